@@ -1,0 +1,48 @@
+// Measures one model on one device: warm-up, repeats until the median is steady, GPU time of every dispatch.
+#pragma once
+
+#include "cli/common.hpp"
+
+#include <optional>
+
+namespace tosavk::bench {
+
+struct Spread {
+    double median = 0, min = 0, max = 0;
+    std::size_t samples = 0;
+};
+Spread spread_of(std::vector<double> samples);
+
+/// True when more samples would hardly move the median: its standard error, estimated from the middle half of the
+/// samples, is under one percent.
+bool is_steady(std::vector<double> samples);
+
+struct DispatchTime {
+    std::string label, kernel;
+    double gpu_ms = 0;  ///< median
+    double work = 0, bytes = 0;
+};
+
+struct Measurement {
+    std::string name;
+    std::vector<DispatchTime> dispatches;
+    std::optional<Spread> gpu_ms;  ///< none where the device has no timestamps
+    Spread wall_ms;                ///< set inputs, run, get outputs
+    double first_run_ms = 0;
+    double work = 0, bytes = 0;    ///< of one run
+    std::uint64_t peak_bytes = 0;
+    std::optional<cpp::CheckReport> check;
+};
+
+struct MeasureOptions {
+    double min_time_s = 0.5;  ///< at least this long, and ten times as long at most
+    bool check = true;
+    std::uint64_t seed = 0;
+};
+
+Measurement measure(const cpp::Device& device, const cli::ModelOptions& model, const MeasureOptions& options);
+
+cli::Json to_json(const Measurement& measurement);
+std::string to_text(const Measurement& measurement);
+
+}  // namespace tosavk::bench

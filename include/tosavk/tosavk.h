@@ -1,0 +1,334 @@
+/* tosa-vk: run TOSA graphs on any Vulkan device. The C ABI; C99 and later.
+ *
+ * The way of a model:   load -> compile -> create a context -> set inputs, run, get outputs.
+ *
+ *   tosavk_device*     one opened Vulkan device. Thread-safe.
+ *   tosavk_graph*      a checked graph; immutable, thread-safe.
+ *   tosavk_executable* a graph compiled for a device; immutable, thread-safe, keeps its device and graph alive.
+ *   tosavk_context*    what one run needs (bindings, memory, recorded commands). One thread at a time; any number of
+ *                      contexts of one executable may run at once.
+ *
+ * Every function that can fail returns a tosavk_status and, when `error` is not NULL, stores an error object there that
+ * the caller frees (NULL is stored on success). Outputs are untouched on failure. Handles are released by their
+ * _release function, which takes NULL. No C++ exception leaves the library.
+ *
+ * Structs begin with `struct_size`, which the caller sets to sizeof the struct; fields are only ever appended, and a
+ * smaller struct_size from an older program means "defaults for the rest".
+ *
+ * Tensors are passed densely packed, row-major (NHWC), host byte order. One element takes: bool, i4, i8, fp8: 1 byte
+ * (i4 unpacked, sign-extended); i16, fp16, bf16: 2; i32, fp32: 4; i48: 8 (sign-extended).
+ */
+#ifndef TOSAVK_TOSAVK_H
+#define TOSAVK_TOSAVK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(TOSAVK_BUILDING)
+#define TOSAVK_API __attribute__((visibility("default")))
+#else
+#define TOSAVK_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TOSAVK_API_VERSION 1u
+#define TOSAVK_MAX_RANK 8
+
+typedef enum tosavk_status {
+    TOSAVK_OK = 0,
+    TOSAVK_ERROR_USAGE = 1,         /* a call or an option is wrong */
+    TOSAVK_ERROR_BAD_MODEL = 2,     /* the file or graph breaks its format or the specification */
+    TOSAVK_ERROR_UNSUPPORTED = 3,   /* legal, but not implemented */
+    TOSAVK_ERROR_BAD_INPUT = 4,     /* a tensor has the wrong type, shape or size */
+    TOSAVK_ERROR_IO = 5,            /* a file cannot be read or written */
+    TOSAVK_ERROR_NO_DEVICE = 6,     /* no Vulkan driver, or no device of that name */
+    TOSAVK_ERROR_DEVICE = 7,        /* the driver reported a failure */
+    TOSAVK_ERROR_DEVICE_LOST = 8,
+    TOSAVK_ERROR_OUT_OF_MEMORY = 9, /* host or device memory */
+    TOSAVK_ERROR_INTERNAL = 10      /* a defect of tosa-vk */
+} tosavk_status;
+
+typedef enum tosavk_type {
+    TOSAVK_BOOL = 0, TOSAVK_I4 = 1, TOSAVK_I8 = 2, TOSAVK_I16 = 3, TOSAVK_I32 = 4, TOSAVK_I48 = 5,
+    TOSAVK_FP8E4M3 = 6, TOSAVK_FP8E5M2 = 7, TOSAVK_FP16 = 8, TOSAVK_BF16 = 9, TOSAVK_FP32 = 10
+} tosavk_type;
+
+typedef struct tosavk_error tosavk_error;
+typedef struct tosavk_device tosavk_device;
+typedef struct tosavk_graph tosavk_graph;
+typedef struct tosavk_executable tosavk_executable;
+typedef struct tosavk_context tosavk_context;
+typedef struct tosavk_array tosavk_array; /* a tensor in host memory, owned by the library */
+typedef struct tosavk_text tosavk_text;   /* a string owned by the library */
+
+/* ---- library, errors, text ---------------------------------------------------------------------------------- */
+
+TOSAVK_API const char* tosavk_version(void); /* "0.1.0"; static storage */
+
+TOSAVK_API tosavk_status tosavk_error_status(const tosavk_error* error);
+TOSAVK_API const char* tosavk_error_message(const tosavk_error* error); /* one sentence; lives as long as the error */
+TOSAVK_API const char* tosavk_error_node(const tosavk_error* error);    /* node name, or "" */
+TOSAVK_API const char* tosavk_error_operand(const tosavk_error* error); /* operand name, or "" */
+TOSAVK_API void tosavk_error_release(tosavk_error* error);
+
+TOSAVK_API const char* tosavk_text_data(const tosavk_text* text); /* NUL-terminated UTF-8 */
+TOSAVK_API size_t tosavk_text_size(const tosavk_text* text);      /* bytes without the NUL */
+TOSAVK_API void tosavk_text_release(tosavk_text* text);
+
+TOSAVK_API const char* tosavk_type_name(tosavk_type type);  /* "i8", "fp32", ...; "?" for an unknown value */
+TOSAVK_API size_t tosavk_type_size(tosavk_type type);       /* bytes of one element; 0 for an unknown value */
+
+/* ---- devices ------------------------------------------------------------------------------------------------ */
+
+/* Number of Vulkan devices. TOSAVK_ERROR_NO_DEVICE when there is no loader or driver. */
+TOSAVK_API tosavk_status tosavk_device_count(uint32_t* count, tosavk_error** error);
+
+/* JSON object of device `index`: "index", "name", "driver", "type", "caps" (every capability and limit), "plan" (what
+ * the library chose) and "reasons" (a sentence per choice). */
+TOSAVK_API tosavk_status tosavk_device_describe(uint32_t index, tosavk_text** json, tosavk_error** error);
+
+/* Opens a device: NULL or "" chooses (discrete before integrated before software); else an index, "cpu" (a software
+ * driver), or a part of the device's name, upper or lower case. */
+TOSAVK_API tosavk_status tosavk_device_open(const char* name, tosavk_device** device, tosavk_error** error);
+TOSAVK_API const char* tosavk_device_name(const tosavk_device* device);   /* lives as long as the device */
+TOSAVK_API const char* tosavk_device_driver(const tosavk_device* device); /* driver name and version */
+TOSAVK_API void tosavk_device_release(tosavk_device* device);
+
+/* ---- graphs ------------------------------------------------------------------------------------------------- */
+
+typedef enum tosavk_rounding { TOSAVK_ROUNDING_DOUBLE = 0, TOSAVK_ROUNDING_SINGLE = 1 } tosavk_rounding;
+typedef enum tosavk_level { TOSAVK_LEVEL_8K = 0, TOSAVK_LEVEL_NONE = 1 } tosavk_level;
+
+typedef struct tosavk_input_shape {
+    uint32_t index; /* graph input */
+    uint32_t rank;
+    int64_t dims[TOSAVK_MAX_RANK];
+} tosavk_input_shape;
+
+typedef struct tosavk_load_options {
+    size_t struct_size;
+    tosavk_rounding rounding; /* requantization of .tflite files: double = TFLite's reference kernels */
+    tosavk_level level;
+    const tosavk_input_shape* input_shapes; /* for inputs with dynamic dimensions; without one a dimension is 1 */
+    size_t input_shape_count;
+} tosavk_load_options;
+
+typedef struct tosavk_tensor_info {
+    size_t struct_size;
+    const char* name; /* lives as long as the graph */
+    tosavk_type type;
+    uint32_t rank;
+    int64_t dims[TOSAVK_MAX_RANK];
+    size_t size_bytes;
+    double scale; /* real = scale * (q - zero_point) where the file says so; 0: not quantized or unknown */
+    int64_t zero_point;
+} tosavk_tensor_info;
+
+/* `options` may be NULL. The file's format is recognised by its content. */
+TOSAVK_API tosavk_status tosavk_graph_load_file(const char* path, const tosavk_load_options* options, tosavk_graph** graph,
+                                                tosavk_error** error);
+/* `data` is copied where needed; it may be freed after the call. */
+TOSAVK_API tosavk_status tosavk_graph_load_memory(const void* data, size_t size_bytes, const tosavk_load_options* options,
+                                                  tosavk_graph** graph, tosavk_error** error);
+TOSAVK_API uint32_t tosavk_graph_input_count(const tosavk_graph* graph);
+TOSAVK_API uint32_t tosavk_graph_output_count(const tosavk_graph* graph);
+TOSAVK_API uint32_t tosavk_graph_node_count(const tosavk_graph* graph);
+TOSAVK_API tosavk_status tosavk_graph_input(const tosavk_graph* graph, uint32_t index, tosavk_tensor_info* info, tosavk_error** error);
+TOSAVK_API tosavk_status tosavk_graph_output(const tosavk_graph* graph, uint32_t index, tosavk_tensor_info* info, tosavk_error** error);
+
+typedef enum tosavk_graph_text { TOSAVK_GRAPH_LISTING = 0, TOSAVK_GRAPH_DOT = 1 } tosavk_graph_text;
+TOSAVK_API tosavk_status tosavk_graph_print(const tosavk_graph* graph, tosavk_graph_text kind, tosavk_text** text, tosavk_error** error);
+TOSAVK_API void tosavk_graph_release(tosavk_graph* graph);
+
+/* ---- executables -------------------------------------------------------------------------------------------- */
+
+typedef struct tosavk_compile_options {
+    size_t struct_size;
+    int32_t no_fuse;  /* 1: one dispatch per operator */
+    int32_t keep_all; /* 1: every value stays in memory, nothing is shared; see tosavk_verify */
+} tosavk_compile_options;
+
+/* `options` may be NULL. Creates every pipeline and uploads the constants. */
+TOSAVK_API tosavk_status tosavk_compile(tosavk_device* device, const tosavk_graph* graph, const tosavk_compile_options* options,
+                                        tosavk_executable** executable, tosavk_error** error);
+
+typedef enum tosavk_executable_text { TOSAVK_EXECUTABLE_PLAN = 0, TOSAVK_EXECUTABLE_GLSL = 1 } tosavk_executable_text;
+TOSAVK_API tosavk_status tosavk_executable_print(const tosavk_executable* executable, tosavk_executable_text kind, tosavk_text** text,
+                                                 tosavk_error** error);
+TOSAVK_API void tosavk_executable_release(tosavk_executable* executable);
+
+/* ---- contexts: binding and running -------------------------------------------------------------------------- */
+
+typedef struct tosavk_context_options {
+    size_t struct_size;
+    int32_t profile; /* 1: GPU timestamps around every dispatch */
+} tosavk_context_options;
+
+/* Counters since the context (or, for pipelines and weights, the executable) was made. */
+typedef struct tosavk_counters {
+    size_t struct_size;
+    uint64_t runs;
+    uint64_t submits;             /* vkQueueSubmit calls */
+    uint64_t dispatches;          /* dispatches of one run */
+    uint64_t allocations;         /* vkAllocateMemory calls, executable and context */
+    uint64_t pipelines_created;
+    uint64_t weight_bytes_copied; /* constants written by the host */
+    uint64_t arena_bytes;
+    uint64_t constant_bytes;
+    uint64_t peak_lower_bound_bytes; /* largest sum of live tensors */
+} tosavk_counters;
+
+typedef struct tosavk_dispatch_info {
+    size_t struct_size;
+    const char* label;  /* operators, e.g. "CONV2D+RESCALE+CLAMP"; lives as long as the executable */
+    const char* kernel;
+    double gpu_ns;      /* of the last run; 0 without profile or where the device has no timestamps */
+    double work;        /* arithmetic operations, a multiply-add counts two */
+    double bytes;       /* read and written at least */
+} tosavk_dispatch_info;
+
+/* `options` may be NULL. */
+TOSAVK_API tosavk_status tosavk_context_create(tosavk_executable* executable, const tosavk_context_options* options, tosavk_context** context,
+                                               tosavk_error** error);
+/* Copies `size_bytes` (exactly the input's size) into the context. Inputs keep their bytes between runs. */
+TOSAVK_API tosavk_status tosavk_context_set_input(tosavk_context* context, uint32_t index, const void* data, size_t size_bytes, tosavk_error** error);
+/* Runs and waits. TOSAVK_ERROR_USAGE when an input was never set. */
+TOSAVK_API tosavk_status tosavk_context_run(tosavk_context* context, tosavk_error** error);
+/* The two halves of run: submit returns at once, wait until the results are there. */
+TOSAVK_API tosavk_status tosavk_context_submit(tosavk_context* context, tosavk_error** error);
+TOSAVK_API tosavk_status tosavk_context_wait(tosavk_context* context, tosavk_error** error);
+/* Copies output `index` of the last finished run. */
+TOSAVK_API tosavk_status tosavk_context_get_output(tosavk_context* context, uint32_t index, void* data, size_t size_bytes, tosavk_error** error);
+TOSAVK_API tosavk_status tosavk_context_counters(const tosavk_context* context, tosavk_counters* counters, tosavk_error** error);
+TOSAVK_API uint32_t tosavk_context_dispatch_count(const tosavk_context* context);
+TOSAVK_API tosavk_status tosavk_context_dispatch(const tosavk_context* context, uint32_t index, tosavk_dispatch_info* info, tosavk_error** error);
+TOSAVK_API void tosavk_context_release(tosavk_context* context);
+
+/* ---- the reference and the check ---------------------------------------------------------------------------- */
+
+/* Runs the graph on the interpreter. inputs[i] has input i's size; outputs[i] receives output i's. */
+TOSAVK_API tosavk_status tosavk_reference_run(const tosavk_graph* graph, const void* const* inputs, void* const* outputs, tosavk_error** error);
+
+/* Random bytes for an input: the same for the same seed and index everywhere. */
+TOSAVK_API tosavk_status tosavk_random_input(const tosavk_graph* graph, uint32_t index, uint64_t seed, void* data, size_t size_bytes,
+                                             tosavk_error** error);
+
+typedef struct tosavk_check_report {
+    size_t struct_size;
+    int32_t passed;
+    uint64_t values_checked; /* tensors compared */
+    double worst;            /* largest error as a share of its bound */
+    tosavk_text* detail;     /* one line: of the worst element, and where it failed the first diverging node, element and
+                                bound; the caller releases it */
+} tosavk_check_report;
+
+/* The check of one device on one graph. Made once, run with many seeds: each run executes the graph unfused, replays
+ * every node in fp64 on the very inputs that the device gave that node, applies that operator's bound (integers:
+ * equality), and asks that the fused run gives the same bits as the unfused one. */
+typedef struct tosavk_checker tosavk_checker;
+TOSAVK_API tosavk_status tosavk_checker_create(tosavk_device* device, const tosavk_graph* graph, tosavk_checker** checker, tosavk_error** error);
+TOSAVK_API tosavk_status tosavk_checker_run(tosavk_checker* checker, uint64_t seed, tosavk_check_report* report, tosavk_error** error);
+TOSAVK_API void tosavk_checker_release(tosavk_checker* checker);
+
+/* The registry as a JSON array: "op", "types", "requires", "reference", "gpu", "fusable". */
+TOSAVK_API tosavk_status tosavk_ops_describe(tosavk_text** json, tosavk_error** error);
+
+/* ---- .npy files --------------------------------------------------------------------------------------------- */
+
+/* Arrays carry numpy's types: i8, i16, i32 as int8, int16, int32; i48 as int64; bool; fp16, fp32. */
+TOSAVK_API tosavk_status tosavk_array_load(const char* path, tosavk_array** array, tosavk_error** error);
+TOSAVK_API tosavk_status tosavk_array_info(const tosavk_array* array, tosavk_tensor_info* info, tosavk_error** error);
+TOSAVK_API const void* tosavk_array_data(const tosavk_array* array); /* lives as long as the array */
+/* A copy in another type, for types that .npy files lack: i4 from i8, bf16 and fp8 from fp32. TOSAVK_ERROR_BAD_INPUT for an
+ * element that the type cannot hold exactly, or when the types have nothing to do with each other. */
+TOSAVK_API tosavk_status tosavk_array_convert(const tosavk_array* array, tosavk_type type, tosavk_array** converted, tosavk_error** error);
+TOSAVK_API void tosavk_array_release(tosavk_array* array);
+/* Writes to a temporary file beside `path` and renames it, so that no half-written file is left. */
+TOSAVK_API tosavk_status tosavk_array_save(const char* path, tosavk_type type, uint32_t rank, const int64_t* dims, const void* data,
+                                           tosavk_error** error);
+
+/* ---- every function in one table, for hosts that load the library at run time --------------------------------- */
+
+typedef struct tosavk_api {
+    size_t struct_size;   /* of this library's table: functions past it are missing */
+    uint32_t api_version; /* TOSAVK_API_VERSION of this library */
+    const char* (*version)(void);
+    tosavk_status (*error_status)(const tosavk_error* error);
+    const char* (*error_message)(const tosavk_error* error);
+    const char* (*error_node)(const tosavk_error* error);
+    const char* (*error_operand)(const tosavk_error* error);
+    void (*error_release)(tosavk_error* error);
+    const char* (*text_data)(const tosavk_text* text);
+    size_t (*text_size)(const tosavk_text* text);
+    void (*text_release)(tosavk_text* text);
+    const char* (*type_name)(tosavk_type type);
+    size_t (*type_size)(tosavk_type type);
+    tosavk_status (*device_count)(uint32_t* count, tosavk_error** error);
+    tosavk_status (*device_describe)(uint32_t index, tosavk_text** json, tosavk_error** error);
+    tosavk_status (*device_open)(const char* name, tosavk_device** device, tosavk_error** error);
+    const char* (*device_name)(const tosavk_device* device);
+    const char* (*device_driver)(const tosavk_device* device);
+    void (*device_release)(tosavk_device* device);
+    tosavk_status (*graph_load_file)(const char* path, const tosavk_load_options* options, tosavk_graph** graph,
+        tosavk_error** error);
+    tosavk_status (*graph_load_memory)(const void* data, size_t size_bytes, const tosavk_load_options* options,
+        tosavk_graph** graph, tosavk_error** error);
+    uint32_t (*graph_input_count)(const tosavk_graph* graph);
+    uint32_t (*graph_output_count)(const tosavk_graph* graph);
+    uint32_t (*graph_node_count)(const tosavk_graph* graph);
+    tosavk_status (*graph_input)(const tosavk_graph* graph, uint32_t index, tosavk_tensor_info* info,
+        tosavk_error** error);
+    tosavk_status (*graph_output)(const tosavk_graph* graph, uint32_t index, tosavk_tensor_info* info,
+        tosavk_error** error);
+    tosavk_status (*graph_print)(const tosavk_graph* graph, tosavk_graph_text kind, tosavk_text** text,
+        tosavk_error** error);
+    void (*graph_release)(tosavk_graph* graph);
+    tosavk_status (*compile)(tosavk_device* device, const tosavk_graph* graph, const tosavk_compile_options* options,
+        tosavk_executable** executable, tosavk_error** error);
+    tosavk_status (*executable_print)(const tosavk_executable* executable, tosavk_executable_text kind,
+        tosavk_text** text, tosavk_error** error);
+    void (*executable_release)(tosavk_executable* executable);
+    tosavk_status (*context_create)(tosavk_executable* executable, const tosavk_context_options* options,
+        tosavk_context** context, tosavk_error** error);
+    tosavk_status (*context_set_input)(tosavk_context* context, uint32_t index, const void* data, size_t size_bytes,
+        tosavk_error** error);
+    tosavk_status (*context_run)(tosavk_context* context, tosavk_error** error);
+    tosavk_status (*context_submit)(tosavk_context* context, tosavk_error** error);
+    tosavk_status (*context_wait)(tosavk_context* context, tosavk_error** error);
+    tosavk_status (*context_get_output)(tosavk_context* context, uint32_t index, void* data, size_t size_bytes,
+        tosavk_error** error);
+    tosavk_status (*context_counters)(const tosavk_context* context, tosavk_counters* counters, tosavk_error** error);
+    uint32_t (*context_dispatch_count)(const tosavk_context* context);
+    tosavk_status (*context_dispatch)(const tosavk_context* context, uint32_t index, tosavk_dispatch_info* info,
+        tosavk_error** error);
+    void (*context_release)(tosavk_context* context);
+    tosavk_status (*reference_run)(const tosavk_graph* graph, const void* const* inputs, void* const* outputs,
+        tosavk_error** error);
+    tosavk_status (*random_input)(const tosavk_graph* graph, uint32_t index, uint64_t seed, void* data,
+        size_t size_bytes, tosavk_error** error);
+    tosavk_status (*checker_create)(tosavk_device* device, const tosavk_graph* graph, tosavk_checker** checker,
+        tosavk_error** error);
+    tosavk_status (*checker_run)(tosavk_checker* checker, uint64_t seed, tosavk_check_report* report,
+        tosavk_error** error);
+    void (*checker_release)(tosavk_checker* checker);
+    tosavk_status (*ops_describe)(tosavk_text** json, tosavk_error** error);
+    tosavk_status (*array_load)(const char* path, tosavk_array** array, tosavk_error** error);
+    tosavk_status (*array_info)(const tosavk_array* array, tosavk_tensor_info* info, tosavk_error** error);
+    const void* (*array_data)(const tosavk_array* array);
+    tosavk_status (*array_convert)(const tosavk_array* array, tosavk_type type, tosavk_array** converted,
+        tosavk_error** error);
+    void (*array_release)(tosavk_array* array);
+    tosavk_status (*array_save)(const char* path, tosavk_type type, uint32_t rank, const int64_t* dims,
+        const void* data, tosavk_error** error);
+} tosavk_api;
+
+/* The table for hosts that were written against `version`; static storage. NULL when the library does not offer it. */
+TOSAVK_API const tosavk_api* tosavk_get_api(uint32_t version);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* TOSAVK_TOSAVK_H */

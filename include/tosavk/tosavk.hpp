@@ -1,0 +1,309 @@
+// C++ over the C ABI: owning handles and exceptions, header only. Everything here is a thin call of tosavk.h, whose
+// comments say what each function does. C++20.
+#ifndef TOSAVK_TOSAVK_HPP
+#define TOSAVK_TOSAVK_HPP
+
+#include "tosavk/tosavk.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tosavk::cpp {
+
+/// A failed call: what() is one sentence.
+class Error : public std::runtime_error {
+public:
+    Error(tosavk_status status, const std::string& message, std::string node = {}, std::string operand = {})
+        : std::runtime_error(message), status_(status), node_(std::move(node)), operand_(std::move(operand)) {}
+
+    tosavk_status status() const { return status_; }
+    const std::string& node() const { return node_; }        ///< name of the node, or empty
+    const std::string& operand() const { return operand_; }  ///< name of the operand, or empty
+
+private:
+    tosavk_status status_;
+    std::string node_, operand_;
+};
+
+namespace detail {
+
+template <auto Release> struct Deleter {
+    template <class T> void operator()(T* handle) const { Release(handle); }
+};
+template <class T, auto Release> using Handle = std::unique_ptr<T, Deleter<Release>>;
+
+/// Calls f(args..., &error) and throws what it reports.
+template <class F, class... Args> void call(F f, Args... args) {
+    tosavk_error* raw = nullptr;
+    const tosavk_status status = f(args..., &raw);
+    const Handle<tosavk_error, tosavk_error_release> error(raw);
+    if (status != TOSAVK_OK) {
+        throw Error(status, tosavk_error_message(raw), tosavk_error_node(raw), tosavk_error_operand(raw));
+    }
+}
+
+inline std::string take(tosavk_text* text) {
+    const Handle<tosavk_text, tosavk_text_release> owner(text);
+    return std::string(tosavk_text_data(text), tosavk_text_size(text));
+}
+
+/// A struct of the ABI with its struct_size set.
+template <class T> T sized() {
+    T result{};
+    result.struct_size = sizeof(T);
+    return result;
+}
+
+}  // namespace detail
+
+using TensorInfo = tosavk_tensor_info;
+using Shape = std::vector<std::int64_t>;
+
+inline Shape shape_of(const TensorInfo& info) { return Shape(info.dims, info.dims + info.rank); }
+inline std::string version() { return tosavk_version(); }
+
+/// A tensor from a .npy file.
+class Array {
+public:
+    static Array load(const std::string& path) {
+        tosavk_array* array = nullptr;
+        detail::call(tosavk_array_load, path.c_str(), &array);
+        return Array(array);
+    }
+    static void save(const std::string& path, tosavk_type type, const Shape& shape, const void* data) {
+        detail::call(tosavk_array_save, path.c_str(), type, static_cast<std::uint32_t>(shape.size()), shape.data(), data);
+    }
+
+    Array convert(tosavk_type type) const {
+        tosavk_array* array = nullptr;
+        detail::call(tosavk_array_convert, handle_.get(), type, &array);
+        return Array(array);
+    }
+    TensorInfo info() const {
+        auto result = detail::sized<TensorInfo>();
+        detail::call(tosavk_array_info, handle_.get(), &result);
+        return result;
+    }
+    std::span<const std::byte> bytes() const {
+        return {static_cast<const std::byte*>(tosavk_array_data(handle_.get())), info().size_bytes};
+    }
+
+private:
+    explicit Array(tosavk_array* handle) : handle_(handle) {}
+    detail::Handle<tosavk_array, tosavk_array_release> handle_;
+};
+
+class Device {
+public:
+    /// "" chooses; else an index, "cpu" or a part of the name.
+    explicit Device(const std::string& name = {}) {
+        tosavk_device* device = nullptr;
+        detail::call(tosavk_device_open, name.c_str(), &device);
+        handle_.reset(device);
+    }
+    static std::uint32_t count() {
+        std::uint32_t result = 0;
+        detail::call(tosavk_device_count, &result);
+        return result;
+    }
+    static std::string describe(std::uint32_t index) {
+        tosavk_text* text = nullptr;
+        detail::call(tosavk_device_describe, index, &text);
+        return detail::take(text);
+    }
+
+    std::string name() const { return tosavk_device_name(handle_.get()); }
+    std::string driver() const { return tosavk_device_driver(handle_.get()); }
+    tosavk_device* get() const { return handle_.get(); }
+
+private:
+    detail::Handle<tosavk_device, tosavk_device_release> handle_;
+};
+
+struct LoadOptions {
+    tosavk_rounding rounding = TOSAVK_ROUNDING_DOUBLE;
+    tosavk_level level = TOSAVK_LEVEL_8K;
+    std::vector<std::pair<std::uint32_t, Shape>> input_shapes;  ///< for inputs with dynamic dimensions
+};
+
+class Graph {
+public:
+    static Graph load(const std::string& path, const LoadOptions& options = {}) {
+        return make(options, [&](const tosavk_load_options* raw, tosavk_graph** graph) {
+            detail::call(tosavk_graph_load_file, path.c_str(), raw, graph);
+        });
+    }
+    static Graph load(std::span<const std::byte> file, const LoadOptions& options = {}) {
+        return make(options, [&](const tosavk_load_options* raw, tosavk_graph** graph) {
+            detail::call(tosavk_graph_load_memory, static_cast<const void*>(file.data()), file.size(), raw, graph);
+        });
+    }
+
+    std::uint32_t input_count() const { return tosavk_graph_input_count(get()); }
+    std::uint32_t output_count() const { return tosavk_graph_output_count(get()); }
+    std::uint32_t node_count() const { return tosavk_graph_node_count(get()); }
+    TensorInfo input(std::uint32_t index) const {
+        auto result = detail::sized<TensorInfo>();
+        detail::call(tosavk_graph_input, get(), index, &result);
+        return result;
+    }
+    TensorInfo output(std::uint32_t index) const {
+        auto result = detail::sized<TensorInfo>();
+        detail::call(tosavk_graph_output, get(), index, &result);
+        return result;
+    }
+    std::string print(tosavk_graph_text kind = TOSAVK_GRAPH_LISTING) const {
+        tosavk_text* text = nullptr;
+        detail::call(tosavk_graph_print, get(), kind, &text);
+        return detail::take(text);
+    }
+    std::vector<std::byte> random_input(std::uint32_t index, std::uint64_t seed) const {
+        std::vector<std::byte> bytes(input(index).size_bytes);
+        detail::call(tosavk_random_input, get(), index, seed, static_cast<void*>(bytes.data()), bytes.size());
+        return bytes;
+    }
+    /// The interpreter's outputs for these inputs (by index, each of its input's size).
+    std::vector<std::vector<std::byte>> reference_run(std::span<const std::vector<std::byte>> inputs) const {
+        if (inputs.size() != input_count()) {
+            throw Error(TOSAVK_ERROR_USAGE, "reference_run: the number of inputs is not the graph's");
+        }
+        std::vector<const void*> in;
+        for (std::uint32_t k = 0; k < inputs.size(); ++k) {
+            if (inputs[k].size() != input(k).size_bytes) {
+                throw Error(TOSAVK_ERROR_BAD_INPUT, "reference_run: input " + std::to_string(k) + " has the wrong size");
+            }
+            in.push_back(inputs[k].data());
+        }
+        std::vector<std::vector<std::byte>> results;
+        std::vector<void*> out;
+        for (std::uint32_t k = 0; k < output_count(); ++k) results.emplace_back(output(k).size_bytes);
+        for (auto& result : results) out.push_back(result.data());
+        detail::call(tosavk_reference_run, get(), in.data(), out.data());
+        return results;
+    }
+    const tosavk_graph* get() const { return handle_.get(); }
+
+private:
+    explicit Graph(tosavk_graph* handle) : handle_(handle) {}
+
+    template <class F> static Graph make(const LoadOptions& options, F load) {
+        auto raw = detail::sized<tosavk_load_options>();
+        raw.rounding = options.rounding;
+        raw.level = options.level;
+        std::vector<tosavk_input_shape> shapes;
+        for (const auto& [index, dims] : options.input_shapes) {
+            if (dims.size() > TOSAVK_MAX_RANK) throw Error(TOSAVK_ERROR_USAGE, "an input shape has too many dimensions");
+            tosavk_input_shape& shape = shapes.emplace_back();
+            shape.index = index;
+            shape.rank = static_cast<std::uint32_t>(dims.size());
+            for (std::size_t k = 0; k < dims.size(); ++k) shape.dims[k] = dims[k];
+        }
+        raw.input_shapes = shapes.data();
+        raw.input_shape_count = shapes.size();
+        tosavk_graph* graph = nullptr;
+        load(&raw, &graph);
+        return Graph(graph);
+    }
+
+    detail::Handle<tosavk_graph, tosavk_graph_release> handle_;
+};
+
+class Executable {
+public:
+    Executable(const Device& device, const Graph& graph, bool fuse = true, bool keep_all = false) {
+        auto options = detail::sized<tosavk_compile_options>();
+        options.no_fuse = fuse ? 0 : 1;
+        options.keep_all = keep_all ? 1 : 0;
+        const tosavk_compile_options* given = &options;
+        tosavk_executable* executable = nullptr;
+        detail::call(tosavk_compile, device.get(), graph.get(), given, &executable);
+        handle_.reset(executable);
+    }
+    std::string print(tosavk_executable_text kind) const {
+        tosavk_text* text = nullptr;
+        detail::call(tosavk_executable_print, get(), kind, &text);
+        return detail::take(text);
+    }
+    tosavk_executable* get() const { return handle_.get(); }
+
+private:
+    detail::Handle<tosavk_executable, tosavk_executable_release> handle_;
+};
+
+class Context {
+public:
+    explicit Context(const Executable& executable, bool profile = false) {
+        auto options = detail::sized<tosavk_context_options>();
+        options.profile = profile ? 1 : 0;
+        const tosavk_context_options* given = &options;
+        tosavk_context* context = nullptr;
+        detail::call(tosavk_context_create, executable.get(), given, &context);
+        handle_.reset(context);
+    }
+    void set_input(std::uint32_t index, std::span<const std::byte> bytes) {
+        detail::call(tosavk_context_set_input, get(), index, static_cast<const void*>(bytes.data()), bytes.size());
+    }
+    void run() { detail::call(tosavk_context_run, get()); }
+    void submit() { detail::call(tosavk_context_submit, get()); }
+    void wait() { detail::call(tosavk_context_wait, get()); }
+    void get_output(std::uint32_t index, std::span<std::byte> bytes) {
+        detail::call(tosavk_context_get_output, get(), index, static_cast<void*>(bytes.data()), bytes.size());
+    }
+    tosavk_counters counters() const {
+        auto result = detail::sized<tosavk_counters>();
+        detail::call(tosavk_context_counters, get(), &result);
+        return result;
+    }
+    std::uint32_t dispatch_count() const { return tosavk_context_dispatch_count(get()); }
+    tosavk_dispatch_info dispatch(std::uint32_t index) const {
+        auto result = detail::sized<tosavk_dispatch_info>();
+        detail::call(tosavk_context_dispatch, get(), index, &result);
+        return result;
+    }
+    tosavk_context* get() const { return handle_.get(); }
+
+private:
+    detail::Handle<tosavk_context, tosavk_context_release> handle_;
+};
+
+struct CheckReport {
+    bool passed = false;
+    std::uint64_t values_checked = 0;
+    double worst = 0;
+    std::string detail;
+};
+
+class Checker {
+public:
+    Checker(const Device& device, const Graph& graph) {
+        tosavk_checker* checker = nullptr;
+        detail::call(tosavk_checker_create, device.get(), graph.get(), &checker);
+        handle_.reset(checker);
+    }
+    CheckReport run(std::uint64_t seed) {
+        auto raw = detail::sized<tosavk_check_report>();
+        detail::call(tosavk_checker_run, handle_.get(), seed, &raw);
+        return {raw.passed != 0, raw.values_checked, raw.worst, detail::take(raw.detail)};
+    }
+
+private:
+    detail::Handle<tosavk_checker, tosavk_checker_release> handle_;
+};
+
+/// The operator registry as JSON.
+inline std::string describe_ops() {
+    tosavk_text* text = nullptr;
+    detail::call(tosavk_ops_describe, &text);
+    return detail::take(text);
+}
+
+}  // namespace tosavk::cpp
+
+#endif  // TOSAVK_TOSAVK_HPP

@@ -1,0 +1,67 @@
+// DEPTHWISE_CONV2D, direct: an invocation makes 4 output channels of one pixel.
+//   in0  input  [N,IH,IW,C]
+//   in1  weight, taps x channels: [KH*KW][C*M rounded up to 4]
+//   in2  bias [BC]
+layout(constant_id = 0) const int IH = 1;
+layout(constant_id = 1) const int IW = 1;
+layout(constant_id = 2) const int C = 1;
+layout(constant_id = 3) const int M = 1;
+layout(constant_id = 4) const int OH = 1;
+layout(constant_id = 5) const int OW = 1;
+layout(constant_id = 6) const int KH = 1;
+layout(constant_id = 7) const int KW = 1;
+layout(constant_id = 8) const int STRIDE_Y = 1;
+layout(constant_id = 9) const int STRIDE_X = 1;
+layout(constant_id = 10) const int DILATION_Y = 1;
+layout(constant_id = 11) const int DILATION_X = 1;
+layout(constant_id = 12) const int PAD_TOP = 0;
+layout(constant_id = 13) const int PAD_LEFT = 0;
+layout(constant_id = 14) const int PIXELS = 1;
+layout(constant_id = 15) const int BC = 1;
+layout(constant_id = 16) const int INPUT_ZP = 0;
+layout(constant_id = 17) const int WEIGHT_ZP = 0;
+
+const int OC = C * M;
+const int OC_QUADS = (OC + 3) / 4;
+
+#if X_FLOAT
+#define X4 vec4
+#define LESS_ZP(v, zp) (v)
+#else
+#define X4 ivec4
+#define LESS_ZP(v, zp) ((v) - (zp))
+#endif
+
+// The input channels that feed output channels oc..oc+n-1 of one position.
+X4 input4(int at, int oc, int n) {
+    if (M == 1) return C % 4 == 0 ? in0_load4(uint(at + oc)) : in0_loadn(uint(at + oc), uint(n));
+    int last = oc + n - 1;
+    return X4(in0_load1(uint(at + oc / M)), in0_load1(uint(at + min(oc + 1, last) / M)),
+              in0_load1(uint(at + min(oc + 2, last) / M)), in0_load1(uint(at + min(oc + 3, last) / M)));
+}
+
+void main() {
+    int id = int(invocation_index());
+    int oc = id % OC_QUADS * 4, p = id / OC_QUADS;
+    if (p >= PIXELS) return;
+    int n = min(OC - oc, 4);
+    int ox = p % OW, oy = p / OW % OH, image = p / (OW * OH);
+
+    X4 acc = X4(0);
+    for (int ky = 0; ky < KH; ++ky) {
+        int y = oy * STRIDE_Y - PAD_TOP + ky * DILATION_Y;
+        if (y < 0 || y >= IH) continue;
+        for (int kx = 0; kx < KW; ++kx) {
+            int x = ox * STRIDE_X - PAD_LEFT + kx * DILATION_X;
+            if (x < 0 || x >= IW) continue;
+            X4 v = input4(((image * IH + y) * IW + x) * C, oc, n);
+            X4 w = in1_load4(uint((ky * KW + kx) * OC_QUADS * 4 + oc));
+            acc += LESS_ZP(v, INPUT_ZP) * LESS_ZP(w, WEIGHT_ZP);
+        }
+    }
+    X4 bias;
+    if (BC == 1) bias = X4(in2_load1(0u));
+    else if (OC % 4 == 0) bias = in2_load4(uint(oc));
+    else bias = in2_loadn(uint(oc), uint(n));
+    FUSED(uint(p * OC + oc), uint(n), acc + bias);
+}

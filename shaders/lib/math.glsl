@@ -1,0 +1,306 @@
+// The floating-point functions of TOSA on vec4: only + - * under `precise` and integer bit work, so that every driver
+// gives the same bits (denormals aside) and the specification's bounds hold. Constants and their errors come from
+// scripts/derive_math.sollya; src/numerics/shader_math.cpp does the same operations in the same order.
+// Special values are selected by bit pattern: a driver's NaN and infinity arithmetic is not relied on.
+
+const int INF_BITS = 0x7f800000;
+const int NAN_BITS = 0x7fc00000;
+const int SIGN_BIT = -0x7fffffff - 1;
+const int ABS_MASK = 0x7fffffff;
+const int TOP12_MASK = -4096;  // keeps 12 bits of the significand: products of two such values are exact
+const int MIN_NORMAL = 0x00800000;
+
+bvec4 math_is_nan(vec4 x) { return greaterThan(floatBitsToInt(x) & ABS_MASK, ivec4(INF_BITS)); }
+vec4 math_constant(int bits) { return intBitsToFloat(ivec4(bits)); }
+vec4 math_top12(vec4 x) { return intBitsToFloat(floatBitsToInt(x) & TOP12_MASK); }
+
+// ---- exact operators ------------------------------------------------------------------------------------------------
+
+vec4 tosa_max(vec4 a, vec4 b) { return mix(mix(b, a, greaterThan(a, b)), a, math_is_nan(a)); }
+vec4 tosa_min(vec4 a, vec4 b) { return mix(mix(b, a, lessThan(a, b)), a, math_is_nan(a)); }
+vec4 tosa_max_ignore(vec4 a, vec4 b) { return mix(mix(b, a, greaterThan(a, b)), a, math_is_nan(b)); }
+vec4 tosa_min_ignore(vec4 a, vec4 b) { return mix(mix(b, a, lessThan(a, b)), a, math_is_nan(b)); }
+
+vec4 tosa_clamp(vec4 x, float lo, float hi) {
+    vec4 y = mix(x, vec4(lo), lessThan(x, vec4(lo)));
+    return mix(mix(y, vec4(hi), greaterThan(y, vec4(hi))), x, math_is_nan(x));
+}
+
+// NaN gives lo.
+vec4 tosa_clamp_ignore(vec4 x, float lo, float hi) {
+    vec4 y = mix(mix(x, vec4(lo), lessThan(x, vec4(lo))), vec4(lo), math_is_nan(x));
+    return mix(y, vec4(hi), greaterThan(y, vec4(hi)));
+}
+
+vec4 tosa_abs(vec4 x) { return intBitsToFloat(floatBitsToInt(x) & ABS_MASK); }
+vec4 tosa_negate(vec4 x) { return intBitsToFloat(floatBitsToInt(x) ^ SIGN_BIT); }
+
+// Values from 2^23 on are integers (or NaN, infinity) and pass through; the sign of x is kept, -0 included.
+vec4 tosa_floor(vec4 x) {
+    bvec4 whole = greaterThanEqual(floatBitsToInt(x) & ABS_MASK, ivec4(0x4b000000));
+    vec4 s = mix(x, vec4(0.0), whole);
+    precise vec4 t = vec4(ivec4(s));
+    precise vec4 down = t - vec4(1.0);
+    t = mix(t, down, greaterThan(t, s));
+    return mix(intBitsToFloat(floatBitsToInt(t) | (floatBitsToInt(x) & SIGN_BIT)), x, whole);
+}
+
+vec4 tosa_ceil(vec4 x) {
+    bvec4 whole = greaterThanEqual(floatBitsToInt(x) & ABS_MASK, ivec4(0x4b000000));
+    vec4 s = mix(x, vec4(0.0), whole);
+    precise vec4 t = vec4(ivec4(s));
+    precise vec4 up = t + vec4(1.0);
+    t = mix(t, up, lessThan(t, s));
+    return mix(intBitsToFloat(floatBitsToInt(t) | (floatBitsToInt(x) & SIGN_BIT)), x, whole);
+}
+
+// Round to nearest even, saturate to lo..hi, NaN gives 0. Every step is exact, in any rounding mode.
+ivec4 tosa_float_to_int(vec4 x, int lo, int hi) {
+    ivec4 bits = floatBitsToInt(x);
+    ivec4 a = bits & ABS_MASK;
+    bvec4 outside = greaterThanEqual(a, ivec4(0x4f000000));  // 2^31
+    vec4 s = mix(intBitsToFloat(a), vec4(0.0), outside);
+    ivec4 i = ivec4(s);
+    precise vec4 rest = s - vec4(i);
+    vec4 limit = mix(vec4(0.5), vec4(0.49999997), equal(i & 1, ivec4(1)));
+    i += ivec4(greaterThan(rest, limit));
+    i = clamp(mix(i, -i, lessThan(bits, ivec4(0))), lo, hi);
+    i = mix(i, mix(ivec4(hi), ivec4(lo), lessThan(bits, ivec4(0))), outside);
+    return mix(i, ivec4(0), greaterThan(a, ivec4(INF_BITS)));
+}
+
+vec4 tosa_int_to_float(ivec4 i) { return vec4(i); }
+
+// ---- exponentials ---------------------------------------------------------------------------------------------------
+
+// x = n ln 2 + r with abs(r) <= 0.3467: e^r - 1 (error 2^-26), and n + 254 in the low bits of k. abs(n) < 2^9.
+vec4 math_expm1_part(vec4 x, out ivec4 k) {
+    precise vec4 t = x * 1.44269502 + 12583166.0;  // 1.5 * 2^23 + 254: the sum rounds to an integer
+    k = floatBitsToInt(t);
+    precise vec4 n = t - 12583166.0;
+    precise vec4 r = (x - n * 0.693145752) - n * 1.42860677e-06;
+    precise vec4 p = r * 0.00138645561 + 0.00836653914;
+    p = p * r + 0.0416675024;
+    p = p * r + 0.166665435;
+    p = p * r + 0.49999997;
+    p = r + (r * r) * p;
+    return p;
+}
+
+// e^x, wrong for NaN and outside [-104, 88.72284). Two factors carry 2^n, so that results may be denormal.
+vec4 math_exp_inside(vec4 x) {
+    ivec4 k;
+    precise vec4 p = math_expm1_part(x, k);
+    ivec4 h = k >> 1;
+    precise vec4 y = (p + 1.0) * intBitsToFloat(h << 23);
+    y = y * intBitsToFloat((k - h) << 23);
+    return y;
+}
+
+vec4 tosa_exp(vec4 x) {
+    vec4 y = math_exp_inside(x);
+    y = mix(y, vec4(0.0), lessThan(x, vec4(-104.0)));
+    y = mix(y, math_constant(INF_BITS), greaterThan(x, vec4(88.7228317)));
+    return mix(y, math_constant(NAN_BITS), math_is_nan(x));
+}
+
+// num / (a + b) for a + b in [1, 2], a = 1 or 2: the sum is carried in two parts, so that its rounding does not count.
+vec4 math_over_sum(vec4 num, float a, vec4 b) {
+    precise vec4 s = b + a;
+    precise vec4 high = math_top12(s);
+    precise vec4 low = (a - high) + b;
+    precise vec4 q = s * 0.152248606 - 1.14185858;  // 1 / s, error 2^-11.7
+    q = q * s + 3.37798142;
+    q = q * s - 4.92421722;
+    q = q * s + 3.53554845;
+    q = math_top12(q);
+    precise vec4 e = (1.0 - high * q) - low * q;
+    q = q + q * (e + e * e);
+    q = num * q;
+    return q;
+}
+
+vec4 tosa_sigmoid(vec4 x) {
+    vec4 a = intBitsToFloat(floatBitsToInt(x) | SIGN_BIT);
+    vec4 e = mix(math_exp_inside(a), vec4(0.0), lessThan(a, vec4(-104.0)));
+    vec4 y = math_over_sum(mix(vec4(1.0), e, lessThan(floatBitsToInt(x), ivec4(0))), 1.0, e);
+    return mix(y, math_constant(NAN_BITS), math_is_nan(x));
+}
+
+// tanh(a) = -t / (2 + t) with t = e^(-2a) - 1, which keeps relative accuracy near 0.
+vec4 tosa_tanh(vec4 x) {
+    ivec4 bits = floatBitsToInt(x);
+    ivec4 a = bits & ABS_MASK;
+    ivec4 k;
+    precise vec4 p = math_expm1_part(intBitsToFloat(bits | SIGN_BIT) * 2.0, k);
+    vec4 two_n = intBitsToFloat((k - 127) << 23);
+    precise vec4 t = p * two_n + (two_n - 1.0);
+    ivec4 y = floatBitsToInt(math_over_sum(t, 2.0, t));
+    y = mix(y, ivec4(0x3f800000), greaterThan(a, ivec4(0x41200000)));  // above 10
+    y = mix(y, ivec4(NAN_BITS), greaterThan(a, ivec4(INF_BITS)));
+    return intBitsToFloat((y & ABS_MASK) | (bits & SIGN_BIT));
+}
+
+// ---- reciprocals ----------------------------------------------------------------------------------------------------
+
+// Correctly rounded: a quotient within one ulp, then the exact remainder 2^47 - q m (its low 32 bits tell all) decides.
+vec4 tosa_reciprocal(vec4 x) {
+    ivec4 bits = floatBitsToInt(x);
+    ivec4 a = bits & ABS_MASK;
+    // Denormal and huge values are moved by 2^+-24, their quotients likewise.
+    vec4 scale = mix(vec4(1.0), vec4(16777216.0), lessThan(a, ivec4(MIN_NORMAL)));
+    scale = mix(scale, vec4(5.96046448e-08), greaterThan(a, ivec4(0x7e000000)));
+    precise vec4 xs = x * scale;
+    ivec4 b = floatBitsToInt(xs);
+    ivec4 fraction = b & 0x007fffff;
+    vec4 m = intBitsToFloat(fraction | 0x3f800000);
+    precise vec4 q = m * -0.221836731 + 1.33102095;  // 1 / m, error 2^-9.2
+    q = q * m - 2.93933916;
+    q = q * m + 2.82842183;
+    precise vec4 e = 1.0 - m * q;
+    q = q + q * (e + e * e);
+    ivec4 y = floatBitsToInt(q);
+    ivec4 divisor = fraction | 0x00800000;
+    ivec4 rest = -(divisor * ((y & 0x007fffff) | 0x00800000)) * 2;
+    y += ivec4(greaterThan(rest, divisor)) - ivec4(lessThan(rest, -divisor));
+    y += 0x3f800000 - (b & INF_BITS);
+    precise vec4 r = intBitsToFloat(y) * scale;
+    ivec4 s = mix(floatBitsToInt(r), ivec4(INF_BITS), lessThanEqual(a, ivec4(0x00200000)));  // 2^-128
+    s = mix(s, ivec4(0), equal(a, ivec4(INF_BITS)));
+    s = mix(s, ivec4(NAN_BITS), greaterThan(a, ivec4(INF_BITS)));
+    return intBitsToFloat(s | (bits & SIGN_BIT));
+}
+
+// x = m 4^k, m in [1, 4). The last step sees the residual 1 - m y^2 without rounding error.
+vec4 tosa_rsqrt(vec4 x) {
+    ivec4 bits = floatBitsToInt(x);
+    bvec4 small = lessThan(bits & ABS_MASK, ivec4(MIN_NORMAL));
+    precise vec4 scaled = x * 16777216.0;
+    ivec4 b = floatBitsToInt(mix(x, scaled, small));
+    ivec4 k = (b - 0x3f800000) >> 24;
+    ivec4 m_bits = b - (k << 24);
+    precise vec4 m = intBitsToFloat(m_bits);
+    precise vec4 y = intBitsToFloat(1597374464 - (m_bits >> 1));
+    y = y * (1.51156831 - ((m * y) * y) * 0.51082027);  // error 2^-10.2
+    y = math_top12(y);
+    precise vec4 square = y * y;
+    precise vec4 m_high = math_top12(m);
+    precise vec4 s_high = math_top12(square);
+    precise vec4 e = (1.0 - m_high * s_high) - (m_high * (square - s_high) + (m - m_high) * square);
+    y = y + y * (e * (e * 0.375 + 0.5));
+    ivec4 r = floatBitsToInt(y) + ((mix(ivec4(0), ivec4(12), small) - k) << 23);
+    r = mix(r, ivec4(0), equal(bits, ivec4(INF_BITS)));
+    r = mix(r, ivec4(NAN_BITS), greaterThan(uvec4(bits), uvec4(uint(INF_BITS))));
+    r = mix(r, (bits & SIGN_BIT) | INF_BITS, equal(b & ABS_MASK, ivec4(0)));
+    return intBitsToFloat(r);
+}
+
+// ---- logarithm and power --------------------------------------------------------------------------------------------
+
+// x = 2^n (1 + f), 1 + f in [sqrt(1/2), sqrt(2)]; log(1 + f) has error 2^-26.9.
+vec4 tosa_log(vec4 x) {
+    ivec4 bits = floatBitsToInt(x);
+    bvec4 small = lessThan(bits & ABS_MASK, ivec4(MIN_NORMAL));
+    precise vec4 scaled = x * 8388608.0;
+    ivec4 b = floatBitsToInt(mix(x, scaled, small));
+    ivec4 j = b - 0x3f3504f3;
+    precise vec4 n = vec4((j >> 23) - mix(ivec4(0), ivec4(23), small));
+    precise vec4 f = intBitsToFloat((j & 0x007fffff) + 0x3f3504f3) - 1.0;
+    precise vec4 f2 = f * f;
+    precise vec4 p = f * -0.0728602111 + 0.1256589;
+    p = p * f - 0.13212356;
+    p = p * f + 0.142389074;
+    p = p * f - 0.166212067;
+    p = p * f + 0.1999899;
+    p = p * f - 0.250008404;
+    p = p * f + 0.333333731;
+    p = (p * f) * f2 + n * 1.42860677e-06;
+    p = (f + (p - f2 * 0.5)) + n * 0.693145752;
+    ivec4 r = floatBitsToInt(p);
+    r = mix(r, ivec4(INF_BITS), equal(bits, ivec4(INF_BITS)));
+    r = mix(r, ivec4(NAN_BITS), greaterThan(uvec4(bits), uvec4(uint(INF_BITS))));
+    r = mix(r, ivec4(SIGN_BIT | INF_BITS), equal(b & ABS_MASK, ivec4(0)));
+    return intBitsToFloat(r);
+}
+
+// abs(a)^b as exp(b log(abs(a))); a negative base takes its sign from an integer exponent and gives NaN with any other.
+// a^0 is 1.
+vec4 tosa_pow(vec4 a, vec4 b) {
+    precise vec4 t = b * tosa_log(tosa_abs(a));
+    ivec4 r = floatBitsToInt(tosa_exp(t));
+    vec4 c = mix(b, vec4(0.0), greaterThanEqual(floatBitsToInt(b) & ABS_MASK, ivec4(0x4b800000)));  // 2^24: even
+    ivec4 i = ivec4(c);
+    ivec4 with_sign = mix(ivec4(NAN_BITS), r ^ (i << 31), equal(vec4(i), c));
+    r = mix(r, with_sign, lessThan(a, vec4(0.0)));
+    r = mix(r, ivec4(NAN_BITS), math_is_nan(b));
+    return intBitsToFloat(mix(r, ivec4(0x3f800000), equal(floatBitsToInt(b) & ABS_MASK, ivec4(0))));
+}
+
+// ---- erf, sin, cos --------------------------------------------------------------------------------------------------
+
+// a + a P(a^2) up to 0.95 (error 2^-25.1), a polynomial in a - 2.40625 above (absolute error 2^-27), 1 from 3.8325.
+vec4 tosa_erf(vec4 x) {
+    ivec4 bits = floatBitsToInt(x);
+    precise vec4 a = intBitsToFloat(bits & ABS_MASK);
+    precise vec4 z = a * a;
+    precise vec4 p = z * -0.000585257367 + 0.00496513583;
+    p = p * z - 0.0267467145;
+    p = p * z + 0.112812355;
+    p = p * z - 0.376124322;
+    p = p * z + 0.128379121;
+    precise vec4 a16 = a * 16.0;  // keeps the product below out of the denormals, which a device may flush
+    p = (a16 + a16 * p) * 0.0625;
+    precise vec4 t = a - 2.40625;
+    precise vec4 q = t * 1.39456449e-06 - 7.55878204e-07;
+    q = q * t - 1.91339113e-05;
+    q = q * t + 3.59680889e-05;
+    q = q * t + 6.32338561e-05;
+    q = q * t - 0.00033603367;
+    q = q * t + 0.000503154064;
+    q = q * t + 0.00027385389;
+    q = q * t - 0.00307273655;
+    q = q * t + 0.00777128339;
+    q = q * t - 0.0118724396;
+    q = q * t + 0.0121696638;
+    q = q * t - 0.00830265693;
+    q = q * t + 0.00345037133;
+    q = q * t + 0.999333382;
+    ivec4 r = floatBitsToInt(mix(q, p, lessThan(a, vec4(0.95))));
+    r = mix(r, ivec4(0x3f800000), greaterThan(a, vec4(3.8325)));
+    r = mix(r, ivec4(NAN_BITS), math_is_nan(x));
+    return intBitsToFloat(r | (bits & SIGN_BIT));
+}
+
+// sin(a - n pi) for a >= 0 and abs(a - n pi) <= pi/2, error 2^-27. pi has three parts; n times the first two is exact
+// up to 2^13, and later the bound of TOSA (2^-10 abs(x), 2^-11 (1 + abs(x))) is far wider than the error.
+vec4 math_sin_part(vec4 a, vec4 n) {
+    precise vec4 r = ((a - n * 3.140625) - n * 0.000967502594) - n * 1.50995803e-07;
+    precise vec4 z = r * r;
+    precise vec4 p = z * 2.60610295e-06 - 0.000198097783;
+    p = p * z + 0.00833306927;
+    p = p * z - 0.166666597;
+    p = r + (r * z) * p;
+    return p;
+}
+
+// From 2^23 on, where TOSA accepts any value in [-1, 1], the argument counts as 0.
+vec4 math_sin_argument(ivec4 a) { return mix(intBitsToFloat(a), vec4(0.0), greaterThanEqual(a, ivec4(0x4b000000))); }
+
+vec4 tosa_sin(vec4 x) {
+    ivec4 bits = floatBitsToInt(x);
+    vec4 a = math_sin_argument(bits & ABS_MASK);
+    precise vec4 t = a * 0.318309873 + 12582912.0;
+    precise vec4 n = t - 12582912.0;
+    ivec4 r = floatBitsToInt(math_sin_part(a, n)) ^ (floatBitsToInt(t) << 31) ^ (bits & SIGN_BIT);
+    return intBitsToFloat(mix(r, ivec4(NAN_BITS), greaterThanEqual(bits & ABS_MASK, ivec4(INF_BITS))));
+}
+
+// cos(r + (n + 1/2) pi) = -(-1)^n sin(r)
+vec4 tosa_cos(vec4 x) {
+    ivec4 bits = floatBitsToInt(x);
+    vec4 a = math_sin_argument(bits & ABS_MASK);
+    precise vec4 t = (a * 0.318309873 - 0.5) + 12582912.0;
+    precise vec4 n = (t - 12582912.0) + 0.5;
+    ivec4 r = floatBitsToInt(math_sin_part(a, n)) ^ ((floatBitsToInt(t) << 31) ^ SIGN_BIT);
+    return intBitsToFloat(mix(r, ivec4(NAN_BITS), greaterThanEqual(bits & ABS_MASK, ivec4(INF_BITS))));
+}

@@ -1,0 +1,86 @@
+// How tensors lie in storage buffers, and how four consecutive elements are read and written.
+//
+// A buffer named N of element type t is declared by READ_t(N, binding) or WRITE_t(N, binding), which make
+//   N_load1(i)        element i                         int or float
+//   N_load4(i)        elements i..i+3, i % 4 == 0       ivec4 or vec4
+//   N_loadn(i, n)     elements i..i+n-1, any i; the rest repeats the last one
+//   N_store4(i, v)    as N_load4
+//   N_store1(i, x)    one element; safe beside other invocations that write the same word
+// Every allocation is padded to 16 bytes, so that the last quad of a tensor may be read and written whole.
+// 8- and 16-bit elements are packed little end first into 32-bit words: no device feature is needed.
+
+ivec4 unpack_i8(int w) { return ivec4(w << 24, w << 16, w << 8, w) >> 24; }
+int pack_i8(ivec4 v) { return (v.x & 255) | ((v.y & 255) << 8) | ((v.z & 255) << 16) | (v.w << 24); }
+ivec4 unpack_i16(ivec2 w) { return ivec4(w.x << 16, w.x, w.y << 16, w.y) >> 16; }
+ivec2 pack_i16(ivec4 v) { return ivec2((v.x & 65535) | (v.y << 16), (v.z & 65535) | (v.w << 16)); }
+ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
+
+#define LOADN(N, T4)                                                                    \
+    T4 N##_loadn(uint i, uint n) {                                                      \
+        uint last = i + n - 1u;                                                         \
+        return T4(N##_load1(i), N##_load1(min(i + 1u, last)), N##_load1(min(i + 2u, last)), N##_load1(last)); \
+    }
+
+#define READ_i8(N, B)                                                                   \
+    layout(set = 0, binding = B) readonly buffer N##_block { int N##_w[]; };            \
+    int N##_load1(uint i) { return bitfieldExtract(N##_w[i >> 2], int(i & 3u) * 8, 8); } \
+    ivec4 N##_load4(uint i) { return unpack_i8(N##_w[i >> 2]); }                        \
+    LOADN(N, ivec4)
+
+#define READ_bool(N, B)                                                                 \
+    layout(set = 0, binding = B) readonly buffer N##_block { int N##_w[]; };            \
+    int N##_load1(uint i) { return int(bitfieldExtract(N##_w[i >> 2], int(i & 3u) * 8, 8) != 0); } \
+    ivec4 N##_load4(uint i) { return truth4(unpack_i8(N##_w[i >> 2])); }                \
+    LOADN(N, ivec4)
+
+#define READ_i16(N, B)                                                                  \
+    layout(set = 0, binding = B) readonly buffer N##_block { int N##_w[]; };            \
+    int N##_load1(uint i) { return bitfieldExtract(N##_w[i >> 1], int(i & 1u) * 16, 16); } \
+    ivec4 N##_load4(uint i) { return unpack_i16(ivec2(N##_w[i >> 1], N##_w[(i >> 1) + 1u])); } \
+    LOADN(N, ivec4)
+
+#define READ_32(N, B, T1, T4)                                                           \
+    layout(set = 0, binding = B) readonly buffer N##_block { T1 N##_w[]; };             \
+    layout(set = 0, binding = B) readonly buffer N##_block4 { T4 N##_w4[]; };           \
+    T1 N##_load1(uint i) { return N##_w[i]; }                                           \
+    T4 N##_load4(uint i) { return N##_w4[i >> 2]; }                                     \
+    LOADN(N, T4)
+#define READ_i32(N, B) READ_32(N, B, int, ivec4)
+#define READ_fp32(N, B) READ_32(N, B, float, vec4)
+
+// Each byte has one writer, so clearing and setting its bits in two atomic steps never disturbs a neighbour.
+#define WRITE_i8(N, B)                                                                  \
+    layout(set = 0, binding = B) buffer N##_block { int N##_w[]; };                     \
+    void N##_store4(uint i, ivec4 v) { N##_w[i >> 2] = pack_i8(v); }                    \
+    void N##_store1(uint i, int x) {                                                    \
+        int at = int(i & 3u) * 8;                                                       \
+        atomicAnd(N##_w[i >> 2], ~(255 << at));                                         \
+        atomicOr(N##_w[i >> 2], (x & 255) << at);                                       \
+    }
+#define WRITE_bool(N, B) WRITE_i8(N, B)
+
+#define WRITE_i16(N, B)                                                                 \
+    layout(set = 0, binding = B) buffer N##_block { int N##_w[]; };                     \
+    void N##_store4(uint i, ivec4 v) {                                                  \
+        ivec2 w = pack_i16(v);                                                          \
+        N##_w[i >> 1] = w.x;                                                            \
+        N##_w[(i >> 1) + 1u] = w.y;                                                     \
+    }                                                                                   \
+    void N##_store1(uint i, int x) {                                                    \
+        int at = int(i & 1u) * 16;                                                      \
+        atomicAnd(N##_w[i >> 1], ~(65535 << at));                                       \
+        atomicOr(N##_w[i >> 1], (x & 65535) << at);                                     \
+    }
+
+// One view per buffer: a shader stores whole quads or single elements, never both.
+#if TOSAVK_QUAD_STORES
+#define WRITE_32(N, B, T1, T4)                                                          \
+    layout(set = 0, binding = B) writeonly buffer N##_block { T4 N##_w4[]; };           \
+    void N##_store4(uint i, T4 v) { N##_w4[i >> 2] = v; }
+#else
+#define WRITE_32(N, B, T1, T4)                                                          \
+    layout(set = 0, binding = B) writeonly buffer N##_block { T1 N##_w[]; };            \
+    void N##_store1(uint i, T1 x) { N##_w[i] = x; }
+#endif
+#define WRITE_i32(N, B) WRITE_32(N, B, int, ivec4)
+#define WRITE_fp32(N, B) WRITE_32(N, B, float, vec4)

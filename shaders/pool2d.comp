@@ -1,0 +1,71 @@
+// AVG_POOL2D and MAX_POOL2D: an invocation makes 4 channels of one pixel.
+//   in0  input [N,IH,IW,C]
+//   in1  AVG_POOL2D: by number of elements in the window minus one, the multiplier of their reciprocal (i32), or the
+//        reciprocal itself (fp32)
+layout(constant_id = 0) const int IH = 1;
+layout(constant_id = 1) const int IW = 1;
+layout(constant_id = 2) const int C = 1;
+layout(constant_id = 3) const int OH = 1;
+layout(constant_id = 4) const int OW = 1;
+layout(constant_id = 5) const int KH = 1;
+layout(constant_id = 6) const int KW = 1;
+layout(constant_id = 7) const int STRIDE_Y = 1;
+layout(constant_id = 8) const int STRIDE_X = 1;
+layout(constant_id = 9) const int PAD_TOP = 0;
+layout(constant_id = 10) const int PAD_LEFT = 0;
+layout(constant_id = 11) const int PIXELS = 1;
+layout(constant_id = 12) const int INPUT_ZP = 0;
+layout(constant_id = 13) const int OUTPUT_ZP = 0;
+layout(constant_id = 14) const int TYPE_MIN = -128;
+layout(constant_id = 15) const int TYPE_MAX = 127;
+
+const int C_QUADS = (C + 3) / 4;
+
+#if X_FLOAT
+#define X4 vec4
+#else
+#define X4 ivec4
+#endif
+
+X4 input4(int at, int c, int n) { return C % 4 == 0 ? in0_load4(uint(at + c)) : in0_loadn(uint(at + c), uint(n)); }
+
+void main() {
+    int id = int(invocation_index());
+    int c = id % C_QUADS * 4, p = id / C_QUADS;
+    if (p >= PIXELS) return;
+    int n = min(C - c, 4);
+    int top = p / OW % OH * STRIDE_Y - PAD_TOP, left = p % OW * STRIDE_X - PAD_LEFT, image = p / (OW * OH);
+    int y0 = max(top, 0), y1 = min(top + KH, IH), x0 = max(left, 0), x1 = min(left + KW, IW);
+
+#if AVERAGE
+    X4 acc = X4(0);
+#else
+    // Every window holds at least one element (pad < kernel), so its first one is a fair start.
+    X4 acc = input4(((image * IH + y0) * IW + x0) * C, c, n);
+#endif
+    for (int y = y0; y < y1; ++y) {
+        for (int x = x0; x < x1; ++x) {
+            X4 v = input4(((image * IH + y) * IW + x) * C, c, n);
+#if AVERAGE && X_FLOAT
+            acc += v;
+#elif AVERAGE
+            acc += v - INPUT_ZP;
+#elif X_FLOAT
+            acc = MAXIMUM(acc, v);
+#else
+            acc = max(acc, v);
+#endif
+        }
+    }
+#if AVERAGE
+    int count = (y1 - y0) * (x1 - x0);
+#if X_FLOAT
+    acc *= in1_load1(uint(count - 1));
+#else
+    // reciprocal(count): shift 30 + k with k = 32 - clz(count - 1)
+    int shift = 31 + findMSB(count - 1);
+    acc = clamp(scale32(acc, ivec4(in1_load1(uint(count - 1))), ivec4(shift)) + OUTPUT_ZP, TYPE_MIN, TYPE_MAX);
+#endif
+#endif
+    FUSED(uint(p * C + c), uint(n), acc);
+}

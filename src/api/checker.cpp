@@ -1,0 +1,182 @@
+// Carries out the check behind tosavk_checker_run.
+#include "api/checker.hpp"
+
+#include "api/handles.hpp"
+#include "ops/op.hpp"
+#include "reference/reference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace tosavk::api {
+
+namespace {
+
+/// What the unfused run left in memory; every value is read back once.
+class Values {
+public:
+    Values(const Graph& graph, Context& context) : graph_(graph), context_(context), tensors_(graph.values.size()) {}
+
+    const HostTensor& operator[](ValueId id) {
+        std::optional<HostTensor>& slot = tensors_.at(id);
+        if (!slot) {
+            const Value& value = graph_.value(id);
+            slot.emplace(value.type, value.shape);
+            if (value.is_constant()) slot->bytes = *value.data;
+            else context_.get_value(id, slot->bytes);
+        }
+        return *slot;
+    }
+
+private:
+    const Graph& graph_;
+    Context& context_;
+    std::vector<std::optional<HostTensor>> tensors_;
+};
+
+std::string position_text(std::int64_t element, const Shape& shape) {
+    Shape position(shape.size());
+    std::int64_t rest = element;
+    for (std::size_t k = shape.size(); k-- > 0;) {
+        position[k] = rest % shape[k];
+        rest /= shape[k];
+    }
+    return fmt::format("element {} [{}] of {}", element, fmt::join(position, ","), to_string(shape));
+}
+
+std::string element_text(const HostTensor& tensor, std::size_t element) {
+    const std::size_t size = size_of(tensor.type);
+    const auto bytes = std::span<const std::byte>(tensor.bytes).subspan(element * size, size);
+    if (is_float(tensor.type)) return fmt::format("{:.9g}", decode_reals(tensor.type, bytes)[0]);
+    return fmt::format("{}", decode_ints(tensor.type, bytes)[0]);
+}
+
+/// Index of the first element whose bits differ.
+std::optional<std::size_t> first_difference(const HostTensor& a, const HostTensor& b) {
+    const auto at = std::mismatch(a.bytes.begin(), a.bytes.end(), b.bytes.begin());
+    if (at.first == a.bytes.end()) return std::nullopt;
+    return static_cast<std::size_t>(at.first - a.bytes.begin()) / size_of(a.type);
+}
+
+std::shared_ptr<Executable> compile(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph, bool fuse) {
+    PlanOptions options;
+    options.fuse = fuse;
+    options.keep_all = !fuse;
+    return Executable::create(device, graph, make_plan(*graph, device->plan(), options));
+}
+
+}  // namespace
+
+HostTensor random_input(const Graph& graph, std::size_t index, std::uint64_t seed) {
+    const Value& value = graph.value(graph.inputs.at(index));
+    // An odd multiplier far from any pattern keeps the streams of neighbouring seeds and inputs apart.
+    return random_tensor(value.type, value.shape, seed + 0x9e3779b97f4a7c15u * (index + 1));
+}
+
+Checker::Checker(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph)
+    : graph_(graph),
+      unfused_(compile(device, graph, false)),
+      fused_(compile(device, graph, true)),
+      unfused_context_(unfused_, false),
+      fused_context_(fused_, false) {}
+
+CheckReport Checker::run(std::uint64_t seed) {
+    for (std::size_t k = 0; k < graph_->inputs.size(); ++k) {
+        const HostTensor input = random_input(*graph_, k, seed);
+        unfused_context_.set_input(k, input.bytes);
+        fused_context_.set_input(k, input.bytes);
+    }
+    unfused_context_.submit();
+    unfused_context_.wait();
+
+    CheckReport report;
+    report.detail = "nothing to compare";
+    double worst_seen = -1;
+    Values values(*graph_, unfused_context_);
+    for (NodeId id = 0; id < graph_->nodes.size() && report.passed; ++id) {
+        const NodeView view(*graph_, id);
+        std::vector<const HostTensor*> inputs;
+        for (const ValueId input : view.node().inputs) inputs.push_back(&values[input]);
+        for (std::size_t k = 0; k < view.output_count() && report.passed; ++k) {
+            const HostTensor& actual = values[view.node().outputs[k]];
+            const CheckResult result = check_node_result(view, inputs, k, actual);
+            ++report.values_checked;
+            if (result.passed && result.worst <= worst_seen) continue;
+            worst_seen = result.worst;
+            report.passed = result.passed;
+            report.worst = std::max(report.worst, result.worst);
+            const std::string where = fmt::format("{} (node {} of {}), output {}", view.title(), id, graph_->nodes.size(), k);
+            if (!result.passed) {
+                report.detail = fmt::format("first diverging node: {}, {}: expected {}, got {}, {:.3g} of the bound ({})", where,
+                                            position_text(std::max<std::int64_t>(result.element, 0), actual.shape), result.expected, result.got,
+                                            result.worst, result.rule);
+            } else if (result.worst > 0 && result.element >= 0) {
+                report.detail = fmt::format("worst: {}, {}: expected {}, got {}, {:.3g} of the bound ({})", where,
+                                            position_text(result.element, actual.shape), result.expected, result.got, result.worst, result.rule);
+            } else {
+                report.detail = "all values equal";
+            }
+        }
+    }
+    if (!report.passed) return report;
+
+    fused_context_.submit();
+    fused_context_.wait();
+    for (std::size_t k = 0; k < graph_->outputs.size() && report.passed; ++k) {
+        const Value& value = graph_->value(graph_->outputs[k]);
+        HostTensor fused(value.type, value.shape), unfused(value.type, value.shape);
+        fused_context_.get_output(k, fused.bytes);
+        unfused_context_.get_output(k, unfused.bytes);
+        ++report.values_checked;
+        if (const auto element = first_difference(unfused, fused)) {
+            report.passed = false;
+            report.detail = fmt::format("fused and unfused runs differ in output {} '{}', {}: unfused {}, fused {} (bound: the same bits)", k,
+                                        value.name, position_text(static_cast<std::int64_t>(*element), value.shape),
+                                        element_text(unfused, *element), element_text(fused, *element));
+        }
+    }
+    return report;
+}
+
+}  // namespace tosavk::api
+
+using namespace tosavk;
+using namespace tosavk::api;
+
+struct tosavk_checker {
+    Checker checker;
+};
+
+tosavk_status tosavk_checker_create(tosavk_device* device, const tosavk_graph* graph, tosavk_checker** checker, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(device, "device");
+        call.require(graph, "graph");
+        call.require(checker, "checker");
+        *checker = new tosavk_checker{Checker(device->device, graph->graph)};
+    });
+}
+
+tosavk_status tosavk_checker_run(tosavk_checker* checker, uint64_t seed, tosavk_check_report* report, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(checker, "checker");
+        call.require(report, "report");
+        std::size_t size = 0;
+        std::memcpy(&size, report, sizeof size);
+        check_struct_size(size, "tosavk_check_report");
+        const CheckReport found = checker->checker.run(seed);
+        tosavk_check_report result{};
+        result.passed = found.passed ? 1 : 0;
+        result.values_checked = found.values_checked;
+        result.worst = found.worst;
+        // A caller whose struct ends before `detail` could not release it.
+        const bool has_detail = size >= offsetof(tosavk_check_report, detail) + sizeof(result.detail);
+        std::unique_ptr<tosavk_text> detail(has_detail ? make_text(found.detail) : nullptr);
+        result.detail = detail.get();
+        write_struct(report, result, "tosavk_check_report");
+        detail.release();
+    });
+}
+
+void tosavk_checker_release(tosavk_checker* checker) { delete checker; }

@@ -1,0 +1,73 @@
+// Devices of the C ABI: listing, describing, opening.
+#include "api/handles.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+using namespace tosavk;
+using namespace tosavk::api;
+
+namespace {
+
+std::vector<DeviceCaps> devices() {
+    std::vector<DeviceCaps> found = Device::enumerate();
+    if (found.empty()) throw Error(ErrorCode::no_device, "no Vulkan device was found");
+    return found;
+}
+
+std::string driver_text(const DeviceCaps& caps) {
+    return caps.driver_info.empty() ? caps.driver_name : caps.driver_name + " " + caps.driver_info;
+}
+
+nlohmann::ordered_json plan_json(const DevicePlan& plan) {
+    return {{"workgroup_size", plan.workgroup_size}, {"buffer_alignment", plan.buffer_alignment},
+            {"max_binding_bytes", plan.max_binding_bytes}, {"max_buffers", plan.max_buffers},
+            {"max_groups_x", plan.max_groups_x}, {"int64", plan.int64}, {"nan_preserve", plan.nan_preserve},
+            {"rte", plan.rte}, {"map_in_place", plan.map_in_place}};
+}
+
+}  // namespace
+
+tosavk_status tosavk_device_count(uint32_t* count, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(count, "count");
+        *count = static_cast<std::uint32_t>(devices().size());
+    });
+}
+
+tosavk_status tosavk_device_describe(uint32_t index, tosavk_text** json, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(json, "json");
+        const std::vector<DeviceCaps> found = devices();
+        if (index >= found.size()) {
+            throw Error(ErrorCode::no_device, fmt::format("there is no device {}; the number of devices is {}", index, found.size()));
+        }
+        const DeviceCaps& caps = found[index];
+        const DevicePlan plan = device_plan(caps);
+        nlohmann::ordered_json result;
+        result["index"] = index;
+        result["name"] = caps.name;
+        result["driver"] = driver_text(caps);
+        result["type"] = caps.type;
+        result["caps"] = nlohmann::ordered_json::parse(caps_to_json(caps));
+        result["plan"] = plan_json(plan);
+        result["reasons"] = plan.reasons;
+        // Names come from drivers: bytes that are no UTF-8 are replaced rather than thrown over.
+        *json = make_text(result.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    });
+}
+
+tosavk_status tosavk_device_open(const char* name, tosavk_device** device, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(device, "device");
+        auto opened = std::make_unique<tosavk_device>();
+        opened->device = Device::open(name ? name : "");
+        opened->name = opened->device->caps().name;
+        opened->driver = driver_text(opened->device->caps());
+        *device = opened.release();
+    });
+}
+
+const char* tosavk_device_name(const tosavk_device* device) { return device ? device->name.c_str() : ""; }
+const char* tosavk_device_driver(const tosavk_device* device) { return device ? device->driver.c_str() : ""; }
+void tosavk_device_release(tosavk_device* device) { delete device; }

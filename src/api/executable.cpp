@@ -1,0 +1,189 @@
+// Executables and contexts of the C ABI: compiling, binding, running, counting.
+#include "api/handles.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+using namespace tosavk;
+using namespace tosavk::api;
+
+namespace {
+
+/// Every dispatch's shader; a source that several dispatches share stands once.
+std::string print_glsl(const Plan& plan) {
+    std::string text;
+    std::map<std::string, std::size_t> seen;
+    for (std::size_t k = 0; k < plan.dispatches.size(); ++k) {
+        const Dispatch& dispatch = plan.dispatches[k];
+        text += fmt::format("// dispatch {}: {} ({}), groups {}x{}x{}", k, dispatch.label, dispatch.kernel, dispatch.groups[0], dispatch.groups[1],
+                            dispatch.groups[2]);
+        if (!dispatch.constants.empty()) text += fmt::format(", specialization constants {}", fmt::join(dispatch.constants, " "));
+        const auto [first, fresh] = seen.emplace(dispatch.glsl, k);
+        if (fresh) text += "\n" + dispatch.glsl + "\n";
+        else text += fmt::format("\n// the source of dispatch {}\n\n", first->second);
+    }
+    return text;
+}
+
+/// Size of graph input or output `index`, checked against what the caller passes.
+void check_size(const Graph& graph, const std::vector<ValueId>& ends, std::uint32_t index, std::size_t size_bytes, const char* what) {
+    if (index >= ends.size()) throw Error(ErrorCode::usage, fmt::format("there is no {} {}; the graph has {}", what, index, ends.size()));
+    const Value& value = graph.value(ends[index]);
+    const std::size_t wanted = static_cast<std::size_t>(element_count(value.shape)) * size_of(value.type);
+    if (size_bytes != wanted) {
+        throw Error(ErrorCode::bad_input, fmt::format("{} {} '{}' ({} {}) has {} bytes, not {}", what, index, value.name, name_of(value.type),
+                                                      to_string(value.shape), wanted, size_bytes));
+    }
+}
+
+void submit(tosavk_context& context) {
+    if (context.in_flight) throw Error(ErrorCode::usage, "the context is already running; wait for it before the next submit");
+    for (std::size_t k = 0; k < context.input_set.size(); ++k) {
+        if (!context.input_set[k]) throw Error(ErrorCode::usage, fmt::format("input {} was never set", k));
+    }
+    context.has_result = false;
+    context.context.submit();
+    context.in_flight = true;
+}
+
+void wait(tosavk_context& context) {
+    if (!context.in_flight) throw Error(ErrorCode::usage, "nothing was submitted that could be waited for");
+    context.in_flight = false;
+    context.context.wait();
+    context.has_result = true;
+}
+
+}  // namespace
+
+tosavk_status tosavk_compile(tosavk_device* device, const tosavk_graph* graph, const tosavk_compile_options* options,
+                             tosavk_executable** executable, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(device, "device");
+        call.require(graph, "graph");
+        call.require(executable, "executable");
+        const tosavk_compile_options given = read_struct(options, "tosavk_compile_options");
+        PlanOptions plan_options;
+        plan_options.fuse = given.no_fuse == 0;
+        plan_options.keep_all = given.keep_all != 0;
+        Plan plan = make_plan(*graph->graph, device->device->plan(), plan_options);
+        *executable = new tosavk_executable{Executable::create(device->device, graph->graph, std::move(plan))};
+    });
+}
+
+tosavk_status tosavk_executable_print(const tosavk_executable* executable, tosavk_executable_text kind, tosavk_text** text, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(executable, "executable");
+        call.require(text, "text");
+        const Executable& compiled = *executable->executable;
+        switch (kind) {
+        case TOSAVK_EXECUTABLE_PLAN: *text = make_text(print_plan(compiled.graph(), compiled.plan())); return;
+        case TOSAVK_EXECUTABLE_GLSL: *text = make_text(print_glsl(compiled.plan())); return;
+        }
+        throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_executable_text", static_cast<int>(kind)));
+    });
+}
+
+void tosavk_executable_release(tosavk_executable* executable) { delete executable; }
+
+tosavk_status tosavk_context_create(tosavk_executable* executable, const tosavk_context_options* options, tosavk_context** context,
+                                    tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(executable, "executable");
+        call.require(context, "context");
+        const tosavk_context_options given = read_struct(options, "tosavk_context_options");
+        *context = new tosavk_context(executable->executable, given.profile != 0);
+    });
+}
+
+tosavk_status tosavk_context_set_input(tosavk_context* context, uint32_t index, const void* data, size_t size_bytes, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(context, "context");
+        call.require(data, "data");
+        const Graph& graph = context->executable->graph();
+        check_size(graph, graph.inputs, index, size_bytes, "input");
+        if (context->in_flight) throw Error(ErrorCode::usage, "the context is running; wait for it before setting an input");
+        context->context.set_input(index, {static_cast<const std::byte*>(data), size_bytes});
+        context->input_set[index] = true;
+    });
+}
+
+tosavk_status tosavk_context_run(tosavk_context* context, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(context, "context");
+        submit(*context);
+        wait(*context);
+    });
+}
+
+tosavk_status tosavk_context_submit(tosavk_context* context, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(context, "context");
+        submit(*context);
+    });
+}
+
+tosavk_status tosavk_context_wait(tosavk_context* context, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(context, "context");
+        wait(*context);
+    });
+}
+
+tosavk_status tosavk_context_get_output(tosavk_context* context, uint32_t index, void* data, size_t size_bytes, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(context, "context");
+        call.require(data, "data");
+        const Graph& graph = context->executable->graph();
+        check_size(graph, graph.outputs, index, size_bytes, "output");
+        if (!context->has_result) throw Error(ErrorCode::usage, "no finished run has left outputs in this context");
+        context->context.get_output(index, {static_cast<std::byte*>(data), size_bytes});
+    });
+}
+
+tosavk_status tosavk_context_counters(const tosavk_context* context, tosavk_counters* counters, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(context, "context");
+        call.require(counters, "counters");
+        const Plan& plan = context->executable->plan();
+        const ExecutableCounters shared = context->executable->counters();
+        const ContextCounters own = context->context.counters();
+        tosavk_counters result{};
+        result.runs = own.runs;
+        result.submits = own.submits;
+        result.dispatches = plan.dispatches.size();
+        result.allocations = shared.allocations + own.allocations;
+        result.pipelines_created = shared.pipelines_created;
+        result.weight_bytes_copied = shared.weight_bytes_copied;
+        result.arena_bytes = plan.arena_bytes;
+        result.constant_bytes = plan.constants.size();
+        result.peak_lower_bound_bytes = plan.peak_lower_bound;
+        write_struct(counters, result, "tosavk_counters");
+    });
+}
+
+uint32_t tosavk_context_dispatch_count(const tosavk_context* context) {
+    return context ? static_cast<uint32_t>(context->executable->plan().dispatches.size()) : 0;
+}
+
+tosavk_status tosavk_context_dispatch(const tosavk_context* context, uint32_t index, tosavk_dispatch_info* info, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(context, "context");
+        call.require(info, "info");
+        const Plan& plan = context->executable->plan();
+        if (index >= plan.dispatches.size()) {
+            throw Error(ErrorCode::usage, fmt::format("there is no dispatch {}; the plan has {}", index, plan.dispatches.size()));
+        }
+        const Dispatch& dispatch = plan.dispatches[index];
+        const std::vector<double> times = context->has_result ? context->context.dispatch_ns() : std::vector<double>();
+        tosavk_dispatch_info result{};
+        result.label = dispatch.label.c_str();
+        result.kernel = dispatch.kernel.c_str();
+        result.gpu_ns = index < times.size() ? times[index] : 0;
+        result.work = dispatch.work;
+        result.bytes = dispatch.bytes;
+        write_struct(info, result, "tosavk_dispatch_info");
+    });
+}
+
+void tosavk_context_release(tosavk_context* context) { delete context; }

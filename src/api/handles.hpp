@@ -1,0 +1,116 @@
+// What stands behind the opaque handles of the C ABI, the exception wall, and the rules for struct_size.
+#pragma once
+
+#include "graph/error.hpp"
+#include "graph/graph.hpp"
+#include "graph/host_tensor.hpp"
+#include "plan/plan.hpp"
+#include "tosavk/tosavk.h"
+#include "vk/context.hpp"
+#include "vk/device.hpp"
+#include "vk/executable.hpp"
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+struct tosavk_error {
+    tosavk_status status;
+    std::string message, node, operand;
+};
+
+struct tosavk_text {
+    std::string text;
+};
+
+struct tosavk_array {
+    tosavk::HostTensor tensor;
+};
+
+struct tosavk_device {
+    std::shared_ptr<tosavk::Device> device;
+    std::string name, driver;
+};
+
+struct tosavk_graph {
+    std::shared_ptr<const tosavk::Graph> graph;
+};
+
+struct tosavk_executable {
+    std::shared_ptr<tosavk::Executable> executable;
+};
+
+struct tosavk_context {
+    tosavk_context(std::shared_ptr<tosavk::Executable> made_for, bool profile)
+        : executable(std::move(made_for)), context(executable, profile), input_set(executable->graph().inputs.size(), false) {}
+
+    std::shared_ptr<tosavk::Executable> executable;
+    tosavk::Context context;
+    std::vector<bool> input_set;
+    bool in_flight = false;  ///< submitted and not waited for
+    bool has_result = false;
+};
+
+namespace tosavk::api {
+
+/// Turns the exception in flight into a status and, when `error` is not null, an error object. The only place where
+/// exceptions become C; never throws, even when memory for the object is missing.
+tosavk_status report_current_exception(tosavk_error** error) noexcept;
+
+/// The C function that is running, for messages.
+struct Call {
+    const char* function;
+
+    /// Throws Error(usage) when an argument that must not be NULL is.
+    void require(const void* argument, const char* name) const;
+};
+
+/// Runs the body of a C function behind the exception wall: guard(__func__, error, [&](const Call& call) {...}).
+template <class F> tosavk_status guard(const char* function, tosavk_error** error, F&& body) noexcept {
+    if (error) *error = nullptr;
+    try {
+        body(Call{function});
+        return TOSAVK_OK;
+    } catch (...) {
+        return report_current_exception(error);
+    }
+}
+
+/// Throws Error(usage) when a struct_size can be no size of `name`.
+void check_struct_size(std::size_t size, const char* name);
+
+/// A struct from the caller: the fields that it has, and zero (which is every option's default) for the rest.
+/// Fields that this library does not know yet must be zero, or the caller would believe that they were obeyed.
+template <class T> T read_struct(const T* given, const char* name) {
+    T result{};
+    if (given) {
+        std::size_t size = 0;
+        std::memcpy(&size, given, sizeof size);
+        check_struct_size(size, name);
+        std::memcpy(&result, given, size < sizeof(T) ? size : sizeof(T));
+        for (std::size_t k = sizeof(T); k < size; ++k) {
+            if (reinterpret_cast<const unsigned char*>(given)[k] != 0) {
+                throw Error(ErrorCode::usage, std::string(name) + " sets a field that this version of tosa-vk does not know");
+            }
+        }
+    }
+    result.struct_size = sizeof(T);
+    return result;
+}
+
+/// Fills as much of the caller's struct as it has; the caller's struct_size stays.
+template <class T> void write_struct(T* out, T value, const char* name) {
+    std::size_t size = 0;
+    std::memcpy(&size, out, sizeof size);
+    check_struct_size(size, name);
+    value.struct_size = size;
+    if (size > sizeof(T)) std::memset(reinterpret_cast<unsigned char*>(out) + sizeof(T), 0, size - sizeof(T));
+    std::memcpy(out, &value, size < sizeof(T) ? size : sizeof(T));
+}
+
+tosavk_text* make_text(std::string text);
+DType to_dtype(tosavk_type type);  ///< throws Error(usage) for a value that is no type
+tosavk_tensor_info describe_tensor(const char* name, DType type, const Shape& shape);
+
+}  // namespace tosavk::api

@@ -1,0 +1,65 @@
+// tosavk_get_api: the functions of the C ABI as one table.
+#include "tosavk/tosavk.h"
+
+namespace {
+
+const tosavk_api table = {
+    .struct_size = sizeof(tosavk_api),
+    .api_version = TOSAVK_API_VERSION,
+    .version = tosavk_version,
+    .error_status = tosavk_error_status,
+    .error_message = tosavk_error_message,
+    .error_node = tosavk_error_node,
+    .error_operand = tosavk_error_operand,
+    .error_release = tosavk_error_release,
+    .text_data = tosavk_text_data,
+    .text_size = tosavk_text_size,
+    .text_release = tosavk_text_release,
+    .type_name = tosavk_type_name,
+    .type_size = tosavk_type_size,
+    .device_count = tosavk_device_count,
+    .device_describe = tosavk_device_describe,
+    .device_open = tosavk_device_open,
+    .device_name = tosavk_device_name,
+    .device_driver = tosavk_device_driver,
+    .device_release = tosavk_device_release,
+    .graph_load_file = tosavk_graph_load_file,
+    .graph_load_memory = tosavk_graph_load_memory,
+    .graph_input_count = tosavk_graph_input_count,
+    .graph_output_count = tosavk_graph_output_count,
+    .graph_node_count = tosavk_graph_node_count,
+    .graph_input = tosavk_graph_input,
+    .graph_output = tosavk_graph_output,
+    .graph_print = tosavk_graph_print,
+    .graph_release = tosavk_graph_release,
+    .compile = tosavk_compile,
+    .executable_print = tosavk_executable_print,
+    .executable_release = tosavk_executable_release,
+    .context_create = tosavk_context_create,
+    .context_set_input = tosavk_context_set_input,
+    .context_run = tosavk_context_run,
+    .context_submit = tosavk_context_submit,
+    .context_wait = tosavk_context_wait,
+    .context_get_output = tosavk_context_get_output,
+    .context_counters = tosavk_context_counters,
+    .context_dispatch_count = tosavk_context_dispatch_count,
+    .context_dispatch = tosavk_context_dispatch,
+    .context_release = tosavk_context_release,
+    .reference_run = tosavk_reference_run,
+    .random_input = tosavk_random_input,
+    .checker_create = tosavk_checker_create,
+    .checker_run = tosavk_checker_run,
+    .checker_release = tosavk_checker_release,
+    .ops_describe = tosavk_ops_describe,
+    .array_load = tosavk_array_load,
+    .array_info = tosavk_array_info,
+    .array_data = tosavk_array_data,
+    .array_convert = tosavk_array_convert,
+    .array_release = tosavk_array_release,
+    .array_save = tosavk_array_save,
+};
+
+}  // namespace
+
+// Version 1 is all there has been; a later library still answers hosts that were written against it.
+const tosavk_api* tosavk_get_api(uint32_t version) { return version == TOSAVK_API_VERSION ? &table : nullptr; }

@@ -1,0 +1,116 @@
+// What the commands share: options, exit codes, errors, loading a model with its inputs, numbers as text.
+#pragma once
+
+#include "tosavk/tosavk.hpp"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace tosavk::cli {
+
+using Json = nlohmann::ordered_json;
+using Bytes = std::vector<std::byte>;
+
+enum ExitCode : int { exit_done = 0, exit_different = 1, exit_usage = 2, exit_file = 3, exit_device = 4 };
+
+/// An error of the programs themselves; what() is one sentence.
+class Failure : public std::runtime_error {
+public:
+    Failure(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+    ExitCode code() const { return code_; }
+
+private:
+    ExitCode code_;
+};
+
+/// Parses the command line, runs `body` and turns every error into one sentence on stderr and an exit code.
+int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>& body);
+
+// ---- models ------------------------------------------------------------------------------------------------------
+
+struct ModelOptions {
+    std::string path;
+    std::string rounding = "double", level = "8K";
+};
+/// --rounding and --level; the path too when `with_path`.
+void add_model_options(CLI::App& command, ModelOptions& options, bool with_path = true);
+void add_device_option(CLI::App& command, std::string& device);
+
+using InputShapes = std::vector<std::pair<std::uint32_t, cpp::Shape>>;
+/// Errors name the file.
+cpp::Graph load_model(const ModelOptions& options, const InputShapes& shapes = {});
+
+struct InputArray {
+    std::string path;
+    cpp::Array array;
+};
+/// A .npy file; errors name it.
+InputArray load_array(const std::string& path);
+
+/// Loads the model in such a way that dynamic dimensions take the arrays' shapes; `name_of_input` finds the index that
+/// each array belongs to. Throws Failure when an array cannot be that input.
+struct Assigned {
+    cpp::Graph graph;
+    std::map<std::uint32_t, Bytes> inputs;
+};
+using ResolveInput = std::function<std::uint32_t(const cpp::Graph& graph, std::size_t array)>;
+Assigned load_model_for(const ModelOptions& options, const std::vector<InputArray>& arrays, const ResolveInput& resolve);
+
+/// The bytes of an array as an input of this type and shape; throws Failure(exit_file) when they do not fit.
+Bytes input_bytes(const InputArray& array, const cpp::TensorInfo& input, std::uint32_t index, const std::string& model);
+
+// ---- text --------------------------------------------------------------------------------------------------------
+
+std::string shape_text(const cpp::Shape& shape);                ///< "1x32x32x3"; "scalar" for rank 0
+std::string tensor_text(const cpp::TensorInfo& info);           ///< "i8 1x32x32x3"
+std::string type_text(const cpp::TensorInfo& info);             ///< "i8"
+bool is_float(tosavk_type type);
+std::vector<double> elements(tosavk_type type, std::span<const std::byte> bytes);
+std::string number_text(double value);                          ///< shortest text of six digits
+Json number_json(double value);                                 ///< null for NaN and infinities, which JSON lacks
+std::string json_text(const Json& value);                       ///< indented; bytes that are no UTF-8 are replaced
+
+/// Columns as wide as their widest cell; the first row is the heading. Columns named in `right` are right-aligned.
+std::string table_text(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right);
+
+/// Writes to stdout; throws Failure when it cannot (a full disk, a closed pipe).
+void print(const std::string& text);
+
+/// Writes a file through a temporary name beside it.
+void write_file(const std::string& path, const std::string& text);
+
+// ---- time --------------------------------------------------------------------------------------------------------
+
+class Stopwatch {
+public:
+    double ms() const {
+        return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin_).count();
+    }
+
+private:
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+/// A bar on stderr when that is a terminal and the work lasts longer than a second.
+class Progress {
+public:
+    Progress(std::string what, std::size_t total);
+    ~Progress();
+    void step();
+
+private:
+    void clear();
+    std::string what_;
+    std::size_t total_, done_ = 0;
+    bool terminal_, shown_ = false;
+    Stopwatch watch_;
+};
+
+}  // namespace tosavk::cli

@@ -1,0 +1,44 @@
+#include "codegen/glslang.hpp"
+
+#include "graph/error.hpp"
+
+#include <glslang/SPIRV/GlslangToSpv.h>
+#include <glslang/Public/ShaderLang.h>
+#include <glslang/Public/ResourceLimits.h>
+
+#include <fmt/format.h>
+
+#include <mutex>
+
+namespace tosavk {
+
+std::vector<std::uint32_t> compile_glsl(const std::string& glsl, const std::string& name, const DevicePlan&) {
+    static std::mutex mutex;  // glslang shares symbol tables between threads
+    const std::lock_guard lock(mutex);
+    static const bool initialised = glslang::InitializeProcess();
+    if (!initialised) throw Error(ErrorCode::internal, "glslang cannot be initialised");
+
+    glslang::TShader shader(EShLangCompute);
+    const char* text = glsl.c_str();
+    const char* label = name.c_str();
+    shader.setStringsWithLengthsAndNames(&text, nullptr, &label, 1);
+    shader.setEnvInput(glslang::EShSourceGlsl, EShLangCompute, glslang::EShClientVulkan, 110);
+    shader.setEnvClient(glslang::EShClientVulkan, glslang::EShTargetVulkan_1_1);
+    shader.setEnvTarget(glslang::EShTargetSpv, glslang::EShTargetSpv_1_3);
+    const auto messages = static_cast<EShMessages>(EShMsgSpvRules | EShMsgVulkanRules);
+    if (!shader.parse(GetDefaultResources(), 450, false, messages)) {
+        throw Error(ErrorCode::internal, fmt::format("the generated shader '{}' does not compile: {}", name, shader.getInfoLog()));
+    }
+    glslang::TProgram program;
+    program.addShader(&shader);
+    if (!program.link(messages)) {
+        throw Error(ErrorCode::internal, fmt::format("the generated shader '{}' does not link: {}", name, program.getInfoLog()));
+    }
+    std::vector<std::uint32_t> spirv;
+    glslang::SpvOptions options;
+    options.disableOptimizer = true;
+    glslang::GlslangToSpv(*program.getIntermediate(EShLangCompute), spirv, &options);
+    return spirv;
+}
+
+}  // namespace tosavk

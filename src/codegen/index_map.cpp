@@ -1,0 +1,59 @@
+#include "codegen/index_map.hpp"
+
+namespace tosavk {
+
+IndexMap broadcast_map(const Shape& from, const Shape& space) {
+    IndexMap map{space, std::vector<std::int64_t>(space.size(), 0)};
+    const auto strides = row_major_strides(from);
+    const std::size_t lead = space.size() - std::min(space.size(), from.size());
+    for (std::size_t i = 0; i < from.size() && i < space.size(); ++i) {
+        if (from[i] != 1) map.strides[lead + i] = strides[i];
+    }
+    return map;
+}
+
+bool is_padded(const IndexMap& map) {
+    for (std::size_t i = 0; i < map.lo.size(); ++i) {
+        if (map.lo[i] > 0 || map.hi[i] < map.dims[i]) return true;
+    }
+    return false;
+}
+
+IndexMap simplify(const IndexMap& map) {
+    const bool padded = is_padded(map);
+    IndexMap out;
+    out.base = map.base;
+    const auto whole = [&](std::size_t i) { return !padded || (map.lo[i] <= 0 && map.hi[i] >= map.dims[i]); };
+    bool last_whole = false;
+    for (std::size_t i = 0; i < map.dims.size(); ++i) {
+        if (map.dims[i] == 1 && whole(i)) continue;
+        const bool joins = !out.dims.empty() && last_whole && whole(i) && out.strides.back() == map.strides[i] * map.dims[i];
+        if (joins) {
+            out.dims.back() *= map.dims[i];
+            out.strides.back() = map.strides[i];
+            if (padded) out.hi.back() = out.dims.back();
+        } else {
+            out.dims.push_back(map.dims[i]);
+            out.strides.push_back(map.strides[i]);
+            if (padded) {
+                out.lo.push_back(std::max<std::int64_t>(map.lo[i], 0));
+                out.hi.push_back(std::min(map.hi[i], map.dims[i]));
+            }
+        }
+        last_whole = whole(i);
+    }
+    return out;
+}
+
+std::int64_t evaluate(const IndexMap& map, std::int64_t e) {
+    std::int64_t at = map.base;
+    for (std::size_t i = map.dims.size(); i-- > 0;) {
+        const std::int64_t c = e % map.dims[i];
+        e /= map.dims[i];
+        if (!map.lo.empty() && (c < map.lo[i] || c >= map.hi[i])) return -1;
+        at += c * map.strides[i];
+    }
+    return at;
+}
+
+}  // namespace tosavk

@@ -1,0 +1,327 @@
+#include "codegen/source.hpp"
+
+#include "codegen/index_map.hpp"
+#include "codegen/shader_files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <map>
+
+namespace tosavk {
+namespace {
+
+std::string_view shader_file(const std::string& name) {
+    for (const auto& file : embedded_shaders()) {
+        if (file.name == name) return file.text;
+    }
+    throw Error(ErrorCode::internal, fmt::format("there is no shader file '{}'", name));
+}
+
+const char* vector_type(DType t) { return is_float(t) ? "vec4" : "ivec4"; }
+
+/// A tensor read by the group's members: a buffer and the place of its elements in the index space.
+struct Leaf {
+    std::size_t buffer;  ///< binding
+    IndexMap map;        ///< simplified
+    std::string variable;
+};
+
+/// Writes the text of one shader. Statements of the member nodes go to `body_`, everything else to `head_`.
+class SourceBuilder final {
+public:
+    SourceBuilder(const Graph& graph, const Group& group, const DevicePlan& device)
+        : graph_(graph), group_(group), device_(device), count_(element_count(group.space)),
+          aligned_(!group.choice || group.choice->aligned) {}
+
+    GroupSource build();
+    std::size_t count_reads();
+
+    std::string param(std::int32_t value) {
+        source_.constants.push_back(value);
+        const auto id = source_.constants.size() - 1;
+        params_ += fmt::format("layout(constant_id = {}) const int P{} = 0;\n", id, id);
+        return fmt::format("P{}", id);
+    }
+    std::string param_float(float value) {
+        source_.constants.push_back(std::bit_cast<std::int32_t>(value));
+        const auto id = source_.constants.size() - 1;
+        params_ += fmt::format("layout(constant_id = {}) const float P{} = 0.0;\n", id, id);
+        return fmt::format("P{}", id);
+    }
+    std::string value_of(const NodeView& view, std::size_t k);
+    std::string table_of(ValueId id, const std::string& index4);
+
+private:
+    std::size_t buffer_of(ValueId id);
+    std::string leaf(ValueId id, const IndexMap& map);
+    std::string read_leaf(const Leaf& leaf, DType type, const std::string& name);
+    void add_member(NodeId id);
+    void store_outputs();
+    std::string position_function(const std::string& name, const IndexMap& map, bool padded);
+
+    const Graph& graph_;
+    const Group& group_;
+    const DevicePlan& device_;
+    const std::int64_t count_;
+    const bool aligned_;
+    GroupSource source_;
+    std::string params_, functions_, body_, helpers_;
+    std::map<ValueId, std::string> variables_;  ///< members' results (and the anchor's)
+    std::map<ValueId, std::size_t> buffers_;
+    std::vector<std::pair<ValueId, Leaf>> leaves_;
+};
+
+/// What an operator's expression function sees of the builder.
+class NodeExpr final : public ExprContext {
+public:
+    NodeExpr(SourceBuilder& builder, const NodeView& node_view) : builder_(builder), view_(node_view) {}
+    const NodeView& view() const override { return view_; }
+    std::string in(std::size_t k) override { return builder_.value_of(view_, k); }
+    std::string table(std::size_t k, const std::string& index4) override {
+        return builder_.table_of(view_.node().inputs.at(k), index4);
+    }
+    std::string param(std::int32_t value) override { return builder_.param(value); }
+    std::string param_float(float value) override { return builder_.param_float(value); }
+    std::optional<std::int64_t> known(std::size_t k) const override {
+        const Value& value = view_.in(k);
+        if (!value.is_constant() || is_float(value.type) || element_count(value.shape) != 1) return std::nullopt;
+        return decode_ints(value.type, *value.data).front();
+    }
+
+private:
+    SourceBuilder& builder_;
+    NodeView view_;
+};
+
+std::size_t SourceBuilder::buffer_of(ValueId id) {
+    const auto found = buffers_.find(id);
+    if (found != buffers_.end()) return found->second;
+    source_.reads.push_back({id, graph_.value(id).type, {}, {}});
+    return buffers_[id] = source_.reads.size() - 1;
+}
+
+/// Element position as a function of the flat index; `ok` tells whether there is an element (padding).
+std::string SourceBuilder::position_function(const std::string& name, const IndexMap& map, bool padded) {
+    std::string text = padded ? fmt::format("uint {}_at(uint e, out bool ok) {{\n    ok = true;\n", name)
+                              : fmt::format("uint {}_at(uint e) {{\n", name);
+    text += fmt::format("    int at = {}, rest = int(e), c;\n", param(static_cast<std::int32_t>(map.base)));
+    for (std::size_t i = map.dims.size(); i-- > 0;) {
+        const bool outermost = i == 0;
+        if (outermost) {
+            text += "    c = rest;\n";
+        } else {
+            const auto dim = param(static_cast<std::int32_t>(map.dims[i]));
+            text += fmt::format("    c = rest % {0};\n    rest /= {0};\n", dim);
+        }
+        if (map.strides[i] != 0) {
+            text += map.strides[i] == 1 ? "    at += c;\n"
+                                        : fmt::format("    at += c * {};\n", param(static_cast<std::int32_t>(map.strides[i])));
+        }
+        if (padded && (map.lo[i] > 0 || map.hi[i] < map.dims[i])) {
+            text += fmt::format("    ok = ok && c >= {} && c < {};\n", param(static_cast<std::int32_t>(map.lo[i])),
+                                param(static_cast<std::int32_t>(map.hi[i])));
+        }
+    }
+    text += padded ? "    return ok ? uint(at) : 0u;\n}\n" : "    return uint(at);\n}\n";
+    return text;
+}
+
+/// The expression that reads four consecutive elements of the index space from a leaf without padding.
+std::string SourceBuilder::read_leaf(const Leaf& leaf, DType type, const std::string& name) {
+    const std::string buffer = fmt::format("in{}", leaf.buffer);
+    const IndexMap& map = leaf.map;
+    const char* quad = vector_type(type);
+
+    const bool constant = std::all_of(map.strides.begin(), map.strides.end(), [](auto s) { return s == 0; });
+    if (constant) return fmt::format("{}({}_load1(uint({})))", quad, buffer, param(static_cast<std::int32_t>(map.base)));
+
+    const bool flat = map.dims.size() == 1 && map.strides[0] == 1;
+    if (flat && map.base == 0) return aligned_ ? buffer + "_load4(e)" : buffer + "_loadn(e, n)";
+
+    functions_ += position_function(name, map, false);
+    // Four elements share a row when rows are whole quads; then one position serves all of them.
+    const bool rows = map.dims.back() % 4 == 0 && aligned_;
+    if (rows && map.strides.back() == 0) return fmt::format("{}({}_load1({}_at(e)))", quad, buffer, name);
+    bool on_quads = map.base % 4 == 0;
+    for (std::size_t i = 0; i + 1 < map.strides.size(); ++i) on_quads = on_quads && map.strides[i] % 4 == 0;
+    if (rows && map.strides.back() == 1) {
+        if (on_quads) return fmt::format("{}_load4({}_at(e))", buffer, name);
+        return fmt::format("{}_loadn({}_at(e), 4u)", buffer, name);
+    }
+    return fmt::format("{0}({1}_load1({2}_at(e)), {1}_load1({2}_at(min(e + 1u, last))), "
+                       "{1}_load1({2}_at(min(e + 2u, last))), {1}_load1({2}_at(min(e + 3u, last))))",
+                       quad, buffer, name);
+}
+
+std::string SourceBuilder::leaf(ValueId id, const IndexMap& full) {
+    const IndexMap map = simplify(full);
+    for (const auto& [value, known] : leaves_) {
+        if (value == id && known.map == map) return known.variable;
+    }
+    const DType type = graph_.value(id).type;
+    Leaf made{buffer_of(id), map, fmt::format("x{}", leaves_.size())};
+    const std::string text = read_leaf(made, type, made.variable);
+    body_ += fmt::format("    {} {} = {};\n", vector_type(type), made.variable, text);
+    leaves_.emplace_back(id, made);
+    return made.variable;
+}
+
+std::string SourceBuilder::value_of(const NodeView& view, std::size_t k) {
+    const ValueId id = view.node().inputs.at(k);
+    const auto found = variables_.find(id);
+    if (found != variables_.end()) return found->second;
+    return leaf(id, broadcast_map(view.in(k).shape, group_.space));
+}
+
+std::string SourceBuilder::table_of(ValueId id, const std::string& index4) {
+    const std::string buffer = fmt::format("in{}", buffer_of(id));
+    const std::string name = fmt::format("t{}", variables_.size()) + fmt::format("_{}", body_.size());
+    body_ += fmt::format("    ivec4 {} = {};\n", name, index4);
+    return fmt::format("{0}({1}_load1(uint({2}.x)), {1}_load1(uint({2}.y)), {1}_load1(uint({2}.z)), {1}_load1(uint({2}.w)))",
+                       vector_type(graph_.value(id).type), buffer, name);
+}
+
+void SourceBuilder::add_member(NodeId id) {
+    const NodeView view(graph_, id);
+    const OpDef& def = op_def(view.node().op);
+    const ValueId out = view.node().outputs.front();
+    const char* type = vector_type(view.out().type);
+    const std::string name = fmt::format("v{}", variables_.size());
+
+    if (def.expression) {
+        NodeExpr expr(*this, view);
+        const std::string text = def.expression(expr);
+        body_ += fmt::format("    {}{} {} = {};\n", is_float(view.out().type) ? "precise " : "", type, name, text);
+    } else {
+        const ViewDef move = def.view(view);
+        const ValueId from = view.node().inputs.front();
+        const IndexMap map = simplify(move.kind == ViewDef::Kind::alias
+                                          ? IndexMap{{count_}, {1}}
+                                          : move.maps.front());
+        if (move.padded && is_padded(map)) {
+            const std::string fill = leaf(view.node().inputs.at(move.pad_operand), broadcast_map({1}, group_.space));
+            const std::string buffer = fmt::format("in{}", buffer_of(from));
+            functions_ += position_function(name, map, true);
+            body_ += fmt::format("    {0} {1} = {2};\n    {{\n        bool ok;\n        uint at;\n", type, name, fill);
+            const char* component[] = {"x", "y", "z", "w"};
+            for (int i = 0; i < 4; ++i) {
+                body_ += fmt::format("        at = {0}_at(min(e + {1}u, last), ok);\n        if (ok) {0}.{2} = {3}_load1(at);\n",
+                                     name, i, component[i], buffer);
+            }
+            body_ += "    }\n";
+        } else {
+            body_ += fmt::format("    {} {} = {};\n", type, name, leaf(from, map));
+        }
+    }
+    variables_[out] = name;
+}
+
+void SourceBuilder::store_outputs() {
+    const char* component[] = {"x", "y", "z", "w"};
+    const auto store_each = [&](std::size_t out, const std::string& value, const std::string& position) {
+        for (int i = 0; i < 4; ++i) {
+            body_ += fmt::format("    if (n > {0}u) out{1}_store1({2}, {3}.{4});\n", i, out,
+                                 fmt::format(fmt::runtime(position), i), value, component[i]);
+        }
+    };
+    if (group_.copy) {
+        const auto& copy = *group_.copy;
+        const NodeView view(graph_, copy.node);
+        const std::string value = leaf(view.node().inputs.at(copy.input), IndexMap{{count_}, {1}});
+        const IndexMap map = simplify(copy.map);
+        functions_ += position_function("to", map, false);
+        source_.writes.push_back(view.node().outputs.front());
+        store_each(0, value, "to_at(e + {}u)");
+        return;
+    }
+    for (std::size_t k = 0; k < group_.outputs.size(); ++k) {
+        const ValueId id = group_.outputs[k];
+        const std::string& value = variables_.at(id);
+        if (aligned_) body_ += fmt::format("    out{}_store4(e, {});\n", k, value);
+        else store_each(k, value, "e + {}u");
+        source_.writes.push_back(id);
+    }
+}
+
+GroupSource SourceBuilder::build() {
+    DType anchor_type = DType::i32;
+    if (group_.choice) {
+        source_.constants = group_.choice->constants;
+        source_.reads = group_.choice->operands;
+        for (std::size_t i = 0; i < source_.reads.size(); ++i) {
+            if (source_.reads[i].packed.empty()) buffers_.emplace(source_.reads[i].value, i);
+        }
+        const ValueId out = graph_.node(group_.anchor).outputs.front();
+        anchor_type = graph_.value(out).type;
+        variables_[out] = "acc";
+    }
+    const std::string last = param(static_cast<std::int32_t>(count_ - 1));
+    for (const NodeId id : group_.members) add_member(id);
+    store_outputs();
+
+    std::string text = "#version 450\n";
+    if (device_.nan_preserve || device_.rte) text += "#extension GL_EXT_spirv_intrinsics : require\n";
+    if (device_.int64) text += "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n";
+    if (device_.nan_preserve) {
+        text += "spirv_execution_mode(extensions = [\"SPV_KHR_float_controls\"], capabilities = [4466], 4461, 32);\n";
+    }
+    if (device_.rte) {
+        text += "spirv_execution_mode(extensions = [\"SPV_KHR_float_controls\"], capabilities = [4467], 4462, 32);\n";
+    }
+    text += fmt::format("#define TOSAVK_INT64 {}\n#define TOSAVK_QUAD_STORES {}\n", int(device_.int64),
+                        int(aligned_ && !group_.copy));
+    if (group_.choice) {
+        for (const auto& [name, value] : group_.choice->defines) text += fmt::format("#define {} {}\n", name, value);
+    }
+    text += "layout(local_size_x = 64, local_size_x_id = 100) in;\n";
+    for (const char* file : {"lib/types.glsl", "lib/index.glsl", "lib/wide.glsl", "lib/scale.glsl", "lib/math.glsl"}) {
+        text += shader_file(file);
+    }
+    text += params_;
+    for (std::size_t i = 0; i < source_.reads.size(); ++i) {
+        text += fmt::format("READ_{}(in{}, {})\n", name_of(source_.reads[i].type), i, i);
+    }
+    for (std::size_t i = 0; i < source_.writes.size(); ++i) {
+        text += fmt::format("WRITE_{}(out{}, {})\n", name_of(graph_.value(source_.writes[i]).type), i, i + source_.reads.size());
+    }
+    text += functions_;
+    const std::string set_last = aligned_ ? fmt::format("    uint last = uint({});\n", last) : "    uint last = e + n - 1u;\n";
+    if (group_.choice) {
+        text += fmt::format("void FUSED(uint e, uint n, {} acc) {{\n{}{}}}\n", vector_type(anchor_type), set_last, body_);
+        text += shader_file(group_.choice->kernel + ".comp");
+    } else {
+        source_.quads = (count_ + 3) / 4;
+        text += fmt::format("void main() {{\n    uint e = invocation_index() * 4u;\n    if (e > uint({0})) return;\n"
+                            "    uint n = min(4u, uint({0}) - e + 1u);\n{1}{2}}}\n",
+                            last, set_last, body_);
+    }
+    source_.glsl = std::move(text);
+    return std::move(source_);
+}
+
+std::size_t SourceBuilder::count_reads() {
+    if (group_.choice) {
+        source_.reads = group_.choice->operands;
+        for (std::size_t i = 0; i < source_.reads.size(); ++i) {
+            if (source_.reads[i].packed.empty()) buffers_.emplace(source_.reads[i].value, i);
+        }
+        variables_[graph_.node(group_.anchor).outputs.front()] = "acc";
+    }
+    for (const NodeId id : group_.members) add_member(id);
+    return source_.reads.size();
+}
+
+}  // namespace
+
+GroupSource build_source(const Graph& graph, const Group& group, const DevicePlan& device) {
+    return SourceBuilder(graph, group, device).build();
+}
+
+std::size_t count_buffers(const Graph& graph, const Group& group) {
+    const DevicePlan none;
+    return SourceBuilder(graph, group, none).count_reads() + group.outputs.size();
+}
+
+}  // namespace tosavk

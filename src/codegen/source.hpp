@@ -1,0 +1,42 @@
+// From a group of nodes to one GLSL compute shader. A group is a maximal set of elementwise nodes over one index space,
+// on its own or behind a kernel that makes their first operand (its epilogue). Shapes and attributes become
+// specialization constants, so that equal structure gives equal text.
+#pragma once
+
+#include "graph/graph.hpp"
+#include "ops/op.hpp"
+#include "plan/kernel_choice.hpp"
+
+#include <optional>
+
+namespace tosavk {
+
+struct Group {
+    NodeId anchor = no_id;              ///< the node that `choice` runs; no_id for a purely elementwise group
+    std::optional<KernelChoice> choice;
+    std::vector<NodeId> members;        ///< elementwise and reading view nodes, in execution order
+    Shape space;                        ///< index space of members and of the anchor's output
+    std::vector<ValueId> outputs;       ///< values to write to memory
+    /// One input of a writing view (CONCAT): this value is copied to these places of the view's output.
+    struct Copy {
+        NodeId node;
+        std::size_t input;
+        IndexMap map;
+    };
+    std::optional<Copy> copy;
+};
+
+struct GroupSource {
+    std::string glsl;
+    std::vector<std::int32_t> constants;  ///< by specialization id, from 0; the kernel's own first
+    std::vector<KernelOperand> reads;     ///< bindings 0..; the kernel's operands first
+    std::vector<ValueId> writes;          ///< bindings after the reads
+    std::int64_t quads = 0;               ///< invocations of a purely elementwise group
+};
+
+GroupSource build_source(const Graph& graph, const Group& group, const DevicePlan& device);
+
+/// Storage buffers that the group would bind.
+std::size_t count_buffers(const Graph& graph, const Group& group);
+
+}  // namespace tosavk

@@ -1,0 +1,55 @@
+// Element types, shapes and enumerations of TOSA 1.0, and how elements lie in host and device memory.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tosavk {
+
+enum class DType : std::uint8_t { boolean, i4, i8, i16, i32, i48, fp8e4m3, fp8e5m2, fp16, bf16, fp32, shape };
+
+/// Spelling of the specification's tables: "bool", "i8", "fp32", ...
+std::string_view name_of(DType type);
+
+/// Bytes of one element in memory, on the host and on the device: i4 is kept unpacked in 1 byte, i48 in 8 bytes
+/// (both sign-extended); shape values are int64.
+std::size_t size_of(DType type);
+
+constexpr bool is_float(DType t) {
+    return t == DType::fp32 || t == DType::fp16 || t == DType::bf16 || t == DType::fp8e4m3 || t == DType::fp8e5m2;
+}
+constexpr bool is_integer(DType t) {
+    return t == DType::i4 || t == DType::i8 || t == DType::i16 || t == DType::i32 || t == DType::i48;
+}
+/// Smallest and largest value of a signed integer type (i4: -7..7, bool: 0..1).
+std::int64_t min_of(DType type);
+std::int64_t max_of(DType type);
+
+/// Dimensions, outermost first; layout is row-major. Empty: rank 0, one element.
+using Shape = std::vector<std::int64_t>;
+
+/// Number of elements; throws Error(bad_model) when it exceeds 2^40 (nothing that large can be run).
+std::int64_t element_count(const Shape& shape);
+std::string to_string(const Shape& shape);  ///< "1x32x32x3"; "scalar" for rank 0
+std::vector<std::int64_t> row_major_strides(const Shape& shape);
+
+/// bcast() of the specification: equal ranks, dimensions equal or 1. Returns false when not broadcastable.
+bool broadcast_shape(const Shape& a, const Shape& b, Shape& out);
+
+enum class NanMode : std::uint8_t { propagate, ignore };
+enum class ResizeMode : std::uint8_t { nearest, bilinear };
+enum class Rounding : std::uint8_t { single_round, inexact_round, double_round };
+enum class SpecVersion : std::uint8_t { v0_30, v1_0 };
+
+/// Limits of a TOSA level.
+struct Level {
+    std::string_view name;
+    int max_rank;
+    std::int64_t max_kernel, max_stride, max_scale;
+    int max_log2_size, max_nesting, max_list;
+};
+extern const Level level_none, level_8k;
+
+}  // namespace tosavk

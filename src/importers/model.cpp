@@ -1,0 +1,77 @@
+// Finds out what a file is and hands it to its importer.
+#include "importers/importer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <system_error>
+
+namespace tosavk {
+
+namespace {
+
+bool has_identifier(std::span<const std::byte> file, const char* four) {
+    return file.size() >= 8 && std::memcmp(file.data() + 4, four, 4) == 0;
+}
+
+bool looks_like_text(std::span<const std::byte> file) {
+    const auto start = file.first(std::min<std::size_t>(file.size(), 512));
+    return std::all_of(start.begin(), start.end(), [](std::byte b) {
+        const auto c = std::to_integer<unsigned char>(b);
+        return c == '\t' || c == '\n' || c == '\r' || (c >= 32 && c != 127);
+    });
+}
+
+[[noreturn]] void fail_io(const std::filesystem::path& path, const std::string& why) {
+    throw Error(ErrorCode::io, fmt::format("cannot read '{}': {}", path.string(), why));
+}
+
+}  // namespace
+
+Bytes read_file(const std::filesystem::path& path) {
+    std::error_code error;
+    const auto status = std::filesystem::status(path, error);
+    if (!std::filesystem::exists(status)) fail_io(path, "there is no such file");
+    if (std::filesystem::is_directory(status)) fail_io(path, "it is a directory");
+    errno = 0;
+    std::ifstream stream(path, std::ios::binary);
+    if (!stream) fail_io(path, errno != 0 ? std::generic_category().message(errno) : "it cannot be opened");
+    // Read by pieces: what a pipe or device claims as its size is not to be trusted.
+    Bytes bytes;
+    if (std::filesystem::is_regular_file(status)) {
+        const auto size = std::filesystem::file_size(path, error);
+        if (!error) bytes.reserve(static_cast<std::size_t>(size));
+    }
+    constexpr std::size_t piece = std::size_t{1} << 20;
+    while (stream) {
+        const std::size_t old = bytes.size();
+        bytes.resize(old + piece);
+        stream.read(reinterpret_cast<char*>(bytes.data() + old), static_cast<std::streamsize>(piece));
+        bytes.resize(old + static_cast<std::size_t>(stream.gcount()));
+    }
+    if (stream.bad()) fail_io(path, "reading failed");
+    return bytes;
+}
+
+Graph import_model(std::span<const std::byte> file, const std::string& origin, const ImportOptions& options) {
+    try {
+        if (has_identifier(file, "TFL3")) return import_tflite(file, options);
+        if (has_identifier(file, "TOSA")) throw Error(ErrorCode::unsupported, "TOSA flatbuffers cannot be read by this version");
+        if (file.empty()) throw Error(ErrorCode::bad_model, "the file is empty");
+        if (looks_like_text(file)) throw Error(ErrorCode::bad_model, "this is text, not a TFLite model");
+        if (file.size() < 8) throw Error(ErrorCode::bad_model, fmt::format("{} bytes are too short for a model", file.size()));
+        throw Error(ErrorCode::bad_model, "this is not a TFLite model (no \"TFL3\" at byte 4)");
+    } catch (const Error& e) {
+        throw Error(e.code(), origin.empty() ? e.what() : fmt::format("{}: {}", origin, e.what()), e.node(), e.operand());
+    }
+}
+
+Graph import_file(const std::filesystem::path& path, const ImportOptions& options) {
+    const Bytes bytes = read_file(path);
+    return import_model(bytes, path.string(), options);
+}
+
+}  // namespace tosavk

@@ -1,0 +1,60 @@
+// A .tflite file after verification, as plain views into the bytes: every index is in range and every buffer has the
+// size of its tensor. The views live as long as the TfliteFile and the bytes it was read from.
+#pragma once
+
+#include "graph/graph.hpp"
+
+#include "tflite_generated.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tosavk {
+
+struct TfliteTensor {
+    std::size_t index = 0;
+    std::string_view name;
+    tflite::TensorType type = tflite::TensorType::FLOAT32;
+    Shape shape;                        ///< as recorded; a dynamic dimension has the size that the file was written with
+    std::vector<bool> dynamic;          ///< per dimension: -1 in shape or shape_signature
+    std::span<const std::byte> data;    ///< constants only
+    bool is_constant = false;
+    bool is_variable = false;
+    std::string_view unsupported;       ///< why this tensor cannot be used at all; empty when it can
+    std::span<const float> scale;       ///< empty: not quantized; else 1 or shape[axis] entries
+    std::span<const std::int64_t> zero_point;  ///< empty (0), 1 or as many entries as scale
+    std::int32_t axis = 0;
+
+    std::string title() const;          ///< "tensor 3 'conv/BiasAdd'"
+};
+
+struct TfliteOperator {
+    tflite::BuiltinOperator code = tflite::BuiltinOperator::ADD;
+    std::string name;                              ///< "CONV_2D", "CUSTOM 'x'"
+    std::span<const std::int32_t> inputs, outputs;  ///< tensor indices; an absent input is -1
+    const tflite::Operator* table = nullptr;
+};
+
+class TfliteFile {
+public:
+    /// Throws Error(bad_model) or Error(unsupported).
+    explicit TfliteFile(std::span<const std::byte> bytes);
+    TfliteFile(const TfliteFile&) = delete;
+    TfliteFile& operator=(const TfliteFile&) = delete;
+
+    std::string name;
+    std::vector<TfliteTensor> tensors;       ///< of subgraph 0
+    std::vector<TfliteOperator> operators;   ///< in execution order
+    std::span<const std::int32_t> inputs, outputs;
+
+private:
+    std::vector<std::uint64_t> aligned_copy_;  ///< used where the caller's bytes are not aligned for their contents
+};
+
+std::string_view name_of(tflite::TensorType type);
+/// Bytes per element; 0 for types without a fixed size.
+std::size_t element_size(tflite::TensorType type);
+
+}  // namespace tosavk

@@ -1,0 +1,284 @@
+#include "numerics/shader_math.hpp"
+
+#include <algorithm>
+#include <bit>
+
+// A line here is a line of shaders/lib/math.glsl; explanations and the origin of the constants stand there. Integers
+// are unsigned where GLSL's wrap around. Needs -ffp-contract=off and no -ffast-math.
+
+namespace tosavk::shader_math {
+namespace {
+
+using I = std::int32_t;
+using U = std::uint32_t;
+
+constexpr U inf_bits = 0x7f800000, nan_bits = 0x7fc00000, sign_bit = 0x80000000, abs_mask = 0x7fffffff;
+constexpr U top12_mask = 0xfffff000, min_normal = 0x00800000, one_bits = 0x3f800000;
+
+U bits_of(float x) { return std::bit_cast<U>(x); }
+float from_bits(U b) { return std::bit_cast<float>(b); }
+float top12(float x) { return from_bits(bits_of(x) & top12_mask); }
+bool nan(float x) { return (bits_of(x) & abs_mask) > inf_bits; }
+U shift_right(U a, int s) { return static_cast<U>(static_cast<I>(a) >> s); }
+
+}  // namespace
+
+float max(float a, float b) { return nan(a) ? a : a > b ? a : b; }
+float min(float a, float b) { return nan(a) ? a : a < b ? a : b; }
+float max_ignore(float a, float b) { return nan(b) ? a : a > b ? a : b; }
+float min_ignore(float a, float b) { return nan(b) ? a : a < b ? a : b; }
+
+float clamp(float x, float lo, float hi) {
+    const float y = x < lo ? lo : x;
+    return nan(x) ? x : y > hi ? hi : y;
+}
+
+float clamp_ignore(float x, float lo, float hi) {
+    const float y = nan(x) || x < lo ? lo : x;
+    return y > hi ? hi : y;
+}
+
+float abs(float x) { return from_bits(bits_of(x) & abs_mask); }
+float negate(float x) { return from_bits(bits_of(x) ^ sign_bit); }
+
+float floor(float x) {
+    const bool whole = (bits_of(x) & abs_mask) >= 0x4b000000;
+    const float s = whole ? 0.0f : x;
+    float t = static_cast<float>(static_cast<I>(s));
+    t = t > s ? t - 1.0f : t;
+    return whole ? x : from_bits(bits_of(t) | (bits_of(x) & sign_bit));
+}
+
+float ceil(float x) {
+    const bool whole = (bits_of(x) & abs_mask) >= 0x4b000000;
+    const float s = whole ? 0.0f : x;
+    float t = static_cast<float>(static_cast<I>(s));
+    t = t < s ? t + 1.0f : t;
+    return whole ? x : from_bits(bits_of(t) | (bits_of(x) & sign_bit));
+}
+
+I float_to_int(float x, I lo, I hi) {
+    const U bits = bits_of(x), a = bits & abs_mask;
+    const bool outside = a >= 0x4f000000, negative = (bits & sign_bit) != 0;
+    const float s = outside ? 0.0f : from_bits(a);
+    I i = static_cast<I>(s);
+    const float rest = s - static_cast<float>(i);
+    const float limit = (i & 1) == 1 ? 0.49999997f : 0.5f;
+    i += rest > limit ? 1 : 0;
+    i = std::clamp(negative ? -i : i, lo, hi);
+    i = outside ? (negative ? lo : hi) : i;
+    return a > inf_bits ? 0 : i;
+}
+
+float int_to_float(I i) { return static_cast<float>(i); }
+
+namespace {
+
+float expm1_part(float x, U& k) {
+    const float t = x * 1.44269502f + 12583166.0f;
+    k = bits_of(t);
+    const float n = t - 12583166.0f;
+    const float r = (x - n * 0.693145752f) - n * 1.42860677e-06f;
+    float p = r * 0.00138645561f + 0.00836653914f;
+    p = p * r + 0.0416675024f;
+    p = p * r + 0.166665435f;
+    p = p * r + 0.49999997f;
+    return r + (r * r) * p;
+}
+
+float exp_inside(float x) {
+    U k;
+    const float p = expm1_part(x, k);
+    const U h = shift_right(k, 1);
+    const float y = (p + 1.0f) * from_bits(h << 23);
+    return y * from_bits((k - h) << 23);
+}
+
+float over_sum(float num, float a, float b) {
+    const float s = b + a;
+    const float high = top12(s);
+    const float low = (a - high) + b;
+    float q = s * 0.152248606f - 1.14185858f;
+    q = q * s + 3.37798142f;
+    q = q * s - 4.92421722f;
+    q = q * s + 3.53554845f;
+    q = top12(q);
+    const float e = (1.0f - high * q) - low * q;
+    q = q + q * (e + e * e);
+    return num * q;
+}
+
+}  // namespace
+
+float exp(float x) {
+    float y = exp_inside(x);
+    y = x < -104.0f ? 0.0f : y;
+    y = x > 88.7228317f ? from_bits(inf_bits) : y;
+    return nan(x) ? from_bits(nan_bits) : y;
+}
+
+float sigmoid(float x) {
+    const float a = from_bits(bits_of(x) | sign_bit);
+    const float e = a < -104.0f ? 0.0f : exp_inside(a);
+    const float y = over_sum((bits_of(x) & sign_bit) != 0 ? e : 1.0f, 1.0f, e);
+    return nan(x) ? from_bits(nan_bits) : y;
+}
+
+float tanh(float x) {
+    const U bits = bits_of(x), a = bits & abs_mask;
+    U k;
+    const float p = expm1_part(from_bits(bits | sign_bit) * 2.0f, k);
+    const float two_n = from_bits((k - 127) << 23);
+    const float t = p * two_n + (two_n - 1.0f);
+    U y = bits_of(over_sum(t, 2.0f, t));
+    y = a > 0x41200000 ? one_bits : y;
+    y = a > inf_bits ? nan_bits : y;
+    return from_bits((y & abs_mask) | (bits & sign_bit));
+}
+
+float reciprocal(float x) {
+    const U bits = bits_of(x), a = bits & abs_mask;
+    const float scale = a > 0x7e000000 ? 5.96046448e-08f : a < min_normal ? 16777216.0f : 1.0f;
+    const float xs = x * scale;
+    const U b = bits_of(xs), fraction = b & 0x007fffff;
+    const float m = from_bits(fraction | one_bits);
+    float q = m * -0.221836731f + 1.33102095f;
+    q = q * m - 2.93933916f;
+    q = q * m + 2.82842183f;
+    const float e = 1.0f - m * q;
+    q = q + q * (e + e * e);
+    U y = bits_of(q);
+    const U divisor = fraction | 0x00800000;
+    const I rest = static_cast<I>((0 - divisor * ((y & 0x007fffff) | 0x00800000)) * 2);
+    y += (rest > static_cast<I>(divisor) ? 1u : 0u) - (rest < -static_cast<I>(divisor) ? 1u : 0u);
+    y += 0x3f800000 - (b & inf_bits);
+    U s = bits_of(from_bits(y) * scale);
+    s = a <= 0x00200000 ? inf_bits : s;
+    s = a == inf_bits ? 0 : s;
+    s = a > inf_bits ? nan_bits : s;
+    return from_bits(s | (bits & sign_bit));
+}
+
+float rsqrt(float x) {
+    const U bits = bits_of(x);
+    const bool small = (bits & abs_mask) < min_normal;
+    const U b = bits_of(small ? x * 16777216.0f : x);
+    const U k = shift_right(b - 0x3f800000, 24);
+    const U m_bits = b - (k << 24);
+    const float m = from_bits(m_bits);
+    float y = from_bits(1597374464u - shift_right(m_bits, 1));
+    y = y * (1.51156831f - ((m * y) * y) * 0.51082027f);
+    y = top12(y);
+    const float square = y * y;
+    const float m_high = top12(m);
+    const float s_high = top12(square);
+    const float e = (1.0f - m_high * s_high) - (m_high * (square - s_high) + (m - m_high) * square);
+    y = y + y * (e * (e * 0.375f + 0.5f));
+    U r = bits_of(y) + (((small ? 12u : 0u) - k) << 23);
+    r = bits == inf_bits ? 0 : r;
+    r = bits > inf_bits ? nan_bits : r;
+    r = (b & abs_mask) == 0 ? (bits & sign_bit) | inf_bits : r;
+    return from_bits(r);
+}
+
+float log(float x) {
+    const U bits = bits_of(x);
+    const bool small = (bits & abs_mask) < min_normal;
+    const U b = bits_of(small ? x * 8388608.0f : x);
+    const U j = b - 0x3f3504f3;
+    const float n = static_cast<float>((static_cast<I>(j) >> 23) - (small ? 23 : 0));
+    const float f = from_bits((j & 0x007fffff) + 0x3f3504f3) - 1.0f;
+    const float f2 = f * f;
+    float p = f * -0.0728602111f + 0.1256589f;
+    p = p * f - 0.13212356f;
+    p = p * f + 0.142389074f;
+    p = p * f - 0.166212067f;
+    p = p * f + 0.1999899f;
+    p = p * f - 0.250008404f;
+    p = p * f + 0.333333731f;
+    p = (p * f) * f2 + n * 1.42860677e-06f;
+    p = (f + (p - f2 * 0.5f)) + n * 0.693145752f;
+    U r = bits_of(p);
+    r = bits == inf_bits ? inf_bits : r;
+    r = bits > inf_bits ? nan_bits : r;
+    r = (b & abs_mask) == 0 ? sign_bit | inf_bits : r;
+    return from_bits(r);
+}
+
+float pow(float a, float b) {
+    const float t = b * log(abs(a));
+    U r = bits_of(exp(t));
+    const float c = (bits_of(b) & abs_mask) >= 0x4b800000 ? 0.0f : b;
+    const I i = static_cast<I>(c);
+    const U with_sign = static_cast<float>(i) == c ? r ^ (static_cast<U>(i) << 31) : nan_bits;
+    r = a < 0.0f ? with_sign : r;
+    r = nan(b) ? nan_bits : r;
+    return from_bits((bits_of(b) & abs_mask) == 0 ? one_bits : r);
+}
+
+float erf(float x) {
+    const U bits = bits_of(x);
+    const float a = from_bits(bits & abs_mask);
+    const float z = a * a;
+    float p = z * -0.000585257367f + 0.00496513583f;
+    p = p * z - 0.0267467145f;
+    p = p * z + 0.112812355f;
+    p = p * z - 0.376124322f;
+    p = p * z + 0.128379121f;
+    const float a16 = a * 16.0f;
+    p = (a16 + a16 * p) * 0.0625f;
+    const float t = a - 2.40625f;
+    float q = t * 1.39456449e-06f - 7.55878204e-07f;
+    q = q * t - 1.91339113e-05f;
+    q = q * t + 3.59680889e-05f;
+    q = q * t + 6.32338561e-05f;
+    q = q * t - 0.00033603367f;
+    q = q * t + 0.000503154064f;
+    q = q * t + 0.00027385389f;
+    q = q * t - 0.00307273655f;
+    q = q * t + 0.00777128339f;
+    q = q * t - 0.0118724396f;
+    q = q * t + 0.0121696638f;
+    q = q * t - 0.00830265693f;
+    q = q * t + 0.00345037133f;
+    q = q * t + 0.999333382f;
+    U r = bits_of(a < 0.95f ? p : q);
+    r = a > 3.8325f ? one_bits : r;
+    r = nan(x) ? nan_bits : r;
+    return from_bits(r | (bits & sign_bit));
+}
+
+namespace {
+
+float sin_part(float a, float n) {
+    const float r = ((a - n * 3.140625f) - n * 0.000967502594f) - n * 1.50995803e-07f;
+    const float z = r * r;
+    float p = z * 2.60610295e-06f - 0.000198097783f;
+    p = p * z + 0.00833306927f;
+    p = p * z - 0.166666597f;
+    return r + (r * z) * p;
+}
+
+float sin_argument(U a) { return a >= 0x4b000000 ? 0.0f : from_bits(a); }
+
+}  // namespace
+
+float sin(float x) {
+    const U bits = bits_of(x);
+    const float a = sin_argument(bits & abs_mask);
+    const float t = a * 0.318309873f + 12582912.0f;
+    const float n = t - 12582912.0f;
+    const U r = bits_of(sin_part(a, n)) ^ (bits_of(t) << 31) ^ (bits & sign_bit);
+    return from_bits((bits & abs_mask) >= inf_bits ? nan_bits : r);
+}
+
+float cos(float x) {
+    const U bits = bits_of(x);
+    const float a = sin_argument(bits & abs_mask);
+    const float t = (a * 0.318309873f - 0.5f) + 12582912.0f;
+    const float n = (t - 12582912.0f) + 0.5f;
+    const U r = bits_of(sin_part(a, n)) ^ ((bits_of(t) << 31) ^ sign_bit);
+    return from_bits((bits & abs_mask) >= inf_bits ? nan_bits : r);
+}
+
+}  // namespace tosavk::shader_math

@@ -1,0 +1,33 @@
+// The functions of shaders/lib/math.glsl on the host, with the same operations in the same order and so the same bits
+// (where the device keeps denormals). Used to fold constants and to check the shader functions on every input.
+#pragma once
+
+#include <cstdint>
+
+namespace tosavk::shader_math {
+
+float max(float a, float b);
+float min(float a, float b);
+float max_ignore(float a, float b);
+float min_ignore(float a, float b);
+float clamp(float x, float lo, float hi);
+float clamp_ignore(float x, float lo, float hi);
+float abs(float x);
+float negate(float x);
+float floor(float x);
+float ceil(float x);
+std::int32_t float_to_int(float x, std::int32_t lo, std::int32_t hi);
+float int_to_float(std::int32_t i);
+
+float exp(float x);
+float log(float x);
+float tanh(float x);
+float sigmoid(float x);
+float erf(float x);
+float sin(float x);
+float cos(float x);
+float reciprocal(float x);
+float rsqrt(float x);
+float pow(float a, float b);
+
+}  // namespace tosavk::shader_math

@@ -1,0 +1,200 @@
+// CONV2D, CONV3D, DEPTHWISE_CONV2D and TRANSPOSE_CONV2D.
+#include "ops/dot_product.hpp"
+#include "ops/kernels.hpp"
+#include "ops/window.hpp"
+
+#include <algorithm>
+
+namespace tosavk {
+
+namespace {
+
+/// One weight position of one output position: the input channels it multiplies, and which weights.
+template <class T> struct Tap {
+    const T* input;      ///< the channels of one input element; zeros where the window lies over padding
+    std::int64_t index;  ///< (kd * KH + ky) * KW + kx
+};
+
+/// Calls at(output element / output channels, taps) for every output position.
+template <class T, class F> void for_each_position(const ConvGeometry& g, const std::vector<T>& input, F at) {
+    const std::vector<T> zeros(static_cast<std::size_t>(g.in_channels), T(0));
+    const WindowAxis &d = g.window.d, &y = g.window.y, &x = g.window.x;
+    std::vector<Tap<T>> taps;
+    std::int64_t position = 0;
+    for (std::int64_t n = 0; n < g.batch; ++n)
+        for (std::int64_t od = 0; od < d.out; ++od)
+            for (std::int64_t oy = 0; oy < y.out; ++oy)
+                for (std::int64_t ox = 0; ox < x.out; ++ox) {
+                    taps.clear();
+                    std::int64_t index = 0;
+                    for (std::int64_t kd = 0; kd < d.kernel; ++kd)
+                        for (std::int64_t ky = 0; ky < y.kernel; ++ky)
+                            for (std::int64_t kx = 0; kx < x.kernel; ++kx, ++index) {
+                                const std::int64_t id = d.source(od, kd), iy = y.source(oy, ky), ix = x.source(ox, kx);
+                                if (id >= 0 && iy >= 0 && ix >= 0)
+                                    taps.push_back({input.data() + (((n * d.in + id) * y.in + iy) * x.in + ix) * g.in_channels,
+                                                    index});
+                                else if (!y.transposed)  // padding is multiplied like any other value
+                                    taps.push_back({zeros.data(), index});
+                            }
+                    at(position++, taps);
+                }
+}
+
+/// Weights [OC, taps, IC], results without bias.
+std::vector<std::int64_t> convolve_ints(const ConvGeometry& g, const std::vector<std::int16_t>& input,
+                                        const std::vector<std::int16_t>& weight) {
+    const std::int64_t oc_count = g.out_channels, ic_count = g.in_channels, taps_count = g.window.taps();
+    std::vector<std::int64_t> out(static_cast<std::size_t>(g.batch * g.window.positions() * oc_count));
+    for_each_position(g, input, [&](std::int64_t position, const std::vector<Tap<std::int16_t>>& taps) {
+        for (std::int64_t oc = 0; oc < oc_count; ++oc) {
+            const std::int16_t* row = weight.data() + oc * taps_count * ic_count;
+            std::int64_t sum = 0;
+            for (const auto& tap : taps) sum += dot_narrow(tap.input, row + tap.index * ic_count, ic_count);
+            out[static_cast<std::size_t>(position * oc_count + oc)] = sum;
+        }
+    });
+    return out;
+}
+
+/// The same in floats: every output channel adds its products in the order of taps and input channels.
+template <class Real>
+std::vector<Real> convolve_reals(const ConvGeometry& g, const std::vector<Real>& input, const std::vector<Real>& weight) {
+    const std::int64_t oc_count = g.out_channels, rows = g.window.taps() * g.in_channels;
+    std::vector<Real> by_channel(weight.size());  // [taps, IC, OC], so that output channels are contiguous
+    for (std::int64_t oc = 0; oc < oc_count; ++oc)
+        for (std::int64_t r = 0; r < rows; ++r)
+            by_channel[static_cast<std::size_t>(r * oc_count + oc)] = weight[static_cast<std::size_t>(oc * rows + r)];
+    std::vector<Real> out(static_cast<std::size_t>(g.batch * g.window.positions() * oc_count), Real(0));
+    for_each_position(g, input, [&](std::int64_t position, const std::vector<Tap<Real>>& taps) {
+        Real* acc = out.data() + position * oc_count;
+        for (const auto& tap : taps)
+            for (std::int64_t ic = 0; ic < g.in_channels; ++ic) {
+                const Real value = tap.input[ic];
+                const Real* row = by_channel.data() + (tap.index * g.in_channels + ic) * oc_count;
+                for (std::int64_t oc = 0; oc < oc_count; ++oc) acc[oc] += value * row[oc];
+            }
+    });
+    return out;
+}
+
+/// Weights [taps, C, M]; output channel c * M + m. Acc is wide enough for T's products.
+template <class T, class Acc>
+std::vector<Acc> convolve_depthwise(const ConvGeometry& g, const std::vector<T>& input, const std::vector<T>& weight) {
+    std::vector<Acc> out(static_cast<std::size_t>(g.batch * g.window.positions() * g.out_channels), Acc(0));
+    for_each_position(g, input, [&](std::int64_t position, const std::vector<Tap<T>>& taps) {
+        Acc* acc = out.data() + position * g.out_channels;
+        for (const auto& tap : taps) {
+            const T* row = weight.data() + tap.index * g.out_channels;
+            if (g.multiplier == 1) {
+                for (std::int64_t c = 0; c < g.out_channels; ++c) acc[c] += Acc(tap.input[c]) * Acc(row[c]);
+                continue;
+            }
+            for (std::int64_t c = 0, o = 0; c < g.in_channels; ++c)
+                for (std::int64_t m = 0; m < g.multiplier; ++m, ++o) acc[o] += Acc(tap.input[c]) * Acc(row[o]);
+        }
+    });
+    return out;
+}
+
+template <class Real>
+std::vector<Real> convolve_any(const ConvGeometry& g, bool depthwise, const std::vector<Real>& input,
+                               const std::vector<Real>& weight, const std::vector<Real>& bias) {
+    std::vector<Real> out =
+        depthwise ? convolve_depthwise<Real, Real>(g, input, weight) : convolve_reals<Real>(g, input, weight);
+    const auto channels = static_cast<std::size_t>(g.out_channels);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] += bias[bias.size() == 1 ? 0 : i % channels];
+    return out;
+}
+
+bool is_depthwise(const NodeView& view) { return view.node().op == Op::depthwise_conv2d; }
+
+template <class Real> void reference_reals(RefContext& ctx) {
+    ctx.set_reals(convolve_any<Real>(conv_geometry(ctx.view), is_depthwise(ctx.view), ctx.real<Real>(0),
+                                     ctx.real<Real>(1), ctx.real<Real>(2)));
+}
+
+void reference(RefContext& ctx) {
+    if (is_float(ctx.view.in(0).type)) {
+        if (ctx.fp64) reference_reals<double>(ctx);
+        else reference_reals<float>(ctx);
+        return;
+    }
+    const ConvGeometry g = conv_geometry(ctx.view);
+    const auto input = ints_less_zero_point(ctx, 0, 3), weight = ints_less_zero_point(ctx, 1, 4);
+    const auto bias = ctx.ints(2);
+    auto out = is_depthwise(ctx.view) ? convolve_depthwise<std::int16_t, std::int64_t>(g, input, weight)
+                                      : convolve_ints(g, input, weight);
+    const auto channels = static_cast<std::size_t>(g.out_channels);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] += bias[bias.size() == 1 ? 0 : i % channels];
+    ctx.set_ints(out);
+}
+
+Tolerance tolerance(RefContext& ctx, std::size_t, std::span<const double>) {
+    const ConvGeometry g = conv_geometry(ctx.view);
+    const bool depthwise = is_depthwise(ctx.view);
+    Tolerance t;
+    t.kind = Tolerance::Kind::dot_product;
+    t.bound = convolve_any<double>(g, depthwise, bound_operand(ctx, 0, ctx.attrs().local_bound), bound_operand(ctx, 1),
+                                   bound_operand(ctx, 2));
+    const auto bias = ctx.real<double>(2);
+    const bool biased = std::any_of(bias.begin(), bias.end(), [](double b) { return b != 0; });
+    t.terms = static_cast<double>(g.terms(depthwise)) + (biased ? 1 : 0);
+    return t;
+}
+
+std::vector<Shape> infer(const NodeView& view) {
+    const ConvGeometry g = conv_geometry(view);
+    Shape out{g.batch};
+    if (view.node().op == Op::conv3d) out.push_back(g.window.d.out);
+    out.insert(out.end(), {g.window.y.out, g.window.x.out, g.out_channels});
+    return {out};
+}
+
+void check(const NodeView& view, const Level& level) {
+    check_window_level(view, conv_geometry(view).window, level);
+    check_zero_point(view, 3, "input_zp");
+    check_zero_point(view, 4, "weight_zp");
+}
+
+OpDef conv_op(Op op, const char* name, int rank, std::vector<const char*> attributes,
+              std::vector<KernelCandidate> kernels) {
+    OpDef def;
+    def.op = op;
+    def.name = name;
+    def.type_vars = {"in_t", "weight_t", "out_t", "acc_t"};
+    def.inputs = {
+        {.name = "input", .type = "in_t", .min_rank = rank, .max_rank = rank},
+        {.name = "weight", .type = "weight_t", .min_rank = rank, .max_rank = rank},
+        {.name = "bias", .type = "out_t", .min_rank = 1, .max_rank = 1},
+        {.name = "input_zp", .type = "in_t", .min_rank = 1, .max_rank = 1, .ctc = true, .access = Access::host},
+        {.name = "weight_zp", .type = "weight_t", .min_rank = 1, .max_rank = 1, .ctc = true, .access = Access::host},
+    };
+    def.outputs = {{.name = "output", .type = "out_t", .min_rank = rank, .max_rank = rank}};
+    def.attributes = std::move(attributes);
+    def.rows = {
+        {{DType::i8, DType::i8, DType::i32, DType::i32}, "PRO-INT"},
+        {{DType::fp32, DType::fp32, DType::fp32, DType::fp32}, "PRO-FP"},
+    };
+    def.infer = infer;
+    def.check = check;
+    def.reference = reference;
+    def.tolerance = tolerance;
+    def.kernels = std::move(kernels);
+    return def;
+}
+
+}  // namespace
+
+std::vector<OpDef> conv_ops() {
+    const std::vector<const char*> attributes = {"pad", "stride", "dilation", "acc_type", "local_bound"};
+    return {
+        conv_op(Op::conv2d, "CONV2D", 4, attributes, conv2d_kernels()),
+        conv_op(Op::conv3d, "CONV3D", 5, attributes, conv3d_kernels()),
+        conv_op(Op::depthwise_conv2d, "DEPTHWISE_CONV2D", 4, attributes, depthwise_kernels()),
+        conv_op(Op::transpose_conv2d, "TRANSPOSE_CONV2D", 4, {"pad", "stride", "acc_type", "local_bound"},
+                transpose_conv_kernels()),
+    };
+}
+
+}  // namespace tosavk

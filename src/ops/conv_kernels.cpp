@@ -1,0 +1,146 @@
+// GPU kernels of the convolutions: how their weights are packed and which shader runs them.
+#include "ops/kernels.hpp"
+#include "ops/window.hpp"
+
+#include <fmt/format.h>
+
+namespace tosavk {
+namespace {
+
+/// What both shaders need to know about operands; declines when something is computed at run time.
+struct ConvOperands {
+    std::int64_t input_zp = 0, weight_zp = 0;
+    bool is_float = false;
+};
+
+std::optional<ConvOperands> constant_operands(const NodeView& view, std::string& why) {
+    const DType in = view.in(0).type, weight = view.in(1).type;
+    if (!(in == DType::i8 && weight == DType::i8) && in != DType::fp32) {
+        why = fmt::format("it takes i8 and fp32, not {} with {} weights", name_of(in), name_of(weight));
+        return std::nullopt;
+    }
+    for (std::size_t k : {1u, 3u, 4u}) {
+        if (!view.in(k).is_constant()) {
+            why = fmt::format("its operand '{}' is computed at run time", view.in(k).name);
+            return std::nullopt;
+        }
+    }
+    ConvOperands operands;
+    operands.is_float = in == DType::fp32;
+    if (!operands.is_float) {
+        operands.input_zp = view.constant_ints(3).front();
+        operands.weight_zp = view.constant_ints(4).front();
+    }
+    return operands;
+}
+
+/// Weights [OC,KH,KW,IC] as blocks of 4 input x 4 output channels: [OC/4][KH*KW][IC/4][4 ic][4 oc], zero-padded.
+/// The padding of i8 weights is the zero point, which stands for zero.
+Bytes pack_conv_weights(const Value& weight, std::int64_t zero_point) {
+    const std::size_t element = size_of(weight.type);
+    const std::int64_t oc_count = weight.shape[0], taps = weight.shape[1] * weight.shape[2], ic_count = weight.shape[3];
+    const std::int64_t oc_quads = (oc_count + 3) / 4, ic_blocks = (ic_count + 3) / 4;
+    Bytes packed(static_cast<std::size_t>(oc_quads * taps * ic_blocks * 16) * element, static_cast<std::byte>(zero_point));
+    for (std::int64_t oc = 0; oc < oc_count; ++oc) {
+        for (std::int64_t tap = 0; tap < taps; ++tap) {
+            for (std::int64_t ic = 0; ic < ic_count; ++ic) {
+                const std::int64_t block = ((oc / 4) * taps + tap) * ic_blocks + ic / 4;
+                const auto to = static_cast<std::size_t>(block * 16 + (ic % 4) * 4 + oc % 4) * element;
+                const auto from = static_cast<std::size_t>((oc * taps + tap) * ic_count + ic) * element;
+                std::copy_n(weight.data->begin() + static_cast<std::ptrdiff_t>(from), element,
+                            packed.begin() + static_cast<std::ptrdiff_t>(to));
+            }
+        }
+    }
+    return packed;
+}
+
+/// Weights [KH,KW,C,M] as rows of one tap, each padded to whole quads of channels.
+Bytes pack_depthwise_weights(const Value& weight, std::int64_t zero_point) {
+    const std::size_t element = size_of(weight.type);
+    const std::int64_t taps = weight.shape[0] * weight.shape[1], channels = weight.shape[2] * weight.shape[3];
+    const std::int64_t row = (channels + 3) / 4 * 4;
+    Bytes packed(static_cast<std::size_t>(taps * row) * element, static_cast<std::byte>(zero_point));
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
+        std::copy_n(weight.data->begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(tap * channels) * element),
+                    static_cast<std::size_t>(channels) * element,
+                    packed.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(tap * row) * element));
+    }
+    return packed;
+}
+
+/// Specialization constants 4.. of both shaders (0..3 differ).
+std::vector<std::int32_t> window_constants(const ConvGeometry& g) {
+    const WindowAxis& y = g.window.y;
+    const WindowAxis& x = g.window.x;
+    const std::int64_t values[] = {y.kernel, x.kernel, y.stride, x.stride, y.dilation, x.dilation, y.pad_before, x.pad_before};
+    return {std::begin(values), std::end(values)};
+}
+
+std::optional<KernelChoice> plan_conv2d(const NodeView& view, const DevicePlan& device, std::string& why) {
+    const auto operands = constant_operands(view, why);
+    if (!operands) return std::nullopt;
+    const ConvGeometry g = conv_geometry(view);
+    const std::int64_t pixels = g.batch * g.window.positions();
+    const std::int64_t oc_quads = (g.out_channels + 3) / 4;
+    // Four pixels share every weight that an invocation loads; small outputs need the invocations more.
+    const int tile = pixels * oc_quads >= 4096 ? 4 : 1;
+
+    KernelChoice choice;
+    choice.kernel = "conv2d";
+    choice.defines = {{"X_FLOAT", operands->is_float ? "1" : "0"}, {"TM", std::to_string(tile)}};
+    const auto& [d, y, x] = g.window;
+    for (const std::int64_t value : {y.in, x.in, g.in_channels, y.out, x.out, g.out_channels}) {
+        choice.constants.push_back(static_cast<std::int32_t>(value));
+    }
+    for (const std::int32_t value : window_constants(g)) choice.constants.push_back(value);
+    for (const std::int64_t value : {pixels, view.in(2).shape[0], operands->input_zp, operands->weight_zp}) {
+        choice.constants.push_back(static_cast<std::int32_t>(value));
+    }
+    choice.operands = {{view.node().inputs[0], view.in(0).type, {}, {}},
+                       {no_id, operands->is_float ? DType::fp32 : DType::i32, pack_conv_weights(view.in(1), operands->weight_zp),
+                        view.in(1).name + " in 4x4 blocks"},
+                       {view.node().inputs[2], view.in(2).type, {}, {}}};
+    choice.groups = linear_groups((pixels + tile - 1) / tile * oc_quads, device);
+    choice.aligned = g.out_channels % 4 == 0;
+    choice.work = 2.0 * static_cast<double>(pixels * g.out_channels * g.terms(false));
+    choice.note = fmt::format("{}x4 tile", tile);
+    return choice;
+}
+
+std::optional<KernelChoice> plan_depthwise(const NodeView& view, const DevicePlan& device, std::string& why) {
+    const auto operands = constant_operands(view, why);
+    if (!operands) return std::nullopt;
+    const ConvGeometry g = conv_geometry(view);
+    const std::int64_t pixels = g.batch * g.window.positions();
+
+    KernelChoice choice;
+    choice.kernel = "depthwise_conv2d";
+    choice.defines = {{"X_FLOAT", operands->is_float ? "1" : "0"}};
+    const auto& [d, y, x] = g.window;
+    for (const std::int64_t value : {y.in, x.in, g.in_channels, g.multiplier, y.out, x.out}) {
+        choice.constants.push_back(static_cast<std::int32_t>(value));
+    }
+    for (const std::int32_t value : window_constants(g)) choice.constants.push_back(value);
+    for (const std::int64_t value : {pixels, view.in(2).shape[0], operands->input_zp, operands->weight_zp}) {
+        choice.constants.push_back(static_cast<std::int32_t>(value));
+    }
+    choice.operands = {{view.node().inputs[0], view.in(0).type, {}, {}},
+                       {no_id, view.in(1).type, pack_depthwise_weights(view.in(1), operands->weight_zp),
+                        view.in(1).name + " in rows of quads"},
+                       {view.node().inputs[2], view.in(2).type, {}, {}}};
+    choice.groups = linear_groups(pixels * ((g.out_channels + 3) / 4), device);
+    choice.aligned = g.out_channels % 4 == 0;
+    choice.work = 2.0 * static_cast<double>(pixels * g.out_channels * g.terms(true));
+    return choice;
+}
+
+}  // namespace
+
+std::vector<KernelCandidate> conv2d_kernels() { return {{"implicit GEMM", plan_conv2d}}; }
+std::vector<KernelCandidate> depthwise_kernels() { return {{"direct", plan_depthwise}}; }
+std::vector<KernelCandidate> conv3d_kernels() { return {}; }
+std::vector<KernelCandidate> transpose_conv_kernels() { return {}; }
+std::vector<KernelCandidate> matmul_kernels() { return {}; }
+
+}  // namespace tosavk

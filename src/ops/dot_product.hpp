@@ -1,0 +1,50 @@
+// What convolutions, MATMUL, REDUCE_SUM and AVG_POOL2D share: the plain inner product of the reference, and the
+// operands of their accuracy bound.
+#pragma once
+
+#include "ops/op.hpp"
+#include "reference/tolerance.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tosavk {
+
+/// Sum of a[i] * b[i]. Values are 8-bit ones less a zero point, so they lie in -255..255 and a chunk fits an int32.
+inline std::int64_t dot_narrow(const std::int16_t* a, const std::int16_t* b, std::int64_t n) {
+    constexpr std::int64_t chunk = 32768;  // 32768 * 255 * 255 < 2^31
+    std::int64_t total = 0;
+    for (std::int64_t begin = 0; begin < n; begin += chunk) {
+        const std::int64_t end = std::min(n, begin + chunk);
+        std::int32_t sum = 0;
+        for (std::int64_t i = begin; i < end; ++i) sum += std::int32_t{a[i]} * b[i];
+        total += sum;
+    }
+    return total;
+}
+
+/// Input k of 8 bits less the zero point in input zp.
+inline std::vector<std::int16_t> ints_less_zero_point(const RefContext& ctx, std::size_t k, std::size_t zp) {
+    const std::vector<std::int64_t> values = ctx.ints(k);
+    const std::int64_t zero = ctx.ints(zp).at(0);
+    std::vector<std::int16_t> out(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) out[i] = static_cast<std::int16_t>(values[i] - zero);
+    return out;
+}
+
+/// Input k as an operand of the bound: magnitudes, at least the smallest normal number, NaN kept. Without local_bound
+/// each is replaced by the largest of the tensor.
+inline std::vector<double> bound_operand(const RefContext& ctx, std::size_t k, bool local_bound = true) {
+    std::vector<double> values = ctx.real<double>(k);
+    const double smallest = nmin(ctx.view.in(k).type);
+    double largest = smallest;
+    for (double& v : values) {
+        v = std::fabs(v);
+        if (v < smallest) v = smallest;
+        if (v > largest) largest = v;
+    }
+    if (!local_bound) std::fill(values.begin(), values.end(), largest);
+    return values;
+}
+
+}  // namespace tosavk

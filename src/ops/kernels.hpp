@@ -1,0 +1,22 @@
+// The GPU kernels of the operators that are neither elementwise nor views: per operator, the candidates in the order
+// in which they are asked. Each family is implemented in ops/*_kernels.cpp.
+#pragma once
+
+#include "plan/kernel_choice.hpp"
+
+#include <vector>
+
+namespace tosavk {
+
+std::vector<KernelCandidate> conv2d_kernels();
+std::vector<KernelCandidate> depthwise_kernels();
+std::vector<KernelCandidate> conv3d_kernels();
+std::vector<KernelCandidate> transpose_conv_kernels();
+std::vector<KernelCandidate> matmul_kernels();
+std::vector<KernelCandidate> pool_kernels();    ///< AVG_POOL2D and MAX_POOL2D
+std::vector<KernelCandidate> reduce_kernels();  ///< every REDUCE_*
+std::vector<KernelCandidate> argmax_kernels();
+std::vector<KernelCandidate> gather_kernels();
+std::vector<KernelCandidate> scatter_kernels();
+
+}  // namespace tosavk

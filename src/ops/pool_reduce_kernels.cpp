@@ -1,0 +1,133 @@
+// GPU kernels of pools, reductions and gathers.
+#include "numerics/scale.hpp"
+#include "ops/kernels.hpp"
+#include "ops/window.hpp"
+
+#include <fmt/format.h>
+
+namespace tosavk {
+namespace {
+
+bool is_plain_type(DType type) {
+    return type == DType::boolean || type == DType::i8 || type == DType::i16 || type == DType::i32 || type == DType::fp32;
+}
+
+/// By window size minus one: the multiplier of TOSA's reciprocal, or 1/size.
+Bytes reciprocals(std::int64_t largest, bool is_float) {
+    std::vector<std::int64_t> multipliers;
+    std::vector<double> quotients;
+    for (std::int64_t n = 1; n <= largest; ++n) {
+        if (is_float) quotients.push_back(1.0 / static_cast<double>(n));
+        else multipliers.push_back(reciprocal(static_cast<std::uint32_t>(n)).multiplier);
+    }
+    return is_float ? encode_reals(DType::fp32, quotients) : encode_ints(DType::i32, multipliers);
+}
+
+std::optional<KernelChoice> plan_pool(const NodeView& view, const DevicePlan& device, std::string& why) {
+    const DType type = view.in(0).type;
+    if (!is_plain_type(type)) {
+        why = fmt::format("it does not take {}", name_of(type));
+        return std::nullopt;
+    }
+    const bool average = view.node().op == Op::avg_pool2d, real = is_float(type);
+    std::int64_t input_zp = 0, output_zp = 0;
+    if (average && !real) {
+        if (!view.in(1).is_constant() || !view.in(2).is_constant()) {
+            why = "its zero points are computed at run time";
+            return std::nullopt;
+        }
+        input_zp = view.constant_ints(1).front();
+        output_zp = view.constant_ints(2).front();
+    }
+    const Window window = pool_window(view);
+    const std::int64_t channels = view.in(0).shape[3], pixels = view.in(0).shape[0] * window.positions();
+    const WindowAxis& y = window.y;
+    const WindowAxis& x = window.x;
+
+    KernelChoice choice;
+    choice.kernel = "pool2d";
+    choice.defines = {{"X_FLOAT", real ? "1" : "0"}, {"AVERAGE", average ? "1" : "0"},
+                      {"MAXIMUM", view.attrs().nan_mode == NanMode::ignore ? "tosa_max_ignore" : "tosa_max"}};
+    for (const std::int64_t value :
+         {y.in, x.in, channels, y.out, x.out, y.kernel, x.kernel, y.stride, x.stride, y.pad_before, x.pad_before, pixels,
+          input_zp, output_zp, real ? 0 : min_of(type), real ? 0 : max_of(type)}) {
+        choice.constants.push_back(static_cast<std::int32_t>(value));
+    }
+    choice.operands = {{view.node().inputs[0], type, {}, {}}};
+    if (average) {
+        const std::int64_t largest = std::min(y.kernel, y.in) * std::min(x.kernel, x.in);
+        choice.operands.push_back({no_id, real ? DType::fp32 : DType::i32, reciprocals(largest, real), "reciprocals of window sizes"});
+    }
+    choice.groups = linear_groups(pixels * ((channels + 3) / 4), device);
+    choice.aligned = channels % 4 == 0;
+    choice.work = static_cast<double>(pixels * channels * window.taps());
+    return choice;
+}
+
+const char* reduce_function(const NodeView& view) {
+    const bool real = is_float(view.in(0).type), ignore = view.attrs().nan_mode == NanMode::ignore;
+    switch (view.node().op) {
+        case Op::reduce_all: return "((a) & (b))";
+        case Op::reduce_any: return "((a) | (b))";
+        case Op::reduce_max: return !real ? "max(a, b)" : ignore ? "tosa_max_ignore(a, b)" : "tosa_max(a, b)";
+        case Op::reduce_min: return !real ? "min(a, b)" : ignore ? "tosa_min_ignore(a, b)" : "tosa_min(a, b)";
+        case Op::reduce_product: return "((a) * (b))";
+        default: return "((a) + (b))";
+    }
+}
+
+std::optional<KernelChoice> plan_reduce(const NodeView& view, const DevicePlan& device, std::string& why) {
+    const DType type = view.in(0).type;
+    if (!is_plain_type(type)) {
+        why = fmt::format("it does not take {}", name_of(type));
+        return std::nullopt;
+    }
+    const Shape& shape = view.in(0).shape;
+    const auto axis = static_cast<std::size_t>(view.attrs().axis);
+    std::int64_t inner = 1;
+    for (std::size_t i = axis + 1; i < shape.size(); ++i) inner *= shape[i];
+    const std::int64_t count = element_count(view.out().shape), quads = (count + 3) / 4;
+    // As many lanes along the axis as keep a workgroup busy: all of them for few results, one for many.
+    std::int64_t lanes = 1;
+    while (lanes < device.workgroup_size && lanes * 4 <= shape[axis] && lanes * quads < 4096) lanes *= 2;
+
+    KernelChoice choice;
+    choice.kernel = "reduce";
+    choice.defines = {{"X_FLOAT", is_float(type) ? "1" : "0"}, {"REDUCE(a, b)", reduce_function(view)}};
+    for (const std::int64_t value : {shape[axis], inner, count, lanes}) choice.constants.push_back(static_cast<std::int32_t>(value));
+    choice.operands = {{view.node().inputs[0], type, {}, {}}};
+    const std::int64_t quads_per_group = device.workgroup_size / lanes;
+    choice.groups = spill_groups((quads + quads_per_group - 1) / quads_per_group, device);
+    choice.work = static_cast<double>(element_count(shape));
+    choice.note = fmt::format("{} lanes along the axis", lanes);
+    return choice;
+}
+
+std::optional<KernelChoice> plan_gather(const NodeView& view, const DevicePlan& device, std::string& why) {
+    const DType type = view.in(0).type;
+    if (!is_plain_type(type)) {
+        why = fmt::format("it does not take {}", name_of(type));
+        return std::nullopt;
+    }
+    const Shape& values = view.in(0).shape;
+    const Shape& out = view.out().shape;
+    KernelChoice choice;
+    choice.kernel = "gather";
+    choice.defines = {{"X_FLOAT", is_float(type) ? "1" : "0"}};
+    for (const std::int64_t value : {values[1], out[1], out[2], element_count(out)}) {
+        choice.constants.push_back(static_cast<std::int32_t>(value));
+    }
+    choice.operands = {{view.node().inputs[0], type, {}, {}}, {view.node().inputs[1], DType::i32, {}, {}}};
+    choice.groups = linear_groups((element_count(out) + 3) / 4, device);
+    return choice;
+}
+
+}  // namespace
+
+std::vector<KernelCandidate> pool_kernels() { return {{"direct", plan_pool}}; }
+std::vector<KernelCandidate> reduce_kernels() { return {{"tree", plan_reduce}}; }
+std::vector<KernelCandidate> argmax_kernels() { return {}; }
+std::vector<KernelCandidate> gather_kernels() { return {{"direct", plan_gather}}; }
+std::vector<KernelCandidate> scatter_kernels() { return {}; }
+
+}  // namespace tosavk

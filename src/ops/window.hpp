@@ -1,0 +1,59 @@
+// Geometry of sliding windows, shared by convolutions and pools, by their checks, references and kernels.
+#pragma once
+
+#include "ops/op.hpp"
+
+#include <array>
+
+namespace tosavk {
+
+/// One spatial axis: `kernel` taps, `dilation` apart, moved by `stride` over `in` elements between two paddings.
+/// A transposed axis is the reverse: each input element is spread over `kernel` outputs, `stride` apart.
+struct WindowAxis {
+    std::int64_t in = 1, kernel = 1, stride = 1, dilation = 1, pad_before = 0, pad_after = 0, out = 1;
+    bool transposed = false;
+
+    /// The input element that tap k of output o reads, or -1 where there is none (padding, or between strides).
+    std::int64_t source(std::int64_t o, std::int64_t k) const {
+        std::int64_t i = 0;
+        if (transposed) {
+            i = o - pad_before - k;
+            if (i < 0 || i % stride != 0) return -1;
+            i /= stride;
+        } else {
+            i = o * stride - pad_before + k * dilation;
+        }
+        return i >= 0 && i < in ? i : -1;
+    }
+};
+
+/// Depth, height and width; operators without a depth keep the default there.
+struct Window {
+    WindowAxis d, y, x;
+
+    std::int64_t taps() const { return d.kernel * y.kernel * x.kernel; }
+    std::int64_t positions() const { return d.out * y.out * x.out; }  ///< outputs per image and channel
+};
+
+/// A convolution of any of the four kinds.
+struct ConvGeometry {
+    std::int64_t batch = 1, in_channels = 1, out_channels = 1;
+    std::int64_t multiplier = 1;  ///< DEPTHWISE_CONV2D: output channels per input channel
+    Window window;
+
+    /// Products per result (KS of the accuracy rules).
+    std::int64_t terms(bool depthwise) const { return window.taps() * (depthwise ? 1 : in_channels); }
+};
+
+/// The geometry of a node. Throws view.fail() where attributes have the wrong number of elements or are out of range,
+/// operands do not fit each other, or a size is not exactly divisible.
+ConvGeometry conv_geometry(const NodeView& view);
+Window pool_window(const NodeView& view);
+
+/// Level checks on kernel, stride and padding.
+void check_window_level(const NodeView& view, const Window& window, const Level& level);
+
+/// Fails unless a zero point operand has one element, and is zero for all types but i8.
+void check_zero_point(const NodeView& view, std::size_t operand, const char* name);
+
+}  // namespace tosavk

@@ -1,0 +1,21 @@
+// Fusion: which nodes share a dispatch.
+#pragma once
+
+#include "codegen/source.hpp"
+#include "plan/plan.hpp"
+
+#include <vector>
+
+namespace tosavk {
+
+/// Groups in execution order; every node that needs a dispatch is in exactly one (aliases are in none). With
+/// `options.fuse` an elementwise node joins the group of a producer when it covers the same index space, the group's
+/// kernel takes followers, no cycle arises and the device binds enough buffers.
+/// Throws Error(unsupported) when no kernel candidate takes a node, with every candidate's reason.
+std::vector<Group> fuse(const Graph& graph, const DevicePlan& device, const PlanOptions& options);
+
+/// Whether a value is another one under a different shape (RESHAPE, IDENTITY): follows aliases to the value that owns
+/// the memory.
+ValueId storage_of(const Graph& graph, ValueId id);
+
+}  // namespace tosavk

@@ -1,0 +1,47 @@
+// What a kernel candidate answers when asked to run a node: plain data, no Vulkan handle.
+#pragma once
+
+#include "graph/graph.hpp"
+#include "vk/device_plan.hpp"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tosavk {
+
+/// One storage buffer that a kernel reads: a value of the graph, or bytes packed for it while planning.
+struct KernelOperand {
+    ValueId value = no_id;        ///< no_id when `packed` is used
+    DType type = DType::fp32;     ///< element type that the load functions decode
+    Bytes packed;                 ///< prepacked constant (tile order); uploaded once
+    std::string packed_from;      ///< what was packed, for the plan's text
+};
+
+struct KernelChoice {
+    std::string kernel;  ///< file under shaders/, without ".comp"
+    std::vector<std::pair<std::string, std::string>> defines;
+    std::vector<std::int32_t> constants;   ///< specialization constants, ids 0.. in the order the kernel lists them
+    std::vector<KernelOperand> operands;   ///< in0, in1, ... of the kernel
+    std::array<std::uint32_t, 3> groups{1, 1, 1};  ///< workgroups; local size is DevicePlan::workgroup_size in x
+    bool fuses_followers = true;  ///< the kernel ends in FUSED(e, n, value), so elementwise followers may join
+    bool aligned = true;          ///< every FUSED call has e % 4 == 0 and n == 4 (allocations are padded)
+    double work = 0;              ///< arithmetic operations, a multiply-add counts two
+    std::string note;             ///< what the candidate chose and why, for the plan's text
+};
+
+/// Workgroups for at least this many invocations, spilled from x into y where the device limits x. Kernels recover the
+/// flat index with invocation_index() of shaders/lib/index.glsl.
+std::array<std::uint32_t, 3> linear_groups(std::int64_t invocations, const DevicePlan& device);
+/// The same for a number of whole workgroups.
+std::array<std::uint32_t, 3> spill_groups(std::int64_t groups, const DevicePlan& device);
+
+/// Answers with a choice, or declines with a sentence in `why`.
+struct KernelCandidate {
+    const char* name;
+    std::optional<KernelChoice> (*plan)(const NodeView& view, const DevicePlan& device, std::string& why);
+};
+
+}  // namespace tosavk

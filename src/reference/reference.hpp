@@ -1,0 +1,33 @@
+// The oracle: runs a graph node by node with each operator's reference function. Plain and slow on purpose.
+#pragma once
+
+#include "graph/graph.hpp"
+#include "graph/host_tensor.hpp"
+#include "ops/op.hpp"
+
+namespace tosavk {
+
+/// Runs one node in declared types on these inputs.
+std::vector<HostTensor> reference_node(const NodeView& view, std::span<const HostTensor* const> inputs);
+
+/// Runs the whole graph in declared types; inputs in graph order (types and shapes checked). Returns the outputs, or
+/// every value by ValueId when `keep_all`.
+std::vector<HostTensor> reference_run(const Graph& graph, std::span<const HostTensor> inputs, bool keep_all = false);
+
+/// Deterministic test data for a graph input: integers over the type's whole range, floats from a scaled normal
+/// distribution, both from `seed` and the input's index; the same on every platform.
+HostTensor random_tensor(DType type, const Shape& shape, std::uint64_t seed);
+
+/// The worst difference of one output of one node against the reference, by that operator's own rule.
+struct CheckResult {
+    bool passed = true;
+    double worst = 0;            ///< error as a share of the bound (integers: 1 or more means different)
+    std::int64_t element = -1;   ///< flat index of the worst element
+    std::string expected, got;   ///< its values as text
+    std::string rule;            ///< "exact", "ULP", "dot product, KS=...", ...
+};
+/// Compares `actual` (what a device made of `inputs`) with output k of the node computed in fp64.
+CheckResult check_node_result(const NodeView& view, std::span<const HostTensor* const> inputs, std::size_t k,
+                              const HostTensor& actual);
+
+}  // namespace tosavk

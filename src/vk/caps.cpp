@@ -1,0 +1,195 @@
+// The DeviceCaps snapshot: asks a physical device for properties, features, memory and queues.
+#include "vk/caps.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tosavk {
+
+namespace {
+
+const char* type_name(VkPhysicalDeviceType type) {
+    switch (type) {
+        case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return "discrete";
+        case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return "integrated";
+        case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return "virtual";
+        case VK_PHYSICAL_DEVICE_TYPE_CPU: return "cpu";
+        default: return "other";
+    }
+}
+
+int rank_of(const std::string& type) {
+    const char* order[] = {"discrete", "integrated", "virtual", "cpu"};
+    return static_cast<int>(std::find(std::begin(order), std::end(order), type) - std::begin(order));
+}
+
+/// Appends structures to a pNext chain.
+class Chain {
+public:
+    explicit Chain(void* first) : last_(static_cast<VkBaseOutStructure*>(first)) {}
+    void add(void* next) {
+        last_->pNext = static_cast<VkBaseOutStructure*>(next);
+        last_ = last_->pNext;
+    }
+
+private:
+    VkBaseOutStructure* last_;
+};
+
+void read_properties(const Instance& instance, const PhysicalDevice& device, DeviceCaps& caps) {
+    VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+    VkPhysicalDeviceSubgroupProperties subgroup{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES};
+    VkPhysicalDeviceDriverProperties driver{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+    VkPhysicalDeviceFloatControlsProperties floats{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES};
+    Chain chain(&properties);
+    chain.add(&subgroup);
+    if (device.has_extension(VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME)) {
+        chain.add(&driver);
+    }
+    if (device.has_extension(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME)) {
+        chain.add(&floats);
+    }
+    instance.get_properties(device.handle, &properties);
+
+    const VkPhysicalDeviceProperties& core = properties.properties;
+    const VkPhysicalDeviceLimits& limits = core.limits;
+    caps.name = core.deviceName;
+    caps.driver_name = driver.driverName;
+    caps.driver_info = driver.driverInfo;
+    caps.vendor_id = core.vendorID;
+    caps.device_id = core.deviceID;
+    caps.driver_version = core.driverVersion;
+    caps.api_version = core.apiVersion;
+    caps.type = type_name(core.deviceType);
+    for (const std::uint8_t byte : core.pipelineCacheUUID) {
+        caps.pipeline_cache_uuid += fmt::format("{:02x}", byte);
+    }
+    caps.signed_zero_inf_nan_preserve32 = floats.shaderSignedZeroInfNanPreserveFloat32 != VK_FALSE;
+    caps.rounding_rte32 = floats.shaderRoundingModeRTEFloat32 != VK_FALSE;
+    caps.denorm_preserve32 = floats.shaderDenormPreserveFloat32 != VK_FALSE;
+    caps.subgroup_size = subgroup.subgroupSize;
+    caps.subgroup_shuffle = (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
+                            (subgroup.supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0;
+    caps.max_storage_buffer_range = limits.maxStorageBufferRange;
+    caps.min_storage_buffer_offset_alignment = limits.minStorageBufferOffsetAlignment;
+    caps.max_storage_buffers_per_stage = std::min({limits.maxPerStageDescriptorStorageBuffers,
+                                                   limits.maxDescriptorSetStorageBuffers, limits.maxPerStageResources});
+    caps.max_texel_buffer_elements = limits.maxTexelBufferElements;
+    caps.max_workgroup_invocations = limits.maxComputeWorkGroupInvocations;
+    caps.max_workgroup_size_x = limits.maxComputeWorkGroupSize[0];
+    caps.max_shared_memory = limits.maxComputeSharedMemorySize;
+    caps.max_workgroup_count_x = limits.maxComputeWorkGroupCount[0];
+    caps.max_workgroup_count_y = limits.maxComputeWorkGroupCount[1];
+    caps.max_push_constants = limits.maxPushConstantsSize;
+    caps.timestamp_period_ns = static_cast<double>(limits.timestampPeriod);
+}
+
+void read_features(const Instance& instance, const PhysicalDevice& device, DeviceCaps& caps) {
+    VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
+    VkPhysicalDevice16BitStorageFeatures storage16{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES};
+    VkPhysicalDevice8BitStorageFeatures storage8{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES};
+    VkPhysicalDeviceShaderFloat16Int8Features small{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES};
+    VkPhysicalDeviceTimelineSemaphoreFeatures timeline{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
+    VkPhysicalDeviceShaderIntegerDotProductFeatures dot{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES};
+    VkPhysicalDeviceCooperativeMatrixFeaturesNV matrix{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV};
+    Chain chain(&features);
+    chain.add(&storage16);
+    const auto add_if = [&](const char* extension, void* structure) {
+        if (device.has_extension(extension)) {
+            chain.add(structure);
+        }
+    };
+    add_if(VK_KHR_8BIT_STORAGE_EXTENSION_NAME, &storage8);
+    add_if(VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME, &small);
+    add_if(VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME, &timeline);
+    add_if(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME, &dot);
+    add_if(VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME, &matrix);
+    instance.get_features(device.handle, &features);
+
+    caps.int64 = features.features.shaderInt64 != VK_FALSE;
+    caps.int16 = features.features.shaderInt16 != VK_FALSE;
+    caps.fp64 = features.features.shaderFloat64 != VK_FALSE;
+    caps.int8 = small.shaderInt8 != VK_FALSE;
+    caps.fp16 = small.shaderFloat16 != VK_FALSE;
+    caps.storage8 = storage8.storageBuffer8BitAccess != VK_FALSE;
+    caps.storage16 = storage16.storageBuffer16BitAccess != VK_FALSE;
+    caps.push_descriptors = device.has_extension(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
+    caps.timeline_semaphores = timeline.timelineSemaphore != VK_FALSE;
+    caps.integer_dot_product = dot.shaderIntegerDotProduct != VK_FALSE;
+    caps.cooperative_matrix_nv = matrix.cooperativeMatrix != VK_FALSE;
+}
+
+void read_memory(const Instance& instance, VkPhysicalDevice device, DeviceCaps& caps) {
+    VkPhysicalDeviceMemoryProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2};
+    instance.get_memory_properties(device, &properties);
+    const VkPhysicalDeviceMemoryProperties& memory = properties.memoryProperties;
+    std::uint32_t largest = VK_MAX_MEMORY_HEAPS;
+    for (std::uint32_t h = 0; h < memory.memoryHeapCount; ++h) {
+        const bool local = (memory.memoryHeaps[h].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0;
+        if (local && (largest == VK_MAX_MEMORY_HEAPS || memory.memoryHeaps[h].size > memory.memoryHeaps[largest].size)) {
+            largest = h;
+        }
+    }
+    if (largest == VK_MAX_MEMORY_HEAPS) {
+        return;
+    }
+    caps.device_memory_bytes = memory.memoryHeaps[largest].size;
+    for (std::uint32_t t = 0; t < memory.memoryTypeCount; ++t) {
+        const VkMemoryType& type = memory.memoryTypes[t];
+        const VkMemoryPropertyFlags both = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+        caps.unified_memory |= type.heapIndex == largest && (type.propertyFlags & both) == both;
+    }
+}
+
+/// The first family with compute; among those, one with timestamps is preferred. False when there is none.
+bool read_queues(const Instance& instance, PhysicalDevice& device) {
+    std::uint32_t count = 0;
+    instance.get_queue_families(device.handle, &count, nullptr);
+    std::vector<VkQueueFamilyProperties2> families(count, {VK_STRUCTURE_TYPE_QUEUE_FAMILY_PROPERTIES_2});
+    instance.get_queue_families(device.handle, &count, families.data());
+    bool found = false;
+    for (std::uint32_t f = 0; f < count; ++f) {
+        const VkQueueFamilyProperties& family = families[f].queueFamilyProperties;
+        const bool compute = (family.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0 && family.queueCount > 0;
+        if (compute && (!found || (device.caps.timestamp_valid_bits == 0 && family.timestampValidBits > 0))) {
+            found = true;
+            device.queue_family = f;
+            device.caps.timestamp_valid_bits = family.timestampValidBits;
+        }
+    }
+    return found;
+}
+
+}  // namespace
+
+bool PhysicalDevice::has_extension(const char* name) const {
+    return std::find(extensions.begin(), extensions.end(), name) != extensions.end();
+}
+
+std::vector<PhysicalDevice> usable_devices(const Instance& instance) {
+    std::vector<PhysicalDevice> devices;
+    for (const VkPhysicalDevice handle : instance.physical_devices()) {
+        VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+        instance.get_properties(handle, &properties);
+        if (properties.properties.apiVersion < VK_API_VERSION_1_1) {
+            continue;
+        }
+        PhysicalDevice device;
+        device.handle = handle;
+        if (!read_queues(instance, device)) {
+            continue;
+        }
+        device.extensions = instance.extensions_of(handle);
+        read_properties(instance, device, device.caps);
+        read_features(instance, device, device.caps);
+        read_memory(instance, handle, device.caps);
+        devices.push_back(std::move(device));
+    }
+    std::stable_sort(devices.begin(), devices.end(), [](const PhysicalDevice& a, const PhysicalDevice& b) {
+        return rank_of(a.caps.type) < rank_of(b.caps.type);
+    });
+    return devices;
+}
+
+}  // namespace tosavk

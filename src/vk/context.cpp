@@ -1,0 +1,144 @@
+// The state of a run and the checks of its caller; recording.cpp does the work.
+#include "vk/context.hpp"
+
+#include "plan/fuse.hpp"
+#include "vk/recording.hpp"
+
+#include <cstring>
+#include <fmt/format.h>
+
+namespace tosavk {
+
+namespace {
+
+/// `what` is "input 0" or the like.
+void require_size(const Value& value, std::size_t bytes, const std::string& what) {
+    const std::size_t expected = static_cast<std::size_t>(element_count(value.shape)) * size_of(value.type);
+    if (bytes != expected) {
+        throw Error(ErrorCode::bad_input, fmt::format("{} '{}' has {} bytes ({} {}), not {}", what, value.name, expected,
+                                                      name_of(value.type), to_string(value.shape), bytes));
+    }
+}
+
+void copy_bytes(std::span<const std::byte> from, std::span<std::byte> to) {
+    if (!to.empty()) {
+        std::memcpy(to.data(), from.data(), to.size());
+    }
+}
+
+}  // namespace
+
+Context::Context(std::shared_ptr<Executable> executable, bool profile)
+    : executable_(std::move(executable)),
+      recording_(std::make_unique<Recording>(executable_->state(), profile)),
+      input_set_(executable_->graph().inputs.size(), false) {
+    counters_.allocations = recording_->allocations();
+}
+
+Context::~Context() = default;
+
+void Context::set_input(std::size_t index, std::span<const std::byte> bytes) {
+    const Graph& graph = executable_->graph();
+    if (index >= graph.inputs.size()) {
+        throw Error(ErrorCode::usage, fmt::format("there is no input {}: the graph has {}", index, graph.inputs.size()));
+    }
+    if (phase_ == Phase::running) {
+        throw Error(ErrorCode::usage, fmt::format("input {} was set while a run was under way; wait for it first", index));
+    }
+    require_size(graph.value(graph.inputs[index]), bytes.size(), fmt::format("input {}", index));
+    recording_->write_input(index, bytes);
+    input_set_[index] = true;
+}
+
+void Context::submit() {
+    if (phase_ == Phase::running) {
+        throw Error(ErrorCode::usage, "a run was submitted while another was under way; wait for it first");
+    }
+    for (std::size_t i = 0; i < input_set_.size(); ++i) {
+        if (!input_set_[i]) {
+            const Graph& graph = executable_->graph();
+            throw Error(ErrorCode::usage,
+                        fmt::format("input {} '{}' was never set", i, graph.value(graph.inputs[i]).name));
+        }
+    }
+    recording_->submit();
+    phase_ = Phase::running;
+    ++counters_.submits;
+}
+
+void Context::wait() {
+    if (phase_ != Phase::running) {
+        throw Error(ErrorCode::usage, "there is no run to wait for");
+    }
+    try {
+        recording_->wait();
+    } catch (const Error& error) {
+        if (error.code() == ErrorCode::device_lost) {
+            phase_ = Phase::never_ran;  // nothing will ever finish
+        }
+        throw;
+    }
+    phase_ = Phase::finished;
+    ++counters_.runs;
+    recording_->read_timestamps(dispatch_ns_);
+}
+
+void Context::require_finished() const {
+    if (phase_ != Phase::finished) {
+        throw Error(ErrorCode::usage, phase_ == Phase::running
+                                          ? "a result was asked for while a run was under way; wait for it first"
+                                          : "a result was asked for before any run");
+    }
+}
+
+bool Context::copy_constant(ValueId id, std::span<std::byte> bytes) const {
+    const Graph& graph = executable_->graph();
+    const Value& owner = graph.value(storage_of(graph, id));
+    if (owner.is_constant() && owner.data->size() == bytes.size()) {
+        copy_bytes(*owner.data, bytes);
+        return true;
+    }
+    const Plan& plan = executable_->plan();
+    const Placement& place = plan.placements[id];
+    if (place.space == Space::constants) {
+        copy_bytes(std::span(plan.constants).subspan(place.offset, bytes.size()), bytes);
+        return true;
+    }
+    return false;
+}
+
+void Context::get_output(std::size_t index, std::span<std::byte> bytes) {
+    const Graph& graph = executable_->graph();
+    if (index >= graph.outputs.size()) {
+        throw Error(ErrorCode::usage, fmt::format("there is no output {}: the graph has {}", index, graph.outputs.size()));
+    }
+    require_finished();
+    const ValueId id = graph.outputs[index];
+    require_size(graph.value(id), bytes.size(), fmt::format("output {}", index));
+    if (executable_->plan().placements[id].space == Space::arena) {
+        recording_->read_output(index, bytes);
+    } else if (!copy_constant(id, bytes)) {
+        throw Error(ErrorCode::internal, fmt::format("output {} '{}' has no memory", index, graph.value(id).name));
+    }
+}
+
+void Context::get_value(ValueId id, std::span<std::byte> bytes) {
+    const Graph& graph = executable_->graph();
+    if (id >= graph.values.size()) {
+        throw Error(ErrorCode::usage, fmt::format("there is no value {}: the graph has {}", id, graph.values.size()));
+    }
+    require_finished();
+    require_size(graph.value(id), bytes.size(), "value");
+    const Placement& place = executable_->plan().placements[id];
+    if (place.space == Space::arena) {
+        recording_->read_arena(place.offset, bytes);
+    } else if (!copy_constant(id, bytes)) {
+        throw Error(ErrorCode::usage, fmt::format("value '{}' is not kept in memory by this plan", graph.value(id).name));
+    }
+}
+
+ContextCounters Context::counters() const { return counters_; }
+
+std::vector<double> Context::dispatch_ns() const { return dispatch_ns_; }
+
+}  // namespace tosavk

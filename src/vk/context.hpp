@@ -1,0 +1,61 @@
+// One run at a time of an Executable: its arena, bindings and recorded commands. Used by one thread at a time; any
+// number of contexts may run the same Executable at once.
+#pragma once
+
+#include "vk/executable.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace tosavk {
+
+struct ContextCounters {
+    std::uint64_t runs = 0;
+    std::uint64_t submits = 0;      ///< vkQueueSubmit calls of runs: one per run
+    std::uint64_t allocations = 0;  ///< of device memory; all of them when the context is made
+};
+
+class Recording;
+
+class Context {
+public:
+    /// With `profile`, dispatches are timed one after another (a barrier before each).
+    Context(std::shared_ptr<Executable> executable, bool profile);
+    ~Context();
+    Context(const Context&) = delete;
+    Context& operator=(const Context&) = delete;
+
+    /// Copies a graph input; it stays set until it is set again. Error(bad_input) unless the size is exact.
+    void set_input(std::size_t index, std::span<const std::byte> bytes);
+
+    /// Starts a run; wait() ends it. Error(usage) when an input was never set or a run is under way.
+    void submit();
+    void wait();
+
+    /// Results of the last finished run. Error(usage) without one, Error(bad_input) unless the size is exact.
+    void get_output(std::size_t index, std::span<std::byte> bytes);
+    /// Any value that the plan keeps in memory (all of them with PlanOptions::keep_all).
+    void get_value(ValueId id, std::span<std::byte> bytes);
+
+    ContextCounters counters() const;
+    /// Nanoseconds per dispatch of the last finished run; empty without `profile` or where the device has no timestamps.
+    std::vector<double> dispatch_ns() const;
+
+private:
+    enum class Phase { never_ran, running, finished };
+
+    void require_finished() const;
+    bool copy_constant(ValueId id, std::span<std::byte> bytes) const;
+
+    std::shared_ptr<Executable> executable_;
+    std::unique_ptr<Recording> recording_;
+    std::vector<bool> input_set_;
+    std::vector<double> dispatch_ns_;
+    Phase phase_ = Phase::never_ran;
+    ContextCounters counters_;
+};
+
+}  // namespace tosavk

@@ -1,0 +1,193 @@
+// Device selection and creation.
+#include "vk/device.hpp"
+
+#include "vk/device_state.hpp"
+#include "vk/volk_table.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <fstream>
+#include <iterator>
+#include <limits>
+
+namespace tosavk {
+
+namespace {
+
+std::string lower(std::string_view text) {
+    std::string result(text);
+    for (char& c : result) {
+        c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+    return result;
+}
+
+std::vector<PhysicalDevice> require_devices(const Instance& instance) {
+    std::vector<PhysicalDevice> devices = usable_devices(instance);
+    if (devices.empty()) {
+        throw Error(ErrorCode::no_device,
+                    "no Vulkan device was found (Vulkan 1.1 with a compute queue is needed); install a driver "
+                    "(mesa-vulkan-drivers has a software driver that needs no GPU)");
+    }
+    return devices;
+}
+
+const PhysicalDevice& select(const std::vector<PhysicalDevice>& devices, std::string_view name) {
+    if (name.empty()) {
+        return devices.front();
+    }
+    const bool digits = std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+    if (digits && name.size() <= 6) {
+        const std::size_t index = std::stoul(std::string(name));
+        if (index < devices.size()) {
+            return devices[index];
+        }
+    }
+    const std::string wanted = lower(name);
+    for (const PhysicalDevice& device : devices) {
+        if (wanted == "cpu" && device.caps.type == "cpu") {
+            return device;
+        }
+    }
+    for (const PhysicalDevice& device : devices) {
+        if (lower(device.caps.name).find(wanted) != std::string::npos) {
+            return device;
+        }
+    }
+    std::string list;
+    for (std::size_t d = 0; d < devices.size(); ++d) {
+        list += fmt::format("{}{} '{}' ({})", d == 0 ? "" : ", ", d, devices[d].caps.name, devices[d].caps.type);
+    }
+    throw Error(ErrorCode::no_device, fmt::format("no Vulkan device matches '{}'; there are: {}", name, list));
+}
+
+/// The caps after TOSAVK_CAPS, and the sentence that says so.
+DeviceCaps effective_caps(const DeviceCaps& real, std::string& reason) {
+    const char* path = std::getenv("TOSAVK_CAPS");
+    if (path == nullptr || path[0] == '\0') {
+        return real;
+    }
+    std::ifstream file(path, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    if (!file) {
+        throw Error(ErrorCode::io, fmt::format("TOSAVK_CAPS: cannot read '{}'", path));
+    }
+    reason = fmt::format("capabilities are restricted by TOSAVK_CAPS={}", path);
+    try {
+        return restrict_caps(real, caps_from_json(text, real));
+    } catch (const Error& error) {
+        throw Error(error.code(), fmt::format("TOSAVK_CAPS={}: {}", path, error.what()));
+    }
+}
+
+}  // namespace
+
+LogicalDevice::LogicalDevice(std::shared_ptr<Instance> instance_, const PhysicalDevice& physical, const DevicePlan& plan)
+    : instance(std::move(instance_)) {
+    const float priority = 1.0f;
+    VkDeviceQueueCreateInfo queue{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
+    queue.queueFamilyIndex = physical.queue_family;
+    queue.queueCount = 1;
+    queue.pQueuePriorities = &priority;
+
+    // Nothing is enabled that the plan does not use.
+    VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
+    features.features.shaderInt64 = plan.int64 ? VK_TRUE : VK_FALSE;
+    std::vector<const char*> extensions;
+    if (plan.nan_preserve || plan.rte) {
+        extensions.push_back(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
+    }
+    if (physical.has_extension("VK_KHR_portability_subset")) {
+        extensions.push_back("VK_KHR_portability_subset");  // must be enabled where it exists
+    }
+
+    VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
+    info.pNext = &features;
+    info.queueCreateInfoCount = 1;
+    info.pQueueCreateInfos = &queue;
+    info.enabledExtensionCount = static_cast<std::uint32_t>(extensions.size());
+    info.ppEnabledExtensionNames = extensions.data();
+    call("vkCreateDevice", instance->create_device, physical.handle, &info, nullptr, &handle);
+
+    load_device_table(vk, handle, instance->get_device_proc_addr);
+}
+
+LogicalDevice::~LogicalDevice() {
+    if (handle != VK_NULL_HANDLE) {
+        vk.vkDestroyDevice(handle, nullptr);
+    }
+}
+
+DeviceState::DeviceState(std::shared_ptr<Instance> instance, const PhysicalDevice& physical, const DeviceCaps& caps_,
+                         const DevicePlan& plan_)
+    : caps(caps_),
+      plan(plan_),
+      device(std::move(instance), physical, plan_),
+      vk(device.vk),
+      queue_family(physical.queue_family),
+      pipelines(device.handle, device.vk) {
+    vk.vkGetDeviceQueue(device.handle, queue_family, 0, &queue);
+
+    VkPhysicalDeviceMemoryProperties2 memory_properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2};
+    device.instance->get_memory_properties(physical.handle, &memory_properties);
+    memory = memory_properties.memoryProperties;
+
+    VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+    VkPhysicalDeviceMaintenance3Properties allocation{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
+    properties.pNext = &allocation;
+    device.instance->get_properties(physical.handle, &properties);
+    non_coherent_atom = std::max<VkDeviceSize>(1, properties.properties.limits.nonCoherentAtomSize);
+    max_allocation = allocation.maxMemoryAllocationSize;
+}
+
+void DeviceState::submit(VkCommandBuffer commands, VkFence fence) {
+    VkSubmitInfo info{VK_STRUCTURE_TYPE_SUBMIT_INFO};
+    info.commandBufferCount = 1;
+    info.pCommandBuffers = &commands;
+    const std::lock_guard lock(queue_mutex);
+    call("vkQueueSubmit", vk.vkQueueSubmit, queue, 1u, &info, fence);
+}
+
+void DeviceState::wait(VkFence fence) {
+    VkResult result = VK_TIMEOUT;
+    while (result == VK_TIMEOUT) {
+        result = try_call(vk.vkWaitForFences, device.handle, 1u, &fence, VK_TRUE, std::numeric_limits<std::uint64_t>::max());
+    }
+    if (result < VK_SUCCESS) {
+        throw_result(result, "vkWaitForFences");
+    }
+}
+
+std::vector<DeviceCaps> Device::enumerate() {
+    const std::shared_ptr<Instance> instance = Instance::get();
+    std::vector<DeviceCaps> caps;
+    for (PhysicalDevice& device : require_devices(*instance)) {
+        caps.push_back(std::move(device.caps));
+    }
+    return caps;
+}
+
+std::shared_ptr<Device> Device::open(std::string_view name) {
+    std::shared_ptr<Instance> instance = Instance::get();
+    const std::vector<PhysicalDevice> devices = require_devices(*instance);
+    const PhysicalDevice& physical = select(devices, name);
+    std::string reason;
+    const DeviceCaps caps = effective_caps(physical.caps, reason);
+    DevicePlan plan = device_plan(caps);
+    if (!reason.empty()) {
+        plan.reasons.push_back(std::move(reason));
+    }
+    return std::make_shared<Device>(std::make_unique<DeviceState>(std::move(instance), physical, caps, plan));
+}
+
+Device::Device(std::unique_ptr<DeviceState> state) : state_(std::move(state)) {}
+
+Device::~Device() = default;
+
+const DeviceCaps& Device::caps() const { return state_->caps; }
+
+const DevicePlan& Device::plan() const { return state_->plan; }
+
+}  // namespace tosavk

@@ -1,0 +1,64 @@
+// What the library makes of a device: the pure function from DeviceCaps to DevicePlan, one sentence per choice.
+#include "vk/device_plan.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tosavk {
+
+namespace {
+
+/// "128 MiB", or plain bytes where that is not a whole number.
+std::string bytes_text(std::uint64_t bytes) {
+    constexpr std::uint64_t mib = 1024 * 1024;
+    return bytes >= mib && bytes % mib == 0 ? fmt::format("{} MiB", bytes / mib) : fmt::format("{} bytes", bytes);
+}
+
+}  // namespace
+
+DevicePlan device_plan(const DeviceCaps& caps) {
+    DevicePlan plan;
+    const auto because = [&plan](std::string sentence) { plan.reasons.push_back(std::move(sentence)); };
+
+    plan.workgroup_size = std::min({64u, caps.max_workgroup_invocations, caps.max_workgroup_size_x});
+    because(fmt::format("workgroups have {} invocations: the device takes {} (x {}), and 64 fill every known subgroup size",
+                        plan.workgroup_size, caps.max_workgroup_invocations, caps.max_workgroup_size_x));
+
+    plan.buffer_alignment = std::max<std::uint64_t>(256, caps.min_storage_buffer_offset_alignment);
+    because(fmt::format("tensors are aligned to {} bytes: the device asks for {}, and 256 covers every nonCoherentAtomSize",
+                        plan.buffer_alignment, caps.min_storage_buffer_offset_alignment));
+
+    // A multiple of 16, as tensors are padded to 16 bytes.
+    plan.max_binding_bytes = caps.max_storage_buffer_range / 16 * 16;
+    because(fmt::format("a tensor may have up to {}: maxStorageBufferRange", bytes_text(plan.max_binding_bytes)));
+
+    plan.max_buffers = std::min(caps.max_storage_buffers_per_stage, 16u);
+    because(fmt::format("a dispatch uses up to {} buffers: the device takes {}, and more than 16 do not help fusion",
+                        plan.max_buffers, caps.max_storage_buffers_per_stage));
+
+    // Invocation indices stay below 2^31, so that shaders may keep them in an int.
+    plan.max_groups_x = std::min(caps.max_workgroup_count_x, 0x7fffffffu / std::max(1u, plan.workgroup_size));
+    because(fmt::format("a dispatch has up to {} workgroups in x: the device takes {}, and indices stay below 2^31",
+                        plan.max_groups_x, caps.max_workgroup_count_x));
+
+    plan.int64 = caps.int64;
+    because(caps.int64 ? "64-bit integers are used in shaders: the device has shaderInt64"
+                       : "64-bit integers are made of 32-bit words: the device has no shaderInt64");
+
+    plan.nan_preserve = caps.signed_zero_inf_nan_preserve32;
+    because(caps.signed_zero_inf_nan_preserve32
+                ? "SignedZeroInfNanPreserve is requested for fp32: the device offers it"
+                : "SignedZeroInfNanPreserve is not requested for fp32: the device does not offer it");
+
+    plan.rte = caps.rounding_rte32;
+    because(caps.rounding_rte32 ? "rounding to nearest even is requested for fp32: the device offers it"
+                                : "rounding to nearest even is not requested for fp32: the device does not offer it");
+
+    plan.map_in_place = caps.unified_memory && caps.type != "discrete";
+    because(plan.map_in_place       ? "inputs and outputs are mapped in place: device memory is host-visible"
+            : caps.unified_memory ? "inputs and outputs are staged: reading a discrete device's memory over the bus is slow"
+                                  : "inputs and outputs are staged: device memory is not host-visible");
+    return plan;
+}
+
+}  // namespace tosavk

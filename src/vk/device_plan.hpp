@@ -1,0 +1,54 @@
+// DeviceCaps: a plain snapshot of what a Vulkan device offers. DevicePlan: what this library makes of it. Both are
+// data; device_plan() is a pure function, so a test can plan for a phone it does not have (TOSAVK_CAPS=file.json).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tosavk {
+
+struct DeviceCaps {
+    std::string name, driver_name, driver_info;
+    std::uint32_t vendor_id = 0, device_id = 0, driver_version = 0, api_version = 0;
+    std::string type;  ///< "discrete", "integrated", "virtual", "cpu" or "other"
+    std::string pipeline_cache_uuid;
+
+    bool int64 = false, int16 = false, int8 = false, fp16 = false, fp64 = false;
+    bool storage8 = false, storage16 = false;
+    bool push_descriptors = false, timeline_semaphores = false;
+    bool signed_zero_inf_nan_preserve32 = false, rounding_rte32 = false, denorm_preserve32 = false;
+    bool integer_dot_product = false, cooperative_matrix_nv = false;
+    bool unified_memory = false;  ///< the largest device-local heap is host-visible
+    std::uint32_t subgroup_size = 0;
+    bool subgroup_shuffle = false;
+
+    std::uint64_t max_storage_buffer_range = 0, min_storage_buffer_offset_alignment = 0;
+    std::uint32_t max_storage_buffers_per_stage = 0, max_texel_buffer_elements = 0;
+    std::uint32_t max_workgroup_invocations = 0, max_workgroup_size_x = 0, max_shared_memory = 0;
+    std::uint32_t max_workgroup_count_x = 0, max_workgroup_count_y = 0, max_push_constants = 0;
+    std::uint32_t timestamp_valid_bits = 0;
+    double timestamp_period_ns = 0;
+    std::uint64_t device_memory_bytes = 0;
+};
+
+struct DevicePlan {
+    std::uint32_t workgroup_size = 64;       ///< invocations in x for every kernel
+    std::uint64_t buffer_alignment = 256;    ///< of every tensor in an arena, bytes
+    std::uint64_t max_binding_bytes = 0;     ///< of one storage buffer binding
+    std::uint32_t max_buffers = 8;           ///< storage buffers of one dispatch
+    std::uint32_t max_groups_x = 65535;
+    bool int64 = false;                      ///< int64 arithmetic in shaders (else 32-bit words)
+    bool nan_preserve = false;               ///< request SignedZeroInfNanPreserve 32
+    bool rte = false;                        ///< request RoundingModeRTE 32
+    bool map_in_place = false;               ///< unified memory: no staging copies
+    std::vector<std::string> reasons;        ///< one sentence per choice, for `tosa-vk info`
+};
+
+DevicePlan device_plan(const DeviceCaps& caps);
+
+/// JSON text of a snapshot, and back (throws Error(usage) naming the key that is wrong). Missing keys keep `base`.
+std::string caps_to_json(const DeviceCaps& caps);
+DeviceCaps caps_from_json(const std::string& text, const DeviceCaps& base);
+
+}  // namespace tosavk

@@ -1,0 +1,48 @@
+// The Vulkan side of a Device: handles, queue, memory properties and shared pipelines. Only vk/ includes this.
+#pragma once
+
+#include "vk/caps.hpp"
+#include "vk/check.hpp"
+#include "vk/pipeline.hpp"
+#include "vk/unique_handle.hpp"
+
+#include <mutex>
+
+namespace tosavk {
+
+/// VkDevice and its functions.
+class LogicalDevice {
+public:
+    LogicalDevice(std::shared_ptr<Instance> instance, const PhysicalDevice& physical, const DevicePlan& plan);
+    ~LogicalDevice();
+    LogicalDevice(const LogicalDevice&) = delete;
+    LogicalDevice& operator=(const LogicalDevice&) = delete;
+
+    std::shared_ptr<Instance> instance;
+    VkDevice handle = VK_NULL_HANDLE;
+    VolkDeviceTable vk{};
+};
+
+struct DeviceState {
+    DeviceState(std::shared_ptr<Instance> instance, const PhysicalDevice& physical, const DeviceCaps& caps,
+                const DevicePlan& plan);
+
+    /// Submits under the queue's lock.
+    void submit(VkCommandBuffer commands, VkFence fence);
+    /// Waits without a time limit.
+    void wait(VkFence fence);
+
+    DeviceCaps caps;
+    DevicePlan plan;
+    LogicalDevice device;
+    const VolkDeviceTable& vk;
+    VkQueue queue = VK_NULL_HANDLE;
+    std::uint32_t queue_family;
+    VkPhysicalDeviceMemoryProperties memory{};
+    VkDeviceSize non_coherent_atom = 1;
+    VkDeviceSize max_allocation = 0;
+    std::mutex queue_mutex;
+    PipelineLibrary pipelines;
+};
+
+}  // namespace tosavk

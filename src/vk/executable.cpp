@@ -1,0 +1,135 @@
+// Checks a plan against the device, builds its pipelines and uploads its constants.
+#include "vk/executable_state.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tosavk {
+
+namespace {
+
+[[noreturn]] void bad_plan(const std::string& what) {
+    throw Error(ErrorCode::internal, "the plan cannot be carried out: " + what);
+}
+
+bool overlap(const Placement& a, const Placement& b) {
+    return a.space == b.space && a.offset < b.offset + b.size && b.offset < a.offset + a.size;
+}
+
+/// `bytes` of `place` must lie inside its space.
+void check_place(const Plan& plan, const Placement& place, const std::string& what) {
+    const std::uint64_t space = place.space == Space::arena ? plan.arena_bytes : plan.constants.size();
+    if (place.offset > space || place.size > space - place.offset) {
+        bad_plan(fmt::format("{} lies at {}+{}, past the {} bytes of its space", what, place.offset, place.size, space));
+    }
+}
+
+void check_dispatch(const Graph& graph, const Plan& plan, const Dispatch& dispatch, const DeviceCaps& caps,
+                    const DevicePlan& device) {
+    // The y limit serves for z: both are 65535 or more everywhere.
+    const std::uint32_t max_groups[3] = {std::min(device.max_groups_x, caps.max_workgroup_count_x),
+                                         caps.max_workgroup_count_y, 65535};
+    for (std::size_t i = 0; i < 3; ++i) {
+        if (dispatch.groups[i] == 0 || dispatch.groups[i] > max_groups[i]) {
+            bad_plan(fmt::format("{} has {} workgroups in dimension {}, allowed are 1 to {}", dispatch.label,
+                                 dispatch.groups[i], i, max_groups[i]));
+        }
+    }
+    if (dispatch.bindings.empty() || dispatch.bindings.size() > device.max_buffers) {
+        bad_plan(fmt::format("{} has {} buffers, allowed are 1 to {}", dispatch.label, dispatch.bindings.size(),
+                             device.max_buffers));
+    }
+    for (const Binding& binding : dispatch.bindings) {
+        const std::string what = fmt::format("buffer '{}' of {}", binding.label, dispatch.label);
+        if (binding.place.space == Space::none || binding.place.size == 0) {
+            bad_plan(what + " has no memory");
+        }
+        check_place(plan, binding.place, what);
+        if (binding.place.size > device.max_binding_bytes) {
+            bad_plan(fmt::format("{} has {} bytes, and the device binds at most {}", what, binding.place.size,
+                                 device.max_binding_bytes));
+        }
+        if (binding.place.offset % caps.min_storage_buffer_offset_alignment != 0) {
+            bad_plan(fmt::format("{} starts at {}, not a multiple of {}", what, binding.place.offset,
+                                 caps.min_storage_buffer_offset_alignment));
+        }
+        if (!binding.written) {
+            continue;
+        }
+        if (binding.place.space == Space::constants) {
+            bad_plan(what + " is written, but constants are read only");
+        }
+        for (const ValueId input : graph.inputs) {  // an input stays set from run to run
+            if (overlap(binding.place, plan.placements[input])) {
+                bad_plan(fmt::format("{} overwrites the graph input '{}'", what, graph.value(input).name));
+            }
+        }
+    }
+}
+
+void check_plan(const Graph& graph, const Plan& plan, const DeviceCaps& caps, const DevicePlan& device) {
+    if (plan.placements.size() != graph.values.size()) {
+        bad_plan("it has a placement count that differs from the graph's value count");
+    }
+    for (ValueId id = 0; id < graph.values.size(); ++id) {
+        const Placement& place = plan.placements[id];
+        if (place.space == Space::none) {
+            continue;
+        }
+        const Value& value = graph.value(id);
+        check_place(plan, place, fmt::format("value '{}'", value.name));
+        if (place.size < static_cast<std::uint64_t>(element_count(value.shape)) * size_of(value.type)) {
+            bad_plan(fmt::format("value '{}' does not fit into {} bytes", value.name, place.size));
+        }
+    }
+    for (const ValueId input : graph.inputs) {
+        if (plan.placements.at(input).space != Space::arena) {
+            bad_plan(fmt::format("the graph input '{}' has no memory", graph.value(input).name));
+        }
+    }
+    for (const Dispatch& dispatch : plan.dispatches) {
+        check_dispatch(graph, plan, dispatch, caps, device);
+    }
+}
+
+}  // namespace
+
+std::shared_ptr<Executable> Executable::create(std::shared_ptr<Device> device, std::shared_ptr<const Graph> graph,
+                                               Plan plan) {
+    check_plan(*graph, plan, device->caps(), device->plan());
+    auto state = std::make_unique<ExecutableState>();
+    state->device = std::move(device);
+    state->graph = std::move(graph);
+    state->plan = std::move(plan);
+    DeviceState& target = state->device->state();
+
+    state->pipelines.reserve(state->plan.dispatches.size());
+    for (const Dispatch& dispatch : state->plan.dispatches) {
+        bool created = false;
+        state->pipelines.push_back(target.pipelines.get(dispatch, target.plan, created));
+        state->counters.pipelines_created += created ? 1 : 0;
+    }
+    const Bytes& constants = state->plan.constants;
+    if (!constants.empty()) {
+        const MemoryUse use = target.plan.map_in_place ? MemoryUse::shared : MemoryUse::device;
+        state->constants = Buffer(target, constants.size(), use, "the buffer of the constants");
+        upload(target, state->constants, constants);
+        state->counters.allocations = 1;
+        state->counters.weight_bytes_copied = constants.size();
+    }
+    return std::make_shared<Executable>(std::move(state));
+}
+
+Executable::Executable(std::unique_ptr<ExecutableState> state) : state_(std::move(state)) {}
+
+Executable::~Executable() = default;
+
+const Graph& Executable::graph() const { return *state_->graph; }
+
+const Plan& Executable::plan() const { return state_->plan; }
+
+Device& Executable::device() const { return *state_->device; }
+
+ExecutableCounters Executable::counters() const { return state_->counters; }
+
+}  // namespace tosavk

@@ -1,0 +1,19 @@
+// The Vulkan side of an Executable. Only vk/ includes this.
+#pragma once
+
+#include "vk/device_state.hpp"
+#include "vk/executable.hpp"
+#include "vk/memory.hpp"
+
+namespace tosavk {
+
+struct ExecutableState {
+    std::shared_ptr<Device> device;  // outlives everything below
+    std::shared_ptr<const Graph> graph;
+    Plan plan;
+    Buffer constants;
+    std::vector<std::shared_ptr<const Pipeline>> pipelines;  ///< by dispatch
+    ExecutableCounters counters;
+};
+
+}  // namespace tosavk

@@ -1,0 +1,230 @@
+// The C ABI without a device: arguments, struct_size, errors, graphs, the reference run.
+#include "support/small_models.hpp"
+#include "tosavk/tosavk.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace {
+
+using namespace tosavk;
+namespace cpp = tosavk::cpp;
+
+/// The last error of a call, freed.
+struct Outcome {
+    tosavk_status status;
+    std::string message;
+};
+template <class F> Outcome outcome(F call) {
+    tosavk_error* error = nullptr;
+    const tosavk_status status = call(&error);
+    Outcome result{status, tosavk_error_message(error)};
+    EXPECT_EQ(status, tosavk_error_status(error));
+    EXPECT_EQ(status != TOSAVK_OK, error != nullptr);
+    if (error) EXPECT_FALSE(result.message.empty());
+    tosavk_error_release(error);
+    return result;
+}
+
+TEST(Api, NullArgumentsAreUsageErrors) {
+    const cpp::Graph graph = cpp::Graph::load(test::small_float_model());
+    tosavk_graph* out = nullptr;
+    tosavk_text* text = nullptr;
+    auto info = cpp::detail::sized<tosavk_tensor_info>();
+    float value[4] = {};
+    const Outcome outcomes[] = {
+        outcome([&](tosavk_error** e) { return tosavk_graph_load_file(nullptr, nullptr, &out, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_graph_load_file("x", nullptr, nullptr, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_graph_load_memory(nullptr, 1, nullptr, &out, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_graph_input(nullptr, 0, &info, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_graph_output(graph.get(), 0, nullptr, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_graph_output(graph.get(), 1, &info, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_graph_print(graph.get(), TOSAVK_GRAPH_DOT, nullptr, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_graph_print(graph.get(), static_cast<tosavk_graph_text>(9), &text, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_reference_run(graph.get(), nullptr, nullptr, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_random_input(graph.get(), 7, 0, value, sizeof value, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_random_input(graph.get(), 0, 0, nullptr, sizeof value, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_device_count(nullptr, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_device_describe(0, nullptr, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_device_open("", nullptr, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_compile(nullptr, graph.get(), nullptr, nullptr, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_executable_print(nullptr, TOSAVK_EXECUTABLE_PLAN, &text, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_context_create(nullptr, nullptr, nullptr, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_context_set_input(nullptr, 0, value, 4, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_context_run(nullptr, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_context_submit(nullptr, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_context_wait(nullptr, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_context_get_output(nullptr, 0, value, 4, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_context_counters(nullptr, nullptr, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_context_dispatch(nullptr, 0, nullptr, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_checker_create(nullptr, nullptr, nullptr, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_checker_run(nullptr, 0, nullptr, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_ops_describe(nullptr, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_array_load(nullptr, nullptr, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_array_info(nullptr, &info, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_array_convert(nullptr, TOSAVK_I4, nullptr, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_array_save("/tmp/x.npy", TOSAVK_FP32, 1, nullptr, value, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_array_save("/tmp/x.npy", TOSAVK_FP32, 99, info.dims, value, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_array_save("/tmp/x.npy", static_cast<tosavk_type>(77), 0, nullptr, value, e); }),
+    };
+    for (std::size_t k = 0; k < std::size(outcomes); ++k) EXPECT_EQ(outcomes[k].status, TOSAVK_ERROR_USAGE) << k << ": " << outcomes[k].message;
+    EXPECT_EQ(out, nullptr);
+    EXPECT_EQ(text, nullptr);
+    // What cannot fail takes NULL.
+    tosavk_error_release(nullptr);
+    tosavk_text_release(nullptr);
+    tosavk_device_release(nullptr);
+    tosavk_graph_release(nullptr);
+    tosavk_executable_release(nullptr);
+    tosavk_context_release(nullptr);
+    tosavk_checker_release(nullptr);
+    tosavk_array_release(nullptr);
+    EXPECT_EQ(tosavk_graph_input_count(nullptr), 0u);
+    EXPECT_EQ(tosavk_context_dispatch_count(nullptr), 0u);
+    EXPECT_STREQ(tosavk_device_name(nullptr), "");
+    EXPECT_STREQ(tosavk_text_data(nullptr), "");
+    EXPECT_EQ(tosavk_array_data(nullptr), nullptr);
+    // And no error object is needed.
+    EXPECT_EQ(tosavk_graph_load_file(nullptr, nullptr, nullptr, nullptr), TOSAVK_ERROR_USAGE);
+}
+
+TEST(Api, StructSize) {
+    const auto model = test::small_float_model();
+    const auto load = [&](const tosavk_load_options* options) {
+        return outcome([&](tosavk_error** e) {
+            tosavk_graph* graph = nullptr;
+            const tosavk_status status = tosavk_graph_load_memory(model.data(), model.size(), options, &graph, e);
+            tosavk_graph_release(graph);
+            return status;
+        });
+    };
+    EXPECT_EQ(load(nullptr).status, TOSAVK_OK);
+    auto options = cpp::detail::sized<tosavk_load_options>();
+    EXPECT_EQ(load(&options).status, TOSAVK_OK);
+    for (const std::size_t absurd : {std::size_t{0}, std::size_t{7}, std::size_t{100000}, ~std::size_t{0}}) {
+        options.struct_size = absurd;
+        EXPECT_EQ(load(&options).status, TOSAVK_ERROR_USAGE) << absurd;
+    }
+    // An older program's struct ends early: what lies behind it is not read.
+    options.struct_size = offsetof(tosavk_load_options, input_shapes);
+    options.input_shapes = reinterpret_cast<const tosavk_input_shape*>(8);
+    options.input_shape_count = 1000;
+    EXPECT_EQ(load(&options).status, TOSAVK_OK);
+    // A newer program's struct is longer: unknown fields must be zero.
+    struct {
+        tosavk_load_options known;
+        std::uint64_t later;
+    } newer{};
+    newer.known.struct_size = sizeof newer;
+    EXPECT_EQ(load(&newer.known).status, TOSAVK_OK);
+    newer.later = 1;
+    EXPECT_EQ(load(&newer.known).status, TOSAVK_ERROR_USAGE);
+
+    const cpp::Graph graph = cpp::Graph::load(model);
+    tosavk_tensor_info info{};
+    info.struct_size = offsetof(tosavk_tensor_info, dims);
+    info.dims[0] = -5;
+    info.scale = 77;
+    ASSERT_EQ(tosavk_graph_input(graph.get(), 0, &info, nullptr), TOSAVK_OK);
+    EXPECT_EQ(info.rank, 2u);
+    EXPECT_EQ(info.dims[0], -5) << "beyond the caller's struct";
+    EXPECT_EQ(info.scale, 77);
+    EXPECT_EQ(info.struct_size, offsetof(tosavk_tensor_info, dims));
+}
+
+TEST(Api, GraphIsDescribed) {
+    const cpp::Graph graph = cpp::Graph::load(test::small_float_model());
+    ASSERT_EQ(graph.input_count(), 1u);
+    ASSERT_EQ(graph.output_count(), 1u);
+    EXPECT_GE(graph.node_count(), 2u);
+    const auto input = graph.input(0);
+    EXPECT_STREQ(input.name, test::small_input_name);
+    EXPECT_EQ(input.type, TOSAVK_FP32);
+    EXPECT_EQ(cpp::shape_of(input), (cpp::Shape{1, 4}));
+    EXPECT_EQ(input.size_bytes, 16u);
+    EXPECT_NE(graph.print(TOSAVK_GRAPH_LISTING).find("ADD"), std::string::npos);
+    EXPECT_NE(graph.print(TOSAVK_GRAPH_DOT).find("digraph"), std::string::npos);
+
+    const cpp::Graph quantized = cpp::Graph::load(test::small_int8_model());
+    EXPECT_DOUBLE_EQ(quantized.input(1).scale, 0.25);
+    EXPECT_EQ(quantized.input(1).zero_point, -7);
+    EXPECT_EQ(quantized.output(0).type, TOSAVK_I8);
+}
+
+TEST(Api, DynamicShapes) {
+    cpp::LoadOptions options;
+    options.input_shapes = {{0, {3, 4}}};
+    const cpp::Graph graph = cpp::Graph::load(test::small_float_model(), options);
+    EXPECT_EQ(cpp::shape_of(graph.output(0)), (cpp::Shape{3, 4}));
+    for (const auto& [index, shape] : {std::pair<std::uint32_t, cpp::Shape>{0, {3, 5}}, {0, {3}}, {1, {3, 4}}, {0, {0, 4}}}) {
+        options.input_shapes = {{index, shape}};
+        try {
+            cpp::Graph::load(test::small_float_model(), options);
+            ADD_FAILURE();
+        } catch (const cpp::Error& e) {
+            EXPECT_EQ(e.status(), TOSAVK_ERROR_BAD_INPUT) << e.what();
+        }
+    }
+}
+
+TEST(Api, BadModelsAreErrors) {
+    const auto status_of = [](std::span<const std::byte> file) {
+        return outcome([&](tosavk_error** e) {
+            tosavk_graph* graph = nullptr;
+            return tosavk_graph_load_memory(file.data(), file.size(), nullptr, &graph, e);
+        }).status;
+    };
+    const auto model = test::small_float_model();
+    EXPECT_EQ(status_of(std::span(model).first(model.size() / 2)), TOSAVK_ERROR_BAD_MODEL);
+    EXPECT_EQ(status_of(test::small_float_model(static_cast<tflite::BuiltinOperator>(9999))), TOSAVK_ERROR_UNSUPPORTED);
+    const auto missing = outcome([](tosavk_error** e) {
+        tosavk_graph* graph = nullptr;
+        return tosavk_graph_load_file("/nonexistent/model.tflite", nullptr, &graph, e);
+    });
+    EXPECT_EQ(missing.status, TOSAVK_ERROR_IO);
+    EXPECT_NE(missing.message.find("/nonexistent/model.tflite"), std::string::npos);
+}
+
+TEST(Api, ReferenceRun) {
+    const cpp::Graph graph = cpp::Graph::load(test::small_float_model());
+    const float x[4] = {0.5f, 0.5f, -10, 100};
+    std::vector<std::vector<std::byte>> inputs(1, std::vector<std::byte>(sizeof x));
+    std::memcpy(inputs[0].data(), x, sizeof x);
+    const auto outputs = graph.reference_run(inputs);
+    float y[4];
+    ASSERT_EQ(outputs.at(0).size(), sizeof y);
+    std::memcpy(y, outputs[0].data(), sizeof y);
+    EXPECT_EQ(std::vector<float>(y, y + 4), (std::vector<float>{1.5f, 0, 0, 96}));
+}
+
+TEST(Api, RandomInputsDependOnSeedAndIndex) {
+    const cpp::Graph graph = cpp::Graph::load(test::small_int8_model());
+    EXPECT_EQ(graph.random_input(0, 5), graph.random_input(0, 5));
+    EXPECT_NE(graph.random_input(0, 5), graph.random_input(0, 6));
+    EXPECT_NE(graph.random_input(0, 5), graph.random_input(1, 5));
+    EXPECT_NE(graph.random_input(0, 6), graph.random_input(1, 5));
+}
+
+TEST(Api, TypesAndOperators) {
+    EXPECT_STREQ(tosavk_type_name(TOSAVK_I8), "i8");
+    EXPECT_STREQ(tosavk_type_name(static_cast<tosavk_type>(11)), "?");
+    EXPECT_STREQ(tosavk_type_name(static_cast<tosavk_type>(-1)), "?");
+    EXPECT_EQ(tosavk_type_size(TOSAVK_I48), 8u);
+    EXPECT_EQ(tosavk_type_size(static_cast<tosavk_type>(11)), 0u);
+    const std::string ops = cpp::describe_ops();
+    EXPECT_NE(ops.find("\"CONV2D\""), std::string::npos);
+}
+
+TEST(Api, TableHoldsEveryFunction) {
+    const tosavk_api* api = tosavk_get_api(TOSAVK_API_VERSION);
+    ASSERT_NE(api, nullptr);
+    EXPECT_EQ(api->struct_size, sizeof(tosavk_api));
+    const auto* entries = reinterpret_cast<void* const*>(reinterpret_cast<const char*>(api) + offsetof(tosavk_api, version));
+    const std::size_t count = (sizeof(tosavk_api) - offsetof(tosavk_api, version)) / sizeof(void*);
+    EXPECT_TRUE(std::none_of(entries, entries + count, [](void* p) { return p == nullptr; }));
+    EXPECT_EQ(tosavk_get_api(0), nullptr);
+}
+
+}  // namespace

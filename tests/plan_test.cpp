@@ -1,0 +1,230 @@
+// The planner without a GPU: fusion, memory, barriers and the plan's text.
+#include "codegen/index_map.hpp"
+#include "plan/fuse.hpp"
+#include "plan/memory.hpp"
+#include "plan/plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+using namespace tosavk;
+
+namespace {
+
+DevicePlan test_device() {
+    DevicePlan device;
+    device.max_binding_bytes = 128 << 20;
+    device.max_buffers = 12;
+    return device;
+}
+
+std::string labels(const Plan& plan) {
+    std::string text;
+    for (const Dispatch& d : plan.dispatches) text += (text.empty() ? "" : " | ") + d.label;
+    return text;
+}
+
+Plan plan_of(const Graph& graph, bool fused = true) { return make_plan(graph, test_device(), {fused, false}); }
+
+/// An int8 CONV2D with per-channel RESCALE, as a quantizer would emit it.
+ValueId quantized_conv(GraphBuilder& b, ValueId input, std::int64_t channels, const std::string& name) {
+    const std::int64_t in_channels = b.value(input).shape[3];
+    const std::vector<std::int64_t> weights(static_cast<std::size_t>(channels * 9 * in_channels), 1);
+    const std::vector<std::int64_t> bias(static_cast<std::size_t>(channels), 5), shift(static_cast<std::size_t>(channels), 40);
+    const std::vector<std::int64_t> multiplier(static_cast<std::size_t>(channels), 1 << 30);
+    Attributes conv;
+    conv.pad = {1, 1, 1, 1};
+    conv.stride = {1, 1};
+    conv.dilation = {1, 1};
+    const ValueId acc = b.add1(Op::conv2d,
+                               {input, b.constant_ints(name + "_w", DType::i8, {channels, 3, 3, in_channels}, weights),
+                                b.constant_ints(name + "_b", DType::i32, {channels}, bias), b.scalar(DType::i8, 3), b.scalar(DType::i8, 0)},
+                               DType::i32, conv, name);
+    Attributes rescale;
+    rescale.per_channel = true;
+    rescale.rounding = Rounding::double_round;
+    return b.add1(Op::rescale,
+                  {acc, b.constant_ints(name + "_m", DType::i32, {channels}, multiplier),
+                   b.constant_ints(name + "_s", DType::i8, {channels}, shift), b.scalar(DType::i32, 0), b.scalar(DType::i8, -1)},
+                  DType::i8, rescale, name + "_rescale");
+}
+
+ValueId clamp(GraphBuilder& b, ValueId input, const std::string& name) {
+    Attributes attrs;
+    attrs.min_val = -20;
+    attrs.max_val = 90;
+    return b.add1(Op::clamp, {input}, DType::i8, attrs, name);
+}
+
+}  // namespace
+
+TEST(Plan, ConvolutionTakesItsRescaleAndClamp) {
+    GraphBuilder b("net");
+    const ValueId x = b.input("x", DType::i8, {1, 8, 8, 4});
+    b.output(clamp(b, quantized_conv(b, x, 8, "conv"), "relu"));
+    const Graph graph = b.finish();
+    EXPECT_EQ(labels(plan_of(graph)), "CONV2D+RESCALE+CLAMP");
+    EXPECT_EQ(labels(plan_of(graph, false)), "CONV2D | RESCALE | CLAMP");
+}
+
+TEST(Plan, ChainOfElementwiseOperatorsIsOneDispatch) {
+    GraphBuilder b("chain");
+    const ValueId x = b.input("x", DType::fp32, {4, 5}), y = b.input("y", DType::fp32, {1, 5});
+    ValueId v = b.add1(Op::add, {x, y}, DType::fp32, {}, "a");
+    for (int i = 0; i < 20; ++i) v = b.add1(i % 2 ? Op::add : Op::sub, {v, x}, DType::fp32, {}, "n" + std::to_string(i));
+    b.output(b.add1(Op::sigmoid, {v}, DType::fp32, {}, "s"));
+    const Plan plan = plan_of(b.finish());
+    EXPECT_EQ(plan.dispatches.size(), 1u);
+    EXPECT_EQ(plan.dispatches[0].bindings.size(), 3u);  // x, y, result
+}
+
+TEST(Plan, SharedInnerValueIsWrittenToo) {
+    GraphBuilder b("shared");
+    const ValueId x = b.input("x", DType::fp32, {6});
+    const ValueId a = b.add1(Op::exp, {x}, DType::fp32, {}, "a");
+    const ValueId c = b.add1(Op::add, {a, a}, DType::fp32, {}, "c");
+    b.output(a);
+    b.output(c);
+    const Plan plan = plan_of(b.finish());
+    ASSERT_EQ(plan.dispatches.size(), 1u);
+    EXPECT_EQ(plan.dispatches[0].written, (std::vector<ValueId>{a, c}));
+}
+
+// r depends on the group of a through a reduction, so a consumer of both must not join a's group.
+TEST(Plan, JoinsThatWouldMakeACycleAreLeftOut) {
+    GraphBuilder b("softmax");
+    const ValueId x = b.input("x", DType::fp32, {3, 7});
+    Attributes last;
+    last.axis = 1;
+    const ValueId e = b.add1(Op::exp, {x}, DType::fp32, {}, "e");
+    const ValueId sum = b.add1(Op::reduce_sum, {e}, DType::fp32, last, "sum");
+    const ValueId inverse = b.add1(Op::reciprocal, {sum}, DType::fp32, {}, "inverse");
+    b.output(b.add1(Op::mul, {e, inverse, b.scalar(DType::i8, 0)}, DType::fp32, {}, "y"));
+    EXPECT_EQ(labels(plan_of(b.finish())), "EXP | REDUCE_SUM+RECIPROCAL | MUL");
+}
+
+TEST(Plan, ReshapeIsAnAliasAndConcatWritesItsSlices) {
+    GraphBuilder b("layout");
+    const ValueId x = b.input("x", DType::fp32, {2, 6}), y = b.input("y", DType::fp32, {3, 4});
+    const std::int64_t shape[] = {3, 4};
+    const ValueId r = b.add1(Op::reshape, {x, b.shape(shape)}, DType::fp32, {}, "r");
+    Attributes axis;
+    axis.axis = 0;
+    b.output(b.add1(Op::concat, {r, y}, DType::fp32, axis, "c"));
+    const Graph graph = b.finish();
+    const Plan plan = plan_of(graph);
+    EXPECT_EQ(labels(plan), "CONCAT | CONCAT");
+    EXPECT_EQ(plan.placements[r].offset, plan.placements[x].offset);
+    EXPECT_NE(print_plan(graph, plan).find("2 dispatches"), std::string::npos);
+}
+
+TEST(Plan, BarriersStandOnlyWhereDataFlows) {
+    GraphBuilder b("barriers");
+    const ValueId x = b.input("x", DType::i8, {1, 8, 8, 4});
+    const ValueId p = quantized_conv(b, x, 4, "p"), q = quantized_conv(b, x, 4, "q");
+    Attributes last;
+    last.axis = 3;
+    b.output(b.add1(Op::reduce_max, {p}, DType::i8, last, "pm"));
+    b.output(b.add1(Op::reduce_max, {q}, DType::i8, last, "qm"));
+    const Plan plan = plan_of(b.finish());
+    ASSERT_EQ(plan.dispatches.size(), 4u);
+    int barriers = 0;
+    for (const Dispatch& d : plan.dispatches) barriers += d.barrier_before;
+    EXPECT_FALSE(plan.dispatches[0].barrier_before);
+    EXPECT_GE(barriers, 1);
+    EXPECT_LE(barriers, 2);
+}
+
+TEST(Plan, UnreadNodesAreNotRun) {
+    GraphBuilder b("dead");
+    const ValueId x = b.input("x", DType::fp32, {8});
+    b.add1(Op::exp, {x}, DType::fp32, {}, "unused");
+    b.output(b.add1(Op::add, {x, x}, DType::fp32, {}, "y"));
+    EXPECT_EQ(labels(plan_of(b.finish())), "ADD");
+}
+
+TEST(Plan, TensorsAboveTheBindingLimitAreRefused) {
+    GraphBuilder b("large");
+    const ValueId x = b.input("x", DType::fp32, {40 << 20});
+    b.output(b.add1(Op::add, {x, x}, DType::fp32, {}, "y"));
+    const Graph graph = b.finish();
+    try {
+        plan_of(graph);
+        FAIL() << "accepted";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::unsupported);
+        EXPECT_NE(std::string(error.what()).find("ADD"), std::string::npos) << error.what();
+    }
+}
+
+TEST(Plan, EqualStructureGivesEqualShaders) {
+    const auto glsl = [](std::int64_t size, double lowest) {
+        GraphBuilder b("same");
+        const ValueId x = b.input("x", DType::fp32, {size, 3});
+        Attributes attrs;
+        attrs.min_val = lowest;
+        attrs.max_val = 6;
+        b.output(b.add1(Op::clamp, {x}, DType::fp32, attrs, "c"));
+        return plan_of(b.finish()).dispatches.at(0).glsl;
+    };
+    EXPECT_EQ(glsl(4, 0), glsl(1000, -1));
+}
+
+TEST(Memory, BlocksAliveTogetherNeverOverlap) {
+    const unsigned seed = 20261120;
+    std::mt19937 random(seed);
+    for (int round = 0; round < 300; ++round) {
+        std::vector<Interval> blocks(1 + random() % 40);
+        for (Interval& block : blocks) {
+            block.first = random() % 30;
+            block.last = block.first + random() % 8;
+            block.size = 16 * (1 + random() % 500);
+        }
+        const std::uint64_t total = assign_offsets(blocks, 256), bound = live_bytes_bound(blocks, 256);
+        EXPECT_GE(total, bound);
+        for (const Interval& a : blocks) {
+            EXPECT_EQ(a.offset % 256, 0u);
+            EXPECT_LE(a.offset + a.size, total);
+            for (const Interval& c : blocks) {
+                if (&a == &c || a.last < c.first || c.last < a.first) continue;
+                EXPECT_TRUE(a.offset + a.size <= c.offset || c.offset + c.size <= a.offset) << "seed " << seed << " round " << round;
+            }
+        }
+    }
+}
+
+TEST(IndexMap, SimplifyKeepsEveryPosition) {
+    const unsigned seed = 7;
+    std::mt19937 random(seed);
+    for (int round = 0; round < 2000; ++round) {
+        IndexMap map;
+        const std::size_t rank = 1 + random() % 5;
+        for (std::size_t i = 0; i < rank; ++i) {
+            map.dims.push_back(1 + random() % 4);
+            map.strides.push_back(static_cast<std::int64_t>(random() % 5) - 1);
+        }
+        if (random() % 2) {  // make some neighbours joinable
+            for (std::size_t i = rank - 1; i-- > 0;) {
+                if (random() % 2) map.strides[i] = map.strides[i + 1] * map.dims[i + 1];
+            }
+        }
+        if (random() % 3 == 0) {
+            for (std::size_t i = 0; i < rank; ++i) {
+                map.lo.push_back(random() % 2);
+                map.hi.push_back(map.dims[i] - random() % 2);
+            }
+        }
+        map.base = random() % 10;
+        const IndexMap simple = simplify(map);
+        for (std::int64_t e = 0; e < element_count(map.dims); ++e) {
+            ASSERT_EQ(evaluate(map, e), evaluate(simple, e)) << "seed " << seed << " round " << round << " element " << e;
+        }
+    }
+}
+
+TEST(IndexMap, BroadcastReadsRightAligned) {
+    const IndexMap map = broadcast_map({3, 1}, {2, 3, 4});
+    EXPECT_EQ(map.strides, (std::vector<std::int64_t>{0, 1, 0}));
+    EXPECT_EQ(evaluate(map, 23), 2);
+}
