@@ -1,4 +1,5 @@
 // The C ABI on a device: compile, bind, run, count, check.
+#include "support/validation.hpp"
 #include "support/small_models.hpp"
 #include "tosavk/tosavk.hpp"
 
@@ -127,7 +128,7 @@ TEST_F(ApiGpu, CountersStandStillAfterTheFirstRun) {
 TEST_F(ApiGpu, HandlesKeepWhatTheyNeedAlive) {
     std::optional<cpp::Graph> graph(cpp::Graph::load(test::small_float_model()));
     const auto input = graph->random_input(0, 1);
-    const auto expected = graph->reference_run(std::vector{input})[0];
+    const auto expected = graph->reference_run(std::vector<std::vector<std::byte>>{input})[0];
     std::optional<cpp::Executable> executable(std::in_place, *device_, *graph);
     cpp::Context context(*executable);
     executable.reset();
@@ -147,12 +148,16 @@ TEST_F(ApiGpu, ContextsRunSideBySide) {
     std::vector<std::thread> threads;
     for (std::size_t t = 0; t < wrong.size(); ++t) {
         threads.emplace_back([&, t] {
-            cpp::Context context(executable);
-            for (std::uint64_t seed = t; seed < 40; seed += wrong.size()) {
-                std::vector<std::vector<std::byte>> inputs{graph.random_input(0, seed), graph.random_input(1, seed)};
-                for (std::uint32_t k = 0; k < 2; ++k) context.set_input(k, inputs[k]);
-                context.run();
-                if (output_of(context, graph) != graph.reference_run(inputs)[0]) wrong[t] = "seed " + std::to_string(seed);
+            try {
+                cpp::Context context(executable);
+                for (std::uint64_t seed = t; seed < 40; seed += wrong.size()) {
+                    std::vector<std::vector<std::byte>> inputs{graph.random_input(0, seed), graph.random_input(1, seed)};
+                    for (std::uint32_t k = 0; k < 2; ++k) context.set_input(k, inputs[k]);
+                    context.run();
+                    if (output_of(context, graph) != graph.reference_run(inputs)[0]) wrong[t] = "seed " + std::to_string(seed);
+                }
+            } catch (const std::exception& e) {
+                wrong[t] = e.what();
             }
         });
     }

@@ -23,7 +23,9 @@ template <class F> Outcome outcome(F call) {
     Outcome result{status, tosavk_error_message(error)};
     EXPECT_EQ(status, tosavk_error_status(error));
     EXPECT_EQ(status != TOSAVK_OK, error != nullptr);
-    if (error) EXPECT_FALSE(result.message.empty());
+    if (error) {
+        EXPECT_FALSE(result.message.empty());
+    }
     tosavk_error_release(error);
     return result;
 }

@@ -10,8 +10,8 @@ using namespace tosavk::testing;
 
 namespace {
 
-Attributes conv_attrs(std::vector<std::int32_t> pad, std::vector<std::int32_t> stride, std::vector<std::int32_t> dilation,
-                      DType acc = DType::i32) {
+Attributes conv_attrs(std::vector<std::int32_t> pad, std::vector<std::int32_t> stride,
+                      std::vector<std::int32_t> dilation, DType acc = DType::i32) {
     Attributes a;
     a.pad = std::move(pad);
     a.stride = std::move(stride);
@@ -33,7 +33,8 @@ HostTensor conv(Op op, const std::vector<HostTensor>& operands, const Attributes
 }
 
 /// The definition of CONV2D and DEPTHWISE_CONV2D as one loop nest over doubles (exact for the integers used here).
-std::vector<double> direct_conv(const std::vector<HostTensor>& o, const Attributes& a, const Shape& out, bool depthwise) {
+std::vector<double> direct_conv(const std::vector<HostTensor>& o, const Attributes& a, const Shape& out,
+                                bool depthwise) {
     const auto in = real_values(o[0]), w = real_values(o[1]), bias = real_values(o[2]);
     const double izp = real_values(o[3])[0], wzp = real_values(o[4])[0];
     const Shape &is = o[0].shape, &ws = o[1].shape;
@@ -54,7 +55,8 @@ std::vector<double> direct_conv(const std::vector<HostTensor>& o, const Attribut
                                 const std::int64_t wi = depthwise ? ((ky * kw + kx) * is[3] + ic) * ws[3] + oc % ws[3]
                                                                   : ((oc * kh + ky) * kw + kx) * is[3] + ic;
                                 const std::int64_t ii = ((n * is[1] + y) * is[2] + x) * is[3] + ic;
-                                sum += (in[static_cast<std::size_t>(ii)] - izp) * (w[static_cast<std::size_t>(wi)] - wzp);
+                                sum +=
+                                    (in[static_cast<std::size_t>(ii)] - izp) * (w[static_cast<std::size_t>(wi)] - wzp);
                             }
                     result.push_back(sum);
                 }
@@ -84,9 +86,11 @@ TEST(Conv2d, HandComputed) {
 
     // Zero points: (x - 1) * (w + 1), two output channels.
     const auto weights = ints(DType::i8, {2, 2, 2, 1}, {1, 2, 3, 4, -1, -1, -1, -1});
-    const auto shifted = conv(Op::conv2d, conv_operands(input, weights, ints(DType::i32, {2}, {0, 5}), 1, -1), plain2d());
-    EXPECT_EQ(int_values(shifted), (std::vector<std::int64_t>{0 * 2 + 1 * 3 + 3 * 4 + 4 * 5, 5, 1 * 2 + 2 * 3 + 4 * 4 + 5 * 5, 5,
-                                                              3 * 2 + 4 * 3 + 6 * 4 + 7 * 5, 5, 4 * 2 + 5 * 3 + 7 * 4 + 8 * 5, 5}));
+    const auto shifted =
+        conv(Op::conv2d, conv_operands(input, weights, ints(DType::i32, {2}, {0, 5}), 1, -1), plain2d());
+    EXPECT_EQ(int_values(shifted),
+              (std::vector<std::int64_t>{0 * 2 + 1 * 3 + 3 * 4 + 4 * 5, 5, 1 * 2 + 2 * 3 + 4 * 4 + 5 * 5, 5,
+                                         3 * 2 + 4 * 3 + 6 * 4 + 7 * 5, 5, 4 * 2 + 5 * 3 + 7 * 4 + 8 * 5, 5}));
 }
 
 TEST(Conv2d, PaddingContributesNothing) {
@@ -147,8 +151,8 @@ TEST(Conv2d, OneByOneEqualsMatmul) {
         const bool real = type == DType::fp32;
         const DType acc = real ? DType::fp32 : DType::i32;
         const auto input = random_tensor(type, {1, 3, 5, 7}, 3), weight = random_tensor(type, {4, 1, 1, 7}, 4);
-        const auto by_conv = conv(Op::conv2d, conv_operands(input, weight, filled(acc, {1}, 0), real ? 0 : 3, real ? 0 : -9),
-                                  plain2d(acc));
+        const auto by_conv = conv(
+            Op::conv2d, conv_operands(input, weight, filled(acc, {1}, 0), real ? 0 : 3, real ? 0 : -9), plain2d(acc));
         HostTensor a = input;
         a.shape = {1, 15, 7};
         Attributes swap;
@@ -156,7 +160,8 @@ TEST(Conv2d, OneByOneEqualsMatmul) {
         HostTensor rows = weight;
         rows.shape = {1, 4, 7};
         const auto b = run_op(Op::transpose, {rows}, type, swap);
-        const auto by_matmul = run_op(Op::matmul, {a, b, zero_point(type, real ? 0 : 3), zero_point(type, real ? 0 : -9)}, acc);
+        const auto by_matmul =
+            run_op(Op::matmul, {a, b, zero_point(type, real ? 0 : 3), zero_point(type, real ? 0 : -9)}, acc);
         EXPECT_EQ(by_matmul.shape, (Shape{1, 15, 4}));
         EXPECT_EQ(real_values(by_conv), real_values(by_matmul)) << name_of(type);
     }
@@ -174,8 +179,9 @@ TEST(Conv2d, WideRowsDoNotOverflowTheReference) {
 
 TEST(Conv2d, NonFiniteWeightsMeetPadding) {
     // Padding is multiplied: 0 * inf = NaN.
-    const auto out = conv(Op::conv2d, conv_operands(filled(DType::fp32, {1, 1, 1, 1}, 1), filled(DType::fp32, {1, 1, 3, 1}, INFINITY),
-                                                    filled(DType::fp32, {1}, 0)),
+    const auto out = conv(Op::conv2d,
+                          conv_operands(filled(DType::fp32, {1, 1, 1, 1}, 1),
+                                        filled(DType::fp32, {1, 1, 3, 1}, INFINITY), filled(DType::fp32, {1}, 0)),
                           conv_attrs({0, 0, 1, 1}, {1, 1}, {1, 1}, DType::fp32));
     EXPECT_TRUE(std::isnan(real_values(out)[0]));
 }
@@ -184,24 +190,30 @@ TEST(DepthwiseConv2d, HandComputed) {
     // C = 2, M = 2: output channel c * 2 + m.
     const auto input = ints(DType::i8, {1, 1, 2, 2}, {1, 10, 2, 20});
     const auto weight = ints(DType::i8, {1, 2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
-    const auto out = conv(Op::depthwise_conv2d, conv_operands(input, weight, ints(DType::i32, {4}, {0, 0, 0, 1000})), plain2d());
+    const auto out =
+        conv(Op::depthwise_conv2d, conv_operands(input, weight, ints(DType::i32, {4}, {0, 0, 0, 1000})), plain2d());
     EXPECT_EQ(out.shape, (Shape{1, 1, 1, 4}));
-    EXPECT_EQ(int_values(out), (std::vector<std::int64_t>{1 * 1 + 2 * 5, 1 * 2 + 2 * 6, 10 * 3 + 20 * 7, 10 * 4 + 20 * 8 + 1000}));
+    EXPECT_EQ(int_values(out),
+              (std::vector<std::int64_t>{1 * 1 + 2 * 5, 1 * 2 + 2 * 6, 10 * 3 + 20 * 7, 10 * 4 + 20 * 8 + 1000}));
 }
 
 TEST(Conv3d, SumsOverDepthAndEqualsConv2dAtDepthOne) {
-    const auto input = random_tensor(DType::i8, {1, 1, 4, 5, 3}, 5), weight = random_tensor(DType::i8, {2, 1, 3, 2, 3}, 6);
+    const auto input = random_tensor(DType::i8, {1, 1, 4, 5, 3}, 5),
+               weight = random_tensor(DType::i8, {2, 1, 3, 2, 3}, 6);
     const auto bias = ints(DType::i32, {2}, {1, 2});
-    const auto out3 = conv(Op::conv3d, conv_operands(input, weight, bias, 3, 2), conv_attrs({0, 0, 1, 0, 0, 1}, {1, 2, 1}, {1, 1, 1}));
+    const auto out3 = conv(Op::conv3d, conv_operands(input, weight, bias, 3, 2),
+                           conv_attrs({0, 0, 1, 0, 0, 1}, {1, 2, 1}, {1, 1, 1}));
     HostTensor input2 = input, weight2 = weight;
     input2.shape = {1, 4, 5, 3};
     weight2.shape = {2, 3, 2, 3};
-    const auto out2 = conv(Op::conv2d, conv_operands(input2, weight2, bias, 3, 2), conv_attrs({1, 0, 0, 1}, {2, 1}, {1, 1}));
+    const auto out2 =
+        conv(Op::conv2d, conv_operands(input2, weight2, bias, 3, 2), conv_attrs({1, 0, 0, 1}, {2, 1}, {1, 1}));
     EXPECT_EQ(out3.shape, (Shape{1, 1, 2, 5, 2}));
     EXPECT_EQ(int_values(out3), int_values(out2));
 
-    const auto deep = conv(Op::conv3d, conv_operands(ints(DType::i8, {1, 4, 1, 1, 1}, {1, 2, 3, 4}), ints(DType::i8, {1, 2, 1, 1, 1}, {1, 10}),
-                                                     ints(DType::i32, {1}, {0})),
+    const auto deep = conv(Op::conv3d,
+                           conv_operands(ints(DType::i8, {1, 4, 1, 1, 1}, {1, 2, 3, 4}),
+                                         ints(DType::i8, {1, 2, 1, 1, 1}, {1, 10}), ints(DType::i32, {1}, {0})),
                            conv_attrs({1, 0, 0, 0, 0, 0}, {1, 1, 1}, {1, 1, 1}));
     EXPECT_EQ(int_values(deep), (std::vector<std::int64_t>{10, 21, 32, 43}));
 }
@@ -226,7 +238,8 @@ TEST(TransposeConv2d, IsTheAdjointOfConv2d) {
     Attributes perms;
     perms.perms = {3, 1, 2, 0};
     swapped = run_op(Op::transpose, {w}, DType::i8, perms);
-    const auto back = conv(Op::transpose_conv2d, conv_operands(y, swapped, zero), conv_attrs({-1, 0, -1, -1}, {2, 3}, {}));
+    const auto back =
+        conv(Op::transpose_conv2d, conv_operands(y, swapped, zero), conv_attrs({-1, 0, -1, -1}, {2, 3}, {}));
     ASSERT_EQ(back.shape, x.shape);
     const auto dot = [](const HostTensor& a, const HostTensor& b) {
         std::int64_t sum = 0;
@@ -255,8 +268,10 @@ TEST(Conv, Errors) {
     EXPECT_REJECTED(message(good, conv_attrs({0, 0, 0, 0}, {1, 1}, {1})), "dilation has 1 values");
     EXPECT_REJECTED(message(good, conv_attrs({0, 0, 0, 0}, {1, 1}, {5, 1})), "covers 6 elements");
     EXPECT_REJECTED(message(good, conv_attrs({0, 0, 0, 0}, {1, 1}, {1, 1}, DType::fp32)), "acc_t");
-    EXPECT_REJECTED(message(conv_operands(input, weight, ints(DType::i32, {2}, {0, 0})), plain2d()), "bias has 2 values");
-    EXPECT_REJECTED(message(conv_operands(input, random_tensor(DType::i8, {3, 2, 2, 3}, 2), bias), plain2d()), "input channel");
+    EXPECT_REJECTED(message(conv_operands(input, weight, ints(DType::i32, {2}, {0, 0})), plain2d()),
+                    "bias has 2 values");
+    EXPECT_REJECTED(message(conv_operands(input, random_tensor(DType::i8, {3, 2, 2, 3}, 2), bias), plain2d()),
+                    "input channel");
     EXPECT_REJECTED(message(good, conv_attrs({9000, 0, 0, 0}, {1, 1}, {1, 1})), "level 8K");
     EXPECT_REJECTED(message(good, conv_attrs({0, 0, 0, 0}, {9000, 1}, {4, 1})), "stride 9000 exceeds 8192");
     auto two_zero_points = good;
@@ -273,7 +288,8 @@ TEST(Conv, Errors) {
 
 TEST(Conv, LevelLimitsDilatedKernel) {
     // 4097 * 2 passes 8192; level none takes it.
-    const auto operands = conv_operands(filled(DType::i8, {1, 8193, 1, 1}, 1), filled(DType::i8, {1, 4097, 1, 1}, 1), ints(DType::i32, {1}, {0}));
+    const auto operands = conv_operands(filled(DType::i8, {1, 8193, 1, 1}, 1), filled(DType::i8, {1, 4097, 1, 1}, 1),
+                                        ints(DType::i32, {1}, {0}));
     const Attributes a = conv_attrs({0, 0, 0, 0}, {1, 1}, {2, 1});
     EXPECT_REJECTED(rejection(Op::conv2d, operands, DType::i32, a), "dilated kernel 8194 exceeds 8192");
     EXPECT_EQ(rejection(Op::conv2d, operands, DType::i32, a, level_none), "");

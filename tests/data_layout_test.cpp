@@ -42,7 +42,8 @@ Bytes by_view(const OneNode& node) {
         ASSERT_LT(at, from.count());
         ASSERT_GE(to, 0);
         ASSERT_LT(static_cast<std::size_t>(to) * size, out.size());
-        std::memcpy(out.data() + static_cast<std::size_t>(to) * size, from.bytes.data() + static_cast<std::size_t>(at) * size, size);
+        std::memcpy(out.data() + static_cast<std::size_t>(to) * size,
+                    from.bytes.data() + static_cast<std::size_t>(at) * size, size);
     };
     switch (def.kind) {
         case ViewDef::Kind::alias: return node.operands[0].bytes;
@@ -59,7 +60,8 @@ Bytes by_view(const OneNode& node) {
         case ViewDef::Kind::write:
             EXPECT_EQ(def.maps.size(), view.input_count());
             for (std::size_t k = 0; k < def.maps.size(); ++k)
-                for (std::int64_t i = 0; i < node.operands[k].count(); ++i) copy(address(def.maps[k], i), node.operands[k], i);
+                for (std::int64_t i = 0; i < node.operands[k].count(); ++i)
+                    copy(address(def.maps[k], i), node.operands[k], i);
             return out;
         case ViewDef::Kind::none: break;
     }
@@ -139,9 +141,12 @@ TEST(DataLayout, HandComputed) {
     EXPECT_EQ(values(run_op(Op::transpose, {in}, DType::i8, with_perms({1, 0}))), (Ints{1, 4, 2, 5, 3, 6}));
     EXPECT_EQ(values(run_op(Op::reverse, {in}, DType::i8, with_axis(1))), (Ints{3, 2, 1, 6, 5, 4}));
     EXPECT_EQ(values(run_op(Op::reverse, {in}, DType::i8, with_axis(0))), (Ints{4, 5, 6, 1, 2, 3}));
-    EXPECT_EQ(values(run_op(Op::slice, {in, shape_values({0, 1}), shape_values({2, 2})}, DType::i8)), (Ints{2, 3, 5, 6}));
-    EXPECT_EQ(values(run_op(Op::tile, {in, shape_values({1, 2})}, DType::i8)), (Ints{1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6}));
-    EXPECT_EQ(values(run_op(Op::concat, {in, in}, DType::i8, with_axis(1))), (Ints{1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6}));
+    EXPECT_EQ(values(run_op(Op::slice, {in, shape_values({0, 1}), shape_values({2, 2})}, DType::i8)),
+              (Ints{2, 3, 5, 6}));
+    EXPECT_EQ(values(run_op(Op::tile, {in, shape_values({1, 2})}, DType::i8)),
+              (Ints{1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6}));
+    EXPECT_EQ(values(run_op(Op::concat, {in, in}, DType::i8, with_axis(1))),
+              (Ints{1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6}));
     EXPECT_EQ(values(run_op(Op::concat, {in}, DType::i8, with_axis(0))), (Ints{1, 2, 3, 4, 5, 6}));
     const auto padded = run_op(Op::pad, {in, shape_values({1, 0, 0, 1}), ints(DType::i8, {1}, {9})}, DType::i8);
     EXPECT_EQ(padded.shape, (Shape{3, 4}));
@@ -161,7 +166,8 @@ TEST(DataLayout, InversesGiveTheInputBack) {
         const OneNode there = random_movement(Op::transpose, DType::i32, seed);
         const auto& perms = there.view().attrs().perms;
         std::vector<std::int32_t> inverse(perms.size());
-        for (std::size_t i = 0; i < perms.size(); ++i) inverse[static_cast<std::size_t>(perms[i])] = static_cast<std::int32_t>(i);
+        for (std::size_t i = 0; i < perms.size(); ++i)
+            inverse[static_cast<std::size_t>(perms[i])] = static_cast<std::int32_t>(i);
         const HostTensor back = run_op(Op::transpose, {there.run()}, DType::i32, with_perms(inverse));
         EXPECT_EQ(back.shape, there.operands[0].shape);
         EXPECT_TRUE(back.bytes == there.operands[0].bytes);
@@ -174,7 +180,8 @@ TEST(DataLayout, InversesGiveTheInputBack) {
         const auto padding = int_values(pad.operands[1]);
         std::vector<std::int64_t> start;
         for (std::size_t i = 0; i < padding.size(); i += 2) start.push_back(padding[i]);
-        const HostTensor cut = run_op(Op::slice, {pad.run(), shape_values(start), shape_values(pad.operands[0].shape)}, DType::i16);
+        const HostTensor cut =
+            run_op(Op::slice, {pad.run(), shape_values(start), shape_values(pad.operands[0].shape)}, DType::i16);
         EXPECT_TRUE(cut.bytes == pad.operands[0].bytes);
     }
 }
@@ -246,9 +253,11 @@ TEST(GatherScatter, RowsAndErrors) {
     // Indices outside are harmless.
     const auto wild = ints(DType::i32, {2, 2}, {-1, 3, 2147483647, 0});
     EXPECT_EQ(int_values(run_op(Op::gather, {values, wild}, DType::i8)), (Ints{0, 0, 0, 0, 0, 0, 10, 11}));
-    EXPECT_EQ(int_values(run_op(Op::scatter, {values, wild, input}, DType::i8)), (Ints{0, 1, 2, 3, 4, 5, -7, -8, 12, 13, 14, 15}));
+    EXPECT_EQ(int_values(run_op(Op::scatter, {values, wild, input}, DType::i8)),
+              (Ints{0, 1, 2, 3, 4, 5, -7, -8, 12, 13, 14, 15}));
 
     EXPECT_REJECTED(rejection(Op::gather, {values, ints(DType::i32, {1, 2}, {0, 0})}, DType::i8), "batch");
-    EXPECT_REJECTED(rejection(Op::scatter, {values, indices, random_tensor(DType::i8, {2, 3, 2}, 1)}, DType::i8), "input has shape");
+    EXPECT_REJECTED(rejection(Op::scatter, {values, indices, random_tensor(DType::i8, {2, 3, 2}, 1)}, DType::i8),
+                    "input has shape");
     EXPECT_REJECTED(rejection(Op::gather, {values, random_tensor(DType::i8, {2, 2}, 1)}, DType::i8), "not supported");
 }

@@ -53,7 +53,8 @@ struct OneNode {
             const HostTensor& t = operands[k];
             const std::string name = "in" + std::to_string(k);
             const bool constant = def.inputs.size() > k && !def.inputs[0].list && def.inputs[k].ctc;
-            ids.push_back(constant ? builder.constant(name, t.type, t.shape, t.bytes) : builder.input(name, t.type, t.shape));
+            ids.push_back(constant ? builder.constant(name, t.type, t.shape, t.bytes)
+                                   : builder.input(name, t.type, t.shape));
         }
         builder.output(builder.add1(op, ids, output, std::move(attrs), "node"));
         graph = builder.finish();
@@ -85,7 +86,8 @@ inline std::string rejection(Op op, std::vector<HostTensor> operands, DType outp
     }
 }
 
-#define EXPECT_REJECTED(message, word) EXPECT_NE((message).find(word), std::string::npos) << "message: '" << (message) << "'"
+#define EXPECT_REJECTED(message, word) \
+    EXPECT_NE((message).find(word), std::string::npos) << "message: '" << (message) << "'"
 
 /// A small generator for shapes and choices in tests.
 struct Dice {

@@ -52,7 +52,8 @@ TEST(AvgPool, PaddingIsNeitherSummedNorCounted) {
     const auto out = average(in, pool_attrs({2, 2}, {1, 1}, {1, 1, 1, 1}));
     EXPECT_EQ(out.shape, (Shape{1, 3, 3, 1}));
     EXPECT_EQ(int_values(out), (std::vector<std::int64_t>{10, 15, 20, 20, 25, 30, 30, 35, 40}));
-    const auto real = average(floats({1, 2, 2, 1}, {10, 20, 30, 40}), pool_attrs({2, 2}, {1, 1}, {1, 1, 1, 1}, DType::fp32));
+    const auto real =
+        average(floats({1, 2, 2, 1}, {10, 20, 30, 40}), pool_attrs({2, 2}, {1, 1}, {1, 1, 1, 1}, DType::fp32));
     expect_reals(real, {10, 15, 20, 20, 25, 30, 30, 35, 40});
 }
 
@@ -66,8 +67,10 @@ TEST(AvgPool, RoundsHalfAwayFromZero) {
                 x[static_cast<std::size_t>(i)] = std::clamp<std::int64_t>(rest, -128, 127);
                 rest -= x[static_cast<std::size_t>(i)];
             }
-            const auto out = average(ints(DType::i8, {1, 1, n, 1}, x), pool_attrs({1, static_cast<std::int32_t>(n)}, {1, 1}, {0, 0, 0, 0}));
-            ASSERT_EQ(int_values(out)[0], std::lround(static_cast<double>(sum) / static_cast<double>(n))) << sum << " / " << n;
+            const auto out = average(ints(DType::i8, {1, 1, n, 1}, x),
+                                     pool_attrs({1, static_cast<std::int32_t>(n)}, {1, 1}, {0, 0, 0, 0}));
+            ASSERT_EQ(int_values(out)[0], std::lround(static_cast<double>(sum) / static_cast<double>(n)))
+                << sum << " / " << n;
         }
     }
 }
@@ -88,7 +91,9 @@ TEST(MaxPool, PaddingNeverWins) {
 
 TEST(MaxPool, NanModes) {
     const auto in = floats({1, 1, 6, 1}, {1, nan_value, 2, nan_value, nan_value, -infinity});
-    const auto mode = [&](NanMode m) { return run_op(Op::max_pool2d, {in}, DType::fp32, pool_attrs({1, 2}, {1, 1}, {0, 0, 0, 0}, DType::i32, m)); };
+    const auto mode = [&](NanMode m) {
+        return run_op(Op::max_pool2d, {in}, DType::fp32, pool_attrs({1, 2}, {1, 1}, {0, 0, 0, 0}, DType::i32, m));
+    };
     expect_reals(mode(NanMode::propagate), {nan_value, nan_value, nan_value, nan_value, nan_value});
     expect_reals(mode(NanMode::ignore), {1, 2, 2, nan_value, -infinity});
 }
@@ -108,8 +113,10 @@ TEST(Pool, Errors) {
     EXPECT_REJECTED(message(pool_attrs({9000, 1}, {1, 1}, {8999, 8999, 0, 0})), "level 8K");
     const Attributes a = pool_attrs({2, 2}, {1, 1}, {0, 0, 0, 0});
     const auto in16 = random_tensor(DType::i16, {1, 5, 5, 2}, 1);
-    EXPECT_REJECTED(rejection(Op::avg_pool2d, {in16, zero_point(DType::i16, 1), zero_point(DType::i16)}, DType::i16, a), "input_zp");
-    EXPECT_REJECTED(rejection(Op::avg_pool2d, {in16, zero_point(DType::i16), zero_point(DType::i16, 1)}, DType::i16, a), "output_zp");
+    EXPECT_REJECTED(rejection(Op::avg_pool2d, {in16, zero_point(DType::i16, 1), zero_point(DType::i16)}, DType::i16, a),
+                    "input_zp");
+    EXPECT_REJECTED(rejection(Op::avg_pool2d, {in16, zero_point(DType::i16), zero_point(DType::i16, 1)}, DType::i16, a),
+                    "output_zp");
     EXPECT_REJECTED(rejection(Op::avg_pool2d, {in, zero_point(DType::i8), zero_point(DType::i8)}, DType::i8,
                               pool_attrs({2, 2}, {1, 1}, {0, 0, 0, 0}, DType::fp32)), "acc_t");
 }
@@ -122,8 +129,10 @@ TEST(Reduce, EveryAxis) {
     EXPECT_EQ(sum(1).shape, (Shape{2, 1, 3}));
     EXPECT_EQ(int_values(sum(1)), (std::vector<std::int64_t>{5, 7, 9, -5, -7, -9}));
     EXPECT_EQ(int_values(sum(2)), (std::vector<std::int64_t>{6, 15, -6, -15}));
-    EXPECT_EQ(int_values(run_op(Op::reduce_max, {in}, DType::i32, axis_attrs(2))), (std::vector<std::int64_t>{3, 6, -1, -4}));
-    EXPECT_EQ(int_values(run_op(Op::reduce_min, {in}, DType::i32, axis_attrs(2))), (std::vector<std::int64_t>{1, 4, -3, -6}));
+    EXPECT_EQ(int_values(run_op(Op::reduce_max, {in}, DType::i32, axis_attrs(2))),
+              (std::vector<std::int64_t>{3, 6, -1, -4}));
+    EXPECT_EQ(int_values(run_op(Op::reduce_min, {in}, DType::i32, axis_attrs(2))),
+              (std::vector<std::int64_t>{1, 4, -3, -6}));
 }
 
 TEST(Reduce, SumOverflowWraps) {
@@ -133,9 +142,12 @@ TEST(Reduce, SumOverflowWraps) {
 
 TEST(Reduce, LogicalAndProduct) {
     const auto in = ints(DType::boolean, {4, 2}, {1, 0, 1, 0, 1, 1, 1, 0});
-    EXPECT_EQ(int_values(run_op(Op::reduce_all, {in}, DType::boolean, axis_attrs(0))), (std::vector<std::int64_t>{1, 0}));
-    EXPECT_EQ(int_values(run_op(Op::reduce_any, {in}, DType::boolean, axis_attrs(0))), (std::vector<std::int64_t>{1, 1}));
-    EXPECT_EQ(int_values(run_op(Op::reduce_any, {in}, DType::boolean, axis_attrs(1))), (std::vector<std::int64_t>{1, 1, 1, 1}));
+    EXPECT_EQ(int_values(run_op(Op::reduce_all, {in}, DType::boolean, axis_attrs(0))),
+              (std::vector<std::int64_t>{1, 0}));
+    EXPECT_EQ(int_values(run_op(Op::reduce_any, {in}, DType::boolean, axis_attrs(0))),
+              (std::vector<std::int64_t>{1, 1}));
+    EXPECT_EQ(int_values(run_op(Op::reduce_any, {in}, DType::boolean, axis_attrs(1))),
+              (std::vector<std::int64_t>{1, 1, 1, 1}));
     const auto factors = floats({1, 4}, {2, -3, 0.5, 7});
     expect_reals(run_op(Op::reduce_product, {factors}, DType::fp32, axis_attrs(1)), {-21});
 }
@@ -166,7 +178,8 @@ TEST(ArgMax, NanModes) {
                                     8, 10,        nan_value, 0.0,    //
                                     nan_value, 2, nan_value, -infinity});
     EXPECT_EQ(int_values(run_op(Op::argmax, {in}, DType::i32, axis_attrs(0))), (std::vector<std::int64_t>{2, 0, 0, 0}));
-    EXPECT_EQ(int_values(run_op(Op::argmax, {in}, DType::i32, axis_attrs(0, NanMode::ignore))), (std::vector<std::int64_t>{3, 3, 0, 0}));
+    EXPECT_EQ(int_values(run_op(Op::argmax, {in}, DType::i32, axis_attrs(0, NanMode::ignore))),
+              (std::vector<std::int64_t>{3, 3, 0, 0}));
 }
 
 TEST(Reduce, Errors) {
@@ -176,7 +189,8 @@ TEST(Reduce, Errors) {
         EXPECT_REJECTED(rejection(op, {in}, DType::i32, axis_attrs(-1)), "axis -1");
         EXPECT_EQ(rejection(op, {in}, DType::i32, axis_attrs(1)), "");
     }
-    EXPECT_REJECTED(rejection(Op::reduce_sum, {random_tensor(DType::i8, {2}, 1)}, DType::i8, axis_attrs(0)), "not supported");
+    EXPECT_REJECTED(rejection(Op::reduce_sum, {random_tensor(DType::i8, {2}, 1)}, DType::i8, axis_attrs(0)),
+                    "not supported");
     EXPECT_REJECTED(rejection(Op::argmax, {random_tensor(DType::i8, {2}, 1)}, DType::i32, axis_attrs(1)), "axis 1");
 }
 

@@ -82,10 +82,13 @@ TEST(Reference, WrongInputsAreNamed) {
 TEST(RandomTensor, IsTheSameEverywhere) {
     EXPECT_EQ(int_values(random_tensor(DType::i8, {8}, 1)), int_values(random_tensor(DType::i8, {2, 4}, 1)));
     EXPECT_NE(int_values(random_tensor(DType::i8, {8}, 1)), int_values(random_tensor(DType::i8, {8}, 2)));
-    const auto prefix = int_values(random_tensor(DType::i32, {3}, 42)), longer = int_values(random_tensor(DType::i32, {9}, 42));
+    const auto prefix = int_values(random_tensor(DType::i32, {3}, 42)),
+               longer = int_values(random_tensor(DType::i32, {9}, 42));
     EXPECT_TRUE(std::equal(prefix.begin(), prefix.end(), longer.begin()));
-    EXPECT_EQ(int_values(random_tensor(DType::i32, {3}, 42)), (std::vector<std::int64_t>{2059035920, 1363410610, -415710935}));
-    EXPECT_EQ(real_values(random_tensor(DType::fp32, {3}, 42)), (std::vector<double>{0x1.60a0fcp+0, -0x1.061d7ap-1, -0x1.b43098p-2}));
+    EXPECT_EQ(int_values(random_tensor(DType::i32, {3}, 42)),
+              (std::vector<std::int64_t>{2059035920, 1363410610, -415710935}));
+    EXPECT_EQ(real_values(random_tensor(DType::fp32, {3}, 42)),
+              (std::vector<double>{0x1.60a0fcp+0, -0x1.061d7ap-1, -0x1.b43098p-2}));
 }
 
 TEST(RandomTensor, CoversTheType) {
@@ -205,8 +208,10 @@ TEST(CheckResult, BiasAddsATermAndLocalBoundTightens) {
     };
     const auto input = floats({1, 1, 2, 1}, {1e-3, 1e3});
     const auto node = [&](double bias, bool local) {
-        return OneNode(Op::conv2d, {input, filled(DType::fp32, {1, 1, 1, 1}, 1), filled(DType::fp32, {1}, bias), zero_point(DType::fp32),
-                                    zero_point(DType::fp32)}, DType::fp32, attrs(local));
+        return OneNode(Op::conv2d,
+                       {input, filled(DType::fp32, {1, 1, 1, 1}, 1), filled(DType::fp32, {1}, bias),
+                        zero_point(DType::fp32), zero_point(DType::fp32)},
+                       DType::fp32, attrs(local));
     };
     EXPECT_EQ(node(0, false).check(node(0, false).run()).rule, "dot product, KS=1");
     EXPECT_EQ(node(1, false).check(node(1, false).run()).rule, "dot product, KS=2");

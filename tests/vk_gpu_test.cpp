@@ -1,7 +1,7 @@
 // src/vk on a real driver: small plans written by hand, so that nothing else of the library is in the way.
 #include "vk/context.hpp"
 #include "vk/fault.hpp"
-#include "vk/validation.hpp"
+#include "support/validation.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -75,7 +75,9 @@ private:
 
 constexpr ValueId value_x = 0, value_k = 1, value_tmp = 2, value_y = 3;
 
-std::span<const std::byte> bytes_of(const std::vector<std::int32_t>& values) { return std::as_bytes(std::span(values)); }
+std::span<const std::byte> bytes_of(const std::vector<std::int32_t>& values) {
+    return std::as_bytes(std::span(values));
+}
 std::span<std::byte> bytes_of(std::vector<std::int32_t>& values) { return std::as_writable_bytes(std::span(values)); }
 
 std::vector<std::int32_t> ramp(std::int64_t count, std::int32_t start) {
@@ -95,7 +97,8 @@ struct Case {
     explicit Case(std::int64_t count = 1001) : k(ramp(count, -400)) {
         const Shape shape{count};
         Value constant{"k", DType::i32, shape};
-        constant.data = std::make_shared<const Bytes>(bytes_of(std::as_const(k)).begin(), bytes_of(std::as_const(k)).end());
+        constant.data =
+            std::make_shared<const Bytes>(bytes_of(std::as_const(k)).begin(), bytes_of(std::as_const(k)).end());
         graph->values = {Value{"x", DType::i32, shape}, constant, Value{"tmp", DType::i32, shape},
                          Value{"y", DType::i32, shape}};
         graph->values[value_tmp].producer = 0;
@@ -119,7 +122,8 @@ struct Case {
                            {Space::constants, 0, size},
                            {Space::arena, step, size},
                            {Space::arena, 2 * step, size}};
-        plan.dispatches = {dispatch(count, 1, value_x, value_k, value_tmp), dispatch(count, 3, value_tmp, value_tmp, value_y)};
+        plan.dispatches = {dispatch(count, 1, value_x, value_k, value_tmp),
+                           dispatch(count, 3, value_tmp, value_tmp, value_y)};
         plan.dispatches[1].barrier_before = true;
     }
 
@@ -341,7 +345,8 @@ TEST_F(Vk, WrongUseIsAnError) {
     expect_error(ErrorCode::usage, "input 0 'x' was never set", [&] { context.submit(); });
     expect_error(ErrorCode::usage, "before any run", [&] { context.get_output(0, bytes_of(y)); });
     expect_error(ErrorCode::usage, "no run to wait for", [&] { context.wait(); });
-    expect_error(ErrorCode::bad_input, "input 0 'x' has 4004 bytes", [&] { context.set_input(0, bytes_of(too_short)); });
+    expect_error(ErrorCode::bad_input, "input 0 'x' has 4004 bytes",
+                 [&] { context.set_input(0, bytes_of(too_short)); });
     expect_error(ErrorCode::usage, "no input 1", [&] { context.set_input(1, bytes_of(std::as_const(x))); });
     context.set_input(0, bytes_of(std::as_const(x)));
     context.submit();

@@ -233,7 +233,7 @@ vec4 tosa_pow(vec4 a, vec4 b) {
     ivec4 with_sign = mix(ivec4(NAN_BITS), r ^ (i << 31), equal(vec4(i), c));
     r = mix(r, with_sign, lessThan(a, vec4(0.0)));
     r = mix(r, ivec4(NAN_BITS), math_is_nan(b));
-    return intBitsToFloat(mix(r, ivec4(0x3f800000), equal(floatBitsToInt(b) & ABS_MASK, ivec4(0))));
+    return intBitsToFloat(mix(r, ivec4(0x3f800000), equal(b, vec4(0.0))));
 }
 
 // ---- erf, sin, cos --------------------------------------------------------------------------------------------------

@@ -105,6 +105,10 @@ void OutputDirectory::write(const std::vector<Output>& outputs) {
             index.push_back({{"index", k}, {"name", info.name}, {"type", type_text(info)}, {"shape", cpp::shape_of(info)}});
         }
         write_file(add("outputs.json"), json_text(index));
+        // The one reason for which a rename within a writable directory fails, looked for before the first one.
+        for (const auto& [temporary, name] : moves) {
+            if (std::filesystem::is_directory(name)) throw Failure(exit_file, name.filename().string() + " is a directory there");
+        }
         for (const auto& [temporary, name] : moves) std::filesystem::rename(temporary, name);
     } catch (const std::exception& e) {
         std::error_code ignored;

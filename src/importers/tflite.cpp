@@ -69,6 +69,31 @@ const Row* find_row(tflite::BuiltinOperator code) {
     return row == std::end(rows) ? nullptr : row;
 }
 
+// Constants that only led to other constants (weights before their reshape) are left out of the graph.
+void drop_unused_constants(Graph& graph) {
+    std::vector<bool> used(graph.values.size(), false);
+    for (const Node& node : graph.nodes) {
+        for (const ValueId id : node.inputs) used[id] = true;
+        for (const ValueId id : node.outputs) used[id] = true;
+    }
+    for (const ValueId id : graph.inputs) used[id] = true;
+    for (const ValueId id : graph.outputs) used[id] = true;
+    std::vector<ValueId> moved(graph.values.size(), no_id);
+    std::vector<Value> values;
+    for (ValueId id = 0; id < graph.values.size(); ++id) {
+        if (!used[id]) continue;
+        moved[id] = static_cast<ValueId>(values.size());
+        values.push_back(std::move(graph.values[id]));
+    }
+    graph.values = std::move(values);
+    const auto renumber = [&](std::vector<ValueId>& ids) {
+        for (ValueId& id : ids) id = moved[id];
+    };
+    for (Node& node : graph.nodes) renumber(node.inputs), renumber(node.outputs);
+    renumber(graph.inputs);
+    renumber(graph.outputs);
+}
+
 }  // namespace
 
 Lowering::Lowering(const TfliteFile& file, const ImportOptions& options)
@@ -84,7 +109,7 @@ void Lowering::add_inputs() {
     for (std::size_t k = 0; k < file_.inputs.size(); ++k) {
         const TfliteTensor& tensor = file_.tensors[static_cast<std::size_t>(file_.inputs[k])];
         const std::string where = fmt::format("TFLite graph input {} ({})", k, tensor.title());
-        const auto refuse = [&](ErrorCode code, const std::string& what) { throw Error(code, where + ": " + what, {}, std::string(tensor.name)); };
+        const auto refuse = [&](ErrorCode code, const std::string& what) { throw Error(code, where + ": " + what, {}, tensor.name); };
         if (!tensor.unsupported.empty()) refuse(ErrorCode::unsupported, std::string(tensor.unsupported));
         if (tensor.is_variable) refuse(ErrorCode::unsupported, "variables are not supported");
         if (tensor.is_constant) refuse(ErrorCode::bad_model, "a constant cannot be a graph input");
@@ -113,7 +138,7 @@ void Lowering::add_inputs() {
             }
             if (shape[d] < 1) refuse(given != 0 ? ErrorCode::bad_input : ErrorCode::bad_model, fmt::format("dimension {} is {}", d, shape[d]));
         }
-        std::string name = tensor.name.empty() ? fmt::format("input_{}", k) : std::string(tensor.name);
+        std::string name = tensor.name.empty() ? fmt::format("input_{}", k) : tensor.name;
         const std::string base = name;
         for (int n = 2; !names.insert(name).second; ++n) name = fmt::format("{}#{}", base, n);
         const ValueId id = builder_.input(name, type, shape);
@@ -215,7 +240,7 @@ void Lowering::add_outputs() {
             throw Error(ErrorCode::unsupported, fmt::format("TFLite graph output {} ({}) is a constant of the file", k, tensor.title()));
         }
         if (id == no_id) throw Error(ErrorCode::bad_model, fmt::format("TFLite graph output {} ({}) is never computed", k, tensor.title()));
-        const std::string base = tensor.name.empty() ? fmt::format("output_{}", k) : std::string(tensor.name);
+        const std::string base = tensor.name.empty() ? fmt::format("output_{}", k) : tensor.name;
         // A value that is an input, a constant or an output already cannot carry this output's name.
         if (builder_.value(id).is_constant() || !used.insert(id).second) {
             const Value source = builder_.value(id);
@@ -236,11 +261,13 @@ Graph Lowering::run() {
     for (op_index_ = 0; op_index_ < file_.operators.size(); ++op_index_) {
         op_ = &file_.operators[op_index_];
         const TfliteTensor* first = op_->outputs.empty() ? nullptr : &out(0);
-        op_name_ = first && !first->name.empty() ? std::string(first->name) : fmt::format("node_{}", op_index_);
+        op_name_ = first && !first->name.empty() ? first->name : fmt::format("node_{}", op_index_);
         lower_operator();
     }
     add_outputs();
-    return builder_.finish();
+    Graph graph = builder_.finish();
+    drop_unused_constants(graph);
+    return graph;
 }
 
 Graph import_tflite(std::span<const std::byte> file, const ImportOptions& options) {

@@ -46,6 +46,8 @@ std::vector<std::int32_t> pad_image(Lowering& l, ValueId& x, std::span<const std
 
 namespace {
 
+constexpr std::int64_t max_groups = 16384;
+
 struct ConvOptions {
     tflite::Padding padding = tflite::Padding::SAME;
     std::array<std::int64_t, 2> stride{}, dilation{1, 1};  // y, x
@@ -149,6 +151,7 @@ void lower_conv_2d(Lowering& l) {
     const std::int64_t channels = filter[0], per_group = filter[3];
     if (input[3] % per_group != 0) l.fail(fmt::format("{} input channels do not divide into groups of {}", input[3], per_group));
     const std::int64_t groups = input[3] / per_group;
+    if (groups > max_groups) l.unsupported(fmt::format("{} groups are too many", groups));
     if (channels % groups != 0) l.fail(fmt::format("{} output channels do not divide into {} groups", channels, groups));
     const ValueId bias = bias_of(l, kind, channels);
 

@@ -44,7 +44,7 @@ ValueId Lowering::value(std::size_t k) {
     check_usable(tensor);
     if (!tensor.is_constant) fail(fmt::format("reads {} before it is computed", tensor.title()));
     const DType type = dtype(tensor);
-    const std::string name = tensor.name.empty() ? fmt::format("constant_{}", tensor.index) : std::string(tensor.name);
+    const std::string name = tensor.name.empty() ? fmt::format("constant_{}", tensor.index) : tensor.name;
     const ValueId id = builder_.constant(name, type, tensor.shape, Bytes(tensor.data.begin(), tensor.data.end()));
     if (tensor.scale.size() == 1) {
         builder_.value(id).scale = tensor.scale[0];
@@ -205,7 +205,7 @@ ValueId Lowering::float_value(std::size_t k) {
             values[i] = static_cast<float>(static_cast<double>(tensor.scale[c]) * (stored[i] - static_cast<double>(zp)));
         }
     }
-    return constant_floats(std::string(tensor.name) + "/fp32", v.shape, values);
+    return constant_floats(tensor.name + "/fp32", v.shape, values);
 }
 
 ValueId Lowering::reshape(ValueId id, const Shape& to) {
@@ -217,8 +217,10 @@ ValueId Lowering::reshape(ValueId id, const Shape& to) {
     if (v.is_constant()) {
         const std::string name = v.name + "/reshaped";
         const DType t = v.type;
-        Bytes copy = *v.data;
-        return builder_.constant(name, t, to, std::move(copy));
+        const auto data = v.data;
+        const ValueId reshaped = builder_.constant(name, t, to, Bytes(*data));
+        builder_.value(reshaped).data = data;  // one copy of large weights is enough
+        return reshaped;
     }
     const DType t = v.type;  // `v` moves when values are added
     return add(Op::reshape, {id, builder_.shape(to)}, t);

@@ -94,6 +94,17 @@ float exp_inside(float x) {
     return y * from_bits((k - h) << 23);
 }
 
+}  // namespace
+
+float exp(float x) {
+    float y = exp_inside(x);
+    y = x < -104.0f ? 0.0f : y;
+    y = x > 88.7228317f ? from_bits(inf_bits) : y;
+    return nan(x) ? from_bits(nan_bits) : y;
+}
+
+namespace {
+
 float over_sum(float num, float a, float b) {
     const float s = b + a;
     const float high = top12(s);
@@ -109,13 +120,6 @@ float over_sum(float num, float a, float b) {
 }
 
 }  // namespace
-
-float exp(float x) {
-    float y = exp_inside(x);
-    y = x < -104.0f ? 0.0f : y;
-    y = x > 88.7228317f ? from_bits(inf_bits) : y;
-    return nan(x) ? from_bits(nan_bits) : y;
-}
 
 float sigmoid(float x) {
     const float a = from_bits(bits_of(x) | sign_bit);
@@ -138,7 +142,8 @@ float tanh(float x) {
 
 float reciprocal(float x) {
     const U bits = bits_of(x), a = bits & abs_mask;
-    const float scale = a > 0x7e000000 ? 5.96046448e-08f : a < min_normal ? 16777216.0f : 1.0f;
+    float scale = a < min_normal ? 16777216.0f : 1.0f;
+    scale = a > 0x7e000000 ? 5.96046448e-08f : scale;
     const float xs = x * scale;
     const U b = bits_of(xs), fraction = b & 0x007fffff;
     const float m = from_bits(fraction | one_bits);
@@ -213,7 +218,7 @@ float pow(float a, float b) {
     const U with_sign = static_cast<float>(i) == c ? r ^ (static_cast<U>(i) << 31) : nan_bits;
     r = a < 0.0f ? with_sign : r;
     r = nan(b) ? nan_bits : r;
-    return from_bits((bits_of(b) & abs_mask) == 0 ? one_bits : r);
+    return from_bits(b == 0.0f ? one_bits : r);
 }
 
 float erf(float x) {

@@ -32,8 +32,9 @@ template <class T, class F> void for_each_position(const ConvGeometry& g, const 
                             for (std::int64_t kx = 0; kx < x.kernel; ++kx, ++index) {
                                 const std::int64_t id = d.source(od, kd), iy = y.source(oy, ky), ix = x.source(ox, kx);
                                 if (id >= 0 && iy >= 0 && ix >= 0)
-                                    taps.push_back({input.data() + (((n * d.in + id) * y.in + iy) * x.in + ix) * g.in_channels,
-                                                    index});
+                                    taps.push_back(
+                                        {input.data() + (((n * d.in + id) * y.in + iy) * x.in + ix) * g.in_channels,
+                                         index});
                                 else if (!y.transposed)  // padding is multiplied like any other value
                                     taps.push_back({zeros.data(), index});
                             }
@@ -59,7 +60,8 @@ std::vector<std::int64_t> convolve_ints(const ConvGeometry& g, const std::vector
 
 /// The same in floats: every output channel adds its products in the order of taps and input channels.
 template <class Real>
-std::vector<Real> convolve_reals(const ConvGeometry& g, const std::vector<Real>& input, const std::vector<Real>& weight) {
+std::vector<Real> convolve_reals(const ConvGeometry& g, const std::vector<Real>& input,
+                                 const std::vector<Real>& weight) {
     const std::int64_t oc_count = g.out_channels, rows = g.window.taps() * g.in_channels;
     std::vector<Real> by_channel(weight.size());  // [taps, IC, OC], so that output channels are contiguous
     for (std::int64_t oc = 0; oc < oc_count; ++oc)

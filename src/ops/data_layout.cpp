@@ -19,7 +19,8 @@ std::vector<TypeRow> movement_rows(const char* i16_profile = "PRO-INT", const ch
     };
 }
 
-void require_rank(const NodeView& view, const Shape& shape, std::size_t values, const char* operand, std::size_t per_axis = 1) {
+void require_rank(const NodeView& view, const Shape& shape, std::size_t values, const char* operand,
+                  std::size_t per_axis = 1) {
     if (values != shape.size() * per_axis)
         view.fail(fmt::format("{} has {} values, but input {} needs {}", operand, values, to_string(shape),
                               shape.size() * per_axis), operand);
@@ -59,8 +60,9 @@ template <class F> void move_elements(RefContext& ctx, const Bytes& fill, F wher
     Bytes bytes(static_cast<std::size_t>(element_count(out)) * size);
     Shape source(in.size(), 0);
     for_each_element(out, [&](const Shape& c, std::int64_t flat) {
-        const std::byte* from = where(c, source) ? ctx.inputs[0]->bytes.data() + static_cast<std::size_t>(flat_index(in, source)) * size
-                                                 : fill.data();
+        const std::byte* from =
+            where(c, source) ? ctx.inputs[0]->bytes.data() + static_cast<std::size_t>(flat_index(in, source)) * size
+                             : fill.data();
         std::memcpy(bytes.data() + static_cast<std::size_t>(flat) * size, from, size);
     });
     ctx.set_bytes(std::move(bytes));
@@ -142,7 +144,8 @@ std::vector<Shape> pad_infer(const NodeView& view) {
     for (std::size_t d = 0; d < out.size(); ++d) {
         for (const std::int64_t p : {padding[2 * d], padding[2 * d + 1]}) {
             if (p < 0) view.fail(fmt::format("padding {} of axis {} is negative", p, d), "padding");
-            if (p > std::int64_t{1} << 40) view.fail(fmt::format("padding {} of axis {} is too large", p, d), "padding");
+            if (p > std::int64_t{1} << 40)
+                view.fail(fmt::format("padding {} of axis {} is too large", p, d), "padding");
         }
         out[d] += padding[2 * d] + padding[2 * d + 1];
     }
@@ -186,7 +189,8 @@ ViewDef pad_view(const NodeView& view) {
 std::vector<Shape> reshape_infer(const NodeView& view) {
     const Shape out = view.constant_ints(1);
     for (const std::int64_t n : out)
-        if (n < 1) view.fail(fmt::format("dimension {} of the new shape {} is less than 1", n, to_string(out)), "shape");
+        if (n < 1)
+            view.fail(fmt::format("dimension {} of the new shape {} is less than 1", n, to_string(out)), "shape");
     if (element_count(out) != element_count(view.in(0).shape))
         view.fail(fmt::format("{} elements of shape {} cannot become shape {} with {}", element_count(view.in(0).shape),
                               to_string(view.in(0).shape), to_string(out), element_count(out)), "shape");
@@ -228,7 +232,8 @@ std::vector<Shape> slice_infer(const NodeView& view) {
     require_rank(view, in, size.size(), "size");
     for (std::size_t d = 0; d < in.size(); ++d)
         if (start[d] < 0 || size[d] < 1 || start[d] > in[d] || size[d] > in[d] - start[d])
-            view.fail(fmt::format("axis {}: start {} and size {} do not lie inside the input's {}", d, start[d], size[d], in[d]),
+            view.fail(fmt::format("axis {}: start {} and size {} do not lie inside the input's {}", d, start[d],
+                                  size[d], in[d]),
                       start[d] < 0 || start[d] > in[d] ? "start" : "size");
     return {size};
 }
@@ -256,7 +261,8 @@ std::vector<Shape> tile_infer(const NodeView& view) {
     require_rank(view, out, multiples.size(), "multiples");
     for (std::size_t d = 0; d < out.size(); ++d) {
         if (multiples[d] < 1 || multiples[d] > (std::int64_t{1} << 40) / out[d])
-            view.fail(fmt::format("multiple {} of axis {} is {}", multiples[d], d, multiples[d] < 1 ? "less than 1" : "too large"),
+            view.fail(fmt::format("multiple {} of axis {} is {}", multiples[d], d,
+                                  multiples[d] < 1 ? "less than 1" : "too large"),
                       "multiples");
         out[d] *= multiples[d];
     }
@@ -353,7 +359,8 @@ std::vector<OpDef> data_layout_ops() {
 
     OpDef pad = movement_op(Op::pad, "PAD", 1, movement_rows());
     pad.inputs.push_back(shape_operand("padding"));
-    pad.inputs.push_back({.name = "pad_const", .type = "in_out_t", .min_rank = 1, .max_rank = 1, .ctc = true, .access = Access::host});
+    pad.inputs.push_back(
+        {.name = "pad_const", .type = "in_out_t", .min_rank = 1, .max_rank = 1, .ctc = true, .access = Access::host});
     pad.infer = pad_infer;
     pad.check = pad_check;
     pad.reference = pad_reference;

@@ -18,10 +18,12 @@ struct Sizes {
 Sizes sizes_of(const NodeView& view) {
     const Shape &values = view.in(0).shape, &indices = view.in(1).shape;
     if (values.size() != 3 || indices.size() != 2)
-        view.fail(fmt::format("values {} must have rank 3 and indices {} rank 2", to_string(values), to_string(indices)));
+        view.fail(
+            fmt::format("values {} must have rank 3 and indices {} rank 2", to_string(values), to_string(indices)));
     if (values[0] != indices[0])
-        view.fail(fmt::format("values {} and indices {} differ in the batch size", to_string(values), to_string(indices)),
-                  "indices");
+        view.fail(
+            fmt::format("values {} and indices {} differ in the batch size", to_string(values), to_string(indices)),
+            "indices");
     return {values[0], values[1], values[2], indices[1]};
 }
 

@@ -133,7 +133,9 @@ std::vector<OpDef> pool_ops() {
         average.inputs.push_back(
             {.name = name, .type = "in_out_t", .min_rank = 1, .max_rank = 1, .ctc = true, .access = Access::host});
     average.attributes = {"kernel", "stride", "pad", "acc_type"};
-    average.rows = {{{DType::i8, DType::i32}, "PRO-INT"}, {{DType::i16, DType::i32}, "EXT-INT16"}, {{DType::fp32, DType::fp32}, "PRO-FP"}};
+    average.rows = {{{DType::i8, DType::i32}, "PRO-INT"},
+                    {{DType::i16, DType::i32}, "EXT-INT16"},
+                    {{DType::fp32, DType::fp32}, "PRO-FP"}};
     average.check = average_check;
     average.reference = average_reference;
     average.tolerance = average_tolerance;

@@ -192,8 +192,9 @@ std::vector<OpDef> reduce_ops() {
     for (OpDef* def : {&max, &min}) def->attributes = {"axis", "nan_mode"};
     OpDef product = reduce_op(Op::reduce_product, "REDUCE_PRODUCT", {{{DType::fp32}, "PRO-FP"}}, product_reference);
     product.tolerance = product_tolerance;
-    OpDef sum = reduce_op(Op::reduce_sum, "REDUCE_SUM", {{{DType::i32, DType::i32}, "PRO-INT"}, {{DType::fp32, DType::fp32}, "PRO-FP"}},
-                          sum_reference);
+    OpDef sum =
+        reduce_op(Op::reduce_sum, "REDUCE_SUM",
+                  {{{DType::i32, DType::i32}, "PRO-INT"}, {{DType::fp32, DType::fp32}, "PRO-FP"}}, sum_reference);
     sum.type_vars = {"in_out_t", "acc_t"};
     sum.tolerance = sum_tolerance;
 
@@ -204,7 +205,9 @@ std::vector<OpDef> reduce_ops() {
     argmax_def.inputs = {{.name = "input", .type = "in_t", .min_rank = 1}};
     argmax_def.outputs = {{.name = "output", .type = "out_t"}};
     argmax_def.attributes = {"axis", "nan_mode"};
-    argmax_def.rows = {{{DType::i8, DType::i32}, "PRO-INT"}, {{DType::i16, DType::i32}, "EXT-INT16"}, {{DType::fp32, DType::i32}, "PRO-FP"}};
+    argmax_def.rows = {{{DType::i8, DType::i32}, "PRO-INT"},
+                       {{DType::i16, DType::i32}, "EXT-INT16"},
+                       {{DType::fp32, DType::i32}, "PRO-FP"}};
     argmax_def.infer = argmax_infer;
     argmax_def.reference = argmax_reference;
     argmax_def.kernels = argmax_kernels();

@@ -58,7 +58,8 @@ std::array<WindowAxis*, 3> axes_of(Window& window, std::size_t n) {
 constexpr const char* axis_names[3] = {"depth", "height", "width"};
 
 void require_level(const NodeView& view, std::int64_t value, std::int64_t limit, const char* what, const Level& level) {
-    if (value > limit) view.fail(fmt::format("{} {} exceeds {}, the limit of level {}", what, value, limit, level.name));
+    if (value > limit)
+        view.fail(fmt::format("{} {} exceeds {}, the limit of level {}", what, value, limit, level.name));
 }
 
 }  // namespace
@@ -147,8 +148,8 @@ Window pool_window(const NodeView& view) {
 
 void check_window_level(const NodeView& view, const Window& window, const Level& level) {
     for (const WindowAxis* axis : {&window.d, &window.y, &window.x}) {
-        require_level(view, axis->kernel * axis->dilation, level.max_kernel, axis->dilation > 1 ? "dilated kernel" : "kernel",
-                      level);
+        require_level(view, axis->kernel * axis->dilation, level.max_kernel,
+                      axis->dilation > 1 ? "dilated kernel" : "kernel", level);
         require_level(view, axis->stride, level.max_stride, "stride", level);
         require_level(view, axis->pad_before, level.max_kernel, "padding", level);
         require_level(view, axis->pad_after, level.max_kernel, "padding", level);

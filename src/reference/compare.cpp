@@ -1,5 +1,5 @@
-// Decides whether a device's result of one node is right: bit for bit, or within the specification's bound of the result
-// computed in fp64.
+// Decides whether a device's result of one node is right: bit for bit, or within the specification's bound of the
+// result computed in fp64.
 #include "reference/reference.hpp"
 #include "reference/tolerance.hpp"
 
@@ -76,8 +76,8 @@ CheckResult compare_bits(const HostTensor& expected, const HostTensor& actual) {
     return r;
 }
 
-/// Results that no arithmetic rounds. A subnormal may have become a zero of its sign, any NaN stands for a NaN, and zeros
-/// of both signs are equal unless the operator fixes the sign.
+/// Results that no arithmetic rounds. A subnormal may have become a zero of its sign, any NaN stands for a NaN, and
+/// zeros of both signs are equal unless the operator fixes the sign.
 bool equal_reals(DType type, double want, double got, bool zero_signs) {
     if (std::isnan(want)) return std::isnan(got);
     if (want == got) return want != 0 || !zero_signs || std::signbit(want) == std::signbit(got);
@@ -112,7 +112,8 @@ CheckResult compare_exact(const NodeView& view, DType type, std::span<const doub
     return r;
 }
 
-CheckResult compare_check(DType type, std::span<const double> want, std::span<const double> got, const Tolerance& tolerance) {
+CheckResult compare_check(DType type, std::span<const double> want, std::span<const double> got,
+                          const Tolerance& tolerance) {
     Worst worst;
     for (std::size_t i = 0; i < want.size(); ++i) {
         const double bound = tolerance.bound[i];
@@ -156,7 +157,8 @@ CheckResult compare_dot_product(DType type, std::span<const double> want, std::s
     if (r.passed && squares > variance * count) {
         r.passed = false;
         r.worst = squares / (variance * count);
-        r.rule = fmt::format("dot product, KS={}: mean square error {:.3g} exceeds {:.3g}", tolerance.terms, squares / count, variance);
+        r.rule = fmt::format("dot product, KS={}: mean square error {:.3g} exceeds {:.3g}", tolerance.terms,
+                             squares / count, variance);
     }
     return r;
 }
@@ -170,8 +172,9 @@ CheckResult check_node_result(const NodeView& view, std::span<const HostTensor* 
     if (actual.type != out.type || actual.shape != out.shape ||
         actual.bytes.size() != static_cast<std::size_t>(element_count(out.shape)) * size_of(out.type))
         throw Error(ErrorCode::bad_input,
-                    fmt::format("{}: the result to check is {} of shape {}, but output '{}' is {} of shape {}", view.title(),
-                                name_of(actual.type), to_string(actual.shape), out.name, name_of(out.type), to_string(out.shape)),
+                    fmt::format("{}: the result to check is {} of shape {}, but output '{}' is {} of shape {}",
+                                view.title(), name_of(actual.type), to_string(actual.shape), out.name,
+                                name_of(out.type), to_string(out.shape)),
                     view.node().name, out.name);
     RefContext ctx(view, inputs, true);
     def.reference(ctx);

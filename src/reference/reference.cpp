@@ -11,15 +11,17 @@ namespace {
 
 void require_tensor(const Value& value, const HostTensor& tensor, const char* what) {
     if (tensor.type != value.type || tensor.shape != value.shape)
-        throw Error(ErrorCode::bad_input,
-                    fmt::format("{} '{}' needs {} of shape {}, but was given {} of shape {}", what, value.name,
-                                name_of(value.type), to_string(value.shape), name_of(tensor.type), to_string(tensor.shape)),
-                    {}, value.name);
+        throw Error(
+            ErrorCode::bad_input,
+            fmt::format("{} '{}' needs {} of shape {}, but was given {} of shape {}", what, value.name,
+                        name_of(value.type), to_string(value.shape), name_of(tensor.type), to_string(tensor.shape)),
+            {}, value.name);
     const std::size_t bytes = static_cast<std::size_t>(element_count(value.shape)) * size_of(value.type);
     if (tensor.bytes.size() != bytes)
-        throw Error(ErrorCode::bad_input,
-                    fmt::format("{} '{}' needs {} bytes, but was given {}", what, value.name, bytes, tensor.bytes.size()), {},
-                    value.name);
+        throw Error(
+            ErrorCode::bad_input,
+            fmt::format("{} '{}' needs {} bytes, but was given {}", what, value.name, bytes, tensor.bytes.size()), {},
+            value.name);
 }
 
 }  // namespace
@@ -27,9 +29,10 @@ void require_tensor(const Value& value, const HostTensor& tensor, const char* wh
 std::vector<HostTensor> reference_node(const NodeView& view, std::span<const HostTensor* const> inputs) {
     const OpDef& def = op_def(view.node().op);
     if (inputs.size() != view.input_count())
-        throw Error(ErrorCode::bad_input,
-                    fmt::format("{}: {} inputs are needed, but {} were given", view.title(), view.input_count(), inputs.size()),
-                    view.node().name);
+        throw Error(
+            ErrorCode::bad_input,
+            fmt::format("{}: {} inputs are needed, but {} were given", view.title(), view.input_count(), inputs.size()),
+            view.node().name);
     for (std::size_t k = 0; k < inputs.size(); ++k) require_tensor(view.in(k), *inputs[k], "input");
     RefContext ctx(view, inputs, false);
     def.reference(ctx);

@@ -92,7 +92,8 @@ void read_features(const Instance& instance, const PhysicalDevice& device, Devic
     VkPhysicalDeviceTimelineSemaphoreFeatures timeline{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
     VkPhysicalDeviceShaderIntegerDotProductFeatures dot{
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES};
-    VkPhysicalDeviceCooperativeMatrixFeaturesNV matrix{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV};
+    VkPhysicalDeviceCooperativeMatrixFeaturesNV matrix{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV};
     Chain chain(&features);
     chain.add(&storage16);
     const auto add_if = [&](const char* extension, void* structure) {
@@ -127,7 +128,8 @@ void read_memory(const Instance& instance, VkPhysicalDevice device, DeviceCaps& 
     std::uint32_t largest = VK_MAX_MEMORY_HEAPS;
     for (std::uint32_t h = 0; h < memory.memoryHeapCount; ++h) {
         const bool local = (memory.memoryHeaps[h].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0;
-        if (local && (largest == VK_MAX_MEMORY_HEAPS || memory.memoryHeaps[h].size > memory.memoryHeaps[largest].size)) {
+        if (local &&
+            (largest == VK_MAX_MEMORY_HEAPS || memory.memoryHeaps[h].size > memory.memoryHeaps[largest].size)) {
             largest = h;
         }
     }
@@ -184,11 +186,11 @@ std::vector<PhysicalDevice> usable_devices(const Instance& instance) {
         read_properties(instance, device, device.caps);
         read_features(instance, device, device.caps);
         read_memory(instance, handle, device.caps);
-        devices.push_back(std::move(device));
+        const auto worse = std::find_if(devices.begin(), devices.end(), [&device](const PhysicalDevice& other) {
+            return rank_of(device.caps.type) < rank_of(other.caps.type);
+        });
+        devices.insert(worse, std::move(device));
     }
-    std::stable_sort(devices.begin(), devices.end(), [](const PhysicalDevice& a, const PhysicalDevice& b) {
-        return rank_of(a.caps.type) < rank_of(b.caps.type);
-    });
     return devices;
 }
 

@@ -93,7 +93,7 @@ void read_field(const std::string& key, const Json& json, Unsigned& field) {
 }
 
 /// Limits of which less is weaker.
-constexpr std::uint32_t DeviceCaps::* lower_is_weaker[] = {
+constexpr std::uint32_t DeviceCaps::*lower_is_weaker[] = {
     &DeviceCaps::api_version,
     &DeviceCaps::max_storage_buffers_per_stage,
     &DeviceCaps::max_texel_buffer_elements,
@@ -106,7 +106,7 @@ constexpr std::uint32_t DeviceCaps::* lower_is_weaker[] = {
     &DeviceCaps::timestamp_valid_bits,
 };
 
-constexpr bool DeviceCaps::* abilities[] = {
+constexpr bool DeviceCaps::*abilities[] = {
     &DeviceCaps::int64,
     &DeviceCaps::int16,
     &DeviceCaps::int8,

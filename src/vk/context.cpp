@@ -15,8 +15,8 @@ namespace {
 void require_size(const Value& value, std::size_t bytes, const std::string& what) {
     const std::size_t expected = static_cast<std::size_t>(element_count(value.shape)) * size_of(value.type);
     if (bytes != expected) {
-        throw Error(ErrorCode::bad_input, fmt::format("{} '{}' has {} bytes ({} {}), not {}", what, value.name, expected,
-                                                      name_of(value.type), to_string(value.shape), bytes));
+        throw Error(ErrorCode::bad_input, fmt::format("{} '{}' has {} bytes ({} {}), not {}", what, value.name,
+                                                      expected, name_of(value.type), to_string(value.shape), bytes));
     }
 }
 
@@ -40,10 +40,12 @@ Context::~Context() = default;
 void Context::set_input(std::size_t index, std::span<const std::byte> bytes) {
     const Graph& graph = executable_->graph();
     if (index >= graph.inputs.size()) {
-        throw Error(ErrorCode::usage, fmt::format("there is no input {}: the graph has {}", index, graph.inputs.size()));
+        throw Error(ErrorCode::usage,
+                    fmt::format("there is no input {}: the graph has {}", index, graph.inputs.size()));
     }
     if (phase_ == Phase::running) {
-        throw Error(ErrorCode::usage, fmt::format("input {} was set while a run was under way; wait for it first", index));
+        throw Error(ErrorCode::usage,
+                    fmt::format("input {} was set while a run was under way; wait for it first", index));
     }
     require_size(graph.value(graph.inputs[index]), bytes.size(), fmt::format("input {}", index));
     recording_->write_input(index, bytes);
@@ -110,7 +112,8 @@ bool Context::copy_constant(ValueId id, std::span<std::byte> bytes) const {
 void Context::get_output(std::size_t index, std::span<std::byte> bytes) {
     const Graph& graph = executable_->graph();
     if (index >= graph.outputs.size()) {
-        throw Error(ErrorCode::usage, fmt::format("there is no output {}: the graph has {}", index, graph.outputs.size()));
+        throw Error(ErrorCode::usage,
+                    fmt::format("there is no output {}: the graph has {}", index, graph.outputs.size()));
     }
     require_finished();
     const ValueId id = graph.outputs[index];
@@ -133,7 +136,8 @@ void Context::get_value(ValueId id, std::span<std::byte> bytes) {
     if (place.space == Space::arena) {
         recording_->read_arena(place.offset, bytes);
     } else if (!copy_constant(id, bytes)) {
-        throw Error(ErrorCode::usage, fmt::format("value '{}' is not kept in memory by this plan", graph.value(id).name));
+        throw Error(ErrorCode::usage,
+                    fmt::format("value '{}' is not kept in memory by this plan", graph.value(id).name));
     }
 }
 

@@ -41,7 +41,8 @@ public:
     void get_value(ValueId id, std::span<std::byte> bytes);
 
     ContextCounters counters() const;
-    /// Nanoseconds per dispatch of the last finished run; empty without `profile` or where the device has no timestamps.
+    /// Nanoseconds per dispatch of the last finished run; empty without `profile` or where the device has no
+    /// timestamps.
     std::vector<double> dispatch_ns() const;
 
 private:

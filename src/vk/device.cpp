@@ -84,7 +84,8 @@ DeviceCaps effective_caps(const DeviceCaps& real, std::string& reason) {
 
 }  // namespace
 
-LogicalDevice::LogicalDevice(std::shared_ptr<Instance> instance_, const PhysicalDevice& physical, const DevicePlan& plan)
+LogicalDevice::LogicalDevice(std::shared_ptr<Instance> instance_, const PhysicalDevice& physical,
+                             const DevicePlan& plan)
     : instance(std::move(instance_)) {
     const float priority = 1.0f;
     VkDeviceQueueCreateInfo queue{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
@@ -153,7 +154,8 @@ void DeviceState::submit(VkCommandBuffer commands, VkFence fence) {
 void DeviceState::wait(VkFence fence) {
     VkResult result = VK_TIMEOUT;
     while (result == VK_TIMEOUT) {
-        result = try_call(vk.vkWaitForFences, device.handle, 1u, &fence, VK_TRUE, std::numeric_limits<std::uint64_t>::max());
+        result =
+            try_call(vk.vkWaitForFences, device.handle, 1u, &fence, VK_TRUE, std::numeric_limits<std::uint64_t>::max());
     }
     if (result < VK_SUCCESS) {
         throw_result(result, "vkWaitForFences");

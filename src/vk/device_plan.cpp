@@ -21,12 +21,14 @@ DevicePlan device_plan(const DeviceCaps& caps) {
     const auto because = [&plan](std::string sentence) { plan.reasons.push_back(std::move(sentence)); };
 
     plan.workgroup_size = std::min({64u, caps.max_workgroup_invocations, caps.max_workgroup_size_x});
-    because(fmt::format("workgroups have {} invocations: the device takes {} (x {}), and 64 fill every known subgroup size",
-                        plan.workgroup_size, caps.max_workgroup_invocations, caps.max_workgroup_size_x));
+    because(
+        fmt::format("workgroups have {} invocations: the device takes {} (x {}), and 64 fill every known subgroup size",
+                    plan.workgroup_size, caps.max_workgroup_invocations, caps.max_workgroup_size_x));
 
     plan.buffer_alignment = std::max<std::uint64_t>(256, caps.min_storage_buffer_offset_alignment);
-    because(fmt::format("tensors are aligned to {} bytes: the device asks for {}, and 256 covers every nonCoherentAtomSize",
-                        plan.buffer_alignment, caps.min_storage_buffer_offset_alignment));
+    because(
+        fmt::format("tensors are aligned to {} bytes: the device asks for {}, and 256 covers every nonCoherentAtomSize",
+                    plan.buffer_alignment, caps.min_storage_buffer_offset_alignment));
 
     // A multiple of 16, as tensors are padded to 16 bytes.
     plan.max_binding_bytes = caps.max_storage_buffer_range / 16 * 16;
@@ -55,9 +57,10 @@ DevicePlan device_plan(const DeviceCaps& caps) {
                                 : "rounding to nearest even is not requested for fp32: the device does not offer it");
 
     plan.map_in_place = caps.unified_memory && caps.type != "discrete";
-    because(plan.map_in_place       ? "inputs and outputs are mapped in place: device memory is host-visible"
-            : caps.unified_memory ? "inputs and outputs are staged: reading a discrete device's memory over the bus is slow"
-                                  : "inputs and outputs are staged: device memory is not host-visible");
+    because(plan.map_in_place ? "inputs and outputs are mapped in place: device memory is host-visible"
+            : caps.unified_memory
+                ? "inputs and outputs are staged: reading a discrete device's memory over the bus is slow"
+                : "inputs and outputs are staged: device memory is not host-visible");
     return plan;
 }
 

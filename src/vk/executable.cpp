@@ -20,13 +20,14 @@ bool overlap(const Placement& a, const Placement& b) {
 void check_place(const Plan& plan, const Placement& place, const std::string& what) {
     const std::uint64_t space = place.space == Space::arena ? plan.arena_bytes : plan.constants.size();
     if (place.offset > space || place.size > space - place.offset) {
-        bad_plan(fmt::format("{} lies at {}+{}, past the {} bytes of its space", what, place.offset, place.size, space));
+        bad_plan(
+            fmt::format("{} lies at {}+{}, past the {} bytes of its space", what, place.offset, place.size, space));
     }
 }
 
 void check_dispatch(const Graph& graph, const Plan& plan, const Dispatch& dispatch, const DeviceCaps& caps,
                     const DevicePlan& device) {
-    // The y limit serves for z: both are 65535 or more everywhere.
+    // Every device takes 65535 workgroups in z.
     const std::uint32_t max_groups[3] = {std::min(device.max_groups_x, caps.max_workgroup_count_x),
                                          caps.max_workgroup_count_y, 65535};
     for (std::size_t i = 0; i < 3; ++i) {

@@ -21,7 +21,8 @@ struct ExecutableState;
 class Executable {
 public:
     /// Error(internal) when the plan asks for something that the device cannot bind or dispatch.
-    static std::shared_ptr<Executable> create(std::shared_ptr<Device> device, std::shared_ptr<const Graph> graph, Plan plan);
+    static std::shared_ptr<Executable> create(std::shared_ptr<Device> device, std::shared_ptr<const Graph> graph,
+                                              Plan plan);
 
     explicit Executable(std::unique_ptr<ExecutableState> state);
     ~Executable();

@@ -135,7 +135,8 @@ void Instance::create() {
     VkDebugUtilsMessengerCreateInfoEXT messenger{VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT};
     messenger.messageSeverity =
         VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
-    messenger.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
+    messenger.messageType =
+        VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
     messenger.pfnUserCallback = on_validation_message;
     const VkValidationFeatureEnableEXT enabled[] = {VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
     VkValidationFeaturesEXT features{VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT};
@@ -166,8 +167,9 @@ void Instance::create() {
 
     const VkResult result = try_call(vkCreateInstance, &info, nullptr, &handle_);
     if (result == VK_ERROR_INCOMPATIBLE_DRIVER) {
-        throw Error(ErrorCode::no_device,
-                    "no Vulkan driver was found; install one (mesa-vulkan-drivers has a software driver that needs no GPU)");
+        throw Error(
+            ErrorCode::no_device,
+            "no Vulkan driver was found; install one (mesa-vulkan-drivers has a software driver that needs no GPU)");
     }
     if (result < VK_SUCCESS) {
         throw_result(result, "vkCreateInstance");
@@ -200,16 +202,16 @@ void Instance::create() {
 }
 
 std::vector<VkPhysicalDevice> Instance::physical_devices() const {
-    return enumerate_all<VkPhysicalDevice>("vkEnumeratePhysicalDevices",
-                                           [this](std::uint32_t* count, VkPhysicalDevice* items) {
-                                               const VkResult result = enumerate_physical_devices_(handle_, count, items);
-                                               // The loader says this when no driver could be started.
-                                               if (result == VK_ERROR_INITIALIZATION_FAILED) {
-                                                   *count = 0;
-                                                   return VK_SUCCESS;
-                                               }
-                                               return result;
-                                           });
+    return enumerate_all<VkPhysicalDevice>(
+        "vkEnumeratePhysicalDevices", [this](std::uint32_t* count, VkPhysicalDevice* items) {
+            const VkResult result = enumerate_physical_devices_(handle_, count, items);
+            // The loader says this when no driver could be started.
+            if (result == VK_ERROR_INITIALIZATION_FAILED) {
+                *count = 0;
+                return VK_SUCCESS;
+            }
+            return result;
+        });
 }
 
 std::vector<std::string> Instance::extensions_of(VkPhysicalDevice device) const {

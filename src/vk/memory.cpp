@@ -96,7 +96,8 @@ constexpr std::uint64_t staging_bytes = 16u << 20;
 
 }  // namespace
 
-std::uint32_t choose_memory_type(const VkPhysicalDeviceMemoryProperties& memory, std::uint32_t type_bits, MemoryUse use) {
+std::uint32_t choose_memory_type(const VkPhysicalDeviceMemoryProperties& memory, std::uint32_t type_bits,
+                                 MemoryUse use) {
     int best_score = -1;
     std::uint32_t best = 0;
     for (std::uint32_t t = 0; t < memory.memoryTypeCount; ++t) {
@@ -137,8 +138,8 @@ Buffer::Buffer(DeviceState& state, std::uint64_t size, MemoryUse use, const char
 
     // Asking a driver for more than it has is not always answered with an error code.
     const auto too_large = [&](std::uint64_t limit, const char* name) {
-        throw Error(ErrorCode::out_of_memory, fmt::format("{} needs {} bytes of device memory, but {} is {} bytes", what,
-                                                          size, name, limit));
+        throw Error(ErrorCode::out_of_memory,
+                    fmt::format("{} needs {} bytes of device memory, but {} is {} bytes", what, size, name, limit));
     };
     if (size > state.max_allocation) {
         too_large(state.max_allocation, "the largest allocation of the device");
@@ -158,13 +159,14 @@ Buffer::Buffer(DeviceState& state, std::uint64_t size, MemoryUse use, const char
         too_large(heap, "its memory heap");
     }
     checked("vkAllocateMemory", try_call(vk.vkAllocateMemory, device, &allocate, nullptr, memory_.put()));
-    checked("vkBindBufferMemory", try_call(vk.vkBindBufferMemory, device, buffer_.get(), memory_.get(), VkDeviceSize{0}));
+    checked("vkBindBufferMemory",
+            try_call(vk.vkBindBufferMemory, device, buffer_.get(), memory_.get(), VkDeviceSize{0}));
     allocated_ = allocate.allocationSize;
     coherent_ = (type.propertyFlags & coherent) != 0;
     if (use != MemoryUse::device) {
         void* mapped = nullptr;
-        checked("vkMapMemory", try_call(vk.vkMapMemory, device, memory_.get(), VkDeviceSize{0}, VkDeviceSize{VK_WHOLE_SIZE},
-                                        VkMemoryMapFlags{0}, &mapped));
+        checked("vkMapMemory", try_call(vk.vkMapMemory, device, memory_.get(), VkDeviceSize{0},
+                                        VkDeviceSize{VK_WHOLE_SIZE}, VkMemoryMapFlags{0}, &mapped));
         bytes_ = static_cast<std::byte*>(mapped);
     }
 }
@@ -201,7 +203,8 @@ void Buffer::read(std::uint64_t offset, std::span<std::byte> bytes) const {
     }
     if (!coherent_) {
         const VkMappedMemoryRange range = range_of(offset, bytes.size());
-        call("vkInvalidateMappedMemoryRanges", state_->vk.vkInvalidateMappedMemoryRanges, state_->device.handle, 1u, &range);
+        call("vkInvalidateMappedMemoryRanges", state_->vk.vkInvalidateMappedMemoryRanges, state_->device.handle, 1u,
+             &range);
     }
     std::memcpy(bytes.data(), bytes_ + offset, bytes.size());
 }
@@ -214,7 +217,8 @@ void upload(DeviceState& state, Buffer& to, std::span<const std::byte> bytes) {
         to.write(0, bytes);
         return;
     }
-    Buffer staging(state, std::min<std::uint64_t>(bytes.size(), staging_bytes), MemoryUse::staging, "the upload buffer");
+    Buffer staging(state, std::min<std::uint64_t>(bytes.size(), staging_bytes), MemoryUse::staging,
+                   "the upload buffer");
     OneShot commands(state);
     for (std::uint64_t done = 0; done < bytes.size();) {
         const std::uint64_t part = std::min<std::uint64_t>(bytes.size() - done, staging.size());
@@ -235,7 +239,8 @@ void download(DeviceState& state, const Buffer& from, std::uint64_t offset, std:
         from.read(offset, bytes);
         return;
     }
-    Buffer staging(state, std::min<std::uint64_t>(bytes.size(), staging_bytes), MemoryUse::staging, "the download buffer");
+    Buffer staging(state, std::min<std::uint64_t>(bytes.size(), staging_bytes), MemoryUse::staging,
+                   "the download buffer");
     OneShot commands(state);
     for (std::uint64_t done = 0; done < bytes.size();) {
         const std::uint64_t part = std::min<std::uint64_t>(bytes.size() - done, staging.size());

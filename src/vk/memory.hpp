@@ -18,7 +18,8 @@ enum class MemoryUse {
 };
 
 /// Index of the memory type that suits `use` best among those in `type_bits`; throws Error(device) when none does.
-std::uint32_t choose_memory_type(const VkPhysicalDeviceMemoryProperties& memory, std::uint32_t type_bits, MemoryUse use);
+std::uint32_t choose_memory_type(const VkPhysicalDeviceMemoryProperties& memory, std::uint32_t type_bits,
+                                 MemoryUse use);
 
 class Buffer {
 public:

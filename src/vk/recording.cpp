@@ -70,7 +70,8 @@ void Recording::make_buffers() {
         const auto reserve = [&](const Placement& place) {
             const std::uint64_t offset = used;
             const std::uint64_t size = place.space == Space::arena ? place.size : 0;
-            used += (size + device_.plan.buffer_alignment - 1) / device_.plan.buffer_alignment * device_.plan.buffer_alignment;
+            used += (size + device_.plan.buffer_alignment - 1) / device_.plan.buffer_alignment *
+                    device_.plan.buffer_alignment;
             return offset;
         };
         for (const ValueId id : graph.inputs) {

@@ -31,7 +31,8 @@ private:
     void make_descriptor_sets();
     void record();
     void record_dispatches();
-    void copy(const Buffer& from, const Buffer& to, std::uint64_t from_offset, std::uint64_t to_offset, std::uint64_t size);
+    void copy(const Buffer& from, const Buffer& to, std::uint64_t from_offset, std::uint64_t to_offset,
+              std::uint64_t size);
     void barrier(VkPipelineStageFlags from, VkAccessFlags made, VkPipelineStageFlags to, VkAccessFlags used);
 
     const ExecutableState& executable_;

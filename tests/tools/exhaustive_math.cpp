@@ -1,10 +1,11 @@
 // Compares src/numerics/shader_math (the host form of shaders/lib/math.glsl) with fp64 on all 2^32 fp32 inputs, or on
 // every STEPth, and prints the worst error of each function against TOSA's bound. Minutes, so no part of the suite.
 // Usage: exhaustive_math [STEP] [FUNCTION...]
-// Build: g++ -std=c++20 -O2 -ffp-contract=off -Isrc -Itests tests/tools/exhaustive_math.cpp src/numerics/shader_math.cpp
-//        -pthread -o exhaustive_math
+// Build: g++ -std=c++20 -O2 -ffp-contract=off -Isrc -Itests -pthread -o exhaustive_math
+//        tests/tools/exhaustive_math.cpp src/numerics/shader_math.cpp
 #include "tools/math_bounds.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -55,8 +56,9 @@ int main(int argc, char** argv) {
         const Worst& a = parts[0].share >= parts[1].share ? parts[0] : parts[1];
         const Worst& b = parts[0].ulps >= parts[1].ulps ? parts[0] : parts[1];
         const auto wrong = parts[0].wrong + parts[1].wrong;
-        std::printf("%-12s %12.4f %14.7g %11.2f%% %14.7g %14llu\n", function.name, b.ulps, static_cast<double>(b.ulps_at),
-                    100 * a.share, static_cast<double>(a.share_at), static_cast<unsigned long long>(wrong));
+        std::printf("%-12s %12.4f %14.7g %11.2f%% %14.7g %14llu\n", function.name, b.ulps,
+                    static_cast<double>(b.ulps_at), 100 * a.share, static_cast<double>(a.share_at),
+                    static_cast<unsigned long long>(wrong));
         std::fflush(stdout);
         good = good && wrong == 0;
     }

@@ -10,18 +10,19 @@
 
 namespace tosavk::math_bounds {
 
-inline constexpr double nmin = 0x1p-126, nmax = 0x1.fffffep127, step = 0x1p-23;
+inline constexpr double nmin = 0x1p-126, nmax = 0x1.fffffep127, epsilon = 0x1p-23;
 
 inline double ulp(double r) {
     const double magnitude = std::fabs(r);
     if (magnitude == 0 || !std::isfinite(r)) return 0;
-    return magnitude < nmin ? nmin * step : std::bit_cast<double>(std::bit_cast<std::uint64_t>(magnitude) & 0x7ff0000000000000ull) * step;
+    if (magnitude < nmin) return nmin * epsilon;
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(magnitude) & 0x7ff0000000000000u) * epsilon;
 }
 
 /// The specification's A(mag, v, low, 1) for fp32.
 inline double absolute_bound(double mag, double v, double low) {
     if (!std::isfinite(v) && mag == 0) return 0;
-    return step * std::fmax(std::fmax(std::fabs(mag), nmin), low > 0 ? low / v : 0) * v;
+    return epsilon * std::fmax(std::fmax(std::fabs(mag), nmin), low > 0 ? low / v : 0) * v;
 }
 
 struct Function {
@@ -48,7 +49,8 @@ inline const Function functions[] = {
     {"erf", shader_math::erf, [](double x) { return std::erf(x); },
      [](double, double r) { return 5 * ulp(r); }, 0.4, 2.0},
     {"sin", shader_math::sin, [](double x) { return std::sin(x); },
-     [](double x, double) { return std::fmax(0x1p-11 * std::fmax(std::fabs(x), nmin) * 2, 3.141592653589793 * nmin); }, 0.5, no_limit},
+     [](double x, double) { return std::fmax(0x1p-10 * std::fmax(std::fabs(x), nmin), 3.141592653589793 * nmin); },
+     0.5, no_limit},
     {"cos", shader_math::cos, [](double x) { return std::cos(x); },
      [](double x, double) { return 0x1p-11 * (1 + std::fabs(x)); }, 0.5, no_limit},
     {"reciprocal", shader_math::reciprocal, [](double x) { return 1 / x; },
