@@ -63,7 +63,7 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_api, api_version, 8);
     AT(tosavk_api, version, 16);
     AT(tosavk_api, device_open, 16 + 8 * 13);
-    AT(tosavk_api, compile, 16 + 8 * 25);
+    AT(tosavk_api, compile, 16 + 8 * 26);
     AT(tosavk_api, array_save, 16 + 8 * 50);
 }
 

@@ -28,7 +28,8 @@ bool needs_i48(const std::string& name) {
 void check_folder(const std::filesystem::path& path) {
     SCOPED_TRACE(path.filename().string());
     const CaseFolder folder(path);
-    for (const auto& [rounding, key] : {std::pair{Rounding::double_round, "double_round"}, std::pair{Rounding::single_round, "single_round"}}) {
+    for (const auto& [rounding, key] :
+         {std::pair{Rounding::double_round, "double_round"}, std::pair{Rounding::single_round, "single_round"}}) {
         const Graph graph = import_file(folder.model(), with_rounding(rounding));
         for (std::size_t i = 0; i < folder.cases.size(); ++i) {
             const auto c = folder.load(i, key);
@@ -36,7 +37,8 @@ void check_folder(const std::filesystem::path& path) {
             const std::vector<HostTensor> outputs = reference_run(graph, c->inputs);
             ASSERT_EQ(outputs.size(), c->expected.size());
             for (std::size_t k = 0; k < outputs.size(); ++k) {
-                EXPECT_EQ(test::compare(outputs[k], c->expected[k], folder.atol, folder.rtol), "") << key << ", case " << i << ", output " << k;
+                EXPECT_EQ(test::compare(outputs[k], c->expected[k], folder.atol, folder.rtol), "")
+                    << key << ", case " << i << ", output " << k;
             }
         }
         if (folder.cases.at(0).at("expected").contains("reference")) break;  // rounding means nothing to floats
@@ -135,8 +137,9 @@ TEST_P(Damaged, NotAlignedInMemory) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Corpus, Damaged,
-                         ::testing::Values("models/kws_int8", "tflite-ops/seanet_add0", "tflite-ops/seanet_strided_slice0",
-                                           "tflite-ops/resnet8_int8.op015_SOFTMAX", "tflite-ops/resnet8_fp32.op013_RESHAPE"),
+                         ::testing::Values("models/kws_int8", "tflite-ops/seanet_add0",
+                                           "tflite-ops/seanet_strided_slice0", "tflite-ops/resnet8_int8.op015_SOFTMAX",
+                                           "tflite-ops/resnet8_fp32.op013_RESHAPE"),
                          [](const auto& param_info) {
                              std::string name = param_info.param;
                              for (char& c : name) {
@@ -162,13 +165,15 @@ std::string message_of(const std::string& content, ErrorCode code) {
 
 TEST(ImportModel, SaysWhatAFileIsNot) {
     EXPECT_EQ(message_of("", ErrorCode::bad_model), "file: the file is empty");
-    EXPECT_EQ(message_of("hello, this is a text file\n", ErrorCode::bad_model), "file: this is text, not a TFLite model");
+    EXPECT_EQ(message_of("hello, this is a text file\n", ErrorCode::bad_model),
+              "file: this is text, not a TFLite model");
     EXPECT_EQ(message_of(std::string("\1\2\3", 3), ErrorCode::bad_model), "file: 3 bytes are too short for a model");
     EXPECT_EQ(message_of(std::string("\x93NUMPY\1\0\1\0\1\0", 12), ErrorCode::bad_model),
               "file: this is not a TFLite model (no \"TFL3\" at byte 4)");
     EXPECT_EQ(message_of(std::string("\x20\0\0\0TOSA\0\0\0\0", 12), ErrorCode::unsupported),
               "file: TOSA flatbuffers cannot be read by this version");
-    EXPECT_NE(message_of(std::string("\x20\0\0\0TFL3\0\0\0\0", 12), ErrorCode::bad_model).find("file: TFLite model:"), std::string::npos);
+    EXPECT_NE(message_of(std::string("\x20\0\0\0TFL3\0\0\0\0", 12), ErrorCode::bad_model).find("file: TFLite model:"),
+              std::string::npos);
 }
 
 TEST(ImportModel, SaysWhyAFileCannotBeRead) {

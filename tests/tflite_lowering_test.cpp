@@ -17,9 +17,10 @@ using namespace tosavk::test;
 TEST(TfliteElementwise, MulInt8BroadcastsAndRounds) {
     const float sa = 0.031f, sb = 0.047f, so = 0.02f;
     const auto a = random_i8({2, 3, 5}), b = random_i8({5});
-    const Bytes model = one_op(B::MUL, {i8({2, 3, 5}, sa, 3), i8({5}, sb, -7)}, i8({2, 3, 5}, so, 11), [](TfliteBuilder& t) {
-        return Options{BuiltinOptions::MulOptions, CreateMulOptions(t.fbb, Act::RELU).Union()};
-    });
+    const Bytes model =
+        one_op(B::MUL, {i8({2, 3, 5}, sa, 3), i8({5}, sb, -7)}, i8({2, 3, 5}, so, 11), [](TfliteBuilder& t) {
+            return Options{BuiltinOptions::MulOptions, CreateMulOptions(t.fbb, Act::RELU).Union()};
+        });
     for (const Rounding rounding : roundings) {
         const Ints got = ints(run(model, {a, b}, rounding).at(0)), x = ints(a), y = ints(b);
         for (std::size_t i = 0; i < got.size(); ++i) {
@@ -35,14 +36,17 @@ TEST(TfliteElementwise, AddAndSubInt8WithActivations) {
     const Scaled ma(sa / twice_max), mb(sb / twice_max), mo(twice_max / ((1 << 20) * static_cast<double>(so)));
     const auto a = random_i8({7, 40}), b = random_i8({7, 40});
     for (const bool sub : {false, true}) {
-        const Bytes model = one_op(sub ? B::SUB : B::ADD, {i8({7, 40}, sa, 5), i8({7, 40}, sb, -9)}, i8({7, 40}, so, -20), [&](TfliteBuilder& t) {
-            return sub ? Options{BuiltinOptions::SubOptions, CreateSubOptions(t.fbb, Act::RELU6).Union()}
-                       : Options{BuiltinOptions::AddOptions, CreateAddOptions(t.fbb, Act::RELU6).Union()};
-        });
+        const Bytes model =
+            one_op(sub ? B::SUB : B::ADD, {i8({7, 40}, sa, 5), i8({7, 40}, sb, -9)}, i8({7, 40}, so, -20),
+                   [&](TfliteBuilder& t) {
+                       return sub ? Options{BuiltinOptions::SubOptions, CreateSubOptions(t.fbb, Act::RELU6).Union()}
+                                  : Options{BuiltinOptions::AddOptions, CreateAddOptions(t.fbb, Act::RELU6).Union()};
+                   });
         for (const Rounding rounding : roundings) {
             const Ints got = ints(run(model, {a, b}, rounding).at(0)), x = ints(a), y = ints(b);
             for (std::size_t i = 0; i < got.size(); ++i) {
-                const std::int64_t p = scale_by((x[i] - 5) * (1 << 20), ma, rounding), q = scale_by((y[i] + 9) * (1 << 20), mb, rounding);
+                const std::int64_t p = scale_by((x[i] - 5) * (1 << 20), ma, rounding),
+                                   q = scale_by((y[i] + 9) * (1 << 20), mb, rounding);
                 const std::int64_t v = scale_by(sub ? p - q : p + q, mo, rounding) - 20;
                 ASSERT_EQ(got[i], std::clamp<std::int64_t>(v, -20, -20 + std::lround(6.0f / so))) << i;
             }
@@ -63,21 +67,32 @@ TEST(TfliteElementwise, AddInt16WithPowerOfTwoScales) {
 
 TEST(TfliteElementwise, LeakyReluInt8AndInt16) {
     HostTensor all(DType::i8, {256});
-    for (int q = -128; q < 128; ++q) all.as<std::int8_t>()[static_cast<std::size_t>(q + 128)] = static_cast<std::int8_t>(q);
+    for (int q = -128; q < 128; ++q)
+        all.as<std::int8_t>()[static_cast<std::size_t>(q + 128)] = static_cast<std::int8_t>(q);
     const auto wide = random_ints(DType::i16, {2000}, -32768, 32767);
     const float si = 0.04f, so = 0.03f;
     for (const float alpha : {0.1f, 0.0f, 1.7f, -0.3f}) {
-        const auto options = [&](TfliteBuilder& t) { return Options{BuiltinOptions::LeakyReluOptions, CreateLeakyReluOptions(t.fbb, alpha).Union()}; };
+        const auto options = [&](TfliteBuilder& t) {
+            return Options{BuiltinOptions::LeakyReluOptions, CreateLeakyReluOptions(t.fbb, alpha).Union()};
+        };
         for (const Rounding rounding : roundings) {
             const Scaled identity(si / so), scaled(si * alpha / so);
-            const Ints got = ints(run(one_op(B::LEAKY_RELU, {i8({256}, si, 10)}, i8({256}, so, -5), options), {all}, rounding).at(0)), x = ints(all);
+            const Ints got = ints(
+                           run(one_op(B::LEAKY_RELU, {i8({256}, si, 10)}, i8({256}, so, -5), options), {all}, rounding)
+                               .at(0)),
+                       x = ints(all);
             for (std::size_t i = 0; i < got.size(); ++i) {
                 const std::int64_t v = x[i] - 10;
-                ASSERT_EQ(got[i], clip8(scale_by(v, v >= 0 ? identity : scaled, rounding) - 5)) << "alpha " << alpha << ", q " << x[i];
+                ASSERT_EQ(got[i], clip8(scale_by(v, v >= 0 ? identity : scaled, rounding) - 5))
+                    << "alpha " << alpha << ", q " << x[i];
             }
-            const Ints got16 = ints(run(one_op(B::LEAKY_RELU, {i16({2000}, si)}, i16({2000}, so), options), {wide}, rounding).at(0)), w = ints(wide);
+            const Ints got16 = ints(
+                           run(one_op(B::LEAKY_RELU, {i16({2000}, si)}, i16({2000}, so), options), {wide}, rounding)
+                               .at(0)),
+                       w = ints(wide);
             for (std::size_t i = 0; i < got16.size(); ++i) {
-                ASSERT_EQ(got16[i], clip16(scale_by(w[i], w[i] >= 0 ? identity : scaled, rounding))) << "alpha " << alpha << ", q " << w[i];
+                ASSERT_EQ(got16[i], clip16(scale_by(w[i], w[i] >= 0 ? identity : scaled, rounding)))
+                    << "alpha " << alpha << ", q " << w[i];
             }
         }
     }
@@ -85,8 +100,10 @@ TEST(TfliteElementwise, LeakyReluInt8AndInt16) {
 
 TEST(TfliteElementwise, TablesOfLogisticAndTanh) {
     HostTensor all(DType::i8, {256});
-    for (int q = -128; q < 128; ++q) all.as<std::int8_t>()[static_cast<std::size_t>(q + 128)] = static_cast<std::int8_t>(q);
-    const Ints logistic = ints(run(one_op(B::LOGISTIC, {i8({256}, 0.07f, 4)}, i8({256}, 1.0f / 256, -128)), {all}).at(0));
+    for (int q = -128; q < 128; ++q)
+        all.as<std::int8_t>()[static_cast<std::size_t>(q + 128)] = static_cast<std::int8_t>(q);
+    const Ints logistic =
+        ints(run(one_op(B::LOGISTIC, {i8({256}, 0.07f, 4)}, i8({256}, 1.0f / 256, -128)), {all}).at(0));
     const Ints tanh = ints(run(one_op(B::TANH, {i8({256}, 0.03f, -12)}, i8({256}, 1.0f / 128, 0)), {all}).at(0));
     for (int q = -128; q < 128; ++q) {
         const auto i = static_cast<std::size_t>(q + 128);
@@ -101,19 +118,28 @@ TEST(TfliteElementwise, TablesOfLogisticAndTanh) {
 TEST(TfliteElementwise, ReluFamilyInt8AndFloat) {
     const auto x8 = random_i8({300});
     const auto xf = random_f32({300}, 10);
-    struct { B code; double low, high; } const kinds[] = {{B::RELU, 0, 1e30}, {B::RELU6, 0, 6}, {B::RELU_N1_TO_1, -1, 1}};
+    struct {
+        B code;
+        double low, high;
+    } const kinds[] = {{B::RELU, 0, 1e30}, {B::RELU6, 0, 6}, {B::RELU_N1_TO_1, -1, 1}};
     for (const auto& kind : kinds) {
         for (const Rounding rounding : roundings) {
-            const Ints got = ints(run(one_op(kind.code, {i8({300}, 0.07f, -3)}, i8({300}, 0.05f, 2)), {x8}, rounding).at(0)), x = ints(x8);
+            const Ints got = ints(
+                           run(one_op(kind.code, {i8({300}, 0.07f, -3)}, i8({300}, 0.05f, 2)), {x8}, rounding).at(0)),
+                       x = ints(x8);
             const std::int64_t low = 2 + std::lround(static_cast<float>(kind.low) / 0.05f);
-            const std::int64_t high = kind.high > 100 ? 127 : std::min<std::int64_t>(127, 2 + std::lround(static_cast<float>(kind.high) / 0.05f));
+            const std::int64_t high =
+                kind.high > 100 ? 127
+                                : std::min<std::int64_t>(127, 2 + std::lround(static_cast<float>(kind.high) / 0.05f));
             for (std::size_t i = 0; i < got.size(); ++i) {
-                ASSERT_EQ(got[i], std::clamp<std::int64_t>(2 + scale_by(x[i] + 3, Scaled(0.07f / 0.05f), rounding), low, high));
+                ASSERT_EQ(got[i],
+                          std::clamp<std::int64_t>(2 + scale_by(x[i] + 3, Scaled(0.07f / 0.05f), rounding), low, high));
             }
         }
         const auto outputs = run(one_op(kind.code, {f32({300})}, f32({300})), {xf});
         for (std::size_t i = 0; i < 300; ++i) {
-            ASSERT_EQ(outputs[0].as<float>()[i], std::clamp(xf.as<float>()[i], static_cast<float>(kind.low), static_cast<float>(kind.high)));
+            ASSERT_EQ(outputs[0].as<float>()[i],
+                      std::clamp(xf.as<float>()[i], static_cast<float>(kind.low), static_cast<float>(kind.high)));
         }
     }
 }
@@ -122,17 +148,22 @@ TEST(TfliteElementwise, QuantizeRoundsHalfAwayFromZero) {
     HostTensor x(DType::fp32, {10});
     const float values[] = {0.25f, -0.25f, 0.75f, -0.75f, 0.2499999f, 1e9f, -1e9f, 0.0f, 31.9f, 0.49999997f * 0.5f};
     std::copy(std::begin(values), std::end(values), x.as<float>().begin());
-    EXPECT_EQ(ints(run(one_op(B::QUANTIZE, {f32({10})}, i8({10}, 0.5f, 3)), {x}).at(0)), (Ints{4, 2, 5, 1, 3, 127, -128, 3, 67, 3}));
+    EXPECT_EQ(ints(run(one_op(B::QUANTIZE, {f32({10})}, i8({10}, 0.5f, 3)), {x}).at(0)),
+              (Ints{4, 2, 5, 1, 3, 127, -128, 3, 67, 3}));
 }
 
 TEST(TfliteElementwise, DequantizeAndRequantize) {
     const auto x = random_i8({100});
     const auto real = run(one_op(B::DEQUANTIZE, {i8({100}, 0.3f, 7)}, f32({100})), {x});
-    for (std::size_t i = 0; i < 100; ++i) ASSERT_EQ(real[0].as<float>()[i], static_cast<float>(0.3f * static_cast<double>(ints(x)[i] - 7)));
+    for (std::size_t i = 0; i < 100; ++i)
+        ASSERT_EQ(real[0].as<float>()[i], static_cast<float>(0.3f * static_cast<double>(ints(x)[i] - 7)));
     for (const Rounding rounding : roundings) {
-        const Ints got = ints(run(one_op(B::QUANTIZE, {i8({100}, 0.3f, 7)}, i8({100}, 0.41f, -2)), {x}, rounding).at(0));
+        const Ints got =
+            ints(run(one_op(B::QUANTIZE, {i8({100}, 0.3f, 7)}, i8({100}, 0.41f, -2)), {x}, rounding).at(0));
         for (std::size_t i = 0; i < 100; ++i) {
-            ASSERT_EQ(got[i], clip8(scale_by(ints(x)[i] - 7, Scaled(static_cast<double>(0.3f) / static_cast<double>(0.41f)), rounding) - 2));
+            ASSERT_EQ(got[i], clip8(scale_by(ints(x)[i] - 7,
+                                             Scaled(static_cast<double>(0.3f) / static_cast<double>(0.41f)), rounding) -
+                                    2));
         }
     }
 }
@@ -153,15 +184,20 @@ TEST(TfliteReduce, MeanInt8FoldsTheCountIntoTheMultiplier) {
     const float si = 0.02f, so = 0.013f;
     const auto x = random_i8({2, 5, 7, 3});
     for (const bool keep : {false, true}) {
-        const Bytes model = one_op_indices(B::MEAN, i8({2, 5, 7, 3}, si, -4), {{1, -2, 1}}, i8(keep ? std::vector<std::int32_t>{2, 1, 1, 3} : std::vector<std::int32_t>{2, 3}, so, 9),
-                                           [&](TfliteBuilder& t) { return Options{BuiltinOptions::ReducerOptions, CreateReducerOptions(t.fbb, keep).Union()}; });
+        const Bytes model = one_op_indices(
+            B::MEAN, i8({2, 5, 7, 3}, si, -4), {{1, -2, 1}},
+            i8(keep ? std::vector<std::int32_t>{2, 1, 1, 3} : std::vector<std::int32_t>{2, 3}, so, 9),
+            [&](TfliteBuilder& t) {
+                return Options{BuiltinOptions::ReducerOptions, CreateReducerOptions(t.fbb, keep).Union()};
+            });
         for (const Rounding rounding : roundings) {
             const auto out = run(model, {x}, rounding).at(0);
             EXPECT_EQ(out.shape, keep ? (Shape{2, 1, 1, 3}) : (Shape{2, 3}));
             for (std::int64_t n = 0; n < 2; ++n) {
                 for (std::int64_t c = 0; c < 3; ++c) {
                     std::int64_t sum = 0;
-                    for (std::int64_t p = 0; p < 35; ++p) sum += ints(x)[static_cast<std::size_t>((n * 35 + p) * 3 + c)] + 4;
+                    for (std::int64_t p = 0; p < 35; ++p)
+                        sum += ints(x)[static_cast<std::size_t>((n * 35 + p) * 3 + c)] + 4;
                     Scaled s(static_cast<double>(si) / static_cast<double>(so));
                     s.m = (s.m << 5) / 35;  // 2^5 <= 35 < 2^6
                     s.e -= 5;
@@ -175,8 +211,12 @@ TEST(TfliteReduce, MeanInt8FoldsTheCountIntoTheMultiplier) {
 TEST(TfliteReduce, FloatMeanSumMaxMin) {
     const auto x = random_f32({3, 4, 5});
     const auto v = x.as<float>();
-    const auto reducer = [](TfliteBuilder& t) { return Options{BuiltinOptions::ReducerOptions, CreateReducerOptions(t.fbb, false).Union()}; };
-    const auto result = [&](B code) { return run(one_op_indices(code, f32({3, 4, 5}), {{0, 2}}, f32({4}), reducer), {x}).at(0); };
+    const auto reducer = [](TfliteBuilder& t) {
+        return Options{BuiltinOptions::ReducerOptions, CreateReducerOptions(t.fbb, false).Union()};
+    };
+    const auto result = [&](B code) {
+        return run(one_op_indices(code, f32({3, 4, 5}), {{0, 2}}, f32({4}), reducer), {x}).at(0);
+    };
     const auto mean = result(B::MEAN), sum = result(B::SUM), high = result(B::REDUCE_MAX), low = result(B::REDUCE_MIN);
     ASSERT_EQ(mean.shape, (Shape{4}));
     for (std::size_t j = 0; j < 4; ++j) {
@@ -201,27 +241,36 @@ TEST(TflitePool, MaxAndAverageInt8) {
         for (const Padding padding : {Padding::SAME, Padding::VALID}) {
             const std::int64_t ih = 8, iw = 7, kh = 3, kw = 2, sy = 3, sx = 2;
             const bool same = padding == Padding::SAME;
-            const std::int64_t oh = same ? (ih + sy - 1) / sy : (ih - kh) / sy + 1, ow = same ? (iw + sx - 1) / sx : (iw - kw) / sx + 1;
+            const std::int64_t oh = same ? (ih + sy - 1) / sy : (ih - kh) / sy + 1,
+                               ow = same ? (iw + sx - 1) / sx : (iw - kw) / sx + 1;
             const std::int64_t top = same ? std::max<std::int64_t>((oh - 1) * sy + kh - ih, 0) / 2 : 0;
             const std::int64_t left = same ? std::max<std::int64_t>((ow - 1) * sx + kw - iw, 0) / 2 : 0;
             const auto x = random_i8({2, ih, iw, 3});
-            const Bytes model = one_op(average ? B::AVERAGE_POOL_2D : B::MAX_POOL_2D, {i8({2, 8, 7, 3}, 0.1f, -30)},
-                                       i8({2, static_cast<std::int32_t>(oh), static_cast<std::int32_t>(ow), 3}, 0.1f, -30), [&](TfliteBuilder& t) {
-                return Options{BuiltinOptions::Pool2DOptions, CreatePool2DOptions(t.fbb, padding, 2, 3, 2, 3, Act::RELU6).Union()};
-            });
+            const Bytes model =
+                one_op(average ? B::AVERAGE_POOL_2D : B::MAX_POOL_2D, {i8({2, 8, 7, 3}, 0.1f, -30)},
+                       i8({2, static_cast<std::int32_t>(oh), static_cast<std::int32_t>(ow), 3}, 0.1f, -30),
+                       [&](TfliteBuilder& t) {
+                           return Options{BuiltinOptions::Pool2DOptions,
+                                          CreatePool2DOptions(t.fbb, padding, 2, 3, 2, 3, Act::RELU6).Union()};
+                       });
             const auto out = run(model, {x}).at(0);
             ASSERT_EQ(out.shape, (Shape{2, oh, ow, 3}));
             std::size_t at = 0;
-            for (std::int64_t n = 0; n < 2; ++n) for (std::int64_t oy = 0; oy < oh; ++oy) for (std::int64_t ox = 0; ox < ow; ++ox) for (std::int64_t c = 0; c < 3; ++c) {
-                std::int64_t sum = 0, count = 0, most = -128;
-                for (std::int64_t y = oy * sy - top; y < oy * sy - top + kh; ++y) for (std::int64_t w = ox * sx - left; w < ox * sx - left + kw; ++w) {
-                    if (y < 0 || y >= ih || w < 0 || w >= iw) continue;
-                    const std::int64_t q = ints(x)[static_cast<std::size_t>(((n * ih + y) * iw + w) * 3 + c)];
-                    sum += q, ++count, most = std::max(most, q);
-                }
-                const std::int64_t mean = sum > 0 ? (sum + count / 2) / count : (sum - count / 2) / count;
-                ASSERT_EQ(ints(out)[at++], std::clamp<std::int64_t>(average ? mean : most, -30, 30));
-            }
+            for (std::int64_t n = 0; n < 2; ++n)
+                for (std::int64_t oy = 0; oy < oh; ++oy)
+                    for (std::int64_t ox = 0; ox < ow; ++ox)
+                        for (std::int64_t c = 0; c < 3; ++c) {
+                            std::int64_t sum = 0, count = 0, most = -128;
+                            for (std::int64_t y = oy * sy - top; y < oy * sy - top + kh; ++y)
+                                for (std::int64_t w = ox * sx - left; w < ox * sx - left + kw; ++w) {
+                                    if (y < 0 || y >= ih || w < 0 || w >= iw) continue;
+                                    const std::int64_t q =
+                                        ints(x)[static_cast<std::size_t>(((n * ih + y) * iw + w) * 3 + c)];
+                                    sum += q, ++count, most = std::max(most, q);
+                                }
+                            const std::int64_t mean = sum > 0 ? (sum + count / 2) / count : (sum - count / 2) / count;
+                            ASSERT_EQ(ints(out)[at++], std::clamp<std::int64_t>(average ? mean : most, -30, 30));
+                        }
         }
     }
 }
@@ -235,10 +284,15 @@ TEST(TfliteSoftmax, Int8IsNearTheTrueFunctionForLongRowsAndManyScales) {
             for (std::int32_t r = 0; r < 3; ++r) {
                 double sum = 0;
                 const auto row = static_cast<std::size_t>(r * n);
-                for (std::int32_t i = 0; i < n; ++i) sum += std::exp(static_cast<double>(scale) * static_cast<double>(q[row + static_cast<std::size_t>(i)]));
+                for (std::int32_t i = 0; i < n; ++i)
+                    sum += std::exp(static_cast<double>(scale) *
+                                    static_cast<double>(q[row + static_cast<std::size_t>(i)]));
                 for (std::int32_t i = 0; i < n; ++i) {
-                    const double p = std::exp(static_cast<double>(scale) * static_cast<double>(q[row + static_cast<std::size_t>(i)])) / sum;
-                    ASSERT_NEAR(static_cast<double>(got[row + static_cast<std::size_t>(i)]), std::min(p * 256 - 128, 127.0), 0.51);
+                    const double p = std::exp(static_cast<double>(scale) *
+                                              static_cast<double>(q[row + static_cast<std::size_t>(i)])) /
+                                     sum;
+                    ASSERT_NEAR(static_cast<double>(got[row + static_cast<std::size_t>(i)]),
+                                std::min(p * 256 - 128, 127.0), 0.51);
                 }
             }
         }

@@ -70,7 +70,7 @@ void print_answers(const char* kind, Network& network, const tv::Array& picture,
     const auto [scores, ms] = network.run(picture);
     std::vector<std::size_t> order(scores.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&, &s = scores](auto a, auto b) { return s[a] > s[b]; });
+    std::sort(order.begin(), order.end(), [&s = scores](auto a, auto b) { return s[a] != s[b] ? s[a] > s[b] : a < b; });
     std::printf("  %s:", kind);
     for (std::size_t i = 0; i < 3 && i < order.size(); ++i) {
         std::printf("  %s %.3f", order[i] < labels.size() ? labels[order[i]].c_str() : "?", scores[order[i]]);

@@ -73,15 +73,15 @@ vec4 tosa_int_to_float(ivec4 i) { return vec4(i); }
 
 // ---- exponentials ---------------------------------------------------------------------------------------------------
 
-// x = n ln 2 + r with abs(r) <= 0.3467: e^r - 1 (error 2^-26), and n + 254 in the low bits of k. abs(n) < 2^9.
+// x = n ln 2 + r with abs(r) <= 0.3467: e^r - 1 (error 2^-25.8), and n + 254 in the low bits of k. abs(n) < 2^9.
 vec4 math_expm1_part(vec4 x, out ivec4 k) {
     precise vec4 t = x * 1.44269502 + 12583166.0;  // 1.5 * 2^23 + 254: the sum rounds to an integer
     k = floatBitsToInt(t);
     precise vec4 n = t - 12583166.0;
     precise vec4 r = (x - n * 0.693145752) - n * 1.42860677e-06;
-    precise vec4 p = r * 0.00138645561 + 0.00836653914;
-    p = p * r + 0.0416675024;
-    p = p * r + 0.166665435;
+    precise vec4 p = r * 0.00138395827 + 0.00836798921;
+    p = p * r + 0.0416677818;
+    p = p * r + 0.166665286;
     p = p * r + 0.49999997;
     p = r + (r * r) * p;
     return p;
@@ -127,7 +127,8 @@ vec4 tosa_sigmoid(vec4 x) {
     return mix(y, math_constant(NAN_BITS), math_is_nan(x));
 }
 
-// tanh(a) = -t / (2 + t) with t = e^(-2a) - 1, which keeps relative accuracy near 0.
+// w = tanh(-a) = t / (2 + t) with t = e^(-2a) - 1 keeps relative accuracy near 0; also tanh(a) = -t/2 (1 - w), where the
+// roundings of w count less.
 vec4 tosa_tanh(vec4 x) {
     ivec4 bits = floatBitsToInt(x);
     ivec4 a = bits & ABS_MASK;
@@ -135,7 +136,9 @@ vec4 tosa_tanh(vec4 x) {
     precise vec4 p = math_expm1_part(intBitsToFloat(bits | SIGN_BIT) * 2.0, k);
     vec4 two_n = intBitsToFloat((k - 127) << 23);
     precise vec4 t = p * two_n + (two_n - 1.0);
-    ivec4 y = floatBitsToInt(math_over_sum(t, 2.0, t));
+    precise vec4 half_t = t * -0.5;
+    precise vec4 tanh_a = half_t - half_t * math_over_sum(t, 2.0, t);
+    ivec4 y = floatBitsToInt(tanh_a);
     y = mix(y, ivec4(0x3f800000), greaterThan(a, ivec4(0x41200000)));  // above 10
     y = mix(y, ivec4(NAN_BITS), greaterThan(a, ivec4(INF_BITS)));
     return intBitsToFloat((y & ABS_MASK) | (bits & SIGN_BIT));

@@ -59,13 +59,16 @@ Bytes read_file(const std::filesystem::path& path) {
 Graph import_model(std::span<const std::byte> file, const std::string& origin, const ImportOptions& options) {
     try {
         if (has_identifier(file, "TFL3")) return import_tflite(file, options);
-        if (has_identifier(file, "TOSA")) throw Error(ErrorCode::unsupported, "TOSA flatbuffers cannot be read by this version");
+        if (has_identifier(file, "TOSA"))
+            throw Error(ErrorCode::unsupported, "TOSA flatbuffers cannot be read by this version");
         if (file.empty()) throw Error(ErrorCode::bad_model, "the file is empty");
         if (looks_like_text(file)) throw Error(ErrorCode::bad_model, "this is text, not a TFLite model");
-        if (file.size() < 8) throw Error(ErrorCode::bad_model, fmt::format("{} bytes are too short for a model", file.size()));
+        if (file.size() < 8)
+            throw Error(ErrorCode::bad_model, fmt::format("{} bytes are too short for a model", file.size()));
         throw Error(ErrorCode::bad_model, "this is not a TFLite model (no \"TFL3\" at byte 4)");
     } catch (const Error& e) {
-        throw Error(e.code(), origin.empty() ? e.what() : fmt::format("{}: {}", origin, e.what()), e.node(), e.operand());
+        throw Error(e.code(), origin.empty() ? e.what() : fmt::format("{}: {}", origin, e.what()), e.node(),
+                    e.operand());
     }
 }
 

@@ -109,7 +109,9 @@ void Lowering::add_inputs() {
     for (std::size_t k = 0; k < file_.inputs.size(); ++k) {
         const TfliteTensor& tensor = file_.tensors[static_cast<std::size_t>(file_.inputs[k])];
         const std::string where = fmt::format("TFLite graph input {} ({})", k, tensor.title());
-        const auto refuse = [&](ErrorCode code, const std::string& what) { throw Error(code, where + ": " + what, {}, tensor.name); };
+        const auto refuse = [&](ErrorCode code, const std::string& what) {
+            throw Error(code, where + ": " + what, {}, tensor.name);
+        };
         if (!tensor.unsupported.empty()) refuse(ErrorCode::unsupported, std::string(tensor.unsupported));
         if (tensor.is_variable) refuse(ErrorCode::unsupported, "variables are not supported");
         if (tensor.is_constant) refuse(ErrorCode::bad_model, "a constant cannot be a graph input");
@@ -126,7 +128,8 @@ void Lowering::add_inputs() {
         Shape shape = tensor.shape;
         const auto wanted = options_.input_shapes.find(k);
         if (wanted != options_.input_shapes.end() && wanted->second.size() != shape.size()) {
-            refuse(ErrorCode::bad_input, fmt::format("shape {} was given, but its rank is {}", to_string(wanted->second), shape.size()));
+            refuse(ErrorCode::bad_input,
+                   fmt::format("shape {} was given, but its rank is {}", to_string(wanted->second), shape.size()));
         }
         for (std::size_t d = 0; d < shape.size(); ++d) {
             const std::int64_t given = wanted != options_.input_shapes.end() ? wanted->second[d] : 0;
@@ -136,7 +139,9 @@ void Lowering::add_inputs() {
                 refuse(ErrorCode::bad_input, fmt::format("shape {} was given, but dimension {} is {} in the model",
                                                          to_string(wanted->second), d, shape[d]));
             }
-            if (shape[d] < 1) refuse(given != 0 ? ErrorCode::bad_input : ErrorCode::bad_model, fmt::format("dimension {} is {}", d, shape[d]));
+            if (shape[d] < 1)
+                refuse(given != 0 ? ErrorCode::bad_input : ErrorCode::bad_model,
+                       fmt::format("dimension {} is {}", d, shape[d]));
         }
         std::string name = tensor.name.empty() ? fmt::format("input_{}", k) : tensor.name;
         const std::string base = name;
@@ -160,7 +165,8 @@ bool Lowering::fold_operator() {
         if (!has_input(k)) continue;
         const TfliteTensor& tensor = in(k);
         if (!constant(k) || !tensor.unsupported.empty()) return false;
-        elements += values_[tensor.index] != no_id ? element_count(shape(values_[tensor.index])) : static_cast<std::int64_t>(tensor.data.size());
+        elements += values_[tensor.index] != no_id ? element_count(shape(values_[tensor.index]))
+                                                   : static_cast<std::int64_t>(tensor.data.size());
     }
     for (std::size_t k = 0; k < op_->outputs.size(); ++k) {
         if (!row.moves_data && out(k).type != tflite::TensorType::INT32) return false;
@@ -190,7 +196,8 @@ bool Lowering::fold_operator() {
             ids.push_back(id);
         }
         for (const Value& v : builder_.graph().values) {
-            if (element_count(v.shape) > max_folded_elements) unsupported("it computes a constant of more than 2^24 elements");
+            if (element_count(v.shape) > max_folded_elements)
+                unsupported("it computes a constant of more than 2^24 elements");
         }
         const std::vector<HostTensor> all = reference_run(builder_.graph(), {}, /*keep_all=*/true);
         for (const ValueId id : ids) {
@@ -214,10 +221,13 @@ bool Lowering::fold_operator() {
 
 void Lowering::lower_operator() {
     const Row* row = find_row(op_->code);
-    if (!row) throw Error(ErrorCode::unsupported, fmt::format("TFLite operator {} (node {}) is not supported", op_->name, op_index_), op_name_);
+    if (!row)
+        throw Error(ErrorCode::unsupported,
+                    fmt::format("TFLite operator {} (node {}) is not supported", op_->name, op_index_), op_name_);
     for (std::size_t k = 0; k < op_->outputs.size(); ++k) {
         const TfliteTensor& tensor = out(k);
-        if (produced_[tensor.index] || tensor.is_constant) fail(fmt::format("writes {}, which has a value already", tensor.title()));
+        if (produced_[tensor.index] || tensor.is_constant)
+            fail(fmt::format("writes {}, which has a value already", tensor.title()));
         produced_[tensor.index] = true;
     }
     if (!fold_operator()) {
@@ -237,9 +247,12 @@ void Lowering::add_outputs() {
         const TfliteTensor& tensor = file_.tensors[static_cast<std::size_t>(file_.outputs[k])];
         ValueId id = values_[tensor.index];
         if (id == no_id && tensor.is_constant) {
-            throw Error(ErrorCode::unsupported, fmt::format("TFLite graph output {} ({}) is a constant of the file", k, tensor.title()));
+            throw Error(ErrorCode::unsupported,
+                        fmt::format("TFLite graph output {} ({}) is a constant of the file", k, tensor.title()));
         }
-        if (id == no_id) throw Error(ErrorCode::bad_model, fmt::format("TFLite graph output {} ({}) is never computed", k, tensor.title()));
+        if (id == no_id)
+            throw Error(ErrorCode::bad_model,
+                        fmt::format("TFLite graph output {} ({}) is never computed", k, tensor.title()));
         const std::string base = tensor.name.empty() ? fmt::format("output_{}", k) : tensor.name;
         // A value that is an input, a constant or an output already cannot carry this output's name.
         if (builder_.value(id).is_constant() || !used.insert(id).second) {

@@ -84,7 +84,8 @@ ValueId bias_of(Lowering& l, Kind kind, std::int64_t channels) {
     const ValueId bias = kind == Kind::floating ? l.float_value(2) : l.value(2);
     if (l.type(bias) != type) l.unsupported(fmt::format("bias type {} is not supported", name_of(l.in(2).type)));
     if (element_count(l.shape(bias)) != channels) {
-        l.fail(fmt::format("bias {} has {} elements for {} channels", l.in(2).title(), element_count(l.shape(bias)), channels));
+        l.fail(fmt::format("bias {} has {} elements for {} channels", l.in(2).title(), element_count(l.shape(bias)),
+                           channels));
     }
     return l.reshape(bias, {channels});
 }
@@ -101,11 +102,15 @@ ValueId add_conv(Lowering& l, const ConvAttributes& c, ValueId x, ValueId weight
     const DType in = real ? DType::fp32 : DType::i8, acc = real ? DType::fp32 : DType::i32;
     Attributes attrs = c.attrs;
     attrs.acc_type = acc;
-    return l.add(c.op, {x, weights, bias, l.scalar(in, static_cast<double>(c.input_zp)), l.scalar(in, static_cast<double>(c.weight_zp))},
+    return l.add(c.op,
+                 {x, weights, bias, l.scalar(in, static_cast<double>(c.input_zp)),
+                  l.scalar(in, static_cast<double>(c.weight_zp))},
                  acc, attrs);
 }
 
-std::int64_t input_zero_point(const Lowering& l, Kind kind) { return kind == Kind::floating ? 0 : l.quant(l.in(0)).zero_point; }
+std::int64_t input_zero_point(const Lowering& l, Kind kind) {
+    return kind == Kind::floating ? 0 : l.quant(l.in(0)).zero_point;
+}
 
 // From the accumulator to the output's type, one multiplier per output channel.
 ValueId finish_conv(Lowering& l, Kind kind, ValueId acc, std::int32_t filter_axis, std::int64_t channels,
@@ -128,7 +133,8 @@ std::vector<std::int32_t> narrow_pair(const Lowering& l, const std::array<std::i
 ValueId depthwise_weights(Lowering& l, ValueId weights, std::int64_t groups) {
     const Value& v = l.graph_value(weights);
     const Shape from = v.shape;
-    const std::size_t element = size_of(v.type), taps = static_cast<std::size_t>(from[1] * from[2]), oc = static_cast<std::size_t>(from[0]);
+    const std::size_t element = size_of(v.type), taps = static_cast<std::size_t>(from[1] * from[2]),
+                      oc = static_cast<std::size_t>(from[0]);
     Bytes bytes(v.data->size());
     for (std::size_t o = 0; o < oc; ++o) {
         for (std::size_t t = 0; t < taps; ++t) {
@@ -149,10 +155,12 @@ void lower_conv_2d(Lowering& l) {
     if (filter.size() != 4) l.fail(fmt::format("its filter has rank {}, not 4", filter.size()));
     if (input.size() != 4) l.fail(fmt::format("its input has rank {}, not 4", input.size()));
     const std::int64_t channels = filter[0], per_group = filter[3];
-    if (input[3] % per_group != 0) l.fail(fmt::format("{} input channels do not divide into groups of {}", input[3], per_group));
+    if (input[3] % per_group != 0)
+        l.fail(fmt::format("{} input channels do not divide into groups of {}", input[3], per_group));
     const std::int64_t groups = input[3] / per_group;
     if (groups > max_groups) l.unsupported(fmt::format("{} groups are too many", groups));
-    if (channels % groups != 0) l.fail(fmt::format("{} output channels do not divide into {} groups", channels, groups));
+    if (channels % groups != 0)
+        l.fail(fmt::format("{} output channels do not divide into {} groups", channels, groups));
     const ValueId bias = bias_of(l, kind, channels);
 
     ConvAttributes conv{Op::conv2d, kind, {}, input_zero_point(l, kind)};
@@ -188,11 +196,13 @@ void lower_depthwise_conv_2d(Lowering& l) {
     ValueId x = l.value(0);
     ValueId weights = weights_of(l, kind);
     const Shape filter = l.shape(weights), input = l.shape(x);
-    if (filter.size() != 4 || filter[0] != 1) l.fail(fmt::format("its filter has shape {}, not 1xKHxKWxC", to_string(filter)));
+    if (filter.size() != 4 || filter[0] != 1)
+        l.fail(fmt::format("its filter has shape {}, not 1xKHxKWxC", to_string(filter)));
     if (input.size() != 4) l.fail(fmt::format("its input has rank {}, not 4", input.size()));
     // The recorded depth multiplier is not always right; the shapes are.
     const std::int64_t channels = filter[3];
-    if (channels % input[3] != 0) l.fail(fmt::format("{} filter channels are no multiple of {} input channels", channels, input[3]));
+    if (channels % input[3] != 0)
+        l.fail(fmt::format("{} filter channels are no multiple of {} input channels", channels, input[3]));
     weights = l.reshape(weights, {filter[1], filter[2], input[3], channels / input[3]});
     const ValueId bias = bias_of(l, kind, channels);
 
@@ -216,11 +226,13 @@ void lower_fully_connected(Lowering& l) {
     const Shape input = l.shape(x), filter = l.shape(weights);
     if (filter.size() != 2) l.fail(fmt::format("its weights have rank {}, not 2", filter.size()));
     const std::int64_t channels = filter[0], depth = filter[1], count = element_count(input);
-    if (count % depth != 0) l.fail(fmt::format("an input of shape {} does not divide into rows of {}", to_string(input), depth));
+    if (count % depth != 0)
+        l.fail(fmt::format("an input of shape {} does not divide into rows of {}", to_string(input), depth));
     const std::int64_t rows = count / depth;
     Shape output{rows, channels};
     if (options && options->keep_num_dims()) {
-        if (input.empty() || input.back() != depth) l.fail(fmt::format("its input has shape {}, but the weights have {} columns", to_string(input), depth));
+        if (input.empty() || input.back() != depth)
+            l.fail(fmt::format("its input has shape {}, but the weights have {} columns", to_string(input), depth));
         output = input;
         output.back() = channels;
     }
@@ -235,7 +247,8 @@ void lower_fully_connected(Lowering& l) {
         const Quant in = l.quant(l.in(0)), w = l.quant(l.in(1)), out = l.quant(l.out());
         conv.weight_zp = w.zero_point;
         const float product = in.scale * w.scale;
-        const QuantizedMultiplier m = quantize_multiplier(static_cast<double>(product) / static_cast<double>(out.scale));
+        const QuantizedMultiplier m =
+            quantize_multiplier(static_cast<double>(product) / static_cast<double>(out.scale));
         const ValueId acc = add_conv(l, conv, x, weights, bias);
         const ValueId y = l.activate_int(l.rescale(acc, DType::i8, m, 0, out.zero_point), activation, l.out());
         l.set(l.reshape(y, output));

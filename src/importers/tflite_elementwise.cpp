@@ -54,7 +54,8 @@ ValueId divide_by_power(Lowering& l, ValueId x, int n) {
     if (n == 0) return x;
     Attributes attrs;
     attrs.round = true;
-    const ValueId size = l.add(Op::arithmetic_right_shift, {l.add(Op::abs, {x}, DType::i32), l.splat(x, DType::i32, n)}, DType::i32, attrs);
+    const ValueId size = l.add(Op::arithmetic_right_shift, {l.add(Op::abs, {x}, DType::i32), l.splat(x, DType::i32, n)},
+                               DType::i32, attrs);
     const ValueId positive = l.add(Op::greater_equal, {x, l.splat(x, DType::i32, 0)}, DType::boolean);
     return l.add(Op::select, {positive, size, negate(l, size)}, DType::i32);
 }
@@ -65,7 +66,8 @@ void add_sub_quantized(Lowering& l, Op op, Activation activation, bool pot_scale
     ValueId a = l.value(0), b = l.value(1);
     l.match_ranks(a, b);
     int ea = 0, eb = 0, eo = 0;
-    if (type == DType::i16 && pot_scale && power_of_two(qa.scale, ea) && power_of_two(qb.scale, eb) && power_of_two(qo.scale, eo)) {
+    if (type == DType::i16 && pot_scale && power_of_two(qa.scale, ea) && power_of_two(qb.scale, eb) &&
+        power_of_two(qo.scale, eo)) {
         if (ea > eo || eb > eo || (ea != eo && eb != eo) || eo - ea > 31 || eo - eb > 31) {
             l.unsupported("power-of-two scales where no input has the output's scale are not supported");
         }
@@ -78,8 +80,10 @@ void add_sub_quantized(Lowering& l, Op op, Activation activation, bool pot_scale
     // Both inputs are brought to the larger scale times two, with `bits` more bits than they have.
     const int bits = type == DType::i8 ? 20 : 15;
     const double twice_max = 2 * static_cast<double>(std::max(qa.scale, qb.scale));
-    a = l.rescale(l.shift_left(a, qa.zero_point, bits), DType::i32, quantize_multiplier(static_cast<double>(qa.scale) / twice_max), 0, 0);
-    b = l.rescale(l.shift_left(b, qb.zero_point, bits), DType::i32, quantize_multiplier(static_cast<double>(qb.scale) / twice_max), 0, 0);
+    a = l.rescale(l.shift_left(a, qa.zero_point, bits), DType::i32,
+                  quantize_multiplier(static_cast<double>(qa.scale) / twice_max), 0, 0);
+    b = l.rescale(l.shift_left(b, qb.zero_point, bits), DType::i32,
+                  quantize_multiplier(static_cast<double>(qb.scale) / twice_max), 0, 0);
     const ValueId sum = l.add(op, {a, b}, DType::i32);
     const QuantizedMultiplier m = quantize_multiplier(twice_max / ((1 << bits) * static_cast<double>(qo.scale)));
     // The sum has up to 29 bits for int8 and 31 for int16; RESCALE takes 31 - exponent.
@@ -115,17 +119,20 @@ void lower_add_sub(Lowering& l) {
     Activation activation = Activation::NONE;
     bool pot_scale = true;
     if (sub) {
-        if (const auto* o = l.options<tflite::SubOptions>()) activation = o->fused_activation_function(), pot_scale = o->pot_scale_int16();
+        if (const auto* o = l.options<tflite::SubOptions>())
+            activation = o->fused_activation_function(), pot_scale = o->pot_scale_int16();
     } else if (const auto* o = l.options<tflite::AddOptions>()) {
         activation = o->fused_activation_function(), pot_scale = o->pot_scale_int16();
     }
     using T = tflite::TensorType;
-    if (all_of_type(l, 2, T::INT8) || all_of_type(l, 2, T::INT16)) return add_sub_quantized(l, op, activation, pot_scale);
+    if (all_of_type(l, 2, T::INT8) || all_of_type(l, 2, T::INT16))
+        return add_sub_quantized(l, op, activation, pot_scale);
     if (!all_of_type(l, 2, T::FLOAT32) && !all_of_type(l, 2, T::INT32)) refuse_types(l);
     ValueId a = l.value(0), b = l.value(1);
     l.match_ranks(a, b);
     const ValueId sum = l.add(op, {a, b}, l.type(a));
-    if (l.type(a) == DType::i32 && activation != Activation::NONE) l.unsupported("a fused activation on INT32 is not supported");
+    if (l.type(a) == DType::i32 && activation != Activation::NONE)
+        l.unsupported("a fused activation on INT32 is not supported");
     l.set(l.type(a) == DType::i32 ? sum : l.activate_float(sum, activation));
 }
 
@@ -137,7 +144,8 @@ void lower_mul(Lowering& l) {
         ValueId a = l.value(0), b = l.value(1);
         l.match_ranks(a, b);
         const ValueId product = mul(l, a, b, l.type(a));
-        if (l.type(a) == DType::i32 && activation != Activation::NONE) l.unsupported("a fused activation on INT32 is not supported");
+        if (l.type(a) == DType::i32 && activation != Activation::NONE)
+            l.unsupported("a fused activation on INT32 is not supported");
         return l.set(l.type(a) == DType::i32 ? product : l.activate_float(product, activation));
     }
     if (!all_of_type(l, 2, T::INT8) && !all_of_type(l, 2, T::INT16)) refuse_types(l);
@@ -177,7 +185,8 @@ void lower_relu(Lowering& l) {
     ValueId x = l.value(0);
     const float ratio = in.scale / out.scale;
     if (ratio != 1.0f || in.zero_point != out.zero_point) {
-        x = l.rescale(x, l.dtype(l.out()), quantize_multiplier(static_cast<double>(ratio)), in.zero_point, out.zero_point);
+        x = l.rescale(x, l.dtype(l.out()), quantize_multiplier(static_cast<double>(ratio)), in.zero_point,
+                      out.zero_point);
     }
     l.set(l.activate_int(x, activation, l.out()));
 }
@@ -244,8 +253,10 @@ void lower_quantize(Lowering& l) {
     const ValueId x = l.value(0);
     if (is_integer(l.type(x))) {
         const Quant in = l.quant(source);
-        const QuantizedMultiplier m = quantize_multiplier(static_cast<double>(in.scale) / static_cast<double>(out.scale));
-        if (l.type(x) == DType::i32 && m.exponent >= 0) l.unsupported("requantization of INT32 to a finer scale is not supported");
+        const QuantizedMultiplier m =
+            quantize_multiplier(static_cast<double>(in.scale) / static_cast<double>(out.scale));
+        if (l.type(x) == DType::i32 && m.exponent >= 0)
+            l.unsupported("requantization of INT32 to a finer scale is not supported");
         if (l.type(x) == to && m == unit_multiplier && in.zero_point == out.zero_point) return l.set(x);
         return l.set(l.rescale(x, to, m, in.zero_point, out.zero_point));
     }
@@ -255,7 +266,10 @@ void lower_quantize(Lowering& l) {
     if (!std::isfinite(inverse)) l.fail(fmt::format("{} has scale {}", l.out().title(), out.scale));
     constexpr double almost_half = 0.5 - 1.0 / (1 << 25), far = 1 << 20;
     const ValueId steps = l.clamp(mul(l, x, l.splat(x, DType::fp32, inverse), DType::fp32), -far, far);
-    const ValueId size = l.add(Op::floor, {l.add(Op::add, {l.add(Op::abs, {steps}, DType::fp32), l.splat(x, DType::fp32, almost_half)}, DType::fp32)}, DType::fp32);
+    const ValueId size = l.add(
+        Op::floor,
+        {l.add(Op::add, {l.add(Op::abs, {steps}, DType::fp32), l.splat(x, DType::fp32, almost_half)}, DType::fp32)},
+        DType::fp32);
     const ValueId positive = l.add(Op::greater_equal, {steps, l.splat(x, DType::fp32, 0)}, DType::boolean);
     const ValueId rounded = l.add(Op::select, {positive, size, negate(l, size)}, DType::fp32);
     l.set(l.rescale(l.cast(rounded, DType::i32), to, unit_multiplier, 0, out.zero_point));

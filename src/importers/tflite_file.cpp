@@ -30,14 +30,19 @@ std::string text(const flatbuffers::String* string) {
     const auto at = [&](std::size_t i) { return static_cast<unsigned char>(string->c_str()[i]); };
     for (std::size_t i = 0; i < size;) {
         const unsigned first = at(i);
-        const std::size_t length = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+        const std::size_t length = first < 0x80   ? 1
+                                   : first < 0xc2 ? 0
+                                   : first < 0xe0 ? 2
+                                   : first < 0xf0 ? 3
+                                   : first < 0xf5 ? 4
+                                                  : 0;
         bool good = length > 0 && i + length <= size && first != 0x7f && first >= 0x20;
         for (std::size_t k = 1; good && k < length; ++k) good = (at(i + k) & 0xc0u) == 0x80u;
         if (good && length > 2) {
             // No overlong forms, no surrogates, nothing above U+10FFFF.
             const unsigned second = at(i + 1);
-            if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) || (first == 0xf0 && second < 0x90) ||
-                (first == 0xf4 && second >= 0x90)) {
+            if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) ||
+                (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90)) {
                 good = false;
             }
         }
@@ -141,7 +146,8 @@ TfliteOperator read_operator(const tflite::Model& model, const tflite::Operator&
     }
     const tflite::OperatorCode& code = *codes->Get(table.opcode_index());
     TfliteOperator op;
-    const auto effective = std::max<std::int32_t>(code.deprecated_builtin_code(), static_cast<std::int32_t>(code.builtin_code()));
+    const auto effective =
+        std::max<std::int32_t>(code.deprecated_builtin_code(), static_cast<std::int32_t>(code.builtin_code()));
     if (effective < 0 || effective > static_cast<std::int32_t>(tflite::BuiltinOperator::MAX)) {
         throw Error(ErrorCode::unsupported, fmt::format("TFLite operator {} (node {}) is not known", effective, index));
     }
@@ -194,7 +200,8 @@ TfliteFile::TfliteFile(std::span<const std::byte> bytes) {
 
     const tflite::Model& model = *tflite::GetModel(data);
     if (model.version() != 3) {
-        throw Error(ErrorCode::unsupported, fmt::format("TFLite model: schema version {} is not supported, only 3", model.version()));
+        throw Error(ErrorCode::unsupported,
+                    fmt::format("TFLite model: schema version {} is not supported, only 3", model.version()));
     }
     if (!model.subgraphs() || model.subgraphs()->size() == 0) bad("there is no subgraph");
     const tflite::SubGraph& graph = *model.subgraphs()->Get(0);

@@ -17,7 +17,7 @@ struct TfliteTensor {
     std::size_t index = 0;
     std::string name;                   ///< valid UTF-8 without control characters
     tflite::TensorType type = tflite::TensorType::FLOAT32;
-    Shape shape;                        ///< as recorded; a dynamic dimension has the size that the file was written with
+    Shape shape;  ///< as recorded; a dynamic dimension has the size that the file was written with
     std::vector<bool> dynamic;          ///< per dimension: -1 in shape or shape_signature
     std::span<const std::byte> data;    ///< constants only
     bool is_constant = false;

@@ -58,7 +58,8 @@ void Lowering::set(ValueId id, std::size_t k) {
     const TfliteTensor& tensor = out(k);
     check_usable(tensor);
     if (type(id) != dtype(tensor)) {
-        unsupported(fmt::format("output type {} is not supported for input type {}", name_of(tensor.type), name_of(in(0).type)));
+        unsupported(fmt::format("output type {} is not supported for input type {}", name_of(tensor.type),
+                                name_of(in(0).type)));
     }
     values_[tensor.index] = id;
     Value& value = builder_.value(id);
@@ -83,7 +84,8 @@ std::vector<std::int64_t> Lowering::const_ints(std::size_t k) const {
         return decode_ints(type(id), *builder_.value(id).data);
     }
     if (!tensor.is_constant || id != no_id) unsupported(fmt::format("{} must be a constant", tensor.title()));
-    if (tensor.type == tflite::TensorType::INT64) return decode_ints(DType::i48, tensor.data);  // both are int64 in memory
+    if (tensor.type == tflite::TensorType::INT64)
+        return decode_ints(DType::i48, tensor.data);  // both are int64 in memory
     const DType type = dtype(tensor);
     if (!is_integer(type)) fail(fmt::format("{} must hold integers", tensor.title()));
     return decode_ints(type, tensor.data);
@@ -121,15 +123,18 @@ Quant Lowering::quant(const TfliteTensor& tensor) const {
         fail(fmt::format("{} has zero point {}, outside its type", tensor.title(), zero_point));
     }
     if (type != DType::i8 && zero_point != 0) {
-        unsupported(fmt::format("{} of type {} has zero point {}, only 0 is supported", tensor.title(), name_of(tensor.type), zero_point));
+        unsupported(fmt::format("{} of type {} has zero point {}, only 0 is supported", tensor.title(),
+                                name_of(tensor.type), zero_point));
     }
     return {scale, static_cast<std::int32_t>(zero_point)};
 }
 
-std::vector<float> Lowering::channel_scales(const TfliteTensor& tensor, std::int32_t axis, std::int64_t channels) const {
+std::vector<float> Lowering::channel_scales(const TfliteTensor& tensor, std::int32_t axis,
+                                            std::int64_t channels) const {
     check_usable(tensor);
     if (tensor.scale.empty()) fail(fmt::format("{} has no quantization", tensor.title()));
-    if (tensor.scale.size() > 1 && (tensor.axis != axis || static_cast<std::int64_t>(tensor.scale.size()) != channels)) {
+    if (tensor.scale.size() > 1 &&
+        (tensor.axis != axis || static_cast<std::int64_t>(tensor.scale.size()) != channels)) {
         unsupported(fmt::format("{} is quantized along dimension {}, expected {}", tensor.title(), tensor.axis, axis));
     }
     // A scale of 0 is allowed here, as in TFLite: the channel is dead.
@@ -167,7 +172,8 @@ ValueId Lowering::splat(ValueId like, DType type, double v) {
     if (rank == 1) return scalar(type, v);
     const auto key = std::make_tuple(type, rank, v);
     if (const auto found = splats_.find(key); found != splats_.end()) return found->second;
-    const ValueId id = builder_.constant(fmt::format("{}({})", name_of(type), v), type, Shape(rank, 1), encode_reals(type, {&v, 1}));
+    const ValueId id =
+        builder_.constant(fmt::format("{}({})", name_of(type), v), type, Shape(rank, 1), encode_reals(type, {&v, 1}));
     splats_.emplace(key, id);
     return id;
 }
@@ -176,7 +182,8 @@ ValueId Lowering::constant(const std::string& what, DType type, const Shape& sha
     return builder_.constant(op_name_ + "/" + what, type, shape, std::move(bytes));
 }
 
-ValueId Lowering::constant_ints(const std::string& what, DType type, const Shape& shape, std::span<const std::int64_t> values) {
+ValueId Lowering::constant_ints(const std::string& what, DType type, const Shape& shape,
+                                std::span<const std::int64_t> values) {
     return builder_.constant_ints(op_name_ + "/" + what, type, shape, values);
 }
 
@@ -198,11 +205,15 @@ ValueId Lowering::float_value(std::size_t k) {
         if (tensor.scale.empty()) fail(fmt::format("{} has no quantization", tensor.title()));
         const Shape& dims = v.shape;
         std::int64_t inner = 1;
-        for (std::size_t d = static_cast<std::size_t>(tensor.axis) + 1; tensor.scale.size() > 1 && d < dims.size(); ++d) inner *= dims[d];
+        for (std::size_t d = static_cast<std::size_t>(tensor.axis) + 1; tensor.scale.size() > 1 && d < dims.size(); ++d)
+            inner *= dims[d];
         for (std::size_t i = 0; i < values.size(); ++i) {
-            const std::size_t c = tensor.scale.size() == 1 ? 0 : i / static_cast<std::size_t>(inner) % tensor.scale.size();
-            const std::int64_t zp = tensor.zero_point.empty() ? 0 : tensor.zero_point[tensor.zero_point.size() == 1 ? 0 : c];
-            values[i] = static_cast<float>(static_cast<double>(tensor.scale[c]) * (stored[i] - static_cast<double>(zp)));
+            const std::size_t c =
+                tensor.scale.size() == 1 ? 0 : i / static_cast<std::size_t>(inner) % tensor.scale.size();
+            const std::int64_t zp =
+                tensor.zero_point.empty() ? 0 : tensor.zero_point[tensor.zero_point.size() == 1 ? 0 : c];
+            values[i] =
+                static_cast<float>(static_cast<double>(tensor.scale[c]) * (stored[i] - static_cast<double>(zp)));
         }
     }
     return constant_floats(tensor.name + "/fp32", v.shape, values);
@@ -231,7 +242,8 @@ ValueId Lowering::slice(ValueId id, std::span<const std::int64_t> start, const S
     const Shape& from = v.shape;
     for (std::size_t d = 0; d < from.size(); ++d) {
         if (start[d] < 0 || size[d] < 1 || start[d] > from[d] - size[d]) {
-            fail(fmt::format("cannot take {} elements from {} along dimension {} of size {}", size[d], start[d], d, from[d]));
+            fail(fmt::format("cannot take {} elements from {} along dimension {} of size {}", size[d], start[d], d,
+                             from[d]));
         }
     }
     if (size == from) return id;
@@ -271,7 +283,8 @@ ValueId Lowering::concat(std::vector<ValueId> parts, std::size_t along) {
         std::vector<ValueId> joined;
         for (std::size_t i = 0; i < parts.size(); i += most) {
             const std::size_t n = std::min(most, parts.size() - i);
-            std::vector<ValueId> group(parts.begin() + static_cast<std::ptrdiff_t>(i), parts.begin() + static_cast<std::ptrdiff_t>(i + n));
+            std::vector<ValueId> group(parts.begin() + static_cast<std::ptrdiff_t>(i),
+                                       parts.begin() + static_cast<std::ptrdiff_t>(i + n));
             joined.push_back(n == 1 ? group[0] : add(Op::concat, std::move(group), t, attrs));
         }
         parts = std::move(joined);
@@ -281,7 +294,8 @@ ValueId Lowering::concat(std::vector<ValueId> parts, std::size_t along) {
 
 ValueId Lowering::cast(ValueId id, DType to) { return type(id) == to ? id : add(Op::cast, {id}, to); }
 
-ValueId Lowering::rescale(ValueId id, DType to, const QuantizedMultiplier& m, std::int64_t input_zp, std::int64_t output_zp) {
+ValueId Lowering::rescale(ValueId id, DType to, const QuantizedMultiplier& m, std::int64_t input_zp,
+                          std::int64_t output_zp) {
     const DType from = type(id);
     const int shift = 31 - m.exponent;
     if (m.multiplier < 0 || shift < 2 || shift > 62) unsupported("the ratio of its scales is too large");
@@ -291,12 +305,16 @@ ValueId Lowering::rescale(ValueId id, DType to, const QuantizedMultiplier& m, st
     Attributes attrs;
     // Up to 31 bits both roundings are the same.
     attrs.rounding = shift > 31 ? rounding() : Rounding::single_round;
-    return add(Op::rescale, {id, scalar(DType::i32, m.multiplier), scalar(DType::i8, shift),
-                             scalar(from, static_cast<double>(input_zp)), scalar(to, static_cast<double>(output_zp))}, to, attrs);
+    return add(Op::rescale,
+               {id, scalar(DType::i32, m.multiplier), scalar(DType::i8, shift),
+                scalar(from, static_cast<double>(input_zp)), scalar(to, static_cast<double>(output_zp))},
+               to, attrs);
 }
 
-ValueId Lowering::rescale_channels(ValueId id, DType to, std::span<const QuantizedMultiplier> m, std::int64_t output_zp) {
-    if (std::all_of(m.begin(), m.end(), [&](const auto& x) { return x == m[0]; })) return rescale(id, to, m[0], 0, output_zp);
+ValueId Lowering::rescale_channels(ValueId id, DType to, std::span<const QuantizedMultiplier> m,
+                                   std::int64_t output_zp) {
+    if (std::all_of(m.begin(), m.end(), [&](const auto& x) { return x == m[0]; }))
+        return rescale(id, to, m[0], 0, output_zp);
     std::vector<std::int64_t> multipliers, shifts;
     Attributes attrs;
     attrs.per_channel = true;
@@ -331,7 +349,8 @@ ValueId Lowering::activate_int(ValueId id, tflite::ActivationFunctionType activa
     using A = tflite::ActivationFunctionType;
     if (activation == A::NONE) return id;
     if (activation != A::RELU && activation != A::RELU6 && activation != A::RELU_N1_TO_1) {
-        unsupported(fmt::format("fused activation {} is not supported", tflite::EnumNameActivationFunctionType(activation)));
+        unsupported(
+            fmt::format("fused activation {} is not supported", tflite::EnumNameActivationFunctionType(activation)));
     }
     const DType t = type(id);
     const IntRange range = activation_range(activation, quant(output), t);
@@ -347,7 +366,8 @@ ValueId Lowering::activate_float(ValueId id, tflite::ActivationFunctionType acti
         case A::RELU6: return clamp(id, 0, 6);
         case A::RELU_N1_TO_1: return clamp(id, -1, 1);
         default:
-            unsupported(fmt::format("fused activation {} is not supported", tflite::EnumNameActivationFunctionType(activation)));
+            unsupported(fmt::format("fused activation {} is not supported",
+                                    tflite::EnumNameActivationFunctionType(activation)));
     }
 }
 

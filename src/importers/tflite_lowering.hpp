@@ -57,7 +57,8 @@ public:
     /// A constant of one element whose rank is that of `like`, so that it broadcasts against it.
     ValueId splat(ValueId like, DType type, double v);
     ValueId constant(const std::string& what, DType type, const Shape& shape, Bytes bytes);
-    ValueId constant_ints(const std::string& what, DType type, const Shape& shape, std::span<const std::int64_t> values);
+    ValueId constant_ints(const std::string& what, DType type, const Shape& shape,
+                          std::span<const std::int64_t> values);
     ValueId constant_floats(const std::string& what, const Shape& shape, std::span<const float> values);
     /// Input k as fp32: itself, or a constant of another type converted or dequantized here.
     ValueId float_value(std::size_t k);

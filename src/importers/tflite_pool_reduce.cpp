@@ -88,7 +88,8 @@ void lower_pool_2d(Lowering& l) {
     const auto* options = l.options<tflite::Pool2DOptions>();
     if (!options) l.fail("its options are missing");
     const DType type = reduced_type(l);
-    if (type != DType::fp32 && type != DType::i8 && type != DType::i16) l.unsupported(fmt::format("type {} is not supported", name_of(l.in(0).type)));
+    if (type != DType::fp32 && type != DType::i8 && type != DType::i16)
+        l.unsupported(fmt::format("type {} is not supported", name_of(l.in(0).type)));
     l.require_same_quant(l.in(0), l.out());
     const std::array<std::int64_t, 2> kernel{options->filter_height(), options->filter_width()};
     const std::array<std::int64_t, 2> stride{options->stride_h(), options->stride_w()}, dilation{1, 1};
@@ -115,10 +116,13 @@ void lower_mean(Lowering& l) {
     if (type == DType::fp32) {
         x = reduce(l, Op::reduce_sum, x, axes);
         const float inverse = 1.0f / static_cast<float>(n);
-        if (n > 1) x = l.add(Op::mul, {x, l.splat(x, DType::fp32, static_cast<double>(inverse)), l.scalar(DType::i8, 0)}, DType::fp32);
+        if (n > 1)
+            x = l.add(Op::mul, {x, l.splat(x, DType::fp32, static_cast<double>(inverse)), l.scalar(DType::i8, 0)},
+                      DType::fp32);
         return l.set(drop_axes(l, x, axes));
     }
-    if (type != DType::i8 && type != DType::i16) l.unsupported(fmt::format("type {} is not supported", name_of(l.in(0).type)));
+    if (type != DType::i8 && type != DType::i16)
+        l.unsupported(fmt::format("type {} is not supported", name_of(l.in(0).type)));
     const Quant in = l.quant(l.in(0)), out = l.quant(l.out());
     if (n > (type == DType::i8 ? std::int64_t{1} << 22 : std::int64_t{1} << 14)) {
         l.unsupported(fmt::format("a mean of {} elements does not fit its 32-bit sum", n));

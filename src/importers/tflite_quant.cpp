@@ -78,7 +78,9 @@ std::int32_t multiply_by_quantized(std::int32_t x, const QuantizedMultiplier& m,
         const std::int64_t product = std::int64_t{x} * m.multiplier;
         return saturate32((product + (std::int64_t{1} << (shift - 1))) >> shift);
     }
-    const std::int32_t shifted = left > 31 ? (x < 0 ? static_cast<std::int32_t>(int32_min) : x > 0 ? static_cast<std::int32_t>(int32_max) : 0)
+    const std::int32_t shifted = left > 31 ? (x < 0   ? static_cast<std::int32_t>(int32_min)
+                                              : x > 0 ? static_cast<std::int32_t>(int32_max)
+                                                      : 0)
                                            : saturate32(std::int64_t{x} * (std::int64_t{1} << left));
     return saturate32(divide_by_power(mul31(shifted, m.multiplier), right));
 }
@@ -89,7 +91,8 @@ IntRange activation_range(tflite::ActivationFunctionType activation, const Quant
     const auto quantized = [&](float value) {
         const double steps = std::round(value / quant.scale);  // a float division, as in TFLite
         const double q = quant.zero_point + steps;
-        return static_cast<std::int64_t>(std::clamp(q, static_cast<double>(min_of(type)), static_cast<double>(max_of(type))));
+        return static_cast<std::int64_t>(
+            std::clamp(q, static_cast<double>(min_of(type)), static_cast<double>(max_of(type))));
     };
     if (activation == A::RELU || activation == A::RELU6) range.min = quantized(0);
     if (activation == A::RELU6) range.max = quantized(6);
@@ -106,7 +109,8 @@ bool make_softmax_tables(double beta, float scale, SoftmaxTables& out) {
     for (int i = 0; i < 256; ++i) {
         const std::int64_t difference = i - 255;
         if (difference < -radius) continue;
-        const std::int64_t wide = (difference * (std::int64_t{1} << m.exponent) * m.multiplier + (std::int64_t{1} << 30)) >> 31;
+        const std::int64_t wide =
+            (difference * (std::int64_t{1} << m.exponent) * m.multiplier + (std::int64_t{1} << 30)) >> 31;
         const std::int32_t e = exp_negative(saturate32(wide));
         out.exp_q31[static_cast<std::size_t>(i)] = e;
         out.exp_q19[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(divide_by_power(e, 12));

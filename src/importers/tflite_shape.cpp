@@ -41,7 +41,8 @@ ValueId take_every(Lowering& l, ValueId x, std::size_t axis, std::int64_t step, 
     Shape to = from;
     to[axis] = count;
     const auto middle = from.begin() + static_cast<std::ptrdiff_t>(axis);
-    const std::int64_t outer = element_count(Shape(from.begin(), middle)), inner = element_count(Shape(middle + 1, from.end()));
+    const std::int64_t outer = element_count(Shape(from.begin(), middle)),
+                       inner = element_count(Shape(middle + 1, from.end()));
     x = l.reshape(x, {outer, from[axis], inner});
     if (count * step > from[axis]) {
         const std::vector<std::int64_t> padding{0, 0, 0, count * step - from[axis], 0, 0};
@@ -69,11 +70,13 @@ void lower_reshape(Lowering& l) {
             wildcard = static_cast<std::int64_t>(d);
             continue;
         }
-        if (to[d] < 1 || to[d] > count / known) l.fail(fmt::format("cannot reshape {} to [{}]", to_string(l.shape(x)), fmt::join(to, ", ")));
+        if (to[d] < 1 || to[d] > count / known)
+            l.fail(fmt::format("cannot reshape {} to [{}]", to_string(l.shape(x)), fmt::join(to, ", ")));
         known *= to[d];
     }
     if (wildcard >= 0) {
-        if (count % known != 0) l.fail(fmt::format("cannot reshape {} to [{}]", to_string(l.shape(x)), fmt::join(to, ", ")));
+        if (count % known != 0)
+            l.fail(fmt::format("cannot reshape {} to [{}]", to_string(l.shape(x)), fmt::join(to, ", ")));
         to[static_cast<std::size_t>(wildcard)] = count / known;
     }
     l.set(l.reshape(x, to));
@@ -147,7 +150,8 @@ void lower_concatenation(Lowering& l) {
     const ValueId joined = l.concat(parts, l.axis(wanted, l.shape(parts[0]).size()));
     const auto activation = options ? options->fused_activation_function() : tflite::ActivationFunctionType::NONE;
     if (l.type(joined) == DType::fp32) return l.set(l.activate_float(joined, activation));
-    if (activation != tflite::ActivationFunctionType::NONE) l.unsupported("a fused activation is supported for FLOAT32 only");
+    if (activation != tflite::ActivationFunctionType::NONE)
+        l.unsupported("a fused activation is supported for FLOAT32 only");
     l.set(joined);
 }
 
@@ -159,7 +163,8 @@ void lower_pack(Lowering& l) {
     for (std::size_t k = 0; k < l.input_count(); ++k) {
         const ValueId x = moved_value(l, k);
         Shape shape = l.shape(x);
-        if (shape != l.shape(l.value(0)) || l.type(x) != l.type(l.value(0))) l.fail("its inputs have different shapes or types");
+        if (shape != l.shape(l.value(0)) || l.type(x) != l.type(l.value(0)))
+            l.fail("its inputs have different shapes or types");
         axis = l.axis(options ? options->axis() : 0, shape.size() + 1);
         shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), 1);
         parts.push_back(l.reshape(x, shape));
@@ -195,16 +200,19 @@ void lower_split(Lowering& l) {
     std::vector<std::int64_t> sizes;
     if (with_sizes) {
         sizes = l.const_ints(1);
-        if (static_cast<std::int64_t>(sizes.size()) != count) l.fail(fmt::format("{} sizes for {} outputs", sizes.size(), count));
+        if (static_cast<std::int64_t>(sizes.size()) != count)
+            l.fail(fmt::format("{} sizes for {} outputs", sizes.size(), count));
         std::int64_t known = 0, open = -1;
         for (std::size_t i = 0; i < sizes.size(); ++i) {
             if (sizes[i] == -1 && open < 0) open = static_cast<std::int64_t>(i);
-            else if (sizes[i] < 1 || sizes[i] > total) l.fail(fmt::format("size {} of part {} is out of range", sizes[i], i));
+            else if (sizes[i] < 1 || sizes[i] > total)
+                l.fail(fmt::format("size {} of part {} is out of range", sizes[i], i));
             else known += sizes[i];
         }
         if (open >= 0) sizes[static_cast<std::size_t>(open)] = total - known;
     } else {
-        if (count == 0 || total % count != 0) l.fail(fmt::format("{} elements do not divide into {} parts", total, count));
+        if (count == 0 || total % count != 0)
+            l.fail(fmt::format("{} elements do not divide into {} parts", total, count));
         sizes.assign(static_cast<std::size_t>(count), total / count);
     }
     std::int64_t start = 0;
@@ -226,17 +234,20 @@ void lower_pad(Lowering& l) {
     for (const std::int64_t p : padding) {
         if (p < 0 || p > std::int64_t{1} << 31) l.fail(fmt::format("padding {} is out of range", p));
     }
-    if (padding.empty() || std::all_of(padding.begin(), padding.end(), [](std::int64_t p) { return p == 0; })) return l.set(x);
+    if (padding.empty() || std::all_of(padding.begin(), padding.end(), [](std::int64_t p) { return p == 0; }))
+        return l.set(x);
     ValueId fill;
     if (l.op().code == BuiltinOperator::PADV2 && l.has_input(2)) {
         fill = l.value(2);
         if (!l.graph_value(fill).is_constant()) l.unsupported("its value must be a constant");
-        if (l.type(fill) != type || element_count(l.shape(fill)) != 1) l.fail("its value must be one element of the input's type");
+        if (l.type(fill) != type || element_count(l.shape(fill)) != 1)
+            l.fail("its value must be one element of the input's type");
         fill = l.reshape(fill, {1});
     } else {
         fill = l.scalar(type, l.is_quantized(l.out()) && !l.out().scale.empty() ? l.quant(l.out()).zero_point : 0);
     }
-    const ValueId amounts = l.constant_ints("padding", DType::shape, {static_cast<std::int64_t>(padding.size())}, padding);
+    const ValueId amounts =
+        l.constant_ints("padding", DType::shape, {static_cast<std::int64_t>(padding.size())}, padding);
     l.set(l.add(Op::pad, {x, amounts, fill}, type));
 }
 
@@ -245,7 +256,8 @@ void lower_slice(Lowering& l) {
     Shape size = l.const_ints(2);
     const ValueId x = moved_value(l);
     const Shape from = l.shape(x);
-    if (start.size() != from.size() || size.size() != from.size()) l.fail("its start and size do not have the rank of the input");
+    if (start.size() != from.size() || size.size() != from.size())
+        l.fail("its start and size do not have the rank of the input");
     const std::int64_t batch = l.recorded_batch(0);
     for (std::size_t d = 0; d < from.size(); ++d) {
         if (d == 0 && batch != 0 && start[0] == 0 && size[0] == batch) size[0] = from[0];
@@ -256,12 +268,16 @@ void lower_slice(Lowering& l) {
 
 void lower_strided_slice(Lowering& l) {
     const auto* options = l.options<tflite::StridedSliceOptions>();
-    const auto mask = [&](std::int32_t bits, std::size_t k) { return k < 32 && ((static_cast<std::uint32_t>(bits) >> k) & 1u) != 0; };
+    const auto mask = [&](std::int32_t bits, std::size_t k) {
+        return k < 32 && ((static_cast<std::uint32_t>(bits) >> k) & 1u) != 0;
+    };
     const std::int32_t begin_mask = options ? options->begin_mask() : 0, end_mask = options ? options->end_mask() : 0;
-    const std::int32_t ellipsis_mask = options ? options->ellipsis_mask() : 0, new_mask = options ? options->new_axis_mask() : 0;
+    const std::int32_t ellipsis_mask = options ? options->ellipsis_mask() : 0,
+                       new_mask = options ? options->new_axis_mask() : 0;
     const std::int32_t shrink_mask = options ? options->shrink_axis_mask() : 0;
     const std::vector<std::int64_t> begins = l.const_ints(1), ends = l.const_ints(2), strides = l.const_ints(3);
-    if (begins.size() != ends.size() || begins.size() != strides.size()) l.fail("its begin, end and strides have different lengths");
+    if (begins.size() != ends.size() || begins.size() != strides.size())
+        l.fail("its begin, end and strides have different lengths");
     ValueId x = moved_value(l);
     const std::size_t rank = l.shape(x).size();
     const std::int64_t batch = l.recorded_batch(0);
@@ -293,7 +309,8 @@ void lower_strided_slice(Lowering& l) {
         std::int64_t begin = begins[k], end = ends[k];
         if (mask(begin_mask, k)) begin = step > 0 ? 0 : size - 1;
         else if (begin < 0) begin += size;
-        if (shrink && (begin < 0 || begin >= size)) l.fail(fmt::format("index {} is out of range for dimension {} of size {}", begins[k], d, size));
+        if (shrink && (begin < 0 || begin >= size))
+            l.fail(fmt::format("index {} is out of range for dimension {} of size {}", begins[k], d, size));
         begin = std::clamp(begin, lowest, highest);
         if (options && options->offset()) end += begin;
         const bool whole_batch = d == 0 && batch != 0 && !shrink && step == 1 && begin == 0 && end == batch;
@@ -322,7 +339,8 @@ void lower_strided_slice(Lowering& l) {
 }
 
 void lower_shape(Lowering& l) {
-    if (l.out().type != tflite::TensorType::INT32) l.unsupported(fmt::format("type {} is not supported", name_of(l.out().type)));
+    if (l.out().type != tflite::TensorType::INT32)
+        l.unsupported(fmt::format("type {} is not supported", name_of(l.out().type)));
     const Shape shape = l.shape(l.value(0));
     if (shape.empty()) l.unsupported("the shape of a scalar has no elements");
     l.set(l.constant_ints("shape", DType::i32, {static_cast<std::int64_t>(shape.size())}, shape));

@@ -32,7 +32,8 @@ constexpr std::int64_t long_row = 512, longest_row = 4095;
 void softmax_int8(Lowering& l, ValueId x, double beta) {
     const Quant in = l.quant(l.in(0)), out = l.quant(l.out());
     if (out.zero_point != -128 || std::abs(out.scale * 256.0f - 1.0f) > 1e-3f) {
-        l.unsupported(fmt::format("its output must have scale 1/256 and zero point -128, not {} and {}", out.scale, out.zero_point));
+        l.unsupported(fmt::format("its output must have scale 1/256 and zero point -128, not {} and {}", out.scale,
+                                  out.zero_point));
     }
     const Shape shape = l.shape(x);
     const std::int64_t count = element_count(shape);
@@ -63,7 +64,8 @@ void softmax_int8(Lowering& l, ValueId x, double beta) {
 
     // sum = (1 + f) * 2^-z with f in [0, 1) as Q0.31, and 1 / (1 + f) by three Newton steps in Q2.29.
     const ValueId zeros = l.add(Op::clz, {sum}, i32);
-    const ValueId f = binary(Op::sub, binary(Op::logical_left_shift, sum, zeros), number(std::numeric_limits<std::int32_t>::min()));
+    const ValueId f =
+        binary(Op::sub, binary(Op::logical_left_shift, sum, zeros), number(std::numeric_limits<std::int32_t>::min()));
     const ValueId half = binary(Op::add, shift_right(f, number(1), false), number(1 << 30));
     ValueId r = binary(Op::add, mul31(half, number(-1010580540)), number(1515870810));
     for (int step = 0; step < 3; ++step) {
@@ -71,7 +73,9 @@ void softmax_int8(Lowering& l, ValueId x, double beta) {
         r = binary(Op::add, r, binary(Op::logical_left_shift, mul31(r, error), number(2)));
     }
     const ValueId large = l.add(Op::greater, {r, number((1 << 30) - 1)}, DType::boolean);
-    r = l.add(Op::select, {large, number(std::numeric_limits<std::int32_t>::max()), binary(Op::logical_left_shift, r, number(1))}, i32);
+    r = l.add(Op::select,
+              {large, number(std::numeric_limits<std::int32_t>::max()), binary(Op::logical_left_shift, r, number(1))},
+              i32);
 
     ValueId last_shift = binary(Op::sub, number(35), zeros);
     if (shape.back() >= long_row) last_shift = binary(Op::minimum, last_shift, number(31));

@@ -79,9 +79,9 @@ float expm1_part(float x, U& k) {
     k = bits_of(t);
     const float n = t - 12583166.0f;
     const float r = (x - n * 0.693145752f) - n * 1.42860677e-06f;
-    float p = r * 0.00138645561f + 0.00836653914f;
-    p = p * r + 0.0416675024f;
-    p = p * r + 0.166665435f;
+    float p = r * 0.00138395827f + 0.00836798921f;
+    p = p * r + 0.0416677818f;
+    p = p * r + 0.166665286f;
     p = p * r + 0.49999997f;
     return r + (r * r) * p;
 }
@@ -134,7 +134,8 @@ float tanh(float x) {
     const float p = expm1_part(from_bits(bits | sign_bit) * 2.0f, k);
     const float two_n = from_bits((k - 127) << 23);
     const float t = p * two_n + (two_n - 1.0f);
-    U y = bits_of(over_sum(t, 2.0f, t));
+    const float half_t = t * -0.5f;
+    U y = bits_of(half_t - half_t * over_sum(t, 2.0f, t));
     y = a > 0x41200000 ? one_bits : y;
     y = a > inf_bits ? nan_bits : y;
     return from_bits((y & abs_mask) | (bits & sign_bit));

@@ -14,7 +14,9 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t alignment) { return (v
 std::uint64_t assign_offsets(std::span<Interval> intervals, std::uint64_t alignment) {
     std::vector<std::size_t> order(intervals.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return intervals[a].size > intervals[b].size; });
+    std::sort(order.begin(), order.end(), [&](auto a, auto b) {
+        return intervals[a].size != intervals[b].size ? intervals[a].size > intervals[b].size : a < b;
+    });
 
     std::uint64_t total = 0;
     std::vector<std::size_t> placed;  // by offset

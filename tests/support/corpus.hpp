@@ -19,7 +19,9 @@ namespace tosavk::test {
 
 /// $TOSAVK_CORPUS, else ../shared beside the repository; empty when neither exists.
 inline std::filesystem::path corpus() {
-    const auto usable = [](const std::filesystem::path& p) { return std::filesystem::exists(p / "models" / "index.json"); };
+    const auto usable = [](const std::filesystem::path& p) {
+        return std::filesystem::exists(p / "models" / "index.json");
+    };
     const char* set = std::getenv("TOSAVK_CORPUS");
     if (set && *set) return usable(set) ? std::filesystem::path(set) : std::filesystem::path();
     if (const char* source = std::getenv("TOSAVK_SOURCE"); source && *source) {
@@ -43,7 +45,8 @@ struct CaseFolder {
 
     explicit CaseFolder(const std::filesystem::path& folder) : path(folder) {
         const Bytes bytes = read_file(folder / "cases.json");
-        const auto json = nlohmann::json::parse(reinterpret_cast<const char*>(bytes.data()), reinterpret_cast<const char*>(bytes.data()) + bytes.size());
+        const auto json = nlohmann::json::parse(reinterpret_cast<const char*>(bytes.data()),
+                                                reinterpret_cast<const char*>(bytes.data()) + bytes.size());
         atol = json.value("atol", 0.0);
         rtol = json.value("rtol", 0.0);
         cases = json.at("cases");
@@ -91,8 +94,8 @@ inline std::string compare(const HostTensor& got, const HostTensor& expected, do
         if (wrong++ == 0) first = i;
     }
     if (wrong == 0) return {};
-    return std::to_string(wrong) + " of " + std::to_string(a.size()) + " elements differ, first element " + std::to_string(first) +
-           ": expected " + std::to_string(e[first]) + ", got " + std::to_string(a[first]);
+    return std::to_string(wrong) + " of " + std::to_string(a.size()) + " elements differ, first element " +
+           std::to_string(first) + ": expected " + std::to_string(e[first]) + ", got " + std::to_string(a[first]);
 }
 
 }  // namespace tosavk::test

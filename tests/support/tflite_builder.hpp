@@ -35,7 +35,9 @@ public:
         TensorSpec spec{std::move(shape), tflite::TensorType::INT32};
         return constant(spec, encode_ints(DType::i32, values));
     }
-    int indices(const std::vector<std::int64_t>& values) { return constant_i32({static_cast<std::int32_t>(values.size())}, values); }
+    int indices(const std::vector<std::int64_t>& values) {
+        return constant_i32({static_cast<std::int32_t>(values.size())}, values);
+    }
 
     void op(tflite::BuiltinOperator code, const std::vector<int>& inputs, const std::vector<int>& outputs) {
         op(code, inputs, outputs, tflite::BuiltinOptions::NONE, 0);
@@ -46,14 +48,16 @@ public:
         codes_.push_back(tflite::CreateOperatorCode(fbb, byte_code, 0, 1, code));
         const auto in = fbb.CreateVector(std::vector<std::int32_t>(inputs.begin(), inputs.end()));
         const auto out = fbb.CreateVector(std::vector<std::int32_t>(outputs.begin(), outputs.end()));
-        operators_.push_back(tflite::CreateOperator(fbb, static_cast<std::uint32_t>(codes_.size() - 1), in, out, type, options));
+        operators_.push_back(
+            tflite::CreateOperator(fbb, static_cast<std::uint32_t>(codes_.size() - 1), in, out, type, options));
     }
 
     Bytes finish(const std::vector<int>& inputs, const std::vector<int>& outputs) {
         std::vector<flatbuffers::Offset<tflite::Buffer>> buffers{tflite::CreateBuffer(fbb)};
         for (const Bytes& b : buffers_) {
             fbb.ForceVectorAlignment(b.size(), 1, 16);
-            buffers.push_back(tflite::CreateBuffer(fbb, fbb.CreateVector(reinterpret_cast<const std::uint8_t*>(b.data()), b.size())));
+            buffers.push_back(
+                tflite::CreateBuffer(fbb, fbb.CreateVector(reinterpret_cast<const std::uint8_t*>(b.data()), b.size())));
         }
         const auto tensors = fbb.CreateVector(tensors_);
         const auto in = fbb.CreateVector(std::vector<std::int32_t>(inputs.begin(), inputs.end()));
@@ -76,11 +80,13 @@ private:
         if (!spec.scale.empty()) {
             const auto scale = fbb.CreateVector(spec.scale);
             const auto zero_point = fbb.CreateVector(spec.zero_point);
-            quantization = tflite::CreateQuantizationParameters(fbb, 0, 0, scale, zero_point, tflite::QuantizationDetails::NONE, 0, spec.axis);
+            quantization = tflite::CreateQuantizationParameters(fbb, 0, 0, scale, zero_point,
+                                                                tflite::QuantizationDetails::NONE, 0, spec.axis);
         }
         flatbuffers::Offset<flatbuffers::Vector<std::int32_t>> signature;
         if (!spec.signature.empty()) signature = fbb.CreateVector(spec.signature);
-        tensors_.push_back(tflite::CreateTensor(fbb, shape, spec.type, buffer, name, quantization, false, 0, signature));
+        tensors_.push_back(
+            tflite::CreateTensor(fbb, shape, spec.type, buffer, name, quantization, false, 0, signature));
         return static_cast<int>(tensors_.size()) - 1;
     }
 

@@ -62,27 +62,31 @@ inline std::mt19937& random_source() {
 inline HostTensor random_ints(DType type, const Shape& shape, std::int64_t low, std::int64_t high) {
     HostTensor t(type, shape);
     Ints values(static_cast<std::size_t>(t.count()));
-    for (auto& v : values) v = low + static_cast<std::int64_t>(random_source()() % static_cast<unsigned long>(high - low + 1));
+    for (auto& v : values)
+        v = low + static_cast<std::int64_t>(random_source()() % static_cast<unsigned long>(high - low + 1));
     t.bytes = encode_ints(type, values);
     return t;
 }
 inline HostTensor random_i8(const Shape& shape) { return random_ints(DType::i8, shape, -128, 127); }
 inline HostTensor random_f32(const Shape& shape, double scale = 1) {
     HostTensor t(DType::fp32, shape);
-    for (float& v : t.as<float>()) v = static_cast<float>(scale * (static_cast<double>(random_source()() % 20001) / 10000.0 - 1));
+    for (float& v : t.as<float>())
+        v = static_cast<float>(scale * (static_cast<double>(random_source()() % 20001) / 10000.0 - 1));
     return t;
 }
 inline Ints ints(const HostTensor& t) { return decode_ints(t.type, t.bytes); }
 
-inline std::vector<HostTensor> run(const Bytes& model, const std::vector<HostTensor>& inputs, Rounding rounding = Rounding::double_round,
-                            const std::map<std::size_t, Shape>& shapes = {}) {
+inline std::vector<HostTensor> run(const Bytes& model, const std::vector<HostTensor>& inputs,
+                                   Rounding rounding = Rounding::double_round,
+                                   const std::map<std::size_t, Shape>& shapes = {}) {
     ImportOptions options;
     options.rounding = rounding;
     options.input_shapes = shapes;
     return reference_run(import_tflite(model, options), inputs);
 }
 
-inline void expect_error(const Bytes& model, ErrorCode code, const std::string& part, const std::map<std::size_t, Shape>& shapes = {}) {
+inline void expect_error(const Bytes& model, ErrorCode code, const std::string& part,
+                         const std::map<std::size_t, Shape>& shapes = {}) {
     ImportOptions options;
     options.input_shapes = shapes;
     try {
@@ -94,13 +98,18 @@ inline void expect_error(const Bytes& model, ErrorCode code, const std::string& 
     }
 }
 
-inline TensorSpec i8(std::vector<std::int32_t> shape, float scale = 1, std::int64_t zp = 0) { return {std::move(shape), tflite::TensorType::INT8, {scale}, {zp}}; }
-inline TensorSpec i16(std::vector<std::int32_t> shape, float scale) { return {std::move(shape), tflite::TensorType::INT16, {scale}, {0}}; }
+inline TensorSpec i8(std::vector<std::int32_t> shape, float scale = 1, std::int64_t zp = 0) {
+    return {std::move(shape), tflite::TensorType::INT8, {scale}, {zp}};
+}
+inline TensorSpec i16(std::vector<std::int32_t> shape, float scale) {
+    return {std::move(shape), tflite::TensorType::INT16, {scale}, {0}};
+}
 inline TensorSpec f32(std::vector<std::int32_t> shape) { return {std::move(shape), tflite::TensorType::FLOAT32}; }
 
 // A model of one operator; options are made by `f`.
 using Options = std::pair<tflite::BuiltinOptions, flatbuffers::Offset<void>>;
-inline Bytes one_op(B code, const std::vector<TensorSpec>& inputs, const TensorSpec& output, const std::function<Options(TfliteBuilder&)>& f = {}) {
+inline Bytes one_op(B code, const std::vector<TensorSpec>& inputs, const TensorSpec& output,
+                    const std::function<Options(TfliteBuilder&)>& f = {}) {
     TfliteBuilder b;
     std::vector<int> in;
     for (const auto& t : inputs) in.push_back(b.tensor(t));

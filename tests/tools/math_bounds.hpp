@@ -43,7 +43,7 @@ inline const Function functions[] = {
     {"log", shader_math::log, [](double x) { return std::log(x); },
      [](double, double r) { return absolute_bound(r, 5, 0.5); }, 0.2, 1.0},
     {"tanh", shader_math::tanh, [](double x) { return std::tanh(x); },
-     [](double x, double r) { return absolute_bound(r, 4 * (3 + 2 * std::fabs(x)), 0.5); }, 0.12, 2.5},
+     [](double x, double r) { return absolute_bound(r, 4 * (3 + 2 * std::fabs(x)), 0.5); }, 0.1, 2.5},
     {"sigmoid", shader_math::sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); },
      [](double x, double r) { return absolute_bound(r, 2 * (1 + std::fabs(x)), 0); }, 0.55, no_limit},
     {"erf", shader_math::erf, [](double x) { return std::erf(x); },
