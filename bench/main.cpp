@@ -17,7 +17,8 @@ struct Options {
 };
 
 int run(Options options) {
-    if (!(options.measure.min_time_s >= 0 && options.measure.min_time_s <= 3600)) throw Failure(exit_usage, "--min-time takes 0 to 3600 seconds");
+    if (!(options.measure.min_time_s >= 0 && options.measure.min_time_s <= 3600))
+        throw Failure(exit_usage, "--min-time takes 0 to 3600 seconds");
     options.measure.check = !options.no_check;
     // All models are looked at before the first is measured, which may take minutes.
     for (const std::string& path : options.models) {

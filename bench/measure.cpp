@@ -29,18 +29,32 @@ template <class F> void repeat(std::vector<double>& samples, double min_time_s, 
     for (;;) {
         run();
         const double seconds = watch.ms() / 1000;
-        if (samples.size() >= fewest && seconds >= min_time_s && (is_steady(samples) || seconds >= 10 * min_time_s)) return;
+        if (samples.size() >= fewest && seconds >= min_time_s && (is_steady(samples) || seconds >= 10 * min_time_s))
+            return;
     }
 }
 
 double per_second(double amount, double ms) { return ms > 0 ? amount / (ms * 1e6) : 0; }  // in units of 1e9
 
+/// A label that fits a table: a long chain of operators is cut, with their number.
+std::string short_label(const std::string& label) {
+    constexpr std::size_t widest = 56;
+    if (label.size() <= widest) return label;
+    const std::size_t cut = label.rfind('+', widest - 20);
+    if (cut == std::string::npos) return label;
+    return fmt::format("{}+... ({} operators)", label.substr(0, cut), 1 + std::count(label.begin(), label.end(), '+'));
+}
+
 Json spread_json(const Spread& spread) {
-    return {{"median", number_json(spread.median)}, {"min", number_json(spread.min)}, {"max", number_json(spread.max)}, {"samples", spread.samples}};
+    return {{"median", number_json(spread.median)},
+            {"min", number_json(spread.min)},
+            {"max", number_json(spread.max)},
+            {"samples", spread.samples}};
 }
 
 std::string spread_text(const Spread& spread) {
-    return fmt::format("{:.3f} ms (min {:.3f}, max {:.3f}, {} runs)", spread.median, spread.min, spread.max, spread.samples);
+    return fmt::format("{:.3f} ms (min {:.3f}, max {:.3f}, {} runs)", spread.median, spread.min, spread.max,
+                       spread.samples);
 }
 
 }  // namespace
@@ -150,7 +164,8 @@ std::string to_text(const Measurement& m) {
     std::vector<std::vector<std::string>> rows = {{"#", "dispatch", "kernel", "ms", "GFLOP/s", "GB/s", "%"}};
     for (std::size_t k = 0; k < m.dispatches.size(); ++k) {
         const DispatchTime& dispatch = m.dispatches[k];
-        rows.push_back({std::to_string(k), dispatch.label, dispatch.kernel, fmt::format("{:.4f}", dispatch.gpu_ms),
+        rows.push_back({std::to_string(k), short_label(dispatch.label), dispatch.kernel,
+                        fmt::format("{:.4f}", dispatch.gpu_ms),
                         fmt::format("{:.2f}", per_second(dispatch.work, dispatch.gpu_ms)),
                         fmt::format("{:.2f}", per_second(dispatch.bytes, dispatch.gpu_ms)),
                         fmt::format("{:.1f}", total > 0 ? 100 * dispatch.gpu_ms / total : 0)});
@@ -161,7 +176,9 @@ std::string to_text(const Measurement& m) {
     text += fmt::format("first run: {:.1f} ms, compilation included\n", m.first_run_ms);
     text += fmt::format("memory:    {} bytes of tensors and constants\n", m.peak_bytes);
     if (!m.check) text += "checked:   no\n";
-    else text += fmt::format("checked:   {}; {}\n", m.check->passed ? "equal to the reference" : "FAILED", m.check->detail);
+    else
+        text +=
+            fmt::format("checked:   {}; {}\n", m.check->passed ? "equal to the reference" : "FAILED", m.check->detail);
     return text;
 }
 

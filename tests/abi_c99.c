@@ -22,8 +22,10 @@ int main(void) {
     failures += check(api != NULL && api->version == tosavk_version, "the table of functions");
     failures += check(tosavk_get_api(TOSAVK_API_VERSION + 1) == NULL, "no table for an unknown version");
     failures += check(strcmp(tosavk_type_name(TOSAVK_FP32), "fp32") == 0, "a type's name");
-    failures += check(tosavk_graph_load_memory("text", 4, &options, &graph, &error) == TOSAVK_ERROR_BAD_MODEL, "bad bytes are refused");
-    failures += check(graph == NULL && error != NULL && strlen(tosavk_error_message(error)) > 10, "an error with a sentence");
+    failures += check(tosavk_graph_load_memory("text", 4, &options, &graph, &error) == TOSAVK_ERROR_BAD_MODEL,
+                      "bad bytes are refused");
+    failures += check(graph == NULL && error != NULL, "an error object and no graph");
+    failures += check(strlen(tosavk_error_message(error)) > 10, "a sentence");
     tosavk_error_release(error);
     return failures ? 1 : 0;
 }

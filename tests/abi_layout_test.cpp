@@ -11,7 +11,7 @@
 #include <sstream>
 #include <string>
 
-// Fields are only ever appended: a line here changes never, a new field gets a new line. Numbers hold for 64-bit pointers.
+// Fields are only ever appended: no line here ever changes, a new field gets a new line. For 64-bit pointers.
 #define AT(type, field, offset) EXPECT_EQ(offsetof(type, field), std::size_t{offset}) << #type "." #field
 
 TEST(AbiLayout, StructOffsets) {

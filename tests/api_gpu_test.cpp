@@ -151,10 +151,12 @@ TEST_F(ApiGpu, ContextsRunSideBySide) {
             try {
                 cpp::Context context(executable);
                 for (std::uint64_t seed = t; seed < 40; seed += wrong.size()) {
-                    std::vector<std::vector<std::byte>> inputs{graph.random_input(0, seed), graph.random_input(1, seed)};
+                    std::vector<std::vector<std::byte>> inputs{graph.random_input(0, seed),
+                                                               graph.random_input(1, seed)};
                     for (std::uint32_t k = 0; k < 2; ++k) context.set_input(k, inputs[k]);
                     context.run();
-                    if (output_of(context, graph) != graph.reference_run(inputs)[0]) wrong[t] = "seed " + std::to_string(seed);
+                    if (output_of(context, graph) != graph.reference_run(inputs)[0])
+                        wrong[t] = "seed " + std::to_string(seed);
                 }
             } catch (const std::exception& e) {
                 wrong[t] = e.what();

@@ -44,7 +44,9 @@ TEST(Api, NullArgumentsAreUsageErrors) {
         outcome([&](tosavk_error** e) { return tosavk_graph_output(graph.get(), 0, nullptr, e); }),
         outcome([&](tosavk_error** e) { return tosavk_graph_output(graph.get(), 1, &info, e); }),
         outcome([&](tosavk_error** e) { return tosavk_graph_print(graph.get(), TOSAVK_GRAPH_DOT, nullptr, e); }),
-        outcome([&](tosavk_error** e) { return tosavk_graph_print(graph.get(), static_cast<tosavk_graph_text>(9), &text, e); }),
+        outcome([&](tosavk_error** e) {
+            return tosavk_graph_print(graph.get(), static_cast<tosavk_graph_text>(9), &text, e);
+        }),
         outcome([&](tosavk_error** e) { return tosavk_reference_run(graph.get(), nullptr, nullptr, e); }),
         outcome([&](tosavk_error** e) { return tosavk_random_input(graph.get(), 7, 0, value, sizeof value, e); }),
         outcome([&](tosavk_error** e) { return tosavk_random_input(graph.get(), 0, 0, nullptr, sizeof value, e); }),
@@ -68,10 +70,14 @@ TEST(Api, NullArgumentsAreUsageErrors) {
         outcome([&](tosavk_error** e) { return tosavk_array_info(nullptr, &info, e); }),
         outcome([&](tosavk_error** e) { return tosavk_array_convert(nullptr, TOSAVK_I4, nullptr, e); }),
         outcome([&](tosavk_error** e) { return tosavk_array_save("/tmp/x.npy", TOSAVK_FP32, 1, nullptr, value, e); }),
-        outcome([&](tosavk_error** e) { return tosavk_array_save("/tmp/x.npy", TOSAVK_FP32, 99, info.dims, value, e); }),
-        outcome([&](tosavk_error** e) { return tosavk_array_save("/tmp/x.npy", static_cast<tosavk_type>(77), 0, nullptr, value, e); }),
+        outcome(
+            [&](tosavk_error** e) { return tosavk_array_save("/tmp/x.npy", TOSAVK_FP32, 99, info.dims, value, e); }),
+        outcome([&](tosavk_error** e) {
+            return tosavk_array_save("/tmp/x.npy", static_cast<tosavk_type>(77), 0, nullptr, value, e);
+        }),
     };
-    for (std::size_t k = 0; k < std::size(outcomes); ++k) EXPECT_EQ(outcomes[k].status, TOSAVK_ERROR_USAGE) << k << ": " << outcomes[k].message;
+    for (std::size_t k = 0; k < std::size(outcomes); ++k)
+        EXPECT_EQ(outcomes[k].status, TOSAVK_ERROR_USAGE) << k << ": " << outcomes[k].message;
     EXPECT_EQ(out, nullptr);
     EXPECT_EQ(text, nullptr);
     // What cannot fail takes NULL.
@@ -160,7 +166,8 @@ TEST(Api, DynamicShapes) {
     options.input_shapes = {{0, {3, 4}}};
     const cpp::Graph graph = cpp::Graph::load(test::small_float_model(), options);
     EXPECT_EQ(cpp::shape_of(graph.output(0)), (cpp::Shape{3, 4}));
-    for (const auto& [index, shape] : {std::pair<std::uint32_t, cpp::Shape>{0, {3, 5}}, {0, {3}}, {1, {3, 4}}, {0, {0, 4}}}) {
+    for (const auto& [index, shape] :
+         {std::pair<std::uint32_t, cpp::Shape>{0, {3, 5}}, {0, {3}}, {1, {3, 4}}, {0, {0, 4}}}) {
         options.input_shapes = {{index, shape}};
         try {
             cpp::Graph::load(test::small_float_model(), options);
@@ -223,7 +230,8 @@ TEST(Api, TableHoldsEveryFunction) {
     const tosavk_api* api = tosavk_get_api(TOSAVK_API_VERSION);
     ASSERT_NE(api, nullptr);
     EXPECT_EQ(api->struct_size, sizeof(tosavk_api));
-    const auto* entries = reinterpret_cast<void* const*>(reinterpret_cast<const char*>(api) + offsetof(tosavk_api, version));
+    const auto* entries =
+        reinterpret_cast<void* const*>(reinterpret_cast<const char*>(api) + offsetof(tosavk_api, version));
     const std::size_t count = (sizeof(tosavk_api) - offsetof(tosavk_api, version)) / sizeof(void*);
     EXPECT_TRUE(std::none_of(entries, entries + count, [](void* p) { return p == nullptr; }));
     EXPECT_EQ(tosavk_get_api(0), nullptr);

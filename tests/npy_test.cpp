@@ -63,7 +63,8 @@ TEST_F(Npy, EveryTypeReadsBack) {
     for (const DType type : {DType::boolean, DType::i8, DType::i16, DType::i32, DType::i48, DType::fp16, DType::fp32}) {
         for (const Shape& shape : {Shape{}, Shape{5}, Shape{2, 3}, Shape{1, 2, 3, 4}, Shape{1, 1, 1, 1, 1, 1, 1, 2}}) {
             HostTensor tensor(type, shape);
-            for (std::size_t k = 0; k < tensor.bytes.size(); ++k) tensor.bytes[k] = std::byte(type == DType::i48 ? 0 : k % 2);
+            for (std::size_t k = 0; k < tensor.bytes.size(); ++k)
+                tensor.bytes[k] = std::byte(type == DType::i48 ? 0 : k % 2);
             const auto path = folder_ / "a.npy";
             save_npy(path, type, shape, tensor.bytes);
             const HostTensor back = load_npy(path);
@@ -102,11 +103,13 @@ TEST_F(Npy, TypesWithoutAForm) {
 
 TEST_F(Npy, EveryVersionIsRead) {
     for (const char major : {'\1', '\2', '\3'}) {
-        const HostTensor tensor = parse_npy(file_of("{'descr': '<i2', 'fortran_order': False, 'shape': (3,), }\n", 6, major), "a.npy");
+        const HostTensor tensor =
+            parse_npy(file_of("{'descr': '<i2', 'fortran_order': False, 'shape': (3,), }\n", 6, major), "a.npy");
         EXPECT_EQ(tensor.type, DType::i16);
         EXPECT_EQ(tensor.shape, Shape{3});
     }
-    EXPECT_EQ(parse_npy(file_of("{\"shape\":(2,1),\"descr\":\"|i1\",\"fortran_order\":False}", 2), "a.npy").shape, (Shape{2, 1}));
+    EXPECT_EQ(parse_npy(file_of("{\"shape\":(2,1),\"descr\":\"|i1\",\"fortran_order\":False}", 2), "a.npy").shape,
+              (Shape{2, 1}));
 }
 
 TEST_F(Npy, WhatIsNotSupportedIsRefused) {
@@ -150,7 +153,8 @@ TEST_F(Npy, TruncatedAndRandomFilesNeverCrash) {
         for (int k = 0; k < 3; ++k) damaged[random() % damaged.size()] = std::byte(random() & 0xff);
         try {
             const HostTensor tensor = parse_npy(damaged, "a.npy");
-            EXPECT_EQ(tensor.bytes.size(), static_cast<std::size_t>(tensor.count()) * size_of(tensor.type)) << "seed " << seed;
+            EXPECT_EQ(tensor.bytes.size(), static_cast<std::size_t>(tensor.count()) * size_of(tensor.type))
+                << "seed " << seed;
         } catch (const Error&) {
         }
     }

@@ -78,7 +78,8 @@ public:
         return Array(array);
     }
     static void save(const std::string& path, tosavk_type type, const Shape& shape, const void* data) {
-        detail::call(tosavk_array_save, path.c_str(), type, static_cast<std::uint32_t>(shape.size()), shape.data(), data);
+        detail::call(tosavk_array_save, path.c_str(), type, static_cast<std::uint32_t>(shape.size()), shape.data(),
+                     data);
     }
 
     Array convert(tosavk_type type) const {
@@ -177,7 +178,8 @@ public:
         std::vector<const void*> in;
         for (std::uint32_t k = 0; k < inputs.size(); ++k) {
             if (inputs[k].size() != input(k).size_bytes) {
-                throw Error(TOSAVK_ERROR_BAD_INPUT, "reference_run: input " + std::to_string(k) + " has the wrong size");
+                throw Error(TOSAVK_ERROR_BAD_INPUT,
+                            "reference_run: input " + std::to_string(k) + " has the wrong size");
             }
             in.push_back(inputs[k].data());
         }
@@ -199,7 +201,8 @@ private:
         raw.level = options.level;
         std::vector<tosavk_input_shape> shapes;
         for (const auto& [index, dims] : options.input_shapes) {
-            if (dims.size() > TOSAVK_MAX_RANK) throw Error(TOSAVK_ERROR_USAGE, "an input shape has too many dimensions");
+            if (dims.size() > TOSAVK_MAX_RANK)
+                throw Error(TOSAVK_ERROR_USAGE, "an input shape has too many dimensions");
             tosavk_input_shape& shape = shapes.emplace_back();
             shape.index = index;
             shape.rank = static_cast<std::uint32_t>(dims.size());

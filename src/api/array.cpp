@@ -14,8 +14,8 @@ namespace {
 constexpr bool same(DType a, tosavk_type b) { return static_cast<int>(a) == static_cast<int>(b); }
 static_assert(same(DType::boolean, TOSAVK_BOOL) && same(DType::i4, TOSAVK_I4) && same(DType::i8, TOSAVK_I8) &&
               same(DType::i16, TOSAVK_I16) && same(DType::i32, TOSAVK_I32) && same(DType::i48, TOSAVK_I48) &&
-              same(DType::fp8e4m3, TOSAVK_FP8E4M3) && same(DType::fp8e5m2, TOSAVK_FP8E5M2) && same(DType::fp16, TOSAVK_FP16) &&
-              same(DType::bf16, TOSAVK_BF16) && same(DType::fp32, TOSAVK_FP32));
+              same(DType::fp8e4m3, TOSAVK_FP8E4M3) && same(DType::fp8e5m2, TOSAVK_FP8E5M2) &&
+              same(DType::fp16, TOSAVK_FP16) && same(DType::bf16, TOSAVK_BF16) && same(DType::fp32, TOSAVK_FP32));
 
 bool known(tosavk_type type) { return type >= TOSAVK_BOOL && type <= TOSAVK_FP32; }
 
@@ -32,8 +32,9 @@ DType to_dtype(tosavk_type type) {
 
 tosavk_tensor_info describe_tensor(const char* name, DType type, const Shape& shape) {
     if (shape.size() > TOSAVK_MAX_RANK) {
-        throw Error(ErrorCode::unsupported, fmt::format("tensor '{}' has rank {}; the C ABI passes {} dimensions at most", name, shape.size(),
-                                                        TOSAVK_MAX_RANK));
+        throw Error(ErrorCode::unsupported,
+                    fmt::format("tensor '{}' has rank {}; the C ABI passes {} dimensions at most", name, shape.size(),
+                                TOSAVK_MAX_RANK));
     }
     tosavk_tensor_info info{};
     info.name = name;
@@ -74,7 +75,8 @@ tosavk_status tosavk_array_info(const tosavk_array* array, tosavk_tensor_info* i
 
 const void* tosavk_array_data(const tosavk_array* array) { return array ? array->tensor.bytes.data() : nullptr; }
 
-tosavk_status tosavk_array_convert(const tosavk_array* array, tosavk_type type, tosavk_array** converted, tosavk_error** error) {
+tosavk_status tosavk_array_convert(const tosavk_array* array, tosavk_type type, tosavk_array** converted,
+                                   tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(array, "array");
         call.require(converted, "converted");
@@ -84,19 +86,21 @@ tosavk_status tosavk_array_convert(const tosavk_array* array, tosavk_type type, 
 
 void tosavk_array_release(tosavk_array* array) { delete array; }
 
-tosavk_status tosavk_array_save(const char* path, tosavk_type type, uint32_t rank, const int64_t* dims, const void* data,
-                                tosavk_error** error) {
+tosavk_status tosavk_array_save(const char* path, tosavk_type type, uint32_t rank, const int64_t* dims,
+                                const void* data, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(path, "path");
         call.require(data, "data");
         if (rank > 0) call.require(dims, "dims");
         if (rank > TOSAVK_MAX_RANK) {
-            throw Error(ErrorCode::usage, fmt::format("{}: rank {} is larger than {}", call.function, rank, TOSAVK_MAX_RANK));
+            throw Error(ErrorCode::usage,
+                        fmt::format("{}: rank {} is larger than {}", call.function, rank, TOSAVK_MAX_RANK));
         }
         const DType dtype = to_dtype(type);
         Shape shape;
         for (std::uint32_t k = 0; k < rank; ++k) {
-            if (dims[k] < 1) throw Error(ErrorCode::usage, fmt::format("{}: dimension {} is {}", call.function, k, dims[k]));
+            if (dims[k] < 1)
+                throw Error(ErrorCode::usage, fmt::format("{}: dimension {} is {}", call.function, k, dims[k]));
             shape.push_back(dims[k]);
         }
         const auto bytes = static_cast<std::size_t>(element_count(shape)) * size_of(dtype);

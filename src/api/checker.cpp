@@ -60,7 +60,8 @@ std::optional<std::size_t> first_difference(const HostTensor& a, const HostTenso
     return static_cast<std::size_t>(at.first - a.bytes.begin()) / size_of(a.type);
 }
 
-std::shared_ptr<Executable> compile(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph, bool fuse) {
+std::shared_ptr<Executable> compile(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph,
+                                    bool fuse) {
     PlanOptions options;
     options.fuse = fuse;
     options.keep_all = !fuse;
@@ -107,14 +108,17 @@ CheckReport Checker::run(std::uint64_t seed) {
             worst_seen = result.worst;
             report.passed = result.passed;
             report.worst = std::max(report.worst, result.worst);
-            const std::string where = fmt::format("{} (node {} of {}), output {}", view.title(), id, graph_->nodes.size(), k);
+            const std::string where =
+                fmt::format("{} (node {} of {}), output {}", view.title(), id, graph_->nodes.size(), k);
             if (!result.passed) {
-                report.detail = fmt::format("first diverging node: {}, {}: expected {}, got {}, {:.3g} of the bound ({})", where,
-                                            position_text(std::max<std::int64_t>(result.element, 0), actual.shape), result.expected, result.got,
-                                            result.worst, result.rule);
+                report.detail =
+                    fmt::format("first diverging node: {}, {}: expected {}, got {}, {:.3g} of the bound ({})", where,
+                                position_text(std::max<std::int64_t>(result.element, 0), actual.shape), result.expected,
+                                result.got, result.worst, result.rule);
             } else if (result.worst > 0 && result.element >= 0) {
                 report.detail = fmt::format("worst: {}, {}: expected {}, got {}, {:.3g} of the bound ({})", where,
-                                            position_text(result.element, actual.shape), result.expected, result.got, result.worst, result.rule);
+                                            position_text(result.element, actual.shape), result.expected, result.got,
+                                            result.worst, result.rule);
             } else {
                 report.detail = "all values equal";
             }
@@ -132,9 +136,10 @@ CheckReport Checker::run(std::uint64_t seed) {
         ++report.values_checked;
         if (const auto element = first_difference(unfused, fused)) {
             report.passed = false;
-            report.detail = fmt::format("fused and unfused runs differ in output {} '{}', {}: unfused {}, fused {} (bound: the same bits)", k,
-                                        value.name, position_text(static_cast<std::int64_t>(*element), value.shape),
-                                        element_text(unfused, *element), element_text(fused, *element));
+            report.detail = fmt::format(
+                "fused and unfused runs differ in output {} '{}', {}: unfused {}, fused {} (bound: the same bits)", k,
+                value.name, position_text(static_cast<std::int64_t>(*element), value.shape),
+                element_text(unfused, *element), element_text(fused, *element));
         }
     }
     return report;
@@ -149,7 +154,8 @@ struct tosavk_checker {
     Checker checker;
 };
 
-tosavk_status tosavk_checker_create(tosavk_device* device, const tosavk_graph* graph, tosavk_checker** checker, tosavk_error** error) {
+tosavk_status tosavk_checker_create(tosavk_device* device, const tosavk_graph* graph, tosavk_checker** checker,
+                                    tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(device, "device");
         call.require(graph, "graph");
@@ -158,7 +164,8 @@ tosavk_status tosavk_checker_create(tosavk_device* device, const tosavk_graph* g
     });
 }
 
-tosavk_status tosavk_checker_run(tosavk_checker* checker, uint64_t seed, tosavk_check_report* report, tosavk_error** error) {
+tosavk_status tosavk_checker_run(tosavk_checker* checker, uint64_t seed, tosavk_check_report* report,
+                                 tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(checker, "checker");
         call.require(report, "report");

@@ -40,7 +40,8 @@ tosavk_status tosavk_device_describe(uint32_t index, tosavk_text** json, tosavk_
         call.require(json, "json");
         const std::vector<DeviceCaps> found = devices();
         if (index >= found.size()) {
-            throw Error(ErrorCode::no_device, fmt::format("there is no device {}; the number of devices is {}", index, found.size()));
+            throw Error(ErrorCode::no_device,
+                        fmt::format("there is no device {}; the number of devices is {}", index, found.size()));
         }
         const DeviceCaps& caps = found[index];
         const DevicePlan plan = device_plan(caps);

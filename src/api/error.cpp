@@ -11,10 +11,12 @@ using tosavk::ErrorCode;
 
 constexpr bool same(ErrorCode code, tosavk_status status) { return static_cast<int>(code) == static_cast<int>(status); }
 static_assert(same(ErrorCode::usage, TOSAVK_ERROR_USAGE) && same(ErrorCode::bad_model, TOSAVK_ERROR_BAD_MODEL) &&
-              same(ErrorCode::unsupported, TOSAVK_ERROR_UNSUPPORTED) && same(ErrorCode::bad_input, TOSAVK_ERROR_BAD_INPUT) &&
-              same(ErrorCode::io, TOSAVK_ERROR_IO) && same(ErrorCode::no_device, TOSAVK_ERROR_NO_DEVICE) &&
-              same(ErrorCode::device, TOSAVK_ERROR_DEVICE) && same(ErrorCode::device_lost, TOSAVK_ERROR_DEVICE_LOST) &&
-              same(ErrorCode::out_of_memory, TOSAVK_ERROR_OUT_OF_MEMORY) && same(ErrorCode::internal, TOSAVK_ERROR_INTERNAL));
+              same(ErrorCode::unsupported, TOSAVK_ERROR_UNSUPPORTED) &&
+              same(ErrorCode::bad_input, TOSAVK_ERROR_BAD_INPUT) && same(ErrorCode::io, TOSAVK_ERROR_IO) &&
+              same(ErrorCode::no_device, TOSAVK_ERROR_NO_DEVICE) && same(ErrorCode::device, TOSAVK_ERROR_DEVICE) &&
+              same(ErrorCode::device_lost, TOSAVK_ERROR_DEVICE_LOST) &&
+              same(ErrorCode::out_of_memory, TOSAVK_ERROR_OUT_OF_MEMORY) &&
+              same(ErrorCode::internal, TOSAVK_ERROR_INTERNAL));
 
 /// Handed out when there is no memory for an error object; released by nobody.
 tosavk_error no_memory_for_error{TOSAVK_ERROR_OUT_OF_MEMORY, "out of memory", {}, {}};

@@ -16,9 +16,10 @@ std::string print_glsl(const Plan& plan) {
     std::map<std::string, std::size_t> seen;
     for (std::size_t k = 0; k < plan.dispatches.size(); ++k) {
         const Dispatch& dispatch = plan.dispatches[k];
-        text += fmt::format("// dispatch {}: {} ({}), groups {}x{}x{}", k, dispatch.label, dispatch.kernel, dispatch.groups[0], dispatch.groups[1],
-                            dispatch.groups[2]);
-        if (!dispatch.constants.empty()) text += fmt::format(", specialization constants {}", fmt::join(dispatch.constants, " "));
+        text += fmt::format("// dispatch {}: {} ({}), groups {}x{}x{}", k, dispatch.label, dispatch.kernel,
+                            dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
+        if (!dispatch.constants.empty())
+            text += fmt::format(", specialization constants {}", fmt::join(dispatch.constants, " "));
         const auto [first, fresh] = seen.emplace(dispatch.glsl, k);
         if (fresh) text += "\n" + dispatch.glsl + "\n";
         else text += fmt::format("\n// the source of dispatch {}\n\n", first->second);
@@ -27,18 +28,22 @@ std::string print_glsl(const Plan& plan) {
 }
 
 /// Size of graph input or output `index`, checked against what the caller passes.
-void check_size(const Graph& graph, const std::vector<ValueId>& ends, std::uint32_t index, std::size_t size_bytes, const char* what) {
-    if (index >= ends.size()) throw Error(ErrorCode::usage, fmt::format("there is no {} {}; the graph has {}", what, index, ends.size()));
+void check_size(const Graph& graph, const std::vector<ValueId>& ends, std::uint32_t index, std::size_t size_bytes,
+                const char* what) {
+    if (index >= ends.size())
+        throw Error(ErrorCode::usage, fmt::format("there is no {} {}; the graph has {}", what, index, ends.size()));
     const Value& value = graph.value(ends[index]);
     const std::size_t wanted = static_cast<std::size_t>(element_count(value.shape)) * size_of(value.type);
     if (size_bytes != wanted) {
-        throw Error(ErrorCode::bad_input, fmt::format("{} {} '{}' ({} {}) has {} bytes, not {}", what, index, value.name, name_of(value.type),
-                                                      to_string(value.shape), wanted, size_bytes));
+        throw Error(ErrorCode::bad_input,
+                    fmt::format("{} {} '{}' ({} {}) has {} bytes, not {}", what, index, value.name, name_of(value.type),
+                                to_string(value.shape), wanted, size_bytes));
     }
 }
 
 void submit(tosavk_context& context) {
-    if (context.in_flight) throw Error(ErrorCode::usage, "the context is already running; wait for it before the next submit");
+    if (context.in_flight)
+        throw Error(ErrorCode::usage, "the context is already running; wait for it before the next submit");
     for (std::size_t k = 0; k < context.input_set.size(); ++k) {
         if (!context.input_set[k]) throw Error(ErrorCode::usage, fmt::format("input {} was never set", k));
     }
@@ -71,7 +76,8 @@ tosavk_status tosavk_compile(tosavk_device* device, const tosavk_graph* graph, c
     });
 }
 
-tosavk_status tosavk_executable_print(const tosavk_executable* executable, tosavk_executable_text kind, tosavk_text** text, tosavk_error** error) {
+tosavk_status tosavk_executable_print(const tosavk_executable* executable, tosavk_executable_text kind,
+                                      tosavk_text** text, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(executable, "executable");
         call.require(text, "text");
@@ -86,8 +92,8 @@ tosavk_status tosavk_executable_print(const tosavk_executable* executable, tosav
 
 void tosavk_executable_release(tosavk_executable* executable) { delete executable; }
 
-tosavk_status tosavk_context_create(tosavk_executable* executable, const tosavk_context_options* options, tosavk_context** context,
-                                    tosavk_error** error) {
+tosavk_status tosavk_context_create(tosavk_executable* executable, const tosavk_context_options* options,
+                                    tosavk_context** context, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(executable, "executable");
         call.require(context, "context");
@@ -96,13 +102,15 @@ tosavk_status tosavk_context_create(tosavk_executable* executable, const tosavk_
     });
 }
 
-tosavk_status tosavk_context_set_input(tosavk_context* context, uint32_t index, const void* data, size_t size_bytes, tosavk_error** error) {
+tosavk_status tosavk_context_set_input(tosavk_context* context, uint32_t index, const void* data, size_t size_bytes,
+                                       tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(context, "context");
         call.require(data, "data");
         const Graph& graph = context->executable->graph();
         check_size(graph, graph.inputs, index, size_bytes, "input");
-        if (context->in_flight) throw Error(ErrorCode::usage, "the context is running; wait for it before setting an input");
+        if (context->in_flight)
+            throw Error(ErrorCode::usage, "the context is running; wait for it before setting an input");
         context->context.set_input(index, {static_cast<const std::byte*>(data), size_bytes});
         context->input_set[index] = true;
     });
@@ -130,7 +138,8 @@ tosavk_status tosavk_context_wait(tosavk_context* context, tosavk_error** error)
     });
 }
 
-tosavk_status tosavk_context_get_output(tosavk_context* context, uint32_t index, void* data, size_t size_bytes, tosavk_error** error) {
+tosavk_status tosavk_context_get_output(tosavk_context* context, uint32_t index, void* data, size_t size_bytes,
+                                        tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(context, "context");
         call.require(data, "data");
@@ -166,13 +175,15 @@ uint32_t tosavk_context_dispatch_count(const tosavk_context* context) {
     return context ? static_cast<uint32_t>(context->executable->plan().dispatches.size()) : 0;
 }
 
-tosavk_status tosavk_context_dispatch(const tosavk_context* context, uint32_t index, tosavk_dispatch_info* info, tosavk_error** error) {
+tosavk_status tosavk_context_dispatch(const tosavk_context* context, uint32_t index, tosavk_dispatch_info* info,
+                                      tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(context, "context");
         call.require(info, "info");
         const Plan& plan = context->executable->plan();
         if (index >= plan.dispatches.size()) {
-            throw Error(ErrorCode::usage, fmt::format("there is no dispatch {}; the plan has {}", index, plan.dispatches.size()));
+            throw Error(ErrorCode::usage,
+                        fmt::format("there is no dispatch {}; the plan has {}", index, plan.dispatches.size()));
         }
         const Dispatch& dispatch = plan.dispatches[index];
         const std::vector<double> times = context->has_result ? context->context.dispatch_ns() : std::vector<double>();

@@ -17,7 +17,8 @@ ImportOptions import_options(const tosavk_load_options* given) {
     switch (options.rounding) {
     case TOSAVK_ROUNDING_DOUBLE: result.rounding = Rounding::double_round; break;
     case TOSAVK_ROUNDING_SINGLE: result.rounding = Rounding::single_round; break;
-    default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_rounding", static_cast<int>(options.rounding)));
+    default:
+        throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_rounding", static_cast<int>(options.rounding)));
     }
     switch (options.level) {
     case TOSAVK_LEVEL_8K: result.level = &level_8k; break;
@@ -30,11 +31,14 @@ ImportOptions import_options(const tosavk_load_options* given) {
     for (std::size_t k = 0; k < options.input_shape_count; ++k) {
         const tosavk_input_shape& shape = options.input_shapes[k];
         if (shape.rank > TOSAVK_MAX_RANK) {
-            throw Error(ErrorCode::usage, fmt::format("the shape for input {} has rank {}, more than {}", shape.index, shape.rank, TOSAVK_MAX_RANK));
+            throw Error(ErrorCode::usage, fmt::format("the shape for input {} has rank {}, more than {}", shape.index,
+                                                      shape.rank, TOSAVK_MAX_RANK));
         }
         Shape dims(shape.dims, shape.dims + shape.rank);
         for (const std::int64_t dim : dims) {
-            if (dim < 1) throw Error(ErrorCode::bad_input, fmt::format("the shape for input {} has a dimension of {}", shape.index, dim));
+            if (dim < 1)
+                throw Error(ErrorCode::bad_input,
+                            fmt::format("the shape for input {} has a dimension of {}", shape.index, dim));
         }
         if (!result.input_shapes.emplace(shape.index, std::move(dims)).second) {
             throw Error(ErrorCode::usage, fmt::format("input_shapes names input {} twice", shape.index));
@@ -46,12 +50,14 @@ ImportOptions import_options(const tosavk_load_options* given) {
 tosavk_graph* finish(Graph graph, const ImportOptions& options) {
     for (const auto& [index, shape] : options.input_shapes) {
         if (index >= graph.inputs.size()) {
-            throw Error(ErrorCode::bad_input, fmt::format("a shape was given for input {}, but the number of inputs is {}", index, graph.inputs.size()));
+            throw Error(ErrorCode::bad_input,
+                        fmt::format("a shape was given for input {}, but the number of inputs is {}", index,
+                                    graph.inputs.size()));
         }
         const Value& value = graph.value(graph.inputs[index]);
         if (value.shape != shape) {
-            throw Error(ErrorCode::bad_input, fmt::format("input {} '{}' has shape {} and cannot take shape {}", index, value.name,
-                                                          to_string(value.shape), to_string(shape)));
+            throw Error(ErrorCode::bad_input, fmt::format("input {} '{}' has shape {} and cannot take shape {}", index,
+                                                          value.name, to_string(value.shape), to_string(shape)));
         }
     }
     return new tosavk_graph{std::make_shared<const Graph>(std::move(graph))};
@@ -73,7 +79,8 @@ void describe_value(const Value& value, tosavk_tensor_info* info) {
 
 }  // namespace
 
-tosavk_status tosavk_graph_load_file(const char* path, const tosavk_load_options* options, tosavk_graph** graph, tosavk_error** error) {
+tosavk_status tosavk_graph_load_file(const char* path, const tosavk_load_options* options, tosavk_graph** graph,
+                                     tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(path, "path");
         call.require(graph, "graph");
@@ -82,21 +89,29 @@ tosavk_status tosavk_graph_load_file(const char* path, const tosavk_load_options
     });
 }
 
-tosavk_status tosavk_graph_load_memory(const void* data, size_t size_bytes, const tosavk_load_options* options, tosavk_graph** graph,
-                                       tosavk_error** error) {
+tosavk_status tosavk_graph_load_memory(const void* data, size_t size_bytes, const tosavk_load_options* options,
+                                       tosavk_graph** graph, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(data, "data");
         call.require(graph, "graph");
         const ImportOptions import = import_options(options);
-        *graph = finish(import_model({static_cast<const std::byte*>(data), size_bytes}, "the model in memory", import), import);
+        *graph = finish(import_model({static_cast<const std::byte*>(data), size_bytes}, "the model in memory", import),
+                        import);
     });
 }
 
-uint32_t tosavk_graph_input_count(const tosavk_graph* graph) { return graph ? static_cast<uint32_t>(graph->graph->inputs.size()) : 0; }
-uint32_t tosavk_graph_output_count(const tosavk_graph* graph) { return graph ? static_cast<uint32_t>(graph->graph->outputs.size()) : 0; }
-uint32_t tosavk_graph_node_count(const tosavk_graph* graph) { return graph ? static_cast<uint32_t>(graph->graph->nodes.size()) : 0; }
+uint32_t tosavk_graph_input_count(const tosavk_graph* graph) {
+    return graph ? static_cast<uint32_t>(graph->graph->inputs.size()) : 0;
+}
+uint32_t tosavk_graph_output_count(const tosavk_graph* graph) {
+    return graph ? static_cast<uint32_t>(graph->graph->outputs.size()) : 0;
+}
+uint32_t tosavk_graph_node_count(const tosavk_graph* graph) {
+    return graph ? static_cast<uint32_t>(graph->graph->nodes.size()) : 0;
+}
 
-tosavk_status tosavk_graph_input(const tosavk_graph* graph, uint32_t index, tosavk_tensor_info* info, tosavk_error** error) {
+tosavk_status tosavk_graph_input(const tosavk_graph* graph, uint32_t index, tosavk_tensor_info* info,
+                                 tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(graph, "graph");
         call.require(info, "info");
@@ -104,7 +119,8 @@ tosavk_status tosavk_graph_input(const tosavk_graph* graph, uint32_t index, tosa
     });
 }
 
-tosavk_status tosavk_graph_output(const tosavk_graph* graph, uint32_t index, tosavk_tensor_info* info, tosavk_error** error) {
+tosavk_status tosavk_graph_output(const tosavk_graph* graph, uint32_t index, tosavk_tensor_info* info,
+                                  tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(graph, "graph");
         call.require(info, "info");
@@ -112,7 +128,8 @@ tosavk_status tosavk_graph_output(const tosavk_graph* graph, uint32_t index, tos
     });
 }
 
-tosavk_status tosavk_graph_print(const tosavk_graph* graph, tosavk_graph_text kind, tosavk_text** text, tosavk_error** error) {
+tosavk_status tosavk_graph_print(const tosavk_graph* graph, tosavk_graph_text kind, tosavk_text** text,
+                                 tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(graph, "graph");
         call.require(text, "text");
@@ -126,7 +143,8 @@ tosavk_status tosavk_graph_print(const tosavk_graph* graph, tosavk_graph_text ki
 
 void tosavk_graph_release(tosavk_graph* graph) { delete graph; }
 
-tosavk_status tosavk_reference_run(const tosavk_graph* handle, const void* const* inputs, void* const* outputs, tosavk_error** error) {
+tosavk_status tosavk_reference_run(const tosavk_graph* handle, const void* const* inputs, void* const* outputs,
+                                   tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(handle, "graph");
         const Graph& graph = *handle->graph;
@@ -139,20 +157,24 @@ tosavk_status tosavk_reference_run(const tosavk_graph* handle, const void* const
             HostTensor& tensor = tensors.emplace_back(value.type, value.shape);
             std::memcpy(tensor.bytes.data(), inputs[k], tensor.bytes.size());
         }
-        for (std::size_t k = 0; k < graph.outputs.size(); ++k) call.require(outputs[k], fmt::format("outputs[{}]", k).c_str());
+        for (std::size_t k = 0; k < graph.outputs.size(); ++k)
+            call.require(outputs[k], fmt::format("outputs[{}]", k).c_str());
         const std::vector<HostTensor> results = reference_run(graph, tensors);
-        for (std::size_t k = 0; k < results.size(); ++k) std::memcpy(outputs[k], results[k].bytes.data(), results[k].bytes.size());
+        for (std::size_t k = 0; k < results.size(); ++k)
+            std::memcpy(outputs[k], results[k].bytes.data(), results[k].bytes.size());
     });
 }
 
-tosavk_status tosavk_random_input(const tosavk_graph* graph, uint32_t index, uint64_t seed, void* data, size_t size_bytes, tosavk_error** error) {
+tosavk_status tosavk_random_input(const tosavk_graph* graph, uint32_t index, uint64_t seed, void* data,
+                                  size_t size_bytes, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(graph, "graph");
         call.require(data, "data");
         end_value(*graph->graph, graph->graph->inputs, index, "input");
         const HostTensor tensor = random_input(*graph->graph, index, seed);
         if (size_bytes != tensor.bytes.size()) {
-            throw Error(ErrorCode::bad_input, fmt::format("input {} takes {} bytes, not {}", index, tensor.bytes.size(), size_bytes));
+            throw Error(ErrorCode::bad_input,
+                        fmt::format("input {} takes {} bytes, not {}", index, tensor.bytes.size(), size_bytes));
         }
         std::memcpy(data, tensor.bytes.data(), size_bytes);
     });

@@ -43,7 +43,9 @@ struct tosavk_executable {
 
 struct tosavk_context {
     tosavk_context(std::shared_ptr<tosavk::Executable> made_for, bool profile)
-        : executable(std::move(made_for)), context(executable, profile), input_set(executable->graph().inputs.size(), false) {}
+        : executable(std::move(made_for)),
+          context(executable, profile),
+          input_set(executable->graph().inputs.size(), false) {}
 
     std::shared_ptr<tosavk::Executable> executable;
     tosavk::Context context;
@@ -91,7 +93,8 @@ template <class T> T read_struct(const T* given, const char* name) {
         std::memcpy(&result, given, size < sizeof(T) ? size : sizeof(T));
         for (std::size_t k = sizeof(T); k < size; ++k) {
             if (reinterpret_cast<const unsigned char*>(given)[k] != 0) {
-                throw Error(ErrorCode::usage, std::string(name) + " sets a field that this version of tosa-vk does not know");
+                throw Error(ErrorCode::usage,
+                            std::string(name) + " sets a field that this version of tosa-vk does not know");
             }
         }
     }

@@ -14,7 +14,8 @@ tosavk_status tosavk_ops_describe(tosavk_text** json, tosavk_error** error) {
         for (const OpDef& def : registry()) {
             for (const TypeRow& row : def.rows) {
                 auto types = nlohmann::ordered_json::object();
-                for (std::size_t k = 0; k < row.types.size() && k < def.type_vars.size(); ++k) types[def.type_vars[k]] = name_of(row.types[k]);
+                for (std::size_t k = 0; k < row.types.size() && k < def.type_vars.size(); ++k)
+                    types[def.type_vars[k]] = name_of(row.types[k]);
                 rows.push_back({{"op", def.name},
                                 {"types", std::move(types)},
                                 {"requires", row.requires_},

@@ -27,7 +27,8 @@ RecordedCases load_cases(const std::string& directory, const std::string& roundi
             const Json& expected = entry.at("expected");
             const std::string key = rounding + "_round";
             if (!expected.contains(key) && !expected.contains("reference")) {
-                throw Failure(exit_file, fmt::format("{}: case {} has no outputs recorded for --rounding {}", path, one.name, rounding));
+                throw Failure(exit_file, fmt::format("{}: case {} has no outputs recorded for --rounding {}", path,
+                                                     one.name, rounding));
             }
             for (const Json& name : expected.at(expected.contains(key) ? key : "reference")) {
                 one.expected.push_back((root / name.get<std::string>()).string());
@@ -40,7 +41,8 @@ RecordedCases load_cases(const std::string& directory, const std::string& roundi
     }
 }
 
-Difference compare(const cpp::TensorInfo& info, std::span<const std::byte> expected, std::span<const std::byte> got, double atol, double rtol) {
+Difference compare(const cpp::TensorInfo& info, std::span<const std::byte> expected, std::span<const std::byte> got,
+                   double atol, double rtol) {
     const std::vector<double> want = elements(info.type, expected), have = elements(info.type, got);
     Difference result;
     result.allowed = atol;

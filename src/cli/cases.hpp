@@ -28,6 +28,7 @@ struct Difference {
     std::size_t element = 0;      ///< flat index of the worst element
     double expected = 0, got = 0; ///< its values
 };
-Difference compare(const cpp::TensorInfo& info, std::span<const std::byte> expected, std::span<const std::byte> got, double atol, double rtol);
+Difference compare(const cpp::TensorInfo& info, std::span<const std::byte> expected, std::span<const std::byte> got,
+                   double atol, double rtol);
 
 }  // namespace tosavk::cli

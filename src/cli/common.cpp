@@ -109,9 +109,12 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
 
 void add_model_options(CLI::App& command, ModelOptions& options, bool with_path) {
     if (with_path) command.add_option("MODEL", options.path, "the model, a .tflite file")->required();
-    command.add_option("--rounding", options.rounding, "requantization of .tflite files (default double: TFLite's reference kernels)")
+    command
+        .add_option("--rounding", options.rounding,
+                    "requantization of .tflite files (default double: TFLite's reference kernels)")
         ->check(CLI::IsMember({"double", "single"}));
-    command.add_option("--level", options.level, "limits of the TOSA level to apply (default 8K)")->check(CLI::IsMember({"none", "8K"}));
+    command.add_option("--level", options.level, "limits of the TOSA level to apply (default 8K)")
+        ->check(CLI::IsMember({"none", "8K"}));
 }
 
 void add_device_option(CLI::App& command, std::string& device) {
@@ -140,14 +143,16 @@ InputArray load_array(const std::string& path) {
 
 namespace {
 
-std::string mismatch_text(const InputArray& array, const cpp::TensorInfo& input, std::uint32_t index, const std::string& model) {
-    return fmt::format("{} holds {}, but input {} '{}' of {} takes {}", array.path, tensor_text(array.array.info()), index, input.name, model,
-                       tensor_text(input));
+std::string mismatch_text(const InputArray& array, const cpp::TensorInfo& input, std::uint32_t index,
+                          const std::string& model) {
+    return fmt::format("{} holds {}, but input {} '{}' of {} takes {}", array.path, tensor_text(array.array.info()),
+                       index, input.name, model, tensor_text(input));
 }
 
 }  // namespace
 
-Bytes input_bytes(const InputArray& array, const cpp::TensorInfo& input, std::uint32_t index, const std::string& model) {
+Bytes input_bytes(const InputArray& array, const cpp::TensorInfo& input, std::uint32_t index,
+                  const std::string& model) {
     const cpp::TensorInfo given = array.array.info();
     // Types that .npy files lack travel in a wider one.
     const bool carried = (input.type == TOSAVK_I4 && given.type == TOSAVK_I8) ||
@@ -164,7 +169,8 @@ Bytes input_bytes(const InputArray& array, const cpp::TensorInfo& input, std::ui
     }
 }
 
-Assigned load_model_for(const ModelOptions& options, const std::vector<InputArray>& arrays, const ResolveInput& resolve) {
+Assigned load_model_for(const ModelOptions& options, const std::vector<InputArray>& arrays,
+                        const ResolveInput& resolve) {
     cpp::Graph graph = load_model(options);
     std::vector<std::uint32_t> indices;
     InputShapes shapes;
@@ -184,11 +190,13 @@ Assigned load_model_for(const ModelOptions& options, const std::vector<InputArra
         try {
             reloaded.emplace(load_model(options, shapes));
         } catch (const cpp::Error& e) {
-            why = e.what();
+            // A refused shape is what the sentence says already; any other reason adds to it.
+            if (e.status() != TOSAVK_ERROR_BAD_INPUT) why = fmt::format(" ({})", e.what());
         }
         if (!reloaded) {
             const std::uint32_t index = indices[first_changed];
-            throw Failure(exit_file, fmt::format("{} ({})", mismatch_text(arrays[first_changed], graph.input(index), index, options.path), why));
+            throw Failure(exit_file,
+                          mismatch_text(arrays[first_changed], graph.input(index), index, options.path) + why);
         }
         graph = std::move(*reloaded);
     }
@@ -199,12 +207,15 @@ Assigned load_model_for(const ModelOptions& options, const std::vector<InputArra
     return {std::move(graph), std::move(inputs)};
 }
 
-std::string shape_text(const cpp::Shape& shape) { return shape.empty() ? "scalar" : fmt::format("{}", fmt::join(shape, "x")); }
+std::string shape_text(const cpp::Shape& shape) {
+    return shape.empty() ? "scalar" : fmt::format("{}", fmt::join(shape, "x"));
+}
 std::string type_text(const cpp::TensorInfo& info) { return tosavk_type_name(info.type); }
 std::string tensor_text(const cpp::TensorInfo& info) { return type_text(info) + " " + shape_text(cpp::shape_of(info)); }
 
 bool is_float(tosavk_type type) {
-    return type == TOSAVK_FP32 || type == TOSAVK_FP16 || type == TOSAVK_BF16 || type == TOSAVK_FP8E4M3 || type == TOSAVK_FP8E5M2;
+    return type == TOSAVK_FP32 || type == TOSAVK_FP16 || type == TOSAVK_BF16 || type == TOSAVK_FP8E4M3 ||
+           type == TOSAVK_FP8E5M2;
 }
 
 std::vector<double> elements(tosavk_type type, std::span<const std::byte> bytes) {
@@ -222,7 +233,9 @@ std::vector<double> elements(tosavk_type type, std::span<const std::byte> bytes)
         case TOSAVK_FP8E4M3: values[k] = fp8_to_double(read<std::uint8_t>(at), true); break;
         case TOSAVK_FP8E5M2: values[k] = fp8_to_double(read<std::uint8_t>(at), false); break;
         case TOSAVK_FP16: values[k] = half_to_double(read<std::uint16_t>(at)); break;
-        case TOSAVK_BF16: values[k] = std::bit_cast<float>(static_cast<std::uint32_t>(read<std::uint16_t>(at)) << 16); break;
+        case TOSAVK_BF16:
+            values[k] = std::bit_cast<float>(static_cast<std::uint32_t>(read<std::uint16_t>(at)) << 16);
+            break;
         case TOSAVK_FP32: values[k] = read<float>(at); break;
         }
     }
@@ -254,7 +267,8 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows, const 
 
 void print(const std::string& text) {
     const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-    if (!written || std::fflush(stdout) != 0) throw Failure(exit_file, fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+    if (!written || std::fflush(stdout) != 0)
+        throw Failure(exit_file, fmt::format("cannot write to standard output: {}", std::strerror(errno)));
 }
 
 void write_file(const std::string& path, const std::string& text) {
@@ -270,7 +284,8 @@ void write_file(const std::string& path, const std::string& text) {
     }
 }
 
-Progress::Progress(std::string what, std::size_t total) : what_(std::move(what)), total_(total), terminal_(::isatty(STDERR_FILENO) != 0) {}
+Progress::Progress(std::string what, std::size_t total)
+    : what_(std::move(what)), total_(total), terminal_(::isatty(STDERR_FILENO) != 0) {}
 Progress::~Progress() { clear(); }
 
 void Progress::step() {
@@ -278,8 +293,8 @@ void Progress::step() {
     if (!terminal_ || watch_.ms() < 1000) return;
     constexpr std::size_t width = 30;
     const std::size_t filled = std::min(width, total_ ? done_ * width / total_ : width);
-    std::fprintf(stderr, "\r%s [%s%s] %zu/%zu", what_.c_str(), std::string(filled, '#').c_str(), std::string(width - filled, ' ').c_str(), done_,
-                 total_);
+    std::fprintf(stderr, "\r%s [%s%s] %zu/%zu", what_.c_str(), std::string(filled, '#').c_str(),
+                 std::string(width - filled, ' ').c_str(), done_, total_);
     std::fflush(stderr);
     shown_ = true;
 }

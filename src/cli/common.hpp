@@ -61,7 +61,8 @@ struct Assigned {
     std::map<std::uint32_t, Bytes> inputs;
 };
 using ResolveInput = std::function<std::uint32_t(const cpp::Graph& graph, std::size_t array)>;
-Assigned load_model_for(const ModelOptions& options, const std::vector<InputArray>& arrays, const ResolveInput& resolve);
+Assigned load_model_for(const ModelOptions& options, const std::vector<InputArray>& arrays,
+                        const ResolveInput& resolve);
 
 /// The bytes of an array as an input of this type and shape; throws Failure(exit_file) when they do not fit.
 Bytes input_bytes(const InputArray& array, const cpp::TensorInfo& input, std::uint32_t index, const std::string& model);

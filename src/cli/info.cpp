@@ -27,8 +27,8 @@ int info(bool as_json) {
     }
     std::string text;
     for (const Json& device : devices) {
-        text += fmt::format("device {}: {} ({}), {}\n", device.at("index").get<int>(), value_text(device.at("name")), value_text(device.at("type")),
-                            value_text(device.at("driver")));
+        text += fmt::format("device {}: {} ({}), {}\n", device.at("index").get<int>(), value_text(device.at("name")),
+                            value_text(device.at("type")), value_text(device.at("driver")));
         text += "  capabilities\n" + section(device.at("caps"));
         text += "  plan\n" + section(device.at("plan"));
         text += "  reasons\n";
@@ -42,7 +42,8 @@ int info(bool as_json) {
 
 Action add_info(CLI::App& app) {
     auto as_json = std::make_shared<bool>(false);
-    CLI::App* command = app.add_subcommand("info", "Lists the devices, their capabilities and what the library chose for them");
+    CLI::App* command =
+        app.add_subcommand("info", "Lists the devices, their capabilities and what the library chose for them");
     command->add_flag("--json", *as_json, "print JSON");
     command->footer("Example: tosa-vk info --json");
     return [as_json] { return info(*as_json); };

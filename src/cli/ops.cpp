@@ -10,7 +10,8 @@ namespace tosavk::cli {
 namespace {
 
 int ops(bool as_json, const std::string& spec) {
-    if (spec != "1.0") throw Failure(exit_usage, "the registry holds the operators of TOSA 1.0; --spec 0.30 is not offered yet");
+    if (spec != "1.0")
+        throw Failure(exit_usage, "the registry holds the operators of TOSA 1.0; --spec 0.30 is not offered yet");
     const Json rows = Json::parse(cpp::describe_ops());
     if (as_json) {
         print(json_text(rows));
@@ -23,8 +24,8 @@ int ops(bool as_json, const std::string& spec) {
         for (const auto& [variable, type] : row.at("types").items()) {
             types += fmt::format("{}{}={}", types.empty() ? "" : " ", variable, type.get<std::string>());
         }
-        table.push_back({row.at("op").get<std::string>(), types, row.at("requires").get<std::string>(), yes_no(row.at("reference")),
-                         yes_no(row.at("gpu")), yes_no(row.at("fusable"))});
+        table.push_back({row.at("op").get<std::string>(), types, row.at("requires").get<std::string>(),
+                         yes_no(row.at("reference")), yes_no(row.at("gpu")), yes_no(row.at("fusable"))});
     }
     print(table_text(table, {false, false, false, false, false, false}));
     return exit_done;
@@ -40,7 +41,8 @@ Action add_ops(CLI::App& app) {
     auto options = std::make_shared<Options>();
     CLI::App* command = app.add_subcommand("ops", "Lists every operator and type row, and who can run it");
     command->add_flag("--json", options->json, "print JSON");
-    command->add_option("--spec", options->spec, "version of the specification (default 1.0)")->check(CLI::IsMember({"1.0", "0.30"}));
+    command->add_option("--spec", options->spec, "version of the specification (default 1.0)")
+        ->check(CLI::IsMember({"1.0", "0.30"}));
     command->footer("Example: tosa-vk ops --json");
     return [options] { return ops(options->json, options->spec); };
 }

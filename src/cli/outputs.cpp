@@ -24,7 +24,8 @@ OutputSummary summarize(const Output& output, std::size_t top) {
         summary.max = std::isnan(value) || value > summary.max ? value : summary.max;
         sum += value;
     }
-    if (std::isnan(sum) && std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); })) summary.min = summary.max = sum;
+    if (std::isnan(sum) && std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); }))
+        summary.min = summary.max = sum;
     summary.mean = values.empty() ? 0 : sum / static_cast<double>(values.size());
 
     std::vector<std::size_t> order(values.size());
@@ -38,7 +39,8 @@ OutputSummary summarize(const Output& output, std::size_t top) {
     const bool quantized = output.info.scale != 0;
     for (std::size_t k = 0; k < top; ++k) {
         const double value = values[order[k]];
-        const double real = quantized ? output.info.scale * (value - static_cast<double>(output.info.zero_point)) : value;
+        const double real =
+            quantized ? output.info.scale * (value - static_cast<double>(output.info.zero_point)) : value;
         summary.top.push_back({order[k], value, real});
     }
     return summary;
@@ -49,15 +51,22 @@ Json output_json(std::size_t index, const Output& output, const OutputSummary& s
     for (const auto& entry : summary.top) {
         top.push_back({{"index", entry.index}, {"value", number_json(entry.value)}, {"real", number_json(entry.real)}});
     }
-    return {{"index", index}, {"name", output.info.name}, {"type", type_text(output.info)}, {"shape", cpp::shape_of(output.info)},
-            {"min", number_json(summary.min)}, {"max", number_json(summary.max)}, {"mean", number_json(summary.mean)}, {"top", std::move(top)}};
+    return {{"index", index},
+            {"name", output.info.name},
+            {"type", type_text(output.info)},
+            {"shape", cpp::shape_of(output.info)},
+            {"min", number_json(summary.min)},
+            {"max", number_json(summary.max)},
+            {"mean", number_json(summary.mean)},
+            {"top", std::move(top)}};
 }
 
 std::string outputs_text(const std::vector<Output>& outputs, const std::vector<OutputSummary>& summaries) {
     std::vector<std::vector<std::string>> rows = {{"output", "name", "type", "shape", "min", "max", "mean"}};
     for (std::size_t k = 0; k < outputs.size(); ++k) {
-        rows.push_back({std::to_string(k), outputs[k].info.name, type_text(outputs[k].info), shape_text(cpp::shape_of(outputs[k].info)),
-                        number_text(summaries[k].min), number_text(summaries[k].max), number_text(summaries[k].mean)});
+        rows.push_back({std::to_string(k), outputs[k].info.name, type_text(outputs[k].info),
+                        shape_text(cpp::shape_of(outputs[k].info)), number_text(summaries[k].min),
+                        number_text(summaries[k].max), number_text(summaries[k].mean)});
     }
     std::string text = table_text(rows, {true, false, false, false, true, true, true});
     for (std::size_t k = 0; k < outputs.size(); ++k) {
@@ -76,8 +85,10 @@ std::string outputs_text(const std::vector<Output>& outputs, const std::vector<O
 OutputDirectory::OutputDirectory(std::string path) : path_(std::move(path)) {
     std::error_code failed;
     made_ = std::filesystem::create_directories(path_, failed);
-    if (failed) throw Failure(exit_file, fmt::format("cannot make the output directory {}: {}", path_, failed.message()));
-    if (!std::filesystem::is_directory(path_, failed)) throw Failure(exit_file, fmt::format("the output path {} is not a directory", path_));
+    if (failed)
+        throw Failure(exit_file, fmt::format("cannot make the output directory {}: {}", path_, failed.message()));
+    if (!std::filesystem::is_directory(path_, failed))
+        throw Failure(exit_file, fmt::format("the output path {} is not a directory", path_));
     if (::access(path_.c_str(), W_OK | X_OK) != 0) {
         throw Failure(exit_file, fmt::format("cannot write into the output directory {}: {}", path_,
                                              std::error_code(errno, std::generic_category()).message()));
@@ -102,12 +113,14 @@ void OutputDirectory::write(const std::vector<Output>& outputs) {
             const cpp::TensorInfo& info = outputs[k].info;
             const std::string name = fmt::format("output_{}.npy", k);
             cpp::Array::save(add(name), info.type, cpp::shape_of(info), outputs[k].bytes.data());
-            index.push_back({{"index", k}, {"name", info.name}, {"type", type_text(info)}, {"shape", cpp::shape_of(info)}});
+            index.push_back(
+                {{"index", k}, {"name", info.name}, {"type", type_text(info)}, {"shape", cpp::shape_of(info)}});
         }
         write_file(add("outputs.json"), json_text(index));
         // The one reason for which a rename within a writable directory fails, looked for before the first one.
         for (const auto& [temporary, name] : moves) {
-            if (std::filesystem::is_directory(name)) throw Failure(exit_file, name.filename().string() + " is a directory there");
+            if (std::filesystem::is_directory(name))
+                throw Failure(exit_file, name.filename().string() + " is a directory there");
         }
         for (const auto& [temporary, name] : moves) std::filesystem::rename(temporary, name);
     } catch (const std::exception& e) {

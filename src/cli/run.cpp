@@ -46,9 +46,11 @@ std::uint32_t find_input(const cpp::Graph& graph, const std::string& name) {
         if (name == info.name) return k;
         known += fmt::format("{}{} '{}'", k ? ", " : "", k, info.name);
     }
-    const bool digits = name.size() <= 9 && std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+    const bool digits =
+        name.size() <= 9 && std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
     if (digits && std::stoul(name) < graph.input_count()) return static_cast<std::uint32_t>(std::stoul(name));
-    throw Failure(exit_usage, fmt::format("--input {}: the model has no such input; it has {}", name, known.empty() ? "none" : known));
+    throw Failure(exit_usage, fmt::format("--input {}: the model has no such input; it has {}", name,
+                                          known.empty() ? "none" : known));
 }
 
 Assigned load(const Options& options) {
@@ -146,8 +148,10 @@ std::string times_text(const Json& times) {
 }
 
 int run(const Options& options) {
-    if (options.reference && !options.profile.empty()) throw Failure(exit_usage, "--profile measures a device and does not go with --reference");
-    if (options.reference && !options.device.empty()) throw Failure(exit_usage, "--device does not go with --reference, which uses none");
+    if (options.reference && !options.profile.empty())
+        throw Failure(exit_usage, "--profile measures a device and does not go with --reference");
+    if (options.reference && !options.device.empty())
+        throw Failure(exit_usage, "--device does not go with --reference, which uses none");
     Result result;
     Stopwatch load_watch;
     const Assigned loaded = load(options);
@@ -164,7 +168,11 @@ int run(const Options& options) {
         const bool random = given == loaded.inputs.end();
         inputs.push_back(random ? graph.random_input(k, options.seed) : given->second);
         const cpp::TensorInfo info = graph.input(k);
-        inputs_json.push_back({{"index", k}, {"name", info.name}, {"type", type_text(info)}, {"shape", cpp::shape_of(info)}, {"random", random}});
+        inputs_json.push_back({{"index", k},
+                               {"name", info.name},
+                               {"type", type_text(info)},
+                               {"shape", cpp::shape_of(info)},
+                               {"random", random}});
         inputs_text += fmt::format("input {} '{}' {}: {}\n", k, info.name, tensor_text(info),
                                    random ? fmt::format("random numbers from seed {}", options.seed) : "from its file");
     }
@@ -188,13 +196,19 @@ int run(const Options& options) {
     if (result.profile) write_file(options.profile, json_text(*result.profile));
     if (options.json) {
         auto outputs = Json::array();
-        for (std::size_t k = 0; k < summaries.size(); ++k) outputs.push_back(output_json(k, result.outputs[k], summaries[k]));
-        print(json_text({{"model", options.model.path}, {"device", result.device}, {"driver", result.driver}, {"seed", options.seed},
-                         {"inputs", std::move(inputs_json)}, {"outputs", std::move(outputs)}, {"time_ms", result.times}}));
+        for (std::size_t k = 0; k < summaries.size(); ++k)
+            outputs.push_back(output_json(k, result.outputs[k], summaries[k]));
+        print(json_text({{"model", options.model.path},
+                         {"device", result.device},
+                         {"driver", result.driver},
+                         {"seed", options.seed},
+                         {"inputs", std::move(inputs_json)},
+                         {"outputs", std::move(outputs)},
+                         {"time_ms", result.times}}));
     } else {
         const std::string driver = result.driver.empty() ? "" : fmt::format(" ({})", result.driver);
-        print(fmt::format("device: {}{}\n{}{}{}", result.device, driver, inputs_text, outputs_text(result.outputs, summaries),
-                          times_text(result.times)));
+        print(fmt::format("device: {}{}\n{}{}{}", result.device, driver, inputs_text,
+                          outputs_text(result.outputs, summaries), times_text(result.times)));
     }
     return exit_done;
 }
@@ -205,10 +219,12 @@ Action add_run(CLI::App& app) {
     auto options = std::make_shared<Options>();
     CLI::App* command = app.add_subcommand("run", "Runs a model and shows its outputs");
     add_model_options(*command, options->model);
-    command->add_option("--input", options->inputs, "NAME_OR_INDEX=FILE.npy; may be repeated; inputs not given are random")
+    command
+        ->add_option("--input", options->inputs, "NAME_OR_INDEX=FILE.npy; may be repeated; inputs not given are random")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    command->add_option("--output-dir", options->output_dir, "directory for output_0.npy, output_1.npy, ... and outputs.json");
+    command->add_option("--output-dir", options->output_dir,
+                        "directory for output_0.npy, output_1.npy, ... and outputs.json");
     add_device_option(*command, options->device);
     command->add_flag("--reference", options->reference, "run on the reference interpreter instead of a device");
     command->add_option("--seed", options->seed, "seed of random inputs (default 0)");

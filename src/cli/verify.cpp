@@ -19,7 +19,9 @@ struct Options {
     bool json = false;
 };
 
-std::string rounding_argument(const Options& options) { return options.model.rounding == "double" ? "" : " --rounding " + options.model.rounding; }
+std::string rounding_argument(const Options& options) {
+    return options.model.rounding == "double" ? "" : " --rounding " + options.model.rounding;
+}
 
 // ---- random inputs -----------------------------------------------------------------------------------------------
 
@@ -45,22 +47,26 @@ int verify_random(const Options& options) {
         }
         progress.step();
     }
-    const std::string repeat =
-        report.passed ? "" : fmt::format("tosa-vk verify {} --seeds 1 --seed {}{}", options.model.path, seed - 1, rounding_argument(options));
+    const std::string repeat = report.passed ? ""
+                                             : fmt::format("tosa-vk verify {} --seeds 1 --seed {}{}",
+                                                           options.model.path, seed - 1, rounding_argument(options));
     if (options.json) {
-        Json result = {{"model", options.model.path}, {"device", device.name()}, {"driver", device.driver()}, {"passed", report.passed},
-                       {"seed", options.seed}, {"seeds_run", runs}, {"values_checked", values}, {"worst", number_json(worst)},
-                       {"detail", worst_detail}};
+        Json result = {{"model", options.model.path}, {"device", device.name()},     {"driver", device.driver()},
+                       {"passed", report.passed},     {"seed", options.seed},        {"seeds_run", runs},
+                       {"values_checked", values},    {"worst", number_json(worst)}, {"detail", worst_detail}};
         if (!report.passed) {
             result["failing_seed"] = seed - 1;
             result["repeat"] = repeat;
         }
         print(json_text(result));
     } else if (report.passed) {
-        print(fmt::format("passed on {}: {} random input sets (seeds {} to {}), {} values compared, fused bits equal unfused bits\n{}\n",
-                          device.name(), runs, options.seed, seed - 1, values, worst_detail));
+        print(
+            fmt::format("passed on {}: {} random input sets (seeds {} to {}), {} values compared, fused bits equal "
+                        "unfused bits\n{}\n",
+                        device.name(), runs, options.seed, seed - 1, values, worst_detail));
     } else {
-        print(fmt::format("FAILED on {} with seed {}\n{}\nrepeat with: {}\n", device.name(), seed - 1, worst_detail, repeat));
+        print(fmt::format("FAILED on {} with seed {}\n{}\nrepeat with: {}\n", device.name(), seed - 1, worst_detail,
+                          repeat));
     }
     return report.passed ? exit_done : exit_different;
 }
@@ -69,7 +75,8 @@ int verify_random(const Options& options) {
 
 /// One model on one device, ready for the next case.
 struct Loaded {
-    Loaded(cpp::Graph loaded, const cpp::Device& device) : graph(std::move(loaded)), executable(device, graph), context(executable) {}
+    Loaded(cpp::Graph loaded, const cpp::Device& device)
+        : graph(std::move(loaded)), executable(device, graph), context(executable) {}
 
     cpp::Graph graph;
     cpp::Executable executable;
@@ -77,8 +84,13 @@ struct Loaded {
 };
 
 Json difference_json(const Difference& d) {
-    return {{"passed", d.passed}, {"mismatches", d.mismatches}, {"worst", number_json(d.worst)}, {"allowed", number_json(d.allowed)},
-            {"element", d.element}, {"expected", number_json(d.expected)}, {"got", number_json(d.got)}};
+    return {{"passed", d.passed},
+            {"mismatches", d.mismatches},
+            {"worst", number_json(d.worst)},
+            {"allowed", number_json(d.allowed)},
+            {"element", d.element},
+            {"expected", number_json(d.expected)},
+            {"got", number_json(d.got)}};
 }
 
 class CaseRunner {
@@ -93,15 +105,23 @@ public:
             progress.step();
         }
         if (options_.json) {
-            print(json_text({{"model", options_.model.path}, {"device", device_.name()}, {"driver", device_.driver()},
-                             {"rounding", options_.model.rounding}, {"passed", failures_.empty()}, {"cases", recorded_.cases.size()},
-                             {"atol", recorded_.atol}, {"rtol", recorded_.rtol}, {"results", std::move(results_)}}));
+            print(json_text({{"model", options_.model.path},
+                             {"device", device_.name()},
+                             {"driver", device_.driver()},
+                             {"rounding", options_.model.rounding},
+                             {"passed", failures_.empty()},
+                             {"cases", recorded_.cases.size()},
+                             {"atol", recorded_.atol},
+                             {"rtol", recorded_.rtol},
+                             {"results", std::move(results_)}}));
         } else if (failures_.empty()) {
-            print(fmt::format("passed on {}: {} recorded cases, --rounding {}; largest difference: device {}, reference {}\n", device_.name(),
-                              recorded_.cases.size(), options_.model.rounding, number_text(worst_device_), number_text(worst_reference_)));
+            print(fmt::format(
+                "passed on {}: {} recorded cases, --rounding {}; largest difference: device {}, reference {}\n",
+                device_.name(), recorded_.cases.size(), options_.model.rounding, number_text(worst_device_),
+                number_text(worst_reference_)));
         } else {
-            std::string text = fmt::format("FAILED on {}: {} of {} cases, --rounding {}\n", device_.name(), failed_cases_, recorded_.cases.size(),
-                                           options_.model.rounding);
+            std::string text = fmt::format("FAILED on {}: {} of {} cases, --rounding {}\n", device_.name(),
+                                           failed_cases_, recorded_.cases.size(), options_.model.rounding);
             for (const std::string& failure : failures_) text += failure + "\n";
             print(text);
         }
@@ -115,8 +135,8 @@ private:
         std::vector<Bytes> inputs = load_inputs(one, arrays);
         const cpp::Graph& graph = loaded_->graph;
         if (one.expected.size() != graph.output_count()) {
-            throw Failure(exit_file, fmt::format("{}: case {} records {} outputs, the model has {}", options_.cases, one.name, one.expected.size(),
-                                                 graph.output_count()));
+            throw Failure(exit_file, fmt::format("{}: case {} records {} outputs, the model has {}", options_.cases,
+                                                 one.name, one.expected.size(), graph.output_count()));
         }
         for (std::uint32_t k = 0; k < inputs.size(); ++k) loaded_->context.set_input(k, inputs[k]);
         loaded_->context.run();
@@ -134,7 +154,10 @@ private:
             note(one, k, info, "device", device);
             note(one, k, info, "reference", interpreter);
             passed = passed && device.passed && interpreter.passed;
-            results_.push_back({{"case", one.name}, {"output", k}, {"device", difference_json(device)}, {"reference", difference_json(interpreter)}});
+            results_.push_back({{"case", one.name},
+                                {"output", k},
+                                {"device", difference_json(device)},
+                                {"reference", difference_json(interpreter)}});
         }
         if (!passed) ++failed_cases_;
     }
@@ -151,15 +174,16 @@ private:
             return inputs;
         }
         std::vector<Bytes> inputs;
-        for (std::uint32_t k = 0; k < arrays.size(); ++k) inputs.push_back(input_bytes(arrays[k], loaded_->graph.input(k), k, options_.model.path));
+        for (std::uint32_t k = 0; k < arrays.size(); ++k)
+            inputs.push_back(input_bytes(arrays[k], loaded_->graph.input(k), k, options_.model.path));
         return inputs;
     }
 
     Assigned assign(const RecordedCase& one, const std::vector<InputArray>& arrays) {
         return load_model_for(options_.model, arrays, [&](const cpp::Graph& graph, std::size_t k) {
             if (arrays.size() != graph.input_count()) {
-                throw Failure(exit_file, fmt::format("{}: case {} records {} inputs, the model has {}", options_.cases, one.name, arrays.size(),
-                                                     graph.input_count()));
+                throw Failure(exit_file, fmt::format("{}: case {} records {} inputs, the model has {}", options_.cases,
+                                                     one.name, arrays.size(), graph.input_count()));
             }
             return static_cast<std::uint32_t>(k);
         });
@@ -175,18 +199,22 @@ private:
         const InputArray array = load_array(path);
         const cpp::TensorInfo given = array.array.info();
         if (given.type != info.type || cpp::shape_of(given) != cpp::shape_of(info)) {
-            throw Failure(exit_file, fmt::format("{} holds {}, but output {} '{}' of {} is {}", path, tensor_text(given), index, info.name,
-                                                 options_.model.path, tensor_text(info)));
+            throw Failure(exit_file,
+                          fmt::format("{} holds {}, but output {} '{}' of {} is {}", path, tensor_text(given), index,
+                                      info.name, options_.model.path, tensor_text(info)));
         }
         const auto bytes = array.array.bytes();
         return Bytes(bytes.begin(), bytes.end());
     }
 
-    void note(const RecordedCase& one, std::uint32_t output, const cpp::TensorInfo& info, const char* who, const Difference& difference) {
+    void note(const RecordedCase& one, std::uint32_t output, const cpp::TensorInfo& info, const char* who,
+              const Difference& difference) {
         if (difference.passed) return;
-        failures_.push_back(fmt::format("case {}, output {} '{}', {}: {} elements differ, worst element {}: expected {}, got {}, allowed difference {}",
-                                        one.name, output, info.name, who, difference.mismatches, difference.element,
-                                        number_text(difference.expected), number_text(difference.got), number_text(difference.allowed)));
+        failures_.push_back(fmt::format(
+            "case {}, output {} '{}', {}: {} elements differ, worst element {}: expected {}, got {}, allowed "
+            "difference {}",
+            one.name, output, info.name, who, difference.mismatches, difference.element,
+            number_text(difference.expected), number_text(difference.got), number_text(difference.allowed)));
     }
 
     const Options& options_;
@@ -210,9 +238,11 @@ int verify(const Options& options) {
 
 Action add_verify(CLI::App& app) {
     auto options = std::make_shared<Options>();
-    CLI::App* command = app.add_subcommand("verify", "Compares a device with the reference, node by node, or both with recorded outputs");
+    CLI::App* command = app.add_subcommand(
+        "verify", "Compares a device with the reference, node by node, or both with recorded outputs");
     add_model_options(*command, options->model);
-    CLI::Option* cases = command->add_option("--cases", options->cases, "directory with cases.json: compare with recorded outputs");
+    CLI::Option* cases =
+        command->add_option("--cases", options->cases, "directory with cases.json: compare with recorded outputs");
     command->add_option("--seeds", options->seeds, "how many random input sets (default 20)")->excludes(cases);
     command->add_option("--seed", options->seed, "seed of the first one (default 0)")->excludes(cases);
     add_device_option(*command, options->device);

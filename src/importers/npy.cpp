@@ -34,8 +34,8 @@ struct NpyType {
     std::string_view name;
 };
 constexpr std::array npy_types = {
-    NpyType{DType::boolean, "|b1", "bool"}, NpyType{DType::i8, "|i1", "int8"},      NpyType{DType::i16, "<i2", "int16"},
-    NpyType{DType::i32, "<i4", "int32"},    NpyType{DType::i48, "<i8", "int64"},    NpyType{DType::fp16, "<f2", "float16"},
+    NpyType{DType::boolean, "|b1", "bool"}, NpyType{DType::i8, "|i1", "int8"},   NpyType{DType::i16, "<i2", "int16"},
+    NpyType{DType::i32, "<i4", "int32"},    NpyType{DType::i48, "<i8", "int64"}, NpyType{DType::fp16, "<f2", "float16"},
     NpyType{DType::fp32, "<f4", "float32"},
 };
 
@@ -64,7 +64,8 @@ public:
             if (key == "descr" && !seen_descr) {
                 seen_descr = true;
                 skip_space();
-                if (position_ < text_.size() && text_[position_] == '[') bad(origin_, "structured .npy arrays are not supported");
+                if (position_ < text_.size() && text_[position_] == '[')
+                    bad(origin_, "structured .npy arrays are not supported");
                 header.descr = quoted();
             } else if (key == "fortran_order" && !seen_order) {
                 seen_order = true;
@@ -155,11 +156,14 @@ DType type_of(const std::string& descr, const std::string& origin) {
     for (const NpyType& type : npy_types) {
         // A byte has no order: '<i1', '=i1' and '|i1' say the same.
         const bool one_byte = size_of(type.type) == 1;
-        if (descr == type.descr || (one_byte && descr.size() == 3 && descr.substr(1) == type.descr.substr(1))) return type.type;
+        if (descr == type.descr || (one_byte && descr.size() == 3 && descr.substr(1) == type.descr.substr(1)))
+            return type.type;
     }
-    if (!descr.empty() && descr[0] == '>') bad(origin, fmt::format("big-endian arrays ('{}') are not supported", descr));
+    if (!descr.empty() && descr[0] == '>')
+        bad(origin, fmt::format("big-endian arrays ('{}') are not supported", descr));
     if (descr == "|O" || descr == "O") bad(origin, "arrays of Python objects are not supported");
-    bad(origin, fmt::format("element type '{}' is not one of bool, int8, int16, int32, int64, float16 and float32", descr));
+    bad(origin,
+        fmt::format("element type '{}' is not one of bool, int8, int16, int32, int64, float16 and float32", descr));
 }
 
 /// Text of an errno value, for the end of a sentence.
@@ -173,19 +177,22 @@ HostTensor parse_npy(std::span<const std::byte> file, const std::string& origin)
     const auto byte = [&](std::size_t k) { return static_cast<std::size_t>(static_cast<unsigned char>(text[k])); };
     if (file.size() < 10) bad(origin, "the .npy file is truncated inside its header");
     const std::size_t major = byte(6);
-    if (major < 1 || major > 3) bad(origin, fmt::format("version {}.{} of the .npy format is not supported", major, byte(7)));
+    if (major < 1 || major > 3)
+        bad(origin, fmt::format("version {}.{} of the .npy format is not supported", major, byte(7)));
     const std::size_t prefix = major == 1 ? 10 : 12;
     if (file.size() < prefix) bad(origin, "the .npy file is truncated inside its header");
     std::size_t header_bytes = byte(8) | byte(9) << 8;
     if (major > 1) header_bytes |= byte(10) << 16 | byte(11) << 24;
     if (header_bytes > max_header_bytes) {
-        bad(origin, fmt::format("the .npy header claims {} bytes, more than the {} that are accepted", header_bytes, max_header_bytes));
+        bad(origin, fmt::format("the .npy header claims {} bytes, more than the {} that are accepted", header_bytes,
+                                max_header_bytes));
     }
     if (header_bytes > file.size() - prefix) bad(origin, "the .npy file is truncated inside its header");
 
     const Header header = HeaderParser(text.substr(prefix, header_bytes), origin).parse();
     const DType type = type_of(header.descr, origin);
-    if (header.fortran_order) bad(origin, "arrays in Fortran order are not supported; save it with numpy.ascontiguousarray");
+    if (header.fortran_order)
+        bad(origin, "arrays in Fortran order are not supported; save it with numpy.ascontiguousarray");
 
     // By division, so that no product of hostile dimensions can overflow.
     const std::size_t data_bytes = file.size() - prefix - header_bytes;
@@ -227,8 +234,8 @@ HostTensor load_npy(const std::filesystem::path& path) {
 
 void save_npy(const std::filesystem::path& path, DType type, const Shape& shape, std::span<const std::byte> bytes) {
     if (bytes.size() != static_cast<std::size_t>(element_count(shape)) * size_of(type)) {
-        throw Error(ErrorCode::bad_input, fmt::format("{}: {} bytes are not an array of {} elements {}", path.string(), bytes.size(),
-                                                      to_string(shape), name_of(type)));
+        throw Error(ErrorCode::bad_input, fmt::format("{}: {} bytes are not an array of {} elements {}", path.string(),
+                                                      bytes.size(), to_string(shape), name_of(type)));
     }
     Bytes converted;
     DType stored = type;
@@ -238,9 +245,11 @@ void save_npy(const std::filesystem::path& path, DType type, const Shape& shape,
         converted = encode_reals(stored, decode_reals(type, bytes));
         bytes = converted;
     }
-    const auto entry = std::find_if(npy_types.begin(), npy_types.end(), [&](const NpyType& t) { return t.type == stored; });
+    const auto entry =
+        std::find_if(npy_types.begin(), npy_types.end(), [&](const NpyType& t) { return t.type == stored; });
     if (entry == npy_types.end()) {
-        throw Error(ErrorCode::bad_input, fmt::format("{}: .npy files cannot hold elements of type {}", path.string(), name_of(type)));
+        throw Error(ErrorCode::bad_input,
+                    fmt::format("{}: .npy files cannot hold elements of type {}", path.string(), name_of(type)));
     }
     std::string dims;
     for (const std::int64_t dim : shape) dims += fmt::format("{}, ", dim);

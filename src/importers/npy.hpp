@@ -18,8 +18,8 @@ HostTensor load_npy(const std::filesystem::path& path);
 /// it, so that no half-written file is left. Throws Error(io).
 void save_npy(const std::filesystem::path& path, DType type, const Shape& shape, std::span<const std::byte> bytes);
 
-/// The same elements in another type where .npy has no type of its own (i4 from i8, bf16 and fp8 from fp32); throws
-/// Error(bad_input) for an element that the type cannot hold exactly, or when the types have nothing to do with each other.
+/// The same elements in another type where .npy has no type of its own (i4 from i8, bf16 and fp8 from fp32). Throws
+/// Error(bad_input) for an element that the type cannot hold exactly, or when the types have nothing in common.
 HostTensor convert_array(const HostTensor& array, DType type, const std::string& origin);
 
 }  // namespace tosavk

@@ -35,12 +35,14 @@ std::vector<std::int32_t> pad_image(Lowering& l, ValueId& x, std::span<const std
     const Shape shape = l.shape(x);
     if (shape.size() != 4) l.fail(fmt::format("its input has rank {}, not 4", shape.size()));
     std::vector<std::int32_t> pad;
+    Shape used = shape;  // what is left of the input where the windows do not reach its end
     for (std::size_t i = 0; i < 2; ++i) {
         const Window w = make_window(l, shape[1 + i], kernel[i], stride[i], dilation[i], padding);
-        if (w.after < 0) x = l.slice_axis(x, 1 + i, 0, shape[1 + i] + w.after);
+        used[1 + i] += std::min<std::int64_t>(w.after, 0);
         pad.push_back(l.narrow(w.before, "padding"));
         pad.push_back(l.narrow(std::max<std::int64_t>(w.after, 0), "padding"));
     }
+    x = l.slice(x, std::vector<std::int64_t>(4, 0), used);
     return pad;
 }
 
