@@ -59,7 +59,7 @@ int main(int argc, char** argv) {
     add_device_option(app, options.device);
     app.add_option("--json", options.json, "file for the results as JSON; - for standard output");
     app.add_option("--min-time", options.measure.min_time_s, "seconds to repeat at least (default 0.5)");
-    app.add_option("--seed", options.measure.seed, "seed of the random inputs (default 0)");
+    app.add_option("--seed", options.measure.seed, "seed of the random inputs (default 0)")->check(whole_number());
     app.add_flag("--no-check", options.no_check, "do not compare with the reference first");
     app.footer("Exit codes: 0 done; 1 a result differs from the reference; 2 wrong usage; 3 a file is bad;\n"
                "4 the device failed, is missing or is out of memory.\n"

@@ -50,11 +50,15 @@ void main() {
     X4 acc = X4(0);
     for (int ky = 0; ky < KH; ++ky) {
         int y = oy * STRIDE_Y - PAD_TOP + ky * DILATION_Y;
-        if (y < 0 || y >= IH) continue;
+        bool row = y >= 0 && y < IH;
         for (int kx = 0; kx < KW; ++kx) {
             int x = ox * STRIDE_X - PAD_LEFT + kx * DILATION_X;
-            if (x < 0 || x >= IW) continue;
-            X4 v = input4(((image * IH + y) * IW + x) * C, oc, n);
+            bool inside = row && x >= 0 && x < IW;
+#if !X_FLOAT
+            if (!inside) continue;
+#endif
+            // In floats the padding is a zero that is multiplied: an infinite weight makes it NaN.
+            X4 v = inside ? input4(((image * IH + y) * IW + x) * C, oc, n) : X4(0);
             X4 w = in1_load4(uint((ky * KW + kx) * OC_QUADS * 4 + oc));
             acc += LESS_ZP(v, INPUT_ZP) * LESS_ZP(w, WEIGHT_ZP);
         }

@@ -228,3 +228,42 @@ TEST(IndexMap, BroadcastReadsRightAligned) {
     EXPECT_EQ(map.strides, (std::vector<std::int64_t>{0, 1, 0}));
     EXPECT_EQ(evaluate(map, 23), 2);
 }
+
+// Every inner value is a graph output: the group must be split where the device runs out of buffers.
+TEST(Plan, GroupsKeepWithinTheDevicesBuffers) {
+    for (const std::uint32_t buffers : {4u, 12u}) {
+        GraphBuilder b("taps");
+        const ValueId x = b.input("x", DType::fp32, {8});
+        ValueId v = x;
+        for (int i = 0; i < 40; ++i) b.output(v = b.add1(Op::add, {v, x}, DType::fp32, {}, "n" + std::to_string(i)));
+        DevicePlan device = test_device();
+        device.max_buffers = buffers;
+        const Plan plan = make_plan(b.finish(), device, {true, false});
+        EXPECT_LT(plan.dispatches.size(), 40u);
+        for (const Dispatch& d : plan.dispatches) EXPECT_LE(d.bindings.size(), buffers);
+    }
+}
+
+TEST(Plan, LongChainsAreSplit) {
+    GraphBuilder b("long");
+    const ValueId x = b.input("x", DType::fp32, {8});
+    ValueId v = x;
+    for (int i = 0; i < 500; ++i) v = b.add1(Op::add, {v, x}, DType::fp32, {}, "n" + std::to_string(i));
+    b.output(v);
+    const Plan plan = plan_of(b.finish());
+    EXPECT_GE(plan.dispatches.size(), 10u);
+    EXPECT_LE(plan.dispatches.size(), 16u);
+}
+
+// The operands of a residual ADD are rescaled where they are added, not written in i32 beside the i8 value.
+TEST(Plan, CheapStepsAreComputedWhereTheyAreConsumed) {
+    GraphBuilder b("residual");
+    const ValueId x = b.input("x", DType::i8, {1, 8, 8, 4});
+    const ValueId p = clamp(b, quantized_conv(b, x, 4, "p"), "pc"), q = quantized_conv(b, p, 4, "q");
+    const auto widen = [&](ValueId v, const std::string& name) {
+        return b.add1(Op::rescale, {v, b.scalar(DType::i32, 1 << 30), b.scalar(DType::i8, 20), b.scalar(DType::i8, 0), b.scalar(DType::i32, 0)},
+                      DType::i32, {}, name);
+    };
+    b.output(b.add1(Op::add, {widen(p, "pw"), widen(q, "qw")}, DType::i32, {}, "sum"));
+    EXPECT_EQ(labels(plan_of(b.finish())), "CONV2D+RESCALE+CLAMP | CONV2D+RESCALE+RESCALE+RESCALE+ADD");
+}

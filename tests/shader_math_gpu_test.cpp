@@ -52,7 +52,7 @@ Words run(const std::shared_ptr<Device>& device, const std::string& expression, 
     if (features.rte) {
         glsl += "spirv_execution_mode(extensions = [\"SPV_KHR_float_controls\"], capabilities = [4467], 4462, 32);\n";
     }
-    glsl += "#define TOSAVK_INT64 " + std::to_string(int(int64)) + "\nlayout(local_size_x_id = 100) in;\n";
+    glsl += "#define TOSAVK_INT64 " + std::to_string(int(int64)) + "\nlayout(local_size_x_id = 1000) in;\n";
     glsl += library_text();
     const char* const names[] = {"x", "y", "z", "r"};
     for (std::size_t i = 0; i < 4; ++i) {

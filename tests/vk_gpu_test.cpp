@@ -15,7 +15,7 @@ using namespace tosavk;
 namespace {
 
 const char* const add_glsl = R"(#version 450
-layout(local_size_x_id = 100) in;
+layout(local_size_x_id = 1000) in;
 layout(constant_id = 0) const int count = 1;
 layout(constant_id = 1) const int factor = 1;
 layout(std430, set = 0, binding = 0) readonly buffer A { int a[]; };

@@ -54,6 +54,9 @@ struct Network {
 
 void print_picture(const tv::Array& picture) {
     const char ramp[] = " .:-=+*#%@";
+    if (picture.info().type != TOSAVK_FP32 || picture.info().rank != 4) {
+        throw tv::Error(TOSAVK_ERROR_BAD_INPUT, "a picture must be float32 [1,height,width,1]");
+    }
     const auto* pixels = reinterpret_cast<const float*>(picture.bytes().data());
     const auto height = picture.info().dims[1], width = picture.info().dims[2];
     for (std::int64_t y = 0; y < height; y += 2) {  // characters are about twice as high as wide

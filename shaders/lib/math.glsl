@@ -127,8 +127,8 @@ vec4 tosa_sigmoid(vec4 x) {
     return mix(y, math_constant(NAN_BITS), math_is_nan(x));
 }
 
-// w = tanh(-a) = t / (2 + t) with t = e^(-2a) - 1 keeps relative accuracy near 0; also tanh(a) = -t/2 (1 - w), where the
-// roundings of w count less.
+// w = tanh(-a) = t / (2 + t) with t = e^(-2a) - 1 keeps relative accuracy near 0; also tanh(a) = -t/2 (1 - w), where
+// the roundings of w count less.
 vec4 tosa_tanh(vec4 x) {
     ivec4 bits = floatBitsToInt(x);
     ivec4 a = bits & ABS_MASK;

@@ -271,15 +271,29 @@ void print(const std::string& text) {
         throw Failure(exit_file, fmt::format("cannot write to standard output: {}", std::strerror(errno)));
 }
 
+CLI::Validator whole_number() {
+    return CLI::Validator(
+        [](const std::string& text) {
+            const bool digits = !text.empty() && text.size() <= 18 && text.find_first_not_of("0123456789") == std::string::npos;
+            return digits ? std::string() : fmt::format("'{}' is not a whole number", text);
+        },
+        "N");
+}
+
 void write_file(const std::string& path, const std::string& text) {
-    const std::string temporary = fmt::format("{}.tmp-{}", path, ::getpid());
-    std::FILE* file = std::fopen(temporary.c_str(), "wbx");
+    // A device or pipe is written to; a link is followed. Only a regular file is replaced as a whole.
+    std::error_code unresolved;
+    std::filesystem::path target = std::filesystem::weakly_canonical(path, unresolved);
+    if (unresolved) target = path;
+    const bool special = std::filesystem::exists(target, unresolved) && !std::filesystem::is_regular_file(target, unresolved);
+    const std::string temporary = special ? target.string() : fmt::format("{}.tmp-{}", target.string(), ::getpid());
+    std::FILE* file = std::fopen(temporary.c_str(), special ? "wb" : "wbx");
     if (!file) throw Failure(exit_file, fmt::format("cannot write {}: {}", path, std::strerror(errno)));
     const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
     const bool closed = std::fclose(file) == 0;
-    if (!written || !closed || std::rename(temporary.c_str(), path.c_str()) != 0) {
+    if (!written || !closed || (!special && std::rename(temporary.c_str(), target.c_str()) != 0)) {
         const int code = errno;
-        std::remove(temporary.c_str());
+        if (!special) std::remove(temporary.c_str());
         throw Failure(exit_file, fmt::format("cannot write {}: {}", path, std::strerror(code)));
     }
 }

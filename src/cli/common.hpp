@@ -84,6 +84,9 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows, const 
 /// Writes to stdout; throws Failure when it cannot (a full disk, a closed pipe).
 void print(const std::string& text);
 
+/// For options that count: digits only, below 10^18.
+CLI::Validator whole_number();
+
 /// Writes a file through a temporary name beside it.
 void write_file(const std::string& path, const std::string& text);
 

@@ -227,8 +227,8 @@ Action add_run(CLI::App& app) {
                         "directory for output_0.npy, output_1.npy, ... and outputs.json");
     add_device_option(*command, options->device);
     command->add_flag("--reference", options->reference, "run on the reference interpreter instead of a device");
-    command->add_option("--seed", options->seed, "seed of random inputs (default 0)");
-    command->add_option("--top", options->top, "how many of the largest elements to show (default 5)");
+    command->add_option("--seed", options->seed, "seed of random inputs (default 0)")->check(whole_number());
+    command->add_option("--top", options->top, "how many of the largest elements to show (default 5)")->check(whole_number());
     command->add_option("--profile", options->profile, "file for counters and the time of every dispatch, as JSON");
     command->add_flag("--json", options->json, "print JSON");
     command->footer("Example: tosa-vk run model.tflite --input 0=picture.npy --output-dir out --top 3");

@@ -243,8 +243,10 @@ Action add_verify(CLI::App& app) {
     add_model_options(*command, options->model);
     CLI::Option* cases =
         command->add_option("--cases", options->cases, "directory with cases.json: compare with recorded outputs");
-    command->add_option("--seeds", options->seeds, "how many random input sets (default 20)")->excludes(cases);
-    command->add_option("--seed", options->seed, "seed of the first one (default 0)")->excludes(cases);
+    command->add_option("--seeds", options->seeds, "how many random input sets (default 20)")
+        ->check(whole_number())
+        ->excludes(cases);
+    command->add_option("--seed", options->seed, "seed of the first one (default 0)")->check(whole_number())->excludes(cases);
     add_device_option(*command, options->device);
     command->add_flag("--json", options->json, "print JSON");
     command->footer("Example: tosa-vk verify model.tflite --seeds 100 --device cpu");

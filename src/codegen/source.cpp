@@ -63,7 +63,7 @@ private:
 
     const Graph& graph_;
     const Group& group_;
-    const DevicePlan& device_;
+    const DevicePlan device_;
     const std::int64_t count_;
     const bool aligned_;
     GroupSource source_;
@@ -275,7 +275,7 @@ GroupSource SourceBuilder::build() {
     if (group_.choice) {
         for (const auto& [name, value] : group_.choice->defines) text += fmt::format("#define {} {}\n", name, value);
     }
-    text += "layout(local_size_x = 64, local_size_x_id = 100) in;\n";
+    text += "layout(local_size_x = 64, local_size_x_id = 1000) in;\n";
     for (const char* file : {"lib/types.glsl", "lib/index.glsl", "lib/wide.glsl", "lib/scale.glsl", "lib/math.glsl"}) {
         text += shader_file(file);
     }
@@ -319,9 +319,8 @@ GroupSource build_source(const Graph& graph, const Group& group, const DevicePla
     return SourceBuilder(graph, group, device).build();
 }
 
-std::size_t count_buffers(const Graph& graph, const Group& group) {
-    const DevicePlan none;
-    return SourceBuilder(graph, group, none).count_reads() + group.outputs.size();
+std::size_t count_reads(const Graph& graph, const Group& group) {
+    return SourceBuilder(graph, group, DevicePlan()).count_reads();
 }
 
 }  // namespace tosavk

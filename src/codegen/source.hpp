@@ -36,7 +36,7 @@ struct GroupSource {
 
 GroupSource build_source(const Graph& graph, const Group& group, const DevicePlan& device);
 
-/// Storage buffers that the group would bind.
-std::size_t count_buffers(const Graph& graph, const Group& group);
+/// Storage buffers that the group would read.
+std::size_t count_reads(const Graph& graph, const Group& group);
 
 }  // namespace tosavk

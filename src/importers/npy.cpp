@@ -266,14 +266,19 @@ void save_npy(const std::filesystem::path& path, DType type, const Shape& shape,
     prefix += static_cast<char>(header.size() >> 8);
 
     static std::atomic<unsigned> serial{0};
-    std::filesystem::path temporary = path;
-    temporary += fmt::format(".tmp-{}-{}", ::getpid(), serial++);
+    // A device or pipe is written to; a link is followed. Only a regular file is replaced as a whole.
+    std::error_code unresolved;
+    std::filesystem::path target = std::filesystem::weakly_canonical(path, unresolved);
+    if (unresolved) target = path;
+    const bool special = std::filesystem::exists(target, unresolved) && !std::filesystem::is_regular_file(target, unresolved);
+    std::filesystem::path temporary = target;
+    if (!special) temporary += fmt::format(".tmp-{}-{}", ::getpid(), serial++);
     const auto fail = [&](int code) {
         std::error_code ignored;
-        std::filesystem::remove(temporary, ignored);
+        if (!special) std::filesystem::remove(temporary, ignored);
         throw Error(ErrorCode::io, fmt::format("cannot write {}: {}", path.string(), reason(code)));
     };
-    std::FILE* file = std::fopen(temporary.c_str(), "wbx");
+    std::FILE* file = std::fopen(temporary.c_str(), special ? "wb" : "wbx");
     if (!file) throw Error(ErrorCode::io, fmt::format("cannot write {}: {}", path.string(), reason(errno)));
     errno = 0;
     bool written = std::fwrite(prefix.data(), 1, prefix.size(), file) == prefix.size() &&
@@ -285,8 +290,9 @@ void save_npy(const std::filesystem::path& path, DType type, const Shape& shape,
         code = errno;
     }
     if (!written) fail(code);
+    if (special) return;
     std::error_code failed;
-    std::filesystem::rename(temporary, path, failed);
+    std::filesystem::rename(temporary, target, failed);
     if (failed) fail(failed.value());
 }
 

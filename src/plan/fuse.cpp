@@ -32,11 +32,22 @@ KernelChoice choose_kernel(const NodeView& view, const OpDef& def, const DeviceP
     throw Error(ErrorCode::unsupported, fmt::format("{} cannot run on this device{}", view.title(), reasons), view.node().name);
 }
 
+/// Members that one shader may have: longer chains are split, so that no shader grows without bound.
+constexpr std::size_t max_members = 48;
+/// Nodes that may wait for one consumer.
+constexpr std::size_t max_waiting = 16;
+
 /// Groups under construction, with the edges between them.
 class Fuser {
 public:
     Fuser(const Graph& graph, const DevicePlan& device, const PlanOptions& options)
-        : graph_(graph), device_(device), options_(options), group_of_(graph.values.size(), none) {}
+        : graph_(graph), device_(device), options_(options), group_of_(graph.values.size(), none),
+          consumers_(graph.values.size()), is_output_(graph.values.size(), false), pending_(graph.nodes.size(), false) {
+        for (NodeId id = 0; id < graph.nodes.size(); ++id) {
+            for (const ValueId value : graph.node(id).inputs) consumers_[value].push_back(id);
+        }
+        for (const ValueId id : graph.outputs) is_output_[id] = true;
+    }
 
     std::vector<Group> run() {
         for (NodeId id = 0; id < graph_.nodes.size(); ++id) place(id);
@@ -55,6 +66,12 @@ private:
         for (const ValueId id : node.inputs) {
             if (producer(id) != none) result.insert(producer(id));
         }
+        return result;
+    }
+
+    std::set<std::size_t> producers(const std::vector<NodeId>& nodes) const {
+        std::set<std::size_t> result;
+        for (const NodeId id : nodes) result.merge(producers(graph_.node(id)));
         return result;
     }
 
@@ -79,7 +96,6 @@ private:
     void place(NodeId id) {
         const NodeView view(graph_, id);
         const OpDef& def = op_def(view.node().op);
-        const ValueId out = view.node().outputs.front();
         if (def.view) {
             const ViewDef move = def.view(view);
             if (move.kind == ViewDef::Kind::alias) return;
@@ -97,11 +113,86 @@ private:
             for (const ValueId value : view.node().outputs) group_of_[value] = made;
             return;
         }
-        if (options_.fuse && def.expression && join(view)) return;
+        if (options_.fuse && def.expression && waits_for_its_consumer(view)) {
+            pending_[id] = true;
+            return;
+        }
+        const std::vector<NodeId> bundle = with_pending(id);
+        if (options_.fuse && def.expression && join(bundle, view.out().shape)) return;
+        if (options_.fuse && def.expression && bundle.size() > 1) {
+            // Too much for one shader: the waiting nodes get places of their own.
+            Group alone;
+            alone.members = bundle;
+            alone.space = view.out().shape;
+            if (!fits(alone)) {
+                for (const NodeId member : bundle) place_alone({member});
+                return;
+            }
+        }
+        place_alone(bundle);
+    }
+
+    void place_alone(const std::vector<NodeId>& bundle) {
         Group group;
-        group.members = {id};
-        group.space = view.out().shape;
-        group_of_[out] = new_group(std::move(group), producers(view.node()));
+        group.members = bundle;
+        group.space = graph_.value(graph_.node(bundle.back()).outputs.front()).shape;
+        const std::size_t made = new_group(std::move(group), producers(bundle));
+        for (const NodeId member : bundle) settle(member, made);
+    }
+
+    void settle(NodeId member, std::size_t group) {
+        group_of_[graph_.node(member).outputs.front()] = group;
+        pending_[member] = false;
+    }
+
+    /// A cheap step between a value that is written anyway and one elementwise consumer is better computed where it is
+    /// consumed (the operands of a residual ADD): else its result would be written beside its operand.
+    bool waits_for_its_consumer(const NodeView& view) const {
+        const ValueId out = view.node().outputs.front();
+        if (is_output_[out] || consumers_[out].size() != 1 || with_pending(view.id()).size() > max_waiting) return false;
+        const NodeView consumer(graph_, consumers_[out].front());
+        if (!op_def(consumer.node().op).expression || consumer.out().shape != view.out().shape) return false;
+        const auto& inputs = op_def(consumer.node().op).inputs;
+        for (std::size_t k = 0; k < consumer.input_count(); ++k) {
+            const bool elementwise = inputs.at(std::min(k, inputs.size() - 1)).access == Access::elementwise;
+            if (consumer.node().inputs[k] == out && !elementwise) return false;
+        }
+        const ValueId from = view.node().inputs.front();
+        const NodeId maker = graph_.value(from).producer;
+        return (maker != no_id && pending_[maker]) || is_output_[from] || consumers_[from].size() > 1;
+    }
+
+    /// The node behind the waiting nodes that feed it, in execution order.
+    std::vector<NodeId> with_pending(NodeId id) const {
+        std::set<NodeId> bundle{id};
+        std::vector<NodeId> open{id};
+        while (!open.empty()) {
+            const Node& node = graph_.node(open.back());
+            open.pop_back();
+            for (const ValueId value : node.inputs) {
+                const NodeId maker = graph_.value(value).producer;
+                if (maker != no_id && pending_[maker] && bundle.insert(maker).second) open.push_back(maker);
+            }
+        }
+        return {bundle.begin(), bundle.end()};
+    }
+
+    /// Values of the group that must be written: graph outputs, and those with a consumer outside. A consumer that joins
+    /// later only makes them fewer, so a group that fits once always will.
+    std::size_t count_outputs(const Group& group) const {
+        const std::set<NodeId> members(group.members.begin(), group.members.end());
+        std::size_t count = 0;
+        const auto add = [&](ValueId value) {
+            const auto outside = [&](NodeId consumer) { return !members.contains(consumer); };
+            count += options_.keep_all || is_output_[value] || std::any_of(consumers_[value].begin(), consumers_[value].end(), outside);
+        };
+        if (group.anchor != no_id) add(graph_.node(group.anchor).outputs.front());
+        for (const NodeId id : group.members) add(graph_.node(id).outputs.front());
+        return std::max<std::size_t>(count, 1);
+    }
+
+    bool fits(const Group& group) const {
+        return group.members.size() <= max_members && count_reads(graph_, group) + count_outputs(group) <= device_.max_buffers;
     }
 
     /// CONCAT: one copying group per input; the last one owns the value, the others are its needs.
@@ -118,26 +209,26 @@ private:
         group_of_[view.node().outputs.front()] = *earlier.begin();
     }
 
-    bool join(const NodeView& view) {
-        const Node& node = view.node();
-        const std::set<std::size_t> needed = producers(node);
+    /// Adds the nodes to the group of one of their producers.
+    bool join(const std::vector<NodeId>& bundle, const Shape& space) {
+        const std::set<std::size_t> needed = producers(bundle);
         // The newest producer first: its other operands are most likely there already.
         for (auto it = needed.rbegin(); it != needed.rend(); ++it) {
             const std::size_t target = *it;
             Group& group = groups_[target];
-            if (group.copy || group.space != view.out().shape) continue;
+            if (group.copy || group.space != space) continue;
             if (group.choice && !group.choice->fuses_followers) continue;
-            if (!reads_in_register(node, target)) continue;
+            const bool direct = std::all_of(bundle.begin(), bundle.end(),
+                                            [&](NodeId id) { return reads_in_register(graph_.node(id), target); });
+            if (!direct) continue;
             const bool cycle = std::any_of(needed.begin(), needed.end(),
                                            [&](std::size_t g) { return g != target && reaches(target, g); });
             if (cycle) continue;
             Group larger = group;
-            larger.members.push_back(view.id());
-            larger.outputs = {node.outputs.front()};
-            // Room for one more output: an inner value that a later node turns out to need.
-            if (count_buffers(graph_, larger) + 1 > device_.max_buffers) continue;
-            group.members.push_back(view.id());
-            group_of_[node.outputs.front()] = target;
+            larger.members.insert(larger.members.end(), bundle.begin(), bundle.end());
+            if (!fits(larger)) continue;
+            group.members = std::move(larger.members);
+            for (const NodeId id : bundle) settle(id, target);
             for (const std::size_t g : needed) {
                 if (g != target) needs_[target].insert(g);
             }
@@ -146,19 +237,16 @@ private:
         return false;
     }
 
-    /// Whether every operand made by `target` has the group's own index space (and so is a variable there), and at
-    /// least one is.
+    /// Whether every operand made by `target` has the group's own index space, and so is a variable there.
     bool reads_in_register(const Node& node, std::size_t target) const {
-        bool any = false;
         const auto& inputs = op_def(node.op).inputs;
         for (std::size_t k = 0; k < node.inputs.size(); ++k) {
             if (producer(node.inputs[k]) != target) continue;
             const bool direct = storage_of(graph_, node.inputs[k]) == node.inputs[k];
             const bool elementwise = inputs.at(std::min(k, inputs.size() - 1)).access == Access::elementwise;
             if (!direct || !elementwise || graph_.value(node.inputs[k]).shape != groups_[target].space) return false;
-            any = true;
         }
-        return any;
+        return true;
     }
 
     void collect_outputs() {
@@ -212,7 +300,10 @@ private:
     const Graph& graph_;
     const DevicePlan& device_;
     const PlanOptions& options_;
-    std::vector<std::size_t> group_of_;  ///< by ValueId
+    std::vector<std::size_t> group_of_;           ///< by ValueId
+    std::vector<std::vector<NodeId>> consumers_;  ///< by ValueId
+    std::vector<bool> is_output_;                 ///< by ValueId
+    std::vector<bool> pending_;                   ///< by NodeId: computed where its consumer is
     std::vector<Group> groups_;
     std::vector<std::set<std::size_t>> needs_;
     std::vector<bool> dead_;

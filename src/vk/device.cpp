@@ -165,8 +165,9 @@ void DeviceState::wait(VkFence fence) {
 std::vector<DeviceCaps> Device::enumerate() {
     const std::shared_ptr<Instance> instance = Instance::get();
     std::vector<DeviceCaps> caps;
-    for (PhysicalDevice& device : require_devices(*instance)) {
-        caps.push_back(std::move(device.caps));
+    for (const PhysicalDevice& device : require_devices(*instance)) {
+        std::string reason;
+        caps.push_back(effective_caps(device.caps, reason));
     }
     return caps;
 }

@@ -2,6 +2,7 @@
 #include "vk/device_plan.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <fmt/format.h>
 
 namespace tosavk {
@@ -20,7 +21,8 @@ DevicePlan device_plan(const DeviceCaps& caps) {
     DevicePlan plan;
     const auto because = [&plan](std::string sentence) { plan.reasons.push_back(std::move(sentence)); };
 
-    plan.workgroup_size = std::min({64u, caps.max_workgroup_invocations, caps.max_workgroup_size_x});
+    // A power of two, which reductions halve.
+    plan.workgroup_size = std::bit_floor(std::max(1u, std::min({64u, caps.max_workgroup_invocations, caps.max_workgroup_size_x})));
     because(
         fmt::format("workgroups have {} invocations: the device takes {} (x {}), and 64 fill every known subgroup size",
                     plan.workgroup_size, caps.max_workgroup_invocations, caps.max_workgroup_size_x));
@@ -30,9 +32,10 @@ DevicePlan device_plan(const DeviceCaps& caps) {
         fmt::format("tensors are aligned to {} bytes: the device asks for {}, and 256 covers every nonCoherentAtomSize",
                     plan.buffer_alignment, caps.min_storage_buffer_offset_alignment));
 
-    // A multiple of 16, as tensors are padded to 16 bytes.
-    plan.max_binding_bytes = caps.max_storage_buffer_range / 16 * 16;
-    because(fmt::format("a tensor may have up to {}: maxStorageBufferRange", bytes_text(plan.max_binding_bytes)));
+    // A multiple of 16, as tensors are padded to 16 bytes; below 2 GiB, as shaders count elements in an int.
+    plan.max_binding_bytes = std::min<std::uint64_t>(caps.max_storage_buffer_range, 0x7ffffff0) / 16 * 16;
+    because(fmt::format("a tensor may have up to {}: maxStorageBufferRange is {}, and shaders count in 32 bits",
+                        bytes_text(plan.max_binding_bytes), bytes_text(caps.max_storage_buffer_range)));
 
     plan.max_buffers = std::min(caps.max_storage_buffers_per_stage, 16u);
     because(fmt::format("a dispatch uses up to {} buffers: the device takes {}, and more than 16 do not help fusion",

@@ -10,7 +10,7 @@ namespace tosavk {
 
 namespace {
 
-constexpr std::uint32_t local_size_id = 100;  // layout(local_size_x_id = 100) in every kernel
+constexpr std::uint32_t local_size_id = 1000;  // layout(local_size_x_id = 1000) in every kernel
 constexpr std::size_t spirv_bound_bytes = 64u << 20;
 
 }  // namespace
@@ -105,7 +105,7 @@ std::shared_ptr<const Pipeline> PipelineLibrary::build(const Dispatch& dispatch,
 std::shared_ptr<const Pipeline> PipelineLibrary::get(const Dispatch& dispatch, const DevicePlan& plan, bool& created) {
     created = false;
     if (dispatch.constants.size() > local_size_id) {
-        throw Error(ErrorCode::internal, dispatch.label + ": more than 100 specialization constants");
+        throw Error(ErrorCode::internal, dispatch.label + ": more than 1000 specialization constants");
     }
     const std::lock_guard lock(mutex_);
     Key key(dispatch.glsl, dispatch.constants, dispatch.bindings.size());

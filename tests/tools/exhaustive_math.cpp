@@ -56,8 +56,10 @@ int main(int argc, char** argv) {
         const Worst& a = parts[0].share >= parts[1].share ? parts[0] : parts[1];
         const Worst& b = parts[0].ulps >= parts[1].ulps ? parts[0] : parts[1];
         const auto wrong = parts[0].wrong + parts[1].wrong;
-        std::printf("%-12s %12.4f %14.7g %11.2f%% %14.7g %14llu\n", function.name, b.ulps,
-                    static_cast<double>(b.ulps_at), 100 * a.share, static_cast<double>(a.share_at),
+        std::printf("%-12s ", function.name);
+        if (std::isfinite(function.ulps)) std::printf("%12.4f %14.7g", b.ulps, static_cast<double>(b.ulps_at));
+        else std::printf("%12s %14s", "-", "-");
+        std::printf(" %11.2f%% %14.7g %14llu\n", 100 * a.share, static_cast<double>(a.share_at),
                     static_cast<unsigned long long>(wrong));
         std::fflush(stdout);
         good = good && wrong == 0;
