@@ -21,6 +21,12 @@ std::string_view shader_file(const std::string& name) {
 
 const char* vector_type(DType t) { return is_float(t) ? "vec4" : "ivec4"; }
 
+/// Narrow floats live in fp32 registers; each result is rounded to the type that its operator declares.
+bool is_small_float(DType t) { return is_float(t) && t != DType::fp32; }
+std::string rounded(DType t, const std::string& expression) {
+    return is_small_float(t) ? fmt::format("round_{}({})", name_of(t), expression) : expression;
+}
+
 /// A tensor read by the group's members: a buffer and the place of its elements in the index space.
 struct Leaf {
     std::size_t buffer;  ///< binding
@@ -59,6 +65,7 @@ private:
     std::string read_leaf(const Leaf& leaf, DType type, const std::string& name);
     void add_member(NodeId id);
     void store_outputs();
+    bool uses_small_floats() const;
     std::string position_function(const std::string& name, const IndexMap& map, bool padded);
 
     const Graph& graph_;
@@ -193,7 +200,8 @@ void SourceBuilder::add_member(NodeId id) {
     if (def.expression) {
         NodeExpr expr(*this, view);
         const std::string text = def.expression(expr);
-        body_ += fmt::format("    {}{} {} = {};\n", is_float(view.out().type) ? "precise " : "", type, name, text);
+        body_ += fmt::format("    {}{} {} = {};\n", is_float(view.out().type) ? "precise " : "", type, name,
+                             rounded(view.out().type, text));
     } else {
         const ViewDef move = def.view(view);
         const ValueId from = view.node().inputs.front();
@@ -245,6 +253,14 @@ void SourceBuilder::store_outputs() {
     }
 }
 
+bool SourceBuilder::uses_small_floats() const {
+    const auto small = [&](ValueId id) { return is_small_float(graph_.value(id).type); };
+    return std::any_of(source_.reads.begin(), source_.reads.end(), [](const auto& read) { return is_small_float(read.type); }) ||
+           std::any_of(source_.writes.begin(), source_.writes.end(), small) ||
+           std::any_of(group_.members.begin(), group_.members.end(), [&](NodeId id) { return small(graph_.node(id).outputs.front()); }) ||
+           (group_.anchor != no_id && small(graph_.node(group_.anchor).outputs.front()));
+}
+
 GroupSource SourceBuilder::build() {
     DType anchor_type = DType::i32;
     if (group_.choice) {
@@ -256,6 +272,7 @@ GroupSource SourceBuilder::build() {
         const ValueId out = graph_.node(group_.anchor).outputs.front();
         anchor_type = graph_.value(out).type;
         variables_[out] = "acc";
+        if (is_small_float(anchor_type)) body_ += fmt::format("    acc = {};\n", rounded(anchor_type, "acc"));
     }
     const std::string last = param(static_cast<std::int32_t>(count_ - 1));
     for (const NodeId id : group_.members) add_member(id);
@@ -276,7 +293,9 @@ GroupSource SourceBuilder::build() {
         for (const auto& [name, value] : group_.choice->defines) text += fmt::format("#define {} {}\n", name, value);
     }
     text += "layout(local_size_x = 64, local_size_x_id = 1000) in;\n";
-    for (const char* file : {"lib/types.glsl", "lib/index.glsl", "lib/wide.glsl", "lib/scale.glsl", "lib/math.glsl"}) {
+    std::vector<const char*> files{"lib/types.glsl", "lib/index.glsl", "lib/wide.glsl", "lib/scale.glsl", "lib/math.glsl"};
+    if (uses_small_floats()) files.push_back("lib/small_floats.glsl");
+    for (const char* file : files) {
         text += shader_file(file);
     }
     text += params_;

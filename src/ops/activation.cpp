@@ -1,5 +1,6 @@
 // CLAMP, ERF, SIGMOID and TANH.
 #include "ops/pointwise.hpp"
+#include "ops/rows.hpp"
 
 #include <fmt/format.h>
 
@@ -10,8 +11,6 @@ namespace tosavk {
 namespace {
 
 using namespace pointwise;
-
-const TypeRow fp32_row{{DType::fp32}, "PRO-FP"};
 
 // ---- CLAMP --------------------------------------------------------------------------------------------------------
 
@@ -68,19 +67,19 @@ Tolerance tanh_tolerance(RefContext& c, std::size_t, std::span<const double> ref
 
 std::vector<OpDef> activation_ops() {
     std::vector<OpDef> ops;
-    OpDef clamp = unary(Op::clamp, {{{DType::i8}, "PRO-INT"}, {{DType::i16}, "EXT-INT16"}, fp32_row}, clamp_text,
+    OpDef clamp = unary(Op::clamp, with_floats({{{DType::i8}, "PRO-INT"}, {{DType::i16}, "EXT-INT16"}}), clamp_text,
                         clamp_reference);
     clamp.attributes = {"min_val", "max_val", "nan_mode"};
     clamp.check = check_clamp;
     ops.push_back(clamp);
     ops.push_back(unary(
-        Op::erf, {fp32_row}, [](ExprContext& c) { return call(c, "tosa_erf"); },
+        Op::erf, with_floats(), [](ExprContext& c) { return call(c, "tosa_erf"); },
         [](RefContext& c) { map_reals(c, [](double x) { return std::erf(x); }); }, ulps<10>));
     ops.push_back(unary(
-        Op::sigmoid, {fp32_row}, [](ExprContext& c) { return call(c, "tosa_sigmoid"); },
+        Op::sigmoid, with_floats(), [](ExprContext& c) { return call(c, "tosa_sigmoid"); },
         [](RefContext& c) { map_reals(c, [](double x) { return 1 / (1 + std::exp(-x)); }); }, sigmoid_tolerance));
     ops.push_back(unary(
-        Op::tanh, {fp32_row}, [](ExprContext& c) { return call(c, "tosa_tanh"); },
+        Op::tanh, with_floats(), [](ExprContext& c) { return call(c, "tosa_tanh"); },
         [](RefContext& c) { map_reals(c, [](double x) { return std::tanh(x); }); }, tanh_tolerance));
     for (OpDef& def : ops) def.inputs[0].name = "input";
     return ops;

@@ -1,5 +1,6 @@
 // EQUAL, GREATER and GREATER_EQUAL. NaN compares false, -0 equals +0.
 #include "ops/pointwise.hpp"
+#include "ops/rows.hpp"
 
 namespace tosavk {
 
@@ -8,7 +9,8 @@ namespace {
 using namespace pointwise;
 
 OpDef comparison(Op op, ExprFn expression, ReferenceFn reference) {
-    OpDef def = binary(op, {{{DType::i32, DType::boolean}, "PRO-INT"}, {{DType::fp32, DType::boolean}, "PRO-FP"}},
+    OpDef def = binary(op, with_floats({{{DType::i32, DType::boolean}, "PRO-INT"}},
+                                   [](DType t) { return std::vector<DType>{t, DType::boolean}; }),
                        expression, reference);
     def.type_vars = {"in_t", "out_t"};
     def.inputs = {{"input1", "in_t"}, {"input2", "in_t"}};

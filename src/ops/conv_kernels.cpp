@@ -15,8 +15,8 @@ struct ConvOperands {
 
 std::optional<ConvOperands> constant_operands(const NodeView& view, std::string& why) {
     const DType in = view.in(0).type, weight = view.in(1).type;
-    if (!(in == DType::i8 && weight == DType::i8) && in != DType::fp32) {
-        why = fmt::format("it takes i8 and fp32, not {} with {} weights", name_of(in), name_of(weight));
+    if (!(in == DType::i8 && weight == DType::i8) && !is_float(in)) {
+        why = fmt::format("it takes i8 and floats, not {} with {} weights", name_of(in), name_of(weight));
         return std::nullopt;
     }
     for (std::size_t k : {1u, 3u, 4u}) {
@@ -26,7 +26,7 @@ std::optional<ConvOperands> constant_operands(const NodeView& view, std::string&
         }
     }
     ConvOperands operands;
-    operands.is_float = in == DType::fp32;
+    operands.is_float = is_float(in);
     if (!operands.is_float) {
         operands.input_zp = view.constant_ints(3).front();
         operands.weight_zp = view.constant_ints(4).front();
@@ -98,7 +98,7 @@ std::optional<KernelChoice> plan_conv2d(const NodeView& view, const DevicePlan& 
         choice.constants.push_back(static_cast<std::int32_t>(value));
     }
     choice.operands = {{view.node().inputs[0], view.in(0).type, {}, {}},
-                       {no_id, operands->is_float ? DType::fp32 : DType::i32, pack_conv_weights(view.in(1), operands->weight_zp),
+                       {no_id, operands->is_float ? view.in(1).type : DType::i32, pack_conv_weights(view.in(1), operands->weight_zp),
                         view.in(1).name + " in 4x4 blocks"},
                        {view.node().inputs[2], view.in(2).type, {}, {}}};
     choice.groups = linear_groups((pixels + tile - 1) / tile * oc_quads, device);

@@ -1,6 +1,6 @@
 // CONCAT, PAD, RESHAPE, REVERSE, SLICE, TILE, TRANSPOSE and IDENTITY: operators that move elements and change none.
 // Each is an index map (ViewDef); the references below are written without it, so that tests can compare the two.
-#include "ops/op.hpp"
+#include "ops/rows.hpp"
 
 #include <fmt/format.h>
 
@@ -13,10 +13,10 @@ namespace {
 constexpr const char* any_profile = "PRO-INT|PRO-FP";
 
 std::vector<TypeRow> movement_rows(const char* i16_profile = "PRO-INT", const char* integer_profile = "PRO-INT") {
-    return {
-        {{DType::boolean}, any_profile},    {{DType::i8}, integer_profile}, {{DType::i16}, i16_profile},
-        {{DType::i32}, integer_profile},    {{DType::fp32}, "PRO-FP"},
-    };
+    return with_floats(with_fp8({{{DType::boolean}, any_profile},
+                                 {{DType::i8}, integer_profile},
+                                 {{DType::i16}, i16_profile},
+                                 {{DType::i32}, integer_profile}}));
 }
 
 void require_rank(const NodeView& view, const Shape& shape, std::size_t values, const char* operand,

@@ -1,6 +1,7 @@
 // The elementwise operators of one, two and three operands.
 #include "numerics/scale.hpp"
 #include "ops/pointwise.hpp"
+#include "ops/rows.hpp"
 
 #include <fmt/format.h>
 
@@ -20,7 +21,8 @@ constexpr const char* any_profile = "PRO-INT|PRO-FP";
 const TypeRow int32_row{{DType::i32}, "PRO-INT"};
 const TypeRow int32_any_row{{DType::i32}, any_profile};
 const TypeRow bool_row{{DType::boolean}, any_profile};
-const TypeRow fp32_row{{DType::fp32}, "PRO-FP"};
+
+std::vector<DType> twice(DType t) { return {t, t}; }
 
 std::vector<TypeRow> integer_rows(const char* profile) {
     return {{{DType::i8}, profile}, {{DType::i16}, profile}, {{DType::i32}, profile}};
@@ -81,7 +83,7 @@ std::string extreme_text(ExprContext& c) {
 
 template <bool greater>
 OpDef extreme_op(Op op) {
-    OpDef def = binary(op, {int32_row, fp32_row}, extreme_text<greater>, extreme_reference<greater>);
+    OpDef def = binary(op, with_floats({int32_row}), extreme_text<greater>, extreme_reference<greater>);
     def.attributes = {"nan_mode"};
     return def;
 }
@@ -116,8 +118,8 @@ OpDef mul_op() {
     def.inputs = {{"input1", "in_t"}, {"input2", "in_t"},
                   {.name = "shift", .type = "i8", .min_rank = 1, .max_rank = 1, .ctc = true, .access = Access::host}};
     def.outputs = {{"output", "out_t"}};
-    def.rows = {{{DType::i8, DType::i32}, "PRO-INT"}, {{DType::i16, DType::i32}, "PRO-INT"},
-                {{DType::i32, DType::i32}, any_profile}, {{DType::fp32, DType::fp32}, "PRO-FP"}};
+    def.rows = with_floats({{{DType::i8, DType::i32}, "PRO-INT"}, {{DType::i16, DType::i32}, "PRO-INT"},
+                            {{DType::i32, DType::i32}, any_profile}}, twice);
     def.check = check_mul;
     return def;
 }
@@ -142,14 +144,14 @@ Tolerance pow_tolerance(RefContext& c, std::size_t, std::span<const double> refe
 
 std::vector<OpDef> binary_ops() {
     std::vector<OpDef> ops;
-    ops.push_back(binary(Op::add, {int32_any_row, fp32_row}, [](ExprContext& c) { return infix(c, "+"); },
+    ops.push_back(binary(Op::add, with_floats({int32_any_row}), [](ExprContext& c) { return infix(c, "+"); },
                          [](RefContext& c) { map_either(c, [](auto a, auto b) { return a + b; }); }, ulps<1>));
-    ops.push_back(binary(Op::sub, {int32_any_row, fp32_row}, [](ExprContext& c) { return infix(c, "-"); },
+    ops.push_back(binary(Op::sub, with_floats({int32_any_row}), [](ExprContext& c) { return infix(c, "-"); },
                          [](RefContext& c) { map_either(c, [](auto a, auto b) { return a - b; }); }, ulps<1>));
     ops.push_back(mul_op());
     ops.push_back(binary(Op::intdiv, {int32_any_row}, [](ExprContext& c) { return call2(c, "tosa_intdiv"); },
                          [](RefContext& c) { map_ints(c, int_div); }));
-    ops.push_back(binary(Op::pow, {fp32_row}, [](ExprContext& c) { return call2(c, "tosa_pow"); }, pow_reference,
+    ops.push_back(binary(Op::pow, with_floats(), [](ExprContext& c) { return call2(c, "tosa_pow"); }, pow_reference,
                          pow_tolerance));
     ops.push_back(extreme_op<true>(Op::maximum));
     ops.push_back(extreme_op<false>(Op::minimum));
@@ -220,8 +222,8 @@ OpDef negate_op() {
     def.type_vars = {"in_out_t", "acc_t"};
     def.inputs.push_back({.name = "input1_zp", .type = "in_out_t", .min_rank = 1, .max_rank = 1, .ctc = true});
     def.inputs.push_back({.name = "output_zp", .type = "in_out_t", .min_rank = 1, .max_rank = 1, .ctc = true});
-    def.rows = {{{DType::i8, DType::i32}, "PRO-INT"}, {{DType::i16, DType::i32}, "PRO-INT"},
-                {{DType::i32, DType::i32}, "PRO-INT"}, {{DType::fp32, DType::fp32}, "PRO-FP"}};
+    def.rows = with_floats({{{DType::i8, DType::i32}, "PRO-INT"}, {{DType::i16, DType::i32}, "PRO-INT"},
+                            {{DType::i32, DType::i32}, "PRO-INT"}}, twice);
     def.check = check_negate;
     return def;
 }
@@ -253,7 +255,7 @@ i64 leading_zeros(i64 a) { return std::countl_zero(static_cast<std::uint32_t>(a)
 std::vector<OpDef> unary_ops() {
     std::vector<OpDef> ops;
     ops.push_back(unary(
-        Op::abs, {int32_row, fp32_row},
+        Op::abs, with_floats({int32_row}),
         [](ExprContext& c) { return call(c, is_float(c.view().out().type) ? "tosa_abs" : "abs"); },
         [](RefContext& c) { map_either(c, [](auto a) { return std::abs(a); }); }));
     ops.push_back(unary(Op::bitwise_not, integer_rows("PRO-INT"), [](ExprContext& c) { return "(~" + c.in(0) + ")"; },
@@ -264,21 +266,21 @@ std::vector<OpDef> unary_ops() {
                         [](RefContext& c) { map_ints(c, leading_zeros); }));
     ops.push_back(negate_op());
 
-    ops.push_back(unary(Op::ceil, {fp32_row}, [](ExprContext& c) { return call(c, "tosa_ceil"); },
+    ops.push_back(unary(Op::ceil, with_floats(), [](ExprContext& c) { return call(c, "tosa_ceil"); },
                         [](RefContext& c) { map_reals(c, [](double a) { return std::ceil(a); }); }, ulps<1>));
-    ops.push_back(unary(Op::floor, {fp32_row}, [](ExprContext& c) { return call(c, "tosa_floor"); },
+    ops.push_back(unary(Op::floor, with_floats(), [](ExprContext& c) { return call(c, "tosa_floor"); },
                         [](RefContext& c) { map_reals(c, [](double a) { return std::floor(a); }); }, ulps<1>));
-    ops.push_back(unary(Op::reciprocal, {fp32_row}, [](ExprContext& c) { return call(c, "tosa_reciprocal"); },
+    ops.push_back(unary(Op::reciprocal, with_floats(), [](ExprContext& c) { return call(c, "tosa_reciprocal"); },
                         [](RefContext& c) { map_reals(c, [](double a) { return 1 / a; }); }, ulps<2>));
-    ops.push_back(unary(Op::rsqrt, {fp32_row}, [](ExprContext& c) { return call(c, "tosa_rsqrt"); },
+    ops.push_back(unary(Op::rsqrt, with_floats(), [](ExprContext& c) { return call(c, "tosa_rsqrt"); },
                         [](RefContext& c) { map_reals(c, [](double a) { return 1 / std::sqrt(a); }); }, ulps<4>));
-    ops.push_back(unary(Op::exp, {fp32_row}, [](ExprContext& c) { return call(c, "tosa_exp"); },
+    ops.push_back(unary(Op::exp, with_floats(), [](ExprContext& c) { return call(c, "tosa_exp"); },
                         [](RefContext& c) { map_reals(c, [](double a) { return std::exp(a); }); }, exp_tolerance));
-    ops.push_back(unary(Op::log, {fp32_row}, [](ExprContext& c) { return call(c, "tosa_log"); },
+    ops.push_back(unary(Op::log, with_floats(), [](ExprContext& c) { return call(c, "tosa_log"); },
                         [](RefContext& c) { map_reals(c, [](double a) { return std::log(a); }); }, log_tolerance));
-    ops.push_back(unary(Op::cos, {fp32_row}, [](ExprContext& c) { return call(c, "tosa_cos"); },
+    ops.push_back(unary(Op::cos, with_floats(), [](ExprContext& c) { return call(c, "tosa_cos"); },
                         [](RefContext& c) { map_reals(c, [](double a) { return std::cos(a); }); }, cos_tolerance));
-    ops.push_back(unary(Op::sin, {fp32_row}, [](ExprContext& c) { return call(c, "tosa_sin"); },
+    ops.push_back(unary(Op::sin, with_floats(), [](ExprContext& c) { return call(c, "tosa_sin"); },
                         [](RefContext& c) { map_reals(c, [](double a) { return std::sin(a); }); }, sin_tolerance));
     return ops;
 }
@@ -297,7 +299,7 @@ OpDef select_op() {
         [](RefContext& c) { is_float(c.view.out().type) ? select_as<double>(c) : select_as<i64>(c); });
     def.inputs = {{"input1", "bool"}, {"input2", "in_out_t"}, {"input3", "in_out_t"}};
     def.rows.insert(def.rows.begin(), bool_row);
-    def.rows.push_back(fp32_row);
+    def.rows = with_floats(std::move(def.rows));
     def.infer = broadcast3;
     return def;
 }

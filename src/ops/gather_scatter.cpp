@@ -1,6 +1,7 @@
 // GATHER: [N,K,C] at indices [N,W] -> [N,W,C]. SCATTER: [N,K,C] with rows replaced. An index outside 0..K-1 is
 // unpredictable in the specification; here GATHER gives zeros for it and SCATTER drops the row.
 #include "ops/kernels.hpp"
+#include "ops/rows.hpp"
 #include "ops/op.hpp"
 
 #include <fmt/format.h>
@@ -78,7 +79,8 @@ OpDef indexed_op(Op op, const char* name) {
     def.name = name;
     def.type_vars = {"index_t", "in_out_t"};
     for (const DType t : {DType::i8, DType::i16, DType::i32}) def.rows.push_back({{DType::i32, t}, "PRO-INT"});
-    def.rows.push_back({{DType::i32, DType::fp32}, "PRO-FP"});
+    const auto types_of = [](DType t) { return std::vector<DType>{DType::i32, t}; };
+    def.rows = with_floats(with_fp8(std::move(def.rows), types_of), types_of);
     return def;
 }
 

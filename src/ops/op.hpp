@@ -161,6 +161,7 @@ std::vector<OpDef> cast_ops();
 std::vector<OpDef> table_ops();
 std::vector<OpDef> data_layout_ops();
 std::vector<OpDef> gather_scatter_ops();
+std::vector<OpDef> resize_ops();
 
 // ops/check.cpp
 /// The type row that a node uses; throws Error(bad_model) naming the types when there is none.

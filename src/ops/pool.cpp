@@ -2,6 +2,7 @@
 #include "numerics/scale.hpp"
 #include "ops/dot_product.hpp"
 #include "ops/kernels.hpp"
+#include "ops/rows.hpp"
 #include "ops/window.hpp"
 
 #include <algorithm>
@@ -135,7 +136,12 @@ std::vector<OpDef> pool_ops() {
     average.attributes = {"kernel", "stride", "pad", "acc_type"};
     average.rows = {{{DType::i8, DType::i32}, "PRO-INT"},
                     {{DType::i16, DType::i32}, "EXT-INT16"},
-                    {{DType::fp32, DType::fp32}, "PRO-FP"}};
+                    {{DType::fp8e4m3, DType::fp16}, "EXT-FP8E4M3"},
+                    {{DType::fp8e5m2, DType::fp16}, "EXT-FP8E5M2"},
+                    {{DType::fp16, DType::fp16}, "PRO-FP"},
+                    {{DType::fp16, DType::fp32}, "PRO-FP"},
+                    {{DType::fp32, DType::fp32}, "PRO-FP"},
+                    {{DType::bf16, DType::fp32}, "EXT-BF16"}};
     average.check = average_check;
     average.reference = average_reference;
     average.tolerance = average_tolerance;
@@ -143,7 +149,7 @@ std::vector<OpDef> pool_ops() {
     OpDef max = pool_op(Op::max_pool2d, "MAX_POOL2D");
     max.type_vars = {"in_out_t"};
     max.attributes = {"kernel", "stride", "pad", "nan_mode"};
-    max.rows = {{{DType::i8}, "PRO-INT"}, {{DType::i16}, "EXT-INT16"}, {{DType::fp32}, "PRO-FP"}};
+    max.rows = with_floats(with_fp8({{{DType::i8}, "PRO-INT"}, {{DType::i16}, "EXT-INT16"}}));
     max.check = max_check;
     max.reference = max_reference;
 

@@ -9,7 +9,7 @@ namespace tosavk {
 namespace {
 
 bool is_plain_type(DType type) {
-    return type == DType::boolean || type == DType::i8 || type == DType::i16 || type == DType::i32 || type == DType::fp32;
+    return type == DType::boolean || type == DType::i8 || type == DType::i16 || type == DType::i32 || is_float(type);
 }
 
 /// By window size minus one: the multiplier of TOSA's reciprocal, or 1/size.

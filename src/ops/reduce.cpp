@@ -1,6 +1,7 @@
 // REDUCE_ALL, REDUCE_ANY, REDUCE_MAX, REDUCE_MIN, REDUCE_PRODUCT, REDUCE_SUM and ARGMAX: one axis becomes one element.
 #include "ops/dot_product.hpp"
 #include "ops/kernels.hpp"
+#include "ops/rows.hpp"
 #include "reference/tolerance.hpp"
 
 #include <fmt/format.h>
@@ -182,19 +183,23 @@ OpDef reduce_op(Op op, const char* name, std::vector<TypeRow> rows, void (*refer
 
 std::vector<OpDef> reduce_ops() {
     const std::vector<TypeRow> logical = {{{DType::boolean}, "PRO-INT|PRO-FP"}};
-    const std::vector<TypeRow> ordered = {
-        {{DType::i8}, "PRO-INT"}, {{DType::i16}, "PRO-INT"}, {{DType::i32}, "PRO-INT"}, {{DType::fp32}, "PRO-FP"}};
+    const std::vector<TypeRow> ordered =
+        with_floats({{{DType::i8}, "PRO-INT"}, {{DType::i16}, "PRO-INT"}, {{DType::i32}, "PRO-INT"}});
 
     OpDef all = reduce_op(Op::reduce_all, "REDUCE_ALL", logical, all_reference);
     OpDef any = reduce_op(Op::reduce_any, "REDUCE_ANY", logical, any_reference);
     OpDef max = reduce_op(Op::reduce_max, "REDUCE_MAX", ordered, extreme_reference<true>);
     OpDef min = reduce_op(Op::reduce_min, "REDUCE_MIN", ordered, extreme_reference<false>);
     for (OpDef* def : {&max, &min}) def->attributes = {"axis", "nan_mode"};
-    OpDef product = reduce_op(Op::reduce_product, "REDUCE_PRODUCT", {{{DType::fp32}, "PRO-FP"}}, product_reference);
+    OpDef product = reduce_op(Op::reduce_product, "REDUCE_PRODUCT", with_floats(), product_reference);
     product.tolerance = product_tolerance;
     OpDef sum =
         reduce_op(Op::reduce_sum, "REDUCE_SUM",
-                  {{{DType::i32, DType::i32}, "PRO-INT"}, {{DType::fp32, DType::fp32}, "PRO-FP"}}, sum_reference);
+                  {{{DType::i32, DType::i32}, "PRO-INT"},
+                   {{DType::fp16, DType::fp16}, "PRO-FP"},
+                   {{DType::fp32, DType::fp32}, "PRO-FP"},
+                   {{DType::bf16, DType::fp32}, "EXT-BF16"}},
+                  sum_reference);
     sum.type_vars = {"in_out_t", "acc_t"};
     sum.tolerance = sum_tolerance;
 
@@ -205,9 +210,9 @@ std::vector<OpDef> reduce_ops() {
     argmax_def.inputs = {{.name = "input", .type = "in_t", .min_rank = 1}};
     argmax_def.outputs = {{.name = "output", .type = "out_t"}};
     argmax_def.attributes = {"axis", "nan_mode"};
-    argmax_def.rows = {{{DType::i8, DType::i32}, "PRO-INT"},
-                       {{DType::i16, DType::i32}, "EXT-INT16"},
-                       {{DType::fp32, DType::i32}, "PRO-FP"}};
+    const auto types_of = [](DType t) { return std::vector<DType>{t, DType::i32}; };
+    argmax_def.rows = with_floats(
+        with_fp8({{{DType::i8, DType::i32}, "PRO-INT"}, {{DType::i16, DType::i32}, "EXT-INT16"}}, types_of), types_of);
     argmax_def.infer = argmax_infer;
     argmax_def.reference = argmax_reference;
     argmax_def.kernels = argmax_kernels();

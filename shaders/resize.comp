@@ -1,0 +1,59 @@
+// RESIZE: an invocation makes 4 channels of one pixel. Positions are exact integers in units of 1/n input elements.
+//   in0  input [N,IH,IW,C]
+layout(constant_id = 0) const int IH = 1;
+layout(constant_id = 1) const int IW = 1;
+layout(constant_id = 2) const int C = 1;
+layout(constant_id = 3) const int OH = 1;
+layout(constant_id = 4) const int OW = 1;
+layout(constant_id = 5) const int Y_N = 1;
+layout(constant_id = 6) const int Y_D = 1;
+layout(constant_id = 7) const int Y_OFFSET = 0;
+layout(constant_id = 8) const int X_N = 1;
+layout(constant_id = 9) const int X_D = 1;
+layout(constant_id = 10) const int X_OFFSET = 0;
+layout(constant_id = 11) const int PIXELS = 1;
+
+const int C_QUADS = (C + 3) / 4;
+
+#if X_FLOAT
+#define X4 vec4
+#else
+#define X4 ivec4
+#endif
+
+struct Sample {
+    int i0, i1, r;
+};
+
+Sample sample_at(int o, int n, int d, int offset, int size) {
+    int p = o * d + offset;
+    int i = p >= 0 ? p / n : -1;  // offset >= -n
+    return Sample(max(i, 0), min(i + 1, size - 1), p - i * n);
+}
+
+X4 input4(int image, int y, int x, int c, int n) {
+    uint at = uint(((image * IH + y) * IW + x) * C + c);
+    return C % 4 == 0 ? in0_load4(at) : in0_loadn(at, uint(n));
+}
+
+void main() {
+    int id = int(invocation_index());
+    int c = id % C_QUADS * 4, p = id / C_QUADS;
+    if (p >= PIXELS) return;
+    int n = min(C - c, 4), image = p / (OW * OH);
+    Sample y = sample_at(p / OW % OH, Y_N, Y_D, Y_OFFSET, IH), x = sample_at(p % OW, X_N, X_D, X_OFFSET, IW);
+#if BILINEAR
+    X4 v00 = input4(image, y.i0, x.i0, c, n), v01 = input4(image, y.i0, x.i1, c, n);
+    X4 v10 = input4(image, y.i1, x.i0, c, n), v11 = input4(image, y.i1, x.i1, c, n);
+#if X_FLOAT
+    precise float wy = float(y.r) * tosa_reciprocal(vec4(float(Y_N))).x;
+    precise float wx = float(x.r) * tosa_reciprocal(vec4(float(X_N))).x;
+    precise X4 sum = v00 * ((1.0 - wy) * (1.0 - wx)) + v01 * ((1.0 - wy) * wx) + v10 * (wy * (1.0 - wx)) + v11 * (wy * wx);
+#else
+    X4 sum = v00 * ((Y_N - y.r) * (X_N - x.r)) + v01 * ((Y_N - y.r) * x.r) + v10 * (y.r * (X_N - x.r)) + v11 * (y.r * x.r);
+#endif
+#else
+    X4 sum = input4(image, 2 * y.r >= Y_N ? y.i1 : y.i0, 2 * x.r >= X_N ? x.i1 : x.i0, c, n);
+#endif
+    FUSED(uint(p * C + c), uint(n), sum);
+}
