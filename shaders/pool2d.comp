@@ -2,6 +2,7 @@
 //   in0  input [N,IH,IW,C]
 //   in1  AVG_POOL2D: by number of elements in the window minus one, the multiplier of their reciprocal (i32), or the
 //        reciprocal itself (fp32)
+// INPUT_ZP and OUTPUT_ZP of AVG_POOL2D are specialization constants or read from buffers.
 layout(constant_id = 0) const int IH = 1;
 layout(constant_id = 1) const int IW = 1;
 layout(constant_id = 2) const int C = 1;
@@ -14,8 +15,8 @@ layout(constant_id = 8) const int STRIDE_X = 1;
 layout(constant_id = 9) const int PAD_TOP = 0;
 layout(constant_id = 10) const int PAD_LEFT = 0;
 layout(constant_id = 11) const int PIXELS = 1;
-layout(constant_id = 12) const int INPUT_ZP = 0;
-layout(constant_id = 13) const int OUTPUT_ZP = 0;
+layout(constant_id = 12) const int INPUT_ZP_CONSTANT = 0;
+layout(constant_id = 13) const int OUTPUT_ZP_CONSTANT = 0;
 layout(constant_id = 14) const int TYPE_MIN = -128;
 layout(constant_id = 15) const int TYPE_MAX = 127;
 
@@ -39,6 +40,9 @@ void main() {
 
 #if AVERAGE
     X4 acc = X4(0);
+#if !X_FLOAT
+    int input_zp = INPUT_ZP;
+#endif
 #else
     // Every window holds at least one element (pad < kernel), so its first one is a fair start.
     X4 acc = input4(((image * IH + y0) * IW + x0) * C, c, n);
@@ -49,7 +53,7 @@ void main() {
 #if AVERAGE && X_FLOAT
             acc += v;
 #elif AVERAGE
-            acc += v - INPUT_ZP;
+            acc += v - input_zp;
 #elif X_FLOAT
             acc = MAXIMUM(acc, v);
 #else
