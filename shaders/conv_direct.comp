@@ -70,25 +70,17 @@ void main() {
             int y = source(oy, ky, STRIDE_Y, DILATION_Y, PAD_Y, IH);
             for (int kx = 0; kx < KW; ++kx) {
                 int x = source(ox, kx, STRIDE_X, DILATION_X, PAD_X, IW);
-                bool inside = d >= 0 && y >= 0 && x >= 0;
-                // Padding of floats is multiplied like any other zero: an infinite weight makes NaN of it.
-#if TRANSPOSED || !X_FLOAT
-                if (!inside) continue;
-#endif
+                if (d < 0 || y < 0 || x < 0) continue;
                 int at = (((image * ID + d) * IH + y) * IW + x) * IC, tap = (kd * KH + ky) * KW + kx;
 #if DEPTHWISE
-                X4 v = X4(0);
-                if (inside) {
-                    ivec4 i = at + channel / M;
-                    v = X4(in0_load1(uint(i.x)), in0_load1(uint(i.y)), in0_load1(uint(i.z)), in0_load1(uint(i.w))) - input_zp;
-                }
+                ivec4 i = at + channel / M;
+                X4 v = X4(in0_load1(uint(i.x)), in0_load1(uint(i.y)), in0_load1(uint(i.z)), in0_load1(uint(i.w))) - input_zp;
                 acc += v * (in1_loadn(uint(tap * OC + oc), uint(n)) - weight_zp);
 #else
                 ivec4 row = (channel * (KD * KH * KW) + tap) * IC;
                 if (IC % 4 == 0) {
                     for (int ic = 0; ic < IC; ic += 4) {
-                        X4 v = X4(0);
-                        if (inside) v = in0_load4(uint(at + ic)) - input_zp;
+                        X4 v = in0_load4(uint(at + ic)) - input_zp;
                         acc += X4(SUM4(v * (in1_load4(uint(row.x + ic)) - weight_zp)),
                                   SUM4(v * (in1_load4(uint(row.y + ic)) - weight_zp)),
                                   SUM4(v * (in1_load4(uint(row.z + ic)) - weight_zp)),
@@ -96,8 +88,7 @@ void main() {
                     }
                 } else {
                     for (int ic = 0; ic < IC; ++ic) {
-                        X1 v = X1(0);
-                        if (inside) v = in0_load1(uint(at + ic)) - input_zp;
+                        X1 v = in0_load1(uint(at + ic)) - input_zp;
                         ivec4 i = row + ic;
                         acc += v * (X4(in1_load1(uint(i.x)), in1_load1(uint(i.y)), in1_load1(uint(i.z)), in1_load1(uint(i.w))) -
                                     weight_zp);

@@ -50,15 +50,11 @@ void main() {
     X4 acc = X4(0);
     for (int ky = 0; ky < KH; ++ky) {
         int y = oy * STRIDE_Y - PAD_TOP + ky * DILATION_Y;
+        if (y < 0 || y >= IH) continue;
         for (int kx = 0; kx < KW; ++kx) {
             int x = ox * STRIDE_X - PAD_LEFT + kx * DILATION_X;
-            bool inside = y >= 0 && y < IH && x >= 0 && x < IW;
-            // Padding of floats is multiplied like any other zero: an infinite weight makes NaN of it.
-            X4 v = X4(0);
-#if !X_FLOAT
-            if (!inside) continue;
-#endif
-            if (inside) v = input4(((image * IH + y) * IW + x) * C, oc, n);
+            if (x < 0 || x >= IW) continue;
+            X4 v = input4(((image * IH + y) * IW + x) * C, oc, n);
             X4 w = in1_load4(uint((ky * KW + kx) * OC_QUADS * 4 + oc));
             acc += LESS_ZP(v, INPUT_ZP) * LESS_ZP(w, WEIGHT_ZP);
         }
