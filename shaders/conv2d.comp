@@ -69,6 +69,28 @@ X4 input4(int at, int ic) {
         acc += x.x * w0 + x.y * w1 + x.z * w2 + x.w * w3; \
     }
 
+#if X_FLOAT
+#define LOAD_WORDS
+#else
+#define LOAD_WORDS ivec4 words = in1_load4(uint(block * 4));
+#endif
+#if TM == 4
+#define MORE_STEPS STEP(acc1, at1) STEP(acc2, at2) STEP(acc3, at3)
+#else
+#define MORE_STEPS
+#endif
+
+// One block of weights, input channels ic..ic+3.
+#define BLOCK(s)                                                                                              \
+    if (s == 0 || begin + 4 * s < IC) {                                                                       \
+        int ic = begin + 4 * s;                                                                               \
+        LOAD_WORDS                                                                                            \
+        X4 w0 = WEIGHT(block, 0), w1 = WEIGHT(block, 1), w2 = WEIGHT(block, 2), w3 = WEIGHT(block, 3);        \
+        STEP(acc0, at0)                                                                                       \
+        MORE_STEPS                                                                                            \
+        ++block;                                                                                              \
+    }
+
 void finish(int p, int quad, X4 acc) {
     if (p >= PIXELS) return;
     uint n = uint(min(OC - quad * 4, 4));
@@ -97,17 +119,8 @@ void main() {
 #if TM == 4
             int at1 = tap_at(p1, ky, kx), at2 = tap_at(p2, ky, kx), at3 = tap_at(p3, ky, kx);
 #endif
-            for (int ic = 0; ic < IC; ic += 4, ++block) {
-#if !X_FLOAT
-                ivec4 words = in1_load4(uint(block * 4));
-#endif
-                X4 w0 = WEIGHT(block, 0), w1 = WEIGHT(block, 1), w2 = WEIGHT(block, 2), w3 = WEIGHT(block, 3);
-                STEP(acc0, at0)
-#if TM == 4
-                STEP(acc1, at1)
-                STEP(acc2, at2)
-                STEP(acc3, at3)
-#endif
+            for (int begin = 0; begin < IC; begin += 4 * STEPS) {
+                REPEAT(BLOCK)
             }
         }
     }

@@ -40,6 +40,18 @@ X4 input4(int at, int oc, int n) {
               in0_load1(uint(at + min(oc + 2, last) / M)), in0_load1(uint(at + min(oc + 3, last) / M)));
 }
 
+// In floats the padding is a zero that is multiplied: an infinite weight makes it NaN.
+#define TAP(s)                                                                                      \
+    if (s == 0 || begin + s < KW) {                                                                 \
+        int kx = begin + s, x = ox * STRIDE_X - PAD_LEFT + kx * DILATION_X;                         \
+        bool inside = row && x >= 0 && x < IW;                                                      \
+        if (inside || X_FLOAT == 1) {                                                               \
+            X4 v = inside ? input4(((image * IH + y) * IW + x) * C, oc, n) : X4(INPUT_ZP);          \
+            X4 w = in1_load4(uint((ky * KW + kx) * OC_QUADS * 4 + oc));                             \
+            acc += LESS_ZP(v, INPUT_ZP) * LESS_ZP(w, WEIGHT_ZP);                                    \
+        }                                                                                           \
+    }
+
 void main() {
     int id = int(invocation_index());
     int oc = id % OC_QUADS * 4, p = id / OC_QUADS;
@@ -51,16 +63,8 @@ void main() {
     for (int ky = 0; ky < KH; ++ky) {
         int y = oy * STRIDE_Y - PAD_TOP + ky * DILATION_Y;
         bool row = y >= 0 && y < IH;
-        for (int kx = 0; kx < KW; ++kx) {
-            int x = ox * STRIDE_X - PAD_LEFT + kx * DILATION_X;
-            bool inside = row && x >= 0 && x < IW;
-#if !X_FLOAT
-            if (!inside) continue;
-#endif
-            // In floats the padding is a zero that is multiplied: an infinite weight makes it NaN.
-            X4 v = inside ? input4(((image * IH + y) * IW + x) * C, oc, n) : X4(0);
-            X4 w = in1_load4(uint((ky * KW + kx) * OC_QUADS * 4 + oc));
-            acc += LESS_ZP(v, INPUT_ZP) * LESS_ZP(w, WEIGHT_ZP);
+        for (int begin = 0; begin < KW; begin += STEPS) {
+            REPEAT(TAP)
         }
     }
     X4 bias;

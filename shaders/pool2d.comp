@@ -2,6 +2,7 @@
 //   in0  input [N,IH,IW,C]
 //   in1  AVG_POOL2D: by number of elements in the window minus one, the multiplier of their reciprocal (i32), or the
 //        reciprocal itself (fp32)
+// INPUT_ZP and OUTPUT_ZP of AVG_POOL2D are specialization constants or read from buffers.
 layout(constant_id = 0) const int IH = 1;
 layout(constant_id = 1) const int IW = 1;
 layout(constant_id = 2) const int C = 1;
@@ -14,8 +15,8 @@ layout(constant_id = 8) const int STRIDE_X = 1;
 layout(constant_id = 9) const int PAD_TOP = 0;
 layout(constant_id = 10) const int PAD_LEFT = 0;
 layout(constant_id = 11) const int PIXELS = 1;
-layout(constant_id = 12) const int INPUT_ZP = 0;
-layout(constant_id = 13) const int OUTPUT_ZP = 0;
+layout(constant_id = 12) const int INPUT_ZP_CONSTANT = 0;
+layout(constant_id = 13) const int OUTPUT_ZP_CONSTANT = 0;
 layout(constant_id = 14) const int TYPE_MIN = -128;
 layout(constant_id = 15) const int TYPE_MAX = 127;
 
@@ -29,6 +30,18 @@ const int C_QUADS = (C + 3) / 4;
 
 X4 input4(int at, int c, int n) { return C % 4 == 0 ? in0_load4(uint(at + c)) : in0_loadn(uint(at + c), uint(n)); }
 
+#if AVERAGE && X_FLOAT
+#define TAKE(v) acc += v;
+#elif AVERAGE
+#define TAKE(v) acc += (v) - input_zp;
+#elif X_FLOAT
+#define TAKE(v) acc = MAXIMUM(acc, v);
+#else
+#define TAKE(v) acc = max(acc, v);
+#endif
+#define ELEMENT(s) \
+    if (s == 0 || begin + s < x1) TAKE(input4(((image * IH + y) * IW + begin + s) * C, c, n))
+
 void main() {
     int id = int(invocation_index());
     int c = id % C_QUADS * 4, p = id / C_QUADS;
@@ -39,22 +52,16 @@ void main() {
 
 #if AVERAGE
     X4 acc = X4(0);
+#if !X_FLOAT
+    int input_zp = INPUT_ZP;
+#endif
 #else
     // Every window holds at least one element (pad < kernel), so its first one is a fair start.
     X4 acc = input4(((image * IH + y0) * IW + x0) * C, c, n);
 #endif
     for (int y = y0; y < y1; ++y) {
-        for (int x = x0; x < x1; ++x) {
-            X4 v = input4(((image * IH + y) * IW + x) * C, c, n);
-#if AVERAGE && X_FLOAT
-            acc += v;
-#elif AVERAGE
-            acc += v - INPUT_ZP;
-#elif X_FLOAT
-            acc = MAXIMUM(acc, v);
-#else
-            acc = max(acc, v);
-#endif
+        for (int begin = x0; begin < x1; begin += STEPS) {
+            REPEAT(ELEMENT)
         }
     }
 #if AVERAGE

@@ -16,21 +16,22 @@ vec4 math_top12(vec4 x) { return intBitsToFloat(floatBitsToInt(x) & TOP12_MASK);
 
 // ---- exact operators ------------------------------------------------------------------------------------------------
 
-vec4 tosa_max(vec4 a, vec4 b) { return mix(mix(b, a, greaterThan(a, b)), a, math_is_nan(a)); }
-vec4 tosa_min(vec4 a, vec4 b) { return mix(mix(b, a, lessThan(a, b)), a, math_is_nan(a)); }
-vec4 tosa_max_ignore(vec4 a, vec4 b) { return mix(mix(b, a, greaterThan(a, b)), a, math_is_nan(b)); }
-vec4 tosa_min_ignore(vec4 a, vec4 b) { return mix(mix(b, a, lessThan(a, b)), a, math_is_nan(b)); }
-
-vec4 tosa_clamp(vec4 x, float lo, float hi) {
-    vec4 y = mix(x, vec4(lo), lessThan(x, vec4(lo)));
-    return mix(mix(y, vec4(hi), greaterThan(y, vec4(hi))), x, math_is_nan(x));
+// Integers in the order of the numbers, -0 below +0, NaN where `nan_key` puts it: a driver that flushes subnormal
+// numbers would call them equal to zero, yet keep their bits.
+ivec4 math_order(vec4 x, int nan_key) {
+    ivec4 bits = floatBitsToInt(x);
+    return mix(bits ^ ((bits >> 31) & ABS_MASK), ivec4(nan_key), math_is_nan(x));
 }
+#define MATH_EXTREME(name, wins, nan_key) \
+    vec4 name(vec4 a, vec4 b) { return mix(b, a, wins(math_order(a, nan_key), math_order(b, nan_key))); }
+MATH_EXTREME(tosa_max, greaterThan, ABS_MASK)
+MATH_EXTREME(tosa_min, lessThan, SIGN_BIT)
+MATH_EXTREME(tosa_max_ignore, greaterThan, SIGN_BIT)
+MATH_EXTREME(tosa_min_ignore, lessThan, ABS_MASK)
 
+vec4 tosa_clamp(vec4 x, float lo, float hi) { return tosa_min(tosa_max(x, vec4(lo)), vec4(hi)); }
 // NaN gives lo.
-vec4 tosa_clamp_ignore(vec4 x, float lo, float hi) {
-    vec4 y = mix(mix(x, vec4(lo), lessThan(x, vec4(lo))), vec4(lo), math_is_nan(x));
-    return mix(y, vec4(hi), greaterThan(y, vec4(hi)));
-}
+vec4 tosa_clamp_ignore(vec4 x, float lo, float hi) { return tosa_min(tosa_max_ignore(x, vec4(lo)), vec4(hi)); }
 
 vec4 tosa_abs(vec4 x) { return intBitsToFloat(floatBitsToInt(x) & ABS_MASK); }
 vec4 tosa_negate(vec4 x) { return intBitsToFloat(floatBitsToInt(x) ^ SIGN_BIT); }

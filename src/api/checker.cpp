@@ -84,10 +84,15 @@ Checker::Checker(const std::shared_ptr<Device>& device, const std::shared_ptr<co
       fused_context_(fused_, false) {}
 
 CheckReport Checker::run(std::uint64_t seed) {
-    for (std::size_t k = 0; k < graph_->inputs.size(); ++k) {
-        const HostTensor input = random_input(*graph_, k, seed);
-        unfused_context_.set_input(k, input.bytes);
-        fused_context_.set_input(k, input.bytes);
+    std::vector<HostTensor> inputs;
+    for (std::size_t k = 0; k < graph_->inputs.size(); ++k) inputs.push_back(random_input(*graph_, k, seed));
+    return run(inputs);
+}
+
+CheckReport Checker::run(std::span<const HostTensor> inputs) {
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+        unfused_context_.set_input(k, inputs[k].bytes);
+        fused_context_.set_input(k, inputs[k].bytes);
     }
     unfused_context_.submit();
     unfused_context_.wait();
@@ -98,11 +103,11 @@ CheckReport Checker::run(std::uint64_t seed) {
     Values values(*graph_, unfused_context_);
     for (NodeId id = 0; id < graph_->nodes.size() && report.passed; ++id) {
         const NodeView view(*graph_, id);
-        std::vector<const HostTensor*> inputs;
-        for (const ValueId input : view.node().inputs) inputs.push_back(&values[input]);
+        std::vector<const HostTensor*> operands;
+        for (const ValueId input : view.node().inputs) operands.push_back(&values[input]);
         for (std::size_t k = 0; k < view.output_count() && report.passed; ++k) {
             const HostTensor& actual = values[view.node().outputs[k]];
-            const CheckResult result = check_node_result(view, inputs, k, actual);
+            const CheckResult result = check_node_result(view, operands, k, actual);
             ++report.values_checked;
             if (result.passed && result.worst <= worst_seen) continue;
             worst_seen = result.worst;

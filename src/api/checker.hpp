@@ -27,6 +27,7 @@ public:
     Checker(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph);
 
     CheckReport run(std::uint64_t seed);
+    CheckReport run(std::span<const HostTensor> inputs);  ///< one per graph input
 
 private:
     std::shared_ptr<const Graph> graph_;

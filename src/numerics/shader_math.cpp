@@ -19,24 +19,21 @@ U bits_of(float x) { return std::bit_cast<U>(x); }
 float from_bits(U b) { return std::bit_cast<float>(b); }
 float top12(float x) { return from_bits(bits_of(x) & top12_mask); }
 bool nan(float x) { return (bits_of(x) & abs_mask) > inf_bits; }
+I order(float x, U nan_key) {
+    const U bits = bits_of(x);
+    return static_cast<I>(nan(x) ? nan_key : bits ^ (bits & sign_bit ? abs_mask : 0));
+}
 U shift_right(U a, int s) { return static_cast<U>(static_cast<I>(a) >> s); }
 
 }  // namespace
 
-float max(float a, float b) { return nan(a) ? a : a > b ? a : b; }
-float min(float a, float b) { return nan(a) ? a : a < b ? a : b; }
-float max_ignore(float a, float b) { return nan(b) ? a : a > b ? a : b; }
-float min_ignore(float a, float b) { return nan(b) ? a : a < b ? a : b; }
+float max(float a, float b) { return order(a, abs_mask) > order(b, abs_mask) ? a : b; }
+float min(float a, float b) { return order(a, sign_bit) < order(b, sign_bit) ? a : b; }
+float max_ignore(float a, float b) { return order(a, sign_bit) > order(b, sign_bit) ? a : b; }
+float min_ignore(float a, float b) { return order(a, abs_mask) < order(b, abs_mask) ? a : b; }
 
-float clamp(float x, float lo, float hi) {
-    const float y = x < lo ? lo : x;
-    return nan(x) ? x : y > hi ? hi : y;
-}
-
-float clamp_ignore(float x, float lo, float hi) {
-    const float y = nan(x) || x < lo ? lo : x;
-    return y > hi ? hi : y;
-}
+float clamp(float x, float lo, float hi) { return min(max(x, lo), hi); }
+float clamp_ignore(float x, float lo, float hi) { return min(max_ignore(x, lo), hi); }
 
 float abs(float x) { return from_bits(bits_of(x) & abs_mask); }
 float negate(float x) { return from_bits(bits_of(x) ^ sign_bit); }

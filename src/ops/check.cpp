@@ -46,7 +46,7 @@ void check_arity(const NodeView& view, const std::vector<ArgDef>& args, std::siz
 }
 
 void check_operand(const NodeView& view, const ArgDef& arg, const Value& v, const Level& level) {
-    if (arg.ctc && !v.is_constant()) view.fail(fmt::format("operand '{}' must be a constant", arg.name), v.name);
+    // Other operands that TOSA wants constant may be computed at run time: EXT-DYNAMIC is always on.
     if (v.type == DType::shape && !v.is_constant())
         view.fail(fmt::format("operand '{}' must be a constant shape", arg.name), v.name);
     const int rank = static_cast<int>(v.shape.size());

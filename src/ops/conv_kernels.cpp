@@ -1,4 +1,5 @@
 // GPU kernels of the convolutions: how their weights are packed and which shader runs them.
+#include "ops/kernel_operands.hpp"
 #include "ops/kernels.hpp"
 #include "ops/window.hpp"
 
@@ -7,26 +8,28 @@
 namespace tosavk {
 namespace {
 
-/// What both shaders need to know about operands; declines when something is computed at run time.
+bool takes_types(const NodeView& view, std::string& why) {
+    const DType in = view.in(0).type, weight = view.in(1).type;
+    if ((in == DType::i8 && weight == DType::i8) || is_float(in)) return true;
+    why = fmt::format("it takes i8 and floats, not {} with {} weights", name_of(in), name_of(weight));
+    return false;
+}
+
+/// What the packing shaders need to know about operands; declines when that is computed at run time.
 struct ConvOperands {
     std::int64_t input_zp = 0, weight_zp = 0;
     bool is_float = false;
 };
 
 std::optional<ConvOperands> constant_operands(const NodeView& view, std::string& why) {
-    const DType in = view.in(0).type, weight = view.in(1).type;
-    if (!(in == DType::i8 && weight == DType::i8) && !is_float(in)) {
-        why = fmt::format("it takes i8 and floats, not {} with {} weights", name_of(in), name_of(weight));
+    if (!takes_types(view, why)) return std::nullopt;
+    ConvOperands operands;
+    operands.is_float = is_float(view.in(0).type);
+    for (const std::size_t k : {1u, 3u, 4u}) {
+        if (view.in(k).is_constant() || (k != 1 && operands.is_float)) continue;
+        why = fmt::format("its operand '{}' is computed at run time", view.in(k).name);
         return std::nullopt;
     }
-    for (std::size_t k : {1u, 3u, 4u}) {
-        if (!view.in(k).is_constant()) {
-            why = fmt::format("its operand '{}' is computed at run time", view.in(k).name);
-            return std::nullopt;
-        }
-    }
-    ConvOperands operands;
-    operands.is_float = is_float(in);
     if (!operands.is_float) {
         operands.input_zp = view.constant_ints(3).front();
         operands.weight_zp = view.constant_ints(4).front();
@@ -86,9 +89,12 @@ std::optional<KernelChoice> plan_conv2d(const NodeView& view, const DevicePlan& 
     // Four pixels share every weight that an invocation loads; small outputs need the invocations more.
     const int tile = pixels * oc_quads >= 4096 ? 4 : 1;
 
+    const auto steps = loop_steps(device, g.window.taps(), (g.in_channels + 3) / 4, why);
+    if (!steps) return std::nullopt;
+
     KernelChoice choice;
     choice.kernel = "conv2d";
-    choice.defines = {{"X_FLOAT", operands->is_float ? "1" : "0"}, {"TM", std::to_string(tile)}};
+    choice.defines = {{"X_FLOAT", operands->is_float ? "1" : "0"}, {"TM", std::to_string(tile)}, {"STEPS", std::to_string(*steps)}};
     const auto& [d, y, x] = g.window;
     for (const std::int64_t value : {y.in, x.in, g.in_channels, y.out, x.out, g.out_channels}) {
         choice.constants.push_back(static_cast<std::int32_t>(value));
@@ -114,9 +120,12 @@ std::optional<KernelChoice> plan_depthwise(const NodeView& view, const DevicePla
     const ConvGeometry g = conv_geometry(view);
     const std::int64_t pixels = g.batch * g.window.positions();
 
+    const auto steps = loop_steps(device, g.window.y.kernel, g.window.x.kernel, why);
+    if (!steps) return std::nullopt;
+
     KernelChoice choice;
     choice.kernel = "depthwise_conv2d";
-    choice.defines = {{"X_FLOAT", operands->is_float ? "1" : "0"}};
+    choice.defines = {{"X_FLOAT", operands->is_float ? "1" : "0"}, {"STEPS", std::to_string(*steps)}};
     const auto& [d, y, x] = g.window;
     for (const std::int64_t value : {y.in, x.in, g.in_channels, g.multiplier, y.out, x.out}) {
         choice.constants.push_back(static_cast<std::int32_t>(value));
@@ -135,12 +144,38 @@ std::optional<KernelChoice> plan_depthwise(const NodeView& view, const DevicePla
     return choice;
 }
 
+/// Any convolution, with nothing known but the shapes.
+std::optional<KernelChoice> plan_direct(const NodeView& view, const DevicePlan& device, std::string& why) {
+    if (!takes_types(view, why)) return std::nullopt;
+    const ConvGeometry g = conv_geometry(view);
+    const auto& [d, y, x] = g.window;
+    const bool depthwise = view.node().op == Op::depthwise_conv2d;
+    const std::int64_t positions = g.batch * g.window.positions();
+    const std::int64_t channels = depthwise ? 1 : g.in_channels % 4 == 0 ? g.in_channels / 4 : g.in_channels;
+    const auto steps = loop_steps(device, g.window.taps(), channels, why);
+    if (!steps) return std::nullopt;
+
+    KernelChoice choice;
+    choice.kernel = "conv_direct";
+    choice.defines = {{"X_FLOAT", is_float(view.in(0).type) ? "1" : "0"}, {"DEPTHWISE", depthwise ? "1" : "0"},
+                      {"TRANSPOSED", y.transposed ? "1" : "0"}, {"STEPS", std::to_string(*steps)}};
+    add_constants(choice, {d.in, y.in, x.in, g.in_channels, d.out, y.out, x.out, g.out_channels, d.kernel, y.kernel, x.kernel,
+                           d.stride, y.stride, x.stride, d.dilation, y.dilation, x.dilation, d.pad_before, y.pad_before,
+                           x.pad_before, positions, view.in(2).shape[0], g.multiplier});
+    for (const std::size_t k : {0u, 1u, 2u}) add_operand(choice, view, k);
+    define_scalar(choice, view, 3, "INPUT_ZP");
+    define_scalar(choice, view, 4, "WEIGHT_ZP");
+    choice.groups = linear_groups(positions * ((g.out_channels + 3) / 4), device);
+    choice.aligned = g.out_channels % 4 == 0;
+    choice.work = 2.0 * static_cast<double>(positions * g.out_channels * g.terms(depthwise));
+    return choice;
+}
+
 }  // namespace
 
-std::vector<KernelCandidate> conv2d_kernels() { return {{"implicit GEMM", plan_conv2d}}; }
-std::vector<KernelCandidate> depthwise_kernels() { return {{"direct", plan_depthwise}}; }
-std::vector<KernelCandidate> conv3d_kernels() { return {}; }
-std::vector<KernelCandidate> transpose_conv_kernels() { return {}; }
-std::vector<KernelCandidate> matmul_kernels() { return {}; }
+std::vector<KernelCandidate> conv2d_kernels() { return {{"implicit GEMM", plan_conv2d}, {"direct", plan_direct}}; }
+std::vector<KernelCandidate> depthwise_kernels() { return {{"packed direct", plan_depthwise}, {"direct", plan_direct}}; }
+std::vector<KernelCandidate> conv3d_kernels() { return {{"direct", plan_direct}}; }
+std::vector<KernelCandidate> transpose_conv_kernels() { return {{"direct", plan_direct}}; }
 
 }  // namespace tosavk

@@ -90,6 +90,7 @@ OpDef extreme_op(Op op) {
 
 void check_mul(const NodeView& view, const Level&) {
     check_single(view, 2, "shift");
+    if (!view.in(2).is_constant()) return;
     const i64 shift = view.constant_ints(2)[0];
     if (shift < 0 || shift > 63) view.fail(fmt::format("shift is {}, but must be 0 to 63", shift), view.in(2).name);
     if (shift != 0 && view.in(0).type != DType::i32) {
@@ -107,16 +108,18 @@ void mul_reference(RefContext& c) {
 }
 
 std::string mul_text(ExprContext& c) {
-    const i64 shift = c.view().constant_ints(2)[0];
-    if (shift == 0) return infix(c, "*");
-    return fmt::format("mul_shift({}, {}, {})", c.in(0), c.in(1), c.param(static_cast<std::int32_t>(shift)));
+    const std::optional<i64> shift = c.known(2);
+    // Only i32 products may be shifted.
+    if (c.view().in(0).type != DType::i32 || shift == 0) return infix(c, "*");
+    if (shift) return fmt::format("mul_shift({}, {}, {})", c.in(0), c.in(1), c.param(static_cast<std::int32_t>(*shift)));
+    return fmt::format("mul_shift({}, {}, ({}).x)", c.in(0), c.in(1), c.in(2));
 }
 
 OpDef mul_op() {
     OpDef def = binary(Op::mul, {}, mul_text, mul_reference, ulps<1>);
     def.type_vars = {"in_t", "out_t"};
     def.inputs = {{"input1", "in_t"}, {"input2", "in_t"},
-                  {.name = "shift", .type = "i8", .min_rank = 1, .max_rank = 1, .ctc = true, .access = Access::host}};
+                  {.name = "shift", .type = "i8", .min_rank = 1, .max_rank = 1, .ctc = true}};
     def.outputs = {{"output", "out_t"}};
     def.rows = with_floats({{{DType::i8, DType::i32}, "PRO-INT"}, {{DType::i16, DType::i32}, "PRO-INT"},
                             {{DType::i32, DType::i32}, any_profile}}, twice);
@@ -196,7 +199,7 @@ void check_negate(const NodeView& view, const Level&) {
     for (const std::size_t k : {std::size_t{1}, std::size_t{2}}) {
         check_single(view, k, names[k]);
         const Value& zp = view.in(k);
-        if (zp.type != DType::i8 && decode_reals(zp.type, *zp.data)[0] != 0) {
+        if (zp.type != DType::i8 && zp.is_constant() && decode_reals(zp.type, *zp.data)[0] != 0) {
             view.fail(fmt::format("{} must be 0 for type {}", names[k], name_of(zp.type)), zp.name);
         }
     }

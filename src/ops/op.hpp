@@ -25,7 +25,7 @@ struct ArgDef {
     const char* type;  ///< a type variable of the OpDef ("in_t") or a type ("i8", "bool", "shape")
     int min_rank = 0;
     int max_rank = -1;                     ///< -1: the level's MAX_RANK
-    bool ctc = false;                      ///< compile-time constant in TOSA 1.0 (also without EXT-DYNAMIC)
+    bool ctc = false;                      ///< compile-time constant in TOSA 1.0 without EXT-DYNAMIC; shape values always
     bool list = false;                     ///< any number of tensors of this kind (CONCAT)
     Access access = Access::elementwise;
 };

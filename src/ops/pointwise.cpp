@@ -36,21 +36,6 @@ Shape broadcast(const NodeView& view, const Shape& a, const Shape& b) {
     return out;
 }
 
-// One input with every subnormal number replaced by zero; `changed` tells whether there was one.
-HostTensor flushed(const HostTensor& tensor, bool& changed) {
-    if (!is_float(tensor.type)) return tensor;
-    std::vector<double> values = decode_reals(tensor.type, tensor.bytes);
-    const double smallest = nmin(tensor.type);
-    for (double& v : values) {
-        if (v == 0 || !(std::fabs(v) < smallest)) continue;
-        v = std::copysign(0.0, v);
-        changed = true;
-    }
-    HostTensor out = tensor;
-    out.bytes = encode_reals(tensor.type, values);
-    return out;
-}
-
 }  // namespace
 
 std::vector<Shape> same_shape(const NodeView& view) { return {view.in(0).shape}; }
@@ -126,23 +111,6 @@ std::vector<std::size_t> broadcast_indices(const Shape& from, const Shape& to) {
         }
     }
     return indices;
-}
-
-void allow_flushed_inputs(RefContext& c, std::span<const double> reference, Tolerance& t) {
-    bool changed = false;
-    std::vector<HostTensor> tensors;
-    for (const HostTensor* input : c.inputs) tensors.push_back(flushed(*input, changed));
-    if (!changed) return;
-    std::vector<const HostTensor*> pointers;
-    for (const HostTensor& tensor : tensors) pointers.push_back(&tensor);
-    RefContext other(c.view, pointers, true);
-    op_def(c.view.node().op).reference(other);
-    for (std::size_t i = 0; i < reference.size(); ++i) {
-        const double r = reference[i], f = other.reals[0][i];
-        if (r == f || std::isnan(r)) continue;
-        const double distance = std::fabs(r - f);
-        t.bound[i] = std::isfinite(distance) ? t.bound[i] + distance : std::numeric_limits<double>::infinity();
-    }
 }
 
 }  // namespace tosavk::pointwise

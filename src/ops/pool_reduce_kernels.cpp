@@ -1,5 +1,6 @@
-// GPU kernels of pools, reductions and gathers.
+// GPU kernels of pools, reductions, ARGMAX, gathers and scatters.
 #include "numerics/scale.hpp"
+#include "ops/kernel_operands.hpp"
 #include "ops/kernels.hpp"
 #include "ops/window.hpp"
 
@@ -7,10 +8,6 @@
 
 namespace tosavk {
 namespace {
-
-bool is_plain_type(DType type) {
-    return type == DType::boolean || type == DType::i8 || type == DType::i16 || type == DType::i32 || is_float(type);
-}
 
 /// By window size minus one: the multiplier of TOSA's reciprocal, or 1/size.
 Bytes reciprocals(std::int64_t largest, bool is_float) {
@@ -30,34 +27,31 @@ std::optional<KernelChoice> plan_pool(const NodeView& view, const DevicePlan& de
         return std::nullopt;
     }
     const bool average = view.node().op == Op::avg_pool2d, real = is_float(type);
-    std::int64_t input_zp = 0, output_zp = 0;
-    if (average && !real) {
-        if (!view.in(1).is_constant() || !view.in(2).is_constant()) {
-            why = "its zero points are computed at run time";
-            return std::nullopt;
-        }
-        input_zp = view.constant_ints(1).front();
-        output_zp = view.constant_ints(2).front();
-    }
     const Window window = pool_window(view);
     const std::int64_t channels = view.in(0).shape[3], pixels = view.in(0).shape[0] * window.positions();
     const WindowAxis& y = window.y;
     const WindowAxis& x = window.x;
 
+    const auto steps = loop_steps(device, std::min(y.kernel, y.in), std::min(x.kernel, x.in), why);
+    if (!steps) return std::nullopt;
+
     KernelChoice choice;
     choice.kernel = "pool2d";
-    choice.defines = {{"X_FLOAT", real ? "1" : "0"}, {"AVERAGE", average ? "1" : "0"},
+    choice.defines = {{"X_FLOAT", real ? "1" : "0"}, {"AVERAGE", average ? "1" : "0"}, {"STEPS", std::to_string(*steps)},
                       {"MAXIMUM", view.attrs().nan_mode == NanMode::ignore ? "tosa_max_ignore" : "tosa_max"}};
-    for (const std::int64_t value :
-         {y.in, x.in, channels, y.out, x.out, y.kernel, x.kernel, y.stride, x.stride, y.pad_before, x.pad_before, pixels,
-          input_zp, output_zp, real ? 0 : min_of(type), real ? 0 : max_of(type)}) {
-        choice.constants.push_back(static_cast<std::int32_t>(value));
-    }
-    choice.operands = {{view.node().inputs[0], type, {}, {}}};
+    add_constants(choice, {y.in, x.in, channels, y.out, x.out, y.kernel, x.kernel, y.stride, x.stride, y.pad_before,
+                           x.pad_before, pixels});
+    add_operand(choice, view, 0);
     if (average) {
         const std::int64_t largest = std::min(y.kernel, y.in) * std::min(x.kernel, x.in);
         choice.operands.push_back({no_id, real ? DType::fp32 : DType::i32, reciprocals(largest, real), "reciprocals of window sizes"});
+        define_scalar(choice, view, 1, "INPUT_ZP");
+        define_scalar(choice, view, 2, "OUTPUT_ZP");
+    } else {
+        add_constants(choice, {0, 0});
+        choice.defines.insert(choice.defines.end(), {{"INPUT_ZP", "0"}, {"OUTPUT_ZP", "0"}});
     }
+    add_constants(choice, {real ? 0 : min_of(type), real ? 0 : max_of(type)});
     choice.groups = linear_groups(pixels * ((channels + 3) / 4), device);
     choice.aligned = channels % 4 == 0;
     choice.work = static_cast<double>(pixels * channels * window.taps());
@@ -76,7 +70,8 @@ const char* reduce_function(const NodeView& view) {
     }
 }
 
-std::optional<KernelChoice> plan_reduce(const NodeView& view, const DevicePlan& device, std::string& why) {
+/// ARGMAX and REDUCE_*: both shaders spread an axis over lanes in the same way.
+std::optional<KernelChoice> plan_along_axis(const char* kernel, const NodeView& view, const DevicePlan& device, std::string& why) {
     const DType type = view.in(0).type;
     if (!is_plain_type(type)) {
         why = fmt::format("it does not take {}", name_of(type));
@@ -89,17 +84,35 @@ std::optional<KernelChoice> plan_reduce(const NodeView& view, const DevicePlan& 
     const std::int64_t count = element_count(view.out().shape), quads = (count + 3) / 4;
     // As many lanes along the axis as keep a workgroup busy: all of them for few results, one for many.
     std::int64_t lanes = 1;
-    while (lanes < device.workgroup_size && lanes * 4 <= shape[axis] && lanes * quads < 4096) lanes *= 2;
+    const auto too_long = [&] { return device.max_loop_passes != 0 && shape[axis] / lanes > device.max_loop_passes; };
+    while (lanes < device.workgroup_size && lanes * 4 <= shape[axis] && (lanes * quads < 4096 || too_long())) lanes *= 2;
+    if (too_long()) {
+        why = fmt::format("its axis of {} is too long for the {} loop passes that the driver allows", shape[axis], device.max_loop_passes);
+        return std::nullopt;
+    }
 
     KernelChoice choice;
-    choice.kernel = "reduce";
-    choice.defines = {{"X_FLOAT", is_float(type) ? "1" : "0"}, {"REDUCE(a, b)", reduce_function(view)}};
-    for (const std::int64_t value : {shape[axis], inner, count, lanes}) choice.constants.push_back(static_cast<std::int32_t>(value));
-    choice.operands = {{view.node().inputs[0], type, {}, {}}};
+    choice.kernel = kernel;
+    choice.defines = {{"X_FLOAT", is_float(type) ? "1" : "0"}};
+    add_constants(choice, {shape[axis], inner, count, lanes});
+    add_operand(choice, view, 0);
     const std::int64_t quads_per_group = device.workgroup_size / lanes;
     choice.groups = spill_groups((quads + quads_per_group - 1) / quads_per_group, device);
     choice.work = static_cast<double>(element_count(shape));
     choice.note = fmt::format("{} lanes along the axis", lanes);
+    return choice;
+}
+
+std::optional<KernelChoice> plan_reduce(const NodeView& view, const DevicePlan& device, std::string& why) {
+    auto choice = plan_along_axis("reduce", view, device, why);
+    if (choice) choice->defines.emplace_back("REDUCE(a, b)", reduce_function(view));
+    return choice;
+}
+
+std::optional<KernelChoice> plan_argmax(const NodeView& view, const DevicePlan& device, std::string& why) {
+    auto choice = plan_along_axis("argmax", view, device, why);
+    const bool ignore = view.attrs().nan_mode == NanMode::ignore;
+    if (choice) choice->defines.emplace_back("NAN_KEY", ignore ? "(-0x7fffffff - 1)" : "0x7fffffff");
     return choice;
 }
 
@@ -122,12 +135,42 @@ std::optional<KernelChoice> plan_gather(const NodeView& view, const DevicePlan& 
     return choice;
 }
 
+std::optional<KernelChoice> plan_scatter(const NodeView& view, const DevicePlan& device, std::string& why) {
+    const DType type = view.in(0).type;
+    if (!is_plain_type(type)) {
+        why = fmt::format("it does not take {}", name_of(type));
+        return std::nullopt;
+    }
+    const Shape& values = view.in(0).shape;
+    const std::int64_t rows = values[0] * values[1], updates = view.in(1).shape[1], quads = (values[2] + 3) / 4;
+    // Lanes of a row share the search, then the copy.
+    std::int64_t lanes = 1;
+    while (lanes < device.workgroup_size && (lanes < quads || lanes * 4 < updates)) lanes *= 2;
+
+    if (device.max_loop_passes != 0 && (updates + quads) / lanes > device.max_loop_passes) {
+        why = fmt::format("its search of {} indices is too long for the {} loop passes that the driver allows", updates, device.max_loop_passes);
+        return std::nullopt;
+    }
+
+    KernelChoice choice;
+    choice.kernel = "scatter";
+    choice.defines = {{"X_FLOAT", is_float(type) ? "1" : "0"}};
+    add_constants(choice, {values[1], updates, values[2], rows, lanes});
+    for (const std::size_t k : {0u, 1u, 2u}) add_operand(choice, view, k);
+    const std::int64_t rows_per_group = device.workgroup_size / lanes;
+    choice.groups = spill_groups((rows + rows_per_group - 1) / rows_per_group, device);
+    choice.aligned = values[2] % 4 == 0;
+    choice.work = static_cast<double>(rows * updates);
+    choice.note = fmt::format("{} lanes per row", lanes);
+    return choice;
+}
+
 }  // namespace
 
 std::vector<KernelCandidate> pool_kernels() { return {{"direct", plan_pool}}; }
 std::vector<KernelCandidate> reduce_kernels() { return {{"tree", plan_reduce}}; }
-std::vector<KernelCandidate> argmax_kernels() { return {}; }
+std::vector<KernelCandidate> argmax_kernels() { return {{"tree", plan_argmax}}; }
 std::vector<KernelCandidate> gather_kernels() { return {{"direct", plan_gather}}; }
-std::vector<KernelCandidate> scatter_kernels() { return {}; }
+std::vector<KernelCandidate> scatter_kernels() { return {{"search per row", plan_scatter}}; }
 
 }  // namespace tosavk

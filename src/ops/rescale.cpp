@@ -25,6 +25,7 @@ std::int32_t unsigned_mask(DType type, bool is_unsigned) {
 void check_zero_point(const NodeView& view, std::size_t k, const char* name, bool is_unsigned) {
     check_single(view, k, name);
     const Value& v = view.in(k);
+    if (!v.is_constant()) return;
     const std::int64_t zp = view.constant_ints(k)[0] & unsigned_mask(v.type, is_unsigned);
     if (v.type == DType::i16 && is_unsigned) {
         if (zp != 0 && zp != 32768)
@@ -50,11 +51,14 @@ void check_scale_operands(const NodeView& view) {
                       view.in(k).name);
         }
     }
-    // The specification leaves results open outside these ranges; the values are known here, so say it.
-    for (const std::int64_t m : view.constant_ints(multiplier)) {
+    // The specification leaves results open outside these ranges; where the values are known, say it.
+    const auto known = [&](std::size_t k) {
+        return view.in(k).is_constant() ? view.constant_ints(k) : std::vector<std::int64_t>();
+    };
+    for (const std::int64_t m : known(multiplier)) {
         if (m < 0) view.fail(fmt::format("multiplier {} is negative", m), view.in(multiplier).name);
     }
-    for (const std::int64_t s : view.constant_ints(shift)) {
+    for (const std::int64_t s : known(shift)) {
         if (s < 2 || s > 62) view.fail(fmt::format("shift is {}, but must be 2 to 62", s), view.in(shift).name);
     }
 }

@@ -1,5 +1,6 @@
 // What the library makes of a device: the pure function from DeviceCaps to DevicePlan, one sentence per choice.
 #include "vk/device_plan.hpp"
+#include "vk/quirks.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -45,6 +46,11 @@ DevicePlan device_plan(const DeviceCaps& caps) {
     plan.max_groups_x = std::min(caps.max_workgroup_count_x, 0x7fffffffu / std::max(1u, plan.workgroup_size));
     because(fmt::format("a dispatch has up to {} workgroups in x: the device takes {}, and indices stay below 2^31",
                         plan.max_groups_x, caps.max_workgroup_count_x));
+
+    if (const Quirk* quirk = find_quirk(caps, "llvmpipe_loop_limit")) {
+        plan.max_loop_passes = 60000;
+        because(fmt::format("loops are kept below {} passes: {}", plan.max_loop_passes, quirk->symptom));
+    }
 
     plan.int64 = caps.int64;
     because(caps.int64 ? "64-bit integers are used in shaders: the device has shaderInt64"

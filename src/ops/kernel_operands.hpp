@@ -1,0 +1,27 @@
+// What the kernel candidates of several families share: operands that may be known while planning or only at run time.
+#pragma once
+
+#include "plan/kernel_choice.hpp"
+
+#include <initializer_list>
+
+namespace tosavk {
+
+/// The types that every kernel here takes: bool, i8, i16, i32 and the floats.
+bool is_plain_type(DType type);
+
+/// Input k of the node as the kernel's next operand.
+void add_operand(KernelChoice& choice, const NodeView& view, std::size_t k);
+void add_constants(KernelChoice& choice, std::initializer_list<std::int64_t> values);
+
+/// How many steps the innermost loop of a kernel takes in a pass: 1, or 8 where the device bounds the passes of all loops
+/// and one step a pass would exceed that; nothing, and a sentence in `why`, where 8 would too. `outer` counts the passes
+/// of the enclosing loops, `inner` the steps of one innermost loop.
+std::optional<int> loop_steps(const DevicePlan& device, std::int64_t outer, std::int64_t inner, std::string& why);
+
+/// Defines `name` in the kernel's text as the single element of input k: the kernel's next specialization constant,
+/// which it declares as NAME_CONSTANT, or, where the element is not known yet, a load from the kernel's next operand.
+/// Zero points of floats are always 0 and never loaded.
+void define_scalar(KernelChoice& choice, const NodeView& view, std::size_t k, const char* name);
+
+}  // namespace tosavk

@@ -1,0 +1,43 @@
+// The GPU kernel of MATMUL. Both operands are run-time tensors, so nothing is packed.
+#include "ops/kernel_operands.hpp"
+#include "ops/kernels.hpp"
+
+#include <fmt/format.h>
+
+namespace tosavk {
+namespace {
+
+std::optional<KernelChoice> plan_matmul(const NodeView& view, const DevicePlan& device, std::string& why) {
+    const DType type = view.in(0).type;
+    if (type != DType::i8 && !is_float(type)) {
+        why = fmt::format("it takes i8 and floats, not {}", name_of(type));
+        return std::nullopt;
+    }
+    const Shape& a = view.in(0).shape;
+    const std::int64_t batch = a[0], height = a[1], inner = a[2], width = view.in(1).shape[2], quads = (width + 3) / 4;
+    // Four rows share every quad of B that an invocation loads; small outputs need the invocations more.
+    const std::int64_t tile = height >= 4 && batch * height * quads >= 4096 ? 4 : 1;
+
+    const auto steps = loop_steps(device, 1, (inner + 3) / 4, why);
+    if (!steps) return std::nullopt;
+
+    KernelChoice choice;
+    choice.kernel = "matmul";
+    choice.defines = {{"X_FLOAT", is_float(type) ? "1" : "0"}, {"TM", std::to_string(tile)}, {"STEPS", std::to_string(*steps)}};
+    add_constants(choice, {batch, height, inner, width});
+    add_operand(choice, view, 0);
+    add_operand(choice, view, 1);
+    define_scalar(choice, view, 2, "A_ZP");
+    define_scalar(choice, view, 3, "B_ZP");
+    choice.groups = linear_groups(batch * ((height + tile - 1) / tile) * quads, device);
+    choice.aligned = width % 4 == 0;
+    choice.work = 2.0 * static_cast<double>(batch * height * width * inner);
+    choice.note = fmt::format("{}x4 tile", tile);
+    return choice;
+}
+
+}  // namespace
+
+std::vector<KernelCandidate> matmul_kernels() { return {{"register tile", plan_matmul}}; }
+
+}  // namespace tosavk

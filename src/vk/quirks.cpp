@@ -1,0 +1,22 @@
+#include "vk/quirks.hpp"
+
+namespace tosavk {
+
+namespace {
+
+constexpr Quirk quirks[] = {
+    {"llvmpipe_loop_limit", "llvmpipe", "the driver ends the loops of an invocation after 65535 passes in all, without an error",
+     "Mesa, src/gallium/auxiliary/gallivm: LP_MAX_TGSI_LOOP_ITERATIONS"},
+};
+
+}  // namespace
+
+const Quirk* find_quirk(const DeviceCaps& caps, std::string_view name) {
+    for (const Quirk& quirk : quirks) {
+        const bool has = caps.driver_name.find(quirk.driver) != std::string::npos || caps.name.find(quirk.driver) != std::string::npos;
+        if (quirk.name == name && has) return &quirk;
+    }
+    return nullptr;
+}
+
+}  // namespace tosavk
