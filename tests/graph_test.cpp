@@ -138,7 +138,7 @@ TEST(Builder, ErrorsNameTheOperatorAndLeaveTheGraphAsItWas) {
     expect_error([&] { b.add1(Op::add, {f, i}, DType::fp32, {}, "a3"); }, {"ADD 'a3'", "'input2'", "i32", "fp32"});
     expect_error([&] { b.add1(Op::add, {h, h}, DType::i8, {}, "a4"); }, {"ADD 'a4'", "in_out_t=i8"});
     expect_error([&] { b.add1(Op::add, {f}, DType::fp32, {}, "a5"); }, {"ADD 'a5'", "2 inputs", "has 1"});
-    expect_error([&] { b.add1(Op::mul, {i, i, h}, DType::i32, {}, "m"); }, {"MUL 'm'", "'shift'", "constant"});
+    expect_error([&] { b.add1(Op::mul, {i, i, h}, DType::i32, {}, "m"); }, {"MUL 'm'", "'shift'", "rank"});
     expect_error([&] { b.add1(Op::select, {f, f, f}, DType::fp32, {}, "s"); }, {"SELECT 's'", "'input1'", "bool"});
     expect_error([&] { b.add1(Op::custom, {f}, DType::fp32, {}, "c"); }, {"CUSTOM 'c'", "not supported"},
                  ErrorCode::unsupported);
@@ -146,6 +146,13 @@ TEST(Builder, ErrorsNameTheOperatorAndLeaveTheGraphAsItWas) {
     EXPECT_EQ(b.graph().values.size(), values);
     EXPECT_TRUE(b.graph().nodes.empty());
     EXPECT_NO_THROW(b.add1(Op::abs, {f}, DType::fp32));
+}
+
+TEST(Builder, ConstantOperandsMayBeComputedAtRunTime) {
+    GraphBuilder b;
+    const ValueId x = b.input("x", DType::i32, {2, 3}), shift = b.input("shift", DType::i8, {1});
+    b.output(b.add1(Op::mul, {x, x, shift}, DType::i32));
+    EXPECT_NO_THROW(b.finish());
 }
 
 TEST(Builder, LevelLimits) {

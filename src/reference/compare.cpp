@@ -196,7 +196,7 @@ void prefer_flushed(DType type, std::vector<double>& want, Tolerance& tolerance,
                        check_value(type, got[i], other[i], other_tolerance.bound[i]);
                 break;
             case Tolerance::Kind::dot_product:
-                take = std::isnan(got[i]) ? std::isnan(other[i]) : !(std::fabs(got[i] - want[i]) <= std::fabs(got[i] - other[i]));
+                take = error_share(other[i], got[i], 1) < error_share(want[i], got[i], 1);
                 break;
             case Tolerance::Kind::exact:
                 take = !equal_reals(type, want[i], got[i], true) && equal_reals(type, other[i], got[i], true);
