@@ -90,7 +90,7 @@ TEST_F(Cli, HelpAndVersion) {
         EXPECT_EQ(help.exit_code, 0);
         EXPECT_NE(help.out.find("Example: "), std::string::npos);
     }
-    for (const char* command : {"run", "verify", "info", "ops", "dump"}) {
+    for (const char* command : {"run", "verify", "info", "ops", "dump", "convert"}) {
         const Spawned help = spawn({command, "--help"});
         EXPECT_EQ(help.exit_code, 0) << command;
         EXPECT_NE(help.out.find(std::string("Example: tosa-vk ") + command), std::string::npos) << help.out;
