@@ -112,8 +112,8 @@ void identify(TosaFileOperator& op, TosaGeneration generation) {
     }
     const bool fully_connected = op.op_name == "FULLY_CONNECTED";
     if (op.op == Op::unknown && !fully_connected) {
-        if (op.op_name.empty() || op.code == 0) unsupported(fmt::format("operator {} (number {} in the file) is not known", op.code, op.index));
-        unsupported(fmt::format("operator {} (number {} in the file) is not supported", op.op_name, op.index));
+        const std::string name = op.op_name.empty() || op.code == 0 ? std::to_string(op.code) : op.op_name;
+        unsupported(fmt::format("operator {} (number {} in the file) is not supported", name, op.index));
     }
     if (op.op == Op::constant || op.op == Op::const_shape) return;
     if (!fully_connected && !find_op(op.op)) {
@@ -141,9 +141,10 @@ bool looks_like_tosa(std::span<const std::byte> file) {
     if (!file.empty()) std::memcpy(aligned.data(), file.data(), file.size());
     const auto bytes = std::as_bytes(std::span(aligned)).first(file.size());
     const tosa030::Probe* root = probe(bytes);
-    return root && root->version() != nullptr && std::any_of(root->parts()->begin(), root->parts()->end(), [](const auto* part) {
-        return size_of_vector(part->name()) > 0 && size_of_vector(part->items()) > 0;
-    });
+    return root && root->version() &&
+           std::any_of(root->parts()->begin(), root->parts()->end(), [](const tosa030::ProbePart* part) {
+               return size_of_vector(part->name()) > 0 && size_of_vector(part->items()) > 0;
+           });
 }
 
 /// Every name of the file, as its bytes are.
@@ -312,7 +313,8 @@ void TosaFile::schedule() {
 }
 
 TosaFile::TosaFile(std::span<const std::byte> bytes, TosaSpec spec) {
-    if (bytes.size() > max_file_bytes) unsupported("files of 2 GiB and more are not supported");
+    size = bytes.size();
+    if (size > max_file_bytes) unsupported("files of 2 GiB and more are not supported");
     // The verifier checks alignment relative to the start; the start itself must be aligned for 64-bit fields.
     if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(std::uint64_t) != 0) {
         aligned_copy_.resize((bytes.size() + 7) / 8);
@@ -325,7 +327,7 @@ TosaFile::TosaFile(std::span<const std::byte> bytes, TosaSpec spec) {
 
     if (has_blocks(*root)) {
         if (spec != TosaSpec::recognise && spec != TosaSpec::v0_30) {
-            throw Error(ErrorCode::usage, "TOSA file: its structure is that of 0.50 or earlier, whatever was asked for");
+            throw Error(ErrorCode::usage, "TOSA file: its structure is that of 0.50 or earlier, not that of --spec");
         }
         generation = TosaGeneration::blocks_0_30;
         const auto* graph = verified<tosa030::TosaGraph>(bytes);
@@ -377,8 +379,8 @@ Bytes unpack_tosa(DType type, std::int64_t count, std::span<const std::byte> dat
     }
     const auto rest = data.subspan(static_cast<std::size_t>(needed));
     if (std::any_of(rest.begin(), rest.end(), [](std::byte b) { return b != std::byte{0}; })) {
-        bad(fmt::format("{} has {} elements of type {}, which need {} bytes, but {} bytes of data that are not all zero "
-                        "beyond them", title, count, name_of(type), needed, data.size()));
+        bad(fmt::format("{} has {} elements of type {}, which need {} bytes, but its {} bytes are not zero beyond them",
+                        title, count, name_of(type), needed, data.size()));
     }
     data = data.first(static_cast<std::size_t>(needed));
     if (type == DType::boolean &&

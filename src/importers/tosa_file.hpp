@@ -54,6 +54,7 @@ public:
     TosaFile& operator=(const TosaFile&) = delete;
 
     TosaGeneration generation = TosaGeneration::v1_0;
+    std::size_t size = 0;                    ///< bytes of the file
     bool has_local_bound = false;            ///< of 0.80 and later
     bool has_quant_info = false;             ///< the earliest layout
     std::vector<TosaFileTensor> tensors;

@@ -48,6 +48,11 @@ ValueId TosaReader::make_constant(const TosaFileTensor& tensor, const Shape& sha
         }
     }
     const std::int64_t count = element_count(shape);
+    // A hostile file can let any number of constants share their bytes.
+    constant_bytes_ += std::min<std::uint64_t>(tensor.data.size(), static_cast<std::uint64_t>(count) * 8);
+    if (constant_bytes_ > 16 * std::uint64_t{file_.size} + (1 << 26)) {
+        throw Error(ErrorCode::bad_model, "TOSA file: its constants take more room than a file of its size can hold");
+    }
     return builder_.constant(tensor.name, tensor.type, shape,
                              unpack_tosa(tensor.type, count, tensor.data, "constant " + tensor.title()));
 }
@@ -119,7 +124,9 @@ Graph TosaReader::run() {
         op_ = &op;
         name_ = op.location.empty() ? file_.tensors[op.outputs.at(0)].name : op.location;
         for (const auto* list : {&op.inputs, &op.outputs}) {
-            for (const std::size_t id : *list) need_usable(file_.tensors[id], fmt::format("{} '{}'", op.op_name, name_));
+            for (const std::size_t id : *list) {
+                need_usable(file_.tensors[id], fmt::format("{} '{}'", op.op_name, name_));
+            }
         }
         lower();
     }

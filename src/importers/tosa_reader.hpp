@@ -51,6 +51,7 @@ private:
     std::vector<ValueId> values_;  ///< by tensor
     const TosaFileOperator* op_ = nullptr;
     std::string name_;
+    std::uint64_t constant_bytes_ = 0;
 };
 
 Graph read_tosa_1_0(const TosaFile& file, const ImportOptions& options);

@@ -1,6 +1,6 @@
-// TOSA 0.30 to 0.80 files, upgraded to 1.0 operator by operator: zero points, shifts, tables and shapes were attributes,
-// FULLY_CONNECTED was an operator of its own, and either input of an elementwise operator could be smaller than the
-// result of broadcasting both.
+// TOSA 0.30 to 0.80 files, upgraded to 1.0 operator by operator: zero points, shifts, tables and shapes were
+// attributes, FULLY_CONNECTED was an operator of its own, and both inputs of an elementwise operator could be smaller
+// than the result.
 #include "importers/tosa_reader.hpp"
 
 #include <fmt/format.h>
@@ -413,7 +413,9 @@ void Reader::lower() {
         case Op::table: {
             need_inputs(1);
             // The earliest layout has 32-bit entries.
-            if (file().has_quant_info) fail("tables of the earliest file layout are not supported", ErrorCode::unsupported);
+            if (file().has_quant_info) {
+                fail("tables of the earliest file layout are not supported", ErrorCode::unsupported);
+            }
             const auto entries = list(table<fb::TableAttribute>(fb::Attribute::Table).table());
             const std::vector<std::int64_t> values(entries.begin(), entries.end());
             const ValueId id = builder_.constant_ints(out().name + "/table", in(0).type,

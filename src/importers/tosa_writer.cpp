@@ -164,7 +164,7 @@ Bytes Writer::run() {
     std::uint64_t total = 0;
     for (const Value& v : graph_.values) total += v.is_constant() ? v.data->size() : 0;
     if (total > std::numeric_limits<std::int32_t>::max() / 2) {
-        throw Error(ErrorCode::unsupported, "graphs with more than 1 GiB of constants cannot be written to a .tosa file");
+        throw Error(ErrorCode::unsupported, "a .tosa file cannot hold more than 1 GiB of constants");
     }
     std::vector<Offset<fb::TosaTensor>> tensors;
     std::vector<Offset<fb::TosaShape>> shapes;
@@ -174,25 +174,27 @@ Bytes Writer::run() {
         const auto name = text(names_[id]);
         const bool is_shape = v.type == DType::shape;
         if (is_shape && !v.is_constant()) {
-            throw Error(ErrorCode::unsupported, fmt::format("shape '{}' is no constant and cannot be written to a .tosa "
-                                                            "file", v.name), {}, v.name);
+            throw Error(ErrorCode::unsupported,
+                        fmt::format("shape '{}' is no constant and cannot be written to a .tosa file", v.name));
         }
         const auto bytes = data(v.is_constant() ? pack_tosa(v.type, *v.data) : Bytes());
         if (is_shape) {
-            shapes.push_back(fb::CreateTosaShape(out_, name, static_cast<std::uint32_t>(element_count(v.shape)), bytes));
+            const auto rank = static_cast<std::uint32_t>(element_count(v.shape));
+            shapes.push_back(fb::CreateTosaShape(out_, name, rank, bytes));
         } else {
             std::vector<std::int32_t> dims;
             for (const std::int64_t d : v.shape) {
                 if (d > std::numeric_limits<std::int32_t>::max()) {
-                    throw Error(ErrorCode::unsupported, fmt::format("tensor '{}' of shape {} is too large for a .tosa "
-                                                                    "file", v.name, to_string(v.shape)), {}, v.name);
+                    throw Error(ErrorCode::unsupported,
+                                fmt::format("tensor '{}' of shape {} is too large for a .tosa file", v.name,
+                                            to_string(v.shape)), {}, v.name);
                 }
                 dims.push_back(static_cast<std::int32_t>(d));
             }
             const auto shape = out_.CreateVector(dims);
             const auto variable_name = text("");  // other readers take it for granted
-            tensors.push_back(fb::CreateTosaTensor(out_, name, shape, static_cast<std::uint32_t>(file_type(v.type)), bytes,
-                                                   false, false, variable_name));
+            const auto type = static_cast<std::uint32_t>(file_type(v.type));
+            tensors.push_back(fb::CreateTosaTensor(out_, name, shape, type, bytes, false, false, variable_name));
         }
         if (!v.is_constant()) continue;
         operators.push_back(operator_of(is_shape ? Op::const_shape : Op::constant, {}, {id},

@@ -6,6 +6,7 @@
 #include "tosa_0_80_generated.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <vector>
@@ -104,7 +105,9 @@ public:
         return {12, [=](FileBuilder& b) { return tosa080::CreateMulAttribute(b, shift).Union(); }};
     }
     OldAttribute transpose(Ints perms) const {
-        return {16, [=](FileBuilder& b) { return tosa080::CreateTransposeAttribute(b, b.CreateVector(perms)).Union(); }};
+        return {16, [=](FileBuilder& b) {
+            return tosa080::CreateTransposeAttribute(b, b.CreateVector(perms)).Union();
+        }};
     }
     OldAttribute table(std::vector<std::int16_t> entries) const {
         return {17, [=](FileBuilder& b) { return tosa080::CreateTableAttribute(b, b.CreateVector(entries)).Union(); }};
@@ -129,13 +132,14 @@ public:
             const auto name = b.CreateString(t.name);
             const auto shape = b.CreateVector(Ints(t.shape.begin(), t.shape.end()));
             const auto data = b.CreateVector(reinterpret_cast<const std::uint8_t*>(t.data.data()), t.data.size());
-            tensors.push_back(tosa080::CreateTosaTensor(b, name, shape, number(t.type, tosa080::EnumNamesDType()), data));
+            const std::uint32_t type = number(t.type, tosa080::EnumNamesDType());
+            tensors.push_back(tosa080::CreateTosaTensor(b, name, shape, type, data));
         }
         const auto main = b.CreateString("main");
         const auto tensor_list = b.CreateVector(tensors);
         const auto inputs = names(inputs_), outputs = names(outputs_);
-        const auto version =
-            regions_ ? tosa080::CreateVersion(b, major_, minor_, major_ < 0 ? -1 : 0, major_ < 0) : tosa080::CreateVersion(b);
+        const auto version = regions_ ? tosa080::CreateVersion(b, major_, minor_, major_ < 0 ? -1 : 0, major_ < 0)
+                                      : tosa080::CreateVersion(b);
         if (regions_) {
             std::vector<flatbuffers::Offset<tosa080::TosaOperator>> ops;
             for (const OldOp& op : ops_) {
