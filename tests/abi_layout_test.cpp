@@ -25,6 +25,7 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_load_options, level, 12);
     AT(tosavk_load_options, input_shapes, 16);
     AT(tosavk_load_options, input_shape_count, 24);
+    AT(tosavk_load_options, spec, 32);
     AT(tosavk_tensor_info, struct_size, 0);
     AT(tosavk_tensor_info, name, 8);
     AT(tosavk_tensor_info, type, 16);
@@ -65,6 +66,7 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_api, device_open, 16 + 8 * 13);
     AT(tosavk_api, compile, 16 + 8 * 26);
     AT(tosavk_api, array_save, 16 + 8 * 50);
+    AT(tosavk_api, graph_save_file, 16 + 8 * 51);
 }
 
 TEST(AbiLayout, EnumValues) {
@@ -76,6 +78,7 @@ TEST(AbiLayout, EnumValues) {
     EXPECT_EQ(TOSAVK_FP32, 10);
     EXPECT_EQ(TOSAVK_ROUNDING_SINGLE, 1);
     EXPECT_EQ(TOSAVK_LEVEL_NONE, 1);
+    EXPECT_EQ(TOSAVK_SPEC_1_0, 3);
     EXPECT_EQ(TOSAVK_GRAPH_DOT, 1);
     EXPECT_EQ(TOSAVK_EXECUTABLE_GLSL, 1);
 }

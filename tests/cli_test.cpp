@@ -81,6 +81,39 @@ protected:
 
 // ---- without a device --------------------------------------------------------------------------------------------
 
+TEST_F(Cli, ConvertsToTosa) {
+    for (const std::string& model : {float_model_, int8_model_}) {
+        const std::string tosa = path("converted.tosa");
+        const Spawned convert = spawn({"convert", model, tosa});
+        EXPECT_EQ(convert.exit_code, 0) << convert.err;
+        EXPECT_EQ(convert.out + convert.err, "");
+        const Spawned dump = spawn({"dump", tosa});
+        EXPECT_EQ(dump.exit_code, 0) << dump.err;
+        EXPECT_EQ(dump.out.rfind("graph 'main': TOSA 1.0, ", 0), 0u) << dump.out;
+        // Random inputs depend on the seed alone, so that both files must give the same bytes.
+        for (const std::string& file : {model, tosa}) {
+            const std::string to = path(file == tosa ? "from-tosa" : "from-tflite");
+            EXPECT_EQ(spawn({"run", file, "--reference", "--output-dir", to}).exit_code, 0) << file;
+        }
+        const auto names = names_in(path("from-tflite"));
+        EXPECT_FALSE(names.empty());
+        EXPECT_EQ(names, names_in(path("from-tosa")));
+        for (const std::string& name : names) {
+            const auto content = [&](const char* folder) {
+                std::ifstream stream(path(folder) + "/" + name, std::ios::binary);
+                return std::string(std::istreambuf_iterator<char>(stream), {});
+            };
+            EXPECT_EQ(content("from-tflite"), content("from-tosa")) << name;
+        }
+        expect_error(spawn({"dump", tosa, "--spec", "0.30"}), 2, "not of 0.30");
+        for (const char* folder : {"from-tflite", "from-tosa"}) fs::remove_all(path(folder));
+    }
+    expect_error(spawn({"convert", float_model_, path("converted.onnx")}), 2, "only .tosa files");
+    expect_error(spawn({"convert", float_model_, path("no-folder") + "/x.tosa"}), 3, "no-folder/x.tosa");
+    expect_error(spawn({"convert", path("missing.tflite"), path("x.tosa")}), 3, "missing.tflite");
+    expect_error(spawn({"convert", float_model_}), 2, "OUT");
+}
+
 TEST_F(Cli, HelpAndVersion) {
     for (const char* program : {"tosa-vk", "tosa-vk-bench"}) {
         const Spawned version = spawn({"--version"}, {}, program);
@@ -90,7 +123,7 @@ TEST_F(Cli, HelpAndVersion) {
         EXPECT_EQ(help.exit_code, 0);
         EXPECT_NE(help.out.find("Example: "), std::string::npos);
     }
-    for (const char* command : {"run", "verify", "info", "ops", "dump"}) {
+    for (const char* command : {"run", "verify", "info", "ops", "dump", "convert"}) {
         const Spawned help = spawn({command, "--help"});
         EXPECT_EQ(help.exit_code, 0) << command;
         EXPECT_NE(help.out.find(std::string("Example: tosa-vk ") + command), std::string::npos) << help.out;

@@ -77,7 +77,7 @@ TEST(DevicePlan, Desktop) {
     const DevicePlan plan = device_plan(desktop());
     EXPECT_EQ(plan.workgroup_size, 64u);
     EXPECT_EQ(plan.buffer_alignment, 256u);
-    EXPECT_EQ(plan.max_binding_bytes, 0xfffffff0u);
+    EXPECT_EQ(plan.max_binding_bytes, 0x7ffffff0u);
     EXPECT_EQ(plan.max_buffers, 16u);
     EXPECT_EQ(plan.max_groups_x, 0x7fffffffu / 64);
     EXPECT_TRUE(plan.int64);

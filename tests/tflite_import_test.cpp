@@ -166,12 +166,12 @@ std::string message_of(const std::string& content, ErrorCode code) {
 TEST(ImportModel, SaysWhatAFileIsNot) {
     EXPECT_EQ(message_of("", ErrorCode::bad_model), "file: the file is empty");
     EXPECT_EQ(message_of("hello, this is a text file\n", ErrorCode::bad_model),
-              "file: this is text, not a TFLite model");
+              "file: this is text, not a model");
     EXPECT_EQ(message_of(std::string("\1\2\3", 3), ErrorCode::bad_model), "file: 3 bytes are too short for a model");
     EXPECT_EQ(message_of(std::string("\x93NUMPY\1\0\1\0\1\0", 12), ErrorCode::bad_model),
-              "file: this is not a TFLite model (no \"TFL3\" at byte 4)");
-    EXPECT_EQ(message_of(std::string("\x20\0\0\0TOSA\0\0\0\0", 12), ErrorCode::unsupported),
-              "file: TOSA flatbuffers cannot be read by this version");
+              "file: this is neither a TFLite nor a TOSA model");
+    EXPECT_EQ(message_of(std::string("\x20\0\0\0TOSA\0\0\0\0", 12), ErrorCode::bad_model),
+              "file: TOSA file: the file is damaged or truncated (flatbuffer verification failed)");
     EXPECT_NE(message_of(std::string("\x20\0\0\0TFL3\0\0\0\0", 12), ErrorCode::bad_model).find("file: TFLite model:"),
               std::string::npos);
 }

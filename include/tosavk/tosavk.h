@@ -102,6 +102,9 @@ TOSAVK_API void tosavk_device_release(tosavk_device* device);
 typedef enum tosavk_rounding { TOSAVK_ROUNDING_DOUBLE = 0, TOSAVK_ROUNDING_SINGLE = 1 } tosavk_rounding;
 typedef enum tosavk_level { TOSAVK_LEVEL_8K = 0, TOSAVK_LEVEL_NONE = 1 } tosavk_level;
 
+/* The layout of .tosa files whose version table is empty and whose structure does not tell; other files ignore it. */
+typedef enum tosavk_spec { TOSAVK_SPEC_RECOGNISE = 0, TOSAVK_SPEC_0_30 = 1, TOSAVK_SPEC_0_80 = 2, TOSAVK_SPEC_1_0 = 3 } tosavk_spec;
+
 typedef struct tosavk_input_shape {
     uint32_t index; /* graph input */
     uint32_t rank;
@@ -114,6 +117,7 @@ typedef struct tosavk_load_options {
     tosavk_level level;
     const tosavk_input_shape* input_shapes; /* for inputs with dynamic dimensions; without one a dimension is 1 */
     size_t input_shape_count;
+    tosavk_spec spec;
 } tosavk_load_options;
 
 typedef struct tosavk_tensor_info {
@@ -127,7 +131,8 @@ typedef struct tosavk_tensor_info {
     int64_t zero_point;
 } tosavk_tensor_info;
 
-/* `options` may be NULL. The file's format is recognised by its content. */
+/* `options` may be NULL. The file's format is recognised by its content: .tflite, or .tosa of TOSA 1.0, 0.80 or 0.30,
+ * which is upgraded to 1.0. */
 TOSAVK_API tosavk_status tosavk_graph_load_file(const char* path, const tosavk_load_options* options, tosavk_graph** graph,
                                                 tosavk_error** error);
 /* `data` is copied where needed; it may be freed after the call. */
@@ -141,6 +146,9 @@ TOSAVK_API tosavk_status tosavk_graph_output(const tosavk_graph* graph, uint32_t
 
 typedef enum tosavk_graph_text { TOSAVK_GRAPH_LISTING = 0, TOSAVK_GRAPH_DOT = 1 } tosavk_graph_text;
 TOSAVK_API tosavk_status tosavk_graph_print(const tosavk_graph* graph, tosavk_graph_text kind, tosavk_text** text, tosavk_error** error);
+/* Writes the graph as a TOSA 1.0 flatbuffer, to a temporary file beside `path` that is then renamed. Quantization
+ * scales, which TOSA does not know, are left out. */
+TOSAVK_API tosavk_status tosavk_graph_save_file(const tosavk_graph* graph, const char* path, tosavk_error** error);
 TOSAVK_API void tosavk_graph_release(tosavk_graph* graph);
 
 /* ---- executables -------------------------------------------------------------------------------------------- */
@@ -323,6 +331,7 @@ typedef struct tosavk_api {
     void (*array_release)(tosavk_array* array);
     tosavk_status (*array_save)(const char* path, tosavk_type type, uint32_t rank, const int64_t* dims,
         const void* data, tosavk_error** error);
+    tosavk_status (*graph_save_file)(const tosavk_graph* graph, const char* path, tosavk_error** error);
 } tosavk_api;
 
 /* The table for hosts that were written against `version`; static storage. NULL when the library does not offer it. */

@@ -132,6 +132,7 @@ struct LoadOptions {
     tosavk_rounding rounding = TOSAVK_ROUNDING_DOUBLE;
     tosavk_level level = TOSAVK_LEVEL_8K;
     std::vector<std::pair<std::uint32_t, Shape>> input_shapes;  ///< for inputs with dynamic dimensions
+    tosavk_spec spec = TOSAVK_SPEC_RECOGNISE;
 };
 
 class Graph {
@@ -165,6 +166,8 @@ public:
         detail::call(tosavk_graph_print, get(), kind, &text);
         return detail::take(text);
     }
+    /// As a TOSA 1.0 flatbuffer.
+    void save(const std::string& path) const { detail::call(tosavk_graph_save_file, get(), path.c_str()); }
     std::vector<std::byte> random_input(std::uint32_t index, std::uint64_t seed) const {
         std::vector<std::byte> bytes(input(index).size_bytes);
         detail::call(tosavk_random_input, get(), index, seed, static_cast<void*>(bytes.data()), bytes.size());
@@ -199,6 +202,7 @@ private:
         auto raw = detail::sized<tosavk_load_options>();
         raw.rounding = options.rounding;
         raw.level = options.level;
+        raw.spec = options.spec;
         std::vector<tosavk_input_shape> shapes;
         for (const auto& [index, dims] : options.input_shapes) {
             if (dims.size() > TOSAVK_MAX_RANK)

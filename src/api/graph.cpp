@@ -25,6 +25,13 @@ ImportOptions import_options(const tosavk_load_options* given) {
     case TOSAVK_LEVEL_NONE: result.level = &level_none; break;
     default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_level", static_cast<int>(options.level)));
     }
+    switch (options.spec) {
+    case TOSAVK_SPEC_RECOGNISE: result.spec = TosaSpec::recognise; break;
+    case TOSAVK_SPEC_0_30: result.spec = TosaSpec::v0_30; break;
+    case TOSAVK_SPEC_0_80: result.spec = TosaSpec::v0_80; break;
+    case TOSAVK_SPEC_1_0: result.spec = TosaSpec::v1_0; break;
+    default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_spec", static_cast<int>(options.spec)));
+    }
     if (options.input_shape_count > 0 && !options.input_shapes) {
         throw Error(ErrorCode::usage, "tosavk_load_options.input_shapes is NULL but input_shape_count is not 0");
     }
@@ -138,6 +145,16 @@ tosavk_status tosavk_graph_print(const tosavk_graph* graph, tosavk_graph_text ki
         case TOSAVK_GRAPH_DOT: *text = make_text(print_dot(*graph->graph)); return;
         }
         throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_graph_text", static_cast<int>(kind)));
+    });
+}
+
+tosavk_status tosavk_graph_save_file(const tosavk_graph* graph, const char* path, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(graph, "graph");
+        call.require(path, "path");
+        const tosavk::Bytes bytes = write_tosa(*graph->graph);
+        const std::span<const std::byte> pieces[] = {bytes};
+        write_file(path, pieces);
     });
 }
 

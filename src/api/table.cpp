@@ -57,6 +57,7 @@ const tosavk_api table = {
     .array_convert = tosavk_array_convert,
     .array_release = tosavk_array_release,
     .array_save = tosavk_array_save,
+    .graph_save_file = tosavk_graph_save_file,
 };
 
 }  // namespace

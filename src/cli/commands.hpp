@@ -15,5 +15,6 @@ Action add_verify(CLI::App& app);
 Action add_info(CLI::App& app);
 Action add_ops(CLI::App& app);
 Action add_dump(CLI::App& app);
+Action add_convert(CLI::App& app);
 
 }  // namespace tosavk::cli

@@ -108,13 +108,17 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
 }
 
 void add_model_options(CLI::App& command, ModelOptions& options, bool with_path) {
-    if (with_path) command.add_option("MODEL", options.path, "the model, a .tflite file")->required();
+    if (with_path) command.add_option("MODEL", options.path, "the model, a .tflite or .tosa file")->required();
     command
         .add_option("--rounding", options.rounding,
                     "requantization of .tflite files (default double: TFLite's reference kernels)")
         ->check(CLI::IsMember({"double", "single"}));
     command.add_option("--level", options.level, "limits of the TOSA level to apply (default 8K)")
         ->check(CLI::IsMember({"none", "8K"}));
+    command
+        .add_option("--spec", options.spec,
+                    "layout of a .tosa file that does not tell its version (default: by its structure)")
+        ->check(CLI::IsMember({"0.30", "0.80", "1.0"}));
 }
 
 void add_device_option(CLI::App& command, std::string& device) {
@@ -125,6 +129,9 @@ cpp::Graph load_model(const ModelOptions& options, const InputShapes& shapes) {
     cpp::LoadOptions load;
     load.rounding = options.rounding == "single" ? TOSAVK_ROUNDING_SINGLE : TOSAVK_ROUNDING_DOUBLE;
     load.level = options.level == "none" ? TOSAVK_LEVEL_NONE : TOSAVK_LEVEL_8K;
+    if (options.spec == "0.30") load.spec = TOSAVK_SPEC_0_30;
+    if (options.spec == "0.80") load.spec = TOSAVK_SPEC_0_80;
+    if (options.spec == "1.0") load.spec = TOSAVK_SPEC_1_0;
     load.input_shapes = shapes;
     try {
         return cpp::Graph::load(options.path, load);

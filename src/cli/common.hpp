@@ -37,9 +37,9 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
 
 struct ModelOptions {
     std::string path;
-    std::string rounding = "double", level = "8K";
+    std::string rounding = "double", level = "8K", spec;
 };
-/// --rounding and --level; the path too when `with_path`.
+/// --rounding, --level and --spec; the path too when `with_path`.
 void add_model_options(CLI::App& command, ModelOptions& options, bool with_path = true);
 void add_device_option(CLI::App& command, std::string& device);
 

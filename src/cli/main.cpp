@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
         "Example: tosa-vk run model.tflite --input 0=picture.npy --top 3");
     const std::pair<const char*, Action> actions[] = {
         {"run", add_run(app)}, {"verify", add_verify(app)}, {"info", add_info(app)},
-        {"ops", add_ops(app)}, {"dump", add_dump(app)},
+        {"ops", add_ops(app)}, {"dump", add_dump(app)}, {"convert", add_convert(app)},
     };
     return run_program(app, argc, argv, [&] {
         for (const auto& [name, action] : actions) {

@@ -142,6 +142,14 @@ private:
     std::vector<std::pair<std::string, ValueId>> pool_;
 };
 
+/// Empty when both graphs are the same: the same inputs and outputs, by name; the same nodes in the same order, with
+/// the same attributes (those that the operator uses), names, types, shapes and bytes of what they read and write. Free
+/// are the numbering of values, constants that nothing reads, the graph's and the nodes' names, and scales, which only
+/// explain. Else a sentence with the first difference.
+std::string graph_difference(const Graph& a, const Graph& b);
+/// The attributes that the node's operator uses: "axis=1 nan_mode=PROPAGATE". Equal text means equal values.
+std::string attributes_text(const Node& node);
+
 /// Human-readable listing, one line per value and node.
 std::string print_graph(const Graph& graph);
 std::string print_dot(const Graph& graph);

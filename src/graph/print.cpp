@@ -59,16 +59,6 @@ std::string attribute_text(const Attributes& a, const char* name) {
     throw Error(ErrorCode::internal, fmt::format("attribute '{}' is unknown to the printer", name));
 }
 
-std::string attributes_text(const Node& node) {
-    const OpDef* def = find_op(node.op);
-    std::string text;
-    if (def == nullptr) return text;
-    for (const char* name : def->attributes) {
-        text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, attribute_text(node.attrs, name));
-    }
-    return text;
-}
-
 std::string quoted(const std::string& text) {
     std::string out = "\"";
     for (const char c : text) {
@@ -80,6 +70,16 @@ std::string quoted(const std::string& text) {
 }
 
 }  // namespace
+
+std::string attributes_text(const Node& node) {
+    const OpDef* def = find_op(node.op);
+    std::string text;
+    if (def == nullptr) return text;
+    for (const char* name : def->attributes) {
+        text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, attribute_text(node.attrs, name));
+    }
+    return text;
+}
 
 std::string print_graph(const Graph& graph) {
     std::string text =

@@ -1,13 +1,19 @@
 // Finds out what a file is and hands it to its importer.
 #include "importers/importer.hpp"
 
+#include "importers/tosa_file.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <system_error>
+
+#include <unistd.h>
 
 namespace tosavk {
 
@@ -58,16 +64,51 @@ Bytes read_file(const std::filesystem::path& path) {
     return bytes;
 }
 
+void write_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> pieces) {
+    static std::atomic<unsigned> serial{0};
+    // A device or pipe is written to; a link is followed. Only a regular file is replaced as a whole.
+    std::error_code unresolved;
+    std::filesystem::path target = std::filesystem::weakly_canonical(path, unresolved);
+    if (unresolved) target = path;
+    const bool special = std::filesystem::exists(target, unresolved) && !std::filesystem::is_regular_file(target, unresolved);
+    std::filesystem::path temporary = target;
+    if (!special) temporary += fmt::format(".tmp-{}-{}", ::getpid(), serial++);
+    const auto fail = [&](int code) {
+        const std::string why = code != 0 ? std::generic_category().message(code) : "unknown reason";
+        throw Error(ErrorCode::io, fmt::format("cannot write {}: {}", path.string(), why));
+    };
+    errno = 0;
+    std::FILE* file = std::fopen(temporary.c_str(), special ? "wb" : "wbx");
+    if (!file) fail(errno);
+    errno = 0;
+    bool written = true;
+    for (const auto& piece : pieces) {
+        written = written && (piece.empty() || std::fwrite(piece.data(), 1, piece.size(), file) == piece.size());
+    }
+    int code = errno;
+    if (std::fclose(file) != 0 && written) {
+        written = false;
+        code = errno;
+    }
+    std::error_code failed;
+    if (written && !special) std::filesystem::rename(temporary, target, failed);
+    if (written && !failed) return;
+    std::error_code ignored;
+    if (!special) std::filesystem::remove(temporary, ignored);
+    fail(failed ? failed.value() : code);
+}
+
 Graph import_model(std::span<const std::byte> file, const std::string& origin, const ImportOptions& options) {
     try {
         if (has_identifier(file, "TFL3")) return import_tflite(file, options);
-        if (has_identifier(file, "TOSA"))
-            throw Error(ErrorCode::unsupported, "TOSA flatbuffers cannot be read by this version");
+        if (has_identifier(file, "TOSA")) return import_tosa(file, options);
         if (file.empty()) throw Error(ErrorCode::bad_model, "the file is empty");
-        if (looks_like_text(file)) throw Error(ErrorCode::bad_model, "this is text, not a TFLite model");
+        if (looks_like_text(file)) throw Error(ErrorCode::bad_model, "this is text, not a model");
         if (file.size() < 8)
             throw Error(ErrorCode::bad_model, fmt::format("{} bytes are too short for a model", file.size()));
-        throw Error(ErrorCode::bad_model, "this is not a TFLite model (no \"TFL3\" at byte 4)");
+        // Early TOSA files carry no identifier.
+        if (looks_like_tosa(file)) return import_tosa(file, options);
+        throw Error(ErrorCode::bad_model, "this is neither a TFLite nor a TOSA model");
     } catch (const Error& e) {
         throw Error(e.code(), origin.empty() ? e.what() : fmt::format("{}: {}", origin, e.what()), e.node(),
                     e.operand());

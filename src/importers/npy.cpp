@@ -8,15 +8,10 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <bit>
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <optional>
-
-#include <unistd.h>
 
 namespace tosavk {
 
@@ -166,8 +161,6 @@ DType type_of(const std::string& descr, const std::string& origin) {
         fmt::format("element type '{}' is not one of bool, int8, int16, int32, int64, float16 and float32", descr));
 }
 
-/// Text of an errno value, for the end of a sentence.
-std::string reason(int code) { return std::error_code(code, std::generic_category()).message(); }
 
 }  // namespace
 
@@ -265,35 +258,9 @@ void save_npy(const std::filesystem::path& path, DType type, const Shape& shape,
     prefix += static_cast<char>(header.size() & 0xff);
     prefix += static_cast<char>(header.size() >> 8);
 
-    static std::atomic<unsigned> serial{0};
-    // A device or pipe is written to; a link is followed. Only a regular file is replaced as a whole.
-    std::error_code unresolved;
-    std::filesystem::path target = std::filesystem::weakly_canonical(path, unresolved);
-    if (unresolved) target = path;
-    const bool special = std::filesystem::exists(target, unresolved) && !std::filesystem::is_regular_file(target, unresolved);
-    std::filesystem::path temporary = target;
-    if (!special) temporary += fmt::format(".tmp-{}-{}", ::getpid(), serial++);
-    const auto fail = [&](int code) {
-        std::error_code ignored;
-        if (!special) std::filesystem::remove(temporary, ignored);
-        throw Error(ErrorCode::io, fmt::format("cannot write {}: {}", path.string(), reason(code)));
-    };
-    std::FILE* file = std::fopen(temporary.c_str(), special ? "wb" : "wbx");
-    if (!file) throw Error(ErrorCode::io, fmt::format("cannot write {}: {}", path.string(), reason(errno)));
-    errno = 0;
-    bool written = std::fwrite(prefix.data(), 1, prefix.size(), file) == prefix.size() &&
-                   std::fwrite(header.data(), 1, header.size(), file) == header.size() &&
-                   std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-    int code = errno;
-    if (std::fclose(file) != 0 && written) {
-        written = false;
-        code = errno;
-    }
-    if (!written) fail(code);
-    if (special) return;
-    std::error_code failed;
-    std::filesystem::rename(temporary, target, failed);
-    if (failed) fail(failed.value());
+    const std::span<const std::byte> pieces[] = {std::as_bytes(std::span(prefix)), std::as_bytes(std::span(header)),
+                                                 bytes};
+    write_file(path, pieces);
 }
 
 HostTensor convert_array(const HostTensor& array, DType type, const std::string& origin) {

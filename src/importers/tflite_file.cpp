@@ -1,6 +1,8 @@
 // Verifies a .tflite flatbuffer and checks all that the lowering relies on.
 #include "importers/tflite_file.hpp"
 
+#include "importers/text.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +15,6 @@ namespace {
 constexpr std::size_t max_file_bytes = 0x7ffffffe;  // offsets of a flatbuffer are 31 bits
 constexpr std::size_t max_rank = 32;
 constexpr std::size_t max_operands = 65536;
-constexpr std::size_t max_name_bytes = 4096;
 
 [[noreturn]] void bad(const std::string& what) { throw Error(ErrorCode::bad_model, "TFLite model: " + what); }
 
@@ -22,35 +23,8 @@ template <class T> std::span<const T> view(const flatbuffers::Vector<T>* vector)
     return {vector->data(), vector->size()};
 }
 
-// Names end up in messages, tables and JSON: what is not printable UTF-8 becomes '?', and what is endless is cut.
 std::string text(const flatbuffers::String* string) {
-    std::string out;
-    if (!string) return out;
-    const std::size_t size = std::min<std::size_t>(string->size(), max_name_bytes);
-    const auto at = [&](std::size_t i) { return static_cast<unsigned char>(string->c_str()[i]); };
-    for (std::size_t i = 0; i < size;) {
-        const unsigned first = at(i);
-        const std::size_t length = first < 0x80   ? 1
-                                   : first < 0xc2 ? 0
-                                   : first < 0xe0 ? 2
-                                   : first < 0xf0 ? 3
-                                   : first < 0xf5 ? 4
-                                                  : 0;
-        bool good = length > 0 && i + length <= size && first != 0x7f && first >= 0x20;
-        for (std::size_t k = 1; good && k < length; ++k) good = (at(i + k) & 0xc0u) == 0x80u;
-        if (good && length > 2) {
-            // No overlong forms, no surrogates, nothing above U+10FFFF.
-            const unsigned second = at(i + 1);
-            if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) ||
-                (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90)) {
-                good = false;
-            }
-        }
-        if (good) out.append(string->c_str() + i, length);
-        else out += '?';
-        i += good ? length : 1;
-    }
-    return out;
+    return string ? printable({string->c_str(), string->size()}) : std::string();
 }
 
 void read_shape(const tflite::Tensor& table, TfliteTensor& out) {

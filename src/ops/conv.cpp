@@ -182,12 +182,7 @@ OpDef conv_op(Op op, const char* name, int rank, std::vector<const char*> attrib
     def.attributes = std::move(attributes);
     def.rows = {
         {{DType::i8, DType::i8, DType::i32, DType::i32}, "PRO-INT"},
-        {{DType::fp8e4m3, DType::fp8e4m3, DType::fp16, DType::fp16}, "EXT-FP8E4M3"},
-        {{DType::fp8e5m2, DType::fp8e5m2, DType::fp16, DType::fp16}, "EXT-FP8E5M2"},
-        {{DType::fp16, DType::fp16, DType::fp16, DType::fp16}, "PRO-FP"},
-        {{DType::fp16, DType::fp16, DType::fp16, DType::fp32}, "PRO-FP"},
         {{DType::fp32, DType::fp32, DType::fp32, DType::fp32}, "PRO-FP"},
-        {{DType::bf16, DType::bf16, DType::bf16, DType::fp32}, "EXT-BF16"},
     };
     def.infer = infer;
     def.check = check;

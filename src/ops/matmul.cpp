@@ -94,10 +94,7 @@ std::vector<OpDef> matmul_ops() {
         {.name = "B_zp", .type = "in_t", .min_rank = 1, .max_rank = 1, .ctc = true, .access = Access::host},
     };
     def.outputs = {{.name = "output", .type = "out_t", .min_rank = 3, .max_rank = 3}};
-    def.rows = {{{DType::i8, DType::i32}, "PRO-INT"},          {{DType::fp8e4m3, DType::fp16}, "EXT-FP8E4M3"},
-                {{DType::fp8e5m2, DType::fp16}, "EXT-FP8E5M2"}, {{DType::fp16, DType::fp16}, "PRO-FP"},
-                {{DType::fp16, DType::fp32}, "PRO-FP"},        {{DType::fp32, DType::fp32}, "PRO-FP"},
-                {{DType::bf16, DType::fp32}, "EXT-BF16"}};
+    def.rows = {{{DType::i8, DType::i32}, "PRO-INT"}, {{DType::fp32, DType::fp32}, "PRO-FP"}};
     def.infer = infer;
     def.check = check;
     def.reference = reference;

@@ -136,12 +136,7 @@ std::vector<OpDef> pool_ops() {
     average.attributes = {"kernel", "stride", "pad", "acc_type"};
     average.rows = {{{DType::i8, DType::i32}, "PRO-INT"},
                     {{DType::i16, DType::i32}, "EXT-INT16"},
-                    {{DType::fp8e4m3, DType::fp16}, "EXT-FP8E4M3"},
-                    {{DType::fp8e5m2, DType::fp16}, "EXT-FP8E5M2"},
-                    {{DType::fp16, DType::fp16}, "PRO-FP"},
-                    {{DType::fp16, DType::fp32}, "PRO-FP"},
-                    {{DType::fp32, DType::fp32}, "PRO-FP"},
-                    {{DType::bf16, DType::fp32}, "EXT-BF16"}};
+                    {{DType::fp32, DType::fp32}, "PRO-FP"}};
     average.check = average_check;
     average.reference = average_reference;
     average.tolerance = average_tolerance;

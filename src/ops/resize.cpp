@@ -1,6 +1,6 @@
 // RESIZE: nearest and bilinear sampling at rational positions, computed in integers for every type.
 #include "ops/kernels.hpp"
-#include "ops/rows.hpp"
+#include "ops/op.hpp"
 #include "reference/tolerance.hpp"
 
 #include <fmt/format.h>
@@ -168,10 +168,10 @@ std::vector<OpDef> resize_ops() {
                   host_shape("border")};
     def.outputs = {{.name = "output", .type = "out_t", .min_rank = 4, .max_rank = 4}};
     def.attributes = {"mode"};
-    def.rows = with_floats({{{DType::i8, DType::i32}, "PRO-INT"},
-                            {{DType::i8, DType::i8}, "PRO-INT"},
-                            {{DType::i16, DType::i16}, "EXT-INT16"}},
-                           [](DType t) { return std::vector<DType>{t, t}; });
+    def.rows = {{{DType::i8, DType::i32}, "PRO-INT"},
+                {{DType::i8, DType::i8}, "PRO-INT"},
+                {{DType::i16, DType::i16}, "EXT-INT16"},
+                {{DType::fp32, DType::fp32}, "PRO-FP"}};
     def.infer = infer;
     def.check = check;
     def.reference = reference;

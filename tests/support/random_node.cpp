@@ -83,6 +83,7 @@ private:
 
     ValueId follow(ValueId value, DType type) {
         const Shape& shape = builder_.value(value).shape;
+        if (size_of(type) == 1 && is_float(type)) return value;  // nothing but data movement takes fp8
         if (type == DType::boolean) return builder_.add1(Op::logical_not, {value}, type);
         if (type == DType::i8 || type == DType::i16) return builder_.add1(Op::bitwise_not, {value}, type);
         const HostTensor other = type == DType::fp32 ? data_.reals(type, data_.narrowed(shape, 50), false)
@@ -104,6 +105,7 @@ private:
             case Op::transpose: case Op::identity: return move();
             case Op::gather: case Op::scatter: return gather();
             case Op::rescale: return rescale();
+            case Op::resize: return resize();
             case Op::table: return table();
             default: return pointwise();
         }

@@ -1,0 +1,415 @@
+// Verifies a .tosa flatbuffer of any generation, resolves its names and puts its operators in order.
+#include "importers/tosa_file.hpp"
+
+#include "importers/text.hpp"
+#include "ops/op.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <queue>
+#include <unordered_map>
+
+namespace tosavk {
+
+namespace {
+
+constexpr std::size_t max_file_bytes = 0x7ffffffe;  // offsets of a flatbuffer are 31 bits
+constexpr std::size_t max_rank = 32;
+constexpr std::size_t max_operands = 65536;
+
+[[noreturn]] void bad(const std::string& what) { throw Error(ErrorCode::bad_model, "TOSA file: " + what); }
+[[noreturn]] void unsupported(const std::string& what) { throw Error(ErrorCode::unsupported, "TOSA file: " + what); }
+
+using Strings = flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>;
+
+std::string_view view(const flatbuffers::String* string) {
+    return string ? std::string_view(string->c_str(), string->size()) : std::string_view();
+}
+
+template <class T> std::size_t size_of_vector(const T* vector) { return vector ? vector->size() : 0; }
+
+std::span<const std::byte> bytes_of(const flatbuffers::Vector<std::uint8_t>* vector) {
+    if (!vector) return {};
+    return std::as_bytes(std::span(vector->data(), vector->size()));
+}
+
+template <class Root> const Root* verified(std::span<const std::byte> bytes) {
+    const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
+    flatbuffers::Verifier verifier(data, bytes.size(), /*max_depth=*/64, /*max_tables=*/1000000);
+    return verifier.VerifyBuffer<Root>(nullptr) ? flatbuffers::GetRoot<Root>(data) : nullptr;
+}
+
+const tosa030::Probe* probe(std::span<const std::byte> bytes) {
+    if (bytes.size() < 16 || bytes.size() > max_file_bytes) return nullptr;
+    const auto* root = verified<tosa030::Probe>(bytes);
+    return root && root->parts() && root->parts()->size() > 0 ? root : nullptr;
+}
+
+/// A block has operators, tensors, inputs and outputs; a region only a list of blocks.
+bool has_blocks(const tosa030::Probe& root) {
+    return std::any_of(root.parts()->begin(), root.parts()->end(), [](const tosa030::ProbePart* part) {
+        return part->tensors() != nullptr || part->inputs() != nullptr || part->outputs() != nullptr;
+    });
+}
+
+// ---- types --------------------------------------------------------------------------------------------------------
+
+struct FileType {
+    std::string_view name;
+    std::optional<DType> type;
+    bool is_unsigned = false;
+};
+
+/// By DType number; types that this library does not know have none.
+constexpr FileType types_1_0[] = {
+    {"UNKNOWN", {}},          {"BOOL", DType::boolean}, {"INT4", DType::i4},   {"INT8", DType::i8},
+    {"INT16", DType::i16},    {"INT32", DType::i32},    {"INT48", DType::i48}, {"FP32", DType::fp32},
+    {"FP16", DType::fp16},    {"BF16", DType::bf16},    {"SHAPE", DType::shape}, {"FP8E4M3", DType::fp8e4m3},
+    {"FP8E5M2", DType::fp8e5m2}, {"FP6E2M3", {}},       {"FP6E3M2", {}},       {"FP4E2M1", {}},
+    {"FP8UE8M0", {}},         {"INT64", {}},            {"MXINT8", {}},
+};
+constexpr FileType types_0_80[] = {
+    {"UNKNOWN", {}},       {"BOOL", DType::boolean}, {"UINT8", DType::i8, true}, {"INT4", DType::i4},
+    {"INT8", DType::i8},   {"INT16", DType::i16},    {"INT32", DType::i32},      {"INT48", DType::i48},
+    {"FP32", DType::fp32}, {"UINT16", DType::i16, true}, {"FP16", DType::fp16},  {"BF16", DType::bf16},
+    {"SHAPE", {}},
+};
+
+std::string read_type(std::span<const FileType> types, std::uint32_t number, TosaFileTensor& out) {
+    if (number >= types.size()) return fmt::format("its type {} is not known", number);
+    const FileType& type = types[number];
+    if (!type.type) return fmt::format("its type {} is not supported", type.name);
+    out.type = *type.type;
+    out.is_unsigned = type.is_unsigned;
+    return {};
+}
+
+// ---- operators ----------------------------------------------------------------------------------------------------
+
+constexpr std::size_t known_ops = static_cast<std::size_t>(Op::const_shape) + 1;
+
+Op op_named(std::string_view name) {
+    for (std::uint32_t k = 1; k < known_ops; ++k) {
+        if (name_of(static_cast<Op>(k)) == name) return static_cast<Op>(k);
+    }
+    return Op::unknown;
+}
+
+/// Refuses what the registry does not have, by name.
+void identify(TosaFileOperator& op, TosaGeneration generation) {
+    if (generation == TosaGeneration::v1_0) {
+        if (op.code > 0 && op.code < known_ops) {
+            op.op = static_cast<Op>(op.code);
+            op.op_name = name_of(op.op);
+        }
+    } else if (op.code <= static_cast<std::uint32_t>(tosa080::Op::MAX)) {
+        op.op_name = tosa080::EnumNameOp(static_cast<tosa080::Op>(op.code));
+        op.op = op_named(op.op_name);
+    }
+    const bool fully_connected = op.op_name == "FULLY_CONNECTED";
+    if (op.op == Op::unknown && !fully_connected) {
+        const std::string name = op.op_name.empty() || op.code == 0 ? std::to_string(op.code) : op.op_name;
+        unsupported(fmt::format("operator {} (number {} in the file) is not supported", name, op.index));
+    }
+    if (op.op == Op::constant || op.op == Op::const_shape) return;
+    if (!fully_connected && !find_op(op.op)) {
+        unsupported(fmt::format("operator {} (number {} in the file) is not supported", op.op_name, op.index));
+    }
+}
+
+/// The block to run: "main", else the first.
+template <class List> const auto& main_of(const List* list, const char* kind) {
+    if (size_of_vector(list) == 0) bad(fmt::format("it has no {}", kind));
+    for (const auto* entry : *list) {
+        if (view(entry->name()) == "main") return *entry;
+    }
+    return **list->begin();
+}
+
+template <class Graph> const auto& main_block(const Graph& graph) {
+    return main_of(main_of(graph.regions(), "region").blocks(), "block");
+}
+
+}  // namespace
+
+bool looks_like_tosa(std::span<const std::byte> file) {
+    std::vector<std::uint64_t> aligned((file.size() + 7) / 8);
+    if (!file.empty()) std::memcpy(aligned.data(), file.data(), file.size());
+    const auto bytes = std::as_bytes(std::span(aligned)).first(file.size());
+    const tosa030::Probe* root = probe(bytes);
+    return root && root->version() &&
+           std::any_of(root->parts()->begin(), root->parts()->end(), [](const tosa030::ProbePart* part) {
+               return size_of_vector(part->name()) > 0 && size_of_vector(part->items()) > 0;
+           });
+}
+
+/// Every name of the file, as its bytes are.
+struct TosaFile::Names {
+    std::unordered_map<std::string_view, std::size_t> index;
+
+    void add(std::string_view name, std::size_t tensor) {
+        if (name.empty()) bad(fmt::format("tensor number {} has no name", tensor));
+        if (!index.emplace(name, tensor).second) bad(fmt::format("two tensors have the name '{}'", printable(name)));
+    }
+    std::vector<std::size_t> resolve(const Strings* names, const std::function<std::string()>& where) const {
+        if (size_of_vector(names) > max_operands) bad(fmt::format("{}: {} names are too many", where(), names->size()));
+        std::vector<std::size_t> out;
+        for (std::size_t k = 0; k < size_of_vector(names); ++k) {
+            const std::string_view name = view(names->Get(static_cast<flatbuffers::uoffset_t>(k)));
+            const auto it = index.find(name);
+            if (it == index.end()) bad(fmt::format("{}: there is no tensor '{}'", where(), printable(name)));
+            out.push_back(it->second);
+        }
+        return out;
+    }
+};
+
+template <class Block> void TosaFile::read_tensors(const Block& block) {
+    const bool v1 = generation == TosaGeneration::v1_0;
+    for (std::size_t k = 0; k < size_of_vector(block.tensors()); ++k) {
+        const auto& table = *block.tensors()->Get(static_cast<flatbuffers::uoffset_t>(k));
+        TosaFileTensor tensor;
+        tensor.name = printable(view(table.name()));
+        tensor.unusable = read_type(v1 ? std::span<const FileType>(types_1_0) : std::span<const FileType>(types_0_80),
+                                    table.type(), tensor);
+        if (size_of_vector(table.shape()) > max_rank) {
+            bad(fmt::format("{} has rank {}", tensor.title(), table.shape()->size()));
+        }
+        if (table.shape()) tensor.shape.assign(table.shape()->begin(), table.shape()->end());
+        tensor.data = bytes_of(table.data());
+        if (table.variable()) tensor.unusable = "variables are not supported";
+        if (table.is_unranked()) tensor.unusable = "it has no rank; shapes must be inferred before the file is written";
+        if constexpr (std::is_same_v<Block, tosa10::TosaBasicBlock>) {
+            if (table.offset() > 1 || table.size() > 1) tensor.unusable = "its data lies outside the flatbuffer";
+        }
+        // A shape value without entries may lie in a tensor of rank 0.
+        if (tensor.unusable.empty() && tensor.type == DType::shape && tensor.shape.empty()) tensor.shape = {0};
+        if (tensor.unusable.empty() && tensor.type == DType::shape && tensor.shape.size() != 1) {
+            bad(fmt::format("{} of type SHAPE has rank {}", tensor.title(), tensor.shape.size()));
+        }
+        names_->add(view(table.name()), tensors.size());
+        tensors.push_back(std::move(tensor));
+    }
+}
+
+void TosaFile::read_shapes(const tosa10::TosaBasicBlock& block) {
+    for (std::size_t k = 0; k < size_of_vector(block.shapes()); ++k) {
+        const tosa10::TosaShape& table = *block.shapes()->Get(static_cast<flatbuffers::uoffset_t>(k));
+        TosaFileTensor tensor;
+        tensor.name = printable(view(table.name()));
+        tensor.type = DType::shape;
+        tensor.shape = {static_cast<std::int64_t>(table.rank())};
+        tensor.data = bytes_of(table.data());
+        names_->add(view(table.name()), tensors.size());
+        tensors.push_back(std::move(tensor));
+    }
+}
+
+template <class Block, class Operator> void TosaFile::read_block(const Block& block) {
+    Names names;
+    names_ = &names;
+    read_tensors(block);
+    if constexpr (std::is_same_v<Block, tosa10::TosaBasicBlock>) read_shapes(block);
+    inputs = names.resolve(block.inputs(), [] { return std::string("graph inputs"); });
+    outputs = names.resolve(block.outputs(), [] { return std::string("graph outputs"); });
+    if (outputs.empty()) bad("the graph has no output");
+    for (const std::size_t id : inputs) {
+        if (tensors[id].is_input) bad(fmt::format("graph input '{}' is listed twice", tensors[id].name));
+        tensors[id].is_input = true;
+    }
+    for (std::size_t k = 0; k < size_of_vector(block.operators()); ++k) {
+        const Operator& table = *block.operators()->Get(static_cast<flatbuffers::uoffset_t>(k));
+        TosaFileOperator op;
+        op.index = k;
+        op.code = table.op();
+        const auto attribute = static_cast<unsigned>(table.attribute_type());
+        identify(op, generation);
+        const auto where = [&](const char* what) {
+            return [&op, what] { return fmt::format("{} of {} (number {} in the file)", what, op.op_name, op.index); };
+        };
+        if constexpr (std::is_same_v<Operator, tosa10::TosaOperator>) {
+            op.v1_0 = &table;
+            if (table.location()) op.location = printable(view(table.location()->text()));
+            // Reads and writes of variables hide in IDENTITY.
+            const auto hidden = static_cast<Op>(attribute);
+            if (op.op == Op::identity && (hidden == Op::variable_read || hidden == Op::variable_write)) {
+                unsupported(fmt::format("operator {} (number {} in the file) is not supported", name_of(hidden), k));
+            }
+            if (attribute != 0 && attribute != op.code) {
+                bad(fmt::format("{} (number {} in the file) has the attributes of another operator ({})", op.op_name,
+                                k, attribute));
+            }
+        }
+        if constexpr (std::is_same_v<Operator, tosa080::TosaOperator>) op.v0_80 = &table;
+        if constexpr (std::is_same_v<Operator, tosa030::TosaOperator>) {
+            op.v0_30 = &table;
+            has_quant_info = has_quant_info || table.quant_info_type() != tosa030::QuantInfo::NONE;
+        }
+        op.inputs = names.resolve(table.inputs(), where("inputs"));
+        op.outputs = names.resolve(table.outputs(), where("outputs"));
+        const bool constant = op.op == Op::constant || op.op == Op::const_shape;
+        if (constant && (op.outputs.size() != 1 || !op.inputs.empty())) {
+            bad(fmt::format("{} (number {} in the file) needs no input and 1 output", op.op_name, k));
+        }
+        if (op.outputs.empty()) bad(fmt::format("{} (number {} in the file) has no output", op.op_name, k));
+        for (const std::size_t id : op.outputs) {
+            TosaFileTensor& tensor = tensors[id];
+            if (tensor.is_input || tensor.producer != SIZE_MAX) {
+                bad(fmt::format("{} (number {} in the file) writes {}, which has a value already", op.op_name, k,
+                                tensor.title()));
+            }
+            tensor.producer = constant ? SIZE_MAX - 1 : operators.size();
+            tensor.is_constant = constant;
+        }
+        if (!constant) operators.push_back(std::move(op));
+    }
+    names_ = nullptr;
+    schedule();
+}
+
+// In the file's order where it is a possible one: of the operators that are ready, the first.
+void TosaFile::schedule() {
+    std::vector<std::vector<std::size_t>> readers(operators.size());
+    std::vector<std::size_t> missing(operators.size(), 0);
+    for (std::size_t k = 0; k < operators.size(); ++k) {
+        for (const std::size_t id : operators[k].inputs) {
+            const TosaFileTensor& tensor = tensors[id];
+            if (tensor.is_input || tensor.is_constant) continue;
+            if (tensor.producer == SIZE_MAX && tensor.unusable.empty()) {
+                bad(fmt::format("{} (number {} in the file) reads {}, which nothing computes", operators[k].op_name,
+                                operators[k].index, tensor.title()));
+            }
+            if (tensor.producer == SIZE_MAX) continue;  // refused by its own sentence where it is used
+            readers[tensor.producer].push_back(k);
+            ++missing[k];
+        }
+    }
+    std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
+    for (std::size_t k = 0; k < operators.size(); ++k) {
+        if (missing[k] == 0) ready.push(k);
+    }
+    std::vector<std::size_t> order;
+    while (!ready.empty()) {
+        const std::size_t next = ready.top();
+        ready.pop();
+        order.push_back(next);
+        for (const std::size_t reader : readers[next]) {
+            if (--missing[reader] == 0) ready.push(reader);
+        }
+    }
+    for (std::size_t k = 0; order.size() < operators.size() && k < operators.size(); ++k) {
+        if (missing[k] > 0) {
+            bad(fmt::format("{} (number {} in the file) needs its own result: the operators form a cycle",
+                            operators[k].op_name, operators[k].index));
+        }
+    }
+    std::vector<TosaFileOperator> ordered;
+    for (const std::size_t k : order) ordered.push_back(std::move(operators[k]));
+    operators = std::move(ordered);
+}
+
+TosaFile::TosaFile(std::span<const std::byte> bytes, TosaSpec spec) {
+    size = bytes.size();
+    if (size > max_file_bytes) unsupported("files of 2 GiB and more are not supported");
+    // The verifier checks alignment relative to the start; the start itself must be aligned for 64-bit fields.
+    if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(std::uint64_t) != 0) {
+        aligned_copy_.resize((bytes.size() + 7) / 8);
+        std::memcpy(aligned_copy_.data(), bytes.data(), bytes.size());
+        bytes = std::as_bytes(std::span(aligned_copy_)).first(bytes.size());
+    }
+    const std::string damaged = "the file is damaged or truncated (flatbuffer verification failed)";
+    const tosa030::Probe* root = probe(bytes);
+    if (!root) bad(damaged);
+
+    if (has_blocks(*root)) {
+        if (spec != TosaSpec::recognise && spec != TosaSpec::v0_30) {
+            throw Error(ErrorCode::usage, "TOSA file: its structure is that of 0.50 or earlier, not that of --spec");
+        }
+        generation = TosaGeneration::blocks_0_30;
+        const auto* graph = verified<tosa030::TosaGraph>(bytes);
+        if (!graph) bad(damaged);
+        read_block<tosa030::TosaBasicBlock, tosa030::TosaOperator>(main_of(graph->blocks(), "block"));
+        return;
+    }
+    if (spec == TosaSpec::v0_30) {
+        throw Error(ErrorCode::usage, "TOSA file: its structure is that of 0.60 or later, not of 0.30");
+    }
+    const tosa080::Version* version = root->version();
+    const int major = version ? version->_major() : -1, minor = version ? version->_minor() : -1;
+    bool v1 = spec == TosaSpec::v1_0;
+    if (major >= 0) {
+        if (major > 1 || (major == 1 && minor > 1) || (major == 0 && (minor < 60 || minor >= 90))) {
+            unsupported(fmt::format("version {}.{} is not supported", major, minor));
+        }
+        v1 = major == 1;
+        has_local_bound = major == 0 && minor >= 80;
+    } else if (spec == TosaSpec::recognise) {
+        // Operators of 1.0 have attributes of their own number, older ones share theirs.
+        const auto* graph = verified<tosa10::TosaGraph>(bytes);
+        const auto* list = graph ? main_block(*graph).operators() : nullptr;
+        v1 = size_of_vector(list) > 0 && std::all_of(list->begin(), list->end(), [](const auto* op) {
+            return static_cast<std::uint32_t>(op->attribute_type()) == op->op();
+        });
+    }
+    if (v1) {
+        const auto* graph = verified<tosa10::TosaGraph>(bytes);
+        if (!graph) bad(damaged);
+        generation = TosaGeneration::v1_0;
+        read_block<tosa10::TosaBasicBlock, tosa10::TosaOperator>(main_block(*graph));
+    } else {
+        const auto* graph = verified<tosa080::TosaGraph>(bytes);
+        if (!graph) bad(damaged);
+        generation = TosaGeneration::regions_0_80;
+        read_block<tosa080::TosaBasicBlock, tosa080::TosaOperator>(main_block(*graph));
+    }
+}
+
+// ---- elements -----------------------------------------------------------------------------------------------------
+
+Bytes unpack_tosa(DType type, std::int64_t count, std::span<const std::byte> data, const std::string& title) {
+    const auto n = static_cast<std::uint64_t>(count);
+    const std::uint64_t needed = type == DType::i4 ? (n + 1) / 2 : type == DType::i48 ? n * 6 : n * size_of(type);
+    if (data.size() < needed) {
+        bad(fmt::format("{} has {} elements of type {}, which need {} bytes, but its data has {}", title, count,
+                        name_of(type), needed, data.size()));
+    }
+    const auto rest = data.subspan(static_cast<std::size_t>(needed));
+    if (std::any_of(rest.begin(), rest.end(), [](std::byte b) { return b != std::byte{0}; })) {
+        bad(fmt::format("{} has {} elements of type {}, which need {} bytes, but its {} bytes are not zero beyond them",
+                        title, count, name_of(type), needed, data.size()));
+    }
+    data = data.first(static_cast<std::size_t>(needed));
+    if (type == DType::boolean &&
+        std::any_of(data.begin(), data.end(), [](std::byte b) { return std::to_integer<unsigned>(b) > 1; })) {
+        bad(fmt::format("{} of type bool has a byte that is neither 0 nor 1", title));
+    }
+    if (type != DType::i4 && type != DType::i48) return Bytes(data.begin(), data.end());
+    std::vector<std::int64_t> values(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (type == DType::i4) {
+            values[i] = std::to_integer<std::int64_t>(data[i / 2] >> (i % 2 * 4)) & 15;
+        } else {
+            for (std::size_t k = 0; k < 6; ++k) values[i] |= std::to_integer<std::int64_t>(data[i * 6 + k]) << (8 * k);
+        }
+    }
+    return encode_ints(type, values);  // extends the sign
+}
+
+Bytes pack_tosa(DType type, std::span<const std::byte> elements) {
+    if (type != DType::i4 && type != DType::i48) return Bytes(elements.begin(), elements.end());
+    const std::vector<std::int64_t> values = decode_ints(type, elements);
+    Bytes packed(type == DType::i4 ? (values.size() + 1) / 2 : values.size() * 6);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (type == DType::i4) packed[i / 2] |= static_cast<std::byte>((values[i] & 15) << (i % 2 * 4));
+        else {
+            for (std::size_t k = 0; k < 6; ++k) packed[i * 6 + k] = static_cast<std::byte>(values[i] >> (8 * k));
+        }
+    }
+    return packed;
+}
+
+}  // namespace tosavk

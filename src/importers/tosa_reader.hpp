@@ -1,0 +1,61 @@
+// From a TosaFile to a Graph: what all generations share. How an operator becomes nodes is each generation's own.
+#pragma once
+
+#include "importers/tosa_file.hpp"
+#include "ops/op.hpp"
+
+namespace tosavk {
+
+class TosaReader {
+public:
+    TosaReader(const TosaFile& file, const ImportOptions& options);
+    virtual ~TosaReader() = default;
+    Graph run();
+
+protected:
+    /// Adds op() to the graph and calls finish() for each of its outputs.
+    virtual void lower() = 0;
+
+    const TosaFile& file() const { return file_; }
+    const TosaFileOperator& op() const { return *op_; }
+    std::size_t input_count() const { return op_->inputs.size(); }
+    const TosaFileTensor& in(std::size_t k) const;   ///< fails when there is none
+    const TosaFileTensor& out(std::size_t k = 0) const;
+    const std::string& name() const { return name_; }  ///< of the node
+
+    /// Input k as a value of the graph. Constants come into being with their first use; with `shape` given, a constant
+    /// is made anew in that shape.
+    ValueId value(std::size_t k);
+    std::vector<ValueId> values();                   ///< all inputs
+    ValueId constant_as(std::size_t k, const Shape& shape);
+
+    /// A node whose value is not a tensor of the file.
+    ValueId add_step(Op op, std::vector<ValueId> inputs, DType type, const char* suffix, Attributes attrs = {});
+    /// The node that computes output 0.
+    void add_last(Op op, std::vector<ValueId> inputs, Attributes attrs = {});
+    /// Output k of the operator is this value: compares type and shape with the file's and takes the file's name.
+    void finish(std::size_t k, ValueId id);
+
+    void check_types(const OpDef& def) const;        ///< Error(unsupported) for types in no row of the operator
+    [[noreturn]] void fail(const std::string& what, ErrorCode code = ErrorCode::bad_model) const;
+    void need_inputs(std::size_t count) const;
+
+    GraphBuilder builder_;
+
+private:
+    void need_usable(const TosaFileTensor& tensor, const std::string& where) const;
+    ValueId make_constant(const TosaFileTensor& tensor, const Shape& shape);
+
+    const TosaFile& file_;
+    const ImportOptions& options_;
+    std::vector<ValueId> values_;  ///< by tensor
+    const TosaFileOperator* op_ = nullptr;
+    std::string name_;
+    std::uint64_t constant_bytes_ = 0;
+};
+
+Graph read_tosa_1_0(const TosaFile& file, const ImportOptions& options);
+/// 0.80 and before; upgrades to 1.0.
+Graph read_tosa_old(const TosaFile& file, const ImportOptions& options);
+
+}  // namespace tosavk

@@ -1,0 +1,206 @@
+// Makes .tosa files of the old generations: 0.80 (regions) or 0.30 (blocks).
+#pragma once
+
+#include "graph/host_tensor.hpp"
+
+#include "tosa_0_80_generated.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tosavk::test {
+
+using FileBuilder = flatbuffers::FlatBufferBuilder;
+
+struct OldAttribute {
+    unsigned kind = 0;
+    std::function<flatbuffers::Offset<void>(FileBuilder&)> make;
+};
+
+/// Zero points apart from the attributes, as the earliest files have them; kind 0: none.
+struct OldQuantInfo {
+    unsigned kind = 0;
+    int first = 0, second = 0;
+};
+
+struct OldOp {
+    std::string op;  ///< a name, or a number for what has none
+    std::vector<std::string> inputs, outputs;
+    OldAttribute attribute;
+    OldQuantInfo quant;
+};
+
+class OldFile {
+public:
+    explicit OldFile(bool regions) : regions_(regions) {}
+
+    OldFile& tensor(const std::string& name, const std::string& type, const Shape& shape) {
+        tensors_.push_back({name, type, shape, {}});
+        return *this;
+    }
+    OldFile& constant(const std::string& name, const std::string& type, const Shape& shape,
+                      const std::vector<std::int64_t>& values) {
+        tensors_.push_back({name, type, shape, encode_ints(type == "INT8" ? DType::i8 : DType::i32, values)});
+        return add({"CONST", {}, {name}, {}, {}});
+    }
+    OldFile& input(const std::string& name) { return inputs_.push_back(name), *this; }
+    OldFile& output(const std::string& name) { return outputs_.push_back(name), *this; }
+    OldFile& add(OldOp op) { return ops_.push_back(std::move(op)), *this; }
+    OldFile& version(int major, int minor) { return major_ = major, minor_ = minor, *this; }
+
+    // Attributes, in the form of this file's generation.
+    using Ints = std::vector<std::int32_t>;
+    OldAttribute pool(Ints kernel, Ints stride, Ints pad, int in_zp, int out_zp) const {
+        return {1, [=](FileBuilder& b) {
+            const auto p = b.CreateVector(pad), k = b.CreateVector(kernel), s = b.CreateVector(stride);
+            return tosa080::CreatePoolAttribute(b, p, k, s, in_zp, out_zp).Union();
+        }};
+    }
+    OldAttribute transpose_conv(Ints out_pad, Ints stride, Ints shape) const {
+        return {3, [=](FileBuilder& b) {
+            const auto p = b.CreateVector(out_pad), s = b.CreateVector(stride), o = b.CreateVector(shape);
+            return tosa080::CreateTransposeConvAttribute(b, p, s, o).Union();
+        }};
+    }
+    OldAttribute pad(Ints padding, int value) const {
+        return {4, [=, regions = regions_](FileBuilder& b) {
+            const auto p = b.CreateVector(padding);
+            return regions ? tosa080::CreatePadAttribute(b, p, value).Union()
+                           : tosa030::CreatePadAttribute(b, p, value).Union();
+        }};
+    }
+    OldAttribute axis(int axis) const {
+        return {5, [=](FileBuilder& b) { return tosa080::CreateAxisAttribute(b, axis).Union(); }};
+    }
+    OldAttribute reshape(Ints shape) const {
+        return {6, [=](FileBuilder& b) { return tosa080::CreateReshapeAttribute(b, b.CreateVector(shape)).Union(); }};
+    }
+    OldAttribute slice(Ints start, Ints size) const {
+        return {7, [=](FileBuilder& b) {
+            const auto s = b.CreateVector(start), n = b.CreateVector(size);
+            return tosa080::CreateSliceAttribute(b, s, n).Union();
+        }};
+    }
+    OldAttribute tile(Ints multiples) const {
+        return {8, [=](FileBuilder& b) { return tosa080::CreateTileAttribute(b, b.CreateVector(multiples)).Union(); }};
+    }
+    OldAttribute clamp(int min_int, int max_int, float min_fp, float max_fp) const {
+        return {10, [=, regions = regions_](FileBuilder& b) {
+            if (!regions) return tosa030::CreateClampAttribute(b, min_int, max_int, min_fp, max_fp).Union();
+            const auto lo = fp32(b, min_fp), hi = fp32(b, max_fp);
+            return tosa080::CreateClampAttribute(b, min_int, max_int, lo, hi).Union();
+        }};
+    }
+    OldAttribute rescale(int in_zp, int out_zp, Ints multiplier, Ints shift, bool scale32, bool double_round,
+                         bool per_channel) const {
+        return {11, [=](FileBuilder& b) {
+            const auto m = b.CreateVector(multiplier), s = b.CreateVector(shift);
+            return tosa080::CreateRescaleAttribute(b, in_zp, out_zp, m, s, scale32, double_round, per_channel).Union();
+        }};
+    }
+    OldAttribute mul(int shift) const {
+        return {12, [=](FileBuilder& b) { return tosa080::CreateMulAttribute(b, shift).Union(); }};
+    }
+    OldAttribute transpose(Ints perms) const {
+        return {16, [=](FileBuilder& b) {
+            return tosa080::CreateTransposeAttribute(b, b.CreateVector(perms)).Union();
+        }};
+    }
+    OldAttribute table(std::vector<std::int16_t> entries) const {
+        return {17, [=](FileBuilder& b) { return tosa080::CreateTableAttribute(b, b.CreateVector(entries)).Union(); }};
+    }
+    OldAttribute matmul(int a_zp, int b_zp) const {
+        return {18, [=](FileBuilder& b) { return tosa080::CreateMatMulAttribute(b, a_zp, b_zp).Union(); }};
+    }
+    OldAttribute fully_connected(int input_zp, int weight_zp) const {
+        return {19, [=](FileBuilder& b) {
+            return tosa080::CreateFullyConnectedAttribute(b, input_zp, weight_zp).Union();
+        }};
+    }
+    OldAttribute negate(int in_zp, int out_zp) const {
+        return {20, [=](FileBuilder& b) { return tosa080::CreateNegateAttribute(b, in_zp, out_zp).Union(); }};
+    }
+
+    Bytes bytes() const {
+        FileBuilder b;
+        const auto names = [&](const std::vector<std::string>& list) { return b.CreateVectorOfStrings(list); };
+        std::vector<flatbuffers::Offset<tosa080::TosaTensor>> tensors;
+        for (const Tensor& t : tensors_) {
+            const auto name = b.CreateString(t.name);
+            const auto shape = b.CreateVector(Ints(t.shape.begin(), t.shape.end()));
+            const auto data = b.CreateVector(reinterpret_cast<const std::uint8_t*>(t.data.data()), t.data.size());
+            const std::uint32_t type = number(t.type, tosa080::EnumNamesDType());
+            tensors.push_back(tosa080::CreateTosaTensor(b, name, shape, type, data));
+        }
+        const auto main = b.CreateString("main");
+        const auto tensor_list = b.CreateVector(tensors);
+        const auto inputs = names(inputs_), outputs = names(outputs_);
+        const auto version = regions_ ? tosa080::CreateVersion(b, major_, minor_, major_ < 0 ? -1 : 0, major_ < 0)
+                                      : tosa080::CreateVersion(b);
+        if (regions_) {
+            std::vector<flatbuffers::Offset<tosa080::TosaOperator>> ops;
+            for (const OldOp& op : ops_) {
+                const auto in = names(op.inputs), out = names(op.outputs);
+                const auto attribute = made(b, op);
+                ops.push_back(tosa080::CreateTosaOperator(b, number(op.op, tosa080::EnumNamesOp()),
+                                                          static_cast<tosa080::Attribute>(op.attribute.kind), attribute,
+                                                          in, out));
+            }
+            const auto list = b.CreateVector(ops);
+            const auto block = tosa080::CreateTosaBasicBlock(b, main, list, tensor_list, inputs, outputs);
+            const auto region = tosa080::CreateTosaRegion(b, main, b.CreateVector(&block, 1));
+            b.Finish(tosa080::CreateTosaGraph(b, version, b.CreateVector(&region, 1)), "TOSA");
+        } else {
+            std::vector<flatbuffers::Offset<tosa030::TosaOperator>> ops;
+            for (const OldOp& op : ops_) {
+                const auto in = names(op.inputs), out = names(op.outputs);
+                const auto attribute = made(b, op);
+                flatbuffers::Offset<void> quant;
+                if (op.quant.kind) quant = tosa030::CreateZeroPoints(b, op.quant.first, op.quant.second).Union();
+                const auto code = number(op.op, tosa080::EnumNamesOp());
+                ops.push_back(tosa030::CreateTosaOperator(b, code, static_cast<tosa030::Attribute>(op.attribute.kind),
+                                                          attribute, in, out,
+                                                          static_cast<tosa030::QuantInfo>(op.quant.kind), quant));
+            }
+            const auto list = b.CreateVector(ops);
+            const auto block = tosa030::CreateTosaBasicBlock(b, main, list, tensor_list, inputs, outputs);
+            b.Finish(tosa030::CreateTosaGraph(b, version, b.CreateVector(&block, 1)));
+        }
+        const auto* begin = reinterpret_cast<const std::byte*>(b.GetBufferPointer());
+        return Bytes(begin, begin + b.GetSize());
+    }
+
+private:
+    struct Tensor {
+        std::string name, type;
+        Shape shape;
+        Bytes data;
+    };
+
+    static flatbuffers::Offset<flatbuffers::Vector<std::uint8_t>> fp32(FileBuilder& b, float value) {
+        std::uint8_t bytes[4];
+        std::memcpy(bytes, &value, 4);
+        b.ForceVectorAlignment(4, 1, 8);
+        return b.CreateVector(bytes, 4);
+    }
+    static flatbuffers::Offset<void> made(FileBuilder& b, const OldOp& op) {
+        return op.attribute.make ? op.attribute.make(b) : flatbuffers::Offset<void>();
+    }
+    static std::uint32_t number(const std::string& name, const char* const* names) {
+        for (std::uint32_t k = 0; names[k]; ++k) {
+            if (name == names[k]) return k;
+        }
+        return static_cast<std::uint32_t>(std::strtoul(name.c_str(), nullptr, 10));
+    }
+
+    bool regions_;
+    int major_ = 0, minor_ = 80;
+    std::vector<Tensor> tensors_;
+    std::vector<std::string> inputs_, outputs_;
+    std::vector<OldOp> ops_;
+};
+
+}  // namespace tosavk::test
