@@ -8,7 +8,7 @@
 namespace tosavk {
 
 TosaReader::TosaReader(const TosaFile& file, const ImportOptions& options)
-    : builder_("main", *options.level), file_(file), options_(options), values_(file.tensors.size(), no_id) {}
+    : builder_("main", *options.level), file_(file), values_(file.tensors.size(), no_id) {}
 
 void TosaReader::fail(const std::string& what, ErrorCode code) const {
     throw Error(code, fmt::format("TOSA file: {} '{}': {}", op_->op_name, name_, what), name_);

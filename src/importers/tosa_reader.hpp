@@ -47,7 +47,6 @@ private:
     ValueId make_constant(const TosaFileTensor& tensor, const Shape& shape);
 
     const TosaFile& file_;
-    const ImportOptions& options_;
     std::vector<ValueId> values_;  ///< by tensor
     const TosaFileOperator* op_ = nullptr;
     std::string name_;
