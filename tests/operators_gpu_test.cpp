@@ -1,7 +1,7 @@
 // Every operator and type row of the registry on the device, on random graphs of one node, with and without a follower
 // that fuses. TOSAVK_TEST_CASES sets the number of graphs per row, TOSAVK_TEST_SEED the first one's seed.
 #include "api/checker.hpp"
-#include "support/random_node.hpp"
+#include "conformance/random_node.hpp"
 #include "support/validation.hpp"
 #include "vk/device.hpp"
 
@@ -42,7 +42,7 @@ TEST_P(Operators, RandomNodesAgreeWithTheReference) {
     for (const TypeRow& row : def.rows) {
         int failures = 0;
         for (std::uint64_t seed = first; seed < first + cases && failures < 3; ++seed) {
-            test::RandomOptions options;
+            conformance::RandomOptions options;
             options.run_time_operands = seed % 2 == 0;
             options.follower = seed % 4 == 2 || (seed % 4 == 3 && !def.kernels.empty());
             options.large = seed % 4 == 1;
@@ -50,13 +50,13 @@ TEST_P(Operators, RandomNodesAgreeWithTheReference) {
             std::mt19937_64 random(seed * 1000003 + static_cast<std::uint64_t>(def.op) * 1009 +
                                    static_cast<std::uint64_t>(&row - def.rows.data()));
             const auto where = [&] {
-                return std::string(def.name) + " (" + test::row_text(row) + "): TOSAVK_TEST_SEED=" + std::to_string(seed) +
+                return std::string(def.name) + " (" + conformance::row_text(row) + "): TOSAVK_TEST_SEED=" + std::to_string(seed) +
                        " TOSAVK_TEST_CASES=1 operators_gpu_test --gtest_filter='*/" + def.name + "'\n";
             };
             std::string text = "no graph was made";
             try {
-                const test::RandomCase made = test::random_case(def, row, random, options);
-                text = test::describe(made);
+                const conformance::RandomCase made = conformance::random_case(def, row, random, options);
+                text = conformance::describe(made);
                 api::Checker checker(device_, std::make_shared<const Graph>(made.graph));
                 const api::CheckReport report = checker.run(made.inputs);
                 if (report.passed) continue;

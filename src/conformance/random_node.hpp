@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-namespace tosavk::test {
+namespace tosavk::conformance {
 
 struct RandomCase {
     Graph graph;
@@ -31,4 +31,4 @@ std::string row_text(const TypeRow& row);
 /// The graph as text.
 std::string describe(const RandomCase& made);
 
-}  // namespace tosavk::test
+}  // namespace tosavk::conformance

@@ -1,11 +1,11 @@
-#include "support/random_data.hpp"
+#include "conformance/random_data.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
-namespace tosavk::test {
+namespace tosavk::conformance {
 
 std::int64_t RandomData::pick(std::int64_t lo, std::int64_t hi) {
     const auto span = static_cast<std::uint64_t>(hi) - static_cast<std::uint64_t>(lo) + 1;
@@ -79,4 +79,4 @@ HostTensor RandomData::any(DType type, const Shape& shape) {
     }
 }
 
-}  // namespace tosavk::test
+}  // namespace tosavk::conformance

@@ -6,7 +6,7 @@
 
 #include <random>
 
-namespace tosavk::test {
+namespace tosavk::conformance {
 
 class RandomData {
 public:
@@ -36,4 +36,4 @@ private:
     std::mt19937_64& random_;
 };
 
-}  // namespace tosavk::test
+}  // namespace tosavk::conformance

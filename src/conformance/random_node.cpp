@@ -1,6 +1,6 @@
-#include "support/random_node.hpp"
+#include "conformance/random_node.hpp"
 
-#include "support/random_data.hpp"
+#include "conformance/random_data.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <numeric>
 
-namespace tosavk::test {
+namespace tosavk::conformance {
 namespace {
 
 class Maker {
@@ -415,4 +415,4 @@ std::string row_text(const TypeRow& row) {
 
 std::string describe(const RandomCase& made) { return print_graph(made.graph); }
 
-}  // namespace tosavk::test
+}  // namespace tosavk::conformance
