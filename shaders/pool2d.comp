@@ -31,7 +31,7 @@ const int C_QUADS = (C + 3) / 4;
 X4 input4(int at, int c, int n) { return C % 4 == 0 ? in0_load4(uint(at + c)) : in0_loadn(uint(at + c), uint(n)); }
 
 #if AVERAGE && X_FLOAT
-#define TAKE(v) acc += v;
+#define TAKE(v) acc += (v) * share;
 #elif AVERAGE
 #define TAKE(v) acc += (v) - input_zp;
 #elif X_FLOAT
@@ -51,8 +51,12 @@ void main() {
     int y0 = max(top, 0), y1 = min(top + KH, IH), x0 = max(left, 0), x1 = min(left + KW, IW);
 
 #if AVERAGE
+    int count = (y1 - y0) * (x1 - x0);
     X4 acc = X4(0);
-#if !X_FLOAT
+#if X_FLOAT
+    // Shares are summed, since the sum of large elements may overflow where their mean does not.
+    float share = in1_load1(uint(count - 1));
+#else
     int input_zp = INPUT_ZP;
 #endif
 #else
@@ -64,15 +68,10 @@ void main() {
             REPEAT(ELEMENT)
         }
     }
-#if AVERAGE
-    int count = (y1 - y0) * (x1 - x0);
-#if X_FLOAT
-    acc *= in1_load1(uint(count - 1));
-#else
+#if AVERAGE && !X_FLOAT
     // reciprocal(count): shift 30 + k with k = 32 - clz(count - 1)
     int shift = 31 + findMSB(count - 1);
     acc = clamp(scale32(acc, ivec4(in1_load1(uint(count - 1))), ivec4(shift)) + OUTPUT_ZP, TYPE_MIN, TYPE_MAX);
-#endif
 #endif
     FUSED(uint(p * C + c), uint(n), acc);
 }

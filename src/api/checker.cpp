@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 namespace tosavk::api {
@@ -53,11 +54,21 @@ std::string element_text(const HostTensor& tensor, std::size_t element) {
     return fmt::format("{}", decode_ints(tensor.type, bytes)[0]);
 }
 
-/// Index of the first element whose bits differ.
+/// Index of the first element whose bits differ. Two NaN are equal: their sign and payload mean nothing, and a compiler
+/// may order the operands of a sum as it likes.
 std::optional<std::size_t> first_difference(const HostTensor& a, const HostTensor& b) {
-    const auto at = std::mismatch(a.bytes.begin(), a.bytes.end(), b.bytes.begin());
-    if (at.first == a.bytes.end()) return std::nullopt;
-    return static_cast<std::size_t>(at.first - a.bytes.begin()) / size_of(a.type);
+    const std::size_t size = size_of(a.type);
+    auto from = a.bytes.begin();
+    for (;;) {
+        const auto at = std::mismatch(from, a.bytes.end(), b.bytes.begin() + (from - a.bytes.begin())).first;
+        if (at == a.bytes.end()) return std::nullopt;
+        const std::size_t element = static_cast<std::size_t>(at - a.bytes.begin()) / size;
+        const auto is_nan = [&](const HostTensor& tensor) {
+            return std::isnan(decode_reals(tensor.type, std::span(tensor.bytes).subspan(element * size, size))[0]);
+        };
+        if (!is_float(a.type) || !is_nan(a) || !is_nan(b)) return element;
+        from = a.bytes.begin() + static_cast<std::ptrdiff_t>((element + 1) * size);
+    }
 }
 
 std::shared_ptr<Executable> compile(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph,

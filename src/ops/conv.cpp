@@ -147,7 +147,7 @@ Tolerance tolerance(RefContext& ctx, std::size_t, std::span<const double>) {
                                    bound_operand(ctx, 2), Padding::multiplied);
     const auto bias = ctx.real<double>(2);
     const bool biased = std::any_of(bias.begin(), bias.end(), [](double b) { return b != 0; });
-    t.terms = static_cast<double>(g.terms(depthwise)) + (biased ? 1 : 0);
+    t.terms = dot_product_terms(g.terms(depthwise), ctx.attrs().acc_type, ctx.view.out().type, biased);
     return t;
 }
 
@@ -182,6 +182,11 @@ OpDef conv_op(Op op, const char* name, int rank, std::vector<const char*> attrib
     def.attributes = std::move(attributes);
     def.rows = {
         {{DType::i8, DType::i8, DType::i32, DType::i32}, "PRO-INT"},
+        {{DType::fp8e4m3, DType::fp8e4m3, DType::fp16, DType::fp16}, "EXT-FP8E4M3"},
+        {{DType::fp8e5m2, DType::fp8e5m2, DType::fp16, DType::fp16}, "EXT-FP8E5M2"},
+        {{DType::fp16, DType::fp16, DType::fp16, DType::fp16}, "PRO-FP"},
+        {{DType::fp16, DType::fp16, DType::fp16, DType::fp32}, "PRO-FP"},
+        {{DType::bf16, DType::bf16, DType::bf16, DType::fp32}, "EXT-BF16"},
         {{DType::fp32, DType::fp32, DType::fp32, DType::fp32}, "PRO-FP"},
     };
     def.infer = infer;

@@ -66,7 +66,7 @@ Tolerance tolerance(RefContext& ctx, std::size_t, std::span<const double>) {
     Tolerance t;
     t.kind = Tolerance::Kind::dot_product;
     t.bound = multiply_reals<double>(s, bound_operand(ctx, 0), bound_operand(ctx, 1));
-    t.terms = static_cast<double>(s.c);
+    t.terms = dot_product_terms(s.c, ctx.view.out().type, ctx.view.out().type);
     return t;
 }
 
@@ -94,7 +94,13 @@ std::vector<OpDef> matmul_ops() {
         {.name = "B_zp", .type = "in_t", .min_rank = 1, .max_rank = 1, .ctc = true, .access = Access::host},
     };
     def.outputs = {{.name = "output", .type = "out_t", .min_rank = 3, .max_rank = 3}};
-    def.rows = {{{DType::i8, DType::i32}, "PRO-INT"}, {{DType::fp32, DType::fp32}, "PRO-FP"}};
+    def.rows = {{{DType::i8, DType::i32}, "PRO-INT"},
+                {{DType::fp8e4m3, DType::fp16}, "EXT-FP8E4M3"},
+                {{DType::fp8e5m2, DType::fp16}, "EXT-FP8E5M2"},
+                {{DType::fp16, DType::fp16}, "PRO-FP"},
+                {{DType::fp16, DType::fp32}, "PRO-FP"},
+                {{DType::bf16, DType::fp32}, "EXT-BF16"},
+                {{DType::fp32, DType::fp32}, "PRO-FP"}};
     def.infer = infer;
     def.check = check;
     def.reference = reference;

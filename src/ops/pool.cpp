@@ -73,7 +73,7 @@ Tolerance average_tolerance(RefContext& ctx, std::size_t, std::span<const double
     Tolerance t;
     t.kind = Tolerance::Kind::dot_product;
     t.bound = average_reals<double>(ctx.view, bound_operand(ctx, 0));
-    t.terms = static_cast<double>(pool_window(ctx.view).taps());
+    t.terms = dot_product_terms(pool_window(ctx.view).taps(), ctx.attrs().acc_type, ctx.view.out().type);
     return t;
 }
 
@@ -136,6 +136,11 @@ std::vector<OpDef> pool_ops() {
     average.attributes = {"kernel", "stride", "pad", "acc_type"};
     average.rows = {{{DType::i8, DType::i32}, "PRO-INT"},
                     {{DType::i16, DType::i32}, "EXT-INT16"},
+                    {{DType::fp8e4m3, DType::fp16}, "EXT-FP8E4M3"},
+                    {{DType::fp8e5m2, DType::fp16}, "EXT-FP8E5M2"},
+                    {{DType::fp16, DType::fp16}, "PRO-FP"},
+                    {{DType::fp16, DType::fp32}, "PRO-FP"},
+                    {{DType::bf16, DType::fp32}, "EXT-BF16"},
                     {{DType::fp32, DType::fp32}, "PRO-FP"}};
     average.check = average_check;
     average.reference = average_reference;

@@ -94,7 +94,7 @@ Tolerance sum_tolerance(RefContext& ctx, std::size_t, std::span<const double>) {
     Tolerance t;
     t.kind = Tolerance::Kind::dot_product;
     t.bound = fold<double>(s, bound_operand(ctx, 0), 0.0, [](double a, double b) { return a + b; });
-    t.terms = static_cast<double>(s.axis);
+    t.terms = dot_product_terms(s.axis, match_row(ctx.view).types[1], ctx.view.out().type);
     return t;
 }
 

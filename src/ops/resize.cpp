@@ -1,6 +1,7 @@
 // RESIZE: nearest and bilinear sampling at rational positions, computed in integers for every type.
 #include "ops/kernels.hpp"
 #include "ops/op.hpp"
+#include "ops/rows.hpp"
 #include "reference/tolerance.hpp"
 
 #include <fmt/format.h>
@@ -160,7 +161,7 @@ std::vector<OpDef> resize_ops() {
     OpDef def;
     def.op = Op::resize;
     def.name = "RESIZE";
-    def.type_vars = {"in_t", "out_t"};
+    def.type_vars = {"resize_t", "in_t", "out_t"};
     const auto host_shape = [](const char* name) {
         return ArgDef{.name = name, .type = "shape", .min_rank = 1, .max_rank = 1, .ctc = true, .access = Access::host};
     };
@@ -168,10 +169,10 @@ std::vector<OpDef> resize_ops() {
                   host_shape("border")};
     def.outputs = {{.name = "output", .type = "out_t", .min_rank = 4, .max_rank = 4}};
     def.attributes = {"mode"};
-    def.rows = {{{DType::i8, DType::i32}, "PRO-INT"},
-                {{DType::i8, DType::i8}, "PRO-INT"},
-                {{DType::i16, DType::i16}, "EXT-INT16"},
-                {{DType::fp32, DType::fp32}, "PRO-FP"}};
+    def.rows = with_floats({{{DType::i16, DType::i8, DType::i32}, "PRO-INT"},
+                            {{DType::i16, DType::i8, DType::i8}, "PRO-INT"},
+                            {{DType::i16, DType::i16, DType::i16}, "EXT-INT16"}},
+                           [](DType t) { return std::vector<DType>{t, t, t}; });
     def.infer = infer;
     def.check = check;
     def.reference = reference;
