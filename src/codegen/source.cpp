@@ -27,6 +27,36 @@ std::string rounded(DType t, const std::string& expression) {
     return is_small_float(t) ? fmt::format("round_{}({})", name_of(t), expression) : expression;
 }
 
+using Defines = std::vector<std::pair<std::string, std::string>>;
+
+/// The beginning of every shader: extensions, defines and the dialect of shaders/lib.
+std::string prologue(const DevicePlan& device, bool quad_stores, const Defines& defines, bool small_floats) {
+    std::string text = "#version 450\n";
+    if (device.nan_preserve || device.rte) text += "#extension GL_EXT_spirv_intrinsics : require\n";
+    if (device.int64) text += "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n";
+    if (device.nan_preserve) {
+        text += "spirv_execution_mode(extensions = [\"SPV_KHR_float_controls\"], capabilities = [4466], 4461, 32);\n";
+    }
+    if (device.rte) {
+        text += "spirv_execution_mode(extensions = [\"SPV_KHR_float_controls\"], capabilities = [4467], 4462, 32);\n";
+    }
+    text += fmt::format("#define TOSAVK_INT64 {}\n#define TOSAVK_QUAD_STORES {}\n", int(device.int64), int(quad_stores));
+    for (const auto& [name, value] : defines) text += fmt::format("#define {} {}\n", name, value);
+    text += "layout(local_size_x = 64, local_size_x_id = 1000) in;\n";
+    for (const char* file : {"lib/types.glsl", "lib/index.glsl", "lib/wide.glsl", "lib/scale.glsl", "lib/math.glsl"}) {
+        text += shader_file(file);
+    }
+    if (small_floats) text += shader_file("lib/small_floats.glsl");
+    return text;
+}
+
+std::string read_declaration(DType type, std::size_t index) {
+    return fmt::format("READ_{}(in{}, {})\n", name_of(type), index, index);
+}
+std::string write_declaration(DType type, std::size_t index, std::size_t reads) {
+    return fmt::format("WRITE_{}(out{}, {})\n", name_of(type), index, index + reads);
+}
+
 /// A tensor read by the group's members: a buffer and the place of its elements in the index space.
 struct Leaf {
     std::size_t buffer;  ///< binding
@@ -267,7 +297,7 @@ GroupSource SourceBuilder::build() {
         source_.constants = group_.choice->constants;
         source_.reads = group_.choice->operands;
         for (std::size_t i = 0; i < source_.reads.size(); ++i) {
-            if (source_.reads[i].packed.empty()) buffers_.emplace(source_.reads[i].value, i);
+            if (source_.reads[i].value != no_id) buffers_.emplace(source_.reads[i].value, i);
         }
         const ValueId out = graph_.node(group_.anchor).outputs.front();
         anchor_type = graph_.value(out).type;
@@ -275,39 +305,25 @@ GroupSource SourceBuilder::build() {
         if (is_small_float(anchor_type)) body_ += fmt::format("    acc = {};\n", rounded(anchor_type, "acc"));
     }
     const std::string last = param(static_cast<std::int32_t>(count_ - 1));
+    const bool stores_itself = group_.anchor != no_id && graph_.node(group_.anchor).outputs.size() > 1;
     for (const NodeId id : group_.members) add_member(id);
-    store_outputs();
+    if (stores_itself) source_.writes = graph_.node(group_.anchor).outputs;
+    else store_outputs();
 
-    std::string text = "#version 450\n";
-    if (device_.nan_preserve || device_.rte) text += "#extension GL_EXT_spirv_intrinsics : require\n";
-    if (device_.int64) text += "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n";
-    if (device_.nan_preserve) {
-        text += "spirv_execution_mode(extensions = [\"SPV_KHR_float_controls\"], capabilities = [4466], 4461, 32);\n";
-    }
-    if (device_.rte) {
-        text += "spirv_execution_mode(extensions = [\"SPV_KHR_float_controls\"], capabilities = [4467], 4462, 32);\n";
-    }
-    text += fmt::format("#define TOSAVK_INT64 {}\n#define TOSAVK_QUAD_STORES {}\n", int(device_.int64),
-                        int(aligned_ && !group_.copy));
-    if (group_.choice) {
-        for (const auto& [name, value] : group_.choice->defines) text += fmt::format("#define {} {}\n", name, value);
-    }
-    text += "layout(local_size_x = 64, local_size_x_id = 1000) in;\n";
-    std::vector<const char*> files{"lib/types.glsl", "lib/index.glsl", "lib/wide.glsl", "lib/scale.glsl", "lib/math.glsl"};
-    if (uses_small_floats()) files.push_back("lib/small_floats.glsl");
-    for (const char* file : files) {
-        text += shader_file(file);
-    }
+    std::string text = prologue(device_, aligned_ && !group_.copy, group_.choice ? group_.choice->defines : Defines(),
+                                uses_small_floats());
     text += params_;
     for (std::size_t i = 0; i < source_.reads.size(); ++i) {
-        text += fmt::format("READ_{}(in{}, {})\n", name_of(source_.reads[i].type), i, i);
+        text += read_declaration(source_.reads[i].type, i);
     }
     for (std::size_t i = 0; i < source_.writes.size(); ++i) {
-        text += fmt::format("WRITE_{}(out{}, {})\n", name_of(graph_.value(source_.writes[i]).type), i, i + source_.reads.size());
+        text += write_declaration(graph_.value(source_.writes[i]).type, i, source_.reads.size());
     }
     text += functions_;
     const std::string set_last = aligned_ ? fmt::format("    uint last = uint({});\n", last) : "    uint last = e + n - 1u;\n";
-    if (group_.choice) {
+    if (stores_itself) {
+        text += shader_file(group_.choice->kernel + ".comp");
+    } else if (group_.choice) {
         text += fmt::format("void FUSED(uint e, uint n, {} acc) {{\n{}{}}}\n", vector_type(anchor_type), set_last, body_);
         text += shader_file(group_.choice->kernel + ".comp");
     } else {
@@ -324,7 +340,7 @@ std::size_t SourceBuilder::count_reads() {
     if (group_.choice) {
         source_.reads = group_.choice->operands;
         for (std::size_t i = 0; i < source_.reads.size(); ++i) {
-            if (source_.reads[i].packed.empty()) buffers_.emplace(source_.reads[i].value, i);
+            if (source_.reads[i].value != no_id) buffers_.emplace(source_.reads[i].value, i);
         }
         variables_[graph_.node(group_.anchor).outputs.front()] = "acc";
     }
@@ -336,6 +352,17 @@ std::size_t SourceBuilder::count_reads() {
 
 GroupSource build_source(const Graph& graph, const Group& group, const DevicePlan& device) {
     return SourceBuilder(graph, group, device).build();
+}
+
+GroupSource build_pass_source(const KernelPass& pass, const DevicePlan& device) {
+    GroupSource source;
+    source.constants = pass.constants;
+    source.reads = pass.operands;
+    source.glsl = prologue(device, false, pass.defines, false);
+    for (std::size_t i = 0; i < source.reads.size(); ++i) source.glsl += read_declaration(source.reads[i].type, i);
+    source.glsl += write_declaration(DType::fp32, 0, source.reads.size());
+    source.glsl += shader_file(pass.kernel + ".comp");
+    return source;
 }
 
 std::size_t count_reads(const Graph& graph, const Group& group) {

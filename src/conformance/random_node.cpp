@@ -22,10 +22,11 @@ public:
         if (has("nan_mode")) attrs_.nan_mode = data_.chance(50) ? NanMode::propagate : NanMode::ignore;
         if (has("local_bound")) attrs_.local_bound = data_.chance(50);
         fill();
-        const DType out = type_of(def_.outputs[0].type);
-        ValueId result = builder_.add1(def_.op, ids_, out, attrs_, "node");
-        if (options_.follower) result = follow(result, out);
-        builder_.output(result);
+        std::vector<DType> types;
+        for (const ArgDef& output : def_.outputs) types.push_back(type_of(output.type));
+        std::vector<ValueId> results = builder_.add(def_.op, ids_, attrs_, types, "node");
+        if (options_.follower) results[0] = follow(results[0], types[0]);
+        for (const ValueId result : results) builder_.output(result);
         return {builder_.finish(), std::move(inputs_)};
     }
 
@@ -101,6 +102,7 @@ private:
             case Op::avg_pool2d: case Op::max_pool2d: return pool();
             case Op::conv2d: case Op::conv3d: case Op::depthwise_conv2d: case Op::transpose_conv2d: return convolve();
             case Op::matmul: return matmul();
+            case Op::fft2d: case Op::rfft2d: return transform();
             case Op::concat: case Op::pad: case Op::reshape: case Op::reverse: case Op::slice: case Op::tile:
             case Op::transpose: case Op::identity: return move();
             case Op::gather: case Op::scatter: return gather();
@@ -306,6 +308,15 @@ private:
         operand(factor(in_type(1), {n, c, w}));
         zero_point(in_type(2));
         zero_point(in_type(3));
+    }
+
+    void transform() {
+        if (has("inverse")) attrs_.inverse = data_.chance(50);
+        // The direct sum of local_bound costs the square of the size.
+        const std::int64_t largest = options_.large ? (attrs_.local_bound ? 5 : 10) : 4;
+        const std::int64_t log_h = data_.pick(0, largest), log_w = data_.pick(0, std::min(largest, 12 - log_h));
+        const Shape shape{data_.pick(1, 2), std::int64_t{1} << log_h, std::int64_t{1} << log_w};
+        for (std::size_t k = 0; k < def_.inputs.size(); ++k) operand(factor(in_type(k), shape));
     }
 
     /// Half-pixel centres between any two sizes: n = 2*out, d = 2*in.

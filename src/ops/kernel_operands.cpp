@@ -8,11 +8,11 @@ bool is_plain_type(DType type) {
     return type == DType::boolean || type == DType::i8 || type == DType::i16 || type == DType::i32 || is_float(type);
 }
 
-void add_operand(KernelChoice& choice, const NodeView& view, std::size_t k) {
+void add_operand(KernelPass& choice, const NodeView& view, std::size_t k) {
     choice.operands.push_back({view.node().inputs.at(k), view.in(k).type, {}, {}});
 }
 
-void add_constants(KernelChoice& choice, std::initializer_list<std::int64_t> values) {
+void add_constants(KernelPass& choice, std::initializer_list<std::int64_t> values) {
     for (const std::int64_t value : values) choice.constants.push_back(static_cast<std::int32_t>(value));
 }
 

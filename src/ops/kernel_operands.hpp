@@ -11,8 +11,8 @@ namespace tosavk {
 bool is_plain_type(DType type);
 
 /// Input k of the node as the kernel's next operand.
-void add_operand(KernelChoice& choice, const NodeView& view, std::size_t k);
-void add_constants(KernelChoice& choice, std::initializer_list<std::int64_t> values);
+void add_operand(KernelPass& choice, const NodeView& view, std::size_t k);
+void add_constants(KernelPass& choice, std::initializer_list<std::int64_t> values);
 
 /// How many steps the innermost loop of a kernel takes in a pass: 1, or 8 where the device bounds the passes of all loops
 /// and one step a pass would exceed that; nothing, and a sentence in `why`, where 8 would too. `outer` counts the passes

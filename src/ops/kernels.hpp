@@ -13,6 +13,7 @@ std::vector<KernelCandidate> depthwise_kernels();
 std::vector<KernelCandidate> conv3d_kernels();
 std::vector<KernelCandidate> transpose_conv_kernels();
 std::vector<KernelCandidate> matmul_kernels();
+std::vector<KernelCandidate> fft_kernels();     ///< FFT2D and RFFT2D
 std::vector<KernelCandidate> pool_kernels();    ///< AVG_POOL2D and MAX_POOL2D
 std::vector<KernelCandidate> reduce_kernels();  ///< every REDUCE_*
 std::vector<KernelCandidate> argmax_kernels();

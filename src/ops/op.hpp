@@ -154,6 +154,7 @@ std::vector<OpDef> elementwise_ops();
 std::vector<OpDef> comparison_ops();
 std::vector<OpDef> conv_ops();
 std::vector<OpDef> matmul_ops();
+std::vector<OpDef> fft_ops();
 std::vector<OpDef> pool_ops();
 std::vector<OpDef> reduce_ops();
 std::vector<OpDef> rescale_ops();

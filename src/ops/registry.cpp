@@ -27,7 +27,7 @@ static_assert(static_cast<std::size_t>(Op::const_shape) + 1 == op_names.size());
 std::vector<OpDef> gather_families() {
     std::vector<OpDef> all;
     for (std::vector<OpDef> (*family)() :
-         {activation_ops, elementwise_ops, comparison_ops, conv_ops, matmul_ops, pool_ops, reduce_ops, rescale_ops,
+         {activation_ops, elementwise_ops, comparison_ops, conv_ops, matmul_ops, fft_ops, pool_ops, reduce_ops, rescale_ops,
           cast_ops, table_ops, data_layout_ops, gather_scatter_ops, resize_ops}) {
         for (OpDef& def : family()) all.push_back(std::move(def));
     }

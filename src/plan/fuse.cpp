@@ -260,9 +260,10 @@ private:
             }
         }
         const auto add = [&](std::size_t g, NodeId id) {
-            for (const ValueId value : graph_.node(id).outputs) {
-                if (needed[value]) groups_[g].outputs.push_back(value);
-            }
+            // A kernel of several outputs writes all of them, or is not run.
+            const auto& made = graph_.node(id).outputs;
+            const bool any = std::any_of(made.begin(), made.end(), [&](ValueId value) { return needed[value]; });
+            if (any) groups_[g].outputs.insert(groups_[g].outputs.end(), made.begin(), made.end());
         };
         for (std::size_t g = 0; g < groups_.size(); ++g) {
             if (groups_[g].anchor != no_id) add(g, groups_[g].anchor);

@@ -12,20 +12,31 @@
 
 namespace tosavk {
 
-/// One storage buffer that a kernel reads: a value of the graph, or bytes packed for it while planning.
+/// One storage buffer that a kernel reads: a value of the graph, bytes packed for it while planning, or what an earlier
+/// pass of the same choice left.
 struct KernelOperand {
-    ValueId value = no_id;        ///< no_id when `packed` is used
+    ValueId value = no_id;        ///< no_id when `packed` or `scratch` is used
     DType type = DType::fp32;     ///< element type that the load functions decode
     Bytes packed;                 ///< prepacked constant (tile order); uploaded once
     std::string packed_from;      ///< what was packed, for the plan's text
+    int scratch = -1;             ///< number of a scratch buffer of the choice
 };
 
-struct KernelChoice {
+/// One dispatch of a kernel.
+struct KernelPass {
     std::string kernel;  ///< file under shaders/, without ".comp"
     std::vector<std::pair<std::string, std::string>> defines;
     std::vector<std::int32_t> constants;   ///< specialization constants, ids 0.. in the order the kernel lists them
     std::vector<KernelOperand> operands;   ///< in0, in1, ... of the kernel
     std::array<std::uint32_t, 3> groups{1, 1, 1};  ///< workgroups; local size is DevicePlan::workgroup_size in x
+    int writes = -1;                       ///< number of the scratch buffer that it writes; -1: the node's outputs
+};
+
+/// The dispatch that makes the node's outputs, and those that must run before it. A kernel of a node with several
+/// outputs writes them itself, as out0, out1, ...
+struct KernelChoice : KernelPass {
+    std::vector<KernelPass> earlier;           ///< in execution order
+    std::vector<std::uint64_t> scratch_bytes;  ///< sizes of the scratch buffers, fp32 elements
     bool fuses_followers = true;  ///< the kernel ends in FUSED(e, n, value), so elementwise followers may join
     bool aligned = true;          ///< every FUSED call has e % 4 == 0 and n == 4 (allocations are padded)
     double work = 0;              ///< arithmetic operations, a multiply-add counts two

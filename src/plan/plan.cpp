@@ -29,7 +29,10 @@ public:
     }
 
     Plan run() {
-        for (const Group& group : fuse(graph_, device_, plan_.options)) add_dispatch(group);
+        for (const Group& group : fuse(graph_, device_, plan_.options)) {
+            if (group.choice) add_earlier_passes(group);
+            add_dispatch(group);
+        }
         place_arena();
         bind();
         find_hazards();
@@ -60,11 +63,50 @@ private:
             dispatch.groups = linear_groups(source.quads, device_);
         }
         dispatch.written = source.writes;
+        add(std::move(dispatch), std::move(source.reads), -1);
+    }
+
+    /// The dispatches that make a kernel's scratch buffers, which live until its last dispatch.
+    void add_earlier_passes(const Group& group) {
+        const KernelChoice& choice = *group.choice;
+        first_scratch_ = scratch_.size();
         const auto step = static_cast<std::int64_t>(plan_.dispatches.size());
-        for (const KernelOperand& operand : source.reads) touch(operand.value, step);
-        for (const ValueId id : source.writes) touch(id, step);
+        for (const std::uint64_t bytes : choice.scratch_bytes) {
+            scratch_.push_back({{step, step, padded(bytes)}, {}});
+        }
+        for (const KernelPass& pass : choice.earlier) {
+            GroupSource source = build_pass_source(pass, device_);
+            Dispatch dispatch;
+            dispatch.label = name_of(graph_.node(group.anchor).op);
+            dispatch.kernel = pass.kernel;
+            dispatch.glsl = std::move(source.glsl);
+            dispatch.constants = std::move(source.constants);
+            dispatch.groups = pass.groups;
+            dispatch.nodes = {group.anchor};
+            add(std::move(dispatch), std::move(source.reads), static_cast<std::int64_t>(first_scratch_) + pass.writes);
+        }
+    }
+
+    void add(Dispatch dispatch, std::vector<KernelOperand> reads, std::int64_t scratch_written) {
+        const auto step = static_cast<std::int64_t>(plan_.dispatches.size());
+        for (KernelOperand& operand : reads) {
+            if (operand.scratch < 0) {
+                touch(operand.value, step);
+                continue;
+            }
+            operand.scratch += static_cast<int>(first_scratch_);
+            touch_scratch(static_cast<std::size_t>(operand.scratch), step);
+        }
+        for (const ValueId id : dispatch.written) touch(id, step);
+        if (scratch_written >= 0) touch_scratch(static_cast<std::size_t>(scratch_written), step);
         plan_.dispatches.push_back(std::move(dispatch));
-        reads_.push_back(std::move(source.reads));
+        reads_.push_back(std::move(reads));
+        scratch_written_.push_back(scratch_written);
+    }
+
+    void touch_scratch(std::size_t index, std::int64_t step) {
+        Interval& interval = scratch_[index].interval;
+        interval.last = std::max(interval.last, step);
     }
 
     void touch(ValueId id, std::int64_t step) {
@@ -91,10 +133,15 @@ private:
             intervals.push_back({keep ? -1 : first_[id], keep ? end : last_[id], value_bytes(graph_.value(id))});
             owners.push_back(id);
         }
+        for (const Scratch& scratch : scratch_) intervals.push_back(scratch.interval);
         plan_.arena_bytes = assign_offsets(intervals, device_.buffer_alignment);
         plan_.peak_lower_bound = live_bytes_bound(intervals, device_.buffer_alignment);
         for (std::size_t i = 0; i < owners.size(); ++i) {
             plan_.placements[owners[i]] = {Space::arena, intervals[i].offset, intervals[i].size};
+        }
+        for (std::size_t i = 0; i < scratch_.size(); ++i) {
+            const Interval& interval = intervals[owners.size() + i];
+            scratch_[i].place = {Space::arena, interval.offset, interval.size};
         }
         for (ValueId id = 0; id < graph_.values.size(); ++id) {
             const ValueId owner = storage_of(graph_, id);
@@ -125,6 +172,10 @@ private:
         for (std::size_t d = 0; d < plan_.dispatches.size(); ++d) {
             Dispatch& dispatch = plan_.dispatches[d];
             for (const KernelOperand& operand : reads_[d]) {
+                if (operand.scratch >= 0) {
+                    dispatch.bindings.push_back({scratch_[static_cast<std::size_t>(operand.scratch)].place, operand.type, false, "scratch"});
+                    continue;
+                }
                 const bool is_packed = operand.value == no_id;
                 Binding binding{is_packed ? add_constant(operand.packed) : place_of(operand.value), operand.type, false,
                                 is_packed ? operand.packed_from : graph_.value(operand.value).name};
@@ -132,6 +183,9 @@ private:
             }
             for (const ValueId id : dispatch.written) {
                 dispatch.bindings.push_back({place_of(id), graph_.value(id).type, true, graph_.value(id).name});
+            }
+            if (scratch_written_[d] >= 0) {
+                dispatch.bindings.push_back({scratch_[static_cast<std::size_t>(scratch_written_[d])].place, DType::fp32, true, "scratch"});
             }
             check_bindings(dispatch);
             for (const Binding& binding : dispatch.bindings) dispatch.bytes += static_cast<double>(binding.place.size);
@@ -174,7 +228,14 @@ private:
     const Graph& graph_;
     const DevicePlan& device_;
     std::vector<std::int64_t> first_, last_;  ///< steps in which a value's memory is in use
-    std::vector<std::vector<KernelOperand>> reads_;
+    std::vector<std::vector<KernelOperand>> reads_;  ///< by dispatch
+    struct Scratch {
+        Interval interval;
+        Placement place;
+    };
+    std::vector<Scratch> scratch_;
+    std::size_t first_scratch_ = 0;               ///< of the kernel at hand
+    std::vector<std::int64_t> scratch_written_;   ///< by dispatch; -1: none
     Plan plan_;
 };
 

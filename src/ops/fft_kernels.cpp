@@ -1,0 +1,117 @@
+// GPU kernels of FFT2D and RFFT2D: passes of a Stockham FFT along W, then along H; and the direct sum.
+#include "graph/host_tensor.hpp"
+#include "ops/kernel_operands.hpp"
+#include "ops/kernels.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+namespace tosavk {
+namespace {
+
+/// exp(-+2 pi i k / length) as pairs.
+KernelOperand root_table(std::int64_t length, bool inverse) {
+    std::vector<double> values;
+    for (std::int64_t k = 0; k < length; ++k) {
+        const double angle = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(length);
+        values.push_back(std::cos(angle));
+        values.push_back(inverse ? std::sin(angle) : -std::sin(angle));
+    }
+    return {no_id, DType::fp32, encode_reals(DType::fp32, values), fmt::format("roots of order {}", length)};
+}
+
+/// Factors of 2^bits, at most 16 each and as equal as can be.
+std::vector<std::int64_t> radices(std::int64_t length) {
+    const int bits = std::countr_zero(static_cast<std::uint64_t>(length));
+    const int count = (bits + 3) / 4;
+    std::vector<std::int64_t> result;
+    for (int i = 0; i < count; ++i) result.push_back(std::int64_t{1} << (bits / count + (i < bits % count ? 1 : 0)));
+    return result;
+}
+
+std::optional<KernelChoice> plan_fft(const NodeView& view, const DevicePlan& device, std::string& why) {
+    if (view.attrs().local_bound) {
+        why = "local_bound asks that every result lies near the sum of its own products, which only the direct sum does";
+        return std::nullopt;
+    }
+    const bool complex_input = view.node().op == Op::fft2d, inverse = view.attrs().inverse;
+    const Shape& shape = view.in(0).shape;
+    const std::int64_t n = shape[0], h = shape[1], w = shape[2], out_w = view.out().shape[2];
+
+    std::vector<KernelPass> passes;
+    std::uint64_t largest = 0;
+    const auto add_axis = [&](std::int64_t outer, std::int64_t length, std::int64_t inner, std::int64_t keep,
+                              std::vector<std::int64_t> factors) {
+        std::int64_t ns = 1;
+        for (const std::int64_t radix : factors) {
+            const bool first = passes.empty(), last_of_axis = ns * radix == length;
+            const std::int64_t butterflies = outer * (length / radix) * inner, kept = last_of_axis ? keep : length;
+            KernelPass pass;
+            pass.kernel = "fft_pass";
+            pass.defines = {{"R", std::to_string(radix)},
+                            {"READS_TENSORS", first ? (complex_input ? "2" : "1") : "0"},
+                            {"WRITES_TENSORS", "0"},
+                            {"CLEARS_SELF_CONJUGATE", "0"},
+                            {"TABLE_load1", first && complex_input ? "in2_load1" : "in1_load1"}};
+            add_constants(pass, {length, inner, ns, butterflies, kept, w, std::bit_cast<std::int32_t>(inverse ? 1.0f : -1.0f)});
+            if (first) {
+                for (std::size_t k = 0; k < view.input_count(); ++k) add_operand(pass, view, k);
+            } else {
+                pass.operands.push_back({no_id, DType::fp32, {}, {}, static_cast<int>((passes.size() - 1) % 2)});
+            }
+            pass.operands.push_back(root_table(length, inverse));
+            pass.groups = linear_groups(butterflies, device);
+            pass.writes = static_cast<int>(passes.size() % 2);
+            largest = std::max(largest, static_cast<std::uint64_t>(outer * kept * inner) * 2 * size_of(DType::fp32));
+            passes.push_back(std::move(pass));
+            ns *= radix;
+        }
+    };
+    const bool single = h == 1 && w == 1;
+    add_axis(n * h, w, 1, out_w, single ? std::vector<std::int64_t>{1} : radices(w));
+    add_axis(n, h, out_w, h, radices(h));
+
+    KernelChoice choice;
+    static_cast<KernelPass&>(choice) = std::move(passes.back());
+    passes.pop_back();
+    choice.writes = -1;
+    choice.defines[2].second = "1";
+    choice.defines[3].second = complex_input ? "0" : "1";
+    choice.scratch_bytes.assign(std::min<std::size_t>(passes.size(), 2), largest);
+    choice.earlier = std::move(passes);
+    choice.fuses_followers = false;
+    choice.aligned = false;
+    choice.work = 5.0 * static_cast<double>(n * h * w) * std::log2(static_cast<double>(h * w));
+    choice.note = fmt::format("{} passes", choice.earlier.size() + 1);
+    return choice;
+}
+
+std::optional<KernelChoice> plan_direct_sum(const NodeView& view, const DevicePlan& device, std::string& why) {
+    const bool complex_input = view.node().op == Op::fft2d;
+    const Shape& shape = view.in(0).shape;
+    const std::int64_t h = shape[1], w = shape[2], out_w = view.out().shape[2], outputs = shape[0] * h * out_w;
+    const auto steps = loop_steps(device, h, w, why);
+    if (!steps) return std::nullopt;
+    KernelChoice choice;
+    choice.kernel = "fft_direct";
+    choice.defines = {{"COMPLEX", complex_input ? "1" : "0"},
+                      {"STEPS", std::to_string(*steps)},
+                      {"TABLE_load1", complex_input ? "in2_load1" : "in1_load1"}};
+    add_constants(choice, {h, w, out_w, outputs});
+    for (std::size_t k = 0; k < view.input_count(); ++k) add_operand(choice, view, k);
+    choice.operands.push_back(root_table(std::max(h, w), view.attrs().inverse));
+    choice.groups = linear_groups(outputs, device);
+    choice.fuses_followers = false;
+    choice.aligned = false;
+    choice.work = (complex_input ? 8.0 : 4.0) * static_cast<double>(outputs * h * w);
+    return choice;
+}
+
+}  // namespace
+
+std::vector<KernelCandidate> fft_kernels() { return {{"Stockham", plan_fft}, {"direct sum", plan_direct_sum}}; }
+
+}  // namespace tosavk
