@@ -4,6 +4,7 @@
 //   in1  weight in tile order: [OC/4][KH*KW][IC/4] blocks of 4 input channels x 4 output channels, zero-padded
 //        (i8: one word an input channel, 4 words a block; fp32: one vec4 an input channel)
 //   in2  bias [BC]
+// WIDE: the input is i16, bias and result are i48.
 layout(constant_id = 0) const int IH = 1;
 layout(constant_id = 1) const int IW = 1;
 layout(constant_id = 2) const int IC = 1;
@@ -91,15 +92,29 @@ X4 input4(int at, int ic) {
         ++block;                                                                                              \
     }
 
-void finish(int p, int quad, X4 acc) {
+void finish(int p, int quad, TOTAL4 acc) {
     if (p >= PIXELS) return;
     uint n = uint(min(OC - quad * 4, 4));
-    X4 bias;
-    if (BC == 1) bias = X4(in2_load1(0u));
+    TOTAL4 bias;
+    if (BC == 1) bias = TOTAL_SPLAT(in2_load1(0u));
     else if (OC % 4 == 0) bias = in2_load4(uint(quad * 4));
     else bias = in2_loadn(uint(quad * 4), n);
-    FUSED(uint(p * OC + quad * 4), n, acc + bias);
+    FUSED(uint(p * OC + quad * 4), n, TOTAL_ADD(acc, bias));
 }
+
+#if WIDE
+#define FLUSH1(k)                                      \
+    total##k = wide_add(total##k, wide_from(acc##k));  \
+    acc##k = ivec4(0);
+#if TM == 4
+#define FLUSH FLUSH1(0) FLUSH1(1) FLUSH1(2) FLUSH1(3)
+#else
+#define FLUSH FLUSH1(0)
+#endif
+#define RESULT(k) total##k
+#else
+#define RESULT(k) acc##k
+#endif
 
 void main() {
     int id = int(invocation_index());
@@ -112,6 +127,13 @@ void main() {
     Pixel p1 = pixel_at(first + 1), p2 = pixel_at(first + 2), p3 = pixel_at(first + 3);
     X4 acc1 = X4(0), acc2 = X4(0), acc3 = X4(0);
 #endif
+#if WIDE
+    int pending = 0;
+    wide4 total0 = wide_from(ivec4(0));
+#if TM == 4
+    wide4 total1 = total0, total2 = total0, total3 = total0;
+#endif
+#endif
     int block = quad * KH * KW * IC_BLOCKS;
     for (int ky = 0; ky < KH; ++ky) {
         for (int kx = 0; kx < KW; ++kx) {
@@ -121,13 +143,23 @@ void main() {
 #endif
             for (int begin = 0; begin < IC; begin += 4 * STEPS) {
                 REPEAT(BLOCK)
+#if WIDE
+                pending += 4 * STEPS;
+                if (pending > WIDE_PRODUCTS - 4 * STEPS) {
+                    FLUSH
+                    pending = 0;
+                }
+#endif
             }
         }
     }
-    finish(first, quad, acc0);
+#if WIDE
+    FLUSH
+#endif
+    finish(first, quad, RESULT(0));
 #if TM == 4
-    finish(first + 1, quad, acc1);
-    finish(first + 2, quad, acc2);
-    finish(first + 3, quad, acc3);
+    finish(first + 1, quad, RESULT(1));
+    finish(first + 2, quad, RESULT(2));
+    finish(first + 3, quad, RESULT(3));
 #endif
 }

@@ -3,7 +3,7 @@
 //   in0  input  [N,ID,IH,IW,IC]
 //   in1  weight [OC,KD,KH,KW,IC]; DEPTHWISE: [KH,KW,IC,M]
 //   in2  bias   [BC]
-// INPUT_ZP and WEIGHT_ZP are specialization constants or read from buffers.
+// INPUT_ZP and WEIGHT_ZP are specialization constants or read from buffers. WIDE: the input is i16, bias and result i48.
 layout(constant_id = 0) const int ID = 1;
 layout(constant_id = 1) const int IH = 1;
 layout(constant_id = 2) const int IW = 1;
@@ -70,6 +70,19 @@ int source(int o, int k, int stride, int dilation, int pad, int size) {
         acc += v * (X4(in1_load1(uint(i.x)), in1_load1(uint(i.y)), in1_load1(uint(i.z)), in1_load1(uint(i.w))) - weight_zp); \
     }
 
+// After `count` more products, at most 32.
+#if WIDE
+#define TOOK(count)                                \
+    pending += count;                              \
+    if (pending > WIDE_PRODUCTS - 32) {            \
+        total = wide_add(total, wide_from(acc));   \
+        acc = ivec4(0);                            \
+        pending = 0;                               \
+    }
+#else
+#define TOOK(count)
+#endif
+
 void main() {
     int id = int(invocation_index());
     int oc = id % OC_QUADS * 4, p = id / OC_QUADS;
@@ -80,6 +93,10 @@ void main() {
     X1 input_zp = X1(INPUT_ZP), weight_zp = X1(WEIGHT_ZP);
 
     X4 acc = X4(0);
+#if WIDE
+    int pending = 0;
+    wide4 total = wide_from(ivec4(0));
+#endif
     for (int kd = 0; kd < KD; ++kd) {
         int d = source(od, kd, STRIDE_D, DILATION_D, PAD_D, ID);
         for (int ky = 0; ky < KH; ++ky) {
@@ -92,23 +109,30 @@ void main() {
                 ivec4 i = at + channel / M;
                 X4 v = X4(in0_load1(uint(i.x)), in0_load1(uint(i.y)), in0_load1(uint(i.z)), in0_load1(uint(i.w))) - input_zp;
                 acc += v * (in1_loadn(uint(tap * OC + oc), uint(n)) - weight_zp);
+                TOOK(1)
 #else
                 ivec4 row = (channel * (KD * KH * KW) + tap) * IC;
                 if (IC % 4 == 0) {
                     for (int begin = 0; begin < IC; begin += 4 * STEPS) {
                         REPEAT(CHANNELS4)
+                        TOOK(4 * STEPS)
                     }
                 } else {
                     for (int begin = 0; begin < IC; begin += STEPS) {
                         REPEAT(CHANNEL)
+                        TOOK(STEPS)
                     }
                 }
 #endif
             }
         }
     }
-    X4 bias;
-    if (BC == 1) bias = X4(in2_load1(0u));
+    TOTAL4 bias;
+    if (BC == 1) bias = TOTAL_SPLAT(in2_load1(0u));
     else bias = in2_loadn(uint(oc), uint(n));
+#if WIDE
+    FUSED(uint(p * OC + oc), uint(n), TOTAL_ADD(wide_add(total, wide_from(acc)), bias));
+#else
     FUSED(uint(p * OC + oc), uint(n), acc + bias);
+#endif
 }

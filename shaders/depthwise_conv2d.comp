@@ -2,6 +2,7 @@
 //   in0  input  [N,IH,IW,C]
 //   in1  weight, taps x channels: [KH*KW][C*M rounded up to 4]
 //   in2  bias [BC]
+// WIDE: the input is i16, bias and result are i48.
 layout(constant_id = 0) const int IH = 1;
 layout(constant_id = 1) const int IW = 1;
 layout(constant_id = 2) const int C = 1;
@@ -60,16 +61,32 @@ void main() {
     int ox = p % OW, oy = p / OW % OH, image = p / (OW * OH);
 
     X4 acc = X4(0);
+#if WIDE
+    int pending = 0;
+    wide4 total = wide_from(ivec4(0));
+#endif
     for (int ky = 0; ky < KH; ++ky) {
         int y = oy * STRIDE_Y - PAD_TOP + ky * DILATION_Y;
         bool row = y >= 0 && y < IH;
         for (int begin = 0; begin < KW; begin += STEPS) {
             REPEAT(TAP)
+#if WIDE
+            pending += STEPS;
+            if (pending > WIDE_PRODUCTS - STEPS) {
+                total = wide_add(total, wide_from(acc));
+                acc = ivec4(0);
+                pending = 0;
+            }
+#endif
         }
     }
-    X4 bias;
-    if (BC == 1) bias = X4(in2_load1(0u));
+    TOTAL4 bias;
+    if (BC == 1) bias = TOTAL_SPLAT(in2_load1(0u));
     else if (OC % 4 == 0) bias = in2_load4(uint(oc));
     else bias = in2_loadn(uint(oc), uint(n));
+#if WIDE
+    FUSED(uint(p * OC + oc), uint(n), TOTAL_ADD(wide_add(total, wide_from(acc)), bias));
+#else
     FUSED(uint(p * OC + oc), uint(n), acc + bias);
+#endif
 }

@@ -2,6 +2,8 @@
 // every quad of B is used TM times.
 //   in0  A   in1  B
 // A_ZP and B_ZP are specialization constants or read from buffers.
+// WIDE: i16 x i16 -> i48. A is split into a signed high and an unsigned low byte, so that 256 products of each fit 32
+// bits; that costs one more multiply-add per product, and less than 64-bit arithmetic per product on most devices.
 layout(constant_id = 0) const int N = 1;
 layout(constant_id = 1) const int H = 1;
 layout(constant_id = 2) const int C = 1;
@@ -38,15 +40,37 @@ X4 b4(int batch, int c, int w, int n) {
     return (W % 4 == 0 ? in1_load4(i) : in1_loadn(i, uint(n))) - b_zp;
 }
 
+#if WIDE
+#define STEP(acc, row)                                                   \
+    {                                                                    \
+        ivec4 a = a4(row, c), low = a & 255;                             \
+        a >>= 8;                                                         \
+        acc##_low += low.x * b0 + low.y * b1 + low.z * b2 + low.w * b3;  \
+        acc += a.x * b0 + a.y * b1 + a.z * b2 + a.w * b3;                \
+    }
+#define START(acc)                              \
+    ivec4 acc = ivec4(0), acc##_low = ivec4(0); \
+    wide4 acc##_total = wide_from(ivec4(0));
+#define FLUSH(acc)                                                                                        \
+    acc##_total = wide_add(acc##_total, wide_add(wide_mul(acc, ivec4(256)), wide_from(acc##_low)));       \
+    acc = acc##_low = ivec4(0);
+#define RESULT(acc) wrap_i48(acc##_total)
+#else
 #define STEP(acc, row)                                    \
     {                                                     \
         X4 a = a4(row, c);                                \
         acc += a.x * b0 + a.y * b1 + a.z * b2 + a.w * b3; \
     }
+#define START(acc) X4 acc = X4(0);
+#define FLUSH(acc)
+#define RESULT(acc) acc
+#endif
 #if TM == 4
 #define MORE_STEPS STEP(acc1, row1) STEP(acc2, row2) STEP(acc3, row3)
+#define FLUSH_ALL FLUSH(acc0) FLUSH(acc1) FLUSH(acc2) FLUSH(acc3)
 #else
 #define MORE_STEPS
+#define FLUSH_ALL FLUSH(acc0)
 #endif
 // Four columns of A, rows of B.
 #define BLOCK(s)                                                                                                     \
@@ -57,7 +81,7 @@ X4 b4(int batch, int c, int w, int n) {
         MORE_STEPS                                                                                                   \
     }
 #define FINISH(acc, row, h) \
-    if ((h) < H) FUSED(uint((row) * W + w), uint(n), acc);
+    if ((h) < H) FUSED(uint((row) * W + w), uint(n), RESULT(acc));
 
 void main() {
     int id = int(invocation_index());
@@ -68,16 +92,24 @@ void main() {
     b_zp = X1(B_ZP);
 
     int row0 = batch * H + h;
-    X4 acc0 = X4(0);
+    START(acc0)
 #if TM == 4
     // Rows past the end repeat the last one and are not stored.
     int last = batch * H + H - 1;
     int row1 = min(row0 + 1, last), row2 = min(row0 + 2, last), row3 = min(row0 + 3, last);
-    X4 acc1 = X4(0), acc2 = X4(0), acc3 = X4(0);
+    START(acc1)
+    START(acc2)
+    START(acc3)
 #endif
     for (int begin = 0; begin < C; begin += 4 * STEPS) {
         REPEAT(BLOCK)
+#if WIDE
+        if ((begin / (4 * STEPS) + 1) % (WIDE_PRODUCTS / (4 * STEPS)) == 0) {
+            FLUSH_ALL
+        }
+#endif
     }
+    FLUSH_ALL
     FINISH(acc0, row0, h)
 #if TM == 4
     FINISH(acc1, row1, h + 1)

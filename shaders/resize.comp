@@ -1,5 +1,6 @@
 // RESIZE: an invocation makes 4 channels of one pixel. Positions are exact integers in units of 1/n input elements.
 //   in0  input [N,IH,IW,C]
+// WIDE: i16 -> i48, bilinear.
 layout(constant_id = 0) const int IH = 1;
 layout(constant_id = 1) const int IW = 1;
 layout(constant_id = 2) const int C = 1;
@@ -49,6 +50,10 @@ void main() {
     precise float wy = float(y.r) * tosa_reciprocal(vec4(float(Y_N))).x;
     precise float wx = float(x.r) * tosa_reciprocal(vec4(float(X_N))).x;
     precise X4 sum = v00 * ((1.0 - wy) * (1.0 - wx)) + v01 * ((1.0 - wy) * wx) + v10 * (wy * (1.0 - wx)) + v11 * (wy * wx);
+#elif WIDE
+    ivec4 weight = ivec4((Y_N - y.r) * (X_N - x.r), (Y_N - y.r) * x.r, y.r * (X_N - x.r), y.r * x.r);  // each below 2^23
+    wide4 sum = wide_add(wide_add(wide_mul(v00, weight.xxxx), wide_mul(v01, weight.yyyy)),
+                         wide_add(wide_mul(v10, weight.zzzz), wide_mul(v11, weight.wwww)));
 #else
     X4 sum = v00 * ((Y_N - y.r) * (X_N - x.r)) + v01 * ((Y_N - y.r) * x.r) + v10 * (y.r * (X_N - x.r)) + v11 * (y.r * x.r);
 #endif

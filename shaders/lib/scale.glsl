@@ -4,6 +4,9 @@
 // apply_scale_32 with single rounding: floor((v * m + 2^(s-1)) / 2^s), 2 <= s <= 62.
 ivec4 scale32(ivec4 v, ivec4 m, ivec4 s) { return wide_shift_right_round(wide_mul(v, m), s); }
 
+// apply_scale_16: the same with a value of 48 bits and a multiplier of 16 bits.
+ivec4 scale16(wide4 v, ivec4 m, ivec4 s) { return wide_shift_right_round(wide_scale(v, m), s); }
+
 // apply_scale_32 with double rounding: for s > 31 another 2^30, away from zero, is added before the shift.
 ivec4 scale32_double(ivec4 v, ivec4 m, ivec4 s) {
     ivec4 away = mix(ivec4(0), ((v >> 31) | 1) << 30, greaterThan(s, ivec4(31)));

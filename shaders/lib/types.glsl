@@ -1,13 +1,14 @@
 // How tensors lie in storage buffers, and how four consecutive elements are read and written.
 //
 // A buffer named N of element type t is declared by READ_t(N, binding) or WRITE_t(N, binding), which make
-//   N_load1(i)        element i                         int or float
-//   N_load4(i)        elements i..i+3, i % 4 == 0       ivec4 or vec4
+//   N_load1(i)        element i                         int or float; i48: the low and the high word
+//   N_load4(i)        elements i..i+3, i % 4 == 0       ivec4 or vec4; i48: wide4 of wide.glsl
 //   N_loadn(i, n)     elements i..i+n-1, any i; the rest repeats the last one
 //   N_store4(i, v)    as N_load4
 //   N_store1(i, x)    one element; safe beside other invocations that write the same word
-// Every allocation is padded to 16 bytes, so that the last quad of a tensor may be read and written whole.
-// 8- and 16-bit elements are packed little end first into 32-bit words: no device feature is needed.
+// Every allocation is padded to whole quads and 16 bytes, so that the last quad may be read and written whole.
+// 8- and 16-bit elements are packed little end first into 32-bit words: no device feature is needed. i4 has a byte an
+// element, i48 two words, both sign-extended.
 
 ivec4 unpack_i8(int w) { return ivec4(w << 24, w << 16, w << 8, w) >> 24; }
 int pack_i8(ivec4 v) { return (v.x & 255) | ((v.y & 255) << 8) | ((v.z & 255) << 16) | (v.w << 24); }
@@ -26,6 +27,8 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
     int N##_load1(uint i) { return bitfieldExtract(N##_w[i >> 2], int(i & 3u) * 8, 8); } \
     ivec4 N##_load4(uint i) { return unpack_i8(N##_w[i >> 2]); }                        \
     LOADN(N, ivec4)
+
+#define READ_i4(N, B) READ_i8(N, B)
 
 #define READ_bool(N, B)                                                                 \
     layout(set = 0, binding = B) readonly buffer N##_block { int N##_w[]; };            \
@@ -48,6 +51,16 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
 #define READ_i32(N, B) READ_32(N, B, int, ivec4)
 #define READ_fp32(N, B) READ_32(N, B, float, vec4)
 
+#define READ_i48(N, B)                                                                  \
+    layout(set = 0, binding = B) readonly buffer N##_block { ivec2 N##_w[]; };          \
+    layout(set = 0, binding = B) readonly buffer N##_block4 { ivec4 N##_w4[]; };        \
+    ivec2 N##_load1(uint i) { return N##_w[i]; }                                        \
+    wide4 N##_load4(uint i) { return wide_unpack(N##_w4[i >> 1], N##_w4[(i >> 1) + 1u]); } \
+    wide4 N##_loadn(uint i, uint n) {                                                   \
+        uint last = i + n - 1u;                                                         \
+        return wide_quad(N##_load1(i), N##_load1(min(i + 1u, last)), N##_load1(min(i + 2u, last)), N##_load1(last)); \
+    }
+
 // Each byte has one writer, so clearing and setting its bits in two atomic steps never disturbs a neighbour.
 #define WRITE_i8(N, B)                                                                  \
     layout(set = 0, binding = B) buffer N##_block { int N##_w[]; };                     \
@@ -58,6 +71,7 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
         atomicOr(N##_w[i >> 2], (x & 255) << at);                                       \
     }
 #define WRITE_bool(N, B) WRITE_i8(N, B)
+#define WRITE_i4(N, B) WRITE_i8(N, B)
 
 #define WRITE_i16(N, B)                                                                 \
     layout(set = 0, binding = B) buffer N##_block { int N##_w[]; };                     \
@@ -77,10 +91,17 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
 #define WRITE_32(N, B, T1, T4)                                                          \
     layout(set = 0, binding = B) writeonly buffer N##_block { T4 N##_w4[]; };           \
     void N##_store4(uint i, T4 v) { N##_w4[i >> 2] = v; }
+#define WRITE_i48(N, B)                                                                 \
+    layout(set = 0, binding = B) writeonly buffer N##_block { ivec4 N##_w4[]; };        \
+    void N##_store4(uint i, wide4 v) {                                                  \
+        N##_w4[i >> 1] = ivec4(wide_get(v, 0), wide_get(v, 1));                         \
+        N##_w4[(i >> 1) + 1u] = ivec4(wide_get(v, 2), wide_get(v, 3));                  \
+    }
 #else
 #define WRITE_32(N, B, T1, T4)                                                          \
     layout(set = 0, binding = B) writeonly buffer N##_block { T1 N##_w[]; };            \
     void N##_store1(uint i, T1 x) { N##_w[i] = x; }
+#define WRITE_i48(N, B) WRITE_32(N, B, ivec2, ivec4)
 #endif
 #define WRITE_i32(N, B) WRITE_32(N, B, int, ivec4)
 #define WRITE_fp32(N, B) WRITE_32(N, B, float, vec4)

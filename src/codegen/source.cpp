@@ -19,7 +19,14 @@ std::string_view shader_file(const std::string& name) {
     throw Error(ErrorCode::internal, fmt::format("there is no shader file '{}'", name));
 }
 
-const char* vector_type(DType t) { return is_float(t) ? "vec4" : "ivec4"; }
+const char* vector_type(DType t) { return is_float(t) ? "vec4" : t == DType::i48 ? "wide4" : "ivec4"; }
+/// What makes four elements of one or of four values that load1 gave.
+const char* splat_function(DType t) { return t == DType::i48 ? "wide_splat" : vector_type(t); }
+const char* quad_function(DType t) { return t == DType::i48 ? "wide_quad" : vector_type(t); }
+/// Element k of four, as store1 takes it.
+std::string element(DType t, const std::string& quad, int k) {
+    return t == DType::i48 ? fmt::format("wide_get({}, {})", quad, k) : fmt::format("{}.{}", quad, "xyzw"[k]);
+}
 
 /// Narrow floats live in fp32 registers; each result is rounded to the type that its operator declares.
 bool is_small_float(DType t) { return is_float(t) && t != DType::fp32; }
@@ -169,10 +176,10 @@ std::string SourceBuilder::position_function(const std::string& name, const Inde
 std::string SourceBuilder::read_leaf(const Leaf& leaf, DType type, const std::string& name) {
     const std::string buffer = fmt::format("in{}", leaf.buffer);
     const IndexMap& map = leaf.map;
-    const char* quad = vector_type(type);
+    const char *quad = quad_function(type), *splat = splat_function(type);
 
     const bool constant = std::all_of(map.strides.begin(), map.strides.end(), [](auto s) { return s == 0; });
-    if (constant) return fmt::format("{}({}_load1(uint({})))", quad, buffer, param(static_cast<std::int32_t>(map.base)));
+    if (constant) return fmt::format("{}({}_load1(uint({})))", splat, buffer, param(static_cast<std::int32_t>(map.base)));
 
     const bool flat = map.dims.size() == 1 && map.strides[0] == 1;
     if (flat && map.base == 0) return aligned_ ? buffer + "_load4(e)" : buffer + "_loadn(e, n)";
@@ -180,7 +187,7 @@ std::string SourceBuilder::read_leaf(const Leaf& leaf, DType type, const std::st
     functions_ += position_function(name, map, false);
     // Four elements share a row when rows are whole quads; then one position serves all of them.
     const bool rows = map.dims.back() % 4 == 0 && aligned_;
-    if (rows && map.strides.back() == 0) return fmt::format("{}({}_load1({}_at(e)))", quad, buffer, name);
+    if (rows && map.strides.back() == 0) return fmt::format("{}({}_load1({}_at(e)))", splat, buffer, name);
     bool on_quads = map.base % 4 == 0;
     for (std::size_t i = 0; i + 1 < map.strides.size(); ++i) on_quads = on_quads && map.strides[i] % 4 == 0;
     if (rows && map.strides.back() == 1) {
@@ -257,11 +264,10 @@ void SourceBuilder::add_member(NodeId id) {
 }
 
 void SourceBuilder::store_outputs() {
-    const char* component[] = {"x", "y", "z", "w"};
-    const auto store_each = [&](std::size_t out, const std::string& value, const std::string& position) {
+    const auto store_each = [&](std::size_t out, DType type, const std::string& value, const std::string& position) {
         for (int i = 0; i < 4; ++i) {
-            body_ += fmt::format("    if (n > {0}u) out{1}_store1({2}, {3}.{4});\n", i, out,
-                                 fmt::format(fmt::runtime(position), i), value, component[i]);
+            body_ += fmt::format("    if (n > {0}u) out{1}_store1({2}, {3});\n", i, out,
+                                 fmt::format(fmt::runtime(position), i), element(type, value, i));
         }
     };
     if (group_.copy) {
@@ -271,14 +277,14 @@ void SourceBuilder::store_outputs() {
         const IndexMap map = simplify(copy.map);
         functions_ += position_function("to", map, false);
         source_.writes.push_back(view.node().outputs.front());
-        store_each(0, value, "to_at(e + {}u)");
+        store_each(0, view.out().type, value, "to_at(e + {}u)");
         return;
     }
     for (std::size_t k = 0; k < group_.outputs.size(); ++k) {
         const ValueId id = group_.outputs[k];
         const std::string& value = variables_.at(id);
         if (aligned_) body_ += fmt::format("    out{}_store4(e, {});\n", k, value);
-        else store_each(k, value, "e + {}u");
+        else store_each(k, graph_.value(id).type, value, "e + {}u");
         source_.writes.push_back(id);
     }
 }

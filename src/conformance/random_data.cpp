@@ -64,7 +64,7 @@ HostTensor RandomData::reals(DType type, const Shape& shape, bool special) {
 }
 
 HostTensor RandomData::noise(DType type, const Shape& shape) {
-    if (type == DType::boolean) return ints(type, shape, 0, 1);
+    if (type == DType::boolean || type == DType::i4 || type == DType::i48) return any(type, shape);
     HostTensor tensor(type, shape);
     for (std::byte& b : tensor.bytes) b = static_cast<std::byte>(random_() >> 56);
     return tensor;

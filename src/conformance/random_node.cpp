@@ -85,11 +85,28 @@ private:
     ValueId follow(ValueId value, DType type) {
         const Shape& shape = builder_.value(value).shape;
         if (size_of(type) == 1 && is_float(type)) return value;  // nothing but data movement takes fp8
+        if (type == DType::i4) return value;
+        if (type == DType::i48) return follow_wide(value);
         if (type == DType::boolean) return builder_.add1(Op::logical_not, {value}, type);
         if (type == DType::i8 || type == DType::i16) return builder_.add1(Op::bitwise_not, {value}, type);
         const HostTensor other = type == DType::fp32 ? data_.reals(type, data_.narrowed(shape, 50), false)
                                                      : data_.any(type, data_.narrowed(shape, 50));
         return builder_.add1(Op::add, {value, builder_.constant("addend", type, other.shape, other.bytes)}, type);
+    }
+
+    /// What a network does with a 48-bit sum: back to fewer bits, one multiplier per channel or one for all.
+    ValueId follow_wide(ValueId value) {
+        const Shape& shape = builder_.value(value).shape;
+        constexpr DType types[] = {DType::i8, DType::i16, DType::i32};
+        const DType out = types[data_.pick(0, 2)];
+        Attributes attrs;
+        attrs.scale32 = false;
+        attrs.per_channel = !shape.empty() && data_.chance(50);
+        const Shape channels{attrs.per_channel ? shape.back() : 1};
+        const HostTensor multiplier = data_.ints(DType::i16, channels, 0, 32767), shift = data_.ints(DType::i8, channels, 32, 40);
+        const ValueId m = builder_.constant("multiplier", multiplier.type, channels, multiplier.bytes);
+        const ValueId s = builder_.constant("shift", shift.type, channels, shift.bytes);
+        return builder_.add1(Op::rescale, {value, m, s, builder_.scalar(DType::i48, 0), builder_.scalar(out, 0)}, out, attrs);
     }
 
     // ---- families ---------------------------------------------------------------------------------------------
@@ -179,19 +196,23 @@ private:
 
     void rescale() {
         const DType in = in_type(0), out = type_of(def_.outputs[0].type);
-        const bool narrow = in != DType::i32 && out != DType::i32;
+        const bool narrow = in != DType::i32 && in != DType::i48 && out != DType::i32;
         attrs_.input_unsigned = narrow && data_.chance(25);
         attrs_.output_unsigned = narrow && !attrs_.input_unsigned && data_.chance(25);
-        attrs_.scale32 = data_.chance(60);
+        const bool wide = in == DType::i48;
+        attrs_.scale32 = !wide && data_.chance(60);
         if (attrs_.scale32 && data_.chance(40)) attrs_.rounding = Rounding::double_round;
+        else if (data_.chance(25)) attrs_.rounding = Rounding::inexact_round;
         const Shape shape = data_.shape(0, 6);
         attrs_.per_channel = !shape.empty() && data_.chance(50);
         const std::int64_t channels = attrs_.per_channel ? shape.back() : 1;
-        operand(data_.any(in, shape));
+        // Small values go with small shifts: multiplied by 15 bits and shifted, they fit in 31.
+        const std::int64_t small = wide && data_.chance(50) ? data_.pick(2, 31) : 0;
+        operand(small > 0 ? data_.ints(in, shape, -(std::int64_t{1} << (small + 15)), std::int64_t{1} << (small + 15)) : data_.any(in, shape));
         const DType multiplier = attrs_.scale32 ? DType::i32 : DType::i16;
         operand(data_.ints(multiplier, {channels}, data_.chance(20) ? 0 : max_of(multiplier) / 2, max_of(multiplier)));
         // Small enough that every value is in range and every result fits, else anything.
-        const std::int64_t least = in == DType::i8 ? 10 : in == DType::i16 ? 18 : 32;
+        const std::int64_t least = small > 0 ? small : in == DType::i8 ? 10 : in == DType::i16 ? 18 : 32;
         operand(data_.ints(DType::i8, {channels}, least, data_.chance(70) ? least + 8 : 62));
         const auto zero = [&](DType type, bool is_unsigned) {
             if (type == DType::i16 && is_unsigned && data_.chance(50)) return scalar(type, -32768);
@@ -296,7 +317,8 @@ private:
         operand(factor(in_type(1), weight));
         const DType bias = in_type(2);
         const Shape bias_shape{data_.chance(30) ? 1 : channels};
-        operand(is_float(bias) ? factor(bias, bias_shape) : data_.ints(bias, bias_shape, -(1 << 30), 1 << 30));
+        const std::int64_t most_bias = std::int64_t{1} << (bias == DType::i48 ? 46 : 30);
+        operand(is_float(bias) ? factor(bias, bias_shape) : data_.ints(bias, bias_shape, -most_bias, most_bias));
         zero_point(in_type(3));
         zero_point(in_type(4));
     }

@@ -24,6 +24,7 @@ struct Row {
 constexpr Row rows[] = {
     {tflite::BuiltinOperator::CONV_2D, lower_conv_2d, false},
     {tflite::BuiltinOperator::DEPTHWISE_CONV_2D, lower_depthwise_conv_2d, false},
+    {tflite::BuiltinOperator::TRANSPOSE_CONV, lower_transpose_conv, false},
     {tflite::BuiltinOperator::FULLY_CONNECTED, lower_fully_connected, false},
     {tflite::BuiltinOperator::ADD, lower_add_sub, false},
     {tflite::BuiltinOperator::SUB, lower_add_sub, false},

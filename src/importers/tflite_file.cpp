@@ -60,12 +60,14 @@ void read_data(const tflite::Model& model, const tflite::Tensor& table, TfliteTe
     if (index == 0 || data.empty()) return;
     out.is_constant = true;
     out.data = std::as_bytes(data);
-    const std::size_t size = element_size(out.type);
+    const bool nibbles = out.type == tflite::TensorType::INT4;
+    const std::size_t size = nibbles ? 1 : element_size(out.type);
     if (size == 0) return;  // refused by its type where it is used
     for (std::size_t i = 0; i < out.shape.size(); ++i) {
         if (out.shape[i] < 1) bad(fmt::format("dimension {} of constant {} is {}", i, out.title(), out.shape[i]));
     }
-    const auto expected = static_cast<std::uint64_t>(element_count(out.shape)) * size;
+    const auto count = static_cast<std::uint64_t>(element_count(out.shape));
+    const std::uint64_t expected = nibbles ? (count + 1) / 2 : count * size;
     if (out.data.size() != expected) {
         bad(fmt::format("constant {} of type {} and shape {} needs {} bytes, but its buffer has {}", out.title(),
                         name_of(out.type), to_string(out.shape), expected, out.data.size()));

@@ -11,6 +11,20 @@
 
 namespace tosavk {
 
+namespace {
+
+/// Two elements a byte, the first in the low half, as int8.
+Bytes unpack_nibbles(const Bytes& packed, std::size_t count) {
+    Bytes out(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const int bits = std::to_integer<int>(packed[i / 2]) >> (i % 2 * 4) & 15;
+        out[i] = static_cast<std::byte>(bits < 8 ? bits : bits - 16);
+    }
+    return out;
+}
+
+}  // namespace
+
 // ---- the operator in hand -----------------------------------------------------------------------------------------
 
 std::string Lowering::title() const { return fmt::format("{} (node {}, '{}')", op_->name, op_index_, op_name_); }
@@ -45,7 +59,9 @@ ValueId Lowering::value(std::size_t k) {
     if (!tensor.is_constant) fail(fmt::format("reads {} before it is computed", tensor.title()));
     const DType type = dtype(tensor);
     const std::string name = tensor.name.empty() ? fmt::format("constant_{}", tensor.index) : tensor.name;
-    const ValueId id = builder_.constant(name, type, tensor.shape, Bytes(tensor.data.begin(), tensor.data.end()));
+    Bytes data(tensor.data.begin(), tensor.data.end());
+    if (tensor.type == tflite::TensorType::INT4) data = unpack_nibbles(data, static_cast<std::size_t>(element_count(tensor.shape)));
+    const ValueId id = builder_.constant(name, type, tensor.shape, std::move(data));
     if (tensor.scale.size() == 1) {
         builder_.value(id).scale = tensor.scale[0];
         builder_.value(id).zero_point = tensor.zero_point.empty() ? 0 : tensor.zero_point[0];
@@ -86,6 +102,7 @@ std::vector<std::int64_t> Lowering::const_ints(std::size_t k) const {
     if (!tensor.is_constant || id != no_id) unsupported(fmt::format("{} must be a constant", tensor.title()));
     if (tensor.type == tflite::TensorType::INT64)
         return decode_ints(DType::i48, tensor.data);  // both are int64 in memory
+    if (tensor.type == tflite::TensorType::INT4) fail(fmt::format("{} of type INT4 can only be a weight", tensor.title()));
     const DType type = dtype(tensor);
     if (!is_integer(type)) fail(fmt::format("{} must hold integers", tensor.title()));
     return decode_ints(type, tensor.data);
@@ -98,6 +115,9 @@ DType Lowering::dtype(const TfliteTensor& tensor) const {
     switch (tensor.type) {
         case T::FLOAT32: return DType::fp32;
         case T::FLOAT16: return DType::fp16;
+        case T::INT4:  // constants are widened, because TOSA's i4 has no -8
+            if (tensor.is_constant) return DType::i8;
+            unsupported(fmt::format("{} of type INT4 is not a constant", tensor.title()));
         case T::INT8: return DType::i8;
         case T::INT16: return DType::i16;
         case T::INT32: return DType::i32;
@@ -107,7 +127,8 @@ DType Lowering::dtype(const TfliteTensor& tensor) const {
 }
 
 bool Lowering::is_quantized(const TfliteTensor& tensor) const {
-    return tensor.type == tflite::TensorType::INT8 || tensor.type == tflite::TensorType::INT16;
+    using T = tflite::TensorType;
+    return tensor.type == T::INT8 || tensor.type == T::INT16 || tensor.type == T::INT4;
 }
 
 Quant Lowering::quant(const TfliteTensor& tensor) const {
@@ -330,6 +351,25 @@ ValueId Lowering::rescale_channels(ValueId id, DType to, std::span<const Quantiz
     return add(Op::rescale, {id, constant_ints("multiplier", DType::i32, channels, multipliers),
                              constant_ints("shift", DType::i8, channels, shifts), scalar(type(id), 0),
                              scalar(to, static_cast<double>(output_zp))}, to, attrs);
+}
+
+ValueId Lowering::rescale_sums(ValueId id, DType to, std::span<const QuantizedMultiplier> m) {
+    const bool same = std::all_of(m.begin(), m.end(), [&](const auto& x) { return x == m[0]; });
+    std::vector<std::int64_t> multipliers, shifts;
+    for (const QuantizedMultiplier& x : same ? m.first(1) : m) {
+        const int shift = 15 - x.exponent;
+        if (x.multiplier < 0 || shift < 2 || shift > 62) unsupported("the ratio of its scales is too large");
+        multipliers.push_back(x.multiplier < 0x7fff0000 ? (x.multiplier + (1 << 15)) >> 16 : 0x7fff);
+        shifts.push_back(shift);
+    }
+    Attributes attrs;
+    attrs.scale32 = false;
+    attrs.per_channel = !same;
+    attrs.rounding = Rounding::single_round;
+    const Shape channels{static_cast<std::int64_t>(shifts.size())};
+    return add(Op::rescale, {id, constant_ints("multiplier", DType::i16, channels, multipliers),
+                             constant_ints("shift", DType::i8, channels, shifts), scalar(DType::i48, 0), scalar(to, 0)},
+               to, attrs);
 }
 
 ValueId Lowering::shift_left(ValueId id, std::int64_t input_zp, int bits) {

@@ -44,7 +44,7 @@ public:
     std::vector<float> channel_scales(const TfliteTensor& tensor, std::int32_t axis, std::int64_t channels) const;
     /// Fails unless both tensors mean the same by the same integer.
     void require_same_quant(const TfliteTensor& a, const TfliteTensor& b) const;
-    bool is_quantized(const TfliteTensor& tensor) const;  ///< int8 or int16
+    bool is_quantized(const TfliteTensor& tensor) const;  ///< int4, int8 or int16
     Rounding rounding() const { return options_.rounding; }
     const Level& level() const { return *options_.level; }
 
@@ -71,6 +71,8 @@ public:
     ValueId rescale(ValueId id, DType to, const QuantizedMultiplier& m, std::int64_t input_zp, std::int64_t output_zp);
     /// Along the last dimension.
     ValueId rescale_channels(ValueId id, DType to, std::span<const QuantizedMultiplier> m, std::int64_t output_zp);
+    /// i48 by TFLite's scaling of 64-bit sums, which keeps 15 bits of a multiplier; one, or along the last dimension.
+    ValueId rescale_sums(ValueId id, DType to, std::span<const QuantizedMultiplier> m);
     ValueId shift_left(ValueId id, std::int64_t input_zp, int bits);  ///< (x - input_zp) << bits as i32, exact
     ValueId widen(ValueId id, std::int64_t zp) { return shift_left(id, zp, 0); }
     ValueId clamp(ValueId id, double min, double max);
@@ -123,6 +125,7 @@ std::vector<std::int32_t> pad_image(Lowering& l, ValueId& x, std::span<const std
 // One function per operator or family; they read the operator in hand and set its outputs.
 void lower_conv_2d(Lowering& l);
 void lower_depthwise_conv_2d(Lowering& l);
+void lower_transpose_conv(Lowering& l);
 void lower_fully_connected(Lowering& l);
 void lower_add_sub(Lowering& l);
 void lower_mul(Lowering& l);

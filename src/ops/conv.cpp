@@ -48,15 +48,15 @@ void for_each_position(const ConvGeometry& g, const std::vector<T>& input, Paddi
 }
 
 /// Weights [OC, taps, IC], results without bias.
-std::vector<std::int64_t> convolve_ints(const ConvGeometry& g, const std::vector<std::int16_t>& input,
-                                        const std::vector<std::int16_t>& weight) {
+template <class T>
+std::vector<std::int64_t> convolve_ints(const ConvGeometry& g, const std::vector<T>& input, const std::vector<T>& weight) {
     const std::int64_t oc_count = g.out_channels, ic_count = g.in_channels, taps_count = g.window.taps();
     std::vector<std::int64_t> out(static_cast<std::size_t>(g.batch * g.window.positions() * oc_count));
-    for_each_position(g, input, Padding::skipped, [&](std::int64_t position, const std::vector<Tap<std::int16_t>>& taps) {
+    for_each_position(g, input, Padding::skipped, [&](std::int64_t position, const std::vector<Tap<T>>& taps) {
         for (std::int64_t oc = 0; oc < oc_count; ++oc) {
-            const std::int16_t* row = weight.data() + oc * taps_count * ic_count;
+            const T* row = weight.data() + oc * taps_count * ic_count;
             std::int64_t sum = 0;
-            for (const auto& tap : taps) sum += dot_narrow(tap.input, row + tap.index * ic_count, ic_count);
+            for (const auto& tap : taps) sum += dot(tap.input, row + tap.index * ic_count, ic_count);
             out[static_cast<std::size_t>(position * oc_count + oc)] = sum;
         }
     });
@@ -122,20 +122,25 @@ template <class Real> void reference_reals(RefContext& ctx) {
                                      ctx.real<Real>(1), ctx.real<Real>(2), Padding::skipped));
 }
 
+template <class T> void reference_ints(RefContext& ctx) {
+    const ConvGeometry g = conv_geometry(ctx.view);
+    const auto input = ints_less_zero_point<T>(ctx, 0, 3), weight = ints_less_zero_point<T>(ctx, 1, 4);
+    const auto bias = ctx.ints(2);
+    auto out = is_depthwise(ctx.view) ? convolve_depthwise<T, std::int64_t>(g, input, weight, Padding::skipped)
+                                      : convolve_ints<T>(g, input, weight);
+    const auto channels = static_cast<std::size_t>(g.out_channels);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] += bias[bias.size() == 1 ? 0 : i % channels];
+    ctx.set_ints(out);
+}
+
 void reference(RefContext& ctx) {
     if (is_float(ctx.view.in(0).type)) {
         if (ctx.fp64) reference_reals<double>(ctx);
         else reference_reals<float>(ctx);
         return;
     }
-    const ConvGeometry g = conv_geometry(ctx.view);
-    const auto input = ints_less_zero_point(ctx, 0, 3), weight = ints_less_zero_point(ctx, 1, 4);
-    const auto bias = ctx.ints(2);
-    auto out = is_depthwise(ctx.view) ? convolve_depthwise<std::int16_t, std::int64_t>(g, input, weight, Padding::skipped)
-                                      : convolve_ints(g, input, weight);
-    const auto channels = static_cast<std::size_t>(g.out_channels);
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] += bias[bias.size() == 1 ? 0 : i % channels];
-    ctx.set_ints(out);
+    if (ctx.view.in(0).type == DType::i16) reference_ints<std::int32_t>(ctx);
+    else reference_ints<std::int16_t>(ctx);
 }
 
 Tolerance tolerance(RefContext& ctx, std::size_t, std::span<const double>) {
@@ -182,6 +187,8 @@ OpDef conv_op(Op op, const char* name, int rank, std::vector<const char*> attrib
     def.attributes = std::move(attributes);
     def.rows = {
         {{DType::i8, DType::i8, DType::i32, DType::i32}, "PRO-INT"},
+        {{DType::i8, DType::i4, DType::i32, DType::i32}, "EXT-INT4"},
+        {{DType::i16, DType::i8, DType::i48, DType::i48}, "EXT-INT16"},
         {{DType::fp8e4m3, DType::fp8e4m3, DType::fp16, DType::fp16}, "EXT-FP8E4M3"},
         {{DType::fp8e5m2, DType::fp8e5m2, DType::fp16, DType::fp16}, "EXT-FP8E5M2"},
         {{DType::fp16, DType::fp16, DType::fp16, DType::fp16}, "PRO-FP"},

@@ -10,9 +10,16 @@ namespace {
 
 bool takes_types(const NodeView& view, std::string& why) {
     const DType in = view.in(0).type, weight = view.in(1).type;
-    if ((in == DType::i8 && weight == DType::i8) || is_float(in)) return true;
-    why = fmt::format("it takes i8 and floats, not {} with {} weights", name_of(in), name_of(weight));
+    if (is_float(in) || (in == DType::i8 && (weight == DType::i8 || weight == DType::i4)) ||
+        (in == DType::i16 && weight == DType::i8))
+        return true;
+    why = fmt::format("it does not take {} with {} weights", name_of(in), name_of(weight));
     return false;
+}
+
+/// Defines of all three shaders: the arithmetic of the sums.
+std::vector<std::pair<std::string, std::string>> sum_defines(const NodeView& view) {
+    return {{"X_FLOAT", is_float(view.in(0).type) ? "1" : "0"}, {"WIDE", view.out().type == DType::i48 ? "1" : "0"}};
 }
 
 /// What the packing shaders need to know about operands; declines when that is computed at run time.
@@ -94,7 +101,8 @@ std::optional<KernelChoice> plan_conv2d(const NodeView& view, const DevicePlan& 
 
     KernelChoice choice;
     choice.kernel = "conv2d";
-    choice.defines = {{"X_FLOAT", operands->is_float ? "1" : "0"}, {"TM", std::to_string(tile)}, {"STEPS", std::to_string(*steps)}};
+    choice.defines = sum_defines(view);
+    choice.defines.insert(choice.defines.end(), {{"TM", std::to_string(tile)}, {"STEPS", std::to_string(*steps)}});
     const auto& [d, y, x] = g.window;
     for (const std::int64_t value : {y.in, x.in, g.in_channels, y.out, x.out, g.out_channels}) {
         choice.constants.push_back(static_cast<std::int32_t>(value));
@@ -125,7 +133,8 @@ std::optional<KernelChoice> plan_depthwise(const NodeView& view, const DevicePla
 
     KernelChoice choice;
     choice.kernel = "depthwise_conv2d";
-    choice.defines = {{"X_FLOAT", operands->is_float ? "1" : "0"}, {"STEPS", std::to_string(*steps)}};
+    choice.defines = sum_defines(view);
+    choice.defines.emplace_back("STEPS", std::to_string(*steps));
     const auto& [d, y, x] = g.window;
     for (const std::int64_t value : {y.in, x.in, g.in_channels, g.multiplier, y.out, x.out}) {
         choice.constants.push_back(static_cast<std::int32_t>(value));
@@ -157,8 +166,9 @@ std::optional<KernelChoice> plan_direct(const NodeView& view, const DevicePlan& 
 
     KernelChoice choice;
     choice.kernel = "conv_direct";
-    choice.defines = {{"X_FLOAT", is_float(view.in(0).type) ? "1" : "0"}, {"DEPTHWISE", depthwise ? "1" : "0"},
-                      {"TRANSPOSED", y.transposed ? "1" : "0"}, {"STEPS", std::to_string(*steps)}};
+    choice.defines = sum_defines(view);
+    choice.defines.insert(choice.defines.end(), {{"DEPTHWISE", depthwise ? "1" : "0"}, {"TRANSPOSED", y.transposed ? "1" : "0"},
+                                                 {"STEPS", std::to_string(*steps)}});
     add_constants(choice, {d.in, y.in, x.in, g.in_channels, d.out, y.out, x.out, g.out_channels, d.kernel, y.kernel, x.kernel,
                            d.stride, y.stride, x.stride, d.dilation, y.dilation, x.dilation, d.pad_before, y.pad_before,
                            x.pad_before, positions, view.in(2).shape[0], g.multiplier});

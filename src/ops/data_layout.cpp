@@ -398,6 +398,7 @@ std::vector<OpDef> data_layout_ops() {
     transpose.view = transpose_view;
 
     OpDef identity = movement_op(Op::identity, "IDENTITY", 0, movement_rows(any_profile, any_profile));
+    identity.rows.insert(identity.rows.end(), {{{DType::i4}, "EXT-INT4"}, {{DType::i48}, "EXT-INT16"}});
     identity.infer = identity_infer;
     identity.reference = copy_reference;
     identity.view = alias_view;

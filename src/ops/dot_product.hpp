@@ -10,8 +10,15 @@
 
 namespace tosavk {
 
-/// Sum of a[i] * b[i]. Values are 8-bit ones less a zero point, so they lie in -255..255 and a chunk fits an int32.
-inline std::int64_t dot_narrow(const std::int16_t* a, const std::int16_t* b, std::int64_t n) {
+/// Sum of a[i] * b[i], of 16-bit values.
+inline std::int64_t dot(const std::int32_t* a, const std::int32_t* b, std::int64_t n) {
+    std::int64_t total = 0;
+    for (std::int64_t i = 0; i < n; ++i) total += std::int64_t{a[i]} * b[i];
+    return total;
+}
+
+/// The same for 8-bit values less a zero point, which lie in -255..255, so that a chunk fits an int32.
+inline std::int64_t dot(const std::int16_t* a, const std::int16_t* b, std::int64_t n) {
     constexpr std::int64_t chunk = 32768;  // 32768 * 255 * 255 < 2^31
     std::int64_t total = 0;
     for (std::int64_t begin = 0; begin < n; begin += chunk) {
@@ -23,12 +30,12 @@ inline std::int64_t dot_narrow(const std::int16_t* a, const std::int16_t* b, std
     return total;
 }
 
-/// Input k of 8 bits less the zero point in input zp.
-inline std::vector<std::int16_t> ints_less_zero_point(const RefContext& ctx, std::size_t k, std::size_t zp) {
+/// Input k less the zero point in input zp, as T: int16 for inputs of 8 bits and less, int32 for wider ones.
+template <class T> std::vector<T> ints_less_zero_point(const RefContext& ctx, std::size_t k, std::size_t zp) {
     const std::vector<std::int64_t> values = ctx.ints(k);
     const std::int64_t zero = ctx.ints(zp).at(0);
-    std::vector<std::int16_t> out(values.size());
-    for (std::size_t i = 0; i < values.size(); ++i) out[i] = static_cast<std::int16_t>(values[i] - zero);
+    std::vector<T> out(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) out[i] = static_cast<T>(values[i] - zero);
     return out;
 }
 

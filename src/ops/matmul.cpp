@@ -36,25 +36,27 @@ std::vector<Real> multiply_reals(const Sizes& s, const std::vector<Real>& a, con
     return out;
 }
 
-std::vector<std::int64_t> multiply_ints(const Sizes& s, const std::vector<std::int16_t>& a,
-                                        const std::vector<std::int16_t>& b) {
+template <class T>
+std::vector<std::int64_t> multiply_ints(const Sizes& s, const std::vector<T>& a, const std::vector<T>& b) {
     std::vector<std::int64_t> out(static_cast<std::size_t>(s.n * s.h * s.w));
-    std::vector<std::int16_t> column(static_cast<std::size_t>(s.c));
+    std::vector<T> column(static_cast<std::size_t>(s.c));
     for (std::int64_t n = 0; n < s.n; ++n)
         for (std::int64_t w = 0; w < s.w; ++w) {
             for (std::int64_t c = 0; c < s.c; ++c)
                 column[static_cast<std::size_t>(c)] = b[static_cast<std::size_t>((n * s.c + c) * s.w + w)];
             for (std::int64_t h = 0; h < s.h; ++h)
                 out[static_cast<std::size_t>((n * s.h + h) * s.w + w)] =
-                    dot_narrow(a.data() + (n * s.h + h) * s.c, column.data(), s.c);
+                    dot(a.data() + (n * s.h + h) * s.c, column.data(), s.c);
         }
     return out;
 }
 
 void reference(RefContext& ctx) {
     const Sizes s = sizes_of(ctx.view);
-    if (!is_float(ctx.view.in(0).type))
-        ctx.set_ints(multiply_ints(s, ints_less_zero_point(ctx, 0, 2), ints_less_zero_point(ctx, 1, 3)));
+    if (ctx.view.in(0).type == DType::i16)
+        ctx.set_ints(multiply_ints(s, ints_less_zero_point<std::int32_t>(ctx, 0, 2), ints_less_zero_point<std::int32_t>(ctx, 1, 3)));
+    else if (!is_float(ctx.view.in(0).type))
+        ctx.set_ints(multiply_ints(s, ints_less_zero_point<std::int16_t>(ctx, 0, 2), ints_less_zero_point<std::int16_t>(ctx, 1, 3)));
     else if (ctx.fp64)
         ctx.set_reals(multiply_reals<double>(s, ctx.real<double>(0), ctx.real<double>(1)));
     else
@@ -95,6 +97,7 @@ std::vector<OpDef> matmul_ops() {
     };
     def.outputs = {{.name = "output", .type = "out_t", .min_rank = 3, .max_rank = 3}};
     def.rows = {{{DType::i8, DType::i32}, "PRO-INT"},
+                {{DType::i16, DType::i48}, "EXT-INT16"},
                 {{DType::fp8e4m3, DType::fp16}, "EXT-FP8E4M3"},
                 {{DType::fp8e5m2, DType::fp16}, "EXT-FP8E5M2"},
                 {{DType::fp16, DType::fp16}, "PRO-FP"},

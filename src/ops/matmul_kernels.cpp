@@ -9,8 +9,8 @@ namespace {
 
 std::optional<KernelChoice> plan_matmul(const NodeView& view, const DevicePlan& device, std::string& why) {
     const DType type = view.in(0).type;
-    if (type != DType::i8 && !is_float(type)) {
-        why = fmt::format("it takes i8 and floats, not {}", name_of(type));
+    if (type != DType::i8 && type != DType::i16 && !is_float(type)) {
+        why = fmt::format("it does not take {}", name_of(type));
         return std::nullopt;
     }
     const Shape& a = view.in(0).shape;
@@ -23,7 +23,7 @@ std::optional<KernelChoice> plan_matmul(const NodeView& view, const DevicePlan& 
 
     KernelChoice choice;
     choice.kernel = "matmul";
-    choice.defines = {{"X_FLOAT", is_float(type) ? "1" : "0"}, {"TM", std::to_string(tile)}, {"STEPS", std::to_string(*steps)}};
+    choice.defines = {{"X_FLOAT", is_float(type) ? "1" : "0"}, {"WIDE", type == DType::i16 ? "1" : "0"}, {"TM", std::to_string(tile)}, {"STEPS", std::to_string(*steps)}};
     add_constants(choice, {batch, height, inner, width});
     add_operand(choice, view, 0);
     add_operand(choice, view, 1);

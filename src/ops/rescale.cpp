@@ -124,10 +124,14 @@ std::string rescale_text(ExprContext& c) {
     const std::int32_t in_mask = unsigned_mask(c.view().in(input).type, a.input_unsigned);
     const std::int32_t out_mask = unsigned_mask(out_type, a.output_unsigned);
 
+    const bool wide = c.view().in(input).type == DType::i48;
     const std::string x = in_mask == -1 ? c.in(input) : fmt::format("({} & {})", c.in(input), in_mask);
-    const std::string value = "(" + x + zero_point_term(c, input_zp, "-", in_mask) + ")";
-    // scale16 multiplies a 32-bit value by 16 bits here, which scale32 does just as well (i48 has its own rows).
-    const char* function = a.rounding == Rounding::double_round ? "scale32_double" : "scale32";
+    // The zero point of an i48 is 0, which only one that is computed at run time can hide.
+    const std::string value = !wide                 ? "(" + x + zero_point_term(c, input_zp, "-", in_mask) + ")"
+                              : c.known(input_zp) ? x
+                                                  : fmt::format("wide_sub({}, {})", x, c.in(input_zp));
+    // scale16 of a value that has 32 bits is scale32.
+    const char* function = wide ? "scale16" : a.rounding == Rounding::double_round ? "scale32_double" : "scale32";
     const std::string scaled = fmt::format("({}({}, {}, {}){})", function, value, scale_operand(c, multiplier),
                                            scale_operand(c, shift), zero_point_term(c, output_zp, "+", out_mask));
     if (out_mask == -1) return clamp_to(out_type, scaled);
@@ -150,6 +154,7 @@ std::vector<OpDef> rescale_ops() {
     for (const DType in : {DType::i8, DType::i16, DType::i32}) {
         for (const DType out : {DType::i8, DType::i16, DType::i32}) def.rows.push_back({{in, out}, "PRO-INT"});
     }
+    for (const DType out : {DType::i8, DType::i16, DType::i32}) def.rows.push_back({{DType::i48, out}, "EXT-INT16"});
     def.check = check_rescale;
     return {def};
 }

@@ -141,7 +141,7 @@ std::optional<KernelChoice> plan_resize(const NodeView& view, const DevicePlan& 
     const DType type = view.in(0).type;
     KernelChoice choice;
     choice.kernel = "resize";
-    choice.defines = {{"X_FLOAT", is_float(type) ? "1" : "0"},
+    choice.defines = {{"X_FLOAT", is_float(type) ? "1" : "0"}, {"WIDE", view.out().type == DType::i48 ? "1" : "0"},
                       {"BILINEAR", view.attrs().mode == ResizeMode::bilinear ? "1" : "0"}};
     const std::int64_t pixels = g.batch * g.y.out * g.x.out;
     for (const std::int64_t value : {g.y.in, g.x.in, g.channels, g.y.out, g.x.out, g.y.n, g.y.d, g.y.offset, g.x.n, g.x.d,
@@ -171,6 +171,7 @@ std::vector<OpDef> resize_ops() {
     def.attributes = {"mode"};
     def.rows = with_floats({{{DType::i16, DType::i8, DType::i32}, "PRO-INT"},
                             {{DType::i16, DType::i8, DType::i8}, "PRO-INT"},
+                            {{DType::i16, DType::i16, DType::i48}, "EXT-INT16"},
                             {{DType::i16, DType::i16, DType::i16}, "EXT-INT16"}},
                            [](DType t) { return std::vector<DType>{t, t, t}; });
     def.infer = infer;

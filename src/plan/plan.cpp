@@ -17,7 +17,8 @@ namespace {
 std::uint64_t padded(std::uint64_t bytes) { return (bytes + 15) / 16 * 16; }
 
 std::uint64_t value_bytes(const Value& value) {
-    return padded(static_cast<std::uint64_t>(element_count(value.shape)) * size_of(value.type));
+    const auto elements = static_cast<std::uint64_t>(element_count(value.shape));
+    return padded((elements + 3) / 4 * 4 * size_of(value.type));
 }
 
 class Planner {
@@ -149,9 +150,10 @@ private:
         }
     }
 
-    Placement add_constant(const Bytes& bytes) {
+    Placement add_constant(const Bytes& bytes, DType type) {
         const std::uint64_t offset = (plan_.constants.size() + device_.buffer_alignment - 1) / device_.buffer_alignment * device_.buffer_alignment;
-        const std::uint64_t size = padded(std::max<std::uint64_t>(bytes.size(), 1));
+        const std::uint64_t quad = 4 * size_of(type);
+        const std::uint64_t size = padded((std::max<std::uint64_t>(bytes.size(), 1) + quad - 1) / quad * quad);
         plan_.constants.resize(offset + size);
         std::copy(bytes.begin(), bytes.end(), plan_.constants.begin() + static_cast<std::ptrdiff_t>(offset));
         return {Space::constants, offset, size};
@@ -160,7 +162,7 @@ private:
     Placement place_of(ValueId id) {
         const ValueId owner = storage_of(graph_, id);
         Placement& place = plan_.placements[owner];
-        if (place.space == Space::none && graph_.value(owner).is_constant()) place = add_constant(*graph_.value(owner).data);
+        if (place.space == Space::none && graph_.value(owner).is_constant()) place = add_constant(*graph_.value(owner).data, graph_.value(owner).type);
         if (place.space == Space::none) {
             throw Error(ErrorCode::internal, fmt::format("value '{}' is read but has no memory", graph_.value(id).name));
         }
@@ -177,7 +179,7 @@ private:
                     continue;
                 }
                 const bool is_packed = operand.value == no_id;
-                Binding binding{is_packed ? add_constant(operand.packed) : place_of(operand.value), operand.type, false,
+                Binding binding{is_packed ? add_constant(operand.packed, operand.type) : place_of(operand.value), operand.type, false,
                                 is_packed ? operand.packed_from : graph_.value(operand.value).name};
                 dispatch.bindings.push_back(std::move(binding));
             }
