@@ -103,8 +103,8 @@ bool Upgrade::find_rational(Axis& axis) const {
     for (std::int64_t n = 1; n <= 2048; ++n) {
         const auto real_n = static_cast<double>(n);
         const double d = std::round(stride * real_n), from = std::round(offset * real_n);
-        if (d < 1 || std::fabs(d - stride * real_n) > d * 0x1p-20) continue;
-        if (std::fabs(from - offset * real_n) > real_n * 0x1p-20 * std::max(1.0, std::fabs(offset))) continue;
+        if (d < 1 || std::fabs(d - stride * real_n) > d * 0x1p-23) continue;
+        if (std::fabs(from - offset * real_n) > real_n * 0x1p-23 * std::max(1.0, std::fabs(offset))) continue;
         bool same = true;
         for (std::int64_t o = 0; same && o < axis.out; ++o) {
             const std::int64_t p = o * static_cast<std::int64_t>(d) + static_cast<std::int64_t>(from);
@@ -115,7 +115,7 @@ bool Upgrade::find_rational(Axis& axis) const {
                 same = row == Sample(position, axis.in).nearest();
             } else {
                 const double difference = static_cast<double>(p) / real_n - static_cast<double>(position);
-                same = std::fabs(difference) <= 0x1p-20 * std::max(1.0, static_cast<double>(std::fabs(position)));
+                same = std::fabs(difference) <= 0x1p-21 * std::max(1.0, static_cast<double>(std::fabs(position)));
             }
         }
         if (!same) continue;

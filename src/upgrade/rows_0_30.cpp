@@ -190,9 +190,7 @@ const OpInfo* find_info(Op op) {
     return it == all.end() ? nullptr : &*it;
 }
 
-std::optional<std::size_t> row_of_1_0(const OpInfo& info, const Row& row) {
-    const OpDef* def = find_op(info.op);
-    if (def == nullptr) return std::nullopt;
+std::optional<std::size_t> row_of_1_0(const OpInfo& info, const OpDef& def, const Row& row) {
     const auto variable = [&](std::string_view name) -> const Type* {
         // GATHER and SCATTER call it value_t, and convolutions had no name for what is the output too.
         if (name == "in_out_t" && std::strcmp(info.type_vars.back(), "value_t") == 0) name = "value_t";
@@ -203,14 +201,14 @@ std::optional<std::size_t> row_of_1_0(const OpInfo& info, const Row& row) {
         return nullptr;
     };
     if (std::any_of(row.types.begin(), row.types.end(), [](Type t) { return t.is_unsigned; })) return std::nullopt;
-    for (std::size_t r = 0; r < def->rows.size(); ++r) {
+    for (std::size_t r = 0; r < def.rows.size(); ++r) {
         bool fits = true;
-        for (std::size_t v = 0; v < def->type_vars.size(); ++v) {
+        for (std::size_t v = 0; v < def.type_vars.size(); ++v) {
             // Positions of RESIZE were fp32 for every float type; the accumulator of REDUCE_SUM was the type itself.
-            const std::string_view name = def->type_vars[v];
+            const std::string_view name = def.type_vars[v];
             if (name == "resize_t" || (info.op == Op::reduce_sum && name == "acc_t")) continue;
             const Type* found = variable(name);
-            fits = fits && (found == nullptr || found->type == def->rows[r].types[v]);
+            fits = fits && (found == nullptr || found->type == def.rows[r].types[v]);
         }
         if (fits) return r;
     }

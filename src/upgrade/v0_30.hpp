@@ -10,6 +10,10 @@
 #include <unordered_map>
 #include <vector>
 
+namespace tosavk {
+struct OpDef;
+}
+
 namespace tosavk::v0_30 {
 
 /// The only operator of 0.30 that 1.0 does not have; all others go by their Op.
@@ -45,8 +49,8 @@ struct OpInfo {
 /// All 66 operators with type rows, then CUSTOM, COND_IF and WHILE_LOOP, in the order of the specification.
 std::span<const OpInfo> operators();
 const OpInfo* find_info(Op op);  ///< nullptr when 0.30 does not have it
-/// The row of the 1.0 operator that is the same for a user, by its place in OpDef::rows; nullopt when 1.0 has none.
-std::optional<std::size_t> row_of_1_0(const OpInfo& info, const Row& row);
+/// The row of the same operator of 1.0 that means the same, by its place in OpDef::rows; nullopt when there is none.
+std::optional<std::size_t> row_of_1_0(const OpInfo& info, const OpDef& def, const Row& row);
 
 // ---- one operator -------------------------------------------------------------------------------------------------
 
