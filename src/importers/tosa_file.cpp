@@ -3,6 +3,7 @@
 
 #include "importers/text.hpp"
 #include "ops/op.hpp"
+#include "upgrade/v0_30.hpp"
 
 #include <fmt/format.h>
 
@@ -108,10 +109,10 @@ void identify(TosaFileOperator& op, TosaGeneration generation) {
         }
     } else if (op.code <= static_cast<std::uint32_t>(tosa080::Op::MAX)) {
         op.op_name = tosa080::EnumNameOp(static_cast<tosa080::Op>(op.code));
-        op.op = op_named(op.op_name);
+        op.op = op.op_name == "FULLY_CONNECTED" ? v0_30::fully_connected : op_named(op.op_name);
     }
-    const bool fully_connected = op.op_name == "FULLY_CONNECTED";
-    if (op.op == Op::unknown && !fully_connected) {
+    const bool fully_connected = op.op == v0_30::fully_connected;
+    if (op.op == Op::unknown) {
         const std::string name = op.op_name.empty() || op.code == 0 ? std::to_string(op.code) : op.op_name;
         unsupported(fmt::format("operator {} (number {} in the file) is not supported", name, op.index));
     }
@@ -312,7 +313,7 @@ void TosaFile::schedule() {
     operators = std::move(ordered);
 }
 
-TosaFile::TosaFile(std::span<const std::byte> bytes, TosaSpec spec) {
+TosaFile::TosaFile(std::span<const std::byte> given, TosaSpec spec) : bytes(given) {
     size = bytes.size();
     if (size > max_file_bytes) unsupported("files of 2 GiB and more are not supported");
     // The verifier checks alignment relative to the start; the start itself must be aligned for 64-bit fields.

@@ -35,7 +35,7 @@ struct TosaFileTensor {
 
 struct TosaFileOperator {
     std::uint32_t code = 0;       ///< as in the file: the numbers of 1.0 and of older files differ
-    Op op = Op::unknown;          ///< unknown for FULLY_CONNECTED, which 1.0 does not have
+    Op op = Op::unknown;          ///< v0_30::fully_connected for the one that 1.0 does not have
     std::string op_name;
     std::string location;         ///< the text of OpLocation
     std::size_t index = 0;        ///< place in the file
@@ -55,6 +55,7 @@ public:
 
     TosaGeneration generation = TosaGeneration::v1_0;
     std::size_t size = 0;                    ///< bytes of the file
+    std::span<const std::byte> bytes;        ///< the file, aligned
     bool has_local_bound = false;            ///< of 0.80 and later
     bool has_quant_info = false;             ///< the earliest layout
     std::vector<TosaFileTensor> tensors;

@@ -70,14 +70,6 @@ std::vector<ValueId> TosaReader::values() {
     return all;
 }
 
-ValueId TosaReader::constant_as(std::size_t k, const Shape& shape) { return make_constant(in(k), shape); }
-
-ValueId TosaReader::add_step(Op op, std::vector<ValueId> inputs, DType type, const char* suffix, Attributes attrs) {
-    const ValueId id = builder_.add1(op, std::move(inputs), type, std::move(attrs), name_);
-    builder_.value(id).name = fmt::format("{}/{}", out().name, suffix);
-    return id;
-}
-
 void TosaReader::add_last(Op op, std::vector<ValueId> inputs, Attributes attrs) {
     if (op_->outputs.size() != 1) fail(fmt::format("needs 1 output, but has {}", op_->outputs.size()));
     finish(0, builder_.add1(op, std::move(inputs), out().type, std::move(attrs), name_));

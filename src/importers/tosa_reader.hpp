@@ -23,14 +23,10 @@ protected:
     const TosaFileTensor& out(std::size_t k = 0) const;
     const std::string& name() const { return name_; }  ///< of the node
 
-    /// Input k as a value of the graph. Constants come into being with their first use; with `shape` given, a constant
-    /// is made anew in that shape.
+    /// Input k as a value of the graph. Constants come into being with their first use.
     ValueId value(std::size_t k);
     std::vector<ValueId> values();                   ///< all inputs
-    ValueId constant_as(std::size_t k, const Shape& shape);
 
-    /// A node whose value is not a tensor of the file.
-    ValueId add_step(Op op, std::vector<ValueId> inputs, DType type, const char* suffix, Attributes attrs = {});
     /// The node that computes output 0.
     void add_last(Op op, std::vector<ValueId> inputs, Attributes attrs = {});
     /// Output k of the operator is this value: compares type and shape with the file's and takes the file's name.

@@ -1,11 +1,12 @@
-// TOSA 0.30 to 0.80 files, upgraded to 1.0 operator by operator: zero points, shifts, tables and shapes were
-// attributes, FULLY_CONNECTED was an operator of its own, and both inputs of an elementwise operator could be smaller
-// than the result.
+// TOSA 0.30 to 0.80 files: reads each operator's attributes from the table of its kind; upgrade/ makes nodes of 1.0 of
+// them. Where the generations between differ from 0.30, what the file means is put in the terms of 0.30 here.
 #include "importers/tosa_reader.hpp"
+#include "upgrade/v0_30.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace tosavk {
@@ -14,47 +15,45 @@ namespace {
 
 namespace fb = tosa080;
 
-bool needs_widening(DType in, DType out) { return is_float(in) && in != DType::fp32 && out == DType::fp32; }
-
 class Reader : public TosaReader {
 public:
     using TosaReader::TosaReader;
 
 private:
     void lower() override;
-    void lower_elementwise();
-    void lower_conv();
-    void lower_transpose_conv();
-    void lower_fully_connected();
-    void lower_pool();
-    void lower_rescale();
-    void lower_clamp();
-    void lower_pad();
-    void lower_narrow_shift();
+    void read_attributes(v0_30::Attributes& a) const;
+    void read_transpose_conv(v0_30::Attributes& a) const;
+    void read_clamp(v0_30::Attributes& a) const;
+    void read_pad(v0_30::Attributes& a) const;
+    void read_rescale(v0_30::Attributes& a) const;
+    void read_table(v0_30::Attributes& a) const;
+    void read_early_resize(v0_30::Attributes& a) const;
+    void lower_resize();
 
     void check_unsigned() const;
-    template <class T> const T& table(fb::Attribute kind) const;
+    const void* attribute(fb::Attribute kind) const;
+    template <class T> const T& table(fb::Attribute kind) const { return *static_cast<const T*>(attribute(kind)); }
+    template <class T> const T& verified(const void* unverified) const;
     std::pair<std::int32_t, std::int32_t> zero_points(std::int32_t first, std::int32_t second) const;
-    ValueId zero_point(DType type, std::int32_t value, bool is_unsigned = false);
-    ValueId widened(ValueId id, DType out, const char* suffix);
-    ValueId shape_of(const flatbuffers::Vector<std::int32_t>* values);
     bool early() const { return op().v0_30 != nullptr; }
-    DType accumulator() const { return is_float(out().type) ? DType::fp32 : out().type; }
     double number(const flatbuffers::Vector<std::uint8_t>* fp32_bytes, const char* what) const;
+    static bool is_unsigned(const TosaFileTensor& tensor, bool flag) { return tensor.is_unsigned || flag; }
 
-    template <class T> static std::vector<T> list(const flatbuffers::Vector<T>* values) {
-        return values ? std::vector<T>(values->begin(), values->end()) : std::vector<T>();
+    template <class To, class T> static std::vector<To> list(const flatbuffers::Vector<T>* values) {
+        return values ? std::vector<To>(values->begin(), values->end()) : std::vector<To>();
+    }
+    static std::vector<std::int32_t> narrow(const flatbuffers::Vector<std::int32_t>* values) {
+        return list<std::int32_t>(values);
     }
     static std::vector<std::int64_t> wide(const flatbuffers::Vector<std::int32_t>* values) {
-        const auto narrow = list(values);
-        return {narrow.begin(), narrow.end()};
+        return list<std::int64_t>(values);
     }
 };
 
 // ---- attributes ---------------------------------------------------------------------------------------------------
 
-/// The discriminators of both old unions agree; only Pad and Clamp have tables of two kinds.
-template <class T> const T& Reader::table(fb::Attribute kind) const {
+/// The discriminators of both old unions agree; some kinds have tables of two forms.
+const void* Reader::attribute(fb::Attribute kind) const {
     const auto found = static_cast<unsigned>(early() ? static_cast<unsigned>(op().v0_30->attribute_type())
                                                      : static_cast<unsigned>(op().v0_80->attribute_type()));
     const void* table = early() ? op().v0_30->attribute() : op().v0_80->attribute();
@@ -62,7 +61,15 @@ template <class T> const T& Reader::table(fb::Attribute kind) const {
         fail(fmt::format("it needs attributes of kind {}, but has {}", fb::EnumNameAttribute(kind),
                          found == 0 || !table ? "none" : fmt::format("kind {}", found)));
     }
-    return *static_cast<const T*>(table);
+    return table;
+}
+
+/// A table of which only the first field's length was looked at when the file was.
+template <class T> const T& Reader::verified(const void* unverified) const {
+    const auto* typed = static_cast<const T*>(unverified);
+    flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(file().bytes.data()), file().bytes.size());
+    if (!typed->Verify(verifier)) fail("its attributes are damaged (flatbuffer verification failed)");
+    return *typed;
 }
 
 /// Those of the attributes, or of the earliest files' own table.
@@ -75,261 +82,217 @@ std::pair<std::int32_t, std::int32_t> Reader::zero_points(std::int32_t first, st
     return {quant->first(), quant->second()};
 }
 
-ValueId Reader::zero_point(DType type, std::int32_t value, bool is_unsigned) {
-    if (is_unsigned) {
-        const std::int32_t end = type == DType::i8 ? 256 : 65536;
-        if (value < 0 || value >= end) fail(fmt::format("zero point {} is not in 0..{}", value, end - 1));
-        if (value >= end / 2) value -= end;
-    }
-    return builder_.scalar(type, value);
-}
-
-ValueId Reader::shape_of(const flatbuffers::Vector<std::int32_t>* values) { return builder_.shape(wide(values)); }
-
 double Reader::number(const flatbuffers::Vector<std::uint8_t>* bytes, const char* what) const {
     if (!bytes || bytes->size() == 0) return 0;
     if (bytes->size() < 4) fail(fmt::format("{} has {} bytes, but an fp32 value needs 4", what, bytes->size()));
     return decode_reals(DType::fp32, std::as_bytes(std::span(bytes->data(), 4))).at(0);
 }
 
-/// Convolutions of fp16 and bf16 could give fp32 directly; widening the inputs is exact.
-ValueId Reader::widened(ValueId id, DType to, const char* suffix) {
-    if (!needs_widening(builder_.value(id).type, to)) return id;
-    return add_step(Op::cast, {id}, to, suffix);
-}
-
-// ---- operators ----------------------------------------------------------------------------------------------------
-
-// Where the output is larger than the broadcast of the inputs, the first input is repeated.
-void Reader::lower_elementwise() {
-    std::vector<ValueId> ids = values();
-    if (ids.empty()) fail("has no input");
-    Shape common = builder_.value(ids[0]).shape;
-    bool fits = true;
-    for (const ValueId id : ids) fits = fits && broadcast_shape(common, builder_.value(id).shape, common);
-    const Shape& wanted = out().shape;
-    Shape ignored;
-    if (fits && common != wanted && broadcast_shape(common, wanted, ignored) && ignored == wanted) {
-        const Shape from = builder_.value(ids[0]).shape;
-        Shape multiples;
-        for (std::size_t d = 0; d < from.size(); ++d) multiples.push_back(from[d] == 1 ? wanted[d] : 1);
-        ids[0] = add_step(Op::tile, {ids[0], builder_.shape(multiples)}, in(0).type, "tiled");
-    }
-    Attributes a;
-    if (op().op == Op::arithmetic_right_shift) {
-        a.round = table<fb::ArithmeticRightShiftAttribute>(fb::Attribute::ArithmeticRightShift).round();
-    }
-    if (op().op == Op::mul) {
-        need_inputs(2);
-        ids.push_back(builder_.scalar(DType::i8, table<fb::MulAttribute>(fb::Attribute::Mul).shift()));
-    }
-    if (op().op == Op::negate) {
-        need_inputs(1);
-        std::pair<std::int32_t, std::int32_t> zps{0, 0};
-        if (file().has_quant_info) zps = zero_points(0, 0);
-        else {
-            const auto& from = table<fb::NegateAttribute>(fb::Attribute::Negate);
-            zps = {from.input1_zp(), from.output_zp()};
-        }
-        ids.push_back(zero_point(in(0).type, zps.first));
-        ids.push_back(zero_point(out().type, zps.second));
-    }
-    add_last(op().op, ids, a);
-}
-
-// Narrow shifts could go up to 31; where a shift may reach the width, they are done in 32 bits.
-void Reader::lower_narrow_shift() {
-    need_inputs(2);
-    const DType type = in(0).type;
-    const std::int64_t width = type == DType::i8 ? 8 : 16;
-    if (in(1).is_constant) {
-        const Value& amount = builder_.value(value(1));
-        const auto shifts = decode_ints(amount.type, *amount.data);
-        if (std::all_of(shifts.begin(), shifts.end(), [&](std::int64_t s) { return s < width; })) {
-            return lower_elementwise();
-        }
-    }
-    ValueId left = add_step(Op::cast, {value(0)}, DType::i32, "wide");
-    const ValueId right = add_step(Op::cast, {value(1)}, DType::i32, "wide_shift");
-    if (op().op == Op::logical_right_shift) {
-        const std::int64_t mask = (std::int64_t{1} << width) - 1;
-        const Shape ones(in(0).shape.size(), 1);
-        const ValueId bits = builder_.constant_ints(out().name + "/mask", DType::i32, ones, std::span(&mask, 1));
-        left = add_step(Op::bitwise_and, {left, bits}, DType::i32, "unsigned");
-    }
-    add_last(Op::cast, {add_step(op().op, {left, right}, DType::i32, "shifted")});
-}
-
-void Reader::lower_conv() {
-    need_inputs(3);
-    const auto& from = table<fb::ConvAttribute>(fb::Attribute::Conv);
-    Attributes a;
-    a.pad = list(from.pad());
-    a.stride = list(from.stride());
-    a.dilation = list(from.dilation());
-    a.acc_type = accumulator();
-    a.local_bound = file().has_local_bound && from.local_bound();
-    const auto [input_zp, weight_zp] = zero_points(from.input_zp(), from.weight_zp());
-    const ValueId input = widened(value(0), out().type, "input"), weight = widened(value(1), out().type, "weight");
-    add_last(op().op, {input, weight, value(2), zero_point(builder_.value(input).type, input_zp),
-                       zero_point(builder_.value(weight).type, weight_zp)}, a);
-}
-
 // out_pad took rows and columns away before it added them; the output's shape in the file says which is meant.
-void Reader::lower_transpose_conv() {
-    need_inputs(3);
+void Reader::read_transpose_conv(v0_30::Attributes& a) const {
     const auto& from = table<fb::TransposeConvAttribute>(fb::Attribute::TransposeConv);
-    Attributes a;
-    a.pad = list(from.out_pad());
-    a.stride = list(from.stride());
-    a.acc_type = accumulator();
+    a.out_pad = narrow(from.out_pad());
+    a.stride = narrow(from.stride());
     a.local_bound = file().has_local_bound && from.local_bound();
     // The earliest layout has the dilation where the output's shape came to stand.
     const bool earliest = early() && from.output_shape() && from.output_shape()->size() == 2;
     if (earliest && (from.output_shape()->Get(0) != 1 || from.output_shape()->Get(1) != 1)) {
         fail("dilation other than 1 is not supported", ErrorCode::unsupported);
     }
-    const auto [input_zp, weight_zp] = earliest && !file().has_quant_info
-                                           ? std::pair<std::int32_t, std::int32_t>{0, 0}
-                                           : zero_points(from.input_zp(), from.weight_zp());
-    if (a.pad.size() == 2) a.pad = {a.pad[0], 0, a.pad[1], 0};  // top and left only, of the earliest layout
-    if (a.pad.size() != 4 || a.stride.size() != 2) fail("it needs 4 values of out_pad and 2 of stride");
-    const ValueId input = widened(value(0), out().type, "input"), weight = widened(value(1), out().type, "weight");
-    const Shape in_shape = builder_.value(input).shape, kernel = builder_.value(weight).shape, wanted = out().shape;
-    if (in_shape.size() != 4 || kernel.size() != 4 || wanted.size() != 4) fail("its tensors need rank 4");
-    Shape start(4, 0);
-    bool cut = false;
+    if (!earliest || file().has_quant_info) {
+        std::tie(a.input_zp, a.weight_zp) = zero_points(from.input_zp(), from.weight_zp());
+    }
+    if (a.out_pad.size() == 2) a.out_pad = {a.out_pad[0], 0, a.out_pad[1], 0};  // top and left only, of the earliest
+    if (a.out_pad.size() != 4 || a.stride.size() != 2) fail("it needs 4 values of out_pad and 2 of stride");
+    const Shape &image = in(0).shape, &kernel = in(1).shape, &wanted = out().shape;
+    if (image.size() != 4 || kernel.size() != 4 || wanted.size() != 4) fail("its tensors need rank 4");
+    bool adds = true, removes = true;
     for (std::size_t i = 0; i < 2; ++i) {
-        std::int32_t &before = a.pad[2 * i], &after = a.pad[2 * i + 1];
-        const std::int64_t full = (in_shape[1 + i] - 1) * a.stride[i] + kernel[1 + i];
-        const std::int64_t both = std::int64_t{before} + after;
-        if (full + both == wanted[1 + i]) continue;
-        if (full - both != wanted[1 + i]) {
-            fail(fmt::format("out_pad {}, {} leads from {} to {} or {}, but the output has {}", before, after,
-                             in_shape[1 + i], full + both, full - both, wanted[1 + i]));
+        const std::int64_t full = (image[1 + i] - 1) * a.stride[i] + kernel[1 + i];
+        const std::int64_t both = std::int64_t{a.out_pad[2 * i]} + a.out_pad[2 * i + 1];
+        adds = adds && full + both == wanted[1 + i];
+        removes = removes && full - both == wanted[1 + i];
+        if (full + both != wanted[1 + i] && full - both != wanted[1 + i]) {
+            fail(fmt::format("out_pad {}, {} leads from {} to {} or {}, but the output has {}", a.out_pad[2 * i],
+                             a.out_pad[2 * i + 1], image[1 + i], full + both, full - both, wanted[1 + i]));
         }
-        const auto limit = static_cast<std::int32_t>(std::min<std::int64_t>(kernel[1 + i] - 1, 1 << 30));
-        if (before < 0 || after < 0) fail("out_pad is negative");
-        start[1 + i] = std::max(before - limit, 0);
-        cut = cut || before > limit || after > limit;
-        before = -std::min(before, limit);
-        after = -std::min(after, limit);
     }
-    std::vector<ValueId> inputs{input, weight, value(2), zero_point(builder_.value(input).type, input_zp),
-                                zero_point(builder_.value(weight).type, weight_zp)};
-    if (!cut) return add_last(Op::transpose_conv2d, inputs, a);
-    const ValueId whole = add_step(Op::transpose_conv2d, inputs, out().type, "whole", a);
-    add_last(Op::slice, {whole, builder_.shape(start), builder_.shape(wanted)});
+    if (!adds && !removes) fail("out_pad is taken away along one axis and added along the other");
+    a.out_pad_adds = adds;
 }
 
-void Reader::lower_fully_connected() {
-    need_inputs(3);
-    std::pair<std::int32_t, std::int32_t> zps{0, 0};
-    if (file().has_quant_info) zps = zero_points(0, 0);
-    else {
-        const auto& from = table<fb::FullyConnectedAttribute>(fb::Attribute::FullyConnected);
-        zps = {from.input_zp(), from.weight_zp()};
-    }
-    const auto image = [&](std::size_t k, const char* suffix) {
-        const Shape flat = in(k).shape;
-        if (flat.size() != 2) fail(fmt::format("{} has shape {}, but needs rank 2", in(k).title(), to_string(flat)));
-        const Shape shape{flat[0], 1, 1, flat[1]};
-        if (in(k).is_constant) return constant_as(k, shape);
-        return add_step(Op::reshape, {value(k), builder_.shape(shape)}, in(k).type, suffix);
-    };
-    const ValueId input = widened(image(0, "image"), out().type, "input");
-    const ValueId weight = widened(image(1, "kernel"), out().type, "weight");
-    Attributes a;
-    a.pad = {0, 0, 0, 0};
-    a.stride = a.dilation = {1, 1};
-    a.acc_type = accumulator();
-    const ValueId conv = add_step(Op::conv2d, {input, weight, value(2),
-                                               zero_point(builder_.value(input).type, zps.first),
-                                               zero_point(builder_.value(weight).type, zps.second)},
-                                  out().type, "conv", a);
-    const Shape shape = builder_.value(conv).shape;
-    add_last(Op::reshape, {conv, builder_.shape(Shape{shape[0], shape[3]})});
-}
-
-void Reader::lower_pool() {
-    need_inputs(1);
-    const auto& from = table<fb::PoolAttribute>(fb::Attribute::Pool);
-    Attributes a;
-    a.kernel = list(from.kernel());
-    a.stride = list(from.stride());
-    a.pad = list(from.pad());
-    std::vector<ValueId> inputs = values();
-    if (op().op == Op::avg_pool2d) {
-        a.acc_type = is_float(in(0).type) ? DType::fp32 : DType::i32;
-        if (in(0).type == DType::fp16 && from.accum_dtype() == fb::DType::FP16) a.acc_type = DType::fp16;
-        const auto [input_zp, output_zp] = zero_points(from.input_zp(), from.output_zp());
-        inputs.push_back(zero_point(in(0).type, input_zp));
-        inputs.push_back(zero_point(out().type, output_zp));
-    }
-    add_last(op().op, inputs, a);
-}
-
-void Reader::lower_rescale() {
-    need_inputs(1);
-    const auto& from = table<fb::RescaleAttribute>(fb::Attribute::Rescale);
-    Attributes a;
-    a.scale32 = from.scale32();
-    a.rounding = from.double_round() ? Rounding::double_round : Rounding::single_round;
-    a.per_channel = from.per_channel();
-    a.input_unsigned = in(0).is_unsigned || from.input_unsigned();
-    a.output_unsigned = out().is_unsigned || from.output_unsigned();
-    const auto narrow = [](DType t) { return t == DType::i8 || t == DType::i16; };
-    const auto multiplier = wide(from.multiplier()), shift = wide(from.shift());
-    const auto count = [](const std::vector<std::int64_t>& v) { return Shape{static_cast<std::int64_t>(v.size())}; };
-    const ValueId m = builder_.constant_ints(out().name + "/multiplier", a.scale32 ? DType::i32 : DType::i16,
-                                             count(multiplier), multiplier);
-    const ValueId s = builder_.constant_ints(out().name + "/shift", DType::i8, count(shift), shift);
-    const ValueId input_zp = zero_point(in(0).type, from.input_zp(), a.input_unsigned && narrow(in(0).type));
-    const ValueId output_zp = zero_point(out().type, from.output_zp(), a.output_unsigned && narrow(out().type));
-    add_last(Op::rescale, {value(0), m, s, input_zp, output_zp}, a);
-}
-
-void Reader::lower_clamp() {
-    need_inputs(1);
-    Attributes a;
-    const DType type = in(0).type;
-    const auto set_ints = [&](std::int32_t lo, std::int32_t hi) {
-        a.min_val = lo;
-        a.max_val = hi;
-        // Bounds beyond the type bound nothing.
-        if (lo < min_of(type) && hi >= min_of(type)) a.min_val = static_cast<double>(min_of(type));
-        if (hi > max_of(type) && lo <= max_of(type)) a.max_val = static_cast<double>(max_of(type));
-    };
+void Reader::read_clamp(v0_30::Attributes& a) const {
+    const bool real = is_float(in(0).type);
     if (early()) {
         const auto& from = table<tosa030::ClampAttribute>(fb::Attribute::Clamp);
-        if (is_float(type)) a.min_val = from.min_fp(), a.max_val = from.max_fp();
-        else set_ints(from.min_int(), from.max_int());
+        a.min_val = real ? static_cast<double>(from.min_fp()) : from.min_int();
+        a.max_val = real ? static_cast<double>(from.max_fp()) : from.max_int();
     } else {
         const auto& from = table<fb::ClampAttribute>(fb::Attribute::Clamp);
-        if (is_float(type)) a.min_val = number(from.min_fp(), "min_fp"), a.max_val = number(from.max_fp(), "max_fp");
-        else set_ints(from.min_int(), from.max_int());
+        a.min_val = real ? number(from.min_fp(), "min_fp") : from.min_int();
+        a.max_val = real ? number(from.max_fp(), "max_fp") : from.max_int();
     }
-    add_last(Op::clamp, values(), a);
 }
 
-void Reader::lower_pad() {
-    need_inputs(1);
+void Reader::read_pad(v0_30::Attributes& a) const {
     const bool real = is_float(in(0).type);
-    double constant = 0;
-    const flatbuffers::Vector<std::int32_t>* padding = nullptr;
     if (early()) {
         const auto& from = table<tosa030::PadAttribute>(fb::Attribute::Pad);
-        padding = from.padding();
-        if (file().has_quant_info) constant = zero_points(0, 0).first;
-        else if (real) constant = from.pad_const_fp();
-        else constant = from.pad_const_int();
+        a.padding = wide(from.padding());
+        if (file().has_quant_info) a.pad_const = zero_points(0, 0).first;
+        else a.pad_const = real ? static_cast<double>(from.pad_const_fp()) : from.pad_const_int();
     } else {
         const auto& from = table<fb::PadAttribute>(fb::Attribute::Pad);
-        padding = from.padding();
-        if (real) constant = number(from.pad_const_fp(), "pad_const_fp");
-        else constant = from.pad_const_int();
+        a.padding = wide(from.padding());
+        a.pad_const = real ? number(from.pad_const_fp(), "pad_const_fp") : from.pad_const_int();
     }
-    add_last(Op::pad, {value(0), shape_of(padding), builder_.scalar(in(0).type, constant)});
+}
+
+void Reader::read_rescale(v0_30::Attributes& a) const {
+    const auto& from = table<fb::RescaleAttribute>(fb::Attribute::Rescale);
+    a.scale32 = from.scale32();
+    a.double_round = from.double_round();
+    a.per_channel = from.per_channel();
+    a.multiplier = wide(from.multiplier());
+    a.rescale_shift = wide(from.shift());
+    a.input_zp = from.input_zp();
+    a.output_zp = from.output_zp();
+}
+
+void Reader::read_table(v0_30::Attributes& a) const {
+    const void* found = attribute(fb::Attribute::Table);
+    // The earliest layout has 32-bit entries.
+    if (file().has_quant_info) a.table = wide(verified<tosa030::WideTableAttribute>(found).table());
+    else a.table = list<std::int64_t>(verified<fb::TableAttribute>(found).table());
+}
+
+void Reader::read_attributes(v0_30::Attributes& a) const {
+    if (op().op == v0_30::fully_connected) {
+        if (file().has_quant_info) {
+            std::tie(a.input_zp, a.weight_zp) = zero_points(0, 0);
+        } else {
+            const auto& from = table<fb::FullyConnectedAttribute>(fb::Attribute::FullyConnected);
+            std::tie(a.input_zp, a.weight_zp) = std::pair(from.input_zp(), from.weight_zp());
+        }
+        return;
+    }
+    switch (op().op) {
+        case Op::conv2d: case Op::conv3d: case Op::depthwise_conv2d: {
+            const auto& from = table<fb::ConvAttribute>(fb::Attribute::Conv);
+            a.pad = narrow(from.pad());
+            a.stride = narrow(from.stride());
+            a.dilation = narrow(from.dilation());
+            a.local_bound = file().has_local_bound && from.local_bound();
+            std::tie(a.input_zp, a.weight_zp) = zero_points(from.input_zp(), from.weight_zp());
+            return;
+        }
+        case Op::transpose_conv2d: return read_transpose_conv(a);
+        case Op::avg_pool2d: case Op::max_pool2d: {
+            const auto& from = table<fb::PoolAttribute>(fb::Attribute::Pool);
+            a.kernel = narrow(from.kernel());
+            a.stride = narrow(from.stride());
+            a.pad = narrow(from.pad());
+            if (op().op == Op::max_pool2d) return;
+            std::tie(a.input_zp, a.output_zp) = zero_points(from.input_zp(), from.output_zp());
+            if (in(0).type == DType::fp16 && from.accum_dtype() == fb::DType::FP16) a.acc_type = DType::fp16;
+            return;
+        }
+        case Op::matmul:
+            if (file().has_quant_info) std::tie(a.a_zp, a.b_zp) = zero_points(0, 0);
+            else {
+                const auto& from = table<fb::MatMulAttribute>(fb::Attribute::MatMul);
+                std::tie(a.a_zp, a.b_zp) = std::pair(from.a_zp(), from.b_zp());
+            }
+            return;
+        case Op::negate:
+            if (file().has_quant_info) std::tie(a.input1_zp, a.output_zp) = zero_points(0, 0);
+            else {
+                const auto& from = table<fb::NegateAttribute>(fb::Attribute::Negate);
+                std::tie(a.input1_zp, a.output_zp) = std::pair(from.input1_zp(), from.output_zp());
+            }
+            return;
+        case Op::fft2d: {
+            const auto& from = table<fb::FFTAttribute>(fb::Attribute::FFT);
+            a.inverse = from.inverse();
+            a.local_bound = from.local_bound();
+            return;
+        }
+        case Op::rfft2d:
+            // It had no attributes at first.
+            if (!early() && op().v0_80->attribute_type() != fb::Attribute::NONE) {
+                a.local_bound = table<fb::RFFTAttribute>(fb::Attribute::RFFT).local_bound();
+            }
+            return;
+        case Op::rescale: return read_rescale(a);
+        case Op::clamp: return read_clamp(a);
+        case Op::pad: return read_pad(a);
+        case Op::table: return read_table(a);
+        case Op::mul: a.shift = table<fb::MulAttribute>(fb::Attribute::Mul).shift(); return;
+        case Op::arithmetic_right_shift:
+            a.round = table<fb::ArithmeticRightShiftAttribute>(fb::Attribute::ArithmeticRightShift).round();
+            return;
+        case Op::argmax: case Op::reduce_all: case Op::reduce_any: case Op::reduce_max: case Op::reduce_min:
+        case Op::reduce_product: case Op::reduce_sum: case Op::concat: case Op::reverse:
+            a.axis = table<fb::AxisAttribute>(fb::Attribute::Axis).axis();
+            return;
+        case Op::transpose: a.perms = narrow(table<fb::TransposeAttribute>(fb::Attribute::Transpose).perms()); return;
+        case Op::reshape: {
+            Shape& shape = a.new_shape;
+            shape = wide(table<fb::ReshapeAttribute>(fb::Attribute::Reshape).new_shape());
+            // One open dimension is what the others leave.
+            if (std::count(shape.begin(), shape.end(), -1) == 1 && out().shape.size() == shape.size()) {
+                const auto open = static_cast<std::size_t>(std::find(shape.begin(), shape.end(), -1) - shape.begin());
+                shape[open] = out().shape[open];
+            }
+            return;
+        }
+        case Op::slice: {
+            const auto& from = table<fb::SliceAttribute>(fb::Attribute::Slice);
+            a.start = wide(from.start());
+            a.size = wide(from.size());
+            return;
+        }
+        case Op::tile: a.multiples = wide(table<fb::TileAttribute>(fb::Attribute::Tile).multiples()); return;
+        default: return;
+    }
+}
+
+// ---- RESIZE -------------------------------------------------------------------------------------------------------
+
+ResizeMode resize_mode(std::uint32_t mode, bool& known) {
+    known = mode == 1 || mode == 2;
+    return mode == 2 ? ResizeMode::bilinear : ResizeMode::nearest;
+}
+
+void Reader::read_early_resize(v0_30::Attributes& a) const {
+    const auto& from = verified<tosa030::ResizeAttribute>(attribute(fb::Attribute::Resize));
+    bool known = false;
+    a.mode = resize_mode(from.mode(), known);
+    if (!known) fail(fmt::format("mode {} is not known", from.mode()));
+    a.output_size = wide(from.output_size());
+    if (is_float(in(0).type)) {
+        a.resize_stride = list<double>(from.stride_fp());
+        a.resize_offset = list<double>(from.offset_fp());
+    } else {
+        a.resize_stride = list<double>(from.stride());
+        a.resize_offset = list<double>(from.offset());
+        a.shift = from.shift();
+    }
+}
+
+// From 0.40 on RESIZE says what it says in 1.0.
+void Reader::lower_resize() {
+    need_inputs(1);
+    const auto& from = verified<fb::ResizeAttribute>(attribute(fb::Attribute::Resize));
+    bool known = false;
+    Attributes attrs;
+    attrs.mode = resize_mode(from.mode(), known);
+    if (!known) fail(fmt::format("mode {} is not known", from.mode()));
+    const auto shape = [&](const flatbuffers::Vector<std::int16_t>* values) {
+        return builder_.shape(list<std::int64_t>(values));
+    };
+    const ValueId scale = shape(from.scale()), offset = shape(from.offset()), border = shape(from.border());
+    add_last(Op::resize, {value(0), scale, offset, border}, attrs);
 }
 
 // ---- the operator at hand -----------------------------------------------------------------------------------------
@@ -351,80 +314,34 @@ void Reader::check_unsigned() const {
 }
 
 void Reader::lower() {
-    check_types(op_def(op().op == Op::unknown ? Op::conv2d : op().op));
+    check_types(op_def(op().op == v0_30::fully_connected ? Op::conv2d : op().op));
     check_unsigned();
-    Attributes a;
-    switch (op().op) {
-        case Op::unknown: return lower_fully_connected();
-        case Op::conv2d: case Op::conv3d: case Op::depthwise_conv2d: return lower_conv();
-        case Op::transpose_conv2d: return lower_transpose_conv();
-        case Op::avg_pool2d: case Op::max_pool2d: return lower_pool();
-        case Op::rescale: return lower_rescale();
-        case Op::clamp: return lower_clamp();
-        case Op::pad: return lower_pad();
-        case Op::logical_left_shift: case Op::logical_right_shift:
-            if (in(0).type == DType::i8 || in(0).type == DType::i16) return lower_narrow_shift();
-            return lower_elementwise();
-        case Op::add: case Op::arithmetic_right_shift: case Op::bitwise_and: case Op::bitwise_or: case Op::bitwise_xor:
-        case Op::intdiv: case Op::logical_and: case Op::logical_or: case Op::logical_xor: case Op::maximum:
-        case Op::minimum: case Op::mul: case Op::pow: case Op::sub: case Op::abs: case Op::bitwise_not: case Op::ceil:
-        case Op::clz: case Op::exp: case Op::floor: case Op::log: case Op::logical_not: case Op::negate:
-        case Op::reciprocal: case Op::rsqrt: case Op::select: case Op::equal: case Op::greater: case Op::greater_equal:
-        case Op::sigmoid: case Op::tanh: case Op::erf: return lower_elementwise();
-        case Op::argmax: case Op::reduce_all: case Op::reduce_any: case Op::reduce_max: case Op::reduce_min:
-        case Op::reduce_product: case Op::reduce_sum: case Op::concat: case Op::reverse:
-            a.axis = table<fb::AxisAttribute>(fb::Attribute::Axis).axis();
-            // A NaN never compared greater.
-            if (op().op == Op::argmax) a.nan_mode = NanMode::ignore;
-            return add_last(op().op, values(), a);
-        case Op::transpose:
-            a.perms = list(table<fb::TransposeAttribute>(fb::Attribute::Transpose).perms());
-            return add_last(op().op, values(), a);
-        case Op::reshape: {
-            need_inputs(1);
-            Shape shape = wide(table<fb::ReshapeAttribute>(fb::Attribute::Reshape).new_shape());
-            // One open dimension is what the others leave.
-            if (std::count(shape.begin(), shape.end(), -1) == 1 && out().shape.size() == shape.size()) {
-                const auto open = static_cast<std::size_t>(std::find(shape.begin(), shape.end(), -1) - shape.begin());
-                shape[open] = out().shape[open];
-            }
-            return add_last(op().op, {value(0), builder_.shape(shape)});
-        }
-        case Op::slice: {
-            need_inputs(1);
-            const auto& from = table<fb::SliceAttribute>(fb::Attribute::Slice);
-            return add_last(op().op, {value(0), shape_of(from.start()), shape_of(from.size())});
-        }
-        case Op::tile:
-            need_inputs(1);
-            return add_last(op().op, {value(0), shape_of(table<fb::TileAttribute>(fb::Attribute::Tile).multiples())});
-        case Op::matmul: {
-            need_inputs(2);
-            std::pair<std::int32_t, std::int32_t> zps{0, 0};
-            if (file().has_quant_info) zps = zero_points(0, 0);
-            else {
-                const auto& from = table<fb::MatMulAttribute>(fb::Attribute::MatMul);
-                zps = {from.a_zp(), from.b_zp()};
-            }
-            const ValueId left = widened(value(0), out().type, "a"), right = widened(value(1), out().type, "b");
-            return add_last(op().op, {left, right, zero_point(builder_.value(left).type, zps.first),
-                                      zero_point(builder_.value(right).type, zps.second)});
-        }
-        case Op::table: {
-            need_inputs(1);
-            // The earliest layout has 32-bit entries.
-            if (file().has_quant_info) {
-                fail("tables of the earliest file layout are not supported", ErrorCode::unsupported);
-            }
-            const auto entries = list(table<fb::TableAttribute>(fb::Attribute::Table).table());
-            const std::vector<std::int64_t> values(entries.begin(), entries.end());
-            const ValueId id = builder_.constant_ints(out().name + "/table", in(0).type,
-                                                      {static_cast<std::int64_t>(values.size())}, values);
-            return add_last(op().op, {value(0), id});
-        }
-        case Op::gather: case Op::scatter: case Op::cast: case Op::identity: return add_last(op().op, values());
-        default: fail("this operator is not supported in files of this generation", ErrorCode::unsupported);
+    v0_30::Attributes a;
+    bool unsigned_in = false, unsigned_out = false;
+    if (op().op == Op::resize) {
+        // The length of its first field tells the layouts apart.
+        const void* found = attribute(fb::Attribute::Resize);
+        const auto* first = early() ? static_cast<const tosa030::FirstVector*>(found)->values() : nullptr;
+        if (!early() || (first && first->size() == 4)) return lower_resize();
+        read_early_resize(a);
+    } else {
+        read_attributes(a);
     }
+    if (op().op == Op::rescale) {
+        const auto& from = table<fb::RescaleAttribute>(fb::Attribute::Rescale);
+        unsigned_in = from.input_unsigned();
+        unsigned_out = from.output_unsigned();
+    }
+    // Later files leave the accumulator open; fp32 serves both.
+    if (!early() && !a.acc_type && is_float(out().type)) a.acc_type = DType::fp32;
+    std::vector<v0_30::Operand> operands;
+    for (std::size_t k = 0; k < input_count(); ++k) operands.push_back({value(k), is_unsigned(in(k), unsigned_in)});
+    std::vector<v0_30::Result> results;
+    for (std::size_t k = 0; k < op().outputs.size(); ++k) {
+        results.push_back({out(k).name, {out(k).type, is_unsigned(out(k), unsigned_out)}, out(k).shape});
+    }
+    const auto ids = v0_30::upgrade(builder_, op().op, operands, a, results, name());
+    for (std::size_t k = 0; k < ids.size(); ++k) finish(k, ids[k]);
 }
 
 }  // namespace

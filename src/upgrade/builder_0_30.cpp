@@ -1,0 +1,110 @@
+// Graphs of 0.30 built step by step: type rows are those of 0.30, the nodes those of 1.0.
+#include "upgrade/v0_30.hpp"
+
+#include "graph/host_tensor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace tosavk::v0_30 {
+
+namespace {
+
+[[noreturn]] void fail(Op op, const std::string& name, const std::string& what) {
+    throw Error(ErrorCode::bad_model, fmt::format("{} '{}': {}", op_name(op), name, what), name);
+}
+
+/// Finds the row that the operands' types make; throws Error naming them when there is none.
+void check_row(const OpInfo& info, const std::string& name, const std::vector<std::pair<std::string_view, Type>>& bound,
+               const Attributes& attributes) {
+    const auto fits = [&](const Row& row) {
+        for (const auto& [variable, type] : bound) {
+            for (std::size_t v = 0; v < info.type_vars.size(); ++v) {
+                if (info.type_vars[v] == variable && row.types[v] != type) return false;
+            }
+        }
+        if (attributes.acc_type && std::strcmp(info.type_vars.back(), "acc_t") == 0) {
+            return row.types.back().type == *attributes.acc_type;
+        }
+        return true;
+    };
+    if (std::any_of(info.rows.begin(), info.rows.end(), fits)) return;
+    std::string types;
+    for (const auto& [variable, type] : bound) {
+        const std::string one = fmt::format("{}={}", variable, type_name(type));
+        if (types.find(one) == std::string::npos) types += (types.empty() ? "" : ", ") + one;
+    }
+    fail(info.op, name, fmt::format("TOSA 0.30 has no combination of types {}", types));
+}
+
+}  // namespace
+
+ValueId Builder::input(const std::string& name, Type type, const Shape& shape) {
+    const ValueId id = builder_.input(name, type.type, shape);
+    if (type.is_unsigned) unsigned_[id] = true;
+    return id;
+}
+
+ValueId Builder::constant(const std::string& name, Type type, const Shape& shape, Bytes bytes) {
+    const ValueId id = builder_.constant(name, type.type, shape, std::move(bytes));
+    if (type.is_unsigned) unsigned_[id] = true;
+    return id;
+}
+
+std::vector<ValueId> Builder::add(Op op, const std::vector<ValueId>& inputs, const Attributes& attributes,
+                                  std::span<const Result> results, const std::string& name) {
+    const OpInfo* info = find_info(op);
+    if (info == nullptr) {
+        throw Error(ErrorCode::unsupported, fmt::format("TOSA 0.30 has no operator {}", op_name(op)), name);
+    }
+    if (info->op == Op::constant) fail(op, name, "constants are made by constant()");
+    std::vector<Operand> operands;
+    std::vector<std::pair<std::string_view, Type>> bound;
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+        if (inputs[k] >= builder_.graph().values.size()) fail(op, name, fmt::format("input {} does not exist", inputs[k]));
+        operands.push_back({inputs[k], unsigned_.contains(inputs[k])});
+        // Beyond the listed operands lie those that are attributes but in profile MT: their types are 1.0's to check.
+        if (k < info->inputs.size()) bound.emplace_back(info->inputs[k], type(inputs[k]));
+        else if (info->list) bound.emplace_back(info->inputs.back(), type(inputs[k]));
+    }
+    if (inputs.size() < info->inputs.size()) {
+        fail(op, name, fmt::format("needs {} inputs, but has {}", info->inputs.size(), inputs.size()));
+    }
+    if (results.size() != info->outputs.size()) {
+        fail(op, name, fmt::format("needs {} outputs, but has {}", info->outputs.size(), results.size()));
+    }
+    for (std::size_t k = 0; k < results.size(); ++k) bound.emplace_back(info->outputs[k], results[k].type);
+    check_row(*info, name, bound, attributes);
+    const bool biased = std::strcmp(info->type_vars.front(), "in_t") == 0 && info->inputs.size() == 3;
+    if (biased && value(inputs[0]).shape.size() >= 2 && value(inputs[1]).shape.size() >= 2) {
+        const Shape& w = value(inputs[1]).shape;
+        const std::int64_t channels = op == Op::depthwise_conv2d ? w[w.size() - 2] * w.back() : w.front();
+        if (value(inputs[2]).shape != Shape{channels}) {
+            fail(op, name, fmt::format("bias has shape {}, but needs {}", to_string(value(inputs[2]).shape), channels));
+        }
+    }
+    const std::vector<ValueId> ids = upgrade(builder_, op, operands, attributes, results, name);
+    for (std::size_t k = 0; k < ids.size(); ++k) {
+        if (results[k].shape && value(ids[k]).shape != *results[k].shape) {
+            fail(op, name, fmt::format("output has shape {}, but the operator computes {}", to_string(*results[k].shape),
+                                       to_string(value(ids[k]).shape)));
+        }
+        if (results[k].type.is_unsigned) unsigned_[ids[k]] = true;
+    }
+    return ids;
+}
+
+ValueId Builder::add1(Op op, const std::vector<ValueId>& inputs, Type type, const Attributes& attributes,
+                      const std::string& name, std::optional<Shape> shape) {
+    const Result result{name.empty() ? std::string(op_name(op)) : name, type, std::move(shape)};
+    return add(op, inputs, attributes, std::span(&result, 1), name).at(0);
+}
+
+Graph Builder::finish() {
+    unsigned_.clear();
+    return builder_.finish();
+}
+
+}  // namespace tosavk::v0_30

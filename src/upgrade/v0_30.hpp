@@ -1,0 +1,130 @@
+// TOSA 0.30: its operators and type rows, its attributes, and how each operator becomes nodes of 1.0. The .tosa reader
+// and the builder of 0.30 graphs share this; no other room knows that there was another version.
+#pragma once
+
+#include "graph/graph.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace tosavk {
+struct OpDef;
+}
+
+namespace tosavk::v0_30 {
+
+/// The only operator of 0.30 that 1.0 does not have; all others go by their Op.
+inline constexpr Op fully_connected = static_cast<Op>(0x10000);
+/// The name in the specification's spelling, FULLY_CONNECTED included.
+std::string_view op_name(Op op);
+
+/// An element type. Unsigned tensors are held in the signed type of their width, which keeps their bits.
+struct Type {
+    DType type = DType::fp32;
+    bool is_unsigned = false;  ///< i8 and i16 only
+
+    bool operator==(const Type&) const = default;
+};
+std::string type_name(Type type);  ///< "i8", "u8", "fp32", ...
+
+// ---- the table of operators ---------------------------------------------------------------------------------------
+
+struct Row {
+    std::vector<Type> types;  ///< in the order of OpInfo::type_vars
+    const char* profiles;     ///< "BI|MI|MT" or "MI|MT", in the form of TypeRow::requires_
+};
+
+struct OpInfo {
+    Op op = Op::unknown;
+    std::vector<const char*> type_vars;
+    std::vector<const char*> inputs;   ///< the type variable of each tensor operand, or a type
+    std::vector<const char*> outputs;
+    bool list = false;                 ///< the last input stands for one or more tensors (CONCAT)
+    std::vector<Row> rows;             ///< none: control flow and CUSTOM, which name no types
+};
+
+/// All 66 operators with type rows, then CUSTOM, COND_IF and WHILE_LOOP, in the order of the specification.
+std::span<const OpInfo> operators();
+const OpInfo* find_info(Op op);  ///< nullptr when 0.30 does not have it
+/// The row of the same operator of 1.0 that means the same, by its place in OpDef::rows; nullopt when there is none.
+std::optional<std::size_t> row_of_1_0(const OpInfo& info, const OpDef& def, const Row& row);
+
+// ---- one operator -------------------------------------------------------------------------------------------------
+
+/// The attributes of all operators under the names of 0.30. An operator looks at its own only.
+struct Attributes {
+    std::int32_t axis = 0;
+    std::vector<std::int32_t> kernel, stride, pad, dilation;  ///< as in 1.0
+    std::vector<std::int32_t> out_pad;    ///< TRANSPOSE_CONV2D: top, bottom, left, right; taken away from the output
+    bool out_pad_adds = false;            ///< files after 0.30 may mean what 1.0 means
+    std::vector<std::int32_t> perms;
+    std::int64_t input_zp = 0, weight_zp = 0, output_zp = 0;  ///< of unsigned tensors: 0..255, 0..65535
+    std::int64_t a_zp = 0, b_zp = 0;      ///< MATMUL
+    std::int64_t input1_zp = 0;           ///< NEGATE
+    double min_val = 0, max_val = 0;      ///< CLAMP; bounds beyond the type bound nothing
+    std::int32_t shift = 0;               ///< MUL: 0..63; RESIZE: positions are in units of 2^-shift
+    bool round = false;                   ///< ARITHMETIC_RIGHT_SHIFT
+    std::vector<std::int64_t> table;      ///< TABLE: 256 or 513 entries; empty: an input
+    std::vector<std::int64_t> padding;    ///< PAD: before and after, for each axis
+    double pad_const = 0;
+    Shape new_shape, start, size, multiples;
+    std::vector<std::int64_t> output_size;              ///< RESIZE: OH, OW
+    std::vector<double> resize_stride, resize_offset;   ///< RESIZE: y, x; integers, or fp32 values for float tensors
+    std::optional<std::vector<std::int64_t>> border;    ///< RESIZE: y, x; nullopt: as output_size wants
+    ResizeMode mode = ResizeMode::nearest;
+    bool scale32 = true, double_round = false, per_channel = false;
+    std::vector<std::int64_t> multiplier, rescale_shift;  ///< RESCALE; empty: inputs
+    bool inverse = false;                 ///< FFT2D
+    std::optional<DType> acc_type;        ///< float convolutions and AVG_POOL2D; 0.30's rows tell no two apart
+    bool local_bound = false;             ///< of later files
+};
+
+struct Operand {
+    ValueId id = no_id;
+    bool is_unsigned = false;
+};
+
+/// What an output is to be. A shape is needed only where an elementwise result is larger than the broadcast of its
+/// inputs, and for RFFT2D of later files, which keeps all rows.
+struct Result {
+    std::string name;  ///< of the value; intermediate values are named after it
+    Type type;
+    std::optional<Shape> shape;
+};
+
+/// Appends nodes of 1.0 that compute the operator; returns its outputs, named as wanted. Throws Error(bad_model) for
+/// what 0.30 calls an error, and for graphs whose result it calls unpredictable where no tensor could hold it.
+std::vector<ValueId> upgrade(GraphBuilder& builder, Op op, std::span<const Operand> inputs,
+                             const Attributes& attributes, std::span<const Result> results,
+                             const std::string& node_name);
+
+// ---- whole graphs -------------------------------------------------------------------------------------------------
+
+/// Builds a graph from operators of 0.30, with its type rows and attributes; the Graph is one of 1.0.
+class Builder {
+public:
+    explicit Builder(std::string name = {}, const Level& level = level_8k) : builder_(std::move(name), level) {}
+
+    ValueId input(const std::string& name, Type type, const Shape& shape);
+    /// The operator CONST; bytes as Value::data has them.
+    ValueId constant(const std::string& name, Type type, const Shape& shape, Bytes bytes);
+
+    std::vector<ValueId> add(Op op, const std::vector<ValueId>& inputs, const Attributes& attributes,
+                             std::span<const Result> results, const std::string& name = {});
+    ValueId add1(Op op, const std::vector<ValueId>& inputs, Type type, const Attributes& attributes = {},
+                 const std::string& name = {}, std::optional<Shape> shape = {});
+
+    void output(ValueId id) { builder_.output(id); }
+    const Value& value(ValueId id) const { return builder_.value(id); }
+    Type type(ValueId id) const { return {value(id).type, unsigned_.contains(id)}; }
+    Graph finish();
+
+private:
+    GraphBuilder builder_;
+    std::unordered_map<ValueId, bool> unsigned_;  ///< the values that are
+};
+
+}  // namespace tosavk::v0_30

@@ -1,0 +1,86 @@
+// Every operator and type row of TOSA 0.30 on the device, upgraded, on random graphs of one operator.
+// TOSAVK_TEST_CASES sets the number of graphs per row, TOSAVK_TEST_SEED the first one's seed.
+#include "api/checker.hpp"
+#include "conformance/random_node_0_30.hpp"
+#include "support/validation.hpp"
+#include "vk/device.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace tosavk {
+namespace {
+
+using v0_30::OpInfo;
+using v0_30::Row;
+
+std::uint64_t number(const char* variable, std::uint64_t fallback) {
+    const char* text = std::getenv(variable);
+    return text ? std::strtoull(text, nullptr, 0) : fallback;
+}
+
+class Operators030 : public ::testing::TestWithParam<const OpInfo*> {
+protected:
+    static void SetUpTestSuite() {
+        try {
+            device_ = Device::open("");
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::no_device) throw;
+        }
+    }
+    static void TearDownTestSuite() { device_.reset(); }
+    void SetUp() override {
+        if (!device_) GTEST_SKIP() << "there is no Vulkan driver";
+    }
+
+    static std::shared_ptr<Device> device_;
+};
+
+std::shared_ptr<Device> Operators030::device_;
+
+TEST_P(Operators030, RandomCasesAgreeWithTheReference) {
+    const OpInfo& info = *GetParam();
+    const std::uint64_t cases = number("TOSAVK_TEST_CASES", 2), first = number("TOSAVK_TEST_SEED", 1);
+    for (const Row& row : info.rows) {
+        int failures = 0;
+        for (std::uint64_t seed = first; seed < first + cases && failures < 3; ++seed) {
+            std::mt19937_64 random(seed * 1000003 + static_cast<std::uint64_t>(info.op) * 1009 +
+                                   static_cast<std::uint64_t>(&row - info.rows.data()));
+            const auto where = [&] {
+                return std::string(v0_30::op_name(info.op)) + " (" + conformance::row_text(row) + "): TOSAVK_TEST_SEED=" +
+                       std::to_string(seed) + " TOSAVK_TEST_CASES=1 operators_0_30_gpu_test --gtest_filter='*/" +
+                       std::string(v0_30::op_name(info.op)) + "'\n";
+            };
+            std::string text = "no graph was made";
+            try {
+                const conformance::RandomCase made = conformance::random_case_0_30(info, row, random);
+                text = conformance::describe(made);
+                api::Checker checker(device_, std::make_shared<const Graph>(made.graph));
+                const api::CheckReport report = checker.run(made.inputs);
+                if (report.passed) continue;
+                ADD_FAILURE() << where() << report.detail << "\n" << text;
+            } catch (const Error& error) {
+                // A row that the registry lacks; the listing of operators says which.
+                if (std::string(error.what()).find("combination of types") != std::string::npos ||
+                    error.code() == ErrorCode::unsupported) break;
+                ADD_FAILURE() << where() << error.what() << "\n" << text;
+            }
+            ++failures;
+        }
+    }
+}
+
+std::vector<const OpInfo*> all_operators() {
+    std::vector<const OpInfo*> all;
+    for (const OpInfo& info : v0_30::operators()) {
+        if (!info.rows.empty()) all.push_back(&info);
+    }
+    return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, Operators030, ::testing::ValuesIn(all_operators()),
+                         [](const auto& op) { return std::string(v0_30::op_name(op.param->op)); });
+
+}  // namespace
+}  // namespace tosavk
