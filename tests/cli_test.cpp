@@ -288,11 +288,16 @@ TEST_F(Cli, DumpAndOps) {
     const json ops = json::parse(spawn({"ops", "--json"}).out);
     ASSERT_FALSE(ops.empty());
     for (const json& row : ops) {
-        for (const char* key : {"op", "types", "requires", "reference", "gpu", "fusable"})
+        for (const char* key : {"op", "types", "requires", "spec", "reference", "gpu", "fusable"})
             EXPECT_TRUE(row.contains(key)) << row.dump();
     }
     EXPECT_NE(spawn({"ops"}).out.find("CONV2D"), std::string::npos);
-    expect_error(spawn({"ops", "--spec", "0.30"}), 2, "0.30");
+    const json of_0_30 = json::parse(spawn({"ops", "--json", "--spec", "0.30"}).out);
+    EXPECT_LT(of_0_30.size(), ops.size());
+    for (const json& row : of_0_30) EXPECT_EQ(row.at("spec").at(0), "0.30") << row.dump();
+    EXPECT_NE(spawn({"ops", "--spec", "0.30"}).out.find("FULLY_CONNECTED"), std::string::npos);
+    EXPECT_EQ(spawn({"ops", "--spec", "1.0"}).out.find("FULLY_CONNECTED"), std::string::npos);
+    expect_error(spawn({"ops", "--spec", "0.40"}), 2, "0.40");
 }
 
 // ---- with a device -----------------------------------------------------------------------------------------------

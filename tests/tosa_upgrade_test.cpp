@@ -1,6 +1,7 @@
 // .tosa files made by hand: each rule that upgrades an old operator, the habits of early writers of 1.0, and what is
 // refused with which sentence.
 #include "importers/importer.hpp"
+#include "ops/op.hpp"
 #include "reference/reference.hpp"
 #include "support/tosa_builder.hpp"
 
@@ -102,6 +103,60 @@ TEST(TosaUpgrade, AttributesBecomeInputs) {
         EXPECT_EQ(one("INT32", {2, 3}, "INT32", {3, 2}, "TRANSPOSE", [](OldFile& f) { return f.transpose({1, 0}); },
                       {1, 2, 3, 4, 5, 6}), (Ints{1, 4, 2, 5, 3, 6}));
     }
+}
+
+TEST(TosaUpgrade, ResizeOfThreeLayouts) {
+    // Corners meet: 2 columns become 3, in units of 1/2.
+    for (const int layout : {30, 40, 80}) {
+        OldFile f(layout == 80);
+        f.tensor("x", "INT8", {1, 1, 2, 1}).input("x").tensor("y", "INT32", {1, 1, 3, 1}).output("y");
+        f.add({"RESIZE", {"x"}, {"y"}, layout == 30 ? f.early_resize({1, 3}, {1, 1}, {0, 0}, 1, {}, {}, 2)
+                                                    : f.resize({2, 1, 2, 1}, {0, 0}, {0, 0}, 2)});
+        EXPECT_EQ(run_ints(import_model(f.bytes(), "old", {}), {{3, 5}}), (Ints{12, 16, 20})) << layout;
+    }
+    // The size in the file asks for more columns than stride and offset give: a border.
+    OldFile f(false);
+    f.tensor("x", "INT8", {1, 1, 2, 1}).input("x").tensor("y", "INT8", {1, 1, 4, 1}).output("y");
+    f.add({"RESIZE", {"x"}, {"y"}, f.early_resize({1, 4}, {2, 2}, {0, -1}, 2, {}, {}, 1)});
+    EXPECT_EQ(run_ints(import_model(f.bytes(), "old", {}), {{3, 5}}), (Ints{3, 3, 5, 5}));
+    OldFile g(false);
+    g.tensor("x", "FP32", {1, 1, 2, 1}).input("x").tensor("y", "FP32", {1, 1, 3, 1}).output("y");
+    g.add({"RESIZE", {"x"}, {"y"}, g.early_resize({1, 3}, {}, {}, 0, {1, 0.5F}, {0, 0}, 2)});
+    HostTensor x(DType::fp32, {1, 1, 2, 1});
+    x.bytes = encode_reals(DType::fp32, std::vector<double>{3, 5});
+    const HostTensor y = reference_run(import_model(g.bytes(), "old", {}), std::vector{x}).at(0);
+    EXPECT_EQ(decode_reals(y.type, y.bytes), (std::vector<double>{3, 4, 5}));
+}
+
+TEST(TosaUpgrade, FourierTransformsOfOldFiles) {
+    if (!find_op(Op::rfft2d)) GTEST_SKIP() << "RFFT2D is not in the registry";
+    for (const std::int64_t rows : {4, 3}) {
+        OldFile f(true);
+        f.tensor("x", "FP32", {1, 4, 2}).input("x").tensor("r", "FP32", {1, rows, 2}).tensor("i", "FP32", {1, rows, 2});
+        f.output("r").output("i").add({"RFFT2D", {"x"}, {"r", "i"}, f.rfft()});
+        HostTensor x(DType::fp32, {1, 4, 2});
+        x.bytes = encode_reals(x.type, std::vector<double>{1, 0, 0, 0, 0, 0, 0, 0});
+        const HostTensor y = reference_run(import_model(f.bytes(), "old", {}), std::vector{x}).at(0);
+        EXPECT_EQ(decode_reals(y.type, y.bytes), std::vector<double>(static_cast<std::size_t>(2 * rows), 1.0));
+    }
+    OldFile f(true);
+    f.tensor("a", "FP32", {1, 1, 2}).tensor("b", "FP32", {1, 1, 2}).input("a").input("b");
+    f.tensor("r", "FP32", {1, 1, 2}).tensor("i", "FP32", {1, 1, 2}).output("r").output("i");
+    f.add({"FFT2D", {"a", "b"}, {"r", "i"}, f.fft(true)});
+    HostTensor a(DType::fp32, {1, 1, 2}), b(DType::fp32, {1, 1, 2});
+    a.bytes = encode_reals(a.type, std::vector<double>{3, 1});
+    const HostTensor y = reference_run(import_model(f.bytes(), "old", {}), std::vector{a, b}).at(0);
+    EXPECT_EQ(decode_reals(y.type, y.bytes), (std::vector<double>{4, 2}));
+}
+
+TEST(TosaUpgrade, TablesOfTheEarliestLayoutAreWide) {
+    OldFile f(false);
+    f.tensor("x", "INT8", {2}).input("x").tensor("m", "INT8", {2}).tensor("y", "INT8", {2}).output("y");
+    std::vector<std::int32_t> entries;
+    for (int i = 0; i < 256; ++i) entries.push_back(127 - i);
+    f.add({"TABLE", {"x"}, {"m"}, f.wide_table(entries)});
+    f.add({"NEGATE", {"m"}, {"y"}, {}, {1, 0, 0}});
+    EXPECT_EQ(run_ints(import_model(f.bytes(), "old", {}), {{-128, 3}}), (Ints{-127, 4}));
 }
 
 TEST(TosaUpgrade, BroadcastsBeyondBothInputs) {
@@ -214,6 +269,10 @@ TEST(TosaRefusal, SaysWhatIsWrong) {
            "need 16 bytes, but its data has 4");
     expect(file([](OldFile& f) { f.constant("c", "INT32", {-4}, {1}).add({"ADD", {"x", "c"}, {"y"}, {}}); }), bad,
            "every dimension must be at least 1");
+    expect(file([](OldFile& f) { f.tensor("r", "INT32", {1, 1, 1, 1}).add({"RESIZE", {"x"}, {"y"}, f.axis(0)}); }), bad,
+           "attributes of kind Resize");
+    expect(file([](OldFile& f) { f.add({"RESIZE", {"x"}, {"y"}, f.resize({1, 1, 1, 1}, {0, 0}, {0, 0}, 3)}); }), bad,
+           "mode 3 is not known");
     expect(file([](OldFile& f) { f.version(0, 90); }), unsupported, "version 0.90");
     expect(file([](OldFile& f) { f.version(2, 0); }), unsupported, "version 2.0");
 }

@@ -241,7 +241,10 @@ TOSAVK_API tosavk_status tosavk_checker_create(tosavk_device* device, const tosa
 TOSAVK_API tosavk_status tosavk_checker_run(tosavk_checker* checker, uint64_t seed, tosavk_check_report* report, tosavk_error** error);
 TOSAVK_API void tosavk_checker_release(tosavk_checker* checker);
 
-/* The registry as a JSON array: "op", "types", "requires", "reference", "gpu", "fusable". */
+/* Every operator and type row as a JSON array of objects: "op"; "types", by type variable ("i8_t", "fp32_t", ...; of
+ * 0.30 also "u8_t" and "u16_t"); "requires", a list of alternatives, each a list of profiles and extensions; "spec", the
+ * versions that have the row ("0.30", "1.0"); "reference", "gpu", "fusable". What a row requires is said in the terms of
+ * the newest version that has it. */
 TOSAVK_API tosavk_status tosavk_ops_describe(tosavk_text** json, tosavk_error** error);
 
 /* ---- .npy files --------------------------------------------------------------------------------------------- */

@@ -87,6 +87,23 @@ public:
     OldAttribute tile(Ints multiples) const {
         return {8, [=](FileBuilder& b) { return tosa080::CreateTileAttribute(b, b.CreateVector(multiples)).Union(); }};
     }
+    /// As from 0.40 on: y_n, y_d, x_n, x_d; y, x; y, x; mode 1 is NEAREST, 2 BILINEAR.
+    OldAttribute resize(std::vector<std::int16_t> scale, std::vector<std::int16_t> offset,
+                        std::vector<std::int16_t> border, unsigned mode) const {
+        return {9, [=](FileBuilder& b) {
+            const auto s = b.CreateVector(scale), o = b.CreateVector(offset), r = b.CreateVector(border);
+            return tosa080::CreateResizeAttribute(b, s, o, r, mode).Union();
+        }};
+    }
+    /// As in 0.30.
+    OldAttribute early_resize(Ints size, Ints stride, Ints offset, int shift, std::vector<float> stride_fp,
+                              std::vector<float> offset_fp, unsigned mode) const {
+        return {9, [=](FileBuilder& b) {
+            const auto z = b.CreateVector(size), s = b.CreateVector(stride), o = b.CreateVector(offset);
+            const auto sf = b.CreateVector(stride_fp), of = b.CreateVector(offset_fp);
+            return tosa030::CreateResizeAttribute(b, z, s, o, shift, sf, of, mode).Union();
+        }};
+    }
     OldAttribute clamp(int min_int, int max_int, float min_fp, float max_fp) const {
         return {10, [=, regions = regions_](FileBuilder& b) {
             if (!regions) return tosa030::CreateClampAttribute(b, min_int, max_int, min_fp, max_fp).Union();
@@ -111,6 +128,18 @@ public:
     }
     OldAttribute table(std::vector<std::int16_t> entries) const {
         return {17, [=](FileBuilder& b) { return tosa080::CreateTableAttribute(b, b.CreateVector(entries)).Union(); }};
+    }
+    /// 32-bit entries, of the earliest layout.
+    OldAttribute wide_table(Ints entries) const {
+        return {17, [=](FileBuilder& b) {
+            return tosa030::CreateWideTableAttribute(b, b.CreateVector(entries)).Union();
+        }};
+    }
+    OldAttribute fft(bool inverse) const {
+        return {22, [=](FileBuilder& b) { return tosa080::CreateFFTAttribute(b, inverse).Union(); }};
+    }
+    OldAttribute rfft() const {
+        return {23, [](FileBuilder& b) { return tosa080::CreateRFFTAttribute(b).Union(); }};
     }
     OldAttribute matmul(int a_zp, int b_zp) const {
         return {18, [=](FileBuilder& b) { return tosa080::CreateMatMulAttribute(b, a_zp, b_zp).Union(); }};
