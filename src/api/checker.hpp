@@ -19,6 +19,7 @@ struct CheckReport {
     bool passed = true;
     std::uint64_t values_checked = 0;
     double worst = 0;
+    double variance = 0, bias = 0;  ///< dot products: see CheckResult
     std::string detail;
 };
 
