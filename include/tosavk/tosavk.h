@@ -270,11 +270,11 @@ typedef struct tosavk_conformance_summary {
  *
  * Every object has "kind", "op", "spec", "types" (type variable to type), "cases", "failed" (number of cases), "passed",
  * "worst_error" (share of the bound; 0 where results are exact), "bound" (the rule), "seed" and "repro" (a command that
- * repeats the worst or the first failed case), and "detail" where something failed. Kinds: "values" - one type row on
- * random graphs and, for dot products of floats, the specification's data sets 0 to 5; "error" - graphs that break one
- * condition of the specification, named by "error_if", and must be refused with a sentence; "level" - graphs beyond a
- * limit of level 8K, refused too; "large" - tensors above 128 MiB, which must run right or be refused. Error and level
- * graphs run unless `type` is set. */
+ * repeats the worst or the first failed case) and, at times, "detail" (the worst element, or what failed). Kinds:
+ * "values" - one type row on random graphs and, for dot products of floats, the specification's data sets 0 to 5;
+ * "error" - graphs that break one condition of the specification, named by "error_if", and must be refused with a
+ * sentence; "level" - graphs beyond a limit of level 8K, refused too; "large" - tensors above 128 MiB, which must run
+ * right or be refused. Error and level graphs run unless `type` is set. */
 typedef int32_t (*tosavk_conformance_callback)(void* user, const char* json, uint64_t rows_total);
 
 /* Compares the device with the reference on the chosen rows. TOSAVK_ERROR_USAGE when nothing matches the choice.

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <condition_variable>
@@ -21,7 +22,10 @@ conformance::Judge judge_on(std::shared_ptr<Device> device) {
     return [device = std::move(device)](const conformance::RandomCase& made) {
         Checker checker(device, std::make_shared<const Graph>(made.graph));
         const CheckReport found = checker.run(made.inputs);
-        return conformance::CaseReport{found.passed, found.worst, found.variance, found.bias, found.detail};
+        conformance::CaseReport report{found.passed, found.detail, {}};
+        for (const CheckReport::Node& node : found.nodes)
+            report.nodes.push_back({node.op, node.worst, node.variance, node.bias, node.detail});
+        return report;
     };
 }
 
@@ -54,7 +58,7 @@ Finished finish(Json row, std::uint64_t cases, std::uint64_t failures, double wo
     row["bound"] = bound;
     row["seed"] = seed;
     row["repro"] = repro;
-    if (failures > 0) row["detail"] = detail;
+    if (!detail.empty()) row["detail"] = detail;
     return {row.dump(-1, ' ', false, Json::error_handler_t::replace), cases, failures, worst};
 }
 
@@ -85,7 +89,7 @@ Finished run_large(const conformance::LargeCase& large, const conformance::Judge
     try {
         const conformance::CaseReport report = judge(large.make());
         passed = report.passed;
-        worst = report.worst;
+        for (const auto& node : report.nodes) worst = std::max(worst, node.worst);
         detail = report.detail;
         outcome = "exact";
     } catch (const Error& error) {

@@ -120,13 +120,14 @@ Action add_conformance(CLI::App& app) {
         ->check(CLI::Range(1, 64));
     command->add_flag("--json", options->json, "print JSON");
     command->footer(
-        "Each row runs random graphs of its operator: seed S is the same graph and data everywhere, with operands constant\n"
-        "or computed at run time, with and without an operator that fuses behind it. Dot products of floats also run the\n"
-        "specification's data sets 0 to 5. Then graphs that break one condition of the specification, or a limit of level\n"
-        "8K, must be refused.\n"
-        "--json prints an array of objects: kind (\"values\", \"error\", \"level\" or \"large\"), op, spec, types, cases, failed,\n"
-        "passed, worst_error (as a share of the bound; 0 where results are exact), bound, seed, repro (a command that\n"
-        "repeats the worst case), error_if (the broken condition; kinds error and level), detail (where something failed).\n"
+        "Each row runs random graphs of its operator: seed S is the same graph and data everywhere, with operands\n"
+        "constant or computed at run time, with and without an operator that fuses behind it. Dot products of floats\n"
+        "also run the specification's data sets 0 to 5. Then graphs that break one condition of the specification, or a\n"
+        "limit of level 8K, must be refused.\n"
+        "--json prints an array of objects: kind (\"values\", \"error\", \"level\" or \"large\"), op, spec, types, cases,\n"
+        "failed, passed, worst_error (as a share of the bound; 0 where results are exact), bound, seed, repro (a command\n"
+        "that repeats the worst case), error_if (the broken condition; kinds error and level), detail (the worst\n"
+        "element, or what failed).\n"
         "Exit code 1 when anything failed.\n"
         "Example: tosa-vk conformance --op EXP --cases 100");
     return [options] { return conformance(*options); };

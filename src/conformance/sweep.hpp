@@ -42,10 +42,15 @@ bool same_types(std::string_view a, std::string_view b);
 /// What became of one graph.
 struct CaseReport {
     bool passed = true;
-    double worst = 0;     ///< largest error as a share of its bound
-    double variance = 0;  ///< dot products: sum of squared errors as a share of its bound
-    double bias = 0;      ///< dot products: sum of errors as a share of its bound
-    std::string detail;   ///< the worst or the first wrong element
+    std::string detail;  ///< where it failed: what and where
+    struct Node {
+        Op op = Op::unknown;
+        double worst = 0;     ///< largest error as a share of its bound
+        double variance = 0;  ///< dot products: sum of squared errors as a share of its bound
+        double bias = 0;      ///< dot products: |sum of errors| as a share of its bound
+        std::string detail;   ///< the worst element
+    };
+    std::vector<Node> nodes;
 };
 /// Runs one graph and compares it with the reference. An exception counts as a failure and is the detail.
 using Judge = std::function<CaseReport(const RandomCase&)>;
