@@ -235,7 +235,7 @@ typedef struct tosavk_check_report {
 
 /* The check of one device on one graph. Made once, run with many seeds: each run executes the graph unfused, replays
  * every node in fp64 on the very inputs that the device gave that node, applies that operator's bound (integers:
- * equality), and asks that the fused run gives the same bits as the unfused one. */
+ * equality), and asks that the fused run gives the same bits as the unfused one (any NaN for a NaN). */
 typedef struct tosavk_checker tosavk_checker;
 TOSAVK_API tosavk_status tosavk_checker_create(tosavk_device* device, const tosavk_graph* graph, tosavk_checker** checker, tosavk_error** error);
 TOSAVK_API tosavk_status tosavk_checker_run(tosavk_checker* checker, uint64_t seed, tosavk_check_report* report, tosavk_error** error);
