@@ -60,6 +60,21 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_check_report, values_checked, 16);
     AT(tosavk_check_report, worst, 24);
     AT(tosavk_check_report, detail, 32);
+    AT(tosavk_conformance_options, struct_size, 0);
+    AT(tosavk_conformance_options, op, 8);
+    AT(tosavk_conformance_options, type, 16);
+    AT(tosavk_conformance_options, spec, 24);
+    AT(tosavk_conformance_options, seed, 32);
+    AT(tosavk_conformance_options, cases, 40);
+    AT(tosavk_conformance_options, large_binding, 48);
+    AT(tosavk_conformance_options, jobs, 52);
+    AT(tosavk_conformance_summary, struct_size, 0);
+    AT(tosavk_conformance_summary, rows, 8);
+    AT(tosavk_conformance_summary, rows_failed, 16);
+    AT(tosavk_conformance_summary, cases, 24);
+    AT(tosavk_conformance_summary, cases_failed, 32);
+    AT(tosavk_conformance_summary, worst, 40);
+    AT(tosavk_conformance_summary, stopped, 48);
     AT(tosavk_api, struct_size, 0);
     AT(tosavk_api, api_version, 8);
     AT(tosavk_api, version, 16);
@@ -67,6 +82,7 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_api, compile, 16 + 8 * 26);
     AT(tosavk_api, array_save, 16 + 8 * 50);
     AT(tosavk_api, graph_save_file, 16 + 8 * 51);
+    AT(tosavk_api, conformance_run, 16 + 8 * 52);
 }
 
 TEST(AbiLayout, EnumValues) {

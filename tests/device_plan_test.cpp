@@ -6,6 +6,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
 using namespace tosavk;
 
 namespace {
@@ -192,6 +196,42 @@ TEST(RestrictCaps, AnotherSubgroupSizeForbidsShuffles) {
     DeviceCaps wanted = desktop();
     wanted.subgroup_size = 4;
     EXPECT_FALSE(restrict_caps(desktop(), wanted).subgroup_shuffle);
+}
+
+TEST(Profiles, PlansObeyThePretendedDevice) {
+    const char* folder = std::getenv("TOSAVK_TEST_CAPS");
+    if (folder == nullptr) GTEST_SKIP() << "ctest sets TOSAVK_TEST_CAPS";
+    int profiles = 0, phones = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+        SCOPED_TRACE(entry.path().string());
+        ++profiles;
+        std::ifstream file(entry.path());
+        const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+        const DeviceCaps wanted = caps_from_json(text, desktop());
+        const DeviceCaps caps = restrict_caps(desktop(), wanted);
+        const DevicePlan plan = device_plan(caps);
+        EXPECT_EQ(caps.driver_name, "driver") << "a driver's quirks stay, whatever it pretends to be";
+        EXPECT_LE(plan.workgroup_size, caps.max_workgroup_invocations);
+        EXPECT_LE(plan.workgroup_size, caps.max_workgroup_size_x);
+        EXPECT_LE(plan.max_binding_bytes, caps.max_storage_buffer_range);
+        EXPECT_EQ(plan.buffer_alignment % caps.min_storage_buffer_offset_alignment, 0u);
+        EXPECT_LE(plan.max_buffers, caps.max_storage_buffers_per_stage);
+        EXPECT_LE(plan.max_groups_x, caps.max_workgroup_count_x);
+        EXPECT_TRUE(caps.int64 || !plan.int64);
+        EXPECT_TRUE(caps.rounding_rte32 || !plan.rte);
+        EXPECT_TRUE(caps.signed_zero_inf_nan_preserve32 || !plan.nan_preserve);
+        if (entry.path().stem() == "desktop") continue;
+        ++phones;
+        EXPECT_FALSE(caps.int64 || caps.storage8 || caps.storage16 || caps.fp16 || caps.push_descriptors || caps.timeline_semaphores);
+        EXPECT_EQ(caps.max_storage_buffer_range, 128u << 20);
+        EXPECT_EQ(caps.max_shared_memory, 16u << 10);
+        EXPECT_EQ(caps.max_workgroup_invocations, 128u);
+        EXPECT_EQ(caps.min_storage_buffer_offset_alignment, 256u);
+        EXPECT_EQ(caps.api_version, VK_API_VERSION_1_1);
+        EXPECT_FALSE(caps.subgroup_shuffle);
+    }
+    EXPECT_EQ(profiles, 3);
+    EXPECT_EQ(phones, 2);
 }
 
 TEST(MemoryTypes, TheBestOfEachKind) {

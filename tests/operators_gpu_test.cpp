@@ -1,12 +1,13 @@
-// Every operator and type row of the registry on the device, on random graphs of one node, with and without a follower
-// that fuses. TOSAVK_TEST_CASES sets the number of graphs per row, TOSAVK_TEST_SEED the first one's seed.
-#include "api/checker.hpp"
-#include "conformance/random_node.hpp"
+// Every operator and type row of the sweep on the device: random graphs of one node, with and without a follower that
+// fuses, and the data sets of dot products. TOSAVK_TEST_CASES sets the number of graphs per row, TOSAVK_TEST_SEED the
+// first one's seed.
+#include "api/conformance.hpp"
 #include "support/validation.hpp"
 #include "vk/device.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace tosavk {
@@ -17,7 +18,10 @@ std::uint64_t number(const char* variable, std::uint64_t fallback) {
     return text ? std::strtoull(text, nullptr, 0) : fallback;
 }
 
-class Operators : public ::testing::TestWithParam<const OpDef*> {
+/// "CONV2D", or "CONV2D_0_30" for rows of another version.
+using Group = std::pair<std::string, std::vector<conformance::SweepRow>>;
+
+class Operators : public ::testing::TestWithParam<Group> {
 protected:
     static void SetUpTestSuite() {
         try {
@@ -37,46 +41,27 @@ protected:
 std::shared_ptr<Device> Operators::device_;
 
 TEST_P(Operators, RandomNodesAgreeWithTheReference) {
-    const OpDef& def = *GetParam();
     const std::uint64_t cases = number("TOSAVK_TEST_CASES", 4), first = number("TOSAVK_TEST_SEED", 1);
-    for (const TypeRow& row : def.rows) {
-        int failures = 0;
-        for (std::uint64_t seed = first; seed < first + cases && failures < 3; ++seed) {
-            conformance::RandomOptions options;
-            options.run_time_operands = seed % 2 == 0;
-            options.follower = seed % 4 == 2 || (seed % 4 == 3 && !def.kernels.empty());
-            options.large = seed % 4 == 1;
-            // Operators and rows draw from streams of their own.
-            std::mt19937_64 random(seed * 1000003 + static_cast<std::uint64_t>(def.op) * 1009 +
-                                   static_cast<std::uint64_t>(&row - def.rows.data()));
-            const auto where = [&] {
-                return std::string(def.name) + " (" + conformance::row_text(row) + "): TOSAVK_TEST_SEED=" + std::to_string(seed) +
-                       " TOSAVK_TEST_CASES=1 operators_gpu_test --gtest_filter='*/" + def.name + "'\n";
-            };
-            std::string text = "no graph was made";
-            try {
-                const conformance::RandomCase made = conformance::random_case(def, row, random, options);
-                text = conformance::describe(made);
-                api::Checker checker(device_, std::make_shared<const Graph>(made.graph));
-                const api::CheckReport report = checker.run(made.inputs);
-                if (report.passed) continue;
-                ADD_FAILURE() << where() << report.detail << "\n" << text;
-            } catch (const std::exception& error) {
-                ADD_FAILURE() << where() << error.what() << "\n" << text;
-            }
-            ++failures;
-        }
+    for (const conformance::SweepRow& row : GetParam().second) {
+        const conformance::RowResult result = conformance::run_row(row, first, cases, api::judge_on(device_));
+        EXPECT_GE(result.cases, cases);
+        EXPECT_TRUE(result.passed()) << conformance::repro_command(row, result) << "\n" << result.detail;
     }
 }
 
-std::vector<const OpDef*> all_operators() {
-    std::vector<const OpDef*> all;
-    for (const OpDef& def : registry()) all.push_back(&def);
-    return all;
+std::vector<Group> operators() {
+    std::vector<Group> groups;
+    for (conformance::SweepRow& row : conformance::find_rows("", "", "")) {
+        std::string name = row.spec == "1.0" ? row.op : row.op + "_" + row.spec;
+        std::replace(name.begin(), name.end(), '.', '_');
+        if (groups.empty() || groups.back().first != name) groups.emplace_back(name, std::vector<conformance::SweepRow>());
+        groups.back().second.push_back(std::move(row));
+    }
+    return groups;
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, Operators, ::testing::ValuesIn(all_operators()),
-                         [](const auto& op) { return std::string(op.param->name); });
+INSTANTIATE_TEST_SUITE_P(Sweep, Operators, ::testing::ValuesIn(operators()),
+                         [](const auto& group) { return group.param.first; });
 
 }  // namespace
 }  // namespace tosavk

@@ -235,7 +235,7 @@ typedef struct tosavk_check_report {
 
 /* The check of one device on one graph. Made once, run with many seeds: each run executes the graph unfused, replays
  * every node in fp64 on the very inputs that the device gave that node, applies that operator's bound (integers:
- * equality), and asks that the fused run gives the same bits as the unfused one. */
+ * equality), and asks that the fused run gives the same bits as the unfused one (any NaN for a NaN). */
 typedef struct tosavk_checker tosavk_checker;
 TOSAVK_API tosavk_status tosavk_checker_create(tosavk_device* device, const tosavk_graph* graph, tosavk_checker** checker, tosavk_error** error);
 TOSAVK_API tosavk_status tosavk_checker_run(tosavk_checker* checker, uint64_t seed, tosavk_check_report* report, tosavk_error** error);
@@ -246,6 +246,45 @@ TOSAVK_API void tosavk_checker_release(tosavk_checker* checker);
  * versions that have the row ("0.30", "1.0"); "reference", "gpu", "fusable". What a row requires is said in the terms of
  * the newest version that has it. */
 TOSAVK_API tosavk_status tosavk_ops_describe(tosavk_text** json, tosavk_error** error);
+
+/* ---- conformance -------------------------------------------------------------------------------------------- */
+
+typedef struct tosavk_conformance_options {
+    size_t struct_size;
+    const char* op;        /* an operator's name; NULL or "": all */
+    const char* type;      /* the types of one row in the order of tosavk_ops_describe, "i8_t,i8_t,i32_t,i32_t"; NULL: all */
+    const char* spec;      /* "1.0" or "0.30": rows of this version of the specification; NULL: all */
+    uint64_t seed;         /* of the first case; case S of a row is the same graph and data wherever it runs */
+    int64_t cases;         /* random graphs per row; 0 means 20, -1 none (data sets and error graphs still run) */
+    int32_t large_binding; /* 1: also graphs with tensors above 128 MiB, which need about 3 GiB of host memory */
+    uint32_t jobs;         /* threads, each with the device opened once more; 0 means 1 */
+} tosavk_conformance_options;
+
+typedef struct tosavk_conformance_summary {
+    size_t struct_size;
+    uint64_t rows, rows_failed;   /* objects that the callback was given */
+    uint64_t cases, cases_failed; /* graphs */
+    double worst;                 /* largest error as a share of its bound */
+    int32_t stopped;              /* 1: the callback ended the sweep */
+} tosavk_conformance_summary;
+
+/* Called on the calling thread for every finished row, in the order of the registry. `json` is one object and lives
+ * until the callback returns; `rows_total` is how many there will be. Return 0 to go on, anything else to stop.
+ *
+ * Every object has "kind", "op", "spec", "types" (type variable to type), "cases", "failed" (number of cases), "passed",
+ * "worst_error" (share of the bound; 0 where results are exact), "bound" (the rule), "seed" and "repro" (a command that
+ * repeats the worst or the first failed case) and, at times, "detail" (the worst element, or what failed). Kinds:
+ * "values" - one type row on random graphs and, for dot products of floats, the specification's data sets 0 to 5;
+ * "error" - graphs that break one condition of the specification, named by "error_if", and must be refused with a
+ * sentence; "level" - graphs beyond a limit of level 8K, refused too; "large" - tensors above 128 MiB, which must run
+ * right or be refused. Error and level graphs run unless `type` is set. */
+typedef int32_t (*tosavk_conformance_callback)(void* user, const char* json, uint64_t rows_total);
+
+/* Compares the device with the reference on the chosen rows. TOSAVK_ERROR_USAGE when nothing matches the choice.
+ * Differences are no error of the call: see the summary. `options`, `callback` and `summary` may be NULL. */
+TOSAVK_API tosavk_status tosavk_conformance_run(tosavk_device* device, const tosavk_conformance_options* options,
+                                                tosavk_conformance_callback callback, void* user,
+                                                tosavk_conformance_summary* summary, tosavk_error** error);
 
 /* ---- .npy files --------------------------------------------------------------------------------------------- */
 
@@ -335,6 +374,8 @@ typedef struct tosavk_api {
     tosavk_status (*array_save)(const char* path, tosavk_type type, uint32_t rank, const int64_t* dims,
         const void* data, tosavk_error** error);
     tosavk_status (*graph_save_file)(const tosavk_graph* graph, const char* path, tosavk_error** error);
+    tosavk_status (*conformance_run)(tosavk_device* device, const tosavk_conformance_options* options,
+        tosavk_conformance_callback callback, void* user, tosavk_conformance_summary* summary, tosavk_error** error);
 } tosavk_api;
 
 /* The table for hosts that were written against `version`; static storage. NULL when the library does not offer it. */

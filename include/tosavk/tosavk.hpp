@@ -7,6 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -303,6 +305,46 @@ public:
 private:
     detail::Handle<tosavk_checker, tosavk_checker_release> handle_;
 };
+
+struct ConformanceOptions {
+    std::string op, type, spec;  ///< empty: all
+    std::uint64_t seed = 1;
+    std::int64_t cases = 20;  ///< 0: none
+    bool large_binding = false;
+    std::uint32_t jobs = 1;
+};
+
+/// `row` gets the JSON of each finished row and how many there will be; it returns whether to go on. What it throws
+/// ends the sweep and is thrown on.
+inline tosavk_conformance_summary run_conformance(const Device& device, const ConformanceOptions& options,
+                                                  const std::function<bool(const char*, std::uint64_t)>& row) {
+    auto raw = detail::sized<tosavk_conformance_options>();
+    raw.op = options.op.c_str();
+    raw.type = options.type.c_str();
+    raw.spec = options.spec.c_str();
+    raw.seed = options.seed;
+    raw.cases = options.cases == 0 ? -1 : options.cases;
+    raw.large_binding = options.large_binding ? 1 : 0;
+    raw.jobs = options.jobs;
+    struct Caller {
+        const std::function<bool(const char*, std::uint64_t)>& row;
+        std::exception_ptr thrown;
+    } caller{row, nullptr};
+    const tosavk_conformance_callback callback = [](void* user, const char* json, std::uint64_t total) -> std::int32_t {
+        auto& to = *static_cast<Caller*>(user);
+        try {
+            return to.row(json, total) ? 0 : 1;
+        } catch (...) {
+            to.thrown = std::current_exception();
+            return 1;
+        }
+    };
+    auto summary = detail::sized<tosavk_conformance_summary>();
+    const tosavk_conformance_options* given = &raw;
+    detail::call(tosavk_conformance_run, device.get(), given, callback, static_cast<void*>(&caller), &summary);
+    if (caller.thrown) std::rethrow_exception(caller.thrown);
+    return summary;
+}
 
 /// The operator registry as JSON.
 inline std::string describe_ops() {

@@ -71,6 +71,17 @@ std::optional<std::size_t> first_difference(const HostTensor& a, const HostTenso
     }
 }
 
+/// One line about the worst element of output k of a node.
+std::string worst_text(const NodeView& view, NodeId id, std::size_t k, const HostTensor& actual, const CheckResult& result) {
+    const std::string where =
+        fmt::format("{} (node {} of {}), output {}", view.title(), id, view.graph().nodes.size(), k);
+    if (result.passed && (result.worst <= 0 || result.element < 0)) return "all values equal";
+    return fmt::format("{}: {}, {}: expected {}, got {}, {:.3g} of the bound ({})",
+                       result.passed ? "worst" : "first diverging node", where,
+                       position_text(std::max<std::int64_t>(result.element, 0), actual.shape), result.expected, result.got,
+                       result.worst, result.rule);
+}
+
 std::shared_ptr<Executable> compile(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph,
                                     bool fuse) {
     PlanOptions options;
@@ -116,28 +127,22 @@ CheckReport Checker::run(std::span<const HostTensor> inputs) {
         const NodeView view(*graph_, id);
         std::vector<const HostTensor*> operands;
         for (const ValueId input : view.node().inputs) operands.push_back(&values[input]);
+        report.nodes.push_back({view.node().op, 0, 0, 0, {}});
         for (std::size_t k = 0; k < view.output_count() && report.passed; ++k) {
             const HostTensor& actual = values[view.node().outputs[k]];
             const CheckResult result = check_node_result(view, operands, k, actual);
             ++report.values_checked;
+            CheckReport::Node& node = report.nodes.back();
+            const bool worst_of_node = node.detail.empty() || result.worst > node.worst;
+            node.worst = std::max(node.worst, result.worst);
+            node.variance = std::max(node.variance, result.variance);
+            node.bias = std::max(node.bias, result.bias);
+            if (worst_of_node) node.detail = worst_text(view, id, k, actual, result);
             if (result.passed && result.worst <= worst_seen) continue;
             worst_seen = result.worst;
             report.passed = result.passed;
             report.worst = std::max(report.worst, result.worst);
-            const std::string where =
-                fmt::format("{} (node {} of {}), output {}", view.title(), id, graph_->nodes.size(), k);
-            if (!result.passed) {
-                report.detail =
-                    fmt::format("first diverging node: {}, {}: expected {}, got {}, {:.3g} of the bound ({})", where,
-                                position_text(std::max<std::int64_t>(result.element, 0), actual.shape), result.expected,
-                                result.got, result.worst, result.rule);
-            } else if (result.worst > 0 && result.element >= 0) {
-                report.detail = fmt::format("worst: {}, {}: expected {}, got {}, {:.3g} of the bound ({})", where,
-                                            position_text(result.element, actual.shape), result.expected, result.got,
-                                            result.worst, result.rule);
-            } else {
-                report.detail = "all values equal";
-            }
+            report.detail = worst_text(view, id, k, actual, result);
         }
     }
     if (!report.passed) return report;
@@ -153,7 +158,7 @@ CheckReport Checker::run(std::span<const HostTensor> inputs) {
         if (const auto element = first_difference(unfused, fused)) {
             report.passed = false;
             report.detail = fmt::format(
-                "fused and unfused runs differ in output {} '{}', {}: unfused {}, fused {} (bound: the same bits)", k,
+                "fused and unfused runs differ in output {} '{}', {}: unfused {}, fused {} (bound: the same bits, any NaN for a NaN)", k,
                 value.name, position_text(static_cast<std::int64_t>(*element), value.shape),
                 element_text(unfused, *element), element_text(fused, *element));
         }

@@ -20,6 +20,12 @@ struct CheckReport {
     std::uint64_t values_checked = 0;
     double worst = 0;
     std::string detail;
+    struct Node {
+        Op op = Op::unknown;
+        double worst = 0, variance = 0, bias = 0;  ///< see CheckResult
+        std::string detail;                        ///< of its worst element
+    };
+    std::vector<Node> nodes;  ///< those that were compared, in order; the worst of their outputs
 };
 
 class Checker {

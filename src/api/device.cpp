@@ -62,7 +62,8 @@ tosavk_status tosavk_device_open(const char* name, tosavk_device** device, tosav
     return guard(__func__, error, [&](const Call& call) {
         call.require(device, "device");
         auto opened = std::make_unique<tosavk_device>();
-        opened->device = Device::open(name ? name : "");
+        opened->opened_as = name ? name : "";
+        opened->device = Device::open(opened->opened_as);
         opened->name = opened->device->caps().name;
         opened->driver = driver_text(opened->device->caps());
         *device = opened.release();

@@ -31,6 +31,7 @@ struct tosavk_array {
 struct tosavk_device {
     std::shared_ptr<tosavk::Device> device;
     std::string name, driver;
+    std::string opened_as;  ///< what tosavk_device_open was given: opens the same device again
 };
 
 struct tosavk_graph {

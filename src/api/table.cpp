@@ -58,6 +58,7 @@ const tosavk_api table = {
     .array_release = tosavk_array_release,
     .array_save = tosavk_array_save,
     .graph_save_file = tosavk_graph_save_file,
+    .conformance_run = tosavk_conformance_run,
 };
 
 }  // namespace

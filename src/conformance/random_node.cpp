@@ -421,6 +421,10 @@ private:
             else result.push_back(n);
             if (result.size() < 4 && data_.chance(20)) result.push_back(1);
         }
+        while (result.size() > 6) {
+            result[4] *= result[5];
+            result.erase(result.begin() + 5);
+        }
         return result;
     }
 

@@ -133,7 +133,7 @@ CheckResult compare_dot_product(DType type, std::span<const double> want, std::s
     const double limit = 2 * tolerance.terms;     // ABS_BOUND; accumulator and output have one type, so ksb = terms
     const double variance = 1.6 * tolerance.terms;
     Worst worst;
-    double squares = 0;
+    double squares = 0, sum = 0;
     for (std::size_t i = 0; i < want.size(); ++i) {
         const auto element = static_cast<std::int64_t>(i);
         const double bound = tolerance.bound[i], r = want[i], test = got[i];
@@ -148,12 +148,16 @@ CheckResult compare_dot_product(DType type, std::span<const double> want, std::s
             const double error = (test - r) / unit;
             const bool passed = std::fabs(error) <= limit;  // false for NaN
             worst.add(element, passed ? std::fabs(error) / limit : error_share(r, test, unit * limit), passed);
-            if (passed) squares += error * error;
+            if (passed) squares += error * error, sum += error;
         }
     }
     const auto count = static_cast<double>(want.size());
     CheckResult r = result_of(worst, fmt::format("dot product, KS={}", tolerance.terms));
     name_reals(r, want, got);
+    if (variance * count > 0) {
+        r.variance = squares / (variance * count);
+        r.bias = std::fabs(sum) / std::sqrt(10 * variance * count);
+    }
     if (r.passed && squares > variance * count) {
         r.passed = false;
         r.worst = squares / (variance * count);

@@ -22,6 +22,8 @@ HostTensor random_tensor(DType type, const Shape& shape, std::uint64_t seed);
 struct CheckResult {
     bool passed = true;
     double worst = 0;            ///< error as a share of the bound (integers: 1 or more means different)
+    double variance = 0;         ///< dot products: sum of squared errors as a share of its bound
+    double bias = 0;             ///< dot products: |sum of errors| as a share of its bound; matters for data sets 3 to 5
     std::int64_t element = -1;   ///< flat index of the worst element
     std::string expected, got;   ///< its values as text
     std::string rule;            ///< "exact", "ULP", "dot product, KS=...", ...

@@ -1,0 +1,14 @@
+// The conformance sweep on a device.
+#pragma once
+
+#include "conformance/sweep.hpp"
+#include "vk/device.hpp"
+
+#include <memory>
+
+namespace tosavk::api {
+
+/// Compares the device with the reference by the Checker: unfused nodes against fp64, fused bits against unfused ones.
+conformance::Judge judge_on(std::shared_ptr<Device> device);
+
+}  // namespace tosavk::api
