@@ -40,6 +40,7 @@ using Defines = std::vector<std::pair<std::string, std::string>>;
 std::string prologue(const DevicePlan& device, bool quad_stores, const Defines& defines, bool small_floats) {
     std::string text = "#version 450\n";
     if (device.nan_preserve || device.rte) text += "#extension GL_EXT_spirv_intrinsics : require\n";
+    if (device.subgroup_lanes > 1) text += "#extension GL_KHR_shader_subgroup_shuffle : require\n";
     if (device.int64) text += "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n";
     if (device.nan_preserve) {
         text += "spirv_execution_mode(extensions = [\"SPV_KHR_float_controls\"], capabilities = [4466], 4461, 32);\n";

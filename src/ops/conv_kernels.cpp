@@ -1,4 +1,5 @@
 // GPU kernels of the convolutions: how their weights are packed and which shader runs them.
+#include "ops/gemm.hpp"
 #include "ops/kernel_operands.hpp"
 #include "ops/kernels.hpp"
 #include "ops/window.hpp"
@@ -85,6 +86,34 @@ std::vector<std::int32_t> window_constants(const ConvGeometry& g) {
     const WindowAxis& x = g.window.x;
     const std::int64_t values[] = {y.kernel, x.kernel, y.stride, x.stride, y.dilation, x.dilation, y.pad_before, x.pad_before};
     return {std::begin(values), std::end(values)};
+}
+
+std::optional<KernelChoice> plan_gemm(const NodeView& view, const DevicePlan& device, std::string& why) {
+    if (view.in(0).type == DType::i16) {
+        why = "it does not make i48";
+        return std::nullopt;
+    }
+    const auto operands = constant_operands(view, why);
+    if (!operands) return std::nullopt;
+    const ConvGeometry g = conv_geometry(view);
+    const std::int64_t pixels = g.batch * g.window.positions();
+    if (pixels < 4) {
+        why = "so few output pixels do not fill its tile";
+        return std::nullopt;
+    }
+    if (loop_steps(device, 1, g.window.taps() * ((g.in_channels + 3) / 4), why) != 1) return std::nullopt;
+    KernelChoice choice;
+    set_gemm(choice, device, false, operands->is_float, 1, pixels, g.out_channels, g.terms(false));
+    const auto& [d, y, x] = g.window;
+    add_constants(choice, {1, pixels, g.out_channels, g.in_channels, operands->input_zp, operands->weight_zp, view.in(2).shape[0],
+                           y.in, x.in, y.out, x.out});
+    for (const std::int32_t value : window_constants(g)) choice.constants.push_back(value);
+    choice.defines.insert(choice.defines.end(), {{"ROW_ZP", "ROW_ZP_CONSTANT"}, {"COLUMN_ZP", "COLUMN_ZP_CONSTANT"}});
+    add_operand(choice, view, 0);
+    choice.operands.push_back({no_id, operands->is_float ? view.in(1).type : DType::i32, pack_conv_weights(view.in(1), operands->weight_zp),
+                               view.in(1).name + " in 4x4 blocks"});
+    add_operand(choice, view, 2);
+    return choice;
 }
 
 std::optional<KernelChoice> plan_conv2d(const NodeView& view, const DevicePlan& device, std::string& why) {
@@ -183,7 +212,7 @@ std::optional<KernelChoice> plan_direct(const NodeView& view, const DevicePlan& 
 
 }  // namespace
 
-std::vector<KernelCandidate> conv2d_kernels() { return {{"implicit GEMM", plan_conv2d}, {"direct", plan_direct}}; }
+std::vector<KernelCandidate> conv2d_kernels() { return {{"shared rows", plan_gemm}, {"implicit GEMM", plan_conv2d}, {"direct", plan_direct}}; }
 std::vector<KernelCandidate> depthwise_kernels() { return {{"packed direct", plan_depthwise}, {"direct", plan_direct}}; }
 std::vector<KernelCandidate> conv3d_kernels() { return {{"direct", plan_direct}}; }
 std::vector<KernelCandidate> transpose_conv_kernels() { return {{"direct", plan_direct}}; }

@@ -20,6 +20,7 @@ std::optional<int> loop_steps(const DevicePlan& device, std::int64_t outer, std:
     for (const int steps : {1, 8}) {
         const std::int64_t passes = 2 * outer + outer * ((inner + steps - 1) / steps);
         if (device.max_loop_passes == 0 || passes <= device.max_loop_passes) return steps;
+        why = fmt::format("its loops need {} passes, and the driver allows {}", passes, device.max_loop_passes);
     }
     why = fmt::format("its loops need more than the {} passes that the driver allows", device.max_loop_passes);
     return std::nullopt;

@@ -1,4 +1,5 @@
 // The GPU kernel of MATMUL. Both operands are run-time tensors, so nothing is packed.
+#include "ops/gemm.hpp"
 #include "ops/kernel_operands.hpp"
 #include "ops/kernels.hpp"
 
@@ -6,6 +7,29 @@
 
 namespace tosavk {
 namespace {
+
+std::optional<KernelChoice> plan_gemm(const NodeView& view, const DevicePlan& device, std::string& why) {
+    const DType type = view.in(0).type;
+    if (type != DType::i8 && !is_float(type)) {
+        why = fmt::format("it takes i8 and floats, not {}", name_of(type));
+        return std::nullopt;
+    }
+    const Shape& a = view.in(0).shape;
+    const std::int64_t batch = a[0], height = a[1], inner = a[2], width = view.in(1).shape[2];
+    if (height < 4) {
+        why = "so few rows do not fill its tile";
+        return std::nullopt;
+    }
+    if (loop_steps(device, 1, (inner + 3) / 4, why) != 1) return std::nullopt;
+    KernelChoice choice;
+    set_gemm(choice, device, true, is_float(type), batch, height, width, inner);
+    add_constants(choice, {batch, height, width, inner});
+    add_operand(choice, view, 0);
+    add_operand(choice, view, 1);
+    define_scalar(choice, view, 2, "ROW_ZP");
+    define_scalar(choice, view, 3, "COLUMN_ZP");
+    return choice;
+}
 
 std::optional<KernelChoice> plan_matmul(const NodeView& view, const DevicePlan& device, std::string& why) {
     const DType type = view.in(0).type;
@@ -38,6 +62,6 @@ std::optional<KernelChoice> plan_matmul(const NodeView& view, const DevicePlan& 
 
 }  // namespace
 
-std::vector<KernelCandidate> matmul_kernels() { return {{"register tile", plan_matmul}}; }
+std::vector<KernelCandidate> matmul_kernels() { return {{"shared rows", plan_gemm}, {"register tile", plan_matmul}}; }
 
 }  // namespace tosavk

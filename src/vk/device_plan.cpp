@@ -52,6 +52,12 @@ DevicePlan device_plan(const DeviceCaps& caps) {
         because(fmt::format("loops are kept below {} passes: {}", plan.max_loop_passes, quirk->symptom));
     }
 
+    const bool known = std::has_single_bit(caps.subgroup_size) && caps.subgroup_size <= plan.workgroup_size;
+    plan.subgroup_lanes = known && caps.subgroup_shuffle ? caps.subgroup_size : 1;
+    because(plan.subgroup_lanes > 1 ? fmt::format("matrix products share rows within subgroups of {}: the device shuffles", caps.subgroup_size)
+            : !known ? "matrix products load every row in every invocation: the subgroup size is unknown or does not divide a workgroup"
+                     : "matrix products load every row in every invocation: subgroups do not shuffle");
+
     plan.int64 = caps.int64;
     because(caps.int64 ? "64-bit integers are used in shaders: the device has shaderInt64"
                        : "64-bit integers are made of 32-bit words: the device has no shaderInt64");

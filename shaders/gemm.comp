@@ -1,0 +1,190 @@
+// Matrix product with a register tile, for MATMUL and, as an implicit one, for CONV2D: rows are output pixels, columns
+// output channels, the inner dimension runs over kernel taps and input channels. An invocation makes TM rows x 4
+// columns. The LANES invocations of a subgroup own neighbouring quads of columns and share the rows: each loads
+// TM / LANES of them (or one) and hands its elements to the others.
+//   in0  rows: input [N,IH,IW,K], or A [N,ROWS,K] (MATRIX)
+//   in1  weight in tile order: [columns/4][taps][K/4] blocks of 4 input channels x 4 columns, zero-padded (i8: one word an
+//        input channel, 4 words a block; floats: one vec4 an input channel); MATRIX: B [N,K,COLUMNS]
+//   in2  bias [BIAS]; none with MATRIX
+layout(constant_id = 0) const int BATCH = 1;      // of MATRIX
+layout(constant_id = 1) const int ROWS = 1;       // of one batch; pixels of all images together
+layout(constant_id = 2) const int COLUMNS = 1;
+layout(constant_id = 3) const int K = 1;          // inner elements of one tap
+layout(constant_id = 4) const int ROW_ZP_CONSTANT = 0;
+layout(constant_id = 5) const int COLUMN_ZP_CONSTANT = 0;
+#if !MATRIX
+layout(constant_id = 6) const int BIAS = 1;
+layout(constant_id = 7) const int IH = 1;
+layout(constant_id = 8) const int IW = 1;
+layout(constant_id = 9) const int OH = 1;
+layout(constant_id = 10) const int OW = 1;
+layout(constant_id = 11) const int KH = 1;
+layout(constant_id = 12) const int KW = 1;
+layout(constant_id = 13) const int STRIDE_Y = 1;
+layout(constant_id = 14) const int STRIDE_X = 1;
+layout(constant_id = 15) const int DILATION_Y = 1;
+layout(constant_id = 16) const int DILATION_X = 1;
+layout(constant_id = 17) const int PAD_TOP = 0;
+layout(constant_id = 18) const int PAD_LEFT = 0;
+const int TAPS = KH * KW;
+#else
+const int TAPS = 1;
+#endif
+
+const int QUADS = (COLUMNS + 3) / 4, QUAD_GROUPS = (QUADS + LANES - 1) / LANES, ROW_GROUPS = (ROWS + TM - 1) / TM;
+const int K_BLOCKS = (K + 3) / 4;
+#define OWN (LANES < TM ? TM / LANES : 1)
+
+#if X_FLOAT
+#define X1 float
+#define X4 vec4
+#else
+#define X1 int
+#define X4 ivec4
+#endif
+
+X1 row_zp, column_zp;
+
+// A row of the implicit matrix: where its elements lie. MATRIX: `image` is the row.
+struct Row {
+    int image, y, x;
+};
+
+Row row_at(int batch, int r) {
+    r = min(r, ROWS - 1);
+#if MATRIX
+    return Row(batch * ROWS + r, 0, 0);
+#else
+    int oy = r / OW;
+    return Row(oy / OH * IH, oy % OH * STRIDE_Y - PAD_TOP, r % OW * STRIDE_X - PAD_LEFT);
+#endif
+}
+
+// Element offset of one tap of a row; -1 in the padding.
+int tap_at(Row row, int ky, int kx) {
+#if MATRIX
+    return row.image * K;
+#else
+    int y = row.y + ky * DILATION_Y, x = row.x + kx * DILATION_X;
+    bool inside = y >= 0 && y < IH && x >= 0 && x < IW;
+    return inside ? ((row.image + y) * IW + x) * K : -1;
+#endif
+}
+
+// Four inner elements of a row; zero in the padding and past the last one.
+X4 row4(int at, int k) {
+    uint i = uint(max(at, 0) + k);
+    X4 v;
+    if (K % 4 == 0) {
+        v = in0_load4(i) - row_zp;
+    } else {
+        int left = min(K - k, 4);
+        v = in0_loadn(i, uint(left)) - row_zp;
+        v = X4(v.x, left > 1 ? v.y : X1(0), left > 2 ? v.z : X1(0), left > 3 ? v.w : X1(0));
+    }
+    return at < 0 ? X4(0) : v;
+}
+
+// Four columns of inner elements 4 * block .. 4 * block + 3; zero past the last one.
+#if MATRIX
+X4 column4(int batch, int k, int quad) {
+    if (K % 4 != 0 && k >= K) return X4(0);
+    uint i = uint((batch * K + k) * COLUMNS + quad * 4);
+    return (COLUMNS % 4 == 0 ? in1_load4(i) : in1_loadn(i, uint(min(COLUMNS - quad * 4, 4)))) - column_zp;
+}
+#define LOAD_COLUMNS                                                                     \
+    X4 w0 = column4(batch, k, quad), w1 = column4(batch, k + 1, quad), w2 = column4(batch, k + 2, quad), \
+       w3 = column4(batch, k + 3, quad);
+#elif X_FLOAT
+#define LOAD_COLUMNS                                                           \
+    uint from = uint((quad * TAPS * K_BLOCKS + block) * 16);                   \
+    X4 w0 = in1_load4(from), w1 = in1_load4(from + 4u), w2 = in1_load4(from + 8u), w3 = in1_load4(from + 12u);
+#else
+#define LOAD_COLUMNS                                                           \
+    ivec4 words = in1_load4(uint((quad * TAPS * K_BLOCKS + block) * 4));       \
+    X4 w0 = unpack_i8(words.x) - column_zp, w1 = unpack_i8(words.y) - column_zp, w2 = unpack_i8(words.z) - column_zp, \
+       w3 = unpack_i8(words.w) - column_zp;
+#endif
+
+// Row r lies in lane r % LANES as own row r / LANES.
+#if LANES == 1
+#define SHARED(r) a[r]
+#else
+#define SHARED(r) subgroupShuffle(a[(r) / LANES], uint((r) % LANES))
+#endif
+#define STEP(r)                  \
+    {                            \
+        X4 x = SHARED(r);        \
+        acc[r] += x.x * w0;      \
+        acc[r] += x.y * w1;      \
+        acc[r] += x.z * w2;      \
+        acc[r] += x.w * w3;      \
+    }
+#define ROWS4(MACRO, r) MACRO(r) MACRO(r + 1) MACRO(r + 2) MACRO(r + 3)
+#if TM == 16
+#define EACH_ROW(MACRO) ROWS4(MACRO, 0) ROWS4(MACRO, 4) ROWS4(MACRO, 8) ROWS4(MACRO, 12)
+#elif TM == 8
+#define EACH_ROW(MACRO) ROWS4(MACRO, 0) ROWS4(MACRO, 4)
+#else
+#define EACH_ROW(MACRO) ROWS4(MACRO, 0)
+#endif
+
+void main() {
+#if LANES == 1
+    int lane = 0, tile = int(invocation_index());
+#else
+    int lane = int(gl_SubgroupInvocationID), tile = int(workgroup_index() * gl_NumSubgroups + gl_SubgroupID);
+#endif
+    int quad = tile % QUAD_GROUPS * LANES + lane, first = tile / QUAD_GROUPS % ROW_GROUPS * TM;
+    int batch = tile / QUAD_GROUPS / ROW_GROUPS;
+    if (batch >= BATCH) return;
+    bool idle = quad >= QUADS;
+    quad = min(quad, QUADS - 1);
+    row_zp = X1(ROW_ZP);
+    column_zp = X1(COLUMN_ZP);
+
+    Row rows[OWN];
+    int at[OWN];
+    X4 a[OWN], acc[TM];
+    for (int i = 0; i < OWN; ++i) {
+        rows[i] = row_at(batch, first + (i * LANES + lane) % TM);
+        at[i] = tap_at(rows[i], 0, 0);
+    }
+#define CLEAR(r) acc[r] = X4(0);
+    EACH_ROW(CLEAR)
+
+    // One flat loop over taps and blocks of inner elements.
+    int k = 0, ky = 0, kx = 0;
+    for (int block = 0; block < TAPS * K_BLOCKS; ++block) {
+        LOAD_COLUMNS
+        for (int i = 0; i < OWN; ++i) a[i] = row4(at[i], k);
+        EACH_ROW(STEP)
+        k += 4;
+#if !MATRIX
+        if (k >= K) {
+            k = 0;
+            if (++kx == KW) {
+                kx = 0;
+                ++ky;
+            }
+            for (int i = 0; i < OWN; ++i) at[i] = tap_at(rows[i], ky, kx);
+        }
+#endif
+    }
+    if (idle) return;
+
+    uint n = uint(min(COLUMNS - quad * 4, 4));
+    X4 bias = X4(0);
+#if !MATRIX
+    if (BIAS == 1) bias = X4(in2_load1(0u));
+    else if (COLUMNS % 4 == 0) bias = in2_load4(uint(quad * 4));
+    else bias = in2_loadn(uint(quad * 4), n);
+#endif
+    // What follows is compiled once: the sums move through acc[0].
+    int count = min(ROWS - first, TM);
+    for (int r = 0; r < count; ++r) {
+        FUSED(uint((batch * ROWS + first + r) * COLUMNS + quad * 4), n, acc[0] + bias);
+#define MOVE(i) acc[i] = acc[(i) + 1 < TM ? (i) + 1 : i];
+        EACH_ROW(MOVE)
+    }
+}
