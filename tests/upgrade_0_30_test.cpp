@@ -1,7 +1,6 @@
 // TOSA 0.30: the table of rows against the specification's text where that is at hand, and operators whose meaning
 // changed against 0.30's own definition, on random cases. TOSAVK_TEST_SEED and TOSAVK_TEST_SEEDS choose the cases.
 #include "conformance/random_node_0_30.hpp"
-#include "ops/op.hpp"
 #include "reference/reference.hpp"
 #include "support/corpus.hpp"
 
