@@ -89,8 +89,10 @@ void TosaReader::finish(std::size_t k, ValueId id) {
 void TosaReader::check_types(const OpDef& def) const {
     const auto known = [&](DType type) {
         if (type == DType::shape) return true;  // in a wrong place it is an error, not a gap
-        for (const TypeRow& row : def.rows) {
-            if (std::find(row.types.begin(), row.types.end(), type) != row.types.end()) return true;
+        for (const auto* rows : {&def.rows, &def.upgrade_rows}) {
+            for (const TypeRow& row : *rows) {
+                if (std::find(row.types.begin(), row.types.end(), type) != row.types.end()) return true;
+            }
         }
         return std::any_of(def.inputs.begin(), def.inputs.end(),
                            [&](const ArgDef& arg) { return name_of(type) == arg.type; });

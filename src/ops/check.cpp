@@ -133,10 +133,12 @@ const TypeRow& match_row(const NodeView& view) {
     for (std::size_t i = 0; i < bound.size(); ++i) {
         if (has_acc_type && std::strcmp(def.type_vars[i], "acc_t") == 0) bound[i] = view.attrs().acc_type;
     }
-    for (const TypeRow& row : def.rows) {
-        bool fits = true;
-        for (std::size_t i = 0; i < bound.size(); ++i) fits = fits && (!bound[i] || *bound[i] == row.types[i]);
-        if (fits) return row;
+    for (const auto* rows : {&def.rows, &def.upgrade_rows}) {
+        for (const TypeRow& row : *rows) {
+            bool fits = true;
+            for (std::size_t i = 0; i < bound.size(); ++i) fits = fits && (!bound[i] || *bound[i] == row.types[i]);
+            if (fits) return row;
+        }
     }
     std::string types;
     for (std::size_t i = 0; i < bound.size(); ++i) {

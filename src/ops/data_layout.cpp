@@ -368,6 +368,8 @@ std::vector<OpDef> data_layout_ops() {
 
     OpDef reshape = movement_op(Op::reshape, "RESHAPE", 0, movement_rows());
     reshape.inputs.push_back(shape_operand("shape"));
+    // FULLY_CONNECTED of 0.30 takes and gives matrices of these.
+    reshape.upgrade_rows = {{{DType::i4}, "EXT-INT4"}, {{DType::i48}, "EXT-INT16"}};
     reshape.infer = reshape_infer;
     reshape.reference = copy_reference;
     reshape.view = alias_view;

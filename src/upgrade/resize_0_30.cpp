@@ -13,7 +13,7 @@ namespace tosavk::v0_30 {
 
 /// Output o lies at position(o), in input elements; and, where n > 0, at (o * d + offset) / n.
 struct Upgrade::Axis {
-    std::int64_t in = 1, out = 1, whole = 1;  ///< whole: rows before those that a negative border takes away
+    std::int64_t in = 1, out = 1;
     std::int64_t n = 0, d = 1, offset = 0;
     float stride_fp = 1, offset_fp = 0;
 
@@ -22,7 +22,7 @@ struct Upgrade::Axis {
         const auto product = static_cast<float>(static_cast<double>(o) * static_cast<double>(stride_fp));
         return static_cast<float>(static_cast<double>(product) + static_cast<double>(offset_fp));
     }
-    std::int64_t border() const { return (whole - 1) * d + offset - (in - 1) * n; }
+    std::int64_t border() const { return (out - 1) * d + offset - (in - 1) * n; }
 };
 
 namespace {
@@ -83,7 +83,6 @@ Upgrade::Axis Upgrade::resize_axis(std::size_t k, const char* name) const {
     if (axis.out < 1 || axis.out >= 16384) {
         fail(fmt::format("output size {} along {} is not in 1..16383", axis.out, name));
     }
-    axis.whole = axis.out;
     // Samples lie in order: the first and the last tell.
     for (const std::int64_t o : {std::int64_t{0}, axis.out - 1}) {
         const auto row = real ? static_cast<std::int64_t>(std::floor(axis.position(o)))
@@ -147,26 +146,28 @@ Upgrade::Ids Upgrade::resize() {
     Axis axes[2] = {resize_axis(0, "y"), resize_axis(1, "x")};
     Axis &y = axes[0], &x = axes[1];
     if (real && (!find_rational(y) || !find_rational(x))) return resize_by_gather(y, x);
-    for (Axis& axis : axes) {
-        // Less than 1.0 can leave out: computed in full and sliced.
-        if (axis.border() < -16 * axis.n) axis.whole = ((axis.in - 1) * axis.n - axis.offset) / axis.d + 1;
+    Shape size = in(0).shape;
+    for (std::size_t k = 0; k < 2; ++k) {
+        Axis& axis = axes[k];
+        // Less than 1.0 can leave out: the input ends where nothing is sampled any more.
+        if (axis.border() >= -16 * axis.n) continue;
+        axis.in = floor_div((axis.out - 1) * axis.d + axis.offset, axis.n) + 2;
+        size[1 + k] = axis.in;
+    }
+    ValueId input = id(0);
+    if (size != in(0).shape) {
+        input = step(Op::slice, {input, builder_.shape(Shape(4, 0)), builder_.shape(size)}, in(0).type, "sampled");
     }
     tosavk::Attributes attrs;
     attrs.mode = a_.mode;
-    const bool cut = y.whole != y.out || x.whole != x.out;
-    const Ids inputs = {id(0), builder_.shape(Shape{y.n, y.d, x.n, x.d}), builder_.shape(Shape{y.offset, x.offset}),
+    const Ids inputs = {input, builder_.shape(Shape{y.n, y.d, x.n, x.d}), builder_.shape(Shape{y.offset, x.offset}),
                         builder_.shape(Shape{y.border(), x.border()})};
-    if (!cut) {
-        try {
-            return done(op_, inputs, attrs);
-        } catch (const Error&) {
-            if (!real) throw;
-            return resize_by_gather(y, x);  // 0.30 has no level that limits the scale
-        }
+    try {
+        return done(op_, inputs, attrs);
+    } catch (const Error&) {
+        if (!real) throw;
+        return resize_by_gather(y, x);  // 0.30 has no level that limits the scale
     }
-    const Shape size{in(0).shape[0], y.out, x.out, in(0).shape[3]};
-    const ValueId whole = step(op_, inputs, out().type.type, "whole", attrs);
-    return done(Op::slice, {whole, builder_.shape(Shape(4, 0)), builder_.shape(size)});
 }
 
 Upgrade::Ids Upgrade::resize_by_gather(const Axis& y, const Axis& x) {

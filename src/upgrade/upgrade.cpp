@@ -236,7 +236,7 @@ Upgrade::Ids Upgrade::conv() {
     return done(op_, conv_inputs(input, weight), attrs);
 }
 
-// 1.0 adds out_pad, and never takes away more than the kernel reaches over: the rest is sliced off.
+// 1.0 adds out_pad, and takes away less than the kernel's size: input that reaches nothing of the output goes first.
 Upgrade::Ids Upgrade::transpose_conv() {
     need_inputs(3);
     tosavk::Attributes attrs;
@@ -248,27 +248,43 @@ Upgrade::Ids Upgrade::transpose_conv() {
     need_values("stride", a_.stride.size(), 2);
     need_rank(0, "input", 4);
     need_rank(1, "weight", 4);
-    const ValueId input = widened(id(0), out().type.type, "input"), weight = widened(id(1), out().type.type, "weight");
-    if (a_.out_pad_adds) return done(op_, conv_inputs(input, weight), attrs);
+    const DType type = out().type.type;
     const Shape in_shape = in(0).shape, kernel = in(1).shape;
-    Shape start(4, 0), size{in_shape[0], 0, 0, kernel[0]};
-    bool cut = false;
-    for (std::size_t i = 0; i < 2; ++i) {
-        const std::int32_t before = a_.out_pad[2 * i], after = a_.out_pad[2 * i + 1];
+    Shape start(4, 0), size = in_shape;
+    std::int64_t whole[2] = {};
+    for (std::size_t i = 0; i < 2 && !a_.out_pad_adds; ++i) {
+        const std::int64_t before = a_.out_pad[2 * i], after = a_.out_pad[2 * i + 1], stride = a_.stride[i];
         if (before < 0 || after < 0) fail(fmt::format("out_pad {} is negative", std::min(before, after)));
-        if (a_.stride[i] < 1) fail(fmt::format("stride {} is below 1", a_.stride[i]));
-        size[1 + i] = (in_shape[1 + i] - 1) * a_.stride[i] + kernel[1 + i] - before - after;
-        if (size[1 + i] < 1) fail(fmt::format("out_pad {}, {} leaves nothing of the output", before, after));
-        const auto limit = static_cast<std::int32_t>(std::min<std::int64_t>(kernel[1 + i] - 1, 1 << 30));
-        start[1 + i] = std::max(before - limit, 0);
-        cut = cut || before > limit || after > limit;
-        attrs.pad[2 * i] = -std::min(before, limit);
-        attrs.pad[2 * i + 1] = -std::min(after, limit);
+        if (stride < 1) fail(fmt::format("stride {} is below 1", stride));
+        whole[i] = (in_shape[1 + i] - 1) * stride + kernel[1 + i] - before - after;
+        if (whole[i] < 1) fail(fmt::format("out_pad {}, {} leaves nothing of the output", before, after));
+        const auto unseen = [&](std::int64_t pad) {
+            return std::max<std::int64_t>((pad - kernel[1 + i] + stride) / stride, 0);
+        };
+        start[1 + i] = unseen(before);
+        size[1 + i] -= unseen(before) + unseen(after);
+        attrs.pad[2 * i] = static_cast<std::int32_t>(unseen(before) * stride - before);
+        attrs.pad[2 * i + 1] = static_cast<std::int32_t>(unseen(after) * stride - after);
     }
-    const Ids inputs = conv_inputs(input, weight);
-    if (!cut) return done(op_, inputs, attrs);
-    const ValueId whole = step(op_, inputs, out().type.type, "whole", attrs);
-    return done(Op::slice, {whole, builder_.shape(start), builder_.shape(size)});
+    if (size[1] < 1 || size[2] < 1) {
+        // The output lies in the gaps of a stride beyond the kernel: it is the bias everywhere.
+        const Shape one{in_shape[0], 1, 1, 1}, filter{kernel[0], 1, 1, 1};
+        const auto empty = [&](const char* suffix, DType of, const Shape& shape) {
+            const auto bytes = static_cast<std::size_t>(element_count(shape)) * size_of(of);
+            return builder_.constant(fmt::format("{}/{}", out().name, suffix), of, shape, Bytes(bytes));
+        };
+        const bool widens = in(0).type != DType::fp32 && is_float(in(0).type) && type == DType::fp32;
+        const DType x = widens ? type : in(0).type, w = widens ? type : in(1).type;
+        attrs.pad = {0, static_cast<std::int32_t>(whole[0] - 1), 0, static_cast<std::int32_t>(whole[1] - 1)};
+        attrs.stride = {1, 1};
+        return done(op_, {empty("nothing", x, one), empty("no_weight", w, filter), id(2), builder_.scalar(x, 0),
+                          builder_.scalar(w, 0)}, attrs);
+    }
+    ValueId seen = id(0);
+    if (size != in_shape) {
+        seen = step(Op::slice, {seen, builder_.shape(start), builder_.shape(size)}, in(0).type, "seen");
+    }
+    return done(op_, conv_inputs(widened(seen, type, "input"), widened(id(1), type, "weight")), attrs);
 }
 
 // FULLY_CONNECTED is a CONV2D over images of one pixel.

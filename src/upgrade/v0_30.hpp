@@ -117,6 +117,9 @@ public:
     ValueId add1(Op op, const std::vector<ValueId>& inputs, Type type, const Attributes& attributes = {},
                  const std::string& name = {}, std::optional<Shape> shape = {});
 
+    /// CUSTOM, COND_IF and WHILE_LOOP mean the same in 1.0 and are added there; regions are Graphs that a Builder made.
+    GraphBuilder& graph_1_0() { return builder_; }
+
     void output(ValueId id) { builder_.output(id); }
     const Value& value(ValueId id) const { return builder_.value(id); }
     Type type(ValueId id) const { return {value(id).type, unsigned_.contains(id)}; }
