@@ -131,7 +131,7 @@ TEST(Sweep, CoversTosa030Once) {
         EXPECT_TRUE(seen.insert(row.op + " " + row.types_text()).second) << row.op << " " << row.types_text();
     }
     EXPECT_GE(seen.size(), 316u);
-    const SweepRow row = find_rows("FULLY_CONNECTED", "fp32", "").at(0);
+    const SweepRow row = find_rows("FULLY_CONNECTED", "", "").at(0);
     const RowResult result = run_row(row, 1, 4, reference_judge());
     EXPECT_TRUE(result.passed()) << result.detail;
     EXPECT_NE(repro_command(row, result).find(" --spec 0.30 "), std::string::npos) << repro_command(row, result);
