@@ -124,6 +124,19 @@ TEST(Sweep, CoversTheRegistryOnce) {
     }
 }
 
+TEST(Sweep, CoversTosa030Once) {
+    std::set<std::string> seen;
+    for (const SweepRow& row : find_rows("", "", "0.30")) {
+        EXPECT_EQ(row.spec, "0.30");
+        EXPECT_TRUE(seen.insert(row.op + " " + row.types_text()).second) << row.op << " " << row.types_text();
+    }
+    EXPECT_GE(seen.size(), 316u);
+    const SweepRow row = find_rows("FULLY_CONNECTED", "", "").at(0);
+    const RowResult result = run_row(row, 1, 4, reference_judge());
+    EXPECT_TRUE(result.passed()) << result.detail;
+    EXPECT_NE(repro_command(row, result).find(" --spec 0.30 "), std::string::npos) << repro_command(row, result);
+}
+
 TEST(Sweep, ChoosesRows) {
     EXPECT_EQ(row_of("CONV2D", "i8_t,i8_t,i32_t,i32_t").types_text(), "i8_t,i8_t,i32_t,i32_t");
     EXPECT_EQ(row_of("CONV2D", "i8, i8, i32, i32").types_text(), "i8_t,i8_t,i32_t,i32_t");

@@ -107,7 +107,7 @@ std::string SweepRow::types_text() const {
     return text;
 }
 
-std::vector<RowSource> row_sources() { return {registry_rows}; }
+std::vector<RowSource> row_sources() { return {registry_rows, rows_0_30}; }
 
 std::vector<SweepRow> registry_rows() {
     std::vector<SweepRow> rows;

@@ -32,6 +32,7 @@ struct SweepRow {
 using RowSource = std::vector<SweepRow> (*)();
 std::vector<RowSource> row_sources();
 std::vector<SweepRow> registry_rows();  ///< the rows of ops/registry.cpp
+std::vector<SweepRow> rows_0_30();      ///< those of TOSA 0.30, upgraded
 
 /// Rows of the sweep that match; empty text matches all. Types as in types_text(), spaces and "_t" being optional.
 /// Throws Error(usage) when nothing matches.
