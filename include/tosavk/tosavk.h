@@ -256,7 +256,7 @@ typedef struct tosavk_conformance_options {
     const char* spec;      /* "1.0" or "0.30": rows of this version of the specification; NULL: all */
     uint64_t seed;         /* of the first case; case S of a row is the same graph and data wherever it runs */
     int64_t cases;         /* random graphs per row; 0 means 20, -1 none (data sets and error graphs still run) */
-    int32_t large_binding; /* 1: also graphs with tensors above 128 MiB, which need about 3 GiB of host memory */
+    int32_t large_binding; /* 1: also graphs with tensors above 128 MiB, which need about 2 GiB of host memory */
     uint32_t jobs;         /* threads, each with the device opened once more; 0 means 1 */
 } tosavk_conformance_options;
 

@@ -115,7 +115,7 @@ Action add_conformance(CLI::App& app) {
     command->add_option("--cases", options->sweep.cases, "random graphs per row (default 20)")
         ->check(CLI::Range(0, 1000000));
     command->add_flag("--large-binding", options->sweep.large_binding,
-                      "also tensors above 128 MiB (about 3 GiB of host memory)");
+                      "also tensors above 128 MiB (about 2 GiB of host memory)");
     command->add_option("--jobs", options->sweep.jobs, "threads, each with a device of its own (default 1)")
         ->check(CLI::Range(1, 64));
     command->add_flag("--json", options->json, "print JSON");
