@@ -330,7 +330,7 @@ private:
         zero_point(in_type(3));
     }
 
-    /// Half-pixel centres between any two sizes: n = 2*out, d = 2*in.
+    /// Half-pixel centres between any two sizes: n/d = 2*out / 2*in.
     void resize() {
         const std::int64_t ih = data_.pick(1, 9), iw = data_.pick(1, 9), oh = data_.pick(1, 12), ow = data_.pick(1, 12);
         attrs_.mode = in_type(0) == type_of(def_.outputs.at(0).type) && (!is_float(in_type(0)) || data_.chance(50)) ? ResizeMode::nearest
@@ -338,9 +338,11 @@ private:
         const DType type = in_type(0);
         operand(is_float(type) ? data_.reals(type, {data_.pick(1, 2), ih, iw, data_.pick(1, 9)}, false)
                                : data_.any(type, {data_.pick(1, 2), ih, iw, data_.pick(1, 9)}));
-        shape_operand({2 * oh, 2 * ih, 2 * ow, 2 * iw});
-        shape_operand({ih - oh, iw - ow});
-        shape_operand({oh - ih, ow - iw});
+        // Larger terms of the same ratios make larger results of integers.
+        const std::int64_t ky = data_.chance(40) ? data_.pick(1, 1024 / oh) : 1, kx = data_.chance(40) ? data_.pick(1, 1024 / ow) : 1;
+        shape_operand({2 * oh * ky, 2 * ih * ky, 2 * ow * kx, 2 * iw * kx});
+        shape_operand({(ih - oh) * ky, (iw - ow) * kx});
+        shape_operand({(oh - ih) * ky, (ow - iw) * kx});
     }
 
     // ---- data movement ----------------------------------------------------------------------------------------
