@@ -96,7 +96,8 @@ std::optional<KernelChoice> plan_conv2d(const NodeView& view, const DevicePlan& 
     // Four pixels share every weight that an invocation loads; small outputs need the invocations more.
     const int tile = pixels * oc_quads >= 4096 ? 4 : 1;
 
-    const auto steps = loop_steps(device, g.window.taps(), (g.in_channels + 3) / 4, why);
+    const std::int64_t chunks = view.out().type == DType::i48 ? chunk_steps(g.in_channels) : 0;
+    const auto steps = loop_steps(device, g.window.taps(), (g.in_channels + 3) / 4 + chunks, why);
     if (!steps) return std::nullopt;
 
     KernelChoice choice;
