@@ -188,20 +188,24 @@ TEST(Conv2d, SumsOf16By8BitsPass32) {
     EXPECT_EQ(int_values(out), (std::vector<std::int64_t>{8355840000 + bias, 8355840000 - bias}));
     EXPECT_REJECTED(rejection(Op::conv2d, conv_operands(input, weight, ints(DType::i48, {1}, {0}), 1), DType::i48,
                               plain2d(DType::i48)), "only i8 may have a zero point");
-    EXPECT_REJECTED(rejection(Op::conv2d, conv_operands(input, weight, ints(DType::i32, {1}, {0})), DType::i32, plain2d()),
-                    "in_t=i16");
-    EXPECT_REJECTED(rejection(Op::conv2d, conv_operands(input, weight, ints(DType::i48, {1}, {0})), DType::i48, plain2d()),
-                    "acc_t=i32");
+    EXPECT_REJECTED(
+        rejection(Op::conv2d, conv_operands(input, weight, ints(DType::i32, {1}, {0})), DType::i32, plain2d()),
+        "in_t=i16");
+    EXPECT_REJECTED(
+        rejection(Op::conv2d, conv_operands(input, weight, ints(DType::i48, {1}, {0})), DType::i48, plain2d()),
+        "acc_t=i32");
 
     // Depthwise, C = 2: 8 taps of 32767 * 127 and of -32768 * -128; transposed, each output gets one product or two.
     HostTensor pixels(DType::i16, {1, 2, 4, 2});
     for (std::size_t i = 0; i < 16; ++i) pixels.as<std::int16_t>()[i] = i % 2 == 0 ? 32767 : -32768;
     HostTensor factors(DType::i8, {2, 4, 2, 1});
     for (std::size_t i = 0; i < 16; ++i) factors.as<std::int8_t>()[i] = i % 2 == 0 ? 127 : -128;
-    EXPECT_EQ(int_values(conv(Op::depthwise_conv2d, conv_operands(pixels, factors, ints(DType::i48, {1}, {1})), plain2d(DType::i48))),
+    EXPECT_EQ(int_values(conv(Op::depthwise_conv2d, conv_operands(pixels, factors, ints(DType::i48, {1}, {1})),
+                              plain2d(DType::i48))),
               (std::vector<std::int64_t>{8 * 32767 * 127 + 1, 8 * 32768 * 128 + 1}));
     EXPECT_EQ(int_values(conv(Op::transpose_conv2d,
-                              conv_operands(ints(DType::i16, {1, 1, 2, 1}, {30000, -30000}), ints(DType::i8, {1, 1, 2, 1}, {100, -100}),
+                              conv_operands(ints(DType::i16, {1, 1, 2, 1}, {30000, -30000}),
+                                            ints(DType::i8, {1, 1, 2, 1}, {100, -100}),
                                             ints(DType::i48, {1}, {std::int64_t{1} << 40})),
                               conv_attrs({0, 0, 0, 0}, {1, 1}, {}, DType::i48))),
               (std::vector<std::int64_t>{(std::int64_t{1} << 40) + 3000000, (std::int64_t{1} << 40) - 6000000,
@@ -213,8 +217,9 @@ TEST(Conv2d, WeightsOf4Bits) {
     const auto weight = ints(DType::i4, {1, 1, 2, 2}, {7, -7, 1, -2});
     const auto out = conv(Op::conv2d, conv_operands(input, weight, ints(DType::i32, {1}, {5}), -1), plain2d());
     EXPECT_EQ(int_values(out), (std::vector<std::int64_t>{101 * 7 + 99 * 7 + 128 + 127 * 2 + 5}));
-    EXPECT_REJECTED(rejection(Op::conv2d, conv_operands(input, weight, ints(DType::i32, {1}, {5}), 0, 1), DType::i32, plain2d()),
-                    "only i8 may have a zero point");
+    EXPECT_REJECTED(
+        rejection(Op::conv2d, conv_operands(input, weight, ints(DType::i32, {1}, {5}), 0, 1), DType::i32, plain2d()),
+        "only i8 may have a zero point");
 }
 
 TEST(Conv2d, NonFiniteWeightsMeetPadding) {
@@ -366,8 +371,9 @@ TEST(Resize, Bilinear16BitsKeepsTheScale) {
     // One axis in steps of 1/4: positions 0, 1/4, 2/4, 3/4, 1 between -32768 and 32767, times 4 * 2048.
     Attributes bilinear;
     bilinear.mode = ResizeMode::bilinear;
-    const std::vector<HostTensor> operands{ints(DType::i16, {1, 1, 2, 1}, {-32768, 32767}), shape_values({2048, 2048, 4, 1}),
-                                           shape_values({0, 0}), shape_values({0, 0})};
+    const std::vector<HostTensor> operands{ints(DType::i16, {1, 1, 2, 1}, {-32768, 32767}),
+                                           shape_values({2048, 2048, 4, 1}), shape_values({0, 0}),
+                                           shape_values({0, 0})};
     const OneNode node(Op::resize, operands, DType::i48, bilinear, level_none);
     std::vector<std::int64_t> expected;
     for (std::int64_t k = 0; k <= 4; ++k) expected.push_back(2048 * (-32768 * (4 - k) + 32767 * k));
@@ -379,16 +385,21 @@ TEST(Rescale, FortyEightBits) {
     Attributes narrow;
     narrow.scale32 = false;
     const std::int64_t top = (std::int64_t{1} << 47) - 1;
-    const auto run = [&](std::vector<std::int64_t> x, std::int64_t m, std::int64_t s, DType out, double zp, Rounding rounding) {
+    const auto run = [&](std::vector<std::int64_t> x, std::int64_t m, std::int64_t s, DType out, double zp,
+                         Rounding rounding) {
         Attributes a = narrow;
         a.rounding = rounding;
         const auto n = static_cast<std::int64_t>(x.size());
-        return int_values(run_op(Op::rescale, {ints(DType::i48, {n}, x), ints(DType::i16, {1}, {m}), ints(DType::i8, {1}, {s}),
-                                               zero_point(DType::i48), zero_point(out, zp)}, out, a));
+        return int_values(run_op(Op::rescale,
+                                 {ints(DType::i48, {n}, x), ints(DType::i16, {1}, {m}), ints(DType::i8, {1}, {s}),
+                                  zero_point(DType::i48), zero_point(out, zp)},
+                                 out, a));
     };
     for (const Rounding rounding : {Rounding::single_round, Rounding::inexact_round}) {
-        EXPECT_EQ(run({3, -3, 1000, -1000}, 1 << 14, 15, DType::i8, 0, rounding), (std::vector<std::int64_t>{2, -1, 127, -128}));
-        EXPECT_EQ(run({top, -top - 1}, 1 << 14, 31, DType::i32, 0, rounding), (std::vector<std::int64_t>{1073741824, -1073741824}));
+        EXPECT_EQ(run({3, -3, 1000, -1000}, 1 << 14, 15, DType::i8, 0, rounding),
+                  (std::vector<std::int64_t>{2, -1, 127, -128}));
+        EXPECT_EQ(run({top, -top - 1}, 1 << 14, 31, DType::i32, 0, rounding),
+                  (std::vector<std::int64_t>{1073741824, -1073741824}));
         EXPECT_EQ(run({top, -top - 1}, 32767, 62, DType::i16, 0, rounding), (std::vector<std::int64_t>{1, -1}));
         EXPECT_EQ(run({5, -5}, 1 << 14, 14, DType::i8, 100, rounding), (std::vector<std::int64_t>{105, 95}));
     }

@@ -65,16 +65,20 @@ protected:
                 Attributes scale;
                 scale.scale32 = false;
                 const std::int64_t m = 16385, s = 33, zero = 0;
-                out = b.add1(Op::rescale, {out, b.constant_ints("m", DType::i16, {1}, {&m, 1}), b.constant_ints("s", DType::i8, {1}, {&s, 1}),
-                                           b.constant_ints("zp", DType::i48, {1}, {&zero, 1}), b.scalar(DType::i16, 0)},
-                             DType::i16, scale, "scaled");
+                out = b.add1(
+                    Op::rescale,
+                    {out, b.constant_ints("m", DType::i16, {1}, {&m, 1}), b.constant_ints("s", DType::i8, {1}, {&s, 1}),
+                     b.constant_ints("zp", DType::i48, {1}, {&zero, 1}), b.scalar(DType::i16, 0)},
+                    DType::i16, scale, "scaled");
             }
             b.output(out);
             const auto graph = std::make_shared<const Graph>(b.finish());
             if (!rescaled && !start.empty()) {
                 const auto sums = int_values(reference_run(*graph, inputs).at(0));
                 ASSERT_GE(sums.size(), start.size());
-                EXPECT_EQ(std::vector<std::int64_t>(sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(start.size())), start);
+                EXPECT_EQ(
+                    std::vector<std::int64_t>(sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(start.size())),
+                    start);
             }
             const Plan plan = make_plan(*graph, device_->plan(), {});
             ASSERT_EQ(plan.dispatches.size(), 1u) << "a RESCALE follows in registers";
@@ -115,7 +119,8 @@ TEST_P(Int48, Conv2dWithPackedWeights) {
               {channels * product + bias}, "conv2d");
     }
     // Tiles of four pixels, many taps of few channels.
-    check(Op::conv2d, convolution({1, 70, 70, 3}, {13, 13, 13, 3}, bias), conv2d_attrs(), 1, {507 * product + bias}, "conv2d");
+    check(Op::conv2d, convolution({1, 70, 70, 3}, {13, 13, 13, 3}, bias), conv2d_attrs(), 1, {507 * product + bias},
+          "conv2d");
 }
 
 TEST_P(Int48, ConvolutionsWithRunTimeWeights) {
@@ -130,12 +135,15 @@ TEST_P(Int48, ConvolutionsWithRunTimeWeights) {
     check(Op::conv3d, convolution({1, 7, 7, 7, 2}, {1, 7, 7, 7, 2}, -1), volume, 5, {686 * product - 1}, "conv_direct");
     Attributes transposed = conv2d_attrs();
     transposed.dilation.clear();
-    check(Op::transpose_conv2d, convolution({1, 20, 20, 1}, {4, 20, 20, 1}, 3), transposed, 5, {product + 3}, "conv_direct");
-    check(Op::depthwise_conv2d, convolution({1, 20, 20, 3}, {20, 20, 3, 2}, 0), conv2d_attrs(), 5, {400 * product}, "conv_direct");
+    check(Op::transpose_conv2d, convolution({1, 20, 20, 1}, {4, 20, 20, 1}, 3), transposed, 5, {product + 3},
+          "conv_direct");
+    check(Op::depthwise_conv2d, convolution({1, 20, 20, 3}, {20, 20, 3, 2}, 0), conv2d_attrs(), 5, {400 * product},
+          "conv_direct");
 }
 
 TEST_P(Int48, DepthwiseWithPackedWeights) {
-    check(Op::depthwise_conv2d, convolution({1, 20, 20, 3}, {20, 20, 3, 2}, 0), conv2d_attrs(), 1, {400 * product}, "depthwise_conv2d");
+    check(Op::depthwise_conv2d, convolution({1, 20, 20, 3}, {20, 20, 3, 2}, 0), conv2d_attrs(), 1, {400 * product},
+          "depthwise_conv2d");
     check(Op::depthwise_conv2d, convolution({1, 1, 600, 4}, {1, 600, 4, 1}, 9), conv2d_attrs(), 1, {600 * product + 9},
           "depthwise_conv2d");
 }
@@ -156,14 +164,17 @@ TEST_P(Int48, Matmul) {
               {inner * high * -32768, inner * high * 32767}, "matmul");
     }
     // Tiles of four rows.
-    check(Op::matmul, {random_tensor(DType::i16, {1, 65, 300}, 1), random_tensor(DType::i16, {1, 300, 260}, 2), zero, zero}, {}, 2, {},
-          "matmul");
+    check(Op::matmul,
+          {random_tensor(DType::i16, {1, 65, 300}, 1), random_tensor(DType::i16, {1, 300, 260}, 2), zero, zero}, {}, 2,
+          {}, "matmul");
 }
 
 TEST_P(Int48, Resize) {
     Attributes bilinear;
     bilinear.mode = ResizeMode::bilinear;
-    check(Op::resize, {filled(DType::i16, {1, 2, 2, 5}, -32768), shape_values({2048, 512, 2048, 512}), shape_values({0, 0}), shape_values({0, 0})},
+    check(Op::resize,
+          {filled(DType::i16, {1, 2, 2, 5}, -32768), shape_values({2048, 512, 2048, 512}), shape_values({0, 0}),
+           shape_values({0, 0})},
           bilinear, 1, {-(std::int64_t{1} << 37)}, "resize");
 }
 

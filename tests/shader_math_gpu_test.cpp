@@ -244,7 +244,8 @@ TEST_F(ShaderMathGpu, ScalingIsExactWithAndWithoutInt64) {
     const auto wide = [](U x, U y) {
         return Wide{static_cast<std::int64_t>(static_cast<std::int16_t>(y)) * (std::int64_t{1} << 32)} + x;
     };
-    const std::string joined = "wrap_i48(wide_quad(ivec2(x.x, y.x), ivec2(x.y, y.y), ivec2(x.z, y.z), ivec2(x.w, y.w)))";
+    const std::string joined =
+        "wrap_i48(wide_quad(ivec2(x.x, y.x), ivec2(x.y, y.y), ivec2(x.z, y.z), ivec2(x.w, y.w)))";
     check_int("scale16(" + joined + ", z & 32767, z >> 16)", [&](U x, U y, U z) {
         const U s = z >> 16;
         return static_cast<U>((wide(x, y) * static_cast<I>(z & 0x7fffu) + (Wide{1} << (s - 1))) >> s);
@@ -255,7 +256,8 @@ TEST_F(ShaderMathGpu, ScalingIsExactWithAndWithoutInt64) {
                               "wide_get(r, 2).x ^ wide_get(r, 2).y, wide_get(r, 3).x ^ wide_get(r, 3).y)";
     const auto with = [&](const std::string& r) { return "ivec4(0); { wide4 r = " + r + "; r4[i] = " + words + "; }"; };
     fill(operands_);
-    check_int(with("wide_scale(" + joined + ", z)"), [&](U x, U y, U z) { return low(wide(x, y) * static_cast<I>(z)); });
+    check_int(with("wide_scale(" + joined + ", z)"),
+              [&](U x, U y, U z) { return low(wide(x, y) * static_cast<I>(z)); });
     check_int(with("wide_sub(" + joined + ", wide_mul(x, z))"),
               [&](U x, U y, U z) { return low(wide(x, y) - Wide{static_cast<I>(x)} * static_cast<I>(z)); });
     for (const int s : {0, 1, 2, 30, 31, 32, 33, 62, 63}) {

@@ -25,7 +25,9 @@ std::vector<float> channel_scales(std::size_t count) {
     return scales;
 }
 
-Scaled output_scale(float filter) { return Scaled(static_cast<double>(si) * static_cast<double>(filter) / static_cast<double>(so)); }
+Scaled output_scale(float filter) {
+    return Scaled(static_cast<double>(si) * static_cast<double>(filter) / static_cast<double>(so));
+}
 
 TensorSpec filter_spec(std::vector<std::int32_t> shape, const std::vector<float>& scales, int axis = 0,
                        TensorType type = TensorType::INT8) {
@@ -51,10 +53,13 @@ Ints sums_of(const Ints& x, const Ints& w, std::int32_t kh, std::int32_t kw, std
                 for (std::int32_t ky = 0; ky < kh; ++ky)
                     for (std::int32_t kx = 0; kx < kw; ++kx)
                         for (std::int32_t i = 0; i < (depthwise ? 1 : filter_ic); ++i) {
-                            const std::int32_t channel = depthwise ? o / (oc / 2) : o / (oc / (ic / filter_ic)) * filter_ic + i;
+                            const std::int32_t channel =
+                                depthwise ? o / (oc / 2) : o / (oc / (ic / filter_ic)) * filter_ic + i;
                             const std::int32_t channels = depthwise ? 2 : ic;
-                            const std::int32_t at = depthwise ? (ky * kw + kx) * oc + o : ((o * kh + ky) * kw + kx) * filter_ic + i;
-                            sum += x[static_cast<std::size_t>(((y + ky) * iw + z + kx) * channels + channel)] * w[static_cast<std::size_t>(at)];
+                            const std::int32_t at =
+                                depthwise ? (ky * kw + kx) * oc + o : ((o * kh + ky) * kw + kx) * filter_ic + i;
+                            sum += x[static_cast<std::size_t>(((y + ky) * iw + z + kx) * channels + channel)] *
+                                   w[static_cast<std::size_t>(at)];
                         }
                 out.push_back(sum);
             }
@@ -62,11 +67,12 @@ Ints sums_of(const Ints& x, const Ints& w, std::int32_t kh, std::int32_t kw, std
 }
 
 void check_conv16(Bias kind, bool per_channel, std::int32_t filter_ic, bool depthwise) {
-    SCOPED_TRACE(testing::Message() << "bias " << static_cast<int>(kind) << " per_channel " << per_channel << " filter_ic "
-                                    << filter_ic << " depthwise " << depthwise);
+    SCOPED_TRACE(testing::Message() << "bias " << static_cast<int>(kind) << " per_channel " << per_channel
+                                    << " filter_ic " << filter_ic << " depthwise " << depthwise);
     const std::int32_t channels = depthwise ? 2 : ic;
     const auto x = random_ints(DType::i16, {1, ih, iw, channels}, -32768, 32767);
-    const std::vector<std::int32_t> shape = depthwise ? std::vector<std::int32_t>{1, 2, 3, oc} : std::vector<std::int32_t>{oc, 2, 3, filter_ic};
+    const std::vector<std::int32_t> shape =
+        depthwise ? std::vector<std::int32_t>{1, 2, 3, oc} : std::vector<std::int32_t>{oc, 2, 3, filter_ic};
     const auto w = random_i8(Shape(shape.begin(), shape.end()));
     const std::vector<float> scales = channel_scales(per_channel ? oc : 1);
     Ints bias(oc, 0);
@@ -75,7 +81,8 @@ void check_conv16(Bias kind, bool per_channel, std::int32_t filter_ic, bool dept
         if (kind == Bias::int64 && o == 0) bias[o] = -(std::int64_t{1} << 40);  // saturates
     }
     TfliteBuilder t;
-    const int in = t.tensor(i16({1, ih, iw, channels}, si)), filter = t.constant(filter_spec(shape, scales, depthwise ? 3 : 0), w.bytes);
+    const int in = t.tensor(i16({1, ih, iw, channels}, si)),
+              filter = t.constant(filter_spec(shape, scales, depthwise ? 3 : 0), w.bytes);
     const int b = bias_tensor(t, kind, bias), out = t.tensor(i16({1, 1, 1, oc}, so));
     if (depthwise) {
         t.op(B::DEPTHWISE_CONV_2D, {in, filter, b}, {out}, BuiltinOptions::DepthwiseConv2DOptions,
@@ -127,7 +134,8 @@ TEST(TfliteConv16, FullyConnectedRoundsTheProductOfScales) {
                 for (std::size_t o = 0; o < 5; ++o) {
                     std::int64_t sum = bias[o];
                     for (std::size_t i = 0; i < 8; ++i) sum += ints(x)[r * 8 + i] * ints(w)[o * 8 + i];
-                    ASSERT_EQ(got[r * 5 + o], clip16(kind == Bias::int64 ? scale_sum(sum, s) : scale_by(sum, s, rounding)));
+                    ASSERT_EQ(got[r * 5 + o],
+                              clip16(kind == Bias::int64 ? scale_sum(sum, s) : scale_by(sum, s, rounding)));
                 }
         }
     }
@@ -137,7 +145,8 @@ TEST(TfliteConv16, BiasesPast48BitsAreRefused) {
     TfliteBuilder t;
     const int in = t.tensor(i16({1, 1}, si)), weights = t.constant(i8({1, 1}, 0.5f, 0), Bytes(1));
     const Ints large{std::int64_t{1} << 47};
-    const int b = t.constant({{1}, TensorType::INT64}, encode_ints(DType::shape, large)), out = t.tensor(i16({1, 1}, so));
+    const int b = t.constant({{1}, TensorType::INT64}, encode_ints(DType::shape, large)),
+              out = t.tensor(i16({1, 1}, so));
     t.op(B::FULLY_CONNECTED, {in, weights, b}, {out});
     expect_error(t.finish({in}, {out}), ErrorCode::unsupported, "exceeds 48 bits");
 }
@@ -153,7 +162,8 @@ struct Transposed {
 /// sum of x * w over every input pixel that reaches (y, z); weights [oc][3][2][ic].
 std::vector<double> scatter(const Transposed& c, const std::vector<double>& x, const std::vector<double>& w) {
     const bool same = c.padding == Padding::SAME;
-    const std::int32_t top = same ? std::max((ih - 1) * c.sy + 3 - c.oh, 0) / 2 : 0, left = same ? std::max((iw - 1) * c.sx + 2 - c.ow, 0) / 2 : 0;
+    const std::int32_t top = same ? std::max((ih - 1) * c.sy + 3 - c.oh, 0) / 2 : 0,
+                       left = same ? std::max((iw - 1) * c.sx + 2 - c.ow, 0) / 2 : 0;
     std::vector<double> out(static_cast<std::size_t>(c.oh * c.ow * oc), 0);
     for (std::int32_t y = 0; y < ih; ++y)
         for (std::int32_t z = 0; z < iw; ++z)
@@ -164,7 +174,8 @@ std::vector<double> scatter(const Transposed& c, const std::vector<double>& x, c
                     for (std::int32_t o = 0; o < oc; ++o)
                         for (std::int32_t i = 0; i < ic; ++i)
                             out[static_cast<std::size_t>((oy * c.ow + ox) * oc + o)] +=
-                                x[static_cast<std::size_t>((y * iw + z) * ic + i)] * w[static_cast<std::size_t>(((o * 3 + ky) * 2 + kx) * ic + i)];
+                                x[static_cast<std::size_t>((y * iw + z) * ic + i)] *
+                                w[static_cast<std::size_t>(((o * 3 + ky) * 2 + kx) * ic + i)];
                 }
     return out;
 }
@@ -172,21 +183,27 @@ std::vector<double> scatter(const Transposed& c, const std::vector<double>& x, c
 std::vector<double> reals(const HostTensor& t) { return decode_reals(t.type, t.bytes); }
 
 TEST(TfliteTransposeConv, EveryKindOfArithmetic) {
-    for (const Transposed& c : {Transposed{Padding::VALID, 9, 6, 2, 1, true}, Transposed{Padding::SAME, 8, 5, 2, 1, true},
-                                Transposed{Padding::SAME, 7, 10, 2, 2, true}, Transposed{Padding::VALID, 12, 17, 3, 3, true},
-                                Transposed{Padding::VALID, 9, 6, 2, 1, false}}) {
+    for (const Transposed& c :
+         {Transposed{Padding::VALID, 9, 6, 2, 1, true}, Transposed{Padding::SAME, 8, 5, 2, 1, true},
+          Transposed{Padding::SAME, 7, 10, 2, 2, true}, Transposed{Padding::VALID, 12, 17, 3, 3, true},
+          Transposed{Padding::VALID, 9, 6, 2, 1, false}}) {
         for (const TensorType type : {TensorType::FLOAT32, TensorType::INT8, TensorType::INT16}) {
             SCOPED_TRACE(testing::Message() << c.oh << "x" << c.ow << " " << EnumNameTensorType(type));
             const bool real = type == TensorType::FLOAT32, narrow = type == TensorType::INT8;
             const Shape in_shape{1, ih, iw, ic}, filter_shape{oc, 3, 2, ic};
-            const auto x = real ? random_f32(in_shape) : narrow ? random_i8(in_shape) : random_ints(DType::i16, in_shape, -32768, 32767);
+            const auto x = real     ? random_f32(in_shape)
+                           : narrow ? random_i8(in_shape)
+                                    : random_ints(DType::i16, in_shape, -32768, 32767);
             const auto w = real ? random_f32(filter_shape) : random_i8(filter_shape);
             const std::vector<float> scales = channel_scales(oc);
             const Ints bias{1, -20, 300, -4000, 50000, -60000};
             TfliteBuilder t;
             const Ints shape{1, c.oh, c.ow, oc};
-            const int size = c.known_shape ? t.constant({{4}, TensorType::INT32}, encode_ints(DType::i32, shape)) : t.tensor({{4}, TensorType::INT32});
-            const int in = t.tensor(real ? f32({1, ih, iw, ic}) : narrow ? i8({1, ih, iw, ic}, si, 5) : i16({1, ih, iw, ic}, si));
+            const int size = c.known_shape ? t.constant({{4}, TensorType::INT32}, encode_ints(DType::i32, shape))
+                                           : t.tensor({{4}, TensorType::INT32});
+            const int in = t.tensor(real     ? f32({1, ih, iw, ic})
+                                    : narrow ? i8({1, ih, iw, ic}, si, 5)
+                                             : i16({1, ih, iw, ic}, si));
             const int filter = t.constant(real ? f32({oc, 3, 2, ic}) : filter_spec({oc, 3, 2, ic}, scales), w.bytes);
             const int b = real ? -1 : bias_tensor(t, narrow ? Bias::int32 : Bias::int64, bias);
             const std::vector<std::int32_t> out_shape{1, c.oh, c.ow, oc};
@@ -212,7 +229,8 @@ TEST(TfliteTransposeConv, EveryKindOfArithmetic) {
                     }
                     const Scaled s = output_scale(scales[i % oc]);
                     const std::int64_t sum = static_cast<std::int64_t>(sums[i]) + bias[i % oc];
-                    ASSERT_EQ(ints(got)[i], narrow ? clip8(scale_by(sum, s, rounding) - 7) : clip16(scale_sum(sum, s))) << i;
+                    ASSERT_EQ(ints(got)[i], narrow ? clip8(scale_by(sum, s, rounding) - 7) : clip16(scale_sum(sum, s)))
+                        << i;
                 }
             }
         }

@@ -168,7 +168,8 @@ std::optional<KernelChoice> plan_direct(const NodeView& view, const DevicePlan& 
     KernelChoice choice;
     choice.kernel = "conv_direct";
     choice.defines = sum_defines(view);
-    choice.defines.insert(choice.defines.end(), {{"DEPTHWISE", depthwise ? "1" : "0"}, {"TRANSPOSED", y.transposed ? "1" : "0"},
+    choice.defines.insert(choice.defines.end(), {{"DEPTHWISE", depthwise ? "1" : "0"},
+                                                 {"TRANSPOSED", y.transposed ? "1" : "0"},
                                                  {"STEPS", std::to_string(*steps)}});
     add_constants(choice, {d.in, y.in, x.in, g.in_channels, d.out, y.out, x.out, g.out_channels, d.kernel, y.kernel, x.kernel,
                            d.stride, y.stride, x.stride, d.dilation, y.dilation, x.dilation, d.pad_before, y.pad_before,

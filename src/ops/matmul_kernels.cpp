@@ -23,7 +23,10 @@ std::optional<KernelChoice> plan_matmul(const NodeView& view, const DevicePlan& 
 
     KernelChoice choice;
     choice.kernel = "matmul";
-    choice.defines = {{"X_FLOAT", is_float(type) ? "1" : "0"}, {"WIDE", type == DType::i16 ? "1" : "0"}, {"TM", std::to_string(tile)}, {"STEPS", std::to_string(*steps)}};
+    choice.defines = {{"X_FLOAT", is_float(type) ? "1" : "0"},
+                      {"WIDE", type == DType::i16 ? "1" : "0"},
+                      {"TM", std::to_string(tile)},
+                      {"STEPS", std::to_string(*steps)}};
     add_constants(choice, {batch, height, inner, width});
     add_operand(choice, view, 0);
     add_operand(choice, view, 1);
