@@ -103,6 +103,8 @@ void finish(int p, int quad, TOTAL4 acc) {
 }
 
 #if WIDE
+// Products of one tap between two looks at what is pending.
+const int CHUNK = IC_BLOCKS * 4 < WIDE_PRODUCTS ? IC_BLOCKS * 4 : WIDE_PRODUCTS;
 #define FLUSH1(k)                                      \
     total##k = wide_add(total##k, wide_from(acc##k));  \
     acc##k = ivec4(0);
@@ -141,16 +143,23 @@ void main() {
 #if TM == 4
             int at1 = tap_at(p1, ky, kx), at2 = tap_at(p2, ky, kx), at3 = tap_at(p3, ky, kx);
 #endif
-            for (int begin = 0; begin < IC; begin += 4 * STEPS) {
-                REPEAT(BLOCK)
 #if WIDE
-                pending += 4 * STEPS;
-                if (pending > WIDE_PRODUCTS - 4 * STEPS) {
+            for (int chunk = 0; chunk < IC; chunk += WIDE_PRODUCTS) {
+                int end = min(chunk + WIDE_PRODUCTS, IC);
+                for (int begin = chunk; begin < end; begin += 4 * STEPS) {
+                    REPEAT(BLOCK)
+                }
+                pending += CHUNK;
+                if (pending > WIDE_PRODUCTS - CHUNK) {
                     FLUSH
                     pending = 0;
                 }
-#endif
             }
+#else
+            for (int begin = 0; begin < IC; begin += 4 * STEPS) {
+                REPEAT(BLOCK)
+            }
+#endif
         }
     }
 #if WIDE

@@ -3,7 +3,8 @@
 //   in0  input  [N,ID,IH,IW,IC]
 //   in1  weight [OC,KD,KH,KW,IC]; DEPTHWISE: [KH,KW,IC,M]
 //   in2  bias   [BC]
-// INPUT_ZP and WEIGHT_ZP are specialization constants or read from buffers. WIDE: the input is i16, bias and result i48.
+// INPUT_ZP and WEIGHT_ZP are specialization constants or read from buffers.
+// WIDE: the input is i16, bias and result are i48.
 layout(constant_id = 0) const int ID = 1;
 layout(constant_id = 1) const int IH = 1;
 layout(constant_id = 2) const int IW = 1;

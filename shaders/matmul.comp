@@ -62,7 +62,6 @@ X4 b4(int batch, int c, int w, int n) {
         acc += a.x * b0 + a.y * b1 + a.z * b2 + a.w * b3; \
     }
 #define START(acc) X4 acc = X4(0);
-#define FLUSH(acc)
 #define RESULT(acc) acc
 #endif
 #if TM == 4
@@ -101,15 +100,19 @@ void main() {
     START(acc2)
     START(acc3)
 #endif
+#if WIDE
+    for (int chunk = 0; chunk < C; chunk += WIDE_PRODUCTS) {
+        int end = min(chunk + WIDE_PRODUCTS, C);
+        for (int begin = chunk; begin < end; begin += 4 * STEPS) {
+            REPEAT(BLOCK)
+        }
+        FLUSH_ALL
+    }
+#else
     for (int begin = 0; begin < C; begin += 4 * STEPS) {
         REPEAT(BLOCK)
-#if WIDE
-        if ((begin / (4 * STEPS) + 1) % (WIDE_PRODUCTS / (4 * STEPS)) == 0) {
-            FLUSH_ALL
-        }
-#endif
     }
-    FLUSH_ALL
+#endif
     FINISH(acc0, row0, h)
 #if TM == 4
     FINISH(acc1, row1, h + 1)

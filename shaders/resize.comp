@@ -51,7 +51,8 @@ void main() {
     precise float wx = float(x.r) * tosa_reciprocal(vec4(float(X_N))).x;
     precise X4 sum = v00 * ((1.0 - wy) * (1.0 - wx)) + v01 * ((1.0 - wy) * wx) + v10 * (wy * (1.0 - wx)) + v11 * (wy * wx);
 #elif WIDE
-    ivec4 weight = ivec4((Y_N - y.r) * (X_N - x.r), (Y_N - y.r) * x.r, y.r * (X_N - x.r), y.r * x.r);  // each below 2^23
+    // Each weight is at most 2^22.
+    ivec4 weight = ivec4((Y_N - y.r) * (X_N - x.r), (Y_N - y.r) * x.r, y.r * (X_N - x.r), y.r * x.r);
     wide4 sum = wide_add(wide_add(wide_mul(v00, weight.xxxx), wide_mul(v01, weight.yyyy)),
                          wide_add(wide_mul(v10, weight.zzzz), wide_mul(v11, weight.wwww)));
 #else

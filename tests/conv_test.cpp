@@ -1,4 +1,5 @@
-// CONV2D, CONV3D, DEPTHWISE_CONV2D, TRANSPOSE_CONV2D and MATMUL: hand-computed values, properties, error graphs.
+// CONV2D, CONV3D, DEPTHWISE_CONV2D, TRANSPOSE_CONV2D and MATMUL: hand-computed values, properties, error graphs; and
+// the 48-bit results of RESIZE and operands of RESCALE.
 #include "one_node.hpp"
 
 #include "ops/window.hpp"
@@ -177,6 +178,50 @@ TEST(Conv2d, WideRowsDoNotOverflowTheReference) {
     EXPECT_EQ(int_values(out)[0], std::int64_t{255} * 33000 * (127 - 128));
 }
 
+TEST(Conv2d, SumsOf16By8BitsPass32) {
+    // 1000 times -32768 * (-128 - 127), and a bias that is larger still.
+    const std::int64_t n = 1000, bias = std::int64_t{1} << 45;
+    const auto input = filled(DType::i16, {1, 1, 1, n}, -32768), weight = filled(DType::i8, {2, 1, 1, n}, -128);
+    const auto out = conv(Op::conv2d, conv_operands(input, weight, ints(DType::i48, {2}, {bias, -bias}), 0, 127),
+                          plain2d(DType::i48));
+    EXPECT_EQ(out.type, DType::i48);
+    EXPECT_EQ(int_values(out), (std::vector<std::int64_t>{8355840000 + bias, 8355840000 - bias}));
+    EXPECT_REJECTED(rejection(Op::conv2d, conv_operands(input, weight, ints(DType::i48, {1}, {0}), 1), DType::i48,
+                              plain2d(DType::i48)), "only i8 may have a zero point");
+    EXPECT_REJECTED(
+        rejection(Op::conv2d, conv_operands(input, weight, ints(DType::i32, {1}, {0})), DType::i32, plain2d()),
+        "in_t=i16");
+    EXPECT_REJECTED(
+        rejection(Op::conv2d, conv_operands(input, weight, ints(DType::i48, {1}, {0})), DType::i48, plain2d()),
+        "acc_t=i32");
+
+    // Depthwise, C = 2: 8 taps of 32767 * 127 and of -32768 * -128; transposed, each output gets one product or two.
+    HostTensor pixels(DType::i16, {1, 2, 4, 2});
+    for (std::size_t i = 0; i < 16; ++i) pixels.as<std::int16_t>()[i] = i % 2 == 0 ? 32767 : -32768;
+    HostTensor factors(DType::i8, {2, 4, 2, 1});
+    for (std::size_t i = 0; i < 16; ++i) factors.as<std::int8_t>()[i] = i % 2 == 0 ? 127 : -128;
+    EXPECT_EQ(int_values(conv(Op::depthwise_conv2d, conv_operands(pixels, factors, ints(DType::i48, {1}, {1})),
+                              plain2d(DType::i48))),
+              (std::vector<std::int64_t>{8 * 32767 * 127 + 1, 8 * 32768 * 128 + 1}));
+    EXPECT_EQ(int_values(conv(Op::transpose_conv2d,
+                              conv_operands(ints(DType::i16, {1, 1, 2, 1}, {30000, -30000}),
+                                            ints(DType::i8, {1, 1, 2, 1}, {100, -100}),
+                                            ints(DType::i48, {1}, {std::int64_t{1} << 40})),
+                              conv_attrs({0, 0, 0, 0}, {1, 1}, {}, DType::i48))),
+              (std::vector<std::int64_t>{(std::int64_t{1} << 40) + 3000000, (std::int64_t{1} << 40) - 6000000,
+                                         (std::int64_t{1} << 40) + 3000000}));
+}
+
+TEST(Conv2d, WeightsOf4Bits) {
+    const auto input = ints(DType::i8, {1, 1, 2, 2}, {100, -100, 127, -128});
+    const auto weight = ints(DType::i4, {1, 1, 2, 2}, {7, -7, 1, -2});
+    const auto out = conv(Op::conv2d, conv_operands(input, weight, ints(DType::i32, {1}, {5}), -1), plain2d());
+    EXPECT_EQ(int_values(out), (std::vector<std::int64_t>{101 * 7 + 99 * 7 + 128 + 127 * 2 + 5}));
+    EXPECT_REJECTED(
+        rejection(Op::conv2d, conv_operands(input, weight, ints(DType::i32, {1}, {5}), 0, 1), DType::i32, plain2d()),
+        "only i8 may have a zero point");
+}
+
 TEST(Conv2d, NonFiniteWeightsMeetPadding) {
     const auto input = filled(DType::fp32, {1, 1, 1, 1}, 1), bias = filled(DType::fp32, {1}, 0);
     const auto attrs = conv_attrs({0, 0, 1, 1}, {1, 1}, {1, 1}, DType::fp32);
@@ -309,6 +354,64 @@ TEST(Matmul, BatchesAndErrors) {
     EXPECT_REJECTED(reject(a, ints(DType::i8, {2, 1, 2}, {1, 2, 3, 4}), 0, DType::i32), "do not fit");
     EXPECT_REJECTED(reject(a, ints(DType::i8, {1, 2, 2}, {1, 2, 3, 4}), 0, DType::i32), "do not fit");
     EXPECT_REJECTED(reject(floats({1, 1, 1}, {1}), floats({1, 1, 1}, {1}), 1, DType::fp32), "A_zp");
+}
+
+TEST(Matmul, SumsOf16BitsPass32) {
+    const std::int64_t n = 700;
+    const auto a = filled(DType::i16, {1, 1, n}, -32768);
+    HostTensor b = filled(DType::i16, {1, n, 2}, -32768);
+    for (std::size_t i = 1; i < b.as<std::int16_t>().size(); i += 2) b.as<std::int16_t>()[i] = 32767;
+    const auto zero = zero_point(DType::i16);
+    EXPECT_EQ(int_values(run_op(Op::matmul, {a, b, zero, zero}, DType::i48)),
+              (std::vector<std::int64_t>{n << 30, -n * 32768 * 32767}));
+    EXPECT_REJECTED(rejection(Op::matmul, {a, b, zero_point(DType::i16, 1), zero}, DType::i48), "A_zp");
+}
+
+TEST(Resize, Bilinear16BitsKeepsTheScale) {
+    // One axis in steps of 1/4: positions 0, 1/4, 2/4, 3/4, 1 between -32768 and 32767, times 4 * 2048.
+    Attributes bilinear;
+    bilinear.mode = ResizeMode::bilinear;
+    const std::vector<HostTensor> operands{ints(DType::i16, {1, 1, 2, 1}, {-32768, 32767}),
+                                           shape_values({2048, 2048, 4, 1}), shape_values({0, 0}),
+                                           shape_values({0, 0})};
+    const OneNode node(Op::resize, operands, DType::i48, bilinear, level_none);
+    std::vector<std::int64_t> expected;
+    for (std::int64_t k = 0; k <= 4; ++k) expected.push_back(2048 * (-32768 * (4 - k) + 32767 * k));
+    EXPECT_EQ(int_values(node.run()), expected);
+}
+
+TEST(Rescale, FortyEightBits) {
+    // Halves, rounded half up, over the whole range; the multiplier keeps 15 bits.
+    Attributes narrow;
+    narrow.scale32 = false;
+    const std::int64_t top = (std::int64_t{1} << 47) - 1;
+    const auto run = [&](std::vector<std::int64_t> x, std::int64_t m, std::int64_t s, DType out, double zp,
+                         Rounding rounding) {
+        Attributes a = narrow;
+        a.rounding = rounding;
+        const auto n = static_cast<std::int64_t>(x.size());
+        return int_values(run_op(Op::rescale,
+                                 {ints(DType::i48, {n}, x), ints(DType::i16, {1}, {m}), ints(DType::i8, {1}, {s}),
+                                  zero_point(DType::i48), zero_point(out, zp)},
+                                 out, a));
+    };
+    for (const Rounding rounding : {Rounding::single_round, Rounding::inexact_round}) {
+        EXPECT_EQ(run({3, -3, 1000, -1000}, 1 << 14, 15, DType::i8, 0, rounding),
+                  (std::vector<std::int64_t>{2, -1, 127, -128}));
+        EXPECT_EQ(run({top, -top - 1}, 1 << 14, 31, DType::i32, 0, rounding),
+                  (std::vector<std::int64_t>{1073741824, -1073741824}));
+        EXPECT_EQ(run({top, -top - 1}, 32767, 62, DType::i16, 0, rounding), (std::vector<std::int64_t>{1, -1}));
+        EXPECT_EQ(run({5, -5}, 1 << 14, 14, DType::i8, 100, rounding), (std::vector<std::int64_t>{105, 95}));
+    }
+    const auto wrong = [&](const Attributes& a, DType mul, double zp) {
+        return rejection(Op::rescale, {ints(DType::i48, {1}, {1}), filled(mul, {1}, 5), ints(DType::i8, {1}, {20}),
+                                       zero_point(DType::i48, zp), zero_point(DType::i8)}, DType::i8, a);
+    };
+    EXPECT_REJECTED(wrong(Attributes{}, DType::i32, 0), "scale32 cannot be used");
+    EXPECT_REJECTED(wrong(narrow, DType::i16, 3), "input_zp must be 0");
+    Attributes is_unsigned = narrow;
+    is_unsigned.input_unsigned = true;
+    EXPECT_REJECTED(wrong(is_unsigned, DType::i16, 0), "input_unsigned");
 }
 
 TEST(Window, SourceOfATransposedAxis) {

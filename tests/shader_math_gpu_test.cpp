@@ -235,6 +235,31 @@ TEST_F(ShaderMathGpu, ScalingIsExactWithAndWithoutInt64) {
     }
     check_int("scale32(x, y, z)", [&](U x, U y, U z) { return scaled(x, y, z, false); });
     check_int("scale32_double(x, y, z)", [&](U x, U y, U z) { return scaled(x, y, z, true); });
+    // scale16: the value is y (its low 16 bits, sign-extended) above x; the multiplier's 15 bits lie beside the shift.
+    fill(operands_);
+    for (std::size_t i = 0; i < count; ++i) {
+        const U s = 2 + (operands_[2][i] >> 16) % 61;
+        operands_[2][i] = (operands_[2][i] & 0x7fffu) | s << 16;
+    }
+    const auto wide = [](U x, U y) {
+        return Wide{static_cast<std::int64_t>(static_cast<std::int16_t>(y)) * (std::int64_t{1} << 32)} + x;
+    };
+    const std::string joined =
+        "wrap_i48(wide_quad(ivec2(x.x, y.x), ivec2(x.y, y.y), ivec2(x.z, y.z), ivec2(x.w, y.w)))";
+    check_int("scale16(" + joined + ", z & 32767, z >> 16)", [&](U x, U y, U z) {
+        const U s = z >> 16;
+        return static_cast<U>((wide(x, y) * static_cast<I>(z & 0x7fffu) + (Wide{1} << (s - 1))) >> s);
+    });
+    // A negative factor, which no multiplier is, and a difference: words 0 and 1 of both.
+    const auto low = [](Wide v) { return static_cast<U>(v) ^ static_cast<U>(v >> 32); };
+    const std::string words = "ivec4(wide_get(r, 0).x ^ wide_get(r, 0).y, wide_get(r, 1).x ^ wide_get(r, 1).y, "
+                              "wide_get(r, 2).x ^ wide_get(r, 2).y, wide_get(r, 3).x ^ wide_get(r, 3).y)";
+    const auto with = [&](const std::string& r) { return "ivec4(0); { wide4 r = " + r + "; r4[i] = " + words + "; }"; };
+    fill(operands_);
+    check_int(with("wide_scale(" + joined + ", z)"),
+              [&](U x, U y, U z) { return low(wide(x, y) * static_cast<I>(z)); });
+    check_int(with("wide_sub(" + joined + ", wide_mul(x, z))"),
+              [&](U x, U y, U z) { return low(wide(x, y) - Wide{static_cast<I>(x)} * static_cast<I>(z)); });
     for (const int s : {0, 1, 2, 30, 31, 32, 33, 62, 63}) {
         fill(operands_);
         check_int("mul_shift(x, y, " + std::to_string(s) + ")", [s](U x, U y, U) {

@@ -222,6 +222,38 @@ Graph graph_of_everything() {
 
 TEST(TosaRoundTrip, EveryAttribute) { expect_round_trip(graph_of_everything(), 3); }
 
+TEST(TosaRoundTrip, FourAndFortyEightBits) {
+    GraphBuilder b("narrow_and_wide");
+    const std::int64_t weights[] = {-7, 7, 0, -1, 3, 2, 1, -6, 5},
+                       sums[] = {-(std::int64_t{1} << 46), 1, (std::int64_t{1} << 46) - 1};
+    const ValueId q = b.input("q", DType::i8, {1, 4, 1, 3}), s = b.input("s", DType::i16, {1, 4, 1, 3});
+    const ValueId i4 = b.constant_ints("w4", DType::i4, {3, 1, 1, 3}, weights),
+                  i48 = b.constant_ints("b48", DType::i48, {3}, sums);
+    Attributes conv;
+    conv.pad = {0, 0, 0, 0};
+    conv.stride = conv.dilation = {1, 1};
+    conv.acc_type = DType::i32;
+    b.output(b.add1(Op::conv2d, {q, i4, b.scalar(DType::i32, 5), b.scalar(DType::i8, -3), b.scalar(DType::i4, 0)},
+                    DType::i32, conv, "by4"));
+    conv.acc_type = DType::i48;
+    const ValueId w8 = b.constant_ints("w8", DType::i8, {3, 1, 1, 3}, weights);
+    const ValueId sum =
+        b.add1(Op::conv2d, {s, w8, i48, b.scalar(DType::i16, 0), b.scalar(DType::i8, 2)}, DType::i48, conv, "by8");
+    b.output(sum);
+    Attributes scale;
+    scale.scale32 = false;
+    scale.rounding = Rounding::inexact_round;
+    b.output(b.add1(
+        Op::rescale,
+        {sum, b.scalar(DType::i16, 32767), b.scalar(DType::i8, 46), b.scalar(DType::i48, 0), b.scalar(DType::i16, 0)},
+        DType::i16, scale, "scaled"));
+    b.output(b.add1(Op::identity, {i4}, DType::i4, {}, "same4"));
+    b.output(b.add1(Op::identity, {i48}, DType::i48, {}, "same48"));
+    b.output(b.add1(Op::identity, {b.input("x48", DType::i48, {2, 5})}, DType::i48, {}, "x48_again"));
+    b.output(b.add1(Op::identity, {b.input("x4", DType::i4, {3, 3})}, DType::i4, {}, "x4_again"));
+    expect_round_trip(b.finish(), 12);
+}
+
 TEST(TosaRoundTrip, NamesThatCollideOrAreMissing) {
     GraphBuilder b;
     const ValueId x = b.input("same", DType::fp32, {2});

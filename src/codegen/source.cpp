@@ -180,7 +180,8 @@ std::string SourceBuilder::read_leaf(const Leaf& leaf, DType type, const std::st
     const char *quad = quad_function(type), *splat = splat_function(type);
 
     const bool constant = std::all_of(map.strides.begin(), map.strides.end(), [](auto s) { return s == 0; });
-    if (constant) return fmt::format("{}({}_load1(uint({})))", splat, buffer, param(static_cast<std::int32_t>(map.base)));
+    if (constant)
+        return fmt::format("{}({}_load1(uint({})))", splat, buffer, param(static_cast<std::int32_t>(map.base)));
 
     const bool flat = map.dims.size() == 1 && map.strides[0] == 1;
     if (flat && map.base == 0) return aligned_ ? buffer + "_load4(e)" : buffer + "_loadn(e, n)";

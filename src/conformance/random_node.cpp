@@ -103,10 +103,12 @@ private:
         attrs.scale32 = false;
         attrs.per_channel = !shape.empty() && data_.chance(50);
         const Shape channels{attrs.per_channel ? shape.back() : 1};
-        const HostTensor multiplier = data_.ints(DType::i16, channels, 0, 32767), shift = data_.ints(DType::i8, channels, 32, 40);
+        const HostTensor multiplier = data_.ints(DType::i16, channels, 0, 32767),
+                         shift = data_.ints(DType::i8, channels, 32, 40);
         const ValueId m = builder_.constant("multiplier", multiplier.type, channels, multiplier.bytes);
         const ValueId s = builder_.constant("shift", shift.type, channels, shift.bytes);
-        return builder_.add1(Op::rescale, {value, m, s, builder_.scalar(DType::i48, 0), builder_.scalar(out, 0)}, out, attrs);
+        return builder_.add1(Op::rescale, {value, m, s, builder_.scalar(DType::i48, 0), builder_.scalar(out, 0)}, out,
+                             attrs);
     }
 
     // ---- families ---------------------------------------------------------------------------------------------
@@ -208,7 +210,8 @@ private:
         const std::int64_t channels = attrs_.per_channel ? shape.back() : 1;
         // Small values go with small shifts: multiplied by 15 bits and shifted, they fit in 31.
         const std::int64_t small = wide && data_.chance(50) ? data_.pick(2, 31) : 0;
-        operand(small > 0 ? data_.ints(in, shape, -(std::int64_t{1} << (small + 15)), std::int64_t{1} << (small + 15)) : data_.any(in, shape));
+        operand(small > 0 ? data_.ints(in, shape, -(std::int64_t{1} << (small + 15)), std::int64_t{1} << (small + 15))
+                          : data_.any(in, shape));
         const DType multiplier = attrs_.scale32 ? DType::i32 : DType::i16;
         operand(data_.ints(multiplier, {channels}, data_.chance(20) ? 0 : max_of(multiplier) / 2, max_of(multiplier)));
         // Small enough that every value is in range and every result fits, else anything.
@@ -341,7 +344,7 @@ private:
         for (std::size_t k = 0; k < def_.inputs.size(); ++k) operand(factor(in_type(k), shape));
     }
 
-    /// Half-pixel centres between any two sizes: n = 2*out, d = 2*in.
+    /// Half-pixel centres between any two sizes: n/d = 2*out / 2*in.
     void resize() {
         const std::int64_t ih = data_.pick(1, 9), iw = data_.pick(1, 9), oh = data_.pick(1, 12), ow = data_.pick(1, 12);
         attrs_.mode = in_type(0) == type_of(def_.outputs.at(0).type) && (!is_float(in_type(0)) || data_.chance(50)) ? ResizeMode::nearest
@@ -349,9 +352,12 @@ private:
         const DType type = in_type(0);
         operand(is_float(type) ? data_.reals(type, {data_.pick(1, 2), ih, iw, data_.pick(1, 9)}, false)
                                : data_.any(type, {data_.pick(1, 2), ih, iw, data_.pick(1, 9)}));
-        shape_operand({2 * oh, 2 * ih, 2 * ow, 2 * iw});
-        shape_operand({ih - oh, iw - ow});
-        shape_operand({oh - ih, ow - iw});
+        // Larger terms of the same ratios make larger results of integers.
+        const std::int64_t ky = data_.chance(40) ? data_.pick(1, 1024 / oh) : 1,
+                           kx = data_.chance(40) ? data_.pick(1, 1024 / ow) : 1;
+        shape_operand({2 * oh * ky, 2 * ih * ky, 2 * ow * kx, 2 * iw * kx});
+        shape_operand({(ih - oh) * ky, (iw - ow) * kx});
+        shape_operand({(oh - ih) * ky, (ow - iw) * kx});
     }
 
     // ---- data movement ----------------------------------------------------------------------------------------

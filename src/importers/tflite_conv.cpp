@@ -73,8 +73,12 @@ template <class Table> ConvOptions read_options(const Lowering& l) {
 enum class Kind { floating, int8, int16_sum32, int16_sum64 };
 
 bool is_int16(Kind kind) { return kind == Kind::int16_sum32 || kind == Kind::int16_sum64; }
-DType input_type(Kind kind) { return kind == Kind::floating ? DType::fp32 : kind == Kind::int8 ? DType::i8 : DType::i16; }
-DType sum_type(Kind kind) { return kind == Kind::floating ? DType::fp32 : kind == Kind::int8 ? DType::i32 : DType::i48; }
+DType input_type(Kind kind) {
+    return kind == Kind::floating ? DType::fp32 : kind == Kind::int8 ? DType::i8 : DType::i16;
+}
+DType sum_type(Kind kind) {
+    return kind == Kind::floating ? DType::fp32 : kind == Kind::int8 ? DType::i32 : DType::i48;
+}
 
 // Which inputs of the operator are its operands; the weights are always input 1.
 struct Operands {
@@ -101,7 +105,8 @@ ValueId bias_of(Lowering& l, Kind kind, std::int64_t channels, const Operands& k
     if (!l.has_input(k.bias)) return l.scalar(type, 0);
     const TfliteTensor& tensor = l.in(k.bias);
     const auto check_count = [&](std::int64_t count) {
-        if (count != channels) l.fail(fmt::format("bias {} has {} elements for {} channels", tensor.title(), count, channels));
+        if (count != channels)
+            l.fail(fmt::format("bias {} has {} elements for {} channels", tensor.title(), count, channels));
     };
     if (is_int16(kind)) {
         const std::vector<std::int64_t> values = l.const_ints(k.bias);
@@ -221,7 +226,9 @@ void lower_conv_2d(Lowering& l) {
         const bool wide = is_int16(kind);
         const auto m = wide ? conv_multipliers(l, 0, channels) : std::vector<QuantizedMultiplier>();
         const auto group_multipliers = [&](std::int64_t g) {
-            return m.size() == 1 ? std::span(m) : std::span(m).subspan(static_cast<std::size_t>(g * out_per_group), static_cast<std::size_t>(out_per_group));
+            return m.size() == 1 ? std::span(m)
+                                 : std::span(m).subspan(static_cast<std::size_t>(g * out_per_group),
+                                                        static_cast<std::size_t>(out_per_group));
         };
         std::vector<ValueId> parts;
         for (std::int64_t g = 0; g < groups; ++g) {

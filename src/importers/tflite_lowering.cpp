@@ -60,7 +60,8 @@ ValueId Lowering::value(std::size_t k) {
     const DType type = dtype(tensor);
     const std::string name = tensor.name.empty() ? fmt::format("constant_{}", tensor.index) : tensor.name;
     Bytes data(tensor.data.begin(), tensor.data.end());
-    if (tensor.type == tflite::TensorType::INT4) data = unpack_nibbles(data, static_cast<std::size_t>(element_count(tensor.shape)));
+    if (tensor.type == tflite::TensorType::INT4)
+        data = unpack_nibbles(data, static_cast<std::size_t>(element_count(tensor.shape)));
     const ValueId id = builder_.constant(name, type, tensor.shape, std::move(data));
     if (tensor.scale.size() == 1) {
         builder_.value(id).scale = tensor.scale[0];
@@ -102,7 +103,8 @@ std::vector<std::int64_t> Lowering::const_ints(std::size_t k) const {
     if (!tensor.is_constant || id != no_id) unsupported(fmt::format("{} must be a constant", tensor.title()));
     if (tensor.type == tflite::TensorType::INT64)
         return decode_ints(DType::i48, tensor.data);  // both are int64 in memory
-    if (tensor.type == tflite::TensorType::INT4) fail(fmt::format("{} of type INT4 can only be a weight", tensor.title()));
+    if (tensor.type == tflite::TensorType::INT4)
+        fail(fmt::format("{} of type INT4 can only be a weight", tensor.title()));
     const DType type = dtype(tensor);
     if (!is_integer(type)) fail(fmt::format("{} must hold integers", tensor.title()));
     return decode_ints(type, tensor.data);

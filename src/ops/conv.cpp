@@ -49,7 +49,8 @@ void for_each_position(const ConvGeometry& g, const std::vector<T>& input, Paddi
 
 /// Weights [OC, taps, IC], results without bias.
 template <class T>
-std::vector<std::int64_t> convolve_ints(const ConvGeometry& g, const std::vector<T>& input, const std::vector<T>& weight) {
+std::vector<std::int64_t> convolve_ints(const ConvGeometry& g, const std::vector<T>& input,
+                                        const std::vector<T>& weight) {
     const std::int64_t oc_count = g.out_channels, ic_count = g.in_channels, taps_count = g.window.taps();
     std::vector<std::int64_t> out(static_cast<std::size_t>(g.batch * g.window.positions() * oc_count));
     for_each_position(g, input, Padding::skipped, [&](std::int64_t position, const std::vector<Tap<T>>& taps) {

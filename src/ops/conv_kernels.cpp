@@ -125,7 +125,8 @@ std::optional<KernelChoice> plan_conv2d(const NodeView& view, const DevicePlan& 
     // Four pixels share every weight that an invocation loads; small outputs need the invocations more.
     const int tile = pixels * oc_quads >= 4096 ? 4 : 1;
 
-    const auto steps = loop_steps(device, g.window.taps(), (g.in_channels + 3) / 4, why);
+    const std::int64_t chunks = view.out().type == DType::i48 ? chunk_steps(g.in_channels) : 0;
+    const auto steps = loop_steps(device, g.window.taps(), (g.in_channels + 3) / 4 + chunks, why);
     if (!steps) return std::nullopt;
 
     KernelChoice choice;
@@ -196,7 +197,8 @@ std::optional<KernelChoice> plan_direct(const NodeView& view, const DevicePlan& 
     KernelChoice choice;
     choice.kernel = "conv_direct";
     choice.defines = sum_defines(view);
-    choice.defines.insert(choice.defines.end(), {{"DEPTHWISE", depthwise ? "1" : "0"}, {"TRANSPOSED", y.transposed ? "1" : "0"},
+    choice.defines.insert(choice.defines.end(), {{"DEPTHWISE", depthwise ? "1" : "0"},
+                                                 {"TRANSPOSED", y.transposed ? "1" : "0"},
                                                  {"STEPS", std::to_string(*steps)}});
     add_constants(choice, {d.in, y.in, x.in, g.in_channels, d.out, y.out, x.out, g.out_channels, d.kernel, y.kernel, x.kernel,
                            d.stride, y.stride, x.stride, d.dilation, y.dilation, x.dilation, d.pad_before, y.pad_before,

@@ -18,6 +18,8 @@ void add_constants(KernelPass& choice, std::initializer_list<std::int64_t> value
 /// and one step a pass would exceed that; nothing, and a sentence in `why`, where 8 would too. `outer` counts the passes
 /// of the enclosing loops, `inner` the steps of one innermost loop.
 std::optional<int> loop_steps(const DevicePlan& device, std::int64_t outer, std::int64_t inner, std::string& why);
+/// What the loop over chunks of 256 products adds to `inner` in kernels of 48-bit sums, counted in steps of 8.
+inline std::int64_t chunk_steps(std::int64_t products) { return 8 * ((products + 255) / 256); }
 
 /// Defines `name` in the kernel's text as the single element of input k: the kernel's next specialization constant,
 /// which it declares as NAME_CONSTANT, or, where the element is not known yet, a load from the kernel's next operand.

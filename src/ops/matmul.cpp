@@ -54,9 +54,11 @@ std::vector<std::int64_t> multiply_ints(const Sizes& s, const std::vector<T>& a,
 void reference(RefContext& ctx) {
     const Sizes s = sizes_of(ctx.view);
     if (ctx.view.in(0).type == DType::i16)
-        ctx.set_ints(multiply_ints(s, ints_less_zero_point<std::int32_t>(ctx, 0, 2), ints_less_zero_point<std::int32_t>(ctx, 1, 3)));
+        ctx.set_ints(multiply_ints(s, ints_less_zero_point<std::int32_t>(ctx, 0, 2),
+                                   ints_less_zero_point<std::int32_t>(ctx, 1, 3)));
     else if (!is_float(ctx.view.in(0).type))
-        ctx.set_ints(multiply_ints(s, ints_less_zero_point<std::int16_t>(ctx, 0, 2), ints_less_zero_point<std::int16_t>(ctx, 1, 3)));
+        ctx.set_ints(multiply_ints(s, ints_less_zero_point<std::int16_t>(ctx, 0, 2),
+                                   ints_less_zero_point<std::int16_t>(ctx, 1, 3)));
     else if (ctx.fp64)
         ctx.set_reals(multiply_reals<double>(s, ctx.real<double>(0), ctx.real<double>(1)));
     else

@@ -42,12 +42,15 @@ std::optional<KernelChoice> plan_matmul(const NodeView& view, const DevicePlan& 
     // Four rows share every quad of B that an invocation loads; small outputs need the invocations more.
     const std::int64_t tile = height >= 4 && batch * height * quads >= 4096 ? 4 : 1;
 
-    const auto steps = loop_steps(device, 1, (inner + 3) / 4, why);
+    const auto steps = loop_steps(device, 1, (inner + 3) / 4 + (type == DType::i16 ? chunk_steps(inner) : 0), why);
     if (!steps) return std::nullopt;
 
     KernelChoice choice;
     choice.kernel = "matmul";
-    choice.defines = {{"X_FLOAT", is_float(type) ? "1" : "0"}, {"WIDE", type == DType::i16 ? "1" : "0"}, {"TM", std::to_string(tile)}, {"STEPS", std::to_string(*steps)}};
+    choice.defines = {{"X_FLOAT", is_float(type) ? "1" : "0"},
+                      {"WIDE", type == DType::i16 ? "1" : "0"},
+                      {"TM", std::to_string(tile)},
+                      {"STEPS", std::to_string(*steps)}};
     add_constants(choice, {batch, height, inner, width});
     add_operand(choice, view, 0);
     add_operand(choice, view, 1);

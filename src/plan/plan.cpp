@@ -162,7 +162,8 @@ private:
     Placement place_of(ValueId id) {
         const ValueId owner = storage_of(graph_, id);
         Placement& place = plan_.placements[owner];
-        if (place.space == Space::none && graph_.value(owner).is_constant()) place = add_constant(*graph_.value(owner).data, graph_.value(owner).type);
+        if (place.space == Space::none && graph_.value(owner).is_constant())
+            place = add_constant(*graph_.value(owner).data, graph_.value(owner).type);
         if (place.space == Space::none) {
             throw Error(ErrorCode::internal, fmt::format("value '{}' is read but has no memory", graph_.value(id).name));
         }
@@ -179,7 +180,8 @@ private:
                     continue;
                 }
                 const bool is_packed = operand.value == no_id;
-                Binding binding{is_packed ? add_constant(operand.packed, operand.type) : place_of(operand.value), operand.type, false,
+                Binding binding{is_packed ? add_constant(operand.packed, operand.type) : place_of(operand.value),
+                                operand.type, false,
                                 is_packed ? operand.packed_from : graph_.value(operand.value).name};
                 dispatch.bindings.push_back(std::move(binding));
             }
