@@ -19,8 +19,8 @@ tosavk_status tosavk_ops_describe(tosavk_text** json, tosavk_error** error) {
                 rows.push_back({{"op", def.name},
                                 {"types", std::move(types)},
                                 {"requires", row.requires_},
-                                {"reference", def.reference != nullptr},
-                                {"gpu", def.expression != nullptr || def.view != nullptr || !def.kernels.empty()},
+                                {"reference", def.reference != nullptr || def.structural},
+                                {"gpu", def.structural || def.expression != nullptr || def.view != nullptr || !def.kernels.empty()},
                                 {"fusable", def.expression != nullptr || def.view != nullptr}});
             }
         }

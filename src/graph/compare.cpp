@@ -42,6 +42,17 @@ std::string list_difference(const Graph& a, const std::vector<ValueId>& in_a, co
 std::string graph_difference(const Graph& a, const Graph& b) {
     if (a.version != b.version) return "the versions differ";
     if (a.nodes.size() != b.nodes.size()) return fmt::format("{} nodes against {}", a.nodes.size(), b.nodes.size());
+    if (a.variables.size() != b.variables.size()) {
+        return fmt::format("{} variables against {}", a.variables.size(), b.variables.size());
+    }
+    for (const Variable& v : a.variables) {
+        const Variable* other = b.find_variable(v.name);
+        if (!other) return fmt::format("variable '{}' is missing", v.name);
+        if (v.type != other->type || v.shape != other->shape) return fmt::format("variable '{}' differs in type or shape", v.name);
+        if (!v.initial != !other->initial || (v.initial && *v.initial != *other->initial)) {
+            return fmt::format("variable '{}' has another initial value", v.name);
+        }
+    }
     Partners partners(a.values.size(), no_id);
     std::string found = list_difference(a, a.inputs, b, b.inputs, "graph input", partners);
     for (NodeId n = 0; found.empty() && n < a.nodes.size(); ++n) {
@@ -50,6 +61,11 @@ std::string graph_difference(const Graph& a, const Graph& b) {
         if (x.op != y.op) return fmt::format("{}: {} against {}", where, name_of(x.op), name_of(y.op));
         const std::string attrs_x = attributes_text(x), attrs_y = attributes_text(y);
         if (attrs_x != attrs_y) return fmt::format("{} ({}): {} against {}", where, name_of(x.op), attrs_x, attrs_y);
+        if (x.regions.size() != y.regions.size()) return where + ": another number of regions";
+        for (std::size_t r = 0; r < x.regions.size(); ++r) {
+            const std::string inner = graph_difference(*x.regions[r], *y.regions[r]);
+            if (!inner.empty()) return fmt::format("{} ({}), region {}: {}", where, name_of(x.op), r, inner);
+        }
         found = list_difference(a, x.inputs, b, y.inputs, where + " input", partners);
         if (found.empty()) found = list_difference(a, x.outputs, b, y.outputs, where + " output", partners);
     }
