@@ -195,7 +195,7 @@ private:
 /// Empty when both graphs are the same: the same inputs and outputs, by name; the same nodes in the same order, with
 /// the same attributes (those that the operator uses), names, types, shapes and bytes of what they read and write. Free
 /// are the numbering of values, constants that nothing reads, the graph's and the nodes' names, and scales, which only
-/// explain. Else a sentence with the first difference.
+/// explain; inside regions all names. Else a sentence with the first difference.
 std::string graph_difference(const Graph& a, const Graph& b);
 /// The attributes that the node's operator uses: "axis=1 nan_mode=PROPAGATE". Equal text means equal values.
 std::string attributes_text(const Node& node);
