@@ -70,18 +70,18 @@ TEST(Registry, IsSortedAndWhole) {
         EXPECT_EQ(find_op(std::string_view(def.name)), &def);
         EXPECT_TRUE(names.insert(def.name).second) << def.name;
         EXPECT_NE(def.infer, nullptr) << def.name;
-        EXPECT_NE(def.reference, nullptr) << def.name;
+        EXPECT_TRUE(def.reference != nullptr || def.structural) << def.name;
         EXPECT_FALSE(def.rows.empty()) << def.name;
         for (const TypeRow& row : def.rows) EXPECT_EQ(row.types.size(), def.type_vars.size()) << def.name;
         const int ways = (def.expression != nullptr) + (def.view != nullptr) + !def.kernels.empty();
-        EXPECT_LE(ways, 1) << def.name << " must not run on the GPU in two ways";  // 0: reference only
+        EXPECT_LE(ways, def.structural ? 0 : 1) << def.name << " must not run on the GPU in two ways";  // 0: reference only
     }
     EXPECT_EQ(find_op(Op::unknown), nullptr);
     EXPECT_EQ(find_op(std::string_view("NO_SUCH")), nullptr);
     EXPECT_EQ(name_of(Op::greater_equal), "GREATER_EQUAL");
     EXPECT_EQ(name_of(Op::const_shape), "CONST_SHAPE");
     EXPECT_EQ(name_of(Op::rescale), "RESCALE");
-    expect_error([] { op_def(Op::custom); }, {"CUSTOM", "not supported"}, ErrorCode::unsupported);
+    expect_error([] { op_def(Op::unknown); }, {"not supported"}, ErrorCode::unsupported);
 }
 
 TEST(Builder, InfersShapes) {
@@ -140,7 +140,7 @@ TEST(Builder, ErrorsNameTheOperatorAndLeaveTheGraphAsItWas) {
     expect_error([&] { b.add1(Op::add, {f}, DType::fp32, {}, "a5"); }, {"ADD 'a5'", "2 inputs", "has 1"});
     expect_error([&] { b.add1(Op::mul, {i, i, h}, DType::i32, {}, "m"); }, {"MUL 'm'", "'shift'", "rank"});
     expect_error([&] { b.add1(Op::select, {f, f, f}, DType::fp32, {}, "s"); }, {"SELECT 's'", "'input1'", "bool"});
-    expect_error([&] { b.add1(Op::custom, {f}, DType::fp32, {}, "c"); }, {"CUSTOM 'c'", "not supported"},
+    expect_error([&] { b.add1(Op::unknown, {f}, DType::fp32, {}, "c"); }, {"UNKNOWN 'c'", "not supported"},
                  ErrorCode::unsupported);
     expect_error([&] { b.add1(Op::abs, {99}, DType::fp32, {}, "z"); }, {"ABS 'z'", "99"}, ErrorCode::usage);
     EXPECT_EQ(b.graph().values.size(), values);

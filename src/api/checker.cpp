@@ -99,7 +99,8 @@ HostTensor random_input(const Graph& graph, std::size_t index, std::uint64_t see
 }
 
 Checker::Checker(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph)
-    : graph_(graph),
+    : device_(device),
+      graph_(graph),
       unfused_(compile(device, graph, false)),
       fused_(compile(device, graph, true)),
       unfused_context_(unfused_, false),
@@ -111,41 +112,27 @@ CheckReport Checker::run(std::uint64_t seed) {
     return run(inputs);
 }
 
-CheckReport Checker::run(std::span<const HostTensor> inputs) {
+void Checker::load_state(Context& context, VariableState& state) const {
+    for (std::size_t v = 0; v < graph_->variables.size(); ++v) {
+        context.set_variable(v, variable_value(state, graph_->variables[v]).bytes);
+    }
+}
+
+CheckReport Checker::run(std::span<const HostTensor> inputs, VariableState* state) {
+    VariableState fresh;
+    if (!state) state = &fresh;
     for (std::size_t k = 0; k < inputs.size(); ++k) {
         unfused_context_.set_input(k, inputs[k].bytes);
         fused_context_.set_input(k, inputs[k].bytes);
     }
+    load_state(unfused_context_, *state);
+    load_state(fused_context_, *state);
     unfused_context_.submit();
     unfused_context_.wait();
 
     CheckReport report;
     report.detail = "nothing to compare";
-    double worst_seen = -1;
-    Values values(*graph_, unfused_context_);
-    for (NodeId id = 0; id < graph_->nodes.size() && report.passed; ++id) {
-        const NodeView view(*graph_, id);
-        std::vector<const HostTensor*> operands;
-        for (const ValueId input : view.node().inputs) operands.push_back(&values[input]);
-        report.nodes.push_back({view.node().op, 0, 0, 0, {}});
-        for (std::size_t k = 0; k < view.output_count() && report.passed; ++k) {
-            const HostTensor& actual = values[view.node().outputs[k]];
-            const CheckResult result = check_node_result(view, operands, k, actual);
-            ++report.values_checked;
-            CheckReport::Node& node = report.nodes.back();
-            const bool worst_of_node = node.detail.empty() || result.worst > node.worst;
-            node.worst = std::max(node.worst, result.worst);
-            node.variance = std::max(node.variance, result.variance);
-            node.bias = std::max(node.bias, result.bias);
-            if (worst_of_node) node.detail = worst_text(view, id, k, actual, result);
-            if (result.passed && result.worst <= worst_seen) continue;
-            worst_seen = result.worst;
-            report.passed = result.passed;
-            report.worst = std::max(report.worst, result.worst);
-            report.detail = worst_text(view, id, k, actual, result);
-        }
-    }
-    if (!report.passed) return report;
+    if (!check_nodes(*state, report)) return report;
 
     fused_context_.submit();
     fused_context_.wait();
@@ -163,7 +150,127 @@ CheckReport Checker::run(std::span<const HostTensor> inputs) {
                 element_text(unfused, *element), element_text(fused, *element));
         }
     }
+    check_state(*state, report);
     return report;
+}
+
+/// What both runs left in the variables.
+bool Checker::check_state(VariableState& state, CheckReport& report) {
+    for (std::size_t v = 0; v < graph_->variables.size() && report.passed; ++v) {
+        const HostTensor& wanted = variable_value(state, graph_->variables[v]);
+        for (Context* context : {&unfused_context_, &fused_context_}) {
+            HostTensor found(wanted.type, wanted.shape);
+            context->get_variable(v, found.bytes);
+            ++report.values_checked;
+            const auto element = first_difference(wanted, found);
+            if (!element) continue;
+            report.passed = false;
+            report.detail = fmt::format("variable '{}' after the {} run, {}: expected {}, got {} (bound: the same bits)",
+                                        graph_->variables[v].name, context == &fused_context_ ? "fused" : "unfused",
+                                        position_text(static_cast<std::int64_t>(*element), wanted.shape),
+                                        element_text(wanted, *element), element_text(found, *element));
+            break;
+        }
+    }
+    return report.passed;
+}
+
+std::vector<HostTensor> Checker::outputs() {
+    std::vector<HostTensor> all;
+    for (std::size_t k = 0; k < graph_->outputs.size(); ++k) {
+        const Value& value = graph_->value(graph_->outputs[k]);
+        unfused_context_.get_output(k, all.emplace_back(value.type, value.shape).bytes);
+    }
+    return all;
+}
+
+/// Checks region number `region` on `list`, which then holds its outputs.
+bool Checker::run_region(const NodeView& view, std::size_t region, std::vector<HostTensor>& list, VariableState& state,
+                         CheckReport& report) {
+    const auto& graph = view.node().regions.at(region);
+    std::unique_ptr<Checker>& checker = regions_[graph.get()];
+    if (!checker) checker = std::make_unique<Checker>(device_, graph);
+    const CheckReport found = checker->run(list, &state);
+    report.values_checked += found.values_checked;
+    if (!found.passed) {
+        report.passed = false;
+        report.detail = fmt::format("in {}, region {}: {}", view.title(), region, found.detail);
+    }
+    report.worst = std::max(report.worst, found.worst);
+    if (report.passed) list = checker->outputs();
+    return report.passed;
+}
+
+/// Follows control flow and variables with what the device made of each step; the outputs must have these bits.
+bool Checker::check_structural(const NodeView& view, std::span<const HostTensor* const> operands,
+                               std::span<const HostTensor* const> results, VariableState& state, CheckReport& report) {
+    const Node& node = view.node();
+    const auto truth = [](const HostTensor& condition) { return condition.bytes.at(0) != std::byte{0}; };
+    std::vector<HostTensor> list;
+    for (const HostTensor* operand : operands) list.push_back(*operand);
+    switch (node.op) {
+        case Op::cond_if: {
+            const bool taken = truth(list.front());
+            list.erase(list.begin());
+            if (!run_region(view, taken ? 0 : 1, list, state, report)) return false;
+            break;
+        }
+        case Op::while_loop:
+            for (;;) {
+                std::vector<HostTensor> answer = list;
+                if (!run_region(view, 0, answer, state, report)) return false;
+                if (!truth(answer.at(0))) break;
+                if (!run_region(view, 1, list, state, report)) return false;
+            }
+            break;
+        default: list = reference_node(view, operands, &state); break;
+    }
+    for (std::size_t k = 0; k < results.size(); ++k) {
+        ++report.values_checked;
+        const auto element = first_difference(list.at(k), *results[k]);
+        if (!element) continue;
+        report.passed = false;
+        report.detail = fmt::format("first diverging node: {}, output {}, {}: expected {}, got {} (bound: the same bits)",
+                                    view.title(), k, position_text(static_cast<std::int64_t>(*element), results[k]->shape),
+                                    element_text(list[k], *element), element_text(*results[k], *element));
+        return false;
+    }
+    return true;
+}
+
+/// Every node of the unfused run on the inputs that the device gave it.
+bool Checker::check_nodes(VariableState& state, CheckReport& report) {
+    double worst_seen = -1;
+    Values values(*graph_, unfused_context_);
+    for (NodeId id = 0; id < graph_->nodes.size() && report.passed; ++id) {
+        const NodeView view(*graph_, id);
+        std::vector<const HostTensor*> operands, results;
+        for (const ValueId input : view.node().inputs) operands.push_back(&values[input]);
+        report.nodes.push_back({view.node().op, 0, 0, 0, {}});
+        if (!op_def(view.node().op).reference) {
+            for (const ValueId output : view.node().outputs) results.push_back(&values[output]);
+            check_structural(view, operands, results, state, report);
+            if (report.passed && worst_seen < 0) report.detail = "all values equal";
+            continue;
+        }
+        for (std::size_t k = 0; k < view.output_count() && report.passed; ++k) {
+            const HostTensor& actual = values[view.node().outputs[k]];
+            const CheckResult result = check_node_result(view, operands, k, actual);
+            ++report.values_checked;
+            CheckReport::Node& node = report.nodes.back();
+            const bool worst_of_node = node.detail.empty() || result.worst > node.worst;
+            node.worst = std::max(node.worst, result.worst);
+            node.variance = std::max(node.variance, result.variance);
+            node.bias = std::max(node.bias, result.bias);
+            if (worst_of_node) node.detail = worst_text(view, id, k, actual, result);
+            if (result.passed && result.worst <= worst_seen) continue;
+            worst_seen = result.worst;
+            report.passed = result.passed;
+            report.worst = std::max(report.worst, result.worst);
+            report.detail = worst_text(view, id, k, actual, result);
+        }
+    }
+    return report.passed;
 }
 
 }  // namespace tosavk::api

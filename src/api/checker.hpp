@@ -1,12 +1,16 @@
 // The check of one device on one graph: every node answers to its own fp64 reference on the inputs that the device
-// really gave it, and the fused run must give the bits of the unfused one.
+// really gave it, and the fused run must give the bits of the unfused one. The nodes of a region are checked likewise:
+// the region is run on its own, on what the device gave the operator, turn by turn, and the operator's outputs must have
+// the bits that this leads to. A variable's reads and writes are followed in the order of the nodes.
 #pragma once
 
 #include "graph/host_tensor.hpp"
+#include "reference/reference.hpp"
 #include "vk/context.hpp"
 #include "vk/executable.hpp"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -33,9 +37,22 @@ public:
     Checker(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph);
 
     CheckReport run(std::uint64_t seed);
-    CheckReport run(std::span<const HostTensor> inputs);  ///< one per graph input
+    /// One input per graph input. Variables begin with their initial values, or with those of `state`, which then holds
+    /// what the run left.
+    CheckReport run(std::span<const HostTensor> inputs, VariableState* state = nullptr);
 
 private:
+    bool check_nodes(VariableState& state, CheckReport& report);
+    bool check_structural(const NodeView& view, std::span<const HostTensor* const> operands,
+                          std::span<const HostTensor* const> results, VariableState& state, CheckReport& report);
+    bool run_region(const NodeView& view, std::size_t region, std::vector<HostTensor>& list, VariableState& state,
+                    CheckReport& report);
+    bool check_state(VariableState& state, CheckReport& report);
+    void load_state(Context& context, VariableState& state) const;
+    std::vector<HostTensor> outputs();  ///< of the unfused run
+
+    std::shared_ptr<Device> device_;
+    std::map<const Graph*, std::unique_ptr<Checker>> regions_;  ///< made when they are first run
     std::shared_ptr<const Graph> graph_;
     std::shared_ptr<Executable> unfused_, fused_;
     Context unfused_context_, fused_context_;

@@ -10,20 +10,25 @@ using namespace tosavk::api;
 
 namespace {
 
-/// Every dispatch's shader; a source that several dispatches share stands once.
+/// Every dispatch's shader, those of regions after all others; a source that several dispatches share stands once.
 std::string print_glsl(const Plan& plan) {
     std::string text;
     std::map<std::string, std::size_t> seen;
-    for (std::size_t k = 0; k < plan.dispatches.size(); ++k) {
-        const Dispatch& dispatch = plan.dispatches[k];
+    std::size_t count = 0;
+    for_each_dispatch(plan, [&](const Dispatch& dispatch) {
+        const std::size_t k = count++;
         text += fmt::format("// dispatch {}: {} ({}), groups {}x{}x{}", k, dispatch.label, dispatch.kernel,
                             dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
         if (!dispatch.constants.empty())
             text += fmt::format(", specialization constants {}", fmt::join(dispatch.constants, " "));
+        if (dispatch.glsl.empty()) {
+            text += dispatch.spirv ? "\n// a registered SPIR-V kernel\n\n" : "\n// no shader\n\n";
+            return;
+        }
         const auto [first, fresh] = seen.emplace(dispatch.glsl, k);
         if (fresh) text += "\n" + dispatch.glsl + "\n";
         else text += fmt::format("\n// the source of dispatch {}\n\n", first->second);
-    }
+    });
     return text;
 }
 

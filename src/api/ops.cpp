@@ -50,6 +50,7 @@ struct Support {
 
 Support support_of(const OpDef& def) {
     if (def.op == Op::constant || def.op == Op::const_shape) return {true, true, false};  // constants are values
+    if (def.structural) return {true, true, false};  // the interpreter and the plan carry it out themselves
     return {def.reference != nullptr, def.expression != nullptr || def.view != nullptr || !def.kernels.empty(),
             def.expression != nullptr || def.view != nullptr};
 }

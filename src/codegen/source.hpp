@@ -24,6 +24,7 @@ struct Group {
         IndexMap map;
     };
     std::optional<Copy> copy;
+    bool structural = false;            ///< the anchor is no kernel: control flow, a variable, CUSTOM
 };
 
 struct GroupSource {

@@ -158,24 +158,32 @@ ValueId GraphBuilder::shape(std::span<const std::int64_t> values) {
 
 std::vector<ValueId> GraphBuilder::add(Op op, std::vector<ValueId> inputs, Attributes attrs,
                                        std::span<const DType> output_types, const std::string& name) {
-    for (const ValueId id : inputs) {
-        if (id >= graph_.values.size()) {
-            throw Error(ErrorCode::usage, fmt::format("{} '{}': input value {} does not exist", name_of(op), name, id),
-                        name);
-        }
-    }
-    const std::size_t values_before = graph_.values.size();
-    const NodeId node_id = static_cast<NodeId>(graph_.nodes.size());
     Node node;
     node.op = op;
     node.name = name;
     node.inputs = std::move(inputs);
     node.attrs = std::move(attrs);
-    for (std::size_t k = 0; k < output_types.size(); ++k) {
+    std::vector<OutputType> outputs;
+    for (const DType type : output_types) outputs.push_back({type, {}});
+    return add_node(std::move(node), outputs);
+}
+
+std::vector<ValueId> GraphBuilder::add_node(Node node, std::span<const OutputType> outputs) {
+    for (const ValueId id : node.inputs) {
+        if (id >= graph_.values.size()) {
+            throw Error(ErrorCode::usage,
+                        fmt::format("{} '{}': input value {} does not exist", name_of(node.op), node.name, id), node.name);
+        }
+    }
+    const std::size_t values_before = graph_.values.size();
+    const NodeId node_id = static_cast<NodeId>(graph_.nodes.size());
+    node.outputs.clear();
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
         Value value;
-        value.name = name.empty() ? fmt::format("{}_{}", lower(name_of(op)), node_id) : name;
+        value.name = node.name.empty() ? fmt::format("{}_{}", lower(name_of(node.op)), node_id) : node.name;
         if (k > 0) value.name += fmt::format(":{}", k);
-        value.type = output_types[k];
+        value.type = outputs[k].type;
+        value.shape = outputs[k].shape;
         value.producer = node_id;
         node.outputs.push_back(push_value(graph_, std::move(value)));
     }
@@ -204,7 +212,7 @@ void GraphBuilder::output(ValueId id) {
     graph_.outputs.push_back(id);
 }
 
-Graph GraphBuilder::finish() {
+void GraphBuilder::make_names_unique() {
     // Inputs and outputs keep the names that the user knows; the names of other values give way where they collide.
     std::unordered_set<std::string> used;
     std::vector<bool> fixed(graph_.values.size(), false);
@@ -220,11 +228,109 @@ Graph GraphBuilder::finish() {
         std::string& name = graph_.values[id].name;
         for (int n = 2; !used.insert(name).second; ++n) name = fmt::format("{}#{}", wanted, n);
     }
-    check_graph(graph_, *level_);
+}
+
+Graph GraphBuilder::take() {
     Graph done = std::move(graph_);
     graph_ = Graph{};
     pool_.clear();
     return done;
+}
+
+Graph GraphBuilder::finish() {
+    make_names_unique();
+    check_graph(graph_, *level_);
+    return take();
+}
+
+Graph GraphBuilder::finish_region() {
+    make_names_unique();
+    check_region(graph_, *level_);
+    return take();
+}
+
+// ---- control flow and state ---------------------------------------------------------------------------------------
+
+const Variable* Graph::find_variable(std::string_view variable) const {
+    for (const Variable& v : variables) {
+        if (v.name == variable) return &v;
+    }
+    return nullptr;
+}
+
+void GraphBuilder::variable(const std::string& name, DType type, const Shape& shape, Bytes initial) {
+    check_dimensions(name, type, shape);
+    Variable declared{name, type, shape, nullptr};
+    if (!initial.empty()) declared.initial = std::make_shared<const Bytes>(std::move(initial));
+    if (graph_.find_variable(name)) {
+        throw Error(ErrorCode::bad_model, fmt::format("variable '{}' is declared twice", name), {}, name);
+    }
+    graph_.variables.push_back(std::move(declared));
+}
+
+void GraphBuilder::variable(const Variable& declared) {
+    if (!graph_.find_variable(declared.name)) graph_.variables.push_back(declared);
+}
+
+ValueId GraphBuilder::variable_read(const std::string& variable, const std::string& name) {
+    Node node;
+    node.op = Op::variable_read;
+    node.name = name;
+    node.attrs.variable = variable;
+    const Variable* declared = graph_.find_variable(variable);
+    const OutputType output{declared ? declared->type : DType::fp32, {}};
+    return add_node(std::move(node), std::span<const OutputType>(&output, 1)).at(0);
+}
+
+void GraphBuilder::variable_write(const std::string& variable, ValueId value, const std::string& name) {
+    Node node;
+    node.op = Op::variable_write;
+    node.name = name;
+    node.attrs.variable = variable;
+    node.inputs = {value};
+    add_node(std::move(node), {});
+}
+
+std::vector<ValueId> GraphBuilder::cond_if(ValueId condition, std::vector<ValueId> inputs, Graph then_graph,
+                                           Graph else_graph, const std::string& name) {
+    Node node;
+    node.op = Op::cond_if;
+    node.name = name;
+    node.inputs = std::move(inputs);
+    node.inputs.insert(node.inputs.begin(), condition);
+    std::vector<OutputType> outputs;
+    for (const ValueId id : then_graph.outputs) outputs.push_back({then_graph.value(id).type, {}});
+    node.regions = {std::make_shared<const Graph>(std::move(then_graph)),
+                    std::make_shared<const Graph>(std::move(else_graph))};
+    return add_node(std::move(node), outputs);
+}
+
+std::vector<ValueId> GraphBuilder::while_loop(std::vector<ValueId> inputs, Graph cond_graph, Graph body_graph,
+                                              const std::string& name) {
+    Node node;
+    node.op = Op::while_loop;
+    node.name = name;
+    node.inputs = std::move(inputs);
+    std::vector<OutputType> outputs;
+    for (const ValueId id : node.inputs) {
+        if (id < graph_.values.size()) outputs.push_back({graph_.value(id).type, {}});
+    }
+    node.regions = {std::make_shared<const Graph>(std::move(cond_graph)),
+                    std::make_shared<const Graph>(std::move(body_graph))};
+    return add_node(std::move(node), outputs);
+}
+
+std::vector<ValueId> GraphBuilder::custom(const std::string& domain, const std::string& op, const std::string& attrs,
+                                          std::vector<ValueId> inputs, std::span<const OutputType> outputs,
+                                          const std::string& name) {
+    Node node;
+    node.op = Op::custom;
+    node.name = name;
+    node.inputs = std::move(inputs);
+    node.attrs.domain_name = domain;
+    node.attrs.operator_name = op;
+    node.attrs.implementation_attrs = attrs;
+    return add_node(std::move(node), outputs);
 }
 
 }  // namespace tosavk

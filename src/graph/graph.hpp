@@ -59,25 +59,44 @@ struct Attributes {
     bool scale32 = true, per_channel = false, input_unsigned = false, output_unsigned = false;
     Rounding rounding = Rounding::single_round;
     bool inverse = false;
+    std::string variable;  ///< VARIABLE_READ, VARIABLE_WRITE: the variable's name
+    std::string operator_name, domain_name, implementation_attrs;  ///< CUSTOM; the last one is opaque bytes
 
     bool operator==(const Attributes&) const = default;
 };
+
+struct Graph;
 
 struct Node {
     Op op = Op::unknown;
     std::string name;  ///< for messages: the source file's name of the layer
     std::vector<ValueId> inputs, outputs;
     Attributes attrs;
+    /// COND_IF: then_graph, else_graph; WHILE_LOOP: cond_graph, body_graph. Their inputs are the node's tensor list
+    /// (values of the enclosing graph that a file's region captures are part of that list).
+    std::vector<std::shared_ptr<const Graph>> regions;
 };
 
-/// Nodes stand in execution order.
+/// A tensor that keeps its value from run to run. The operator VARIABLE exists in files only: it is the declaration.
+struct Variable {
+    std::string name;
+    DType type = DType::fp32;
+    Shape shape;
+    std::shared_ptr<const Bytes> initial;  ///< element_count * size_of(type) bytes; null: zeros
+};
+
+/// Nodes stand in execution order. A region is a Graph of its own; its `variables` repeat the declarations of the
+/// enclosing graph that it uses, and name the same state.
 struct Graph {
     std::string name;
     SpecVersion version = SpecVersion::v1_0;
     std::vector<Value> values;
     std::vector<Node> nodes;
     std::vector<ValueId> inputs, outputs;
+    std::vector<Variable> variables;
 
+    /// nullptr when there is none of this name.
+    const Variable* find_variable(std::string_view variable) const;
     const Value& value(ValueId id) const { return values.at(id); }
     const Node& node(NodeId id) const { return nodes.at(id); }
 };
@@ -109,6 +128,12 @@ private:
     NodeId id_;
 };
 
+/// What add_node cannot infer for every operator: CUSTOM's output shapes. Others take their inferred shape.
+struct OutputType {
+    DType type;
+    Shape shape;
+};
+
 /// Builds a graph step by step. add() checks the node against its OpDef and infers the output shapes, so that an
 /// error names the operator that caused it. Throws Error.
 class GraphBuilder {
@@ -128,6 +153,26 @@ public:
                              const std::string& name = {});
     ValueId add1(Op op, std::vector<ValueId> inputs, DType output_type, Attributes attrs = {}, const std::string& name = {});
 
+    /// Any node; `node.outputs` is filled in.
+    std::vector<ValueId> add_node(Node node, std::span<const OutputType> outputs);
+
+    /// Declares a variable; `initial` may be empty (zeros) or holds its elements.
+    void variable(const std::string& name, DType type, const Shape& shape, Bytes initial = {});
+    /// Takes over a declaration of an enclosing graph; a second time is no error.
+    void variable(const Variable& declared);
+    ValueId variable_read(const std::string& variable, const std::string& name = {});
+    void variable_write(const std::string& variable, ValueId value, const std::string& name = {});
+
+    /// Both regions have the inputs' types and shapes as inputs and agree in their outputs. Variables that regions use
+    /// must be declared here too.
+    std::vector<ValueId> cond_if(ValueId condition, std::vector<ValueId> inputs, Graph then_graph, Graph else_graph,
+                                 const std::string& name = {});
+    std::vector<ValueId> while_loop(std::vector<ValueId> inputs, Graph cond_graph, Graph body_graph,
+                                    const std::string& name = {});
+    std::vector<ValueId> custom(const std::string& domain, const std::string& op, const std::string& attrs,
+                                std::vector<ValueId> inputs, std::span<const OutputType> outputs,
+                                const std::string& name = {});
+
     void output(ValueId id);
     const Value& value(ValueId id) const { return graph_.value(id); }
     Value& value(ValueId id) { return graph_.values.at(id); }
@@ -135,8 +180,13 @@ public:
 
     /// Checks the whole graph (names unique, outputs present) and hands it over.
     Graph finish();
+    /// The same for a region, which needs no output.
+    Graph finish_region();
 
 private:
+    void make_names_unique();
+    Graph take();
+
     Graph graph_;
     const Level* level_;
     std::vector<std::pair<std::string, ValueId>> pool_;
@@ -145,7 +195,7 @@ private:
 /// Empty when both graphs are the same: the same inputs and outputs, by name; the same nodes in the same order, with
 /// the same attributes (those that the operator uses), names, types, shapes and bytes of what they read and write. Free
 /// are the numbering of values, constants that nothing reads, the graph's and the nodes' names, and scales, which only
-/// explain. Else a sentence with the first difference.
+/// explain; inside regions all names. Else a sentence with the first difference.
 std::string graph_difference(const Graph& a, const Graph& b);
 /// The attributes that the node's operator uses: "axis=1 nan_mode=PROPAGATE". Equal text means equal values.
 std::string attributes_text(const Node& node);

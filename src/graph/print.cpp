@@ -35,6 +35,23 @@ std::string_view rounding_name(Rounding r) {
     }
 }
 
+/// Equal text means equal bytes.
+std::string quoted(const std::string& text) {
+    std::string out = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') out += '\\';
+        if (c == '\n') out += "\\n";
+        else if (static_cast<unsigned char>(c) < 32) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+        else out += c;
+    }
+    return out + "\"";
+}
+
+const char* region_name(const Node& node, std::size_t r) {
+    if (node.op == Op::cond_if) return r == 0 ? "then_graph" : "else_graph";
+    return r == 0 ? "cond_graph" : "body_graph";
+}
+
 std::string attribute_text(const Attributes& a, const char* name) {
     const auto is = [&](const char* other) { return std::strcmp(name, other) == 0; };
     if (is("axis")) return std::to_string(a.axis);
@@ -55,18 +72,22 @@ std::string attribute_text(const Attributes& a, const char* name) {
     if (is("per_channel")) return a.per_channel ? "true" : "false";
     if (is("input_unsigned")) return a.input_unsigned ? "true" : "false";
     if (is("output_unsigned")) return a.output_unsigned ? "true" : "false";
+    if (is("name")) return quoted(a.variable);
+    if (is("operator_name")) return quoted(a.operator_name);
+    if (is("domain_name")) return quoted(a.domain_name);
+    if (is("implementation_attrs")) return quoted(a.implementation_attrs);
     if (is("inverse")) return a.inverse ? "true" : "false";
     throw Error(ErrorCode::internal, fmt::format("attribute '{}' is unknown to the printer", name));
 }
 
-std::string quoted(const std::string& text) {
-    std::string out = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\') out += '\\';
-        if (c == '\n') out += "\\n";
-        else out += c;
+/// Lines of a region, set in.
+std::string indented(const std::string& text) {
+    std::string out = "    ";
+    for (std::size_t k = 0; k < text.size(); ++k) {
+        out += text[k];
+        if (text[k] == '\n' && k + 1 < text.size()) out += "    ";
     }
-    return out + "\"";
+    return out;
 }
 
 }  // namespace
@@ -93,6 +114,13 @@ std::string print_graph(const Graph& graph) {
         text += line + "\n";
     };
     for (const ValueId id : graph.inputs) value_line("input", id, "");
+    for (const Variable& v : graph.variables) {
+        Value shown;
+        shown.type = v.type;
+        shown.shape = v.shape;
+        shown.data = v.initial;
+        text += fmt::format("variable {} {} {}\n", quoted(v.name), type_and_shape(shown), v.initial ? preview(shown) : "zeros");
+    }
     for (ValueId id = 0; id < graph.values.size(); ++id) {
         if (graph.values[id].is_constant()) value_line("const", id, preview(graph.values[id]));
     }
@@ -101,7 +129,7 @@ std::string print_graph(const Graph& graph) {
         for (const ValueId id : node.outputs) {
             line += fmt::format("{}%{} {}", line.empty() ? "" : ", ", id, type_and_shape(graph.value(id)));
         }
-        line += fmt::format(" = {}(", name_of(node.op));
+        line += fmt::format("{}{}(", line.empty() ? "" : " = ", name_of(node.op));
         for (std::size_t k = 0; k < node.inputs.size(); ++k)
             line += fmt::format("{}%{}", k == 0 ? "" : ", ", node.inputs[k]);
         line += ")";
@@ -109,17 +137,22 @@ std::string print_graph(const Graph& graph) {
         if (!attributes.empty()) line += " {" + attributes + "}";
         if (!node.name.empty()) line += fmt::format(" '{}'", node.name);
         text += line + "\n";
+        for (std::size_t r = 0; r < node.regions.size(); ++r) {
+            text += fmt::format("  {}:\n{}", region_name(node, r), indented(print_graph(*node.regions[r])));
+        }
     }
     for (const ValueId id : graph.outputs) value_line("output", id, "");
     return text;
 }
 
-std::string print_dot(const Graph& graph) {
-    std::string text = fmt::format("digraph {} {{\n  rankdir=TB;\n  node [shape=box, fontname=\"sans-serif\"];\n",
-                                   quoted(graph.name.empty() ? "graph" : graph.name));
+namespace {
+
+/// Names begin with `prefix`, so that regions (clusters) and their graph stay apart.
+std::string dot_body(const Graph& graph, const std::string& prefix) {
+    std::string text;
     for (const ValueId id : graph.inputs) {
         const Value& v = graph.value(id);
-        text += fmt::format("  v{} [shape=ellipse, label={}];\n", id, quoted(v.name + "\n" + type_and_shape(v)));
+        text += fmt::format("  {}v{} [shape=ellipse, label={}];\n", prefix, id, quoted(v.name + "\n" + type_and_shape(v)));
     }
     for (NodeId n = 0; n < graph.nodes.size(); ++n) {
         const Node& node = graph.nodes[n];
@@ -132,22 +165,39 @@ std::string print_dot(const Graph& graph) {
             // Constants are part of the node's label: as nodes of their own they would hide the graph.
             if (v.is_constant()) label += "\n" + v.name + " " + type_and_shape(v);
         }
-        text += fmt::format("  n{} [label={}];\n", n, quoted(label));
+        text += fmt::format("  {}n{} [label={}];\n", prefix, n, quoted(label));
         for (const ValueId id : node.inputs) {
             const Value& v = graph.value(id);
             if (v.is_constant()) continue;
-            const std::string from = v.producer == no_id ? fmt::format("v{}", id) : fmt::format("n{}", v.producer);
-            text += fmt::format("  {} -> n{} [label={}];\n", from, n, quoted(type_and_shape(v)));
+            const std::string from = fmt::format("{}{}{}", prefix, v.producer == no_id ? "v" : "n", v.producer == no_id ? id : v.producer);
+            text += fmt::format("  {} -> {}n{} [label={}];\n", from, prefix, n, quoted(type_and_shape(v)));
+        }
+    }
+    for (NodeId n = 0; n < graph.nodes.size(); ++n) {
+        const Node& node = graph.nodes[n];
+        for (std::size_t r = 0; r < node.regions.size(); ++r) {
+            const std::string inner = fmt::format("{}n{}r{}", prefix, n, r);
+            text += fmt::format("  subgraph cluster_{} {{\n  label={};\n  {}entry [shape=point];\n{}  }}\n", inner,
+                                quoted(fmt::format("{} {}", name_of(node.op), region_name(node, r))), inner,
+                                dot_body(*node.regions[r], inner));
+            text += fmt::format("  {}n{} -> {}entry [style=dashed];\n", prefix, n, inner);
         }
     }
     for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
         const ValueId id = graph.outputs[k];
         const Value& v = graph.value(id);
-        text += fmt::format("  o{} [shape=ellipse, label={}];\n", k, quoted(v.name + "\n" + type_and_shape(v)));
-        if (v.producer != no_id) text += fmt::format("  n{} -> o{};\n", v.producer, k);
-        else if (!v.is_constant()) text += fmt::format("  v{} -> o{};\n", id, k);
+        text += fmt::format("  {}o{} [shape=ellipse, label={}];\n", prefix, k, quoted(v.name + "\n" + type_and_shape(v)));
+        if (v.producer != no_id) text += fmt::format("  {0}n{1} -> {0}o{2};\n", prefix, v.producer, k);
+        else if (!v.is_constant()) text += fmt::format("  {0}v{1} -> {0}o{2};\n", prefix, id, k);
     }
-    return text + "}\n";
+    return text;
+}
+
+}  // namespace
+
+std::string print_dot(const Graph& graph) {
+    return fmt::format("digraph {} {{\n  rankdir=TB;\n  node [shape=box, fontname=\"sans-serif\"];\n{}}}\n",
+                       quoted(graph.name.empty() ? "graph" : graph.name), dot_body(graph, ""));
 }
 
 }  // namespace tosavk

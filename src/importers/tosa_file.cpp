@@ -13,6 +13,7 @@
 #include <optional>
 #include <queue>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace tosavk {
 
@@ -135,6 +136,25 @@ template <class Graph> const auto& main_block(const Graph& graph) {
     return main_of(main_of(graph.regions(), "region").blocks(), "block");
 }
 
+/// The block behind a name in COND_IF or WHILE_LOOP: a region's first block, else a block of that name; null if there
+/// is none.
+template <class Graph> auto find_region(const Graph& graph, std::string_view name) {
+    using Block = std::remove_cvref_t<decltype(main_block(graph))>;
+    const Block* found = nullptr;
+    for (const auto* region : *graph.regions()) {
+        if (view(region->name()) == name && size_of_vector(region->blocks()) > 0) return *region->blocks()->begin();
+        for (std::size_t k = 0; !found && k < size_of_vector(region->blocks()); ++k) {
+            const Block* block = region->blocks()->Get(static_cast<flatbuffers::uoffset_t>(k));
+            if (view(block->name()) == name) found = block;
+        }
+    }
+    return found;
+}
+
+bool is_state(Op op) { return op == Op::variable || op == Op::variable_read || op == Op::variable_write; }
+
+constexpr int max_depth = 257;  // the graph, and what level none allows to nest
+
 }  // namespace
 
 bool looks_like_tosa(std::span<const std::byte> file) {
@@ -151,11 +171,8 @@ bool looks_like_tosa(std::span<const std::byte> file) {
 /// Every name of the file, as its bytes are.
 struct TosaFile::Names {
     std::unordered_map<std::string_view, std::size_t> index;
+    std::unordered_map<const void*, std::size_t> blocks;  ///< by their table in the file
 
-    void add(std::string_view name, std::size_t tensor) {
-        if (name.empty()) bad(fmt::format("tensor number {} has no name", tensor));
-        if (!index.emplace(name, tensor).second) bad(fmt::format("two tensors have the name '{}'", printable(name)));
-    }
     std::vector<std::size_t> resolve(const Strings* names, const std::function<std::string()>& where) const {
         if (size_of_vector(names) > max_operands) bad(fmt::format("{}: {} names are too many", where(), names->size()));
         std::vector<std::size_t> out;
@@ -182,7 +199,8 @@ template <class Block> void TosaFile::read_tensors(const Block& block) {
         }
         if (table.shape()) tensor.shape.assign(table.shape()->begin(), table.shape()->end());
         tensor.data = bytes_of(table.data());
-        if (table.variable()) tensor.unusable = "variables are not supported";
+        tensor.is_variable = table.variable();
+        tensor.variable_name = printable(view(table.variable_name()));
         if (table.is_unranked()) tensor.unusable = "it has no rank; shapes must be inferred before the file is written";
         if constexpr (std::is_same_v<Block, tosa10::TosaBasicBlock>) {
             if (table.offset() > 1 || table.size() > 1) tensor.unusable = "its data lies outside the flatbuffer";
@@ -192,9 +210,25 @@ template <class Block> void TosaFile::read_tensors(const Block& block) {
         if (tensor.unusable.empty() && tensor.type == DType::shape && tensor.shape.size() != 1) {
             bad(fmt::format("{} of type SHAPE has rank {}", tensor.title(), tensor.shape.size()));
         }
-        names_->add(view(table.name()), tensors.size());
-        tensors.push_back(std::move(tensor));
+        add_tensor(view(table.name()), std::move(tensor));
     }
+}
+
+/// Names are those of the whole file. Each block lists the variables anew.
+std::size_t TosaFile::add_tensor(std::string_view name, TosaFileTensor tensor) {
+    if (name.empty()) bad(fmt::format("tensor number {} has no name", tensors.size()));
+    const auto [it, fresh] = names_->index.emplace(name, tensors.size());
+    if (!fresh) {
+        const TosaFileTensor& first = tensors[it->second];
+        if (!first.is_variable || !tensor.is_variable) bad(fmt::format("two tensors have the name '{}'", tensor.name));
+        if (first.type != tensor.type || first.shape != tensor.shape) {
+            bad(fmt::format("variable '{}' has two types or shapes", tensor.name));
+        }
+        return it->second;
+    }
+    if (tensor.is_variable) variables.push_back(tensors.size());
+    tensors.push_back(std::move(tensor));
+    return tensors.size() - 1;
 }
 
 void TosaFile::read_shapes(const tosa10::TosaBasicBlock& block) {
@@ -205,89 +239,213 @@ void TosaFile::read_shapes(const tosa10::TosaBasicBlock& block) {
         tensor.type = DType::shape;
         tensor.shape = {static_cast<std::int64_t>(table.rank())};
         tensor.data = bytes_of(table.data());
-        names_->add(view(table.name()), tensors.size());
-        tensors.push_back(std::move(tensor));
+        add_tensor(view(table.name()), std::move(tensor));
     }
 }
 
-template <class Block, class Operator> void TosaFile::read_block(const Block& block) {
-    Names names;
-    names_ = &names;
-    read_tensors(block);
-    if constexpr (std::is_same_v<Block, tosa10::TosaBasicBlock>) read_shapes(block);
-    inputs = names.resolve(block.inputs(), [] { return std::string("graph inputs"); });
-    outputs = names.resolve(block.outputs(), [] { return std::string("graph outputs"); });
-    if (outputs.empty()) bad("the graph has no output");
-    for (const std::size_t id : inputs) {
-        if (tensors[id].is_input) bad(fmt::format("graph input '{}' is listed twice", tensors[id].name));
-        tensors[id].is_input = true;
+/// Blocks within are read after the block's own names and constants are known.
+template <class Operator, class Block, class Find>
+std::size_t TosaFile::read_block(const Block& table, const Find& find, int depth) {
+    if (const auto known = names_->blocks.find(&table); known != names_->blocks.end()) {
+        if (known->second == SIZE_MAX) bad(fmt::format("region '{}' contains itself", printable(view(table.name()))));
+        return known->second;
     }
-    for (std::size_t k = 0; k < size_of_vector(block.operators()); ++k) {
-        const Operator& table = *block.operators()->Get(static_cast<flatbuffers::uoffset_t>(k));
+    if (depth >= max_depth) bad("its regions are nested too deep");
+    names_->blocks[&table] = SIZE_MAX;
+    const std::size_t number = blocks.size();
+    blocks.emplace_back();
+    blocks[number].title = number == 0 ? "the graph" : fmt::format("region '{}'", printable(view(table.name())));
+    const std::string& title = blocks[number].title;
+    read_tensors(table);
+    if constexpr (std::is_same_v<Block, tosa10::TosaBasicBlock>) read_shapes(table);
+    const auto ends = [&](const char* what) { return [=] { return title + "'s " + what; }; };
+    blocks[number].inputs = names_->resolve(table.inputs(), ends("inputs"));
+    blocks[number].outputs = names_->resolve(table.outputs(), ends("outputs"));
+    if (number == 0 && blocks[number].outputs.empty()) bad("the graph has no output");
+    std::unordered_set<std::size_t> seen;
+    for (const std::size_t id : blocks[number].inputs) {
+        if (!seen.insert(id).second) bad(fmt::format("graph input '{}' is listed twice", tensors[id].name));
+        if (tensors[id].block != SIZE_MAX) bad(fmt::format("{}'s input {} is computed elsewhere", title, tensors[id].title()));
+        tensors[id].block = number;
+    }
+    std::vector<std::pair<std::size_t, std::vector<std::string_view>>> regions;
+    for (std::size_t k = 0; k < size_of_vector(table.operators()); ++k) {
+        const Operator& from = *table.operators()->Get(static_cast<flatbuffers::uoffset_t>(k));
         TosaFileOperator op;
         op.index = k;
-        op.code = table.op();
-        const auto attribute = static_cast<unsigned>(table.attribute_type());
-        identify(op, generation);
-        const auto where = [&](const char* what) {
-            return [&op, what] { return fmt::format("{} of {} (number {} in the file)", what, op.op_name, op.index); };
+        read_operator(from, op, number);
+        if (op.op == Op::constant || op.op == Op::const_shape) continue;
+        std::vector<std::string_view> named;
+        const auto take = [&](const auto* attribute, auto... member) {
+            if (!attribute) bad(fmt::format("{} (number {} in the file) lacks its attributes", op.op_name, k));
+            (named.push_back(view((attribute->*member)())), ...);
         };
-        if constexpr (std::is_same_v<Operator, tosa10::TosaOperator>) {
-            op.v1_0 = &table;
-            if (table.location()) op.location = printable(view(table.location()->text()));
-            // Reads and writes of variables hide in IDENTITY.
-            const auto hidden = static_cast<Op>(attribute);
-            if (op.op == Op::identity && (hidden == Op::variable_read || hidden == Op::variable_write)) {
-                unsupported(fmt::format("operator {} (number {} in the file) is not supported", name_of(hidden), k));
-            }
-            if (attribute != 0 && attribute != op.code) {
-                bad(fmt::format("{} (number {} in the file) has the attributes of another operator ({})", op.op_name,
-                                k, attribute));
-            }
+        constexpr bool v1 = std::is_same_v<Operator, tosa10::TosaOperator>;
+        if (op.op == Op::cond_if) {
+            if constexpr (v1) take(from.attribute_as_CondIf(), &tosa10::CondIfAttribute::then_graph, &tosa10::CondIfAttribute::else_graph);
+            else take(from.attribute_as_CondIf(), &tosa080::CondIfAttribute::then_branch, &tosa080::CondIfAttribute::else_branch);
+        } else if (op.op == Op::while_loop) {
+            if constexpr (v1) take(from.attribute_as_WhileLoop(), &tosa10::WhileLoopAttribute::cond_graph, &tosa10::WhileLoopAttribute::body_graph);
+            else take(from.attribute_as_WhileLoop(), &tosa080::WhileLoopAttribute::cond_branch, &tosa080::WhileLoopAttribute::body_branch);
         }
-        if constexpr (std::is_same_v<Operator, tosa080::TosaOperator>) op.v0_80 = &table;
-        if constexpr (std::is_same_v<Operator, tosa030::TosaOperator>) {
-            op.v0_30 = &table;
-            has_quant_info = has_quant_info || table.quant_info_type() != tosa030::QuantInfo::NONE;
-        }
-        op.inputs = names.resolve(table.inputs(), where("inputs"));
-        op.outputs = names.resolve(table.outputs(), where("outputs"));
-        const bool constant = op.op == Op::constant || op.op == Op::const_shape;
-        if (constant && (op.outputs.size() != 1 || !op.inputs.empty())) {
-            bad(fmt::format("{} (number {} in the file) needs no input and 1 output", op.op_name, k));
-        }
-        if (op.outputs.empty()) bad(fmt::format("{} (number {} in the file) has no output", op.op_name, k));
-        for (const std::size_t id : op.outputs) {
-            TosaFileTensor& tensor = tensors[id];
-            if (tensor.is_input || tensor.producer != SIZE_MAX) {
-                bad(fmt::format("{} (number {} in the file) writes {}, which has a value already", op.op_name, k,
-                                tensor.title()));
-            }
-            tensor.producer = constant ? SIZE_MAX - 1 : operators.size();
-            tensor.is_constant = constant;
-        }
-        if (!constant) operators.push_back(std::move(op));
+        if (!named.empty()) regions.emplace_back(blocks[number].operators.size(), std::move(named));
+        blocks[number].operators.push_back(std::move(op));
     }
-    names_ = nullptr;
-    schedule();
+    for (const auto& [op, named] : regions) {
+        for (const std::string_view name : named) {
+            const Block* inner = find(name);
+            if (!inner) {
+                const TosaFileOperator& at = blocks[number].operators[op];
+                bad(fmt::format("{} (number {} in the file): there is no region '{}'", at.op_name, at.index, printable(name)));
+            }
+            const std::size_t made = read_block<Operator>(*inner, find, depth + 1);
+            blocks[number].operators[op].blocks.push_back(made);
+        }
+    }
+    find_captures(number);
+    schedule(number);
+    names_->blocks[&table] = number;
+    return number;
 }
 
-// In the file's order where it is a possible one: of the operators that are ready, the first.
-void TosaFile::schedule() {
+template <class Operator> void TosaFile::read_operator(const Operator& table, TosaFileOperator& op, std::size_t block) {
+    const std::size_t k = op.index;
+    op.code = table.op();
+    const auto attribute = static_cast<unsigned>(table.attribute_type());
+    identify(op, generation);
+    const auto where = [&](const char* what) {
+        return [&op, what] { return fmt::format("{} of {} (number {} in the file)", what, op.op_name, op.index); };
+    };
+    if constexpr (std::is_same_v<Operator, tosa10::TosaOperator>) {
+        op.v1_0 = &table;
+        if (table.location()) op.location = printable(view(table.location()->text()));
+        // Some producers hide reads and writes of variables in IDENTITY.
+        const auto hidden = static_cast<Op>(attribute);
+        if (op.op == Op::identity && (hidden == Op::variable_read || hidden == Op::variable_write)) {
+            op.op = hidden;
+            op.op_name = name_of(hidden);
+        } else if (attribute != 0 && attribute != op.code) {
+            bad(fmt::format("{} (number {} in the file) has the attributes of another operator ({})", op.op_name, k,
+                            attribute));
+        }
+    }
+    if constexpr (std::is_same_v<Operator, tosa080::TosaOperator>) op.v0_80 = &table;
+    if constexpr (std::is_same_v<Operator, tosa030::TosaOperator>) {
+        op.v0_30 = &table;
+        has_quant_info = has_quant_info || table.quant_info_type() != tosa030::QuantInfo::NONE;
+    } else if (op.op == Op::custom) {
+        const auto* from = table.attribute_as_Custom();
+        if (!from) bad(fmt::format("CUSTOM (number {} in the file) lacks its attributes", k));
+        op.custom_name = printable(view(from->operator_name()));
+        op.custom_domain = printable(view(from->domain_name()));
+        for (const std::byte b : bytes_of(from->implementation_attrs())) op.custom_attrs += static_cast<char>(b);
+    }
+    op.inputs = names_->resolve(table.inputs(), where("inputs"));
+    op.outputs = names_->resolve(table.outputs(), where("outputs"));
+    if (is_state(op.op)) resolve_variable(op);
+    const bool constant = op.op == Op::constant || op.op == Op::const_shape;
+    if (constant && (op.outputs.size() != 1 || !op.inputs.empty())) {
+        bad(fmt::format("{} (number {} in the file) needs no input and 1 output", op.op_name, k));
+    }
+    const bool may_lack_output = is_state(op.op) || op.op == Op::cond_if || op.op == Op::while_loop;
+    if (op.outputs.empty() && !may_lack_output) bad(fmt::format("{} (number {} in the file) has no output", op.op_name, k));
+    for (const std::size_t id : op.outputs) {
+        TosaFileTensor& tensor = tensors[id];
+        if (tensor.is_variable) {
+            bad(fmt::format("{} (number {} in the file) writes variable {}, which only VARIABLE_WRITE may", op.op_name, k,
+                            tensor.title()));
+        }
+        if (tensor.block != SIZE_MAX) {
+            bad(fmt::format("{} (number {} in the file) writes {}, which has a value already", op.op_name, k,
+                            tensor.title()));
+        }
+        tensor.block = block;
+        tensor.producer = constant ? SIZE_MAX - 1 : blocks[block].operators.size();
+        tensor.is_constant = constant;
+    }
+}
+
+/// The variable may stand among the inputs or the outputs. What VARIABLE declares is one, flag or not.
+void TosaFile::resolve_variable(TosaFileOperator& op) {
+    for (auto* list : {&op.inputs, &op.outputs}) {
+        for (auto it = list->begin(); it != list->end();) {
+            TosaFileTensor& tensor = tensors[*it];
+            if (op.op == Op::variable && !tensor.is_variable && tensor.block == SIZE_MAX) {
+                tensor.is_variable = true;
+                variables.push_back(*it);
+            }
+            if (!tensor.is_variable) {
+                ++it;
+                continue;
+            }
+            if (op.variable != SIZE_MAX && op.variable != *it) {
+                bad(fmt::format("{} (number {} in the file) names two variables", op.op_name, op.index));
+            }
+            op.variable = *it;
+            it = list->erase(it);
+        }
+    }
+    if (op.variable == SIZE_MAX) bad(fmt::format("{} (number {} in the file) names no variable", op.op_name, op.index));
+    const std::size_t ins = op.op == Op::variable_write, outs = op.op == Op::variable_read;
+    if (op.inputs.size() != ins || op.outputs.size() != outs) {
+        bad(fmt::format("{} (number {} in the file) has {} inputs and {} outputs beside its variable, but needs {} and {}",
+                        op.op_name, op.index, op.inputs.size(), op.outputs.size(), ins, outs));
+    }
+}
+
+void TosaFile::find_captures(std::size_t number) {
+    TosaFileBlock& block = blocks[number];
+    std::unordered_set<std::size_t> seen;
+    const auto use = [&](std::size_t id) {
+        const TosaFileTensor& tensor = tensors[id];
+        if (tensor.block == number || tensor.is_constant || tensor.is_variable) return;
+        if (seen.insert(id).second) block.captures.push_back(id);
+    };
+    for (const TosaFileOperator& op : block.operators) {
+        for (const std::size_t id : op.inputs) use(id);
+        for (const std::size_t inner : op.blocks) {
+            for (const std::size_t id : blocks[inner].captures) use(id);
+        }
+    }
+    for (const std::size_t id : block.outputs) use(id);
+    block.touches_variables = std::any_of(block.operators.begin(), block.operators.end(),
+                                          [&](const TosaFileOperator& op) { return touches_variables(op); });
+}
+
+bool TosaFile::touches_variables(const TosaFileOperator& op) const {
+    if (is_state(op.op)) return true;
+    return std::any_of(op.blocks.begin(), op.blocks.end(), [&](std::size_t inner) { return blocks[inner].touches_variables; });
+}
+
+// In the file's order where it is a possible one: of the operators that are ready, the first. Those that read or write
+// variables keep the file's order.
+void TosaFile::schedule(std::size_t number) {
+    std::vector<TosaFileOperator>& operators = blocks[number].operators;
     std::vector<std::vector<std::size_t>> readers(operators.size());
     std::vector<std::size_t> missing(operators.size(), 0);
+    std::size_t last_touch = SIZE_MAX;
     for (std::size_t k = 0; k < operators.size(); ++k) {
-        for (const std::size_t id : operators[k].inputs) {
+        const auto need = [&](std::size_t before) {
+            readers[before].push_back(k);
+            ++missing[k];
+        };
+        std::vector<std::size_t> used = operators[k].inputs;
+        for (const std::size_t inner : operators[k].blocks) {
+            used.insert(used.end(), blocks[inner].captures.begin(), blocks[inner].captures.end());
+        }
+        for (const std::size_t id : used) {
             const TosaFileTensor& tensor = tensors[id];
-            if (tensor.is_input || tensor.is_constant) continue;
-            if (tensor.producer == SIZE_MAX && tensor.unusable.empty()) {
+            if (tensor.is_constant || tensor.is_variable) continue;
+            if (tensor.block == number && tensor.producer == SIZE_MAX) continue;  // an input
+            if (tensor.block == number) need(tensor.producer);
+            else if (number == 0 && tensor.unusable.empty()) {
                 bad(fmt::format("{} (number {} in the file) reads {}, which nothing computes", operators[k].op_name,
                                 operators[k].index, tensor.title()));
             }
-            if (tensor.producer == SIZE_MAX) continue;  // refused by its own sentence where it is used
-            readers[tensor.producer].push_back(k);
-            ++missing[k];
         }
+        if (!touches_variables(operators[k])) continue;
+        if (last_touch != SIZE_MAX) need(last_touch);
+        last_touch = k;
     }
     std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
     for (std::size_t k = 0; k < operators.size(); ++k) {
@@ -322,6 +480,8 @@ TosaFile::TosaFile(std::span<const std::byte> given, TosaSpec spec) : bytes(give
         std::memcpy(aligned_copy_.data(), bytes.data(), bytes.size());
         bytes = std::as_bytes(std::span(aligned_copy_)).first(bytes.size());
     }
+    Names names;
+    names_ = &names;
     const std::string damaged = "the file is damaged or truncated (flatbuffer verification failed)";
     const tosa030::Probe* root = probe(bytes);
     if (!root) bad(damaged);
@@ -333,7 +493,14 @@ TosaFile::TosaFile(std::span<const std::byte> given, TosaSpec spec) : bytes(give
         generation = TosaGeneration::blocks_0_30;
         const auto* graph = verified<tosa030::TosaGraph>(bytes);
         if (!graph) bad(damaged);
-        read_block<tosa030::TosaBasicBlock, tosa030::TosaOperator>(main_of(graph->blocks(), "block"));
+        const auto find = [&](std::string_view name) -> const tosa030::TosaBasicBlock* {
+            for (const auto* block : *graph->blocks()) {
+                if (view(block->name()) == name) return block;
+            }
+            return nullptr;
+        };
+        read_block<tosa030::TosaOperator>(main_of(graph->blocks(), "block"), find, 0);
+        names_ = nullptr;
         return;
     }
     if (spec == TosaSpec::v0_30) {
@@ -360,13 +527,16 @@ TosaFile::TosaFile(std::span<const std::byte> given, TosaSpec spec) : bytes(give
         const auto* graph = verified<tosa10::TosaGraph>(bytes);
         if (!graph) bad(damaged);
         generation = TosaGeneration::v1_0;
-        read_block<tosa10::TosaBasicBlock, tosa10::TosaOperator>(main_block(*graph));
+        const auto find = [&](std::string_view name) { return find_region(*graph, name); };
+        read_block<tosa10::TosaOperator>(main_block(*graph), find, 0);
     } else {
         const auto* graph = verified<tosa080::TosaGraph>(bytes);
         if (!graph) bad(damaged);
         generation = TosaGeneration::regions_0_80;
-        read_block<tosa080::TosaBasicBlock, tosa080::TosaOperator>(main_block(*graph));
+        const auto find = [&](std::string_view name) { return find_region(*graph, name); };
+        read_block<tosa080::TosaOperator>(main_block(*graph), find, 0);
     }
+    names_ = nullptr;
 }
 
 // ---- elements -----------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@
 #include "tosa_0_80_generated.h"
 #include "tosa_1_0_generated.h"
 
+#include <deque>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,9 +27,10 @@ struct TosaFileTensor {
     Shape shape;                  ///< a shape value's is its length
     std::span<const std::byte> data;
     std::string unusable;         ///< why no operator may touch it; empty when it may
-    bool is_input = false;
     bool is_constant = false;     ///< made by CONST or CONST_SHAPE
-    std::size_t producer = SIZE_MAX;  ///< the operator's place in the file
+    bool is_variable = false;     ///< of the whole file, whatever blocks list it; `data` is its initial value
+    std::string variable_name;    ///< printable; may be empty
+    std::size_t block = SIZE_MAX, producer = SIZE_MAX;  ///< the operator that makes it, and its block
 
     std::string title() const { return "tensor '" + name + "'"; }
 };
@@ -39,11 +41,23 @@ struct TosaFileOperator {
     std::string op_name;
     std::string location;         ///< the text of OpLocation
     std::size_t index = 0;        ///< place in the file
-    std::vector<std::size_t> inputs, outputs;
+    std::vector<std::size_t> inputs, outputs;  ///< without the variable
+    std::size_t variable = SIZE_MAX;      ///< the tensor that VARIABLE, VARIABLE_READ or VARIABLE_WRITE is about
+    std::vector<std::size_t> blocks;      ///< then and else, or condition and body; indices of TosaFile::blocks
+    std::string custom_name, custom_domain, custom_attrs;
     // One of these three, by generation.
     const tosa10::TosaOperator* v1_0 = nullptr;
     const tosa080::TosaOperator* v0_80 = nullptr;
     const tosa030::TosaOperator* v0_30 = nullptr;
+};
+
+struct TosaFileBlock {
+    std::string title;                        ///< "region 'x'"; for messages
+    std::vector<TosaFileOperator> operators;  ///< in execution order, without CONST and CONST_SHAPE
+    std::vector<std::size_t> inputs, outputs;
+    /// Tensors of enclosing blocks that it or a block within needs, except constants and variables.
+    std::vector<std::size_t> captures;
+    bool touches_variables = false;  ///< it or a block within
 };
 
 class TosaFile {
@@ -59,14 +73,19 @@ public:
     bool has_local_bound = false;            ///< of 0.80 and later
     bool has_quant_info = false;             ///< the earliest layout
     std::vector<TosaFileTensor> tensors;
-    std::vector<TosaFileOperator> operators; ///< in execution order, without CONST and CONST_SHAPE
-    std::vector<std::size_t> inputs, outputs;
+    std::deque<TosaFileBlock> blocks;        ///< the first one is the graph; the others are regions that it reaches
+    std::vector<std::size_t> variables;      ///< tensors, in the order of the file
 
 private:
-    template <class Block, class Operator> void read_block(const Block& block);
+    template <class Operator, class Block, class Find> std::size_t read_block(const Block& block, const Find& find, int depth);
+    template <class Operator> void read_operator(const Operator& table, TosaFileOperator& op, std::size_t block);
     template <class Block> void read_tensors(const Block& block);
     void read_shapes(const tosa10::TosaBasicBlock& block);
-    void schedule();
+    std::size_t add_tensor(std::string_view name, TosaFileTensor tensor);
+    void resolve_variable(TosaFileOperator& op);
+    void find_captures(std::size_t block);
+    void schedule(std::size_t block);
+    bool touches_variables(const TosaFileOperator& op) const;
 
     std::vector<std::uint64_t> aligned_copy_;
     struct Names;

@@ -39,6 +39,13 @@ protected:
     GraphBuilder builder_;
 
 private:
+    void read_block(const TosaFileBlock& block);
+    /// Control flow, variables and CUSTOM are alike in all generations. False for other operators.
+    bool lower_structural();
+    void lower_control();
+    Graph read_region(std::size_t block, const std::vector<std::size_t>& captures, bool hands_on);
+    void finish_all(const std::vector<ValueId>& ids);
+    const Variable& variable_of(std::size_t tensor) const;
     void need_usable(const TosaFileTensor& tensor, const std::string& where) const;
     ValueId make_constant(const TosaFileTensor& tensor, const Shape& shape);
 
@@ -47,6 +54,11 @@ private:
     const TosaFileOperator* op_ = nullptr;
     std::string name_;
     std::uint64_t constant_bytes_ = 0;
+    std::size_t regions_read_ = 0;
+    int depth_ = 0;  ///< of the region that is being read
+    std::vector<Variable> variables_;            ///< all of the file
+    std::vector<std::size_t> variable_index_;    ///< in variables_, by tensor
+    const Level* level_;
 };
 
 Graph read_tosa_1_0(const TosaFile& file, const ImportOptions& options);

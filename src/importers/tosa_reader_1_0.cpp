@@ -149,9 +149,6 @@ Attributes Reader::attributes() const {
             a.output_unsigned = from.output_unsigned();
             break;
         }
-        // Their attributes have no place in a node yet.
-        case Op::custom: case Op::cond_if: case Op::while_loop: case Op::variable: case Op::variable_write:
-        case Op::variable_read: fail("this operator is not supported", ErrorCode::unsupported);
         default: break;
     }
     return a;

@@ -1,5 +1,6 @@
-// Writes a graph as a TOSA 1.0 flatbuffer: one region and one block "main", constants as operators CONST and
-// CONST_SHAPE before all others, data padded with zeros to multiples of 8 bytes.
+// Writes a graph as a TOSA 1.0 flatbuffer: a region and a block "main" and a region for each branch and loop, constants as
+// operators CONST and CONST_SHAPE before all others, data padded with zeros to multiples of 8 bytes. Variables stand in
+// every block that uses them, and are declared by VARIABLE in the first.
 #include "importers/importer.hpp"
 #include "importers/tosa_file.hpp"
 #include "ops/op.hpp"
@@ -7,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <map>
 #include <unordered_set>
 
 namespace tosavk {
@@ -49,37 +51,52 @@ fb::RoundingMode file_mode(Rounding rounding) {
 
 class Writer {
 public:
-    explicit Writer(const Graph& graph) : graph_(graph) { name_values(); }
+    explicit Writer(const Graph& graph) : main_(graph) {}
     Bytes run();
 
 private:
-    void name_values();
+    /// Names of one graph's values; in the whole file each name stands for one tensor.
+    using Names = std::vector<std::string>;
+
+    std::string unique(const std::string& wanted);
+    Names name_values(const Graph& graph);
+    Offset<fb::TosaBasicBlock> block(const Graph& graph, const std::string& name);
+    std::string region(const Graph& graph, const std::string& name);
+    void count_bytes(const Graph& graph);
+    Offset<fb::TosaTensor> tensor(const std::string& name, DType type, const Shape& shape, const Bytes* bytes,
+                                  const std::string* variable);
     Offset<flatbuffers::String> text(const std::string& s) { return out_.CreateSharedString(s); }
     Offset<flatbuffers::Vector<std::uint8_t>> data(Bytes bytes);
-    Offset<flatbuffers::Vector<Offset<flatbuffers::String>>> names(const std::vector<ValueId>& ids);
-    Offset<void> attribute(const Node& node);
-    Offset<fb::TosaOperator> operator_of(Op op, const std::vector<ValueId>& inputs, const std::vector<ValueId>& outputs,
-                                         Offset<void> attribute, const std::string& location);
+    Offset<flatbuffers::Vector<Offset<flatbuffers::String>>> list_of(const Names& all);
+    Offset<void> attribute(const Graph& graph, const Node& node);
+    Offset<fb::TosaOperator> operator_of(Op op, const Names& inputs, const Names& outputs, Offset<void> attribute,
+                                         const std::string& location);
 
-    const Graph& graph_;
+    const Graph& main_;
     FlatBufferBuilder out_{1 << 16};
-    std::vector<std::string> names_;
+    std::unordered_set<std::string> used_;
+    std::map<std::string, std::string> variables_;  ///< name in the file by name in the graph
+    std::vector<Offset<fb::TosaRegion>> regions_;   ///< the first one is made last
+    std::uint64_t total_ = 0;
 };
 
-// Every name stands for one value in the whole file. Inputs and outputs are named first and so keep their names.
-void Writer::name_values() {
-    names_.resize(graph_.values.size());
-    std::unordered_set<std::string> used;
+std::string Writer::unique(const std::string& wanted) {
+    std::string name = wanted;
+    for (int n = 2; !used_.insert(name).second; ++n) name = fmt::format("{}#{}", wanted, n);
+    return name;
+}
+
+// Inputs and outputs are named first and so keep their names.
+Writer::Names Writer::name_values(const Graph& graph) {
+    Names names(graph.values.size());
     const auto give = [&](ValueId id) {
-        if (!names_[id].empty()) return;
-        const std::string wanted = graph_.value(id).name.empty() ? fmt::format("value_{}", id) : graph_.value(id).name;
-        std::string name = wanted;
-        for (int n = 2; !used.insert(name).second; ++n) name = fmt::format("{}#{}", wanted, n);
-        names_[id] = name;
+        if (!names[id].empty()) return;
+        names[id] = unique(graph.value(id).name.empty() ? fmt::format("value_{}", id) : graph.value(id).name);
     };
-    for (const ValueId id : graph_.inputs) give(id);
-    for (const ValueId id : graph_.outputs) give(id);
-    for (ValueId id = 0; id < graph_.values.size(); ++id) give(id);
+    for (const ValueId id : graph.inputs) give(id);
+    for (const ValueId id : graph.outputs) give(id);
+    for (ValueId id = 0; id < graph.values.size(); ++id) give(id);
+    return names;
 }
 
 Offset<flatbuffers::Vector<std::uint8_t>> Writer::data(Bytes bytes) {
@@ -88,13 +105,13 @@ Offset<flatbuffers::Vector<std::uint8_t>> Writer::data(Bytes bytes) {
     return out_.CreateVector(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
 }
 
-Offset<flatbuffers::Vector<Offset<flatbuffers::String>>> Writer::names(const std::vector<ValueId>& ids) {
+Offset<flatbuffers::Vector<Offset<flatbuffers::String>>> Writer::list_of(const Names& names) {
     std::vector<Offset<flatbuffers::String>> all;
-    for (const ValueId id : ids) all.push_back(text(names_.at(id)));
+    for (const std::string& name : names) all.push_back(text(name));
     return out_.CreateVector(all);
 }
 
-Offset<void> Writer::attribute(const Node& node) {
+Offset<void> Writer::attribute(const Graph& graph, const Node& node) {
     const Attributes& a = node.attrs;
     const auto list = [&](const std::vector<std::int32_t>& values) { return out_.CreateVector(values); };
     const fb::NanPropagationMode nan_mode = file_mode(a.nan_mode);
@@ -120,7 +137,7 @@ Offset<void> Writer::attribute(const Node& node) {
                 .Union();
         }
         case Op::clamp: {
-            const DType type = graph_.value(node.inputs.at(0)).type;
+            const DType type = graph.value(node.inputs.at(0)).type;
             const auto bound = [&](double value) {
                 return data(pack_tosa(type, encode_reals(type, std::span<const double>(&value, 1))));
             };
@@ -142,79 +159,135 @@ Offset<void> Writer::attribute(const Node& node) {
         case Op::rescale:
             return fb::CreateRescaleAttribute(out_, a.scale32, file_mode(a.rounding), a.per_channel, a.input_unsigned,
                                               a.output_unsigned).Union();
-        case Op::unknown: case Op::custom: case Op::cond_if: case Op::while_loop: case Op::variable:
-        case Op::variable_write: case Op::variable_read:
+        case Op::custom: {
+            const auto* bytes = reinterpret_cast<const std::uint8_t*>(a.implementation_attrs.data());
+            const auto op = text(a.operator_name), domain = text(a.domain_name);
+            const auto attrs = out_.CreateVector(bytes, a.implementation_attrs.size());
+            return fb::CreateCustomAttribute(out_, op, domain, attrs).Union();
+        }
+        case Op::cond_if: case Op::while_loop: {
+            const bool loop = node.op == Op::while_loop;
+            const std::string base = node.name.empty() ? loop ? "while_loop" : "cond_if" : node.name;
+            const auto first = text(region(*node.regions.at(0), base + (loop ? ".cond" : ".then")));
+            const auto second = text(region(*node.regions.at(1), base + (loop ? ".body" : ".else")));
+            return loop ? fb::CreateWhileLoopAttribute(out_, first, second).Union()
+                        : fb::CreateCondIfAttribute(out_, first, second).Union();
+        }
+        case Op::unknown: case Op::variable:
             throw Error(ErrorCode::unsupported, fmt::format("operator {} cannot be written to a .tosa file",
                                                             name_of(node.op)), node.name);
         default: return fb::CreateNoAttribute(out_).Union();
     }
 }
 
-Offset<fb::TosaOperator> Writer::operator_of(Op op, const std::vector<ValueId>& inputs,
-                                             const std::vector<ValueId>& outputs, Offset<void> attribute,
+Offset<fb::TosaOperator> Writer::operator_of(Op op, const Names& inputs, const Names& outputs, Offset<void> attribute,
                                              const std::string& location) {
-    const auto in = names(inputs), to = names(outputs);
+    const auto in = list_of(inputs), to = list_of(outputs);
     Offset<fb::OpLocation> where;
     if (!location.empty()) where = fb::CreateOpLocation(out_, text(location));
     const auto code = static_cast<std::uint32_t>(op);
     return fb::CreateTosaOperator(out_, code, static_cast<fb::Attribute>(code), attribute, in, to, where);
 }
 
-Bytes Writer::run() {
-    std::uint64_t total = 0;
-    for (const Value& v : graph_.values) total += v.is_constant() ? v.data->size() : 0;
-    if (total > std::numeric_limits<std::int32_t>::max() / 2) {
-        throw Error(ErrorCode::unsupported, "a .tosa file cannot hold more than 1 GiB of constants");
+Offset<fb::TosaTensor> Writer::tensor(const std::string& name, DType type, const Shape& dims, const Bytes* bytes,
+                                      const std::string* variable) {
+    std::vector<std::int32_t> narrow;
+    for (const std::int64_t d : dims) {
+        if (d > std::numeric_limits<std::int32_t>::max()) {
+            throw Error(ErrorCode::unsupported,
+                        fmt::format("tensor '{}' of shape {} is too large for a .tosa file", name, to_string(dims)), {},
+                        name);
+        }
+        narrow.push_back(static_cast<std::int32_t>(d));
     }
+    const auto label = text(name);
+    const auto content = data(bytes ? pack_tosa(type, *bytes) : Bytes());
+    const auto shape = out_.CreateVector(narrow);
+    const auto variable_name = text(variable ? *variable : "");  // other readers take it for granted
+    return fb::CreateTosaTensor(out_, label, shape, static_cast<std::uint32_t>(file_type(type)), content,
+                                variable != nullptr, false, variable_name);
+}
+
+Offset<fb::TosaBasicBlock> Writer::block(const Graph& graph, const std::string& block_name) {
+    const Names names = name_values(graph);
+    const auto named = [&](const std::vector<ValueId>& ids) {
+        Names list;
+        for (const ValueId id : ids) list.push_back(names.at(id));
+        return list;
+    };
     std::vector<Offset<fb::TosaTensor>> tensors;
     std::vector<Offset<fb::TosaShape>> shapes;
     std::vector<Offset<fb::TosaOperator>> operators;
-    for (ValueId id = 0; id < graph_.values.size(); ++id) {
-        const Value& v = graph_.values[id];
-        const auto name = text(names_[id]);
+    for (const Variable& v : graph.variables) {
+        const bool fresh = !variables_.contains(v.name);
+        if (fresh) variables_[v.name] = unique(v.name);
+        const std::string& name = variables_[v.name];
+        tensors.push_back(tensor(name, v.type, v.shape, v.initial.get(), &v.name));
+        if (fresh) operators.push_back(operator_of(Op::variable, {}, {name}, fb::CreateNoAttribute(out_).Union(), {}));
+    }
+    for (ValueId id = 0; id < graph.values.size(); ++id) {
+        const Value& v = graph.values[id];
         const bool is_shape = v.type == DType::shape;
         if (is_shape && !v.is_constant()) {
             throw Error(ErrorCode::unsupported,
                         fmt::format("shape '{}' is no constant and cannot be written to a .tosa file", v.name));
         }
-        const auto bytes = data(v.is_constant() ? pack_tosa(v.type, *v.data) : Bytes());
         if (is_shape) {
-            const auto rank = static_cast<std::uint32_t>(element_count(v.shape));
-            shapes.push_back(fb::CreateTosaShape(out_, name, rank, bytes));
+            const auto name = text(names[id]);
+            const auto bytes = data(pack_tosa(v.type, *v.data));
+            shapes.push_back(fb::CreateTosaShape(out_, name, static_cast<std::uint32_t>(element_count(v.shape)), bytes));
         } else {
-            std::vector<std::int32_t> dims;
-            for (const std::int64_t d : v.shape) {
-                if (d > std::numeric_limits<std::int32_t>::max()) {
-                    throw Error(ErrorCode::unsupported,
-                                fmt::format("tensor '{}' of shape {} is too large for a .tosa file", v.name,
-                                            to_string(v.shape)), {}, v.name);
-                }
-                dims.push_back(static_cast<std::int32_t>(d));
-            }
-            const auto shape = out_.CreateVector(dims);
-            const auto variable_name = text("");  // other readers take it for granted
-            const auto type = static_cast<std::uint32_t>(file_type(v.type));
-            tensors.push_back(fb::CreateTosaTensor(out_, name, shape, type, bytes, false, false, variable_name));
+            tensors.push_back(tensor(names[id], v.type, v.shape, v.data.get(), nullptr));
         }
         if (!v.is_constant()) continue;
-        operators.push_back(operator_of(is_shape ? Op::const_shape : Op::constant, {}, {id},
+        operators.push_back(operator_of(is_shape ? Op::const_shape : Op::constant, {}, {names[id]},
                                         fb::CreateNoAttribute(out_).Union(), {}));
     }
-    for (const Node& node : graph_.nodes) {
-        const Offset<void> attrs = attribute(node);
+    for (const Node& node : graph.nodes) {
+        const Offset<void> attrs = attribute(graph, node);
+        Names inputs = named(node.inputs), outputs = named(node.outputs);
+        if (node.op == Op::variable_read) inputs.push_back(variables_.at(node.attrs.variable));
+        if (node.op == Op::variable_write) outputs.push_back(variables_.at(node.attrs.variable));
         // A name that the first output tells anyway is not repeated.
-        const std::string& own = names_.at(node.outputs.at(0));
-        operators.push_back(operator_of(node.op, node.inputs, node.outputs, attrs, node.name == own ? "" : node.name));
+        const bool known = !outputs.empty() && node.name == outputs[0];
+        operators.push_back(operator_of(node.op, inputs, outputs, attrs, known ? "" : node.name));
     }
-    const auto main = text("main");
+    const auto name = text(block_name);
     const auto op_list = out_.CreateVector(operators);
     const auto tensor_list = out_.CreateVector(tensors);
-    const auto inputs = names(graph_.inputs), outputs = names(graph_.outputs);
+    const auto inputs = list_of(named(graph.inputs)), outputs = list_of(named(graph.outputs));
     const auto shape_list = out_.CreateVector(shapes);
-    const auto block = fb::CreateTosaBasicBlock(out_, main, op_list, tensor_list, inputs, outputs, shape_list);
-    const auto blocks = out_.CreateVector(&block, 1);
-    const auto region = fb::CreateTosaRegion(out_, main, blocks);
-    const auto regions = out_.CreateVector(&region, 1);
+    return fb::CreateTosaBasicBlock(out_, name, op_list, tensor_list, inputs, outputs, shape_list);
+}
+
+/// Writes the region and returns its name. Other writers name the block within like this.
+std::string Writer::region(const Graph& graph, const std::string& wanted) {
+    const std::string name = unique(wanted);
+    const auto inner = block(graph, name + "_bb0");
+    const auto blocks = out_.CreateVector(&inner, 1);
+    const auto label = text(name);
+    regions_.push_back(fb::CreateTosaRegion(out_, label, blocks));
+    return name;
+}
+
+void Writer::count_bytes(const Graph& graph) {
+    for (const Value& v : graph.values) total_ += v.is_constant() ? v.data->size() : 0;
+    for (const Variable& v : graph.variables) total_ += v.initial ? v.initial->size() : 0;
+    for (const Node& node : graph.nodes) {
+        for (const auto& inner : node.regions) count_bytes(*inner);
+    }
+}
+
+Bytes Writer::run() {
+    count_bytes(main_);
+    if (total_ > std::numeric_limits<std::int32_t>::max() / 2) {
+        throw Error(ErrorCode::unsupported, "a .tosa file cannot hold more than 1 GiB of constants");
+    }
+    const auto main_block = block(main_, "main");
+    const auto main = text("main");
+    const auto blocks = out_.CreateVector(&main_block, 1);
+    regions_.insert(regions_.begin(), fb::CreateTosaRegion(out_, main, blocks));
+    const auto regions = out_.CreateVector(regions_);
     const auto version = fb::CreateVersion(out_, 1, 0, 0, false);
     fb::FinishTosaGraphBuffer(out_, fb::CreateTosaGraph(out_, version, regions));
     const auto* begin = reinterpret_cast<const std::byte*>(out_.GetBufferPointer());

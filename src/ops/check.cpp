@@ -37,7 +37,9 @@ void check_arity(const NodeView& view, const std::vector<ArgDef>& args, std::siz
     const bool has_list = std::any_of(args.begin(), args.end(), [](const ArgDef& a) { return a.list; });
     if (!has_list && count != args.size()) view.fail(fmt::format("needs {} {}s, but has {}", args.size(), kind, count));
     if (!has_list) return;
-    if (count < args.size()) view.fail(fmt::format("needs at least {} {}s, but has {}", args.size(), kind, count));
+    const bool may_be_empty = std::any_of(args.begin(), args.end(), [](const ArgDef& a) { return a.may_be_empty; });
+    const std::size_t least = args.size() - (may_be_empty ? 1 : 0);
+    if (count < least) view.fail(fmt::format("needs at least {} {}s, but has {}", least, kind, count));
     const std::size_t length = count - (args.size() - 1);
     if (length > static_cast<std::size_t>(level.max_list)) {
         view.fail(fmt::format("its list of {}s has {} tensors, but level {} allows {}", kind, length, level.name,
@@ -218,13 +220,39 @@ void check_values(const Graph& graph) {
     }
 }
 
+void check_variables(const Graph& graph, const Level& level) {
+    for (const Variable& v : graph.variables) {
+        const auto fail = [&](const std::string& what) {
+            throw Error(ErrorCode::bad_model, fmt::format("variable '{}': {}", v.name, what), {}, v.name);
+        };
+        if (graph.find_variable(v.name) != &v) fail("it is declared twice");
+        if (v.type == DType::shape) fail("it cannot have type shape");
+        if (v.shape.size() > static_cast<std::size_t>(level.max_rank)) {
+            fail(fmt::format("its rank is {}, but level {} allows {}", v.shape.size(), level.name, level.max_rank));
+        }
+        if (std::any_of(v.shape.begin(), v.shape.end(), [](std::int64_t d) { return d < 1; })) {
+            fail(fmt::format("has shape {}, but every dimension must be at least 1", to_string(v.shape)));
+        }
+        const std::size_t expected = static_cast<std::size_t>(element_count(v.shape)) * size_of(v.type);
+        if (v.initial && v.initial->size() != expected) {
+            fail(fmt::format("its initial value of type {} and shape {} needs {} bytes, but has {}", name_of(v.type),
+                             to_string(v.shape), expected, v.initial->size()));
+        }
+    }
+}
+
 }  // namespace
 
 void check_graph(const Graph& graph, const Level& level) {
+    if (graph.outputs.empty()) throw Error(ErrorCode::bad_model, fmt::format("graph '{}' has no output", graph.name));
+    check_region(graph, level);
+}
+
+void check_region(const Graph& graph, const Level& level) {
     check_values(graph);
+    check_variables(graph, level);
     check_interface(graph, graph.inputs, "input");
     check_interface(graph, graph.outputs, "output");
-    if (graph.outputs.empty()) throw Error(ErrorCode::bad_model, fmt::format("graph '{}' has no output", graph.name));
 
     std::vector<bool> available(graph.values.size(), false);
     for (ValueId id = 0; id < graph.values.size(); ++id) available[id] = graph.values[id].is_constant();

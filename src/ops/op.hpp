@@ -28,6 +28,7 @@ struct ArgDef {
     bool ctc = false;                      ///< compile-time constant in TOSA 1.0 without EXT-DYNAMIC; shape values always
     bool list = false;                     ///< any number of tensors of this kind (CONCAT)
     Access access = Access::elementwise;
+    bool may_be_empty = false;             ///< lists of control flow and CUSTOM
 };
 
 /// One row of the specification's type table.
@@ -134,6 +135,10 @@ struct OpDef {
     /// Null: results are exact. `reference` is output k in fp64.
     Tolerance (*tolerance)(RefContext&, std::size_t k, std::span<const double> reference) = nullptr;
 
+    /// Carried out by the executors themselves (reference, vk/), which hold regions, state and registered operators:
+    /// control flow, variables, CUSTOM. Nothing of what follows is set then.
+    bool structural = false;
+
     // How the GPU runs it: exactly one of these three is set.
     std::string (*expression)(ExprContext&) = nullptr;
     ViewDef (*view)(const NodeView&) = nullptr;
@@ -164,6 +169,9 @@ std::vector<OpDef> table_ops();
 std::vector<OpDef> data_layout_ops();
 std::vector<OpDef> gather_scatter_ops();
 std::vector<OpDef> resize_ops();
+std::vector<OpDef> custom_ops();
+std::vector<OpDef> control_flow_ops();
+std::vector<OpDef> variable_ops();
 
 // ops/check.cpp
 /// The type row that a node uses; throws Error(bad_model) naming the types when there is none.
@@ -174,5 +182,7 @@ std::vector<Shape> infer_node(const NodeView& view, const Level& level);
 void check_node(const NodeView& view, const Level& level);
 /// check_node on all nodes, and the graph's own rules (order, names, unproduced values).
 void check_graph(const Graph& graph, const Level& level);
+/// The same for a region: it may lack outputs.
+void check_region(const Graph& graph, const Level& level);
 
 }  // namespace tosavk

@@ -28,7 +28,7 @@ std::vector<OpDef> gather_families() {
     std::vector<OpDef> all;
     for (std::vector<OpDef> (*family)() :
          {activation_ops, elementwise_ops, comparison_ops, conv_ops, matmul_ops, fft_ops, pool_ops, reduce_ops, rescale_ops,
-          cast_ops, table_ops, data_layout_ops, gather_scatter_ops, resize_ops}) {
+          cast_ops, table_ops, data_layout_ops, gather_scatter_ops, resize_ops, custom_ops, control_flow_ops, variable_ops}) {
         for (OpDef& def : family()) all.push_back(std::move(def));
     }
     std::sort(all.begin(), all.end(), [](const OpDef& a, const OpDef& b) { return a.op < b.op; });

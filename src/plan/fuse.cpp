@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace tosavk {
@@ -104,6 +105,7 @@ private:
                 return;
             }
         }
+        if (def.structural) return place_structural(view);
         if (!def.expression && !def.view) {
             Group group;
             group.anchor = id;
@@ -130,6 +132,39 @@ private:
             }
         }
         place_alone(bundle);
+    }
+
+    /// Reads and writes of a variable keep the order of the nodes.
+    void place_structural(const NodeView& view) {
+        Group group;
+        group.anchor = view.id();
+        group.structural = true;
+        std::set<std::size_t> needs = producers(view.node());
+        std::set<std::string> reads, writes;
+        find_accesses(view.node(), reads, writes);
+        for (const std::string& name : reads) {
+            if (const auto it = accesses_.find(name); it != accesses_.end() && it->second.written != none) {
+                needs.insert(it->second.written);
+            }
+        }
+        for (const std::string& name : writes) {
+            if (const auto it = accesses_.find(name); it != accesses_.end()) {
+                needs.insert(it->second.read.begin(), it->second.read.end());
+                if (it->second.written != none) needs.insert(it->second.written);
+            }
+        }
+        const std::size_t made = new_group(std::move(group), std::move(needs));
+        for (const std::string& name : reads) accesses_[name].read.push_back(made);
+        for (const std::string& name : writes) accesses_[name] = {made, {}};
+        for (const ValueId value : view.node().outputs) group_of_[value] = made;
+    }
+
+    static void find_accesses(const Node& node, std::set<std::string>& reads, std::set<std::string>& writes) {
+        if (node.op == Op::variable_read) reads.insert(node.attrs.variable);
+        if (node.op == Op::variable_write) writes.insert(node.attrs.variable);
+        for (const auto& region : node.regions) {
+            for (const Node& inner : region->nodes) find_accesses(inner, reads, writes);
+        }
     }
 
     void place_alone(const std::vector<NodeId>& bundle) {
@@ -216,7 +251,7 @@ private:
         for (auto it = needed.rbegin(); it != needed.rend(); ++it) {
             const std::size_t target = *it;
             Group& group = groups_[target];
-            if (group.copy || group.space != space) continue;
+            if (group.copy || group.structural || group.space != space) continue;
             if (group.choice && !group.choice->fuses_followers) continue;
             const bool direct = std::all_of(bundle.begin(), bundle.end(),
                                             [&](NodeId id) { return reads_in_register(graph_.node(id), target); });
@@ -253,8 +288,8 @@ private:
         std::vector<bool> needed(graph_.values.size(), options_.keep_all);
         for (const ValueId id : graph_.outputs) needed[storage_of(graph_, id)] = true;
         for (const Node& node : graph_.nodes) {
-            const std::size_t home = producer(node.outputs.front());
-            const bool is_alias = storage_of(graph_, node.outputs.front()) != node.outputs.front();
+            const std::size_t home = node.outputs.empty() ? none : producer(node.outputs.front());
+            const bool is_alias = !node.outputs.empty() && storage_of(graph_, node.outputs.front()) != node.outputs.front();
             for (const ValueId id : node.inputs) {
                 if (!is_alias && (producer(id) != home || groups_[home].copy)) needed[storage_of(graph_, id)] = true;
             }
@@ -271,7 +306,12 @@ private:
         }
         // A result that nobody reads would leave its group without an output: it is not run at all.
         dead_.assign(groups_.size(), false);
-        for (std::size_t g = 0; g < groups_.size(); ++g) dead_[g] = groups_[g].outputs.empty() && !groups_[g].copy;
+        for (std::size_t g = 0; g < groups_.size(); ++g) dead_[g] = groups_[g].outputs.empty() && !groups_[g].copy && !has_effect(groups_[g]);
+    }
+
+    /// Writes of variables and regions (which may hold some, or never end) run whether their results are read or not.
+    bool has_effect(const Group& group) const {
+        return group.structural && (graph_.node(group.anchor).op == Op::variable_write || !graph_.node(group.anchor).regions.empty());
     }
 
     std::vector<Group> schedule() {
@@ -308,6 +348,11 @@ private:
     std::vector<Group> groups_;
     std::vector<std::set<std::size_t>> needs_;
     std::vector<bool> dead_;
+    struct Accesses {
+        std::size_t written = none;     ///< the last group that writes it
+        std::vector<std::size_t> read;  ///< those that read it since
+    };
+    std::map<std::string, Accesses> accesses_;  ///< by variable
 };
 
 }  // namespace

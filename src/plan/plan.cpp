@@ -1,7 +1,7 @@
 #include "plan/plan.hpp"
 
 #include "codegen/source.hpp"
-#include "ops/op.hpp"
+#include "ops/custom.hpp"
 #include "plan/fuse.hpp"
 #include "plan/memory.hpp"
 
@@ -21,16 +21,47 @@ std::uint64_t value_bytes(const Value& value) {
     return padded((elements + 3) / 4 * 4 * size_of(value.type));
 }
 
+bool shares(const Placement& a, const Placement& b) { return a.space == b.space && a.offset == b.offset; }
+
+/// Moves what lies in the region's own spaces to its place in those of the enclosing plan.
+struct Shift {
+    std::uint64_t arena, constants;
+
+    void operator()(Placement& place) const {
+        if (place.space == Space::arena) place.offset += arena;
+        if (place.space == Space::constants) place.offset += constants;
+    }
+    void operator()(std::vector<Copy>& copies) const {
+        for (Copy& copy : copies) (*this)(copy.from), (*this)(copy.to);
+    }
+    void operator()(Plan& plan) const {
+        for (Placement& place : plan.placements) (*this)(place);
+        for (Dispatch& dispatch : plan.dispatches) {
+            for (Binding& binding : dispatch.bindings) (*this)(binding.place);
+        }
+        for (ControlStep& control : plan.controls) {
+            (*this)(control.prepare);
+            for (RegionPlan& region : control.regions) (*this)(region.enter), (*this)(region.leave), (*this)(region.plan);
+        }
+    }
+};
+
 class Planner {
 public:
-    Planner(const Graph& graph, const DevicePlan& device, const PlanOptions& options)
-        : graph_(graph), device_(device), first_(graph.values.size(), never), last_(graph.values.size(), -1) {
+    /// `parent` of a region: the plan that it becomes a part of.
+    Planner(const Graph& graph, const DevicePlan& device, const PlanOptions& options, Planner* parent = nullptr)
+        : graph_(graph), device_(device), parent_(parent), first_(graph.values.size(), never), last_(graph.values.size(), -1) {
         plan_.options = options;
         plan_.placements.resize(graph.values.size());
+        place_variables();
     }
 
     Plan run() {
         for (const Group& group : fuse(graph_, device_, plan_.options)) {
+            if (group.structural) {
+                add_structural(group.anchor);
+                continue;
+            }
             if (group.choice) add_earlier_passes(group);
             add_dispatch(group);
         }
@@ -42,6 +73,124 @@ public:
 
 private:
     static constexpr std::int64_t never = INT64_MAX;
+
+    /// A region's variables lie where those of the outermost graph do.
+    void place_variables() {
+        for (const Variable& v : graph_.variables) {
+            if (parent_) {
+                const auto& outer = parent_->graph_.variables;
+                const auto same = std::find_if(outer.begin(), outer.end(), [&](const Variable& o) { return o.name == v.name; });
+                plan_.variables.push_back(parent_->plan_.variables.at(static_cast<std::size_t>(same - outer.begin())));
+                continue;
+            }
+            const std::uint64_t size = padded(static_cast<std::uint64_t>(element_count(v.shape)) * size_of(v.type));
+            plan_.variables.push_back({Space::state, plan_.state_bytes, size});
+            plan_.state_bytes += (size + device_.buffer_alignment - 1) / device_.buffer_alignment * device_.buffer_alignment;
+        }
+    }
+
+    Planner& outermost() { return parent_ ? parent_->outermost() : *this; }
+
+    // ---- what has no kernel of ours -----------------------------------------------------------------------------
+
+    void add_structural(NodeId id) {
+        const Node& node = graph_.node(id);
+        for (const ValueId value : node.inputs) touch(value, step_);
+        for (const ValueId value : node.outputs) touch(value, step_);
+        if (!node.regions.empty()) {
+            add_control(id);
+            ++step_;
+            return;
+        }
+        Dispatch dispatch;
+        dispatch.label = name_of(node.op);
+        dispatch.nodes = {id};
+        dispatch.written = node.outputs;
+        std::vector<KernelOperand> reads;
+        if (node.op == Op::custom) {
+            add_custom(NodeView(graph_, id), dispatch);
+            for (const ValueId value : node.inputs) reads.push_back({value, graph_.value(value).type, {}, {}});
+        } else {
+            dispatch.kernel = "buffer copy";
+        }
+        add(std::move(dispatch), std::move(reads), -1);
+    }
+
+    void add_custom(const NodeView& view, Dispatch& dispatch) const {
+        const auto op = custom_of(view);
+        const auto refuse = [&](const std::string& what) {
+            throw Error(ErrorCode::unsupported, fmt::format("{}: operator '{}' of domain '{}' {}", view.title(), op->name, op->domain, what),
+                        view.node().name);
+        };
+        if (op->spirv.empty()) refuse("was registered without a kernel");
+        CustomDispatch wanted = op->dispatch(view);
+        for (std::size_t k = 0; k < 3; ++k) {
+            const std::uint32_t most = k == 0 ? device_.max_groups_x : 65535;
+            if (wanted.groups[k] == 0 || wanted.groups[k] > most) {
+                refuse(fmt::format("asks for {} workgroups in dimension {}, allowed are 1 to {}", wanted.groups[k], k, most));
+            }
+        }
+        dispatch.kernel = fmt::format("{}/{}", op->domain, op->name);
+        dispatch.spirv = std::shared_ptr<const std::vector<std::uint32_t>>(op, &op->spirv);
+        dispatch.groups = wanted.groups;
+        dispatch.constants = std::move(wanted.constants);
+    }
+
+    void add_control(NodeId id) {
+        ControlStep control;
+        control.node = id;
+        control.is_loop = graph_.node(id).op == Op::while_loop;
+        control.before = plan_.dispatches.size();
+        control.condition = {Space::host, 4 * std::uint64_t{outermost().plan_.control_count++}, 4};
+        PlanOptions options = plan_.options;
+        options.keep_all = false;
+        std::uint64_t bytes = 0;
+        for (const auto& graph : graph_.node(id).regions) {
+            control.regions.emplace_back().plan = Planner(*graph, device_, options, this).run();
+            // The regions of one step never hold values at the same time.
+            bytes = std::max(bytes, control.regions.back().plan.arena_bytes);
+        }
+        control_memory_.push_back({step_, step_, bytes});
+        plan_.controls.push_back(std::move(control));
+    }
+
+    void bind_control(ControlStep& control, const Interval& memory) {
+        const Node& node = graph_.node(control.node);
+        const auto places = [&](const std::vector<ValueId>& ids) {
+            std::vector<Placement> all;
+            for (const ValueId id : ids) all.push_back(place_of(id));
+            return all;
+        };
+        std::vector<Placement> inputs = places(node.inputs);
+        const std::vector<Placement> outputs = places(node.outputs);
+        if (control.is_loop) {
+            for (std::size_t k = 0; k < inputs.size(); ++k) control.prepare.push_back({inputs[k], outputs[k]});
+            inputs = outputs;
+        } else {
+            control.prepare = {{inputs.front(), control.condition}};
+            inputs.erase(inputs.begin());
+        }
+        for (std::size_t r = 0; r < control.regions.size(); ++r) {
+            RegionPlan& region = control.regions[r];
+            const Graph& graph = *node.regions[r];
+            const std::uint64_t constants = align(plan_.constants.size());
+            Shift{memory.offset, constants}(region.plan);
+            plan_.constants.resize(constants);
+            plan_.constants.insert(plan_.constants.end(), region.plan.constants.begin(), region.plan.constants.end());
+            region.plan.constants.clear();
+            for (std::size_t k = 0; k < graph.inputs.size(); ++k) {
+                const Placement& inner = region.plan.placements[graph.inputs[k]];
+                if (inner.space != Space::none) region.enter.push_back({inputs[k], inner});
+            }
+            const bool asks = control.is_loop && r == 0;
+            for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
+                const Placement& inner = region.plan.placements[graph.outputs[k]];
+                // What a loop's body hands on unchanged lies in the output already.
+                const bool unchanged = control.is_loop && !asks && shares(inner, region.plan.placements[graph.inputs[k]]);
+                if (!unchanged) region.leave.push_back({inner, asks ? control.condition : outputs[k]});
+            }
+        }
+    }
 
     void add_dispatch(const Group& group) {
         GroupSource source = build_source(graph_, group, device_);
@@ -71,9 +220,8 @@ private:
     void add_earlier_passes(const Group& group) {
         const KernelChoice& choice = *group.choice;
         first_scratch_ = scratch_.size();
-        const auto step = static_cast<std::int64_t>(plan_.dispatches.size());
         for (const std::uint64_t bytes : choice.scratch_bytes) {
-            scratch_.push_back({{step, step, padded(bytes)}, {}});
+            scratch_.push_back({{step_, step_, padded(bytes)}, {}});
         }
         for (const KernelPass& pass : choice.earlier) {
             GroupSource source = build_pass_source(pass, device_);
@@ -88,21 +236,22 @@ private:
         }
     }
 
+    /// One more dispatch, and what it reads.
     void add(Dispatch dispatch, std::vector<KernelOperand> reads, std::int64_t scratch_written) {
-        const auto step = static_cast<std::int64_t>(plan_.dispatches.size());
         for (KernelOperand& operand : reads) {
             if (operand.scratch < 0) {
-                touch(operand.value, step);
+                touch(operand.value, step_);
                 continue;
             }
             operand.scratch += static_cast<int>(first_scratch_);
-            touch_scratch(static_cast<std::size_t>(operand.scratch), step);
+            touch_scratch(static_cast<std::size_t>(operand.scratch), step_);
         }
-        for (const ValueId id : dispatch.written) touch(id, step);
-        if (scratch_written >= 0) touch_scratch(static_cast<std::size_t>(scratch_written), step);
+        for (const ValueId id : dispatch.written) touch(id, step_);
+        if (scratch_written >= 0) touch_scratch(static_cast<std::size_t>(scratch_written), step_);
         plan_.dispatches.push_back(std::move(dispatch));
         reads_.push_back(std::move(reads));
         scratch_written_.push_back(scratch_written);
+        ++step_;
     }
 
     void touch_scratch(std::size_t index, std::int64_t step) {
@@ -118,9 +267,13 @@ private:
     }
 
     void place_arena() {
-        const auto end = static_cast<std::int64_t>(plan_.dispatches.size());
-        // Inputs keep their bytes between runs; outputs stay until they are read.
-        for (const ValueId id : graph_.inputs) first_[id] = -1, last_[id] = end;
+        const std::int64_t end = step_;
+        // Inputs keep their bytes between runs; outputs stay until they are read. A region's inputs are set for each run,
+        // and those that it does not use have no place.
+        for (const ValueId id : graph_.inputs) {
+            first_[id] = -1;
+            if (!parent_) last_[id] = end;
+        }
         for (const ValueId id : graph_.outputs) {
             const ValueId owner = storage_of(graph_, id);
             first_[owner] = std::min(first_[owner], end);
@@ -135,6 +288,7 @@ private:
             owners.push_back(id);
         }
         for (const Scratch& scratch : scratch_) intervals.push_back(scratch.interval);
+        intervals.insert(intervals.end(), control_memory_.begin(), control_memory_.end());
         plan_.arena_bytes = assign_offsets(intervals, device_.buffer_alignment);
         plan_.peak_lower_bound = live_bytes_bound(intervals, device_.buffer_alignment);
         for (std::size_t i = 0; i < owners.size(); ++i) {
@@ -144,14 +298,19 @@ private:
             const Interval& interval = intervals[owners.size() + i];
             scratch_[i].place = {Space::arena, interval.offset, interval.size};
         }
+        std::copy(intervals.begin() + static_cast<std::ptrdiff_t>(owners.size() + scratch_.size()), intervals.end(), control_memory_.begin());
         for (ValueId id = 0; id < graph_.values.size(); ++id) {
             const ValueId owner = storage_of(graph_, id);
             if (owner != id) plan_.placements[id] = plan_.placements[owner];
         }
     }
 
+    std::uint64_t align(std::uint64_t offset) const {
+        return (offset + device_.buffer_alignment - 1) / device_.buffer_alignment * device_.buffer_alignment;
+    }
+
     Placement add_constant(const Bytes& bytes, DType type) {
-        const std::uint64_t offset = (plan_.constants.size() + device_.buffer_alignment - 1) / device_.buffer_alignment * device_.buffer_alignment;
+        const std::uint64_t offset = align(plan_.constants.size());
         const std::uint64_t quad = 4 * size_of(type);
         const std::uint64_t size = padded((std::max<std::uint64_t>(bytes.size(), 1) + quad - 1) / quad * quad);
         plan_.constants.resize(offset + size);
@@ -174,6 +333,10 @@ private:
     void bind() {
         for (std::size_t d = 0; d < plan_.dispatches.size(); ++d) {
             Dispatch& dispatch = plan_.dispatches[d];
+            if (dispatch.is_copy()) {
+                bind_variable(dispatch);
+                continue;
+            }
             for (const KernelOperand& operand : reads_[d]) {
                 if (operand.scratch >= 0) {
                     dispatch.bindings.push_back({scratch_[static_cast<std::size_t>(operand.scratch)].place, operand.type, false, "scratch"});
@@ -194,6 +357,21 @@ private:
             check_bindings(dispatch);
             for (const Binding& binding : dispatch.bindings) dispatch.bytes += static_cast<double>(binding.place.size);
         }
+        for (std::size_t c = 0; c < plan_.controls.size(); ++c) bind_control(plan_.controls[c], control_memory_[c]);
+        if (!parent_) return;
+        for (const ValueId id : graph_.outputs) place_of(id);  // a region's output may be a constant
+    }
+
+    void bind_variable(Dispatch& dispatch) {
+        const Node& node = graph_.node(dispatch.nodes.front());
+        const Variable& variable = *graph_.find_variable(node.attrs.variable);
+        const Placement& place = plan_.variables[static_cast<std::size_t>(&variable - graph_.variables.data())];
+        const bool reads = node.op == Op::variable_read;
+        const ValueId id = reads ? node.outputs.front() : node.inputs.front();
+        Binding state{place, variable.type, !reads, variable.name};
+        Binding value{place_of(id), graph_.value(id).type, reads, graph_.value(id).name};
+        dispatch.bindings = reads ? std::vector<Binding>{state, value} : std::vector<Binding>{value, state};
+        dispatch.bytes = 2 * static_cast<double>(place.size);
     }
 
     void check_bindings(const Dispatch& dispatch) const {
@@ -214,7 +392,12 @@ private:
     /// since the last barrier.
     void find_hazards() {
         std::vector<const Binding*> open;
+        auto control = plan_.controls.begin();
         for (Dispatch& dispatch : plan_.dispatches) {
+            // What follows a control step is recorded apart and begins with a barrier of its own.
+            for (; control != plan_.controls.end() && control->before == static_cast<std::size_t>(&dispatch - plan_.dispatches.data()); ++control) {
+                open.clear();
+            }
             const auto conflicts = [&](const Binding& now) {
                 return std::any_of(open.begin(), open.end(), [&](const Binding* before) {
                     if (!now.written && !before->written) return false;
@@ -231,6 +414,9 @@ private:
 
     const Graph& graph_;
     const DevicePlan& device_;
+    Planner* const parent_;
+    std::int64_t step_ = 0;                   ///< dispatches and control steps so far
+    std::vector<Interval> control_memory_;    ///< by control step: of its regions
     std::vector<std::int64_t> first_, last_;  ///< steps in which a value's memory is in use
     std::vector<std::vector<KernelOperand>> reads_;  ///< by dispatch
     struct Scratch {
@@ -249,21 +435,70 @@ Plan make_plan(const Graph& graph, const DevicePlan& device, const PlanOptions& 
     return Planner(graph, device, options).run();
 }
 
+namespace {
+
+const char* name_of(Space space) {
+    switch (space) {
+        case Space::arena: return "arena";
+        case Space::constants: return "const";
+        case Space::state: return "state";
+        default: return "host";
+    }
+}
+
+std::string print_copies(const std::string& indent, const char* what, const std::vector<Copy>& copies) {
+    std::string text;
+    for (const Copy& copy : copies) {
+        text += fmt::format("{}  {} {}+{} -> {}+{}, {} bytes\n", indent, what, name_of(copy.from.space), copy.from.offset,
+                            name_of(copy.to.space), copy.to.offset, std::min(copy.from.size, copy.to.size));
+    }
+    return text;
+}
+
+std::string print_control(const Graph& graph, const ControlStep& control, const std::string& indent);
+
+std::string print_dispatches(const Graph& graph, const Plan& plan, const std::string& indent) {
+    std::string text;
+    auto control = plan.controls.begin();
+    for (std::size_t d = 0; d <= plan.dispatches.size(); ++d) {
+        for (; control != plan.controls.end() && control->before == d; ++control) text += print_control(graph, *control, indent);
+        if (d == plan.dispatches.size()) break;
+        const Dispatch& dispatch = plan.dispatches[d];
+        if (dispatch.barrier_before) text += indent + "  barrier\n";
+        text += fmt::format("{}  {:3} {} [{}] groups {}x{}x{}{}{}\n", indent, d, dispatch.label, dispatch.kernel, dispatch.groups[0],
+                            dispatch.groups[1], dispatch.groups[2], dispatch.note.empty() ? "" : "; ", dispatch.note);
+        for (const Binding& binding : dispatch.bindings) {
+            text += fmt::format("{}        {} {} {} {}+{} '{}'\n", indent, binding.written ? "out" : "in ", tosavk::name_of(binding.type),
+                                name_of(binding.place.space), binding.place.offset, binding.place.size, binding.label);
+        }
+    }
+    return text;
+}
+
+std::string print_control(const Graph& graph, const ControlStep& control, const std::string& indent) {
+    const Node& node = graph.node(control.node);
+    std::string text = fmt::format("{}  {} '{}'\n", indent, tosavk::name_of(node.op), node.name);
+    text += print_copies(indent, "prepare", control.prepare);
+    const std::string inner = indent + "    ";
+    for (std::size_t r = 0; r < control.regions.size(); ++r) {
+        text += fmt::format("{}  {}:\n", indent, control.is_loop ? (r == 0 ? "condition" : "body") : (r == 0 ? "then" : "else"));
+        text += print_copies(inner, "enter", control.regions[r].enter);
+        text += print_dispatches(*node.regions[r], control.regions[r].plan, inner);
+        text += print_copies(inner, "leave", control.regions[r].leave);
+    }
+    return text;
+}
+
+}  // namespace
+
 std::string print_plan(const Graph& graph, const Plan& plan) {
     std::string text = fmt::format("plan: {} dispatches, arena {} bytes (lower bound {}), constants {} bytes{}{}\n",
                                    plan.dispatches.size(), plan.arena_bytes, plan.peak_lower_bound, plan.constants.size(),
                                    plan.options.fuse ? "" : ", fusion off", plan.options.keep_all ? ", all values kept" : "");
-    for (std::size_t d = 0; d < plan.dispatches.size(); ++d) {
-        const Dispatch& dispatch = plan.dispatches[d];
-        if (dispatch.barrier_before) text += "  barrier\n";
-        text += fmt::format("  {:3} {} [{}] groups {}x{}x{}{}{}\n", d, dispatch.label, dispatch.kernel, dispatch.groups[0],
-                            dispatch.groups[1], dispatch.groups[2], dispatch.note.empty() ? "" : "; ", dispatch.note);
-        for (const Binding& binding : dispatch.bindings) {
-            text += fmt::format("        {} {} {} {}+{} '{}'\n", binding.written ? "out" : "in ", name_of(binding.type),
-                                binding.place.space == Space::arena ? "arena" : "const", binding.place.offset,
-                                binding.place.size, binding.label);
-        }
+    for (std::size_t v = 0; v < plan.variables.size(); ++v) {
+        text += fmt::format("  variable '{}' state {}+{}\n", graph.variables[v].name, plan.variables[v].offset, plan.variables[v].size);
     }
+    text += print_dispatches(graph, plan, "");
     for (const ValueId id : graph.outputs) {
         const Placement& place = plan.placements.at(id);
         text += fmt::format("  output '{}' {} {}+{}\n", graph.value(id).name,

@@ -26,7 +26,53 @@ void require_tensor(const Value& value, const HostTensor& tensor, const char* wh
 
 }  // namespace
 
-std::vector<HostTensor> reference_node(const NodeView& view, std::span<const HostTensor* const> inputs) {
+HostTensor& variable_value(VariableState& state, const Variable& variable) {
+    const auto [it, fresh] = state.try_emplace(variable.name);
+    if (fresh) {
+        it->second = HostTensor(variable.type, variable.shape);
+        if (variable.initial) it->second.bytes = *variable.initial;
+    }
+    return it->second;
+}
+
+namespace {
+
+/// COND_IF, WHILE_LOOP and the variables: what the interpreter does itself.
+std::vector<HostTensor> run_structural(const NodeView& view, std::span<const HostTensor* const> inputs,
+                                       VariableState& state) {
+    const Node& node = view.node();
+    const auto truth = [](const HostTensor& condition) { return condition.bytes.at(0) != std::byte{0}; };
+    const auto copies = [&](std::size_t from) {
+        std::vector<HostTensor> list;
+        for (std::size_t k = from; k < inputs.size(); ++k) list.push_back(*inputs[k]);
+        return list;
+    };
+    switch (node.op) {
+        case Op::cond_if: return reference_run(*node.regions.at(truth(*inputs[0]) ? 0 : 1), copies(1), false, &state);
+        case Op::while_loop: {
+            std::vector<HostTensor> list = copies(0);
+            while (truth(reference_run(*node.regions.at(0), list, false, &state).at(0))) {
+                list = reference_run(*node.regions.at(1), list, false, &state);
+            }
+            return list;
+        }
+        case Op::variable_read:
+        case Op::variable_write: {
+            const Variable* variable = view.graph().find_variable(node.attrs.variable);
+            if (!variable) view.fail(fmt::format("variable '{}' is not declared", node.attrs.variable));
+            HostTensor& value = variable_value(state, *variable);
+            if (node.op == Op::variable_read) return {value};
+            value = *inputs[0];
+            return {};
+        }
+        default: throw Error(ErrorCode::internal, view.title() + ": nobody runs this operator", node.name);
+    }
+}
+
+}  // namespace
+
+std::vector<HostTensor> reference_node(const NodeView& view, std::span<const HostTensor* const> inputs,
+                                       VariableState* state) {
     const OpDef& def = op_def(view.node().op);
     if (inputs.size() != view.input_count())
         throw Error(
@@ -34,12 +80,17 @@ std::vector<HostTensor> reference_node(const NodeView& view, std::span<const Hos
             fmt::format("{}: {} inputs are needed, but {} were given", view.title(), view.input_count(), inputs.size()),
             view.node().name);
     for (std::size_t k = 0; k < inputs.size(); ++k) require_tensor(view.in(k), *inputs[k], "input");
+    VariableState fresh;
+    if (!def.reference) return run_structural(view, inputs, state ? *state : fresh);
     RefContext ctx(view, inputs, false);
     def.reference(ctx);
     return std::move(ctx.outputs);
 }
 
-std::vector<HostTensor> reference_run(const Graph& graph, std::span<const HostTensor> inputs, bool keep_all) {
+std::vector<HostTensor> reference_run(const Graph& graph, std::span<const HostTensor> inputs, bool keep_all,
+                                      VariableState* state) {
+    VariableState fresh;
+    if (!state) state = &fresh;
     if (inputs.size() != graph.inputs.size())
         throw Error(ErrorCode::bad_input, fmt::format("graph '{}' has {} inputs, but {} tensors were given", graph.name,
                                                       graph.inputs.size(), inputs.size()));
@@ -66,7 +117,7 @@ std::vector<HostTensor> reference_run(const Graph& graph, std::span<const HostTe
         const Node& node = graph.nodes[n];
         operands.clear();
         for (const ValueId id : node.inputs) operands.push_back(&values[id]);
-        std::vector<HostTensor> results = reference_node(NodeView(graph, n), operands);
+        std::vector<HostTensor> results = reference_node(NodeView(graph, n), operands, state);
         for (std::size_t k = 0; k < results.size(); ++k) values[node.outputs[k]] = std::move(results[k]);
         if (keep_all) continue;
         for (const ValueId id : node.inputs)

@@ -5,14 +5,25 @@
 #include "graph/host_tensor.hpp"
 #include "ops/op.hpp"
 
+#include <map>
+
 namespace tosavk {
 
+/// The variables of a graph from run to run, by name. A variable that is missing has its initial value.
+using VariableState = std::map<std::string, HostTensor>;
+
+/// The variable's value in `state`, which takes up its initial value if it is missing.
+HostTensor& variable_value(VariableState& state, const Variable& variable);
+
 /// Runs one node in declared types on these inputs.
-std::vector<HostTensor> reference_node(const NodeView& view, std::span<const HostTensor* const> inputs);
+/// Regions are run by reference_run; without `state` every variable has its initial value.
+std::vector<HostTensor> reference_node(const NodeView& view, std::span<const HostTensor* const> inputs,
+                                       VariableState* state = nullptr);
 
 /// Runs the whole graph in declared types; inputs in graph order (types and shapes checked). Returns the outputs, or
-/// every value by ValueId when `keep_all`.
-std::vector<HostTensor> reference_run(const Graph& graph, std::span<const HostTensor> inputs, bool keep_all = false);
+/// every value by ValueId when `keep_all`. Reads and writes of variables go to `state`, which the next run sees.
+std::vector<HostTensor> reference_run(const Graph& graph, std::span<const HostTensor> inputs, bool keep_all = false,
+                                      VariableState* state = nullptr);
 
 /// Deterministic test data for a graph input: integers over the type's whole range, floats from a scaled normal
 /// distribution, both from `seed` and the input's index; the same on every platform.

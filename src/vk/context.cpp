@@ -12,7 +12,7 @@ namespace tosavk {
 namespace {
 
 /// `what` is "input 0" or the like.
-void require_size(const Value& value, std::size_t bytes, const std::string& what) {
+template <class Tensor> void require_size(const Tensor& value, std::size_t bytes, const std::string& what) {
     const std::size_t expected = static_cast<std::size_t>(element_count(value.shape)) * size_of(value.type);
     if (bytes != expected) {
         throw Error(ErrorCode::bad_input, fmt::format("{} '{}' has {} bytes ({} {}), not {}", what, value.name,
@@ -63,9 +63,12 @@ void Context::submit() {
                         fmt::format("input {} '{}' was never set", i, graph.value(graph.inputs[i]).name));
         }
     }
+    if (!executable_->plan().controls.empty()) {
+        phase_ = Phase::never_ran;  // part of the run is done in submit(): a failure leaves no result
+    }
     recording_->submit();
     phase_ = Phase::running;
-    ++counters_.submits;
+    counters_.submits = recording_->submits();
 }
 
 void Context::wait() {
@@ -123,6 +126,37 @@ void Context::get_output(std::size_t index, std::span<std::byte> bytes) {
     } else if (!copy_constant(id, bytes)) {
         throw Error(ErrorCode::internal, fmt::format("output {} '{}' has no memory", index, graph.value(id).name));
     }
+}
+
+const Variable& Context::idle_variable(std::size_t index, std::size_t bytes) const {
+    const Graph& graph = executable_->graph();
+    if (index >= graph.variables.size()) {
+        throw Error(ErrorCode::usage,
+                    fmt::format("there is no variable {}: the graph has {}", index, graph.variables.size()));
+    }
+    if (phase_ == Phase::running) {
+        throw Error(ErrorCode::usage,
+                    fmt::format("variable {} was touched while a run was under way; wait for it first", index));
+    }
+    require_size(graph.variables[index], bytes, fmt::format("variable {}", index));
+    return graph.variables[index];
+}
+
+void Context::set_variable(std::size_t index, std::span<const std::byte> bytes) {
+    idle_variable(index, bytes.size());
+    recording_->write_variable(index, bytes);
+}
+
+void Context::get_variable(std::size_t index, std::span<std::byte> bytes) {
+    idle_variable(index, bytes.size());
+    recording_->read_variable(index, bytes);
+}
+
+void Context::reset_variables() {
+    if (phase_ == Phase::running) {
+        throw Error(ErrorCode::usage, "the variables were reset while a run was under way; wait for it first");
+    }
+    recording_->reset_variables();
 }
 
 void Context::get_value(ValueId id, std::span<std::byte> bytes) {

@@ -14,7 +14,7 @@ namespace tosavk {
 
 struct ContextCounters {
     std::uint64_t runs = 0;
-    std::uint64_t submits = 0;      ///< vkQueueSubmit calls of runs: one per run
+    std::uint64_t submits = 0;      ///< vkQueueSubmit calls of runs: one per run, and one per decision of control flow
     std::uint64_t allocations = 0;  ///< of device memory; all of them when the context is made
 };
 
@@ -31,12 +31,20 @@ public:
     /// Copies a graph input; it stays set until it is set again. Error(bad_input) unless the size is exact.
     void set_input(std::size_t index, std::span<const std::byte> bytes);
 
-    /// Starts a run; wait() ends it. Error(usage) when an input was never set or a run is under way.
+    /// Starts a run; wait() ends it. Error(usage) when an input was never set or a run is under way. A graph with
+    /// COND_IF or WHILE_LOOP needs the host for each decision: all but what follows the last one is done on return.
     void submit();
     void wait();
 
     /// Results of the last finished run. Error(usage) without one, Error(bad_input) unless the size is exact.
     void get_output(std::size_t index, std::span<std::byte> bytes);
+    /// The state of a variable, by index in Graph::variables; between runs only. It starts with the initial value (zeros
+    /// where there is none) and keeps what a run writes for the next one.
+    void set_variable(std::size_t index, std::span<const std::byte> bytes);
+    void get_variable(std::size_t index, std::span<std::byte> bytes);
+    /// Every variable takes its initial value again.
+    void reset_variables();
+
     /// Any value that the plan keeps in memory (all of them with PlanOptions::keep_all).
     void get_value(ValueId id, std::span<std::byte> bytes);
 
@@ -49,6 +57,7 @@ private:
     enum class Phase { never_ran, running, finished };
 
     void require_finished() const;
+    const Variable& idle_variable(std::size_t index, std::size_t bytes) const;
     bool copy_constant(ValueId id, std::span<std::byte> bytes) const;
 
     std::shared_ptr<Executable> executable_;

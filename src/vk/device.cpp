@@ -143,10 +143,10 @@ DeviceState::DeviceState(std::shared_ptr<Instance> instance, const PhysicalDevic
     max_allocation = allocation.maxMemoryAllocationSize;
 }
 
-void DeviceState::submit(VkCommandBuffer commands, VkFence fence) {
+void DeviceState::submit(std::span<const VkCommandBuffer> commands, VkFence fence) {
     VkSubmitInfo info{VK_STRUCTURE_TYPE_SUBMIT_INFO};
-    info.commandBufferCount = 1;
-    info.pCommandBuffers = &commands;
+    info.commandBufferCount = static_cast<std::uint32_t>(commands.size());
+    info.pCommandBuffers = commands.data();
     const std::lock_guard lock(queue_mutex);
     call("vkQueueSubmit", vk.vkQueueSubmit, queue, 1u, &info, fence);
 }

@@ -7,6 +7,7 @@
 #include "vk/unique_handle.hpp"
 
 #include <mutex>
+#include <span>
 
 namespace tosavk {
 
@@ -27,8 +28,8 @@ struct DeviceState {
     DeviceState(std::shared_ptr<Instance> instance, const PhysicalDevice& physical, const DeviceCaps& caps,
                 const DevicePlan& plan);
 
-    /// Submits under the queue's lock.
-    void submit(VkCommandBuffer commands, VkFence fence);
+    /// One vkQueueSubmit, under the queue's lock; the command buffers run in this order.
+    void submit(std::span<const VkCommandBuffer> commands, VkFence fence);
     /// Waits without a time limit.
     void wait(VkFence fence);
 

@@ -18,15 +18,45 @@ bool overlap(const Placement& a, const Placement& b) {
 
 /// `bytes` of `place` must lie inside its space.
 void check_place(const Plan& plan, const Placement& place, const std::string& what) {
-    const std::uint64_t space = place.space == Space::arena ? plan.arena_bytes : plan.constants.size();
+    const std::uint64_t space = place.space == Space::arena       ? plan.arena_bytes
+                                : place.space == Space::constants ? plan.constants.size()
+                                : place.space == Space::state     ? plan.state_bytes
+                                                                  : 4 * std::uint64_t{plan.control_count};
     if (place.offset > space || place.size > space - place.offset) {
         bad_plan(
             fmt::format("{} lies at {}+{}, past the {} bytes of its space", what, place.offset, place.size, space));
     }
 }
 
+void check_copy(const Plan& plan, const Placement& from, const Placement& to, const std::string& what) {
+    check_place(plan, from, what);
+    check_place(plan, to, what);
+    if (from.space == Space::none || to.space == Space::none || to.space == Space::constants ||
+        std::min(from.size, to.size) == 0 || overlap(from, to)) {
+        bad_plan(what + " copies from or to a wrong place");
+    }
+}
+
+void check_control(const Plan& plan, const ControlStep& control) {
+    const auto check = [&](const std::vector<Copy>& copies) {
+        for (const Copy& copy : copies) check_copy(plan, copy.from, copy.to, "a control step");
+    };
+    if (control.regions.size() != 2 || control.condition.space != Space::host) bad_plan("a control step lacks a part");
+    check_place(plan, control.condition, "a condition");
+    check(control.prepare);
+    for (const RegionPlan& region : control.regions) {
+        check(region.enter);
+        check(region.leave);
+        for (const ControlStep& inner : region.plan.controls) check_control(plan, inner);
+    }
+}
+
 void check_dispatch(const Graph& graph, const Plan& plan, const Dispatch& dispatch, const DeviceCaps& caps,
                     const DevicePlan& device) {
+    if (dispatch.is_copy()) {
+        if (dispatch.bindings.size() != 2) bad_plan(dispatch.label + " is a copy without two places");
+        return check_copy(plan, dispatch.bindings[0].place, dispatch.bindings[1].place, dispatch.label);
+    }
     // Every device takes 65535 workgroups in z.
     const std::uint32_t max_groups[3] = {std::min(device.max_groups_x, caps.max_workgroup_count_x),
                                          caps.max_workgroup_count_y, 65535};
@@ -88,8 +118,9 @@ void check_plan(const Graph& graph, const Plan& plan, const DeviceCaps& caps, co
             bad_plan(fmt::format("the graph input '{}' has no memory", graph.value(input).name));
         }
     }
-    for (const Dispatch& dispatch : plan.dispatches) {
-        check_dispatch(graph, plan, dispatch, caps, device);
+    for_each_dispatch(plan, [&](const Dispatch& dispatch) { check_dispatch(graph, plan, dispatch, caps, device); });
+    for (const ControlStep& control : plan.controls) {
+        check_control(plan, control);
     }
 }
 
@@ -104,12 +135,12 @@ std::shared_ptr<Executable> Executable::create(std::shared_ptr<Device> device, s
     state->plan = std::move(plan);
     DeviceState& target = state->device->state();
 
-    state->pipelines.reserve(state->plan.dispatches.size());
-    for (const Dispatch& dispatch : state->plan.dispatches) {
+    for_each_dispatch(state->plan, [&](const Dispatch& dispatch) {
         bool created = false;
-        state->pipelines.push_back(target.pipelines.get(dispatch, target.plan, created));
+        state->pipelines.push_back(dispatch.is_copy() ? nullptr
+                                                      : target.pipelines.get(dispatch, target.plan, created));
         state->counters.pipelines_created += created ? 1 : 0;
-    }
+    });
     const Bytes& constants = state->plan.constants;
     if (!constants.empty()) {
         const MemoryUse use = target.plan.map_in_place ? MemoryUse::shared : MemoryUse::device;

@@ -12,7 +12,7 @@ struct ExecutableState {
     std::shared_ptr<const Graph> graph;
     Plan plan;
     Buffer constants;
-    std::vector<std::shared_ptr<const Pipeline>> pipelines;  ///< by dispatch
+    std::vector<std::shared_ptr<const Pipeline>> pipelines;  ///< in the order of for_each_dispatch; null for copies
     ExecutableCounters counters;
 };
 

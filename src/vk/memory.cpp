@@ -78,7 +78,7 @@ public:
         call("vkEndCommandBuffer", vk.vkEndCommandBuffer, commands_);
         const VkFence fence = fence_.get();
         call("vkResetFences", vk.vkResetFences, state_->device.handle, 1u, &fence);
-        state_->submit(commands_, fence);
+        state_->submit(std::span(&commands_, 1), fence);
         pending_ = true;
         state_->wait(fence);
         pending_ = false;

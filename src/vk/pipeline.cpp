@@ -69,7 +69,7 @@ std::shared_ptr<const Pipeline> PipelineLibrary::build(const Dispatch& dispatch,
     auto pipeline = std::make_shared<Pipeline>();
     pipeline->layout = layout_for(dispatch.bindings.size());
 
-    const std::vector<std::uint32_t>& words = spirv_for(dispatch, plan);
+    const std::vector<std::uint32_t>& words = dispatch.spirv ? *dispatch.spirv : spirv_for(dispatch, plan);
     UniqueHandle<VkShaderModule> module(device_, vk_.vkDestroyShaderModule);
     VkShaderModuleCreateInfo module_info{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
     module_info.codeSize = words.size() * sizeof(std::uint32_t);
@@ -77,12 +77,16 @@ std::shared_ptr<const Pipeline> PipelineLibrary::build(const Dispatch& dispatch,
     call("vkCreateShaderModule", vk_.vkCreateShaderModule, device_, &module_info, nullptr, module.put());
 
     std::vector<std::int32_t> values = dispatch.constants;
-    values.push_back(static_cast<std::int32_t>(plan.workgroup_size));
+    if (!dispatch.spirv) {
+        values.push_back(static_cast<std::int32_t>(plan.workgroup_size));
+    }
     std::vector<VkSpecializationMapEntry> entries(values.size());
     for (std::uint32_t e = 0; e < entries.size(); ++e) {
         entries[e] = {e, e * 4u, 4u};
     }
-    entries.back().constantID = local_size_id;
+    if (!dispatch.spirv) {
+        entries.back().constantID = local_size_id;
+    }
     VkSpecializationInfo specialization{};
     specialization.mapEntryCount = static_cast<std::uint32_t>(entries.size());
     specialization.pMapEntries = entries.data();
@@ -108,7 +112,11 @@ std::shared_ptr<const Pipeline> PipelineLibrary::get(const Dispatch& dispatch, c
         throw Error(ErrorCode::internal, dispatch.label + ": more than 1000 specialization constants");
     }
     const std::lock_guard lock(mutex_);
-    Key key(dispatch.glsl, dispatch.constants, dispatch.bindings.size());
+    std::string source = dispatch.glsl;
+    if (dispatch.spirv) {
+        source.assign(reinterpret_cast<const char*>(dispatch.spirv->data()), dispatch.spirv->size() * sizeof(std::uint32_t));
+    }
+    Key key(std::move(source), dispatch.constants, dispatch.bindings.size());
     const auto found = pipelines_.find(key);
     if (found != pipelines_.end()) {
         if (std::shared_ptr<const Pipeline> pipeline = found->second.lock()) {

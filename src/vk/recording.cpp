@@ -1,5 +1,5 @@
-// Records a plan into one command buffer. Barriers stand where the plan says so; the ends of the buffer order it
-// against the host and against the run before.
+// Records a plan into command buffers. Barriers stand where the plan says so; the ends of each buffer order it against
+// the host and against what ran before.
 #include "vk/recording.hpp"
 
 #include <algorithm>
@@ -25,6 +25,11 @@ Recording::Recording(const ExecutableState& executable, bool profile)
       vk_(device_.vk),
       in_place_(device_.plan.map_in_place),
       profile_(profile && device_.caps.timestamp_valid_bits > 0 && !executable.plan.dispatches.empty()) {
+    const Plan& plan = executable_.plan;
+    const bool copies = plan.control_count > 0 || plan.state_bytes > 0;
+    work_stages_ = compute_stage | (copies ? transfer_stage : 0);
+    work_writes_ = VK_ACCESS_SHADER_WRITE_BIT | (copies ? VK_ACCESS_TRANSFER_WRITE_BIT : 0);
+    work_access_ = shader_access | (copies ? VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT : 0);
     make_buffers();
     make_descriptor_sets();
 
@@ -33,25 +38,19 @@ Recording::Recording(const ExecutableState& executable, bool profile)
     VkCommandPoolCreateInfo pool{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
     pool.queueFamilyIndex = device_.queue_family;
     call("vkCreateCommandPool", vk_.vkCreateCommandPool, device, &pool, nullptr, command_pool_.put());
-    VkCommandBufferAllocateInfo commands{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
-    commands.commandPool = command_pool_.get();
-    commands.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
-    commands.commandBufferCount = 1;
-    call("vkAllocateCommandBuffers", vk_.vkAllocateCommandBuffers, device, &commands, &commands_);
-
     fence_ = {device, vk_.vkDestroyFence};
     VkFenceCreateInfo fence{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
     call("vkCreateFence", vk_.vkCreateFence, device, &fence, nullptr, fence_.put());
 
     if (profile_) {
-        ticks_.resize(executable_.plan.dispatches.size() + 1);
+        ticks_.resize(plan.dispatches.size() + plan.controls.size() + 1);  // a start for each segment
         queries_ = {device, vk_.vkDestroyQueryPool};
         VkQueryPoolCreateInfo queries{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
         queries.queryType = VK_QUERY_TYPE_TIMESTAMP;
         queries.queryCount = static_cast<std::uint32_t>(ticks_.size());
         call("vkCreateQueryPool", vk_.vkCreateQueryPool, device, &queries, nullptr, queries_.put());
     }
-    record();
+    recorded_ = record(plan, nullptr);
 }
 
 Recording::~Recording() {
@@ -65,6 +64,9 @@ void Recording::make_buffers() {
     const Plan& plan = executable_.plan;
     const Graph& graph = *executable_.graph;
     arena_ = Buffer(device_, plan.arena_bytes, in_place_ ? MemoryUse::shared : MemoryUse::device, "the arena");
+    state_ = Buffer(device_, plan.state_bytes, in_place_ ? MemoryUse::shared : MemoryUse::device, "the variables");
+    conditions_ = Buffer(device_, 4 * std::uint64_t{plan.control_count}, MemoryUse::staging, "the conditions");
+    reset_variables();
     std::uint64_t used = 0;
     if (!in_place_) {
         const auto reserve = [&](const Placement& place) {
@@ -96,17 +98,22 @@ void Recording::make_buffers() {
 }
 
 void Recording::make_descriptor_sets() {
-    const Plan& plan = executable_.plan;
-    if (plan.dispatches.empty()) {
+    std::uint32_t buffers = 0;
+    std::vector<VkDescriptorSetLayout> layouts;
+    std::vector<const Dispatch*> dispatches;  // null for copies
+    for_each_dispatch(executable_.plan, [&](const Dispatch& dispatch) {
+        dispatches.push_back(dispatch.is_copy() ? nullptr : &dispatch);
+        if (dispatch.is_copy()) {
+            return;
+        }
+        buffers += static_cast<std::uint32_t>(dispatch.bindings.size());
+        layouts.push_back(executable_.pipelines[dispatches.size() - 1]->layout->set.get());
+    });
+    sets_.resize(dispatches.size(), VK_NULL_HANDLE);
+    if (layouts.empty()) {
         return;
     }
     const VkDevice device = device_.device.handle;
-    std::uint32_t buffers = 0;
-    std::vector<VkDescriptorSetLayout> layouts;
-    for (std::size_t d = 0; d < plan.dispatches.size(); ++d) {
-        buffers += static_cast<std::uint32_t>(plan.dispatches[d].bindings.size());
-        layouts.push_back(executable_.pipelines[d]->layout->set.get());
-    }
     const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, buffers};
     VkDescriptorPoolCreateInfo pool{VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
     pool.maxSets = static_cast<std::uint32_t>(layouts.size());
@@ -115,18 +122,22 @@ void Recording::make_descriptor_sets() {
     descriptor_pool_ = {device, vk_.vkDestroyDescriptorPool};
     call("vkCreateDescriptorPool", vk_.vkCreateDescriptorPool, device, &pool, nullptr, descriptor_pool_.put());
 
-    sets_.resize(layouts.size());
+    std::vector<VkDescriptorSet> made(layouts.size());
     VkDescriptorSetAllocateInfo allocate{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
     allocate.descriptorPool = descriptor_pool_.get();
     allocate.descriptorSetCount = static_cast<std::uint32_t>(layouts.size());
     allocate.pSetLayouts = layouts.data();
-    call("vkAllocateDescriptorSets", vk_.vkAllocateDescriptorSets, device, &allocate, sets_.data());
+    call("vkAllocateDescriptorSets", vk_.vkAllocateDescriptorSets, device, &allocate, made.data());
 
-    for (std::size_t d = 0; d < plan.dispatches.size(); ++d) {
+    auto next = made.begin();
+    for (std::size_t d = 0; d < dispatches.size(); ++d) {
+        if (dispatches[d] == nullptr) {
+            continue;
+        }
+        sets_[d] = *next++;
         std::vector<VkDescriptorBufferInfo> infos;
-        for (const Binding& binding : plan.dispatches[d].bindings) {
-            const Buffer& buffer = binding.place.space == Space::arena ? arena_ : executable_.constants;
-            infos.push_back({buffer.handle(), binding.place.offset, binding.place.size});
+        for (const Binding& binding : dispatches[d]->bindings) {
+            infos.push_back({buffer_of(binding.place).handle(), binding.place.offset, binding.place.size});
         }
         VkWriteDescriptorSet write{VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
         write.dstSet = sets_[d];
@@ -134,6 +145,15 @@ void Recording::make_descriptor_sets() {
         write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
         write.pBufferInfo = infos.data();
         vk_.vkUpdateDescriptorSets(device, 1, &write, 0, nullptr);
+    }
+}
+
+const Buffer& Recording::buffer_of(const Placement& place) const {
+    switch (place.space) {
+        case Space::constants: return executable_.constants;
+        case Space::state: return state_;
+        case Space::host: return conditions_;
+        default: return arena_;
     }
 }
 
@@ -150,66 +170,219 @@ void Recording::copy(const Buffer& from, const Buffer& to, std::uint64_t from_of
     vk_.vkCmdCopyBuffer(commands_, from.handle(), to.handle(), 1, &region);
 }
 
-void Recording::record() {
-    const Plan& plan = executable_.plan;
-    const Graph& graph = *executable_.graph;
-    VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    call("vkBeginCommandBuffer", vk_.vkBeginCommandBuffer, commands_, &begin);
-    if (profile_) {
-        vk_.vkCmdResetQueryPool(commands_, queries_.get(), 0, static_cast<std::uint32_t>(ticks_.size()));
-    }
+void Recording::begin() {
+    VkCommandBufferAllocateInfo commands{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
+    commands.commandPool = command_pool_.get();
+    commands.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+    commands.commandBufferCount = 1;
+    call("vkAllocateCommandBuffers", vk_.vkAllocateCommandBuffers, device_.device.handle, &commands, &commands_);
+    VkCommandBufferBeginInfo info{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    call("vkBeginCommandBuffer", vk_.vkBeginCommandBuffer, commands_, &info);
     barrier(host_stage | compute_stage | transfer_stage,
             VK_ACCESS_HOST_WRITE_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
             compute_stage | transfer_stage, shader_access | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT);
-    if (!in_place_ && !graph.inputs.empty()) {
-        for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
-            const Placement& place = plan.placements[graph.inputs[i]];
-            copy(staging_, arena_, staged_inputs_[i], place.offset, place.size);
-        }
-        barrier(transfer_stage, VK_ACCESS_TRANSFER_WRITE_BIT, compute_stage | transfer_stage,
-                shader_access | VK_ACCESS_TRANSFER_READ_BIT);
-    }
-    record_dispatches();
-    if (in_place_) {
-        barrier(compute_stage, VK_ACCESS_SHADER_WRITE_BIT, host_stage, VK_ACCESS_HOST_READ_BIT);
-    } else {
-        barrier(compute_stage, VK_ACCESS_SHADER_WRITE_BIT, transfer_stage, VK_ACCESS_TRANSFER_READ_BIT);
-        for (std::size_t o = 0; o < graph.outputs.size(); ++o) {
-            const Placement& place = plan.placements[graph.outputs[o]];
-            if (place.space == Space::arena) {
-                copy(arena_, staging_, place.offset, staged_outputs_[o], place.size);
-            }
-        }
-        barrier(transfer_stage, VK_ACCESS_TRANSFER_WRITE_BIT, host_stage, VK_ACCESS_HOST_READ_BIT);
-    }
-    call("vkEndCommandBuffer", vk_.vkEndCommandBuffer, commands_);
 }
 
-void Recording::record_dispatches() {
-    const Plan& plan = executable_.plan;
+VkCommandBuffer Recording::end() {
+    call("vkEndCommandBuffer", vk_.vkEndCommandBuffer, commands_);
+    return commands_;
+}
+
+Recording::Recorded Recording::record(const Plan& plan, const RegionPlan* region) {
+    Recorded recorded;
+    const std::size_t first_set = next_set_;
+    next_set_ += plan.dispatches.size();
+    const bool timed = profile_ && region == nullptr;
+    std::size_t done = 0;
+    for (std::size_t s = 0; s <= plan.controls.size(); ++s) {
+        const bool last = s == plan.controls.size();
+        begin();
+        if (timed && s == 0) {
+            vk_.vkCmdResetQueryPool(commands_, queries_.get(), 0, static_cast<std::uint32_t>(ticks_.size()));
+        }
+        if (s == 0 && region == nullptr) load_inputs();
+        if (s == 0 && region != nullptr && !region->enter.empty()) {
+            record_copies(region->enter);
+            barrier(transfer_stage, VK_ACCESS_TRANSFER_WRITE_BIT, work_stages_, work_access_);
+        }
+        const std::size_t end_at = last ? plan.dispatches.size() : plan.controls[s].before;
+        record_dispatches(plan, first_set, s, done, end_at, timed);
+        done = end_at;
+        if (last && region == nullptr) store_outputs();
+        if (last && region != nullptr && !region->leave.empty()) {
+            barrier(work_stages_, work_writes_, transfer_stage, VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT);
+            record_copies(region->leave);
+        }
+        recorded.segments.push_back(end());
+        if (!last) recorded.controls.push_back(record_control(plan.controls[s]));
+    }
+    return recorded;
+}
+
+Recording::RecordedControl Recording::record_control(const ControlStep& control) {
+    RecordedControl recorded;
+    recorded.step = &control;
+    begin();
+    record_copies(control.prepare);
+    recorded.prepare = end();
+    for (const RegionPlan& region : control.regions) recorded.regions.push_back(record(region.plan, &region));
+    return recorded;
+}
+
+/// What goes to the host is made visible to it.
+void Recording::record_copies(const std::vector<Copy>& copies) {
+    bool to_host = false;
+    for (const Copy& c : copies) {
+        copy(buffer_of(c.from), buffer_of(c.to), c.from.offset, c.to.offset, std::min(c.from.size, c.to.size));
+        to_host = to_host || c.to.space == Space::host;
+    }
+    if (to_host) {
+        barrier(transfer_stage, VK_ACCESS_TRANSFER_WRITE_BIT, host_stage, VK_ACCESS_HOST_READ_BIT);
+    }
+}
+
+void Recording::load_inputs() {
+    const Graph& graph = *executable_.graph;
+    if (in_place_ || graph.inputs.empty()) {
+        return;
+    }
+    for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+        const Placement& place = executable_.plan.placements[graph.inputs[i]];
+        copy(staging_, arena_, staged_inputs_[i], place.offset, place.size);
+    }
+    barrier(transfer_stage, VK_ACCESS_TRANSFER_WRITE_BIT, compute_stage | transfer_stage,
+            shader_access | VK_ACCESS_TRANSFER_READ_BIT);
+}
+
+void Recording::store_outputs() {
+    if (in_place_) {
+        barrier(work_stages_, work_writes_, host_stage, VK_ACCESS_HOST_READ_BIT);
+        return;
+    }
+    const Graph& graph = *executable_.graph;
+    barrier(work_stages_, work_writes_, transfer_stage, VK_ACCESS_TRANSFER_READ_BIT);
+    for (std::size_t o = 0; o < graph.outputs.size(); ++o) {
+        const Placement& place = executable_.plan.placements[graph.outputs[o]];
+        if (place.space == Space::arena) {
+            copy(arena_, staging_, place.offset, staged_outputs_[o], place.size);
+        }
+    }
+    barrier(transfer_stage, VK_ACCESS_TRANSFER_WRITE_BIT, host_stage, VK_ACCESS_HOST_READ_BIT);
+}
+
+void Recording::record_dispatches(const Plan& plan, std::size_t first_set, std::size_t segment, std::size_t from,
+                                  std::size_t to, bool timed) {
     const auto timestamp = [&](std::size_t query) {
-        if (profile_) {
+        if (timed) {
             vk_.vkCmdWriteTimestamp(commands_, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, queries_.get(),
                                     static_cast<std::uint32_t>(query));
         }
     };
     const Pipeline* bound = nullptr;
-    timestamp(0);
-    for (std::size_t d = 0; d < plan.dispatches.size(); ++d) {
+    timestamp(from + segment);
+    for (std::size_t d = from; d < to; ++d) {
         const Dispatch& dispatch = plan.dispatches[d];
-        if (dispatch.barrier_before || (profile_ && d > 0)) {
-            barrier(compute_stage, VK_ACCESS_SHADER_WRITE_BIT, compute_stage, shader_access);
+        if (dispatch.barrier_before || (timed && d > from)) {
+            barrier(work_stages_, work_writes_, work_stages_, work_access_);
         }
-        const Pipeline& pipeline = *executable_.pipelines[d];
+        if (dispatch.is_copy()) {
+            const Placement &source = dispatch.bindings[0].place, &target = dispatch.bindings[1].place;
+            copy(buffer_of(source), buffer_of(target), source.offset, target.offset, std::min(source.size, target.size));
+            timestamp(d + segment + 1);
+            continue;
+        }
+        const Pipeline& pipeline = *executable_.pipelines[first_set + d];
         if (bound != &pipeline) {
             vk_.vkCmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle.get());
             bound = &pipeline;
         }
         vk_.vkCmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout->pipeline.get(), 0, 1,
-                                    &sets_[d], 0, nullptr);
+                                    &sets_[first_set + d], 0, nullptr);
         vk_.vkCmdDispatch(commands_, dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
-        timestamp(d + 1);
+        timestamp(d + segment + 1);
     }
+}
+
+// ---- running ------------------------------------------------------------------------------------------------------
+
+/// The plan's command buffers, up to where the host must decide.
+void Recording::enqueue(const Recorded& recorded) {
+    for (std::size_t s = 0; s < recorded.segments.size(); ++s) {
+        queued_.push_back(recorded.segments[s]);
+        if (s < recorded.controls.size()) decide(recorded.controls[s]);
+    }
+}
+
+void Recording::decide(const RecordedControl& control) {
+    queued_.push_back(control.prepare);
+    if (!control.step->is_loop) {
+        const bool taken = condition(*control.step);
+        enqueue(control.regions[taken ? 0 : 1]);
+        return;
+    }
+    // The condition of a turn is computed in the submit of the turn before.
+    enqueue(control.regions[0]);
+    while (condition(*control.step)) {
+        enqueue(control.regions[1]);
+        enqueue(control.regions[0]);
+    }
+}
+
+bool Recording::condition(const ControlStep& control) {
+    flush();
+    wait();
+    std::byte bytes[4];
+    conditions_.read(control.condition.offset, bytes);
+    return bytes[0] != std::byte{0};
+}
+
+void Recording::flush() {
+    const VkFence fence = fence_.get();
+    call("vkResetFences", vk_.vkResetFences, device_.device.handle, 1u, &fence);
+    device_.submit(queued_, fence);
+    pending_ = true;
+    ++submits_;
+    queued_.clear();
+}
+
+void Recording::submit() {
+    if (pending_) wait();  // of a run that failed between two decisions
+    queued_.clear();
+    enqueue(recorded_);
+    flush();
+}
+
+void Recording::wait() {
+    device_.wait(fence_.get());
+    pending_ = false;
+}
+
+// ---- the host's side ----------------------------------------------------------------------------------------------
+
+void Recording::reset_variables() {
+    const Graph& graph = *executable_.graph;
+    if (graph.variables.empty()) {
+        return;
+    }
+    Bytes bytes(state_.size());
+    for (std::size_t v = 0; v < graph.variables.size(); ++v) {
+        if (const auto& initial = graph.variables[v].initial) {
+            std::copy(initial->begin(), initial->end(),
+                      bytes.begin() + static_cast<std::ptrdiff_t>(executable_.plan.variables[v].offset));
+        }
+    }
+    upload(device_, state_, bytes);
+}
+
+void Recording::write_variable(std::size_t index, std::span<const std::byte> bytes) {
+    Bytes all(state_.size());
+    download(device_, state_, 0, all);
+    std::copy(bytes.begin(), bytes.end(), all.begin() + static_cast<std::ptrdiff_t>(executable_.plan.variables[index].offset));
+    upload(device_, state_, all);
+}
+
+void Recording::read_variable(std::size_t index, std::span<std::byte> bytes) const {
+    download(device_, state_, executable_.plan.variables[index].offset, bytes);
 }
 
 void Recording::write_input(std::size_t index, std::span<const std::byte> bytes) {
@@ -232,18 +405,6 @@ void Recording::read_arena(std::uint64_t offset, std::span<std::byte> bytes) con
     download(device_, arena_, offset, bytes);
 }
 
-void Recording::submit() {
-    const VkFence fence = fence_.get();
-    call("vkResetFences", vk_.vkResetFences, device_.device.handle, 1u, &fence);
-    device_.submit(commands_, fence);
-    pending_ = true;
-}
-
-void Recording::wait() {
-    device_.wait(fence_.get());
-    pending_ = false;
-}
-
 void Recording::read_timestamps(std::vector<double>& result) const {
     result.clear();
     if (!profile_) {
@@ -254,8 +415,11 @@ void Recording::read_timestamps(std::vector<double>& result) const {
          VkDeviceSize{sizeof(std::uint64_t)}, VkQueryResultFlags{VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT});
     const std::uint32_t bits = device_.caps.timestamp_valid_bits;
     const std::uint64_t mask = bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
-    for (std::size_t d = 0; d + 1 < ticks_.size(); ++d) {
-        const std::uint64_t ticks = (ticks_[d + 1] - ticks_[d]) & mask;
+    const Plan& plan = executable_.plan;
+    std::size_t segment = 0;
+    for (std::size_t d = 0; d < plan.dispatches.size(); ++d) {
+        while (segment < plan.controls.size() && plan.controls[segment].before <= d) ++segment;
+        const std::uint64_t ticks = (ticks_[d + segment + 1] - ticks_[d + segment]) & mask;
         result.push_back(static_cast<double>(ticks) * device_.caps.timestamp_period_ns);
     }
 }

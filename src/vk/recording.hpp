@@ -1,4 +1,6 @@
-// Arena, descriptor sets and the command buffer of a Context: made once, submitted again and again.
+// Arena, state, descriptor sets and command buffers of a Context: made once, submitted again and again. A plan without
+// control flow is one command buffer; else one for each stretch of dispatches without a decision, in the outermost graph
+// and in each region.
 #pragma once
 
 #include "vk/executable_state.hpp"
@@ -19,18 +21,56 @@ public:
     /// Any bytes of the arena; blocking, not part of the recorded commands.
     void read_arena(std::uint64_t offset, std::span<std::byte> bytes) const;
 
+    /// Variable number `index` of the graph; blocking.
+    void write_variable(std::size_t index, std::span<const std::byte> bytes);
+    void read_variable(std::size_t index, std::span<std::byte> bytes) const;
+    void reset_variables();
+
+    /// Waits at each decision; what follows the last one is under way on return.
     void submit();
     void wait();
+    std::uint64_t submits() const { return submits_; }  ///< vkQueueSubmit calls so far
     /// Nanoseconds per dispatch of the finished run; `result` is empty without timestamps.
     void read_timestamps(std::vector<double>& result) const;
 
-    std::uint64_t allocations() const { return (arena_.size() > 0 ? 1u : 0u) + (staging_.size() > 0 ? 1u : 0u); }
+    std::uint64_t allocations() const { 
+        return (arena_.size() > 0 ? 1u : 0u) + (staging_.size() > 0 ? 1u : 0u) + (state_.size() > 0 ? 1u : 0u) +
+               (conditions_.size() > 0 ? 1u : 0u);
+    }
 
 private:
+    struct Recorded;
+    struct RecordedControl {
+        const ControlStep* step = nullptr;
+        VkCommandBuffer prepare = VK_NULL_HANDLE;
+        std::vector<Recorded> regions;
+    };
+    /// A plan: `controls[k]` comes between `segments[k]` and `segments[k + 1]`.
+    struct Recorded {
+        std::vector<VkCommandBuffer> segments;
+        std::vector<RecordedControl> controls;
+    };
+
     void make_buffers();
     void make_descriptor_sets();
-    void record();
-    void record_dispatches();
+    const Buffer& buffer_of(const Placement& place) const;
+
+    void begin();
+    VkCommandBuffer end();
+    /// `region`: null for the outermost plan.
+    Recorded record(const Plan& plan, const RegionPlan* region);
+    RecordedControl record_control(const ControlStep& control);
+    void record_dispatches(const Plan& plan, std::size_t first_set, std::size_t segment, std::size_t from, std::size_t to,
+                           bool timed);
+    void load_inputs();
+    void store_outputs();
+    void record_copies(const std::vector<Copy>& copies);
+
+    void enqueue(const Recorded& recorded);
+    void decide(const RecordedControl& control);
+    bool condition(const ControlStep& control);
+    void flush();
+
     void copy(const Buffer& from, const Buffer& to, std::uint64_t from_offset, std::uint64_t to_offset,
               std::uint64_t size);
     void barrier(VkPipelineStageFlags from, VkAccessFlags made, VkPipelineStageFlags to, VkAccessFlags used);
@@ -40,12 +80,19 @@ private:
     const VolkDeviceTable& vk_;
     bool in_place_;  ///< the arena is mapped
     bool profile_;   ///< with timestamps, dispatches one after another
-    Buffer arena_, staging_;
+    /// What dispatches do: compute only, or copies too.
+    VkPipelineStageFlags work_stages_;
+    VkAccessFlags work_writes_, work_access_;
+    Buffer arena_, staging_, state_, conditions_;
     std::vector<std::uint64_t> staged_inputs_, staged_outputs_;  ///< offsets in staging_ by graph input and output
     UniqueHandle<VkDescriptorPool> descriptor_pool_;
-    std::vector<VkDescriptorSet> sets_;  ///< by dispatch
+    std::vector<VkDescriptorSet> sets_;  ///< in the order of for_each_dispatch; null for copies
     UniqueHandle<VkCommandPool> command_pool_;
-    VkCommandBuffer commands_ = VK_NULL_HANDLE;
+    VkCommandBuffer commands_ = VK_NULL_HANDLE;  ///< being recorded
+    std::size_t next_set_ = 0;                   ///< while recording: of the next plan's first dispatch
+    Recorded recorded_;
+    std::vector<VkCommandBuffer> queued_;        ///< of the run at hand, not yet submitted
+    std::uint64_t submits_ = 0;
     UniqueHandle<VkFence> fence_;
     UniqueHandle<VkQueryPool> queries_;
     mutable std::vector<std::uint64_t> ticks_;

@@ -1,0 +1,246 @@
+// Control flow, variables and CUSTOM on the device, against the reference.
+#include "api/checker.hpp"
+#include "codegen/glslang.hpp"
+#include "control_graphs.hpp"
+#include "ops/custom.hpp"
+#include "support/validation.hpp"
+#include "vk/context.hpp"
+#include "vk/fault.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tosavk {
+namespace {
+
+using namespace testing;
+
+class ControlFlowGpu : public ::testing::Test {
+protected:
+    void SetUp() override {
+        try {
+            device = Device::open("");
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::no_device) throw;
+            GTEST_SKIP() << "there is no Vulkan driver";
+        }
+    }
+    std::shared_ptr<Executable> compile(const Graph& graph, const PlanOptions& options = {}) {
+        return Executable::create(device, std::make_shared<const Graph>(graph), make_plan(graph, device->plan(), options));
+    }
+    std::shared_ptr<Device> device;
+};
+
+std::vector<HostTensor> run(const Graph& graph, Context& context, const std::vector<HostTensor>& inputs) {
+    for (std::size_t k = 0; k < inputs.size(); ++k) context.set_input(k, inputs[k].bytes);
+    context.submit();
+    context.wait();
+    std::vector<HostTensor> outputs;
+    for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
+        const Value& value = graph.value(graph.outputs[k]);
+        context.get_output(k, outputs.emplace_back(value.type, value.shape).bytes);
+    }
+    return outputs;
+}
+
+void expect_reference(const Graph& graph, Context& context, const std::vector<HostTensor>& inputs,
+                      VariableState* state = nullptr) {
+    const auto wanted = reference_run(graph, inputs, false, state), found = run(graph, context, inputs);
+    for (std::size_t k = 0; k < wanted.size(); ++k) EXPECT_EQ(found[k].bytes, wanted[k].bytes) << graph.name << " output " << k;
+}
+
+TEST_F(ControlFlowGpu, BothBranches) {
+    const Graph graph = branch_graph(37);
+    for (const bool fuse : {true, false}) {
+        for (const bool keep_all : {true, false}) {
+            const auto executable = compile(graph, {fuse, keep_all});
+            Context context(executable, false);
+            for (const bool taken : {true, false, false, true}) {
+                expect_reference(graph, context, {boolean(taken), random_tensor(DType::i32, {37}, 1), random_tensor(DType::i32, {37}, 2)});
+            }
+            EXPECT_EQ(context.counters().submits, 8u) << "one up to the decision, one after it";
+        }
+    }
+}
+
+TEST_F(ControlFlowGpu, LoopsSubmitOncePerTurn) {
+    const Graph graph = fibonacci_graph();
+    const auto executable = compile(graph);
+    Context context(executable, false);
+    std::uint64_t submits = 0;
+    for (const std::int64_t turns : {0, 1, 2, 9, 40}) {
+        expect_reference(graph, context, {i32s({turns})});
+        EXPECT_EQ(context.counters().submits - submits, static_cast<std::uint64_t>(turns) + 2);
+        submits = context.counters().submits;
+    }
+}
+
+TEST_F(ControlFlowGpu, NestedLoopsAndBranches) {
+    const Graph graph = nested_graph();
+    const auto executable = compile(graph);
+    Context context(executable, false);
+    for (const std::int64_t rows : {0, 1, 6}) expect_reference(graph, context, {i32s({rows})});
+}
+
+TEST_F(ControlFlowGpu, StateLivesInEachContext) {
+    const Graph graph = accumulator_graph({1, 2, 3, 4, 5});
+    const auto executable = compile(graph);
+    Context one(executable, false), two(executable, false);
+    VariableState first, second;
+    for (std::uint64_t n = 0; n < 3; ++n) {
+        expect_reference(graph, one, {random_tensor(DType::fp32, {5}, n)}, &first);
+        if (n < 2) expect_reference(graph, two, {random_tensor(DType::fp32, {5}, 10 + n)}, &second);
+    }
+    HostTensor kept(DType::fp32, {5});
+    one.get_variable(0, kept.bytes);
+    EXPECT_EQ(kept.bytes, first.at("sum").bytes);
+    one.reset_variables();
+    first.clear();
+    expect_reference(graph, one, {random_tensor(DType::fp32, {5}, 7)}, &first);
+    two.set_variable(0, kept.bytes);
+    second["sum"] = kept;
+    expect_reference(graph, two, {random_tensor(DType::fp32, {5}, 8)}, &second);
+    EXPECT_EQ(one.counters().submits, 4u) << "no control flow, one submit per run";
+}
+
+TEST_F(ControlFlowGpu, LoopsSeeAndWriteVariables) {
+    const Graph graph = state_in_loop_graph();
+    const auto executable = compile(graph);
+    Context context(executable, false);
+    VariableState state;
+    for (const std::int64_t times : {3, 0, 2}) expect_reference(graph, context, {i32s({times})}, &state);
+}
+
+TEST_F(ControlFlowGpu, TheCheckerLooksIntoRegions) {
+    for (const Graph& graph : {branch_graph(), fibonacci_graph(), nested_graph(), accumulator_graph({1, 2}), state_in_loop_graph()}) {
+        api::Checker checker(device, std::make_shared<const Graph>(graph));
+        std::vector<HostTensor> inputs;
+        for (const ValueId id : graph.inputs) {
+            const Value& v = graph.value(id);
+            inputs.push_back(v.type == DType::i32 && v.shape == Shape{1} ? i32s({4}) : random_tensor(v.type, v.shape, 5));
+        }
+        const api::CheckReport report = checker.run(inputs);
+        EXPECT_TRUE(report.passed) << graph.name << ": " << report.detail;
+        EXPECT_GT(report.values_checked, 4u);
+    }
+}
+
+TEST_F(ControlFlowGpu, ProfilesAroundDecisions) {
+    const Graph graph = branch_graph(64);
+    const auto executable = compile(graph);
+    Context context(executable, true);
+    expect_reference(graph, context, {boolean(true), random_tensor(DType::i32, {64}, 1), random_tensor(DType::i32, {64}, 2)});
+    const auto times = context.dispatch_ns();
+    if (!times.empty()) {
+        EXPECT_EQ(times.size(), executable->plan().dispatches.size());
+    }
+}
+
+// A failure in the middle of a loop is an error of that run; the next run is whole again.
+TEST_F(ControlFlowGpu, FailuresInATurnSurface) {
+    const Graph graph = fibonacci_graph();
+    const auto executable = compile(graph);
+    Context context(executable, false);
+    expect_reference(graph, context, {i32s({6})});
+    int failures = 0;
+    for (int n = 1;; ++n) {
+        fail_nth_vulkan_call(n);
+        try {
+            run(graph, context, {i32s({6})});
+            if (vulkan_fault_pending()) break;
+            ADD_FAILURE() << "call " << n << " failed without an error";
+        } catch (const Error& e) {
+            EXPECT_EQ(e.code(), ErrorCode::out_of_memory) << e.what();
+            ++failures;
+            try {
+                context.wait();  // where the last wait failed, the run is still under way
+            } catch (const Error& other) {
+                EXPECT_EQ(other.code(), ErrorCode::usage) << other.what();
+            }
+        }
+        if (n > 200) break;
+    }
+    fail_nth_vulkan_call(0);
+    EXPECT_GE(failures, 3 * 8) << "reset, submit and wait of each turn";
+    EXPECT_LE(failures, 100);
+    expect_reference(graph, context, {i32s({6})});
+}
+
+// ---- CUSTOM -------------------------------------------------------------------------------------------------------
+
+// y = x * factor + y0, and how often x is negative; the factor comes from the attributes.
+const char* const custom_glsl = R"(#version 450
+layout(local_size_x = 1) in;
+layout(constant_id = 0) const int count = 1;
+layout(constant_id = 1) const int factor = 1;
+layout(std430, set = 0, binding = 0) readonly buffer X { int x[]; };
+layout(std430, set = 0, binding = 1) readonly buffer A { int a[]; };
+layout(std430, set = 0, binding = 2) writeonly buffer Y { int y[]; };
+layout(std430, set = 0, binding = 3) writeonly buffer N { int n[]; };
+void main() {
+    int negative = 0;
+    for (int i = 0; i < count; ++i) {
+        y[i] = x[i] * factor + a[i];
+        negative += int(x[i] < 0);
+    }
+    n[0] = negative;
+}
+)";
+
+CustomOperator scale_add(const DevicePlan& device) {
+    CustomOperator op;
+    op.domain = "test.gpu";
+    op.name = "scale_add";
+    op.spirv = compile_glsl(custom_glsl, "scale_add", device);
+    op.dispatch = [](const NodeView& view) {
+        CustomDispatch dispatch;
+        dispatch.constants = {static_cast<std::int32_t>(element_count(view.in(0).shape)), view.attrs().implementation_attrs.at(0)};
+        return dispatch;
+    };
+    op.reference = [](RefContext& ctx) {
+        const auto x = ctx.ints(0), a = ctx.ints(1);
+        std::vector<std::int64_t> y(x.size());
+        std::int64_t negative = 0;
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            y[i] = x[i] * ctx.attrs().implementation_attrs.at(0) + a[i];
+            negative += x[i] < 0;
+        }
+        ctx.set_ints(y, 0);
+        ctx.set_ints(std::vector<std::int64_t>{negative}, 1);
+    };
+    return op;
+}
+
+Graph custom_graph() {
+    GraphBuilder b("custom");
+    const ValueId x = b.input("x", DType::i32, {11}), a = b.input("a", DType::i32, {11});
+    const ValueId sum = b.add1(Op::add, {x, a}, DType::i32, {}, "sum");
+    const OutputType outputs[] = {{DType::i32, {11}}, {DType::i32, {1}}};
+    const auto made = b.custom("test.gpu", "scale_add", "\x07", {sum, a}, outputs, "mine");
+    b.output(b.add1(Op::bitwise_not, {made[0]}, DType::i32, {}, "not"));
+    b.output(made[1]);
+    return b.finish();
+}
+
+TEST_F(ControlFlowGpu, CustomKernels) {
+    const Graph graph = custom_graph();
+    try {
+        compile(graph);
+        ADD_FAILURE() << "compiled without a kernel";
+    } catch (const Error& e) {
+        EXPECT_EQ(e.code(), ErrorCode::unsupported);
+        EXPECT_NE(std::string(e.what()).find("'scale_add' of domain 'test.gpu'"), std::string::npos) << e.what();
+    }
+    register_custom(scale_add(device->plan()));
+    const auto executable = compile(graph);
+    const std::vector<HostTensor> inputs{random_tensor(DType::i32, {11}, 1), random_tensor(DType::i32, {11}, 2)};
+    Context context(executable, false);
+    expect_reference(graph, context, inputs);
+    api::Checker checker(device, std::make_shared<const Graph>(graph));
+    const auto report = checker.run(inputs);
+    EXPECT_TRUE(report.passed) << report.detail;
+    unregister_custom("test.gpu", "scale_add");
+    EXPECT_EQ(run(graph, context, inputs).size(), 2u) << "what is compiled keeps its kernel";
+}
+
+}  // namespace
+}  // namespace tosavk
