@@ -75,6 +75,27 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_conformance_summary, cases_failed, 32);
     AT(tosavk_conformance_summary, worst, 40);
     AT(tosavk_conformance_summary, stopped, 48);
+    AT(tosavk_custom_node, struct_size, 0);
+    AT(tosavk_custom_node, inputs, 8);
+    AT(tosavk_custom_node, input_count, 16);
+    AT(tosavk_custom_node, output_count, 20);
+    AT(tosavk_custom_node, outputs, 24);
+    AT(tosavk_custom_node, attributes, 32);
+    AT(tosavk_custom_node, attributes_size_bytes, 40);
+    AT(tosavk_custom_dispatch, struct_size, 0);
+    AT(tosavk_custom_dispatch, groups, 8);
+    AT(tosavk_custom_dispatch, constant_count, 20);
+    AT(tosavk_custom_dispatch, constants, 24);
+    AT(tosavk_custom_operator, struct_size, 0);
+    AT(tosavk_custom_operator, domain_name, 8);
+    AT(tosavk_custom_operator, operator_name, 16);
+    AT(tosavk_custom_operator, spirv, 24);
+    AT(tosavk_custom_operator, spirv_size_bytes, 32);
+    AT(tosavk_custom_operator, plan, 40);
+    AT(tosavk_custom_operator, check, 48);
+    AT(tosavk_custom_operator, reference, 56);
+    AT(tosavk_custom_operator, user, 64);
+    AT(tosavk_custom_operator, tolerance, 72);
     AT(tosavk_api, struct_size, 0);
     AT(tosavk_api, api_version, 8);
     AT(tosavk_api, version, 16);
@@ -83,6 +104,9 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_api, array_save, 16 + 8 * 50);
     AT(tosavk_api, graph_save_file, 16 + 8 * 51);
     AT(tosavk_api, conformance_run, 16 + 8 * 52);
+    AT(tosavk_api, context_reset_variables, 16 + 8 * 53);
+    AT(tosavk_api, custom_register, 16 + 8 * 54);
+    AT(tosavk_api, custom_unregister, 16 + 8 * 55);
 }
 
 TEST(AbiLayout, EnumValues) {

@@ -3,7 +3,9 @@
 #include "codegen/glslang.hpp"
 #include "control_graphs.hpp"
 #include "ops/custom.hpp"
+#include "importers/importer.hpp"
 #include "support/validation.hpp"
+#include "tosavk/tosavk.hpp"
 #include "vk/context.hpp"
 #include "vk/fault.hpp"
 
@@ -240,6 +242,76 @@ TEST_F(ControlFlowGpu, CustomKernels) {
     EXPECT_TRUE(report.passed) << report.detail;
     unregister_custom("test.gpu", "scale_add");
     EXPECT_EQ(run(graph, context, inputs).size(), 2u) << "what is compiled keeps its kernel";
+}
+
+// The same through the C ABI, from a file in memory.
+const char* c_plan(void*, const tosavk_custom_node* node, tosavk_custom_dispatch* dispatch) {
+    if (node->attributes_size_bytes != 1) return "its attributes are one byte";
+    dispatch->constant_count = 2;
+    dispatch->constants[0] = static_cast<std::int32_t>(node->inputs[0]->dims[0]);
+    dispatch->constants[1] = *static_cast<const signed char*>(node->attributes);
+    return nullptr;
+}
+
+const char* c_reference(void* user, const tosavk_custom_node* node, const void* const* inputs, void* const* outputs) {
+    ++*static_cast<int*>(user);
+    const auto *x = static_cast<const std::int32_t*>(inputs[0]), *a = static_cast<const std::int32_t*>(inputs[1]);
+    auto *y = static_cast<std::int32_t*>(outputs[0]), *negative = static_cast<std::int32_t*>(outputs[1]);
+    *negative = 0;
+    for (std::int64_t i = 0; i < node->inputs[0]->dims[0]; ++i) {
+        y[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(x[i]) * 7u + static_cast<std::uint32_t>(a[i]));
+        *negative += x[i] < 0;
+    }
+    return nullptr;
+}
+
+TEST_F(ControlFlowGpu, CustomThroughTheAbi) {
+    const std::vector<std::uint32_t> words = compile_glsl(custom_glsl, "scale_add", device->plan());
+    int calls = 0;
+    tosavk_custom_operator op{};
+    op.domain_name = "test.gpu";
+    op.operator_name = "scale_add";
+    op.spirv = words.data();
+    op.spirv_size_bytes = words.size() * 4;
+    op.user = &calls;
+    op.plan = c_plan;
+    EXPECT_THROW(cpp::CustomOperator{op}, cpp::Error) << "no reference";
+    op.reference = c_reference;
+    const cpp::Graph graph = cpp::Graph::load(write_tosa(custom_graph()));
+    const cpp::Device opened;
+    try {
+        const cpp::Executable executable(opened, graph);
+        ADD_FAILURE() << "compiled without a kernel";
+    } catch (const cpp::Error& e) {
+        EXPECT_EQ(e.status(), TOSAVK_ERROR_UNSUPPORTED) << e.what();
+    }
+    {
+        const cpp::CustomOperator registered(op);
+        EXPECT_THROW(cpp::CustomOperator{op}, cpp::Error) << "taken";
+        const cpp::CheckReport report = cpp::Checker(opened, graph).run(3);
+        EXPECT_TRUE(report.passed) << report.detail;
+        EXPECT_GT(calls, 0);
+    }
+    EXPECT_NE(tosavk_custom_unregister("test.gpu", "scale_add", nullptr), TOSAVK_OK);
+}
+
+TEST_F(ControlFlowGpu, TheAbiResetsVariables) {
+    const cpp::Graph graph = cpp::Graph::load(write_tosa(accumulator_graph({1, 2})));
+    const cpp::Device opened;
+    const cpp::Executable executable(opened, graph);
+    cpp::Context context(executable);
+    const std::vector<float> x{10, 20};
+    const auto run_once = [&] {
+        context.set_input(0, std::as_bytes(std::span(x)));
+        context.run();
+        std::vector<float> after(2);
+        context.get_output(1, std::as_writable_bytes(std::span(after)));
+        return after;
+    };
+    EXPECT_EQ(run_once(), (std::vector<float>{11, 22}));
+    EXPECT_EQ(run_once(), (std::vector<float>{21, 42}));
+    context.reset_variables();
+    EXPECT_EQ(run_once(), (std::vector<float>{11, 22}));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // .tosa files: recorded files of three generations, every network of the corpus through a file and back, and damaged
 // files.
+#include "control_graphs.hpp"
 #include "importers/importer.hpp"
 #include "importers/tosa_file.hpp"
 #include "reference/reference.hpp"
@@ -318,7 +319,8 @@ void import_or_refuse(const Bytes& bytes, int& imported) {
 }
 
 std::vector<Bytes> sample_files() {
-    std::vector<Bytes> files{write_tosa(graph_of_everything())};
+    std::vector<Bytes> files{write_tosa(graph_of_everything()), write_tosa(testing::nested_graph()),
+                             write_tosa(testing::state_in_loop_graph())};
     for (const bool regions : {true, false}) {
         OldFile f(regions);
         f.tensor("x", "INT8", {2, 2}).input("x").constant("w", "INT8", {3, 2}, {1, 2, 3, 4, 5, 6});

@@ -205,7 +205,8 @@ TOSAVK_API tosavk_status tosavk_context_create(tosavk_executable* executable, co
 TOSAVK_API tosavk_status tosavk_context_set_input(tosavk_context* context, uint32_t index, const void* data, size_t size_bytes, tosavk_error** error);
 /* Runs and waits. TOSAVK_ERROR_USAGE when an input was never set. */
 TOSAVK_API tosavk_status tosavk_context_run(tosavk_context* context, tosavk_error** error);
-/* The two halves of run: submit returns at once, wait until the results are there. */
+/* The two halves of run: submit returns at once, wait until the results are there. A graph with COND_IF or WHILE_LOOP needs the host for
+ * each decision: submit returns after the last one. */
 TOSAVK_API tosavk_status tosavk_context_submit(tosavk_context* context, tosavk_error** error);
 TOSAVK_API tosavk_status tosavk_context_wait(tosavk_context* context, tosavk_error** error);
 /* Copies output `index` of the last finished run. */
@@ -213,11 +214,63 @@ TOSAVK_API tosavk_status tosavk_context_get_output(tosavk_context* context, uint
 TOSAVK_API tosavk_status tosavk_context_counters(const tosavk_context* context, tosavk_counters* counters, tosavk_error** error);
 TOSAVK_API uint32_t tosavk_context_dispatch_count(const tosavk_context* context);
 TOSAVK_API tosavk_status tosavk_context_dispatch(const tosavk_context* context, uint32_t index, tosavk_dispatch_info* info, tosavk_error** error);
+/* Variables (VARIABLE, VARIABLE_READ, VARIABLE_WRITE) live in the context and keep what a run writes for the next one. This gives all of
+ * them their initial values again. TOSAVK_ERROR_USAGE while a run is under way. */
+TOSAVK_API tosavk_status tosavk_context_reset_variables(tosavk_context* context, tosavk_error** error);
 TOSAVK_API void tosavk_context_release(tosavk_context* context);
+
+/* ---- operators of your own: CUSTOM --------------------------------------------------------------------------- */
+
+/* One node of CUSTOM, as callbacks see it; valid during the call. */
+typedef struct tosavk_custom_node {
+    size_t struct_size;
+    const tosavk_tensor_info* const* inputs; /* name, type, rank, dims, size_bytes */
+    uint32_t input_count;
+    uint32_t output_count;
+    const tosavk_tensor_info* const* outputs;
+    const void* attributes; /* implementation_attrs, opaque bytes */
+    size_t attributes_size_bytes;
+} tosavk_custom_node;
+
+#define TOSAVK_MAX_CUSTOM_CONSTANTS 64
+
+typedef struct tosavk_custom_dispatch {
+    size_t struct_size;
+    uint32_t groups[3];      /* workgroups in x, y, z; 1 unless set, at most 65535 */
+    uint32_t constant_count; /* specialization constants with ids 0.. */
+    int32_t constants[TOSAVK_MAX_CUSTOM_CONSTANTS];
+} tosavk_custom_dispatch;
+
+/* Callbacks return NULL, or a sentence that says what is wrong (it must live until the next call from the same thread). They may be
+ * called from any thread and must not throw. */
+typedef const char* (*tosavk_custom_check)(void* user, const tosavk_custom_node* node);
+typedef const char* (*tosavk_custom_plan)(void* user, const tosavk_custom_node* node, tosavk_custom_dispatch* dispatch);
+typedef const char* (*tosavk_custom_reference)(void* user, const tosavk_custom_node* node, const void* const* inputs, void* const* outputs);
+
+typedef struct tosavk_custom_operator {
+    size_t struct_size;
+    const char* domain_name;   /* as in the node's domain_name; NULL is "" */
+    const char* operator_name; /* as in the node's operator_name */
+    /* A compute shader for Vulkan 1.1 with entry point "main": storage buffers 0.. of set 0 are the inputs, then the outputs, elements
+     * as everywhere in this ABI, sizes rounded up to 16 bytes. Copied. NULL: the operator runs on the interpreter only. */
+    const uint32_t* spirv;
+    size_t spirv_size_bytes;
+    tosavk_custom_plan plan;           /* needed with spirv: the kernel's workgroups and constants for one node */
+    tosavk_custom_check check;         /* whether it takes these types and shapes; may be NULL */
+    tosavk_custom_reference reference; /* needed: outputs from inputs, densely packed host memory */
+    void* user;                        /* passed to the callbacks; must outlive the registration and what was compiled with it */
+    double tolerance;                  /* of float results against the reference, relative; 0: the same bits */
+} tosavk_custom_operator;
+
+/* For all devices and graphs of the process; thread-safe. A graph whose CUSTOM nobody registered can be loaded, printed and saved; compiling
+ * or interpreting it is TOSAVK_ERROR_UNSUPPORTED. TOSAVK_ERROR_USAGE when the name is taken or a needed field is missing. */
+TOSAVK_API tosavk_status tosavk_custom_register(const tosavk_custom_operator* op, tosavk_error** error);
+/* What is compiled keeps working. TOSAVK_ERROR_USAGE when it is not registered. */
+TOSAVK_API tosavk_status tosavk_custom_unregister(const char* domain_name, const char* operator_name, tosavk_error** error);
 
 /* ---- the reference and the check ---------------------------------------------------------------------------- */
 
-/* Runs the graph on the interpreter. inputs[i] has input i's size; outputs[i] receives output i's. */
+/* Runs the graph on the interpreter; variables begin with their initial values. inputs[i] has input i's size; outputs[i] receives output i's. */
 TOSAVK_API tosavk_status tosavk_reference_run(const tosavk_graph* graph, const void* const* inputs, void* const* outputs, tosavk_error** error);
 
 /* Random bytes for an input: the same for the same seed and index everywhere. */
@@ -235,7 +288,8 @@ typedef struct tosavk_check_report {
 
 /* The check of one device on one graph. Made once, run with many seeds: each run executes the graph unfused, replays
  * every node in fp64 on the very inputs that the device gave that node, applies that operator's bound (integers:
- * equality), and asks that the fused run gives the same bits as the unfused one (any NaN for a NaN). */
+ * equality), and asks that the fused run gives the same bits as the unfused one (any NaN for a NaN).
+ * Regions of COND_IF and WHILE_LOOP are checked likewise, turn by turn; variables begin each run with their initial values. */
 typedef struct tosavk_checker tosavk_checker;
 TOSAVK_API tosavk_status tosavk_checker_create(tosavk_device* device, const tosavk_graph* graph, tosavk_checker** checker, tosavk_error** error);
 TOSAVK_API tosavk_status tosavk_checker_run(tosavk_checker* checker, uint64_t seed, tosavk_check_report* report, tosavk_error** error);
@@ -376,6 +430,9 @@ typedef struct tosavk_api {
     tosavk_status (*graph_save_file)(const tosavk_graph* graph, const char* path, tosavk_error** error);
     tosavk_status (*conformance_run)(tosavk_device* device, const tosavk_conformance_options* options,
         tosavk_conformance_callback callback, void* user, tosavk_conformance_summary* summary, tosavk_error** error);
+    tosavk_status (*context_reset_variables)(tosavk_context* context, tosavk_error** error);
+    tosavk_status (*custom_register)(const tosavk_custom_operator* op, tosavk_error** error);
+    tosavk_status (*custom_unregister)(const char* domain_name, const char* operator_name, tosavk_error** error);
 } tosavk_api;
 
 /* The table for hosts that were written against `version`; static storage. NULL when the library does not offer it. */

@@ -265,6 +265,7 @@ public:
     void get_output(std::uint32_t index, std::span<std::byte> bytes) {
         detail::call(tosavk_context_get_output, get(), index, static_cast<void*>(bytes.data()), bytes.size());
     }
+    void reset_variables() { detail::call(tosavk_context_reset_variables, get()); }
     tosavk_counters counters() const {
         auto result = detail::sized<tosavk_counters>();
         detail::call(tosavk_context_counters, get(), &result);
@@ -345,6 +346,24 @@ inline tosavk_conformance_summary run_conformance(const Device& device, const Co
     if (caller.thrown) std::rethrow_exception(caller.thrown);
     return summary;
 }
+
+/// An operator for CUSTOM nodes, as long as this object lives.
+class CustomOperator {
+public:
+    /// `op.struct_size` is set here.
+    explicit CustomOperator(tosavk_custom_operator op)
+        : domain_(op.domain_name ? op.domain_name : ""), name_(op.operator_name ? op.operator_name : "") {
+        op.struct_size = sizeof op;
+        const tosavk_custom_operator* given = &op;
+        detail::call(tosavk_custom_register, given);
+    }
+    ~CustomOperator() { tosavk_custom_unregister(domain_.c_str(), name_.c_str(), nullptr); }
+    CustomOperator(const CustomOperator&) = delete;
+    CustomOperator& operator=(const CustomOperator&) = delete;
+
+private:
+    std::string domain_, name_;
+};
 
 /// The operator registry as JSON.
 inline std::string describe_ops() {

@@ -202,4 +202,13 @@ tosavk_status tosavk_context_dispatch(const tosavk_context* context, uint32_t in
     });
 }
 
+tosavk_status tosavk_context_reset_variables(tosavk_context* context, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(context, "context");
+        if (context->in_flight)
+            throw Error(ErrorCode::usage, "the context is running; wait for it before resetting its variables");
+        context->context.reset_variables();
+    });
+}
+
 void tosavk_context_release(tosavk_context* context) { delete context; }

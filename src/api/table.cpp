@@ -59,6 +59,9 @@ const tosavk_api table = {
     .array_save = tosavk_array_save,
     .graph_save_file = tosavk_graph_save_file,
     .conformance_run = tosavk_conformance_run,
+    .context_reset_variables = tosavk_context_reset_variables,
+    .custom_register = tosavk_custom_register,
+    .custom_unregister = tosavk_custom_unregister,
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "conformance/random_node.hpp"
 
+#include "conformance/random_control.hpp"
 #include "conformance/random_data.hpp"
 
 #include <fmt/format.h>
@@ -447,6 +448,7 @@ private:
 }  // namespace
 
 RandomCase random_case(const OpDef& def, const TypeRow& row, std::mt19937_64& random, const RandomOptions& options) {
+    if (def.structural) return random_structural_case(def, row, random, options);
     return Maker(def, row, random, options).make();
 }
 

@@ -1,0 +1,118 @@
+// Registration of CUSTOM operators: C callbacks behind the functions that the library works with.
+#include "api/handles.hpp"
+#include "ops/custom.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+using namespace tosavk;
+using namespace tosavk::api;
+
+namespace {
+
+/// A node in the C ABI's terms; points into the graph.
+class CNode {
+public:
+    explicit CNode(const NodeView& view) : attributes_(view.attrs().implementation_attrs) {
+        for (std::size_t k = 0; k < view.input_count(); ++k) add(view.in(k), inputs_);
+        for (std::size_t k = 0; k < view.output_count(); ++k) add(view.out(k), outputs_);
+        for (const tosavk_tensor_info& info : inputs_) input_list_.push_back(&info);
+        for (const tosavk_tensor_info& info : outputs_) output_list_.push_back(&info);
+        node_.struct_size = sizeof node_;
+        node_.inputs = input_list_.data();
+        node_.input_count = static_cast<std::uint32_t>(input_list_.size());
+        node_.outputs = output_list_.data();
+        node_.output_count = static_cast<std::uint32_t>(output_list_.size());
+        node_.attributes = attributes_.data();
+        node_.attributes_size_bytes = attributes_.size();
+    }
+    CNode(const CNode&) = delete;
+
+    const tosavk_custom_node* get() const { return &node_; }
+
+private:
+    static void add(const Value& value, std::vector<tosavk_tensor_info>& list) {
+        list.push_back(describe_tensor(value.name.c_str(), value.type, value.shape));
+        list.back().struct_size = sizeof(tosavk_tensor_info);
+        list.back().scale = value.scale;
+        list.back().zero_point = value.zero_point;
+    }
+
+    const std::string& attributes_;
+    std::vector<tosavk_tensor_info> inputs_, outputs_;
+    std::vector<const tosavk_tensor_info*> input_list_, output_list_;
+    tosavk_custom_node node_{};
+};
+
+/// What a callback says is wrong becomes an error of the node.
+void require_fine(const NodeView& view, const char* complaint) {
+    if (complaint) view.fail(complaint);
+}
+
+CustomOperator wrap(const tosavk_custom_operator& given) {
+    CustomOperator op;
+    op.domain = given.domain_name ? given.domain_name : "";
+    op.name = given.operator_name;
+    op.tolerance = given.tolerance;
+    if (given.spirv) {
+        if (given.spirv_size_bytes == 0 || given.spirv_size_bytes % 4 != 0) {
+            throw Error(ErrorCode::usage, fmt::format("custom operator '{}': spirv_size_bytes is {}, no whole number of words",
+                                                      op.name, given.spirv_size_bytes));
+        }
+        op.spirv.assign(given.spirv, given.spirv + given.spirv_size_bytes / 4);
+    }
+    void* const user = given.user;
+    if (const auto check = given.check) {
+        op.check = [=](const NodeView& view) { require_fine(view, check(user, CNode(view).get())); };
+    }
+    if (const auto plan = given.plan) {
+        op.dispatch = [=](const NodeView& view) {
+            tosavk_custom_dispatch wanted{};
+            wanted.struct_size = sizeof wanted;
+            std::fill(std::begin(wanted.groups), std::end(wanted.groups), 1u);
+            require_fine(view, plan(user, CNode(view).get(), &wanted));
+            if (wanted.constant_count > TOSAVK_MAX_CUSTOM_CONSTANTS) {
+                view.fail(fmt::format("its operator asks for {} constants, and {} are possible", wanted.constant_count,
+                                      TOSAVK_MAX_CUSTOM_CONSTANTS));
+            }
+            CustomDispatch dispatch;
+            std::copy(std::begin(wanted.groups), std::end(wanted.groups), dispatch.groups.begin());
+            dispatch.constants.assign(wanted.constants, wanted.constants + wanted.constant_count);
+            return dispatch;
+        };
+    }
+    if (const auto reference = given.reference) {
+        op.reference = [=](RefContext& ctx) {
+            std::vector<const void*> inputs;
+            std::vector<void*> outputs;
+            for (const HostTensor* tensor : ctx.inputs) inputs.push_back(tensor->bytes.data());
+            for (HostTensor& tensor : ctx.outputs) outputs.push_back(tensor.bytes.data());
+            require_fine(ctx.view, reference(user, CNode(ctx.view).get(), inputs.data(), outputs.data()));
+        };
+    }
+    return op;
+}
+
+}  // namespace
+
+tosavk_status tosavk_custom_register(const tosavk_custom_operator* op, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(op, "op");
+        const tosavk_custom_operator given = read_struct(op, "tosavk_custom_operator");
+        call.require(given.operator_name, "op->operator_name");
+        register_custom(wrap(given));
+    });
+}
+
+tosavk_status tosavk_custom_unregister(const char* domain_name, const char* operator_name, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(operator_name, "operator_name");
+        const std::string domain = domain_name ? domain_name : "";
+        if (!unregister_custom(domain, operator_name)) {
+            throw Error(ErrorCode::usage,
+                        fmt::format("custom operator '{}' of domain '{}' is not registered", operator_name, domain));
+        }
+    });
+}
