@@ -166,7 +166,7 @@ std::optional<DType> foreign_type(const OpDef& def) {
 }
 
 void add_argument_errors(const OpDef& def, std::vector<ErrorGraph>& all) {
-    if (def.inputs.empty() || def.rows.empty()) return;
+    if (def.inputs.empty() || def.rows.empty() || def.op == Op::variable_write) return;  // add_control_errors has it
     const auto add = [&](Kind kind, std::string error_if, Apply apply) {
         all.push_back({def.op, kind, std::move(error_if), nullptr, std::move(apply)});
     };
@@ -213,6 +213,7 @@ std::vector<ErrorGraph> error_graphs() {
     breaking::add_reduction_errors(all);
     breaking::add_movement_errors(all);
     breaking::add_rescale_errors(all);
+    breaking::add_control_errors(all);
     for (const OpDef& def : registry()) breaking::add_argument_errors(def, all);
     std::erase_if(all, [](const ErrorGraph& entry) {
         const OpDef* def = find_op(entry.op);
