@@ -28,13 +28,13 @@ std::string labels(const Plan& plan) {
 Plan plan_of(const Graph& graph, bool fused = true) { return make_plan(graph, test_device(), {fused, false}); }
 
 /// An int8 CONV2D with per-channel RESCALE, as a quantizer would emit it.
-ValueId quantized_conv(GraphBuilder& b, ValueId input, std::int64_t channels, const std::string& name) {
+ValueId quantized_conv(GraphBuilder& b, ValueId input, std::int64_t channels, const std::string& name, std::int32_t pad = 1) {
     const std::int64_t in_channels = b.value(input).shape[3];
     const std::vector<std::int64_t> weights(static_cast<std::size_t>(channels * 9 * in_channels), 1);
     const std::vector<std::int64_t> bias(static_cast<std::size_t>(channels), 5), shift(static_cast<std::size_t>(channels), 40);
     const std::vector<std::int64_t> multiplier(static_cast<std::size_t>(channels), 1 << 30);
     Attributes conv;
-    conv.pad = {1, 1, 1, 1};
+    conv.pad = {pad, pad, pad, pad};
     conv.stride = {1, 1};
     conv.dilation = {1, 1};
     const ValueId acc = b.add1(Op::conv2d,
@@ -102,6 +102,50 @@ TEST(Plan, JoinsThatWouldMakeACycleAreLeftOut) {
     const ValueId inverse = b.add1(Op::reciprocal, {sum}, DType::fp32, {}, "inverse");
     b.output(b.add1(Op::mul, {e, inverse, b.scalar(DType::i8, 0)}, DType::fp32, {}, "y"));
     EXPECT_EQ(labels(plan_of(b.finish())), "EXP | REDUCE_SUM+RECIPROCAL | MUL");
+}
+
+// An operator that covers the same elements under another shape joins all the same.
+TEST(Plan, ChainsGoThroughReshape) {
+    GraphBuilder b("reshape");
+    const ValueId x = b.input("x", DType::fp32, {2, 6}), bias = b.input("bias", DType::fp32, {1, 4});
+    const std::int64_t shape[] = {3, 4};
+    const ValueId a = b.add1(Op::exp, {x}, DType::fp32, {}, "a");
+    const ValueId r = b.add1(Op::reshape, {a, b.shape(shape)}, DType::fp32, {}, "r");
+    b.output(b.add1(Op::add, {r, bias}, DType::fp32, {}, "y"));
+    const Graph graph = b.finish();
+    EXPECT_EQ(labels(plan_of(graph)), "EXP+ADD");
+    EXPECT_EQ(labels(plan_of(graph, false)), "EXP | ADD");
+}
+
+TEST(Plan, GatherFromOneListIsATable) {
+    for (const std::int64_t channels : {1, 2}) {
+        GraphBuilder b("gather");
+        const ValueId x = b.input("x", DType::i32, {1, 6}), y = b.input("y", DType::i32, {1, 6});
+        const std::vector<std::int64_t> values(static_cast<std::size_t>(5 * channels), 3);
+        const ValueId list = b.constant_ints("list", DType::i32, {1, 5, channels}, values);
+        const ValueId index = b.add1(Op::add, {x, y}, DType::i32, {}, "index");
+        const ValueId found = b.add1(Op::gather, {list, index}, DType::i32, {}, "found");
+        b.output(b.add1(Op::bitwise_not, {found}, DType::i32, {}, "y2"));
+        EXPECT_EQ(labels(plan_of(b.finish())), channels == 1 ? "ADD+GATHER+BITWISE_NOT" : "ADD | GATHER+BITWISE_NOT");
+    }
+}
+
+// What a SLICE cuts off, and a PAD adds, becomes the convolution's own padding.
+TEST(Plan, ConvolutionsTakeSliceAndPad) {
+    const auto net = [](std::int64_t start, std::int64_t size, std::int64_t filler) {
+        GraphBuilder b("net");
+        const ValueId x = b.input("x", DType::i8, {1, 9, 9, 4});
+        const std::int64_t starts[] = {0, start, start, 0}, sizes[] = {1, size, size, 4}, padding[] = {0, 0, 1, 1, 1, 1, 0, 0};
+        const ValueId cut = b.add1(Op::slice, {x, b.shape(starts), b.shape(sizes)}, DType::i8, {}, "cut");
+        const ValueId padded = filler < 0 ? cut : b.add1(Op::pad, {x, b.shape(padding), b.scalar(DType::i8, static_cast<double>(filler))},
+                                                         DType::i8, {}, "padded");
+        b.output(quantized_conv(b, padded, 8, "conv", filler < 0 ? 0 : 1));
+        return labels(plan_of(b.finish()));
+    };
+    EXPECT_EQ(net(0, 8, -1), "CONV2D+RESCALE");
+    EXPECT_EQ(net(2, 7, -1), "CONV2D+RESCALE");
+    EXPECT_EQ(net(0, 9, 3), "CONV2D+RESCALE");
+    EXPECT_EQ(net(0, 9, 5), "PAD | CONV2D+RESCALE");  // 5 is not the zero point
 }
 
 TEST(Plan, ReshapeIsAnAliasAndConcatWritesItsSlices) {

@@ -52,7 +52,7 @@ Support support_of(const OpDef& def) {
     if (def.op == Op::constant || def.op == Op::const_shape) return {true, true, false};  // constants are values
     if (def.structural) return {true, true, false};  // the interpreter and the plan carry it out themselves
     return {def.reference != nullptr, def.expression != nullptr || def.view != nullptr || !def.kernels.empty(),
-            def.expression != nullptr || def.view != nullptr};
+            (def.expression != nullptr && def.expression_if == nullptr) || def.view != nullptr};
 }
 
 /// Of a row that only 0.30 has: that of all the nodes that an upgraded graph consists of.

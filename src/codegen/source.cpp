@@ -2,6 +2,7 @@
 
 #include "codegen/index_map.hpp"
 #include "codegen/shader_files.hpp"
+#include "plan/fuse.hpp"
 
 #include <fmt/format.h>
 
@@ -216,9 +217,10 @@ std::string SourceBuilder::leaf(ValueId id, const IndexMap& full) {
 
 std::string SourceBuilder::value_of(const NodeView& view, std::size_t k) {
     const ValueId id = view.node().inputs.at(k);
-    const auto found = variables_.find(id);
+    const auto found = variables_.find(storage_of(graph_, id));
     if (found != variables_.end()) return found->second;
-    return leaf(id, broadcast_map(view.in(k).shape, group_.space));
+    const Shape &shape = view.in(k).shape, &out = view.out().shape;
+    return leaf(id, element_count(shape) == count_ ? IndexMap{{count_}, {1}} : broadcast_map(shape, out));
 }
 
 std::string SourceBuilder::table_of(ValueId id, const std::string& index4) {
@@ -236,7 +238,7 @@ void SourceBuilder::add_member(NodeId id) {
     const char* type = vector_type(view.out().type);
     const std::string name = fmt::format("v{}", variables_.size());
 
-    if (def.expression) {
+    if (is_elementwise(view)) {
         NodeExpr expr(*this, view);
         const std::string text = def.expression(expr);
         body_ += fmt::format("    {}{} {} = {};\n", is_float(view.out().type) ? "precise " : "", type, name,

@@ -134,7 +134,7 @@ private:
     }
 
     void pointwise() {
-        if (!def_.expression) {
+        if (!def_.expression || def_.expression_if) {
             throw Error(ErrorCode::unsupported, fmt::format("there are no random cases of {} yet", def_.name));
         }
         const Shape shape = data_.shape(0, 6);
@@ -364,7 +364,8 @@ private:
     // ---- data movement ----------------------------------------------------------------------------------------
 
     void gather() {
-        const Shape values = data_.shape(3, 3);
+        Shape values = data_.shape(3, 3);
+        if (def_.op == Op::gather && data_.chance(25)) values[0] = values[2] = 1;
         const std::int64_t updates = data_.chance(20) ? data_.pick(30, 200) : data_.pick(1, 9);
         const std::int64_t outside = data_.chance(40) ? 3 : 0;
         operand(data_.noise(in_type(0), values));

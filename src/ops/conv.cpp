@@ -166,6 +166,7 @@ std::vector<Shape> infer(const NodeView& view) {
 }
 
 void check(const NodeView& view, const Level& level) {
+    check_pad(view);
     check_window_level(view, conv_geometry(view).window, level);
     check_zero_point(view, 3, "input_zp");
     check_zero_point(view, 4, "weight_zp");

@@ -73,6 +73,20 @@ void scatter_reference(RefContext& ctx) {
     ctx.set_bytes(std::move(out));
 }
 
+/// Single elements of one list: a table, which each element of the indices looks into on its own.
+bool is_table(const NodeView& view) {
+    const Sizes s = sizes_of(view);
+    return s.n == 1 && s.c == 1;
+}
+
+/// An index outside the table gives 0, as in shaders/gather.comp.
+std::string table_text(ExprContext& c) {
+    const std::string index = c.in(1);
+    const std::string inside = fmt::format("clamp({}, 0, {})", index, c.param(static_cast<std::int32_t>(c.view().in(0).shape[1] - 1)));
+    const char* type = is_float(c.view().out().type) ? "vec4" : "ivec4";
+    return fmt::format("mix({}, {}(0), notEqual({}, {}))", c.table(0, inside), type, index, inside);
+}
+
 OpDef indexed_op(Op op, const char* name) {
     OpDef def;
     def.op = op;
@@ -88,11 +102,13 @@ OpDef indexed_op(Op op, const char* name) {
 
 std::vector<OpDef> gather_scatter_ops() {
     OpDef gather = indexed_op(Op::gather, "GATHER");
-    gather.inputs = {{.name = "values", .type = "in_out_t", .min_rank = 3, .max_rank = 3},
+    gather.inputs = {{.name = "values", .type = "in_out_t", .min_rank = 3, .max_rank = 3, .access = Access::table},
                      {.name = "indices", .type = "index_t", .min_rank = 2, .max_rank = 2}};
     gather.outputs = {{.name = "output", .type = "in_out_t", .min_rank = 3, .max_rank = 3}};
     gather.infer = gather_infer;
     gather.reference = gather_reference;
+    gather.expression = table_text;
+    gather.expression_if = is_table;
     gather.kernels = gather_kernels();
 
     OpDef scatter = indexed_op(Op::scatter, "SCATTER");

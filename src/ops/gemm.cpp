@@ -16,6 +16,8 @@ std::int64_t subgroups(const DevicePlan& device, std::int64_t batch, std::int64_
 
 int gemm_tile_rows(const DevicePlan& device, std::int64_t batch, std::int64_t rows, std::int64_t columns) {
     for (const int tile : {16, 8}) {
+        // An invocation that loads many rows itself is a long shader, slow to compile and no faster.
+        if (tile > 2 * static_cast<int>(device.subgroup_lanes)) continue;
         if (rows >= tile && subgroups(device, batch, rows, columns, tile) * device.subgroup_lanes >= 512) return tile;
     }
     return 4;

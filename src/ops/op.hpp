@@ -139,8 +139,9 @@ struct OpDef {
     /// control flow, variables, CUSTOM. Nothing of what follows is set then.
     bool structural = false;
 
-    // How the GPU runs it: exactly one of these three is set.
+    // How the GPU runs it: exactly one of these three is set, or an expression for some nodes and kernels for the rest.
     std::string (*expression)(ExprContext&) = nullptr;
+    bool (*expression_if)(const NodeView&) = nullptr;  ///< the nodes that the expression serves; null: all
     ViewDef (*view)(const NodeView&) = nullptr;
     std::vector<KernelCandidate> kernels;
 };
@@ -152,6 +153,11 @@ const OpDef* find_op(Op op);
 const OpDef* find_op(std::string_view name);
 /// Like find_op; throws Error(unsupported) when it is missing.
 const OpDef& op_def(Op op);
+/// Whether an expression serves this node.
+inline bool is_elementwise(const NodeView& view) {
+    const OpDef& def = op_def(view.node().op);
+    return def.expression && (!def.expression_if || def.expression_if(view));
+}
 std::string_view name_of(Op op);  ///< the specification's name, for operators outside the registry too
 
 // Each family file offers its rows to the registry through one of these.

@@ -75,7 +75,6 @@ ConvGeometry conv_geometry(const NodeView& view) {
     require_count(view, a.stride, spatial, "stride");
     require_at_least(view, a.stride, 1, "stride");
     if (!transposed) {
-        require_at_least(view, a.pad, 0, "pad");
         require_count(view, a.dilation, spatial, "dilation");
         require_at_least(view, a.dilation, 1, "dilation");
     }
@@ -144,6 +143,10 @@ Window pool_window(const NodeView& view) {
         set_output(view, axis, axis_names[i + 1]);
     }
     return window;
+}
+
+void check_pad(const NodeView& view) {
+    if (view.node().op != Op::transpose_conv2d) require_at_least(view, view.attrs().pad, 0, "pad");
 }
 
 void check_window_level(const NodeView& view, const Window& window, const Level& level) {

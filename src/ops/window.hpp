@@ -50,6 +50,9 @@ struct ConvGeometry {
 ConvGeometry conv_geometry(const NodeView& view);
 Window pool_window(const NodeView& view);
 
+/// The geometry takes negative padding, which plan/fold makes; a graph of a user has none.
+void check_pad(const NodeView& view);
+
 /// Level checks on kernel, stride and padding.
 void check_window_level(const NodeView& view, const Window& window, const Level& level);
 

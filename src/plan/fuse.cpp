@@ -106,7 +106,8 @@ private:
             }
         }
         if (def.structural) return place_structural(view);
-        if (!def.expression && !def.view) {
+        const bool elementwise = is_elementwise(view);
+        if (!elementwise && !def.view) {
             Group group;
             group.anchor = id;
             group.choice = choose_kernel(view, def, device_);
@@ -115,13 +116,13 @@ private:
             for (const ValueId value : view.node().outputs) group_of_[value] = made;
             return;
         }
-        if (options_.fuse && def.expression && waits_for_its_consumer(view)) {
+        if (options_.fuse && elementwise && waits_for_its_consumer(view)) {
             pending_[id] = true;
             return;
         }
         const std::vector<NodeId> bundle = with_pending(id);
-        if (options_.fuse && def.expression && join(bundle, view.out().shape)) return;
-        if (options_.fuse && def.expression && bundle.size() > 1) {
+        if (options_.fuse && elementwise && join(bundle, view.out().shape)) return;
+        if (options_.fuse && elementwise && bundle.size() > 1) {
             // Too much for one shader: the waiting nodes get places of their own.
             Group alone;
             alone.members = bundle;
@@ -186,7 +187,7 @@ private:
         const ValueId out = view.node().outputs.front();
         if (is_output_[out] || consumers_[out].size() != 1 || with_pending(view.id()).size() > max_waiting) return false;
         const NodeView consumer(graph_, consumers_[out].front());
-        if (!op_def(consumer.node().op).expression || consumer.out().shape != view.out().shape) return false;
+        if (!is_elementwise(consumer) || consumer.out().shape != view.out().shape) return false;
         const auto& inputs = op_def(consumer.node().op).inputs;
         for (std::size_t k = 0; k < consumer.input_count(); ++k) {
             const bool elementwise = inputs.at(std::min(k, inputs.size() - 1)).access == Access::elementwise;
@@ -251,7 +252,7 @@ private:
         for (auto it = needed.rbegin(); it != needed.rend(); ++it) {
             const std::size_t target = *it;
             Group& group = groups_[target];
-            if (group.copy || group.structural || group.space != space) continue;
+            if (group.copy || group.structural || element_count(group.space) != element_count(space)) continue;
             if (group.choice && !group.choice->fuses_followers) continue;
             const bool direct = std::all_of(bundle.begin(), bundle.end(),
                                             [&](NodeId id) { return reads_in_register(graph_.node(id), target); });
@@ -272,14 +273,15 @@ private:
         return false;
     }
 
-    /// Whether every operand made by `target` has the group's own index space, and so is a variable there.
+    /// Whether every operand made by `target` has the elements of the group's index space in its order, under whatever
+    /// shape, and so is a variable there.
     bool reads_in_register(const Node& node, std::size_t target) const {
         const auto& inputs = op_def(node.op).inputs;
         for (std::size_t k = 0; k < node.inputs.size(); ++k) {
             if (producer(node.inputs[k]) != target) continue;
-            const bool direct = storage_of(graph_, node.inputs[k]) == node.inputs[k];
             const bool elementwise = inputs.at(std::min(k, inputs.size() - 1)).access == Access::elementwise;
-            if (!direct || !elementwise || graph_.value(node.inputs[k]).shape != groups_[target].space) return false;
+            const Shape& shape = graph_.value(node.inputs[k]).shape;
+            if (!elementwise || element_count(shape) != element_count(groups_[target].space)) return false;
         }
         return true;
     }

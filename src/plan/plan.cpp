@@ -2,6 +2,7 @@
 
 #include "codegen/source.hpp"
 #include "ops/custom.hpp"
+#include "plan/fold.hpp"
 #include "plan/fuse.hpp"
 #include "plan/memory.hpp"
 
@@ -146,7 +147,8 @@ private:
         options.keep_all = false;
         std::uint64_t bytes = 0;
         for (const auto& graph : graph_.node(id).regions) {
-            control.regions.emplace_back().plan = Planner(*graph, device_, options, this).run();
+            const Graph region = options.fuse ? fold(*graph) : *graph;
+            control.regions.emplace_back().plan = Planner(region, device_, options, this).run();
             // The regions of one step never hold values at the same time.
             bytes = std::max(bytes, control.regions.back().plan.arena_bytes);
         }
@@ -432,7 +434,7 @@ private:
 }  // namespace
 
 Plan make_plan(const Graph& graph, const DevicePlan& device, const PlanOptions& options) {
-    return Planner(graph, device, options).run();
+    return Planner(options.fuse ? fold(graph) : graph, device, options).run();
 }
 
 namespace {
