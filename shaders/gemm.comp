@@ -130,11 +130,9 @@ X4 column4(int batch, int k, int quad) {
 #endif
 
 void main() {
-#if LANES == 1
-    int lane = 0, tile = int(invocation_index());
-#else
-    int lane = int(gl_SubgroupInvocationID), tile = int(workgroup_index() * gl_NumSubgroups + gl_SubgroupID);
-#endif
+    // Subgroups are runs of invocations of a one-dimensional workgroup. gl_SubgroupID would say so too, but llvmpipe counts
+    // it in eights whatever the subgroup size.
+    int id = int(invocation_index()), lane = id % LANES, tile = id / LANES;
     int quad = tile % QUAD_GROUPS * LANES + lane, first = tile / QUAD_GROUPS % ROW_GROUPS * TM;
     int batch = tile / QUAD_GROUPS / ROW_GROUPS;
     if (batch >= BATCH) return;

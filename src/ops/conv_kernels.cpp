@@ -89,6 +89,10 @@ std::vector<std::int32_t> window_constants(const ConvGeometry& g) {
 }
 
 std::optional<KernelChoice> plan_gemm(const NodeView& view, const DevicePlan& device, std::string& why) {
+    if (device.subgroup_lanes == 1) {
+        why = "invocations of this device do not share rows";
+        return std::nullopt;
+    }
     if (view.in(0).type == DType::i16) {
         why = "it does not make i48";
         return std::nullopt;

@@ -9,6 +9,10 @@ namespace tosavk {
 namespace {
 
 std::optional<KernelChoice> plan_gemm(const NodeView& view, const DevicePlan& device, std::string& why) {
+    if (device.subgroup_lanes == 1) {
+        why = "invocations of this device do not share rows";
+        return std::nullopt;
+    }
     const DType type = view.in(0).type;
     if (type != DType::i8 && !is_float(type)) {
         why = fmt::format("it takes i8 and floats, not {}", name_of(type));

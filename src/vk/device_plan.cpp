@@ -53,10 +53,12 @@ DevicePlan device_plan(const DeviceCaps& caps) {
     }
 
     const bool known = std::has_single_bit(caps.subgroup_size) && caps.subgroup_size <= plan.workgroup_size;
-    plan.subgroup_lanes = known && caps.subgroup_shuffle ? caps.subgroup_size : 1;
+    const Quirk* slow = find_quirk(caps, "swiftshader_slow_compiler");
+    plan.subgroup_lanes = known && caps.subgroup_shuffle && !slow ? caps.subgroup_size : 1;
     because(plan.subgroup_lanes > 1 ? fmt::format("matrix products share rows within subgroups of {}: the device shuffles", caps.subgroup_size)
-            : !known ? "matrix products load every row in every invocation: the subgroup size is unknown or does not divide a workgroup"
-                     : "matrix products load every row in every invocation: subgroups do not shuffle");
+            : slow   ? fmt::format("matrix products do not share rows: {}", slow->symptom)
+            : !known ? "matrix products do not share rows: the subgroup size is unknown or does not divide a workgroup"
+                     : "matrix products do not share rows: subgroups do not shuffle");
 
     plan.int64 = caps.int64;
     because(caps.int64 ? "64-bit integers are used in shaders: the device has shaderInt64"
