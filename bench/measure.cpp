@@ -77,7 +77,7 @@ bool is_steady(std::vector<double> samples) {
 Measurement measure(const cpp::Device& device, const cli::ModelOptions& model, const MeasureOptions& options) {
     const cpp::Graph graph = cli::load_model(model);
     Measurement result;
-    result.name = model.path;
+    result.name = model.name();
     if (options.check) result.check = cpp::Checker(device, graph).run(options.seed);
 
     std::vector<Bytes> inputs, outputs;

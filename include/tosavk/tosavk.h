@@ -138,6 +138,14 @@ TOSAVK_API tosavk_status tosavk_graph_load_file(const char* path, const tosavk_l
 /* `data` is copied where needed; it may be freed after the call. */
 TOSAVK_API tosavk_status tosavk_graph_load_memory(const void* data, size_t size_bytes, const tosavk_load_options* options,
                                                   tosavk_graph** graph, tosavk_error** error);
+/* A graph said in one line, "OPERATOR TYPE SHAPE... [KEY...]", such as "conv2d i8 1x56x56x64 64x3x3 s1 p1 rescale clamp",
+ * with random weights that follow from the line alone (the key "seed7" draws others). Of `options` only the level counts.
+ * TOSAVK_ERROR_USAGE with a sentence that says what is wrong in the line. */
+TOSAVK_API tosavk_status tosavk_graph_load_problem(const char* line, const tosavk_load_options* options, tosavk_graph** graph,
+                                                   tosavk_error** error);
+/* What a line can say: a JSON array of objects "op" (the first word), "form" (the grammar), "line" (an example of a size
+ * worth measuring) and "small" (one that a test can afford). Every operator has one. */
+TOSAVK_API tosavk_status tosavk_problems_describe(tosavk_text** json, tosavk_error** error);
 TOSAVK_API uint32_t tosavk_graph_input_count(const tosavk_graph* graph);
 TOSAVK_API uint32_t tosavk_graph_output_count(const tosavk_graph* graph);
 TOSAVK_API uint32_t tosavk_graph_node_count(const tosavk_graph* graph);
@@ -376,6 +384,9 @@ typedef struct tosavk_api {
     tosavk_status (*graph_save_file)(const tosavk_graph* graph, const char* path, tosavk_error** error);
     tosavk_status (*conformance_run)(tosavk_device* device, const tosavk_conformance_options* options,
         tosavk_conformance_callback callback, void* user, tosavk_conformance_summary* summary, tosavk_error** error);
+    tosavk_status (*graph_load_problem)(const char* line, const tosavk_load_options* options, tosavk_graph** graph,
+        tosavk_error** error);
+    tosavk_status (*problems_describe)(tosavk_text** json, tosavk_error** error);
 } tosavk_api;
 
 /* The table for hosts that were written against `version`; static storage. NULL when the library does not offer it. */

@@ -59,6 +59,8 @@ const tosavk_api table = {
     .array_save = tosavk_array_save,
     .graph_save_file = tosavk_graph_save_file,
     .conformance_run = tosavk_conformance_run,
+    .graph_load_problem = tosavk_graph_load_problem,
+    .problems_describe = tosavk_problems_describe,
 };
 
 }  // namespace
