@@ -95,6 +95,10 @@ TOSAVK_API tosavk_status tosavk_device_describe(uint32_t index, tosavk_text** js
 TOSAVK_API tosavk_status tosavk_device_open(const char* name, tosavk_device** device, tosavk_error** error);
 TOSAVK_API const char* tosavk_device_name(const tosavk_device* device);   /* lives as long as the device */
 TOSAVK_API const char* tosavk_device_driver(const tosavk_device* device); /* driver name and version */
+/* What the device can do at most, as a JSON object: "copy_gbytes_per_s" (through a shader, read and written bytes
+ * together), "fp32_gflops" and "int32_gops" (multiply-adds in independent chains, counting two each), "dispatch_us" (each
+ * further dispatch) and "submit_us" (a run of one dispatch). Measured at the first call of the process: one or two seconds. */
+TOSAVK_API tosavk_status tosavk_device_limits(tosavk_device* device, tosavk_text** json, tosavk_error** error);
 TOSAVK_API void tosavk_device_release(tosavk_device* device);
 
 /* ---- graphs ------------------------------------------------------------------------------------------------- */
@@ -204,6 +208,7 @@ typedef struct tosavk_dispatch_info {
     double gpu_ns;      /* of the last run; 0 without profile or where the device has no timestamps */
     double work;        /* arithmetic operations, a multiply-add counts two */
     double bytes;       /* read and written at least */
+    int32_t is_integer; /* 1: the work is integer arithmetic */
 } tosavk_dispatch_info;
 
 /* `options` may be NULL. */
@@ -387,6 +392,7 @@ typedef struct tosavk_api {
     tosavk_status (*graph_load_problem)(const char* line, const tosavk_load_options* options, tosavk_graph** graph,
         tosavk_error** error);
     tosavk_status (*problems_describe)(tosavk_text** json, tosavk_error** error);
+    tosavk_status (*device_limits)(tosavk_device* device, tosavk_text** json, tosavk_error** error);
 } tosavk_api;
 
 /* The table for hosts that were written against `version`; static storage. NULL when the library does not offer it. */

@@ -130,6 +130,12 @@ public:
 
     std::string name() const { return tosavk_device_name(handle_.get()); }
     std::string driver() const { return tosavk_device_driver(handle_.get()); }
+    /// JSON: the device's measured limits.
+    std::string limits() const {
+        tosavk_text* text = nullptr;
+        detail::call(tosavk_device_limits, handle_.get(), &text);
+        return detail::take(text);
+    }
     tosavk_device* get() const { return handle_.get(); }
 
 private:

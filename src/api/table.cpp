@@ -61,6 +61,7 @@ const tosavk_api table = {
     .conformance_run = tosavk_conformance_run,
     .graph_load_problem = tosavk_graph_load_problem,
     .problems_describe = tosavk_problems_describe,
+    .device_limits = tosavk_device_limits,
 };
 
 }  // namespace
