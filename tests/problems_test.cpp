@@ -112,6 +112,48 @@ TEST(Problems, EveryOperatorHasALine) {
     }
 }
 
+/// The published sizes of these networks, which the shapes of all their layers make up.
+TEST(Problems, NetworksHaveTheirPublishedSizes) {
+    const auto count = [](const char* line) {
+        const Graph graph = load_problem(line);
+        std::int64_t parameters = 0, products = 0;
+        for (const Node& node : graph.nodes) {
+            if (node.op != Op::conv2d && node.op != Op::depthwise_conv2d) continue;
+            const std::int64_t weights = element_count(graph.value(node.inputs[1]).shape);
+            parameters += weights + element_count(graph.value(node.inputs[2]).shape);
+            const Shape& out = graph.value(node.outputs[0]).shape;
+            products += weights * out[0] * out[1] * out[2];
+        }
+        EXPECT_EQ(output_of(graph).shape.back(), 1000) << line;
+        return std::pair(static_cast<double>(parameters) / 1e6, static_cast<double>(products) / 1e9);
+    };
+    struct Published {
+        const char* line;
+        double parameters, products;  // millions (batch normalization folded), 1e9
+    };
+    for (const Published& p : {Published{"network squeezenet f32", 1.24, 0.35}, Published{"network mobilenet_v1 f32", 4.22, 0.57},
+                               Published{"network mobilenet_v2 f32", 3.49, 0.30}, Published{"network resnet18 f32", 11.69, 1.81},
+                               Published{"network resnet50 f32", 25.53, 4.09}}) {
+        const auto [parameters, products] = count(p.line);
+        EXPECT_NEAR(parameters, p.parameters, 0.01 * p.parameters) << p.line;
+        EXPECT_NEAR(products, p.products, 0.03 * p.products) << p.line;
+    }
+}
+
+TEST(Problems, NetworksOfAllTypes) {
+    for (const ProblemHelp& help : problem_help()) {
+        if (help.op != "network") continue;
+        for (const char* type : {"f16", "i8"}) {
+            std::string line = help.small;
+            line.replace(line.find("f32"), 3, type);
+            const Graph graph = load_problem(line);
+            const DType wanted = type[0] == 'i' ? DType::i8 : DType::fp16;
+            EXPECT_EQ(graph.value(graph.inputs.at(0)).type, wanted) << line;
+            EXPECT_EQ(output_of(graph).type, wanted) << line;
+        }
+    }
+}
+
 TEST(Problems, TheSameLineIsTheSameGraph) {
     const char* line = "conv2d f32 1x5x5x3 4x3x3 p1 seed7";
     EXPECT_EQ(graph_difference(load_problem(line), load_problem(line)), "");
@@ -153,6 +195,12 @@ TEST(Problems, WrongLinesGetASentence) {
         {"reduce_sum f32 3x4 axis2", "axis takes one number from 0 to 1"},
         {"scatter f32 1x4x4 5", "too many"},
         {"cast f32 4", "type to cast to is missing"},
+        {"network", "name of the network is missing"},
+        {"network alexnet f32", "no network 'alexnet'"},
+        {"network unet i16", "f32, f16 or i8"},
+        {"network unet f32 size3", "size takes one number"},
+        {"network unet f32 clamp", "'clamp' means nothing"},
+        {"network transformer f32 batch2", "one sequence"},
         {"add f32 4 seed-1", "seed takes one number"},
     };
     for (const auto& [line, part] : wrong) {

@@ -144,13 +144,13 @@ ValueId Layers::rescale(ValueId x, DType out, double factor, std::int64_t out_ze
     return y;
 }
 
-ValueId Layers::requantize(ValueId x, DType out, Activation activation) {
+ValueId Layers::requantize(ValueId x, DType out, Activation activation, bool per_channel) {
     const bool narrow = out == DType::i8;
     const bool relu = activation != Activation::none && narrow;
     // Three standard deviations fill the range; after a relu only one side is left, which has it for itself.
     const double range = static_cast<double>(max_of(out)) * (relu ? 2 : 1);
     const double factor = range / 3 / magnitude(x);
-    const ValueId y = rescale(x, out, factor, relu ? -128 : narrow ? -3 : 0, type(x) != DType::i8);
+    const ValueId y = rescale(x, out, factor, relu ? -128 : narrow ? -3 : 0, per_channel);
     set_magnitude(y, range / 3 * (relu ? std::sqrt(0.5) : 1));
     return y;
 }

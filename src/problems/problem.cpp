@@ -1,6 +1,7 @@
 #include "problems/problem.hpp"
 
 #include "ops/op.hpp"
+#include "problems/networks.hpp"
 #include "problems/operators.hpp"
 
 #include <fmt/format.h>
@@ -33,9 +34,32 @@ ProblemHelp help_of(const ProblemForm& form) {
     return {name, name + " " + form.form, name + " " + form.line, name + " " + form.small};
 }
 
+std::string network_names() {
+    std::string names;
+    for (const std::span<const NetworkDef> networks : {image_networks(), sequence_networks()})
+        for (const NetworkDef& network : networks) names += (names.empty() ? "" : ", ") + std::string(network.name);
+    return names;
+}
+
+/// "network NAME TYPE [sizeN] [batchN]".
+Graph build_network(Line& line, Layers& layers) {
+    const std::string name = *line.take_next_word();
+    const NetworkDef* network = find_network(name);
+    if (!network) line.fail(fmt::format("there is no network '{}'; there are {}", name, network_names()));
+    const DType type = line.type();
+    if (line.weight_type() != type || (type != DType::fp32 && type != DType::fp16 && type != DType::i8))
+        line.fail("networks are built in f32, f16 or i8");
+    NetworkSize size;
+    size.batch = line.take_number("batch", 1, 1, 1024);
+    size.size = line.take_number("size", network->usual_size, network->small_size / 2 + 1, 8192);
+    line.finish();
+    return network->build(layers, type, size);
+}
+
 Graph build(Line& line, const Level& level) {
     const auto seed = static_cast<std::uint64_t>(line.take_number("seed", 0, 0, 1'000'000'000));
     Layers layers(line.text(), level, seed);
+    if (line.op() == "network") return build_network(line, layers);
     std::vector<ValueId> results;
     if (const ProblemForm* form = find_form(line.op())) {
         results = form->build(line, layers);
@@ -77,6 +101,13 @@ std::vector<ProblemHelp> problem_help() {
     }
     result.push_back(help_of(*find_form("fully_connected")));
     result.push_back({"chain", fmt::format("chain {}", chain_form), "chain f32 4194304 add mul sigmoid", "chain f32 16 add*50"});
+    for (const std::span<const NetworkDef> networks : {image_networks(), sequence_networks()}) {
+        for (const NetworkDef& network : networks) {
+            const std::string line = fmt::format("network {} f32", network.name);
+            result.push_back({"network", fmt::format("network {} TYPE [sizeN] [batchN]", network.name), line,
+                              fmt::format("{} size{}", line, network.small_size)});
+        }
+    }
     return result;
 }
 
