@@ -15,7 +15,7 @@ struct Options {
     bench::MeasureOptions measure;
     std::string device, json, compare, trace, html;
     double threshold = 10;
-    bool no_check = false, help_problems = false, details = false;
+    bool no_check = false, help_problems = false, details = false, no_limits = false;
 };
 
 std::string help_text() {
@@ -52,13 +52,17 @@ int run(Options options) {
         throw Failure(exit_usage, "--min-time takes 0 to 3600 seconds");
     if (!(options.threshold >= 0 && options.threshold <= 1000))
         throw Failure(exit_usage, "--threshold takes 0 to 1000 percent");
+    if (options.no_limits && !options.html.empty())
+        throw Failure(exit_usage, "--html draws the limits and does not go with --no-limits");
     const std::vector<ModelOptions> all = problems_of(options);
-    if (all.empty()) throw Failure(exit_usage, "nothing to measure: name a MODEL, --op with a problem line, or a --suite");
+    if (all.empty())
+        throw Failure(exit_usage, "nothing to measure: name a MODEL, --op with a problem line, or a --suite");
     options.measure.check = !options.no_check;
     // All models are looked at before the first is measured, which may take minutes.
     for (const ModelOptions& one : all) load_model(one);
     const cpp::Device device(options.device);
-    bench::Report report{device.name(), device.driver(), bench::limits_of(device), {}};
+    bench::Report report{device.name(), device.driver(), {}, {}};
+    if (!options.no_limits) report.limits = bench::limits_of(device);
     const bool to_stdout = options.json == "-";
     int code = exit_done;
     Progress progress("bench", all.size());
@@ -98,7 +102,8 @@ int main(int argc, char** argv) {
     CLI::App app("Measures models on a Vulkan device", "tosa-vk-bench");
     app.set_version_flag("--version", "tosa-vk-bench " + cpp::version());
     app.add_option("MODEL", options.models, "one or more models or problem lines");
-    app.add_option("--op", options.problems, "a problem line, such as 'conv2d i8 1x56x56x64 64x3x3 s1 p1 rescale'; may be repeated")
+    app.add_option("--op", options.problems,
+                   "a problem line, such as 'conv2d i8 1x56x56x64 64x3x3 s1 p1 rescale'; may be repeated")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     app.add_option("--suite", options.suites, "file of problem lines, one a line, # begins a comment; may be repeated")
@@ -107,8 +112,10 @@ int main(int argc, char** argv) {
     app.add_flag("--details", options.details, "list the dispatches of every problem of a suite too");
     app.add_option("--trace", options.trace, "file for a timeline, for Perfetto or chrome://tracing");
     app.add_option("--html", options.html, "file for a page with a roofline plot and a timeline");
-    app.add_option("--compare", options.compare, "an earlier --json file: prints the ratio of every problem's best times");
-    app.add_option("--threshold", options.threshold, "percent that a problem may be slower than in --compare (default 10)");
+    app.add_option("--compare", options.compare,
+                   "an earlier --json file: prints the ratio of every problem's best times");
+    app.add_option("--threshold", options.threshold,
+                   "percent that a problem may be slower than in --compare (default 10)");
     app.add_flag("--help-problems", options.help_problems, "list a problem line for every operator");
     add_model_options(app, options.model, false);
     add_device_option(app, options.device);
@@ -116,9 +123,13 @@ int main(int argc, char** argv) {
     app.add_option("--min-time", options.measure.min_time_s, "seconds to repeat at least (default 0.5)");
     app.add_option("--seed", options.measure.seed, "seed of the random inputs (default 0)")->check(whole_number());
     app.add_flag("--no-check", options.no_check, "do not compare with the reference first");
-    app.footer("Exit codes: 0 done; 1 a result differs from the reference or is slower than --compare; 2 wrong usage; 3 a file is bad;\n"
-               "4 the device failed, is missing or is out of memory.\n"
-               "Example: tosa-vk-bench model.tflite --device cpu --json result.json\n"
-               "Example: tosa-vk-bench --op 'matmul f32 1x512x512x512' --compare before.json");
+    app.add_flag("--no-limits", options.no_limits,
+                 "do not measure the device's limits first, which takes one or two seconds");
+    app.footer(
+        "Exit codes: 0 done; 1 a result differs from the reference or is slower than --compare; 2 wrong usage; 3 a "
+        "file is bad;\n"
+        "4 the device failed, is missing or is out of memory.\n"
+        "Example: tosa-vk-bench model.tflite --device cpu --json result.json\n"
+        "Example: tosa-vk-bench --op 'matmul f32 1x512x512x512' --compare before.json");
     return run_program(app, argc, argv, [&] { return run(options); });
 }

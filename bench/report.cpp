@@ -16,6 +16,15 @@ double per_second(double amount, double ms) { return ms > 0 ? amount / (ms * 1e6
 
 double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
 
+/// How much of the measured time the floor is.
+std::string share_text(const Floor& floor, double ms) {
+    return floor.ms > 0 && ms > 0 ? fmt::format("{:.1f}", percent(floor.ms, ms)) : "-";
+}
+Json share_json(const Floor& floor, double ms) {
+    return floor.ms > 0 && ms > 0 ? Json(percent(floor.ms, ms)) : Json(nullptr);
+}
+Json limit_json(const Floor& floor) { return *floor.limit ? Json(floor.limit) : Json(nullptr); }
+
 /// A label that fits a table: a long chain of operators is cut, with their number.
 std::string short_label(const std::string& label) {
     constexpr std::size_t widest = 56;
@@ -44,7 +53,7 @@ Floor floor_of(const Limits& limits, const DispatchTime& dispatch) {
 /// The floors of all dispatches, and the limit that makes most of them.
 Floor floor_of(const Limits& limits, const Measurement& m) {
     std::map<std::string_view, double> by_limit;
-    Floor total{0, "dispatch"};
+    Floor total;
     for (const DispatchTime& dispatch : m.dispatches) {
         const Floor floor = floor_of(limits, dispatch);
         total.ms += floor.ms;
@@ -70,8 +79,8 @@ Json problem_json(const Limits& limits, const Measurement& m) {
                               {"gbytes_per_s", per_second(dispatch.bytes, dispatch.gpu_ms)},
                               {"work", dispatch.work},
                               {"bytes", dispatch.bytes},
-                              {"percent_of_limit", percent(floor.ms, dispatch.gpu_ms)},
-                              {"limit", floor.limit},
+                              {"percent_of_limit", share_json(floor, dispatch.gpu_ms)},
+                              {"limit", limit_json(floor)},
                               {"percent_of_total", percent(dispatch.gpu_ms, total)}});
     }
     const double time = time_of(m).median;
@@ -87,8 +96,8 @@ Json problem_json(const Limits& limits, const Measurement& m) {
     result["bytes"] = m.bytes;
     result["gflops"] = per_second(m.work, time);
     result["gbytes_per_s"] = per_second(m.bytes, time);
-    result["percent_of_limit"] = percent(floor.ms, time);
-    result["limit"] = floor.limit;
+    result["percent_of_limit"] = share_json(floor, time);
+    result["limit"] = limit_json(floor);
     result["peak_bytes"] = m.peak_bytes;
     result["checked"] = m.check ? Json(m.check->passed) : Json(nullptr);
     return result;
@@ -106,7 +115,7 @@ std::string details_text(const Limits& limits, const Measurement& m) {
                         fmt::format("{:.4f}", dispatch.gpu_ms),
                         fmt::format("{:.2f}", per_second(dispatch.work, dispatch.gpu_ms)),
                         fmt::format("{:.2f}", per_second(dispatch.bytes, dispatch.gpu_ms)),
-                        fmt::format("{:.1f}", percent(floor.ms, dispatch.gpu_ms)), floor.limit,
+                        share_text(floor, dispatch.gpu_ms), floor.limit,
                         fmt::format("{:.1f}", percent(dispatch.gpu_ms, total))});
     }
     std::string text =
@@ -156,7 +165,7 @@ std::string to_text(const Report& report, bool details) {
         rows.push_back({m.name, fmt::format("{:.3f}", time.median), fmt::format("{:.3f}", time.min),
                         fmt::format("{:.3f}", m.wall_ms.median), fmt::format("{:.2f}", per_second(m.work, time.median)),
                         fmt::format("{:.2f}", per_second(m.bytes, time.median)),
-                        fmt::format("{:.1f}", percent(floor.ms, time.median)), floor.limit,
+                        share_text(floor, time.median), floor.limit,
                         std::to_string(m.dispatches.size()), fmt::format("{:.2f}", m.bytes / 1e6),
                         !m.check ? "no" : m.check->passed ? "yes" : "FAILED"});
     }
@@ -167,7 +176,8 @@ std::string to_text(const Report& report, bool details) {
         failures += fmt::format("{}: {}\n", row[0], row[1]);
         row.resize(1);
     }
-    return text + cli::table_text(rows, {false, true, true, true, true, true, true, false, true, true, false}) + failures;
+    return text + cli::table_text(rows, {false, true, true, true, true, true, true, false, true, true, false}) +
+           failures;
 }
 
 }  // namespace tosavk::bench

@@ -39,7 +39,8 @@ struct Comparison {
     bool slower(const Pair& pair) const { return pair.ratio() > 1 + threshold; }
     bool passed() const;
 };
-/// `old` is what --json wrote. Best times are compared, on the device where both have them. Throws Failure(exit_file) when it is no such file.
+/// `old` is what --json wrote. Best times are compared, on the device where both have them. Throws Failure(exit_file)
+/// when it is no such file.
 Comparison compare(const Report& report, const std::string& old_path, double threshold);
 cli::Json to_json(const Comparison& comparison);
 std::string to_text(const Comparison& comparison);

@@ -9,7 +9,8 @@ Json trace_json(const Report& report) {
     constexpr int host = 1, device = 2;
     auto events = Json::array();
     const auto name_track = [&](int track, const std::string& name) {
-        events.push_back({{"name", "thread_name"}, {"ph", "M"}, {"pid", 1}, {"tid", track}, {"args", {{"name", name}}}});
+        events.push_back(
+            {{"name", "thread_name"}, {"ph", "M"}, {"pid", 1}, {"tid", track}, {"args", {{"name", name}}}});
     };
     events.push_back({{"name", "process_name"}, {"ph", "M"}, {"pid", 1}, {"args", {{"name", "tosa-vk-bench"}}}});
     name_track(host, "host");
@@ -23,8 +24,10 @@ Json trace_json(const Report& report) {
         if (!row.measurement) continue;
         const Measurement& m = *row.measurement;
         if (m.phases.empty()) continue;
-        add(host, m.name, m.phases.front().begin_ms, m.phases.back().end_ms - m.phases.front().begin_ms, Json::object());
-        for (const Phase& phase : m.phases) add(host, phase.name, phase.begin_ms, phase.end_ms - phase.begin_ms, Json::object());
+        add(host, m.name, m.phases.front().begin_ms, m.phases.back().end_ms - m.phases.front().begin_ms,
+            Json::object());
+        for (const Phase& phase : m.phases)
+            add(host, phase.name, phase.begin_ms, phase.end_ms - phase.begin_ms, Json::object());
         // The device's clock is not the host's: dispatches follow one another from where the run began.
         double at = m.last_run_ms;
         for (const DispatchTime& dispatch : m.dispatches) {

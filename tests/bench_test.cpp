@@ -18,7 +18,8 @@ namespace fs = std::filesystem;
 class Bench : public ::testing::Test {
 protected:
     void SetUp() override {
-        if (!fs::exists(test::programs() / "tosa-vk-bench")) GTEST_SKIP() << "tosa-vk-bench is not in " << test::programs();
+        if (!fs::exists(test::programs() / "tosa-vk-bench"))
+            GTEST_SKIP() << "tosa-vk-bench is not in " << test::programs();
         folder_ = fs::temp_directory_path() / ("tosavk-bench-" + std::to_string(::getpid()));
         fs::create_directories(folder_);
     }
@@ -30,14 +31,16 @@ protected:
         std::ofstream(folder_ / name, std::ios::binary) << text;
         return path(name);
     }
-    Spawned bench(std::vector<std::string> arguments) const {
+    /// With limits, which take seconds, only where a test looks at them.
+    Spawned bench(std::vector<std::string> arguments, bool limits = false) const {
+        if (!limits) arguments.push_back("--no-limits");
         arguments.insert(arguments.end(), {"--min-time", "0.001"});
         return test::spawn(folder_, "tosa-vk-bench", arguments);
     }
-    json report(const std::vector<std::string>& arguments) const {
+    json report(const std::vector<std::string>& arguments, bool limits = false) const {
         std::vector<std::string> all = arguments;
         all.insert(all.end(), {"--json", "-"});
-        const Spawned run = bench(all);
+        const Spawned run = bench(all, limits);
         EXPECT_EQ(run.exit_code, 0) << run.err;
         return json::parse(run.out);
     }
@@ -68,7 +71,7 @@ TEST_F(Bench, WrongUsage) {
 
 TEST_F(Bench, ReportHasLimitsAndShares) {
     NEEDS_DRIVER();
-    const json result = report({"--op", "conv2d i8 1x8x8x8 8x3x3 p1 rescale clamp", "--op", "add f32 1000"});
+    const json result = report({"--op", "conv2d i8 1x8x8x8 8x3x3 p1 rescale clamp", "--op", "add f32 1000"}, true);
     for (const char* limit : {"copy_gbytes_per_s", "fp32_gflops", "int32_gops", "dispatch_us", "submit_us"})
         EXPECT_GT(result.at("limits").at(limit).get<double>(), 0) << limit;
     ASSERT_EQ(result.at("problems").size(), 2u);
@@ -110,7 +113,7 @@ TEST_F(Bench, ComparesWithAnEarlierReport) {
 TEST_F(Bench, TraceAndPage) {
     NEEDS_DRIVER();
     const std::string line = "conv2d f32 1x8x8x8 8x3x3 p1 clamp";
-    const Spawned run = bench({"--op", line, "--trace", path("trace.json"), "--html", path("page.html")});
+    const Spawned run = bench({"--op", line, "--trace", path("trace.json"), "--html", path("page.html")}, true);
     EXPECT_EQ(run.exit_code, 0) << run.err;
     const json trace = json::parse(test::read_text(path("trace.json")));
     std::size_t dispatches = 0, phases = 0;
@@ -129,14 +132,18 @@ TEST_F(Bench, TraceAndPage) {
     ASSERT_GT(from, begin.size());
     const json report = json::parse(page.substr(from, page.find("</script>", from) - from));
     EXPECT_EQ(report.at("problems").at(0).at("name"), line);
-    for (const char* outside : {"src=", "href=", "@import", "url("}) EXPECT_EQ(page.find(outside), std::string::npos) << outside;
-    expect_error(bench({"--op", "add f32 4", "--html", path("no-folder") + "/page.html"}), 3, "no-folder");
+    for (const char* outside : {"src=", "href=", "@import", "url("})
+        EXPECT_EQ(page.find(outside), std::string::npos) << outside;
+    expect_error(bench({"--op", "add f32 4", "--trace", path("no-folder") + "/t.json"}), 3, "no-folder");
+    expect_error(bench({"--op", "add f32 4", "--html", path("page.html")}), 2, "--no-limits");
 }
 
 TEST_F(Bench, Suites) {
     NEEDS_DRIVER();
     const std::string suite = write("suite.txt", "# of two\n\nadd f32 100   # small\n\tchain f32 16 add*5\r\n");
     const json result = report({"--suite", suite});
+    EXPECT_TRUE(result.at("limits").empty());
+    EXPECT_TRUE(result.at("problems").at(0).at("percent_of_limit").is_null());
     ASSERT_EQ(result.at("problems").size(), 2u);
     EXPECT_EQ(result.at("problems").at(0).at("name"), "add f32 100");
     EXPECT_EQ(result.at("problems").at(1).at("name"), "chain f32 16 add*5");

@@ -109,11 +109,12 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
 
 void add_model_options(CLI::App& command, ModelOptions& options, bool with_path) {
     if (with_path) {
-        CLI::Option* path =
-            command.add_option("MODEL", options.path, "the model, a .tflite or .tosa file; or a problem line, as --op has it");
-        CLI::Option* op = command.add_option("--op", options.problem,
-                                             "a problem line instead of a model: 'conv2d i8 1x56x56x64 64x3x3 s1 p1 rescale'; "
-                                             "tosa-vk-bench --help-problems lists more");
+        CLI::Option* path = command.add_option("MODEL", options.path,
+                                               "the model, a .tflite or .tosa file; or a problem line, as --op has it");
+        CLI::Option* op =
+            command.add_option("--op", options.problem,
+                               "a problem line instead of a model: 'conv2d i8 1x56x56x64 64x3x3 s1 p1 rescale'; "
+                               "tosa-vk-bench --help-problems lists more");
         op->excludes(path);
     }
     command
@@ -134,7 +135,8 @@ void add_device_option(CLI::App& command, std::string& device) {
 
 bool is_problem_line(const std::string& path) {
     std::error_code ignored;
-    return path.find(' ') != std::string::npos && !std::filesystem::exists(path, ignored) && path.find('/') == std::string::npos;
+    return path.find(' ') != std::string::npos && !std::filesystem::exists(path, ignored) &&
+           path.find('/') == std::string::npos;
 }
 
 std::string model_argument(const ModelOptions& options) {

@@ -47,9 +47,10 @@ int verify_random(const Options& options) {
         }
         progress.step();
     }
-    const std::string repeat = report.passed ? ""
-                                             : fmt::format("tosa-vk verify {} --seeds 1 --seed {}{}",
-                                                           model_argument(options.model), seed - 1, rounding_argument(options));
+    const std::string repeat = report.passed
+                                   ? ""
+                                   : fmt::format("tosa-vk verify {} --seeds 1 --seed {}{}",
+                                                 model_argument(options.model), seed - 1, rounding_argument(options));
     if (options.json) {
         Json result = {{"model", options.model.name()}, {"device", device.name()},     {"driver", device.driver()},
                        {"passed", report.passed},     {"seed", options.seed},        {"seeds_run", runs},

@@ -137,8 +137,8 @@ ValueId Layers::rescale(ValueId x, DType out, double factor, std::int64_t out_ze
         builder_.constant_ints("multiplier", attrs.scale32 ? DType::i32 : DType::i16, {channels}, multipliers);
     const ValueId shift = builder_.constant_ints("shift", DType::i8, {channels}, shifts);
     const ValueId y = builder_.add1(
-        Op::rescale, {x, multiplier, shift, zero_point(x), builder_.scalar(out, static_cast<double>(out_zero_point))}, out,
-        attrs);
+        Op::rescale, {x, multiplier, shift, zero_point(x), builder_.scalar(out, static_cast<double>(out_zero_point))},
+        out, attrs);
     builder_.value(y).zero_point = out_zero_point;
     set_magnitude(y, std::min(magnitude(x) * factor, uniform_magnitude(out)));
     return y;

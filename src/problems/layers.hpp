@@ -40,7 +40,8 @@ public:
     ValueId matmul(ValueId a, ValueId b);
     /// A RESCALE of an accumulator (or any integers) to `type`, so that results use its range. Relu: the range above 0.
     ValueId requantize(ValueId x, DType type, Activation activation = Activation::none, bool per_channel = true);
-    /// RESCALE with this factor and these zero points; per_channel takes one multiplier per channel, all near the factor.
+    /// RESCALE with this factor and these zero points; per_channel takes one multiplier per channel, all near the
+    /// factor.
     ValueId rescale(ValueId x, DType type, double factor, std::int64_t out_zero_point, bool per_channel);
     /// CLAMP: for floats 0 to 6; for integers from the zero point up.
     ValueId clamp(ValueId x, double largest = 6);

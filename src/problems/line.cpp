@@ -30,12 +30,13 @@ std::vector<std::string> words_of(std::string_view text) {
     return words;
 }
 
-/// Whole numbers between `separator`s; nothing when the text is anything else.
+/// Whole numbers of 32 bits between `separator`s, so that products of two stay exact; nothing when the text is anything
+/// else.
 std::optional<std::vector<std::int64_t>> numbers_of(std::string_view text, char separator) {
     std::vector<std::int64_t> numbers;
     for (;;) {
         const std::size_t end = std::min(text.find(separator), text.size());
-        std::int64_t value = 0;
+        std::int32_t value = 0;
         const auto [at, failure] = std::from_chars(text.data(), text.data() + end, value);
         if (failure != std::errc() || at != text.data() + end) return std::nullopt;
         numbers.push_back(value);
@@ -77,7 +78,8 @@ Line::Line(std::string_view text) {
         weight_ = DType::i8;
     } else if (const auto known = problem_type(type)) {
         type_ = weight_ = *known;
-        const bool has_weights = op_.find("conv") != std::string::npos || op_ == "depthwise" || op_ == "fully_connected";
+        const bool has_weights =
+            op_.find("conv") != std::string::npos || op_ == "depthwise" || op_ == "fully_connected";
         if (type_ == DType::i4 && has_weights) type_ = DType::i8;
     } else {
         fail(fmt::format("'{}' is no type; types are bool i4 i8 i16 i32 i48 f32 f16 bf16 e4m3 e5m2 and 16x8", type));
@@ -97,7 +99,7 @@ Line::Token Line::parse(const std::string& word) const {
     if (is_digit(word[0]) || word[0] == '-') {
         const bool list = word.find(',') != std::string::npos;
         const auto numbers = numbers_of(word, list ? ',' : 'x');
-        if (!numbers) fail(fmt::format("'{}' is neither a shape such as 1x56x56x64 nor a list such as 1,0", word));
+        if (!numbers) fail(fmt::format("'{}' is neither a shape such as 1x56x56x64 nor a list such as 1,0 of 32-bit numbers", word));
         token.kind = list ? Kind::list : Kind::shape;
         token.numbers = *numbers;
         if (list) return token;
@@ -107,10 +109,11 @@ Line::Token Line::parse(const std::string& word) const {
     }
     const std::size_t digits = word.find_first_of("-0123456789");
     const std::string name = word.substr(0, digits);
-    if (digits == std::string::npos || std::find(std::begin(keys), std::end(keys), name) == std::end(keys)) return token;
+    if (digits == std::string::npos || std::find(std::begin(keys), std::end(keys), name) == std::end(keys))
+        return token;
     const std::string rest = word.substr(digits);
     const auto numbers = numbers_of(rest, rest.find(',') != std::string::npos ? ',' : 'x');
-    if (!numbers) fail(fmt::format("the numbers of '{}' cannot be read", word));
+    if (!numbers) fail(fmt::format("the numbers of '{}' are not whole numbers of 32 bits", word));
     token.kind = Kind::key;
     token.name = name;
     token.numbers = *numbers;

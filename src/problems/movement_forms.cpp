@@ -45,8 +45,8 @@ Results pad(Line& line, Layers& layers) {
     const Shape shape = line.take_shape("shape");
     const auto padding = line.take_list("padding (before,after of every axis)", 2 * shape.size());
     const ValueId x = data(line, layers, shape);
-    return {layers.builder().add1(Op::pad, {x, layers.builder().shape(padding), layers.builder().scalar(line.type(), 0)},
-                                  line.type())};
+    return {layers.builder().add1(
+        Op::pad, {x, layers.builder().shape(padding), layers.builder().scalar(line.type(), 0)}, line.type())};
 }
 
 Results reshape(Line& line, Layers& layers) {
@@ -66,7 +66,8 @@ Results slice(Line& line, Layers& layers) {
     const auto start = line.take_list("start", shape.size());
     const Shape size = line.take_shape("size", shape.size());
     const ValueId x = data(line, layers, shape);
-    return {layers.builder().add1(Op::slice, {x, layers.builder().shape(start), layers.builder().shape(size)}, line.type())};
+    return {layers.builder().add1(Op::slice, {x, layers.builder().shape(start), layers.builder().shape(size)},
+                                  line.type())};
 }
 
 Results tile(Line& line, Layers& layers) {
@@ -103,14 +104,15 @@ Results gather(Line& line, Layers& layers) {
 Results scatter(Line& line, Layers& layers) {
     const Shape shape = line.take_shape("values NxKxC", 3);
     const Shape count = line.take_shape("number of indices", 1);
-    if (count[0] > shape[1]) line.fail(fmt::format("{} different indices into {} places are too many", count[0], shape[1]));
+    if (count[0] > shape[1])
+        line.fail(fmt::format("{} different indices into {} places are too many", count[0], shape[1]));
+    const ValueId x = data(line, layers, shape);  // refuses sizes that the loop below could not end with
     std::int64_t step = shape[1] / 2 + 1;
     while (std::gcd(step, shape[1]) != 1) ++step;
     std::vector<std::int64_t> indices;
     for (std::int64_t n = 0; n < shape[0]; ++n)
         for (std::int64_t k = 0; k < count[0]; ++k) indices.push_back((n + k * step) % shape[1]);
     GraphBuilder& builder = layers.builder();
-    const ValueId x = data(line, layers, shape);
     const ValueId where = builder.constant_ints("indices", DType::i32, {shape[0], count[0]}, indices);
     const ValueId updates = layers.input("updates", line.type(), {shape[0], count[0], shape[2]});
     return {builder.add1(Op::scatter, {x, where, updates}, line.type())};
@@ -172,11 +174,14 @@ const ProblemForm forms[] = {
     {"argmax", "TYPE SHAPE [axisA]", "f32 1x256x256x64 axis3", "f32 3x5x17 axis2", reduce<Op::argmax>},
     {"reduce_all", "bool SHAPE [axisA]", "bool 1x256x256x64 axis3", "bool 3x5x2 axis2", reduce<Op::reduce_all>},
     {"reduce_any", "bool SHAPE [axisA]", "bool 1x256x256x64 axis3", "bool 3x5x2 axis2", reduce<Op::reduce_any>},
-    {"reduce_max", "TYPE SHAPE [axisA] [FOLLOWER...]", "f32 1x256x256x64 axis2", "i8 3x5x7 axis1", reduce<Op::reduce_max>},
-    {"reduce_min", "TYPE SHAPE [axisA] [FOLLOWER...]", "f32 1x256x256x64 axis2", "f32 3x5x7 axis1", reduce<Op::reduce_min>},
+    {"reduce_max", "TYPE SHAPE [axisA] [FOLLOWER...]", "f32 1x256x256x64 axis2", "i8 3x5x7 axis1",
+     reduce<Op::reduce_max>},
+    {"reduce_min", "TYPE SHAPE [axisA] [FOLLOWER...]", "f32 1x256x256x64 axis2", "f32 3x5x7 axis1",
+     reduce<Op::reduce_min>},
     {"reduce_product", "TYPE SHAPE [axisA] [FOLLOWER...]", "f32 1x256x256x64 axis2", "f32 3x5x7 axis1",
      reduce<Op::reduce_product>},
-    {"reduce_sum", "TYPE SHAPE [axisA] [FOLLOWER...]", "f32 1x256x256x64 axis2", "f32 3x5x37 axis2", reduce<Op::reduce_sum>},
+    {"reduce_sum", "TYPE SHAPE [axisA] [FOLLOWER...]", "f32 1x256x256x64 axis2", "f32 3x5x37 axis2",
+     reduce<Op::reduce_sum>},
     {"concat", "TYPE SHAPE [SHAPE...] [axisA] (one shape: twice)", "f32 1x256x256x32 1x256x256x32 axis3",
      "i8 2x3x4 2x5x4 axis1", concat},
     {"pad", "TYPE SHAPE BEFORE,AFTER,... (per axis)", "f32 1x256x256x64 0,0,1,1,1,1,0,0", "i8 2x3x4 0,1,2,0,1,1", pad},
@@ -191,8 +196,8 @@ const ProblemForm forms[] = {
     {"resize", "TYPE NxHxWxC OHxOW [nearest | bilinear] [rescale] [FOLLOWER...]", "f32 1x128x128x64 256x256 bilinear",
      "i8 1x4x5x3 8x7 bilinear rescale", resize},
     {"cast", "TYPE SHAPE TYPE [FOLLOWER...]", "f32 4194304 i8", "f32 70 i8", cast},
-    {"rescale", "TYPE SHAPE TYPE [per_channel] [FOLLOWER...]", "i32 1x256x256x64 i8 per_channel", "i32 3x4x5 i8 per_channel",
-     rescale},
+    {"rescale", "TYPE SHAPE TYPE [per_channel] [FOLLOWER...]", "i32 1x256x256x64 i8 per_channel",
+     "i32 3x4x5 i8 per_channel", rescale},
     {"table", "TYPE SHAPE [FOLLOWER...]", "i8 4194304", "i16 70", table},
 };
 

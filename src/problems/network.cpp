@@ -42,7 +42,8 @@ ValueId Network::conv(ValueId x, std::int64_t channels, std::int64_t kernel, std
     return window_op(Op::conv2d, x, weight, kernel, stride, pad, activation);
 }
 
-ValueId Network::depthwise(ValueId x, std::int64_t kernel, std::int64_t stride, std::int64_t pad, Activation activation) {
+ValueId Network::depthwise(ValueId x, std::int64_t kernel, std::int64_t stride, std::int64_t pad,
+                           Activation activation) {
     const Shape weight{kernel, kernel, layers_.shape(x).back(), 1};
     return window_op(Op::depthwise_conv2d, x, weight, kernel, stride, pad, activation);
 }
@@ -50,7 +51,8 @@ ValueId Network::depthwise(ValueId x, std::int64_t kernel, std::int64_t stride, 
 ValueId Network::upsample(ValueId x, std::int64_t channels) {
     const Shape weight{channels, 2, 2, layers_.shape(x).back()};
     // As a relu'd tensor, so that it can be joined with one.
-    return finish(layers_.convolve(Op::transpose_conv2d, x, type_, weight, window(2, 2, {0, 0, 0, 0})), Activation::relu);
+    return finish(layers_.convolve(Op::transpose_conv2d, x, type_, weight, window(2, 2, {0, 0, 0, 0})),
+                  Activation::relu);
 }
 
 ValueId Network::pool(Op op, ValueId x, std::int64_t kernel, std::int64_t stride, std::int64_t pad) {

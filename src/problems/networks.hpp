@@ -34,8 +34,10 @@ public:
     DType type() const { return type_; }
 
     ValueId input(const std::string& name, const Shape& shape) { return layers_.input(name, type_, shape); }
-    /// Square kernel. Windows that leave elements out, which TOSA does not allow, lose padding first, then the input's end.
-    ValueId conv(ValueId x, std::int64_t channels, std::int64_t kernel, std::int64_t stride, std::int64_t pad, Activation activation);
+    /// Square kernel. Windows that leave elements out, which TOSA does not allow, lose padding first, then the input's
+    /// end.
+    ValueId conv(ValueId x, std::int64_t channels, std::int64_t kernel, std::int64_t stride, std::int64_t pad,
+                 Activation activation);
     ValueId depthwise(ValueId x, std::int64_t kernel, std::int64_t stride, std::int64_t pad, Activation activation);
     ValueId upsample(ValueId x, std::int64_t channels);  ///< TRANSPOSE_CONV2D 2x2 of stride 2
     ValueId pool(Op op, ValueId x, std::int64_t kernel, std::int64_t stride, std::int64_t pad);

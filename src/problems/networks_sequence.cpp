@@ -112,7 +112,8 @@ Graph transformer(Layers& layers, DType type, NetworkSize size) {
 /// The table of a function for i8: inputs and results of +-127 stand for +-`in` and +-1.
 ValueId table(Layers& layers, ValueId x, double in, double (*f)(double)) {
     std::vector<std::int64_t> values;
-    for (int q = -128; q < 128; ++q) values.push_back(std::clamp<std::int64_t>(std::llround(127 * f(q * in / 127)), -128, 127));
+    for (int q = -128; q < 128; ++q)
+        values.push_back(std::clamp<std::int64_t>(std::llround(127 * f(q * in / 127)), -128, 127));
     const ValueId entries = layers.builder().constant_ints("table", DType::i8, {256}, values);
     const ValueId y = layers.builder().add1(Op::table, {x, entries}, DType::i8);
     layers.set_magnitude(y, 70);

@@ -15,7 +15,8 @@ namespace {
 
 std::string lower(std::string_view text) {
     std::string result(text);
-    std::transform(result.begin(), result.end(), result.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::transform(result.begin(), result.end(), result.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return result;
 }
 
@@ -27,7 +28,9 @@ DType type_in(const OpDef& def, const TypeRow& row, std::string_view name) {
 }
 
 /// The operand that the line's type speaks of: SELECT's first one is always bool.
-std::size_t typed_operand(const OpDef& def) { return std::string_view(def.inputs[0].type) == "bool" && def.inputs.size() == 3 ? 1 : 0; }
+std::size_t typed_operand(const OpDef& def) {
+    return std::string_view(def.inputs[0].type) == "bool" && def.inputs.size() == 3 ? 1 : 0;
+}
 
 const TypeRow* row_of(const OpDef& def, DType type) {
     for (const TypeRow& row : def.rows)
@@ -39,7 +42,10 @@ const TypeRow* row_of(const OpDef& def, DType type) {
 std::optional<std::pair<std::int64_t, std::int64_t>> range_of(Op op, DType type) {
     const auto width = static_cast<std::int64_t>(size_of(type)) * 8;
     switch (op) {
-        case Op::arithmetic_right_shift: case Op::logical_left_shift: case Op::logical_right_shift: return {{0, width - 1}};
+        case Op::arithmetic_right_shift:
+        case Op::logical_left_shift:
+        case Op::logical_right_shift:
+            return {{0, width - 1}};
         case Op::intdiv: return {{1, 1000}};
         default: return std::nullopt;
     }
@@ -55,7 +61,8 @@ ValueId shared_operand(Layers& layers, DType type, const Shape& shape) {
 }
 
 ValueId second_operand(Op op, Layers& layers, DType type, const Shape& shape) {
-    if (const auto range = range_of(op, type)) return layers.integers("amount", type, shape, range->first, range->second);
+    if (const auto range = range_of(op, type))
+        return layers.integers("amount", type, shape, range->first, range->second);
     return shared_operand(layers, type, shape);
 }
 
@@ -70,7 +77,8 @@ ValueId apply(const OpDef& def, Line& line, Layers& layers, ValueId x, std::opti
     if (!row) line.fail(fmt::format("{} does not take {}", lower(def.name), problem_type_name(type)));
     const DType out = type_in(def, *row, def.outputs[0].type);
     std::vector<ValueId> operands{x};
-    if (has_two_operands(def)) operands.push_back(second ? *second : second_operand(def.op, layers, type, layers.shape(x)));
+    if (has_two_operands(def))
+        operands.push_back(second ? *second : second_operand(def.op, layers, type, layers.shape(x)));
     Attributes attrs;
     if (def.op == Op::mul) operands.push_back(layers.builder().scalar(DType::i8, 0));
     if (def.op == Op::negate) operands.insert(operands.end(), 2, layers.builder().scalar(type, 0));
@@ -96,7 +104,8 @@ std::vector<ValueId> build_pointwise(Op op, Line& line, Layers& layers) {
     const Shape second = def.inputs.size() > 1 && !def.inputs[1].ctc ? line.take_shape_if_any().value_or(shape) : shape;
     if (op == Op::select) {
         const ValueId condition = layers.input("condition", DType::boolean, shape);
-        const ValueId a = layers.input("on_true", line.type(), second), b = layers.input("on_false", line.type(), shape);
+        const ValueId a = layers.input("on_true", line.type(), second),
+                      b = layers.input("on_false", line.type(), shape);
         return {layers.builder().add1(op, {condition, a, b}, line.type())};
     }
     const ValueId x = layers.input("input", line.type(), shape);
@@ -122,8 +131,10 @@ ValueId follow(Line& line, Layers& layers, ValueId value) {
         std::int64_t times = 1;
         if (const std::size_t star = name.find('*'); star != std::string::npos) {
             const std::string count = name.substr(star + 1);
-            const bool digits = !count.empty() && count.size() <= 4 && count.find_first_not_of("0123456789") == std::string::npos;
-            if (!digits || std::stoll(count) < 1) line.fail(fmt::format("the number of times in '{}' is not 1 to 9999", *word));
+            const bool digits =
+                !count.empty() && count.size() <= 4 && count.find_first_not_of("0123456789") == std::string::npos;
+            if (!digits || std::stoll(count) < 1)
+                line.fail(fmt::format("the number of times in '{}' is not 1 to 9999", *word));
             times = std::stoll(count);
             name.resize(star);
         }
@@ -134,7 +145,8 @@ ValueId follow(Line& line, Layers& layers, ValueId value) {
         for (; times > 0; --times) {
             if (name == "rescale") {
                 const DType from = layers.type(value);
-                if (!is_integer(from)) line.fail(fmt::format("rescale takes integers, not {}", problem_type_name(from)));
+                if (!is_integer(from))
+                    line.fail(fmt::format("rescale takes integers, not {}", problem_type_name(from)));
                 value = layers.requantize(value, from == DType::i48 ? DType::i16 : DType::i8);
             } else if (name == "clamp" || name == "relu6") {
                 value = layers.clamp(value);
@@ -143,8 +155,10 @@ ValueId follow(Line& line, Layers& layers, ValueId value) {
             } else if (def && is_pointwise(def->op) && def->op != Op::select) {
                 value = apply(*def, line, layers, value, std::nullopt);
             } else {
-                line.fail(fmt::format("'{}' is no follower; followers are rescale, clamp, relu, relu6 and the elementwise "
-                                      "operators", name));
+                line.fail(
+                    fmt::format("'{}' is no follower; followers are rescale, clamp, relu, relu6 and the elementwise "
+                                "operators",
+                                name));
             }
         }
     }

@@ -17,7 +17,8 @@ constexpr const char* chain_form = "TYPE SHAPE FOLLOWER... (add*50: fifty times;
 
 std::string upper(std::string_view text) {
     std::string result(text);
-    std::transform(result.begin(), result.end(), result.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    std::transform(result.begin(), result.end(), result.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
     return result;
 }
 
@@ -95,12 +96,14 @@ std::vector<ProblemHelp> problem_help() {
     std::vector<ProblemHelp> result;
     for (const OpDef& def : registry()) {
         std::string name(def.name);
-        std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+        std::transform(name.begin(), name.end(), name.begin(),
+                       [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
         if (const ProblemForm* form = find_form(name)) result.push_back(help_of(*form));
         else if (is_pointwise(def.op)) result.push_back(pointwise_help(def.op));
     }
     result.push_back(help_of(*find_form("fully_connected")));
-    result.push_back({"chain", fmt::format("chain {}", chain_form), "chain f32 4194304 add mul sigmoid", "chain f32 16 add*50"});
+    result.push_back(
+        {"chain", fmt::format("chain {}", chain_form), "chain f32 4194304 add mul sigmoid", "chain f32 16 add*50"});
     for (const std::span<const NetworkDef> networks : {image_networks(), sequence_networks()}) {
         for (const NetworkDef& network : networks) {
             const std::string line = fmt::format("network {} f32", network.name);

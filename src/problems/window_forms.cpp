@@ -41,7 +41,8 @@ Attributes take_window(Line& line, const Shape& input, const std::vector<std::in
         for (std::size_t k = 0; k < axes; ++k) {
             const std::int64_t stride = attrs.stride[k], in = input[k + 1];
             if (stride < 1) line.fail(fmt::format("the stride {} is below 1", stride));
-            const std::int64_t total = ((in + stride - 1) / stride - 1) * stride + (kernel[k] - 1) * attrs.dilation[k] + 1 - in;
+            const std::int64_t total =
+                ((in + stride - 1) / stride - 1) * stride + (kernel[k] - 1) * attrs.dilation[k] + 1 - in;
             if (total < 0) line.fail("with this stride the window leaves elements out, which TOSA does not allow");
             for (const std::int32_t pad : narrow(line, {total / 2, total - total / 2})) attrs.pad.push_back(pad);
         }

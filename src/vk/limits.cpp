@@ -50,7 +50,8 @@ Times best_times(const std::shared_ptr<Device>& device, const Plan& plan, bool p
         const double wall = std::chrono::duration<double, std::nano>(Clock::now() - start).count();
         std::vector<double> each = context.dispatch_ns();
         each.resize(plan.dispatches.size(), 0);
-        if (*std::max_element(each.begin(), each.end()) <= 0) std::fill(each.begin(), each.end(), wall / static_cast<double>(each.size()));
+        if (*std::max_element(each.begin(), each.end()) <= 0)
+            std::fill(each.begin(), each.end(), wall / static_cast<double>(each.size()));
         if (run <= 1) best = {wall, each};
         best.wall_ns = std::min(best.wall_ns, wall);
         for (std::size_t k = 0; k < each.size(); ++k) best.dispatch_ns[k] = std::min(best.dispatch_ns[k], each[k]);
@@ -77,7 +78,8 @@ double measure_copy(const std::shared_ptr<Device>& device) {
                 dispatch.label = dispatch.kernel = "limits_copy";
                 dispatch.glsl = kernel_source(dispatch.kernel, wide ? "#define WIDE 1\n" : "#define WIDE 0\n");
                 dispatch.constants = {static_cast<std::int32_t>(stride), each};
-                dispatch.bindings = {bound(Space::arena, from, bytes, false), bound(Space::arena, bytes - from, bytes, true)};
+                dispatch.bindings = {bound(Space::arena, from, bytes, false),
+                                     bound(Space::arena, bytes - from, bytes, true)};
                 dispatch.groups = linear_groups(stride, plan);
                 dispatch.barrier_before = true;
             }
@@ -100,7 +102,8 @@ Plan multiply_adds(const DevicePlan& device, bool is_float, int chains, std::int
     plan.arena_bytes = 4096;
     Dispatch& dispatch = plan.dispatches.emplace_back();
     dispatch.label = dispatch.kernel = "limits_multiply_add";
-    dispatch.glsl = kernel_source(dispatch.kernel, fmt::format("#define IS_FLOAT {}\n#define CHAINS {}\n", is_float ? 1 : 0, chains));
+    dispatch.glsl = kernel_source(dispatch.kernel,
+                                  fmt::format("#define IS_FLOAT {}\n#define CHAINS {}\n", is_float ? 1 : 0, chains));
     dispatch.constants = {passes, static_cast<std::int32_t>(plan.arena_bytes / 16)};
     dispatch.bindings = {bound(Space::constants, 0, plan.constants.size(), false),
                          bound(Space::arena, 0, plan.arena_bytes, true)};
