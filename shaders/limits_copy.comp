@@ -3,7 +3,6 @@
 // neighbouring memory. Complete as it stands: no generated part.
 layout(local_size_x_id = 1000) in;
 layout(constant_id = 0) const uint STRIDE = 1;  // quads between two of one invocation; invocations that work
-layout(constant_id = 1) const uint EACH = 1;
 
 #if WIDE
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
@@ -17,5 +16,9 @@ layout(set = 0, binding = 1) writeonly buffer To { QUAD to[]; };
 void main() {
     uint i = gl_GlobalInvocationID.y * gl_NumWorkGroups.x * gl_WorkGroupSize.x + gl_GlobalInvocationID.x;
     if (i >= STRIDE) return;
+#if EACH == 1
+    to[i] = from[i];
+#else
     for (uint k = 0; k < EACH; ++k) to[i + k * STRIDE] = from[i + k * STRIDE];
+#endif
 }

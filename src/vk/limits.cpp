@@ -69,21 +69,22 @@ double measure_copy(const std::shared_ptr<Device>& device) {
     double best_ns = 0;
     for (const bool wide : {false, true}) {
         if (wide && !plan.int64) continue;
-        for (const std::int32_t each : {1, 4}) {
+        for (const int each : {1, 4, 16}) {
             const auto stride = static_cast<std::int64_t>(bytes) / (wide ? 32 : 16) / each;
             Plan copies;
             copies.arena_bytes = 2 * bytes;
             for (const std::uint64_t from : {std::uint64_t{0}, bytes}) {
                 Dispatch& dispatch = copies.dispatches.emplace_back();
                 dispatch.label = dispatch.kernel = "limits_copy";
-                dispatch.glsl = kernel_source(dispatch.kernel, wide ? "#define WIDE 1\n" : "#define WIDE 0\n");
-                dispatch.constants = {static_cast<std::int32_t>(stride), each};
+                dispatch.glsl = kernel_source(dispatch.kernel,
+                                              fmt::format("#define WIDE {}\n#define EACH {}\n", wide ? 1 : 0, each));
+                dispatch.constants = {static_cast<std::int32_t>(stride)};
                 dispatch.bindings = {bound(Space::arena, from, bytes, false),
                                      bound(Space::arena, bytes - from, bytes, true)};
                 dispatch.groups = linear_groups(stride, plan);
                 dispatch.barrier_before = true;
             }
-            for (const double ns : best_times(device, copies, true, 0.15, 4).dispatch_ns)
+            for (const double ns : best_times(device, copies, true, 0.1, 4).dispatch_ns)
                 best_ns = best_ns == 0 ? ns : std::min(best_ns, ns);
         }
     }
@@ -137,8 +138,8 @@ Plan idle_dispatches(std::size_t count) {
     for (std::size_t k = 0; k < count; ++k) {
         Dispatch& dispatch = plan.dispatches.emplace_back();
         dispatch.label = dispatch.kernel = "limits_copy";
-        dispatch.glsl = kernel_source(dispatch.kernel, "#define WIDE 0\n");
-        dispatch.constants = {1, 1};
+        dispatch.glsl = kernel_source(dispatch.kernel, "#define WIDE 0\n#define EACH 1\n");
+        dispatch.constants = {1};
         dispatch.bindings = {bound(Space::arena, 0, 256, false), bound(Space::arena, 4096, 256, true)};
         dispatch.barrier_before = true;
     }
