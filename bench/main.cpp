@@ -1,5 +1,6 @@
-// tosa-vk-bench: how long models take on a device, dispatch by dispatch.
-#include "measure.hpp"
+// tosa-vk-bench: how long models and single operators take on a device, dispatch by dispatch.
+#include "report.hpp"
+#include "suite.hpp"
 
 #include <fmt/format.h>
 
@@ -9,40 +10,86 @@ using namespace tosavk::cli;
 namespace {
 
 struct Options {
-    std::vector<std::string> models;
+    std::vector<std::string> models, problems, suites;
     ModelOptions model;
     bench::MeasureOptions measure;
-    std::string device, json;
-    bool no_check = false;
+    std::string device, json, compare, trace, html;
+    double threshold = 10;
+    bool no_check = false, help_problems = false, details = false, no_limits = false;
 };
 
+std::string help_text() {
+    std::vector<std::vector<std::string>> rows = {{"a line to measure", "what can be written"}};
+    for (const Json& entry : Json::parse(cpp::problems()))
+        rows.push_back({entry["line"].get<std::string>(), entry["form"].get<std::string>()});
+    return table_text(rows, {false, false}) +
+           "\nTYPE: f32 f16 bf16 i8 i16 i32 bool e4m3 e5m2; with weights also 16x8 and i4. SHAPE: 1x56x56x64.\n"
+           "sS: stride (s2, s2x1); pP: padding (p1, p0,1,0,1), or same; dD: dilation. seedN draws other weights.\n"
+           "FOLLOWER: rescale clamp relu relu6 and the elementwise operators, in order; add*50 repeats one.\n";
+}
+
+/// The models and lines to measure, in the order of the command line: models, --op, --suite.
+std::vector<ModelOptions> problems_of(const Options& options) {
+    std::vector<ModelOptions> all;
+    const auto add = [&](const std::string& text, bool is_line) {
+        all.push_back(options.model);
+        (is_line ? all.back().problem : all.back().path) = text;
+    };
+    for (const std::string& path : options.models) add(path, false);
+    for (const std::string& line : options.problems) add(line, true);
+    for (const std::string& suite : options.suites) {
+        for (const std::string& line : bench::read_suite(suite)) add(line, true);
+    }
+    return all;
+}
+
 int run(Options options) {
+    if (options.help_problems) {
+        print(help_text());
+        return exit_done;
+    }
     if (!(options.measure.min_time_s >= 0 && options.measure.min_time_s <= 3600))
         throw Failure(exit_usage, "--min-time takes 0 to 3600 seconds");
+    if (!(options.threshold >= 0 && options.threshold <= 1000))
+        throw Failure(exit_usage, "--threshold takes 0 to 1000 percent");
+    if (options.no_limits && !options.html.empty())
+        throw Failure(exit_usage, "--html draws the limits and does not go with --no-limits");
+    const std::vector<ModelOptions> all = problems_of(options);
+    if (all.empty())
+        throw Failure(exit_usage, "nothing to measure: name a MODEL, --op with a problem line, or a --suite");
     options.measure.check = !options.no_check;
     // All models are looked at before the first is measured, which may take minutes.
-    for (const std::string& path : options.models) {
-        options.model.path = path;
-        load_model(options.model);
-    }
+    for (const ModelOptions& one : all) load_model(one);
     const cpp::Device device(options.device);
+    bench::Report report{device.name(), device.driver(), {}, {}};
+    if (!options.no_limits) report.limits = bench::limits_of(device);
     const bool to_stdout = options.json == "-";
-    auto problems = Json::array();
-    std::string text = fmt::format("device: {} ({})\n", device.name(), device.driver());
     int code = exit_done;
-    Progress progress("bench", options.models.size());
-    for (const std::string& path : options.models) {
-        options.model.path = path;
-        const bench::Measurement measurement = bench::measure(device, options.model, options.measure);
-        if (measurement.check && !measurement.check->passed) code = exit_different;
-        problems.push_back(bench::to_json(measurement));
-        text += "\n" + bench::to_text(measurement);
+    Progress progress("bench", all.size());
+    for (const ModelOptions& one : all) {
+        bench::Row& row = report.rows.emplace_back();
+        row.name = one.name();
+        try {
+            row.measurement = bench::measure(device, one, options.measure);
+            if (row.measurement->check && !row.measurement->check->passed) code = exit_different;
+        } catch (const cpp::Error& e) {
+            // One problem that a device cannot do should not lose the others.
+            if (all.size() == 1) throw;
+            row.error = e.what();
+            code = exit_device;
+        }
         progress.step();
     }
-    Json result;
-    result["device"] = {{"name", device.name()}, {"driver", device.driver()}};
-    result["limits"] = Json::object();
-    result["problems"] = std::move(problems);
+    Json result = to_json(report);
+    std::string text = to_text(report, options.suites.empty() || options.details);
+    if (!options.compare.empty()) {
+        const bench::Comparison comparison = bench::compare(report, options.compare, options.threshold / 100);
+        if (!comparison.passed() && code == exit_done) code = exit_different;
+        result["comparison"] = to_json(comparison);
+        text += to_text(comparison);
+    }
+    if (!options.trace.empty()) write_file(options.trace, json_text(trace_json(report)));
+    if (!options.html.empty()) write_file(options.html, html_page(report));
     if (!options.json.empty() && !to_stdout) write_file(options.json, json_text(result));
     print(to_stdout ? json_text(result) : text);
     return code;
@@ -54,15 +101,35 @@ int main(int argc, char** argv) {
     Options options;
     CLI::App app("Measures models on a Vulkan device", "tosa-vk-bench");
     app.set_version_flag("--version", "tosa-vk-bench " + cpp::version());
-    app.add_option("MODEL", options.models, "one or more models")->required();
+    app.add_option("MODEL", options.models, "one or more models or problem lines");
+    app.add_option("--op", options.problems,
+                   "a problem line, such as 'conv2d i8 1x56x56x64 64x3x3 s1 p1 rescale'; may be repeated")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    app.add_option("--suite", options.suites, "file of problem lines, one a line, # begins a comment; may be repeated")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    app.add_flag("--details", options.details, "list the dispatches of every problem of a suite too");
+    app.add_option("--trace", options.trace, "file for a timeline, for Perfetto or chrome://tracing");
+    app.add_option("--html", options.html, "file for a page with a roofline plot and a timeline");
+    app.add_option("--compare", options.compare,
+                   "an earlier --json file: prints the ratio of every problem's best times");
+    app.add_option("--threshold", options.threshold,
+                   "percent that a problem may be slower than in --compare (default 10)");
+    app.add_flag("--help-problems", options.help_problems, "list a problem line for every operator");
     add_model_options(app, options.model, false);
     add_device_option(app, options.device);
     app.add_option("--json", options.json, "file for the results as JSON; - for standard output");
     app.add_option("--min-time", options.measure.min_time_s, "seconds to repeat at least (default 0.5)");
     app.add_option("--seed", options.measure.seed, "seed of the random inputs (default 0)")->check(whole_number());
     app.add_flag("--no-check", options.no_check, "do not compare with the reference first");
-    app.footer("Exit codes: 0 done; 1 a result differs from the reference; 2 wrong usage; 3 a file is bad;\n"
-               "4 the device failed, is missing or is out of memory.\n"
-               "Example: tosa-vk-bench model.tflite --device cpu --json result.json");
+    app.add_flag("--no-limits", options.no_limits,
+                 "do not measure the device's limits first, which takes one or two seconds");
+    app.footer(
+        "Exit codes: 0 done; 1 a result differs from the reference or is slower than --compare; 2 wrong usage; 3 a "
+        "file is bad;\n"
+        "4 the device failed, is missing or is out of memory.\n"
+        "Example: tosa-vk-bench model.tflite --device cpu --json result.json\n"
+        "Example: tosa-vk-bench --op 'matmul f32 1x512x512x512' --compare before.json");
     return run_program(app, argc, argv, [&] { return run(options); });
 }

@@ -8,8 +8,6 @@
 namespace tosavk::bench {
 
 using cli::Bytes;
-using cli::Json;
-using cli::number_json;
 using cli::Stopwatch;
 
 namespace {
@@ -34,30 +32,12 @@ template <class F> void repeat(std::vector<double>& samples, double min_time_s, 
     }
 }
 
-double per_second(double amount, double ms) { return ms > 0 ? amount / (ms * 1e6) : 0; }  // in units of 1e9
-
-/// A label that fits a table: a long chain of operators is cut, with their number.
-std::string short_label(const std::string& label) {
-    constexpr std::size_t widest = 56;
-    if (label.size() <= widest) return label;
-    const std::size_t cut = label.rfind('+', widest - 20);
-    if (cut == std::string::npos) return label;
-    return fmt::format("{}+... ({} operators)", label.substr(0, cut), 1 + std::count(label.begin(), label.end(), '+'));
-}
-
-Json spread_json(const Spread& spread) {
-    return {{"median", number_json(spread.median)},
-            {"min", number_json(spread.min)},
-            {"max", number_json(spread.max)},
-            {"samples", spread.samples}};
-}
-
-std::string spread_text(const Spread& spread) {
-    return fmt::format("{:.3f} ms (min {:.3f}, max {:.3f}, {} runs)", spread.median, spread.min, spread.max,
-                       spread.samples);
-}
-
 }  // namespace
+
+double now_ms() {
+    static const Stopwatch watch;
+    return watch.ms();
+}
 
 Spread spread_of(std::vector<double> samples) {
     if (samples.empty()) return {};
@@ -75,10 +55,19 @@ bool is_steady(std::vector<double> samples) {
 }
 
 Measurement measure(const cpp::Device& device, const cli::ModelOptions& model, const MeasureOptions& options) {
-    const cpp::Graph graph = cli::load_model(model);
     Measurement result;
-    result.name = model.path;
-    if (options.check) result.check = cpp::Checker(device, graph).run(options.seed);
+    result.name = model.name();
+    double begun = now_ms();
+    const auto phase = [&](const char* name) {
+        result.phases.push_back({name, begun, now_ms()});
+        begun = now_ms();
+    };
+    const cpp::Graph graph = cli::load_model(model);
+    phase("load");
+    if (options.check) {
+        result.check = cpp::Checker(device, graph).run(options.seed);
+        phase("check");
+    }
 
     std::vector<Bytes> inputs, outputs;
     for (std::uint32_t k = 0; k < graph.input_count(); ++k) inputs.push_back(graph.random_input(k, options.seed));
@@ -88,13 +77,16 @@ Measurement measure(const cpp::Device& device, const cli::ModelOptions& model, c
         context.run();
         for (std::uint32_t k = 0; k < outputs.size(); ++k) context.get_output(k, outputs[k]);
     };
+    phase("draw inputs");
 
     const Stopwatch first;
     const cpp::Executable executable(device, graph);
     cpp::Context context(executable);
     run(context);
     result.first_run_ms = first.ms();
+    phase("compile and first run");
     run(context);  // warm-up
+    phase("warm-up");
 
     // The wall clock is read without timestamps in the command buffer, which cost time themselves.
     std::vector<double> wall;
@@ -104,6 +96,7 @@ Measurement measure(const cpp::Device& device, const cli::ModelOptions& model, c
         wall.push_back(watch.ms());
     });
     result.wall_ms = spread_of(wall);
+    phase("runs");
     const tosavk_counters counters = context.counters();
     result.peak_bytes = counters.arena_bytes + counters.constant_bytes;
 
@@ -113,6 +106,7 @@ Measurement measure(const cpp::Device& device, const cli::ModelOptions& model, c
     std::vector<double> gpu;
     std::vector<std::vector<double>> each(count);
     repeat(gpu, options.min_time_s, [&] {
+        result.last_run_ms = now_ms();
         run(profiled);
         double total = 0;
         for (std::uint32_t k = 0; k < count; ++k) {
@@ -121,65 +115,16 @@ Measurement measure(const cpp::Device& device, const cli::ModelOptions& model, c
         }
         gpu.push_back(total);
     });
+    phase("profiled runs");
     if (*std::max_element(gpu.begin(), gpu.end()) > 0) result.gpu_ms = spread_of(gpu);
     for (std::uint32_t k = 0; k < count; ++k) {
         const tosavk_dispatch_info info = profiled.dispatch(k);
-        result.dispatches.push_back({info.label, info.kernel, spread_of(each[k]).median, info.work, info.bytes});
+        result.dispatches.push_back({info.label, info.kernel, spread_of(each[k]).median, each[k].back(), info.work,
+                                     info.bytes, info.is_integer != 0});
         result.work += info.work;
         result.bytes += info.bytes;
     }
     return result;
-}
-
-Json to_json(const Measurement& m) {
-    double total = 0;
-    for (const DispatchTime& dispatch : m.dispatches) total += dispatch.gpu_ms;
-    auto dispatches = Json::array();
-    for (const DispatchTime& dispatch : m.dispatches) {
-        dispatches.push_back({{"label", dispatch.label}, {"kernel", dispatch.kernel}, {"gpu_ms", dispatch.gpu_ms},
-                              {"gflops", per_second(dispatch.work, dispatch.gpu_ms)},
-                              {"gbytes_per_s", per_second(dispatch.bytes, dispatch.gpu_ms)},
-                              {"percent_of_total", total > 0 ? 100 * dispatch.gpu_ms / total : 0}});
-    }
-    Json result;
-    result["name"] = m.name;
-    result["dispatches"] = m.dispatches.size();
-    result["per_dispatch"] = std::move(dispatches);
-    result["gpu_ms"] = m.gpu_ms ? spread_json(*m.gpu_ms) : Json(nullptr);
-    result["wall_ms"] = spread_json(m.wall_ms);
-    result["first_run_ms"] = m.first_run_ms;
-    const double time = m.gpu_ms ? m.gpu_ms->median : m.wall_ms.median;
-    result["gflops"] = per_second(m.work, time);
-    result["gbytes_per_s"] = per_second(m.bytes, time);
-    result["percent_of_limit"] = nullptr;
-    result["limit"] = nullptr;
-    result["peak_bytes"] = m.peak_bytes;
-    result["checked"] = m.check ? Json(m.check->passed) : Json(nullptr);
-    return result;
-}
-
-std::string to_text(const Measurement& m) {
-    double total = 0;
-    for (const DispatchTime& dispatch : m.dispatches) total += dispatch.gpu_ms;
-    std::vector<std::vector<std::string>> rows = {{"#", "dispatch", "kernel", "ms", "GFLOP/s", "GB/s", "%"}};
-    for (std::size_t k = 0; k < m.dispatches.size(); ++k) {
-        const DispatchTime& dispatch = m.dispatches[k];
-        rows.push_back({std::to_string(k), short_label(dispatch.label), dispatch.kernel,
-                        fmt::format("{:.4f}", dispatch.gpu_ms),
-                        fmt::format("{:.2f}", per_second(dispatch.work, dispatch.gpu_ms)),
-                        fmt::format("{:.2f}", per_second(dispatch.bytes, dispatch.gpu_ms)),
-                        fmt::format("{:.1f}", total > 0 ? 100 * dispatch.gpu_ms / total : 0)});
-    }
-    std::string text = m.name + "\n" + cli::table_text(rows, {true, false, false, true, true, true, true});
-    text += m.gpu_ms ? "gpu:       " + spread_text(*m.gpu_ms) + "\n" : "gpu:       the device has no timestamps\n";
-    text += "wall:      " + spread_text(m.wall_ms) + "\n";
-    text += fmt::format("first run: {:.1f} ms, compilation included\n", m.first_run_ms);
-    text += fmt::format("memory:    {} bytes of tensors and constants\n", m.peak_bytes);
-    if (!m.check) text += "checked:   no\n";
-    else
-        text +=
-            fmt::format("checked:   {}; {}\n", m.check->passed ? "equal to the reference" : "FAILED", m.check->detail);
-    return text;
 }
 
 }  // namespace tosavk::bench

@@ -19,9 +19,18 @@ bool is_steady(std::vector<double> samples);
 
 struct DispatchTime {
     std::string label, kernel;
-    double gpu_ms = 0;  ///< median
+    double gpu_ms = 0;   ///< median
+    double last_ms = 0;  ///< of the last profiled run
     double work = 0, bytes = 0;
+    bool is_integer = false;
 };
+
+/// What the host did, in milliseconds since the program began.
+struct Phase {
+    const char* name;
+    double begin_ms = 0, end_ms = 0;
+};
+double now_ms();
 
 struct Measurement {
     std::string name;
@@ -30,7 +39,9 @@ struct Measurement {
     Spread wall_ms;                ///< set inputs, run, get outputs
     double first_run_ms = 0;
     double work = 0, bytes = 0;    ///< of one run
-    std::uint64_t peak_bytes = 0;
+    std::uint64_t peak_bytes = 0;  ///< arena and constants
+    std::vector<Phase> phases;
+    double last_run_ms = 0;        ///< when the last profiled run began
     std::optional<cpp::CheckReport> check;
 };
 
@@ -41,8 +52,5 @@ struct MeasureOptions {
 };
 
 Measurement measure(const cpp::Device& device, const cli::ModelOptions& model, const MeasureOptions& options);
-
-cli::Json to_json(const Measurement& measurement);
-std::string to_text(const Measurement& measurement);
 
 }  // namespace tosavk::bench

@@ -27,5 +27,8 @@ int main(void) {
     failures += check(graph == NULL && error != NULL, "an error object and no graph");
     failures += check(strlen(tosavk_error_message(error)) > 10, "a sentence");
     tosavk_error_release(error);
+    failures += check(tosavk_graph_load_problem("add f32 2x3", NULL, &graph, NULL) == TOSAVK_OK, "a problem line");
+    failures += check(tosavk_graph_node_count(graph) == 1, "one node");
+    tosavk_graph_release(graph);
     return failures ? 1 : 0;
 }

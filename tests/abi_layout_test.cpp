@@ -55,6 +55,7 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_dispatch_info, gpu_ns, 24);
     AT(tosavk_dispatch_info, work, 32);
     AT(tosavk_dispatch_info, bytes, 40);
+    AT(tosavk_dispatch_info, is_integer, 48);
     AT(tosavk_check_report, struct_size, 0);
     AT(tosavk_check_report, passed, 8);
     AT(tosavk_check_report, values_checked, 16);
@@ -107,6 +108,9 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_api, context_reset_variables, 16 + 8 * 53);
     AT(tosavk_api, custom_register, 16 + 8 * 54);
     AT(tosavk_api, custom_unregister, 16 + 8 * 55);
+    AT(tosavk_api, graph_load_problem, 16 + 8 * 56);
+    AT(tosavk_api, problems_describe, 16 + 8 * 57);
+    AT(tosavk_api, device_limits, 16 + 8 * 58);
 }
 
 TEST(AbiLayout, EnumValues) {

@@ -131,6 +131,25 @@ TEST_F(Cli, HelpAndVersion) {
     }
 }
 
+TEST_F(Cli, ProblemLines) {
+    const std::string line = "conv2d i8 1x5x6x3 4x3x3 p1 rescale clamp";
+    const Spawned dump = spawn({"dump", "--op", line});
+    EXPECT_EQ(dump.exit_code, 0) << dump.err;
+    EXPECT_NE(dump.out.find("CONV2D"), std::string::npos) << dump.out;
+    // As a path that names no file it means the same.
+    EXPECT_EQ(spawn({"dump", line}).out, dump.out);
+    EXPECT_EQ(spawn({"run", line, "--reference"}).exit_code, 0);
+    EXPECT_EQ(spawn({"convert", line, path("problem.tosa")}).exit_code, 0);
+    EXPECT_EQ(spawn({"dump", path("problem.tosa")}).exit_code, 0);
+    expect_error(spawn({"dump", "--op", "fly f32 4"}), 2, "no operator 'fly'");
+    expect_error(spawn({"run", float_model_, "--op", line}), 2, "--op");
+    expect_error(spawn({"--op", "add f32 4 jump"}, {}, "tosa-vk-bench"), 2, "'jump'");
+    const Spawned help = spawn({"--help-problems"}, {}, "tosa-vk-bench");
+    EXPECT_EQ(help.exit_code, 0) << help.err;
+    for (const char* text : {"conv2d i8 1x56x56x64", "sigmoid f32", "chain f32"})
+        EXPECT_NE(help.out.find(text), std::string::npos) << text;
+}
+
 TEST_F(Cli, WrongUsage) {
     expect_error(spawn({}), 2, "no command");
     expect_error(spawn({"fly"}), 2, "fly");

@@ -95,6 +95,10 @@ TOSAVK_API tosavk_status tosavk_device_describe(uint32_t index, tosavk_text** js
 TOSAVK_API tosavk_status tosavk_device_open(const char* name, tosavk_device** device, tosavk_error** error);
 TOSAVK_API const char* tosavk_device_name(const tosavk_device* device);   /* lives as long as the device */
 TOSAVK_API const char* tosavk_device_driver(const tosavk_device* device); /* driver name and version */
+/* What the device can do at most, as a JSON object: "copy_gbytes_per_s" (through a shader, read and written bytes
+ * together), "fp32_gflops" and "int32_gops" (multiply-adds in independent chains, counting two each), "dispatch_us" (each
+ * further dispatch) and "submit_us" (a run of one dispatch). Measured at the first call of the process: one or two seconds. */
+TOSAVK_API tosavk_status tosavk_device_limits(tosavk_device* device, tosavk_text** json, tosavk_error** error);
 TOSAVK_API void tosavk_device_release(tosavk_device* device);
 
 /* ---- graphs ------------------------------------------------------------------------------------------------- */
@@ -138,6 +142,14 @@ TOSAVK_API tosavk_status tosavk_graph_load_file(const char* path, const tosavk_l
 /* `data` is copied where needed; it may be freed after the call. */
 TOSAVK_API tosavk_status tosavk_graph_load_memory(const void* data, size_t size_bytes, const tosavk_load_options* options,
                                                   tosavk_graph** graph, tosavk_error** error);
+/* A graph said in one line, "OPERATOR TYPE SHAPE... [KEY...]", such as "conv2d i8 1x56x56x64 64x3x3 s1 p1 rescale clamp",
+ * with random weights that follow from the line alone (the key "seed7" draws others). Of `options` only the level counts.
+ * TOSAVK_ERROR_USAGE with a sentence that says what is wrong in the line. */
+TOSAVK_API tosavk_status tosavk_graph_load_problem(const char* line, const tosavk_load_options* options, tosavk_graph** graph,
+                                                   tosavk_error** error);
+/* What a line can say: a JSON array of objects "op" (the first word), "form" (the grammar), "line" (an example of a size
+ * worth measuring) and "small" (one that a test can afford). Every operator has one. */
+TOSAVK_API tosavk_status tosavk_problems_describe(tosavk_text** json, tosavk_error** error);
 TOSAVK_API uint32_t tosavk_graph_input_count(const tosavk_graph* graph);
 TOSAVK_API uint32_t tosavk_graph_output_count(const tosavk_graph* graph);
 TOSAVK_API uint32_t tosavk_graph_node_count(const tosavk_graph* graph);
@@ -196,6 +208,7 @@ typedef struct tosavk_dispatch_info {
     double gpu_ns;      /* of the last run; 0 without profile or where the device has no timestamps */
     double work;        /* arithmetic operations, a multiply-add counts two */
     double bytes;       /* read and written at least */
+    int32_t is_integer; /* 1: the work is integer arithmetic */
 } tosavk_dispatch_info;
 
 /* `options` may be NULL. */
@@ -433,6 +446,10 @@ typedef struct tosavk_api {
     tosavk_status (*context_reset_variables)(tosavk_context* context, tosavk_error** error);
     tosavk_status (*custom_register)(const tosavk_custom_operator* op, tosavk_error** error);
     tosavk_status (*custom_unregister)(const char* domain_name, const char* operator_name, tosavk_error** error);
+    tosavk_status (*graph_load_problem)(const char* line, const tosavk_load_options* options, tosavk_graph** graph,
+        tosavk_error** error);
+    tosavk_status (*problems_describe)(tosavk_text** json, tosavk_error** error);
+    tosavk_status (*device_limits)(tosavk_device* device, tosavk_text** json, tosavk_error** error);
 } tosavk_api;
 
 /* The table for hosts that were written against `version`; static storage. NULL when the library does not offer it. */

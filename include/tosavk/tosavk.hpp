@@ -70,6 +70,12 @@ using Shape = std::vector<std::int64_t>;
 
 inline Shape shape_of(const TensorInfo& info) { return Shape(info.dims, info.dims + info.rank); }
 inline std::string version() { return tosavk_version(); }
+/// JSON: what a problem line can say.
+inline std::string problems() {
+    tosavk_text* text = nullptr;
+    detail::call(tosavk_problems_describe, &text);
+    return detail::take(text);
+}
 
 /// A tensor from a .npy file.
 class Array {
@@ -124,6 +130,12 @@ public:
 
     std::string name() const { return tosavk_device_name(handle_.get()); }
     std::string driver() const { return tosavk_device_driver(handle_.get()); }
+    /// JSON: the device's measured limits.
+    std::string limits() const {
+        tosavk_text* text = nullptr;
+        detail::call(tosavk_device_limits, handle_.get(), &text);
+        return detail::take(text);
+    }
     tosavk_device* get() const { return handle_.get(); }
 
 private:
@@ -147,6 +159,12 @@ public:
     static Graph load(std::span<const std::byte> file, const LoadOptions& options = {}) {
         return make(options, [&](const tosavk_load_options* raw, tosavk_graph** graph) {
             detail::call(tosavk_graph_load_memory, static_cast<const void*>(file.data()), file.size(), raw, graph);
+        });
+    }
+    /// A problem line, such as "conv2d i8 1x56x56x64 64x3x3 s1 p1 rescale clamp".
+    static Graph problem(const std::string& line, const LoadOptions& options = {}) {
+        return make(options, [&](const tosavk_load_options* raw, tosavk_graph** graph) {
+            detail::call(tosavk_graph_load_problem, line.c_str(), raw, graph);
         });
     }
 

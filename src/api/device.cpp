@@ -1,5 +1,6 @@
 // Devices of the C ABI: listing, describing, opening.
 #include "api/handles.hpp"
+#include "vk/limits.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -67,6 +68,20 @@ tosavk_status tosavk_device_open(const char* name, tosavk_device** device, tosav
         opened->name = opened->device->caps().name;
         opened->driver = driver_text(opened->device->caps());
         *device = opened.release();
+    });
+}
+
+tosavk_status tosavk_device_limits(tosavk_device* device, tosavk_text** json, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(device, "device");
+        call.require(json, "json");
+        const DeviceLimits limits = measure_limits(device->device);
+        const nlohmann::ordered_json result = {{"copy_gbytes_per_s", limits.copy_gbytes_per_s},
+                                               {"fp32_gflops", limits.fp32_gflops},
+                                               {"int32_gops", limits.int32_gops},
+                                               {"dispatch_us", limits.dispatch_us},
+                                               {"submit_us", limits.submit_us}};
+        *json = make_text(result.dump(2));
     });
 }
 

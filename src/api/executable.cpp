@@ -64,6 +64,13 @@ void wait(tosavk_context& context) {
     context.has_result = true;
 }
 
+/// By what the first operator reads: what follows it takes a small part of the work.
+bool computes_integers(const Graph& graph, const Dispatch& dispatch) {
+    if (dispatch.nodes.empty()) return false;
+    const Node& node = graph.node(dispatch.nodes.front());
+    return !node.inputs.empty() && !is_float(graph.value(node.inputs.front()).type);
+}
+
 }  // namespace
 
 tosavk_status tosavk_compile(tosavk_device* device, const tosavk_graph* graph, const tosavk_compile_options* options,
@@ -198,6 +205,7 @@ tosavk_status tosavk_context_dispatch(const tosavk_context* context, uint32_t in
         result.gpu_ns = index < times.size() ? times[index] : 0;
         result.work = dispatch.work;
         result.bytes = dispatch.bytes;
+        result.is_integer = computes_integers(context->executable->graph(), dispatch) ? 1 : 0;
         write_struct(info, result, "tosavk_dispatch_info");
     });
 }

@@ -2,9 +2,11 @@
 #include "api/checker.hpp"
 #include "api/handles.hpp"
 #include "importers/importer.hpp"
+#include "problems/problem.hpp"
 #include "reference/reference.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 using namespace tosavk;
 using namespace tosavk::api;
@@ -104,6 +106,26 @@ tosavk_status tosavk_graph_load_memory(const void* data, size_t size_bytes, cons
         const ImportOptions import = import_options(options);
         *graph = finish(import_model({static_cast<const std::byte*>(data), size_bytes}, "the model in memory", import),
                         import);
+    });
+}
+
+tosavk_status tosavk_graph_load_problem(const char* line, const tosavk_load_options* options, tosavk_graph** graph,
+                                        tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(line, "line");
+        call.require(graph, "graph");
+        const ImportOptions import = import_options(options);
+        *graph = finish(load_problem(line, *import.level), import);
+    });
+}
+
+tosavk_status tosavk_problems_describe(tosavk_text** json, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(json, "json");
+        auto result = nlohmann::ordered_json::array();
+        for (const ProblemHelp& help : problem_help())
+            result.push_back({{"op", help.op}, {"form", help.form}, {"line", help.line}, {"small", help.small}});
+        *json = make_text(result.dump(2));
     });
 }
 

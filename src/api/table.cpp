@@ -62,6 +62,9 @@ const tosavk_api table = {
     .context_reset_variables = tosavk_context_reset_variables,
     .custom_register = tosavk_custom_register,
     .custom_unregister = tosavk_custom_unregister,
+    .graph_load_problem = tosavk_graph_load_problem,
+    .problems_describe = tosavk_problems_describe,
+    .device_limits = tosavk_device_limits,
 };
 
 }  // namespace

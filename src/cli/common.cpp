@@ -108,7 +108,15 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
 }
 
 void add_model_options(CLI::App& command, ModelOptions& options, bool with_path) {
-    if (with_path) command.add_option("MODEL", options.path, "the model, a .tflite or .tosa file")->required();
+    if (with_path) {
+        CLI::Option* path = command.add_option("MODEL", options.path,
+                                               "the model, a .tflite or .tosa file; or a problem line, as --op has it");
+        CLI::Option* op =
+            command.add_option("--op", options.problem,
+                               "a problem line instead of a model: 'conv2d i8 1x56x56x64 64x3x3 s1 p1 rescale'; "
+                               "tosa-vk-bench --help-problems lists more");
+        op->excludes(path);
+    }
     command
         .add_option("--rounding", options.rounding,
                     "requantization of .tflite files (default double: TFLite's reference kernels)")
@@ -125,6 +133,18 @@ void add_device_option(CLI::App& command, std::string& device) {
     command.add_option("--device", device, "index, part of the device's name, or cpu (default: the best device)");
 }
 
+bool is_problem_line(const std::string& path) {
+    std::error_code ignored;
+    return path.find(' ') != std::string::npos && !std::filesystem::exists(path, ignored) &&
+           path.find('/') == std::string::npos;
+}
+
+std::string model_argument(const ModelOptions& options) {
+    const std::string& text = options.name();
+    const std::string quoted = text.find(' ') == std::string::npos ? text : "'" + text + "'";
+    return options.problem.empty() ? quoted : "--op " + quoted;
+}
+
 cpp::Graph load_model(const ModelOptions& options, const InputShapes& shapes) {
     cpp::LoadOptions load;
     load.rounding = options.rounding == "single" ? TOSAVK_ROUNDING_SINGLE : TOSAVK_ROUNDING_DOUBLE;
@@ -133,6 +153,9 @@ cpp::Graph load_model(const ModelOptions& options, const InputShapes& shapes) {
     if (options.spec == "0.80") load.spec = TOSAVK_SPEC_0_80;
     if (options.spec == "1.0") load.spec = TOSAVK_SPEC_1_0;
     load.input_shapes = shapes;
+    if (!options.problem.empty()) return cpp::Graph::problem(options.problem, load);
+    if (options.path.empty()) throw Failure(exit_usage, "MODEL is missing: a file, or --op with a problem line");
+    if (is_problem_line(options.path)) return cpp::Graph::problem(options.path, load);
     try {
         return cpp::Graph::load(options.path, load);
     } catch (const cpp::Error& e) {
@@ -203,13 +226,13 @@ Assigned load_model_for(const ModelOptions& options, const std::vector<InputArra
         if (!reloaded) {
             const std::uint32_t index = indices[first_changed];
             throw Failure(exit_file,
-                          mismatch_text(arrays[first_changed], graph.input(index), index, options.path) + why);
+                          mismatch_text(arrays[first_changed], graph.input(index), index, options.name()) + why);
         }
         graph = std::move(*reloaded);
     }
     std::map<std::uint32_t, Bytes> inputs;
     for (std::size_t k = 0; k < arrays.size(); ++k) {
-        inputs[indices[k]] = input_bytes(arrays[k], graph.input(indices[k]), indices[k], options.path);
+        inputs[indices[k]] = input_bytes(arrays[k], graph.input(indices[k]), indices[k], options.name());
     }
     return {std::move(graph), std::move(inputs)};
 }

@@ -58,7 +58,7 @@ Assigned load(const Options& options) {
     std::vector<InputArray> arrays;
     for (const std::string& text : options.inputs) arguments.push_back(split_input(text));
     // The model first: of two missing files it is the one to name.
-    if (!std::filesystem::exists(options.model.path)) load_model(options.model);
+    if (!std::filesystem::exists(options.model.name())) load_model(options.model);
     for (const InputArgument& argument : arguments) arrays.push_back(load_array(argument.path));
     std::vector<std::uint32_t> seen;
     return load_model_for(options.model, arrays, [&](const cpp::Graph& graph, std::size_t k) {
@@ -198,7 +198,7 @@ int run(const Options& options) {
         auto outputs = Json::array();
         for (std::size_t k = 0; k < summaries.size(); ++k)
             outputs.push_back(output_json(k, result.outputs[k], summaries[k]));
-        print(json_text({{"model", options.model.path},
+        print(json_text({{"model", options.model.name()},
                          {"device", result.device},
                          {"driver", result.driver},
                          {"seed", options.seed},

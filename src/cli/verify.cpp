@@ -47,11 +47,12 @@ int verify_random(const Options& options) {
         }
         progress.step();
     }
-    const std::string repeat = report.passed ? ""
-                                             : fmt::format("tosa-vk verify {} --seeds 1 --seed {}{}",
-                                                           options.model.path, seed - 1, rounding_argument(options));
+    const std::string repeat = report.passed
+                                   ? ""
+                                   : fmt::format("tosa-vk verify {} --seeds 1 --seed {}{}",
+                                                 model_argument(options.model), seed - 1, rounding_argument(options));
     if (options.json) {
-        Json result = {{"model", options.model.path}, {"device", device.name()},     {"driver", device.driver()},
+        Json result = {{"model", options.model.name()}, {"device", device.name()},     {"driver", device.driver()},
                        {"passed", report.passed},     {"seed", options.seed},        {"seeds_run", runs},
                        {"values_checked", values},    {"worst", number_json(worst)}, {"detail", worst_detail}};
         if (!report.passed) {
@@ -105,7 +106,7 @@ public:
             progress.step();
         }
         if (options_.json) {
-            print(json_text({{"model", options_.model.path},
+            print(json_text({{"model", options_.model.name()},
                              {"device", device_.name()},
                              {"driver", device_.driver()},
                              {"rounding", options_.model.rounding},
@@ -175,7 +176,7 @@ private:
         }
         std::vector<Bytes> inputs;
         for (std::uint32_t k = 0; k < arrays.size(); ++k)
-            inputs.push_back(input_bytes(arrays[k], loaded_->graph.input(k), k, options_.model.path));
+            inputs.push_back(input_bytes(arrays[k], loaded_->graph.input(k), k, options_.model.name()));
         return inputs;
     }
 
@@ -201,7 +202,7 @@ private:
         if (given.type != info.type || cpp::shape_of(given) != cpp::shape_of(info)) {
             throw Failure(exit_file,
                           fmt::format("{} holds {}, but output {} '{}' of {} is {}", path, tensor_text(given), index,
-                                      info.name, options_.model.path, tensor_text(info)));
+                                      info.name, options_.model.name(), tensor_text(info)));
         }
         const auto bytes = array.array.bytes();
         return Bytes(bytes.begin(), bytes.end());

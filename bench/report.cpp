@@ -1,0 +1,183 @@
+#include "report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace tosavk::bench {
+
+using cli::Json;
+using cli::number_json;
+
+namespace {
+
+double per_second(double amount, double ms) { return ms > 0 ? amount / (ms * 1e6) : 0; }  // in units of 1e9
+
+double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
+
+/// How much of the measured time the floor is.
+std::string share_text(const Floor& floor, double ms) {
+    return floor.ms > 0 && ms > 0 ? fmt::format("{:.1f}", percent(floor.ms, ms)) : "-";
+}
+Json share_json(const Floor& floor, double ms) {
+    return floor.ms > 0 && ms > 0 ? Json(percent(floor.ms, ms)) : Json(nullptr);
+}
+Json limit_json(const Floor& floor) { return *floor.limit ? Json(floor.limit) : Json(nullptr); }
+
+/// A label that fits a table: a long chain of operators is cut, with their number.
+std::string short_label(const std::string& label) {
+    constexpr std::size_t widest = 56;
+    if (label.size() <= widest) return label;
+    const std::size_t cut = label.rfind('+', widest - 20);
+    if (cut == std::string::npos) return label;
+    return fmt::format("{}+... ({} operators)", label.substr(0, cut), 1 + std::count(label.begin(), label.end(), '+'));
+}
+
+Json spread_json(const Spread& spread) {
+    return {{"median", number_json(spread.median)},
+            {"min", number_json(spread.min)},
+            {"max", number_json(spread.max)},
+            {"samples", spread.samples}};
+}
+
+std::string spread_text(const Spread& spread) {
+    return fmt::format("{:.3f} ms (min {:.3f}, max {:.3f}, {} runs)", spread.median, spread.min, spread.max,
+                       spread.samples);
+}
+
+Floor floor_of(const Limits& limits, const DispatchTime& dispatch) {
+    return floor_of(limits, dispatch.work, dispatch.bytes, dispatch.is_integer);
+}
+
+/// The floors of all dispatches, and the limit that makes most of them.
+Floor floor_of(const Limits& limits, const Measurement& m) {
+    std::map<std::string_view, double> by_limit;
+    Floor total;
+    for (const DispatchTime& dispatch : m.dispatches) {
+        const Floor floor = floor_of(limits, dispatch);
+        total.ms += floor.ms;
+        by_limit[floor.limit] += floor.ms;
+        if (by_limit[floor.limit] >= by_limit[total.limit]) total.limit = floor.limit;
+    }
+    return total;
+}
+
+/// On the device where it has timestamps.
+const Spread& time_of(const Measurement& m) { return m.gpu_ms ? *m.gpu_ms : m.wall_ms; }
+
+Json problem_json(const Limits& limits, const Measurement& m) {
+    double total = 0;
+    for (const DispatchTime& dispatch : m.dispatches) total += dispatch.gpu_ms;
+    auto dispatches = Json::array();
+    for (const DispatchTime& dispatch : m.dispatches) {
+        const Floor floor = floor_of(limits, dispatch);
+        dispatches.push_back({{"label", dispatch.label},
+                              {"kernel", dispatch.kernel},
+                              {"gpu_ms", dispatch.gpu_ms},
+                              {"gflops", per_second(dispatch.work, dispatch.gpu_ms)},
+                              {"gbytes_per_s", per_second(dispatch.bytes, dispatch.gpu_ms)},
+                              {"work", dispatch.work},
+                              {"bytes", dispatch.bytes},
+                              {"percent_of_limit", share_json(floor, dispatch.gpu_ms)},
+                              {"limit", limit_json(floor)},
+                              {"percent_of_total", percent(dispatch.gpu_ms, total)}});
+    }
+    const double time = time_of(m).median;
+    const Floor floor = floor_of(limits, m);
+    Json result;
+    result["name"] = m.name;
+    result["dispatches"] = m.dispatches.size();
+    result["per_dispatch"] = std::move(dispatches);
+    result["gpu_ms"] = m.gpu_ms ? spread_json(*m.gpu_ms) : Json(nullptr);
+    result["wall_ms"] = spread_json(m.wall_ms);
+    result["first_run_ms"] = m.first_run_ms;
+    result["work"] = m.work;
+    result["bytes"] = m.bytes;
+    result["gflops"] = per_second(m.work, time);
+    result["gbytes_per_s"] = per_second(m.bytes, time);
+    result["percent_of_limit"] = share_json(floor, time);
+    result["limit"] = limit_json(floor);
+    result["peak_bytes"] = m.peak_bytes;
+    result["checked"] = m.check ? Json(m.check->passed) : Json(nullptr);
+    return result;
+}
+
+std::string details_text(const Limits& limits, const Measurement& m) {
+    double total = 0;
+    for (const DispatchTime& dispatch : m.dispatches) total += dispatch.gpu_ms;
+    std::vector<std::vector<std::string>> rows = {
+        {"#", "dispatch", "kernel", "ms", "GFLOP/s", "GB/s", "% of limit", "limit", "% of time"}};
+    for (std::size_t k = 0; k < m.dispatches.size(); ++k) {
+        const DispatchTime& dispatch = m.dispatches[k];
+        const Floor floor = floor_of(limits, dispatch);
+        rows.push_back({std::to_string(k), short_label(dispatch.label), dispatch.kernel,
+                        fmt::format("{:.4f}", dispatch.gpu_ms),
+                        fmt::format("{:.2f}", per_second(dispatch.work, dispatch.gpu_ms)),
+                        fmt::format("{:.2f}", per_second(dispatch.bytes, dispatch.gpu_ms)),
+                        share_text(floor, dispatch.gpu_ms), floor.limit,
+                        fmt::format("{:.1f}", percent(dispatch.gpu_ms, total))});
+    }
+    std::string text =
+        m.name + "\n" + cli::table_text(rows, {true, false, false, true, true, true, true, false, true});
+    text += m.gpu_ms ? "gpu:       " + spread_text(*m.gpu_ms) + "\n" : "gpu:       the device has no timestamps\n";
+    text += "wall:      " + spread_text(m.wall_ms) + "\n";
+    text += fmt::format("first run: {:.1f} ms, compilation included\n", m.first_run_ms);
+    text += fmt::format("memory:    {} bytes of tensors and constants\n", m.peak_bytes);
+    if (!m.check) text += "checked:   no\n";
+    else
+        text +=
+            fmt::format("checked:   {}; {}\n", m.check->passed ? "equal to the reference" : "FAILED", m.check->detail);
+    return text + "\n";
+}
+
+}  // namespace
+
+Json to_json(const Report& report) {
+    auto problems = Json::array();
+    for (const Row& row : report.rows) {
+        if (row.measurement) problems.push_back(problem_json(report.limits, *row.measurement));
+        else problems.push_back({{"name", row.name}, {"error", row.error}});
+    }
+    Json result;
+    result["device"] = {{"name", report.device}, {"driver", report.driver}};
+    result["limits"] = to_json(report.limits);
+    result["problems"] = std::move(problems);
+    return result;
+}
+
+std::string to_text(const Report& report, bool details) {
+    std::string text = fmt::format("device: {} ({})\n{}\n", report.device, report.driver, to_text(report.limits));
+    if (details) {
+        for (const Row& row : report.rows)
+            if (row.measurement) text += details_text(report.limits, *row.measurement);
+    }
+    std::vector<std::vector<std::string>> rows = {
+        {"problem", "ms", "best", "wall ms", "GFLOP/s", "GB/s", "% of limit", "limit", "dispatches", "MB", "checked"}};
+    for (const Row& row : report.rows) {
+        if (!row.measurement) {
+            rows.push_back({row.name, "failed: " + row.error});
+            continue;
+        }
+        const Measurement& m = *row.measurement;
+        const Spread& time = time_of(m);
+        const Floor floor = floor_of(report.limits, m);
+        rows.push_back({m.name, fmt::format("{:.3f}", time.median), fmt::format("{:.3f}", time.min),
+                        fmt::format("{:.3f}", m.wall_ms.median), fmt::format("{:.2f}", per_second(m.work, time.median)),
+                        fmt::format("{:.2f}", per_second(m.bytes, time.median)),
+                        share_text(floor, time.median), floor.limit,
+                        std::to_string(m.dispatches.size()), fmt::format("{:.2f}", m.bytes / 1e6),
+                        !m.check ? "no" : m.check->passed ? "yes" : "FAILED"});
+    }
+    // What failed is said below: a sentence would widen the column of times.
+    std::string failures;
+    for (auto& row : rows) {
+        if (row.size() > 2) continue;
+        failures += fmt::format("{}: {}\n", row[0], row[1]);
+        row.resize(1);
+    }
+    return text + cli::table_text(rows, {false, true, true, true, true, true, true, false, true, true, false}) +
+           failures;
+}
+
+}  // namespace tosavk::bench

@@ -1,0 +1,178 @@
+// tosa-vk-bench from outside: reports, comparisons, suites. No time is judged.
+#include "support/small_models.hpp"
+#include "support/spawn.hpp"
+#include "tosavk/tosavk.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace tosavk {
+namespace {
+
+using nlohmann::json;
+using test::Spawned;
+namespace fs = std::filesystem;
+
+class Bench : public ::testing::Test {
+protected:
+    void SetUp() override {
+        if (!fs::exists(test::programs() / "tosa-vk-bench"))
+            GTEST_SKIP() << "tosa-vk-bench is not in " << test::programs();
+        folder_ = fs::temp_directory_path() / ("tosavk-bench-" + std::to_string(::getpid()));
+        fs::create_directories(folder_);
+    }
+    void TearDown() override {
+        if (!folder_.empty()) fs::remove_all(folder_);
+    }
+    std::string path(const std::string& name) const { return (folder_ / name).string(); }
+    std::string write(const std::string& name, const std::string& text) const {
+        std::ofstream(folder_ / name, std::ios::binary) << text;
+        return path(name);
+    }
+    /// With limits, which take seconds, only where a test looks at them.
+    Spawned bench(std::vector<std::string> arguments, bool limits = false) const {
+        if (!limits) arguments.push_back("--no-limits");
+        arguments.insert(arguments.end(), {"--min-time", "0.001"});
+        return test::spawn(folder_, "tosa-vk-bench", arguments);
+    }
+    json report(const std::vector<std::string>& arguments, bool limits = false) const {
+        std::vector<std::string> all = arguments;
+        all.insert(all.end(), {"--json", "-"});
+        const Spawned run = bench(all, limits);
+        EXPECT_EQ(run.exit_code, 0) << run.err;
+        return json::parse(run.out);
+    }
+    static bool has_driver() {
+        std::uint32_t count = 0;
+        return tosavk_device_count(&count, nullptr) != TOSAVK_ERROR_NO_DEVICE;
+    }
+    void expect_error(const Spawned& run, int code, const std::string& part) const {
+        EXPECT_EQ(run.exit_code, code) << run.err;
+        EXPECT_EQ(run.out, "");
+        EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+        EXPECT_NE(run.err.find(part), std::string::npos) << run.err;
+    }
+
+    fs::path folder_;
+};
+
+#define NEEDS_DRIVER() \
+    if (!has_driver()) GTEST_SKIP() << "there is no Vulkan driver"
+
+TEST_F(Bench, WrongUsage) {
+    expect_error(bench({}), 2, "nothing to measure");
+    expect_error(bench({"--op", "add f32 4", "--threshold", "-1"}), 2, "--threshold");
+    expect_error(bench({"--suite", path("missing.txt")}), 3, "missing.txt");
+    expect_error(bench({"--suite", write("empty.txt", "# nothing\n\n")}), 3, "no problem lines");
+    expect_error(bench({"--suite", write("wrong.txt", "add f32 4\nfly f32 4\n")}), 2, "fly");
+}
+
+TEST_F(Bench, ReportHasLimitsAndShares) {
+    NEEDS_DRIVER();
+    const json result = report({"--op", "conv2d i8 1x8x8x8 8x3x3 p1 rescale clamp", "--op", "add f32 1000"}, true);
+    for (const char* limit : {"copy_gbytes_per_s", "fp32_gflops", "int32_gops", "dispatch_us", "submit_us"})
+        EXPECT_GT(result.at("limits").at(limit).get<double>(), 0) << limit;
+    ASSERT_EQ(result.at("problems").size(), 2u);
+    const json& conv = result.at("problems").at(0);
+    EXPECT_EQ(conv.at("name"), "conv2d i8 1x8x8x8 8x3x3 p1 rescale clamp");
+    EXPECT_EQ(conv.at("dispatches"), 1);
+    EXPECT_EQ(conv.at("checked"), true);
+    EXPECT_GE(conv.at("work").get<double>(), 2.0 * 8 * 8 * 8 * 8 * 9);
+    EXPECT_GE(conv.at("bytes").get<double>(), 2.0 * 8 * 8 * 8 + 8 * 8 * 9);
+    for (const json& problem : result.at("problems")) {
+        EXPECT_GT(problem.at("percent_of_limit").get<double>(), 0);
+        const std::string limit = problem.at("limit");
+        EXPECT_TRUE(limit == "memory" || limit == "fp32" || limit == "int32" || limit == "dispatch") << limit;
+        EXPECT_EQ(problem.at("per_dispatch").size(), problem.at("dispatches").get<std::size_t>());
+        EXPECT_GE(problem.at("wall_ms").at("median").get<double>(), problem.at("wall_ms").at("min").get<double>());
+    }
+}
+
+TEST_F(Bench, ComparesWithAnEarlierReport) {
+    NEEDS_DRIVER();
+    const std::string line = "add f32 1000";
+    json before = report({"--op", line});
+    const auto with_time = [&](double ms) {
+        for (const char* key : {"gpu_ms", "wall_ms"})
+            if (!before["problems"][0][key].is_null()) before["problems"][0][key]["min"] = ms;
+        return write("before.json", before.dump());
+    };
+    const Spawned slower = bench({"--op", line, "--compare", with_time(1e-9)});
+    EXPECT_EQ(slower.exit_code, 1) << slower.err;
+    EXPECT_NE(slower.out.find("slower"), std::string::npos) << slower.out;
+    EXPECT_EQ(bench({"--op", line, "--compare", with_time(1e9)}).exit_code, 0);
+    const json result = report({"--op", line, "--op", "sub f32 100", "--compare", with_time(1e9)});
+    EXPECT_EQ(result.at("comparison").at("passed"), true);
+    EXPECT_LT(result.at("comparison").at("problems").at(0).at("ratio").get<double>(), 1);
+    EXPECT_EQ(result.at("comparison").at("only_new").at(0), "sub f32 100");
+    expect_error(bench({"--op", line, "--compare", write("no.json", "{}")}), 3, "no report");
+}
+
+TEST_F(Bench, TraceAndPage) {
+    NEEDS_DRIVER();
+    const std::string line = "conv2d f32 1x8x8x8 8x3x3 p1 clamp";
+    const Spawned run = bench({"--op", line, "--trace", path("trace.json"), "--html", path("page.html")}, true);
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    const json trace = json::parse(test::read_text(path("trace.json")));
+    std::size_t dispatches = 0, phases = 0;
+    for (const json& event : trace.at("traceEvents")) {
+        if (event.at("ph") != "X") continue;
+        EXPECT_GE(event.at("dur").get<double>(), 0);
+        if (event.at("name") == "CONV2D+CLAMP") ++dispatches;
+        if (event.at("name") == "check" || event.at("name") == "runs") ++phases;
+    }
+    EXPECT_EQ(dispatches, 1u);
+    EXPECT_EQ(phases, 2u);
+    // The page holds the report as it is and asks for nothing from elsewhere.
+    const std::string page = test::read_text(path("page.html"));
+    const std::string begin = "type=\"application/json\">";
+    const std::size_t from = page.find(begin) + begin.size();
+    ASSERT_GT(from, begin.size());
+    const json report = json::parse(page.substr(from, page.find("</script>", from) - from));
+    EXPECT_EQ(report.at("problems").at(0).at("name"), line);
+    for (const char* outside : {"src=", "href=", "@import", "url("})
+        EXPECT_EQ(page.find(outside), std::string::npos) << outside;
+    expect_error(bench({"--op", "add f32 4", "--trace", path("no-folder") + "/t.json"}), 3, "no-folder");
+    expect_error(bench({"--op", "add f32 4", "--html", path("page.html")}), 2, "--no-limits");
+}
+
+TEST_F(Bench, Suites) {
+    NEEDS_DRIVER();
+    const std::string suite = write("suite.txt", "# of two\n\nadd f32 100   # small\n\tchain f32 16 add*5\r\n");
+    const json result = report({"--suite", suite});
+    EXPECT_TRUE(result.at("limits").empty());
+    EXPECT_TRUE(result.at("problems").at(0).at("percent_of_limit").is_null());
+    ASSERT_EQ(result.at("problems").size(), 2u);
+    EXPECT_EQ(result.at("problems").at(0).at("name"), "add f32 100");
+    EXPECT_EQ(result.at("problems").at(1).at("name"), "chain f32 16 add*5");
+    const Spawned text = bench({"--suite", suite, "--no-check"});
+    EXPECT_EQ(text.exit_code, 0) << text.err;
+    EXPECT_NE(text.out.find("% of limit"), std::string::npos) << text.out;
+}
+
+/// Every line of the committed suites must be one.
+TEST_F(Bench, CommittedSuitesAreWellFormed) {
+    const char* source = std::getenv("TOSAVK_SOURCE");
+    if (!source) GTEST_SKIP() << "ctest sets TOSAVK_SOURCE";
+    std::size_t lines = 0;
+    for (const auto& entry : fs::directory_iterator(fs::path(source) / "bench" / "suites")) {
+        std::ifstream file(entry.path());
+        for (std::string line; std::getline(file, line);) {
+            line = line.substr(0, line.find('#'));
+            if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+            ++lines;
+            tosavk_graph* graph = nullptr;
+            tosavk_error* error = nullptr;
+            EXPECT_EQ(tosavk_graph_load_problem(line.c_str(), nullptr, &graph, &error), TOSAVK_OK)
+                << entry.path() << ": " << (error ? tosavk_error_message(error) : "");
+            tosavk_error_release(error);
+            tosavk_graph_release(graph);
+        }
+    }
+    EXPECT_GT(lines, 50u);
+}
+
+}  // namespace
+}  // namespace tosavk
