@@ -49,6 +49,10 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_counters, arena_bytes, 56);
     AT(tosavk_counters, constant_bytes, 64);
     AT(tosavk_counters, peak_lower_bound_bytes, 72);
+    AT(tosavk_counters, shaders_compiled, 80);
+    AT(tosavk_counters, shaders_loaded, 88);
+    AT(tosavk_counters, compiler_started, 96);
+    AT(tosavk_counters, package, 104);
     AT(tosavk_dispatch_info, struct_size, 0);
     AT(tosavk_dispatch_info, label, 8);
     AT(tosavk_dispatch_info, kernel, 16);

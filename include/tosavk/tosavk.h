@@ -187,6 +187,11 @@ typedef struct tosavk_counters {
     uint64_t arena_bytes;
     uint64_t constant_bytes;
     uint64_t peak_lower_bound_bytes; /* largest sum of live tensors */
+    uint64_t shaders_compiled;    /* from GLSL, while the executable was made */
+    uint64_t shaders_loaded;      /* from the disk cache or from a package instead */
+    uint64_t compiler_started;    /* 1: this process has initialised the GLSL compiler, for whatever executable */
+    uint64_t package;             /* 0: the graph was loaded from no package; 1: the package's plan and shaders are used;
+                                     2: they are for another device, library or option, and were made anew */
 } tosavk_counters;
 
 typedef struct tosavk_dispatch_info {

@@ -1,5 +1,6 @@
 // Executables and contexts of the C ABI: compiling, binding, running, counting.
 #include "api/handles.hpp"
+#include "codegen/glslang.hpp"
 
 #include <fmt/format.h>
 
@@ -167,6 +168,9 @@ tosavk_status tosavk_context_counters(const tosavk_context* context, tosavk_coun
         result.arena_bytes = plan.arena_bytes;
         result.constant_bytes = plan.constants.size();
         result.peak_lower_bound_bytes = plan.peak_lower_bound;
+        result.shaders_compiled = shared.shaders_compiled;
+        result.shaders_loaded = shared.shaders_loaded;
+        result.compiler_started = glslang_initialised() ? 1 : 0;
         write_struct(counters, result, "tosavk_counters");
     });
 }

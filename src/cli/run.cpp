@@ -73,7 +73,8 @@ Assigned load(const Options& options) {
 
 Json counters_json(const tosavk_counters& counters) {
     return {{"allocations", counters.allocations}, {"pipelines_created", counters.pipelines_created},
-            {"weight_bytes_copied", counters.weight_bytes_copied}};
+            {"weight_bytes_copied", counters.weight_bytes_copied}, {"shaders_compiled", counters.shaders_compiled},
+            {"shaders_loaded", counters.shaders_loaded}, {"compiler_started", counters.compiler_started != 0}};
 }
 
 /// How far the counters moved after the first run: all zero when nothing is made anew.

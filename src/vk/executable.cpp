@@ -105,11 +105,14 @@ std::shared_ptr<Executable> Executable::create(std::shared_ptr<Device> device, s
     DeviceState& target = state->device->state();
 
     state->pipelines.reserve(state->plan.dispatches.size());
+    PipelineCounters made;
     for (const Dispatch& dispatch : state->plan.dispatches) {
-        bool created = false;
-        state->pipelines.push_back(target.pipelines.get(dispatch, target.plan, created));
-        state->counters.pipelines_created += created ? 1 : 0;
+        state->pipelines.push_back(target.pipelines.get(dispatch, target.plan, made));
     }
+    state->counters.pipelines_created = made.pipelines;
+    state->counters.shaders_compiled = made.shaders_compiled;
+    state->counters.shaders_loaded = made.shaders_loaded;
+    target.pipelines.save_if_worthwhile();
     const Bytes& constants = state->plan.constants;
     if (!constants.empty()) {
         const MemoryUse use = target.plan.map_in_place ? MemoryUse::shared : MemoryUse::device;
