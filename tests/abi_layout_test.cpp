@@ -87,6 +87,7 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_api, array_save, 16 + 8 * 50);
     AT(tosavk_api, graph_save_file, 16 + 8 * 51);
     AT(tosavk_api, conformance_run, 16 + 8 * 52);
+    AT(tosavk_api, package_save, 16 + 8 * 53);
 }
 
 TEST(AbiLayout, EnumValues) {

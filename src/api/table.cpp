@@ -59,6 +59,7 @@ const tosavk_api table = {
     .array_save = tosavk_array_save,
     .graph_save_file = tosavk_graph_save_file,
     .conformance_run = tosavk_conformance_run,
+    .package_save = tosavk_package_save,
 };
 
 }  // namespace

@@ -108,7 +108,7 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
 }
 
 void add_model_options(CLI::App& command, ModelOptions& options, bool with_path) {
-    if (with_path) command.add_option("MODEL", options.path, "the model, a .tflite or .tosa file")->required();
+    if (with_path) command.add_option("MODEL", options.path, "the model, a .tflite or .tosa file or a package")->required();
     command
         .add_option("--rounding", options.rounding,
                     "requantization of .tflite files (default double: TFLite's reference kernels)")

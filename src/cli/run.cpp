@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -108,6 +109,10 @@ void run_on_device(const Options& options, const cpp::Graph& graph, const std::v
     for (std::uint32_t k = 0; k < result.outputs.size(); ++k) context.get_output(k, result.outputs[k].bytes);
     result.times["first_run"] = first_watch.ms();
     const tosavk_counters first = context.counters();
+    if (first.package == 2) {
+        std::fprintf(stderr, "note: %s was made for another device, library or option; its graph was compiled anew\n",
+                     options.model.path.c_str());
+    }
 
     Stopwatch run_watch;
     for (std::uint32_t k = 0; k < inputs.size(); ++k) context.set_input(k, inputs[k]);
@@ -127,6 +132,7 @@ void run_on_device(const Options& options, const cpp::Graph& graph, const std::v
     result.times["gpu"] = total_ms;
     Json profile = {{"submits", first.submits}, {"dispatches", first.dispatches}};
     profile.update(counters_json(first));
+    profile["package"] = first.package == 1;
     profile["runs"] = second.runs;
     profile["first_run_ms"] = result.times["first_run"];
     profile["run_ms"] = result.times["run"];
