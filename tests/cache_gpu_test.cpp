@@ -1,4 +1,4 @@
-// The disk cache at work: what one device or process has compiled, the next one does not.
+// The disk cache and packages at work: what one device or process has compiled, the next one does not.
 #include "support/small_models.hpp"
 #include "support/spawn.hpp"
 #include "support/validation.hpp"
@@ -47,10 +47,9 @@ protected:
         std::vector<std::byte> output;
     };
     /// Opens a device of its own, compiles and runs.
-    static Ran run() {
-        const cpp::Graph graph = cpp::Graph::load(test::small_int8_model());
+    static Ran run(const cpp::Graph& graph, bool fuse = true) {
         const cpp::Device device;
-        const cpp::Executable executable(device, graph);
+        const cpp::Executable executable(device, graph, fuse);
         cpp::Context context(executable);
         for (std::uint32_t k = 0; k < graph.input_count(); ++k) context.set_input(k, graph.random_input(k, 3));
         context.run();
@@ -58,6 +57,21 @@ protected:
         context.get_output(0, result.output);
         return result;
     }
+    static Ran run() { return run(cpp::Graph::load(test::small_int8_model())); }
+
+    /// A package of the small model.
+    std::string package(bool fuse = true) const {
+        const std::string path = (folder_ / (fuse ? "fused.tvk" : "unfused.tvk")).string();
+        cpp::save_package(cpp::Device(), cpp::Graph::load(test::small_int8_model()), path, fuse);
+        return path;
+    }
+    std::string model() const {
+        const Bytes bytes = test::small_int8_model();
+        const std::string path = (folder_ / "model.tflite").string();
+        std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+        return path;
+    }
+    static bool has_program() { return fs::exists(test::programs() / "tosa-vk"); }
 
     fs::path folder_;
     std::string old_directory_;
@@ -119,10 +133,8 @@ TEST_F(CacheGpu, DevicesOfManyThreadsShareIt) {
 }
 
 TEST_F(CacheGpu, ASecondProcessNeverStartsTheCompiler) {
-    if (!fs::exists(test::programs() / "tosa-vk")) GTEST_SKIP() << "tosa-vk is not in " << test::programs();
-    const Bytes model = test::small_int8_model();
-    const std::string path = (folder_ / "model.tflite").string(), profile = (folder_ / "profile.json").string();
-    std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(model.data()), static_cast<std::streamsize>(model.size()));
+    if (!has_program()) GTEST_SKIP() << "tosa-vk is not in " << test::programs();
+    const std::string path = model(), profile = (folder_ / "profile.json").string();
     const auto run_program = [&](bool no_cache) {
         const auto run = test::spawn(folder_, "tosa-vk", {"run", path, "--profile", profile},
                                      {{"TOSAVK_CACHE_DIR", cache().string()}, {"TOSAVK_NO_CACHE", no_cache ? "1" : "0"}});
@@ -139,6 +151,86 @@ TEST_F(CacheGpu, ASecondProcessNeverStartsTheCompiler) {
     EXPECT_FALSE(warm.at("compiler_started").get<bool>());
     EXPECT_EQ(warm.at("shaders_compiled").get<int>(), 0);
     EXPECT_EQ(warm.at("shaders_loaded"), cold.at("shaders_compiled"));
+}
+
+TEST_F(CacheGpu, APackageRunsWithoutTheCompiler) {
+    ::setenv("TOSAVK_NO_CACHE", "1", 1);
+    const Ran wanted = run();
+    EXPECT_EQ(wanted.counters.package, 0u);
+    const cpp::Graph graph = cpp::Graph::load(package());
+    const cpp::Graph source = cpp::Graph::load(test::small_int8_model());
+    EXPECT_STREQ(graph.input(1).name, source.input(1).name);
+    EXPECT_EQ(graph.input(1).scale, source.input(1).scale) << "which no .tosa file says";
+    EXPECT_EQ(graph.output(0).zero_point, source.output(0).zero_point);
+    for (int turn = 0; turn < 2; ++turn) {
+        const Ran ran = run(graph);
+        EXPECT_EQ(ran.counters.package, 1u);
+        EXPECT_EQ(ran.counters.shaders_compiled, 0u);
+        EXPECT_EQ(ran.counters.shaders_loaded, wanted.counters.shaders_compiled);
+        EXPECT_EQ(ran.output, wanted.output);
+    }
+    EXPECT_TRUE(cpp::Checker(cpp::Device(), graph).run(1).passed);
+}
+
+TEST_F(CacheGpu, APackageForSomethingElseIsCompiled) {
+    ::setenv("TOSAVK_NO_CACHE", "1", 1);
+    const Ran wanted = run();
+    const cpp::Graph fused = cpp::Graph::load(package()), unfused = cpp::Graph::load(package(false));
+    for (const cpp::Graph* graph : {&fused, &unfused}) {
+        for (const bool fuse : {true, false}) {
+            const Ran ran = run(*graph, fuse);
+            const bool fits = fuse == (graph == &fused);
+            EXPECT_EQ(ran.counters.package, fits ? 1u : 2u);
+            EXPECT_EQ(ran.counters.shaders_compiled == 0, fits);
+            EXPECT_EQ(ran.output, wanted.output);
+        }
+    }
+    const char* caps = std::getenv("TOSAVK_TEST_CAPS");
+    if (!caps) GTEST_SKIP() << "ctest sets TOSAVK_TEST_CAPS";
+    const char* before = std::getenv("TOSAVK_CAPS");
+    const std::string old = before ? before : "";
+    ::setenv("TOSAVK_CAPS", (std::string(caps) + "/adreno_like.json").c_str(), 1);
+    const Ran ran = run(fused);
+    if (old.empty()) ::unsetenv("TOSAVK_CAPS");
+    else ::setenv("TOSAVK_CAPS", old.c_str(), 1);
+    EXPECT_EQ(ran.counters.package, 2u);
+    EXPECT_EQ(ran.output, wanted.output);
+}
+
+TEST_F(CacheGpu, TheProgramMakesAndRunsPackages) {
+    if (!has_program()) GTEST_SKIP() << "tosa-vk is not in " << test::programs();
+    const std::string source = model(), made = (folder_ / "made.tvk").string(), profile = (folder_ / "profile.json").string();
+    auto ran = test::spawn(folder_, "tosa-vk", {"compile", source, "-o", made});
+    ASSERT_EQ(ran.exit_code, 0) << ran.err;
+    EXPECT_EQ(ran.out + ran.err, "");
+    const std::pair<std::string, std::string> no_cache("TOSAVK_NO_CACHE", "1");
+    ran = test::spawn(folder_, "tosa-vk", {"run", made, "--profile", profile}, {no_cache});
+    ASSERT_EQ(ran.exit_code, 0) << ran.err;
+    EXPECT_EQ(ran.err, "");
+    const json told = json::parse(test::read_text(profile));
+    EXPECT_FALSE(told.at("compiler_started").get<bool>());
+    EXPECT_TRUE(told.at("package").get<bool>());
+    EXPECT_EQ(told.at("weight_bytes_copied"), told.at("constant_bytes"));
+    ran = test::spawn(folder_, "tosa-vk", {"verify", made, "--seeds", "2"}, {no_cache});
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    ran = test::spawn(folder_, "tosa-vk", {"run", made, "--reference"}, {no_cache});
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+
+    const std::string other = package(false);
+    ran = test::spawn(folder_, "tosa-vk", {"run", other}, {no_cache});
+    EXPECT_EQ(ran.exit_code, 0);
+    EXPECT_NE(ran.err.find("note: " + other), std::string::npos) << ran.err;
+
+    std::string whole = test::read_text(made);
+    whole.resize(whole.size() / 2);
+    std::ofstream(made, std::ios::binary | std::ios::trunc) << whole;
+    ran = test::spawn(folder_, "tosa-vk", {"run", made}, {no_cache});
+    EXPECT_EQ(ran.exit_code, 3);
+    EXPECT_NE(ran.err.find("the package is damaged"), std::string::npos) << ran.err;
+    ran = test::spawn(folder_, "tosa-vk", {"compile", source, "-o", (folder_ / "none" / "x.tvk").string()});
+    EXPECT_EQ(ran.exit_code, 3) << ran.err;
+    ran = test::spawn(folder_, "tosa-vk", {"compile", source});
+    EXPECT_EQ(ran.exit_code, 2) << ran.err;
 }
 
 }  // namespace

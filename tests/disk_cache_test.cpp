@@ -349,7 +349,7 @@ TEST(DiskCacheSettings, ComeFromTheEnvironment) {
     EXPECT_NE(cache_settings().off, "") << "there is no place for it";
     ::setenv("HOME", "/home/someone", 1);
     EXPECT_EQ(cache_settings().directory, "/home/someone/.cache/tosa-vk");
-    EXPECT_EQ(cache_settings().limit_bytes, std::uint64_t{128} << 20);
+    EXPECT_EQ(cache_settings().limit_bytes, std::uint64_t{64} << 20);
     ::setenv("XDG_CACHE_HOME", "relative", 1);
     EXPECT_EQ(cache_settings().directory, "/home/someone/.cache/tosa-vk") << "XDG asks to ignore relative paths";
     ::setenv("XDG_CACHE_HOME", "/caches", 1);
@@ -359,7 +359,7 @@ TEST(DiskCacheSettings, ComeFromTheEnvironment) {
     ::setenv("TOSAVK_CACHE_LIMIT_MIB", "7", 1);
     EXPECT_EQ(cache_settings().limit_bytes, std::uint64_t{7} << 20);
     ::setenv("TOSAVK_CACHE_LIMIT_MIB", "-1", 1);
-    EXPECT_EQ(cache_settings().limit_bytes, std::uint64_t{128} << 20);
+    EXPECT_EQ(cache_settings().limit_bytes, std::uint64_t{64} << 20);
     ::setenv("TOSAVK_NO_CACHE", "0", 1);
     EXPECT_EQ(cache_settings().off, "");
     ::setenv("TOSAVK_NO_CACHE", "1", 1);

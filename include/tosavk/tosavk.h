@@ -161,7 +161,7 @@ typedef struct tosavk_compile_options {
 
 /* `options` may be NULL. Creates every pipeline and uploads the constants. Shaders come from the disk cache where it has
  * them: one file per device and driver in $TOSAVK_CACHE_DIR, else $XDG_CACHE_HOME/tosa-vk, else ~/.cache/tosa-vk, all
- * together at most $TOSAVK_CACHE_LIMIT_MIB (128). It is read when a device is opened, and written when an executable was
+ * together at most $TOSAVK_CACHE_LIMIT_MIB (64). It is read when a device is opened, and written when an executable was
  * made and when the device is closed. TOSAVK_NO_CACHE=1 turns it off; TOSAVK_VERBOSE=cache says on stderr what it does. */
 TOSAVK_API tosavk_status tosavk_compile(tosavk_device* device, const tosavk_graph* graph, const tosavk_compile_options* options,
                                         tosavk_executable** executable, tosavk_error** error);

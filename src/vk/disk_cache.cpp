@@ -116,7 +116,7 @@ CacheSettings cache_settings() {
         settings.off = "TOSAVK_NO_CACHE is set";
         return settings;
     }
-    std::uint64_t mib = 128;
+    std::uint64_t mib = 64;
     if (const std::string limit = variable("TOSAVK_CACHE_LIMIT_MIB"); !limit.empty()) {
         const bool digits = limit.size() <= 9 && limit.find_first_not_of("0123456789") == std::string::npos;
         if (digits) mib = std::stoull(limit);

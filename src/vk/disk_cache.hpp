@@ -27,7 +27,7 @@ struct CacheSettings {
 };
 
 /// From the environment: TOSAVK_NO_CACHE (any value but "" and "0") turns it off; the directory is TOSAVK_CACHE_DIR, or
-/// $XDG_CACHE_HOME/tosa-vk, or ~/.cache/tosa-vk; the limit is TOSAVK_CACHE_LIMIT_MIB, 128 without it.
+/// $XDG_CACHE_HOME/tosa-vk, or ~/.cache/tosa-vk; the limit is TOSAVK_CACHE_LIMIT_MIB, 64 without it.
 CacheSettings cache_settings();
 
 /// One thread at a time; any number of processes.
