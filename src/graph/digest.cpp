@@ -33,9 +33,11 @@ constexpr std::uint32_t root_fraction(std::uint32_t n, int degree) {
     return static_cast<std::uint32_t>(root);
 }
 
+constexpr auto primes_in_order = first_primes();
+
 template <std::size_t count> constexpr std::array<std::uint32_t, count> root_fractions(int degree) {
     std::array<std::uint32_t, count> result{};
-    for (std::size_t k = 0; k < count; ++k) result[k] = root_fraction(first_primes()[k], degree);
+    for (std::size_t k = 0; k < count; ++k) result[k] = root_fraction(primes_in_order[k], degree);
     return result;
 }
 
