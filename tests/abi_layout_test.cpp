@@ -49,6 +49,10 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_counters, arena_bytes, 56);
     AT(tosavk_counters, constant_bytes, 64);
     AT(tosavk_counters, peak_lower_bound_bytes, 72);
+    AT(tosavk_counters, shaders_compiled, 80);
+    AT(tosavk_counters, shaders_loaded, 88);
+    AT(tosavk_counters, compiler_started, 96);
+    AT(tosavk_counters, package, 104);
     AT(tosavk_dispatch_info, struct_size, 0);
     AT(tosavk_dispatch_info, label, 8);
     AT(tosavk_dispatch_info, kernel, 16);
@@ -111,6 +115,7 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_api, graph_load_problem, 16 + 8 * 56);
     AT(tosavk_api, problems_describe, 16 + 8 * 57);
     AT(tosavk_api, device_limits, 16 + 8 * 58);
+    AT(tosavk_api, package_save, 16 + 8 * 59);
 }
 
 TEST(AbiLayout, EnumValues) {

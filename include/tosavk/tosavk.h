@@ -135,8 +135,8 @@ typedef struct tosavk_tensor_info {
     int64_t zero_point;
 } tosavk_tensor_info;
 
-/* `options` may be NULL. The file's format is recognised by its content: .tflite, or .tosa of TOSA 1.0, 0.80 or 0.30,
- * which is upgraded to 1.0. */
+/* `options` may be NULL. The file's format is recognised by its content: .tflite; .tosa of TOSA 1.0, 0.80 or 0.30, which
+ * is upgraded to 1.0; or a package of tosavk_package_save, to be trusted like a program: it holds shaders. */
 TOSAVK_API tosavk_status tosavk_graph_load_file(const char* path, const tosavk_load_options* options, tosavk_graph** graph,
                                                 tosavk_error** error);
 /* `data` is copied where needed; it may be freed after the call. */
@@ -171,9 +171,20 @@ typedef struct tosavk_compile_options {
     int32_t keep_all; /* 1: every value stays in memory, nothing is shared; see tosavk_verify */
 } tosavk_compile_options;
 
-/* `options` may be NULL. Creates every pipeline and uploads the constants. */
+/* `options` may be NULL. Creates every pipeline and uploads the constants. Shaders come from the disk cache where it has
+ * them: one file per device and driver in $TOSAVK_CACHE_DIR, else $XDG_CACHE_HOME/tosa-vk, else ~/.cache/tosa-vk, all
+ * together at most $TOSAVK_CACHE_LIMIT_MIB (64). It is read when a device is opened, and written when an executable was
+ * made and when the device is closed. TOSAVK_NO_CACHE=1 turns it off; TOSAVK_VERBOSE=cache says on stderr what it does. */
 TOSAVK_API tosavk_status tosavk_compile(tosavk_device* device, const tosavk_graph* graph, const tosavk_compile_options* options,
                                         tosavk_executable** executable, tosavk_error** error);
+
+/* Compiles ahead of time: writes the graph with its plan, its shaders and its packed weights to one file (through a
+ * temporary one that is renamed), which tosavk_graph_load_file reads. An executable made from such a graph, on a device of
+ * the same abilities and limits, by the same library and with the same options, needs no GLSL compiler; any other is
+ * compiled from the graph (tosavk_counters.package tells). `options` may be NULL. The file has the constants twice, as the
+ * graph has them and as the device wants them. TOSAVK_ERROR_UNSUPPORTED for what a .tosa file cannot hold. */
+TOSAVK_API tosavk_status tosavk_package_save(tosavk_device* device, const tosavk_graph* graph, const tosavk_compile_options* options,
+                                             const char* path, tosavk_error** error);
 
 typedef enum tosavk_executable_text { TOSAVK_EXECUTABLE_PLAN = 0, TOSAVK_EXECUTABLE_GLSL = 1 } tosavk_executable_text;
 TOSAVK_API tosavk_status tosavk_executable_print(const tosavk_executable* executable, tosavk_executable_text kind, tosavk_text** text,
@@ -199,6 +210,11 @@ typedef struct tosavk_counters {
     uint64_t arena_bytes;
     uint64_t constant_bytes;
     uint64_t peak_lower_bound_bytes; /* largest sum of live tensors */
+    uint64_t shaders_compiled;    /* from GLSL, while the executable was made */
+    uint64_t shaders_loaded;      /* from the disk cache or from a package instead */
+    uint64_t compiler_started;    /* 1: this process has initialised the GLSL compiler, for whatever executable */
+    uint64_t package;             /* 0: the graph was loaded from no package; 1: the package's plan and shaders are used;
+                                     2: they are for another device, library or option, and were made anew */
 } tosavk_counters;
 
 typedef struct tosavk_dispatch_info {
@@ -450,6 +466,8 @@ typedef struct tosavk_api {
         tosavk_error** error);
     tosavk_status (*problems_describe)(tosavk_text** json, tosavk_error** error);
     tosavk_status (*device_limits)(tosavk_device* device, tosavk_text** json, tosavk_error** error);
+    tosavk_status (*package_save)(tosavk_device* device, const tosavk_graph* graph,
+        const tosavk_compile_options* options, const char* path, tosavk_error** error);
 } tosavk_api;
 
 /* The table for hosts that were written against `version`; static storage. NULL when the library does not offer it. */

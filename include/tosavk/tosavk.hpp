@@ -242,6 +242,14 @@ private:
     detail::Handle<tosavk_graph, tosavk_graph_release> handle_;
 };
 
+/// Compiles ahead of time into one file, which Graph::load reads.
+inline void save_package(const Device& device, const Graph& graph, const std::string& path, bool fuse = true) {
+    auto options = detail::sized<tosavk_compile_options>();
+    options.no_fuse = fuse ? 0 : 1;
+    const tosavk_compile_options* given = &options;
+    detail::call(tosavk_package_save, device.get(), graph.get(), given, path.c_str());
+}
+
 class Executable {
 public:
     Executable(const Device& device, const Graph& graph, bool fuse = true, bool keep_all = false) {

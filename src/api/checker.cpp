@@ -1,7 +1,7 @@
 // Carries out the check behind tosavk_checker_run.
 #include "api/checker.hpp"
 
-#include "api/handles.hpp"
+#include "api/package.hpp"
 #include "ops/op.hpp"
 #include "reference/reference.hpp"
 
@@ -98,11 +98,12 @@ HostTensor random_input(const Graph& graph, std::size_t index, std::uint64_t see
     return random_tensor(value.type, value.shape, seed + 0x9e3779b97f4a7c15u * (index + 1));
 }
 
-Checker::Checker(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph)
+Checker::Checker(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph,
+                 std::shared_ptr<Executable> fused)
     : device_(device),
       graph_(graph),
       unfused_(compile(device, graph, false)),
-      fused_(compile(device, graph, true)),
+      fused_(fused ? std::move(fused) : compile(device, graph, true)),
       unfused_context_(unfused_, false),
       fused_context_(fused_, false) {}
 
@@ -288,7 +289,9 @@ tosavk_status tosavk_checker_create(tosavk_device* device, const tosavk_graph* g
         call.require(device, "device");
         call.require(graph, "graph");
         call.require(checker, "checker");
-        *checker = new tosavk_checker{Checker(device->device, graph->graph)};
+        PackageUse use{};  // a package's own plan and shaders are what is to be checked
+        auto fused = make_executable(device->device, *graph, {}, use);
+        *checker = new tosavk_checker{Checker(device->device, graph->graph, std::move(fused))};
     });
 }
 

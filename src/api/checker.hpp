@@ -34,7 +34,9 @@ struct CheckReport {
 
 class Checker {
 public:
-    Checker(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph);
+    /// `fused` is the executable to check; without one the graph is compiled.
+    Checker(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph,
+            std::shared_ptr<Executable> fused = nullptr);
 
     CheckReport run(std::uint64_t seed);
     /// One input per graph input. Variables begin with their initial values, or with those of `state`, which then holds

@@ -1,5 +1,6 @@
 // Executables and contexts of the C ABI: compiling, binding, running, counting.
-#include "api/handles.hpp"
+#include "api/package.hpp"
+#include "codegen/glslang.hpp"
 
 #include <fmt/format.h>
 
@@ -73,18 +74,23 @@ bool computes_integers(const Graph& graph, const Dispatch& dispatch) {
 
 }  // namespace
 
+PlanOptions tosavk::api::plan_options(const tosavk_compile_options* given) {
+    const tosavk_compile_options options = read_struct(given, "tosavk_compile_options");
+    PlanOptions result;
+    result.fuse = options.no_fuse == 0;
+    result.keep_all = options.keep_all != 0;
+    return result;
+}
+
 tosavk_status tosavk_compile(tosavk_device* device, const tosavk_graph* graph, const tosavk_compile_options* options,
                              tosavk_executable** executable, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(device, "device");
         call.require(graph, "graph");
         call.require(executable, "executable");
-        const tosavk_compile_options given = read_struct(options, "tosavk_compile_options");
-        PlanOptions plan_options;
-        plan_options.fuse = given.no_fuse == 0;
-        plan_options.keep_all = given.keep_all != 0;
-        Plan plan = make_plan(*graph->graph, device->device->plan(), plan_options);
-        *executable = new tosavk_executable{Executable::create(device->device, graph->graph, std::move(plan))};
+        PackageUse use{};
+        auto made = make_executable(device->device, *graph, plan_options(options), use);
+        *executable = new tosavk_executable{std::move(made), static_cast<std::uint64_t>(use)};
     });
 }
 
@@ -110,7 +116,9 @@ tosavk_status tosavk_context_create(tosavk_executable* executable, const tosavk_
         call.require(executable, "executable");
         call.require(context, "context");
         const tosavk_context_options given = read_struct(options, "tosavk_context_options");
-        *context = new tosavk_context(executable->executable, given.profile != 0);
+        auto made = std::make_unique<tosavk_context>(executable->executable, given.profile != 0);
+        made->package = executable->package;
+        *context = made.release();
     });
 }
 
@@ -179,6 +187,10 @@ tosavk_status tosavk_context_counters(const tosavk_context* context, tosavk_coun
         result.arena_bytes = plan.arena_bytes;
         result.constant_bytes = plan.constants.size();
         result.peak_lower_bound_bytes = plan.peak_lower_bound;
+        result.shaders_compiled = shared.shaders_compiled;
+        result.shaders_loaded = shared.shaders_loaded;
+        result.compiler_started = glslang_initialised() ? 1 : 0;
+        result.package = context->package;
         write_struct(counters, result, "tosavk_counters");
     });
 }

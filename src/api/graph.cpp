@@ -1,6 +1,7 @@
 // Graphs of the C ABI: loading, inspecting, printing, the reference run and random inputs.
 #include "api/checker.hpp"
 #include "api/handles.hpp"
+#include "api/package.hpp"
 #include "importers/importer.hpp"
 #include "problems/problem.hpp"
 #include "reference/reference.hpp"
@@ -56,7 +57,8 @@ ImportOptions import_options(const tosavk_load_options* given) {
     return result;
 }
 
-tosavk_graph* finish(Graph graph, const ImportOptions& options) {
+tosavk_graph* finish(LoadedModel model, const ImportOptions& options) {
+    Graph& graph = model.graph;
     for (const auto& [index, shape] : options.input_shapes) {
         if (index >= graph.inputs.size()) {
             throw Error(ErrorCode::bad_input,
@@ -69,7 +71,7 @@ tosavk_graph* finish(Graph graph, const ImportOptions& options) {
                                                           value.name, to_string(value.shape), to_string(shape)));
         }
     }
-    return new tosavk_graph{std::make_shared<const Graph>(std::move(graph))};
+    return new tosavk_graph{std::make_shared<const Graph>(std::move(graph)), std::move(model.package)};
 }
 
 const Value& end_value(const Graph& graph, const std::vector<ValueId>& ends, std::uint32_t index, const char* what) {
@@ -94,7 +96,7 @@ tosavk_status tosavk_graph_load_file(const char* path, const tosavk_load_options
         call.require(path, "path");
         call.require(graph, "graph");
         const ImportOptions import = import_options(options);
-        *graph = finish(import_file(path, import), import);
+        *graph = finish(load_model(read_file(path), path, import), import);
     });
 }
 
@@ -104,7 +106,7 @@ tosavk_status tosavk_graph_load_memory(const void* data, size_t size_bytes, cons
         call.require(data, "data");
         call.require(graph, "graph");
         const ImportOptions import = import_options(options);
-        *graph = finish(import_model({static_cast<const std::byte*>(data), size_bytes}, "the model in memory", import),
+        *graph = finish(load_model({static_cast<const std::byte*>(data), size_bytes}, "the model in memory", import),
                         import);
     });
 }
@@ -115,7 +117,7 @@ tosavk_status tosavk_graph_load_problem(const char* line, const tosavk_load_opti
         call.require(line, "line");
         call.require(graph, "graph");
         const ImportOptions import = import_options(options);
-        *graph = finish(load_problem(line, *import.level), import);
+        *graph = finish({load_problem(line, *import.level), nullptr}, import);
     });
 }
 

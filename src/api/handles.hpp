@@ -15,6 +15,10 @@
 #include <string>
 #include <vector>
 
+namespace tosavk {
+struct Package;
+}
+
 struct tosavk_error {
     tosavk_status status;
     std::string message, node, operand;
@@ -36,10 +40,12 @@ struct tosavk_device {
 
 struct tosavk_graph {
     std::shared_ptr<const tosavk::Graph> graph;
+    std::shared_ptr<const tosavk::Package> package;  ///< that the graph came from; may be null
 };
 
 struct tosavk_executable {
     std::shared_ptr<tosavk::Executable> executable;
+    std::uint64_t package = 0;  ///< see tosavk_counters
 };
 
 struct tosavk_context {
@@ -49,6 +55,7 @@ struct tosavk_context {
           input_set(executable->graph().inputs.size(), false) {}
 
     std::shared_ptr<tosavk::Executable> executable;
+    std::uint64_t package = 0;  ///< as the executable's
     tosavk::Context context;
     std::vector<bool> input_set;
     bool in_flight = false;  ///< submitted and not waited for
@@ -114,6 +121,7 @@ template <class T> void write_struct(T* out, T value, const char* name) {
 }
 
 tosavk_text* make_text(std::string text);
+PlanOptions plan_options(const tosavk_compile_options* given);
 DType to_dtype(tosavk_type type);  ///< throws Error(usage) for a value that is no type
 tosavk_tensor_info describe_tensor(const char* name, DType type, const Shape& shape);
 

@@ -65,6 +65,7 @@ const tosavk_api table = {
     .graph_load_problem = tosavk_graph_load_problem,
     .problems_describe = tosavk_problems_describe,
     .device_limits = tosavk_device_limits,
+    .package_save = tosavk_package_save,
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
     const std::pair<const char*, Action> actions[] = {
         {"run", add_run(app)}, {"verify", add_verify(app)}, {"info", add_info(app)},
         {"ops", add_ops(app)}, {"dump", add_dump(app)}, {"convert", add_convert(app)},
-        {"conformance", add_conformance(app)},
+        {"compile", add_compile(app)}, {"conformance", add_conformance(app)},
     };
     return run_program(app, argc, argv, [&] {
         for (const auto& [name, action] : actions) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -73,7 +74,8 @@ Assigned load(const Options& options) {
 
 Json counters_json(const tosavk_counters& counters) {
     return {{"allocations", counters.allocations}, {"pipelines_created", counters.pipelines_created},
-            {"weight_bytes_copied", counters.weight_bytes_copied}};
+            {"weight_bytes_copied", counters.weight_bytes_copied}, {"shaders_compiled", counters.shaders_compiled},
+            {"shaders_loaded", counters.shaders_loaded}, {"compiler_started", counters.compiler_started != 0}};
 }
 
 /// How far the counters moved after the first run: all zero when nothing is made anew.
@@ -107,6 +109,10 @@ void run_on_device(const Options& options, const cpp::Graph& graph, const std::v
     for (std::uint32_t k = 0; k < result.outputs.size(); ++k) context.get_output(k, result.outputs[k].bytes);
     result.times["first_run"] = first_watch.ms();
     const tosavk_counters first = context.counters();
+    if (first.package == 2) {
+        std::fprintf(stderr, "note: %s was made for another device, library or option; its graph was compiled anew\n",
+                     options.model.path.c_str());
+    }
 
     Stopwatch run_watch;
     for (std::uint32_t k = 0; k < inputs.size(); ++k) context.set_input(k, inputs[k]);
@@ -126,6 +132,7 @@ void run_on_device(const Options& options, const cpp::Graph& graph, const std::v
     result.times["gpu"] = total_ms;
     Json profile = {{"submits", first.submits}, {"dispatches", first.dispatches}};
     profile.update(counters_json(first));
+    profile["package"] = first.package == 1;
     profile["runs"] = second.runs;
     profile["first_run_ms"] = result.times["first_run"];
     profile["run_ms"] = result.times["run"];

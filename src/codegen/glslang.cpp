@@ -8,13 +8,32 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <mutex>
 
 namespace tosavk {
 
+namespace {
+
+std::atomic<bool> initialised_once{false};
+
+// Goes up when compile_glsl comes to ask for something else.
+constexpr int settings_revision = 1;
+
+}  // namespace
+
+std::string glslang_identity() {
+    const glslang::Version version = glslang::GetVersion();
+    return fmt::format("glslang {}.{}.{} generator {} settings {}", version.major, version.minor, version.patch,
+                       glslang::GetSpirvGeneratorVersion(), settings_revision);
+}
+
+bool glslang_initialised() { return initialised_once; }
+
 std::vector<std::uint32_t> compile_glsl(const std::string& glsl, const std::string& name, const DevicePlan&) {
     static std::mutex mutex;  // glslang shares symbol tables between threads
     const std::lock_guard lock(mutex);
+    initialised_once = true;
     static const bool initialised = glslang::InitializeProcess();
     if (!initialised) throw Error(ErrorCode::internal, "glslang cannot be initialised");
 

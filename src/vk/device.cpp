@@ -128,7 +128,7 @@ DeviceState::DeviceState(std::shared_ptr<Instance> instance, const PhysicalDevic
       device(std::move(instance), physical, plan_),
       vk(device.vk),
       queue_family(physical.queue_family),
-      pipelines(device.handle, device.vk) {
+      pipelines(device.handle, device.vk, physical.caps) {
     vk.vkGetDeviceQueue(device.handle, queue_family, 0, &queue);
 
     VkPhysicalDeviceMemoryProperties2 memory_properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2};

@@ -135,12 +135,14 @@ std::shared_ptr<Executable> Executable::create(std::shared_ptr<Device> device, s
     state->plan = std::move(plan);
     DeviceState& target = state->device->state();
 
+    PipelineCounters made;
     for_each_dispatch(state->plan, [&](const Dispatch& dispatch) {
-        bool created = false;
-        state->pipelines.push_back(dispatch.is_copy() ? nullptr
-                                                      : target.pipelines.get(dispatch, target.plan, created));
-        state->counters.pipelines_created += created ? 1 : 0;
+        state->pipelines.push_back(dispatch.is_copy() ? nullptr : target.pipelines.get(dispatch, target.plan, made));
     });
+    state->counters.pipelines_created = made.pipelines;
+    state->counters.shaders_compiled = made.shaders_compiled;
+    state->counters.shaders_loaded = made.shaders_loaded;
+    target.pipelines.save_if_worthwhile();
     const Bytes& constants = state->plan.constants;
     if (!constants.empty()) {
         const MemoryUse use = target.plan.map_in_place ? MemoryUse::shared : MemoryUse::device;

@@ -2,8 +2,12 @@
 #include "vk/pipeline.hpp"
 
 #include "codegen/glslang.hpp"
+#include "graph/verbose.hpp"
 #include "vk/check.hpp"
 
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
 #include <iterator>
 
 namespace tosavk {
@@ -12,13 +16,100 @@ namespace {
 
 constexpr std::uint32_t local_size_id = 1000;  // layout(local_size_x_id = 1000) in every kernel
 constexpr std::size_t spirv_bound_bytes = 64u << 20;
+constexpr std::uint32_t spirv_magic = 0x07230203;
+constexpr Digest pipelines_key{};  // the driver's data is one entry
+
+/// Entries of the disk cache are good for one device, driver and compiler.
+std::string identity_of(const DeviceCaps& caps) {
+    return fmt::format("{}\n{} {}\n{:08x} {:08x} {:08x} {:08x}\n{}\n{}\n", caps.name, caps.driver_name, caps.driver_info,
+                       caps.vendor_id, caps.device_id, caps.driver_version, caps.api_version, caps.pipeline_cache_uuid,
+                       glslang_identity());
+}
+
+/// VkPipelineCacheHeaderVersionOne of this device. A driver must refuse what begins otherwise; not all do.
+std::array<std::byte, 32> pipeline_data_header(const DeviceCaps& caps) {
+    std::array<std::byte, 32> header{};
+    const std::uint32_t words[4] = {32, VK_PIPELINE_CACHE_HEADER_VERSION_ONE, caps.vendor_id, caps.device_id};
+    std::memcpy(header.data(), words, sizeof words);
+    for (std::size_t k = 0; k < 16 && 2 * k + 2 <= caps.pipeline_cache_uuid.size(); ++k) {
+        header[16 + k] = static_cast<std::byte>(std::stoul(caps.pipeline_cache_uuid.substr(2 * k, 2), nullptr, 16));
+    }
+    return header;
+}
+
+std::vector<std::uint32_t> to_words(std::span<const std::byte> bytes) {
+    std::vector<std::uint32_t> words(bytes.size() / sizeof(std::uint32_t));
+    std::memcpy(words.data(), bytes.data(), words.size() * sizeof(std::uint32_t));
+    return words;
+}
 
 }  // namespace
 
-PipelineLibrary::PipelineLibrary(VkDevice device, const VolkDeviceTable& vk)
-    : device_(device), vk_(vk), cache_(device, vk.vkDestroyPipelineCache) {
+PipelineLibrary::PipelineLibrary(VkDevice device, const VolkDeviceTable& vk, const DeviceCaps& caps)
+    : device_(device), vk_(vk), disk_(cache_settings(), identity_of(caps)), cache_header_(pipeline_data_header(caps)) {
+    const std::vector<std::byte> stored = stored_pipelines();
+    cache_sum_ = checksum(stored);
+    cache_bytes_ = stored.size();
+    cache_ = make_cache(stored);
+}
+
+PipelineLibrary::~PipelineLibrary() {
+    try {
+        const std::lock_guard lock(mutex_);
+        save_pipelines();
+        disk_.save();
+    } catch (...) {
+        say("cache", "it could not be saved");
+    }
+}
+
+UniqueHandle<VkPipelineCache> PipelineLibrary::make_cache(std::span<const std::byte> data) {
+    UniqueHandle<VkPipelineCache> cache(device_, vk_.vkDestroyPipelineCache);
     VkPipelineCacheCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
-    call("vkCreatePipelineCache", vk.vkCreatePipelineCache, device, &info, nullptr, cache_.put());
+    info.initialDataSize = data.size();
+    info.pInitialData = data.data();
+    call("vkCreatePipelineCache", vk_.vkCreatePipelineCache, device_, &info, nullptr, cache.put());
+    return cache;
+}
+
+/// What the file holds of the driver's data; empty unless it is this device's.
+std::vector<std::byte> PipelineLibrary::stored_pipelines() {
+    std::optional<std::vector<std::byte>> data = disk_.find(DiskCache::Kind::pipelines, pipelines_key);
+    const bool ours = data && data->size() > cache_header_.size() &&
+                      std::equal(cache_header_.begin(), cache_header_.end(), data->begin());
+    return ours ? std::move(*data) : std::vector<std::byte>();
+}
+
+/// Puts the driver's data into the disk cache where it has grown, joined with what others have saved meanwhile.
+void PipelineLibrary::save_pipelines() {
+    if (!disk_.enabled() || !pipelines_made_) return;
+    pipelines_made_ = false;
+    const auto size_now = [&] {
+        std::size_t size = 0;
+        return vk_.vkGetPipelineCacheData(device_, cache_.get(), &size, nullptr) == VK_SUCCESS ? size : 0;
+    };
+    if (size_now() <= std::max(cache_bytes_, cache_header_.size())) return;
+    disk_.refresh();
+    const std::vector<std::byte> stored = stored_pipelines();
+    if (!stored.empty() && checksum(stored) != cache_sum_) {
+        const UniqueHandle<VkPipelineCache> others = make_cache(stored);
+        const VkPipelineCache handle = others.get();
+        vk_.vkMergePipelineCaches(device_, cache_.get(), 1, &handle);
+    }
+    std::vector<std::byte> data(size_now());
+    std::size_t size = data.size();
+    if (vk_.vkGetPipelineCacheData(device_, cache_.get(), &size, data.data()) != VK_SUCCESS) return;
+    data.resize(size);
+    cache_sum_ = checksum(data);
+    cache_bytes_ = size;
+    disk_.put(DiskCache::Kind::pipelines, pipelines_key, std::move(data));
+}
+
+void PipelineLibrary::save_if_worthwhile() {
+    const std::lock_guard lock(mutex_);
+    if (!disk_.is_worth_saving()) return;
+    save_pipelines();
+    disk_.save();
 }
 
 std::shared_ptr<const BindingLayout> PipelineLibrary::layout_for(std::size_t buffers) {
@@ -50,26 +141,58 @@ std::shared_ptr<const BindingLayout> PipelineLibrary::layout_for(std::size_t buf
     return layout;
 }
 
-const std::vector<std::uint32_t>& PipelineLibrary::spirv_for(const Dispatch& dispatch, const DevicePlan& plan) {
-    const auto found = spirv_.find(dispatch.glsl);
-    if (found != spirv_.end()) {
-        return found->second;
-    }
-    std::vector<std::uint32_t> words = compile_glsl(dispatch.glsl, dispatch.kernel, plan);
-    const std::size_t bytes = dispatch.glsl.size() + words.size() * sizeof(std::uint32_t);
+const std::vector<std::uint32_t>& PipelineLibrary::keep(const std::string& glsl, std::vector<std::uint32_t> words) {
+    const std::size_t bytes = glsl.size() + words.size() * sizeof(std::uint32_t);
     if (spirv_bytes_ + bytes > spirv_bound_bytes) {
         spirv_.clear();
+        offered_.clear();
         spirv_bytes_ = 0;
     }
     spirv_bytes_ += bytes;
-    return spirv_.emplace(dispatch.glsl, std::move(words)).first->second;
+    return spirv_.insert_or_assign(glsl, std::move(words)).first->second;
 }
 
-std::shared_ptr<const Pipeline> PipelineLibrary::build(const Dispatch& dispatch, const DevicePlan& plan) {
+const std::vector<std::uint32_t>& PipelineLibrary::spirv_for(const Dispatch& dispatch, const DevicePlan& plan,
+                                                             PipelineCounters& counters) {
+    const auto found = spirv_.find(dispatch.glsl);
+    if (found != spirv_.end()) {
+        counters.shaders_loaded += offered_.erase(dispatch.glsl);
+        return found->second;
+    }
+    const Digest key = disk_.enabled() ? sha256(dispatch.glsl) : Digest{};
+    if (const auto stored = disk_.find(DiskCache::Kind::spirv, key)) {
+        std::vector<std::uint32_t> words = to_words(*stored);
+        if (words.size() > 5 && words[0] == spirv_magic) {
+            ++counters.shaders_loaded;
+            return keep(dispatch.glsl, std::move(words));
+        }
+    }
+    std::vector<std::uint32_t> words = compile_glsl(dispatch.glsl, dispatch.kernel, plan);
+    ++counters.shaders_compiled;
+    const auto bytes = std::as_bytes(std::span(words));
+    disk_.put(DiskCache::Kind::spirv, key, {bytes.begin(), bytes.end()});
+    return keep(dispatch.glsl, std::move(words));
+}
+
+std::vector<std::uint32_t> PipelineLibrary::spirv(const Dispatch& dispatch, const DevicePlan& plan) {
+    PipelineCounters uncounted;
+    const std::lock_guard lock(mutex_);
+    return spirv_for(dispatch, plan, uncounted);
+}
+
+void PipelineLibrary::offer(const std::string& glsl, std::span<const std::uint32_t> words) {
+    const std::lock_guard lock(mutex_);
+    if (spirv_.count(glsl)) return;
+    keep(glsl, {words.begin(), words.end()});
+    offered_.insert(glsl);
+}
+
+std::shared_ptr<const Pipeline> PipelineLibrary::build(const Dispatch& dispatch, const DevicePlan& plan,
+                                                       PipelineCounters& counters) {
     auto pipeline = std::make_shared<Pipeline>();
     pipeline->layout = layout_for(dispatch.bindings.size());
 
-    const std::vector<std::uint32_t>& words = dispatch.spirv ? *dispatch.spirv : spirv_for(dispatch, plan);
+    const std::vector<std::uint32_t>& words = dispatch.spirv ? *dispatch.spirv : spirv_for(dispatch, plan, counters);
     UniqueHandle<VkShaderModule> module(device_, vk_.vkDestroyShaderModule);
     VkShaderModuleCreateInfo module_info{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
     module_info.codeSize = words.size() * sizeof(std::uint32_t);
@@ -103,11 +226,13 @@ std::shared_ptr<const Pipeline> PipelineLibrary::build(const Dispatch& dispatch,
     pipeline->handle = {device_, vk_.vkDestroyPipeline};
     call("vkCreateComputePipelines", vk_.vkCreateComputePipelines, device_, cache_.get(), 1u, &info, nullptr,
          pipeline->handle.put());
+    pipelines_made_ = true;
+    ++counters.pipelines;
     return pipeline;
 }
 
-std::shared_ptr<const Pipeline> PipelineLibrary::get(const Dispatch& dispatch, const DevicePlan& plan, bool& created) {
-    created = false;
+std::shared_ptr<const Pipeline> PipelineLibrary::get(const Dispatch& dispatch, const DevicePlan& plan,
+                                                     PipelineCounters& counters) {
     if (dispatch.constants.size() > local_size_id) {
         throw Error(ErrorCode::internal, dispatch.label + ": more than 1000 specialization constants");
     }
@@ -123,8 +248,7 @@ std::shared_ptr<const Pipeline> PipelineLibrary::get(const Dispatch& dispatch, c
             return pipeline;
         }
     }
-    std::shared_ptr<const Pipeline> pipeline = build(dispatch, plan);
-    created = true;
+    std::shared_ptr<const Pipeline> pipeline = build(dispatch, plan, counters);
     // Forget pipelines that nobody uses any more.
     for (auto entry = pipelines_.begin(); entry != pipelines_.end();) {
         entry = entry->second.expired() ? pipelines_.erase(entry) : std::next(entry);

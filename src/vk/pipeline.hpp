@@ -2,11 +2,15 @@
 #pragma once
 
 #include "plan/plan.hpp"
+#include "vk/disk_cache.hpp"
 #include "vk/unique_handle.hpp"
 
+#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -24,27 +28,55 @@ struct Pipeline {
     UniqueHandle<VkPipeline> handle;
 };
 
-/// Thread-safe. SPIR-V is kept by source text (up to a bound); pipelines live as long as an Executable uses them.
+/// What was made so far.
+struct PipelineCounters {
+    std::uint64_t pipelines = 0;
+    std::uint64_t shaders_compiled = 0;  ///< from GLSL
+    std::uint64_t shaders_loaded = 0;    ///< from the disk cache or from a package
+};
+
+/// Thread-safe. SPIR-V is kept by source text (up to a bound); pipelines live as long as an Executable uses them. SPIR-V
+/// and the driver's pipeline cache also go to the disk cache, and come from there.
 class PipelineLibrary {
 public:
-    PipelineLibrary(VkDevice device, const VolkDeviceTable& vk);
+    PipelineLibrary(VkDevice device, const VolkDeviceTable& vk, const DeviceCaps& caps);
+    /// Saves what the disk cache lacks.
+    ~PipelineLibrary();
 
-    /// `created` tells whether the pipeline is new.
-    std::shared_ptr<const Pipeline> get(const Dispatch& dispatch, const DevicePlan& plan, bool& created);
+    /// Adds to `counters` what had to be made.
+    std::shared_ptr<const Pipeline> get(const Dispatch& dispatch, const DevicePlan& plan, PipelineCounters& counters);
+    /// The dispatch's SPIR-V, without a pipeline.
+    std::vector<std::uint32_t> spirv(const Dispatch& dispatch, const DevicePlan& plan);
+    /// SPIR-V that somebody has compiled for this source before. Never reaches the disk cache.
+    void offer(const std::string& glsl, std::span<const std::uint32_t> words);
+
+    /// Writes the disk cache where enough is new.
+    void save_if_worthwhile();
 
 private:
     using Key = std::tuple<std::string, std::vector<std::int32_t>, std::size_t>;
 
     std::shared_ptr<const BindingLayout> layout_for(std::size_t buffers);
-    const std::vector<std::uint32_t>& spirv_for(const Dispatch& dispatch, const DevicePlan& plan);
-    std::shared_ptr<const Pipeline> build(const Dispatch& dispatch, const DevicePlan& plan);
+    const std::vector<std::uint32_t>& spirv_for(const Dispatch& dispatch, const DevicePlan& plan,
+                                                PipelineCounters& counters);
+    const std::vector<std::uint32_t>& keep(const std::string& glsl, std::vector<std::uint32_t> words);
+    std::shared_ptr<const Pipeline> build(const Dispatch& dispatch, const DevicePlan& plan, PipelineCounters& counters);
+    UniqueHandle<VkPipelineCache> make_cache(std::span<const std::byte> data);
+    std::vector<std::byte> stored_pipelines();
+    void save_pipelines();
 
     VkDevice device_;
     const VolkDeviceTable& vk_;
     std::mutex mutex_;
+    DiskCache disk_;
+    std::array<std::byte, 32> cache_header_;  ///< how the driver's data must begin
     UniqueHandle<VkPipelineCache> cache_;
+    std::uint64_t cache_sum_ = 0;             ///< checksum of the stored data that cache_ holds
+    std::size_t cache_bytes_ = 0;             ///< and its size
+    bool pipelines_made_ = false;             ///< since the cache was saved
     std::map<std::size_t, std::shared_ptr<const BindingLayout>> layouts_;
     std::map<std::string, std::vector<std::uint32_t>> spirv_;
+    std::set<std::string> offered_;  ///< sources in spirv_ that were offered and not used yet
     std::size_t spirv_bytes_ = 0;
     std::map<Key, std::weak_ptr<const Pipeline>> pipelines_;
 };

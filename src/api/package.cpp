@@ -1,0 +1,119 @@
+#include "api/package.hpp"
+
+#include "graph/verbose.hpp"
+#include "vk/device_state.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+
+using namespace tosavk;
+using namespace tosavk::api;
+
+namespace tosavk::api {
+
+namespace {
+
+/// The graph of a package as both its maker and its users read it.
+Graph read_graph(std::span<const std::byte> tosa, const Level& level) {
+    ImportOptions options;
+    options.level = &level;
+    options.spec = TosaSpec::v1_0;
+    return import_tosa(tosa, options);
+}
+
+void set_scales(Graph& graph, const std::vector<ValueId>& ends, const std::vector<PackagedScale>& scales) {
+    for (std::size_t k = 0; k < ends.size() && k < scales.size(); ++k) {
+        graph.values[ends[k]].scale = scales[k].scale;
+        graph.values[ends[k]].zero_point = scales[k].zero_point;
+    }
+}
+
+std::vector<PackagedScale> scales_of(const Graph& graph, const std::vector<ValueId>& ends) {
+    std::vector<PackagedScale> scales;
+    for (const ValueId id : ends) scales.push_back({graph.value(id).scale, graph.value(id).zero_point});
+    return scales;
+}
+
+LoadedModel load_package(std::span<const std::byte> file, const ImportOptions& options) {
+    auto package = std::make_shared<Package>(read_package(file));
+    LoadedModel model;
+    model.graph = read_graph(package->tosa, *options.level);
+    package->tosa = {};
+    if (graph_numbering(model.graph) != package->numbering) {
+        // Another version of the library reads the graph in another order: the plan means nothing to this one.
+        package->target = {};
+        package->plan = {};
+    } else {
+        check_package(*package, model.graph);
+    }
+    set_scales(model.graph, model.graph.inputs, package->inputs);
+    set_scales(model.graph, model.graph.outputs, package->outputs);
+    model.package = std::move(package);
+    return model;
+}
+
+Bytes make_package(Device& device, const Graph& graph, const PlanOptions& options) {
+    Package package;
+    package.tosa = write_tosa(graph);
+    package.inputs = scales_of(graph, graph.inputs);
+    package.outputs = scales_of(graph, graph.outputs);
+    const Graph numbered = read_graph(package.tosa, level_none);
+    package.numbering = graph_numbering(numbered);
+    package.target = package_target(device.plan(), options);
+    package.plan = make_plan(numbered, device.plan(), options);
+    std::set<std::string_view> seen;
+    for_each_dispatch(package.plan, [&](const Dispatch& dispatch) {
+        if (dispatch.glsl.empty() || !seen.insert(dispatch.glsl).second) return;
+        package.shaders.push_back({dispatch.glsl, device.state().pipelines.spirv(dispatch, device.plan())});
+    });
+    return write_package(std::move(package));
+}
+
+}  // namespace
+
+LoadedModel load_model(std::span<const std::byte> file, const std::string& origin, const ImportOptions& options) {
+    if (!is_package(file)) return {import_model(file, origin, options), nullptr};
+    try {
+        return load_package(file, options);
+    } catch (const Error& e) {
+        throw Error(e.code(), fmt::format("{}: {}", origin, e.what()), e.node(), e.operand());
+    }
+}
+
+std::shared_ptr<Executable> make_executable(const std::shared_ptr<Device>& device, const tosavk_graph& graph,
+                                            const PlanOptions& options, PackageUse& use) {
+    use = PackageUse::none;
+    if (graph.package) {
+        if (graph.package->target == package_target(device->plan(), options)) {
+            use = PackageUse::used;
+            for (const PackagedShader& shader : graph.package->shaders) {
+                device->state().pipelines.offer(shader.glsl, shader.spirv);
+            }
+            try {
+                return Executable::create(device, graph.graph, graph.package->plan);
+            } catch (const Error& e) {
+                // What the library would never plan can only come from the file.
+                if (e.code() != ErrorCode::internal) throw;
+                throw Error(ErrorCode::bad_model, fmt::format("the package is damaged: {}", e.what()), e.node(), e.operand());
+            }
+        }
+        use = PackageUse::did_not_fit;
+        say("package", "it was made for another device, library or option; the graph is compiled");
+    }
+    return Executable::create(device, graph.graph, make_plan(*graph.graph, device->plan(), options));
+}
+
+}  // namespace tosavk::api
+
+tosavk_status tosavk_package_save(tosavk_device* device, const tosavk_graph* graph, const tosavk_compile_options* options,
+                                  const char* path, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(device, "device");
+        call.require(graph, "graph");
+        call.require(path, "path");
+        const tosavk::Bytes bytes = make_package(*device->device, *graph->graph, plan_options(options));
+        const std::span<const std::byte> pieces[] = {bytes};
+        write_file(path, pieces);
+    });
+}
