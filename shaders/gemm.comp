@@ -107,11 +107,7 @@ X4 column4(int batch, int k, int quad) {
 #endif
 
 // Row r lies in lane r % LANES as own row r / LANES.
-#if LANES == 1
-#define SHARED(r) a[r]
-#else
 #define SHARED(r) subgroupShuffle(a[(r) / LANES], uint((r) % LANES))
-#endif
 #define STEP(r)                  \
     {                            \
         X4 x = SHARED(r);        \

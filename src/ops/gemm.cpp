@@ -12,9 +12,8 @@ std::int64_t subgroups(const DevicePlan& device, std::int64_t batch, std::int64_
     return batch * ((rows + tile - 1) / tile) * ((quads + lanes - 1) / lanes);
 }
 
-}  // namespace
-
-int gemm_tile_rows(const DevicePlan& device, std::int64_t batch, std::int64_t rows, std::int64_t columns) {
+/// Rows that an invocation makes: 16, or fewer where the product would leave invocations idle.
+int tile_rows(const DevicePlan& device, std::int64_t batch, std::int64_t rows, std::int64_t columns) {
     for (const int tile : {16, 8}) {
         // An invocation that loads many rows itself is a long shader, slow to compile and no faster.
         if (tile > 2 * static_cast<int>(device.subgroup_lanes)) continue;
@@ -23,9 +22,11 @@ int gemm_tile_rows(const DevicePlan& device, std::int64_t batch, std::int64_t ro
     return 4;
 }
 
+}  // namespace
+
 void set_gemm(KernelChoice& choice, const DevicePlan& device, bool is_matrix, bool is_float, std::int64_t batch,
               std::int64_t rows, std::int64_t columns, std::int64_t inner) {
-    const int tile = gemm_tile_rows(device, batch, rows, columns);
+    const int tile = tile_rows(device, batch, rows, columns);
     choice.kernel = "gemm";
     choice.defines = {{"MATRIX", is_matrix ? "1" : "0"},
                       {"X_FLOAT", is_float ? "1" : "0"},
