@@ -61,10 +61,11 @@ DevicePlan device_plan(const DeviceCaps& caps) {
                      : "matrix products do not share rows: subgroups do not shuffle");
 
     const Quirk* slow_loads = find_quirk(caps, "llvmpipe_slow_storage_loads");
-    plan.texel_elements = slow_loads ? caps.max_texel_buffer_elements : 0;
-    because(slow_loads ? fmt::format("tensors of up to {} texels are read through uniform texel buffers: {}", plan.texel_elements,
+    plan.texel_elements = slow_loads != nullptr ? caps.max_texel_buffer_elements : 0;
+    because(plan.texel_elements > 0 ? fmt::format("tensors of up to {} texels are read through uniform texel buffers: {}", plan.texel_elements,
                                      slow_loads->symptom)
-                       : "tensors are read through storage buffers: nothing is known against it");
+                       : slow_loads ? "tensors are read through storage buffers: the device has no texel buffers"
+                                     : "tensors are read through storage buffers: nothing is known against it");
 
     plan.int64 = caps.int64;
     because(caps.int64 ? "64-bit integers are used in shaders: the device has shaderInt64"
