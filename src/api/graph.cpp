@@ -2,6 +2,7 @@
 #include "api/checker.hpp"
 #include "api/handles.hpp"
 #include "api/package.hpp"
+#include "graph/precision.hpp"
 #include "importers/importer.hpp"
 #include "problems/problem.hpp"
 #include "reference/reference.hpp"
@@ -57,7 +58,14 @@ ImportOptions import_options(const tosavk_load_options* given) {
     return result;
 }
 
-tosavk_graph* finish(LoadedModel model, const ImportOptions& options) {
+tosavk_precision precision_of(const tosavk_load_options* given) {
+    const tosavk_precision precision = read_struct(given, "tosavk_load_options").precision;
+    if (precision != TOSAVK_PRECISION_DECLARED && precision != TOSAVK_PRECISION_FP16)
+        throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_precision", static_cast<int>(precision)));
+    return precision;
+}
+
+tosavk_graph* finish(LoadedModel model, const ImportOptions& options, tosavk_precision precision) {
     Graph& graph = model.graph;
     for (const auto& [index, shape] : options.input_shapes) {
         if (index >= graph.inputs.size()) {
@@ -70,6 +78,10 @@ tosavk_graph* finish(LoadedModel model, const ImportOptions& options) {
             throw Error(ErrorCode::bad_input, fmt::format("input {} '{}' has shape {} and cannot take shape {}", index,
                                                           value.name, to_string(value.shape), to_string(shape)));
         }
+    }
+    if (precision == TOSAVK_PRECISION_FP16) {
+        graph = to_fp16(graph);
+        model.package = {};  // made for the graph as it was
     }
     return new tosavk_graph{std::make_shared<const Graph>(std::move(graph)), std::move(model.package)};
 }
@@ -96,7 +108,7 @@ tosavk_status tosavk_graph_load_file(const char* path, const tosavk_load_options
         call.require(path, "path");
         call.require(graph, "graph");
         const ImportOptions import = import_options(options);
-        *graph = finish(load_model(read_file(path), path, import), import);
+        *graph = finish(load_model(read_file(path), path, import), import, precision_of(options));
     });
 }
 
@@ -107,7 +119,7 @@ tosavk_status tosavk_graph_load_memory(const void* data, size_t size_bytes, cons
         call.require(graph, "graph");
         const ImportOptions import = import_options(options);
         *graph = finish(load_model({static_cast<const std::byte*>(data), size_bytes}, "the model in memory", import),
-                        import);
+                        import, precision_of(options));
     });
 }
 
@@ -117,7 +129,7 @@ tosavk_status tosavk_graph_load_problem(const char* line, const tosavk_load_opti
         call.require(line, "line");
         call.require(graph, "graph");
         const ImportOptions import = import_options(options);
-        *graph = finish({load_problem(line, *import.level), nullptr}, import);
+        *graph = finish({load_problem(line, *import.level), nullptr}, import, precision_of(options));
     });
 }
 
