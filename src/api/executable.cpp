@@ -74,14 +74,6 @@ bool computes_integers(const Graph& graph, const Dispatch& dispatch) {
 
 }  // namespace
 
-PlanOptions tosavk::api::plan_options(const tosavk_compile_options* given) {
-    const tosavk_compile_options options = read_struct(given, "tosavk_compile_options");
-    PlanOptions result;
-    result.fuse = options.no_fuse == 0;
-    result.keep_all = options.keep_all != 0;
-    return result;
-}
-
 tosavk_status tosavk_compile(tosavk_device* device, const tosavk_graph* graph, const tosavk_compile_options* options,
                              tosavk_executable** executable, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
