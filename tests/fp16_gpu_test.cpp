@@ -1,5 +1,6 @@
 // fp16 on the device, computed in fp32 with roundings by integer work and, where the driver can, by native arithmetic:
 // both must give the one nearest value, ties to even, for every fp16 number and every tie between two of them.
+#include "api/conformance.hpp"
 #include "numerics/small_floats.hpp"
 #include "plan/plan.hpp"
 #include "support/gpu_test.hpp"
@@ -159,6 +160,19 @@ TEST_P(Fp16, SumsDifferencesAndProductsAreRoundedOnce) {
                           << expected[k];
         }
     }
+}
+
+// Whatever else computes in fp16 rounds its results by the same functions.
+TEST_P(Fp16, EveryOperatorAgreesWithTheReference) {
+    if (!GetParam()) GTEST_SKIP() << "operators_gpu_test does this";
+    std::size_t rows = 0;
+    for (const conformance::SweepRow& row : conformance::find_rows("", "", "1.0")) {
+        if (row.types_text().find("fp16_t") == std::string::npos) continue;
+        const conformance::RowResult result = conformance::run_row(row, 1, 1, api::judge_on(used_));
+        EXPECT_TRUE(result.passed()) << conformance::repro_command(row, result) << "\n" << result.detail;
+        ++rows;
+    }
+    EXPECT_GT(rows, 50u);
 }
 
 }  // namespace

@@ -324,7 +324,9 @@ GroupSource SourceBuilder::build() {
         const ValueId out = graph_.node(group_.anchor).outputs.front();
         anchor_type = graph_.value(out).type;
         variables_[out] = "acc";
-        if (is_small_float(anchor_type)) body_ += fmt::format("    acc = {};\n", rounded(anchor_type, "acc"));
+        // An exact result is one of the type already, and moved elements keep the bits of NaN, which a rounding may not.
+        const bool exact = op_def(graph_.node(group_.anchor).op).tolerance == nullptr;
+        if (is_small_float(anchor_type) && !exact) body_ += fmt::format("    acc = {};\n", rounded(anchor_type, "acc"));
     }
     const std::string last = param(static_cast<std::int32_t>(count_ - 1));
     const bool stores_itself = group_.anchor != no_id && graph_.node(group_.anchor).outputs.size() > 1;
