@@ -102,6 +102,19 @@ TEST_F(ControlFlowGpu, LoopsSeeAndWriteVariables) {
     for (const std::int64_t times : {3, 0, 2}) expect_reference(graph, context, {i32s({times})}, &state);
 }
 
+TEST_F(ControlFlowGpu, WritesOfWhatNothingComputes) {
+    GraphBuilder b("kept");
+    b.variable("v", DType::fp32, {3});
+    b.variable("w", DType::fp32, {3});
+    b.variable_write("v", b.input("x", DType::fp32, {3}), "keep");
+    b.variable_write("w", b.constant_floats("c", DType::fp32, {3}, std::vector<float>{1, 2, 3}), "keep_too");
+    b.output(b.add1(Op::add, {b.variable_read("v", "v_now"), b.variable_read("w", "w_now")}, DType::fp32, {}, "sum"));
+    const Graph graph = b.finish();
+    Context context(compile(graph), false);
+    VariableState state;
+    for (std::uint64_t n = 0; n < 2; ++n) expect_reference(graph, context, {random_tensor(DType::fp32, {3}, n)}, &state);
+}
+
 TEST_F(ControlFlowGpu, TheCheckerLooksIntoRegions) {
     for (const Graph& graph : {branch_graph(), fibonacci_graph(), nested_graph(), accumulator_graph({1, 2}), state_in_loop_graph()}) {
         api::Checker checker(device_, std::make_shared<const Graph>(graph));

@@ -92,11 +92,11 @@ tosavk_status tosavk_executable_print(const tosavk_executable* executable, tosav
         call.require(executable, "executable");
         call.require(text, "text");
         const Executable& compiled = *executable->executable;
-        switch (kind) {
+        switch (const int raw = raw_value(kind)) {
         case TOSAVK_EXECUTABLE_PLAN: *text = make_text(print_plan(compiled.graph(), compiled.plan())); return;
         case TOSAVK_EXECUTABLE_GLSL: *text = make_text(print_glsl(compiled.plan())); return;
+        default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_executable_text", raw));
         }
-        throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_executable_text", static_cast<int>(kind)));
     });
 }
 
