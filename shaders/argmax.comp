@@ -1,13 +1,15 @@
-// ARGMAX along one axis of a tensor seen as [outer, AXIS, INNER], shaped like reduce.comp: LANES partial results of each
-// quad of outputs, folded as a tree. Elements are compared as integer keys, so that NaN, zeros and subnormal numbers
-// order alike on every driver; of equal keys the smaller index wins.
+// ARGMAX along one axis of a tensor seen as [outer, AXIS, INNER]. Four outputs are an invocation's, or that of LANES
+// invocations, which share the axis and fold their results as a tree. Elements are compared as integer keys, so that NaN,
+// zeros and subnormal numbers order alike on every driver; of equal keys the smaller index wins.
 //   in0  input
 layout(constant_id = 0) const int AXIS = 1;
 layout(constant_id = 1) const int INNER = 1;
-layout(constant_id = 2) const int COUNT = 1;  // outputs
+layout(constant_id = 2) const int OUTER = 1;
 layout(constant_id = 3) const int LANES = 1;  // a power of two that divides the workgroup size
 
+#if SHARED_LANES
 shared ivec4 partial_key[gl_WorkGroupSize.x], partial_index[gl_WorkGroupSize.x];
+#endif
 
 #if X_FLOAT
 // Grows with the number; both zeros give 0, NaN gives NAN_KEY (the greatest or the least key).
@@ -15,20 +17,9 @@ ivec4 key_of(vec4 x) {
     ivec4 bits = floatBitsToInt(x), magnitude = bits & 0x7fffffff;
     return mix(mix(magnitude, -magnitude, lessThan(bits, ivec4(0))), ivec4(NAN_KEY), greaterThan(magnitude, ivec4(0x7f800000)));
 }
-#define X4 vec4
 #else
 #define key_of(x) (x)
-#define X4 ivec4
 #endif
-
-// Key of element `a` of the axis for the outputs e..e+3.
-ivec4 key4(uint e, uint a) {
-    if (INNER % 4 == 0) return key_of(in0_load4((e / INNER * AXIS + a) * INNER + e % INNER));
-    uint last = uint(COUNT) - 1u;
-    uvec4 o = min(uvec4(e, e + 1u, e + 2u, e + 3u), uvec4(last));
-    uvec4 i = (o / INNER * AXIS + a) * INNER + o % INNER;
-    return key_of(X4(in0_load1(i.x), in0_load1(i.y), in0_load1(i.z), in0_load1(i.w)));
-}
 
 void fold(inout ivec4 key, inout ivec4 index, ivec4 other_key, ivec4 other_index) {
     ivec4 wins = ivec4(greaterThan(other_key, key)) | (ivec4(equal(other_key, key)) & ivec4(lessThan(other_index, index)));
@@ -37,27 +28,80 @@ void fold(inout ivec4 key, inout ivec4 index, ivec4 other_key, ivec4 other_index
     index = mix(index, other_index, take);
 }
 
-void main() {
-    uint me = gl_LocalInvocationID.x, lane = me % LANES, slot = me / LANES;
-    uint quads_per_group = gl_WorkGroupSize.x / LANES;
-    uint e = (workgroup_index() * quads_per_group + slot) * 4u;
-    bool live = e < uint(COUNT);
+#if ROWS
+// The last axis: the best of each component of the row's quads, then the best of those.
+const int QUADS = (AXIS + 3) / 4 + (AXIS % 4 == 0 ? 0 : 1);
 
-    if (live && lane < uint(AXIS)) {
-        ivec4 key = key4(e, lane), index = ivec4(int(lane));
-        for (uint a = lane + LANES; a < uint(AXIS); a += LANES) fold(key, index, key4(e, a), ivec4(int(a)));
-        partial_key[me] = key;
-        partial_index[me] = index;
+void best_of_row(uint row, uint lane, out ivec4 key, out ivec4 index) {
+    uint begin = min(row, uint(OUTER) - 1u) * uint(AXIS), first = begin >> 2, last = (begin + uint(AXIS) - 1u) >> 2;
+    const ivec4 c = ivec4(0, 1, 2, 3) - int(begin & 3u);
+    key = ivec4(SIGN_BIT);
+    ivec4 at = ivec4(int(lane));
+    for (uint q = lane; q < uint(QUADS); q += uint(LANES)) {
+        ivec4 other = key_of(in0_load4(min(first + q, last) << 2));
+        if (AXIS % 4 != 0) other = mix(ivec4(SIGN_BIT), other, lessThan(uvec4(int(q) * 4 + c), uvec4(uint(AXIS))));
+        bvec4 take = greaterThan(other, key);
+        key = mix(key, other, take);
+        at = mix(at, ivec4(int(q)), take);
     }
+    index = at * 4 + c;
+    index = mix(ivec4(ABS_MASK), index, lessThan(uvec4(index), uvec4(uint(AXIS))));
+}
+
+void best(uint e, uint n, uint lane, out ivec4 key, out ivec4 index) {
+    ivec4 k0, k1, k2, k3, i0, i1, i2, i3;
+    best_of_row(e, lane, k0, i0);
+    best_of_row(e + 1u, lane, k1, i1);
+    best_of_row(e + 2u, lane, k2, i2);
+    best_of_row(e + 3u, lane, k3, i3);
+    key = ivec4(k0.x, k1.x, k2.x, k3.x);
+    index = ivec4(i0.x, i1.x, i2.x, i3.x);
+    fold(key, index, ivec4(k0.y, k1.y, k2.y, k3.y), ivec4(i0.y, i1.y, i2.y, i3.y));
+    fold(key, index, ivec4(k0.z, k1.z, k2.z, k3.z), ivec4(i0.z, i1.z, i2.z, i3.z));
+    fold(key, index, ivec4(k0.w, k1.w, k2.w, k3.w), ivec4(i0.w, i1.w, i2.w, i3.w));
+}
+#else
+// Any other axis: four neighbouring columns.
+void best(uint e, uint n, uint lane, out ivec4 key, out ivec4 index) {
+    uint at = e / uint(INNER) * uint(AXIS * INNER) + e % uint(INNER);
+    key = ivec4(SIGN_BIT);
+    index = ivec4(int(lane));
+    for (uint a = lane; a < uint(AXIS); a += uint(LANES)) {
+        uint i = at + a * uint(INNER);
+        ivec4 other = key_of(INNER % 4 == 0 ? in0_load4(i) : in0_loadn(i, n));
+        bvec4 take = greaterThan(other, key);
+        key = mix(key, other, take);
+        index = mix(index, ivec4(int(a)), take);
+    }
+}
+#endif
+
+void main() {
+    uint me = gl_LocalInvocationID.x, lane = me % uint(LANES), slot = me / uint(LANES);
+    uint quad = workgroup_index() * (gl_WorkGroupSize.x / uint(LANES)) + slot;
+#if ROWS
+    uint e = quad * 4u, n = min(4u, uint(OUTER) - min(e, uint(OUTER)));
+    bool live = e < uint(OUTER);
+#else
+    const uint quads = uint((INNER + 3) / 4);
+    uint i = quad % quads * 4u, e = quad / quads * uint(INNER) + i, n = min(4u, uint(INNER) - i);
+    bool live = quad / quads < uint(OUTER);
+#endif
+    ivec4 key, index;
+    if (live) best(e, n, lane, key, index);
+#if SHARED_LANES
+    partial_key[me] = key;
+    partial_index[me] = index;
     barrier();
-    for (uint half_lanes = LANES / 2; half_lanes > 0u; half_lanes /= 2u) {
-        if (live && lane < half_lanes && lane + half_lanes < uint(AXIS)) {
-            ivec4 key = partial_key[me], index = partial_index[me];
+    for (uint half_lanes = uint(LANES) / 2u; half_lanes > 0u; half_lanes /= 2u) {
+        if (lane < half_lanes) {
             fold(key, index, partial_key[me + half_lanes], partial_index[me + half_lanes]);
             partial_key[me] = key;
             partial_index[me] = index;
         }
         barrier();
     }
-    if (live && lane == 0u) FUSED(e, min(4u, uint(COUNT) - e), partial_index[me]);
+    live = live && lane == 0u;
+#endif
+    if (live) FUSED(e, n, index);
 }

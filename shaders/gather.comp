@@ -12,33 +12,42 @@ layout(constant_id = 3) const int COUNT = 1;
 #define X4 ivec4
 #endif
 
-// Element e of the output comes from this element; `ok` is false where its index is out of range.
-uint source(uint e, out bool ok) {
-    uint row = e / C;
+// Where the row of the output comes from; `ok` is false where its index is out of range.
+uint source(uint row, out bool ok) {
     int index = in1_load1(row);
     ok = index >= 0 && index < K;
-    return (row / W * K + uint(clamp(index, 0, K - 1))) * C + e % C;
+    return (row / uint(W) * uint(K) + uint(clamp(index, 0, K - 1))) * uint(C);
 }
 
 void main() {
     uint e = invocation_index() * 4u;
     if (e >= uint(COUNT)) return;
-    uint n = min(4u, uint(COUNT) - e), last = e + n - 1u;
+    uint n = min(4u, uint(COUNT) - e), row = e / uint(C), c = e % uint(C);
     bool ok;
-    uint i = source(e, ok);
+    uint at = source(row, ok);
     if (C % 4 == 0) {
-        X4 value = in0_load4(i);
-        if (!ok) value = X4(0);
-        FUSED(e, n, value);
+        X4 value = in0_load4(at + c);
+        FUSED(e, n, ok ? value : X4(0));
         return;
     }
-    X4 value = X4(0);
-    if (ok) value.x = in0_load1(i);
-    i = source(min(e + 1u, last), ok);
-    if (ok) value.y = in0_load1(i);
-    i = source(min(e + 2u, last), ok);
-    if (ok) value.z = in0_load1(i);
-    i = source(last, ok);
-    if (ok) value.w = in0_load1(i);
-    FUSED(e, n, value);
+    uvec4 i = uvec4(c, c + 1u, c + 2u, c + 3u);
+    uvec4 from;
+    bvec4 oks = bvec4(ok);
+    const uint last = uint(COUNT / C - 1);
+    if (C >= 4) {
+        // Four elements lie in two rows at most.
+        bvec4 next = greaterThanEqual(i, uvec4(uint(C)));
+        uint at_next = source(min(row + 1u, last), ok);
+        from = mix(at + i, at_next + i - uint(C), next);
+        oks = bvec4(mix(uvec4(oks), uvec4(ok), next));
+    } else {
+        uvec4 rows = min(row + i / uint(C), uvec4(last));
+        from.x = at;
+        from.y = source(rows.y, oks.y);
+        from.z = source(rows.z, oks.z);
+        from.w = source(rows.w, oks.w);
+        from += i % uint(C);
+    }
+    X4 value = X4(in0_load1(from.x), in0_load1(from.y), in0_load1(from.z), in0_load1(from.w));
+    FUSED(e, n, mix(X4(0), value, oks));
 }

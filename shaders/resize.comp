@@ -28,7 +28,7 @@ struct Sample {
 
 Sample sample_at(int o, int n, int d, int offset, int size) {
     int p = o * d + offset;
-    int i = p >= 0 ? p / n : -1;  // offset >= -n
+    int i = p >= 0 ? int(uint(p) / uint(n)) : -1;  // offset >= -n
     return Sample(max(i, 0), min(i + 1, size - 1), p - i * n);
 }
 
@@ -38,11 +38,10 @@ X4 input4(int image, int y, int x, int c, int n) {
 }
 
 void main() {
-    int id = int(invocation_index());
-    int c = id % C_QUADS * 4, p = id / C_QUADS;
-    if (p >= PIXELS) return;
-    int n = min(C - c, 4), image = p / (OW * OH);
-    Sample y = sample_at(p / OW % OH, Y_N, Y_D, Y_OFFSET, IH), x = sample_at(p % OW, X_N, X_D, X_OFFSET, IW);
+    uint id = invocation_index(), pixel = id / uint(C_QUADS);  // division is cheaper without signs
+    if (pixel >= uint(PIXELS)) return;
+    int c = int(id % uint(C_QUADS)) * 4, p = int(pixel), n = min(C - c, 4), image = int(pixel / uint(OW * OH));
+    Sample y = sample_at(int(pixel / uint(OW) % uint(OH)), Y_N, Y_D, Y_OFFSET, IH), x = sample_at(int(pixel % uint(OW)), X_N, X_D, X_OFFSET, IW);
 #if BILINEAR
     X4 v00 = input4(image, y.i0, x.i0, c, n), v01 = input4(image, y.i0, x.i1, c, n);
     X4 v10 = input4(image, y.i1, x.i0, c, n), v11 = input4(image, y.i1, x.i1, c, n);

@@ -1,47 +1,34 @@
-// SCATTER: output [N,K,C] is values_in with rows replaced by rows of input [N,W,C] at indices [N,W]. It runs over the
-// output, so that no index can lead outside: the LANES invocations of a row look for the last index that names it, then
-// copy the row. Indices out of range name no row.
-//   in0  values_in   in1  indices   in2  input
+// SCATTER: output [N,K,C] is values_in with rows replaced by rows of input [N,W,C] at indices [N,W], in three passes, each
+// over what it writes: no index can lead outside. Of indices that name one row the last wins; those out of range name none.
+//   PASS 0: out0, a number for each row of the output, becomes -1
+//   PASS 1: in0 indices; the number of a row that an index names becomes that of the row of input, counted over all N
+//   PASS 2: in0 values_in   in1 numbers   in2 input; an invocation makes four elements of a row
 layout(constant_id = 0) const int K = 1;
 layout(constant_id = 1) const int W = 1;
 layout(constant_id = 2) const int C = 1;
-layout(constant_id = 3) const int ROWS = 1;   // N*K
-layout(constant_id = 4) const int LANES = 1;  // a power of two that divides the workgroup size
+layout(constant_id = 3) const int COUNT = 1;  // rows of the output in passes 0 and 2, of input in pass 1
 
-shared int found[gl_WorkGroupSize.x];
-
-#if X_FLOAT
-#define X4 vec4
-#else
-#define X4 ivec4
-#endif
-
+#if PASS == 0
 void main() {
-    int lane = int(gl_LocalInvocationID.x) % LANES, slot = int(gl_LocalInvocationID.x) / LANES;
-    int row = int(workgroup_index()) * (int(gl_WorkGroupSize.x) / LANES) + slot;
-    bool live = row < ROWS;
-    int batch = row / K;
-
-    found[gl_LocalInvocationID.x] = -1;
-    barrier();
-    if (live) {
-        int best = -1;
-        for (int w = lane; w < W; w += LANES) {
-            if (in1_load1(uint(batch * W + w)) == row % K) best = w;
-        }
-        if (best >= 0) atomicMax(found[slot], best);
-    }
-    barrier();
-    if (!live) return;
-    int from = found[slot];
-    for (int c = lane * 4; c < C; c += LANES * 4) {
-        uint e = uint(row * C + c), n = uint(min(C - c, 4));
-        X4 value;
-        if (from < 0) value = C % 4 == 0 ? in0_load4(e) : in0_loadn(e, n);
-        else {
-            uint i = uint((batch * W + from) * C + c);
-            value = C % 4 == 0 ? in2_load4(i) : in2_loadn(i, n);
-        }
-        FUSED(e, n, value);
-    }
+    uint i = invocation_index();
+    if (i < uint(COUNT)) out0_store1(i, -1);
 }
+#elif PASS == 1
+void main() {
+    int i = int(invocation_index());
+    if (i >= COUNT) return;
+    int row = in0_load1(uint(i));
+    if (row >= 0 && row < K) atomicMax(out0_w[i / W * K + row], i);
+}
+#else
+void main() {
+    const uint quads = uint((C + 3) / 4);
+    uint id = invocation_index(), row = id / quads, c = id % quads * 4u, n = min(uint(C) - c, 4u);
+    if (row >= uint(COUNT)) return;
+    int from = in1_load1(row);
+    uint kept = row * uint(C) + c, taken = uint(max(from, 0)) * uint(C) + c;
+    X4 a = C % 4 == 0 ? in0_load4(kept) : in0_loadn(kept, n);
+    X4 b = C % 4 == 0 ? in2_load4(taken) : in2_loadn(taken, n);
+    FUSED(kept, n, from < 0 ? a : b);
+}
+#endif

@@ -37,6 +37,38 @@ TEST_F(ProblemsOnDevice, LinesOfOtherTypes) {
         verify(line);
 }
 
+// Sizes that take reductions through two passes, along rows and columns, whole quads or not.
+TEST_F(ProblemsOnDevice, LongReductions) {
+    for (const char* line :
+         {"reduce_sum f32 1x70000 axis1", "reduce_max f32 3x50001 axis1", "reduce_sum i32 9x40003 axis1", "reduce_sum f32 300x1024 axis0",
+          "reduce_max f16 40x4100 axis0", "reduce_sum i32 2x33x1027 axis1", "reduce_max i8 2x50x4099 axis1", "reduce_sum bf16 67x5x9 axis0",
+          "reduce_max f32 2x600x3 axis1", "argmax f32 5x4099 axis1"})
+        verify(line);
+}
+
+// Index maps whose rows are whole quads, are not, or are shorter than one.
+TEST_F(ProblemsOnDevice, MovementOfAnyAlignment) {
+    for (const char* line :
+         {"transpose f32 36x40 1,0", "transpose i8 3x20x24 0,2,1", "transpose f16 2x8x12x16 3,1,2,0", "transpose i32 2x4x8x12x4 4,0,3,1,2",
+          "transpose f32 5x7x3 2,0,1", "pad f32 2x5x7 0,0,1,2,3,1", "pad i8 2x5x8 0,0,1,2,4,8", "pad f32 1x5x7x3 0,0,1,1,1,1,0,0",
+          "pad i8 6x3 0,0,1,1", "concat i8 2x3x5 2x3x4 axis2", "concat f32 2x3x8 2x3x4 axis2", "concat f32 1 1 axis0", "reverse i8 3x5x8 axis2",
+          "reverse f32 3x5x7 axis2", "slice f32 3x5x7 0,1,2 3x4x4", "slice i8 3x5x9 0,1,1 2x4x8", "tile i8 2x3x5 1x2x3", "tile f32 2x3x4 2x2x1",
+          "scatter f32 2x9x5 4", "scatter i8 3x7x8 6"})
+        verify(line);
+}
+
+TEST_F(ProblemsOnDevice, DepthwiseWindows) {
+    for (const char* line :
+         {"depthwise f32 2x9x11x6 1x3x3 s2 same", "depthwise i8 1x9x7x8 1x5x5 p4 d2 rescale", "depthwise f32 1x12x9x5 1x2x4 p1",
+          "depthwise i8 1x33x17x12 1x3x3 p1 rescale clamp", "depthwise f32 3x20x6x4 1x3x3 p3 d3", "depthwise f32 1x9x9x4 1x1x1 s2"})
+        verify(line);
+}
+
+TEST_F(ProblemsOnDevice, TransformsInQuads) {
+    for (const char* line : {"fft2d f32 2x16x32", "fft2d f32 1x32x16 inverse", "rfft2d f32 3x8x64", "rfft2d f32 1x2x16", "fft2d f32 1x4x256"})
+        verify(line);
+}
+
 TEST_F(ProblemsOnDevice, NetworksOfOtherTypes) {
     for (const char* line : {"network mobilenet_v2 i8 size32", "network unet i8 size16", "network unet f16 size16",
                              "network transformer i8 size9", "network lstm i8 size20"})

@@ -22,6 +22,8 @@ ivec4 math_order(vec4 x, int nan_key) {
     ivec4 bits = floatBitsToInt(x);
     return mix(bits ^ ((bits >> 31) & ABS_MASK), ivec4(nan_key), math_is_nan(x));
 }
+// The number behind a key; each nan_key gives a NaN.
+vec4 math_unorder(ivec4 key) { return intBitsToFloat(key ^ ((key >> 31) & ABS_MASK)); }
 #define MATH_EXTREME(name, wins, nan_key) \
     vec4 name(vec4 a, vec4 b) { return mix(b, a, wins(math_order(a, nan_key), math_order(b, nan_key))); }
 MATH_EXTREME(tosa_max, greaterThan, ABS_MASK)

@@ -125,9 +125,19 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
 
 // One view per buffer: a shader stores whole quads or single elements, never both.
 #if TOSAVK_QUAD_STORES
+#if TOSAVK_PAIR_STORES
+// Two stores of 64 bits where a driver makes one of every component.
+u64vec2 pair_words(uvec4 v) { return u64vec2(v.xz) | u64vec2(v.yw) << 32u; }
+u64vec2 store_words(vec4 v) { return pair_words(floatBitsToUint(v)); }
+u64vec2 store_words(ivec4 v) { return pair_words(uvec4(v)); }
+#define WRITE_32(N, B, T1, T4)                                                          \
+    layout(set = 0, binding = B) writeonly buffer N##_block { u64vec2 N##_w4[]; };      \
+    void N##_store4(uint i, T4 v) { N##_w4[i >> 2] = store_words(v); }
+#else
 #define WRITE_32(N, B, T1, T4)                                                          \
     layout(set = 0, binding = B) writeonly buffer N##_block { T4 N##_w4[]; };           \
     void N##_store4(uint i, T4 v) { N##_w4[i >> 2] = v; }
+#endif
 #define WRITE_i48(N, B)                                                                 \
     layout(set = 0, binding = B) writeonly buffer N##_block { ivec4 N##_w4[]; };        \
     void N##_store4(uint i, wide4 v) {                                                  \
@@ -136,7 +146,7 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
     }
 #else
 #define WRITE_32(N, B, T1, T4)                                                          \
-    layout(set = 0, binding = B) writeonly buffer N##_block { T1 N##_w[]; };            \
+    layout(set = 0, binding = B) buffer N##_block { T1 N##_w[]; };                      \
     void N##_store1(uint i, T1 x) { N##_w[i] = x; }
 #define WRITE_i48(N, B) WRITE_32(N, B, ivec2, ivec4)
 #endif

@@ -24,14 +24,17 @@ IndexMap simplify(const IndexMap& map) {
     IndexMap out;
     out.base = map.base;
     const auto whole = [&](std::size_t i) { return !padded || (map.lo[i] <= 0 && map.hi[i] >= map.dims[i]); };
-    bool last_whole = false;
     for (std::size_t i = 0; i < map.dims.size(); ++i) {
         if (map.dims[i] == 1 && whole(i)) continue;
-        const bool joins = !out.dims.empty() && last_whole && whole(i) && out.strides.back() == map.strides[i] * map.dims[i];
+        // Padding around whole rows is padding around their elements.
+        const bool joins = !out.dims.empty() && whole(i) && out.strides.back() == map.strides[i] * map.dims[i];
         if (joins) {
             out.dims.back() *= map.dims[i];
             out.strides.back() = map.strides[i];
-            if (padded) out.hi.back() = out.dims.back();
+            if (padded) {
+                out.lo.back() *= map.dims[i];
+                out.hi.back() *= map.dims[i];
+            }
         } else {
             out.dims.push_back(map.dims[i]);
             out.strides.push_back(map.strides[i]);
@@ -40,7 +43,6 @@ IndexMap simplify(const IndexMap& map) {
                 out.hi.push_back(std::min(map.hi[i], map.dims[i]));
             }
         }
-        last_whole = whole(i);
     }
     return out;
 }

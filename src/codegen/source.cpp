@@ -1,6 +1,7 @@
 #include "codegen/source.hpp"
 
 #include "codegen/index_map.hpp"
+#include "codegen/quad_access.hpp"
 #include "codegen/shader_files.hpp"
 #include "plan/fuse.hpp"
 
@@ -67,6 +68,8 @@ std::string prologue(const DevicePlan& device, bool quad_stores, const Defines& 
     if (device.rte) text += rounding_mode_rte(32);
     if (native_fp16) text += signed_zero_inf_nan_preserve(16) + rounding_mode_rte(16) + denorm_preserve(16);
     text += fmt::format("#define TOSAVK_INT64 {}\n#define TOSAVK_QUAD_STORES {}\n", int(device.int64), int(quad_stores));
+    // Where loads from storage buffers are slow, so are stores: each component is one.
+    text += fmt::format("#define TOSAVK_PAIR_STORES {}\n", int(device.int64 && device.texel_elements > 0));
     for (const auto& [name, value] : defines) text += fmt::format("#define {} {}\n", name, value);
     text += "layout(local_size_x = 64, local_size_x_id = 1000) in;\n";
     for (const char* file : {"lib/types.glsl", "lib/index.glsl", "lib/wide.glsl", "lib/scale.glsl", "lib/math.glsl"}) {
@@ -127,13 +130,16 @@ private:
     void store_outputs();
     /// Whether a tensor or a result of the group has such a type.
     template <class Test> bool uses(Test test) const;
-    std::string position_function(const std::string& name, const IndexMap& map, bool padded);
+    Param params() {
+        return [this](std::int64_t value) { return param(static_cast<std::int32_t>(value)); };
+    }
 
     const Graph& graph_;
     const Group& group_;
     const DevicePlan device_;
     const std::int64_t count_;
     const bool aligned_;
+    bool stores_quads_ = aligned_;
     GroupSource source_;
     std::string params_, functions_, body_, helpers_;
     std::map<ValueId, std::string> variables_;  ///< members' results (and the anchor's)
@@ -170,32 +176,6 @@ std::size_t SourceBuilder::buffer_of(ValueId id) {
     return buffers_[id] = source_.reads.size() - 1;
 }
 
-/// Element position as a function of the flat index; `ok` tells whether there is an element (padding).
-std::string SourceBuilder::position_function(const std::string& name, const IndexMap& map, bool padded) {
-    std::string text = padded ? fmt::format("uint {}_at(uint e, out bool ok) {{\n    ok = true;\n", name)
-                              : fmt::format("uint {}_at(uint e) {{\n", name);
-    text += fmt::format("    int at = {}, rest = int(e), c;\n", param(static_cast<std::int32_t>(map.base)));
-    for (std::size_t i = map.dims.size(); i-- > 0;) {
-        const bool outermost = i == 0;
-        if (outermost) {
-            text += "    c = rest;\n";
-        } else {
-            const auto dim = param(static_cast<std::int32_t>(map.dims[i]));
-            text += fmt::format("    c = rest % {0};\n    rest /= {0};\n", dim);
-        }
-        if (map.strides[i] != 0) {
-            text += map.strides[i] == 1 ? "    at += c;\n"
-                                        : fmt::format("    at += c * {};\n", param(static_cast<std::int32_t>(map.strides[i])));
-        }
-        if (padded && (map.lo[i] > 0 || map.hi[i] < map.dims[i])) {
-            text += fmt::format("    ok = ok && c >= {} && c < {};\n", param(static_cast<std::int32_t>(map.lo[i])),
-                                param(static_cast<std::int32_t>(map.hi[i])));
-        }
-    }
-    text += padded ? "    return ok ? uint(at) : 0u;\n}\n" : "    return uint(at);\n}\n";
-    return text;
-}
-
 /// The expression that reads four consecutive elements of the index space from a leaf without padding.
 std::string SourceBuilder::read_leaf(const Leaf& leaf, DType type, const std::string& name) {
     const std::string buffer = fmt::format("in{}", leaf.buffer);
@@ -209,19 +189,8 @@ std::string SourceBuilder::read_leaf(const Leaf& leaf, DType type, const std::st
     const bool flat = map.dims.size() == 1 && map.strides[0] == 1;
     if (flat && map.base == 0) return aligned_ ? buffer + "_load4(e)" : buffer + "_loadn(e, n)";
 
-    functions_ += position_function(name, map, false);
-    // Four elements share a row when rows are whole quads; then one position serves all of them.
-    const bool rows = map.dims.back() % 4 == 0 && aligned_;
-    if (rows && map.strides.back() == 0) return fmt::format("{}({}_load1({}_at(e)))", splat, buffer, name);
-    bool on_quads = map.base % 4 == 0;
-    for (std::size_t i = 0; i + 1 < map.strides.size(); ++i) on_quads = on_quads && map.strides[i] % 4 == 0;
-    if (rows && map.strides.back() == 1) {
-        if (on_quads) return fmt::format("{}_load4({}_at(e))", buffer, name);
-        return fmt::format("{}_loadn({}_at(e), 4u)", buffer, name);
-    }
-    return fmt::format("{0}({1}_load1({2}_at(e)), {1}_load1({2}_at(min(e + 1u, last))), "
-                       "{1}_load1({2}_at(min(e + 2u, last))), {1}_load1({2}_at(min(e + 3u, last))))",
-                       quad, buffer, name);
+    functions_ += read_function({name, map, aligned_}, params(), buffer, quad, splat);
+    return fmt::format("{}_quad(e, n, last)", name);
 }
 
 std::string SourceBuilder::leaf(ValueId id, const IndexMap& full) {
@@ -274,14 +243,8 @@ void SourceBuilder::add_member(NodeId id) {
         if (move.padded && is_padded(map)) {
             const std::string fill = leaf(view.node().inputs.at(move.pad_operand), broadcast_map({1}, group_.space));
             const std::string buffer = fmt::format("in{}", buffer_of(from));
-            functions_ += position_function(name, map, true);
-            body_ += fmt::format("    {0} {1} = {2};\n    {{\n        bool ok;\n        uint at;\n", type, name, fill);
-            const char* component[] = {"x", "y", "z", "w"};
-            for (int i = 0; i < 4; ++i) {
-                body_ += fmt::format("        at = {0}_at(min(e + {1}u, last), ok);\n        if (ok) {0}.{2} = {3}_load1(at);\n",
-                                     name, i, component[i], buffer);
-            }
-            body_ += "    }\n";
+            functions_ += read_function({name, map, aligned_}, params(), buffer, type, type);
+            body_ += fmt::format("    {} {} = {}_quad(e, n, last, {});\n", type, name, name, fill);
         } else {
             body_ += fmt::format("    {} {} = {};\n", type, name, leaf(from, map));
         }
@@ -290,27 +253,36 @@ void SourceBuilder::add_member(NodeId id) {
 }
 
 void SourceBuilder::store_outputs() {
-    const auto store_each = [&](std::size_t out, DType type, const std::string& value, const std::string& position) {
+    const auto store_each = [&](std::size_t out, DType type, const std::string& value) {
         for (int i = 0; i < 4; ++i) {
-            body_ += fmt::format("    if (n > {0}u) out{1}_store1({2}, {3});\n", i, out,
-                                 fmt::format(fmt::runtime(position), i), element(type, value, i));
+            body_ += fmt::format("    if (n > {0}u) out{1}_store1(e + {0}u, {2});\n", i, out, element(type, value, i));
         }
     };
     if (group_.copy) {
         const auto& copy = *group_.copy;
         const NodeView view(graph_, copy.node);
         const std::string value = leaf(view.node().inputs.at(copy.input), IndexMap{{count_}, {1}});
-        const IndexMap map = simplify(copy.map);
-        functions_ += position_function("to", map, false);
+        IndexMap map = simplify(copy.map);
+        if (map.dims.empty()) map.dims = map.strides = {1};
+        const QuadAccess access{"to", map, aligned_};
+        functions_ += position_functions(access, params());
         source_.writes.push_back(view.node().outputs.front());
-        store_each(0, view.out().type, value, "to_at(e + {}u)");
+        stores_quads_ = is_whole_quad(access);
+        if (stores_quads_) {
+            body_ += fmt::format("    out0_store4(to_at(e), {});\n", value);
+            return;
+        }
+        body_ += "    uvec4 at = to_at4(e, last);\n";
+        for (int i = 0; i < 4; ++i) {
+            body_ += fmt::format("    if (n > {}u) out0_store1(at.{}, {});\n", i, "xyzw"[i], element(view.out().type, value, i));
+        }
         return;
     }
     for (std::size_t k = 0; k < group_.outputs.size(); ++k) {
         const ValueId id = group_.outputs[k];
         const std::string& value = variables_.at(id);
         if (aligned_) body_ += fmt::format("    out{}_store4(e, {});\n", k, value);
-        else store_each(k, graph_.value(id).type, value, "e + {}u");
+        else store_each(k, graph_.value(id).type, value);
         source_.writes.push_back(id);
     }
 }
@@ -344,7 +316,7 @@ GroupSource SourceBuilder::build() {
     if (stores_itself) source_.writes = graph_.node(group_.anchor).outputs;
     else store_outputs();
 
-    std::string text = prologue(device_, aligned_ && !group_.copy, group_.choice ? group_.choice->defines : Defines(),
+    std::string text = prologue(device_, stores_quads_, group_.choice ? group_.choice->defines : Defines(),
                                 uses(is_small_float), uses([](DType t) { return t == DType::fp16; }));
     text += params_;
     for (std::size_t i = 0; i < source_.reads.size(); ++i) {
@@ -394,12 +366,15 @@ GroupSource build_pass_source(const Graph& graph, const KernelChoice& choice, co
     GroupSource source;
     source.constants = pass.constants;
     source.reads = pass.operands;
-    source.glsl = prologue(device, false, pass.defines, false, false);
+    const auto any = [&](auto test) {
+        return std::any_of(pass.operands.begin(), pass.operands.end(), [&](const auto& o) { return test(o.type); });
+    };
+    source.glsl = prologue(device, pass.stores_quads, pass.defines, any(is_small_float), any([](DType t) { return t == DType::fp16; }));
     for (std::size_t i = 0; i < source.reads.size(); ++i) {
         source.reads[i].path = path_of(graph, source.reads[i], choice.scratch_bytes, device);
         source.glsl += read_declaration(source.reads[i], i);
     }
-    source.glsl += write_declaration(DType::fp32, 0, source.reads.size());
+    source.glsl += write_declaration(pass.writes_type, 0, source.reads.size());
     source.glsl += shader_file(pass.kernel + ".comp");
     return source;
 }

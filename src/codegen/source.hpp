@@ -37,7 +37,7 @@ struct GroupSource {
 
 GroupSource build_source(const Graph& graph, const Group& group, const DevicePlan& device);
 
-/// An earlier pass of a kernel choice; it writes one scratch buffer of fp32 elements, out0, one element at a time.
+/// An earlier pass of a kernel choice; it writes one scratch buffer, out0.
 GroupSource build_pass_source(const Graph& graph, const KernelChoice& choice, const KernelPass& pass, const DevicePlan& device);
 
 /// Storage buffers that the group would read.

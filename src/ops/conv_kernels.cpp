@@ -187,6 +187,48 @@ std::optional<KernelChoice> plan_depthwise(const NodeView& view, const DevicePla
     return choice;
 }
 
+/// Small windows of one output channel per input channel.
+std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const DevicePlan& device, std::string& why) {
+    const auto operands = constant_operands(view, why);
+    if (!operands) return std::nullopt;
+    const ConvGeometry g = conv_geometry(view);
+    const auto& [d, y, x] = g.window;
+    if (g.multiplier != 1 || view.out().type == DType::i48) {
+        why = g.multiplier != 1 ? "it makes one output channel per input channel" : "it does not make i48";
+        return std::nullopt;
+    }
+    // Every value of the window stays in registers.
+    const std::int64_t step = y.dilation == 1 ? y.stride : 1;
+    if (y.kernel * x.kernel > 25 || (y.dilation > 1 && y.stride > 1)) {
+        why = y.kernel * x.kernel > 25 ? "its window is too large for registers" : "strides over dilated rows share none";
+        return std::nullopt;
+    }
+    // Sums of i8 products below 2^24 are exact in floats: 258 products of 255 * 255.
+    const int pixels = g.window.taps() <= 9 && x.stride <= 2 && x.dilation == 1 && x.out > 1 ? 2 : 1;
+    const std::int64_t quads = (g.in_channels + 3) / 4, columns = quads * ((x.out + pixels - 1) / pixels) * g.batch * y.dilation;
+    // Straight code for all rows, so that drivers compile it in reasonable time.
+    std::int64_t rows = g.window.taps() > 9 ? 2 : 4;
+    while (rows > 1 && (y.out < rows * y.dilation || columns * (y.out / (rows * y.dilation)) < 2 * device.busy_invocations)) rows /= 2;
+    const std::int64_t spans = (y.out + rows * y.dilation - 1) / (rows * y.dilation);
+
+    KernelChoice choice;
+    choice.kernel = "depthwise_rows";
+    choice.defines = {{"X_FLOAT", operands->is_float ? "1" : "0"}, {"KH", std::to_string(y.kernel)}, {"KW", std::to_string(x.kernel)},
+                      {"STRIDE_X", std::to_string(x.stride)}, {"DILATION_X", std::to_string(x.dilation)},
+                      {"STEP_Y", std::to_string(step)}, {"TX", std::to_string(pixels)}, {"ROWS", std::to_string(rows)}};
+    add_constants(choice, {y.in, x.in, g.in_channels, y.out, x.out, y.stride, y.dilation, y.pad_before, x.pad_before, g.batch,
+                           view.in(2).shape[0], operands->input_zp, operands->weight_zp});
+    add_operand(choice, view, 0);
+    choice.operands.push_back({no_id, view.in(1).type, pack_depthwise_weights(view.in(1), operands->weight_zp),
+                               view.in(1).name + " in rows of quads"});
+    add_operand(choice, view, 2);
+    choice.groups = linear_groups(columns * spans, device);
+    choice.aligned = g.in_channels % 4 == 0;
+    choice.work = 2.0 * static_cast<double>(g.batch * g.window.positions() * g.out_channels * g.terms(true));
+    choice.note = fmt::format("{} pixels, {} rows", pixels, rows);
+    return choice;
+}
+
 /// Any convolution, with nothing known but the shapes.
 std::optional<KernelChoice> plan_direct(const NodeView& view, const DevicePlan& device, std::string& why) {
     if (!takes_types(view, why)) return std::nullopt;
@@ -219,7 +261,7 @@ std::optional<KernelChoice> plan_direct(const NodeView& view, const DevicePlan& 
 }  // namespace
 
 std::vector<KernelCandidate> conv2d_kernels() { return {{"shared rows", plan_gemm}, {"implicit GEMM", plan_conv2d}, {"direct", plan_direct}}; }
-std::vector<KernelCandidate> depthwise_kernels() { return {{"packed direct", plan_depthwise}, {"direct", plan_direct}}; }
+std::vector<KernelCandidate> depthwise_kernels() { return {{"down the rows", plan_depthwise_rows}, {"packed direct", plan_depthwise}, {"direct", plan_direct}}; }
 std::vector<KernelCandidate> conv3d_kernels() { return {{"direct", plan_direct}}; }
 std::vector<KernelCandidate> transpose_conv_kernels() { return {{"direct", plan_direct}}; }
 

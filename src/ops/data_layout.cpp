@@ -1,5 +1,6 @@
 // CONCAT, PAD, RESHAPE, REVERSE, SLICE, TILE, TRANSPOSE and IDENTITY: operators that move elements and change none.
 // Each is an index map (ViewDef); the references below are written without it, so that tests can compare the two.
+#include "ops/kernels.hpp"
 #include "ops/rows.hpp"
 
 #include <fmt/format.h>
@@ -398,6 +399,7 @@ std::vector<OpDef> data_layout_ops() {
     transpose.infer = transpose_infer;
     transpose.reference = transpose_reference;
     transpose.view = transpose_view;
+    transpose.kernels = transpose_kernels();
 
     OpDef identity = movement_op(Op::identity, "IDENTITY", 0, movement_rows(any_profile, any_profile));
     identity.rows.insert(identity.rows.end(), {{{DType::i4}, "EXT-INT4"}, {{DType::i48}, "EXT-INT16"}});

@@ -32,6 +32,84 @@ std::vector<std::int64_t> radices(std::int64_t length) {
     return result;
 }
 
+/// exp(-+2 pi i k r / (ns * radix)) for 0 < r < radix and 0 <= k < ns: all real parts, then all imaginary ones.
+KernelOperand pass_table(std::int64_t ns, std::int64_t radix, bool inverse) {
+    std::vector<double> re, im;
+    for (std::int64_t r = 1; r < radix; ++r) {
+        for (std::int64_t k = 0; k < ns; ++k) {
+            const double angle = 2 * std::numbers::pi * static_cast<double>(k * r) / static_cast<double>(ns * radix);
+            re.push_back(std::cos(angle));
+            im.push_back(inverse ? std::sin(angle) : -std::sin(angle));
+        }
+    }
+    re.insert(re.end(), im.begin(), im.end());
+    return {no_id, DType::fp32, encode_reals(DType::fp32, re), fmt::format("roots of a pass of {} after {}", radix, ns)};
+}
+
+/// Four butterflies an invocation, which needs rows of at least four first butterflies.
+std::optional<KernelChoice> plan_quads(const NodeView& view, const DevicePlan& device, std::string& why) {
+    if (view.attrs().local_bound) {
+        why = "local_bound asks that every result lies near the sum of its own products, which only the direct sum does";
+        return std::nullopt;
+    }
+    const bool complex_input = view.node().op == Op::fft2d, inverse = view.attrs().inverse;
+    const Shape& shape = view.in(0).shape;
+    const std::int64_t n = shape[0], h = shape[1], w = shape[2], out_w = view.out().shape[2], row = (out_w + 3) / 4 * 4;
+    if (w < 16 || h < 2) {
+        why = "its axes are too short for quads";
+        return std::nullopt;
+    }
+    std::vector<std::int64_t> along_row = radices(w);
+    if (along_row.size() == 1) along_row = {4, w / 4};
+    const std::vector<std::int64_t> along_column = radices(h);
+
+    std::vector<KernelPass> passes;
+    const std::uint64_t plane = static_cast<std::uint64_t>(n * h * w);
+    const auto add = [&](bool in_rows, std::int64_t outer, std::int64_t length, std::int64_t inner, std::int64_t ns, std::int64_t radix) {
+        const bool first = passes.empty(), last_of_row = in_rows && ns * radix == length, last = !in_rows && ns * radix == length;
+        const std::int64_t butterflies = outer * (length / radix) * inner;
+        KernelPass pass;
+        pass.kernel = "fft_quads";
+        pass.defines = {{"R", std::to_string(radix)},
+                        {"ALONG_ROW", in_rows ? "1" : "0"},
+                        {"FIRST_OF_ROW", in_rows && ns == 1 ? "1" : "0"},
+                        {"READS_TENSORS", !first ? "0" : complex_input ? "2" : "1"},
+                        {"WRITES_TENSORS", last ? "1" : "0"},
+                        {"CLEARS_SELF_CONJUGATE", last && !complex_input ? "1" : "0"},
+                        {"HAS_TABLE", ns > 1 ? "1" : "0"},
+                        {"TABLE(f)", "in1##f"}};
+        add_constants(pass, {length, inner, ns, butterflies, static_cast<std::int64_t>(plane), static_cast<std::int64_t>(plane),
+                             last_of_row ? row : length, last ? out_w : inner, w,
+                             std::bit_cast<std::int32_t>(inverse ? 1.0f : -1.0f)});
+        if (first) {
+            for (std::size_t k = 0; k < view.input_count(); ++k) add_operand(pass, view, k);
+        } else {
+            pass.operands.push_back({no_id, DType::fp32, {}, {}, static_cast<int>((passes.size() - 1) % 2)});
+        }
+        if (ns > 1) pass.operands.push_back(pass_table(ns, radix, inverse));
+        pass.groups = linear_groups(butterflies / 4, device);
+        pass.writes = static_cast<int>(passes.size() % 2);
+        pass.stores_quads = true;
+        passes.push_back(std::move(pass));
+    };
+    std::int64_t ns = 1;
+    for (const std::int64_t radix : along_row) add(true, n * h, w, 1, ns, radix), ns *= radix;
+    ns = 1;
+    for (const std::int64_t radix : along_column) add(false, n, h, row, ns, radix), ns *= radix;
+
+    KernelChoice choice;
+    static_cast<KernelPass&>(choice) = std::move(passes.back());
+    passes.pop_back();
+    choice.writes = -1;
+    choice.scratch_bytes.assign(std::min<std::size_t>(passes.size(), 2), plane * 2 * size_of(DType::fp32));
+    choice.earlier = std::move(passes);
+    choice.fuses_followers = false;
+    choice.aligned = out_w % 4 == 0;
+    choice.work = 5.0 * static_cast<double>(n * h * w) * std::log2(static_cast<double>(h * w));
+    choice.note = fmt::format("{} passes", choice.earlier.size() + 1);
+    return choice;
+}
+
 std::optional<KernelChoice> plan_fft(const NodeView& view, const DevicePlan& device, std::string& why) {
     if (view.attrs().local_bound) {
         why = "local_bound asks that every result lies near the sum of its own products, which only the direct sum does";
@@ -112,6 +190,6 @@ std::optional<KernelChoice> plan_direct_sum(const NodeView& view, const DevicePl
 
 }  // namespace
 
-std::vector<KernelCandidate> fft_kernels() { return {{"Stockham", plan_fft}, {"direct sum", plan_direct_sum}}; }
+std::vector<KernelCandidate> fft_kernels() { return {{"Stockham in quads", plan_quads}, {"Stockham", plan_fft}, {"direct sum", plan_direct_sum}}; }
 
 }  // namespace tosavk

@@ -19,5 +19,6 @@ std::vector<KernelCandidate> reduce_kernels();  ///< every REDUCE_*
 std::vector<KernelCandidate> argmax_kernels();
 std::vector<KernelCandidate> gather_kernels();
 std::vector<KernelCandidate> scatter_kernels();
+std::vector<KernelCandidate> transpose_kernels();  ///< what they decline is a view
 
 }  // namespace tosavk

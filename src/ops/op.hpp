@@ -139,7 +139,8 @@ struct OpDef {
     /// control flow, variables, CUSTOM. Nothing of what follows is set then.
     bool structural = false;
 
-    // How the GPU runs it: exactly one of these three is set, or an expression for some nodes and kernels for the rest.
+    // How the GPU runs it: exactly one of these three is set, or an expression for some nodes and kernels for the rest,
+    // or a view with kernels that are asked first for a node that begins a group.
     std::string (*expression)(ExprContext&) = nullptr;
     bool (*expression_if)(const NodeView&) = nullptr;  ///< the nodes that the expression serves; null: all
     ViewDef (*view)(const NodeView&) = nullptr;

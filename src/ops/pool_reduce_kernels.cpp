@@ -1,4 +1,4 @@
-// GPU kernels of pools, reductions, ARGMAX, gathers and scatters.
+// GPU kernels of pools, ARGMAX, gathers and scatters.
 #include "numerics/scale.hpp"
 #include "ops/kernel_operands.hpp"
 #include "ops/kernels.hpp"
@@ -58,20 +58,8 @@ std::optional<KernelChoice> plan_pool(const NodeView& view, const DevicePlan& de
     return choice;
 }
 
-const char* reduce_function(const NodeView& view) {
-    const bool real = is_float(view.in(0).type), ignore = view.attrs().nan_mode == NanMode::ignore;
-    switch (view.node().op) {
-        case Op::reduce_all: return "((a) & (b))";
-        case Op::reduce_any: return "((a) | (b))";
-        case Op::reduce_max: return !real ? "max(a, b)" : ignore ? "tosa_max_ignore(a, b)" : "tosa_max(a, b)";
-        case Op::reduce_min: return !real ? "min(a, b)" : ignore ? "tosa_min_ignore(a, b)" : "tosa_min(a, b)";
-        case Op::reduce_product: return "((a) * (b))";
-        default: return "((a) + (b))";
-    }
-}
-
-/// ARGMAX and REDUCE_*: both shaders spread an axis over lanes in the same way.
-std::optional<KernelChoice> plan_along_axis(const char* kernel, const NodeView& view, const DevicePlan& device, std::string& why) {
+/// Four outputs an invocation; as many lanes share an axis as keep the device busy.
+std::optional<KernelChoice> plan_argmax(const NodeView& view, const DevicePlan& device, std::string& why) {
     const DType type = view.in(0).type;
     if (!is_plain_type(type)) {
         why = fmt::format("it does not take {}", name_of(type));
@@ -79,40 +67,30 @@ std::optional<KernelChoice> plan_along_axis(const char* kernel, const NodeView& 
     }
     const Shape& shape = view.in(0).shape;
     const auto axis = static_cast<std::size_t>(view.attrs().axis);
-    std::int64_t inner = 1;
+    std::int64_t outer = 1, inner = 1;
+    for (std::size_t i = 0; i < axis; ++i) outer *= shape[i];
     for (std::size_t i = axis + 1; i < shape.size(); ++i) inner *= shape[i];
-    const std::int64_t count = element_count(view.out().shape), quads = (count + 3) / 4;
-    // As many lanes along the axis as keep a workgroup busy: all of them for few results, one for many.
+    const bool rows = inner == 1;
+    const std::int64_t quads = rows ? (outer + 3) / 4 : outer * ((inner + 3) / 4), steps = rows ? shape[axis] / 4 + 2 : shape[axis];
     std::int64_t lanes = 1;
-    const auto too_long = [&] { return device.max_loop_passes != 0 && shape[axis] / lanes > device.max_loop_passes; };
-    while (lanes < device.workgroup_size && lanes * 4 <= shape[axis] && (lanes * quads < 4096 || too_long())) lanes *= 2;
+    const auto too_long = [&] { return device.max_loop_passes != 0 && (rows ? 4 : 1) * steps / lanes > device.max_loop_passes; };
+    while (lanes < device.workgroup_size && lanes * 4 <= steps && (lanes * quads < device.busy_invocations || too_long())) lanes *= 2;
     if (too_long()) {
         why = fmt::format("its axis of {} is too long for the {} loop passes that the driver allows", shape[axis], device.max_loop_passes);
         return std::nullopt;
     }
 
     KernelChoice choice;
-    choice.kernel = kernel;
-    choice.defines = {{"X_FLOAT", is_float(type) ? "1" : "0"}};
-    add_constants(choice, {shape[axis], inner, count, lanes});
+    choice.kernel = "argmax";
+    choice.defines = {{"X_FLOAT", is_float(type) ? "1" : "0"}, {"ROWS", rows ? "1" : "0"}, {"SHARED_LANES", lanes > 1 ? "1" : "0"},
+                      {"NAN_KEY", view.attrs().nan_mode == NanMode::ignore ? "SIGN_BIT" : "ABS_MASK"}};
+    add_constants(choice, {shape[axis], inner, outer, lanes});
     add_operand(choice, view, 0);
     const std::int64_t quads_per_group = device.workgroup_size / lanes;
     choice.groups = spill_groups((quads + quads_per_group - 1) / quads_per_group, device);
+    choice.aligned = rows || inner % 4 == 0;
     choice.work = static_cast<double>(element_count(shape));
     choice.note = fmt::format("{} lanes along the axis", lanes);
-    return choice;
-}
-
-std::optional<KernelChoice> plan_reduce(const NodeView& view, const DevicePlan& device, std::string& why) {
-    auto choice = plan_along_axis("reduce", view, device, why);
-    if (choice) choice->defines.emplace_back("REDUCE(a, b)", reduce_function(view));
-    return choice;
-}
-
-std::optional<KernelChoice> plan_argmax(const NodeView& view, const DevicePlan& device, std::string& why) {
-    auto choice = plan_along_axis("argmax", view, device, why);
-    const bool ignore = view.attrs().nan_mode == NanMode::ignore;
-    if (choice) choice->defines.emplace_back("NAN_KEY", ignore ? "(-0x7fffffff - 1)" : "0x7fffffff");
     return choice;
 }
 
@@ -142,35 +120,36 @@ std::optional<KernelChoice> plan_scatter(const NodeView& view, const DevicePlan&
         return std::nullopt;
     }
     const Shape& values = view.in(0).shape;
-    const std::int64_t rows = values[0] * values[1], updates = view.in(1).shape[1], quads = (values[2] + 3) / 4;
-    // Lanes of a row share the search, then the copy.
-    std::int64_t lanes = 1;
-    while (lanes < device.workgroup_size && (lanes < quads || lanes * 4 < updates)) lanes *= 2;
-
-    if (device.max_loop_passes != 0 && (updates + quads) / lanes > device.max_loop_passes) {
-        why = fmt::format("its search of {} indices is too long for the {} loop passes that the driver allows", updates, device.max_loop_passes);
-        return std::nullopt;
-    }
-
+    const std::int64_t rows = values[0] * values[1], updates = view.in(1).shape[1], all_updates = values[0] * updates;
     KernelChoice choice;
     choice.kernel = "scatter";
-    choice.defines = {{"X_FLOAT", is_float(type) ? "1" : "0"}};
-    add_constants(choice, {values[1], updates, values[2], rows, lanes});
-    for (const std::size_t k : {0u, 1u, 2u}) add_operand(choice, view, k);
-    const std::int64_t rows_per_group = device.workgroup_size / lanes;
-    choice.groups = spill_groups((rows + rows_per_group - 1) / rows_per_group, device);
+    const auto set = [&](KernelPass& pass, const char* number, std::int64_t count, std::int64_t invocations) {
+        pass.kernel = "scatter";
+        pass.defines = {{"PASS", number}, {"X4", is_float(type) ? "vec4" : "ivec4"}};
+        add_constants(pass, {values[1], updates, values[2], count});
+        pass.groups = linear_groups(invocations, device);
+        pass.writes_type = DType::i32;
+    };
+    KernelPass clear, mark;
+    set(clear, "0", rows, rows);
+    set(mark, "1", all_updates, all_updates);
+    set(choice, "2", rows, rows * ((values[2] + 3) / 4));
+    clear.writes = mark.writes = 0;
+    add_operand(mark, view, 1);
+    add_operand(choice, view, 0);
+    choice.operands.push_back({no_id, DType::i32, {}, {}, 0});
+    add_operand(choice, view, 2);
+    choice.earlier = {std::move(clear), std::move(mark)};
+    choice.scratch_bytes = {static_cast<std::uint64_t>(rows) * size_of(DType::i32)};
     choice.aligned = values[2] % 4 == 0;
-    choice.work = static_cast<double>(rows * updates);
-    choice.note = fmt::format("{} lanes per row", lanes);
     return choice;
 }
 
 }  // namespace
 
 std::vector<KernelCandidate> pool_kernels() { return {{"direct", plan_pool}}; }
-std::vector<KernelCandidate> reduce_kernels() { return {{"tree", plan_reduce}}; }
 std::vector<KernelCandidate> argmax_kernels() { return {{"tree", plan_argmax}}; }
 std::vector<KernelCandidate> gather_kernels() { return {{"direct", plan_gather}}; }
-std::vector<KernelCandidate> scatter_kernels() { return {{"search per row", plan_scatter}}; }
+std::vector<KernelCandidate> scatter_kernels() { return {{"marked rows", plan_scatter}}; }
 
 }  // namespace tosavk

@@ -22,19 +22,24 @@ ValueId storage_of(const Graph& graph, ValueId id) {
 
 namespace {
 
-KernelChoice choose_kernel(const NodeView& view, const OpDef& def, const DevicePlan& device) {
-    std::string reasons;
+std::optional<KernelChoice> find_kernel(const NodeView& view, const OpDef& def, const DevicePlan& device, std::string& reasons) {
     for (const KernelCandidate& candidate : def.kernels) {
         std::string why;
-        if (auto choice = candidate.plan(view, device, why)) return std::move(*choice);
+        if (auto choice = candidate.plan(view, device, why)) return choice;
         reasons += fmt::format("; {}: {}", candidate.name, why);
     }
+    return std::nullopt;
+}
+
+KernelChoice choose_kernel(const NodeView& view, const OpDef& def, const DevicePlan& device) {
+    std::string reasons;
+    if (auto choice = find_kernel(view, def, device, reasons)) return std::move(*choice);
     if (reasons.empty()) reasons = "; it has no kernel yet";
     throw Error(ErrorCode::unsupported, fmt::format("{} cannot run on this device{}", view.title(), reasons), view.node().name);
 }
 
 /// Members that one shader may have: longer chains are split, so that no shader grows without bound.
-constexpr std::size_t max_members = 48;
+constexpr std::size_t max_members = 64;
 /// Nodes that may wait for one consumer.
 constexpr std::size_t max_waiting = 16;
 
@@ -107,14 +112,10 @@ private:
         }
         if (def.structural) return place_structural(view);
         const bool elementwise = is_elementwise(view);
-        if (!elementwise && !def.view) {
-            Group group;
-            group.anchor = id;
-            group.choice = choose_kernel(view, def, device_);
-            group.space = view.out().shape;
-            const std::size_t made = new_group(std::move(group), producers(view.node()));
-            for (const ValueId value : view.node().outputs) group_of_[value] = made;
-            return;
+        if (!elementwise) {
+            std::string reasons;
+            std::optional<KernelChoice> choice = def.view ? find_kernel(view, def, device_, reasons) : choose_kernel(view, def, device_);
+            if (choice) return place_anchor(view, std::move(*choice));
         }
         if (options_.fuse && elementwise && waits_for_its_consumer(view)) {
             pending_[id] = true;
@@ -133,6 +134,15 @@ private:
             }
         }
         place_alone(bundle);
+    }
+
+    void place_anchor(const NodeView& view, KernelChoice choice) {
+        Group group;
+        group.anchor = view.id();
+        group.choice = std::move(choice);
+        group.space = view.out().shape;
+        const std::size_t made = new_group(std::move(group), producers(view.node()));
+        for (const ValueId value : view.node().outputs) group_of_[value] = made;
     }
 
     /// Reads and writes of a variable keep the order of the nodes.

@@ -41,13 +41,15 @@ struct KernelPass {
     std::vector<KernelOperand> operands;   ///< in0, in1, ... of the kernel
     std::array<std::uint32_t, 3> groups{1, 1, 1};  ///< workgroups; local size is DevicePlan::workgroup_size in x
     int writes = -1;                       ///< number of the scratch buffer that it writes; -1: the node's outputs
+    DType writes_type = DType::fp32;       ///< of that scratch buffer's elements, 32 bits each
+    bool stores_quads = false;             ///< it stores whole quads there, not single elements
 };
 
 /// The dispatch that makes the node's outputs, and those that must run before it. A kernel of a node with several
 /// outputs writes them itself, as out0, out1, ...
 struct KernelChoice : KernelPass {
     std::vector<KernelPass> earlier;           ///< in execution order
-    std::vector<std::uint64_t> scratch_bytes;  ///< sizes of the scratch buffers, fp32 elements
+    std::vector<std::uint64_t> scratch_bytes;  ///< sizes of the scratch buffers
     bool fuses_followers = true;  ///< the kernel ends in FUSED(e, n, value), so elementwise followers may join
     bool aligned = true;          ///< every FUSED call has e % 4 == 0 and n == 4 (allocations are padded)
     double work = 0;              ///< arithmetic operations, a multiply-add counts two

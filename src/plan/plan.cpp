@@ -223,7 +223,7 @@ private:
         const KernelChoice& choice = *group.choice;
         first_scratch_ = scratch_.size();
         for (const std::uint64_t bytes : choice.scratch_bytes) {
-            scratch_.push_back({{step_, step_, padded(bytes)}, {}});
+            scratch_.push_back({{step_, step_, padded(bytes)}, {}, DType::fp32});
         }
         for (const KernelPass& pass : choice.earlier) {
             GroupSource source = build_pass_source(graph_, choice, pass, device_);
@@ -234,7 +234,9 @@ private:
             dispatch.constants = std::move(source.constants);
             dispatch.groups = pass.groups;
             dispatch.nodes = {group.anchor};
-            add(std::move(dispatch), std::move(source.reads), static_cast<std::int64_t>(first_scratch_) + pass.writes);
+            const std::size_t written = first_scratch_ + static_cast<std::size_t>(pass.writes);
+            scratch_[written].type = pass.writes_type;
+            add(std::move(dispatch), std::move(source.reads), static_cast<std::int64_t>(written));
         }
     }
 
@@ -355,7 +357,8 @@ private:
                 dispatch.bindings.push_back({place_of(id), graph_.value(id).type, true, graph_.value(id).name, {}});
             }
             if (scratch_written_[d] >= 0) {
-                dispatch.bindings.push_back({scratch_[static_cast<std::size_t>(scratch_written_[d])].place, DType::fp32, true, "scratch", {}});
+                const Scratch& scratch = scratch_[static_cast<std::size_t>(scratch_written_[d])];
+                dispatch.bindings.push_back({scratch.place, scratch.type, true, "scratch", {}});
             }
             check_bindings(dispatch);
             for (const Binding& binding : dispatch.bindings) dispatch.bytes += static_cast<double>(binding.place.size);
@@ -425,6 +428,7 @@ private:
     struct Scratch {
         Interval interval;
         Placement place;
+        DType type;  ///< of its elements
     };
     std::vector<Scratch> scratch_;
     std::size_t first_scratch_ = 0;               ///< of the kernel at hand

@@ -47,6 +47,15 @@ DevicePlan device_plan(const DeviceCaps& caps) {
     because(fmt::format("a dispatch has up to {} workgroups in x: the device takes {}, and indices stay below 2^31",
                         plan.max_groups_x, caps.max_workgroup_count_x));
 
+    const bool host = caps.type == "cpu";
+    plan.busy_invocations = host ? 512 : caps.type == "discrete" ? 65536 : 8192;
+    because(fmt::format("work is split until {} invocations share it: the device is {}", plan.busy_invocations,
+                        host ? "a CPU, whose few cores like long loops" : caps.type == "discrete" ? "a discrete GPU" : "no discrete GPU"));
+
+    plan.far_rows = host ? 16 : 0;
+    because(host ? "columns are walked down in parts of 16 rows where rows are long: a CPU's caches and prefetchers follow no more"
+                 : "columns are walked down whole: neighbouring invocations read a row together");
+
     if (const Quirk* quirk = find_quirk(caps, "llvmpipe_loop_limit")) {
         plan.max_loop_passes = 60000;
         because(fmt::format("loops are kept below {} passes: {}", plan.max_loop_passes, quirk->symptom));

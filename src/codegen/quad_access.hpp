@@ -1,0 +1,34 @@
+// GLSL that finds four consecutive elements of an index space in a tensor that an index map describes.
+#pragma once
+
+#include "ops/op.hpp"
+
+#include <functional>
+#include <string>
+
+namespace tosavk {
+
+/// Makes an int specialization constant of a value; returns its name.
+using Param = std::function<std::string(std::int64_t)>;
+
+/// What the functions below know about the four elements at `e`: with `aligned`, e % 4 == 0.
+struct QuadAccess {
+    std::string name;      ///< prefix of the generated functions
+    const IndexMap& map;   ///< simplified; with lo and hi where it is padded
+    bool aligned = true;
+};
+
+/// Whether the four elements are one quad of the tensor, so that `NAME_at(e)` is the position of all.
+bool is_whole_quad(const QuadAccess& access);
+
+/// Text of `uint NAME_at(uint e)` for whole quads, else of `uvec4 NAME_at4(uint e, uint last)`. Where the map is padded
+/// there is another parameter, `out bool ok` or `out bvec4 ok`: whether there is an element (the position is 0 if not).
+/// Elements past `last` get some position inside the tensor.
+std::string position_functions(const QuadAccess& access, const Param& param);
+
+/// Text of `QUAD NAME_quad(uint e, uint n, uint last)` and what it calls: the elements, or the last parameter `QUAD fill`
+/// of padded maps. `quad` and `splat` make a quad of four elements and of one.
+std::string read_function(const QuadAccess& access, const Param& param, const std::string& buffer, const std::string& quad,
+                          const std::string& splat);
+
+}  // namespace tosavk

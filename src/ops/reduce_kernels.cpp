@@ -1,0 +1,168 @@
+// GPU kernels of REDUCE_*: along rows (the last axis) and along columns (any other), in two passes where one would leave
+// the device idle or walk too far.
+#include "ops/kernel_operands.hpp"
+#include "ops/kernels.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tosavk {
+namespace {
+
+using Defines = std::vector<std::pair<std::string, std::string>>;
+
+/// What the shaders fold: ACC4 is a quad of partial results, IDENTITY changes none. Extremes of floats are found among
+/// integers in the order of the numbers, which is one instruction for each.
+Defines arithmetic(const NodeView& view) {
+    const bool real = is_float(view.in(0).type), ignore = view.attrs().nan_mode == NanMode::ignore;
+    Defines plain = {{"ACC4", real ? "vec4" : "ivec4"}, {"BEFORE(x)", "(x)"}, {"AFTER(x)", "(x)"}};
+    const auto with = [](Defines defines, const char* fold, const char* identity) {
+        defines.insert(defines.end(), {{"FOLD(a, b)", fold}, {"IDENTITY", identity}});
+        return defines;
+    };
+    switch (view.node().op) {
+        case Op::reduce_all: return with(plain, "((a) & (b))", "1");
+        case Op::reduce_any: return with(plain, "((a) | (b))", "0");
+        case Op::reduce_max:
+        case Op::reduce_min: {
+            const bool maximum = view.node().op == Op::reduce_max;
+            if (real) {
+                const char* nan_key = maximum == ignore ? "SIGN_BIT" : "ABS_MASK";
+                plain = {{"ACC4", "ivec4"}, {"BEFORE(x)", fmt::format("math_order(x, {})", nan_key)}, {"AFTER(x)", "math_unorder(x)"}};
+            }
+            return maximum ? with(plain, "max(a, b)", "SIGN_BIT") : with(plain, "min(a, b)", "ABS_MASK");
+        }
+        case Op::reduce_product: return with(plain, "((a) * (b))", "1.0");
+        default: return with(plain, "((a) + (b))", real ? "-0.0" : "0");
+    }
+}
+
+/// Partial results in a scratch buffer: what a first pass leaves and a second one folds.
+struct Partials {
+    KernelOperand operand;
+    Defines defines;
+};
+
+Partials partials(const NodeView& view, const Defines& of_first) {
+    const bool keys = of_first.front().second == "ivec4";
+    Defines defines = of_first;
+    defines[1].second = "(x)";  // they went through BEFORE already
+    (void)view;
+    return {{no_id, keys ? DType::i32 : DType::fp32, {}, {}, 0}, defines};
+}
+
+/// Makes `choice` the second of two passes, and `first` the one before it.
+void put_before(KernelChoice& choice, KernelPass first, std::int64_t scratch_elements) {
+    first.writes = 0;
+    first.writes_type = choice.operands.front().type;
+    first.stores_quads = true;
+    first.defines.emplace_back("PARTIAL", "1");
+    choice.scratch_bytes = {static_cast<std::uint64_t>(scratch_elements) * size_of(first.writes_type)};
+    choice.earlier.push_back(std::move(first));
+}
+
+struct Split {
+    std::int64_t outer = 1, axis = 1, inner = 1;
+};
+
+std::int64_t up(std::int64_t n, std::int64_t d) { return (n + d - 1) / d; }
+
+/// How many parts an axis of `length` steps is cut into, so that `ready` invocations become enough.
+std::int64_t parts_of(std::int64_t length, std::int64_t ready, std::int64_t least_steps, const DevicePlan& device) {
+    std::int64_t parts = 1;
+    while (parts * ready < device.busy_invocations && up(length, 2 * parts) >= least_steps) parts *= 2;
+    while (device.max_loop_passes != 0 && up(length, parts) > device.max_loop_passes) parts *= 2;
+    return parts;
+}
+
+/// A pass over rows: `rows` of `axis` elements, each in `chunks` parts of `length`, by `lanes` invocations.
+void set_rows(KernelPass& pass, const DevicePlan& device, std::int64_t rows, std::int64_t axis, std::int64_t chunks,
+              std::int64_t length, std::int64_t lanes) {
+    pass.kernel = "reduce_rows";
+    pass.defines.emplace_back("SHARED_LANES", lanes > 1 ? "1" : "0");
+    add_constants(pass, {axis, length, chunks, rows * chunks, lanes, up(length, 4) + (axis % 4 == 0 && length % 4 == 0 ? 0 : 1)});
+    pass.groups = spill_groups(up(up(rows * chunks, 4), device.workgroup_size / lanes), device);
+}
+
+KernelChoice plan_rows(const NodeView& view, const DevicePlan& device, const Split& s, const Defines& defines) {
+    const std::int64_t row_quads = up(s.axis, 4), quads = up(s.outer, 4);
+    // Lanes of one workgroup first, since they need no second pass; each should have some quads to fold.
+    std::int64_t lanes = 1;
+    while (lanes < device.workgroup_size && lanes * quads < device.busy_invocations && row_quads >= 8 * lanes) lanes *= 2;
+    const std::int64_t chunks = parts_of(up(row_quads, lanes), lanes * quads, 16, device);
+    const std::int64_t length = chunks == 1 ? s.axis : up(up(s.axis, chunks), 4) * 4, used = up(s.axis, length);
+
+    KernelChoice choice;
+    choice.defines = defines;
+    add_operand(choice, view, 0);
+    set_rows(choice, device, s.outer, s.axis, used, length, lanes);
+    choice.note = fmt::format("{} lanes a row", lanes);
+    if (used == 1) return choice;
+    KernelPass first = std::move(choice);
+    choice = {};
+    Partials between = partials(view, defines);
+    choice.defines = std::move(between.defines);
+    choice.operands = {std::move(between.operand)};
+    set_rows(choice, device, s.outer, used, 1, used, 1);
+    choice.note = fmt::format("{} lanes a row, rows in {} parts", lanes, used);
+    put_before(choice, std::move(first), up(s.outer * used, 4) * 4);
+    return choice;
+}
+
+/// A pass over columns: quads of `inner` neighbours for each of `outer`, every one down a part of the axis.
+void set_columns(KernelPass& pass, const DevicePlan& device, const Split& s, std::int64_t outer_stride, std::int64_t axis_stride,
+                 std::int64_t length, std::int64_t chunks) {
+    pass.kernel = "reduce_columns";
+    add_constants(pass, {s.outer, s.axis, s.inner, outer_stride, axis_stride, length, chunks});
+    pass.groups = linear_groups(s.outer * up(s.inner, 4) * chunks, device);
+}
+
+KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const Split& s, const Defines& defines) {
+    const std::int64_t quads = s.outer * up(s.inner, 4);
+    std::int64_t length = up(s.axis, parts_of(s.axis, quads, 8, device));
+    if (device.far_rows != 0 && s.inner * static_cast<std::int64_t>(size_of(view.in(0).type)) >= 4096) length = std::min(length, device.far_rows);
+    const std::int64_t chunks = up(s.axis, length);
+
+    KernelChoice choice;
+    choice.defines = defines;
+    add_operand(choice, view, 0);
+    set_columns(choice, device, s, s.axis * s.inner, s.inner, length, chunks);
+    if (chunks > 1) {
+        KernelPass first = std::move(choice);
+        choice = {};
+        Partials between = partials(view, defines);
+        choice.defines = std::move(between.defines);
+        choice.operands = {std::move(between.operand)};
+        set_columns(choice, device, {s.outer, chunks, s.inner}, up(s.inner, 4) * 4, quads * 4, chunks, 1);
+        put_before(choice, std::move(first), quads * 4 * chunks);
+    }
+    choice.aligned = s.inner % 4 == 0;
+    choice.note = chunks == 1 ? "down the columns" : fmt::format("down the columns in {} parts", chunks);
+    return choice;
+}
+
+std::optional<KernelChoice> plan_reduce(const NodeView& view, const DevicePlan& device, std::string& why) {
+    const DType type = view.in(0).type;
+    if (!is_plain_type(type)) {
+        why = fmt::format("it does not take {}", name_of(type));
+        return std::nullopt;
+    }
+    const Shape& shape = view.in(0).shape;
+    const auto axis = static_cast<std::size_t>(view.attrs().axis);
+    Split s;
+    for (std::size_t d = 0; d < axis; ++d) s.outer *= shape[d];
+    s.axis = shape[axis];
+    for (std::size_t d = axis + 1; d < shape.size(); ++d) s.inner *= shape[d];
+
+    KernelChoice choice = s.inner == 1 ? plan_rows(view, device, s, arithmetic(view)) : plan_columns(view, device, s, arithmetic(view));
+    choice.defines.emplace_back("PARTIAL", "0");
+    choice.work = static_cast<double>(element_count(shape));
+    return choice;
+}
+
+}  // namespace
+
+std::vector<KernelCandidate> reduce_kernels() { return {{"blocks", plan_reduce}}; }
+
+}  // namespace tosavk

@@ -1,0 +1,73 @@
+// GPU kernel of TRANSPOSE; what it declines is a view that reads element by element.
+#include "codegen/index_map.hpp"
+#include "ops/kernel_operands.hpp"
+#include "ops/kernels.hpp"
+#include "ops/op.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tosavk {
+namespace {
+
+std::optional<KernelChoice> plan_blocks(const NodeView& view, const DevicePlan& device, std::string& why) {
+    const DType type = view.in(0).type;
+    if (!is_plain_type(type)) {
+        why = fmt::format("it does not take {}", name_of(type));
+        return std::nullopt;
+    }
+    const IndexMap map = simplify(op_def(Op::transpose).view(view).maps.front());
+    const std::size_t rank = map.dims.size();
+    const auto tall = static_cast<std::size_t>(std::find(map.strides.begin(), map.strides.end(), 1) - map.strides.begin());
+    if (tall + 1 >= rank) {
+        why = "it has nothing to turn: the last axis stays the last";
+        return std::nullopt;
+    }
+    if (rank > 5) {
+        why = "it moves more than five axes";
+        return std::nullopt;
+    }
+    bool whole = true;
+    for (std::size_t i = 0; i < rank; ++i) {
+        whole = whole && (i == tall || map.strides[i] % 4 == 0) && ((i != tall && i + 1 != rank) || map.dims[i] % 4 == 0);
+    }
+    if (!whole && size_of(type) < 4) {
+        why = "its blocks would not be whole quads, and single bytes are stored slowly";
+        return std::nullopt;
+    }
+    const auto out_strides = row_major_strides(map.dims);
+    // Outer axes: those that are neither end, filled up with ones in front.
+    std::vector<std::int64_t> dims, in_strides, outer_strides;
+    for (std::size_t i = 0; i + 1 < rank; ++i) {
+        if (i == tall) continue;
+        dims.push_back(map.dims[i]);
+        in_strides.push_back(map.strides[i]);
+        outer_strides.push_back(out_strides[i]);
+    }
+    while (dims.size() < 3) {
+        dims.insert(dims.begin(), 1);
+        in_strides.insert(in_strides.begin(), 0);
+        outer_strides.insert(outer_strides.begin(), 0);
+    }
+    const std::int64_t tall_blocks = (map.dims[tall] + 3) / 4, long_blocks = (map.dims.back() + 3) / 4, tile = 8;
+    const std::int64_t tall_tile = std::min(tile, tall_blocks), long_tile = std::min(tile, long_blocks);
+    const std::int64_t tiles = (tall_blocks + tall_tile - 1) / tall_tile * ((long_blocks + long_tile - 1) / long_tile);
+
+    KernelChoice choice;
+    choice.kernel = "transpose";
+    choice.defines = {{"X4", is_float(type) ? "vec4" : "ivec4"}, {"WHOLE_QUADS", whole ? "1" : "0"}};
+    add_constants(choice, {dims[0], dims[1], dims[2], map.dims[tall], map.dims.back(), in_strides[0], in_strides[1], in_strides[2],
+                           map.strides.back(), outer_strides[0], outer_strides[1], outer_strides[2], out_strides[tall], tall_tile, long_tile});
+    add_operand(choice, view, 0);
+    choice.groups = linear_groups(dims[0] * dims[1] * dims[2] * tiles * tall_tile * long_tile, device);
+    choice.aligned = whole;
+    choice.note = fmt::format("4x4 blocks in tiles of {}x{}", tall_tile, long_tile);
+    return choice;
+}
+
+}  // namespace
+
+std::vector<KernelCandidate> transpose_kernels() { return {{"blocks", plan_blocks}}; }
+
+}  // namespace tosavk
