@@ -2,6 +2,7 @@
 #include "numerics/scale.hpp"
 #include "ops/kernel_operands.hpp"
 #include "ops/kernels.hpp"
+#include "ops/op.hpp"
 #include "ops/window.hpp"
 
 #include <fmt/format.h>
@@ -58,18 +59,6 @@ std::optional<KernelChoice> plan_pool(const NodeView& view, const DevicePlan& de
     return choice;
 }
 
-const char* reduce_function(const NodeView& view) {
-    const bool real = is_float(view.in(0).type), ignore = view.attrs().nan_mode == NanMode::ignore;
-    switch (view.node().op) {
-        case Op::reduce_all: return "((a) & (b))";
-        case Op::reduce_any: return "((a) | (b))";
-        case Op::reduce_max: return !real ? "max(a, b)" : ignore ? "tosa_max_ignore(a, b)" : "tosa_max(a, b)";
-        case Op::reduce_min: return !real ? "min(a, b)" : ignore ? "tosa_min_ignore(a, b)" : "tosa_min(a, b)";
-        case Op::reduce_product: return "((a) * (b))";
-        default: return "((a) + (b))";
-    }
-}
-
 /// ARGMAX and REDUCE_*: both shaders spread an axis over lanes in the same way.
 std::optional<KernelChoice> plan_along_axis(const char* kernel, const NodeView& view, const DevicePlan& device, std::string& why) {
     const DType type = view.in(0).type;
@@ -105,7 +94,7 @@ std::optional<KernelChoice> plan_along_axis(const char* kernel, const NodeView& 
 
 std::optional<KernelChoice> plan_reduce(const NodeView& view, const DevicePlan& device, std::string& why) {
     auto choice = plan_along_axis("reduce", view, device, why);
-    if (choice) choice->defines.emplace_back("REDUCE(a, b)", reduce_function(view));
+    if (choice) choice->defines.emplace_back("REDUCE(a, b)", op_def(view.node().op).combine(view));
     return choice;
 }
 
