@@ -5,6 +5,9 @@
 
 #include "vk/executable_state.hpp"
 
+#include <map>
+#include <tuple>
+
 namespace tosavk {
 
 class Recording {
@@ -53,6 +56,9 @@ private:
 
     void make_buffers();
     void make_descriptor_sets();
+    void write_descriptor_set(VkDescriptorSet set, const Dispatch& dispatch);
+    /// A view of the binding's memory as integer texels; equal bindings share one.
+    VkBufferView texels_of(const Binding& binding);
     const Buffer& buffer_of(const Placement& place) const;
 
     void begin();
@@ -85,6 +91,7 @@ private:
     VkAccessFlags work_writes_, work_access_;
     Buffer arena_, staging_, state_, conditions_;
     std::vector<std::uint64_t> staged_inputs_, staged_outputs_;  ///< offsets in staging_ by graph input and output
+    std::map<std::tuple<VkBuffer, std::uint64_t, std::uint64_t, std::uint32_t>, UniqueHandle<VkBufferView>> texel_views_;
     UniqueHandle<VkDescriptorPool> descriptor_pool_;
     std::vector<VkDescriptorSet> sets_;  ///< in the order of for_each_dispatch; null for copies
     UniqueHandle<VkCommandPool> command_pool_;
