@@ -87,7 +87,7 @@ std::shared_ptr<Executable> compile(const std::shared_ptr<Device>& device, const
     PlanOptions options;
     options.fuse = fuse;
     options.keep_all = !fuse;
-    return Executable::create(device, graph, make_plan(*graph, device->plan(), options));
+    return Executable::create(device, graph, make_plan(*graph, device->plan(), with_environment(options)));
 }
 
 }  // namespace

@@ -9,5 +9,5 @@ PlanOptions tosavk::api::plan_options(const tosavk_compile_options* given) {
     PlanOptions result;
     result.fuse = options.no_fuse == 0;
     result.keep_all = options.keep_all != 0;
-    return result;
+    return with_environment(result);
 }

@@ -113,6 +113,8 @@ bool is_whole_quad(const QuadAccess& a) {
     return !pads(a.map, row) || (a.map.lo[row] % 4 == 0 && a.map.hi[row] % 4 == 0);
 }
 
+std::string position_function(const QuadAccess& a, const Param& param) { return row_function(a, param) + scalar_function(a, param); }
+
 std::string position_functions(const QuadAccess& a, const Param& param) {
     return row_function(a, param) + (is_whole_quad(a) ? scalar_function(a, param) : vector_function(a, param));
 }

@@ -21,6 +21,9 @@ struct QuadAccess {
 /// Whether the four elements are one quad of the tensor, so that `NAME_at(e)` is the position of all.
 bool is_whole_quad(const QuadAccess& access);
 
+/// Text of `uint NAME_at(uint e)`: the position of one element, or of four that lie in one row. The map is not padded.
+std::string position_function(const QuadAccess& access, const Param& param);
+
 /// Text of `uint NAME_at(uint e)` for whole quads, else of `uvec4 NAME_at4(uint e, uint last)`. Where the map is padded
 /// there is another parameter, `out bool ok` or `out bvec4 ok`: whether there is an element (the position is 0 if not).
 /// Elements past `last` get some position inside the tensor.

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <set>
 
 namespace tosavk {
 namespace {
@@ -90,6 +91,24 @@ std::string write_declaration(DType type, std::size_t index, std::size_t reads) 
     return fmt::format("WRITE_{}(out{}, {})\n", name_of(type), index, index + reads);
 }
 
+/// Where the parts of a CONCAT go, as one dimension at least.
+IndexMap place_map(const Group::Copy& part) {
+    IndexMap map = simplify(part.map);
+    if (map.dims.empty()) map.dims = map.strides = {1};
+    return map;
+}
+
+/// The element of an integer constant that has only one.
+std::optional<std::int64_t> known_integer(const Value& value) {
+    if (!value.is_constant() || is_float(value.type) || element_count(value.shape) != 1) return std::nullopt;
+    return decode_ints(value.type, *value.data).front();
+}
+/// The same where it fits a specialization constant.
+std::optional<std::int32_t> known_number(const Value& value) {
+    const auto number = value.type == DType::i48 ? std::nullopt : known_integer(value);
+    return number ? std::optional(static_cast<std::int32_t>(*number)) : std::nullopt;
+}
+
 /// A tensor read by the group's members: a buffer and the place of its elements in the index space.
 struct Leaf {
     std::size_t buffer;  ///< binding
@@ -105,6 +124,7 @@ public:
           aligned_(!group.choice || group.choice->aligned) {}
 
     GroupSource build();
+    GroupSource finish(const std::string& end);
     std::size_t count_reads();
 
     std::string param(std::int32_t value) {
@@ -133,18 +153,34 @@ private:
     Param params() {
         return [this](std::int64_t value) { return param(static_cast<std::int32_t>(value)); };
     }
+    void store(std::size_t out, DType type, const std::string& value, bool quads, const std::string& position);
+    void store_value(ValueId id, std::size_t out);
+    void store_part(const Group::Copy& part);
+    std::size_t write_of(ValueId id);
+    void add_rows();
+    void add_row_loop(std::size_t depth);
+    bool is_stored(ValueId id) const;
+    ValueId stored_by(const Group::Copy& part) const;
+    std::string fold_row(const std::string& combine, DType type, const std::string& partial);
+    std::vector<NodeId> behind(const std::vector<ValueId>& roots) const;
+    std::string row_main();
+    bool stores_quads() const;
 
     const Graph& graph_;
     const Group& group_;
     const DevicePlan device_;
-    const std::int64_t count_;
-    const bool aligned_;
-    bool stores_quads_ = aligned_;
+    std::int64_t count_;   ///< elements of the index space at hand
+    bool aligned_;         ///< positions at hand are whole quads
+    bool single_ = false;  ///< positions at hand are single elements (of the rows' own values), made quads of equal ones
+    std::size_t names_ = 0;
+    /// By value that a row group makes: the number of reductions that lie before it, one behind the other.
+    std::map<ValueId, std::size_t> depths_;
     GroupSource source_;
     std::string params_, functions_, body_, helpers_;
     std::map<ValueId, std::string> variables_;  ///< members' results (and the anchor's)
     std::map<ValueId, std::size_t> buffers_;
     std::vector<std::pair<ValueId, Leaf>> leaves_;
+    bool counting_ = false;  ///< for count_reads: what the group's outputs are is not known yet
 };
 
 /// What an operator's expression function sees of the builder.
@@ -158,11 +194,7 @@ public:
     }
     std::string param(std::int32_t value) override { return builder_.param(value); }
     std::string param_float(float value) override { return builder_.param_float(value); }
-    std::optional<std::int64_t> known(std::size_t k) const override {
-        const Value& value = view_.in(k);
-        if (!value.is_constant() || is_float(value.type) || element_count(value.shape) != 1) return std::nullopt;
-        return decode_ints(value.type, *value.data).front();
-    }
+    std::optional<std::int64_t> known(std::size_t k) const override { return known_integer(view_.in(k)); }
 
 private:
     SourceBuilder& builder_;
@@ -185,6 +217,10 @@ std::string SourceBuilder::read_leaf(const Leaf& leaf, DType type, const std::st
     const bool constant = std::all_of(map.strides.begin(), map.strides.end(), [](auto s) { return s == 0; });
     if (constant)
         return fmt::format("{}({}_load1(uint({})))", splat, buffer, param(static_cast<std::int32_t>(map.base)));
+    if (single_) {
+        functions_ += position_function({name, map, true}, params());
+        return fmt::format("{}({}_load1({}_at(e)))", splat, buffer, name);
+    }
 
     const bool flat = map.dims.size() == 1 && map.strides[0] == 1;
     if (flat && map.base == 0) return aligned_ ? buffer + "_load4(e)" : buffer + "_loadn(e, n)";
@@ -199,7 +235,7 @@ std::string SourceBuilder::leaf(ValueId id, const IndexMap& full) {
         if (value == id && known.map == map) return known.variable;
     }
     const DType type = graph_.value(id).type;
-    Leaf made{buffer_of(id), map, fmt::format("x{}", leaves_.size())};
+    Leaf made{buffer_of(id), map, fmt::format("x{}", names_++)};
     const std::string text = read_leaf(made, type, made.variable);
     body_ += fmt::format("    {} {} = {};\n", vector_type(type), made.variable, text);
     leaves_.emplace_back(id, made);
@@ -211,12 +247,13 @@ std::string SourceBuilder::value_of(const NodeView& view, std::size_t k) {
     const auto found = variables_.find(storage_of(graph_, id));
     if (found != variables_.end()) return found->second;
     const Shape &shape = view.in(k).shape, &out = view.out().shape;
+    if (const auto number = known_number(view.in(k))) return fmt::format("ivec4({})", param(*number));
     return leaf(id, element_count(shape) == count_ ? IndexMap{{count_}, {1}} : broadcast_map(shape, out));
 }
 
 std::string SourceBuilder::table_of(ValueId id, const std::string& index4) {
     const std::string buffer = fmt::format("in{}", buffer_of(id));
-    const std::string name = fmt::format("t{}", variables_.size()) + fmt::format("_{}", body_.size());
+    const std::string name = fmt::format("t{}", names_++);
     body_ += fmt::format("    ivec4 {} = {};\n", name, index4);
     return fmt::format("{0}({1}_load1(uint({2}.x)), {1}_load1(uint({2}.y)), {1}_load1(uint({2}.z)), {1}_load1(uint({2}.w)))",
                        vector_type(graph_.value(id).type), buffer, name);
@@ -227,7 +264,7 @@ void SourceBuilder::add_member(NodeId id) {
     const OpDef& def = op_def(view.node().op);
     const ValueId out = view.node().outputs.front();
     const char* type = vector_type(view.out().type);
-    const std::string name = fmt::format("v{}", variables_.size());
+    const std::string name = fmt::format("v{}", names_++);
 
     if (is_elementwise(view)) {
         NodeExpr expr(*this, view);
@@ -252,23 +289,27 @@ void SourceBuilder::add_member(NodeId id) {
     variables_[out] = name;
 }
 
+/// Stores a quad whole at `e`, or its first n elements one by one at `position`, where {} is the element's number.
+void SourceBuilder::store(std::size_t out, DType type, const std::string& value, bool quads, const std::string& position) {
+    if (quads) {
+        body_ += fmt::format("    out{}_store4(e, {});\n", out, value);
+        return;
+    }
+    for (int i = 0; i < 4; ++i) {
+        body_ += fmt::format("    if (n > {0}u) out{1}_store1({2}, {3});\n", i, out,
+                             fmt::format(fmt::runtime(position), i), element(type, value, i));
+    }
+}
+
 void SourceBuilder::store_outputs() {
-    const auto store_each = [&](std::size_t out, DType type, const std::string& value) {
-        for (int i = 0; i < 4; ++i) {
-            body_ += fmt::format("    if (n > {0}u) out{1}_store1(e + {0}u, {2});\n", i, out, element(type, value, i));
-        }
-    };
     if (group_.copy) {
         const auto& copy = *group_.copy;
         const NodeView view(graph_, copy.node);
         const std::string value = leaf(view.node().inputs.at(copy.input), IndexMap{{count_}, {1}});
-        IndexMap map = simplify(copy.map);
-        if (map.dims.empty()) map.dims = map.strides = {1};
-        const QuadAccess access{"to", map, aligned_};
-        functions_ += position_functions(access, params());
+        const IndexMap map = place_map(copy);
+        functions_ += position_functions({"to", map, aligned_}, params());
         source_.writes.push_back(view.node().outputs.front());
-        stores_quads_ = is_whole_quad(access);
-        if (stores_quads_) {
+        if (stores_quads()) {
             body_ += fmt::format("    out0_store4(to_at(e), {});\n", value);
             return;
         }
@@ -278,12 +319,37 @@ void SourceBuilder::store_outputs() {
         }
         return;
     }
-    for (std::size_t k = 0; k < group_.outputs.size(); ++k) {
-        const ValueId id = group_.outputs[k];
-        const std::string& value = variables_.at(id);
-        if (aligned_) body_ += fmt::format("    out{}_store4(e, {});\n", k, value);
-        else store_each(k, graph_.value(id).type, value);
-        source_.writes.push_back(id);
+    source_.writes = group_.outputs;
+    for (std::size_t k = 0; k < group_.outputs.size(); ++k) store_value(group_.outputs[k], k);
+    for (const Group::Copy& part : group_.stores) store_part(part);
+}
+
+void SourceBuilder::store_value(ValueId id, std::size_t out) {
+    store(out, graph_.value(id).type, variables_.at(id), stores_quads(), "e + {}u");
+}
+
+/// Number of the buffer that a value is written to.
+std::size_t SourceBuilder::write_of(ValueId id) {
+    const auto found = std::find(source_.writes.begin(), source_.writes.end(), id);
+    if (found == source_.writes.end()) source_.writes.push_back(id);
+    return static_cast<std::size_t>(std::find(source_.writes.begin(), source_.writes.end(), id) - source_.writes.begin());
+}
+
+void SourceBuilder::store_part(const Group::Copy& part) {
+    const NodeView view(graph_, part.node);
+    const std::string to = fmt::format("to{}", names_++), &value = variables_.at(storage_of(graph_, view.node().inputs.at(part.input)));
+    const IndexMap map = place_map(part);
+    functions_ += position_function({to, map, true}, params());
+    const std::size_t out = write_of(view.node().outputs.front());
+    if (stores_quads()) {
+        body_ += fmt::format("    out{}_store4({}_at(e), {});\n", out, to, value);
+        return;
+    }
+    // A kernel's last quad may reach beyond the tensor, into what is another's part here.
+    const auto count = param(static_cast<std::int32_t>(count_));
+    for (int i = 0; i < 4; ++i) {
+        body_ += fmt::format("    if (n > {0}u && e + {0}u < uint({1})) out{2}_store1({3}_at(e + {0}u), {4});\n", i, count, out, to,
+                             element(view.out().type, value, i));
     }
 }
 
@@ -293,6 +359,16 @@ template <class Test> bool SourceBuilder::uses(Test test) const {
            std::any_of(source_.writes.begin(), source_.writes.end(), result) ||
            std::any_of(group_.members.begin(), group_.members.end(), [&](NodeId id) { return result(graph_.node(id).outputs.front()); }) ||
            (group_.anchor != no_id && result(graph_.node(group_.anchor).outputs.front()));
+}
+
+/// A shader stores whole quads everywhere or nowhere.
+bool SourceBuilder::stores_quads() const {
+    const auto whole = [](const Group::Copy& part) { return is_whole_quad({"to", place_map(part), true}); };
+    if (group_.copy) return aligned_ && whole(*group_.copy);
+    if (!std::all_of(group_.stores.begin(), group_.stores.end(), whole)) return false;
+    if (!group_.rows) return aligned_;
+    const auto of_rows = [&](ValueId id) { return element_count(graph_.value(id).shape) == group_.rows->count; };
+    return group_.rows->axis % 4 == 0 && std::none_of(group_.outputs.begin(), group_.outputs.end(), of_rows);
 }
 
 GroupSource SourceBuilder::build() {
@@ -310,24 +386,17 @@ GroupSource SourceBuilder::build() {
         const bool exact = op_def(graph_.node(group_.anchor).op).tolerance == nullptr;
         if (is_small_float(anchor_type) && !exact) body_ += fmt::format("    acc = {};\n", rounded(anchor_type, "acc"));
     }
+    if (group_.rows) {
+        add_rows();
+        return finish(row_main());
+    }
     const std::string last = param(static_cast<std::int32_t>(count_ - 1));
     const bool stores_itself = group_.anchor != no_id && graph_.node(group_.anchor).outputs.size() > 1;
     for (const NodeId id : group_.members) add_member(id);
     if (stores_itself) source_.writes = graph_.node(group_.anchor).outputs;
     else store_outputs();
 
-    std::string text = prologue(device_, stores_quads_, group_.choice ? group_.choice->defines : Defines(),
-                                uses(is_small_float), uses([](DType t) { return t == DType::fp16; }));
-    text += params_;
-    for (std::size_t i = 0; i < source_.reads.size(); ++i) {
-        KernelOperand& read = source_.reads[i];
-        read.path = path_of(graph_, read, group_.choice ? group_.choice->scratch_bytes : std::vector<std::uint64_t>(), device_);
-        text += read_declaration(read, i);
-    }
-    for (std::size_t i = 0; i < source_.writes.size(); ++i) {
-        text += write_declaration(graph_.value(source_.writes[i]).type, i, source_.reads.size());
-    }
-    text += functions_;
+    std::string text;
     const std::string set_last = aligned_ ? fmt::format("    uint last = uint({});\n", last) : "    uint last = e + n - 1u;\n";
     if (stores_itself) {
         text += shader_file(group_.choice->kernel + ".comp");
@@ -340,11 +409,192 @@ GroupSource SourceBuilder::build() {
                             "    uint n = min(4u, uint({0}) - e + 1u);\n{1}{2}}}\n",
                             last, set_last, body_);
     }
-    source_.glsl = std::move(text);
+    return finish(text);
+}
+
+/// Puts what has been gathered in front of the shader's last part.
+GroupSource SourceBuilder::finish(const std::string& end) {
+    std::string text = prologue(device_, stores_quads(), group_.choice ? group_.choice->defines : Defines(), uses(is_small_float),
+                                uses([](DType t) { return t == DType::fp16; }));
+    text += params_;
+    for (std::size_t i = 0; i < source_.reads.size(); ++i) {
+        KernelOperand& read = source_.reads[i];
+        read.path = path_of(graph_, read, group_.choice ? group_.choice->scratch_bytes : std::vector<std::uint64_t>(), device_);
+        text += read_declaration(read, i);
+    }
+    for (std::size_t i = 0; i < source_.writes.size(); ++i) {
+        text += write_declaration(graph_.value(source_.writes[i]).type, i, source_.reads.size());
+    }
+    source_.glsl = text + functions_ + end;
     return std::move(source_);
 }
 
+// ---- row groups ---------------------------------------------------------------------------------------------------
+
+/// The members over the rows' elements that these values need, in execution order.
+std::vector<NodeId> SourceBuilder::behind(const std::vector<ValueId>& roots) const {
+    std::set<NodeId> found;
+    std::vector<ValueId> open = roots;
+    while (!open.empty()) {
+        const ValueId id = storage_of(graph_, open.back());
+        open.pop_back();
+        const bool ours = depths_.contains(id) && element_count(graph_.value(id).shape) != group_.rows->count;
+        if (!ours || !found.insert(graph_.value(id).producer).second) continue;
+        const auto& inputs = graph_.node(graph_.value(id).producer).inputs;
+        open.insert(open.end(), inputs.begin(), inputs.end());
+    }
+    return {found.begin(), found.end()};
+}
+
+/// The code that makes one of a quad of partial results per lane: first over the lanes, then over the quad.
+std::string SourceBuilder::fold_row(const std::string& combine, DType type, const std::string& partial) {
+    std::string text;
+    if (group_.rows->lanes > 1) {
+        const std::string shared = is_float(type) ? "lanes_f" : "lanes_i";
+        text += fmt::format("    {0}[gl_LocalInvocationID.x] = {1};\n    barrier();\n"
+                            "    for (uint half_lanes = {2}u; half_lanes > 0u; half_lanes /= 2u) {{\n"
+                            "        if (lane < half_lanes) {0}[gl_LocalInvocationID.x] = {3}({0}[gl_LocalInvocationID.x], "
+                            "{0}[gl_LocalInvocationID.x + half_lanes]);\n        barrier();\n    }}\n"
+                            "    {1} = {0}[gl_LocalInvocationID.x - lane];\n    barrier();\n",
+                            shared, partial, group_.rows->lanes / 2, combine);
+    }
+    const std::int64_t axis = group_.rows->axis;
+    if (axis > 2) text += fmt::format("    {0} = {1}{2}({0}, {0}.zwxy){3};\n", partial, axis == 3 ? vector_type(type) + std::string("(") : "",
+                                      combine, axis == 3 ? fmt::format(".x, {0}.yzw)", partial) : "");
+    if (axis > 1) text += fmt::format("    {0} = {1}({0}, {0}.yxwz);\n", partial, combine);
+    return text + fmt::format("    {0} = {0}.xxxx;\n", partial);
+}
+
+ValueId SourceBuilder::stored_by(const Group::Copy& part) const {
+    return storage_of(graph_, graph_.node(part.node).inputs.at(part.input));
+}
+
+bool SourceBuilder::is_stored(ValueId id) const {
+    return std::find(group_.outputs.begin(), group_.outputs.end(), id) != group_.outputs.end() ||
+           std::any_of(group_.stores.begin(), group_.stores.end(), [&](const auto& part) { return stored_by(part) == id; });
+}
+
+/// A pass over the row: what its reductions and the outputs of this depth need is computed anew, not kept from an earlier pass.
+void SourceBuilder::add_row_loop(std::size_t depth) {
+    const Rows& rows = *group_.rows;
+    std::vector<NodeId> reductions;
+    std::vector<ValueId> roots;
+    for (const NodeId id : group_.members) {
+        const NodeView view(graph_, id);
+        const ValueId in = storage_of(graph_, view.node().inputs.front()), out = view.node().outputs.front();
+        if (op_def(view.node().op).combine) {
+            const auto found = depths_.find(in);
+            if ((found == depths_.end() ? 0 : found->second) != depth) continue;
+            reductions.push_back(id);
+            roots.push_back(in);
+        } else if (depths_.at(out) == depth && element_count(view.out().shape) != rows.count && (counting_ || is_stored(out))) {
+            roots.push_back(out);
+        }
+    }
+    if (roots.empty()) return;
+
+    std::string before = std::move(body_), after;
+    body_.clear();
+    leaves_.clear();
+    const auto variables = variables_;
+    count_ = rows.count * rows.axis;
+    aligned_ = rows.axis % 4 == 0;
+    single_ = false;
+    const auto axis = param(static_cast<std::int32_t>(rows.axis));
+    body_ += fmt::format("        uint e = row * uint({0}) + q * 4u, n = {1}, last = {2};\n", axis,
+                         aligned_ ? std::string("4u") : fmt::format("min(4u, uint({}) - q * 4u)", axis),
+                         aligned_ ? fmt::format("uint({})", param(static_cast<std::int32_t>(count_ - 1))) : "e + n - 1u");
+    for (const NodeId id : behind(roots)) add_member(id);
+    std::vector<std::string> results;
+    for (const NodeId id : reductions) {
+        const NodeView view(graph_, id);
+        const std::string combine = fmt::format("COMBINE{}", names_), partial = fmt::format("v{}", names_++);
+        const std::string value = value_of(view, 0);
+        functions_ += fmt::format("#define {}(a, b) {}\n", combine, op_def(view.node().op).combine(view));
+        before += fmt::format("    {}{} {};\n", is_float(view.out().type) ? "precise " : "", vector_type(view.out().type), partial);
+        const std::string next = fmt::format("{}({}, {})", combine, partial, value);
+        body_ += fmt::format("        if (q == lane) {0} = {1};\n        else {0} = {2};\n", partial, value,
+                             aligned_ ? next : fmt::format("mix({}, {}, lessThan(ivec4(0, 1, 2, 3), ivec4(n)))", partial, next));
+        after += fold_row(combine, view.out().type, partial);
+        if (is_small_float(view.out().type)) after += fmt::format("    {0} = {1};\n", partial, rounded(view.out().type, partial));
+        results.push_back(partial);
+    }
+    std::string loop = std::move(body_);
+    body_.clear();
+    for (std::size_t k = 0; k < group_.outputs.size(); ++k) {
+        const ValueId id = group_.outputs[k];
+        if (element_count(graph_.value(id).shape) != rows.count && depths_.at(id) == depth) store_value(id, k);
+    }
+    for (const Group::Copy& part : group_.stores) {
+        if (depths_.at(stored_by(part)) == depth) store_part(part);
+    }
+    if (!body_.empty()) loop += rows.lanes > 1 ? "        if (live) {\n" + body_ + "        }\n" : body_;
+    const auto quads = param(static_cast<std::int32_t>((rows.axis + 3) / 4));
+    body_ = before + fmt::format("    for (uint q = lane; q < uint({}); q += {}u) {{\n", quads, rows.lanes) + loop + "    }\n" + after;
+    variables_ = variables;
+    for (std::size_t k = 0; k < reductions.size(); ++k) variables_[graph_.node(reductions[k]).outputs.front()] = results[k];
+}
+
+void SourceBuilder::add_rows() {
+    const Rows& rows = *group_.rows;
+    source_.writes = group_.outputs;
+    std::size_t most = 0;
+    for (const NodeId id : group_.members) {
+        const Node& node = graph_.node(id);
+        std::size_t depth = 0;
+        for (const ValueId in : node.inputs) {
+            const auto found = depths_.find(storage_of(graph_, in));
+            if (found != depths_.end()) depth = std::max(depth, found->second);
+        }
+        depths_[node.outputs.front()] = depth + (op_def(node.op).combine ? 1 : 0);
+        most = std::max(most, depths_[node.outputs.front()]);
+    }
+    for (std::size_t depth = 0; depth <= most; ++depth) {
+        count_ = rows.count;
+        single_ = true;
+        aligned_ = false;
+        leaves_.clear();
+        std::string before = std::move(body_);
+        body_.clear();
+        for (const NodeId id : group_.members) {
+            const NodeView view(graph_, id);
+            const bool of_rows = element_count(view.out().shape) == rows.count && !op_def(view.node().op).combine;
+            if (of_rows && depths_.at(view.node().outputs.front()) == depth) add_member(id);
+        }
+        body_ = before + (body_.empty() ? "" : "    e = row;\n" + body_);
+        add_row_loop(depth);
+    }
+    for (std::size_t k = 0; k < group_.outputs.size(); ++k) {
+        const Value& value = graph_.value(group_.outputs[k]);
+        if (element_count(value.shape) != rows.count) continue;
+        body_ += fmt::format("    if (lane == 0u{}) out{}_store1(row, {});\n", rows.lanes > 1 ? " && live" : "", k,
+                             element(value.type, variables_.at(group_.outputs[k]), 0));
+    }
+}
+
+std::string SourceBuilder::row_main() {
+    const Rows& rows = *group_.rows;
+    const std::string count = fmt::format("uint({})", param(static_cast<std::int32_t>(rows.count)));
+    std::string text;
+    if (rows.lanes == 1) {
+        text = fmt::format("void main() {{\n    uint row = invocation_index(), e;\n    if (row >= {}) return;\n    const uint lane = 0u;\n", count);
+    } else {
+        // Lanes beyond the last row go along with it, since all must meet at the barriers.
+        text = fmt::format("shared vec4 lanes_f[gl_WorkGroupSize.x];\nshared ivec4 lanes_i[gl_WorkGroupSize.x];\nvoid main() {{\n"
+                           "    uint lane = gl_LocalInvocationID.x % {0}u, e;\n"
+                           "    uint row = workgroup_index() * (gl_WorkGroupSize.x / {0}u) + gl_LocalInvocationID.x / {0}u;\n"
+                           "    bool live = row < {1};\n    row = min(row, {1} - 1u);\n",
+                           rows.lanes, count);
+    }
+    return text + body_ + "}\n";
+}
+
 std::size_t SourceBuilder::count_reads() {
+    counting_ = true;
+    if (group_.rows) {
+        add_rows();
+        return source_.reads.size();
+    }
     if (group_.choice) {
         source_.reads = group_.choice->operands;
         for (std::size_t i = 0; i < source_.reads.size(); ++i) {

@@ -11,6 +11,13 @@
 
 namespace tosavk {
 
+/// Rows of a row group: LANES invocations of a workgroup share one.
+struct Rows {
+    std::int64_t count = 0;  ///< rows
+    std::int64_t axis = 0;   ///< elements of a row, consecutive in memory; at least 2
+    std::int64_t lanes = 1;  ///< a power of two; more than 1 only where each lane has four whole quads or more
+};
+
 struct Group {
     NodeId anchor = no_id;              ///< the node that `choice` runs; no_id for a purely elementwise group
     std::optional<KernelChoice> choice;
@@ -24,6 +31,11 @@ struct Group {
         IndexMap map;
     };
     std::optional<Copy> copy;
+    /// Values of the group that it writes to their places in a writing view's output.
+    std::vector<Copy> stores;
+    /// A row group: no anchor; members are elementwise over the rows' elements (rows.count * rows.axis) or over the rows
+    /// (rows.count, which is `space`), or reduce the first to the second.
+    std::optional<Rows> rows;
     bool structural = false;            ///< the anchor is no kernel: control flow, a variable, CUSTOM
 };
 

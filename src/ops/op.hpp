@@ -145,6 +145,8 @@ struct OpDef {
     bool (*expression_if)(const NodeView&) = nullptr;  ///< the nodes that the expression serves; null: all
     ViewDef (*view)(const NodeView&) = nullptr;
     std::vector<KernelCandidate> kernels;
+    /// REDUCE_*, beside its kernels: a GLSL expression that makes one partial result of two quads of them, `a` and `b`.
+    const char* (*combine)(const NodeView&) = nullptr;
 };
 
 /// All operators, in the order of the specification.

@@ -2,6 +2,7 @@
 #include "numerics/scale.hpp"
 #include "ops/kernel_operands.hpp"
 #include "ops/kernels.hpp"
+#include "ops/op.hpp"
 #include "ops/window.hpp"
 
 #include <fmt/format.h>

@@ -164,6 +164,18 @@ std::vector<Shape> argmax_infer(const NodeView& view) {
     return {out};
 }
 
+const char* combine_text(const NodeView& view) {
+    const bool real = is_float(view.in(0).type), ignore = view.attrs().nan_mode == NanMode::ignore;
+    switch (view.node().op) {
+        case Op::reduce_all: return "((a) & (b))";
+        case Op::reduce_any: return "((a) | (b))";
+        case Op::reduce_max: return !real ? "max(a, b)" : ignore ? "tosa_max_ignore(a, b)" : "tosa_max(a, b)";
+        case Op::reduce_min: return !real ? "min(a, b)" : ignore ? "tosa_min_ignore(a, b)" : "tosa_min(a, b)";
+        case Op::reduce_product: return "((a) * (b))";
+        default: return "((a) + (b))";
+    }
+}
+
 OpDef reduce_op(Op op, const char* name, std::vector<TypeRow> rows, void (*reference)(RefContext&)) {
     OpDef def;
     def.op = op;
@@ -176,6 +188,7 @@ OpDef reduce_op(Op op, const char* name, std::vector<TypeRow> rows, void (*refer
     def.infer = reduce_infer;
     def.reference = reference;
     def.kernels = reduce_kernels();
+    def.combine = combine_text;
     return def;
 }
 

@@ -11,7 +11,7 @@ namespace tosavk {
 
 namespace {
 
-bool is_folding(Op op) { return op == Op::conv2d || op == Op::depthwise_conv2d; }
+bool is_folding(Op op) { return op == Op::conv2d || op == Op::depthwise_conv2d || op == Op::max_pool2d; }
 
 /// Elements cut off (negative) or added along height and width: top, bottom, left, right.
 using Margins = std::array<std::int64_t, 4>;
@@ -43,6 +43,23 @@ bool pads_with_zero(const NodeView& pad, const NodeView& conv) {
     return std::all_of(weights.begin(), weights.end(), [](double w) { return std::isfinite(w); });
 }
 
+/// Whether the value that a PAD adds is never the largest of a window that holds others too.
+bool pads_with_lowest(const NodeView& pad, const NodeView& pool) {
+    const Value& filler = pad.in(2);
+    if (!filler.is_constant()) return false;
+    if (!is_float(filler.type)) return decode_ints(filler.type, *filler.data).at(0) == min_of(filler.type);
+    // Where NaN are ignored, a window of nothing else has another result with the filler than without.
+    return pool.attrs().nan_mode == NanMode::propagate && decode_reals(filler.type, *filler.data).at(0) == -HUGE_VAL;
+}
+
+/// Whether every window of the pool still has an element of the tensor in it, and the kernel knows the padding.
+bool fits_pool(const Margins& margins, const Attributes& attrs) {
+    for (std::size_t i = 0; i < 4; ++i) {
+        if (margins[i] < 0 || attrs.pad[i] + margins[i] >= attrs.kernel[i / 2]) return false;
+    }
+    return true;
+}
+
 /// Applies the margins to the convolution's padding; false where they do not fit. What a slice cut off must not come
 /// back, so it may stand only where there is no padding; what a PAD added must not reach beyond a cut.
 bool take_margins(const Margins& margins, std::vector<std::int32_t>& pad) {
@@ -53,7 +70,7 @@ bool take_margins(const Margins& margins, std::vector<std::int32_t>& pad) {
     return true;
 }
 
-/// One step: the node that makes the convolution's input, taken into its padding.
+/// One step: the node that makes the input of a convolution or a pool, taken into its padding.
 bool fold_input(Graph& graph, NodeId id) {
     const NodeView conv(graph, id);
     const NodeId maker = conv.in(0).producer;
@@ -61,8 +78,10 @@ bool fold_input(Graph& graph, NodeId id) {
     const NodeView move(graph, maker);
     const Op op = move.node().op;
     std::optional<Margins> margins;
+    const bool pools = conv.node().op == Op::max_pool2d;
     if (op == Op::slice) margins = cut_margins(move);
-    if (op == Op::pad && pads_with_zero(move, conv)) margins = added_margins(move);
+    if (op == Op::pad && (pools ? pads_with_lowest(move, conv) : pads_with_zero(move, conv))) margins = added_margins(move);
+    if (pools && margins && !fits_pool(*margins, conv.attrs())) return false;
     if (!margins || !take_margins(*margins, graph.nodes[id].attrs.pad)) return false;
     graph.nodes[id].inputs[0] = graph.nodes[maker].inputs[0];
     return true;

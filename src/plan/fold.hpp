@@ -1,4 +1,4 @@
-// Rewrites before fusion: data movement that a convolution can do by itself.
+// Rewrites before fusion: data movement that a convolution or a pool can do by itself.
 #pragma once
 
 #include "graph/graph.hpp"
@@ -8,8 +8,9 @@ namespace tosavk {
 /// A copy of the graph with the same values and nodes, in which
 /// - a convolution of a SLICE along height and width reads the whole tensor, its padding shrunk by what the slice cut off
 ///   (to negative padding, which no file may have, but which kernels take);
-/// - a convolution of a PAD with the value that stands for zero pads by itself.
-/// A node that nobody reads any more is left for fusion to drop. Regions are not touched.
+/// - a convolution of a PAD with the value that stands for zero pads by itself;
+/// - a MAX_POOL2D of a PAD with the lowest value pads by itself.
+/// Nodes that nobody reads any more stay. Regions are not touched.
 Graph fold(const Graph& graph);
 
 }  // namespace tosavk

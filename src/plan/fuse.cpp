@@ -1,6 +1,7 @@
 #include "plan/fuse.hpp"
 
 #include "ops/op.hpp"
+#include "plan/rows.hpp"
 
 #include <fmt/format.h>
 
@@ -57,6 +58,11 @@ public:
 
     std::vector<Group> run() {
         for (NodeId id = 0; id < graph_.nodes.size(); ++id) place(id);
+        if (options_.fuse && options_.fuse_rows) {
+            for (std::size_t g = 0; g < groups_.size(); ++g) {
+                while (grow_rows(g)) {}
+            }
+        }
         collect_outputs();
         return schedule();
     }
@@ -101,6 +107,7 @@ private:
 
     void place(NodeId id) {
         const NodeView view(graph_, id);
+        if (view.node().op == Op::unknown) return;
         const OpDef& def = op_def(view.node().op);
         if (def.view) {
             const ViewDef move = def.view(view);
@@ -113,6 +120,9 @@ private:
         if (def.structural) return place_structural(view);
         const bool elementwise = is_elementwise(view);
         if (!elementwise) {
+            if (def.combine && order_matters(view)) {
+                if (const auto rows = row_reduction(view, device_)) return place_rows(view, *rows);
+            }
             std::string reasons;
             std::optional<KernelChoice> choice = def.view ? find_kernel(view, def, device_, reasons) : choose_kernel(view, def, device_);
             if (choice) return place_anchor(view, std::move(*choice));
@@ -143,6 +153,14 @@ private:
         group.space = view.out().shape;
         const std::size_t made = new_group(std::move(group), producers(view.node()));
         for (const ValueId value : view.node().outputs) group_of_[value] = made;
+    }
+
+    void place_rows(const NodeView& view, const Rows& rows) {
+        Group group;
+        group.rows = rows;
+        group.members = {view.id()};
+        group.space = view.out().shape;
+        group_of_[view.node().outputs.front()] = new_group(std::move(group), producers(view.node()));
     }
 
     /// Reads and writes of a variable keep the order of the nodes.
@@ -229,30 +247,68 @@ private:
         const std::set<NodeId> members(group.members.begin(), group.members.end());
         std::size_t count = 0;
         const auto add = [&](ValueId value) {
-            const auto outside = [&](NodeId consumer) { return !members.contains(consumer); };
+            const auto outside = [&](NodeId consumer) { return !members.contains(consumer) && !is_stored(value, consumer); };
             count += options_.keep_all || is_output_[value] || std::any_of(consumers_[value].begin(), consumers_[value].end(), outside);
         };
         if (group.anchor != no_id) add(graph_.node(group.anchor).outputs.front());
         for (const NodeId id : group.members) add(graph_.node(id).outputs.front());
-        return std::max<std::size_t>(count, 1);
+        std::set<NodeId> joint;
+        for (const Group::Copy& part : group.stores) joint.insert(part.node);
+        return std::max<std::size_t>(count + joint.size(), 1);
+    }
+
+    /// Whether the value reaches this consumer by the stores of its own group.
+    bool is_stored(ValueId value, NodeId consumer) const {
+        const auto& inputs = graph_.node(consumer).inputs;
+        for (std::size_t k = 0; k < inputs.size(); ++k) {
+            if (inputs[k] == value && !stored_.contains({consumer, k})) return false;
+        }
+        return true;
     }
 
     bool fits(const Group& group) const {
         return group.members.size() <= max_members && count_reads(graph_, group) + count_outputs(group) <= device_.max_buffers;
     }
 
-    /// CONCAT: one copying group per input; the last one owns the value, the others are its needs.
+    /// CONCAT: each input is stored in its place by the group that makes it, or copied by a group of its own. The value
+    /// belongs to a group that does nothing but wait for these.
     void place_copies(const NodeView& view, const ViewDef& move) {
-        std::set<std::size_t> earlier;
+        std::set<std::size_t> parts;
         for (std::size_t k = 0; k < view.input_count(); ++k) {
+            const Group::Copy part{view.id(), k, move.maps.at(k)};
+            if (options_.fuse && options_.store_in_place && store_part(part)) {
+                parts.insert(producer(view.node().inputs[k]));
+                continue;
+            }
             Group group;
             group.space = view.in(k).shape;
-            group.copy = Group::Copy{view.id(), k, move.maps.at(k)};
-            std::set<std::size_t> needs = earlier;
+            group.copy = part;
+            std::set<std::size_t> needs;
             if (producer(view.node().inputs[k]) != none) needs.insert(producer(view.node().inputs[k]));
-            earlier = {new_group(std::move(group), std::move(needs))};
+            parts.insert(new_group(std::move(group), std::move(needs)));
         }
-        group_of_[view.node().outputs.front()] = *earlier.begin();
+        group_of_[view.node().outputs.front()] = new_group(Group(), std::move(parts));
+    }
+
+    /// Lets the group that makes the input store it; false where that group cannot.
+    bool store_part(const Group::Copy& part) {
+        const ValueId value = storage_of(graph_, graph_.node(part.node).inputs[part.input]);
+        const std::size_t maker = producer(value);
+        if (maker == none) return false;
+        Group& group = groups_[maker];
+        if (group.copy || group.structural || (group.anchor == no_id && group.members.empty())) return false;
+        // Values of rows, and those of kernels that write several, are no quads in a shader.
+        if (group.rows || (group.choice && !group.choice->fuses_followers)) return false;
+        if (group.anchor != no_id && graph_.node(group.anchor).outputs.size() > 1) return false;
+        Group larger = group;
+        larger.stores.push_back(part);
+        const bool is_new = stored_.insert({part.node, part.input}).second;
+        if (!fits(larger)) {
+            if (is_new) stored_.erase({part.node, part.input});
+            return false;
+        }
+        group = std::move(larger);
+        return true;
     }
 
     /// Adds the nodes to the group of one of their producers.
@@ -262,7 +318,7 @@ private:
         for (auto it = needed.rbegin(); it != needed.rend(); ++it) {
             const std::size_t target = *it;
             Group& group = groups_[target];
-            if (group.copy || group.structural || element_count(group.space) != element_count(space)) continue;
+            if (group.copy || group.structural || (group.anchor == no_id && group.members.empty()) || element_count(group.space) != element_count(space)) continue;
             if (group.choice && !group.choice->fuses_followers) continue;
             const bool direct = std::all_of(bundle.begin(), bundle.end(),
                                             [&](NodeId id) { return reads_in_register(graph_.node(id), target); });
@@ -296,14 +352,98 @@ private:
         return true;
     }
 
+    // ---- row groups ---------------------------------------------------------------------------------------------
+
+    /// The group as a row group, if it is one or its anchor reduces rows.
+    std::optional<Group> as_rows(const Group& group) const {
+        if (group.rows) return group;
+        if (!group.choice || !group.choice->earlier.empty() || !group.stores.empty()) return std::nullopt;
+        const auto rows = row_reduction(NodeView(graph_, group.anchor), device_);
+        if (!rows) return std::nullopt;
+        Group result;
+        result.rows = rows;
+        result.space = group.space;
+        result.members = {group.anchor};
+        result.members.insert(result.members.end(), group.members.begin(), group.members.end());
+        return result;
+    }
+
+    /// Takes one neighbour of a group with row reductions into it, if there is one that fits.
+    bool grow_rows(std::size_t g) {
+        const std::optional<Group> group = as_rows(groups_[g]);
+        if (!group) return false;
+        std::set<std::size_t> neighbours = needs_[g];
+        for (std::size_t h = 0; h < groups_.size(); ++h) {
+            if (needs_[h].contains(g)) neighbours.insert(h);
+        }
+        return std::any_of(neighbours.begin(), neighbours.end(), [&](std::size_t h) { return take_rows(g, *group, h); });
+    }
+
+    bool take_rows(std::size_t g, const Group& group, std::size_t h) {
+        const std::optional<Group> other = as_rows(groups_[h]);
+        const Group& taken = other ? *other : groups_[h];
+        if (other) {
+            if (other->rows->count != group.rows->count || other->rows->axis != group.rows->axis) return false;
+        } else if (taken.anchor != no_id || taken.copy || taken.structural || taken.members.empty()) {
+            return false;
+        } else if (!taken.stores.empty() && element_count(taken.space) == group.rows->count) {
+            return false;  // the rows' own values are no quads in a shader
+        }
+        Group larger = group;
+        larger.members.insert(larger.members.end(), taken.members.begin(), taken.members.end());
+        std::sort(larger.members.begin(), larger.members.end());
+        larger.stores.insert(larger.stores.end(), taken.stores.begin(), taken.stores.end());
+        const auto reads_well = [&](NodeId id) { return reads_in_rows(graph_.node(id), NodeView(graph_, id).out(), *group.rows, g, h); };
+        if (!std::all_of(larger.members.begin(), larger.members.end(), reads_well)) return false;
+        const auto reductions = std::count_if(larger.members.begin(), larger.members.end(),
+                                              [&](NodeId id) { return op_def(graph_.node(id).op).combine != nullptr; });
+        if (static_cast<std::size_t>(reductions) >= max_row_loops) return false;
+        std::set<std::size_t> needs = needs_[g];
+        needs.insert(needs_[h].begin(), needs_[h].end());
+        needs.erase(g);
+        needs.erase(h);
+        const bool cycle = std::any_of(needs.begin(), needs.end(), [&](std::size_t n) { return reaches(g, n) || reaches(h, n); });
+        if (cycle || !fits(larger)) return false;
+
+        groups_[g] = std::move(larger);
+        groups_[h] = Group();
+        needs_[g] = std::move(needs);
+        needs_[h].clear();
+        for (std::set<std::size_t>& n : needs_) {
+            if (n.erase(h) > 0) n.insert(g);
+        }
+        std::replace(group_of_.begin(), group_of_.end(), h, g);
+        return true;
+    }
+
+    /// Whether a row group may run the node, whose operands from the groups g and h are then variables there.
+    bool reads_in_rows(const Node& node, const Value& out, const Rows& rows, std::size_t g, std::size_t h) const {
+        const OpDef& def = op_def(node.op);
+        const std::int64_t elements = rows.count * rows.axis;
+        const bool reduces = def.combine != nullptr, of_rows = !reduces && element_count(out.shape) == rows.count;
+        if (!reduces && !of_rows && element_count(out.shape) != elements) return false;
+        if (of_rows && def.view) return false;
+        for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+            const std::size_t from = producer(node.inputs[k]);
+            if (from == none || (from != g && from != h)) continue;
+            if (def.view || def.inputs.at(std::min(k, def.inputs.size() - 1)).access != Access::elementwise) return false;
+            const Shape& shape = graph_.value(node.inputs[k]).shape;
+            const bool same = element_count(shape) == (of_rows ? rows.count : elements);
+            if (!same && (reduces || of_rows || !spreads_over_rows(shape, out.shape, rows))) return false;
+        }
+        return true;
+    }
+
     void collect_outputs() {
         std::vector<bool> needed(graph_.values.size(), options_.keep_all);
         for (const ValueId id : graph_.outputs) needed[storage_of(graph_, id)] = true;
         for (const Node& node : graph_.nodes) {
             const std::size_t home = node.outputs.empty() ? none : producer(node.outputs.front());
             const bool is_alias = !node.outputs.empty() && storage_of(graph_, node.outputs.front()) != node.outputs.front();
-            for (const ValueId id : node.inputs) {
-                if (!is_alias && (home == none || producer(id) != home || groups_[home].copy)) needed[storage_of(graph_, id)] = true;
+            for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+                const ValueId id = node.inputs[k];
+                const bool stored = stored_.contains({static_cast<NodeId>(&node - graph_.nodes.data()), k});
+                if (!is_alias && !stored && (home == none || producer(id) != home)) needed[storage_of(graph_, id)] = true;
             }
         }
         const auto add = [&](std::size_t g, NodeId id) {
@@ -318,7 +458,7 @@ private:
         }
         // A result that nobody reads would leave its group without an output: it is not run at all.
         dead_.assign(groups_.size(), false);
-        for (std::size_t g = 0; g < groups_.size(); ++g) dead_[g] = groups_[g].outputs.empty() && !groups_[g].copy && !has_effect(groups_[g]);
+        for (std::size_t g = 0; g < groups_.size(); ++g) dead_[g] = groups_[g].outputs.empty() && groups_[g].stores.empty() && !groups_[g].copy && !has_effect(groups_[g]);
     }
 
     /// Writes of variables and regions (which may hold some, or never end) run whether their results are read or not.
@@ -365,6 +505,7 @@ private:
         std::vector<std::size_t> read;  ///< those that read it since
     };
     std::map<std::string, Accesses> accesses_;  ///< by variable
+    std::set<std::pair<NodeId, std::size_t>> stored_;  ///< inputs that their own groups store in their place
 };
 
 }  // namespace

@@ -184,8 +184,8 @@ template <class A> void fields(A& a, Dispatch& value) {
     a(constants, bindings, groups, nodes, written, work, bytes, barrier_before, note);
 }
 template <class A> void fields(A& a, PlanOptions& value) {
-    auto& [fuse, keep_all] = value;
-    a(fuse, keep_all);
+    auto& [fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, fuse_rows, store_in_place] = value;
+    a(fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, fuse_rows, store_in_place);
 }
 template <class A> void fields(A& a, Plan& value) {
     const typename A::Level level(a);

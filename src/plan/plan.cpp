@@ -5,6 +5,7 @@
 #include "plan/fold.hpp"
 #include "plan/fuse.hpp"
 #include "plan/memory.hpp"
+#include "plan/simplify.hpp"
 
 #include <fmt/format.h>
 
@@ -46,6 +47,17 @@ struct Shift {
         }
     }
 };
+
+/// The graph after all rewrites that the options allow, with the same numbers of values and nodes.
+Graph rewritten(const Graph& graph, const DevicePlan& device, const PlanOptions& options) {
+    if (!options.fuse) return graph;
+    Graph result = options.fold_movement ? fold(graph) : graph;
+    if (options.keep_all) return result;
+    if (options.fold_constants) fold_constants(result, device);
+    if (options.merge_equal) merge_equal(result);
+    if (options.drop_unread) drop_unread(result);
+    return result;
+}
 
 class Planner {
 public:
@@ -147,8 +159,7 @@ private:
         options.keep_all = false;
         std::uint64_t bytes = 0;
         for (const auto& graph : graph_.node(id).regions) {
-            const Graph region = options.fuse ? fold(*graph) : *graph;
-            control.regions.emplace_back().plan = Planner(region, device_, options, this).run();
+            control.regions.emplace_back().plan = Planner(rewritten(*graph, device_, options), device_, options, this).run();
             // The regions of one step never hold values at the same time.
             bytes = std::max(bytes, control.regions.back().plan.arena_bytes);
         }
@@ -199,10 +210,11 @@ private:
         Dispatch dispatch;
         dispatch.glsl = std::move(source.glsl);
         dispatch.constants = std::move(source.constants);
-        dispatch.kernel = group.choice ? group.choice->kernel : group.copy ? "copy" : "elementwise";
+        dispatch.kernel = group.choice ? group.choice->kernel : group.copy ? "copy" : group.rows ? "rows" : "elementwise";
         if (group.anchor != no_id) dispatch.nodes.push_back(group.anchor);
         dispatch.nodes.insert(dispatch.nodes.end(), group.members.begin(), group.members.end());
         if (group.copy) dispatch.nodes.push_back(group.copy->node);
+        for (const Group::Copy& part : group.stores) dispatch.nodes.push_back(part.node);
         for (const NodeId id : dispatch.nodes) {
             dispatch.label += (dispatch.label.empty() ? "" : "+") + std::string(name_of(graph_.node(id).op));
         }
@@ -211,6 +223,11 @@ private:
             dispatch.work += group.choice->work;
             dispatch.groups = group.choice->groups;
             dispatch.note = group.choice->note;
+        } else if (group.rows) {
+            const std::int64_t rows_per_group = device_.workgroup_size / group.rows->lanes;
+            dispatch.groups = spill_groups((group.rows->count + rows_per_group - 1) / rows_per_group, device_);
+            dispatch.work *= static_cast<double>(group.rows->axis);
+            dispatch.note = fmt::format("{} rows of {}, {} lanes each", group.rows->count, group.rows->axis, group.rows->lanes);
         } else {
             dispatch.groups = linear_groups(source.quads, device_);
         }
@@ -439,7 +456,7 @@ private:
 }  // namespace
 
 Plan make_plan(const Graph& graph, const DevicePlan& device, const PlanOptions& options) {
-    return Planner(options.fuse ? fold(graph) : graph, device, options).run();
+    return Planner(rewritten(graph, device, options), device, options).run();
 }
 
 namespace {

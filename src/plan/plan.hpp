@@ -16,7 +16,19 @@ namespace tosavk {
 struct PlanOptions {
     bool fuse = true;        ///< join elementwise chains and epilogues
     bool keep_all = false;   ///< every value stays readable after a run (no sharing of memory); for verify
+    // Passes that `fuse` allows; each can be left out.
+    bool fold_movement = true;   ///< SLICE and PAD into the padding of what reads them
+    bool fold_constants = true;  ///< nodes of constants
+    bool merge_equal = true;     ///< nodes that compute the same as an earlier one
+    bool drop_unread = true;     ///< nodes that no output needs (what writes variables stays)
+    bool fuse_rows = true;       ///< reductions along rows together with what is elementwise over the rows
+    bool store_in_place = true;  ///< operands of CONCAT are written into its result
 };
+
+/// `options` without the passes that the environment turns off: TOSAVK_NO_FUSE (all), TOSAVK_NO_FOLD,
+/// TOSAVK_NO_CONSTANT_FOLDING, TOSAVK_NO_CSE, TOSAVK_NO_DEAD_NODES, TOSAVK_NO_ROW_FUSION, TOSAVK_NO_CONCAT_STORES, each
+/// set to 1.
+PlanOptions with_environment(PlanOptions options);
 
 /// Where bytes live. Offsets are multiples of DevicePlan::buffer_alignment.
 enum class Space : std::uint8_t {

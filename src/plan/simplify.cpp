@@ -1,0 +1,143 @@
+#include "plan/simplify.hpp"
+
+#include "ops/op.hpp"
+#include "reference/reference.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace tosavk {
+
+namespace {
+
+void take_out(Graph& graph, NodeId id) {
+    Node& node = graph.nodes[id];
+    for (const ValueId out : node.outputs) graph.values[out].producer = no_id;
+    node.op = Op::unknown;
+    node.inputs.clear();
+    node.outputs.clear();
+}
+
+bool has_subnormal(const Value& value) {
+    if (!is_float(value.type)) return false;
+    // A device may read such numbers as zeros. 2^-126 is the smallest normal number of the type that all are computed in.
+    const std::vector<double> numbers = decode_reals(value.type, *value.data);
+    return std::any_of(numbers.begin(), numbers.end(), [](double x) { return x != 0 && x > -0x1p-126 && x < 0x1p-126; });
+}
+
+/// Whether the reference gives the device's bits for this node of constants.
+bool is_exact(const NodeView& view, const DevicePlan& device) {
+    const Op op = view.node().op;
+    const OpDef& def = op_def(op);
+    if (def.structural) return false;
+    if (def.view) return true;
+    bool floats = false;
+    for (std::size_t k = 0; k < view.input_count(); ++k) floats = floats || is_float(view.in(k).type);
+    for (std::size_t k = 0; k < view.output_count(); ++k) floats = floats || is_float(view.out(k).type);
+    if (!floats) return op != Op::rescale || view.attrs().rounding != Rounding::inexact_round;
+    for (std::size_t k = 0; k < view.input_count(); ++k) {
+        if (has_subnormal(view.in(k))) return false;
+    }
+    switch (op) {
+        case Op::select: case Op::negate: case Op::abs: case Op::floor: case Op::ceil:
+        case Op::equal: case Op::greater: case Op::greater_equal:
+            return true;
+        case Op::add: case Op::sub: case Op::mul:
+            return device.rte;
+        default:
+            return false;
+    }
+}
+
+std::uint64_t bytes_of(const Value& value) { return static_cast<std::uint64_t>(element_count(value.shape)) * size_of(value.type); }
+
+bool is_worth_folding(const NodeView& view) {
+    std::uint64_t in = 0, out = 0;
+    for (std::size_t k = 0; k < view.input_count(); ++k) {
+        if (!view.in(k).is_constant()) return false;
+        in += bytes_of(view.in(k));
+    }
+    for (std::size_t k = 0; k < view.output_count(); ++k) out += bytes_of(view.out(k));
+    return view.input_count() > 0 && out <= std::max<std::uint64_t>(4 * in, 4096);
+}
+
+}  // namespace
+
+void fold_constants(Graph& graph, const DevicePlan& device) {
+    std::vector<bool> is_output(graph.values.size(), false);
+    for (const ValueId id : graph.outputs) is_output[id] = true;
+    for (NodeId id = 0; id < graph.nodes.size(); ++id) {
+        const NodeView view(graph, id);
+        const Node& node = view.node();
+        if (node.op == Op::unknown || !is_worth_folding(view) || !is_exact(view, device)) continue;
+        if (std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId out) { return is_output[out]; })) continue;
+        const OpDef& def = op_def(node.op);
+        if (def.view && def.view(view).kind == ViewDef::Kind::alias) {  // no copy of the bytes
+            Value& out = graph.values[node.outputs.front()];
+            out.data = view.in(0).data;
+            take_out(graph, id);
+            continue;
+        }
+        std::vector<HostTensor> inputs;
+        for (const ValueId in : node.inputs) {
+            inputs.emplace_back(graph.value(in).type, graph.value(in).shape);
+            inputs.back().bytes = *graph.value(in).data;
+        }
+        std::vector<const HostTensor*> pointers;
+        for (const HostTensor& input : inputs) pointers.push_back(&input);
+        const std::vector<HostTensor> results = reference_node(view, pointers);
+        const std::vector<ValueId> outputs = node.outputs;
+        std::vector<Value> made;
+        for (std::size_t k = 0; k < outputs.size(); ++k) {
+            made.push_back(graph.value(outputs[k]));
+            made.back().data = std::make_shared<const Bytes>(results[k].bytes);
+            made.back().producer = no_id;
+        }
+        if (std::any_of(made.begin(), made.end(), has_subnormal)) continue;
+        take_out(graph, id);
+        for (std::size_t k = 0; k < outputs.size(); ++k) graph.values[outputs[k]] = made[k];
+    }
+}
+
+void merge_equal(Graph& graph) {
+    constexpr std::size_t most_bytes = 4096;  // of constants that are looked at
+    std::vector<ValueId> same(graph.values.size());
+    std::map<std::tuple<DType, Shape, Bytes>, ValueId> constants;
+    for (ValueId id = 0; id < graph.values.size(); ++id) {
+        const Value& value = graph.value(id);
+        same[id] = id;
+        if (value.is_constant() && value.data->size() <= most_bytes) {
+            same[id] = constants.try_emplace({value.type, value.shape, *value.data}, id).first->second;
+        }
+    }
+    using Types = std::vector<std::pair<DType, Shape>>;
+    std::map<std::tuple<Op, std::vector<ValueId>, std::string, Types>, NodeId> nodes;
+    for (NodeId id = 0; id < graph.nodes.size(); ++id) {
+        Node& node = graph.nodes[id];
+        for (ValueId& in : node.inputs) in = same[in];
+        if (node.op == Op::unknown || op_def(node.op).structural) continue;
+        Types types;
+        for (const ValueId out : node.outputs) types.emplace_back(graph.value(out).type, graph.value(out).shape);
+        const auto [found, is_new] = nodes.try_emplace({node.op, node.inputs, attributes_text(node), types}, id);
+        if (is_new) continue;
+        const std::vector<ValueId>& earlier = graph.node(found->second).outputs;
+        for (std::size_t k = 0; k < node.outputs.size(); ++k) same[node.outputs[k]] = earlier[k];
+    }
+}
+
+void drop_unread(Graph& graph) {
+    std::vector<bool> read(graph.values.size(), false);
+    for (const ValueId id : graph.outputs) read[id] = true;
+    for (NodeId id = static_cast<NodeId>(graph.nodes.size()); id-- > 0;) {
+        const Node& node = graph.node(id);
+        const bool has_effect = node.op == Op::variable_write || !node.regions.empty();
+        if (has_effect || std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId out) { return read[out]; })) {
+            for (const ValueId in : node.inputs) read[in] = true;
+        } else if (node.op != Op::unknown) {
+            take_out(graph, id);
+        }
+    }
+}
+
+}  // namespace tosavk

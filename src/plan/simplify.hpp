@@ -1,0 +1,23 @@
+// Rewrites of the graph before fusion that leave less to compute. Each works on a copy of the graph that has the same values
+// and nodes as the original, by number: a node that is taken out becomes one of Op::unknown without operands. Outputs of
+// the graph stay the results of nodes. Regions are planned, and so rewritten, as graphs of their own.
+#pragma once
+
+#include "graph/graph.hpp"
+#include "vk/device_plan.hpp"
+
+namespace tosavk {
+
+/// Makes constants of the results of nodes whose inputs are all constant, where the reference gives the device's bits: for
+/// integers, for moved data, and for float operators that cannot round differently. Results may take four times the bytes of
+/// the inputs, or 4 KiB.
+void fold_constants(Graph& graph, const DevicePlan& device);
+
+/// Lets the consumers of a node that equals an earlier one (operator, attributes, inputs) read the earlier one's results.
+/// Small constants of the same type, shape and bytes are one.
+void merge_equal(Graph& graph);
+
+/// Takes out nodes that no output of the graph needs. Control flow and writes of variables stay.
+void drop_unread(Graph& graph);
+
+}  // namespace tosavk

@@ -1,0 +1,214 @@
+// The planner's passes on the device: whichever are on, a graph's outputs have the same bits.
+// TOSAVK_TEST_SEEDS sets the number of random graphs (default 4, at most 12).
+#include "importers/importer.hpp"
+#include "problems/problem.hpp"
+#include "reference/reference.hpp"
+#include "support/corpus.hpp"
+#include "support/validation.hpp"
+#include "vk/context.hpp"
+#include "vk/device.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <random>
+
+namespace tosavk {
+namespace {
+
+struct Variant {
+    const char* name;
+    PlanOptions options;
+};
+
+/// All passes, each one left out, and the last one: none.
+std::vector<Variant> variants() {
+    std::vector<Variant> list{{"all", {}}};
+    const std::pair<const char*, bool PlanOptions::*> passes[] = {
+        {"fold_movement", &PlanOptions::fold_movement}, {"fold_constants", &PlanOptions::fold_constants},
+        {"merge_equal", &PlanOptions::merge_equal},     {"drop_unread", &PlanOptions::drop_unread},
+        {"fuse_rows", &PlanOptions::fuse_rows},         {"store_in_place", &PlanOptions::store_in_place},
+        {"fuse", &PlanOptions::fuse},
+    };
+    for (const auto& [name, pass] : passes) {
+        PlanOptions options;
+        options.*pass = false;
+        list.push_back({name, options});
+    }
+    return list;
+}
+
+bool same_bits(const HostTensor& a, const HostTensor& b) {
+    if (a.bytes == b.bytes) return true;
+    if (!is_float(a.type)) return false;
+    const std::size_t size = size_of(a.type);
+    const std::vector<double> x = decode_reals(a.type, a.bytes), y = decode_reals(b.type, b.bytes);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const bool equal = std::memcmp(a.bytes.data() + i * size, b.bytes.data() + i * size, size) == 0;
+        if (!equal && !(std::isnan(x[i]) && std::isnan(y[i]))) return false;
+    }
+    return true;
+}
+
+/// A graph over matrices of one size and what reductions, broadcasts and moves make of them, with nodes that are equal,
+/// constant or unread among them.
+class RandomGraph {
+public:
+    explicit RandomGraph(std::uint32_t seed) : random_(seed), builder_("random") {}
+
+    Graph build() {
+        rows_ = pick<std::int64_t>({1, 3, 8, 70});
+        columns_ = pick<std::int64_t>({2, 3, 4, 9, 16, 130});
+        for (const DType type : {DType::fp32, DType::i32}) {
+            values_.push_back(builder_.input("x" + std::string(name_of(type)), type, {rows_, columns_}));
+            const HostTensor numbers = random_tensor(type, {rows_, columns_}, random_());
+            values_.push_back(builder_.constant("c" + std::string(name_of(type)), type, numbers.shape, numbers.bytes));
+            const HostTensor row = random_tensor(type, {1, columns_}, random_());
+            values_.push_back(builder_.constant("r" + std::string(name_of(type)), type, row.shape, row.bytes));
+        }
+        for (int step = 0; step < 24; ++step) add();
+        builder_.output(values_.back());
+        for (int k = 0; k < 3; ++k) add_output();
+        return builder_.finish();
+    }
+
+private:
+    template <class T> T pick(std::vector<T> of) { return of[random_() % of.size()]; }
+    const Shape& shape(ValueId id) const { return builder_.value(id).shape; }
+    DType type(ValueId id) const { return builder_.value(id).type; }
+
+    /// The newest values more often, so that chains get long.
+    ValueId any() {
+        const std::size_t back = std::min<std::size_t>(random_() % 4 == 0 ? random_() % values_.size() : random_() % 3, values_.size() - 1);
+        return values_[values_.size() - 1 - back];
+    }
+
+    /// Another of the same type with which the value can be broadcast; itself if there is none.
+    ValueId partner(ValueId id) {
+        std::vector<ValueId> found{id};
+        for (const ValueId other : values_) {
+            Shape out;
+            if (type(other) == type(id) && broadcast_shape(shape(id), shape(other), out)) found.push_back(other);
+        }
+        return pick(found);
+    }
+
+    void add() {
+        const ValueId x = any();
+        const DType t = type(x);
+        const bool real = is_float(t);
+        Attributes axis;
+        axis.axis = static_cast<std::int32_t>(random_() % 2);
+        const auto push = [&](Op op, std::vector<ValueId> inputs, const Attributes& attrs = {}) {
+            values_.push_back(builder_.add1(op, inputs, t, attrs));
+            if (random_() % 8 == 0) values_.push_back(builder_.add1(op, inputs, t, attrs));  // its equal
+        };
+        switch (random_() % 12) {
+            case 0: case 1: return push(real ? pick<Op>({Op::exp, Op::tanh, Op::abs, Op::floor}) : pick<Op>({Op::abs, Op::bitwise_not, Op::clz}), {x});
+            case 2: case 3: case 4: return push(pick<Op>({Op::add, Op::sub, Op::maximum}), {x, partner(x)});
+            case 5: case 6: axis.axis = 1; [[fallthrough]];
+            case 7: return push(pick<Op>({Op::reduce_max, Op::reduce_sum, Op::reduce_min}), {x}, axis);
+            case 8: {
+                const ValueId y = partner(x);
+                const auto other = static_cast<std::size_t>(1 - axis.axis);
+                if (shape(x)[other] != shape(y)[other] || shape(x)[1 - other] + shape(y)[1 - other] > 300) return;
+                return push(Op::concat, {x, y}, axis);
+            }
+            case 9: {
+                axis.perms = {1, 0};
+                if (element_count(shape(x)) > 2000) return;
+                return push(Op::transpose, {x}, axis);
+            }
+            case 10: {
+                const std::int64_t start[] = {0, shape(x)[1] / 2}, size[] = {shape(x)[0], shape(x)[1] - shape(x)[1] / 2};
+                return push(Op::slice, {x, builder_.shape(start), builder_.shape(size)});
+            }
+            default: {
+                const ValueId y = partner(x);
+                const ValueId which = builder_.add1(Op::greater, {x, y}, DType::boolean);
+                return push(Op::select, {which, y, x});
+            }
+        }
+    }
+
+    void add_output() {
+        const ValueId id = any();
+        const Graph& graph = builder_.graph();
+        const bool is_new = std::find(graph.outputs.begin(), graph.outputs.end(), id) == graph.outputs.end();
+        if (is_new && graph.value(id).producer != no_id) builder_.output(id);
+    }
+
+    std::mt19937 random_;
+    GraphBuilder builder_;
+    std::vector<ValueId> values_;
+    std::int64_t rows_ = 1, columns_ = 1;
+};
+
+class Passes : public ::testing::Test {
+protected:
+    void SetUp() override {
+        try {
+            device_ = Device::open("");
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::no_device) throw;
+            GTEST_SKIP() << "there is no Vulkan driver";
+        }
+    }
+
+    std::vector<HostTensor> run(const std::shared_ptr<const Graph>& graph, const PlanOptions& options) {
+        Context context(Executable::create(device_, graph, make_plan(*graph, device_->plan(), options)), false);
+        for (std::size_t k = 0; k < graph->inputs.size(); ++k) {
+            const Value& value = graph->value(graph->inputs[k]);
+            context.set_input(k, random_tensor(value.type, value.shape, 100 + k).bytes);
+        }
+        context.submit();
+        context.wait();
+        std::vector<HostTensor> outputs;
+        for (std::size_t k = 0; k < graph->outputs.size(); ++k) {
+            const Value& value = graph->value(graph->outputs[k]);
+            outputs.emplace_back(value.type, value.shape);
+            context.get_output(k, outputs.back().bytes);
+        }
+        return outputs;
+    }
+
+    void compare_all(Graph graph, const std::string& what) {
+        const auto shared = std::make_shared<const Graph>(std::move(graph));
+        const std::vector<Variant> list = variants();
+        const std::vector<HostTensor> plain = run(shared, list.back().options);
+        for (std::size_t v = 0; v + 1 < list.size(); ++v) {
+            const std::vector<HostTensor> fused = run(shared, list[v].options);
+            for (std::size_t k = 0; k < plain.size(); ++k) {
+                EXPECT_TRUE(same_bits(plain[k], fused[k]))
+                    << what << ", output " << k << ": " << (v == 0 ? "all passes" : "all passes but ") << (v == 0 ? "" : list[v].name)
+                    << "\n" << print_graph(*shared) << print_plan(*shared, make_plan(*shared, device_->plan(), list[v].options));
+            }
+            if (HasFailure()) return;
+        }
+    }
+
+    std::shared_ptr<Device> device_;
+};
+
+TEST_F(Passes, RandomGraphsKeepTheirBits) {
+    const char* text = std::getenv("TOSAVK_TEST_SEEDS");
+    const auto count = static_cast<std::uint32_t>(std::clamp(text ? std::atoi(text) : 4, 1, 12));
+    for (std::uint32_t seed = 0; seed < count && !HasFailure(); ++seed) {
+        compare_all(RandomGraph(seed).build(), "seed " + std::to_string(seed));
+    }
+}
+
+TEST_F(Passes, NetworksKeepTheirBits) {
+    for (const char* line : {"network transformer f32 size9", "network unet i8 size16", "network lstm i8 size20"}) {
+        compare_all(load_problem(line), line);
+    }
+}
+
+TEST_F(Passes, RecordedNetworkKeepsItsBits) {
+    if (test::corpus().empty()) GTEST_SKIP() << "the corpus is not there (set TOSAVK_CORPUS)";
+    compare_all(import_file(test::corpus() / "models" / "kws_int8" / "model.tflite", {}), "kws_int8");
+}
+
+}  // namespace
+}  // namespace tosavk

@@ -1,0 +1,223 @@
+// The passes of the planner, each on and off: what the plan's text says of them. No GPU.
+#include "plan/plan.hpp"
+#include "problems/problem.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <initializer_list>
+#include <limits>
+
+using namespace tosavk;
+
+namespace {
+
+DevicePlan test_device() {
+    DevicePlan device;
+    device.max_binding_bytes = 128 << 20;
+    device.max_buffers = 12;
+    device.rte = true;
+    return device;
+}
+
+std::string labels(const Plan& plan) {
+    std::string text;
+    for (const Dispatch& d : plan.dispatches) text += (text.empty() ? "" : " | ") + d.label;
+    return text;
+}
+
+std::string plan_with(const Graph& graph, bool PlanOptions::*pass = nullptr) {
+    PlanOptions options;
+    if (pass) options.*pass = false;
+    return labels(make_plan(graph, test_device(), options));
+}
+
+Attributes along(std::int32_t axis) {
+    Attributes attrs;
+    attrs.axis = axis;
+    return attrs;
+}
+
+ValueId softmax(GraphBuilder& b, ValueId x, std::int32_t axis) {
+    const ValueId most = b.add1(Op::reduce_max, {x}, DType::fp32, along(axis), "most");
+    const ValueId e = b.add1(Op::exp, {b.add1(Op::sub, {x, most}, DType::fp32, {}, "below")}, DType::fp32, {}, "e");
+    const ValueId sum = b.add1(Op::reduce_sum, {e}, DType::fp32, along(axis), "sum");
+    const ValueId inverse = b.add1(Op::reciprocal, {sum}, DType::fp32, {}, "inverse");
+    return b.add1(Op::mul, {e, inverse, b.scalar(DType::i8, 0)}, DType::fp32, {}, "y");
+}
+
+}  // namespace
+
+TEST(RowFusion, SoftmaxAlongRowsIsOneDispatch) {
+    GraphBuilder b("softmax");
+    b.output(softmax(b, b.input("x", DType::fp32, {2, 3, 7}), 2));
+    const Graph graph = b.finish();
+    EXPECT_EQ(plan_with(graph), "REDUCE_MAX+SUB+EXP+REDUCE_SUM+RECIPROCAL+MUL");
+    EXPECT_EQ(plan_with(graph, &PlanOptions::fuse_rows), "REDUCE_MAX | SUB+EXP | REDUCE_SUM+RECIPROCAL | MUL");
+    const Plan plan = make_plan(graph, test_device(), {});
+    EXPECT_EQ(plan.dispatches[0].bindings.size(), 2u);  // x, y: nothing between them is stored
+    EXPECT_NE(print_plan(graph, plan).find("6 rows of 7, 1 lanes each"), std::string::npos) << print_plan(graph, plan);
+}
+
+TEST(RowFusion, OtherAxesAndLongRowsStayApart) {
+    for (const auto& [shape, axis] : {std::pair{Shape{3, 7}, 0}, std::pair{Shape{2, 9000}, 1}}) {
+        GraphBuilder b("softmax");
+        b.output(softmax(b, b.input("x", DType::fp32, shape), axis));
+        EXPECT_EQ(plan_with(b.finish()), "REDUCE_MAX | SUB+EXP | REDUCE_SUM+RECIPROCAL | MUL");
+    }
+}
+
+// A kernel between two passes over the rows must not end up on both sides of the group.
+TEST(RowFusion, KernelsInBetweenSplitTheGroup) {
+    GraphBuilder b("between");
+    const ValueId x = b.input("x", DType::fp32, {1, 4, 4});
+    const ValueId most = b.add1(Op::reduce_max, {x}, DType::fp32, along(2), "most");
+    const ValueId below = b.add1(Op::sub, {x, most}, DType::fp32, {}, "below");
+    const ValueId zero = b.scalar(DType::fp32, 0);
+    const ValueId product = b.add1(Op::matmul, {below, below, zero, zero}, DType::fp32, {}, "product");
+    b.output(b.add1(Op::add, {product, most}, DType::fp32, {}, "y"));
+    EXPECT_EQ(plan_with(b.finish()), "REDUCE_MAX+SUB | MATMUL+ADD");
+}
+
+TEST(RowFusion, TransformerHasOneDispatchPerSoftmaxAndNorm) {
+    const Graph graph = load_problem("network transformer f32 size9");
+    const auto count = [&](const PlanOptions& options) {
+        std::size_t rows = 0;
+        for (const Dispatch& d : make_plan(graph, test_device(), options).dispatches) rows += d.kernel == "rows";
+        return rows;
+    };
+    EXPECT_EQ(count({}), 3u);
+    PlanOptions apart;
+    apart.fuse_rows = false;
+    EXPECT_EQ(count(apart), 5u);  // the float sums alone, in the same order
+}
+
+TEST(ConstantFolding, IntegersAndMovedDataAreFoldedAsFarAsTheyDoNotGrow) {
+    GraphBuilder b("constants");
+    const ValueId x = b.input("x", DType::i32, {64, 64});
+    const std::vector<std::int64_t> numbers = {7, -3};
+    const ValueId c = b.constant_ints("c", DType::i32, {2, 1}, numbers);
+    const std::int64_t swapped[] = {1, 2}, many[] = {64, 32};
+    const ValueId sum = b.add1(Op::add, {c, c}, DType::i32, {}, "sum");
+    const ValueId row = b.add1(Op::reshape, {sum, b.shape(swapped)}, DType::i32, {}, "row");
+    const ValueId tiled = b.add1(Op::tile, {row, b.shape(many)}, DType::i32, {}, "tiled");
+    b.output(b.add1(Op::reduce_max, {b.add1(Op::bitwise_and, {x, tiled}, DType::i32, {}, "and")}, DType::i32, along(0), "y"));
+    const Graph graph = b.finish();
+    EXPECT_EQ(plan_with(graph), "TILE+BITWISE_AND | REDUCE_MAX");  // 16 KiB from 8 bytes are not stored
+    EXPECT_EQ(plan_with(graph, &PlanOptions::fold_constants), "ADD | TILE+BITWISE_AND | REDUCE_MAX");
+}
+
+TEST(ConstantFolding, FloatsOnlyWhereRoundingCannotDiffer) {
+    const auto plan = [](Op op, float number, bool rte) {
+        GraphBuilder b("floats");
+        const float numbers[] = {number, 2};
+        const ValueId c = b.constant_floats("c", DType::fp32, {2, 1}, numbers);
+        const std::vector<ValueId> operands = op == Op::add ? std::vector<ValueId>{c, c} : std::vector<ValueId>{c};
+        const ValueId made = b.add1(op, operands, DType::fp32, {}, "made");
+        b.output(b.add1(Op::reduce_max, {made}, DType::fp32, along(0), "y"));
+        DevicePlan device = test_device();
+        device.rte = rte;
+        return labels(make_plan(b.finish(), device, {}));
+    };
+    EXPECT_EQ(plan(Op::add, 1, true), "REDUCE_MAX");
+    EXPECT_EQ(plan(Op::add, 1, false), "ADD+REDUCE_MAX");
+    EXPECT_EQ(plan(Op::abs, std::numeric_limits<float>::infinity(), true), "REDUCE_MAX");
+    EXPECT_EQ(plan(Op::add, 1e-40f, true), "ADD+REDUCE_MAX");
+    EXPECT_EQ(plan(Op::exp, 1, true), "EXP+REDUCE_MAX");
+}
+
+TEST(EqualNodes, AreComputedOnce) {
+    GraphBuilder b("equal");
+    const ValueId x = b.input("x", DType::fp32, {5, 6});
+    const auto max_of_exp = [&](const std::string& name, std::int32_t axis) {
+        const ValueId two = b.constant_floats("two_" + name, DType::fp32, {1, 1}, std::vector<float>{2});
+        const ValueId e = b.add1(Op::add, {x, two}, DType::fp32, {}, "e_" + name);
+        return b.add1(Op::reduce_max, {e}, DType::fp32, along(axis), "m_" + name);
+    };
+    const ValueId a = max_of_exp("a", 0), c = max_of_exp("c", 0), d = max_of_exp("d", 1);
+    b.output(b.add1(Op::add, {a, c}, DType::fp32, {}, "y"));
+    b.output(d);
+    const Graph graph = b.finish();
+    EXPECT_EQ(plan_with(graph), "ADD+REDUCE_MAX | REDUCE_MAX+ADD");
+    EXPECT_EQ(plan_with(graph, &PlanOptions::merge_equal), "ADD | REDUCE_MAX | ADD | REDUCE_MAX+ADD | ADD+REDUCE_MAX");
+}
+
+// Both results must be there, so that only what reads them can be shared.
+TEST(EqualNodes, OutputsOfTheGraphStay) {
+    GraphBuilder b("outputs");
+    const ValueId x = b.input("x", DType::fp32, {5});
+    const ValueId a = b.add1(Op::exp, {x}, DType::fp32, {}, "a"), c = b.add1(Op::exp, {x}, DType::fp32, {}, "c");
+    b.output(a);
+    b.output(c);
+    const Graph graph = b.finish();
+    const Plan plan = make_plan(graph, test_device(), {});
+    EXPECT_EQ(labels(plan), "EXP | EXP");
+    EXPECT_NE(plan.placements[a].offset, plan.placements[c].offset);
+}
+
+TEST(UnreadNodes, WholeChainsAreNotRun) {
+    GraphBuilder b("unread");
+    const ValueId x = b.input("x", DType::fp32, {4, 4});
+    const ValueId m = b.add1(Op::reduce_max, {x}, DType::fp32, along(0), "m");
+    b.add1(Op::reduce_max, {m}, DType::fp32, along(1), "unused");
+    b.output(b.add1(Op::exp, {x}, DType::fp32, {}, "y"));
+    const Graph graph = b.finish();
+    EXPECT_EQ(plan_with(graph), "EXP");
+    EXPECT_EQ(plan_with(graph, &PlanOptions::drop_unread), "REDUCE_MAX | EXP");
+    PlanOptions all;
+    all.keep_all = true;
+    EXPECT_EQ(make_plan(graph, test_device(), all).placements[m].space, Space::arena);
+}
+
+TEST(ConcatStores, ProducersWriteIntoTheResult) {
+    GraphBuilder b("concat");
+    const ValueId x = b.input("x", DType::fp32, {3, 8}), y = b.input("y", DType::fp32, {3, 2});
+    const ValueId e = b.add1(Op::exp, {x}, DType::fp32, {}, "e"), m = b.add1(Op::reduce_max, {x}, DType::fp32, along(1), "m");
+    const ValueId joined = b.add1(Op::concat, {e, m, y}, DType::fp32, along(1), "joined");
+    b.output(b.add1(Op::reduce_max, {joined}, DType::fp32, along(0), "r"));
+    b.output(e);
+    const Graph graph = b.finish();
+    EXPECT_EQ(plan_with(graph), "EXP+CONCAT | REDUCE_MAX+CONCAT | CONCAT | REDUCE_MAX");
+    EXPECT_EQ(plan_with(graph, &PlanOptions::store_in_place), "EXP | REDUCE_MAX | CONCAT | CONCAT | CONCAT | REDUCE_MAX");
+    const Plan plan = make_plan(graph, test_device(), {});
+    EXPECT_EQ(plan.dispatches[0].written, (std::vector<ValueId>{e, joined}));  // e is an output too
+    EXPECT_EQ(plan.dispatches[1].written, (std::vector<ValueId>{joined}));
+    EXPECT_EQ(plan.placements[m].space, Space::none);
+}
+
+TEST(Folding, MaximumPoolsTakePadsOfTheLowestValue) {
+    const auto plan = [](double filler, std::int64_t amount) {
+        GraphBuilder b("pool");
+        const std::int64_t padding[] = {0, 0, amount, 1, 1, 1, 0, 0};
+        const ValueId padded = b.add1(Op::pad, {b.input("x", DType::i8, {1, 8, 8, 4}), b.shape(padding), b.scalar(DType::i8, filler)},
+                                      DType::i8, {}, "padded");
+        Attributes pool;
+        pool.kernel = {3, 3};
+        pool.stride = {1, 1};
+        pool.pad = {0, 0, 0, 0};
+        b.output(b.add1(Op::max_pool2d, {padded}, DType::i8, pool, "pool"));
+        return b.finish();
+    };
+    EXPECT_EQ(plan_with(plan(-128, 2)), "MAX_POOL2D");
+    EXPECT_EQ(plan_with(plan(-128, 2), &PlanOptions::fold_movement), "PAD | MAX_POOL2D");
+    EXPECT_EQ(plan_with(plan(-127, 2)), "PAD | MAX_POOL2D");
+    EXPECT_EQ(plan_with(plan(-128, 3)), "PAD | MAX_POOL2D");  // a window of padding alone
+}
+
+TEST(PlanOptions, TheEnvironmentTurnsPassesOff) {
+    const std::pair<const char*, bool PlanOptions::*> switches[] = {
+        {"TOSAVK_NO_FUSE", &PlanOptions::fuse},
+        {"TOSAVK_NO_FOLD", &PlanOptions::fold_movement},
+        {"TOSAVK_NO_CONSTANT_FOLDING", &PlanOptions::fold_constants},
+        {"TOSAVK_NO_CSE", &PlanOptions::merge_equal},
+        {"TOSAVK_NO_DEAD_NODES", &PlanOptions::drop_unread},
+        {"TOSAVK_NO_ROW_FUSION", &PlanOptions::fuse_rows},
+        {"TOSAVK_NO_CONCAT_STORES", &PlanOptions::store_in_place},
+    };
+    for (const auto& [name, pass] : switches) {
+        EXPECT_TRUE(with_environment({}).*pass) << name << " is set";
+        ASSERT_EQ(setenv(name, "1", 1), 0);
+        for (const auto& [other, field] : switches) EXPECT_EQ(with_environment({}).*field, other != name) << name << " and " << other;
+        unsetenv(name);
+    }
+}
