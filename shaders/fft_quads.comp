@@ -53,9 +53,10 @@ void store(uint i, vec4 re, vec4 im, int n) {
     CALL(OUT_IM, _store4)(IM_AT(i), im);
 #else
     for (int k = 0; k < 4; ++k) {
-        if (k >= n) break;
-        out0_store1(i + uint(k), re[k]);
-        CALL(OUT_IM, _store1)(IM_AT(i + uint(k)), im[k]);
+        if (n > k) {
+            out0_store1(i + uint(k), re[k]);
+            CALL(OUT_IM, _store1)(IM_AT(i + uint(k)), im[k]);
+        }
     }
 #endif
 }

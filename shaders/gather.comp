@@ -5,6 +5,7 @@ layout(constant_id = 0) const int K = 1;
 layout(constant_id = 1) const int W = 1;
 layout(constant_id = 2) const int C = 1;
 layout(constant_id = 3) const int COUNT = 1;
+layout(constant_id = 4) const int SIDE_BY_SIDE = 1;  // rows that neighbouring invocations read, if C is whole quads
 
 #if X_FLOAT
 #define X4 vec4
@@ -21,6 +22,10 @@ uint source(uint row, out bool ok) {
 
 void main() {
     uint e = invocation_index() * 4u;
+    if (C % 4 == 0 && SIDE_BY_SIDE > 1) {
+        uint id = invocation_index(), tile = id / uint(SIDE_BY_SIDE * (C / 4)), within = id % uint(SIDE_BY_SIDE * (C / 4));
+        e = (tile * uint(SIDE_BY_SIDE) + within % uint(SIDE_BY_SIDE)) * uint(C) + within / uint(SIDE_BY_SIDE) * 4u;
+    }
     if (e >= uint(COUNT)) return;
     uint n = min(4u, uint(COUNT) - e), row = e / uint(C), c = e % uint(C);
     bool ok;

@@ -117,7 +117,7 @@ TEST(DevicePlan, TexelBuffersWhereStorageLoadsAreSlow) {
 TEST(DevicePlan, EveryChoiceHasASentence) {
     for (const DeviceCaps& caps : {desktop(), phone()}) {
         const DevicePlan plan = device_plan(caps);
-        EXPECT_EQ(plan.reasons.size(), 12u);
+        EXPECT_EQ(plan.reasons.size(), 15u);
         for (const std::string& reason : plan.reasons) {
             EXPECT_GT(reason.size(), 20u);
         }

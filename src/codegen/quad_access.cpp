@@ -33,7 +33,8 @@ std::string row_function(const QuadAccess& a, const Param& param) {
         if (i == 0) text += "    c = rest;\n";
         else text += fmt::format("    c = rest % uint({0});\n    rest /= uint({0});\n", param(map.dims[i]));
         if (map.strides[i] != 0) text += fmt::format("    at += c * uint({});\n", param(map.strides[i]));
-        if (pads(map, i)) text += fmt::format("    ok = ok && c - uint({}) < uint({});\n", param(map.lo[i]), param(map.hi[i] - map.lo[i]));
+        if (!pads(map, i)) continue;
+        text += fmt::format("    ok = ok && c - uint({}) < uint({});\n", param(map.lo[i]), param(map.hi[i] - map.lo[i]));
     }
     return text + "    return at;\n}\n";
 }
@@ -151,7 +152,8 @@ std::string read_function(const QuadAccess& a, const Param& param, const std::st
     }
     std::string text = row_function(a, param) + vector_function(a, param) + head;
     if (padded) text += "    bvec4 ok;\n";
-    text += fmt::format("    uvec4 at = {0}_at4(e, last{1});\n    {2} v = {3}({4}_load1(at.x), {4}_load1(at.y), {4}_load1(at.z), {4}_load1(at.w));\n",
+    text += fmt::format("    uvec4 at = {0}_at4(e, last{1});\n"
+                        "    {2} v = {3}({4}_load1(at.x), {4}_load1(at.y), {4}_load1(at.z), {4}_load1(at.w));\n",
                         a.name, padded ? ", ok" : "", quad == "wide_quad" ? "wide4" : quad, quad, buffer);
     return text + (padded ? "    return mix(fill, v, ok);\n}\n" : "    return v;\n}\n");
 }

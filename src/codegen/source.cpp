@@ -616,10 +616,10 @@ GroupSource build_pass_source(const Graph& graph, const KernelChoice& choice, co
     GroupSource source;
     source.constants = pass.constants;
     source.reads = pass.operands;
-    const auto any = [&](auto test) {
-        return std::any_of(pass.operands.begin(), pass.operands.end(), [&](const auto& o) { return test(o.type); });
+    const auto reads = [&](auto test) {
+        return std::any_of(pass.operands.begin(), pass.operands.end(), [&](const KernelOperand& o) { return test(o.type); });
     };
-    source.glsl = prologue(device, pass.stores_quads, pass.defines, any(is_small_float), any([](DType t) { return t == DType::fp16; }));
+    source.glsl = prologue(device, pass.stores_quads, pass.defines, reads(is_small_float), reads([](DType t) { return t == DType::fp16; }));
     for (std::size_t i = 0; i < source.reads.size(); ++i) {
         source.reads[i].path = path_of(graph, source.reads[i], choice.scratch_bytes, device);
         source.glsl += read_declaration(source.reads[i], i);

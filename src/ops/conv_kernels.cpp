@@ -208,7 +208,8 @@ std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const Devi
     const std::int64_t quads = (g.in_channels + 3) / 4, columns = quads * ((x.out + pixels - 1) / pixels) * g.batch * y.dilation;
     // Straight code for all rows, so that drivers compile it in reasonable time.
     std::int64_t rows = g.window.taps() > 9 ? 2 : 4;
-    while (rows > 1 && (y.out < rows * y.dilation || columns * (y.out / (rows * y.dilation)) < 2 * device.busy_invocations)) rows /= 2;
+    const auto too_few = [&](std::int64_t spans) { return spans == 0 || columns * spans < 2 * device.busy_invocations; };
+    while (rows > 1 && too_few(y.out / (rows * y.dilation))) rows /= 2;
     const std::int64_t spans = (y.out + rows * y.dilation - 1) / (rows * y.dilation);
 
     KernelChoice choice;
@@ -261,7 +262,9 @@ std::optional<KernelChoice> plan_direct(const NodeView& view, const DevicePlan& 
 }  // namespace
 
 std::vector<KernelCandidate> conv2d_kernels() { return {{"shared rows", plan_gemm}, {"implicit GEMM", plan_conv2d}, {"direct", plan_direct}}; }
-std::vector<KernelCandidate> depthwise_kernels() { return {{"down the rows", plan_depthwise_rows}, {"packed direct", plan_depthwise}, {"direct", plan_direct}}; }
+std::vector<KernelCandidate> depthwise_kernels() {
+    return {{"down the rows", plan_depthwise_rows}, {"packed direct", plan_depthwise}, {"direct", plan_direct}};
+}
 std::vector<KernelCandidate> conv3d_kernels() { return {{"direct", plan_direct}}; }
 std::vector<KernelCandidate> transpose_conv_kernels() { return {{"direct", plan_direct}}; }
 

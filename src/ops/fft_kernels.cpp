@@ -61,7 +61,12 @@ std::optional<KernelChoice> plan_quads(const NodeView& view, const DevicePlan& d
     }
     std::vector<std::int64_t> along_row = radices(w);
     if (along_row.size() == 1) along_row = {4, w / 4};
-    const std::vector<std::int64_t> along_column = radices(h);
+    std::vector<std::int64_t> along_column = radices(h);
+    // Rows that are no whole quads are stored element by element, which makes a shader long: few rows at once there.
+    if (out_w % 4 != 0 && along_column.back() > 4) {
+        along_column.back() /= 4;
+        along_column.push_back(4);
+    }
 
     std::vector<KernelPass> passes;
     const std::uint64_t plane = static_cast<std::uint64_t>(n * h * w);

@@ -106,11 +106,12 @@ std::optional<KernelChoice> plan_gather(const NodeView& view, const DevicePlan& 
     KernelChoice choice;
     choice.kernel = "gather";
     choice.defines = {{"X_FLOAT", is_float(type) ? "1" : "0"}};
-    for (const std::int64_t value : {values[1], out[1], out[2], element_count(out)}) {
-        choice.constants.push_back(static_cast<std::int32_t>(value));
-    }
+    const std::int64_t rows = out[0] * out[1];
+    const std::int64_t side_by_side = out[2] % 4 == 0 && rows >= device.gathered_rows ? device.gathered_rows : 1;
+    add_constants(choice, {values[1], out[1], out[2], element_count(out), side_by_side});
     choice.operands = {{view.node().inputs[0], type, {}, {}}, {view.node().inputs[1], DType::i32, {}, {}}};
-    choice.groups = linear_groups((element_count(out) + 3) / 4, device);
+    const std::int64_t whole_tiles = (rows + side_by_side - 1) / side_by_side * side_by_side;
+    choice.groups = linear_groups(side_by_side > 1 ? whole_tiles * (out[2] / 4) : (element_count(out) + 3) / 4, device);
     return choice;
 }
 

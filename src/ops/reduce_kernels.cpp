@@ -44,11 +44,10 @@ struct Partials {
     Defines defines;
 };
 
-Partials partials(const NodeView& view, const Defines& of_first) {
+Partials partials(const Defines& of_first) {
     const bool keys = of_first.front().second == "ivec4";
     Defines defines = of_first;
     defines[1].second = "(x)";  // they went through BEFORE already
-    (void)view;
     return {{no_id, keys ? DType::i32 : DType::fp32, {}, {}, 0}, defines};
 }
 
@@ -101,7 +100,7 @@ KernelChoice plan_rows(const NodeView& view, const DevicePlan& device, const Spl
     if (used == 1) return choice;
     KernelPass first = std::move(choice);
     choice = {};
-    Partials between = partials(view, defines);
+    Partials between = partials(defines);
     choice.defines = std::move(between.defines);
     choice.operands = {std::move(between.operand)};
     set_rows(choice, device, s.outer, used, 1, used, 1);
@@ -121,7 +120,8 @@ void set_columns(KernelPass& pass, const DevicePlan& device, const Split& s, std
 KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const Split& s, const Defines& defines) {
     const std::int64_t quads = s.outer * up(s.inner, 4);
     std::int64_t length = up(s.axis, parts_of(s.axis, quads, 8, device));
-    if (device.far_rows != 0 && s.inner * static_cast<std::int64_t>(size_of(view.in(0).type)) >= 4096) length = std::min(length, device.far_rows);
+    const std::int64_t row_bytes = s.inner * static_cast<std::int64_t>(size_of(view.in(0).type));
+    if (device.far_rows != 0 && row_bytes >= 4096) length = std::min(length, device.far_rows);
     const std::int64_t chunks = up(s.axis, length);
 
     KernelChoice choice;
@@ -131,7 +131,7 @@ KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const 
     if (chunks > 1) {
         KernelPass first = std::move(choice);
         choice = {};
-        Partials between = partials(view, defines);
+        Partials between = partials(defines);
         choice.defines = std::move(between.defines);
         choice.operands = {std::move(between.operand)};
         set_columns(choice, device, {s.outer, chunks, s.inner}, up(s.inner, 4) * 4, quads * 4, chunks, 1);
@@ -155,7 +155,8 @@ std::optional<KernelChoice> plan_reduce(const NodeView& view, const DevicePlan& 
     s.axis = shape[axis];
     for (std::size_t d = axis + 1; d < shape.size(); ++d) s.inner *= shape[d];
 
-    KernelChoice choice = s.inner == 1 ? plan_rows(view, device, s, arithmetic(view)) : plan_columns(view, device, s, arithmetic(view));
+    const Defines defines = arithmetic(view);
+    KernelChoice choice = s.inner == 1 ? plan_rows(view, device, s, defines) : plan_columns(view, device, s, defines);
     choice.defines.emplace_back("PARTIAL", "0");
     choice.work = static_cast<double>(element_count(shape));
     return choice;

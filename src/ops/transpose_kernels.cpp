@@ -58,7 +58,8 @@ std::optional<KernelChoice> plan_blocks(const NodeView& view, const DevicePlan& 
     choice.kernel = "transpose";
     choice.defines = {{"X4", is_float(type) ? "vec4" : "ivec4"}, {"WHOLE_QUADS", whole ? "1" : "0"}};
     add_constants(choice, {dims[0], dims[1], dims[2], map.dims[tall], map.dims.back(), in_strides[0], in_strides[1], in_strides[2],
-                           map.strides.back(), outer_strides[0], outer_strides[1], outer_strides[2], out_strides[tall], tall_tile, long_tile});
+                           map.strides.back(), outer_strides[0], outer_strides[1], outer_strides[2], out_strides[tall], tall_tile,
+                           long_tile});
     add_operand(choice, view, 0);
     choice.groups = linear_groups(dims[0] * dims[1] * dims[2] * tiles * tall_tile * long_tile, device);
     choice.aligned = whole;

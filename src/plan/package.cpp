@@ -209,10 +209,10 @@ template <class A> void fields(A& a, ControlStep& value) {
 template <class A> void fields(A& a, PackagedShader& value) { a(value.glsl, value.spirv); }
 template <class A> void fields(A& a, PackagedScale& value) { a(value.scale, value.zero_point); }
 template <class A> void fields(A& a, DevicePlan& value) {
-    auto& [workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations, far_rows, max_loop_passes,
-           texel_elements, subgroup_lanes, int64, nan_preserve, rte, native_fp16, map_in_place, reasons] = value;
-    a(workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations, far_rows, max_loop_passes,
-      texel_elements, subgroup_lanes, int64, nan_preserve, rte, native_fp16, map_in_place);
+    auto& [workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations, far_rows,
+           gathered_rows, max_loop_passes, texel_elements, subgroup_lanes, int64, nan_preserve, rte, native_fp16, map_in_place, reasons] = value;
+    a(workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations, far_rows,
+      gathered_rows, max_loop_passes, texel_elements, subgroup_lanes, int64, nan_preserve, rte, native_fp16, map_in_place);
     static_cast<void>(reasons);
 }
 

@@ -56,6 +56,10 @@ DevicePlan device_plan(const DeviceCaps& caps) {
     because(host ? "columns are walked down in parts of 16 rows where rows are long: a CPU's caches and prefetchers follow no more"
                  : "columns are walked down whole: neighbouring invocations read a row together");
 
+    plan.gathered_rows = host ? 8 : 1;
+    because(host ? "rows are gathered eight at a time: a CPU waits for each that is not in its caches"
+                 : "gathered rows are read one after the other: neighbouring invocations read neighbouring memory");
+
     if (const Quirk* quirk = find_quirk(caps, "llvmpipe_loop_limit")) {
         plan.max_loop_passes = 60000;
         because(fmt::format("loops are kept below {} passes: {}", plan.max_loop_passes, quirk->symptom));

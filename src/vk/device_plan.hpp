@@ -42,6 +42,7 @@ struct DevicePlan {
     std::uint32_t max_groups_x = 65535;
     std::int64_t busy_invocations = 4096;    ///< so many keep the device busy: work is split up to there
     std::int64_t far_rows = 0;               ///< rows of 4 KiB and more that an invocation walks down at most; 0: no bound
+    std::int64_t gathered_rows = 1;          ///< rows that neighbouring invocations gather side by side
     std::int64_t max_loop_passes = 0;        ///< of all loops of one invocation together; 0: no bound
     std::uint32_t texel_elements = 0;        ///< largest uniform texel buffer that kernels read through, texels; 0: none
     std::uint32_t subgroup_lanes = 1;        ///< size of subgroups that exchange values by shuffle; 1: none do
