@@ -129,13 +129,13 @@ private:
     void store_outputs();
     void store(std::size_t out, DType type, const std::string& value, bool quads, const std::string& position);
     void store_value(ValueId id, std::size_t out);
-    void store_part(const Group::Copy& part);
+    void store_part(const Group::Store& part);
+    std::string stored_value(const Group::Store& part);
     std::size_t write_of(ValueId id);
-    bool has_quads(const IndexMap& map) const;
     void add_rows();
     void add_row_loop(std::size_t depth);
     bool is_stored(ValueId id) const;
-    ValueId stored_by(const Group::Copy& part) const;
+    ValueId stored_by(const Group::Store& part) const;
     std::string fold_row(const std::string& combine, DType type, const std::string& partial);
     std::vector<NodeId> behind(const std::vector<ValueId>& roots) const;
     std::string row_main();
@@ -322,19 +322,9 @@ void SourceBuilder::store(std::size_t out, DType type, const std::string& value,
 }
 
 void SourceBuilder::store_outputs() {
-    if (group_.copy) {
-        const auto& copy = *group_.copy;
-        const NodeView view(graph_, copy.node);
-        const std::string value = leaf(view.node().inputs.at(copy.input), IndexMap{{count_}, {1}});
-        const IndexMap map = simplify(copy.map);
-        functions_ += position_function("to", map, false);
-        source_.writes.push_back(view.node().outputs.front());
-        store(0, view.out().type, value, false, "to_at(e + {}u)");
-        return;
-    }
     source_.writes = group_.outputs;
     for (std::size_t k = 0; k < group_.outputs.size(); ++k) store_value(group_.outputs[k], k);
-    for (const Group::Copy& part : group_.stores) store_part(part);
+    for (const Group::Store& part : group_.stores) store_part(part);
 }
 
 void SourceBuilder::store_value(ValueId id, std::size_t out) {
@@ -348,16 +338,14 @@ std::size_t SourceBuilder::write_of(ValueId id) {
     return static_cast<std::size_t>(std::find(source_.writes.begin(), source_.writes.end(), id) - source_.writes.begin());
 }
 
-/// Whether four elements of the index space that begin at a multiple of four do so in the tensor too.
-bool SourceBuilder::has_quads(const IndexMap& full) const {
-    const IndexMap map = simplify(full);
-    if (map.dims.empty() || map.dims.back() % 4 != 0 || map.strides.back() != 1 || map.base % 4 != 0) return false;
-    return std::all_of(map.strides.begin(), map.strides.end() - 1, [](std::int64_t stride) { return stride % 4 == 0; });
+std::string SourceBuilder::stored_value(const Group::Store& part) {
+    const auto made = variables_.find(stored_by(part));
+    return made != variables_.end() ? made->second : leaf(graph_.node(part.node).inputs.at(part.input), IndexMap{{count_}, {1}});
 }
 
-void SourceBuilder::store_part(const Group::Copy& part) {
+void SourceBuilder::store_part(const Group::Store& part) {
     const NodeView view(graph_, part.node);
-    const std::string to = fmt::format("to{}", names_++), &value = variables_.at(storage_of(graph_, view.node().inputs.at(part.input)));
+    const std::string to = fmt::format("to{}", names_++), value = stored_value(part);
     functions_ += position_function(to, simplify(part.map), false);
     const std::size_t out = write_of(view.node().outputs.front());
     if (stores_quads()) {
@@ -382,7 +370,7 @@ bool SourceBuilder::uses_small_floats() const {
 
 /// A shader stores whole quads everywhere or nowhere.
 bool SourceBuilder::stores_quads() const {
-    if (group_.copy || !std::all_of(group_.stores.begin(), group_.stores.end(), [&](const auto& part) { return has_quads(part.map); })) {
+    if (!std::all_of(group_.stores.begin(), group_.stores.end(), [](const auto& part) { return keeps_quads(part.map); })) {
         return false;
     }
     if (!group_.rows) return aligned_;
@@ -481,7 +469,7 @@ std::string SourceBuilder::fold_row(const std::string& combine, DType type, cons
     return text + fmt::format("    {0} = {0}.xxxx;\n", partial);
 }
 
-ValueId SourceBuilder::stored_by(const Group::Copy& part) const {
+ValueId SourceBuilder::stored_by(const Group::Store& part) const {
     return storage_of(graph_, graph_.node(part.node).inputs.at(part.input));
 }
 
@@ -541,7 +529,7 @@ void SourceBuilder::add_row_loop(std::size_t depth) {
         const ValueId id = group_.outputs[k];
         if (element_count(graph_.value(id).shape) != rows.count && depths_.at(id) == depth) store_value(id, k);
     }
-    for (const Group::Copy& part : group_.stores) {
+    for (const Group::Store& part : group_.stores) {
         if (depths_.at(stored_by(part)) == depth) store_part(part);
     }
     if (!body_.empty()) loop += rows.lanes > 1 ? "        if (live) {\n" + body_ + "        }\n" : body_;
@@ -619,6 +607,7 @@ std::size_t SourceBuilder::count_reads() {
         variables_[graph_.node(group_.anchor).outputs.front()] = "acc";
     }
     for (const NodeId id : group_.members) add_member(id);
+    for (const Group::Store& part : group_.stores) stored_value(part);
     return source_.reads.size();
 }
 
