@@ -48,6 +48,28 @@ ValueId softmax(GraphBuilder& b, ValueId x, std::int32_t axis) {
 
 }  // namespace
 
+// Each of the operands begins with a SLICE, which joins nobody.
+TEST(Fusion, OperandsOfOneOperatorShareItsDispatch) {
+    GraphBuilder b("gates");
+    const ValueId x = b.input("x", DType::fp32, {1, 12});
+    const auto gate = [&](std::int64_t start) {
+        const std::int64_t begin[] = {0, start}, size[] = {1, 4};
+        return b.add1(Op::sigmoid, {b.add1(Op::slice, {x, b.shape(begin), b.shape(size)}, DType::fp32)}, DType::fp32);
+    };
+    const ValueId a = gate(0), c = gate(4), d = gate(8);
+    b.output(b.add1(Op::add, {b.add1(Op::sub, {a, c}, DType::fp32), d}, DType::fp32));
+    EXPECT_EQ(plan_with(b.finish()), "SLICE+SIGMOID+SLICE+SIGMOID+SLICE+SIGMOID+SUB+ADD");
+}
+
+// The kernel reads what the group makes, so that it cannot run in the kernel's own shader.
+TEST(Fusion, OperandsOfAKernelAreMadeBefore) {
+    GraphBuilder b("kernel");
+    const ValueId x = b.input("x", DType::fp32, {1, 4, 4});
+    const ValueId zero = b.scalar(DType::fp32, 0), e = b.add1(Op::exp, {x}, DType::fp32);
+    b.output(b.add1(Op::add, {b.add1(Op::matmul, {e, x, zero, zero}, DType::fp32), e}, DType::fp32));
+    EXPECT_EQ(plan_with(b.finish()), "EXP | MATMUL+ADD");
+}
+
 TEST(RowFusion, SoftmaxAlongRowsIsOneDispatch) {
     GraphBuilder b("softmax");
     b.output(softmax(b, b.input("x", DType::fp32, {2, 3, 7}), 2));

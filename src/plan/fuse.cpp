@@ -54,6 +54,11 @@ public:
 
     std::vector<Group> run() {
         for (NodeId id = 0; id < graph_.nodes.size(); ++id) place(id);
+        if (options_.fuse) {
+            for (std::size_t g = 0; g < groups_.size(); ++g) {
+                while (grow_elementwise(g)) {}
+            }
+        }
         if (options_.fuse && options_.fuse_rows) {
             for (std::size_t g = 0; g < groups_.size(); ++g) {
                 while (grow_rows(g)) {}
@@ -363,6 +368,58 @@ private:
         return true;
     }
 
+    // ---- whole groups that become one ----------------------------------------------------------------------------
+
+    /// What the two would need as one; nothing where that would be a cycle.
+    std::optional<std::set<std::size_t>> joint_needs(std::size_t g, std::size_t h) const {
+        std::set<std::size_t> needs = needs_[g];
+        needs.insert(needs_[h].begin(), needs_[h].end());
+        needs.erase(g);
+        needs.erase(h);
+        const bool cycle = std::any_of(needs.begin(), needs.end(), [&](std::size_t n) { return reaches(g, n) || reaches(h, n); });
+        return cycle ? std::nullopt : std::optional(std::move(needs));
+    }
+
+    void merge(std::size_t g, Group larger, std::size_t h, std::set<std::size_t> needs) {
+        groups_[g] = std::move(larger);
+        groups_[h] = Group();
+        needs_[g] = std::move(needs);
+        needs_[h].clear();
+        for (std::set<std::size_t>& n : needs_) {
+            if (n.erase(h) > 0) n.insert(g);
+        }
+        std::replace(group_of_.begin(), group_of_.end(), h, g);
+    }
+
+    /// Takes an elementwise group into one that reads its values element by element, if there is such a one: the operands
+    /// of an operator that joined the group of another.
+    bool grow_elementwise(std::size_t g) {
+        const Group& group = groups_[g];
+        if (group.structural || group.rows || computes_nothing(group)) return false;
+        if (group.choice && !group.choice->fuses_followers) return false;
+        const std::set<std::size_t> neighbours = needs_[g];
+        return std::any_of(neighbours.begin(), neighbours.end(), [&](std::size_t h) { return take_elementwise(g, h); });
+    }
+
+    bool take_elementwise(std::size_t g, std::size_t h) {
+        const Group &group = groups_[g], &taken = groups_[h];
+        if (taken.anchor != no_id || taken.rows || taken.members.empty()) return false;
+        if (element_count(taken.space) != element_count(group.space)) return false;
+        if (group.anchor != no_id && producers(graph_.node(group.anchor)).contains(h)) return false;
+        Group larger = group;
+        larger.members.insert(larger.members.end(), taken.members.begin(), taken.members.end());
+        std::sort(larger.members.begin(), larger.members.end());
+        larger.stores.insert(larger.stores.end(), taken.stores.begin(), taken.stores.end());
+        const bool direct = std::all_of(group.members.begin(), group.members.end(), [&](NodeId id) {
+            const Node& node = graph_.node(id);
+            return op_def(node.op).view ? !producers(node).contains(h) : reads_in_register(node, h);
+        });
+        std::optional<std::set<std::size_t>> needs = joint_needs(g, h);
+        if (!direct || !needs || !fits(larger)) return false;
+        merge(g, std::move(larger), h, std::move(*needs));
+        return true;
+    }
+
     // ---- row groups ---------------------------------------------------------------------------------------------
 
     /// The group as a row group, if it is one or its anchor reduces rows.
@@ -409,21 +466,9 @@ private:
         const auto reductions = std::count_if(larger.members.begin(), larger.members.end(),
                                               [&](NodeId id) { return op_def(graph_.node(id).op).combine != nullptr; });
         if (static_cast<std::size_t>(reductions) >= max_row_loops) return false;
-        std::set<std::size_t> needs = needs_[g];
-        needs.insert(needs_[h].begin(), needs_[h].end());
-        needs.erase(g);
-        needs.erase(h);
-        const bool cycle = std::any_of(needs.begin(), needs.end(), [&](std::size_t n) { return reaches(g, n) || reaches(h, n); });
-        if (cycle || !fits(larger)) return false;
-
-        groups_[g] = std::move(larger);
-        groups_[h] = Group();
-        needs_[g] = std::move(needs);
-        needs_[h].clear();
-        for (std::set<std::size_t>& n : needs_) {
-            if (n.erase(h) > 0) n.insert(g);
-        }
-        std::replace(group_of_.begin(), group_of_.end(), h, g);
+        std::optional<std::set<std::size_t>> needs = joint_needs(g, h);
+        if (!needs || !fits(larger)) return false;
+        merge(g, std::move(larger), h, std::move(*needs));
         return true;
     }
 
