@@ -36,6 +36,15 @@ std::string rounded(DType t, const std::string& expression) {
     return is_small_float(t) ? fmt::format("round_{}({})", name_of(t), expression) : expression;
 }
 
+/// Adds one of the modes of SPV_KHR_float_controls for floats of `bits`.
+std::string float_mode(int capability, int mode, int bits) {
+    return fmt::format("spirv_execution_mode(extensions = [\"SPV_KHR_float_controls\"], capabilities = [{}], {}, {});\n",
+                       capability, mode, bits);
+}
+std::string denorm_preserve(int bits) { return float_mode(4464, 4459, bits); }
+std::string signed_zero_inf_nan_preserve(int bits) { return float_mode(4466, 4461, bits); }
+std::string rounding_mode_rte(int bits) { return float_mode(4467, 4462, bits); }
+
 /// Texels where the device plan has a use for them and the tensor is not too large. `scratch`: sizes of scratch buffers.
 ReadPath path_of(const Graph& graph, const KernelOperand& operand, const std::vector<std::uint64_t>& scratch, const DevicePlan& device) {
     std::uint64_t bytes = operand.packed.size();
@@ -48,24 +57,26 @@ ReadPath path_of(const Graph& graph, const KernelOperand& operand, const std::ve
 using Defines = std::vector<std::pair<std::string, std::string>>;
 
 /// The beginning of every shader: extensions, defines and the dialect of shaders/lib.
-std::string prologue(const DevicePlan& device, bool quad_stores, const Defines& defines, bool small_floats) {
+std::string prologue(const DevicePlan& device, bool quad_stores, const Defines& defines, bool small_floats, bool fp16) {
+    const bool native_fp16 = fp16 && device.native_fp16;
     std::string text = "#version 450\n";
-    if (device.nan_preserve || device.rte) text += "#extension GL_EXT_spirv_intrinsics : require\n";
+    if (device.nan_preserve || device.rte || native_fp16) text += "#extension GL_EXT_spirv_intrinsics : require\n";
     if (device.subgroup_lanes > 1) text += "#extension GL_KHR_shader_subgroup_shuffle : require\n";
     if (device.int64) text += "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n";
-    if (device.nan_preserve) {
-        text += "spirv_execution_mode(extensions = [\"SPV_KHR_float_controls\"], capabilities = [4466], 4461, 32);\n";
-    }
-    if (device.rte) {
-        text += "spirv_execution_mode(extensions = [\"SPV_KHR_float_controls\"], capabilities = [4467], 4462, 32);\n";
-    }
+    if (native_fp16) text += "#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require\n";
+    if (device.nan_preserve) text += signed_zero_inf_nan_preserve(32);
+    if (device.rte) text += rounding_mode_rte(32);
+    if (native_fp16) text += signed_zero_inf_nan_preserve(16) + rounding_mode_rte(16) + denorm_preserve(16);
     text += fmt::format("#define TOSAVK_INT64 {}\n#define TOSAVK_QUAD_STORES {}\n", int(device.int64), int(quad_stores));
     for (const auto& [name, value] : defines) text += fmt::format("#define {} {}\n", name, value);
     text += "layout(local_size_x = 64, local_size_x_id = 1000) in;\n";
     for (const char* file : {"lib/types.glsl", "lib/index.glsl", "lib/wide.glsl", "lib/scale.glsl", "lib/math.glsl"}) {
         text += shader_file(file);
     }
-    if (small_floats) text += shader_file("lib/small_floats.glsl");
+    if (small_floats) {
+        text += fmt::format("#define TOSAVK_NATIVE_FP16 {}\n", int(native_fp16));
+        text += shader_file("lib/small_floats.glsl");
+    }
     return text;
 }
 
@@ -139,8 +150,9 @@ private:
     std::string fold_row(const std::string& combine, DType type, const std::string& partial);
     std::vector<NodeId> behind(const std::vector<ValueId>& roots) const;
     std::string row_main();
-    bool uses_small_floats() const;
     bool stores_quads() const;
+    /// Whether a tensor or a result of the group has such a type.
+    template <class Test> bool uses(Test test) const;
     std::string position_function(const std::string& name, const IndexMap& map, bool padded);
 
     const Graph& graph_;
@@ -360,12 +372,12 @@ void SourceBuilder::store_part(const Group::Store& part) {
     }
 }
 
-bool SourceBuilder::uses_small_floats() const {
-    const auto small = [&](ValueId id) { return is_small_float(graph_.value(id).type); };
-    return std::any_of(source_.reads.begin(), source_.reads.end(), [](const auto& read) { return is_small_float(read.type); }) ||
-           std::any_of(source_.writes.begin(), source_.writes.end(), small) ||
-           std::any_of(group_.members.begin(), group_.members.end(), [&](NodeId id) { return small(graph_.node(id).outputs.front()); }) ||
-           (group_.anchor != no_id && small(graph_.node(group_.anchor).outputs.front()));
+template <class Test> bool SourceBuilder::uses(Test test) const {
+    const auto result = [&](ValueId id) { return test(graph_.value(id).type); };
+    return std::any_of(source_.reads.begin(), source_.reads.end(), [&](const auto& read) { return test(read.type); }) ||
+           std::any_of(source_.writes.begin(), source_.writes.end(), result) ||
+           std::any_of(group_.members.begin(), group_.members.end(), [&](NodeId id) { return result(graph_.node(id).outputs.front()); }) ||
+           (group_.anchor != no_id && result(graph_.node(group_.anchor).outputs.front()));
 }
 
 /// A shader stores whole quads everywhere or nowhere.
@@ -389,7 +401,9 @@ GroupSource SourceBuilder::build() {
         const ValueId out = graph_.node(group_.anchor).outputs.front();
         anchor_type = graph_.value(out).type;
         variables_[out] = "acc";
-        if (is_small_float(anchor_type)) body_ += fmt::format("    acc = {};\n", rounded(anchor_type, "acc"));
+        // An exact result is one of the type already, and moved elements keep the bits of NaN, which a rounding may not.
+        const bool exact = op_def(graph_.node(group_.anchor).op).tolerance == nullptr;
+        if (is_small_float(anchor_type) && !exact) body_ += fmt::format("    acc = {};\n", rounded(anchor_type, "acc"));
     }
     if (group_.rows) {
         add_rows();
@@ -419,7 +433,8 @@ GroupSource SourceBuilder::build() {
 
 /// Puts what has been gathered in front of the shader's last part.
 GroupSource SourceBuilder::finish(const std::string& end) {
-    std::string text = prologue(device_, stores_quads(), group_.choice ? group_.choice->defines : Defines(), uses_small_floats());
+    std::string text = prologue(device_, stores_quads(), group_.choice ? group_.choice->defines : Defines(),
+                                uses(is_small_float), uses([](DType t) { return t == DType::fp16; }));
     text += params_;
     for (std::size_t i = 0; i < source_.reads.size(); ++i) {
         KernelOperand& read = source_.reads[i];
@@ -520,7 +535,7 @@ void SourceBuilder::add_row_loop(std::size_t depth) {
         body_ += fmt::format("        if (q == lane) {0} = {1};\n        else {0} = {2};\n", partial, value,
                              aligned_ ? next : fmt::format("mix({}, {}, lessThan(ivec4(0, 1, 2, 3), ivec4(n)))", partial, next));
         after += fold_row(combine, view.out().type, partial);
-        if (is_small_float(view.out().type)) after += fmt::format("    {0} = {1};\n", partial, rounded(view.out().type, partial));
+        if (is_small_float(view.out().type) && op_def(view.node().op).tolerance) after += fmt::format("    {0} = {1};\n", partial, rounded(view.out().type, partial));
         results.push_back(partial);
     }
     std::string loop = std::move(body_);
@@ -621,7 +636,7 @@ GroupSource build_pass_source(const Graph& graph, const KernelChoice& choice, co
     GroupSource source;
     source.constants = pass.constants;
     source.reads = pass.operands;
-    source.glsl = prologue(device, false, pass.defines, false);
+    source.glsl = prologue(device, false, pass.defines, false, false);
     for (std::size_t i = 0; i < source.reads.size(); ++i) {
         source.reads[i].path = path_of(graph, source.reads[i], choice.scratch_bytes, device);
         source.glsl += read_declaration(source.reads[i], i);

@@ -499,7 +499,7 @@ private:
             for (std::size_t k = 0; k < node.inputs.size(); ++k) {
                 const ValueId id = node.inputs[k];
                 const bool stored = stored_.contains({static_cast<NodeId>(&node - graph_.nodes.data()), k});
-                if (!is_alias && !stored && producer(id) != home) needed[storage_of(graph_, id)] = true;
+                if (!is_alias && !stored && (home == none || producer(id) != home)) needed[storage_of(graph_, id)] = true;
             }
         }
         const auto add = [&](std::size_t g, NodeId id) {

@@ -210,9 +210,9 @@ template <class A> void fields(A& a, PackagedShader& value) { a(value.glsl, valu
 template <class A> void fields(A& a, PackagedScale& value) { a(value.scale, value.zero_point); }
 template <class A> void fields(A& a, DevicePlan& value) {
     auto& [workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, max_loop_passes, texel_elements, subgroup_lanes,
-           int64, nan_preserve, rte, map_in_place, reasons] = value;
+           int64, nan_preserve, rte, native_fp16, map_in_place, reasons] = value;
     a(workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, max_loop_passes, texel_elements, subgroup_lanes,
-      int64, nan_preserve, rte, map_in_place);
+      int64, nan_preserve, rte, native_fp16, map_in_place);
     static_cast<void>(reasons);
 }
 

@@ -96,9 +96,15 @@ LogicalDevice::LogicalDevice(std::shared_ptr<Instance> instance_, const Physical
     // Nothing is enabled that the plan does not use.
     VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
     features.features.shaderInt64 = plan.int64 ? VK_TRUE : VK_FALSE;
+    VkPhysicalDeviceShaderFloat16Int8Features small{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES};
     std::vector<const char*> extensions;
-    if (plan.nan_preserve || plan.rte) {
+    if (plan.nan_preserve || plan.rte || plan.native_fp16) {
         extensions.push_back(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
+    }
+    if (plan.native_fp16) {
+        small.shaderFloat16 = VK_TRUE;
+        features.pNext = &small;
+        extensions.push_back(VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
     }
     if (physical.has_extension("VK_KHR_portability_subset")) {
         extensions.push_back("VK_KHR_portability_subset");  // must be enabled where it exists
