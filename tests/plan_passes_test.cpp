@@ -48,6 +48,28 @@ ValueId softmax(GraphBuilder& b, ValueId x, std::int32_t axis) {
 
 }  // namespace
 
+// Each of the operands begins with a SLICE, which joins nobody.
+TEST(Fusion, OperandsOfOneOperatorShareItsDispatch) {
+    GraphBuilder b("gates");
+    const ValueId x = b.input("x", DType::fp32, {1, 12});
+    const auto gate = [&](std::int64_t start) {
+        const std::int64_t begin[] = {0, start}, size[] = {1, 4};
+        return b.add1(Op::sigmoid, {b.add1(Op::slice, {x, b.shape(begin), b.shape(size)}, DType::fp32)}, DType::fp32);
+    };
+    const ValueId a = gate(0), c = gate(4), d = gate(8);
+    b.output(b.add1(Op::add, {b.add1(Op::sub, {a, c}, DType::fp32), d}, DType::fp32));
+    EXPECT_EQ(plan_with(b.finish()), "SLICE+SIGMOID+SLICE+SIGMOID+SLICE+SIGMOID+SUB+ADD");
+}
+
+// The kernel reads what the group makes, so that it cannot run in the kernel's own shader.
+TEST(Fusion, OperandsOfAKernelAreMadeBefore) {
+    GraphBuilder b("kernel");
+    const ValueId x = b.input("x", DType::fp32, {1, 4, 4});
+    const ValueId zero = b.scalar(DType::fp32, 0), e = b.add1(Op::exp, {x}, DType::fp32);
+    b.output(b.add1(Op::add, {b.add1(Op::matmul, {e, x, zero, zero}, DType::fp32), e}, DType::fp32));
+    EXPECT_EQ(plan_with(b.finish()), "EXP | MATMUL+ADD");
+}
+
 TEST(RowFusion, SoftmaxAlongRowsIsOneDispatch) {
     GraphBuilder b("softmax");
     b.output(softmax(b, b.input("x", DType::fp32, {2, 3, 7}), 2));
@@ -169,7 +191,41 @@ TEST(UnreadNodes, WholeChainsAreNotRun) {
     EXPECT_EQ(make_plan(graph, test_device(), all).placements[m].space, Space::arena);
 }
 
-TEST(ConcatStores, ProducersWriteIntoTheResult) {
+TEST(MappedStores, TransposesOfWholeQuadsAreStoredByTheirProducers) {
+    const auto graph = [](std::vector<std::int32_t> perms, std::int64_t channels) {
+        GraphBuilder b("transpose");
+        const ValueId x = b.input("x", DType::fp32, {2, 3, channels});
+        Attributes attrs;
+        attrs.perms = std::move(perms);
+        const ValueId e = b.add1(Op::exp, {x}, DType::fp32, {}, "e");
+        const ValueId t = b.add1(Op::transpose, {e}, DType::fp32, attrs, "t");
+        b.output(b.add1(Op::argmax, {t}, DType::i32, along(0), "y"));
+        return b.finish();
+    };
+    EXPECT_EQ(plan_with(graph({1, 0, 2}, 8)), "EXP+TRANSPOSE | ARGMAX");
+    EXPECT_EQ(plan_with(graph({1, 0, 2}, 8), &PlanOptions::store_in_place), "EXP | TRANSPOSE | ARGMAX");
+    EXPECT_EQ(plan_with(graph({1, 0, 2}, 6)), "EXP | TRANSPOSE | ARGMAX");
+    EXPECT_EQ(plan_with(graph({0, 2, 1}, 8)), "EXP | TRANSPOSE | ARGMAX");
+}
+
+TEST(MappedStores, ConcatCopiesInputsOfOneSizeTogether) {
+    GraphBuilder b("copies");
+    std::vector<ValueId> inputs;
+    for (const std::int64_t size : {4, 4, 2, 4}) {
+        inputs.push_back(b.input("x" + std::to_string(inputs.size()), DType::fp32, {3, size}));
+    }
+    b.output(b.add1(Op::concat, inputs, DType::fp32, along(1), "y"));
+    const Graph graph = b.finish();
+    const Plan plan = make_plan(graph, test_device(), {});
+    EXPECT_EQ(labels(plan), "CONCAT | CONCAT");
+    EXPECT_EQ(plan.dispatches[0].bindings.size(), 4u);
+    EXPECT_EQ(plan_with(graph, &PlanOptions::store_in_place), "CONCAT | CONCAT | CONCAT | CONCAT");
+    DevicePlan narrow = test_device();
+    narrow.max_buffers = 3;
+    EXPECT_EQ(labels(make_plan(graph, narrow, {})), "CONCAT | CONCAT | CONCAT");
+}
+
+TEST(MappedStores, ProducersWriteIntoTheResultOfConcat) {
     GraphBuilder b("concat");
     const ValueId x = b.input("x", DType::fp32, {3, 8}), y = b.input("y", DType::fp32, {3, 2});
     const ValueId e = b.add1(Op::exp, {x}, DType::fp32, {}, "e"), m = b.add1(Op::reduce_max, {x}, DType::fp32, along(1), "m");
@@ -212,7 +268,7 @@ TEST(PlanOptions, TheEnvironmentTurnsPassesOff) {
         {"TOSAVK_NO_CSE", &PlanOptions::merge_equal},
         {"TOSAVK_NO_DEAD_NODES", &PlanOptions::drop_unread},
         {"TOSAVK_NO_ROW_FUSION", &PlanOptions::fuse_rows},
-        {"TOSAVK_NO_CONCAT_STORES", &PlanOptions::store_in_place},
+        {"TOSAVK_NO_MAPPED_STORES", &PlanOptions::store_in_place},
     };
     for (const auto& [name, pass] : switches) {
         EXPECT_TRUE(with_environment({}).*pass) << name << " is set";

@@ -1,5 +1,7 @@
 #include "codegen/index_map.hpp"
 
+#include <algorithm>
+
 namespace tosavk {
 
 IndexMap broadcast_map(const Shape& from, const Shape& space) {
@@ -17,6 +19,12 @@ bool is_padded(const IndexMap& map) {
         if (map.lo[i] > 0 || map.hi[i] < map.dims[i]) return true;
     }
     return false;
+}
+
+bool keeps_quads(const IndexMap& map) {
+    const IndexMap simple = simplify(map);
+    if (simple.dims.empty() || simple.dims.back() % 4 != 0 || simple.strides.back() != 1 || simple.base % 4 != 0) return false;
+    return std::all_of(simple.strides.begin(), simple.strides.end() - 1, [](std::int64_t stride) { return stride % 4 == 0; });
 }
 
 IndexMap simplify(const IndexMap& map) {

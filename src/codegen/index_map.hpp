@@ -14,6 +14,9 @@ IndexMap simplify(const IndexMap& map);
 
 bool is_padded(const IndexMap& map);
 
+/// Whether every four elements that begin at a multiple of four in the index space do so in the tensor, one behind the other.
+bool keeps_quads(const IndexMap& map);
+
 /// Position of element `e` (row-major in the index space), or -1 where there is none. The host's version of the
 /// generated code, for tests and constant folding.
 std::int64_t evaluate(const IndexMap& map, std::int64_t e);

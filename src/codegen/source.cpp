@@ -92,7 +92,7 @@ std::string write_declaration(DType type, std::size_t index, std::size_t reads) 
 }
 
 /// Where the parts of a CONCAT go, as one dimension at least.
-IndexMap place_map(const Group::Copy& part) {
+IndexMap place_map(const Group::Store& part) {
     IndexMap map = simplify(part.map);
     if (map.dims.empty()) map.dims = map.strides = {1};
     return map;
@@ -155,12 +155,13 @@ private:
     }
     void store(std::size_t out, DType type, const std::string& value, bool quads, const std::string& position);
     void store_value(ValueId id, std::size_t out);
-    void store_part(const Group::Copy& part);
+    void store_part(const Group::Store& part);
+    std::string stored_value(const Group::Store& part);
     std::size_t write_of(ValueId id);
     void add_rows();
     void add_row_loop(std::size_t depth);
     bool is_stored(ValueId id) const;
-    ValueId stored_by(const Group::Copy& part) const;
+    ValueId stored_by(const Group::Store& part) const;
     std::string fold_row(const std::string& combine, DType type, const std::string& partial);
     std::vector<NodeId> behind(const std::vector<ValueId>& roots) const;
     std::string row_main();
@@ -302,26 +303,9 @@ void SourceBuilder::store(std::size_t out, DType type, const std::string& value,
 }
 
 void SourceBuilder::store_outputs() {
-    if (group_.copy) {
-        const auto& copy = *group_.copy;
-        const NodeView view(graph_, copy.node);
-        const std::string value = leaf(view.node().inputs.at(copy.input), IndexMap{{count_}, {1}});
-        const IndexMap map = place_map(copy);
-        functions_ += position_functions({"to", map, aligned_}, params());
-        source_.writes.push_back(view.node().outputs.front());
-        if (stores_quads()) {
-            body_ += fmt::format("    out0_store4(to_at(e), {});\n", value);
-            return;
-        }
-        body_ += "    uvec4 at = to_at4(e, last);\n";
-        for (int i = 0; i < 4; ++i) {
-            body_ += fmt::format("    if (n > {}u) out0_store1(at.{}, {});\n", i, "xyzw"[i], element(view.out().type, value, i));
-        }
-        return;
-    }
     source_.writes = group_.outputs;
     for (std::size_t k = 0; k < group_.outputs.size(); ++k) store_value(group_.outputs[k], k);
-    for (const Group::Copy& part : group_.stores) store_part(part);
+    for (const Group::Store& part : group_.stores) store_part(part);
 }
 
 void SourceBuilder::store_value(ValueId id, std::size_t out) {
@@ -335,20 +319,27 @@ std::size_t SourceBuilder::write_of(ValueId id) {
     return static_cast<std::size_t>(std::find(source_.writes.begin(), source_.writes.end(), id) - source_.writes.begin());
 }
 
-void SourceBuilder::store_part(const Group::Copy& part) {
+std::string SourceBuilder::stored_value(const Group::Store& part) {
+    const auto made = variables_.find(stored_by(part));
+    return made != variables_.end() ? made->second : leaf(graph_.node(part.node).inputs.at(part.input), IndexMap{{count_}, {1}});
+}
+
+void SourceBuilder::store_part(const Group::Store& part) {
     const NodeView view(graph_, part.node);
-    const std::string to = fmt::format("to{}", names_++), &value = variables_.at(storage_of(graph_, view.node().inputs.at(part.input)));
+    const std::string to = fmt::format("to{}", names_++), value = stored_value(part);
     const IndexMap map = place_map(part);
-    functions_ += position_function({to, map, true}, params());
+    const bool quads = stores_quads();
+    functions_ += position_functions({to, map, aligned_ && (quads || !keeps_quads(part.map))}, params());
     const std::size_t out = write_of(view.node().outputs.front());
-    if (stores_quads()) {
+    if (quads) {
         body_ += fmt::format("    out{}_store4({}_at(e), {});\n", out, to, value);
         return;
     }
     // A kernel's last quad may reach beyond the tensor, into what is another's part here.
     const auto count = param(static_cast<std::int32_t>(count_));
+    body_ += fmt::format("    uvec4 {0} = {0}_at4(e, last);\n", to);
     for (int i = 0; i < 4; ++i) {
-        body_ += fmt::format("    if (n > {0}u && e + {0}u < uint({1})) out{2}_store1({3}_at(e + {0}u), {4});\n", i, count, out, to,
+        body_ += fmt::format("    if (n > {0}u && e + {0}u < uint({1})) out{2}_store1({3}.{4}, {5});\n", i, count, out, to, "xyzw"[i],
                              element(view.out().type, value, i));
     }
 }
@@ -363,9 +354,9 @@ template <class Test> bool SourceBuilder::uses(Test test) const {
 
 /// A shader stores whole quads everywhere or nowhere.
 bool SourceBuilder::stores_quads() const {
-    const auto whole = [](const Group::Copy& part) { return is_whole_quad({"to", place_map(part), true}); };
-    if (group_.copy) return aligned_ && whole(*group_.copy);
-    if (!std::all_of(group_.stores.begin(), group_.stores.end(), whole)) return false;
+    if (!std::all_of(group_.stores.begin(), group_.stores.end(), [](const auto& part) { return keeps_quads(part.map); })) {
+        return false;
+    }
     if (!group_.rows) return aligned_;
     const auto of_rows = [&](ValueId id) { return element_count(graph_.value(id).shape) == group_.rows->count; };
     return group_.rows->axis % 4 == 0 && std::none_of(group_.outputs.begin(), group_.outputs.end(), of_rows);
@@ -465,7 +456,7 @@ std::string SourceBuilder::fold_row(const std::string& combine, DType type, cons
     return text + fmt::format("    {0} = {0}.xxxx;\n", partial);
 }
 
-ValueId SourceBuilder::stored_by(const Group::Copy& part) const {
+ValueId SourceBuilder::stored_by(const Group::Store& part) const {
     return storage_of(graph_, graph_.node(part.node).inputs.at(part.input));
 }
 
@@ -516,7 +507,7 @@ void SourceBuilder::add_row_loop(std::size_t depth) {
         body_ += fmt::format("        if (q == lane) {0} = {1};\n        else {0} = {2};\n", partial, value,
                              aligned_ ? next : fmt::format("mix({}, {}, lessThan(ivec4(0, 1, 2, 3), ivec4(n)))", partial, next));
         after += fold_row(combine, view.out().type, partial);
-        if (is_small_float(view.out().type)) after += fmt::format("    {0} = {1};\n", partial, rounded(view.out().type, partial));
+        if (is_small_float(view.out().type) && op_def(view.node().op).tolerance) after += fmt::format("    {0} = {1};\n", partial, rounded(view.out().type, partial));
         results.push_back(partial);
     }
     std::string loop = std::move(body_);
@@ -525,7 +516,7 @@ void SourceBuilder::add_row_loop(std::size_t depth) {
         const ValueId id = group_.outputs[k];
         if (element_count(graph_.value(id).shape) != rows.count && depths_.at(id) == depth) store_value(id, k);
     }
-    for (const Group::Copy& part : group_.stores) {
+    for (const Group::Store& part : group_.stores) {
         if (depths_.at(stored_by(part)) == depth) store_part(part);
     }
     if (!body_.empty()) loop += rows.lanes > 1 ? "        if (live) {\n" + body_ + "        }\n" : body_;
@@ -603,6 +594,7 @@ std::size_t SourceBuilder::count_reads() {
         variables_[graph_.node(group_.anchor).outputs.front()] = "acc";
     }
     for (const NodeId id : group_.members) add_member(id);
+    for (const Group::Store& part : group_.stores) stored_value(part);
     return source_.reads.size();
 }
 

@@ -24,15 +24,14 @@ struct Group {
     std::vector<NodeId> members;        ///< elementwise and reading view nodes, in execution order
     Shape space;                        ///< index space of members and of the anchor's output
     std::vector<ValueId> outputs;       ///< values to write to memory
-    /// One input of a writing view (CONCAT): this value is copied to these places of the view's output.
-    struct Copy {
+    /// An input of a node that only moves elements: the group writes it to its places in the node's output. Made by the
+    /// group or not: a group of stores alone copies.
+    struct Store {
         NodeId node;
         std::size_t input;
-        IndexMap map;
+        IndexMap map;  ///< over the input's elements, into the output
     };
-    std::optional<Copy> copy;
-    /// Values of the group that it writes to their places in a writing view's output.
-    std::vector<Copy> stores;
+    std::vector<Store> stores;
     /// A row group: no anchor; members are elementwise over the rows' elements (rows.count * rows.axis) or over the rows
     /// (rows.count, which is `space`), or reduce the first to the second.
     std::optional<Rows> rows;

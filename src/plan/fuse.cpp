@@ -1,5 +1,6 @@
 #include "plan/fuse.hpp"
 
+#include "codegen/index_map.hpp"
 #include "ops/op.hpp"
 #include "plan/rows.hpp"
 
@@ -58,6 +59,11 @@ public:
 
     std::vector<Group> run() {
         for (NodeId id = 0; id < graph_.nodes.size(); ++id) place(id);
+        if (options_.fuse) {
+            for (std::size_t g = 0; g < groups_.size(); ++g) {
+                while (grow_elementwise(g)) {}
+            }
+        }
         if (options_.fuse && options_.fuse_rows) {
             for (std::size_t g = 0; g < groups_.size(); ++g) {
                 while (grow_rows(g)) {}
@@ -112,10 +118,8 @@ private:
         if (def.view) {
             const ViewDef move = def.view(view);
             if (move.kind == ViewDef::Kind::alias) return;
-            if (move.kind == ViewDef::Kind::write) {
-                place_copies(view, move);
-                return;
-            }
+            if (move.kind == ViewDef::Kind::write) return place_concat(view, move);
+            if (view.node().op == Op::transpose && options_.fuse && options_.store_in_place && place_transpose(view)) return;
         }
         if (def.structural) return place_structural(view);
         const bool elementwise = is_elementwise(view);
@@ -253,7 +257,7 @@ private:
         if (group.anchor != no_id) add(graph_.node(group.anchor).outputs.front());
         for (const NodeId id : group.members) add(graph_.node(id).outputs.front());
         std::set<NodeId> joint;
-        for (const Group::Copy& part : group.stores) joint.insert(part.node);
+        for (const Group::Store& part : group.stores) joint.insert(part.node);
         return std::max<std::size_t>(count + joint.size(), 1);
     }
 
@@ -270,33 +274,61 @@ private:
         return group.members.size() <= max_members && count_reads(graph_, group) + count_outputs(group) <= device_.max_buffers;
     }
 
-    /// CONCAT: each input is stored in its place by the group that makes it, or copied by a group of its own. The value
-    /// belongs to a group that does nothing but wait for these.
-    void place_copies(const NodeView& view, const ViewDef& move) {
+    /// Groups that copy, or that only wait for others.
+    static bool computes_nothing(const Group& group) { return group.anchor == no_id && group.members.empty(); }
+
+    /// CONCAT: each input is stored in its place by the group that makes it, or copied. The value belongs to a group that
+    /// does nothing but wait for these.
+    void place_concat(const NodeView& view, const ViewDef& move) {
+        const bool joins = options_.fuse && options_.store_in_place;
         std::set<std::size_t> parts;
+        std::map<std::int64_t, std::size_t> copies;  // by size; inputs of one size share a dispatch
         for (std::size_t k = 0; k < view.input_count(); ++k) {
-            const Group::Copy part{view.id(), k, move.maps.at(k)};
-            if (options_.fuse && options_.store_in_place && store_part(part)) {
-                parts.insert(producer(view.node().inputs[k]));
+            const Group::Store part{view.id(), k, move.maps.at(k)};
+            const std::size_t maker = producer(view.node().inputs[k]);
+            if (joins && store_part(part)) {
+                parts.insert(maker);
                 continue;
+            }
+            const std::int64_t size = element_count(view.in(k).shape);
+            const auto found = copies.find(size);
+            if (joins && found != copies.end()) {
+                Group larger = groups_[found->second];
+                larger.stores.push_back(part);
+                if (fits(larger)) {
+                    groups_[found->second] = std::move(larger);
+                    if (maker != none) needs_[found->second].insert(maker);
+                    continue;
+                }
             }
             Group group;
             group.space = view.in(k).shape;
-            group.copy = part;
-            std::set<std::size_t> needs;
-            if (producer(view.node().inputs[k]) != none) needs.insert(producer(view.node().inputs[k]));
-            parts.insert(new_group(std::move(group), std::move(needs)));
+            group.stores = {part};
+            copies[size] = new_group(std::move(group), maker != none ? std::set{maker} : std::set<std::size_t>());
+            parts.insert(copies[size]);
         }
         group_of_[view.node().outputs.front()] = new_group(Group(), std::move(parts));
     }
 
+    /// TRANSPOSE, where the group that makes the operand can store it transposed in whole quads.
+    bool place_transpose(const NodeView& view) {
+        const auto strides = row_major_strides(view.out().shape);
+        Group::Store part{view.id(), 0, {view.in(0).shape, std::vector<std::int64_t>(strides.size()), 0, {}, {}}};
+        for (std::size_t i = 0; i < strides.size(); ++i) part.map.strides[static_cast<std::size_t>(view.attrs().perms[i])] = strides[i];
+        const std::size_t maker = producer(view.node().inputs.front());
+        if (maker == none || !keeps_quads(part.map) || (groups_[maker].choice && !groups_[maker].choice->aligned)) return false;
+        if (!store_part(part)) return false;
+        group_of_[view.node().outputs.front()] = new_group(Group(), {maker});
+        return true;
+    }
+
     /// Lets the group that makes the input store it; false where that group cannot.
-    bool store_part(const Group::Copy& part) {
+    bool store_part(const Group::Store& part) {
         const ValueId value = storage_of(graph_, graph_.node(part.node).inputs[part.input]);
         const std::size_t maker = producer(value);
         if (maker == none) return false;
         Group& group = groups_[maker];
-        if (group.copy || group.structural || (group.anchor == no_id && group.members.empty())) return false;
+        if (group.structural || computes_nothing(group)) return false;
         // Values of rows, and those of kernels that write several, are no quads in a shader.
         if (group.rows || (group.choice && !group.choice->fuses_followers)) return false;
         if (group.anchor != no_id && graph_.node(group.anchor).outputs.size() > 1) return false;
@@ -318,7 +350,7 @@ private:
         for (auto it = needed.rbegin(); it != needed.rend(); ++it) {
             const std::size_t target = *it;
             Group& group = groups_[target];
-            if (group.copy || group.structural || (group.anchor == no_id && group.members.empty()) || element_count(group.space) != element_count(space)) continue;
+            if (group.structural || computes_nothing(group) || element_count(group.space) != element_count(space)) continue;
             if (group.choice && !group.choice->fuses_followers) continue;
             const bool direct = std::all_of(bundle.begin(), bundle.end(),
                                             [&](NodeId id) { return reads_in_register(graph_.node(id), target); });
@@ -349,6 +381,58 @@ private:
             const Shape& shape = graph_.value(node.inputs[k]).shape;
             if (!elementwise || element_count(shape) != element_count(groups_[target].space)) return false;
         }
+        return true;
+    }
+
+    // ---- whole groups that become one ----------------------------------------------------------------------------
+
+    /// What the two would need as one; nothing where that would be a cycle.
+    std::optional<std::set<std::size_t>> joint_needs(std::size_t g, std::size_t h) const {
+        std::set<std::size_t> needs = needs_[g];
+        needs.insert(needs_[h].begin(), needs_[h].end());
+        needs.erase(g);
+        needs.erase(h);
+        const bool cycle = std::any_of(needs.begin(), needs.end(), [&](std::size_t n) { return reaches(g, n) || reaches(h, n); });
+        return cycle ? std::nullopt : std::optional(std::move(needs));
+    }
+
+    void merge(std::size_t g, Group larger, std::size_t h, std::set<std::size_t> needs) {
+        groups_[g] = std::move(larger);
+        groups_[h] = Group();
+        needs_[g] = std::move(needs);
+        needs_[h].clear();
+        for (std::set<std::size_t>& n : needs_) {
+            if (n.erase(h) > 0) n.insert(g);
+        }
+        std::replace(group_of_.begin(), group_of_.end(), h, g);
+    }
+
+    /// Takes an elementwise group into one that reads its values element by element, if there is such a one: the operands
+    /// of an operator that joined the group of another.
+    bool grow_elementwise(std::size_t g) {
+        const Group& group = groups_[g];
+        if (group.structural || group.rows || computes_nothing(group)) return false;
+        if (group.choice && !group.choice->fuses_followers) return false;
+        const std::set<std::size_t> neighbours = needs_[g];
+        return std::any_of(neighbours.begin(), neighbours.end(), [&](std::size_t h) { return take_elementwise(g, h); });
+    }
+
+    bool take_elementwise(std::size_t g, std::size_t h) {
+        const Group &group = groups_[g], &taken = groups_[h];
+        if (taken.anchor != no_id || taken.rows || taken.members.empty()) return false;
+        if (element_count(taken.space) != element_count(group.space)) return false;
+        if (group.anchor != no_id && producers(graph_.node(group.anchor)).contains(h)) return false;
+        Group larger = group;
+        larger.members.insert(larger.members.end(), taken.members.begin(), taken.members.end());
+        std::sort(larger.members.begin(), larger.members.end());
+        larger.stores.insert(larger.stores.end(), taken.stores.begin(), taken.stores.end());
+        const bool direct = std::all_of(group.members.begin(), group.members.end(), [&](NodeId id) {
+            const Node& node = graph_.node(id);
+            return op_def(node.op).view ? !producers(node).contains(h) : reads_in_register(node, h);
+        });
+        std::optional<std::set<std::size_t>> needs = joint_needs(g, h);
+        if (!direct || !needs || !fits(larger)) return false;
+        merge(g, std::move(larger), h, std::move(*needs));
         return true;
     }
 
@@ -384,7 +468,7 @@ private:
         const Group& taken = other ? *other : groups_[h];
         if (other) {
             if (other->rows->count != group.rows->count || other->rows->axis != group.rows->axis) return false;
-        } else if (taken.anchor != no_id || taken.copy || taken.structural || taken.members.empty()) {
+        } else if (taken.anchor != no_id || taken.structural || taken.members.empty()) {
             return false;
         } else if (!taken.stores.empty() && element_count(taken.space) == group.rows->count) {
             return false;  // the rows' own values are no quads in a shader
@@ -398,21 +482,9 @@ private:
         const auto reductions = std::count_if(larger.members.begin(), larger.members.end(),
                                               [&](NodeId id) { return op_def(graph_.node(id).op).combine != nullptr; });
         if (static_cast<std::size_t>(reductions) >= max_row_loops) return false;
-        std::set<std::size_t> needs = needs_[g];
-        needs.insert(needs_[h].begin(), needs_[h].end());
-        needs.erase(g);
-        needs.erase(h);
-        const bool cycle = std::any_of(needs.begin(), needs.end(), [&](std::size_t n) { return reaches(g, n) || reaches(h, n); });
-        if (cycle || !fits(larger)) return false;
-
-        groups_[g] = std::move(larger);
-        groups_[h] = Group();
-        needs_[g] = std::move(needs);
-        needs_[h].clear();
-        for (std::set<std::size_t>& n : needs_) {
-            if (n.erase(h) > 0) n.insert(g);
-        }
-        std::replace(group_of_.begin(), group_of_.end(), h, g);
+        std::optional<std::set<std::size_t>> needs = joint_needs(g, h);
+        if (!needs || !fits(larger)) return false;
+        merge(g, std::move(larger), h, std::move(*needs));
         return true;
     }
 
@@ -458,7 +530,7 @@ private:
         }
         // A result that nobody reads would leave its group without an output: it is not run at all.
         dead_.assign(groups_.size(), false);
-        for (std::size_t g = 0; g < groups_.size(); ++g) dead_[g] = groups_[g].outputs.empty() && groups_[g].stores.empty() && !groups_[g].copy && !has_effect(groups_[g]);
+        for (std::size_t g = 0; g < groups_.size(); ++g) dead_[g] = groups_[g].outputs.empty() && groups_[g].stores.empty() && !has_effect(groups_[g]);
     }
 
     /// Writes of variables and regions (which may hold some, or never end) run whether their results are read or not.

@@ -210,11 +210,12 @@ private:
         Dispatch dispatch;
         dispatch.glsl = std::move(source.glsl);
         dispatch.constants = std::move(source.constants);
-        dispatch.kernel = group.choice ? group.choice->kernel : group.copy ? "copy" : group.rows ? "rows" : "elementwise";
+        dispatch.kernel = group.choice ? group.choice->kernel : group.rows ? "rows" : group.members.empty() ? "copy" : "elementwise";
         if (group.anchor != no_id) dispatch.nodes.push_back(group.anchor);
         dispatch.nodes.insert(dispatch.nodes.end(), group.members.begin(), group.members.end());
-        if (group.copy) dispatch.nodes.push_back(group.copy->node);
-        for (const Group::Copy& part : group.stores) dispatch.nodes.push_back(part.node);
+        for (const Group::Store& part : group.stores) {
+            if (std::find(dispatch.nodes.begin(), dispatch.nodes.end(), part.node) == dispatch.nodes.end()) dispatch.nodes.push_back(part.node);
+        }
         for (const NodeId id : dispatch.nodes) {
             dispatch.label += (dispatch.label.empty() ? "" : "+") + std::string(name_of(graph_.node(id).op));
         }

@@ -22,11 +22,11 @@ struct PlanOptions {
     bool merge_equal = true;     ///< nodes that compute the same as an earlier one
     bool drop_unread = true;     ///< nodes that no output needs (what writes variables stays)
     bool fuse_rows = true;       ///< reductions along rows together with what is elementwise over the rows
-    bool store_in_place = true;  ///< operands of CONCAT are written into its result
+    bool store_in_place = true;  ///< CONCAT and TRANSPOSE by the stores of what makes their operands
 };
 
 /// `options` without the passes that the environment turns off: TOSAVK_NO_FUSE (all), TOSAVK_NO_FOLD,
-/// TOSAVK_NO_CONSTANT_FOLDING, TOSAVK_NO_CSE, TOSAVK_NO_DEAD_NODES, TOSAVK_NO_ROW_FUSION, TOSAVK_NO_CONCAT_STORES, each
+/// TOSAVK_NO_CONSTANT_FOLDING, TOSAVK_NO_CSE, TOSAVK_NO_DEAD_NODES, TOSAVK_NO_ROW_FUSION, TOSAVK_NO_MAPPED_STORES, each
 /// set to 1.
 PlanOptions with_environment(PlanOptions options);
 
