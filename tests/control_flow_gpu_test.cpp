@@ -11,6 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 namespace tosavk {
 namespace {
 
@@ -81,6 +83,18 @@ TEST_F(ControlFlowGpu, NestedLoopsAndBranches) {
     const auto executable = compile(graph);
     Context context(executable, false);
     for (const std::int64_t rows : {0, 1, 6}) expect_reference(graph, context, {i32s({rows})});
+}
+
+// The shares of a submit add up over what the host has decided to run.
+TEST_F(ControlFlowGpu, LongStretchesAreSeveralSubmits) {
+    setenv("TOSAVK_SUBMIT_MS", "0.0000001", 1);
+    device = Device::open("");
+    unsetenv("TOSAVK_SUBMIT_MS");
+    const Graph nested = nested_graph(), fibonacci = fibonacci_graph();
+    Context one(compile(nested, {false, false}), false), other(compile(fibonacci, {false, false}), false);
+    for (const std::int64_t rows : {0, 1, 6}) expect_reference(nested, one, {i32s({rows})});
+    expect_reference(fibonacci, other, {i32s({9})});
+    EXPECT_GT(other.counters().submits, 3u * 9u) << "the body and the condition of a turn are several dispatches";
 }
 
 TEST_F(ControlFlowGpu, StateLivesInEachContext) {

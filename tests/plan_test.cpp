@@ -311,3 +311,33 @@ TEST(Plan, CheapStepsAreComputedWhereTheyAreConsumed) {
     b.output(b.add1(Op::add, {widen(p, "pw"), widen(q, "qw")}, DType::i32, {}, "sum"));
     EXPECT_EQ(labels(plan_of(b.finish())), "CONV2D+RESCALE+CLAMP | CONV2D+RESCALE+RESCALE+RESCALE+ADD");
 }
+
+// ---- submits --------------------------------------------------------------------------------------------------------
+
+TEST(Plan, LongGraphsAreSplitByEstimatedWork) {
+    GraphBuilder b("long");
+    ValueId v = b.input("x", DType::i8, {1, 8, 8, 4});
+    for (int i = 0; i < 6; ++i) v = quantized_conv(b, v, 4, "conv" + std::to_string(i));
+    b.output(v);
+    const Graph graph = b.finish();
+    const auto splits = [&](double work, double bytes) {
+        DevicePlan device = test_device();
+        device.submit_work = work;
+        device.submit_bytes = bytes;
+        const Plan plan = make_plan(graph, device, {});
+        std::string text;
+        for (const Dispatch& d : plan.dispatches) text += d.submit_before ? "|." : ".";
+        std::size_t printed = 0;
+        const std::string all = print_plan(graph, plan);
+        for (std::size_t at = all.find("  submit\n"); at != std::string::npos; at = all.find("  submit\n", at + 1)) ++printed;
+        EXPECT_EQ(printed, static_cast<std::size_t>(std::count(text.begin(), text.end(), '|')));
+        return text;
+    };
+    const Dispatch one = plan_of(graph).dispatches.at(1);
+    EXPECT_EQ(splits(0, 0), "......");
+    EXPECT_EQ(splits(one.work * 6, 0), "......");
+    EXPECT_EQ(splits(one.work * 2.5, 0), "..|..|..");
+    EXPECT_EQ(splits(0, one.bytes * 3), "...|...");
+    EXPECT_EQ(splits(one.work * 6, one.bytes * 6), "...|...");  // both take their time
+    EXPECT_EQ(splits(one.work / 2, 0), ".|.|.|.|.|.");          // one dispatch is never split
+}

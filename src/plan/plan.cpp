@@ -69,6 +69,7 @@ public:
         place_arena();
         bind();
         find_hazards();
+        find_submits();
         return std::move(plan_);
     }
 
@@ -414,6 +415,19 @@ private:
         }
     }
 
+    /// Long stretches of dispatches are split, so that no submit runs into a watchdog. The host, which decides what runs
+    /// between control steps, adds up the shares there.
+    void find_submits() {
+        double sum = 0;
+        auto control = plan_.controls.begin();
+        for (std::size_t d = 0; d < plan_.dispatches.size(); ++d) {
+            for (; control != plan_.controls.end() && control->before == d; ++control) sum = 0;
+            const double share = submit_share(plan_.dispatches[d], device_);
+            plan_.dispatches[d].submit_before = sum > 0 && sum + share > 1;
+            sum = plan_.dispatches[d].submit_before ? share : sum + share;
+        }
+    }
+
     const Graph& graph_;
     const DevicePlan& device_;
     Planner* const parent_;
@@ -432,6 +446,11 @@ private:
 };
 
 }  // namespace
+
+double submit_share(const Dispatch& dispatch, const DevicePlan& device) {
+    return (device.submit_work > 0 ? dispatch.work / device.submit_work : 0) +
+           (device.submit_bytes > 0 ? dispatch.bytes / device.submit_bytes : 0);
+}
 
 Plan make_plan(const Graph& graph, const DevicePlan& device, const PlanOptions& options) {
     return Planner(options.fuse ? fold(graph) : graph, device, options).run();
@@ -466,6 +485,7 @@ std::string print_dispatches(const Graph& graph, const Plan& plan, const std::st
         for (; control != plan.controls.end() && control->before == d; ++control) text += print_control(graph, *control, indent);
         if (d == plan.dispatches.size()) break;
         const Dispatch& dispatch = plan.dispatches[d];
+        if (dispatch.submit_before) text += indent + "  submit\n";
         if (dispatch.barrier_before) text += indent + "  barrier\n";
         text += fmt::format("{}  {:3} {} [{}] groups {}x{}x{}{}{}\n", indent, d, dispatch.label, dispatch.kernel, dispatch.groups[0],
                             dispatch.groups[1], dispatch.groups[2], dispatch.note.empty() ? "" : "; ", dispatch.note);

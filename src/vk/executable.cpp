@@ -1,5 +1,6 @@
 // Checks a plan against the device, builds its pipelines and uploads its constants.
 #include "vk/executable_state.hpp"
+#include "vk/transfer.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -147,7 +148,7 @@ std::shared_ptr<Executable> Executable::create(std::shared_ptr<Device> device, s
     if (!constants.empty()) {
         const MemoryUse use = target.plan.map_in_place ? MemoryUse::shared : MemoryUse::device;
         state->constants = Buffer(target, constants.size(), use, "the buffer of the constants");
-        upload(target, state->constants, constants);
+        upload(target, state->constants, 0, constants);
         state->counters.allocations = 1;
         state->counters.weight_bytes_copied = constants.size();
     }
