@@ -10,15 +10,21 @@ layout(constant_id = 0) const uint STRIDE = 1;  // quads between two of one invo
 #else
 #define QUAD uvec4
 #endif
+#if TEXELS
+layout(set = 0, binding = 0) uniform usamplerBuffer from;
+#define FROM(i) texelFetch(from, int(i))
+#else
 layout(set = 0, binding = 0) readonly buffer From { QUAD from[]; };
+#define FROM(i) from[i]
+#endif
 layout(set = 0, binding = 1) writeonly buffer To { QUAD to[]; };
 
 void main() {
     uint i = gl_GlobalInvocationID.y * gl_NumWorkGroups.x * gl_WorkGroupSize.x + gl_GlobalInvocationID.x;
     if (i >= STRIDE) return;
 #if EACH == 1
-    to[i] = from[i];
+    to[i] = FROM(i);
 #else
-    for (uint k = 0; k < EACH; ++k) to[i + k * STRIDE] = from[i + k * STRIDE];
+    for (uint k = 0; k < EACH; ++k) to[i + k * STRIDE] = FROM(i + k * STRIDE);
 #endif
 }

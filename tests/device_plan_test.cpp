@@ -103,10 +103,17 @@ TEST(DevicePlan, Phone) {
     EXPECT_TRUE(plan.map_in_place);
 }
 
+TEST(DevicePlan, TexelBuffersWhereStorageLoadsAreSlow) {
+    DeviceCaps caps = desktop();
+    EXPECT_EQ(device_plan(caps).texel_elements, 0u);
+    caps.driver_name = "llvmpipe";
+    EXPECT_EQ(device_plan(caps).texel_elements, caps.max_texel_buffer_elements);
+}
+
 TEST(DevicePlan, EveryChoiceHasASentence) {
     for (const DeviceCaps& caps : {desktop(), phone()}) {
         const DevicePlan plan = device_plan(caps);
-        EXPECT_EQ(plan.reasons.size(), 10u);
+        EXPECT_EQ(plan.reasons.size(), 11u);
         for (const std::string& reason : plan.reasons) {
             EXPECT_GT(reason.size(), 20u);
         }

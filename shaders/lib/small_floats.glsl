@@ -78,20 +78,20 @@ vec4 round_bf16(vec4 value) { return bf16_to_float(float_to_bf16(value)); }
 vec4 round_fp8e4m3(vec4 value) { return fp8e4m3_to_float(float_to_fp8e4m3(value)); }
 vec4 round_fp8e5m2(vec4 value) { return fp8e5m2_to_float(float_to_fp8e5m2(value)); }
 
-#define READ_SMALL16(N, B, DECODE)                                                      \
-    layout(set = 0, binding = B) readonly buffer N##_block { int N##_w[]; };            \
-    float N##_load1(uint i) { return DECODE(ivec4(bitfieldExtract(N##_w[i >> 1], int(i & 1u) * 16, 16) & 65535)).x; } \
-    vec4 N##_load4(uint i) { return DECODE(unpack_i16(ivec2(N##_w[i >> 1], N##_w[(i >> 1) + 1u])) & 65535); } \
+#define READ_SMALL16(N, B, FROM, DECODE)                                                \
+    FROM##_2(N, B)                                                                      \
+    float N##_load1(uint i) { return DECODE(ivec4(bitfieldExtract(N##_word(i >> 1), int(i & 1u) * 16, 16) & 65535)).x; } \
+    vec4 N##_load4(uint i) { return DECODE(unpack_i16(N##_pair(i >> 2)) & 65535); }     \
     LOADN(N, vec4)
-#define READ_SMALL8(N, B, DECODE)                                                       \
-    layout(set = 0, binding = B) readonly buffer N##_block { int N##_w[]; };            \
-    float N##_load1(uint i) { return DECODE(ivec4(bitfieldExtract(N##_w[i >> 2], int(i & 3u) * 8, 8) & 255)).x; } \
-    vec4 N##_load4(uint i) { return DECODE(unpack_i8(N##_w[i >> 2]) & 255); }           \
+#define READ_SMALL8(N, B, FROM, DECODE)                                                 \
+    FROM##_1(N, B)                                                                      \
+    float N##_load1(uint i) { return DECODE(ivec4(bitfieldExtract(N##_word(i >> 2), int(i & 3u) * 8, 8) & 255)).x; } \
+    vec4 N##_load4(uint i) { return DECODE(unpack_i8(N##_word(i >> 2)) & 255); }        \
     LOADN(N, vec4)
-#define READ_fp16(N, B) READ_SMALL16(N, B, fp16_to_float)
-#define READ_bf16(N, B) READ_SMALL16(N, B, bf16_to_float)
-#define READ_fp8e4m3(N, B) READ_SMALL8(N, B, fp8e4m3_to_float)
-#define READ_fp8e5m2(N, B) READ_SMALL8(N, B, fp8e5m2_to_float)
+#define READ_fp16(N, B, FROM) READ_SMALL16(N, B, FROM, fp16_to_float)
+#define READ_bf16(N, B, FROM) READ_SMALL16(N, B, FROM, bf16_to_float)
+#define READ_fp8e4m3(N, B, FROM) READ_SMALL8(N, B, FROM, fp8e4m3_to_float)
+#define READ_fp8e5m2(N, B, FROM) READ_SMALL8(N, B, FROM, fp8e5m2_to_float)
 
 #define WRITE_SMALL(N, B, WRITE, ENCODE)                                                \
     WRITE(N##_bits, B)                                                                  \

@@ -1,6 +1,6 @@
-// How tensors lie in storage buffers, and how four consecutive elements are read and written.
+// How tensors lie in buffers, and how four consecutive elements are read and written.
 //
-// A buffer named N of element type t is declared by READ_t(N, binding) or WRITE_t(N, binding), which make
+// A tensor named N of element type t is declared by READ_t(N, binding, FROM) or WRITE_t(N, binding), which make
 //   N_load1(i)        element i                         int or float; i48: the low and the high word
 //   N_load4(i)        elements i..i+3, i % 4 == 0       ivec4 or vec4; i48: wide4 of wide.glsl
 //   N_loadn(i, n)     elements i..i+n-1, any i; the rest repeats the last one
@@ -16,46 +16,83 @@ ivec4 unpack_i16(ivec2 w) { return ivec4(w.x << 16, w.x, w.y << 16, w.y) >> 16; 
 ivec2 pack_i16(ivec4 v) { return ivec2((v.x & 65535) | (v.y << 16), (v.z & 65535) | (v.w << 16)); }
 ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
 
-#define LOADN(N, T4)                                                                    \
-    T4 N##_loadn(uint i, uint n) {                                                      \
-        uint last = i + n - 1u;                                                         \
-        return T4(N##_load1(i), N##_load1(min(i + 1u, last)), N##_load1(min(i + 2u, last)), N##_load1(last)); \
+// Where words come from: READ_t(N, binding, FROM), FROM being BUFFER (a storage buffer) or TEXELS (a uniform texel buffer,
+// whose texels are one word for 8-bit elements, two for 16-bit ones, else four). They make
+//   N_word(i)  word i;  N_pair(i)  words 2i, 2i+1 (16-bit elements);  N_quad(i)  words 4i..4i+3 (32-bit elements, i48)
+#define BUFFER_1(N, B)                                                                  \
+    layout(set = 0, binding = B) readonly buffer N##_block { int N##_w[]; };            \
+    int N##_word(uint i) { return N##_w[i]; }
+#define BUFFER_2(N, B)                                                                  \
+    BUFFER_1(N, B)                                                                      \
+    layout(set = 0, binding = B) readonly buffer N##_block2 { ivec2 N##_w2[]; };        \
+    ivec2 N##_pair(uint i) { return N##_w2[i]; }
+#define BUFFER_4(N, B)                                                                  \
+    BUFFER_1(N, B)                                                                      \
+    layout(set = 0, binding = B) readonly buffer N##_block4 { ivec4 N##_w4[]; };        \
+    ivec4 N##_quad(uint i) { return N##_w4[i]; }
+#define TEXELS_1(N, B)                                                                  \
+    layout(set = 0, binding = B) uniform isamplerBuffer N##_t;                          \
+    int N##_word(uint i) { return texelFetch(N##_t, int(i)).x; }
+#define TEXELS_2(N, B)                                                                  \
+    layout(set = 0, binding = B) uniform isamplerBuffer N##_t;                          \
+    ivec2 N##_pair(uint i) { return texelFetch(N##_t, int(i)).xy; }                     \
+    int N##_word(uint i) { ivec2 w = N##_pair(i >> 1); return (i & 1u) == 0u ? w.x : w.y; }
+#define TEXELS_4(N, B)                                                                  \
+    layout(set = 0, binding = B) uniform isamplerBuffer N##_t;                          \
+    ivec4 N##_quad(uint i) { return texelFetch(N##_t, int(i)); }                        \
+    int N##_word(uint i) {                                                              \
+        ivec4 w = N##_quad(i >> 2);                                                     \
+        return (i & 2u) == 0u ? ((i & 1u) == 0u ? w.x : w.y) : ((i & 1u) == 0u ? w.z : w.w); \
     }
 
-#define READ_i8(N, B)                                                                   \
-    layout(set = 0, binding = B) readonly buffer N##_block { int N##_w[]; };            \
-    int N##_load1(uint i) { return bitfieldExtract(N##_w[i >> 2], int(i & 3u) * 8, 8); } \
-    ivec4 N##_load4(uint i) { return unpack_i8(N##_w[i >> 2]); }                        \
+// Two whole quads, moved into place.
+#define LOADN(N, T4)                                                                    \
+    T4 N##_loadn(uint i, uint n) {                                                      \
+        uint s = i & 3u;                                                                \
+        T4 a = N##_load4(i - s), b = N##_load4((i + n - 1u) & ~3u);                     \
+        T4 low = (s & 1u) == 0u ? a : T4(a.yzw, b.x), high = (s & 1u) == 0u ? T4(a.zw, b.xy) : T4(a.w, b.xyz); \
+        T4 v = (s & 2u) == 0u ? low : high;                                             \
+        v.y = n > 1u ? v.y : v.x;                                                       \
+        v.z = n > 2u ? v.z : v.y;                                                       \
+        v.w = n > 3u ? v.w : v.z;                                                       \
+        return v;                                                                       \
+    }
+
+#define READ_i8(N, B, FROM)                                                             \
+    FROM##_1(N, B)                                                                      \
+    int N##_load1(uint i) { return bitfieldExtract(N##_word(i >> 2), int(i & 3u) * 8, 8); } \
+    ivec4 N##_load4(uint i) { return unpack_i8(N##_word(i >> 2)); }                     \
     LOADN(N, ivec4)
 
-#define READ_i4(N, B) READ_i8(N, B)
+#define READ_i4(N, B, FROM) READ_i8(N, B, FROM)
 
-#define READ_bool(N, B)                                                                 \
-    layout(set = 0, binding = B) readonly buffer N##_block { int N##_w[]; };            \
-    int N##_load1(uint i) { return int(bitfieldExtract(N##_w[i >> 2], int(i & 3u) * 8, 8) != 0); } \
-    ivec4 N##_load4(uint i) { return truth4(unpack_i8(N##_w[i >> 2])); }                \
+#define READ_bool(N, B, FROM)                                                           \
+    FROM##_1(N, B)                                                                      \
+    int N##_load1(uint i) { return int(bitfieldExtract(N##_word(i >> 2), int(i & 3u) * 8, 8) != 0); } \
+    ivec4 N##_load4(uint i) { return truth4(unpack_i8(N##_word(i >> 2))); }             \
     LOADN(N, ivec4)
 
-#define READ_i16(N, B)                                                                  \
-    layout(set = 0, binding = B) readonly buffer N##_block { int N##_w[]; };            \
-    int N##_load1(uint i) { return bitfieldExtract(N##_w[i >> 1], int(i & 1u) * 16, 16); } \
-    ivec4 N##_load4(uint i) { return unpack_i16(ivec2(N##_w[i >> 1], N##_w[(i >> 1) + 1u])); } \
+#define READ_i16(N, B, FROM)                                                            \
+    FROM##_2(N, B)                                                                      \
+    int N##_load1(uint i) { return bitfieldExtract(N##_word(i >> 1), int(i & 1u) * 16, 16); } \
+    ivec4 N##_load4(uint i) { return unpack_i16(N##_pair(i >> 2)); }                    \
     LOADN(N, ivec4)
 
-#define READ_32(N, B, T1, T4)                                                           \
-    layout(set = 0, binding = B) readonly buffer N##_block { T1 N##_w[]; };             \
-    layout(set = 0, binding = B) readonly buffer N##_block4 { T4 N##_w4[]; };           \
-    T1 N##_load1(uint i) { return N##_w[i]; }                                           \
-    T4 N##_load4(uint i) { return N##_w4[i >> 2]; }                                     \
+#define READ_32(N, B, FROM, T1, T4, BITS)                                               \
+    FROM##_4(N, B)                                                                      \
+    T1 N##_load1(uint i) { return BITS(N##_word(i)); }                                  \
+    T4 N##_load4(uint i) { return BITS(N##_quad(i >> 2)); }                             \
     LOADN(N, T4)
-#define READ_i32(N, B) READ_32(N, B, int, ivec4)
-#define READ_fp32(N, B) READ_32(N, B, float, vec4)
+#define READ_i32(N, B, FROM) READ_32(N, B, FROM, int, ivec4, )
+#define READ_fp32(N, B, FROM) READ_32(N, B, FROM, float, vec4, intBitsToFloat)
 
-#define READ_i48(N, B)                                                                  \
-    layout(set = 0, binding = B) readonly buffer N##_block { ivec2 N##_w[]; };          \
-    layout(set = 0, binding = B) readonly buffer N##_block4 { ivec4 N##_w4[]; };        \
-    ivec2 N##_load1(uint i) { return N##_w[i]; }                                        \
-    wide4 N##_load4(uint i) { return wide_unpack(N##_w4[i >> 1], N##_w4[(i >> 1) + 1u]); } \
+#define READ_i48(N, B, FROM)                                                            \
+    FROM##_4(N, B)                                                                      \
+    ivec2 N##_load1(uint i) {                                                           \
+        ivec4 w = N##_quad(i >> 1);                                                     \
+        return (i & 1u) == 0u ? w.xy : w.zw;                                            \
+    }                                                                                   \
+    wide4 N##_load4(uint i) { return wide_unpack(N##_quad(i >> 1), N##_quad((i >> 1) + 1u)); } \
     wide4 N##_loadn(uint i, uint n) {                                                   \
         uint last = i + n - 1u;                                                         \
         return wide_quad(N##_load1(i), N##_load1(min(i + 1u, last)), N##_load1(min(i + 2u, last)), N##_load1(last)); \

@@ -35,6 +35,15 @@ std::string rounded(DType t, const std::string& expression) {
     return is_small_float(t) ? fmt::format("round_{}({})", name_of(t), expression) : expression;
 }
 
+/// Texels where the device plan has a use for them and the tensor is not too large. `scratch`: sizes of scratch buffers.
+ReadPath path_of(const Graph& graph, const KernelOperand& operand, const std::vector<std::uint64_t>& scratch, const DevicePlan& device) {
+    std::uint64_t bytes = operand.packed.size();
+    if (operand.scratch >= 0) bytes = scratch.at(static_cast<std::size_t>(operand.scratch));
+    else if (operand.value != no_id) bytes = static_cast<std::uint64_t>(element_count(graph.value(operand.value).shape)) * size_of(operand.type);
+    // Allocations are padded to quads and 16 bytes.
+    return (bytes + 32) / texel_bytes(operand.type) < device.texel_elements ? ReadPath::texels : ReadPath::buffer;
+}
+
 using Defines = std::vector<std::pair<std::string, std::string>>;
 
 /// The beginning of every shader: extensions, defines and the dialect of shaders/lib.
@@ -59,8 +68,9 @@ std::string prologue(const DevicePlan& device, bool quad_stores, const Defines& 
     return text;
 }
 
-std::string read_declaration(DType type, std::size_t index) {
-    return fmt::format("READ_{}(in{}, {})\n", name_of(type), index, index);
+std::string read_declaration(const KernelOperand& operand, std::size_t index) {
+    const char* from = operand.path == ReadPath::texels ? "TEXELS" : "BUFFER";
+    return fmt::format("READ_{}(in{}, {}, {})\n", name_of(operand.type), index, index, from);
 }
 std::string write_declaration(DType type, std::size_t index, std::size_t reads) {
     return fmt::format("WRITE_{}(out{}, {})\n", name_of(type), index, index + reads);
@@ -144,7 +154,7 @@ private:
 std::size_t SourceBuilder::buffer_of(ValueId id) {
     const auto found = buffers_.find(id);
     if (found != buffers_.end()) return found->second;
-    source_.reads.push_back({id, graph_.value(id).type, {}, {}});
+    source_.reads.push_back({id, graph_.value(id).type, {}, {}, -1, {}});
     return buffers_[id] = source_.reads.size() - 1;
 }
 
@@ -324,7 +334,9 @@ GroupSource SourceBuilder::build() {
                                 uses_small_floats());
     text += params_;
     for (std::size_t i = 0; i < source_.reads.size(); ++i) {
-        text += read_declaration(source_.reads[i].type, i);
+        KernelOperand& read = source_.reads[i];
+        read.path = path_of(graph_, read, group_.choice ? group_.choice->scratch_bytes : std::vector<std::uint64_t>(), device_);
+        text += read_declaration(read, i);
     }
     for (std::size_t i = 0; i < source_.writes.size(); ++i) {
         text += write_declaration(graph_.value(source_.writes[i]).type, i, source_.reads.size());
@@ -364,12 +376,15 @@ GroupSource build_source(const Graph& graph, const Group& group, const DevicePla
     return SourceBuilder(graph, group, device).build();
 }
 
-GroupSource build_pass_source(const KernelPass& pass, const DevicePlan& device) {
+GroupSource build_pass_source(const Graph& graph, const KernelChoice& choice, const KernelPass& pass, const DevicePlan& device) {
     GroupSource source;
     source.constants = pass.constants;
     source.reads = pass.operands;
     source.glsl = prologue(device, false, pass.defines, false);
-    for (std::size_t i = 0; i < source.reads.size(); ++i) source.glsl += read_declaration(source.reads[i].type, i);
+    for (std::size_t i = 0; i < source.reads.size(); ++i) {
+        source.reads[i].path = path_of(graph, source.reads[i], choice.scratch_bytes, device);
+        source.glsl += read_declaration(source.reads[i], i);
+    }
     source.glsl += write_declaration(DType::fp32, 0, source.reads.size());
     source.glsl += shader_file(pass.kernel + ".comp");
     return source;

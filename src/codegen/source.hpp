@@ -38,7 +38,7 @@ struct GroupSource {
 GroupSource build_source(const Graph& graph, const Group& group, const DevicePlan& device);
 
 /// An earlier pass of a kernel choice; it writes one scratch buffer of fp32 elements, out0, one element at a time.
-GroupSource build_pass_source(const KernelPass& pass, const DevicePlan& device);
+GroupSource build_pass_source(const Graph& graph, const KernelChoice& choice, const KernelPass& pass, const DevicePlan& device);
 
 /// Storage buffers that the group would read.
 std::size_t count_reads(const Graph& graph, const Group& group);

@@ -4,7 +4,9 @@
 #include "graph/graph.hpp"
 #include "vk/device_plan.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,7 +14,15 @@
 
 namespace tosavk {
 
-/// One storage buffer that a kernel reads: a value of the graph, bytes packed for it while planning, or what an earlier
+/// How a kernel reads a tensor: what the second form needs is in DevicePlan::texel_elements.
+enum class ReadPath : std::uint8_t {
+    buffer,  ///< storage buffer
+    texels,  ///< uniform texel buffer, integer texels of texel_bytes()
+};
+/// One word for 8-bit elements, two for 16-bit ones, else four.
+inline std::uint32_t texel_bytes(DType type) { return std::min<std::uint32_t>(16, 4 * static_cast<std::uint32_t>(size_of(type))); }
+
+/// One tensor that a kernel reads: a value of the graph, bytes packed for it while planning, or what an earlier
 /// pass of the same choice left.
 struct KernelOperand {
     ValueId value = no_id;        ///< no_id when `packed` or `scratch` is used
@@ -20,6 +30,7 @@ struct KernelOperand {
     Bytes packed;                 ///< prepacked constant (tile order); uploaded once
     std::string packed_from;      ///< what was packed, for the plan's text
     int scratch = -1;             ///< number of a scratch buffer of the choice
+    ReadPath path = ReadPath::buffer;  ///< set where the source is built
 };
 
 /// One dispatch of a kernel.

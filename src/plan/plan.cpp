@@ -111,7 +111,7 @@ private:
         std::vector<KernelOperand> reads;
         if (node.op == Op::custom) {
             add_custom(NodeView(graph_, id), dispatch);
-            for (const ValueId value : node.inputs) reads.push_back({value, graph_.value(value).type, {}, {}});
+            for (const ValueId value : node.inputs) reads.push_back({value, graph_.value(value).type, {}, {}, -1, {}});
         } else {
             dispatch.kernel = "buffer copy";
         }
@@ -227,7 +227,7 @@ private:
             scratch_.push_back({{step_, step_, padded(bytes)}, {}});
         }
         for (const KernelPass& pass : choice.earlier) {
-            GroupSource source = build_pass_source(pass, device_);
+            GroupSource source = build_pass_source(graph_, choice, pass, device_);
             Dispatch dispatch;
             dispatch.label = name_of(graph_.node(group.anchor).op);
             dispatch.kernel = pass.kernel;
@@ -342,20 +342,21 @@ private:
             }
             for (const KernelOperand& operand : reads_[d]) {
                 if (operand.scratch >= 0) {
-                    dispatch.bindings.push_back({scratch_[static_cast<std::size_t>(operand.scratch)].place, operand.type, false, "scratch"});
+                    dispatch.bindings.push_back({scratch_[static_cast<std::size_t>(operand.scratch)].place, operand.type, false, "scratch", operand.path});
                     continue;
                 }
                 const bool is_packed = operand.value == no_id;
                 Binding binding{is_packed ? add_constant(operand.packed, operand.type) : place_of(operand.value),
                                 operand.type, false,
-                                is_packed ? operand.packed_from : graph_.value(operand.value).name};
+                                is_packed ? operand.packed_from : graph_.value(operand.value).name,
+                                operand.path};
                 dispatch.bindings.push_back(std::move(binding));
             }
             for (const ValueId id : dispatch.written) {
-                dispatch.bindings.push_back({place_of(id), graph_.value(id).type, true, graph_.value(id).name});
+                dispatch.bindings.push_back({place_of(id), graph_.value(id).type, true, graph_.value(id).name, {}});
             }
             if (scratch_written_[d] >= 0) {
-                dispatch.bindings.push_back({scratch_[static_cast<std::size_t>(scratch_written_[d])].place, DType::fp32, true, "scratch"});
+                dispatch.bindings.push_back({scratch_[static_cast<std::size_t>(scratch_written_[d])].place, DType::fp32, true, "scratch", {}});
             }
             check_bindings(dispatch);
             for (const Binding& binding : dispatch.bindings) dispatch.bytes += static_cast<double>(binding.place.size);
@@ -371,8 +372,8 @@ private:
         const Placement& place = plan_.variables[static_cast<std::size_t>(&variable - graph_.variables.data())];
         const bool reads = node.op == Op::variable_read;
         const ValueId id = reads ? node.outputs.front() : node.inputs.front();
-        Binding state{place, variable.type, !reads, variable.name};
-        Binding value{place_of(id), graph_.value(id).type, reads, graph_.value(id).name};
+        Binding state{place, variable.type, !reads, variable.name, {}};
+        Binding value{place_of(id), graph_.value(id).type, reads, graph_.value(id).name, {}};
         dispatch.bindings = reads ? std::vector<Binding>{state, value} : std::vector<Binding>{value, state};
         dispatch.bytes = 2 * static_cast<double>(place.size);
     }

@@ -38,6 +38,7 @@ struct Binding {
     DType type = DType::fp32;
     bool written = false;
     std::string label;  ///< value name, or what was packed
+    ReadPath path = ReadPath::buffer;  ///< of what is read; what is written is a storage buffer
 };
 
 /// One vkCmdDispatch. Bindings are numbered 0.. in set 0 in this order.

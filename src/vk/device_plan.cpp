@@ -90,6 +90,13 @@ DevicePlan device_plan(const DeviceCaps& caps) {
             : !known ? "matrix products do not share rows: the subgroup size is unknown or does not divide a workgroup"
                      : "matrix products do not share rows: subgroups do not shuffle");
 
+    const Quirk* slow_loads = find_quirk(caps, "llvmpipe_slow_storage_loads");
+    plan.texel_elements = slow_loads != nullptr ? caps.max_texel_buffer_elements : 0;
+    because(plan.texel_elements > 0 ? fmt::format("tensors of up to {} texels are read through uniform texel buffers: {}", plan.texel_elements,
+                                     slow_loads->symptom)
+                       : slow_loads ? "tensors are read through storage buffers: the device has no texel buffers"
+                                     : "tensors are read through storage buffers: nothing is known against it");
+
     plan.int64 = caps.int64;
     because(caps.int64 ? "64-bit integers are used in shaders: the device has shaderInt64"
                        : "64-bit integers are made of 32-bit words: the device has no shaderInt64");

@@ -39,6 +39,7 @@ struct DevicePlan {
     std::uint32_t max_buffers = 8;           ///< storage buffers of one dispatch
     std::uint32_t max_groups_x = 65535;
     std::int64_t max_loop_passes = 0;        ///< of all loops of one invocation together; 0: no bound
+    std::uint32_t texel_elements = 0;        ///< largest uniform texel buffer that kernels read through, texels; 0: none
     std::uint32_t subgroup_lanes = 1;        ///< size of subgroups that exchange values by shuffle; 1: none do
     bool int64 = false;                      ///< int64 arithmetic in shaders (else 32-bit words)
     bool nan_preserve = false;               ///< request SignedZeroInfNanPreserve 32

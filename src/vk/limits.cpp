@@ -27,8 +27,8 @@ std::string kernel_source(const std::string& kernel, const std::string& defines)
     throw Error(ErrorCode::internal, fmt::format("there is no shader {}", kernel));
 }
 
-Binding bound(Space space, std::uint64_t offset, std::uint64_t size, bool written) {
-    return {{space, offset, size}, DType::fp32, written, "limits"};
+Binding bound(Space space, std::uint64_t offset, std::uint64_t size, bool written, ReadPath path = ReadPath::buffer) {
+    return {{space, offset, size}, DType::fp32, written, "limits", path};
 }
 
 struct Times {
@@ -67,8 +67,9 @@ double measure_copy(const std::shared_ptr<Device>& device) {
     if (plan.max_binding_bytes != 0) bytes = std::min(bytes, plan.max_binding_bytes);
     bytes = bytes / 4096 * 4096;
     double best_ns = 0;
-    for (const bool wide : {false, true}) {
-        if (wide && !plan.int64) continue;
+    const bool texels = bytes / 16 <= plan.texel_elements;
+    for (const auto& [wide, path] : {std::pair(false, ReadPath::buffer), std::pair(true, ReadPath::buffer), std::pair(false, ReadPath::texels)}) {
+        if ((wide && !plan.int64) || (path == ReadPath::texels && !texels)) continue;
         for (const int each : {1, 4, 16}) {
             const auto stride = static_cast<std::int64_t>(bytes) / (wide ? 32 : 16) / each;
             Plan copies;
@@ -77,9 +78,10 @@ double measure_copy(const std::shared_ptr<Device>& device) {
                 Dispatch& dispatch = copies.dispatches.emplace_back();
                 dispatch.label = dispatch.kernel = "limits_copy";
                 dispatch.glsl = kernel_source(dispatch.kernel,
-                                              fmt::format("#define WIDE {}\n#define EACH {}\n", wide ? 1 : 0, each));
+                                              fmt::format("#define WIDE {}\n#define TEXELS {}\n#define EACH {}\n", wide ? 1 : 0,
+                                                          path == ReadPath::texels ? 1 : 0, each));
                 dispatch.constants = {static_cast<std::int32_t>(stride)};
-                dispatch.bindings = {bound(Space::arena, from, bytes, false),
+                dispatch.bindings = {bound(Space::arena, from, bytes, false, path),
                                      bound(Space::arena, bytes - from, bytes, true)};
                 dispatch.groups = linear_groups(stride, plan);
                 dispatch.barrier_before = true;
@@ -138,7 +140,7 @@ Plan idle_dispatches(std::size_t count) {
     for (std::size_t k = 0; k < count; ++k) {
         Dispatch& dispatch = plan.dispatches.emplace_back();
         dispatch.label = dispatch.kernel = "limits_copy";
-        dispatch.glsl = kernel_source(dispatch.kernel, "#define WIDE 0\n#define EACH 1\n");
+        dispatch.glsl = kernel_source(dispatch.kernel, "#define WIDE 0\n#define TEXELS 0\n#define EACH 1\n");
         dispatch.constants = {1};
         dispatch.bindings = {bound(Space::arena, 0, 256, false), bound(Space::arena, 4096, 256, true)};
         dispatch.barrier_before = true;

@@ -112,16 +112,22 @@ void PipelineLibrary::save_if_worthwhile() {
     disk_.save();
 }
 
-std::shared_ptr<const BindingLayout> PipelineLibrary::layout_for(std::size_t buffers) {
-    const auto found = layouts_.find(buffers);
+VkDescriptorType descriptor_type(const Binding& binding) {
+    return binding.path == ReadPath::texels ? VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+}
+
+std::shared_ptr<const BindingLayout> PipelineLibrary::layout_for(const Dispatch& dispatch) {
+    std::vector<VkDescriptorType> types;
+    for (const Binding& binding : dispatch.bindings) types.push_back(descriptor_type(binding));
+    const auto found = layouts_.find(types);
     if (found != layouts_.end()) {
         return found->second;
     }
     auto layout = std::make_shared<BindingLayout>();
-    std::vector<VkDescriptorSetLayoutBinding> bindings(buffers);
+    std::vector<VkDescriptorSetLayoutBinding> bindings(types.size());
     for (std::uint32_t b = 0; b < bindings.size(); ++b) {
         bindings[b].binding = b;
-        bindings[b].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+        bindings[b].descriptorType = types[b];
         bindings[b].descriptorCount = 1;
         bindings[b].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
     }
@@ -137,7 +143,7 @@ std::shared_ptr<const BindingLayout> PipelineLibrary::layout_for(std::size_t buf
     pipeline.pSetLayouts = &handle;
     layout->pipeline = {device_, vk_.vkDestroyPipelineLayout};
     call("vkCreatePipelineLayout", vk_.vkCreatePipelineLayout, device_, &pipeline, nullptr, layout->pipeline.put());
-    layouts_.emplace(buffers, layout);
+    layouts_.emplace(std::move(types), layout);
     return layout;
 }
 
@@ -190,7 +196,7 @@ void PipelineLibrary::offer(const std::string& glsl, std::span<const std::uint32
 std::shared_ptr<const Pipeline> PipelineLibrary::build(const Dispatch& dispatch, const DevicePlan& plan,
                                                        PipelineCounters& counters) {
     auto pipeline = std::make_shared<Pipeline>();
-    pipeline->layout = layout_for(dispatch.bindings.size());
+    pipeline->layout = layout_for(dispatch);
 
     const std::vector<std::uint32_t>& words = dispatch.spirv ? *dispatch.spirv : spirv_for(dispatch, plan, counters);
     UniqueHandle<VkShaderModule> module(device_, vk_.vkDestroyShaderModule);

@@ -17,7 +17,10 @@
 
 namespace tosavk {
 
-/// Descriptor set layout with `count` storage buffers, and the pipeline layout of that one set.
+/// Descriptor type of a binding.
+VkDescriptorType descriptor_type(const Binding& binding);
+
+/// Descriptor set layout of one kind of dispatch, and the pipeline layout of that one set.
 struct BindingLayout {
     UniqueHandle<VkDescriptorSetLayout> set;
     UniqueHandle<VkPipelineLayout> pipeline;
@@ -56,7 +59,7 @@ public:
 private:
     using Key = std::tuple<std::string, std::vector<std::int32_t>, std::size_t>;
 
-    std::shared_ptr<const BindingLayout> layout_for(std::size_t buffers);
+    std::shared_ptr<const BindingLayout> layout_for(const Dispatch& dispatch);
     const std::vector<std::uint32_t>& spirv_for(const Dispatch& dispatch, const DevicePlan& plan,
                                                 PipelineCounters& counters);
     const std::vector<std::uint32_t>& keep(const std::string& glsl, std::vector<std::uint32_t> words);
@@ -74,7 +77,7 @@ private:
     std::uint64_t cache_sum_ = 0;             ///< checksum of the stored data that cache_ holds
     std::size_t cache_bytes_ = 0;             ///< and its size
     bool pipelines_made_ = false;             ///< since the cache was saved
-    std::map<std::size_t, std::shared_ptr<const BindingLayout>> layouts_;
+    std::map<std::vector<VkDescriptorType>, std::shared_ptr<const BindingLayout>> layouts_;
     std::map<std::string, std::vector<std::uint32_t>> spirv_;
     std::set<std::string> offered_;  ///< sources in spirv_ that were offered and not used yet
     std::size_t spirv_bytes_ = 0;

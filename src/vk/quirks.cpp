@@ -7,6 +7,8 @@ namespace {
 constexpr Quirk quirks[] = {
     {"llvmpipe_loop_limit", "llvmpipe", "the driver ends the loops of an invocation after 65535 passes in all, without an error",
      "Mesa, src/gallium/auxiliary/gallivm: LP_MAX_TGSI_LOOP_ITERATIONS"},
+    {"llvmpipe_slow_storage_loads", "llvmpipe", "a load from a storage buffer is compiled to a loop over the lanes with a bounds check each",
+     "Mesa, src/gallium/auxiliary/gallivm: emit_load_mem"},
     {"swiftshader_slow_compiler", "SwiftShader", "shaders with large register tiles take seconds to compile",
      "seen with the tiles of shaders/gemm.comp in fp16"},
 };

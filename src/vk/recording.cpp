@@ -109,7 +109,7 @@ void Recording::make_staging() {
 }
 
 void Recording::make_descriptor_sets() {
-    std::uint32_t buffers = 0;
+    std::map<VkDescriptorType, std::uint32_t> counts;
     std::vector<VkDescriptorSetLayout> layouts;
     std::vector<const Dispatch*> dispatches;  // null for copies
     for_each_dispatch(executable_.plan, [&](const Dispatch& dispatch) {
@@ -117,7 +117,7 @@ void Recording::make_descriptor_sets() {
         if (dispatch.is_copy()) {
             return;
         }
-        buffers += static_cast<std::uint32_t>(dispatch.bindings.size());
+        for (const Binding& binding : dispatch.bindings) ++counts[descriptor_type(binding)];
         layouts.push_back(executable_.pipelines[dispatches.size() - 1]->layout->set.get());
     });
     sets_.resize(dispatches.size(), VK_NULL_HANDLE);
@@ -125,11 +125,12 @@ void Recording::make_descriptor_sets() {
         return;
     }
     const VkDevice device = device_.device.handle;
-    const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, buffers};
+    std::vector<VkDescriptorPoolSize> sizes;
+    for (const auto& [type, count] : counts) sizes.push_back({type, count});
     VkDescriptorPoolCreateInfo pool{VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
     pool.maxSets = static_cast<std::uint32_t>(layouts.size());
-    pool.poolSizeCount = 1;
-    pool.pPoolSizes = &size;
+    pool.poolSizeCount = static_cast<std::uint32_t>(sizes.size());
+    pool.pPoolSizes = sizes.data();
     descriptor_pool_ = {device, vk_.vkDestroyDescriptorPool};
     call("vkCreateDescriptorPool", vk_.vkCreateDescriptorPool, device, &pool, nullptr, descriptor_pool_.put());
 
@@ -146,17 +147,48 @@ void Recording::make_descriptor_sets() {
             continue;
         }
         sets_[d] = *next++;
-        std::vector<VkDescriptorBufferInfo> infos;
-        for (const Binding& binding : dispatches[d]->bindings) {
-            infos.push_back({buffer_of(binding.place).handle(), binding.place.offset, binding.place.size});
-        }
-        VkWriteDescriptorSet write{VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
-        write.dstSet = sets_[d];
-        write.descriptorCount = static_cast<std::uint32_t>(infos.size());  // runs on over the bindings 0..
-        write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-        write.pBufferInfo = infos.data();
-        vk_.vkUpdateDescriptorSets(device, 1, &write, 0, nullptr);
+        write_descriptor_set(sets_[d], *dispatches[d]);
     }
+}
+
+void Recording::write_descriptor_set(VkDescriptorSet set, const Dispatch& dispatch) {
+    const std::size_t count = dispatch.bindings.size();
+    std::vector<VkDescriptorBufferInfo> buffers(count);
+    std::vector<VkBufferView> views(count, VK_NULL_HANDLE);
+    std::vector<VkWriteDescriptorSet> writes(count, {VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET});
+    for (std::uint32_t b = 0; b < count; ++b) {
+        const Binding& binding = dispatch.bindings[b];
+        writes[b].dstSet = set;
+        writes[b].dstBinding = b;
+        writes[b].descriptorCount = 1;
+        writes[b].descriptorType = descriptor_type(binding);
+        if (binding.path == ReadPath::texels) {
+            views[b] = texels_of(binding);
+            writes[b].pTexelBufferView = &views[b];
+        } else {
+            buffers[b] = {buffer_of(binding.place).handle(), binding.place.offset, binding.place.size};
+            writes[b].pBufferInfo = &buffers[b];
+        }
+    }
+    vk_.vkUpdateDescriptorSets(device_.device.handle, static_cast<std::uint32_t>(count), writes.data(), 0, nullptr);
+}
+
+VkBufferView Recording::texels_of(const Binding& binding) {
+    const std::uint32_t bytes = texel_bytes(binding.type);
+    const VkBuffer buffer = buffer_of(binding.place).handle();
+    UniqueHandle<VkBufferView>& view = texel_views_[{buffer, binding.place.offset, binding.place.size, bytes}];
+    if (view.get() == VK_NULL_HANDLE) {
+        VkBufferViewCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO};
+        info.buffer = buffer;
+        info.format = bytes == 4   ? VK_FORMAT_R32_SINT
+                      : bytes == 8 ? VK_FORMAT_R32G32_SINT
+                                   : VK_FORMAT_R32G32B32A32_SINT;
+        info.offset = binding.place.offset;
+        info.range = binding.place.size;
+        view = {device_.device.handle, vk_.vkDestroyBufferView};
+        call("vkCreateBufferView", vk_.vkCreateBufferView, device_.device.handle, &info, nullptr, view.put());
+    }
+    return view.get();
 }
 
 const Buffer& Recording::buffer_of(const Placement& place) const {

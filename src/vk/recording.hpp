@@ -7,7 +7,9 @@
 #include "vk/executable_state.hpp"
 #include "vk/transfer.hpp"
 
+#include <map>
 #include <optional>
+#include <tuple>
 
 namespace tosavk {
 
@@ -64,6 +66,9 @@ private:
     void make_buffers();
     void make_staging();
     void make_descriptor_sets();
+    void write_descriptor_set(VkDescriptorSet set, const Dispatch& dispatch);
+    /// A view of the binding's memory as integer texels; equal bindings share one.
+    VkBufferView texels_of(const Binding& binding);
     const Buffer& buffer_of(const Placement& place) const;
     void write_input_bytes(std::size_t index, std::uint64_t at, std::span<const std::byte> bytes);
 
@@ -99,6 +104,7 @@ private:
     /// Offsets in staging_ by graph input and output; none for what is mapped, lies elsewhere, or is too large.
     std::vector<std::optional<std::uint64_t>> staged_inputs_, staged_outputs_;
     std::unique_ptr<Transfer> transfer_;  ///< for what is too large
+    std::map<std::tuple<VkBuffer, std::uint64_t, std::uint64_t, std::uint32_t>, UniqueHandle<VkBufferView>> texel_views_;
     UniqueHandle<VkDescriptorPool> descriptor_pool_;
     std::vector<VkDescriptorSet> sets_;  ///< in the order of for_each_dispatch; null for copies
     UniqueHandle<VkCommandPool> command_pool_;
