@@ -220,7 +220,10 @@ private:
         std::size_t count = 0;
         const auto add = [&](ValueId value) {
             const auto outside = [&](NodeId consumer) { return !members.contains(consumer); };
-            count += options_.keep_all || is_output_[value] || std::any_of(consumers_[value].begin(), consumers_[value].end(), outside);
+            if (!options_.keep_all && !is_output_[value] && std::none_of(consumers_[value].begin(), consumers_[value].end(), outside)) return;
+            const Value& made = graph_.value(value);
+            const auto bytes = static_cast<std::uint64_t>(element_count(made.shape)) * size_of(made.type);
+            count += binding_count(allocation_bytes(bytes, made.type), device_);
         };
         if (group.anchor != no_id) add(graph_.node(group.anchor).outputs.front());
         for (const NodeId id : group.members) add(graph_.node(id).outputs.front());
@@ -228,7 +231,7 @@ private:
     }
 
     bool fits(const Group& group) const {
-        return group.members.size() <= max_members && count_reads(graph_, group) + count_outputs(group) <= device_.max_buffers;
+        return group.members.size() <= max_members && count_reads(graph_, group, device_) + count_outputs(group) <= device_.max_buffers;
     }
 
     /// CONCAT: one copying group per input; the last one owns the value, the others are its needs.

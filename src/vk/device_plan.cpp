@@ -63,13 +63,13 @@ DevicePlan device_plan(const DeviceCaps& caps) {
         fmt::format("tensors are aligned to {} bytes: the device asks for {}, and 256 covers every nonCoherentAtomSize",
                     plan.buffer_alignment, caps.min_storage_buffer_offset_alignment));
 
-    // A multiple of 16, as tensors are padded to 16 bytes; below 2 GiB, as shaders count elements in an int.
+    // A multiple of 16, as tensors are padded to 16 bytes; below 2 GiB, as no device promises more in earnest.
     plan.max_binding_bytes = std::min<std::uint64_t>(caps.max_storage_buffer_range, 0x7ffffff0) / 16 * 16;
-    because(fmt::format("a tensor may have up to {}: maxStorageBufferRange is {}, and shaders count in 32 bits",
+    because(fmt::format("a buffer binding holds up to {} and larger tensors take several: maxStorageBufferRange is {}",
                         bytes_text(plan.max_binding_bytes), bytes_text(caps.max_storage_buffer_range)));
 
-    plan.max_buffers = std::min(caps.max_storage_buffers_per_stage, 16u);
-    because(fmt::format("a dispatch uses up to {} buffers: the device takes {}, and more than 16 do not help fusion",
+    plan.max_buffers = std::min(caps.max_storage_buffers_per_stage, 32u);
+    because(fmt::format("a dispatch uses up to {} buffers: the device takes {}, and more than 32 help neither fusion nor large tensors",
                         plan.max_buffers, caps.max_storage_buffers_per_stage));
 
     // Invocation indices stay below 2^31, so that shaders may keep them in an int.

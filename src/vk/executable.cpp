@@ -77,7 +77,8 @@ void check_dispatch(const Graph& graph, const Plan& plan, const Dispatch& dispat
             bad_plan(what + " has no memory");
         }
         check_place(plan, binding.place, what);
-        if (binding.place.size > device.max_binding_bytes) {
+        const bool texels = binding.path == ReadPath::texels;
+        if (!texels && binding.place.size > device.max_binding_bytes) {
             bad_plan(fmt::format("{} has {} bytes, and the device binds at most {}", what, binding.place.size,
                                  device.max_binding_bytes));
         }
@@ -85,7 +86,6 @@ void check_dispatch(const Graph& graph, const Plan& plan, const Dispatch& dispat
             bad_plan(fmt::format("{} starts at {}, not a multiple of {}", what, binding.place.offset,
                                  caps.min_storage_buffer_offset_alignment));
         }
-        const bool texels = binding.path == ReadPath::texels;
         if (texels && (binding.written || binding.place.size / texel_bytes(binding.type) > caps.max_texel_buffer_elements)) {
             bad_plan(fmt::format("{} is no texel buffer of this device: it is written or larger than {} texels", what,
                                  caps.max_texel_buffer_elements));
