@@ -26,6 +26,7 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_load_options, input_shapes, 16);
     AT(tosavk_load_options, input_shape_count, 24);
     AT(tosavk_load_options, spec, 32);
+    AT(tosavk_load_options, precision, 36);
     AT(tosavk_tensor_info, struct_size, 0);
     AT(tosavk_tensor_info, name, 8);
     AT(tosavk_tensor_info, type, 16);

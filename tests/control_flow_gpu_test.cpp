@@ -2,14 +2,13 @@
 #include "api/checker.hpp"
 #include "codegen/glslang.hpp"
 #include "control_graphs.hpp"
+#include "control_graphs_0_30.hpp"
 #include "ops/custom.hpp"
 #include "importers/importer.hpp"
-#include "support/validation.hpp"
+#include "support/gpu_test.hpp"
 #include "tosavk/tosavk.hpp"
 #include "vk/context.hpp"
 #include "vk/fault.hpp"
-
-#include <gtest/gtest.h>
 
 #include <cstdlib>
 
@@ -18,20 +17,11 @@ namespace {
 
 using namespace testing;
 
-class ControlFlowGpu : public ::testing::Test {
+class ControlFlowGpu : public test::GpuTest {
 protected:
-    void SetUp() override {
-        try {
-            device = Device::open("");
-        } catch (const Error& error) {
-            if (error.code() != ErrorCode::no_device) throw;
-            GTEST_SKIP() << "there is no Vulkan driver";
-        }
-    }
     std::shared_ptr<Executable> compile(const Graph& graph, const PlanOptions& options = {}) {
-        return Executable::create(device, std::make_shared<const Graph>(graph), make_plan(graph, device->plan(), options));
+        return Executable::create(device_, std::make_shared<const Graph>(graph), make_plan(graph, device_->plan(), options));
     }
-    std::shared_ptr<Device> device;
 };
 
 std::vector<HostTensor> run(const Graph& graph, Context& context, const std::vector<HostTensor>& inputs) {
@@ -88,10 +78,13 @@ TEST_F(ControlFlowGpu, NestedLoopsAndBranches) {
 // The shares of a submit add up over what the host has decided to run.
 TEST_F(ControlFlowGpu, LongStretchesAreSeveralSubmits) {
     setenv("TOSAVK_SUBMIT_MS", "0.0000001", 1);
-    device = Device::open("");
+    const std::shared_ptr<Device> slow = Device::open("");
     unsetenv("TOSAVK_SUBMIT_MS");
+    const auto compile_for = [&](const Graph& graph) {
+        return Executable::create(slow, std::make_shared<const Graph>(graph), make_plan(graph, slow->plan(), {false, false}));
+    };
     const Graph nested = nested_graph(), fibonacci = fibonacci_graph();
-    Context one(compile(nested, {false, false}), false), other(compile(fibonacci, {false, false}), false);
+    Context one(compile_for(nested), false), other(compile_for(fibonacci), false);
     for (const std::int64_t rows : {0, 1, 6}) expect_reference(nested, one, {i32s({rows})});
     expect_reference(fibonacci, other, {i32s({9})});
     EXPECT_GT(other.counters().submits, 3u * 9u) << "the body and the condition of a turn are several dispatches";
@@ -126,9 +119,22 @@ TEST_F(ControlFlowGpu, LoopsSeeAndWriteVariables) {
     for (const std::int64_t times : {3, 0, 2}) expect_reference(graph, context, {i32s({times})}, &state);
 }
 
+TEST_F(ControlFlowGpu, WritesOfWhatNothingComputes) {
+    GraphBuilder b("kept");
+    b.variable("v", DType::fp32, {3});
+    b.variable("w", DType::fp32, {3});
+    b.variable_write("v", b.input("x", DType::fp32, {3}), "keep");
+    b.variable_write("w", b.constant_floats("c", DType::fp32, {3}, std::vector<float>{1, 2, 3}), "keep_too");
+    b.output(b.add1(Op::add, {b.variable_read("v", "v_now"), b.variable_read("w", "w_now")}, DType::fp32, {}, "sum"));
+    const Graph graph = b.finish();
+    Context context(compile(graph), false);
+    VariableState state;
+    for (std::uint64_t n = 0; n < 2; ++n) expect_reference(graph, context, {random_tensor(DType::fp32, {3}, n)}, &state);
+}
+
 TEST_F(ControlFlowGpu, TheCheckerLooksIntoRegions) {
     for (const Graph& graph : {branch_graph(), fibonacci_graph(), nested_graph(), accumulator_graph({1, 2}), state_in_loop_graph()}) {
-        api::Checker checker(device, std::make_shared<const Graph>(graph));
+        api::Checker checker(device_, std::make_shared<const Graph>(graph));
         std::vector<HostTensor> inputs;
         for (const ValueId id : graph.inputs) {
             const Value& v = graph.value(id);
@@ -137,6 +143,27 @@ TEST_F(ControlFlowGpu, TheCheckerLooksIntoRegions) {
         const api::CheckReport report = checker.run(inputs);
         EXPECT_TRUE(report.passed) << graph.name << ": " << report.detail;
         EXPECT_GT(report.values_checked, 4u);
+    }
+}
+
+TEST_F(ControlFlowGpu, LoopsAndBranchesOf030) {
+    const auto small = [](const Shape& shape, const std::vector<std::int64_t>& values) {
+        HostTensor t(DType::i8, shape);
+        t.bytes = encode_ints(DType::i8, values);
+        return t;
+    };
+    const Graph turning = turning_graph_0_30();
+    Context turns(compile(turning), false);
+    for (const std::int64_t times : {0, 1, 5}) expect_reference(turning, turns, {i32s({times}), small({1, 3}, {1, 2, 3})});
+    const Graph branch = unsigned_branch_graph_0_30();
+    Context branches(compile(branch), false);
+    for (const bool taken : {true, false}) {
+        std::vector<HostTensor> inputs{HostTensor(DType::boolean, {}), small({4}, {0, 100, -56, -1})};
+        inputs[0].bytes = {static_cast<std::byte>(taken)};
+        expect_reference(branch, branches, inputs);
+        api::Checker checker(device_, std::make_shared<const Graph>(branch));
+        const api::CheckReport report = checker.run(inputs);
+        EXPECT_TRUE(report.passed) << report.detail;
     }
 }
 
@@ -176,7 +203,7 @@ TEST_F(ControlFlowGpu, FailuresInATurnSurface) {
         if (n > 200) break;
     }
     fail_nth_vulkan_call(0);
-    const int calls = device->plan().timeline_semaphores ? 2 : 3;
+    const int calls = device_->plan().timeline_semaphores ? 2 : 3;
     EXPECT_GE(failures, calls * 8) << "submit and wait of each turn, and the reset of a fence";
     EXPECT_LE(failures, 100);
     expect_reference(graph, context, {i32s({6})});
@@ -247,12 +274,12 @@ TEST_F(ControlFlowGpu, CustomKernels) {
         EXPECT_EQ(e.code(), ErrorCode::unsupported);
         EXPECT_NE(std::string(e.what()).find("'scale_add' of domain 'test.gpu'"), std::string::npos) << e.what();
     }
-    register_custom(scale_add(device->plan()));
+    register_custom(scale_add(device_->plan()));
     const auto executable = compile(graph);
     const std::vector<HostTensor> inputs{random_tensor(DType::i32, {11}, 1), random_tensor(DType::i32, {11}, 2)};
     Context context(executable, false);
     expect_reference(graph, context, inputs);
-    api::Checker checker(device, std::make_shared<const Graph>(graph));
+    api::Checker checker(device_, std::make_shared<const Graph>(graph));
     const auto report = checker.run(inputs);
     EXPECT_TRUE(report.passed) << report.detail;
     unregister_custom("test.gpu", "scale_add");
@@ -281,7 +308,7 @@ const char* c_reference(void* user, const tosavk_custom_node* node, const void* 
 }
 
 TEST_F(ControlFlowGpu, CustomThroughTheAbi) {
-    const std::vector<std::uint32_t> words = compile_glsl(custom_glsl, "scale_add", device->plan());
+    const std::vector<std::uint32_t> words = compile_glsl(custom_glsl, "scale_add", device_->plan());
     int calls = 0;
     tosavk_custom_operator op{};
     op.domain_name = "test.gpu";

@@ -28,6 +28,8 @@ DeviceCaps desktop() {
     caps.int64 = caps.int16 = caps.int8 = caps.fp16 = caps.fp64 = caps.storage8 = caps.storage16 = true;
     caps.push_descriptors = caps.timeline_semaphores = true;
     caps.signed_zero_inf_nan_preserve32 = caps.rounding_rte32 = caps.denorm_preserve32 = true;
+    caps.signed_zero_inf_nan_preserve16 = caps.rounding_rte16 = caps.denorm_preserve16 = true;
+    caps.rounding_independence32 = caps.denorm_independence32 = true;
     caps.integer_dot_product = caps.cooperative_matrix_nv = true;
     caps.subgroup_size = 32;
     caps.subgroup_shuffle = true;
@@ -87,6 +89,7 @@ TEST(DevicePlan, Desktop) {
     EXPECT_TRUE(plan.int64);
     EXPECT_TRUE(plan.nan_preserve);
     EXPECT_TRUE(plan.rte);
+    EXPECT_TRUE(plan.native_fp16);
     EXPECT_FALSE(plan.map_in_place);
 }
 
@@ -100,6 +103,7 @@ TEST(DevicePlan, Phone) {
     EXPECT_FALSE(plan.int64);
     EXPECT_FALSE(plan.nan_preserve);
     EXPECT_FALSE(plan.rte);
+    EXPECT_FALSE(plan.native_fp16);
     EXPECT_TRUE(plan.map_in_place);
 }
 
@@ -113,12 +117,27 @@ TEST(DevicePlan, TexelBuffersWhereStorageLoadsAreSlow) {
 TEST(DevicePlan, EveryChoiceHasASentence) {
     for (const DeviceCaps& caps : {desktop(), phone()}) {
         const DevicePlan plan = device_plan(caps);
-        EXPECT_EQ(plan.reasons.size(), plan.map_in_place ? 13u : 14u);
+        EXPECT_EQ(plan.reasons.size(), plan.map_in_place ? 14u : 15u);
         for (const std::string& reason : plan.reasons) {
             EXPECT_GT(reason.size(), 20u);
         }
         EXPECT_EQ(device_plan(caps).reasons, plan.reasons);
     }
+}
+
+TEST(DevicePlan, NativeFp16NeedsEveryPromise) {
+    for (bool DeviceCaps::*promise : {&DeviceCaps::fp16, &DeviceCaps::rounding_rte16, &DeviceCaps::denorm_preserve16,
+                                      &DeviceCaps::signed_zero_inf_nan_preserve16, &DeviceCaps::denorm_independence32}) {
+        DeviceCaps caps = desktop();
+        caps.*promise = false;
+        EXPECT_FALSE(device_plan(caps).native_fp16);
+    }
+    // One rounding mode for all floats is enough where fp32 has that mode too.
+    DeviceCaps caps = desktop();
+    caps.rounding_independence32 = false;
+    EXPECT_TRUE(device_plan(caps).native_fp16);
+    caps.rounding_rte32 = false;
+    EXPECT_FALSE(device_plan(caps).native_fp16);
 }
 
 TEST(DevicePlan, ADiscreteDeviceWithMappableMemoryIsStaged) {
@@ -144,7 +163,7 @@ TEST(CapsJson, EveryKeyCountsAlone) {
     // Each key taken from the desktop changes the phone's text (but for values that both share).
     const auto all = nlohmann::json::parse(caps_to_json(desktop()));
     const auto base = nlohmann::json::parse(caps_to_json(phone()));
-    ASSERT_EQ(all.size(), 39u);
+    ASSERT_EQ(all.size(), 44u);
     for (const auto& [key, value] : all.items()) {
         const DeviceCaps changed = caps_from_json(nlohmann::json{{key, value}}.dump(), phone());
         auto expected = base;
@@ -226,6 +245,7 @@ TEST(Profiles, PlansObeyThePretendedDevice) {
         EXPECT_LE(plan.max_groups_x, caps.max_workgroup_count_x);
         EXPECT_TRUE(caps.int64 || !plan.int64);
         EXPECT_TRUE(caps.rounding_rte32 || !plan.rte);
+        EXPECT_TRUE((caps.fp16 && caps.rounding_rte16 && caps.denorm_preserve16) || !plan.native_fp16);
         EXPECT_TRUE(caps.signed_zero_inf_nan_preserve32 || !plan.nan_preserve);
         if (entry.path().stem() == "desktop") continue;
         ++phones;

@@ -4,43 +4,19 @@
 
 #include "api/checker.hpp"
 #include "plan/plan.hpp"
-#include "support/validation.hpp"
-#include "vk/device.hpp"
-
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
+#include "support/gpu_test.hpp"
 
 using namespace tosavk;
 using namespace tosavk::testing;
 
 namespace {
 
-class Int48 : public ::testing::TestWithParam<bool> {
+class Int48 : public test::GpuTestWith<bool> {
 protected:
     void SetUp() override {
-        try {
-            device_ = Device::open("");
-            if (!GetParam()) device_ = without_int64();
-        } catch (const Error& error) {
-            if (error.code() != ErrorCode::no_device) throw;
-            GTEST_SKIP() << "there is no Vulkan driver";
-        }
-    }
-
-    static std::shared_ptr<Device> without_int64() {
-        const auto path = std::filesystem::temp_directory_path() / "tosavk_int48_test.json";
-        const char* before = std::getenv("TOSAVK_CAPS");
-        const std::string kept = before ? before : "";
-        std::ofstream(path) << R"({"int64": false})";
-        setenv("TOSAVK_CAPS", path.c_str(), 1);
-        auto device = Device::open("");
-        if (before) setenv("TOSAVK_CAPS", kept.c_str(), 1);
-        else unsetenv("TOSAVK_CAPS");
-        std::filesystem::remove(path);
-        EXPECT_FALSE(device->plan().int64);
-        return device;
+        GpuTest::SetUp();
+        if (IsSkipped()) return;
+        used_ = GetParam() ? device_ : test::open_with([](DevicePlan& plan) { plan.int64 = false; });
     }
 
     /// The node alone and with a RESCALE behind it; operands from `first_constant` on are constants.
@@ -80,16 +56,16 @@ protected:
                     std::vector<std::int64_t>(sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(start.size())),
                     start);
             }
-            const Plan plan = make_plan(*graph, device_->plan(), {});
+            const Plan plan = make_plan(*graph, used_->plan(), {});
             ASSERT_EQ(plan.dispatches.size(), 1u) << "a RESCALE follows in registers";
             EXPECT_EQ(plan.dispatches[0].kernel, kernel);
-            api::Checker checker(device_, graph);
+            api::Checker checker(used_, graph);
             const api::CheckReport report = checker.run(inputs);
             EXPECT_TRUE(report.passed) << report.detail;
         }
     }
 
-    std::shared_ptr<Device> device_;
+    std::shared_ptr<Device> used_;
 };
 
 constexpr std::int64_t product = 32768 * 255;  // the largest of 16 by 8 bits less a zero point

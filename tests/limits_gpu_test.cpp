@@ -1,25 +1,13 @@
 // Sizes at which drivers or shaders reach a limit: loops of more passes than llvmpipe carries out, workgroups that spill
 // from x into y, many results of one group.
 #include "api/checker.hpp"
-#include "support/validation.hpp"
-#include "vk/device.hpp"
-
-#include <gtest/gtest.h>
+#include "support/gpu_test.hpp"
 
 namespace tosavk {
 namespace {
 
-class Limits : public ::testing::Test {
+class Limits : public test::GpuTest {
 protected:
-    void SetUp() override {
-        try {
-            device_ = Device::open("");
-        } catch (const Error& error) {
-            if (error.code() != ErrorCode::no_device) throw;
-            GTEST_SKIP() << "there is no Vulkan driver";
-        }
-    }
-
     void check(GraphBuilder& b) {
         api::Checker checker(device_, std::make_shared<const Graph>(b.finish()));
         const api::CheckReport report = checker.run(3);
@@ -42,8 +30,6 @@ protected:
         attrs.acc_type = DType::i32;
         return attrs;
     }
-
-    std::shared_ptr<Device> device_;
 };
 
 TEST_F(Limits, ManyInputChannels) {

@@ -4,9 +4,8 @@
 #include "importers/importer.hpp"
 #include "reference/reference.hpp"
 #include "support/corpus.hpp"
-#include "support/validation.hpp"
+#include "support/gpu_test.hpp"
 #include "vk/context.hpp"
-#include "vk/device.hpp"
 
 #include <gtest/gtest.h>
 
@@ -20,20 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Networks : public ::testing::Test {
+class Networks : public test::GpuTest {
 protected:
-    static void SetUpTestSuite() {
-        try {
-            device_ = Device::open("");
-        } catch (const Error& error) {
-            if (error.code() != ErrorCode::no_device) throw;
-        }
-    }
-    static void TearDownTestSuite() { device_.reset(); }
-    void SetUp() override {
-        if (!device_) GTEST_SKIP() << "there is no Vulkan driver";
-    }
-
     static std::shared_ptr<Executable> compile(std::shared_ptr<const Graph> graph, PlanOptions options = {}) {
         Plan plan = make_plan(*graph, device_->plan(), options);
         return Executable::create(device_, std::move(graph), std::move(plan));
@@ -99,11 +86,7 @@ protected:
         const char* folder = std::getenv("TOSAVK_SAMPLES");
         return folder ? fs::path(folder) : fs::path("examples/glyphs");
     }
-
-    static std::shared_ptr<Device> device_;
 };
-
-std::shared_ptr<Device> Networks::device_;
 
 std::uint64_t seed_count() {
     const char* text = std::getenv("TOSAVK_TEST_SEEDS");

@@ -2,12 +2,7 @@
 // TOSAVK_TEST_CASES sets the number of graphs per row, TOSAVK_TEST_SEED the first one's seed.
 #include "api/checker.hpp"
 #include "conformance/random_node_0_30.hpp"
-#include "support/validation.hpp"
-#include "vk/device.hpp"
-
-#include <gtest/gtest.h>
-
-#include <cstdlib>
+#include "support/gpu_test.hpp"
 
 namespace tosavk {
 namespace {
@@ -15,33 +10,11 @@ namespace {
 using v0_30::OpInfo;
 using v0_30::Row;
 
-std::uint64_t number(const char* variable, std::uint64_t fallback) {
-    const char* text = std::getenv(variable);
-    return text ? std::strtoull(text, nullptr, 0) : fallback;
-}
-
-class Operators030 : public ::testing::TestWithParam<const OpInfo*> {
-protected:
-    static void SetUpTestSuite() {
-        try {
-            device_ = Device::open("");
-        } catch (const Error& error) {
-            if (error.code() != ErrorCode::no_device) throw;
-        }
-    }
-    static void TearDownTestSuite() { device_.reset(); }
-    void SetUp() override {
-        if (!device_) GTEST_SKIP() << "there is no Vulkan driver";
-    }
-
-    static std::shared_ptr<Device> device_;
-};
-
-std::shared_ptr<Device> Operators030::device_;
+class Operators030 : public test::GpuTestWith<const OpInfo*> {};
 
 TEST_P(Operators030, RandomCasesAgreeWithTheReference) {
     const OpInfo& info = *GetParam();
-    const std::uint64_t cases = number("TOSAVK_TEST_CASES", 2), first = number("TOSAVK_TEST_SEED", 1);
+    const std::uint64_t cases = test::number_from_environment("TOSAVK_TEST_CASES", 2), first = test::number_from_environment("TOSAVK_TEST_SEED", 1);
     for (const Row& row : info.rows) {
         int failures = 0;
         for (std::uint64_t seed = first; seed < first + cases && failures < 3; ++seed) {

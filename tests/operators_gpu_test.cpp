@@ -2,46 +2,20 @@
 // fuses, and the data sets of dot products. TOSAVK_TEST_CASES sets the number of graphs per row, TOSAVK_TEST_SEED the
 // first one's seed.
 #include "api/conformance.hpp"
-#include "support/validation.hpp"
-#include "vk/device.hpp"
-
-#include <gtest/gtest.h>
+#include "support/gpu_test.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace tosavk {
 namespace {
 
-std::uint64_t number(const char* variable, std::uint64_t fallback) {
-    const char* text = std::getenv(variable);
-    return text ? std::strtoull(text, nullptr, 0) : fallback;
-}
-
 /// "CONV2D", or "CONV2D_0_30" for rows of another version.
 using Group = std::pair<std::string, std::vector<conformance::SweepRow>>;
 
-class Operators : public ::testing::TestWithParam<Group> {
-protected:
-    static void SetUpTestSuite() {
-        try {
-            device_ = Device::open("");
-        } catch (const Error& error) {
-            if (error.code() != ErrorCode::no_device) throw;
-        }
-    }
-    static void TearDownTestSuite() { device_.reset(); }
-    void SetUp() override {
-        if (!device_) GTEST_SKIP() << "there is no Vulkan driver";
-    }
-
-    static std::shared_ptr<Device> device_;
-};
-
-std::shared_ptr<Device> Operators::device_;
+class Operators : public test::GpuTestWith<Group> {};
 
 TEST_P(Operators, RandomNodesAgreeWithTheReference) {
-    const std::uint64_t cases = number("TOSAVK_TEST_CASES", 4), first = number("TOSAVK_TEST_SEED", 1);
+    const std::uint64_t cases = test::number_from_environment("TOSAVK_TEST_CASES", 4), first = test::number_from_environment("TOSAVK_TEST_SEED", 1);
     for (const conformance::SweepRow& row : GetParam().second) {
         const conformance::RowResult result = conformance::run_row(row, first, cases, api::judge_on(device_));
         EXPECT_GE(result.cases, cases);

@@ -1,24 +1,13 @@
 // Every problem line of the help, in its small size, on the device against the reference.
 #include "api/checker.hpp"
 #include "problems/problem.hpp"
-#include "support/validation.hpp"
-#include "vk/device.hpp"
-
-#include <gtest/gtest.h>
+#include "support/gpu_test.hpp"
 
 namespace tosavk {
 namespace {
 
-class ProblemsOnDevice : public ::testing::Test {
+class ProblemsOnDevice : public test::GpuTest {
 protected:
-    void SetUp() override {
-        try {
-            device_ = Device::open("");
-        } catch (const Error& error) {
-            if (error.code() != ErrorCode::no_device) throw;
-            GTEST_SKIP() << "there is no Vulkan driver";
-        }
-    }
     void verify(const std::string& line, std::uint64_t seeds = 2) {
         api::Checker checker(device_, std::make_shared<const Graph>(load_problem(line)));
         for (std::uint64_t seed = 0; seed < seeds; ++seed) {
@@ -28,7 +17,6 @@ protected:
             EXPECT_GT(report.values_checked, 0u);
         }
     }
-    std::shared_ptr<Device> device_;
 };
 
 TEST_F(ProblemsOnDevice, EveryLineOfTheHelpAgreesWithTheReference) {

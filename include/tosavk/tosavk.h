@@ -109,6 +109,12 @@ typedef enum tosavk_level { TOSAVK_LEVEL_8K = 0, TOSAVK_LEVEL_NONE = 1 } tosavk_
 /* The layout of .tosa files whose version table is empty and whose structure does not tell; other files ignore it. */
 typedef enum tosavk_spec { TOSAVK_SPEC_RECOGNISE = 0, TOSAVK_SPEC_0_30 = 1, TOSAVK_SPEC_0_80 = 2, TOSAVK_SPEC_1_0 = 3 } tosavk_spec;
 
+/* FP16: operators on fp32 run in fp16 wherever TOSA has such a row (sums of products stay in fp32 where that can be said);
+ * inputs, outputs, variables and what control flow and CUSTOM touch keep their types. Results differ from those of the
+ * declared types by what fp16 loses, and overflow beyond 65504; tosavk_verify then checks against the fp16 graph. Only a
+ * device with fp16 arithmetic is faster by it (tosavk_device_describe). */
+typedef enum tosavk_precision { TOSAVK_PRECISION_DECLARED = 0, TOSAVK_PRECISION_FP16 = 1 } tosavk_precision;
+
 typedef struct tosavk_input_shape {
     uint32_t index; /* graph input */
     uint32_t rank;
@@ -122,6 +128,7 @@ typedef struct tosavk_load_options {
     const tosavk_input_shape* input_shapes; /* for inputs with dynamic dimensions; without one a dimension is 1 */
     size_t input_shape_count;
     tosavk_spec spec;
+    tosavk_precision precision;
 } tosavk_load_options;
 
 typedef struct tosavk_tensor_info {

@@ -148,6 +148,7 @@ struct LoadOptions {
     tosavk_level level = TOSAVK_LEVEL_8K;
     std::vector<std::pair<std::uint32_t, Shape>> input_shapes;  ///< for inputs with dynamic dimensions
     tosavk_spec spec = TOSAVK_SPEC_RECOGNISE;
+    tosavk_precision precision = TOSAVK_PRECISION_DECLARED;
 };
 
 class Graph {
@@ -224,6 +225,7 @@ private:
         raw.rounding = options.rounding;
         raw.level = options.level;
         raw.spec = options.spec;
+        raw.precision = options.precision;
         std::vector<tosavk_input_shape> shapes;
         for (const auto& [index, dims] : options.input_shapes) {
             if (dims.size() > TOSAVK_MAX_RANK)

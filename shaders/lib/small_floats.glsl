@@ -1,5 +1,6 @@
 // fp16, bf16 and the fp8 formats: values are computed in fp32 and rounded to the format after every operator. All of it
-// is integer work, because drivers differ on packHalf2x16, on subnormals and on overflow.
+// is integer work, because drivers differ on packHalf2x16, on subnormals and on overflow. Only where a device promises
+// how fp16 rounds (TOSAVK_NATIVE_FP16) is it asked to; loads and stores stay integer work, which keeps the bits of NaN.
 //
 // small_to_float(bits, exponent_bits, fraction_bits, has_infinity): the value of a pattern, exact (a subnormal result of
 // bf16 is a subnormal fp32, which a driver may flush). fp8e4m3 has no infinity: only all-ones is NaN.
@@ -56,8 +57,33 @@ ivec4 float_to_bf16(vec4 value) {
     kept = mix(kept, kept | 0x40, equal(kept & 0x7f, ivec4(0)));
     return mix(rounded, kept, is_nan) & 0xffff;
 }
-vec4 fp16_to_float(ivec4 bits) { return small_to_float(bits, 5, 10, true); }
-ivec4 float_to_fp16(vec4 value) { return float_to_small(value, 5, 10, true); }
+
+// fp16 is worth functions of its own. Its subnormal numbers are whole multiples of 2^-24, which fp32 holds exactly.
+vec4 fp16_to_float(ivec4 bits) {
+    ivec4 magnitude = bits & 0x7fff;
+    precise vec4 subnormal = vec4(magnitude) * 5.9604644775390625e-8;
+    ivec4 result = mix((magnitude << 13) + (112 << 23), floatBitsToInt(subnormal), lessThan(magnitude, ivec4(1024)));
+    result = mix(result, (magnitude << 13) | 0x7f800000, greaterThanEqual(magnitude, ivec4(0x7c00)));
+    return intBitsToFloat(result | ((bits & 0x8000) << 16));
+}
+const int FP16_NORMAL = 113 << 23;  // 2^-14
+// The multiple of 2^-24 nearest to a magnitude below 2^-14, ties to even. A shift of 30 leaves nothing.
+ivec4 fp16_units(ivec4 magnitude) {
+    ivec4 shift = clamp(126 - (magnitude >> 23), ivec4(1), ivec4(30));
+    ivec4 significand = (magnitude & 0x7fffff) | 0x800000;
+    return (significand + ((ivec4(1) << (shift - 1)) - 1) + ((significand >> shift) & 1)) >> shift;
+}
+// Room for the 13 bits that fp16 lacks, rounded into the rest.
+ivec4 fp16_carried(ivec4 magnitude) { return magnitude + 0xfff + ((magnitude >> 13) & 1); }
+ivec4 float_to_fp16(vec4 value) {
+    ivec4 u = floatBitsToInt(value), magnitude = u & 0x7fffffff;
+    ivec4 normal = min((fp16_carried(magnitude) >> 13) - (112 << 10), ivec4(0x7c00));
+    ivec4 result = mix(normal, fp16_units(magnitude), lessThan(magnitude, ivec4(FP16_NORMAL)));
+    ivec4 payload = (magnitude & 0x7fffff) >> 13;
+    payload = mix(payload, ivec4(0x200), equal(payload, ivec4(0)));
+    result = mix(result, 0x7c00 | payload, greaterThan(magnitude, ivec4(0x7f800000)));
+    return result | ((u >> 16) & 0x8000);
+}
 vec4 fp8e4m3_to_float(ivec4 bits) { return small_to_float(bits, 4, 3, false); }
 ivec4 float_to_fp8e4m3(vec4 value) { return float_to_small(value, 4, 3, false); }
 vec4 fp8e5m2_to_float(ivec4 bits) { return small_to_float(bits, 5, 2, true); }
@@ -73,7 +99,34 @@ ivec4 sticky24(ivec4 x) {
 }
 
 // A result as the type that its operator declares.
-vec4 round_fp16(vec4 value) { return fp16_to_float(float_to_fp16(value)); }
+#if TOSAVK_NATIVE_FP16
+vec4 round_fp16(vec4 value) { return vec4(f16vec4(value)); }
+#define FP16_ARITHMETIC(NAME, OP)                                                       \
+    vec4 NAME(vec4 a, vec4 b) {                                                         \
+        precise f16vec4 result = f16vec4(a) OP f16vec4(b);                              \
+        return vec4(result);                                                            \
+    }
+#else
+vec4 round_fp16(vec4 value) {
+    ivec4 u = floatBitsToInt(value), magnitude = u & 0x7fffffff;
+    ivec4 normal = fp16_carried(magnitude) & ~0x1fff;
+    normal = mix(normal, ivec4(0x7f800000), greaterThanEqual(normal, ivec4(143 << 23)));
+    precise vec4 subnormal = vec4(fp16_units(magnitude)) * 5.9604644775390625e-8;
+    ivec4 result = mix(normal, floatBitsToInt(subnormal), lessThan(magnitude, ivec4(FP16_NORMAL)));
+    result = mix(result, magnitude, greaterThan(magnitude, ivec4(0x7f800000)));
+    return intBitsToFloat(result | (u & (1 << 31)));
+}
+#define FP16_ARITHMETIC(NAME, OP)                                                       \
+    vec4 NAME(vec4 a, vec4 b) {                                                         \
+        precise vec4 result = a OP b;                                                   \
+        return result;                                                                  \
+    }
+#endif
+// round_fp16 follows, as after every operator; it has no work left where the operation was native. fp32 has more than
+// twice the bits of fp16, so that rounding its sums, differences and products gives what a single rounding gives.
+FP16_ARITHMETIC(add_fp16, +)
+FP16_ARITHMETIC(sub_fp16, -)
+FP16_ARITHMETIC(mul_fp16, *)
 vec4 round_bf16(vec4 value) { return bf16_to_float(float_to_bf16(value)); }
 vec4 round_fp8e4m3(vec4 value) { return fp8e4m3_to_float(float_to_fp8e4m3(value)); }
 vec4 round_fp8e5m2(vec4 value) { return fp8e5m2_to_float(float_to_fp8e5m2(value)); }

@@ -17,7 +17,7 @@ static_assert(same(DType::boolean, TOSAVK_BOOL) && same(DType::i4, TOSAVK_I4) &&
               same(DType::fp8e4m3, TOSAVK_FP8E4M3) && same(DType::fp8e5m2, TOSAVK_FP8E5M2) &&
               same(DType::fp16, TOSAVK_FP16) && same(DType::bf16, TOSAVK_BF16) && same(DType::fp32, TOSAVK_FP32));
 
-bool known(tosavk_type type) { return type >= TOSAVK_BOOL && type <= TOSAVK_FP32; }
+bool known(int type) { return type >= TOSAVK_BOOL && type <= TOSAVK_FP32; }
 
 }  // namespace
 
@@ -25,9 +25,9 @@ namespace tosavk::api {
 
 tosavk_text* make_text(std::string text) { return new tosavk_text{std::move(text)}; }
 
-DType to_dtype(tosavk_type type) {
-    if (!known(type)) throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_type", static_cast<int>(type)));
-    return static_cast<DType>(type);
+DType to_dtype(int raw_type) {
+    if (!known(raw_type)) throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_type", raw_type));
+    return static_cast<DType>(raw_type);
 }
 
 tosavk_tensor_info describe_tensor(const char* name, DType type, const Shape& shape) {
@@ -54,8 +54,14 @@ size_t tosavk_text_size(const tosavk_text* text) { return text ? text->text.size
 void tosavk_text_release(tosavk_text* text) { delete text; }
 
 // The names are string literals, so that their data ends in a NUL.
-const char* tosavk_type_name(tosavk_type type) { return known(type) ? name_of(static_cast<DType>(type)).data() : "?"; }
-size_t tosavk_type_size(tosavk_type type) { return known(type) ? size_of(static_cast<DType>(type)) : 0; }
+const char* tosavk_type_name(tosavk_type type) {
+    const int raw = raw_value(type);
+    return known(raw) ? name_of(static_cast<DType>(raw)).data() : "?";
+}
+size_t tosavk_type_size(tosavk_type type) {
+    const int raw = raw_value(type);
+    return known(raw) ? size_of(static_cast<DType>(raw)) : 0;
+}
 
 tosavk_status tosavk_array_load(const char* path, tosavk_array** array, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
@@ -80,7 +86,7 @@ tosavk_status tosavk_array_convert(const tosavk_array* array, tosavk_type type, 
     return guard(__func__, error, [&](const Call& call) {
         call.require(array, "array");
         call.require(converted, "converted");
-        *converted = new tosavk_array{convert_array(array->tensor, to_dtype(type), "the array")};
+        *converted = new tosavk_array{convert_array(array->tensor, to_dtype(raw_value(type)), "the array")};
     });
 }
 
@@ -96,7 +102,7 @@ tosavk_status tosavk_array_save(const char* path, tosavk_type type, uint32_t ran
             throw Error(ErrorCode::usage,
                         fmt::format("{}: rank {} is larger than {}", call.function, rank, TOSAVK_MAX_RANK));
         }
-        const DType dtype = to_dtype(type);
+        const DType dtype = to_dtype(raw_value(type));
         Shape shape;
         for (std::uint32_t k = 0; k < rank; ++k) {
             if (dims[k] < 1)

@@ -72,14 +72,6 @@ bool computes_integers(const Graph& graph, const Dispatch& dispatch) {
 
 }  // namespace
 
-PlanOptions tosavk::api::plan_options(const tosavk_compile_options* given) {
-    const tosavk_compile_options options = read_struct(given, "tosavk_compile_options");
-    PlanOptions result;
-    result.fuse = options.no_fuse == 0;
-    result.keep_all = options.keep_all != 0;
-    return result;
-}
-
 tosavk_status tosavk_compile(tosavk_device* device, const tosavk_graph* graph, const tosavk_compile_options* options,
                              tosavk_executable** executable, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
@@ -98,11 +90,11 @@ tosavk_status tosavk_executable_print(const tosavk_executable* executable, tosav
         call.require(executable, "executable");
         call.require(text, "text");
         const Executable& compiled = *executable->executable;
-        switch (kind) {
+        switch (const int raw = raw_value(kind)) {
         case TOSAVK_EXECUTABLE_PLAN: *text = make_text(print_plan(compiled.graph(), compiled.plan())); return;
         case TOSAVK_EXECUTABLE_GLSL: *text = make_text(print_glsl(compiled.plan())); return;
+        default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_executable_text", raw));
         }
-        throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_executable_text", static_cast<int>(kind)));
     });
 }
 

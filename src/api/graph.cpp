@@ -2,6 +2,7 @@
 #include "api/checker.hpp"
 #include "api/handles.hpp"
 #include "api/package.hpp"
+#include "graph/precision.hpp"
 #include "importers/importer.hpp"
 #include "problems/problem.hpp"
 #include "reference/reference.hpp"
@@ -17,23 +18,22 @@ namespace {
 ImportOptions import_options(const tosavk_load_options* given) {
     const tosavk_load_options options = read_struct(given, "tosavk_load_options");
     ImportOptions result;
-    switch (options.rounding) {
+    switch (const int raw = raw_value(options.rounding)) {
     case TOSAVK_ROUNDING_DOUBLE: result.rounding = Rounding::double_round; break;
     case TOSAVK_ROUNDING_SINGLE: result.rounding = Rounding::single_round; break;
-    default:
-        throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_rounding", static_cast<int>(options.rounding)));
+    default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_rounding", raw));
     }
-    switch (options.level) {
+    switch (const int raw = raw_value(options.level)) {
     case TOSAVK_LEVEL_8K: result.level = &level_8k; break;
     case TOSAVK_LEVEL_NONE: result.level = &level_none; break;
-    default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_level", static_cast<int>(options.level)));
+    default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_level", raw));
     }
-    switch (options.spec) {
+    switch (const int raw = raw_value(options.spec)) {
     case TOSAVK_SPEC_RECOGNISE: result.spec = TosaSpec::recognise; break;
     case TOSAVK_SPEC_0_30: result.spec = TosaSpec::v0_30; break;
     case TOSAVK_SPEC_0_80: result.spec = TosaSpec::v0_80; break;
     case TOSAVK_SPEC_1_0: result.spec = TosaSpec::v1_0; break;
-    default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_spec", static_cast<int>(options.spec)));
+    default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_spec", raw));
     }
     if (options.input_shape_count > 0 && !options.input_shapes) {
         throw Error(ErrorCode::usage, "tosavk_load_options.input_shapes is NULL but input_shape_count is not 0");
@@ -57,7 +57,14 @@ ImportOptions import_options(const tosavk_load_options* given) {
     return result;
 }
 
-tosavk_graph* finish(LoadedModel model, const ImportOptions& options) {
+tosavk_precision precision_of(const tosavk_load_options* given) {
+    const tosavk_precision precision = read_struct(given, "tosavk_load_options").precision;
+    if (precision != TOSAVK_PRECISION_DECLARED && precision != TOSAVK_PRECISION_FP16)
+        throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_precision", static_cast<int>(precision)));
+    return precision;
+}
+
+tosavk_graph* finish(LoadedModel model, const ImportOptions& options, tosavk_precision precision) {
     Graph& graph = model.graph;
     for (const auto& [index, shape] : options.input_shapes) {
         if (index >= graph.inputs.size()) {
@@ -70,6 +77,10 @@ tosavk_graph* finish(LoadedModel model, const ImportOptions& options) {
             throw Error(ErrorCode::bad_input, fmt::format("input {} '{}' has shape {} and cannot take shape {}", index,
                                                           value.name, to_string(value.shape), to_string(shape)));
         }
+    }
+    if (precision == TOSAVK_PRECISION_FP16) {
+        graph = to_fp16(graph);
+        model.package = {};  // made for the graph as it was
     }
     return new tosavk_graph{std::make_shared<const Graph>(std::move(graph)), std::move(model.package)};
 }
@@ -96,7 +107,7 @@ tosavk_status tosavk_graph_load_file(const char* path, const tosavk_load_options
         call.require(path, "path");
         call.require(graph, "graph");
         const ImportOptions import = import_options(options);
-        *graph = finish(load_model(read_file(path), path, import), import);
+        *graph = finish(load_model(read_file(path), path, import), import, precision_of(options));
     });
 }
 
@@ -107,7 +118,7 @@ tosavk_status tosavk_graph_load_memory(const void* data, size_t size_bytes, cons
         call.require(graph, "graph");
         const ImportOptions import = import_options(options);
         *graph = finish(load_model({static_cast<const std::byte*>(data), size_bytes}, "the model in memory", import),
-                        import);
+                        import, precision_of(options));
     });
 }
 
@@ -117,7 +128,7 @@ tosavk_status tosavk_graph_load_problem(const char* line, const tosavk_load_opti
         call.require(line, "line");
         call.require(graph, "graph");
         const ImportOptions import = import_options(options);
-        *graph = finish({load_problem(line, *import.level), nullptr}, import);
+        *graph = finish({load_problem(line, *import.level), nullptr}, import, precision_of(options));
     });
 }
 
@@ -164,11 +175,11 @@ tosavk_status tosavk_graph_print(const tosavk_graph* graph, tosavk_graph_text ki
     return guard(__func__, error, [&](const Call& call) {
         call.require(graph, "graph");
         call.require(text, "text");
-        switch (kind) {
+        switch (const int raw = raw_value(kind)) {
         case TOSAVK_GRAPH_LISTING: *text = make_text(print_graph(*graph->graph)); return;
         case TOSAVK_GRAPH_DOT: *text = make_text(print_dot(*graph->graph)); return;
+        default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_graph_text", raw));
         }
-        throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_graph_text", static_cast<int>(kind)));
     });
 }
 

@@ -119,9 +119,17 @@ template <class T> void write_struct(T* out, T value, const char* name) {
     std::memcpy(out, &value, size < sizeof(T) ? size : sizeof(T));
 }
 
+/// What a caller passed for an enumeration. It may be no value of it, which to read as one would be undefined.
+template <class Enum> int raw_value(const Enum& given) {
+    int value = 0;
+    static_assert(sizeof value == sizeof given);
+    std::memcpy(&value, &given, sizeof value);
+    return value;
+}
+
 tosavk_text* make_text(std::string text);
 PlanOptions plan_options(const tosavk_compile_options* given);
-DType to_dtype(tosavk_type type);  ///< throws Error(usage) for a value that is no type
+DType to_dtype(int raw_type);  ///< throws Error(usage) for a value that is no type
 tosavk_tensor_info describe_tensor(const char* name, DType type, const Shape& shape);
 
 }  // namespace tosavk::api

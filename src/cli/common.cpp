@@ -127,6 +127,10 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool with_path)
         .add_option("--spec", options.spec,
                     "layout of a .tosa file that does not tell its version (default: by its structure)")
         ->check(CLI::IsMember({"0.30", "0.80", "1.0"}));
+    command
+        .add_option("--precision", options.precision,
+                    "fp16: compute in fp16 what the model declares as fp32 (default declared; results differ)")
+        ->check(CLI::IsMember({"declared", "fp16"}));
 }
 
 void add_device_option(CLI::App& command, std::string& device) {
@@ -152,6 +156,7 @@ cpp::Graph load_model(const ModelOptions& options, const InputShapes& shapes) {
     if (options.spec == "0.30") load.spec = TOSAVK_SPEC_0_30;
     if (options.spec == "0.80") load.spec = TOSAVK_SPEC_0_80;
     if (options.spec == "1.0") load.spec = TOSAVK_SPEC_1_0;
+    if (options.precision == "fp16") load.precision = TOSAVK_PRECISION_FP16;
     load.input_shapes = shapes;
     if (!options.problem.empty()) return cpp::Graph::problem(options.problem, load);
     if (options.path.empty()) throw Failure(exit_usage, "MODEL is missing: a file, or --op with a problem line");

@@ -38,11 +38,11 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
 struct ModelOptions {
     std::string path;
     std::string problem;  ///< a problem line instead of a path; empty: none
-    std::string rounding = "double", level = "8K", spec;
+    std::string rounding = "double", level = "8K", spec, precision = "declared";
 
     const std::string& name() const { return problem.empty() ? path : problem; }  ///< for messages
 };
-/// --rounding, --level and --spec; the path or --op LINE too when `with_path`.
+/// --rounding, --level, --spec and --precision; the path or --op LINE too when `with_path`.
 void add_model_options(CLI::App& command, ModelOptions& options, bool with_path = true);
 /// Whether a path is no file but a problem line: it has words, and there is no such file.
 bool is_problem_line(const std::string& path);

@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -144,6 +146,46 @@ void run_on_device(const Options& options, const cpp::Graph& graph, const std::v
     result.profile = std::move(profile);
 }
 
+/// What another precision changed: one object per output, against a run in the declared types on the same inputs.
+Json precision_differences(const Options& options, const std::vector<Bytes>& inputs, const std::vector<Output>& outputs) {
+    Options as_declared = options;
+    as_declared.model.precision = "declared";
+    const Assigned loaded = load(as_declared);
+    std::vector<Bytes> expected;
+    if (options.reference) {
+        expected = loaded.graph.reference_run(inputs);
+    } else {
+        const cpp::Executable executable(cpp::Device(options.device), loaded.graph);
+        cpp::Context context(executable, false);
+        for (std::uint32_t k = 0; k < inputs.size(); ++k) context.set_input(k, inputs[k]);
+        context.run();
+        for (std::uint32_t k = 0; k < outputs.size(); ++k) context.get_output(k, expected.emplace_back(outputs[k].info.size_bytes));
+    }
+    auto result = Json::array();
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+        const std::vector<double> got = elements(outputs[k].info.type, outputs[k].bytes);
+        const std::vector<double> wanted = elements(outputs[k].info.type, expected[k]);
+        double largest = 0, magnitude = 0;
+        std::size_t at = 0;
+        for (std::size_t i = 0; i < got.size(); ++i) {
+            if (std::isfinite(wanted[i])) magnitude = std::max(magnitude, std::abs(wanted[i]));
+            if (got[i] == wanted[i] || (std::isnan(got[i]) && std::isnan(wanted[i]))) continue;
+            // A NaN or an infinity on one side alone is the largest difference there is.
+            const double difference = std::isfinite(got[i] - wanted[i]) ? std::abs(got[i] - wanted[i])
+                                                                        : std::numeric_limits<double>::infinity();
+            if (difference > largest) {
+                largest = difference;
+                at = i;
+            }
+        }
+        result.push_back({{"output", k}, {"largest_difference", number_json(largest)}, {"index", at},
+                          {"largest_magnitude", number_json(magnitude)}});
+        std::fprintf(stderr, "note: output %zu was computed in fp16; largest difference from the declared types: %s (largest magnitude %s)\n",
+                     k, number_text(largest).c_str(), number_text(magnitude).c_str());
+    }
+    return result;
+}
+
 std::string times_text(const Json& times) {
     std::string text = "time:";
     for (const auto& [stage, ms] : times.items()) {
@@ -197,6 +239,8 @@ int run(const Options& options) {
         run_on_device(options, graph, inputs, result);
     }
 
+    auto differences = Json::array();
+    if (options.model.precision == "fp16") differences = precision_differences(options, inputs, result.outputs);
     std::vector<OutputSummary> summaries;
     for (const Output& output : result.outputs) summaries.push_back(summarize(output, options.top));
     if (directory) directory->write(result.outputs);
@@ -205,13 +249,15 @@ int run(const Options& options) {
         auto outputs = Json::array();
         for (std::size_t k = 0; k < summaries.size(); ++k)
             outputs.push_back(output_json(k, result.outputs[k], summaries[k]));
-        print(json_text({{"model", options.model.name()},
-                         {"device", result.device},
-                         {"driver", result.driver},
-                         {"seed", options.seed},
-                         {"inputs", std::move(inputs_json)},
-                         {"outputs", std::move(outputs)},
-                         {"time_ms", result.times}}));
+        Json text = {{"model", options.model.name()},
+                     {"device", result.device},
+                     {"driver", result.driver},
+                     {"seed", options.seed},
+                     {"inputs", std::move(inputs_json)},
+                     {"outputs", std::move(outputs)},
+                     {"time_ms", result.times}};
+        if (!differences.empty()) text["fp16_differences"] = std::move(differences);
+        print(json_text(text));
     } else {
         const std::string driver = result.driver.empty() ? "" : fmt::format(" ({})", result.driver);
         print(fmt::format("device: {}{}\n{}{}{}", result.device, driver, inputs_text,

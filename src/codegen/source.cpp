@@ -35,6 +35,15 @@ std::string rounded(DType t, const std::string& expression) {
     return is_small_float(t) ? fmt::format("round_{}({})", name_of(t), expression) : expression;
 }
 
+/// Adds one of the modes of SPV_KHR_float_controls for floats of `bits`.
+std::string float_mode(int capability, int mode, int bits) {
+    return fmt::format("spirv_execution_mode(extensions = [\"SPV_KHR_float_controls\"], capabilities = [{}], {}, {});\n",
+                       capability, mode, bits);
+}
+std::string denorm_preserve(int bits) { return float_mode(4464, 4459, bits); }
+std::string signed_zero_inf_nan_preserve(int bits) { return float_mode(4466, 4461, bits); }
+std::string rounding_mode_rte(int bits) { return float_mode(4467, 4462, bits); }
+
 std::uint64_t value_bytes(const Graph& graph, ValueId id) {
     const Value& value = graph.value(id);
     return allocation_bytes(static_cast<std::uint64_t>(element_count(value.shape)) * size_of(value.type), value.type);
@@ -55,24 +64,26 @@ ReadPath path_of(std::uint64_t bytes, DType type, const DevicePlan& device) {
 using Defines = std::vector<std::pair<std::string, std::string>>;
 
 /// The beginning of every shader: extensions, defines and the dialect of shaders/lib.
-std::string prologue(const DevicePlan& device, bool quad_stores, const Defines& defines, bool small_floats) {
+std::string prologue(const DevicePlan& device, bool quad_stores, const Defines& defines, bool small_floats, bool fp16) {
+    const bool native_fp16 = fp16 && device.native_fp16;
     std::string text = "#version 450\n";
-    if (device.nan_preserve || device.rte) text += "#extension GL_EXT_spirv_intrinsics : require\n";
+    if (device.nan_preserve || device.rte || native_fp16) text += "#extension GL_EXT_spirv_intrinsics : require\n";
     if (device.subgroup_lanes > 1) text += "#extension GL_KHR_shader_subgroup_shuffle : require\n";
     if (device.int64) text += "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n";
-    if (device.nan_preserve) {
-        text += "spirv_execution_mode(extensions = [\"SPV_KHR_float_controls\"], capabilities = [4466], 4461, 32);\n";
-    }
-    if (device.rte) {
-        text += "spirv_execution_mode(extensions = [\"SPV_KHR_float_controls\"], capabilities = [4467], 4462, 32);\n";
-    }
+    if (native_fp16) text += "#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require\n";
+    if (device.nan_preserve) text += signed_zero_inf_nan_preserve(32);
+    if (device.rte) text += rounding_mode_rte(32);
+    if (native_fp16) text += signed_zero_inf_nan_preserve(16) + rounding_mode_rte(16) + denorm_preserve(16);
     text += fmt::format("#define TOSAVK_INT64 {}\n#define TOSAVK_QUAD_STORES {}\n", int(device.int64), int(quad_stores));
     for (const auto& [name, value] : defines) text += fmt::format("#define {} {}\n", name, value);
     text += "layout(local_size_x = 64, local_size_x_id = 1000) in;\n";
     for (const char* file : {"lib/types.glsl", "lib/index.glsl", "lib/wide.glsl", "lib/scale.glsl", "lib/math.glsl"}) {
         text += shader_file(file);
     }
-    if (small_floats) text += shader_file("lib/small_floats.glsl");
+    if (small_floats) {
+        text += fmt::format("#define TOSAVK_NATIVE_FP16 {}\n", int(native_fp16));
+        text += shader_file("lib/small_floats.glsl");
+    }
     return text;
 }
 
@@ -171,7 +182,8 @@ private:
     std::string read_leaf(const Leaf& leaf, DType type, const std::string& name);
     void add_member(NodeId id);
     void store_outputs();
-    bool uses_small_floats() const;
+    /// Whether a tensor or a result of the group has such a type.
+    template <class Test> bool uses(Test test) const;
     std::string position_function(const std::string& name, const IndexMap& map, bool padded);
 
     const Graph& graph_;
@@ -360,12 +372,12 @@ void SourceBuilder::store_outputs() {
     }
 }
 
-bool SourceBuilder::uses_small_floats() const {
-    const auto small = [&](ValueId id) { return is_small_float(graph_.value(id).type); };
-    return std::any_of(source_.reads.begin(), source_.reads.end(), [](const auto& read) { return is_small_float(read.type); }) ||
-           std::any_of(source_.writes.begin(), source_.writes.end(), small) ||
-           std::any_of(group_.members.begin(), group_.members.end(), [&](NodeId id) { return small(graph_.node(id).outputs.front()); }) ||
-           (group_.anchor != no_id && small(graph_.node(group_.anchor).outputs.front()));
+template <class Test> bool SourceBuilder::uses(Test test) const {
+    const auto result = [&](ValueId id) { return test(graph_.value(id).type); };
+    return std::any_of(source_.reads.begin(), source_.reads.end(), [&](const auto& read) { return test(read.type); }) ||
+           std::any_of(source_.writes.begin(), source_.writes.end(), result) ||
+           std::any_of(group_.members.begin(), group_.members.end(), [&](NodeId id) { return result(graph_.node(id).outputs.front()); }) ||
+           (group_.anchor != no_id && result(graph_.node(group_.anchor).outputs.front()));
 }
 
 GroupSource SourceBuilder::build() {
@@ -379,7 +391,9 @@ GroupSource SourceBuilder::build() {
         const ValueId out = graph_.node(group_.anchor).outputs.front();
         anchor_type = graph_.value(out).type;
         variables_[out] = "acc";
-        if (is_small_float(anchor_type)) body_ += fmt::format("    acc = {};\n", rounded(anchor_type, "acc"));
+        // An exact result is one of the type already, and moved elements keep the bits of NaN, which a rounding may not.
+        const bool exact = op_def(graph_.node(group_.anchor).op).tolerance == nullptr;
+        if (is_small_float(anchor_type) && !exact) body_ += fmt::format("    acc = {};\n", rounded(anchor_type, "acc"));
     }
     const std::string last = param(static_cast<std::int32_t>(count_ - 1));
     const bool stores_itself = group_.anchor != no_id && graph_.node(group_.anchor).outputs.size() > 1;
@@ -388,7 +402,8 @@ GroupSource SourceBuilder::build() {
     else store_outputs();
 
     const bool quad_stores = aligned_ && !group_.copy;
-    std::string text = prologue(device_, quad_stores, group_.choice ? group_.choice->defines : Defines(), uses_small_floats());
+    std::string text = prologue(device_, quad_stores, group_.choice ? group_.choice->defines : Defines(), uses(is_small_float),
+                                uses([](DType t) { return t == DType::fp16; }));
     text += params_;
     const std::vector<std::uint64_t> scratch = group_.choice ? group_.choice->scratch_bytes : std::vector<std::uint64_t>();
     Declarations tensors(device_, quad_stores);
@@ -451,7 +466,7 @@ GroupSource build_pass_source(const Graph& graph, const KernelChoice& choice, co
     }
     const std::uint64_t written = choice.scratch_bytes.at(static_cast<std::size_t>(pass.writes));
     tensors.write(DType::fp32, 0, allocation_bytes(written, DType::fp32));
-    source.glsl = prologue(device, false, pass.defines, false) + tensors.text;
+    source.glsl = prologue(device, false, pass.defines, false, false) + tensors.text;
     source.bindings = tensors.bindings;
     source.glsl += shader_file(pass.kernel + ".comp");
     return source;

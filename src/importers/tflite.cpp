@@ -63,6 +63,17 @@ constexpr Row rows[] = {
     {tflite::BuiltinOperator::SLICE, lower_slice, true},
     {tflite::BuiltinOperator::STRIDED_SLICE, lower_strided_slice, true},
     {tflite::BuiltinOperator::SHAPE, lower_shape, false},
+    {tflite::BuiltinOperator::LESS, lower_comparison, false},
+    {tflite::BuiltinOperator::LESS_EQUAL, lower_comparison, false},
+    {tflite::BuiltinOperator::GREATER, lower_comparison, false},
+    {tflite::BuiltinOperator::GREATER_EQUAL, lower_comparison, false},
+    {tflite::BuiltinOperator::EQUAL, lower_comparison, false},
+    {tflite::BuiltinOperator::NOT_EQUAL, lower_comparison, false},
+    {tflite::BuiltinOperator::LOGICAL_AND, lower_logical, false},
+    {tflite::BuiltinOperator::LOGICAL_OR, lower_logical, false},
+    {tflite::BuiltinOperator::LOGICAL_NOT, lower_logical, false},
+    {tflite::BuiltinOperator::IF, lower_if, false},
+    {tflite::BuiltinOperator::WHILE, lower_while, false},
 };
 
 const Row* find_row(tflite::BuiltinOperator code) {
@@ -70,8 +81,9 @@ const Row* find_row(tflite::BuiltinOperator code) {
     return row == std::end(rows) ? nullptr : row;
 }
 
-// Constants that only led to other constants (weights before their reshape) are left out of the graph.
-void drop_unused_constants(Graph& graph) {
+}  // namespace
+
+void Lowering::drop_unused_constants(Graph& graph) {
     std::vector<bool> used(graph.values.size(), false);
     for (const Node& node : graph.nodes) {
         for (const ValueId id : node.inputs) used[id] = true;
@@ -95,11 +107,10 @@ void drop_unused_constants(Graph& graph) {
     renumber(graph.outputs);
 }
 
-}  // namespace
-
 Lowering::Lowering(const TfliteFile& file, const ImportOptions& options)
-    : file_(file), options_(options), builder_(file.name.empty() ? "main" : file.name, *options.level),
-      values_(file.tensors.size(), no_id), produced_(file.tensors.size(), false) {
+    : file_(file), graph_(file.main), options_(options),
+      builder_(file.main.name.empty() ? "main" : file.main.name, *options.level),
+      values_(graph_.tensors.size(), no_id), produced_(graph_.tensors.size(), false) {
     if (options.rounding != Rounding::double_round && options.rounding != Rounding::single_round) {
         throw Error(ErrorCode::usage, "the TFLite importer rounds either double or single");
     }
@@ -107,8 +118,8 @@ Lowering::Lowering(const TfliteFile& file, const ImportOptions& options)
 
 void Lowering::add_inputs() {
     std::set<std::string> names;
-    for (std::size_t k = 0; k < file_.inputs.size(); ++k) {
-        const TfliteTensor& tensor = file_.tensors[static_cast<std::size_t>(file_.inputs[k])];
+    for (std::size_t k = 0; k < graph_.inputs.size(); ++k) {
+        const TfliteTensor& tensor = graph_.tensors[static_cast<std::size_t>(graph_.inputs[k])];
         const std::string where = fmt::format("TFLite graph input {} ({})", k, tensor.title());
         const auto refuse = [&](ErrorCode code, const std::string& what) {
             throw Error(code, where + ": " + what, {}, tensor.name);
@@ -162,6 +173,8 @@ bool Lowering::fold_operator() {
     const Row& row = *find_row(op_->code);
     std::int64_t elements = 0;
     if (op_->inputs.empty() || op_->outputs.empty()) return false;
+    // A loop might never end.
+    if (row.lower == lower_if || row.lower == lower_while) return false;
     for (std::size_t k = 0; k < op_->inputs.size(); ++k) {
         if (!has_input(k)) continue;
         const TfliteTensor& tensor = in(k);
@@ -244,8 +257,8 @@ void Lowering::add_outputs() {
     std::set<std::string> names;
     std::set<ValueId> used;
     for (const ValueId id : builder_.graph().inputs) names.insert(builder_.value(id).name), used.insert(id);
-    for (std::size_t k = 0; k < file_.outputs.size(); ++k) {
-        const TfliteTensor& tensor = file_.tensors[static_cast<std::size_t>(file_.outputs[k])];
+    for (std::size_t k = 0; k < graph_.outputs.size(); ++k) {
+        const TfliteTensor& tensor = graph_.tensors[static_cast<std::size_t>(graph_.outputs[k])];
         ValueId id = values_[tensor.index];
         if (id == no_id && tensor.is_constant) {
             throw Error(ErrorCode::unsupported,
@@ -270,14 +283,18 @@ void Lowering::add_outputs() {
     }
 }
 
-Graph Lowering::run() {
-    add_inputs();
-    for (op_index_ = 0; op_index_ < file_.operators.size(); ++op_index_) {
-        op_ = &file_.operators[op_index_];
+void Lowering::lower_operators() {
+    for (op_index_ = 0; op_index_ < graph_.operators.size(); ++op_index_) {
+        op_ = &graph_.operators[op_index_];
         const TfliteTensor* first = op_->outputs.empty() ? nullptr : &out(0);
         op_name_ = first && !first->name.empty() ? first->name : fmt::format("node_{}", op_index_);
         lower_operator();
     }
+}
+
+Graph Lowering::run() {
+    add_inputs();
+    lower_operators();
     add_outputs();
     Graph graph = builder_.finish();
     drop_unused_constants(graph);

@@ -180,33 +180,44 @@ TfliteFile::TfliteFile(std::span<const std::byte> bytes) {
                     fmt::format("TFLite model: schema version {} is not supported, only 3", model.version()));
     }
     if (!model.subgraphs() || model.subgraphs()->size() == 0) bad("there is no subgraph");
-    const tflite::SubGraph& graph = *model.subgraphs()->Get(0);
-    name = text(graph.name());
-    if (!graph.tensors() || !graph.operators()) bad("the main subgraph has no tensors or no operators");
+    model_ = &model;
+    main = read_subgraph(0);
+    if (main.outputs.empty()) bad("the main subgraph has no output");
+}
 
-    tensors.reserve(graph.tensors()->size());
-    for (const tflite::Tensor* table : *graph.tensors()) {
+std::size_t TfliteFile::subgraph_count() const { return model_->subgraphs()->size(); }
+
+TfliteSubgraph TfliteFile::read_subgraph(std::size_t index) const {
+    const tflite::SubGraph& table = *model_->subgraphs()->Get(static_cast<flatbuffers::uoffset_t>(index));
+    const std::string kind = index == 0 ? std::string("graph") : fmt::format("subgraph {}", index);
+    TfliteSubgraph graph;
+    graph.name = text(table.name());
+    if (!table.tensors() || (index == 0 && !table.operators())) {
+        bad(fmt::format("the {} has no tensors or no operators", index == 0 ? "main subgraph" : kind));
+    }
+    graph.tensors.reserve(table.tensors()->size());
+    for (const tflite::Tensor* from : *table.tensors()) {
         TfliteTensor tensor;
-        tensor.index = tensors.size();
-        tensor.name = text(table->name());
-        tensor.type = table->type();
-        tensor.is_variable = table->is_variable();
-        read_shape(*table, tensor);
-        if (table->external_buffer() != 0) tensor.unsupported = "its data lies outside the file";
-        else if (table->sparsity()) tensor.unsupported = "sparse tensors are not supported";
-        else read_data(model, *table, tensor);
-        if (tensor.unsupported.empty()) read_quantization(*table, tensor);
-        tensors.push_back(std::move(tensor));
+        tensor.index = graph.tensors.size();
+        tensor.name = text(from->name());
+        tensor.type = from->type();
+        tensor.is_variable = from->is_variable();
+        read_shape(*from, tensor);
+        if (from->external_buffer() != 0) tensor.unsupported = "its data lies outside the file";
+        else if (from->sparsity()) tensor.unsupported = "sparse tensors are not supported";
+        else read_data(*model_, *from, tensor);
+        if (tensor.unsupported.empty()) read_quantization(*from, tensor);
+        graph.tensors.push_back(std::move(tensor));
     }
-    inputs = view(graph.inputs());
-    outputs = view(graph.outputs());
-    check_indices(inputs, tensors.size(), false, "graph inputs");
-    check_indices(outputs, tensors.size(), false, "graph outputs");
-    if (outputs.empty()) bad("the main subgraph has no output");
-    operators.reserve(graph.operators()->size());
-    for (const tflite::Operator* table : *graph.operators()) {
-        operators.push_back(read_operator(model, *table, operators.size(), tensors.size()));
+    graph.inputs = view(table.inputs());
+    graph.outputs = view(table.outputs());
+    check_indices(graph.inputs, graph.tensors.size(), false, kind + " inputs");
+    check_indices(graph.outputs, graph.tensors.size(), false, kind + " outputs");
+    for (std::size_t k = 0; table.operators() && k < table.operators()->size(); ++k) {
+        const tflite::Operator& from = *table.operators()->Get(static_cast<flatbuffers::uoffset_t>(k));
+        graph.operators.push_back(read_operator(*model_, from, k, graph.tensors.size()));
     }
+    return graph;
 }
 
 }  // namespace tosavk

@@ -37,6 +37,13 @@ struct TfliteOperator {
     const tflite::Operator* table = nullptr;
 };
 
+struct TfliteSubgraph {
+    std::string name;
+    std::vector<TfliteTensor> tensors;
+    std::vector<TfliteOperator> operators;   ///< in execution order
+    std::span<const std::int32_t> inputs, outputs;
+};
+
 class TfliteFile {
 public:
     /// Throws Error(bad_model) or Error(unsupported).
@@ -44,12 +51,15 @@ public:
     TfliteFile(const TfliteFile&) = delete;
     TfliteFile& operator=(const TfliteFile&) = delete;
 
-    std::string name;
-    std::vector<TfliteTensor> tensors;       ///< of subgraph 0
-    std::vector<TfliteOperator> operators;   ///< in execution order
-    std::span<const std::int32_t> inputs, outputs;
+    TfliteSubgraph main;
+
+    std::size_t subgraph_count() const;
+    /// What IF or WHILE names; only these are looked at, since files carry others that nothing here needs. The index is
+    /// in range. Throws like the constructor.
+    TfliteSubgraph read_subgraph(std::size_t index) const;
 
 private:
+    const tflite::Model* model_ = nullptr;
     std::vector<std::uint64_t> aligned_copy_;  ///< used where the caller's bytes are not aligned for their contents
 };
 

@@ -39,12 +39,12 @@ void Lowering::unsupported(const std::string& what) const {
 
 const TfliteTensor& Lowering::in(std::size_t k) const {
     if (!has_input(k)) fail(fmt::format("input {} is missing", k));
-    return file_.tensors[static_cast<std::size_t>(op_->inputs[k])];
+    return graph_.tensors[static_cast<std::size_t>(op_->inputs[k])];
 }
 
 const TfliteTensor& Lowering::out(std::size_t k) const {
     if (k >= op_->outputs.size()) fail(fmt::format("output {} is missing", k));
-    return file_.tensors[static_cast<std::size_t>(op_->outputs[k])];
+    return graph_.tensors[static_cast<std::size_t>(op_->outputs[k])];
 }
 
 void Lowering::check_usable(const TfliteTensor& tensor) const {
@@ -57,6 +57,10 @@ ValueId Lowering::value(std::size_t k) {
     if (values_[tensor.index] != no_id) return values_[tensor.index];
     check_usable(tensor);
     if (!tensor.is_constant) fail(fmt::format("reads {} before it is computed", tensor.title()));
+    return constant_value(tensor);
+}
+
+ValueId Lowering::constant_value(const TfliteTensor& tensor) {
     const DType type = dtype(tensor);
     const std::string name = tensor.name.empty() ? fmt::format("constant_{}", tensor.index) : tensor.name;
     Bytes data(tensor.data.begin(), tensor.data.end());

@@ -16,6 +16,15 @@ public:
     Lowering(const TfliteFile& file, const ImportOptions& options);
     Graph run();
 
+    // ---- control flow ---------------------------------------------------------------------------------------------
+    /// A subgraph that the operator in hand names, as a region. Its inputs have the types and shapes of `inputs`; those
+    /// that `known` marks are constants, and stand for their bytes in the region.
+    Graph region(std::int32_t subgraph, std::span<const ValueId> inputs, const std::vector<bool>& known);
+    /// Which inputs of the loop's body are handed on as they are.
+    std::vector<bool> handed_on(std::int32_t body) const;
+    std::vector<ValueId> cond_if(ValueId condition, std::vector<ValueId> inputs, Graph then_graph, Graph else_graph);
+    std::vector<ValueId> while_loop(std::vector<ValueId> inputs, Graph cond_graph, Graph body_graph);
+
     // ---- the operator in hand -------------------------------------------------------------------------------------
     const TfliteOperator& op() const { return *op_; }
     std::size_t input_count() const { return op_->inputs.size(); }
@@ -90,6 +99,13 @@ public:
     std::int32_t narrow(std::int64_t v, const char* what) const;  ///< fails outside int32
 
 private:
+    /// A region within `outer`.
+    Lowering(const Lowering& outer, const TfliteSubgraph& graph, std::string name);
+    void check_subgraph(std::int32_t subgraph) const;
+    ValueId constant_value(const TfliteTensor& tensor);
+    /// Constants that only led to other constants (weights before their reshape) are left out of the graph.
+    static void drop_unused_constants(Graph& graph);
+    void lower_operators();
     void add_inputs();
     void lower_operator();
     bool fold_operator();
@@ -99,7 +115,11 @@ private:
     std::string title() const;
 
     const TfliteFile& file_;
+    const TfliteSubgraph& graph_;
     const ImportOptions& options_;
+    const int depth_ = 0;                         ///< of the region; 0: the graph itself
+    std::size_t own_regions_ = 0;                 ///< read so far, in the whole import
+    std::size_t& regions_read_ = own_regions_;
     GraphBuilder builder_;
     const TfliteOperator* op_ = nullptr;
     std::size_t op_index_ = 0;
@@ -152,5 +172,9 @@ void lower_pad(Lowering& l);
 void lower_slice(Lowering& l);
 void lower_strided_slice(Lowering& l);
 void lower_shape(Lowering& l);
+void lower_comparison(Lowering& l);
+void lower_logical(Lowering& l);
+void lower_if(Lowering& l);
+void lower_while(Lowering& l);
 
 }  // namespace tosavk

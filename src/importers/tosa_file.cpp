@@ -1,4 +1,4 @@
-// Verifies a .tosa flatbuffer of any generation, resolves its names and puts its operators in order.
+// Verifies a .tosa flatbuffer of any generation and resolves its names.
 #include "importers/tosa_file.hpp"
 
 #include "importers/text.hpp"
@@ -11,7 +11,6 @@
 #include <cstring>
 #include <functional>
 #include <optional>
-#include <queue>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -23,7 +22,7 @@ constexpr std::size_t max_file_bytes = 0x7ffffffe;  // offsets of a flatbuffer a
 constexpr std::size_t max_rank = 32;
 constexpr std::size_t max_operands = 65536;
 
-[[noreturn]] void bad(const std::string& what) { throw Error(ErrorCode::bad_model, "TOSA file: " + what); }
+[[noreturn]] void bad(const std::string& what) { bad_tosa_file(what); }
 [[noreturn]] void unsupported(const std::string& what) { throw Error(ErrorCode::unsupported, "TOSA file: " + what); }
 
 using Strings = flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>;
@@ -151,11 +150,11 @@ template <class Graph> auto find_region(const Graph& graph, std::string_view nam
     return found;
 }
 
-bool is_state(Op op) { return op == Op::variable || op == Op::variable_read || op == Op::variable_write; }
-
 constexpr int max_depth = 257;  // the graph, and what level none allows to nest
 
 }  // namespace
+
+void bad_tosa_file(const std::string& what) { throw Error(ErrorCode::bad_model, "TOSA file: " + what); }
 
 bool looks_like_tosa(std::span<const std::byte> file) {
     std::vector<std::uint64_t> aligned((file.size() + 7) / 8);
@@ -393,84 +392,6 @@ void TosaFile::resolve_variable(TosaFileOperator& op) {
     }
 }
 
-void TosaFile::find_captures(std::size_t number) {
-    TosaFileBlock& block = blocks[number];
-    std::unordered_set<std::size_t> seen;
-    const auto use = [&](std::size_t id) {
-        const TosaFileTensor& tensor = tensors[id];
-        if (tensor.block == number || tensor.is_constant || tensor.is_variable) return;
-        if (seen.insert(id).second) block.captures.push_back(id);
-    };
-    for (const TosaFileOperator& op : block.operators) {
-        for (const std::size_t id : op.inputs) use(id);
-        for (const std::size_t inner : op.blocks) {
-            for (const std::size_t id : blocks[inner].captures) use(id);
-        }
-    }
-    for (const std::size_t id : block.outputs) use(id);
-    block.touches_variables = std::any_of(block.operators.begin(), block.operators.end(),
-                                          [&](const TosaFileOperator& op) { return touches_variables(op); });
-}
-
-bool TosaFile::touches_variables(const TosaFileOperator& op) const {
-    if (is_state(op.op)) return true;
-    return std::any_of(op.blocks.begin(), op.blocks.end(), [&](std::size_t inner) { return blocks[inner].touches_variables; });
-}
-
-// In the file's order where it is a possible one: of the operators that are ready, the first. Those that read or write
-// variables keep the file's order.
-void TosaFile::schedule(std::size_t number) {
-    std::vector<TosaFileOperator>& operators = blocks[number].operators;
-    std::vector<std::vector<std::size_t>> readers(operators.size());
-    std::vector<std::size_t> missing(operators.size(), 0);
-    std::size_t last_touch = SIZE_MAX;
-    for (std::size_t k = 0; k < operators.size(); ++k) {
-        const auto need = [&](std::size_t before) {
-            readers[before].push_back(k);
-            ++missing[k];
-        };
-        std::vector<std::size_t> used = operators[k].inputs;
-        for (const std::size_t inner : operators[k].blocks) {
-            used.insert(used.end(), blocks[inner].captures.begin(), blocks[inner].captures.end());
-        }
-        for (const std::size_t id : used) {
-            const TosaFileTensor& tensor = tensors[id];
-            if (tensor.is_constant || tensor.is_variable) continue;
-            if (tensor.block == number && tensor.producer == SIZE_MAX) continue;  // an input
-            if (tensor.block == number) need(tensor.producer);
-            else if (number == 0 && tensor.unusable.empty()) {
-                bad(fmt::format("{} (number {} in the file) reads {}, which nothing computes", operators[k].op_name,
-                                operators[k].index, tensor.title()));
-            }
-        }
-        if (!touches_variables(operators[k])) continue;
-        if (last_touch != SIZE_MAX) need(last_touch);
-        last_touch = k;
-    }
-    std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
-    for (std::size_t k = 0; k < operators.size(); ++k) {
-        if (missing[k] == 0) ready.push(k);
-    }
-    std::vector<std::size_t> order;
-    while (!ready.empty()) {
-        const std::size_t next = ready.top();
-        ready.pop();
-        order.push_back(next);
-        for (const std::size_t reader : readers[next]) {
-            if (--missing[reader] == 0) ready.push(reader);
-        }
-    }
-    for (std::size_t k = 0; order.size() < operators.size() && k < operators.size(); ++k) {
-        if (missing[k] > 0) {
-            bad(fmt::format("{} (number {} in the file) needs its own result: the operators form a cycle",
-                            operators[k].op_name, operators[k].index));
-        }
-    }
-    std::vector<TosaFileOperator> ordered;
-    for (const std::size_t k : order) ordered.push_back(std::move(operators[k]));
-    operators = std::move(ordered);
-}
-
 TosaFile::TosaFile(std::span<const std::byte> given, TosaSpec spec) : bytes(given) {
     size = bytes.size();
     if (size > max_file_bytes) unsupported("files of 2 GiB and more are not supported");
@@ -537,50 +458,6 @@ TosaFile::TosaFile(std::span<const std::byte> given, TosaSpec spec) : bytes(give
         read_block<tosa080::TosaOperator>(main_block(*graph), find, 0);
     }
     names_ = nullptr;
-}
-
-// ---- elements -----------------------------------------------------------------------------------------------------
-
-Bytes unpack_tosa(DType type, std::int64_t count, std::span<const std::byte> data, const std::string& title) {
-    const auto n = static_cast<std::uint64_t>(count);
-    const std::uint64_t needed = type == DType::i4 ? (n + 1) / 2 : type == DType::i48 ? n * 6 : n * size_of(type);
-    if (data.size() < needed) {
-        bad(fmt::format("{} has {} elements of type {}, which need {} bytes, but its data has {}", title, count,
-                        name_of(type), needed, data.size()));
-    }
-    const auto rest = data.subspan(static_cast<std::size_t>(needed));
-    if (std::any_of(rest.begin(), rest.end(), [](std::byte b) { return b != std::byte{0}; })) {
-        bad(fmt::format("{} has {} elements of type {}, which need {} bytes, but its {} bytes are not zero beyond them",
-                        title, count, name_of(type), needed, data.size()));
-    }
-    data = data.first(static_cast<std::size_t>(needed));
-    if (type == DType::boolean &&
-        std::any_of(data.begin(), data.end(), [](std::byte b) { return std::to_integer<unsigned>(b) > 1; })) {
-        bad(fmt::format("{} of type bool has a byte that is neither 0 nor 1", title));
-    }
-    if (type != DType::i4 && type != DType::i48) return Bytes(data.begin(), data.end());
-    std::vector<std::int64_t> values(static_cast<std::size_t>(n));
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        if (type == DType::i4) {
-            values[i] = std::to_integer<std::int64_t>(data[i / 2] >> (i % 2 * 4)) & 15;
-        } else {
-            for (std::size_t k = 0; k < 6; ++k) values[i] |= std::to_integer<std::int64_t>(data[i * 6 + k]) << (8 * k);
-        }
-    }
-    return encode_ints(type, values);  // extends the sign
-}
-
-Bytes pack_tosa(DType type, std::span<const std::byte> elements) {
-    if (type != DType::i4 && type != DType::i48) return Bytes(elements.begin(), elements.end());
-    const std::vector<std::int64_t> values = decode_ints(type, elements);
-    Bytes packed(type == DType::i4 ? (values.size() + 1) / 2 : values.size() * 6);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        if (type == DType::i4) packed[i / 2] |= static_cast<std::byte>((values[i] & 15) << (i % 2 * 4));
-        else {
-            for (std::size_t k = 0; k < 6; ++k) packed[i * 6 + k] = static_cast<std::byte>(values[i] >> (8 * k));
-        }
-    }
-    return packed;
 }
 
 }  // namespace tosavk

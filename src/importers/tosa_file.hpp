@@ -92,6 +92,12 @@ private:
     Names* names_ = nullptr;  ///< while reading
 };
 
+/// VARIABLE, VARIABLE_READ and VARIABLE_WRITE.
+inline bool is_state(Op op) { return op == Op::variable || op == Op::variable_read || op == Op::variable_write; }
+
+/// Throws Error(bad_model).
+[[noreturn]] void bad_tosa_file(const std::string& what);
+
 /// True when the bytes verify as a graph of some generation; early files carry no identifier.
 bool looks_like_tosa(std::span<const std::byte> file);
 

@@ -110,7 +110,7 @@ void mul_reference(RefContext& c) {
 std::string mul_text(ExprContext& c) {
     const std::optional<i64> shift = c.known(2);
     // Only i32 products may be shifted.
-    if (c.view().in(0).type != DType::i32 || shift == 0) return infix(c, "*");
+    if (c.view().in(0).type != DType::i32 || shift == 0) return arithmetic(c, "*", "mul");
     if (shift) return fmt::format("mul_shift({}, {}, {})", c.in(0), c.in(1), c.param(static_cast<std::int32_t>(*shift)));
     return fmt::format("mul_shift({}, {}, ({}).x)", c.in(0), c.in(1), c.in(2));
 }
@@ -147,9 +147,9 @@ Tolerance pow_tolerance(RefContext& c, std::size_t, std::span<const double> refe
 
 std::vector<OpDef> binary_ops() {
     std::vector<OpDef> ops;
-    ops.push_back(binary(Op::add, with_floats({int32_any_row}), [](ExprContext& c) { return infix(c, "+"); },
+    ops.push_back(binary(Op::add, with_floats({int32_any_row}), [](ExprContext& c) { return arithmetic(c, "+", "add"); },
                          [](RefContext& c) { map_either(c, [](auto a, auto b) { return a + b; }); }, ulps<1>));
-    ops.push_back(binary(Op::sub, with_floats({int32_any_row}), [](ExprContext& c) { return infix(c, "-"); },
+    ops.push_back(binary(Op::sub, with_floats({int32_any_row}), [](ExprContext& c) { return arithmetic(c, "-", "sub"); },
                          [](RefContext& c) { map_either(c, [](auto a, auto b) { return a - b; }); }, ulps<1>));
     ops.push_back(mul_op());
     ops.push_back(binary(Op::intdiv, {int32_any_row}, [](ExprContext& c) { return call2(c, "tosa_intdiv"); },

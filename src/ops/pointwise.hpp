@@ -37,6 +37,8 @@ std::optional<std::int64_t> constant_value(const NodeView& view, std::size_t k);
 // ---- expressions --------------------------------------------------------------------------------------------------
 
 std::string infix(ExprContext& c, const char* op);          ///< "(a op b)"
+/// "(a op b)", or of fp16 "name_fp16(a, b)" of small_floats.glsl: add, sub or mul, natively where the device can.
+std::string arithmetic(ExprContext& c, const char* op, const char* name);
 std::string call(ExprContext& c, const char* function);     ///< "function(a)"
 std::string call2(ExprContext& c, const char* function);    ///< "function(a, b)"
 std::string wrap_to(DType type, const std::string& expr);   ///< low bits of i8 and i16, sign-extended

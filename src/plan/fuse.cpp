@@ -296,7 +296,7 @@ private:
             const std::size_t home = node.outputs.empty() ? none : producer(node.outputs.front());
             const bool is_alias = !node.outputs.empty() && storage_of(graph_, node.outputs.front()) != node.outputs.front();
             for (const ValueId id : node.inputs) {
-                if (!is_alias && (producer(id) != home || groups_[home].copy)) needed[storage_of(graph_, id)] = true;
+                if (!is_alias && (home == none || producer(id) != home || groups_[home].copy)) needed[storage_of(graph_, id)] = true;
             }
         }
         const auto add = [&](std::size_t g, NodeId id) {

@@ -39,6 +39,16 @@ void check_row(const OpInfo& info, const std::string& name, const std::vector<st
     fail(info.op, name, fmt::format("TOSA 0.30 has no combination of types {}", types));
 }
 
+/// The ends of a region against the values outside, as far as 1.0 cannot see: their sign.
+void check_signs(Op op, const std::string& name, const char* region, const char* kind, const std::vector<Type>& inner,
+                 const std::vector<Type>& outer) {
+    for (std::size_t k = 0; k < inner.size() && k < outer.size(); ++k) {
+        if (inner[k].is_unsigned == outer[k].is_unsigned) continue;
+        fail(op, name, fmt::format("{} {} of {} is {}, but the operator's is {}", kind, k, region, type_name(inner[k]),
+                                   type_name(outer[k])));
+    }
+}
+
 }  // namespace
 
 ValueId Builder::input(const std::string& name, Type type, const Shape& shape) {
@@ -58,6 +68,9 @@ std::vector<ValueId> Builder::add(Op op, const std::vector<ValueId>& inputs, con
     const OpInfo* info = find_info(op);
     if (info == nullptr) {
         throw Error(ErrorCode::unsupported, fmt::format("TOSA 0.30 has no operator {}", op_name(op)), name);
+    }
+    if (op == Op::cond_if || op == Op::while_loop || op == Op::custom) {
+        fail(op, name, "it needs more than operands: Builder has a function for it");
     }
     if (info->op == Op::constant) fail(op, name, "constants are made by constant()");
     std::vector<Operand> operands;
@@ -100,6 +113,69 @@ ValueId Builder::add1(Op op, const std::vector<ValueId>& inputs, Type type, cons
                       const std::string& name, std::optional<Shape> shape) {
     const Result result{name.empty() ? std::string(op_name(op)) : name, type, std::move(shape)};
     return add(op, inputs, attributes, std::span(&result, 1), name).at(0);
+}
+
+std::vector<Type> Builder::types(const std::vector<ValueId>& ids, Op op, const std::string& name) const {
+    std::vector<Type> all;
+    for (const ValueId id : ids) {
+        if (id >= builder_.graph().values.size()) fail(op, name, fmt::format("input {} does not exist", id));
+        all.push_back(type(id));
+    }
+    return all;
+}
+
+std::vector<ValueId> Builder::mark(std::vector<ValueId> ids, const std::vector<Type>& types) {
+    for (std::size_t k = 0; k < ids.size(); ++k) {
+        if (types[k].is_unsigned) unsigned_[ids[k]] = true;
+    }
+    return ids;
+}
+
+std::vector<ValueId> Builder::cond_if(const std::vector<ValueId>& input_list, ValueId condition, Region then_graph,
+                                      Region else_graph, const std::string& name) {
+    const std::vector<Type> list = types(input_list, Op::cond_if, name);
+    types({condition}, Op::cond_if, name);
+    check_signs(Op::cond_if, name, "then_graph", "input", then_graph.inputs, list);
+    check_signs(Op::cond_if, name, "else_graph", "input", else_graph.inputs, list);
+    check_signs(Op::cond_if, name, "else_graph", "output", else_graph.outputs, then_graph.outputs);
+    return mark(builder_.cond_if(condition, input_list, std::move(then_graph.graph), std::move(else_graph.graph), name),
+                then_graph.outputs);
+}
+
+std::vector<ValueId> Builder::while_loop(const std::vector<ValueId>& input_list, Region cond_graph, Region body_graph,
+                                         const std::string& name) {
+    const std::vector<Type> list = types(input_list, Op::while_loop, name);
+    check_signs(Op::while_loop, name, "cond_graph", "input", cond_graph.inputs, list);
+    check_signs(Op::while_loop, name, "body_graph", "input", body_graph.inputs, list);
+    check_signs(Op::while_loop, name, "body_graph", "output", body_graph.outputs, list);
+    return mark(builder_.while_loop(input_list, std::move(cond_graph.graph), std::move(body_graph.graph), name), list);
+}
+
+std::vector<ValueId> Builder::custom(const std::string& domain, const std::string& op, const std::string& attrs,
+                                     const std::vector<ValueId>& inputs, std::span<const Result> results,
+                                     const std::string& name) {
+    types(inputs, Op::custom, name);
+    std::vector<OutputType> outputs;
+    std::vector<Type> result_types;
+    for (const Result& result : results) {
+        if (!result.shape) fail(Op::custom, name, fmt::format("output '{}' needs a shape", result.name));
+        outputs.push_back({result.type.type, *result.shape});
+        result_types.push_back(result.type);
+    }
+    const std::vector<ValueId> ids = mark(builder_.custom(domain, op, attrs, inputs, outputs, name), result_types);
+    for (std::size_t k = 0; k < ids.size(); ++k) {
+        if (!results[k].name.empty()) builder_.value(ids[k]).name = results[k].name;
+    }
+    return ids;
+}
+
+Region Builder::finish_region() {
+    Region region;
+    for (const ValueId id : builder_.graph().inputs) region.inputs.push_back(type(id));
+    for (const ValueId id : builder_.graph().outputs) region.outputs.push_back(type(id));
+    unsigned_.clear();
+    region.graph = builder_.finish_region();
+    return region;
 }
 
 Graph Builder::finish() {

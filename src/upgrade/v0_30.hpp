@@ -103,6 +103,12 @@ std::vector<ValueId> upgrade(GraphBuilder& builder, Op op, std::span<const Opera
 
 // ---- whole graphs -------------------------------------------------------------------------------------------------
 
+/// A graph that COND_IF or WHILE_LOOP owns, and the types of its ends, which a Graph knows without their sign.
+struct Region {
+    Graph graph;
+    std::vector<Type> inputs, outputs;
+};
+
 /// Builds a graph from operators of 0.30, with its type rows and attributes; the Graph is one of 1.0.
 class Builder {
 public:
@@ -117,15 +123,30 @@ public:
     ValueId add1(Op op, const std::vector<ValueId>& inputs, Type type, const Attributes& attributes = {},
                  const std::string& name = {}, std::optional<Shape> shape = {});
 
-    /// CUSTOM, COND_IF and WHILE_LOOP mean the same in 1.0 and are added there; regions are Graphs that a Builder made.
-    GraphBuilder& graph_1_0() { return builder_; }
+    // Operators without type rows. Errors are those of add(); what the regions' ends must be is said in their terms.
+
+    /// `condition` has one element. Both regions have the list's types and shapes as inputs and agree in their outputs.
+    std::vector<ValueId> cond_if(const std::vector<ValueId>& input_list, ValueId condition, Region then_graph,
+                                 Region else_graph, const std::string& name = {});
+    /// cond_graph gives one bool, body_graph the next list; both take the list.
+    std::vector<ValueId> while_loop(const std::vector<ValueId>& input_list, Region cond_graph, Region body_graph,
+                                    const std::string& name = {});
+    /// 0.30 leaves open how an operator is named: it is by what 1.0 has. Every result needs its shape.
+    std::vector<ValueId> custom(const std::string& domain, const std::string& op, const std::string& attrs,
+                                const std::vector<ValueId>& inputs, std::span<const Result> results,
+                                const std::string& name = {});
 
     void output(ValueId id) { builder_.output(id); }
     const Value& value(ValueId id) const { return builder_.value(id); }
     Type type(ValueId id) const { return {value(id).type, unsigned_.contains(id)}; }
     Graph finish();
+    /// The same for a region, which needs no output.
+    Region finish_region();
 
 private:
+    std::vector<Type> types(const std::vector<ValueId>& ids, Op op, const std::string& name) const;
+    std::vector<ValueId> mark(std::vector<ValueId> ids, const std::vector<Type>& types);
+
     GraphBuilder builder_;
     std::unordered_map<ValueId, bool> unsigned_;  ///< the values that are
 };

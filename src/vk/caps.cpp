@@ -67,6 +67,15 @@ void read_properties(const Instance& instance, const PhysicalDevice& device, Dev
     caps.signed_zero_inf_nan_preserve32 = floats.shaderSignedZeroInfNanPreserveFloat32 != VK_FALSE;
     caps.rounding_rte32 = floats.shaderRoundingModeRTEFloat32 != VK_FALSE;
     caps.denorm_preserve32 = floats.shaderDenormPreserveFloat32 != VK_FALSE;
+    caps.signed_zero_inf_nan_preserve16 = floats.shaderSignedZeroInfNanPreserveFloat16 != VK_FALSE;
+    caps.rounding_rte16 = floats.shaderRoundingModeRTEFloat16 != VK_FALSE;
+    caps.denorm_preserve16 = floats.shaderDenormPreserveFloat16 != VK_FALSE;
+    // Without the extension the structure is all zero, which would read as 32_BIT_ONLY.
+    const bool has_controls = device.has_extension(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
+    caps.rounding_independence32 =
+        has_controls && floats.roundingModeIndependence != VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
+    caps.denorm_independence32 =
+        has_controls && floats.denormBehaviorIndependence != VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
     caps.subgroup_size = subgroup.subgroupSize;
     caps.subgroup_shuffle = (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
                             (subgroup.supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0;

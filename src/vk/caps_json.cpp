@@ -38,6 +38,11 @@ void each_field(Caps& caps, Visit&& visit) {
     visit("signed_zero_inf_nan_preserve32", caps.signed_zero_inf_nan_preserve32);
     visit("rounding_rte32", caps.rounding_rte32);
     visit("denorm_preserve32", caps.denorm_preserve32);
+    visit("signed_zero_inf_nan_preserve16", caps.signed_zero_inf_nan_preserve16);
+    visit("rounding_rte16", caps.rounding_rte16);
+    visit("denorm_preserve16", caps.denorm_preserve16);
+    visit("rounding_independence32", caps.rounding_independence32);
+    visit("denorm_independence32", caps.denorm_independence32);
     visit("integer_dot_product", caps.integer_dot_product);
     visit("cooperative_matrix_nv", caps.cooperative_matrix_nv);
     visit("unified_memory", caps.unified_memory);
@@ -119,6 +124,11 @@ constexpr bool DeviceCaps::*abilities[] = {
     &DeviceCaps::signed_zero_inf_nan_preserve32,
     &DeviceCaps::rounding_rte32,
     &DeviceCaps::denorm_preserve32,
+    &DeviceCaps::signed_zero_inf_nan_preserve16,
+    &DeviceCaps::rounding_rte16,
+    &DeviceCaps::denorm_preserve16,
+    &DeviceCaps::rounding_independence32,
+    &DeviceCaps::denorm_independence32,
     &DeviceCaps::integer_dot_product,
     &DeviceCaps::cooperative_matrix_nv,
     &DeviceCaps::unified_memory,

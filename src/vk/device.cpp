@@ -95,13 +95,20 @@ LogicalDevice::LogicalDevice(std::shared_ptr<Instance> instance_, const Physical
     // Nothing is enabled that the plan does not use.
     VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
     features.features.shaderInt64 = plan.int64 ? VK_TRUE : VK_FALSE;
+    VkPhysicalDeviceShaderFloat16Int8Features small{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES};
     std::vector<const char*> extensions;
-    if (plan.nan_preserve || plan.rte) {
+    if (plan.nan_preserve || plan.rte || plan.native_fp16) {
         extensions.push_back(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
+    }
+    if (plan.native_fp16) {
+        small.shaderFloat16 = VK_TRUE;
+        features.pNext = &small;
+        extensions.push_back(VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
     }
     VkPhysicalDeviceTimelineSemaphoreFeatures timeline{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
     if (plan.timeline_semaphores) {
         timeline.timelineSemaphore = VK_TRUE;
+        timeline.pNext = features.pNext;
         features.pNext = &timeline;
         extensions.push_back(VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
     }

@@ -110,6 +110,20 @@ DevicePlan device_plan(const DeviceCaps& caps) {
     because(caps.rounding_rte32 ? "rounding to nearest even is requested for fp32: the device offers it"
                                 : "rounding to nearest even is not requested for fp32: the device does not offer it");
 
+    // Which promise is missing; a rounding to fp16 must be the same everywhere, subnormal results included.
+    const char* const missing = !caps.fp16                             ? "it has no shaderFloat16"
+                                : !caps.rounding_rte16                 ? "it does not offer RoundingModeRTE for fp16"
+                                : !caps.denorm_preserve16              ? "it does not offer DenormPreserve for fp16"
+                                : !caps.signed_zero_inf_nan_preserve16 ? "it does not offer SignedZeroInfNanPreserve for fp16"
+                                : !caps.rounding_independence32 && !plan.rte
+                                    ? "it rounds fp16 as fp32, and does not offer RoundingModeRTE for that"
+                                : !caps.denorm_independence32 ? "it treats subnormal numbers of fp16 as those of fp32"
+                                                              : nullptr;
+    plan.native_fp16 = missing == nullptr;
+    because(missing ? fmt::format("fp16 is computed in fp32 and rounded by integer operations: {}", missing)
+                    : "fp16 is added, multiplied and rounded natively: the device rounds to nearest even, and keeps "
+                      "subnormal numbers and NaN");
+
     plan.map_in_place = caps.unified_memory && caps.type != "discrete";
     because(plan.map_in_place ? "inputs and outputs are mapped in place: device memory is host-visible"
             : caps.unified_memory

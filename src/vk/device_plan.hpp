@@ -18,6 +18,8 @@ struct DeviceCaps {
     bool storage8 = false, storage16 = false;
     bool push_descriptors = false, timeline_semaphores = false;
     bool signed_zero_inf_nan_preserve32 = false, rounding_rte32 = false, denorm_preserve32 = false;
+    bool signed_zero_inf_nan_preserve16 = false, rounding_rte16 = false, denorm_preserve16 = false;
+    bool rounding_independence32 = false, denorm_independence32 = false;  ///< fp32's mode may differ from fp16's
     bool integer_dot_product = false, cooperative_matrix_nv = false;
     bool unified_memory = false;  ///< the largest device-local heap is host-visible
     std::uint32_t subgroup_size = 0;
@@ -44,6 +46,7 @@ struct DevicePlan {
     bool int64 = false;                      ///< int64 arithmetic in shaders (else 32-bit words)
     bool nan_preserve = false;               ///< request SignedZeroInfNanPreserve 32
     bool rte = false;                        ///< request RoundingModeRTE 32
+    bool native_fp16 = false;                ///< fp16 + - * and roundings in float16_t (else fp32 and integer work)
     bool map_in_place = false;               ///< unified memory: no staging copies
     std::uint64_t staging_bytes = 32u << 20; ///< host memory for staging copies of one context at most
     bool timeline_semaphores = false;        ///< submits are waited for by a timeline semaphore, else by fences

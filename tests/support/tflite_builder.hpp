@@ -21,7 +21,8 @@ struct TensorSpec {
     std::string name;
 };
 
-/// Tensors and operators are added in order; finish() makes the file.
+/// Tensors and operators are added in order; finish() makes the file. Subgraphs that IF and WHILE name come before the
+/// graph itself: end_subgraph() closes one.
 class TfliteBuilder {
 public:
     flatbuffers::FlatBufferBuilder fbb;
@@ -52,6 +53,12 @@ public:
             tflite::CreateOperator(fbb, static_cast<std::uint32_t>(codes_.size() - 1), in, out, type, options));
     }
 
+    /// What was added since the last one becomes a subgraph; returns its index.
+    int end_subgraph(const std::vector<int>& inputs, const std::vector<int>& outputs, const std::string& name) {
+        graphs_.push_back(subgraph(inputs, outputs, name));
+        return static_cast<int>(graphs_.size());
+    }
+
     Bytes finish(const std::vector<int>& inputs, const std::vector<int>& outputs) {
         std::vector<flatbuffers::Offset<tflite::Buffer>> buffers{tflite::CreateBuffer(fbb)};
         for (const Bytes& b : buffers_) {
@@ -59,13 +66,9 @@ public:
             buffers.push_back(
                 tflite::CreateBuffer(fbb, fbb.CreateVector(reinterpret_cast<const std::uint8_t*>(b.data()), b.size())));
         }
-        const auto tensors = fbb.CreateVector(tensors_);
-        const auto in = fbb.CreateVector(std::vector<std::int32_t>(inputs.begin(), inputs.end()));
-        const auto out = fbb.CreateVector(std::vector<std::int32_t>(outputs.begin(), outputs.end()));
-        const auto operators = fbb.CreateVector(operators_);
-        const auto graph = tflite::CreateSubGraph(fbb, tensors, in, out, operators, fbb.CreateString("main"));
+        graphs_.insert(graphs_.begin(), subgraph(inputs, outputs, "main"));
         const auto codes = fbb.CreateVector(codes_);
-        const auto graphs = fbb.CreateVector(&graph, 1);
+        const auto graphs = fbb.CreateVector(graphs_);
         const auto buffer_list = fbb.CreateVector(buffers);
         fbb.Finish(tflite::CreateModel(fbb, 3, codes, graphs, 0, buffer_list), tflite::ModelIdentifier());
         const auto* data = reinterpret_cast<const std::byte*>(fbb.GetBufferPointer());
@@ -73,6 +76,17 @@ public:
     }
 
 private:
+    flatbuffers::Offset<tflite::SubGraph> subgraph(const std::vector<int>& inputs, const std::vector<int>& outputs,
+                                                   const std::string& title) {
+        const auto tensors = fbb.CreateVector(tensors_);
+        const auto in = fbb.CreateVector(std::vector<std::int32_t>(inputs.begin(), inputs.end()));
+        const auto out = fbb.CreateVector(std::vector<std::int32_t>(outputs.begin(), outputs.end()));
+        const auto operators = fbb.CreateVector(operators_);
+        const auto name = fbb.CreateString(title);
+        tensors_.clear();
+        operators_.clear();
+        return tflite::CreateSubGraph(fbb, tensors, in, out, operators, name);
+    }
     int add(const TensorSpec& spec, std::uint32_t buffer) {
         const auto shape = fbb.CreateVector(spec.shape);
         const auto name = fbb.CreateString(spec.name.empty() ? "t" + std::to_string(tensors_.size()) : spec.name);
@@ -90,6 +104,7 @@ private:
         return static_cast<int>(tensors_.size()) - 1;
     }
 
+    std::vector<flatbuffers::Offset<tflite::SubGraph>> graphs_;
     std::vector<flatbuffers::Offset<tflite::Tensor>> tensors_;
     std::vector<flatbuffers::Offset<tflite::OperatorCode>> codes_;
     std::vector<flatbuffers::Offset<tflite::Operator>> operators_;

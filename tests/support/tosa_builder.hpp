@@ -1,4 +1,4 @@
-// Makes .tosa files of the old generations: 0.80 (regions) or 0.30 (blocks).
+// Makes .tosa files of the old generations: 0.80 (regions) or 0.30 (blocks), with further blocks for control flow.
 #pragma once
 
 #include "graph/host_tensor.hpp"
@@ -35,20 +35,25 @@ struct OldOp {
 
 class OldFile {
 public:
-    explicit OldFile(bool regions) : regions_(regions) {}
+    explicit OldFile(bool regions) : regions_(regions) { block("main"); }
+
+    /// Begins another block, which what follows belongs to. It has a region of its own, but for in_main_region().
+    OldFile& block(const std::string& name) { return blocks_.push_back({name, {}, {}, {}, {}}), *this; }
+    /// The first files with regions had all their blocks in one.
+    OldFile& in_main_region() { return one_region_ = true, *this; }
 
     OldFile& tensor(const std::string& name, const std::string& type, const Shape& shape) {
-        tensors_.push_back({name, type, shape, {}});
+        blocks_.back().tensors.push_back({name, type, shape, {}});
         return *this;
     }
     OldFile& constant(const std::string& name, const std::string& type, const Shape& shape,
                       const std::vector<std::int64_t>& values) {
-        tensors_.push_back({name, type, shape, encode_ints(type == "INT8" ? DType::i8 : DType::i32, values)});
+        blocks_.back().tensors.push_back({name, type, shape, encode_ints(type == "INT8" ? DType::i8 : DType::i32, values)});
         return add({"CONST", {}, {name}, {}, {}});
     }
-    OldFile& input(const std::string& name) { return inputs_.push_back(name), *this; }
-    OldFile& output(const std::string& name) { return outputs_.push_back(name), *this; }
-    OldFile& add(OldOp op) { return ops_.push_back(std::move(op)), *this; }
+    OldFile& input(const std::string& name) { return blocks_.back().inputs.push_back(name), *this; }
+    OldFile& output(const std::string& name) { return blocks_.back().outputs.push_back(name), *this; }
+    OldFile& add(OldOp op) { return blocks_.back().ops.push_back(std::move(op)), *this; }
     OldFile& version(int major, int minor) { return major_ = major, minor_ = minor, *this; }
 
     // Attributes, in the form of this file's generation.
@@ -121,6 +126,18 @@ public:
     OldAttribute mul(int shift) const {
         return {12, [=](FileBuilder& b) { return tosa080::CreateMulAttribute(b, shift).Union(); }};
     }
+    OldAttribute cond_if(const std::string& then_branch, const std::string& else_branch) const {
+        return {14, [=](FileBuilder& b) {
+            const auto t = b.CreateString(then_branch), e = b.CreateString(else_branch);
+            return tosa080::CreateCondIfAttribute(b, t, e).Union();
+        }};
+    }
+    OldAttribute while_loop(const std::string& cond_branch, const std::string& body_branch) const {
+        return {15, [=](FileBuilder& b) {
+            const auto c = b.CreateString(cond_branch), d = b.CreateString(body_branch);
+            return tosa080::CreateWhileLoopAttribute(b, c, d).Union();
+        }};
+    }
     OldAttribute transpose(Ints perms) const {
         return {16, [=](FileBuilder& b) {
             return tosa080::CreateTransposeAttribute(b, b.CreateVector(perms)).Union();
@@ -155,48 +172,24 @@ public:
 
     Bytes bytes() const {
         FileBuilder b;
-        const auto names = [&](const std::vector<std::string>& list) { return b.CreateVectorOfStrings(list); };
-        std::vector<flatbuffers::Offset<tosa080::TosaTensor>> tensors;
-        for (const Tensor& t : tensors_) {
-            const auto name = b.CreateString(t.name);
-            const auto shape = b.CreateVector(Ints(t.shape.begin(), t.shape.end()));
-            const auto data = b.CreateVector(reinterpret_cast<const std::uint8_t*>(t.data.data()), t.data.size());
-            const std::uint32_t type = number(t.type, tosa080::EnumNamesDType());
-            tensors.push_back(tosa080::CreateTosaTensor(b, name, shape, type, data));
-        }
-        const auto main = b.CreateString("main");
-        const auto tensor_list = b.CreateVector(tensors);
-        const auto inputs = names(inputs_), outputs = names(outputs_);
         const auto version = regions_ ? tosa080::CreateVersion(b, major_, minor_, major_ < 0 ? -1 : 0, major_ < 0)
                                       : tosa080::CreateVersion(b);
         if (regions_) {
-            std::vector<flatbuffers::Offset<tosa080::TosaOperator>> ops;
-            for (const OldOp& op : ops_) {
-                const auto in = names(op.inputs), out = names(op.outputs);
-                const auto attribute = made(b, op);
-                ops.push_back(tosa080::CreateTosaOperator(b, number(op.op, tosa080::EnumNamesOp()),
-                                                          static_cast<tosa080::Attribute>(op.attribute.kind), attribute,
-                                                          in, out));
+            std::vector<flatbuffers::Offset<tosa080::TosaRegion>> regions;
+            std::vector<flatbuffers::Offset<tosa080::TosaBasicBlock>> blocks;
+            for (const Block& block : blocks_) {
+                const bool is_main = &block == &blocks_.front();
+                blocks.push_back(made_block(b, block, is_main || one_region_ ? block.name : block.name + "_bb0"));
+                if (one_region_ && &block != &blocks_.back()) continue;
+                const auto name = b.CreateString(one_region_ ? blocks_.front().name : block.name);
+                regions.push_back(tosa080::CreateTosaRegion(b, name, b.CreateVector(blocks)));
+                blocks.clear();
             }
-            const auto list = b.CreateVector(ops);
-            const auto block = tosa080::CreateTosaBasicBlock(b, main, list, tensor_list, inputs, outputs);
-            const auto region = tosa080::CreateTosaRegion(b, main, b.CreateVector(&block, 1));
-            b.Finish(tosa080::CreateTosaGraph(b, version, b.CreateVector(&region, 1)), "TOSA");
+            b.Finish(tosa080::CreateTosaGraph(b, version, b.CreateVector(regions)), "TOSA");
         } else {
-            std::vector<flatbuffers::Offset<tosa030::TosaOperator>> ops;
-            for (const OldOp& op : ops_) {
-                const auto in = names(op.inputs), out = names(op.outputs);
-                const auto attribute = made(b, op);
-                flatbuffers::Offset<void> quant;
-                if (op.quant.kind) quant = tosa030::CreateZeroPoints(b, op.quant.first, op.quant.second).Union();
-                const auto code = number(op.op, tosa080::EnumNamesOp());
-                ops.push_back(tosa030::CreateTosaOperator(b, code, static_cast<tosa030::Attribute>(op.attribute.kind),
-                                                          attribute, in, out,
-                                                          static_cast<tosa030::QuantInfo>(op.quant.kind), quant));
-            }
-            const auto list = b.CreateVector(ops);
-            const auto block = tosa030::CreateTosaBasicBlock(b, main, list, tensor_list, inputs, outputs);
-            b.Finish(tosa030::CreateTosaGraph(b, version, b.CreateVector(&block, 1)));
+            std::vector<flatbuffers::Offset<tosa030::TosaBasicBlock>> blocks;
+            for (const Block& block : blocks_) blocks.push_back(made_early_block(b, block));
+            b.Finish(tosa030::CreateTosaGraph(b, version, b.CreateVector(blocks)));
         }
         const auto* begin = reinterpret_cast<const std::byte*>(b.GetBufferPointer());
         return Bytes(begin, begin + b.GetSize());
@@ -208,6 +201,56 @@ private:
         Shape shape;
         Bytes data;
     };
+    struct Block {
+        std::string name;
+        std::vector<Tensor> tensors;
+        std::vector<std::string> inputs, outputs;
+        std::vector<OldOp> ops;
+    };
+
+    static flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<tosa080::TosaTensor>>> made_tensors(
+        FileBuilder& b, const Block& block) {
+        std::vector<flatbuffers::Offset<tosa080::TosaTensor>> tensors;
+        for (const Tensor& t : block.tensors) {
+            const auto name = b.CreateString(t.name);
+            const auto shape = b.CreateVector(Ints(t.shape.begin(), t.shape.end()));
+            const auto data = b.CreateVector(reinterpret_cast<const std::uint8_t*>(t.data.data()), t.data.size());
+            const std::uint32_t type = number(t.type, tosa080::EnumNamesDType());
+            tensors.push_back(tosa080::CreateTosaTensor(b, name, shape, type, data));
+        }
+        return b.CreateVector(tensors);
+    }
+    static flatbuffers::Offset<tosa080::TosaBasicBlock> made_block(FileBuilder& b, const Block& block, const std::string& title) {
+        std::vector<flatbuffers::Offset<tosa080::TosaOperator>> ops;
+        for (const OldOp& op : block.ops) {
+            const auto in = b.CreateVectorOfStrings(op.inputs), out = b.CreateVectorOfStrings(op.outputs);
+            const auto attribute = made(b, op);
+            ops.push_back(tosa080::CreateTosaOperator(b, number(op.op, tosa080::EnumNamesOp()),
+                                                      static_cast<tosa080::Attribute>(op.attribute.kind), attribute, in, out));
+        }
+        const auto name = b.CreateString(title);
+        const auto list = b.CreateVector(ops);
+        const auto tensors = made_tensors(b, block);
+        const auto inputs = b.CreateVectorOfStrings(block.inputs), outputs = b.CreateVectorOfStrings(block.outputs);
+        return tosa080::CreateTosaBasicBlock(b, name, list, tensors, inputs, outputs);
+    }
+    static flatbuffers::Offset<tosa030::TosaBasicBlock> made_early_block(FileBuilder& b, const Block& block) {
+        std::vector<flatbuffers::Offset<tosa030::TosaOperator>> ops;
+        for (const OldOp& op : block.ops) {
+            const auto in = b.CreateVectorOfStrings(op.inputs), out = b.CreateVectorOfStrings(op.outputs);
+            const auto attribute = made(b, op);
+            flatbuffers::Offset<void> quant;
+            if (op.quant.kind) quant = tosa030::CreateZeroPoints(b, op.quant.first, op.quant.second).Union();
+            ops.push_back(tosa030::CreateTosaOperator(b, number(op.op, tosa080::EnumNamesOp()),
+                                                      static_cast<tosa030::Attribute>(op.attribute.kind), attribute, in, out,
+                                                      static_cast<tosa030::QuantInfo>(op.quant.kind), quant));
+        }
+        const auto name = b.CreateString(block.name);
+        const auto list = b.CreateVector(ops);
+        const auto tensors = made_tensors(b, block);
+        const auto inputs = b.CreateVectorOfStrings(block.inputs), outputs = b.CreateVectorOfStrings(block.outputs);
+        return tosa030::CreateTosaBasicBlock(b, name, list, tensors, inputs, outputs);
+    }
 
     static flatbuffers::Offset<flatbuffers::Vector<std::uint8_t>> fp32(FileBuilder& b, float value) {
         std::uint8_t bytes[4];
@@ -225,11 +268,9 @@ private:
         return static_cast<std::uint32_t>(std::strtoul(name.c_str(), nullptr, 10));
     }
 
-    bool regions_;
+    bool regions_, one_region_ = false;
     int major_ = 0, minor_ = 80;
-    std::vector<Tensor> tensors_;
-    std::vector<std::string> inputs_, outputs_;
-    std::vector<OldOp> ops_;
+    std::vector<Block> blocks_;
 };
 
 }  // namespace tosavk::test

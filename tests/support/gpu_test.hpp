@@ -1,0 +1,51 @@
+// What tests on a device share: the device itself, opened once per suite; without a driver the tests are skipped.
+#pragma once
+
+#include "support/validation.hpp"
+#include "vk/device.hpp"
+#include "vk/device_state.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <functional>
+
+namespace tosavk::test {
+
+/// The number in an environment variable, or the fallback.
+inline std::uint64_t number_from_environment(const char* variable, std::uint64_t fallback) {
+    const char* text = std::getenv(variable);
+    return text ? std::strtoull(text, nullptr, 0) : fallback;
+}
+
+class GpuTest : public ::testing::Test {
+protected:
+    static void SetUpTestSuite() {
+        try {
+            device_ = Device::open("");
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::no_device) throw;
+        }
+    }
+    static void TearDownTestSuite() { device_.reset(); }
+    void SetUp() override {
+        if (!device_) GTEST_SKIP() << "there is no Vulkan driver";
+    }
+
+    inline static std::shared_ptr<Device> device_;
+};
+
+template <class Param> class GpuTestWith : public GpuTest, public ::testing::WithParamInterface<Param> {};
+
+/// The best physical device, opened with a device plan of the test's own making.
+inline std::shared_ptr<Device> open_with(const std::function<void(DevicePlan&)>& change) {
+    std::shared_ptr<Instance> instance = Instance::get();
+    const std::vector<PhysicalDevice> devices = usable_devices(*instance);
+    if (devices.empty()) throw Error(ErrorCode::no_device, "there is no Vulkan device");
+    const PhysicalDevice& physical = devices.front();
+    DevicePlan plan = device_plan(physical.caps);
+    change(plan);
+    return std::make_shared<Device>(std::make_unique<DeviceState>(std::move(instance), physical, physical.caps, plan));
+}
+
+}  // namespace tosavk::test
