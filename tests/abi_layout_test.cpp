@@ -117,6 +117,7 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_api, problems_describe, 16 + 8 * 57);
     AT(tosavk_api, device_limits, 16 + 8 * 58);
     AT(tosavk_api, package_save, 16 + 8 * 59);
+    AT(tosavk_api, context_wait_for, 16 + 8 * 60);
 }
 
 TEST(AbiLayout, EnumValues) {

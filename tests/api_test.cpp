@@ -60,6 +60,7 @@ TEST(Api, NullArgumentsAreUsageErrors) {
         outcome([&](tosavk_error** e) { return tosavk_context_run(nullptr, e); }),
         outcome([&](tosavk_error** e) { return tosavk_context_submit(nullptr, e); }),
         outcome([&](tosavk_error** e) { return tosavk_context_wait(nullptr, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_context_wait_for(nullptr, 0, nullptr, e); }),
         outcome([&](tosavk_error** e) { return tosavk_context_get_output(nullptr, 0, value, 4, e); }),
         outcome([&](tosavk_error** e) { return tosavk_context_counters(nullptr, nullptr, e); }),
         outcome([&](tosavk_error** e) { return tosavk_context_dispatch(nullptr, 0, nullptr, e); }),

@@ -189,15 +189,22 @@ private:
     std::uint64_t messages_ = 0;
 };
 
-/// The same with inputs and outputs mapped in place where the device can, and staged.
-class VkBoth : public Vk, public testing::WithParamInterface<bool> {
+/// How a device is taken to be: as it is, or without some of its ways.
+struct Ways {
+    const char* name;
+    bool staged, fences;
+};
+
+/// The same with inputs and outputs mapped in place where the device can, and staged; with timeline semaphores where it
+/// has them, and with fences.
+class VkBoth : public Vk, public testing::WithParamInterface<Ways> {
 protected:
     void SetUp() override {
         Vk::SetUp();
-        if (GetParam()) {
-            file_ = std::make_unique<TemporaryFile>(R"({"unified_memory": false})");
-            env_ = std::make_unique<ScopedEnv>("TOSAVK_CAPS", file_->path());
-        }
+        std::string text = GetParam().staged ? R"("unified_memory": false)" : "";
+        if (GetParam().fences) text += std::string(text.empty() ? "" : ", ") + R"("timeline_semaphores": false)";
+        file_ = std::make_unique<TemporaryFile>("{" + text + "}");
+        if (!text.empty()) env_ = std::make_unique<ScopedEnv>("TOSAVK_CAPS", file_->path());
     }
     void TearDown() override {
         env_.reset();
@@ -208,17 +215,22 @@ private:
     std::unique_ptr<TemporaryFile> file_;
     std::unique_ptr<ScopedEnv> env_;
 };
-INSTANTIATE_TEST_SUITE_P(Memory, VkBoth, testing::Values(false, true),
-                         [](const auto& which) { return which.param ? "staged" : "as_planned"; });
+INSTANTIATE_TEST_SUITE_P(Ways, VkBoth,
+                         testing::Values(Ways{"as_planned", false, false}, Ways{"staged", true, false},
+                                         Ways{"fences", false, true}, Ways{"staged_fences", true, true}),
+                         [](const auto& which) { return which.param.name; });
+
+/// Every dispatch is worth a submit of its own.
+constexpr const char* no_time = "0.0000001";
 
 }  // namespace
 
 TEST_P(VkBoth, RunsDependentDispatches) {
     const Case test;
     const std::shared_ptr<Device> device = Device::open("");
-    if (GetParam()) {
-        EXPECT_FALSE(device->plan().map_in_place);
-    }
+    EXPECT_FALSE(GetParam().staged && device->plan().map_in_place);
+    EXPECT_EQ(device->plan().timeline_semaphores, device->caps().timeline_semaphores);
+    EXPECT_FALSE(GetParam().fences && device->plan().timeline_semaphores);
     Context context(test.executable(device), false);
     const auto x = ramp(1001, 5);
     EXPECT_EQ(run(context, x), test.expected(x));
@@ -287,9 +299,123 @@ TEST_P(VkBoth, BuffersLargerThanTheStagingBuffer) {
     EXPECT_EQ(y, test.expected(x));
 }
 
+TEST_P(VkBoth, LargeTensorsPassThroughABoundedRing) {
+    const ScopedEnv env("TOSAVK_STAGING_BYTES", "65536");
+    const std::shared_ptr<Device> device = Device::open("");
+    EXPECT_EQ(device->plan().staging_bytes, 65536u);
+    const Case large(100003), small(1001);
+    Context context(large.executable(device), false), other(small.executable(device), false);
+    for (const std::int32_t start : {-3, 500}) {
+        const auto x = ramp(100003, start);
+        EXPECT_EQ(run(context, x), large.expected(x));
+        std::vector<std::int32_t> again(x.size());
+        context.get_output(1, bytes_of(again));
+        EXPECT_EQ(again, x);
+        context.get_value(value_tmp, bytes_of(again));
+        for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(again[i], x[i] + large.k[i]) << i;
+    }
+    EXPECT_EQ(context.counters().runs, 2u);
+    // 400 KB each way, at most 32 KiB at a time.
+    if (GetParam().staged) {
+        EXPECT_GT(context.counters().submits, 2u + 2 * 3 * 12);
+    } else {
+        EXPECT_EQ(context.counters().submits, 2u);
+    }
+    const auto x = ramp(1001, 8);
+    EXPECT_EQ(run(other, x), small.expected(x));
+    EXPECT_EQ(other.counters().submits, 1u);
+}
+
+TEST_P(VkBoth, LongPlansAreSeveralSubmits) {
+    Case test(100000);
+    for (Dispatch& dispatch : test.plan.dispatches) dispatch.work = 100000;
+    test.plan.dispatches[1].submit_before = true;
+    const auto x = ramp(100000, 12);
+    {
+        const ScopedEnv env("TOSAVK_SUBMIT_MS", no_time);
+        for (const bool profile : {false, true}) {
+            Context context(test.executable(Device::open("")), profile);
+            for (std::uint64_t runs = 1; runs <= 3; ++runs) {
+                EXPECT_EQ(run(context, x), test.expected(x));
+                EXPECT_EQ(context.counters().submits, 2 * runs);
+            }
+            if (!context.dispatch_ns().empty()) {
+                ASSERT_EQ(context.dispatch_ns().size(), 2u);
+                for (const double ns : context.dispatch_ns()) EXPECT_GT(ns, 0);
+            }
+        }
+    }
+    const ScopedEnv env("TOSAVK_SUBMIT_MS", "0");  // no bound: what is recorded apart is submitted together
+    Context context(test.executable(Device::open("")), true);
+    EXPECT_EQ(run(context, x), test.expected(x));
+    EXPECT_EQ(context.counters().submits, 1u);
+}
+
+TEST_P(VkBoth, SeveralContextsAreUnderWayAtOnce) {
+    const Case test(100000);
+    const std::shared_ptr<Executable> executable = test.executable(Device::open(""));
+    std::vector<std::unique_ptr<Context>> contexts;
+    for (int k = 0; k < 6; ++k) {
+        contexts.push_back(std::make_unique<Context>(executable, false));
+        const auto x = ramp(100000, k);
+        contexts.back()->set_input(0, bytes_of(x));
+    }
+    for (int round = 0; round < 3; ++round) {
+        for (const auto& context : contexts) context->submit();
+        for (int k = 5; k >= 0; --k) {  // the last one first: waits do not depend on the order
+            Context& context = *contexts[static_cast<std::size_t>(k)];
+            EXPECT_TRUE(context.running());
+            if (k % 2 == 0) {
+                context.wait();
+            } else {
+                while (!context.wait(0)) std::this_thread::yield();
+            }
+            EXPECT_FALSE(context.running());
+            std::vector<std::int32_t> y(100000);
+            context.get_output(0, bytes_of(y));
+            EXPECT_EQ(y, test.expected(ramp(100000, k)));
+        }
+    }
+}
+
+// A run is still under way after a wait that was too short, and may be waited for again.
+TEST_P(VkBoth, WaitsWithATimeLimit) {
+    Case test((4 << 20) / 4);
+    for (int k = 0; k < 60; ++k) {
+        test.plan.dispatches.push_back(test.plan.dispatches[1]);
+    }
+    Context context(test.executable(Device::open("")), false);
+    const auto x = ramp((4 << 20) / 4, 0);
+    context.set_input(0, bytes_of(x));
+    context.submit();
+    int looks = 1;
+    for (; !context.wait(1000); ++looks) {
+        EXPECT_TRUE(context.running());
+        expect_error(ErrorCode::usage, "under way", [&] { context.submit(); });
+        ASSERT_LT(looks, 10000000);
+    }
+    EXPECT_GT(looks, 1);  // 60 passes over 12 MiB take longer than a microsecond
+    expect_error(ErrorCode::usage, "no run to wait for", [&] { context.wait(0); });
+    std::vector<std::int32_t> y(x.size());
+    context.get_output(0, bytes_of(y));
+    EXPECT_EQ(y, test.expected(x));
+}
+
+TEST_F(Vk, EnvironmentThatIsNoNumberIsAnError) {
+    for (const char* name : {"TOSAVK_SUBMIT_MS", "TOSAVK_STAGING_BYTES"}) {
+        for (const char* value : {"fast", "-1", "1x", "nan"}) {
+            const ScopedEnv env(name, value);
+            expect_error(ErrorCode::usage, name, [] { Device::open(""); });
+        }
+    }
+}
+
 TEST_P(VkBoth, EveryFailedCallIsACleanError) {
-    const Case test;
-    const auto x = ramp(1001, 1);
+    Case test(5001);  // two submits a run, and larger than the staging buffer
+    for (Dispatch& dispatch : test.plan.dispatches) dispatch.work = 5001;
+    test.plan.dispatches[1].submit_before = true;
+    const ScopedEnv ms("TOSAVK_SUBMIT_MS", no_time), bytes("TOSAVK_STAGING_BYTES", "8192");
+    const auto x = ramp(5001, 1);
     int n = 1;
     for (bool fired = true; fired; ++n) {
         ASSERT_LT(n, 1000);
@@ -310,18 +436,42 @@ TEST_P(VkBoth, EveryFailedCallIsACleanError) {
     EXPECT_GT(n, 30);
 }
 
-TEST_F(Vk, AContextRunsAgainAfterAFailedSubmitOrWait) {
-    const Case test;
-    Context context(test.executable(Device::open("")), false);
+TEST_P(VkBoth, AContextRunsAgainAfterAFailedSubmitOrWait) {
+    Case test;
+    for (Dispatch& dispatch : test.plan.dispatches) dispatch.work = 1001;
+    test.plan.dispatches[1].submit_before = true;
+    const ScopedEnv env("TOSAVK_SUBMIT_MS", no_time);
+    const std::shared_ptr<Device> device = Device::open("");
+    const int resets = device->plan().timeline_semaphores ? 0 : 1;
+    Context context(test.executable(device), false);
     const auto x = ramp(1001, 2);
     context.set_input(0, bytes_of(x));
-    fail_nth_vulkan_call(2);  // vkQueueSubmit, after vkResetFences
-    expect_error(ErrorCode::out_of_memory, "vkQueueSubmit", [&] { context.submit(); });
+    // The first submit, and the second one when the first is under way already.
+    for (const int n : {1, 2 + resets}) {
+        fail_nth_vulkan_call(n);
+        expect_error(ErrorCode::out_of_memory, "vkQueueSubmit", [&] { context.submit(); });
+        std::vector<std::int32_t> y(x.size());
+        expect_error(ErrorCode::usage, "before any run", [&] { context.get_output(0, bytes_of(y)); });
+    }
     context.submit();
     fail_nth_vulkan_call(1);
-    expect_error(ErrorCode::out_of_memory, "vkWaitForFences", [&] { context.wait(); });
+    expect_error(ErrorCode::out_of_memory, "vkWait", [&] { context.wait(); });
+    EXPECT_TRUE(context.running());
     context.wait();
     EXPECT_EQ(run(context, x), test.expected(x));
+}
+
+TEST_P(VkBoth, AContextMayGoAwayBetweenTwoSubmits) {
+    Case test(200000);
+    for (Dispatch& dispatch : test.plan.dispatches) dispatch.work = 200000;
+    test.plan.dispatches[1].submit_before = true;
+    const ScopedEnv env("TOSAVK_SUBMIT_MS", no_time);
+    const std::shared_ptr<Device> device = Device::open("");
+    Context context(test.executable(device), false);
+    const auto x = ramp(200000, 0);
+    context.set_input(0, bytes_of(x));
+    fail_nth_vulkan_call(device->plan().timeline_semaphores ? 2 : 3);
+    expect_error(ErrorCode::out_of_memory, "vkQueueSubmit", [&] { context.submit(); });
 }
 
 TEST_F(Vk, PipelinesAreShared) {

@@ -209,7 +209,8 @@ typedef struct tosavk_context_options {
 typedef struct tosavk_counters {
     size_t struct_size;
     uint64_t runs;
-    uint64_t submits;             /* vkQueueSubmit calls */
+    uint64_t submits;             /* vkQueueSubmit calls: one a run, more for long graphs and for each decision of control flow; and those
+                                     for inputs and outputs too large to be staged in one piece */
     uint64_t dispatches;          /* dispatches of one run */
     uint64_t allocations;         /* vkAllocateMemory calls, executable and context */
     uint64_t pipelines_created;
@@ -245,6 +246,9 @@ TOSAVK_API tosavk_status tosavk_context_run(tosavk_context* context, tosavk_erro
  * each decision: submit returns after the last one. */
 TOSAVK_API tosavk_status tosavk_context_submit(tosavk_context* context, tosavk_error** error);
 TOSAVK_API tosavk_status tosavk_context_wait(tosavk_context* context, tosavk_error** error);
+/* Waits for `timeout_ns` nanoseconds at most (0: only looks): `*finished` is 1 when the results are there, 0 when the run is still under
+ * way, which then is to be waited for again. Any number of contexts may be under way at once, on one device too. */
+TOSAVK_API tosavk_status tosavk_context_wait_for(tosavk_context* context, uint64_t timeout_ns, int32_t* finished, tosavk_error** error);
 /* Copies output `index` of the last finished run. */
 TOSAVK_API tosavk_status tosavk_context_get_output(tosavk_context* context, uint32_t index, void* data, size_t size_bytes, tosavk_error** error);
 TOSAVK_API tosavk_status tosavk_context_counters(const tosavk_context* context, tosavk_counters* counters, tosavk_error** error);
@@ -475,6 +479,8 @@ typedef struct tosavk_api {
     tosavk_status (*device_limits)(tosavk_device* device, tosavk_text** json, tosavk_error** error);
     tosavk_status (*package_save)(tosavk_device* device, const tosavk_graph* graph,
         const tosavk_compile_options* options, const char* path, tosavk_error** error);
+    tosavk_status (*context_wait_for)(tosavk_context* context, uint64_t timeout_ns, int32_t* finished,
+        tosavk_error** error);
 } tosavk_api;
 
 /* The table for hosts that were written against `version`; static storage. NULL when the library does not offer it. */

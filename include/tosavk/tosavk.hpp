@@ -5,6 +5,7 @@
 
 #include "tosavk/tosavk.h"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -290,6 +291,13 @@ public:
     void run() { detail::call(tosavk_context_run, get()); }
     void submit() { detail::call(tosavk_context_submit, get()); }
     void wait() { detail::call(tosavk_context_wait, get()); }
+    /// Whether the run has ended within the time (0: only looks).
+    bool wait_for(std::chrono::nanoseconds timeout) {
+        std::int32_t finished = 0;
+        const auto ns = timeout.count() > 0 ? static_cast<std::uint64_t>(timeout.count()) : std::uint64_t{0};
+        detail::call(tosavk_context_wait_for, get(), ns, &finished);
+        return finished != 0;
+    }
     void get_output(std::uint32_t index, std::span<std::byte> bytes) {
         detail::call(tosavk_context_get_output, get(), index, static_cast<void*>(bytes.data()), bytes.size());
     }

@@ -1,6 +1,6 @@
 // How tensors lie in buffers, and how four consecutive elements are read and written.
 //
-// A tensor named N of element type t is declared by READ_t(N, binding, FROM) or WRITE_t(N, binding), which make
+// A tensor named N of element type t is declared by READ_t(N, binding, FROM) or WRITE_t(N, binding, TO), which make
 //   N_load1(i)        element i                         int or float; i48: the low and the high word
 //   N_load4(i)        elements i..i+3, i % 4 == 0       ivec4 or vec4; i48: wide4 of wide.glsl
 //   N_loadn(i, n)     elements i..i+n-1, any i; the rest repeats the last one
@@ -44,6 +44,15 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
         ivec4 w = N##_quad(i >> 2);                                                     \
         return (i & 2u) == 0u ? ((i & 1u) == 0u ? w.x : w.y) : ((i & 1u) == 0u ? w.z : w.w); \
     }
+
+// A tensor larger than one binding takes several (DevicePlan::max_binding_bytes): with PARTS for FROM, the parts and the
+// functions N_word, N_pair, N_quad, which pick one of them, are generated before the tensor's declaration.
+#define READ_PART(N, P, B)                                                              \
+    layout(set = 0, binding = B) readonly buffer N##_block##P { int N##_w##P[]; };      \
+    layout(set = 0, binding = B) readonly buffer N##_quads##P { ivec4 N##_q##P[]; };
+#define PARTS_1(N, B)
+#define PARTS_2(N, B)
+#define PARTS_4(N, B)
 
 // Two whole quads, moved into place.
 #define LOADN(N, T4)                                                                    \
@@ -98,57 +107,82 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
         return wide_quad(N##_load1(i), N##_load1(min(i + 1u, last)), N##_load1(min(i + 2u, last)), N##_load1(last)); \
     }
 
+// Where words go: WRITE_t(N, binding, TO), TO being STORES (a storage buffer) or PART_STORES (several; generated as above).
+// They make N_put(i, x) and N_mix(i, mask, x) for word i, the latter for some of its bits, or N_put4(i, x) for words
+// 4i..4i+3. One view per buffer: a shader stores whole quads or single elements, never both.
 // Each byte has one writer, so clearing and setting its bits in two atomic steps never disturbs a neighbour.
-#define WRITE_i8(N, B)                                                                  \
+#define MIX(WORD, MASK, X) atomicAnd(WORD, ~(MASK)), atomicOr(WORD, X)
+#define STORES_1(N, B)                                                                  \
     layout(set = 0, binding = B) buffer N##_block { int N##_w[]; };                     \
-    void N##_store4(uint i, ivec4 v) { N##_w[i >> 2] = pack_i8(v); }                    \
-    void N##_store1(uint i, int x) {                                                    \
-        int at = int(i & 3u) * 8;                                                       \
-        atomicAnd(N##_w[i >> 2], ~(255 << at));                                         \
-        atomicOr(N##_w[i >> 2], (x & 255) << at);                                       \
-    }
-#define WRITE_bool(N, B) WRITE_i8(N, B)
-#define WRITE_i4(N, B) WRITE_i8(N, B)
-
-#define WRITE_i16(N, B)                                                                 \
-    layout(set = 0, binding = B) buffer N##_block { int N##_w[]; };                     \
-    void N##_store4(uint i, ivec4 v) {                                                  \
-        ivec2 w = pack_i16(v);                                                          \
-        N##_w[i >> 1] = w.x;                                                            \
-        N##_w[(i >> 1) + 1u] = w.y;                                                     \
-    }                                                                                   \
-    void N##_store1(uint i, int x) {                                                    \
-        int at = int(i & 1u) * 16;                                                      \
-        atomicAnd(N##_w[i >> 1], ~(65535 << at));                                       \
-        atomicOr(N##_w[i >> 1], (x & 65535) << at);                                     \
-    }
-
-// One view per buffer: a shader stores whole quads or single elements, never both.
+    void N##_put(uint i, int x) { N##_w[i] = x; }                                       \
+    void N##_mix(uint i, int mask, int x) { MIX(N##_w[i], mask, x); }
+#define PART_STORES_1(N, B)
+#define WRITE_PART_1(N, P, B)                                                           \
+    layout(set = 0, binding = B) buffer N##_block##P { int N##_w##P[]; };
 #if TOSAVK_QUAD_STORES
 #if TOSAVK_PAIR_STORES
 // Two stores of 64 bits where a driver makes one of every component.
-u64vec2 pair_words(uvec4 v) { return u64vec2(v.xz) | u64vec2(v.yw) << 32u; }
-u64vec2 store_words(vec4 v) { return pair_words(floatBitsToUint(v)); }
-u64vec2 store_words(ivec4 v) { return pair_words(uvec4(v)); }
-#define WRITE_32(N, B, T1, T4)                                                          \
-    layout(set = 0, binding = B) writeonly buffer N##_block { u64vec2 N##_w4[]; };      \
-    void N##_store4(uint i, T4 v) { N##_w4[i >> 2] = store_words(v); }
+#define STORES_4(N, B)                                                                  \
+    layout(set = 0, binding = B) writeonly buffer N##_block { u64vec2 N##_q[]; };       \
+    void N##_put4(uint i, ivec4 x) { uvec4 w = uvec4(x); N##_q[i] = u64vec2(w.xz) | u64vec2(w.yw) << 32u; }
 #else
-#define WRITE_32(N, B, T1, T4)                                                          \
-    layout(set = 0, binding = B) writeonly buffer N##_block { T4 N##_w4[]; };           \
-    void N##_store4(uint i, T4 v) { N##_w4[i >> 2] = v; }
+#define STORES_4(N, B)                                                                  \
+    layout(set = 0, binding = B) writeonly buffer N##_block { ivec4 N##_q[]; };         \
+    void N##_put4(uint i, ivec4 x) { N##_q[i] = x; }
 #endif
-#define WRITE_i48(N, B)                                                                 \
-    layout(set = 0, binding = B) writeonly buffer N##_block { ivec4 N##_w4[]; };        \
+#define WRITE_PART_4(N, P, B)                                                           \
+    layout(set = 0, binding = B) writeonly buffer N##_block##P { ivec4 N##_q##P[]; };
+#else
+#define STORES_4(N, B)                                                                  \
+    layout(set = 0, binding = B) buffer N##_block { int N##_w[]; };                     \
+    void N##_put(uint i, int x) { N##_w[i] = x; }
+#define WRITE_PART_4(N, P, B)                                                           \
+    layout(set = 0, binding = B) writeonly buffer N##_block##P { int N##_w##P[]; };
+#endif
+#define PART_STORES_4(N, B)
+
+#define WRITE_i8(N, B, TO)                                                              \
+    TO##_1(N, B)                                                                        \
+    void N##_store4(uint i, ivec4 v) { N##_put(i >> 2, pack_i8(v)); }                   \
+    void N##_store1(uint i, int x) {                                                    \
+        int at = int(i & 3u) * 8;                                                       \
+        N##_mix(i >> 2, 255 << at, (x & 255) << at);                                    \
+    }
+#define WRITE_bool(N, B, TO) WRITE_i8(N, B, TO)
+#define WRITE_i4(N, B, TO) WRITE_i8(N, B, TO)
+
+#define WRITE_i16(N, B, TO)                                                             \
+    TO##_1(N, B)                                                                        \
+    void N##_store4(uint i, ivec4 v) {                                                  \
+        ivec2 w = pack_i16(v);                                                          \
+        N##_put(i >> 1, w.x);                                                           \
+        N##_put((i >> 1) + 1u, w.y);                                                    \
+    }                                                                                   \
+    void N##_store1(uint i, int x) {                                                    \
+        int at = int(i & 1u) * 16;                                                      \
+        N##_mix(i >> 1, 65535 << at, (x & 65535) << at);                                \
+    }
+
+#if TOSAVK_QUAD_STORES
+#define WRITE_32(N, B, TO, T1, T4, BITS)                                                \
+    TO##_4(N, B)                                                                        \
+    void N##_store4(uint i, T4 v) { N##_put4(i >> 2, BITS(v)); }
+#define WRITE_i48(N, B, TO)                                                             \
+    TO##_4(N, B)                                                                        \
     void N##_store4(uint i, wide4 v) {                                                  \
-        N##_w4[i >> 1] = ivec4(wide_get(v, 0), wide_get(v, 1));                         \
-        N##_w4[(i >> 1) + 1u] = ivec4(wide_get(v, 2), wide_get(v, 3));                  \
+        N##_put4(i >> 1, ivec4(wide_get(v, 0), wide_get(v, 1)));                        \
+        N##_put4((i >> 1) + 1u, ivec4(wide_get(v, 2), wide_get(v, 3)));                 \
     }
 #else
-#define WRITE_32(N, B, T1, T4)                                                          \
-    layout(set = 0, binding = B) buffer N##_block { T1 N##_w[]; };                      \
-    void N##_store1(uint i, T1 x) { N##_w[i] = x; }
-#define WRITE_i48(N, B) WRITE_32(N, B, ivec2, ivec4)
+#define WRITE_32(N, B, TO, T1, T4, BITS)                                                \
+    TO##_4(N, B)                                                                        \
+    void N##_store1(uint i, T1 x) { N##_put(i, BITS(x)); }
+#define WRITE_i48(N, B, TO)                                                             \
+    TO##_4(N, B)                                                                        \
+    void N##_store1(uint i, ivec2 x) {                                                  \
+        N##_put(2u * i, x.x);                                                           \
+        N##_put(2u * i + 1u, x.y);                                                      \
+    }
 #endif
-#define WRITE_i32(N, B) WRITE_32(N, B, int, ivec4)
-#define WRITE_fp32(N, B) WRITE_32(N, B, float, vec4)
+#define WRITE_i32(N, B, TO) WRITE_32(N, B, TO, int, ivec4, )
+#define WRITE_fp32(N, B, TO) WRITE_32(N, B, TO, float, vec4, floatBitsToInt)

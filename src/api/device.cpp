@@ -24,7 +24,9 @@ nlohmann::ordered_json plan_json(const DevicePlan& plan) {
     return {{"workgroup_size", plan.workgroup_size}, {"buffer_alignment", plan.buffer_alignment},
             {"max_binding_bytes", plan.max_binding_bytes}, {"max_buffers", plan.max_buffers},
             {"max_groups_x", plan.max_groups_x}, {"int64", plan.int64}, {"nan_preserve", plan.nan_preserve},
-            {"rte", plan.rte}, {"native_fp16", plan.native_fp16}, {"map_in_place", plan.map_in_place}};
+            {"rte", plan.rte}, {"native_fp16", plan.native_fp16}, {"map_in_place", plan.map_in_place}, {"staging_bytes", plan.staging_bytes},
+            {"timeline_semaphores", plan.timeline_semaphores}, {"submit_work", plan.submit_work},
+            {"submit_bytes", plan.submit_bytes}};
 }
 
 }  // namespace
@@ -45,7 +47,8 @@ tosavk_status tosavk_device_describe(uint32_t index, tosavk_text** json, tosavk_
                         fmt::format("there is no device {}; the number of devices is {}", index, found.size()));
         }
         const DeviceCaps& caps = found[index];
-        const DevicePlan plan = device_plan(caps);
+        DevicePlan plan = device_plan(caps);
+        apply_environment(plan);
         nlohmann::ordered_json result;
         result["index"] = index;
         result["name"] = caps.name;

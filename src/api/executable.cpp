@@ -48,21 +48,19 @@ void check_size(const Graph& graph, const std::vector<ValueId>& ends, std::uint3
 }
 
 void submit(tosavk_context& context) {
-    if (context.in_flight)
+    if (context.context.running())
         throw Error(ErrorCode::usage, "the context is already running; wait for it before the next submit");
     for (std::size_t k = 0; k < context.input_set.size(); ++k) {
         if (!context.input_set[k]) throw Error(ErrorCode::usage, fmt::format("input {} was never set", k));
     }
     context.has_result = false;
     context.context.submit();
-    context.in_flight = true;
 }
 
-void wait(tosavk_context& context) {
-    if (!context.in_flight) throw Error(ErrorCode::usage, "nothing was submitted that could be waited for");
-    context.in_flight = false;
-    context.context.wait();
-    context.has_result = true;
+bool wait(tosavk_context& context, std::uint64_t timeout_ns) {
+    if (!context.context.running()) throw Error(ErrorCode::usage, "nothing was submitted that could be waited for");
+    context.has_result = context.context.wait(timeout_ns);
+    return context.has_result;
 }
 
 /// By what the first operator reads: what follows it takes a small part of the work.
@@ -121,7 +119,7 @@ tosavk_status tosavk_context_set_input(tosavk_context* context, uint32_t index, 
         call.require(data, "data");
         const Graph& graph = context->executable->graph();
         check_size(graph, graph.inputs, index, size_bytes, "input");
-        if (context->in_flight)
+        if (context->context.running())
             throw Error(ErrorCode::usage, "the context is running; wait for it before setting an input");
         context->context.set_input(index, {static_cast<const std::byte*>(data), size_bytes});
         context->input_set[index] = true;
@@ -132,7 +130,7 @@ tosavk_status tosavk_context_run(tosavk_context* context, tosavk_error** error) 
     return guard(__func__, error, [&](const Call& call) {
         call.require(context, "context");
         submit(*context);
-        wait(*context);
+        wait(*context, UINT64_MAX);
     });
 }
 
@@ -146,7 +144,15 @@ tosavk_status tosavk_context_submit(tosavk_context* context, tosavk_error** erro
 tosavk_status tosavk_context_wait(tosavk_context* context, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(context, "context");
-        wait(*context);
+        wait(*context, UINT64_MAX);
+    });
+}
+
+tosavk_status tosavk_context_wait_for(tosavk_context* context, uint64_t timeout_ns, int32_t* finished, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(context, "context");
+        call.require(finished, "finished");
+        *finished = wait(*context, timeout_ns) ? 1 : 0;
     });
 }
 
@@ -217,7 +223,7 @@ tosavk_status tosavk_context_dispatch(const tosavk_context* context, uint32_t in
 tosavk_status tosavk_context_reset_variables(tosavk_context* context, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(context, "context");
-        if (context->in_flight)
+        if (context->context.running())
             throw Error(ErrorCode::usage, "the context is running; wait for it before resetting its variables");
         context->context.reset_variables();
     });

@@ -58,7 +58,6 @@ struct tosavk_context {
     std::uint64_t package = 0;  ///< as the executable's
     tosavk::Context context;
     std::vector<bool> input_set;
-    bool in_flight = false;  ///< submitted and not waited for
     bool has_result = false;
 };
 

@@ -66,6 +66,7 @@ const tosavk_api table = {
     .problems_describe = tosavk_problems_describe,
     .device_limits = tosavk_device_limits,
     .package_save = tosavk_package_save,
+    .context_wait_for = tosavk_context_wait_for,
 };
 
 }  // namespace

@@ -46,13 +46,21 @@ std::string denorm_preserve(int bits) { return float_mode(4464, 4459, bits); }
 std::string signed_zero_inf_nan_preserve(int bits) { return float_mode(4466, 4461, bits); }
 std::string rounding_mode_rte(int bits) { return float_mode(4467, 4462, bits); }
 
-/// Texels where the device plan has a use for them and the tensor is not too large. `scratch`: sizes of scratch buffers.
-ReadPath path_of(const Graph& graph, const KernelOperand& operand, const std::vector<std::uint64_t>& scratch, const DevicePlan& device) {
-    std::uint64_t bytes = operand.packed.size();
-    if (operand.scratch >= 0) bytes = scratch.at(static_cast<std::size_t>(operand.scratch));
-    else if (operand.value != no_id) bytes = static_cast<std::uint64_t>(element_count(graph.value(operand.value).shape)) * size_of(operand.type);
-    // Allocations are padded to quads and 16 bytes.
-    return (bytes + 32) / texel_bytes(operand.type) < device.texel_elements ? ReadPath::texels : ReadPath::buffer;
+std::uint64_t value_bytes(const Graph& graph, ValueId id) {
+    const Value& value = graph.value(id);
+    return allocation_bytes(static_cast<std::uint64_t>(element_count(value.shape)) * size_of(value.type), value.type);
+}
+
+/// `scratch`: sizes of scratch buffers.
+std::uint64_t operand_bytes(const Graph& graph, const KernelOperand& operand, const std::vector<std::uint64_t>& scratch) {
+    if (operand.scratch >= 0) return allocation_bytes(scratch.at(static_cast<std::size_t>(operand.scratch)), operand.type);
+    if (operand.value != no_id) return value_bytes(graph, operand.value);
+    return allocation_bytes(std::max<std::uint64_t>(operand.packed.size(), 1), operand.type);
+}
+
+/// Texels where the device plan has a use for them and the tensor is not too large.
+ReadPath path_of(std::uint64_t bytes, DType type, const DevicePlan& device) {
+    return (bytes + 32) / texel_bytes(type) < device.texel_elements ? ReadPath::texels : ReadPath::buffer;
 }
 
 using Defines = std::vector<std::pair<std::string, std::string>>;
@@ -83,13 +91,62 @@ std::string prologue(const DevicePlan& device, bool quad_stores, const Defines& 
     return text;
 }
 
-std::string read_declaration(const KernelOperand& operand, std::size_t index) {
-    const char* from = operand.path == ReadPath::texels ? "TEXELS" : "BUFFER";
-    return fmt::format("READ_{}(in{}, {}, {})\n", name_of(operand.type), index, index, from);
-}
-std::string write_declaration(DType type, std::size_t index, std::size_t reads) {
-    return fmt::format("WRITE_{}(out{}, {})\n", name_of(type), index, index + reads);
-}
+/// Declares tensors in the order of their bindings.
+class Declarations {
+public:
+    Declarations(const DevicePlan& device, bool quad_stores) : device_(device), quad_stores_(quad_stores) {}
+
+    void read(KernelOperand& operand, std::size_t index, std::uint64_t bytes) {
+        operand.path = path_of(bytes, operand.type, device_);
+        const std::string name = fmt::format("in{}", index);
+        const std::uint32_t parts = operand.path == ReadPath::texels ? 1 : binding_count(bytes, device_);
+        if (parts > 1) {
+            for (std::uint32_t p = 0; p < parts; ++p) text += fmt::format("READ_PART({}, {}, {})\n", name, p, bindings + p);
+            pick("int", name, "word", "", "w", 4, parts, "return {}");
+            pick("ivec4", name, "quad", "", "q", 16, parts, "return {}");
+            text += fmt::format("ivec2 {0}_pair(uint i) {{ return ivec2({0}_word(2u * i), {0}_word(2u * i + 1u)); }}\n", name);
+        }
+        const char* from = operand.path == ReadPath::texels ? "TEXELS" : parts > 1 ? "PARTS" : "BUFFER";
+        text += fmt::format("READ_{}({}, {}, {})\n", name_of(operand.type), name, bindings, from);
+        bindings += parts;
+    }
+
+    void write(DType type, std::size_t index, std::uint64_t bytes) {
+        const std::uint32_t parts = binding_count(bytes, device_);
+        if (parts > 1) {
+            const std::string name = fmt::format("out{}{}", index, is_small_float(type) ? "_bits" : "");
+            const bool words = size_of(type) < 4;
+            for (std::uint32_t p = 0; p < parts; ++p) {
+                text += fmt::format("WRITE_PART_{}({}, {}, {})\n", words ? 1 : 4, name, p, bindings + p);
+            }
+            if (words || !quad_stores_) pick("void", name, "put", ", int x", "w", 4, parts, "{} = x");
+            else pick("void", name, "put4", ", ivec4 x", "q", 16, parts, "{} = x");
+            if (words) pick("void", name, "mix", ", int mask, int x", "w", 4, parts, "MIX({}, mask, x)");
+        }
+        text += fmt::format("WRITE_{}(out{}, {}, {})\n", name_of(type), index, bindings, parts > 1 ? "PART_STORES" : "STORES");
+        bindings += parts;
+    }
+
+    std::string text;
+    std::size_t bindings = 0;
+
+private:
+    /// A function of element `i` (of `bytes` bytes) that does something to the part which has it.
+    void pick(const char* type, const std::string& name, const char* function, const char* more, const char* array, std::uint64_t bytes,
+              std::uint32_t parts, const char* statement) {
+        text += fmt::format("{} {}_{}(uint i{}) {{\n    uint p = i / {}u, k = i % {}u;\n", type, name, function, more,
+                            part_bytes(device_) / bytes, part_bytes(device_) / bytes);
+        for (std::uint32_t p = 0; p < parts; ++p) {
+            const std::string element = fmt::format("{}_{}{}[k]", name, array, p);
+            text += fmt::format("    {}{}{};\n", p == 0 ? "" : "else ", p + 1 == parts ? "" : fmt::format("if (p == {}u) ", p),
+                                fmt::format(fmt::runtime(statement), element));
+        }
+        text += "}\n";
+    }
+
+    const DevicePlan& device_;
+    const bool quad_stores_;
+};
 
 /// Where the parts of a CONCAT go, as one dimension at least.
 IndexMap place_map(const Group::Store& part) {
@@ -165,11 +222,14 @@ private:
     std::string fold_row(const std::string& combine, DType type, const std::string& partial);
     std::vector<NodeId> behind(const std::vector<ValueId>& roots) const;
     std::string row_main();
+    std::uint64_t bytes_of(const KernelOperand& operand) const;
+    /// Of what is read.
+    std::size_t count_bindings() const;
     bool stores_quads() const;
 
     const Graph& graph_;
     const Group& group_;
-    const DevicePlan device_;
+    const DevicePlan& device_;
     std::int64_t count_;   ///< elements of the index space at hand
     bool aligned_;         ///< positions at hand are whole quads
     bool single_ = false;  ///< positions at hand are single elements (of the rows' own values), made quads of equal ones
@@ -405,17 +465,17 @@ GroupSource SourceBuilder::build() {
 
 /// Puts what has been gathered in front of the shader's last part.
 GroupSource SourceBuilder::finish(const std::string& end) {
-    std::string text = prologue(device_, stores_quads(), group_.choice ? group_.choice->defines : Defines(), uses(is_small_float),
+    const bool quad_stores = stores_quads();
+    std::string text = prologue(device_, quad_stores, group_.choice ? group_.choice->defines : Defines(), uses(is_small_float),
                                 uses([](DType t) { return t == DType::fp16; }));
     text += params_;
-    for (std::size_t i = 0; i < source_.reads.size(); ++i) {
-        KernelOperand& read = source_.reads[i];
-        read.path = path_of(graph_, read, group_.choice ? group_.choice->scratch_bytes : std::vector<std::uint64_t>(), device_);
-        text += read_declaration(read, i);
-    }
+    Declarations tensors(device_, quad_stores);
+    for (std::size_t i = 0; i < source_.reads.size(); ++i) tensors.read(source_.reads[i], i, bytes_of(source_.reads[i]));
     for (std::size_t i = 0; i < source_.writes.size(); ++i) {
-        text += write_declaration(graph_.value(source_.writes[i]).type, i, source_.reads.size());
+        tensors.write(graph_.value(source_.writes[i]).type, i, value_bytes(graph_, source_.writes[i]));
     }
+    text += tensors.text;
+    source_.bindings = tensors.bindings;
     source_.glsl = text + functions_ + end;
     return std::move(source_);
 }
@@ -580,11 +640,24 @@ std::string SourceBuilder::row_main() {
     return text + body_ + "}\n";
 }
 
+std::uint64_t SourceBuilder::bytes_of(const KernelOperand& operand) const {
+    return operand_bytes(graph_, operand, group_.choice ? group_.choice->scratch_bytes : std::vector<std::uint64_t>());
+}
+
+std::size_t SourceBuilder::count_bindings() const {
+    std::size_t count = 0;
+    for (const KernelOperand& read : source_.reads) {
+        const std::uint64_t bytes = bytes_of(read);
+        count += path_of(bytes, read.type, device_) == ReadPath::texels ? 1 : binding_count(bytes, device_);
+    }
+    return count;
+}
+
 std::size_t SourceBuilder::count_reads() {
     counting_ = true;
     if (group_.rows) {
         add_rows();
-        return source_.reads.size();
+        return count_bindings();
     }
     if (group_.choice) {
         source_.reads = group_.choice->operands;
@@ -595,7 +668,7 @@ std::size_t SourceBuilder::count_reads() {
     }
     for (const NodeId id : group_.members) add_member(id);
     for (const Group::Store& part : group_.stores) stored_value(part);
-    return source_.reads.size();
+    return count_bindings();
 }
 
 }  // namespace
@@ -611,18 +684,21 @@ GroupSource build_pass_source(const Graph& graph, const KernelChoice& choice, co
     const auto reads = [&](auto test) {
         return std::any_of(pass.operands.begin(), pass.operands.end(), [&](const KernelOperand& o) { return test(o.type); });
     };
-    source.glsl = prologue(device, pass.stores_quads, pass.defines, reads(is_small_float), reads([](DType t) { return t == DType::fp16; }));
+    Declarations tensors(device, pass.stores_quads);
     for (std::size_t i = 0; i < source.reads.size(); ++i) {
-        source.reads[i].path = path_of(graph, source.reads[i], choice.scratch_bytes, device);
-        source.glsl += read_declaration(source.reads[i], i);
+        tensors.read(source.reads[i], i, operand_bytes(graph, source.reads[i], choice.scratch_bytes));
     }
-    source.glsl += write_declaration(pass.writes_type, 0, source.reads.size());
+    const std::uint64_t written = choice.scratch_bytes.at(static_cast<std::size_t>(pass.writes));
+    tensors.write(pass.writes_type, 0, allocation_bytes(written, pass.writes_type));
+    source.glsl = prologue(device, pass.stores_quads, pass.defines, reads(is_small_float), reads([](DType t) { return t == DType::fp16; }));
+    source.glsl += tensors.text;
+    source.bindings = tensors.bindings;
     source.glsl += shader_file(pass.kernel + ".comp");
     return source;
 }
 
-std::size_t count_reads(const Graph& graph, const Group& group) {
-    return SourceBuilder(graph, group, DevicePlan()).count_reads();
+std::size_t count_reads(const Graph& graph, const Group& group, const DevicePlan& device) {
+    return SourceBuilder(graph, group, device).count_reads();
 }
 
 }  // namespace tosavk

@@ -41,8 +41,9 @@ struct Group {
 struct GroupSource {
     std::string glsl;
     std::vector<std::int32_t> constants;  ///< by specialization id, from 0; the kernel's own first
-    std::vector<KernelOperand> reads;     ///< bindings 0..; the kernel's operands first
+    std::vector<KernelOperand> reads;     ///< bindings 0.., one or more each; the kernel's operands first
     std::vector<ValueId> writes;          ///< bindings after the reads
+    std::size_t bindings = 0;             ///< of all of them together
     std::int64_t quads = 0;               ///< invocations of a purely elementwise group
 };
 
@@ -51,7 +52,7 @@ GroupSource build_source(const Graph& graph, const Group& group, const DevicePla
 /// An earlier pass of a kernel choice; it writes one scratch buffer, out0.
 GroupSource build_pass_source(const Graph& graph, const KernelChoice& choice, const KernelPass& pass, const DevicePlan& device);
 
-/// Storage buffers that the group would read.
-std::size_t count_reads(const Graph& graph, const Group& group);
+/// Buffers that the group would bind for what it reads.
+std::size_t count_reads(const Graph& graph, const Group& group, const DevicePlan& device);
 
 }  // namespace tosavk

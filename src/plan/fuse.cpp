@@ -252,13 +252,21 @@ private:
         std::size_t count = 0;
         const auto add = [&](ValueId value) {
             const auto outside = [&](NodeId consumer) { return !members.contains(consumer) && !is_stored(value, consumer); };
-            count += options_.keep_all || is_output_[value] || std::any_of(consumers_[value].begin(), consumers_[value].end(), outside);
+            if (!options_.keep_all && !is_output_[value] && std::none_of(consumers_[value].begin(), consumers_[value].end(), outside)) return;
+            count += bindings_of(value);
         };
         if (group.anchor != no_id) add(graph_.node(group.anchor).outputs.front());
         for (const NodeId id : group.members) add(graph_.node(id).outputs.front());
         std::set<NodeId> joint;
         for (const Group::Store& part : group.stores) joint.insert(part.node);
-        return std::max<std::size_t>(count + joint.size(), 1);
+        for (const NodeId id : joint) count += bindings_of(graph_.node(id).outputs.front());
+        return std::max<std::size_t>(count, 1);
+    }
+
+    std::size_t bindings_of(ValueId id) const {
+        const Value& value = graph_.value(id);
+        const auto bytes = static_cast<std::uint64_t>(element_count(value.shape)) * size_of(value.type);
+        return binding_count(allocation_bytes(bytes, value.type), device_);
     }
 
     /// Whether the value reaches this consumer by the stores of its own group.
@@ -271,7 +279,7 @@ private:
     }
 
     bool fits(const Group& group) const {
-        return group.members.size() <= max_members && count_reads(graph_, group) + count_outputs(group) <= device_.max_buffers;
+        return group.members.size() <= max_members && count_reads(graph_, group, device_) + count_outputs(group) <= device_.max_buffers;
     }
 
     /// Groups that copy, or that only wait for others.

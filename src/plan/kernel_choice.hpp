@@ -22,6 +22,15 @@ enum class ReadPath : std::uint8_t {
 /// One word for 8-bit elements, two for 16-bit ones, else four.
 inline std::uint32_t texel_bytes(DType type) { return std::min<std::uint32_t>(16, 4 * static_cast<std::uint32_t>(size_of(type))); }
 
+/// Bytes of a tensor's memory: whole quads and whole 16 bytes, so that kernels may touch the last quad whole.
+std::uint64_t allocation_bytes(std::uint64_t bytes, DType type);
+/// What one of several bindings of a tensor above DevicePlan::max_binding_bytes holds; the last one may hold less.
+std::uint64_t part_bytes(const DevicePlan& device);
+/// Storage buffer bindings that so much memory takes.
+std::uint32_t binding_count(std::uint64_t bytes, const DevicePlan& device);
+/// Shaders count elements in an int, four at a time.
+constexpr std::int64_t max_elements = 0x7ffffff0;
+
 /// One tensor that a kernel reads: a value of the graph, bytes packed for it while planning, or what an earlier
 /// pass of the same choice left.
 struct KernelOperand {

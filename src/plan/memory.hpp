@@ -15,7 +15,7 @@ struct Interval {
 };
 
 /// Gives every interval an offset (multiple of `alignment`) such that blocks alive at the same step do not overlap;
-/// largest first, each into the tightest gap. Returns the bytes needed in all.
+/// several orders of placing are tried, and the best is kept. Returns the bytes needed in all.
 std::uint64_t assign_offsets(std::span<Interval> intervals, std::uint64_t alignment);
 
 /// The least that any assignment needs: the largest sum of sizes alive at one step.

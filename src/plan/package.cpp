@@ -15,7 +15,7 @@ namespace {
 
 constexpr char magic[8] = {'T', 'O', 'S', 'A', 'V', 'K', 'P', 'K'};
 /// Goes up with every change of the fields, of what a plan means, or of how the planner numbers things.
-constexpr std::uint32_t format_version = 3;
+constexpr std::uint32_t format_version = 4;
 
 struct FileHeader {
     char magic_bytes[8];
@@ -178,10 +178,10 @@ template <class A> void fields(A& a, Binding& value) {
     a.choice(path, ReadPath::texels);
 }
 template <class A> void fields(A& a, Dispatch& value) {
-    auto& [label, kernel, glsl, spirv, constants, bindings, groups, nodes, written, work, bytes, barrier_before, note] = value;
+    auto& [label, kernel, glsl, spirv, constants, bindings, groups, nodes, written, work, bytes, barrier_before, submit_before, note] = value;
     a(label, kernel);
     a.source(glsl, spirv != nullptr);
-    a(constants, bindings, groups, nodes, written, work, bytes, barrier_before, note);
+    a(constants, bindings, groups, nodes, written, work, bytes, barrier_before, submit_before, note);
 }
 template <class A> void fields(A& a, PlanOptions& value) {
     auto& [fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, fuse_rows, store_in_place] = value;
@@ -210,10 +210,13 @@ template <class A> void fields(A& a, PackagedShader& value) { a(value.glsl, valu
 template <class A> void fields(A& a, PackagedScale& value) { a(value.scale, value.zero_point); }
 template <class A> void fields(A& a, DevicePlan& value) {
     auto& [workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations, far_rows,
-           gathered_rows, max_loop_passes, texel_elements, subgroup_lanes, int64, nan_preserve, rte, native_fp16, map_in_place, reasons] = value;
+           gathered_rows, max_loop_passes, texel_elements, subgroup_lanes, int64, nan_preserve, rte, native_fp16, map_in_place,
+           staging_bytes, timeline_semaphores, submit_work, submit_bytes, reasons] = value;
     a(workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations, far_rows,
-      gathered_rows, max_loop_passes, texel_elements, subgroup_lanes, int64, nan_preserve, rte, native_fp16, map_in_place);
-    static_cast<void>(reasons);
+      gathered_rows, max_loop_passes, texel_elements, subgroup_lanes, int64, nan_preserve, rte, native_fp16, map_in_place, submit_work,
+      submit_bytes);
+    // No plan depends on these.
+    static_cast<void>(staging_bytes), static_cast<void>(timeline_semaphores), static_cast<void>(reasons);
 }
 
 /// The words are instructions from end to end, and every buffer that they declare is one of the dispatch's.

@@ -19,8 +19,7 @@ namespace {
 std::uint64_t padded(std::uint64_t bytes) { return (bytes + 15) / 16 * 16; }
 
 std::uint64_t value_bytes(const Value& value) {
-    const auto elements = static_cast<std::uint64_t>(element_count(value.shape));
-    return padded((elements + 3) / 4 * 4 * size_of(value.type));
+    return allocation_bytes(static_cast<std::uint64_t>(element_count(value.shape)) * size_of(value.type), value.type);
 }
 
 bool shares(const Placement& a, const Placement& b) { return a.space == b.space && a.offset == b.offset; }
@@ -81,6 +80,7 @@ public:
         place_arena();
         bind();
         find_hazards();
+        find_submits();
         return std::move(plan_);
     }
 
@@ -126,7 +126,7 @@ private:
         } else {
             dispatch.kernel = "buffer copy";
         }
-        add(std::move(dispatch), std::move(reads), -1);
+        add(std::move(dispatch), std::move(reads), -1, 0);
     }
 
     void add_custom(const NodeView& view, Dispatch& dispatch) const {
@@ -233,7 +233,7 @@ private:
             dispatch.groups = linear_groups(source.quads, device_);
         }
         dispatch.written = source.writes;
-        add(std::move(dispatch), std::move(source.reads), -1);
+        add(std::move(dispatch), std::move(source.reads), -1, source.bindings);
     }
 
     /// The dispatches that make a kernel's scratch buffers, which live until its last dispatch.
@@ -254,13 +254,22 @@ private:
             dispatch.nodes = {group.anchor};
             const std::size_t written = first_scratch_ + static_cast<std::size_t>(pass.writes);
             scratch_[written].type = pass.writes_type;
-            add(std::move(dispatch), std::move(source.reads), static_cast<std::int64_t>(written));
+            add(std::move(dispatch), std::move(source.reads), static_cast<std::int64_t>(written), source.bindings);
         }
     }
 
-    /// One more dispatch, and what it reads.
-    void add(Dispatch dispatch, std::vector<KernelOperand> reads, std::int64_t scratch_written) {
+    void check_size(const Dispatch& dispatch, ValueId id) const {
+        if (id == no_id || element_count(graph_.value(id).shape) <= max_elements) return;
+        throw Error(ErrorCode::unsupported, fmt::format("{} has tensor '{}' of {} elements, and shaders count up to {}", dispatch.label,
+                                                        graph_.value(id).name, element_count(graph_.value(id).shape), max_elements));
+    }
+
+    /// One more dispatch, what it reads, and how many bindings its shader has.
+    void add(Dispatch dispatch, std::vector<KernelOperand> reads, std::int64_t scratch_written, std::size_t bindings) {
+        binding_counts_.push_back(bindings);
+        for (const ValueId id : dispatch.written) check_size(dispatch, id);
         for (KernelOperand& operand : reads) {
+            check_size(dispatch, operand.value);
             if (operand.scratch < 0) {
                 touch(operand.value, step_);
                 continue;
@@ -333,8 +342,7 @@ private:
 
     Placement add_constant(const Bytes& bytes, DType type) {
         const std::uint64_t offset = align(plan_.constants.size());
-        const std::uint64_t quad = 4 * size_of(type);
-        const std::uint64_t size = padded((std::max<std::uint64_t>(bytes.size(), 1) + quad - 1) / quad * quad);
+        const std::uint64_t size = allocation_bytes(std::max<std::uint64_t>(bytes.size(), 1), type);
         plan_.constants.resize(offset + size);
         std::copy(bytes.begin(), bytes.end(), plan_.constants.begin() + static_cast<std::ptrdiff_t>(offset));
         return {Space::constants, offset, size};
@@ -352,6 +360,20 @@ private:
         return place;
     }
 
+    /// What is larger than a binding may be takes several. CUSTOM kernels know nothing of this.
+    void add_binding(Dispatch& dispatch, Binding whole) const {
+        const std::uint64_t size = whole.place.size;
+        const std::uint32_t parts = whole.path == ReadPath::texels || dispatch.spirv ? 1 : binding_count(size, device_);
+        for (std::uint32_t p = 0; parts > 1 && p < parts; ++p) {
+            Binding part = whole;
+            part.place.offset += p * part_bytes(device_);
+            part.place.size = std::min(part_bytes(device_), size - p * part_bytes(device_));
+            part.label += fmt::format(", part {} of {}", p + 1, parts);
+            dispatch.bindings.push_back(std::move(part));
+        }
+        if (parts == 1) dispatch.bindings.push_back(std::move(whole));
+    }
+
     void bind() {
         for (std::size_t d = 0; d < plan_.dispatches.size(); ++d) {
             Dispatch& dispatch = plan_.dispatches[d];
@@ -361,7 +383,7 @@ private:
             }
             for (const KernelOperand& operand : reads_[d]) {
                 if (operand.scratch >= 0) {
-                    dispatch.bindings.push_back({scratch_[static_cast<std::size_t>(operand.scratch)].place, operand.type, false, "scratch", operand.path});
+                    add_binding(dispatch, {scratch_[static_cast<std::size_t>(operand.scratch)].place, operand.type, false, "scratch", operand.path});
                     continue;
                 }
                 const bool is_packed = operand.value == no_id;
@@ -369,16 +391,20 @@ private:
                                 operand.type, false,
                                 is_packed ? operand.packed_from : graph_.value(operand.value).name,
                                 operand.path};
-                dispatch.bindings.push_back(std::move(binding));
+                add_binding(dispatch, std::move(binding));
             }
             for (const ValueId id : dispatch.written) {
-                dispatch.bindings.push_back({place_of(id), graph_.value(id).type, true, graph_.value(id).name, {}});
+                add_binding(dispatch, {place_of(id), graph_.value(id).type, true, graph_.value(id).name, {}});
             }
             if (scratch_written_[d] >= 0) {
                 const Scratch& scratch = scratch_[static_cast<std::size_t>(scratch_written_[d])];
-                dispatch.bindings.push_back({scratch.place, scratch.type, true, "scratch", {}});
+                add_binding(dispatch, {scratch.place, scratch.type, true, "scratch", {}});
             }
             check_bindings(dispatch);
+            if (!dispatch.spirv && dispatch.bindings.size() != binding_counts_[d]) {
+                throw Error(ErrorCode::internal, fmt::format("{}: its shader has {} buffers, its plan {}", dispatch.label, binding_counts_[d],
+                                                             dispatch.bindings.size()));
+            }
             for (const Binding& binding : dispatch.bindings) dispatch.bytes += static_cast<double>(binding.place.size);
         }
         for (std::size_t c = 0; c < plan_.controls.size(); ++c) bind_control(plan_.controls[c], control_memory_[c]);
@@ -400,15 +426,17 @@ private:
 
     void check_bindings(const Dispatch& dispatch) const {
         for (const Binding& binding : dispatch.bindings) {
-            if (device_.max_binding_bytes != 0 && binding.place.size > device_.max_binding_bytes) {
+            const bool is_buffer = binding.path == ReadPath::buffer;
+            if (is_buffer && device_.max_binding_bytes != 0 && binding.place.size > device_.max_binding_bytes) {
                 throw Error(ErrorCode::unsupported,
                             fmt::format("{} needs tensor '{}' of {} bytes in one binding, and the device allows {}", dispatch.label,
                                         binding.label, binding.place.size, device_.max_binding_bytes));
             }
         }
         if (dispatch.bindings.size() > device_.max_buffers) {
-            throw Error(ErrorCode::unsupported, fmt::format("{} needs {} storage buffers, and the device allows {}", dispatch.label,
-                                                            dispatch.bindings.size(), device_.max_buffers));
+            throw Error(ErrorCode::unsupported, fmt::format("{} needs {} storage buffers (a tensor above {} bytes takes several), and the "
+                                                            "device allows {}", dispatch.label, dispatch.bindings.size(),
+                                                            device_.max_binding_bytes, device_.max_buffers));
         }
     }
 
@@ -436,6 +464,19 @@ private:
         }
     }
 
+    /// Long stretches of dispatches are split, so that no submit runs into a watchdog. The host, which decides what runs
+    /// between control steps, adds up the shares there.
+    void find_submits() {
+        double sum = 0;
+        auto control = plan_.controls.begin();
+        for (std::size_t d = 0; d < plan_.dispatches.size(); ++d) {
+            for (; control != plan_.controls.end() && control->before == d; ++control) sum = 0;
+            const double share = submit_share(plan_.dispatches[d], device_);
+            plan_.dispatches[d].submit_before = sum > 0 && sum + share > 1;
+            sum = plan_.dispatches[d].submit_before ? share : sum + share;
+        }
+    }
+
     const Graph& graph_;
     const DevicePlan& device_;
     Planner* const parent_;
@@ -443,6 +484,7 @@ private:
     std::vector<Interval> control_memory_;    ///< by control step: of its regions
     std::vector<std::int64_t> first_, last_;  ///< steps in which a value's memory is in use
     std::vector<std::vector<KernelOperand>> reads_;  ///< by dispatch
+    std::vector<std::size_t> binding_counts_;        ///< by dispatch, as its shader has them
     struct Scratch {
         Interval interval;
         Placement place;
@@ -455,6 +497,11 @@ private:
 };
 
 }  // namespace
+
+double submit_share(const Dispatch& dispatch, const DevicePlan& device) {
+    return (device.submit_work > 0 ? dispatch.work / device.submit_work : 0) +
+           (device.submit_bytes > 0 ? dispatch.bytes / device.submit_bytes : 0);
+}
 
 Plan make_plan(const Graph& graph, const DevicePlan& device, const PlanOptions& options) {
     return Planner(rewritten(graph, device, options), device, options).run();
@@ -489,6 +536,7 @@ std::string print_dispatches(const Graph& graph, const Plan& plan, const std::st
         for (; control != plan.controls.end() && control->before == d; ++control) text += print_control(graph, *control, indent);
         if (d == plan.dispatches.size()) break;
         const Dispatch& dispatch = plan.dispatches[d];
+        if (dispatch.submit_before) text += indent + "  submit\n";
         if (dispatch.barrier_before) text += indent + "  barrier\n";
         text += fmt::format("{}  {:3} {} [{}] groups {}x{}x{}{}{}\n", indent, d, dispatch.label, dispatch.kernel, dispatch.groups[0],
                             dispatch.groups[1], dispatch.groups[2], dispatch.note.empty() ? "" : "; ", dispatch.note);

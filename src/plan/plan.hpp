@@ -69,10 +69,14 @@ struct Dispatch {
     double work = 0;                      ///< arithmetic operations
     double bytes = 0;                     ///< bytes read and written at least
     bool barrier_before = false;          ///< a hazard with an earlier dispatch since the last barrier
+    bool submit_before = false;           ///< what comes before is a submit of its own: both would take too long
     std::string note;
 
     bool is_copy() const { return glsl.empty() && !spirv; }
 };
+
+/// What a dispatch takes of a submit (DevicePlan::submit_work and submit_bytes): above 1 it is more than one may hold.
+double submit_share(const Dispatch& dispatch, const DevicePlan& device);
 
 struct Copy {
     Placement from, to;

@@ -63,20 +63,19 @@ void Context::submit() {
                         fmt::format("input {} '{}' was never set", i, graph.value(graph.inputs[i]).name));
         }
     }
-    if (!executable_->plan().controls.empty()) {
-        phase_ = Phase::never_ran;  // part of the run is done in submit(): a failure leaves no result
-    }
+    phase_ = Phase::never_ran;  // part of the run may be done when a submit fails: that leaves no result
     recording_->submit();
     phase_ = Phase::running;
-    counters_.submits = recording_->submits();
 }
 
-void Context::wait() {
+void Context::wait() { wait(Completion::forever); }
+
+bool Context::wait(std::uint64_t timeout_ns) {
     if (phase_ != Phase::running) {
         throw Error(ErrorCode::usage, "there is no run to wait for");
     }
     try {
-        recording_->wait();
+        if (!recording_->wait(timeout_ns)) return false;
     } catch (const Error& error) {
         if (error.code() == ErrorCode::device_lost) {
             phase_ = Phase::never_ran;  // nothing will ever finish
@@ -86,6 +85,7 @@ void Context::wait() {
     phase_ = Phase::finished;
     ++counters_.runs;
     recording_->read_timestamps(dispatch_ns_);
+    return true;
 }
 
 void Context::require_finished() const {
@@ -175,7 +175,11 @@ void Context::get_value(ValueId id, std::span<std::byte> bytes) {
     }
 }
 
-ContextCounters Context::counters() const { return counters_; }
+ContextCounters Context::counters() const {
+    ContextCounters counters = counters_;
+    counters.submits = recording_->submits();
+    return counters;
+}
 
 std::vector<double> Context::dispatch_ns() const { return dispatch_ns_; }
 

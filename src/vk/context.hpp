@@ -14,7 +14,9 @@ namespace tosavk {
 
 struct ContextCounters {
     std::uint64_t runs = 0;
-    std::uint64_t submits = 0;      ///< vkQueueSubmit calls of runs: one per run, and one per decision of control flow
+    /// vkQueueSubmit calls: one per run, one more per decision of control flow, for each DevicePlan::submit_work, and for
+    /// every piece of inputs and outputs that the staging buffer does not hold.
+    std::uint64_t submits = 0;
     std::uint64_t allocations = 0;  ///< of device memory; all of them when the context is made
 };
 
@@ -35,6 +37,9 @@ public:
     /// COND_IF or WHILE_LOOP needs the host for each decision: all but what follows the last one is done on return.
     void submit();
     void wait();
+    /// Waits for `timeout_ns` nanoseconds at most (0: only looks). False when the run is still under way.
+    bool wait(std::uint64_t timeout_ns);
+    bool running() const { return phase_ == Phase::running; }
 
     /// Results of the last finished run. Error(usage) without one, Error(bad_input) unless the size is exact.
     void get_output(std::size_t index, std::span<std::byte> bytes);

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <iterator>
-#include <limits>
 
 namespace tosavk {
 
@@ -106,6 +105,13 @@ LogicalDevice::LogicalDevice(std::shared_ptr<Instance> instance_, const Physical
         features.pNext = &small;
         extensions.push_back(VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
     }
+    VkPhysicalDeviceTimelineSemaphoreFeatures timeline{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
+    if (plan.timeline_semaphores) {
+        timeline.timelineSemaphore = VK_TRUE;
+        timeline.pNext = features.pNext;
+        features.pNext = &timeline;
+        extensions.push_back(VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
+    }
     if (physical.has_extension("VK_KHR_portability_subset")) {
         extensions.push_back("VK_KHR_portability_subset");  // must be enabled where it exists
     }
@@ -147,25 +153,34 @@ DeviceState::DeviceState(std::shared_ptr<Instance> instance, const PhysicalDevic
     device.instance->get_properties(physical.handle, &properties);
     non_coherent_atom = std::max<VkDeviceSize>(1, properties.properties.limits.nonCoherentAtomSize);
     max_allocation = allocation.maxMemoryAllocationSize;
+
+    if (!plan.timeline_semaphores) return;
+    timeline = {device.handle, vk.vkDestroySemaphore};
+    VkSemaphoreTypeCreateInfo type{VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO};
+    type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
+    VkSemaphoreCreateInfo semaphore{VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
+    semaphore.pNext = &type;
+    call("vkCreateSemaphore", vk.vkCreateSemaphore, device.handle, &semaphore, nullptr, timeline.put());
 }
 
-void DeviceState::submit(std::span<const VkCommandBuffer> commands, VkFence fence) {
+std::uint64_t DeviceState::submit(std::span<const VkCommandBuffer> commands, VkFence fence) {
     VkSubmitInfo info{VK_STRUCTURE_TYPE_SUBMIT_INFO};
     info.commandBufferCount = static_cast<std::uint32_t>(commands.size());
     info.pCommandBuffers = commands.data();
+    const VkSemaphore semaphore = timeline.get();
+    VkTimelineSemaphoreSubmitInfo values{VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO};
     const std::lock_guard lock(queue_mutex);
+    const std::uint64_t next = timeline_value + 1;
+    if (semaphore != VK_NULL_HANDLE) {
+        values.signalSemaphoreValueCount = 1;
+        values.pSignalSemaphoreValues = &next;
+        info.pNext = &values;
+        info.signalSemaphoreCount = 1;
+        info.pSignalSemaphores = &semaphore;
+    }
     call("vkQueueSubmit", vk.vkQueueSubmit, queue, 1u, &info, fence);
-}
-
-void DeviceState::wait(VkFence fence) {
-    VkResult result = VK_TIMEOUT;
-    while (result == VK_TIMEOUT) {
-        result =
-            try_call(vk.vkWaitForFences, device.handle, 1u, &fence, VK_TRUE, std::numeric_limits<std::uint64_t>::max());
-    }
-    if (result < VK_SUCCESS) {
-        throw_result(result, "vkWaitForFences");
-    }
+    if (semaphore == VK_NULL_HANDLE) return 0;
+    return timeline_value = next;
 }
 
 std::vector<DeviceCaps> Device::enumerate() {
@@ -185,6 +200,7 @@ std::shared_ptr<Device> Device::open(std::string_view name) {
     std::string reason;
     const DeviceCaps caps = effective_caps(physical.caps, reason);
     DevicePlan plan = device_plan(caps);
+    apply_environment(plan);
     if (!reason.empty()) {
         plan.reasons.push_back(std::move(reason));
     }

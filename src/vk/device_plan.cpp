@@ -1,10 +1,14 @@
 // What the library makes of a device: the pure function from DeviceCaps to DevicePlan, one sentence per choice.
 #include "vk/device_plan.hpp"
+
+#include "graph/error.hpp"
 #include "vk/quirks.hpp"
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <fmt/format.h>
+#include <optional>
 
 namespace tosavk {
 
@@ -14,6 +18,32 @@ namespace {
 std::string bytes_text(std::uint64_t bytes) {
     constexpr std::uint64_t mib = 1024 * 1024;
     return bytes >= mib && bytes % mib == 0 ? fmt::format("{} MiB", bytes / mib) : fmt::format("{} bytes", bytes);
+}
+
+/// What a submit may take: below the watchdog of every system that is known (Windows ends them after two seconds), and
+/// short enough that others get their turn on the device.
+constexpr double submit_ms = 200;
+
+/// Careful guesses: the slow ones of each kind, at kernels that suit them badly. Operations and bytes per second.
+struct Rate {
+    double work, bytes;
+};
+Rate careful_rate(const DeviceCaps& caps) {
+    if (caps.type == "discrete") return {1e12, 50e9};
+    if (caps.type == "cpu") return {20e9, 5e9};
+    return {30e9, 5e9};
+}
+
+/// A number of the environment; `least` to `most`.
+std::optional<double> number_from(const char* name, double least, double most) {
+    const char* text = std::getenv(name);
+    if (text == nullptr || text[0] == '\0') return std::nullopt;
+    char* end = nullptr;
+    const double value = std::strtod(text, &end);
+    if (*end != '\0' || !(value >= least && value <= most)) {
+        throw Error(ErrorCode::usage, fmt::format("{}='{}' is no number from {} to {}", name, text, least, most));
+    }
+    return value;
 }
 
 }  // namespace
@@ -33,13 +63,13 @@ DevicePlan device_plan(const DeviceCaps& caps) {
         fmt::format("tensors are aligned to {} bytes: the device asks for {}, and 256 covers every nonCoherentAtomSize",
                     plan.buffer_alignment, caps.min_storage_buffer_offset_alignment));
 
-    // A multiple of 16, as tensors are padded to 16 bytes; below 2 GiB, as shaders count elements in an int.
+    // A multiple of 16, as tensors are padded to 16 bytes; below 2 GiB, as no device promises more in earnest.
     plan.max_binding_bytes = std::min<std::uint64_t>(caps.max_storage_buffer_range, 0x7ffffff0) / 16 * 16;
-    because(fmt::format("a tensor may have up to {}: maxStorageBufferRange is {}, and shaders count in 32 bits",
+    because(fmt::format("a buffer binding holds up to {} and larger tensors take several: maxStorageBufferRange is {}",
                         bytes_text(plan.max_binding_bytes), bytes_text(caps.max_storage_buffer_range)));
 
-    plan.max_buffers = std::min(caps.max_storage_buffers_per_stage, 16u);
-    because(fmt::format("a dispatch uses up to {} buffers: the device takes {}, and more than 16 do not help fusion",
+    plan.max_buffers = std::min(caps.max_storage_buffers_per_stage, 32u);
+    because(fmt::format("a dispatch uses up to {} buffers: the device takes {}, and more than 32 help neither fusion nor large tensors",
                         plan.max_buffers, caps.max_storage_buffers_per_stage));
 
     // Invocation indices stay below 2^31, so that shaders may keep them in an int.
@@ -112,7 +142,33 @@ DevicePlan device_plan(const DeviceCaps& caps) {
             : caps.unified_memory
                 ? "inputs and outputs are staged: reading a discrete device's memory over the bus is slow"
                 : "inputs and outputs are staged: device memory is not host-visible");
+    if (!plan.map_in_place) {
+        because(fmt::format("staging takes up to {}: what is larger goes in pieces", bytes_text(plan.staging_bytes)));
+    }
+
+    plan.timeline_semaphores = caps.timeline_semaphores;
+    because(caps.timeline_semaphores ? "the host waits for values of a timeline semaphore: the device has them"
+                                     : "the host waits for fences: the device has no timeline semaphores");
+
+    const Rate rate = careful_rate(caps);
+    plan.submit_work = rate.work * submit_ms / 1e3;
+    plan.submit_bytes = rate.bytes * submit_ms / 1e3;
+    because(fmt::format("a submit has up to {:.3g} operations or {:.3g} bytes: about {} ms at a careful guess of the device's rate, "
+                        "which no watchdog minds", plan.submit_work, plan.submit_bytes, submit_ms));
     return plan;
+}
+
+void apply_environment(DevicePlan& plan) {
+    if (const auto ms = number_from("TOSAVK_SUBMIT_MS", 0, 1e6)) {
+        plan.submit_work *= *ms / submit_ms;
+        plan.submit_bytes *= *ms / submit_ms;
+        plan.reasons.push_back(*ms > 0 ? fmt::format("TOSAVK_SUBMIT_MS: a submit is meant to take {} ms at most", *ms)
+                                       : "TOSAVK_SUBMIT_MS: submits have no bound");
+    }
+    if (const auto bytes = number_from("TOSAVK_STAGING_BYTES", 4096, 4294967295.0)) {
+        plan.staging_bytes = static_cast<std::uint64_t>(*bytes);
+        plan.reasons.push_back(fmt::format("TOSAVK_STAGING_BYTES: staging takes up to {}", bytes_text(plan.staging_bytes)));
+    }
 }
 
 }  // namespace tosavk

@@ -51,10 +51,17 @@ struct DevicePlan {
     bool rte = false;                        ///< request RoundingModeRTE 32
     bool native_fp16 = false;                ///< fp16 + - * and roundings in float16_t (else fp32 and integer work)
     bool map_in_place = false;               ///< unified memory: no staging copies
+    std::uint64_t staging_bytes = 32u << 20; ///< host memory for staging copies of one context at most
+    bool timeline_semaphores = false;        ///< submits are waited for by a timeline semaphore, else by fences
+    double submit_work = 0;                  ///< arithmetic operations of one submit at most; 0: no bound
+    double submit_bytes = 0;                 ///< bytes that its dispatches read and write at most; 0: no bound
     std::vector<std::string> reasons;        ///< one sentence per choice, for `tosa-vk info`
 };
 
 DevicePlan device_plan(const DeviceCaps& caps);
+/// What the environment changes of it, for tests and trials: TOSAVK_SUBMIT_MS (the milliseconds that a submit is meant to
+/// take at most; 0: a run is one submit) and TOSAVK_STAGING_BYTES. Throws Error(usage) for a value that is none.
+void apply_environment(DevicePlan& plan);
 
 /// JSON text of a snapshot, and back (throws Error(usage) naming the key that is wrong). Missing keys keep `base`.
 std::string caps_to_json(const DeviceCaps& caps);

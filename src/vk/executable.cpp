@@ -1,5 +1,6 @@
 // Checks a plan against the device, builds its pipelines and uploads its constants.
 #include "vk/executable_state.hpp"
+#include "vk/transfer.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -76,7 +77,8 @@ void check_dispatch(const Graph& graph, const Plan& plan, const Dispatch& dispat
             bad_plan(what + " has no memory");
         }
         check_place(plan, binding.place, what);
-        if (binding.place.size > device.max_binding_bytes) {
+        const bool texels = binding.path == ReadPath::texels;
+        if (!texels && binding.place.size > device.max_binding_bytes) {
             bad_plan(fmt::format("{} has {} bytes, and the device binds at most {}", what, binding.place.size,
                                  device.max_binding_bytes));
         }
@@ -84,7 +86,6 @@ void check_dispatch(const Graph& graph, const Plan& plan, const Dispatch& dispat
             bad_plan(fmt::format("{} starts at {}, not a multiple of {}", what, binding.place.offset,
                                  caps.min_storage_buffer_offset_alignment));
         }
-        const bool texels = binding.path == ReadPath::texels;
         if (texels && (binding.written || binding.place.size / texel_bytes(binding.type) > caps.max_texel_buffer_elements)) {
             bad_plan(fmt::format("{} is no texel buffer of this device: it is written or larger than {} texels", what,
                                  caps.max_texel_buffer_elements));
@@ -152,7 +153,7 @@ std::shared_ptr<Executable> Executable::create(std::shared_ptr<Device> device, s
     if (!constants.empty()) {
         const MemoryUse use = target.plan.map_in_place ? MemoryUse::shared : MemoryUse::device;
         state->constants = Buffer(target, constants.size(), use, "the buffer of the constants");
-        upload(target, state->constants, constants);
+        upload(target, state->constants, 0, constants);
         state->counters.allocations = 1;
         state->counters.weight_bytes_copied = constants.size();
     }

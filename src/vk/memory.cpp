@@ -1,4 +1,4 @@
-// Memory types, allocation, and copies outside of recorded runs.
+// Memory types, allocation and mapped memory.
 #include "vk/memory.hpp"
 
 #include "vk/device_state.hpp"
@@ -33,66 +33,6 @@ int score_of(VkMemoryPropertyFlags flags, MemoryUse use) {
     }
     return -1;
 }
-
-/// Records and runs a few commands at once; used outside of recorded runs only.
-class OneShot {
-public:
-    explicit OneShot(DeviceState& state)
-        : state_(&state),
-          pool_(state.device.handle, state.vk.vkDestroyCommandPool),
-          fence_(state.device.handle, state.vk.vkDestroyFence) {
-        VkCommandPoolCreateInfo pool{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
-        pool.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT | VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
-        pool.queueFamilyIndex = state.queue_family;
-        call("vkCreateCommandPool", state.vk.vkCreateCommandPool, state.device.handle, &pool, nullptr, pool_.put());
-        VkCommandBufferAllocateInfo commands{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
-        commands.commandPool = pool_.get();
-        commands.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
-        commands.commandBufferCount = 1;
-        call("vkAllocateCommandBuffers", state.vk.vkAllocateCommandBuffers, state.device.handle, &commands, &commands_);
-        VkFenceCreateInfo fence{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-        call("vkCreateFence", state.vk.vkCreateFence, state.device.handle, &fence, nullptr, fence_.put());
-    }
-    ~OneShot() {
-        if (pending_) {  // a failed wait: the device must be done before anything is freed
-            const VkFence fence = fence_.get();
-            state_->vk.vkWaitForFences(state_->device.handle, 1, &fence, VK_TRUE, UINT64_MAX);
-        }
-    }
-    OneShot(const OneShot&) = delete;
-    OneShot& operator=(const OneShot&) = delete;
-
-    template <class Record>
-    void run(Record record) {
-        const VolkDeviceTable& vk = state_->vk;
-        VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-        begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
-        call("vkBeginCommandBuffer", vk.vkBeginCommandBuffer, commands_, &begin);
-        record(commands_);
-        VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
-        barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
-        barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT | VK_ACCESS_SHADER_READ_BIT;
-        vk.vkCmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_TRANSFER_BIT,
-                                VK_PIPELINE_STAGE_HOST_BIT | VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0,
-                                nullptr, 0, nullptr);
-        call("vkEndCommandBuffer", vk.vkEndCommandBuffer, commands_);
-        const VkFence fence = fence_.get();
-        call("vkResetFences", vk.vkResetFences, state_->device.handle, 1u, &fence);
-        state_->submit(std::span(&commands_, 1), fence);
-        pending_ = true;
-        state_->wait(fence);
-        pending_ = false;
-    }
-
-private:
-    DeviceState* state_;
-    UniqueHandle<VkCommandPool> pool_;
-    UniqueHandle<VkFence> fence_;
-    VkCommandBuffer commands_ = VK_NULL_HANDLE;
-    bool pending_ = false;
-};
-
-constexpr std::uint64_t staging_bytes = 16u << 20;
 
 }  // namespace
 
@@ -207,56 +147,6 @@ void Buffer::read(std::uint64_t offset, std::span<std::byte> bytes) const {
              &range);
     }
     std::memcpy(bytes.data(), bytes_ + offset, bytes.size());
-}
-
-void upload(DeviceState& state, Buffer& to, std::span<const std::byte> bytes) {
-    if (bytes.size() > to.size()) {
-        throw Error(ErrorCode::internal, "an upload does not fit into its buffer");
-    }
-    if (bytes.empty() || to.mapped()) {
-        to.write(0, bytes);
-        return;
-    }
-    Buffer staging(state, std::min<std::uint64_t>(bytes.size(), staging_bytes), MemoryUse::staging,
-                   "the upload buffer");
-    OneShot commands(state);
-    for (std::uint64_t done = 0; done < bytes.size();) {
-        const std::uint64_t part = std::min<std::uint64_t>(bytes.size() - done, staging.size());
-        staging.write(0, bytes.subspan(done, part));
-        commands.run([&](VkCommandBuffer buffer) {
-            const VkBufferCopy copy{0, done, part};
-            state.vk.vkCmdCopyBuffer(buffer, staging.handle(), to.handle(), 1, &copy);
-        });
-        done += part;
-    }
-}
-
-void download(DeviceState& state, const Buffer& from, std::uint64_t offset, std::span<std::byte> bytes) {
-    if (offset > from.size() || bytes.size() > from.size() - offset) {
-        throw Error(ErrorCode::internal, "a download reads past its buffer");
-    }
-    if (bytes.empty() || from.mapped()) {
-        from.read(offset, bytes);
-        return;
-    }
-    Buffer staging(state, std::min<std::uint64_t>(bytes.size(), staging_bytes), MemoryUse::staging,
-                   "the download buffer");
-    OneShot commands(state);
-    for (std::uint64_t done = 0; done < bytes.size();) {
-        const std::uint64_t part = std::min<std::uint64_t>(bytes.size() - done, staging.size());
-        commands.run([&](VkCommandBuffer buffer) {
-            // Earlier submits wrote what is read here; a fence was waited for, this makes it visible to the copy.
-            VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
-            barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
-            barrier.dstAccessMask = VK_ACCESS_TRANSFER_READ_BIT;
-            state.vk.vkCmdPipelineBarrier(buffer, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
-                                          VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 1, &barrier, 0, nullptr, 0, nullptr);
-            const VkBufferCopy copy{offset + done, 0, part};
-            state.vk.vkCmdCopyBuffer(buffer, from.handle(), staging.handle(), 1, &copy);
-        });
-        staging.read(0, bytes.subspan(done, part));
-        done += part;
-    }
 }
 
 }  // namespace tosavk

@@ -1,4 +1,4 @@
-// One VkBuffer with its own memory, and one-off copies to and from it.
+// One VkBuffer with its own memory.
 #pragma once
 
 #include "vk/unique_handle.hpp"
@@ -47,10 +47,5 @@ private:
     std::byte* bytes_ = nullptr;
     bool coherent_ = true;
 };
-
-/// Writes or reads any buffer outside of a recorded run: directly when it is mapped, else through a bounded staging
-/// buffer and submits of their own. Blocking.
-void upload(DeviceState& state, Buffer& to, std::span<const std::byte> bytes);
-void download(DeviceState& state, const Buffer& from, std::uint64_t offset, std::span<std::byte> bytes);
 
 }  // namespace tosavk

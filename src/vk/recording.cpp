@@ -24,7 +24,8 @@ Recording::Recording(const ExecutableState& executable, bool profile)
       device_(executable.device->state()),
       vk_(device_.vk),
       in_place_(device_.plan.map_in_place),
-      profile_(profile && device_.caps.timestamp_valid_bits > 0 && !executable.plan.dispatches.empty()) {
+      profile_(profile && device_.caps.timestamp_valid_bits > 0 && !executable.plan.dispatches.empty()),
+      done_(device_) {
     const Plan& plan = executable_.plan;
     const bool copies = plan.control_count > 0 || plan.state_bytes > 0;
     work_stages_ = compute_stage | (copies ? transfer_stage : 0);
@@ -38,12 +39,11 @@ Recording::Recording(const ExecutableState& executable, bool profile)
     VkCommandPoolCreateInfo pool{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
     pool.queueFamilyIndex = device_.queue_family;
     call("vkCreateCommandPool", vk_.vkCreateCommandPool, device, &pool, nullptr, command_pool_.put());
-    fence_ = {device, vk_.vkDestroyFence};
-    VkFenceCreateInfo fence{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-    call("vkCreateFence", vk_.vkCreateFence, device, &fence, nullptr, fence_.put());
-
     if (profile_) {
-        ticks_.resize(plan.dispatches.size() + plan.controls.size() + 1);  // a start for each segment
+        const auto split = [](const Dispatch& dispatch) { return dispatch.submit_before; };
+        const auto splits = std::count_if(plan.dispatches.begin(), plan.dispatches.end(), split);
+        // A start for each command buffer, and the end of each dispatch.
+        ticks_.resize(plan.dispatches.size() + plan.controls.size() + static_cast<std::size_t>(splits) + 1);
         queries_ = {device, vk_.vkDestroyQueryPool};
         VkQueryPoolCreateInfo queries{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
         queries.queryType = VK_QUERY_TYPE_TIMESTAMP;
@@ -53,13 +53,6 @@ Recording::Recording(const ExecutableState& executable, bool profile)
     recorded_ = record(plan, nullptr);
 }
 
-Recording::~Recording() {
-    if (pending_) {  // the device must be done before anything is freed
-        const VkFence fence = fence_.get();
-        vk_.vkWaitForFences(device_.device.handle, 1, &fence, VK_TRUE, UINT64_MAX);
-    }
-}
-
 void Recording::make_buffers() {
     const Plan& plan = executable_.plan;
     const Graph& graph = *executable_.graph;
@@ -67,34 +60,52 @@ void Recording::make_buffers() {
     state_ = Buffer(device_, plan.state_bytes, in_place_ ? MemoryUse::shared : MemoryUse::device, "the variables");
     conditions_ = Buffer(device_, 4 * std::uint64_t{plan.control_count}, MemoryUse::staging, "the conditions");
     reset_variables();
-    std::uint64_t used = 0;
-    if (!in_place_) {
-        const auto reserve = [&](const Placement& place) {
-            const std::uint64_t offset = used;
-            const std::uint64_t size = place.space == Space::arena ? place.size : 0;
-            used += (size + device_.plan.buffer_alignment - 1) / device_.plan.buffer_alignment *
-                    device_.plan.buffer_alignment;
-            return offset;
-        };
-        for (const ValueId id : graph.inputs) {
-            staged_inputs_.push_back(reserve(plan.placements[id]));
-        }
-        for (const ValueId id : graph.outputs) {
-            staged_outputs_.push_back(reserve(plan.placements[id]));
-        }
-        staging_ = Buffer(device_, used, MemoryUse::staging, "the buffer of inputs and outputs");
-    }
+    if (!in_place_) make_staging();
     // Kernels read the padding of a tensor; the same bits every time.
     const Bytes zeros(16);
     for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
         const Placement& place = plan.placements[graph.inputs[i]];
         const std::uint64_t bytes = byte_count(graph.value(graph.inputs[i]));
-        const std::uint64_t start = in_place_ ? place.offset : staged_inputs_[i];
         for (std::uint64_t at = bytes; at < place.size; at += zeros.size()) {
-            const std::uint64_t part = std::min<std::uint64_t>(zeros.size(), place.size - at);
-            (in_place_ ? arena_ : staging_).write(start + at, std::span(zeros).first(part));
+            write_input_bytes(i, at, std::span(zeros).first(std::min<std::uint64_t>(zeros.size(), place.size - at)));
         }
     }
+}
+
+/// Small inputs and outputs travel with the run's own commands; what finds no room in half of the bound goes in pieces,
+/// when it is set or asked for.
+void Recording::make_staging() {
+    const Plan& plan = executable_.plan;
+    const Graph& graph = *executable_.graph;
+    const std::uint64_t alignment = device_.plan.buffer_alignment;
+    struct Wish {
+        std::uint64_t bytes;
+        std::optional<std::uint64_t>* offset;
+    };
+    std::vector<Wish> wishes;
+    const auto collect = [&](const std::vector<ValueId>& ids, std::vector<std::optional<std::uint64_t>>& offsets) {
+        offsets.resize(ids.size());
+        for (std::size_t k = 0; k < ids.size(); ++k) {
+            const Placement& place = plan.placements[ids[k]];
+            if (place.space == Space::arena) wishes.push_back({(place.size + alignment - 1) / alignment * alignment, &offsets[k]});
+        }
+    };
+    collect(graph.inputs, staged_inputs_);
+    collect(graph.outputs, staged_outputs_);
+    std::sort(wishes.begin(), wishes.end(), [](const Wish& a, const Wish& b) {
+        return a.bytes != b.bytes ? a.bytes < b.bytes : a.offset < b.offset;
+    });
+    std::uint64_t wanted = 0, used = 0;
+    for (const Wish& wish : wishes) wanted += wish.bytes;
+    const std::uint64_t bound = device_.plan.staging_bytes;
+    const std::uint64_t room = wanted <= bound ? bound : bound / 2;
+    for (const Wish& wish : wishes) {
+        if (used + wish.bytes > room) break;
+        *wish.offset = used;
+        used += wish.bytes;
+    }
+    staging_ = Buffer(device_, used, MemoryUse::staging, "the buffer of inputs and outputs");
+    if (used < wanted) transfer_ = std::make_unique<Transfer>(device_, bound - used, "the staging ring");
 }
 
 void Recording::make_descriptor_sets() {
@@ -228,24 +239,30 @@ Recording::Recorded Recording::record(const Plan& plan, const RegionPlan* region
     std::size_t done = 0;
     for (std::size_t s = 0; s <= plan.controls.size(); ++s) {
         const bool last = s == plan.controls.size();
-        begin();
-        if (timed && s == 0) {
-            vk_.vkCmdResetQueryPool(commands_, queries_.get(), 0, static_cast<std::uint32_t>(ticks_.size()));
-        }
-        if (s == 0 && region == nullptr) load_inputs();
-        if (s == 0 && region != nullptr && !region->enter.empty()) {
-            record_copies(region->enter);
-            barrier(transfer_stage, VK_ACCESS_TRANSFER_WRITE_BIT, work_stages_, work_access_);
-        }
         const std::size_t end_at = last ? plan.dispatches.size() : plan.controls[s].before;
-        record_dispatches(plan, first_set, s, done, end_at, timed);
-        done = end_at;
-        if (last && region == nullptr) store_outputs();
-        if (last && region != nullptr && !region->leave.empty()) {
-            barrier(work_stages_, work_writes_, transfer_stage, VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT);
-            record_copies(region->leave);
-        }
-        recorded.segments.push_back(end());
+        std::vector<Chunk>& chunks = recorded.segments.emplace_back();
+        do {
+            std::size_t to = std::min(done + 1, end_at);
+            while (to < end_at && !plan.dispatches[to].submit_before) ++to;
+            begin();
+            if (done == 0 && s == 0) {
+                if (timed) vk_.vkCmdResetQueryPool(commands_, queries_.get(), 0, static_cast<std::uint32_t>(ticks_.size()));
+                if (region == nullptr) load_inputs();
+                if (region != nullptr && !region->enter.empty()) {
+                    record_copies(region->enter);
+                    barrier(transfer_stage, VK_ACCESS_TRANSFER_WRITE_BIT, work_stages_, work_access_);
+                }
+            }
+            record_dispatches(plan, first_set, done, to, timed);
+            if (last && to == end_at && region == nullptr) store_outputs();
+            if (last && to == end_at && region != nullptr && !region->leave.empty()) {
+                barrier(work_stages_, work_writes_, transfer_stage, VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT);
+                record_copies(region->leave);
+            }
+            Chunk& chunk = chunks.emplace_back();
+            chunk.commands = end();
+            for (; done < to; ++done) chunk.share += submit_share(plan.dispatches[done], device_.plan);
+        } while (done < end_at);
         if (!last) recorded.controls.push_back(record_control(plan.controls[s]));
     }
     return recorded;
@@ -280,7 +297,7 @@ void Recording::load_inputs() {
     }
     for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
         const Placement& place = executable_.plan.placements[graph.inputs[i]];
-        copy(staging_, arena_, staged_inputs_[i], place.offset, place.size);
+        if (staged_inputs_[i]) copy(staging_, arena_, *staged_inputs_[i], place.offset, place.size);
     }
     barrier(transfer_stage, VK_ACCESS_TRANSFER_WRITE_BIT, compute_stage | transfer_stage,
             shader_access | VK_ACCESS_TRANSFER_READ_BIT);
@@ -295,23 +312,23 @@ void Recording::store_outputs() {
     barrier(work_stages_, work_writes_, transfer_stage, VK_ACCESS_TRANSFER_READ_BIT);
     for (std::size_t o = 0; o < graph.outputs.size(); ++o) {
         const Placement& place = executable_.plan.placements[graph.outputs[o]];
-        if (place.space == Space::arena) {
-            copy(arena_, staging_, place.offset, staged_outputs_[o], place.size);
-        }
+        if (staged_outputs_[o]) copy(arena_, staging_, place.offset, *staged_outputs_[o], place.size);
     }
     barrier(transfer_stage, VK_ACCESS_TRANSFER_WRITE_BIT, host_stage, VK_ACCESS_HOST_READ_BIT);
 }
 
-void Recording::record_dispatches(const Plan& plan, std::size_t first_set, std::size_t segment, std::size_t from,
-                                  std::size_t to, bool timed) {
-    const auto timestamp = [&](std::size_t query) {
-        if (timed) {
-            vk_.vkCmdWriteTimestamp(commands_, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, queries_.get(),
-                                    static_cast<std::uint32_t>(query));
-        }
+void Recording::record_timestamp() {
+    vk_.vkCmdWriteTimestamp(commands_, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, queries_.get(), next_query_++);
+}
+
+void Recording::record_dispatches(const Plan& plan, std::size_t first_set, std::size_t from, std::size_t to, bool timed) {
+    const auto ends = [&] {
+        if (!timed) return;
+        dispatch_end_.push_back(next_query_);
+        record_timestamp();
     };
     const Pipeline* bound = nullptr;
-    timestamp(from + segment);
+    if (timed) record_timestamp();
     for (std::size_t d = from; d < to; ++d) {
         const Dispatch& dispatch = plan.dispatches[d];
         if (dispatch.barrier_before || (timed && d > from)) {
@@ -320,7 +337,7 @@ void Recording::record_dispatches(const Plan& plan, std::size_t first_set, std::
         if (dispatch.is_copy()) {
             const Placement &source = dispatch.bindings[0].place, &target = dispatch.bindings[1].place;
             copy(buffer_of(source), buffer_of(target), source.offset, target.offset, std::min(source.size, target.size));
-            timestamp(d + segment + 1);
+            ends();
             continue;
         }
         const Pipeline& pipeline = *executable_.pipelines[first_set + d];
@@ -331,7 +348,7 @@ void Recording::record_dispatches(const Plan& plan, std::size_t first_set, std::
         vk_.vkCmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout->pipeline.get(), 0, 1,
                                     &sets_[first_set + d], 0, nullptr);
         vk_.vkCmdDispatch(commands_, dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
-        timestamp(d + segment + 1);
+        ends();
     }
 }
 
@@ -340,7 +357,11 @@ void Recording::record_dispatches(const Plan& plan, std::size_t first_set, std::
 /// The plan's command buffers, up to where the host must decide.
 void Recording::enqueue(const Recorded& recorded) {
     for (std::size_t s = 0; s < recorded.segments.size(); ++s) {
-        queued_.push_back(recorded.segments[s]);
+        for (const Chunk& chunk : recorded.segments[s]) {
+            if (!queued_.empty() && queued_share_ > 0 && queued_share_ + chunk.share > 1) flush(false);
+            queued_.push_back(chunk.commands);
+            queued_share_ += chunk.share;
+        }
         if (s < recorded.controls.size()) decide(recorded.controls[s]);
     }
 }
@@ -361,32 +382,27 @@ void Recording::decide(const RecordedControl& control) {
 }
 
 bool Recording::condition(const ControlStep& control) {
-    flush();
-    wait();
+    flush(true);
+    wait(Completion::forever);
     std::byte bytes[4];
     conditions_.read(control.condition.offset, bytes);
     return bytes[0] != std::byte{0};
 }
 
-void Recording::flush() {
-    const VkFence fence = fence_.get();
-    call("vkResetFences", vk_.vkResetFences, device_.device.handle, 1u, &fence);
-    device_.submit(queued_, fence);
-    pending_ = true;
+/// `last`: somebody waits before more is submitted.
+void Recording::flush(bool last) {
+    done_.submit(queued_, last);
     ++submits_;
     queued_.clear();
+    queued_share_ = 0;
 }
 
 void Recording::submit() {
-    if (pending_) wait();  // of a run that failed between two decisions
+    wait(Completion::forever);  // of a run that failed between two submits
     queued_.clear();
+    queued_share_ = 0;
     enqueue(recorded_);
-    flush();
-}
-
-void Recording::wait() {
-    device_.wait(fence_.get());
-    pending_ = false;
+    flush(true);
 }
 
 // ---- the host's side ----------------------------------------------------------------------------------------------
@@ -403,34 +419,31 @@ void Recording::reset_variables() {
                       bytes.begin() + static_cast<std::ptrdiff_t>(executable_.plan.variables[v].offset));
         }
     }
-    upload(device_, state_, bytes);
+    upload(device_, state_, 0, bytes);
 }
 
 void Recording::write_variable(std::size_t index, std::span<const std::byte> bytes) {
-    Bytes all(state_.size());
-    download(device_, state_, 0, all);
-    std::copy(bytes.begin(), bytes.end(), all.begin() + static_cast<std::ptrdiff_t>(executable_.plan.variables[index].offset));
-    upload(device_, state_, all);
+    upload(device_, state_, executable_.plan.variables[index].offset, bytes);
 }
 
 void Recording::read_variable(std::size_t index, std::span<std::byte> bytes) const {
     download(device_, state_, executable_.plan.variables[index].offset, bytes);
 }
 
-void Recording::write_input(std::size_t index, std::span<const std::byte> bytes) {
-    if (in_place_) {
-        arena_.write(executable_.plan.placements[executable_.graph->inputs[index]].offset, bytes);
-    } else {
-        staging_.write(staged_inputs_[index], bytes);
-    }
+void Recording::write_input(std::size_t index, std::span<const std::byte> bytes) { write_input_bytes(index, 0, bytes); }
+
+void Recording::write_input_bytes(std::size_t index, std::uint64_t at, std::span<const std::byte> bytes) {
+    const std::uint64_t in_arena = executable_.plan.placements[executable_.graph->inputs[index]].offset + at;
+    if (in_place_) arena_.write(in_arena, bytes);
+    else if (staged_inputs_[index]) staging_.write(*staged_inputs_[index] + at, bytes);
+    else transfer_->upload(arena_, in_arena, bytes);
 }
 
 void Recording::read_output(std::size_t index, std::span<std::byte> bytes) const {
-    if (in_place_) {
-        arena_.read(executable_.plan.placements[executable_.graph->outputs[index]].offset, bytes);
-    } else {
-        staging_.read(staged_outputs_[index], bytes);
-    }
+    const std::uint64_t in_arena = executable_.plan.placements[executable_.graph->outputs[index]].offset;
+    if (in_place_) arena_.read(in_arena, bytes);
+    else if (staged_outputs_[index]) staging_.read(*staged_outputs_[index], bytes);
+    else transfer_->download(arena_, in_arena, bytes);
 }
 
 void Recording::read_arena(std::uint64_t offset, std::span<std::byte> bytes) const {
@@ -447,11 +460,8 @@ void Recording::read_timestamps(std::vector<double>& result) const {
          VkDeviceSize{sizeof(std::uint64_t)}, VkQueryResultFlags{VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT});
     const std::uint32_t bits = device_.caps.timestamp_valid_bits;
     const std::uint64_t mask = bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
-    const Plan& plan = executable_.plan;
-    std::size_t segment = 0;
-    for (std::size_t d = 0; d < plan.dispatches.size(); ++d) {
-        while (segment < plan.controls.size() && plan.controls[segment].before <= d) ++segment;
-        const std::uint64_t ticks = (ticks_[d + segment + 1] - ticks_[d + segment]) & mask;
+    for (const std::size_t end : dispatch_end_) {
+        const std::uint64_t ticks = (ticks_[end] - ticks_[end - 1]) & mask;
         result.push_back(static_cast<double>(ticks) * device_.caps.timestamp_period_ns);
     }
 }
