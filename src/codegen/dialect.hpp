@@ -1,0 +1,59 @@
+// The dialect of shaders/lib as generated code uses it: names of types, the beginning of a shader, declarations of tensors.
+#pragma once
+
+#include "graph/graph.hpp"
+#include "plan/kernel_choice.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tosavk {
+
+/// Text of a file under shaders/.
+std::string_view shader_file(const std::string& name);
+
+/// Four elements of a type in registers; what makes them of four or of one value that load1 gave.
+const char* vector_type(DType type);
+const char* quad_function(DType type);
+const char* splat_function(DType type);
+/// Element k of four, as store1 takes it.
+std::string element(DType type, const std::string& quad, int k);
+
+/// Narrow floats live in fp32 registers; each result is rounded to the type that its operator declares.
+bool is_small_float(DType type);
+std::string rounded(DType type, const std::string& expression);
+
+/// Bytes that the planner allocates for a value.
+std::uint64_t value_bytes(const Graph& graph, ValueId id);
+/// And for an operand; `scratch`: sizes of scratch buffers.
+std::uint64_t operand_bytes(const Graph& graph, const KernelOperand& operand, const std::vector<std::uint64_t>& scratch);
+/// Texels where the device plan has a use for them and the tensor is not too large.
+ReadPath path_of(std::uint64_t bytes, DType type, const DevicePlan& device);
+
+using Defines = std::vector<std::pair<std::string, std::string>>;
+
+/// The beginning of every shader: extensions, defines and the dialect.
+std::string prologue(const DevicePlan& device, bool quad_stores, const Defines& defines, bool small_floats, bool fp16);
+
+/// Declares tensors in the order of their bindings; one that is larger than a binding takes several.
+class Declarations {
+public:
+    Declarations(const DevicePlan& device, bool quad_stores) : device_(device), quad_stores_(quad_stores) {}
+
+    void read(KernelOperand& operand, std::size_t index, std::uint64_t bytes);  ///< in<index>; sets operand.path
+    void write(DType type, std::size_t index, std::uint64_t bytes);             ///< out<index>
+
+    std::string text;
+    std::size_t bindings = 0;
+
+private:
+    void pick(const char* type, const std::string& name, const char* function, const char* more, const char* array, std::uint64_t bytes,
+              std::uint32_t parts, const char* statement);
+
+    const DevicePlan& device_;
+    const bool quad_stores_;
+};
+
+}  // namespace tosavk

@@ -1,0 +1,93 @@
+// Writes the text of one shader for a group of nodes; the members' part is in source.cpp, that of row groups in rows.cpp.
+#pragma once
+
+#include "codegen/dialect.hpp"
+#include "codegen/quad_access.hpp"
+#include "codegen/source.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <map>
+
+namespace tosavk {
+
+/// A tensor read by the group's members: a buffer and the place of its elements in the index space.
+struct Leaf {
+    std::size_t buffer;  ///< binding
+    IndexMap map;        ///< simplified
+    std::string variable;
+};
+
+/// Statements of the member nodes go to `body_`, functions in front of them to `functions_`.
+class SourceBuilder final {
+public:
+    SourceBuilder(const Graph& graph, const Group& group, const DevicePlan& device)
+        : graph_(graph), group_(group), device_(device), count_(element_count(group.space)),
+          aligned_(!group.choice || group.choice->aligned) {}
+
+    GroupSource build();
+    GroupSource finish(const std::string& end);
+    std::size_t count_reads();
+
+    std::string param(std::int32_t value) {
+        source_.constants.push_back(value);
+        const auto id = source_.constants.size() - 1;
+        params_ += fmt::format("layout(constant_id = {}) const int P{} = 0;\n", id, id);
+        return fmt::format("P{}", id);
+    }
+    std::string param_float(float value) {
+        source_.constants.push_back(std::bit_cast<std::int32_t>(value));
+        const auto id = source_.constants.size() - 1;
+        params_ += fmt::format("layout(constant_id = {}) const float P{} = 0.0;\n", id, id);
+        return fmt::format("P{}", id);
+    }
+    std::string value_of(const NodeView& view, std::size_t k);
+    std::string table_of(ValueId id, const std::string& index4);
+
+private:
+    std::size_t buffer_of(ValueId id);
+    std::string leaf(ValueId id, const IndexMap& map);
+    std::string read_leaf(const Leaf& leaf, DType type, const std::string& name);
+    void add_member(NodeId id);
+    void store_outputs();
+    /// Whether a tensor or a result of the group has such a type.
+    template <class Test> bool uses(Test test) const;
+    Param params() {
+        return [this](std::int64_t value) { return param(static_cast<std::int32_t>(value)); };
+    }
+    void store(std::size_t out, DType type, const std::string& value, bool quads, const std::string& position);
+    void store_value(ValueId id, std::size_t out);
+    void store_part(const Group::Store& part);
+    std::string stored_value(const Group::Store& part);
+    std::size_t write_of(ValueId id);
+    void add_rows();
+    void add_row_loop(std::size_t depth);
+    bool is_stored(ValueId id) const;
+    ValueId stored_by(const Group::Store& part) const;
+    std::string fold_row(const std::string& combine, DType type, const std::string& partial);
+    std::vector<NodeId> behind(const std::vector<ValueId>& roots) const;
+    std::string row_main();
+    std::uint64_t bytes_of(const KernelOperand& operand) const;
+    /// Of what is read.
+    std::size_t count_bindings() const;
+    bool stores_quads() const;
+
+    const Graph& graph_;
+    const Group& group_;
+    const DevicePlan& device_;
+    std::int64_t count_;   ///< elements of the index space at hand
+    bool aligned_;         ///< positions at hand are whole quads
+    bool single_ = false;  ///< positions at hand are single elements (of the rows' own values), made quads of equal ones
+    std::size_t names_ = 0;
+    /// By value that a row group makes: the number of reductions that lie before it, one behind the other.
+    std::map<ValueId, std::size_t> depths_;
+    GroupSource source_;
+    std::string params_, functions_, body_;
+    std::map<ValueId, std::string> variables_;  ///< members' results (and the anchor's)
+    std::map<ValueId, std::size_t> buffers_;
+    std::vector<std::pair<ValueId, Leaf>> leaves_;
+    bool counting_ = false;  ///< for count_reads: what the group's outputs are is not known yet
+};
+
+}  // namespace tosavk
