@@ -18,7 +18,7 @@ void main() {
     int i = int(invocation_index());
     if (i >= COUNT) return;
     int row = in0_load1(uint(i));
-    if (row >= 0 && row < K) atomicMax(out0_w[i / W * K + row], i);
+    if (row >= 0 && row < K) out0_raise(uint(i / W * K + row), i);
 }
 #else
 void main() {

@@ -109,7 +109,8 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
 
 // Where words go: WRITE_t(N, binding, TO), TO being STORES (a storage buffer) or PART_STORES (several; generated as above).
 // They make N_put(i, x) and N_mix(i, mask, x) for word i, the latter for some of its bits, or N_put4(i, x) for words
-// 4i..4i+3. One view per buffer: a shader stores whole quads or single elements, never both.
+// 4i..4i+3; for 32-bit elements also N_raise(i, x): the larger of the word and x, whatever other invocations do.
+// One view per buffer: a shader stores whole quads or single elements, never both.
 // Each byte has one writer, so clearing and setting its bits in two atomic steps never disturbs a neighbour.
 #define MIX(WORD, MASK, X) atomicAnd(WORD, ~(MASK)), atomicOr(WORD, X)
 #define STORES_1(N, B)                                                                  \
@@ -135,7 +136,8 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
 #else
 #define STORES_4(N, B)                                                                  \
     layout(set = 0, binding = B) buffer N##_block { int N##_w[]; };                     \
-    void N##_put(uint i, int x) { N##_w[i] = x; }
+    void N##_put(uint i, int x) { N##_w[i] = x; }                                       \
+    void N##_raise(uint i, int x) { atomicMax(N##_w[i], x); }
 #define WRITE_PART_4(N, P, B)                                                           \
     layout(set = 0, binding = B) writeonly buffer N##_block##P { int N##_w##P[]; };
 #endif

@@ -104,6 +104,7 @@ void Declarations::write(DType type, std::size_t index, std::uint64_t bytes) {
         }
         if (words || !quad_stores_) pick("void", name, "put", ", int x", "w", 4, parts, "{} = x");
         else pick("void", name, "put4", ", ivec4 x", "q", 16, parts, "{} = x");
+        if (!words && !quad_stores_) pick("void", name, "raise", ", int x", "w", 4, parts, "atomicMax({}, x)");
         if (words) pick("void", name, "mix", ", int mask, int x", "w", 4, parts, "MIX({}, mask, x)");
     }
     text += fmt::format("WRITE_{}(out{}, {}, {})\n", name_of(type), index, bindings, parts > 1 ? "PART_STORES" : "STORES");

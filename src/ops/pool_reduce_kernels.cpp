@@ -123,12 +123,6 @@ std::optional<KernelChoice> plan_scatter(const NodeView& view, const DevicePlan&
     }
     const Shape& values = view.in(0).shape;
     const std::int64_t rows = values[0] * values[1], updates = view.in(1).shape[1], all_updates = values[0] * updates;
-    // Atomic operations reach one binding.
-    const std::uint64_t scratch = static_cast<std::uint64_t>(rows) * size_of(DType::i32);
-    if (binding_count(allocation_bytes(scratch, DType::i32), device) > 1) {
-        why = fmt::format("its numbers of {} rows do not fit one binding of {} bytes", rows, device.max_binding_bytes);
-        return std::nullopt;
-    }
     KernelChoice choice;
     choice.kernel = "scatter";
     const auto set = [&](KernelPass& pass, const char* number, std::int64_t count, std::int64_t invocations) {
@@ -148,7 +142,7 @@ std::optional<KernelChoice> plan_scatter(const NodeView& view, const DevicePlan&
     choice.operands.push_back({no_id, DType::i32, {}, {}, 0});
     add_operand(choice, view, 2);
     choice.earlier = {std::move(clear), std::move(mark)};
-    choice.scratch_bytes = {scratch};
+    choice.scratch_bytes = {static_cast<std::uint64_t>(rows) * size_of(DType::i32)};
     choice.aligned = values[2] % 4 == 0;
     return choice;
 }
