@@ -68,6 +68,16 @@ TEST_F(ControlFlowGpu, LoopsSubmitOncePerTurn) {
     }
 }
 
+TEST_F(ControlFlowGpu, AnOutputOfABodyMayLieWhereItsInputWas) {
+    const Graph graph = restarting_graph();
+    const HostTensor x = random_tensor(DType::i32, {8, 16}, 3);
+    for (const bool fuse : {true, false}) {
+        const auto executable = compile(graph, {fuse});
+        Context context(executable, false);
+        expect_reference(graph, context, {i32s({3}), x});
+    }
+}
+
 TEST_F(ControlFlowGpu, NestedLoopsAndBranches) {
     const Graph graph = nested_graph();
     const auto executable = compile(graph);

@@ -4,6 +4,7 @@
 #include "ops/op.hpp"
 #include "reference/reference.hpp"
 
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,31 @@ inline Graph fibonacci_graph() {
     const auto out = b.while_loop({zero, count, zero, one}, less_region(2), body.finish_region(), "loop");
     b.output(out[2]);
     b.output(out[0]);
+    return b.finish();
+}
+
+/// (i, n, x) -> (i + 1, n, c - max of x along its first axis), x [8,16]: x is dead before the new one is made.
+inline Graph restarting_graph() {
+    GraphBuilder less("less");
+    const ValueId a = less.input("i", DType::i32, {1}), limit = less.input("n", DType::i32, {1});
+    less.input("x", DType::i32, {8, 16});
+    less.output(less.add1(Op::greater, {limit, a}, DType::boolean, {}, "less"));
+    GraphBuilder body("body");
+    const ValueId i = body.input("i", DType::i32, {1}), n = body.input("n", DType::i32, {1});
+    const ValueId x = body.input("x", DType::i32, {8, 16});
+    std::vector<std::int64_t> numbers(8 * 16);
+    std::iota(numbers.begin(), numbers.end(), 0);
+    Attributes along;
+    along.axis = 0;
+    const ValueId most = body.add1(Op::reduce_max, {x}, DType::i32, along, "most");
+    const ValueId c = body.constant_ints("c", DType::i32, {8, 16}, numbers);
+    body.output(body.add1(Op::add, {i, body.scalar(DType::i32, 1)}, DType::i32, {}, "next"));
+    body.output(n);
+    body.output(body.add1(Op::sub, {c, most}, DType::i32, {}, "again"));
+    GraphBuilder b("restarting");
+    const ValueId count = b.input("count", DType::i32, {1}), start = b.input("start", DType::i32, {8, 16});
+    const auto out = b.while_loop({b.scalar(DType::i32, 0), count, start}, less.finish_region(), body.finish_region(), "loop");
+    b.output(out[2]);
     return b.finish();
 }
 

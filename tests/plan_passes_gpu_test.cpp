@@ -199,6 +199,19 @@ TEST_F(Passes, RandomGraphsKeepTheirBits) {
     }
 }
 
+TEST_F(Passes, OutputsThatAreOtherNamesOfConstantResults) {
+    GraphBuilder b("names");
+    const std::vector<std::int64_t> numbers = {1, 2, 3, 4, 5, 6};
+    const ValueId c = b.constant_ints("c", DType::i32, {2, 3}, numbers);
+    const ValueId inverted = b.add1(Op::bitwise_not, {c}, DType::i32, {}, "inverted");
+    const std::vector<std::int64_t> flat = {6};
+    b.output(b.add1(Op::reshape, {b.add1(Op::identity, {inverted}, DType::i32, {}, "same"), b.shape(flat)}, DType::i32, {}, "flat"));
+    b.output(b.add1(Op::identity, {b.add1(Op::identity, {c}, DType::i32, {}, "again")}, DType::i32, {}, "constant"));
+    const ValueId x = b.input("x", DType::i32, {2, 3});
+    b.output(b.add1(Op::add, {x, inverted}, DType::i32, {}, "sum"));
+    compare_all(b.finish(), "other names");
+}
+
 TEST_F(Passes, NetworksKeepTheirBits) {
     for (const char* line : {"network transformer f32 size9", "network unet i8 size16", "network lstm i8 size20"}) {
         compare_all(load_problem(line), line);

@@ -22,8 +22,6 @@ std::uint64_t value_bytes(const Value& value) {
     return allocation_bytes(static_cast<std::uint64_t>(element_count(value.shape)) * size_of(value.type), value.type);
 }
 
-bool shares(const Placement& a, const Placement& b) { return a.space == b.space && a.offset == b.offset; }
-
 /// Moves what lies in the region's own spaces to its place in those of the enclosing plan.
 struct Shift {
     std::uint64_t arena, constants;
@@ -198,8 +196,9 @@ private:
             const bool asks = control.is_loop && r == 0;
             for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
                 const Placement& inner = region.plan.placements[graph.outputs[k]];
-                // What a loop's body hands on unchanged lies in the output already.
-                const bool unchanged = control.is_loop && !asks && shares(inner, region.plan.placements[graph.inputs[k]]);
+                // What a loop's body hands on unchanged lies in the output already. Equal places would not tell: an output may
+                // lie where an input was that nothing reads any more.
+                const bool unchanged = control.is_loop && !asks && storage_of(graph, graph.outputs[k]) == storage_of(graph, graph.inputs[k]);
                 if (!unchanged) region.leave.push_back({inner, asks ? control.condition : outputs[k]});
             }
         }

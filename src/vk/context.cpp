@@ -64,7 +64,12 @@ void Context::submit() {
         }
     }
     phase_ = Phase::never_ran;  // part of the run may be done when a submit fails: that leaves no result
-    recording_->submit();
+    try {
+        recording_->submit();
+    } catch (...) {
+        recording_->abandon();
+        throw;
+    }
     phase_ = Phase::running;
 }
 

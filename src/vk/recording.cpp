@@ -405,6 +405,13 @@ void Recording::submit() {
     flush(true);
 }
 
+void Recording::abandon() noexcept {
+    try {
+        wait(Completion::forever);
+    } catch (...) {  // a lost device runs nothing any more
+    }
+}
+
 // ---- the host's side ----------------------------------------------------------------------------------------------
 
 void Recording::reset_variables() {

@@ -33,6 +33,8 @@ public:
 
     /// Waits at each decision; what follows the last one is under way on return.
     void submit();
+    /// After a submit() that failed: waits for what it had started.
+    void abandon() noexcept;
     /// Whether the run has ended within the time.
     bool wait(std::uint64_t timeout_ns) { return done_.wait(timeout_ns); }
     /// vkQueueSubmit calls so far, those for inputs and outputs larger than the staging buffer included.
