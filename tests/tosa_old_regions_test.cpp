@@ -14,17 +14,6 @@ namespace {
 using test::OldFile;
 using Ints = std::vector<std::int64_t>;
 
-Ints run(const Graph& graph, const std::vector<Ints>& inputs) {
-    std::vector<HostTensor> tensors;
-    for (std::size_t k = 0; k < inputs.size(); ++k) {
-        const Value& v = graph.value(graph.inputs.at(k));
-        tensors.emplace_back(v.type, v.shape);
-        tensors.back().bytes = encode_ints(v.type, inputs[k]);
-    }
-    const HostTensor out = reference_run(graph, tensors).at(0);
-    return decode_ints(out.type, out.bytes);
-}
-
 enum class Form { regions, blocks_in_a_region, blocks };
 
 class TosaOldRegions : public ::testing::TestWithParam<Form> {
@@ -76,7 +65,7 @@ TEST_P(TosaOldRegions, LoopsCaptureConstantsInputsAndResults) {
     OldFile f = file();
     add_loop(f);
     const Graph graph = import(f);
-    for (const std::int64_t n : {0, 1, 4}) EXPECT_EQ(run(graph, {{5}, {n}}), Ints{5 + n * 10});
+    for (const std::int64_t n : {0, 1, 4}) EXPECT_EQ(test::run_ints(graph, {{5}, {n}}), Ints{5 + n * 10});
 }
 
 /// A branch in a branch. The inner one takes main's weight (a constant) and main's `wide`, a result, through a region
@@ -100,9 +89,9 @@ TEST_P(TosaOldRegions, BranchesInBranchesUpgradeTheirOperators) {
     f.add({"MUL", {"cast", "wide"}, {"ky"}, f.mul(0), {}});
     const Graph graph = import(f);
     // wide is x - 1.
-    EXPECT_EQ(run(graph, {{1}, {1}, {5, 7}}), (Ints{10 + 4 + 12, 20 + 12 + 24}));
-    EXPECT_EQ(run(graph, {{1}, {0}, {5, -7}}), (Ints{3 * 4, -3 * -8}));
-    EXPECT_EQ(run(graph, {{0}, {1}, {5, -7}}), (Ints{-4, 8}));
+    EXPECT_EQ(test::run_ints(graph, {{1}, {1}, {5, 7}}), (Ints{10 + 4 + 12, 20 + 12 + 24}));
+    EXPECT_EQ(test::run_ints(graph, {{1}, {0}, {5, -7}}), (Ints{3 * 4, -3 * -8}));
+    EXPECT_EQ(test::run_ints(graph, {{0}, {1}, {5, -7}}), (Ints{-4, 8}));
 }
 
 /// Unsigned tensors cross into regions and out of them.
@@ -115,8 +104,8 @@ TEST_P(TosaOldRegions, UnsignedTensorsInRegions) {
     f.add({"REVERSE", {"tx"}, {"ty"}, f.axis(0), {}});
     f.block("same").tensor("sx", "UINT8", {3}).input("sx").output("sx");
     const Graph graph = import(f);
-    EXPECT_EQ(run(graph, {{1}, {0, 127, -1}}), (Ints{127, -1, -128})) << "the bits 0, 127 and 255";
-    EXPECT_EQ(run(graph, {{0}, {0, 127, -1}}), (Ints{-128, -1, 127}));
+    EXPECT_EQ(test::run_ints(graph, {{1}, {0, 127, -1}}), (Ints{127, -1, -128})) << "the bits 0, 127 and 255";
+    EXPECT_EQ(test::run_ints(graph, {{0}, {0, 127, -1}}), (Ints{-128, -1, 127}));
 }
 
 TEST_P(TosaOldRegions, RefusalsNameTheRegion) {

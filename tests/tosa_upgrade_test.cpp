@@ -18,17 +18,6 @@ using test::OldFile;
 
 // ---- old files, made by hand --------------------------------------------------------------------------------------
 
-std::vector<std::int64_t> run_ints(const Graph& graph, const std::vector<std::vector<std::int64_t>>& inputs) {
-    std::vector<HostTensor> tensors;
-    for (std::size_t k = 0; k < inputs.size(); ++k) {
-        const Value& v = graph.value(graph.inputs.at(k));
-        tensors.emplace_back(v.type, v.shape);
-        tensors.back().bytes = encode_ints(v.type, inputs[k]);
-    }
-    const HostTensor out = reference_run(graph, tensors).at(0);
-    return decode_ints(out.type, out.bytes);
-}
-
 using Ints = std::vector<std::int64_t>;
 
 TEST(TosaUpgrade, FullyConnectedBecomesConv2d) {
@@ -39,7 +28,7 @@ TEST(TosaUpgrade, FullyConnectedBecomesConv2d) {
         f.add({"FULLY_CONNECTED", {"x", "w", "b"}, {"y"}, f.fully_connected(1, -1)});
         const Graph graph = import_model(f.bytes(), "old", {});
         EXPECT_EQ(graph.nodes.size(), 3u);
-        EXPECT_EQ(run_ints(graph, {{1, 2, 3, 5}}),
+        EXPECT_EQ(test::run_ints(graph, {{1, 2, 3, 5}}),
                   (Ints{100 + 3, 200 + 5, 300 + 7, 100 + 2 * 2 + 4 * 3, 200 + 2 * 4 + 4 * 5, 300 + 2 * 6 + 4 * 7}));
     }
 }
@@ -53,12 +42,12 @@ TEST(TosaUpgrade, OutPadThatTookAway) {
         f.add({"TRANSPOSE_CONV2D", {"x", "w", "b"}, {"y"}, f.transpose_conv({2, 0, 0, 0}, {1, 1}, {1, 1, 3, 1})});
         const Graph graph = import_model(f.bytes(), "old", {});
         EXPECT_EQ(graph.nodes.size(), 2u) << "TRANSPOSE_CONV2D and SLICE";
-        EXPECT_EQ(run_ints(graph, {{1, 2, 3, 4}}), (Ints{9, 24, 16}));
+        EXPECT_EQ(test::run_ints(graph, {{1, 2, 3, 4}}), (Ints{9, 24, 16}));
         OldFile g(regions);
         g.tensor("x", "INT8", {1, 2, 2, 1}).input("x").constant("w", "INT8", {1, 2, 2, 1}, {1, 2, 3, 4});
         g.constant("b", "INT32", {1}, {0}).tensor("y", "INT32", {1, 2, 2, 1}).output("y");
         g.add({"TRANSPOSE_CONV2D", {"x", "w", "b"}, {"y"}, g.transpose_conv({1, 0, 0, 1}, {1, 1}, {1, 2, 2, 1})});
-        EXPECT_EQ(run_ints(import_model(g.bytes(), "old", {}), {{1, 2, 3, 4}}), (Ints{6, 20, 9, 24}));
+        EXPECT_EQ(test::run_ints(import_model(g.bytes(), "old", {}), {{1, 2, 3, 4}}), (Ints{6, 20, 9, 24}));
     }
 }
 
@@ -70,7 +59,7 @@ TEST(TosaUpgrade, AttributesBecomeInputs) {
             OldFile f(regions);
             f.tensor("x", type, from).input("x").tensor("y", out_type, to).output("y");
             f.add({op, {"x"}, {"y"}, attribute(f)});
-            return run_ints(import_model(f.bytes(), "old", {}), {input});
+            return test::run_ints(import_model(f.bytes(), "old", {}), {input});
         };
         EXPECT_EQ(one("INT8", {2}, "INT8", {5}, "PAD", [](OldFile& f) { return f.pad({1, 2}, -3); }, {1, 2}),
                   (Ints{-3, 1, 2, -3, -3}));
@@ -111,13 +100,13 @@ TEST(TosaUpgrade, ResizeOfThreeLayouts) {
         f.tensor("x", "INT8", {1, 1, 2, 1}).input("x").tensor("y", "INT32", {1, 1, 3, 1}).output("y");
         f.add({"RESIZE", {"x"}, {"y"}, layout == 30 ? f.early_resize({1, 3}, {1, 1}, {0, 0}, 1, {}, {}, 2)
                                                     : f.resize({2, 1, 2, 1}, {0, 0}, {0, 0}, 2)});
-        EXPECT_EQ(run_ints(import_model(f.bytes(), "old", {}), {{3, 5}}), (Ints{12, 16, 20})) << layout;
+        EXPECT_EQ(test::run_ints(import_model(f.bytes(), "old", {}), {{3, 5}}), (Ints{12, 16, 20})) << layout;
     }
     // The size in the file asks for more columns than stride and offset give: a border.
     OldFile f(false);
     f.tensor("x", "INT8", {1, 1, 2, 1}).input("x").tensor("y", "INT8", {1, 1, 4, 1}).output("y");
     f.add({"RESIZE", {"x"}, {"y"}, f.early_resize({1, 4}, {2, 2}, {0, -1}, 2, {}, {}, 1)});
-    EXPECT_EQ(run_ints(import_model(f.bytes(), "old", {}), {{3, 5}}), (Ints{3, 3, 5, 5}));
+    EXPECT_EQ(test::run_ints(import_model(f.bytes(), "old", {}), {{3, 5}}), (Ints{3, 3, 5, 5}));
     OldFile g(false);
     g.tensor("x", "FP32", {1, 1, 2, 1}).input("x").tensor("y", "FP32", {1, 1, 3, 1}).output("y");
     g.add({"RESIZE", {"x"}, {"y"}, g.early_resize({1, 3}, {}, {}, 0, {1, 0.5F}, {0, 0}, 2)});
@@ -154,7 +143,7 @@ TEST(TosaUpgrade, TablesOfTheEarliestLayoutAreWide) {
     for (int i = 0; i < 256; ++i) entries.push_back(127 - i);
     f.add({"TABLE", {"x"}, {"m"}, f.wide_table(entries)});
     f.add({"NEGATE", {"m"}, {"y"}, {}, {1, 0, 0}});
-    EXPECT_EQ(run_ints(import_model(f.bytes(), "old", {}), {{-128, 3}}), (Ints{-127, 4}));
+    EXPECT_EQ(test::run_ints(import_model(f.bytes(), "old", {}), {{-128, 3}}), (Ints{-127, 4}));
 }
 
 TEST(TosaUpgrade, BroadcastsBeyondBothInputs) {
@@ -162,7 +151,7 @@ TEST(TosaUpgrade, BroadcastsBeyondBothInputs) {
     f.tensor("a", "INT32", {1, 1}).tensor("b", "INT32", {1, 2}).input("a").input("b");
     f.tensor("y", "INT32", {3, 2}).output("y").add({"ADD", {"a", "b"}, {"y"}, {}});
     const Graph graph = import_model(f.bytes(), "old", {});
-    EXPECT_EQ(run_ints(graph, {{10}, {1, 2}}), (Ints{11, 12, 11, 12, 11, 12}));
+    EXPECT_EQ(test::run_ints(graph, {{10}, {1, 2}}), (Ints{11, 12, 11, 12, 11, 12}));
 }
 
 TEST(TosaUpgrade, MulShiftMatmulAndNarrowShifts) {
@@ -173,7 +162,7 @@ TEST(TosaUpgrade, MulShiftMatmulAndNarrowShifts) {
             OldFile f(regions);
             f.tensor("a", type, a).tensor("b", type, b).input("a").input("b").tensor("y", out_type, y).output("y");
             f.add({op, {"a", "b"}, {"y"}, attribute(f)});
-            return run_ints(import_model(f.bytes(), "old", {}), {x0, x1});
+            return test::run_ints(import_model(f.bytes(), "old", {}), {x0, x1});
         };
         const auto none = [](OldFile&) { return test::OldAttribute{}; };
         EXPECT_EQ(two("INT32", {2}, {2}, "INT32", {2}, "MUL", [](OldFile& f) { return f.mul(1); }, {3, 5}, {5, 7}),
@@ -191,24 +180,24 @@ TEST(TosaUpgrade, ZeroPointsOfTheEarliestLayout) {
     f.tensor("x", "INT8", {1, 2}).input("x").constant("w", "INT8", {1, 2}, {1, 2});
     f.constant("b", "INT32", {1}, {0}).tensor("y", "INT32", {1, 1}).output("y");
     f.add({"FULLY_CONNECTED", {"x", "w", "b"}, {"y"}, {}, {2, 3, 1}});
-    EXPECT_EQ(run_ints(import_model(f.bytes(), "old", {}), {{5, 7}}), (Ints{2 * 0 + 4 * 1}));
+    EXPECT_EQ(test::run_ints(import_model(f.bytes(), "old", {}), {{5, 7}}), (Ints{2 * 0 + 4 * 1}));
 }
 
 TEST(TosaUpgrade, OperatorsInAnyOrder) {
     OldFile f(true);
     f.tensor("x", "INT32", {1}).input("x").tensor("m", "INT32", {1}).tensor("y", "INT32", {1}).output("y");
     f.add({"BITWISE_NOT", {"m"}, {"y"}, {}}).add({"ABS", {"x"}, {"m"}, {}});
-    EXPECT_EQ(run_ints(import_model(f.bytes(), "old", {}), {{-5}}), (Ints{~5}));
+    EXPECT_EQ(test::run_ints(import_model(f.bytes(), "old", {}), {{-5}}), (Ints{~5}));
 }
 
 TEST(TosaUpgrade, AVersionTableWithoutNumbers) {
     OldFile f(true);
     f.version(-1, -1);
     f.tensor("x", "INT32", {1}).input("x").tensor("y", "INT32", {1}).output("y").add({"ABS", {"x"}, {"y"}, {}});
-    EXPECT_EQ(run_ints(import_model(f.bytes(), "old", {}), {{-5}}), (Ints{5}));
+    EXPECT_EQ(test::run_ints(import_model(f.bytes(), "old", {}), {{-5}}), (Ints{5}));
     ImportOptions options;
     options.spec = TosaSpec::v0_80;
-    EXPECT_EQ(run_ints(import_model(f.bytes(), "old", options), {{-5}}), (Ints{5}));
+    EXPECT_EQ(test::run_ints(import_model(f.bytes(), "old", options), {{-5}}), (Ints{5}));
     options.spec = TosaSpec::v0_30;
     EXPECT_THROW(import_model(f.bytes(), "old", options), Error);
     options.spec = TosaSpec::v1_0;

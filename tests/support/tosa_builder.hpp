@@ -1,6 +1,7 @@
 // Makes .tosa files of the old generations: 0.80 (regions) or 0.30 (blocks), with further blocks for control flow.
 #pragma once
 
+#include "reference/reference.hpp"
 #include "graph/host_tensor.hpp"
 
 #include "tosa_0_80_generated.h"
@@ -272,5 +273,17 @@ private:
     int major_ = 0, minor_ = 80;
     std::vector<Block> blocks_;
 };
+
+/// Output 0 of a graph of integers, by the reference.
+inline std::vector<std::int64_t> run_ints(const Graph& graph, const std::vector<std::vector<std::int64_t>>& inputs) {
+    std::vector<HostTensor> tensors;
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+        const Value& v = graph.value(graph.inputs.at(k));
+        tensors.emplace_back(v.type, v.shape);
+        tensors.back().bytes = encode_ints(v.type, inputs[k]);
+    }
+    const HostTensor out = reference_run(graph, tensors).at(0);
+    return decode_ints(out.type, out.bytes);
+}
 
 }  // namespace tosavk::test
