@@ -33,6 +33,9 @@ const int TAPS = 1;
 
 const int QUADS = (COLUMNS + 3) / 4, QUAD_GROUPS = (QUADS + LANES - 1) / LANES, ROW_GROUPS = (ROWS + TM - 1) / TM;
 const int K_BLOCKS = (K + 3) / 4;
+#ifndef FINISHED
+#define FINISHED 4
+#endif
 #define OWN (LANES < TM ? TM / LANES : 1)
 
 #if X_FLOAT
@@ -174,11 +177,17 @@ void main() {
     else if (COLUMNS % 4 == 0) bias = in2_load4(uint(quad * 4));
     else bias = in2_loadn(uint(quad * 4), n);
 #endif
-    // What follows is compiled once: the sums move through acc[0].
+    // FINISHED rows at a time: what follows is compiled that often, and the sums of the next rows move up between.
     int count = min(ROWS - first, TM);
-    for (int r = 0; r < count; ++r) {
-        FUSED(uint((batch * ROWS + first + r) * COLUMNS + quad * 4), n, acc[0] + bias);
-#define MOVE(i) acc[i] = acc[(i) + 1 < TM ? (i) + 1 : i];
+    for (int r = 0; r < count; r += FINISHED) {
+#define FINISH(i) \
+    if (r + i < count) FUSED(uint((batch * ROWS + first + r + i) * COLUMNS + quad * 4), n, acc[i] + bias);
+#if FINISHED == 4
+        ROWS4(FINISH, 0)
+#else
+        FINISH(0)
+#endif
+#define MOVE(i) acc[i] = acc[(i) + FINISHED < TM ? (i) + FINISHED : i];
         EACH_ROW(MOVE)
     }
 }

@@ -76,11 +76,11 @@ vec4 tosa_int_to_float(ivec4 i) { return vec4(i); }
 
 // ---- exponentials ---------------------------------------------------------------------------------------------------
 
-// x = n ln 2 + r with abs(r) <= 0.3467: e^r - 1 (error 2^-25.8), and n + 254 in the low bits of k. abs(n) < 2^9.
-vec4 math_expm1_part(vec4 x, out ivec4 k) {
-    precise vec4 t = x * 1.44269502 + 12583166.0;  // 1.5 * 2^23 + 254: the sum rounds to an integer
+// x = n ln 2 + r with abs(r) <= 0.3467: e^r - 1 (error 2^-25.8), and n + bias in the low bits of k. abs(n) < 2^9.
+vec4 math_expm1_part(vec4 x, float bias, out ivec4 k) {
+    precise vec4 t = x * 1.44269502 + (12582912.0 + bias);  // 1.5 * 2^23: the sum rounds to an integer
     k = floatBitsToInt(t);
-    precise vec4 n = t - 12583166.0;
+    precise vec4 n = t - (12582912.0 + bias);
     precise vec4 r = (x - n * 0.693145752) - n * 1.42860677e-06;
     precise vec4 p = r * 0.00138395827 + 0.00836798921;
     p = p * r + 0.0416677818;
@@ -90,43 +90,38 @@ vec4 math_expm1_part(vec4 x, out ivec4 k) {
     return p;
 }
 
-// e^x, wrong for NaN and outside [-104, 88.72284). Two factors carry 2^n, so that results may be denormal.
-vec4 math_exp_inside(vec4 x) {
+// Two factors carry 2^n, so that results may be denormal.
+vec4 tosa_exp(vec4 x) {
     ivec4 k;
-    precise vec4 p = math_expm1_part(x, k);
+    precise vec4 p = math_expm1_part(x, 254.0, k);
     ivec4 h = k >> 1;
     precise vec4 y = (p + 1.0) * intBitsToFloat(h << 23);
     y = y * intBitsToFloat((k - h) << 23);
-    return y;
-}
-
-vec4 tosa_exp(vec4 x) {
-    vec4 y = math_exp_inside(x);
     y = mix(y, vec4(0.0), lessThan(x, vec4(-104.0)));
     y = mix(y, math_constant(INF_BITS), greaterThan(x, vec4(88.7228317)));
     return mix(y, math_constant(NAN_BITS), math_is_nan(x));
 }
 
-// num / (a + b) for a + b in [1, 2], a = 1 or 2: the sum is carried in two parts, so that its rounding does not count.
+// num / (a + b) for a + b in [1, 2], a = 1 or 2. The last step sees the residual without rounding: a q and 1 - a q are
+// exact, and so is the difference of the latter and b q.
 vec4 math_over_sum(vec4 num, float a, vec4 b) {
     precise vec4 s = b + a;
-    precise vec4 high = math_top12(s);
-    precise vec4 low = (a - high) + b;
-    precise vec4 q = s * 0.152248606 - 1.14185858;  // 1 / s, error 2^-11.7
-    q = q * s + 3.37798142;
-    q = q * s - 4.92421722;
-    q = q * s + 3.53554845;
-    q = math_top12(q);
-    precise vec4 e = (1.0 - high * q) - low * q;
-    q = q + q * (e + e * e);
+    precise vec4 q = s * 0.323232502 - 1.45454597;  // 1 / s, error 2^-6.6
+    q = q * s + 2.12121248;
+    q = q * (2.00005102 - s * q);
+    q = q + q * ((1.0 - a * q) - b * q);
     q = num * q;
     return q;
 }
 
+// e = e^-abs(x) by 2^(n + 64) and 2^-64, so that it may be denormal; below -104 it is 0 as at -104.
 vec4 tosa_sigmoid(vec4 x) {
-    vec4 a = intBitsToFloat(floatBitsToInt(x) | SIGN_BIT);
-    vec4 e = mix(math_exp_inside(a), vec4(0.0), lessThan(a, vec4(-104.0)));
-    vec4 y = math_over_sum(mix(vec4(1.0), e, lessThan(floatBitsToInt(x), ivec4(0))), 1.0, e);
+    ivec4 bits = floatBitsToInt(x);
+    vec4 a = max(intBitsToFloat(bits | SIGN_BIT), vec4(-104.0));
+    ivec4 k;
+    precise vec4 p = math_expm1_part(a, 191.0, k);
+    precise vec4 e = ((p + 1.0) * intBitsToFloat(k << 23)) * 5.42101086e-20;
+    vec4 y = math_over_sum(mix(vec4(1.0), e, lessThan(bits, ivec4(0))), 1.0, e);
     return mix(y, math_constant(NAN_BITS), math_is_nan(x));
 }
 
@@ -136,8 +131,8 @@ vec4 tosa_tanh(vec4 x) {
     ivec4 bits = floatBitsToInt(x);
     ivec4 a = bits & ABS_MASK;
     ivec4 k;
-    precise vec4 p = math_expm1_part(intBitsToFloat(bits | SIGN_BIT) * 2.0, k);
-    vec4 two_n = intBitsToFloat((k - 127) << 23);
+    precise vec4 p = math_expm1_part(intBitsToFloat(bits | SIGN_BIT) * 2.0, 127.0, k);
+    vec4 two_n = intBitsToFloat(k << 23);
     precise vec4 t = p * two_n + (two_n - 1.0);
     precise vec4 half_t = t * -0.5;
     precise vec4 tanh_a = half_t - half_t * math_over_sum(t, 2.0, t);

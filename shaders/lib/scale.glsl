@@ -4,13 +4,21 @@
 // apply_scale_32 with single rounding: floor((v * m + 2^(s-1)) / 2^s), 2 <= s <= 62.
 ivec4 scale32(ivec4 v, ivec4 m, ivec4 s) { return wide_shift_right_round(wide_mul(v, m), s); }
 
-// apply_scale_16: the same with a value of 48 bits and a multiplier of 16 bits.
+// The same for s > 32: only the high word of the product reaches the result, which saves most of the 64-bit work.
+ivec4 round_high(ivec4 high, ivec4 s) { return (high + (ivec4(1) << (s - 33))) >> (s - 32); }
+ivec4 scale32_high(ivec4 v, ivec4 m, ivec4 s) { return round_high(wide_high(wide_mul(v, m)), s); }
+
+// apply_scale_16: scale32 with a value of 48 bits and a multiplier of 16 bits.
 ivec4 scale16(wide4 v, ivec4 m, ivec4 s) { return wide_shift_right_round(wide_scale(v, m), s); }
 
 // apply_scale_32 with double rounding: for s > 31 another 2^30, away from zero, is added before the shift.
 ivec4 scale32_double(ivec4 v, ivec4 m, ivec4 s) {
     ivec4 away = mix(ivec4(0), ((v >> 31) | 1) << 30, greaterThan(s, ivec4(31)));
     return wide_shift_right_round(wide_add(wide_mul(v, m), wide_from(away)), s);
+}
+
+ivec4 scale32_double_high(ivec4 v, ivec4 m, ivec4 s) {
+    return round_high(wide_high(wide_add(wide_mul(v, m), wide_from(((v >> 31) | 1) << 30))), s);
 }
 
 // MUL of i32: the low 32 bits, or the product rounded half up to a multiple of 2^s. The shift is one for the tensor.

@@ -22,6 +22,7 @@ wide4 wide_quad(ivec2 x, ivec2 y, ivec2 z, ivec2 w) {
 }
 ivec2 wide_get(wide4 a, int k) { return ivec2(int(a[k]), int(a[k] >> int64_t(32))); }
 
+ivec4 wide_high(wide4 a) { return ivec4(a >> i64vec4(32)); }
 // Low 32 bits of floor(a / 2^s), 0 <= s <= 63.
 ivec4 wide_shift_right(wide4 a, ivec4 s) { return ivec4(a >> i64vec4(s & 63)); }
 
@@ -61,6 +62,7 @@ wide4 wide_quad(ivec2 x, ivec2 y, ivec2 z, ivec2 w) {
 }
 ivec2 wide_get(wide4 a, int k) { return ivec2(int(a.lo[k]), a.hi[k]); }
 
+ivec4 wide_high(wide4 a) { return a.hi; }
 // Low 32 bits of floor(a / 2^s), 0 <= s <= 63. The high word moves left in two steps, so that no amount reaches 32.
 ivec4 wide_shift_right(wide4 a, ivec4 s) {
     ivec4 n = s & 31;

@@ -71,10 +71,10 @@ float int_to_float(I i) { return static_cast<float>(i); }
 
 namespace {
 
-float expm1_part(float x, U& k) {
-    const float t = x * 1.44269502f + 12583166.0f;
+float expm1_part(float x, float bias, U& k) {
+    const float t = x * 1.44269502f + (12582912.0f + bias);
     k = bits_of(t);
-    const float n = t - 12583166.0f;
+    const float n = t - (12582912.0f + bias);
     const float r = (x - n * 0.693145752f) - n * 1.42860677e-06f;
     float p = r * 0.00138395827f + 0.00836798921f;
     p = p * r + 0.0416677818f;
@@ -83,18 +83,14 @@ float expm1_part(float x, U& k) {
     return r + (r * r) * p;
 }
 
-float exp_inside(float x) {
-    U k;
-    const float p = expm1_part(x, k);
-    const U h = shift_right(k, 1);
-    const float y = (p + 1.0f) * from_bits(h << 23);
-    return y * from_bits((k - h) << 23);
-}
-
 }  // namespace
 
 float exp(float x) {
-    float y = exp_inside(x);
+    U k;
+    const float p = expm1_part(x, 254.0f, k);
+    const U h = shift_right(k, 1);
+    float y = (p + 1.0f) * from_bits(h << 23);
+    y = y * from_bits((k - h) << 23);
     y = x < -104.0f ? 0.0f : y;
     y = x > 88.7228317f ? from_bits(inf_bits) : y;
     return nan(x) ? from_bits(nan_bits) : y;
@@ -104,32 +100,30 @@ namespace {
 
 float over_sum(float num, float a, float b) {
     const float s = b + a;
-    const float high = top12(s);
-    const float low = (a - high) + b;
-    float q = s * 0.152248606f - 1.14185858f;
-    q = q * s + 3.37798142f;
-    q = q * s - 4.92421722f;
-    q = q * s + 3.53554845f;
-    q = top12(q);
-    const float e = (1.0f - high * q) - low * q;
-    q = q + q * (e + e * e);
+    float q = s * 0.323232502f - 1.45454597f;
+    q = q * s + 2.12121248f;
+    q = q * (2.00005102f - s * q);
+    q = q + q * ((1.0f - a * q) - b * q);
     return num * q;
 }
 
 }  // namespace
 
 float sigmoid(float x) {
-    const float a = from_bits(bits_of(x) | sign_bit);
-    const float e = a < -104.0f ? 0.0f : exp_inside(a);
-    const float y = over_sum((bits_of(x) & sign_bit) != 0 ? e : 1.0f, 1.0f, e);
+    const U bits = bits_of(x);
+    const float a = std::max(from_bits(bits | sign_bit), -104.0f);
+    U k;
+    const float p = expm1_part(a, 191.0f, k);
+    const float e = ((p + 1.0f) * from_bits(k << 23)) * 5.42101086e-20f;
+    const float y = over_sum((bits & sign_bit) != 0 ? e : 1.0f, 1.0f, e);
     return nan(x) ? from_bits(nan_bits) : y;
 }
 
 float tanh(float x) {
     const U bits = bits_of(x), a = bits & abs_mask;
     U k;
-    const float p = expm1_part(from_bits(bits | sign_bit) * 2.0f, k);
-    const float two_n = from_bits((k - 127) << 23);
+    const float p = expm1_part(from_bits(bits | sign_bit) * 2.0f, 127.0f, k);
+    const float two_n = from_bits(k << 23);
     const float t = p * two_n + (two_n - 1.0f);
     const float half_t = t * -0.5f;
     U y = bits_of(half_t - half_t * over_sum(t, 2.0f, t));

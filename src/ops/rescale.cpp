@@ -118,6 +118,13 @@ std::string scale_operand(ExprContext& c, std::size_t k) {
     return c.in(k);
 }
 
+/// Whether the low word of every product lies below the result.
+bool keeps_high_words_only(const NodeView& view) {
+    if (!view.in(shift).is_constant()) return false;
+    const auto shifts = view.constant_ints(shift);
+    return std::all_of(shifts.begin(), shifts.end(), [](std::int64_t s) { return s > 32; });
+}
+
 std::string rescale_text(ExprContext& c) {
     const Attributes& a = c.view().attrs();
     const DType out_type = c.view().out().type;
@@ -131,8 +138,9 @@ std::string rescale_text(ExprContext& c) {
                               : c.known(input_zp) ? x
                                                   : fmt::format("wide_sub({}, {})", x, c.in(input_zp));
     // scale16 of a value that has 32 bits is scale32.
-    const char* function = wide ? "scale16" : a.rounding == Rounding::double_round ? "scale32_double" : "scale32";
-    const std::string scaled = fmt::format("({}({}, {}, {}){})", function, value, scale_operand(c, multiplier),
+    const std::string function = wide ? "scale16" : a.rounding == Rounding::double_round ? "scale32_double" : "scale32";
+    const char* const high = !wide && keeps_high_words_only(c.view()) ? "_high" : "";
+    const std::string scaled = fmt::format("({}{}({}, {}, {}){})", function, high, value, scale_operand(c, multiplier),
                                            scale_operand(c, shift), zero_point_term(c, output_zp, "+", out_mask));
     if (out_mask == -1) return clamp_to(out_type, scaled);
     return wrap_to(out_type, fmt::format("clamp({}, 0, {})", scaled, out_mask));
