@@ -16,20 +16,26 @@ vec4 math_top12(vec4 x) { return intBitsToFloat(floatBitsToInt(x) & TOP12_MASK);
 
 // ---- exact operators ------------------------------------------------------------------------------------------------
 
-// Integers in the order of the numbers, -0 below +0, NaN where `nan_key` puts it: a driver that flushes subnormal
-// numbers would call them equal to zero, yet keep their bits.
-ivec4 math_order(vec4 x, int nan_key) {
+// Integers in the order of the numbers, -0 below +0: a driver that flushes subnormal numbers would call them equal to
+// zero, yet keep their bits. Positive NaN lie above infinity and negative ones below; adding one of these constants turns
+// the circle of integers until all of them lie at one end.
+const int NAN_LAST = -0x7fffff;
+const int NAN_FIRST = 0x7fffff;
+ivec4 math_order(vec4 x, int nan_end) {
     ivec4 bits = floatBitsToInt(x);
-    return mix(bits ^ ((bits >> 31) & ABS_MASK), ivec4(nan_key), math_is_nan(x));
+    return (bits ^ ((bits >> 31) & ABS_MASK)) + nan_end;
 }
-// The number behind a key; each nan_key gives a NaN.
-vec4 math_unorder(ivec4 key) { return intBitsToFloat(key ^ ((key >> 31) & ABS_MASK)); }
-#define MATH_EXTREME(name, wins, nan_key) \
-    vec4 name(vec4 a, vec4 b) { return mix(b, a, wins(math_order(a, nan_key), math_order(b, nan_key))); }
-MATH_EXTREME(tosa_max, greaterThan, ABS_MASK)
-MATH_EXTREME(tosa_min, lessThan, SIGN_BIT)
-MATH_EXTREME(tosa_max_ignore, greaterThan, SIGN_BIT)
-MATH_EXTREME(tosa_min_ignore, lessThan, ABS_MASK)
+// The number behind an integer.
+vec4 math_unorder(ivec4 key, int nan_end) {
+    ivec4 k = key - nan_end;
+    return intBitsToFloat(k ^ ((k >> 31) & ABS_MASK));
+}
+#define MATH_EXTREME(name, wins, nan_end) \
+    vec4 name(vec4 a, vec4 b) { return mix(b, a, wins(math_order(a, nan_end), math_order(b, nan_end))); }
+MATH_EXTREME(tosa_max, greaterThan, NAN_LAST)
+MATH_EXTREME(tosa_min, lessThan, NAN_FIRST)
+MATH_EXTREME(tosa_max_ignore, greaterThan, NAN_FIRST)
+MATH_EXTREME(tosa_min_ignore, lessThan, NAN_LAST)
 
 vec4 tosa_clamp(vec4 x, float lo, float hi) { return tosa_min(tosa_max(x, vec4(lo)), vec4(hi)); }
 // NaN gives lo.

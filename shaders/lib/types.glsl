@@ -112,10 +112,16 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
 // 4i..4i+3; for 32-bit elements also N_raise(i, x): the larger of the word and x, whatever other invocations do.
 // One view per buffer: a shader stores whole quads or single elements, never both.
 // Each byte has one writer, so clearing and setting its bits in two atomic steps never disturbs a neighbour.
+#if TOSAVK_PAIR_STORES
+// No index is that large, but the compiler does not know it and packs the word before its loop over the lanes.
+#define WHOLE(X, I) ((I) != 0x3fffffffu ? (X) : 0)
+#else
+#define WHOLE(X, I) (X)
+#endif
 #define MIX(WORD, MASK, X) atomicAnd(WORD, ~(MASK)), atomicOr(WORD, X)
 #define STORES_1(N, B)                                                                  \
     layout(set = 0, binding = B) buffer N##_block { int N##_w[]; };                     \
-    void N##_put(uint i, int x) { N##_w[i] = x; }                                       \
+    void N##_put(uint i, int x) { N##_w[i] = WHOLE(x, i); }                             \
     void N##_mix(uint i, int mask, int x) { MIX(N##_w[i], mask, x); }
 #define PART_STORES_1(N, B)
 #define WRITE_PART_1(N, P, B)                                                           \

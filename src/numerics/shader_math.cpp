@@ -13,24 +13,24 @@ using I = std::int32_t;
 using U = std::uint32_t;
 
 constexpr U inf_bits = 0x7f800000, nan_bits = 0x7fc00000, sign_bit = 0x80000000, abs_mask = 0x7fffffff;
-constexpr U top12_mask = 0xfffff000, min_normal = 0x00800000, one_bits = 0x3f800000;
+constexpr U top12_mask = 0xfffff000, min_normal = 0x00800000, nan_first = 0x7fffff, nan_last = 0 - nan_first, one_bits = 0x3f800000;
 
 U bits_of(float x) { return std::bit_cast<U>(x); }
 float from_bits(U b) { return std::bit_cast<float>(b); }
 float top12(float x) { return from_bits(bits_of(x) & top12_mask); }
 bool nan(float x) { return (bits_of(x) & abs_mask) > inf_bits; }
-I order(float x, U nan_key) {
+I order(float x, U nan_end) {
     const U bits = bits_of(x);
-    return static_cast<I>(nan(x) ? nan_key : bits ^ (bits & sign_bit ? abs_mask : 0));
+    return static_cast<I>((bits ^ (bits & sign_bit ? abs_mask : 0)) + nan_end);
 }
 U shift_right(U a, int s) { return static_cast<U>(static_cast<I>(a) >> s); }
 
 }  // namespace
 
-float max(float a, float b) { return order(a, abs_mask) > order(b, abs_mask) ? a : b; }
-float min(float a, float b) { return order(a, sign_bit) < order(b, sign_bit) ? a : b; }
-float max_ignore(float a, float b) { return order(a, sign_bit) > order(b, sign_bit) ? a : b; }
-float min_ignore(float a, float b) { return order(a, abs_mask) < order(b, abs_mask) ? a : b; }
+float max(float a, float b) { return order(a, nan_last) > order(b, nan_last) ? a : b; }
+float min(float a, float b) { return order(a, nan_first) < order(b, nan_first) ? a : b; }
+float max_ignore(float a, float b) { return order(a, nan_first) > order(b, nan_first) ? a : b; }
+float min_ignore(float a, float b) { return order(a, nan_last) < order(b, nan_last) ? a : b; }
 
 float clamp(float x, float lo, float hi) { return min(max(x, lo), hi); }
 float clamp_ignore(float x, float lo, float hi) { return min(max_ignore(x, lo), hi); }

@@ -28,8 +28,10 @@ Defines arithmetic(const NodeView& view) {
         case Op::reduce_min: {
             const bool maximum = view.node().op == Op::reduce_max;
             if (real) {
-                const char* nan_key = maximum == ignore ? "SIGN_BIT" : "ABS_MASK";
-                plain = {{"ACC4", "ivec4"}, {"BEFORE(x)", fmt::format("math_order(x, {})", nan_key)}, {"AFTER(x)", "math_unorder(x)"}};
+                const char* nan_end = maximum == ignore ? "NAN_FIRST" : "NAN_LAST";
+                plain = {{"ACC4", "ivec4"},
+                         {"BEFORE(x)", fmt::format("math_order(x, {})", nan_end)},
+                         {"AFTER(x)", fmt::format("math_unorder(x, {})", nan_end)}};
             }
             return maximum ? with(plain, "max(a, b)", "SIGN_BIT") : with(plain, "min(a, b)", "ABS_MASK");
         }
