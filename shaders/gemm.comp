@@ -1,113 +1,13 @@
-// Matrix product with a register tile, for MATMUL and, as an implicit one, for CONV2D: rows are output pixels, columns
-// output channels, the inner dimension runs over kernel taps and input channels. An invocation makes TM rows x 4
-// columns. The LANES invocations of a subgroup own neighbouring quads of columns and share the rows: each loads
-// TM / LANES of them (or one) and hands its elements to the others.
-//   in0  rows: input [N,IH,IW,K], or A [N,ROWS,K] (MATRIX)
-//   in1  weight in tile order: [columns/4][taps][K/4] blocks of 4 input channels x 4 columns, zero-padded (i8: one word an
-//        input channel, 4 words a block; floats: one vec4 an input channel); MATRIX: B [N,K,COLUMNS]
-//   in2  bias [BIAS]; none with MATRIX
-layout(constant_id = 0) const int BATCH = 1;      // of MATRIX
-layout(constant_id = 1) const int ROWS = 1;       // of one batch; pixels of all images together
-layout(constant_id = 2) const int COLUMNS = 1;
-layout(constant_id = 3) const int K = 1;          // inner elements of one tap
-layout(constant_id = 4) const int ROW_ZP_CONSTANT = 0;
-layout(constant_id = 5) const int COLUMN_ZP_CONSTANT = 0;
-#if !MATRIX
-layout(constant_id = 6) const int BIAS = 1;
-layout(constant_id = 7) const int IH = 1;
-layout(constant_id = 8) const int IW = 1;
-layout(constant_id = 9) const int OH = 1;
-layout(constant_id = 10) const int OW = 1;
-layout(constant_id = 11) const int KH = 1;
-layout(constant_id = 12) const int KW = 1;
-layout(constant_id = 13) const int STRIDE_Y = 1;
-layout(constant_id = 14) const int STRIDE_X = 1;
-layout(constant_id = 15) const int DILATION_Y = 1;
-layout(constant_id = 16) const int DILATION_X = 1;
-layout(constant_id = 17) const int PAD_TOP = 0;
-layout(constant_id = 18) const int PAD_LEFT = 0;
-const int TAPS = KH * KW;
-#else
-const int TAPS = 1;
-#endif
+// Matrix product with a register tile, for MATMUL and CONV2D. An invocation makes TM rows x 4 columns. The LANES invocations
+// of a subgroup own neighbouring quads of columns and share the rows: each loads TM / LANES of them (or one) and hands its
+// elements to the others.
+#include "lib/gemm_operands.glsl"
 
-const int QUADS = (COLUMNS + 3) / 4, QUAD_GROUPS = (QUADS + LANES - 1) / LANES, ROW_GROUPS = (ROWS + TM - 1) / TM;
-const int K_BLOCKS = (K + 3) / 4;
+const int QUAD_GROUPS = (QUADS + LANES - 1) / LANES, ROW_GROUPS = (ROWS + TM - 1) / TM;
 #ifndef FINISHED
 #define FINISHED 4
 #endif
 #define OWN (LANES < TM ? TM / LANES : 1)
-
-#if X_FLOAT
-#define X1 float
-#define X4 vec4
-#else
-#define X1 int
-#define X4 ivec4
-#endif
-
-X1 row_zp, column_zp;
-
-// A row of the implicit matrix: where its elements lie. MATRIX: `image` is the row.
-struct Row {
-    int image, y, x;
-};
-
-Row row_at(int batch, int r) {
-    r = min(r, ROWS - 1);
-#if MATRIX
-    return Row(batch * ROWS + r, 0, 0);
-#else
-    int oy = r / OW;
-    return Row(oy / OH * IH, oy % OH * STRIDE_Y - PAD_TOP, r % OW * STRIDE_X - PAD_LEFT);
-#endif
-}
-
-// Element offset of one tap of a row; -1 in the padding.
-int tap_at(Row row, int ky, int kx) {
-#if MATRIX
-    return row.image * K;
-#else
-    int y = row.y + ky * DILATION_Y, x = row.x + kx * DILATION_X;
-    bool inside = y >= 0 && y < IH && x >= 0 && x < IW;
-    return inside ? ((row.image + y) * IW + x) * K : -1;
-#endif
-}
-
-// Four inner elements of a row; zero in the padding and past the last one.
-X4 row4(int at, int k) {
-    uint i = uint(max(at, 0) + k);
-    X4 v;
-    if (K % 4 == 0) {
-        v = in0_load4(i) - row_zp;
-    } else {
-        int left = min(K - k, 4);
-        v = in0_loadn(i, uint(left)) - row_zp;
-        v = X4(v.x, left > 1 ? v.y : X1(0), left > 2 ? v.z : X1(0), left > 3 ? v.w : X1(0));
-    }
-    return at < 0 ? X4(0) : v;
-}
-
-// Four columns of inner elements 4 * block .. 4 * block + 3; zero past the last one.
-#if MATRIX
-X4 column4(int batch, int k, int quad) {
-    if (K % 4 != 0 && k >= K) return X4(0);
-    uint i = uint((batch * K + k) * COLUMNS + quad * 4);
-    return (COLUMNS % 4 == 0 ? in1_load4(i) : in1_loadn(i, uint(min(COLUMNS - quad * 4, 4)))) - column_zp;
-}
-#define LOAD_COLUMNS                                                                     \
-    X4 w0 = column4(batch, k, quad), w1 = column4(batch, k + 1, quad), w2 = column4(batch, k + 2, quad), \
-       w3 = column4(batch, k + 3, quad);
-#elif X_FLOAT
-#define LOAD_COLUMNS                                                           \
-    uint from = uint((quad * TAPS * K_BLOCKS + block) * 16);                   \
-    X4 w0 = in1_load4(from), w1 = in1_load4(from + 4u), w2 = in1_load4(from + 8u), w3 = in1_load4(from + 12u);
-#else
-#define LOAD_COLUMNS                                                           \
-    ivec4 words = in1_load4(uint((quad * TAPS * K_BLOCKS + block) * 4));       \
-    X4 w0 = unpack_i8(words.x) - column_zp, w1 = unpack_i8(words.y) - column_zp, w2 = unpack_i8(words.z) - column_zp, \
-       w3 = unpack_i8(words.w) - column_zp;
-#endif
 
 // Row r lies in lane r % LANES as own row r / LANES.
 #define SHARED(r) subgroupShuffle(a[(r) / LANES], uint((r) % LANES))
@@ -152,7 +52,7 @@ void main() {
 
     // One flat loop over taps and blocks of inner elements.
     int k = 0, ky = 0, kx = 0;
-    for (int block = 0; block < TAPS * K_BLOCKS; ++block) {
+    for (int block = 0; block < BLOCKS; ++block) {
         LOAD_COLUMNS
         for (int i = 0; i < OWN; ++i) a[i] = row4(at[i], k);
         EACH_ROW(STEP)
@@ -171,12 +71,7 @@ void main() {
     if (idle) return;
 
     uint n = uint(min(COLUMNS - quad * 4, 4));
-    X4 bias = X4(0);
-#if !MATRIX
-    if (BIAS == 1) bias = X4(in2_load1(0u));
-    else if (COLUMNS % 4 == 0) bias = in2_load4(uint(quad * 4));
-    else bias = in2_loadn(uint(quad * 4), n);
-#endif
+    X4 bias = bias4(quad, n);
     // FINISHED rows at a time: what follows is compiled that often, and the sums of the next rows move up between.
     int count = min(ROWS - first, TM);
     for (int r = 0; r < count; r += FINISHED) {

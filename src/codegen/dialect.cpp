@@ -27,6 +27,19 @@ std::string_view shader_file(const std::string& name) {
     throw Error(ErrorCode::internal, fmt::format("there is no shader file '{}'", name));
 }
 
+std::string kernel_source(const std::string& kernel) {
+    constexpr std::string_view include = "#include \"";
+    std::string_view rest = shader_file(kernel + ".comp");
+    std::string text;
+    for (std::size_t at = rest.find(include); at != std::string_view::npos; at = rest.find(include)) {
+        const std::size_t name = at + include.size(), end = rest.find('"', name);
+        text += rest.substr(0, at);
+        text += shader_file(std::string(rest.substr(name, end - name)));
+        rest.remove_prefix(std::min(rest.size(), rest.find('\n', end) + 1));
+    }
+    return text += rest;
+}
+
 const char* vector_type(DType t) { return is_float(t) ? "vec4" : t == DType::i48 ? "wide4" : "ivec4"; }
 const char* splat_function(DType t) { return t == DType::i48 ? "wide_splat" : vector_type(t); }
 const char* quad_function(DType t) { return t == DType::i48 ? "wide_quad" : vector_type(t); }
@@ -57,7 +70,7 @@ ReadPath path_of(std::uint64_t bytes, DType type, const DevicePlan& device) {
 std::string prologue(const DevicePlan& device, bool quad_stores, const Defines& defines, bool small_floats, bool fp16) {
     const bool native_fp16 = fp16 && device.native_fp16;
     std::string text = "#version 450\n";
-    if (device.nan_preserve || device.rte || native_fp16) text += "#extension GL_EXT_spirv_intrinsics : require\n";
+    if (device.nan_preserve || device.rte || native_fp16 || device.dot4) text += "#extension GL_EXT_spirv_intrinsics : require\n";
     if (device.subgroup_lanes > 1) text += "#extension GL_KHR_shader_subgroup_shuffle : require\n";
     if (device.int64) text += "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n";
     if (native_fp16) text += "#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require\n";

@@ -233,10 +233,10 @@ GroupSource SourceBuilder::build() {
     std::string text;
     const std::string set_last = aligned_ ? fmt::format("    uint last = uint({});\n", last) : "    uint last = e + n - 1u;\n";
     if (stores_itself) {
-        text += shader_file(group_.choice->kernel + ".comp");
+        text += kernel_source(group_.choice->kernel);
     } else if (group_.choice) {
         text += fmt::format("void FUSED(uint e, uint n, {} acc) {{\n{}{}}}\n", vector_type(anchor_type), set_last, body_);
-        text += shader_file(group_.choice->kernel + ".comp");
+        text += kernel_source(group_.choice->kernel);
     } else {
         source_.quads = (count_ + 3) / 4;
         text += fmt::format("void main() {{\n    uint e = invocation_index() * 4u;\n    if (e > uint({0})) return;\n"
@@ -314,7 +314,7 @@ GroupSource build_pass_source(const Graph& graph, const KernelChoice& choice, co
     source.glsl = prologue(device, pass.stores_quads, pass.defines, reads(is_small_float), reads([](DType t) { return t == DType::fp16; }));
     source.glsl += tensors.text;
     source.bindings = tensors.bindings;
-    source.glsl += shader_file(pass.kernel + ".comp");
+    source.glsl += kernel_source(pass.kernel);
     return source;
 }
 

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <span>
+
 namespace tosavk {
 namespace {
 
@@ -88,11 +90,14 @@ std::vector<std::int32_t> window_constants(const ConvGeometry& g) {
     return {std::begin(values), std::end(values)};
 }
 
-std::optional<KernelChoice> plan_gemm(const NodeView& view, const DevicePlan& device, std::string& why) {
-    if (device.subgroup_lanes == 1) {
-        why = "invocations of this device do not share rows";
-        return std::nullopt;
-    }
+/// CONV2D as an implicit matrix product.
+struct ConvProduct {
+    ConvOperands operands;
+    ConvGeometry g;
+    Product product;
+};
+
+std::optional<ConvProduct> conv_product(const NodeView& view, const DevicePlan& device, std::string& why) {
     if (view.in(0).type == DType::i16) {
         why = "it does not make i48";
         return std::nullopt;
@@ -100,23 +105,73 @@ std::optional<KernelChoice> plan_gemm(const NodeView& view, const DevicePlan& de
     const auto operands = constant_operands(view, why);
     if (!operands) return std::nullopt;
     const ConvGeometry g = conv_geometry(view);
-    const std::int64_t pixels = g.batch * g.window.positions();
-    if (pixels < 4) {
-        why = "so few output pixels do not fill its tile";
-        return std::nullopt;
-    }
-    if (loop_steps(device, 1, g.window.taps() * ((g.in_channels + 3) / 4), why) != 1) return std::nullopt;
-    KernelChoice choice;
-    set_gemm(choice, device, false, operands->is_float, 1, pixels, g.out_channels, g.terms(false));
-    const auto& [d, y, x] = g.window;
-    add_constants(choice, {1, pixels, g.out_channels, g.in_channels, operands->input_zp, operands->weight_zp, view.in(2).shape[0],
-                           y.in, x.in, y.out, x.out});
-    for (const std::int32_t value : window_constants(g)) choice.constants.push_back(value);
+    const Product product{.is_float = operands->is_float, .rows = g.batch * g.window.positions(), .columns = g.out_channels,
+                          .taps = g.window.taps(), .inner = g.in_channels};
+    if (loop_steps(device, 1, product.blocks(), why) != 1) return std::nullopt;
+    return ConvProduct{*operands, g, product};
+}
+
+void add_product_operands(KernelChoice& choice, const NodeView& view, const ConvProduct& conv, Bytes weights, const char* layout) {
+    const auto& [d, y, x] = conv.g.window;
+    add_constants(choice, {1, conv.product.rows, conv.g.out_channels, conv.g.in_channels, conv.operands.input_zp, conv.operands.weight_zp,
+                           view.in(2).shape[0], y.in, x.in, y.out, x.out});
+    for (const std::int32_t value : window_constants(conv.g)) choice.constants.push_back(value);
     choice.defines.insert(choice.defines.end(), {{"ROW_ZP", "ROW_ZP_CONSTANT"}, {"COLUMN_ZP", "COLUMN_ZP_CONSTANT"}});
     add_operand(choice, view, 0);
-    choice.operands.push_back({no_id, operands->is_float ? view.in(1).type : DType::i32, pack_conv_weights(view.in(1), operands->weight_zp),
-                               view.in(1).name + " in 4x4 blocks"});
+    choice.operands.push_back({no_id, conv.operands.is_float ? view.in(1).type : DType::i32, std::move(weights), view.in(1).name + layout});
     add_operand(choice, view, 2);
+}
+
+using ProductPlan = std::optional<KernelChoice> (*)(const Product&, const DevicePlan&, std::string&);
+
+/// As one of the kernels of ops/gemm.hpp.
+template <ProductPlan plan> std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan& device, std::string& why) {
+    const auto conv = conv_product(view, device, why);
+    if (!conv) return std::nullopt;
+    auto choice = plan(conv->product, device, why);
+    if (choice) add_product_operands(*choice, view, *conv, pack_conv_weights(view.in(1), conv->operands.weight_zp), " in 4x4 blocks");
+    return choice;
+}
+
+/// 4x4 blocks of bytes turned, so that a word has four input channels of one output channel.
+Bytes transpose_blocks(const Bytes& blocks) {
+    Bytes turned(blocks.size());
+    for (std::size_t i = 0; i < blocks.size(); ++i) turned[i / 16 * 16 + i % 4 * 4 + i / 4 % 4] = blocks[i];
+    return turned;
+}
+
+/// sum (x - zx) (w - zw) = sum x w - zw sum x - zx sum w + n zx zw: the bias with the last two terms, which are known.
+std::vector<std::int32_t> corrected_bias(const NodeView& view, const ConvProduct& conv, const Bytes& blocks) {
+    const auto bias = view.constant_ints(2);
+    const std::int64_t per_quad = conv.product.blocks() * 16, zx = conv.operands.input_zp, zw = conv.operands.weight_zp;
+    std::vector<std::int32_t> corrected;
+    for (std::int64_t c = 0; c < conv.g.out_channels; ++c) {
+        std::int64_t sum = 0;
+        for (std::int64_t i = 0; i < per_quad; i += 4) {
+            sum += static_cast<std::int8_t>(blocks[static_cast<std::size_t>(c / 4 * per_quad + i + c % 4)]);
+        }
+        const std::int64_t value = bias[bias.size() == 1 ? 0 : static_cast<std::size_t>(c)] - zx * sum + per_quad / 4 * zx * zw;
+        corrected.push_back(static_cast<std::int32_t>(value));  // sums wrap as the shader's do
+    }
+    return corrected;
+}
+
+std::optional<KernelChoice> plan_tiles(const NodeView& view, const DevicePlan& device, std::string& why) {
+    const auto conv = conv_product(view, device, why);
+    if (!conv) return std::nullopt;
+    const bool dot4 = device.dot4 && !conv->operands.is_float && view.in(2).is_constant();
+    auto choice = plan_shared_tiles(conv->product, dot4, device, why);
+    if (!choice) return std::nullopt;
+    Bytes weights = pack_conv_weights(view.in(1), conv->operands.weight_zp);
+    if (!dot4) {
+        add_product_operands(*choice, view, *conv, std::move(weights), " in 4x4 blocks");
+        return choice;
+    }
+    const std::vector<std::int32_t> bias = corrected_bias(view, *conv, weights);
+    add_product_operands(*choice, view, *conv, transpose_blocks(weights), " in turned 4x4 blocks");
+    const auto bytes = std::as_bytes(std::span(bias));
+    choice->operands.back() = {no_id, DType::i32, Bytes(bytes.begin(), bytes.end()), view.in(2).name + " less zero points"};
+    choice->constants[6] = static_cast<std::int32_t>(bias.size());
     return choice;
 }
 
@@ -261,7 +316,13 @@ std::optional<KernelChoice> plan_direct(const NodeView& view, const DevicePlan& 
 
 }  // namespace
 
-std::vector<KernelCandidate> conv2d_kernels() { return {{"shared rows", plan_gemm}, {"implicit GEMM", plan_conv2d}, {"direct", plan_direct}}; }
+std::vector<KernelCandidate> conv2d_kernels() {
+    return {{"shared tiles", plan_tiles},
+            {"split sums", plan_product<plan_split_sums>},
+            {"shared rows", plan_product<plan_shared_rows>},
+            {"implicit GEMM", plan_conv2d},
+            {"direct", plan_direct}};
+}
 std::vector<KernelCandidate> depthwise_kernels() {
     return {{"down the rows", plan_depthwise_rows}, {"packed direct", plan_depthwise}, {"direct", plan_direct}};
 }

@@ -2,40 +2,108 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tosavk {
 
 namespace {
 
+std::int64_t up(std::int64_t n, std::int64_t d) { return (n + d - 1) / d; }
+
 /// Subgroups that the product occupies.
-std::int64_t subgroups(const DevicePlan& device, std::int64_t batch, std::int64_t rows, std::int64_t columns, std::int64_t tile) {
-    const std::int64_t lanes = device.subgroup_lanes, quads = (columns + 3) / 4;
-    return batch * ((rows + tile - 1) / tile) * ((quads + lanes - 1) / lanes);
+std::int64_t subgroups(const Product& p, const DevicePlan& device, std::int64_t tile) {
+    return p.batch * up(p.rows, tile) * up(p.quads(), device.subgroup_lanes);
 }
 
 /// Rows that an invocation makes: 16, or fewer where the product would leave invocations idle.
-int tile_rows(const DevicePlan& device, std::int64_t batch, std::int64_t rows, std::int64_t columns) {
+int tile_rows(const Product& p, const DevicePlan& device) {
     for (const int tile : {16, 8}) {
         // An invocation that loads many rows itself is a long shader, slow to compile and no faster.
         if (tile > 2 * static_cast<int>(device.subgroup_lanes)) continue;
-        if (rows >= tile && subgroups(device, batch, rows, columns, tile) * device.subgroup_lanes >= 512) return tile;
+        if (p.rows >= tile && subgroups(p, device, tile) * device.subgroup_lanes >= 512) return tile;
     }
     return 4;
 }
 
+KernelChoice choice_of(const Product& p, const char* kernel) {
+    KernelChoice choice;
+    choice.kernel = kernel;
+    choice.defines = {{"MATRIX", p.is_matrix ? "1" : "0"}, {"X_FLOAT", p.is_float ? "1" : "0"}};
+    choice.aligned = p.columns % 4 == 0;
+    choice.work = p.work();
+    return choice;
+}
+
+void define(KernelChoice& choice, const char* name, std::int64_t value) { choice.defines.emplace_back(name, std::to_string(value)); }
+
+/// How a workgroup's invocations share a tile of 64 rows and 16 quads of columns.
+struct Grid {
+    int x, y, rows, quads;  ///< invocations; rows and quads of each
+};
+
+Grid grid_of(const DevicePlan& device) {
+    if (device.workgroup_size >= 256) return {16, 16, 4, 1};
+    if (device.workgroup_size >= 128) return {16, 8, 8, 1};
+    return {8, 8, 8, 2};
+}
+
 }  // namespace
 
-void set_gemm(KernelChoice& choice, const DevicePlan& device, bool is_matrix, bool is_float, std::int64_t batch,
-              std::int64_t rows, std::int64_t columns, std::int64_t inner) {
-    const int tile = tile_rows(device, batch, rows, columns);
-    choice.kernel = "gemm";
-    choice.defines = {{"MATRIX", is_matrix ? "1" : "0"},
-                      {"X_FLOAT", is_float ? "1" : "0"},
-                      {"TM", std::to_string(tile)},
-                      {"LANES", std::to_string(device.subgroup_lanes)}};
-    choice.groups = linear_groups(subgroups(device, batch, rows, columns, tile) * device.subgroup_lanes, device);
-    choice.aligned = columns % 4 == 0;
-    choice.work = 2.0 * static_cast<double>(batch * rows * columns * inner);
+std::optional<KernelChoice> plan_shared_rows(const Product& p, const DevicePlan& device, std::string& why) {
+    if (device.subgroup_lanes == 1) {
+        why = "invocations of this device do not share rows";
+        return std::nullopt;
+    }
+    if (p.rows < 4) {
+        why = "so few rows do not fill its tile";
+        return std::nullopt;
+    }
+    const int tile = tile_rows(p, device);
+    KernelChoice choice = choice_of(p, "gemm");
+    define(choice, "TM", tile);
+    define(choice, "LANES", device.subgroup_lanes);
+    choice.groups = linear_groups(subgroups(p, device, tile) * device.subgroup_lanes, device);
     choice.note = fmt::format("{}x4 tile, rows shared by {}", tile, device.subgroup_lanes);
+    return choice;
+}
+
+std::optional<KernelChoice> plan_shared_tiles(const Product& p, bool dot4, const DevicePlan& device, std::string& why) {
+    if (!device.shared_tiles) {
+        why = "this device has no use for tiles in shared memory";
+        return std::nullopt;
+    }
+    const Grid grid = grid_of(device);
+    const std::int64_t rows = grid.y * grid.rows, quads = grid.x * grid.quads;
+    const std::int64_t tiles = p.batch * up(p.rows, rows) * up(p.quads(), quads);
+    if (2 * tiles * grid.x * grid.y < device.busy_invocations && p.blocks() >= 8) {
+        why = fmt::format("{} tiles leave the device idle", tiles);
+        return std::nullopt;
+    }
+    KernelChoice choice = choice_of(p, "gemm_tiles");
+    define(choice, "TX", grid.x);
+    define(choice, "TY", grid.y);
+    define(choice, "TM", grid.rows);
+    define(choice, "TN", grid.quads);
+    define(choice, "DOT4", dot4 ? 1 : 0);
+    choice.groups = spill_groups(tiles, device);
+    choice.note = fmt::format("{} tiles of {}x{} in shared memory{}", tiles, rows, 4 * quads, dot4 ? ", four products at once" : "");
+    return choice;
+}
+
+std::optional<KernelChoice> plan_split_sums(const Product& p, const DevicePlan& device, std::string& why) {
+    if (!device.shared_tiles) {
+        why = "this device has no use for sums in shared memory";
+        return std::nullopt;
+    }
+    const std::int64_t rows = std::min<std::int64_t>(p.rows, 4), tiles = p.batch * up(p.rows, rows) * p.quads();
+    std::int64_t lanes = 4;
+    while (2 * lanes <= device.workgroup_size && lanes * tiles < device.busy_invocations && p.blocks() >= 4 * lanes) lanes *= 2;
+    KernelChoice choice = choice_of(p, "gemm_split");
+    define(choice, "TM", rows);
+    define(choice, "LANES", lanes);
+    choice.groups = spill_groups(up(tiles, device.workgroup_size / lanes), device);
+    choice.note = fmt::format("{}x4 tile, sums shared by {}", rows, lanes);
+    return choice;
 }
 
 }  // namespace tosavk

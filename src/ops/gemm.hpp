@@ -1,12 +1,32 @@
-// What CONV2D and MATMUL share when they run as one matrix product (shaders/gemm.comp).
+// What CONV2D and MATMUL share when they run as one matrix product: three kernels (shaders/gemm*.comp) that read their
+// operands alike (shaders/lib/gemm_operands.glsl).
 #pragma once
 
 #include "plan/kernel_choice.hpp"
 
+#include <optional>
+
 namespace tosavk {
 
-/// For devices whose subgroups share rows. Sets kernel, defines, workgroups and what follows from the sizes; constants and operands are the caller's.
-void set_gemm(KernelChoice& choice, const DevicePlan& device, bool is_matrix, bool is_float, std::int64_t batch,
-              std::int64_t rows, std::int64_t columns, std::int64_t inner);
+/// Rows by columns, each result a sum of `taps` times `inner` products.
+struct Product {
+    bool is_matrix = false;  ///< of MATMUL, else an implicit one
+    bool is_float = false;
+    std::int64_t batch = 1, rows = 1, columns = 1, taps = 1, inner = 1;
+
+    std::int64_t quads() const { return (columns + 3) / 4; }
+    std::int64_t blocks() const { return taps * ((inner + 3) / 4); }
+    double work() const { return 2.0 * static_cast<double>(batch * rows * columns * taps * inner); }
+};
+
+/// Each decides whether its kernel suits the product and the device, or declines with a sentence in `why`. Sets kernel,
+/// defines, workgroups and what follows from the sizes; constants and operands are the caller's.
+/// For devices whose subgroups share rows.
+std::optional<KernelChoice> plan_shared_rows(const Product& product, const DevicePlan& device, std::string& why);
+/// For devices that like tiles in shared memory, and products that keep them busy. With `dot4` four products are one
+/// instruction: the weight's words hold one column each, and the bias has what zero points add to it.
+std::optional<KernelChoice> plan_shared_tiles(const Product& product, bool dot4, const DevicePlan& device, std::string& why);
+/// For the same devices, and products so small that several invocations share a sum.
+std::optional<KernelChoice> plan_split_sums(const Product& product, const DevicePlan& device, std::string& why);
 
 }  // namespace tosavk

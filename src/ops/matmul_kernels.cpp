@@ -8,31 +8,32 @@
 namespace tosavk {
 namespace {
 
-std::optional<KernelChoice> plan_gemm(const NodeView& view, const DevicePlan& device, std::string& why) {
-    if (device.subgroup_lanes == 1) {
-        why = "invocations of this device do not share rows";
-        return std::nullopt;
-    }
+using ProductPlan = std::optional<KernelChoice> (*)(const Product&, const DevicePlan&, std::string&);
+
+/// As one of the kernels of ops/gemm.hpp.
+template <ProductPlan plan> std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan& device, std::string& why) {
     const DType type = view.in(0).type;
     if (type != DType::i8 && !is_float(type)) {
         why = fmt::format("it takes i8 and floats, not {}", name_of(type));
         return std::nullopt;
     }
     const Shape& a = view.in(0).shape;
-    const std::int64_t batch = a[0], height = a[1], inner = a[2], width = view.in(1).shape[2];
-    if (height < 4) {
-        why = "so few rows do not fill its tile";
-        return std::nullopt;
-    }
-    if (loop_steps(device, 1, (inner + 3) / 4, why) != 1) return std::nullopt;
-    KernelChoice choice;
-    set_gemm(choice, device, true, is_float(type), batch, height, width, inner);
-    add_constants(choice, {batch, height, width, inner});
-    add_operand(choice, view, 0);
-    add_operand(choice, view, 1);
-    define_scalar(choice, view, 2, "ROW_ZP");
-    define_scalar(choice, view, 3, "COLUMN_ZP");
+    const Product product{.is_matrix = true, .is_float = is_float(type), .batch = a[0], .rows = a[1], .columns = view.in(1).shape[2],
+                          .inner = a[2]};
+    if (loop_steps(device, 1, product.blocks(), why) != 1) return std::nullopt;
+    auto choice = plan(product, device, why);
+    if (!choice) return std::nullopt;
+    add_constants(*choice, {product.batch, product.rows, product.columns, product.inner});
+    add_operand(*choice, view, 0);
+    add_operand(*choice, view, 1);
+    define_scalar(*choice, view, 2, "ROW_ZP");
+    define_scalar(*choice, view, 3, "COLUMN_ZP");
     return choice;
+}
+
+/// Both operands come at run time, so that no word has four elements of a column.
+std::optional<KernelChoice> plan_tiles(const Product& product, const DevicePlan& device, std::string& why) {
+    return plan_shared_tiles(product, false, device, why);
 }
 
 std::optional<KernelChoice> plan_matmul(const NodeView& view, const DevicePlan& device, std::string& why) {
@@ -69,6 +70,9 @@ std::optional<KernelChoice> plan_matmul(const NodeView& view, const DevicePlan& 
 
 }  // namespace
 
-std::vector<KernelCandidate> matmul_kernels() { return {{"shared rows", plan_gemm}, {"register tile", plan_matmul}}; }
+std::vector<KernelCandidate> matmul_kernels() { return {{"shared tiles", plan_product<plan_tiles>},
+            {"split sums", plan_product<plan_split_sums>},
+            {"shared rows", plan_product<plan_shared_rows>},
+            {"register tile", plan_matmul}}; }
 
 }  // namespace tosavk

@@ -41,6 +41,8 @@ void read_properties(const Instance& instance, const PhysicalDevice& device, Dev
     VkPhysicalDeviceSubgroupProperties subgroup{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES};
     VkPhysicalDeviceDriverProperties driver{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
     VkPhysicalDeviceFloatControlsProperties floats{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES};
+    VkPhysicalDeviceShaderIntegerDotProductProperties dot{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES};
     Chain chain(&properties);
     chain.add(&subgroup);
     if (device.has_extension(VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME)) {
@@ -48,6 +50,9 @@ void read_properties(const Instance& instance, const PhysicalDevice& device, Dev
     }
     if (device.has_extension(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME)) {
         chain.add(&floats);
+    }
+    if (device.has_extension(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME)) {
+        chain.add(&dot);
     }
     instance.get_properties(device.handle, &properties);
 
@@ -76,6 +81,7 @@ void read_properties(const Instance& instance, const PhysicalDevice& device, Dev
         has_controls && floats.roundingModeIndependence != VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
     caps.denorm_independence32 =
         has_controls && floats.denormBehaviorIndependence != VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
+    caps.dot_4x8_accelerated = dot.integerDotProduct4x8BitPackedSignedAccelerated != VK_FALSE;
     caps.subgroup_size = subgroup.subgroupSize;
     caps.subgroup_shuffle = (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
                             (subgroup.supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0;

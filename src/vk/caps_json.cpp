@@ -44,6 +44,7 @@ void each_field(Caps& caps, Visit&& visit) {
     visit("rounding_independence32", caps.rounding_independence32);
     visit("denorm_independence32", caps.denorm_independence32);
     visit("integer_dot_product", caps.integer_dot_product);
+    visit("dot_4x8_accelerated", caps.dot_4x8_accelerated);
     visit("cooperative_matrix_nv", caps.cooperative_matrix_nv);
     visit("unified_memory", caps.unified_memory);
     visit("subgroup_size", caps.subgroup_size);
@@ -130,6 +131,7 @@ constexpr bool DeviceCaps::*abilities[] = {
     &DeviceCaps::rounding_independence32,
     &DeviceCaps::denorm_independence32,
     &DeviceCaps::integer_dot_product,
+    &DeviceCaps::dot_4x8_accelerated,
     &DeviceCaps::cooperative_matrix_nv,
     &DeviceCaps::unified_memory,
     &DeviceCaps::subgroup_shuffle,

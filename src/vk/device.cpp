@@ -105,6 +105,14 @@ LogicalDevice::LogicalDevice(std::shared_ptr<Instance> instance_, const Physical
         features.pNext = &small;
         extensions.push_back(VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
     }
+    VkPhysicalDeviceShaderIntegerDotProductFeatures dot{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES};
+    if (plan.dot4) {
+        dot.shaderIntegerDotProduct = VK_TRUE;
+        dot.pNext = features.pNext;
+        features.pNext = &dot;
+        extensions.push_back(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+    }
     VkPhysicalDeviceTimelineSemaphoreFeatures timeline{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
     if (plan.timeline_semaphores) {
         timeline.timelineSemaphore = VK_TRUE;

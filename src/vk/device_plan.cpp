@@ -104,6 +104,17 @@ DevicePlan device_plan(const DeviceCaps& caps) {
             : !known ? "matrix products do not share rows: the subgroup size is unknown or does not divide a workgroup"
                      : "matrix products do not share rows: subgroups do not shuffle");
 
+    const bool grid = plan.workgroup_size >= 64 && plan.workgroup_size <= 256;
+    plan.shared_tiles = !host && !slow && grid && caps.max_shared_memory >= 16384;
+    because(plan.shared_tiles ? "matrix products go through tiles in shared memory: two of them take 8 KiB"
+            : host            ? "matrix products use no shared memory: a CPU's caches are as near"
+                              : fmt::format("matrix products use no shared memory: the device has {} of it and workgroups of {}",
+                                            bytes_text(caps.max_shared_memory), plan.workgroup_size));
+
+    plan.dot4 = plan.shared_tiles && caps.integer_dot_product && caps.dot_4x8_accelerated;
+    because(plan.dot4 ? "four products of 8-bit integers are one instruction: the device has it"
+                      : "8-bit integers are multiplied one by one: the device has no fast instruction for four");
+
     const Quirk* slow_loads = find_quirk(caps, "llvmpipe_slow_storage_loads");
     plan.texel_elements = slow_loads != nullptr ? caps.max_texel_buffer_elements : 0;
     because(plan.texel_elements > 0 ? fmt::format("tensors of up to {} texels are read through uniform texel buffers: {}", plan.texel_elements,

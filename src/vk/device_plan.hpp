@@ -21,6 +21,7 @@ struct DeviceCaps {
     bool signed_zero_inf_nan_preserve16 = false, rounding_rte16 = false, denorm_preserve16 = false;
     bool rounding_independence32 = false, denorm_independence32 = false;  ///< fp32's mode may differ from fp16's
     bool integer_dot_product = false, cooperative_matrix_nv = false;
+    bool dot_4x8_accelerated = false;  ///< integer_dot_product is one instruction for four signed pairs in words
     bool unified_memory = false;  ///< the largest device-local heap is host-visible
     std::uint32_t subgroup_size = 0;
     bool subgroup_shuffle = false;
@@ -46,6 +47,8 @@ struct DevicePlan {
     std::int64_t max_loop_passes = 0;        ///< of all loops of one invocation together; 0: no bound
     std::uint32_t texel_elements = 0;        ///< largest uniform texel buffer that kernels read through, texels; 0: none
     std::uint32_t subgroup_lanes = 1;        ///< size of subgroups that exchange values by shuffle; 1: none do
+    bool shared_tiles = false;               ///< matrix products go through tiles in shared memory (16 KiB at most)
+    bool dot4 = false;                       ///< products of four pairs of i8 by one instruction
     bool int64 = false;                      ///< int64 arithmetic in shaders (else 32-bit words)
     bool nan_preserve = false;               ///< request SignedZeroInfNanPreserve 32
     bool rte = false;                        ///< request RoundingModeRTE 32

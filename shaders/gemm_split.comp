@@ -1,0 +1,44 @@
+// Matrix product of few rows or columns, for MATMUL and CONV2D: LANES neighbouring invocations share a tile of TM rows x 4
+// columns, take every LANES-th block of the inner dimension and fold their sums as a tree.
+// LANES is a power of two from TM up to the workgroup size.
+#include "lib/gemm_operands.glsl"
+
+const int ROW_GROUPS = (ROWS + TM - 1) / TM;
+
+shared X4 partial[TM * gl_WorkGroupSize.x];
+
+void main() {
+    int local = int(gl_LocalInvocationID.x), lane = local % LANES, slot = local / LANES, size = int(gl_WorkGroupSize.x);
+    int tile = int(workgroup_index()) * (size / LANES) + slot;
+    int quad = tile % QUADS, first = tile / QUADS % ROW_GROUPS * TM, batch = tile / QUADS / ROW_GROUPS;
+    bool inside = batch < BATCH;
+    row_zp = X1(ROW_ZP);
+    column_zp = X1(COLUMN_ZP);
+
+    Row rows[TM];
+    X4 acc[TM];
+    for (int r = 0; r < TM; ++r) {
+        rows[r] = row_at(min(batch, BATCH - 1), first + r);
+        acc[r] = X4(0);
+    }
+    for (int block = lane; inside && block < BLOCKS; block += LANES) {
+        Block at = block_at(block);
+        int k = at.k;
+        LOAD_COLUMNS
+        for (int r = 0; r < TM; ++r) {
+            X4 x = row4(tap_at(rows[r], at.ky, at.kx), k);
+            acc[r] += x.x * w0 + x.y * w1 + x.z * w2 + x.w * w3;
+        }
+    }
+    for (int r = 0; r < TM; ++r) partial[r * size + local] = acc[r];
+    barrier();
+    for (int others = LANES / 2; others > 0; others /= 2) {
+        if (lane < others) {
+            for (int r = 0; r < TM; ++r) partial[r * size + local] += partial[r * size + local + others];
+        }
+        barrier();
+    }
+    if (!inside || lane >= TM || first + lane >= ROWS) return;
+    uint n = uint(min(COLUMNS - quad * 4, 4));
+    FUSED(uint((batch * ROWS + first + lane) * COLUMNS + quad * 4), n, partial[lane * size + slot * LANES] + bias4(quad, n));
+}

@@ -1,0 +1,143 @@
+// Matrix product through tiles in shared memory, for MATMUL and CONV2D. A workgroup of TX x TY invocations makes
+// TY*TM rows x TX*TN quads of columns; it loads DEPTH blocks of the inner dimension of both operands at a time, and each
+// invocation multiplies TM rows by TN quads of them in registers. Integers lie there as words of four.
+// DOT4: products of four 8-bit pairs are one instruction. The weight's words then hold one column each, and what the
+// zero points add is corrected for: rows here, columns in the bias (ops/gemm.cpp).
+#include "lib/gemm_operands.glsl"
+
+#define DEPTH 4
+#define TILE_ROWS (TY * TM)
+#define TILE_QUADS (TX * TN)
+#define SIZE (TX * TY)
+#define ROW_LOADS (TILE_ROWS * DEPTH / SIZE)
+const int ROW_TILES = (ROWS + TILE_ROWS - 1) / TILE_ROWS, COLUMN_TILES = (QUADS + TILE_QUADS - 1) / TILE_QUADS;
+
+#if X_FLOAT
+#define ROW_BLOCK vec4
+#define COLUMN_STEPS 4
+#define FOUR_ROW_ELEMENTS(a) (a)
+#else
+#define ROW_BLOCK int
+#define COLUMN_STEPS 1
+#define FOUR_ROW_ELEMENTS(a) (unpack_i8(a) - row_zp)
+#endif
+// [block][row] and [block, and for floats inner element][quad]
+shared ROW_BLOCK row_tile[DEPTH * TILE_ROWS];
+shared X4 column_tile[DEPTH * COLUMN_STEPS * TILE_QUADS];
+
+#if DOT4
+spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6018, 6019], id = 4450)
+int dot_4x8(int a, int b, spirv_literal int packed_format);
+#endif
+
+ROW_BLOCK row_block(Row row, Block at) {
+    int tap = tap_at(row, at.ky, at.kx);
+#if X_FLOAT
+    return row4(tap, at.k);
+#else
+    uint i = uint(max(tap, 0) + at.k);
+    ivec4 v = K % 4 == 0 ? in0_load4(i) : in0_loadn(i, uint(min(K - at.k, 4)));
+    return pack_i8(tap < 0 ? ivec4(row_zp) : v);  // past the last element the weight is its zero point
+#endif
+}
+
+void load_columns(int batch, int quad, int block, int k, int to) {
+#if X_FLOAT
+    LOAD_COLUMNS
+    column_tile[to] = w0;
+    column_tile[to + TILE_QUADS] = w1;
+    column_tile[to + 2 * TILE_QUADS] = w2;
+    column_tile[to + 3 * TILE_QUADS] = w3;
+#elif MATRIX
+    LOAD_COLUMNS
+    column_tile[to] = ivec4(pack_i8(w0 + column_zp), pack_i8(w1 + column_zp), pack_i8(w2 + column_zp), pack_i8(w3 + column_zp));
+#else
+    column_tile[to] = in1_load4(uint((quad * BLOCKS + block) * 4));
+#endif
+}
+
+void main() {
+    int local = int(gl_LocalInvocationID.x), tx = local % TX, ty = local / TX, group = int(workgroup_index());
+    int first_quad = group % COLUMN_TILES * TILE_QUADS, first = group / COLUMN_TILES % ROW_TILES * TILE_ROWS;
+    int batch = group / COLUMN_TILES / ROW_TILES;
+    if (batch >= BATCH) return;  // all invocations of the workgroup
+    row_zp = X1(ROW_ZP);
+    column_zp = X1(COLUMN_ZP);
+
+    // Neighbouring invocations load neighbouring blocks of a row.
+    Row rows[ROW_LOADS];
+    for (int i = 0; i < ROW_LOADS; ++i) rows[i] = row_at(batch, first + (i * SIZE + local) / DEPTH);
+    int own = local % DEPTH;
+
+    X4 acc[TM * TN];
+    for (int i = 0; i < TM * TN; ++i) acc[i] = X4(0);
+#if DOT4
+    int row_sums[TM];
+    for (int m = 0; m < TM; ++m) row_sums[m] = 0;
+#endif
+    for (int step = 0; step < BLOCKS; step += DEPTH) {
+        int block = step + own;
+        if (block < BLOCKS) {
+            Block at = block_at(block);
+            for (int i = 0; i < ROW_LOADS; ++i) row_tile[own * TILE_ROWS + (i * SIZE + local) / DEPTH] = row_block(rows[i], at);
+            for (int q = local / DEPTH; q < TILE_QUADS; q += SIZE / DEPTH) {
+                load_columns(batch, min(first_quad + q, QUADS - 1), block, at.k, own * COLUMN_STEPS * TILE_QUADS + q);
+            }
+        }
+        barrier();
+        int blocks = BLOCKS % DEPTH == 0 ? DEPTH : min(DEPTH, BLOCKS - step);
+        for (int b = 0; b < blocks; ++b) {
+#if DOT4
+            for (int m = 0; m < TM; ++m) {
+                int a = row_tile[b * TILE_ROWS + ty * TM + m];
+                if (COLUMN_ZP != 0) row_sums[m] += dot_4x8(a, 0x01010101, 0);
+                for (int n = 0; n < TN; ++n) {
+                    ivec4 w = column_tile[b * TILE_QUADS + n * TX + tx];
+                    acc[m * TN + n] += ivec4(dot_4x8(a, w.x, 0), dot_4x8(a, w.y, 0), dot_4x8(a, w.z, 0), dot_4x8(a, w.w, 0));
+                }
+            }
+#else
+            for (int n = 0; n < TN; ++n) {
+                int at = b * COLUMN_STEPS * TILE_QUADS + n * TX + tx;
+#if X_FLOAT
+                X4 w0 = column_tile[at], w1 = column_tile[at + TILE_QUADS], w2 = column_tile[at + 2 * TILE_QUADS],
+                   w3 = column_tile[at + 3 * TILE_QUADS];
+#else
+                ivec4 words = column_tile[at];
+                X4 w0 = unpack_i8(words.x) - column_zp, w1 = unpack_i8(words.y) - column_zp,
+                   w2 = unpack_i8(words.z) - column_zp, w3 = unpack_i8(words.w) - column_zp;
+#endif
+                for (int m = 0; m < TM; ++m) {
+                    X4 x = FOUR_ROW_ELEMENTS(row_tile[b * TILE_ROWS + ty * TM + m]);
+                    acc[m * TN + n] += x.x * w0 + x.y * w1 + x.z * w2 + x.w * w3;
+                }
+            }
+#endif
+        }
+        barrier();
+    }
+
+    // What follows is compiled TN times: the sums of the next row move down.
+    X4 bias[TN];
+    for (int n = 0; n < TN; ++n) {
+        int quad = min(first_quad + n * TX + tx, QUADS - 1);
+        bias[n] = bias4(quad, uint(min(COLUMNS - quad * 4, 4)));
+    }
+    int count = min(ROWS - first - ty * TM, TM);
+    for (int r = 0; r < count; ++r) {
+        for (int n = 0; n < TN; ++n) {
+            int quad = first_quad + n * TX + tx;
+            X4 sum = acc[n] + bias[n];
+#if DOT4
+            sum -= row_sums[0] * COLUMN_ZP;
+#endif
+            if (quad < QUADS) {
+                FUSED(uint((batch * ROWS + first + ty * TM + r) * COLUMNS + quad * 4), uint(min(COLUMNS - quad * 4, 4)), sum);
+            }
+        }
+        for (int i = 0; i + TN < TM * TN; ++i) acc[i] = acc[i + TN];
+#if DOT4
+        for (int m = 0; m + 1 < TM; ++m) row_sums[m] = row_sums[m + 1];
+#endif
+    }
+}

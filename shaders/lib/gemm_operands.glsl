@@ -1,0 +1,126 @@
+// The operands of a matrix product, for MATMUL and, as an implicit one, for CONV2D: rows are output pixels, columns output
+// channels, the inner dimension runs over kernel taps and input channels, in blocks of four channels of one tap.
+//   in0  rows: input [N,IH,IW,K], or A [N,ROWS,K] (MATRIX)
+//   in1  weight in tile order: [columns/4][taps][K/4] blocks of 4 input channels x 4 columns, zero-padded (i8: one word an
+//        input channel, 4 words a block; floats: one vec4 an input channel); MATRIX: B [N,K,COLUMNS]
+//   in2  bias [BIAS]; none with MATRIX
+layout(constant_id = 0) const int BATCH = 1;      // of MATRIX
+layout(constant_id = 1) const int ROWS = 1;       // of one batch; pixels of all images together
+layout(constant_id = 2) const int COLUMNS = 1;
+layout(constant_id = 3) const int K = 1;          // inner elements of one tap
+layout(constant_id = 4) const int ROW_ZP_CONSTANT = 0;
+layout(constant_id = 5) const int COLUMN_ZP_CONSTANT = 0;
+#if !MATRIX
+layout(constant_id = 6) const int BIAS = 1;
+layout(constant_id = 7) const int IH = 1;
+layout(constant_id = 8) const int IW = 1;
+layout(constant_id = 9) const int OH = 1;
+layout(constant_id = 10) const int OW = 1;
+layout(constant_id = 11) const int KH = 1;
+layout(constant_id = 12) const int KW = 1;
+layout(constant_id = 13) const int STRIDE_Y = 1;
+layout(constant_id = 14) const int STRIDE_X = 1;
+layout(constant_id = 15) const int DILATION_Y = 1;
+layout(constant_id = 16) const int DILATION_X = 1;
+layout(constant_id = 17) const int PAD_TOP = 0;
+layout(constant_id = 18) const int PAD_LEFT = 0;
+const int TAPS = KH * KW;
+#else
+const int TAPS = 1;
+#endif
+
+const int QUADS = (COLUMNS + 3) / 4, K_BLOCKS = (K + 3) / 4, BLOCKS = TAPS * K_BLOCKS;
+
+#if X_FLOAT
+#define X1 float
+#define X4 vec4
+#else
+#define X1 int
+#define X4 ivec4
+#endif
+
+X1 row_zp, column_zp;
+
+// A row of the implicit matrix: where its elements lie. MATRIX: `image` is the row.
+struct Row {
+    int image, y, x;
+};
+
+Row row_at(int batch, int r) {
+    r = min(r, ROWS - 1);
+#if MATRIX
+    return Row(batch * ROWS + r, 0, 0);
+#else
+    int oy = r / OW;
+    return Row(oy / OH * IH, oy % OH * STRIDE_Y - PAD_TOP, r % OW * STRIDE_X - PAD_LEFT);
+#endif
+}
+
+// Element offset of one tap of a row; -1 in the padding.
+int tap_at(Row row, int ky, int kx) {
+#if MATRIX
+    return row.image * K;
+#else
+    int y = row.y + ky * DILATION_Y, x = row.x + kx * DILATION_X;
+    bool inside = y >= 0 && y < IH && x >= 0 && x < IW;
+    return inside ? ((row.image + y) * IW + x) * K : -1;
+#endif
+}
+
+// The tap and the first inner element of a block.
+struct Block {
+    int ky, kx, k;
+};
+
+Block block_at(int block) {
+#if MATRIX
+    return Block(0, 0, block * 4);
+#else
+    int tap = block / K_BLOCKS;
+    return Block(tap / KW, tap % KW, (block - tap * K_BLOCKS) * 4);
+#endif
+}
+
+// Four inner elements of a row; zero in the padding and past the last one.
+X4 row4(int at, int k) {
+    uint i = uint(max(at, 0) + k);
+    X4 v;
+    if (K % 4 == 0) {
+        v = in0_load4(i) - row_zp;
+    } else {
+        int left = min(K - k, 4);
+        v = in0_loadn(i, uint(left)) - row_zp;
+        v = X4(v.x, left > 1 ? v.y : X1(0), left > 2 ? v.z : X1(0), left > 3 ? v.w : X1(0));
+    }
+    return at < 0 ? X4(0) : v;
+}
+
+X4 bias4(int quad, uint n) {
+#if MATRIX
+    return X4(0);
+#else
+    if (BIAS == 1) return X4(in2_load1(0u));
+    return COLUMNS % 4 == 0 ? in2_load4(uint(quad * 4)) : in2_loadn(uint(quad * 4), n);
+#endif
+}
+
+// Four columns of inner elements 4 * block .. 4 * block + 3; zero past the last one.
+#if MATRIX
+X4 column4(int batch, int k, int quad) {
+    if (K % 4 != 0 && k >= K) return X4(0);
+    uint i = uint((batch * K + k) * COLUMNS + quad * 4);
+    return (COLUMNS % 4 == 0 ? in1_load4(i) : in1_loadn(i, uint(min(COLUMNS - quad * 4, 4)))) - column_zp;
+}
+#define LOAD_COLUMNS                                                                     \
+    X4 w0 = column4(batch, k, quad), w1 = column4(batch, k + 1, quad), w2 = column4(batch, k + 2, quad), \
+       w3 = column4(batch, k + 3, quad);
+#elif X_FLOAT
+#define LOAD_COLUMNS                                                           \
+    uint from = uint((quad * BLOCKS + block) * 16);                   \
+    X4 w0 = in1_load4(from), w1 = in1_load4(from + 4u), w2 = in1_load4(from + 8u), w3 = in1_load4(from + 12u);
+#else
+#define LOAD_COLUMNS                                                           \
+    ivec4 words = in1_load4(uint((quad * BLOCKS + block) * 4));       \
+    X4 w0 = unpack_i8(words.x) - column_zp, w1 = unpack_i8(words.y) - column_zp, w2 = unpack_i8(words.z) - column_zp, \
+       w3 = unpack_i8(words.w) - column_zp;
+#endif

@@ -1,0 +1,92 @@
+// The kernels of matrix products that the device at hand would not choose itself: tiles in shared memory in the grids of
+// 64, 128 and 256 invocations, four products by one instruction, sums that several invocations share.
+#include "one_node.hpp"
+
+#include "api/checker.hpp"
+#include "plan/plan.hpp"
+#include "problems/problem.hpp"
+#include "support/gpu_test.hpp"
+
+using namespace tosavk;
+using namespace tosavk::testing;
+
+namespace {
+
+struct Form {
+    std::uint32_t workgroup_size;
+    bool busy, dot4;
+    const char* kernel;
+};
+
+class Products : public test::GpuTestWith<Form> {
+protected:
+    void SetUp() override {
+        GpuTest::SetUp();
+        if (IsSkipped()) return;
+        const DeviceCaps& caps = device_->caps();
+        if (GetParam().workgroup_size > caps.max_workgroup_invocations) GTEST_SKIP() << "the device has no workgroups that large";
+        if (GetParam().dot4 && !caps.integer_dot_product) GTEST_SKIP() << "the device has no integer dot products";
+        used_ = test::open_with([](DevicePlan& plan) {
+            plan.workgroup_size = GetParam().workgroup_size;
+            plan.subgroup_lanes = 1;
+            plan.shared_tiles = true;
+            plan.dot4 = GetParam().dot4;
+            plan.busy_invocations = GetParam().busy ? 1 : 1 << 20;
+        });
+    }
+
+    void check(Graph&& graph, const std::string& name) {
+        const auto shared = std::make_shared<const Graph>(std::move(graph));
+        const Plan plan = make_plan(*shared, used_->plan(), {});
+        ASSERT_EQ(plan.dispatches.size(), 1u) << name;
+        EXPECT_EQ(plan.dispatches[0].kernel, GetParam().kernel) << name;
+        const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 0);
+        api::Checker checker(used_, shared);
+        const api::CheckReport report = checker.run(seed);
+        EXPECT_TRUE(report.passed) << name << ", seed " << seed << "\n" << report.detail;
+    }
+
+    std::shared_ptr<Device> used_;
+};
+
+TEST_P(Products, LinesAgreeWithTheReference) {
+    for (const char* line :
+         {"matmul f32 1x64x64x64", "matmul f32 3x70x45x67", "matmul i8 2x67x70x66 rescale", "matmul f16 1x130x33x65", "matmul f32 2x3x100x37",
+          "conv2d f32 1x12x11x20 70x3x3 s1 p1 clamp", "conv2d f32 2x17x13x9 33x3x3 s2 p1 d2", "conv2d i8 1x12x11x20 70x3x3 s1 p1 rescale clamp",
+          "conv2d i8 2x17x13x9 33x3x3 s2 p1 d2 rescale", "conv2d i8 1x1x1x200 100x1x1 rescale", "conv2d bf16 1x9x9x40 66x3x3 p1"})
+        check(load_problem(line), line);
+}
+
+// Weights of i8 have a zero point in TOSA, whatever quantizers write.
+TEST_P(Products, BothZeroPoints) {
+    for (const std::int64_t channels : {32, 35}) {
+        GraphBuilder b("product", level_none);
+        const std::int64_t out = 69;
+        std::vector<std::int64_t> weights, bias;
+        for (std::int64_t i = 0; i < out * 9 * channels; ++i) weights.push_back((i * 2654435761 >> 7) % 256 - 128);
+        for (std::int64_t i = 0; i < out; ++i) bias.push_back((i - 30) * 1001);
+        Attributes attrs;
+        attrs.pad = {1, 1, 1, 1};
+        attrs.stride = {1, 1};
+        attrs.dilation = {1, 1};
+        attrs.acc_type = DType::i32;
+        const ValueId x = b.input("x", DType::i8, {1, 10, 9, channels});
+        b.output(b.add1(Op::conv2d,
+                        {x, b.constant_ints("weight", DType::i8, {out, 3, 3, channels}, weights), b.constant_ints("bias", DType::i32, {out}, bias),
+                         b.scalar(DType::i8, -7), b.scalar(DType::i8, 11)},
+                        DType::i32, attrs, "sums"));
+        check(b.finish(), "channels " + std::to_string(channels));
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, Products,
+                         ::testing::Values(Form{64, true, false, "gemm_tiles"}, Form{128, true, false, "gemm_tiles"},
+                                           Form{256, true, false, "gemm_tiles"}, Form{64, true, true, "gemm_tiles"},
+                                           Form{256, true, true, "gemm_tiles"}, Form{64, false, false, "gemm_split"},
+                                           Form{256, false, false, "gemm_split"}),
+                         [](const auto& form) {
+                             const Form& f = form.param;
+                             return std::string(f.kernel) + (f.dot4 ? "_dot4_" : "_") + std::to_string(f.workgroup_size);
+                         });
+
+}  // namespace
