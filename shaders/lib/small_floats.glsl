@@ -149,6 +149,7 @@ vec4 round_fp8e5m2(vec4 value) { return fp8e5m2_to_float(float_to_fp8e5m2(value)
 #define WRITE_SMALL(N, B, TO, WRITE, ENCODE)                                            \
     WRITE(N##_bits, B, TO)                                                              \
     void N##_store4(uint i, vec4 v) { N##_bits_store4(i, ENCODE(v)); }                  \
+    void N##_storen(uint i, uint n, vec4 v) { N##_bits_storen(i, n, ENCODE(v)); }       \
     void N##_store1(uint i, float x) { N##_bits_store1(i, ENCODE(vec4(x)).x); }
 #define WRITE_fp16(N, B, TO) WRITE_SMALL(N, B, TO, WRITE_i16, float_to_fp16)
 #define WRITE_bf16(N, B, TO) WRITE_SMALL(N, B, TO, WRITE_i16, float_to_bf16)

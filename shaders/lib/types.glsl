@@ -6,6 +6,7 @@
 //   N_loadn(i, n)     elements i..i+n-1, any i; the rest repeats the last one
 //   N_store4(i, v)    as N_load4
 //   N_store1(i, x)    one element; safe beside other invocations that write the same word
+//   N_storen(i, n, v) elements i..i+n-1, any i; likewise
 // Every allocation is padded to whole quads and 16 bytes, so that the last quad may be read and written whole.
 // 8- and 16-bit elements are packed little end first into 32-bit words: no device feature is needed. i4 has a byte an
 // element, i48 two words, both sign-extended.
@@ -149,8 +150,21 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
 #endif
 #define PART_STORES_4(N, B)
 
+// All of a word at once where all of it is written.
+#define SOME(N)                                                                         \
+    void N##_some(uint i, int mask, int x) {                                            \
+        if (mask == -1) N##_put(i, x);                                                  \
+        else if (mask != 0) N##_mix(i, mask, x);                                        \
+    }
+
 #define WRITE_i8(N, B, TO)                                                              \
     TO##_1(N, B)                                                                        \
+    SOME(N)                                                                             \
+    void N##_storen(uint i, uint n, ivec4 v) {                                          \
+        uint mask = n > 3u ? 0xffffffffu : (1u << (8u * n)) - 1u, w = uint(pack_i8(v)) & mask, at = (i & 3u) * 8u; \
+        N##_some(i >> 2, int(mask << at), int(w << at));                                \
+        if (at != 0u) N##_some((i >> 2) + 1u, int(mask >> (32u - at)), int(w >> (32u - at))); \
+    }                                                                                   \
     void N##_store4(uint i, ivec4 v) { N##_put(i >> 2, pack_i8(v)); }                   \
     void N##_store1(uint i, int x) {                                                    \
         int at = int(i & 3u) * 8;                                                       \
@@ -161,6 +175,21 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
 
 #define WRITE_i16(N, B, TO)                                                             \
     TO##_1(N, B)                                                                        \
+    SOME(N)                                                                             \
+    int N##_half(bool written, int shift) { return written ? 65535 << shift : 0; }      \
+    void N##_storen(uint i, uint n, ivec4 v) {                                          \
+        uint w = i >> 1;                                                                \
+        if ((i & 1u) == 0u) {                                                           \
+            ivec2 p = pack_i16(v);                                                      \
+            N##_some(w, 65535 | N##_half(n > 1u, 16), p.x);                             \
+            N##_some(w + 1u, N##_half(n > 2u, 0) | N##_half(n > 3u, 16), p.y);          \
+        } else {                                                                        \
+            ivec2 p = pack_i16(v.yzww);                                                 \
+            N##_some(w, 65535 << 16, v.x << 16);                                        \
+            N##_some(w + 1u, N##_half(n > 1u, 0) | N##_half(n > 2u, 16), p.x);          \
+            N##_some(w + 2u, N##_half(n > 3u, 0), p.y & 65535);                         \
+        }                                                                               \
+    }                                                                                   \
     void N##_store4(uint i, ivec4 v) {                                                  \
         ivec2 w = pack_i16(v);                                                          \
         N##_put(i >> 1, w.x);                                                           \
@@ -184,12 +213,24 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
 #else
 #define WRITE_32(N, B, TO, T1, T4, BITS)                                                \
     TO##_4(N, B)                                                                        \
-    void N##_store1(uint i, T1 x) { N##_put(i, BITS(x)); }
+    void N##_store1(uint i, T1 x) { N##_put(i, BITS(x)); }                              \
+    void N##_storen(uint i, uint n, T4 v) {                                             \
+        N##_put(i, BITS(v.x));                                                          \
+        if (n > 1u) N##_put(i + 1u, BITS(v.y));                                         \
+        if (n > 2u) N##_put(i + 2u, BITS(v.z));                                         \
+        if (n > 3u) N##_put(i + 3u, BITS(v.w));                                         \
+    }
 #define WRITE_i48(N, B, TO)                                                             \
     TO##_4(N, B)                                                                        \
     void N##_store1(uint i, ivec2 x) {                                                  \
         N##_put(2u * i, x.x);                                                           \
         N##_put(2u * i + 1u, x.y);                                                      \
+    }                                                                                   \
+    void N##_storen(uint i, uint n, wide4 v) {                                          \
+        N##_store1(i, wide_get(v, 0));                                                  \
+        if (n > 1u) N##_store1(i + 1u, wide_get(v, 1));                                 \
+        if (n > 2u) N##_store1(i + 2u, wide_get(v, 2));                                 \
+        if (n > 3u) N##_store1(i + 3u, wide_get(v, 3));                                 \
     }
 #endif
 #define WRITE_i32(N, B, TO) WRITE_32(N, B, TO, int, ivec4, )

@@ -17,6 +17,11 @@ Rows rows_of(const QuadAccess& a) {
     return a.map.dims.size() == 1 || a.map.dims.back() >= 4 ? Rows::two : Rows::any;
 }
 
+/// Whether the n elements are known to lie in one row of the map, which need not be a whole quad.
+bool in_one_row(const QuadAccess& a) {
+    return rows_of(a) == Rows::one || a.map.dims.size() == 1 || (a.row != 0 && a.map.dims.back() % a.row == 0);
+}
+
 bool pads(const IndexMap& map, std::size_t i) { return !map.lo.empty() && (map.lo[i] > 0 || map.hi[i] < map.dims[i]); }
 
 bool others_are_quads(const IndexMap& map) {
@@ -132,8 +137,7 @@ std::string read_function(const QuadAccess& a, const Param& param, const std::st
                (padded ? fmt::format("    bool ok;\n    {0} v = {1};\n    return ok ? v : fill;\n}}\n", quad, load)
                        : fmt::format("    return {};\n}}\n", load));
     }
-    const bool one_row = rows_of(a) == Rows::one || a.map.dims.size() == 1;
-    if (one_row && !pads(a.map, a.map.dims.size() - 1) && stride >= -1 && stride <= 1) {
+    if (in_one_row(a) && !pads(a.map, a.map.dims.size() - 1) && stride >= -1 && stride <= 1) {
         const std::string count = rows_of(a) == Rows::one ? "4u" : "n";
         const std::string at = fmt::format("{}_at(e{})", a.name, padded ? ", ok" : "");
         // Backwards, the quad of the last element is read and turned; with fewer than four its row has no more.

@@ -69,7 +69,7 @@ std::string SourceBuilder::read_leaf(const Leaf& leaf, DType type, const std::st
     const bool flat = map.dims.size() == 1 && map.strides[0] == 1;
     if (flat && map.base == 0) return aligned_ ? buffer + "_load4(e)" : buffer + "_loadn(e, n)";
 
-    functions_ += read_function({name, map, aligned_}, params(), buffer, quad, splat);
+    functions_ += read_function({name, map, aligned_, row_}, params(), buffer, quad, splat);
     return fmt::format("{}_quad(e, n, last)", name);
 }
 
@@ -124,25 +124,13 @@ void SourceBuilder::add_member(NodeId id) {
         if (move.padded && is_padded(map)) {
             const std::string fill = leaf(view.node().inputs.at(move.pad_operand), broadcast_map({1}, group_.space));
             const std::string buffer = fmt::format("in{}", buffer_of(from));
-            functions_ += read_function({name, map, aligned_}, params(), buffer, type, type);
+            functions_ += read_function({name, map, aligned_, row_}, params(), buffer, type, type);
             body_ += fmt::format("    {} {} = {}_quad(e, n, last, {});\n", type, name, name, fill);
         } else {
             body_ += fmt::format("    {} {} = {};\n", type, name, leaf(from, map));
         }
     }
     variables_[out] = name;
-}
-
-/// Stores a quad whole at `e`, or its first n elements one by one at `position`, where {} is the element's number.
-void SourceBuilder::store(std::size_t out, DType type, const std::string& value, bool quads, const std::string& position) {
-    if (quads) {
-        body_ += fmt::format("    out{}_store4(e, {});\n", out, value);
-        return;
-    }
-    for (int i = 0; i < 4; ++i) {
-        body_ += fmt::format("    if (n > {0}u) out{1}_store1({2}, {3});\n", i, out,
-                             fmt::format(fmt::runtime(position), i), element(type, value, i));
-    }
 }
 
 void SourceBuilder::store_outputs() {
@@ -152,7 +140,7 @@ void SourceBuilder::store_outputs() {
 }
 
 void SourceBuilder::store_value(ValueId id, std::size_t out) {
-    store(out, graph_.value(id).type, variables_.at(id), stores_quads(), "e + {}u");
+    body_ += fmt::format(fmt::runtime(stores_quads() ? "    out{0}_store4(e, {1});\n" : "    out{0}_storen(e, n, {1});\n"), out, variables_.at(id));
 }
 
 /// Number of the buffer that a value is written to.

@@ -24,7 +24,8 @@ class SourceBuilder final {
 public:
     SourceBuilder(const Graph& graph, const Group& group, const DevicePlan& device)
         : graph_(graph), group_(group), device_(device), count_(element_count(group.space)),
-          aligned_(!group.choice || group.choice->aligned) {}
+          aligned_(!group.choice || group.choice->aligned),
+          row_(group.choice && group.choice->in_rows ? graph.value(graph.node(group.anchor).outputs.front()).shape.back() : 0) {}
 
     GroupSource build();
     GroupSource finish(const std::string& end);
@@ -56,7 +57,6 @@ private:
     Param params() {
         return [this](std::int64_t value) { return param(static_cast<std::int32_t>(value)); };
     }
-    void store(std::size_t out, DType type, const std::string& value, bool quads, const std::string& position);
     void store_value(ValueId id, std::size_t out);
     void store_part(const Group::Store& part);
     std::string stored_value(const Group::Store& part);
@@ -78,6 +78,7 @@ private:
     const DevicePlan& device_;
     std::int64_t count_;   ///< elements of the index space at hand
     bool aligned_;         ///< positions at hand are whole quads
+    std::int64_t row_ = 0; ///< positions at hand lie in rows of so many elements; 0: anywhere
     bool single_ = false;  ///< positions at hand are single elements (of the rows' own values), made quads of equal ones
     std::size_t names_ = 0;
     /// By value that a row group makes: the number of reductions that lie before it, one behind the other.

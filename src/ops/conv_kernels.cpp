@@ -206,6 +206,7 @@ std::optional<KernelChoice> plan_conv2d(const NodeView& view, const DevicePlan& 
                        {view.node().inputs[2], view.in(2).type, {}, {}}};
     choice.groups = linear_groups((pixels + tile - 1) / tile * oc_quads, device);
     choice.aligned = g.out_channels % 4 == 0;
+    choice.in_rows = true;
     choice.work = 2.0 * static_cast<double>(pixels * g.out_channels * g.terms(false));
     choice.note = fmt::format("{}x4 tile", tile);
     return choice;
@@ -238,6 +239,7 @@ std::optional<KernelChoice> plan_depthwise(const NodeView& view, const DevicePla
                        {view.node().inputs[2], view.in(2).type, {}, {}}};
     choice.groups = linear_groups(pixels * ((g.out_channels + 3) / 4), device);
     choice.aligned = g.out_channels % 4 == 0;
+    choice.in_rows = true;
     choice.work = 2.0 * static_cast<double>(pixels * g.out_channels * g.terms(true));
     return choice;
 }
@@ -280,6 +282,7 @@ std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const Devi
     add_operand(choice, view, 2);
     choice.groups = linear_groups(columns * spans, device);
     choice.aligned = g.in_channels % 4 == 0;
+    choice.in_rows = true;
     choice.work = 2.0 * static_cast<double>(g.batch * g.window.positions() * g.out_channels * g.terms(true));
     choice.note = fmt::format("{} pixels, {} rows", pixels, rows);
     return choice;
@@ -310,6 +313,7 @@ std::optional<KernelChoice> plan_direct(const NodeView& view, const DevicePlan& 
     define_scalar(choice, view, 4, "WEIGHT_ZP");
     choice.groups = linear_groups(positions * ((g.out_channels + 3) / 4), device);
     choice.aligned = g.out_channels % 4 == 0;
+    choice.in_rows = true;
     choice.work = 2.0 * static_cast<double>(positions * g.out_channels * g.terms(depthwise));
     return choice;
 }

@@ -30,6 +30,7 @@ KernelChoice choice_of(const Product& p, const char* kernel) {
     choice.kernel = kernel;
     choice.defines = {{"MATRIX", p.is_matrix ? "1" : "0"}, {"X_FLOAT", p.is_float ? "1" : "0"}};
     choice.aligned = p.columns % 4 == 0;
+    choice.in_rows = true;
     choice.work = p.work();
     return choice;
 }

@@ -63,6 +63,7 @@ std::optional<KernelChoice> plan_matmul(const NodeView& view, const DevicePlan& 
     define_scalar(choice, view, 3, "B_ZP");
     choice.groups = linear_groups(batch * ((height + tile - 1) / tile) * quads, device);
     choice.aligned = width % 4 == 0;
+    choice.in_rows = true;
     choice.work = 2.0 * static_cast<double>(batch * height * width * inner);
     choice.note = fmt::format("{}x4 tile", tile);
     return choice;

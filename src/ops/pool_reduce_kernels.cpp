@@ -55,6 +55,7 @@ std::optional<KernelChoice> plan_pool(const NodeView& view, const DevicePlan& de
     add_constants(choice, {real ? 0 : min_of(type), real ? 0 : max_of(type)});
     choice.groups = linear_groups(pixels * ((channels + 3) / 4), device);
     choice.aligned = channels % 4 == 0;
+    choice.in_rows = true;
     choice.work = static_cast<double>(pixels * channels * window.taps());
     return choice;
 }

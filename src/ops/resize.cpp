@@ -151,6 +151,7 @@ std::optional<KernelChoice> plan_resize(const NodeView& view, const DevicePlan& 
     choice.operands = {{view.node().inputs[0], type, {}, {}}};
     choice.groups = linear_groups(pixels * ((g.channels + 3) / 4), device);
     choice.aligned = g.channels % 4 == 0;
+    choice.in_rows = true;
     choice.work = static_cast<double>(pixels * g.channels) * (view.attrs().mode == ResizeMode::bilinear ? 8 : 1);
     return choice;
 }

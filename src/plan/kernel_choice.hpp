@@ -61,6 +61,7 @@ struct KernelChoice : KernelPass {
     std::vector<std::uint64_t> scratch_bytes;  ///< sizes of the scratch buffers
     bool fuses_followers = true;  ///< the kernel ends in FUSED(e, n, value), so elementwise followers may join
     bool aligned = true;          ///< every FUSED call has e % 4 == 0 and n == 4 (allocations are padded)
+    bool in_rows = false;         ///< the n elements of every FUSED call lie in one row of the output's last dimension
     double work = 0;              ///< arithmetic operations, a multiply-add counts two
     std::string note;             ///< what the candidate chose and why, for the plan's text
 };
