@@ -1,4 +1,4 @@
-// GPU kernels of pools, ARGMAX, gathers and scatters.
+// GPU kernels of pools, gathers and scatters.
 #include "numerics/scale.hpp"
 #include "ops/kernel_operands.hpp"
 #include "ops/kernels.hpp"
@@ -59,42 +59,6 @@ std::optional<KernelChoice> plan_pool(const NodeView& view, const DevicePlan& de
     return choice;
 }
 
-/// Four outputs an invocation; as many lanes share an axis as keep the device busy.
-std::optional<KernelChoice> plan_argmax(const NodeView& view, const DevicePlan& device, std::string& why) {
-    const DType type = view.in(0).type;
-    if (!is_plain_type(type)) {
-        why = fmt::format("it does not take {}", name_of(type));
-        return std::nullopt;
-    }
-    const Shape& shape = view.in(0).shape;
-    const auto axis = static_cast<std::size_t>(view.attrs().axis);
-    std::int64_t outer = 1, inner = 1;
-    for (std::size_t i = 0; i < axis; ++i) outer *= shape[i];
-    for (std::size_t i = axis + 1; i < shape.size(); ++i) inner *= shape[i];
-    const bool rows = inner == 1;
-    const std::int64_t quads = rows ? (outer + 3) / 4 : outer * ((inner + 3) / 4), steps = rows ? shape[axis] / 4 + 2 : shape[axis];
-    std::int64_t lanes = 1;
-    const auto too_long = [&] { return device.max_loop_passes != 0 && (rows ? 4 : 1) * steps / lanes > device.max_loop_passes; };
-    while (lanes < device.workgroup_size && lanes * 4 <= steps && (lanes * quads < device.busy_invocations || too_long())) lanes *= 2;
-    if (too_long()) {
-        why = fmt::format("its axis of {} is too long for the {} loop passes that the driver allows", shape[axis], device.max_loop_passes);
-        return std::nullopt;
-    }
-
-    KernelChoice choice;
-    choice.kernel = "argmax";
-    choice.defines = {{"X_FLOAT", is_float(type) ? "1" : "0"}, {"ROWS", rows ? "1" : "0"}, {"SHARED_LANES", lanes > 1 ? "1" : "0"},
-                      {"NAN_KEY", view.attrs().nan_mode == NanMode::ignore ? "SIGN_BIT" : "ABS_MASK"}};
-    add_constants(choice, {shape[axis], inner, outer, lanes});
-    add_operand(choice, view, 0);
-    const std::int64_t quads_per_group = device.workgroup_size / lanes;
-    choice.groups = spill_groups((quads + quads_per_group - 1) / quads_per_group, device);
-    choice.aligned = rows || inner % 4 == 0;
-    choice.work = static_cast<double>(element_count(shape));
-    choice.note = fmt::format("{} lanes along the axis", lanes);
-    return choice;
-}
-
 std::optional<KernelChoice> plan_gather(const NodeView& view, const DevicePlan& device, std::string& why) {
     const DType type = view.in(0).type;
     if (!is_plain_type(type)) {
@@ -150,7 +114,6 @@ std::optional<KernelChoice> plan_scatter(const NodeView& view, const DevicePlan&
 }  // namespace
 
 std::vector<KernelCandidate> pool_kernels() { return {{"direct", plan_pool}}; }
-std::vector<KernelCandidate> argmax_kernels() { return {{"tree", plan_argmax}}; }
 std::vector<KernelCandidate> gather_kernels() { return {{"direct", plan_gather}}; }
 std::vector<KernelCandidate> scatter_kernels() { return {{"marked rows", plan_scatter}}; }
 
