@@ -29,7 +29,7 @@ std::vector<Variant> variants() {
         {"fold_movement", &PlanOptions::fold_movement}, {"fold_constants", &PlanOptions::fold_constants},
         {"merge_equal", &PlanOptions::merge_equal},     {"drop_unread", &PlanOptions::drop_unread},
         {"fuse_rows", &PlanOptions::fuse_rows},         {"store_in_place", &PlanOptions::store_in_place},
-        {"fuse", &PlanOptions::fuse},
+        {"fuse_prologues", &PlanOptions::fuse_prologues}, {"fuse", &PlanOptions::fuse},
     };
     for (const auto& [name, pass] : passes) {
         PlanOptions options;

@@ -113,7 +113,7 @@ std::optional<KernelChoice> plan_gemm(const NodeView& view, const DevicePlan& de
                            y.in, x.in, y.out, x.out});
     for (const std::int32_t value : window_constants(g)) choice.constants.push_back(value);
     choice.defines.insert(choice.defines.end(), {{"ROW_ZP", "ROW_ZP_CONSTANT"}, {"COLUMN_ZP", "COLUMN_ZP_CONSTANT"}});
-    add_operand(choice, view, 0);
+    add_operand(choice, view, 0, g.window.reads() * gemm_reads(device, 1, pixels, g.out_channels).of_rows * quad_waste(g.in_channels));
     choice.operands.push_back({no_id, operands->is_float ? view.in(1).type : DType::i32, pack_conv_weights(view.in(1), operands->weight_zp),
                                view.in(1).name + " in 4x4 blocks"});
     add_operand(choice, view, 2);
@@ -145,10 +145,10 @@ std::optional<KernelChoice> plan_conv2d(const NodeView& view, const DevicePlan& 
     for (const std::int64_t value : {pixels, view.in(2).shape[0], operands->input_zp, operands->weight_zp}) {
         choice.constants.push_back(static_cast<std::int32_t>(value));
     }
-    choice.operands = {{view.node().inputs[0], view.in(0).type, {}, {}},
-                       {no_id, operands->is_float ? view.in(1).type : DType::i32, pack_conv_weights(view.in(1), operands->weight_zp),
-                        view.in(1).name + " in 4x4 blocks"},
-                       {view.node().inputs[2], view.in(2).type, {}, {}}};
+    add_operand(choice, view, 0, g.window.reads() * static_cast<double>(oc_quads) * quad_waste(g.in_channels));
+    choice.operands.push_back({no_id, operands->is_float ? view.in(1).type : DType::i32, pack_conv_weights(view.in(1), operands->weight_zp),
+                               view.in(1).name + " in 4x4 blocks"});
+    add_operand(choice, view, 2);
     choice.groups = linear_groups((pixels + tile - 1) / tile * oc_quads, device);
     choice.aligned = g.out_channels % 4 == 0;
     choice.work = 2.0 * static_cast<double>(pixels * g.out_channels * g.terms(false));
@@ -219,7 +219,7 @@ std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const Devi
                       {"STEP_Y", std::to_string(step)}, {"TX", std::to_string(pixels)}, {"ROWS", std::to_string(rows)}};
     add_constants(choice, {y.in, x.in, g.in_channels, y.out, x.out, y.stride, y.dilation, y.pad_before, x.pad_before, g.batch,
                            view.in(2).shape[0], operands->input_zp, operands->weight_zp});
-    add_operand(choice, view, 0);
+    add_operand(choice, view, 0, g.window.reads() * quad_waste(g.in_channels));
     choice.operands.push_back({no_id, view.in(1).type, pack_depthwise_weights(view.in(1), operands->weight_zp),
                                view.in(1).name + " in rows of quads"});
     add_operand(choice, view, 2);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tosavk {
 
 namespace {
@@ -36,6 +38,13 @@ void set_gemm(KernelChoice& choice, const DevicePlan& device, bool is_matrix, bo
     choice.aligned = columns % 4 == 0;
     choice.work = 2.0 * static_cast<double>(batch * rows * columns * inner);
     choice.note = fmt::format("{}x4 tile, rows shared by {}", tile, device.subgroup_lanes);
+}
+
+GemmReads gemm_reads(const DevicePlan& device, std::int64_t batch, std::int64_t rows, std::int64_t columns) {
+    const std::int64_t tile = tile_rows(device, batch, rows, columns), lanes = device.subgroup_lanes, quads = (columns + 3) / 4;
+    // More lanes than rows: several load the same.
+    const double by_lanes = std::max(1.0, static_cast<double>(lanes) / static_cast<double>(tile));
+    return {static_cast<double>((quads + lanes - 1) / lanes) * by_lanes, static_cast<double>((rows + tile - 1) / tile)};
 }
 
 }  // namespace tosavk

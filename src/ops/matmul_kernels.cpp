@@ -28,8 +28,9 @@ std::optional<KernelChoice> plan_gemm(const NodeView& view, const DevicePlan& de
     KernelChoice choice;
     set_gemm(choice, device, true, is_float(type), batch, height, width, inner);
     add_constants(choice, {batch, height, width, inner});
-    add_operand(choice, view, 0);
-    add_operand(choice, view, 1);
+    const GemmReads reads = gemm_reads(device, batch, height, width);
+    add_operand(choice, view, 0, reads.of_rows * quad_waste(inner));
+    add_operand(choice, view, 1, reads.of_columns * quad_waste(width));
     define_scalar(choice, view, 2, "ROW_ZP");
     define_scalar(choice, view, 3, "COLUMN_ZP");
     return choice;
@@ -56,8 +57,8 @@ std::optional<KernelChoice> plan_matmul(const NodeView& view, const DevicePlan& 
                       {"TM", std::to_string(tile)},
                       {"STEPS", std::to_string(*steps)}};
     add_constants(choice, {batch, height, inner, width});
-    add_operand(choice, view, 0);
-    add_operand(choice, view, 1);
+    add_operand(choice, view, 0, static_cast<double>(quads) * quad_waste(inner));
+    add_operand(choice, view, 1, static_cast<double>((height + tile - 1) / tile) * quad_waste(width));
     define_scalar(choice, view, 2, "A_ZP");
     define_scalar(choice, view, 3, "B_ZP");
     choice.groups = linear_groups(batch * ((height + tile - 1) / tile) * quads, device);

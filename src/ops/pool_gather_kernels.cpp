@@ -42,7 +42,7 @@ std::optional<KernelChoice> plan_pool(const NodeView& view, const DevicePlan& de
                       {"MAXIMUM", view.attrs().nan_mode == NanMode::ignore ? "tosa_max_ignore" : "tosa_max"}};
     add_constants(choice, {y.in, x.in, channels, y.out, x.out, y.kernel, x.kernel, y.stride, x.stride, y.pad_before,
                            x.pad_before, pixels});
-    add_operand(choice, view, 0);
+    add_operand(choice, view, 0, window.reads() * quad_waste(channels));
     if (average) {
         const std::int64_t largest = std::min(y.kernel, y.in) * std::min(x.kernel, x.in);
         choice.operands.push_back({no_id, real ? DType::fp32 : DType::i32, reciprocals(largest, real), "reciprocals of window sizes"});
@@ -73,7 +73,8 @@ std::optional<KernelChoice> plan_gather(const NodeView& view, const DevicePlan& 
     const std::int64_t rows = out[0] * out[1];
     const std::int64_t side_by_side = out[2] % 4 == 0 && rows >= device.gathered_rows ? device.gathered_rows : 1;
     add_constants(choice, {values[1], out[1], out[2], element_count(out), side_by_side});
-    choice.operands = {{view.node().inputs[0], type, {}, {}}, {view.node().inputs[1], DType::i32, {}, {}}};
+    add_operand(choice, view, 0, static_cast<double>(element_count(out)) / static_cast<double>(element_count(values)) * (out[2] % 4 == 0 ? 1 : 4));
+    add_operand(choice, view, 1);
     const std::int64_t whole_tiles = (rows + side_by_side - 1) / side_by_side * side_by_side;
     choice.groups = linear_groups(side_by_side > 1 ? whole_tiles * (out[2] / 4) : (element_count(out) + 3) / 4, device);
     return choice;

@@ -67,6 +67,9 @@ struct Split {
 
 std::int64_t up(std::int64_t n, std::int64_t d) { return (n + d - 1) / d; }
 
+/// Rows that are no whole quads share the quads between them.
+double reads_of_row(std::int64_t axis) { return axis % 4 == 0 ? 1 : quad_waste(axis) + 4.0 / static_cast<double>(axis); }
+
 /// How many parts an axis of `length` steps is cut into, so that `ready` invocations become enough.
 std::int64_t parts_of(std::int64_t length, std::int64_t ready, std::int64_t least_steps, const DevicePlan& device) {
     std::int64_t parts = 1;
@@ -94,7 +97,7 @@ KernelChoice plan_rows(const NodeView& view, const DevicePlan& device, const Spl
 
     KernelChoice choice;
     choice.defines = defines;
-    add_operand(choice, view, 0);
+    add_operand(choice, view, 0, reads_of_row(s.axis));
     set_rows(choice, device, s.outer, s.axis, used, length, lanes);
     choice.note = fmt::format("{} lanes a row", lanes);
     if (used == 1) return choice;
@@ -126,7 +129,7 @@ KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const 
 
     KernelChoice choice;
     choice.defines = defines;
-    add_operand(choice, view, 0);
+    add_operand(choice, view, 0, quad_waste(s.inner));
     set_columns(choice, device, s, s.axis * s.inner, s.inner, length, chunks);
     if (chunks > 1) {
         KernelPass first = std::move(choice);
@@ -187,7 +190,7 @@ std::optional<KernelChoice> plan_argmax(const NodeView& view, const DevicePlan& 
     choice.defines = {{"X_FLOAT", is_float(view.in(0).type) ? "1" : "0"}, {"ROWS", rows ? "1" : "0"}, {"SHARED_LANES", lanes > 1 ? "1" : "0"},
                       {"NAN_KEY", view.attrs().nan_mode == NanMode::ignore ? "SIGN_BIT" : "ABS_MASK"}};
     add_constants(choice, {s->axis, s->inner, s->outer, lanes});
-    add_operand(choice, view, 0);
+    add_operand(choice, view, 0, rows ? reads_of_row(s->axis) : quad_waste(s->inner));
     const std::int64_t quads_per_group = device.workgroup_size / lanes;
     choice.groups = spill_groups(up(quads, quads_per_group), device);
     choice.aligned = rows || s->inner % 4 == 0;

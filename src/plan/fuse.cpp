@@ -65,6 +65,12 @@ std::vector<Group> Fuser::run() {
             while (grow_rows(g)) {}
         }
     }
+    if (options_.fuse && options_.fuse_prologues && !options_.keep_all) {
+        for (std::size_t g = 0; g < groups_.size(); ++g) {
+            const std::set<std::size_t> neighbours = needs_[g];
+            for (const std::size_t h : neighbours) take_prologue(g, h);
+        }
+    }
     collect_outputs();
     return schedule();
 }

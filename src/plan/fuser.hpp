@@ -1,6 +1,6 @@
 // The state of fuse(): groups under construction, with the edges between them. What it does stands in several files:
 // nodes to groups in fuse.cpp, CONCAT and TRANSPOSE as stores in fuse_moves.cpp, groups that become one, outputs and order in
-// fuse_groups.cpp, row groups in fuse_rows.cpp.
+// fuse_groups.cpp, row groups in fuse_rows.cpp, prologues in fuse_prologues.cpp.
 #pragma once
 
 #include "ops/op.hpp"
@@ -90,6 +90,19 @@ private:
     bool take_rows(std::size_t g, const Group& group, std::size_t h);
     /// Whether a row group may run the node, whose operands from the groups g and h are then variables there.
     bool reads_in_rows(const Node& node, const Value& out, const Rows& rows, std::size_t g, std::size_t h) const;
+
+    // ---- what kernels compute where they read it: fuse_prologues.cpp
+
+    struct Read {
+        NodeId node;  ///< no_id: a graph output
+        std::size_t input;
+    };
+    /// Reads of a value under whatever shape, by nodes that are more than another name.
+    void find_reads(ValueId id, std::vector<Read>& reads) const;
+    /// The one value of an elementwise group that anything outside reads: the anchor, as one of its inputs.
+    std::optional<ValueId> value_for(const Group& elementwise, NodeId anchor) const;
+    /// Lets a kernel make what it reads instead of the group h.
+    void take_prologue(std::size_t g, std::size_t h);
 
     const Graph& graph_;
     const DevicePlan& device_;

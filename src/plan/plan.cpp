@@ -20,6 +20,27 @@ Graph rewritten(const Graph& graph, const DevicePlan& device, const PlanOptions&
     return result;
 }
 
+namespace {
+
+/// Lets a dispatch compute what this pass of the group's kernel does not read.
+void add_prologues(Dispatch& dispatch, const Graph& graph, const Group& group, const KernelPass& pass) {
+    for (const KernelOperand& operand : pass.operands) {
+        const Group::Prologue* prologue = prologue_of(graph, group, operand);
+        if (!prologue) continue;
+        dispatch.nodes.insert(dispatch.nodes.end(), prologue->members.begin(), prologue->members.end());
+        dispatch.work += operand.reads * static_cast<double>(element_count(graph.value(prologue->value).shape)) *
+                         static_cast<double>(prologue->members.size());
+    }
+}
+
+std::string label_of(const Graph& graph, const std::vector<NodeId>& nodes) {
+    std::string label;
+    for (const NodeId id : nodes) label += (label.empty() ? "" : "+") + std::string(name_of(graph.node(id).op));
+    return label;
+}
+
+}  // namespace
+
 Planner::Planner(const Graph& graph, const DevicePlan& device, const PlanOptions& options, Planner* parent)
     : graph_(graph), device_(device), parent_(parent), first_(graph.values.size(), never), last_(graph.values.size(), -1) {
     plan_.options = options;
@@ -49,15 +70,15 @@ void Planner::add_dispatch(const Group& group) {
     dispatch.glsl = std::move(source.glsl);
     dispatch.constants = std::move(source.constants);
     dispatch.kernel = group.choice ? group.choice->kernel : group.rows ? "rows" : group.members.empty() ? "copy" : "elementwise";
+    if (group.choice) add_prologues(dispatch, graph_, group, *group.choice);
     if (group.anchor != no_id) dispatch.nodes.push_back(group.anchor);
     dispatch.nodes.insert(dispatch.nodes.end(), group.members.begin(), group.members.end());
     for (const Group::Store& part : group.stores) {
         if (std::find(dispatch.nodes.begin(), dispatch.nodes.end(), part.node) == dispatch.nodes.end()) dispatch.nodes.push_back(part.node);
     }
-    for (const NodeId id : dispatch.nodes) {
-        dispatch.label += (dispatch.label.empty() ? "" : "+") + std::string(name_of(graph_.node(id).op));
-    }
-    dispatch.work = static_cast<double>(element_count(group.space)) * static_cast<double>(group.members.size());
+    dispatch.label = label_of(graph_, dispatch.nodes);
+    const double work = static_cast<double>(element_count(group.space)) * static_cast<double>(group.members.size());
+    dispatch.work += work;
     if (group.choice) {
         dispatch.work += group.choice->work;
         dispatch.groups = group.choice->groups;
@@ -65,7 +86,7 @@ void Planner::add_dispatch(const Group& group) {
     } else if (group.rows) {
         const std::int64_t rows_per_group = device_.workgroup_size / group.rows->lanes;
         dispatch.groups = spill_groups((group.rows->count + rows_per_group - 1) / rows_per_group, device_);
-        dispatch.work *= static_cast<double>(group.rows->axis);
+        dispatch.work = work * static_cast<double>(group.rows->axis);
         dispatch.note = fmt::format("{} rows of {}, {} lanes each", group.rows->count, group.rows->axis, group.rows->lanes);
     } else {
         dispatch.groups = linear_groups(source.quads, device_);
@@ -81,14 +102,15 @@ void Planner::add_earlier_passes(const Group& group) {
         scratch_.push_back({{step_, step_, padded(bytes)}, {}, DType::fp32});
     }
     for (const KernelPass& pass : choice.earlier) {
-        GroupSource source = build_pass_source(graph_, choice, pass, device_);
+        GroupSource source = build_pass_source(graph_, group, pass, device_);
         Dispatch dispatch;
-        dispatch.label = name_of(graph_.node(group.anchor).op);
         dispatch.kernel = pass.kernel;
         dispatch.glsl = std::move(source.glsl);
         dispatch.constants = std::move(source.constants);
         dispatch.groups = pass.groups;
-        dispatch.nodes = {group.anchor};
+        add_prologues(dispatch, graph_, group, pass);
+        dispatch.nodes.push_back(group.anchor);
+        dispatch.label = label_of(graph_, dispatch.nodes);
         const std::size_t written = first_scratch_ + static_cast<std::size_t>(pass.writes);
         scratch_[written].type = pass.writes_type;
         add(std::move(dispatch), std::move(source.reads), static_cast<std::int64_t>(written), source.bindings);
