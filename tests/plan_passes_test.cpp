@@ -314,6 +314,69 @@ TEST(Prologues, PayWhereComputingCostsLessThanStoring) {
     EXPECT_FALSE(pays(dear, 1, 0.5));
 }
 
+// ---- SLICE without a copy
+
+TEST(SliceAliases, ConsecutiveElementsStayWhereTheyAre) {
+    const auto graph = [](std::int64_t first, bool is_output, std::int64_t columns = 64) {
+        GraphBuilder b("slice");
+        const ValueId x = b.input("x", DType::fp32, {8, columns});
+        const ValueId most = b.add1(Op::exp, {x}, DType::fp32, {}, "e");
+        const std::int64_t start[] = {first, 0}, size[] = {2, columns};
+        const ValueId part = b.add1(Op::slice, {most, b.shape(start), b.shape(size)}, DType::fp32, {}, "part");
+        b.output(b.add1(Op::reverse, {part}, DType::fp32, along(0), "y"));
+        if (is_output) b.output(part);
+        return b.finish();
+    };
+    const Graph inner = graph(3, false);
+    EXPECT_EQ(plan_with(inner), "EXP | REVERSE");
+    EXPECT_EQ(plan_with(inner, &PlanOptions::alias_slices), "EXP | SLICE | REVERSE");
+    const Plan plan = make_plan(inner, test_device(), {});
+    const Binding &written = plan.dispatches[0].bindings.back(), &read = plan.dispatches[1].bindings.front();
+    EXPECT_EQ(read.label, "part");
+    EXPECT_EQ(read.place.offset, written.place.offset + 3 * 64 * 4);
+    EXPECT_EQ(read.place.size, 2u * 64 * 4);
+    EXPECT_TRUE(plan.dispatches[1].barrier_before);
+    // An output of a quarter would hold the whole to the end.
+    EXPECT_EQ(plan_with(graph(3, true)), "EXP | SLICE | REVERSE");
+    // 3 * 60 elements begin where no binding may.
+    EXPECT_EQ(plan_with(graph(3, false, 60)), "EXP | SLICE | REVERSE");
+}
+
+TEST(SliceAliases, OutputsMayBePartsOfInputs) {
+    GraphBuilder b("outputs");
+    const ValueId x = b.input("x", DType::i8, {4, 256});
+    for (std::int64_t k = 0; k < 4; ++k) {
+        const std::int64_t start[] = {k, 0}, size[] = {1, 256};
+        b.output(b.add1(Op::slice, {x, b.shape(start), b.shape(size)}, DType::i8));
+    }
+    const Graph graph = b.finish();
+    const Plan plan = make_plan(graph, test_device(), {});
+    EXPECT_EQ(plan.dispatches.size(), 0u);
+    EXPECT_EQ(plan.arena_bytes, 1024u);
+    for (std::size_t k = 0; k < 4; ++k) {
+        EXPECT_EQ(plan.placements[graph.outputs[k]].offset, plan.placements[x].offset + 256 * k);
+        EXPECT_EQ(plan.placements[graph.outputs[k]].size, 256u);
+    }
+    EXPECT_EQ(plan_with(graph, &PlanOptions::alias_slices), "SLICE | SLICE | SLICE | SLICE");
+}
+
+// The rows' sums and a part of the rows have as many elements, but are not the same.
+TEST(SliceAliases, PartsAreNoVariablesOfTheGroupThatMakesTheWhole) {
+    GraphBuilder b("rows");
+    const ValueId x = b.input("x", DType::fp32, {64, 64});
+    const ValueId e = b.add1(Op::exp, {x}, DType::fp32, {}, "e");
+    const ValueId sum = b.add1(Op::reduce_sum, {e}, DType::fp32, along(1), "sum");
+    const std::int64_t start[] = {2, 0}, size[] = {1, 64}, turned[] = {64, 1};
+    const ValueId part = b.add1(Op::slice, {e, b.shape(start), b.shape(size)}, DType::fp32, {}, "part");
+    b.output(b.add1(Op::add, {sum, b.add1(Op::reshape, {part, b.shape(turned)}, DType::fp32)}, DType::fp32, {}, "y"));
+    EXPECT_EQ(plan_with(b.finish()), "EXP | REDUCE_SUM+ADD");
+    GraphBuilder c("concat");
+    const ValueId z = c.add1(Op::exp, {c.input("z", DType::fp32, {64, 64})}, DType::fp32, {}, "e");
+    const ValueId lower = c.add1(Op::slice, {z, c.shape(start), c.shape(size)}, DType::fp32, {}, "lower");
+    c.output(c.add1(Op::concat, {z, lower}, DType::fp32, along(0), "y"));
+    EXPECT_EQ(plan_with(c.finish()), "EXP+CONCAT | CONCAT");
+}
+
 TEST(MappedStores, TransposesOfWholeQuadsAreStoredByTheirProducers) {
     const auto graph = [](std::vector<std::int32_t> perms, std::int64_t channels) {
         GraphBuilder b("transpose");
@@ -394,6 +457,7 @@ TEST(PlanOptions, TheEnvironmentTurnsPassesOff) {
         {"TOSAVK_NO_ROW_FUSION", &PlanOptions::fuse_rows},
         {"TOSAVK_NO_MAPPED_STORES", &PlanOptions::store_in_place},
         {"TOSAVK_NO_PROLOGUES", &PlanOptions::fuse_prologues},
+        {"TOSAVK_NO_SLICE_ALIASES", &PlanOptions::alias_slices},
     };
     for (const auto& [name, pass] : switches) {
         EXPECT_TRUE(with_environment({}).*pass) << name << " is set";

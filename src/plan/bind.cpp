@@ -23,7 +23,7 @@ void Planner::touch_scratch(std::size_t index, std::int64_t step) {
 
 void Planner::touch(ValueId id, std::int64_t step) {
     if (id == no_id) return;
-    const ValueId owner = storage_of(graph_, id);
+    const ValueId owner = homes_[id].owner;
     first_[owner] = std::min(first_[owner], step);
     last_[owner] = std::max(last_[owner], step);
 }
@@ -37,7 +37,7 @@ void Planner::place_arena() {
         if (!parent_) last_[id] = end;
     }
     for (const ValueId id : graph_.outputs) {
-        const ValueId owner = storage_of(graph_, id);
+        const ValueId owner = homes_[id].owner;
         first_[owner] = std::min(first_[owner], end);
         last_[owner] = end;
     }
@@ -62,8 +62,8 @@ void Planner::place_arena() {
     }
     std::copy(intervals.begin() + static_cast<std::ptrdiff_t>(owners.size() + scratch_.size()), intervals.end(), control_memory_.begin());
     for (ValueId id = 0; id < graph_.values.size(); ++id) {
-        const ValueId owner = storage_of(graph_, id);
-        if (owner != id) plan_.placements[id] = plan_.placements[owner];
+        const ValueId owner = homes_[id].owner;
+        if (owner != id) plan_.placements[id] = place_within(id);
     }
 }
 
@@ -80,14 +80,23 @@ Placement Planner::add_constant(const Bytes& bytes, DType type) {
 }
 
 Placement Planner::place_of(ValueId id) {
-    const ValueId owner = storage_of(graph_, id);
+    const ValueId owner = homes_[id].owner;
     Placement& place = plan_.placements[owner];
     if (place.space == Space::none && graph_.value(owner).is_constant())
         place = add_constant(*graph_.value(owner).data, graph_.value(owner).type);
     if (place.space == Space::none) {
         throw Error(ErrorCode::internal, fmt::format("value '{}' is read but has no memory", graph_.value(id).name));
     }
-    plan_.placements[id] = place;
+    return plan_.placements[id] = place_within(id);
+}
+
+/// The value's part of the memory of its owner, which has its place.
+Placement Planner::place_within(ValueId id) const {
+    const auto [owner, offset] = homes_[id];
+    Placement place = plan_.placements[owner];
+    if (owner == storage_of(graph_, id) || place.space == Space::none) return place;
+    place.offset += offset;
+    place.size = value_bytes(graph_.value(id));
     return place;
 }
 

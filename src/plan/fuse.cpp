@@ -45,7 +45,7 @@ constexpr std::size_t max_waiting = 16;
 }  // namespace
 
 Fuser::Fuser(const Graph& graph, const DevicePlan& device, const PlanOptions& options)
-    : graph_(graph), device_(device), options_(options), group_of_(graph.values.size(), none),
+    : graph_(graph), device_(device), options_(options), homes_(find_homes(graph, device, options)), group_of_(graph.values.size(), none),
       consumers_(graph.values.size()), is_output_(graph.values.size(), false), pending_(graph.nodes.size(), false) {
     for (NodeId id = 0; id < graph.nodes.size(); ++id) {
         for (const ValueId value : graph.node(id).inputs) consumers_[value].push_back(id);
@@ -101,7 +101,7 @@ void Fuser::place(NodeId id) {
     const OpDef& def = op_def(view.node().op);
     if (def.view) {
         const ViewDef move = def.view(view);
-        if (move.kind == ViewDef::Kind::alias) return;
+        if (move.kind == ViewDef::Kind::alias || is_part(view.node().outputs.front())) return;
         if (move.kind == ViewDef::Kind::write) return place_concat(view, move);
         if (view.node().op == Op::transpose && options_.fuse && options_.store_in_place && place_transpose(view)) return;
     }
@@ -276,7 +276,7 @@ bool Fuser::reads_in_register(const Node& node, std::size_t target) const {
         if (producer(node.inputs[k]) != target) continue;
         const bool elementwise = inputs.at(std::min(k, inputs.size() - 1)).access == Access::elementwise;
         const Shape& shape = graph_.value(node.inputs[k]).shape;
-        if (!elementwise || element_count(shape) != element_count(groups_[target].space)) return false;
+        if (!elementwise || is_part(node.inputs[k]) || element_count(shape) != element_count(groups_[target].space)) return false;
     }
     return true;
 }

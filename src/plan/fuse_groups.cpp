@@ -66,14 +66,14 @@ bool Fuser::take_elementwise(std::size_t g, std::size_t h) {
 
 void Fuser::collect_outputs() {
     std::vector<bool> needed(graph_.values.size(), options_.keep_all);
-    for (const ValueId id : graph_.outputs) needed[storage_of(graph_, id)] = true;
+    for (const ValueId id : graph_.outputs) needed[homes_[id].owner] = true;
     for (const Node& node : graph_.nodes) {
         const std::size_t home = node.outputs.empty() ? none : producer(node.outputs.front());
-        const bool is_alias = !node.outputs.empty() && storage_of(graph_, node.outputs.front()) != node.outputs.front();
+        const bool is_alias = !node.outputs.empty() && homes_[node.outputs.front()].owner != node.outputs.front();
         for (std::size_t k = 0; k < node.inputs.size(); ++k) {
             const ValueId id = node.inputs[k];
             const bool stored = stored_.contains({static_cast<NodeId>(&node - graph_.nodes.data()), k});
-            if (!is_alias && !stored && (home == none || producer(id) != home)) needed[storage_of(graph_, id)] = true;
+            if (!is_alias && !stored && (home == none || producer(id) != home)) needed[homes_[id].owner] = true;
         }
     }
     const auto add = [&](std::size_t g, NodeId id) {

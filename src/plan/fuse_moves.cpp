@@ -57,7 +57,7 @@ bool Fuser::place_transpose(const NodeView& view) {
 bool Fuser::store_part(const Group::Store& part) {
     const ValueId value = storage_of(graph_, graph_.node(part.node).inputs[part.input]);
     const std::size_t maker = producer(value);
-    if (maker == none) return false;
+    if (maker == none || is_part(value)) return false;
     Group& group = groups_[maker];
     if (group.structural || computes_nothing(group)) return false;
     // Values of rows, and those of kernels that write several, are no quads in a shader.

@@ -5,6 +5,7 @@
 
 #include "ops/op.hpp"
 #include "plan/fuse.hpp"
+#include "plan/homes.hpp"
 
 #include <map>
 #include <set>
@@ -20,7 +21,9 @@ private:
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
     /// Group that computes the memory behind a value; none for inputs and constants.
-    std::size_t producer(ValueId id) const { return group_of_[storage_of(graph_, id)]; }
+    std::size_t producer(ValueId id) const { return group_of_[homes_[id].owner]; }
+    /// Whether the value is a part of another: it has that one's memory, but is no variable where that one is.
+    bool is_part(ValueId id) const { return homes_[id].owner != storage_of(graph_, id); }
     /// Groups that copy, or that only wait for others.
     static bool computes_nothing(const Group& group) { return group.anchor == no_id && group.members.empty(); }
 
@@ -107,6 +110,7 @@ private:
     const Graph& graph_;
     const DevicePlan& device_;
     const PlanOptions& options_;
+    const std::vector<Home> homes_;
     std::vector<std::size_t> group_of_;           ///< by ValueId
     std::vector<std::vector<NodeId>> consumers_;  ///< by ValueId
     std::vector<bool> is_output_;                 ///< by ValueId

@@ -184,8 +184,10 @@ template <class A> void fields(A& a, Dispatch& value) {
     a(constants, bindings, groups, nodes, written, work, bytes, barrier_before, submit_before, note);
 }
 template <class A> void fields(A& a, PlanOptions& value) {
-    auto& [fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, fuse_rows, store_in_place, fuse_prologues] = value;
-    a(fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, fuse_rows, store_in_place, fuse_prologues);
+    auto& [fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, fuse_rows, store_in_place, fuse_prologues,
+          alias_slices] = value;
+    a(fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, fuse_rows, store_in_place, fuse_prologues,
+          alias_slices);
 }
 template <class A> void fields(A& a, Plan& value) {
     const typename A::Level level(a);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "codegen/source.hpp"
+#include "plan/homes.hpp"
 #include "plan/memory.hpp"
 #include "plan/plan.hpp"
 
@@ -52,6 +53,7 @@ private:
     std::uint64_t align(std::uint64_t offset) const;
     Placement add_constant(const Bytes& bytes, DType type);
     Placement place_of(ValueId id);
+    Placement place_within(ValueId id) const;
     /// What is larger than a binding may be takes several. CUSTOM kernels know nothing of this.
     void add_binding(Dispatch& dispatch, Binding whole) const;
     void bind();
@@ -66,6 +68,7 @@ private:
     const Graph& graph_;
     const DevicePlan& device_;
     Planner* const parent_;
+    const std::vector<Home> homes_;
     std::int64_t step_ = 0;                   ///< dispatches and control steps so far
     std::vector<Interval> control_memory_;    ///< by control step: of its regions
     std::vector<std::int64_t> first_, last_;  ///< steps in which a value's memory is in use
