@@ -24,7 +24,9 @@ public:
         // A row may take some invocations, or two passes.
         shape_ = {pick(sizes), pick(sizes), pick(sizes)};
         if (random_() % 4 == 0) shape_[random_() % 3] = 3001;
-        if (kernel_ == Op::matmul || kernel_ == Op::conv2d || kernel_ == Op::depthwise_conv2d) shape_ = {1, pick(sizes), 4 * (1 + pick(sizes) % 8) + pick<std::int64_t>({0, 0, 1})};
+        if (kernel_ == Op::matmul || kernel_ == Op::conv2d || kernel_ == Op::depthwise_conv2d) {
+            shape_ = {1, pick(sizes), 4 * (1 + pick(sizes) % 8) + pick<std::int64_t>({0, 0, 1})};
+        }
         ValueId x = input(shape_);
         if (random_() % 2 == 0) x = move(x);
         const int steps = 1 + static_cast<int>(random_() % 3);
@@ -85,7 +87,10 @@ private:
             return builder_.add1(Op::cast, {sum}, DType::i8);
         }
         switch (random_() % 5) {
-            case 0: return builder_.add1(is_float(type_) ? pick<Op>({Op::exp, Op::tanh, Op::abs}) : pick<Op>({Op::abs, Op::bitwise_not}), {x}, type_);
+            case 0: {
+                const Op op = is_float(type_) ? pick<Op>({Op::exp, Op::tanh, Op::abs}) : pick<Op>({Op::abs, Op::bitwise_not});
+                return builder_.add1(op, {x}, type_);
+            }
             case 1: return builder_.add1(Op::select, {partner(x, DType::boolean), x, partner(x, type_)}, type_);
             case 2: {
                 const Shape& s = shape(x);
@@ -165,7 +170,8 @@ bool same_bits(const HostTensor& a, const HostTensor& b) {
     return true;
 }
 
-HostTensor run(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph, const PlanOptions& options, bool* used = nullptr) {
+HostTensor run(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph, const PlanOptions& options,
+               bool* used = nullptr) {
     Plan plan = make_plan(*graph, device->plan(), options);
     if (used) *used = print_plan(*graph, plan).find(made_there) != std::string::npos;
     Context context(Executable::create(device, graph, std::move(plan)), false);
@@ -203,8 +209,8 @@ TEST_P(Prologues, RandomChainsKeepTheirBits) {
             const auto graph = std::make_shared<const Graph>(RandomGraph(type, kernel, seed).build());
             bool used = false;
             const HostTensor fused = run(device_, graph, {}, &used), apart = run(device_, graph, without_prologues());
-            const std::string what = std::string(name_of(kernel)) + " of " + std::string(name_of(type)) + ", seed " + std::to_string(seed) + "\n" +
-                                     print_graph(*graph) + print_plan(*graph, make_plan(*graph, device_->plan(), {}));
+            const std::string what = std::string(name_of(kernel)) + " of " + std::string(name_of(type)) + ", seed " +
+                                     std::to_string(seed) + "\n" + print_graph(*graph) + print_plan(*graph, make_plan(*graph, device_->plan(), {}));
             EXPECT_TRUE(same_bits(fused, apart)) << what;
             const api::CheckReport report = api::Checker(device_, graph).run(seed);
             EXPECT_TRUE(report.passed) << report.detail << "\n" << what;

@@ -9,7 +9,8 @@ namespace tosavk {
 const Group::Prologue* prologue_of(const Graph& graph, const Group& group, const KernelOperand& operand) {
     if (operand.value == no_id) return nullptr;
     const ValueId value = storage_of(graph, operand.value);
-    const auto found = std::find_if(group.prologues.begin(), group.prologues.end(), [&](const auto& p) { return p.value == value; });
+    const auto found = std::find_if(group.prologues.begin(), group.prologues.end(),
+                                    [&](const auto& prologue) { return prologue.value == value; });
     return found == group.prologues.end() ? nullptr : &*found;
 }
 
@@ -23,7 +24,8 @@ void SourceBuilder::add_operands() {
         numbers_.push_back(k);
     }
     for (std::size_t k = 0; k < pass_->operands.size(); ++k) {
-        if (const auto* prologue = prologue_of(graph_, group_, pass_->operands[k])) add_prologue(fmt::format("in{}", k), *prologue);
+        const Group::Prologue* prologue = prologue_of(graph_, group_, pass_->operands[k]);
+        if (prologue) add_prologue(fmt::format("in{}", k), *prologue);
     }
 }
 
@@ -46,8 +48,9 @@ void SourceBuilder::add_prologue(const std::string& name, const Group::Prologue&
     count_ = element_count(value.shape);
     if (calls("_load4")) {
         const std::string result = prologue_body(prologue, true);
-        functions_ += fmt::format("{} {}_load4(uint e) {{\n    uint last = uint({}), n = min(4u, last - e + 1u);\n{}    return {};\n}}\n", type,
-                                  name, param(static_cast<std::int32_t>(count_ - 1)), body_, result);
+        functions_ += fmt::format("{} {}_load4(uint e) {{\n    uint last = uint({}), n = min(4u, last - e + 1u);\n"
+                                  "{}    return {};\n}}\n",
+                                  type, name, param(static_cast<std::int32_t>(count_ - 1)), body_, result);
     }
     if (calls("_loadn") || calls("_load1")) {
         const std::string result = prologue_body(prologue, false);
@@ -56,7 +59,8 @@ void SourceBuilder::add_prologue(const std::string& name, const Group::Prologue&
                                   type, name, body_, result);
     }
     if (calls("_load1")) {
-        functions_ += fmt::format("{} {}_load1(uint e) {{ return {}_loadn(e, 1u).x; }}\n", is_float(value.type) ? "float" : "int", name, name);
+        const char* scalar = is_float(value.type) ? "float" : "int";
+        functions_ += fmt::format("{0} {1}_load1(uint e) {{ return {1}_loadn(e, 1u).x; }}\n", scalar, name);
     }
     count_ = count;
     aligned_ = aligned;

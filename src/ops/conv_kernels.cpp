@@ -113,7 +113,8 @@ std::optional<KernelChoice> plan_gemm(const NodeView& view, const DevicePlan& de
                            y.in, x.in, y.out, x.out});
     for (const std::int32_t value : window_constants(g)) choice.constants.push_back(value);
     choice.defines.insert(choice.defines.end(), {{"ROW_ZP", "ROW_ZP_CONSTANT"}, {"COLUMN_ZP", "COLUMN_ZP_CONSTANT"}});
-    add_operand(choice, view, 0, g.window.reads() * gemm_reads(device, 1, pixels, g.out_channels).of_rows * quad_waste(g.in_channels));
+    const double row_reads = gemm_reads(device, 1, pixels, g.out_channels).of_rows;
+    add_operand(choice, view, 0, g.window.reads() * row_reads * quad_waste(g.in_channels));
     choice.operands.push_back({no_id, operands->is_float ? view.in(1).type : DType::i32, pack_conv_weights(view.in(1), operands->weight_zp),
                                view.in(1).name + " in 4x4 blocks"});
     add_operand(choice, view, 2);

@@ -71,7 +71,8 @@ bool Fuser::reads_in_rows(const Node& node, const Value& out, const Rows& rows, 
     for (std::size_t k = 0; k < node.inputs.size(); ++k) {
         const std::size_t from = producer(node.inputs[k]);
         if (from == none || (from != g && from != h)) continue;
-        if (def.view || is_part(node.inputs[k]) || def.inputs.at(std::min(k, def.inputs.size() - 1)).access != Access::elementwise) return false;
+        if (def.view || is_part(node.inputs[k])) return false;
+        if (def.inputs.at(std::min(k, def.inputs.size() - 1)).access != Access::elementwise) return false;
         const Shape& shape = graph_.value(node.inputs[k]).shape;
         const bool same = element_count(shape) == (of_rows ? rows.count : elements);
         if (!same && (reduces || of_rows || !spreads_over_rows(shape, out.shape, rows))) return false;

@@ -42,7 +42,8 @@ std::string label_of(const Graph& graph, const std::vector<NodeId>& nodes) {
 }  // namespace
 
 Planner::Planner(const Graph& graph, const DevicePlan& device, const PlanOptions& options, Planner* parent)
-    : graph_(graph), device_(device), parent_(parent), homes_(find_homes(graph, device, options)), first_(graph.values.size(), never), last_(graph.values.size(), -1) {
+    : graph_(graph), device_(device), parent_(parent), homes_(find_homes(graph, device, options)),
+      first_(graph.values.size(), never), last_(graph.values.size(), -1) {
     plan_.options = options;
     plan_.placements.resize(graph.values.size());
     place_variables();

@@ -51,7 +51,8 @@ PrologueCost prologue_cost(const Graph& graph, std::span<const NodeId> members) 
         for (const ValueId in : view.node().inputs) {
             const Value& leaf = graph.value(in);
             if (!known.insert(in).second || leaf.type == DType::shape) continue;
-            cost.leaf_bytes += static_cast<double>(size_of(leaf.type)) * std::min(1.0, static_cast<double>(element_count(leaf.shape)) / elements);
+            const double share = static_cast<double>(element_count(leaf.shape)) / elements;
+            cost.leaf_bytes += static_cast<double>(size_of(leaf.type)) * std::min(1.0, share);
         }
         known.insert(view.node().outputs.front());
     }
@@ -59,7 +60,8 @@ PrologueCost prologue_cost(const Graph& graph, std::span<const NodeId> members) 
     return cost;
 }
 
-bool prologue_pays(const PrologueCost& cost, double reads, double invocations, double elements, const DevicePlan& device, std::string& why) {
+bool prologue_pays(const PrologueCost& cost, double reads, double invocations, double elements, const DevicePlan& device,
+                   std::string& why) {
     if (reads <= 0) {
         why = "its kernel does not say how often it reads an element";
         return false;
