@@ -29,6 +29,7 @@ std::vector<Variant> variants() {
         {"fold_movement", &PlanOptions::fold_movement}, {"fold_constants", &PlanOptions::fold_constants},
         {"merge_equal", &PlanOptions::merge_equal},     {"drop_unread", &PlanOptions::drop_unread},
         {"fuse_rows", &PlanOptions::fuse_rows},         {"store_in_place", &PlanOptions::store_in_place},
+        {"fuse_prologues", &PlanOptions::fuse_prologues}, {"alias_slices", &PlanOptions::alias_slices},
         {"fuse", &PlanOptions::fuse},
     };
     for (const auto& [name, pass] : passes) {
@@ -210,6 +211,25 @@ TEST_F(Passes, OutputsThatAreOtherNamesOfConstantResults) {
     const ValueId x = b.input("x", DType::i32, {2, 3});
     b.output(b.add1(Op::add, {x, inverted}, DType::i32, {}, "sum"));
     compare_all(b.finish(), "other names");
+}
+
+TEST_F(Passes, PartsOfValuesAreReadWhereTheyLie) {
+    GraphBuilder b("parts");
+    const ValueId x = b.input("x", DType::fp32, {6, 64});
+    const ValueId e = b.add1(Op::exp, {x}, DType::fp32);
+    Attributes axis;
+    axis.axis = 1;
+    std::vector<ValueId> parts;
+    for (std::int64_t k = 0; k < 6; ++k) {
+        const std::int64_t start[] = {k, 0}, size[] = {1, 64};
+        parts.push_back(b.add1(Op::slice, {k % 2 == 0 ? e : x, b.shape(start), b.shape(size)}, DType::fp32));
+    }
+    const ValueId sum = b.add1(Op::add, {parts[4], b.add1(Op::sub, {parts[0], parts[1]}, DType::fp32)}, DType::fp32);
+    b.output(b.add1(Op::add, {sum, b.add1(Op::reduce_max, {e}, DType::fp32, axis)}, DType::fp32));
+    b.output(b.add1(Op::concat, {parts[2], parts[5], e}, DType::fp32, Attributes()));
+    b.output(parts[3]);
+    b.output(b.add1(Op::argmax, {b.add1(Op::maximum, {parts[2], parts[4]}, DType::fp32)}, DType::i32, axis));
+    compare_all(b.finish(), "parts");
 }
 
 TEST_F(Passes, NetworksKeepTheirBits) {

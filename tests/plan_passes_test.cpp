@@ -1,9 +1,11 @@
 // The passes of the planner, each on and off: what the plan's text says of them. No GPU.
 #include "plan/plan.hpp"
+#include "plan/prologue.hpp"
 #include "problems/problem.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <initializer_list>
 #include <limits>
@@ -126,8 +128,8 @@ TEST(ConstantFolding, IntegersAndMovedDataAreFoldedAsFarAsTheyDoNotGrow) {
     const ValueId tiled = b.add1(Op::tile, {row, b.shape(many)}, DType::i32, {}, "tiled");
     b.output(b.add1(Op::reduce_max, {b.add1(Op::bitwise_and, {x, tiled}, DType::i32, {}, "and")}, DType::i32, along(0), "y"));
     const Graph graph = b.finish();
-    EXPECT_EQ(plan_with(graph), "TILE+BITWISE_AND | REDUCE_MAX");  // 16 KiB from 8 bytes are not stored
-    EXPECT_EQ(plan_with(graph, &PlanOptions::fold_constants), "ADD | TILE+BITWISE_AND | REDUCE_MAX");
+    EXPECT_EQ(plan_with(graph), "TILE+BITWISE_AND+REDUCE_MAX");  // 16 KiB from 8 bytes are not stored
+    EXPECT_EQ(plan_with(graph, &PlanOptions::fold_constants), "ADD | TILE+BITWISE_AND+REDUCE_MAX");
 }
 
 TEST(ConstantFolding, FloatsOnlyWhereRoundingCannotDiffer) {
@@ -162,7 +164,7 @@ TEST(EqualNodes, AreComputedOnce) {
     b.output(d);
     const Graph graph = b.finish();
     EXPECT_EQ(plan_with(graph), "ADD+REDUCE_MAX | REDUCE_MAX+ADD");
-    EXPECT_EQ(plan_with(graph, &PlanOptions::merge_equal), "ADD | REDUCE_MAX | ADD | REDUCE_MAX+ADD | ADD+REDUCE_MAX");
+    EXPECT_EQ(plan_with(graph, &PlanOptions::merge_equal), "ADD+REDUCE_MAX | ADD+REDUCE_MAX+ADD | ADD+REDUCE_MAX");
 }
 
 // Both results must be there, so that only what reads them can be shared.
@@ -192,6 +194,189 @@ TEST(UnreadNodes, WholeChainsAreNotRun) {
     EXPECT_EQ(make_plan(graph, test_device(), all).placements[m].space, Space::arena);
 }
 
+// ---- what kernels compute where they read it
+
+TEST(Prologues, ChainsAreComputedWhereAKernelReadsThem) {
+    GraphBuilder b("chain");
+    const ValueId x = b.input("x", DType::fp32, {6, 8}), row = b.input("row", DType::fp32, {1, 8});
+    const ValueId sum = b.add1(Op::add, {x, row}, DType::fp32, {}, "sum"), e = b.add1(Op::exp, {sum}, DType::fp32, {}, "e");
+    b.output(b.add1(Op::argmax, {e}, DType::i32, along(0), "y"));
+    const Graph graph = b.finish();
+    EXPECT_EQ(plan_with(graph), "ADD+EXP+ARGMAX");
+    EXPECT_EQ(plan_with(graph, &PlanOptions::fuse_prologues), "ADD+EXP | ARGMAX");
+    EXPECT_EQ(plan_with(graph, &PlanOptions::fuse), "ADD | EXP | ARGMAX");
+    PlanOptions all;
+    all.keep_all = true;
+    EXPECT_EQ(labels(make_plan(graph, test_device(), all)), "ADD+EXP | ARGMAX");
+    const Plan plan = make_plan(graph, test_device(), {});
+    EXPECT_EQ(plan.dispatches[0].bindings.size(), 3u);
+    EXPECT_EQ(plan.placements[e].space, Space::none);
+    EXPECT_NE(print_plan(graph, plan).find("in0 is made where it is read"), std::string::npos) << print_plan(graph, plan);
+}
+
+TEST(Prologues, OtherReadersKeepTheValueInMemory) {
+    const auto plan = [](int reader) {
+        GraphBuilder b("readers");
+        const ValueId e = b.add1(Op::exp, {b.input("x", DType::fp32, {6, 8})}, DType::fp32, {}, "e");
+        const std::int64_t flat[] = {48};
+        const ValueId other_shape = b.add1(Op::reshape, {e, b.shape(flat)}, DType::fp32, {}, "flat");
+        b.output(b.add1(Op::argmax, {e}, DType::i32, along(0), "y"));
+        if (reader == 1) b.output(e);
+        if (reader == 2) b.output(other_shape);
+        if (reader == 3) b.output(b.add1(Op::argmax, {other_shape}, DType::i32, along(0), "z"));
+        return plan_with(b.finish());
+    };
+    EXPECT_EQ(plan(0), "EXP+ARGMAX");
+    EXPECT_EQ(plan(1), "EXP | ARGMAX");
+    EXPECT_EQ(plan(2), "EXP | ARGMAX");
+    EXPECT_EQ(plan(3), "EXP | ARGMAX | ARGMAX");
+}
+
+TEST(Prologues, MovesAndOtherShapesAreTakenToo) {
+    GraphBuilder b("slice");
+    const std::int64_t start[] = {1, 2}, size[] = {4, 5}, turned[] = {5, 4};
+    const ValueId x = b.input("x", DType::i8, {6, 8});
+    const ValueId part = b.add1(Op::slice, {x, b.shape(start), b.shape(size)}, DType::i8, {}, "part");
+    b.output(b.add1(Op::argmax, {b.add1(Op::reshape, {part, b.shape(turned)}, DType::i8)}, DType::i32, along(0), "y"));
+    EXPECT_EQ(plan_with(b.finish()), "SLICE+ARGMAX");
+}
+
+TEST(Prologues, TheFirstOfTwoPassesComputes) {
+    GraphBuilder b("passes");
+    const ValueId e = b.add1(Op::floor, {b.input("x", DType::fp32, {4096, 8})}, DType::fp32, {}, "e");
+    b.output(b.add1(Op::reduce_max, {e}, DType::fp32, along(0), "y"));
+    DevicePlan busy = test_device();
+    busy.busy_invocations = 4096;
+    const Plan plan = make_plan(b.finish(), busy, {});
+    EXPECT_EQ(labels(plan), "FLOOR+REDUCE_MAX | REDUCE_MAX");
+    EXPECT_EQ(plan.dispatches[0].bindings[0].label, "x");
+}
+
+TEST(Prologues, WhatTheyReadIsWaitedFor) {
+    GraphBuilder b("waits");
+    const ValueId x = b.input("x", DType::fp32, {6, 8});
+    const ValueId most = b.add1(Op::reduce_max, {x}, DType::fp32, along(0), "most");
+    b.output(b.add1(Op::argmax, {b.add1(Op::sub, {x, most}, DType::fp32, {}, "below")}, DType::i32, along(0), "y"));
+    const Plan plan = make_plan(b.finish(), test_device(), {});
+    EXPECT_EQ(labels(plan), "REDUCE_MAX | SUB+ARGMAX");
+    EXPECT_TRUE(plan.dispatches[1].barrier_before);
+    const auto& bindings = plan.dispatches[1].bindings;
+    EXPECT_TRUE(std::any_of(bindings.begin(), bindings.end(), [](const Binding& binding) { return binding.label == "most"; }));
+}
+
+TEST(Prologues, KernelsThatReadOftenLetAnotherComputeOnce) {
+    const auto plan = [](Op op, std::int32_t kernel, std::int32_t stride) {
+        GraphBuilder b("pool");
+        const ValueId x = b.input("x", DType::fp32, {1, 12, 12, 4});
+        Attributes pool;
+        pool.kernel = {kernel, kernel};
+        pool.stride = {stride, stride};
+        pool.pad = {0, 0, 0, 0};
+        b.output(b.add1(Op::max_pool2d, {b.add1(op, {x}, DType::fp32)}, DType::fp32, pool, "pool"));
+        const Graph graph = b.finish();
+        return std::pair(plan_with(graph), print_plan(graph, make_plan(graph, test_device(), {})));
+    };
+    EXPECT_EQ(plan(Op::exp, 2, 2).first, "EXP+MAX_POOL2D");
+    EXPECT_EQ(plan(Op::abs, 2, 1).first, "ABS+MAX_POOL2D");
+    const auto [labels, text] = plan(Op::exp, 3, 1);
+    EXPECT_EQ(labels, "EXP | MAX_POOL2D");
+    EXPECT_NE(text.find("in0 is made before: its kernel reads each element 6.2 times"), std::string::npos) << text;
+}
+
+TEST(Prologues, TheDeviceMustBindWhatBothRead) {
+    GraphBuilder b("bindings");
+    const ValueId x = b.input("x", DType::fp32, {1, 6, 8}), y = b.input("y", DType::fp32, {1, 6, 8}), rows = b.input("rows", DType::i32, {1, 3});
+    b.output(b.add1(Op::gather, {b.add1(Op::add, {x, y}, DType::fp32), rows}, DType::fp32));
+    const Graph graph = b.finish();
+    DevicePlan narrow = test_device();
+    narrow.max_buffers = 4;
+    EXPECT_EQ(labels(make_plan(graph, narrow, {})), "ADD+GATHER");
+    narrow.max_buffers = 3;
+    EXPECT_EQ(labels(make_plan(graph, narrow, {})), "ADD | GATHER");
+}
+
+TEST(Prologues, PayWhereComputingCostsLessThanStoring) {
+    const auto pays = [](const PrologueCost& cost, double reads, double invocations = 4096) {
+        std::string why;
+        const bool result = prologue_pays(cost, reads, invocations, 1 << 20, test_device(), why);
+        EXPECT_EQ(result, why.empty()) << why;
+        return result;
+    };
+    const PrologueCost cheap{1, 4, 4}, dear{20, 4, 4}, narrow{4, 1, 1};
+    EXPECT_TRUE(pays(cheap, 1));
+    EXPECT_TRUE(pays(dear, 1));
+    EXPECT_TRUE(pays(narrow, 1));
+    EXPECT_TRUE(pays(cheap, 4));
+    EXPECT_FALSE(pays(dear, 2));
+    EXPECT_FALSE(pays(narrow, 2));
+    EXPECT_FALSE(pays(cheap, 0)) << "a kernel that does not say";
+    EXPECT_TRUE(pays(cheap, 1, 0.5)) << "an idle device, but little to do";
+    EXPECT_FALSE(pays(dear, 1, 0.5));
+}
+
+// ---- SLICE without a copy
+
+TEST(SliceAliases, ConsecutiveElementsStayWhereTheyAre) {
+    const auto graph = [](std::int64_t first, bool is_output, std::int64_t columns = 64) {
+        GraphBuilder b("slice");
+        const ValueId x = b.input("x", DType::fp32, {8, columns});
+        const ValueId most = b.add1(Op::exp, {x}, DType::fp32, {}, "e");
+        const std::int64_t start[] = {first, 0}, size[] = {2, columns};
+        const ValueId part = b.add1(Op::slice, {most, b.shape(start), b.shape(size)}, DType::fp32, {}, "part");
+        b.output(b.add1(Op::reverse, {part}, DType::fp32, along(0), "y"));
+        if (is_output) b.output(part);
+        return b.finish();
+    };
+    const Graph inner = graph(3, false);
+    EXPECT_EQ(plan_with(inner), "EXP | REVERSE");
+    EXPECT_EQ(plan_with(inner, &PlanOptions::alias_slices), "EXP | SLICE | REVERSE");
+    const Plan plan = make_plan(inner, test_device(), {});
+    const Binding &written = plan.dispatches[0].bindings.back(), &read = plan.dispatches[1].bindings.front();
+    EXPECT_EQ(read.label, "part");
+    EXPECT_EQ(read.place.offset, written.place.offset + 3 * 64 * 4);
+    EXPECT_EQ(read.place.size, 2u * 64 * 4);
+    EXPECT_TRUE(plan.dispatches[1].barrier_before);
+    // An output of a quarter would hold the whole to the end.
+    EXPECT_EQ(plan_with(graph(3, true)), "EXP | SLICE | REVERSE");
+    // 3 * 60 elements begin where no binding may.
+    EXPECT_EQ(plan_with(graph(3, false, 60)), "EXP | SLICE | REVERSE");
+}
+
+TEST(SliceAliases, OutputsMayBePartsOfInputs) {
+    GraphBuilder b("outputs");
+    const ValueId x = b.input("x", DType::i8, {4, 256});
+    for (std::int64_t k = 0; k < 4; ++k) {
+        const std::int64_t start[] = {k, 0}, size[] = {1, 256};
+        b.output(b.add1(Op::slice, {x, b.shape(start), b.shape(size)}, DType::i8));
+    }
+    const Graph graph = b.finish();
+    const Plan plan = make_plan(graph, test_device(), {});
+    EXPECT_EQ(plan.dispatches.size(), 0u);
+    EXPECT_EQ(plan.arena_bytes, 1024u);
+    for (std::size_t k = 0; k < 4; ++k) {
+        EXPECT_EQ(plan.placements[graph.outputs[k]].offset, plan.placements[x].offset + 256 * k);
+        EXPECT_EQ(plan.placements[graph.outputs[k]].size, 256u);
+    }
+    EXPECT_EQ(plan_with(graph, &PlanOptions::alias_slices), "SLICE | SLICE | SLICE | SLICE");
+}
+
+// The rows' sums and a part of the rows have as many elements, but are not the same.
+TEST(SliceAliases, PartsAreNoVariablesOfTheGroupThatMakesTheWhole) {
+    GraphBuilder b("rows");
+    const ValueId x = b.input("x", DType::fp32, {64, 64});
+    const ValueId e = b.add1(Op::exp, {x}, DType::fp32, {}, "e");
+    const ValueId sum = b.add1(Op::reduce_sum, {e}, DType::fp32, along(1), "sum");
+    const std::int64_t start[] = {2, 0}, size[] = {1, 64}, turned[] = {64, 1};
+    const ValueId part = b.add1(Op::slice, {e, b.shape(start), b.shape(size)}, DType::fp32, {}, "part");
+    b.output(b.add1(Op::add, {sum, b.add1(Op::reshape, {part, b.shape(turned)}, DType::fp32)}, DType::fp32, {}, "y"));
+    EXPECT_EQ(plan_with(b.finish()), "EXP | REDUCE_SUM+ADD");
+    GraphBuilder c("concat");
+    const ValueId z = c.add1(Op::exp, {c.input("z", DType::fp32, {64, 64})}, DType::fp32, {}, "e");
+    const ValueId lower = c.add1(Op::slice, {z, c.shape(start), c.shape(size)}, DType::fp32, {}, "lower");
+    c.output(c.add1(Op::concat, {z, lower}, DType::fp32, along(0), "y"));
+    EXPECT_EQ(plan_with(c.finish()), "EXP+CONCAT | CONCAT");
+}
+
 TEST(MappedStores, TransposesOfWholeQuadsAreStoredByTheirProducers) {
     const auto graph = [](std::vector<std::int32_t> perms, std::int64_t channels) {
         GraphBuilder b("transpose");
@@ -204,9 +389,10 @@ TEST(MappedStores, TransposesOfWholeQuadsAreStoredByTheirProducers) {
         return b.finish();
     };
     EXPECT_EQ(plan_with(graph({1, 0, 2}, 8)), "EXP+TRANSPOSE | ARGMAX");
-    EXPECT_EQ(plan_with(graph({1, 0, 2}, 8), &PlanOptions::store_in_place), "EXP | TRANSPOSE | ARGMAX");
-    EXPECT_EQ(plan_with(graph({1, 0, 2}, 6)), "EXP | TRANSPOSE | ARGMAX");
-    EXPECT_EQ(plan_with(graph({0, 2, 1}, 8)), "EXP | TRANSPOSE | ARGMAX");
+    EXPECT_EQ(plan_with(graph({1, 0, 2}, 8), &PlanOptions::store_in_place), "EXP | TRANSPOSE+ARGMAX");
+    EXPECT_EQ(plan_with(graph({1, 0, 2}, 6)), "EXP | TRANSPOSE+ARGMAX");
+    EXPECT_EQ(plan_with(graph({0, 2, 1}, 8)), "EXP+TRANSPOSE | ARGMAX");
+    EXPECT_EQ(plan_with(graph({0, 2, 1}, 8), &PlanOptions::fuse_prologues), "EXP | TRANSPOSE | ARGMAX");
 }
 
 TEST(MappedStores, ConcatCopiesInputsOfOneSizeTogether) {
@@ -270,6 +456,8 @@ TEST(PlanOptions, TheEnvironmentTurnsPassesOff) {
         {"TOSAVK_NO_DEAD_NODES", &PlanOptions::drop_unread},
         {"TOSAVK_NO_ROW_FUSION", &PlanOptions::fuse_rows},
         {"TOSAVK_NO_MAPPED_STORES", &PlanOptions::store_in_place},
+        {"TOSAVK_NO_PROLOGUES", &PlanOptions::fuse_prologues},
+        {"TOSAVK_NO_SLICE_ALIASES", &PlanOptions::alias_slices},
     };
     for (const auto& [name, pass] : switches) {
         EXPECT_TRUE(with_environment({}).*pass) << name << " is set";

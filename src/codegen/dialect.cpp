@@ -67,7 +67,7 @@ ReadPath path_of(std::uint64_t bytes, DType type, const DevicePlan& device) {
     return (bytes + 32) / texel_bytes(type) < device.texel_elements ? ReadPath::texels : ReadPath::buffer;
 }
 
-std::string prologue(const DevicePlan& device, bool quad_stores, const Defines& defines, bool small_floats, bool fp16) {
+std::string preamble(const DevicePlan& device, bool quad_stores, const Defines& defines, bool small_floats, bool fp16) {
     const bool native_fp16 = fp16 && device.native_fp16;
     std::string text = "#version 450\n";
     if (device.nan_preserve || device.rte || native_fp16 || device.dot4) text += "#extension GL_EXT_spirv_intrinsics : require\n";

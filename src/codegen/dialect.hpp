@@ -37,7 +37,7 @@ ReadPath path_of(std::uint64_t bytes, DType type, const DevicePlan& device);
 using Defines = std::vector<std::pair<std::string, std::string>>;
 
 /// The beginning of every shader: extensions, defines and the dialect.
-std::string prologue(const DevicePlan& device, bool quad_stores, const Defines& defines, bool small_floats, bool fp16);
+std::string preamble(const DevicePlan& device, bool quad_stores, const Defines& defines, bool small_floats, bool fp16);
 
 /// Declares tensors in the order of their bindings; one that is larger than a binding takes several.
 class Declarations {

@@ -48,8 +48,10 @@ private:
 std::size_t SourceBuilder::buffer_of(ValueId id) {
     const auto found = buffers_.find(id);
     if (found != buffers_.end()) return found->second;
+    const std::size_t operands = pass_ ? pass_->operands.size() : 0;
     source_.reads.push_back({id, graph_.value(id).type, {}, {}, -1, {}});
-    return buffers_[id] = source_.reads.size() - 1;
+    numbers_.push_back(numbers_.empty() ? operands : std::max(operands, numbers_.back() + 1));
+    return buffers_[id] = numbers_.back();
 }
 
 /// The expression that reads four consecutive elements of the index space from a leaf without padding.
@@ -177,14 +179,18 @@ void SourceBuilder::store_part(const Group::Store& part) {
 
 template <class Test> bool SourceBuilder::uses(Test test) const {
     const auto result = [&](ValueId id) { return test(graph_.value(id).type); };
+    const auto made = [&](NodeId id) { return result(graph_.node(id).outputs.front()); };
     return std::any_of(source_.reads.begin(), source_.reads.end(), [&](const auto& read) { return test(read.type); }) ||
            std::any_of(source_.writes.begin(), source_.writes.end(), result) ||
-           std::any_of(group_.members.begin(), group_.members.end(), [&](NodeId id) { return result(graph_.node(id).outputs.front()); }) ||
+           std::any_of(group_.members.begin(), group_.members.end(), made) ||
+           std::any_of(group_.prologues.begin(), group_.prologues.end(),
+                       [&](const auto& prologue) { return std::any_of(prologue.members.begin(), prologue.members.end(), made); }) ||
            (group_.anchor != no_id && result(graph_.node(group_.anchor).outputs.front()));
 }
 
 /// A shader stores whole quads everywhere or nowhere.
 bool SourceBuilder::stores_quads() const {
+    if (earlier_) return earlier_->stores_quads;
     if (!std::all_of(group_.stores.begin(), group_.stores.end(), [](const auto& part) { return keeps_quads(part.map); })) {
         return false;
     }
@@ -197,10 +203,7 @@ GroupSource SourceBuilder::build() {
     DType anchor_type = DType::i32;
     if (group_.choice) {
         source_.constants = group_.choice->constants;
-        source_.reads = group_.choice->operands;
-        for (std::size_t i = 0; i < source_.reads.size(); ++i) {
-            if (source_.reads[i].value != no_id) buffers_.emplace(source_.reads[i].value, i);
-        }
+        add_operands();
         const ValueId out = graph_.node(group_.anchor).outputs.front();
         anchor_type = graph_.value(out).type;
         variables_[out] = "acc";
@@ -234,14 +237,24 @@ GroupSource SourceBuilder::build() {
     return finish(text);
 }
 
+GroupSource SourceBuilder::build_earlier() {
+    source_.constants = pass_->constants;
+    add_operands();
+    return finish(kernel_source(pass_->kernel));
+}
+
 /// Puts what has been gathered in front of the shader's last part.
 GroupSource SourceBuilder::finish(const std::string& end) {
     const bool quad_stores = stores_quads();
-    std::string text = prologue(device_, quad_stores, group_.choice ? group_.choice->defines : Defines(), uses(is_small_float),
+    std::string text = preamble(device_, quad_stores, pass_ ? pass_->defines : Defines(), uses(is_small_float),
                                 uses([](DType t) { return t == DType::fp16; }));
     text += params_;
     Declarations tensors(device_, quad_stores);
-    for (std::size_t i = 0; i < source_.reads.size(); ++i) tensors.read(source_.reads[i], i, bytes_of(source_.reads[i]));
+    for (std::size_t i = 0; i < source_.reads.size(); ++i) tensors.read(source_.reads[i], numbers_[i], bytes_of(source_.reads[i]));
+    if (earlier_) {
+        const std::uint64_t bytes = group_.choice->scratch_bytes.at(static_cast<std::size_t>(earlier_->writes));
+        tensors.write(earlier_->writes_type, 0, allocation_bytes(bytes, earlier_->writes_type));
+    }
     for (std::size_t i = 0; i < source_.writes.size(); ++i) {
         tensors.write(graph_.value(source_.writes[i]).type, i, value_bytes(graph_, source_.writes[i]));
     }
@@ -271,10 +284,7 @@ std::size_t SourceBuilder::count_reads() {
         return count_bindings();
     }
     if (group_.choice) {
-        source_.reads = group_.choice->operands;
-        for (std::size_t i = 0; i < source_.reads.size(); ++i) {
-            if (source_.reads[i].value != no_id) buffers_.emplace(source_.reads[i].value, i);
-        }
+        add_operands();
         variables_[graph_.node(group_.anchor).outputs.front()] = "acc";
     }
     for (const NodeId id : group_.members) add_member(id);
@@ -286,24 +296,8 @@ GroupSource build_source(const Graph& graph, const Group& group, const DevicePla
     return SourceBuilder(graph, group, device).build();
 }
 
-GroupSource build_pass_source(const Graph& graph, const KernelChoice& choice, const KernelPass& pass, const DevicePlan& device) {
-    GroupSource source;
-    source.constants = pass.constants;
-    source.reads = pass.operands;
-    const auto reads = [&](auto test) {
-        return std::any_of(pass.operands.begin(), pass.operands.end(), [&](const KernelOperand& o) { return test(o.type); });
-    };
-    Declarations tensors(device, pass.stores_quads);
-    for (std::size_t i = 0; i < source.reads.size(); ++i) {
-        tensors.read(source.reads[i], i, operand_bytes(graph, source.reads[i], choice.scratch_bytes));
-    }
-    const std::uint64_t written = choice.scratch_bytes.at(static_cast<std::size_t>(pass.writes));
-    tensors.write(pass.writes_type, 0, allocation_bytes(written, pass.writes_type));
-    source.glsl = prologue(device, pass.stores_quads, pass.defines, reads(is_small_float), reads([](DType t) { return t == DType::fp16; }));
-    source.glsl += tensors.text;
-    source.bindings = tensors.bindings;
-    source.glsl += kernel_source(pass.kernel);
-    return source;
+GroupSource build_pass_source(const Graph& graph, const Group& group, const KernelPass& pass, const DevicePlan& device) {
+    return SourceBuilder(graph, group, device, &pass).build_earlier();
 }
 
 std::size_t count_reads(const Graph& graph, const Group& group, const DevicePlan& device) {

@@ -1,5 +1,6 @@
 // From a group of nodes to one GLSL compute shader. A group is a maximal set of elementwise nodes over one index space,
-// on its own or behind a kernel that makes their first operand (its epilogue). Shapes and attributes become
+// on its own or behind a kernel that makes their first operand (its epilogue); others may lie before the kernel and make
+// what it reads (its prologues). Shapes and attributes become
 // specialization constants, so that equal structure gives equal text.
 #pragma once
 
@@ -32,6 +33,13 @@ struct Group {
         IndexMap map;  ///< over the input's elements, into the output
     };
     std::vector<Store> stores;
+    /// A value that a kernel reads and nobody else: it is computed there, by elementwise and reading view nodes over its
+    /// elements, in execution order.
+    struct Prologue {
+        ValueId value;  ///< made by a member
+        std::vector<NodeId> members;
+    };
+    std::vector<Prologue> prologues;
     /// A row group: no anchor; members are elementwise over the rows' elements (rows.count * rows.axis) or over the rows
     /// (rows.count, which is `space`), or reduce the first to the second.
     std::optional<Rows> rows;
@@ -49,8 +57,11 @@ struct GroupSource {
 
 GroupSource build_source(const Graph& graph, const Group& group, const DevicePlan& device);
 
-/// An earlier pass of a kernel choice; it writes one scratch buffer, out0.
-GroupSource build_pass_source(const Graph& graph, const KernelChoice& choice, const KernelPass& pass, const DevicePlan& device);
+/// An earlier pass of the group's kernel; it writes one scratch buffer, out0.
+GroupSource build_pass_source(const Graph& graph, const Group& group, const KernelPass& pass, const DevicePlan& device);
+
+/// The prologue that makes this operand in the group; null: it is read.
+const Group::Prologue* prologue_of(const Graph& graph, const Group& group, const KernelOperand& operand);
 
 /// Buffers that the group would bind for what it reads.
 std::size_t count_reads(const Graph& graph, const Group& group, const DevicePlan& device);

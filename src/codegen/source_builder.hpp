@@ -1,4 +1,5 @@
-// Writes the text of one shader for a group of nodes; the members' part is in source.cpp, that of row groups in rows.cpp.
+// Writes the text of one shader for a group of nodes; the members' part is in source.cpp, that of row groups in
+// rows.cpp, that of prologues in prologues.cpp.
 #pragma once
 
 #include "codegen/dialect.hpp"
@@ -14,7 +15,7 @@ namespace tosavk {
 
 /// A tensor read by the group's members: a buffer and the place of its elements in the index space.
 struct Leaf {
-    std::size_t buffer;  ///< binding
+    std::size_t buffer;  ///< number in its name
     IndexMap map;        ///< simplified
     std::string variable;
 };
@@ -22,12 +23,15 @@ struct Leaf {
 /// Statements of the member nodes go to `body_`, functions in front of them to `functions_`.
 class SourceBuilder final {
 public:
-    SourceBuilder(const Graph& graph, const Group& group, const DevicePlan& device)
-        : graph_(graph), group_(group), device_(device), count_(element_count(group.space)),
+    /// `earlier`: the pass of the group's kernel to write, instead of the last one.
+    SourceBuilder(const Graph& graph, const Group& group, const DevicePlan& device, const KernelPass* earlier = nullptr)
+        : graph_(graph), group_(group), device_(device), earlier_(earlier),
+          pass_(earlier ? earlier : group.choice ? &*group.choice : nullptr), count_(element_count(group.space)),
           aligned_(!group.choice || group.choice->aligned),
           row_(group.choice && group.choice->in_rows ? graph.value(graph.node(group.anchor).outputs.front()).shape.back() : 0) {}
 
     GroupSource build();
+    GroupSource build_earlier();
     GroupSource finish(const std::string& end);
     std::size_t count_reads();
 
@@ -48,6 +52,9 @@ public:
 
 private:
     std::size_t buffer_of(ValueId id);
+    void add_operands();
+    void add_prologue(const std::string& name, const Group::Prologue& prologue);
+    std::string prologue_body(const Group::Prologue& prologue, bool aligned);
     std::string leaf(ValueId id, const IndexMap& map);
     std::string read_leaf(const Leaf& leaf, DType type, const std::string& name);
     void add_member(NodeId id);
@@ -76,6 +83,8 @@ private:
     const Graph& graph_;
     const Group& group_;
     const DevicePlan& device_;
+    const KernelPass* const earlier_;
+    const KernelPass* const pass_;  ///< the kernel at hand; null without one
     std::int64_t count_;   ///< elements of the index space at hand
     bool aligned_;         ///< positions at hand are whole quads
     std::int64_t row_ = 0; ///< positions at hand lie in rows of so many elements; 0: anywhere
@@ -86,7 +95,8 @@ private:
     GroupSource source_;
     std::string params_, functions_, body_;
     std::map<ValueId, std::string> variables_;  ///< members' results (and the anchor's)
-    std::map<ValueId, std::size_t> buffers_;
+    std::map<ValueId, std::size_t> buffers_;    ///< numbers in their names: in0, in1, ...
+    std::vector<std::size_t> numbers_;          ///< the same by source_.reads
     std::vector<std::pair<ValueId, Leaf>> leaves_;
     bool counting_ = false;  ///< for count_reads: what the group's outputs are is not known yet
 };

@@ -111,26 +111,28 @@ std::optional<ConvProduct> conv_product(const NodeView& view, const DevicePlan& 
     return ConvProduct{*operands, g, product};
 }
 
-void add_product_operands(KernelChoice& choice, const NodeView& view, const ConvProduct& conv, Bytes weights, const char* layout) {
+void add_product_operands(ProductChoice& product, const NodeView& view, const ConvProduct& conv, Bytes weights, const char* layout) {
+    KernelChoice& choice = product.choice;
     const auto& [d, y, x] = conv.g.window;
     add_constants(choice, {1, conv.product.rows, conv.g.out_channels, conv.g.in_channels, conv.operands.input_zp, conv.operands.weight_zp,
                            view.in(2).shape[0], y.in, x.in, y.out, x.out});
     for (const std::int32_t value : window_constants(conv.g)) choice.constants.push_back(value);
     choice.defines.insert(choice.defines.end(), {{"ROW_ZP", "ROW_ZP_CONSTANT"}, {"COLUMN_ZP", "COLUMN_ZP_CONSTANT"}});
-    add_operand(choice, view, 0);
+    add_operand(choice, view, 0, conv.g.window.reads() * product.row_reads * quad_waste(conv.g.in_channels));
     choice.operands.push_back({no_id, conv.operands.is_float ? view.in(1).type : DType::i32, std::move(weights), view.in(1).name + layout});
     add_operand(choice, view, 2);
 }
 
-using ProductPlan = std::optional<KernelChoice> (*)(const Product&, const DevicePlan&, std::string&);
+using ProductPlan = std::optional<ProductChoice> (*)(const Product&, const DevicePlan&, std::string&);
 
 /// As one of the kernels of ops/gemm.hpp.
 template <ProductPlan plan> std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan& device, std::string& why) {
     const auto conv = conv_product(view, device, why);
     if (!conv) return std::nullopt;
-    auto choice = plan(conv->product, device, why);
-    if (choice) add_product_operands(*choice, view, *conv, pack_conv_weights(view.in(1), conv->operands.weight_zp), " in 4x4 blocks");
-    return choice;
+    auto planned = plan(conv->product, device, why);
+    if (!planned) return std::nullopt;
+    add_product_operands(*planned, view, *conv, pack_conv_weights(view.in(1), conv->operands.weight_zp), " in 4x4 blocks");
+    return std::move(planned->choice);
 }
 
 /// 4x4 blocks of bytes turned, so that a word has four input channels of one output channel.
@@ -160,19 +162,19 @@ std::optional<KernelChoice> plan_tiles(const NodeView& view, const DevicePlan& d
     const auto conv = conv_product(view, device, why);
     if (!conv) return std::nullopt;
     const bool dot4 = device.dot4 && !conv->operands.is_float && view.in(2).is_constant();
-    auto choice = plan_shared_tiles(conv->product, dot4, device, why);
-    if (!choice) return std::nullopt;
+    auto planned = plan_shared_tiles(conv->product, dot4, device, why);
+    if (!planned) return std::nullopt;
     Bytes weights = pack_conv_weights(view.in(1), conv->operands.weight_zp);
     if (!dot4) {
-        add_product_operands(*choice, view, *conv, std::move(weights), " in 4x4 blocks");
-        return choice;
+        add_product_operands(*planned, view, *conv, std::move(weights), " in 4x4 blocks");
+        return std::move(planned->choice);
     }
     const std::vector<std::int32_t> bias = corrected_bias(view, *conv, weights);
-    add_product_operands(*choice, view, *conv, transpose_blocks(weights), " in turned 4x4 blocks");
+    add_product_operands(*planned, view, *conv, transpose_blocks(weights), " in turned 4x4 blocks");
     const auto bytes = std::as_bytes(std::span(bias));
-    choice->operands.back() = {no_id, DType::i32, Bytes(bytes.begin(), bytes.end()), view.in(2).name + " less zero points"};
-    choice->constants[6] = static_cast<std::int32_t>(bias.size());
-    return choice;
+    planned->choice.operands.back() = {no_id, DType::i32, Bytes(bytes.begin(), bytes.end()), view.in(2).name + " less zero points"};
+    planned->choice.constants[6] = static_cast<std::int32_t>(bias.size());
+    return std::move(planned->choice);
 }
 
 std::optional<KernelChoice> plan_conv2d(const NodeView& view, const DevicePlan& device, std::string& why) {
@@ -200,10 +202,10 @@ std::optional<KernelChoice> plan_conv2d(const NodeView& view, const DevicePlan& 
     for (const std::int64_t value : {pixels, view.in(2).shape[0], operands->input_zp, operands->weight_zp}) {
         choice.constants.push_back(static_cast<std::int32_t>(value));
     }
-    choice.operands = {{view.node().inputs[0], view.in(0).type, {}, {}},
-                       {no_id, operands->is_float ? view.in(1).type : DType::i32, pack_conv_weights(view.in(1), operands->weight_zp),
-                        view.in(1).name + " in 4x4 blocks"},
-                       {view.node().inputs[2], view.in(2).type, {}, {}}};
+    add_operand(choice, view, 0, g.window.reads() * static_cast<double>(oc_quads) * quad_waste(g.in_channels));
+    choice.operands.push_back({no_id, operands->is_float ? view.in(1).type : DType::i32, pack_conv_weights(view.in(1), operands->weight_zp),
+                               view.in(1).name + " in 4x4 blocks"});
+    add_operand(choice, view, 2);
     choice.groups = linear_groups((pixels + tile - 1) / tile * oc_quads, device);
     choice.aligned = g.out_channels % 4 == 0;
     choice.in_rows = true;
@@ -276,7 +278,7 @@ std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const Devi
                       {"STEP_Y", std::to_string(step)}, {"TX", std::to_string(pixels)}, {"ROWS", std::to_string(rows)}};
     add_constants(choice, {y.in, x.in, g.in_channels, y.out, x.out, y.stride, y.dilation, y.pad_before, x.pad_before, g.batch,
                            view.in(2).shape[0], operands->input_zp, operands->weight_zp});
-    add_operand(choice, view, 0);
+    add_operand(choice, view, 0, g.window.reads() * quad_waste(g.in_channels));
     choice.operands.push_back({no_id, view.in(1).type, pack_depthwise_weights(view.in(1), operands->weight_zp),
                                view.in(1).name + " in rows of quads"});
     add_operand(choice, view, 2);

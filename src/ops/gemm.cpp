@@ -10,6 +10,9 @@ namespace {
 
 std::int64_t up(std::int64_t n, std::int64_t d) { return (n + d - 1) / d; }
 
+/// How often something is read that `n` invocations need, `together` of them at a time.
+double times(std::int64_t n, std::int64_t together) { return static_cast<double>(up(n, together)); }
+
 /// Subgroups that the product occupies.
 std::int64_t subgroups(const Product& p, const DevicePlan& device, std::int64_t tile) {
     return p.batch * up(p.rows, tile) * up(p.quads(), device.subgroup_lanes);
@@ -50,7 +53,7 @@ Grid grid_of(const DevicePlan& device) {
 
 }  // namespace
 
-std::optional<KernelChoice> plan_shared_rows(const Product& p, const DevicePlan& device, std::string& why) {
+std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan& device, std::string& why) {
     if (device.subgroup_lanes == 1) {
         why = "invocations of this device do not share rows";
         return std::nullopt;
@@ -65,10 +68,12 @@ std::optional<KernelChoice> plan_shared_rows(const Product& p, const DevicePlan&
     define(choice, "LANES", device.subgroup_lanes);
     choice.groups = linear_groups(subgroups(p, device, tile) * device.subgroup_lanes, device);
     choice.note = fmt::format("{}x4 tile, rows shared by {}", tile, device.subgroup_lanes);
-    return choice;
+    // More lanes than rows: several load the same.
+    const double by_lanes = std::max(1.0, device.subgroup_lanes / static_cast<double>(tile));
+    return ProductChoice{std::move(choice), times(p.quads(), device.subgroup_lanes) * by_lanes, times(p.rows, tile)};
 }
 
-std::optional<KernelChoice> plan_shared_tiles(const Product& p, bool dot4, const DevicePlan& device, std::string& why) {
+std::optional<ProductChoice> plan_shared_tiles(const Product& p, bool dot4, const DevicePlan& device, std::string& why) {
     if (!device.shared_tiles) {
         why = "this device has no use for tiles in shared memory";
         return std::nullopt;
@@ -88,10 +93,10 @@ std::optional<KernelChoice> plan_shared_tiles(const Product& p, bool dot4, const
     define(choice, "DOT4", dot4 ? 1 : 0);
     choice.groups = spill_groups(tiles, device);
     choice.note = fmt::format("{} tiles of {}x{} in shared memory{}", tiles, rows, 4 * quads, dot4 ? ", four products at once" : "");
-    return choice;
+    return ProductChoice{std::move(choice), times(p.quads(), quads), times(p.rows, rows)};
 }
 
-std::optional<KernelChoice> plan_split_sums(const Product& p, const DevicePlan& device, std::string& why) {
+std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan& device, std::string& why) {
     if (!device.shared_tiles) {
         why = "this device has no use for sums in shared memory";
         return std::nullopt;
@@ -104,7 +109,7 @@ std::optional<KernelChoice> plan_split_sums(const Product& p, const DevicePlan& 
     define(choice, "LANES", lanes);
     choice.groups = spill_groups(up(tiles, device.workgroup_size / lanes), device);
     choice.note = fmt::format("{}x4 tile, sums shared by {}", rows, lanes);
-    return choice;
+    return ProductChoice{std::move(choice), times(p.quads(), 1), times(p.rows, rows)};
 }
 
 }  // namespace tosavk

@@ -19,14 +19,19 @@ struct Product {
     double work() const { return 2.0 * static_cast<double>(batch * rows * columns * taps * inner); }
 };
 
+struct ProductChoice {
+    KernelChoice choice;
+    double row_reads, column_reads;  ///< how often each element of a row and of a column is read
+};
+
 /// Each decides whether its kernel suits the product and the device, or declines with a sentence in `why`. Sets kernel,
 /// defines, workgroups and what follows from the sizes; constants and operands are the caller's.
 /// For devices whose subgroups share rows.
-std::optional<KernelChoice> plan_shared_rows(const Product& product, const DevicePlan& device, std::string& why);
+std::optional<ProductChoice> plan_shared_rows(const Product& product, const DevicePlan& device, std::string& why);
 /// For devices that like tiles in shared memory, and products that keep them busy. With `dot4` four products are one
 /// instruction: the weight's words hold one column each, and the bias has what zero points add to it.
-std::optional<KernelChoice> plan_shared_tiles(const Product& product, bool dot4, const DevicePlan& device, std::string& why);
+std::optional<ProductChoice> plan_shared_tiles(const Product& product, bool dot4, const DevicePlan& device, std::string& why);
 /// For the same devices, and products so small that several invocations share a sum.
-std::optional<KernelChoice> plan_split_sums(const Product& product, const DevicePlan& device, std::string& why);
+std::optional<ProductChoice> plan_split_sums(const Product& product, const DevicePlan& device, std::string& why);
 
 }  // namespace tosavk

@@ -8,9 +8,11 @@ bool is_plain_type(DType type) {
     return type == DType::boolean || type == DType::i8 || type == DType::i16 || type == DType::i32 || is_float(type);
 }
 
-void add_operand(KernelPass& choice, const NodeView& view, std::size_t k) {
-    choice.operands.push_back({view.node().inputs.at(k), view.in(k).type, {}, {}});
+void add_operand(KernelPass& choice, const NodeView& view, std::size_t k, double reads) {
+    choice.operands.push_back({view.node().inputs.at(k), view.in(k).type, {}, {}, -1, {}, reads});
 }
+
+double quad_waste(std::int64_t count) { return static_cast<double>((count + 3) / 4 * 4) / static_cast<double>(count); }
 
 void add_constants(KernelPass& choice, std::initializer_list<std::int64_t> values) {
     for (const std::int64_t value : values) choice.constants.push_back(static_cast<std::int32_t>(value));

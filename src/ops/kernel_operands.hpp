@@ -10,8 +10,10 @@ namespace tosavk {
 /// The types that every kernel here takes: bool, i8, i16, i32 and the floats.
 bool is_plain_type(DType type);
 
-/// Input k of the node as the kernel's next operand.
-void add_operand(KernelPass& choice, const NodeView& view, std::size_t k);
+/// Input k of the node as the kernel's next operand; `reads` as in KernelOperand.
+void add_operand(KernelPass& choice, const NodeView& view, std::size_t k, double reads = 0);
+/// By how much the quads that hold `count` elements in a row are more than these.
+double quad_waste(std::int64_t count);
 void add_constants(KernelPass& choice, std::initializer_list<std::int64_t> values);
 
 /// How many steps the innermost loop of a kernel takes in a pass: 1, or 8 where the device bounds the passes of all loops

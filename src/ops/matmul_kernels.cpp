@@ -8,7 +8,7 @@
 namespace tosavk {
 namespace {
 
-using ProductPlan = std::optional<KernelChoice> (*)(const Product&, const DevicePlan&, std::string&);
+using ProductPlan = std::optional<ProductChoice> (*)(const Product&, const DevicePlan&, std::string&);
 
 /// As one of the kernels of ops/gemm.hpp.
 template <ProductPlan plan> std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan& device, std::string& why) {
@@ -21,18 +21,19 @@ template <ProductPlan plan> std::optional<KernelChoice> plan_product(const NodeV
     const Product product{.is_matrix = true, .is_float = is_float(type), .batch = a[0], .rows = a[1], .columns = view.in(1).shape[2],
                           .inner = a[2]};
     if (loop_steps(device, 1, product.blocks(), why) != 1) return std::nullopt;
-    auto choice = plan(product, device, why);
-    if (!choice) return std::nullopt;
-    add_constants(*choice, {product.batch, product.rows, product.columns, product.inner});
-    add_operand(*choice, view, 0);
-    add_operand(*choice, view, 1);
-    define_scalar(*choice, view, 2, "ROW_ZP");
-    define_scalar(*choice, view, 3, "COLUMN_ZP");
-    return choice;
+    auto planned = plan(product, device, why);
+    if (!planned) return std::nullopt;
+    KernelChoice& choice = planned->choice;
+    add_constants(choice, {product.batch, product.rows, product.columns, product.inner});
+    add_operand(choice, view, 0, planned->row_reads * quad_waste(product.inner));
+    add_operand(choice, view, 1, planned->column_reads * quad_waste(product.columns));
+    define_scalar(choice, view, 2, "ROW_ZP");
+    define_scalar(choice, view, 3, "COLUMN_ZP");
+    return std::move(choice);
 }
 
 /// Both operands come at run time, so that no word has four elements of a column.
-std::optional<KernelChoice> plan_tiles(const Product& product, const DevicePlan& device, std::string& why) {
+std::optional<ProductChoice> plan_tiles(const Product& product, const DevicePlan& device, std::string& why) {
     return plan_shared_tiles(product, false, device, why);
 }
 
@@ -57,8 +58,8 @@ std::optional<KernelChoice> plan_matmul(const NodeView& view, const DevicePlan& 
                       {"TM", std::to_string(tile)},
                       {"STEPS", std::to_string(*steps)}};
     add_constants(choice, {batch, height, inner, width});
-    add_operand(choice, view, 0);
-    add_operand(choice, view, 1);
+    add_operand(choice, view, 0, static_cast<double>(quads) * quad_waste(inner));
+    add_operand(choice, view, 1, static_cast<double>((height + tile - 1) / tile) * quad_waste(width));
     define_scalar(choice, view, 2, "A_ZP");
     define_scalar(choice, view, 3, "B_ZP");
     choice.groups = linear_groups(batch * ((height + tile - 1) / tile) * quads, device);

@@ -1,5 +1,5 @@
-// GPU kernels of REDUCE_*: along rows (the last axis) and along columns (any other), in two passes where one would leave
-// the device idle or walk too far.
+// GPU kernels of REDUCE_* and ARGMAX. The former go along rows (the last axis) and along columns (any other), in two passes
+// where one would leave the device idle or walk too far.
 #include "ops/kernel_operands.hpp"
 #include "ops/kernels.hpp"
 
@@ -69,6 +69,9 @@ struct Split {
 
 std::int64_t up(std::int64_t n, std::int64_t d) { return (n + d - 1) / d; }
 
+/// Rows that are no whole quads share the quads between them.
+double reads_of_row(std::int64_t axis) { return axis % 4 == 0 ? 1 : quad_waste(axis) + 4.0 / static_cast<double>(axis); }
+
 /// How many parts an axis of `length` steps is cut into, so that `ready` invocations become enough.
 std::int64_t parts_of(std::int64_t length, std::int64_t ready, std::int64_t least_steps, const DevicePlan& device) {
     std::int64_t parts = 1;
@@ -96,7 +99,7 @@ KernelChoice plan_rows(const NodeView& view, const DevicePlan& device, const Spl
 
     KernelChoice choice;
     choice.defines = defines;
-    add_operand(choice, view, 0);
+    add_operand(choice, view, 0, reads_of_row(s.axis));
     set_rows(choice, device, s.outer, s.axis, used, length, lanes);
     choice.note = fmt::format("{} lanes a row", lanes);
     if (used == 1) return choice;
@@ -128,7 +131,7 @@ KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const 
 
     KernelChoice choice;
     choice.defines = defines;
-    add_operand(choice, view, 0);
+    add_operand(choice, view, 0, quad_waste(s.inner));
     set_columns(choice, device, s, s.axis * s.inner, s.inner, length, chunks);
     if (chunks > 1) {
         KernelPass first = std::move(choice);
@@ -144,7 +147,8 @@ KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const 
     return choice;
 }
 
-std::optional<KernelChoice> plan_reduce(const NodeView& view, const DevicePlan& device, std::string& why) {
+/// The input around the axis, if the kernels here take its type.
+std::optional<Split> split(const NodeView& view, std::string& why) {
     const DType type = view.in(0).type;
     if (!is_plain_type(type)) {
         why = fmt::format("it does not take {}", name_of(type));
@@ -156,16 +160,50 @@ std::optional<KernelChoice> plan_reduce(const NodeView& view, const DevicePlan& 
     for (std::size_t d = 0; d < axis; ++d) s.outer *= shape[d];
     s.axis = shape[axis];
     for (std::size_t d = axis + 1; d < shape.size(); ++d) s.inner *= shape[d];
+    return s;
+}
 
+std::optional<KernelChoice> plan_reduce(const NodeView& view, const DevicePlan& device, std::string& why) {
+    const std::optional<Split> s = split(view, why);
+    if (!s) return std::nullopt;
     const Defines defines = arithmetic(view);
-    KernelChoice choice = s.inner == 1 ? plan_rows(view, device, s, defines) : plan_columns(view, device, s, defines);
+    KernelChoice choice = s->inner == 1 ? plan_rows(view, device, *s, defines) : plan_columns(view, device, *s, defines);
     choice.defines.emplace_back("PARTIAL", "0");
-    choice.work = static_cast<double>(element_count(shape));
+    choice.work = static_cast<double>(element_count(view.in(0).shape));
+    return choice;
+}
+
+/// Four outputs an invocation; as many lanes share an axis as keep the device busy.
+std::optional<KernelChoice> plan_argmax(const NodeView& view, const DevicePlan& device, std::string& why) {
+    const std::optional<Split> s = split(view, why);
+    if (!s) return std::nullopt;
+    const bool rows = s->inner == 1;
+    const std::int64_t quads = rows ? up(s->outer, 4) : s->outer * up(s->inner, 4), steps = rows ? s->axis / 4 + 2 : s->axis;
+    std::int64_t lanes = 1;
+    const auto too_long = [&] { return device.max_loop_passes != 0 && (rows ? 4 : 1) * steps / lanes > device.max_loop_passes; };
+    while (lanes < device.workgroup_size && lanes * 4 <= steps && (lanes * quads < device.busy_invocations || too_long())) lanes *= 2;
+    if (too_long()) {
+        why = fmt::format("its axis of {} is too long for the {} loop passes that the driver allows", s->axis, device.max_loop_passes);
+        return std::nullopt;
+    }
+
+    KernelChoice choice;
+    choice.kernel = "argmax";
+    choice.defines = {{"X_FLOAT", is_float(view.in(0).type) ? "1" : "0"}, {"ROWS", rows ? "1" : "0"}, {"SHARED_LANES", lanes > 1 ? "1" : "0"},
+                      {"NAN_KEY", view.attrs().nan_mode == NanMode::ignore ? "SIGN_BIT" : "ABS_MASK"}};
+    add_constants(choice, {s->axis, s->inner, s->outer, lanes});
+    add_operand(choice, view, 0, rows ? reads_of_row(s->axis) : quad_waste(s->inner));
+    const std::int64_t quads_per_group = device.workgroup_size / lanes;
+    choice.groups = spill_groups(up(quads, quads_per_group), device);
+    choice.aligned = rows || s->inner % 4 == 0;
+    choice.work = static_cast<double>(element_count(view.in(0).shape));
+    choice.note = fmt::format("{} lanes along the axis", lanes);
     return choice;
 }
 
 }  // namespace
 
+std::vector<KernelCandidate> argmax_kernels() { return {{"tree", plan_argmax}}; }
 std::vector<KernelCandidate> reduce_kernels() { return {{"blocks", plan_reduce}}; }
 
 }  // namespace tosavk

@@ -60,7 +60,7 @@ std::optional<KernelChoice> plan_blocks(const NodeView& view, const DevicePlan& 
     add_constants(choice, {dims[0], dims[1], dims[2], map.dims[tall], map.dims.back(), in_strides[0], in_strides[1], in_strides[2],
                            map.strides.back(), outer_strides[0], outer_strides[1], outer_strides[2], out_strides[tall], tall_tile,
                            long_tile});
-    add_operand(choice, view, 0);
+    add_operand(choice, view, 0, quad_waste(map.dims[tall]) * quad_waste(map.dims.back()));
     choice.groups = linear_groups(dims[0] * dims[1] * dims[2] * tiles * tall_tile * long_tile, device);
     choice.aligned = whole;
     choice.note = fmt::format("4x4 blocks in tiles of {}x{}", tall_tile, long_tile);

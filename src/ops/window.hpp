@@ -33,6 +33,10 @@ struct Window {
 
     std::int64_t taps() const { return d.kernel * y.kernel * x.kernel; }
     std::int64_t positions() const { return d.out * y.out * x.out; }  ///< outputs per image and channel
+    /// How often an input element is read, on average and with the padding counted.
+    double reads() const {
+        return static_cast<double>(taps()) * static_cast<double>(positions()) / static_cast<double>(d.in * y.in * x.in);
+    }
 };
 
 /// A convolution of any of the four kinds.

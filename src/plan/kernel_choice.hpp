@@ -40,6 +40,9 @@ struct KernelOperand {
     std::string packed_from;      ///< what was packed, for the plan's text
     int scratch = -1;             ///< number of a scratch buffer of the choice
     ReadPath path = ReadPath::buffer;  ///< set where the source is built
+    /// How often each element is read, about, in quads that are used in part too. 0: not said. Who says it promises to
+    /// read by load1, load4 and loadn alone, and nothing beyond the tensor's last quad.
+    double reads = 0;
 };
 
 /// One dispatch of a kernel.

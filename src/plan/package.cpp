@@ -15,7 +15,7 @@ namespace {
 
 constexpr char magic[8] = {'T', 'O', 'S', 'A', 'V', 'K', 'P', 'K'};
 /// Goes up with every change of the fields, of what a plan means, or of how the planner numbers things.
-constexpr std::uint32_t format_version = 6;
+constexpr std::uint32_t format_version = 7;
 
 struct FileHeader {
     char magic_bytes[8];
@@ -184,8 +184,10 @@ template <class A> void fields(A& a, Dispatch& value) {
     a(constants, bindings, groups, nodes, written, work, bytes, barrier_before, submit_before, note);
 }
 template <class A> void fields(A& a, PlanOptions& value) {
-    auto& [fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, fuse_rows, store_in_place] = value;
-    a(fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, fuse_rows, store_in_place);
+    auto& [fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, fuse_rows, store_in_place, fuse_prologues,
+          alias_slices] = value;
+    a(fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, fuse_rows, store_in_place, fuse_prologues,
+          alias_slices);
 }
 template <class A> void fields(A& a, Plan& value) {
     const typename A::Level level(a);

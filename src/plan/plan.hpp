@@ -23,11 +23,13 @@ struct PlanOptions {
     bool drop_unread = true;     ///< nodes that no output needs (what writes variables stays)
     bool fuse_rows = true;       ///< reductions along rows together with what is elementwise over the rows
     bool store_in_place = true;  ///< CONCAT and TRANSPOSE by the stores of what makes their operands
+    bool fuse_prologues = true;  ///< what kernels read, made where they read it
+    bool alias_slices = true;    ///< SLICE of consecutive elements left where they are
 };
 
 /// `options` without the passes that the environment turns off: TOSAVK_NO_FUSE (all), TOSAVK_NO_FOLD,
-/// TOSAVK_NO_CONSTANT_FOLDING, TOSAVK_NO_CSE, TOSAVK_NO_DEAD_NODES, TOSAVK_NO_ROW_FUSION, TOSAVK_NO_MAPPED_STORES, each
-/// set to 1.
+/// TOSAVK_NO_CONSTANT_FOLDING, TOSAVK_NO_CSE, TOSAVK_NO_DEAD_NODES, TOSAVK_NO_ROW_FUSION, TOSAVK_NO_MAPPED_STORES,
+/// TOSAVK_NO_PROLOGUES, TOSAVK_NO_SLICE_ALIASES, each set to 1.
 PlanOptions with_environment(PlanOptions options);
 
 /// Where bytes live. Offsets are multiples of DevicePlan::buffer_alignment.

@@ -1,4 +1,4 @@
-// GPU kernels of pools, ARGMAX, gathers and scatters.
+// GPU kernels of pools, gathers and scatters.
 #include "numerics/scale.hpp"
 #include "ops/kernel_operands.hpp"
 #include "ops/kernels.hpp"
@@ -42,7 +42,7 @@ std::optional<KernelChoice> plan_pool(const NodeView& view, const DevicePlan& de
                       {"MAXIMUM", view.attrs().nan_mode == NanMode::ignore ? "tosa_max_ignore" : "tosa_max"}};
     add_constants(choice, {y.in, x.in, channels, y.out, x.out, y.kernel, x.kernel, y.stride, x.stride, y.pad_before,
                            x.pad_before, pixels});
-    add_operand(choice, view, 0);
+    add_operand(choice, view, 0, window.reads() * quad_waste(channels));
     if (average) {
         const std::int64_t largest = std::min(y.kernel, y.in) * std::min(x.kernel, x.in);
         choice.operands.push_back({no_id, real ? DType::fp32 : DType::i32, reciprocals(largest, real), "reciprocals of window sizes"});
@@ -60,42 +60,6 @@ std::optional<KernelChoice> plan_pool(const NodeView& view, const DevicePlan& de
     return choice;
 }
 
-/// Four outputs an invocation; as many lanes share an axis as keep the device busy.
-std::optional<KernelChoice> plan_argmax(const NodeView& view, const DevicePlan& device, std::string& why) {
-    const DType type = view.in(0).type;
-    if (!is_plain_type(type)) {
-        why = fmt::format("it does not take {}", name_of(type));
-        return std::nullopt;
-    }
-    const Shape& shape = view.in(0).shape;
-    const auto axis = static_cast<std::size_t>(view.attrs().axis);
-    std::int64_t outer = 1, inner = 1;
-    for (std::size_t i = 0; i < axis; ++i) outer *= shape[i];
-    for (std::size_t i = axis + 1; i < shape.size(); ++i) inner *= shape[i];
-    const bool rows = inner == 1;
-    const std::int64_t quads = rows ? (outer + 3) / 4 : outer * ((inner + 3) / 4), steps = rows ? shape[axis] / 4 + 2 : shape[axis];
-    std::int64_t lanes = 1;
-    const auto too_long = [&] { return device.max_loop_passes != 0 && (rows ? 4 : 1) * steps / lanes > device.max_loop_passes; };
-    while (lanes < device.workgroup_size && lanes * 4 <= steps && (lanes * quads < device.busy_invocations || too_long())) lanes *= 2;
-    if (too_long()) {
-        why = fmt::format("its axis of {} is too long for the {} loop passes that the driver allows", shape[axis], device.max_loop_passes);
-        return std::nullopt;
-    }
-
-    KernelChoice choice;
-    choice.kernel = "argmax";
-    choice.defines = {{"X_FLOAT", is_float(type) ? "1" : "0"}, {"ROWS", rows ? "1" : "0"}, {"SHARED_LANES", lanes > 1 ? "1" : "0"},
-                      {"NAN_KEY", view.attrs().nan_mode == NanMode::ignore ? "SIGN_BIT" : "ABS_MASK"}};
-    add_constants(choice, {shape[axis], inner, outer, lanes});
-    add_operand(choice, view, 0);
-    const std::int64_t quads_per_group = device.workgroup_size / lanes;
-    choice.groups = spill_groups((quads + quads_per_group - 1) / quads_per_group, device);
-    choice.aligned = rows || inner % 4 == 0;
-    choice.work = static_cast<double>(element_count(shape));
-    choice.note = fmt::format("{} lanes along the axis", lanes);
-    return choice;
-}
-
 std::optional<KernelChoice> plan_gather(const NodeView& view, const DevicePlan& device, std::string& why) {
     const DType type = view.in(0).type;
     if (!is_plain_type(type)) {
@@ -110,7 +74,9 @@ std::optional<KernelChoice> plan_gather(const NodeView& view, const DevicePlan& 
     const std::int64_t rows = out[0] * out[1];
     const std::int64_t side_by_side = out[2] % 4 == 0 && rows >= device.gathered_rows ? device.gathered_rows : 1;
     add_constants(choice, {values[1], out[1], out[2], element_count(out), side_by_side});
-    choice.operands = {{view.node().inputs[0], type, {}, {}}, {view.node().inputs[1], DType::i32, {}, {}}};
+    const double share = static_cast<double>(element_count(out)) / static_cast<double>(element_count(values));
+    add_operand(choice, view, 0, out[2] % 4 == 0 ? share : 4 * share);
+    add_operand(choice, view, 1);
     const std::int64_t whole_tiles = (rows + side_by_side - 1) / side_by_side * side_by_side;
     choice.groups = linear_groups(side_by_side > 1 ? whole_tiles * (out[2] / 4) : (element_count(out) + 3) / 4, device);
     return choice;
@@ -151,7 +117,6 @@ std::optional<KernelChoice> plan_scatter(const NodeView& view, const DevicePlan&
 }  // namespace
 
 std::vector<KernelCandidate> pool_kernels() { return {{"direct", plan_pool}}; }
-std::vector<KernelCandidate> argmax_kernels() { return {{"tree", plan_argmax}}; }
 std::vector<KernelCandidate> gather_kernels() { return {{"direct", plan_gather}}; }
 std::vector<KernelCandidate> scatter_kernels() { return {{"marked rows", plan_scatter}}; }
 

@@ -1,0 +1,75 @@
+// Prologues: functions of the names by which a kernel reads an operand, which compute it from other tensors.
+#include "codegen/source_builder.hpp"
+#include "plan/fuse.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace tosavk {
+
+const Group::Prologue* prologue_of(const Graph& graph, const Group& group, const KernelOperand& operand) {
+    if (operand.value == no_id) return nullptr;
+    const ValueId value = storage_of(graph, operand.value);
+    const auto found = std::find_if(group.prologues.begin(), group.prologues.end(),
+                                    [&](const auto& prologue) { return prologue.value == value; });
+    return found == group.prologues.end() ? nullptr : &*found;
+}
+
+/// What the kernel reads keeps its number; what prologues read gets numbers behind all of these.
+void SourceBuilder::add_operands() {
+    for (std::size_t k = 0; k < pass_->operands.size(); ++k) {
+        const KernelOperand& operand = pass_->operands[k];
+        if (prologue_of(graph_, group_, operand)) continue;
+        if (operand.value != no_id) buffers_.emplace(operand.value, k);
+        source_.reads.push_back(operand);
+        numbers_.push_back(k);
+    }
+    for (std::size_t k = 0; k < pass_->operands.size(); ++k) {
+        const Group::Prologue* prologue = prologue_of(graph_, group_, pass_->operands[k]);
+        if (prologue) add_prologue(fmt::format("in{}", k), *prologue);
+    }
+}
+
+/// Statements that compute four elements, and the name of the variable with the value.
+std::string SourceBuilder::prologue_body(const Group::Prologue& prologue, bool aligned) {
+    aligned_ = aligned;
+    leaves_.clear();
+    variables_.clear();
+    body_.clear();
+    for (const NodeId id : prologue.members) add_member(id);
+    return variables_.at(prologue.value);
+}
+
+void SourceBuilder::add_prologue(const std::string& name, const Group::Prologue& prologue) {
+    const auto [count, aligned, row] = std::tuple(count_, aligned_, row_);
+    row_ = 0;
+    const Value& value = graph_.value(prologue.value);
+    const char* type = vector_type(value.type);
+    const std::string kernel = kernel_source(pass_->kernel);
+    const auto calls = [&](const char* function) { return kernel.find(name + function + "(") != std::string::npos; };
+    count_ = element_count(value.shape);
+    if (calls("_load4")) {
+        const std::string result = prologue_body(prologue, true);
+        functions_ += fmt::format("{} {}_load4(uint e) {{\n    uint last = uint({}), n = min(4u, last - e + 1u);\n"
+                                  "{}    return {};\n}}\n",
+                                  type, name, param(static_cast<std::int32_t>(count_ - 1)), body_, result);
+    }
+    if (calls("_loadn") || calls("_load1")) {
+        const std::string result = prologue_body(prologue, false);
+        functions_ += fmt::format("{0} {1}_loadn(uint e, uint n) {{\n    uint last = e + n - 1u;\n{2}"
+                                  "    return n > 3u ? {3} : n > 2u ? {3}.xyzz : n > 1u ? {3}.xyyy : {3}.xxxx;\n}}\n",
+                                  type, name, body_, result);
+    }
+    if (calls("_load1")) {
+        const char* scalar = is_float(value.type) ? "float" : "int";
+        functions_ += fmt::format("{0} {1}_load1(uint e) {{ return {1}_loadn(e, 1u).x; }}\n", scalar, name);
+    }
+    count_ = count;
+    aligned_ = aligned;
+    row_ = row;
+    leaves_.clear();
+    variables_.clear();
+    body_.clear();
+}
+
+}  // namespace tosavk

@@ -1,0 +1,88 @@
+// Prologues: elementwise groups that a kernel computes where it reads their one result.
+#include "plan/fuser.hpp"
+#include "plan/prologue.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tosavk {
+
+void Fuser::find_reads(ValueId id, std::vector<Read>& reads) const {
+    if (is_output_[id]) reads.push_back({no_id, 0});
+    std::set<NodeId> seen;
+    for (const NodeId consumer : consumers_[id]) {
+        if (!seen.insert(consumer).second) continue;
+        const Node& node = graph_.node(consumer);
+        const bool is_alias = !node.outputs.empty() && storage_of(graph_, node.outputs.front()) != node.outputs.front();
+        if (is_alias) {
+            find_reads(node.outputs.front(), reads);
+            continue;
+        }
+        for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+            if (node.inputs[k] == id) reads.push_back({consumer, k});
+        }
+    }
+}
+
+std::optional<ValueId> Fuser::value_for(const Group& elementwise, NodeId anchor) const {
+    const std::set<NodeId> members(elementwise.members.begin(), elementwise.members.end());
+    std::optional<ValueId> value;
+    for (const NodeId member : elementwise.members) {
+        std::vector<Read> reads;
+        find_reads(graph_.node(member).outputs.front(), reads);
+        for (const Read& read : reads) {
+            if (members.contains(read.node)) continue;
+            if (read.node != anchor || value) return std::nullopt;
+            value = graph_.node(member).outputs.front();
+        }
+    }
+    return value;
+}
+
+void Fuser::take_prologue(std::size_t g, std::size_t h) {
+    Group& group = groups_[g];
+    const Group& taken = groups_[h];
+    if (!group.choice || group.structural) return;
+    if (taken.anchor != no_id || taken.rows || taken.members.empty() || !taken.stores.empty()) return;
+    const std::optional<ValueId> value = value_for(taken, group.anchor);
+    if (!value || element_count(graph_.value(*value).shape) > max_elements) return;
+
+    std::vector<const KernelPass*> passes{&*group.choice};
+    for (const KernelPass& pass : group.choice->earlier) passes.push_back(&pass);
+    const KernelPass* reader = nullptr;
+    std::size_t index = 0, found = 0;
+    for (const KernelPass* pass : passes) {
+        for (std::size_t k = 0; k < pass->operands.size(); ++k) {
+            if (pass->operands[k].value == no_id || storage_of(graph_, pass->operands[k].value) != *value) continue;
+            reader = pass;
+            index = k;
+            ++found;
+        }
+    }
+    // What is packed while planning, or read by several passes, is no matter of one function.
+    if (found != 1 || reader->operands[index].type != graph_.value(*value).type) return;
+
+    const double reads = reader->operands[index].reads;
+    const auto elements = static_cast<double>(element_count(graph_.value(*value).shape));
+    const auto& groups = reader->groups;
+    const double invocations = static_cast<double>(groups[0]) * groups[1] * groups[2] * device_.workgroup_size;
+    std::string why;
+    const auto note = [&](const std::string& text) { group.choice->note += (group.choice->note.empty() ? "" : "; ") + text; };
+    if (!prologue_pays(prologue_cost(graph_, taken.members), reads, invocations, elements, device_, why)) {
+        if (reads > 0) note(fmt::format("in{} is made before: {}", index, why));
+        return;
+    }
+    Group larger = group;
+    larger.prologues.push_back({*value, taken.members});
+    std::optional<std::set<std::size_t>> needs = joint_needs(g, h);
+    if (!needs || !fits(larger)) return;
+    for (const KernelPass& pass : larger.choice->earlier) {
+        if (build_pass_source(graph_, larger, pass, device_).bindings > device_.max_buffers) return;
+    }
+    note(fmt::format("in{} is made where it is read", index));
+    larger.choice->note = group.choice->note;
+    merge(g, std::move(larger), h, std::move(*needs));
+}
+
+}  // namespace tosavk
