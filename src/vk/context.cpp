@@ -48,8 +48,26 @@ void Context::set_input(std::size_t index, std::span<const std::byte> bytes) {
                     fmt::format("input {} was set while a run was under way; wait for it first", index));
     }
     require_size(graph.value(graph.inputs[index]), bytes.size(), fmt::format("input {}", index));
+    if (phase_ == Phase::finished) keep_outputs_in(graph.inputs[index]);
     recording_->write_input(index, bytes);
     input_set_[index] = true;
+}
+
+/// An output may be another name of an input, or a part of it; it is to stay that of the last run.
+void Context::keep_outputs_in(ValueId input) {
+    const Graph& graph = executable_->graph();
+    const std::vector<Placement>& placements = executable_->plan().placements;
+    const Placement& in = placements[input];
+    for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
+        const Value& value = graph.value(graph.outputs[k]);
+        const Placement& out = placements[graph.outputs[k]];
+        const bool shared = out.space == Space::arena && in.space == Space::arena && out.offset < in.offset + in.size &&
+                            in.offset < out.offset + out.size;
+        if (!shared || kept_outputs_.count(k) != 0) continue;
+        std::vector<std::byte> bytes(static_cast<std::size_t>(element_count(value.shape)) * size_of(value.type));
+        recording_->read_output(k, bytes);
+        kept_outputs_.emplace(k, std::move(bytes));
+    }
 }
 
 void Context::submit() {
@@ -63,6 +81,7 @@ void Context::submit() {
                         fmt::format("input {} '{}' was never set", i, graph.value(graph.inputs[i]).name));
         }
     }
+    kept_outputs_.clear();
     phase_ = Phase::never_ran;  // part of the run may be done when a submit fails: that leaves no result
     try {
         recording_->submit();
@@ -126,7 +145,10 @@ void Context::get_output(std::size_t index, std::span<std::byte> bytes) {
     require_finished();
     const ValueId id = graph.outputs[index];
     require_size(graph.value(id), bytes.size(), fmt::format("output {}", index));
-    if (executable_->plan().placements[id].space == Space::arena) {
+    const auto kept = kept_outputs_.find(index);
+    if (kept != kept_outputs_.end()) {
+        copy_bytes(kept->second, bytes);
+    } else if (executable_->plan().placements[id].space == Space::arena) {
         recording_->read_output(index, bytes);
     } else if (!copy_constant(id, bytes)) {
         throw Error(ErrorCode::internal, fmt::format("output {} '{}' has no memory", index, graph.value(id).name));

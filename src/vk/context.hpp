@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -64,10 +65,13 @@ private:
     void require_finished() const;
     const Variable& idle_variable(std::size_t index, std::size_t bytes) const;
     bool copy_constant(ValueId id, std::span<std::byte> bytes) const;
+    void keep_outputs_in(ValueId input);
 
     std::shared_ptr<Executable> executable_;
     std::unique_ptr<Recording> recording_;
     std::vector<bool> input_set_;
+    /// By index: outputs of the last run that lay in the memory of an input which was set again since.
+    std::map<std::size_t, std::vector<std::byte>> kept_outputs_;
     std::vector<double> dispatch_ns_;
     Phase phase_ = Phase::never_ran;
     ContextCounters counters_;
