@@ -1,21 +1,12 @@
 // Shaders and the driver's pipeline cache on disk, so that a second process compiles nothing. One file per device and
-// driver. No Vulkan here. Whatever is wrong with the file or its folder is a miss, never an error.
+// driver (entry_file.hpp), whose identity says for which device, driver and compiler it is. No Vulkan here. Whatever is
+// wrong with the file or its folder is a miss, never an error.
 //
-// The file: a fixed header, the identity (text that says for which device, driver and compiler the entries are), a table
-// of the entries, and their bytes. The head (all but the bytes) has one checksum, every entry its own. It is never
-// changed in place: a new one is written beside it and renamed, so that readers keep theirs and a crash leaves the old
-// one. Writers take in what others have written in between.
+// The file is never changed in place: a new one is written beside it and renamed, so that readers keep theirs and a crash
+// leaves the old one. Writers take in what others have written in between.
 #pragma once
 
-#include "graph/digest.hpp"
-
-#include <cstdint>
-#include <filesystem>
-#include <map>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
+#include "vk/entry_file.hpp"
 
 namespace tosavk {
 
@@ -33,11 +24,10 @@ CacheSettings cache_settings();
 /// One thread at a time; any number of processes.
 class DiskCache {
 public:
-    enum class Kind : std::uint32_t { spirv = 1, pipelines = 2 };
+    using Kind = EntryKind;
 
     /// Reads the table of the file that is there, if it is for this very identity.
     DiskCache(CacheSettings settings, std::string identity);
-    ~DiskCache();
     DiskCache(const DiskCache&) = delete;
     DiskCache& operator=(const DiskCache&) = delete;
 
@@ -60,21 +50,13 @@ public:
     const std::filesystem::path& path() const { return path_; }
 
 private:
-    using Key = std::pair<Kind, Digest>;
-    struct Entry {
-        std::uint64_t last_use = 0;  ///< seconds since 1970
-        std::uint64_t offset = 0;    ///< in the file
-        std::uint64_t size = 0;      ///< bytes
-        std::uint64_t sum = 0;
-    };
+    using Key = EntryKey;
     struct Fresh {
         std::vector<std::byte> bytes;
         std::uint64_t last_use = 0;
     };
 
     std::uint64_t now() const;
-    void close();
-    bool open_file();
     std::vector<Key> kept() const;
     bool write_new(const std::filesystem::path& temporary);
     void prune_directory();
@@ -82,9 +64,7 @@ private:
     CacheSettings settings_;
     std::string identity_;
     std::filesystem::path path_;
-    int file_ = -1;  ///< the file that `stored_` describes; stays readable when it is replaced
-    std::uint64_t file_bytes_ = 0;
-    std::map<Key, Entry> stored_;
+    EntryFile stored_;
     std::map<Key, std::uint64_t> used_;  ///< when entries of the file were used by this process
     std::map<Key, Fresh> fresh_;         ///< not in the file yet
     std::uint64_t fresh_bytes_ = 0;
