@@ -15,7 +15,7 @@ struct Options {
     bench::MeasureOptions measure;
     std::string device, json, compare, trace, html;
     double threshold = 10;
-    bool no_check = false, help_problems = false, details = false, no_limits = false;
+    bool no_check = false, help_problems = false, details = false, no_limits = false, measure_limits = false;
 };
 
 std::string help_text() {
@@ -62,7 +62,7 @@ int run(Options options) {
     for (const ModelOptions& one : all) load_model(one);
     const cpp::Device device(options.device);
     bench::Report report{device.name(), device.driver(), {}, {}};
-    if (!options.no_limits) report.limits = bench::limits_of(device);
+    if (!options.no_limits) report.limits = bench::limits_of(device, options.measure_limits);
     const bool to_stdout = options.json == "-";
     int code = exit_done;
     Progress progress("bench", all.size());
@@ -123,8 +123,10 @@ int main(int argc, char** argv) {
     app.add_option("--min-time", options.measure.min_time_s, "seconds to repeat at least (default 0.5)");
     app.add_option("--seed", options.measure.seed, "seed of the random inputs (default 0)")->check(whole_number());
     app.add_flag("--no-check", options.no_check, "do not compare with the reference first");
-    app.add_flag("--no-limits", options.no_limits,
-                 "do not measure the device's limits first, which takes one or two seconds");
+    CLI::Option* no_limits = app.add_flag("--no-limits", options.no_limits, "do without the device's limits");
+    app.add_flag("--measure-limits", options.measure_limits,
+                 "measure the device's limits anew, which takes a few seconds; else the disk cache keeps them")
+        ->excludes(no_limits);
     app.footer(
         "Exit codes: 0 done; 1 a result differs from the reference or is slower than --compare; 2 wrong usage; 3 a "
         "file is bad;\n"

@@ -22,7 +22,7 @@ struct DispatchTime {
     double gpu_ms = 0;   ///< median
     double last_ms = 0;  ///< of the last profiled run
     double work = 0, bytes = 0;
-    bool is_integer = false;
+    tosavk_arithmetic arithmetic = TOSAVK_ARITHMETIC_FP32;
 };
 
 /// What the host did, in milliseconds since the program began.

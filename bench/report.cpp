@@ -47,7 +47,7 @@ std::string spread_text(const Spread& spread) {
 }
 
 Floor floor_of(const Limits& limits, const DispatchTime& dispatch) {
-    return floor_of(limits, dispatch.work, dispatch.bytes, dispatch.is_integer);
+    return floor_of(limits, dispatch.work, dispatch.bytes, dispatch.arithmetic);
 }
 
 /// The floors of all dispatches, and the limit that makes most of them.

@@ -1,4 +1,4 @@
-// Shaders and the driver's pipeline cache on disk, so that a second process compiles nothing. One file per device and
+// Shaders, the driver's pipeline cache and the device's measured limits on disk, so that a second process compiles nothing. One file per device and
 // driver (entry_file.hpp), whose identity says for which device, driver and compiler it is. No Vulkan here. Whatever is
 // wrong with the file or its folder is a miss, never an error.
 //

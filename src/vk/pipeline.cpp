@@ -46,7 +46,7 @@ std::vector<std::uint32_t> to_words(std::span<const std::byte> bytes) {
 }  // namespace
 
 PipelineLibrary::PipelineLibrary(VkDevice device, const VolkDeviceTable& vk, const DeviceCaps& caps)
-    : device_(device), vk_(vk), disk_(cache_settings(), identity_of(caps)), cache_header_(pipeline_data_header(caps)) {
+    : device_(device), vk_(vk), identity_(identity_of(caps)), disk_(cache_settings(), identity_), cache_header_(pipeline_data_header(caps)) {
     const std::vector<std::byte> stored = stored_pipelines();
     cache_sum_ = checksum(stored);
     cache_bytes_ = stored.size();
@@ -110,6 +110,16 @@ void PipelineLibrary::save_if_worthwhile() {
     if (!disk_.is_worth_saving()) return;
     save_pipelines();
     disk_.save();
+}
+
+std::optional<std::vector<std::byte>> PipelineLibrary::stored(DiskCache::Kind kind, const Digest& key) {
+    const std::lock_guard lock(mutex_);
+    return disk_.find(kind, key);
+}
+
+void PipelineLibrary::store(DiskCache::Kind kind, const Digest& key, std::vector<std::byte> bytes) {
+    const std::lock_guard lock(mutex_);
+    disk_.put(kind, key, std::move(bytes));
 }
 
 VkDescriptorType descriptor_type(const Binding& binding) {

@@ -56,6 +56,13 @@ public:
     /// Writes the disk cache where enough is new.
     void save_if_worthwhile();
 
+    /// Entries of the disk cache that are no pipelines; nothing where it is off.
+    std::optional<std::vector<std::byte>> stored(DiskCache::Kind kind, const Digest& key);
+    /// Written when the library is destroyed at the latest.
+    void store(DiskCache::Kind kind, const Digest& key, std::vector<std::byte> bytes);
+    /// Names device, driver and compiler, which entries of the disk cache are for.
+    const std::string& identity() const { return identity_; }
+
 private:
     using Key = std::tuple<std::string, std::vector<std::int32_t>, std::size_t>;
 
@@ -71,6 +78,7 @@ private:
     VkDevice device_;
     const VolkDeviceTable& vk_;
     std::mutex mutex_;
+    std::string identity_;
     DiskCache disk_;
     std::array<std::byte, 32> cache_header_;  ///< how the driver's data must begin
     UniqueHandle<VkPipelineCache> cache_;
