@@ -1,7 +1,7 @@
 // Measures one model on one device: warm-up, repeats until the median is steady, GPU time of every dispatch.
 #pragma once
 
-#include "cli/common.hpp"
+#include "start.hpp"
 
 #include <optional>
 
@@ -43,6 +43,7 @@ struct Measurement {
     std::vector<Phase> phases;
     double last_run_ms = 0;        ///< when the last profiled run began
     std::optional<cpp::CheckReport> check;
+    std::optional<StartTimes> start;  ///< only where --start asks for it
 };
 
 struct MeasureOptions {

@@ -145,6 +145,34 @@ TEST_F(Bench, LimitsAreStored) {
     expect_error(bench({"--op", "add f32 10", "--measure-limits"}), 2, "--measure-limits");
 }
 
+TEST_F(Bench, AWarmStartCompilesNothing) {
+    NEEDS_DRIVER();
+    // Neither the user's cache nor the folder of temporary files has anything in the end.
+    fs::create_directories(path("tmp"));
+    const Environment environment = {{"TOSAVK_CACHE_DIR", path("users")}, {"TOSAVK_NO_CACHE", "1"}, {"TOSAVK_SEED", ""}, {"TMPDIR", path("tmp")}};
+    const json result = report({"--op", "network squeezenet f32", "--no-check", "--start"}, false, environment);
+    const json& start = result.at("problems").at(0).at("start");
+    EXPECT_GT(start.at("cold").at("shaders_compiled").get<int>(), 3);
+    EXPECT_EQ(start.at("cold").at("shaders_loaded").get<int>(), 0);
+    EXPECT_TRUE(start.at("cold").at("compiler_started").get<bool>());
+    EXPECT_EQ(start.at("warm").at("shaders_compiled").get<int>(), 0);
+    EXPECT_EQ(start.at("warm").at("shaders_loaded"), start.at("cold").at("shaders_compiled"));
+    EXPECT_FALSE(start.at("warm").at("compiler_started").get<bool>());
+    for (const char* which : {"cold", "warm"})
+        for (const char* time : {"ms", "open_ms"}) EXPECT_GT(start.at(which).at(time).get<double>(), 0) << which;
+    EXPECT_FALSE(fs::exists(path("users")));
+    EXPECT_TRUE(fs::is_empty(path("tmp")));
+
+    const Spawned with = bench({"--op", "add f32 10", "--no-check", "--start"}, false, environment);
+    EXPECT_EQ(with.exit_code, 0) << with.err;
+    EXPECT_NE(with.out.find("warm ms"), std::string::npos) << with.out;
+    const Spawned without = bench({"--op", "add f32 10", "--no-check"}, false, environment);
+    EXPECT_EQ(without.out.find("warm ms"), std::string::npos) << without.out;
+    EXPECT_TRUE(report({"--op", "add f32 10", "--no-check"}).at("problems").at(0).at("start").is_null());
+    // A folder that cannot be had is said in one sentence.
+    expect_error(bench({"--op", "add f32 10", "--no-check", "--start"}, false, {{"TMPDIR", "/proc/self"}}), 3, "cannot make a folder");
+}
+
 TEST_F(Bench, ComparesWithAnEarlierReport) {
     NEEDS_DRIVER();
     const std::string line = "add f32 1000";
