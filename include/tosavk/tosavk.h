@@ -186,7 +186,9 @@ typedef struct tosavk_compile_options {
 /* `options` may be NULL. Creates every pipeline and uploads the constants. Shaders come from the disk cache where it has
  * them: one file per device and driver in $TOSAVK_CACHE_DIR, else $XDG_CACHE_HOME/tosa-vk, else ~/.cache/tosa-vk, all
  * together at most $TOSAVK_CACHE_LIMIT_MIB (64). It is read when a device is opened, and written when an executable was
- * made and when the device is closed. TOSAVK_NO_CACHE=1 turns it off; TOSAVK_VERBOSE=cache says on stderr what it does. */
+ * made and when the device is closed. What it lacks may be in the seed, shaders of common graphs that were compiled with the
+ * library (share/tosa-vk/shaders.seed beside it, or the file $TOSAVK_SEED; empty: none). TOSAVK_NO_CACHE=1 turns both off;
+ * TOSAVK_VERBOSE=cache says on stderr what they do. */
 TOSAVK_API tosavk_status tosavk_compile(tosavk_device* device, const tosavk_graph* graph, const tosavk_compile_options* options,
                                         tosavk_executable** executable, tosavk_error** error);
 
@@ -224,7 +226,7 @@ typedef struct tosavk_counters {
     uint64_t constant_bytes;
     uint64_t peak_lower_bound_bytes; /* largest sum of live tensors */
     uint64_t shaders_compiled;    /* from GLSL, while the executable was made */
-    uint64_t shaders_loaded;      /* from the disk cache or from a package instead */
+    uint64_t shaders_loaded;      /* from the disk cache, the seed or a package instead */
     uint64_t compiler_started;    /* 1: this process has initialised the GLSL compiler, for whatever executable */
     uint64_t package;             /* 0: the graph was loaded from no package; 1: the package's plan and shaders are used;
                                      2: they are for another device, library or option, and were made anew */

@@ -64,10 +64,14 @@ std::int64_t age_of(const fs::path& path) {
 
 }  // namespace
 
+bool caches_are_off() {
+    const std::string off = variable("TOSAVK_NO_CACHE");
+    return !off.empty() && off != "0";
+}
+
 CacheSettings cache_settings() {
     CacheSettings settings;
-    const std::string off = variable("TOSAVK_NO_CACHE");
-    if (!off.empty() && off != "0") {
+    if (caches_are_off()) {
         settings.off = "TOSAVK_NO_CACHE is set";
         return settings;
     }
@@ -154,7 +158,8 @@ std::vector<DiskCache::Key> DiskCache::kept() const {
     std::vector<Key> keys;
     for (const Candidate& candidate : all) {
         const std::uint64_t cost = candidate.size + EntryFile::table_bytes;
-        if (cost > settings_.limit_bytes || bytes > settings_.limit_bytes - cost || keys.size() >= EntryFile::max_entries) continue;
+        const bool fits = cost <= settings_.limit_bytes && bytes <= settings_.limit_bytes - cost;
+        if (!fits || keys.size() >= EntryFile::max_entries) continue;
         bytes += cost;
         keys.push_back(candidate.key);
     }

@@ -1,6 +1,6 @@
-// Shaders, the driver's pipeline cache and the device's measured limits on disk, so that a second process compiles nothing. One file per device and
-// driver (entry_file.hpp), whose identity says for which device, driver and compiler it is. No Vulkan here. Whatever is
-// wrong with the file or its folder is a miss, never an error.
+// Shaders, the driver's pipeline cache and the device's measured limits on disk, so that a second process compiles and
+// measures nothing. One file per device and driver (entry_file.hpp), whose identity says for which device, driver and
+// compiler it is. No Vulkan here. Whatever is wrong with the file or its folder is a miss, never an error.
 //
 // The file is never changed in place: a new one is written beside it and renamed, so that readers keep theirs and a crash
 // leaves the old one. Writers take in what others have written in between.
@@ -17,7 +17,9 @@ struct CacheSettings {
     std::uint64_t (*clock)() = nullptr;  ///< seconds since 1970; null: the system's clock
 };
 
-/// From the environment: TOSAVK_NO_CACHE (any value but "" and "0") turns it off; the directory is TOSAVK_CACHE_DIR, or
+/// TOSAVK_NO_CACHE is set: to any value but "" and "0".
+bool caches_are_off();
+/// From the environment: TOSAVK_NO_CACHE turns it off; the directory is TOSAVK_CACHE_DIR, or
 /// $XDG_CACHE_HOME/tosa-vk, or ~/.cache/tosa-vk; the limit is TOSAVK_CACHE_LIMIT_MIB, 64 without it.
 CacheSettings cache_settings();
 

@@ -96,14 +96,15 @@ bool EntryFile::read_head(const fs::path& path, const std::string& identity, con
     FileHeader header{};
     if (!read_at(file_, 0, std::as_writable_bytes(std::span(&header, 1)))) return unusable("it is cut off");
     if (header.magic_number != magic || header.version != format_version) return unusable("it has another format");
-    if (header.identity_size != identity.size() || header.entry_count > max_entries) return unusable("it is for another device or compiler");
+    const char* const foreign = "it is for another device or compiler";
+    if (header.identity_size != identity.size() || header.entry_count > max_entries) return unusable(foreign);
     const std::uint64_t head_bytes = sizeof header + header.identity_size + header.entry_count * sizeof(FileEntry);
     if (head_bytes > actual_bytes || header.file_bytes < head_bytes) return unusable("it is cut off");
     std::vector<std::byte> head(head_bytes);
     if (!read_at(file_, 0, head)) return unusable("it cannot be read");
     std::memset(head.data() + offsetof(FileHeader, head_sum), 0, sizeof header.head_sum);
     if (checksum(head) != header.head_sum) return unusable("its checksum is wrong");
-    if (std::memcmp(head.data() + sizeof header, identity.data(), identity.size()) != 0) return unusable("it is for another device or compiler");
+    if (std::memcmp(head.data() + sizeof header, identity.data(), identity.size()) != 0) return unusable(foreign);
 
     for (std::uint32_t k = 0; k < header.entry_count; ++k) {
         FileEntry entry{};

@@ -1,4 +1,4 @@
-// A file of entries that are found by kind and key: what the disk cache is. Whatever is wrong with such a
+// A file of entries that are found by kind and key: what the disk cache and the seed are. Whatever is wrong with such a
 // file is a miss, never an error.
 //
 // A fixed header, the identity (text that says what the entries are good for), a table of the entries, and their bytes.
