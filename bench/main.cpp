@@ -15,7 +15,8 @@ struct Options {
     bench::MeasureOptions measure;
     std::string device, json, compare, trace, html;
     double threshold = 10;
-    bool no_check = false, help_problems = false, details = false, no_limits = false, measure_limits = false, start = false, start_once = false;
+    bool no_check = false, help_problems = false, details = false, no_limits = false, measure_limits = false;
+    bool start = false, start_once = false;
 };
 
 std::string help_text() {

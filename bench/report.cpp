@@ -47,8 +47,9 @@ std::string spread_text(const Spread& spread) {
 }
 
 std::string start_text(const StartTime& time) {
-    return fmt::format("{:.1f} ms after {:.1f} ms for the device; {} shaders compiled, {} loaded, GLSL compiler {}\n", time.ms,
-                       time.open_ms, time.shaders_compiled, time.shaders_loaded, time.compiler_started ? "started" : "not started");
+    return fmt::format("{:.1f} ms after {:.1f} ms for the device; {} shaders compiled, {} loaded, GLSL compiler {}\n",
+                       time.ms, time.open_ms, time.shaders_compiled, time.shaders_loaded,
+                       time.compiler_started ? "started" : "not started");
 }
 
 Floor floor_of(const Limits& limits, const DispatchTime& dispatch) {
@@ -162,7 +163,8 @@ std::string to_text(const Report& report, bool details) {
     std::vector<std::vector<std::string>> rows = {
         {"problem", "ms", "best", "wall ms", "GFLOP/s", "GB/s", "% of limit", "limit", "dispatches", "MB", "checked"}};
     std::vector<bool> right = {false, true, true, true, true, true, true, false, true, true, false};
-    const bool starts = std::any_of(report.rows.begin(), report.rows.end(), [](const Row& row) { return row.measurement && row.measurement->start; });
+    const bool starts = std::any_of(report.rows.begin(), report.rows.end(),
+                                    [](const Row& row) { return row.measurement && row.measurement->start; });
     if (starts) {
         rows[0].insert(rows[0].end() - 1, {"cold ms", "warm ms"});
         right.insert(right.end() - 1, {true, true});

@@ -34,7 +34,8 @@ public:
         fs::path base = fs::temp_directory_path(unknown);
         if (unknown) base = "/tmp";
         std::string name = (base / "tosa-vk-start-XXXXXX").string();
-        if (!::mkdtemp(name.data())) throw Failure(cli::exit_file, fmt::format("cannot make a folder in {}: {}", base.string(), std::strerror(errno)));
+        if (!::mkdtemp(name.data()))
+            throw Failure(cli::exit_file, fmt::format("cannot make a folder in {}: {}", base.string(), std::strerror(errno)));
         path = name;
     }
     ~TemporaryFolder() {
@@ -56,7 +57,8 @@ std::vector<std::string> environment_with(const fs::path& folder) {
     std::vector<std::string> all;
     for (char** entry = environ; *entry; ++entry) {
         const std::string text = *entry;
-        const bool replaced = std::any_of(ours.begin(), ours.end(), [&](const auto& one) { return text.starts_with(one.first + "="); });
+        const bool replaced = std::any_of(ours.begin(), ours.end(),
+                                          [&](const auto& one) { return text.starts_with(one.first + "="); });
         if (!replaced) all.push_back(text);
     }
     for (const auto& [name, value] : ours) all.push_back(name + "=" + value);
@@ -84,9 +86,11 @@ StartTime run_process(std::vector<std::string> arguments, const fs::path& folder
     posix_spawn_file_actions_addopen(&files, STDERR_FILENO, err.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
     std::vector<std::string> environment = environment_with(folder);
     pid_t child = 0;
-    const int failed = ::posix_spawn(&child, "/proc/self/exe", &files, nullptr, pointers(arguments).data(), pointers(environment).data());
+    const int failed = ::posix_spawn(&child, "/proc/self/exe", &files, nullptr, pointers(arguments).data(),
+                                     pointers(environment).data());
     posix_spawn_file_actions_destroy(&files);
-    if (failed != 0) throw Failure(cli::exit_device, fmt::format("cannot start a process for --start: {}", std::strerror(failed)));
+    if (failed != 0)
+        throw Failure(cli::exit_device, fmt::format("cannot start a process for --start: {}", std::strerror(failed)));
     int status = 0;
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
     if (!WIFEXITED(status)) throw Failure(cli::exit_device, "the process of --start was ended by a signal");
@@ -97,7 +101,8 @@ StartTime run_process(std::vector<std::string> arguments, const fs::path& folder
     }
     try {
         const Json json = Json::parse(read_text(out));
-        return {json.at("open_ms"), json.at("ms"), json.at("shaders_compiled"), json.at("shaders_loaded"), json.at("compiler_started")};
+        return {json.at("open_ms"), json.at("ms"), json.at("shaders_compiled"), json.at("shaders_loaded"),
+                json.at("compiler_started")};
     } catch (const Json::exception&) {
         throw Failure(cli::exit_device, "the process of --start gave no times");
     }

@@ -27,7 +27,8 @@ layout(set = 0, binding = 1) writeonly buffer Sums { ivec4 sums[]; };
 void main() {
     uint i = gl_GlobalInvocationID.y * gl_NumWorkGroups.x * gl_WorkGroupSize.x + gl_GlobalInvocationID.x;
     // The words change all the time, so that none is unpacked ahead of its use.
-    int change = words[i & 63u], w0 = words[(i + 1u) & 63u], w1 = words[(i + 2u) & 63u], w2 = words[(i + 3u) & 63u], w3 = words[(i + 4u) & 63u];
+    int change = words[i & 63u], w0 = words[(i + 1u) & 63u], w1 = words[(i + 2u) & 63u], w2 = words[(i + 3u) & 63u],
+        w3 = words[(i + 4u) & 63u];
     int row[ROWS];
     X4 acc[ROWS];
     ivec4 sum = ivec4(0);

@@ -125,7 +125,8 @@ TEST_F(Bench, LimitsAreStored) {
     const auto limits = [&](const std::vector<std::string>& more, const char* no_cache) {
         std::vector<std::string> arguments = {"--op", "add f32 10", "--no-check"};
         arguments.insert(arguments.end(), more.begin(), more.end());
-        json result = report(arguments, true, {{"TOSAVK_CACHE_DIR", path("limits-cache")}, {"TOSAVK_NO_CACHE", no_cache}}).at("limits");
+        const Environment environment = {{"TOSAVK_CACHE_DIR", path("limits-cache")}, {"TOSAVK_NO_CACHE", no_cache}};
+        json result = report(arguments, true, environment).at("limits");
         const bool stored = result.at("stored");
         result.erase("stored");
         return std::pair(stored, result);
@@ -149,7 +150,8 @@ TEST_F(Bench, AWarmStartCompilesNothing) {
     NEEDS_DRIVER();
     // Neither the user's cache nor the folder of temporary files has anything in the end.
     fs::create_directories(path("tmp"));
-    const Environment environment = {{"TOSAVK_CACHE_DIR", path("users")}, {"TOSAVK_NO_CACHE", "1"}, {"TOSAVK_SEED", ""}, {"TMPDIR", path("tmp")}};
+    const Environment environment = {
+        {"TOSAVK_CACHE_DIR", path("users")}, {"TOSAVK_NO_CACHE", "1"}, {"TOSAVK_SEED", ""}, {"TMPDIR", path("tmp")}};
     const json result = report({"--op", "network squeezenet f32", "--no-check", "--start"}, false, environment);
     const json& start = result.at("problems").at(0).at("start");
     EXPECT_GT(start.at("cold").at("shaders_compiled").get<int>(), 3);
@@ -170,7 +172,8 @@ TEST_F(Bench, AWarmStartCompilesNothing) {
     EXPECT_EQ(without.out.find("warm ms"), std::string::npos) << without.out;
     EXPECT_TRUE(report({"--op", "add f32 10", "--no-check"}).at("problems").at(0).at("start").is_null());
     // A folder that cannot be had is said in one sentence.
-    expect_error(bench({"--op", "add f32 10", "--no-check", "--start"}, false, {{"TMPDIR", "/proc/self"}}), 3, "cannot make a folder");
+    expect_error(bench({"--op", "add f32 10", "--no-check", "--start"}, false, {{"TMPDIR", "/proc/self"}}), 3,
+                 "cannot make a folder");
 }
 
 TEST_F(Bench, ComparesWithAnEarlierReport) {

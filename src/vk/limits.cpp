@@ -72,7 +72,8 @@ double measure_copy(const std::shared_ptr<Device>& device) {
     bytes = bytes / 4096 * 4096;
     double best_ns = 0;
     const bool texels = bytes / 16 <= plan.texel_elements;
-    for (const auto& [wide, path] : {std::pair(false, ReadPath::buffer), std::pair(true, ReadPath::buffer), std::pair(false, ReadPath::texels)}) {
+    for (const auto& [wide, path] :
+         {std::pair(false, ReadPath::buffer), std::pair(true, ReadPath::buffer), std::pair(false, ReadPath::texels)}) {
         if ((wide && !plan.int64) || (path == ReadPath::texels && !texels)) continue;
         for (const int each : {1, 4, 16}) {
             const auto stride = static_cast<std::int64_t>(bytes) / (wide ? 32 : 16) / each;
