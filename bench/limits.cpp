@@ -6,30 +6,43 @@ namespace tosavk::bench {
 
 using cli::Json;
 
-Limits limits_of(const cpp::Device& device) {
-    const Json json = Json::parse(device.limits());
-    return {json.at("copy_gbytes_per_s"), json.at("fp32_gflops"), json.at("int32_gops"), json.at("dispatch_us"),
-            json.at("submit_us")};
+Limits limits_of(const cpp::Device& device, bool anew) {
+    const Json json = Json::parse(device.limits(anew));
+    Limits limits;
+    limits.copy_gbytes_per_s = json.at("copy_gbytes_per_s");
+    limits.fp32_gflops = json.at("fp32_gflops");
+    if (!json.at("fp16_gflops").is_null()) limits.fp16_gflops = json.at("fp16_gflops");
+    limits.int32_gops = json.at("int32_gops");
+    limits.int8_gops = json.at("int8_gops");
+    limits.dispatch_us = json.at("dispatch_us");
+    limits.submit_us = json.at("submit_us");
+    limits.stored = json.at("stored");
+    return limits;
 }
 
 Json to_json(const Limits& limits) {
     if (!limits.known()) return Json::object();
     return {{"copy_gbytes_per_s", limits.copy_gbytes_per_s},
             {"fp32_gflops", limits.fp32_gflops},
+            {"fp16_gflops", limits.fp16_gflops > 0 ? Json(limits.fp16_gflops) : Json(nullptr)},
             {"int32_gops", limits.int32_gops},
+            {"int8_gops", limits.int8_gops},
             {"dispatch_us", limits.dispatch_us},
-            {"submit_us", limits.submit_us}};
+            {"submit_us", limits.submit_us},
+            {"stored", limits.stored}};
 }
 
 std::string to_text(const Limits& limits) {
     if (!limits.known()) return "limits: not measured\n";
+    const std::string fp16 = limits.fp16_gflops > 0 ? fmt::format("{:.1f} GFLOP/s", limits.fp16_gflops) : "-";
     return fmt::format(
-        "limits: copy {:.1f} GB/s, fp32 {:.1f} GFLOP/s, int32 {:.1f} Gop/s, dispatch {:.1f} us, submit {:.1f} "
-        "us\n",
-        limits.copy_gbytes_per_s, limits.fp32_gflops, limits.int32_gops, limits.dispatch_us, limits.submit_us);
+        "limits: copy {:.1f} GB/s, fp32 {:.1f} GFLOP/s, fp16 {}, int32 {:.1f} Gop/s, int8 {:.1f} Gop/s, dispatch {:.1f} us, "
+        "submit {:.1f} us{}\n",
+        limits.copy_gbytes_per_s, limits.fp32_gflops, fp16, limits.int32_gops, limits.int8_gops, limits.dispatch_us,
+        limits.submit_us, limits.stored ? " (measured earlier; --measure-limits measures anew)" : "");
 }
 
-Floor floor_of(const Limits& limits, double work, double bytes, bool is_integer) {
+Floor floor_of(const Limits& limits, double work, double bytes, tosavk_arithmetic arithmetic) {
     if (!limits.known()) return {0, ""};
     Floor floor{limits.dispatch_us / 1e3, "dispatch"};
     const auto raise = [&](double amount, double per_second_1e9, const char* limit) {
@@ -37,7 +50,12 @@ Floor floor_of(const Limits& limits, double work, double bytes, bool is_integer)
         if (ms > floor.ms) floor = {ms, limit};
     };
     raise(bytes, limits.copy_gbytes_per_s, "memory");
-    raise(work, is_integer ? limits.int32_gops : limits.fp32_gflops, is_integer ? "int32" : "fp32");
+    switch (arithmetic) {
+    case TOSAVK_ARITHMETIC_FP16: raise(work, limits.fp16_gflops, "fp16"); break;
+    case TOSAVK_ARITHMETIC_INT32: raise(work, limits.int32_gops, "int32"); break;
+    case TOSAVK_ARITHMETIC_INT8: raise(work, limits.int8_gops, "int8"); break;
+    default: raise(work, limits.fp32_gflops, "fp32"); break;
+    }
     return floor;
 }
 

@@ -15,7 +15,8 @@ struct Options {
     bench::MeasureOptions measure;
     std::string device, json, compare, trace, html;
     double threshold = 10;
-    bool no_check = false, help_problems = false, details = false, no_limits = false;
+    bool no_check = false, help_problems = false, details = false, no_limits = false, measure_limits = false;
+    bool start = false, start_once = false;
 };
 
 std::string help_text() {
@@ -58,11 +59,15 @@ int run(Options options) {
     if (all.empty())
         throw Failure(exit_usage, "nothing to measure: name a MODEL, --op with a problem line, or a --suite");
     options.measure.check = !options.no_check;
+    if (options.start_once) {
+        if (all.size() != 1) throw Failure(exit_usage, "--start-once takes one problem");
+        return bench::start_once(options.device, all.front(), options.measure.seed);
+    }
     // All models are looked at before the first is measured, which may take minutes.
     for (const ModelOptions& one : all) load_model(one);
     const cpp::Device device(options.device);
     bench::Report report{device.name(), device.driver(), {}, {}};
-    if (!options.no_limits) report.limits = bench::limits_of(device);
+    if (!options.no_limits) report.limits = bench::limits_of(device, options.measure_limits);
     const bool to_stdout = options.json == "-";
     int code = exit_done;
     Progress progress("bench", all.size());
@@ -71,10 +76,12 @@ int run(Options options) {
         row.name = one.name();
         try {
             row.measurement = bench::measure(device, one, options.measure);
+            if (options.start) row.measurement->start = bench::measure_start(options.device, one, options.measure.seed);
             if (row.measurement->check && !row.measurement->check->passed) code = exit_different;
-        } catch (const cpp::Error& e) {
+        } catch (const std::runtime_error& e) {
             // One problem that a device cannot do should not lose the others.
             if (all.size() == 1) throw;
+            row.measurement.reset();
             row.error = e.what();
             code = exit_device;
         }
@@ -122,14 +129,21 @@ int main(int argc, char** argv) {
     app.add_option("--json", options.json, "file for the results as JSON; - for standard output");
     app.add_option("--min-time", options.measure.min_time_s, "seconds to repeat at least (default 0.5)");
     app.add_option("--seed", options.measure.seed, "seed of the random inputs (default 0)")->check(whole_number());
+    app.add_flag("--start", options.start,
+                 "time the first result in two new processes too: with empty caches (cold) and with those of the first (warm)");
+    // What --start starts.
+    app.add_flag("--start-once", options.start_once)->group("");
     app.add_flag("--no-check", options.no_check, "do not compare with the reference first");
-    app.add_flag("--no-limits", options.no_limits,
-                 "do not measure the device's limits first, which takes one or two seconds");
+    CLI::Option* no_limits = app.add_flag("--no-limits", options.no_limits, "do without the device's limits");
+    app.add_flag("--measure-limits", options.measure_limits,
+                 "measure the device's limits anew, which takes a few seconds; else the disk cache keeps them")
+        ->excludes(no_limits);
     app.footer(
         "Exit codes: 0 done; 1 a result differs from the reference or is slower than --compare; 2 wrong usage; 3 a "
         "file is bad;\n"
         "4 the device failed, is missing or is out of memory.\n"
         "Example: tosa-vk-bench model.tflite --device cpu --json result.json\n"
-        "Example: tosa-vk-bench --op 'matmul f32 1x512x512x512' --compare before.json");
+        "Example: tosa-vk-bench --op 'matmul f32 1x512x512x512' --compare before.json\n"
+        "Example: tosa-vk-bench --start --no-check --op 'network resnet50 f32'");
     return run_program(app, argc, argv, [&] { return run(options); });
 }

@@ -120,7 +120,7 @@ Measurement measure(const cpp::Device& device, const cli::ModelOptions& model, c
     for (std::uint32_t k = 0; k < count; ++k) {
         const tosavk_dispatch_info info = profiled.dispatch(k);
         result.dispatches.push_back({info.label, info.kernel, spread_of(each[k]).median, each[k].back(), info.work,
-                                     info.bytes, info.is_integer != 0});
+                                     info.bytes, static_cast<tosavk_arithmetic>(info.arithmetic)});
         result.work += info.work;
         result.bytes += info.bytes;
     }

@@ -1,7 +1,7 @@
 // Measures one model on one device: warm-up, repeats until the median is steady, GPU time of every dispatch.
 #pragma once
 
-#include "cli/common.hpp"
+#include "start.hpp"
 
 #include <optional>
 
@@ -22,7 +22,7 @@ struct DispatchTime {
     double gpu_ms = 0;   ///< median
     double last_ms = 0;  ///< of the last profiled run
     double work = 0, bytes = 0;
-    bool is_integer = false;
+    tosavk_arithmetic arithmetic = TOSAVK_ARITHMETIC_FP32;
 };
 
 /// What the host did, in milliseconds since the program began.
@@ -43,6 +43,7 @@ struct Measurement {
     std::vector<Phase> phases;
     double last_run_ms = 0;        ///< when the last profiled run began
     std::optional<cpp::CheckReport> check;
+    std::optional<StartTimes> start;  ///< only where --start asks for it
 };
 
 struct MeasureOptions {

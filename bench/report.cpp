@@ -46,8 +46,14 @@ std::string spread_text(const Spread& spread) {
                        spread.samples);
 }
 
+std::string start_text(const StartTime& time) {
+    return fmt::format("{:.1f} ms after {:.1f} ms for the device; {} shaders compiled, {} loaded, GLSL compiler {}\n",
+                       time.ms, time.open_ms, time.shaders_compiled, time.shaders_loaded,
+                       time.compiler_started ? "started" : "not started");
+}
+
 Floor floor_of(const Limits& limits, const DispatchTime& dispatch) {
-    return floor_of(limits, dispatch.work, dispatch.bytes, dispatch.is_integer);
+    return floor_of(limits, dispatch.work, dispatch.bytes, dispatch.arithmetic);
 }
 
 /// The floors of all dispatches, and the limit that makes most of them.
@@ -100,6 +106,7 @@ Json problem_json(const Limits& limits, const Measurement& m) {
     result["limit"] = limit_json(floor);
     result["peak_bytes"] = m.peak_bytes;
     result["checked"] = m.check ? Json(m.check->passed) : Json(nullptr);
+    result["start"] = m.start ? to_json(*m.start) : Json(nullptr);
     return result;
 }
 
@@ -123,6 +130,7 @@ std::string details_text(const Limits& limits, const Measurement& m) {
     text += m.gpu_ms ? "gpu:       " + spread_text(*m.gpu_ms) + "\n" : "gpu:       the device has no timestamps\n";
     text += "wall:      " + spread_text(m.wall_ms) + "\n";
     text += fmt::format("first run: {:.1f} ms, compilation included\n", m.first_run_ms);
+    if (m.start) text += "cold:      " + start_text(m.start->cold) + "warm:      " + start_text(m.start->warm);
     text += fmt::format("memory:    {} bytes of tensors and constants\n", m.peak_bytes);
     if (!m.check) text += "checked:   no\n";
     else
@@ -154,6 +162,13 @@ std::string to_text(const Report& report, bool details) {
     }
     std::vector<std::vector<std::string>> rows = {
         {"problem", "ms", "best", "wall ms", "GFLOP/s", "GB/s", "% of limit", "limit", "dispatches", "MB", "checked"}};
+    std::vector<bool> right = {false, true, true, true, true, true, true, false, true, true, false};
+    const bool starts = std::any_of(report.rows.begin(), report.rows.end(),
+                                    [](const Row& row) { return row.measurement && row.measurement->start; });
+    if (starts) {
+        rows[0].insert(rows[0].end() - 1, {"cold ms", "warm ms"});
+        right.insert(right.end() - 1, {true, true});
+    }
     for (const Row& row : report.rows) {
         if (!row.measurement) {
             rows.push_back({row.name, "failed: " + row.error});
@@ -168,6 +183,11 @@ std::string to_text(const Report& report, bool details) {
                         share_text(floor, time.median), floor.limit,
                         std::to_string(m.dispatches.size()), fmt::format("{:.2f}", m.bytes / 1e6),
                         !m.check ? "no" : m.check->passed ? "yes" : "FAILED"});
+        if (starts) {
+            auto& cells = rows.back();
+            cells.insert(cells.end() - 1, {m.start ? fmt::format("{:.1f}", m.start->cold.ms) : "-",
+                                           m.start ? fmt::format("{:.1f}", m.start->warm.ms) : "-"});
+        }
     }
     // What failed is said below: a sentence would widen the column of times.
     std::string failures;
@@ -176,8 +196,7 @@ std::string to_text(const Report& report, bool details) {
         failures += fmt::format("{}: {}\n", row[0], row[1]);
         row.resize(1);
     }
-    return text + cli::table_text(rows, {false, true, true, true, true, true, true, false, true, true, false}) +
-           failures;
+    return text + cli::table_text(rows, right) + failures;
 }
 
 }  // namespace tosavk::bench

@@ -31,7 +31,7 @@ Json trace_json(const Report& report) {
         // The device's clock is not the host's: dispatches follow one another from where the run began.
         double at = m.last_run_ms;
         for (const DispatchTime& dispatch : m.dispatches) {
-            const Floor floor = floor_of(report.limits, dispatch.work, dispatch.bytes, dispatch.is_integer);
+            const Floor floor = floor_of(report.limits, dispatch.work, dispatch.bytes, dispatch.arithmetic);
             add(device, dispatch.label, at, dispatch.last_ms,
                 {{"kernel", dispatch.kernel},
                  {"operations", dispatch.work},

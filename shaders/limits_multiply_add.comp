@@ -5,17 +5,26 @@ layout(local_size_x_id = 1000) in;
 layout(constant_id = 0) const int PASSES = 1;
 layout(constant_id = 1) const uint QUADS = 1;  // of the result that are written
 
-#if IS_FLOAT
+#define FP32 0
+#define FP16 1
+#define INT32 2
+#if TYPE == FP16
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#define X4 f16vec4
+#define WORDS4 vec4  // in memory: fp16 arithmetic does not mean fp16 storage
+#elif TYPE == FP32
 #define X4 vec4
+#define WORDS4 vec4
 #else
 #define X4 ivec4
+#define WORDS4 ivec4
 #endif
-layout(set = 0, binding = 0) readonly buffer Factors { X4 factors[]; };
-layout(set = 0, binding = 1) writeonly buffer Sums { X4 sums[]; };
+layout(set = 0, binding = 0) readonly buffer Factors { WORDS4 factors[]; };
+layout(set = 0, binding = 1) writeonly buffer Sums { WORDS4 sums[]; };
 
 void main() {
     uint i = gl_GlobalInvocationID.y * gl_NumWorkGroups.x * gl_WorkGroupSize.x + gl_GlobalInvocationID.x;
-    X4 a = factors[i & 15u], b = factors[(i + 1u) & 15u];
+    X4 a = X4(factors[i & 15u]), b = X4(factors[(i + 1u) & 15u]);
     X4 x0 = a, x1 = b, x2 = a + b, x3 = a - b;
 #if CHAINS > 4
     X4 x4 = a + a, x5 = b + b, x6 = x2 + a, x7 = x3 + b;
@@ -35,5 +44,5 @@ void main() {
 #if CHAINS > 4
     sum += x4 + x5 + x6 + x7;
 #endif
-    if (i < QUADS) sums[i] = sum;
+    if (i < QUADS) sums[i] = WORDS4(sum);
 }

@@ -61,6 +61,7 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_dispatch_info, work, 32);
     AT(tosavk_dispatch_info, bytes, 40);
     AT(tosavk_dispatch_info, is_integer, 48);
+    AT(tosavk_dispatch_info, arithmetic, 52);
     AT(tosavk_check_report, struct_size, 0);
     AT(tosavk_check_report, passed, 8);
     AT(tosavk_check_report, values_checked, 16);
@@ -118,6 +119,7 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_api, device_limits, 16 + 8 * 58);
     AT(tosavk_api, package_save, 16 + 8 * 59);
     AT(tosavk_api, context_wait_for, 16 + 8 * 60);
+    AT(tosavk_api, device_measure_limits, 16 + 8 * 61);
 }
 
 TEST(AbiLayout, EnumValues) {

@@ -1,7 +1,7 @@
 // tosa-vk-bench from outside: reports, comparisons, suites. No time is judged.
 #include "support/small_models.hpp"
 #include "support/spawn.hpp"
-#include "tosavk/tosavk.h"
+#include "tosavk/tosavk.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -14,6 +14,8 @@ namespace {
 using nlohmann::json;
 using test::Spawned;
 namespace fs = std::filesystem;
+
+using Environment = std::vector<std::pair<std::string, std::string>>;
 
 class Bench : public ::testing::Test {
 protected:
@@ -32,21 +34,24 @@ protected:
         return path(name);
     }
     /// With limits, which take seconds, only where a test looks at them.
-    Spawned bench(std::vector<std::string> arguments, bool limits = false) const {
+    Spawned bench(std::vector<std::string> arguments, bool limits = false, const Environment& environment = {}) const {
         if (!limits) arguments.push_back("--no-limits");
         arguments.insert(arguments.end(), {"--min-time", "0.001"});
-        return test::spawn(folder_, "tosa-vk-bench", arguments);
+        return test::spawn(folder_, "tosa-vk-bench", arguments, environment);
     }
-    json report(const std::vector<std::string>& arguments, bool limits = false) const {
+    json report(const std::vector<std::string>& arguments, bool limits = false, const Environment& environment = {}) const {
         std::vector<std::string> all = arguments;
         all.insert(all.end(), {"--json", "-"});
-        const Spawned run = bench(all, limits);
+        const Spawned run = bench(all, limits, environment);
         EXPECT_EQ(run.exit_code, 0) << run.err;
         return json::parse(run.out);
     }
     static bool has_driver() {
         std::uint32_t count = 0;
         return tosavk_device_count(&count, nullptr) != TOSAVK_ERROR_NO_DEVICE;
+    }
+    static bool native_fp16() {
+        return json::parse(cpp::Device::describe(0)).at("plan").at("native_fp16").get<bool>();
     }
     void expect_error(const Spawned& run, int code, const std::string& part) const {
         EXPECT_EQ(run.exit_code, code) << run.err;
@@ -72,8 +77,9 @@ TEST_F(Bench, WrongUsage) {
 TEST_F(Bench, ReportHasLimitsAndShares) {
     NEEDS_DRIVER();
     const json result = report({"--op", "conv2d i8 1x8x8x8 8x3x3 p1 rescale clamp", "--op", "add f32 1000"}, true);
-    for (const char* limit : {"copy_gbytes_per_s", "fp32_gflops", "int32_gops", "dispatch_us", "submit_us"})
+    for (const char* limit : {"copy_gbytes_per_s", "fp32_gflops", "int32_gops", "int8_gops", "dispatch_us", "submit_us"})
         EXPECT_GT(result.at("limits").at(limit).get<double>(), 0) << limit;
+    EXPECT_EQ(result.at("limits").at("fp16_gflops").is_null(), !native_fp16());
     ASSERT_EQ(result.at("problems").size(), 2u);
     const json& conv = result.at("problems").at(0);
     EXPECT_EQ(conv.at("name"), "conv2d i8 1x8x8x8 8x3x3 p1 rescale clamp");
@@ -84,10 +90,90 @@ TEST_F(Bench, ReportHasLimitsAndShares) {
     for (const json& problem : result.at("problems")) {
         EXPECT_GT(problem.at("percent_of_limit").get<double>(), 0);
         const std::string limit = problem.at("limit");
-        EXPECT_TRUE(limit == "memory" || limit == "fp32" || limit == "int32" || limit == "dispatch") << limit;
+        EXPECT_TRUE(limit == "memory" || limit == "fp32" || limit == "int8" || limit == "dispatch") << limit;
         EXPECT_EQ(problem.at("per_dispatch").size(), problem.at("dispatches").get<std::size_t>());
         EXPECT_GE(problem.at("wall_ms").at("median").get<double>(), problem.at("wall_ms").at("min").get<double>());
     }
+}
+
+/// What a dispatch's work is held against.
+TEST_F(Bench, ArithmeticOfDispatches) {
+    NEEDS_DRIVER();
+    const cpp::Device device("0");
+    const std::pair<const char*, tosavk_arithmetic> expected[] = {
+        {"conv2d i8 1x8x8x8 8x3x3 p1 rescale", TOSAVK_ARITHMETIC_INT8},
+        {"conv2d i4 1x8x8x8 8x3x3 p1 rescale", TOSAVK_ARITHMETIC_INT8},
+        {"matmul i8 1x8x8x8", TOSAVK_ARITHMETIC_INT8},
+        {"conv2d 16x8 1x8x8x8 8x3x3 p1 rescale", TOSAVK_ARITHMETIC_INT32},
+        {"max_pool2d i8 1x8x8x8 2x2 s2", TOSAVK_ARITHMETIC_INT32},
+        {"add i32 100", TOSAVK_ARITHMETIC_INT32},
+        {"add f32 100", TOSAVK_ARITHMETIC_FP32},
+        {"add bf16 100", TOSAVK_ARITHMETIC_FP32},
+        {"matmul f16 1x8x8x8", native_fp16() ? TOSAVK_ARITHMETIC_FP16 : TOSAVK_ARITHMETIC_FP32}};
+    for (const auto& [line, arithmetic] : expected) {
+        const cpp::Executable executable(device, cpp::Graph::problem(line));
+        const cpp::Context context(executable);
+        ASSERT_GE(context.dispatch_count(), 1u) << line;
+        const tosavk_dispatch_info info = context.dispatch(0);
+        EXPECT_EQ(info.arithmetic, static_cast<std::int32_t>(arithmetic)) << line;
+        EXPECT_EQ(info.is_integer != 0, arithmetic == TOSAVK_ARITHMETIC_INT8 || arithmetic == TOSAVK_ARITHMETIC_INT32) << line;
+    }
+}
+
+TEST_F(Bench, LimitsAreStored) {
+    NEEDS_DRIVER();
+    const auto limits = [&](const std::vector<std::string>& more, const char* no_cache) {
+        std::vector<std::string> arguments = {"--op", "add f32 10", "--no-check"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        const Environment environment = {{"TOSAVK_CACHE_DIR", path("limits-cache")}, {"TOSAVK_NO_CACHE", no_cache}};
+        json result = report(arguments, true, environment).at("limits");
+        const bool stored = result.at("stored");
+        result.erase("stored");
+        return std::pair(stored, result);
+    };
+    const auto uncached = limits({}, "1");
+    EXPECT_FALSE(uncached.first);
+    EXPECT_FALSE(fs::exists(path("limits-cache")));
+    const auto first = limits({}, "0"), second = limits({}, "0");
+    EXPECT_FALSE(first.first);
+    EXPECT_TRUE(second.first);
+    EXPECT_EQ(second.second, first.second);
+    EXPECT_FALSE(limits({}, "1").first) << "the cache is off";
+    const auto anew = limits({"--measure-limits"}, "0"), last = limits({}, "0");
+    EXPECT_FALSE(anew.first);
+    EXPECT_TRUE(last.first);
+    EXPECT_EQ(last.second, anew.second);
+    expect_error(bench({"--op", "add f32 10", "--measure-limits"}), 2, "--measure-limits");
+}
+
+TEST_F(Bench, AWarmStartCompilesNothing) {
+    NEEDS_DRIVER();
+    // Neither the user's cache nor the folder of temporary files has anything in the end.
+    fs::create_directories(path("tmp"));
+    const Environment environment = {
+        {"TOSAVK_CACHE_DIR", path("users")}, {"TOSAVK_NO_CACHE", "1"}, {"TOSAVK_SEED", ""}, {"TMPDIR", path("tmp")}};
+    const json result = report({"--op", "network squeezenet f32", "--no-check", "--start"}, false, environment);
+    const json& start = result.at("problems").at(0).at("start");
+    EXPECT_GT(start.at("cold").at("shaders_compiled").get<int>(), 3);
+    EXPECT_EQ(start.at("cold").at("shaders_loaded").get<int>(), 0);
+    EXPECT_TRUE(start.at("cold").at("compiler_started").get<bool>());
+    EXPECT_EQ(start.at("warm").at("shaders_compiled").get<int>(), 0);
+    EXPECT_EQ(start.at("warm").at("shaders_loaded"), start.at("cold").at("shaders_compiled"));
+    EXPECT_FALSE(start.at("warm").at("compiler_started").get<bool>());
+    for (const char* which : {"cold", "warm"})
+        for (const char* time : {"ms", "open_ms"}) EXPECT_GT(start.at(which).at(time).get<double>(), 0) << which;
+    EXPECT_FALSE(fs::exists(path("users")));
+    EXPECT_TRUE(fs::is_empty(path("tmp")));
+
+    const Spawned with = bench({"--op", "add f32 10", "--no-check", "--start"}, false, environment);
+    EXPECT_EQ(with.exit_code, 0) << with.err;
+    EXPECT_NE(with.out.find("warm ms"), std::string::npos) << with.out;
+    const Spawned without = bench({"--op", "add f32 10", "--no-check"}, false, environment);
+    EXPECT_EQ(without.out.find("warm ms"), std::string::npos) << without.out;
+    EXPECT_TRUE(report({"--op", "add f32 10", "--no-check"}).at("problems").at(0).at("start").is_null());
+    // A folder that cannot be had is said in one sentence.
+    expect_error(bench({"--op", "add f32 10", "--no-check", "--start"}, false, {{"TMPDIR", "/proc/self"}}), 3,
+                 "cannot make a folder");
 }
 
 TEST_F(Bench, ComparesWithAnEarlierReport) {

@@ -1,14 +1,19 @@
 // The disk cache and packages at work: what one device or process has compiled, the next one does not.
+#include "codegen/glslang.hpp"
 #include "control_graphs.hpp"
 #include "importers/importer.hpp"
+#include "plan/plan.hpp"
 #include "support/small_models.hpp"
 #include "support/spawn.hpp"
 #include "support/validation.hpp"
 #include "tosavk/tosavk.hpp"
+#include "vk/device.hpp"
+#include "vk/seed.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <map>
 #include <thread>
 
 namespace {
@@ -27,12 +32,16 @@ protected:
         fs::create_directories(folder_);
         if (const char* old = std::getenv("TOSAVK_CACHE_DIR")) old_directory_ = old;
         ::setenv("TOSAVK_CACHE_DIR", cache().c_str(), 1);
+        if (const char* old = std::getenv("TOSAVK_SEED")) old_seed_ = old;
+        ::setenv("TOSAVK_SEED", "", 1);
     }
     void TearDown() override {
         if (folder_.empty()) return;
         if (old_directory_.empty()) ::unsetenv("TOSAVK_CACHE_DIR");
         else ::setenv("TOSAVK_CACHE_DIR", old_directory_.c_str(), 1);
         ::unsetenv("TOSAVK_NO_CACHE");
+        if (old_seed_) ::setenv("TOSAVK_SEED", old_seed_->c_str(), 1);
+        else ::unsetenv("TOSAVK_SEED");
         fs::remove_all(folder_);
     }
 
@@ -73,10 +82,29 @@ protected:
         std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
         return path;
     }
+    /// A seed with the shaders of the small model on this device.
+    std::string seed() const {
+        const Graph graph = import_model(test::small_int8_model(), "small.tflite", {});
+        const auto device = Device::open("");
+        std::map<std::string, std::vector<std::uint32_t>> shaders;
+        for_each_dispatch(make_plan(graph, device->plan(), with_environment({})), [&](const Dispatch& dispatch) {
+            shaders[dispatch.glsl] = without_names(compile_glsl(dispatch.glsl, dispatch.kernel, device->plan()));
+        });
+        std::vector<EntryToWrite> entries;
+        for (const auto& [glsl, words] : shaders) {
+            EntryToWrite& entry = entries.emplace_back();
+            entry.key = {EntryKind::spirv, sha256(glsl)};
+            entry.bytes = std::as_bytes(std::span(words));
+        }
+        const fs::path path = folder_ / "shaders.seed";
+        EXPECT_TRUE(write_entries(path, seed_identity(), entries, 0644));
+        return path.string();
+    }
     static bool has_program() { return fs::exists(test::programs() / "tosa-vk"); }
 
     fs::path folder_;
     std::string old_directory_;
+    std::optional<std::string> old_seed_;
 };
 
 TEST_F(CacheGpu, ASecondDeviceCompilesNothing) {
@@ -153,6 +181,61 @@ TEST_F(CacheGpu, ASecondProcessNeverStartsTheCompiler) {
     EXPECT_FALSE(warm.at("compiler_started").get<bool>());
     EXPECT_EQ(warm.at("shaders_compiled").get<int>(), 0);
     EXPECT_EQ(warm.at("shaders_loaded"), cold.at("shaders_compiled"));
+}
+
+TEST_F(CacheGpu, ASeedStandsInForAnEmptyCache) {
+    const Ran cold = run();
+    fs::remove_all(cache());
+    const std::string path = seed();
+    ::setenv("TOSAVK_SEED", path.c_str(), 1);
+    for (int turn = 0; turn < 2; ++turn) {
+        const Ran seeded = run();
+        EXPECT_EQ(seeded.counters.shaders_compiled, 0u);
+        EXPECT_EQ(seeded.counters.shaders_loaded, cold.counters.shaders_compiled);
+        EXPECT_EQ(seeded.output, cold.output);
+    }
+    // Off by its own switch and by that of all caches; other shaders than its own are compiled.
+    ::setenv("TOSAVK_SEED", "", 1);
+    EXPECT_GT(run().counters.shaders_compiled, 0u);
+    fs::remove_all(cache());
+    ::setenv("TOSAVK_SEED", path.c_str(), 1);
+    ::setenv("TOSAVK_NO_CACHE", "1", 1);
+    EXPECT_GT(run().counters.shaders_compiled, 0u);
+    ::unsetenv("TOSAVK_NO_CACHE");
+    EXPECT_GT(run(cpp::Graph::problem("chain f32 100 add exp")).counters.shaders_compiled, 0u);
+    // A broken one is ignored.
+    fs::remove_all(cache());
+    std::string whole = test::read_text(path);
+    whole[whole.size() / 2] = static_cast<char>(whole[whole.size() / 2] ^ 1);
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << whole;
+    const Ran broken = run();
+    EXPECT_GT(broken.counters.shaders_compiled, 0u);
+    EXPECT_EQ(broken.output, cold.output);
+}
+
+TEST_F(CacheGpu, ASeededProcessNeverStartsTheCompiler) {
+    if (!has_program()) GTEST_SKIP() << "tosa-vk is not in " << test::programs();
+    const std::string path = model(), profile = (folder_ / "profile.json").string(), made = seed();
+    const auto compiler_started = [&](const std::vector<std::string>& what, const std::string& which) {
+        fs::remove_all(cache());
+        std::vector<std::string> arguments = {"run", "--profile", profile};
+        arguments.insert(arguments.end(), what.begin(), what.end());
+        const auto run =
+            test::spawn(folder_, "tosa-vk", arguments, {{"TOSAVK_CACHE_DIR", cache().string()}, {"TOSAVK_SEED", which}});
+        EXPECT_EQ(run.exit_code, 0) << run.err;
+        return json::parse(test::read_text(profile)).at("compiler_started").get<bool>();
+    };
+    EXPECT_FALSE(compiler_started({path}, made));
+    EXPECT_TRUE(compiler_started({path}, ""));
+    EXPECT_TRUE(compiler_started({path}, (folder_ / "none.seed").string()));
+    // The seed of the build, on the one device of its profiles that tests run on.
+    const fs::path built = test::programs().parent_path() / "share" / "tosa-vk" / "shaders.seed";
+    const json caps = json::parse(cpp::Device::describe(0)).at("caps");
+    if (!fs::exists(built) || caps.at("driver_name") != "llvmpipe" || caps.at("subgroup_size") != 8 || std::getenv("TOSAVK_CAPS"))
+        GTEST_SKIP() << "the build made no seed, or not for this device";
+    EXPECT_FALSE(compiler_started({"--op", "network squeezenet f32"}, built.string()));
+    EXPECT_FALSE(compiler_started({"--op", "conv2d i8 1x9x9x32 16x3x3 s1 p1 rescale clamp"}, built.string()));
+    EXPECT_TRUE(compiler_started({"--op", "conv2d i8 1x9x9x32 16x3x3 s1 p1 rescale clamp"}, ""));
 }
 
 TEST_F(CacheGpu, APackageRunsWithoutTheCompiler) {

@@ -96,9 +96,14 @@ TOSAVK_API tosavk_status tosavk_device_open(const char* name, tosavk_device** de
 TOSAVK_API const char* tosavk_device_name(const tosavk_device* device);   /* lives as long as the device */
 TOSAVK_API const char* tosavk_device_driver(const tosavk_device* device); /* driver name and version */
 /* What the device can do at most, as a JSON object: "copy_gbytes_per_s" (through a shader, read and written bytes
- * together), "fp32_gflops" and "int32_gops" (multiply-adds in independent chains, counting two each), "dispatch_us" (each
- * further dispatch) and "submit_us" (a run of one dispatch). Measured at the first call of the process: one or two seconds. */
+ * together), "fp32_gflops", "fp16_gflops" (null where fp16 is not computed natively) and "int32_gops" (multiply-adds in
+ * independent chains, counting two each), "int8_gops" (multiply-adds of 8-bit numbers, unpacked from words of four),
+ * "dispatch_us" (each further dispatch), "submit_us" (a run of one dispatch) and "stored" (true: an earlier process has
+ * measured them). They come from the disk cache where it has them, else from a measurement, which takes a few seconds; later
+ * calls of the process return the same. */
 TOSAVK_API tosavk_status tosavk_device_limits(tosavk_device* device, tosavk_text** json, tosavk_error** error);
+/* The same, measured anew in any case; later calls of tosavk_device_limits return these. */
+TOSAVK_API tosavk_status tosavk_device_measure_limits(tosavk_device* device, tosavk_text** json, tosavk_error** error);
 TOSAVK_API void tosavk_device_release(tosavk_device* device);
 
 /* ---- graphs ------------------------------------------------------------------------------------------------- */
@@ -181,7 +186,9 @@ typedef struct tosavk_compile_options {
 /* `options` may be NULL. Creates every pipeline and uploads the constants. Shaders come from the disk cache where it has
  * them: one file per device and driver in $TOSAVK_CACHE_DIR, else $XDG_CACHE_HOME/tosa-vk, else ~/.cache/tosa-vk, all
  * together at most $TOSAVK_CACHE_LIMIT_MIB (64). It is read when a device is opened, and written when an executable was
- * made and when the device is closed. TOSAVK_NO_CACHE=1 turns it off; TOSAVK_VERBOSE=cache says on stderr what it does. */
+ * made and when the device is closed. What it lacks may be in the seed, shaders of common graphs that were compiled with the
+ * library (share/tosa-vk/shaders.seed beside it, or the file $TOSAVK_SEED; empty: none). TOSAVK_NO_CACHE=1 turns both off;
+ * TOSAVK_VERBOSE=cache says on stderr what they do. */
 TOSAVK_API tosavk_status tosavk_compile(tosavk_device* device, const tosavk_graph* graph, const tosavk_compile_options* options,
                                         tosavk_executable** executable, tosavk_error** error);
 
@@ -219,11 +226,19 @@ typedef struct tosavk_counters {
     uint64_t constant_bytes;
     uint64_t peak_lower_bound_bytes; /* largest sum of live tensors */
     uint64_t shaders_compiled;    /* from GLSL, while the executable was made */
-    uint64_t shaders_loaded;      /* from the disk cache or from a package instead */
+    uint64_t shaders_loaded;      /* from the disk cache, the seed or a package instead */
     uint64_t compiler_started;    /* 1: this process has initialised the GLSL compiler, for whatever executable */
     uint64_t package;             /* 0: the graph was loaded from no package; 1: the package's plan and shaders are used;
                                      2: they are for another device, library or option, and were made anew */
 } tosavk_counters;
+
+/* What the work of a dispatch is made of: which of the device's limits it is to be held against. */
+typedef enum tosavk_arithmetic {
+    TOSAVK_ARITHMETIC_FP32 = 0, /* also fp16, bf16 and fp8, which are computed in fp32 */
+    TOSAVK_ARITHMETIC_FP16 = 1, /* on devices that compute fp16 natively */
+    TOSAVK_ARITHMETIC_INT32 = 2,
+    TOSAVK_ARITHMETIC_INT8 = 3  /* convolutions and matrix products of 8-bit numbers (and of 4-bit weights) */
+} tosavk_arithmetic;
 
 typedef struct tosavk_dispatch_info {
     size_t struct_size;
@@ -233,6 +248,7 @@ typedef struct tosavk_dispatch_info {
     double work;        /* arithmetic operations, a multiply-add counts two */
     double bytes;       /* read and written at least */
     int32_t is_integer; /* 1: the work is integer arithmetic */
+    int32_t arithmetic; /* a tosavk_arithmetic, by the first operator */
 } tosavk_dispatch_info;
 
 /* `options` may be NULL. */
@@ -481,6 +497,7 @@ typedef struct tosavk_api {
         const tosavk_compile_options* options, const char* path, tosavk_error** error);
     tosavk_status (*context_wait_for)(tosavk_context* context, uint64_t timeout_ns, int32_t* finished,
         tosavk_error** error);
+    tosavk_status (*device_measure_limits)(tosavk_device* device, tosavk_text** json, tosavk_error** error);
 } tosavk_api;
 
 /* The table for hosts that were written against `version`; static storage. NULL when the library does not offer it. */

@@ -131,10 +131,10 @@ public:
 
     std::string name() const { return tosavk_device_name(handle_.get()); }
     std::string driver() const { return tosavk_device_driver(handle_.get()); }
-    /// JSON: the device's measured limits.
-    std::string limits() const {
+    /// JSON: the device's measured limits; those of an earlier process will do unless they are wanted `anew`.
+    std::string limits(bool anew = false) const {
         tosavk_text* text = nullptr;
-        detail::call(tosavk_device_limits, handle_.get(), &text);
+        detail::call(anew ? tosavk_device_measure_limits : tosavk_device_limits, handle_.get(), &text);
         return detail::take(text);
     }
     tosavk_device* get() const { return handle_.get(); }

@@ -29,6 +29,19 @@ nlohmann::ordered_json plan_json(const DevicePlan& plan) {
             {"submit_bytes", plan.submit_bytes}};
 }
 
+nlohmann::ordered_json limits_json(const DeviceLimits& limits) {
+    nlohmann::ordered_json result;
+    result["copy_gbytes_per_s"] = limits.copy_gbytes_per_s;
+    result["fp32_gflops"] = limits.fp32_gflops;
+    result["fp16_gflops"] = limits.fp16_gflops > 0 ? nlohmann::ordered_json(limits.fp16_gflops) : nlohmann::ordered_json(nullptr);
+    result["int32_gops"] = limits.int32_gops;
+    result["int8_gops"] = limits.int8_gops;
+    result["dispatch_us"] = limits.dispatch_us;
+    result["submit_us"] = limits.submit_us;
+    result["stored"] = limits.stored;
+    return result;
+}
+
 }  // namespace
 
 tosavk_status tosavk_device_count(uint32_t* count, tosavk_error** error) {
@@ -78,13 +91,15 @@ tosavk_status tosavk_device_limits(tosavk_device* device, tosavk_text** json, to
     return guard(__func__, error, [&](const Call& call) {
         call.require(device, "device");
         call.require(json, "json");
-        const DeviceLimits limits = measure_limits(device->device);
-        const nlohmann::ordered_json result = {{"copy_gbytes_per_s", limits.copy_gbytes_per_s},
-                                               {"fp32_gflops", limits.fp32_gflops},
-                                               {"int32_gops", limits.int32_gops},
-                                               {"dispatch_us", limits.dispatch_us},
-                                               {"submit_us", limits.submit_us}};
-        *json = make_text(result.dump(2));
+        *json = make_text(limits_json(measure_limits(device->device)).dump(2));
+    });
+}
+
+tosavk_status tosavk_device_measure_limits(tosavk_device* device, tosavk_text** json, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(device, "device");
+        call.require(json, "json");
+        *json = make_text(limits_json(measure_limits(device->device, true)).dump(2));
     });
 }
 

@@ -64,10 +64,16 @@ bool wait(tosavk_context& context, std::uint64_t timeout_ns) {
 }
 
 /// By what the first operator reads: what follows it takes a small part of the work.
-bool computes_integers(const Graph& graph, const Dispatch& dispatch) {
-    if (dispatch.nodes.empty()) return false;
+tosavk_arithmetic arithmetic_of(const Graph& graph, const Dispatch& dispatch, const DevicePlan& device) {
+    if (dispatch.nodes.empty()) return TOSAVK_ARITHMETIC_FP32;
     const Node& node = graph.node(dispatch.nodes.front());
-    return !node.inputs.empty() && !is_float(graph.value(node.inputs.front()).type);
+    if (node.inputs.empty()) return TOSAVK_ARITHMETIC_FP32;
+    const DType type = graph.value(node.inputs.front()).type;
+    if (type == DType::fp16 && device.native_fp16) return TOSAVK_ARITHMETIC_FP16;
+    if (is_float(type)) return TOSAVK_ARITHMETIC_FP32;
+    const bool products = node.op == Op::conv2d || node.op == Op::conv3d || node.op == Op::depthwise_conv2d ||
+                          node.op == Op::transpose_conv2d || node.op == Op::matmul;
+    return products && type == DType::i8 ? TOSAVK_ARITHMETIC_INT8 : TOSAVK_ARITHMETIC_INT32;
 }
 
 }  // namespace
@@ -215,7 +221,10 @@ tosavk_status tosavk_context_dispatch(const tosavk_context* context, uint32_t in
         result.gpu_ns = index < times.size() ? times[index] : 0;
         result.work = dispatch.work;
         result.bytes = dispatch.bytes;
-        result.is_integer = computes_integers(context->executable->graph(), dispatch) ? 1 : 0;
+        const tosavk_arithmetic arithmetic =
+            arithmetic_of(context->executable->graph(), dispatch, context->executable->device().plan());
+        result.is_integer = arithmetic == TOSAVK_ARITHMETIC_INT32 || arithmetic == TOSAVK_ARITHMETIC_INT8 ? 1 : 0;
+        result.arithmetic = arithmetic;
         write_struct(info, result, "tosavk_dispatch_info");
     });
 }

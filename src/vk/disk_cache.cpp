@@ -10,7 +10,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <span>
 #include <thread>
 
 #include <fcntl.h>
@@ -24,56 +23,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t magic = 0x4348434b56415354;  // "TSAVKCHC" on a little-endian host; others see another number
-constexpr std::uint32_t format_version = 1;
-constexpr std::uint32_t max_identity = 1u << 16;
-constexpr std::uint32_t max_entries = 1u << 20;
 constexpr std::uint64_t day = 24 * 60 * 60;
 constexpr const char* ending = ".cache";
-
-struct FileHeader {
-    std::uint64_t magic_number;
-    std::uint32_t version, identity_size, entry_count, zero;
-    std::uint64_t file_bytes;
-    std::uint64_t head_sum;  ///< of header (with this field 0), identity and table
-};
-struct FileEntry {
-    std::uint32_t kind, zero;
-    Digest key;
-    std::uint64_t last_use, offset, size, sum;
-};
-static_assert(sizeof(FileHeader) == 40 && sizeof(FileEntry) == 72);
 
 std::uint64_t system_seconds() {
     const auto since = std::chrono::system_clock::now().time_since_epoch();
     return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(since).count());
-}
-
-void append(std::vector<std::byte>& to, const void* data, std::size_t size) {
-    const auto* bytes = static_cast<const std::byte*>(data);
-    to.insert(to.end(), bytes, bytes + size);
-}
-
-/// All or nothing.
-bool read_at(int file, std::uint64_t offset, std::span<std::byte> bytes) {
-    while (!bytes.empty()) {
-        const ssize_t got = ::pread(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return false;
-        bytes = bytes.subspan(static_cast<std::size_t>(got));
-        offset += static_cast<std::uint64_t>(got);
-    }
-    return true;
-}
-
-bool write_all(int file, std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-        const ssize_t put = ::write(file, bytes.data(), bytes.size());
-        if (put < 0 && errno == EINTR) continue;
-        if (put <= 0) return false;
-        bytes = bytes.subspan(static_cast<std::size_t>(put));
-    }
-    return true;
 }
 
 /// Keeps writers from losing each other's entries. The lock is a courtesy: who does not get it in time writes anyway,
@@ -109,10 +64,14 @@ std::int64_t age_of(const fs::path& path) {
 
 }  // namespace
 
+bool caches_are_off() {
+    const std::string off = variable("TOSAVK_NO_CACHE");
+    return !off.empty() && off != "0";
+}
+
 CacheSettings cache_settings() {
     CacheSettings settings;
-    const std::string off = variable("TOSAVK_NO_CACHE");
-    if (!off.empty() && off != "0") {
+    if (caches_are_off()) {
         settings.off = "TOSAVK_NO_CACHE is set";
         return settings;
     }
@@ -137,7 +96,7 @@ CacheSettings cache_settings() {
 
 DiskCache::DiskCache(CacheSettings settings, std::string identity)
     : settings_(std::move(settings)), identity_(std::move(identity)) {
-    if (enabled() && identity_.size() > max_identity) settings_.off = "the device's description is too long";
+    if (enabled() && identity_.size() > EntryFile::max_identity) settings_.off = "the device's description is too long";
     if (!enabled()) {
         say("cache", fmt::format("off: {}", settings_.off));
         return;
@@ -146,72 +105,21 @@ DiskCache::DiskCache(CacheSettings settings, std::string identity)
     refresh();
 }
 
-DiskCache::~DiskCache() { close(); }
-
 std::uint64_t DiskCache::now() const { return settings_.clock ? settings_.clock() : system_seconds(); }
 
-void DiskCache::close() {
-    if (file_ >= 0) ::close(file_);
-    file_ = -1;
-    file_bytes_ = 0;
-    stored_.clear();
-}
-
 void DiskCache::refresh() {
-    if (!enabled()) return;
-    close();
-    if (open_file()) {
-        say("cache", fmt::format("{} holds {} entries, {} bytes", path_.string(), stored_.size(), file_bytes_));
-    } else {
-        close();
-    }
-}
-
-bool DiskCache::open_file() {
-    file_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file_ < 0) {
-        say("cache", fmt::format("no {}: {}", path_.string(), std::strerror(errno)));
-        return false;
-    }
-    const auto unusable = [&](const char* why) {
-        say("cache", fmt::format("{} is ignored: {}", path_.string(), why));
-        return false;
-    };
-    struct stat status {};
-    if (::fstat(file_, &status) != 0 || !S_ISREG(status.st_mode)) return unusable("it is no regular file");
-    const auto actual_bytes = static_cast<std::uint64_t>(status.st_size);
-
-    FileHeader header{};
-    if (!read_at(file_, 0, std::as_writable_bytes(std::span(&header, 1)))) return unusable("it is cut off");
-    if (header.magic_number != magic || header.version != format_version) return unusable("it has another format");
-    if (header.identity_size != identity_.size() || header.entry_count > max_entries) return unusable("it is for another device");
-    const std::uint64_t head_bytes = sizeof header + header.identity_size + header.entry_count * sizeof(FileEntry);
-    if (head_bytes > actual_bytes || header.file_bytes < head_bytes) return unusable("it is cut off");
-    std::vector<std::byte> head(head_bytes);
-    if (!read_at(file_, 0, head)) return unusable("it cannot be read");
-    std::memset(head.data() + offsetof(FileHeader, head_sum), 0, sizeof header.head_sum);
-    if (checksum(head) != header.head_sum) return unusable("its checksum is wrong");
-    if (std::memcmp(head.data() + sizeof header, identity_.data(), identity_.size()) != 0) return unusable("it is for another device");
-
-    for (std::uint32_t k = 0; k < header.entry_count; ++k) {
-        FileEntry entry{};
-        std::memcpy(&entry, head.data() + sizeof header + header.identity_size + k * sizeof entry, sizeof entry);
-        if (entry.offset < head_bytes || entry.offset > actual_bytes || entry.size > actual_bytes - entry.offset) continue;
-        stored_[{static_cast<Kind>(entry.kind), entry.key}] = {entry.last_use, entry.offset, entry.size, entry.sum};
-    }
-    file_bytes_ = actual_bytes;
-    return true;
+    if (enabled()) stored_.open(path_, identity_, "cache");
 }
 
 std::optional<std::vector<std::byte>> DiskCache::find(Kind kind, const Digest& key) {
     const Key wanted(kind, key);
     if (const auto fresh = fresh_.find(wanted); fresh != fresh_.end()) return fresh->second.bytes;
-    const auto found = stored_.find(wanted);
-    if (found == stored_.end()) return std::nullopt;
-    std::vector<std::byte> bytes(found->second.size);
-    if (!read_at(file_, found->second.offset, bytes) || checksum(bytes) != found->second.sum) {
+    const auto found = stored_.entries().find(wanted);
+    if (found == stored_.entries().end()) return std::nullopt;
+    std::optional<std::vector<std::byte>> bytes = stored_.read(found->second);
+    if (!bytes) {
         say("cache", fmt::format("an entry of {} is damaged", path_.string()));
-        stored_.erase(found);
+        stored_.entries().erase(found);
         return std::nullopt;
     }
     const std::uint64_t time = now();
@@ -228,7 +136,7 @@ void DiskCache::put(Kind kind, const Digest& key, std::vector<std::byte> bytes) 
     entry = {std::move(bytes), now()};
 }
 
-bool DiskCache::is_worth_saving() const { return !fresh_.empty() && fresh_bytes_ >= file_bytes_ / 4; }
+bool DiskCache::is_worth_saving() const { return !fresh_.empty() && fresh_bytes_ >= stored_.bytes() / 4; }
 
 /// The keys to write, those used last first, as many as the limit allows.
 std::vector<DiskCache::Key> DiskCache::kept() const {
@@ -238,7 +146,7 @@ std::vector<DiskCache::Key> DiskCache::kept() const {
     };
     std::vector<Candidate> all;
     for (const auto& [key, entry] : fresh_) all.push_back({key, entry.last_use, entry.bytes.size()});
-    for (const auto& [key, entry] : stored_) {
+    for (const auto& [key, entry] : stored_.entries()) {
         if (fresh_.count(key)) continue;
         const auto used = used_.find(key);
         all.push_back({key, used == used_.end() ? entry.last_use : std::max(entry.last_use, used->second), entry.size});
@@ -246,11 +154,12 @@ std::vector<DiskCache::Key> DiskCache::kept() const {
     std::sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
         return a.last_use != b.last_use ? a.last_use > b.last_use : a.key < b.key;
     });
-    std::uint64_t bytes = sizeof(FileHeader) + identity_.size();
+    std::uint64_t bytes = EntryFile::header_bytes + identity_.size();
     std::vector<Key> keys;
     for (const Candidate& candidate : all) {
-        const std::uint64_t cost = candidate.size + sizeof(FileEntry);
-        if (cost > settings_.limit_bytes || bytes > settings_.limit_bytes - cost || keys.size() >= max_entries) continue;
+        const std::uint64_t cost = candidate.size + EntryFile::table_bytes;
+        const bool fits = cost <= settings_.limit_bytes && bytes <= settings_.limit_bytes - cost;
+        if (!fits || keys.size() >= EntryFile::max_entries) continue;
         bytes += cost;
         keys.push_back(candidate.key);
     }
@@ -258,51 +167,21 @@ std::vector<DiskCache::Key> DiskCache::kept() const {
 }
 
 bool DiskCache::write_new(const fs::path& temporary) {
-    const std::vector<Key> keys = kept();
-    FileHeader header{magic, format_version, static_cast<std::uint32_t>(identity_.size()),
-                      static_cast<std::uint32_t>(keys.size()), 0, 0, 0};
-    std::uint64_t offset = sizeof header + identity_.size() + keys.size() * sizeof(FileEntry);
-    std::vector<FileEntry> table;
-    for (const Key& key : keys) {
-        FileEntry entry{};
-        entry.kind = static_cast<std::uint32_t>(key.first);
-        entry.key = key.second;
-        entry.offset = offset;
+    std::vector<EntryToWrite> entries;
+    for (const Key& key : kept()) {
+        EntryToWrite& entry = entries.emplace_back();
+        entry.key = key;
         if (const auto fresh = fresh_.find(key); fresh != fresh_.end()) {
             entry.last_use = fresh->second.last_use;
-            entry.size = fresh->second.bytes.size();
-            entry.sum = checksum(fresh->second.bytes);
-        } else {
-            const Entry& old = stored_.at(key);
-            const auto used = used_.find(key);
-            entry.last_use = used == used_.end() ? old.last_use : used->second;
-            entry.size = old.size;
-            entry.sum = old.sum;
+            entry.bytes = fresh->second.bytes;
+            continue;
         }
-        offset += entry.size;
-        table.push_back(entry);
+        entry.file = &stored_;
+        entry.stored = stored_.entries().at(key);
+        const auto used = used_.find(key);
+        entry.last_use = used == used_.end() ? entry.stored.last_use : used->second;
     }
-    header.file_bytes = offset;
-    std::vector<std::byte> head;
-    append(head, &header, sizeof header);
-    append(head, identity_.data(), identity_.size());
-    append(head, table.data(), table.size() * sizeof(FileEntry));
-    header.head_sum = checksum(head);
-    std::memcpy(head.data(), &header, sizeof header);
-
-    const int out = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (out < 0) return false;
-    bool good = write_all(out, head);
-    std::vector<std::byte> piece;
-    for (std::size_t k = 0; k < keys.size() && good; ++k) {
-        if (const auto fresh = fresh_.find(keys[k]); fresh != fresh_.end()) {
-            good = write_all(out, fresh->second.bytes);
-        } else {
-            piece.resize(table[k].size);
-            good = read_at(file_, stored_.at(keys[k]).offset, piece) && write_all(out, piece);
-        }
-    }
-    return ::close(out) == 0 && good;
+    return write_entries(temporary, identity_, entries, 0600);
 }
 
 void DiskCache::save() {
@@ -337,7 +216,7 @@ void DiskCache::prune_directory() {
         std::uint64_t size;
     };
     std::vector<Other> others;
-    std::uint64_t total = file_bytes_;
+    std::uint64_t total = stored_.bytes();
     std::error_code failed;
     for (fs::directory_iterator at(settings_.directory, failed), end; !failed && at != end; at.increment(failed)) {
         const fs::path& path = at->path();

@@ -1,21 +1,12 @@
-// Shaders and the driver's pipeline cache on disk, so that a second process compiles nothing. One file per device and
-// driver. No Vulkan here. Whatever is wrong with the file or its folder is a miss, never an error.
+// Shaders, the driver's pipeline cache and the device's measured limits on disk, so that a second process compiles and
+// measures nothing. One file per device and driver (entry_file.hpp), whose identity says for which device, driver and
+// compiler it is. No Vulkan here. Whatever is wrong with the file or its folder is a miss, never an error.
 //
-// The file: a fixed header, the identity (text that says for which device, driver and compiler the entries are), a table
-// of the entries, and their bytes. The head (all but the bytes) has one checksum, every entry its own. It is never
-// changed in place: a new one is written beside it and renamed, so that readers keep theirs and a crash leaves the old
-// one. Writers take in what others have written in between.
+// The file is never changed in place: a new one is written beside it and renamed, so that readers keep theirs and a crash
+// leaves the old one. Writers take in what others have written in between.
 #pragma once
 
-#include "graph/digest.hpp"
-
-#include <cstdint>
-#include <filesystem>
-#include <map>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
+#include "vk/entry_file.hpp"
 
 namespace tosavk {
 
@@ -26,18 +17,19 @@ struct CacheSettings {
     std::uint64_t (*clock)() = nullptr;  ///< seconds since 1970; null: the system's clock
 };
 
-/// From the environment: TOSAVK_NO_CACHE (any value but "" and "0") turns it off; the directory is TOSAVK_CACHE_DIR, or
+/// TOSAVK_NO_CACHE is set: to any value but "" and "0".
+bool caches_are_off();
+/// From the environment: TOSAVK_NO_CACHE turns it off; the directory is TOSAVK_CACHE_DIR, or
 /// $XDG_CACHE_HOME/tosa-vk, or ~/.cache/tosa-vk; the limit is TOSAVK_CACHE_LIMIT_MIB, 64 without it.
 CacheSettings cache_settings();
 
 /// One thread at a time; any number of processes.
 class DiskCache {
 public:
-    enum class Kind : std::uint32_t { spirv = 1, pipelines = 2 };
+    using Kind = EntryKind;
 
     /// Reads the table of the file that is there, if it is for this very identity.
     DiskCache(CacheSettings settings, std::string identity);
-    ~DiskCache();
     DiskCache(const DiskCache&) = delete;
     DiskCache& operator=(const DiskCache&) = delete;
 
@@ -60,21 +52,13 @@ public:
     const std::filesystem::path& path() const { return path_; }
 
 private:
-    using Key = std::pair<Kind, Digest>;
-    struct Entry {
-        std::uint64_t last_use = 0;  ///< seconds since 1970
-        std::uint64_t offset = 0;    ///< in the file
-        std::uint64_t size = 0;      ///< bytes
-        std::uint64_t sum = 0;
-    };
+    using Key = EntryKey;
     struct Fresh {
         std::vector<std::byte> bytes;
         std::uint64_t last_use = 0;
     };
 
     std::uint64_t now() const;
-    void close();
-    bool open_file();
     std::vector<Key> kept() const;
     bool write_new(const std::filesystem::path& temporary);
     void prune_directory();
@@ -82,9 +66,7 @@ private:
     CacheSettings settings_;
     std::string identity_;
     std::filesystem::path path_;
-    int file_ = -1;  ///< the file that `stored_` describes; stays readable when it is replaced
-    std::uint64_t file_bytes_ = 0;
-    std::map<Key, Entry> stored_;
+    EntryFile stored_;
     std::map<Key, std::uint64_t> used_;  ///< when entries of the file were used by this process
     std::map<Key, Fresh> fresh_;         ///< not in the file yet
     std::uint64_t fresh_bytes_ = 0;

@@ -15,7 +15,7 @@ struct ExecutableCounters {
     std::uint64_t pipelines_created = 0;    ///< pipelines shared with another Executable do not count
     std::uint64_t weight_bytes_copied = 0;  ///< constants copied to the device
     std::uint64_t shaders_compiled = 0;     ///< from GLSL
-    std::uint64_t shaders_loaded = 0;       ///< from the disk cache or a package instead
+    std::uint64_t shaders_loaded = 0;       ///< from the disk cache, the seed or a package instead
 };
 
 struct ExecutableState;

@@ -4,11 +4,15 @@
 #include "codegen/shader_files.hpp"
 #include "graph/host_tensor.hpp"
 #include "vk/context.hpp"
+#include "vk/device_state.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cmath>
+#include <cstring>
 #include <map>
 #include <mutex>
 
@@ -68,7 +72,8 @@ double measure_copy(const std::shared_ptr<Device>& device) {
     bytes = bytes / 4096 * 4096;
     double best_ns = 0;
     const bool texels = bytes / 16 <= plan.texel_elements;
-    for (const auto& [wide, path] : {std::pair(false, ReadPath::buffer), std::pair(true, ReadPath::buffer), std::pair(false, ReadPath::texels)}) {
+    for (const auto& [wide, path] :
+         {std::pair(false, ReadPath::buffer), std::pair(true, ReadPath::buffer), std::pair(false, ReadPath::texels)}) {
         if ((wide && !plan.int64) || (path == ReadPath::texels && !texels)) continue;
         for (const int each : {1, 4, 16}) {
             const auto stride = static_cast<std::int64_t>(bytes) / (wide ? 32 : 16) / each;
@@ -93,7 +98,25 @@ double measure_copy(const std::shared_ptr<Device>& device) {
     return 2 * static_cast<double>(bytes) / best_ns;
 }
 
-Plan multiply_adds(const DevicePlan& device, bool is_float, int chains, std::int32_t passes, std::int64_t invocations) {
+/// One way to spend a device's arithmetic: a kernel that takes 64 words, a number of passes and of quads to write.
+struct Arithmetic {
+    std::string kernel, defines;
+    bool float_words = false;
+    std::int32_t passes = 0;
+    double work = 0;  ///< operations of one pass of an invocation
+};
+
+Arithmetic chains_of(const char* type, int chains) {
+    return {"limits_multiply_add", fmt::format("#define TYPE {}\n#define CHAINS {}\n", type, chains), type[0] == 'F', 512,
+            2.0 * 16 * chains};
+}
+
+Arithmetic bytes_tile(bool as_float, int rows) {
+    return {"limits_int8", fmt::format("#define AS_FLOAT {}\n#define ROWS {}\n", as_float ? 1 : 0, rows), false, 8,
+            2.0 * 32 * 16 * rows};
+}
+
+Plan multiply_adds(const DevicePlan& device, const Arithmetic& way, std::int64_t invocations) {
     Plan plan;
     std::vector<std::int64_t> ints;
     std::vector<double> floats;
@@ -101,30 +124,28 @@ Plan multiply_adds(const DevicePlan& device, bool is_float, int chains, std::int
         ints.push_back(2 * k + 3);
         floats.push_back(0.5 + 0.4 * k / 64);  // sums converge instead of overflowing
     }
-    plan.constants = is_float ? encode_reals(DType::fp32, floats) : encode_ints(DType::i32, ints);
+    plan.constants = way.float_words ? encode_reals(DType::fp32, floats) : encode_ints(DType::i32, ints);
     plan.arena_bytes = 4096;
     Dispatch& dispatch = plan.dispatches.emplace_back();
-    dispatch.label = dispatch.kernel = "limits_multiply_add";
-    dispatch.glsl = kernel_source(dispatch.kernel,
-                                  fmt::format("#define IS_FLOAT {}\n#define CHAINS {}\n", is_float ? 1 : 0, chains));
-    dispatch.constants = {passes, static_cast<std::int32_t>(plan.arena_bytes / 16)};
+    dispatch.label = dispatch.kernel = way.kernel;
+    dispatch.glsl = kernel_source(way.kernel, way.defines);
+    dispatch.constants = {way.passes, static_cast<std::int32_t>(plan.arena_bytes / 16)};
     dispatch.bindings = {bound(Space::constants, 0, plan.constants.size(), false),
                          bound(Space::arena, 0, plan.arena_bytes, true)};
     dispatch.groups = linear_groups(invocations, device);
     return plan;
 }
 
-double measure_arithmetic(const std::shared_ptr<Device>& device, bool is_float) {
-    constexpr std::int32_t passes = 512;
+/// The best of several ways.
+double measure_arithmetic(const std::shared_ptr<Device>& device, const std::vector<Arithmetic>& ways) {
     constexpr double long_enough_ns = 4e6;
     double best = 0;
-    for (const int chains : {2, 4, 8}) {
+    for (const Arithmetic& way : ways) {
         std::int64_t invocations = 4096;
         const auto run = [&](double seconds, int least) {
-            const Plan plan = multiply_adds(device->plan(), is_float, chains, passes, invocations);
+            const Plan plan = multiply_adds(device->plan(), way, invocations);
             const double ns = best_times(device, plan, true, seconds, least).dispatch_ns[0];
-            const double work = 2.0 * 16 * chains * passes * static_cast<double>(invocations);
-            best = std::max(best, work / ns);
+            best = std::max(best, way.work * way.passes * static_cast<double>(invocations) / ns);
             return ns;
         };
         for (double ns = run(0, 2); ns < long_enough_ns && invocations < (std::int64_t{1} << 24); ns = run(0, 2))
@@ -151,8 +172,14 @@ Plan idle_dispatches(std::size_t count) {
 DeviceLimits measure(const std::shared_ptr<Device>& device) {
     DeviceLimits limits;
     limits.copy_gbytes_per_s = measure_copy(device);
-    limits.fp32_gflops = measure_arithmetic(device, true);
-    limits.int32_gops = measure_arithmetic(device, false);
+    const auto chains = [](const char* type) {
+        return std::vector{chains_of(type, 2), chains_of(type, 4), chains_of(type, 8)};
+    };
+    limits.fp32_gflops = measure_arithmetic(device, chains("FP32"));
+    limits.int32_gops = measure_arithmetic(device, chains("INT32"));
+    if (device->plan().native_fp16) limits.fp16_gflops = measure_arithmetic(device, chains("FP16"));
+    limits.int8_gops = measure_arithmetic(device, {bytes_tile(false, 4), bytes_tile(false, 8), bytes_tile(false, 16),
+                                                   bytes_tile(true, 4), bytes_tile(true, 8)});
     constexpr std::size_t many = 65;
     const double one_ns = best_times(device, idle_dispatches(1), false, 0.05, 20).wall_ns;
     const double many_ns = best_times(device, idle_dispatches(many), false, 0.05, 20).wall_ns;
@@ -161,18 +188,64 @@ DeviceLimits measure(const std::shared_ptr<Device>& device) {
     return limits;
 }
 
+/// Everything that the numbers depend on, beyond what the disk cache is for (device, driver and compiler).
+Digest limits_key(const Device& device) {
+    // Goes up when the same kernels come to be run or counted in another way.
+    constexpr int revision = 1;
+    // Capabilities take part: a pretended device plans with fewer of them.
+    std::string text = fmt::format("limits {} {}\n{}\n", TOSAVK_VERSION_STRING, revision, caps_to_json(device.caps()));
+    text += device.plan().native_fp16 ? "fp16\n" : "";
+    for (const ShaderFile& file : embedded_shaders()) {
+        if (file.name.starts_with("limits_")) text += file.text;
+    }
+    return sha256(text);
+}
+
+/// The measured numbers, in the order in which they are stored.
+constexpr std::array numbers = {&DeviceLimits::copy_gbytes_per_s, &DeviceLimits::fp32_gflops, &DeviceLimits::fp16_gflops,
+                                &DeviceLimits::int32_gops,        &DeviceLimits::int8_gops,   &DeviceLimits::dispatch_us,
+                                &DeviceLimits::submit_us};
+
 }  // namespace
 
-DeviceLimits measure_limits(const std::shared_ptr<Device>& device) {
+std::vector<std::byte> limits_to_bytes(const DeviceLimits& limits) {
+    std::array<double, numbers.size()> values{};
+    for (std::size_t k = 0; k < numbers.size(); ++k) values[k] = limits.*numbers[k];
+    const auto bytes = std::as_bytes(std::span(values));
+    return {bytes.begin(), bytes.end()};
+}
+
+std::optional<DeviceLimits> limits_from_bytes(std::span<const std::byte> bytes) {
+    std::array<double, numbers.size()> values{};
+    if (bytes.size() != sizeof values) return std::nullopt;
+    std::memcpy(values.data(), bytes.data(), sizeof values);
+    DeviceLimits limits;
+    for (std::size_t k = 0; k < numbers.size(); ++k) {
+        if (!std::isfinite(values[k]) || values[k] < 0) return std::nullopt;
+        limits.*numbers[k] = values[k];
+    }
+    // What every device has; the rest may be missing or too small to tell.
+    const bool known = limits.copy_gbytes_per_s > 0 && limits.fp32_gflops > 0 && limits.int32_gops > 0 && limits.int8_gops > 0;
+    return known ? std::optional(limits) : std::nullopt;
+}
+
+DeviceLimits measure_limits(const std::shared_ptr<Device>& device, bool anew) {
     static std::mutex mutex;
-    static std::map<std::string, DeviceLimits> known;
-    const DeviceCaps& caps = device->caps();
-    // Capabilities take part: a pretended device plans with fewer of them.
-    const std::string key = caps_to_json(caps);
+    static std::map<Digest, DeviceLimits> known;
+    PipelineLibrary& library = device->state().pipelines;
+    const Digest in_file = limits_key(*device), in_process = sha256(hex(in_file) + library.identity());
     const std::lock_guard lock(mutex);
-    const auto found = known.find(key);
-    if (found != known.end()) return found->second;
-    return known.emplace(key, measure(device)).first->second;
+    if (!anew) {
+        if (const auto found = known.find(in_process); found != known.end()) return found->second;
+        const auto stored = library.stored(DiskCache::Kind::limits, in_file);
+        if (std::optional<DeviceLimits> limits = stored ? limits_from_bytes(*stored) : std::nullopt) {
+            limits->stored = true;
+            return known[in_process] = *limits;
+        }
+    }
+    const DeviceLimits limits = measure(device);
+    library.store(DiskCache::Kind::limits, in_file, limits_to_bytes(limits));
+    return known[in_process] = limits;
 }
 
 }  // namespace tosavk

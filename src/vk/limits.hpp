@@ -3,18 +3,31 @@
 
 #include "vk/device.hpp"
 
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
 namespace tosavk {
 
 /// Rates count 1e9 per second. A multiply-add counts two operations, a copied byte counts two: read and written.
 struct DeviceLimits {
     double copy_gbytes_per_s = 0;  ///< through a shader, the best of several ways
     double fp32_gflops = 0;        ///< multiply-adds in independent chains
-    double int32_gops = 0;         ///< the same in integers, which 8-bit products are computed in
+    double fp16_gflops = 0;        ///< the same; 0 where the device plan has no native fp16
+    double int32_gops = 0;         ///< the same in integers
+    double int8_gops = 0;          ///< multiply-adds of 8-bit numbers, unpacked from words of four by tiles as the kernels do it
     double dispatch_us = 0;        ///< each further dispatch of one workgroup behind a barrier
     double submit_us = 0;          ///< a run of one such dispatch: submit and wait
+    bool stored = false;           ///< measured by an earlier process and found in the disk cache
 };
 
-/// Takes one or two seconds once per device and process; later calls return the same. Thread-safe.
-DeviceLimits measure_limits(const std::shared_ptr<Device>& device);
+/// From the disk cache where it has them, for this device, driver and library; else, or when they are wanted `anew`,
+/// measured (a few seconds) and put there. Later calls of the process return the same. Thread-safe.
+DeviceLimits measure_limits(const std::shared_ptr<Device>& device, bool anew = false);
+
+/// What the disk cache holds of them, and back; nothing for bytes that are none.
+std::vector<std::byte> limits_to_bytes(const DeviceLimits& limits);
+std::optional<DeviceLimits> limits_from_bytes(std::span<const std::byte> bytes);
 
 }  // namespace tosavk

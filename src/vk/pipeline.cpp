@@ -46,7 +46,7 @@ std::vector<std::uint32_t> to_words(std::span<const std::byte> bytes) {
 }  // namespace
 
 PipelineLibrary::PipelineLibrary(VkDevice device, const VolkDeviceTable& vk, const DeviceCaps& caps)
-    : device_(device), vk_(vk), disk_(cache_settings(), identity_of(caps)), cache_header_(pipeline_data_header(caps)) {
+    : device_(device), vk_(vk), identity_(identity_of(caps)), disk_(cache_settings(), identity_), seed_(open_seed()), cache_header_(pipeline_data_header(caps)) {
     const std::vector<std::byte> stored = stored_pipelines();
     cache_sum_ = checksum(stored);
     cache_bytes_ = stored.size();
@@ -112,6 +112,16 @@ void PipelineLibrary::save_if_worthwhile() {
     disk_.save();
 }
 
+std::optional<std::vector<std::byte>> PipelineLibrary::stored(DiskCache::Kind kind, const Digest& key) {
+    const std::lock_guard lock(mutex_);
+    return disk_.find(kind, key);
+}
+
+void PipelineLibrary::store(DiskCache::Kind kind, const Digest& key, std::vector<std::byte> bytes) {
+    const std::lock_guard lock(mutex_);
+    disk_.put(kind, key, std::move(bytes));
+}
+
 VkDescriptorType descriptor_type(const Binding& binding) {
     return binding.path == ReadPath::texels ? VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
 }
@@ -165,13 +175,17 @@ const std::vector<std::uint32_t>& PipelineLibrary::spirv_for(const Dispatch& dis
         counters.shaders_loaded += offered_.erase(dispatch.glsl);
         return found->second;
     }
-    const Digest key = disk_.enabled() ? sha256(dispatch.glsl) : Digest{};
+    const Digest key = disk_.enabled() || seed_ ? sha256(dispatch.glsl) : Digest{};
     if (const auto stored = disk_.find(DiskCache::Kind::spirv, key)) {
         std::vector<std::uint32_t> words = to_words(*stored);
         if (words.size() > 5 && words[0] == spirv_magic) {
             ++counters.shaders_loaded;
             return keep(dispatch.glsl, std::move(words));
         }
+    }
+    if (auto seeded = seed_ ? seed_->find(key) : std::nullopt) {
+        ++counters.shaders_loaded;
+        return keep(dispatch.glsl, std::move(*seeded));
     }
     std::vector<std::uint32_t> words = compile_glsl(dispatch.glsl, dispatch.kernel, plan);
     ++counters.shaders_compiled;

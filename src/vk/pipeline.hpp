@@ -3,6 +3,7 @@
 
 #include "plan/plan.hpp"
 #include "vk/disk_cache.hpp"
+#include "vk/seed.hpp"
 #include "vk/unique_handle.hpp"
 
 #include <array>
@@ -35,11 +36,11 @@ struct Pipeline {
 struct PipelineCounters {
     std::uint64_t pipelines = 0;
     std::uint64_t shaders_compiled = 0;  ///< from GLSL
-    std::uint64_t shaders_loaded = 0;    ///< from the disk cache or from a package
+    std::uint64_t shaders_loaded = 0;    ///< from the disk cache, the seed or a package
 };
 
 /// Thread-safe. SPIR-V is kept by source text (up to a bound); pipelines live as long as an Executable uses them. SPIR-V
-/// and the driver's pipeline cache also go to the disk cache, and come from there.
+/// and the driver's pipeline cache also go to the disk cache, and come from there; what that lacks may be in the seed.
 class PipelineLibrary {
 public:
     PipelineLibrary(VkDevice device, const VolkDeviceTable& vk, const DeviceCaps& caps);
@@ -56,6 +57,13 @@ public:
     /// Writes the disk cache where enough is new.
     void save_if_worthwhile();
 
+    /// Entries of the disk cache that are no pipelines; nothing where it is off.
+    std::optional<std::vector<std::byte>> stored(DiskCache::Kind kind, const Digest& key);
+    /// Written when the library is destroyed at the latest.
+    void store(DiskCache::Kind kind, const Digest& key, std::vector<std::byte> bytes);
+    /// Names device, driver and compiler, which entries of the disk cache are for.
+    const std::string& identity() const { return identity_; }
+
 private:
     using Key = std::tuple<std::string, std::vector<std::int32_t>, std::size_t>;
 
@@ -71,7 +79,9 @@ private:
     VkDevice device_;
     const VolkDeviceTable& vk_;
     std::mutex mutex_;
+    std::string identity_;
     DiskCache disk_;
+    std::unique_ptr<Seed> seed_;  ///< null: there is none
     std::array<std::byte, 32> cache_header_;  ///< how the driver's data must begin
     UniqueHandle<VkPipelineCache> cache_;
     std::uint64_t cache_sum_ = 0;             ///< checksum of the stored data that cache_ holds
