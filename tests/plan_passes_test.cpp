@@ -270,6 +270,7 @@ TEST(PlanOptions, TheEnvironmentTurnsPassesOff) {
         {"TOSAVK_NO_DEAD_NODES", &PlanOptions::drop_unread},
         {"TOSAVK_NO_ROW_FUSION", &PlanOptions::fuse_rows},
         {"TOSAVK_NO_MAPPED_STORES", &PlanOptions::store_in_place},
+        {"TOSAVK_NO_TUNING", &PlanOptions::tuned},
     };
     for (const auto& [name, pass] : switches) {
         EXPECT_TRUE(with_environment({}).*pass) << name << " is set";

@@ -67,6 +67,7 @@ const tosavk_api table = {
     .device_limits = tosavk_device_limits,
     .package_save = tosavk_package_save,
     .context_wait_for = tosavk_context_wait_for,
+    .tune = tosavk_tune,
 };
 
 }  // namespace

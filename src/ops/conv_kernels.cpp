@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tosavk {
 namespace {
 
@@ -88,7 +90,7 @@ std::vector<std::int32_t> window_constants(const ConvGeometry& g) {
     return {std::begin(values), std::end(values)};
 }
 
-std::optional<KernelChoice> plan_gemm(const NodeView& view, const DevicePlan& device, std::string& why) {
+std::optional<KernelChoice> plan_gemm(const NodeView& view, const DevicePlan& device, std::string& why, int tile) {
     if (device.subgroup_lanes == 1) {
         why = "invocations of this device do not share rows";
         return std::nullopt;
@@ -101,13 +103,13 @@ std::optional<KernelChoice> plan_gemm(const NodeView& view, const DevicePlan& de
     if (!operands) return std::nullopt;
     const ConvGeometry g = conv_geometry(view);
     const std::int64_t pixels = g.batch * g.window.positions();
-    if (pixels < 4) {
+    if (pixels < std::max(tile, 4)) {
         why = "so few output pixels do not fill its tile";
         return std::nullopt;
     }
     if (loop_steps(device, 1, g.window.taps() * ((g.in_channels + 3) / 4), why) != 1) return std::nullopt;
     KernelChoice choice;
-    set_gemm(choice, device, false, operands->is_float, 1, pixels, g.out_channels, g.terms(false));
+    set_gemm(choice, device, false, operands->is_float, 1, pixels, g.out_channels, g.terms(false), tile);
     const auto& [d, y, x] = g.window;
     add_constants(choice, {1, pixels, g.out_channels, g.in_channels, operands->input_zp, operands->weight_zp, view.in(2).shape[0],
                            y.in, x.in, y.out, x.out});
@@ -120,14 +122,14 @@ std::optional<KernelChoice> plan_gemm(const NodeView& view, const DevicePlan& de
     return choice;
 }
 
-std::optional<KernelChoice> plan_conv2d(const NodeView& view, const DevicePlan& device, std::string& why) {
+std::optional<KernelChoice> plan_conv2d(const NodeView& view, const DevicePlan& device, std::string& why, int fixed_tile) {
     const auto operands = constant_operands(view, why);
     if (!operands) return std::nullopt;
     const ConvGeometry g = conv_geometry(view);
     const std::int64_t pixels = g.batch * g.window.positions();
     const std::int64_t oc_quads = (g.out_channels + 3) / 4;
     // Four pixels share every weight that an invocation loads; small outputs need the invocations more.
-    const int tile = pixels * oc_quads >= 4096 ? 4 : 1;
+    const int tile = fixed_tile != 0 ? fixed_tile : pixels * oc_quads >= 4096 ? 4 : 1;
 
     const std::int64_t chunks = view.out().type == DType::i48 ? chunk_steps(g.in_channels) : 0;
     const auto steps = loop_steps(device, g.window.taps(), (g.in_channels + 3) / 4 + chunks, why);
@@ -187,8 +189,10 @@ std::optional<KernelChoice> plan_depthwise(const NodeView& view, const DevicePla
     return choice;
 }
 
-/// Small windows of one output channel per input channel.
-std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const DevicePlan& device, std::string& why) {
+/// Small windows of one output channel per input channel. An invocation makes so many neighbouring pixels (1 or 2) in so
+/// many rows (1, 2 or 4); 0: by the sizes.
+std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const DevicePlan& device, std::string& why, int fixed_pixels,
+                                                std::int64_t fixed_rows) {
     const auto operands = constant_operands(view, why);
     if (!operands) return std::nullopt;
     const ConvGeometry g = conv_geometry(view);
@@ -204,12 +208,22 @@ std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const Devi
         return std::nullopt;
     }
     // Sums of i8 products below 2^24 are exact in floats: 258 products of 255 * 255.
-    const int pixels = g.window.taps() <= 9 && x.stride <= 2 && x.dilation == 1 && x.out > 1 ? 2 : 1;
+    const bool pairs = x.stride <= 2 && x.dilation == 1 && x.out > 1;
+    if (fixed_pixels == 2 && !pairs) {
+        why = "neighbouring pixels share too little";
+        return std::nullopt;
+    }
+    const int pixels = fixed_pixels != 0 ? fixed_pixels : g.window.taps() <= 9 && pairs ? 2 : 1;
     const std::int64_t quads = (g.in_channels + 3) / 4, columns = quads * ((x.out + pixels - 1) / pixels) * g.batch * y.dilation;
     // Straight code for all rows, so that drivers compile it in reasonable time.
     std::int64_t rows = g.window.taps() > 9 ? 2 : 4;
     const auto too_few = [&](std::int64_t spans) { return spans == 0 || columns * spans < 2 * device.busy_invocations; };
     while (rows > 1 && too_few(y.out / (rows * y.dilation))) rows /= 2;
+    if (fixed_rows != 0) rows = fixed_rows;
+    if (g.window.taps() * pixels * rows > 100) {
+        why = "its code would be too long";
+        return std::nullopt;
+    }
     const std::int64_t spans = (y.out + rows * y.dilation - 1) / (rows * y.dilation);
 
     KernelChoice choice;
@@ -261,9 +275,22 @@ std::optional<KernelChoice> plan_direct(const NodeView& view, const DevicePlan& 
 
 }  // namespace
 
-std::vector<KernelCandidate> conv2d_kernels() { return {{"shared rows", plan_gemm}, {"implicit GEMM", plan_conv2d}, {"direct", plan_direct}}; }
+std::vector<KernelCandidate> conv2d_kernels() {
+    std::vector<KernelCandidate> all = {
+        {"shared rows", fixed(plan_gemm, 0)}, {"implicit GEMM", fixed(plan_conv2d, 0)}, {"direct", plan_direct}};
+    for (const int rows : {4, 8, 16}) all.push_back({fmt::format("shared rows, {}x4", rows), fixed(plan_gemm, rows), true});
+    for (const int rows : {1, 4}) all.push_back({fmt::format("implicit GEMM, {}x4", rows), fixed(plan_conv2d, rows), true});
+    return all;
+}
 std::vector<KernelCandidate> depthwise_kernels() {
-    return {{"down the rows", plan_depthwise_rows}, {"packed direct", plan_depthwise}, {"direct", plan_direct}};
+    std::vector<KernelCandidate> all = {
+        {"down the rows", fixed(plan_depthwise_rows, 0, 0)}, {"packed direct", plan_depthwise}, {"direct", plan_direct}};
+    for (const int pixels : {1, 2}) {
+        for (const int rows : {1, 2, 4}) {
+            all.push_back({fmt::format("down the rows, {}x{}", pixels, rows), fixed(plan_depthwise_rows, pixels, rows), true});
+        }
+    }
+    return all;
 }
 std::vector<KernelCandidate> conv3d_kernels() { return {{"direct", plan_direct}}; }
 std::vector<KernelCandidate> transpose_conv_kernels() { return {{"direct", plan_direct}}; }

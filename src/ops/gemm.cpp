@@ -25,8 +25,8 @@ int tile_rows(const DevicePlan& device, std::int64_t batch, std::int64_t rows, s
 }  // namespace
 
 void set_gemm(KernelChoice& choice, const DevicePlan& device, bool is_matrix, bool is_float, std::int64_t batch,
-              std::int64_t rows, std::int64_t columns, std::int64_t inner) {
-    const int tile = tile_rows(device, batch, rows, columns);
+              std::int64_t rows, std::int64_t columns, std::int64_t inner, int tile) {
+    if (tile == 0) tile = tile_rows(device, batch, rows, columns);
     choice.kernel = "gemm";
     choice.defines = {{"MATRIX", is_matrix ? "1" : "0"},
                       {"X_FLOAT", is_float ? "1" : "0"},

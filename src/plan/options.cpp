@@ -17,6 +17,7 @@ PlanOptions with_environment(PlanOptions options) {
     turn_off(options.drop_unread, "TOSAVK_NO_DEAD_NODES");
     turn_off(options.fuse_rows, "TOSAVK_NO_ROW_FUSION");
     turn_off(options.store_in_place, "TOSAVK_NO_MAPPED_STORES");
+    turn_off(options.tuned, "TOSAVK_NO_TUNING");
     return options;
 }
 

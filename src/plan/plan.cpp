@@ -2,10 +2,10 @@
 
 #include "codegen/source.hpp"
 #include "ops/custom.hpp"
-#include "plan/fold.hpp"
 #include "plan/fuse.hpp"
 #include "plan/memory.hpp"
 #include "plan/simplify.hpp"
+#include "plan/tuning.hpp"
 
 #include <fmt/format.h>
 
@@ -45,29 +45,20 @@ struct Shift {
     }
 };
 
-/// The graph after all rewrites that the options allow, with the same numbers of values and nodes.
-Graph rewritten(const Graph& graph, const DevicePlan& device, const PlanOptions& options) {
-    if (!options.fuse) return graph;
-    Graph result = options.fold_movement ? fold(graph) : graph;
-    if (options.keep_all) return result;
-    if (options.fold_constants) fold_constants(result, device);
-    if (options.merge_equal) merge_equal(result);
-    if (options.drop_unread) drop_unread(result);
-    return result;
-}
-
 class Planner {
 public:
     /// `parent` of a region: the plan that it becomes a part of.
-    Planner(const Graph& graph, const DevicePlan& device, const PlanOptions& options, Planner* parent = nullptr)
-        : graph_(graph), device_(device), parent_(parent), first_(graph.values.size(), never), last_(graph.values.size(), -1) {
+    Planner(const Graph& graph, const DevicePlan& device, const PlanOptions& options, const TuningTable* tuning, Planner* parent = nullptr)
+        : graph_(graph), device_(device), tuning_(tuning), parent_(parent), first_(graph.values.size(), never), last_(graph.values.size(), -1) {
         plan_.options = options;
         plan_.placements.resize(graph.values.size());
         place_variables();
     }
 
     Plan run() {
-        for (const Group& group : fuse(graph_, device_, plan_.options)) {
+        std::vector<Group> groups = fuse(graph_, device_, plan_.options);
+        if (tuning_) outermost().followed_.choices.merge(apply_tuning(graph_, device_, *tuning_, groups).choices);
+        for (const Group& group : groups) {
             if (group.structural) {
                 add_structural(group.anchor);
                 continue;
@@ -79,6 +70,7 @@ public:
         bind();
         find_hazards();
         find_submits();
+        if (!followed_.choices.empty()) plan_.tuning = write_tuning(followed_);
         return std::move(plan_);
     }
 
@@ -157,7 +149,7 @@ private:
         options.keep_all = false;
         std::uint64_t bytes = 0;
         for (const auto& graph : graph_.node(id).regions) {
-            control.regions.emplace_back().plan = Planner(rewritten(*graph, device_, options), device_, options, this).run();
+            control.regions.emplace_back().plan = Planner(rewritten(*graph, device_, options), device_, options, tuning_, this).run();
             // The regions of one step never hold values at the same time.
             bytes = std::max(bytes, control.regions.back().plan.arena_bytes);
         }
@@ -478,6 +470,8 @@ private:
 
     const Graph& graph_;
     const DevicePlan& device_;
+    const TuningTable* const tuning_;         ///< may be null
+    TuningTable followed_;                    ///< of the outermost planner: those of all
     Planner* const parent_;
     std::int64_t step_ = 0;                   ///< dispatches and control steps so far
     std::vector<Interval> control_memory_;    ///< by control step: of its regions
@@ -502,8 +496,8 @@ double submit_share(const Dispatch& dispatch, const DevicePlan& device) {
            (device.submit_bytes > 0 ? dispatch.bytes / device.submit_bytes : 0);
 }
 
-Plan make_plan(const Graph& graph, const DevicePlan& device, const PlanOptions& options) {
-    return Planner(rewritten(graph, device, options), device, options).run();
+Plan make_plan(const Graph& graph, const DevicePlan& device, const PlanOptions& options, const TuningTable* tuning) {
+    return Planner(rewritten(graph, device, options), device, options, options.tuned ? tuning : nullptr).run();
 }
 
 namespace {

@@ -33,7 +33,7 @@ CacheSettings cache_settings();
 /// One thread at a time; any number of processes.
 class DiskCache {
 public:
-    enum class Kind : std::uint32_t { spirv = 1, pipelines = 2 };
+    enum class Kind : std::uint32_t { spirv = 1, pipelines = 2, tuning = 3 };
 
     /// Reads the table of the file that is there, if it is for this very identity.
     DiskCache(CacheSettings settings, std::string identity);
