@@ -1,4 +1,5 @@
 // Every kernel candidate and variant on the device, chosen through a tuning table, against the reference; and the tuner.
+#include "api/checker.hpp"
 #include "plan/tuning.hpp"
 #include "problems/problem.hpp"
 #include "reference/reference.hpp"
@@ -46,8 +47,8 @@ std::string run(const std::shared_ptr<Device>& device, const std::shared_ptr<con
     std::vector<HostTensor> all;
     for (const ValueId id : view.node().inputs) {
         HostTensor& tensor = all.emplace_back(graph->value(id).type, graph->value(id).shape);
-        const auto input = std::find(graph->inputs.begin(), graph->inputs.end(), id);
-        tensor.bytes = input == graph->inputs.end() ? *graph->value(id).data : operands[static_cast<std::size_t>(input - graph->inputs.begin())].bytes;
+        const auto input = static_cast<std::size_t>(std::find(graph->inputs.begin(), graph->inputs.end(), id) - graph->inputs.begin());
+        tensor.bytes = input == operands.size() ? *graph->value(id).data : operands[input].bytes;
     }
     std::vector<const HostTensor*> pointers;
     for (const HostTensor& tensor : all) pointers.push_back(&tensor);
@@ -67,7 +68,8 @@ TEST_P(TuningGpu, EveryCandidateAgreesWithTheReference) {
         ASSERT_EQ(sites.size(), 1u) << line;
         for (const std::string& name : sites[0].candidates) {
             std::string note;
-            EXPECT_EQ(run(device_, graph, {{{sites[0].signature, name}}}, seed, note), "") << line << ", " << name << ", TOSAVK_TEST_SEED=" << seed;
+            EXPECT_EQ(run(device_, graph, {{{sites[0].signature, name}}}, seed, note), "")
+                << line << ", " << name << ", TOSAVK_TEST_SEED=" << seed;
             EXPECT_NE(note.find("tuned: " + name), std::string::npos) << line << ", " << name << ": " << note;
             tried.insert(name);
         }
@@ -77,11 +79,16 @@ TEST_P(TuningGpu, EveryCandidateAgreesWithTheReference) {
 
 INSTANTIATE_TEST_SUITE_P(
     Operators, TuningGpu,
-    ::testing::Values(Case{"CONV2D", 3, {"conv2d i8 3x9x7x10 13x3x3 s2 p1", "conv2d f32 1x13x11x6 19x3x3 p1 d2", "conv2d f32 2x57x5x16 12x1x1", "conv2d i8 1x17x18x12 20x5x2 p2"}},
-                      Case{"DEPTHWISE", 5, {"depthwise i8 2x11x13x10 1x3x3 s1 p1", "depthwise f32 1x15x9x7 1x3x3 s2 p1", "depthwise f32 1x19x19x8 1x5x5 p2", "depthwise i8 1x12x12x6 2x3x3 d2 p2"}},
-                      Case{"MATMUL", 2, {"matmul f32 2x19x23x18", "matmul i8 3x33x17x12", "matmul f32 1x5x64x7", "matmul i16 1x9x20x11"}},
-                      Case{"REDUCE_SUM", 2, {"reduce_sum i32 5x77x6 axis1", "reduce_sum i32 7x1030 axis1", "reduce_sum f32 3x515x9 axis1", "reduce_sum f32 1030x5 axis0"}},
-                      Case{"TRANSPOSE", 4, {"transpose f32 67x75 1,0", "transpose f32 3x36x52 0,2,1", "transpose i8 64x96 1,0", "transpose i32 5x41x3x43 3,1,2,0"}}),
+    ::testing::Values(
+        Case{"CONV2D", 3, {"conv2d i8 3x9x7x10 13x3x3 s2 p1", "conv2d f32 1x13x11x6 19x3x3 p1 d2", "conv2d f32 2x57x5x16 12x1x1",
+                           "conv2d i8 1x17x18x12 20x5x2 p2"}},
+        Case{"DEPTHWISE", 5, {"depthwise i8 2x11x13x10 1x3x3 s1 p1", "depthwise f32 1x15x9x7 1x3x3 s2 p1",
+                              "depthwise f32 1x19x19x8 1x5x5 p2", "depthwise i8 1x12x12x6 2x3x3 d2 p2"}},
+        Case{"MATMUL", 2, {"matmul f32 2x19x23x18", "matmul i8 3x33x17x12", "matmul f32 1x5x64x7", "matmul i16 1x9x20x11"}},
+        Case{"REDUCE_SUM", 2, {"reduce_sum i32 5x77x6 axis1", "reduce_sum i32 7x1030 axis1", "reduce_sum f32 3x515x9 axis1",
+                               "reduce_sum f32 1030x5 axis0"}},
+        Case{"TRANSPOSE", 4, {"transpose f32 67x75 1,0", "transpose f32 3x36x52 0,2,1", "transpose i8 64x96 1,0",
+                              "transpose i32 5x41x3x43 3,1,2,0"}}),
     [](const auto& instance) { return std::string(instance.param.op); });
 
 class TunerGpu : public test::GpuTest {
@@ -124,6 +131,20 @@ TEST_F(TunerGpu, ItMeasuresEveryCandidate) {
     }
     const TuningTable table = table_of(sites);
     EXPECT_EQ(table.choices.at(sites[0].site.signature), sites[0].candidates[sites[0].chosen].name);
+}
+
+/// An executable that was made with other choices than the device has now, as those of packages are.
+TEST_F(TunerGpu, AnExecutableIsCheckedWithItsOwnChoices) {
+    const auto graph = std::make_shared<const Graph>(load_problem("conv2d f32 1x9x9x40 12x3x3 p1 clamp"));
+    const std::vector<KernelSite> sites = kernel_sites(*graph, device_->plan(), {});
+    ASSERT_EQ(sites.size(), 1u);
+    for (const std::string& name : sites[0].candidates) {
+        const TuningTable table{{{sites[0].signature, name}}};
+        auto fused = Executable::create(device_, graph, make_plan(*graph, device_->plan(), {}, &table));
+        api::Checker checker(device_, graph, std::move(fused));
+        const api::CheckReport report = checker.run(3);
+        EXPECT_TRUE(report.passed) << name << ": " << report.detail;
+    }
 }
 
 TEST_F(TunerGpu, ChoicesAreKeptOnDisk) {
@@ -202,8 +223,8 @@ TEST_F(TunerGpu, TheProgramTunesAndLaterRunsUseIt) {
     const auto off = bench({"--tune"}, "1");
     EXPECT_EQ(off.exit_code, 2);
     EXPECT_NE(off.err.find("TOSAVK_NO_TUNING"), std::string::npos) << off.err;
-    const auto uncached = test::spawn(folder_, "tosa-vk-bench", {"--tune", "--no-limits", "--min-time", "0.001", "--no-check", "--op", line},
-                                      {{"TOSAVK_NO_CACHE", "1"}});
+    const std::vector<std::string> arguments{"--tune", "--no-limits", "--min-time", "0.001", "--no-check", "--op", line};
+    const auto uncached = test::spawn(folder_, "tosa-vk-bench", arguments, {{"TOSAVK_NO_CACHE", "1"}});
     EXPECT_EQ(uncached.exit_code, 0) << uncached.err;
     EXPECT_NE(uncached.out.find("not on disk"), std::string::npos) << uncached.out;
 }

@@ -254,7 +254,8 @@ inline void save_package(const Device& device, const Graph& graph, const std::st
 }
 
 /// Measures the kernels that could run each node and keeps the fastest; JSON. `min_time_s` 0: the default.
-inline std::string tune(const Device& device, const Graph& graph, bool check = true, double min_time_s = 0, std::uint64_t seed = 0) {
+inline std::string tune(const Device& device, const Graph& graph, bool check = true, double min_time_s = 0,
+                        std::uint64_t seed = 0) {
     auto options = detail::sized<tosavk_tune_options>();
     options.no_check = check ? 0 : 1;
     options.min_time_s = min_time_s;

@@ -151,7 +151,9 @@ std::optional<KernelChoice> plan_scatter(const NodeView& view, const DevicePlan&
 
 std::vector<KernelCandidate> pool_kernels() { return {{"direct", plan_pool}}; }
 std::vector<KernelCandidate> argmax_kernels() {
-    return {{"tree", plan_argmax}, {"tree, fewer lanes", for_busy(plan_argmax, 0.125), true}, {"tree, more lanes", for_busy(plan_argmax, 8), true}};
+    return {{"tree", plan_argmax},
+            {"tree, fewer lanes", for_busy(plan_argmax, 0.125), true},
+            {"tree, more lanes", for_busy(plan_argmax, 8), true}};
 }
 std::vector<KernelCandidate> gather_kernels() { return {{"direct", plan_gather}}; }
 std::vector<KernelCandidate> scatter_kernels() { return {{"marked rows", plan_scatter}}; }

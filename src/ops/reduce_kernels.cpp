@@ -165,7 +165,9 @@ std::optional<KernelChoice> plan_reduce(const NodeView& view, const DevicePlan& 
 }  // namespace
 
 std::vector<KernelCandidate> reduce_kernels() {
-    return {{"blocks", plan_reduce}, {"blocks, fewer parts", for_busy(plan_reduce, 0.125), true}, {"blocks, more parts", for_busy(plan_reduce, 8), true}};
+    return {{"blocks", plan_reduce},
+            {"blocks, fewer parts", for_busy(plan_reduce, 0.125), true},
+            {"blocks, more parts", for_busy(plan_reduce, 8), true}};
 }
 
 }  // namespace tosavk

@@ -72,7 +72,8 @@ std::optional<KernelChoice> plan_blocks(const NodeView& view, const DevicePlan& 
 
 std::vector<KernelCandidate> transpose_kernels() {
     std::vector<KernelCandidate> all = {{"blocks", fixed(plan_blocks, 8)}};
-    for (const int tile : {2, 4, 16, 32}) all.push_back({fmt::format("blocks, tiles of {}", tile), fixed(plan_blocks, tile), true});
+    for (const int tile : {2, 4, 16, 32})
+        all.push_back({fmt::format("blocks, tiles of {}", tile), fixed(plan_blocks, tile), true});
     return all;
 }
 

@@ -48,8 +48,10 @@ struct Shift {
 class Planner {
 public:
     /// `parent` of a region: the plan that it becomes a part of.
-    Planner(const Graph& graph, const DevicePlan& device, const PlanOptions& options, const TuningTable* tuning, Planner* parent = nullptr)
-        : graph_(graph), device_(device), tuning_(tuning), parent_(parent), first_(graph.values.size(), never), last_(graph.values.size(), -1) {
+    Planner(const Graph& graph, const DevicePlan& device, const PlanOptions& options, const TuningTable* tuning,
+            Planner* parent = nullptr)
+        : graph_(graph), device_(device), tuning_(tuning), parent_(parent), first_(graph.values.size(), never),
+          last_(graph.values.size(), -1) {
         plan_.options = options;
         plan_.placements.resize(graph.values.size());
         place_variables();

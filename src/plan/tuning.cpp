@@ -26,7 +26,8 @@ std::size_t buffers(const Graph& graph, const Group& group, const KernelChoice& 
 }
 
 /// The candidate's choice, if it can stand where the group's own does.
-std::optional<KernelChoice> alternative(const Graph& graph, const DevicePlan& device, const Group& group, const KernelCandidate& candidate) {
+std::optional<KernelChoice> alternative(const Graph& graph, const DevicePlan& device, const Group& group,
+                                        const KernelCandidate& candidate) {
     std::string why;
     std::optional<KernelChoice> choice = candidate.plan(NodeView(graph, group.anchor), device, why);
     if (!choice) return std::nullopt;
@@ -57,10 +58,8 @@ bool is_printable(std::string_view text) {
 
 std::string tuning_signature(const NodeView& view) {
     const OpDef& def = op_def(view.node().op);
-    const auto has = [&](const char* name) {
-        return std::any_of(def.attributes.begin(), def.attributes.end(), [&](const char* own) { return std::strcmp(own, name) == 0; });
-    };
-    const bool is_window = has("pad");
+    const bool is_window = std::any_of(def.attributes.begin(), def.attributes.end(),
+                                       [](const char* name) { return std::strcmp(name, "pad") == 0; });
     std::string text = def.name;
     const auto typed = [](const Value& value) { return fmt::format("{}[{}]", name_of(value.type), to_string(value.shape)); };
     for (std::size_t k = 0; k < view.input_count(); ++k) {
@@ -86,7 +85,8 @@ TuningTable apply_tuning(const Graph& graph, const DevicePlan& device, const Tun
         if (found == table.choices.end()) continue;
         if (found->second != group.choice->candidate) {
             const auto& all = op_def(view.node().op).kernels;
-            const auto named = std::find_if(all.begin(), all.end(), [&](const KernelCandidate& c) { return c.name == found->second; });
+            const auto named =
+                std::find_if(all.begin(), all.end(), [&](const KernelCandidate& c) { return c.name == found->second; });
             if (named == all.end()) continue;
             std::optional<KernelChoice> choice = alternative(graph, device, group, *named);
             if (!choice) continue;
@@ -106,7 +106,8 @@ std::vector<KernelSite> kernel_sites(const Graph& graph, const DevicePlan& devic
         if (!group.choice) continue;
         const NodeView view(planned, group.anchor);
         std::string signature = tuning_signature(view);
-        const auto known = std::find_if(sites.begin(), sites.end(), [&](const KernelSite& site) { return site.signature == signature; });
+        const auto known =
+            std::find_if(sites.begin(), sites.end(), [&](const KernelSite& site) { return site.signature == signature; });
         if (known != sites.end()) {
             known->nodes.push_back(group.anchor);
             continue;

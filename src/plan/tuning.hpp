@@ -19,8 +19,9 @@ struct TuningTable {
 };
 
 /// Operator, attributes, and types and shapes of the operands and results: the same text in every process. Values of
-/// constants are left out, but weights that are constant are told from others. Nor is it told how much of its input a window leaves out or pads, so that a convolution is the
-/// same node whether a SLICE or PAD was folded into it or not, and sums in the same order.
+/// constants are left out, but weights that are constant are told from others. Nor is it told how much of its input a window
+/// leaves out or pads, so that a convolution is the same node whether a SLICE or PAD was folded into it or not, and sums in
+/// the same order.
 std::string tuning_signature(const NodeView& view);
 
 /// Gives every group whose anchor the table knows the candidate that it names, if that one exists, accepts the node, takes

@@ -237,7 +237,8 @@ std::shared_ptr<const TuningTable> Device::tuning() {
     const std::lock_guard lock(state_->tuning_mutex);
     if (!state_->tuning) {
         auto table = std::make_shared<TuningTable>(parse_tuning(state_->pipelines.stored_tuning(tuning_key(state_->plan))));
-        if (!table->choices.empty()) say("tuning", fmt::format("the cache has measured choices for {} kernels", table->choices.size()));
+        if (!table->choices.empty())
+            say("tuning", fmt::format("the cache has measured choices for {} kernels", table->choices.size()));
         state_->tuning = std::move(table);
     }
     return state_->tuning;

@@ -164,7 +164,8 @@ private:
                 return;
             }
             // Whose fault it is shows when each is alone.
-            for (const auto& [at, unused] : picked) compare([&pick, only = at](const TunedSite& site) { return &site == only ? pick(site) : 0; });
+            for (const auto& [at, unused] : picked)
+                compare([&pick, only = at](const TunedSite& site) { return &site == only ? pick(site) : 0; });
         };
         try {
             Runner other(device_, graph_, make_plan(*graph_, device_->plan(), plan_options_, &table), options_.seed);
