@@ -1,6 +1,7 @@
 // tosa-vk-bench: how long models and single operators take on a device, dispatch by dispatch.
 #include "report.hpp"
 #include "suite.hpp"
+#include "tune.hpp"
 
 #include <fmt/format.h>
 
@@ -15,7 +16,7 @@ struct Options {
     bench::MeasureOptions measure;
     std::string device, json, compare, trace, html;
     double threshold = 10;
-    bool no_check = false, help_problems = false, details = false, no_limits = false, measure_limits = false;
+    bool no_check = false, help_problems = false, details = false, no_limits = false, measure_limits = false, tune = false;
     bool start = false, start_once = false;
 };
 
@@ -75,7 +76,20 @@ int run(Options options) {
         bench::Row& row = report.rows.emplace_back();
         row.name = one.name();
         try {
-            row.measurement = bench::measure(device, one, options.measure);
+            bench::MeasureOptions measure = options.measure;
+            if (options.tune) {
+                row.tuning = bench::tune(device, one, options.measure);
+                // What was kept has been compared with the reference.
+                const Json& checked = row.tuning->at("checked");
+                if (checked == false) code = exit_different;
+                measure.check = measure.check && checked != true;
+            }
+            row.measurement = bench::measure(device, one, measure);
+            if (row.tuning && row.tuning->at("checked") == true) {
+                row.measurement->check.emplace();
+                row.measurement->check->passed = true;
+                row.measurement->check->detail = row.tuning->at("detail").get<std::string>();
+            }
             if (options.start) row.measurement->start = bench::measure_start(options.device, one, options.measure.seed);
             if (row.measurement->check && !row.measurement->check->passed) code = exit_different;
         } catch (const std::runtime_error& e) {
@@ -134,6 +148,8 @@ int main(int argc, char** argv) {
     // What --start starts.
     app.add_flag("--start-once", options.start_once)->group("");
     app.add_flag("--no-check", options.no_check, "do not compare with the reference first");
+    app.add_flag("--tune", options.tune,
+                 "first measure which kernels suit each node best, and keep the choices in the cache for later runs");
     CLI::Option* no_limits = app.add_flag("--no-limits", options.no_limits, "do without the device's limits");
     app.add_flag("--measure-limits", options.measure_limits,
                  "measure the device's limits anew, which takes a few seconds; else the disk cache keeps them")
@@ -144,6 +160,7 @@ int main(int argc, char** argv) {
         "4 the device failed, is missing or is out of memory.\n"
         "Example: tosa-vk-bench model.tflite --device cpu --json result.json\n"
         "Example: tosa-vk-bench --op 'matmul f32 1x512x512x512' --compare before.json\n"
+        "Example: tosa-vk-bench --tune model.tflite\n"
         "Example: tosa-vk-bench --start --no-check --op 'network resnet50 f32'");
     return run_program(app, argc, argv, [&] { return run(options); });
 }

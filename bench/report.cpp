@@ -1,5 +1,7 @@
 #include "report.hpp"
 
+#include "tune.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -146,6 +148,7 @@ Json to_json(const Report& report) {
     for (const Row& row : report.rows) {
         if (row.measurement) problems.push_back(problem_json(report.limits, *row.measurement));
         else problems.push_back({{"name", row.name}, {"error", row.error}});
+        if (row.tuning) problems.back()["tuning"] = *row.tuning;
     }
     Json result;
     result["device"] = {{"name", report.device}, {"driver", report.driver}};
@@ -156,6 +159,8 @@ Json to_json(const Report& report) {
 
 std::string to_text(const Report& report, bool details) {
     std::string text = fmt::format("device: {} ({})\n{}\n", report.device, report.driver, to_text(report.limits));
+    for (const Row& row : report.rows)
+        if (row.tuning) text += tuning_text(row.name, *row.tuning);
     if (details) {
         for (const Row& row : report.rows)
             if (row.measurement) text += details_text(report.limits, *row.measurement);

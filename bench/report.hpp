@@ -11,6 +11,7 @@ struct Row {
     std::string name;
     std::optional<Measurement> measurement;
     std::string error;
+    std::optional<cli::Json> tuning;  ///< of --tune
 };
 
 /// Everything that one call of the program found out.

@@ -120,6 +120,11 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_api, package_save, 16 + 8 * 59);
     AT(tosavk_api, context_wait_for, 16 + 8 * 60);
     AT(tosavk_api, device_measure_limits, 16 + 8 * 61);
+    AT(tosavk_tune_options, struct_size, 0);
+    AT(tosavk_tune_options, no_check, 8);
+    AT(tosavk_tune_options, min_time_s, 16);
+    AT(tosavk_tune_options, seed, 24);
+    AT(tosavk_api, tune, 16 + 8 * 62);
 }
 
 TEST(AbiLayout, EnumValues) {

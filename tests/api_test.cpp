@@ -64,6 +64,7 @@ TEST(Api, NullArgumentsAreUsageErrors) {
         outcome([&](tosavk_error** e) { return tosavk_context_get_output(nullptr, 0, value, 4, e); }),
         outcome([&](tosavk_error** e) { return tosavk_context_counters(nullptr, nullptr, e); }),
         outcome([&](tosavk_error** e) { return tosavk_context_dispatch(nullptr, 0, nullptr, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_tune(nullptr, graph.get(), nullptr, &text, e); }),
         outcome([&](tosavk_error** e) { return tosavk_checker_create(nullptr, nullptr, nullptr, e); }),
         outcome([&](tosavk_error** e) { return tosavk_checker_run(nullptr, 0, nullptr, e); }),
         outcome([&](tosavk_error** e) { return tosavk_ops_describe(nullptr, e); }),

@@ -458,6 +458,7 @@ TEST(PlanOptions, TheEnvironmentTurnsPassesOff) {
         {"TOSAVK_NO_MAPPED_STORES", &PlanOptions::store_in_place},
         {"TOSAVK_NO_PROLOGUES", &PlanOptions::fuse_prologues},
         {"TOSAVK_NO_SLICE_ALIASES", &PlanOptions::alias_slices},
+        {"TOSAVK_NO_TUNING", &PlanOptions::tuned},
     };
     for (const auto& [name, pass] : switches) {
         EXPECT_TRUE(with_environment({}).*pass) << name << " is set";

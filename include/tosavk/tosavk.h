@@ -200,6 +200,24 @@ TOSAVK_API tosavk_status tosavk_compile(tosavk_device* device, const tosavk_grap
 TOSAVK_API tosavk_status tosavk_package_save(tosavk_device* device, const tosavk_graph* graph, const tosavk_compile_options* options,
                                              const char* path, tosavk_error** error);
 
+typedef struct tosavk_tune_options {
+    size_t struct_size;
+    int32_t no_check;  /* 1: the choices are kept without a comparison with the reference */
+    double min_time_s; /* seconds that each comparison of two kernels takes at least; 0 means 0.1 */
+    uint64_t seed;     /* of the random inputs */
+} tosavk_tune_options;
+
+/* Measures on this device which of the kernels that could run each node is the fastest, and keeps the choices: later
+ * executables of the device use them, and those of later processes where the disk cache is on. They are for nodes of the
+ * same operator, types, shapes and attributes, in whatever graph. Results of a graph with other kernels are the same, sums
+ * of floats within their bounds. TOSAVK_NO_TUNING=1 leaves all choices unused. `json` becomes an object: "sites", for each
+ * kind of kernel node its first "node", the "label" of that one's dispatch, the number of "nodes", its "signature", its
+ * "candidates" ("name", "ms" and "ratio" to the library's own choice, or null and why it is "excluded"), the name "chosen"
+ * and its "ratio"; "checked", whether the graph with these choices agreed with the reference (else none is kept), or null;
+ * "detail"; "stored", whether they are on disk. `options` may be NULL. TOSAVK_ERROR_UNSUPPORTED without timestamps. */
+TOSAVK_API tosavk_status tosavk_tune(tosavk_device* device, const tosavk_graph* graph, const tosavk_tune_options* options,
+                                     tosavk_text** json, tosavk_error** error);
+
 typedef enum tosavk_executable_text { TOSAVK_EXECUTABLE_PLAN = 0, TOSAVK_EXECUTABLE_GLSL = 1 } tosavk_executable_text;
 TOSAVK_API tosavk_status tosavk_executable_print(const tosavk_executable* executable, tosavk_executable_text kind, tosavk_text** text,
                                                  tosavk_error** error);
@@ -498,6 +516,8 @@ typedef struct tosavk_api {
     tosavk_status (*context_wait_for)(tosavk_context* context, uint64_t timeout_ns, int32_t* finished,
         tosavk_error** error);
     tosavk_status (*device_measure_limits)(tosavk_device* device, tosavk_text** json, tosavk_error** error);
+    tosavk_status (*tune)(tosavk_device* device, const tosavk_graph* graph, const tosavk_tune_options* options,
+        tosavk_text** json, tosavk_error** error);
 } tosavk_api;
 
 /* The table for hosts that were written against `version`; static storage. NULL when the library does not offer it. */

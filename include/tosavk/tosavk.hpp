@@ -253,6 +253,19 @@ inline void save_package(const Device& device, const Graph& graph, const std::st
     detail::call(tosavk_package_save, device.get(), graph.get(), given, path.c_str());
 }
 
+/// Measures the kernels that could run each node and keeps the fastest; JSON. `min_time_s` 0: the default.
+inline std::string tune(const Device& device, const Graph& graph, bool check = true, double min_time_s = 0,
+                        std::uint64_t seed = 0) {
+    auto options = detail::sized<tosavk_tune_options>();
+    options.no_check = check ? 0 : 1;
+    options.min_time_s = min_time_s;
+    options.seed = seed;
+    const tosavk_tune_options* given = &options;
+    tosavk_text* text = nullptr;
+    detail::call(tosavk_tune, device.get(), graph.get(), given, &text);
+    return detail::take(text);
+}
+
 class Executable {
 public:
     Executable(const Device& device, const Graph& graph, bool fuse = true, bool keep_all = false) {

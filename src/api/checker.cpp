@@ -83,11 +83,22 @@ std::string worst_text(const NodeView& view, NodeId id, std::size_t k, const Hos
 }
 
 std::shared_ptr<Executable> compile(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph,
-                                    bool fuse) {
+                                    bool fuse, const TuningTable& tuning) {
     PlanOptions options;
     options.fuse = fuse;
     options.keep_all = !fuse;
-    return Executable::create(device, graph, make_plan(*graph, device->plan(), with_environment(options)));
+    options = with_environment(options);
+    options.tuned = true;  // the table says what is
+    return Executable::create(device, graph, make_plan(*graph, device->plan(), options, &tuning));
+}
+
+/// The choices that both executables of a checker follow.
+std::shared_ptr<const TuningTable> tuning_of(Device& device, const Executable* fused, std::shared_ptr<const TuningTable> given) {
+    if (given) return given;
+    if (!fused) return with_environment({}).tuned ? device.tuning() : std::make_shared<const TuningTable>();
+    std::string why;
+    const std::string& text = fused->plan().tuning;
+    return std::make_shared<const TuningTable>(text.empty() ? TuningTable() : read_tuning(text, why).value_or(TuningTable()));
 }
 
 }  // namespace
@@ -99,11 +110,12 @@ HostTensor random_input(const Graph& graph, std::size_t index, std::uint64_t see
 }
 
 Checker::Checker(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph,
-                 std::shared_ptr<Executable> fused)
+                 std::shared_ptr<Executable> fused, std::shared_ptr<const TuningTable> tuning)
     : device_(device),
       graph_(graph),
-      unfused_(compile(device, graph, false)),
-      fused_(fused ? std::move(fused) : compile(device, graph, true)),
+      tuning_(tuning_of(*device, fused.get(), std::move(tuning))),
+      unfused_(compile(device, graph, false, *tuning_)),
+      fused_(fused ? std::move(fused) : compile(device, graph, true, *tuning_)),
       unfused_context_(unfused_, false),
       fused_context_(fused_, false) {}
 
@@ -190,7 +202,7 @@ bool Checker::run_region(const NodeView& view, std::size_t region, std::vector<H
                          CheckReport& report) {
     const auto& graph = view.node().regions.at(region);
     std::unique_ptr<Checker>& checker = regions_[graph.get()];
-    if (!checker) checker = std::make_unique<Checker>(device_, graph);
+    if (!checker) checker = std::make_unique<Checker>(device_, graph, nullptr, tuning_);
     const CheckReport found = checker->run(list, &state);
     report.values_checked += found.values_checked;
     if (!found.passed) {
@@ -290,7 +302,9 @@ tosavk_status tosavk_checker_create(tosavk_device* device, const tosavk_graph* g
         call.require(graph, "graph");
         call.require(checker, "checker");
         PackageUse use{};  // a package's own plan and shaders are what is to be checked
-        auto fused = make_executable(device->device, *graph, {}, use);
+        PlanOptions options;
+        options.tuned = with_environment(options).tuned;
+        auto fused = make_executable(device->device, *graph, options, use);
         *checker = new tosavk_checker{Checker(device->device, graph->graph, std::move(fused))};
     });
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "graph/host_tensor.hpp"
+#include "plan/tuning.hpp"
 #include "reference/reference.hpp"
 #include "vk/context.hpp"
 #include "vk/executable.hpp"
@@ -34,9 +35,10 @@ struct CheckReport {
 
 class Checker {
 public:
-    /// `fused` is the executable to check; without one the graph is compiled.
+    /// `fused` is the executable to check; without one the graph is compiled, with the choices of `tuning` or, without a
+    /// table, of the device. The unfused run takes the same kernels.
     Checker(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph,
-            std::shared_ptr<Executable> fused = nullptr);
+            std::shared_ptr<Executable> fused = nullptr, std::shared_ptr<const TuningTable> tuning = nullptr);
 
     CheckReport run(std::uint64_t seed);
     /// One input per graph input. Variables begin with their initial values, or with those of `state`, which then holds
@@ -56,6 +58,7 @@ private:
     std::shared_ptr<Device> device_;
     std::map<const Graph*, std::unique_ptr<Checker>> regions_;  ///< made when they are first run
     std::shared_ptr<const Graph> graph_;
+    std::shared_ptr<const TuningTable> tuning_;
     std::shared_ptr<Executable> unfused_, fused_;
     Context unfused_context_, fused_context_;
 };

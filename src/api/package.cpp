@@ -61,7 +61,7 @@ Bytes make_package(Device& device, const Graph& graph, const PlanOptions& option
     const Graph numbered = read_graph(package.tosa, level_none);
     package.numbering = graph_numbering(numbered);
     package.target = package_target(device.plan(), options);
-    package.plan = make_plan(numbered, device.plan(), options);
+    package.plan = make_plan(numbered, device.plan(), options, device.tuning().get());
     std::set<std::string_view> seen;
     for_each_dispatch(package.plan, [&](const Dispatch& dispatch) {
         if (dispatch.glsl.empty() || !seen.insert(dispatch.glsl).second) return;
@@ -101,7 +101,7 @@ std::shared_ptr<Executable> make_executable(const std::shared_ptr<Device>& devic
         use = PackageUse::did_not_fit;
         say("package", "it was made for another device, library or option; the graph is compiled");
     }
-    return Executable::create(device, graph.graph, make_plan(*graph.graph, device->plan(), options));
+    return Executable::create(device, graph.graph, make_plan(*graph.graph, device->plan(), options, device->tuning().get()));
 }
 
 }  // namespace tosavk::api

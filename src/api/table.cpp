@@ -68,6 +68,7 @@ const tosavk_api table = {
     .package_save = tosavk_package_save,
     .context_wait_for = tosavk_context_wait_for,
     .device_measure_limits = tosavk_device_measure_limits,
+    .tune = tosavk_tune,
 };
 
 }  // namespace

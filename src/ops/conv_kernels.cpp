@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <span>
 
 namespace tosavk {
@@ -123,13 +124,11 @@ void add_product_operands(ProductChoice& product, const NodeView& view, const Co
     add_operand(choice, view, 2);
 }
 
-using ProductPlan = std::optional<ProductChoice> (*)(const Product&, const DevicePlan&, std::string&);
-
 /// As one of the kernels of ops/gemm.hpp.
-template <ProductPlan plan> std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan& device, std::string& why) {
+std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan& device, std::string& why, ProductPlan plan, int setting) {
     const auto conv = conv_product(view, device, why);
     if (!conv) return std::nullopt;
-    auto planned = plan(conv->product, device, why);
+    auto planned = plan(conv->product, device, why, setting);
     if (!planned) return std::nullopt;
     add_product_operands(*planned, view, *conv, pack_conv_weights(view.in(1), conv->operands.weight_zp), " in 4x4 blocks");
     return std::move(planned->choice);
@@ -177,14 +176,14 @@ std::optional<KernelChoice> plan_tiles(const NodeView& view, const DevicePlan& d
     return std::move(planned->choice);
 }
 
-std::optional<KernelChoice> plan_conv2d(const NodeView& view, const DevicePlan& device, std::string& why) {
+std::optional<KernelChoice> plan_conv2d(const NodeView& view, const DevicePlan& device, std::string& why, int fixed_tile) {
     const auto operands = constant_operands(view, why);
     if (!operands) return std::nullopt;
     const ConvGeometry g = conv_geometry(view);
     const std::int64_t pixels = g.batch * g.window.positions();
     const std::int64_t oc_quads = (g.out_channels + 3) / 4;
     // Four pixels share every weight that an invocation loads; small outputs need the invocations more.
-    const int tile = pixels * oc_quads >= 4096 ? 4 : 1;
+    const int tile = fixed_tile != 0 ? fixed_tile : pixels * oc_quads >= 4096 ? 4 : 1;
 
     const std::int64_t chunks = view.out().type == DType::i48 ? chunk_steps(g.in_channels) : 0;
     const auto steps = loop_steps(device, g.window.taps(), (g.in_channels + 3) / 4 + chunks, why);
@@ -246,8 +245,10 @@ std::optional<KernelChoice> plan_depthwise(const NodeView& view, const DevicePla
     return choice;
 }
 
-/// Small windows of one output channel per input channel.
-std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const DevicePlan& device, std::string& why) {
+/// Small windows of one output channel per input channel. An invocation makes so many neighbouring pixels (1 or 2) in so
+/// many rows (1, 2 or 4); 0: by the sizes.
+std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const DevicePlan& device, std::string& why, int fixed_pixels,
+                                                std::int64_t fixed_rows) {
     const auto operands = constant_operands(view, why);
     if (!operands) return std::nullopt;
     const ConvGeometry g = conv_geometry(view);
@@ -263,12 +264,22 @@ std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const Devi
         return std::nullopt;
     }
     // Sums of i8 products below 2^24 are exact in floats: 258 products of 255 * 255.
-    const int pixels = g.window.taps() <= 9 && x.stride <= 2 && x.dilation == 1 && x.out > 1 ? 2 : 1;
+    const bool pairs = x.stride <= 2 && x.dilation == 1 && x.out > 1;
+    if (fixed_pixels == 2 && !pairs) {
+        why = "neighbouring pixels share too little";
+        return std::nullopt;
+    }
+    const int pixels = fixed_pixels != 0 ? fixed_pixels : g.window.taps() <= 9 && pairs ? 2 : 1;
     const std::int64_t quads = (g.in_channels + 3) / 4, columns = quads * ((x.out + pixels - 1) / pixels) * g.batch * y.dilation;
     // Straight code for all rows, so that drivers compile it in reasonable time.
     std::int64_t rows = g.window.taps() > 9 ? 2 : 4;
     const auto too_few = [&](std::int64_t spans) { return spans == 0 || columns * spans < 2 * device.busy_invocations; };
     while (rows > 1 && too_few(y.out / (rows * y.dilation))) rows /= 2;
+    if (fixed_rows != 0) rows = fixed_rows;
+    if (g.window.taps() * pixels * rows > 100) {
+        why = "its code would be too long";
+        return std::nullopt;
+    }
     const std::int64_t spans = (y.out + rows * y.dilation - 1) / (rows * y.dilation);
 
     KernelChoice choice;
@@ -323,14 +334,29 @@ std::optional<KernelChoice> plan_direct(const NodeView& view, const DevicePlan& 
 }  // namespace
 
 std::vector<KernelCandidate> conv2d_kernels() {
-    return {{"shared tiles", plan_tiles},
-            {"split sums", plan_product<plan_split_sums>},
-            {"shared rows", plan_product<plan_shared_rows>},
-            {"implicit GEMM", plan_conv2d},
-            {"direct", plan_direct}};
+    std::vector<KernelCandidate> all = {{"shared tiles", plan_tiles},
+                                        {"split sums", fixed(plan_product, plan_split_sums, 0)},
+                                        {"shared rows", fixed(plan_product, plan_shared_rows, 0)},
+                                        {"implicit GEMM", fixed(plan_conv2d, 0)},
+                                        {"direct", plan_direct}};
+    for (const int rows : {4, 8, 16}) {
+        all.push_back({fmt::format("shared rows, {}x4", rows), fixed(plan_product, plan_shared_rows, rows), true});
+    }
+    for (const int rows : {1, 4}) all.push_back({fmt::format("implicit GEMM, {}x4", rows), fixed(plan_conv2d, rows), true});
+    for (const int lanes : {4, 16, 64}) {
+        all.push_back({fmt::format("split sums, {} lanes", lanes), fixed(plan_product, plan_split_sums, lanes), true});
+    }
+    return all;
 }
 std::vector<KernelCandidate> depthwise_kernels() {
-    return {{"down the rows", plan_depthwise_rows}, {"packed direct", plan_depthwise}, {"direct", plan_direct}};
+    std::vector<KernelCandidate> all = {
+        {"down the rows", fixed(plan_depthwise_rows, 0, 0)}, {"packed direct", plan_depthwise}, {"direct", plan_direct}};
+    for (const int pixels : {1, 2}) {
+        for (const int rows : {1, 2, 4}) {
+            all.push_back({fmt::format("down the rows, {}x{}", pixels, rows), fixed(plan_depthwise_rows, pixels, rows), true});
+        }
+    }
+    return all;
 }
 std::vector<KernelCandidate> conv3d_kernels() { return {{"direct", plan_direct}}; }
 std::vector<KernelCandidate> transpose_conv_kernels() { return {{"direct", plan_direct}}; }

@@ -53,16 +53,16 @@ Grid grid_of(const DevicePlan& device) {
 
 }  // namespace
 
-std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan& device, std::string& why) {
+std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan& device, std::string& why, int fixed_rows) {
     if (device.subgroup_lanes == 1) {
         why = "invocations of this device do not share rows";
         return std::nullopt;
     }
-    if (p.rows < 4) {
+    if (p.rows < std::max(fixed_rows, 4)) {
         why = "so few rows do not fill its tile";
         return std::nullopt;
     }
-    const int tile = tile_rows(p, device);
+    const int tile = fixed_rows != 0 ? fixed_rows : tile_rows(p, device);
     KernelChoice choice = choice_of(p, "gemm");
     define(choice, "TM", tile);
     define(choice, "LANES", device.subgroup_lanes);
@@ -96,14 +96,18 @@ std::optional<ProductChoice> plan_shared_tiles(const Product& p, bool dot4, cons
     return ProductChoice{std::move(choice), times(p.quads(), quads), times(p.rows, rows)};
 }
 
-std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan& device, std::string& why) {
+std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan& device, std::string& why, int fixed_lanes) {
     if (!device.shared_tiles) {
         why = "this device has no use for sums in shared memory";
         return std::nullopt;
     }
     const std::int64_t rows = std::min<std::int64_t>(p.rows, 4), tiles = p.batch * up(p.rows, rows) * p.quads();
-    std::int64_t lanes = 4;
-    while (2 * lanes <= device.workgroup_size && lanes * tiles < device.busy_invocations && p.blocks() >= 4 * lanes) lanes *= 2;
+    if (fixed_lanes > static_cast<int>(device.workgroup_size)) {
+        why = "a workgroup has fewer invocations";
+        return std::nullopt;
+    }
+    std::int64_t lanes = fixed_lanes != 0 ? fixed_lanes : 4;
+    while (fixed_lanes == 0 && 2 * lanes <= device.workgroup_size && lanes * tiles < device.busy_invocations && p.blocks() >= 4 * lanes) lanes *= 2;
     KernelChoice choice = choice_of(p, "gemm_split");
     define(choice, "TM", rows);
     define(choice, "LANES", lanes);

@@ -26,12 +26,15 @@ struct ProductChoice {
 
 /// Each decides whether its kernel suits the product and the device, or declines with a sentence in `why`. Sets kernel,
 /// defines, workgroups and what follows from the sizes; constants and operands are the caller's.
-/// For devices whose subgroups share rows.
-std::optional<ProductChoice> plan_shared_rows(const Product& product, const DevicePlan& device, std::string& why);
+/// For devices whose subgroups share rows. `fixed_rows`: rows that an invocation makes, 4, 8 or 16; 0: by the sizes.
+std::optional<ProductChoice> plan_shared_rows(const Product& product, const DevicePlan& device, std::string& why, int fixed_rows);
 /// For devices that like tiles in shared memory, and products that keep them busy. With `dot4` four products are one
 /// instruction: the weight's words hold one column each, and the bias has what zero points add to it.
 std::optional<ProductChoice> plan_shared_tiles(const Product& product, bool dot4, const DevicePlan& device, std::string& why);
-/// For the same devices, and products so small that several invocations share a sum.
-std::optional<ProductChoice> plan_split_sums(const Product& product, const DevicePlan& device, std::string& why);
+/// For the same devices, and products so small that several invocations share a sum: `fixed_lanes` of them, a power of two
+/// from 4 on; 0: by the sizes.
+std::optional<ProductChoice> plan_split_sums(const Product& product, const DevicePlan& device, std::string& why, int fixed_lanes);
+/// One of the two that take a setting.
+using ProductPlan = std::optional<ProductChoice> (*)(const Product&, const DevicePlan&, std::string&, int);
 
 }  // namespace tosavk

@@ -28,4 +28,13 @@ inline std::int64_t chunk_steps(std::int64_t products) { return 8 * ((products +
 /// Zero points of floats are always 0 and never loaded.
 void define_scalar(KernelChoice& choice, const NodeView& view, std::size_t k, const char* name);
 
+/// A plan function for a device that `factor` times as many invocations keep busy: work is split further, or less.
+inline auto for_busy(KernelCandidate::Plan* plan, double factor) {
+    return [=](const NodeView& view, const DevicePlan& device, std::string& why) {
+        DevicePlan other = device;
+        other.busy_invocations = static_cast<std::int64_t>(static_cast<double>(device.busy_invocations) * factor);
+        return plan(view, other, why);
+    };
+}
+
 }  // namespace tosavk

@@ -5,13 +5,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tosavk {
 namespace {
 
-using ProductPlan = std::optional<ProductChoice> (*)(const Product&, const DevicePlan&, std::string&);
-
 /// As one of the kernels of ops/gemm.hpp.
-template <ProductPlan plan> std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan& device, std::string& why) {
+std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan& device, std::string& why, ProductPlan plan, int setting) {
     const DType type = view.in(0).type;
     if (type != DType::i8 && !is_float(type)) {
         why = fmt::format("it takes i8 and floats, not {}", name_of(type));
@@ -21,7 +21,7 @@ template <ProductPlan plan> std::optional<KernelChoice> plan_product(const NodeV
     const Product product{.is_matrix = true, .is_float = is_float(type), .batch = a[0], .rows = a[1], .columns = view.in(1).shape[2],
                           .inner = a[2]};
     if (loop_steps(device, 1, product.blocks(), why) != 1) return std::nullopt;
-    auto planned = plan(product, device, why);
+    auto planned = plan(product, device, why, setting);
     if (!planned) return std::nullopt;
     KernelChoice& choice = planned->choice;
     add_constants(choice, {product.batch, product.rows, product.columns, product.inner});
@@ -33,11 +33,11 @@ template <ProductPlan plan> std::optional<KernelChoice> plan_product(const NodeV
 }
 
 /// Both operands come at run time, so that no word has four elements of a column.
-std::optional<ProductChoice> plan_tiles(const Product& product, const DevicePlan& device, std::string& why) {
+std::optional<ProductChoice> plan_tiles(const Product& product, const DevicePlan& device, std::string& why, int) {
     return plan_shared_tiles(product, false, device, why);
 }
 
-std::optional<KernelChoice> plan_matmul(const NodeView& view, const DevicePlan& device, std::string& why) {
+std::optional<KernelChoice> plan_matmul(const NodeView& view, const DevicePlan& device, std::string& why, int fixed_tile) {
     const DType type = view.in(0).type;
     if (type != DType::i8 && type != DType::i16 && !is_float(type)) {
         why = fmt::format("it does not take {}", name_of(type));
@@ -46,7 +46,7 @@ std::optional<KernelChoice> plan_matmul(const NodeView& view, const DevicePlan& 
     const Shape& a = view.in(0).shape;
     const std::int64_t batch = a[0], height = a[1], inner = a[2], width = view.in(1).shape[2], quads = (width + 3) / 4;
     // Four rows share every quad of B that an invocation loads; small outputs need the invocations more.
-    const std::int64_t tile = height >= 4 && batch * height * quads >= 4096 ? 4 : 1;
+    const std::int64_t tile = fixed_tile != 0 ? fixed_tile : height >= 4 && batch * height * quads >= 4096 ? 4 : 1;
 
     const auto steps = loop_steps(device, 1, (inner + 3) / 4 + (type == DType::i16 ? chunk_steps(inner) : 0), why);
     if (!steps) return std::nullopt;
@@ -72,9 +72,19 @@ std::optional<KernelChoice> plan_matmul(const NodeView& view, const DevicePlan& 
 
 }  // namespace
 
-std::vector<KernelCandidate> matmul_kernels() { return {{"shared tiles", plan_product<plan_tiles>},
-            {"split sums", plan_product<plan_split_sums>},
-            {"shared rows", plan_product<plan_shared_rows>},
-            {"register tile", plan_matmul}}; }
+std::vector<KernelCandidate> matmul_kernels() {
+    std::vector<KernelCandidate> all = {{"shared tiles", fixed(plan_product, plan_tiles, 0)},
+                                        {"split sums", fixed(plan_product, plan_split_sums, 0)},
+                                        {"shared rows", fixed(plan_product, plan_shared_rows, 0)},
+                                        {"register tile", fixed(plan_matmul, 0)}};
+    for (const int rows : {4, 8, 16}) {
+        all.push_back({fmt::format("shared rows, {}x4", rows), fixed(plan_product, plan_shared_rows, rows), true});
+    }
+    for (const int rows : {1, 4}) all.push_back({fmt::format("register tile, {}x4", rows), fixed(plan_matmul, rows), true});
+    for (const int lanes : {4, 16, 64}) {
+        all.push_back({fmt::format("split sums, {} lanes", lanes), fixed(plan_product, plan_split_sums, lanes), true});
+    }
+    return all;
+}
 
 }  // namespace tosavk

@@ -203,7 +203,15 @@ std::optional<KernelChoice> plan_argmax(const NodeView& view, const DevicePlan& 
 
 }  // namespace
 
-std::vector<KernelCandidate> argmax_kernels() { return {{"tree", plan_argmax}}; }
-std::vector<KernelCandidate> reduce_kernels() { return {{"blocks", plan_reduce}}; }
+std::vector<KernelCandidate> argmax_kernels() {
+    return {{"tree", plan_argmax},
+            {"tree, fewer lanes", for_busy(plan_argmax, 0.125), true},
+            {"tree, more lanes", for_busy(plan_argmax, 8), true}};
+}
+std::vector<KernelCandidate> reduce_kernels() {
+    return {{"blocks", plan_reduce},
+            {"blocks, fewer parts", for_busy(plan_reduce, 0.125), true},
+            {"blocks, more parts", for_busy(plan_reduce, 8), true}};
+}
 
 }  // namespace tosavk

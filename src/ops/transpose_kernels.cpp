@@ -11,7 +11,8 @@
 namespace tosavk {
 namespace {
 
-std::optional<KernelChoice> plan_blocks(const NodeView& view, const DevicePlan& device, std::string& why) {
+/// `tile`: blocks along each side of a tile.
+std::optional<KernelChoice> plan_blocks(const NodeView& view, const DevicePlan& device, std::string& why, std::int64_t tile) {
     const DType type = view.in(0).type;
     if (!is_plain_type(type)) {
         why = fmt::format("it does not take {}", name_of(type));
@@ -50,7 +51,7 @@ std::optional<KernelChoice> plan_blocks(const NodeView& view, const DevicePlan& 
         in_strides.insert(in_strides.begin(), 0);
         outer_strides.insert(outer_strides.begin(), 0);
     }
-    const std::int64_t tall_blocks = (map.dims[tall] + 3) / 4, long_blocks = (map.dims.back() + 3) / 4, tile = 8;
+    const std::int64_t tall_blocks = (map.dims[tall] + 3) / 4, long_blocks = (map.dims.back() + 3) / 4;
     const std::int64_t tall_tile = std::min(tile, tall_blocks), long_tile = std::min(tile, long_blocks);
     const std::int64_t tiles = (tall_blocks + tall_tile - 1) / tall_tile * ((long_blocks + long_tile - 1) / long_tile);
 
@@ -69,6 +70,11 @@ std::optional<KernelChoice> plan_blocks(const NodeView& view, const DevicePlan& 
 
 }  // namespace
 
-std::vector<KernelCandidate> transpose_kernels() { return {{"blocks", plan_blocks}}; }
+std::vector<KernelCandidate> transpose_kernels() {
+    std::vector<KernelCandidate> all = {{"blocks", fixed(plan_blocks, 8)}};
+    for (const int tile : {2, 4, 16, 32})
+        all.push_back({fmt::format("blocks, tiles of {}", tile), fixed(plan_blocks, tile), true});
+    return all;
+}
 
 }  // namespace tosavk

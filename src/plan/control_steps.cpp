@@ -3,6 +3,7 @@
 
 #include "ops/custom.hpp"
 #include "plan/fuse.hpp"
+#include "plan/simplify.hpp"
 
 #include <fmt/format.h>
 
@@ -103,7 +104,7 @@ void Planner::add_control(NodeId id) {
     options.keep_all = false;
     std::uint64_t bytes = 0;
     for (const auto& graph : graph_.node(id).regions) {
-        control.regions.emplace_back().plan = Planner(rewritten(*graph, device_, options), device_, options, this).run();
+        control.regions.emplace_back().plan = Planner(rewritten(*graph, device_, options), device_, options, tuning_, this).run();
         // The regions of one step never hold values at the same time.
         bytes = std::max(bytes, control.regions.back().plan.arena_bytes);
     }

@@ -23,8 +23,12 @@ namespace {
 
 std::optional<KernelChoice> find_kernel(const NodeView& view, const OpDef& def, const DevicePlan& device, std::string& reasons) {
     for (const KernelCandidate& candidate : def.kernels) {
+        if (candidate.is_variant) continue;
         std::string why;
-        if (auto choice = candidate.plan(view, device, why)) return choice;
+        if (auto choice = candidate.plan(view, device, why)) {
+            choice->candidate = candidate.name;
+            return choice;
+        }
         reasons += fmt::format("; {}: {}", candidate.name, why);
     }
     return std::nullopt;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -67,6 +68,7 @@ struct KernelChoice : KernelPass {
     bool in_rows = false;         ///< the n elements of every FUSED call lie in one row of the output's last dimension
     double work = 0;              ///< arithmetic operations, a multiply-add counts two
     std::string note;             ///< what the candidate chose and why, for the plan's text
+    std::string candidate;        ///< KernelCandidate::name; set by who asked it
 };
 
 /// Workgroups for at least this many invocations, spilled from x into y where the device limits x. Kernels recover the
@@ -75,10 +77,18 @@ std::array<std::uint32_t, 3> linear_groups(std::int64_t invocations, const Devic
 /// The same for a number of whole workgroups.
 std::array<std::uint32_t, 3> spill_groups(std::int64_t groups, const DevicePlan& device);
 
-/// Answers with a choice, or declines with a sentence in `why`.
 struct KernelCandidate {
-    const char* name;
-    std::optional<KernelChoice> (*plan)(const NodeView& view, const DevicePlan& device, std::string& why);
+    using Plan = std::optional<KernelChoice>(const NodeView& view, const DevicePlan& device, std::string& why);
+
+    std::string name;
+    std::function<Plan> plan;  ///< answers with a choice, or declines with a sentence in `why`
+    /// Another candidate with a setting that its own rule decides differently: taken only where a tuning table names it.
+    bool is_variant = false;
 };
+
+/// A plan function with what it takes behind `why` fixed.
+template <class F, class... Settings> auto fixed(F plan, Settings... settings) {
+    return [=](const NodeView& view, const DevicePlan& device, std::string& why) { return plan(view, device, why, settings...); };
+}
 
 }  // namespace tosavk

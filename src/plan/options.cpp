@@ -19,6 +19,7 @@ PlanOptions with_environment(PlanOptions options) {
     turn_off(options.store_in_place, "TOSAVK_NO_MAPPED_STORES");
     turn_off(options.fuse_prologues, "TOSAVK_NO_PROLOGUES");
     turn_off(options.alias_slices, "TOSAVK_NO_SLICE_ALIASES");
+    turn_off(options.tuned, "TOSAVK_NO_TUNING");
     return options;
 }
 

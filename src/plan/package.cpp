@@ -15,7 +15,7 @@ namespace {
 
 constexpr char magic[8] = {'T', 'O', 'S', 'A', 'V', 'K', 'P', 'K'};
 /// Goes up with every change of the fields, of what a plan means, or of how the planner numbers things.
-constexpr std::uint32_t format_version = 7;
+constexpr std::uint32_t format_version = 8;
 
 struct FileHeader {
     char magic_bytes[8];
@@ -185,16 +185,16 @@ template <class A> void fields(A& a, Dispatch& value) {
 }
 template <class A> void fields(A& a, PlanOptions& value) {
     auto& [fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, fuse_rows, store_in_place, fuse_prologues,
-          alias_slices] = value;
+          alias_slices, tuned] = value;
     a(fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, fuse_rows, store_in_place, fuse_prologues,
-          alias_slices);
+      alias_slices, tuned);
 }
 template <class A> void fields(A& a, Plan& value) {
     const typename A::Level level(a);
     auto& [dispatches, controls, placements, constants, arena_bytes, state_bytes, variables, control_count, peak_lower_bound,
-           options] = value;
+           options, tuning] = value;
     a(dispatches, controls, placements, constants, arena_bytes, state_bytes, variables, control_count, peak_lower_bound,
-      options);
+      options, tuning);
 }
 template <class A> void fields(A& a, Copy& value) {
     auto& [from, to] = value;

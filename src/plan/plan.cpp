@@ -1,24 +1,14 @@
 #include "plan/planner.hpp"
 
-#include "plan/fold.hpp"
 #include "plan/fuse.hpp"
 #include "plan/simplify.hpp"
+#include "plan/tuning.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 namespace tosavk {
-
-Graph rewritten(const Graph& graph, const DevicePlan& device, const PlanOptions& options) {
-    if (!options.fuse) return graph;
-    Graph result = options.fold_movement ? fold(graph) : graph;
-    if (options.keep_all) return result;
-    if (options.fold_constants) fold_constants(result, device);
-    if (options.merge_equal) merge_equal(result);
-    if (options.drop_unread) drop_unread(result);
-    return result;
-}
 
 namespace {
 
@@ -41,8 +31,8 @@ std::string label_of(const Graph& graph, const std::vector<NodeId>& nodes) {
 
 }  // namespace
 
-Planner::Planner(const Graph& graph, const DevicePlan& device, const PlanOptions& options, Planner* parent)
-    : graph_(graph), device_(device), parent_(parent), homes_(find_homes(graph, device, options)),
+Planner::Planner(const Graph& graph, const DevicePlan& device, const PlanOptions& options, const TuningTable* tuning, Planner* parent)
+    : graph_(graph), device_(device), tuning_(tuning), parent_(parent), homes_(find_homes(graph, device, options)),
       first_(graph.values.size(), never), last_(graph.values.size(), -1) {
     plan_.options = options;
     plan_.placements.resize(graph.values.size());
@@ -50,7 +40,9 @@ Planner::Planner(const Graph& graph, const DevicePlan& device, const PlanOptions
 }
 
 Plan Planner::run() {
-    for (const Group& group : fuse(graph_, device_, plan_.options)) {
+    std::vector<Group> groups = fuse(graph_, device_, plan_.options);
+    if (tuning_) outermost().followed_.choices.merge(apply_tuning(graph_, device_, *tuning_, groups).choices);
+    for (const Group& group : groups) {
         if (group.structural) {
             add_structural(group.anchor);
             continue;
@@ -62,6 +54,7 @@ Plan Planner::run() {
     bind();
     find_hazards();
     find_submits();
+    if (!followed_.choices.empty()) plan_.tuning = write_tuning(followed_);
     return std::move(plan_);
 }
 
@@ -144,8 +137,8 @@ void Planner::add(Dispatch dispatch, std::vector<KernelOperand> reads, std::int6
     ++step_;
 }
 
-Plan make_plan(const Graph& graph, const DevicePlan& device, const PlanOptions& options) {
-    return Planner(rewritten(graph, device, options), device, options).run();
+Plan make_plan(const Graph& graph, const DevicePlan& device, const PlanOptions& options, const TuningTable* tuning) {
+    return Planner(rewritten(graph, device, options), device, options, options.tuned ? tuning : nullptr).run();
 }
 
 }  // namespace tosavk

@@ -25,11 +25,12 @@ struct PlanOptions {
     bool store_in_place = true;  ///< CONCAT and TRANSPOSE by the stores of what makes their operands
     bool fuse_prologues = true;  ///< what kernels read, made where they read it
     bool alias_slices = true;    ///< SLICE of consecutive elements left where they are
+    bool tuned = true;           ///< kernels that a tuning table names; with or without `fuse`
 };
 
 /// `options` without the passes that the environment turns off: TOSAVK_NO_FUSE (all), TOSAVK_NO_FOLD,
 /// TOSAVK_NO_CONSTANT_FOLDING, TOSAVK_NO_CSE, TOSAVK_NO_DEAD_NODES, TOSAVK_NO_ROW_FUSION, TOSAVK_NO_MAPPED_STORES,
-/// TOSAVK_NO_PROLOGUES, TOSAVK_NO_SLICE_ALIASES, each set to 1.
+/// TOSAVK_NO_PROLOGUES, TOSAVK_NO_SLICE_ALIASES, TOSAVK_NO_TUNING, each set to 1.
 PlanOptions with_environment(PlanOptions options);
 
 /// Where bytes live. Offsets are multiples of DevicePlan::buffer_alignment.
@@ -98,6 +99,7 @@ struct Plan {
     std::uint32_t control_count = 0;    ///< control steps, those of regions included
     std::uint64_t peak_lower_bound = 0;  ///< largest sum of live tensors at any dispatch
     PlanOptions options;
+    std::string tuning;                  ///< the choices of a tuning table that it follows, as write_tuning() writes them
 };
 
 struct RegionPlan {
@@ -126,8 +128,11 @@ template <class F> void for_each_dispatch(const Plan& plan, F f) {
     }
 }
 
-/// Throws Error(unsupported) when no candidate takes a node, with every candidate's reason.
-Plan make_plan(const Graph& graph, const DevicePlan& device, const PlanOptions& options);
+struct TuningTable;
+
+/// `tuning` (plan/tuning.hpp) may be null. Throws Error(unsupported) when no candidate takes a node, with every candidate's
+/// reason.
+Plan make_plan(const Graph& graph, const DevicePlan& device, const PlanOptions& options, const TuningTable* tuning = nullptr);
 std::string print_plan(const Graph& graph, const Plan& plan);
 
 }  // namespace tosavk

@@ -6,19 +6,17 @@
 #include "plan/homes.hpp"
 #include "plan/memory.hpp"
 #include "plan/plan.hpp"
+#include "plan/tuning.hpp"
 
 namespace tosavk {
 
 /// Every allocation is padded, so that kernels may touch the last quad of a tensor whole.
 inline std::uint64_t padded(std::uint64_t bytes) { return (bytes + 15) / 16 * 16; }
 
-/// The graph after all rewrites that the options allow, with the same numbers of values and nodes.
-Graph rewritten(const Graph& graph, const DevicePlan& device, const PlanOptions& options);
-
 class Planner {
 public:
     /// `parent` of a region: the plan that it becomes a part of.
-    Planner(const Graph& graph, const DevicePlan& device, const PlanOptions& options, Planner* parent = nullptr);
+    Planner(const Graph& graph, const DevicePlan& device, const PlanOptions& options, const TuningTable* tuning, Planner* parent = nullptr);
     Plan run();
 
 private:
@@ -67,6 +65,8 @@ private:
 
     const Graph& graph_;
     const DevicePlan& device_;
+    const TuningTable* const tuning_;         ///< may be null
+    TuningTable followed_;                    ///< of the outermost planner: those of all
     Planner* const parent_;
     const std::vector<Home> homes_;
     std::int64_t step_ = 0;                   ///< dispatches and control steps so far

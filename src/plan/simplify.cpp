@@ -1,6 +1,7 @@
 #include "plan/simplify.hpp"
 
 #include "ops/op.hpp"
+#include "plan/fold.hpp"
 #include "plan/fuse.hpp"
 #include "reference/reference.hpp"
 
@@ -146,6 +147,16 @@ void drop_unread(Graph& graph) {
             take_out(graph, id);
         }
     }
+}
+
+Graph rewritten(const Graph& graph, const DevicePlan& device, const PlanOptions& options) {
+    if (!options.fuse) return graph;
+    Graph result = options.fold_movement ? fold(graph) : graph;
+    if (options.keep_all) return result;
+    if (options.fold_constants) fold_constants(result, device);
+    if (options.merge_equal) merge_equal(result);
+    if (options.drop_unread) drop_unread(result);
+    return result;
 }
 
 }  // namespace tosavk

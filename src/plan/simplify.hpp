@@ -4,7 +4,7 @@
 #pragma once
 
 #include "graph/graph.hpp"
-#include "vk/device_plan.hpp"
+#include "plan/plan.hpp"
 
 namespace tosavk {
 
@@ -19,5 +19,8 @@ void merge_equal(Graph& graph);
 
 /// Takes out nodes that no output of the graph needs. Control flow and writes of variables stay.
 void drop_unread(Graph& graph);
+
+/// The graph after these rewrites and those of fold.hpp, as far as the options allow them.
+Graph rewritten(const Graph& graph, const DevicePlan& device, const PlanOptions& options);
 
 }  // namespace tosavk

@@ -1,6 +1,9 @@
 // Device selection and creation.
 #include "vk/device.hpp"
 
+#include "graph/verbose.hpp"
+#include "plan/package.hpp"
+#include "plan/tuning.hpp"
 #include "vk/device_state.hpp"
 #include "vk/volk_table.hpp"
 
@@ -79,6 +82,21 @@ DeviceCaps effective_caps(const DeviceCaps& real, std::string& reason) {
     } catch (const Error& error) {
         throw Error(error.code(), fmt::format("TOSAVK_CAPS={}: {}", path, error.what()));
     }
+}
+
+/// Tables of the disk cache are for one device plan and set of kernels; how much a submit takes makes no difference.
+Digest tuning_key(const DevicePlan& plan) {
+    DevicePlan planned = plan;
+    planned.submit_work = planned.submit_bytes = 0;
+    return package_target(planned, {});
+}
+
+TuningTable parse_tuning(const std::string& text) {
+    if (text.empty()) return {};
+    std::string why;
+    std::optional<TuningTable> table = read_tuning(text, why);
+    if (!table) say("tuning", fmt::format("the table in the cache is ignored: {}", why));
+    return table ? std::move(*table) : TuningTable();
 }
 
 }  // namespace
@@ -222,5 +240,29 @@ Device::~Device() = default;
 const DeviceCaps& Device::caps() const { return state_->caps; }
 
 const DevicePlan& Device::plan() const { return state_->plan; }
+
+std::shared_ptr<const TuningTable> Device::tuning() {
+    const std::lock_guard lock(state_->tuning_mutex);
+    if (!state_->tuning) {
+        auto table = std::make_shared<TuningTable>(parse_tuning(state_->pipelines.stored_tuning(tuning_key(state_->plan))));
+        if (!table->choices.empty())
+            say("tuning", fmt::format("the cache has measured choices for {} kernels", table->choices.size()));
+        state_->tuning = std::move(table);
+    }
+    return state_->tuning;
+}
+
+void Device::set_tuning(std::shared_ptr<const TuningTable> table) {
+    const std::lock_guard lock(state_->tuning_mutex);
+    state_->tuning = std::move(table);
+}
+
+bool Device::save_tuning(const TuningTable& choices) {
+    return state_->pipelines.store_tuning(tuning_key(state_->plan), [&](const std::string& old) {
+        TuningTable table = choices;
+        table.choices.merge(parse_tuning(old).choices);
+        return write_tuning(table);
+    });
+}
 
 }  // namespace tosavk

@@ -11,6 +11,7 @@
 namespace tosavk {
 
 struct DeviceState;
+struct TuningTable;
 
 class Device {
 public:
@@ -29,6 +30,14 @@ public:
 
     const DeviceCaps& caps() const;
     const DevicePlan& plan() const;
+
+    /// The choices that were measured on this device, for make_plan(): read from the disk cache at the first call. They are
+    /// for one device, driver, device plan and set of kernels. A table that cannot be read is as good as none.
+    std::shared_ptr<const TuningTable> tuning();
+    /// Another table, until the device is closed.
+    void set_tuning(std::shared_ptr<const TuningTable> table);
+    /// Puts choices on disk, beside those that are there. False where nothing can be kept (TOSAVK_NO_CACHE=1).
+    bool save_tuning(const TuningTable& choices);
 
     DeviceState& state() { return *state_; }  ///< Vulkan handles, for this room only
 

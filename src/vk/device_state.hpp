@@ -45,6 +45,8 @@ struct DeviceState {
     UniqueHandle<VkSemaphore> timeline;      ///< none where the plan has no timeline semaphores
     std::uint64_t timeline_value = 0;        ///< of the last submit
     PipelineLibrary pipelines;
+    std::mutex tuning_mutex;
+    std::shared_ptr<const TuningTable> tuning;  ///< null: not read yet
 };
 
 }  // namespace tosavk

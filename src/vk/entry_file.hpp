@@ -18,7 +18,7 @@
 
 namespace tosavk {
 
-enum class EntryKind : std::uint32_t { spirv = 1, pipelines = 2, limits = 3 };
+enum class EntryKind : std::uint32_t { spirv = 1, pipelines = 2, limits = 3, tuning = 4 };
 using EntryKey = std::pair<EntryKind, Digest>;
 
 /// Open for reading; stays readable when the file is replaced by a rename.

@@ -122,6 +122,27 @@ void PipelineLibrary::store(DiskCache::Kind kind, const Digest& key, std::vector
     disk_.put(kind, key, std::move(bytes));
 }
 
+std::string PipelineLibrary::stored_tuning(const Digest& key) {
+    const std::lock_guard lock(mutex_);
+    return tuning_text(key);
+}
+
+std::string PipelineLibrary::tuning_text(const Digest& key) {
+    const auto bytes = disk_.find(DiskCache::Kind::tuning, key);
+    return bytes ? std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size()) : std::string();
+}
+
+bool PipelineLibrary::store_tuning(const Digest& key, const std::function<std::string(const std::string& old)>& change) {
+    const std::lock_guard lock(mutex_);
+    if (!disk_.enabled()) return false;
+    disk_.refresh();
+    const std::string text = change(tuning_text(key));
+    const auto bytes = std::as_bytes(std::span(text));
+    disk_.put(DiskCache::Kind::tuning, key, {bytes.begin(), bytes.end()});
+    disk_.save();
+    return tuning_text(key) == text;
+}
+
 VkDescriptorType descriptor_type(const Binding& binding) {
     return binding.path == ReadPath::texels ? VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
 }

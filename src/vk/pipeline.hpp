@@ -7,6 +7,7 @@
 #include "vk/unique_handle.hpp"
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -63,6 +64,10 @@ public:
     void store(DiskCache::Kind kind, const Digest& key, std::vector<std::byte> bytes);
     /// Names device, driver and compiler, which entries of the disk cache are for.
     const std::string& identity() const { return identity_; }
+    /// A tuning table in the disk cache, as text; empty without one.
+    std::string stored_tuning(const Digest& key);
+    /// Puts there what `change` makes of the table that is there now. False where it cannot be kept.
+    bool store_tuning(const Digest& key, const std::function<std::string(const std::string& old)>& change);
 
 private:
     using Key = std::tuple<std::string, std::vector<std::int32_t>, std::size_t>;
@@ -74,6 +79,7 @@ private:
     std::shared_ptr<const Pipeline> build(const Dispatch& dispatch, const DevicePlan& plan, PipelineCounters& counters);
     UniqueHandle<VkPipelineCache> make_cache(std::span<const std::byte> data);
     std::vector<std::byte> stored_pipelines();
+    std::string tuning_text(const Digest& key);
     void save_pipelines();
 
     VkDevice device_;
