@@ -57,6 +57,14 @@ TEST_F(ProblemsOnDevice, MovementOfAnyAlignment) {
         verify(line);
 }
 
+// Runs of elements of 8 and 16 bits that begin anywhere in a word, beside those of other invocations.
+TEST_F(ProblemsOnDevice, RowsThatShareWords) {
+    for (const char* line :
+         {"matmul i16 2x63x12x259 rescale", "matmul i8 1x33x9x257 rescale", "matmul i8 1x33x9x253 rescale", "matmul f16 1x31x8x255",
+          "matmul f16 1x31x8x257", "avg_pool2d f16 1x9x17x5 3x3", "max_pool2d i8 1x9x17x7 3x3", "conv2d i8 1x7x9x3 5x3x3 p1 rescale"})
+        verify(line);
+}
+
 TEST_F(ProblemsOnDevice, DepthwiseWindows) {
     for (const char* line :
          {"depthwise f32 2x9x11x6 1x3x3 s2 same", "depthwise i8 1x9x7x8 1x5x5 p4 d2 rescale", "depthwise f32 1x12x9x5 1x2x4 p1",

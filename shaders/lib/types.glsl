@@ -154,7 +154,7 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
 #define SOME(N)                                                                         \
     void N##_some(uint i, int mask, int x) {                                            \
         if (mask == -1) N##_put(i, x);                                                  \
-        else if (mask != 0) N##_mix(i, mask, x);                                        \
+        else if (mask != 0) N##_mix(i, mask, x & mask);                                 \
     }
 
 #define WRITE_i8(N, B, TO)                                                              \
@@ -187,7 +187,7 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
             ivec2 p = pack_i16(v.yzww);                                                 \
             N##_some(w, 65535 << 16, v.x << 16);                                        \
             N##_some(w + 1u, N##_half(n > 1u, 0) | N##_half(n > 2u, 16), p.x);          \
-            N##_some(w + 2u, N##_half(n > 3u, 0), p.y & 65535);                         \
+            N##_some(w + 2u, N##_half(n > 3u, 0), p.y);                                 \
         }                                                                               \
     }                                                                                   \
     void N##_store4(uint i, ivec4 v) {                                                  \
