@@ -54,7 +54,7 @@ DevicePlan device_plan(const DeviceCaps& caps) {
 
     // A power of two, which reductions halve.
     const bool host = caps.type == "cpu";
-    const std::uint32_t wanted = host ? 256 : 64;
+    const std::uint32_t wanted = host ? 128 : 64;
     plan.workgroup_size = std::bit_floor(std::max(1u, std::min({wanted, caps.max_workgroup_invocations, caps.max_workgroup_size_x})));
     because(fmt::format("workgroups have {} invocations: the device takes {} (x {}), and {}", plan.workgroup_size,
                         caps.max_workgroup_invocations, caps.max_workgroup_size_x,
