@@ -114,10 +114,26 @@ TEST(DevicePlan, TexelBuffersWhereStorageLoadsAreSlow) {
     EXPECT_EQ(device_plan(caps).texel_elements, caps.max_texel_buffer_elements);
 }
 
+TEST(DevicePlan, MatrixProducts) {
+    DeviceCaps caps = desktop();
+    caps.integer_dot_product = caps.dot_4x8_accelerated = true;
+    EXPECT_TRUE(device_plan(caps).shared_tiles);
+    EXPECT_TRUE(device_plan(caps).dot4);
+    caps.dot_4x8_accelerated = false;
+    EXPECT_FALSE(device_plan(caps).dot4) << "emulated, it is slower than what the kernels do";
+    caps.max_shared_memory = 8192;
+    EXPECT_FALSE(device_plan(caps).shared_tiles);
+    caps = desktop();
+    caps.type = "cpu";
+    EXPECT_FALSE(device_plan(caps).shared_tiles);
+    EXPECT_EQ(device_plan(caps).workgroup_size, 128u);
+    EXPECT_EQ(device_plan(desktop()).workgroup_size, 64u);
+}
+
 TEST(DevicePlan, EveryChoiceHasASentence) {
     for (const DeviceCaps& caps : {desktop(), phone()}) {
         const DevicePlan plan = device_plan(caps);
-        EXPECT_EQ(plan.reasons.size(), plan.map_in_place ? 17u : 18u);
+        EXPECT_EQ(plan.reasons.size(), plan.map_in_place ? 19u : 20u);
         for (const std::string& reason : plan.reasons) {
             EXPECT_GT(reason.size(), 20u);
         }
@@ -163,7 +179,7 @@ TEST(CapsJson, EveryKeyCountsAlone) {
     // Each key taken from the desktop changes the phone's text (but for values that both share).
     const auto all = nlohmann::json::parse(caps_to_json(desktop()));
     const auto base = nlohmann::json::parse(caps_to_json(phone()));
-    ASSERT_EQ(all.size(), 44u);
+    ASSERT_EQ(all.size(), 45u);
     for (const auto& [key, value] : all.items()) {
         const DeviceCaps changed = caps_from_json(nlohmann::json{{key, value}}.dump(), phone());
         auto expected = base;
