@@ -23,7 +23,7 @@ int tile_rows(const Product& p, const DevicePlan& device) {
     for (const int tile : {16, 8}) {
         // An invocation that loads many rows itself is a long shader, slow to compile and no faster.
         if (tile > 2 * static_cast<int>(device.subgroup_lanes)) continue;
-        if (p.rows >= tile && subgroups(p, device, tile) * device.subgroup_lanes >= 512) return tile;
+        if (p.rows >= tile && subgroups(p, device, tile) * device.subgroup_lanes >= 2 * device.workgroup_size) return tile;
     }
     return 4;
 }
