@@ -126,9 +126,11 @@ int main(int argc, char** argv) {
     app.add_option("--op", options.problems,
                    "a problem line, such as 'conv2d i8 1x56x56x64 64x3x3 s1 p1 rescale'; may be repeated")
         ->expected(1)
+        ->allow_extra_args(false)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     app.add_option("--suite", options.suites, "file of problem lines, one a line, # begins a comment; may be repeated")
         ->expected(1)
+        ->allow_extra_args(false)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     app.add_flag("--details", options.details, "list the dispatches of every problem of a suite too");
     app.add_option("--trace", options.trace, "file for a timeline, for Perfetto or chrome://tracing");

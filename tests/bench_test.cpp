@@ -176,6 +176,14 @@ TEST_F(Bench, AWarmStartCompilesNothing) {
                  "cannot make a folder");
 }
 
+TEST_F(Bench, AnOptionTakesOneLine) {
+    NEEDS_DRIVER();
+    const json result = report({"--op", "add f32 10", "abs f32 20", "--no-check"});
+    ASSERT_EQ(result.at("problems").size(), 2u) << "the second is a positional argument";
+    const Spawned run = bench({"--op", "add f32 10", path("none.tflite"), "--no-check"});
+    expect_error(run, 3, "none.tflite");
+}
+
 TEST_F(Bench, ComparesWithAnEarlierReport) {
     NEEDS_DRIVER();
     const std::string line = "add f32 1000";
