@@ -2,6 +2,7 @@
 
 #include "codegen/index_map.hpp"
 #include "ops/op.hpp"
+#include "plan/fuse.hpp"
 
 #include <algorithm>
 
@@ -34,7 +35,7 @@ std::vector<Home> find_homes(const Graph& graph, const DevicePlan& device, const
     for (ValueId id = 0; id < homes.size(); ++id) homes[id].owner = id;
     std::vector<bool> stays(graph.values.size(), false);  // in memory from the first run on, or after the last dispatch
     for (const ValueId id : graph.inputs) stays[id] = true;
-    for (const ValueId id : graph.outputs) stays[id] = true;
+    for (const ValueId id : graph.outputs) stays[id] = stays[storage_of(graph, id)] = true;
     const std::vector<bool> read_once = parts ? find_read_once(graph) : std::vector<bool>();
     const auto bytes = [&](ValueId id) {
         return static_cast<std::uint64_t>(element_count(graph.value(id).shape)) * size_of(graph.value(id).type);

@@ -12,21 +12,28 @@ namespace tosavk {
 
 namespace {
 
-/// Lets a dispatch compute what this pass of the group's kernel does not read.
-void add_prologues(Dispatch& dispatch, const Graph& graph, const Group& group, const KernelPass& pass) {
-    for (const KernelOperand& operand : pass.operands) {
-        const Group::Prologue* prologue = prologue_of(graph, group, operand);
-        if (!prologue) continue;
-        dispatch.nodes.insert(dispatch.nodes.end(), prologue->members.begin(), prologue->members.end());
-        dispatch.work += operand.reads * static_cast<double>(element_count(graph.value(prologue->value).shape)) *
-                         static_cast<double>(prologue->members.size());
-    }
-}
-
 std::string label_of(const Graph& graph, const std::vector<NodeId>& nodes) {
     std::string label;
     for (const NodeId id : nodes) label += (label.empty() ? "" : "+") + std::string(name_of(graph.node(id).op));
     return label;
+}
+
+/// Names a dispatch by its nodes, then lets it compute what this pass of the group's kernel does not read. The anchor stays
+/// the first of the nodes: it says what kind of work the dispatch is.
+void add_prologues(Dispatch& dispatch, const Graph& graph, const Group& group, const KernelPass* pass) {
+    dispatch.label = label_of(graph, dispatch.nodes);
+    if (!pass) return;
+    std::vector<NodeId> made;
+    for (const KernelOperand& operand : pass->operands) {
+        const Group::Prologue* prologue = prologue_of(graph, group, operand);
+        if (!prologue) continue;
+        made.insert(made.end(), prologue->members.begin(), prologue->members.end());
+        dispatch.work += operand.reads * static_cast<double>(element_count(graph.value(prologue->value).shape)) *
+                         static_cast<double>(prologue->members.size());
+    }
+    if (made.empty()) return;
+    dispatch.label = label_of(graph, made) + "+" + dispatch.label;
+    dispatch.nodes.insert(dispatch.nodes.end(), made.begin(), made.end());
 }
 
 }  // namespace
@@ -64,13 +71,12 @@ void Planner::add_dispatch(const Group& group) {
     dispatch.glsl = std::move(source.glsl);
     dispatch.constants = std::move(source.constants);
     dispatch.kernel = group.choice ? group.choice->kernel : group.rows ? "rows" : group.members.empty() ? "copy" : "elementwise";
-    if (group.choice) add_prologues(dispatch, graph_, group, *group.choice);
     if (group.anchor != no_id) dispatch.nodes.push_back(group.anchor);
     dispatch.nodes.insert(dispatch.nodes.end(), group.members.begin(), group.members.end());
     for (const Group::Store& part : group.stores) {
         if (std::find(dispatch.nodes.begin(), dispatch.nodes.end(), part.node) == dispatch.nodes.end()) dispatch.nodes.push_back(part.node);
     }
-    dispatch.label = label_of(graph_, dispatch.nodes);
+    add_prologues(dispatch, graph_, group, group.choice ? &*group.choice : nullptr);
     const double work = static_cast<double>(element_count(group.space)) * static_cast<double>(group.members.size());
     dispatch.work += work;
     if (group.choice) {
@@ -102,9 +108,8 @@ void Planner::add_earlier_passes(const Group& group) {
         dispatch.glsl = std::move(source.glsl);
         dispatch.constants = std::move(source.constants);
         dispatch.groups = pass.groups;
-        add_prologues(dispatch, graph_, group, pass);
-        dispatch.nodes.push_back(group.anchor);
-        dispatch.label = label_of(graph_, dispatch.nodes);
+        dispatch.nodes = {group.anchor};
+        add_prologues(dispatch, graph_, group, &pass);
         const std::size_t written = first_scratch_ + static_cast<std::size_t>(pass.writes);
         scratch_[written].type = pass.writes_type;
         add(std::move(dispatch), std::move(source.reads), static_cast<std::int64_t>(written), source.bindings);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <tuple>
 
 namespace tosavk {
@@ -25,6 +26,20 @@ std::size_t buffers(const Graph& graph, const Group& group, const KernelChoice& 
     return count_reads(graph, alone, device);
 }
 
+/// How often all of the choice's passes read an element of the group's prologues; without bound where a kernel does not say.
+double prologue_reads(const Graph& graph, const Group& group, const KernelChoice& choice) {
+    double reads = 0;
+    const auto add = [&](const KernelPass& pass) {
+        for (const KernelOperand& operand : pass.operands) {
+            if (!prologue_of(graph, group, operand)) continue;
+            reads += operand.reads > 0 ? operand.reads : std::numeric_limits<double>::infinity();
+        }
+    };
+    for (const KernelPass& pass : choice.earlier) add(pass);
+    add(choice);
+    return reads;
+}
+
 /// The candidate's choice, if it can stand where the group's own does.
 std::optional<KernelChoice> alternative(const Graph& graph, const DevicePlan& device, const Group& group,
                                         const KernelCandidate& candidate) {
@@ -35,12 +50,10 @@ std::optional<KernelChoice> alternative(const Graph& graph, const DevicePlan& de
     const KernelChoice& own = *group.choice;
     if (own.fuses_followers && (!choice->fuses_followers || choice->aligned < own.aligned)) return std::nullopt;
     if (buffers(graph, group, *choice, device) > buffers(graph, group, own, device)) return std::nullopt;
-    // What is made where the kernel reads it must not be made any number of times.
-    const auto may_compute = [&](const KernelPass& pass) {
-        return std::all_of(pass.operands.begin(), pass.operands.end(),
-                           [&](const KernelOperand& operand) { return operand.reads > 0 || !prologue_of(graph, group, operand); });
-    };
-    if (!may_compute(*choice) || !std::all_of(choice->earlier.begin(), choice->earlier.end(), may_compute)) return std::nullopt;
+    // What is made where the kernel reads it was weighed, and fits, with the reads and passes of the group's own choice.
+    if (!group.prologues.empty() &&
+        (choice->earlier.size() != own.earlier.size() || prologue_reads(graph, group, *choice) > prologue_reads(graph, group, own)))
+        return std::nullopt;
     choice->candidate = candidate.name;
     return choice;
 }
