@@ -133,6 +133,21 @@ TEST_F(TunerGpu, ItMeasuresEveryCandidate) {
     EXPECT_EQ(table.choices.at(sites[0].site.signature), sites[0].candidates[sites[0].chosen].name);
 }
 
+TEST_F(TunerGpu, ItMeasuresWhatBeginsWithAPrologue) {
+    if (!has_timestamps()) GTEST_SKIP() << "the device has no timestamps";
+    GraphBuilder b("prologue");
+    const ValueId x = b.input("x", DType::fp32, {8, 16, 64}), y = b.input("y", DType::fp32, {1, 1, 64});
+    Attributes attrs;
+    attrs.axis = 2;
+    b.output(b.add1(Op::argmax, {b.add1(Op::add, {x, y}, DType::fp32, {}, "sum")}, DType::i32, attrs, "index"));
+    TuneOptions options;
+    options.seconds = 0.001;
+    const std::vector<TunedSite> sites = tune(device_, std::make_shared<const Graph>(b.finish()), {}, options);
+    ASSERT_EQ(sites.size(), 1u);
+    EXPECT_EQ(sites[0].label, "ADD+ARGMAX");
+    EXPECT_GT(sites[0].candidates[0].ms, 0);
+}
+
 /// An executable that was made with other choices than the device has now, as those of packages are.
 TEST_F(TunerGpu, AnExecutableIsCheckedWithItsOwnChoices) {
     const auto graph = std::make_shared<const Graph>(load_problem("conv2d f32 1x9x9x40 12x3x3 p1 clamp"));
