@@ -23,7 +23,10 @@ Digest key_of(int n) { return sha256("shader " + std::to_string(n)); }
 /// No shader, but what looks like one.
 std::vector<std::uint32_t> words_of(int n) {
     std::vector<std::uint32_t> words{0x07230203, 0x00010300, 0, 1, 0};
-    for (int k = 0; k < 3 + n % 5; ++k) words.push_back(static_cast<std::uint32_t>(n * 1000 + k));
+    const int count = 3 + n % 5;
+    words.push_back(static_cast<std::uint32_t>(count + 1) << 16 | 7);  // OpString
+    for (int k = 0; k < count; ++k) words.push_back(static_cast<std::uint32_t>(n * 1000 + k));
+    words.push_back(1u << 16 | 56);  // OpFunctionEnd
     return words;
 }
 
@@ -48,11 +51,11 @@ protected:
 
     static constexpr int count = 6;
     fs::path file() const { return folder_ / "shaders.seed"; }
-    /// A seed of `count` entries; entry 2 is no SPIR-V when `broken`.
+    /// A seed of `count` entries; when `broken`, entry 2 is no SPIR-V and entry 3 lacks its end.
     void write(const std::string& identity = seed_identity(), bool broken = false) const {
         std::vector<std::vector<std::uint32_t>> shaders;
         for (int n = 0; n < count; ++n) shaders.push_back(words_of(n));
-        if (broken) shaders[2][0] = 7;
+        if (broken) shaders[2][0] = 7, shaders[3].pop_back();
         std::vector<EntryToWrite> entries;
         for (int n = 0; n < count; ++n) {
             EntryToWrite& entry = entries.emplace_back();
@@ -111,7 +114,7 @@ TEST_F(SeedTest, ForeignFilesAreIgnored) {
     write("seed\nglslang of another day\n");
     EXPECT_EQ(found(), 0);
     write(seed_identity(), true);
-    EXPECT_EQ(found(), count - 1) << "an entry with a right checksum that is no SPIR-V";
+    EXPECT_EQ(found(), count - 2) << "entries with right checksums that are no SPIR-V, or not all of it";
     fs::remove(file());
     EXPECT_EQ(found(), 0);
     fs::create_directories(file());

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::uint64_t magic = 0x4348434b56415354;  // "TSAVKCHC" on a little-endian host; others see another number
 constexpr std::uint32_t format_version = 1;
+constexpr std::uint64_t max_entry_bytes = 256u << 20;  // what claims more is a lie, in a sparse file perhaps
 
 struct FileHeader {
     std::uint64_t magic_number;
@@ -110,6 +111,7 @@ bool EntryFile::read_head(const fs::path& path, const std::string& identity, con
         FileEntry entry{};
         std::memcpy(&entry, head.data() + sizeof header + header.identity_size + k * sizeof entry, sizeof entry);
         if (entry.offset < head_bytes || entry.offset > actual_bytes || entry.size > actual_bytes - entry.offset) continue;
+        if (entry.size > max_entry_bytes) continue;
         entries_[{static_cast<EntryKind>(entry.kind), entry.key}] = {entry.last_use, entry.offset, entry.size, entry.sum};
     }
     bytes_ = actual_bytes;

@@ -4,6 +4,7 @@
 #include "codegen/glslang.hpp"
 #include "graph/verbose.hpp"
 #include "vk/check.hpp"
+#include "vk/spirv.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -16,7 +17,6 @@ namespace {
 
 constexpr std::uint32_t local_size_id = 1000;  // layout(local_size_x_id = 1000) in every kernel
 constexpr std::size_t spirv_bound_bytes = 64u << 20;
-constexpr std::uint32_t spirv_magic = 0x07230203;
 constexpr Digest pipelines_key{};  // the driver's data is one entry
 
 /// Entries of the disk cache are good for one device, driver and compiler.
@@ -199,7 +199,7 @@ const std::vector<std::uint32_t>& PipelineLibrary::spirv_for(const Dispatch& dis
     const Digest key = disk_.enabled() || seed_ ? sha256(dispatch.glsl) : Digest{};
     if (const auto stored = disk_.find(DiskCache::Kind::spirv, key)) {
         std::vector<std::uint32_t> words = to_words(*stored);
-        if (words.size() > 5 && words[0] == spirv_magic) {
+        if (is_whole_module(words)) {
             ++counters.shaders_loaded;
             return keep(dispatch.glsl, std::move(words));
         }

@@ -3,6 +3,7 @@
 #include "codegen/glslang.hpp"
 #include "graph/verbose.hpp"
 #include "vk/disk_cache.hpp"
+#include "vk/spirv.hpp"
 
 #include <fmt/format.h>
 
@@ -16,11 +17,6 @@ namespace tosavk {
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr std::uint32_t spirv_magic = 0x07230203;
-
-/// What may lie in the seed's place: SPIR-V has a header of five words.
-bool is_spirv(const std::vector<std::uint32_t>& words) { return words.size() > 5 && words[0] == spirv_magic; }
 
 /// The file that this function is in: the library, or a program that has it inside.
 fs::path own_file() {
@@ -67,7 +63,7 @@ std::optional<std::vector<std::uint32_t>> Seed::find(const Digest& key) {
     const std::optional<std::vector<std::byte>> bytes = file_.read(found->second);
     std::vector<std::uint32_t> words(bytes ? bytes->size() / sizeof(std::uint32_t) : 0);
     if (!words.empty()) std::memcpy(words.data(), bytes->data(), words.size() * sizeof(std::uint32_t));
-    if (is_spirv(words)) return words;
+    if (is_whole_module(words)) return words;
     say("cache", "an entry of the seed is damaged");
     file_.entries().erase(found);
     return std::nullopt;
@@ -75,7 +71,7 @@ std::optional<std::vector<std::uint32_t>> Seed::find(const Digest& key) {
 
 std::vector<std::uint32_t> without_names(const std::vector<std::uint32_t>& spirv) {
     constexpr std::size_t header = 5;
-    if (!is_spirv(spirv)) return spirv;
+    if (!is_whole_module(spirv)) return spirv;
     std::vector<std::uint32_t> result(spirv.begin(), spirv.begin() + header);
     for (std::size_t at = header; at < spirv.size();) {
         const std::uint32_t opcode = spirv[at] & 0xffff, words = spirv[at] >> 16;
