@@ -4,6 +4,7 @@
 #include "problems/problem.hpp"
 #include "reference/reference.hpp"
 #include "support/corpus.hpp"
+#include "support/same_bits.hpp"
 #include "support/validation.hpp"
 #include "vk/context.hpp"
 #include "vk/device.hpp"
@@ -38,18 +39,6 @@ std::vector<Variant> variants() {
         list.push_back({name, options});
     }
     return list;
-}
-
-bool same_bits(const HostTensor& a, const HostTensor& b) {
-    if (a.bytes == b.bytes) return true;
-    if (!is_float(a.type)) return false;
-    const std::size_t size = size_of(a.type);
-    const std::vector<double> x = decode_reals(a.type, a.bytes), y = decode_reals(b.type, b.bytes);
-    for (std::size_t i = 0; i < x.size(); ++i) {
-        const bool equal = std::memcmp(a.bytes.data() + i * size, b.bytes.data() + i * size, size) == 0;
-        if (!equal && !(std::isnan(x[i]) && std::isnan(y[i]))) return false;
-    }
-    return true;
 }
 
 /// A graph over matrices of one size and what reductions, broadcasts and moves make of them, with nodes that are equal,
@@ -181,7 +170,7 @@ protected:
         for (std::size_t v = 0; v + 1 < list.size(); ++v) {
             const std::vector<HostTensor> fused = run(shared, list[v].options);
             for (std::size_t k = 0; k < plain.size(); ++k) {
-                EXPECT_TRUE(same_bits(plain[k], fused[k]))
+                EXPECT_TRUE(test::same_bits(plain[k], fused[k]))
                     << what << ", output " << k << ": " << (v == 0 ? "all passes" : "all passes but ") << (v == 0 ? "" : list[v].name)
                     << "\n" << print_graph(*shared) << print_plan(*shared, make_plan(*shared, device_->plan(), list[v].options));
             }

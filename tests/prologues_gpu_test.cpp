@@ -2,6 +2,7 @@
 // TOSAVK_TEST_SEEDS sets the number of random graphs per type and kernel (default 2, at most 3).
 #include "api/checker.hpp"
 #include "support/gpu_test.hpp"
+#include "support/same_bits.hpp"
 #include "vk/context.hpp"
 
 #include <algorithm>
@@ -158,18 +159,6 @@ private:
     int inputs_ = 0;
 };
 
-bool same_bits(const HostTensor& a, const HostTensor& b) {
-    if (a.bytes == b.bytes) return true;
-    if (!is_float(a.type)) return false;
-    const std::size_t size = size_of(a.type);
-    const std::vector<double> x = decode_reals(a.type, a.bytes), y = decode_reals(b.type, b.bytes);
-    for (std::size_t i = 0; i < x.size(); ++i) {
-        const bool equal = std::memcmp(a.bytes.data() + i * size, b.bytes.data() + i * size, size) == 0;
-        if (!equal && !(std::isnan(x[i]) && std::isnan(y[i]))) return false;
-    }
-    return true;
-}
-
 HostTensor run(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph, const PlanOptions& options,
                bool* used = nullptr) {
     Plan plan = make_plan(*graph, device->plan(), options);
@@ -211,7 +200,7 @@ TEST_P(Prologues, RandomChainsKeepTheirBits) {
             const HostTensor fused = run(device_, graph, {}, &used), apart = run(device_, graph, without_prologues());
             const std::string what = std::string(name_of(kernel)) + " of " + std::string(name_of(type)) + ", seed " +
                                      std::to_string(seed) + "\n" + print_graph(*graph) + print_plan(*graph, make_plan(*graph, device_->plan(), {}));
-            EXPECT_TRUE(same_bits(fused, apart)) << what;
+            EXPECT_TRUE(test::same_bits(fused, apart)) << what;
             const api::CheckReport report = api::Checker(device_, graph).run(seed);
             EXPECT_TRUE(report.passed) << report.detail << "\n" << what;
             with += used;
