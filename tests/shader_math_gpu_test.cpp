@@ -179,6 +179,14 @@ TEST_F(ShaderMathGpu, UnaryFunctionsGiveTheHostsBits) {
     }
 }
 
+// A bf16 result below fp32's smallest normal number counts against the bound, so none may be lost to a device's flush.
+TEST_F(ShaderMathGpu, ErfOfDenormalsIsNotFlushed) {
+    for (U& x : operands_[0]) x &= 0x807fffffu;
+    check("floatBitsToInt(tosa_erf(intBitsToFloat(x)))", false,
+          [](U got, U expected, U, U) { return got == expected; },
+          [](U x, U, U) { return as_bits(shader_math::erf(as_float(x))); });
+}
+
 TEST_F(ShaderMathGpu, BinaryFunctionsGiveTheHostsBits) {
     using Function = float (*)(float, float);
     namespace host = shader_math;

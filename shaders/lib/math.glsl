@@ -246,9 +246,11 @@ vec4 tosa_pow(vec4 a, vec4 b) {
 // ---- erf, sin, cos --------------------------------------------------------------------------------------------------
 
 // a + a P(a^2) up to 0.95 (error 2^-25.1), a polynomial in a - 2.40625 above (absolute error 2^-27), 1 from 3.8325.
+// Denormals count as the integers they are, so that a device which flushes them keeps bf16's tiny results.
 vec4 tosa_erf(vec4 x) {
     ivec4 bits = floatBitsToInt(x);
-    precise vec4 a = intBitsToFloat(bits & ABS_MASK);
+    ivec4 magnitude = bits & ABS_MASK;
+    precise vec4 a = intBitsToFloat(magnitude);
     precise vec4 z = a * a;
     precise vec4 p = z * -0.000585257367 + 0.00496513583;
     p = p * z - 0.0267467145;
@@ -274,6 +276,8 @@ vec4 tosa_erf(vec4 x) {
     q = q * t + 0.999333382;
     ivec4 r = floatBitsToInt(mix(q, p, lessThan(a, vec4(0.95))));
     r = mix(r, ivec4(0x3f800000), greaterThan(a, vec4(3.8325)));
+    precise vec4 rest = vec4(magnitude) * 0.128379167 + 0.5;
+    r = mix(r, magnitude + ivec4(rest), lessThan(magnitude, ivec4(MIN_NORMAL)));
     r = mix(r, ivec4(NAN_BITS), math_is_nan(x));
     return intBitsToFloat(r | (bits & SIGN_BIT));
 }

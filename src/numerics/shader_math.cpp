@@ -215,7 +215,8 @@ float pow(float a, float b) {
 
 float erf(float x) {
     const U bits = bits_of(x);
-    const float a = from_bits(bits & abs_mask);
+    const U magnitude = bits & abs_mask;
+    const float a = from_bits(magnitude);
     const float z = a * a;
     float p = z * -0.000585257367f + 0.00496513583f;
     p = p * z - 0.0267467145f;
@@ -241,6 +242,8 @@ float erf(float x) {
     q = q * t + 0.999333382f;
     U r = bits_of(a < 0.95f ? p : q);
     r = a > 3.8325f ? one_bits : r;
+    const float rest = static_cast<float>(magnitude) * 0.128379167f + 0.5f;
+    r = magnitude < min_normal ? magnitude + static_cast<U>(rest) : r;
     r = nan(x) ? nan_bits : r;
     return from_bits(r | (bits & sign_bit));
 }
