@@ -30,7 +30,9 @@ DeviceCaps desktop() {
     caps.signed_zero_inf_nan_preserve32 = caps.rounding_rte32 = caps.denorm_preserve32 = true;
     caps.signed_zero_inf_nan_preserve16 = caps.rounding_rte16 = caps.denorm_preserve16 = true;
     caps.rounding_independence32 = caps.denorm_independence32 = true;
-    caps.integer_dot_product = caps.cooperative_matrix_nv = true;
+    caps.integer_dot_product = caps.subgroup_size_control = caps.vulkan_memory_model = true;
+    caps.cooperative_i8 = {16, 16, 32};
+    caps.cooperative_fp16 = {16, 16, 16};
     caps.subgroup_size = 32;
     caps.subgroup_shuffle = true;
     caps.max_storage_buffer_range = 0xffffffff;

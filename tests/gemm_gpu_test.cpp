@@ -18,6 +18,29 @@ struct Form {
     const char* kernel;
 };
 
+/// The device at hand, as one that multiplies cooperative matrices; null where it has none.
+std::shared_ptr<Device> open_cooperative(std::int64_t busy) {
+    const DeviceCaps caps = Device::enumerate().front();
+    if (!caps.cooperative_i8 || !caps.cooperative_fp16 || !caps.subgroup_size_control || !caps.vulkan_memory_model) return nullptr;
+    return test::open_with([&](DevicePlan& plan) {
+        plan.cooperative_i8 = caps.cooperative_i8;
+        plan.cooperative_fp16 = caps.cooperative_fp16;
+        plan.subgroup_size = caps.subgroup_size;
+        plan.busy_invocations = busy;
+    });
+}
+
+void check_products(const std::shared_ptr<Device>& device, Graph&& graph, const std::string& name, const char* kernel) {
+    const auto shared = std::make_shared<const Graph>(std::move(graph));
+    const Plan plan = make_plan(*shared, device->plan(), {});
+    ASSERT_EQ(plan.dispatches.size(), 1u) << name;
+    EXPECT_EQ(plan.dispatches[0].kernel, kernel) << name;
+    const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 0);
+    api::Checker checker(device, shared);
+    const api::CheckReport report = checker.run(seed);
+    EXPECT_TRUE(report.passed) << name << ", seed " << seed << "\n" << report.detail;
+}
+
 class Products : public test::GpuTestWith<Form> {
 protected:
     void SetUp() override {
@@ -35,16 +58,7 @@ protected:
         });
     }
 
-    void check(Graph&& graph, const std::string& name) {
-        const auto shared = std::make_shared<const Graph>(std::move(graph));
-        const Plan plan = make_plan(*shared, used_->plan(), {});
-        ASSERT_EQ(plan.dispatches.size(), 1u) << name;
-        EXPECT_EQ(plan.dispatches[0].kernel, GetParam().kernel) << name;
-        const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 0);
-        api::Checker checker(used_, shared);
-        const api::CheckReport report = checker.run(seed);
-        EXPECT_TRUE(report.passed) << name << ", seed " << seed << "\n" << report.detail;
-    }
+    void check(Graph&& graph, const std::string& name) { check_products(used_, std::move(graph), name, GetParam().kernel); }
 
     std::shared_ptr<Device> used_;
 };
@@ -78,6 +92,31 @@ TEST_P(Products, BothZeroPoints) {
         check(b.finish(), "channels " + std::to_string(channels));
     }
 }
+
+/// Cooperative matrices: workgroups of eight subgroups, or of four where eight would leave the device idle.
+class CooperativeProducts : public test::GpuTestWith<int> {
+protected:
+    void SetUp() override {
+        GpuTest::SetUp();
+        if (IsSkipped()) return;
+        used_ = open_cooperative(1);
+        if (!used_) GTEST_SKIP() << "the device has no cooperative matrices for i8 and fp16";
+        // So many keep the device busy that only the smaller workgroups are enough of them.
+        if (GetParam() == 4) used_ = open_cooperative(5 * used_->plan().subgroup_size);
+    }
+
+    std::shared_ptr<Device> used_;
+};
+
+TEST_P(CooperativeProducts, LinesAgreeWithTheReference) {
+    for (const char* line :
+         {"matmul f16 1x64x64x64", "matmul f16 1x130x133x65", "matmul f16 3x7x5x3", "matmul i8 1x64x64x64", "matmul i8 2x67x70x66 rescale",
+          "matmul i8 1x130x257x35 rescale", "conv2d f16 1x12x11x20 70x3x3 s1 p1 clamp", "conv2d f16 2x17x13x9 33x3x3 s2 p1 d2",
+          "conv2d i8 1x12x11x20 70x3x3 s1 p1 rescale clamp", "conv2d i8 2x17x13x9 33x3x3 s2 p1 d2 rescale", "conv2d i8 1x1x1x200 100x1x1 rescale"})
+        check_products(used_, load_problem(line), line, "gemm_cooperative");
+}
+
+INSTANTIATE_TEST_SUITE_P(Subgroups, CooperativeProducts, ::testing::Values(8, 4));
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Products,
                          ::testing::Values(Form{64, true, false, "gemm_tiles"}, Form{128, true, false, "gemm_tiles"},

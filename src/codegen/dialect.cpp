@@ -69,9 +69,14 @@ ReadPath path_of(std::uint64_t bytes, DType type, const DevicePlan& device) {
 
 std::string preamble(const DevicePlan& device, bool quad_stores, const Defines& defines, bool small_floats, bool fp16) {
     const bool native_fp16 = fp16 && device.native_fp16;
+    const bool cooperative = std::any_of(defines.begin(), defines.end(), [](const auto& define) { return define.first == "COOPERATIVE"; });
     std::string text = "#version 450\n";
-    if (device.nan_preserve || device.rte || native_fp16 || device.dot4) text += "#extension GL_EXT_spirv_intrinsics : require\n";
+    if (device.nan_preserve || device.rte || native_fp16 || device.dot4 || cooperative) text += "#extension GL_EXT_spirv_intrinsics : require\n";
     if (device.subgroup_lanes > 1) text += "#extension GL_KHR_shader_subgroup_shuffle : require\n";
+    if (cooperative) {
+        text += "#pragma use_vulkan_memory_model\n#extension GL_KHR_memory_scope_semantics : require\n"
+                "#extension GL_KHR_shader_subgroup_basic : require\n#extension GL_EXT_control_flow_attributes : require\n";
+    }
     if (device.int64) text += "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n";
     if (native_fp16) text += "#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require\n";
     if (device.nan_preserve) text += signed_zero_inf_nan_preserve(32);

@@ -1,5 +1,6 @@
 #include "codegen/glslang.hpp"
 
+#include "codegen/cooperative_types.hpp"
 #include "graph/error.hpp"
 
 #include <glslang/SPIRV/GlslangToSpv.h>
@@ -57,6 +58,7 @@ std::vector<std::uint32_t> compile_glsl(const std::string& glsl, const std::stri
     glslang::SpvOptions options;
     options.disableOptimizer = true;
     glslang::GlslangToSpv(*program.getIntermediate(EShLangCompute), spirv, &options);
+    set_cooperative_types(spirv);
     return spirv;
 }
 

@@ -119,8 +119,12 @@ void add_product_operands(ProductChoice& product, const NodeView& view, const Co
                            view.in(2).shape[0], y.in, x.in, y.out, x.out});
     for (const std::int32_t value : window_constants(conv.g)) choice.constants.push_back(value);
     choice.defines.insert(choice.defines.end(), {{"ROW_ZP", "ROW_ZP_CONSTANT"}, {"COLUMN_ZP", "COLUMN_ZP_CONSTANT"}});
-    add_operand(choice, view, 0, conv.g.window.reads() * product.row_reads * quad_waste(conv.g.in_channels));
-    choice.operands.push_back({no_id, conv.operands.is_float ? view.in(1).type : DType::i32, std::move(weights), view.in(1).name + layout});
+    const double reads = conv.g.window.reads() * product.row_reads * quad_waste(conv.g.in_channels);
+    const bool as_bits = choice.kernel == "gemm_cooperative" && conv.operands.is_float;
+    if (as_bits) add_matrix_operand(choice, view, 0, reads);
+    else add_operand(choice, view, 0, reads);
+    const DType weight_type = as_bits ? DType::i16 : conv.operands.is_float ? view.in(1).type : DType::i32;
+    choice.operands.push_back({no_id, weight_type, std::move(weights), view.in(1).name + layout});
     add_operand(choice, view, 2);
 }
 
@@ -157,6 +161,27 @@ std::vector<std::int32_t> corrected_bias(const NodeView& view, const ConvProduct
     return corrected;
 }
 
+/// Takes the bias with what zero points add to it as the last operand.
+void set_corrected_bias(KernelChoice& choice, const NodeView& view, const std::vector<std::int32_t>& bias) {
+    const auto bytes = std::as_bytes(std::span(bias));
+    choice.operands.back() = {no_id, DType::i32, Bytes(bytes.begin(), bytes.end()), view.in(2).name + " less zero points"};
+    choice.constants[6] = static_cast<std::int32_t>(bias.size());
+}
+
+std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan& device, std::string& why) {
+    const auto conv = conv_product(view, device, why);
+    if (!conv) return std::nullopt;
+    const auto& [input_zp, weight_zp, is_float] = conv->operands;
+    const bool correct = !is_float && view.in(2).is_constant();
+    auto planned = plan_cooperative(conv->product, view.in(0).type, weight_zp != 0, !is_float && !correct && input_zp != 0, device, why);
+    if (!planned) return std::nullopt;
+    Bytes weights = pack_conv_weights(view.in(1), weight_zp);
+    const auto bias = correct ? corrected_bias(view, *conv, weights) : std::vector<std::int32_t>();
+    add_product_operands(*planned, view, *conv, std::move(weights), " in 4x4 blocks");
+    if (correct) set_corrected_bias(planned->choice, view, bias);
+    return std::move(planned->choice);
+}
+
 std::optional<KernelChoice> plan_tiles(const NodeView& view, const DevicePlan& device, std::string& why) {
     const auto conv = conv_product(view, device, why);
     if (!conv) return std::nullopt;
@@ -170,9 +195,7 @@ std::optional<KernelChoice> plan_tiles(const NodeView& view, const DevicePlan& d
     }
     const std::vector<std::int32_t> bias = corrected_bias(view, *conv, weights);
     add_product_operands(*planned, view, *conv, transpose_blocks(weights), " in turned 4x4 blocks");
-    const auto bytes = std::as_bytes(std::span(bias));
-    planned->choice.operands.back() = {no_id, DType::i32, Bytes(bytes.begin(), bytes.end()), view.in(2).name + " less zero points"};
-    planned->choice.constants[6] = static_cast<std::int32_t>(bias.size());
+    set_corrected_bias(planned->choice, view, bias);
     return std::move(planned->choice);
 }
 
@@ -334,7 +357,8 @@ std::optional<KernelChoice> plan_direct(const NodeView& view, const DevicePlan& 
 }  // namespace
 
 std::vector<KernelCandidate> conv2d_kernels() {
-    std::vector<KernelCandidate> all = {{"shared tiles", plan_tiles},
+    std::vector<KernelCandidate> all = {{"cooperative matrices", plan_matrices},
+                                        {"shared tiles", plan_tiles},
                                         {"split sums", fixed(plan_product, plan_split_sums, 0)},
                                         {"shared rows", fixed(plan_product, plan_shared_rows, 0)},
                                         {"implicit GEMM", fixed(plan_conv2d, 0)},

@@ -96,6 +96,41 @@ std::optional<ProductChoice> plan_shared_tiles(const Product& p, bool dot4, cons
     return ProductChoice{std::move(choice), times(p.quads(), quads), times(p.rows, rows)};
 }
 
+std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, bool row_sums, bool column_sums, const DevicePlan& device,
+                                              std::string& why) {
+    const MatrixShape shape = type == DType::i8 ? device.cooperative_i8 : type == DType::fp16 ? device.cooperative_fp16 : MatrixShape();
+    if (!shape) {
+        why = fmt::format("the device has no cooperative matrices for {}", name_of(type));
+        return std::nullopt;
+    }
+    // Eight subgroups with 64x32 results each, or four with 32x32 where that leaves the device idle.
+    struct Form {
+        std::int64_t x, y, rows, columns;
+    };
+    for (const Form form : {Form{4, 2, 64, 32}, Form{2, 2, 32, 32}}) {
+        const std::int64_t size = form.x * form.y * device.subgroup_size;
+        if (size > max_invocations) continue;
+        const std::int64_t rows = form.y * form.rows, columns = form.x * form.columns;
+        const std::int64_t tiles = p.batch * up(p.rows, rows) * up(p.columns, columns);
+        if (tiles * size < device.busy_invocations) {
+            why = fmt::format("{} tiles leave the device idle", tiles);
+            continue;
+        }
+        KernelChoice choice = choice_of(p, "gemm_cooperative");
+        const std::pair<const char*, std::int64_t> defines[] = {
+            {"COOPERATIVE", 1}, {"SX", form.x}, {"SY", form.y}, {"FR", form.rows / shape.m}, {"FC", form.columns / shape.n},
+            {"CM", shape.m}, {"CN", shape.n}, {"CK", shape.k}, {"SUBGROUP", device.subgroup_size}, {"ROW_SUMS", row_sums},
+            {"COLUMN_SUMS", column_sums}};
+        for (const auto& [name, value] : defines) define(choice, name, value);
+        choice.groups = spill_groups(tiles, device);
+        choice.invocations = static_cast<std::uint32_t>(size);
+        choice.whole_subgroups = true;
+        choice.note = fmt::format("{} tiles of {}x{} by cooperative matrices of {}x{}x{}", tiles, rows, columns, shape.m, shape.n, shape.k);
+        return ProductChoice{std::move(choice), times(p.columns, columns), times(p.rows, rows)};
+    }
+    return std::nullopt;
+}
+
 std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan& device, std::string& why, int fixed_lanes) {
     if (!device.shared_tiles) {
         why = "this device has no use for sums in shared memory";

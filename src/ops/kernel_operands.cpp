@@ -12,6 +12,11 @@ void add_operand(KernelPass& choice, const NodeView& view, std::size_t k, double
     choice.operands.push_back({view.node().inputs.at(k), view.in(k).type, {}, {}, -1, {}, reads});
 }
 
+void add_matrix_operand(KernelPass& choice, const NodeView& view, std::size_t k, double reads) {
+    add_operand(choice, view, k, reads);
+    if (view.in(k).type == DType::fp16) choice.operands.back().type = DType::i16;
+}
+
 double quad_waste(std::int64_t count) { return static_cast<double>((count + 3) / 4 * 4) / static_cast<double>(count); }
 
 void add_constants(KernelPass& choice, std::initializer_list<std::int64_t> values) {

@@ -12,6 +12,8 @@ bool is_plain_type(DType type);
 
 /// Input k of the node as the kernel's next operand; `reads` as in KernelOperand.
 void add_operand(KernelPass& choice, const NodeView& view, std::size_t k, double reads = 0);
+/// The same for a kernel that only moves fp16 and reads it as i16.
+void add_matrix_operand(KernelPass& choice, const NodeView& view, std::size_t k, double reads);
 /// By how much the quads that hold `count` elements in a row are more than these.
 double quad_waste(std::int64_t count);
 void add_constants(KernelPass& choice, std::initializer_list<std::int64_t> values);

@@ -10,8 +10,7 @@
 namespace tosavk {
 namespace {
 
-/// As one of the kernels of ops/gemm.hpp.
-std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan& device, std::string& why, ProductPlan plan, int setting) {
+std::optional<Product> product_of(const NodeView& view, const DevicePlan& device, std::string& why) {
     const DType type = view.in(0).type;
     if (type != DType::i8 && !is_float(type)) {
         why = fmt::format("it takes i8 and floats, not {}", name_of(type));
@@ -21,12 +20,38 @@ std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan&
     const Product product{.is_matrix = true, .is_float = is_float(type), .batch = a[0], .rows = a[1], .columns = view.in(1).shape[2],
                           .inner = a[2]};
     if (loop_steps(device, 1, product.blocks(), why) != 1) return std::nullopt;
-    auto planned = plan(product, device, why, setting);
+    return product;
+}
+
+/// As one of the kernels of ops/gemm.hpp.
+std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan& device, std::string& why, ProductPlan plan, int setting) {
+    const auto product = product_of(view, device, why);
+    if (!product) return std::nullopt;
+    auto planned = plan(*product, device, why, setting);
     if (!planned) return std::nullopt;
     KernelChoice& choice = planned->choice;
-    add_constants(choice, {product.batch, product.rows, product.columns, product.inner});
-    add_operand(choice, view, 0, planned->row_reads * quad_waste(product.inner));
-    add_operand(choice, view, 1, planned->column_reads * quad_waste(product.columns));
+    add_constants(choice, {product->batch, product->rows, product->columns, product->inner});
+    add_operand(choice, view, 0, planned->row_reads * quad_waste(product->inner));
+    add_operand(choice, view, 1, planned->column_reads * quad_waste(product->columns));
+    define_scalar(choice, view, 2, "ROW_ZP");
+    define_scalar(choice, view, 3, "COLUMN_ZP");
+    return std::move(choice);
+}
+
+std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan& device, std::string& why) {
+    const auto product = product_of(view, device, why);
+    if (!product) return std::nullopt;
+    const bool is_i8 = !product->is_float;
+    const auto may_add = [&](std::size_t zero_point) {
+        const Value& value = view.in(zero_point);
+        return is_i8 && (!value.is_constant() || view.constant_ints(zero_point).front() != 0);
+    };
+    auto planned = plan_cooperative(*product, view.in(0).type, may_add(3), may_add(2), device, why);
+    if (!planned) return std::nullopt;
+    KernelChoice& choice = planned->choice;
+    add_constants(choice, {product->batch, product->rows, product->columns, product->inner});
+    add_matrix_operand(choice, view, 0, planned->row_reads * quad_waste(product->inner));
+    add_matrix_operand(choice, view, 1, planned->column_reads * quad_waste(product->columns));
     define_scalar(choice, view, 2, "ROW_ZP");
     define_scalar(choice, view, 3, "COLUMN_ZP");
     return std::move(choice);
@@ -73,7 +98,8 @@ std::optional<KernelChoice> plan_matmul(const NodeView& view, const DevicePlan& 
 }  // namespace
 
 std::vector<KernelCandidate> matmul_kernels() {
-    std::vector<KernelCandidate> all = {{"shared tiles", fixed(plan_product, plan_tiles, 0)},
+    std::vector<KernelCandidate> all = {{"cooperative matrices", plan_matrices},
+                                        {"shared tiles", fixed(plan_product, plan_tiles, 0)},
                                         {"split sums", fixed(plan_product, plan_split_sums, 0)},
                                         {"shared rows", fixed(plan_product, plan_shared_rows, 0)},
                                         {"register tile", fixed(plan_matmul, 0)}};

@@ -31,6 +31,8 @@ std::uint64_t part_bytes(const DevicePlan& device);
 std::uint32_t binding_count(std::uint64_t bytes, const DevicePlan& device);
 /// Shaders count elements in an int, four at a time.
 constexpr std::int64_t max_elements = 0x7ffffff0;
+/// No kernel's workgroups have more.
+constexpr std::uint32_t max_invocations = 256;
 
 /// One tensor that a kernel reads: a value of the graph, bytes packed for it while planning, or what an earlier
 /// pass of the same choice left.
@@ -52,7 +54,9 @@ struct KernelPass {
     std::vector<std::pair<std::string, std::string>> defines;
     std::vector<std::int32_t> constants;   ///< specialization constants, ids 0.. in the order the kernel lists them
     std::vector<KernelOperand> operands;   ///< in0, in1, ... of the kernel
-    std::array<std::uint32_t, 3> groups{1, 1, 1};  ///< workgroups; local size is DevicePlan::workgroup_size in x
+    std::array<std::uint32_t, 3> groups{1, 1, 1};  ///< workgroups
+    std::uint32_t invocations = 0;         ///< of a workgroup, in x; 0: DevicePlan::workgroup_size
+    bool whole_subgroups = false;          ///< workgroups are whole subgroups of DevicePlan::subgroup_size
     int writes = -1;                       ///< number of the scratch buffer that it writes; -1: the node's outputs
     DType writes_type = DType::fp32;       ///< of that scratch buffer's elements, 32 bits each
     bool stores_quads = false;             ///< it stores whole quads there, not single elements

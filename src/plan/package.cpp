@@ -15,7 +15,7 @@ namespace {
 
 constexpr char magic[8] = {'T', 'O', 'S', 'A', 'V', 'K', 'P', 'K'};
 /// Goes up with every change of the fields, of what a plan means, or of how the planner numbers things.
-constexpr std::uint32_t format_version = 8;
+constexpr std::uint32_t format_version = 9;
 
 struct FileHeader {
     char magic_bytes[8];
@@ -178,10 +178,11 @@ template <class A> void fields(A& a, Binding& value) {
     a.choice(path, ReadPath::texels);
 }
 template <class A> void fields(A& a, Dispatch& value) {
-    auto& [label, kernel, glsl, spirv, constants, bindings, groups, nodes, written, work, bytes, barrier_before, submit_before, note] = value;
+    auto& [label, kernel, glsl, spirv, constants, bindings, groups, invocations, whole_subgroups, nodes, written, work, bytes, barrier_before,
+           submit_before, note] = value;
     a(label, kernel);
     a.source(glsl, spirv != nullptr);
-    a(constants, bindings, groups, nodes, written, work, bytes, barrier_before, submit_before, note);
+    a(constants, bindings, groups, invocations, whole_subgroups, nodes, written, work, bytes, barrier_before, submit_before, note);
 }
 template <class A> void fields(A& a, PlanOptions& value) {
     auto& [fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, fuse_rows, store_in_place, fuse_prologues,
@@ -210,13 +211,14 @@ template <class A> void fields(A& a, ControlStep& value) {
 }
 template <class A> void fields(A& a, PackagedShader& value) { a(value.glsl, value.spirv); }
 template <class A> void fields(A& a, PackagedScale& value) { a(value.scale, value.zero_point); }
+template <class A> void fields(A& a, MatrixShape& value) { a(value.m, value.n, value.k); }
 template <class A> void fields(A& a, DevicePlan& value) {
     auto& [workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations, far_rows,
-           gathered_rows, max_loop_passes, texel_elements, subgroup_lanes, shared_tiles, dot4, int64, nan_preserve, rte, native_fp16,
-           map_in_place, staging_bytes, timeline_semaphores, submit_work, submit_bytes, reasons] = value;
+           gathered_rows, max_loop_passes, texel_elements, subgroup_lanes, shared_tiles, dot4, cooperative_i8, cooperative_fp16,
+           subgroup_size, int64, nan_preserve, rte, native_fp16, map_in_place, staging_bytes, timeline_semaphores, submit_work, submit_bytes, reasons] = value;
     a(workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations, far_rows,
-      gathered_rows, max_loop_passes, texel_elements, subgroup_lanes, shared_tiles, dot4, int64, nan_preserve, rte, native_fp16,
-      map_in_place, submit_work, submit_bytes);
+      gathered_rows, max_loop_passes, texel_elements, subgroup_lanes, shared_tiles, dot4, cooperative_i8, cooperative_fp16,
+      subgroup_size, int64, nan_preserve, rte, native_fp16, map_in_place, submit_work, submit_bytes);
     // No plan depends on these.
     static_cast<void>(staging_bytes), static_cast<void>(timeline_semaphores), static_cast<void>(reasons);
 }
@@ -250,6 +252,7 @@ void check_numbers(const Plan& plan, const Graph& graph, const Shaders& shaders)
         for (const ValueId id : dispatch.written) {
             if (id >= graph.values.size()) damaged(fmt::format("there is no value {}", id));
         }
+        if (dispatch.invocations > max_invocations) damaged(fmt::format("a workgroup has {} invocations", dispatch.invocations));
         if (!dispatch.is_copy()) check_spirv(shaders.at(dispatch.glsl)->spirv, dispatch.bindings.size());
     }
     std::size_t before = 0;

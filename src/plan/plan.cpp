@@ -36,6 +36,12 @@ void add_prologues(Dispatch& dispatch, const Graph& graph, const Group& group, c
     dispatch.nodes.insert(dispatch.nodes.end(), made.begin(), made.end());
 }
 
+void set_workgroups(Dispatch& dispatch, const KernelPass& pass) {
+    dispatch.groups = pass.groups;
+    dispatch.invocations = pass.invocations;
+    dispatch.whole_subgroups = pass.whole_subgroups;
+}
+
 }  // namespace
 
 Planner::Planner(const Graph& graph, const DevicePlan& device, const PlanOptions& options, const TuningTable* tuning, Planner* parent)
@@ -81,7 +87,7 @@ void Planner::add_dispatch(const Group& group) {
     dispatch.work += work;
     if (group.choice) {
         dispatch.work += group.choice->work;
-        dispatch.groups = group.choice->groups;
+        set_workgroups(dispatch, *group.choice);
         dispatch.note = group.choice->note;
     } else if (group.rows) {
         const std::int64_t rows_per_group = device_.workgroup_size / group.rows->lanes;
@@ -107,7 +113,7 @@ void Planner::add_earlier_passes(const Group& group) {
         dispatch.kernel = pass.kernel;
         dispatch.glsl = std::move(source.glsl);
         dispatch.constants = std::move(source.constants);
-        dispatch.groups = pass.groups;
+        set_workgroups(dispatch, pass);
         dispatch.nodes = {group.anchor};
         add_prologues(dispatch, graph_, group, &pass);
         const std::size_t written = first_scratch_ + static_cast<std::size_t>(pass.writes);

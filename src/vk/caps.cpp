@@ -2,6 +2,7 @@
 #include "vk/caps.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <fmt/format.h>
 
 namespace tosavk {
@@ -43,8 +44,12 @@ void read_properties(const Instance& instance, const PhysicalDevice& device, Dev
     VkPhysicalDeviceFloatControlsProperties floats{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES};
     VkPhysicalDeviceShaderIntegerDotProductProperties dot{
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES};
+    VkPhysicalDeviceSubgroupSizeControlProperties sizes{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES};
     Chain chain(&properties);
     chain.add(&subgroup);
+    if (device.has_extension(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) {
+        chain.add(&sizes);
+    }
     if (device.has_extension(VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME)) {
         chain.add(&driver);
     }
@@ -85,6 +90,8 @@ void read_properties(const Instance& instance, const PhysicalDevice& device, Dev
     caps.subgroup_size = subgroup.subgroupSize;
     caps.subgroup_shuffle = (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
                             (subgroup.supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0;
+    caps.subgroup_size_control = (sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
+                                 subgroup.subgroupSize >= sizes.minSubgroupSize && subgroup.subgroupSize <= sizes.maxSubgroupSize;
     caps.max_storage_buffer_range = limits.maxStorageBufferRange;
     caps.min_storage_buffer_offset_alignment = limits.minStorageBufferOffsetAlignment;
     caps.max_storage_buffers_per_stage = std::min({limits.maxPerStageDescriptorStorageBuffers,
@@ -99,6 +106,29 @@ void read_properties(const Instance& instance, const PhysicalDevice& device, Dev
     caps.timestamp_period_ns = static_cast<double>(limits.timestampPeriod);
 }
 
+/// The largest of the products that the kernels can use.
+void read_cooperative_matrices(const Instance& instance, VkPhysicalDevice device, DeviceCaps& caps) {
+    using khr::ComponentType;
+    std::uint32_t count = 0;
+    if (!instance.get_cooperative_matrices || instance.get_cooperative_matrices(device, &count, nullptr) != VK_SUCCESS) return;
+    std::vector<khr::CooperativeMatrixProperties> found(count);
+    if (instance.get_cooperative_matrices(device, &count, found.data()) < VK_SUCCESS) return;
+    found.resize(count);
+    const auto take = [](MatrixShape& best, const khr::CooperativeMatrixProperties& p, ComponentType factors, ComponentType sums) {
+        if (p.AType != factors || p.BType != factors || p.CType != sums || p.ResultType != sums) return;
+        // Powers of two that divide the kernels' tiles.
+        for (const auto& [size, most] : {std::pair{p.MSize, 16u}, std::pair{p.NSize, 16u}, std::pair{p.KSize, 32u}}) {
+            if (!std::has_single_bit(size) || size < 8 || size > most) return;
+        }
+        if (p.MSize * p.NSize * p.KSize > best.m * best.n * best.k) best = {p.MSize, p.NSize, p.KSize};
+    };
+    for (const khr::CooperativeMatrixProperties& p : found) {
+        if (p.scope != khr::Scope::subgroup || p.saturatingAccumulation != VK_FALSE) continue;
+        take(caps.cooperative_i8, p, ComponentType::sint8, ComponentType::sint32);
+        take(caps.cooperative_fp16, p, ComponentType::float16, ComponentType::float32);
+    }
+}
+
 void read_features(const Instance& instance, const PhysicalDevice& device, DeviceCaps& caps) {
     VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
     VkPhysicalDevice16BitStorageFeatures storage16{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES};
@@ -107,8 +137,9 @@ void read_features(const Instance& instance, const PhysicalDevice& device, Devic
     VkPhysicalDeviceTimelineSemaphoreFeatures timeline{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
     VkPhysicalDeviceShaderIntegerDotProductFeatures dot{
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES};
-    VkPhysicalDeviceCooperativeMatrixFeaturesNV matrix{
-        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV};
+    VkPhysicalDeviceSubgroupSizeControlFeatures sizes{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES};
+    VkPhysicalDeviceVulkanMemoryModelFeatures memory_model{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES};
+    khr::CooperativeMatrixFeatures matrix;
     Chain chain(&features);
     chain.add(&storage16);
     const auto add_if = [&](const char* extension, void* structure) {
@@ -120,7 +151,9 @@ void read_features(const Instance& instance, const PhysicalDevice& device, Devic
     add_if(VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME, &small);
     add_if(VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME, &timeline);
     add_if(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME, &dot);
-    add_if(VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME, &matrix);
+    add_if(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME, &sizes);
+    add_if(VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME, &memory_model);
+    add_if(khr::cooperative_matrix_extension, &matrix);
     instance.get_features(device.handle, &features);
 
     caps.int64 = features.features.shaderInt64 != VK_FALSE;
@@ -133,7 +166,9 @@ void read_features(const Instance& instance, const PhysicalDevice& device, Devic
     caps.push_descriptors = device.has_extension(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
     caps.timeline_semaphores = timeline.timelineSemaphore != VK_FALSE;
     caps.integer_dot_product = dot.shaderIntegerDotProduct != VK_FALSE;
-    caps.cooperative_matrix_nv = matrix.cooperativeMatrix != VK_FALSE;
+    caps.subgroup_size_control &= sizes.subgroupSizeControl != VK_FALSE && sizes.computeFullSubgroups != VK_FALSE;
+    caps.vulkan_memory_model = memory_model.vulkanMemoryModel != VK_FALSE;
+    if (matrix.cooperativeMatrix != VK_FALSE) read_cooperative_matrices(instance, device.handle, caps);
 }
 
 void read_memory(const Instance& instance, VkPhysicalDevice device, DeviceCaps& caps) {

@@ -45,10 +45,13 @@ void each_field(Caps& caps, Visit&& visit) {
     visit("denorm_independence32", caps.denorm_independence32);
     visit("integer_dot_product", caps.integer_dot_product);
     visit("dot_4x8_accelerated", caps.dot_4x8_accelerated);
-    visit("cooperative_matrix_nv", caps.cooperative_matrix_nv);
     visit("unified_memory", caps.unified_memory);
     visit("subgroup_size", caps.subgroup_size);
     visit("subgroup_shuffle", caps.subgroup_shuffle);
+    visit("subgroup_size_control", caps.subgroup_size_control);
+    visit("vulkan_memory_model", caps.vulkan_memory_model);
+    visit("cooperative_i8", caps.cooperative_i8);
+    visit("cooperative_fp16", caps.cooperative_fp16);
     visit("max_storage_buffer_range", caps.max_storage_buffer_range);
     visit("min_storage_buffer_offset_alignment", caps.min_storage_buffer_offset_alignment);
     visit("max_storage_buffers_per_stage", caps.max_storage_buffers_per_stage);
@@ -89,6 +92,14 @@ void read_field(const std::string& key, const Json& json, double& field) {
     field = json.get<double>();
 }
 
+void read_field(const std::string& key, const Json& json, MatrixShape& field) {
+    const auto is_size = [](const Json& size) { return size.is_number_unsigned() && size.get<std::uint64_t>() <= 1024; };
+    if (!json.is_array() || json.size() != 3 || !std::all_of(json.begin(), json.end(), is_size)) {
+        wrong_key(key, "a list of three integers from 0 to 1024");
+    }
+    field = {json[0].get<std::uint32_t>(), json[1].get<std::uint32_t>(), json[2].get<std::uint32_t>()};
+}
+
 template <class Unsigned>
 void read_field(const std::string& key, const Json& json, Unsigned& field) {
     static_assert(std::is_unsigned_v<Unsigned>);
@@ -97,6 +108,9 @@ void read_field(const std::string& key, const Json& json, Unsigned& field) {
     }
     field = json.get<Unsigned>();
 }
+
+template <class T> const T& to_json_value(const T& field) { return field; }
+Json to_json_value(const MatrixShape& field) { return {field.m, field.n, field.k}; }
 
 /// Limits of which less is weaker.
 constexpr std::uint32_t DeviceCaps::*lower_is_weaker[] = {
@@ -132,16 +146,17 @@ constexpr bool DeviceCaps::*abilities[] = {
     &DeviceCaps::denorm_independence32,
     &DeviceCaps::integer_dot_product,
     &DeviceCaps::dot_4x8_accelerated,
-    &DeviceCaps::cooperative_matrix_nv,
     &DeviceCaps::unified_memory,
     &DeviceCaps::subgroup_shuffle,
+    &DeviceCaps::subgroup_size_control,
+    &DeviceCaps::vulkan_memory_model,
 };
 
 }  // namespace
 
 std::string caps_to_json(const DeviceCaps& caps) {
     Json json = Json::object();
-    each_field(caps, [&json](const char* key, const auto& field) { json[key] = field; });
+    each_field(caps, [&json](const char* key, const auto& field) { json[key] = to_json_value(field); });
     // Driver strings are not promised to be UTF-8.
     return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
@@ -185,7 +200,11 @@ DeviceCaps restrict_caps(const DeviceCaps& real, const DeviceCaps& wanted) {
         std::max(real.min_storage_buffer_offset_alignment, wanted.min_storage_buffer_offset_alignment);
     caps.timestamp_period_ns = real.timestamp_period_ns;
     // Shaders that exchange values within a subgroup must know its true size.
-    caps.subgroup_shuffle = caps.subgroup_shuffle && real.subgroup_size == wanted.subgroup_size;
+    const bool same_subgroups = real.subgroup_size == wanted.subgroup_size;
+    caps.subgroup_shuffle = caps.subgroup_shuffle && same_subgroups;
+    for (MatrixShape DeviceCaps::*shape : {&DeviceCaps::cooperative_i8, &DeviceCaps::cooperative_fp16}) {
+        if (!same_subgroups || !(wanted.*shape == real.*shape)) caps.*shape = {};
+    }
     return caps;
 }
 

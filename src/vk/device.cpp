@@ -118,25 +118,37 @@ LogicalDevice::LogicalDevice(std::shared_ptr<Instance> instance_, const Physical
     if (plan.nan_preserve || plan.rte || plan.native_fp16) {
         extensions.push_back(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
     }
-    if (plan.native_fp16) {
-        small.shaderFloat16 = VK_TRUE;
-        features.pNext = &small;
-        extensions.push_back(VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
+    const auto enable = [&](auto& structure, const char* extension) {
+        structure.pNext = features.pNext;
+        features.pNext = &structure;
+        extensions.push_back(extension);
+    };
+    if (plan.native_fp16 || plan.cooperative_i8 || plan.cooperative_fp16) {
+        small.shaderFloat16 = plan.native_fp16 || plan.cooperative_fp16 ? VK_TRUE : VK_FALSE;
+        small.shaderInt8 = plan.cooperative_i8 ? VK_TRUE : VK_FALSE;
+        enable(small, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
     }
     VkPhysicalDeviceShaderIntegerDotProductFeatures dot{
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES};
     if (plan.dot4) {
         dot.shaderIntegerDotProduct = VK_TRUE;
-        dot.pNext = features.pNext;
-        features.pNext = &dot;
-        extensions.push_back(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+        enable(dot, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+    }
+    VkPhysicalDeviceSubgroupSizeControlFeatures sizes{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES};
+    VkPhysicalDeviceVulkanMemoryModelFeatures memory_model{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES};
+    khr::CooperativeMatrixFeatures matrix;
+    if (plan.cooperative_i8 || plan.cooperative_fp16) {
+        sizes.subgroupSizeControl = sizes.computeFullSubgroups = VK_TRUE;
+        enable(sizes, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
+        memory_model.vulkanMemoryModel = VK_TRUE;
+        enable(memory_model, VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME);
+        matrix.cooperativeMatrix = VK_TRUE;
+        enable(matrix, khr::cooperative_matrix_extension);
     }
     VkPhysicalDeviceTimelineSemaphoreFeatures timeline{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
     if (plan.timeline_semaphores) {
         timeline.timelineSemaphore = VK_TRUE;
-        timeline.pNext = features.pNext;
-        features.pNext = &timeline;
-        extensions.push_back(VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
+        enable(timeline, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
     }
     if (physical.has_extension("VK_KHR_portability_subset")) {
         extensions.push_back("VK_KHR_portability_subset");  // must be enabled where it exists

@@ -149,6 +149,19 @@ DevicePlan device_plan(const DeviceCaps& caps) {
                     : "fp16 is added, multiplied and rounded natively: the device rounds to nearest even, and keeps "
                       "subnormal numbers and NaN");
 
+    // A workgroup's two tiles take 18 KiB, and its invocations are whole subgroups, 4 to 8 of them.
+    const bool cooperates = !host && !slow && caps.subgroup_size_control && caps.vulkan_memory_model &&
+                            caps.max_shared_memory >= 24576 && caps.max_workgroup_invocations >= 256 && caps.max_workgroup_size_x >= 256 &&
+                            std::has_single_bit(caps.subgroup_size) && caps.subgroup_size >= 8 && caps.subgroup_size <= 64;
+    if (cooperates && caps.int8) plan.cooperative_i8 = caps.cooperative_i8;
+    if (cooperates && caps.fp16) plan.cooperative_fp16 = caps.cooperative_fp16;
+    plan.subgroup_size = plan.cooperative_i8 || plan.cooperative_fp16 ? caps.subgroup_size : 0;
+    const auto shape_text = [](const MatrixShape& s) { return s ? fmt::format("{}x{}x{}", s.m, s.n, s.k) : std::string("none"); };
+    because(cooperates ? fmt::format("cooperative matrices: i8 {}, fp16 {}", shape_text(plan.cooperative_i8), shape_text(plan.cooperative_fp16))
+            : host     ? "cooperative matrices are not used: a CPU has none that are faster"
+                       : "cooperative matrices are not used: that takes subgroups of a chosen size, the Vulkan memory model, 24 KiB of shared "
+                         "memory and workgroups of 256");
+
     plan.map_in_place = caps.unified_memory && caps.type != "discrete";
     because(plan.map_in_place ? "inputs and outputs are mapped in place: device memory is host-visible"
             : caps.unified_memory

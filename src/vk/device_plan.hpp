@@ -8,6 +8,14 @@
 
 namespace tosavk {
 
+/// What a subgroup multiplies at once: m x k by k x n elements. 0 x 0 x 0: nothing.
+struct MatrixShape {
+    std::uint32_t m = 0, n = 0, k = 0;
+
+    explicit operator bool() const { return m != 0; }
+    bool operator==(const MatrixShape&) const = default;
+};
+
 struct DeviceCaps {
     std::string name, driver_name, driver_info;
     std::uint32_t vendor_id = 0, device_id = 0, driver_version = 0, api_version = 0;
@@ -20,11 +28,15 @@ struct DeviceCaps {
     bool signed_zero_inf_nan_preserve32 = false, rounding_rte32 = false, denorm_preserve32 = false;
     bool signed_zero_inf_nan_preserve16 = false, rounding_rte16 = false, denorm_preserve16 = false;
     bool rounding_independence32 = false, denorm_independence32 = false;  ///< fp32's mode may differ from fp16's
-    bool integer_dot_product = false, cooperative_matrix_nv = false;
+    bool integer_dot_product = false;
     bool dot_4x8_accelerated = false;  ///< integer_dot_product is one instruction for four signed pairs in words
     bool unified_memory = false;  ///< the largest device-local heap is host-visible
     std::uint32_t subgroup_size = 0;
     bool subgroup_shuffle = false;
+    bool subgroup_size_control = false;  ///< compute pipelines may ask for whole subgroups of subgroup_size
+    bool vulkan_memory_model = false;
+    /// VK_KHR_cooperative_matrix, the largest product of a subgroup: i8 into i32, fp16 into fp32.
+    MatrixShape cooperative_i8, cooperative_fp16;
 
     std::uint64_t max_storage_buffer_range = 0, min_storage_buffer_offset_alignment = 0;
     std::uint32_t max_storage_buffers_per_stage = 0, max_texel_buffer_elements = 0;
@@ -49,6 +61,8 @@ struct DevicePlan {
     std::uint32_t subgroup_lanes = 1;        ///< size of subgroups that exchange values by shuffle; 1: none do
     bool shared_tiles = false;               ///< matrix products go through tiles in shared memory (16 KiB at most)
     bool dot4 = false;                       ///< products of four pairs of i8 by one instruction
+    MatrixShape cooperative_i8, cooperative_fp16;  ///< matrix products by whole subgroups, of subgroup_size invocations
+    std::uint32_t subgroup_size = 0;         ///< of kernels that ask for whole subgroups
     bool int64 = false;                      ///< int64 arithmetic in shaders (else 32-bit words)
     bool nan_preserve = false;               ///< request SignedZeroInfNanPreserve 32
     bool rte = false;                        ///< request RoundingModeRTE 32

@@ -191,6 +191,7 @@ void Instance::create() {
     if (!complete) {
         throw Error(ErrorCode::no_device, "the Vulkan loader lacks functions of Vulkan 1.1; update it");
     }
+    load(get_cooperative_matrices, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
     if (validate) {
         PFN_vkCreateDebugUtilsMessengerEXT create_messenger = nullptr;
         if (load(create_messenger, "vkCreateDebugUtilsMessengerEXT") &&

@@ -2,6 +2,8 @@
 // pointers, so threads may open and close devices as they like.
 #pragma once
 
+#include "vk/cooperative_matrix.hpp"
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,6 +27,7 @@ public:
     PFN_vkGetPhysicalDeviceFeatures2 get_features = nullptr;
     PFN_vkGetPhysicalDeviceMemoryProperties2 get_memory_properties = nullptr;
     PFN_vkGetPhysicalDeviceQueueFamilyProperties2 get_queue_families = nullptr;
+    khr::GetCooperativeMatrixProperties get_cooperative_matrices = nullptr;  ///< null without a driver that has them
     PFN_vkCreateDevice create_device = nullptr;
     PFN_vkGetDeviceProcAddr get_device_proc_addr = nullptr;
 

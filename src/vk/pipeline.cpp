@@ -242,7 +242,7 @@ std::shared_ptr<const Pipeline> PipelineLibrary::build(const Dispatch& dispatch,
 
     std::vector<std::int32_t> values = dispatch.constants;
     if (!dispatch.spirv) {
-        values.push_back(static_cast<std::int32_t>(plan.workgroup_size));
+        values.push_back(static_cast<std::int32_t>(dispatch.invocations != 0 ? dispatch.invocations : plan.workgroup_size));
     }
     std::vector<VkSpecializationMapEntry> entries(values.size());
     for (std::uint32_t e = 0; e < entries.size(); ++e) {
@@ -263,6 +263,12 @@ std::shared_ptr<const Pipeline> PipelineLibrary::build(const Dispatch& dispatch,
     info.stage.module = module.get();
     info.stage.pName = "main";
     info.stage.pSpecializationInfo = &specialization;
+    VkPipelineShaderStageRequiredSubgroupSizeCreateInfo subgroups{VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO};
+    if (dispatch.whole_subgroups) {
+        subgroups.requiredSubgroupSize = plan.subgroup_size;
+        info.stage.pNext = &subgroups;
+        info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+    }
     info.layout = pipeline->layout->pipeline.get();
     pipeline->handle = {device_, vk_.vkDestroyPipeline};
     call("vkCreateComputePipelines", vk_.vkCreateComputePipelines, device_, cache_.get(), 1u, &info, nullptr,
@@ -277,12 +283,15 @@ std::shared_ptr<const Pipeline> PipelineLibrary::get(const Dispatch& dispatch, c
     if (dispatch.constants.size() > local_size_id) {
         throw Error(ErrorCode::internal, dispatch.label + ": more than 1000 specialization constants");
     }
+    if (dispatch.whole_subgroups && plan.subgroup_size == 0) {
+        throw Error(ErrorCode::unsupported, dispatch.label + ": it needs subgroups of a chosen size, which this device is not used for");
+    }
     const std::lock_guard lock(mutex_);
     std::string source = dispatch.glsl;
     if (dispatch.spirv) {
         source.assign(reinterpret_cast<const char*>(dispatch.spirv->data()), dispatch.spirv->size() * sizeof(std::uint32_t));
     }
-    Key key(std::move(source), dispatch.constants, dispatch.bindings.size());
+    Key key(std::move(source), dispatch.constants, dispatch.bindings.size(), dispatch.invocations, dispatch.whole_subgroups);
     const auto found = pipelines_.find(key);
     if (found != pipelines_.end()) {
         if (std::shared_ptr<const Pipeline> pipeline = found->second.lock()) {

@@ -1,0 +1,228 @@
+// Matrix product by cooperative matrices (VK_KHR_cooperative_matrix), for MATMUL and CONV2D of i8 and fp16. A workgroup is
+// SX x SY subgroups, each of which makes FR x FC matrices of CM x CN results; it loads DEPTH blocks of the inner dimension
+// of both operands at a time into shared memory, as words of four i8 or two fp16, the next ones while it multiplies. Results
+// go through the same memory to where invocations have rows of quads again.
+//   fp16 operands are read as i16, which they stay: nothing converts them.
+// The matrices hold the elements themselves. What zero points add is corrected for: ROW_SUMS and COLUMN_SUMS say whether
+// sums of rows (for the columns' zero point) and of columns (for the rows') are made here; else they are zero, or the bias
+// has them (ops/gemm.hpp).
+#include "lib/gemm_operands.glsl"
+
+#define DEPTH 8
+#define INNER (4 * DEPTH)
+#define TILE_ROWS (SY * FR * CM)
+#define TILE_COLUMNS (SX * FC * CN)
+#define TILE_QUADS (TILE_COLUMNS / 4)
+#define SIZE (SX * SY * SUBGROUP)
+#define ROW_LOADS (TILE_ROWS * DEPTH / SIZE)
+#define COLUMN_LOADS (TILE_QUADS * DEPTH / SIZE)
+const int ROW_TILES = (ROWS + TILE_ROWS - 1) / TILE_ROWS, COLUMN_TILES = (COLUMNS + TILE_COLUMNS - 1) / TILE_COLUMNS;
+
+// Types are given by their width, the kind of the number being the kind of the type: codegen/cooperative_types.cpp.
+// Operands of the instructions: 0x20 is NonPrivatePointer, 15 says that all components are signed; the layout 0 is by rows.
+#if X_FLOAT
+#define BLOCK uvec2
+#define WORDS 2
+#define COOPERATIVE_TYPE(COMPONENT, M, N, USE) \
+    spirv_type(extensions = ["SPV_KHR_cooperative_matrix"], capabilities = [6022, 9], id = 4456, COMPONENT, 3, M, N, USE)
+#define MATRIX_A COOPERATIVE_TYPE(16.0, CM, CK, 0)
+#define MATRIX_B COOPERATIVE_TYPE(16.0, CK, CN, 1)
+#define MATRIX_C COOPERATIVE_TYPE(32.0, CM, CN, 2)
+#define SIGNS 0
+BLOCK pack(ivec4 v) { return uvec2(pack_i16(v)); }
+#else
+#define BLOCK uint
+#define WORDS 1
+#define COOPERATIVE_TYPE(COMPONENT, M, N, USE) \
+    spirv_type(extensions = ["SPV_KHR_cooperative_matrix"], capabilities = [6022, 39], id = 4456, COMPONENT, 3, M, N, USE)
+#define MATRIX_A COOPERATIVE_TYPE(8, CM, CK, 0)
+#define MATRIX_B COOPERATIVE_TYPE(8, CK, CN, 1)
+#define MATRIX_C COOPERATIVE_TYPE(32, CM, CN, 2)
+#define SIGNS 15
+BLOCK pack(ivec4 v) { return uint(pack_i8(v)); }
+#endif
+spirv_instruction(id = 4457) MATRIX_A load_a(spirv_by_reference uint from, uint by_rows, uint stride, spirv_literal uint access);
+spirv_instruction(id = 4457) MATRIX_B load_b(spirv_by_reference uint from, uint by_rows, uint stride, spirv_literal uint access);
+spirv_instruction(id = 4458) void store_c(spirv_by_reference uint to, MATRIX_C c, uint by_rows, uint stride, spirv_literal uint access);
+spirv_instruction(id = 4459) MATRIX_C multiply_add(MATRIX_A a, MATRIX_B b, MATRIX_C c, spirv_literal uint signs);
+spirv_instruction(id = 80) MATRIX_C filled(X1 value);
+
+// Rows of 16 more bytes than they need, so that neighbouring ones lie in different banks.
+#define ROW_STRIDE (DEPTH * WORDS + 4)
+#define COLUMN_STRIDE (TILE_QUADS * WORDS + 4)
+#define RESULT_STRIDE (TILE_COLUMNS + 4)
+#define COLUMNS_FROM (TILE_ROWS * ROW_STRIDE)
+#define OPERAND_WORDS (COLUMNS_FROM + INNER * COLUMN_STRIDE)
+#define RESULT_WORDS (SY * CM * RESULT_STRIDE)
+shared uint tile[OPERAND_WORDS > RESULT_WORDS ? OPERAND_WORDS : RESULT_WORDS];
+#if ROW_SUMS
+shared int row_sums[TILE_ROWS];
+#endif
+#if COLUMN_SUMS
+shared int column_sums[TILE_COLUMNS];
+#endif
+
+BLOCK row_block(Row row, int block) {
+    if (block >= BLOCKS) return BLOCK(0);
+    Block at = block_at(block);
+    int tap = tap_at(row, at.ky, at.kx);
+    uint i = uint(max(tap, 0) + at.k);
+    ivec4 v;
+    if (K % 4 == 0) {
+        v = in0_load4(i);
+    } else {
+        int left = min(K - at.k, 4);
+        v = in0_loadn(i, uint(left));
+#if X_FLOAT
+        v = ivec4(v.x, left > 1 ? v.y : 0, left > 2 ? v.z : 0, left > 3 ? v.w : 0);
+#endif  // past the last i8 the weight is its zero point
+    }
+    return pack(tap < 0 ? ivec4(row_zp) : v);
+}
+
+// Inner element k of a quad of columns.
+#if MATRIX
+BLOCK column_block(int batch, int quad, int k) {
+    if (k >= 4 * BLOCKS) return BLOCK(0);
+    uint i = uint((batch * K + min(k, K - 1)) * COLUMNS + quad * 4);
+    ivec4 v = COLUMNS % 4 == 0 ? in1_load4(i) : in1_loadn(i, uint(min(COLUMNS - quad * 4, 4)));
+    return pack(k < K ? v : ivec4(column_zp));
+}
+#endif
+
+void load_columns(int batch, int quad, int block, out BLOCK w[4]) {
+#if MATRIX
+    for (int j = 0; j < 4; ++j) w[j] = column_block(batch, quad, block * 4 + j);
+#elif X_FLOAT
+    uint from = uint((quad * BLOCKS + min(block, BLOCKS - 1)) * 16);
+    for (int j = 0; j < 4; ++j) w[j] = block < BLOCKS ? pack(in1_load4(from + uint(4 * j))) : BLOCK(0);
+#else
+    ivec4 words = block < BLOCKS ? in1_load4(uint((quad * BLOCKS + block) * 4)) : ivec4(0);
+    for (int j = 0; j < 4; ++j) w[j] = uint(words[j]);
+#endif
+}
+
+#if X_FLOAT
+void put(int at, BLOCK b) {
+    tile[at] = b.x;
+    tile[at + 1] = b.y;
+}
+#else
+void put(int at, BLOCK b) { tile[at] = b; }
+#endif
+
+// Which of the tile's blocks an invocation loads: neighbours take what lies side by side in memory.
+ivec2 row_load(int i, int local) { return ivec2((i * SIZE + local) / DEPTH, (i * SIZE + local) % DEPTH); }
+#if MATRIX
+ivec2 column_load(int i, int local) { return ivec2((i * SIZE + local) % TILE_QUADS, (i * SIZE + local) / TILE_QUADS); }
+#else
+ivec2 column_load(int i, int local) { return ivec2((i * SIZE + local) / DEPTH, (i * SIZE + local) % DEPTH); }
+#endif
+
+void main() {
+    int local = int(gl_LocalInvocationID.x), group = int(workgroup_index());
+    int first_quad = group % COLUMN_TILES * TILE_QUADS, first = group / COLUMN_TILES % ROW_TILES * TILE_ROWS;
+    int batch = group / COLUMN_TILES / ROW_TILES;
+    if (batch >= BATCH) return;  // all invocations of the workgroup
+    int sx = int(gl_SubgroupID) % SX, sy = int(gl_SubgroupID) / SX;
+    row_zp = X1(ROW_ZP);
+    column_zp = X1(COLUMN_ZP);
+
+    Row rows[ROW_LOADS];
+    [[unroll]] for (int i = 0; i < ROW_LOADS; ++i) rows[i] = row_at(batch, first + row_load(i, local).x);
+#if ROW_SUMS
+    for (int i = local; i < TILE_ROWS; i += SIZE) row_sums[i] = 0;
+    int row_parts[ROW_LOADS];
+    [[unroll]] for (int i = 0; i < ROW_LOADS; ++i) row_parts[i] = 0;
+#endif
+#if COLUMN_SUMS
+    for (int i = local; i < TILE_COLUMNS; i += SIZE) column_sums[i] = 0;
+    ivec4 column_parts[COLUMN_LOADS];
+    [[unroll]] for (int i = 0; i < COLUMN_LOADS; ++i) column_parts[i] = ivec4(0);
+#endif
+    MATRIX_C sums[FR * FC];
+    [[unroll]] for (int i = 0; i < FR * FC; ++i) sums[i] = filled(X1(0));
+
+    BLOCK row_words[ROW_LOADS], column_words[COLUMN_LOADS][4];
+#define LOAD(BLOCK_AT)                                                                                              \
+    [[unroll]] for (int i = 0; i < ROW_LOADS; ++i) row_words[i] = row_block(rows[i], (BLOCK_AT) + row_load(i, local).y); \
+    [[unroll]] for (int i = 0; i < COLUMN_LOADS; ++i) {                                                             \
+        ivec2 at = column_load(i, local);                                                                           \
+        load_columns(batch, min(first_quad + at.x, QUADS - 1), (BLOCK_AT) + at.y, column_words[i]);                 \
+    }
+    LOAD(0)
+    for (int step = 0; step < BLOCKS; step += DEPTH) {
+        [[unroll]] for (int i = 0; i < ROW_LOADS; ++i) {
+            ivec2 at = row_load(i, local);
+            put(at.x * ROW_STRIDE + at.y * WORDS, row_words[i]);
+#if ROW_SUMS
+            ivec4 v = unpack_i8(int(row_words[i]));
+            row_parts[i] += v.x + v.y + v.z + v.w;
+#endif
+        }
+        [[unroll]] for (int i = 0; i < COLUMN_LOADS; ++i) {
+            ivec2 at = column_load(i, local);
+            [[unroll]] for (int j = 0; j < 4; ++j) {
+                put(COLUMNS_FROM + (at.y * 4 + j) * COLUMN_STRIDE + at.x * WORDS, column_words[i][j]);
+#if COLUMN_SUMS
+                column_parts[i] += unpack_i8(int(column_words[i][j]));
+#endif
+            }
+        }
+        barrier();
+        if (step + DEPTH < BLOCKS) {
+            LOAD(step + DEPTH)
+        }
+        [[unroll]] for (int k = 0; k < INNER; k += CK) {
+            MATRIX_A a[FR];
+            [[unroll]] for (int r = 0; r < FR; ++r) {
+                a[r] = load_a(tile[((sy * FR + r) * CM) * ROW_STRIDE + k / 4 * WORDS], 0u, ROW_STRIDE, 0x20);
+            }
+            [[unroll]] for (int c = 0; c < FC; ++c) {
+                MATRIX_B b = load_b(tile[COLUMNS_FROM + k * COLUMN_STRIDE + (sx * FC + c) * CN / 4 * WORDS], 0u, COLUMN_STRIDE, 0x20);
+                [[unroll]] for (int r = 0; r < FR; ++r) sums[r * FC + c] = multiply_add(a[r], b, sums[r * FC + c], SIGNS);
+            }
+        }
+        barrier();
+    }
+#if ROW_SUMS
+    [[unroll]] for (int i = 0; i < ROW_LOADS; ++i) atomicAdd(row_sums[row_load(i, local).x], row_parts[i]);
+#endif
+#if COLUMN_SUMS
+    [[unroll]] for (int i = 0; i < COLUMN_LOADS; ++i) {
+        [[unroll]] for (int j = 0; j < 4; ++j) atomicAdd(column_sums[column_load(i, local).x * 4 + j], column_parts[i][j]);
+    }
+#endif
+
+    // What follows is compiled once: the next row of matrices moves down.
+    for (int r = 0; r < FR; ++r) {
+        [[unroll]] for (int c = 0; c < FC; ++c) {
+            store_c(tile[sy * CM * RESULT_STRIDE + (sx * FC + c) * CN], sums[c], 0u, RESULT_STRIDE, 0x20);
+        }
+        barrier();
+        for (int i = local; i < SY * CM * TILE_QUADS; i += SIZE) {
+            int y = i / TILE_QUADS, q = i % TILE_QUADS, quad = first_quad + q;
+            int tile_row = y / CM * (FR * CM) + r * CM + y % CM, row = first + tile_row;
+            if (row < ROWS && quad < QUADS) {
+                int at = y * RESULT_STRIDE + q * 4;
+                uvec4 bits = uvec4(tile[at], tile[at + 1], tile[at + 2], tile[at + 3]);
+                uint n = uint(min(COLUMNS - quad * 4, 4));
+#if X_FLOAT
+                vec4 sum = uintBitsToFloat(bits) + bias4(quad, n);
+#else
+                ivec4 sum = ivec4(bits) + bias4(quad, n);
+#endif
+#if ROW_SUMS
+                sum -= column_zp * row_sums[tile_row];
+#endif
+#if COLUMN_SUMS
+                sum += row_zp * (4 * BLOCKS * column_zp -
+                                 ivec4(column_sums[q * 4], column_sums[q * 4 + 1], column_sums[q * 4 + 2], column_sums[q * 4 + 3]));
+#endif
+                FUSED(uint((batch * ROWS + row) * COLUMNS + quad * 4), n, sum);
+            }
+        }
+        barrier();
+        [[unroll]] for (int i = 0; i + FC < FR * FC; ++i) sums[i] = sums[i + FC];
+    }
+}
