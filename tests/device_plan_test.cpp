@@ -132,10 +132,29 @@ TEST(DevicePlan, MatrixProducts) {
     EXPECT_EQ(device_plan(desktop()).workgroup_size, 64u);
 }
 
+TEST(DevicePlan, CooperativeMatrices) {
+    DeviceCaps caps = desktop();
+    EXPECT_EQ(device_plan(caps).cooperative_i8, caps.cooperative_i8);
+    EXPECT_EQ(device_plan(caps).cooperative_fp16, caps.cooperative_fp16);
+    EXPECT_EQ(device_plan(caps).subgroup_size, 32u);
+    caps.fp16 = false;
+    EXPECT_FALSE(device_plan(caps).cooperative_fp16);
+    EXPECT_TRUE(device_plan(caps).cooperative_i8);
+    caps.subgroup_size_control = false;
+    EXPECT_FALSE(device_plan(caps).cooperative_i8) << "a kernel must know how many invocations share a matrix";
+    EXPECT_EQ(device_plan(caps).subgroup_size, 0u);
+    caps = desktop();
+    caps.vulkan_memory_model = false;
+    EXPECT_FALSE(device_plan(caps).cooperative_i8);
+    caps = desktop();
+    caps.type = "cpu";
+    EXPECT_FALSE(device_plan(caps).cooperative_i8);
+}
+
 TEST(DevicePlan, EveryChoiceHasASentence) {
     for (const DeviceCaps& caps : {desktop(), phone()}) {
         const DevicePlan plan = device_plan(caps);
-        EXPECT_EQ(plan.reasons.size(), plan.map_in_place ? 19u : 20u);
+        EXPECT_EQ(plan.reasons.size(), plan.map_in_place ? 20u : 21u);
         for (const std::string& reason : plan.reasons) {
             EXPECT_GT(reason.size(), 20u);
         }
@@ -181,7 +200,7 @@ TEST(CapsJson, EveryKeyCountsAlone) {
     // Each key taken from the desktop changes the phone's text (but for values that both share).
     const auto all = nlohmann::json::parse(caps_to_json(desktop()));
     const auto base = nlohmann::json::parse(caps_to_json(phone()));
-    ASSERT_EQ(all.size(), 45u);
+    ASSERT_EQ(all.size(), 48u);
     for (const auto& [key, value] : all.items()) {
         const DeviceCaps changed = caps_from_json(nlohmann::json{{key, value}}.dump(), phone());
         auto expected = base;

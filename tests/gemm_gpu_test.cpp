@@ -1,5 +1,5 @@
 // The kernels of matrix products that the device at hand would not choose itself: tiles in shared memory in the grids of
-// 64, 128 and 256 invocations, four products by one instruction, sums that several invocations share.
+// 64, 128 and 256 invocations, four products by one instruction, sums that several invocations share, cooperative matrices.
 #include "one_node.hpp"
 
 #include "api/checker.hpp"
@@ -18,27 +18,45 @@ struct Form {
     const char* kernel;
 };
 
-/// The device at hand, as one that multiplies cooperative matrices; null where it has none.
-std::shared_ptr<Device> open_cooperative(std::int64_t busy) {
-    const DeviceCaps caps = Device::enumerate().front();
-    if (!caps.cooperative_i8 || !caps.cooperative_fp16 || !caps.subgroup_size_control || !caps.vulkan_memory_model) return nullptr;
-    return test::open_with([&](DevicePlan& plan) {
-        plan.cooperative_i8 = caps.cooperative_i8;
-        plan.cooperative_fp16 = caps.cooperative_fp16;
-        plan.subgroup_size = caps.subgroup_size;
-        plan.busy_invocations = busy;
-    });
-}
-
-void check_products(const std::shared_ptr<Device>& device, Graph&& graph, const std::string& name, const char* kernel) {
+void check_products(const std::shared_ptr<Device>& device, Graph&& graph, const std::string& name, const char* kernel,
+                    std::uint32_t invocations = 0) {
     const auto shared = std::make_shared<const Graph>(std::move(graph));
     const Plan plan = make_plan(*shared, device->plan(), {});
     ASSERT_EQ(plan.dispatches.size(), 1u) << name;
     EXPECT_EQ(plan.dispatches[0].kernel, kernel) << name;
+    EXPECT_EQ(plan.dispatches[0].invocations, invocations) << name;
     const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 0);
     api::Checker checker(device, shared);
     const api::CheckReport report = checker.run(seed);
     EXPECT_TRUE(report.passed) << name << ", seed " << seed << "\n" << report.detail;
+}
+
+// Weights of i8 have a zero point in TOSA, whatever quantizers write.
+Graph conv2d_with_zero_points(std::int64_t out, std::int64_t channels, bool bias_at_run_time) {
+    GraphBuilder b("product", level_none);
+    std::vector<std::int64_t> weights, bias;
+    for (std::int64_t i = 0; i < out * 9 * channels; ++i) weights.push_back((i * 2654435761 >> 7) % 256 - 128);
+    for (std::int64_t i = 0; i < out; ++i) bias.push_back((i - 30) * 1001);
+    Attributes attrs;
+    attrs.pad = {1, 1, 1, 1};
+    attrs.stride = {1, 1};
+    attrs.dilation = {1, 1};
+    attrs.acc_type = DType::i32;
+    const ValueId x = b.input("x", DType::i8, {1, 10, 9, channels});
+    const ValueId added = bias_at_run_time ? b.input("bias", DType::i32, {out}) : b.constant_ints("bias", DType::i32, {out}, bias);
+    b.output(b.add1(Op::conv2d,
+                    {x, b.constant_ints("weight", DType::i8, {out, 3, 3, channels}, weights), added, b.scalar(DType::i8, -7), b.scalar(DType::i8, 11)},
+                    DType::i32, attrs, "sums"));
+    return b.finish();
+}
+
+Graph matmul_with_zero_points(bool at_run_time) {
+    GraphBuilder b("product", level_none);
+    const ValueId x = b.input("x", DType::i8, {1, 90, 70}), y = b.input("y", DType::i8, {1, 70, 101});
+    const ValueId a_zp = at_run_time ? b.input("a_zp", DType::i8, {1}) : b.scalar(DType::i8, -128);
+    const ValueId b_zp = at_run_time ? b.input("b_zp", DType::i8, {1}) : b.scalar(DType::i8, 127);
+    b.output(b.add1(Op::matmul, {x, y, a_zp, b_zp}, DType::i32, {}, "sums"));
+    return b.finish();
 }
 
 class Products : public test::GpuTestWith<Form> {
@@ -71,52 +89,55 @@ TEST_P(Products, LinesAgreeWithTheReference) {
         check(load_problem(line), line);
 }
 
-// Weights of i8 have a zero point in TOSA, whatever quantizers write.
 TEST_P(Products, BothZeroPoints) {
-    for (const std::int64_t channels : {32, 35}) {
-        GraphBuilder b("product", level_none);
-        const std::int64_t out = 69;
-        std::vector<std::int64_t> weights, bias;
-        for (std::int64_t i = 0; i < out * 9 * channels; ++i) weights.push_back((i * 2654435761 >> 7) % 256 - 128);
-        for (std::int64_t i = 0; i < out; ++i) bias.push_back((i - 30) * 1001);
-        Attributes attrs;
-        attrs.pad = {1, 1, 1, 1};
-        attrs.stride = {1, 1};
-        attrs.dilation = {1, 1};
-        attrs.acc_type = DType::i32;
-        const ValueId x = b.input("x", DType::i8, {1, 10, 9, channels});
-        b.output(b.add1(Op::conv2d,
-                        {x, b.constant_ints("weight", DType::i8, {out, 3, 3, channels}, weights), b.constant_ints("bias", DType::i32, {out}, bias),
-                         b.scalar(DType::i8, -7), b.scalar(DType::i8, 11)},
-                        DType::i32, attrs, "sums"));
-        check(b.finish(), "channels " + std::to_string(channels));
-    }
+    for (const std::int64_t channels : {32, 35}) check(conv2d_with_zero_points(69, channels, false), "channels " + std::to_string(channels));
 }
 
-/// Cooperative matrices: workgroups of eight subgroups, or of four where eight would leave the device idle.
-class CooperativeProducts : public test::GpuTestWith<int> {
+class CooperativeProducts : public test::GpuTest {
 protected:
-    void SetUp() override {
-        GpuTest::SetUp();
-        if (IsSkipped()) return;
-        used_ = open_cooperative(1);
-        if (!used_) GTEST_SKIP() << "the device has no cooperative matrices for i8 and fp16";
-        // So many keep the device busy that only the smaller workgroups are enough of them.
-        if (GetParam() == 4) used_ = open_cooperative(5 * used_->plan().subgroup_size);
+    static constexpr const char* missing = "the device has no cooperative matrices for i8 and fp16";
+
+    /// The device at hand, as one that so many subgroups keep busy; null where it has no such matrices.
+    std::shared_ptr<Device> open(std::int64_t busy_subgroups) {
+        const DeviceCaps& caps = device_->caps();
+        if (!caps.cooperative_i8 || !caps.cooperative_fp16 || !caps.subgroup_size_control || !caps.vulkan_memory_model) return nullptr;
+        return test::open_with([&](DevicePlan& plan) {
+            plan.cooperative_i8 = caps.cooperative_i8;
+            plan.cooperative_fp16 = caps.cooperative_fp16;
+            plan.subgroup_size = caps.subgroup_size;
+            plan.busy_invocations = busy_subgroups * caps.subgroup_size;
+        });
     }
 
-    std::shared_ptr<Device> used_;
+    void check(std::int64_t busy_subgroups, std::uint32_t subgroups, std::initializer_list<const char*> lines) {
+        const std::shared_ptr<Device> used = open(busy_subgroups);
+        if (!used) GTEST_SKIP() << missing;
+        for (const char* line : lines) check_products(used, load_problem(line), line, "gemm_cooperative", subgroups * used->plan().subgroup_size);
+    }
 };
 
-TEST_P(CooperativeProducts, LinesAgreeWithTheReference) {
-    for (const char* line :
-         {"matmul f16 1x64x64x64", "matmul f16 1x130x133x65", "matmul f16 3x7x5x3", "matmul i8 1x64x64x64", "matmul i8 2x67x70x66 rescale",
-          "matmul i8 1x130x257x35 rescale", "conv2d f16 1x12x11x20 70x3x3 s1 p1 clamp", "conv2d f16 2x17x13x9 33x3x3 s2 p1 d2",
-          "conv2d i8 1x12x11x20 70x3x3 s1 p1 rescale clamp", "conv2d i8 2x17x13x9 33x3x3 s2 p1 d2 rescale", "conv2d i8 1x1x1x200 100x1x1 rescale"})
-        check_products(used_, load_problem(line), line, "gemm_cooperative");
+TEST_F(CooperativeProducts, LargeTiles) {
+    check(1, 8, {"matmul f16 1x130x133x65", "matmul i8 2x67x70x66 rescale", "conv2d f16 2x17x13x9 33x3x3 s2 p1 d2",
+                 "conv2d i8 2x17x13x9 33x3x3 s2 p1 d2 rescale"});
 }
 
-INSTANTIATE_TEST_SUITE_P(Subgroups, CooperativeProducts, ::testing::Values(8, 4));
+// One large tile would leave the device idle, four small ones do not.
+TEST_F(CooperativeProducts, SmallTiles) {
+    check(16, 4, {"matmul f16 1x128x64x128", "matmul f16 1x100x97x90", "matmul f16 1x65x3x127", "matmul i8 1x128x64x128", "matmul i8 1x70x257x93 rescale",
+                  "conv2d f16 1x11x9x20 70x3x3 s1 p1 clamp", "conv2d f16 1x23x19x9 66x3x3 s2 p1 d2", "conv2d i8 1x11x9x20 70x3x3 s1 p1 rescale clamp",
+                  "conv2d i8 1x23x19x9 66x3x3 s2 p1 d2 rescale"});
+}
+
+TEST_F(CooperativeProducts, BothZeroPoints) {
+    const std::shared_ptr<Device> used = open(16);
+    if (!used) GTEST_SKIP() << missing;
+    const std::uint32_t size = 4 * used->plan().subgroup_size;
+    for (const bool at_run_time : {false, true}) {
+        const std::string name = at_run_time ? "at run time" : "constant";
+        check_products(used, matmul_with_zero_points(at_run_time), "matmul, zero points " + name, "gemm_cooperative", size);
+        check_products(used, conv2d_with_zero_points(69, 35, at_run_time), "conv2d, bias " + name, "gemm_cooperative", size);
+    }
+}
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Products,
                          ::testing::Values(Form{64, true, false, "gemm_tiles"}, Form{128, true, false, "gemm_tiles"},

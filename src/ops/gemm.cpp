@@ -103,14 +103,16 @@ std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, bool
         why = fmt::format("the device has no cooperative matrices for {}", name_of(type));
         return std::nullopt;
     }
-    // Eight subgroups with 64x32 results each, or four with 32x32 where that leaves the device idle.
+    // Subgroups, and the rows and columns of each: tiles of 128x128, or of 64x64 where those leave the device idle.
     struct Form {
         std::int64_t x, y, rows, columns;
     };
-    for (const Form form : {Form{4, 2, 64, 32}, Form{2, 2, 32, 32}}) {
+    why = "no tile suits subgroups of this size";
+    for (const Form form : {Form{4, 2, 64, 32}, Form{2, 2, 64, 64}, Form{2, 2, 32, 32}}) {
         const std::int64_t size = form.x * form.y * device.subgroup_size;
-        if (size > max_invocations) continue;
         const std::int64_t rows = form.y * form.rows, columns = form.x * form.columns;
+        // Invocations share what there is to load: 8 blocks of each row and quad of columns at a time.
+        if (size > max_invocations || rows * 8 % size != 0 || columns / 4 * 8 % size != 0) continue;
         const std::int64_t tiles = p.batch * up(p.rows, rows) * up(p.columns, columns);
         if (tiles * size < device.busy_invocations) {
             why = fmt::format("{} tiles leave the device idle", tiles);
