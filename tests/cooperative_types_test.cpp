@@ -84,6 +84,7 @@ DevicePlan gpu(std::uint32_t subgroup) {
     plan.native_fp16 = true;
     plan.cooperative_i8 = {16, 16, 32};
     plan.cooperative_fp16 = {16, 16, 16};
+    plan.cooperative_fp32_sums = true;
     plan.subgroup_size = subgroup;
     plan.busy_invocations = 1;
     return plan;

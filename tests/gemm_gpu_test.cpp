@@ -6,6 +6,7 @@
 #include "plan/plan.hpp"
 #include "problems/problem.hpp"
 #include "support/gpu_test.hpp"
+#include "vk/cooperative_check.hpp"
 
 using namespace tosavk;
 using namespace tosavk::testing;
@@ -104,6 +105,7 @@ protected:
         return test::open_with([&](DevicePlan& plan) {
             plan.cooperative_i8 = caps.cooperative_i8;
             plan.cooperative_fp16 = caps.cooperative_fp16;
+            plan.cooperative_fp32_sums = true;
             plan.subgroup_size = caps.subgroup_size;
             plan.busy_invocations = busy_subgroups * caps.subgroup_size;
         });
@@ -126,6 +128,12 @@ TEST_F(CooperativeProducts, SmallTiles) {
     check(16, 4, {"matmul f16 1x128x64x128", "matmul f16 1x100x97x90", "matmul f16 1x65x3x127", "matmul i8 1x128x64x128", "matmul i8 1x70x257x93 rescale",
                   "conv2d f16 1x11x9x20 70x3x3 s1 p1 clamp", "conv2d f16 1x23x19x9 66x3x3 s2 p1 d2", "conv2d i8 1x11x9x20 70x3x3 s1 p1 rescale clamp",
                   "conv2d i8 1x23x19x9 66x3x3 s2 p1 d2 rescale"});
+}
+
+TEST_F(CooperativeProducts, SumsPassTheCheck) {
+    const std::shared_ptr<Device> used = open(1);
+    if (!used) GTEST_SKIP() << missing;
+    EXPECT_EQ(check_cooperative_sums(used), (CooperativeSums{true, true})) << "plans would leave fp16 to other kernels";
 }
 
 TEST_F(CooperativeProducts, BothZeroPoints) {

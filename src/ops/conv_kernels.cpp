@@ -173,7 +173,7 @@ std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan
     if (!conv) return std::nullopt;
     const auto& [input_zp, weight_zp, is_float] = conv->operands;
     const bool correct = !is_float && view.in(2).is_constant();
-    auto planned = plan_cooperative(conv->product, view.in(0).type, weight_zp != 0, !is_float && !correct && input_zp != 0, device, why);
+    auto planned = plan_cooperative(conv->product, view.in(0).type, view.out().type, weight_zp != 0, !is_float && !correct && input_zp != 0, device, why);
     if (!planned) return std::nullopt;
     Bytes weights = pack_conv_weights(view.in(1), weight_zp);
     const auto bias = correct ? corrected_bias(view, *conv, weights) : std::vector<std::int32_t>();

@@ -96,11 +96,15 @@ std::optional<ProductChoice> plan_shared_tiles(const Product& p, bool dot4, cons
     return ProductChoice{std::move(choice), times(p.quads(), quads), times(p.rows, rows)};
 }
 
-std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, bool row_sums, bool column_sums, const DevicePlan& device,
+std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, DType result, bool row_sums, bool column_sums, const DevicePlan& device,
                                               std::string& why) {
     const MatrixShape shape = type == DType::i8 ? device.cooperative_i8 : type == DType::fp16 ? device.cooperative_fp16 : MatrixShape();
     if (!shape) {
         why = fmt::format("the device has no cooperative matrices for {}", name_of(type));
+        return std::nullopt;
+    }
+    if (result == DType::fp32 && !device.cooperative_fp32_sums) {
+        why = "cooperative matrices of this device do not add accurately enough for fp32";
         return std::nullopt;
     }
     // Subgroups, and the rows and columns of each: tiles of 128x128, or of 64x64 where those leave the device idle.

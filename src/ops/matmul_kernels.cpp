@@ -46,7 +46,7 @@ std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan
         const Value& value = view.in(zero_point);
         return is_i8 && (!value.is_constant() || view.constant_ints(zero_point).front() != 0);
     };
-    auto planned = plan_cooperative(*product, view.in(0).type, may_add(3), may_add(2), device, why);
+    auto planned = plan_cooperative(*product, view.in(0).type, view.out().type, may_add(3), may_add(2), device, why);
     if (!planned) return std::nullopt;
     KernelChoice& choice = planned->choice;
     add_constants(choice, {product->batch, product->rows, product->columns, product->inner});

@@ -4,6 +4,7 @@
 #include "graph/verbose.hpp"
 #include "plan/package.hpp"
 #include "plan/tuning.hpp"
+#include "vk/cooperative_check.hpp"
 #include "vk/device_state.hpp"
 #include "vk/volk_table.hpp"
 
@@ -242,7 +243,12 @@ std::shared_ptr<Device> Device::open(std::string_view name) {
     if (!reason.empty()) {
         plan.reasons.push_back(std::move(reason));
     }
-    return std::make_shared<Device>(std::make_unique<DeviceState>(std::move(instance), physical, caps, plan));
+    const auto make = [&] { return std::make_shared<Device>(std::make_unique<DeviceState>(instance, physical, caps, plan)); };
+    auto device = make();
+    if (!plan.cooperative_fp16) return device;
+    const CooperativeSums sums = check_cooperative_sums(device);
+    apply_cooperative_sums(plan, sums.fp16, sums.fp32);
+    return make();
 }
 
 Device::Device(std::unique_ptr<DeviceState> state) : state_(std::move(state)) {}

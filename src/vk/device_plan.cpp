@@ -183,6 +183,15 @@ DevicePlan device_plan(const DeviceCaps& caps) {
     return plan;
 }
 
+void apply_cooperative_sums(DevicePlan& plan, bool for_fp16, bool for_fp32) {
+    if (!for_fp16) plan.cooperative_fp16 = {};
+    plan.cooperative_fp32_sums = for_fp16 && for_fp32;
+    if (!plan.cooperative_i8 && !plan.cooperative_fp16) plan.subgroup_size = 0;
+    plan.reasons.push_back(plan.cooperative_fp32_sums ? "cooperative matrices of fp16 make fp16 and fp32: their sums pass TOSA's check of dot products"
+                           : for_fp16 ? "cooperative matrices of fp16 do not make fp32: their sums fail TOSA's check of dot products"
+                                      : "cooperative matrices of fp16 are not used: their sums fail TOSA's check of dot products");
+}
+
 void apply_environment(DevicePlan& plan) {
     if (const auto ms = number_from("TOSAVK_SUBMIT_MS", 0, 1e6)) {
         plan.submit_work *= *ms / submit_ms;

@@ -62,6 +62,7 @@ struct DevicePlan {
     bool shared_tiles = false;               ///< matrix products go through tiles in shared memory (16 KiB at most)
     bool dot4 = false;                       ///< products of four pairs of i8 by one instruction
     MatrixShape cooperative_i8, cooperative_fp16;  ///< matrix products by whole subgroups, of subgroup_size invocations
+    bool cooperative_fp32_sums = false;      ///< cooperative_fp16 adds accurately enough for fp32 results
     std::uint32_t subgroup_size = 0;         ///< of kernels that ask for whole subgroups
     bool int64 = false;                      ///< int64 arithmetic in shaders (else 32-bit words)
     bool nan_preserve = false;               ///< request SignedZeroInfNanPreserve 32
@@ -76,6 +77,8 @@ struct DevicePlan {
 };
 
 DevicePlan device_plan(const DeviceCaps& caps);
+/// What a check of the device's cooperative matrices changes of it: for which results sums of fp16 are accurate enough.
+void apply_cooperative_sums(DevicePlan& plan, bool for_fp16, bool for_fp32);
 /// What the environment changes of it, for tests and trials: TOSAVK_SUBMIT_MS (the milliseconds that a submit is meant to
 /// take at most; 0: a run is one submit) and TOSAVK_STAGING_BYTES. Throws Error(usage) for a value that is none.
 void apply_environment(DevicePlan& plan);
