@@ -10,7 +10,11 @@ const int QUAD_GROUPS = (QUADS + LANES - 1) / LANES, ROW_GROUPS = (ROWS + TM - 1
 #define OWN (LANES < TM ? TM / LANES : 1)
 
 // Row r lies in lane r % LANES as own row r / LANES.
+#if LANES > 1
 #define SHARED(r) subgroupShuffle(a[(r) / LANES], uint((r) % LANES))
+#else
+#define SHARED(r) a[r]
+#endif
 #define STEP(r)                  \
     {                            \
         X4 x = SHARED(r);        \

@@ -23,6 +23,21 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
 #define BUFFER_1(N, B)                                                                  \
     layout(set = 0, binding = B) readonly buffer N##_block { int N##_w[]; };            \
     int N##_word(uint i) { return N##_w[i]; }
+#if TOSAVK_PAIRS
+// Loads of 64 bits where a driver makes one of every component.
+#define BUFFER_2(N, B)                                                                  \
+    BUFFER_1(N, B)                                                                      \
+    layout(set = 0, binding = B) readonly buffer N##_block2 { uint64_t N##_w2[]; };     \
+    ivec2 N##_pair(uint i) { uint64_t w = N##_w2[i]; return ivec2(uvec2(uint(w), uint(w >> 32u))); }
+#define BUFFER_4(N, B)                                                                  \
+    BUFFER_1(N, B)                                                                      \
+    layout(set = 0, binding = B) readonly buffer N##_block4 { u64vec2 N##_w4[]; };      \
+    ivec4 N##_quad(uint i) {                                                            \
+        u64vec2 w = N##_w4[i];                                                          \
+        uvec2 low = uvec2(w), high = uvec2(w >> 32u);                                   \
+        return ivec4(low.x, high.x, low.y, high.y);                                     \
+    }
+#else
 #define BUFFER_2(N, B)                                                                  \
     BUFFER_1(N, B)                                                                      \
     layout(set = 0, binding = B) readonly buffer N##_block2 { ivec2 N##_w2[]; };        \
@@ -31,6 +46,7 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
     BUFFER_1(N, B)                                                                      \
     layout(set = 0, binding = B) readonly buffer N##_block4 { ivec4 N##_w4[]; };        \
     ivec4 N##_quad(uint i) { return N##_w4[i]; }
+#endif
 #define TEXELS_1(N, B)                                                                  \
     layout(set = 0, binding = B) uniform isamplerBuffer N##_t;                          \
     int N##_word(uint i) { return texelFetch(N##_t, int(i)).x; }
@@ -113,7 +129,7 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
 // 4i..4i+3; for 32-bit elements also N_raise(i, x): the larger of the word and x, whatever other invocations do.
 // One view per buffer: a shader stores whole quads or single elements, never both.
 // Each byte has one writer, so clearing and setting its bits in two atomic steps never disturbs a neighbour.
-#if TOSAVK_PAIR_STORES
+#if TOSAVK_PAIRS
 // No index is that large, but the compiler does not know it and packs the word before its loop over the lanes.
 #define WHOLE(X, I) ((I) != 0x3fffffffu ? (X) : 0)
 #else
@@ -128,7 +144,7 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
 #define WRITE_PART_1(N, P, B)                                                           \
     layout(set = 0, binding = B) buffer N##_block##P { int N##_w##P[]; };
 #if TOSAVK_QUAD_STORES
-#if TOSAVK_PAIR_STORES
+#if TOSAVK_PAIRS
 // Two stores of 64 bits where a driver makes one of every component.
 #define STORES_4(N, B)                                                                  \
     layout(set = 0, binding = B) writeonly buffer N##_block { u64vec2 N##_q[]; };       \

@@ -21,8 +21,9 @@ std::int64_t subgroups(const Product& p, const DevicePlan& device, std::int64_t 
 /// Rows that an invocation makes: 16, or fewer where the product would leave invocations idle.
 int tile_rows(const Product& p, const DevicePlan& device) {
     for (const int tile : {16, 8}) {
-        // An invocation that loads many rows itself is a long shader, slow to compile and no faster.
-        if (tile > 2 * static_cast<int>(device.subgroup_lanes)) continue;
+        // An invocation that loads many rows itself is a long shader, slow to compile.
+        const std::uint32_t most = device.subgroup_lanes == 1 ? device.own_rows : 2 * device.subgroup_lanes;
+        if (tile > static_cast<int>(most)) continue;
         if (p.rows >= tile && subgroups(p, device, tile) * device.subgroup_lanes >= 2 * device.workgroup_size) return tile;
     }
     return 4;
@@ -54,8 +55,8 @@ Grid grid_of(const DevicePlan& device) {
 }  // namespace
 
 std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan& device, std::string& why, int fixed_rows) {
-    if (device.subgroup_lanes == 1) {
-        why = "invocations of this device do not share rows";
+    if (device.subgroup_lanes == 1 && device.own_rows == 0) {
+        why = "invocations of this device do not share rows, and should not load many themselves";
         return std::nullopt;
     }
     if (p.rows < std::max(fixed_rows, 4)) {
@@ -67,7 +68,7 @@ std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan
     define(choice, "TM", tile);
     define(choice, "LANES", device.subgroup_lanes);
     choice.groups = linear_groups(subgroups(p, device, tile) * device.subgroup_lanes, device);
-    choice.note = fmt::format("{}x4 tile, rows shared by {}", tile, device.subgroup_lanes);
+    choice.note = device.subgroup_lanes == 1 ? fmt::format("{}x4 tile", tile) : fmt::format("{}x4 tile, rows shared by {}", tile, device.subgroup_lanes);
     // More lanes than rows: several load the same.
     const double by_lanes = std::max(1.0, device.subgroup_lanes / static_cast<double>(tile));
     return ProductChoice{std::move(choice), times(p.quads(), device.subgroup_lanes) * by_lanes, times(p.rows, tile)};

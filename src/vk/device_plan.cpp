@@ -104,6 +104,10 @@ DevicePlan device_plan(const DeviceCaps& caps) {
             : !known ? "matrix products do not share rows: the subgroup size is unknown or does not divide a workgroup"
                      : "matrix products do not share rows: subgroups do not shuffle");
 
+    plan.own_rows = slow ? 0 : host ? 16 : 8;
+    because(plan.own_rows > 0 ? fmt::format("without shared rows an invocation loads up to {} itself: each serves four columns", plan.own_rows)
+                              : "without shared rows an invocation loads few: longer shaders would take seconds to compile");
+
     const bool grid = plan.workgroup_size >= 64 && plan.workgroup_size <= 256;
     plan.shared_tiles = !host && !slow && grid && caps.max_shared_memory >= 16384;
     because(plan.shared_tiles ? "matrix products go through tiles in shared memory: two of them take 8 KiB"
@@ -121,6 +125,10 @@ DevicePlan device_plan(const DeviceCaps& caps) {
                                      slow_loads->symptom)
                        : slow_loads ? "tensors are read through storage buffers: the device has no texel buffers"
                                      : "tensors are read through storage buffers: nothing is known against it");
+
+    plan.slow_storage = slow_loads != nullptr && caps.int64;
+    because(plan.slow_storage ? "storage buffers are accessed in components of 64 bits: each component costs the same"
+                              : "storage buffers are accessed in words of 32 bits: nothing is known for wider ones");
 
     plan.int64 = caps.int64;
     because(caps.int64 ? "64-bit integers are used in shaders: the device has shaderInt64"
