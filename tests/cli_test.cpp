@@ -140,6 +140,9 @@ TEST_F(Cli, ProblemLines) {
     EXPECT_EQ(spawn({"dump", line}).out, dump.out);
     EXPECT_EQ(spawn({"run", line, "--reference"}).exit_code, 0);
     EXPECT_EQ(spawn({"convert", line, path("problem.tosa")}).exit_code, 0);
+    EXPECT_EQ(spawn({"convert", "--op", line, "-o", path("problem2.tosa")}).exit_code, 0);
+    EXPECT_EQ(test::read_text(path("problem2.tosa")), test::read_text(path("problem.tosa")));
+    expect_error(spawn({"convert", "--op", line, "-o", path("problem.txt")}), 2, "only .tosa files");
     EXPECT_EQ(spawn({"dump", path("problem.tosa")}).exit_code, 0);
     expect_error(spawn({"dump", "--op", "fly f32 4"}), 2, "no operator 'fly'");
     expect_error(spawn({"run", float_model_, "--op", line}), 2, "--op");

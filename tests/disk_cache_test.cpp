@@ -106,6 +106,25 @@ TEST(Digests, ChecksumSeesEveryBit) {
     EXPECT_NE(checksum(ByteList(8)), checksum(ByteList(16)));
 }
 
+// Lists that several processes lengthen at the same time: each sees what the others added, whenever it was opened.
+TEST_F(DiskCacheTest, ChangesOfEntriesAreMadeInTurn) {
+    constexpr int processes = 6, rounds = 5;
+    for (int p = 0; p < processes; ++p) {
+        if (fork() != 0) continue;
+        for (int r = 0; r < rounds; ++r) {
+            DiskCache cache = open();
+            cache.save([&] {
+                ByteList list = cache.find(Kind::tuning, key_of(0)).value_or(ByteList());
+                list.push_back(static_cast<std::byte>(p));
+                cache.put(Kind::tuning, key_of(0), std::move(list));
+            });
+        }
+        _exit(0);
+    }
+    for (int p = 0; p < processes; ++p) wait(nullptr);
+    EXPECT_EQ(open().find(Kind::tuning, key_of(0)).value_or(ByteList()).size(), std::size_t{processes * rounds});
+}
+
 TEST_F(DiskCacheTest, KeepsEntriesFromOneProcessToTheNext) {
     {
         DiskCache cache = open();

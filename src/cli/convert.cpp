@@ -9,15 +9,15 @@ namespace {
 
 struct Options {
     ModelOptions model;
-    std::string out;
+    std::string out, named_out;
 };
 
 int convert(const Options& options) {
+    const std::string& to = options.named_out.empty() ? options.out : options.named_out;
+    if (to.empty()) throw Failure(exit_usage, "OUT is required");
     const std::string ending = ".tosa";
-    const bool fits = options.out.size() > ending.size() &&
-                      options.out.compare(options.out.size() - ending.size(), ending.size(), ending) == 0;
-    if (!fits) throw Failure(exit_usage, options.out + ": only .tosa files can be written");
-    load_model(options.model).save(options.out);
+    if (to.size() <= ending.size() || !to.ends_with(ending)) throw Failure(exit_usage, to + ": only .tosa files can be written");
+    load_model(options.model).save(to);
     return exit_done;
 }
 
@@ -27,8 +27,11 @@ Action add_convert(CLI::App& app) {
     auto options = std::make_shared<Options>();
     CLI::App* command = app.add_subcommand("convert", "Writes the TOSA graph of a model to a .tosa file (TOSA 1.0)");
     add_model_options(*command, options->model);
-    command->add_option("OUT", options->out, "the file to write, which must end in .tosa")->required();
-    command->footer("Example: tosa-vk convert model.tflite model.tosa");
+    CLI::Option* out = command->add_option("OUT", options->out, "the file to write, which must end in .tosa");
+    CLI::Option* named = command->add_option("-o,--output", options->named_out, "the same, for use with --op");
+    named->excludes(out);
+    command->footer("Example: tosa-vk convert model.tflite model.tosa\n"
+                    "Example: tosa-vk convert --op 'matmul f32 1x64x64x64' -o product.tosa");
     return [options] { return convert(*options); };
 }
 

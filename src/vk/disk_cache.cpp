@@ -184,14 +184,15 @@ bool DiskCache::write_new(const fs::path& temporary) {
     return write_entries(temporary, identity_, entries, 0600);
 }
 
-void DiskCache::save() {
-    if (!enabled() || !has_news()) return;
+void DiskCache::save(const std::function<void()>& last_change) {
+    if (!enabled() || (!has_news() && !last_change)) return;
     static std::atomic<unsigned> serial{0};
     std::error_code failed;
     fs::create_directories(settings_.directory.parent_path(), failed);
     ::mkdir(settings_.directory.c_str(), 0700);
     const Turn turn(settings_.directory / "lock");
     refresh();
+    if (last_change) last_change();
     const fs::path temporary = fmt::format("{}.tmp-{}-{}", path_.string(), ::getpid(), serial++);
     errno = 0;
     if (!write_new(temporary) || std::rename(temporary.c_str(), path_.c_str()) != 0) {

@@ -8,6 +8,8 @@
 
 #include "vk/entry_file.hpp"
 
+#include <functional>
+
 namespace tosavk {
 
 struct CacheSettings {
@@ -46,8 +48,9 @@ public:
     /// True when anything is new, or something that was used has not been marked as used for a day.
     bool has_news() const { return !fresh_.empty() || aged_use_; }
     /// Writes the file with all entries, those used longest ago left out where the limit asks for it, and removes the
-    /// oldest files of other devices. What fails stays unsaved.
-    void save();
+    /// oldest files of other devices. What fails stays unsaved. `last_change` runs once what others have saved is known and
+    /// nobody else can save, for entries that are made from older ones.
+    void save(const std::function<void()>& last_change = {});
 
     const std::filesystem::path& path() const { return path_; }
 

@@ -135,11 +135,12 @@ std::string PipelineLibrary::tuning_text(const Digest& key) {
 bool PipelineLibrary::store_tuning(const Digest& key, const std::function<std::string(const std::string& old)>& change) {
     const std::lock_guard lock(mutex_);
     if (!disk_.enabled()) return false;
-    disk_.refresh();
-    const std::string text = change(tuning_text(key));
-    const auto bytes = std::as_bytes(std::span(text));
-    disk_.put(DiskCache::Kind::tuning, key, {bytes.begin(), bytes.end()});
-    disk_.save();
+    std::string text;
+    disk_.save([&] {
+        text = change(tuning_text(key));
+        const auto bytes = std::as_bytes(std::span(text));
+        disk_.put(DiskCache::Kind::tuning, key, {bytes.begin(), bytes.end()});
+    });
     return tuning_text(key) == text;
 }
 
