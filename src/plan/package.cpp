@@ -252,7 +252,10 @@ void check_numbers(const Plan& plan, const Graph& graph, const Shaders& shaders)
         for (const ValueId id : dispatch.written) {
             if (id >= graph.values.size()) damaged(fmt::format("there is no value {}", id));
         }
-        if (dispatch.invocations > max_invocations) damaged(fmt::format("a workgroup has {} invocations", dispatch.invocations));
+        const bool whole = dispatch.whole_subgroups && dispatch.invocations > 0 && dispatch.invocations <= max_invocations;
+        if (!whole && (dispatch.whole_subgroups || dispatch.invocations != 0)) {
+            damaged(fmt::format("a workgroup has {} invocations", dispatch.invocations));
+        }
         if (!dispatch.is_copy()) check_spirv(shaders.at(dispatch.glsl)->spirv, dispatch.bindings.size());
     }
     std::size_t before = 0;
