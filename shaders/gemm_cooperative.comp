@@ -19,7 +19,7 @@
 const int ROW_TILES = (ROWS + TILE_ROWS - 1) / TILE_ROWS, COLUMN_TILES = (COLUMNS + TILE_COLUMNS - 1) / TILE_COLUMNS;
 
 // Types are given by their width, the kind of the number being the kind of the type: codegen/cooperative_types.cpp.
-// Operands of the instructions: 0x20 is NonPrivatePointer, 15 says that all components are signed; the layout 0 is by rows.
+// SIGNS says of A, B, C and the result whether their components are signed.
 #if X_FLOAT
 #define BLOCK uvec2
 #define WORDS 2
@@ -41,9 +41,11 @@ BLOCK pack(ivec4 v) { return uvec2(pack_i16(v)); }
 #define SIGNS 15
 BLOCK pack(ivec4 v) { return uint(pack_i8(v)); }
 #endif
-spirv_instruction(id = 4457) MATRIX_A load_a(spirv_by_reference uint from, uint by_rows, uint stride, spirv_literal uint access);
-spirv_instruction(id = 4457) MATRIX_B load_b(spirv_by_reference uint from, uint by_rows, uint stride, spirv_literal uint access);
-spirv_instruction(id = 4458) void store_c(spirv_by_reference uint to, MATRIX_C c, uint by_rows, uint stride, spirv_literal uint access);
+#define BY_ROWS 0u
+#define NON_PRIVATE 0x20
+spirv_instruction(id = 4457) MATRIX_A load_a(spirv_by_reference uint from, uint layout_of, uint stride, spirv_literal uint access);
+spirv_instruction(id = 4457) MATRIX_B load_b(spirv_by_reference uint from, uint layout_of, uint stride, spirv_literal uint access);
+spirv_instruction(id = 4458) void store_c(spirv_by_reference uint to, MATRIX_C c, uint layout_of, uint stride, spirv_literal uint access);
 spirv_instruction(id = 4459) MATRIX_C multiply_add(MATRIX_A a, MATRIX_B b, MATRIX_C c, spirv_literal uint signs);
 spirv_instruction(id = 80) MATRIX_C filled(X1 value);
 
@@ -61,6 +63,13 @@ shared int row_sums[TILE_ROWS];
 #if COLUMN_SUMS
 shared int column_sums[TILE_COLUMNS];
 #endif
+
+// barrier(), and what cooperative and other accesses have written is there for both: these make nothing available or visible
+// themselves.
+void exchange() {
+    controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsShared,
+                   gl_SemanticsAcquireRelease | gl_SemanticsMakeAvailable | gl_SemanticsMakeVisible);
+}
 
 BLOCK row_block(Row row, int block) {
     if (block >= BLOCKS) return BLOCK(0);
@@ -169,21 +178,21 @@ void main() {
 #endif
             }
         }
-        barrier();
+        exchange();
         if (step + DEPTH < BLOCKS) {
             LOAD(step + DEPTH)
         }
         [[unroll]] for (int k = 0; k < INNER; k += CK) {
             MATRIX_A a[FR];
             [[unroll]] for (int r = 0; r < FR; ++r) {
-                a[r] = load_a(tile[((sy * FR + r) * CM) * ROW_STRIDE + k / 4 * WORDS], 0u, ROW_STRIDE, 0x20);
+                a[r] = load_a(tile[((sy * FR + r) * CM) * ROW_STRIDE + k / 4 * WORDS], BY_ROWS, ROW_STRIDE, NON_PRIVATE);
             }
             [[unroll]] for (int c = 0; c < FC; ++c) {
-                MATRIX_B b = load_b(tile[COLUMNS_FROM + k * COLUMN_STRIDE + (sx * FC + c) * CN / 4 * WORDS], 0u, COLUMN_STRIDE, 0x20);
+                MATRIX_B b = load_b(tile[COLUMNS_FROM + k * COLUMN_STRIDE + (sx * FC + c) * CN / 4 * WORDS], BY_ROWS, COLUMN_STRIDE, NON_PRIVATE);
                 [[unroll]] for (int r = 0; r < FR; ++r) sums[r * FC + c] = multiply_add(a[r], b, sums[r * FC + c], SIGNS);
             }
         }
-        barrier();
+        exchange();
     }
 #if ROW_SUMS
     [[unroll]] for (int i = 0; i < ROW_LOADS; ++i) atomicAdd(row_sums[row_load(i, local).x], row_parts[i]);
@@ -197,9 +206,9 @@ void main() {
     // What follows is compiled once: the next row of matrices moves down.
     for (int r = 0; r < FR; ++r) {
         [[unroll]] for (int c = 0; c < FC; ++c) {
-            store_c(tile[sy * CM * RESULT_STRIDE + (sx * FC + c) * CN], sums[c], 0u, RESULT_STRIDE, 0x20);
+            store_c(tile[sy * CM * RESULT_STRIDE + (sx * FC + c) * CN], sums[c], BY_ROWS, RESULT_STRIDE, NON_PRIVATE);
         }
-        barrier();
+        exchange();
         for (int i = local; i < SY * CM * TILE_QUADS; i += SIZE) {
             int y = i / TILE_QUADS, q = i % TILE_QUADS, quad = first_quad + q;
             int tile_row = y / CM * (FR * CM) + r * CM + y % CM, row = first + tile_row;
@@ -222,7 +231,7 @@ void main() {
                 FUSED(uint((batch * ROWS + row) * COLUMNS + quad * 4), n, sum);
             }
         }
-        barrier();
+        exchange();
         [[unroll]] for (int i = 0; i + FC < FR * FC; ++i) sums[i] = sums[i + FC];
     }
 }

@@ -92,8 +92,8 @@ DevicePlan gpu(std::uint32_t subgroup) {
 
 TEST(CooperativeTypes, KernelsOfEveryFormCompile) {
     for (const std::uint32_t subgroup : {8u, 16u, 32u, 64u}) {
-        for (const char* line : {"matmul f16 1x130x133x65", "matmul i8 2x67x70x66 rescale", "conv2d f16 2x17x13x9 33x3x3 s2 p1 d2 clamp",
-                                 "conv2d i8 1x12x11x20 70x3x3 s1 p1 rescale clamp"}) {
+        for (const char* line : {"matmul f16 1x200x133x100", "matmul f16 1x64x133x64", "matmul i8 2x120x70x90 rescale", "matmul i8 1x60x70x60",
+                                 "conv2d f16 2x23x19x9 70x3x3 s2 p1 d2 clamp", "conv2d i8 1x12x11x20 70x3x3 s1 p1 rescale clamp"}) {
             const DevicePlan device = gpu(subgroup);
             const Plan plan = make_plan(load_problem(line), device, {});
             ASSERT_EQ(plan.dispatches.size(), 1u) << line;
@@ -109,13 +109,17 @@ TEST(CooperativeTypes, KernelsOfEveryFormCompile) {
     }
 }
 
-// Other types, and products too small to keep the device busy, go to other kernels.
+// Other types, rows that fill no tile, and products too small to keep the device busy go to other kernels.
 TEST(CooperativeTypes, WhatTheyAreNotFor) {
     DevicePlan device = gpu(32);
-    EXPECT_NE(make_plan(load_problem("matmul f32 1x130x133x65"), device, {}).dispatches[0].kernel, "gemm_cooperative");
-    EXPECT_NE(make_plan(load_problem("matmul bf16 1x130x133x65"), device, {}).dispatches[0].kernel, "gemm_cooperative");
+    const auto kernel = [&](const char* line) { return make_plan(load_problem(line), device, {}).dispatches[0].kernel; };
+    EXPECT_EQ(kernel("matmul i8 1x128x128x128"), "gemm_cooperative");
+    EXPECT_NE(kernel("matmul f32 1x128x128x128"), "gemm_cooperative");
+    EXPECT_NE(kernel("matmul bf16 1x128x128x128"), "gemm_cooperative");
+    EXPECT_NE(kernel("matmul i8 64x1x128x128"), "gemm_cooperative") << "most of every tile would be empty";
     device.busy_invocations = 1 << 20;
-    EXPECT_NE(make_plan(load_problem("matmul i8 1x130x133x65"), device, {}).dispatches[0].kernel, "gemm_cooperative");
+    EXPECT_NE(kernel("matmul i8 1x128x128x128"), "gemm_cooperative");
+    EXPECT_EQ(kernel("matmul i8 1x4096x128x4096"), "gemm_cooperative");
 }
 
 }  // namespace

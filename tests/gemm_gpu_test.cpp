@@ -120,15 +120,42 @@ protected:
 };
 
 TEST_F(CooperativeProducts, LargeTiles) {
-    check(1, 8, {"matmul f16 1x130x133x65", "matmul i8 2x67x70x66 rescale", "conv2d f16 2x17x13x9 33x3x3 s2 p1 d2",
-                 "conv2d i8 2x17x13x9 33x3x3 s2 p1 d2 rescale"});
+    check(1, 8, {"matmul f16 1x200x133x100", "matmul i8 2x120x70x90 rescale", "conv2d f16 2x23x19x9 70x3x3 s2 p1 d2",
+                 "conv2d i8 2x23x19x9 70x3x3 s2 p1 d2 rescale"});
 }
 
 // One large tile would leave the device idle, four small ones do not.
 TEST_F(CooperativeProducts, SmallTiles) {
-    check(16, 4, {"matmul f16 1x128x64x128", "matmul f16 1x100x97x90", "matmul f16 1x65x3x127", "matmul i8 1x128x64x128", "matmul i8 1x70x257x93 rescale",
-                  "conv2d f16 1x11x9x20 70x3x3 s1 p1 clamp", "conv2d f16 1x23x19x9 66x3x3 s2 p1 d2", "conv2d i8 1x11x9x20 70x3x3 s1 p1 rescale clamp",
-                  "conv2d i8 1x23x19x9 66x3x3 s2 p1 d2 rescale"});
+    check(128, 4, {"matmul f16 1x128x64x128", "matmul f16 1x100x97x90", "matmul f16 1x65x3x127", "matmul i8 1x128x64x128", "matmul i8 1x70x257x93 rescale",
+                   "conv2d f16 1x11x9x20 70x3x3 s1 p1 clamp", "conv2d f16 1x23x19x9 66x3x3 s2 p1 d2", "conv2d i8 1x11x9x20 70x3x3 s1 p1 rescale clamp",
+                   "conv2d i8 1x23x19x9 66x3x3 s2 p1 d2 rescale"});
+}
+
+// The kernel reads fp16 as bits, the operator behind it as numbers.
+TEST_F(CooperativeProducts, AFollowerReadsAnOperandToo) {
+    const std::shared_ptr<Device> used = open(128);
+    if (!used) GTEST_SKIP() << missing;
+    const std::uint32_t size = 4 * used->plan().subgroup_size;
+    {
+        GraphBuilder b("product", level_none);
+        const ValueId x = b.input("x", DType::fp16, {1, 96, 96}), zero = b.scalar(DType::fp16, 0);
+        const ValueId y = b.add1(Op::matmul, {x, b.input("y", DType::fp16, {1, 96, 96}), zero, zero}, DType::fp16, {}, "product");
+        b.output(b.add1(Op::add, {y, x}, DType::fp16, {}, "sum"));
+        check_products(used, b.finish(), "matmul + x", "gemm_cooperative", size);
+    }
+    GraphBuilder b("convolution", level_none);
+    const std::int64_t channels = 80;
+    std::vector<float> weights;
+    for (std::int64_t i = 0; i < channels * channels; ++i) weights.push_back(static_cast<float>(i * 37 % 64 - 32) / 256);
+    Attributes attrs;
+    attrs.pad = {0, 0, 0, 0};
+    attrs.stride = attrs.dilation = {1, 1};
+    attrs.acc_type = DType::fp32;
+    const ValueId x = b.input("x", DType::fp16, {1, 9, 11, channels}), zero = b.scalar(DType::fp16, 0);
+    const ValueId weight = b.constant_floats("weight", DType::fp16, {channels, 1, 1, channels}, weights);
+    const ValueId y = b.add1(Op::conv2d, {x, weight, b.scalar(DType::fp16, 0.5), zero, zero}, DType::fp16, attrs, "convolution");
+    b.output(b.add1(Op::add, {y, x}, DType::fp16, {}, "sum"));
+    check_products(used, b.finish(), "conv2d + x", "gemm_cooperative", size);
 }
 
 TEST_F(CooperativeProducts, SumsPassTheCheck) {
@@ -138,7 +165,7 @@ TEST_F(CooperativeProducts, SumsPassTheCheck) {
 }
 
 TEST_F(CooperativeProducts, BothZeroPoints) {
-    const std::shared_ptr<Device> used = open(16);
+    const std::shared_ptr<Device> used = open(128);
     if (!used) GTEST_SKIP() << missing;
     const std::uint32_t size = 4 * used->plan().subgroup_size;
     for (const bool at_run_time : {false, true}) {

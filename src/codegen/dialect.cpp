@@ -83,7 +83,7 @@ std::string preamble(const DevicePlan& device, bool quad_stores, const Defines& 
     if (device.rte) text += rounding_mode_rte(32);
     if (native_fp16) text += signed_zero_inf_nan_preserve(16) + rounding_mode_rte(16) + denorm_preserve(16);
     text += fmt::format("#define TOSAVK_INT64 {}\n#define TOSAVK_QUAD_STORES {}\n", int(device.int64), int(quad_stores));
-    text += fmt::format("#define TOSAVK_PAIRS {}\n", int(device.slow_storage));
+    text += fmt::format("#define TOSAVK_PAIRS {}\n", int(device.slow_storage && device.int64));
     for (const auto& [name, value] : defines) text += fmt::format("#define {} {}\n", name, value);
     text += "layout(local_size_x = 64, local_size_x_id = 1000) in;\n";
     for (const char* file : {"lib/types.glsl", "lib/index.glsl", "lib/wide.glsl", "lib/scale.glsl", "lib/math.glsl"}) {

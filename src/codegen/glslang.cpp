@@ -18,7 +18,7 @@ namespace {
 
 std::atomic<bool> initialised_once{false};
 
-// Goes up when compile_glsl comes to ask for something else.
+// Goes up when compile_glsl comes to ask for something else, or changes what it gets in another way.
 constexpr int settings_revision = 1;
 
 }  // namespace

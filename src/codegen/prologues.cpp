@@ -20,7 +20,8 @@ void SourceBuilder::add_operands() {
     for (std::size_t k = 0; k < pass_->operands.size(); ++k) {
         const KernelOperand& operand = pass_->operands[k];
         if (prologue_of(graph_, group_, operand)) continue;
-        if (operand.value != no_id) buffers_.emplace(operand.value, k);
+        // Who reads the same value as another type (gemm_cooperative's bits of fp16) leaves it to a binding of its own.
+        if (operand.value != no_id && operand.type == graph_.value(operand.value).type) buffers_.emplace(operand.value, k);
         source_.reads.push_back(operand);
         numbers_.push_back(k);
     }

@@ -120,10 +120,8 @@ void add_product_operands(ProductChoice& product, const NodeView& view, const Co
     for (const std::int32_t value : window_constants(conv.g)) choice.constants.push_back(value);
     choice.defines.insert(choice.defines.end(), {{"ROW_ZP", "ROW_ZP_CONSTANT"}, {"COLUMN_ZP", "COLUMN_ZP_CONSTANT"}});
     const double reads = conv.g.window.reads() * product.row_reads * quad_waste(conv.g.in_channels);
-    const bool as_bits = choice.kernel == "gemm_cooperative" && conv.operands.is_float;
-    if (as_bits) add_matrix_operand(choice, view, 0, reads);
-    else add_operand(choice, view, 0, reads);
-    const DType weight_type = as_bits ? DType::i16 : conv.operands.is_float ? view.in(1).type : DType::i32;
+    add_operand(choice, view, 0, reads, product.moves_bits);
+    const DType weight_type = !conv.operands.is_float ? DType::i32 : product.moves_bits ? DType::i16 : view.in(1).type;
     choice.operands.push_back({no_id, weight_type, std::move(weights), view.in(1).name + layout});
     add_operand(choice, view, 2);
 }
@@ -168,12 +166,13 @@ void set_corrected_bias(KernelChoice& choice, const NodeView& view, const std::v
     choice.constants[6] = static_cast<std::int32_t>(bias.size());
 }
 
-std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan& device, std::string& why) {
+std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan& device, std::string& why, int fixed_rows) {
     const auto conv = conv_product(view, device, why);
     if (!conv) return std::nullopt;
     const auto& [input_zp, weight_zp, is_float] = conv->operands;
     const bool correct = !is_float && view.in(2).is_constant();
-    auto planned = plan_cooperative(conv->product, view.in(0).type, view.out().type, weight_zp != 0, !is_float && !correct && input_zp != 0, device, why);
+    auto planned = plan_cooperative(conv->product, view.in(0).type, view.out().type, weight_zp != 0, !is_float && !correct && input_zp != 0, device, why,
+                                    fixed_rows);
     if (!planned) return std::nullopt;
     Bytes weights = pack_conv_weights(view.in(1), weight_zp);
     const auto bias = correct ? corrected_bias(view, *conv, weights) : std::vector<std::int32_t>();
@@ -357,12 +356,15 @@ std::optional<KernelChoice> plan_direct(const NodeView& view, const DevicePlan& 
 }  // namespace
 
 std::vector<KernelCandidate> conv2d_kernels() {
-    std::vector<KernelCandidate> all = {{"cooperative matrices", plan_matrices},
+    std::vector<KernelCandidate> all = {{"cooperative matrices", fixed(plan_matrices, 0)},
                                         {"shared tiles", plan_tiles},
                                         {"split sums", fixed(plan_product, plan_split_sums, 0)},
                                         {"shared rows", fixed(plan_product, plan_shared_rows, 0)},
                                         {"implicit GEMM", fixed(plan_conv2d, 0)},
                                         {"direct", plan_direct}};
+    for (const int rows : {64, 128}) {
+        all.push_back({fmt::format("cooperative matrices, {0}x{0}", rows), fixed(plan_matrices, rows), true});
+    }
     for (const int rows : {4, 8, 16}) {
         all.push_back({fmt::format("shared rows, {}x4", rows), fixed(plan_product, plan_shared_rows, rows), true});
     }

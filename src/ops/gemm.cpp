@@ -98,7 +98,7 @@ std::optional<ProductChoice> plan_shared_tiles(const Product& p, bool dot4, cons
 }
 
 std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, DType result, bool row_sums, bool column_sums, const DevicePlan& device,
-                                              std::string& why) {
+                                              std::string& why, int fixed_rows) {
     const MatrixShape shape = type == DType::i8 ? device.cooperative_i8 : type == DType::fp16 ? device.cooperative_fp16 : MatrixShape();
     if (!shape) {
         why = fmt::format("the device has no cooperative matrices for {}", name_of(type));
@@ -108,18 +108,25 @@ std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, DTyp
         why = "cooperative matrices of this device do not add accurately enough for fp32";
         return std::nullopt;
     }
-    // Subgroups, and the rows and columns of each: tiles of 128x128, or of 64x64 where those leave the device idle.
+    // Subgroups, and the rows and columns of each.
     struct Form {
         std::int64_t x, y, rows, columns;
     };
     why = "no tile suits subgroups of this size";
-    for (const Form form : {Form{4, 2, 64, 32}, Form{2, 2, 64, 64}, Form{2, 2, 32, 32}}) {
+    for (const Form form : {Form{4, 2, 64, 32}, Form{2, 2, 64, 64}, Form{2, 2, 32, 32}, Form{1, 2, 32, 64}}) {
         const std::int64_t size = form.x * form.y * device.subgroup_size;
         const std::int64_t rows = form.y * form.rows, columns = form.x * form.columns;
+        if (fixed_rows != 0 && rows != fixed_rows) continue;
         // Invocations share what there is to load: 8 blocks of each row and quad of columns at a time.
         if (size > max_invocations || rows * 8 % size != 0 || columns / 4 * 8 % size != 0) continue;
         const std::int64_t tiles = p.batch * up(p.rows, rows) * up(p.columns, columns);
-        if (tiles * size < device.busy_invocations) {
+        if (tiles * rows * columns > 3 * p.batch * p.rows * p.columns) {
+            why = fmt::format("most of its tiles of {}x{} would be empty", rows, columns);
+            continue;
+        }
+        // A device's matrix units are kept busy by fewer invocations than its other units: by a workgroup for 512 of them
+        // with large tiles, which read less, for 2048 with small ones.
+        if (fixed_rows == 0 && tiles * (rows == 128 ? 512 : 2048) < device.busy_invocations) {
             why = fmt::format("{} tiles leave the device idle", tiles);
             continue;
         }
@@ -133,7 +140,7 @@ std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, DTyp
         choice.invocations = static_cast<std::uint32_t>(size);
         choice.whole_subgroups = true;
         choice.note = fmt::format("{} tiles of {}x{} by cooperative matrices of {}x{}x{}", tiles, rows, columns, shape.m, shape.n, shape.k);
-        return ProductChoice{std::move(choice), times(p.columns, columns), times(p.rows, rows)};
+        return ProductChoice{std::move(choice), times(p.columns, columns), times(p.rows, rows), true};
     }
     return std::nullopt;
 }

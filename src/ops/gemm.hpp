@@ -22,6 +22,7 @@ struct Product {
 struct ProductChoice {
     KernelChoice choice;
     double row_reads, column_reads;  ///< how often each element of a row and of a column is read
+    bool moves_bits = false;         ///< fp16 operands are read as i16: the kernel only moves them
 };
 
 /// Each decides whether its kernel suits the product and the device, or declines with a sentence in `why`. Sets kernel,
@@ -31,12 +32,12 @@ std::optional<ProductChoice> plan_shared_rows(const Product& product, const Devi
 /// For devices that like tiles in shared memory, and products that keep them busy. With `dot4` four products are one
 /// instruction: the weight's words hold one column each, and the bias has what zero points add to it.
 std::optional<ProductChoice> plan_shared_tiles(const Product& product, bool dot4, const DevicePlan& device, std::string& why);
-/// For devices with cooperative matrices, and products of i8 or fp16 (`type`) that keep them busy, whose sums become `result`. The kernel makes sums of
-/// rows where the columns may have a zero point, and sums of columns where `column_sums` asks for them; else the bias has
-/// what they add.
-std::optional<ProductChoice> plan_cooperative(const Product& product, DType type, DType result, bool row_sums, bool column_sums, const DevicePlan& device,
-                                              std::string& why);
-/// For the same devices, and products so small that several invocations share a sum: `fixed_lanes` of them, a power of two
+/// For devices with cooperative matrices, and products of i8 or fp16 (`type`) that keep them busy, whose sums become
+/// `result`. The kernel makes sums of rows (`row_sums`) where the columns may have a zero point, and sums of columns
+/// (`column_sums`) where the rows may; else the bias has what they add. `fixed_rows`: of a tile, 64 or 128; 0: by the sizes.
+std::optional<ProductChoice> plan_cooperative(const Product& product, DType type, DType result, bool row_sums, bool column_sums,
+                                              const DevicePlan& device, std::string& why, int fixed_rows);
+/// For devices that like shared memory, and products so small that several invocations share a sum: `fixed_lanes` of them, a power of two
 /// from 4 on; 0: by the sizes.
 std::optional<ProductChoice> plan_split_sums(const Product& product, const DevicePlan& device, std::string& why, int fixed_lanes);
 /// One of the two that take a setting.

@@ -8,13 +8,9 @@ bool is_plain_type(DType type) {
     return type == DType::boolean || type == DType::i8 || type == DType::i16 || type == DType::i32 || is_float(type);
 }
 
-void add_operand(KernelPass& choice, const NodeView& view, std::size_t k, double reads) {
-    choice.operands.push_back({view.node().inputs.at(k), view.in(k).type, {}, {}, -1, {}, reads});
-}
-
-void add_matrix_operand(KernelPass& choice, const NodeView& view, std::size_t k, double reads) {
-    add_operand(choice, view, k, reads);
-    if (view.in(k).type == DType::fp16) choice.operands.back().type = DType::i16;
+void add_operand(KernelPass& choice, const NodeView& view, std::size_t k, double reads, bool moves_bits) {
+    const DType type = view.in(k).type;
+    choice.operands.push_back({view.node().inputs.at(k), moves_bits && type == DType::fp16 ? DType::i16 : type, {}, {}, -1, {}, reads});
 }
 
 double quad_waste(std::int64_t count) { return static_cast<double>((count + 3) / 4 * 4) / static_cast<double>(count); }

@@ -10,10 +10,8 @@ namespace tosavk {
 /// The types that every kernel here takes: bool, i8, i16, i32 and the floats.
 bool is_plain_type(DType type);
 
-/// Input k of the node as the kernel's next operand; `reads` as in KernelOperand.
-void add_operand(KernelPass& choice, const NodeView& view, std::size_t k, double reads = 0);
-/// The same for a kernel that only moves fp16 and reads it as i16.
-void add_matrix_operand(KernelPass& choice, const NodeView& view, std::size_t k, double reads);
+/// Input k of the node as the kernel's next operand; `reads` as in KernelOperand. With `moves_bits` fp16 is read as i16.
+void add_operand(KernelPass& choice, const NodeView& view, std::size_t k, double reads = 0, bool moves_bits = false);
 /// By how much the quads that hold `count` elements in a row are more than these.
 double quad_waste(std::int64_t count);
 void add_constants(KernelPass& choice, std::initializer_list<std::int64_t> values);

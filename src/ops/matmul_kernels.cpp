@@ -23,38 +23,35 @@ std::optional<Product> product_of(const NodeView& view, const DevicePlan& device
     return product;
 }
 
+KernelChoice with_operands(ProductChoice&& planned, const NodeView& view, const Product& product) {
+    KernelChoice& choice = planned.choice;
+    add_constants(choice, {product.batch, product.rows, product.columns, product.inner});
+    add_operand(choice, view, 0, planned.row_reads * quad_waste(product.inner), planned.moves_bits);
+    add_operand(choice, view, 1, planned.column_reads * quad_waste(product.columns), planned.moves_bits);
+    define_scalar(choice, view, 2, "ROW_ZP");
+    define_scalar(choice, view, 3, "COLUMN_ZP");
+    return std::move(choice);
+}
+
 /// As one of the kernels of ops/gemm.hpp.
 std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan& device, std::string& why, ProductPlan plan, int setting) {
     const auto product = product_of(view, device, why);
     if (!product) return std::nullopt;
     auto planned = plan(*product, device, why, setting);
     if (!planned) return std::nullopt;
-    KernelChoice& choice = planned->choice;
-    add_constants(choice, {product->batch, product->rows, product->columns, product->inner});
-    add_operand(choice, view, 0, planned->row_reads * quad_waste(product->inner));
-    add_operand(choice, view, 1, planned->column_reads * quad_waste(product->columns));
-    define_scalar(choice, view, 2, "ROW_ZP");
-    define_scalar(choice, view, 3, "COLUMN_ZP");
-    return std::move(choice);
+    return with_operands(std::move(*planned), view, *product);
 }
 
-std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan& device, std::string& why) {
+std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan& device, std::string& why, int fixed_rows) {
     const auto product = product_of(view, device, why);
     if (!product) return std::nullopt;
-    const bool is_i8 = !product->is_float;
     const auto may_add = [&](std::size_t zero_point) {
-        const Value& value = view.in(zero_point);
-        return is_i8 && (!value.is_constant() || view.constant_ints(zero_point).front() != 0);
+        const bool known = view.in(zero_point).is_constant() || product->is_float;
+        return !product->is_float && (!known || view.constant_ints(zero_point).front() != 0);
     };
-    auto planned = plan_cooperative(*product, view.in(0).type, view.out().type, may_add(3), may_add(2), device, why);
+    auto planned = plan_cooperative(*product, view.in(0).type, view.out().type, may_add(3), may_add(2), device, why, fixed_rows);
     if (!planned) return std::nullopt;
-    KernelChoice& choice = planned->choice;
-    add_constants(choice, {product->batch, product->rows, product->columns, product->inner});
-    add_matrix_operand(choice, view, 0, planned->row_reads * quad_waste(product->inner));
-    add_matrix_operand(choice, view, 1, planned->column_reads * quad_waste(product->columns));
-    define_scalar(choice, view, 2, "ROW_ZP");
-    define_scalar(choice, view, 3, "COLUMN_ZP");
-    return std::move(choice);
+    return with_operands(std::move(*planned), view, *product);
 }
 
 /// Both operands come at run time, so that no word has four elements of a column.
@@ -98,11 +95,14 @@ std::optional<KernelChoice> plan_matmul(const NodeView& view, const DevicePlan& 
 }  // namespace
 
 std::vector<KernelCandidate> matmul_kernels() {
-    std::vector<KernelCandidate> all = {{"cooperative matrices", plan_matrices},
+    std::vector<KernelCandidate> all = {{"cooperative matrices", fixed(plan_matrices, 0)},
                                         {"shared tiles", fixed(plan_product, plan_tiles, 0)},
                                         {"split sums", fixed(plan_product, plan_split_sums, 0)},
                                         {"shared rows", fixed(plan_product, plan_shared_rows, 0)},
                                         {"register tile", fixed(plan_matmul, 0)}};
+    for (const int rows : {64, 128}) {
+        all.push_back({fmt::format("cooperative matrices, {0}x{0}", rows), fixed(plan_matrices, rows), true});
+    }
     for (const int rows : {4, 8, 16}) {
         all.push_back({fmt::format("shared rows, {}x4", rows), fixed(plan_product, plan_shared_rows, rows), true});
     }

@@ -1,6 +1,5 @@
 #include "vk/cooperative_check.hpp"
 
-#include "codegen/dialect.hpp"
 #include "graph/graph.hpp"
 #include "numerics/small_floats.hpp"
 #include "plan/plan.hpp"
@@ -44,23 +43,27 @@ bool within(std::span<const double> errors, double ks, bool one_sign) {
 /// Goes up when the problem or its judgement changes.
 constexpr int revision = 1;
 
-Digest verdict_key(const Device& device) {
-    const MatrixShape& shape = device.plan().cooperative_fp16;
-    return sha256("cooperative sums " + std::to_string(revision) + " " + std::to_string(shape.m) + "x" + std::to_string(shape.n) + "x" +
-                  std::to_string(shape.k) + "\n" + kernel_source("gemm_cooperative"));
-}
+/// The problem as a graph, and how the device's cooperative matrices would run it.
+struct Planned {
+    std::shared_ptr<const Graph> graph;
+    Plan plan;
+};
 
-std::vector<float> run(const std::shared_ptr<Device>& device, const SumsProblem& problem) {
+Planned plan_problem(const Device& device) {
     constexpr std::int64_t rows = SumsProblem::rows, inner = SumsProblem::inner, columns = SumsProblem::columns;
     GraphBuilder builder("cooperative sums", level_none);
     const ValueId a = builder.input("a", DType::fp16, {1, rows, inner}), b = builder.input("b", DType::fp16, {1, inner, columns});
     const ValueId zero = builder.scalar(DType::fp16, 0);
     builder.output(builder.add1(Op::matmul, {a, b, zero, zero}, DType::fp32, {}, "sums"));
     const auto graph = std::make_shared<const Graph>(builder.finish());
-    DevicePlan plan = device->plan();
+    DevicePlan plan = device.plan();
     plan.busy_invocations = 1;  // so that no other kernel is asked for something so small
     plan.cooperative_fp32_sums = true;
-    Context context(Executable::create(device, graph, make_plan(*graph, plan, {})), false);
+    return {graph, make_plan(*graph, plan, {})};
+}
+
+std::vector<float> run(const std::shared_ptr<Device>& device, const Planned& planned, const SumsProblem& problem) {
+    Context context(Executable::create(device, planned.graph, planned.plan), false);
     context.set_input(0, std::as_bytes(std::span(problem.a)));
     context.set_input(1, std::as_bytes(std::span(problem.b)));
     context.submit();
@@ -113,14 +116,17 @@ CooperativeSums judge_sums(const SumsProblem& problem, std::span<const float> go
 }
 
 CooperativeSums check_cooperative_sums(const std::shared_ptr<Device>& device) {
+    const Planned planned = plan_problem(*device);
+    const Dispatch& dispatch = planned.plan.dispatches.at(0);
+    if (dispatch.kernel != "gemm_cooperative") return {};
     PipelineLibrary& library = device->state().pipelines;
-    const Digest key = verdict_key(*device);
+    const Digest key = sha256("cooperative sums " + std::to_string(revision) + "\n" + dispatch.glsl);
     const auto stored = library.stored(DiskCache::Kind::limits, key);
     if (stored && stored->size() == 2 && std::to_integer<int>((*stored)[0] | (*stored)[1]) <= 1) {
         return {std::to_integer<int>((*stored)[0]) == 1, std::to_integer<int>((*stored)[1]) == 1};
     }
     const SumsProblem problem = sums_problem();
-    const CooperativeSums verdict = judge_sums(problem, run(device, problem));
+    const CooperativeSums verdict = judge_sums(problem, run(device, planned, problem));
     library.store(DiskCache::Kind::limits, key, {std::byte{verdict.fp16}, std::byte{verdict.fp32}});
     return verdict;
 }

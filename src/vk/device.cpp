@@ -246,9 +246,18 @@ std::shared_ptr<Device> Device::open(std::string_view name) {
     const auto make = [&] { return std::make_shared<Device>(std::make_unique<DeviceState>(instance, physical, caps, plan)); };
     auto device = make();
     if (!plan.cooperative_fp16) return device;
-    const CooperativeSums sums = check_cooperative_sums(device);
+    CooperativeSums sums;
+    try {
+        sums = check_cooperative_sums(device);
+    } catch (const Error& error) {
+        // A driver that cannot run this kernel may still run all others, but no longer as this logical device.
+        plan.reasons.push_back(fmt::format("the check of cooperative matrices failed: {}", error.what()));
+        if (error.code() == ErrorCode::device_lost) plan.cooperative_i8 = {};
+    }
     apply_cooperative_sums(plan, sums.fp16, sums.fp32);
-    return make();
+    if (!sums.fp16) return make();
+    device->state().plan = plan;
+    return device;
 }
 
 Device::Device(std::unique_ptr<DeviceState> state) : state_(std::move(state)) {}

@@ -59,7 +59,7 @@ struct DevicePlan {
     std::int64_t max_loop_passes = 0;        ///< of all loops of one invocation together; 0: no bound
     std::uint32_t texel_elements = 0;        ///< largest uniform texel buffer that kernels read through, texels; 0: none
     std::uint32_t subgroup_lanes = 1;        ///< size of subgroups that exchange values by shuffle; 1: none do
-    std::uint32_t own_rows = 0;              ///< of a matrix product, that an invocation loads where none are shared; 0: few
+    std::uint32_t own_rows = 0;              ///< of a matrix product, that an invocation loads where none are shared; 0: gemm is not for it
     bool slow_storage = false;               ///< storage buffers are read and written in components of 64 bits
     bool shared_tiles = false;               ///< matrix products go through tiles in shared memory (16 KiB at most)
     bool dot4 = false;                       ///< products of four pairs of i8 by one instruction

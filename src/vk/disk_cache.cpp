@@ -185,7 +185,7 @@ bool DiskCache::write_new(const fs::path& temporary) {
 }
 
 void DiskCache::save(const std::function<void()>& last_change) {
-    if (!enabled() || (!has_news() && !last_change)) return;
+    if (!enabled() || unwritable_ || (!has_news() && !last_change)) return;
     static std::atomic<unsigned> serial{0};
     std::error_code failed;
     fs::create_directories(settings_.directory.parent_path(), failed);

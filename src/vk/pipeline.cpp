@@ -285,7 +285,7 @@ std::shared_ptr<const Pipeline> PipelineLibrary::get(const Dispatch& dispatch, c
         throw Error(ErrorCode::internal, dispatch.label + ": more than 1000 specialization constants");
     }
     if (dispatch.whole_subgroups && (plan.subgroup_size == 0 || dispatch.invocations % plan.subgroup_size != 0)) {
-        throw Error(ErrorCode::unsupported, dispatch.label + ": it needs whole subgroups of a size that this device is not used with");
+        throw Error(ErrorCode::internal, dispatch.label + ": it needs whole subgroups of a size that this device is not used with");
     }
     const std::lock_guard lock(mutex_);
     std::string source = dispatch.glsl;
