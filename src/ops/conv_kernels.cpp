@@ -171,8 +171,8 @@ std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan
     if (!conv) return std::nullopt;
     const auto& [input_zp, weight_zp, is_float] = conv->operands;
     const bool correct = !is_float && view.in(2).is_constant();
-    auto planned = plan_cooperative(conv->product, view.in(0).type, view.out().type, weight_zp != 0, !is_float && !correct && input_zp != 0, device, why,
-                                    fixed_rows);
+    const bool column_sums = !is_float && !correct && input_zp != 0;
+    auto planned = plan_cooperative(conv->product, view.in(0).type, view.out().type, weight_zp != 0, column_sums, device, why, fixed_rows);
     if (!planned) return std::nullopt;
     Bytes weights = pack_conv_weights(view.in(1), weight_zp);
     const auto bias = correct ? corrected_bias(view, *conv, weights) : std::vector<std::int32_t>();

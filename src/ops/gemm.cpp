@@ -97,8 +97,8 @@ std::optional<ProductChoice> plan_shared_tiles(const Product& p, bool dot4, cons
     return ProductChoice{std::move(choice), times(p.quads(), quads), times(p.rows, rows)};
 }
 
-std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, DType result, bool row_sums, bool column_sums, const DevicePlan& device,
-                                              std::string& why, int fixed_rows) {
+std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, DType result, bool row_sums, bool column_sums,
+                                              const DevicePlan& device, std::string& why, int fixed_rows) {
     const MatrixShape shape = type == DType::i8 ? device.cooperative_i8 : type == DType::fp16 ? device.cooperative_fp16 : MatrixShape();
     if (!shape) {
         why = fmt::format("the device has no cooperative matrices for {}", name_of(type));

@@ -66,7 +66,8 @@ void Fuser::take_prologue(std::size_t g, std::size_t h) {
     const double reads = reader->operands[index].reads;
     const auto elements = static_cast<double>(element_count(graph_.value(*value).shape));
     const auto& groups = reader->groups;
-    const double invocations = static_cast<double>(groups[0]) * groups[1] * groups[2] * (reader->invocations != 0 ? reader->invocations : device_.workgroup_size);
+    const std::uint32_t size = reader->invocations != 0 ? reader->invocations : device_.workgroup_size;
+    const double invocations = static_cast<double>(groups[0]) * groups[1] * groups[2] * size;
     std::string why;
     const auto note = [&](const std::string& text) { group.choice->note += (group.choice->note.empty() ? "" : "; ") + text; };
     if (!prologue_pays(prologue_cost(graph_, taken.members), reads, invocations, elements, device_, why)) {

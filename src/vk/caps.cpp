@@ -91,7 +91,8 @@ void read_properties(const Instance& instance, const PhysicalDevice& device, Dev
     caps.subgroup_shuffle = (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
                             (subgroup.supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0;
     // Kernels have workgroups of up to eight subgroups.
-    caps.subgroup_size_control = sizes.maxComputeWorkgroupSubgroups >= 8 && (sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
+    caps.subgroup_size_control = sizes.maxComputeWorkgroupSubgroups >= 8 &&
+                                 (sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
                                  subgroup.subgroupSize >= sizes.minSubgroupSize && subgroup.subgroupSize <= sizes.maxSubgroupSize;
     caps.max_storage_buffer_range = limits.maxStorageBufferRange;
     caps.min_storage_buffer_offset_alignment = limits.minStorageBufferOffsetAlignment;

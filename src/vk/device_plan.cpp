@@ -165,7 +165,8 @@ DevicePlan device_plan(const DeviceCaps& caps) {
     if (cooperates && caps.fp16) plan.cooperative_fp16 = caps.cooperative_fp16;
     plan.subgroup_size = plan.cooperative_i8 || plan.cooperative_fp16 ? caps.subgroup_size : 0;
     const auto shape_text = [](const MatrixShape& s) { return s ? fmt::format("{}x{}x{}", s.m, s.n, s.k) : std::string("none"); };
-    because(cooperates ? fmt::format("cooperative matrices: i8 {}, fp16 {} if its sums pass a check", shape_text(plan.cooperative_i8), shape_text(plan.cooperative_fp16))
+    because(cooperates ? fmt::format("cooperative matrices: i8 {}, fp16 {} if its sums pass a check", shape_text(plan.cooperative_i8),
+                                     shape_text(plan.cooperative_fp16))
             : host     ? "cooperative matrices are not used: a CPU has none that are faster"
                        : "cooperative matrices are not used: that takes subgroups of a chosen size, the Vulkan memory model, 24 KiB of shared "
                          "memory and workgroups of 256");
