@@ -115,8 +115,7 @@ struct Case {
 
         const std::uint64_t size = (static_cast<std::uint64_t>(count) * 4 + 15) / 16 * 16;
         const std::uint64_t step = (size + 255) / 256 * 256;
-        plan.constants = *constant.data;
-        plan.constants.resize(size);
+        plan.constants.add(0, constant.data, size);
         plan.arena_bytes = 3 * step;
         plan.placements = {{Space::arena, 0, size},
                            {Space::constants, 0, size},
@@ -269,6 +268,23 @@ TEST_P(VkBoth, HundredRunsGiveTheSameBits) {
     EXPECT_EQ(context.counters().runs, 100u);
     EXPECT_EQ(context.counters().submits, 100u);
     EXPECT_EQ(context.counters().allocations, allocations);
+}
+
+TEST_P(VkBoth, ThreadsMakeExecutablesOfOneDevice) {
+    const std::shared_ptr<Device> device = Device::open("");
+    const Case test(5000);
+    std::vector<int> wrong(4, 0);
+    const auto work = [&](int thread) {
+        for (int i = 0; i < 5; ++i) {  // the same pipelines in all threads, and as often gone again
+            Context context(test.executable(device), false);
+            const auto x = ramp(5000, 1000 * thread + i);
+            wrong[static_cast<std::size_t>(thread)] += run(context, x) == test.expected(x) ? 0 : 1;
+        }
+    };
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) threads.emplace_back(work, t);
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(wrong, std::vector<int>(4, 0));
 }
 
 TEST_P(VkBoth, TwoThreadsShareAnExecutable) {
@@ -521,7 +537,7 @@ TEST_P(VkBoth, AGraphWithoutDispatches) {
     Case test;
     test.plan.dispatches.clear();
     test.plan.arena_bytes = 0;
-    test.plan.constants.clear();
+    test.plan.constants = {};
     test.graph->inputs.clear();
     test.graph->nodes.clear();
     test.graph->outputs = {value_k};

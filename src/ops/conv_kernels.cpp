@@ -1,7 +1,8 @@
-// GPU kernels of the convolutions: how their weights are packed and which shader runs them.
+// GPU kernels of the convolutions: which shader runs them, with which operands.
 #include "ops/gemm.hpp"
 #include "ops/kernel_operands.hpp"
 #include "ops/kernels.hpp"
+#include "ops/pack_weights.hpp"
 #include "ops/window.hpp"
 
 #include <fmt/format.h>
@@ -48,41 +49,6 @@ std::optional<ConvOperands> constant_operands(const NodeView& view, std::string&
     return operands;
 }
 
-/// Weights [OC,KH,KW,IC] as blocks of 4 input x 4 output channels: [OC/4][KH*KW][IC/4][4 ic][4 oc], zero-padded.
-/// The padding of i8 weights is the zero point, which stands for zero.
-Bytes pack_conv_weights(const Value& weight, std::int64_t zero_point) {
-    const std::size_t element = size_of(weight.type);
-    const std::int64_t oc_count = weight.shape[0], taps = weight.shape[1] * weight.shape[2], ic_count = weight.shape[3];
-    const std::int64_t oc_quads = (oc_count + 3) / 4, ic_blocks = (ic_count + 3) / 4;
-    Bytes packed(static_cast<std::size_t>(oc_quads * taps * ic_blocks * 16) * element, static_cast<std::byte>(zero_point));
-    for (std::int64_t oc = 0; oc < oc_count; ++oc) {
-        for (std::int64_t tap = 0; tap < taps; ++tap) {
-            for (std::int64_t ic = 0; ic < ic_count; ++ic) {
-                const std::int64_t block = ((oc / 4) * taps + tap) * ic_blocks + ic / 4;
-                const auto to = static_cast<std::size_t>(block * 16 + (ic % 4) * 4 + oc % 4) * element;
-                const auto from = static_cast<std::size_t>((oc * taps + tap) * ic_count + ic) * element;
-                std::copy_n(weight.data->begin() + static_cast<std::ptrdiff_t>(from), element,
-                            packed.begin() + static_cast<std::ptrdiff_t>(to));
-            }
-        }
-    }
-    return packed;
-}
-
-/// Weights [KH,KW,C,M] as rows of one tap, each padded to whole quads of channels.
-Bytes pack_depthwise_weights(const Value& weight, std::int64_t zero_point) {
-    const std::size_t element = size_of(weight.type);
-    const std::int64_t taps = weight.shape[0] * weight.shape[1], channels = weight.shape[2] * weight.shape[3];
-    const std::int64_t row = (channels + 3) / 4 * 4;
-    Bytes packed(static_cast<std::size_t>(taps * row) * element, static_cast<std::byte>(zero_point));
-    for (std::int64_t tap = 0; tap < taps; ++tap) {
-        std::copy_n(weight.data->begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(tap * channels) * element),
-                    static_cast<std::size_t>(channels) * element,
-                    packed.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(tap * row) * element));
-    }
-    return packed;
-}
-
 /// Specialization constants 4.. of both shaders (0..3 differ).
 std::vector<std::int32_t> window_constants(const ConvGeometry& g) {
     const WindowAxis& y = g.window.y;
@@ -112,7 +78,7 @@ std::optional<ConvProduct> conv_product(const NodeView& view, const DevicePlan& 
     return ConvProduct{*operands, g, product};
 }
 
-void add_product_operands(ProductChoice& product, const NodeView& view, const ConvProduct& conv, Bytes weights, const char* layout) {
+void add_product_operands(ProductChoice& product, const NodeView& view, const ConvProduct& conv, LazyBytes weights, const char* layout) {
     KernelChoice& choice = product.choice;
     const auto& [d, y, x] = conv.g.window;
     add_constants(choice, {1, conv.product.rows, conv.g.out_channels, conv.g.in_channels, conv.operands.input_zp, conv.operands.weight_zp,
@@ -136,31 +102,20 @@ std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan&
     return std::move(planned->choice);
 }
 
-/// 4x4 blocks of bytes turned, so that a word has four input channels of one output channel.
-Bytes transpose_blocks(const Bytes& blocks) {
-    Bytes turned(blocks.size());
-    for (std::size_t i = 0; i < blocks.size(); ++i) turned[i / 16 * 16 + i % 4 * 4 + i / 4 % 4] = blocks[i];
-    return turned;
-}
-
-/// sum (x - zx) (w - zw) = sum x w - zw sum x - zx sum w + n zx zw: the bias with the last two terms, which are known.
-std::vector<std::int32_t> corrected_bias(const NodeView& view, const ConvProduct& conv, const Bytes& blocks) {
+/// sum (x - zx) (w - zw) = sum x (w - zw) - zx sum (w - zw): the bias with the last term, which is known.
+std::vector<std::int32_t> corrected_bias(const NodeView& view, const ConvOperands& operands) {
     const auto bias = view.constant_ints(2);
-    const std::int64_t per_quad = conv.product.blocks() * 16, zx = conv.operands.input_zp, zw = conv.operands.weight_zp;
     std::vector<std::int32_t> corrected;
-    for (std::int64_t c = 0; c < conv.g.out_channels; ++c) {
-        std::int64_t sum = 0;
-        for (std::int64_t i = 0; i < per_quad; i += 4) {
-            sum += static_cast<std::int8_t>(blocks[static_cast<std::size_t>(c / 4 * per_quad + i + c % 4)]);
-        }
-        const std::int64_t value = bias[bias.size() == 1 ? 0 : static_cast<std::size_t>(c)] - zx * sum + per_quad / 4 * zx * zw;
+    for (const std::int64_t sum : channel_sums(view.in(1), operands.weight_zp)) {
+        const std::int64_t value = bias[bias.size() == 1 ? 0 : corrected.size()] - operands.input_zp * sum;
         corrected.push_back(static_cast<std::int32_t>(value));  // sums wrap as the shader's do
     }
     return corrected;
 }
 
 /// Takes the bias with what zero points add to it as the last operand.
-void set_corrected_bias(KernelChoice& choice, const NodeView& view, const std::vector<std::int32_t>& bias) {
+void set_corrected_bias(KernelChoice& choice, const NodeView& view, const ConvOperands& operands) {
+    const std::vector<std::int32_t> bias = corrected_bias(view, operands);
     const auto bytes = std::as_bytes(std::span(bias));
     choice.operands.back() = {no_id, DType::i32, Bytes(bytes.begin(), bytes.end()), view.in(2).name + " less zero points"};
     choice.constants[6] = static_cast<std::int32_t>(bias.size());
@@ -174,10 +129,8 @@ std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan
     const bool column_sums = !is_float && !correct && input_zp != 0;
     auto planned = plan_cooperative(conv->product, view.in(0).type, view.out().type, weight_zp != 0, column_sums, device, why, fixed_rows);
     if (!planned) return std::nullopt;
-    Bytes weights = pack_conv_weights(view.in(1), weight_zp);
-    const auto bias = correct ? corrected_bias(view, *conv, weights) : std::vector<std::int32_t>();
-    add_product_operands(*planned, view, *conv, std::move(weights), " in 4x4 blocks");
-    if (correct) set_corrected_bias(planned->choice, view, bias);
+    add_product_operands(*planned, view, *conv, pack_conv_weights(view.in(1), weight_zp), " in 4x4 blocks");
+    if (correct) set_corrected_bias(planned->choice, view, conv->operands);
     return std::move(planned->choice);
 }
 
@@ -187,14 +140,9 @@ std::optional<KernelChoice> plan_tiles(const NodeView& view, const DevicePlan& d
     const bool dot4 = device.dot4 && !conv->operands.is_float && view.in(2).is_constant();
     auto planned = plan_shared_tiles(conv->product, dot4, device, why);
     if (!planned) return std::nullopt;
-    Bytes weights = pack_conv_weights(view.in(1), conv->operands.weight_zp);
-    if (!dot4) {
-        add_product_operands(*planned, view, *conv, std::move(weights), " in 4x4 blocks");
-        return std::move(planned->choice);
-    }
-    const std::vector<std::int32_t> bias = corrected_bias(view, *conv, weights);
-    add_product_operands(*planned, view, *conv, transpose_blocks(weights), " in turned 4x4 blocks");
-    set_corrected_bias(planned->choice, view, bias);
+    add_product_operands(*planned, view, *conv, pack_conv_weights(view.in(1), conv->operands.weight_zp, dot4),
+                         dot4 ? " in turned 4x4 blocks" : " in 4x4 blocks");
+    if (dot4) set_corrected_bias(planned->choice, view, conv->operands);
     return std::move(planned->choice);
 }
 

@@ -71,11 +71,10 @@ std::uint64_t Planner::align(std::uint64_t offset) const {
     return (offset + device_.buffer_alignment - 1) / device_.buffer_alignment * device_.buffer_alignment;
 }
 
-Placement Planner::add_constant(const Bytes& bytes, DType type) {
+Placement Planner::add_constant(LazyBytes bytes, DType type) {
     const std::uint64_t offset = align(plan_.constants.size());
     const std::uint64_t size = allocation_bytes(std::max<std::uint64_t>(bytes.size(), 1), type);
-    plan_.constants.resize(offset + size);
-    std::copy(bytes.begin(), bytes.end(), plan_.constants.begin() + static_cast<std::ptrdiff_t>(offset));
+    plan_.constants.add(offset, std::move(bytes), size);
     return {Space::constants, offset, size};
 }
 
@@ -83,7 +82,7 @@ Placement Planner::place_of(ValueId id) {
     const ValueId owner = homes_[id].owner;
     Placement& place = plan_.placements[owner];
     if (place.space == Space::none && graph_.value(owner).is_constant())
-        place = add_constant(*graph_.value(owner).data, graph_.value(owner).type);
+        place = add_constant(graph_.value(owner).data, graph_.value(owner).type);
     if (place.space == Space::none) {
         throw Error(ErrorCode::internal, fmt::format("value '{}' is read but has no memory", graph_.value(id).name));
     }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace tosavk {
 namespace {
@@ -133,9 +134,7 @@ void Planner::bind_control(ControlStep& control, const Interval& memory) {
         const Graph& graph = *node.regions[r];
         const std::uint64_t constants = align(plan_.constants.size());
         Shift{memory.offset, constants}(region.plan);
-        plan_.constants.resize(constants);
-        plan_.constants.insert(plan_.constants.end(), region.plan.constants.begin(), region.plan.constants.end());
-        region.plan.constants.clear();
+        plan_.constants.append(constants, std::exchange(region.plan.constants, {}));
         for (std::size_t k = 0; k < graph.inputs.size(); ++k) {
             const Placement& inner = region.plan.placements[graph.inputs[k]];
             if (inner.space != Space::none) region.enter.push_back({inputs[k], inner});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "graph/graph.hpp"
+#include "plan/constants.hpp"
 #include "vk/device_plan.hpp"
 
 #include <algorithm>
@@ -34,12 +35,12 @@ constexpr std::int64_t max_elements = 0x7ffffff0;
 /// No kernel's workgroups have more.
 constexpr std::uint32_t max_invocations = 256;
 
-/// One tensor that a kernel reads: a value of the graph, bytes packed for it while planning, or what an earlier
+/// One tensor that a kernel reads: a value of the graph, a constant packed for the kernel, or what an earlier
 /// pass of the same choice left.
 struct KernelOperand {
     ValueId value = no_id;        ///< no_id when `packed` or `scratch` is used
     DType type = DType::fp32;     ///< element type that the load functions decode
-    Bytes packed;                 ///< prepacked constant (tile order); uploaded once
+    LazyBytes packed;             ///< constant in the kernel's order; uploaded once
     std::string packed_from;      ///< what was packed, for the plan's text
     int scratch = -1;             ///< number of a scratch buffer of the choice
     ReadPath path = ReadPath::buffer;  ///< set where the source is built

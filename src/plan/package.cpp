@@ -184,6 +184,15 @@ template <class A> void fields(A& a, Dispatch& value) {
     a.source(glsl, spirv != nullptr);
     a(constants, bindings, groups, invocations, whole_subgroups, nodes, written, work, bytes, barrier_before, submit_before, note);
 }
+void fields(Writer& out, ConstantPool& value) {
+    Bytes bytes = value.all();
+    out(bytes);
+}
+void fields(Reader& in, ConstantPool& value) {
+    Bytes bytes;
+    in(bytes);
+    value = std::move(bytes);
+}
 template <class A> void fields(A& a, PlanOptions& value) {
     auto& [fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, fuse_rows, store_in_place, fuse_prologues,
           alias_slices, tuned] = value;

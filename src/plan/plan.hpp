@@ -94,7 +94,7 @@ struct Plan {
     std::vector<Dispatch> dispatches;
     std::vector<ControlStep> controls;  ///< by `before`, ascending
     std::vector<Placement> placements;  ///< by ValueId
-    Bytes constants;                    ///< uploaded once, read only
+    ConstantPool constants;             ///< uploaded once, read only
     std::uint64_t arena_bytes = 0;
     std::uint64_t state_bytes = 0;
     std::vector<Placement> variables;   ///< by index in Graph::variables

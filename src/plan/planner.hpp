@@ -49,7 +49,7 @@ private:
     void touch(ValueId id, std::int64_t step);
     void place_arena();
     std::uint64_t align(std::uint64_t offset) const;
-    Placement add_constant(const Bytes& bytes, DType type);
+    Placement add_constant(LazyBytes bytes, DType type);
     Placement place_of(ValueId id);
     Placement place_within(ValueId id) const;
     /// What is larger than a binding may be takes several. CUSTOM kernels know nothing of this.

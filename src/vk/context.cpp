@@ -130,7 +130,7 @@ bool Context::copy_constant(ValueId id, std::span<std::byte> bytes) const {
     const Plan& plan = executable_->plan();
     const Placement& place = plan.placements[id];
     if (place.space == Space::constants) {
-        copy_bytes(std::span(plan.constants).subspan(place.offset, bytes.size()), bytes);
+        plan.constants.read(place.offset, bytes);
         return true;
     }
     return false;

@@ -1,5 +1,6 @@
 // Checks a plan against the device, builds its pipelines and uploads its constants.
 #include "vk/executable_state.hpp"
+#include "vk/parallel.hpp"
 #include "vk/transfer.hpp"
 
 #include <algorithm>
@@ -130,6 +131,35 @@ void check_plan(const Graph& graph, const Plan& plan, const DeviceCaps& caps, co
     }
 }
 
+/// Weights are packed by all processors where their memory is mapped, else piece by piece on their way to the device.
+void upload_constants(DeviceState& device, Buffer& buffer, const ConstantPool& constants) {
+    const std::vector<ConstantPool::Part>& parts = constants.parts();
+    // What lies behind the bytes of a constant may be read as part of its last quad.
+    const auto end_of = [&](std::size_t k) { return k + 1 < parts.size() ? parts[k + 1].offset : constants.size(); };
+    if (buffer.mapped()) {
+        in_parallel(parts.size(), [&, scratch = Bytes()](std::size_t k) mutable {
+            const auto& [offset, bytes] = parts[k];
+            buffer.write(offset, bytes.view(scratch));
+            const std::uint64_t end = offset + bytes.size();
+            buffer.write(end, Bytes(end_of(k) - end));
+        });
+        return;
+    }
+    const std::uint64_t piece = std::min<std::uint64_t>(2 * constants.size() + 512, device.plan.staging_bytes);
+    Transfer transfer(device, piece, "the upload buffer");
+    Bytes scratch, pending;
+    std::uint64_t start = parts.front().offset;
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+        const auto bytes = parts[k].bytes.view(scratch);
+        pending.insert(pending.end(), bytes.begin(), bytes.end());
+        pending.resize(end_of(k) - start);
+        if (pending.size() < piece && k + 1 < parts.size()) continue;
+        transfer.upload(buffer, start, pending);
+        start += pending.size();
+        pending.clear();
+    }
+}
+
 }  // namespace
 
 std::shared_ptr<Executable> Executable::create(std::shared_ptr<Device> device, std::shared_ptr<const Graph> graph,
@@ -141,21 +171,20 @@ std::shared_ptr<Executable> Executable::create(std::shared_ptr<Device> device, s
     state->plan = std::move(plan);
     DeviceState& target = state->device->state();
 
+    std::vector<const Dispatch*> dispatches;
+    for_each_dispatch(state->plan, [&](const Dispatch& dispatch) { dispatches.push_back(dispatch.is_copy() ? nullptr : &dispatch); });
     PipelineCounters made;
-    for_each_dispatch(state->plan, [&](const Dispatch& dispatch) {
-        state->pipelines.push_back(dispatch.is_copy() ? nullptr : target.pipelines.get(dispatch, target.plan, made));
-    });
+    state->pipelines = target.pipelines.get(dispatches, target.plan, made);
     state->counters.pipelines_created = made.pipelines;
     state->counters.shaders_compiled = made.shaders_compiled;
     state->counters.shaders_loaded = made.shaders_loaded;
     target.pipelines.save_if_worthwhile();
-    const Bytes& constants = state->plan.constants;
-    if (!constants.empty()) {
+    if (!state->plan.constants.empty()) {
         const MemoryUse use = target.plan.map_in_place ? MemoryUse::shared : MemoryUse::device;
-        state->constants = Buffer(target, constants.size(), use, "the buffer of the constants");
-        upload(target, state->constants, 0, constants);
+        state->constants = Buffer(target, state->plan.constants.size(), use, "the buffer of the constants");
+        upload_constants(target, state->constants, state->plan.constants);
         state->counters.allocations = 1;
-        state->counters.weight_bytes_copied = constants.size();
+        state->counters.weight_bytes_copied = state->plan.constants.size();
     }
     return std::make_shared<Executable>(std::move(state));
 }

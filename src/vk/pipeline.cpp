@@ -4,6 +4,7 @@
 #include "codegen/glslang.hpp"
 #include "graph/verbose.hpp"
 #include "vk/check.hpp"
+#include "vk/parallel.hpp"
 #include "vk/spirv.hpp"
 
 #include <algorithm>
@@ -94,6 +95,7 @@ void PipelineLibrary::save_pipelines() {
     if (!stored.empty() && checksum(stored) != cache_sum_) {
         const UniqueHandle<VkPipelineCache> others = make_cache(stored);
         const VkPipelineCache handle = others.get();
+        const std::lock_guard alone(cache_mutex_);
         vk_.vkMergePipelineCaches(device_, cache_.get(), 1, &handle);
     }
     std::vector<std::byte> data(size_now());
@@ -229,15 +231,11 @@ void PipelineLibrary::offer(const std::string& glsl, std::span<const std::uint32
     offered_.insert(glsl);
 }
 
-std::shared_ptr<const Pipeline> PipelineLibrary::build(const Dispatch& dispatch, const DevicePlan& plan,
-                                                       PipelineCounters& counters) {
-    auto pipeline = std::make_shared<Pipeline>();
-    pipeline->layout = layout_for(dispatch);
-
-    const std::vector<std::uint32_t>& words = dispatch.spirv ? *dispatch.spirv : spirv_for(dispatch, plan, counters);
+UniqueHandle<VkPipeline> PipelineLibrary::build(const Dispatch& dispatch, const DevicePlan& plan, std::span<const std::uint32_t> words,
+                                                VkPipelineLayout layout) {
     UniqueHandle<VkShaderModule> module(device_, vk_.vkDestroyShaderModule);
     VkShaderModuleCreateInfo module_info{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
-    module_info.codeSize = words.size() * sizeof(std::uint32_t);
+    module_info.codeSize = words.size_bytes();
     module_info.pCode = words.data();
     call("vkCreateShaderModule", vk_.vkCreateShaderModule, device_, &module_info, nullptr, module.put());
 
@@ -270,42 +268,76 @@ std::shared_ptr<const Pipeline> PipelineLibrary::build(const Dispatch& dispatch,
         info.stage.pNext = &subgroups;
         info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
     }
-    info.layout = pipeline->layout->pipeline.get();
-    pipeline->handle = {device_, vk_.vkDestroyPipeline};
-    call("vkCreateComputePipelines", vk_.vkCreateComputePipelines, device_, cache_.get(), 1u, &info, nullptr,
-         pipeline->handle.put());
-    pipelines_made_ = true;
-    ++counters.pipelines;
+    info.layout = layout;
+    UniqueHandle<VkPipeline> pipeline(device_, vk_.vkDestroyPipeline);
+    const std::shared_lock together(cache_mutex_);
+    call("vkCreateComputePipelines", vk_.vkCreateComputePipelines, device_, cache_.get(), 1u, &info, nullptr, pipeline.put());
     return pipeline;
 }
 
-std::shared_ptr<const Pipeline> PipelineLibrary::get(const Dispatch& dispatch, const DevicePlan& plan,
-                                                     PipelineCounters& counters) {
+std::shared_ptr<const Pipeline> PipelineLibrary::find(const Key& key) const {
+    const auto found = pipelines_.find(key);
+    return found == pipelines_.end() ? nullptr : found->second.lock();
+}
+
+namespace {
+
+void check_dispatch(const Dispatch& dispatch, const DevicePlan& plan) {
     if (dispatch.constants.size() > local_size_id) {
         throw Error(ErrorCode::internal, dispatch.label + ": more than 1000 specialization constants");
     }
     if (dispatch.whole_subgroups && (plan.subgroup_size == 0 || dispatch.invocations % plan.subgroup_size != 0)) {
         throw Error(ErrorCode::internal, dispatch.label + ": it needs whole subgroups of a size that this device is not used with");
     }
-    const std::lock_guard lock(mutex_);
-    std::string source = dispatch.glsl;
-    if (dispatch.spirv) {
-        source.assign(reinterpret_cast<const char*>(dispatch.spirv->data()), dispatch.spirv->size() * sizeof(std::uint32_t));
-    }
-    Key key(std::move(source), dispatch.constants, dispatch.bindings.size(), dispatch.invocations, dispatch.whole_subgroups);
-    const auto found = pipelines_.find(key);
-    if (found != pipelines_.end()) {
-        if (std::shared_ptr<const Pipeline> pipeline = found->second.lock()) {
-            return pipeline;
+}
+
+}  // namespace
+
+std::vector<std::shared_ptr<const Pipeline>> PipelineLibrary::get(std::span<const Dispatch* const> dispatches, const DevicePlan& plan,
+                                                                  PipelineCounters& counters) {
+    struct Missing {
+        const Dispatch* dispatch;
+        Key key;
+        std::vector<std::uint32_t> words;
+        std::shared_ptr<Pipeline> pipeline = std::make_shared<Pipeline>();
+    };
+    std::vector<std::shared_ptr<const Pipeline>> result(dispatches.size());
+    std::vector<Missing> missing;
+    std::map<Key, std::size_t> number;  // in `missing`
+    std::vector<std::size_t> wanted(dispatches.size(), no_id);
+    {
+        const std::lock_guard lock(mutex_);
+        for (std::size_t d = 0; d < dispatches.size(); ++d) {
+            if (!dispatches[d]) continue;
+            const Dispatch& dispatch = *dispatches[d];
+            check_dispatch(dispatch, plan);
+            std::string source = dispatch.glsl;
+            if (dispatch.spirv) {
+                source.assign(reinterpret_cast<const char*>(dispatch.spirv->data()), dispatch.spirv->size() * sizeof(std::uint32_t));
+            }
+            Key key(std::move(source), dispatch.constants, dispatch.bindings.size(), dispatch.invocations, dispatch.whole_subgroups);
+            if ((result[d] = find(key))) continue;
+            const auto [place, is_new] = number.emplace(key, missing.size());
+            wanted[d] = place->second;
+            if (!is_new) continue;
+            Missing& one = missing.emplace_back(Missing{&dispatch, std::move(key), dispatch.spirv ? *dispatch.spirv : spirv_for(dispatch, plan, counters)});
+            one.pipeline->layout = layout_for(dispatch);
         }
     }
-    std::shared_ptr<const Pipeline> pipeline = build(dispatch, plan, counters);
+    in_parallel(missing.size(), [&](std::size_t k) {
+        Missing& one = missing[k];
+        one.pipeline->handle = build(*one.dispatch, plan, one.words, one.pipeline->layout->pipeline.get());
+    });
+    const std::lock_guard lock(mutex_);
     // Forget pipelines that nobody uses any more.
-    for (auto entry = pipelines_.begin(); entry != pipelines_.end();) {
-        entry = entry->second.expired() ? pipelines_.erase(entry) : std::next(entry);
+    std::erase_if(pipelines_, [](const auto& entry) { return entry.second.expired(); });
+    for (Missing& one : missing) pipelines_.insert_or_assign(std::move(one.key), one.pipeline);
+    for (std::size_t d = 0; d < dispatches.size(); ++d) {
+        if (dispatches[d] && !result[d]) result[d] = missing[wanted[d]].pipeline;
     }
-    pipelines_.emplace(std::move(key), pipeline);
-    return pipeline;
+    counters.pipelines += missing.size();
+    pipelines_made_ = pipelines_made_ || !missing.empty();
+    return result;
 }
 
 }  // namespace tosavk

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <shared_mutex>
 #include <span>
 #include <string>
 #include <tuple>
@@ -48,8 +49,10 @@ public:
     /// Saves what the disk cache lacks.
     ~PipelineLibrary();
 
-    /// Adds to `counters` what had to be made.
-    std::shared_ptr<const Pipeline> get(const Dispatch& dispatch, const DevicePlan& plan, PipelineCounters& counters);
+    /// One pipeline per dispatch, null where that is null; those that are missing are made on all processors. Adds to
+    /// `counters` what had to be made.
+    std::vector<std::shared_ptr<const Pipeline>> get(std::span<const Dispatch* const> dispatches, const DevicePlan& plan,
+                                                     PipelineCounters& counters);
     /// The dispatch's SPIR-V, without a pipeline.
     std::vector<std::uint32_t> spirv(const Dispatch& dispatch, const DevicePlan& plan);
     /// SPIR-V that somebody has compiled for this source before. Never reaches the disk cache.
@@ -76,7 +79,9 @@ private:
     const std::vector<std::uint32_t>& spirv_for(const Dispatch& dispatch, const DevicePlan& plan,
                                                 PipelineCounters& counters);
     const std::vector<std::uint32_t>& keep(const std::string& glsl, std::vector<std::uint32_t> words);
-    std::shared_ptr<const Pipeline> build(const Dispatch& dispatch, const DevicePlan& plan, PipelineCounters& counters);
+    UniqueHandle<VkPipeline> build(const Dispatch& dispatch, const DevicePlan& plan, std::span<const std::uint32_t> words,
+                                   VkPipelineLayout layout);
+    std::shared_ptr<const Pipeline> find(const Key& key) const;
     UniqueHandle<VkPipelineCache> make_cache(std::span<const std::byte> data);
     std::vector<std::byte> stored_pipelines();
     std::string tuning_text(const Digest& key);
@@ -85,6 +90,7 @@ private:
     VkDevice device_;
     const VolkDeviceTable& vk_;
     std::mutex mutex_;
+    std::shared_mutex cache_mutex_;  ///< shared: pipelines are made with cache_; alone: caches are merged into it
     std::string identity_;
     DiskCache disk_;
     std::unique_ptr<Seed> seed_;  ///< null: there is none

@@ -1,0 +1,67 @@
+// Constants of a plan. Weights are not touched while planning: a plan holds what makes their bytes, and who uploads
+// them asks for one constant after the other.
+#pragma once
+
+#include "graph/graph.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace tosavk {
+
+/// Bytes that exist, or a function that writes them. Cheap to copy; what it refers to lives as long as it does.
+class LazyBytes {
+public:
+    /// Writes every byte of `to`, which has size() bytes; the same ones each time. Called from any thread.
+    using Fill = std::function<void(std::span<std::byte> to)>;
+
+    LazyBytes() = default;
+    LazyBytes(Bytes bytes) : LazyBytes(std::make_shared<const Bytes>(std::move(bytes))) {}
+    LazyBytes(std::shared_ptr<const Bytes> bytes) : size_(bytes->size()), bytes_(std::move(bytes)) {}
+    LazyBytes(std::uint64_t size, Fill fill) : size_(size), fill_(std::move(fill)) {}
+
+    std::uint64_t size() const { return size_; }
+    /// The bytes, where they exist already; else they are made in `scratch`, which grows as needed.
+    std::span<const std::byte> view(Bytes& scratch) const;
+
+private:
+    std::uint64_t size_ = 0;
+    std::shared_ptr<const Bytes> bytes_;
+    Fill fill_;
+};
+
+/// All constants of a plan in the order of their offsets in one buffer; what lies between them is zero.
+class ConstantPool {
+public:
+    struct Part {
+        std::uint64_t offset = 0;
+        LazyBytes bytes;
+    };
+
+    ConstantPool() = default;
+    ConstantPool(Bytes bytes);
+
+    std::uint64_t size() const { return size_; }
+    bool empty() const { return size_ == 0; }
+    const std::vector<Part>& parts() const { return parts_; }
+
+    /// Puts `bytes` at `offset`, which is at or past the end, and ends `room` bytes after that (at least their size).
+    void add(std::uint64_t offset, LazyBytes bytes, std::uint64_t room);
+    /// Takes over all that `other` holds, from `offset` on, which is at or past the end.
+    void append(std::uint64_t offset, ConstantPool other);
+
+    /// Any bytes of the buffer. Throws Error(internal) past its end.
+    void read(std::uint64_t offset, std::span<std::byte> to) const;
+    Bytes all() const;
+
+private:
+    void require_end(std::uint64_t offset) const;
+
+    std::vector<Part> parts_;
+    std::uint64_t size_ = 0;
+};
+
+}  // namespace tosavk

@@ -1,0 +1,157 @@
+// What a plan uploads once: bytes made on demand, their places, and weights in the order of the kernels.
+#include "ops/pack_weights.hpp"
+#include "plan/constants.hpp"
+#include "vk/parallel.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <stdexcept>
+
+using namespace tosavk;
+
+namespace {
+
+Bytes ramp(std::size_t count, int first) {
+    Bytes bytes;
+    for (std::size_t i = 0; i < count; ++i) bytes.push_back(static_cast<std::byte>(first + static_cast<int>(i)));
+    return bytes;
+}
+
+/// `ramp`, and how often it was made.
+LazyBytes lazy_ramp(std::size_t count, int first, int& made) {
+    return {count, [=, &made](std::span<std::byte> to) {
+                ++made;
+                const Bytes bytes = ramp(count, first);
+                std::copy(bytes.begin(), bytes.end(), to.begin());
+            }};
+}
+
+Value weight_of(DType type, Shape shape, unsigned seed) {
+    Value value;
+    value.type = type;
+    value.shape = std::move(shape);
+    std::mt19937 random(seed);
+    Bytes bytes(static_cast<std::size_t>(element_count(value.shape)) * size_of(type));
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+    value.data = std::make_shared<const Bytes>(std::move(bytes));
+    return value;
+}
+
+Bytes element(const Value& value, std::int64_t index) {
+    const auto size = static_cast<std::int64_t>(size_of(value.type));
+    return {value.data->begin() + index * size, value.data->begin() + (index + 1) * size};
+}
+
+}  // namespace
+
+TEST(LazyBytes, AreMadeWhenTheyAreAskedFor) {
+    int made = 0;
+    Bytes scratch;
+    const LazyBytes lazy = lazy_ramp(5, 1, made), ready(ramp(5, 1));
+    EXPECT_EQ(lazy.size(), 5u);
+    EXPECT_EQ(made, 0);
+    for (const LazyBytes& bytes : {lazy, ready, lazy}) {
+        const auto view = bytes.view(scratch);
+        EXPECT_EQ(Bytes(view.begin(), view.end()), ramp(5, 1));
+    }
+    EXPECT_EQ(made, 2);
+    EXPECT_EQ(LazyBytes().view(scratch).size(), 0u);
+}
+
+TEST(ConstantPool, ReadsAcrossPartsAndWhatLiesBetween) {
+    int made = 0;
+    ConstantPool pool, other;
+    EXPECT_TRUE(pool.empty());
+    pool.add(0, ramp(5, 1), 16);
+    pool.add(32, lazy_ramp(3, 50, made), 3);
+    other.add(0, ramp(2, 100), 4);
+    other.add(16, ramp(2, 110), 16);
+    pool.append(64, other);
+    EXPECT_EQ(pool.size(), 96u);
+    EXPECT_EQ(made, 0);
+
+    Bytes expected(96);
+    const auto put = [&](std::size_t at, const Bytes& bytes) { std::copy(bytes.begin(), bytes.end(), expected.begin() + static_cast<std::ptrdiff_t>(at)); };
+    put(0, ramp(5, 1)), put(32, ramp(3, 50)), put(64, ramp(2, 100)), put(80, ramp(2, 110));
+    EXPECT_EQ(pool.all(), expected);
+    for (std::size_t first = 0; first <= 96; first += 3) {
+        for (std::size_t last = first; last <= 96; last += 5) {
+            Bytes some(last - first, std::byte{9});
+            pool.read(first, some);
+            EXPECT_TRUE(std::equal(some.begin(), some.end(), expected.begin() + static_cast<std::ptrdiff_t>(first))) << first << " to " << last;
+        }
+    }
+    Bytes too_many(2);
+    EXPECT_THROW(pool.read(95, too_many), Error);
+    EXPECT_THROW(pool.add(95, ramp(1, 0), 1), Error);
+    EXPECT_THROW(pool.append(95, other), Error);
+}
+
+TEST(PackedWeights, BlocksOfFourByFour) {
+    Bytes scratch;
+    for (const DType type : {DType::i8, DType::fp16, DType::fp32}) {
+        for (const Shape& shape : {Shape{8, 3, 2, 12}, Shape{5, 1, 2, 7}, Shape{1, 1, 1, 1}, Shape{3, 2, 2, 4}, Shape{4, 1, 1, 3}}) {
+            const Value weight = weight_of(type, shape, 7);
+            const std::int64_t zero_point = type == DType::i8 ? -3 : 0;
+            const std::int64_t taps = shape[1] * shape[2], blocks = (shape[3] + 3) / 4, quads = (shape[0] + 3) / 4;
+            for (const bool turned : {false, true}) {
+                const auto packed = pack_conv_weights(weight, zero_point, turned).view(scratch);
+                Bytes expected;
+                for (std::int64_t i = 0; i < quads * taps * blocks * 16; ++i) {
+                    const std::int64_t slow = i / 4 % 4, fast = i % 4, block = i / 16 % blocks, tap = i / 16 / blocks % taps;
+                    const std::int64_t oc = i / 16 / blocks / taps * 4 + (turned ? slow : fast), ic = block * 4 + (turned ? fast : slow);
+                    const Bytes one = oc < shape[0] && ic < shape[3] ? element(weight, (oc * taps + tap) * shape[3] + ic)
+                                                                     : Bytes(size_of(type), static_cast<std::byte>(zero_point));
+                    expected.insert(expected.end(), one.begin(), one.end());
+                }
+                EXPECT_EQ(Bytes(packed.begin(), packed.end()), expected) << name_of(type) << " " << to_string(shape) << (turned ? " turned" : "");
+            }
+        }
+    }
+}
+
+TEST(PackedWeights, RowsOfQuads) {
+    Bytes scratch(100, std::byte{77});  // what is left of an earlier constant
+    const Value weight = weight_of(DType::i8, {1, 2, 3, 1}, 3);
+    const auto packed = pack_depthwise_weights(weight, 5).view(scratch);
+    Bytes expected = element(weight, 0);
+    for (const std::int64_t i : {1, 2, -1, 3, 4, 5, -1}) expected.push_back(i < 0 ? std::byte{5} : element(weight, i)[0]);
+    EXPECT_EQ(Bytes(packed.begin(), packed.end()), expected);
+}
+
+TEST(PackedWeights, SumsOfChannels) {
+    Value weight = weight_of(DType::i8, {2, 1, 1, 3}, 0);
+    weight.data = std::make_shared<const Bytes>(Bytes{std::byte{1}, std::byte{0x80}, std::byte{7}, std::byte{0xff}, std::byte{0}, std::byte{2}});
+    EXPECT_EQ(channel_sums(weight, 0), (std::vector<std::int64_t>{-120, 1}));
+    EXPECT_EQ(channel_sums(weight, -2), (std::vector<std::int64_t>{-114, 7}));
+}
+
+TEST(InParallel, DoesEveryPieceOnceWithCopiesOfTheWork) {
+    for (const std::size_t count : {0u, 1u, 2u, 1000u}) {
+        std::vector<int> done(count, 0);
+        in_parallel(count, [&, scratch = Bytes()](std::size_t k) mutable {
+            scratch.push_back(std::byte{});  // a race, if it were shared
+            ++done[k];
+        });
+        EXPECT_EQ(done, std::vector<int>(count, 1));
+    }
+}
+
+TEST(InParallel, ThrowsTheFirstFailureAfterAllHaveEnded) {
+    std::atomic<int> under_way{0};
+    try {
+        in_parallel(1000, [&](std::size_t k) {
+            ++under_way;
+            if (k == 3) {
+                --under_way;
+                throw std::runtime_error("piece 3");
+            }
+            --under_way;
+        });
+        FAIL() << "nothing was thrown";
+    } catch (const std::runtime_error& error) {
+        EXPECT_STREQ(error.what(), "piece 3");
+    }
+    EXPECT_EQ(under_way, 0);
+}
