@@ -1,4 +1,5 @@
-// GATHER: output [N,W,C] from values [N,K,C] and indices [N,W]; an invocation makes 4 consecutive elements. An index
+// GATHER: output [N,W,C] from values [N,K,C] and indices [N,W]; an invocation makes EACH (4 or 8)
+// consecutive elements, 8 only where C is a multiple of that. An index
 // outside 0..K-1 is unpredictable in TOSA: it is clamped here, so that nothing outside the tensor is read, and gives 0.
 //   in0  values   in1  indices
 layout(constant_id = 0) const int K = 1;
@@ -21,15 +22,19 @@ uint source(uint row, out bool ok) {
 }
 
 void main() {
-    uint e = invocation_index() * 4u;
-    if (C % 4 == 0 && SIDE_BY_SIDE > 1) {
-        uint id = invocation_index(), tile = id / uint(SIDE_BY_SIDE * (C / 4)), within = id % uint(SIDE_BY_SIDE * (C / 4));
-        e = (tile * uint(SIDE_BY_SIDE) + within % uint(SIDE_BY_SIDE)) * uint(C) + within / uint(SIDE_BY_SIDE) * 4u;
+    uint e = invocation_index() * EACH;
+    if (C % EACH == 0 && SIDE_BY_SIDE > 1) {
+        uint id = invocation_index(), tile = id / uint(SIDE_BY_SIDE * (C / EACH)), within = id % uint(SIDE_BY_SIDE * (C / EACH));
+        e = (tile * uint(SIDE_BY_SIDE) + within % uint(SIDE_BY_SIDE)) * uint(C) + within / uint(SIDE_BY_SIDE) * EACH;
     }
     if (e >= uint(COUNT)) return;
     uint n = min(4u, uint(COUNT) - e), row = e / uint(C), c = e % uint(C);
     bool ok;
     uint at = source(row, ok);
+#if EACH == 8
+    X4 low = in0_load4(at + c), high = in0_load4(at + c + 4u);
+    FUSED8(e, ok ? low : X4(0), ok ? high : X4(0));
+#else
     if (C % 4 == 0) {
         X4 value = in0_load4(at + c);
         FUSED(e, n, ok ? value : X4(0));
@@ -55,4 +60,5 @@ void main() {
     }
     X4 value = X4(in0_load1(from.x), in0_load1(from.y), in0_load1(from.z), in0_load1(from.w));
     FUSED(e, n, mix(X4(0), value, oks));
+#endif
 }

@@ -12,7 +12,14 @@ layout(constant_id = 0) const uint STRIDE = 1;  // quads between two of one invo
 #endif
 #if TEXELS
 layout(set = 0, binding = 0) uniform usamplerBuffer from;
+#if WIDE
+u64vec4 FROM(uint i) {
+    uvec4 a = texelFetch(from, int(2u * i)), b = texelFetch(from, int(2u * i) + 1);
+    return u64vec4(a.xz, b.xz) | u64vec4(a.yw, b.yw) << 32u;
+}
+#else
 #define FROM(i) texelFetch(from, int(i))
+#endif
 #else
 layout(set = 0, binding = 0) readonly buffer From { QUAD from[]; };
 #define FROM(i) from[i]

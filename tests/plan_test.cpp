@@ -3,6 +3,7 @@
 #include "plan/fuse.hpp"
 #include "plan/memory.hpp"
 #include "plan/plan.hpp"
+#include "problems/problem.hpp"
 
 #include <gtest/gtest.h>
 
@@ -331,6 +332,28 @@ TEST(Plan, TransposesRunInBlocksWhereThatPays) {
     EXPECT_EQ(kernel_of(DType::fp32, {7, 5}, {1, 0}), "transpose");
     EXPECT_EQ(kernel_of(DType::i8, {7, 5}, {1, 0}), "elementwise");                 // bytes are not stored singly
     EXPECT_EQ(kernel_of(DType::fp32, {8, 12, 16}, {1, 0, 2}), "elementwise");       // rows stay rows
+}
+
+TEST(Plan, SlowStoresMakeEightElements) {
+    DevicePlan device = test_device();
+    device.int64 = true;
+    const auto first = [&](const char* line) { return make_plan(load_problem(line), device, {}).dispatches.at(0); };
+    const auto has = [](const Dispatch& dispatch, const char* text) { return dispatch.glsl.find(text) != std::string::npos; };
+    for (const bool slow : {false, true}) {
+        device.slow_storage = slow;
+        const Dispatch chain = first("chain f32 8192 add mul");
+        EXPECT_EQ(has(chain, "out0_store8(e"), slow);
+        EXPECT_EQ(chain.groups[0], 8192 / (slow ? 8 : 4) / device.workgroup_size);
+        EXPECT_EQ(has(first("gather f32 1x90x24 200"), "out0_store8(e"), slow);
+    }
+    EXPECT_FALSE(has(first("chain f32 8196 add mul"), "out0_store8(e"));  // no whole eights
+    EXPECT_FALSE(has(first("chain f32 512 add mul"), "out0_store8(e"));   // too few invocations
+    EXPECT_FALSE(has(first("gather f32 1x90x20 200"), "out0_store8(e"));
+    const Dispatch wide = first("resize i16 1x9x8x64 16x17 bilinear");  // i48: the kernel's eights become quads
+    EXPECT_FALSE(has(wide, "out0_store8(e"));
+    EXPECT_TRUE(has(wide, "void FUSED8("));
+    device.max_binding_bytes = 16384;  // several bindings
+    EXPECT_FALSE(has(first("chain f32 8192 add mul"), "out0_store8(e"));
 }
 
 TEST(Plan, LongChainsAreSplit) {

@@ -65,6 +65,18 @@ TEST_F(ProblemsOnDevice, RowsThatShareWords) {
         verify(line);
 }
 
+// Large enough that devices whose stores are slow make eight elements an invocation.
+TEST_F(ProblemsOnDevice, EightElementsAtOnce) {
+    for (const char* line :
+         {"chain f32 4096 add mul sigmoid", "chain i32 4104 add mul", "chain f32 33x72 add mul", "clamp i8 4096", "clamp f16 4096", "clamp bf16 4096",
+          "cast f32 4096 i8", "cast f32 4096 i16", "cast i8 4096 f16", "cast f32 4096 e4m3", "table i8 4096", "table i16 2048", "greater f32 4096",
+          "logical_and bool 4096", "select f32 2048", "rescale i32 1x8x8x64 i8 per_channel", "gather f32 1x90x24 200", "gather i8 2x33x40 70",
+          "gather i16 1x90x16 131", "gather f32 1x90x20 200", "resize f32 1x9x8x24 16x17 bilinear", "resize i8 1x9x8x16 16x17 bilinear",
+          "resize i8 1x9x8x16 16x17 bilinear rescale", "resize i16 1x9x8x16 16x17 bilinear", "resize f16 1x9x8x16 16x17 nearest",
+          "pad f32 1x9x8x32 0,0,1,1,1,1,0,0", "reverse i8 1x16x8x32 axis2", "concat f32 1x16x8x32 1x16x8x32 axis3", "slice i16 1x18x8x32 0,1,1,0 1x16x6x32"})
+        verify(line);
+}
+
 TEST_F(ProblemsOnDevice, DepthwiseWindows) {
     for (const char* line :
          {"depthwise f32 2x9x11x6 1x3x3 s2 same", "depthwise i8 1x9x7x8 1x5x5 p4 d2 rescale", "depthwise f32 1x12x9x5 1x2x4 p1",

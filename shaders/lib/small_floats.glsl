@@ -146,11 +146,17 @@ vec4 round_fp8e5m2(vec4 value) { return fp8e5m2_to_float(float_to_fp8e5m2(value)
 #define READ_fp8e4m3(N, B, FROM) READ_SMALL8(N, B, FROM, fp8e4m3_to_float)
 #define READ_fp8e5m2(N, B, FROM) READ_SMALL8(N, B, FROM, fp8e5m2_to_float)
 
+#if TOSAVK_EIGHTS
+#define WRITE_SMALL(N, B, TO, WRITE, ENCODE)                                            \
+    WRITE(N##_bits, B, TO)                                                              \
+    void N##_store8(uint i, vec4 v, vec4 w) { N##_bits_store8(i, ENCODE(v), ENCODE(w)); }
+#else
 #define WRITE_SMALL(N, B, TO, WRITE, ENCODE)                                            \
     WRITE(N##_bits, B, TO)                                                              \
     void N##_store4(uint i, vec4 v) { N##_bits_store4(i, ENCODE(v)); }                  \
     void N##_storen(uint i, uint n, vec4 v) { N##_bits_storen(i, n, ENCODE(v)); }       \
     void N##_store1(uint i, float x) { N##_bits_store1(i, ENCODE(vec4(x)).x); }
+#endif
 #define WRITE_fp16(N, B, TO) WRITE_SMALL(N, B, TO, WRITE_i16, float_to_fp16)
 #define WRITE_bf16(N, B, TO) WRITE_SMALL(N, B, TO, WRITE_i16, float_to_bf16)
 #define WRITE_fp8e4m3(N, B, TO) WRITE_SMALL(N, B, TO, WRITE_i8, float_to_fp8e4m3)

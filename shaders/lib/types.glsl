@@ -7,6 +7,7 @@
 //   N_store4(i, v)    as N_load4
 //   N_store1(i, x)    one element; safe beside other invocations that write the same word
 //   N_storen(i, n, v) elements i..i+n-1, any i; likewise
+//   N_store8(i, v, w) elements i..i+7, i % 8 == 0; with TOSAVK_EIGHTS, and then nothing else
 // Every allocation is padded to whole quads and 16 bytes, so that the last quad may be read and written whole.
 // 8- and 16-bit elements are packed little end first into 32-bit words: no device feature is needed. i4 has a byte an
 // element, i48 two words, both sign-extended.
@@ -131,14 +132,14 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
 // Each byte has one writer, so clearing and setting its bits in two atomic steps never disturbs a neighbour.
 #if TOSAVK_PAIRS
 // No index is that large, but the compiler does not know it and packs the word before its loop over the lanes.
-#define WHOLE(X, I) ((I) != 0x3fffffffu ? (X) : 0)
+#define WHOLE(X, I, ZERO) ((I) != 0x3fffffffu ? (X) : ZERO)
 #else
-#define WHOLE(X, I) (X)
+#define WHOLE(X, I, ZERO) (X)
 #endif
 #define MIX(WORD, MASK, X) atomicAnd(WORD, ~(MASK)), atomicOr(WORD, X)
 #define STORES_1(N, B)                                                                  \
     layout(set = 0, binding = B) buffer N##_block { int N##_w[]; };                     \
-    void N##_put(uint i, int x) { N##_w[i] = WHOLE(x, i); }                             \
+    void N##_put(uint i, int x) { N##_w[i] = WHOLE(x, i, 0); }                          \
     void N##_mix(uint i, int mask, int x) { MIX(N##_w[i], mask, x); }
 #define PART_STORES_1(N, B)
 #define WRITE_PART_1(N, P, B)                                                           \
@@ -173,6 +174,20 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
         else if (mask != 0) N##_mix(i, mask, x & mask);                                 \
     }
 
+#if TOSAVK_EIGHTS
+// All eight in one store of 64-bit components where a driver makes a loop of every store.
+uint64_t two_words(int a, int b) { return uint64_t(uint(a)) | uint64_t(uint(b)) << 32u; }
+#define WRITE_EIGHTS(N, B, T, T4, EIGHT)                                                \
+    layout(set = 0, binding = B) writeonly buffer N##_block { T N##_e[]; };             \
+    void N##_store8(uint i, T4 v, T4 w) { N##_e[i >> 3] = EIGHT; }
+#define WRITE_i8(N, B, TO) WRITE_EIGHTS(N, B, uint64_t, ivec4, two_words(WHOLE(pack_i8(v), i, 0), WHOLE(pack_i8(w), i, 0)))
+u64vec2 eight_i16(ivec2 v, ivec2 w) { return u64vec2(two_words(v.x, v.y), two_words(w.x, w.y)); }
+#define WRITE_i16(N, B, TO) WRITE_EIGHTS(N, B, u64vec2, ivec4, eight_i16(WHOLE(pack_i16(v), i, ivec2(0)), WHOLE(pack_i16(w), i, ivec2(0))))
+u64vec4 eight_i32(ivec4 v, ivec4 w) {
+    return u64vec4(two_words(v.x, v.y), two_words(v.z, v.w), two_words(w.x, w.y), two_words(w.z, w.w));
+}
+#define WRITE_32(N, B, TO, T1, T4, BITS) WRITE_EIGHTS(N, B, u64vec4, T4, eight_i32(WHOLE(BITS(v), i, ivec4(0)), WHOLE(BITS(w), i, ivec4(0))))
+#else
 #define WRITE_i8(N, B, TO)                                                              \
     TO##_1(N, B)                                                                        \
     SOME(N)                                                                             \
@@ -186,9 +201,6 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
         int at = int(i & 3u) * 8;                                                       \
         N##_mix(i >> 2, 255 << at, (x & 255) << at);                                    \
     }
-#define WRITE_bool(N, B, TO) WRITE_i8(N, B, TO)
-#define WRITE_i4(N, B, TO) WRITE_i8(N, B, TO)
-
 #define WRITE_i16(N, B, TO)                                                             \
     TO##_1(N, B)                                                                        \
     SOME(N)                                                                             \
@@ -249,5 +261,8 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
         if (n > 3u) N##_store1(i + 3u, wide_get(v, 3));                                 \
     }
 #endif
+#endif
+#define WRITE_bool(N, B, TO) WRITE_i8(N, B, TO)
+#define WRITE_i4(N, B, TO) WRITE_i8(N, B, TO)
 #define WRITE_i32(N, B, TO) WRITE_32(N, B, TO, int, ivec4, )
 #define WRITE_fp32(N, B, TO) WRITE_32(N, B, TO, float, vec4, floatBitsToInt)

@@ -67,7 +67,7 @@ ReadPath path_of(std::uint64_t bytes, DType type, const DevicePlan& device) {
     return (bytes + 32) / texel_bytes(type) < device.texel_elements ? ReadPath::texels : ReadPath::buffer;
 }
 
-std::string preamble(const DevicePlan& device, bool quad_stores, const Defines& defines, bool small_floats, bool fp16) {
+std::string preamble(const DevicePlan& device, StoreForm stores, const Defines& defines, bool small_floats, bool fp16) {
     const bool native_fp16 = fp16 && device.native_fp16;
     const bool cooperative = std::any_of(defines.begin(), defines.end(), [](const auto& define) { return define.first == "COOPERATIVE"; });
     std::string text = "#version 450\n";
@@ -82,8 +82,9 @@ std::string preamble(const DevicePlan& device, bool quad_stores, const Defines& 
     if (device.nan_preserve) text += signed_zero_inf_nan_preserve(32);
     if (device.rte) text += rounding_mode_rte(32);
     if (native_fp16) text += signed_zero_inf_nan_preserve(16) + rounding_mode_rte(16) + denorm_preserve(16);
-    text += fmt::format("#define TOSAVK_INT64 {}\n#define TOSAVK_QUAD_STORES {}\n", int(device.int64), int(quad_stores));
-    text += fmt::format("#define TOSAVK_PAIRS {}\n", int(device.slow_storage && device.int64));
+    text += fmt::format("#define TOSAVK_INT64 {}\n#define TOSAVK_QUAD_STORES {}\n", int(device.int64), int(stores == StoreForm::quads));
+    text += fmt::format("#define TOSAVK_PAIRS {}\n#define TOSAVK_EIGHTS {}\n", int(device.slow_storage && device.int64),
+                        int(stores == StoreForm::eights));
     for (const auto& [name, value] : defines) text += fmt::format("#define {} {}\n", name, value);
     text += "layout(local_size_x = 64, local_size_x_id = 1000) in;\n";
     for (const char* file : {"lib/types.glsl", "lib/index.glsl", "lib/wide.glsl", "lib/scale.glsl", "lib/math.glsl"}) {

@@ -36,8 +36,11 @@ ReadPath path_of(std::uint64_t bytes, DType type, const DevicePlan& device);
 
 using Defines = std::vector<std::pair<std::string, std::string>>;
 
+/// What the stores of a shader are, all of them: single elements and runs, whole quads, or two quads at once.
+enum class StoreForm : std::uint8_t { elements, quads, eights };
+
 /// The beginning of every shader: extensions, defines and the dialect.
-std::string preamble(const DevicePlan& device, bool quad_stores, const Defines& defines, bool small_floats, bool fp16);
+std::string preamble(const DevicePlan& device, StoreForm stores, const Defines& defines, bool small_floats, bool fp16);
 
 /// Declares tensors in the order of their bindings; one that is larger than a binding takes several.
 class Declarations {

@@ -142,7 +142,8 @@ void SourceBuilder::store_outputs() {
 }
 
 void SourceBuilder::store_value(ValueId id, std::size_t out) {
-    body_ += fmt::format(fmt::runtime(stores_quads() ? "    out{0}_store4(e, {1});\n" : "    out{0}_storen(e, n, {1});\n"), out, variables_.at(id));
+    if (eights_) body_ += fmt::format("    r{} = {};\n", out, variables_.at(id));
+    else body_ += fmt::format(fmt::runtime(stores_quads() ? "    out{0}_store4(e, {1});\n" : "    out{0}_storen(e, n, {1});\n"), out, variables_.at(id));
 }
 
 /// Number of the buffer that a value is written to.
@@ -199,13 +200,46 @@ bool SourceBuilder::stores_quads() const {
     return group_.rows->axis % 4 == 0 && std::none_of(group_.outputs.begin(), group_.outputs.end(), of_rows);
 }
 
+/// Two quads at once, where an invocation makes both and nothing else writes their memory.
+bool SourceBuilder::stores_eights() const {
+    if (group_.choice ? !group_.choice->by_eights : group_.rows || !wants_eights(count_, device_)) return false;
+    if (!group_.stores.empty()) return false;
+    return device_.slow_storage && std::all_of(group_.outputs.begin(), group_.outputs.end(), [&](ValueId id) {
+        return graph_.value(id).type != DType::i48 && binding_count(value_bytes(graph_, id), device_) == 1;
+    });
+}
+
+/// FUSED(e, n, acc), or FUSED8(e, acc, acc8) for kernels that make two quads; without a kernel there is no `acc`.
+std::string SourceBuilder::fused_functions(const std::string& body) {
+    const std::string type = group_.choice ? vector_type(graph_.value(graph_.node(group_.anchor).outputs.front()).type) : "";
+    const bool twice = group_.choice ? group_.choice->by_eights : eights_;
+    const std::string acc = type.empty() ? "" : ", " + type + " acc", acc8 = type.empty() ? "" : acc + ", " + type + " acc8";
+    const char *first = type.empty() ? "" : ", acc", *second = type.empty() ? "" : ", acc8";
+    if (!eights_) {
+        std::string text = fmt::format("void FUSED(uint e, uint n{}) {{\n{}}}\n", acc, body);
+        if (twice) text += fmt::format("void FUSED8(uint e{}) {{\n    FUSED(e, 4u{});\n    FUSED(e + 4u, 4u{});\n}}\n", acc8, first, second);
+        return text;
+    }
+    std::string results, here, there, variables, stores;
+    for (std::size_t k = 0; k < group_.outputs.size(); ++k) {
+        const char* result = vector_type(graph_.value(group_.outputs[k]).type);
+        results += fmt::format(", out {} r{}", result, k);
+        variables += fmt::format("    {0} a{1}, b{1};\n", result, k);
+        here += fmt::format(", a{}", k);
+        there += fmt::format(", b{}", k);
+        stores += fmt::format("    out{0}_store8(e, a{0}, b{0});\n", k);
+    }
+    return fmt::format("void fused_quad(uint e, uint n{}{}) {{\n{}}}\n", acc, results, body) +
+           fmt::format("void FUSED8(uint e{}) {{\n{}    fused_quad(e, 4u{}{});\n    fused_quad(e + 4u, 4u{}{});\n{}}}\n", acc8, variables,
+                       first, here, second, there, stores);
+}
+
 GroupSource SourceBuilder::build() {
-    DType anchor_type = DType::i32;
     if (group_.choice) {
         source_.constants = group_.choice->constants;
         add_operands();
         const ValueId out = graph_.node(group_.anchor).outputs.front();
-        anchor_type = graph_.value(out).type;
+        const DType anchor_type = graph_.value(out).type;
         variables_[out] = "acc";
         // An exact result is one of the type already, and moved elements keep the bits of NaN, which a rounding may not.
         const bool exact = op_def(graph_.node(group_.anchor).op).tolerance == nullptr;
@@ -215,6 +249,7 @@ GroupSource SourceBuilder::build() {
         add_rows();
         return finish(row_main());
     }
+    eights_ = stores_eights();
     const std::string last = param(static_cast<std::int32_t>(count_ - 1));
     const bool stores_itself = group_.anchor != no_id && graph_.node(group_.anchor).outputs.size() > 1;
     for (const NodeId id : group_.members) add_member(id);
@@ -226,10 +261,13 @@ GroupSource SourceBuilder::build() {
     if (stores_itself) {
         text += kernel_source(group_.choice->kernel);
     } else if (group_.choice) {
-        text += fmt::format("void FUSED(uint e, uint n, {} acc) {{\n{}{}}}\n", vector_type(anchor_type), set_last, body_);
-        text += kernel_source(group_.choice->kernel);
+        text += fused_functions(set_last + body_) + kernel_source(group_.choice->kernel);
+    } else if (eights_) {
+        source_.invocations = count_ / 8;
+        text += fused_functions(set_last + body_) + fmt::format("void main() {{\n    uint e = invocation_index() * 8u;\n"
+                                                                "    if (e <= uint({})) FUSED8(e);\n}}\n", last);
     } else {
-        source_.quads = (count_ + 3) / 4;
+        source_.invocations = (count_ + 3) / 4;
         text += fmt::format("void main() {{\n    uint e = invocation_index() * 4u;\n    if (e > uint({0})) return;\n"
                             "    uint n = min(4u, uint({0}) - e + 1u);\n{1}{2}}}\n",
                             last, set_last, body_);
@@ -246,7 +284,8 @@ GroupSource SourceBuilder::build_earlier() {
 /// Puts what has been gathered in front of the shader's last part.
 GroupSource SourceBuilder::finish(const std::string& end) {
     const bool quad_stores = stores_quads();
-    std::string text = preamble(device_, quad_stores, pass_ ? pass_->defines : Defines(), uses(is_small_float),
+    const StoreForm stores = eights_ ? StoreForm::eights : quad_stores ? StoreForm::quads : StoreForm::elements;
+    std::string text = preamble(device_, stores, pass_ ? pass_->defines : Defines(), uses(is_small_float),
                                 uses([](DType t) { return t == DType::fp16; }));
     text += params_;
     Declarations tensors(device_, quad_stores);

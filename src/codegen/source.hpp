@@ -52,7 +52,7 @@ struct GroupSource {
     std::vector<KernelOperand> reads;     ///< bindings 0.., one or more each; the kernel's operands first
     std::vector<ValueId> writes;          ///< bindings after the reads
     std::size_t bindings = 0;             ///< of all of them together
-    std::int64_t quads = 0;               ///< invocations of a purely elementwise group
+    std::int64_t invocations = 0;         ///< of a purely elementwise group
 };
 
 GroupSource build_source(const Graph& graph, const Group& group, const DevicePlan& device);

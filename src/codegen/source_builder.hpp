@@ -79,6 +79,8 @@ private:
     /// Of what is read.
     std::size_t count_bindings() const;
     bool stores_quads() const;
+    bool stores_eights() const;
+    std::string fused_functions(const std::string& body);
 
     const Graph& graph_;
     const Group& group_;
@@ -98,6 +100,7 @@ private:
     std::map<ValueId, std::size_t> buffers_;    ///< numbers in their names: in0, in1, ...
     std::vector<std::size_t> numbers_;          ///< the same by source_.reads
     std::vector<std::pair<ValueId, Leaf>> leaves_;
+    bool eights_ = false;    ///< the group's outputs are stored two quads at once
     bool counting_ = false;  ///< for count_reads: what the group's outputs are is not known yet
 };
 

@@ -141,7 +141,9 @@ std::optional<KernelChoice> plan_resize(const NodeView& view, const DevicePlan& 
     const DType type = view.in(0).type;
     KernelChoice choice;
     choice.kernel = "resize";
-    choice.defines = {{"X_FLOAT", is_float(type) ? "1" : "0"}, {"WIDE", view.out().type == DType::i48 ? "1" : "0"},
+    choice.by_eights = g.channels % 8 == 0 && wants_eights(element_count(view.out().shape), device);
+    const int each = choice.by_eights ? 8 : 4;
+    choice.defines = {{"EACH", std::to_string(each)}, {"X_FLOAT", is_float(type) ? "1" : "0"}, {"WIDE", view.out().type == DType::i48 ? "1" : "0"},
                       {"BILINEAR", view.attrs().mode == ResizeMode::bilinear ? "1" : "0"}};
     const std::int64_t pixels = g.batch * g.y.out * g.x.out;
     for (const std::int64_t value : {g.y.in, g.x.in, g.channels, g.y.out, g.x.out, g.y.n, g.y.d, g.y.offset, g.x.n, g.x.d,
@@ -149,7 +151,7 @@ std::optional<KernelChoice> plan_resize(const NodeView& view, const DevicePlan& 
         choice.constants.push_back(static_cast<std::int32_t>(value));
     }
     choice.operands = {{view.node().inputs[0], type, {}, {}}};
-    choice.groups = linear_groups(pixels * ((g.channels + 3) / 4), device);
+    choice.groups = linear_groups(pixels * ((g.channels + each - 1) / each), device);
     choice.aligned = g.channels % 4 == 0;
     choice.in_rows = true;
     choice.work = static_cast<double>(pixels * g.channels) * (view.attrs().mode == ResizeMode::bilinear ? 8 : 1);

@@ -26,6 +26,10 @@ std::array<std::uint32_t, 3> spill_groups(std::int64_t groups, const DevicePlan&
     return {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(std::max<std::int64_t>(y, 1)), 1};
 }
 
+bool wants_eights(std::int64_t elements, const DevicePlan& device) {
+    return device.slow_storage && elements % 8 == 0 && elements >= 16 * std::int64_t{device.workgroup_size};
+}
+
 std::array<std::uint32_t, 3> linear_groups(std::int64_t invocations, const DevicePlan& device) {
     const std::int64_t size = device.workgroup_size;
     return spill_groups((invocations + size - 1) / size, device);

@@ -70,11 +70,16 @@ struct KernelChoice : KernelPass {
     std::vector<std::uint64_t> scratch_bytes;  ///< sizes of the scratch buffers
     bool fuses_followers = true;  ///< the kernel ends in FUSED(e, n, value), so elementwise followers may join
     bool aligned = true;          ///< every FUSED call has e % 4 == 0 and n == 4 (allocations are padded)
+    bool by_eights = false;       ///< it calls FUSED8(e, v, w) instead, e % 8 == 0, for the quads at e and e + 4
     bool in_rows = false;         ///< the n elements of every FUSED call lie in one row of the output's last dimension
     double work = 0;              ///< arithmetic operations, a multiply-add counts two
     std::string note;             ///< what the candidate chose and why, for the plan's text
     std::string candidate;        ///< KernelCandidate::name; set by who asked it
 };
+
+/// Whether an invocation should make eight elements of a result in one store, where kernels can: each store of this
+/// device is a loop, and there is enough of them.
+bool wants_eights(std::int64_t elements, const DevicePlan& device);
 
 /// Workgroups for at least this many invocations, spilled from x into y where the device limits x. Kernels recover the
 /// flat index with invocation_index() of shaders/lib/index.glsl.

@@ -95,7 +95,7 @@ void Planner::add_dispatch(const Group& group) {
         dispatch.work = work * static_cast<double>(group.rows->axis);
         dispatch.note = fmt::format("{} rows of {}, {} lanes each", group.rows->count, group.rows->axis, group.rows->lanes);
     } else {
-        dispatch.groups = linear_groups(source.quads, device_);
+        dispatch.groups = linear_groups(source.invocations, device_);
     }
     dispatch.written = source.writes;
     add(std::move(dispatch), std::move(source.reads), -1, source.bindings);

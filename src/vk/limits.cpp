@@ -73,7 +73,8 @@ double measure_copy(const std::shared_ptr<Device>& device) {
     double best_ns = 0;
     const bool texels = bytes / 16 <= plan.texel_elements;
     for (const auto& [wide, path] :
-         {std::pair(false, ReadPath::buffer), std::pair(true, ReadPath::buffer), std::pair(false, ReadPath::texels)}) {
+         {std::pair(false, ReadPath::buffer), std::pair(true, ReadPath::buffer), std::pair(false, ReadPath::texels),
+          std::pair(true, ReadPath::texels)}) {
         if ((wide && !plan.int64) || (path == ReadPath::texels && !texels)) continue;
         for (const int each : {1, 4, 16}) {
             const auto stride = static_cast<std::int64_t>(bytes) / (wide ? 32 : 16) / each;
