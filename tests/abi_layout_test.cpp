@@ -75,6 +75,7 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_conformance_options, cases, 40);
     AT(tosavk_conformance_options, large_binding, 48);
     AT(tosavk_conformance_options, jobs, 52);
+    AT(tosavk_conformance_options, all_candidates, 56);
     AT(tosavk_conformance_summary, struct_size, 0);
     AT(tosavk_conformance_summary, rows, 8);
     AT(tosavk_conformance_summary, rows_failed, 16);

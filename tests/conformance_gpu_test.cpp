@@ -101,6 +101,27 @@ TEST_F(Conformance, JobsChangeNothing) {
     EXPECT_EQ(rows(device, options), one);
 }
 
+// Every kernel and variant that a tuner could choose, on the same graphs.
+TEST_F(Conformance, AllCandidates) {
+    const cpp::Device device;
+    const std::pair<const char*, const char*> chosen[] = {{"CONV2D", "i8,i8,i32,i32"}, {"DEPTHWISE_CONV2D", "i8,i8,i32,i32"},
+                                                          {"MATMUL", "i8,i32"}, {"REDUCE_SUM", "i32,i32"}, {"TRANSPOSE", "i8"}};
+    for (const auto& [op, type] : chosen) {
+        auto options = choose(op, type);
+        tosavk_conformance_summary own{}, all{};
+        rows(device, options, &own);
+        options.all_candidates = true;
+        const auto found = rows(device, options, &all);
+        EXPECT_EQ(all.cases, own.cases);
+        EXPECT_EQ(all.cases_failed, 0u);
+        EXPECT_GE(all.worst, own.worst);
+        for (const json& row : found) EXPECT_TRUE(row.at("passed").get<bool>()) << row.dump();
+        const auto values = std::find_if(found.begin(), found.end(), [](const json& row) { return row.at("kind") == "values"; });
+        ASSERT_NE(values, found.end());
+        EXPECT_NE(values->at("repro").get<std::string>().find(" --candidates"), std::string::npos);
+    }
+}
+
 TEST_F(Conformance, TheCallbackMayStop) {
     const cpp::Device device;
     int calls = 0;

@@ -103,7 +103,6 @@ TEST(Package, ComesBackWhole) {
     Package made = small_package();
     ASSERT_EQ(made.plan.dispatches.size(), 2u);
     made.plan.dispatches[0].invocations = 256;
-    made.plan.dispatches[0].whole_subgroups = true;
     const Bytes file = write_package(made);
     ASSERT_TRUE(is_package(file));
     const Package read = read_package(file);
@@ -123,7 +122,6 @@ TEST(Package, ComesBackWhole) {
         EXPECT_EQ(read.plan.dispatches[k].glsl, made.plan.dispatches[k].glsl);
         EXPECT_EQ(read.plan.dispatches[k].constants, made.plan.dispatches[k].constants);
         EXPECT_EQ(read.plan.dispatches[k].invocations, made.plan.dispatches[k].invocations);
-        EXPECT_EQ(read.plan.dispatches[k].whole_subgroups, made.plan.dispatches[k].whole_subgroups);
         EXPECT_EQ(read.plan.dispatches[k].nodes, made.plan.dispatches[k].nodes);
         EXPECT_EQ(read.plan.dispatches[k].barrier_before, made.plan.dispatches[k].barrier_before);
     }
@@ -248,14 +246,8 @@ TEST(Package, APlanThatDoesNotFitItsGraphIsRefused) {
     EXPECT_TRUE(is_refused([](Package& p) { p.plan.dispatches[0].nodes = {99}; }));
     EXPECT_TRUE(is_refused([](Package& p) { p.plan.dispatches[1].written = {no_id}; }));
     EXPECT_TRUE(is_refused([](Package& p) { p.inputs.clear(); }));
-    const auto of = [](Package& p, std::uint32_t invocations, bool whole_subgroups) {
-        p.plan.dispatches[0].invocations = invocations;
-        p.plan.dispatches[0].whole_subgroups = whole_subgroups;
-    };
-    EXPECT_FALSE(is_refused([&](Package& p) { of(p, 256, true); }));
-    EXPECT_TRUE(is_refused([&](Package& p) { of(p, 512, true); }));
-    EXPECT_TRUE(is_refused([&](Package& p) { of(p, 64, false); }));
-    EXPECT_TRUE(is_refused([&](Package& p) { of(p, 0, true); }));
+    EXPECT_FALSE(is_refused([](Package& p) { p.plan.dispatches[0].invocations = 256; }));
+    EXPECT_TRUE(is_refused([](Package& p) { p.plan.dispatches[0].invocations = 512; }));
     EXPECT_TRUE(is_refused([](Package& p) { p.plan.placements[graph_of(p).outputs[0]] = {}; }));
     EXPECT_TRUE(is_refused([](Package& p) { p.shaders[0].spirv[0] = 1; }));
     EXPECT_TRUE(is_refused([](Package& p) { p.shaders[0].spirv[5] += 1u << 16; }));

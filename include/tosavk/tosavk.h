@@ -386,6 +386,7 @@ typedef struct tosavk_conformance_options {
     int64_t cases;         /* random graphs per row; 0 means 20, -1 none (data sets and error graphs still run) */
     int32_t large_binding; /* 1: also graphs with tensors above 128 MiB, which need about 2 GiB of host memory */
     uint32_t jobs;         /* threads, each with the device opened once more; 0 means 1 */
+    int32_t all_candidates; /* 1: each case also with every other kernel that takes its nodes, as a tuner may choose them */
 } tosavk_conformance_options;
 
 typedef struct tosavk_conformance_summary {

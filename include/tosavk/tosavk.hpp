@@ -362,6 +362,7 @@ struct ConformanceOptions {
     std::int64_t cases = 20;  ///< 0: none
     bool large_binding = false;
     std::uint32_t jobs = 1;
+    bool all_candidates = false;  ///< also with every other kernel that takes a node
 };
 
 /// `row` gets the JSON of each finished row and how many there will be; it returns whether to go on. What it throws
@@ -376,6 +377,7 @@ inline tosavk_conformance_summary run_conformance(const Device& device, const Co
     raw.cases = options.cases == 0 ? -1 : options.cases;
     raw.large_binding = options.large_binding ? 1 : 0;
     raw.jobs = options.jobs;
+    raw.all_candidates = options.all_candidates ? 1 : 0;
     struct Caller {
         const std::function<bool(const char*, std::uint64_t)>& row;
         std::exception_ptr thrown;

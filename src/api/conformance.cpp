@@ -5,6 +5,7 @@
 #include "api/handles.hpp"
 #include "conformance/error_graphs.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -19,13 +20,38 @@
 
 namespace tosavk::api {
 
-conformance::Judge judge_on(std::shared_ptr<Device> device) {
-    return [device = std::move(device)](const conformance::RandomCase& made) {
-        Checker checker(device, std::make_shared<const Graph>(made.graph));
-        const CheckReport found = checker.run(made.inputs);
-        conformance::CaseReport report{found.passed, found.detail, {}};
-        for (const CheckReport::Node& node : found.nodes)
-            report.nodes.push_back({node.op, node.worst, node.variance, node.bias, node.detail});
+namespace {
+
+void add_check(conformance::CaseReport& report, const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph,
+               const conformance::RandomCase& made, const std::shared_ptr<const TuningTable>& tuning, const std::string& with) {
+    const CheckReport found = Checker(device, graph, nullptr, tuning).run(made.inputs);
+    report.passed = found.passed;
+    report.detail = with + found.detail;
+    for (const CheckReport::Node& node : found.nodes)
+        report.nodes.push_back({node.op, node.worst, node.variance, node.bias, with + node.detail});
+}
+
+}  // namespace
+
+conformance::Judge judge_on(std::shared_ptr<Device> device, bool all_candidates) {
+    return [device = std::move(device), all_candidates](const conformance::RandomCase& made) {
+        const auto graph = std::make_shared<const Graph>(made.graph);
+        conformance::CaseReport report;
+        add_check(report, device, graph, made, nullptr, "");
+        if (!all_candidates) return report;
+        const std::vector<KernelSite> sites = kernel_sites(*graph, device->plan(), with_environment({}));
+        std::size_t most = 0;
+        for (const KernelSite& site : sites) most = std::max(most, site.candidates.size());
+        for (std::size_t k = 1; report.passed && k < most; ++k) {  // 0 is the planner's own
+            auto table = std::make_shared<TuningTable>();
+            std::string names;
+            for (const KernelSite& site : sites) {
+                if (k >= site.candidates.size()) continue;
+                table->choices.emplace(site.signature, site.candidates[k]);
+                names += (names.empty() ? "" : ", ") + site.candidates[k];
+            }
+            add_check(report, device, graph, made, table, fmt::format("with '{}': ", names));
+        }
         return report;
     };
 }
@@ -46,7 +72,7 @@ using Task = std::function<Finished(const conformance::Judge&)>;
 struct Choice {
     std::string op, type, spec;
     std::uint64_t seed = 1, cases = 20;
-    bool large_binding = false;
+    bool large_binding = false, all_candidates = false;
 };
 
 Finished finish(Json row, std::uint64_t cases, std::uint64_t failures, double worst, const std::string& bound,
@@ -68,8 +94,8 @@ Finished run_values(const SweepRow& row, const Choice& choice, const conformance
     auto types = Json::object();
     for (const auto& [variable, type] : row.types) types[variable] = type;
     return finish({{"kind", "values"}, {"op", row.op}, {"spec", row.spec}, {"types", std::move(types)}}, result.cases,
-                  result.failures, result.worst, row.bound, result.seed, conformance::repro_command(row, result),
-                  result.detail);
+                  result.failures, result.worst, row.bound, result.seed,
+                  conformance::repro_command(row, result) + (choice.all_candidates ? " --candidates" : ""), result.detail);
 }
 
 Finished run_errors(const ErrorGraph& entry, const Choice& choice) {
@@ -128,7 +154,7 @@ std::vector<Task> make_tasks(const Choice& choice) {
 }
 
 /// Runs the tasks on threads and calls `take` for each result, in order, on this thread; it returns whether to go on.
-void run_tasks(const std::vector<Task>& tasks, const tosavk_device& device, std::uint32_t jobs,
+void run_tasks(const std::vector<Task>& tasks, const tosavk_device& device, std::uint32_t jobs, bool all_candidates,
                const std::function<bool(const Finished&)>& take) {
     std::mutex mutex;
     std::condition_variable changed;
@@ -138,7 +164,7 @@ void run_tasks(const std::vector<Task>& tasks, const tosavk_device& device, std:
     std::atomic<bool> stop = false;
     const auto work = [&](const std::shared_ptr<Device>& on) {
         try {
-            const conformance::Judge judge = judge_on(on);
+            const conformance::Judge judge = judge_on(on, all_candidates);
             for (std::size_t k; !stop && (k = next++) < tasks.size();) {
                 Finished finished = tasks[k](judge);
                 const std::lock_guard lock(mutex);
@@ -189,7 +215,7 @@ tosavk_status tosavk_conformance_run(tosavk_device* device, const tosavk_conform
         const auto text = [](const char* chosen) { return std::string(chosen ? chosen : ""); };
         const Choice choice{text(given.op), text(given.type), text(given.spec), given.seed,
                             given.cases == 0 ? 20 : given.cases < 0 ? 0 : static_cast<std::uint64_t>(given.cases),
-                            given.large_binding != 0};
+                            given.large_binding != 0, given.all_candidates != 0};
         if (given.jobs > 64) throw Error(ErrorCode::usage, "a conformance sweep takes at most 64 jobs");
         if (summary) {
             std::size_t size = 0;
@@ -198,7 +224,7 @@ tosavk_status tosavk_conformance_run(tosavk_device* device, const tosavk_conform
         }
         const std::vector<Task> tasks = make_tasks(choice);
         tosavk_conformance_summary total{};
-        run_tasks(tasks, *device, given.jobs, [&](const Finished& row) {
+        run_tasks(tasks, *device, given.jobs, choice.all_candidates, [&](const Finished& row) {
             ++total.rows;
             total.rows_failed += row.failures > 0 ? 1 : 0;
             total.cases += row.cases;

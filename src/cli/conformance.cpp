@@ -116,6 +116,8 @@ Action add_conformance(CLI::App& app) {
         ->check(CLI::Range(0, 1000000));
     command->add_flag("--large-binding", options->sweep.large_binding,
                       "also tensors above 128 MiB (about 2 GiB of host memory)");
+    command->add_flag("--candidates", options->sweep.all_candidates,
+                      "each case also with every other kernel and variant that takes its nodes, as --tune may choose them");
     command->add_option("--jobs", options->sweep.jobs, "threads, each with a device of its own (default 1)")
         ->check(CLI::Range(1, 64));
     command->add_flag("--json", options->json, "print JSON");

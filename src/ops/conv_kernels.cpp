@@ -304,22 +304,8 @@ std::optional<KernelChoice> plan_direct(const NodeView& view, const DevicePlan& 
 }  // namespace
 
 std::vector<KernelCandidate> conv2d_kernels() {
-    std::vector<KernelCandidate> all = {{"cooperative matrices", fixed(plan_matrices, 0)},
-                                        {"shared tiles", plan_tiles},
-                                        {"split sums", fixed(plan_product, plan_split_sums, 0)},
-                                        {"shared rows", fixed(plan_product, plan_shared_rows, 0)},
-                                        {"implicit GEMM", fixed(plan_conv2d, 0)},
-                                        {"direct", plan_direct}};
-    for (const int rows : {64, 128}) {
-        all.push_back({fmt::format("cooperative matrices, {0}x{0}", rows), fixed(plan_matrices, rows), true});
-    }
-    for (const int rows : {4, 8, 16}) {
-        all.push_back({fmt::format("shared rows, {}x4", rows), fixed(plan_product, plan_shared_rows, rows), true});
-    }
-    for (const int rows : {1, 4}) all.push_back({fmt::format("implicit GEMM, {}x4", rows), fixed(plan_conv2d, rows), true});
-    for (const int lanes : {4, 16, 64}) {
-        all.push_back({fmt::format("split sums, {} lanes", lanes), fixed(plan_product, plan_split_sums, lanes), true});
-    }
+    std::vector<KernelCandidate> all = product_kernels({plan_matrices, plan_tiles, plan_product, "implicit GEMM", plan_conv2d});
+    all.push_back({"direct", plan_direct});
     return all;
 }
 std::vector<KernelCandidate> depthwise_kernels() {

@@ -138,7 +138,6 @@ std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, DTyp
         for (const auto& [name, value] : defines) define(choice, name, value);
         choice.groups = spill_groups(tiles, device);
         choice.invocations = static_cast<std::uint32_t>(size);
-        choice.whole_subgroups = true;
         choice.note = fmt::format("{} tiles of {}x{} by cooperative matrices of {}x{}x{}", tiles, rows, columns, shape.m, shape.n, shape.k);
         return ProductChoice{std::move(choice), times(p.columns, columns), times(p.rows, rows), true};
     }
@@ -163,6 +162,25 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
     choice.groups = spill_groups(up(tiles, device.workgroup_size / lanes), device);
     choice.note = fmt::format("{}x4 tile, sums shared by {}", rows, lanes);
     return ProductChoice{std::move(choice), times(p.quads(), 1), times(p.rows, rows)};
+}
+
+std::vector<KernelCandidate> product_kernels(const ProductKernels& plans) {
+    std::vector<KernelCandidate> all = {{"cooperative matrices", fixed(plans.matrices, 0)},
+                                        {"shared tiles", plans.tiles},
+                                        {"split sums", fixed(plans.product, plan_split_sums, 0)},
+                                        {"shared rows", fixed(plans.product, plan_shared_rows, 0)},
+                                        {plans.own_name, fixed(plans.own, 0)}};
+    for (const int rows : {64, 128}) {
+        all.push_back({fmt::format("cooperative matrices, {0}x{0}", rows), fixed(plans.matrices, rows), true});
+    }
+    for (const int rows : {4, 8, 16}) {
+        all.push_back({fmt::format("shared rows, {}x4", rows), fixed(plans.product, plan_shared_rows, rows), true});
+    }
+    for (const int rows : {1, 4}) all.push_back({fmt::format("{}, {}x4", plans.own_name, rows), fixed(plans.own, rows), true});
+    for (const int lanes : {4, 16, 64}) {
+        all.push_back({fmt::format("split sums, {} lanes", lanes), fixed(plans.product, plan_split_sums, lanes), true});
+    }
+    return all;
 }
 
 }  // namespace tosavk

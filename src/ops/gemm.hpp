@@ -43,4 +43,18 @@ std::optional<ProductChoice> plan_split_sums(const Product& product, const Devic
 /// One of the two that take a setting.
 using ProductPlan = std::optional<ProductChoice> (*)(const Product&, const DevicePlan&, std::string&, int);
 
+/// How an operator runs as a product; each with a setting, 0: by the sizes.
+struct ProductKernels {
+    using Plan = std::optional<KernelChoice>(const NodeView&, const DevicePlan&, std::string&, int);
+    using Of = std::optional<KernelChoice>(const NodeView&, const DevicePlan&, std::string&, ProductPlan, int);
+
+    Plan* matrices;              ///< by cooperative matrices
+    KernelCandidate::Plan* tiles;
+    Of* product;                 ///< by one of the two above
+    const char* own_name;
+    Plan* own;                   ///< by the operator's own kernel, which every device runs
+};
+/// The candidates in the order in which they are asked, and their variants.
+std::vector<KernelCandidate> product_kernels(const ProductKernels& plans);
+
 }  // namespace tosavk

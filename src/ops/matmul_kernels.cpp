@@ -46,8 +46,7 @@ std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan
     const auto product = product_of(view, device, why);
     if (!product) return std::nullopt;
     const auto may_add = [&](std::size_t zero_point) {
-        const bool known = view.in(zero_point).is_constant() || product->is_float;
-        return !product->is_float && (!known || view.constant_ints(zero_point).front() != 0);
+        return !product->is_float && (!view.in(zero_point).is_constant() || view.constant_ints(zero_point).front() != 0);
     };
     auto planned = plan_cooperative(*product, view.in(0).type, view.out().type, may_add(3), may_add(2), device, why, fixed_rows);
     if (!planned) return std::nullopt;
@@ -55,8 +54,11 @@ std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan
 }
 
 /// Both operands come at run time, so that no word has four elements of a column.
-std::optional<ProductChoice> plan_tiles(const Product& product, const DevicePlan& device, std::string& why, int) {
-    return plan_shared_tiles(product, false, device, why);
+std::optional<KernelChoice> plan_tiles(const NodeView& view, const DevicePlan& device, std::string& why) {
+    const auto tiles = [](const Product& product, const DevicePlan& on, std::string& because, int) {
+        return plan_shared_tiles(product, false, on, because);
+    };
+    return plan_product(view, device, why, tiles, 0);
 }
 
 std::optional<KernelChoice> plan_matmul(const NodeView& view, const DevicePlan& device, std::string& why, int fixed_tile) {
@@ -95,22 +97,7 @@ std::optional<KernelChoice> plan_matmul(const NodeView& view, const DevicePlan& 
 }  // namespace
 
 std::vector<KernelCandidate> matmul_kernels() {
-    std::vector<KernelCandidate> all = {{"cooperative matrices", fixed(plan_matrices, 0)},
-                                        {"shared tiles", fixed(plan_product, plan_tiles, 0)},
-                                        {"split sums", fixed(plan_product, plan_split_sums, 0)},
-                                        {"shared rows", fixed(plan_product, plan_shared_rows, 0)},
-                                        {"register tile", fixed(plan_matmul, 0)}};
-    for (const int rows : {64, 128}) {
-        all.push_back({fmt::format("cooperative matrices, {0}x{0}", rows), fixed(plan_matrices, rows), true});
-    }
-    for (const int rows : {4, 8, 16}) {
-        all.push_back({fmt::format("shared rows, {}x4", rows), fixed(plan_product, plan_shared_rows, rows), true});
-    }
-    for (const int rows : {1, 4}) all.push_back({fmt::format("register tile, {}x4", rows), fixed(plan_matmul, rows), true});
-    for (const int lanes : {4, 16, 64}) {
-        all.push_back({fmt::format("split sums, {} lanes", lanes), fixed(plan_product, plan_split_sums, lanes), true});
-    }
-    return all;
+    return product_kernels({plan_matrices, plan_tiles, plan_product, "register tile", plan_matmul});
 }
 
 }  // namespace tosavk

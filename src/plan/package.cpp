@@ -15,7 +15,7 @@ namespace {
 
 constexpr char magic[8] = {'T', 'O', 'S', 'A', 'V', 'K', 'P', 'K'};
 /// Goes up with every change of the fields, of what a plan means, or of how the planner numbers things.
-constexpr std::uint32_t format_version = 9;
+constexpr std::uint32_t format_version = 10;
 
 struct FileHeader {
     char magic_bytes[8];
@@ -178,11 +178,11 @@ template <class A> void fields(A& a, Binding& value) {
     a.choice(path, ReadPath::texels);
 }
 template <class A> void fields(A& a, Dispatch& value) {
-    auto& [label, kernel, glsl, spirv, constants, bindings, groups, invocations, whole_subgroups, nodes, written, work, bytes, barrier_before,
+    auto& [label, kernel, glsl, spirv, constants, bindings, groups, invocations, nodes, written, work, bytes, barrier_before,
            submit_before, note] = value;
     a(label, kernel);
     a.source(glsl, spirv != nullptr);
-    a(constants, bindings, groups, invocations, whole_subgroups, nodes, written, work, bytes, barrier_before, submit_before, note);
+    a(constants, bindings, groups, invocations, nodes, written, work, bytes, barrier_before, submit_before, note);
 }
 void fields(Writer& out, ConstantPool& value) {
     Bytes bytes = value.all();
@@ -263,8 +263,7 @@ void check_numbers(const Plan& plan, const Graph& graph, const Shaders& shaders)
         for (const ValueId id : dispatch.written) {
             if (id >= graph.values.size()) damaged(fmt::format("there is no value {}", id));
         }
-        const bool whole = dispatch.whole_subgroups && dispatch.invocations > 0 && dispatch.invocations <= max_invocations;
-        if (!whole && (dispatch.whole_subgroups || dispatch.invocations != 0)) {
+        if (dispatch.invocations > max_invocations) {
             damaged(fmt::format("a workgroup has {} invocations", dispatch.invocations));
         }
         if (!dispatch.is_copy()) check_spirv(shaders.at(dispatch.glsl)->spirv, dispatch.bindings.size());

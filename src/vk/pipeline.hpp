@@ -73,7 +73,7 @@ public:
     bool store_tuning(const Digest& key, const std::function<std::string(const std::string& old)>& change);
 
 private:
-    using Key = std::tuple<std::string, std::vector<std::int32_t>, std::size_t, std::uint32_t, bool>;
+    using Key = std::tuple<std::string, std::vector<std::int32_t>, std::size_t, std::uint32_t>;
 
     std::shared_ptr<const BindingLayout> layout_for(const Dispatch& dispatch);
     const std::vector<std::uint32_t>& spirv_for(const Dispatch& dispatch, const DevicePlan& plan,
