@@ -1,12 +1,12 @@
-// GATHER: output [N,W,C] from values [N,K,C] and indices [N,W]; an invocation makes EACH (4 or 8)
-// consecutive elements, 8 only where C is a multiple of that. An index
-// outside 0..K-1 is unpredictable in TOSA: it is clamped here, so that nothing outside the tensor is read, and gives 0.
+// GATHER: output [N,W,C] from values [N,K,C] and indices [N,W]; an invocation makes EACH consecutive elements: 4, or 8
+// where C is a multiple of that. An index outside 0..K-1 is unpredictable in TOSA: it is clamped here, so that nothing
+// outside the tensor is read, and gives 0.
 //   in0  values   in1  indices
 layout(constant_id = 0) const int K = 1;
 layout(constant_id = 1) const int W = 1;
 layout(constant_id = 2) const int C = 1;
 layout(constant_id = 3) const int COUNT = 1;
-layout(constant_id = 4) const int SIDE_BY_SIDE = 1;  // rows that neighbouring invocations read, if C is whole quads
+layout(constant_id = 4) const int SIDE_BY_SIDE = 1;  // rows that neighbouring invocations read, if C is a multiple of EACH
 
 #if X_FLOAT
 #define X4 vec4

@@ -1,4 +1,5 @@
-// RESIZE: an invocation makes EACH (4 or 8) channels of one pixel, 8 only where C is a multiple of that. Positions are exact integers in units of 1/n input elements.
+// RESIZE: an invocation makes EACH channels of one pixel: 4, or 8 where C is a multiple of that. Positions are exact
+// integers in units of 1/n input elements.
 //   in0  input [N,IH,IW,C]
 // WIDE: i16 -> i48, bilinear.
 layout(constant_id = 0) const int IH = 1;

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <random>
 #include <stdexcept>
 
@@ -133,7 +134,7 @@ TEST(InParallel, DoesEveryPieceOnceWithCopiesOfTheWork) {
         in_parallel(count, [&, scratch = Bytes()](std::size_t k) mutable {
             scratch.push_back(std::byte{});  // a race, if it were shared
             ++done[k];
-        });
+        }, 4);
         EXPECT_EQ(done, std::vector<int>(count, 1));
     }
 }
@@ -143,12 +144,10 @@ TEST(InParallel, ThrowsTheFirstFailureAfterAllHaveEnded) {
     try {
         in_parallel(1000, [&](std::size_t k) {
             ++under_way;
-            if (k == 3) {
-                --under_way;
-                throw std::runtime_error("piece 3");
-            }
+            if (k != 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));
             --under_way;
-        });
+            if (k == 3) throw std::runtime_error("piece 3");
+        }, 4);
         FAIL() << "nothing was thrown";
     } catch (const std::runtime_error& error) {
         EXPECT_STREQ(error.what(), "piece 3");

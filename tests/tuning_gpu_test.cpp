@@ -1,5 +1,6 @@
 // Every kernel candidate and variant on the device, chosen through a tuning table, against the reference; and the tuner.
 #include "api/checker.hpp"
+#include "api/conformance.hpp"
 #include "plan/tuning.hpp"
 #include "problems/problem.hpp"
 #include "reference/reference.hpp"
@@ -242,6 +243,24 @@ TEST_F(TunerGpu, TheProgramTunesAndLaterRunsUseIt) {
     const auto uncached = test::spawn(folder_, "tosa-vk-bench", arguments, {{"TOSAVK_NO_CACHE", "1"}});
     EXPECT_EQ(uncached.exit_code, 0) << uncached.err;
     EXPECT_NE(uncached.out.find("not on disk"), std::string::npos) << uncached.out;
+}
+
+class CandidatesGpu : public test::GpuTest {};
+
+TEST_F(CandidatesGpu, TheSweepRunsEveryOne) {
+    for (const char* type : {"i8,i8,i32,i32", "fp32,fp32,fp32,fp32"}) {
+        const conformance::SweepRow row = conformance::find_rows("CONV2D", type, "1.0").front();
+        std::set<std::string> with;
+        for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+            const conformance::RandomCase made = conformance::make_case(row, seed);
+            const conformance::CaseReport one = api::judge_on(device_)(made), all = api::judge_on(device_, true)(made);
+            EXPECT_TRUE(one.passed && all.passed) << row.op << " " << type << " seed " << seed << "\n" << one.detail << all.detail;
+            EXPECT_GE(all.nodes.size(), one.nodes.size());
+            for (const auto& node : all.nodes) with.insert(node.detail.substr(0, node.detail.find(": ")));
+        }
+        EXPECT_GE(with.size(), 3u) << type;  // the planner's own, "direct", and a variant at least
+        EXPECT_EQ(with.count("with 'direct'"), 1u) << type;
+    }
 }
 
 }  // namespace

@@ -128,7 +128,7 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
 // Where words go: WRITE_t(N, binding, TO), TO being STORES (a storage buffer) or PART_STORES (several; generated as above).
 // They make N_put(i, x) and N_mix(i, mask, x) for word i, the latter for some of its bits, or N_put4(i, x) for words
 // 4i..4i+3; for 32-bit elements also N_raise(i, x): the larger of the word and x, whatever other invocations do.
-// One view per buffer: a shader stores whole quads or single elements, never both.
+// One view per buffer: a shader stores whole quads, single elements or eights, never two of them.
 // Each byte has one writer, so clearing and setting its bits in two atomic steps never disturbs a neighbour.
 #if TOSAVK_PAIRS
 // No index is that large, but the compiler does not know it and packs the word before its loop over the lanes.

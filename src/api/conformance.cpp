@@ -37,12 +37,14 @@ conformance::Judge judge_on(std::shared_ptr<Device> device, bool all_candidates)
     return [device = std::move(device), all_candidates](const conformance::RandomCase& made) {
         const auto graph = std::make_shared<const Graph>(made.graph);
         conformance::CaseReport report;
-        add_check(report, device, graph, made, nullptr, "");
-        if (!all_candidates) return report;
+        if (!all_candidates) {
+            add_check(report, device, graph, made, nullptr, "");
+            return report;
+        }
         const std::vector<KernelSite> sites = kernel_sites(*graph, device->plan(), with_environment({}));
-        std::size_t most = 0;
+        std::size_t most = 1;
         for (const KernelSite& site : sites) most = std::max(most, site.candidates.size());
-        for (std::size_t k = 1; report.passed && k < most; ++k) {  // 0 is the planner's own
+        for (std::size_t k = 0; report.passed && k < most; ++k) {
             auto table = std::make_shared<TuningTable>();
             std::string names;
             for (const KernelSite& site : sites) {
@@ -50,7 +52,7 @@ conformance::Judge judge_on(std::shared_ptr<Device> device, bool all_candidates)
                 table->choices.emplace(site.signature, site.candidates[k]);
                 names += (names.empty() ? "" : ", ") + site.candidates[k];
             }
-            add_check(report, device, graph, made, table, fmt::format("with '{}': ", names));
+            add_check(report, device, graph, made, table, names.empty() ? names : fmt::format("with '{}': ", names));
         }
         return report;
     };

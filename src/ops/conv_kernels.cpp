@@ -103,22 +103,23 @@ std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan&
 }
 
 /// sum (x - zx) (w - zw) = sum x (w - zw) - zx sum (w - zw): the bias with the last term, which is known.
-std::vector<std::int32_t> corrected_bias(const NodeView& view, const ConvOperands& operands) {
+LazyBytes corrected_bias(const NodeView& view, const ConvOperands& operands) {
     const auto bias = view.constant_ints(2);
-    std::vector<std::int32_t> corrected;
-    for (const std::int64_t sum : channel_sums(view.in(1), operands.weight_zp)) {
-        const std::int64_t value = bias[bias.size() == 1 ? 0 : corrected.size()] - operands.input_zp * sum;
-        corrected.push_back(static_cast<std::int32_t>(value));  // sums wrap as the shader's do
-    }
-    return corrected;
+    const auto channels = static_cast<std::uint64_t>(view.in(1).shape[0]);
+    return {channels * sizeof(std::int32_t), [=, weight = view.in(1)](std::span<std::byte> to) {
+                std::vector<std::int32_t> corrected;
+                for (const std::int64_t sum : channel_sums(weight, operands.weight_zp)) {
+                    const std::int64_t value = bias[bias.size() == 1 ? 0 : corrected.size()] - operands.input_zp * sum;
+                    corrected.push_back(static_cast<std::int32_t>(value));  // sums wrap as the shader's do
+                }
+                std::ranges::copy(std::as_bytes(std::span(corrected)), to.begin());
+            }};
 }
 
 /// Takes the bias with what zero points add to it as the last operand.
 void set_corrected_bias(KernelChoice& choice, const NodeView& view, const ConvOperands& operands) {
-    const std::vector<std::int32_t> bias = corrected_bias(view, operands);
-    const auto bytes = std::as_bytes(std::span(bias));
-    choice.operands.back() = {no_id, DType::i32, Bytes(bytes.begin(), bytes.end()), view.in(2).name + " less zero points"};
-    choice.constants[6] = static_cast<std::int32_t>(bias.size());
+    choice.operands.back() = {no_id, DType::i32, corrected_bias(view, operands), view.in(2).name + " less zero points"};
+    choice.constants[6] = static_cast<std::int32_t>(view.in(1).shape[0]);
 }
 
 std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan& device, std::string& why, int fixed_rows) {

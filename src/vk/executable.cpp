@@ -1,5 +1,6 @@
 // Checks a plan against the device, builds its pipelines and uploads its constants.
 #include "vk/executable_state.hpp"
+#include "vk/fault.hpp"
 #include "vk/parallel.hpp"
 #include "vk/transfer.hpp"
 
@@ -142,7 +143,7 @@ void upload_constants(DeviceState& device, Buffer& buffer, const ConstantPool& c
             buffer.write(offset, bytes.view(scratch));
             const std::uint64_t end = offset + bytes.size();
             buffer.write(end, Bytes(end_of(k) - end));
-        });
+        }, host_threads());
         return;
     }
     const std::uint64_t piece = std::min<std::uint64_t>(2 * constants.size() + 512, device.plan.staging_bytes);

@@ -6,16 +6,15 @@
 #include <cstddef>
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
 namespace tosavk {
 
-/// Calls work(k) for every k below `count`, each once, on up to `most` threads and the calling one among them; every
-/// thread has a copy of its own of `work`. Returns when all have ended. After an exception no further piece is begun,
+/// Calls work(k) for every k below `count`, each once, on up to `most` threads, the calling one among them; every thread
+/// has a copy of its own of `work`. Returns when all have ended. After an exception no further piece is begun,
 /// and the first one is thrown here.
-template <class Work> void in_parallel(std::size_t count, Work work, std::size_t most = 16) {
+template <class Work> void in_parallel(std::size_t count, Work work, std::size_t most) {
     std::atomic<std::size_t> next{0};
     std::exception_ptr failure;
     std::mutex failure_mutex;
@@ -29,10 +28,10 @@ template <class Work> void in_parallel(std::size_t count, Work work, std::size_t
         }
     };
     std::vector<std::thread> threads;
-    const std::size_t wanted = std::min({count, most, std::max<std::size_t>(1, std::thread::hardware_concurrency())});
+    const std::size_t wanted = std::min(count, most);
     try {
         while (threads.size() + 1 < wanted) threads.emplace_back(run, work);
-    } catch (const std::system_error&) {  // fewer threads do as well
+    } catch (const std::exception&) {  // no thread or no memory for one: fewer do as well
     }
     run(std::move(work));
     for (std::thread& thread : threads) thread.join();

@@ -4,6 +4,7 @@
 #include "codegen/glslang.hpp"
 #include "graph/verbose.hpp"
 #include "vk/check.hpp"
+#include "vk/fault.hpp"
 #include "vk/parallel.hpp"
 #include "vk/spirv.hpp"
 
@@ -323,20 +324,20 @@ std::vector<std::shared_ptr<const Pipeline>> PipelineLibrary::get(std::span<cons
             Missing& one = missing.emplace_back(Missing{&dispatch, std::move(key), dispatch.spirv ? *dispatch.spirv : spirv_for(dispatch, plan, counters)});
             one.pipeline->layout = layout_for(dispatch);
         }
+        pipelines_made_ = pipelines_made_ || !missing.empty();
     }
     in_parallel(missing.size(), [&](std::size_t k) {
         Missing& one = missing[k];
         one.pipeline->handle = build(*one.dispatch, plan, one.words, one.pipeline->layout->pipeline.get());
-    });
+    }, host_threads());
     const std::lock_guard lock(mutex_);
     // Forget pipelines that nobody uses any more.
     std::erase_if(pipelines_, [](const auto& entry) { return entry.second.expired(); });
-    for (Missing& one : missing) pipelines_.insert_or_assign(std::move(one.key), one.pipeline);
+    for (const Missing& one : missing) pipelines_.try_emplace(one.key, one.pipeline);  // another thread may have been first
     for (std::size_t d = 0; d < dispatches.size(); ++d) {
-        if (dispatches[d] && !result[d]) result[d] = missing[wanted[d]].pipeline;
+        if (dispatches[d] && !result[d]) result[d] = find(missing[wanted[d]].key);
     }
     counters.pipelines += missing.size();
-    pipelines_made_ = pipelines_made_ || !missing.empty();
     return result;
 }
 
