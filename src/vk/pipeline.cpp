@@ -301,6 +301,7 @@ std::vector<std::shared_ptr<const Pipeline>> PipelineLibrary::get(std::span<cons
         Key key;
         std::vector<std::uint32_t> words;
         std::shared_ptr<Pipeline> pipeline = std::make_shared<Pipeline>();
+        std::shared_ptr<const Pipeline> shared = nullptr;  ///< that one, or an equal one that somebody made meanwhile
     };
     std::vector<std::shared_ptr<const Pipeline>> result(dispatches.size());
     std::vector<Missing> missing;
@@ -333,9 +334,12 @@ std::vector<std::shared_ptr<const Pipeline>> PipelineLibrary::get(std::span<cons
     const std::lock_guard lock(mutex_);
     // Forget pipelines that nobody uses any more.
     std::erase_if(pipelines_, [](const auto& entry) { return entry.second.expired(); });
-    for (const Missing& one : missing) pipelines_.try_emplace(one.key, one.pipeline);  // another thread may have been first
+    for (Missing& one : missing) {
+        one.shared = find(one.key);  // another thread may have been first
+        if (!one.shared) pipelines_.insert_or_assign(one.key, one.shared = one.pipeline);
+    }
     for (std::size_t d = 0; d < dispatches.size(); ++d) {
-        if (dispatches[d] && !result[d]) result[d] = find(missing[wanted[d]].key);
+        if (dispatches[d] && !result[d]) result[d] = missing[wanted[d]].shared;
     }
     counters.pipelines += missing.size();
     return result;
