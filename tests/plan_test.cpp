@@ -346,6 +346,9 @@ TEST(Plan, SlowStoresMakeEightElements) {
         EXPECT_EQ(chain.groups[0], 8192 / (slow ? 8 : 4) / device.workgroup_size);
         EXPECT_EQ(has(first("gather f32 1x90x24 200"), "out0_store8(e"), slow);
     }
+    device.int64 = false;
+    EXPECT_FALSE(has(first("chain f32 8192 add mul"), "out0_store8(e"));
+    device.int64 = true;
     EXPECT_FALSE(has(first("chain f32 8196 add mul"), "out0_store8(e"));  // no whole eights
     EXPECT_FALSE(has(first("chain f32 512 add mul"), "out0_store8(e"));   // too few invocations
     EXPECT_FALSE(has(first("gather f32 1x90x20 200"), "out0_store8(e"));

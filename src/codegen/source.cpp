@@ -204,7 +204,7 @@ bool SourceBuilder::stores_quads() const {
 bool SourceBuilder::stores_eights() const {
     if (group_.choice ? !group_.choice->by_eights : group_.rows || !wants_eights(count_, device_)) return false;
     if (!group_.stores.empty()) return false;
-    return device_.slow_storage && std::all_of(group_.outputs.begin(), group_.outputs.end(), [&](ValueId id) {
+    return std::all_of(group_.outputs.begin(), group_.outputs.end(), [&](ValueId id) {
         return graph_.value(id).type != DType::i48 && binding_count(value_bytes(graph_, id), device_) == 1;
     });
 }

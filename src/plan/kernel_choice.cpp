@@ -27,7 +27,7 @@ std::array<std::uint32_t, 3> spill_groups(std::int64_t groups, const DevicePlan&
 }
 
 bool wants_eights(std::int64_t elements, const DevicePlan& device) {
-    return device.slow_storage && elements % 8 == 0 && elements >= 16 * std::int64_t{device.workgroup_size};
+    return device.slow_storage && device.int64 && elements % 8 == 0 && elements >= 16 * std::int64_t{device.workgroup_size};
 }
 
 std::array<std::uint32_t, 3> linear_groups(std::int64_t invocations, const DevicePlan& device) {
