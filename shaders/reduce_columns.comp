@@ -1,5 +1,5 @@
-// REDUCE_* along an axis with INNER elements behind it: an invocation owns four neighbouring columns and goes down the
-// axis, or down a part of it.
+// REDUCE_* along an axis with INNER elements behind it: an invocation owns EACH quads of neighbouring columns and goes down
+// the axis, or down a part of it.
 //   in0  input, element (o, a, i) at o * OUTER_STRIDE + a * AXIS_STRIDE + i
 // PARTIAL: AXIS is cut into CHUNKS parts of LENGTH; the results go to a scratch buffer [CHUNKS][OUTER][INNER rounded up
 // to 4], without AFTER.
@@ -11,7 +11,7 @@ layout(constant_id = 4) const int AXIS_STRIDE = 1;
 layout(constant_id = 5) const int LENGTH = 1;
 layout(constant_id = 6) const int CHUNKS = 1;
 
-const uint QUADS = uint(OUTER * ((INNER + 3) / 4));
+const uint RUNS = uint((INNER + 3) / 4 / EACH), QUADS = uint(OUTER) * RUNS * EACH;  // EACH divides the quads of INNER
 
 ACC4 row(uint at, uint n) {
     if (OUTER_STRIDE % 4 == 0 && AXIS_STRIDE % 4 == 0) return BEFORE(in0_load4(at));
@@ -19,25 +19,32 @@ ACC4 row(uint at, uint n) {
 }
 
 void main() {
-    uint id = invocation_index(), q = id % QUADS, chunk = id / QUADS;
+    uint id = invocation_index(), q = id % (QUADS / EACH), chunk = id / (QUADS / EACH);
     if (chunk >= uint(CHUNKS)) return;
-    uint outer = q / uint((INNER + 3) / 4), i = q % uint((INNER + 3) / 4) * 4u, n = min(4u, uint(INNER) - i);
+    uint outer = q / RUNS, i = q % RUNS * uint(4 * EACH), n = min(4u, uint(INNER) - i);
     uint begin = chunk * uint(LENGTH), steps = CHUNKS == 1 ? uint(LENGTH) : min(uint(LENGTH), uint(AXIS) - begin);
     uint at = outer * uint(OUTER_STRIDE) + begin * uint(AXIS_STRIDE) + i;
 
     // Two sums side by side: less waiting for each, and smaller errors.
-    precise ACC4 a = row(at, n), b = ACC4(IDENTITY);
+    precise ACC4 a[EACH], b[EACH];
+    for (uint e = 0u; e < EACH; ++e) {
+        a[e] = row(at + e * 4u, n);
+        b[e] = ACC4(IDENTITY);
+    }
     for (uint k = 1u; k + 1u < steps; k += 2u) {
         at += uint(AXIS_STRIDE);
-        b = FOLD(b, row(at, n));
+        for (uint e = 0u; e < EACH; ++e) b[e] = FOLD(b[e], row(at + e * 4u, n));
         at += uint(AXIS_STRIDE);
-        a = FOLD(a, row(at, n));
+        for (uint e = 0u; e < EACH; ++e) a[e] = FOLD(a[e], row(at + e * 4u, n));
     }
-    if (steps % 2u == 0u) b = FOLD(b, row(at + uint(AXIS_STRIDE), n));
-    a = FOLD(a, b);
+    at += uint(AXIS_STRIDE);
+    for (uint e = 0u; e < EACH; ++e) {
+        if (steps % 2u == 0u) b[e] = FOLD(b[e], row(at + e * 4u, n));
+        a[e] = FOLD(a[e], b[e]);
 #if PARTIAL
-    out0_store4(id * 4u, a);
+        out0_store4((id * EACH + e) * 4u, a[e]);
 #else
-    FUSED(outer * uint(INNER) + i, n, AFTER(a));
+        FUSED(outer * uint(INNER) + i + e * 4u, n, AFTER(a[e]));
 #endif
+    }
 }

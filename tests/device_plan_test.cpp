@@ -154,7 +154,7 @@ TEST(DevicePlan, CooperativeMatrices) {
 TEST(DevicePlan, EveryChoiceHasASentence) {
     for (const DeviceCaps& caps : {desktop(), phone()}) {
         const DevicePlan plan = device_plan(caps);
-        EXPECT_EQ(plan.reasons.size(), plan.map_in_place ? 22u : 23u);
+        EXPECT_EQ(plan.reasons.size(), plan.map_in_place ? 23u : 24u);
         for (const std::string& reason : plan.reasons) {
             EXPECT_GT(reason.size(), 20u);
         }

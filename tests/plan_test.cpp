@@ -319,6 +319,18 @@ TEST(Plan, FarRowsAreWalkedInParts) {
     EXPECT_EQ(plan.dispatches.front().bindings.back().place.size, 4u * 16384 * 4);  // four parts of 16 rows
 }
 
+TEST(Plan, ColumnsAreWalkedDownSideBySide) {
+    DevicePlan device = test_device();
+    device.row_quads = 2;
+    const auto side_by_side = [&](const Shape& shape) {
+        return plan_of_reduction(device, shape, 1).dispatches.front().glsl.find("#define EACH 2") != std::string::npos;
+    };
+    EXPECT_TRUE(side_by_side({1000, 50, 64}));
+    EXPECT_FALSE(side_by_side({1000, 50, 60}));  // 15 quads
+    EXPECT_FALSE(side_by_side({1000, 50, 62}));
+    EXPECT_FALSE(side_by_side({3, 50, 64}));  // too few of them to share the work
+}
+
 TEST(Plan, TransposesRunInBlocksWhereThatPays) {
     const auto kernel_of = [](DType type, const Shape& shape, std::vector<std::int32_t> perms) {
         GraphBuilder b("transpose");

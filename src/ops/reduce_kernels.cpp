@@ -114,12 +114,16 @@ KernelChoice plan_rows(const NodeView& view, const DevicePlan& device, const Spl
     return choice;
 }
 
-/// A pass over columns: quads of `inner` neighbours for each of `outer`, every one down a part of the axis.
+/// A pass over columns: runs of quads of `inner` neighbours for each of `outer`, every one down a part of the axis.
 void set_columns(KernelPass& pass, const DevicePlan& device, const Split& s, std::int64_t outer_stride, std::int64_t axis_stride,
                  std::int64_t length, std::int64_t chunks) {
+    const std::int64_t quads = up(s.inner, 4), all = s.outer * quads * chunks;
+    std::int64_t each = device.row_quads;
+    while (each > 1 && (quads % each != 0 || s.inner % 4 != 0 || all / each < device.busy_invocations)) each /= 2;
     pass.kernel = "reduce_columns";
+    pass.defines.emplace_back("EACH", fmt::to_string(each));
     add_constants(pass, {s.outer, s.axis, s.inner, outer_stride, axis_stride, length, chunks});
-    pass.groups = linear_groups(s.outer * up(s.inner, 4) * chunks, device);
+    pass.groups = linear_groups(all / each, device);
 }
 
 KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const Split& s, const Defines& defines) {

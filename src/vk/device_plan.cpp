@@ -87,6 +87,10 @@ DevicePlan device_plan(const DeviceCaps& caps) {
     because(host ? "columns are walked down in parts of 16 rows where rows are long: a CPU's caches and prefetchers follow no more"
                  : "columns are walked down whole: neighbouring invocations read a row together");
 
+    plan.row_quads = host ? 2 : 1;
+    because(host ? "two quads of a row are read at a time down columns: a CPU's prefetchers follow whole cache lines"
+                 : "one quad of a row is read at a time down columns: the next invocation reads the next one");
+
     plan.gathered_rows = host ? 8 : 1;
     because(host ? "rows are gathered eight at a time: a CPU waits for each that is not in its caches"
                  : "gathered rows are read one after the other: neighbouring invocations read neighbouring memory");
