@@ -1,13 +1,27 @@
-// Matrix product with a register tile, for MATMUL and CONV2D. An invocation makes TM rows x 4 columns. The LANES invocations
-// of a subgroup own neighbouring quads of columns and share the rows: each loads TM / LANES of them (or one) and hands its
-// elements to the others.
+// Matrix product with a register tile, for MATMUL and CONV2D. An invocation makes TM rows x TN quads of columns. The LANES
+// invocations of a subgroup own neighbouring quads of columns and share the rows: each loads TM / LANES of them (or one) and
+// hands its elements to the others. Where LANES is 1 and loads are dear, it takes 8 instead of 4 inner elements at a time
+// (DEPTH), and more than one quad.
 #include "lib/gemm_operands.glsl"
 
-const int QUAD_GROUPS = (QUADS + LANES - 1) / LANES, ROW_GROUPS = (ROWS + TM - 1) / TM;
+const int QUAD_GROUPS = (QUADS + LANES * TN - 1) / (LANES * TN), ROW_GROUPS = (ROWS + TM - 1) / TM;
 #ifndef FINISHED
+#if TN == 4
+#define FINISHED 1
+#else
 #define FINISHED 4
 #endif
+#endif
 #define OWN (LANES < TM ? TM / LANES : 1)
+
+// Arrays are indexed by constants alone, which some drivers need to keep them in registers: macros instead of loops.
+#if TN == 4
+#define EACH_QUAD(MACRO) MACRO(0) MACRO(1) MACRO(2) MACRO(3)
+#elif TN == 2
+#define EACH_QUAD(MACRO) MACRO(0) MACRO(1)
+#else
+#define EACH_QUAD(MACRO) MACRO(0)
+#endif
 
 // Row r lies in lane r % LANES as own row r / LANES.
 #if LANES > 1
@@ -15,6 +29,24 @@ const int QUAD_GROUPS = (QUADS + LANES - 1) / LANES, ROW_GROUPS = (ROWS + TM - 1
 #else
 #define SHARED(r) a[r]
 #endif
+#if DEPTH == 8
+#define STEP_QUAD(c)                    \
+    acc[of + c] += x.x * w##c##0;       \
+    acc[of + c] += x.y * w##c##1;       \
+    acc[of + c] += x.z * w##c##2;       \
+    acc[of + c] += x.w * w##c##3;       \
+    acc[of + c] += y.x * w##c##4;       \
+    acc[of + c] += y.y * w##c##5;       \
+    acc[of + c] += y.z * w##c##6;       \
+    acc[of + c] += y.w * w##c##7;
+#define STEP(r)                         \
+    {                                   \
+        const int of = (r) * TN;        \
+        X4 x, y;                        \
+        row8(at[r], k, x, y);           \
+        EACH_QUAD(STEP_QUAD)            \
+    }
+#else
 #define STEP(r)                  \
     {                            \
         X4 x = SHARED(r);        \
@@ -23,6 +55,7 @@ const int QUAD_GROUPS = (QUADS + LANES - 1) / LANES, ROW_GROUPS = (ROWS + TM - 1
         acc[r] += x.z * w2;      \
         acc[r] += x.w * w3;      \
     }
+#endif
 #define ROWS4(MACRO, r) MACRO(r) MACRO(r + 1) MACRO(r + 2) MACRO(r + 3)
 #if TM == 16
 #define EACH_ROW(MACRO) ROWS4(MACRO, 0) ROWS4(MACRO, 4) ROWS4(MACRO, 8) ROWS4(MACRO, 12)
@@ -36,7 +69,7 @@ void main() {
     // Subgroups are runs of invocations of a one-dimensional workgroup. gl_SubgroupID would say so too, but llvmpipe counts
     // it in eights whatever the subgroup size.
     int id = int(invocation_index()), lane = id % LANES, tile = id / LANES;
-    int quad = tile % QUAD_GROUPS * LANES + lane, first = tile / QUAD_GROUPS % ROW_GROUPS * TM;
+    int quad = (tile % QUAD_GROUPS * LANES + lane) * TN, first = tile / QUAD_GROUPS % ROW_GROUPS * TM;
     int batch = tile / QUAD_GROUPS / ROW_GROUPS;
     if (batch >= BATCH) return;
     bool idle = quad >= QUADS;
@@ -46,21 +79,30 @@ void main() {
 
     Row rows[OWN];
     int at[OWN];
-    X4 a[OWN], acc[TM];
+    X4 a[OWN], acc[TM * TN];
     for (int i = 0; i < OWN; ++i) {
         rows[i] = row_at(batch, first + (i * LANES + lane) % TM);
         at[i] = tap_at(rows[i], 0, 0);
     }
-#define CLEAR(r) acc[r] = X4(0);
+#define CLEAR_QUAD(c) acc[of + c] = X4(0);
+#define CLEAR(r)                     \
+    {                                \
+        const int of = (r) * TN;     \
+        EACH_QUAD(CLEAR_QUAD)        \
+    }
     EACH_ROW(CLEAR)
 
     // One flat loop over taps and blocks of inner elements.
     int k = 0, ky = 0, kx = 0;
-    for (int block = 0; block < BLOCKS; ++block) {
+    for (int block = 0; block < BLOCKS; block += DEPTH / 4) {
+#if DEPTH == 8
+        EACH_QUAD(LOAD_COLUMNS8)
+#else
         LOAD_COLUMNS
         for (int i = 0; i < OWN; ++i) a[i] = row4(at[i], k);
+#endif
         EACH_ROW(STEP)
-        k += 4;
+        k += DEPTH;
 #if !MATRIX
         if (k >= K) {
             k = 0;
@@ -75,18 +117,30 @@ void main() {
     if (idle) return;
 
     uint n = uint(min(COLUMNS - quad * 4, 4));
-    X4 bias = bias4(quad, n);
+    X4 bias[TN];
+#define BIAS_QUAD(c) bias[c] = bias4(quad + c, n);
+    EACH_QUAD(BIAS_QUAD)
     // FINISHED rows at a time: what follows is compiled that often, and the sums of the next rows move up between.
     int count = min(ROWS - first, TM);
     for (int r = 0; r < count; r += FINISHED) {
-#define FINISH(i) \
-    if (r + i < count) FUSED(uint((batch * ROWS + first + r + i) * COLUMNS + quad * 4), n, acc[i] + bias);
+#define FINISH_QUAD(c) FUSED(e + c * 4u, n, acc[of + c] + bias[c]);
+#define FINISH(i)                                                                 \
+    if (r + i < count) {                                                          \
+        const int of = (i) * TN;                                                  \
+        uint e = uint((batch * ROWS + first + r + i) * COLUMNS + quad * 4);       \
+        EACH_QUAD(FINISH_QUAD)                                                    \
+    }
 #if FINISHED == 4
         ROWS4(FINISH, 0)
 #else
         FINISH(0)
 #endif
-#define MOVE(i) acc[i] = acc[(i) + FINISHED < TM ? (i) + FINISHED : i];
+#define MOVE_QUAD(c) acc[of + c] = acc[from + c];
+#define MOVE(i)                                                                   \
+    {                                                                             \
+        const int of = (i) * TN, from = ((i) + FINISHED < TM ? (i) + FINISHED : i) * TN; \
+        EACH_QUAD(MOVE_QUAD)                                                      \
+    }
         EACH_ROW(MOVE)
     }
 }

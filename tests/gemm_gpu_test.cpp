@@ -1,5 +1,6 @@
 // The kernels of matrix products that the device at hand would not choose itself: tiles in shared memory in the grids of
-// 64, 128 and 256 invocations, four products by one instruction, sums that several invocations share, cooperative matrices.
+// 64, 128 and 256 invocations, four products by one instruction, sums that several invocations share, cooperative matrices,
+// rows that no invocation shares.
 #include "one_node.hpp"
 
 #include "api/checker.hpp"
@@ -92,6 +93,37 @@ TEST_P(Products, LinesAgreeWithTheReference) {
 
 TEST_P(Products, BothZeroPoints) {
     for (const std::int64_t channels : {32, 35}) check(conv2d_with_zero_points(69, channels, false), "channels " + std::to_string(channels));
+}
+
+using OwnRows = test::GpuTest;
+
+// What a device runs whose invocations share no rows and whose loads are dear: 8 inner elements a step, up to 4 quads of columns.
+TEST_F(OwnRows, LinesAgreeWithTheReference) {
+    if (!device_->plan().int64) GTEST_SKIP() << "the device has no 64-bit integers";
+    const auto used = test::open_with([](DevicePlan& plan) {
+        plan.subgroup_lanes = 1;
+        plan.own_rows = 16;
+        plan.shared_tiles = false;
+        plan.texel_elements = 0;
+        plan.slow_storage = true;
+        plan.busy_invocations = 1;
+    });
+    const struct {
+        const char *line, *depth, *quads;
+    } cases[] = {
+        {"conv2d f32 1x20x19x24 64x3x3 s1 p1 clamp", "8", "4"}, {"conv2d f32 2x9x7x16 40x3x3 s2 p1 d2", "8", "2"},
+        {"conv2d f32 1x12x11x16 70x3x3 p1", "8", "1"},          {"conv2d f32 1x12x11x20 64x3x3 s1 p1 clamp", "4", "1"},
+        {"conv2d i8 1x20x19x24 64x3x3 s1 p1 rescale clamp", "8", "2"}, {"conv2d i8 1x12x11x16 70x3x3 p1 rescale", "8", "1"},
+        {"conv2d f16 1x9x9x40 64x3x3 p1", "8", "4"},            {"matmul f32 2x70x48x32", "8", "4"},
+        {"matmul f32 3x70x40x67", "8", "1"},                    {"matmul i8 2x90x64x104", "8", "2"},
+        {"matmul i8 1x300x8x128 rescale", "8", "2"}};
+    for (const auto& [line, depth, quads] : cases) {
+        const auto graph = std::make_shared<const Graph>(load_problem(line));
+        const std::string glsl = make_plan(*graph, used->plan(), {}).dispatches.at(0).glsl;
+        EXPECT_NE(glsl.find(std::string("#define DEPTH ") + depth), std::string::npos) << line;
+        EXPECT_NE(glsl.find(std::string("#define TN ") + quads), std::string::npos) << line;
+        check_products(used, load_problem(line), line, "gemm");
+    }
 }
 
 class CooperativeProducts : public test::GpuTest {

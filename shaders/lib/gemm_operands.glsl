@@ -31,6 +31,10 @@ const int TAPS = 1;
 
 const int QUADS = (COLUMNS + 3) / 4, K_BLOCKS = (K + 3) / 4, BLOCKS = TAPS * K_BLOCKS;
 
+#ifndef DEPTH
+#define DEPTH 4
+#endif
+
 #if X_FLOAT
 #define X1 float
 #define X4 vec4
@@ -95,6 +99,20 @@ X4 row4(int at, int k) {
     return at < 0 ? X4(0) : v;
 }
 
+#if DEPTH == 8
+// Eight inner elements of a row, K being a multiple of eight.
+void row8(int at, int k, out X4 x, out X4 y) {
+#ifdef IN0_EIGHTS
+    in0_load8(uint(max(at, 0) + k), x, y);
+    x = at < 0 ? X4(0) : x - row_zp;
+    y = at < 0 ? X4(0) : y - row_zp;
+#else
+    x = row4(at, k);
+    y = row4(at, k + 4);
+#endif
+}
+#endif
+
 X4 bias4(int quad, uint n) {
 #if MATRIX
     return X4(0);
@@ -123,4 +141,38 @@ X4 column4(int batch, int k, int quad) {
     ivec4 words = in1_load4(uint((quad * BLOCKS + block) * 4));       \
     X4 w0 = unpack_i8(words.x) - column_zp, w1 = unpack_i8(words.y) - column_zp, w2 = unpack_i8(words.z) - column_zp, \
        w3 = unpack_i8(words.w) - column_zp;
+#endif
+
+#if DEPTH == 8
+// The same of eight inner elements of quad + c, in w<c>0 to w<c>7; `block` is even.
+#if MATRIX
+#define LOAD_COLUMNS8(c)                                                                                          \
+    X4 w##c##0 = column4(batch, k, quad + c), w##c##1 = column4(batch, k + 1, quad + c),                          \
+       w##c##2 = column4(batch, k + 2, quad + c), w##c##3 = column4(batch, k + 3, quad + c),                      \
+       w##c##4 = column4(batch, k + 4, quad + c), w##c##5 = column4(batch, k + 5, quad + c),                      \
+       w##c##6 = column4(batch, k + 6, quad + c), w##c##7 = column4(batch, k + 7, quad + c);
+#else
+#ifdef IN1_EIGHTS
+#define COLUMNS8(i, a, b) in1_load8(i, a, b);
+#else
+#define COLUMNS8(i, a, b) a = in1_load4(i), b = in1_load4((i) + 4u);
+#endif
+#if X_FLOAT
+#define LOAD_COLUMNS8(c)                                                                        \
+    uint from##c = uint(((quad + c) * BLOCKS + block) * 16);                                    \
+    X4 w##c##0, w##c##1, w##c##2, w##c##3, w##c##4, w##c##5, w##c##6, w##c##7;                  \
+    COLUMNS8(from##c, w##c##0, w##c##1)                                                         \
+    COLUMNS8(from##c + 8u, w##c##2, w##c##3)                                                    \
+    COLUMNS8(from##c + 16u, w##c##4, w##c##5)                                                   \
+    COLUMNS8(from##c + 24u, w##c##6, w##c##7)
+#else
+#define LOAD_COLUMNS8(c)                                                                        \
+    ivec4 words##c, more##c;                                                                    \
+    COLUMNS8(uint(((quad + c) * BLOCKS + block) * 4), words##c, more##c)                        \
+    X4 w##c##0 = unpack_i8(words##c.x) - column_zp, w##c##1 = unpack_i8(words##c.y) - column_zp, \
+       w##c##2 = unpack_i8(words##c.z) - column_zp, w##c##3 = unpack_i8(words##c.w) - column_zp, \
+       w##c##4 = unpack_i8(more##c.x) - column_zp, w##c##5 = unpack_i8(more##c.y) - column_zp,   \
+       w##c##6 = unpack_i8(more##c.z) - column_zp, w##c##7 = unpack_i8(more##c.w) - column_zp;
+#endif
+#endif
 #endif

@@ -48,6 +48,22 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
     layout(set = 0, binding = B) readonly buffer N##_block4 { ivec4 N##_w4[]; };        \
     ivec4 N##_quad(uint i) { return N##_w4[i]; }
 #endif
+#if TOSAVK_PAIRS
+// N_load8(i, v, w): elements i..i+7, i % 8 == 0, in one load, whose loop over the lanes then serves all of them.
+#define BUFFER_8(N, B, T, T4, EIGHT)                                                    \
+    layout(set = 0, binding = B) readonly buffer N##_block8 { T N##_w8[]; };            \
+    void N##_load8(uint i, out T4 v, out T4 w) {                                        \
+        T x = N##_w8[i >> 3];                                                           \
+        EIGHT                                                                           \
+    }
+#define EIGHT_32(BITS)                                                                  \
+    uvec4 low = uvec4(x), high = uvec4(x >> 32u);                                       \
+    v = BITS(ivec4(low.x, high.x, low.y, high.y));                                      \
+    w = BITS(ivec4(low.z, high.z, low.w, high.w));
+#define EIGHTS_i8(N, B) BUFFER_8(N, B, uint64_t, ivec4, v = unpack_i8(int(uint(x))); w = unpack_i8(int(uint(x >> 32u)));)
+#define EIGHTS_i32(N, B) BUFFER_8(N, B, u64vec4, ivec4, EIGHT_32(ivec4))
+#define EIGHTS_fp32(N, B) BUFFER_8(N, B, u64vec4, vec4, EIGHT_32(intBitsToFloat))
+#endif
 #define TEXELS_1(N, B)                                                                  \
     layout(set = 0, binding = B) uniform isamplerBuffer N##_t;                          \
     int N##_word(uint i) { return texelFetch(N##_t, int(i)).x; }

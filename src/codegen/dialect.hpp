@@ -45,7 +45,8 @@ std::string preamble(const DevicePlan& device, StoreForm stores, const Defines& 
 /// Declares tensors in the order of their bindings; one that is larger than a binding takes several.
 class Declarations {
 public:
-    Declarations(const DevicePlan& device, bool quad_stores) : device_(device), quad_stores_(quad_stores) {}
+    Declarations(const DevicePlan& device, bool quad_stores, bool reads_eights)
+        : device_(device), quad_stores_(quad_stores), reads_eights_(reads_eights) {}
 
     void read(KernelOperand& operand, std::size_t index, std::uint64_t bytes);  ///< in<index>; sets operand.path
     void write(DType type, std::size_t index, std::uint64_t bytes);             ///< out<index>
@@ -58,7 +59,7 @@ private:
               std::uint32_t parts, const char* statement);
 
     const DevicePlan& device_;
-    const bool quad_stores_;
+    const bool quad_stores_, reads_eights_;
 };
 
 }  // namespace tosavk

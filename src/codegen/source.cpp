@@ -288,7 +288,7 @@ GroupSource SourceBuilder::finish(const std::string& end) {
     std::string text = preamble(device_, stores, pass_ ? pass_->defines : Defines(), uses(is_small_float),
                                 uses([](DType t) { return t == DType::fp16; }));
     text += params_;
-    Declarations tensors(device_, quad_stores);
+    Declarations tensors(device_, quad_stores, pass_ && pass_->reads_eights);
     for (std::size_t i = 0; i < source_.reads.size(); ++i) tensors.read(source_.reads[i], numbers_[i], bytes_of(source_.reads[i]));
     if (earlier_) {
         const std::uint64_t bytes = group_.choice->scratch_bytes.at(static_cast<std::size_t>(earlier_->writes));

@@ -60,6 +60,7 @@ struct KernelPass {
     int writes = -1;                       ///< number of the scratch buffer that it writes; -1: the node's outputs
     DType writes_type = DType::fp32;       ///< of that scratch buffer's elements, 32 bits each
     bool stores_quads = false;             ///< it stores whole quads there, not single elements
+    bool reads_eights = false;             ///< it asks for inK_load8, which INK_EIGHTS says is there: what storage buffers hold
 };
 
 /// The dispatch that makes the node's outputs, and those that must run before it. A kernel of a node with several
