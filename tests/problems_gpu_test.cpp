@@ -46,6 +46,15 @@ TEST_F(ProblemsOnDevice, LongReductions) {
         verify(line);
 }
 
+// Rows of 8- and 16-bit elements that end inside a word, which two invocations share: neighbours of a subgroup or not.
+TEST_F(ProblemsOnDevice, RowsThatEndInsideAWord) {
+    for (const char* line :
+         {"conv2d i8 2x9x7x62 62x1x1 rescale", "conv2d i8 2x9x7x63 61x3x3 p1 rescale", "conv2d i8 1x5x5x8 1x1x1 rescale", "conv2d i8 1x9x5x8 5x1x1 rescale",
+          "depthwise i8 1x13x13x62 1x3x3 s2 p1 rescale", "depthwise i8 1x13x13x63 1x3x3 s1 p1 rescale", "depthwise i8 1x6x7x3 1x3x3 p1 rescale",
+          "matmul i8 2x33x41x63 rescale", "conv2d f16 1x9x9x13 63x3x3 p1", "conv2d bf16 1x9x9x13 5x3x3 p1", "depthwise f16 1x9x9x63 1x3x3 p1"})
+        verify(line);
+}
+
 // Index maps whose rows are whole quads, are not, or are shorter than one.
 TEST_F(ProblemsOnDevice, MovementOfAnyAlignment) {
     for (const char* line :

@@ -17,6 +17,7 @@ int pack_i8(ivec4 v) { return (v.x & 255) | ((v.y & 255) << 8) | ((v.z & 255) <<
 ivec4 unpack_i16(ivec2 w) { return ivec4(w.x << 16, w.x, w.y << 16, w.y) >> 16; }
 ivec2 pack_i16(ivec4 v) { return ivec2((v.x & 65535) | (v.y << 16), (v.z & 65535) | (v.w << 16)); }
 ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
+ivec4 unpack_bool(int w) { return truth4(unpack_i8(w)); }
 
 // Where words come from: READ_t(N, binding, FROM), FROM being BUFFER (a storage buffer) or TEXELS (a uniform texel buffer,
 // whose texels are one word for 8-bit elements, two for 16-bit ones, else four). They make
@@ -101,11 +102,22 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
         return v;                                                                       \
     }
 
+// The same of 8-bit elements: their bytes are moved before they are unpacked with UNPACK.
+#define LOADN_8(N, UNPACK)                                                              \
+    ivec4 N##_loadn(uint i, uint n) {                                                   \
+        uint s = (i & 3u) * 8u, low = uint(N##_word(i >> 2)), high = uint(N##_word((i + n - 1u) >> 2)); \
+        ivec4 v = UNPACK(int((low >> s) | ((high << 1) << (31u - s))));                 \
+        v.y = n > 1u ? v.y : v.x;                                                       \
+        v.z = n > 2u ? v.z : v.y;                                                       \
+        v.w = n > 3u ? v.w : v.z;                                                       \
+        return v;                                                                       \
+    }
+
 #define READ_i8(N, B, FROM)                                                             \
     FROM##_1(N, B)                                                                      \
     int N##_load1(uint i) { return bitfieldExtract(N##_word(i >> 2), int(i & 3u) * 8, 8); } \
     ivec4 N##_load4(uint i) { return unpack_i8(N##_word(i >> 2)); }                     \
-    LOADN(N, ivec4)
+    LOADN_8(N, unpack_i8)
 
 #define READ_i4(N, B, FROM) READ_i8(N, B, FROM)
 
@@ -113,7 +125,7 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
     FROM##_1(N, B)                                                                      \
     int N##_load1(uint i) { return int(bitfieldExtract(N##_word(i >> 2), int(i & 3u) * 8, 8) != 0); } \
     ivec4 N##_load4(uint i) { return truth4(unpack_i8(N##_word(i >> 2))); }             \
-    LOADN(N, ivec4)
+    LOADN_8(N, unpack_bool)
 
 #define READ_i16(N, B, FROM)                                                            \
     FROM##_2(N, B)                                                                      \
@@ -183,7 +195,8 @@ ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
 #endif
 #define PART_STORES_4(N, B)
 
-// All of a word at once where all of it is written.
+// All of a word at once where all of it is written. (Few of these, and no loops: llvmpipe makes a loop over the lanes of each
+// store, taken or not, and what an outer loop carries goes through memory.)
 #define SOME(N)                                                                         \
     void N##_some(uint i, int mask, int x) {                                            \
         if (mask == -1) N##_put(i, x);                                                  \
@@ -204,13 +217,34 @@ u64vec4 eight_i32(ivec4 v, ivec4 w) {
 }
 #define WRITE_32(N, B, TO, T1, T4, BITS) WRITE_EIGHTS(N, B, u64vec4, T4, eight_i32(WHOLE(BITS(v), i, ivec4(0)), WHOLE(BITS(w), i, ivec4(0))))
 #else
+// Words that hold the end of one invocation's elements and the beginning of the next one's: the latter stores them whole,
+// where both are neighbours in a subgroup and store at the same time.
+struct Neighbours {
+    bool before, after;  // whose elements end at element i, or begin at i + 4
+    int last;            // their word, or the last of their elements: what `word` was there
+};
+#if TOSAVK_LANES > 1
+Neighbours neighbours(uint i, uint n, int word) {
+    uvec4 here = subgroupBallot(true);
+    uint lane = gl_SubgroupInvocationID, previous = (lane - 1u) & uint(TOSAVK_LANES - 1), next = (lane + 1u) & uint(TOSAVK_LANES - 1);
+    uint end = n == 4u ? i + 4u : 0xffffffffu;  // no element
+    bool before = subgroupShuffle(end, previous) == i && subgroupBallotBitExtract(here, previous) && previous < lane;
+    bool after = subgroupShuffle(i, next) == end && subgroupBallotBitExtract(here, next) && next > lane;
+    return Neighbours(before, after, subgroupShuffle(word, previous));
+}
+#else
+Neighbours neighbours(uint i, uint n, int word) { return Neighbours(false, false, 0); }
+#endif
+
 #define WRITE_i8(N, B, TO)                                                              \
     TO##_1(N, B)                                                                        \
     SOME(N)                                                                             \
     void N##_storen(uint i, uint n, ivec4 v) {                                          \
         uint mask = n > 3u ? 0xffffffffu : (1u << (8u * n)) - 1u, w = uint(pack_i8(v)) & mask, at = (i & 3u) * 8u; \
-        N##_some(i >> 2, int(mask << at), int(w << at));                                \
-        if (at != 0u) N##_some((i >> 2) + 1u, int(mask >> (32u - at)), int(w >> (32u - at))); \
+        Neighbours by = neighbours(i, n, int(w));                                       \
+        uint low = at != 0u && by.before ? (1u << at) - 1u : 0u, over = (mask >> 1) >> (31u - at); \
+        N##_some(i >> 2, int(mask << at | low), int(w << at | ((uint(by.last) >> 1) >> (31u - at)))); \
+        if (over != 0u && !by.after) N##_mix((i >> 2) + 1u, int(over), int((w >> 1) >> (31u - at))); \
     }                                                                                   \
     void N##_store4(uint i, ivec4 v) { N##_put(i >> 2, pack_i8(v)); }                   \
     void N##_store1(uint i, int x) {                                                    \
@@ -223,16 +257,14 @@ u64vec4 eight_i32(ivec4 v, ivec4 w) {
     int N##_half(bool written, int shift) { return written ? 65535 << shift : 0; }      \
     void N##_storen(uint i, uint n, ivec4 v) {                                          \
         uint w = i >> 1;                                                                \
-        if ((i & 1u) == 0u) {                                                           \
-            ivec2 p = pack_i16(v);                                                      \
-            N##_some(w, 65535 | N##_half(n > 1u, 16), p.x);                             \
-            N##_some(w + 1u, N##_half(n > 2u, 0) | N##_half(n > 3u, 16), p.y);          \
-        } else {                                                                        \
-            ivec2 p = pack_i16(v.yzww);                                                 \
-            N##_some(w, 65535 << 16, v.x << 16);                                        \
-            N##_some(w + 1u, N##_half(n > 1u, 0) | N##_half(n > 2u, 16), p.x);          \
-            N##_some(w + 2u, N##_half(n > 3u, 0), p.y);                                 \
-        }                                                                               \
+        Neighbours by = neighbours(i, n, v.w);                                          \
+        bool odd = (i & 1u) != 0u;                                                      \
+        ivec2 p = pack_i16(odd ? v.yzww : v);                                           \
+        int first = odd ? N##_half(by.before, 0) | 65535 << 16 : 65535 | N##_half(n > 1u, 16); \
+        int second = odd ? N##_half(n > 1u, 0) | N##_half(n > 2u, 16) : N##_half(n > 2u, 0) | N##_half(n > 3u, 16); \
+        N##_some(w, first, odd ? (by.last & 65535) | v.x << 16 : p.x);                  \
+        N##_some(w + 1u, second, odd ? p.x : p.y);                                      \
+        if (odd && n > 3u && !by.after) N##_mix(w + 2u, 65535, v.w & 65535);            \
     }                                                                                   \
     void N##_store4(uint i, ivec4 v) {                                                  \
         ivec2 w = pack_i16(v);                                                          \

@@ -72,7 +72,7 @@ std::string preamble(const DevicePlan& device, StoreForm stores, const Defines& 
     const bool cooperative = std::any_of(defines.begin(), defines.end(), [](const auto& define) { return define.first == "COOPERATIVE"; });
     std::string text = "#version 450\n";
     if (device.nan_preserve || device.rte || native_fp16 || device.dot4 || cooperative) text += "#extension GL_EXT_spirv_intrinsics : require\n";
-    if (device.subgroup_lanes > 1) text += "#extension GL_KHR_shader_subgroup_shuffle : require\n";
+    if (device.subgroup_lanes > 1) text += "#extension GL_KHR_shader_subgroup_shuffle : require\n#extension GL_KHR_shader_subgroup_ballot : require\n";
     if (cooperative) {
         text += "#pragma use_vulkan_memory_model\n#extension GL_KHR_memory_scope_semantics : require\n"
                 "#extension GL_KHR_shader_subgroup_basic : require\n#extension GL_EXT_control_flow_attributes : require\n";
@@ -85,6 +85,7 @@ std::string preamble(const DevicePlan& device, StoreForm stores, const Defines& 
     text += fmt::format("#define TOSAVK_INT64 {}\n#define TOSAVK_QUAD_STORES {}\n", int(device.int64), int(stores == StoreForm::quads));
     text += fmt::format("#define TOSAVK_PAIRS {}\n#define TOSAVK_EIGHTS {}\n", int(device.slow_storage && device.int64),
                         int(stores == StoreForm::eights));
+    text += fmt::format("#define TOSAVK_LANES {}\n", device.subgroup_lanes);
     for (const auto& [name, value] : defines) text += fmt::format("#define {} {}\n", name, value);
     text += "layout(local_size_x = 64, local_size_x_id = 1000) in;\n";
     for (const char* file : {"lib/types.glsl", "lib/index.glsl", "lib/wide.glsl", "lib/scale.glsl", "lib/math.glsl"}) {

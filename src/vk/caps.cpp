@@ -88,8 +88,9 @@ void read_properties(const Instance& instance, const PhysicalDevice& device, Dev
         has_controls && floats.denormBehaviorIndependence != VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
     caps.dot_4x8_accelerated = dot.integerDotProduct4x8BitPackedSignedAccelerated != VK_FALSE;
     caps.subgroup_size = subgroup.subgroupSize;
+    constexpr VkSubgroupFeatureFlags exchange = VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT;
     caps.subgroup_shuffle = (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
-                            (subgroup.supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0;
+                            (subgroup.supportedOperations & exchange) == exchange;
     // Kernels have workgroups of up to eight subgroups.
     caps.subgroup_size_control = sizes.maxComputeWorkgroupSubgroups >= 8 &&
                                  (sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
