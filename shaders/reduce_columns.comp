@@ -1,4 +1,4 @@
-// REDUCE_* along an axis with INNER elements behind it: an invocation owns EACH quads of neighbouring columns and goes down
+// REDUCE_* along an axis with INNER elements behind it: an invocation owns EACH neighbouring quads of columns (1 or 2) and goes down
 // the axis, or down a part of it.
 //   in0  input, element (o, a, i) at o * OUTER_STRIDE + a * AXIS_STRIDE + i
 // PARTIAL: AXIS is cut into CHUNKS parts of LENGTH; the results go to a scratch buffer [CHUNKS][OUTER][INNER rounded up
@@ -11,7 +11,14 @@ layout(constant_id = 4) const int AXIS_STRIDE = 1;
 layout(constant_id = 5) const int LENGTH = 1;
 layout(constant_id = 6) const int CHUNKS = 1;
 
-const uint RUNS = uint((INNER + 3) / 4 / EACH), QUADS = uint(OUTER) * RUNS * EACH;  // EACH divides the quads of INNER
+const uint RUNS = uint((INNER + 3) / 4 / EACH), ALL_RUNS = uint(OUTER) * RUNS;  // EACH divides the quads of INNER
+
+// Arrays are indexed by constants alone: macros instead of loops.
+#if EACH == 2
+#define EACH_QUAD(MACRO) MACRO(0) MACRO(1)
+#else
+#define EACH_QUAD(MACRO) MACRO(0)
+#endif
 
 ACC4 row(uint at, uint n) {
     if (OUTER_STRIDE % 4 == 0 && AXIS_STRIDE % 4 == 0) return BEFORE(in0_load4(at));
@@ -19,7 +26,7 @@ ACC4 row(uint at, uint n) {
 }
 
 void main() {
-    uint id = invocation_index(), q = id % (QUADS / EACH), chunk = id / (QUADS / EACH);
+    uint id = invocation_index(), q = id % ALL_RUNS, chunk = id / ALL_RUNS;
     if (chunk >= uint(CHUNKS)) return;
     uint outer = q / RUNS, i = q % RUNS * uint(4 * EACH), n = min(4u, uint(INNER) - i);
     uint begin = chunk * uint(LENGTH), steps = CHUNKS == 1 ? uint(LENGTH) : min(uint(LENGTH), uint(AXIS) - begin);
@@ -27,24 +34,26 @@ void main() {
 
     // Two sums side by side: less waiting for each, and smaller errors.
     precise ACC4 a[EACH], b[EACH];
-    for (uint e = 0u; e < EACH; ++e) {
-        a[e] = row(at + e * 4u, n);
-        b[e] = ACC4(IDENTITY);
-    }
+#define BEGIN(e)                       \
+    a[e] = row(at + uint(e) * 4u, n);  \
+    b[e] = ACC4(IDENTITY);
+#define ADD_A(e) a[e] = FOLD(a[e], row(at + uint(e) * 4u, n));
+#define ADD_B(e) b[e] = FOLD(b[e], row(at + uint(e) * 4u, n));
+    EACH_QUAD(BEGIN)
     for (uint k = 1u; k + 1u < steps; k += 2u) {
         at += uint(AXIS_STRIDE);
-        for (uint e = 0u; e < EACH; ++e) b[e] = FOLD(b[e], row(at + e * 4u, n));
+        EACH_QUAD(ADD_B)
         at += uint(AXIS_STRIDE);
-        for (uint e = 0u; e < EACH; ++e) a[e] = FOLD(a[e], row(at + e * 4u, n));
+        EACH_QUAD(ADD_A)
     }
     at += uint(AXIS_STRIDE);
-    for (uint e = 0u; e < EACH; ++e) {
-        if (steps % 2u == 0u) b[e] = FOLD(b[e], row(at + e * 4u, n));
-        a[e] = FOLD(a[e], b[e]);
+    if (steps % 2u == 0u) { EACH_QUAD(ADD_B) }
+#define TOTAL(e) a[e] = FOLD(a[e], b[e]);
+    EACH_QUAD(TOTAL)
 #if PARTIAL
-        out0_store4((id * EACH + e) * 4u, a[e]);
+#define END(e) out0_store4((id * EACH + uint(e)) * 4u, a[e]);
 #else
-        FUSED(outer * uint(INNER) + i + e * 4u, n, AFTER(a[e]));
+#define END(e) FUSED(outer * uint(INNER) + i + uint(e) * 4u, n, AFTER(a[e]));
 #endif
-    }
+    EACH_QUAD(END)
 }

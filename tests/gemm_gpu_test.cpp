@@ -100,18 +100,20 @@ using OwnRows = test::GpuTest;
 // What a device runs whose invocations share no rows and whose loads are dear: 8 inner elements a step, up to 4 quads of columns.
 TEST_F(OwnRows, LinesAgreeWithTheReference) {
     if (!device_->plan().int64) GTEST_SKIP() << "the device has no 64-bit integers";
-    const auto used = test::open_with([](DevicePlan& plan) {
+    const auto own_rows = [](DevicePlan& plan) {
         plan.subgroup_lanes = 1;
         plan.own_rows = 16;
         plan.shared_tiles = false;
         plan.texel_elements = 0;
         plan.slow_storage = true;
         plan.busy_invocations = 1;
-    });
+    };
+    const auto used = test::open_with(own_rows);
     const struct {
         const char *line, *depth, *quads;
     } cases[] = {
-        {"conv2d f32 1x20x19x24 64x3x3 s1 p1 clamp", "8", "4"}, {"conv2d f32 2x9x7x16 40x3x3 s2 p1 d2", "8", "2"},
+        {"conv2d f32 1x20x19x24 64x3x3 s1 p1 clamp", "8", "4"}, {"conv2d f32 1x14x10x24 64x3x3 s1 p1", "8", "4"},
+        {"conv2d i8 1x14x10x24 64x3x3 s1 p1 rescale", "8", "2"}, {"conv2d f32 2x9x7x16 40x3x3 s2 p1 d2", "8", "2"},
         {"conv2d f32 1x12x11x16 70x3x3 p1", "8", "1"},          {"conv2d f32 1x12x11x20 64x3x3 s1 p1 clamp", "4", "1"},
         {"conv2d i8 1x20x19x24 64x3x3 s1 p1 rescale clamp", "8", "2"}, {"conv2d i8 1x12x11x16 70x3x3 p1 rescale", "8", "1"},
         {"conv2d f16 1x9x9x40 64x3x3 p1", "8", "4"},            {"matmul f32 2x70x48x32", "8", "4"},
@@ -124,6 +126,13 @@ TEST_F(OwnRows, LinesAgreeWithTheReference) {
         EXPECT_NE(glsl.find(std::string("#define TN ") + quads), std::string::npos) << line;
         check_products(used, load_problem(line), line, "gemm");
     }
+    check_products(used, conv2d_with_zero_points(72, 32, false), "zero points", "gemm");
+    // Tensors in several bindings have no eights.
+    const auto parts = test::open_with([&](DevicePlan& plan) {
+        own_rows(plan);
+        plan.max_binding_bytes = 8192;
+    });
+    check_products(parts, load_problem("conv2d i8 1x20x19x24 64x3x3 s1 p1 rescale"), "several bindings", "gemm");
 }
 
 class CooperativeProducts : public test::GpuTest {

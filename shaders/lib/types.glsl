@@ -4,6 +4,7 @@
 //   N_load1(i)        element i                         int or float; i48: the low and the high word
 //   N_load4(i)        elements i..i+3, i % 4 == 0       ivec4 or vec4; i48: wide4 of wide.glsl
 //   N_loadn(i, n)     elements i..i+n-1, any i; the rest repeats the last one
+//   N_load8(i, v, w)  elements i..i+7, i % 8 == 0; where IN<K>_EIGHTS is defined
 //   N_store4(i, v)    as N_load4
 //   N_store1(i, x)    one element; safe beside other invocations that write the same word
 //   N_storen(i, n, v) elements i..i+n-1, any i; likewise
@@ -195,8 +196,8 @@ ivec4 unpack_bool(int w) { return truth4(unpack_i8(w)); }
 #endif
 #define PART_STORES_4(N, B)
 
-// All of a word at once where all of it is written. (Few of these, and no loops: llvmpipe makes a loop over the lanes of each
-// store, taken or not, and what an outer loop carries goes through memory.)
+// All of a word at once where all of it is written. (llvmpipe makes a loop over the lanes of each store, taken or not: few of
+// them, and no loop around them here, through whose memory all that an invocation holds would go.)
 #define SOME(N)                                                                         \
     void N##_some(uint i, int mask, int x) {                                            \
         if (mask == -1) N##_put(i, x);                                                  \
@@ -220,17 +221,20 @@ u64vec4 eight_i32(ivec4 v, ivec4 w) {
 // Words that hold the end of one invocation's elements and the beginning of the next one's: the latter stores them whole,
 // where both are neighbours in a subgroup and store at the same time.
 struct Neighbours {
-    bool before, after;  // whose elements end at element i, or begin at i + 4
-    int last;            // their word, or the last of their elements: what `word` was there
+    bool before;  // the lane before ends where this one begins
+    bool after;   // the lane after begins where this one ends
+    int last;     // `word` of the lane before
 };
 #if TOSAVK_LANES > 1
 Neighbours neighbours(uint i, uint n, int word) {
-    uvec4 here = subgroupBallot(true);
     uint lane = gl_SubgroupInvocationID, previous = (lane - 1u) & uint(TOSAVK_LANES - 1), next = (lane + 1u) & uint(TOSAVK_LANES - 1);
     uint end = n == 4u ? i + 4u : 0xffffffffu;  // no element
-    bool before = subgroupShuffle(end, previous) == i && subgroupBallotBitExtract(here, previous) && previous < lane;
-    bool after = subgroupShuffle(i, next) == end && subgroupBallotBitExtract(here, next) && next > lane;
-    return Neighbours(before, after, subgroupShuffle(word, previous));
+    // All exchanges come before the first branch: behind one, a device need not have its lanes together again.
+    uvec4 here = subgroupBallot(true);
+    uint end_before = subgroupShuffle(end, previous), i_after = subgroupShuffle(i, next);
+    int last = subgroupShuffle(word, previous);
+    bool has_before = subgroupBallotBitExtract(here, previous), has_after = subgroupBallotBitExtract(here, next);
+    return Neighbours(has_before && previous < lane && end_before == i, has_after && next > lane && i_after == end, last);
 }
 #else
 Neighbours neighbours(uint i, uint n, int word) { return Neighbours(false, false, 0); }

@@ -110,8 +110,8 @@ void Declarations::read(KernelOperand& operand, std::size_t index, std::uint64_t
     }
     const char* from = operand.path == ReadPath::texels ? "TEXELS" : parts > 1 ? "PARTS" : "BUFFER";
     text += fmt::format("READ_{}({}, {}, {})\n", name_of(operand.type), name, bindings, from);
-    const bool words = operand.type == DType::i8 || operand.type == DType::i32 || operand.type == DType::fp32;
-    if (reads_eights_ && words && operand.path == ReadPath::buffer && parts == 1) {
+    const bool plain = operand.type == DType::i8 || operand.type == DType::i32 || operand.type == DType::fp32;
+    if (reads_eights_ && plain && operand.path == ReadPath::buffer && parts == 1) {
         text += fmt::format("EIGHTS_{0}({1}, {2})\n#define IN{3}_EIGHTS\n", name_of(operand.type), name, bindings, index);
     }
     bindings += parts;

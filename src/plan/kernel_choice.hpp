@@ -45,7 +45,7 @@ struct KernelOperand {
     int scratch = -1;             ///< number of a scratch buffer of the choice
     ReadPath path = ReadPath::buffer;  ///< set where the source is built
     /// How often each element is read, about, in quads that are used in part too. 0: not said. Who says it promises to
-    /// read by load1, load4 and loadn alone, and nothing beyond the tensor's last quad.
+    /// read by load1, load4 and loadn alone (load8 where INK_EIGHTS is defined), and nothing beyond the tensor's last quad.
     double reads = 0;
 };
 
@@ -60,7 +60,7 @@ struct KernelPass {
     int writes = -1;                       ///< number of the scratch buffer that it writes; -1: the node's outputs
     DType writes_type = DType::fp32;       ///< of that scratch buffer's elements, 32 bits each
     bool stores_quads = false;             ///< it stores whole quads there, not single elements
-    bool reads_eights = false;             ///< it asks for inK_load8, which INK_EIGHTS says is there: what storage buffers hold
+    bool reads_eights = false;             ///< it wants inK_load8, which is there (INK_EIGHTS) for i8, i32 and fp32 in one storage buffer
 };
 
 /// The dispatch that makes the node's outputs, and those that must run before it. A kernel of a node with several

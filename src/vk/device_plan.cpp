@@ -103,10 +103,11 @@ DevicePlan device_plan(const DeviceCaps& caps) {
     const bool known = std::has_single_bit(caps.subgroup_size) && caps.subgroup_size <= plan.workgroup_size;
     const Quirk* slow = find_quirk(caps, "swiftshader_slow_compiler");
     plan.subgroup_lanes = known && caps.subgroup_shuffle && !slow ? caps.subgroup_size : 1;
-    because(plan.subgroup_lanes > 1 ? fmt::format("matrix products share rows within subgroups of {}: the device shuffles", caps.subgroup_size)
+    because(plan.subgroup_lanes > 1 ? fmt::format("matrix products share rows within subgroups of {}, and neighbours the words they store: the device shuffles",
+                                                   caps.subgroup_size)
             : slow   ? fmt::format("matrix products do not share rows: {}", slow->symptom)
             : !known ? "matrix products do not share rows: the subgroup size is unknown or does not divide a workgroup"
-                     : "matrix products do not share rows: subgroups do not shuffle");
+                     : "matrix products do not share rows: subgroups do not shuffle, or have no ballots");
 
     plan.own_rows = slow ? 0 : host ? 16 : 8;
     because(plan.own_rows > 0 ? fmt::format("without shared rows an invocation loads up to {} itself: each serves four columns", plan.own_rows)
