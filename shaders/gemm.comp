@@ -1,7 +1,7 @@
 // Matrix product with a register tile, for MATMUL and CONV2D. An invocation makes TM rows x TN quads of columns. The LANES
 // invocations of a subgroup own neighbouring quads of columns and share the rows: each loads TM / LANES of them (or one) and
 // hands its elements to the others. Where LANES is 1 and loads are dear, it takes 8 instead of 4 inner elements at a time
-// (DEPTH), and more than one quad.
+// (STEP_K), and more than one quad.
 #include "lib/gemm_operands.glsl"
 
 const int QUAD_GROUPS = (QUADS + LANES * TN - 1) / (LANES * TN), ROW_GROUPS = (ROWS + TM - 1) / TM;
@@ -29,7 +29,7 @@ const int QUAD_GROUPS = (QUADS + LANES * TN - 1) / (LANES * TN), ROW_GROUPS = (R
 #else
 #define SHARED(r) a[r]
 #endif
-#if DEPTH == 8
+#if STEP_K == 8
 #define STEP_QUAD(c)                    \
     acc[of + c] += x.x * w##c##0;       \
     acc[of + c] += x.y * w##c##1;       \
@@ -94,15 +94,15 @@ void main() {
 
     // One flat loop over taps and blocks of inner elements.
     int k = 0, ky = 0, kx = 0;
-    for (int block = 0; block < BLOCKS; block += DEPTH / 4) {
-#if DEPTH == 8
+    for (int block = 0; block < BLOCKS; block += STEP_K / 4) {
+#if STEP_K == 8
         EACH_QUAD(LOAD_COLUMNS8)
 #else
         LOAD_COLUMNS
         for (int i = 0; i < OWN; ++i) a[i] = row4(at[i], k);
 #endif
         EACH_ROW(STEP)
-        k += DEPTH;
+        k += STEP_K;
 #if !MATRIX
         if (k >= K) {
             k = 0;

@@ -110,7 +110,7 @@ TEST_F(OwnRows, LinesAgreeWithTheReference) {
     };
     const auto used = test::open_with(own_rows);
     const struct {
-        const char *line, *depth, *quads;
+        const char *line, *step, *quads;
     } cases[] = {
         {"conv2d f32 1x20x19x24 64x3x3 s1 p1 clamp", "8", "4"}, {"conv2d f32 1x14x10x24 64x3x3 s1 p1", "8", "4"},
         {"conv2d i8 1x14x10x24 64x3x3 s1 p1 rescale", "8", "2"}, {"conv2d f32 2x9x7x16 40x3x3 s2 p1 d2", "8", "2"},
@@ -119,10 +119,10 @@ TEST_F(OwnRows, LinesAgreeWithTheReference) {
         {"conv2d f16 1x9x9x40 64x3x3 p1", "8", "4"},            {"matmul f32 2x70x48x32", "8", "4"},
         {"matmul f32 3x70x40x67", "8", "1"},                    {"matmul i8 2x90x64x104", "8", "2"},
         {"matmul i8 1x300x8x128 rescale", "8", "2"}};
-    for (const auto& [line, depth, quads] : cases) {
+    for (const auto& [line, step, quads] : cases) {
         const auto graph = std::make_shared<const Graph>(load_problem(line));
         const std::string glsl = make_plan(*graph, used->plan(), {}).dispatches.at(0).glsl;
-        EXPECT_NE(glsl.find(std::string("#define DEPTH ") + depth), std::string::npos) << line;
+        EXPECT_NE(glsl.find(std::string("#define STEP_K ") + step), std::string::npos) << line;
         EXPECT_NE(glsl.find(std::string("#define TN ") + quads), std::string::npos) << line;
         check_products(used, load_problem(line), line, "gemm");
     }

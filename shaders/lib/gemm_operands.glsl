@@ -31,8 +31,8 @@ const int TAPS = 1;
 
 const int QUADS = (COLUMNS + 3) / 4, K_BLOCKS = (K + 3) / 4, BLOCKS = TAPS * K_BLOCKS;
 
-#ifndef DEPTH
-#define DEPTH 4
+#ifndef STEP_K
+#define STEP_K 4
 #endif
 
 #if X_FLOAT
@@ -99,7 +99,7 @@ X4 row4(int at, int k) {
     return at < 0 ? X4(0) : v;
 }
 
-#if DEPTH == 8
+#if STEP_K == 8
 // Eight inner elements of a row, K being a multiple of eight.
 void row8(int at, int k, out X4 x, out X4 y) {
 #ifdef IN0_EIGHTS
@@ -143,7 +143,7 @@ X4 column4(int batch, int k, int quad) {
        w3 = unpack_i8(words.w) - column_zp;
 #endif
 
-#if DEPTH == 8
+#if STEP_K == 8
 // The same of eight inner elements of quad + c, in w<c>0 to w<c>7; `block` is even.
 #if MATRIX
 #define LOAD_COLUMNS8(c)                                                                                          \

@@ -73,7 +73,7 @@ std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan
     const std::int64_t tiles = subgroups(p, device, tile);
     std::int64_t quads = choice.reads_eights ? p.is_float ? 4 : 2 : 1;
     while (quads > 1 && (p.columns % (4 * quads) != 0 || tiles / quads < device.busy_invocations)) quads /= 2;
-    define(choice, "DEPTH", choice.reads_eights ? 8 : 4);
+    define(choice, "STEP_K", choice.reads_eights ? 8 : 4);
     define(choice, "TN", quads);
     choice.groups = linear_groups(tiles / quads * device.subgroup_lanes, device);
     choice.note = device.subgroup_lanes == 1 ? fmt::format("{}x{} tile", tile, 4 * quads) : fmt::format("{}x4 tile, rows shared by {}", tile, device.subgroup_lanes);
