@@ -120,15 +120,21 @@ vec4 math_over_sum(vec4 num, float a, vec4 b) {
     return q;
 }
 
-// e = e^-abs(x) by 2^(n + 64) and 2^-64, so that it may be denormal; below -104 it is 0 as at -104.
+// e = e^-abs(x) = 2^n 2^f, of a polynomial times 2^-64 and of 2^(n + 64), so that it may be denormal; below -104 it is 0 as
+// at -104. The bound grows with abs(x), and so may the error of the one product with log2(e).
 vec4 tosa_sigmoid(vec4 x) {
-    ivec4 bits = floatBitsToInt(x);
-    vec4 a = max(intBitsToFloat(bits | SIGN_BIT), vec4(-104.0));
-    ivec4 k;
-    precise vec4 p = math_expm1_part(a, 191.0, k);
-    precise vec4 e = ((p + 1.0) * intBitsToFloat(k << 23)) * 5.42101086e-20;
-    vec4 y = math_over_sum(mix(vec4(1.0), e, lessThan(bits, ivec4(0))), 1.0, e);
-    return mix(y, math_constant(NAN_BITS), math_is_nan(x));
+    ivec4 minus = floatBitsToInt(x) | SIGN_BIT;
+    precise vec4 t = uintBitsToFloat(min(uvec4(minus), uvec4(0xc2d00000u))) * 1.44269502;  // of two negative floats the larger
+    precise vec4 k = t + (12582912.0 + 191.0);
+    precise vec4 f = t - (k - (12582912.0 + 191.0));
+    precise vec4 f2 = f * f;
+    precise vec4 p = (f * 7.19618418e-23 + 5.24296951e-22) * f2 + (f * 3.00904033e-21 + 1.30224829e-20);
+    p = p * f2 + (f * 3.75755744e-20 + 5.42101086e-20);
+    precise vec4 e = p * intBitsToFloat(floatBitsToInt(k) << 23);
+    precise vec4 q = math_over_sum(vec4(1.0), 1.0, e);
+    precise vec4 eq = e * q;
+    vec4 y = mix(q, eq, lessThan(floatBitsToInt(x), ivec4(0)));
+    return mix(y, math_constant(NAN_BITS), greaterThan(minus, ivec4(INF_BITS | SIGN_BIT)));
 }
 
 // w = tanh(-a) = t / (2 + t) with t = e^(-2a) - 1 keeps relative accuracy near 0; also tanh(a) = -t/2 (1 - w), where

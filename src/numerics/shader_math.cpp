@@ -110,13 +110,17 @@ float over_sum(float num, float a, float b) {
 }  // namespace
 
 float sigmoid(float x) {
-    const U bits = bits_of(x);
-    const float a = std::max(from_bits(bits | sign_bit), -104.0f);
-    U k;
-    const float p = expm1_part(a, 191.0f, k);
-    const float e = ((p + 1.0f) * from_bits(k << 23)) * 5.42101086e-20f;
-    const float y = over_sum((bits & sign_bit) != 0 ? e : 1.0f, 1.0f, e);
-    return nan(x) ? from_bits(nan_bits) : y;
+    const U minus = bits_of(x) | sign_bit;
+    const float t = from_bits(std::min(minus, 0xc2d00000u)) * 1.44269502f;
+    const float k = t + (12582912.0f + 191.0f);
+    const float f = t - (k - (12582912.0f + 191.0f));
+    const float f2 = f * f;
+    float p = (f * 7.19618418e-23f + 5.24296951e-22f) * f2 + (f * 3.00904033e-21f + 1.30224829e-20f);
+    p = p * f2 + (f * 3.75755744e-20f + 5.42101086e-20f);
+    const float e = p * from_bits(bits_of(k) << 23);
+    const float q = over_sum(1.0f, 1.0f, e);
+    const float y = (bits_of(x) & sign_bit) != 0 ? e * q : q;
+    return minus > (inf_bits | sign_bit) ? from_bits(nan_bits) : y;
 }
 
 float tanh(float x) {

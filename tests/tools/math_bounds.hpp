@@ -45,7 +45,7 @@ inline const Function functions[] = {
     {"tanh", shader_math::tanh, [](double x) { return std::tanh(x); },
      [](double x, double r) { return absolute_bound(r, 4 * (3 + 2 * std::fabs(x)), 0.5); }, 0.1, 2.5},
     {"sigmoid", shader_math::sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); },
-     [](double x, double r) { return absolute_bound(r, 2 * (1 + std::fabs(x)), 0); }, 0.55, 2.1},
+     [](double x, double r) { return absolute_bound(r, 2 * (1 + std::fabs(x)), 0); }, 0.65, 64},
     {"erf", shader_math::erf, [](double x) { return std::erf(x); },
      [](double, double r) { return 5 * ulp(r); }, 0.4, 2.0},
     {"sin", shader_math::sin, [](double x) { return std::sin(x); },
