@@ -4,7 +4,7 @@
 //   N_load1(i)        element i                         int or float; i48: the low and the high word
 //   N_load4(i)        elements i..i+3, i % 4 == 0       ivec4 or vec4; i48: wide4 of wide.glsl
 //   N_loadn(i, n)     elements i..i+n-1, any i; the rest repeats the last one
-//   N_load8(i, v, w)  elements i..i+7, i % 8 == 0; where IN<K>_EIGHTS is defined
+//   N_load8(i, v, w)  elements i..i+7, i % 8 == 0, and for i8 N_words8(i), their two words; where IN<K>_EIGHTS is defined
 //   N_store4(i, v)    as N_load4
 //   N_store1(i, x)    one element; safe beside other invocations that write the same word
 //   N_storen(i, n, v) elements i..i+n-1, any i; likewise
@@ -50,8 +50,14 @@ ivec4 unpack_bool(int w) { return truth4(unpack_i8(w)); }
     layout(set = 0, binding = B) readonly buffer N##_block4 { ivec4 N##_w4[]; };        \
     ivec4 N##_quad(uint i) { return N##_w4[i]; }
 #endif
+// N_load8 is one load, whose loop over the lanes then serves all of its elements.
+#define UNPACK_EIGHTS_i8(N)                                                             \
+    void N##_load8(uint i, out ivec4 v, out ivec4 w) {                                  \
+        ivec2 x = N##_words8(i);                                                        \
+        v = unpack_i8(x.x);                                                             \
+        w = unpack_i8(x.y);                                                             \
+    }
 #if TOSAVK_PAIRS
-// N_load8(i, v, w): elements i..i+7, i % 8 == 0, in one load, whose loop over the lanes then serves all of them.
 #define BUFFER_8(N, B, T, T4, EIGHT)                                                    \
     layout(set = 0, binding = B) readonly buffer N##_block8 { T N##_w8[]; };            \
     void N##_load8(uint i, out T4 v, out T4 w) {                                        \
@@ -62,7 +68,10 @@ ivec4 unpack_bool(int w) { return truth4(unpack_i8(w)); }
     uvec4 low = uvec4(x), high = uvec4(x >> 32u);                                       \
     v = BITS(ivec4(low.x, high.x, low.y, high.y));                                      \
     w = BITS(ivec4(low.z, high.z, low.w, high.w));
-#define EIGHTS_i8(N, B) BUFFER_8(N, B, uint64_t, ivec4, v = unpack_i8(int(uint(x))); w = unpack_i8(int(uint(x >> 32u)));)
+#define EIGHTS_i8(N, B)                                                                 \
+    layout(set = 0, binding = B) readonly buffer N##_block8 { uint64_t N##_w8[]; };     \
+    ivec2 N##_words8(uint i) { uint64_t w = N##_w8[i >> 3]; return ivec2(uvec2(uint(w), uint(w >> 32u))); } \
+    UNPACK_EIGHTS_i8(N)
 #define EIGHTS_i32(N, B) BUFFER_8(N, B, u64vec4, ivec4, EIGHT_32(ivec4))
 #define EIGHTS_fp32(N, B) BUFFER_8(N, B, u64vec4, vec4, EIGHT_32(intBitsToFloat))
 #endif
@@ -80,6 +89,12 @@ ivec4 unpack_bool(int w) { return truth4(unpack_i8(w)); }
         ivec4 w = N##_quad(i >> 2);                                                     \
         return (i & 2u) == 0u ? ((i & 1u) == 0u ? w.x : w.y) : ((i & 1u) == 0u ? w.z : w.w); \
     }
+
+// Texels of two words for 8-bit elements.
+#define TEXEL_EIGHTS_1(N, B)                                                            \
+    TEXELS_2(N, B)                                                                      \
+    ivec2 N##_words8(uint i) { return N##_pair(i >> 3); }                               \
+    UNPACK_EIGHTS_i8(N)
 
 // A tensor larger than one binding takes several (DevicePlan::max_binding_bytes): with PARTS for FROM, the parts and the
 // functions N_word, N_pair, N_quad, which pick one of them, are generated before the tensor's declaration.

@@ -108,11 +108,15 @@ void Declarations::read(KernelOperand& operand, std::size_t index, std::uint64_t
         pick("ivec4", name, "quad", "", "q", 16, parts, "return {}");
         text += fmt::format("ivec2 {0}_pair(uint i) {{ return ivec2({0}_word(2u * i), {0}_word(2u * i + 1u)); }}\n", name);
     }
-    const char* from = operand.path == ReadPath::texels ? "TEXELS" : parts > 1 ? "PARTS" : "BUFFER";
+    const bool texels = operand.path == ReadPath::texels;
+    const bool plain = operand.type == DType::i8 || (!texels && (operand.type == DType::i32 || operand.type == DType::fp32));
+    const bool eights = reads_eights_ && plain && parts == 1;
+    const char* from = texels ? (eights ? "TEXEL_EIGHTS" : "TEXELS") : parts > 1 ? "PARTS" : "BUFFER";
     text += fmt::format("READ_{}({}, {}, {})\n", name_of(operand.type), name, bindings, from);
-    const bool plain = operand.type == DType::i8 || operand.type == DType::i32 || operand.type == DType::fp32;
-    if (reads_eights_ && plain && operand.path == ReadPath::buffer && parts == 1) {
-        text += fmt::format("EIGHTS_{0}({1}, {2})\n#define IN{3}_EIGHTS\n", name_of(operand.type), name, bindings, index);
+    if (eights) {
+        if (texels) operand.type = DType::i16;  // whose texels are of two words
+        else text += fmt::format("EIGHTS_{}({}, {})\n", name_of(operand.type), name, bindings);
+        text += fmt::format("#define IN{}_EIGHTS\n", index);
     }
     bindings += parts;
 }

@@ -241,7 +241,8 @@ std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const Devi
         return std::nullopt;
     }
     const int pixels = fixed_pixels != 0 ? fixed_pixels : g.window.taps() <= 9 && pairs ? 2 : 1;
-    const std::int64_t quads = (g.in_channels + 3) / 4, columns = quads * ((x.out + pixels - 1) / pixels) * g.batch * y.dilation;
+    const bool eights = !operands->is_float && g.in_channels % 8 == 0 && step <= y.kernel && wants_eights(element_count(view.out().shape), device);
+    const std::int64_t quads = eights ? g.in_channels / 8 : (g.in_channels + 3) / 4, columns = quads * ((x.out + pixels - 1) / pixels) * g.batch * y.dilation;
     // Straight code for all rows, so that drivers compile it in reasonable time.
     std::int64_t rows = g.window.taps() > 9 ? 2 : 4;
     const auto too_few = [&](std::int64_t spans) { return spans == 0 || columns * spans < 2 * device.busy_invocations; };
@@ -257,7 +258,7 @@ std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const Devi
     choice.kernel = "depthwise_rows";
     choice.defines = {{"X_FLOAT", operands->is_float ? "1" : "0"}, {"KH", std::to_string(y.kernel)}, {"KW", std::to_string(x.kernel)},
                       {"STRIDE_X", std::to_string(x.stride)}, {"DILATION_X", std::to_string(x.dilation)},
-                      {"STEP_Y", std::to_string(step)}, {"TX", std::to_string(pixels)}, {"ROWS", std::to_string(rows)}};
+                      {"STEP_Y", std::to_string(step)}, {"TX", std::to_string(pixels)}, {"ROWS", std::to_string(rows)}, {"EIGHTS", eights ? "1" : "0"}};
     add_constants(choice, {y.in, x.in, g.in_channels, y.out, x.out, y.stride, y.dilation, y.pad_before, x.pad_before, g.batch,
                            view.in(2).shape[0], operands->input_zp, operands->weight_zp});
     add_operand(choice, view, 0, g.window.reads() * quad_waste(g.in_channels));
@@ -265,6 +266,7 @@ std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const Devi
                                view.in(1).name + " in rows of quads"});
     add_operand(choice, view, 2);
     choice.groups = linear_groups(columns * spans, device);
+    choice.reads_eights = choice.by_eights = eights;
     choice.aligned = g.in_channels % 4 == 0;
     choice.in_rows = true;
     choice.work = 2.0 * static_cast<double>(g.batch * g.window.positions() * g.out_channels * g.terms(true));
