@@ -1,7 +1,7 @@
 // Matrix product with a register tile, for MATMUL and CONV2D. An invocation makes TM rows x TN quads of columns. The LANES
 // invocations of a subgroup own neighbouring quads of columns and share the rows: each loads TM / LANES of them (or one) and
-// hands its elements to the others. Where LANES is 1 and loads are dear, it takes 8 instead of 4 inner elements at a time
-// (STEP_K), and more than one quad.
+// hands its elements to the others. Where LANES is 1 and loads are dear, it takes more than one quad, and 8 instead of 4
+// inner elements at a time (STEP_K) where rows are of whole eights.
 #include "lib/gemm_operands.glsl"
 
 const int QUAD_GROUPS = (QUADS + LANES * TN - 1) / (LANES * TN), ROW_GROUPS = (ROWS + TM - 1) / TM;
@@ -22,6 +22,8 @@ const int QUAD_GROUPS = (QUADS + LANES * TN - 1) / (LANES * TN), ROW_GROUPS = (R
 #else
 #define EACH_QUAD(MACRO) MACRO(0)
 #endif
+// The last invocation of a row may have fewer quads than TN: it makes the last one again and does not store it.
+#define QUAD(c) (QUADS % TN == 0 ? quad + c : min(quad + c, QUADS - 1))
 
 // Row r lies in lane r % LANES as own row r / LANES.
 #if LANES > 1
@@ -30,6 +32,7 @@ const int QUAD_GROUPS = (QUADS + LANES * TN - 1) / (LANES * TN), ROW_GROUPS = (R
 #define SHARED(r) a[r]
 #endif
 #if STEP_K == 8
+#define LOAD_ROW(r) X4 x, y; row8(at[r], k, x, y);
 #define STEP_QUAD(c)                    \
     acc[of + c] += x.x * w##c##0;       \
     acc[of + c] += x.y * w##c##1;       \
@@ -39,23 +42,24 @@ const int QUAD_GROUPS = (QUADS + LANES * TN - 1) / (LANES * TN), ROW_GROUPS = (R
     acc[of + c] += y.y * w##c##5;       \
     acc[of + c] += y.z * w##c##6;       \
     acc[of + c] += y.w * w##c##7;
+#else
+#if TN == 1
+#define LOAD_ROW(r) X4 x = SHARED(r);
+#else
+#define LOAD_ROW(r) X4 x = row4(at[r], k);
+#endif
+#define STEP_QUAD(c)                    \
+    acc[of + c] += x.x * w##c##0;       \
+    acc[of + c] += x.y * w##c##1;       \
+    acc[of + c] += x.z * w##c##2;       \
+    acc[of + c] += x.w * w##c##3;
+#endif
 #define STEP(r)                         \
     {                                   \
         const int of = (r) * TN;        \
-        X4 x, y;                        \
-        row8(at[r], k, x, y);           \
+        LOAD_ROW(r)                     \
         EACH_QUAD(STEP_QUAD)            \
     }
-#else
-#define STEP(r)                  \
-    {                            \
-        X4 x = SHARED(r);        \
-        acc[r] += x.x * w0;      \
-        acc[r] += x.y * w1;      \
-        acc[r] += x.z * w2;      \
-        acc[r] += x.w * w3;      \
-    }
-#endif
 #define ROWS4(MACRO, r) MACRO(r) MACRO(r + 1) MACRO(r + 2) MACRO(r + 3)
 #if TM == 16
 #define EACH_ROW(MACRO) ROWS4(MACRO, 0) ROWS4(MACRO, 4) ROWS4(MACRO, 8) ROWS4(MACRO, 12)
@@ -96,9 +100,12 @@ void main() {
     int k = 0, ky = 0, kx = 0;
     for (int block = 0; block < BLOCKS; block += STEP_K / 4) {
 #if STEP_K == 8
-        EACH_QUAD(LOAD_COLUMNS8)
+#define LOAD_QUAD(c) LOAD_COLUMNS8(c, QUAD(c))
 #else
-        LOAD_COLUMNS
+#define LOAD_QUAD(c) LOAD_COLUMNS(c, QUAD(c))
+#endif
+        EACH_QUAD(LOAD_QUAD)
+#if STEP_K == 4 && TN == 1
         for (int i = 0; i < OWN; ++i) a[i] = row4(at[i], k);
 #endif
         EACH_ROW(STEP)
@@ -116,14 +123,15 @@ void main() {
     }
     if (idle) return;
 
-    uint n = uint(min(COLUMNS - quad * 4, 4));
     X4 bias[TN];
-#define BIAS_QUAD(c) bias[c] = bias4(quad + c, n);
+#define IN_QUAD(c) uint(min(COLUMNS - QUAD(c) * 4, 4))
+#define BIAS_QUAD(c) bias[c] = bias4(QUAD(c), IN_QUAD(c));
     EACH_QUAD(BIAS_QUAD)
     // FINISHED rows at a time: what follows is compiled that often, and the sums of the next rows move up between.
     int count = min(ROWS - first, TM);
     for (int r = 0; r < count; r += FINISHED) {
-#define FINISH_QUAD(c) FUSED(e + c * 4u, n, acc[of + c] + bias[c]);
+#define FINISH_QUAD(c) \
+    if (QUADS % TN == 0 || quad + c < QUADS) FUSED(e + c * 4u, IN_QUAD(c), acc[of + c] + bias[c]);
 #define FINISH(i)                                                                 \
     if (r + i < count) {                                                          \
         const int of = (i) * TN;                                                  \

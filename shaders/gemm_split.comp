@@ -24,10 +24,10 @@ void main() {
     for (int block = lane; inside && block < BLOCKS; block += LANES) {
         Block at = block_at(block);
         int k = at.k;
-        LOAD_COLUMNS
+        LOAD_COLUMNS(0, quad)
         for (int r = 0; r < TM; ++r) {
             X4 x = row4(tap_at(rows[r], at.ky, at.kx), k);
-            acc[r] += x.x * w0 + x.y * w1 + x.z * w2 + x.w * w3;
+            acc[r] += x.x * w00 + x.y * w01 + x.z * w02 + x.w * w03;
         }
     }
     for (int r = 0; r < TM; ++r) partial[r * size + local] = acc[r];

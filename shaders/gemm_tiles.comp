@@ -43,14 +43,14 @@ ROW_BLOCK row_block(Row row, Block at) {
 
 void load_columns(int batch, int quad, int block, int k, int to) {
 #if X_FLOAT
-    LOAD_COLUMNS
-    column_tile[to] = w0;
-    column_tile[to + TILE_QUADS] = w1;
-    column_tile[to + 2 * TILE_QUADS] = w2;
-    column_tile[to + 3 * TILE_QUADS] = w3;
+    LOAD_COLUMNS(0, quad)
+    column_tile[to] = w00;
+    column_tile[to + TILE_QUADS] = w01;
+    column_tile[to + 2 * TILE_QUADS] = w02;
+    column_tile[to + 3 * TILE_QUADS] = w03;
 #elif MATRIX
-    LOAD_COLUMNS
-    column_tile[to] = ivec4(pack_i8(w0 + column_zp), pack_i8(w1 + column_zp), pack_i8(w2 + column_zp), pack_i8(w3 + column_zp));
+    LOAD_COLUMNS(0, quad)
+    column_tile[to] = ivec4(pack_i8(w00 + column_zp), pack_i8(w01 + column_zp), pack_i8(w02 + column_zp), pack_i8(w03 + column_zp));
 #else
     column_tile[to] = in1_load4(uint((quad * BLOCKS + block) * 4));
 #endif
@@ -100,16 +100,16 @@ void main() {
             for (int n = 0; n < TN; ++n) {
                 int at = b * COLUMN_STEPS * TILE_QUADS + n * TX + tx;
 #if X_FLOAT
-                X4 w0 = column_tile[at], w1 = column_tile[at + TILE_QUADS], w2 = column_tile[at + 2 * TILE_QUADS],
-                   w3 = column_tile[at + 3 * TILE_QUADS];
+                X4 w00 = column_tile[at], w01 = column_tile[at + TILE_QUADS], w02 = column_tile[at + 2 * TILE_QUADS],
+                   w03 = column_tile[at + 3 * TILE_QUADS];
 #else
                 ivec4 words = column_tile[at];
-                X4 w0 = unpack_i8(words.x) - column_zp, w1 = unpack_i8(words.y) - column_zp,
-                   w2 = unpack_i8(words.z) - column_zp, w3 = unpack_i8(words.w) - column_zp;
+                X4 w00 = unpack_i8(words.x) - column_zp, w01 = unpack_i8(words.y) - column_zp,
+                   w02 = unpack_i8(words.z) - column_zp, w03 = unpack_i8(words.w) - column_zp;
 #endif
                 for (int m = 0; m < TM; ++m) {
                     X4 x = FOUR_ROW_ELEMENTS(row_tile[b * TILE_ROWS + ty * TM + m]);
-                    acc[m * TN + n] += x.x * w0 + x.y * w1 + x.z * w2 + x.w * w3;
+                    acc[m * TN + n] += x.x * w00 + x.y * w01 + x.z * w02 + x.w * w03;
                 }
             }
 #endif

@@ -122,53 +122,53 @@ X4 bias4(int quad, uint n) {
 #endif
 }
 
-// Four columns of inner elements 4 * block .. 4 * block + 3; zero past the last one.
+#ifdef IN1_EIGHTS
+#define COLUMNS8(i, a, b) in1_load8(i, a, b);
+#else
+#define COLUMNS8(i, a, b) a = in1_load4(i), b = in1_load4((i) + 4u);
+#endif
+
+// A quad of columns of inner elements 4 * block .. 4 * block + 3, zero past the last one: w<c>0 to w<c>3.
 #if MATRIX
 X4 column4(int batch, int k, int quad) {
     if (K % 4 != 0 && k >= K) return X4(0);
     uint i = uint((batch * K + k) * COLUMNS + quad * 4);
     return (COLUMNS % 4 == 0 ? in1_load4(i) : in1_loadn(i, uint(min(COLUMNS - quad * 4, 4)))) - column_zp;
 }
-#define LOAD_COLUMNS                                                                     \
-    X4 w0 = column4(batch, k, quad), w1 = column4(batch, k + 1, quad), w2 = column4(batch, k + 2, quad), \
-       w3 = column4(batch, k + 3, quad);
+#define LOAD_COLUMNS(c, quad)                                                                                     \
+    X4 w##c##0 = column4(batch, k, quad), w##c##1 = column4(batch, k + 1, quad), w##c##2 = column4(batch, k + 2, quad), \
+       w##c##3 = column4(batch, k + 3, quad);
 #elif X_FLOAT
-#define LOAD_COLUMNS                                                           \
-    uint from = uint((quad * BLOCKS + block) * 16);                   \
-    X4 w0 = in1_load4(from), w1 = in1_load4(from + 4u), w2 = in1_load4(from + 8u), w3 = in1_load4(from + 12u);
+#define LOAD_COLUMNS(c, quad)                                                                   \
+    uint from##c = uint(((quad) * BLOCKS + block) * 16);                                        \
+    X4 w##c##0, w##c##1, w##c##2, w##c##3;                                                      \
+    COLUMNS8(from##c, w##c##0, w##c##1)                                                         \
+    COLUMNS8(from##c + 8u, w##c##2, w##c##3)
 #else
-#define LOAD_COLUMNS                                                           \
-    ivec4 words = in1_load4(uint((quad * BLOCKS + block) * 4));       \
-    X4 w0 = unpack_i8(words.x) - column_zp, w1 = unpack_i8(words.y) - column_zp, w2 = unpack_i8(words.z) - column_zp, \
-       w3 = unpack_i8(words.w) - column_zp;
+#define LOAD_COLUMNS(c, quad)                                                                   \
+    ivec4 words##c = in1_load4(uint(((quad) * BLOCKS + block) * 4));                            \
+    X4 w##c##0 = unpack_i8(words##c.x) - column_zp, w##c##1 = unpack_i8(words##c.y) - column_zp, \
+       w##c##2 = unpack_i8(words##c.z) - column_zp, w##c##3 = unpack_i8(words##c.w) - column_zp;
 #endif
 
 #if STEP_K == 8
-// The same of eight inner elements of quad + c, in w<c>0 to w<c>7; `block` is even.
+// The same of eight inner elements: w<c>0 to w<c>7; `block` is even.
 #if MATRIX
-#define LOAD_COLUMNS8(c)                                                                                          \
-    X4 w##c##0 = column4(batch, k, quad + c), w##c##1 = column4(batch, k + 1, quad + c),                          \
-       w##c##2 = column4(batch, k + 2, quad + c), w##c##3 = column4(batch, k + 3, quad + c),                      \
-       w##c##4 = column4(batch, k + 4, quad + c), w##c##5 = column4(batch, k + 5, quad + c),                      \
-       w##c##6 = column4(batch, k + 6, quad + c), w##c##7 = column4(batch, k + 7, quad + c);
+#define LOAD_COLUMNS8(c, quad)                                                              \
+    LOAD_COLUMNS(c, quad)                                                                                         \
+    X4 w##c##4 = column4(batch, k + 4, quad), w##c##5 = column4(batch, k + 5, quad),                              \
+       w##c##6 = column4(batch, k + 6, quad), w##c##7 = column4(batch, k + 7, quad);
 #else
-#ifdef IN1_EIGHTS
-#define COLUMNS8(i, a, b) in1_load8(i, a, b);
-#else
-#define COLUMNS8(i, a, b) a = in1_load4(i), b = in1_load4((i) + 4u);
-#endif
 #if X_FLOAT
-#define LOAD_COLUMNS8(c)                                                                        \
-    uint from##c = uint(((quad + c) * BLOCKS + block) * 16);                                    \
-    X4 w##c##0, w##c##1, w##c##2, w##c##3, w##c##4, w##c##5, w##c##6, w##c##7;                  \
-    COLUMNS8(from##c, w##c##0, w##c##1)                                                         \
-    COLUMNS8(from##c + 8u, w##c##2, w##c##3)                                                    \
+#define LOAD_COLUMNS8(c, quad)                                                              \
+    LOAD_COLUMNS(c, quad)                                                                       \
+    X4 w##c##4, w##c##5, w##c##6, w##c##7;                                                      \
     COLUMNS8(from##c + 16u, w##c##4, w##c##5)                                                   \
     COLUMNS8(from##c + 24u, w##c##6, w##c##7)
 #else
-#define LOAD_COLUMNS8(c)                                                                        \
+#define LOAD_COLUMNS8(c, quad)                                                              \
     ivec4 words##c, more##c;                                                                    \
-    COLUMNS8(uint(((quad + c) * BLOCKS + block) * 4), words##c, more##c)                        \
+    COLUMNS8(uint(((quad) * BLOCKS + block) * 4), words##c, more##c)                            \
     X4 w##c##0 = unpack_i8(words##c.x) - column_zp, w##c##1 = unpack_i8(words##c.y) - column_zp, \
        w##c##2 = unpack_i8(words##c.z) - column_zp, w##c##3 = unpack_i8(words##c.w) - column_zp, \
        w##c##4 = unpack_i8(more##c.x) - column_zp, w##c##5 = unpack_i8(more##c.y) - column_zp,   \

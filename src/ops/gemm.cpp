@@ -69,13 +69,15 @@ std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan
     define(choice, "LANES", device.subgroup_lanes);
     // Where each loads all its rows itself, and loads are dear: more of a row at a time, and for more columns.
     const bool dear_loads = device.slow_storage && device.int64 && device.texel_elements == 0 && device.subgroup_lanes == 1;
-    choice.reads_eights = dear_loads && p.inner % 8 == 0;
-    const std::int64_t tiles = subgroups(p, device, tile);
-    std::int64_t quads = choice.reads_eights ? p.is_float ? 4 : 2 : 1;
-    while (quads > 1 && (p.columns % (4 * quads) != 0 || tiles / quads < device.busy_invocations)) quads /= 2;
-    define(choice, "STEP_K", choice.reads_eights ? 8 : 4);
+    const bool whole_eights = dear_loads && p.inner % 8 == 0;
+    choice.reads_eights = whole_eights || (dear_loads && !p.is_matrix);
+    const auto tiles = [&](std::int64_t quads) { return p.batch * up(p.rows, tile) * up(p.quads(), device.subgroup_lanes * quads); };
+    const auto wastes = [&](std::int64_t quads) { return 4 * quads * up(p.quads(), quads) > 5 * p.quads(); };
+    std::int64_t quads = !dear_loads ? 1 : p.is_float ? 4 : 2;
+    while (quads > 1 && (wastes(quads) || tiles(quads) < device.busy_invocations)) quads /= 2;
+    define(choice, "STEP_K", whole_eights ? 8 : 4);
     define(choice, "TN", quads);
-    choice.groups = linear_groups(tiles / quads * device.subgroup_lanes, device);
+    choice.groups = linear_groups(tiles(quads) * device.subgroup_lanes, device);
     choice.note = device.subgroup_lanes == 1 ? fmt::format("{}x{} tile", tile, 4 * quads) : fmt::format("{}x4 tile, rows shared by {}", tile, device.subgroup_lanes);
     // More lanes than rows: several load the same.
     const double by_lanes = std::max(1.0, device.subgroup_lanes / static_cast<double>(tile));
