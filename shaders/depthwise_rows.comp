@@ -36,8 +36,9 @@ layout(constant_id = 12) const int WEIGHT_ZP = 0;
 const int QUADS = (C + 3) / 4, RUNS = EIGHTS == 1 ? C / 8 : QUADS, BLOCKS = (OW + TX - 1) / TX;
 // Output rows o, o + DILATION_Y, .. share input rows.
 const int SPAN = ROWS * DILATION_Y, SPANS = (OH + SPAN - 1) / SPAN;
-// Columns of the input under TX pixels; rows under the output rows; rows that are new under the next one.
-#define COLUMNS ((TX - 1) * STRIDE_X + (KW - 1) * DILATION_X + 1)
+// Columns of the input under TX pixels, DILATION_X apart (which is 1 if TX is 2); rows under the output rows; rows that are
+// new under the next one.
+#define COLUMNS ((TX - 1) * STRIDE_X + KW)
 #define INPUT_ROWS ((ROWS - 1) * STEP_Y + KH)
 #define FRESH (STEP_Y < KH ? STEP_Y : KH)
 
@@ -47,9 +48,9 @@ int c, n, image, ox, oy, left, top;
 // Column x of row r under the outputs; the address of what lies outside is that of something inside.
 bool inside(int r, int x) {
     int y = top + r * DILATION_Y;
-    return y >= 0 && y < IH && uint(left + x) < uint(IW);
+    return y >= 0 && y < IH && uint(left + x * DILATION_X) < uint(IW);
 }
-uint input_at(int r, int x) { return uint(inside(r, x) ? ((image * IH + top + r * DILATION_Y) * IW + left + x) * C + c : c); }
+uint input_at(int r, int x) { return uint(inside(r, x) ? ((image * IH + top + r * DILATION_Y) * IW + left + x * DILATION_X) * C + c : c); }
 
 #ifdef IN0_EIGHTS
 ivec2 words[INPUT_ROWS * COLUMNS];  // loaded before the first use: one choice for four elements
@@ -99,7 +100,7 @@ void make_row(int row, int quad) {
     for (int t = 0; t < TX; ++t) {
         vec4 acc = vec4(0.0);
         for (int ky = 0; ky < KH; ++ky) {
-            for (int kx = 0; kx < KW; ++kx) acc += window[ky * COLUMNS + t * STRIDE_X + kx * DILATION_X] * weight[ky * KW + kx];
+            for (int kx = 0; kx < KW; ++kx) acc += window[ky * COLUMNS + t * STRIDE_X + kx] * weight[ky * KW + kx];
         }
         int y = oy + row * DILATION_Y;
         uint at = uint(((image * OH + y) * OW + ox + t) * C + c);

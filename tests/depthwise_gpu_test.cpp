@@ -1,5 +1,5 @@
-// DEPTHWISE_CONV2D of i8 as devices run it whose loads and stores are dear: eight channels an invocation, read and written
-// at once through texel buffers and through storage buffers.
+// DEPTHWISE_CONV2D of i8 down the rows: four channels an invocation, and eight where loads and stores are dear, read and
+// written at once through texel buffers and through storage buffers.
 #include "one_node.hpp"
 
 #include "api/checker.hpp"
@@ -15,86 +15,111 @@ struct Window {
     Shape input;
     std::int64_t kernel_y, kernel_x;
     std::int32_t stride, dilation, pad;
+    bool shares_rows = true;  ///< steps no further than the window: else nobody takes eight channels
+};
+
+struct Operands {
+    DType weight_type = DType::i8;
+    std::int64_t weight_zp = 0;
+    bool one_bias = false;
     bool prologue = false;  ///< an operator that the kernel computes where it reads
 };
 
-Graph depthwise(const Window& window, DType weight_type, std::int64_t weight_zp) {
+Graph depthwise(const Window& window, const Operands& operands) {
     GraphBuilder b("depthwise", level_none);
-    const std::int64_t channels = window.input.back();
+    const std::int64_t channels = window.input.back(), biases = operands.one_bias ? 1 : channels;
     std::vector<std::int64_t> weights, bias;
-    const std::int64_t range = weight_type == DType::i4 ? 15 : 256;
+    const std::int64_t range = operands.weight_type == DType::i4 ? 15 : 256;
     for (std::int64_t i = 0; i < window.kernel_y * window.kernel_x * channels; ++i) weights.push_back((i * 2654435761 >> 7) % range - range / 2);
-    for (std::int64_t i = 0; i < channels; ++i) bias.push_back((i - 30) * 100001);
+    for (std::int64_t i = 0; i < biases; ++i) bias.push_back((i - 30) * 100001);
     Attributes attrs;
     attrs.pad = {window.pad, window.pad, window.pad, window.pad};
     attrs.stride = {window.stride, window.stride};
     attrs.dilation = {window.dilation, window.dilation};
     attrs.acc_type = DType::i32;
     ValueId x = b.input("x", DType::i8, window.input);
-    if (window.prologue) {
+    if (operands.prologue) {
         Attributes limits;
         limits.min_val = -90;
         limits.max_val = 77;
         x = b.add1(Op::clamp, {x}, DType::i8, limits);
     }
     b.output(b.add1(Op::depthwise_conv2d,
-                    {x, b.constant_ints("weight", weight_type, {window.kernel_y, window.kernel_x, channels, 1}, weights),
-                     b.constant_ints("bias", DType::i32, {channels}, bias), b.scalar(DType::i8, -77), b.scalar(weight_type, weight_zp)},
+                    {x, b.constant_ints("weight", operands.weight_type, {window.kernel_y, window.kernel_x, channels, 1}, weights),
+                     b.constant_ints("bias", DType::i32, {biases}, bias), b.scalar(DType::i8, -77), b.scalar(operands.weight_type, operands.weight_zp)},
                     DType::i32, attrs, "sums"));
     return b.finish();
 }
 
-class Depthwise : public test::GpuTestWith<bool> {
+struct Form {
+    const char* name;
+    bool eights, texels;
+};
+
+class Depthwise : public test::GpuTestWith<Form> {
 protected:
     void SetUp() override {
         GpuTest::SetUp();
         if (IsSkipped()) return;
-        if (!device_->plan().int64) GTEST_SKIP() << "the device has no 64-bit integers";
-        if (GetParam() && device_->plan().texel_elements == 0) GTEST_SKIP() << "the device has no texel buffers for kernels";
+        if (GetParam().eights && !device_->plan().int64) GTEST_SKIP() << "the device has no 64-bit integers";
+        if (GetParam().texels && device_->plan().texel_elements == 0) GTEST_SKIP() << "the device has no texel buffers for kernels";
     }
 
-    /// Runs the graph beside the reference; `eights` is whether the plan reads the input by eights.
-    void check(Graph&& graph, const std::string& name, bool eights, std::uint64_t max_binding_bytes = 0) {
+    /// Runs the graph beside the reference; `whole` is whether eight channels are read at once where the form takes eight.
+    void check(const Window& window, const Operands& operands, bool whole = true, bool busy = false, std::uint64_t max_binding_bytes = 0) {
+        SCOPED_TRACE(::testing::Message() << "channels " << window.input.back() << ", window " << window.kernel_y << "x" << window.kernel_x
+                                          << ", weight zero point " << operands.weight_zp);
         const auto used = test::open_with([&](DevicePlan& plan) {
-            plan.slow_storage = true;
+            plan.slow_storage = GetParam().eights;
             plan.workgroup_size = 64;
-            plan.busy_invocations = 1;
-            if (!GetParam()) plan.texel_elements = 0;
+            plan.busy_invocations = busy ? 1 << 20 : 1;
+            if (!GetParam().texels) plan.texel_elements = 0;
             if (max_binding_bytes != 0) plan.max_binding_bytes = max_binding_bytes;
         });
-        const auto shared = std::make_shared<const Graph>(std::move(graph));
+        const auto shared = std::make_shared<const Graph>(depthwise(window, operands));
         const Plan plan = make_plan(*shared, used->plan(), {});
-        ASSERT_EQ(plan.dispatches.size(), 1u) << name;
-        EXPECT_EQ(plan.dispatches[0].kernel, "depthwise_rows") << name;
-        EXPECT_NE(plan.dispatches[0].glsl.find("#define EIGHTS 1"), std::string::npos) << name;
-        EXPECT_EQ(plan.dispatches[0].glsl.find("#define IN0_EIGHTS") != std::string::npos, eights) << name;
+        ASSERT_EQ(plan.dispatches.size(), 1u);
+        const Dispatch& dispatch = plan.dispatches[0];
+        const auto has = [&](const char* define) { return dispatch.glsl.find(define) != std::string::npos; };
+        const bool eights = GetParam().eights && window.shares_rows && window.input.back() % 8 == 0;
+        EXPECT_EQ(dispatch.kernel, "depthwise_rows");
+        EXPECT_EQ(has("#define EIGHTS 1\n"), eights);
+        EXPECT_EQ(has("#define IN0_EIGHTS\n"), eights && whole);
+        EXPECT_EQ(has("#define IN1_EIGHTS\n"), eights && operands.weight_type == DType::i8);
+        EXPECT_TRUE(!busy || has("#define ROWS 1\n"));
+        EXPECT_EQ(dispatch.bindings[0].path, !GetParam().texels ? ReadPath::buffer : eights ? ReadPath::texel_pairs : ReadPath::texels);
         const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 0);
         api::Checker checker(used, shared);
         const api::CheckReport report = checker.run(seed);
-        EXPECT_TRUE(report.passed) << name << ", seed " << seed << "\n" << report.detail;
+        EXPECT_TRUE(report.passed) << "seed " << seed << "\n" << report.detail;
     }
 };
 
 TEST_P(Depthwise, WindowsAndZeroPoints) {
     const Window windows[] = {{{1, 14, 15, 16}, 3, 3, 1, 1, 1}, {{2, 21, 23, 24}, 3, 3, 2, 1, 1}, {{1, 15, 11, 16}, 5, 5, 1, 1, 2},
-                              {{1, 13, 12, 8}, 3, 3, 1, 2, 2},  {{1, 9, 40, 8}, 1, 4, 1, 1, 3},   {{3, 25, 9, 8}, 2, 1, 1, 3, 0}};
+                              {{1, 13, 12, 8}, 3, 3, 1, 2, 2},  {{1, 9, 40, 8}, 1, 4, 1, 1, 3},   {{3, 25, 9, 8}, 2, 1, 1, 3, 0},
+                              {{1, 24, 24, 16}, 2, 2, 2, 1, 0}, {{2, 18, 36, 24}, 3, 3, 3, 1, 0}, {{2, 29, 38, 24}, 2, 2, 3, 1, 0, false},
+                              {{1, 17, 18, 12}, 3, 3, 1, 1, 1}, {{1, 14, 15, 6}, 3, 3, 1, 1, 1}};
     for (const Window& window : windows) {
-        for (const std::int64_t weight_zp : {0, 11}) {
-            check(depthwise(window, DType::i8, weight_zp), "channels " + std::to_string(window.input.back()) + ", zero point " + std::to_string(weight_zp), true);
-        }
+        check(window, {});
+        check(window, {DType::i8, 11, true}, true, true);
     }
 }
 
-TEST_P(Depthwise, NarrowWeights) { check(depthwise({{1, 14, 15, 16}, 3, 3, 1, 1, 1}, DType::i4, 0), "i4", true); }
+// Columns between the taps are not read: a wide dilation is no long loop.
+TEST_P(Depthwise, WideDilation) { check({{1, 6, 700, 8}, 1, 3, 1, 300, 0}, {}); }
 
-TEST_P(Depthwise, InputsThatAreComputed) { check(depthwise({{1, 14, 15, 16}, 1, 1, 1, 1, 0, true}, DType::i8, 3), "prologue", false); }
+TEST_P(Depthwise, NarrowWeights) { check({{1, 14, 15, 16}, 3, 3, 1, 1, 1}, {DType::i4}); }
+
+TEST_P(Depthwise, InputsThatAreComputed) { check({{1, 14, 15, 16}, 1, 1, 1, 1, 0}, {DType::i8, 3, false, true}, false); }
 
 TEST_P(Depthwise, InputsInSeveralBindings) {
-    if (GetParam()) GTEST_SKIP() << "a texel buffer is in one piece";
-    check(depthwise({{1, 31, 33, 8}, 3, 3, 1, 1, 1}, DType::i8, 0), "several bindings", false, 4096);
+    if (GetParam().texels) GTEST_SKIP() << "a texel buffer is in one piece";
+    check({{1, 31, 33, 8}, 3, 3, 1, 1, 1}, {}, false, false, 4096);
 }
 
-INSTANTIATE_TEST_SUITE_P(Operands, Depthwise, ::testing::Bool(),
-                         [](const auto& place) { return place.param ? "TexelBuffers" : "StorageBuffers"; });
+INSTANTIATE_TEST_SUITE_P(Forms, Depthwise,
+                         ::testing::Values(Form{"Quads", false, false}, Form{"EightsOfTexels", true, true}, Form{"EightsOfBuffers", true, false}),
+                         [](const auto& place) { return std::string(place.param.name); });
 
 }  // namespace

@@ -58,7 +58,7 @@ protected:
         for (const Dispatch& dispatch : plan.dispatches) {
             for (const Binding& binding : dispatch.bindings) {
                 split = split || binding.label.find("part 2 of 3") != std::string::npos;
-                EXPECT_TRUE(binding.path == ReadPath::texels || binding.place.size <= device_->plan().max_binding_bytes);
+                EXPECT_TRUE(is_texels(binding.path) || binding.place.size <= device_->plan().max_binding_bytes);
             }
         }
         // Where only inputs are large, texel buffers take them whole.

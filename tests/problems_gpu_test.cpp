@@ -82,7 +82,8 @@ TEST_F(ProblemsOnDevice, EightElementsAtOnce) {
           "logical_and bool 4096", "select f32 2048", "rescale i32 1x8x8x64 i8 per_channel", "gather f32 1x90x24 200", "gather i8 2x33x40 70",
           "gather i16 1x90x16 131", "gather f32 1x90x20 200", "resize f32 1x9x8x24 16x17 bilinear", "resize i8 1x9x8x16 16x17 bilinear",
           "resize i8 1x9x8x16 16x17 bilinear rescale", "resize i16 1x9x8x16 16x17 bilinear", "resize f16 1x9x8x16 16x17 nearest",
-          "pad f32 1x9x8x32 0,0,1,1,1,1,0,0", "reverse i8 1x16x8x32 axis2", "concat f32 1x16x8x32 1x16x8x32 axis3", "slice i16 1x18x8x32 0,1,1,0 1x16x6x32"})
+          "pad f32 1x9x8x32 0,0,1,1,1,1,0,0", "reverse i8 1x16x8x32 axis2", "concat f32 1x16x8x32 1x16x8x32 axis3", "slice i16 1x18x8x32 0,1,1,0 1x16x6x32",
+          "depthwise i8 1x16x17x24 1x3x3 p1 rescale clamp", "depthwise i8 1x12x13x24 1x5x5 p2 rescale"})
         verify(line);
 }
 

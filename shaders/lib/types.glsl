@@ -20,8 +20,8 @@ ivec2 pack_i16(ivec4 v) { return ivec2((v.x & 65535) | (v.y << 16), (v.z & 65535
 ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
 ivec4 unpack_bool(int w) { return truth4(unpack_i8(w)); }
 
-// Where words come from: READ_t(N, binding, FROM), FROM being BUFFER (a storage buffer) or TEXELS (a uniform texel buffer,
-// whose texels are one word for 8-bit elements, two for 16-bit ones, else four). They make
+// Where words come from: READ_t(N, binding, FROM), FROM being BUFFER (a storage buffer), TEXELS (a uniform texel buffer,
+// whose texels are one word for 8-bit elements, two for 16-bit ones, else four) or TEXEL_PAIRS (two for 8-bit ones). They make
 //   N_word(i)  word i;  N_pair(i)  words 2i, 2i+1 (16-bit elements);  N_quad(i)  words 4i..4i+3 (32-bit elements, i48)
 #define BUFFER_1(N, B)                                                                  \
     layout(set = 0, binding = B) readonly buffer N##_block { int N##_w[]; };            \
@@ -90,8 +90,7 @@ ivec4 unpack_bool(int w) { return truth4(unpack_i8(w)); }
         return (i & 2u) == 0u ? ((i & 1u) == 0u ? w.x : w.y) : ((i & 1u) == 0u ? w.z : w.w); \
     }
 
-// Texels of two words for 8-bit elements.
-#define TEXEL_EIGHTS_1(N, B)                                                            \
+#define TEXEL_PAIRS_1(N, B)                                                             \
     TEXELS_2(N, B)                                                                      \
     ivec2 N##_words8(uint i) { return N##_pair(i >> 3); }                               \
     UNPACK_EIGHTS_i8(N)

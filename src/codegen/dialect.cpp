@@ -101,20 +101,20 @@ std::string preamble(const DevicePlan& device, StoreForm stores, const Defines& 
 void Declarations::read(KernelOperand& operand, std::size_t index, std::uint64_t bytes) {
     operand.path = path_of(bytes, operand.type, device_);
     const std::string name = fmt::format("in{}", index);
-    const std::uint32_t parts = operand.path == ReadPath::texels ? 1 : binding_count(bytes, device_);
+    const bool texels = is_texels(operand.path);
+    const std::uint32_t parts = texels ? 1 : binding_count(bytes, device_);
     if (parts > 1) {
         for (std::uint32_t p = 0; p < parts; ++p) text += fmt::format("READ_PART({}, {}, {})\n", name, p, bindings + p);
         pick("int", name, "word", "", "w", 4, parts, "return {}");
         pick("ivec4", name, "quad", "", "q", 16, parts, "return {}");
         text += fmt::format("ivec2 {0}_pair(uint i) {{ return ivec2({0}_word(2u * i), {0}_word(2u * i + 1u)); }}\n", name);
     }
-    const bool texels = operand.path == ReadPath::texels;
     const bool plain = operand.type == DType::i8 || (!texels && (operand.type == DType::i32 || operand.type == DType::fp32));
     const bool eights = reads_eights_ && plain && parts == 1;
-    const char* from = texels ? (eights ? "TEXEL_EIGHTS" : "TEXELS") : parts > 1 ? "PARTS" : "BUFFER";
+    const char* from = texels ? (eights ? "TEXEL_PAIRS" : "TEXELS") : parts > 1 ? "PARTS" : "BUFFER";
     text += fmt::format("READ_{}({}, {}, {})\n", name_of(operand.type), name, bindings, from);
     if (eights) {
-        if (texels) operand.type = DType::i16;  // whose texels are of two words
+        if (texels) operand.path = ReadPath::texel_pairs;
         else text += fmt::format("EIGHTS_{}({}, {})\n", name_of(operand.type), name, bindings);
         text += fmt::format("#define IN{}_EIGHTS\n", index);
     }

@@ -311,7 +311,7 @@ std::size_t SourceBuilder::count_bindings() const {
     std::size_t count = 0;
     for (const KernelOperand& read : source_.reads) {
         const std::uint64_t bytes = bytes_of(read);
-        count += path_of(bytes, read.type, device_) == ReadPath::texels ? 1 : binding_count(bytes, device_);
+        count += is_texels(path_of(bytes, read.type, device_)) ? 1 : binding_count(bytes, device_);
     }
     return count;
 }

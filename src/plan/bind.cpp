@@ -101,7 +101,7 @@ Placement Planner::place_within(ValueId id) const {
 
 void Planner::add_binding(Dispatch& dispatch, Binding whole) const {
     const std::uint64_t size = whole.place.size;
-    const std::uint32_t parts = whole.path == ReadPath::texels || dispatch.spirv ? 1 : binding_count(size, device_);
+    const std::uint32_t parts = is_texels(whole.path) || dispatch.spirv ? 1 : binding_count(size, device_);
     for (std::uint32_t p = 0; parts > 1 && p < parts; ++p) {
         Binding part = whole;
         part.place.offset += p * part_bytes(device_);

@@ -16,13 +16,17 @@
 
 namespace tosavk {
 
-/// How a kernel reads a tensor: what the second form needs is in DevicePlan::texel_elements.
+/// How a kernel reads a tensor: what the texel forms need is in DevicePlan::texel_elements.
 enum class ReadPath : std::uint8_t {
     buffer,  ///< storage buffer
     texels,  ///< uniform texel buffer, integer texels of texel_bytes()
+    texel_pairs,  ///< the same of 8-bit elements, two words a texel
 };
-/// One word for 8-bit elements, two for 16-bit ones, else four.
-inline std::uint32_t texel_bytes(DType type) { return std::min<std::uint32_t>(16, 4 * static_cast<std::uint32_t>(size_of(type))); }
+inline bool is_texels(ReadPath path) { return path != ReadPath::buffer; }
+/// One word for 8-bit elements (two as pairs), two for 16-bit ones, else four.
+inline std::uint32_t texel_bytes(DType type, ReadPath path = ReadPath::texels) {
+    return path == ReadPath::texel_pairs ? 8 : std::min<std::uint32_t>(16, 4 * static_cast<std::uint32_t>(size_of(type)));
+}
 
 /// Bytes of a tensor's memory: whole quads and whole 16 bytes, so that kernels may touch the last quad whole.
 std::uint64_t allocation_bytes(std::uint64_t bytes, DType type);
@@ -45,7 +49,7 @@ struct KernelOperand {
     int scratch = -1;             ///< number of a scratch buffer of the choice
     ReadPath path = ReadPath::buffer;  ///< set where the source is built
     /// How often each element is read, about, in quads that are used in part too. 0: not said. Who says it promises to
-    /// read by load1, load4 and loadn alone (load8 where INK_EIGHTS is defined), and nothing beyond the tensor's last quad.
+    /// read by load1, load4 and loadn alone (load8 and words8 where INK_EIGHTS is defined), and nothing beyond the tensor's last quad.
     double reads = 0;
 };
 
@@ -60,7 +64,7 @@ struct KernelPass {
     int writes = -1;                       ///< number of the scratch buffer that it writes; -1: the node's outputs
     DType writes_type = DType::fp32;       ///< of that scratch buffer's elements, 32 bits each
     bool stores_quads = false;             ///< it stores whole quads there, not single elements
-    bool reads_eights = false;             ///< it wants inK_load8, which is there (INK_EIGHTS) for i8 in one piece, and for i32 and fp32 in one storage buffer
+    bool reads_eights = false;             ///< it wants inK_load8 (words8 of i8), which is there (INK_EIGHTS) for i8 in one piece, and for i32 and fp32 in one storage buffer
 };
 
 /// The dispatch that makes the node's outputs, and those that must run before it. A kernel of a node with several

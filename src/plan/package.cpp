@@ -15,7 +15,7 @@ namespace {
 
 constexpr char magic[8] = {'T', 'O', 'S', 'A', 'V', 'K', 'P', 'K'};
 /// Goes up with every change of the fields, of what a plan means, or of how the planner numbers things.
-constexpr std::uint32_t format_version = 11;
+constexpr std::uint32_t format_version = 12;
 
 struct FileHeader {
     char magic_bytes[8];
@@ -175,7 +175,7 @@ template <class A> void fields(A& a, Binding& value) {
     a(place);
     a.choice(type, DType::shape);
     a(written, label);
-    a.choice(path, ReadPath::texels);
+    a.choice(path, ReadPath::texel_pairs);
 }
 template <class A> void fields(A& a, Dispatch& value) {
     auto& [label, kernel, glsl, spirv, constants, bindings, groups, invocations, nodes, written, work, bytes, barrier_before,

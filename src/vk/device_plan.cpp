@@ -110,7 +110,7 @@ DevicePlan device_plan(const DeviceCaps& caps) {
                      : "matrix products do not share rows: subgroups do not shuffle, or have no ballots");
 
     plan.own_rows = slow ? 0 : host ? 16 : 8;
-    because(plan.own_rows > 0 ? fmt::format("without shared rows an invocation loads up to {} itself: each serves four columns", plan.own_rows)
+    because(plan.own_rows > 0 ? fmt::format("without shared rows an invocation loads up to {} itself: each serves 4 to 16 columns", plan.own_rows)
                               : "without shared rows an invocation loads few: longer shaders would take seconds to compile");
 
     const bool grid = plan.workgroup_size >= 64 && plan.workgroup_size <= 256;

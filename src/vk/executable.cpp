@@ -79,7 +79,7 @@ void check_dispatch(const Graph& graph, const Plan& plan, const Dispatch& dispat
             bad_plan(what + " has no memory");
         }
         check_place(plan, binding.place, what);
-        const bool texels = binding.path == ReadPath::texels;
+        const bool texels = is_texels(binding.path);
         if (!texels && binding.place.size > device.max_binding_bytes) {
             bad_plan(fmt::format("{} has {} bytes, and the device binds at most {}", what, binding.place.size,
                                  device.max_binding_bytes));
@@ -88,7 +88,7 @@ void check_dispatch(const Graph& graph, const Plan& plan, const Dispatch& dispat
             bad_plan(fmt::format("{} starts at {}, not a multiple of {}", what, binding.place.offset,
                                  caps.min_storage_buffer_offset_alignment));
         }
-        if (texels && (binding.written || binding.place.size / texel_bytes(binding.type) > caps.max_texel_buffer_elements)) {
+        if (texels && (binding.written || binding.place.size / texel_bytes(binding.type, binding.path) > caps.max_texel_buffer_elements)) {
             bad_plan(fmt::format("{} is no texel buffer of this device: it is written or larger than {} texels", what,
                                  caps.max_texel_buffer_elements));
         }

@@ -148,7 +148,7 @@ bool PipelineLibrary::store_tuning(const Digest& key, const std::function<std::s
 }
 
 VkDescriptorType descriptor_type(const Binding& binding) {
-    return binding.path == ReadPath::texels ? VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    return is_texels(binding.path) ? VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
 }
 
 std::shared_ptr<const BindingLayout> PipelineLibrary::layout_for(const Dispatch& dispatch) {

@@ -162,7 +162,7 @@ void Recording::write_descriptor_set(VkDescriptorSet set, const Dispatch& dispat
         writes[b].dstBinding = b;
         writes[b].descriptorCount = 1;
         writes[b].descriptorType = descriptor_type(binding);
-        if (binding.path == ReadPath::texels) {
+        if (is_texels(binding.path)) {
             views[b] = texels_of(binding);
             writes[b].pTexelBufferView = &views[b];
         } else {
@@ -174,7 +174,7 @@ void Recording::write_descriptor_set(VkDescriptorSet set, const Dispatch& dispat
 }
 
 VkBufferView Recording::texels_of(const Binding& binding) {
-    const std::uint32_t bytes = texel_bytes(binding.type);
+    const std::uint32_t bytes = texel_bytes(binding.type, binding.path);
     const VkBuffer buffer = buffer_of(binding.place).handle();
     UniqueHandle<VkBufferView>& view = texel_views_[{buffer, binding.place.offset, binding.place.size, bytes}];
     if (view.get() == VK_NULL_HANDLE) {
