@@ -34,20 +34,17 @@ void main() {
 
     // Two sums side by side: less waiting for each, and smaller errors.
     precise ACC4 a[EACH], b[EACH];
-#define BEGIN(e)                       \
-    a[e] = row(at + uint(e) * 4u, n);  \
-    b[e] = ACC4(IDENTITY);
+#define BEGIN(e) a[e] = b[e] = ACC4(IDENTITY);
 #define ADD_A(e) a[e] = FOLD(a[e], row(at + uint(e) * 4u, n));
 #define ADD_B(e) b[e] = FOLD(b[e], row(at + uint(e) * 4u, n));
     EACH_QUAD(BEGIN)
-    for (uint k = 1u; k + 1u < steps; k += 2u) {
+    for (uint k = 1u; k < steps; k += 2u) {
+        EACH_QUAD(ADD_A)
         at += uint(AXIS_STRIDE);
         EACH_QUAD(ADD_B)
         at += uint(AXIS_STRIDE);
-        EACH_QUAD(ADD_A)
     }
-    at += uint(AXIS_STRIDE);
-    if (steps % 2u == 0u) { EACH_QUAD(ADD_B) }
+    if (steps % 2u != 0u) { EACH_QUAD(ADD_A) }
 #define TOTAL(e) a[e] = FOLD(a[e], b[e]);
     EACH_QUAD(TOTAL)
 #if PARTIAL

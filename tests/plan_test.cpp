@@ -310,13 +310,17 @@ TEST(Plan, ReductionsOfFewResultsTakeTwoPasses) {
     EXPECT_EQ(kernels(plan_of_reduction(device, {5000, 16}, 0)), "reduce_columns");
 }
 
-TEST(Plan, FarRowsAreWalkedInParts) {
+TEST(Plan, FewColumnsOfFarRowsAreWalkedInParts) {
     DevicePlan device = test_device();
-    EXPECT_EQ(kernels(plan_of_reduction(device, {64, 16384}, 0)), "reduce_columns");
+    device.busy_invocations = 512;
+    EXPECT_EQ(kernels(plan_of_reduction(device, {64, 2048}, 0)), "reduce_columns");
     device.far_rows = 16;
-    const Plan plan = plan_of_reduction(device, {64, 16384}, 0);
+    const Plan plan = plan_of_reduction(device, {64, 2044}, 0);
     EXPECT_EQ(kernels(plan), "reduce_columns | reduce_columns");
-    EXPECT_EQ(plan.dispatches.front().bindings.back().place.size, 4u * 16384 * 4);  // four parts of 16 rows
+    EXPECT_EQ(plan.dispatches.front().bindings.back().place.size, 4u * 2044 * 4);  // four parts of 16 rows
+    EXPECT_EQ(kernels(plan_of_reduction(device, {64, 2048}, 0)), "reduce_columns");  // 512 quads
+    device.row_quads = 2;
+    EXPECT_EQ(kernels(plan_of_reduction(device, {64, 2048}, 0)), "reduce_columns | reduce_columns");
 }
 
 TEST(Plan, ColumnsAreWalkedDownSideBySide) {

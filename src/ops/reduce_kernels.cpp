@@ -130,7 +130,8 @@ KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const 
     const std::int64_t quads = s.outer * up(s.inner, 4);
     std::int64_t length = up(s.axis, parts_of(s.axis, quads, 8, device));
     const std::int64_t row_bytes = s.inner * static_cast<std::int64_t>(size_of(view.in(0).type));
-    if (device.far_rows != 0 && row_bytes >= 4096) length = std::min(length, device.far_rows);
+    const bool few = quads < device.busy_invocations * device.row_quads;
+    if (device.far_rows != 0 && few && row_bytes >= 4096) length = std::min(length, device.far_rows);
     const std::int64_t chunks = up(s.axis, length);
 
     KernelChoice choice;
