@@ -7,6 +7,8 @@ find_package(CLI11 REQUIRED)
 find_program(TOSAVK_FLATC flatc REQUIRED)
 find_path(TOSAVK_FLATBUFFERS_INCLUDE flatbuffers/flatbuffers.h REQUIRED)
 find_path(TOSAVK_VOLK_INCLUDE volk.h REQUIRED)
+find_path(TOSAVK_LIBMD_INCLUDE sha2.h REQUIRED)
+find_library(TOSAVK_LIB_MD NAMES libmd.a md REQUIRED)
 
 # glslang and SPIRV-Tools come as static archives without usable CMake files in Debian 12.
 add_library(tosavk_glslang INTERFACE)
