@@ -5,9 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <thread>
-
 namespace tosavk {
 
 namespace {
@@ -17,8 +14,6 @@ thread_local int calls_until_fault = 0;
 void fail_nth_vulkan_call(int n) { calls_until_fault = n > 0 ? n : 0; }
 
 bool vulkan_fault_pending() { return calls_until_fault > 0; }
-
-std::size_t host_threads() { return vulkan_fault_pending() ? 1 : std::clamp(std::thread::hardware_concurrency(), 1u, 16u); }
 
 bool take_fault() { return calls_until_fault > 0 && --calls_until_fault == 0; }
 

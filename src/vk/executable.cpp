@@ -1,6 +1,5 @@
 // Checks a plan against the device, builds its pipelines and uploads its constants.
 #include "vk/executable_state.hpp"
-#include "vk/fault.hpp"
 #include "vk/parallel.hpp"
 #include "vk/transfer.hpp"
 

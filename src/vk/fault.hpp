@@ -1,8 +1,6 @@
 // Failure injection for tests: lets the n-th checked Vulkan call of this thread fail as if memory had run out.
 #pragma once
 
-#include <cstddef>
-
 namespace tosavk {
 
 /// Arms the fault: the n-th checked call from now on (1 = the next) is not made and counts as
@@ -11,8 +9,5 @@ void fail_nth_vulkan_call(int n);
 
 /// True while an armed fault has not been reached.
 bool vulkan_fault_pending();
-
-/// Threads for host work that calls Vulkan: this one alone while a fault is armed, which it counts for itself.
-std::size_t host_threads();
 
 }  // namespace tosavk

@@ -1,6 +1,8 @@
 // Independent pieces of host work on all processors.
 #pragma once
 
+#include "vk/fault.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -10,6 +12,11 @@
 #include <vector>
 
 namespace tosavk {
+
+/// Threads for host work that calls Vulkan: the calling one alone while a fault is armed, which counts its calls only.
+inline std::size_t host_threads() {
+    return vulkan_fault_pending() ? 1 : std::clamp(std::thread::hardware_concurrency(), 1u, 16u);
+}
 
 /// Calls work(k) for every k below `count`, each once, on up to `most` threads, the calling one among them; every thread
 /// has a copy of its own of `work`. Returns when all have ended. After an exception no further piece is begun,

@@ -4,7 +4,6 @@
 #include "codegen/glslang.hpp"
 #include "graph/verbose.hpp"
 #include "vk/check.hpp"
-#include "vk/fault.hpp"
 #include "vk/parallel.hpp"
 #include "vk/spirv.hpp"
 
