@@ -335,6 +335,24 @@ TEST(Plan, ColumnsAreWalkedDownSideBySide) {
     EXPECT_FALSE(side_by_side({3, 50, 64}));  // too few of them to share the work
 }
 
+// While one quad waits for a result, the other goes on.
+TEST(Plan, TwoQuadsOfAnInvocationAreMadeInTurn) {
+    DevicePlan device = test_device();
+    device.slow_storage = device.int64 = true;
+    GraphBuilder b("chain");
+    const ValueId x = b.input("x", DType::fp32, {4096});
+    b.output(b.add1(Op::sigmoid, {b.add1(Op::add, {x, x}, DType::fp32, {}, "sum")}, DType::fp32, {}, "sigmoid"));
+    const Plan plan = make_plan(b.finish(), device, {true, false});
+    ASSERT_EQ(plan.dispatches.size(), 1u);
+    const std::string& glsl = plan.dispatches.front().glsl;
+    std::size_t at = 0;
+    for (const char* statement : {"in0_load4(e_a)", "in0_load4(e_b)", " = (x1_a + x1_a)", " = (x1_b + x1_b)", "tosa_sigmoid(v0_a)",
+                                  "tosa_sigmoid(v0_b)", "_store8("}) {
+        at = glsl.find(statement, at);
+        ASSERT_NE(at, std::string::npos) << statement;
+    }
+}
+
 TEST(Plan, TransposesRunInBlocksWhereThatPays) {
     const auto kernel_of = [](DType type, const Shape& shape, std::vector<std::int32_t> perms) {
         GraphBuilder b("transpose");

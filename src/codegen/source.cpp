@@ -65,14 +65,14 @@ std::string SourceBuilder::read_leaf(const Leaf& leaf, DType type, const std::st
         return fmt::format("{}({}_load1(uint({})))", splat, buffer, param(static_cast<std::int32_t>(map.base)));
     if (single_) {
         functions_ += position_function({name, map, true}, params());
-        return fmt::format("{}({}_load1({}_at(e)))", splat, buffer, name);
+        return fmt::format("{}({}_load1({}_at({})))", splat, buffer, name, own("e"));
     }
 
     const bool flat = map.dims.size() == 1 && map.strides[0] == 1;
-    if (flat && map.base == 0) return aligned_ ? buffer + "_load4(e)" : buffer + "_loadn(e, n)";
+    if (flat && map.base == 0) return fmt::format(fmt::runtime(aligned_ ? "{}_load4({})" : "{}_loadn({}, n)"), buffer, own("e"));
 
     functions_ += read_function({name, map, aligned_, row_}, params(), buffer, quad, splat);
-    return fmt::format("{}_quad(e, n, last)", name);
+    return fmt::format("{}_quad({}, n, last)", name, own("e"));
 }
 
 std::string SourceBuilder::leaf(ValueId id, const IndexMap& full) {
@@ -81,8 +81,9 @@ std::string SourceBuilder::leaf(ValueId id, const IndexMap& full) {
         if (value == id && known.map == map) return known.variable;
     }
     const DType type = graph_.value(id).type;
-    Leaf made{buffer_of(id), map, fmt::format("x{}", names_++)};
-    const std::string text = read_leaf(made, type, made.variable);
+    const std::string name = fmt::format("x{}", names_++);
+    const Leaf made{buffer_of(id), map, own(name)};
+    const std::string text = read_leaf(made, type, name);
     body_ += fmt::format("    {} {} = {};\n", vector_type(type), made.variable, text);
     leaves_.emplace_back(id, made);
     return made.variable;
@@ -99,7 +100,7 @@ std::string SourceBuilder::value_of(const NodeView& view, std::size_t k) {
 
 std::string SourceBuilder::table_of(ValueId id, const std::string& index4) {
     const std::string buffer = fmt::format("in{}", buffer_of(id));
-    const std::string name = fmt::format("t{}", names_++);
+    const std::string name = own(fmt::format("t{}", names_++));
     body_ += fmt::format("    ivec4 {} = {};\n", name, index4);
     return fmt::format("{0}({1}_load1(uint({2}.x)), {1}_load1(uint({2}.y)), {1}_load1(uint({2}.z)), {1}_load1(uint({2}.w)))",
                        vector_type(graph_.value(id).type), buffer, name);
@@ -110,12 +111,12 @@ void SourceBuilder::add_member(NodeId id) {
     const OpDef& def = op_def(view.node().op);
     const ValueId out = view.node().outputs.front();
     const char* type = vector_type(view.out().type);
-    const std::string name = fmt::format("v{}", names_++);
+    const std::string name = fmt::format("v{}", names_++), variable = own(name);
 
     if (is_elementwise(view)) {
         NodeExpr expr(*this, view);
         const std::string text = def.expression(expr);
-        body_ += fmt::format("    {}{} {} = {};\n", is_float(view.out().type) ? "precise " : "", type, name,
+        body_ += fmt::format("    {}{} {} = {};\n", is_float(view.out().type) ? "precise " : "", type, variable,
                              rounded(view.out().type, text));
     } else {
         const ViewDef move = def.view(view);
@@ -127,12 +128,12 @@ void SourceBuilder::add_member(NodeId id) {
             const std::string fill = leaf(view.node().inputs.at(move.pad_operand), broadcast_map({1}, group_.space));
             const std::string buffer = fmt::format("in{}", buffer_of(from));
             functions_ += read_function({name, map, aligned_, row_}, params(), buffer, type, type);
-            body_ += fmt::format("    {} {} = {}_quad(e, n, last, {});\n", type, name, name, fill);
+            body_ += fmt::format("    {} {} = {}_quad({}, n, last, {});\n", type, variable, name, own("e"), fill);
         } else {
-            body_ += fmt::format("    {} {} = {};\n", type, name, leaf(from, map));
+            body_ += fmt::format("    {} {} = {};\n", type, variable, leaf(from, map));
         }
     }
-    variables_[out] = name;
+    variables_[out] = variable;
 }
 
 void SourceBuilder::store_outputs() {
@@ -142,8 +143,9 @@ void SourceBuilder::store_outputs() {
 }
 
 void SourceBuilder::store_value(ValueId id, std::size_t out) {
-    if (eights_) body_ += fmt::format("    r{} = {};\n", out, variables_.at(id));
-    else body_ += fmt::format(fmt::runtime(stores_quads() ? "    out{0}_store4(e, {1});\n" : "    out{0}_storen(e, n, {1});\n"), out, variables_.at(id));
+    if (eights_) return;  // FUSED8 stores both quads at once
+    const char* store = stores_quads() ? "    out{}_store4(e, {});\n" : "    out{}_storen(e, n, {});\n";
+    body_ += fmt::format(fmt::runtime(store), out, variables_.at(id));
 }
 
 /// Number of the buffer that a value is written to.
@@ -202,54 +204,71 @@ bool SourceBuilder::stores_quads() const {
 
 /// Two quads at once, where an invocation makes both and nothing else writes their memory.
 bool SourceBuilder::stores_eights() const {
-    if (group_.choice ? !group_.choice->by_eights : group_.rows || !wants_eights(count_, device_)) return false;
+    if (group_.rows || (group_.choice ? !group_.choice->by_eights : !wants_eights(count_, device_))) return false;
     if (!group_.stores.empty()) return false;
     return std::all_of(group_.outputs.begin(), group_.outputs.end(), [&](ValueId id) {
         return graph_.value(id).type != DType::i48 && binding_count(value_bytes(graph_, id), device_) == 1;
     });
 }
 
+/// A text of one quad's names, with the mark replaced by the quad's own.
+std::string SourceBuilder::of_quad(std::string_view text, const char* quad) {
+    std::string result;
+    for (const char c : text) {
+        if (c == quad_mark) result += quad;
+        else result += c;
+    }
+    return result;
+}
+
+/// The statements (a line each) for two quads in turn: while one waits for a result, the other goes on.
+std::string SourceBuilder::for_two_quads() const {
+    std::string text;
+    for (std::size_t begin = 0, end; begin < body_.size(); begin = end) {
+        end = body_.find('\n', begin) + 1;
+        const auto line = std::string_view(body_).substr(begin, end - begin);
+        text += of_quad(line, "_a") + of_quad(line, "_b");
+    }
+    return text;
+}
+
 /// FUSED(e, n, acc), or FUSED8(e, acc, acc8) for kernels that make two quads; without a kernel there is no `acc`.
-std::string SourceBuilder::fused_functions(const std::string& body) {
+std::string SourceBuilder::fused_functions(const std::string& set_last) {
     const std::string type = group_.choice ? vector_type(graph_.value(graph_.node(group_.anchor).outputs.front()).type) : "";
     const bool twice = group_.choice ? group_.choice->by_eights : eights_;
-    const std::string acc = type.empty() ? "" : ", " + type + " acc", acc8 = type.empty() ? "" : acc + ", " + type + " acc8";
-    const char *first = type.empty() ? "" : ", acc", *second = type.empty() ? "" : ", acc8";
+    const std::string acc = type.empty() ? "" : ", " + type + " acc";
     if (!eights_) {
-        std::string text = fmt::format("void FUSED(uint e, uint n{}) {{\n{}}}\n", acc, body);
-        if (twice) text += fmt::format("void FUSED8(uint e{}) {{\n    FUSED(e, 4u{});\n    FUSED(e + 4u, 4u{});\n}}\n", acc8, first, second);
-        return text;
+        const std::string text = fmt::format("void FUSED(uint e, uint n{}) {{\n{}{}}}\n", acc, set_last, body_);
+        if (!twice) return text;
+        return text + fmt::format("void FUSED8(uint e, {0} acc, {0} acc8) {{\n    FUSED(e, 4u, acc);\n    FUSED(e + 4u, 4u, acc8);\n}}\n", type);
     }
-    std::string results, here, there, variables, stores;
+    std::string stores;
     for (std::size_t k = 0; k < group_.outputs.size(); ++k) {
-        const char* result = vector_type(graph_.value(group_.outputs[k]).type);
-        results += fmt::format(", out {} r{}", result, k);
-        variables += fmt::format("    {0} a{1}, b{1};\n", result, k);
-        here += fmt::format(", a{}", k);
-        there += fmt::format(", b{}", k);
-        stores += fmt::format("    out{0}_store8(e, a{0}, b{0});\n", k);
+        const std::string& value = variables_.at(group_.outputs[k]);
+        stores += fmt::format("    out{}_store8(e, {}, {});\n", k, of_quad(value, "_a"), of_quad(value, "_b"));
     }
-    return fmt::format("void fused_quad(uint e, uint n{}{}) {{\n{}}}\n", acc, results, body) +
-           fmt::format("void FUSED8(uint e{}) {{\n{}    fused_quad(e, 4u{}{});\n    fused_quad(e + 4u, 4u{}{});\n{}}}\n", acc8, variables,
-                       first, here, second, there, stores);
+    return fmt::format("void FUSED8(uint e{}) {{\n    const uint n = 4u;\n    uint e_a = e, e_b = e + 4u;\n{}{}{}}}\n",
+                       type.empty() ? "" : fmt::format(", {0} acc_a, {0} acc_b", type), set_last, for_two_quads(), stores);
 }
 
 GroupSource SourceBuilder::build() {
     if (group_.choice) {
         source_.constants = group_.choice->constants;
-        add_operands();
+        add_operands();  // prologues make one quad at a time
+    }
+    eights_ = stores_eights();
+    if (group_.choice) {
         const ValueId out = graph_.node(group_.anchor).outputs.front();
         const DType anchor_type = graph_.value(out).type;
-        variables_[out] = "acc";
+        const std::string acc = variables_[out] = own("acc");
         // An exact result is one of the type already, and moved elements keep the bits of NaN, which a rounding may not.
         const bool exact = op_def(graph_.node(group_.anchor).op).tolerance == nullptr;
-        if (is_small_float(anchor_type) && !exact) body_ += fmt::format("    acc = {};\n", rounded(anchor_type, "acc"));
+        if (is_small_float(anchor_type) && !exact) body_ += fmt::format("    {} = {};\n", acc, rounded(anchor_type, acc));
     }
     if (group_.rows) {
         add_rows();
         return finish(row_main());
     }
-    eights_ = stores_eights();
     const std::string last = param(static_cast<std::int32_t>(count_ - 1));
     const bool stores_itself = group_.anchor != no_id && graph_.node(group_.anchor).outputs.size() > 1;
     for (const NodeId id : group_.members) add_member(id);
@@ -261,10 +280,10 @@ GroupSource SourceBuilder::build() {
     if (stores_itself) {
         text += kernel_source(group_.choice->kernel);
     } else if (group_.choice) {
-        text += fused_functions(set_last + body_) + kernel_source(group_.choice->kernel);
+        text += fused_functions(set_last) + kernel_source(group_.choice->kernel);
     } else if (eights_) {
         source_.invocations = count_ / 8;
-        text += fused_functions(set_last + body_) + fmt::format("void main() {{\n    uint e = invocation_index() * 8u;\n"
+        text += fused_functions(set_last) + fmt::format("void main() {{\n    uint e = invocation_index() * 8u;\n"
                                                                 "    if (e <= uint({})) FUSED8(e);\n}}\n", last);
     } else {
         source_.invocations = (count_ + 3) / 4;

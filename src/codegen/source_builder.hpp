@@ -10,6 +10,8 @@
 
 #include <bit>
 #include <map>
+#include <string>
+#include <string_view>
 
 namespace tosavk {
 
@@ -80,7 +82,11 @@ private:
     std::size_t count_bindings() const;
     bool stores_quads() const;
     bool stores_eights() const;
-    std::string fused_functions(const std::string& body);
+    static std::string of_quad(std::string_view text, const char* quad);
+    std::string for_two_quads() const;
+    std::string fused_functions(const std::string& set_last);
+    /// A name of which each quad has its own: with `quad_mark`, where the statements are written for two quads.
+    std::string own(std::string name) const { return eights_ ? std::move(name) + quad_mark : name; }
 
     const Graph& graph_;
     const Group& group_;
@@ -101,6 +107,7 @@ private:
     std::vector<std::size_t> numbers_;          ///< the same by source_.reads
     std::vector<std::pair<ValueId, Leaf>> leaves_;
     bool eights_ = false;    ///< the group's outputs are stored two quads at once
+    static constexpr char quad_mark = '@';
     bool counting_ = false;  ///< for count_reads: what the group's outputs are is not known yet
 };
 
