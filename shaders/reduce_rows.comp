@@ -1,5 +1,6 @@
 // REDUCE_* along the last axis, or a part of it. Four rows are an invocation's: it folds their quads component by
-// component, then across. With SHARED_LANES, LANES invocations share four rows and fold their results as a tree.
+// component, then across; with ROW_BY_ROW one row after the other. With SHARED_LANES, LANES invocations share four rows and
+// fold their results as a tree.
 //   in0  input
 // PARTIAL: AXIS is cut into CHUNKS parts of LENGTH; the results go to a scratch buffer, without AFTER.
 layout(constant_id = 0) const int AXIS = 1;
@@ -43,21 +44,20 @@ void main() {
 #endif
     Part p0 = part_of(e), p1 = part_of(e + 1u), p2 = part_of(e + 2u), p3 = part_of(e + 3u);
     precise ACC4 a0 = ACC4(IDENTITY), a1 = a0, a2 = a0, a3 = a0;
-    // Prefetchers follow long rows, one after the other; short ones side by side wait for memory less often.
-    if (QUADS / LANES >= 128) {
+#if ROW_BY_ROW
 #define ADD_ROW(a, p) for (uint k = lane; k < uint(QUADS); k += uint(LANES)) a = FOLD(a, quad(p, k));
-        ADD_ROW(a0, p0)
-        ADD_ROW(a1, p1)
-        ADD_ROW(a2, p2)
-        ADD_ROW(a3, p3)
-    } else {
-        for (uint k = lane; k < uint(QUADS); k += uint(LANES)) {
-            a0 = FOLD(a0, quad(p0, k));
-            a1 = FOLD(a1, quad(p1, k));
-            a2 = FOLD(a2, quad(p2, k));
-            a3 = FOLD(a3, quad(p3, k));
-        }
+    ADD_ROW(a0, p0)
+    ADD_ROW(a1, p1)
+    ADD_ROW(a2, p2)
+    ADD_ROW(a3, p3)
+#else
+    for (uint k = lane; k < uint(QUADS); k += uint(LANES)) {
+        a0 = FOLD(a0, quad(p0, k));
+        a1 = FOLD(a1, quad(p1, k));
+        a2 = FOLD(a2, quad(p2, k));
+        a3 = FOLD(a3, quad(p3, k));
     }
+#endif
     precise ACC4 s = FOLD(FOLD(ACC4(a0.x, a1.x, a2.x, a3.x), ACC4(a0.y, a1.y, a2.y, a3.y)),
                           FOLD(ACC4(a0.z, a1.z, a2.z, a3.z), ACC4(a0.w, a1.w, a2.w, a3.w)));
 #if SHARED_LANES

@@ -310,6 +310,27 @@ TEST(Plan, ReductionsOfFewResultsTakeTwoPasses) {
     EXPECT_EQ(kernels(plan_of_reduction(device, {5000, 16}, 0)), "reduce_columns");
 }
 
+// A driver may bound the passes of all loops of an invocation together, and there may be one for each of its four rows.
+TEST(Plan, PassesOfLongRowsStayBelowTheBound) {
+    DevicePlan device = test_device();
+    device.busy_invocations = 1;
+    device.row_quads = 2;
+    const auto passes = [&] {
+        std::vector<std::int64_t> result;
+        for (const Dispatch& dispatch : plan_of_reduction(device, {32, 40000}, 1).dispatches) {
+            EXPECT_EQ(dispatch.kernel, "reduce_rows");
+            const bool row_by_row = dispatch.glsl.find("#define ROW_BY_ROW 1") != std::string::npos;
+            result.push_back((row_by_row ? 4 : 1) * std::int64_t{dispatch.constants.at(5)} / dispatch.constants.at(4));
+        }
+        return result;
+    };
+    EXPECT_EQ(passes(), std::vector<std::int64_t>{4 * 10000});
+    device.max_loop_passes = 2000;
+    const std::vector<std::int64_t> bounded = passes();
+    EXPECT_EQ(bounded.size(), 2u);
+    for (const std::int64_t count : bounded) EXPECT_LE(count, 2000);
+}
+
 TEST(Plan, FewColumnsOfFarRowsAreWalkedInParts) {
     DevicePlan device = test_device();
     device.busy_invocations = 512;

@@ -225,14 +225,14 @@ std::string SourceBuilder::of_quad(std::string_view text, const char* quad) {
 std::string SourceBuilder::for_two_quads() const {
     std::string text;
     for (std::size_t begin = 0, end; begin < body_.size(); begin = end) {
-        end = body_.find('\n', begin) + 1;
+        end = std::min(body_.find('\n', begin), body_.size() - 1) + 1;
         const auto line = std::string_view(body_).substr(begin, end - begin);
         text += of_quad(line, "_a") + of_quad(line, "_b");
     }
     return text;
 }
 
-/// FUSED(e, n, acc), or FUSED8(e, acc, acc8) for kernels that make two quads; without a kernel there is no `acc`.
+/// FUSED(e, n, acc), or FUSED8(e, acc, acc of the next quad) for kernels that make two; without a kernel there is no `acc`.
 std::string SourceBuilder::fused_functions(const std::string& set_last) {
     const std::string type = group_.choice ? vector_type(graph_.value(graph_.node(group_.anchor).outputs.front()).type) : "";
     const bool twice = group_.choice ? group_.choice->by_eights : eights_;
@@ -240,7 +240,8 @@ std::string SourceBuilder::fused_functions(const std::string& set_last) {
     if (!eights_) {
         const std::string text = fmt::format("void FUSED(uint e, uint n{}) {{\n{}{}}}\n", acc, set_last, body_);
         if (!twice) return text;
-        return text + fmt::format("void FUSED8(uint e, {0} acc, {0} acc8) {{\n    FUSED(e, 4u, acc);\n    FUSED(e + 4u, 4u, acc8);\n}}\n", type);
+        return text + fmt::format("void FUSED8(uint e, {0} acc, {0} acc8) {{\n    FUSED(e, 4u, acc);\n"
+                                  "    FUSED(e + 4u, 4u, acc8);\n}}\n", type);
     }
     std::string stores;
     for (std::size_t k = 0; k < group_.outputs.size(); ++k) {

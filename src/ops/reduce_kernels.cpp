@@ -72,11 +72,12 @@ std::int64_t up(std::int64_t n, std::int64_t d) { return (n + d - 1) / d; }
 /// Rows that are no whole quads share the quads between them.
 double reads_of_row(std::int64_t axis) { return axis % 4 == 0 ? 1 : quad_waste(axis) + 4.0 / static_cast<double>(axis); }
 
-/// How many parts an axis of `length` steps is cut into, so that `ready` invocations become enough.
-std::int64_t parts_of(std::int64_t length, std::int64_t ready, std::int64_t least_steps, const DevicePlan& device) {
+/// How many parts an axis of `length` steps is cut into, so that `ready` invocations become enough. Each goes through
+/// `loops` loops over its part.
+std::int64_t parts_of(std::int64_t length, std::int64_t ready, std::int64_t least_steps, std::int64_t loops, const DevicePlan& device) {
     std::int64_t parts = 1;
     while (parts * ready < device.busy_invocations && up(length, 2 * parts) >= least_steps) parts *= 2;
-    while (device.max_loop_passes != 0 && up(length, parts) > device.max_loop_passes) parts *= 2;
+    while (device.max_loop_passes != 0 && loops * up(length, parts) > device.max_loop_passes) parts *= 2;
     return parts;
 }
 
@@ -84,8 +85,11 @@ std::int64_t parts_of(std::int64_t length, std::int64_t ready, std::int64_t leas
 void set_rows(KernelPass& pass, const DevicePlan& device, std::int64_t rows, std::int64_t axis, std::int64_t chunks,
               std::int64_t length, std::int64_t lanes) {
     pass.kernel = "reduce_rows";
-    pass.defines.emplace_back("SHARED_LANES", lanes > 1 ? "1" : "0");
-    add_constants(pass, {axis, length, chunks, rows * chunks, lanes, up(length, 4) + (axis % 4 == 0 && length % 4 == 0 ? 0 : 1)});
+    const std::int64_t quads = up(length, 4) + (axis % 4 == 0 && length % 4 == 0 ? 0 : 1);
+    // Where prefetchers follow whole cache lines, they follow long rows; of short ones, four at once wait less often.
+    const bool row_by_row = device.row_quads > 1 && quads / lanes >= 128;
+    pass.defines.insert(pass.defines.end(), {{"SHARED_LANES", lanes > 1 ? "1" : "0"}, {"ROW_BY_ROW", row_by_row ? "1" : "0"}});
+    add_constants(pass, {axis, length, chunks, rows * chunks, lanes, quads});
     pass.groups = spill_groups(up(up(rows * chunks, 4), device.workgroup_size / lanes), device);
 }
 
@@ -94,7 +98,7 @@ KernelChoice plan_rows(const NodeView& view, const DevicePlan& device, const Spl
     // Lanes of one workgroup first, since they need no second pass; each should have some quads to fold.
     std::int64_t lanes = 1;
     while (lanes < device.workgroup_size && lanes * quads < device.busy_invocations && row_quads >= 8 * lanes) lanes *= 2;
-    const std::int64_t chunks = parts_of(up(row_quads, lanes), lanes * quads, 16, device);
+    const std::int64_t chunks = parts_of(up(row_quads, lanes), lanes * quads, 16, 4, device);
     const std::int64_t length = chunks == 1 ? s.axis : up(up(s.axis, chunks), 4) * 4, used = up(s.axis, length);
 
     KernelChoice choice;
@@ -128,7 +132,7 @@ void set_columns(KernelPass& pass, const DevicePlan& device, const Split& s, std
 
 KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const Split& s, const Defines& defines) {
     const std::int64_t quads = s.outer * up(s.inner, 4);
-    std::int64_t length = up(s.axis, parts_of(s.axis, quads, 8, device));
+    std::int64_t length = up(s.axis, parts_of(s.axis, quads, 8, 1, device));
     const std::int64_t row_bytes = s.inner * static_cast<std::int64_t>(size_of(view.in(0).type));
     const bool few = quads < device.busy_invocations * device.row_quads;
     if (device.far_rows != 0 && few && row_bytes >= 4096) length = std::min(length, device.far_rows);
