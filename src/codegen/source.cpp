@@ -285,7 +285,7 @@ GroupSource SourceBuilder::build() {
     } else if (eights_) {
         source_.invocations = count_ / 8;
         text += fused_functions(set_last) + fmt::format("void main() {{\n    uint e = invocation_index() * 8u;\n"
-                                                                "    if (e <= uint({})) FUSED8(e);\n}}\n", last);
+                                                        "    if (e <= uint({})) FUSED8(e);\n}}\n", last);
     } else {
         source_.invocations = (count_ + 3) / 4;
         text += fmt::format("void main() {{\n    uint e = invocation_index() * 4u;\n    if (e > uint({0})) return;\n"
