@@ -109,6 +109,15 @@ TEST(DevicePlan, Phone) {
     EXPECT_TRUE(plan.map_in_place);
 }
 
+TEST(DevicePlan, TrustsOnlyDivisionsThatAreKnownToRoundCorrectly) {
+    DeviceCaps caps = desktop();
+    EXPECT_FALSE(device_plan(caps).exact_division);
+    for (const char* driver : {"llvmpipe", "SwiftShader driver"}) {
+        caps.driver_name = driver;
+        EXPECT_TRUE(device_plan(caps).exact_division) << driver;
+    }
+}
+
 TEST(DevicePlan, TexelBuffersWhereStorageLoadsAreSlow) {
     DeviceCaps caps = desktop();
     EXPECT_EQ(device_plan(caps).texel_elements, 0u);
@@ -154,7 +163,7 @@ TEST(DevicePlan, CooperativeMatrices) {
 TEST(DevicePlan, EveryChoiceHasASentence) {
     for (const DeviceCaps& caps : {desktop(), phone()}) {
         const DevicePlan plan = device_plan(caps);
-        EXPECT_EQ(plan.reasons.size(), plan.map_in_place ? 23u : 24u);
+        EXPECT_EQ(plan.reasons.size(), plan.map_in_place ? 24u : 25u);
         for (const std::string& reason : plan.reasons) {
             EXPECT_GT(reason.size(), 20u);
         }

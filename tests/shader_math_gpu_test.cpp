@@ -39,20 +39,26 @@ std::string library_text() {
     return text;
 }
 
+/// What the shader takes from the device.
+struct Uses {
+    bool int64 = false, division = false;
+};
+
 /// r = expression, an ivec4 of x, y and z, for `count` elements.
-Words run(const std::shared_ptr<Device>& device, const std::string& expression, bool int64,
+Words run(const std::shared_ptr<Device>& device, const std::string& expression, Uses uses,
           const Words (&operands)[3]) {
     const DevicePlan& features = device->plan();
     std::string glsl = "#version 450\n";
     if (features.nan_preserve || features.rte) glsl += "#extension GL_EXT_spirv_intrinsics : require\n";
-    if (int64) glsl += "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n";
+    if (uses.int64) glsl += "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n";
     if (features.nan_preserve) {
         glsl += "spirv_execution_mode(extensions = [\"SPV_KHR_float_controls\"], capabilities = [4466], 4461, 32);\n";
     }
     if (features.rte) {
         glsl += "spirv_execution_mode(extensions = [\"SPV_KHR_float_controls\"], capabilities = [4467], 4462, 32);\n";
     }
-    glsl += "#define TOSAVK_INT64 " + std::to_string(int(int64)) + "\nlayout(local_size_x_id = 1000) in;\n";
+    glsl += "#define TOSAVK_INT64 " + std::to_string(int(uses.int64)) + "\n#define TOSAVK_EXACT_DIVISION " +
+            std::to_string(int(uses.division)) + "\nlayout(local_size_x_id = 1000) in;\n";
     glsl += library_text();
     const char* const names[] = {"x", "y", "z", "r"};
     for (std::size_t i = 0; i < 4; ++i) {
@@ -121,8 +127,8 @@ protected:
     static void TearDownTestSuite() { device_.reset(); }
     void SetUp() override { fill(operands_); }
 
-    template <class Right> void check(const std::string& expression, bool int64, const Right& right, const Host& host) {
-        const Words got = run(device_, expression, int64, operands_);
+    template <class Right> void check(const std::string& expression, Uses uses, const Right& right, const Host& host) {
+        const Words got = run(device_, expression, uses, operands_);
         int failures = 0;
         for (std::size_t i = 0; i < count && failures < 5; ++i) {
             const U x = operands_[0][i], y = operands_[1][i], z = operands_[2][i], expected = host(x, y, z);
@@ -135,20 +141,19 @@ protected:
     }
 
     void check_float(const std::string& expression, const Host& host) {
-        check("floatBitsToInt(" + expression + ")", false,
-              [&](U got, U expected, U x, U y) {
-                  if (same(got, expected) || (is_zero(flushed(expected)) && is_zero(flushed(got)))) return true;
-                  const U alternative = host(flushed(x), flushed(y), 0);
-                  return (is_denormal(x) || is_denormal(y)) &&
-                         (same(got, alternative) || same(got, flushed(alternative)));
-              },
-              host);
+        const auto right = [&](U got, U expected, U x, U y) {
+            if (same(got, expected) || (is_zero(flushed(expected)) && is_zero(flushed(got)))) return true;
+            const U alternative = host(flushed(x), flushed(y), 0);
+            return (is_denormal(x) || is_denormal(y)) && (same(got, alternative) || same(got, flushed(alternative)));
+        };
+        check("floatBitsToInt(" + expression + ")", {}, right, host);
+        if (device_->plan().exact_division) check("floatBitsToInt(" + expression + ")", {.division = true}, right, host);
     }
 
     void check_int(const std::string& expression, const Host& host) {
         const auto equal = [](U got, U expected, U, U) { return got == expected; };
-        check(expression, false, equal, host);
-        if (device_->plan().int64) check(expression, true, equal, host);
+        check(expression, {}, equal, host);
+        if (device_->plan().int64) check(expression, {.int64 = true}, equal, host);
     }
 
     static std::shared_ptr<Device> device_;
@@ -179,10 +184,23 @@ TEST_F(ShaderMathGpu, UnaryFunctionsGiveTheHostsBits) {
     }
 }
 
+// All arguments: what is known of a driver's division (the quirk exact_division) holds for each, and so do the operations
+// that take its place.
+TEST_F(ShaderMathGpu, ReciprocalsFromOneToTwoAreCorrectlyRounded) {
+    constexpr U one = 0x3f800000u, steps = 0x00800000u / count;
+    for (U& x : operands_[0]) x = static_cast<U>(&x - operands_[0].data());
+    for (U step = 0; step < steps; ++step) {
+        const std::string bits = std::to_string(one + step) + " + x * " + std::to_string(steps);
+        const Host host = [&](U x, U, U) { return as_bits(1.0f / as_float(one + step + x * steps)); };
+        check_float("math_over(intBitsToFloat(" + bits + "))", host);
+    }
+    check_float("math_over(vec4(2.0))", [](U, U, U) { return as_bits(0.5f); });
+}
+
 // A bf16 result below fp32's smallest normal number counts against the bound, so none may be lost to a device's flush.
 TEST_F(ShaderMathGpu, ErfOfDenormalsIsNotFlushed) {
     for (U& x : operands_[0]) x &= 0x807fffffu;
-    check("floatBitsToInt(tosa_erf(intBitsToFloat(x)))", false,
+    check("floatBitsToInt(tosa_erf(intBitsToFloat(x)))", {},
           [](U got, U expected, U, U) { return got == expected; },
           [](U x, U, U) { return as_bits(shader_math::erf(as_float(x))); });
 }
@@ -220,7 +238,7 @@ TEST_F(ShaderMathGpu, CastsAndComparisons) {
     check_float("tosa_int_to_float(x)",
                 [](U x, U, U) { return as_bits(shader_math::int_to_float(static_cast<I>(x))); });
     const std::string operands = "(intBitsToFloat(x), intBitsToFloat(y))";
-    check("tosa_equal" + operands + " * 4 + tosa_greater" + operands + " * 2 + tosa_greater_equal" + operands, false,
+    check("tosa_equal" + operands + " * 4 + tosa_greater" + operands + " * 2 + tosa_greater_equal" + operands, {},
           [](U got, U expected, U x, U y) {
               const auto compare = [](float p, float q) { return U(p == q) * 4 + U(p > q) * 2 + U(p >= q); };
               return got == expected || got == compare(as_float(flushed(x)), as_float(flushed(y)));

@@ -88,6 +88,14 @@ TEST(ShaderMath, PowStaysWithinHalfOfItsBound) {
     RecordProperty("share_of_bound", std::to_string(worst));
 }
 
+// All of its arguments: a device whose division rounds correctly may take its place.
+TEST(ShaderMath, OverIsCorrectlyRounded) {
+    for (std::uint32_t bits = bits_of(1.0f); bits <= bits_of(2.0f); ++bits) {
+        const float s = from_bits(bits);
+        ASSERT_EQ(shader_math::over(s), 1.0f / s) << "1 / " << s;
+    }
+}
+
 TEST(ShaderMath, ReciprocalIsCorrectlyRounded) {
     for_sample([](float x) {
         const float expected = 1.0f / x;

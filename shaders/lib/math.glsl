@@ -108,16 +108,23 @@ vec4 tosa_exp(vec4 x) {
     return mix(y, math_constant(NAN_BITS), math_is_nan(x));
 }
 
-// num / (a + b) for a + b in [1, 2], a = 1 or 2. The last step sees the residual without rounding: a q and 1 - a q are
-// exact, and so is the difference of the latter and b q.
-vec4 math_over_sum(vec4 num, float a, vec4 b) {
-    precise vec4 s = b + a;
-    precise vec4 q = s * 0.323232502 - 1.45454597;  // 1 / s, error 2^-6.6
-    q = q * s + 2.12121248;
-    q = q * (2.00005102 - s * q);
-    q = q + q * ((1.0 - a * q) - b * q);
-    q = num * q;
+// 1 / s, s in [1, 2], correctly rounded: by the device where it rounds so; else by a quotient within one ulp and the exact
+// remainder 2^47 - q s (its low 32 bits tell all).
+vec4 math_over(vec4 s) {
+#if TOSAVK_EXACT_DIVISION
+    precise vec4 q = 1.0 / s;
     return q;
+#else
+    precise vec4 q = s * -0.221836731 + 1.33102095;  // error 2^-9.2
+    q = q * s - 2.93933916;
+    q = q * s + 2.82842183;
+    precise vec4 e = 1.0 - s * q;
+    q = q + q * (e + e * e);
+    ivec4 y = floatBitsToInt(q);
+    ivec4 divisor = (floatBitsToInt(s) & 0x007fffff) | 0x00800000;
+    ivec4 rest = -(divisor * ((y & 0x007fffff) | 0x00800000)) * 2;
+    return intBitsToFloat(y + ivec4(greaterThan(rest, divisor)) - ivec4(lessThan(rest, -divisor)));
+#endif
 }
 
 // e = e^-abs(x) = 2^n 2^f, of a polynomial times 2^-64 and of 2^(n + 64), so that it may be denormal; below -104 it is 0 as
@@ -131,7 +138,8 @@ vec4 tosa_sigmoid(vec4 x) {
     precise vec4 p = (f * 7.19618418e-23 + 5.24296951e-22) * f2 + (f * 3.00904033e-21 + 1.30224829e-20);
     p = p * f2 + (f * 3.75755744e-20 + 5.42101086e-20);
     precise vec4 e = p * intBitsToFloat(floatBitsToInt(k) << 23);
-    precise vec4 q = math_over_sum(vec4(1.0), 1.0, e);
+    precise vec4 s = e + 1.0;
+    vec4 q = math_over(s);
     precise vec4 eq = e * q;
     vec4 y = mix(q, eq, lessThan(floatBitsToInt(x), ivec4(0)));
     return mix(y, math_constant(NAN_BITS), greaterThan(minus, ivec4(INF_BITS | SIGN_BIT)));
@@ -146,8 +154,10 @@ vec4 tosa_tanh(vec4 x) {
     precise vec4 p = math_expm1_part(intBitsToFloat(bits | SIGN_BIT) * 2.0, 127.0, k);
     vec4 two_n = intBitsToFloat(k << 23);
     precise vec4 t = p * two_n + (two_n - 1.0);
+    precise vec4 s = t + 2.0;
+    precise vec4 w = t * math_over(s);
     precise vec4 half_t = t * -0.5;
-    precise vec4 tanh_a = half_t - half_t * math_over_sum(t, 2.0, t);
+    precise vec4 tanh_a = half_t - half_t * w;
     ivec4 y = floatBitsToInt(tanh_a);
     y = mix(y, ivec4(0x3f800000), greaterThan(a, ivec4(0x41200000)));  // above 10
     y = mix(y, ivec4(NAN_BITS), greaterThan(a, ivec4(INF_BITS)));
@@ -156,7 +166,7 @@ vec4 tosa_tanh(vec4 x) {
 
 // ---- reciprocals ----------------------------------------------------------------------------------------------------
 
-// Correctly rounded: a quotient within one ulp, then the exact remainder 2^47 - q m (its low 32 bits tell all) decides.
+// Correctly rounded.
 vec4 tosa_reciprocal(vec4 x) {
     ivec4 bits = floatBitsToInt(x);
     ivec4 a = bits & ABS_MASK;
@@ -165,17 +175,7 @@ vec4 tosa_reciprocal(vec4 x) {
     scale = mix(scale, vec4(5.96046448e-08), greaterThan(a, ivec4(0x7e000000)));
     precise vec4 xs = x * scale;
     ivec4 b = floatBitsToInt(xs);
-    ivec4 fraction = b & 0x007fffff;
-    vec4 m = intBitsToFloat(fraction | 0x3f800000);
-    precise vec4 q = m * -0.221836731 + 1.33102095;  // 1 / m, error 2^-9.2
-    q = q * m - 2.93933916;
-    q = q * m + 2.82842183;
-    precise vec4 e = 1.0 - m * q;
-    q = q + q * (e + e * e);
-    ivec4 y = floatBitsToInt(q);
-    ivec4 divisor = fraction | 0x00800000;
-    ivec4 rest = -(divisor * ((y & 0x007fffff) | 0x00800000)) * 2;
-    y += ivec4(greaterThan(rest, divisor)) - ivec4(lessThan(rest, -divisor));
+    ivec4 y = floatBitsToInt(math_over(intBitsToFloat((b & 0x007fffff) | 0x3f800000)));
     y += 0x3f800000 - (b & INF_BITS);
     precise vec4 r = intBitsToFloat(y) * scale;
     ivec4 s = mix(floatBitsToInt(r), ivec4(INF_BITS), lessThanEqual(a, ivec4(0x00200000)));  // 2^-128

@@ -96,18 +96,16 @@ float exp(float x) {
     return nan(x) ? from_bits(nan_bits) : y;
 }
 
-namespace {
-
-float over_sum(float num, float a, float b) {
-    const float s = b + a;
-    float q = s * 0.323232502f - 1.45454597f;
-    q = q * s + 2.12121248f;
-    q = q * (2.00005102f - s * q);
-    q = q + q * ((1.0f - a * q) - b * q);
-    return num * q;
+float over(float s) {
+    float q = s * -0.221836731f + 1.33102095f;
+    q = q * s - 2.93933916f;
+    q = q * s + 2.82842183f;
+    const float e = 1.0f - s * q;
+    q = q + q * (e + e * e);
+    const U y = bits_of(q), divisor = (bits_of(s) & 0x007fffff) | 0x00800000;
+    const I rest = static_cast<I>((0 - divisor * ((y & 0x007fffff) | 0x00800000)) * 2);
+    return from_bits(y + (rest > static_cast<I>(divisor) ? 1u : 0u) - (rest < -static_cast<I>(divisor) ? 1u : 0u));
 }
-
-}  // namespace
 
 float sigmoid(float x) {
     const U minus = bits_of(x) | sign_bit;
@@ -118,7 +116,7 @@ float sigmoid(float x) {
     float p = (f * 7.19618418e-23f + 5.24296951e-22f) * f2 + (f * 3.00904033e-21f + 1.30224829e-20f);
     p = p * f2 + (f * 3.75755744e-20f + 5.42101086e-20f);
     const float e = p * from_bits(bits_of(k) << 23);
-    const float q = over_sum(1.0f, 1.0f, e);
+    const float q = over(e + 1.0f);
     const float y = (bits_of(x) & sign_bit) != 0 ? e * q : q;
     return minus > (inf_bits | sign_bit) ? from_bits(nan_bits) : y;
 }
@@ -130,7 +128,8 @@ float tanh(float x) {
     const float two_n = from_bits(k << 23);
     const float t = p * two_n + (two_n - 1.0f);
     const float half_t = t * -0.5f;
-    U y = bits_of(half_t - half_t * over_sum(t, 2.0f, t));
+    const float w = t * over(t + 2.0f);
+    U y = bits_of(half_t - half_t * w);
     y = a > 0x41200000 ? one_bits : y;
     y = a > inf_bits ? nan_bits : y;
     return from_bits((y & abs_mask) | (bits & sign_bit));
@@ -141,18 +140,8 @@ float reciprocal(float x) {
     float scale = a < min_normal ? 16777216.0f : 1.0f;
     scale = a > 0x7e000000 ? 5.96046448e-08f : scale;
     const float xs = x * scale;
-    const U b = bits_of(xs), fraction = b & 0x007fffff;
-    const float m = from_bits(fraction | one_bits);
-    float q = m * -0.221836731f + 1.33102095f;
-    q = q * m - 2.93933916f;
-    q = q * m + 2.82842183f;
-    const float e = 1.0f - m * q;
-    q = q + q * (e + e * e);
-    U y = bits_of(q);
-    const U divisor = fraction | 0x00800000;
-    const I rest = static_cast<I>((0 - divisor * ((y & 0x007fffff) | 0x00800000)) * 2);
-    y += (rest > static_cast<I>(divisor) ? 1u : 0u) - (rest < -static_cast<I>(divisor) ? 1u : 0u);
-    y += 0x3f800000 - (b & inf_bits);
+    const U b = bits_of(xs);
+    const U y = bits_of(over(from_bits((b & 0x007fffff) | one_bits))) + 0x3f800000 - (b & inf_bits);
     U s = bits_of(from_bits(y) * scale);
     s = a <= 0x00200000 ? inf_bits : s;
     s = a == inf_bits ? 0 : s;

@@ -70,6 +70,7 @@ struct DevicePlan {
     bool int64 = false;                      ///< int64 arithmetic in shaders (else 32-bit words)
     bool nan_preserve = false;               ///< request SignedZeroInfNanPreserve 32
     bool rte = false;                        ///< request RoundingModeRTE 32
+    bool exact_division = false;             ///< the device's quotients of fp32 are correctly rounded (else made of + - * and integers)
     bool native_fp16 = false;                ///< fp16 + - * and roundings in float16_t (else fp32 and integer work)
     bool map_in_place = false;               ///< unified memory: no staging copies
     std::uint64_t staging_bytes = 32u << 20; ///< host memory for staging copies of one context at most

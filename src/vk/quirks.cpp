@@ -9,6 +9,10 @@ constexpr Quirk quirks[] = {
      "Mesa, src/gallium/auxiliary/gallivm: LP_MAX_TGSI_LOOP_ITERATIONS"},
     {"llvmpipe_slow_storage_loads", "llvmpipe", "a load from a storage buffer is compiled to a loop over the lanes with a bounds check each",
      "Mesa, src/gallium/auxiliary/gallivm: emit_load_mem"},
+    {"exact_division", "llvmpipe", "fp32 is divided by the host's instruction, which rounds correctly",
+     "Mesa, src/gallium/auxiliary/gallivm: lp_build_div and lp_build_rcp"},
+    {"exact_division", "SwiftShader", "fp32 is divided by the host's instruction, which rounds correctly",
+     "SwiftShader, src/Reactor: createFDiv"},
     {"swiftshader_slow_compiler", "SwiftShader", "shaders with large register tiles take seconds to compile",
      "seen with the tiles of shaders/gemm.comp in fp16"},
 };
