@@ -1,5 +1,5 @@
-// REDUCE_* along an axis with INNER elements behind it: an invocation owns EACH neighbouring quads of columns (1 or 2) and goes down
-// the axis, or down a part of it.
+// REDUCE_* along an axis with INNER elements behind it: an invocation owns EACH neighbouring quads of columns (1, 2 or 4)
+// and goes down the axis, or down a part of it.
 //   in0  input, element (o, a, i) at o * OUTER_STRIDE + a * AXIS_STRIDE + i
 // PARTIAL: AXIS is cut into CHUNKS parts of LENGTH; the results go to a scratch buffer [CHUNKS][OUTER][INNER rounded up
 // to 4], without AFTER.
@@ -14,7 +14,9 @@ layout(constant_id = 6) const int CHUNKS = 1;
 const uint RUNS = uint((INNER + 3) / 4 / EACH), ALL_RUNS = uint(OUTER) * RUNS;  // EACH divides the quads of INNER
 
 // Arrays are indexed by constants alone: macros instead of loops.
-#if EACH == 2
+#if EACH == 4
+#define EACH_QUAD(MACRO) MACRO(0) MACRO(1) MACRO(2) MACRO(3)
+#elif EACH == 2
 #define EACH_QUAD(MACRO) MACRO(0) MACRO(1)
 #else
 #define EACH_QUAD(MACRO) MACRO(0)

@@ -26,15 +26,19 @@ Part part_of(uint result) {
     return Part(begin, begin >> 2, (end - 1u) >> 2);
 }
 
-// Quad k of a part. What belongs to the neighbours changes nothing.
-ACC4 quad(Part p, uint k) {
-    uint q = p.first + k;
-    ACC4 v = BEFORE(in0_load4(min(q, p.last) << 2));
+IN4 load(Part p, uint k) { return in0_load4(min(p.first + k, p.last) << 2); }
+
+// What quad k of a part adds: what belongs to the neighbours changes nothing.
+ACC4 term(Part p, uint k, IN4 x) {
+    ACC4 v = BEFORE(x);
     if (AXIS % 4 == 0 && (CHUNKS == 1 || AXIS % LENGTH == 0)) return v;
     uint length = CHUNKS == 1 ? uint(AXIS) : min(uint(LENGTH), uint(AXIS) - p.begin % uint(AXIS));
-    uvec4 i = uvec4(q * 4u) + uvec4(0u, 1u, 2u, 3u) - p.begin;
+    uvec4 i = uvec4((p.first + k) * 4u) + uvec4(0u, 1u, 2u, 3u) - p.begin;
     return mix(ACC4(IDENTITY), v, lessThan(i, uvec4(length)));
 }
+
+// Arrays are indexed by constants alone: macros instead of loops.
+#define EACH_ROW(MACRO) MACRO(0) MACRO(1) MACRO(2) MACRO(3)
 
 void main() {
     uint lane = gl_LocalInvocationID.x % uint(LANES), slot = gl_LocalInvocationID.x / uint(LANES);
@@ -42,24 +46,34 @@ void main() {
 #if !SHARED_LANES
     if (e >= uint(COUNT)) return;
 #endif
-    Part p0 = part_of(e), p1 = part_of(e + 1u), p2 = part_of(e + 2u), p3 = part_of(e + 3u);
-    precise ACC4 a0 = ACC4(IDENTITY), a1 = a0, a2 = a0, a3 = a0;
+    Part p[4];
+    precise ACC4 a[4];
+#define BEGIN(r) p[r] = part_of(e + uint(r)); a[r] = ACC4(IDENTITY);
+    EACH_ROW(BEGIN)
+#define ADD_ROW(r) a[r] = FOLD(a[r], term(p[r], k, load(p[r], k)));
 #if ROW_BY_ROW
-#define ADD_ROW(a, p) for (uint k = lane; k < uint(QUADS); k += uint(LANES)) a = FOLD(a, quad(p, k));
-    ADD_ROW(a0, p0)
-    ADD_ROW(a1, p1)
-    ADD_ROW(a2, p2)
-    ADD_ROW(a3, p3)
-#else
-    for (uint k = lane; k < uint(QUADS); k += uint(LANES)) {
-        a0 = FOLD(a0, quad(p0, k));
-        a1 = FOLD(a1, quad(p1, k));
-        a2 = FOLD(a2, quad(p2, k));
-        a3 = FOLD(a3, quad(p3, k));
+#define ADD_ALL(r) for (uint k = lane; k < uint(QUADS); k += uint(LANES)) ADD_ROW(r)
+    EACH_ROW(ADD_ALL)
+#elif KEYS
+    // Keys take a while to make: two quads of every row are loaded before the first is, so that more loads are on their way.
+    IN4 x[4], y[4];
+#define LOAD_X(r) x[r] = load(p[r], k);
+#define LOAD_Y(r) y[r] = load(p[r], k + uint(LANES));
+#define ADD_X(r) a[r] = FOLD(a[r], term(p[r], k, x[r]));
+#define ADD_Y(r) a[r] = FOLD(a[r], term(p[r], k + uint(LANES), y[r]));
+    uint k = lane;
+    for (; k + uint(LANES) < uint(QUADS); k += uint(2 * LANES)) {
+        EACH_ROW(LOAD_X)
+        EACH_ROW(LOAD_Y)
+        EACH_ROW(ADD_X)
+        EACH_ROW(ADD_Y)
     }
+    if (k < uint(QUADS)) { EACH_ROW(ADD_ROW) }
+#else
+    for (uint k = lane; k < uint(QUADS); k += uint(LANES)) { EACH_ROW(ADD_ROW) }
 #endif
-    precise ACC4 s = FOLD(FOLD(ACC4(a0.x, a1.x, a2.x, a3.x), ACC4(a0.y, a1.y, a2.y, a3.y)),
-                          FOLD(ACC4(a0.z, a1.z, a2.z, a3.z), ACC4(a0.w, a1.w, a2.w, a3.w)));
+    precise ACC4 s = FOLD(FOLD(ACC4(a[0].x, a[1].x, a[2].x, a[3].x), ACC4(a[0].y, a[1].y, a[2].y, a[3].y)),
+                          FOLD(ACC4(a[0].z, a[1].z, a[2].z, a[3].z), ACC4(a[0].w, a[1].w, a[2].w, a[3].w)));
 #if SHARED_LANES
     partial[gl_LocalInvocationID.x] = s;
     barrier();

@@ -348,12 +348,19 @@ TEST(Plan, ColumnsAreWalkedDownSideBySide) {
     DevicePlan device = test_device();
     device.row_quads = 2;
     const auto side_by_side = [&](const Shape& shape) {
-        return plan_of_reduction(device, shape, 1).dispatches.front().glsl.find("#define EACH 2") != std::string::npos;
+        const std::string glsl = plan_of_reduction(device, shape, 1).dispatches.front().glsl;
+        return glsl.at(glsl.find("#define EACH ") + 13) - '0';
     };
-    EXPECT_TRUE(side_by_side({1000, 50, 64}));
-    EXPECT_FALSE(side_by_side({1000, 50, 60}));  // 15 quads
-    EXPECT_FALSE(side_by_side({1000, 50, 62}));
-    EXPECT_FALSE(side_by_side({3, 50, 64}));  // too few of them to share the work
+    EXPECT_EQ(side_by_side({1000, 50, 64}), 2);
+    EXPECT_EQ(side_by_side({1000, 50, 60}), 1);  // 15 quads
+    EXPECT_EQ(side_by_side({1000, 50, 62}), 1);
+    EXPECT_EQ(side_by_side({3, 50, 64}), 1);  // too few of them to share the work
+    EXPECT_EQ(side_by_side({100, 64, 1024}), 4);  // many rows of whole pages
+    EXPECT_EQ(side_by_side({100, 63, 1024}), 2);
+    EXPECT_EQ(side_by_side({100, 64, 1020}), 1);
+    EXPECT_EQ(side_by_side({100, 64, 1032}), 2);
+    device.row_quads = 1;
+    EXPECT_EQ(side_by_side({100, 64, 1024}), 1);
 }
 
 // While one quad waits for a result, the other goes on.

@@ -12,45 +12,56 @@ namespace {
 
 using Defines = std::vector<std::pair<std::string, std::string>>;
 
-/// What the shaders fold: ACC4 is a quad of partial results, IDENTITY changes none. Extremes of floats are found among
-/// integers in the order of the numbers, which is one instruction for each.
-Defines arithmetic(const NodeView& view) {
+/// What the shaders fold. Extremes of floats are found among keys, integers in the order of the numbers, which is one
+/// instruction for each.
+struct Arithmetic {
+    std::string input, partial;               ///< types of a quad of the input, and of partial results
+    std::string before = "(x)", after = "(x)";  ///< what makes a partial result of an input, and the result of that
+    std::string fold, identity;               ///< of two partial results; one that changes none
+
+    bool keys() const { return before != "(x)"; }
+    Defines defines() const {
+        return {{"IN4", input},       {"ACC4", partial}, {"BEFORE(x)", before},  {"AFTER(x)", after},
+                {"FOLD(a, b)", fold}, {"IDENTITY", identity}, {"KEYS", keys() ? "1" : "0"}};
+    }
+};
+
+Arithmetic arithmetic(const NodeView& view) {
     const bool real = is_float(view.in(0).type), ignore = view.attrs().nan_mode == NanMode::ignore;
-    Defines plain = {{"ACC4", real ? "vec4" : "ivec4"}, {"BEFORE(x)", "(x)"}, {"AFTER(x)", "(x)"}};
-    const auto with = [](Defines defines, const char* fold, const char* identity) {
-        defines.insert(defines.end(), {{"FOLD(a, b)", fold}, {"IDENTITY", identity}});
-        return defines;
+    Arithmetic a;
+    a.input = a.partial = real ? "vec4" : "ivec4";
+    const auto with = [&a](const char* fold, const char* identity) {
+        a.fold = fold;
+        a.identity = identity;
+        return a;
     };
     switch (view.node().op) {
-        case Op::reduce_all: return with(plain, "((a) & (b))", "1");
-        case Op::reduce_any: return with(plain, "((a) | (b))", "0");
+        case Op::reduce_all: return with("((a) & (b))", "1");
+        case Op::reduce_any: return with("((a) | (b))", "0");
         case Op::reduce_max:
         case Op::reduce_min: {
             const bool maximum = view.node().op == Op::reduce_max;
             if (real) {
                 const char* nan_end = maximum == ignore ? "NAN_FIRST" : "NAN_LAST";
-                plain = {{"ACC4", "ivec4"},
-                         {"BEFORE(x)", fmt::format("math_order(x, {})", nan_end)},
-                         {"AFTER(x)", fmt::format("math_unorder(x, {})", nan_end)}};
+                a.partial = "ivec4";
+                a.before = fmt::format("math_order(x, {})", nan_end);
+                a.after = fmt::format("math_unorder(x, {})", nan_end);
             }
-            return maximum ? with(plain, "max(a, b)", "SIGN_BIT") : with(plain, "min(a, b)", "ABS_MASK");
+            return maximum ? with("max(a, b)", "SIGN_BIT") : with("min(a, b)", "ABS_MASK");
         }
-        case Op::reduce_product: return with(plain, "((a) * (b))", "1.0");
-        default: return with(plain, "((a) + (b))", real ? "-0.0" : "0");
+        case Op::reduce_product: return with("((a) * (b))", "1.0");
+        default: return with("((a) + (b))", real ? "-0.0" : "0");
     }
 }
 
-/// Partial results in a scratch buffer: what a first pass leaves and a second one folds.
-struct Partials {
-    KernelOperand operand;
-    Defines defines;
-};
-
-Partials partials(const Defines& of_first) {
-    const bool keys = of_first.front().second == "ivec4";
-    Defines defines = of_first;
-    defines[1].second = "(x)";  // they went through BEFORE already
-    return {{no_id, keys ? DType::i32 : DType::fp32, {}, {}, 0}, defines};
+/// The second of two passes so far: it folds the partial results that the first leaves in a scratch buffer.
+KernelChoice fold_partials(Arithmetic a) {
+    a.input = a.partial;
+    a.before = "(x)";
+    KernelChoice choice;
+    choice.defines = a.defines();
+    choice.operands = {{no_id, a.partial == "ivec4" ? DType::i32 : DType::fp32, {}, {}, 0}};
+    return choice;
 }
 
 /// Makes `choice` the second of two passes, and `first` the one before it.
@@ -93,7 +104,7 @@ void set_rows(KernelPass& pass, const DevicePlan& device, std::int64_t rows, std
     pass.groups = spill_groups(up(up(rows * chunks, 4), device.workgroup_size / lanes), device);
 }
 
-KernelChoice plan_rows(const NodeView& view, const DevicePlan& device, const Split& s, const Defines& defines) {
+KernelChoice plan_rows(const NodeView& view, const DevicePlan& device, const Split& s, const Arithmetic& arithmetic) {
     const std::int64_t row_quads = up(s.axis, 4), quads = up(s.outer, 4);
     // Lanes of one workgroup first, since they need no second pass; each should have some quads to fold.
     std::int64_t lanes = 1;
@@ -102,27 +113,23 @@ KernelChoice plan_rows(const NodeView& view, const DevicePlan& device, const Spl
     const std::int64_t length = chunks == 1 ? s.axis : up(up(s.axis, chunks), 4) * 4, used = up(s.axis, length);
 
     KernelChoice choice;
-    choice.defines = defines;
+    choice.defines = arithmetic.defines();
     add_operand(choice, view, 0, reads_of_row(s.axis));
     set_rows(choice, device, s.outer, s.axis, used, length, lanes);
     choice.note = fmt::format("{} lanes a row", lanes);
     if (used == 1) return choice;
     KernelPass first = std::move(choice);
-    choice = {};
-    Partials between = partials(defines);
-    choice.defines = std::move(between.defines);
-    choice.operands = {std::move(between.operand)};
+    choice = fold_partials(arithmetic);
     set_rows(choice, device, s.outer, used, 1, used, 1);
     choice.note = fmt::format("{} lanes a row, rows in {} parts", lanes, used);
     put_before(choice, std::move(first), up(s.outer * used, 4) * 4);
     return choice;
 }
 
-/// A pass over columns: runs of quads of `inner` neighbours for each of `outer`, every one down a part of the axis.
+/// A pass over columns: runs of quads of `inner` neighbours for each of `outer`, up to `each` of them down a part of the axis.
 void set_columns(KernelPass& pass, const DevicePlan& device, const Split& s, std::int64_t outer_stride, std::int64_t axis_stride,
-                 std::int64_t length, std::int64_t chunks) {
+                 std::int64_t length, std::int64_t chunks, std::int64_t each) {
     const std::int64_t quads = up(s.inner, 4), all = s.outer * quads * chunks;
-    std::int64_t each = device.row_quads;
     while (each > 1 && (quads % each != 0 || s.inner % 4 != 0 || all / each < device.busy_invocations)) each /= 2;
     pass.kernel = "reduce_columns";
     pass.defines.emplace_back("EACH", fmt::to_string(each));
@@ -130,25 +137,25 @@ void set_columns(KernelPass& pass, const DevicePlan& device, const Split& s, std
     pass.groups = linear_groups(all / each, device);
 }
 
-KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const Split& s, const Defines& defines) {
+KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const Split& s, const Arithmetic& arithmetic) {
     const std::int64_t quads = s.outer * up(s.inner, 4);
     std::int64_t length = up(s.axis, parts_of(s.axis, quads, 8, 1, device));
     const std::int64_t row_bytes = s.inner * static_cast<std::int64_t>(size_of(view.in(0).type));
     const bool few = quads < device.busy_invocations * device.row_quads;
     if (device.far_rows != 0 && few && row_bytes >= 4096) length = std::min(length, device.far_rows);
     const std::int64_t chunks = up(s.axis, length);
+    // Of many rows in other pages whole cache lines are read: each page is looked up half as often.
+    const bool whole_lines = device.row_quads > 1 && size_of(view.in(0).type) == 4 && row_bytes >= 4096 && length >= 64;
+    const std::int64_t each = whole_lines ? 2 * device.row_quads : device.row_quads;
 
     KernelChoice choice;
-    choice.defines = defines;
+    choice.defines = arithmetic.defines();
     add_operand(choice, view, 0, quad_waste(s.inner));
-    set_columns(choice, device, s, s.axis * s.inner, s.inner, length, chunks);
+    set_columns(choice, device, s, s.axis * s.inner, s.inner, length, chunks, each);
     if (chunks > 1) {
         KernelPass first = std::move(choice);
-        choice = {};
-        Partials between = partials(defines);
-        choice.defines = std::move(between.defines);
-        choice.operands = {std::move(between.operand)};
-        set_columns(choice, device, {s.outer, chunks, s.inner}, up(s.inner, 4) * 4, quads * 4, chunks, 1);
+        choice = fold_partials(arithmetic);
+        set_columns(choice, device, {s.outer, chunks, s.inner}, up(s.inner, 4) * 4, quads * 4, chunks, 1, device.row_quads);
         put_before(choice, std::move(first), quads * 4 * chunks);
     }
     choice.aligned = s.inner % 4 == 0;
@@ -175,8 +182,7 @@ std::optional<Split> split(const NodeView& view, std::string& why) {
 std::optional<KernelChoice> plan_reduce(const NodeView& view, const DevicePlan& device, std::string& why) {
     const std::optional<Split> s = split(view, why);
     if (!s) return std::nullopt;
-    const Defines defines = arithmetic(view);
-    KernelChoice choice = s->inner == 1 ? plan_rows(view, device, *s, defines) : plan_columns(view, device, *s, defines);
+    KernelChoice choice = s->inner == 1 ? plan_rows(view, device, *s, arithmetic(view)) : plan_columns(view, device, *s, arithmetic(view));
     choice.defines.emplace_back("PARTIAL", "0");
     choice.work = static_cast<double>(element_count(view.in(0).shape));
     return choice;
