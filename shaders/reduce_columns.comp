@@ -18,7 +18,7 @@ const uint RUNS = uint((INNER + 3) / 4 / EACH), ALL_RUNS = uint(OUTER) * RUNS;  
 #define EACH_QUAD(MACRO) MACRO(0) MACRO(1) MACRO(2) MACRO(3)
 #elif EACH == 2
 #define EACH_QUAD(MACRO) MACRO(0) MACRO(1)
-#else
+#elif EACH == 1
 #define EACH_QUAD(MACRO) MACRO(0)
 #endif
 

@@ -1,6 +1,6 @@
 // REDUCE_* along the last axis, or a part of it. Four rows are an invocation's: it folds their quads component by
 // component, then across; with ROW_BY_ROW one row after the other. With SHARED_LANES, LANES invocations share four rows and
-// fold their results as a tree.
+// fold their results as a tree. KEYS: BEFORE makes keys, which takes a while.
 //   in0  input
 // PARTIAL: AXIS is cut into CHUNKS parts of LENGTH; the results go to a scratch buffer, without AFTER.
 layout(constant_id = 0) const int AXIS = 1;
@@ -55,7 +55,8 @@ void main() {
 #define ADD_ALL(r) for (uint k = lane; k < uint(QUADS); k += uint(LANES)) ADD_ROW(r)
     EACH_ROW(ADD_ALL)
 #elif KEYS
-    // Keys take a while to make: two quads of every row are loaded before the first is, so that more loads are on their way.
+    // Keys take a while to make: two quads of every row are loaded before the first key is, so that more
+    // loads are on their way.
     IN4 x[4], y[4];
 #define LOAD_X(r) x[r] = load(p[r], k);
 #define LOAD_Y(r) y[r] = load(p[r], k + uint(LANES));

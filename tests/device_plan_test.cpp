@@ -111,10 +111,10 @@ TEST(DevicePlan, Phone) {
 
 TEST(DevicePlan, TrustsOnlyDivisionsThatAreKnownToRoundCorrectly) {
     DeviceCaps caps = desktop();
-    EXPECT_FALSE(device_plan(caps).exact_division);
+    EXPECT_FALSE(device_plan(caps).exact_reciprocals);
     for (const char* driver : {"llvmpipe", "SwiftShader driver"}) {
         caps.driver_name = driver;
-        EXPECT_TRUE(device_plan(caps).exact_division) << driver;
+        EXPECT_TRUE(device_plan(caps).exact_reciprocals) << driver;
     }
 }
 

@@ -177,6 +177,9 @@ TEST(Package, ItsTargetIsTheDevicePlanAndTheOptions) {
     device = some_device();
     device.int64 = !device.int64;
     EXPECT_NE(package_target(device, {}), target);
+    device = some_device();
+    device.exact_reciprocals = !device.exact_reciprocals;
+    EXPECT_NE(package_target(device, {}), target);
     PlanOptions options;
     options.fuse = false;
     EXPECT_NE(package_target(some_device(), options), target);

@@ -291,11 +291,11 @@ std::string kernels(const Plan& plan) {
     return text;
 }
 
-Plan plan_of_reduction(const DevicePlan& device, const Shape& shape, std::int32_t axis) {
+Plan plan_of_reduction(const DevicePlan& device, const Shape& shape, std::int32_t axis, Op op = Op::reduce_sum) {
     GraphBuilder b("reduction");
     Attributes attrs;
     attrs.axis = axis;
-    b.output(b.add1(Op::reduce_sum, {b.input("x", DType::fp32, shape)}, DType::fp32, attrs, "sum"));
+    b.output(b.add1(op, {b.input("x", DType::fp32, shape)}, DType::fp32, attrs, "sum"));
     return make_plan(b.finish(), device, {true, false});
 }
 
@@ -308,6 +308,16 @@ TEST(Plan, ReductionsOfFewResultsTakeTwoPasses) {
     EXPECT_EQ(kernels(plan_of_reduction(device, {5000, 16}, 0)), "reduce_columns | reduce_columns");
     device.busy_invocations = 1;
     EXPECT_EQ(kernels(plan_of_reduction(device, {5000, 16}, 0)), "reduce_columns");
+}
+
+// Extremes of floats become keys in the first pass; the second folds keys.
+TEST(Plan, KeysAreMadeOnce) {
+    const Plan extremes = plan_of_reduction(test_device(), {1, 70000}, 1, Op::reduce_max);
+    ASSERT_EQ(kernels(extremes), "reduce_rows | reduce_rows");
+    EXPECT_NE(extremes.dispatches[0].glsl.find("#define KEYS 1"), std::string::npos);
+    EXPECT_NE(extremes.dispatches[1].glsl.find("#define KEYS 0"), std::string::npos);
+    const Plan sums = plan_of_reduction(test_device(), {1, 70000}, 1);
+    for (const Dispatch& dispatch : sums.dispatches) EXPECT_NE(dispatch.glsl.find("#define KEYS 0"), std::string::npos);
 }
 
 // A driver may bound the passes of all loops of an invocation together, and there may be one for each of its four rows.

@@ -37,14 +37,14 @@ TEST_F(ProblemsOnDevice, LinesOfOtherTypes) {
         verify(line);
 }
 
-// Sizes that take reductions through two passes, along rows and columns, whole quads or not.
+// Sizes that take reductions through two passes, along rows and columns, whole quads or not, or through many rows in one.
 TEST_F(ProblemsOnDevice, LongReductions) {
     for (const char* line :
          {"reduce_sum f32 1x70000 axis1", "reduce_max f32 3x50001 axis1", "reduce_sum i32 9x40003 axis1", "reduce_sum f32 300x1024 axis0",
           "reduce_max f16 40x4100 axis0", "reduce_sum i32 2x33x1027 axis1", "reduce_max i8 2x50x4099 axis1", "reduce_sum bf16 67x5x9 axis0",
           "reduce_max f32 2x600x3 axis1", "reduce_max f32 2050x515 axis1", "reduce_sum i32 2049x512 axis1", "reduce_sum f32 1x300001 axis1",
           "reduce_max i8 16x70001 axis1", "reduce_sum f32 2x31x4096 axis1", "reduce_sum f32 3x50x56x48 axis1", "reduce_max i8 65x4x1032 axis0", "argmax f32 5x4099 axis1",
-          "reduce_max f32 8x65x1024 axis1", "reduce_sum i32 9x64x1040 axis1", "reduce_min f32 301x101 axis1", "reduce_max f16 301x64 axis1"})
+          "reduce_max f32 8x65x1024 axis1", "reduce_sum i32 9x64x1040 axis1", "reduce_min f32 301x101 axis1", "reduce_max f16 301x64 axis1", "reduce_max f32 2050x103 axis1"})
         verify(line);
 }
 

@@ -57,7 +57,7 @@ Words run(const std::shared_ptr<Device>& device, const std::string& expression, 
     if (features.rte) {
         glsl += "spirv_execution_mode(extensions = [\"SPV_KHR_float_controls\"], capabilities = [4467], 4462, 32);\n";
     }
-    glsl += "#define TOSAVK_INT64 " + std::to_string(int(uses.int64)) + "\n#define TOSAVK_EXACT_DIVISION " +
+    glsl += "#define TOSAVK_INT64 " + std::to_string(int(uses.int64)) + "\n#define TOSAVK_EXACT_RECIPROCALS " +
             std::to_string(int(uses.division)) + "\nlayout(local_size_x_id = 1000) in;\n";
     glsl += library_text();
     const char* const names[] = {"x", "y", "z", "r"};
@@ -147,7 +147,7 @@ protected:
             return (is_denormal(x) || is_denormal(y)) && (same(got, alternative) || same(got, flushed(alternative)));
         };
         check("floatBitsToInt(" + expression + ")", {}, right, host);
-        if (device_->plan().exact_division) check("floatBitsToInt(" + expression + ")", {.division = true}, right, host);
+        if (device_->plan().exact_reciprocals) check("floatBitsToInt(" + expression + ")", {.division = true}, right, host);
     }
 
     void check_int(const std::string& expression, const Host& host) {
@@ -184,15 +184,14 @@ TEST_F(ShaderMathGpu, UnaryFunctionsGiveTheHostsBits) {
     }
 }
 
-// All arguments: what is known of a driver's division (the quirk exact_division) holds for each, and so do the operations
+// All arguments: what is known of a driver's division (the quirk exact_reciprocals) holds for each, and so do the operations
 // that take its place.
 TEST_F(ShaderMathGpu, ReciprocalsFromOneToTwoAreCorrectlyRounded) {
     constexpr U one = 0x3f800000u, steps = 0x00800000u / count;
-    for (U& x : operands_[0]) x = static_cast<U>(&x - operands_[0].data());
+    const auto reciprocal = [](U x, U, U) { return as_bits(1.0f / as_float(x)); };
     for (U step = 0; step < steps; ++step) {
-        const std::string bits = std::to_string(one + step) + " + x * " + std::to_string(steps);
-        const Host host = [&](U x, U, U) { return as_bits(1.0f / as_float(one + step + x * steps)); };
-        check_float("math_over(intBitsToFloat(" + bits + "))", host);
+        for (std::size_t i = 0; i < count; ++i) operands_[0][i] = one + step + static_cast<U>(i) * steps;
+        check_float("math_over(intBitsToFloat(x))", reciprocal);
     }
     check_float("math_over(vec4(2.0))", [](U, U, U) { return as_bits(0.5f); });
 }

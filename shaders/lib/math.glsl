@@ -1,5 +1,6 @@
-// The floating-point functions of TOSA on vec4: only + - * under `precise` and integer bit work, so that every driver
-// gives the same bits (denormals aside) and the specification's bounds hold. Constants and their errors come from
+// The floating-point functions of TOSA on vec4: only + - * under `precise` and integer bit work (and 1 / s where that is
+// known to be correctly rounded), so that every driver gives the same bits (denormals aside) and the specification's
+// bounds hold. Constants and their errors come from
 // scripts/derive_math.sollya; src/numerics/shader_math.cpp does the same operations in the same order.
 // Special values are selected by bit pattern: a driver's NaN and infinity arithmetic is not relied on.
 
@@ -111,7 +112,7 @@ vec4 tosa_exp(vec4 x) {
 // 1 / s, s in [1, 2], correctly rounded: by the device where it rounds so; else by a quotient within one ulp and the exact
 // remainder 2^47 - q s (its low 32 bits tell all).
 vec4 math_over(vec4 s) {
-#if TOSAVK_EXACT_DIVISION
+#if TOSAVK_EXACT_RECIPROCALS
     precise vec4 q = 1.0 / s;
     return q;
 #else

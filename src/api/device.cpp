@@ -24,7 +24,7 @@ nlohmann::ordered_json plan_json(const DevicePlan& plan) {
     return {{"workgroup_size", plan.workgroup_size}, {"buffer_alignment", plan.buffer_alignment},
             {"max_binding_bytes", plan.max_binding_bytes}, {"max_buffers", plan.max_buffers},
             {"max_groups_x", plan.max_groups_x}, {"int64", plan.int64}, {"nan_preserve", plan.nan_preserve},
-            {"rte", plan.rte}, {"exact_division", plan.exact_division}, {"native_fp16", plan.native_fp16},
+            {"rte", plan.rte}, {"exact_reciprocals", plan.exact_reciprocals}, {"native_fp16", plan.native_fp16},
             {"map_in_place", plan.map_in_place}, {"staging_bytes", plan.staging_bytes},
             {"timeline_semaphores", plan.timeline_semaphores}, {"submit_work", plan.submit_work},
             {"submit_bytes", plan.submit_bytes}};

@@ -15,18 +15,18 @@ using Defines = std::vector<std::pair<std::string, std::string>>;
 /// What the shaders fold. Extremes of floats are found among keys, integers in the order of the numbers, which is one
 /// instruction for each.
 struct Arithmetic {
-    std::string input, partial;               ///< types of a quad of the input, and of partial results
+    std::string input, partial;                 ///< types of a quad of the input, and of partial results
     std::string before = "(x)", after = "(x)";  ///< what makes a partial result of an input, and the result of that
-    std::string fold, identity;               ///< of two partial results; one that changes none
+    std::string fold, identity;                 ///< of two partial results; one that changes none
 
     bool keys() const { return before != "(x)"; }
     Defines defines() const {
-        return {{"IN4", input},       {"ACC4", partial}, {"BEFORE(x)", before},  {"AFTER(x)", after},
-                {"FOLD(a, b)", fold}, {"IDENTITY", identity}, {"KEYS", keys() ? "1" : "0"}};
+        return {{"IN4", input}, {"ACC4", partial}, {"BEFORE(x)", before}, {"AFTER(x)", after}, {"FOLD(a, b)", fold},
+                {"IDENTITY", identity}, {"KEYS", keys() ? "1" : "0"}};
     }
 };
 
-Arithmetic arithmetic(const NodeView& view) {
+Arithmetic arithmetic_of(const NodeView& view) {
     const bool real = is_float(view.in(0).type), ignore = view.attrs().nan_mode == NanMode::ignore;
     Arithmetic a;
     a.input = a.partial = real ? "vec4" : "ivec4";
@@ -54,7 +54,7 @@ Arithmetic arithmetic(const NodeView& view) {
     }
 }
 
-/// The second of two passes so far: it folds the partial results that the first leaves in a scratch buffer.
+/// The second of two passes, without its constants and groups: it folds the partial results that the first leaves in a scratch buffer.
 KernelChoice fold_partials(Arithmetic a) {
     a.input = a.partial;
     a.before = "(x)";
@@ -126,7 +126,8 @@ KernelChoice plan_rows(const NodeView& view, const DevicePlan& device, const Spl
     return choice;
 }
 
-/// A pass over columns: runs of quads of `inner` neighbours for each of `outer`, up to `each` of them down a part of the axis.
+/// A pass over columns: runs of quads of `inner` neighbours for each of `outer`, an invocation goes down a part of the axis
+/// with up to `each` of them.
 void set_columns(KernelPass& pass, const DevicePlan& device, const Split& s, std::int64_t outer_stride, std::int64_t axis_stride,
                  std::int64_t length, std::int64_t chunks, std::int64_t each) {
     const std::int64_t quads = up(s.inner, 4), all = s.outer * quads * chunks;
@@ -144,7 +145,7 @@ KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const 
     const bool few = quads < device.busy_invocations * device.row_quads;
     if (device.far_rows != 0 && few && row_bytes >= 4096) length = std::min(length, device.far_rows);
     const std::int64_t chunks = up(s.axis, length);
-    // Of many rows in other pages whole cache lines are read: each page is looked up half as often.
+    // Of many rows in other pages whole lines of a cache (64 bytes) are read: each page is looked up half as often.
     const bool whole_lines = device.row_quads > 1 && size_of(view.in(0).type) == 4 && row_bytes >= 4096 && length >= 64;
     const std::int64_t each = whole_lines ? 2 * device.row_quads : device.row_quads;
 
@@ -182,7 +183,7 @@ std::optional<Split> split(const NodeView& view, std::string& why) {
 std::optional<KernelChoice> plan_reduce(const NodeView& view, const DevicePlan& device, std::string& why) {
     const std::optional<Split> s = split(view, why);
     if (!s) return std::nullopt;
-    KernelChoice choice = s->inner == 1 ? plan_rows(view, device, *s, arithmetic(view)) : plan_columns(view, device, *s, arithmetic(view));
+    KernelChoice choice = s->inner == 1 ? plan_rows(view, device, *s, arithmetic_of(view)) : plan_columns(view, device, *s, arithmetic_of(view));
     choice.defines.emplace_back("PARTIAL", "0");
     choice.work = static_cast<double>(element_count(view.in(0).shape));
     return choice;

@@ -224,11 +224,11 @@ template <class A> void fields(A& a, MatrixShape& value) { a(value.m, value.n, v
 template <class A> void fields(A& a, DevicePlan& value) {
     auto& [workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations, far_rows, row_quads,
            gathered_rows, max_loop_passes, texel_elements, subgroup_lanes, own_rows, slow_storage, shared_tiles, dot4,
-           cooperative_i8, cooperative_fp16, cooperative_fp32_sums, subgroup_size, int64, nan_preserve, rte, exact_division,
+           cooperative_i8, cooperative_fp16, cooperative_fp32_sums, subgroup_size, int64, nan_preserve, rte, exact_reciprocals,
            native_fp16, map_in_place, staging_bytes, timeline_semaphores, submit_work, submit_bytes, reasons] = value;
     a(workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations, far_rows, row_quads,
       gathered_rows, max_loop_passes, texel_elements, subgroup_lanes, own_rows, slow_storage, shared_tiles, dot4,
-      cooperative_i8, cooperative_fp16, cooperative_fp32_sums, subgroup_size, int64, nan_preserve, rte, exact_division,
+      cooperative_i8, cooperative_fp16, cooperative_fp32_sums, subgroup_size, int64, nan_preserve, rte, exact_reciprocals,
       native_fp16, map_in_place, submit_work, submit_bytes);
     // No plan depends on these.
     static_cast<void>(staging_bytes), static_cast<void>(timeline_semaphores), static_cast<void>(reasons);

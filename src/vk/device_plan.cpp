@@ -148,10 +148,10 @@ DevicePlan device_plan(const DeviceCaps& caps) {
     because(caps.rounding_rte32 ? "rounding to nearest even is requested for fp32: the device offers it"
                                 : "rounding to nearest even is not requested for fp32: the device does not offer it");
 
-    const Quirk* division = find_quirk(caps, "exact_division");
-    plan.exact_division = division != nullptr;
-    because(division ? fmt::format("reciprocals are the device's quotients: {}", division->symptom)
-                     : "reciprocals are made of products and an integer remainder: Vulkan allows quotients an error of 2.5 ulp");
+    const Quirk* exact = find_quirk(caps, "exact_reciprocals");
+    plan.exact_reciprocals = exact != nullptr;
+    because(exact ? fmt::format("reciprocals are the device's quotients: {}", exact->symptom)
+                  : "reciprocals are made of products and an integer remainder: Vulkan allows quotients an error of 2.5 ulp");
 
     // Which promise is missing; a rounding to fp16 must be the same everywhere, subnormal results included.
     const char* const missing = !caps.fp16                             ? "it has no shaderFloat16"

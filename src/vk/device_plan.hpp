@@ -55,7 +55,7 @@ struct DevicePlan {
     std::uint32_t max_groups_x = 65535;
     std::int64_t busy_invocations = 4096;    ///< so many keep the device busy: work is split up to there
     std::int64_t far_rows = 0;               ///< rows of 4 KiB and more that one of few invocations walks down at most; 0: no bound
-    std::int64_t row_quads = 1;              ///< neighbouring quads of a row that an invocation reads when it walks down columns (twice as many of many far rows); above 1, long rows go one by one
+    std::int64_t row_quads = 1;              ///< neighbouring quads of a row that an invocation reads when it walks down columns (twice as many of 64 and more rows of 4 KiB); above 1, long rows go one by one
     std::int64_t gathered_rows = 1;          ///< rows that neighbouring invocations gather side by side
     std::int64_t max_loop_passes = 0;        ///< of all loops of one invocation together; 0: no bound
     std::uint32_t texel_elements = 0;        ///< largest uniform texel buffer that kernels read through, texels; 0: none
@@ -70,7 +70,7 @@ struct DevicePlan {
     bool int64 = false;                      ///< int64 arithmetic in shaders (else 32-bit words)
     bool nan_preserve = false;               ///< request SignedZeroInfNanPreserve 32
     bool rte = false;                        ///< request RoundingModeRTE 32
-    bool exact_division = false;             ///< the device's quotients of fp32 are correctly rounded (else made of + - * and integers)
+    bool exact_reciprocals = false;          ///< the device rounds 1.0 / s correctly, s in [1, 2] (else made of + - * and integers)
     bool native_fp16 = false;                ///< fp16 + - * and roundings in float16_t (else fp32 and integer work)
     bool map_in_place = false;               ///< unified memory: no staging copies
     std::uint64_t staging_bytes = 32u << 20; ///< host memory for staging copies of one context at most

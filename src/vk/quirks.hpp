@@ -1,5 +1,4 @@
-// What drivers do without saying so, defects that the library works around above all: each with a name, the device and the
-// symptom.
+// What drivers do beyond or against the specification, mostly defects that the library works around: each with a name.
 #pragma once
 
 #include "vk/device_plan.hpp"
@@ -11,7 +10,7 @@ namespace tosavk {
 struct Quirk {
     std::string_view name;
     std::string_view driver;   ///< part of DeviceCaps::driver_name or name
-    std::string_view symptom;  ///< what the driver does: for a defect, what goes wrong without the workaround
+    std::string_view symptom;  ///< what the driver does
     std::string_view where;    ///< where the cause can be read
 };
 
