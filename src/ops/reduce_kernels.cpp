@@ -54,7 +54,8 @@ Arithmetic arithmetic_of(const NodeView& view) {
     }
 }
 
-/// The second of two passes, without its constants and groups: it folds the partial results that the first leaves in a scratch buffer.
+/// The second of two passes, without its constants and groups: it folds the partial results that the first leaves in a
+/// scratch buffer.
 KernelChoice fold_partials(Arithmetic a) {
     a.input = a.partial;
     a.before = "(x)";
@@ -126,7 +127,7 @@ KernelChoice plan_rows(const NodeView& view, const DevicePlan& device, const Spl
     return choice;
 }
 
-/// A pass over columns: runs of quads of `inner` neighbours for each of `outer`, an invocation goes down a part of the axis
+/// A pass over columns: runs of quads of `inner` neighbours for each of `outer`. An invocation goes down a part of the axis
 /// with up to `each` of them.
 void set_columns(KernelPass& pass, const DevicePlan& device, const Split& s, std::int64_t outer_stride, std::int64_t axis_stride,
                  std::int64_t length, std::int64_t chunks, std::int64_t each) {
