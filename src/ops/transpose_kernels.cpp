@@ -11,8 +11,12 @@
 namespace tosavk {
 namespace {
 
-/// `tile`: blocks along each side of a tile.
-std::optional<KernelChoice> plan_blocks(const NodeView& view, const DevicePlan& device, std::string& why, std::int64_t tile) {
+/// Blocks that neighbouring invocations make: rows of the output times columns.
+struct Tile {
+    std::int64_t tall = 8, along = 8;
+};
+
+std::optional<KernelChoice> plan_tiles(const NodeView& view, const DevicePlan& device, std::string& why, Tile tile) {
     const DType type = view.in(0).type;
     if (!is_plain_type(type)) {
         why = fmt::format("it does not take {}", name_of(type));
@@ -29,10 +33,15 @@ std::optional<KernelChoice> plan_blocks(const NodeView& view, const DevicePlan& 
         why = "it moves more than five axes";
         return std::nullopt;
     }
-    bool whole = true;
-    for (std::size_t i = 0; i < rank; ++i) {
-        whole = whole && (i == tall || map.strides[i] % 4 == 0) && ((i != tall && i + 1 != rank) || map.dims[i] % 4 == 0);
-    }
+    const auto in_wholes_of = [&](std::int64_t n) {
+        for (std::size_t i = 0; i < rank; ++i) {
+            if (i != tall && map.strides[i] % n != 0) return false;
+            if ((i == tall || i + 1 == rank) && map.dims[i] % n != 0) return false;
+        }
+        return true;
+    };
+    const bool whole = in_wholes_of(4), eights = in_wholes_of(8) && wants_eights(element_count(view.out().shape), device);
+    const std::int64_t block = eights ? 8 : 4;
     if (!whole && size_of(type) < 4) {
         why = "its blocks would not be whole quads, and single bytes are stored slowly";
         return std::nullopt;
@@ -51,29 +60,37 @@ std::optional<KernelChoice> plan_blocks(const NodeView& view, const DevicePlan& 
         in_strides.insert(in_strides.begin(), 0);
         outer_strides.insert(outer_strides.begin(), 0);
     }
-    const std::int64_t tall_blocks = (map.dims[tall] + 3) / 4, long_blocks = (map.dims.back() + 3) / 4;
-    const std::int64_t tall_tile = std::min(tile, tall_blocks), long_tile = std::min(tile, long_blocks);
+    const std::int64_t tall_blocks = (map.dims[tall] + block - 1) / block, long_blocks = (map.dims.back() + block - 1) / block;
+    const std::int64_t tall_tile = std::min(tile.tall, tall_blocks), long_tile = std::min(tile.along, long_blocks);
     const std::int64_t tiles = (tall_blocks + tall_tile - 1) / tall_tile * ((long_blocks + long_tile - 1) / long_tile);
 
     KernelChoice choice;
     choice.kernel = "transpose";
-    choice.defines = {{"X4", is_float(type) ? "vec4" : "ivec4"}, {"WHOLE_QUADS", whole ? "1" : "0"}};
+    choice.defines = {{"X4", is_float(type) ? "vec4" : "ivec4"}, {"WHOLE_BLOCKS", whole ? "1" : "0"}, {"BLOCK", fmt::to_string(block)}};
     add_constants(choice, {dims[0], dims[1], dims[2], map.dims[tall], map.dims.back(), in_strides[0], in_strides[1], in_strides[2],
                            map.strides.back(), outer_strides[0], outer_strides[1], outer_strides[2], out_strides[tall], tall_tile,
                            long_tile});
     add_operand(choice, view, 0, quad_waste(map.dims[tall]) * quad_waste(map.dims.back()));
     choice.groups = linear_groups(dims[0] * dims[1] * dims[2] * tiles * tall_tile * long_tile, device);
     choice.aligned = whole;
-    choice.note = fmt::format("4x4 blocks in tiles of {}x{}", tall_tile, long_tile);
+    choice.by_eights = choice.reads_eights = eights;
+    choice.note = fmt::format("{0}x{0} blocks in tiles of {1}x{2}", block, tall_tile, long_tile);
     return choice;
+}
+
+/// Tiles are square, so that neither side wastes lines of a cache; where each lane of a load takes its turn, whole lines
+/// of the output are written one after the other instead.
+std::optional<KernelChoice> plan_blocks(const NodeView& view, const DevicePlan& device, std::string& why) {
+    return plan_tiles(view, device, why, device.slow_storage && device.texel_elements == 0 ? Tile{1, 64} : Tile{8, 8});
 }
 
 }  // namespace
 
 std::vector<KernelCandidate> transpose_kernels() {
-    std::vector<KernelCandidate> all = {{"blocks", fixed(plan_blocks, 8)}};
+    std::vector<KernelCandidate> all = {{"blocks", plan_blocks}};
     for (const int tile : {2, 4, 16, 32})
-        all.push_back({fmt::format("blocks, tiles of {}", tile), fixed(plan_blocks, tile), true});
+        all.push_back({fmt::format("blocks, tiles of {}", tile), fixed(plan_tiles, Tile{tile, tile}), true});
+    all.push_back({"blocks, rows of 64", fixed(plan_tiles, Tile{1, 64}), true});
     return all;
 }
 
