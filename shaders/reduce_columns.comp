@@ -16,8 +16,10 @@ const uint RUNS = uint((INNER + 3) / 4 / EACH), ALL_RUNS = uint(OUTER) * RUNS;  
 // Arrays are indexed by constants alone: macros instead of loops.
 #if EACH == 4
 #define EACH_QUAD(MACRO) MACRO(0) MACRO(1) MACRO(2) MACRO(3)
+#define EACH_EIGHT(MACRO, to) MACRO(to, 0) MACRO(to, 2)
 #elif EACH == 2
 #define EACH_QUAD(MACRO) MACRO(0) MACRO(1)
+#define EACH_EIGHT(MACRO, to) MACRO(to, 0)
 #elif EACH == 1
 #define EACH_QUAD(MACRO) MACRO(0)
 #endif
@@ -37,16 +39,30 @@ void main() {
     // Two sums side by side: less waiting for each, and smaller errors.
     precise ACC4 a[EACH], b[EACH];
 #define BEGIN(e) a[e] = b[e] = ACC4(IDENTITY);
+#ifdef IN0_EIGHTS
+#define ADD_EIGHT(to, e)                          \
+    {                                             \
+        IN4 v, w;                                 \
+        in0_load8(at + uint(e) * 4u, v, w);       \
+        to[e] = FOLD(to[e], BEFORE(v));           \
+        to[e + 1] = FOLD(to[e + 1], BEFORE(w));   \
+    }
+#define ADD_TO_A EACH_EIGHT(ADD_EIGHT, a)
+#define ADD_TO_B EACH_EIGHT(ADD_EIGHT, b)
+#else
 #define ADD_A(e) a[e] = FOLD(a[e], row(at + uint(e) * 4u, n));
 #define ADD_B(e) b[e] = FOLD(b[e], row(at + uint(e) * 4u, n));
+#define ADD_TO_A EACH_QUAD(ADD_A)
+#define ADD_TO_B EACH_QUAD(ADD_B)
+#endif
     EACH_QUAD(BEGIN)
     for (uint k = 1u; k < steps; k += 2u) {
-        EACH_QUAD(ADD_A)
+        ADD_TO_A
         at += uint(AXIS_STRIDE);
-        EACH_QUAD(ADD_B)
+        ADD_TO_B
         at += uint(AXIS_STRIDE);
     }
-    if (steps % 2u != 0u) { EACH_QUAD(ADD_A) }
+    if (steps % 2u != 0u) { ADD_TO_A }
 #define TOTAL(e) a[e] = FOLD(a[e], b[e]);
     EACH_QUAD(TOTAL)
 #if PARTIAL
