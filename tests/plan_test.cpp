@@ -380,30 +380,73 @@ TEST(Plan, TwoQuadsOfAnInvocationAreMadeInTurn) {
     GraphBuilder b("chain");
     const ValueId x = b.input("x", DType::fp32, {4096});
     b.output(b.add1(Op::sigmoid, {b.add1(Op::add, {x, x}, DType::fp32, {}, "sum")}, DType::fp32, {}, "sigmoid"));
-    const Plan plan = make_plan(b.finish(), device, {true, false});
+    const Graph graph = b.finish();
+    const Plan plan = make_plan(graph, device, {true, false});
     ASSERT_EQ(plan.dispatches.size(), 1u);
     const std::string& glsl = plan.dispatches.front().glsl;
     std::size_t at = 0;
-    for (const char* statement : {"in0_load4(e_a)", "in0_load4(e_b)", " = (x1_a + x1_a)", " = (x1_b + x1_b)", "tosa_sigmoid(v0_a)",
+    for (const char* statement : {"in0_load8(e, x1_a, x1_b)", " = (x1_a + x1_a)", " = (x1_b + x1_b)", "tosa_sigmoid(v0_a)",
                                   "tosa_sigmoid(v0_b)", "_store8("}) {
         at = glsl.find(statement, at);
         ASSERT_NE(at, std::string::npos) << statement;
     }
+    EXPECT_EQ(glsl.find("in0_load4(e"), std::string::npos);
+    device.texel_elements = 65536;  // a texel is four elements
+    EXPECT_NE(make_plan(graph, device, {true, false}).dispatches.front().glsl.find("in0_load4(e_a)"), std::string::npos);
+}
+
+// A pass over a row takes two quads, where rows are of whole eights and one invocation's.
+TEST(Plan, RowsOfWholeEightsAreReadByEights) {
+    DevicePlan device = test_device();
+    device.slow_storage = device.int64 = true;
+    const auto by_eights = [&](const Shape& shape, Op op) {
+        const std::string glsl = plan_of_reduction(device, shape, 1, op).dispatches.front().glsl;
+        return glsl.find("EIGHTS_fp32(in0") != std::string::npos;
+    };
+    for (const Op op : {Op::reduce_sum, Op::reduce_max}) {
+        EXPECT_TRUE(by_eights({20000, 64}, op));
+        EXPECT_FALSE(by_eights({20000, 60}, op));
+        EXPECT_FALSE(by_eights({20, 4096}, op));  // lanes share a row
+    }
+    device.texel_elements = 1 << 20;
+    EXPECT_FALSE(by_eights({20000, 64}, Op::reduce_sum));
+    EXPECT_FALSE(by_eights({20000, 64}, Op::reduce_max));
+    device.texel_elements = 0;
+    device.slow_storage = false;
+    EXPECT_FALSE(by_eights({20000, 64}, Op::reduce_sum));
+    EXPECT_FALSE(by_eights({20000, 64}, Op::reduce_max));
 }
 
 TEST(Plan, TransposesRunInBlocksWhereThatPays) {
-    const auto kernel_of = [](DType type, const Shape& shape, std::vector<std::int32_t> perms) {
+    DevicePlan device = test_device();
+    const auto planned = [&](DType type, const Shape& shape, std::vector<std::int32_t> perms) {
         GraphBuilder b("transpose");
         Attributes attrs;
         attrs.perms = std::move(perms);
         b.output(b.add1(Op::transpose, {b.input("x", type, shape)}, type, attrs, "t"));
-        return kernels(plan_of(b.finish()));
+        return make_plan(b.finish(), device, {true, false});
+    };
+    const auto kernel_of = [&](DType type, const Shape& shape, std::vector<std::int32_t> perms) {
+        return kernels(planned(type, shape, std::move(perms)));
     };
     EXPECT_EQ(kernel_of(DType::fp32, {8, 12}, {1, 0}), "transpose");
     EXPECT_EQ(kernel_of(DType::i8, {2, 8, 12, 16}, {0, 3, 1, 2}), "transpose");
     EXPECT_EQ(kernel_of(DType::fp32, {7, 5}, {1, 0}), "transpose");
     EXPECT_EQ(kernel_of(DType::i8, {7, 5}, {1, 0}), "elementwise");                 // bytes are not stored singly
     EXPECT_EQ(kernel_of(DType::fp32, {8, 12, 16}, {1, 0, 2}), "elementwise");       // rows stay rows
+
+    // Blocks of eight, where loads and stores of eight elements pay.
+    const auto block_of = [&](DType type, const Shape& shape) {
+        const std::string glsl = planned(type, shape, {1, 0}).dispatches.front().glsl;
+        return glsl.at(glsl.find("#define BLOCK ") + 14) - '0';
+    };
+    EXPECT_EQ(block_of(DType::fp32, {64, 128}), 4);
+    device.slow_storage = device.int64 = true;
+    EXPECT_EQ(block_of(DType::fp32, {64, 128}), 8);
+    EXPECT_EQ(block_of(DType::i8, {64, 128}), 8);
+    EXPECT_EQ(block_of(DType::fp32, {64, 132}), 4);
+    EXPECT_EQ(block_of(DType::fp32, {60, 128}), 4);
+    EXPECT_EQ(block_of(DType::fp32, {16, 16}), 4);  // too few invocations
 }
 
 TEST(Plan, SlowStoresMakeEightElements) {

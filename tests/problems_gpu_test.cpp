@@ -8,8 +8,9 @@ namespace {
 
 class ProblemsOnDevice : public test::GpuTest {
 protected:
-    void verify(const std::string& line, std::uint64_t seeds = 2) {
-        api::Checker checker(device_, std::make_shared<const Graph>(load_problem(line)));
+    void verify(const std::string& line, std::uint64_t seeds = 2) { verify_on(device_, line, seeds); }
+    void verify_on(const std::shared_ptr<Device>& device, const std::string& line, std::uint64_t seeds) {
+        api::Checker checker(device, std::make_shared<const Graph>(load_problem(line)));
         for (std::uint64_t seed = 0; seed < seeds; ++seed) {
             const api::CheckReport report = checker.run(seed);
             EXPECT_TRUE(report.passed) << "tosa-vk verify --op '" << line << "' --seed " << seed << "\n"
@@ -87,6 +88,24 @@ TEST_F(ProblemsOnDevice, EightElementsAtOnce) {
           "pad f32 1x9x8x32 0,0,1,1,1,1,0,0", "reverse i8 1x16x8x32 axis2", "concat f32 1x16x8x32 1x16x8x32 axis3", "slice i16 1x18x8x32 0,1,1,0 1x16x6x32",
           "depthwise i8 1x16x17x24 1x3x3 p1 rescale clamp", "depthwise i8 1x12x13x24 1x5x5 p2 rescale"})
         verify(line);
+}
+
+// Sizes of whole eights, which are loaded as one where storage buffers are slow, and sizes beside them; in rows and columns of
+// reductions, blocks of transposes, and chains.
+TEST_F(ProblemsOnDevice, EightElementsInOneLoad) {
+    std::shared_ptr<Device> no_texels;
+    if (device_->plan().texel_elements != 0) no_texels = test::open_with([](DevicePlan& plan) { plan.texel_elements = 0; });
+    for (const char* line :
+         {"transpose f32 72x136 1,0", "transpose i8 2x64x72 0,2,1", "transpose f16 2x24x16x32 3,1,2,0", "transpose i32 2x8x8x16x24 4,0,3,1,2",
+          "transpose f32 72x132 1,0", "transpose bool 64x520 1,0", "transpose f32 2x1048x8 0,2,1 sigmoid", "reduce_sum f32 600x16 axis1",
+          "reduce_sum f32 600x64 axis1 sigmoid", "reduce_product f32 600x24 axis1", "reduce_max f32 2100x16 axis1", "reduce_max f32 2100x20 axis1",
+          "reduce_min i8 2100x24 axis1", "reduce_sum i32 2100x40 axis1", "reduce_max f16 2100x24 axis1", "reduce_max f32 5x1032 axis1",
+          "reduce_max f32 2050x520 axis1", "reduce_sum i32 2050x1048 axis1", "reduce_sum f32 600x7x16 axis1", "reduce_sum f32 600x7x20 axis1",
+          "reduce_max i8 600x7x24 axis1", "reduce_max f32 3x130x1024 axis1", "reduce_max bf16 600x7x16 axis1", "chain f32 8x64x72 add mul sigmoid",
+          "mul i8 8192", "add i32 8192", "chain f16 8192 add mul", "select i8 64x72"}) {
+        verify(line, 1);
+        if (no_texels) verify_on(no_texels, line, 1);
+    }
 }
 
 TEST_F(ProblemsOnDevice, DepthwiseWindows) {

@@ -67,6 +67,12 @@ ReadPath path_of(std::uint64_t bytes, DType type, const DevicePlan& device) {
     return (bytes + 32) / texel_bytes(type) < device.texel_elements ? ReadPath::texels : ReadPath::buffer;
 }
 
+bool reads_eights(std::uint64_t bytes, DType type, const DevicePlan& device) {
+    if (is_texels(path_of(bytes, type, device))) return type == DType::i8;
+    const bool plain = type == DType::i8 || type == DType::i32 || type == DType::fp32;
+    return plain && device.slow_storage && device.int64 && binding_count(bytes, device) == 1;
+}
+
 std::string preamble(const DevicePlan& device, StoreForm stores, const Defines& defines, bool small_floats, bool fp16) {
     const bool native_fp16 = fp16 && device.native_fp16;
     const bool cooperative = std::any_of(defines.begin(), defines.end(), [](const auto& define) { return define.first == "COOPERATIVE"; });
@@ -98,7 +104,7 @@ std::string preamble(const DevicePlan& device, StoreForm stores, const Defines& 
     return text;
 }
 
-void Declarations::read(KernelOperand& operand, std::size_t index, std::uint64_t bytes) {
+void Declarations::read(KernelOperand& operand, std::size_t index, std::uint64_t bytes, bool eights) {
     operand.path = path_of(bytes, operand.type, device_);
     const std::string name = fmt::format("in{}", index);
     const bool texels = is_texels(operand.path);
@@ -109,8 +115,7 @@ void Declarations::read(KernelOperand& operand, std::size_t index, std::uint64_t
         pick("ivec4", name, "quad", "", "q", 16, parts, "return {}");
         text += fmt::format("ivec2 {0}_pair(uint i) {{ return ivec2({0}_word(2u * i), {0}_word(2u * i + 1u)); }}\n", name);
     }
-    const bool plain = operand.type == DType::i8 || (!texels && (operand.type == DType::i32 || operand.type == DType::fp32));
-    const bool eights = reads_eights_ && plain && parts == 1;
+    eights = eights && reads_eights(bytes, operand.type, device_);
     const char* from = texels ? (eights ? "TEXEL_PAIRS" : "TEXELS") : parts > 1 ? "PARTS" : "BUFFER";
     text += fmt::format("READ_{}({}, {}, {})\n", name_of(operand.type), name, bindings, from);
     if (eights) {

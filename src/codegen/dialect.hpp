@@ -34,6 +34,9 @@ std::uint64_t operand_bytes(const Graph& graph, const KernelOperand& operand, co
 /// Texels where the device plan has a use for them and the tensor is not too large.
 ReadPath path_of(std::uint64_t bytes, DType type, const DevicePlan& device);
 
+/// Whether a tensor can have in<index>_load8: i8 in texels, and i8, i32 and fp32 in one storage buffer of the kind that likes it.
+bool reads_eights(std::uint64_t bytes, DType type, const DevicePlan& device);
+
 using Defines = std::vector<std::pair<std::string, std::string>>;
 
 /// What the stores of a shader are, all of them: single elements and runs, whole quads, or two quads at once.
@@ -45,11 +48,11 @@ std::string preamble(const DevicePlan& device, StoreForm stores, const Defines& 
 /// Declares tensors in the order of their bindings; one that is larger than a binding takes several.
 class Declarations {
 public:
-    Declarations(const DevicePlan& device, bool quad_stores, bool reads_eights)
-        : device_(device), quad_stores_(quad_stores), reads_eights_(reads_eights) {}
+    Declarations(const DevicePlan& device, bool quad_stores) : device_(device), quad_stores_(quad_stores) {}
 
-    void read(KernelOperand& operand, std::size_t index, std::uint64_t bytes);  ///< in<index>; sets operand.path
-    void write(DType type, std::size_t index, std::uint64_t bytes);             ///< out<index>
+    /// in<index>, with in<index>_load8 where `eights` asks for it and reads_eights() allows it; sets operand.path.
+    void read(KernelOperand& operand, std::size_t index, std::uint64_t bytes, bool eights);
+    void write(DType type, std::size_t index, std::uint64_t bytes);  ///< out<index>
 
     std::string text;
     std::size_t bindings = 0;
@@ -59,7 +62,7 @@ private:
               std::uint32_t parts, const char* statement);
 
     const DevicePlan& device_;
-    const bool quad_stores_, reads_eights_;
+    const bool quad_stores_;
 };
 
 }  // namespace tosavk

@@ -76,10 +76,13 @@ void SourceBuilder::add_row_loop(std::size_t depth) {
     count_ = rows.count * rows.axis;
     aligned_ = rows.axis % 4 == 0;
     single_ = false;
+    // Two quads a pass, where they can be one load.
+    eights_ = rows.lanes == 1 && rows.axis % 8 == 0 && device_.slow_storage && device_.texel_elements == 0 && group_.stores.empty();
     const auto axis = param(static_cast<std::int32_t>(rows.axis));
-    body_ += fmt::format("        uint e = row * uint({0}) + q * 4u, n = {1}, last = {2};\n", axis,
+    std::string loop = fmt::format("        uint e = row * uint({0}) + q * 4u, n = {1}, last = {2};\n", axis,
                          aligned_ ? std::string("4u") : fmt::format("min(4u, uint({}) - q * 4u)", axis),
                          aligned_ ? fmt::format("uint({})", param(static_cast<std::int32_t>(count_ - 1))) : "e + n - 1u");
+    if (eights_) loop += "        uint e_a = e, e_b = e + 4u;\n";
     for (const NodeId id : behind(roots)) add_member(id);
     std::vector<std::string> results;
     for (const NodeId id : reductions) {
@@ -88,14 +91,17 @@ void SourceBuilder::add_row_loop(std::size_t depth) {
         const std::string value = value_of(view, 0);
         functions_ += fmt::format("#define {}(a, b) {}\n", combine, op_def(view.node().op).combine(view));
         before += fmt::format("    {}{} {};\n", is_float(view.out().type) ? "precise " : "", vector_type(view.out().type), partial);
-        const std::string next = fmt::format("{}({}, {})", combine, partial, value);
-        body_ += fmt::format("        if (q == lane) {0} = {1};\n        else {0} = {2};\n", partial, value,
-                             aligned_ ? next : fmt::format("mix({}, {}, lessThan(ivec4(0, 1, 2, 3), ivec4(n)))", partial, next));
+        const auto next = [&](const std::string& term) { return fmt::format("{}({}, {})", combine, partial, term); };
+        const std::string first = eights_ ? of_quad(value, "_a") : value;
+        std::string folds = fmt::format("        if (q == lane) {0} = {1}; else {0} = {2};\n", partial, first,
+                                        aligned_ ? next(first) : fmt::format("mix({}, {}, lessThan(ivec4(0, 1, 2, 3), ivec4(n)))", partial, next(first)));
+        if (eights_) folds = fmt::format("{0}{1}{0}        {2} = {3};\n", once_mark, folds, partial, next(of_quad(value, "_b")));
+        body_ += folds;
         after += fold_row(combine, view.out().type, partial);
         if (is_small_float(view.out().type) && op_def(view.node().op).tolerance) after += fmt::format("    {0} = {1};\n", partial, rounded(view.out().type, partial));
         results.push_back(partial);
     }
-    std::string loop = std::move(body_);
+    loop += eights_ ? for_two_quads() : body_;
     body_.clear();
     for (std::size_t k = 0; k < group_.outputs.size(); ++k) {
         const ValueId id = group_.outputs[k];
@@ -104,9 +110,10 @@ void SourceBuilder::add_row_loop(std::size_t depth) {
     for (const Group::Store& part : group_.stores) {
         if (depths_.at(stored_by(part)) == depth) store_part(part);
     }
-    if (!body_.empty()) loop += rows.lanes > 1 ? "        if (live) {\n" + body_ + "        }\n" : body_;
+    if (!body_.empty()) loop += rows.lanes > 1 ? "        if (live) {\n" + body_ + "        }\n" : eights_ ? for_two_quads() : body_;
     const auto quads = param(static_cast<std::int32_t>((rows.axis + 3) / 4));
-    body_ = before + fmt::format("    for (uint q = lane; q < uint({}); q += {}u) {{\n", quads, rows.lanes) + loop + "    }\n" + after;
+    body_ = before + fmt::format("    for (uint q = lane; q < uint({}); q += {}u) {{\n", quads, eights_ ? 2 : rows.lanes) + loop + "    }\n" + after;
+    eights_ = false;
     variables_ = variables;
     for (std::size_t k = 0; k < reductions.size(); ++k) variables_[graph_.node(reductions[k]).outputs.front()] = results[k];
 }

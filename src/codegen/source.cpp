@@ -75,6 +75,13 @@ std::string SourceBuilder::read_leaf(const Leaf& leaf, DType type, const std::st
     return fmt::format("{}_quad({}, n, last)", name, own("e"));
 }
 
+/// Whether both quads at hand are one load: neighbours in the tensor, which is no operand of a kernel that knows of no such load.
+bool SourceBuilder::loads_eights(const Leaf& leaf, ValueId id) const {
+    if (!eights_ || !aligned_ || single_ || (pass_ && leaf.buffer < pass_->operands.size())) return false;
+    const bool flat = leaf.map.dims.size() == 1 && leaf.map.strides[0] == 1 && leaf.map.base == 0 && !is_padded(leaf.map);
+    return flat && reads_eights(value_bytes(graph_, id), graph_.value(id).type, device_);
+}
+
 std::string SourceBuilder::leaf(ValueId id, const IndexMap& full) {
     const IndexMap map = simplify(full);
     for (const auto& [value, known] : leaves_) {
@@ -83,8 +90,14 @@ std::string SourceBuilder::leaf(ValueId id, const IndexMap& full) {
     const DType type = graph_.value(id).type;
     const std::string name = fmt::format("x{}", names_++);
     const Leaf made{buffer_of(id), map, own(name)};
-    const std::string text = read_leaf(made, type, name);
-    body_ += fmt::format("    {} {} = {};\n", vector_type(type), made.variable, text);
+    if (loads_eights(made, id)) {
+        loads_eights_.insert(made.buffer);
+        body_ += fmt::format("{0}    {1} {2}, {3};\n{0}    in{4}_load8(e, {2}, {3});\n", once_mark, vector_type(type),
+                             of_quad(made.variable, "_a"), of_quad(made.variable, "_b"), made.buffer);
+    } else {
+        const std::string text = read_leaf(made, type, name);
+        body_ += fmt::format("    {} {} = {};\n", vector_type(type), made.variable, text);
+    }
     leaves_.emplace_back(id, made);
     return made.variable;
 }
@@ -143,9 +156,9 @@ void SourceBuilder::store_outputs() {
 }
 
 void SourceBuilder::store_value(ValueId id, std::size_t out) {
-    if (eights_) return;  // FUSED8 stores both quads at once
-    const char* store = stores_quads() ? "    out{}_store4(e, {});\n" : "    out{}_storen(e, n, {});\n";
-    body_ += fmt::format(fmt::runtime(store), out, variables_.at(id));
+    if (eights_ && !group_.rows) return;  // FUSED8 stores both quads at once
+    const char* store = stores_quads() ? "    out{}_store4({}, {});\n" : "    out{}_storen({}, n, {});\n";
+    body_ += fmt::format(fmt::runtime(store), out, own("e"), variables_.at(id));
 }
 
 /// Number of the buffer that a value is written to.
@@ -227,7 +240,8 @@ std::string SourceBuilder::for_two_quads() const {
     for (std::size_t begin = 0, end; begin < body_.size(); begin = end) {
         end = std::min(body_.find('\n', begin), body_.size() - 1) + 1;
         const auto line = std::string_view(body_).substr(begin, end - begin);
-        text += of_quad(line, "_a") + of_quad(line, "_b");
+        if (line.front() == once_mark) text += line.substr(1);
+        else text += of_quad(line, "_a") + of_quad(line, "_b");
     }
     return text;
 }
@@ -308,8 +322,11 @@ GroupSource SourceBuilder::finish(const std::string& end) {
     std::string text = preamble(device_, stores, pass_ ? pass_->defines : Defines(), uses(is_small_float),
                                 uses([](DType t) { return t == DType::fp16; }));
     text += params_;
-    Declarations tensors(device_, quad_stores, pass_ && pass_->reads_eights);
-    for (std::size_t i = 0; i < source_.reads.size(); ++i) tensors.read(source_.reads[i], numbers_[i], bytes_of(source_.reads[i]));
+    Declarations tensors(device_, quad_stores);
+    for (std::size_t i = 0; i < source_.reads.size(); ++i) {
+        const bool eights = loads_eights_.contains(numbers_[i]) || (pass_ && pass_->reads_eights && numbers_[i] < pass_->operands.size());
+        tensors.read(source_.reads[i], numbers_[i], bytes_of(source_.reads[i]), eights);
+    }
     if (earlier_) {
         const std::uint64_t bytes = group_.choice->scratch_bytes.at(static_cast<std::size_t>(earlier_->writes));
         tensors.write(earlier_->writes_type, 0, allocation_bytes(bytes, earlier_->writes_type));

@@ -10,6 +10,7 @@
 
 #include <bit>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -59,6 +60,7 @@ private:
     std::string prologue_body(const Group::Prologue& prologue, bool aligned);
     std::string leaf(ValueId id, const IndexMap& map);
     std::string read_leaf(const Leaf& leaf, DType type, const std::string& name);
+    bool loads_eights(const Leaf& leaf, ValueId id) const;
     void add_member(NodeId id);
     void store_outputs();
     /// Whether a tensor or a result of the group has such a type.
@@ -106,8 +108,9 @@ private:
     std::map<ValueId, std::size_t> buffers_;    ///< numbers in their names: in0, in1, ...
     std::vector<std::size_t> numbers_;          ///< the same by source_.reads
     std::vector<std::pair<ValueId, Leaf>> leaves_;
-    bool eights_ = false;    ///< the group's outputs are stored two quads at once
-    static constexpr char quad_mark = '@';
+    bool eights_ = false;    ///< statements are made for two quads at once
+    static constexpr char quad_mark = '@', once_mark = '$';
+    std::set<std::size_t> loads_eights_;  ///< numbers of buffers of which leaves load both quads as one
     bool counting_ = false;  ///< for count_reads: what the group's outputs are is not known yet
 };
 
