@@ -352,6 +352,11 @@ TEST(Plan, FewColumnsOfFarRowsAreWalkedInParts) {
     EXPECT_EQ(kernels(plan_of_reduction(device, {64, 2048}, 0)), "reduce_columns");  // 512 quads
     device.row_quads = 2;
     EXPECT_EQ(kernels(plan_of_reduction(device, {64, 2048}, 0)), "reduce_columns | reduce_columns");
+    EXPECT_EQ(kernels(plan_of_reduction(device, {64, 4096}, 0)), "reduce_columns");
+    device.slow_storage = device.int64 = true;  // many wait as well, unless they read texels
+    EXPECT_EQ(kernels(plan_of_reduction(device, {64, 4096}, 0)), "reduce_columns | reduce_columns");
+    device.texel_elements = 1 << 20;
+    EXPECT_EQ(kernels(plan_of_reduction(device, {64, 4096}, 0)), "reduce_columns");
 }
 
 TEST(Plan, ColumnsAreWalkedDownSideBySide) {

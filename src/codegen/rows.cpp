@@ -77,7 +77,7 @@ void SourceBuilder::add_row_loop(std::size_t depth) {
     aligned_ = rows.axis % 4 == 0;
     single_ = false;
     // Two quads a pass, where they can be one load.
-    eights_ = rows.lanes == 1 && rows.axis % 8 == 0 && device_.slow_storage && device_.texel_elements == 0 && group_.stores.empty();
+    eights_ = rows.lanes == 1 && rows.axis % 8 == 0 && loads_are_loops(device_) && group_.stores.empty();
     const auto axis = param(static_cast<std::int32_t>(rows.axis));
     std::string loop = fmt::format("        uint e = row * uint({0}) + q * 4u, n = {1}, last = {2};\n", axis,
                          aligned_ ? std::string("4u") : fmt::format("min(4u, uint({}) - q * 4u)", axis),

@@ -68,7 +68,7 @@ std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan
     define(choice, "TM", tile);
     define(choice, "LANES", device.subgroup_lanes);
     // Where each loads all its rows itself, and loads are dear: more of a row at a time, and for more columns.
-    const bool dear_loads = device.slow_storage && device.int64 && device.texel_elements == 0 && device.subgroup_lanes == 1;
+    const bool dear_loads = loads_are_loops(device) && device.int64 && device.subgroup_lanes == 1;
     const bool whole_eights = dear_loads && p.inner % 8 == 0;
     choice.reads_eights = whole_eights || (dear_loads && !p.is_matrix && p.is_float);
     const auto tiles = [&](std::int64_t quads) { return p.batch * up(p.rows, tile) * up(p.quads(), device.subgroup_lanes * quads); };

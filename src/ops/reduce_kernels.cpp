@@ -145,8 +145,9 @@ KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const 
     const std::int64_t quads = s.outer * up(s.inner, 4);
     std::int64_t length = up(s.axis, parts_of(s.axis, quads, 8, 1, device));
     const std::int64_t row_bytes = s.inner * static_cast<std::int64_t>(size_of(view.in(0).type));
+    // Of far rows no more are walked down than prefetchers follow, where second passes are small or loads wait for memory most.
     const bool few = quads < device.busy_invocations * device.row_quads;
-    if (device.far_rows != 0 && few && row_bytes >= 4096) length = std::min(length, device.far_rows);
+    if (device.far_rows != 0 && (few || loads_are_loops(device)) && row_bytes >= 4096) length = std::min(length, device.far_rows);
     const std::int64_t chunks = up(s.axis, length);
     // Of many rows in other pages whole lines of a cache (64 bytes) are read: each page is looked up half as often.
     const bool whole_lines = device.row_quads > 1 && size_of(view.in(0).type) == 4 && row_bytes >= 4096 && length >= 64;

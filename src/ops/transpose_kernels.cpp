@@ -78,10 +78,10 @@ std::optional<KernelChoice> plan_tiles(const NodeView& view, const DevicePlan& d
     return choice;
 }
 
-/// Tiles are square, so that neither side wastes lines of a cache; where each lane of a load takes its turn, whole lines
+/// Tiles are square, so that neither side wastes lines of a cache; where loads are loops over the lanes, whole lines
 /// of the output are written one after the other instead.
 std::optional<KernelChoice> plan_blocks(const NodeView& view, const DevicePlan& device, std::string& why) {
-    return plan_tiles(view, device, why, device.slow_storage && device.texel_elements == 0 ? Tile{1, 64} : Tile{8, 8});
+    return plan_tiles(view, device, why, loads_are_loops(device) ? Tile{1, 64} : Tile{8, 8});
 }
 
 }  // namespace

@@ -84,6 +84,9 @@ struct KernelChoice : KernelPass {
 /// Whether an invocation should make eight elements of a result in one store, where kernels can: each store of this
 /// device is a loop, and there is enough of them.
 bool wants_eights(std::int64_t elements, const DevicePlan& device);
+/// Whether every load from a tensor is a loop over the lanes: many instructions for few bytes, so that few loads are on
+/// their way at a time.
+inline bool loads_are_loops(const DevicePlan& device) { return device.slow_storage && device.texel_elements == 0; }
 
 /// Workgroups for at least this many invocations, spilled from x into y where the device limits x. Kernels recover the
 /// flat index with invocation_index() of shaders/lib/index.glsl.

@@ -54,7 +54,7 @@ struct DevicePlan {
     std::uint32_t max_buffers = 8;           ///< storage buffers of one dispatch
     std::uint32_t max_groups_x = 65535;
     std::int64_t busy_invocations = 4096;    ///< so many keep the device busy: work is split up to there
-    std::int64_t far_rows = 0;               ///< rows of 4 KiB and more that one of few invocations walks down at most; 0: no bound
+    std::int64_t far_rows = 0;               ///< rows of 4 KiB and more that one of few invocations (or any, where loads are loops) walks down at most; 0: no bound
     std::int64_t row_quads = 1;              ///< neighbouring quads of a row that an invocation reads when it walks down columns (twice as many of
                                              ///< 64 and more rows of 4 KiB); above 1, long rows go one by one
     std::int64_t gathered_rows = 1;          ///< rows that neighbouring invocations gather side by side
