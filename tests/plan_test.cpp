@@ -413,6 +413,10 @@ TEST(Plan, RowsOfWholeEightsAreReadByEights) {
         EXPECT_FALSE(by_eights({20000, 60}, op));
         EXPECT_FALSE(by_eights({20, 4096}, op));  // lanes share a row
     }
+    device.busy_invocations = 1;
+    device.max_loop_passes = 2000;  // parts of 1280
+    EXPECT_TRUE(by_eights({32, 40960}, Op::reduce_max));
+    EXPECT_FALSE(by_eights({32, 40920}, Op::reduce_max));  // the last one is shorter
     device.texel_elements = 1 << 20;
     EXPECT_FALSE(by_eights({20000, 64}, Op::reduce_sum));
     EXPECT_FALSE(by_eights({20000, 64}, Op::reduce_max));

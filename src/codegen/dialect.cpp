@@ -67,7 +67,7 @@ ReadPath path_of(std::uint64_t bytes, DType type, const DevicePlan& device) {
     return (bytes + 32) / texel_bytes(type) < device.texel_elements ? ReadPath::texels : ReadPath::buffer;
 }
 
-bool reads_eights(std::uint64_t bytes, DType type, const DevicePlan& device) {
+bool has_load8(std::uint64_t bytes, DType type, const DevicePlan& device) {
     if (is_texels(path_of(bytes, type, device))) return type == DType::i8;
     const bool plain = type == DType::i8 || type == DType::i32 || type == DType::fp32;
     return plain && device.slow_storage && device.int64 && binding_count(bytes, device) == 1;
@@ -115,7 +115,7 @@ void Declarations::read(KernelOperand& operand, std::size_t index, std::uint64_t
         pick("ivec4", name, "quad", "", "q", 16, parts, "return {}");
         text += fmt::format("ivec2 {0}_pair(uint i) {{ return ivec2({0}_word(2u * i), {0}_word(2u * i + 1u)); }}\n", name);
     }
-    eights = eights && reads_eights(bytes, operand.type, device_);
+    eights = eights && has_load8(bytes, operand.type, device_);
     const char* from = texels ? (eights ? "TEXEL_PAIRS" : "TEXELS") : parts > 1 ? "PARTS" : "BUFFER";
     text += fmt::format("READ_{}({}, {}, {})\n", name_of(operand.type), name, bindings, from);
     if (eights) {

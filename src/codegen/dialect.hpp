@@ -34,8 +34,8 @@ std::uint64_t operand_bytes(const Graph& graph, const KernelOperand& operand, co
 /// Texels where the device plan has a use for them and the tensor is not too large.
 ReadPath path_of(std::uint64_t bytes, DType type, const DevicePlan& device);
 
-/// Whether a tensor can have in<index>_load8: i8 in texels, and i8, i32 and fp32 in one storage buffer of the kind that likes it.
-bool reads_eights(std::uint64_t bytes, DType type, const DevicePlan& device);
+/// Whether a tensor can have in<index>_load8: i8 in texels; i8, i32 and fp32 in one storage buffer where those are slow.
+bool has_load8(std::uint64_t bytes, DType type, const DevicePlan& device);
 
 using Defines = std::vector<std::pair<std::string, std::string>>;
 
@@ -50,7 +50,7 @@ class Declarations {
 public:
     Declarations(const DevicePlan& device, bool quad_stores) : device_(device), quad_stores_(quad_stores) {}
 
-    /// in<index>, with in<index>_load8 where `eights` asks for it and reads_eights() allows it; sets operand.path.
+    /// in<index>, with in<index>_load8 where `eights` asks for it and has_load8() allows it; sets operand.path.
     void read(KernelOperand& operand, std::size_t index, std::uint64_t bytes, bool eights);
     void write(DType type, std::size_t index, std::uint64_t bytes);  ///< out<index>
 

@@ -80,8 +80,8 @@ void SourceBuilder::add_row_loop(std::size_t depth) {
     eights_ = rows.lanes == 1 && rows.axis % 8 == 0 && loads_are_loops(device_) && group_.stores.empty();
     const auto axis = param(static_cast<std::int32_t>(rows.axis));
     std::string loop = fmt::format("        uint e = row * uint({0}) + q * 4u, n = {1}, last = {2};\n", axis,
-                         aligned_ ? std::string("4u") : fmt::format("min(4u, uint({}) - q * 4u)", axis),
-                         aligned_ ? fmt::format("uint({})", param(static_cast<std::int32_t>(count_ - 1))) : "e + n - 1u");
+                                   aligned_ ? std::string("4u") : fmt::format("min(4u, uint({}) - q * 4u)", axis),
+                                   aligned_ ? fmt::format("uint({})", param(static_cast<std::int32_t>(count_ - 1))) : "e + n - 1u");
     if (eights_) loop += "        uint e_a = e, e_b = e + 4u;\n";
     for (const NodeId id : behind(roots)) add_member(id);
     std::vector<std::string> results;

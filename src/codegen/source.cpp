@@ -79,7 +79,7 @@ std::string SourceBuilder::read_leaf(const Leaf& leaf, DType type, const std::st
 bool SourceBuilder::loads_eights(const Leaf& leaf, ValueId id) const {
     if (!eights_ || !aligned_ || single_ || (pass_ && leaf.buffer < pass_->operands.size())) return false;
     const bool flat = leaf.map.dims.size() == 1 && leaf.map.strides[0] == 1 && leaf.map.base == 0 && !is_padded(leaf.map);
-    return flat && reads_eights(value_bytes(graph_, id), graph_.value(id).type, device_);
+    return flat && has_load8(value_bytes(graph_, id), graph_.value(id).type, device_);
 }
 
 std::string SourceBuilder::leaf(ValueId id, const IndexMap& full) {
@@ -234,7 +234,8 @@ std::string SourceBuilder::of_quad(std::string_view text, const char* quad) {
     return result;
 }
 
-/// The statements (a line each) for two quads in turn: while one waits for a result, the other goes on.
+/// The statements (a line each) for two quads in turn: while one waits for a result, the other goes on. Lines that begin with
+/// the once mark are for both together.
 std::string SourceBuilder::for_two_quads() const {
     std::string text;
     for (std::size_t begin = 0, end; begin < body_.size(); begin = end) {

@@ -109,7 +109,7 @@ private:
     std::vector<std::size_t> numbers_;          ///< the same by source_.reads
     std::vector<std::pair<ValueId, Leaf>> leaves_;
     bool eights_ = false;    ///< statements are made for two quads at once
-    static constexpr char quad_mark = '@', once_mark = '$';
+    static constexpr char quad_mark = '@', once_mark = '$';  ///< replaced by the quad's own mark; begins a line for both quads
     std::set<std::size_t> loads_eights_;  ///< numbers of buffers of which leaves load both quads as one
     bool counting_ = false;  ///< for count_reads: what the group's outputs are is not known yet
 };

@@ -101,7 +101,7 @@ void set_rows(KernelPass& pass, const DevicePlan& device, std::int64_t rows, std
     // Where prefetchers follow whole cache lines, they follow long rows; of short ones, four at once wait less often.
     const bool row_by_row = device.row_quads > 1 && quads / lanes >= 128;
     pass.defines.insert(pass.defines.end(), {{"SHARED_LANES", lanes > 1 ? "1" : "0"}, {"ROW_BY_ROW", row_by_row ? "1" : "0"}});
-    pass.reads_eights = lanes == 1 && axis % 8 == 0 && length % 8 == 0;
+    pass.reads_eights = lanes == 1 && length % 8 == 0 && axis % length == 0;
     add_constants(pass, {axis, length, chunks, rows * chunks, lanes, quads});
     pass.groups = spill_groups(up(up(rows * chunks, 4), device.workgroup_size / lanes), device);
 }

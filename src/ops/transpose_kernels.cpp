@@ -13,8 +13,14 @@ namespace {
 
 /// Blocks that neighbouring invocations make: rows of the output times columns.
 struct Tile {
-    std::int64_t tall = 8, along = 8;
+    std::int64_t tall, along;
 };
+
+/// `count` in as few parts of `most` as take them, and these of one length.
+std::int64_t spread(std::int64_t count, std::int64_t most) {
+    const std::int64_t parts = (count + most - 1) / most;
+    return (count + parts - 1) / parts;
+}
 
 std::optional<KernelChoice> plan_tiles(const NodeView& view, const DevicePlan& device, std::string& why, Tile tile) {
     const DType type = view.in(0).type;
@@ -61,7 +67,7 @@ std::optional<KernelChoice> plan_tiles(const NodeView& view, const DevicePlan& d
         outer_strides.insert(outer_strides.begin(), 0);
     }
     const std::int64_t tall_blocks = (map.dims[tall] + block - 1) / block, long_blocks = (map.dims.back() + block - 1) / block;
-    const std::int64_t tall_tile = std::min(tile.tall, tall_blocks), long_tile = std::min(tile.along, long_blocks);
+    const std::int64_t tall_tile = spread(tall_blocks, tile.tall), long_tile = spread(long_blocks, tile.along);
     const std::int64_t tiles = (tall_blocks + tall_tile - 1) / tall_tile * ((long_blocks + long_tile - 1) / long_tile);
 
     KernelChoice choice;

@@ -64,7 +64,7 @@ struct KernelPass {
     int writes = -1;                       ///< number of the scratch buffer that it writes; -1: the node's outputs
     DType writes_type = DType::fp32;       ///< of that scratch buffer's elements, 32 bits each
     bool stores_quads = false;             ///< it stores whole quads there, not single elements
-    bool reads_eights = false;             ///< it wants inK_load8 (words8 of i8), which is there (INK_EIGHTS) as reads_eights() of dialect.hpp says
+    bool reads_eights = false;             ///< it wants inK_load8 (words8 of i8), which is there (INK_EIGHTS) where has_load8() of codegen/dialect.hpp says so
 };
 
 /// The dispatch that makes the node's outputs, and those that must run before it. A kernel of a node with several

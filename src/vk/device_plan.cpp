@@ -84,7 +84,7 @@ DevicePlan device_plan(const DeviceCaps& caps) {
                         host ? "a CPU, whose few cores like long loops" : caps.type == "discrete" ? "a discrete GPU" : "no discrete GPU"));
 
     plan.far_rows = host ? 16 : 0;
-    because(host ? "few columns of long rows are walked down in parts of 16 rows: a CPU's caches and prefetchers follow no more"
+    because(host ? "columns of long rows are walked down in parts of 16 rows where they are few or loads are loops: a CPU's caches and prefetchers follow no more"
                  : "columns are walked down whole: neighbouring invocations read a row together");
 
     plan.row_quads = host ? 2 : 1;
