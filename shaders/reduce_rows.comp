@@ -51,41 +51,36 @@ void main() {
 #define BEGIN(r) p[r] = part_of(e + uint(r)); a[r] = ACC4(IDENTITY);
     EACH_ROW(BEGIN)
     uint k;
-#define ADD_ROW(r) a[r] = FOLD(a[r], term(p[r], k, load(p[r], k)));
     IN4 x[4], y[4];
 #define ADD_X(r) a[r] = FOLD(a[r], term(p[r], k, x[r]));
 #define ADD_Y(r) a[r] = FOLD(a[r], term(p[r], k + uint(LANES), y[r]));
-#define ADD_TWO(r) LOAD_TWO(r) ADD_X(r) ADD_Y(r)
-#define FOR_TWO for (k = lane; k + uint(LANES) < uint(QUADS); k += uint(2 * LANES))
-#define FOR_REST if (k < uint(QUADS))
 #ifdef IN0_EIGHTS
-    // One invocation's parts, of whole eights.
+    // One invocation's parts, of whole eights: two quads are one load.
 #define LOAD_TWO(r) in0_load8((p[r].first + k) << 2, x[r], y[r]);
 #define LOAD_ALL EACH_ROW(LOAD_TWO)
+#define ADD(r) LOAD_TWO(r) ADD_X(r) ADD_Y(r)
+#define STRIDE 2u
 #else
 #define LOAD_X(r) x[r] = load(p[r], k);
 #define LOAD_Y(r) y[r] = load(p[r], k + uint(LANES));
 #define LOAD_ALL EACH_ROW(LOAD_X) EACH_ROW(LOAD_Y)
+#define ADD(r) LOAD_X(r) ADD_X(r)
+#define STRIDE uint(LANES)
 #endif
-#if KEYS && !ROW_BY_ROW
+#if ROW_BY_ROW
+#define ADD_ALL(r) for (k = lane; k < uint(QUADS); k += STRIDE) { ADD(r) }
+    EACH_ROW(ADD_ALL)
+#elif KEYS
     // Keys take a while to make: two quads of every row are loaded before the first key is, so that more
     // loads are on their way.
-    FOR_TWO {
+    for (k = lane; k + uint(LANES) < uint(QUADS); k += uint(2 * LANES)) {
         LOAD_ALL
         EACH_ROW(ADD_X)
         EACH_ROW(ADD_Y)
     }
-    FOR_REST { EACH_ROW(ADD_ROW) }
-#elif defined(IN0_EIGHTS) && ROW_BY_ROW
-#define ADD_ALL(r) FOR_TWO { ADD_TWO(r) }
-    EACH_ROW(ADD_ALL)
-#elif defined(IN0_EIGHTS)
-    FOR_TWO { EACH_ROW(ADD_TWO) }
-#elif ROW_BY_ROW
-#define ADD_ALL(r) for (k = lane; k < uint(QUADS); k += uint(LANES)) ADD_ROW(r)
-    EACH_ROW(ADD_ALL)
+    if (k < uint(QUADS)) { EACH_ROW(ADD) }
 #else
-    for (k = lane; k < uint(QUADS); k += uint(LANES)) { EACH_ROW(ADD_ROW) }
+    for (k = lane; k < uint(QUADS); k += STRIDE) { EACH_ROW(ADD) }
 #endif
     precise ACC4 s = FOLD(FOLD(ACC4(a[0].x, a[1].x, a[2].x, a[3].x), ACC4(a[0].y, a[1].y, a[2].y, a[3].y)),
                           FOLD(ACC4(a[0].z, a[1].z, a[2].z, a[3].z), ACC4(a[0].w, a[1].w, a[2].w, a[3].w)));
