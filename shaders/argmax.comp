@@ -6,6 +6,7 @@ layout(constant_id = 0) const int AXIS = 1;
 layout(constant_id = 1) const int INNER = 1;
 layout(constant_id = 2) const int OUTER = 1;
 layout(constant_id = 3) const int LANES = 1;  // a power of two that divides the workgroup size
+layout(constant_id = 4) const int IN_TURN = 1;  // fours of outputs of an invocation, without SHARED_LANES
 
 #if SHARED_LANES
 shared ivec4 partial_key[gl_WorkGroupSize.x], partial_index[gl_WorkGroupSize.x];
@@ -28,6 +29,12 @@ void fold(inout ivec4 key, inout ivec4 index, ivec4 other_key, ivec4 other_index
     index = mix(index, other_index, take);
 }
 
+void take_greater(ivec4 other, uint other_index, inout ivec4 key, inout ivec4 index) {
+    bvec4 take = greaterThan(other, key);
+    key = mix(key, other, take);
+    index = mix(index, ivec4(int(other_index)), take);
+}
+
 #if ROWS
 // The last axis: the best of each component of the row's quads, then the best of those.
 const int QUADS = (AXIS + 3) / 4 + (AXIS % 4 == 0 ? 0 : 1);
@@ -37,13 +44,21 @@ void best_of_row(uint row, uint lane, out ivec4 key, out ivec4 index) {
     const ivec4 c = ivec4(0, 1, 2, 3) - int(begin & 3u);
     key = ivec4(SIGN_BIT);
     ivec4 at = ivec4(int(lane));
+#ifdef IN0_EIGHTS
+    // Rows of whole eights, without SHARED_LANES: two quads are one load.
+    for (uint q = 0u; q < uint(QUADS); q += 2u) {
+        IN4 x, y;
+        in0_load8((first + q) << 2, x, y);
+        take_greater(key_of(x), q, key, at);
+        take_greater(key_of(y), q + 1u, key, at);
+    }
+#else
     for (uint q = lane; q < uint(QUADS); q += uint(LANES)) {
         ivec4 other = key_of(in0_load4(min(first + q, last) << 2));
         if (AXIS % 4 != 0) other = mix(ivec4(SIGN_BIT), other, lessThan(uvec4(int(q) * 4 + c), uvec4(uint(AXIS))));
-        bvec4 take = greaterThan(other, key);
-        key = mix(key, other, take);
-        at = mix(at, ivec4(int(q)), take);
+        take_greater(other, q, key, at);
     }
+#endif
     index = at * 4 + c;
     index = mix(ivec4(ABS_MASK), index, lessThan(uvec4(index), uvec4(uint(AXIS))));
 }
@@ -68,17 +83,12 @@ void best(uint e, uint n, uint lane, out ivec4 key, out ivec4 index) {
     index = ivec4(int(lane));
     for (uint a = lane; a < uint(AXIS); a += uint(LANES)) {
         uint i = at + a * uint(INNER);
-        ivec4 other = key_of(INNER % 4 == 0 ? in0_load4(i) : in0_loadn(i, n));
-        bvec4 take = greaterThan(other, key);
-        key = mix(key, other, take);
-        index = mix(index, ivec4(int(a)), take);
+        take_greater(key_of(INNER % 4 == 0 ? in0_load4(i) : in0_loadn(i, n)), a, key, index);
     }
 }
 #endif
 
-void main() {
-    uint me = gl_LocalInvocationID.x, lane = me % uint(LANES), slot = me / uint(LANES);
-    uint quad = workgroup_index() * (gl_WorkGroupSize.x / uint(LANES)) + slot;
+void best_four(uint quad, uint lane) {
 #if ROWS
     uint e = quad * 4u, n = min(4u, uint(OUTER) - min(e, uint(OUTER)));
     bool live = e < uint(OUTER);
@@ -90,6 +100,7 @@ void main() {
     ivec4 key, index;
     if (live) best(e, n, lane, key, index);
 #if SHARED_LANES
+    uint me = gl_LocalInvocationID.x;
     partial_key[me] = key;
     partial_index[me] = index;
     barrier();
@@ -104,4 +115,13 @@ void main() {
     live = live && lane == 0u;
 #endif
     if (live) FUSED(e, n, index);
+}
+
+void main() {
+#if SHARED_LANES
+    uint me = gl_LocalInvocationID.x;
+    best_four(workgroup_index() * (gl_WorkGroupSize.x / uint(LANES)) + me / uint(LANES), me % uint(LANES));
+#else
+    for (uint k = 0u; k < uint(IN_TURN); ++k) best_four(invocation_index() * uint(IN_TURN) + k, 0u);
+#endif
 }

@@ -9,6 +9,7 @@ layout(constant_id = 2) const int CHUNKS = 1;
 layout(constant_id = 3) const int COUNT = 1;  // results: rows * CHUNKS
 layout(constant_id = 4) const int LANES = 1;  // a power of two that divides the workgroup size
 layout(constant_id = 5) const int QUADS = 1;  // that a part may touch
+layout(constant_id = 6) const int IN_TURN = 1;  // fours of rows of an invocation, without SHARED_LANES
 
 #if SHARED_LANES
 shared ACC4 partial[gl_WorkGroupSize.x];
@@ -40,12 +41,8 @@ ACC4 term(Part p, uint k, IN4 x) {
 // Arrays are indexed by constants alone: macros instead of loops.
 #define EACH_ROW(MACRO) MACRO(0) MACRO(1) MACRO(2) MACRO(3)
 
-void main() {
-    uint lane = gl_LocalInvocationID.x % uint(LANES), slot = gl_LocalInvocationID.x / uint(LANES);
-    uint e = (workgroup_index() * (gl_WorkGroupSize.x / uint(LANES)) + slot) * 4u;
-#if !SHARED_LANES
-    if (e >= uint(COUNT)) return;
-#endif
+// Rows e..e+3.
+void fold_four(uint e, uint lane) {
     Part p[4];
     precise ACC4 a[4];
 #define BEGIN(r) p[r] = part_of(e + uint(r)); a[r] = ACC4(IDENTITY);
@@ -100,5 +97,17 @@ void main() {
     out0_store4(e, s);
 #else
     FUSED(e, min(4u, uint(COUNT) - e), AFTER(s));
+#endif
+}
+
+void main() {
+#if SHARED_LANES
+    uint slot = gl_LocalInvocationID.x / uint(LANES);
+    fold_four((workgroup_index() * (gl_WorkGroupSize.x / uint(LANES)) + slot) * 4u, gl_LocalInvocationID.x % uint(LANES));
+#else
+    for (uint k = 0u; k < uint(IN_TURN); ++k) {
+        uint e = (invocation_index() * uint(IN_TURN) + k) * 4u;
+        if (e < uint(COUNT)) fold_four(e, 0u);
+    }
 #endif
 }

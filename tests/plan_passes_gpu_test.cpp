@@ -188,10 +188,14 @@ TEST_F(Passes, RandomGraphsKeepTheirBits) {
     }
 }
 
-// Kernels that read storage buffers take other loads, and two quads a pass of a row.
+// Kernels that read storage buffers take other loads, and two quads a pass of a row; invocations take several rows in turn.
 TEST_F(Passes, RandomGraphsKeepTheirBitsWithoutTexels) {
     if (device_->plan().texel_elements == 0) GTEST_SKIP() << "the device reads no texel buffers anyway";
-    device_ = test::open_with([](DevicePlan& plan) { plan.texel_elements = 0; });
+    device_ = test::open_with([](DevicePlan& plan) {
+        plan.texel_elements = 0;
+        plan.busy_invocations = 1;
+        plan.walk_bytes = 128;
+    });
     const auto count = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(test::number_from_environment("TOSAVK_TEST_SEEDS", 4), 1, 12));
     for (std::uint32_t seed = 105; seed < 105 + count && !HasFailure(); ++seed) {
         compare_all(RandomGraph(seed).build(), "seed " + std::to_string(seed));

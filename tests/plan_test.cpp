@@ -295,7 +295,7 @@ Plan plan_of_reduction(const DevicePlan& device, const Shape& shape, std::int32_
     GraphBuilder b("reduction");
     Attributes attrs;
     attrs.axis = axis;
-    b.output(b.add1(op, {b.input("x", DType::fp32, shape)}, DType::fp32, attrs, "sum"));
+    b.output(b.add1(op, {b.input("x", DType::fp32, shape)}, op == Op::argmax ? DType::i32 : DType::fp32, attrs, "sum"));
     return make_plan(b.finish(), device, {true, false});
 }
 
@@ -408,7 +408,7 @@ TEST(Plan, RowsOfWholeEightsAreReadByEights) {
         const std::string glsl = plan_of_reduction(device, shape, 1, op).dispatches.front().glsl;
         return glsl.find("EIGHTS_fp32(in0") != std::string::npos;
     };
-    for (const Op op : {Op::reduce_sum, Op::reduce_max}) {
+    for (const Op op : {Op::reduce_sum, Op::reduce_max, Op::argmax}) {
         EXPECT_TRUE(by_eights({20000, 64}, op));
         EXPECT_FALSE(by_eights({20000, 60}, op));
         EXPECT_FALSE(by_eights({20, 4096}, op));  // lanes share a row
@@ -424,6 +424,51 @@ TEST(Plan, RowsOfWholeEightsAreReadByEights) {
     device.slow_storage = false;
     EXPECT_FALSE(by_eights({20000, 64}, Op::reduce_sum));
     EXPECT_FALSE(by_eights({20000, 64}, Op::reduce_max));
+}
+
+// Prefetchers follow pages: where enough invocations stay busy, each walks through one.
+TEST(Plan, ShortRowsOfAPageAreTakenInTurn) {
+    DevicePlan device = test_device();
+    device.busy_invocations = 512;
+    const auto groups = [&](const Shape& shape, Op op) {
+        const auto& size = plan_of_reduction(device, shape, 1, op).dispatches.front().groups;
+        return std::int64_t{size[0]} * size[1] * size[2] * device.workgroup_size;
+    };
+    const auto in_turn = [&](const Shape& shape, Op op) {
+        device.walk_bytes = 0;
+        const std::int64_t alone = groups(shape, op);
+        device.walk_bytes = 4096;
+        return alone / groups(shape, op);
+    };
+    EXPECT_EQ(in_turn({8192, 64}, Op::reduce_sum), 16);
+    EXPECT_EQ(in_turn({8191, 64}, Op::reduce_sum), 1);  // 511 invocations
+    EXPECT_EQ(in_turn({8192, 1024}, Op::reduce_sum), 1);
+    EXPECT_EQ(in_turn({8192, 64}, Op::reduce_max), 4);  // of fours of rows
+    EXPECT_EQ(in_turn({8192, 256}, Op::reduce_max), 1);
+    EXPECT_EQ(in_turn({8192, 64}, Op::argmax), 1);
+    EXPECT_EQ(in_turn({32768, 16}, Op::argmax), 16);
+    device.slow_storage = device.int64 = true;  // loads are loops
+    EXPECT_EQ(in_turn({8192, 64}, Op::argmax), 4);
+}
+
+TEST(Plan, EightsAreMadeInTurn) {
+    DevicePlan device = test_device();
+    device.busy_invocations = 512;
+    device.walk_bytes = 4096;
+    device.slow_storage = device.int64 = true;
+    const auto in_turn = [&](std::int64_t elements, DType from, DType to) {
+        GraphBuilder b("cast");
+        b.output(b.add1(Op::cast, {b.input("x", from, {elements})}, to, {}, "cast"));
+        const std::string glsl = make_plan(b.finish(), device, {true, false}).dispatches.front().glsl;
+        return std::stoi(glsl.substr(glsl.rfind("k < ") + 4));
+    };
+    EXPECT_EQ(in_turn(524288, DType::i32, DType::fp32), 128);
+    EXPECT_EQ(in_turn(524280, DType::i32, DType::fp32), 2);
+    EXPECT_EQ(in_turn(2097152, DType::i8, DType::fp32), 512);  // a page of the smaller type
+    EXPECT_EQ(in_turn(2097152, DType::i32, DType::fp16), 1);
+    EXPECT_EQ(in_turn(8184, DType::i32, DType::fp32), 1);
+    device.texel_elements = 1 << 20;
+    EXPECT_EQ(in_turn(524288, DType::i32, DType::fp32), 2);
 }
 
 TEST(Plan, TransposesRunInBlocksWhereThatPays) {

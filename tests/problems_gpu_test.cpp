@@ -108,6 +108,33 @@ TEST_F(ProblemsOnDevice, EightElementsInOneLoad) {
     }
 }
 
+// Invocations that take several rows, fours of rows or eights one after the other; the last ones have fewer.
+TEST_F(ProblemsOnDevice, PiecesInTurn) {
+    const auto with = [](bool texels) {
+        return test::open_with([texels](DevicePlan& plan) {
+            plan.busy_invocations = 1;  // small problems are cut like large ones
+            plan.walk_bytes = 1024;
+            if (!texels) plan.texel_elements = 0;
+        });
+    };
+    for (const bool texels : {true, false}) {
+        const auto device = with(texels);
+        for (const char* line :
+             {"reduce_sum f32 1100x16 axis1", "reduce_sum f32 1101x10 axis1 sigmoid", "reduce_sum f16 1027x24 axis1", "reduce_sum i32 1101x40 axis1",
+              "reduce_max f32 2101x16 axis1", "reduce_min i8 2102x24 axis1", "reduce_max f32 2103x7 axis1", "reduce_max bf16 1101x20 axis1",
+              "reduce_all bool 1101x5 axis1", "argmax f32 1101x16 axis1", "argmax i8 2101x24 axis1", "argmax f32 1102x10 axis1",
+              "chain f32 9x8x136 add mul sigmoid", "mul i8 16392", "add i32 8200", "chain bf16 9x1032 add mul", "select i8 65x72"}) {
+            verify_on(device, line, 1);
+        }
+    }
+    std::shared_ptr<Device> no_texels;
+    if (device_->plan().texel_elements != 0) no_texels = test::open_with([](DevicePlan& plan) { plan.texel_elements = 0; });
+    for (const char* line : {"reduce_sum f32 8197x64 axis1", "reduce_max f32 32789x16 axis1", "argmax i8 16389x64 axis1", "add f32 524808"}) {
+        verify(line, 1);
+        if (no_texels) verify_on(no_texels, line, 1);
+    }
+}
+
 TEST_F(ProblemsOnDevice, DepthwiseWindows) {
     for (const char* line :
          {"depthwise f32 2x9x11x6 1x3x3 s2 same", "depthwise i8 1x9x7x8 1x5x5 p4 d2 rescale", "depthwise f32 1x12x9x5 1x2x4 p1",

@@ -158,8 +158,12 @@ void SourceBuilder::add_rows() {
 std::string SourceBuilder::row_main() {
     const Rows& rows = *group_.rows;
     const std::string count = fmt::format("uint({})", param(static_cast<std::int32_t>(rows.count)));
-    std::string text;
-    if (rows.lanes == 1) {
+    std::string text, end;
+    if (rows.in_turn > 1) {
+        text = fmt::format("void main() {{\n    const uint lane = 0u;\n    uint row = invocation_index() * {0}u, e;\n"
+                           "    for (const uint end = min(row + {0}u, {1}); row < end; ++row) {{\n", rows.in_turn, count);
+        end = "    }\n";
+    } else if (rows.lanes == 1) {
         text = fmt::format("void main() {{\n    uint row = invocation_index(), e;\n    if (row >= {}) return;\n    const uint lane = 0u;\n", count);
     } else {
         // Lanes beyond the last row go along with it, since all must meet at the barriers.
@@ -169,7 +173,7 @@ std::string SourceBuilder::row_main() {
                            "    bool live = row < {1};\n    row = min(row, {1} - 1u);\n",
                            rows.lanes, count);
     }
-    return text + body_ + "}\n";
+    return text + body_ + end + "}\n";
 }
 
 }  // namespace tosavk

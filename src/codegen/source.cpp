@@ -224,6 +224,16 @@ bool SourceBuilder::stores_eights() const {
     });
 }
 
+/// How many eights an invocation makes one after the other: two, or a page of them where every load is a loop.
+std::int64_t SourceBuilder::eights_in_turn() const {
+    if (uses(is_small_float)) return 1;  // measured: their roundings branch, and cost half as much again in a loop
+    std::size_t narrowest = 8;
+    for (const KernelOperand& read : source_.reads) narrowest = std::min(narrowest, size_of(read.type));
+    for (const ValueId id : source_.writes) narrowest = std::min(narrowest, size_of(graph_.value(id).type));
+    const std::int64_t page = loads_are_loops(device_) ? pieces_in_turn(count_ / 8, 8 * static_cast<std::int64_t>(narrowest), device_) : 1;
+    return page > 1 ? page : count_ / 16 >= device_.busy_invocations ? 2 : 1;
+}
+
 /// A text of one quad's names, with the mark replaced by the quad's own.
 std::string SourceBuilder::of_quad(std::string_view text, const char* quad) {
     std::string result;
@@ -298,9 +308,11 @@ GroupSource SourceBuilder::build() {
     } else if (group_.choice) {
         text += fused_functions(set_last) + kernel_source(group_.choice->kernel);
     } else if (eights_) {
-        source_.invocations = count_ / 8;
-        text += fused_functions(set_last) + fmt::format("void main() {{\n    uint e = invocation_index() * 8u;\n"
-                                                        "    if (e <= uint({})) FUSED8(e);\n}}\n", last);
+        const std::int64_t each = eights_in_turn();
+        source_.invocations = (count_ / 8 + each - 1) / each;
+        text += fused_functions(set_last) + fmt::format("void main() {{\n    for (uint k = 0u; k < {0}u; ++k) {{\n"
+                                                        "        uint e = (invocation_index() * {0}u + k) * 8u;\n"
+                                                        "        if (e <= uint({1})) FUSED8(e);\n    }}\n}}\n", each, last);
     } else {
         source_.invocations = (count_ + 3) / 4;
         text += fmt::format("void main() {{\n    uint e = invocation_index() * 4u;\n    if (e > uint({0})) return;\n"

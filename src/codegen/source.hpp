@@ -17,6 +17,7 @@ struct Rows {
     std::int64_t count = 0;  ///< rows
     std::int64_t axis = 0;   ///< elements of a row, consecutive in memory; at least 2
     std::int64_t lanes = 1;  ///< a power of two; more than 1 only where each lane has four whole quads or more
+    std::int64_t in_turn = 1;  ///< rows that an invocation takes one after the other; 1 where lanes share one
 };
 
 struct Group {

@@ -84,6 +84,7 @@ private:
     std::size_t count_bindings() const;
     bool stores_quads() const;
     bool stores_eights() const;
+    std::int64_t eights_in_turn() const;
     static std::string of_quad(std::string_view text, const char* quad);
     std::string for_two_quads() const;
     std::string fused_functions(const std::string& set_last);

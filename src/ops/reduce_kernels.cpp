@@ -98,12 +98,15 @@ void set_rows(KernelPass& pass, const DevicePlan& device, std::int64_t rows, std
               std::int64_t length, std::int64_t lanes) {
     pass.kernel = "reduce_rows";
     const std::int64_t quads = up(length, 4) + (axis % 4 == 0 && length % 4 == 0 ? 0 : 1);
-    // Where prefetchers follow whole cache lines, they follow long rows; of short ones, four at once wait less often.
-    const bool row_by_row = device.row_quads > 1 && quads / lanes >= 128;
+    // Where prefetchers follow whole cache lines, they follow long rows, and short ones that lie one behind the other; of
+    // a few short ones, four at once wait less often.
+    const std::int64_t row_bytes = length * static_cast<std::int64_t>(size_of(pass.operands.front().type));
+    const std::int64_t in_turn = lanes == 1 ? pieces_in_turn(up(rows * chunks, 4), 4 * row_bytes, device) : 1;
+    const bool row_by_row = device.row_quads > 1 && (quads / lanes >= 128 || in_turn > 1);
     pass.defines.insert(pass.defines.end(), {{"SHARED_LANES", lanes > 1 ? "1" : "0"}, {"ROW_BY_ROW", row_by_row ? "1" : "0"}});
     pass.reads_eights = lanes == 1 && length % 8 == 0 && axis % length == 0;
-    add_constants(pass, {axis, length, chunks, rows * chunks, lanes, quads});
-    pass.groups = spill_groups(up(up(rows * chunks, 4), device.workgroup_size / lanes), device);
+    add_constants(pass, {axis, length, chunks, rows * chunks, lanes, quads, in_turn});
+    pass.groups = spill_groups(up(up(rows * chunks, 4), device.workgroup_size / lanes * in_turn), device);
 }
 
 KernelChoice plan_rows(const NodeView& view, const DevicePlan& device, const Split& s, const Arithmetic& arithmetic) {
@@ -209,12 +212,17 @@ std::optional<KernelChoice> plan_argmax(const NodeView& view, const DevicePlan& 
 
     KernelChoice choice;
     choice.kernel = "argmax";
-    choice.defines = {{"X_FLOAT", is_float(view.in(0).type) ? "1" : "0"}, {"ROWS", rows ? "1" : "0"}, {"SHARED_LANES", lanes > 1 ? "1" : "0"},
-                      {"NAN_KEY", view.attrs().nan_mode == NanMode::ignore ? "SIGN_BIT" : "ABS_MASK"}};
-    add_constants(choice, {s->axis, s->inner, s->outer, lanes});
+    const bool real = is_float(view.in(0).type);
+    choice.defines = {{"X_FLOAT", real ? "1" : "0"}, {"IN4", real ? "vec4" : "ivec4"}, {"ROWS", rows ? "1" : "0"},
+                      {"SHARED_LANES", lanes > 1 ? "1" : "0"}, {"NAN_KEY", view.attrs().nan_mode == NanMode::ignore ? "SIGN_BIT" : "ABS_MASK"}};
+    const std::int64_t four_rows = 4 * s->axis * static_cast<std::int64_t>(size_of(view.in(0).type));
+    // Measured: through texel buffers, longer rows are found as fast by themselves.
+    const bool walks = rows && lanes == 1 && (four_rows < 1024 || loads_are_loops(device));
+    const std::int64_t in_turn = walks ? pieces_in_turn(quads, four_rows, device) : 1;
+    add_constants(choice, {s->axis, s->inner, s->outer, lanes, in_turn});
     add_operand(choice, view, 0, rows ? reads_of_row(s->axis) : quad_waste(s->inner));
-    const std::int64_t quads_per_group = device.workgroup_size / lanes;
-    choice.groups = spill_groups(up(quads, quads_per_group), device);
+    choice.reads_eights = rows && lanes == 1 && s->axis % 8 == 0;
+    choice.groups = spill_groups(up(quads, device.workgroup_size / lanes * in_turn), device);
     choice.aligned = rows || s->inner % 4 == 0;
     choice.work = static_cast<double>(element_count(view.in(0).shape));
     choice.note = fmt::format("{} lanes along the axis", lanes);

@@ -30,6 +30,12 @@ bool wants_eights(std::int64_t elements, const DevicePlan& device) {
     return device.slow_storage && device.int64 && elements % 8 == 0 && elements >= 16 * std::int64_t{device.workgroup_size};
 }
 
+std::int64_t pieces_in_turn(std::int64_t pieces, std::int64_t bytes, const DevicePlan& device) {
+    std::int64_t each = 1;
+    while (each * bytes < device.walk_bytes) each *= 2;
+    return pieces / each >= device.busy_invocations ? each : 1;
+}
+
 std::array<std::uint32_t, 3> linear_groups(std::int64_t invocations, const DevicePlan& device) {
     const std::int64_t size = device.workgroup_size;
     return spill_groups((invocations + size - 1) / size, device);

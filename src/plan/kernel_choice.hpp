@@ -84,6 +84,9 @@ struct KernelChoice : KernelPass {
 /// Whether an invocation should make eight elements of a result in one store, where kernels can: each store of this
 /// device is a loop, and there is enough of them.
 bool wants_eights(std::int64_t elements, const DevicePlan& device);
+/// How many of `pieces`, each `bytes` of consecutive memory, an invocation takes one after the other, so that it walks through
+/// DevicePlan::walk_bytes: a power of two; 1 where too few invocations would be left.
+std::int64_t pieces_in_turn(std::int64_t pieces, std::int64_t bytes, const DevicePlan& device);
 /// Whether every load from a tensor is a loop over the lanes: many instructions for few bytes, so that few loads are on
 /// their way at a time.
 inline bool loads_are_loops(const DevicePlan& device) { return device.slow_storage && device.texel_elements == 0; }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr char magic[8] = {'T', 'O', 'S', 'A', 'V', 'K', 'P', 'K'};
 /// Goes up with every change of the fields, of what a plan means, or of how the planner numbers things.
-constexpr std::uint32_t format_version = 12;
+constexpr std::uint32_t format_version = 13;
 
 struct FileHeader {
     char magic_bytes[8];
@@ -223,11 +223,11 @@ template <class A> void fields(A& a, PackagedScale& value) { a(value.scale, valu
 template <class A> void fields(A& a, MatrixShape& value) { a(value.m, value.n, value.k); }
 template <class A> void fields(A& a, DevicePlan& value) {
     auto& [workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations, far_rows, row_quads,
-           gathered_rows, max_loop_passes, texel_elements, subgroup_lanes, own_rows, slow_storage, shared_tiles, dot4,
+           walk_bytes, gathered_rows, max_loop_passes, texel_elements, subgroup_lanes, own_rows, slow_storage, shared_tiles, dot4,
            cooperative_i8, cooperative_fp16, cooperative_fp32_sums, subgroup_size, int64, nan_preserve, rte, exact_reciprocals,
            native_fp16, map_in_place, staging_bytes, timeline_semaphores, submit_work, submit_bytes, reasons] = value;
     a(workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations, far_rows, row_quads,
-      gathered_rows, max_loop_passes, texel_elements, subgroup_lanes, own_rows, slow_storage, shared_tiles, dot4,
+      walk_bytes, gathered_rows, max_loop_passes, texel_elements, subgroup_lanes, own_rows, slow_storage, shared_tiles, dot4,
       cooperative_i8, cooperative_fp16, cooperative_fp32_sums, subgroup_size, int64, nan_preserve, rte, exact_reciprocals,
       native_fp16, map_in_place, submit_work, submit_bytes);
     // No plan depends on these.

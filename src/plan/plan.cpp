@@ -89,10 +89,12 @@ void Planner::add_dispatch(const Group& group) {
         set_workgroups(dispatch, *group.choice);
         dispatch.note = group.choice->note;
     } else if (group.rows) {
-        const std::int64_t rows_per_group = device_.workgroup_size / group.rows->lanes;
-        dispatch.groups = spill_groups((group.rows->count + rows_per_group - 1) / rows_per_group, device_);
-        dispatch.work = work * static_cast<double>(group.rows->axis);
-        dispatch.note = fmt::format("{} rows of {}, {} lanes each", group.rows->count, group.rows->axis, group.rows->lanes);
+        const Rows& rows = *group.rows;
+        const std::int64_t rows_per_group = device_.workgroup_size / rows.lanes * rows.in_turn;
+        dispatch.groups = spill_groups((rows.count + rows_per_group - 1) / rows_per_group, device_);
+        dispatch.work = work * static_cast<double>(rows.axis);
+        dispatch.note = fmt::format("{} rows of {}, {} lanes each{}", rows.count, rows.axis, rows.lanes,
+                                    rows.in_turn > 1 ? fmt::format(", {} in turn", rows.in_turn) : "");
     } else {
         dispatch.groups = linear_groups(source.invocations, device_);
     }

@@ -25,6 +25,8 @@ std::optional<Rows> row_reduction(const NodeView& view, const DevicePlan& device
         rows.lanes *= 2;
     }
     if (too_long()) return std::nullopt;
+    const auto row_bytes = rows.axis * static_cast<std::int64_t>(size_of(view.in(0).type));
+    if (rows.lanes == 1) rows.in_turn = pieces_in_turn(rows.count, row_bytes, device);
     return rows;
 }
 

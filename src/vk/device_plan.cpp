@@ -91,6 +91,10 @@ DevicePlan device_plan(const DeviceCaps& caps) {
     because(host ? "two quads of a row are read at a time down columns: a CPU's prefetchers follow whole cache lines"
                  : "one quad of a row is read at a time down columns: the next invocation reads the next one");
 
+    plan.walk_bytes = host ? 4096 : 0;
+    because(host ? "an invocation walks through a page of memory, row by row: a CPU's prefetchers follow each page by itself"
+                 : "an invocation reads no more than it needs: neighbouring ones read neighbouring memory");
+
     plan.gathered_rows = host ? 8 : 1;
     because(host ? "rows are gathered eight at a time: a CPU waits for each that is not in its caches"
                  : "gathered rows are read one after the other: neighbouring invocations read neighbouring memory");
