@@ -76,8 +76,7 @@ void load_weights(int quad) {
     int from = c + quad * 4;
     for (int k = 0; k < KH * KW; ++k) weight[k] = LESS_ZP(WEIGHT(k, quad));
     if (BC == 1) bias = X4(in2_load1(0u));
-    else if (C % 4 == 0) bias = in2_load4(uint(from));
-    else bias = in2_loadn(uint(from), uint(n));
+    else bias = in2_load4(uint(from));
 #if !X_FLOAT
     vec4 all = vec4(0.0);
     for (int k = 0; k < KH * KW; ++k) all += weight[k];

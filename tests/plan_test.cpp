@@ -552,6 +552,20 @@ TEST(Plan, CheapStepsAreComputedWhereTheyAreConsumed) {
     EXPECT_EQ(labels(plan_of(b.finish())), "CONV2D+RESCALE+CLAMP | CONV2D+RESCALE+RESCALE+RESCALE+ADD");
 }
 
+// Kernels count quads from the begin of each row: what has one element per channel is read in whole quads, moved nowhere.
+TEST(Plan, OperandsOfChannelsAreReadInWholeQuads) {
+    GraphBuilder b("channels");
+    const ValueId x = b.input("x", DType::i8, {1, 8, 8, 4});
+    const ValueId scaled = quantized_conv(b, x, 62, "conv");
+    b.output(b.add1(Op::bitwise_and, {scaled, b.input("y", DType::i8, {1, 8, 8, 62})}, DType::i8, {}, "both"));
+    const Plan plan = plan_of(b.finish());
+    ASSERT_EQ(labels(plan), "CONV2D+RESCALE+BITWISE_AND");
+    const std::string& glsl = plan.dispatches.front().glsl;
+    EXPECT_NE(glsl.find("in3_load4(x"), std::string::npos);
+    EXPECT_NE(glsl.find("in4_load4(x"), std::string::npos);
+    EXPECT_NE(glsl.find("in5_loadn(e, n)"), std::string::npos);  // rows of 62 lie anywhere in words
+}
+
 // ---- submits --------------------------------------------------------------------------------------------------------
 
 TEST(Plan, LongGraphsAreSplitByEstimatedWork) {

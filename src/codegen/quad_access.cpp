@@ -28,6 +28,11 @@ bool others_are_quads(const IndexMap& map) {
     return map.base % 4 == 0 && std::all_of(map.strides.begin(), map.strides.end() - 1, [](auto s) { return s % 4 == 0; });
 }
 
+/// Whether they are a whole quad of the tensor all the same, since quads are counted from the begin of each row.
+bool is_quad_of_row(const QuadAccess& a) {
+    return a.row != 0 && a.map.dims.back() == a.row && a.map.strides.back() == 1 && others_are_quads(a.map) && !is_padded(a.map);
+}
+
 /// `uint NAME_row(uint row)`: position of the row's element 0, rows counted over all dimensions but the last.
 std::string row_function(const QuadAccess& a, const Param& param) {
     const IndexMap& map = a.map;
@@ -131,9 +136,9 @@ std::string read_function(const QuadAccess& a, const Param& param, const std::st
     const std::int64_t stride = a.map.strides.back();
     const std::string head = fmt::format("{} {}_quad(uint e, uint n, uint last{}) {{\n", quad == "wide_quad" ? "wide4" : quad, a.name,
                                          padded ? fmt::format(", {} fill", quad) : "");
-    if (is_whole_quad(a)) {
+    if (is_whole_quad(a) || is_quad_of_row(a)) {
         const std::string load = fmt::format("{}_load4({}_at(e{}))", buffer, a.name, padded ? ", ok" : "");
-        return position_functions(a, param) + head +
+        return position_function(a, param) + head +
                (padded ? fmt::format("    bool ok;\n    {0} v = {1};\n    return ok ? v : fill;\n}}\n", quad, load)
                        : fmt::format("    return {};\n}}\n", load));
     }

@@ -16,7 +16,7 @@ struct QuadAccess {
     std::string name;      ///< prefix of the generated functions
     const IndexMap& map;   ///< simplified; with lo and hi where it is padded
     bool aligned = true;
-    std::int64_t row = 0;  ///< not 0: the n elements at `e` lie in one of the index space's rows of so many
+    std::int64_t row = 0;  ///< not 0: the n elements at `e` are a quad (its last one shorter) of one of the index space's rows of so many
 };
 
 /// Whether the four elements are one quad of the tensor, so that `NAME_at(e)` is the position of all.
