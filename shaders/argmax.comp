@@ -1,6 +1,7 @@
-// ARGMAX along one axis of a tensor seen as [outer, AXIS, INNER]. Four outputs are an invocation's, or that of LANES
-// invocations, which share the axis and fold their results as a tree. Elements are compared as integer keys, so that NaN,
-// zeros and subnormal numbers order alike on every driver; of equal keys the smaller index wins.
+// ARGMAX along one axis of a tensor seen as [outer, AXIS, INNER]. Four outputs are an invocation's (and the
+// next four after them, IN_TURN), or that of LANES invocations, which share the axis and fold their results as a tree.
+// Elements are compared as integer keys, so that NaN, zeros and subnormal numbers order alike on every driver; of equal keys
+// the smaller index wins.
 //   in0  input
 layout(constant_id = 0) const int AXIS = 1;
 layout(constant_id = 1) const int INNER = 1;

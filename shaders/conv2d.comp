@@ -97,8 +97,7 @@ void finish(int p, int quad, TOTAL4 acc) {
     uint n = uint(min(OC - quad * 4, 4));
     TOTAL4 bias;
     if (BC == 1) bias = TOTAL_SPLAT(in2_load1(0u));
-    else if (OC % 4 == 0) bias = in2_load4(uint(quad * 4));
-    else bias = in2_loadn(uint(quad * 4), n);
+    else bias = in2_load4(uint(quad * 4));
     FUSED(uint(p * OC + quad * 4), n, TOTAL_ADD(acc, bias));
 }
 

@@ -82,8 +82,7 @@ void main() {
     }
     TOTAL4 bias;
     if (BC == 1) bias = TOTAL_SPLAT(in2_load1(0u));
-    else if (OC % 4 == 0) bias = in2_load4(uint(oc));
-    else bias = in2_loadn(uint(oc), uint(n));
+    else bias = in2_load4(uint(oc));
 #if WIDE
     FUSED(uint(p * OC + oc), uint(n), TOTAL_ADD(wide_add(total, wide_from(acc)), bias));
 #else

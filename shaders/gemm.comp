@@ -125,7 +125,7 @@ void main() {
 
     X4 bias[TN];
 #define IN_QUAD(c) uint(min(COLUMNS - QUAD(c) * 4, 4))
-#define BIAS_QUAD(c) bias[c] = bias4(QUAD(c), IN_QUAD(c));
+#define BIAS_QUAD(c) bias[c] = bias4(QUAD(c));
     EACH_QUAD(BIAS_QUAD)
     // FINISHED rows at a time: what follows is compiled that often, and the sums of the next rows move up between.
     int count = min(ROWS - first, TM);

@@ -217,9 +217,9 @@ void main() {
                 uvec4 bits = uvec4(tile[at], tile[at + 1], tile[at + 2], tile[at + 3]);
                 uint n = uint(min(COLUMNS - quad * 4, 4));
 #if X_FLOAT
-                vec4 sum = uintBitsToFloat(bits) + bias4(quad, n);
+                vec4 sum = uintBitsToFloat(bits) + bias4(quad);
 #else
-                ivec4 sum = ivec4(bits) + bias4(quad, n);
+                ivec4 sum = ivec4(bits) + bias4(quad);
 #endif
 #if ROW_SUMS
                 sum -= column_zp * row_sums[tile_row];

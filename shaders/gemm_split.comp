@@ -40,5 +40,5 @@ void main() {
     }
     if (!inside || lane >= TM || first + lane >= ROWS) return;
     uint n = uint(min(COLUMNS - quad * 4, 4));
-    FUSED(uint((batch * ROWS + first + lane) * COLUMNS + quad * 4), n, partial[lane * size + slot * LANES] + bias4(quad, n));
+    FUSED(uint((batch * ROWS + first + lane) * COLUMNS + quad * 4), n, partial[lane * size + slot * LANES] + bias4(quad));
 }

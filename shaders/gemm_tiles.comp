@@ -121,7 +121,7 @@ void main() {
     X4 bias[TN];
     for (int n = 0; n < TN; ++n) {
         int quad = min(first_quad + n * TX + tx, QUADS - 1);
-        bias[n] = bias4(quad, uint(min(COLUMNS - quad * 4, 4)));
+        bias[n] = bias4(quad);
     }
     int count = min(ROWS - first - ty * TM, TM);
     for (int r = 0; r < count; ++r) {

@@ -1,5 +1,6 @@
 // The planner without a GPU: fusion, memory, barriers and the plan's text.
 #include "codegen/index_map.hpp"
+#include "codegen/quad_access.hpp"
 #include "plan/fuse.hpp"
 #include "plan/memory.hpp"
 #include "plan/plan.hpp"
@@ -255,6 +256,23 @@ TEST(IndexMap, SimplifyKeepsEveryPosition) {
             ASSERT_EQ(evaluate(map, e), evaluate(simple, e)) << "seed " << seed << " round " << round << " element " << e;
         }
     }
+}
+
+// Quads counted from the start of each row are quads of a tensor whose rows begin with one.
+TEST(IndexMap, QuadsOfRowsAreWholeWhereTheirTensorsRowsBeginWithOne) {
+    const auto loads_quads = [](IndexMap map, std::int64_t row) {
+        const auto text = read_function({"x0", map, false, row}, [](std::int64_t n) { return std::to_string(n); }, "in0", "vec4", "vec4");
+        return text.find("in0_load4(") != std::string::npos;
+    };
+    const IndexMap channels = {{16, 62}, {0, 1}};
+    EXPECT_TRUE(loads_quads(channels, 62));
+    EXPECT_FALSE(loads_quads(channels, 0));
+    EXPECT_FALSE(loads_quads(channels, 31));
+    EXPECT_TRUE(loads_quads({{16, 62}, {72, 1}, 8}, 62));
+    EXPECT_FALSE(loads_quads({{16, 62}, {72, 1}, 6}, 62));
+    EXPECT_FALSE(loads_quads({{16, 62}, {70, 1}, 8}, 62));
+    EXPECT_FALSE(loads_quads({{16, 62}, {72, -1}, 64}, 62));
+    EXPECT_FALSE(loads_quads({{16, 62}, {72, 1}, -4, {0, 4}, {16, 62}}, 62));
 }
 
 TEST(IndexMap, PaddingAroundWholeRowsJoinsThem) {

@@ -113,12 +113,11 @@ void row8(int at, int k, out X4 x, out X4 y) {
 }
 #endif
 
-X4 bias4(int quad, uint n) {
+X4 bias4(int quad) {
 #if MATRIX
     return X4(0);
 #else
-    if (BIAS == 1) return X4(in2_load1(0u));
-    return COLUMNS % 4 == 0 ? in2_load4(uint(quad * 4)) : in2_loadn(uint(quad * 4), n);
+    return BIAS == 1 ? X4(in2_load1(0u)) : in2_load4(uint(quad * 4));
 #endif
 }
 

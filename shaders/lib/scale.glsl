@@ -5,7 +5,7 @@
 ivec4 scale32(ivec4 v, ivec4 m, ivec4 s) { return wide_shift_right_round(wide_mul(v, m), s); }
 
 // The same for s > 32: only the high word of the product reaches the result, which saves most of the 64-bit work.
-ivec4 round_high(ivec4 high, ivec4 s) { return (high + (ivec4(1) << (s - 33))) >> (s - 32); }
+ivec4 round_high(ivec4 high, ivec4 s) { return (high + (ivec4(1) << ((s - 33) & 31))) >> ((s - 32) & 31); }
 ivec4 scale32_high(ivec4 v, ivec4 m, ivec4 s) { return round_high(wide_high(wide_mul(v, m)), s); }
 
 // apply_scale_16: scale32 with a value of 48 bits and a multiplier of 16 bits.

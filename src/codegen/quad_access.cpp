@@ -28,7 +28,7 @@ bool others_are_quads(const IndexMap& map) {
     return map.base % 4 == 0 && std::all_of(map.strides.begin(), map.strides.end() - 1, [](auto s) { return s % 4 == 0; });
 }
 
-/// Whether they are a whole quad of the tensor all the same, since quads are counted from the begin of each row.
+/// Whether they are a whole quad of the tensor all the same, since quads are counted from the start of each row.
 bool is_quad_of_row(const QuadAccess& a) {
     return a.row != 0 && a.map.dims.back() == a.row && a.map.strides.back() == 1 && others_are_quads(a.map) && !is_padded(a.map);
 }

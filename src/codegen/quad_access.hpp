@@ -16,13 +16,15 @@ struct QuadAccess {
     std::string name;      ///< prefix of the generated functions
     const IndexMap& map;   ///< simplified; with lo and hi where it is padded
     bool aligned = true;
-    std::int64_t row = 0;  ///< not 0: the n elements at `e` are a quad (its last one shorter) of one of the index space's rows of so many
+    std::int64_t row = 0;  ///< not 0: the index space has rows of so many elements, e is a multiple of 4 past the start of one, and
+                           ///< n is 4, or what is left of that row
 };
 
 /// Whether the four elements are one quad of the tensor, so that `NAME_at(e)` is the position of all.
 bool is_whole_quad(const QuadAccess& access);
 
-/// Text of `uint NAME_at(uint e)`: the position of one element, or of four that lie in one row. The map is not padded.
+/// Text of `uint NAME_at(uint e)`, or `uint NAME_at(uint e, out bool ok)` where the map is padded: the position of one element,
+/// or of the first of some in one row.
 std::string position_function(const QuadAccess& access, const Param& param);
 
 /// Text of `uint NAME_at(uint e)` for whole quads, else of `uvec4 NAME_at4(uint e, uint last)`. Where the map is padded
@@ -31,7 +33,7 @@ std::string position_function(const QuadAccess& access, const Param& param);
 std::string position_functions(const QuadAccess& access, const Param& param);
 
 /// Text of `QUAD NAME_quad(uint e, uint n, uint last)` and what it calls: the elements, or the last parameter `QUAD fill`
-/// of padded maps. `quad` and `splat` make a quad of four elements and of one.
+/// of padded maps. From the n-th on they may be anything. `quad` and `splat` make a quad of four elements and of one.
 std::string read_function(const QuadAccess& access, const Param& param, const std::string& buffer, const std::string& quad,
                           const std::string& splat);
 

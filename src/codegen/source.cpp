@@ -228,7 +228,9 @@ bool SourceBuilder::stores_eights() const {
 std::int64_t SourceBuilder::eights_in_turn() const {
     if (uses(is_small_float)) return 1;  // measured: their roundings branch, and cost half as much again in a loop
     std::size_t narrowest = 8;
-    for (const KernelOperand& read : source_.reads) narrowest = std::min(narrowest, size_of(read.type));
+    for (const KernelOperand& read : source_.reads) {
+        if (element_count(graph_.value(read.value).shape) == count_) narrowest = std::min(narrowest, size_of(read.type));
+    }
     for (const ValueId id : source_.writes) narrowest = std::min(narrowest, size_of(graph_.value(id).type));
     const std::int64_t page = loads_are_loops(device_) ? pieces_in_turn(count_ / 8, 8 * static_cast<std::int64_t>(narrowest), device_) : 1;
     return page > 1 ? page : count_ / 16 >= device_.busy_invocations ? 2 : 1;

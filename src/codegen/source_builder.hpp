@@ -98,7 +98,7 @@ private:
     const KernelPass* const pass_;  ///< the kernel at hand; null without one
     std::int64_t count_;   ///< elements of the index space at hand
     bool aligned_;         ///< positions at hand are whole quads
-    std::int64_t row_ = 0; ///< positions at hand lie in rows of so many elements; 0: anywhere
+    std::int64_t row_ = 0; ///< positions at hand are quads of rows of so many elements (QuadAccess::row); 0: anywhere
     bool single_ = false;  ///< positions at hand are single elements (of the rows' own values), made quads of equal ones
     std::size_t names_ = 0;
     /// By value that a row group makes: the number of reductions that lie before it, one behind the other.

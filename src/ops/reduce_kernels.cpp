@@ -225,7 +225,7 @@ std::optional<KernelChoice> plan_argmax(const NodeView& view, const DevicePlan& 
     choice.groups = spill_groups(up(quads, device.workgroup_size / lanes * in_turn), device);
     choice.aligned = rows || s->inner % 4 == 0;
     choice.work = static_cast<double>(element_count(view.in(0).shape));
-    choice.note = fmt::format("{} lanes along the axis", lanes);
+    choice.note = fmt::format("{} lanes along the axis{}", lanes, in_turn > 1 ? fmt::format(", {} fours in turn", in_turn) : "");
     return choice;
 }
 

@@ -75,7 +75,7 @@ struct KernelChoice : KernelPass {
     bool fuses_followers = true;  ///< the kernel ends in FUSED(e, n, value), so elementwise followers may join
     bool aligned = true;          ///< every FUSED call has e % 4 == 0 and n == 4 (allocations are padded)
     bool by_eights = false;       ///< it calls FUSED8(e, v, w) instead, e % 8 == 0, for the quads at e and e + 4
-    bool in_rows = false;         ///< the n elements of every FUSED call are a quad of a row of the output's last dimension
+    bool in_rows = false;         ///< every FUSED call has quads of the output's last dimension, counted from the start of each row
     double work = 0;              ///< arithmetic operations, a multiply-add counts two
     std::string note;             ///< what the candidate chose and why, for the plan's text
     std::string candidate;        ///< KernelCandidate::name; set by who asked it

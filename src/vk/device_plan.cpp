@@ -92,7 +92,7 @@ DevicePlan device_plan(const DeviceCaps& caps) {
                  : "one quad of a row is read at a time down columns: the next invocation reads the next one");
 
     plan.walk_bytes = host ? 4096 : 0;
-    because(host ? "an invocation walks through a page of memory, row by row: a CPU's prefetchers follow each page by itself"
+    because(host ? "an invocation walks through a page of memory, row by row or eight by eight: a CPU's prefetchers follow each page by itself"
                  : "an invocation reads no more than it needs: neighbouring ones read neighbouring memory");
 
     plan.gathered_rows = host ? 8 : 1;

@@ -56,7 +56,7 @@ struct DevicePlan {
     std::int64_t busy_invocations = 4096;    ///< so many keep the device busy: work is split up to there
     std::int64_t far_rows = 0;               ///< rows of 4 KiB and more that one of few invocations (or any, where loads are loops) walks down at most; 0: no bound
     std::int64_t row_quads = 1;              ///< neighbouring quads of a row that an invocation reads when it walks down columns (twice as many of
-                                             ///< 64 and more rows of 4 KiB); above 1, long rows go one by one
+                                             ///< 64 and more rows of 4 KiB); above 1, long rows go one by one, and rows in turn
     std::int64_t walk_bytes = 0;             ///< consecutive memory that an invocation walks through where enough of them stay busy; 0: what it needs
     std::int64_t gathered_rows = 1;          ///< rows that neighbouring invocations gather side by side
     std::int64_t max_loop_passes = 0;        ///< of all loops of one invocation together; 0: no bound
