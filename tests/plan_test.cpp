@@ -392,6 +392,9 @@ TEST(Plan, ColumnsAreWalkedDownSideBySide) {
     EXPECT_EQ(side_by_side({100, 63, 1024}), 2);
     EXPECT_EQ(side_by_side({100, 64, 1020}), 1);
     EXPECT_EQ(side_by_side({100, 64, 1032}), 2);
+    device.slow_storage = device.int64 = true;  // every load is a loop
+    EXPECT_EQ(side_by_side({2000, 50, 64}), 4);
+    EXPECT_EQ(side_by_side({100, 63, 1024}), 2);
     device.row_quads = 1;
     EXPECT_EQ(side_by_side({100, 64, 1024}), 1);
 }

@@ -152,8 +152,10 @@ KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const 
     const bool few = quads < device.busy_invocations * device.row_quads;
     if (device.far_rows != 0 && (few || loads_are_loops(device)) && row_bytes >= 4096) length = std::min(length, device.far_rows);
     const std::int64_t chunks = up(s.axis, length);
-    // Of many rows in other pages whole lines of a cache (64 bytes) are read: each page is looked up half as often.
-    const bool whole_lines = device.row_quads > 1 && size_of(view.in(0).type) == 4 && row_bytes >= 4096 && length >= 64;
+    // Of many rows in other pages whole lines of a cache (64 bytes) are read: each page is looked up half as often. Of short
+    // rows they are where loads are loops, so that no two wait for one line.
+    const bool pays = row_bytes >= 4096 ? length >= 64 : loads_are_loops(device);
+    const bool whole_lines = device.row_quads > 1 && size_of(view.in(0).type) == 4 && pays;
     const std::int64_t each = whole_lines ? 2 * device.row_quads : device.row_quads;
 
     KernelChoice choice;
