@@ -163,7 +163,7 @@ TEST(DevicePlan, CooperativeMatrices) {
 TEST(DevicePlan, EveryChoiceHasASentence) {
     for (const DeviceCaps& caps : {desktop(), phone()}) {
         const DevicePlan plan = device_plan(caps);
-        EXPECT_EQ(plan.reasons.size(), plan.map_in_place ? 24u : 25u);
+        EXPECT_EQ(plan.reasons.size(), plan.map_in_place ? 25u : 26u);
         for (const std::string& reason : plan.reasons) {
             EXPECT_GT(reason.size(), 20u);
         }

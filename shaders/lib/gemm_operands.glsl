@@ -1,6 +1,7 @@
-// The operands of a matrix product, for MATMUL and, as an implicit one, for CONV2D: rows are output pixels, columns output
-// channels, the inner dimension runs over kernel taps and input channels, in blocks of four channels of one tap.
-//   in0  rows: input [N,IH,IW,K], or A [N,ROWS,K] (MATRIX)
+// The operands of a matrix product, for MATMUL and, as an implicit one, for CONV2D, CONV3D (VOLUME) and TRANSPOSE_CONV2D
+// (TRANSPOSED): rows are output pixels, columns output channels, the inner dimension runs over kernel taps and input channels,
+// in blocks of four channels of one tap.
+//   in0  rows: input [N,IH,IW,K] or [N,ID,IH,IW,K], or A [N,ROWS,K] (MATRIX)
 //   in1  weight in tile order: [columns/4][taps][K/4] blocks of 4 input channels x 4 columns, zero-padded (i8: one word an
 //        input channel, 4 words a block; floats: one vec4 an input channel); MATRIX: B [N,K,COLUMNS]
 //   in2  bias [BIAS]; none with MATRIX
@@ -24,7 +25,17 @@ layout(constant_id = 15) const int DILATION_Y = 1;
 layout(constant_id = 16) const int DILATION_X = 1;
 layout(constant_id = 17) const int PAD_TOP = 0;
 layout(constant_id = 18) const int PAD_LEFT = 0;
-const int TAPS = KH * KW;
+#if VOLUME
+layout(constant_id = 19) const int ID = 1;
+layout(constant_id = 20) const int OD = 1;
+layout(constant_id = 21) const int KD = 1;
+layout(constant_id = 22) const int STRIDE_Z = 1;
+layout(constant_id = 23) const int DILATION_Z = 1;
+layout(constant_id = 24) const int PAD_FRONT = 0;
+#else
+const int KD = 1;
+#endif
+const int TAPS = KD * KH * KW;
 #else
 const int TAPS = 1;
 #endif
@@ -47,23 +58,38 @@ X1 row_zp, column_zp;
 
 // A row of the implicit matrix: where its elements lie. MATRIX: `image` is the row.
 struct Row {
-    int image, y, x;
+    int image, z, y, x;
 };
 
 Row row_at(int batch, int r) {
     r = min(r, ROWS - 1);
 #if MATRIX
-    return Row(batch * ROWS + r, 0, 0);
+    return Row(batch * ROWS + r, 0, 0, 0);
+#elif TRANSPOSED
+    int oy = r / OW;
+    return Row(oy / OH * IH, 0, oy % OH - PAD_TOP, r % OW - PAD_LEFT);
+#elif VOLUME
+    int oy = r / OW, oz = oy / OH;
+    return Row(oz / OD * ID, oz % OD * STRIDE_Z - PAD_FRONT, oy % OH * STRIDE_Y - PAD_TOP, r % OW * STRIDE_X - PAD_LEFT);
 #else
     int oy = r / OW;
-    return Row(oy / OH * IH, oy % OH * STRIDE_Y - PAD_TOP, r % OW * STRIDE_X - PAD_LEFT);
+    return Row(oy / OH * IH, 0, oy % OH * STRIDE_Y - PAD_TOP, r % OW * STRIDE_X - PAD_LEFT);
 #endif
 }
 
-// Element offset of one tap of a row; -1 in the padding.
+// Element offset of one tap of a row; -1 in the padding, and where TRANSPOSED between strides. Of VOLUME, ky counts the
+// rows of all planes of the kernel.
 int tap_at(Row row, int ky, int kx) {
 #if MATRIX
     return row.image * K;
+#elif TRANSPOSED
+    int y = row.y - ky, x = row.x - kx;
+    bool inside = y >= 0 && x >= 0 && y % STRIDE_Y == 0 && x % STRIDE_X == 0 && y < IH * STRIDE_Y && x < IW * STRIDE_X;
+    return inside ? ((row.image + y / STRIDE_Y) * IW + x / STRIDE_X) * K : -1;
+#elif VOLUME
+    int z = row.z + ky / KH * DILATION_Z, y = row.y + ky % KH * DILATION_Y, x = row.x + kx * DILATION_X;
+    bool inside = z >= 0 && z < ID && y >= 0 && y < IH && x >= 0 && x < IW;
+    return inside ? (((row.image + z) * IH + y) * IW + x) * K : -1;
 #else
     int y = row.y + ky * DILATION_Y, x = row.x + kx * DILATION_X;
     bool inside = y >= 0 && y < IH && x >= 0 && x < IW;
@@ -71,7 +97,7 @@ int tap_at(Row row, int ky, int kx) {
 #endif
 }
 
-// The tap and the first inner element of a block.
+// The tap (ky as tap_at() counts it) and the first inner element of a block.
 struct Block {
     int ky, kx, k;
 };

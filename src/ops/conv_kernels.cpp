@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 
 namespace tosavk {
@@ -57,7 +58,12 @@ std::vector<std::int32_t> window_constants(const ConvGeometry& g) {
     return {std::begin(values), std::end(values)};
 }
 
-/// CONV2D as an implicit matrix product.
+bool is_finite(const Value& constant) {
+    const std::vector<double> values = decode_reals(constant.type, *constant.data);
+    return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
+}
+
+/// CONV2D, CONV3D or TRANSPOSE_CONV2D as an implicit matrix product. (Of the last, taps between strides are multiplied by zero.)
 struct ConvProduct {
     ConvOperands operands;
     ConvGeometry g;
@@ -72,7 +78,12 @@ std::optional<ConvProduct> conv_product(const NodeView& view, const DevicePlan& 
     const auto operands = constant_operands(view, why);
     if (!operands) return std::nullopt;
     const ConvGeometry g = conv_geometry(view);
-    const Product product{.is_float = operands->is_float, .rows = g.batch * g.window.positions(), .columns = g.out_channels,
+    const Op op = view.node().op;
+    if (op == Op::transpose_conv2d && operands->is_float && !is_finite(view.in(1))) {
+        why = "some weights are no numbers, which a tap between strides must not meet";
+        return std::nullopt;
+    }
+    const Product product{.is_volume = op == Op::conv3d, .is_transposed = op == Op::transpose_conv2d, .is_float = operands->is_float, .rows = g.batch * g.window.positions(), .columns = g.out_channels,
                           .taps = g.window.taps(), .inner = g.in_channels};
     if (loop_steps(device, 1, product.blocks(), why) != 1) return std::nullopt;
     return ConvProduct{*operands, g, product};
@@ -84,6 +95,7 @@ void add_product_operands(ProductChoice& product, const NodeView& view, const Co
     add_constants(choice, {1, conv.product.rows, conv.g.out_channels, conv.g.in_channels, conv.operands.input_zp, conv.operands.weight_zp,
                            view.in(2).shape[0], y.in, x.in, y.out, x.out});
     for (const std::int32_t value : window_constants(conv.g)) choice.constants.push_back(value);
+    if (conv.product.is_volume) add_constants(choice, {d.in, d.out, d.kernel, d.stride, d.dilation, d.pad_before});
     choice.defines.insert(choice.defines.end(), {{"ROW_ZP", "ROW_ZP_CONSTANT"}, {"COLUMN_ZP", "COLUMN_ZP_CONSTANT"}});
     const double reads = conv.g.window.reads() * product.row_reads * quad_waste(conv.g.in_channels);
     add_operand(choice, view, 0, reads, product.moves_bits);
@@ -320,7 +332,11 @@ std::vector<KernelCandidate> depthwise_kernels() {
     }
     return all;
 }
-std::vector<KernelCandidate> conv3d_kernels() { return {{"direct", plan_direct}}; }
-std::vector<KernelCandidate> transpose_conv_kernels() { return {{"direct", plan_direct}}; }
+std::vector<KernelCandidate> conv3d_kernels() {
+    std::vector<KernelCandidate> all = product_kernels({plan_matrices, plan_tiles, plan_product, nullptr, nullptr});
+    all.push_back({"direct", plan_direct});
+    return all;
+}
+std::vector<KernelCandidate> transpose_conv_kernels() { return conv3d_kernels(); }
 
 }  // namespace tosavk

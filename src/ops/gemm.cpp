@@ -32,7 +32,8 @@ int tile_rows(const Product& p, const DevicePlan& device) {
 KernelChoice choice_of(const Product& p, const char* kernel) {
     KernelChoice choice;
     choice.kernel = kernel;
-    choice.defines = {{"MATRIX", p.is_matrix ? "1" : "0"}, {"X_FLOAT", p.is_float ? "1" : "0"}};
+    choice.defines = {{"MATRIX", p.is_matrix ? "1" : "0"}, {"VOLUME", p.is_volume ? "1" : "0"},
+                      {"TRANSPOSED", p.is_transposed ? "1" : "0"}, {"X_FLOAT", p.is_float ? "1" : "0"}};
     choice.aligned = p.columns % 4 == 0;
     choice.in_rows = true;
     choice.work = p.work();
@@ -178,15 +179,17 @@ std::vector<KernelCandidate> product_kernels(const ProductKernels& plans) {
     std::vector<KernelCandidate> all = {{"cooperative matrices", fixed(plans.matrices, 0)},
                                         {"shared tiles", plans.tiles},
                                         {"split sums", fixed(plans.product, plan_split_sums, 0)},
-                                        {"shared rows", fixed(plans.product, plan_shared_rows, 0)},
-                                        {plans.own_name, fixed(plans.own, 0)}};
+                                        {"shared rows", fixed(plans.product, plan_shared_rows, 0)}};
+    if (plans.own != nullptr) all.push_back({plans.own_name, fixed(plans.own, 0)});
     for (const int rows : {64, 128}) {
         all.push_back({fmt::format("cooperative matrices, {0}x{0}", rows), fixed(plans.matrices, rows), true});
     }
     for (const int rows : {4, 8, 16}) {
         all.push_back({fmt::format("shared rows, {}x4", rows), fixed(plans.product, plan_shared_rows, rows), true});
     }
-    for (const int rows : {1, 4}) all.push_back({fmt::format("{}, {}x4", plans.own_name, rows), fixed(plans.own, rows), true});
+    for (const int rows : {1, 4}) {
+        if (plans.own != nullptr) all.push_back({fmt::format("{}, {}x4", plans.own_name, rows), fixed(plans.own, rows), true});
+    }
     for (const int lanes : {4, 16, 64}) {
         all.push_back({fmt::format("split sums, {} lanes", lanes), fixed(plans.product, plan_split_sums, lanes), true});
     }

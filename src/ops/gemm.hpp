@@ -1,4 +1,4 @@
-// What CONV2D and MATMUL share when they run as one matrix product: three kernels (shaders/gemm*.comp) that read their
+// What CONV2D, CONV3D, TRANSPOSE_CONV2D and MATMUL share when they run as one matrix product: three kernels (shaders/gemm*.comp) that read their
 // operands alike (shaders/lib/gemm_operands.glsl).
 #pragma once
 
@@ -11,6 +11,8 @@ namespace tosavk {
 /// Rows by columns, each result a sum of `taps` times `inner` products.
 struct Product {
     bool is_matrix = false;  ///< of MATMUL, else an implicit one
+    bool is_volume = false;  ///< of CONV3D
+    bool is_transposed = false;  ///< of TRANSPOSE_CONV2D
     bool is_float = false;
     std::int64_t batch = 1, rows = 1, columns = 1, taps = 1, inner = 1;
 
@@ -52,7 +54,7 @@ struct ProductKernels {
     KernelCandidate::Plan* tiles;
     Of* product;                 ///< by one of the two above
     const char* own_name;
-    Plan* own;                   ///< by the operator's own kernel, which every device runs
+    Plan* own;                   ///< by the operator's own kernel, which every device runs; null: it has none
 };
 /// The candidates in the order in which they are asked, and their variants.
 std::vector<KernelCandidate> product_kernels(const ProductKernels& plans);

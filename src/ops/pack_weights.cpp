@@ -11,8 +11,8 @@ namespace {
 template <std::size_t bytes> using Raw = std::array<std::byte, bytes>;
 
 template <class T> void pack_blocks(std::span<const std::byte> weights, const Shape& shape, T pad, bool turned, std::span<std::byte> packed) {
-    const auto channels = static_cast<std::size_t>(shape[0]), taps = static_cast<std::size_t>(shape[1] * shape[2]),
-               depth = static_cast<std::size_t>(shape[3]);
+    const auto channels = static_cast<std::size_t>(shape.front()), depth = static_cast<std::size_t>(shape.back());
+    const std::size_t taps = static_cast<std::size_t>(element_count(shape)) / channels / depth;
     const auto at = [&](std::size_t oc, std::size_t tap, std::size_t ic) { return weights.data() + ((oc * taps + tap) * depth + ic) * sizeof(T); };
     std::byte* to = packed.data();
     for (std::size_t oc = 0; oc < channels; oc += 4) {
@@ -38,7 +38,8 @@ template <class T> void pack_blocks(std::span<const std::byte> weights, const Sh
 template <std::size_t bytes> LazyBytes blocks_of(const Value& weight, std::int64_t zero_point, bool turned) {
     Raw<bytes> pad;
     pad.fill(static_cast<std::byte>(zero_point));  // other than 0 for 8-bit elements only
-    const std::int64_t blocks = (weight.shape[0] + 3) / 4 * weight.shape[1] * weight.shape[2] * ((weight.shape[3] + 3) / 4);
+    const std::int64_t channels = weight.shape.front(), depth = weight.shape.back(), taps = element_count(weight.shape) / channels / depth;
+    const std::int64_t blocks = (channels + 3) / 4 * taps * ((depth + 3) / 4);
     return {static_cast<std::uint64_t>(blocks) * 16 * bytes, [=, data = weight.data, shape = weight.shape](std::span<std::byte> to) {
                 pack_blocks(*data, shape, pad, turned, to);
             }};
