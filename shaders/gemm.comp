@@ -1,4 +1,4 @@
-// Matrix product with a register tile, for MATMUL and CONV2D. An invocation makes TM rows x TN quads of columns. The LANES
+// Matrix product with a register tile, for MATMUL and convolutions. An invocation makes TM rows x TN quads of columns. The LANES
 // invocations of a subgroup own neighbouring quads of columns and share the rows: each loads TM / LANES of them (or one) and
 // hands its elements to the others. Where LANES is 1 and loads are dear, it takes more than one quad, and 8 instead of 4
 // inner elements at a time (STEP_K) where rows are of whole eights.

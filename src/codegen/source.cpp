@@ -226,7 +226,7 @@ bool SourceBuilder::stores_eights() const {
 
 /// How many eights an invocation makes one after the other: two, or a page of them where every load is a loop.
 std::int64_t SourceBuilder::eights_in_turn() const {
-    if (uses(is_small_float)) return 1;  // measured: their roundings branch, and cost half as much again in a loop
+    if (uses(is_small_float)) return 1;  // measured: their roundings branch, and cost a third more in a loop
     std::size_t narrowest = 8;
     for (const KernelOperand& read : source_.reads) {
         if (element_count(graph_.value(read.value).shape) == count_) narrowest = std::min(narrowest, size_of(read.type));

@@ -83,7 +83,8 @@ std::optional<ConvProduct> conv_product(const NodeView& view, const DevicePlan& 
         why = "some weights are no numbers, which a tap between strides must not meet";
         return std::nullopt;
     }
-    const Product product{.is_volume = op == Op::conv3d, .is_transposed = op == Op::transpose_conv2d, .is_float = operands->is_float, .rows = g.batch * g.window.positions(), .columns = g.out_channels,
+    const Product product{.is_volume = op == Op::conv3d, .is_transposed = op == Op::transpose_conv2d, .is_float = operands->is_float,
+                          .rows = g.batch * g.window.positions(), .columns = g.out_channels,
                           .taps = g.window.taps(), .inner = g.in_channels};
     if (loop_steps(device, 1, product.blocks(), why) != 1) return std::nullopt;
     return ConvProduct{*operands, g, product};

@@ -1,4 +1,4 @@
-// What CONV2D, CONV3D, TRANSPOSE_CONV2D and MATMUL share when they run as one matrix product: three kernels (shaders/gemm*.comp) that read their
+// What CONV2D, CONV3D, TRANSPOSE_CONV2D and MATMUL share when they run as one matrix product: kernels (shaders/gemm*.comp) that read their
 // operands alike (shaders/lib/gemm_operands.glsl).
 #pragma once
 
@@ -10,8 +10,8 @@ namespace tosavk {
 
 /// Rows by columns, each result a sum of `taps` times `inner` products.
 struct Product {
-    bool is_matrix = false;  ///< of MATMUL, else an implicit one
-    bool is_volume = false;  ///< of CONV3D
+    bool is_matrix = false;      ///< of MATMUL, else an implicit one
+    bool is_volume = false;      ///< of CONV3D
     bool is_transposed = false;  ///< of TRANSPOSE_CONV2D
     bool is_float = false;
     std::int64_t batch = 1, rows = 1, columns = 1, taps = 1, inner = 1;
