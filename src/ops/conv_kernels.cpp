@@ -80,7 +80,7 @@ std::optional<ConvProduct> conv_product(const NodeView& view, const DevicePlan& 
     const ConvGeometry g = conv_geometry(view);
     const Op op = view.node().op;
     if (op == Op::transpose_conv2d && operands->is_float && !is_finite(view.in(1))) {
-        why = "some weights are no numbers, which a tap between strides must not meet";
+        why = "some weights are not finite, and taps between strides would multiply them by zero";
         return std::nullopt;
     }
     const Product product{.is_volume = op == Op::conv3d, .is_transposed = op == Op::transpose_conv2d, .is_float = operands->is_float,
