@@ -283,6 +283,33 @@ TEST(Prologues, KernelsThatReadOftenLetAnotherComputeOnce) {
     EXPECT_NE(text.find("in0 is made before: its kernel reads each element 6.2 times"), std::string::npos) << text;
 }
 
+// How often RESIZE reads an element depends on its mode and on how much larger the output is.
+TEST(Prologues, ResizesComputeWhatTheyReadRarely) {
+    const auto plan = [](ResizeMode mode, std::int64_t n, std::int64_t d) {
+        GraphBuilder b("resize");
+        const ValueId x = b.input("x", DType::fp32, {1, 9, 9, 4});
+        const std::int64_t scale[] = {n, d, n, d}, none[] = {0, 0};
+        Attributes resize;
+        resize.mode = mode;
+        const ValueId e = b.add1(Op::exp, {x}, DType::fp32);
+        b.output(b.add1(Op::resize, {e, b.shape(scale), b.shape(none), b.shape(none)}, DType::fp32, resize, "y"));
+        return plan_with(b.finish());
+    };
+    EXPECT_EQ(plan(ResizeMode::nearest, 1, 2), "EXP+RESIZE");
+    EXPECT_EQ(plan(ResizeMode::nearest, 1, 1), "EXP+RESIZE");
+    EXPECT_EQ(plan(ResizeMode::nearest, 2, 1), "EXP | RESIZE");
+    EXPECT_EQ(plan(ResizeMode::bilinear, 1, 2), "EXP+RESIZE");
+    EXPECT_EQ(plan(ResizeMode::bilinear, 1, 1), "EXP | RESIZE");
+}
+
+TEST(Prologues, BothTensorsOfAScatterAreComputed) {
+    GraphBuilder b("scatter");
+    const ValueId kept = b.add1(Op::abs, {b.input("kept", DType::i32, {1, 9, 8})}, DType::i32, {}, "a");
+    const ValueId rows = b.add1(Op::abs, {b.input("rows", DType::i32, {1, 6, 8})}, DType::i32, {}, "b");
+    b.output(b.add1(Op::scatter, {kept, b.input("at", DType::i32, {1, 6}), rows}, DType::i32, {}, "y"));
+    EXPECT_EQ(plan_with(b.finish()), "SCATTER | SCATTER | ABS+ABS+SCATTER");
+}
+
 TEST(Prologues, TheDeviceMustBindWhatBothRead) {
     GraphBuilder b("bindings");
     const ValueId x = b.input("x", DType::fp32, {1, 6, 8}), y = b.input("y", DType::fp32, {1, 6, 8}), rows = b.input("rows", DType::i32, {1, 3});

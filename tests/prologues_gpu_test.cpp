@@ -28,8 +28,10 @@ public:
         if (kernel_ == Op::matmul || kernel_ == Op::conv2d || kernel_ == Op::depthwise_conv2d) {
             shape_ = {1, pick(sizes), 4 * (1 + pick(sizes) % 8) + pick<std::int64_t>({0, 0, 1})};
         }
+        const bool is_transform = kernel_ == Op::fft2d || kernel_ == Op::rfft2d;
+        if (is_transform) shape_ = {pick<std::int64_t>({1, 3}), pick<std::int64_t>({2, 8, 16}), pick<std::int64_t>({16, 32, 64})};
         ValueId x = input(shape_);
-        if (random_() % 2 == 0) x = move(x);
+        if (!is_transform && random_() % 2 == 0) x = move(x);
         const int steps = 1 + static_cast<int>(random_() % 3);
         for (int k = 0; k < steps; ++k) x = step(x);
         builder_.output(end(x));
@@ -82,6 +84,7 @@ private:
     }
 
     ValueId step(ValueId x) {
+        const bool keeps_shape = kernel_ == Op::fft2d || kernel_ == Op::rfft2d;
         if (type_ == DType::i8) {
             const ValueId wide = builder_.add1(Op::cast, {x}, DType::i32);
             const ValueId sum = builder_.add1(pick<Op>({Op::add, Op::sub, Op::maximum}), {wide, partner(x, DType::i32)}, DType::i32);
@@ -94,6 +97,7 @@ private:
             }
             case 1: return builder_.add1(Op::select, {partner(x, DType::boolean), x, partner(x, type_)}, type_);
             case 2: {
+                if (keeps_shape) return builder_.add1(Op::floor, {x}, type_);
                 const Shape& s = shape(x);
                 const Shape turned = {s[1], s[0], s[2]};
                 return builder_.add1(Op::reshape, {x, builder_.shape(turned)}, type_);
@@ -118,6 +122,40 @@ private:
                 std::vector<std::int64_t> all;
                 for (std::int64_t n = 0; n < s[0]; ++n) all.insert(all.end(), rows.begin(), rows.end());
                 return builder_.add1(Op::gather, {x, builder_.constant_ints("rows", DType::i32, {s[0], 3}, all)}, type_);
+            }
+            case Op::scatter: {
+                // As what is kept, or as what replaces rows.
+                const std::vector<std::int64_t> rows = s[1] > 2 ? std::vector<std::int64_t>{s[1] - 1, 1} : std::vector<std::int64_t>{0};
+                const bool kept = random_() % 2 == 0;
+                const std::int64_t updates = kept ? static_cast<std::int64_t>(rows.size()) : s[1];
+                std::vector<std::int64_t> all;
+                for (std::int64_t n = 0; n < s[0]; ++n) {
+                    for (std::int64_t w = 0; w < updates; ++w) all.push_back(kept ? rows[static_cast<std::size_t>(w)] : 2 * w);
+                }
+                const ValueId indices = builder_.constant_ints("rows", DType::i32, {s[0], updates}, all);
+                if (kept) return builder_.add1(Op::scatter, {x, indices, input({s[0], updates, s[2]})}, type_);
+                return builder_.add1(Op::scatter, {input({s[0], 2 * s[1], s[2]}), indices, x}, type_);
+            }
+            case Op::resize: {
+                // Half as large: each element is read once, or between four.
+                const bool bilinear = random_() % 2 == 0;
+                const std::int64_t n = bilinear ? 2 : 1, d = bilinear ? 4 : 2, offset = bilinear ? 1 : 0;
+                const auto border = [&](std::int64_t size) {
+                    const std::int64_t span = (size - 1) * n - offset;
+                    return span < 0 ? -span : -(span % d);
+                };
+                const std::int64_t scale[] = {n, d, n, d}, offsets[] = {offset, offset}, borders[] = {border(s[0]), border(s[1])};
+                attrs.mode = bilinear ? ResizeMode::bilinear : ResizeMode::nearest;
+                const DType out = bilinear && type_ == DType::i8 ? DType::i32 : type_;
+                return builder_.add1(Op::resize, {image(), builder_.shape(scale), builder_.shape(offsets), builder_.shape(borders)}, out, attrs);
+            }
+            case Op::fft2d:
+            case Op::rfft2d: {
+                const std::vector<ValueId> in = kernel_ == Op::fft2d ? std::vector<ValueId>{x, input(s)} : std::vector<ValueId>{x};
+                const DType outs[] = {DType::fp32, DType::fp32};
+                const std::vector<ValueId> out = builder_.add(kernel_, in, attrs, outs);
+                builder_.output(out[1]);
+                return out[0];
             }
             case Op::max_pool2d:
             case Op::avg_pool2d: {
@@ -159,7 +197,7 @@ private:
     int inputs_ = 0;
 };
 
-HostTensor run(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph, const PlanOptions& options,
+std::vector<HostTensor> run(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph, const PlanOptions& options,
                bool* used = nullptr) {
     Plan plan = make_plan(*graph, device->plan(), options);
     if (used) *used = print_plan(*graph, plan).find(made_there) != std::string::npos;
@@ -170,10 +208,12 @@ HostTensor run(const std::shared_ptr<Device>& device, const std::shared_ptr<cons
     }
     context.submit();
     context.wait();
-    const Value& value = graph->value(graph->outputs.front());
-    HostTensor output(value.type, value.shape);
-    context.get_output(0, output.bytes);
-    return output;
+    std::vector<HostTensor> outputs;
+    for (std::size_t k = 0; k < graph->outputs.size(); ++k) {
+        const Value& value = graph->value(graph->outputs[k]);
+        context.get_output(k, outputs.emplace_back(value.type, value.shape).bytes);
+    }
+    return outputs;
 }
 
 PlanOptions without_prologues() {
@@ -190,17 +230,19 @@ TEST_P(Prologues, RandomChainsKeepTheirBits) {
     const Op kernel = GetParam();
     std::size_t with = 0;
     for (const DType type : {DType::fp32, DType::fp16, DType::i32, DType::i8}) {
+        const bool only_fp32 = kernel == Op::fft2d || kernel == Op::rfft2d;
         const bool only_floats = kernel == Op::reduce_product, no_i8 = kernel == Op::reduce_sum;
-        const bool no_i32 = kernel == Op::argmax || kernel == Op::avg_pool2d || kernel == Op::max_pool2d || kernel == Op::matmul ||
-                            kernel == Op::conv2d || kernel == Op::depthwise_conv2d;
-        if ((only_floats && !is_float(type)) || (no_i8 && type == DType::i8) || (no_i32 && type == DType::i32)) continue;
+        const bool no_i32 = kernel == Op::argmax || kernel == Op::resize || kernel == Op::avg_pool2d || kernel == Op::max_pool2d ||
+                            kernel == Op::matmul || kernel == Op::conv2d || kernel == Op::depthwise_conv2d;
+        if ((only_fp32 && type != DType::fp32) || (only_floats && !is_float(type))) continue;
+        if ((no_i8 && type == DType::i8) || (no_i32 && type == DType::i32)) continue;
         for (std::uint32_t seed = 1; seed <= count && !HasFailure(); ++seed) {
             const auto graph = std::make_shared<const Graph>(RandomGraph(type, kernel, seed).build());
             bool used = false;
-            const HostTensor fused = run(device_, graph, {}, &used), apart = run(device_, graph, without_prologues());
+            const std::vector<HostTensor> fused = run(device_, graph, {}, &used), apart = run(device_, graph, without_prologues());
             const std::string what = std::string(name_of(kernel)) + " of " + std::string(name_of(type)) + ", seed " +
                                      std::to_string(seed) + "\n" + print_graph(*graph) + print_plan(*graph, make_plan(*graph, device_->plan(), {}));
-            EXPECT_TRUE(test::same_bits(fused, apart)) << what;
+            for (std::size_t k = 0; k < fused.size(); ++k) EXPECT_TRUE(test::same_bits(fused[k], apart[k])) << what;
             const api::CheckReport report = api::Checker(device_, graph).run(seed);
             EXPECT_TRUE(report.passed) << report.detail << "\n" << what;
             with += used;
@@ -211,7 +253,8 @@ TEST_P(Prologues, RandomChainsKeepTheirBits) {
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Prologues,
                          ::testing::Values(Op::reduce_max, Op::reduce_sum, Op::reduce_product, Op::argmax, Op::gather, Op::max_pool2d, Op::avg_pool2d,
-                                           Op::transpose, Op::matmul, Op::conv2d, Op::depthwise_conv2d),
+                                           Op::transpose, Op::matmul, Op::conv2d, Op::depthwise_conv2d, Op::resize, Op::scatter, Op::fft2d,
+                                           Op::rfft2d),
                          [](const auto& which) { return std::string(name_of(which.param)); });
 
 TEST_F(ProloguesInParts, LeavesMayTakeSeveralBindings) {
@@ -226,9 +269,9 @@ TEST_F(ProloguesInParts, LeavesMayTakeSeveralBindings) {
     b.output(b.add1(Op::argmax, {b.add1(Op::sub, {x, row}, DType::fp32)}, DType::i32, attrs));
     const auto graph = std::make_shared<const Graph>(b.finish());
     bool used = false;
-    const HostTensor fused = run(device, graph, {}, &used), apart = run(device, graph, without_prologues());
+    const auto fused = run(device, graph, {}, &used), apart = run(device, graph, without_prologues());
     EXPECT_TRUE(used);
-    EXPECT_EQ(fused.bytes, apart.bytes);
+    EXPECT_EQ(fused.front().bytes, apart.front().bytes);
     EXPECT_NE(print_plan(*graph, make_plan(*graph, device->plan(), {})).find("part 3 of 3"), std::string::npos);
 }
 

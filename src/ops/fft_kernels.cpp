@@ -87,7 +87,7 @@ std::optional<KernelChoice> plan_quads(const NodeView& view, const DevicePlan& d
                              last_of_row ? row : length, last ? out_w : inner, w,
                              std::bit_cast<std::int32_t>(inverse ? 1.0f : -1.0f)});
         if (first) {
-            for (std::size_t k = 0; k < view.input_count(); ++k) add_operand(pass, view, k);
+            for (std::size_t k = 0; k < view.input_count(); ++k) add_operand(pass, view, k, 1);
         } else {
             pass.operands.push_back({no_id, DType::fp32, {}, {}, static_cast<int>((passes.size() - 1) % 2)});
         }
@@ -141,7 +141,7 @@ std::optional<KernelChoice> plan_fft(const NodeView& view, const DevicePlan& dev
                             {"TABLE_load1", first && complex_input ? "in2_load1" : "in1_load1"}};
             add_constants(pass, {length, inner, ns, butterflies, kept, w, std::bit_cast<std::int32_t>(inverse ? 1.0f : -1.0f)});
             if (first) {
-                for (std::size_t k = 0; k < view.input_count(); ++k) add_operand(pass, view, k);
+                for (std::size_t k = 0; k < view.input_count(); ++k) add_operand(pass, view, k, 4);
             } else {
                 pass.operands.push_back({no_id, DType::fp32, {}, {}, static_cast<int>((passes.size() - 1) % 2)});
             }

@@ -107,9 +107,9 @@ std::optional<KernelChoice> plan_scatter(const NodeView& view, const DevicePlan&
     set(choice, "2", rows, rows * ((values[2] + 3) / 4));
     clear.writes = mark.writes = 0;
     add_operand(mark, view, 1);
-    add_operand(choice, view, 0);
+    add_operand(choice, view, 0, quad_waste(values[2]));
     choice.operands.push_back({no_id, DType::i32, {}, {}, 0});
-    add_operand(choice, view, 2);
+    add_operand(choice, view, 2, static_cast<double>(rows) / static_cast<double>(all_updates) * quad_waste(values[2]));
     choice.earlier = {std::move(clear), std::move(mark)};
     choice.scratch_bytes = {static_cast<std::uint64_t>(rows) * size_of(DType::i32)};
     choice.aligned = values[2] % 4 == 0;
