@@ -113,7 +113,7 @@ void main() {
 #if !MATRIX
         if (k >= K) {
             k = 0;
-            if (++kx == KW) {
+            if (++kx == TAPS_X) {
                 kx = 0;
                 ++ky;
             }
@@ -125,7 +125,7 @@ void main() {
 
     X4 bias[TN];
 #define IN_QUAD(c) uint(min(COLUMNS - QUAD(c) * 4, 4))
-#define BIAS_QUAD(c) bias[c] = bias4(QUAD(c));
+#define BIAS_QUAD(c) bias[c] = bias4(batch, QUAD(c));
     EACH_QUAD(BIAS_QUAD)
     // FINISHED rows at a time: what follows is compiled that often, and the sums of the next rows move up between.
     int count = min(ROWS - first, TM);
@@ -135,8 +135,11 @@ void main() {
 #define FINISH(i)                                                                 \
     if (r + i < count) {                                                          \
         const int of = (i) * TN;                                                  \
-        uint e = uint((batch * ROWS + first + r + i) * COLUMNS + quad * 4);       \
-        EACH_QUAD(FINISH_QUAD)                                                    \
+        int to = output_row(batch, first + r + i);                                \
+        uint e = uint(to * COLUMNS + quad * 4);                                   \
+        if (IS_STORED(to)) {                                                      \
+            EACH_QUAD(FINISH_QUAD)                                                \
+        }                                                                         \
     }
 #if FINISHED == 4
         ROWS4(FINISH, 0)

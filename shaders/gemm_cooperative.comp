@@ -1,4 +1,4 @@
-// Matrix product by cooperative matrices (VK_KHR_cooperative_matrix), for MATMUL and CONV2D of i8 and fp16. A workgroup is
+// Matrix product by cooperative matrices (VK_KHR_cooperative_matrix), for MATMUL and convolutions of i8 and fp16. A workgroup is
 // SX x SY subgroups, each of which makes FR x FC matrices of CM x CN results; it loads DEPTH blocks of the inner dimension
 // of both operands at a time into shared memory, as words of four i8 or two fp16, the next ones while it multiplies. Results
 // go through the same memory to where invocations have rows of quads again.
@@ -103,10 +103,10 @@ void load_columns(int batch, int quad, int block, out BLOCK w[4]) {
 #if MATRIX
     for (int j = 0; j < 4; ++j) w[j] = column_block(batch, quad, block * 4 + j);
 #elif X_FLOAT
-    uint from = uint((quad * BLOCKS + min(block, BLOCKS - 1)) * 16);
+    uint from = uint((COLUMN_QUAD(quad) * BLOCKS + min(block, BLOCKS - 1)) * 16);
     for (int j = 0; j < 4; ++j) w[j] = block < BLOCKS ? pack(in1_load4(from + uint(4 * j))) : BLOCK(0);
 #else
-    ivec4 words = block < BLOCKS ? in1_load4(uint((quad * BLOCKS + block) * 4)) : ivec4(0);
+    ivec4 words = block < BLOCKS ? in1_load4(uint((COLUMN_QUAD(quad) * BLOCKS + block) * 4)) : ivec4(0);
     for (int j = 0; j < 4; ++j) w[j] = uint(words[j]);
 #endif
 }
@@ -212,14 +212,15 @@ void main() {
         for (int i = local; i < SY * CM * TILE_QUADS; i += SIZE) {
             int y = i / TILE_QUADS, q = i % TILE_QUADS, quad = first_quad + q;
             int tile_row = y / CM * (FR * CM) + r * CM + y % CM, row = first + tile_row;
-            if (row < ROWS && quad < QUADS) {
+            int to = output_row(batch, row);
+            if (row < ROWS && quad < QUADS && IS_STORED(to)) {
                 int at = y * RESULT_STRIDE + q * 4;
                 uvec4 bits = uvec4(tile[at], tile[at + 1], tile[at + 2], tile[at + 3]);
                 uint n = uint(min(COLUMNS - quad * 4, 4));
 #if X_FLOAT
-                vec4 sum = uintBitsToFloat(bits) + bias4(quad);
+                vec4 sum = uintBitsToFloat(bits) + bias4(batch, quad);
 #else
-                ivec4 sum = ivec4(bits) + bias4(quad);
+                ivec4 sum = ivec4(bits) + bias4(batch, quad);
 #endif
 #if ROW_SUMS
                 sum -= column_zp * row_sums[tile_row];
@@ -228,7 +229,7 @@ void main() {
                 sum += row_zp * (4 * BLOCKS * column_zp -
                                  ivec4(column_sums[q * 4], column_sums[q * 4 + 1], column_sums[q * 4 + 2], column_sums[q * 4 + 3]));
 #endif
-                FUSED(uint((batch * ROWS + row) * COLUMNS + quad * 4), n, sum);
+                FUSED(uint(to * COLUMNS + quad * 4), n, sum);
             }
         }
         exchange();

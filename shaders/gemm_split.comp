@@ -1,4 +1,4 @@
-// Matrix product of few rows or columns, for MATMUL and CONV2D: LANES neighbouring invocations share a tile of TM rows x 4
+// Matrix product of few rows or columns, for MATMUL and convolutions: LANES neighbouring invocations share a tile of TM rows x 4
 // columns, take every LANES-th block of the inner dimension and fold their sums as a tree.
 // LANES is a power of two from TM up to the workgroup size.
 #include "lib/gemm_operands.glsl"
@@ -39,6 +39,8 @@ void main() {
         barrier();
     }
     if (!inside || lane >= TM || first + lane >= ROWS) return;
+    int to = output_row(batch, first + lane);
+    if (!IS_STORED(to)) return;
     uint n = uint(min(COLUMNS - quad * 4, 4));
-    FUSED(uint((batch * ROWS + first + lane) * COLUMNS + quad * 4), n, partial[lane * size + slot * LANES] + bias4(quad));
+    FUSED(uint(to * COLUMNS + quad * 4), n, partial[lane * size + slot * LANES] + bias4(batch, quad));
 }

@@ -1,4 +1,4 @@
-// Matrix product through tiles in shared memory, for MATMUL and CONV2D. A workgroup of TX x TY invocations makes
+// Matrix product through tiles in shared memory, for MATMUL and convolutions. A workgroup of TX x TY invocations makes
 // TY*TM rows x TX*TN quads of columns; it loads DEPTH blocks of the inner dimension of both operands at a time, and each
 // invocation multiplies TM rows by TN quads of them in registers. Integers lie there as words of four.
 // DOT4: products of four 8-bit pairs are one instruction. The weight's words then hold one column each, and what the
@@ -52,7 +52,7 @@ void load_columns(int batch, int quad, int block, int k, int to) {
     LOAD_COLUMNS(0, quad)
     column_tile[to] = ivec4(pack_i8(w00 + column_zp), pack_i8(w01 + column_zp), pack_i8(w02 + column_zp), pack_i8(w03 + column_zp));
 #else
-    column_tile[to] = in1_load4(uint((quad * BLOCKS + block) * 4));
+    column_tile[to] = in1_load4(uint((COLUMN_QUAD(quad) * BLOCKS + block) * 4));
 #endif
 }
 
@@ -121,19 +121,18 @@ void main() {
     X4 bias[TN];
     for (int n = 0; n < TN; ++n) {
         int quad = min(first_quad + n * TX + tx, QUADS - 1);
-        bias[n] = bias4(quad);
+        bias[n] = bias4(batch, quad);
     }
     int count = min(ROWS - first - ty * TM, TM);
     for (int r = 0; r < count; ++r) {
+        int to = output_row(batch, first + ty * TM + r);
         for (int n = 0; n < TN; ++n) {
             int quad = first_quad + n * TX + tx;
             X4 sum = acc[n] + bias[n];
 #if DOT4
             sum -= row_sums[0] * COLUMN_ZP;
 #endif
-            if (quad < QUADS) {
-                FUSED(uint((batch * ROWS + first + ty * TM + r) * COLUMNS + quad * 4), uint(min(COLUMNS - quad * 4, 4)), sum);
-            }
+            if (quad < QUADS && IS_STORED(to)) FUSED(uint(to * COLUMNS + quad * 4), uint(min(COLUMNS - quad * 4, 4)), sum);
         }
         for (int i = 0; i + TN < TM * TN; ++i) acc[i] = acc[i + TN];
 #if DOT4

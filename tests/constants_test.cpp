@@ -89,6 +89,13 @@ TEST(ConstantPool, ReadsAcrossPartsAndWhatLiesBetween) {
     EXPECT_THROW(pool.append(95, other), Error);
 }
 
+Window window_of(const Shape& weights) {
+    Window window;
+    window.y.kernel = weights[1];
+    window.x.kernel = weights[2];
+    return window;
+}
+
 TEST(PackedWeights, BlocksOfFourByFour) {
     Bytes scratch;
     for (const DType type : {DType::i8, DType::fp16, DType::fp32}) {
@@ -97,7 +104,7 @@ TEST(PackedWeights, BlocksOfFourByFour) {
             const std::int64_t zero_point = type == DType::i8 ? -3 : 0;
             const std::int64_t taps = shape[1] * shape[2], blocks = (shape[3] + 3) / 4, quads = (shape[0] + 3) / 4;
             for (const bool turned : {false, true}) {
-                const auto packed = pack_conv_weights(weight, zero_point, turned).view(scratch);
+                const auto packed = pack_conv_weights(weight, window_of(shape), zero_point, turned).view(scratch);
                 Bytes expected;
                 for (std::int64_t i = 0; i < quads * taps * blocks * 16; ++i) {
                     const std::int64_t slow = i / 4 % 4, fast = i % 4, block = i / 16 % blocks, tap = i / 16 / blocks % taps;
@@ -124,8 +131,41 @@ TEST(PackedWeights, RowsOfQuads) {
 TEST(PackedWeights, SumsOfChannels) {
     Value weight = weight_of(DType::i8, {2, 1, 1, 3}, 0);
     weight.data = std::make_shared<const Bytes>(Bytes{std::byte{1}, std::byte{0x80}, std::byte{7}, std::byte{0xff}, std::byte{0}, std::byte{2}});
-    EXPECT_EQ(channel_sums(weight, 0), (std::vector<std::int64_t>{-120, 1}));
-    EXPECT_EQ(channel_sums(weight, -2), (std::vector<std::int64_t>{-114, 7}));
+    EXPECT_EQ(channel_sums(weight, window_of(weight.shape), 0), (std::vector<std::int64_t>{-120, 1}));
+    EXPECT_EQ(channel_sums(weight, window_of(weight.shape), -2), (std::vector<std::int64_t>{-114, 7}));
+}
+
+// Of a transposed window, an output's phase says which taps it gets: those that lead from it to whole strides.
+TEST(PackedWeights, PhasesHaveTheTapsOfTheirOutputs) {
+    Bytes scratch;
+    for (const std::int64_t stride : {1, 2, 3}) {
+        for (const std::int64_t kernel : {1, 2, 3, 4}) {
+            for (const std::int64_t pad : {-3, -1, 0, 2}) {
+                const WindowAxis axis{.in = 9, .kernel = kernel, .stride = stride, .pad_before = pad, .out = 9 * stride + kernel, .transposed = true};
+                for (std::int64_t o = 0; o < axis.out; ++o) {
+                    std::vector<std::int64_t> taps, wanted;
+                    for (std::int64_t k = 0; k < axis.phase_taps(); ++k) {
+                        const std::int64_t tap = axis.phase_tap(o % stride, k);
+                        if (tap >= 0 && axis.source(o, tap) >= 0) taps.push_back(tap);
+                    }
+                    for (std::int64_t k = 0; k < kernel; ++k)
+                        if (axis.source(o, k) >= 0) wanted.push_back(k);
+                    EXPECT_EQ(taps, wanted) << "output " << o << ", stride " << stride << ", kernel " << kernel << ", pad " << pad;
+                }
+            }
+        }
+    }
+    // Two phases of three taps: channels 1 and 2, then taps 0 and 2, or tap 1 and the zero point.
+    const Value weight = weight_of(DType::i8, {1, 1, 3, 1}, 3);
+    Window window;
+    window.x = {.in = 2, .kernel = 3, .stride = 2, .out = 5, .transposed = true};
+    const auto at = [&](std::int64_t tap) { return element(weight, tap)[0]; };
+    Bytes expected(4 * 16, std::byte{5});
+    expected[0] = at(0), expected[16] = at(2), expected[32] = at(1);
+    const auto packed = pack_conv_weights(weight, window, 5).view(scratch);
+    EXPECT_EQ(Bytes(packed.begin(), packed.end()), expected);
+    const auto value = [&](std::int64_t tap) { return static_cast<std::int64_t>(static_cast<std::int8_t>(at(tap))) - 5; };
+    EXPECT_EQ(channel_sums(weight, window, 5), (std::vector<std::int64_t>{value(0) + value(2), 0, 0, 0, value(1), 0, 0, 0}));
 }
 
 TEST(InParallel, DoesEveryPieceOnceWithCopiesOfTheWork) {

@@ -89,7 +89,9 @@ TEST_P(Products, LinesAgreeWithTheReference) {
           "conv2d f32 1x12x11x20 70x3x3 s1 p1 clamp", "conv2d f32 2x17x13x9 33x3x3 s2 p1 d2", "conv2d i8 1x12x11x20 70x3x3 s1 p1 rescale clamp",
           "conv2d i8 2x17x13x9 33x3x3 s2 p1 d2 rescale", "conv2d i8 1x1x1x200 100x1x1 rescale", "conv2d bf16 1x9x9x40 66x3x3 p1",
           "conv3d f32 1x5x6x7x9 70x3x3x2 p1 clamp", "conv3d i8 2x4x6x7x20 66x2x3x3 p1 d2 rescale", "conv3d f16 1x7x8x7x12 67x3x2x3 s2 p1",
-          "transpose_conv2d f32 1x9x8x20 70x3x3 s2", "transpose_conv2d i8 2x9x8x13 66x2x2 s2 rescale", "transpose_conv2d bf16 1x7x9x24 66x4x3 s1"})
+          "transpose_conv2d f32 1x9x8x20 70x3x3 s2", "transpose_conv2d i8 2x9x8x33 66x2x2 s2 rescale", "transpose_conv2d bf16 1x7x9x24 66x4x3 s1",
+          // Phases that have fewer taps than others, or none, and outputs that are no whole strides.
+          "transpose_conv2d f32 2x7x6x35 66x3x2 s2,3 p1,2,0,1", "transpose_conv2d i8 1x8x9x37 33x4x5 s3,2 rescale clamp", "transpose_conv2d f16 1x9x9x40 20x1x3 s2"})
         check(load_problem(line), line);
 }
 

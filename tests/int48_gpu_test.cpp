@@ -92,11 +92,11 @@ TEST_P(Int48, Conv2dWithPackedWeights) {
     for (const std::int64_t channels : {255, 256, 257, 1028, 250000}) {
         SCOPED_TRACE(channels);
         check(Op::conv2d, convolution({1, 1, 3, channels}, {5, 1, 1, channels}, bias), conv2d_attrs(), 1,
-              {channels * product + bias}, "conv2d");
+              {channels * product + bias}, "conv");
     }
     // Tiles of four pixels, many taps of few channels.
     check(Op::conv2d, convolution({1, 70, 70, 3}, {13, 13, 13, 3}, bias), conv2d_attrs(), 1, {507 * product + bias},
-          "conv2d");
+          "conv");
 }
 
 TEST_P(Int48, ConvolutionsWithRunTimeWeights) {

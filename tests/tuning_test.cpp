@@ -31,7 +31,7 @@ TEST(Tuning, ATableNamesTheCandidate) {
     const Graph graph = load_problem(convolution);
     const Plan plain = make_plan(graph, test_device(), {});
     ASSERT_EQ(plain.dispatches.size(), 1u);
-    EXPECT_EQ(plain.dispatches[0].kernel, "conv2d");
+    EXPECT_EQ(plain.dispatches[0].kernel, "conv");
     EXPECT_EQ(plain.tuning, "");
     for (const bool fuse : {true, false}) {
         PlanOptions options;
@@ -51,7 +51,7 @@ TEST(Tuning, TheOwnChoiceIsMarkedToo) {
     const Graph graph = load_problem(convolution);
     const TuningTable table = table_for(graph, "implicit GEMM");
     const Plan tuned = make_plan(graph, test_device(), {}, &table);
-    EXPECT_EQ(tuned.dispatches[0].kernel, "conv2d");
+    EXPECT_EQ(tuned.dispatches[0].kernel, "conv");
     EXPECT_EQ(tuned.dispatches[0].note.rfind("tuned: implicit GEMM; ", 0), 0u) << tuned.dispatches[0].note;
     EXPECT_EQ(tuned.dispatches[0].glsl, make_plan(graph, test_device(), {}).dispatches[0].glsl);
 }
@@ -81,7 +81,7 @@ TEST(Tuning, WhatDoesNotFitIsIgnored) {
     PlanOptions off;
     off.tuned = false;
     const TuningTable table = table_for(graph, "direct");
-    EXPECT_EQ(make_plan(graph, test_device(), off, &table).dispatches[0].kernel, "conv2d");
+    EXPECT_EQ(make_plan(graph, test_device(), off, &table).dispatches[0].kernel, "conv");
 }
 
 TEST(Tuning, SignaturesTellShapesButNotValues) {

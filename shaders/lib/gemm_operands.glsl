@@ -1,12 +1,13 @@
 // The operands of a matrix product, for MATMUL and, as an implicit one, for CONV2D, CONV3D (VOLUME) and TRANSPOSE_CONV2D
 // (TRANSPOSED): rows are output pixels, columns output channels, the inner dimension runs over kernel taps and input channels,
-// in blocks of four channels of one tap.
+// in blocks of four channels of one tap. TRANSPOSED it is one product for each of STRIDE_Y x STRIDE_X phases, the output
+// pixels STRIDE apart: of the kernel's taps, they have those in common that are STRIDE apart too.
 //   in0  rows: input [N,IH,IW,K] or [N,ID,IH,IW,K], or A [N,ROWS,K] (MATRIX)
-//   in1  weight in tile order: [columns/4][taps][K/4] blocks of 4 input channels x 4 columns, zero-padded (i8: one word an
-//        input channel, 4 words a block; floats: one vec4 an input channel); MATRIX: B [N,K,COLUMNS]
-//   in2  bias [BIAS]; none with MATRIX
-layout(constant_id = 0) const int BATCH = 1;      // of MATRIX
-layout(constant_id = 1) const int ROWS = 1;       // of one batch; pixels of all images together
+//   in1  weight in tile order: [phase][columns/4][taps][K/4] blocks of 4 input channels x 4 columns, zero-padded (i8: one
+//        word an input channel, 4 words a block; floats: one vec4 an input channel); MATRIX: B [N,K,COLUMNS]
+//   in2  bias [BIAS], where that is more than COLUMNS in whole quads for each phase; none with MATRIX
+layout(constant_id = 0) const int BATCH = 1;      // of MATRIX; phases
+layout(constant_id = 1) const int ROWS = 1;       // of one batch; pixels of all images together, in whole strides
 layout(constant_id = 2) const int COLUMNS = 1;
 layout(constant_id = 3) const int K = 1;          // inner elements of one tap
 layout(constant_id = 4) const int ROW_ZP_CONSTANT = 0;
@@ -35,7 +36,13 @@ layout(constant_id = 24) const int PAD_FRONT = 0;
 #else
 const int KD = 1;
 #endif
-const int TAPS = KD * KH * KW;
+#if TRANSPOSED
+const int TAPS_Y = (KH + STRIDE_Y - 1) / STRIDE_Y, TAPS_X = (KW + STRIDE_X - 1) / STRIDE_X;
+const int PHASE_H = (OH + STRIDE_Y - 1) / STRIDE_Y, PHASE_W = (OW + STRIDE_X - 1) / STRIDE_X;
+#else
+const int TAPS_Y = KD * KH, TAPS_X = KW;
+#endif
+const int TAPS = TAPS_Y * TAPS_X;
 #else
 const int TAPS = 1;
 #endif
@@ -61,13 +68,24 @@ struct Row {
     int image, z, y, x;
 };
 
+#if TRANSPOSED
+int taps_y, taps_x;  // of the phase
+
+int floor_divide(int a, int b) { return (a >= 0 ? a : a - b + 1) / b; }
+#endif
+
+// All rows that an invocation asks for are of one batch.
 Row row_at(int batch, int r) {
     r = min(r, ROWS - 1);
 #if MATRIX
     return Row(batch * ROWS + r, 0, 0, 0);
 #elif TRANSPOSED
-    int oy = r / OW;
-    return Row(oy / OH * IH, 0, oy % OH - PAD_TOP, r % OW - PAD_LEFT);
+    // Output o gets input (o - pad - k) / stride for every k that leaves no remainder.
+    int top = batch / STRIDE_X - PAD_TOP, left = batch % STRIDE_X - PAD_LEFT;
+    int y = floor_divide(top, STRIDE_Y), x = floor_divide(left, STRIDE_X), qy = r / PHASE_W;
+    taps_y = (KH - 1 - (top - y * STRIDE_Y) + STRIDE_Y) / STRIDE_Y;
+    taps_x = (KW - 1 - (left - x * STRIDE_X) + STRIDE_X) / STRIDE_X;
+    return Row(qy / PHASE_H * IH, 0, qy % PHASE_H + y, r % PHASE_W + x);
 #elif VOLUME
     int oy = r / OW, oz = oy / OH;
     return Row(oz / OD * ID, oz % OD * STRIDE_Z - PAD_FRONT, oy % OH * STRIDE_Y - PAD_TOP, r % OW * STRIDE_X - PAD_LEFT);
@@ -77,15 +95,34 @@ Row row_at(int batch, int r) {
 #endif
 }
 
-// Element offset of one tap of a row; -1 in the padding, and where TRANSPOSED between strides. Of VOLUME, ky counts the
-// rows of all planes of the kernel.
+// The row of the output, in COLUMNS elements, that gets a row's results. TRANSPOSED: -1 past the edge of the output.
+int output_row(int batch, int r) {
+#if TRANSPOSED
+    int qy = r / PHASE_W, y = qy % PHASE_H * STRIDE_Y + batch / STRIDE_X, x = r % PHASE_W * STRIDE_X + batch % STRIDE_X;
+    return y < OH && x < OW ? (qy / PHASE_H * OH + y) * OW + x : -1;
+#else
+    return batch * ROWS + r;
+#endif
+}
+#if TRANSPOSED
+#define IS_STORED(to) ((OH % STRIDE_Y == 0 && OW % STRIDE_X == 0) || (to) >= 0)
+#define COLUMN_QUAD(quad) (batch * QUADS + (quad))
+#else
+#define IS_STORED(to) true
+#define COLUMN_QUAD(quad) (quad)
+#endif
+
+// Element offset of one tap of a row; -1 in the padding, and where a phase has no such tap. Of VOLUME, ky counts the rows
+// of all planes of the kernel.
 int tap_at(Row row, int ky, int kx) {
 #if MATRIX
     return row.image * K;
 #elif TRANSPOSED
     int y = row.y - ky, x = row.x - kx;
-    bool inside = y >= 0 && x >= 0 && y % STRIDE_Y == 0 && x % STRIDE_X == 0 && y < IH * STRIDE_Y && x < IW * STRIDE_X;
-    return inside ? ((row.image + y / STRIDE_Y) * IW + x / STRIDE_X) * K : -1;
+    bool inside = y >= 0 && y < IH && x >= 0 && x < IW;
+    if (KH % STRIDE_Y != 0) inside = inside && ky < taps_y;
+    if (KW % STRIDE_X != 0) inside = inside && kx < taps_x;
+    return inside ? ((row.image + y) * IW + x) * K : -1;
 #elif VOLUME
     int z = row.z + ky / KH * DILATION_Z, y = row.y + ky % KH * DILATION_Y, x = row.x + kx * DILATION_X;
     bool inside = z >= 0 && z < ID && y >= 0 && y < IH && x >= 0 && x < IW;
@@ -107,7 +144,7 @@ Block block_at(int block) {
     return Block(0, 0, block * 4);
 #else
     int tap = block / K_BLOCKS;
-    return Block(tap / KW, tap % KW, (block - tap * K_BLOCKS) * 4);
+    return Block(tap / TAPS_X, tap % TAPS_X, (block - tap * K_BLOCKS) * 4);
 #endif
 }
 
@@ -139,11 +176,12 @@ void row8(int at, int k, out X4 x, out X4 y) {
 }
 #endif
 
-X4 bias4(int quad) {
+TOTAL4 bias4(int batch, int quad) {
 #if MATRIX
     return X4(0);
 #else
-    return BIAS == 1 ? X4(in2_load1(0u)) : in2_load4(uint(quad * 4));
+    if (BIAS == 1) return TOTAL_SPLAT(in2_load1(0u));
+    return in2_load4(uint(4 * (BIAS > COLUMNS ? batch * QUADS + quad : quad)));
 #endif
 }
 
@@ -165,13 +203,13 @@ X4 column4(int batch, int k, int quad) {
        w##c##3 = column4(batch, k + 3, quad);
 #elif X_FLOAT
 #define LOAD_COLUMNS(c, quad)                                                                   \
-    uint from##c = uint(((quad) * BLOCKS + block) * 16);                                        \
+    uint from##c = uint((COLUMN_QUAD(quad) * BLOCKS + block) * 16);                             \
     X4 w##c##0, w##c##1, w##c##2, w##c##3;                                                      \
     COLUMNS8(from##c, w##c##0, w##c##1)                                                         \
     COLUMNS8(from##c + 8u, w##c##2, w##c##3)
 #else
 #define LOAD_COLUMNS(c, quad)                                                                   \
-    ivec4 words##c = in1_load4(uint(((quad) * BLOCKS + block) * 4));                            \
+    ivec4 words##c = in1_load4(uint((COLUMN_QUAD(quad) * BLOCKS + block) * 4));                 \
     X4 w##c##0 = unpack_i8(words##c.x) - column_zp, w##c##1 = unpack_i8(words##c.y) - column_zp, \
        w##c##2 = unpack_i8(words##c.z) - column_zp, w##c##3 = unpack_i8(words##c.w) - column_zp;
 #endif
@@ -193,7 +231,7 @@ X4 column4(int batch, int k, int quad) {
 #else
 #define LOAD_COLUMNS8(c, quad)                                                              \
     ivec4 words##c, more##c;                                                                    \
-    COLUMNS8(uint(((quad) * BLOCKS + block) * 4), words##c, more##c)                            \
+    COLUMNS8(uint((COLUMN_QUAD(quad) * BLOCKS + block) * 4), words##c, more##c)                 \
     X4 w##c##0 = unpack_i8(words##c.x) - column_zp, w##c##1 = unpack_i8(words##c.y) - column_zp, \
        w##c##2 = unpack_i8(words##c.z) - column_zp, w##c##3 = unpack_i8(words##c.w) - column_zp, \
        w##c##4 = unpack_i8(more##c.x) - column_zp, w##c##5 = unpack_i8(more##c.y) - column_zp,   \

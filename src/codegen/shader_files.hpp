@@ -7,7 +7,7 @@
 namespace tosavk {
 
 struct ShaderFile {
-    std::string_view name;  ///< relative to shaders/: "conv2d.comp", "lib/math.glsl"
+    std::string_view name;  ///< relative to shaders/: "conv.comp", "lib/math.glsl"
     std::string_view text;
 };
 

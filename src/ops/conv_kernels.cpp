@@ -50,7 +50,7 @@ std::optional<ConvOperands> constant_operands(const NodeView& view, std::string&
     return operands;
 }
 
-/// Specialization constants 4.. of both shaders (0..3 differ).
+/// Specialization constants of the window, in the order of all shaders but conv_direct.
 std::vector<std::int32_t> window_constants(const ConvGeometry& g) {
     const WindowAxis& y = g.window.y;
     const WindowAxis& x = g.window.x;
@@ -63,136 +63,136 @@ bool is_finite(const Value& constant) {
     return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
 }
 
-/// CONV2D, CONV3D or TRANSPOSE_CONV2D as an implicit matrix product. (Of the last, taps between strides are multiplied by zero.)
+/// CONV2D, CONV3D or TRANSPOSE_CONV2D as an implicit matrix product; of the last, one for each phase.
 struct ConvProduct {
     ConvOperands operands;
     ConvGeometry g;
     Product product;
 };
 
-std::optional<ConvProduct> conv_product(const NodeView& view, const DevicePlan& device, std::string& why) {
-    if (view.in(0).type == DType::i16) {
-        why = "it does not make i48";
-        return std::nullopt;
-    }
+std::optional<ConvProduct> conv_product(const NodeView& view, std::string& why) {
     const auto operands = constant_operands(view, why);
     if (!operands) return std::nullopt;
     const ConvGeometry g = conv_geometry(view);
     const Op op = view.node().op;
     if (op == Op::transpose_conv2d && operands->is_float && !is_finite(view.in(1))) {
-        why = "some weights are not finite, and taps between strides would multiply them by zero";
+        why = "some weights are not finite, and taps past the input's edge would multiply them by zero";
         return std::nullopt;
     }
+    const auto& [d, y, x] = g.window;
     const Product product{.is_volume = op == Op::conv3d, .is_transposed = op == Op::transpose_conv2d, .is_float = operands->is_float,
-                          .rows = g.batch * g.window.positions(), .columns = g.out_channels,
-                          .taps = g.window.taps(), .inner = g.in_channels};
-    if (loop_steps(device, 1, product.blocks(), why) != 1) return std::nullopt;
+                          .batch = g.window.phases(), .rows = g.batch * d.out * y.phase_outputs() * x.phase_outputs(),
+                          .columns = g.out_channels, .taps = g.window.phase_taps(), .inner = g.in_channels};
     return ConvProduct{*operands, g, product};
 }
 
-void add_product_operands(ProductChoice& product, const NodeView& view, const ConvProduct& conv, LazyBytes weights, const char* layout) {
-    KernelChoice& choice = product.choice;
+/// The same for the kernels of ops/gemm.hpp.
+std::optional<ConvProduct> flat_product(const NodeView& view, const DevicePlan& device, std::string& why) {
+    if (view.in(0).type == DType::i16) {
+        why = "it does not make i48";
+        return std::nullopt;
+    }
+    auto conv = conv_product(view, why);
+    if (!conv || loop_steps(device, 1, conv->product.blocks(), why) != 1) return std::nullopt;
+    return conv;
+}
+
+/// `row_reads`: how often the kernel reads an element of the implicit matrix's rows.
+void add_product_operands(KernelChoice& choice, const NodeView& view, const ConvProduct& conv, double row_reads, bool moves_bits,
+                          bool turned = false) {
     const auto& [d, y, x] = conv.g.window;
-    add_constants(choice, {1, conv.product.rows, conv.g.out_channels, conv.g.in_channels, conv.operands.input_zp, conv.operands.weight_zp,
+    const Product& p = conv.product;
+    add_constants(choice, {p.batch, p.rows, p.columns, p.inner, conv.operands.input_zp, conv.operands.weight_zp,
                            view.in(2).shape[0], y.in, x.in, y.out, x.out});
     for (const std::int32_t value : window_constants(conv.g)) choice.constants.push_back(value);
-    if (conv.product.is_volume) add_constants(choice, {d.in, d.out, d.kernel, d.stride, d.dilation, d.pad_before});
+    if (p.is_volume) add_constants(choice, {d.in, d.out, d.kernel, d.stride, d.dilation, d.pad_before});
     choice.defines.insert(choice.defines.end(), {{"ROW_ZP", "ROW_ZP_CONSTANT"}, {"COLUMN_ZP", "COLUMN_ZP_CONSTANT"}});
-    const double reads = conv.g.window.reads() * product.row_reads * quad_waste(conv.g.in_channels);
-    add_operand(choice, view, 0, reads, product.moves_bits);
-    const DType weight_type = !conv.operands.is_float ? DType::i32 : product.moves_bits ? DType::i16 : view.in(1).type;
-    choice.operands.push_back({no_id, weight_type, std::move(weights), view.in(1).name + layout});
+    const double in_rows = static_cast<double>(p.batch * p.rows * p.taps) / static_cast<double>(conv.g.batch * d.in * y.in * x.in);
+    add_operand(choice, view, 0, in_rows * row_reads * quad_waste(p.inner), moves_bits);
+    const DType weight_type = !conv.operands.is_float ? DType::i32 : moves_bits ? DType::i16 : view.in(1).type;
+    choice.operands.push_back({no_id, weight_type, pack_conv_weights(view.in(1), conv.g.window, conv.operands.weight_zp, turned),
+                               view.in(1).name + (turned ? " in turned 4x4 blocks" : " in 4x4 blocks")});
     add_operand(choice, view, 2);
 }
 
 /// As one of the kernels of ops/gemm.hpp.
 std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan& device, std::string& why, ProductPlan plan, int setting) {
-    const auto conv = conv_product(view, device, why);
+    const auto conv = flat_product(view, device, why);
     if (!conv) return std::nullopt;
     auto planned = plan(conv->product, device, why, setting);
     if (!planned) return std::nullopt;
-    add_product_operands(*planned, view, *conv, pack_conv_weights(view.in(1), conv->operands.weight_zp), " in 4x4 blocks");
+    add_product_operands(planned->choice, view, *conv, planned->row_reads, planned->moves_bits);
     return std::move(planned->choice);
 }
 
-/// sum (x - zx) (w - zw) = sum x (w - zw) - zx sum (w - zw): the bias with the last term, which is known.
-LazyBytes corrected_bias(const NodeView& view, const ConvOperands& operands) {
+/// sum (x - zx) (w - zw) = sum x (w - zw) - zx sum (w - zw): the bias with the last term, which is known. Takes it as the
+/// last operand, instead of the bias.
+void set_corrected_bias(KernelChoice& choice, const NodeView& view, const ConvProduct& conv) {
     const auto bias = view.constant_ints(2);
-    const auto channels = static_cast<std::uint64_t>(view.in(1).shape[0]);
-    return {channels * sizeof(std::int32_t), [=, weight = view.in(1)](std::span<std::byte> to) {
-                std::vector<std::int32_t> corrected;
-                for (const std::int64_t sum : channel_sums(weight, operands.weight_zp)) {
-                    const std::int64_t value = bias[bias.size() == 1 ? 0 : corrected.size()] - operands.input_zp * sum;
-                    corrected.push_back(static_cast<std::int32_t>(value));  // sums wrap as the shader's do
-                }
-                std::ranges::copy(std::as_bytes(std::span(corrected)), to.begin());
-            }};
-}
-
-/// Takes the bias with what zero points add to it as the last operand.
-void set_corrected_bias(KernelChoice& choice, const NodeView& view, const ConvOperands& operands) {
-    choice.operands.back() = {no_id, DType::i32, corrected_bias(view, operands), view.in(2).name + " less zero points"};
-    choice.constants[6] = static_cast<std::int32_t>(view.in(1).shape[0]);
+    const Product& p = conv.product;
+    const std::int64_t count = p.batch == 1 ? p.columns : p.batch * p.quads() * 4;  // as channel_sums() has
+    const LazyBytes corrected(
+        static_cast<std::uint64_t>(count) * sizeof(std::int32_t),
+        [=, operands = conv.operands, window = conv.g.window, weight = view.in(1)](std::span<std::byte> to) {
+            const auto sums = channel_sums(weight, window, operands.weight_zp);
+            std::vector<std::int32_t> values(sums.size());
+            for (std::size_t k = 0; k < sums.size(); ++k) {
+                const std::size_t channel = p.batch == 1 ? k : k % static_cast<std::size_t>(p.quads() * 4);
+                const std::int64_t value = bias[std::min(channel, bias.size() - 1)] - operands.input_zp * sums[k];
+                values[k] = static_cast<std::int32_t>(value);  // sums wrap as the shader's do
+            }
+            std::ranges::copy(std::as_bytes(std::span(values)), to.begin());
+        });
+    choice.operands.back() = {no_id, DType::i32, corrected, view.in(2).name + " less zero points"};
+    choice.constants[6] = static_cast<std::int32_t>(count);
 }
 
 std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan& device, std::string& why, int fixed_rows) {
-    const auto conv = conv_product(view, device, why);
+    const auto conv = flat_product(view, device, why);
     if (!conv) return std::nullopt;
     const auto& [input_zp, weight_zp, is_float] = conv->operands;
     const bool correct = !is_float && view.in(2).is_constant();
     const bool column_sums = !is_float && !correct && input_zp != 0;
     auto planned = plan_cooperative(conv->product, view.in(0).type, view.out().type, weight_zp != 0, column_sums, device, why, fixed_rows);
     if (!planned) return std::nullopt;
-    add_product_operands(*planned, view, *conv, pack_conv_weights(view.in(1), weight_zp), " in 4x4 blocks");
-    if (correct) set_corrected_bias(planned->choice, view, conv->operands);
+    add_product_operands(planned->choice, view, *conv, planned->row_reads, planned->moves_bits);
+    if (correct) set_corrected_bias(planned->choice, view, *conv);
     return std::move(planned->choice);
 }
 
 std::optional<KernelChoice> plan_tiles(const NodeView& view, const DevicePlan& device, std::string& why) {
-    const auto conv = conv_product(view, device, why);
+    const auto conv = flat_product(view, device, why);
     if (!conv) return std::nullopt;
     const bool dot4 = device.dot4 && !conv->operands.is_float && view.in(2).is_constant();
     auto planned = plan_shared_tiles(conv->product, dot4, device, why);
     if (!planned) return std::nullopt;
-    add_product_operands(*planned, view, *conv, pack_conv_weights(view.in(1), conv->operands.weight_zp, dot4),
-                         dot4 ? " in turned 4x4 blocks" : " in 4x4 blocks");
-    if (dot4) set_corrected_bias(planned->choice, view, conv->operands);
+    add_product_operands(planned->choice, view, *conv, planned->row_reads, planned->moves_bits, dot4);
+    if (dot4) set_corrected_bias(planned->choice, view, *conv);
     return std::move(planned->choice);
 }
 
-std::optional<KernelChoice> plan_conv2d(const NodeView& view, const DevicePlan& device, std::string& why, int fixed_tile) {
-    const auto operands = constant_operands(view, why);
-    if (!operands) return std::nullopt;
-    const ConvGeometry g = conv_geometry(view);
-    const std::int64_t pixels = g.batch * g.window.positions();
-    const std::int64_t oc_quads = (g.out_channels + 3) / 4;
-    // Four pixels share every weight that an invocation loads; small outputs need the invocations more.
-    const int tile = fixed_tile != 0 ? fixed_tile : pixels * oc_quads >= 4096 ? 4 : 1;
+/// By the kernel that every device runs, which alone makes i48.
+std::optional<KernelChoice> plan_own(const NodeView& view, const DevicePlan& device, std::string& why, int fixed_tile) {
+    const auto conv = conv_product(view, why);
+    if (!conv) return std::nullopt;
+    const Product& p = conv->product;
+    // Four rows share every weight that an invocation loads; small outputs need the invocations more.
+    const int tile = fixed_tile != 0 ? fixed_tile : p.batch * p.rows * p.quads() >= 4096 ? 4 : 1;
 
-    const std::int64_t chunks = view.out().type == DType::i48 ? chunk_steps(g.in_channels) : 0;
-    const auto steps = loop_steps(device, g.window.taps(), (g.in_channels + 3) / 4 + chunks, why);
+    const std::int64_t chunks = view.out().type == DType::i48 ? chunk_steps(p.inner) : 0;
+    const auto steps = loop_steps(device, p.taps, (p.inner + 3) / 4 + chunks, why);
     if (!steps) return std::nullopt;
 
     KernelChoice choice;
-    choice.kernel = "conv2d";
+    choice.kernel = "conv";
     choice.defines = sum_defines(view);
-    choice.defines.insert(choice.defines.end(), {{"TM", std::to_string(tile)}, {"STEPS", std::to_string(*steps)}});
-    const auto& [d, y, x] = g.window;
-    for (const std::int64_t value : {y.in, x.in, g.in_channels, y.out, x.out, g.out_channels}) {
-        choice.constants.push_back(static_cast<std::int32_t>(value));
-    }
-    for (const std::int32_t value : window_constants(g)) choice.constants.push_back(value);
-    for (const std::int64_t value : {pixels, view.in(2).shape[0], operands->input_zp, operands->weight_zp}) {
-        choice.constants.push_back(static_cast<std::int32_t>(value));
-    }
-    add_operand(choice, view, 0, g.window.reads() * static_cast<double>(oc_quads) * quad_waste(g.in_channels));
-    choice.operands.push_back({no_id, operands->is_float ? view.in(1).type : DType::i32, pack_conv_weights(view.in(1), operands->weight_zp),
-                               view.in(1).name + " in 4x4 blocks"});
-    add_operand(choice, view, 2);
-    choice.groups = linear_groups((pixels + tile - 1) / tile * oc_quads, device);
-    choice.aligned = g.out_channels % 4 == 0;
+    choice.defines.insert(choice.defines.end(), {{"MATRIX", "0"}, {"VOLUME", p.is_volume ? "1" : "0"}, {"TRANSPOSED", p.is_transposed ? "1" : "0"},
+                                                 {"TM", std::to_string(tile)}, {"STEPS", std::to_string(*steps)}});
+    add_product_operands(choice, view, *conv, static_cast<double>(p.quads()), false);
+    choice.groups = linear_groups(p.batch * ((p.rows + tile - 1) / tile) * p.quads(), device);
+    choice.aligned = p.columns % 4 == 0;
     choice.in_rows = true;
-    choice.work = 2.0 * static_cast<double>(pixels * g.out_channels * g.terms(false));
+    choice.work = p.work();
     choice.note = fmt::format("{}x4 tile", tile);
     return choice;
 }
@@ -218,10 +218,12 @@ std::optional<KernelChoice> plan_depthwise(const NodeView& view, const DevicePla
     for (const std::int64_t value : {pixels, view.in(2).shape[0], operands->input_zp, operands->weight_zp}) {
         choice.constants.push_back(static_cast<std::int32_t>(value));
     }
-    choice.operands = {{view.node().inputs[0], view.in(0).type, {}, {}},
-                       {no_id, view.in(1).type, pack_depthwise_weights(view.in(1), operands->weight_zp),
-                        view.in(1).name + " in rows of quads"},
-                       {view.node().inputs[2], view.in(2).type, {}, {}}};
+    // Channels that feed several outputs are read one by one.
+    const double by_channels = g.multiplier == 1 ? quad_waste(g.in_channels) : 4 * static_cast<double>(g.multiplier);
+    add_operand(choice, view, 0, g.window.reads() * by_channels);
+    choice.operands.push_back({no_id, view.in(1).type, pack_depthwise_weights(view.in(1), operands->weight_zp),
+                               view.in(1).name + " in rows of quads"});
+    add_operand(choice, view, 2);
     choice.groups = linear_groups(pixels * ((g.out_channels + 3) / 4), device);
     choice.aligned = g.out_channels % 4 == 0;
     choice.in_rows = true;
@@ -306,7 +308,10 @@ std::optional<KernelChoice> plan_direct(const NodeView& view, const DevicePlan& 
     add_constants(choice, {d.in, y.in, x.in, g.in_channels, d.out, y.out, x.out, g.out_channels, d.kernel, y.kernel, x.kernel,
                            d.stride, y.stride, x.stride, d.dilation, y.dilation, x.dilation, d.pad_before, y.pad_before,
                            x.pad_before, positions, view.in(2).shape[0], g.multiplier});
-    for (const std::size_t k : {0u, 1u, 2u}) add_operand(choice, view, k);
+    const bool quads = !depthwise && g.in_channels % 4 == 0;
+    const std::int64_t readers = depthwise ? g.multiplier : (g.out_channels + 3) / 4;
+    add_operand(choice, view, 0, g.window.reads() * static_cast<double>(quads ? readers : 4 * readers));
+    for (const std::size_t k : {1u, 2u}) add_operand(choice, view, k);
     define_scalar(choice, view, 3, "INPUT_ZP");
     define_scalar(choice, view, 4, "WEIGHT_ZP");
     choice.groups = linear_groups(positions * ((g.out_channels + 3) / 4), device);
@@ -319,10 +324,12 @@ std::optional<KernelChoice> plan_direct(const NodeView& view, const DevicePlan& 
 }  // namespace
 
 std::vector<KernelCandidate> conv2d_kernels() {
-    std::vector<KernelCandidate> all = product_kernels({plan_matrices, plan_tiles, plan_product, "implicit GEMM", plan_conv2d});
+    std::vector<KernelCandidate> all = product_kernels({plan_matrices, plan_tiles, plan_product, "implicit GEMM", plan_own});
     all.push_back({"direct", plan_direct});
     return all;
 }
+std::vector<KernelCandidate> conv3d_kernels() { return conv2d_kernels(); }
+std::vector<KernelCandidate> transpose_conv_kernels() { return conv2d_kernels(); }
 std::vector<KernelCandidate> depthwise_kernels() {
     std::vector<KernelCandidate> all = {
         {"down the rows", fixed(plan_depthwise_rows, 0, 0)}, {"packed direct", plan_depthwise}, {"direct", plan_direct}};
@@ -333,11 +340,4 @@ std::vector<KernelCandidate> depthwise_kernels() {
     }
     return all;
 }
-std::vector<KernelCandidate> conv3d_kernels() {
-    std::vector<KernelCandidate> all = product_kernels({plan_matrices, plan_tiles, plan_product, nullptr, nullptr});
-    all.push_back({"direct", plan_direct});
-    return all;
-}
-std::vector<KernelCandidate> transpose_conv_kernels() { return conv3d_kernels(); }
-
 }  // namespace tosavk

@@ -180,7 +180,7 @@ std::vector<KernelCandidate> product_kernels(const ProductKernels& plans) {
                                         {"shared tiles", plans.tiles},
                                         {"split sums", fixed(plans.product, plan_split_sums, 0)},
                                         {"shared rows", fixed(plans.product, plan_shared_rows, 0)}};
-    if (plans.own != nullptr) all.push_back({plans.own_name, fixed(plans.own, 0)});
+    all.push_back({plans.own_name, fixed(plans.own, 0)});
     for (const int rows : {64, 128}) {
         all.push_back({fmt::format("cooperative matrices, {0}x{0}", rows), fixed(plans.matrices, rows), true});
     }
@@ -188,7 +188,7 @@ std::vector<KernelCandidate> product_kernels(const ProductKernels& plans) {
         all.push_back({fmt::format("shared rows, {}x4", rows), fixed(plans.product, plan_shared_rows, rows), true});
     }
     for (const int rows : {1, 4}) {
-        if (plans.own != nullptr) all.push_back({fmt::format("{}, {}x4", plans.own_name, rows), fixed(plans.own, rows), true});
+        all.push_back({fmt::format("{}, {}x4", plans.own_name, rows), fixed(plans.own, rows), true});
     }
     for (const int lanes : {4, 16, 64}) {
         all.push_back({fmt::format("split sums, {} lanes", lanes), fixed(plans.product, plan_split_sums, lanes), true});

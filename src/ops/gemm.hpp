@@ -14,7 +14,8 @@ struct Product {
     bool is_volume = false;      ///< of CONV3D
     bool is_transposed = false;  ///< of TRANSPOSE_CONV2D
     bool is_float = false;
-    std::int64_t batch = 1, rows = 1, columns = 1, taps = 1, inner = 1;
+    std::int64_t batch = 1;      ///< such products; phases of TRANSPOSE_CONV2D
+    std::int64_t rows = 1, columns = 1, taps = 1, inner = 1;
 
     std::int64_t quads() const { return (columns + 3) / 4; }
     std::int64_t blocks() const { return taps * ((inner + 3) / 4); }
@@ -54,7 +55,7 @@ struct ProductKernels {
     KernelCandidate::Plan* tiles;
     Of* product;                 ///< by one of the two above
     const char* own_name;
-    Plan* own;                   ///< by the operator's own kernel, which every device runs; null: it has none
+    Plan* own;                   ///< by the operator's own kernel, which every device runs
 };
 /// The candidates in the order in which they are asked, and their variants.
 std::vector<KernelCandidate> product_kernels(const ProductKernels& plans);

@@ -35,23 +35,50 @@ template <class T> void pack_blocks(std::span<const std::byte> weights, const Sh
     }
 }
 
-template <std::size_t bytes> LazyBytes blocks_of(const Value& weight, std::int64_t zero_point, bool turned) {
+/// The weights of a phase as [OC,KH,KW,IC] with the taps of the phase that has most, in bytes.
+Bytes phase_weights(const Value& weight, const Window& window, std::int64_t phase, std::int64_t zero_point) {
+    if (window.phases() == 1) return *weight.data;
+    const WindowAxis& y = window.y;
+    const WindowAxis& x = window.x;
+    const auto row = static_cast<std::size_t>(weight.shape.back()) * size_of(weight.type);
+    const auto channels = static_cast<std::size_t>(weight.shape.front());
+    Bytes taken(channels * static_cast<std::size_t>(window.phase_taps()) * row, static_cast<std::byte>(zero_point));
+    std::byte* to = taken.data();
+    for (std::size_t oc = 0; oc < channels; ++oc) {
+        for (std::int64_t ky = 0; ky < y.phase_taps(); ++ky) {
+            for (std::int64_t kx = 0; kx < x.phase_taps(); ++kx, to += row) {
+                const std::int64_t from_y = y.phase_tap(phase / x.phases(), ky), from_x = x.phase_tap(phase % x.phases(), kx);
+                if (from_y < 0 || from_x < 0) continue;
+                const std::size_t tap = oc * static_cast<std::size_t>(window.taps()) + static_cast<std::size_t>(from_y * x.kernel + from_x);
+                std::memcpy(to, weight.data->data() + tap * row, row);
+            }
+        }
+    }
+    return taken;
+}
+
+template <std::size_t bytes> LazyBytes blocks_of(const Value& weight, const Window& window, std::int64_t zero_point, bool turned) {
     Raw<bytes> pad;
     pad.fill(static_cast<std::byte>(zero_point));  // other than 0 for 8-bit elements only
-    const std::int64_t channels = weight.shape.front(), depth = weight.shape.back(), taps = element_count(weight.shape) / channels / depth;
-    const std::int64_t blocks = (channels + 3) / 4 * taps * ((depth + 3) / 4);
-    return {static_cast<std::uint64_t>(blocks) * 16 * bytes, [=, data = weight.data, shape = weight.shape](std::span<std::byte> to) {
-                pack_blocks(*data, shape, pad, turned, to);
+    const Shape shape = {weight.shape.front(), window.phase_taps(), weight.shape.back()};
+    const auto size = static_cast<std::size_t>((shape[0] + 3) / 4 * shape[1] * ((shape[2] + 3) / 4)) * 16 * bytes;
+    const auto phases = static_cast<std::size_t>(window.phases());
+    return {phases * size, [=](std::span<std::byte> to) {
+                if (phases == 1) return pack_blocks(*weight.data, shape, pad, turned, to);
+                for (std::size_t phase = 0; phase < phases; ++phase) {
+                    const Bytes taken = phase_weights(weight, window, static_cast<std::int64_t>(phase), zero_point);
+                    pack_blocks(taken, shape, pad, turned, to.subspan(phase * size, size));
+                }
             }};
 }
 
 }  // namespace
 
-LazyBytes pack_conv_weights(const Value& weight, std::int64_t zero_point, bool turned) {
+LazyBytes pack_conv_weights(const Value& weight, const Window& window, std::int64_t zero_point, bool turned) {
     switch (size_of(weight.type)) {
-    case 1: return blocks_of<1>(weight, zero_point, turned);
-    case 2: return blocks_of<2>(weight, zero_point, turned);
-    default: return blocks_of<4>(weight, zero_point, turned);
+    case 1: return blocks_of<1>(weight, window, zero_point, turned);
+    case 2: return blocks_of<2>(weight, window, zero_point, turned);
+    default: return blocks_of<4>(weight, window, zero_point, turned);
     }
 }
 
@@ -67,14 +94,18 @@ LazyBytes pack_depthwise_weights(const Value& weight, std::int64_t zero_point) {
             }};
 }
 
-std::vector<std::int64_t> channel_sums(const Value& weight, std::int64_t zero_point) {
+std::vector<std::int64_t> channel_sums(const Value& weight, const Window& window, std::int64_t zero_point) {
     const auto channels = static_cast<std::size_t>(weight.shape[0]);
-    const std::size_t each = weight.data->size() / channels;
-    std::vector<std::int64_t> sums(channels);
-    for (std::size_t c = 0; c < channels; ++c) {
-        std::int64_t sum = 0;
-        for (std::size_t i = 0; i < each; ++i) sum += static_cast<std::int8_t>((*weight.data)[c * each + i]);
-        sums[c] = sum - static_cast<std::int64_t>(each) * zero_point;
+    const auto each = static_cast<std::size_t>(window.phase_taps() * weight.shape.back());
+    std::vector<std::int64_t> sums;
+    for (std::int64_t phase = 0; phase < window.phases(); ++phase) {
+        const Bytes weights = phase_weights(weight, window, phase, zero_point);
+        for (std::size_t c = 0; c < channels; ++c) {
+            std::int64_t sum = 0;
+            for (std::size_t i = 0; i < each; ++i) sum += static_cast<std::int8_t>(weights[c * each + i]);
+            sums.push_back(sum - static_cast<std::int64_t>(each) * zero_point);
+        }
+        if (window.phases() > 1) sums.resize((sums.size() + 3) / 4 * 4);
     }
     return sums;
 }

@@ -25,6 +25,16 @@ struct WindowAxis {
         }
         return i >= 0 && i < in ? i : -1;
     }
+
+    /// Outputs of a transposed axis, `stride` apart, are a phase: they have the same taps, which are `stride` apart too.
+    std::int64_t phases() const { return transposed ? stride : 1; }
+    std::int64_t phase_outputs() const { return (out + phases() - 1) / phases(); }  ///< of the first phase, which has most
+    std::int64_t phase_taps() const { return (kernel + phases() - 1) / phases(); }  ///< of the phase that has most
+    /// Tap k of a phase, or -1 where it has fewer.
+    std::int64_t phase_tap(std::int64_t phase, std::int64_t k) const {
+        const std::int64_t first = transposed ? ((phase - pad_before) % stride + stride) % stride : 0;
+        return first + k * phases() < kernel ? first + k * phases() : -1;
+    }
 };
 
 /// Depth, height and width; operators without a depth keep the default there.
@@ -33,6 +43,8 @@ struct Window {
 
     std::int64_t taps() const { return d.kernel * y.kernel * x.kernel; }
     std::int64_t positions() const { return d.out * y.out * x.out; }  ///< outputs per image and channel
+    std::int64_t phases() const { return y.phases() * x.phases(); }   ///< x running faster
+    std::int64_t phase_taps() const { return d.kernel * y.phase_taps() * x.phase_taps(); }
     /// How often an input element is read, on average and with the padding counted.
     double reads() const {
         return static_cast<double>(taps()) * static_cast<double>(positions()) / static_cast<double>(d.in * y.in * x.in);
