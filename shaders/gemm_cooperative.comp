@@ -103,10 +103,10 @@ void load_columns(int batch, int quad, int block, out BLOCK w[4]) {
 #if MATRIX
     for (int j = 0; j < 4; ++j) w[j] = column_block(batch, quad, block * 4 + j);
 #elif X_FLOAT
-    uint from = uint((COLUMN_QUAD(quad) * BLOCKS + min(block, BLOCKS - 1)) * 16);
+    uint from = uint((COLUMN_QUAD(quad) * MOST_BLOCKS + min(block, MOST_BLOCKS - 1)) * 16);
     for (int j = 0; j < 4; ++j) w[j] = block < BLOCKS ? pack(in1_load4(from + uint(4 * j))) : BLOCK(0);
 #else
-    ivec4 words = block < BLOCKS ? in1_load4(uint((COLUMN_QUAD(quad) * BLOCKS + block) * 4)) : ivec4(0);
+    ivec4 words = block < BLOCKS ? in1_load4(uint((COLUMN_QUAD(quad) * MOST_BLOCKS + block) * 4)) : ivec4(0);
     for (int j = 0; j < 4; ++j) w[j] = uint(words[j]);
 #endif
 }

@@ -52,7 +52,7 @@ void load_columns(int batch, int quad, int block, int k, int to) {
     LOAD_COLUMNS(0, quad)
     column_tile[to] = ivec4(pack_i8(w00 + column_zp), pack_i8(w01 + column_zp), pack_i8(w02 + column_zp), pack_i8(w03 + column_zp));
 #else
-    column_tile[to] = in1_load4(uint((COLUMN_QUAD(quad) * BLOCKS + block) * 4));
+    column_tile[to] = in1_load4(uint((COLUMN_QUAD(quad) * MOST_BLOCKS + block) * 4));
 #endif
 }
 

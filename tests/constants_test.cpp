@@ -164,6 +164,16 @@ TEST(PackedWeights, PhasesHaveTheTapsOfTheirOutputs) {
     expected[0] = at(0), expected[16] = at(2), expected[32] = at(1);
     const auto packed = pack_conv_weights(weight, window, 5).view(scratch);
     EXPECT_EQ(Bytes(packed.begin(), packed.end()), expected);
+    // Those of two axes lie side by side, whatever the phase that has most has.
+    const Value square = weight_of(DType::i8, {1, 3, 3, 1}, 3);
+    window.y = window.x;
+    const std::vector<std::int64_t> taps[] = {{0, 2, 6, 8}, {1, 7}, {3, 5}, {4}};
+    expected.assign(4 * 4 * 16, std::byte{5});
+    for (std::size_t phase = 0; phase < 4; ++phase)
+        for (std::size_t k = 0; k < taps[phase].size(); ++k) expected[(phase * 4 + k) * 16] = element(square, taps[phase][k])[0];
+    const auto packed_square = pack_conv_weights(square, window, 5).view(scratch);
+    EXPECT_EQ(Bytes(packed_square.begin(), packed_square.end()), expected);
+    window.y = {};
     const auto value = [&](std::int64_t tap) { return static_cast<std::int64_t>(static_cast<std::int8_t>(at(tap))) - 5; };
     EXPECT_EQ(channel_sums(weight, window, 5), (std::vector<std::int64_t>{value(0) + value(2), 0, 0, 0, value(1), 0, 0, 0}));
 }

@@ -179,6 +179,11 @@ TEST_F(CooperativeProducts, SmallTiles) {
                    "conv2d i8 1x23x19x9 66x3x3 s2 p1 d2 rescale"});
 }
 
+TEST_F(CooperativeProducts, OtherConvolutions) {
+    check(512, 4, {"conv3d f16 1x4x7x6x12 67x3x3x2 p1", "conv3d i8 1x5x6x5x9 70x2x3x3 s1 p1 rescale", "transpose_conv2d f16 1x9x12x35 66x3x2 s2 p1,2,0,1",
+                   "transpose_conv2d i8 1x10x9x20 70x4x5 s3,2 rescale", "transpose_conv2d f16 1x9x12x20 66x1x3 s2"});
+}
+
 // The kernel reads fp16 as bits, the operator behind it as numbers.
 TEST_F(CooperativeProducts, AFollowerReadsAnOperandToo) {
     const std::shared_ptr<Device> used = open(128);

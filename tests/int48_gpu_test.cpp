@@ -87,7 +87,7 @@ std::vector<HostTensor> convolution(const Shape& input, const Shape& weight, std
 INSTANTIATE_TEST_SUITE_P(Integers, Int48, ::testing::Bool(),
                          [](const auto& which) { return which.param ? "as_planned" : "words"; });
 
-TEST_P(Int48, Conv2dWithPackedWeights) {
+TEST_P(Int48, ConvolutionsWithPackedWeights) {
     const std::int64_t bias = -(std::int64_t{1} << 46);
     for (const std::int64_t channels : {255, 256, 257, 1028, 250000}) {
         SCOPED_TRACE(channels);
@@ -97,6 +97,14 @@ TEST_P(Int48, Conv2dWithPackedWeights) {
     // Tiles of four pixels, many taps of few channels.
     check(Op::conv2d, convolution({1, 70, 70, 3}, {13, 13, 13, 3}, bias), conv2d_attrs(), 1, {507 * product + bias},
           "conv");
+    Attributes volume = conv2d_attrs();
+    volume.pad = {0, 0, 0, 0, 0, 0};
+    volume.stride = volume.dilation = {1, 1, 1};
+    check(Op::conv3d, convolution({1, 7, 7, 7, 3}, {6, 7, 7, 7, 3}, bias), volume, 1, {1029 * product + bias}, "conv");
+    Attributes transposed = conv2d_attrs();
+    transposed.dilation.clear();
+    transposed.stride = {2, 3};
+    check(Op::transpose_conv2d, convolution({1, 30, 20, 261}, {5, 2, 3, 261}, bias), transposed, 1, {261 * product + bias}, "conv");
 }
 
 TEST_P(Int48, ConvolutionsWithRunTimeWeights) {

@@ -3,8 +3,9 @@
 // in blocks of four channels of one tap. TRANSPOSED it is one product for each of STRIDE_Y x STRIDE_X phases, the output
 // pixels STRIDE apart: of the kernel's taps, they have those in common that are STRIDE apart too.
 //   in0  rows: input [N,IH,IW,K] or [N,ID,IH,IW,K], or A [N,ROWS,K] (MATRIX)
-//   in1  weight in tile order: [phase][columns/4][taps][K/4] blocks of 4 input channels x 4 columns, zero-padded (i8: one
-//        word an input channel, 4 words a block; floats: one vec4 an input channel); MATRIX: B [N,K,COLUMNS]
+//   in1  weight in tile order: [phase][columns/4][taps of the phase that has most][K/4] blocks of 4 input channels x 4
+//        columns, zero-padded (i8: one word an input channel, 4 words a block; floats: one vec4 an input channel);
+//        MATRIX: B [N,K,COLUMNS]
 //   in2  bias [BIAS], where that is more than COLUMNS in whole quads for each phase; none with MATRIX
 layout(constant_id = 0) const int BATCH = 1;      // of MATRIX; phases
 layout(constant_id = 1) const int ROWS = 1;       // of one batch; pixels of all images together, in whole strides
@@ -37,17 +38,27 @@ layout(constant_id = 24) const int PAD_FRONT = 0;
 const int KD = 1;
 #endif
 #if TRANSPOSED
-const int TAPS_Y = (KH + STRIDE_Y - 1) / STRIDE_Y, TAPS_X = (KW + STRIDE_X - 1) / STRIDE_X;
+const int MOST_TAPS_Y = (KH + STRIDE_Y - 1) / STRIDE_Y, MOST_TAPS_X = (KW + STRIDE_X - 1) / STRIDE_X;
 const int PHASE_H = (OH + STRIDE_Y - 1) / STRIDE_Y, PHASE_W = (OW + STRIDE_X - 1) / STRIDE_X;
 #else
-const int TAPS_Y = KD * KH, TAPS_X = KW;
+const int MOST_TAPS_Y = KD * KH, MOST_TAPS_X = KW;
 #endif
-const int TAPS = TAPS_Y * TAPS_X;
 #else
-const int TAPS = 1;
+const int MOST_TAPS_Y = 1, MOST_TAPS_X = 1;
 #endif
 
-const int QUADS = (COLUMNS + 3) / 4, K_BLOCKS = (K + 3) / 4, BLOCKS = TAPS * K_BLOCKS;
+const int QUADS = (COLUMNS + 3) / 4, K_BLOCKS = (K + 3) / 4, MOST_BLOCKS = MOST_TAPS_Y * MOST_TAPS_X * K_BLOCKS;
+
+// Taps of the kernel, and blocks of all of them. TRANSPOSED: of the phase, known from the first row_at() on, maybe none.
+#if TRANSPOSED
+int taps_y, taps_x;
+#define TAPS_Y (KH % STRIDE_Y == 0 ? MOST_TAPS_Y : taps_y)
+#define TAPS_X (KW % STRIDE_X == 0 ? MOST_TAPS_X : taps_x)
+#else
+#define TAPS_Y MOST_TAPS_Y
+#define TAPS_X MOST_TAPS_X
+#endif
+#define BLOCKS (TAPS_Y * TAPS_X * K_BLOCKS)
 
 #ifndef STEP_K
 #define STEP_K 4
@@ -69,8 +80,6 @@ struct Row {
 };
 
 #if TRANSPOSED
-int taps_y, taps_x;  // of the phase
-
 int floor_divide(int a, int b) { return (a >= 0 ? a : a - b + 1) / b; }
 #endif
 
@@ -112,16 +121,13 @@ int output_row(int batch, int r) {
 #define COLUMN_QUAD(quad) (quad)
 #endif
 
-// Element offset of one tap of a row; -1 in the padding, and where a phase has no such tap. Of VOLUME, ky counts the rows
-// of all planes of the kernel.
+// Element offset of one tap of a row; -1 in the padding. Of VOLUME, ky counts the rows of all planes of the kernel.
 int tap_at(Row row, int ky, int kx) {
 #if MATRIX
     return row.image * K;
 #elif TRANSPOSED
     int y = row.y - ky, x = row.x - kx;
     bool inside = y >= 0 && y < IH && x >= 0 && x < IW;
-    if (KH % STRIDE_Y != 0) inside = inside && ky < taps_y;
-    if (KW % STRIDE_X != 0) inside = inside && kx < taps_x;
     return inside ? ((row.image + y) * IW + x) * K : -1;
 #elif VOLUME
     int z = row.z + ky / KH * DILATION_Z, y = row.y + ky % KH * DILATION_Y, x = row.x + kx * DILATION_X;
@@ -203,13 +209,13 @@ X4 column4(int batch, int k, int quad) {
        w##c##3 = column4(batch, k + 3, quad);
 #elif X_FLOAT
 #define LOAD_COLUMNS(c, quad)                                                                   \
-    uint from##c = uint((COLUMN_QUAD(quad) * BLOCKS + block) * 16);                             \
+    uint from##c = uint((COLUMN_QUAD(quad) * MOST_BLOCKS + block) * 16);                        \
     X4 w##c##0, w##c##1, w##c##2, w##c##3;                                                      \
     COLUMNS8(from##c, w##c##0, w##c##1)                                                         \
     COLUMNS8(from##c + 8u, w##c##2, w##c##3)
 #else
 #define LOAD_COLUMNS(c, quad)                                                                   \
-    ivec4 words##c = in1_load4(uint((COLUMN_QUAD(quad) * BLOCKS + block) * 4));                 \
+    ivec4 words##c = in1_load4(uint((COLUMN_QUAD(quad) * MOST_BLOCKS + block) * 4));            \
     X4 w##c##0 = unpack_i8(words##c.x) - column_zp, w##c##1 = unpack_i8(words##c.y) - column_zp, \
        w##c##2 = unpack_i8(words##c.z) - column_zp, w##c##3 = unpack_i8(words##c.w) - column_zp;
 #endif
@@ -231,7 +237,7 @@ X4 column4(int batch, int k, int quad) {
 #else
 #define LOAD_COLUMNS8(c, quad)                                                              \
     ivec4 words##c, more##c;                                                                    \
-    COLUMNS8(uint((COLUMN_QUAD(quad) * BLOCKS + block) * 4), words##c, more##c)                 \
+    COLUMNS8(uint((COLUMN_QUAD(quad) * MOST_BLOCKS + block) * 4), words##c, more##c)            \
     X4 w##c##0 = unpack_i8(words##c.x) - column_zp, w##c##1 = unpack_i8(words##c.y) - column_zp, \
        w##c##2 = unpack_i8(words##c.z) - column_zp, w##c##3 = unpack_i8(words##c.w) - column_zp, \
        w##c##4 = unpack_i8(more##c.x) - column_zp, w##c##5 = unpack_i8(more##c.y) - column_zp,   \

@@ -107,7 +107,9 @@ void add_product_operands(KernelChoice& choice, const NodeView& view, const Conv
     for (const std::int32_t value : window_constants(conv.g)) choice.constants.push_back(value);
     if (p.is_volume) add_constants(choice, {d.in, d.out, d.kernel, d.stride, d.dilation, d.pad_before});
     choice.defines.insert(choice.defines.end(), {{"ROW_ZP", "ROW_ZP_CONSTANT"}, {"COLUMN_ZP", "COLUMN_ZP_CONSTANT"}});
-    const double in_rows = static_cast<double>(p.batch * p.rows * p.taps) / static_cast<double>(conv.g.batch * d.in * y.in * x.in);
+    const std::int64_t inputs = conv.g.batch * d.in * y.in * x.in;
+    if (p.is_transposed) choice.work = 2.0 * static_cast<double>(inputs * conv.g.window.taps() * p.columns * p.inner);
+    const double in_rows = static_cast<double>(p.batch * p.rows * p.taps) / static_cast<double>(inputs);
     add_operand(choice, view, 0, in_rows * row_reads * quad_waste(p.inner), moves_bits);
     const DType weight_type = !conv.operands.is_float ? DType::i32 : moves_bits ? DType::i16 : view.in(1).type;
     choice.operands.push_back({no_id, weight_type, pack_conv_weights(view.in(1), conv.g.window, conv.operands.weight_zp, turned),
@@ -185,6 +187,7 @@ std::optional<KernelChoice> plan_own(const NodeView& view, const DevicePlan& dev
 
     KernelChoice choice;
     choice.kernel = "conv";
+    choice.work = p.work();
     choice.defines = sum_defines(view);
     choice.defines.insert(choice.defines.end(), {{"MATRIX", "0"}, {"VOLUME", p.is_volume ? "1" : "0"}, {"TRANSPOSED", p.is_transposed ? "1" : "0"},
                                                  {"TM", std::to_string(tile)}, {"STEPS", std::to_string(*steps)}});
@@ -192,7 +195,6 @@ std::optional<KernelChoice> plan_own(const NodeView& view, const DevicePlan& dev
     choice.groups = linear_groups(p.batch * ((p.rows + tile - 1) / tile) * p.quads(), device);
     choice.aligned = p.columns % 4 == 0;
     choice.in_rows = true;
-    choice.work = p.work();
     choice.note = fmt::format("{}x4 tile", tile);
     return choice;
 }

@@ -35,7 +35,7 @@ template <class T> void pack_blocks(std::span<const std::byte> weights, const Sh
     }
 }
 
-/// The weights of a phase as [OC,KH,KW,IC] with the taps of the phase that has most, in bytes.
+/// The weights of a phase as [OC,taps,IC] in bytes: its own taps, then the zero point in place of those that other phases have more.
 Bytes phase_weights(const Value& weight, const Window& window, std::int64_t phase, std::int64_t zero_point) {
     if (window.phases() == 1) return *weight.data;
     const WindowAxis& y = window.y;
@@ -43,14 +43,15 @@ Bytes phase_weights(const Value& weight, const Window& window, std::int64_t phas
     const auto row = static_cast<std::size_t>(weight.shape.back()) * size_of(weight.type);
     const auto channels = static_cast<std::size_t>(weight.shape.front());
     Bytes taken(channels * static_cast<std::size_t>(window.phase_taps()) * row, static_cast<std::byte>(zero_point));
-    std::byte* to = taken.data();
     for (std::size_t oc = 0; oc < channels; ++oc) {
+        std::byte* to = taken.data() + oc * static_cast<std::size_t>(window.phase_taps()) * row;
         for (std::int64_t ky = 0; ky < y.phase_taps(); ++ky) {
-            for (std::int64_t kx = 0; kx < x.phase_taps(); ++kx, to += row) {
+            for (std::int64_t kx = 0; kx < x.phase_taps(); ++kx) {
                 const std::int64_t from_y = y.phase_tap(phase / x.phases(), ky), from_x = x.phase_tap(phase % x.phases(), kx);
                 if (from_y < 0 || from_x < 0) continue;
                 const std::size_t tap = oc * static_cast<std::size_t>(window.taps()) + static_cast<std::size_t>(from_y * x.kernel + from_x);
                 std::memcpy(to, weight.data->data() + tap * row, row);
+                to += row;
             }
         }
     }
