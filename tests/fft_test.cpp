@@ -119,6 +119,21 @@ TEST(FftPlan, PassesShareTwoScratchBuffers) {
     EXPECT_LE(plan.arena_bytes, 8 * image);
 }
 
+TEST(FftPlan, LinesThatFitSharedMemoryTakeOnePassAnAxis) {
+    DevicePlan device;
+    device.shared_tiles = true;
+    device.workgroup_size = 128;
+    const auto plan = [&](const Shape& shape) { return make_plan(transform_graph(Op::fft2d, shape, false, false), device, {}); };
+    const Plan both = plan({8, 256, 1024});
+    ASSERT_EQ(both.dispatches.size(), 2u);
+    EXPECT_EQ(both.dispatches[0].groups, (std::array<std::uint32_t, 3>{8 * 256, 1, 1})) << "a line each";
+    EXPECT_EQ(both.dispatches[1].groups, (std::array<std::uint32_t, 3>{8 * 1024 / 4, 1, 1})) << "4 lines each";
+    EXPECT_EQ(both.dispatches[1].note, "lines of 1024, then 256 in shared memory");
+    EXPECT_EQ(plan({8, 1, 256}).dispatches.size(), 1u);
+    EXPECT_EQ(plan({8, 256, 2048}).dispatches[0].kernel, "fft_quads") << "1024 elements a workgroup";
+    EXPECT_EQ(plan({8, 1, 1}).dispatches[0].kernel, "fft_pass");
+}
+
 TEST(FftPlan, LocalBoundTakesTheDirectSum) {
     const Plan plan = make_plan(transform_graph(Op::rfft2d, {1, 8, 8}, false, true), DevicePlan(), {});
     ASSERT_EQ(plan.dispatches.size(), 1u);

@@ -149,6 +149,25 @@ TEST_F(ProblemsOnDevice, TransformsInQuads) {
         verify(line);
 }
 
+// Lines of one pass, of two with a first radix of 2, 4 and 8, of three; fewer lines than a workgroup holds, and one axis alone.
+TEST_F(ProblemsOnDevice, TransformsInSharedMemory) {
+    for (const std::uint32_t size : {64u, 128u, 256u}) {
+        if (size > device_->caps().max_workgroup_invocations) continue;
+        const auto used = test::open_with([&](DevicePlan& plan) {
+            plan.workgroup_size = size;
+            plan.subgroup_lanes = 1;
+            plan.shared_tiles = true;
+        });
+        for (const char* line : {"fft2d f32 3x16x32", "fft2d f32 1x128x64 inverse", "rfft2d f32 3x8x256", "rfft2d f32 2x2x16", "rfft2d f32 1x256x8",
+                                 "fft2d f32 1x1x512", "rfft2d f32 3x1x4", "fft2d f32 5x4x1 inverse", "rfft2d f32 2x64x1", "rfft2d f32 2x2x2"}) {
+            SCOPED_TRACE(size);
+            verify_on(used, line, 1);
+            const Graph graph = load_problem(line);
+            EXPECT_EQ(make_plan(graph, used->plan(), {}).dispatches.front().kernel, "fft_lines") << line;
+        }
+    }
+}
+
 TEST_F(ProblemsOnDevice, NetworksOfOtherTypes) {
     for (const char* line : {"network mobilenet_v2 i8 size32", "network unet i8 size16", "network unet f16 size16",
                              "network transformer i8 size9", "network lstm i8 size20"})

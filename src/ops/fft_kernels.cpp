@@ -1,4 +1,5 @@
-// GPU kernels of FFT2D and RFFT2D: passes of a Stockham FFT along W, then along H; and the direct sum.
+// GPU kernels of FFT2D and RFFT2D: a Stockham FFT along W, then along H, of whole lines in shared memory or in several
+// passes; and the direct sum.
 #include "graph/host_tensor.hpp"
 #include "ops/kernel_operands.hpp"
 #include "ops/kernels.hpp"
@@ -11,6 +12,9 @@
 
 namespace tosavk {
 namespace {
+
+constexpr const char* needs_direct_sum =
+    "local_bound asks that every result lies near the sum of its own products, which only the direct sum does";
 
 /// exp(-+2 pi i k / length) as pairs.
 KernelOperand root_table(std::int64_t length, bool inverse) {
@@ -46,10 +50,73 @@ KernelOperand pass_table(std::int64_t ns, std::int64_t radix, bool inverse) {
     return {no_id, DType::fp32, encode_reals(DType::fp32, re), fmt::format("roots of a pass of {} after {}", radix, ns)};
 }
 
+/// Whole lines in shared memory, one pass an axis.
+std::optional<KernelChoice> plan_lines(const NodeView& view, const DevicePlan& device, std::string& why) {
+    if (view.attrs().local_bound) {
+        why = needs_direct_sum;
+        return std::nullopt;
+    }
+    if (!device.shared_tiles) {
+        why = "this device has no use for lines in shared memory";
+        return std::nullopt;
+    }
+    const bool complex_input = view.node().op == Op::fft2d, inverse = view.attrs().inverse;
+    const Shape& shape = view.in(0).shape;
+    const std::int64_t n = shape[0], h = shape[1], w = shape[2], out_w = view.out().shape[2], elements = 8 * std::int64_t{device.workgroup_size};
+    if (std::max(h, w) > elements) {
+        why = fmt::format("a workgroup holds {} elements, fewer than a line has", elements);
+        return std::nullopt;
+    }
+    if (h == 1 && w == 1) {
+        why = "it has single elements to transform";
+        return std::nullopt;
+    }
+
+    std::vector<KernelPass> passes;
+    const auto add = [&](std::int64_t outer, std::int64_t length, std::int64_t inner, std::int64_t keep, bool last) {
+        const bool first = passes.empty();
+        const int bits = std::countr_zero(static_cast<std::uint64_t>(length)) % 3;
+        KernelPass pass;
+        pass.kernel = "fft_lines";
+        pass.defines = {{"SIZE", std::to_string(device.workgroup_size)},
+                        {"L", std::to_string(length)},
+                        {"FIRST", std::to_string(bits == 0 ? 8 : 1 << bits)},
+                        {"READS_TENSORS", !first ? "0" : complex_input ? "2" : "1"},
+                        {"WRITES_TENSORS", last ? "1" : "0"},
+                        {"CLEARS_SELF_CONJUGATE", last && !complex_input ? "1" : "0"},
+                        {"TABLE_load1", first && complex_input ? "in2_load1" : "in1_load1"}};
+        const std::int64_t lines = outer * inner;
+        add_constants(pass, {inner, lines, lines * length, lines * keep, keep, w, std::bit_cast<std::int32_t>(inverse ? 1.0f : -1.0f)});
+        if (first) {
+            for (std::size_t k = 0; k < view.input_count(); ++k) add_operand(pass, view, k, 4);
+        } else {
+            pass.operands.push_back({no_id, DType::fp32, {}, {}, 0});
+        }
+        pass.operands.push_back(root_table(length, inverse));
+        const std::int64_t together = elements / length;
+        pass.groups = spill_groups((lines + together - 1) / together, device);
+        pass.writes = last ? -1 : 0;
+        passes.push_back(std::move(pass));
+    };
+    if (w > 1) add(n * h, w, 1, out_w, h == 1);
+    if (h > 1) add(n, h, out_w, h, true);
+
+    KernelChoice choice;
+    static_cast<KernelPass&>(choice) = std::move(passes.back());
+    passes.pop_back();
+    if (!passes.empty()) choice.scratch_bytes = {static_cast<std::uint64_t>(n * h * out_w) * 2 * size_of(DType::fp32)};
+    choice.earlier = std::move(passes);
+    choice.fuses_followers = false;
+    choice.aligned = false;
+    choice.work = 5.0 * static_cast<double>(n * h * w) * std::log2(static_cast<double>(h * w));
+    choice.note = fmt::format("lines of {} in shared memory", h == 1 ? fmt::format("{}", w) : w == 1 ? fmt::format("{}", h) : fmt::format("{}, then {}", w, h));
+    return choice;
+}
+
 /// Four butterflies an invocation, which needs rows of at least four first butterflies.
 std::optional<KernelChoice> plan_quads(const NodeView& view, const DevicePlan& device, std::string& why) {
     if (view.attrs().local_bound) {
-        why = "local_bound asks that every result lies near the sum of its own products, which only the direct sum does";
+        why = needs_direct_sum;
         return std::nullopt;
     }
     const bool complex_input = view.node().op == Op::fft2d, inverse = view.attrs().inverse;
@@ -117,7 +184,7 @@ std::optional<KernelChoice> plan_quads(const NodeView& view, const DevicePlan& d
 
 std::optional<KernelChoice> plan_fft(const NodeView& view, const DevicePlan& device, std::string& why) {
     if (view.attrs().local_bound) {
-        why = "local_bound asks that every result lies near the sum of its own products, which only the direct sum does";
+        why = needs_direct_sum;
         return std::nullopt;
     }
     const bool complex_input = view.node().op == Op::fft2d, inverse = view.attrs().inverse;
@@ -195,6 +262,6 @@ std::optional<KernelChoice> plan_direct_sum(const NodeView& view, const DevicePl
 
 }  // namespace
 
-std::vector<KernelCandidate> fft_kernels() { return {{"Stockham in quads", plan_quads}, {"Stockham", plan_fft}, {"direct sum", plan_direct_sum}}; }
+std::vector<KernelCandidate> fft_kernels() { return {{"Stockham in shared memory", plan_lines}, {"Stockham in quads", plan_quads}, {"Stockham", plan_fft}, {"direct sum", plan_direct_sum}}; }
 
 }  // namespace tosavk
