@@ -131,8 +131,8 @@ TEST(PackedWeights, RowsOfQuads) {
 TEST(PackedWeights, SumsOfChannels) {
     Value weight = weight_of(DType::i8, {2, 1, 1, 3}, 0);
     weight.data = std::make_shared<const Bytes>(Bytes{std::byte{1}, std::byte{0x80}, std::byte{7}, std::byte{0xff}, std::byte{0}, std::byte{2}});
-    EXPECT_EQ(channel_sums(weight, window_of(weight.shape), 0), (std::vector<std::int64_t>{-120, 1}));
-    EXPECT_EQ(channel_sums(weight, window_of(weight.shape), -2), (std::vector<std::int64_t>{-114, 7}));
+    EXPECT_EQ(channel_sums(weight, window_of(weight.shape), 0), (std::vector<std::int64_t>{-120, 1, 0, 0}));
+    EXPECT_EQ(channel_sums(weight, window_of(weight.shape), -2), (std::vector<std::int64_t>{-114, 7, 0, 0}));
 }
 
 // Of a transposed window, an output's phase says which taps it gets: those that lead from it to whole strides.

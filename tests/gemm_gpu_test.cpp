@@ -34,19 +34,20 @@ void check_products(const std::shared_ptr<Device>& device, Graph&& graph, const 
 }
 
 // Weights of i8 have a zero point in TOSA, whatever quantizers write.
-Graph conv2d_with_zero_points(std::int64_t out, std::int64_t channels, bool bias_at_run_time) {
+Graph convolution_with_zero_points(Op op, std::int64_t out, std::int64_t channels, bool bias_at_run_time) {
     GraphBuilder b("product", level_none);
     std::vector<std::int64_t> weights, bias;
     for (std::int64_t i = 0; i < out * 9 * channels; ++i) weights.push_back((i * 2654435761 >> 7) % 256 - 128);
     for (std::int64_t i = 0; i < out; ++i) bias.push_back((i - 30) * 1001);
     Attributes attrs;
     attrs.pad = {1, 1, 1, 1};
-    attrs.stride = {1, 1};
-    attrs.dilation = {1, 1};
+    const bool transposed = op == Op::transpose_conv2d;
+    attrs.stride = transposed ? std::vector<std::int32_t>{2, 2} : std::vector<std::int32_t>{1, 1};
+    if (!transposed) attrs.dilation = {1, 1};
     attrs.acc_type = DType::i32;
     const ValueId x = b.input("x", DType::i8, {1, 10, 9, channels});
     const ValueId added = bias_at_run_time ? b.input("bias", DType::i32, {out}) : b.constant_ints("bias", DType::i32, {out}, bias);
-    b.output(b.add1(Op::conv2d,
+    b.output(b.add1(op,
                     {x, b.constant_ints("weight", DType::i8, {out, 3, 3, channels}, weights), added, b.scalar(DType::i8, -7), b.scalar(DType::i8, 11)},
                     DType::i32, attrs, "sums"));
     return b.finish();
@@ -96,7 +97,35 @@ TEST_P(Products, LinesAgreeWithTheReference) {
 }
 
 TEST_P(Products, BothZeroPoints) {
-    for (const std::int64_t channels : {32, 35}) check(conv2d_with_zero_points(69, channels, false), "channels " + std::to_string(channels));
+    for (const Op op : {Op::conv2d, Op::transpose_conv2d}) {
+        for (const std::int64_t channels : {32, 35}) {
+            for (const bool at_run_time : {false, true}) {
+                const std::string name = std::string(name_of(op)) + ", channels " + std::to_string(channels) + (at_run_time ? ", bias at run time" : "");
+                check(convolution_with_zero_points(op, 69, channels, at_run_time), name);
+            }
+        }
+    }
+}
+
+using OwnKernel = test::GpuTest;
+
+// Sums of 48 bits are made by the convolutions' own kernel alone: chunks of 256 products over taps, rows and phases.
+TEST_F(OwnKernel, WideSumsAgreeWithTheReference) {
+    for (const char* line : {"conv2d 16x8 2x9x11x100 9x3x3 s2 p1 rescale", "conv3d 16x8 1x5x6x7x131 6x3x2x3 s1 p1", "conv3d 16x8 2x4x7x6x6 10x3x3x3 p1",
+                             "transpose_conv2d 16x8 1x7x8x100 9x5x5 s2,3", "transpose_conv2d 16x8 2x8x9x290 6x3x4 s2 p1,-1,0,2",
+                             "transpose_conv2d 16x8 1x1x2x3 2x1x2 s3,2"})
+        check_products(device_, load_problem(line), line, "conv", 0);
+}
+
+// Phases are as many as the strides ask for, and their weights would be.
+TEST_F(OwnKernel, ManyPhasesAreLeftToTheDirectKernel) {
+    const auto used = test::open_with([](DevicePlan& plan) {
+        plan.subgroup_lanes = 1;
+        plan.own_rows = 0;
+        plan.shared_tiles = false;
+    });
+    check_products(used, load_problem("transpose_conv2d f32 1x3x2x5 6x1x1 s4"), "16 phases a tap", "conv");
+    check_products(used, load_problem("transpose_conv2d f32 1x3x2x5 6x1x1 s4,5"), "20 phases a tap", "conv_direct");
 }
 
 using OwnRows = test::GpuTest;
@@ -133,7 +162,7 @@ TEST_F(OwnRows, LinesAgreeWithTheReference) {
         EXPECT_NE(glsl.find(std::string("#define STEP_K ") + step + "\n#define TN " + quads + "\n"), std::string::npos) << line;
         check_products(used, load_problem(line), line, "gemm");
     }
-    check_products(used, conv2d_with_zero_points(72, 32, false), "zero points", "gemm");
+    check_products(used, convolution_with_zero_points(Op::conv2d, 72, 32, false), "zero points", "gemm");
     // Tensors in several bindings have no eights.
     const auto parts = test::open_with([&](DevicePlan& plan) {
         own_rows(plan);
@@ -224,7 +253,9 @@ TEST_F(CooperativeProducts, BothZeroPoints) {
     for (const bool at_run_time : {false, true}) {
         const std::string name = at_run_time ? "at run time" : "constant";
         check_products(used, matmul_with_zero_points(at_run_time), "matmul, zero points " + name, "gemm_cooperative", size);
-        check_products(used, conv2d_with_zero_points(69, 35, at_run_time), "conv2d, bias " + name, "gemm_cooperative", size);
+        for (const Op op : {Op::conv2d, Op::transpose_conv2d}) {
+            check_products(used, convolution_with_zero_points(op, 69, 35, at_run_time), std::string(name_of(op)) + ", bias " + name, "gemm_cooperative", size);
+        }
     }
 }
 

@@ -25,7 +25,7 @@ public:
         // A row may take some invocations, or two passes.
         shape_ = {pick(sizes), pick(sizes), pick(sizes)};
         if (random_() % 4 == 0) shape_[random_() % 3] = 3001;
-        if (kernel_ == Op::matmul || kernel_ == Op::conv2d || kernel_ == Op::depthwise_conv2d) {
+        if (kernel_ == Op::matmul || kernel_ == Op::conv2d || kernel_ == Op::depthwise_conv2d || kernel_ == Op::transpose_conv2d) {
             shape_ = {1, pick(sizes), 4 * (1 + pick(sizes) % 8) + pick<std::int64_t>({0, 0, 1})};
         }
         const bool is_transform = kernel_ == Op::fft2d || kernel_ == Op::rfft2d;
@@ -181,6 +181,16 @@ private:
                 attrs.acc_type = is_float(type_) ? DType::fp32 : DType::i32;
                 return builder_.add1(kernel_, {image(), w, builder_.scalar(out, 1), zero, zero}, out, attrs);
             }
+            case Op::transpose_conv2d: {
+                // Each element is read once a tap; weights that come at run time leave it to the direct kernel.
+                const DType out = type_ == DType::i8 ? DType::i32 : type_;
+                const Shape weights = {3, 2, 1, s[2]};
+                const ValueId w = random_() % 2 == 0 ? builder_.constant("w", type_, weights, random_tensor(type_, weights, random_()).bytes) : input(weights);
+                attrs.pad = {0, 0, 0, 0};
+                attrs.stride = {2, 1};
+                attrs.acc_type = is_float(type_) ? DType::fp32 : DType::i32;
+                return builder_.add1(kernel_, {image(), w, builder_.scalar(out, 1), zero, zero}, out, attrs);
+            }
             case Op::transpose: {
                 attrs.perms = {2, 0, 1};
                 return builder_.add1(Op::transpose, {x}, type_, attrs);
@@ -233,7 +243,8 @@ TEST_P(Prologues, RandomChainsKeepTheirBits) {
         const bool only_fp32 = kernel == Op::fft2d || kernel == Op::rfft2d;
         const bool only_floats = kernel == Op::reduce_product, no_i8 = kernel == Op::reduce_sum;
         const bool no_i32 = kernel == Op::argmax || kernel == Op::resize || kernel == Op::avg_pool2d || kernel == Op::max_pool2d ||
-                            kernel == Op::matmul || kernel == Op::conv2d || kernel == Op::depthwise_conv2d;
+                            kernel == Op::matmul || kernel == Op::conv2d || kernel == Op::depthwise_conv2d ||
+                            kernel == Op::transpose_conv2d;
         if ((only_fp32 && type != DType::fp32) || (only_floats && !is_float(type))) continue;
         if ((no_i8 && type == DType::i8) || (no_i32 && type == DType::i32)) continue;
         for (std::uint32_t seed = 1; seed <= count && !HasFailure(); ++seed) {
@@ -253,7 +264,7 @@ TEST_P(Prologues, RandomChainsKeepTheirBits) {
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Prologues,
                          ::testing::Values(Op::reduce_max, Op::reduce_sum, Op::reduce_product, Op::argmax, Op::gather, Op::max_pool2d, Op::avg_pool2d,
-                                           Op::transpose, Op::matmul, Op::conv2d, Op::depthwise_conv2d, Op::resize, Op::scatter, Op::fft2d,
+                                           Op::transpose, Op::matmul, Op::conv2d, Op::depthwise_conv2d, Op::transpose_conv2d, Op::resize, Op::scatter, Op::fft2d,
                                            Op::rfft2d),
                          [](const auto& which) { return std::string(name_of(which.param)); });
 

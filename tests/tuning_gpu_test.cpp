@@ -83,6 +83,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Case{"CONV2D", 3, {"conv2d i8 3x9x7x10 13x3x3 s2 p1", "conv2d f32 1x13x11x6 19x3x3 p1 d2", "conv2d f32 2x57x5x16 12x1x1",
                            "conv2d i8 1x17x18x12 20x5x2 p2"}},
+        Case{"CONV3D", 3, {"conv3d i8 2x5x7x5x10 13x3x3x3 s2 p1", "conv3d f32 1x4x11x7x6 19x3x3x2 p1 d2", "conv3d 16x8 1x5x6x7x9 6x3x2x2 p1"}},
+        Case{"TRANSPOSE_CONV2D", 3, {"transpose_conv2d i8 2x9x7x10 13x3x3 s2", "transpose_conv2d f32 1x13x11x6 19x4x5 s3,2 p1,0,-1,2",
+                                     "transpose_conv2d 16x8 1x8x7x9 6x3x2 s2"}},
         Case{"DEPTHWISE", 5, {"depthwise i8 2x11x13x10 1x3x3 s1 p1", "depthwise f32 1x15x9x7 1x3x3 s2 p1",
                               "depthwise f32 1x19x19x8 1x5x5 p2", "depthwise i8 1x12x12x6 2x3x3 d2 p2"}},
         Case{"MATMUL", 2, {"matmul f32 2x19x23x18", "matmul i8 3x33x17x12", "matmul f32 1x5x64x7", "matmul i16 1x9x20x11"}},

@@ -6,7 +6,7 @@
 //   in1  weight in tile order: [phase][columns/4][taps of the phase that has most][K/4] blocks of 4 input channels x 4
 //        columns, zero-padded (i8: one word an input channel, 4 words a block; floats: one vec4 an input channel);
 //        MATRIX: B [N,K,COLUMNS]
-//   in2  bias [BIAS], where that is more than COLUMNS in whole quads for each phase; none with MATRIX
+//   in2  bias [BIAS]: 1 element, one a column, or more: then each phase has its own, in whole quads; none with MATRIX
 layout(constant_id = 0) const int BATCH = 1;      // of MATRIX; phases
 layout(constant_id = 1) const int ROWS = 1;       // of one batch; pixels of all images together, in whole strides
 layout(constant_id = 2) const int COLUMNS = 1;

@@ -79,6 +79,10 @@ std::optional<ConvProduct> conv_product(const NodeView& view, std::string& why) 
         why = "some weights are not finite, and taps past the input's edge would multiply them by zero";
         return std::nullopt;
     }
+    if (g.window.phases() * g.window.phase_taps() > 16 * g.window.taps()) {
+        why = fmt::format("most of its {} phases have no taps", g.window.phases());
+        return std::nullopt;
+    }
     const auto& [d, y, x] = g.window;
     const Product product{.is_volume = op == Op::conv3d, .is_transposed = op == Op::transpose_conv2d, .is_float = operands->is_float,
                           .batch = g.window.phases(), .rows = g.batch * d.out * y.phase_outputs() * x.phase_outputs(),
@@ -132,15 +136,15 @@ std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan&
 void set_corrected_bias(KernelChoice& choice, const NodeView& view, const ConvProduct& conv) {
     const auto bias = view.constant_ints(2);
     const Product& p = conv.product;
-    const std::int64_t count = p.batch == 1 ? p.columns : p.batch * p.quads() * 4;  // as channel_sums() has
+    const std::int64_t each = p.quads() * 4, count = p.batch * each;
     const LazyBytes corrected(
         static_cast<std::uint64_t>(count) * sizeof(std::int32_t),
         [=, operands = conv.operands, window = conv.g.window, weight = view.in(1)](std::span<std::byte> to) {
             const auto sums = channel_sums(weight, window, operands.weight_zp);
             std::vector<std::int32_t> values(sums.size());
             for (std::size_t k = 0; k < sums.size(); ++k) {
-                const std::size_t channel = p.batch == 1 ? k : k % static_cast<std::size_t>(p.quads() * 4);
-                const std::int64_t value = bias[std::min(channel, bias.size() - 1)] - operands.input_zp * sums[k];
+                const std::size_t channel = std::min(k % static_cast<std::size_t>(each), bias.size() - 1);
+                const std::int64_t value = bias[channel] - operands.input_zp * sums[k];
                 values[k] = static_cast<std::int32_t>(value);  // sums wrap as the shader's do
             }
             std::ranges::copy(std::as_bytes(std::span(values)), to.begin());

@@ -179,8 +179,8 @@ std::vector<KernelCandidate> product_kernels(const ProductKernels& plans) {
     std::vector<KernelCandidate> all = {{"cooperative matrices", fixed(plans.matrices, 0)},
                                         {"shared tiles", plans.tiles},
                                         {"split sums", fixed(plans.product, plan_split_sums, 0)},
-                                        {"shared rows", fixed(plans.product, plan_shared_rows, 0)}};
-    all.push_back({plans.own_name, fixed(plans.own, 0)});
+                                        {"shared rows", fixed(plans.product, plan_shared_rows, 0)},
+                                        {plans.own_name, fixed(plans.own, 0)}};
     for (const int rows : {64, 128}) {
         all.push_back({fmt::format("cooperative matrices, {0}x{0}", rows), fixed(plans.matrices, rows), true});
     }

@@ -1,5 +1,5 @@
-// What CONV2D, CONV3D, TRANSPOSE_CONV2D and MATMUL share when they run as one matrix product: kernels (shaders/gemm*.comp) that read their
-// operands alike (shaders/lib/gemm_operands.glsl).
+// What CONV2D, CONV3D, TRANSPOSE_CONV2D and MATMUL share when they run as one matrix product: kernels (shaders/gemm*.comp and, of the
+// convolutions, conv.comp) that read their operands alike (shaders/lib/gemm_operands.glsl).
 #pragma once
 
 #include "plan/kernel_choice.hpp"
@@ -8,7 +8,7 @@
 
 namespace tosavk {
 
-/// Rows by columns, each result a sum of `taps` times `inner` products.
+/// Rows by columns, each result a sum of `taps` (of TRANSPOSE_CONV2D at most so many) times `inner` products.
 struct Product {
     bool is_matrix = false;      ///< of MATMUL, else an implicit one
     bool is_volume = false;      ///< of CONV3D

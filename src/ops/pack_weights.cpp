@@ -35,9 +35,9 @@ template <class T> void pack_blocks(std::span<const std::byte> weights, const Sh
     }
 }
 
-/// The weights of a phase as [OC,taps,IC] in bytes: its own taps, then the zero point in place of those that other phases have more.
+/// The weights of one of several phases as [OC,taps,IC] in bytes: its own taps, then the zero point up to as many as the
+/// phase has that has most.
 Bytes phase_weights(const Value& weight, const Window& window, std::int64_t phase, std::int64_t zero_point) {
-    if (window.phases() == 1) return *weight.data;
     const WindowAxis& y = window.y;
     const WindowAxis& x = window.x;
     const auto row = static_cast<std::size_t>(weight.shape.back()) * size_of(weight.type);
@@ -100,13 +100,14 @@ std::vector<std::int64_t> channel_sums(const Value& weight, const Window& window
     const auto each = static_cast<std::size_t>(window.phase_taps() * weight.shape.back());
     std::vector<std::int64_t> sums;
     for (std::int64_t phase = 0; phase < window.phases(); ++phase) {
-        const Bytes weights = phase_weights(weight, window, phase, zero_point);
+        const Bytes taken = window.phases() == 1 ? Bytes() : phase_weights(weight, window, phase, zero_point);
+        const Bytes& weights = window.phases() == 1 ? *weight.data : taken;
         for (std::size_t c = 0; c < channels; ++c) {
             std::int64_t sum = 0;
             for (std::size_t i = 0; i < each; ++i) sum += static_cast<std::int8_t>(weights[c * each + i]);
             sums.push_back(sum - static_cast<std::int64_t>(each) * zero_point);
         }
-        if (window.phases() > 1) sums.resize((sums.size() + 3) / 4 * 4);
+        sums.resize((sums.size() + 3) / 4 * 4);
     }
     return sums;
 }

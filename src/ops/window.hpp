@@ -47,7 +47,8 @@ struct Window {
     std::int64_t phase_taps() const { return d.kernel * y.phase_taps() * x.phase_taps(); }
     /// How often an input element is read, on average and with the padding counted.
     double reads() const {
-        return static_cast<double>(taps()) * static_cast<double>(positions()) / static_cast<double>(d.in * y.in * x.in);
+        const double pairs = static_cast<double>(taps()) * static_cast<double>(positions()) / static_cast<double>(phases());
+        return pairs / static_cast<double>(d.in * y.in * x.in);
     }
 };
 
