@@ -118,7 +118,22 @@ void main() {
         store(first_line, OUTPUT_AT(e, R), OUTPUT_OF(e, R));                    \
     }
 
-    int ns = 1;
+// A pass of radix 8 behind passes whose radices multiply to NS.
+#define PASS8(NS, FINISH)  \
+    {                      \
+        const int ns = NS; \
+        EACH(READ, 8)      \
+        STAGE4             \
+        STAGE2             \
+        STAGE1             \
+        FINISH             \
+    }
+#define EXCHANGE    \
+    barrier();      \
+    EACH(WRITE, 8)  \
+    barrier();
+
+    const int ns = 1;
     EACH(LOAD, FIRST)
 #if FIRST == 8
     STAGE4
@@ -132,18 +147,12 @@ void main() {
 #else
     EACH(WRITE, FIRST)
     barrier();
-    for (ns = FIRST; ns < L; ns *= 8) {
-        EACH(READ, 8)
-        STAGE4
-        STAGE2
-        STAGE1
-        if (ns * 8 == L) {
-            EACH(STORE, 8)
-        } else {
-            barrier();
-            EACH(WRITE, 8)
-            barrier();
-        }
-    }
+#if 8 * FIRST < L
+    PASS8(FIRST, EXCHANGE)
+#endif
+#if 64 * FIRST < L
+    PASS8(8 * FIRST, EXCHANGE)
+#endif
+    PASS8(L / 8, EACH(STORE, 8))
 #endif
 }
