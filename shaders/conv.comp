@@ -17,18 +17,19 @@ const int ROW_GROUPS = (ROWS + TM - 1) / TM;
 #endif
 
 // One block of weights, inner elements k to k+3.
-#define BLOCK(s)                     \
+#define BLOCK(s)                       \
     if (s == 0 || begin + 4 * s < K) { \
-        int k = begin + 4 * s;       \
-        LOAD_COLUMNS(0, quad)        \
-        STEP(acc0, at0)              \
-        MORE_STEPS                   \
-        ++block;                     \
+        int k = begin + 4 * s;         \
+        LOAD_COLUMNS(0, quad)          \
+        STEP(acc0, at0)                \
+        MORE_STEPS                     \
+        ++block;                       \
     }
 
 void finish(int batch, int row, int quad, TOTAL4 sum) {
     int to = output_row(batch, row);
-    if (row < ROWS && IS_STORED(to)) FUSED(uint(to * COLUMNS + quad * 4), uint(min(COLUMNS - quad * 4, 4)), TOTAL_ADD(sum, bias4(batch, quad)));
+    if (row >= ROWS || !IS_STORED(to)) return;
+    FUSED(uint(to * COLUMNS + quad * 4), uint(min(COLUMNS - quad * 4, 4)), TOTAL_ADD(sum, bias4(batch, quad)));
 }
 
 #if WIDE

@@ -5,6 +5,7 @@
 //   READS_TENSORS 2: in0 real, in1 imaginary   1: in0 real   0: in0 scratch, the imaginary parts at IN_PLANE
 //   TABLE   exp(-+2 pi i k / L) for 0 <= k < L as pairs
 //   WRITES_TENSORS 1: out0 real, out1 imaginary   0: out0 scratch, the imaginary parts at OUT_PLANE
+//   CLEARS_SELF_CONJUGATE   points of a real input's transform that are their own mirror image have no imaginary part
 layout(constant_id = 0) const int INNER = 1;
 layout(constant_id = 1) const int LINE_COUNT = 1;  // OUTER * INNER
 layout(constant_id = 2) const int IN_PLANE = 0;
@@ -27,10 +28,10 @@ ivec2 place(int butterfly, int radix) {
     return INNER == 1 ? ivec2(butterfly / (L / radix), butterfly % (L / radix)) : ivec2(butterfly % LINES, butterfly / LINES);
 }
 
-// Where an element lies in the tile: those that a multiple of 8 divides are moved to different banks.
+// Where an element lies in the tile: results of neighbours are 8 apart and more, which would be few banks.
 int slot(int line, int element) {
     int i = INNER == 1 ? line * L + element : element * LINES + line;
-    return i ^ (i >> 4 & 15);
+    return i ^ ((i >> 3 ^ i >> 5) & 15);
 }
 
 vec2 load(int first_line, ivec2 line_element) {
@@ -66,11 +67,11 @@ void store(int first_line, ivec2 line_element, vec2 v) {
 #endif
 }
 
-#define BUTTERFLY(a, b)          \
-    {                            \
+#define BUTTERFLY(a, b)                \
+    {                                  \
         vec2 difference = x[a] - x[b]; \
-        x[a] += x[b];            \
-        x[b] = difference;       \
+        x[a] += x[b];                  \
+        x[b] = difference;             \
     }
 #define STAGE1 BUTTERFLY(0, 1) BUTTERFLY(2, 3) BUTTERFLY(4, 5) BUTTERFLY(6, 7)
 #define STAGE2                                                      \
@@ -85,7 +86,8 @@ void store(int first_line, ivec2 line_element, vec2 v) {
 const float HALF_ROOT = 0.70710678119;
 
 // The stages leave output r of a butterfly where r has its bits turned round.
-#define OUTPUT_OF(e, R) x[(e) / (R) * (R) + ((R) == 8 ? ((e) & 1) << 2 | ((e) & 2) | ((e) >> 2 & 1) : (R) == 4 ? ((e) & 1) << 1 | ((e) >> 1 & 1) : (e) & 1)]
+#define TURNED(e, R) ((R) == 8 ? ((e) & 1) << 2 | ((e) & 2) | ((e) >> 2 & 1) : (R) == 4 ? ((e) & 1) << 1 | ((e) >> 1 & 1) : (e) & 1)
+#define OUTPUT_OF(e, R) x[(e) / (R) * (R) + TURNED(e, R)]
 
 void main() {
     int local = int(gl_LocalInvocationID.x), first_line = int(workgroup_index()) * LINES;

@@ -8,7 +8,7 @@ layout(constant_id = 1) const int INNER = 1;
 layout(constant_id = 2) const int NS = 1;
 layout(constant_id = 3) const int BUTTERFLIES = 1;  // OUTER * L/R * INNER
 layout(constant_id = 4) const int KEEP = 1;         // outputs stored of each L
-layout(constant_id = 5) const int WIDTH = 1;        // W of the transform, for SELF_CONJUGATE
+layout(constant_id = 5) const int WIDTH = 1;        // W of the transform, for CLEARS_SELF_CONJUGATE
 layout(constant_id = 6) const float DIRECTION = -1.0;  // 1: inverse
 
 const int IN_COUNT = BUTTERFLIES * R, OUT_COUNT = IN_COUNT / L * KEEP;

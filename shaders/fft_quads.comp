@@ -11,7 +11,7 @@ layout(constant_id = 4) const int IN_PLANE = 0;
 layout(constant_id = 5) const int OUT_PLANE = 0;
 layout(constant_id = 6) const int OUT_LENGTH = 1;  // steps stored of each L
 layout(constant_id = 7) const int OUT_INNER = 1;  // distance of two of them; what lies beyond it is not stored
-layout(constant_id = 8) const int WIDTH = 1;      // W of the transform, for SELF_CONJUGATE
+layout(constant_id = 8) const int WIDTH = 1;      // W of the transform, for CLEARS_SELF_CONJUGATE
 layout(constant_id = 9) const float DIRECTION = -1.0;  // 1: inverse
 
 struct Complex4 {

@@ -122,7 +122,7 @@ TEST(FftPlan, PassesShareTwoScratchBuffers) {
 TEST(FftPlan, LinesThatFitSharedMemoryTakeOnePassAnAxis) {
     DevicePlan device;
     device.shared_tiles = true;
-    device.workgroup_size = 128;
+    device.workgroup_size = 64;
     const auto plan = [&](const Shape& shape) { return make_plan(transform_graph(Op::fft2d, shape, false, false), device, {}); };
     const Plan both = plan({8, 256, 1024});
     ASSERT_EQ(both.dispatches.size(), 2u);
@@ -130,7 +130,9 @@ TEST(FftPlan, LinesThatFitSharedMemoryTakeOnePassAnAxis) {
     EXPECT_EQ(both.dispatches[1].groups, (std::array<std::uint32_t, 3>{8 * 1024 / 4, 1, 1})) << "4 lines each";
     EXPECT_EQ(both.dispatches[1].note, "lines of 1024, then 256 in shared memory");
     EXPECT_EQ(plan({8, 1, 256}).dispatches.size(), 1u);
+    EXPECT_EQ(both.dispatches[0].invocations, 128u) << "which every device takes";
     EXPECT_EQ(plan({8, 256, 2048}).dispatches[0].kernel, "fft_quads") << "1024 elements a workgroup";
+    EXPECT_EQ(plan({8, 1024, 256}).dispatches[0].kernel, "fft_quads") << "columns are read two and more together";
     EXPECT_EQ(plan({8, 1, 1}).dispatches[0].kernel, "fft_pass");
 }
 

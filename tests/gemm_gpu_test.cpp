@@ -117,7 +117,7 @@ TEST_F(OwnKernel, WideSumsAgreeWithTheReference) {
         check_products(device_, load_problem(line), line, "conv", 0);
 }
 
-// Phases are as many as the strides ask for, and their weights would be.
+// Packed weights grow with the phases, most of which have no taps here.
 TEST_F(OwnKernel, ManyPhasesAreLeftToTheDirectKernel) {
     const auto used = test::open_with([](DevicePlan& plan) {
         plan.subgroup_lanes = 1;

@@ -103,6 +103,7 @@ TEST(Package, ComesBackWhole) {
     Package made = small_package();
     ASSERT_EQ(made.plan.dispatches.size(), 2u);
     made.plan.dispatches[0].invocations = 256;
+    made.plan.dispatches[0].whole_subgroups = true;
     const Bytes file = write_package(made);
     ASSERT_TRUE(is_package(file));
     const Package read = read_package(file);
@@ -122,6 +123,7 @@ TEST(Package, ComesBackWhole) {
         EXPECT_EQ(read.plan.dispatches[k].glsl, made.plan.dispatches[k].glsl);
         EXPECT_EQ(read.plan.dispatches[k].constants, made.plan.dispatches[k].constants);
         EXPECT_EQ(read.plan.dispatches[k].invocations, made.plan.dispatches[k].invocations);
+        EXPECT_EQ(read.plan.dispatches[k].whole_subgroups, made.plan.dispatches[k].whole_subgroups);
         EXPECT_EQ(read.plan.dispatches[k].nodes, made.plan.dispatches[k].nodes);
         EXPECT_EQ(read.plan.dispatches[k].barrier_before, made.plan.dispatches[k].barrier_before);
     }

@@ -268,6 +268,26 @@ INSTANTIATE_TEST_SUITE_P(Kernels, Prologues,
                                            Op::rfft2d),
                          [](const auto& which) { return std::string(name_of(which.param)); });
 
+// The kernel for transforms of devices that like shared memory reads each element where it needs it.
+TEST_F(ProloguesInParts, TransformsInSharedMemoryComputeWhatTheyRead) {
+    const auto device = test::open_with([](DevicePlan& plan) {
+        plan.subgroup_lanes = 1;
+        plan.shared_tiles = true;
+    });
+    GraphBuilder b("transform");
+    const ValueId x = b.input("x", DType::fp32, {2, 16, 64}), row = b.input("row", DType::fp32, {1, 1, 64});
+    const DType outs[] = {DType::fp32, DType::fp32};
+    for (const ValueId id : b.add(Op::rfft2d, {b.add1(Op::floor, {x}, DType::fp32)}, {}, outs)) b.output(id);
+    for (const ValueId id : b.add(Op::fft2d, {row, b.add1(Op::abs, {row}, DType::fp32)}, {}, outs)) b.output(id);
+    const auto graph = std::make_shared<const Graph>(b.finish());
+    bool used = false;
+    const auto fused = run(device, graph, {}, &used), apart = run(device, graph, without_prologues());
+    EXPECT_TRUE(used);
+    for (std::size_t k = 0; k < fused.size(); ++k) EXPECT_TRUE(test::same_bits(fused[k], apart[k])) << "output " << k;
+    const api::CheckReport report = api::Checker(device, graph).run(1);
+    EXPECT_TRUE(report.passed) << report.detail;
+}
+
 TEST_F(ProloguesInParts, LeavesMayTakeSeveralBindings) {
     const auto device = test::open_with([](DevicePlan& plan) {
         plan.texel_elements = 0;

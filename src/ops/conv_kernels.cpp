@@ -193,8 +193,11 @@ std::optional<KernelChoice> plan_own(const NodeView& view, const DevicePlan& dev
     choice.kernel = "conv";
     choice.work = p.work();
     choice.defines = sum_defines(view);
-    choice.defines.insert(choice.defines.end(), {{"MATRIX", "0"}, {"VOLUME", p.is_volume ? "1" : "0"}, {"TRANSPOSED", p.is_transposed ? "1" : "0"},
-                                                 {"TM", std::to_string(tile)}, {"STEPS", std::to_string(*steps)}});
+    choice.defines.insert(choice.defines.end(), {{"MATRIX", "0"},
+                                                 {"VOLUME", p.is_volume ? "1" : "0"},
+                                                 {"TRANSPOSED", p.is_transposed ? "1" : "0"},
+                                                 {"TM", std::to_string(tile)},
+                                                 {"STEPS", std::to_string(*steps)}});
     add_product_operands(choice, view, *conv, static_cast<double>(p.quads()), false);
     choice.groups = linear_groups(p.batch * ((p.rows + tile - 1) / tile) * p.quads(), device);
     choice.aligned = p.columns % 4 == 0;

@@ -62,9 +62,12 @@ std::optional<KernelChoice> plan_lines(const NodeView& view, const DevicePlan& d
     }
     const bool complex_input = view.node().op == Op::fft2d, inverse = view.attrs().inverse;
     const Shape& shape = view.in(0).shape;
-    const std::int64_t n = shape[0], h = shape[1], w = shape[2], out_w = view.out().shape[2], elements = 8 * std::int64_t{device.workgroup_size};
-    if (std::max(h, w) > elements) {
-        why = fmt::format("a workgroup holds {} elements, fewer than a line has", elements);
+    const std::int64_t n = shape[0], h = shape[1], w = shape[2], out_w = view.out().shape[2];
+    // As many invocations as every device takes at least, so that columns are read side by side.
+    const std::uint32_t size = std::max(device.workgroup_size, 128u);
+    const std::int64_t elements = 8 * std::int64_t{size};
+    if (w > elements || 2 * h > elements) {
+        why = fmt::format("a workgroup holds {} elements: less than a row, or than two columns", elements);
         return std::nullopt;
     }
     if (h == 1 && w == 1) {
@@ -78,7 +81,7 @@ std::optional<KernelChoice> plan_lines(const NodeView& view, const DevicePlan& d
         const int bits = std::countr_zero(static_cast<std::uint64_t>(length)) % 3;
         KernelPass pass;
         pass.kernel = "fft_lines";
-        pass.defines = {{"SIZE", std::to_string(device.workgroup_size)},
+        pass.defines = {{"SIZE", std::to_string(size)},
                         {"L", std::to_string(length)},
                         {"FIRST", std::to_string(bits == 0 ? 8 : 1 << bits)},
                         {"READS_TENSORS", !first ? "0" : complex_input ? "2" : "1"},
@@ -95,6 +98,7 @@ std::optional<KernelChoice> plan_lines(const NodeView& view, const DevicePlan& d
         pass.operands.push_back(root_table(length, inverse));
         const std::int64_t together = elements / length;
         pass.groups = spill_groups((lines + together - 1) / together, device);
+        pass.invocations = size;
         pass.writes = last ? -1 : 0;
         passes.push_back(std::move(pass));
     };
@@ -109,7 +113,8 @@ std::optional<KernelChoice> plan_lines(const NodeView& view, const DevicePlan& d
     choice.fuses_followers = false;
     choice.aligned = false;
     choice.work = 5.0 * static_cast<double>(n * h * w) * std::log2(static_cast<double>(h * w));
-    choice.note = fmt::format("lines of {} in shared memory", h == 1 ? fmt::format("{}", w) : w == 1 ? fmt::format("{}", h) : fmt::format("{}, then {}", w, h));
+    const std::string lengths = h > 1 && w > 1 ? fmt::format("{}, then {}", w, h) : std::to_string(std::max(w, h));
+    choice.note = fmt::format("lines of {} in shared memory", lengths);
     return choice;
 }
 
@@ -262,6 +267,8 @@ std::optional<KernelChoice> plan_direct_sum(const NodeView& view, const DevicePl
 
 }  // namespace
 
-std::vector<KernelCandidate> fft_kernels() { return {{"Stockham in shared memory", plan_lines}, {"Stockham in quads", plan_quads}, {"Stockham", plan_fft}, {"direct sum", plan_direct_sum}}; }
+std::vector<KernelCandidate> fft_kernels() {
+    return {{"Stockham in shared memory", plan_lines}, {"Stockham in quads", plan_quads}, {"Stockham", plan_fft}, {"direct sum", plan_direct_sum}};
+}
 
 }  // namespace tosavk

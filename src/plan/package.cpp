@@ -15,7 +15,7 @@ namespace {
 
 constexpr char magic[8] = {'T', 'O', 'S', 'A', 'V', 'K', 'P', 'K'};
 /// Goes up with every change of the fields, of what a plan means, or of how the planner numbers things.
-constexpr std::uint32_t format_version = 13;
+constexpr std::uint32_t format_version = 14;
 
 struct FileHeader {
     char magic_bytes[8];
@@ -178,11 +178,11 @@ template <class A> void fields(A& a, Binding& value) {
     a.choice(path, ReadPath::texel_pairs);
 }
 template <class A> void fields(A& a, Dispatch& value) {
-    auto& [label, kernel, glsl, spirv, constants, bindings, groups, invocations, nodes, written, work, bytes, barrier_before,
-           submit_before, note] = value;
+    auto& [label, kernel, glsl, spirv, constants, bindings, groups, invocations, whole_subgroups, nodes, written, work, bytes,
+           barrier_before, submit_before, note] = value;
     a(label, kernel);
     a.source(glsl, spirv != nullptr);
-    a(constants, bindings, groups, invocations, nodes, written, work, bytes, barrier_before, submit_before, note);
+    a(constants, bindings, groups, invocations, whole_subgroups, nodes, written, work, bytes, barrier_before, submit_before, note);
 }
 void fields(Writer& out, ConstantPool& value) {
     Bytes bytes = value.all();

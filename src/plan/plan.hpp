@@ -67,7 +67,8 @@ struct Dispatch {
     std::vector<std::int32_t> constants;  ///< specialization constants, ids 0.. (floats as bit patterns)
     std::vector<Binding> bindings;
     std::array<std::uint32_t, 3> groups{1, 1, 1};
-    std::uint32_t invocations = 0;        ///< of a workgroup, in x, in whole subgroups of DevicePlan::subgroup_size; 0: DevicePlan::workgroup_size
+    std::uint32_t invocations = 0;        ///< of a workgroup, in x; 0: DevicePlan::workgroup_size
+    bool whole_subgroups = false;         ///< these make whole subgroups of DevicePlan::subgroup_size
     std::vector<NodeId> nodes;            ///< nodes of the graph that it computes
     std::vector<ValueId> written;         ///< values that it writes to memory
     double work = 0;                      ///< arithmetic operations

@@ -119,7 +119,7 @@ DevicePlan device_plan(const DeviceCaps& caps) {
 
     const bool grid = plan.workgroup_size >= 64 && plan.workgroup_size <= 256;
     plan.shared_tiles = !host && !slow && grid && caps.max_shared_memory >= 16384;
-    because(plan.shared_tiles ? "matrix products go through tiles in shared memory: two of them take 8 KiB"
+    because(plan.shared_tiles ? "matrix products and transforms go through shared memory: what they keep there takes 16 KiB at most"
             : host            ? "matrix products use no shared memory: a CPU's caches are as near"
                               : fmt::format("matrix products use no shared memory: the device has {} of it and workgroups of {}",
                                             bytes_text(caps.max_shared_memory), plan.workgroup_size));

@@ -64,7 +64,7 @@ struct DevicePlan {
     std::uint32_t subgroup_lanes = 1;        ///< size of subgroups that exchange values by shuffle; 1: none do
     std::uint32_t own_rows = 0;              ///< of a matrix product, that an invocation loads where none are shared; 0: gemm is not for it
     bool slow_storage = false;               ///< storage buffers are read and written in components of 64 bits
-    bool shared_tiles = false;               ///< matrix products go through tiles in shared memory (16 KiB at most)
+    bool shared_tiles = false;               ///< matrix products go through tiles in shared memory, and lines of transforms (16 KiB at most)
     bool dot4 = false;                       ///< products of four pairs of i8 by one instruction
     MatrixShape cooperative_i8, cooperative_fp16;  ///< matrix products by whole subgroups, of subgroup_size invocations
     bool cooperative_fp32_sums = false;      ///< cooperative_fp16 adds accurately enough for fp32 results

@@ -263,7 +263,7 @@ UniqueHandle<VkPipeline> PipelineLibrary::build(const Dispatch& dispatch, const 
     info.stage.pName = "main";
     info.stage.pSpecializationInfo = &specialization;
     VkPipelineShaderStageRequiredSubgroupSizeCreateInfo subgroups{VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO};
-    if (dispatch.invocations != 0) {
+    if (dispatch.whole_subgroups) {
         subgroups.requiredSubgroupSize = plan.subgroup_size;
         info.stage.pNext = &subgroups;
         info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
@@ -286,7 +286,7 @@ void check_dispatch(const Dispatch& dispatch, const DevicePlan& plan) {
     if (dispatch.constants.size() > local_size_id) {
         throw Error(ErrorCode::internal, dispatch.label + ": more than 1000 specialization constants");
     }
-    if (dispatch.invocations != 0 && (plan.subgroup_size == 0 || dispatch.invocations % plan.subgroup_size != 0)) {
+    if (dispatch.whole_subgroups && (plan.subgroup_size == 0 || dispatch.invocations % plan.subgroup_size != 0)) {
         throw Error(ErrorCode::internal, dispatch.label + ": it needs whole subgroups of a size that this device is not used with");
     }
 }
