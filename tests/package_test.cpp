@@ -251,8 +251,17 @@ TEST(Package, APlanThatDoesNotFitItsGraphIsRefused) {
     EXPECT_TRUE(is_refused([](Package& p) { p.plan.dispatches[0].nodes = {99}; }));
     EXPECT_TRUE(is_refused([](Package& p) { p.plan.dispatches[1].written = {no_id}; }));
     EXPECT_TRUE(is_refused([](Package& p) { p.inputs.clear(); }));
-    EXPECT_FALSE(is_refused([](Package& p) { p.plan.dispatches[0].invocations = 256; }));
-    EXPECT_TRUE(is_refused([](Package& p) { p.plan.dispatches[0].invocations = 512; }));
+    const auto refuses_workgroup = [&](std::uint32_t invocations, bool whole_subgroups) {
+        return is_refused([=](Package& p) {
+            p.plan.dispatches[0].invocations = invocations;
+            p.plan.dispatches[0].whole_subgroups = whole_subgroups;
+        });
+    };
+    EXPECT_FALSE(refuses_workgroup(256, true));
+    EXPECT_TRUE(refuses_workgroup(512, true));
+    EXPECT_TRUE(refuses_workgroup(0, true));
+    EXPECT_FALSE(refuses_workgroup(128, false));
+    EXPECT_TRUE(refuses_workgroup(256, false));
     EXPECT_TRUE(is_refused([](Package& p) { p.plan.placements[graph_of(p).outputs[0]] = {}; }));
     EXPECT_TRUE(is_refused([](Package& p) { p.shaders[0].spirv[0] = 1; }));
     EXPECT_TRUE(is_refused([](Package& p) { p.shaders[0].spirv[5] += 1u << 16; }));

@@ -15,6 +15,9 @@ namespace {
 
 constexpr const char* made_there = "is made where it is read";
 
+/// Whose axes are powers of two, and whose type is fp32.
+bool is_transform(Op op) { return op == Op::fft2d || op == Op::rfft2d; }
+
 /// A chain of elementwise operators and moves over one type, and a kernel that reads its result.
 class RandomGraph {
 public:
@@ -28,10 +31,9 @@ public:
         if (kernel_ == Op::matmul || kernel_ == Op::conv2d || kernel_ == Op::depthwise_conv2d || kernel_ == Op::transpose_conv2d) {
             shape_ = {1, pick(sizes), 4 * (1 + pick(sizes) % 8) + pick<std::int64_t>({0, 0, 1})};
         }
-        const bool is_transform = kernel_ == Op::fft2d || kernel_ == Op::rfft2d;
-        if (is_transform) shape_ = {pick<std::int64_t>({1, 3}), pick<std::int64_t>({2, 8, 16}), pick<std::int64_t>({16, 32, 64})};
+        if (is_transform(kernel_)) shape_ = {pick<std::int64_t>({1, 3}), pick<std::int64_t>({2, 8, 16}), pick<std::int64_t>({16, 32, 64})};
         ValueId x = input(shape_);
-        if (!is_transform && random_() % 2 == 0) x = move(x);
+        if (!is_transform(kernel_) && random_() % 2 == 0) x = move(x);
         const int steps = 1 + static_cast<int>(random_() % 3);
         for (int k = 0; k < steps; ++k) x = step(x);
         builder_.output(end(x));
@@ -84,7 +86,6 @@ private:
     }
 
     ValueId step(ValueId x) {
-        const bool keeps_shape = kernel_ == Op::fft2d || kernel_ == Op::rfft2d;
         if (type_ == DType::i8) {
             const ValueId wide = builder_.add1(Op::cast, {x}, DType::i32);
             const ValueId sum = builder_.add1(pick<Op>({Op::add, Op::sub, Op::maximum}), {wide, partner(x, DType::i32)}, DType::i32);
@@ -97,7 +98,7 @@ private:
             }
             case 1: return builder_.add1(Op::select, {partner(x, DType::boolean), x, partner(x, type_)}, type_);
             case 2: {
-                if (keeps_shape) return builder_.add1(Op::floor, {x}, type_);
+                if (is_transform(kernel_)) return builder_.add1(Op::floor, {x}, type_);
                 const Shape& s = shape(x);
                 const Shape turned = {s[1], s[0], s[2]};
                 return builder_.add1(Op::reshape, {x, builder_.shape(turned)}, type_);
@@ -240,12 +241,11 @@ TEST_P(Prologues, RandomChainsKeepTheirBits) {
     const Op kernel = GetParam();
     std::size_t with = 0;
     for (const DType type : {DType::fp32, DType::fp16, DType::i32, DType::i8}) {
-        const bool only_fp32 = kernel == Op::fft2d || kernel == Op::rfft2d;
         const bool only_floats = kernel == Op::reduce_product, no_i8 = kernel == Op::reduce_sum;
         const bool no_i32 = kernel == Op::argmax || kernel == Op::resize || kernel == Op::avg_pool2d || kernel == Op::max_pool2d ||
                             kernel == Op::matmul || kernel == Op::conv2d || kernel == Op::depthwise_conv2d ||
                             kernel == Op::transpose_conv2d;
-        if ((only_fp32 && type != DType::fp32) || (only_floats && !is_float(type))) continue;
+        if ((is_transform(kernel) && type != DType::fp32) || (only_floats && !is_float(type))) continue;
         if ((no_i8 && type == DType::i8) || (no_i32 && type == DType::i32)) continue;
         for (std::uint32_t seed = 1; seed <= count && !HasFailure(); ++seed) {
             const auto graph = std::make_shared<const Graph>(RandomGraph(type, kernel, seed).build());

@@ -211,11 +211,11 @@ OpDef conv_op(Op op, const char* name, int rank, std::vector<const char*> attrib
 std::vector<OpDef> conv_ops() {
     const std::vector<const char*> attributes = {"pad", "stride", "dilation", "acc_type", "local_bound"};
     return {
-        conv_op(Op::conv2d, "CONV2D", 4, attributes, conv2d_kernels()),
-        conv_op(Op::conv3d, "CONV3D", 5, attributes, conv3d_kernels()),
+        conv_op(Op::conv2d, "CONV2D", 4, attributes, conv_kernels()),
+        conv_op(Op::conv3d, "CONV3D", 5, attributes, conv_kernels()),
         conv_op(Op::depthwise_conv2d, "DEPTHWISE_CONV2D", 4, attributes, depthwise_kernels()),
         conv_op(Op::transpose_conv2d, "TRANSPOSE_CONV2D", 4, {"pad", "stride", "acc_type", "local_bound"},
-                transpose_conv_kernels()),
+                conv_kernels()),
     };
 }
 

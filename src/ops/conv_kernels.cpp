@@ -111,10 +111,9 @@ void add_product_operands(KernelChoice& choice, const NodeView& view, const Conv
     for (const std::int32_t value : window_constants(conv.g)) choice.constants.push_back(value);
     if (p.is_volume) add_constants(choice, {d.in, d.out, d.kernel, d.stride, d.dilation, d.pad_before});
     choice.defines.insert(choice.defines.end(), {{"ROW_ZP", "ROW_ZP_CONSTANT"}, {"COLUMN_ZP", "COLUMN_ZP_CONSTANT"}});
-    const std::int64_t inputs = conv.g.batch * d.in * y.in * x.in;
-    if (p.is_transposed) choice.work = 2.0 * static_cast<double>(inputs * conv.g.window.taps() * p.columns * p.inner);
-    const double in_rows = static_cast<double>(p.batch * p.rows * p.taps) / static_cast<double>(inputs);
-    add_operand(choice, view, 0, in_rows * row_reads * quad_waste(p.inner), moves_bits);
+    const double reads = conv.g.window.reads();
+    choice.work = 2.0 * reads * static_cast<double>(conv.g.batch * d.in * y.in * x.in * p.columns * p.inner);
+    add_operand(choice, view, 0, reads * row_reads * quad_waste(p.inner), moves_bits);
     const DType weight_type = !conv.operands.is_float ? DType::i32 : moves_bits ? DType::i16 : view.in(1).type;
     choice.operands.push_back({no_id, weight_type, pack_conv_weights(view.in(1), conv.g.window, conv.operands.weight_zp, turned),
                                view.in(1).name + (turned ? " in turned 4x4 blocks" : " in 4x4 blocks")});
@@ -177,7 +176,7 @@ std::optional<KernelChoice> plan_tiles(const NodeView& view, const DevicePlan& d
     return std::move(planned->choice);
 }
 
-/// By the kernel that every device runs, which alone makes i48.
+/// By the kernel that every device runs, the one of the products that makes i48.
 std::optional<KernelChoice> plan_own(const NodeView& view, const DevicePlan& device, std::string& why, int fixed_tile) {
     const auto conv = conv_product(view, why);
     if (!conv) return std::nullopt;
@@ -191,7 +190,6 @@ std::optional<KernelChoice> plan_own(const NodeView& view, const DevicePlan& dev
 
     KernelChoice choice;
     choice.kernel = "conv";
-    choice.work = p.work();
     choice.defines = sum_defines(view);
     choice.defines.insert(choice.defines.end(), {{"MATRIX", "0"},
                                                  {"VOLUME", p.is_volume ? "1" : "0"},
@@ -332,13 +330,11 @@ std::optional<KernelChoice> plan_direct(const NodeView& view, const DevicePlan& 
 
 }  // namespace
 
-std::vector<KernelCandidate> conv2d_kernels() {
+std::vector<KernelCandidate> conv_kernels() {
     std::vector<KernelCandidate> all = product_kernels({plan_matrices, plan_tiles, plan_product, "implicit GEMM", plan_own});
     all.push_back({"direct", plan_direct});
     return all;
 }
-std::vector<KernelCandidate> conv3d_kernels() { return conv2d_kernels(); }
-std::vector<KernelCandidate> transpose_conv_kernels() { return conv2d_kernels(); }
 std::vector<KernelCandidate> depthwise_kernels() {
     std::vector<KernelCandidate> all = {
         {"down the rows", fixed(plan_depthwise_rows, 0, 0)}, {"packed direct", plan_depthwise}, {"direct", plan_direct}};
@@ -349,4 +345,5 @@ std::vector<KernelCandidate> depthwise_kernels() {
     }
     return all;
 }
+
 }  // namespace tosavk

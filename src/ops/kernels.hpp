@@ -8,10 +8,8 @@
 
 namespace tosavk {
 
-std::vector<KernelCandidate> conv2d_kernels();
+std::vector<KernelCandidate> conv_kernels();  ///< CONV2D, CONV3D and TRANSPOSE_CONV2D
 std::vector<KernelCandidate> depthwise_kernels();
-std::vector<KernelCandidate> conv3d_kernels();
-std::vector<KernelCandidate> transpose_conv_kernels();
 std::vector<KernelCandidate> matmul_kernels();
 std::vector<KernelCandidate> fft_kernels();     ///< FFT2D and RFFT2D
 std::vector<KernelCandidate> pool_kernels();    ///< AVG_POOL2D and MAX_POOL2D

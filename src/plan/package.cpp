@@ -263,7 +263,8 @@ void check_numbers(const Plan& plan, const Graph& graph, const Shaders& shaders)
         for (const ValueId id : dispatch.written) {
             if (id >= graph.values.size()) damaged(fmt::format("there is no value {}", id));
         }
-        if (dispatch.invocations > max_invocations) {
+        // Devices whose subgroups are asked for take max_invocations; every other one takes 128.
+        if (dispatch.invocations > (dispatch.whole_subgroups ? max_invocations : 128) || (dispatch.whole_subgroups && dispatch.invocations == 0)) {
             damaged(fmt::format("a workgroup has {} invocations", dispatch.invocations));
         }
         if (!dispatch.is_copy()) check_spirv(shaders.at(dispatch.glsl)->spirv, dispatch.bindings.size());
