@@ -6,32 +6,31 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
-#include <map>
+#include <set>
 
 namespace tosavk::bench {
 
 using cli::Failure;
 using cli::Json;
 
-namespace {
-
-struct Times {
-    double gpu_ms = 0, wall_ms = 0;  ///< best; 0: not known
-};
-
-/// The problems of a file that --json wrote; the last one where a name stands twice.
-std::map<std::string, Times> read_report(const std::string& path) {
+EarlierReport read_report(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     if (!file) throw Failure(cli::exit_file, "cannot read " + path);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
-    std::map<std::string, Times> result;
+    EarlierReport result;
     try {
         const Json report = Json::parse(text);
+        result.device = report.at("device").at("name").get<std::string>();
+        result.driver = report.at("device").at("driver").get<std::string>();
         for (const Json& problem : report.at("problems")) {
-            if (problem.contains("error")) continue;
-            Times& times = result[problem.at("name").get<std::string>()];
-            times = {problem.at("gpu_ms").is_null() ? 0 : problem.at("gpu_ms").at("min").get<double>(),
-                     problem.at("wall_ms").at("min").get<double>()};
+            const std::string name = problem.at("name").get<std::string>();
+            if (problem.contains("error")) {
+                result.failed.push_back(name);
+                continue;
+            }
+            EarlierReport::Times& times = result.problems[name] = {};
+            if (const Json& gpu = problem.at("gpu_ms"); !gpu.is_null()) times.gpu_ms = gpu.at("min").get<double>();
+            times.wall_ms = problem.at("wall_ms").at("min").get<double>();
         }
     } catch (const Json::exception&) {
         throw Failure(cli::exit_file, path + " is no report of tosa-vk-bench --json");
@@ -39,30 +38,40 @@ std::map<std::string, Times> read_report(const std::string& path) {
     return result;
 }
 
-}  // namespace
-
 bool Comparison::passed() const {
-    return std::none_of(pairs.begin(), pairs.end(), [&](const Pair& pair) { return slower(pair); });
+    return !pairs.empty() && failed_now.empty() &&
+           std::none_of(pairs.begin(), pairs.end(), [&](const Pair& pair) { return slower(pair); });
 }
 
-Comparison compare(const Report& report, const std::string& old_path, double threshold) {
-    std::map<std::string, Times> old = read_report(old_path);
+Comparison compare(const Report& report, const EarlierReport& old, double threshold) {
     Comparison result;
     result.threshold = threshold;
+    if (old.device != report.device || old.driver != report.driver)
+        result.other_device = fmt::format("{} ({})", old.device, old.driver);
+    std::set<std::string> seen;
     for (const Row& row : report.rows) {
-        if (!row.measurement) continue;
-        const auto before = old.find(row.name);
-        if (before == old.end()) {
-            result.only_new.push_back(row.name);
+        seen.insert(row.name);
+        const auto before = old.problems.find(row.name);
+        const bool failed_before = std::find(old.failed.begin(), old.failed.end(), row.name) != old.failed.end();
+        if (!row.measurement) {
+            if (before != old.problems.end()) result.failed_now.push_back(row.name);
+            continue;
+        }
+        if (before == old.problems.end()) {
+            if (failed_before) result.not_comparable.push_back({row.name, "it failed in the earlier report"});
+            else result.only_new.push_back(row.name);
             continue;
         }
         const Measurement& m = *row.measurement;
-        const bool on_device = m.gpu_ms && before->second.gpu_ms > 0;
-        result.pairs.push_back({row.name, on_device ? before->second.gpu_ms : before->second.wall_ms,
-                                on_device ? m.gpu_ms->min : m.wall_ms.min});
-        old.erase(before);
+        const bool on_device = m.gpu_ms && before->second.gpu_ms;
+        const double old_ms = on_device ? *before->second.gpu_ms : before->second.wall_ms;
+        const double new_ms = on_device ? m.gpu_ms->min : m.wall_ms.min;
+        if (!(old_ms > 0)) result.not_comparable.push_back({row.name, "its time in the earlier report is not above zero"});
+        else if (!(new_ms > 0)) result.not_comparable.push_back({row.name, "its time is not above zero"});
+        else result.pairs.push_back({row.name, old_ms, new_ms});
     }
-    for (const auto& [name, times] : old) result.only_old.push_back(name);
+    for (const auto& [name, times] : old.problems)
+        if (!seen.contains(name)) result.only_old.push_back(name);
     return result;
 }
 
@@ -72,9 +81,14 @@ Json to_json(const Comparison& comparison) {
         pairs.push_back({{"name", pair.name}, {"old_ms", pair.old_ms}, {"new_ms", pair.new_ms}, {"ratio", pair.ratio()},
                          {"slower", comparison.slower(pair)}});
     }
+    auto excluded = Json::array();
+    for (const auto& one : comparison.not_comparable) excluded.push_back({{"name", one.name}, {"reason", one.reason}});
     return {{"passed", comparison.passed()},
             {"threshold", comparison.threshold},
+            {"other_device", comparison.other_device.empty() ? Json(nullptr) : Json(comparison.other_device)},
             {"problems", std::move(pairs)},
+            {"not_comparable", std::move(excluded)},
+            {"failed_now", comparison.failed_now},
             {"only_new", comparison.only_new},
             {"only_old", comparison.only_old}};
 }
@@ -85,7 +99,13 @@ std::string to_text(const Comparison& comparison) {
         rows.push_back({pair.name, fmt::format("{:.3f}", pair.old_ms), fmt::format("{:.3f}", pair.new_ms),
                         fmt::format("{:.3f}", pair.ratio()), comparison.slower(pair) ? "slower" : ""});
     }
-    std::string text = "\nbest times compared\n" + cli::table_text(rows, {false, true, true, true, false});
+    std::string text = "\n";
+    if (!comparison.other_device.empty())
+        text += "warning: the earlier report is of another device or driver: " + comparison.other_device + "\n";
+    if (comparison.pairs.empty()) text += "nothing to compare: no problem has a time both in this run and in the earlier report\n";
+    else text += "best times compared\n" + cli::table_text(rows, {false, true, true, true, false});
+    for (const auto& one : comparison.not_comparable) text += fmt::format("not comparable: {}: {}\n", one.name, one.reason);
+    for (const std::string& name : comparison.failed_now) text += "failed now: " + name + "\n";
     for (const std::string& name : comparison.only_new) text += "not in the earlier report: " + name + "\n";
     for (const std::string& name : comparison.only_old) text += "only in the earlier report: " + name + "\n";
     return text;

@@ -5,6 +5,15 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+
+#include <fcntl.h>
+#include <unistd.h>
+
 using namespace tosavk;
 using namespace tosavk::cli;
 
@@ -45,6 +54,28 @@ std::vector<ModelOptions> problems_of(const Options& options) {
     return all;
 }
 
+/// Throws Failure(exit_file) where write_file would: in the same way, it makes a file beside `path`, which is removed
+/// at once. What stands at `path` is left alone.
+void check_writable(const std::string& path) {
+    namespace fs = std::filesystem;
+    const auto fail = [&](int code) {
+        throw Failure(exit_file, fmt::format("cannot write {}: {}", path, std::strerror(code)));
+    };
+    std::error_code unknown;
+    fs::path target = fs::weakly_canonical(path, unknown);
+    if (unknown) target = path;
+    if (fs::is_directory(target, unknown)) fail(EISDIR);
+    if (fs::exists(target, unknown) && !fs::is_regular_file(target, unknown)) {
+        if (::access(target.c_str(), W_OK) != 0) fail(errno);
+        return;
+    }
+    const std::string probe = fmt::format("{}.tmp-{}", target.string(), ::getpid());
+    const int file = ::open(probe.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    if (file < 0) fail(errno);
+    ::close(file);
+    std::remove(probe.c_str());
+}
+
 int run(Options options) {
     if (options.help_problems) {
         print(help_text());
@@ -64,12 +95,17 @@ int run(Options options) {
         if (all.size() != 1) throw Failure(exit_usage, "--start-once takes one problem");
         return bench::start_once(options.device, all.front(), options.measure.seed);
     }
-    // All models are looked at before the first is measured, which may take minutes.
-    for (const ModelOptions& one : all) load_model(one);
-    const cpp::Device device(options.device);
-    bench::Report report{device.name(), device.driver(), {}, {}};
-    if (!options.no_limits) report.limits = bench::limits_of(device, options.measure_limits);
+    // All models and files are looked at before the first is measured, which may take minutes.
     const bool to_stdout = options.json == "-";
+    std::optional<bench::EarlierReport> earlier;
+    if (!options.compare.empty()) earlier = bench::read_report(options.compare);
+    for (const ModelOptions& one : all) load_model(one);
+    if (!options.json.empty() && !to_stdout) check_writable(options.json);
+    if (!options.trace.empty()) check_writable(options.trace);
+    if (!options.html.empty()) check_writable(options.html);
+    const cpp::Device device(options.device);
+    bench::Report report{device.name(), device.driver(), options.model.precision, {}, {}};
+    if (!options.no_limits) report.limits = bench::limits_of(device, options.measure_limits);
     int code = exit_done;
     Progress progress("bench", all.size());
     for (const ModelOptions& one : all) {
@@ -103,16 +139,17 @@ int run(Options options) {
     }
     Json result = to_json(report);
     std::string text = to_text(report, options.suites.empty() || options.details);
-    if (!options.compare.empty()) {
-        const bench::Comparison comparison = bench::compare(report, options.compare, options.threshold / 100);
+    if (earlier) {
+        const bench::Comparison comparison = bench::compare(report, *earlier, options.threshold / 100);
         if (!comparison.passed() && code == exit_done) code = exit_different;
         result["comparison"] = to_json(comparison);
         text += to_text(comparison);
     }
+    // First, so that a disk that is full by now does not cost the results.
+    print(to_stdout ? json_text(result) : text);
     if (!options.trace.empty()) write_file(options.trace, json_text(trace_json(report)));
     if (!options.html.empty()) write_file(options.html, html_page(report));
     if (!options.json.empty() && !to_stdout) write_file(options.json, json_text(result));
-    print(to_stdout ? json_text(result) : text);
     return code;
 }
 
@@ -157,8 +194,9 @@ int main(int argc, char** argv) {
                  "measure the device's limits anew, which takes a few seconds; else the disk cache keeps them")
         ->excludes(no_limits);
     app.footer(
-        "Exit codes: 0 done; 1 a result differs from the reference or is slower than --compare; 2 wrong usage; 3 a "
-        "file is bad;\n"
+        "Exit codes: 0 done; 1 a result differs from the reference, is slower than --compare, or --compare has nothing to "
+        "compare; 2 wrong usage;\n"
+        "3 a file is bad; "
         "4 the device failed, is missing or is out of memory.\n"
         "Example: tosa-vk-bench model.tflite --device cpu --json result.json\n"
         "Example: tosa-vk-bench --op 'matmul f32 1x512x512x512' --compare before.json\n"

@@ -20,6 +20,12 @@ double quantile(const std::vector<double>& sorted, double share) {
     return sorted[below] + (position - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
+/// The listing gives the regions of a node a line each; nested ones are set in further.
+bool has_control_flow(const cpp::Graph& graph) {
+    const std::string listing = graph.print();
+    return listing.find("\n  then_graph:\n") != std::string::npos || listing.find("\n  cond_graph:\n") != std::string::npos;
+}
+
 /// Calls `run` (which appends a sample) until the samples are steady or time is up.
 template <class F> void repeat(std::vector<double>& samples, double min_time_s, F run) {
     const Stopwatch watch;
@@ -42,7 +48,7 @@ double now_ms() {
 Spread spread_of(std::vector<double> samples) {
     if (samples.empty()) return {};
     std::sort(samples.begin(), samples.end());
-    return {quantile(samples, 0.5), samples.front(), samples.back(), samples.size()};
+    return {quantile(samples, 0.5), samples.front(), samples.back(), samples.size(), is_steady(samples)};
 }
 
 bool is_steady(std::vector<double> samples) {
@@ -63,6 +69,7 @@ Measurement measure(const cpp::Device& device, const cli::ModelOptions& model, c
         begun = now_ms();
     };
     const cpp::Graph graph = cli::load_model(model);
+    result.has_control_flow = has_control_flow(graph);
     phase("load");
     if (options.check) {
         result.check = cpp::Checker(device, graph).run(options.seed);
@@ -116,7 +123,7 @@ Measurement measure(const cpp::Device& device, const cli::ModelOptions& model, c
         gpu.push_back(total);
     });
     phase("profiled runs");
-    if (*std::max_element(gpu.begin(), gpu.end()) > 0) result.gpu_ms = spread_of(gpu);
+    if (!result.has_control_flow && *std::max_element(gpu.begin(), gpu.end()) > 0) result.gpu_ms = spread_of(gpu);
     for (std::uint32_t k = 0; k < count; ++k) {
         const tosavk_dispatch_info info = profiled.dispatch(k);
         result.dispatches.push_back({info.label, info.kernel, spread_of(each[k]).median, each[k].back(), info.work,

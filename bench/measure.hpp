@@ -10,6 +10,7 @@ namespace tosavk::bench {
 struct Spread {
     double median = 0, min = 0, max = 0;
     std::size_t samples = 0;
+    bool steady = false;  ///< is_steady of the samples; false: time was up first
 };
 Spread spread_of(std::vector<double> samples);
 
@@ -35,7 +36,10 @@ double now_ms();
 struct Measurement {
     std::string name;
     std::vector<DispatchTime> dispatches;
-    std::optional<Spread> gpu_ms;  ///< none where the device has no timestamps
+    /// COND_IF or WHILE_LOOP: what runs in their regions is neither timed nor counted, so `dispatches`, `work` and
+    /// `bytes` are those of the rest, and the whole has no GPU time.
+    bool has_control_flow = false;
+    std::optional<Spread> gpu_ms;  ///< none without timestamps, without dispatches and with control flow
     Spread wall_ms;                ///< set inputs, run, get outputs
     double first_run_ms = 0;
     double work = 0, bytes = 0;    ///< of one run

@@ -40,13 +40,17 @@ Json spread_json(const Spread& spread) {
     return {{"median", number_json(spread.median)},
             {"min", number_json(spread.min)},
             {"max", number_json(spread.max)},
-            {"samples", spread.samples}};
+            {"samples", spread.samples},
+            {"steady", spread.steady}};
 }
 
 std::string spread_text(const Spread& spread) {
-    return fmt::format("{:.3f} ms (min {:.3f}, max {:.3f}, {} runs)", spread.median, spread.min, spread.max,
-                       spread.samples);
+    return fmt::format("{:.3f} ms (min {:.3f}, max {:.3f}, {} runs{})", spread.median, spread.min, spread.max,
+                       spread.samples, spread.steady ? "" : ", not steady");
 }
+
+/// For a cell of the table; the note below it says what "~" means.
+std::string median_text(const Spread& spread) { return fmt::format("{:.3f}{}", spread.median, spread.steady ? "" : "~"); }
 
 std::string start_text(const StartTime& time) {
     return fmt::format("{:.1f} ms after {:.1f} ms for the device; {} shaders compiled, {} loaded, GLSL compiler {}\n",
@@ -71,7 +75,7 @@ Floor floor_of(const Limits& limits, const Measurement& m) {
     return total;
 }
 
-/// On the device where it has timestamps.
+/// On the device where it was measured there.
 const Spread& time_of(const Measurement& m) { return m.gpu_ms ? *m.gpu_ms : m.wall_ms; }
 
 Json problem_json(const Limits& limits, const Measurement& m) {
@@ -92,24 +96,33 @@ Json problem_json(const Limits& limits, const Measurement& m) {
                               {"percent_of_total", percent(dispatch.gpu_ms, total)}});
     }
     const double time = time_of(m).median;
-    const Floor floor = floor_of(limits, m);
+    const Floor floor = m.has_control_flow ? Floor{} : floor_of(limits, m);
+    // Null with control flow: nobody knows what a run does in the regions.
+    const auto total_json = [&](auto value) { return m.has_control_flow ? Json(nullptr) : Json(value); };
     Json result;
     result["name"] = m.name;
-    result["dispatches"] = m.dispatches.size();
+    result["control_flow"] = m.has_control_flow;
+    result["dispatches"] = total_json(m.dispatches.size());
     result["per_dispatch"] = std::move(dispatches);
     result["gpu_ms"] = m.gpu_ms ? spread_json(*m.gpu_ms) : Json(nullptr);
     result["wall_ms"] = spread_json(m.wall_ms);
     result["first_run_ms"] = m.first_run_ms;
-    result["work"] = m.work;
-    result["bytes"] = m.bytes;
-    result["gflops"] = per_second(m.work, time);
-    result["gbytes_per_s"] = per_second(m.bytes, time);
+    result["work"] = total_json(m.work);
+    result["bytes"] = total_json(m.bytes);
+    result["gflops"] = total_json(per_second(m.work, time));
+    result["gbytes_per_s"] = total_json(per_second(m.bytes, time));
     result["percent_of_limit"] = share_json(floor, time);
     result["limit"] = limit_json(floor);
     result["peak_bytes"] = m.peak_bytes;
     result["checked"] = m.check ? Json(m.check->passed) : Json(nullptr);
     result["start"] = m.start ? to_json(*m.start) : Json(nullptr);
     return result;
+}
+
+std::string gpu_text(const Measurement& m) {
+    if (m.gpu_ms) return spread_text(*m.gpu_ms);
+    if (m.has_control_flow) return "not measured: the graph has control flow";
+    return m.dispatches.empty() ? "no dispatches" : "the device has no timestamps";
 }
 
 std::string details_text(const Limits& limits, const Measurement& m) {
@@ -129,7 +142,8 @@ std::string details_text(const Limits& limits, const Measurement& m) {
     }
     std::string text =
         m.name + "\n" + cli::table_text(rows, {true, false, false, true, true, true, true, false, true});
-    text += m.gpu_ms ? "gpu:       " + spread_text(*m.gpu_ms) + "\n" : "gpu:       the device has no timestamps\n";
+    if (m.has_control_flow) text += "the dispatches in regions of COND_IF and WHILE_LOOP are not listed\n";
+    text += "gpu:       " + gpu_text(m) + "\n";
     text += "wall:      " + spread_text(m.wall_ms) + "\n";
     text += fmt::format("first run: {:.1f} ms, compilation included\n", m.first_run_ms);
     if (m.start) text += "cold:      " + start_text(m.start->cold) + "warm:      " + start_text(m.start->warm);
@@ -152,13 +166,16 @@ Json to_json(const Report& report) {
     }
     Json result;
     result["device"] = {{"name", report.device}, {"driver", report.driver}};
+    result["precision"] = report.precision;
     result["limits"] = to_json(report.limits);
     result["problems"] = std::move(problems);
     return result;
 }
 
 std::string to_text(const Report& report, bool details) {
-    std::string text = fmt::format("device: {} ({})\n{}\n", report.device, report.driver, to_text(report.limits));
+    std::string text = fmt::format("device: {} ({})\n", report.device, report.driver);
+    if (report.precision == "fp16") text += "precision: graphs declared in fp32 run in fp16 (--precision fp16)\n";
+    text += to_text(report.limits) + "\n";
     for (const Row& row : report.rows)
         if (row.tuning) text += tuning_text(row.name, *row.tuning);
     if (details) {
@@ -174,6 +191,7 @@ std::string to_text(const Report& report, bool details) {
         rows[0].insert(rows[0].end() - 1, {"cold ms", "warm ms"});
         right.insert(right.end() - 1, {true, true});
     }
+    bool unsteady = false;
     for (const Row& row : report.rows) {
         if (!row.measurement) {
             rows.push_back({row.name, "failed: " + row.error});
@@ -181,12 +199,16 @@ std::string to_text(const Report& report, bool details) {
         }
         const Measurement& m = *row.measurement;
         const Spread& time = time_of(m);
-        const Floor floor = floor_of(report.limits, m);
-        rows.push_back({m.name, fmt::format("{:.3f}", time.median), fmt::format("{:.3f}", time.min),
-                        fmt::format("{:.3f}", m.wall_ms.median), fmt::format("{:.2f}", per_second(m.work, time.median)),
-                        fmt::format("{:.2f}", per_second(m.bytes, time.median)),
+        unsteady = unsteady || !time.steady || !m.wall_ms.steady;
+        const Floor floor = m.has_control_flow ? Floor{} : floor_of(report.limits, m);
+        const auto total_text = [&](const char* format, double value) {
+            return m.has_control_flow ? std::string("-") : fmt::format(fmt::runtime(format), value);
+        };
+        rows.push_back({m.name, median_text(time), fmt::format("{:.3f}", time.min), median_text(m.wall_ms),
+                        total_text("{:.2f}", per_second(m.work, time.median)),
+                        total_text("{:.2f}", per_second(m.bytes, time.median)),
                         share_text(floor, time.median), floor.limit,
-                        std::to_string(m.dispatches.size()), fmt::format("{:.2f}", m.bytes / 1e6),
+                        total_text("{:.0f}", static_cast<double>(m.dispatches.size())), total_text("{:.2f}", m.bytes / 1e6),
                         !m.check ? "no" : m.check->passed ? "yes" : "FAILED"});
         if (starts) {
             auto& cells = rows.back();
@@ -201,7 +223,9 @@ std::string to_text(const Report& report, bool details) {
         failures += fmt::format("{}: {}\n", row[0], row[1]);
         row.resize(1);
     }
-    return text + cli::table_text(rows, right) + failures;
+    text += cli::table_text(rows, right);
+    if (unsteady) text += "~ the median was not steady within ten times --min-time\n";
+    return text + failures;
 }
 
 }  // namespace tosavk::bench

@@ -4,6 +4,8 @@
 #include "limits.hpp"
 #include "measure.hpp"
 
+#include <map>
+
 namespace tosavk::bench {
 
 /// A problem of a run: measured, or why it could not be.
@@ -17,32 +19,52 @@ struct Row {
 /// Everything that one call of the program found out.
 struct Report {
     std::string device, driver;
+    std::string precision = "declared";  ///< what --precision was
     Limits limits;
     std::vector<Row> rows;
 };
 
-/// {"device":{...},"limits":{...},"problems":[...]}.
+/// {"device":{...},"precision":"...","limits":{...},"problems":[...]}.
 cli::Json to_json(const Report& report);
 /// One table over all problems; before it the dispatches of each when `details`.
 std::string to_text(const Report& report, bool details);
+
+/// A file that --json wrote.
+struct EarlierReport {
+    struct Times {
+        std::optional<double> gpu_ms;  ///< best
+        double wall_ms = 0;            ///< best
+    };
+    std::string device, driver;
+    std::map<std::string, Times> problems;  ///< the last where a name stands twice
+    std::vector<std::string> failed;        ///< problems that it has no times of
+};
+/// Throws Failure(exit_file) when it is no such file.
+EarlierReport read_report(const std::string& path);
 
 /// The same problems in an earlier report, by name.
 struct Comparison {
     struct Pair {
         std::string name;
-        double old_ms = 0, new_ms = 0;
-        double ratio() const { return old_ms > 0 ? new_ms / old_ms : 1; }
+        double old_ms = 0, new_ms = 0;  ///< above zero
+        double ratio() const { return new_ms / old_ms; }
+    };
+    struct Excluded {
+        std::string name, reason;
     };
     std::vector<Pair> pairs;
+    std::vector<Excluded> not_comparable;          ///< in both reports, but one of them has no time of it
     std::vector<std::string> only_new, only_old;
+    std::vector<std::string> failed_now;           ///< measured in the earlier report
+    std::string other_device;                      ///< that of the earlier report, where it is not this run's
     double threshold = 0.1;
 
     bool slower(const Pair& pair) const { return pair.ratio() > 1 + threshold; }
+    /// Something was compared, nothing got slower, and nothing fails that was measured earlier.
     bool passed() const;
 };
-/// `old` is what --json wrote. Best times are compared, on the device where both have them. Throws Failure(exit_file)
-/// when it is no such file.
-Comparison compare(const Report& report, const std::string& old_path, double threshold);
+/// Best times are compared, on the device where both have them.
+Comparison compare(const Report& report, const EarlierReport& old, double threshold);
 cli::Json to_json(const Comparison& comparison);
 std::string to_text(const Comparison& comparison);
 

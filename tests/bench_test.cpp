@@ -1,4 +1,6 @@
 // tosa-vk-bench from outside: reports, comparisons, suites. No time is judged.
+#include "control_graphs.hpp"
+#include "importers/importer.hpp"
 #include "support/small_models.hpp"
 #include "support/spawn.hpp"
 #include "tosavk/tosavk.hpp"
@@ -201,7 +203,114 @@ TEST_F(Bench, ComparesWithAnEarlierReport) {
     EXPECT_EQ(result.at("comparison").at("passed"), true);
     EXPECT_LT(result.at("comparison").at("problems").at(0).at("ratio").get<double>(), 1);
     EXPECT_EQ(result.at("comparison").at("only_new").at(0), "sub f32 100");
-    expect_error(bench({"--op", line, "--compare", write("no.json", "{}")}), 3, "no report");
+    // Found before anything is measured, and before a device is asked for.
+    expect_error(bench({"--op", line, "--device", "none", "--compare", write("no.json", "{}")}), 3, "no report");
+    expect_error(bench({"--op", line, "--device", "none", "--compare", path("none.json")}), 3, "none.json");
+}
+
+TEST_F(Bench, ComparesOnlyWhatCanBeCompared) {
+    NEEDS_DRIVER();
+    const std::string line = "add f32 1000";
+    const json first = report({"--op", line});
+    const auto set_best = [](json& of, double ms) {
+        for (const char* key : {"gpu_ms", "wall_ms"})
+            if (!of["problems"][0][key].is_null()) of["problems"][0][key]["min"] = ms;
+    };
+    json before = first;
+    set_best(before, 1e9);
+    json same = report({"--op", line, "--compare", write("same.json", before.dump())}).at("comparison");
+    EXPECT_TRUE(same.at("other_device").is_null());
+
+    json other = before;
+    other["device"]["driver"] = "another driver";
+    const std::string other_path = write("other.json", other.dump());
+    const json warned = report({"--op", line, "--compare", other_path}).at("comparison");
+    EXPECT_EQ(warned.at("passed"), true) << "a warning, no error";
+    EXPECT_NE(warned.at("other_device").get<std::string>().find("another driver"), std::string::npos);
+    const Spawned text = bench({"--op", line, "--compare", other_path});
+    EXPECT_NE(text.out.find("warning: the earlier report is of another device or driver"), std::string::npos) << text.out;
+
+    // Both times that a problem is listed.
+    const json twice = report({"--op", line, "--op", line, "--compare", write("twice.json", before.dump())}).at("comparison");
+    EXPECT_EQ(twice.at("problems").size(), 2u);
+    EXPECT_TRUE(twice.at("only_new").empty());
+    EXPECT_TRUE(twice.at("only_old").empty());
+
+    // No pair at all is no success.
+    const auto compared = [&](const std::string& op, const json& old) {
+        const std::string old_path = write("old.json", old.dump());
+        const Spawned said = bench({"--op", op, "--compare", old_path});
+        EXPECT_EQ(said.exit_code, 1) << said.err;
+        EXPECT_NE(said.out.find("nothing to compare"), std::string::npos) << said.out;
+        const Spawned run = bench({"--op", op, "--compare", old_path, "--json", "-"});
+        EXPECT_EQ(run.exit_code, 1) << run.err;
+        const json comparison = json::parse(run.out).at("comparison");
+        EXPECT_EQ(comparison.at("passed"), false);
+        EXPECT_TRUE(comparison.at("problems").empty());
+        return comparison;
+    };
+    const json missing = compared("sub f32 100", before);
+    EXPECT_EQ(missing.at("only_new"), json({"sub f32 100"}));
+    EXPECT_EQ(missing.at("only_old"), json({line}));
+    for (const double ms : {0.0, -1.0}) {
+        json wrong = first;
+        set_best(wrong, ms);
+        const json excluded = compared(line, wrong);
+        ASSERT_EQ(excluded.at("not_comparable").size(), 1u);
+        EXPECT_EQ(excluded.at("not_comparable").at(0).at("name"), line);
+        EXPECT_TRUE(excluded.at("only_old").empty());
+    }
+}
+
+TEST_F(Bench, ReportsSaySteadinessAndPrecision) {
+    NEEDS_DRIVER();
+    const json result = report({"--op", "add f32 1000"});
+    EXPECT_EQ(result.at("precision"), "declared");
+    const json& problem = result.at("problems").at(0);
+    EXPECT_TRUE(problem.at("wall_ms").at("steady").is_boolean());
+    EXPECT_TRUE(problem.at("gpu_ms").is_null() || problem.at("gpu_ms").at("steady").is_boolean());
+    EXPECT_EQ(report({"--op", "add f32 1000", "--precision", "fp16"}).at("precision"), "fp16");
+    const Spawned text = bench({"--op", "add f32 1000", "--precision", "fp16"});
+    EXPECT_NE(text.out.find("run in fp16"), std::string::npos) << text.out;
+    // A mark in the table has its explanation, and there is none without a mark.
+    const auto marks = std::count(text.out.begin(), text.out.end(), '~');
+    EXPECT_EQ(marks > 0, text.out.find("~ the median was not steady") != std::string::npos) << text.out;
+    EXPECT_NE(marks, 1) << text.out;
+}
+
+TEST_F(Bench, NoGpuTimeWithControlFlowOrWithoutDispatches) {
+    NEEDS_DRIVER();
+    const Bytes file = write_tosa(testing::branch_graph(4));
+    const std::string model = write("branch.tosa", {reinterpret_cast<const char*>(file.data()), file.size()});
+    const json result = report({model}).at("problems").at(0);
+    EXPECT_EQ(result.at("control_flow"), true);
+    for (const char* unknown : {"gpu_ms", "percent_of_limit", "dispatches", "work", "bytes", "gflops"})
+        EXPECT_TRUE(result.at(unknown).is_null()) << unknown;
+    EXPECT_GT(result.at("wall_ms").at("median").get<double>(), 0);
+    const Spawned text = bench({model});
+    EXPECT_NE(text.out.find("not measured: the graph has control flow"), std::string::npos) << text.out;
+
+    const Spawned none = bench({"--op", "identity f32 16"});
+    EXPECT_EQ(none.exit_code, 0) << none.err;
+    EXPECT_EQ(none.out.find("no timestamps"), std::string::npos) << none.out;
+}
+
+/// Before anything is measured, and before a device is asked for.
+TEST_F(Bench, OutputsAreTriedFirst) {
+    fs::create_directories(path("folder"));
+    for (const char* option : {"--json", "--trace"}) {
+        expect_error(bench({"--op", "add f32 4", "--device", "none", option, path("no-folder") + "/x.json"}), 3, "no-folder");
+        expect_error(bench({"--op", "add f32 4", "--device", "none", option, path("folder")}), 3, "cannot write");
+    }
+    expect_error(bench({"--op", "add f32 4", "--device", "none", "--html", path("no-folder") + "/x.html"}, true), 3, "no-folder");
+    // A run that fails later leaves what was there, and nothing new.
+    write("kept.json", "as it was");
+    const Spawned run = bench({"--op", "add f32 4", "--device", "none", "--json", path("kept.json"), "--trace", path("new.json")});
+    EXPECT_EQ(run.exit_code, 4) << run.err;
+    EXPECT_EQ(test::read_text(path("kept.json")), "as it was");
+    for (const auto& entry : fs::directory_iterator(folder_))
+        EXPECT_EQ(entry.path().filename().string().find(".json"), entry.path().filename() == "kept.json" ? 4u : std::string::npos)
+            << entry.path();
 }
 
 TEST_F(Bench, TraceAndPage) {
