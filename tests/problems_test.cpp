@@ -72,7 +72,7 @@ TEST(Problems, RescaledResultsUseTheRange) {
     for (const char* line : {"conv2d i8 1x9x9x64 32x3x3 p1 rescale", "conv2d i8 1x6x6x512 16x1x1 rescale",
                              "depthwise i8 1x17x17x16 1x3x3 p1 rescale", "conv2d 16x8 1x9x9x32 16x3x3 p1 rescale",
                              "matmul i8 1x32x200x32 rescale", "fully_connected i8 4x300 50 rescale",
-                             "conv2d i4 1x9x9x64 16x3x3 p1 rescale"}) {
+                             "conv2d i4 1x9x9x64 16x3x3 p1 rescale", "network transformer i8 size9"}) {
         const Graph graph = load_problem(line);
         std::vector<HostTensor> inputs;
         for (std::size_t k = 0; k < graph.inputs.size(); ++k) {
@@ -152,6 +152,9 @@ TEST(Problems, NetworksOfAllTypes) {
             const DType wanted = type[0] == 'i' ? DType::i8 : DType::fp16;
             EXPECT_EQ(graph.value(graph.inputs.at(0)).type, wanted) << line;
             EXPECT_EQ(output_of(graph).type, wanted) << line;
+            const bool floats = std::any_of(graph.values.begin(), graph.values.end(),
+                                            [](const Value& value) { return is_float(value.type); });
+            EXPECT_EQ(floats, is_float(wanted)) << line;
         }
     }
 }

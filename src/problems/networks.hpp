@@ -4,6 +4,7 @@
 
 #include "problems/layers.hpp"
 
+#include <functional>
 #include <string_view>
 
 namespace tosavk {
@@ -60,5 +61,12 @@ private:
     Layers& layers_;
     DType type_;
 };
+
+/// An i8 TABLE: `f` of a stored number, in steps of the result, whose zero point it leaves out.
+ValueId quantized_table(Layers& layers, ValueId x, std::int64_t zero_point, const std::function<double(int)>& f);
+/// In int8 as TFLite's operators compute them, over the last axis. `deviation`: what the magnitude of x stands for.
+ValueId quantized_softmax(Layers& layers, ValueId x, double deviation);
+ValueId quantized_normalize(Layers& layers, ValueId x);  ///< with a factor and a term per channel
+ValueId quantized_gelu(Layers& layers, ValueId x);
 
 }  // namespace tosavk

@@ -1,7 +1,6 @@
 // Networks for sequences: a transformer's encoder layer and one step of an LSTM.
 #include "problems/networks.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace tosavk {
@@ -56,26 +55,6 @@ private:
     Layers& layers_;
 };
 
-/// Quantized networks keep what needs the range of floats in floats, between these two.
-ValueId to_floats(Layers& layers, ValueId x) {
-    if (is_float(layers.type(x))) return x;
-    Floats floats(layers);
-    const auto zero_point = static_cast<double>(layers.value(x).zero_point);
-    const ValueId y = floats.times(floats.plus(layers.cast(x, DType::fp32), -zero_point), 1 / layers.magnitude(x));
-    layers.set_magnitude(y, 1);
-    return y;
-}
-
-/// `largest` becomes the end of the int8 range.
-ValueId to_type(Layers& layers, ValueId x, DType type, double largest) {
-    if (type != DType::i8) return layers.cast(x, type);
-    Floats floats(layers);
-    const double magnitude = layers.magnitude(x);
-    const ValueId y = layers.cast(floats.times(x, 127 / largest), DType::i8);
-    layers.set_magnitude(y, std::min(magnitude * 127 / largest, 73.0));
-    return y;
-}
-
 /// BERT-base's layer: 768 channels, 12 heads, 3072 channels inside.
 Graph transformer(Layers& layers, DType type, NetworkSize size) {
     constexpr std::int64_t channels = 768, heads = 12, inner = 3072, per_head = channels / heads;
@@ -88,34 +67,35 @@ Graph transformer(Layers& layers, DType type, NetworkSize size) {
         return n.transpose(layers.reshape(n.fully_connected(x, channels), {length, heads, per_head}), std::move(perms));
     };
     const ValueId q = by_head({1, 0, 2}), k = by_head({1, 2, 0}), v = by_head({1, 0, 2});
-    ValueId scores = to_floats(layers, n.finish(layers.matmul(q, k), Activation::none));
-    if (!n.quantized()) {
-        scores = floats.times(scores, 1 / std::sqrt(static_cast<double>(per_head)));
-    }
-    const ValueId weights = floats.softmax(scores);
-    layers.set_magnitude(weights, 1.0 / static_cast<double>(length));
-    const ValueId attention = to_type(layers, weights, type, 1);
-    if (n.quantized()) layers.set_magnitude(attention, 2);
-    ValueId mixed = n.finish(layers.matmul(attention, v), Activation::none);
+    // Products of two tensors have one scale, not one per channel.
+    const auto product = [&](ValueId a, ValueId b) {
+        const ValueId y = layers.matmul(a, b);
+        if (n.quantized()) return layers.requantize(y, DType::i8, Activation::none, false);
+        return n.finish(y, Activation::none);
+    };
+    const auto softmax = [&](ValueId scores) {
+        // Flat rows would fall into the few lowest of int8's probabilities.
+        if (n.quantized()) return quantized_softmax(layers, scores, 2.5);
+        const ValueId y = floats.softmax(floats.times(scores, 1 / std::sqrt(static_cast<double>(per_head))));
+        layers.set_magnitude(y, 1.0 / static_cast<double>(length));
+        return y;
+    };
+    ValueId mixed = product(softmax(product(q, k)), v);
     mixed = layers.reshape(n.transpose(mixed, {1, 0, 2}), {length, channels});
     if (!n.quantized()) layers.set_magnitude(mixed, 0.2);
     const auto add_and_normalize = [&](ValueId a, ValueId b) {
-        const ValueId y = floats.normalize(to_floats(layers, n.add(a, b, Activation::none)));
-        return to_type(layers, y, type, 4);
+        const ValueId y = n.add(a, b, Activation::none);
+        return n.quantized() ? quantized_normalize(layers, y) : floats.normalize(y);
     };
     const ValueId middle = add_and_normalize(x, n.fully_connected(mixed, channels));
-    const ValueId wide = to_floats(layers, n.fully_connected(middle, inner));
-    const ValueId narrow = n.fully_connected(to_type(layers, floats.gelu(wide), type, 3), channels);
-    return layers.finish(add_and_normalize(middle, narrow));
+    const ValueId wide = n.fully_connected(middle, inner);
+    const ValueId bent = n.quantized() ? quantized_gelu(layers, wide) : floats.gelu(wide);
+    return layers.finish(add_and_normalize(middle, n.fully_connected(bent, channels)));
 }
 
 /// The table of a function for i8: inputs and results of +-127 stand for +-`in` and +-1.
 ValueId table(Layers& layers, ValueId x, double in, double (*f)(double)) {
-    std::vector<std::int64_t> values;
-    for (int q = -128; q < 128; ++q)
-        values.push_back(std::clamp<std::int64_t>(std::llround(127 * f(q * in / 127)), -128, 127));
-    const ValueId entries = layers.builder().constant_ints("table", DType::i8, {256}, values);
-    const ValueId y = layers.builder().add1(Op::table, {x, entries}, DType::i8);
+    const ValueId y = quantized_table(layers, x, 0, [&](int q) { return 127 * f(q * in / 127); });
     layers.set_magnitude(y, 70);
     return y;
 }
