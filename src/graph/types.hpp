@@ -51,5 +51,8 @@ struct Level {
     int max_log2_size, max_nesting, max_list;
 };
 extern const Level level_none, level_8k;
+/// Whether a tensor is no larger than the level allows: its size in bytes is a tensor_size_t, a signed number of
+/// max_log2_size + 1 bits.
+bool fits(const Level& level, DType type, const Shape& shape);
 
 }  // namespace tosavk

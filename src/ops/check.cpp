@@ -68,12 +68,7 @@ void check_operand(const NodeView& view, const ArgDef& arg, const Value& v, cons
                       v.name);
         }
     }
-    // Sizes in bytes are tensor_size_t: a signed number of max_log2_size + 1 bits.
-    const std::int64_t limit =
-        level.max_log2_size >= 62 ? std::int64_t{1} << 62 : std::int64_t{1} << level.max_log2_size;
-    std::int64_t room = (limit - 1) / static_cast<std::int64_t>(size_of(v.type));
-    for (const std::int64_t d : v.shape) room = d == 0 ? room : room / d;
-    if (room < 1) {
+    if (!fits(level, v.type, v.shape)) {
         view.fail(fmt::format("operand '{}' of shape {} is larger than level {} allows", arg.name, to_string(v.shape),
                               level.name),
                   v.name);

@@ -2,6 +2,8 @@
 
 #include "reference/reference.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -64,7 +66,14 @@ ValueId Layers::input(const std::string& name, DType type, const Shape& shape) {
     return id;
 }
 
+/// Before memory is asked for: a line may name any shape.
+void Layers::check_size(const std::string& name, DType type, const Shape& shape) const {
+    if (fits(level_, type, shape)) return;
+    throw Error(ErrorCode::usage, fmt::format("{} of shape {} is larger than level {} allows", name, to_string(shape), level_.name));
+}
+
 ValueId Layers::weights(const std::string& name, DType type, const Shape& shape, double deviation) {
+    check_size(name, type, shape);
     HostTensor tensor = random_tensor(type, shape, next_seed());
     if (is_float(type)) {
         std::vector<double> values = decode_reals(type, tensor.bytes);
@@ -81,6 +90,7 @@ ValueId Layers::weights(const std::string& name, DType type, const Shape& shape,
 }
 
 ValueId Layers::integers(const std::string& name, DType type, const Shape& shape, std::int64_t lo, std::int64_t hi) {
+    check_size(name, type, shape);
     const HostTensor bits = random_tensor(DType::i32, shape, next_seed());
     std::vector<std::int64_t> values = decode_ints(DType::i32, bits.bytes);
     for (std::int64_t& v : values) v = lo + (v - min_of(DType::i32)) % (hi - lo + 1);

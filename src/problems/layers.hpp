@@ -13,7 +13,8 @@ enum class Activation { none, relu, relu6 };
 
 class Layers {
 public:
-    Layers(std::string name, const Level& level, std::uint64_t seed) : builder_(std::move(name), level), seed_(seed) {}
+    Layers(std::string name, const Level& level, std::uint64_t seed)
+        : builder_(std::move(name), level), level_(level), seed_(seed) {}
 
     GraphBuilder& builder() { return builder_; }
     const Value& value(ValueId id) const { return builder_.value(id); }
@@ -57,9 +58,11 @@ public:
     Graph finish(const std::vector<ValueId>& outputs);
 
 private:
+    void check_size(const std::string& name, DType type, const Shape& shape) const;
     std::uint64_t next_seed() { return seed_ * 1000003 + ++drawn_; }
 
     GraphBuilder builder_;
+    const Level& level_;
     std::uint64_t seed_, drawn_ = 0;
     std::map<ValueId, double> magnitudes_;
 };

@@ -155,6 +155,7 @@ Results rescale(Line& line, Layers& layers) {
     const Shape shape = line.take_shape("shape");
     const auto to = line.take_type();
     if (!to) line.fail("the type to rescale to is missing");
+    if (!is_integer(line.type()) || !is_integer(*to)) line.fail("RESCALE is from integers to integers");
     const bool per_channel = line.take_word("per_channel");
     const ValueId x = data(line, layers, shape);
     // To wider types by a factor that needs all bits of the multiplier; to others so that most of the range is used.
