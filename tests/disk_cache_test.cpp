@@ -268,12 +268,13 @@ TEST_F(DiskCacheTest, FilesOfOtherDevicesCountTowardsTheLimit) {
     };
     age(oldest, 48);
     age(older, 24);
-    write_all(folder_ / "notes.txt", ByteList(5000));
+    for (const char* name : {"notes.txt", "important.cache"}) write_all(folder_ / name, ByteList(5000));
+    age(folder_ / "important.cache", 72);
     const fs::path newest = save_as("newest", 2500);
     EXPECT_FALSE(fs::exists(oldest));
     EXPECT_TRUE(fs::exists(older));
     EXPECT_TRUE(fs::exists(newest));
-    EXPECT_TRUE(fs::exists(folder_ / "notes.txt")) << "other files are not ours";
+    for (const char* name : {"notes.txt", "important.cache"}) EXPECT_TRUE(fs::exists(folder_ / name)) << name << " is not ours";
 }
 
 TEST_F(DiskCacheTest, ACrashedWriterLeavesNothingBehindForLong) {

@@ -71,14 +71,20 @@ void write_file(const std::filesystem::path& path, std::span<const std::span<con
     std::filesystem::path target = std::filesystem::weakly_canonical(path, unresolved);
     if (unresolved) target = path;
     const bool special = std::filesystem::exists(target, unresolved) && !std::filesystem::is_regular_file(target, unresolved);
-    std::filesystem::path temporary = target;
-    if (!special) temporary += fmt::format(".tmp-{}-{}", ::getpid(), serial++);
     const auto fail = [&](int code) {
         const std::string why = code != 0 ? std::generic_category().message(code) : "unknown reason";
         throw Error(ErrorCode::io, fmt::format("cannot write {}: {}", path.string(), why));
     };
-    errno = 0;
-    std::FILE* file = std::fopen(temporary.c_str(), special ? "wb" : "wbx");
+    std::filesystem::path temporary;
+    std::FILE* file = nullptr;
+    // A process of the same number, in another container or crashed, may have left the name.
+    for (int tries = 0; !file && tries < 100; ++tries) {
+        temporary = target;
+        if (!special) temporary += fmt::format(".tmp-{}-{}", ::getpid(), serial++);
+        errno = 0;
+        file = std::fopen(temporary.c_str(), special ? "wb" : "wbx");
+        if (!file && (special || errno != EEXIST)) break;
+    }
     if (!file) fail(errno);
     errno = 0;
     bool written = true;

@@ -193,11 +193,18 @@ void DiskCache::save(const std::function<void()>& last_change) {
     const Turn turn(settings_.directory / "lock");
     refresh();
     if (last_change) last_change();
-    const fs::path temporary = fmt::format("{}.tmp-{}-{}", path_.string(), ::getpid(), serial++);
-    errno = 0;
-    if (!write_new(temporary) || std::rename(temporary.c_str(), path_.c_str()) != 0) {
+    fs::path temporary;
+    bool written = false, taken = true;
+    // A process of the same number, in another container or crashed, may have left the name.
+    for (int tries = 0; taken && tries < 100; ++tries) {
+        temporary = fmt::format("{}.tmp-{}-{}", path_.string(), ::getpid(), serial++);
+        errno = 0;
+        written = write_new(temporary);
+        taken = !written && errno == EEXIST;
+    }
+    if (!written || std::rename(temporary.c_str(), path_.c_str()) != 0) {
         say("cache", fmt::format("cannot write {}: {}", path_.string(), std::strerror(errno)));
-        fs::remove(temporary, failed);
+        if (!taken) fs::remove(temporary, failed);
         unwritable_ = true;  // no second try: a full disk or a folder of somebody else stays what it is
     }
     fresh_.clear();
@@ -207,6 +214,14 @@ void DiskCache::save(const std::function<void()>& last_change) {
     if (unwritable_) return;
     refresh();
     prune_directory();
+}
+
+/// Whether the cache names files so: 32 hexadecimal digits, `ending`, and what else `rest` begins with. The folder may be a
+/// shared one.
+bool DiskCache::names(const std::string& file, std::string_view rest) const {
+    const std::size_t digits = path_.stem().string().size();
+    return file.find_first_not_of("0123456789abcdef") == digits &&
+           std::string_view(file).substr(digits).starts_with(std::string(ending) + std::string(rest));
 }
 
 /// Removes what crashed writers left, and the files written longest ago while all together exceed the limit.
@@ -223,9 +238,9 @@ void DiskCache::prune_directory() {
         const fs::path& path = at->path();
         std::error_code unknown;
         if (path == path_ || !at->is_regular_file(unknown)) continue;
-        if (path.filename().string().find(std::string(ending) + ".tmp-") != std::string::npos) {
+        if (names(path.filename().string(), ".tmp-")) {
             if (age_of(path) > 60 * 60) fs::remove(path, unknown);
-        } else if (path.extension() == ending) {
+        } else if (path.extension() == ending && names(path.filename().string(), "")) {
             const std::uint64_t size = at->file_size(unknown);
             if (unknown) continue;
             others.push_back({path, age_of(path), size});

@@ -65,6 +65,7 @@ private:
     std::vector<Key> kept() const;
     bool write_new(const std::filesystem::path& temporary);
     void prune_directory();
+    bool names(const std::string& file, std::string_view rest) const;
 
     CacheSettings settings_;
     std::string identity_;

@@ -184,9 +184,10 @@ std::shared_ptr<const BindingLayout> PipelineLibrary::layout_for(const Dispatch&
 const std::vector<std::uint32_t>& PipelineLibrary::keep(const std::string& glsl, std::vector<std::uint32_t> words) {
     const std::size_t bytes = glsl.size() + words.size() * sizeof(std::uint32_t);
     if (spirv_bytes_ + bytes > spirv_bound_bytes) {
-        spirv_.clear();
-        offered_.clear();
+        // What a package offers is for the executable that is made next: it must not need the compiler.
+        std::erase_if(spirv_, [&](const auto& known) { return !offered_.contains(known.first); });
         spirv_bytes_ = 0;
+        for (const auto& [source, module] : spirv_) spirv_bytes_ += source.size() + module.size() * sizeof(std::uint32_t);
     }
     spirv_bytes_ += bytes;
     return spirv_.insert_or_assign(glsl, std::move(words)).first->second;
@@ -226,9 +227,12 @@ std::vector<std::uint32_t> PipelineLibrary::spirv(const Dispatch& dispatch, cons
 
 void PipelineLibrary::offer(const std::string& glsl, std::span<const std::uint32_t> words) {
     const std::lock_guard lock(mutex_);
-    if (spirv_.count(glsl)) return;
-    keep(glsl, {words.begin(), words.end()});
+    if (spirv_.contains(glsl)) {
+        offered_.insert(glsl);
+        return;
+    }
     offered_.insert(glsl);
+    keep(glsl, {words.begin(), words.end()});
 }
 
 UniqueHandle<VkPipeline> PipelineLibrary::build(const Dispatch& dispatch, const DevicePlan& plan, std::span<const std::uint32_t> words,
