@@ -239,6 +239,26 @@ TEST_F(Passes, PartsOfValuesAreReadWhereTheyLie) {
     compare_all(b.finish(), "parts");
 }
 
+// The kernel for weights of run time would add in another order.
+TEST_F(Passes, ConvolutionsWithComputedWeights) {
+    for (const Op op : {Op::conv2d, Op::transpose_conv2d, Op::conv3d}) {
+        const bool volume = op == Op::conv3d, transposed = op == Op::transpose_conv2d;
+        GraphBuilder b("computed weights");
+        const ValueId x = b.input("x", DType::fp32, volume ? Shape{1, 3, 9, 9, 12} : Shape{1, 9, 9, 12});
+        const HostTensor numbers = random_tensor(DType::fp32, volume ? Shape{16, 2, 3, 3, 12} : Shape{16, 3, 3, 12}, 7);
+        const ValueId constant = b.constant("constant", DType::fp32, numbers.shape, numbers.bytes);
+        const ValueId weight = b.add1(Op::identity, {b.add1(Op::mul, {constant, constant, b.scalar(DType::i8, 0)}, DType::fp32)}, DType::fp32);
+        Attributes attrs;
+        attrs.stride = volume ? std::vector<std::int32_t>{1, 1, 1} : std::vector<std::int32_t>{1, 1};
+        if (!transposed) attrs.dilation = attrs.stride;
+        attrs.pad = volume ? std::vector<std::int32_t>(6, 0) : std::vector<std::int32_t>(4, 0);
+        attrs.acc_type = DType::fp32;
+        const ValueId zero = b.scalar(DType::fp32, 0);
+        b.output(b.add1(op, {x, weight, zero, zero, zero}, DType::fp32, attrs));
+        compare_all(b.finish(), std::string(name_of(op)) + " with computed weights");
+    }
+}
+
 TEST_F(Passes, NetworksKeepTheirBits) {
     for (const char* line : {"network transformer f32 size9", "network unet i8 size16", "network lstm i8 size20"}) {
         compare_all(load_problem(line), line);

@@ -1,6 +1,7 @@
 // The passes of the planner, each on and off: what the plan's text says of them. No GPU.
 #include "plan/plan.hpp"
 #include "problems/problem.hpp"
+#include "reference/reference.hpp"
 #include "support/plan_labels.hpp"
 
 #include <gtest/gtest.h>
@@ -299,6 +300,52 @@ TEST(Folding, MaximumPoolsTakePadsOfTheLowestValue) {
     EXPECT_EQ(plan_with(plan(-128, 2), &PlanOptions::fold_movement), "PAD | MAX_POOL2D");
     EXPECT_EQ(plan_with(plan(-127, 2)), "PAD | MAX_POOL2D");
     EXPECT_EQ(plan_with(plan(-128, 3)), "PAD | MAX_POOL2D");  // a window of padding alone
+}
+
+TEST(Folding, MovesOfNothingAreOtherNames) {
+    GraphBuilder b("still");
+    const ValueId x = b.input("x", DType::fp32, {1, 1, 1, 8});
+    const std::int64_t once[] = {1, 1, 1, 1}, nowhere[] = {0, 0, 0, 0}, nothing[] = {0, 0, 0, 0, 0, 0, 0, 0}, whole[] = {1, 1, 8, 1};
+    Attributes perms;
+    perms.perms = {0, 1, 3, 2};
+    ValueId y = b.add1(Op::transpose, {b.add1(Op::exp, {x}, DType::fp32)}, DType::fp32, perms);
+    y = b.add1(Op::tile, {b.add1(Op::abs, {y}, DType::fp32), b.shape(once)}, DType::fp32);
+    y = b.add1(Op::slice, {b.add1(Op::floor, {y}, DType::fp32), b.shape(nowhere), b.shape(whole)}, DType::fp32);
+    y = b.add1(Op::pad, {b.add1(Op::negate, {y, b.scalar(DType::fp32, 0), b.scalar(DType::fp32, 0)}, DType::fp32), b.shape(nothing),
+                         b.scalar(DType::fp32, 1)}, DType::fp32);
+    y = b.add1(Op::reverse, {b.add1(Op::ceil, {y}, DType::fp32)}, DType::fp32, along(3));
+    y = b.add1(Op::concat, {b.add1(Op::sin, {y}, DType::fp32)}, DType::fp32, along(0));
+    b.output(b.add1(Op::cos, {y}, DType::fp32));
+    const Graph graph = b.finish();
+    const std::string plan = plan_with(graph);
+    EXPECT_EQ(plan.find(" | "), std::string::npos) << plan;
+    for (const char* move : {"TRANSPOSE", "TILE", "SLICE", "PAD", "REVERSE", "CONCAT"}) EXPECT_EQ(plan.find(move), std::string::npos) << plan;
+    EXPECT_NE(plan_with(graph, &PlanOptions::fold_movement).find(" | "), std::string::npos);
+}
+
+TEST(ConstantFolding, WeightsAreTheSameConstantsUnderAllOptions) {
+    GraphBuilder b("weights");
+    const ValueId x = b.input("x", DType::fp32, {1, 6, 6, 8});
+    const HostTensor numbers = random_tensor(DType::fp16, {8, 3, 3, 8}, 3);
+    const ValueId half = b.constant("half", DType::fp16, numbers.shape, numbers.bytes);
+    Attributes perms, conv;
+    perms.perms = {3, 1, 2, 0};
+    conv.stride = conv.dilation = {1, 1};
+    conv.pad = {1, 1, 1, 1};
+    conv.acc_type = DType::fp32;
+    const ValueId weight = b.add1(Op::transpose, {b.add1(Op::cast, {half}, DType::fp32)}, DType::fp32, perms);
+    const ValueId zero = b.scalar(DType::fp32, 0);
+    b.output(b.add1(Op::conv2d, {x, weight, zero, zero, zero}, DType::fp32, conv));
+    const Graph graph = b.finish();
+    EXPECT_EQ(plan_with(graph), "CONV2D");
+    const auto kernel = [&](const PlanOptions& options) { return make_plan(graph, test_device(), options).dispatches.back().kernel; };
+    PlanOptions apart, unfused;
+    apart.fold_constants = false;
+    unfused.fuse = false;
+    unfused.keep_all = true;
+    EXPECT_EQ(kernel(apart), kernel({}));
+    EXPECT_EQ(kernel(unfused), kernel({}));
+    EXPECT_EQ(kernel(unfused).find("conv_direct"), std::string::npos) << kernel(unfused);
 }
 
 TEST(PlanOptions, TheEnvironmentTurnsPassesOff) {

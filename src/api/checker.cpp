@@ -303,7 +303,7 @@ tosavk_status tosavk_checker_create(tosavk_device* device, const tosavk_graph* g
         call.require(checker, "checker");
         PackageUse use{};  // a package's own plan and shaders are what is to be checked
         PlanOptions options;
-        options.tuned = with_environment(options).tuned;
+        options = with_environment(options);
         auto fused = make_executable(device->device, *graph, options, use);
         *checker = new tosavk_checker{Checker(device->device, graph->graph, std::move(fused))};
     });

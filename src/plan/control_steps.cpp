@@ -105,7 +105,8 @@ void Planner::add_control(NodeId id) {
     options.keep_all = false;
     std::uint64_t bytes = 0;
     for (const auto& graph : graph_.node(id).regions) {
-        control.regions.emplace_back().plan = Planner(rewritten(*graph, device_, options), device_, options, tuning_, this).run();
+        const Graph region = rewritten(*graph, device_, options);
+        control.regions.emplace_back().plan = Planner(region, device_, options, tuning_, this).run(graph->values.size());
         // The regions of one step never hold values at the same time.
         bytes = std::max(bytes, control.regions.back().plan.arena_bytes);
     }

@@ -17,7 +17,8 @@ class Planner {
 public:
     /// `parent` of a region: the plan that it becomes a part of.
     Planner(const Graph& graph, const DevicePlan& device, const PlanOptions& options, const TuningTable* tuning, Planner* parent = nullptr);
-    Plan run();
+    /// `values`: how many the graph had before it was rewritten; the plan has places for these.
+    Plan run(std::size_t values);
 
 private:
     static constexpr std::int64_t never = INT64_MAX;

@@ -1,11 +1,13 @@
 #include "plan/simplify.hpp"
 
+#include "codegen/index_map.hpp"
 #include "ops/op.hpp"
 #include "plan/fold.hpp"
 #include "plan/fuse.hpp"
 #include "reference/reference.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -29,6 +31,11 @@ bool has_subnormal(const Value& value) {
     return std::any_of(numbers.begin(), numbers.end(), [](double x) { return x != 0 && x > -0x1p-126 && x < 0x1p-126; });
 }
 
+bool is_finite(const Value& value) {
+    const std::vector<double> numbers = decode_reals(value.type, *value.data);
+    return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
+}
+
 /// Whether the reference gives the device's bits for this node of constants.
 bool is_exact(const NodeView& view, const DevicePlan& device) {
     const Op op = view.node().op;
@@ -43,6 +50,8 @@ bool is_exact(const NodeView& view, const DevicePlan& device) {
         if (has_subnormal(view.in(k))) return false;
     }
     switch (op) {
+        case Op::cast:
+            return is_float(view.in(0).type) && view.out().type == DType::fp32 && is_finite(view.in(0));
         case Op::select: case Op::negate: case Op::abs: case Op::floor: case Op::ceil:
         case Op::equal: case Op::greater: case Op::greater_equal:
             return true;
@@ -51,6 +60,21 @@ bool is_exact(const NodeView& view, const DevicePlan& device) {
         default:
             return false;
     }
+}
+
+bool is_convolution(Op op) {
+    return op == Op::conv2d || op == Op::conv3d || op == Op::depthwise_conv2d || op == Op::transpose_conv2d;
+}
+
+/// Whether a move leaves every element where it is: a TRANSPOSE of dimensions of 1, a TILE by 1, a CONCAT of one tensor.
+bool moves_nothing(const NodeView& view) {
+    const ViewDef moved = op_def(view.node().op).view(view);
+    const std::int64_t count = element_count(view.out().shape);
+    if (view.node().op == Op::concat) return view.input_count() == 1;
+    if (moved.kind != ViewDef::Kind::read || element_count(view.in(0).shape) != count) return false;
+    const IndexMap map = simplify(moved.maps.front());
+    const bool scalar = map.dims.empty() || count == 1;
+    return map.base == 0 && !is_padded(map) && (scalar || (map.dims.size() == 1 && map.strides[0] == 1));
 }
 
 std::uint64_t bytes_of(const Value& value) { return static_cast<std::uint64_t>(element_count(value.shape)) * size_of(value.type); }
@@ -64,7 +88,8 @@ bool is_worth_folding(const NodeView& view) {
     for (std::size_t k = 0; k < view.output_count(); ++k) out += bytes_of(view.out(k));
     // The reference folds: an operator that sums over its operands may take it minutes.
     constexpr std::uint64_t most_work = 1u << 24;
-    if (!op_def(view.node().op).kernels.empty() && in * out > most_work) return false;
+    const OpDef& def = op_def(view.node().op);
+    if (!def.view && !def.kernels.empty() && in * out > most_work) return false;
     return view.input_count() > 0 && out <= std::max<std::uint64_t>(4 * in, 4096);
 }
 
@@ -149,9 +174,47 @@ void drop_unread(Graph& graph) {
     }
 }
 
+void settle_weights(Graph& graph, const DevicePlan& device) {
+    const auto is_computed_weight = [&](const Node& node) {
+        if (!is_convolution(node.op)) return false;
+        const Value& weight = graph.value(node.inputs.at(1));
+        return is_float(weight.type) && !weight.is_constant();
+    };
+    if (std::none_of(graph.nodes.begin(), graph.nodes.end(), is_computed_weight)) return;
+    Graph folded = graph;
+    fold_constants(folded, device);
+    for (Node& node : graph.nodes) {
+        if (!is_computed_weight(node)) continue;
+        const Value known = folded.value(node.inputs[1]);
+        if (!known.is_constant()) continue;
+        node.inputs[1] = static_cast<ValueId>(graph.values.size());
+        graph.values.push_back(known);
+    }
+}
+
+void drop_still_moves(Graph& graph) {
+    for (NodeId id = 0; id < graph.nodes.size(); ++id) {
+        const NodeView view(graph, id);
+        if (view.node().op == Op::unknown || !op_def(view.node().op).view || !moves_nothing(view)) continue;
+        const Shape to = view.out().shape;
+        Value shape;
+        shape.name = view.node().outputs.empty() ? "" : view.out().name + " shape";
+        shape.type = DType::shape;
+        shape.shape = {static_cast<std::int64_t>(to.size())};
+        shape.data = std::make_shared<const Bytes>(encode_ints(DType::shape, to));
+        Node& node = graph.nodes[id];
+        node.op = Op::reshape;
+        node.attrs = {};
+        node.inputs = {node.inputs.front(), static_cast<ValueId>(graph.values.size())};
+        graph.values.push_back(std::move(shape));
+    }
+}
+
 Graph rewritten(const Graph& graph, const DevicePlan& device, const PlanOptions& options) {
-    if (!options.fuse) return graph;
-    Graph result = options.fold_movement ? fold(graph) : graph;
+    Graph result = options.fuse && options.fold_movement ? fold(graph) : graph;
+    if (!options.fuse || options.keep_all || !options.fold_constants) settle_weights(result, device);
+    if (!options.fuse) return result;
+    if (options.fold_movement) drop_still_moves(result);
     if (options.keep_all) return result;
     if (options.fold_constants) fold_constants(result, device);
     if (options.merge_equal) merge_equal(result);

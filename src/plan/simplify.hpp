@@ -1,6 +1,6 @@
 // Rewrites of the graph before fusion that leave less to compute. Each works on a copy of the graph that has the same values
-// and nodes as the original, by number: a node that is taken out becomes one of Op::unknown without operands. Outputs of
-// the graph stay the results of nodes. Regions are planned, and so rewritten, as graphs of their own.
+// and nodes as the original, by number: a node that is taken out becomes one of Op::unknown without operands, new constants
+// come after all values. Outputs of the graph stay the results of nodes. Regions are planned, and so rewritten, as graphs of their own.
 #pragma once
 
 #include "graph/graph.hpp"
@@ -12,6 +12,13 @@ namespace tosavk {
 /// integers, for moved data, and for float operators that cannot round differently. Results may take four times the bytes of
 /// the inputs, or 4 KiB.
 void fold_constants(Graph& graph, const DevicePlan& device);
+
+/// Without fold_constants: lets convolutions read float weights that it would make constants as such, while the nodes that
+/// compute them stay. Kernels that read weights at run time add in another order, and no option may change a result.
+void settle_weights(Graph& graph, const DevicePlan& device);
+
+/// Makes RESHAPEs, which cost nothing, of moves that move nothing.
+void drop_still_moves(Graph& graph);
 
 /// Lets the consumers of a node that equals an earlier one (operator, attributes, inputs) read the earlier one's results.
 /// Small constants of the same type, shape and bytes are one.
