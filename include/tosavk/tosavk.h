@@ -264,7 +264,7 @@ typedef struct tosavk_dispatch_info {
     const char* kernel;
     double gpu_ns;      /* of the last run; 0 without profile or where the device has no timestamps */
     double work;        /* arithmetic operations, a multiply-add counts two */
-    double bytes;       /* read and written at least */
+    double bytes;       /* read and written at least, about */
     int32_t is_integer; /* 1: the work is integer arithmetic */
     int32_t arithmetic; /* a tosavk_arithmetic, by the first operator */
 } tosavk_dispatch_info;

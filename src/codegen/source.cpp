@@ -54,6 +54,13 @@ std::size_t SourceBuilder::buffer_of(ValueId id) {
     return buffers_[id] = numbers_.back();
 }
 
+/// Each element of what the buffer holds is read so often, about, once more. Operands of a kernel say so themselves.
+void SourceBuilder::count_reads(std::size_t buffer, double often) {
+    if (pass_ && buffer < pass_->operands.size()) return;
+    const auto at = std::find(numbers_.begin(), numbers_.end(), buffer) - numbers_.begin();
+    source_.reads.at(static_cast<std::size_t>(at)).reads += often;
+}
+
 /// The expression that reads four consecutive elements of the index space from a leaf without padding.
 std::string SourceBuilder::read_leaf(const Leaf& leaf, DType type, const std::string& name) {
     const std::string buffer = fmt::format("in{}", leaf.buffer);
@@ -90,6 +97,7 @@ std::string SourceBuilder::leaf(ValueId id, const IndexMap& full) {
     const DType type = graph_.value(id).type;
     const std::string name = fmt::format("x{}", names_++);
     const Leaf made{buffer_of(id), map, own(name)};
+    count_reads(made.buffer, static_cast<double>(count_) / static_cast<double>(std::max<std::int64_t>(element_count(graph_.value(id).shape), 1)));
     if (loads_eights(made, id)) {
         loads_eights_.insert(made.buffer);
         body_ += fmt::format("{0}    {1} {2}, {3};\n{0}    in{4}_load8(e, {2}, {3});\n", once_mark, vector_type(type),
@@ -112,7 +120,9 @@ std::string SourceBuilder::value_of(const NodeView& view, std::size_t k) {
 }
 
 std::string SourceBuilder::table_of(ValueId id, const std::string& index4) {
-    const std::string buffer = fmt::format("in{}", buffer_of(id));
+    const std::size_t number = buffer_of(id);
+    count_reads(number, 1);
+    const std::string buffer = fmt::format("in{}", number);
     const std::string name = own(fmt::format("t{}", names_++));
     body_ += fmt::format("    ivec4 {} = {};\n", name, index4);
     return fmt::format("{0}({1}_load1(uint({2}.x)), {1}_load1(uint({2}.y)), {1}_load1(uint({2}.z)), {1}_load1(uint({2}.w)))",

@@ -55,6 +55,7 @@ public:
 
 private:
     std::size_t buffer_of(ValueId id);
+    void count_reads(std::size_t buffer, double often);
     void add_operands();
     void add_prologue(const std::string& name, const Group::Prologue& prologue);
     std::string prologue_body(const Group::Prologue& prologue, bool aligned);

@@ -50,6 +50,11 @@ KernelOperand pass_table(std::int64_t ns, std::int64_t radix, bool inverse) {
     return {no_id, DType::fp32, encode_reals(DType::fp32, re), fmt::format("roots of a pass of {} after {}", radix, ns)};
 }
 
+/// Operations of a pass over complex numbers, 5 log2(radix) for each as it is usually counted; half for the lines of real ones.
+double butterfly_work(std::int64_t numbers, std::int64_t radix, bool real) {
+    return (real ? 2.5 : 5.0) * static_cast<double>(numbers) * std::log2(static_cast<double>(radix));
+}
+
 /// Whole lines in shared memory, one pass an axis.
 std::optional<KernelChoice> plan_lines(const NodeView& view, const DevicePlan& device, std::string& why) {
     if (view.attrs().local_bound) {
@@ -100,6 +105,7 @@ std::optional<KernelChoice> plan_lines(const NodeView& view, const DevicePlan& d
         pass.groups = spill_groups((lines + together - 1) / together, device);
         pass.invocations = size;
         pass.writes = last ? -1 : 0;
+        pass.work = butterfly_work(lines * length, length, first && !complex_input && w > 1);
         passes.push_back(std::move(pass));
     };
     if (w > 1) add(n * h, w, 1, out_w, h == 1);
@@ -112,7 +118,6 @@ std::optional<KernelChoice> plan_lines(const NodeView& view, const DevicePlan& d
     choice.earlier = std::move(passes);
     choice.fuses_followers = false;
     choice.aligned = false;
-    choice.work = 5.0 * static_cast<double>(n * h * w) * std::log2(static_cast<double>(h * w));
     const std::string lengths = h > 1 && w > 1 ? fmt::format("{}, then {}", w, h) : std::to_string(std::max(w, h));
     choice.note = fmt::format("lines of {} in shared memory", lengths);
     return choice;
@@ -167,6 +172,7 @@ std::optional<KernelChoice> plan_quads(const NodeView& view, const DevicePlan& d
         pass.groups = linear_groups(butterflies / 4, device);
         pass.writes = static_cast<int>(passes.size() % 2);
         pass.stores_quads = true;
+        pass.work = butterfly_work(outer * length * inner, radix, in_rows && !complex_input);
         passes.push_back(std::move(pass));
     };
     std::int64_t ns = 1;
@@ -182,7 +188,6 @@ std::optional<KernelChoice> plan_quads(const NodeView& view, const DevicePlan& d
     choice.earlier = std::move(passes);
     choice.fuses_followers = false;
     choice.aligned = out_w % 4 == 0;
-    choice.work = 5.0 * static_cast<double>(n * h * w) * std::log2(static_cast<double>(h * w));
     choice.note = fmt::format("{} passes", choice.earlier.size() + 1);
     return choice;
 }
@@ -200,6 +205,7 @@ std::optional<KernelChoice> plan_fft(const NodeView& view, const DevicePlan& dev
     std::uint64_t largest = 0;
     const auto add_axis = [&](std::int64_t outer, std::int64_t length, std::int64_t inner, std::int64_t keep,
                               std::vector<std::int64_t> factors) {
+        const bool along_row = passes.empty();
         std::int64_t ns = 1;
         for (const std::int64_t radix : factors) {
             const bool first = passes.empty(), last_of_axis = ns * radix == length;
@@ -221,6 +227,7 @@ std::optional<KernelChoice> plan_fft(const NodeView& view, const DevicePlan& dev
             pass.groups = linear_groups(butterflies, device);
             pass.writes = static_cast<int>(passes.size() % 2);
             largest = std::max(largest, static_cast<std::uint64_t>(outer * kept * inner) * 2 * size_of(DType::fp32));
+            pass.work = butterfly_work(outer * length * inner, radix, !complex_input && along_row);
             passes.push_back(std::move(pass));
             ns *= radix;
         }
@@ -239,7 +246,6 @@ std::optional<KernelChoice> plan_fft(const NodeView& view, const DevicePlan& dev
     choice.earlier = std::move(passes);
     choice.fuses_followers = false;
     choice.aligned = false;
-    choice.work = 5.0 * static_cast<double>(n * h * w) * std::log2(static_cast<double>(h * w));
     choice.note = fmt::format("{} passes", choice.earlier.size() + 1);
     return choice;
 }

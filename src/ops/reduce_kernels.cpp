@@ -72,6 +72,7 @@ void put_before(KernelChoice& choice, KernelPass first, std::int64_t scratch_ele
     first.stores_quads = true;
     first.defines.emplace_back("PARTIAL", "1");
     choice.scratch_bytes = {static_cast<std::uint64_t>(scratch_elements) * size_of(first.writes_type)};
+    choice.work = static_cast<double>(scratch_elements);
     choice.earlier.push_back(std::move(first));
 }
 
@@ -194,7 +195,7 @@ std::optional<KernelChoice> plan_reduce(const NodeView& view, const DevicePlan& 
     if (!s) return std::nullopt;
     KernelChoice choice = s->inner == 1 ? plan_rows(view, device, *s, arithmetic_of(view)) : plan_columns(view, device, *s, arithmetic_of(view));
     choice.defines.emplace_back("PARTIAL", "0");
-    choice.work = static_cast<double>(element_count(view.in(0).shape));
+    (choice.earlier.empty() ? choice : choice.earlier.front()).work = static_cast<double>(element_count(view.in(0).shape));
     return choice;
 }
 

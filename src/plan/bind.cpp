@@ -120,7 +120,9 @@ void Planner::bind() {
             continue;
         }
         for (const KernelOperand& operand : reads_[d]) {
+            const double share = operand.reads > 0 ? std::min(operand.reads, 1.0) : 1;  // of the tensor that is read
             if (operand.scratch >= 0) {
+                dispatch.bytes += share * static_cast<double>(scratch_[static_cast<std::size_t>(operand.scratch)].place.size);
                 add_binding(dispatch, {scratch_[static_cast<std::size_t>(operand.scratch)].place, operand.type, false, "scratch", operand.path});
                 continue;
             }
@@ -129,13 +131,16 @@ void Planner::bind() {
                             operand.type, false,
                             is_packed ? operand.packed_from : graph_.value(operand.value).name,
                             operand.path};
+            dispatch.bytes += share * static_cast<double>(binding.place.size);
             add_binding(dispatch, std::move(binding));
         }
         for (const ValueId id : dispatch.written) {
+            dispatch.bytes += static_cast<double>(place_of(id).size);
             add_binding(dispatch, {place_of(id), graph_.value(id).type, true, graph_.value(id).name, {}});
         }
         if (scratch_written_[d] >= 0) {
             const Scratch& scratch = scratch_[static_cast<std::size_t>(scratch_written_[d])];
+            dispatch.bytes += static_cast<double>(scratch.place.size);
             add_binding(dispatch, {scratch.place, scratch.type, true, "scratch", {}});
         }
         check_bindings(dispatch);
@@ -143,7 +148,6 @@ void Planner::bind() {
             throw Error(ErrorCode::internal, fmt::format("{}: its shader has {} buffers, its plan {}", dispatch.label, binding_counts_[d],
                                                          dispatch.bindings.size()));
         }
-        for (const Binding& binding : dispatch.bindings) dispatch.bytes += static_cast<double>(binding.place.size);
     }
     for (std::size_t c = 0; c < plan_.controls.size(); ++c) bind_control(plan_.controls[c], control_memory_[c]);
     if (!parent_) return;

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -48,8 +49,9 @@ struct KernelOperand {
     std::string packed_from;      ///< what was packed, for the plan's text
     int scratch = -1;             ///< number of a scratch buffer of the choice
     ReadPath path = ReadPath::buffer;  ///< set where the source is built
-    /// How often each element is read, about, in quads that are used in part too. 0: not said. Who says it promises to
-    /// read by load1, load4 and loadn alone (load8 and words8 where INK_EIGHTS is defined), and nothing beyond the tensor's last quad.
+    /// How often each element is read, about, in quads that are used in part too. 0: not said. A kernel that says it promises
+    /// to read by load1, load4 and loadn alone (load8 and words8 where INK_EIGHTS is defined), and nothing beyond the tensor's
+    /// last quad.
     double reads = 0;
 };
 
@@ -65,6 +67,7 @@ struct KernelPass {
     int writes = -1;                       ///< number of the scratch buffer that it writes; -1: the node's outputs
     DType writes_type = DType::fp32;       ///< of that scratch buffer's elements, 32 bits each
     bool stores_quads = false;             ///< it stores whole quads there, not single elements
+    double work = 0;                       ///< arithmetic operations of this pass, a multiply-add counts two
     bool reads_eights = false;             ///< it wants inK_load8 (words8 of i8), which is there (INK_EIGHTS) where has_load8() of codegen/dialect.hpp says so
 };
 
@@ -77,9 +80,12 @@ struct KernelChoice : KernelPass {
     bool aligned = true;          ///< every FUSED call has e % 4 == 0 and n == 4 (allocations are padded)
     bool by_eights = false;       ///< it calls FUSED8(e, v, w) instead, e % 8 == 0, for the quads at e and e + 4
     bool in_rows = false;         ///< every FUSED call has quads of the output's last dimension, counted from the start of each row
-    double work = 0;              ///< arithmetic operations, a multiply-add counts two
     std::string note;             ///< what the candidate chose and why, for the plan's text
     std::string candidate;        ///< KernelCandidate::name; set by who asked it
+
+    double work_of_all() const {
+        return std::accumulate(earlier.begin(), earlier.end(), work, [](double sum, const KernelPass& pass) { return sum + pass.work; });
+    }
 };
 
 /// Whether an invocation should make eight elements of a result in one store, where kernels can: each store of this

@@ -1,5 +1,6 @@
 #include "plan/planner.hpp"
 
+#include "codegen/dialect.hpp"
 #include "plan/fuse.hpp"
 #include "plan/simplify.hpp"
 #include "plan/tuning.hpp"
@@ -7,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 namespace tosavk {
 
@@ -16,6 +18,20 @@ std::string label_of(const Graph& graph, const std::vector<NodeId>& nodes) {
     std::string label;
     for (const NodeId id : nodes) label += (label.empty() ? "" : "+") + std::string(name_of(graph.node(id).op));
     return label;
+}
+
+/// Bytes of the CONCATs that the group writes a part of, less those parts.
+double written_by_others(const Graph& graph, const Group& group) {
+    std::map<ValueId, double> left;
+    for (const Group::Store& part : group.stores) {
+        const Node& concat = graph.node(part.node);
+        const ValueId whole = concat.outputs.front();
+        const auto found = left.emplace(whole, static_cast<double>(value_bytes(graph, whole))).first;
+        found->second -= static_cast<double>(value_bytes(graph, concat.inputs.at(part.input)));
+    }
+    double bytes = 0;
+    for (const auto& [whole, rest] : left) bytes += std::max(rest, 0.0);
+    return bytes;
 }
 
 /// Names a dispatch by its nodes, then lets it compute what this pass of the group's kernel does not read. The anchor stays
@@ -52,7 +68,7 @@ Planner::Planner(const Graph& graph, const DevicePlan& device, const PlanOptions
     place_variables();
 }
 
-Plan Planner::run() {
+Plan Planner::run(std::size_t values) {
     std::vector<Group> groups = fuse(graph_, device_, plan_.options);
     if (tuning_) outermost().followed_.choices.merge(apply_tuning(graph_, device_, *tuning_, groups).choices);
     for (const Group& group : groups) {
@@ -68,6 +84,7 @@ Plan Planner::run() {
     find_hazards();
     find_submits();
     if (!followed_.choices.empty()) plan_.tuning = write_tuning(followed_);
+    plan_.placements.resize(values);
     return std::move(plan_);
 }
 
@@ -100,6 +117,7 @@ void Planner::add_dispatch(const Group& group) {
         dispatch.groups = linear_groups(source.invocations, device_);
     }
     dispatch.written = source.writes;
+    dispatch.bytes = -written_by_others(graph_, group);  // what it binds is added where it is bound
     add(std::move(dispatch), std::move(source.reads), -1, source.bindings);
 }
 
@@ -117,6 +135,7 @@ void Planner::add_earlier_passes(const Group& group) {
         dispatch.constants = std::move(source.constants);
         set_workgroups(dispatch, pass);
         dispatch.nodes = {group.anchor};
+        dispatch.work = pass.work;
         add_prologues(dispatch, graph_, group, &pass);
         const std::size_t written = first_scratch_ + static_cast<std::size_t>(pass.writes);
         scratch_[written].type = pass.writes_type;
@@ -151,7 +170,7 @@ void Planner::add(Dispatch dispatch, std::vector<KernelOperand> reads, std::int6
 }
 
 Plan make_plan(const Graph& graph, const DevicePlan& device, const PlanOptions& options, const TuningTable* tuning) {
-    return Planner(rewritten(graph, device, options), device, options, options.tuned ? tuning : nullptr).run();
+    return Planner(rewritten(graph, device, options), device, options, options.tuned ? tuning : nullptr).run(graph.values.size());
 }
 
 }  // namespace tosavk

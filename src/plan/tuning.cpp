@@ -136,7 +136,7 @@ std::vector<KernelSite> kernel_sites(const Graph& graph, const DevicePlan& devic
         for (const KernelCandidate& candidate : op_def(view.node().op).kernels) {
             if (candidate.name == group.choice->candidate) continue;
             const std::optional<KernelChoice> choice = alternative(planned, device, group, candidate);
-            if (!choice || choice->work > 8 * group.choice->work) continue;
+            if (!choice || choice->work_of_all() > 8 * group.choice->work_of_all()) continue;
             Code code = code_of(*choice);
             if (std::find(codes.begin(), codes.end(), code) != codes.end()) continue;
             codes.push_back(std::move(code));
