@@ -176,7 +176,7 @@ int main(int argc, char** argv) {
                    "an earlier --json file: prints the ratio of every problem's best times");
     app.add_option("--threshold", options.threshold,
                    "percent that a problem may be slower than in --compare (default 10)");
-    app.add_flag("--help-problems", options.help_problems, "list a problem line for every operator");
+    app.add_flag("--help-problems", options.help_problems, "list a problem line for every operator but CUSTOM and constants");
     add_model_options(app, options.model, false);
     add_device_option(app, options.device);
     app.add_option("--json", options.json, "file for the results as JSON; - for standard output");

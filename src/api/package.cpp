@@ -113,6 +113,9 @@ tosavk_status tosavk_package_save(tosavk_device* device, const tosavk_graph* gra
         call.require(graph, "graph");
         call.require(path, "path");
         const tosavk::Bytes bytes = make_package(*device->device, *graph->graph, plan_options(options));
+        if (bytes.size() > most_file_bytes) {
+            throw Error(ErrorCode::unsupported, fmt::format("the package would have {} bytes, and files above 2 GiB are not read", bytes.size()));
+        }
         const std::span<const std::byte> pieces[] = {bytes};
         write_file(path, pieces);
     });

@@ -52,9 +52,8 @@ Bytes read_file(const std::filesystem::path& path) {
         if (!error) bytes.reserve(static_cast<std::size_t>(size));
     }
     constexpr std::size_t piece = std::size_t{1} << 20;
-    constexpr std::size_t most = std::size_t{1} << 31;  // flatbuffers address no more
     while (stream) {
-        if (bytes.size() > most) fail_io(path, "it is larger than 2 GiB");
+        if (bytes.size() > most_file_bytes) fail_io(path, "it is larger than 2 GiB");
         const std::size_t old = bytes.size();
         bytes.resize(old + piece);
         stream.read(reinterpret_cast<char*>(bytes.data() + old), static_cast<std::streamsize>(piece));
