@@ -259,6 +259,25 @@ TEST_F(Passes, ConvolutionsWithComputedWeights) {
     }
 }
 
+TEST_F(Passes, MovesOfMoves) {
+    GraphBuilder b("moves");
+    const ValueId x = b.input("x", DType::fp32, {4, 6, 9});
+    Attributes turn;
+    turn.perms = {1, 2, 0};
+    const ValueId once = b.add1(Op::transpose, {x}, DType::fp32, turn), twice = b.add1(Op::transpose, {once}, DType::fp32, turn);
+    const ValueId thrice = b.add1(Op::transpose, {twice}, DType::fp32, turn);
+    b.output(b.add1(Op::abs, {once}, DType::fp32));
+    b.output(twice);
+    b.output(b.add1(Op::add, {thrice, x}, DType::fp32));
+    const auto slice = [&](ValueId of, const Shape& start, const Shape& size) {
+        return b.add1(Op::slice, {of, b.shape(start), b.shape(size)}, DType::fp32);
+    };
+    const ValueId part = slice(x, {1, 1, 1}, {3, 4, 7});
+    b.output(slice(slice(part, {1, 0, 2}, {2, 4, 5}), {0, 1, 1}, {2, 3, 3}));
+    b.output(b.add1(Op::exp, {part}, DType::fp32));
+    compare_all(b.finish(), "moves of moves");
+}
+
 TEST_F(Passes, NetworksKeepTheirBits) {
     for (const char* line : {"network transformer f32 size9", "network unet i8 size16", "network lstm i8 size20"}) {
         compare_all(load_problem(line), line);

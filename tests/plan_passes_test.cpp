@@ -323,6 +323,32 @@ TEST(Folding, MovesOfNothingAreOtherNames) {
     EXPECT_NE(plan_with(graph, &PlanOptions::fold_movement).find(" | "), std::string::npos);
 }
 
+TEST(Folding, MovesOfMovesReadTheFirstOnesInput) {
+    GraphBuilder b("moves");
+    const ValueId x = b.input("x", DType::fp32, {4, 6, 8});
+    Attributes there, back;
+    there.perms = {1, 2, 0};
+    back.perms = {2, 0, 1};
+    const ValueId same = b.add1(Op::transpose, {b.add1(Op::transpose, {b.add1(Op::exp, {x}, DType::fp32)}, DType::fp32, there)}, DType::fp32, back);
+    b.output(b.add1(Op::abs, {same}, DType::fp32));
+    const auto slice = [&](ValueId of, const Shape& start, const Shape& size) {
+        return b.add1(Op::slice, {of, b.shape(start), b.shape(size)}, DType::fp32);
+    };
+    b.output(b.add1(Op::negate, {slice(slice(x, {1, 1, 1}, {3, 4, 6}), {0, 1, 2}, {2, 3, 3}), b.scalar(DType::fp32, 0), b.scalar(DType::fp32, 0)},
+                    DType::fp32));
+    const Graph graph = b.finish();
+    const std::string plan = plan_with(graph), apart = plan_with(graph, &PlanOptions::fold_movement);
+    const auto count = [](const std::string& text, const std::string& what) {
+        std::size_t found = 0;
+        for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
+        return found;
+    };
+    EXPECT_EQ(count(plan, "TRANSPOSE"), 0u) << plan;
+    EXPECT_EQ(count(plan, "SLICE"), 1u) << plan;
+    EXPECT_EQ(count(apart, "TRANSPOSE"), 2u) << apart;
+    EXPECT_EQ(count(apart, "SLICE"), 2u) << apart;
+}
+
 TEST(ConstantFolding, WeightsAreTheSameConstantsUnderAllOptions) {
     GraphBuilder b("weights");
     const ValueId x = b.input("x", DType::fp32, {1, 6, 6, 8});

@@ -17,7 +17,7 @@ struct PlanOptions {
     bool fuse = true;        ///< join elementwise chains and epilogues
     bool keep_all = false;   ///< every value stays readable after a run (no sharing of memory); for verify
     // Passes that `fuse` allows; each can be left out.
-    bool fold_movement = true;   ///< SLICE and PAD into the padding of what reads them; moves of nothing
+    bool fold_movement = true;   ///< SLICE and PAD into the padding of what reads them; moves of moves, and of nothing
     bool fold_constants = true;  ///< nodes of constants
     bool merge_equal = true;     ///< nodes that compute the same as an earlier one
     bool drop_unread = true;     ///< nodes that no output needs (what writes variables stays)

@@ -77,6 +77,17 @@ bool moves_nothing(const NodeView& view) {
     return map.base == 0 && !is_padded(map) && (scalar || (map.dims.size() == 1 && map.strides[0] == 1));
 }
 
+/// A constant behind all values.
+ValueId add_shape(Graph& graph, const std::string& name, const std::vector<std::int64_t>& numbers) {
+    Value value;
+    value.name = name;
+    value.type = DType::shape;
+    value.shape = {static_cast<std::int64_t>(numbers.size())};
+    value.data = std::make_shared<const Bytes>(encode_ints(DType::shape, numbers));
+    graph.values.push_back(std::move(value));
+    return static_cast<ValueId>(graph.values.size() - 1);
+}
+
 std::uint64_t bytes_of(const Value& value) { return static_cast<std::uint64_t>(element_count(value.shape)) * size_of(value.type); }
 
 bool is_worth_folding(const NodeView& view) {
@@ -192,29 +203,49 @@ void settle_weights(Graph& graph, const DevicePlan& device) {
     }
 }
 
+void join_moves(Graph& graph) {
+    for (Node& node : graph.nodes) {
+        if (node.op != Op::transpose && node.op != Op::slice) continue;
+        const NodeId before = graph.value(node.inputs[0]).producer;
+        if (before == no_id || graph.node(before).op != node.op) continue;
+        const Node& first = graph.node(before);
+        if (node.op == Op::transpose) {
+            for (std::int32_t& axis : node.attrs.perms) axis = first.attrs.perms[static_cast<std::size_t>(axis)];
+        } else {
+            const Value &outer = graph.value(first.inputs[1]), &inner = graph.value(node.inputs[1]);
+            if (!outer.is_constant() || !inner.is_constant()) continue;
+            std::vector<std::int64_t> start = decode_ints(DType::shape, *outer.data);
+            const std::vector<std::int64_t> more = decode_ints(DType::shape, *inner.data);
+            for (std::size_t d = 0; d < start.size(); ++d) start[d] += more[d];
+            node.inputs[1] = add_shape(graph, inner.name + " of both", start);
+        }
+        node.inputs[0] = first.inputs[0];
+    }
+}
+
 void drop_still_moves(Graph& graph) {
     for (NodeId id = 0; id < graph.nodes.size(); ++id) {
         const NodeView view(graph, id);
         if (view.node().op == Op::unknown || !op_def(view.node().op).view || !moves_nothing(view)) continue;
         const Shape to = view.out().shape;
-        Value shape;
-        shape.name = view.node().outputs.empty() ? "" : view.out().name + " shape";
-        shape.type = DType::shape;
-        shape.shape = {static_cast<std::int64_t>(to.size())};
-        shape.data = std::make_shared<const Bytes>(encode_ints(DType::shape, to));
+        const ValueId shape = add_shape(graph, view.out().name + " shape", to);
         Node& node = graph.nodes[id];
         node.op = Op::reshape;
         node.attrs = {};
-        node.inputs = {node.inputs.front(), static_cast<ValueId>(graph.values.size())};
-        graph.values.push_back(std::move(shape));
+        node.inputs = {node.inputs.front(), shape};
     }
 }
 
 Graph rewritten(const Graph& graph, const DevicePlan& device, const PlanOptions& options) {
-    Graph result = options.fuse && options.fold_movement ? fold(graph) : graph;
+    Graph result = graph;
+    const bool moves = options.fuse && options.fold_movement;
+    if (moves) {
+        join_moves(result);
+        result = fold(result);
+    }
     if (!options.fuse || options.keep_all || !options.fold_constants) settle_weights(result, device);
     if (!options.fuse) return result;
-    if (options.fold_movement) drop_still_moves(result);
+    if (moves) drop_still_moves(result);
     if (options.keep_all) return result;
     if (options.fold_constants) fold_constants(result, device);
     if (options.merge_equal) merge_equal(result);
