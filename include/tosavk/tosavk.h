@@ -196,9 +196,8 @@ TOSAVK_API tosavk_status tosavk_compile(tosavk_device* device, const tosavk_grap
  * temporary one that is renamed), which tosavk_graph_load_file reads. An executable made from such a graph, on a device of
  * the same abilities and limits, by the same library and with the same options, needs no GLSL compiler; any other is
  * compiled from the graph (tosavk_counters.package tells). A library with another format of packages refuses the file: keep
- * the model. `options` may be NULL. The file has the constants twice, as the
- * graph has them and as the device wants them. TOSAVK_ERROR_UNSUPPORTED for what a .tosa file cannot hold, and
- * above 2 GiB. */
+ * the model. `options` may be NULL. The file has the constants twice, as the graph has them and as the device wants them.
+ * TOSAVK_ERROR_UNSUPPORTED for what a .tosa file cannot hold, and above 2 GiB. */
 TOSAVK_API tosavk_status tosavk_package_save(tosavk_device* device, const tosavk_graph* graph, const tosavk_compile_options* options,
                                              const char* path, tosavk_error** error);
 

@@ -302,9 +302,7 @@ tosavk_status tosavk_checker_create(tosavk_device* device, const tosavk_graph* g
         call.require(graph, "graph");
         call.require(checker, "checker");
         PackageUse use{};  // a package's own plan and shaders are what is to be checked
-        PlanOptions options;
-        options = with_environment(options);
-        auto fused = make_executable(device->device, *graph, options, use);
+        auto fused = make_executable(device->device, *graph, with_environment({}), use);
         *checker = new tosavk_checker{Checker(device->device, graph->graph, std::move(fused))};
     });
 }

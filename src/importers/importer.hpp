@@ -27,8 +27,8 @@ Graph import_tosa(std::span<const std::byte> file, const ImportOptions& options)
 /// By content: "TFL3" or "TOSA" at byte 4, or the structure of an early .tosa file. `origin` stands in messages.
 Graph import_model(std::span<const std::byte> file, const std::string& origin, const ImportOptions& options);
 Graph import_file(const std::filesystem::path& path, const ImportOptions& options);
+constexpr std::size_t most_file_bytes = std::size_t{1} << 31;  ///< of read_file(): flatbuffers address no more
 Bytes read_file(const std::filesystem::path& path);
-constexpr std::size_t most_file_bytes = std::size_t{1} << 31;  ///< that read_file() takes: flatbuffers address no more
 
 /// The graph as a TOSA 1.0 flatbuffer. Quantization scales, which TOSA does not know, are left out.
 Bytes write_tosa(const Graph& graph);

@@ -72,7 +72,7 @@ struct Dispatch {
     std::vector<NodeId> nodes;            ///< nodes of the graph that it computes
     std::vector<ValueId> written;         ///< values that it writes to memory
     double work = 0;                      ///< arithmetic operations
-    double bytes = 0;                     ///< bytes read and written at least
+    double bytes = 0;                     ///< bytes read and written, each element once
     bool barrier_before = false;          ///< a hazard with an earlier dispatch since the last barrier
     bool submit_before = false;           ///< what comes before is a submit of its own: both would take too long
     std::string note;

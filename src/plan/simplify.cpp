@@ -68,9 +68,9 @@ bool is_convolution(Op op) {
 
 /// Whether a move leaves every element where it is: a TRANSPOSE of dimensions of 1, a TILE by 1, a CONCAT of one tensor.
 bool moves_nothing(const NodeView& view) {
+    if (view.node().op == Op::concat) return view.input_count() == 1;
     const ViewDef moved = op_def(view.node().op).view(view);
     const std::int64_t count = element_count(view.out().shape);
-    if (view.node().op == Op::concat) return view.input_count() == 1;
     if (moved.kind != ViewDef::Kind::read || element_count(view.in(0).shape) != count) return false;
     const IndexMap map = simplify(moved.maps.front());
     const bool scalar = map.dims.empty() || count == 1;

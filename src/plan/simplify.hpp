@@ -1,6 +1,7 @@
 // Rewrites of the graph before fusion that leave less to compute. Each works on a copy of the graph that has the same values
 // and nodes as the original, by number: a node that is taken out becomes one of Op::unknown without operands, new constants
-// come after all values. Outputs of the graph stay the results of nodes. Regions are planned, and so rewritten, as graphs of their own.
+// come after all values. Outputs of the graph stay the results of nodes. Regions are planned, and so rewritten, as graphs of
+// their own.
 #pragma once
 
 #include "graph/graph.hpp"

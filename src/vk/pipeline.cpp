@@ -227,12 +227,8 @@ std::vector<std::uint32_t> PipelineLibrary::spirv(const Dispatch& dispatch, cons
 
 void PipelineLibrary::offer(const std::string& glsl, std::span<const std::uint32_t> words) {
     const std::lock_guard lock(mutex_);
-    if (spirv_.contains(glsl)) {
-        offered_.insert(glsl);
-        return;
-    }
     offered_.insert(glsl);
-    keep(glsl, {words.begin(), words.end()});
+    if (!spirv_.contains(glsl)) keep(glsl, {words.begin(), words.end()});
 }
 
 UniqueHandle<VkPipeline> PipelineLibrary::build(const Dispatch& dispatch, const DevicePlan& plan, std::span<const std::uint32_t> words,
