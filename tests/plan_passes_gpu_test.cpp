@@ -10,10 +10,12 @@
 #include "vk/context.hpp"
 #include "vk/device.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
+#include <span>
 
 namespace tosavk {
 namespace {
@@ -204,6 +206,32 @@ TEST_F(Passes, RandomGraphsKeepTheirBitsWithoutTexels) {
     for (std::uint32_t seed = 105; seed < 105 + count && !HasFailure(); ++seed) {
         device_ = devices[seed % 2];
         compare_all(RandomGraph(seed).build(), "seed " + std::to_string(seed));
+    }
+}
+
+// Columns by themselves and by several lanes, in whole quads or not, whose own values are outputs too.
+TEST_F(Passes, ColumnsOfMatrices) {
+    const std::pair<Shape, std::int32_t> problems[] = {{{3, 41, 8}, 1}, {{5, 300, 3}, 1}, {{2, 9, 2, 6}, 1}, {{70, 5}, 0}, {{2, 2, 64}, 1}};
+    for (const DType type : {DType::fp32, DType::fp16, DType::i32}) {
+        for (const auto& [shape, axis] : std::span(problems).first(type == DType::fp32 ? 5 : 2)) {
+            GraphBuilder b("columns");
+            Attributes attrs;
+            attrs.axis = axis;
+            const ValueId x = b.input("x", type, shape);
+            Shape ones(shape.size(), 1);
+            ones.back() = shape.back();
+            const ValueId scaled = b.add1(Op::maximum, {x, b.input("s", type, ones)}, type);
+            const ValueId most = b.add1(Op::reduce_max, {scaled}, type, attrs), below = b.add1(Op::sub, {scaled, most}, type);
+            const ValueId sum = b.add1(Op::reduce_sum, {b.add1(Op::abs, {below}, type)}, type, attrs);
+            const ValueId bent = b.add1(is_float(type) ? Op::exp : Op::bitwise_not, {sum}, type);
+            b.output(b.add1(Op::sub, {b.add1(Op::maximum, {below, bent}, type), sum}, type));
+            b.output(b.add1(Op::reduce_min, {below}, type, attrs));
+            b.output(bent);
+            Graph graph = b.finish();
+            const Plan plan = make_plan(graph, device_->plan(), {});
+            EXPECT_TRUE(plan.dispatches.size() == 1 && plan.dispatches.front().kernel == "rows") << print_plan(graph, plan);
+            compare_all(std::move(graph), fmt::format("{} {} axis {}", name_of(type), to_string(shape), axis));
+        }
     }
 }
 

@@ -59,12 +59,41 @@ TEST(RowFusion, SoftmaxAlongRowsIsOneDispatch) {
     EXPECT_NE(print_plan(graph, plan).find("6 rows of 7, 1 lanes each"), std::string::npos) << print_plan(graph, plan);
 }
 
-TEST(RowFusion, OtherAxesAndLongRowsStayApart) {
-    for (const auto& [shape, axis] : {std::pair{Shape{3, 7}, 0}, std::pair{Shape{2, 9000}, 1}}) {
+TEST(RowFusion, SoftmaxAlongColumnsIsOneDispatch) {
+    GraphBuilder b("softmax");
+    b.output(softmax(b, b.input("x", DType::fp32, {2, 3, 7}), 1));
+    const Graph graph = b.finish();
+    EXPECT_EQ(plan_with(graph), "REDUCE_MAX+SUB+EXP+REDUCE_SUM+RECIPROCAL+MUL");
+    EXPECT_EQ(plan_with(graph, &PlanOptions::fuse_rows), "REDUCE_MAX | SUB+EXP | REDUCE_SUM+RECIPROCAL | MUL");
+    const Plan plan = make_plan(graph, test_device(), {});
+    EXPECT_EQ(plan.dispatches[0].bindings.size(), 2u);
+    EXPECT_NE(print_plan(graph, plan).find("14 columns of 3, 1 lanes each"), std::string::npos) << print_plan(graph, plan);
+}
+
+// Alone, a reduction along columns keeps its kernel, whatever stands before and behind it.
+TEST(RowFusion, ColumnsWithoutABroadcastKeepTheirKernel) {
+    GraphBuilder b("norm");
+    const ValueId x = b.input("x", DType::fp32, {2, 3, 7});
+    const ValueId squares = b.add1(Op::mul, {x, x, b.scalar(DType::i8, 0)}, DType::fp32, {}, "squares");
+    b.output(b.add1(Op::rsqrt, {b.add1(Op::reduce_sum, {squares}, DType::fp32, along(1), "sum")}, DType::fp32, {}, "y"));
+    const Graph graph = b.finish();
+    EXPECT_EQ(plan_with(graph), "MUL+REDUCE_SUM+RSQRT");
+    EXPECT_EQ(make_plan(graph, test_device(), {}).dispatches.front().kernel, "reduce_columns");
+}
+
+TEST(RowFusion, LongRowsAndFarColumnsStayApart) {
+    DevicePlan device = test_device();
+    const auto plan = [&](const Shape& shape, std::int32_t axis) {
         GraphBuilder b("softmax");
         b.output(softmax(b, b.input("x", DType::fp32, shape), axis));
-        EXPECT_EQ(plan_with(b.finish()), "REDUCE_MAX | SUB+EXP | REDUCE_SUM+RECIPROCAL | MUL");
-    }
+        return labels(make_plan(b.finish(), device, {}));
+    };
+    const std::string apart = "REDUCE_MAX | SUB+EXP | REDUCE_SUM+RECIPROCAL | MUL", together = "REDUCE_MAX+SUB+EXP+REDUCE_SUM+RECIPROCAL+MUL";
+    EXPECT_EQ(plan({2, 9000}, 1), apart);
+    EXPECT_EQ(plan({64, 64, 1024}, 1), together);
+    device.far_rows = 16;
+    EXPECT_EQ(plan({64, 64, 1024}, 1), apart);
+    EXPECT_EQ(plan({64, 64, 1020}, 1), together);
 }
 
 // A kernel between two passes over the rows must not end up on both sides of the group.

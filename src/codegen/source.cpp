@@ -221,6 +221,7 @@ bool SourceBuilder::stores_quads() const {
         return false;
     }
     if (!group_.rows) return aligned_;
+    if (group_.rows->are_columns()) return group_.rows->inner % 4 == 0;
     const auto of_rows = [&](ValueId id) { return element_count(graph_.value(id).shape) == group_.rows->count; };
     return group_.rows->axis % 4 == 0 && std::none_of(group_.outputs.begin(), group_.outputs.end(), of_rows);
 }

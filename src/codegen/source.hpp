@@ -12,12 +12,19 @@
 
 namespace tosavk {
 
-/// Rows of a row group: LANES invocations of a workgroup share one.
+/// Rows of a row group: LANES invocations of a workgroup share one, or, where the rows are columns of matrices, four that lie
+/// side by side.
 struct Rows {
     std::int64_t count = 0;  ///< rows
-    std::int64_t axis = 0;   ///< elements of a row, consecutive in memory; at least 2
-    std::int64_t lanes = 1;  ///< a power of two; more than 1 only where each lane has four whole quads or more
+    std::int64_t axis = 0;   ///< elements of a row; at least 2
+    std::int64_t lanes = 1;  ///< a power of two; along consecutive elements more than 1 only where each lane has four whole quads or more
     std::int64_t in_turn = 1;  ///< rows that an invocation takes one after the other; 1 where lanes share one
+    std::int64_t inner = 1;  ///< from one element of a row to the next; above 1, the rows are columns
+    std::int64_t length = 0;  ///< of columns: elements that a lane goes down; the last lanes may have fewer, or none
+
+    bool are_columns() const { return inner > 1; }
+    /// Quads of columns: none reaches from one matrix into the next.
+    std::int64_t column_quads() const { return count / inner * ((inner + 3) / 4); }
 };
 
 struct Group {

@@ -78,8 +78,12 @@ private:
     bool is_stored(ValueId id) const;
     ValueId stored_by(const Group::Store& part) const;
     std::string fold_row(const std::string& combine, DType type, const std::string& partial);
+    static std::string next_of_column(const std::string& combine, DType type, const std::string& sum, const std::string& is_first,
+                                      const std::string& term);
+    std::string fold_columns(const std::string& combine, DType type, const std::string& sum);
     std::vector<NodeId> behind(const std::vector<ValueId>& roots) const;
     std::string row_main();
+    std::string column_main();
     std::uint64_t bytes_of(const KernelOperand& operand) const;
     /// Of what is read.
     std::size_t count_bindings() const;

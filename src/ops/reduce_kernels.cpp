@@ -145,17 +145,23 @@ void set_columns(KernelPass& pass, const DevicePlan& device, const Split& s, std
     pass.groups = linear_groups(all / each, device);
 }
 
-KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const Split& s, const Arithmetic& arithmetic) {
+std::int64_t row_bytes(const NodeView& view, const Split& s) { return s.inner * static_cast<std::int64_t>(size_of(view.in(0).type)); }
+
+std::int64_t length_of(const NodeView& view, const DevicePlan& device, const Split& s) {
     const std::int64_t quads = s.outer * up(s.inner, 4);
-    std::int64_t length = up(s.axis, parts_of(s.axis, quads, 8, 1, device));
-    const std::int64_t row_bytes = s.inner * static_cast<std::int64_t>(size_of(view.in(0).type));
+    const std::int64_t length = up(s.axis, parts_of(s.axis, quads, 8, 1, device));
     // Of far rows no more are walked down than prefetchers follow, where second passes are small or loads wait for memory most.
     const bool few = quads < device.busy_invocations * device.row_quads;
-    if (device.far_rows != 0 && (few || loads_are_loops(device)) && row_bytes >= 4096) length = std::min(length, device.far_rows);
-    const std::int64_t chunks = up(s.axis, length);
+    const bool far = device.far_rows != 0 && (few || loads_are_loops(device)) && row_bytes(view, s) >= 4096;
+    return far ? std::min(length, device.far_rows) : length;
+}
+
+KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const Split& s, const Arithmetic& arithmetic) {
+    const std::int64_t quads = s.outer * up(s.inner, 4);
+    const std::int64_t length = length_of(view, device, s), chunks = up(s.axis, length);
     // Of many rows in other pages whole lines of a cache (64 bytes) are read: each page is looked up half as often. Of short
     // rows they are where loads are loops, so that no two wait for one line.
-    const bool pays = row_bytes >= 4096 ? length >= 64 : loads_are_loops(device);
+    const bool pays = row_bytes(view, s) >= 4096 ? length >= 64 : loads_are_loops(device);
     const bool whole_lines = device.row_quads > 1 && size_of(view.in(0).type) == 4 && pays;
     const std::int64_t each = whole_lines ? 2 * device.row_quads : device.row_quads;
 
@@ -174,13 +180,8 @@ KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const 
     return choice;
 }
 
-/// The input around the axis, if the kernels here take its type.
-std::optional<Split> split(const NodeView& view, std::string& why) {
-    const DType type = view.in(0).type;
-    if (!is_plain_type(type)) {
-        why = fmt::format("it does not take {}", name_of(type));
-        return std::nullopt;
-    }
+/// The input around the axis.
+Split split_of(const NodeView& view) {
     const Shape& shape = view.in(0).shape;
     const auto axis = static_cast<std::size_t>(view.attrs().axis);
     Split s;
@@ -188,6 +189,14 @@ std::optional<Split> split(const NodeView& view, std::string& why) {
     s.axis = shape[axis];
     for (std::size_t d = axis + 1; d < shape.size(); ++d) s.inner *= shape[d];
     return s;
+}
+
+/// The same, if the kernels here take its type.
+std::optional<Split> split(const NodeView& view, std::string& why) {
+    const DType type = view.in(0).type;
+    if (is_plain_type(type)) return split_of(view);
+    why = fmt::format("it does not take {}", name_of(type));
+    return std::nullopt;
 }
 
 std::optional<KernelChoice> plan_reduce(const NodeView& view, const DevicePlan& device, std::string& why) {
@@ -239,6 +248,11 @@ std::vector<KernelCandidate> argmax_kernels() {
             {"tree, fewer lanes", for_busy(plan_argmax, 0.125), true},
             {"tree, more lanes", for_busy(plan_argmax, 8), true}};
 }
+
+std::int64_t column_length(const NodeView& reduction, const DevicePlan& device) {
+    return length_of(reduction, device, split_of(reduction));
+}
+
 std::vector<KernelCandidate> reduce_kernels() {
     return {{"blocks", plan_reduce},
             {"blocks, fewer parts", for_busy(plan_reduce, 0.125), true},

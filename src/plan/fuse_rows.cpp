@@ -16,8 +16,10 @@ void Fuser::place_rows(const NodeView& view, const Rows& rows) {
 
 std::optional<Group> Fuser::as_rows(const Group& group) const {
     if (group.rows) return group;
-    if (!group.choice || !group.choice->earlier.empty() || !group.stores.empty()) return std::nullopt;
-    const auto rows = row_reduction(NodeView(graph_, group.anchor), device_);
+    if (!group.choice || !group.stores.empty()) return std::nullopt;
+    const NodeView anchor(graph_, group.anchor);
+    auto rows = group.choice->earlier.empty() ? row_reduction(anchor, device_) : std::nullopt;
+    if (!rows) rows = column_reduction(anchor, device_);
     if (!rows) return std::nullopt;
     Group result;
     result.rows = rows;
@@ -41,12 +43,15 @@ bool Fuser::take_rows(std::size_t g, const Group& group, std::size_t h) {
     const std::optional<Group> other = as_rows(groups_[h]);
     const Group& taken = other ? *other : groups_[h];
     if (other) {
-        if (other->rows->count != group.rows->count || other->rows->axis != group.rows->axis) return false;
+        const Rows &ours = *group.rows, &theirs = *other->rows;
+        if (theirs.count != ours.count || theirs.axis != ours.axis || theirs.inner != ours.inner || theirs.length != ours.length) return false;
     } else if (taken.anchor != no_id || taken.structural || taken.members.empty()) {
         return false;
     } else if (!taken.stores.empty() && element_count(taken.space) == group.rows->count) {
         return false;  // the rows' own values are no quads in a shader
     }
+    // Alone, columns are walked down faster by their kernel.
+    if (group.rows->are_columns() && groups_[g].choice && !spreads_rows_of(g, taken, *group.rows)) return false;
     Group larger = group;
     larger.members.insert(larger.members.end(), taken.members.begin(), taken.members.end());
     std::sort(larger.members.begin(), larger.members.end());
@@ -60,6 +65,16 @@ bool Fuser::take_rows(std::size_t g, const Group& group, std::size_t h) {
     if (!needs || !fits(larger)) return false;
     merge(g, std::move(larger), h, std::move(*needs));
     return true;
+}
+
+bool Fuser::spreads_rows_of(std::size_t g, const Group& reader, const Rows& rows) const {
+    return std::any_of(reader.members.begin(), reader.members.end(), [&](NodeId id) {
+        const Node& node = graph_.node(id);
+        return element_count(graph_.value(node.outputs.front()).shape) != rows.count &&
+               std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId in) {
+                   return producer(in) == g && element_count(graph_.value(in).shape) == rows.count;
+               });
+    });
 }
 
 bool Fuser::reads_in_rows(const Node& node, const Value& out, const Rows& rows, std::size_t g, std::size_t h) const {

@@ -91,6 +91,8 @@ private:
     /// Takes one neighbour of a group with row reductions into it, if there is one that fits.
     bool grow_rows(std::size_t g);
     bool take_rows(std::size_t g, const Group& group, std::size_t h);
+    /// Whether the group broadcasts a value of the rows from the group g over their elements.
+    bool spreads_rows_of(std::size_t g, const Group& reader, const Rows& rows) const;
     /// Whether a row group may run the node, whose operands from the groups g and h are then variables there.
     bool reads_in_rows(const Node& node, const Value& out, const Rows& rows, std::size_t g, std::size_t h) const;
 

@@ -108,11 +108,12 @@ void Planner::add_dispatch(const Group& group) {
         dispatch.note = group.choice->note;
     } else if (group.rows) {
         const Rows& rows = *group.rows;
-        const std::int64_t rows_per_group = device_.workgroup_size / rows.lanes * rows.in_turn;
-        dispatch.groups = spill_groups((rows.count + rows_per_group - 1) / rows_per_group, device_);
+        const std::int64_t pieces = rows.are_columns() ? rows.column_quads() : rows.count;
+        const std::int64_t pieces_per_group = device_.workgroup_size / rows.lanes * rows.in_turn;
+        dispatch.groups = spill_groups((pieces + pieces_per_group - 1) / pieces_per_group, device_);
         dispatch.work = work * static_cast<double>(rows.axis);
-        dispatch.note = fmt::format("{} rows of {}, {} lanes each{}", rows.count, rows.axis, rows.lanes,
-                                    rows.in_turn > 1 ? fmt::format(", {} in turn", rows.in_turn) : "");
+        dispatch.note = fmt::format("{} {} of {}, {} lanes each{}", rows.count, rows.are_columns() ? "columns" : "rows", rows.axis,
+                                    rows.lanes, rows.in_turn > 1 ? fmt::format(", {} in turn", rows.in_turn) : "");
     } else {
         dispatch.groups = linear_groups(source.invocations, device_);
     }

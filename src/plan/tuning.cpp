@@ -2,6 +2,7 @@
 
 #include "ops/op.hpp"
 #include "plan/fuse.hpp"
+#include "plan/rows.hpp"
 #include "plan/simplify.hpp"
 
 #include <fmt/format.h>
@@ -43,8 +44,10 @@ double prologue_reads(const Graph& graph, const Group& group, const KernelChoice
 /// The candidate's choice, if it can stand where the group's own does.
 std::optional<KernelChoice> alternative(const Graph& graph, const DevicePlan& device, const Group& group,
                                         const KernelCandidate& candidate) {
+    const NodeView view(graph, group.anchor);
+    if (op_def(view.node().op).combine && order_matters(view) && column_reduction(view, device)) return std::nullopt;
     std::string why;
-    std::optional<KernelChoice> choice = candidate.plan(NodeView(graph, group.anchor), device, why);
+    std::optional<KernelChoice> choice = candidate.plan(view, device, why);
     if (!choice) return std::nullopt;
     // Whether the group has followers or not, so that a node runs the same kernel in both cases.
     const KernelChoice& own = *group.choice;

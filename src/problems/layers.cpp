@@ -201,6 +201,14 @@ ValueId Layers::mul(ValueId a, ValueId b) {
     return builder_.add1(Op::mul, {a, b, builder_.scalar(DType::i8, 0)}, type(a));
 }
 
+ValueId Layers::softmax(ValueId x, std::int32_t axis) {
+    Attributes attrs;
+    attrs.axis = axis;
+    const auto reduce = [&](Op op, ValueId of) { return builder_.add1(op, {of}, type(of), attrs); };
+    const ValueId e = unary(Op::exp, binary(Op::sub, x, reduce(Op::reduce_max, x)));
+    return mul(e, unary(Op::reciprocal, reduce(Op::reduce_sum, e)));
+}
+
 Graph Layers::finish(ValueId output) { return finish(std::vector<ValueId>{output}); }
 
 Graph Layers::finish(const std::vector<ValueId>& outputs) {

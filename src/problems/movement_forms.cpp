@@ -30,6 +30,12 @@ template <Op op> Results reduce(Line& line, Layers& layers) {
     return {y};
 }
 
+Results softmax(Line& line, Layers& layers) {
+    const Shape shape = line.take_shape("shape");
+    const std::int32_t axis = take_axis(line, shape);
+    return {layers.softmax(data(line, layers, shape), axis)};
+}
+
 Results concat(Line& line, Layers& layers) {
     const Shape first = line.take_shape("first shape");
     Attributes attrs;
@@ -183,6 +189,7 @@ const ProblemForm forms[] = {
      reduce<Op::reduce_product>},
     {"reduce_sum", "TYPE SHAPE [axisA] [FOLLOWER...]", "f32 1x256x256x64 axis2", "f32 3x5x37 axis2",
      reduce<Op::reduce_sum>},
+    {"softmax", "TYPE SHAPE [axisA]", "f32 1x256x256x64 axis3", "f32 3x5x7 axis1", softmax},
     {"concat", "TYPE SHAPE [SHAPE...] [axisA] (one shape: twice)", "f32 1x256x256x32 1x256x256x32 axis3",
      "i8 2x3x4 2x5x4 axis1", concat},
     {"pad", "TYPE SHAPE BEFORE,AFTER,... (per axis)", "f32 1x256x256x64 0,0,1,1,1,1,0,0", "i8 2x3x4 0,1,2,0,1,1", pad},

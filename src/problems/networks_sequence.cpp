@@ -25,10 +25,6 @@ public:
         attrs.axis = static_cast<std::int32_t>(layers_.shape(x).size()) - 1;
         return layers_.builder().add1(op, {x}, layers_.type(x), attrs);
     }
-    ValueId softmax(ValueId x) {
-        const ValueId e = layers_.unary(Op::exp, layers_.binary(Op::sub, x, reduce(Op::reduce_max, x)));
-        return layers_.mul(e, layers_.unary(Op::reciprocal, reduce(Op::reduce_sum, e)));
-    }
     /// Over the last axis, with a factor and a term per channel.
     ValueId normalize(ValueId x) {
         const double channels = static_cast<double>(layers_.shape(x).back());
@@ -76,7 +72,7 @@ Graph transformer(Layers& layers, DType type, NetworkSize size) {
     const auto softmax = [&](ValueId scores) {
         // Flat rows would fall into the few lowest of int8's probabilities.
         if (n.quantized()) return quantized_softmax(layers, scores, 2.5);
-        const ValueId y = floats.softmax(floats.times(scores, 1 / std::sqrt(static_cast<double>(per_head))));
+        const ValueId y = layers.softmax(floats.times(scores, 1 / std::sqrt(static_cast<double>(per_head))), 2);
         layers.set_magnitude(y, 1.0 / static_cast<double>(length));
         return y;
     };
