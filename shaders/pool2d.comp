@@ -19,6 +19,11 @@ layout(constant_id = 12) const int INPUT_ZP_CONSTANT = 0;
 layout(constant_id = 13) const int OUTPUT_ZP_CONSTANT = 0;
 layout(constant_id = 14) const int TYPE_MIN = -128;
 layout(constant_id = 15) const int TYPE_MAX = 127;
+// Of the padding, elements that AVG_POOL2D counts.
+layout(constant_id = 16) const int COUNTED_TOP = 0;
+layout(constant_id = 17) const int COUNTED_BOTTOM = 0;
+layout(constant_id = 18) const int COUNTED_LEFT = 0;
+layout(constant_id = 19) const int COUNTED_RIGHT = 0;
 
 const int C_QUADS = (C + 3) / 4;
 
@@ -51,7 +56,7 @@ void main() {
     int y0 = max(top, 0), y1 = min(top + KH, IH), x0 = max(left, 0), x1 = min(left + KW, IW);
 
 #if AVERAGE
-    int count = (y1 - y0) * (x1 - x0);
+    int count = (min(top + KH, IH + COUNTED_BOTTOM) - max(top, -COUNTED_TOP)) * (min(left + KW, IW + COUNTED_RIGHT) - max(left, -COUNTED_LEFT));
     X4 acc = X4(0);
 #if X_FLOAT
     // Shares are summed, since the sum of large elements may overflow where their mean does not.

@@ -72,7 +72,9 @@ TEST(Prologues, WhatTheyReadIsWaitedFor) {
     const ValueId x = b.input("x", DType::fp32, {6, 8});
     const ValueId most = b.add1(Op::reduce_max, {x}, DType::fp32, along(0), "most");
     b.output(b.add1(Op::argmax, {b.add1(Op::sub, {x, most}, DType::fp32, {}, "below")}, DType::i32, along(0), "y"));
-    const Plan plan = make_plan(b.finish(), test_device(), {});
+    PlanOptions options;
+    options.fuse_rows = false;
+    const Plan plan = make_plan(b.finish(), test_device(), options);
     EXPECT_EQ(labels(plan), "REDUCE_MAX | SUB+ARGMAX");
     EXPECT_TRUE(plan.dispatches[1].barrier_before);
     const auto& bindings = plan.dispatches[1].bindings;

@@ -287,6 +287,45 @@ TEST_F(Passes, ConvolutionsWithComputedWeights) {
     }
 }
 
+// PADs and SLICEs that windows take into their padding, beside padding of their own.
+TEST_F(Passes, WindowsOverPaddedAndCutInputs) {
+    for (const DType type : {DType::fp32, DType::i8}) {
+        const bool real = is_float(type);
+        const DType sum = real ? DType::fp32 : DType::i32;
+        GraphBuilder b("windows");
+        const auto zero_point = [&](std::int32_t number) { return b.scalar(type, real ? 0 : number); };
+        const auto pad = [&](ValueId x, const std::vector<std::int64_t>& amounts) {
+            return b.add1(Op::pad, {x, b.shape(amounts), zero_point(3)}, type);
+        };
+        const auto weight = [&](const Shape& shape) {
+            const HostTensor numbers = random_tensor(type, shape, 7);
+            return b.constant("weight", type, numbers.shape, numbers.bytes);
+        };
+        const ValueId x = b.input("x", type, {2, 6, 7, 5}), volume = b.input("volume", type, {1, 5, 6, 7, 5});
+        const ValueId bias = b.constant("bias", sum, {6}, random_tensor(sum, {6}, 8).bytes);
+        const ValueId zp = zero_point(3), zero = zero_point(0);
+        Attributes attrs;
+        attrs.acc_type = sum;
+        attrs.stride = {2, 3};
+        attrs.pad = {-1, 1, 0, -1};
+        b.output(b.add1(Op::transpose_conv2d, {pad(x, {0, 0, 1, 0, 2, 1, 0, 0}), weight({6, 3, 4, 5}), bias, zp, zero}, sum, attrs));
+        attrs.kernel = {3, 4};
+        attrs.pad = {0, 1, 1, 0};
+        b.output(b.add1(Op::avg_pool2d, {pad(x, {0, 0, 2, 0, 1, 1, 0, 0}), zp, zero_point(-4)}, type, attrs));
+        b.output(b.add1(Op::avg_pool2d, {pad(pad(x, {0, 0, 1, 0, 0, 1, 0, 0}), {0, 0, 0, 1, 1, 0, 0, 0}), zp, zero}, type, attrs));
+        attrs.kernel.clear();
+        attrs.stride = {1, 2, 1};
+        attrs.dilation = {2, 1, 1};
+        attrs.pad = {1, 0, 0, 1, 1, 0};
+        b.output(b.add1(Op::conv3d, {pad(volume, {0, 0, 1, 0, 1, 0, 2, 1, 0, 0}), weight({6, 2, 2, 3, 5}), bias, zp, zero}, sum, attrs));
+        attrs.pad = {0, 0, 0, 0, 0, 0};
+        const std::int64_t start[] = {0, 1, 0, 2, 0}, size[] = {1, 4, 6, 5, 5};
+        const ValueId cut = b.add1(Op::slice, {volume, b.shape(start), b.shape(size)}, type);
+        b.output(b.add1(Op::conv3d, {cut, weight({6, 2, 2, 3, 5}), bias, zp, zero}, sum, attrs));
+        compare_all(b.finish(), fmt::format("windows of {}", name_of(type)));
+    }
+}
+
 TEST_F(Passes, MovesOfMoves) {
     GraphBuilder b("moves");
     const ValueId x = b.input("x", DType::fp32, {4, 6, 9});

@@ -331,6 +331,65 @@ TEST(Folding, MaximumPoolsTakePadsOfTheLowestValue) {
     EXPECT_EQ(plan_with(plan(-128, 3)), "PAD | MAX_POOL2D");  // a window of padding alone
 }
 
+// What they add is counted, but not what the pool pads itself.
+TEST(Folding, AveragesTakePadsOfTheirZeroPoint) {
+    const auto graph = [](double filler, std::int64_t amount) {
+        GraphBuilder b("pool");
+        const std::int64_t padding[] = {0, 0, amount, 1, 1, 0, 0, 0};
+        const ValueId padded = b.add1(Op::pad, {b.input("x", DType::i8, {1, 8, 8, 4}), b.shape(padding), b.scalar(DType::i8, filler)},
+                                      DType::i8, {}, "padded");
+        Attributes pool;
+        pool.kernel = {3, 3};
+        pool.stride = {1, 1};
+        pool.pad = {0, 1, 0, 0};
+        b.output(b.add1(Op::avg_pool2d, {padded, b.scalar(DType::i8, -5), b.scalar(DType::i8, 7)}, DType::i8, pool, "pool"));
+        return b.finish();
+    };
+    EXPECT_EQ(plan_with(graph(-5, 2)), "AVG_POOL2D");
+    EXPECT_EQ(plan_with(graph(-5, 2), &PlanOptions::fold_movement), "PAD | AVG_POOL2D");
+    EXPECT_EQ(plan_with(graph(-4, 2)), "PAD | AVG_POOL2D");
+    EXPECT_EQ(plan_with(graph(-5, 3)), "PAD | AVG_POOL2D");
+    const std::vector<std::int32_t> constants = make_plan(graph(-5, 2), test_device(), {}).dispatches.front().constants;
+    const std::vector<std::int32_t> counted(constants.begin() + 16, constants.begin() + 20);
+    EXPECT_EQ(counted, (std::vector<std::int32_t>{2, 1, 1, 0}));
+}
+
+TEST(Folding, VolumesAndTransposedConvolutionsTakePads) {
+    const auto volume = [](bool cut) {
+        GraphBuilder b("volume");
+        const ValueId x = b.input("x", DType::i8, {1, 6, 7, 8, 4});
+        const std::int64_t padding[] = {0, 0, 1, 2, 0, 1, 1, 0, 0, 0}, start[] = {0, 1, 0, 2, 0}, size[] = {1, 4, 7, 6, 4};
+        const ValueId moved = cut ? b.add1(Op::slice, {x, b.shape(start), b.shape(size)}, DType::i8, {}, "cut")
+                                  : b.add1(Op::pad, {x, b.shape(padding), b.scalar(DType::i8, 3)}, DType::i8, {}, "padded");
+        const ValueId weight = b.constant_ints("w", DType::i8, {4, 2, 2, 2, 4}, std::vector<std::int64_t>(128, 1));
+        Attributes attrs;
+        attrs.stride = attrs.dilation = {1, 1, 1};
+        attrs.pad = std::vector<std::int32_t>(6, 0);
+        b.output(b.add1(Op::conv3d, {moved, weight, b.scalar(DType::i32, 0), b.scalar(DType::i8, 3), b.scalar(DType::i8, 0)}, DType::i32, attrs, "y"));
+        return b.finish();
+    };
+    EXPECT_EQ(plan_with(volume(false)), "CONV3D");
+    EXPECT_EQ(plan_with(volume(true)), "CONV3D");
+    EXPECT_EQ(plan_with(volume(false), &PlanOptions::fold_movement), "PAD | CONV3D");
+
+    const auto transposed = [](float filler) {
+        GraphBuilder b("transposed");
+        const std::int64_t padding[] = {0, 0, 1, 2, 0, 1, 0, 0};
+        const ValueId padded = b.add1(Op::pad, {b.input("x", DType::fp32, {1, 5, 6, 4}), b.shape(padding), b.scalar(DType::fp32, filler)},
+                                      DType::fp32, {}, "padded");
+        const ValueId weight = b.constant_floats("w", DType::fp32, {4, 3, 3, 4}, std::vector<float>(144, 0.5f)), zero = b.scalar(DType::fp32, 0);
+        Attributes attrs;
+        attrs.stride = {2, 3};
+        attrs.pad = {-1, 0, 0, 2};
+        attrs.acc_type = DType::fp32;
+        b.output(b.add1(Op::transpose_conv2d, {padded, weight, zero, zero, zero}, DType::fp32, attrs, "y"));
+        return b.finish();
+    };
+    EXPECT_EQ(plan_with(transposed(0)), "TRANSPOSE_CONV2D");
+    EXPECT_EQ(plan_with(transposed(0), &PlanOptions::fold_movement), "PAD | TRANSPOSE_CONV2D");
+    EXPECT_EQ(plan_with(transposed(1)), "PAD | TRANSPOSE_CONV2D");
+}
+
 TEST(Folding, MovesOfNothingAreOtherNames) {
     GraphBuilder b("still");
     const ValueId x = b.input("x", DType::fp32, {1, 1, 1, 8});

@@ -12,7 +12,8 @@ namespace tosavk {
 
 namespace {
 
-/// Calls at(input offsets of the window's elements in channel 0, offset of output channel 0) for every position.
+/// Calls at(input offsets of the window's elements in channel 0, how many an average divides by, offset of output channel 0) for
+/// every position.
 template <class F> void for_each_window(const NodeView& view, F at) {
     const Window window = pool_window(view);
     const WindowAxis &y = window.y, &x = window.x;
@@ -28,21 +29,21 @@ template <class F> void for_each_window(const NodeView& view, F at) {
                         const std::int64_t iy = y.source(oy, ky), ix = x.source(ox, kx);
                         if (iy >= 0 && ix >= 0) elements.push_back(((n * y.in + iy) * x.in + ix) * channels);
                     }
-                at(elements, position++ * channels);
+                at(elements, y.counted(oy) * x.counted(ox), position++ * channels);
             }
 }
 
-/// out[position, c] = finish(step over the window's elements from `start`, number of elements).
+/// out[position, c] = finish(step over the window's elements from `start`, number of elements counted).
 template <class T, class Step, class Finish>
 std::vector<T> pool(const NodeView& view, const std::vector<T>& in, T start, Step step, Finish finish) {
     const std::int64_t channels = view.in(0).shape[3];
     const Window window = pool_window(view);
     std::vector<T> out(static_cast<std::size_t>(view.in(0).shape[0] * window.positions() * channels), start);
-    for_each_window(view, [&](const std::vector<std::int64_t>& elements, std::int64_t to) {
+    for_each_window(view, [&](const std::vector<std::int64_t>& elements, std::int64_t count, std::int64_t to) {
         T* acc = out.data() + to;
         for (const std::int64_t from : elements)
             for (std::int64_t c = 0; c < channels; ++c) acc[c] = step(acc[c], in[static_cast<std::size_t>(from + c)]);
-        for (std::int64_t c = 0; c < channels; ++c) acc[c] = finish(acc[c], static_cast<std::int64_t>(elements.size()));
+        for (std::int64_t c = 0; c < channels; ++c) acc[c] = finish(acc[c], count);
     });
     return out;
 }
@@ -107,12 +108,16 @@ std::vector<Shape> infer(const NodeView& view) {
 }
 
 void average_check(const NodeView& view, const Level& level) {
+    check_pad(view);
     check_window_level(view, pool_window(view), level);
     check_zero_point(view, 1, "input_zp");
     check_zero_point(view, 2, "output_zp");
 }
 
-void max_check(const NodeView& view, const Level& level) { check_window_level(view, pool_window(view), level); }
+void max_check(const NodeView& view, const Level& level) {
+    check_pad(view);
+    check_window_level(view, pool_window(view), level);
+}
 
 OpDef pool_op(Op op, const char* name) {
     OpDef def;

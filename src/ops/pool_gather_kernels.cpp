@@ -44,7 +44,8 @@ std::optional<KernelChoice> plan_pool(const NodeView& view, const DevicePlan& de
                            x.pad_before, pixels});
     add_operand(choice, view, 0, window.reads() * quad_waste(channels));
     if (average) {
-        const std::int64_t largest = std::min(y.kernel, y.in) * std::min(x.kernel, x.in);
+        const auto most = [](const WindowAxis& axis) { return std::min(axis.kernel, axis.in + axis.counted_before + axis.counted_after); };
+        const std::int64_t largest = most(y) * most(x);
         choice.operands.push_back({no_id, real ? DType::fp32 : DType::i32, reciprocals(largest, real), "reciprocals of window sizes"});
         define_scalar(choice, view, 1, "INPUT_ZP");
         define_scalar(choice, view, 2, "OUTPUT_ZP");
@@ -52,7 +53,7 @@ std::optional<KernelChoice> plan_pool(const NodeView& view, const DevicePlan& de
         add_constants(choice, {0, 0});
         choice.defines.insert(choice.defines.end(), {{"INPUT_ZP", "0"}, {"OUTPUT_ZP", "0"}});
     }
-    add_constants(choice, {real ? 0 : min_of(type), real ? 0 : max_of(type)});
+    add_constants(choice, {real ? 0 : min_of(type), real ? 0 : max_of(type), y.counted_before, y.counted_after, x.counted_before, x.counted_after});
     choice.groups = linear_groups(pixels * ((channels + 3) / 4), device);
     choice.aligned = channels % 4 == 0;
     choice.in_rows = true;

@@ -123,7 +123,8 @@ Window pool_window(const NodeView& view) {
     const Attributes& a = view.attrs();
     require_count(view, a.kernel, 2, "kernel");
     require_count(view, a.stride, 2, "stride");
-    require_count(view, a.pad, 4, "pad");
+    const bool counts = a.pad.size() == 8;
+    if (!counts) require_count(view, a.pad, 4, "pad");
     require_at_least(view, a.kernel, 1, "kernel");
     require_at_least(view, a.stride, 1, "stride");
     require_at_least(view, a.pad, 0, "pad");
@@ -137,6 +138,10 @@ Window pool_window(const NodeView& view) {
         axis.stride = a.stride[i];
         axis.pad_before = a.pad[2 * i];
         axis.pad_after = a.pad[2 * i + 1];
+        if (counts) {
+            axis.counted_before = a.pad[2 * i + 4];
+            axis.counted_after = a.pad[2 * i + 5];
+        }
         if (axis.pad_before >= axis.kernel || axis.pad_after >= axis.kernel)
             view.fail(fmt::format("padding {}, {} in {} must be less than the kernel's {}", axis.pad_before,
                                   axis.pad_after, axis_names[i + 1], axis.kernel), "pad");
@@ -146,6 +151,7 @@ Window pool_window(const NodeView& view) {
 }
 
 void check_pad(const NodeView& view) {
+    if (is_pool(view.node().op)) require_count(view, view.attrs().pad, 4, "pad");
     if (view.node().op != Op::transpose_conv2d) require_at_least(view, view.attrs().pad, 0, "pad");
 }
 

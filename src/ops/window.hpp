@@ -3,6 +3,7 @@
 
 #include "ops/op.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace tosavk {
@@ -12,6 +13,13 @@ namespace tosavk {
 struct WindowAxis {
     std::int64_t in = 1, kernel = 1, stride = 1, dilation = 1, pad_before = 0, pad_after = 0, out = 1;
     bool transposed = false;
+    std::int64_t counted_before = 0, counted_after = 0;  ///< of the paddings of AVG_POOL2D: elements that are counted, though they add nothing
+
+    /// Elements that an average of output o is taken over.
+    std::int64_t counted(std::int64_t o) const {
+        const std::int64_t first = o * stride - pad_before;
+        return std::min(first + kernel, in + counted_after) - std::max(first, -counted_before);
+    }
 
     /// The input element that tap k of output o reads, or -1 where there is none (padding, or between strides).
     std::int64_t source(std::int64_t o, std::int64_t k) const {
@@ -67,8 +75,14 @@ struct ConvGeometry {
 ConvGeometry conv_geometry(const NodeView& view);
 Window pool_window(const NodeView& view);
 
-/// The geometry takes negative padding, which plan/fold makes; a graph of a user has none.
+/// The geometries take what plan/fold makes and a graph of a user has not: negative padding of convolutions, and four more values
+/// in AVG_POOL2D's, how much of each padding is counted.
 void check_pad(const NodeView& view);
+
+inline bool is_convolution(Op op) {
+    return op == Op::conv2d || op == Op::conv3d || op == Op::depthwise_conv2d || op == Op::transpose_conv2d;
+}
+inline bool is_pool(Op op) { return op == Op::avg_pool2d || op == Op::max_pool2d; }
 
 /// Level checks on kernel, stride and padding.
 void check_window_level(const NodeView& view, const Window& window, const Level& level);

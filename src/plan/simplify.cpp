@@ -2,6 +2,7 @@
 
 #include "codegen/index_map.hpp"
 #include "ops/op.hpp"
+#include "ops/window.hpp"
 #include "plan/fold.hpp"
 #include "plan/fuse.hpp"
 #include "reference/reference.hpp"
@@ -60,10 +61,6 @@ bool is_exact(const NodeView& view, const DevicePlan& device) {
         default:
             return false;
     }
-}
-
-bool is_convolution(Op op) {
-    return op == Op::conv2d || op == Op::conv3d || op == Op::depthwise_conv2d || op == Op::transpose_conv2d;
 }
 
 /// Whether a move leaves every element where it is: a TRANSPOSE of dimensions of 1, a TILE by 1, a CONCAT of one tensor.
