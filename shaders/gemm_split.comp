@@ -1,6 +1,6 @@
 // Matrix product of few rows or columns, for MATMUL and convolutions: LANES neighbouring invocations share a tile of TM rows x 4
 // columns, take every LANES-th block of the inner dimension and fold their sums as a tree.
-// LANES is a power of two from TM up to the workgroup size.
+// LANES is a power of two from TM up to the workgroup size. DOT4, of convolutions: products of four 8-bit pairs are one instruction.
 #include "lib/gemm_operands.glsl"
 
 const int ROW_GROUPS = (ROWS + TM - 1) / TM;
@@ -24,11 +24,20 @@ void main() {
     for (int block = lane; inside && block < BLOCKS; block += LANES) {
         Block at = block_at(block);
         int k = at.k;
+#if DOT4
+        ivec4 words = in1_load4(uint((COLUMN_QUAD(quad) * MOST_BLOCKS + block) * 4));
+        for (int r = 0; r < TM; ++r) {
+            int a = row_word(tap_at(rows[r], at.ky, at.kx), k);
+            acc[r] += products(a, words);
+            if (column_zp != 0) acc[r] -= dot_4x8(a, ONES, 0) * column_zp;
+        }
+#else
         LOAD_COLUMNS(0, quad)
         for (int r = 0; r < TM; ++r) {
             X4 x = row4(tap_at(rows[r], at.ky, at.kx), k);
             acc[r] += x.x * w00 + x.y * w01 + x.z * w02 + x.w * w03;
         }
+#endif
     }
     for (int r = 0; r < TM; ++r) partial[r * size + local] = acc[r];
     barrier();

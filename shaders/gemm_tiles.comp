@@ -1,8 +1,7 @@
 // Matrix product through tiles in shared memory, for MATMUL and convolutions. A workgroup of TX x TY invocations makes
 // TY*TM rows x TX*TN quads of columns; it loads DEPTH blocks of the inner dimension of both operands at a time, and each
 // invocation multiplies TM rows by TN quads of them in registers. Integers lie there as words of four.
-// DOT4: products of four 8-bit pairs are one instruction. The weight's words then hold one column each, and what the
-// zero points add is corrected for: rows here, columns in the bias (ops/gemm.cpp).
+// DOT4: products of four 8-bit pairs are one instruction.
 #include "lib/gemm_operands.glsl"
 
 #define DEPTH 4
@@ -25,19 +24,12 @@ const int ROW_TILES = (ROWS + TILE_ROWS - 1) / TILE_ROWS, COLUMN_TILES = (QUADS 
 shared ROW_BLOCK row_tile[DEPTH * TILE_ROWS];
 shared X4 column_tile[DEPTH * COLUMN_STEPS * TILE_QUADS];
 
-#if DOT4
-spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6018, 6019], id = 4450)
-int dot_4x8(int a, int b, spirv_literal int packed_format);
-#endif
-
 ROW_BLOCK row_block(Row row, Block at) {
     int tap = tap_at(row, at.ky, at.kx);
 #if X_FLOAT
     return row4(tap, at.k);
 #else
-    uint i = uint(max(tap, 0) + at.k);
-    ivec4 v = K % 4 == 0 ? in0_load4(i) : in0_loadn(i, uint(min(K - at.k, 4)));
-    return pack_i8(tap < 0 ? ivec4(row_zp) : v);  // past the last element the weight is its zero point
+    return row_word(tap, at.k);
 #endif
 }
 
@@ -50,7 +42,12 @@ void load_columns(int batch, int quad, int block, int k, int to) {
     column_tile[to + 3 * TILE_QUADS] = w03;
 #elif MATRIX
     LOAD_COLUMNS(0, quad)
+#if DOT4
+    column_tile[to] = ivec4(pack_i8(ivec4(w00.x, w01.x, w02.x, w03.x) + column_zp), pack_i8(ivec4(w00.y, w01.y, w02.y, w03.y) + column_zp),
+                            pack_i8(ivec4(w00.z, w01.z, w02.z, w03.z) + column_zp), pack_i8(ivec4(w00.w, w01.w, w02.w, w03.w) + column_zp));
+#else
     column_tile[to] = ivec4(pack_i8(w00 + column_zp), pack_i8(w01 + column_zp), pack_i8(w02 + column_zp), pack_i8(w03 + column_zp));
+#endif
 #else
     column_tile[to] = in1_load4(uint((COLUMN_QUAD(quad) * MOST_BLOCKS + block) * 4));
 #endif
@@ -74,6 +71,10 @@ void main() {
 #if DOT4
     int row_sums[TM];
     for (int m = 0; m < TM; ++m) row_sums[m] = 0;
+#if MATRIX
+    ivec4 column_sums[TN];
+    for (int n = 0; n < TN; ++n) column_sums[n] = ivec4(0);
+#endif
 #endif
     for (int step = 0; step < BLOCKS; step += DEPTH) {
         int block = step + own;
@@ -90,12 +91,14 @@ void main() {
 #if DOT4
             for (int m = 0; m < TM; ++m) {
                 int a = row_tile[b * TILE_ROWS + ty * TM + m];
-                if (COLUMN_ZP != 0) row_sums[m] += dot_4x8(a, 0x01010101, 0);
-                for (int n = 0; n < TN; ++n) {
-                    ivec4 w = column_tile[b * TILE_QUADS + n * TX + tx];
-                    acc[m * TN + n] += ivec4(dot_4x8(a, w.x, 0), dot_4x8(a, w.y, 0), dot_4x8(a, w.z, 0), dot_4x8(a, w.w, 0));
-                }
+                if (column_zp != 0) row_sums[m] += dot_4x8(a, ONES, 0);
+                for (int n = 0; n < TN; ++n) acc[m * TN + n] += products(a, column_tile[b * TILE_QUADS + n * TX + tx]);
             }
+#if MATRIX
+            if (row_zp != 0) {
+                for (int n = 0; n < TN; ++n) column_sums[n] += products(ONES, column_tile[b * TILE_QUADS + n * TX + tx]);
+            }
+#endif
 #else
             for (int n = 0; n < TN; ++n) {
                 int at = b * COLUMN_STEPS * TILE_QUADS + n * TX + tx;
@@ -122,6 +125,10 @@ void main() {
     for (int n = 0; n < TN; ++n) {
         int quad = min(first_quad + n * TX + tx, QUADS - 1);
         bias[n] = bias4(batch, quad);
+#if DOT4 && MATRIX
+        // (a - za) (w - zw) = a w - za w - zw a + za zw, the last as often as there are elements, those past the end included.
+        bias[n] += row_zp * (4 * BLOCKS * column_zp - column_sums[n]);
+#endif
     }
     int count = min(ROWS - first - ty * TM, TM);
     for (int r = 0; r < count; ++r) {
@@ -130,7 +137,7 @@ void main() {
             int quad = first_quad + n * TX + tx;
             X4 sum = acc[n] + bias[n];
 #if DOT4
-            sum -= row_sums[0] * COLUMN_ZP;
+            sum -= row_sums[0] * column_zp;
 #endif
             if (quad < QUADS && IS_STORED(to)) FUSED(uint(to * COLUMNS + quad * 4), uint(min(COLUMNS - quad * 4, 4)), sum);
         }

@@ -97,6 +97,7 @@ TEST_P(Products, LinesAgreeWithTheReference) {
 }
 
 TEST_P(Products, BothZeroPoints) {
+    for (const bool at_run_time : {false, true}) check(matmul_with_zero_points(at_run_time), at_run_time ? "matmul, at run time" : "matmul");
     for (const Op op : {Op::conv2d, Op::transpose_conv2d}) {
         for (const std::int64_t channels : {32, 35}) {
             for (const bool at_run_time : {false, true}) {
@@ -263,7 +264,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, Products,
                          ::testing::Values(Form{64, true, false, "gemm_tiles"}, Form{128, true, false, "gemm_tiles"},
                                            Form{256, true, false, "gemm_tiles"}, Form{64, true, true, "gemm_tiles"},
                                            Form{256, true, true, "gemm_tiles"}, Form{64, false, false, "gemm_split"},
-                                           Form{256, false, false, "gemm_split"}),
+                                           Form{256, false, false, "gemm_split"}, Form{64, false, true, "gemm_split"}),
                          [](const auto& form) {
                              const Form& f = form.param;
                              return std::string(f.kernel) + (f.dot4 ? "_dot4_" : "_") + std::to_string(f.workgroup_size);

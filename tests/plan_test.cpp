@@ -340,6 +340,27 @@ TEST(Plan, KeysAreMadeOnce) {
     for (const Dispatch& dispatch : sums.dispatches) EXPECT_NE(dispatch.glsl.find("#define KEYS 0"), std::string::npos);
 }
 
+TEST(Plan, FourProductsAtOnceWhereTheDeviceHasThem) {
+    DevicePlan device = test_device();
+    device.shared_tiles = true;
+    const auto uses = [&](const char* line, const char* kernel) {
+        const Plan plan = make_plan(load_problem(line), device, {});
+        EXPECT_EQ(plan.dispatches.front().kernel, kernel) << line;
+        return plan.dispatches.front().glsl.find("#define DOT4 1") != std::string::npos;
+    };
+    const char *matmul = "matmul i8 1x128x64x128", *conv = "conv2d i8 1x12x12x64 64x3x3 p1 rescale", *floats = "conv2d f32 1x12x12x64 64x3x3 p1";
+    for (const bool dot4 : {false, true}) {
+        device.dot4 = dot4;
+        device.busy_invocations = 1;
+        EXPECT_EQ(uses(matmul, "gemm_tiles"), dot4);
+        EXPECT_EQ(uses(conv, "gemm_tiles"), dot4);
+        EXPECT_FALSE(uses(floats, "gemm_tiles"));
+        device.busy_invocations = 1 << 20;
+        EXPECT_FALSE(uses(matmul, "gemm_split"));
+        EXPECT_EQ(uses(conv, "gemm_split"), dot4);
+    }
+}
+
 // A driver may bound the passes of all loops of an invocation together, and there may be one for each of its four rows.
 TEST(Plan, PassesOfLongRowsStayBelowTheBound) {
     DevicePlan device = test_device();

@@ -168,6 +168,25 @@ X4 row4(int at, int k) {
     return at < 0 ? X4(0) : v;
 }
 
+#if defined(DOT4) && !X_FLOAT
+// The same elements as a word, with the zero point in them: it alone in the padding, anything past the last one, where the
+// columns have theirs.
+int row_word(int at, int k) {
+    uint i = uint(max(at, 0) + k);
+    ivec4 v = K % 4 == 0 ? in0_load4(i) : in0_loadn(i, uint(min(K - k, 4)));
+    return pack_i8(at < 0 ? ivec4(row_zp) : v);
+}
+#endif
+
+#if DOT4
+// Four products by one instruction. Words hold four inner elements of one row or column each; what the zero points add is
+// corrected for: rows by their sums, columns in the bias (ops/gemm.hpp) or by theirs.
+spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6018, 6019], id = 4450)
+int dot_4x8(int a, int b, spirv_literal int packed_format);
+ivec4 products(int a, ivec4 w) { return ivec4(dot_4x8(a, w.x, 0), dot_4x8(a, w.y, 0), dot_4x8(a, w.z, 0), dot_4x8(a, w.w, 0)); }
+#define ONES 0x01010101
+#endif
+
 #if STEP_K == 8
 // Eight inner elements of a row, K being a multiple of eight.
 void row8(int at, int k, out X4 x, out X4 y) {

@@ -98,6 +98,7 @@ std::optional<ConvProduct> flat_product(const NodeView& view, const DevicePlan& 
     }
     auto conv = conv_product(view, why);
     if (!conv || loop_steps(device, 1, conv->product.blocks(), why) != 1) return std::nullopt;
+    conv->product.dot4 = device.dot4 && !conv->operands.is_float && view.in(2).is_constant();
     return conv;
 }
 
@@ -118,16 +119,6 @@ void add_product_operands(KernelChoice& choice, const NodeView& view, const Conv
     choice.operands.push_back({no_id, weight_type, pack_conv_weights(view.in(1), conv.g.window, conv.operands.weight_zp, turned),
                                view.in(1).name + (turned ? " in turned 4x4 blocks" : " in 4x4 blocks")});
     add_operand(choice, view, 2);
-}
-
-/// As one of the kernels of ops/gemm.hpp.
-std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan& device, std::string& why, ProductPlan plan, int setting) {
-    const auto conv = flat_product(view, device, why);
-    if (!conv) return std::nullopt;
-    auto planned = plan(conv->product, device, why, setting);
-    if (!planned) return std::nullopt;
-    add_product_operands(planned->choice, view, *conv, planned->row_reads, planned->moves_bits);
-    return std::move(planned->choice);
 }
 
 /// sum (x - zx) (w - zw) = sum x (w - zw) - zx sum (w - zw): the bias with the last term, which is known. Takes it as the
@@ -152,6 +143,17 @@ void set_corrected_bias(KernelChoice& choice, const NodeView& view, const ConvPr
     choice.constants[6] = static_cast<std::int32_t>(count);
 }
 
+/// As one of the kernels of ops/gemm.hpp.
+std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan& device, std::string& why, ProductPlan plan, int setting) {
+    const auto conv = flat_product(view, device, why);
+    if (!conv) return std::nullopt;
+    auto planned = plan(conv->product, device, why, setting);
+    if (!planned) return std::nullopt;
+    add_product_operands(planned->choice, view, *conv, planned->row_reads, planned->moves_bits, planned->dot4);
+    if (planned->dot4) set_corrected_bias(planned->choice, view, *conv);
+    return std::move(planned->choice);
+}
+
 std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan& device, std::string& why, int fixed_rows) {
     const auto conv = flat_product(view, device, why);
     if (!conv) return std::nullopt;
@@ -162,17 +164,6 @@ std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan
     if (!planned) return std::nullopt;
     add_product_operands(planned->choice, view, *conv, planned->row_reads, planned->moves_bits);
     if (correct) set_corrected_bias(planned->choice, view, *conv);
-    return std::move(planned->choice);
-}
-
-std::optional<KernelChoice> plan_tiles(const NodeView& view, const DevicePlan& device, std::string& why) {
-    const auto conv = flat_product(view, device, why);
-    if (!conv) return std::nullopt;
-    const bool dot4 = device.dot4 && !conv->operands.is_float && view.in(2).is_constant();
-    auto planned = plan_shared_tiles(conv->product, dot4, device, why);
-    if (!planned) return std::nullopt;
-    add_product_operands(planned->choice, view, *conv, planned->row_reads, planned->moves_bits, dot4);
-    if (dot4) set_corrected_bias(planned->choice, view, *conv);
     return std::move(planned->choice);
 }
 
@@ -331,7 +322,7 @@ std::optional<KernelChoice> plan_direct(const NodeView& view, const DevicePlan& 
 }  // namespace
 
 std::vector<KernelCandidate> conv_kernels() {
-    std::vector<KernelCandidate> all = product_kernels({plan_matrices, plan_tiles, plan_product, "implicit GEMM", plan_own});
+    std::vector<KernelCandidate> all = product_kernels({plan_matrices, plan_product, "implicit GEMM", plan_own});
     all.push_back({"direct", plan_direct});
     return all;
 }

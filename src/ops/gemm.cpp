@@ -42,6 +42,8 @@ KernelChoice choice_of(const Product& p, const char* kernel) {
 
 void define(KernelChoice& choice, const char* name, std::int64_t value) { choice.defines.emplace_back(name, std::to_string(value)); }
 
+constexpr const char* at_once = ", four products at once";
+
 /// How a workgroup's invocations share a tile of 64 rows and 16 quads of columns.
 struct Grid {
     int x, y, rows, quads;  ///< invocations; rows and quads of each
@@ -85,7 +87,7 @@ std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan
     return ProductChoice{std::move(choice), times(p.quads(), device.subgroup_lanes * quads) * by_lanes, times(p.rows, tile)};
 }
 
-std::optional<ProductChoice> plan_shared_tiles(const Product& p, bool dot4, const DevicePlan& device, std::string& why) {
+std::optional<ProductChoice> plan_shared_tiles(const Product& p, const DevicePlan& device, std::string& why, int however_few) {
     if (!device.shared_tiles) {
         why = "this device has no use for tiles in shared memory";
         return std::nullopt;
@@ -93,7 +95,7 @@ std::optional<ProductChoice> plan_shared_tiles(const Product& p, bool dot4, cons
     const Grid grid = grid_of(device);
     const std::int64_t rows = grid.y * grid.rows, quads = grid.x * grid.quads;
     const std::int64_t tiles = p.batch * up(p.rows, rows) * up(p.quads(), quads);
-    if (2 * tiles * grid.x * grid.y < device.busy_invocations && p.blocks() >= 8) {
+    if (however_few == 0 && 2 * tiles * grid.x * grid.y < device.busy_invocations && p.blocks() >= 8) {
         why = fmt::format("{} tiles leave the device idle", tiles);
         return std::nullopt;
     }
@@ -102,10 +104,10 @@ std::optional<ProductChoice> plan_shared_tiles(const Product& p, bool dot4, cons
     define(choice, "TY", grid.y);
     define(choice, "TM", grid.rows);
     define(choice, "TN", grid.quads);
-    define(choice, "DOT4", dot4 ? 1 : 0);
+    define(choice, "DOT4", p.dot4);
     choice.groups = spill_groups(tiles, device);
-    choice.note = fmt::format("{} tiles of {}x{} in shared memory{}", tiles, rows, 4 * quads, dot4 ? ", four products at once" : "");
-    return ProductChoice{std::move(choice), times(p.quads(), quads), times(p.rows, rows)};
+    choice.note = fmt::format("{} tiles of {}x{} in shared memory{}", tiles, rows, 4 * quads, p.dot4 ? at_once : "");
+    return ProductChoice{.choice = std::move(choice), .row_reads = times(p.quads(), quads), .column_reads = times(p.rows, rows), .dot4 = p.dot4};
 }
 
 std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, DType result, bool row_sums, bool column_sums,
@@ -171,17 +173,21 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
     KernelChoice choice = choice_of(p, "gemm_split");
     define(choice, "TM", rows);
     define(choice, "LANES", lanes);
+    // Columns that come at run time would be packed by everyone who reads them.
+    const bool dot4 = p.dot4 && !p.is_matrix;
+    define(choice, "DOT4", dot4);
     choice.groups = spill_groups(up(tiles, device.workgroup_size / lanes), device);
-    choice.note = fmt::format("{}x4 tile, sums shared by {}", rows, lanes);
-    return ProductChoice{std::move(choice), times(p.quads(), 1), times(p.rows, rows)};
+    choice.note = fmt::format("{}x4 tile, sums shared by {}{}", rows, lanes, dot4 ? at_once : "");
+    return ProductChoice{.choice = std::move(choice), .row_reads = times(p.quads(), 1), .column_reads = times(p.rows, rows), .dot4 = dot4};
 }
 
 std::vector<KernelCandidate> product_kernels(const ProductKernels& plans) {
     std::vector<KernelCandidate> all = {{"cooperative matrices", fixed(plans.matrices, 0)},
-                                        {"shared tiles", plans.tiles},
+                                        {"shared tiles", fixed(plans.product, plan_shared_tiles, 0)},
                                         {"split sums", fixed(plans.product, plan_split_sums, 0)},
                                         {"shared rows", fixed(plans.product, plan_shared_rows, 0)},
                                         {plans.own_name, fixed(plans.own, 0)}};
+    all.push_back({"shared tiles, however few", fixed(plans.product, plan_shared_tiles, 1), true});
     for (const int rows : {64, 128}) {
         all.push_back({fmt::format("cooperative matrices, {0}x{0}", rows), fixed(plans.matrices, rows), true});
     }

@@ -17,8 +17,8 @@ std::optional<Product> product_of(const NodeView& view, const DevicePlan& device
         return std::nullopt;
     }
     const Shape& a = view.in(0).shape;
-    const Product product{.is_matrix = true, .is_float = is_float(type), .batch = a[0], .rows = a[1], .columns = view.in(1).shape[2],
-                          .inner = a[2]};
+    const Product product{.is_matrix = true, .is_float = is_float(type), .dot4 = device.dot4 && type == DType::i8, .batch = a[0],
+                          .rows = a[1], .columns = view.in(1).shape[2], .inner = a[2]};
     if (loop_steps(device, 1, product.blocks(), why) != 1) return std::nullopt;
     return product;
 }
@@ -51,14 +51,6 @@ std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan
     auto planned = plan_cooperative(*product, view.in(0).type, view.out().type, may_add(3), may_add(2), device, why, fixed_rows);
     if (!planned) return std::nullopt;
     return with_operands(std::move(*planned), view, *product);
-}
-
-/// Both operands come at run time, so that no word has four elements of a column.
-std::optional<KernelChoice> plan_tiles(const NodeView& view, const DevicePlan& device, std::string& why) {
-    const auto tiles = [](const Product& product, const DevicePlan& on, std::string& because, int) {
-        return plan_shared_tiles(product, false, on, because);
-    };
-    return plan_product(view, device, why, tiles, 0);
 }
 
 std::optional<KernelChoice> plan_matmul(const NodeView& view, const DevicePlan& device, std::string& why, int fixed_tile) {
@@ -97,7 +89,7 @@ std::optional<KernelChoice> plan_matmul(const NodeView& view, const DevicePlan& 
 }  // namespace
 
 std::vector<KernelCandidate> matmul_kernels() {
-    return product_kernels({plan_matrices, plan_tiles, plan_product, "register tile", plan_matmul});
+    return product_kernels({plan_matrices, plan_product, "register tile", plan_matmul});
 }
 
 }  // namespace tosavk
