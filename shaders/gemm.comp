@@ -3,6 +3,7 @@
 // hands its elements to the others. Where LANES is 1 and loads are dear, it takes more than one quad, and 8 instead of 4
 // inner elements at a time (STEP_K) where rows are of whole eights.
 #include "lib/gemm_operands.glsl"
+#include "lib/gemm_sums.glsl"
 
 const int QUAD_GROUPS = (QUADS + LANES * TN - 1) / (LANES * TN), ROW_GROUPS = (ROWS + TM - 1) / TM;
 #ifndef FINISHED
@@ -34,14 +35,14 @@ const int QUAD_GROUPS = (QUADS + LANES * TN - 1) / (LANES * TN), ROW_GROUPS = (R
 #if STEP_K == 8
 #define LOAD_ROW(r) X4 x, y; row8(at[r], k, x, y);
 #define STEP_QUAD(c)                    \
-    acc[of + c] += x.x * w##c##0;       \
-    acc[of + c] += x.y * w##c##1;       \
-    acc[of + c] += x.z * w##c##2;       \
-    acc[of + c] += x.w * w##c##3;       \
-    acc[of + c] += y.x * w##c##4;       \
-    acc[of + c] += y.y * w##c##5;       \
-    acc[of + c] += y.z * w##c##6;       \
-    acc[of + c] += y.w * w##c##7;
+    ADD(of + c, x.x, w##c##0)             \
+    ADD(of + c, x.y, w##c##1)             \
+    ADD(of + c, x.z, w##c##2)             \
+    ADD(of + c, x.w, w##c##3)             \
+    ADD(of + c, y.x, w##c##4)             \
+    ADD(of + c, y.y, w##c##5)             \
+    ADD(of + c, y.z, w##c##6)             \
+    ADD(of + c, y.w, w##c##7)
 #else
 #if TN == 1
 #define LOAD_ROW(r) X4 x = SHARED(r);
@@ -49,10 +50,10 @@ const int QUAD_GROUPS = (QUADS + LANES * TN - 1) / (LANES * TN), ROW_GROUPS = (R
 #define LOAD_ROW(r) X4 x = row4(at[r], k);
 #endif
 #define STEP_QUAD(c)                    \
-    acc[of + c] += x.x * w##c##0;       \
-    acc[of + c] += x.y * w##c##1;       \
-    acc[of + c] += x.z * w##c##2;       \
-    acc[of + c] += x.w * w##c##3;
+    ADD(of + c, x.x, w##c##0)             \
+    ADD(of + c, x.y, w##c##1)             \
+    ADD(of + c, x.z, w##c##2)             \
+    ADD(of + c, x.w, w##c##3)
 #endif
 #define STEP(r)                         \
     {                                   \
@@ -83,12 +84,13 @@ void main() {
 
     Row rows[OWN];
     int at[OWN];
-    X4 a[OWN], acc[TM * TN];
+    X4 a[OWN];
+    SUMS(TM * TN)
     for (int i = 0; i < OWN; ++i) {
         rows[i] = row_at(batch, first + (i * LANES + lane) % TM);
         at[i] = tap_at(rows[i], 0, 0);
     }
-#define CLEAR_QUAD(c) acc[of + c] = X4(0);
+#define CLEAR_QUAD(c) CLEAR_SUM(of + c)
 #define CLEAR(r)                     \
     {                                \
         const int of = (r) * TN;     \
@@ -109,6 +111,15 @@ void main() {
         for (int i = 0; i < OWN; ++i) a[i] = row4(at[i], k);
 #endif
         EACH_ROW(STEP)
+#if WIDE
+#define FLUSH_QUAD(c) FLUSH_SUM(of + c)
+#define FLUSH(r)                     \
+    {                                \
+        const int of = (r) * TN;     \
+        EACH_QUAD(FLUSH_QUAD)        \
+    }
+        if (block % FLUSH_BLOCKS == FLUSH_BLOCKS - 1) { EACH_ROW(FLUSH) }
+#endif
         k += STEP_K;
 #if !MATRIX
         if (k >= K) {
@@ -122,8 +133,11 @@ void main() {
 #endif
     }
     if (idle) return;
+#if WIDE
+    EACH_ROW(FLUSH)
+#endif
 
-    X4 bias[TN];
+    TOTAL4 bias[TN];
 #define IN_QUAD(c) uint(min(COLUMNS - QUAD(c) * 4, 4))
 #define BIAS_QUAD(c) bias[c] = bias4(batch, QUAD(c));
     EACH_QUAD(BIAS_QUAD)
@@ -131,7 +145,7 @@ void main() {
     int count = min(ROWS - first, TM);
     for (int r = 0; r < count; r += FINISHED) {
 #define FINISH_QUAD(c) \
-    if (QUADS % TN == 0 || quad + c < QUADS) FUSED(e + c * 4u, IN_QUAD(c), acc[of + c] + bias[c]);
+    if (QUADS % TN == 0 || quad + c < QUADS) FUSED(e + c * 4u, IN_QUAD(c), TOTAL_ADD(SUM(of + c), bias[c]));
 #define FINISH(i)                                                                 \
     if (r + i < count) {                                                          \
         const int of = (i) * TN;                                                  \
@@ -146,7 +160,7 @@ void main() {
 #else
         FINISH(0)
 #endif
-#define MOVE_QUAD(c) acc[of + c] = acc[from + c];
+#define MOVE_QUAD(c) SUM(of + c) = SUM(from + c);
 #define MOVE(i)                                                                   \
     {                                                                             \
         const int of = (i) * TN, from = ((i) + FINISHED < TM ? (i) + FINISHED : i) * TN; \

@@ -2,10 +2,28 @@
 // columns, take every LANES-th block of the inner dimension and fold their sums as a tree.
 // LANES is a power of two from TM up to the workgroup size. DOT4, of convolutions: products of four 8-bit pairs are one instruction.
 #include "lib/gemm_operands.glsl"
+#include "lib/gemm_sums.glsl"
 
 const int ROW_GROUPS = (ROWS + TM - 1) / TM;
 
-shared X4 partial[TM * gl_WorkGroupSize.x];
+// One row at a time where all of them might take more memory than there is.
+#if WIDE
+#define TOGETHER 1
+#else
+#define TOGETHER TM
+#endif
+shared TOTAL4 partial[TOGETHER * gl_WorkGroupSize.x];
+
+// The sums of rows from `first` on, TOGETHER of them, become that of lane 0.
+void fold(int local, int lane, int size) {
+    barrier();
+    for (int others = LANES / 2; others > 0; others /= 2) {
+        if (lane < others) {
+            for (int r = 0; r < TOGETHER; ++r) partial[r * size + local] = TOTAL_ADD(partial[r * size + local], partial[r * size + local + others]);
+        }
+        barrier();
+    }
+}
 
 void main() {
     int local = int(gl_LocalInvocationID.x), lane = local % LANES, slot = local / LANES, size = int(gl_WorkGroupSize.x);
@@ -16,11 +34,14 @@ void main() {
     column_zp = X1(COLUMN_ZP);
 
     Row rows[TM];
-    X4 acc[TM];
+    SUMS(TM)
     for (int r = 0; r < TM; ++r) {
         rows[r] = row_at(min(batch, BATCH - 1), first + r);
-        acc[r] = X4(0);
+        CLEAR_SUM(r)
     }
+#if WIDE
+    int pending = 0;
+#endif
     for (int block = lane; inside && block < BLOCKS; block += LANES) {
         Block at = block_at(block);
         int k = at.k;
@@ -35,21 +56,40 @@ void main() {
         LOAD_COLUMNS(0, quad)
         for (int r = 0; r < TM; ++r) {
             X4 x = row4(tap_at(rows[r], at.ky, at.kx), k);
+#if WIDE
+            ADD(r, x.x, w00)
+            ADD(r, x.y, w01)
+            ADD(r, x.z, w02)
+            ADD(r, x.w, w03)
+#else
             acc[r] += x.x * w00 + x.y * w01 + x.z * w02 + x.w * w03;
+#endif
+        }
+#if WIDE
+        if (++pending == FLUSH_BLOCKS) {
+            for (int r = 0; r < TM; ++r) { FLUSH_SUM(r) }
+            pending = 0;
         }
 #endif
+#endif
     }
-    for (int r = 0; r < TM; ++r) partial[r * size + local] = acc[r];
-    barrier();
-    for (int others = LANES / 2; others > 0; others /= 2) {
-        if (lane < others) {
-            for (int r = 0; r < TM; ++r) partial[r * size + local] += partial[r * size + local + others];
-        }
+#if WIDE
+    TOTAL4 own = SUM(0);
+    for (int r = 0; r < TM; ++r) {
+        FLUSH_SUM(r)
+        partial[local] = SUM(r);
+        fold(local, lane, size);
+        if (lane == r) own = partial[slot * LANES];
         barrier();
     }
+#else
+    for (int r = 0; r < TM; ++r) partial[r * size + local] = SUM(r);
+    fold(local, lane, size);
+#define own partial[lane * size + slot * LANES]
+#endif
     if (!inside || lane >= TM || first + lane >= ROWS) return;
     int to = output_row(batch, first + lane);
     if (!IS_STORED(to)) return;
     uint n = uint(min(COLUMNS - quad * 4, 4));
-    FUSED(uint(to * COLUMNS + quad * 4), n, partial[lane * size + slot * LANES] + bias4(batch, quad));
+    FUSED(uint(to * COLUMNS + quad * 4), n, TOTAL_ADD(own, bias4(batch, quad)));
 }

@@ -1,8 +1,9 @@
 // Matrix product through tiles in shared memory, for MATMUL and convolutions. A workgroup of TX x TY invocations makes
 // TY*TM rows x TX*TN quads of columns; it loads DEPTH blocks of the inner dimension of both operands at a time, and each
-// invocation multiplies TM rows by TN quads of them in registers. Integers lie there as words of four.
+// invocation multiplies TM rows by TN quads of them in registers. Integers lie there as words of four 8-bit or two 16-bit ones.
 // DOT4: products of four 8-bit pairs are one instruction.
 #include "lib/gemm_operands.glsl"
+#include "lib/gemm_sums.glsl"
 
 #define DEPTH 4
 #define TILE_ROWS (TY * TM)
@@ -13,21 +14,35 @@ const int ROW_TILES = (ROWS + TILE_ROWS - 1) / TILE_ROWS, COLUMN_TILES = (QUADS 
 
 #if X_FLOAT
 #define ROW_BLOCK vec4
+#define COLUMN_BLOCK vec4
 #define COLUMN_STEPS 4
 #define FOUR_ROW_ELEMENTS(a) (a)
+#elif WIDE
+#define ROW_BLOCK ivec2
+#define FOUR_ROW_ELEMENTS(a) (unpack_i16(a) - row_zp)
+#if MATRIX
+#define COLUMN_BLOCK ivec2
+#define COLUMN_STEPS 4
+#else
+#define COLUMN_BLOCK ivec4
+#define COLUMN_STEPS 1
+#endif
 #else
 #define ROW_BLOCK int
+#define COLUMN_BLOCK ivec4
 #define COLUMN_STEPS 1
 #define FOUR_ROW_ELEMENTS(a) (unpack_i8(a) - row_zp)
 #endif
 // [block][row] and [block, and for floats inner element][quad]
 shared ROW_BLOCK row_tile[DEPTH * TILE_ROWS];
-shared X4 column_tile[DEPTH * COLUMN_STEPS * TILE_QUADS];
+shared COLUMN_BLOCK column_tile[DEPTH * COLUMN_STEPS * TILE_QUADS];
 
 ROW_BLOCK row_block(Row row, Block at) {
     int tap = tap_at(row, at.ky, at.kx);
 #if X_FLOAT
     return row4(tap, at.k);
+#elif WIDE
+    return pack_i16(row4(tap, at.k) + row_zp);
 #else
     return row_word(tap, at.k);
 #endif
@@ -40,6 +55,12 @@ void load_columns(int batch, int quad, int block, int k, int to) {
     column_tile[to + TILE_QUADS] = w01;
     column_tile[to + 2 * TILE_QUADS] = w02;
     column_tile[to + 3 * TILE_QUADS] = w03;
+#elif MATRIX && WIDE
+    LOAD_COLUMNS(0, quad)
+    column_tile[to] = pack_i16(w00 + column_zp);
+    column_tile[to + TILE_QUADS] = pack_i16(w01 + column_zp);
+    column_tile[to + 2 * TILE_QUADS] = pack_i16(w02 + column_zp);
+    column_tile[to + 3 * TILE_QUADS] = pack_i16(w03 + column_zp);
 #elif MATRIX
     LOAD_COLUMNS(0, quad)
 #if DOT4
@@ -66,8 +87,8 @@ void main() {
     for (int i = 0; i < ROW_LOADS; ++i) rows[i] = row_at(batch, first + (i * SIZE + local) / DEPTH);
     int own = local % DEPTH;
 
-    X4 acc[TM * TN];
-    for (int i = 0; i < TM * TN; ++i) acc[i] = X4(0);
+    SUMS(TM * TN)
+    for (int i = 0; i < TM * TN; ++i) { CLEAR_SUM(i) }
 #if DOT4
     int row_sums[TM];
     for (int m = 0; m < TM; ++m) row_sums[m] = 0;
@@ -105,6 +126,9 @@ void main() {
 #if X_FLOAT
                 X4 w00 = column_tile[at], w01 = column_tile[at + TILE_QUADS], w02 = column_tile[at + 2 * TILE_QUADS],
                    w03 = column_tile[at + 3 * TILE_QUADS];
+#elif WIDE && MATRIX
+                X4 w00 = unpack_i16(column_tile[at]) - column_zp, w01 = unpack_i16(column_tile[at + TILE_QUADS]) - column_zp,
+                   w02 = unpack_i16(column_tile[at + 2 * TILE_QUADS]) - column_zp, w03 = unpack_i16(column_tile[at + 3 * TILE_QUADS]) - column_zp;
 #else
                 ivec4 words = column_tile[at];
                 X4 w00 = unpack_i8(words.x) - column_zp, w01 = unpack_i8(words.y) - column_zp,
@@ -112,16 +136,31 @@ void main() {
 #endif
                 for (int m = 0; m < TM; ++m) {
                     X4 x = FOUR_ROW_ELEMENTS(row_tile[b * TILE_ROWS + ty * TM + m]);
+#if WIDE
+                    ADD(m * TN + n, x.x, w00)
+                    ADD(m * TN + n, x.y, w01)
+                    ADD(m * TN + n, x.z, w02)
+                    ADD(m * TN + n, x.w, w03)
+#else
                     acc[m * TN + n] += x.x * w00 + x.y * w01 + x.z * w02 + x.w * w03;
+#endif
                 }
             }
 #endif
         }
         barrier();
+#if WIDE
+        if (step % FLUSH_BLOCKS == FLUSH_BLOCKS - DEPTH) {
+            for (int i = 0; i < TM * TN; ++i) { FLUSH_SUM(i) }
+        }
+#endif
     }
+#if WIDE
+    for (int i = 0; i < TM * TN; ++i) { FLUSH_SUM(i) }
+#endif
 
     // What follows is compiled TN times: the sums of the next row move down.
-    X4 bias[TN];
+    TOTAL4 bias[TN];
     for (int n = 0; n < TN; ++n) {
         int quad = min(first_quad + n * TX + tx, QUADS - 1);
         bias[n] = bias4(batch, quad);
@@ -135,13 +174,13 @@ void main() {
         int to = output_row(batch, first + ty * TM + r);
         for (int n = 0; n < TN; ++n) {
             int quad = first_quad + n * TX + tx;
-            X4 sum = acc[n] + bias[n];
+            TOTAL4 sum = TOTAL_ADD(SUM(n), bias[n]);
 #if DOT4
             sum -= row_sums[0] * column_zp;
 #endif
             if (quad < QUADS && IS_STORED(to)) FUSED(uint(to * COLUMNS + quad * 4), uint(min(COLUMNS - quad * 4, 4)), sum);
         }
-        for (int i = 0; i + TN < TM * TN; ++i) acc[i] = acc[i + TN];
+        for (int i = 0; i + TN < TM * TN; ++i) SUM(i) = SUM(i + TN);
 #if DOT4
         for (int m = 0; m + 1 < TM; ++m) row_sums[m] = row_sums[m + 1];
 #endif

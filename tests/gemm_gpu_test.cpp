@@ -91,6 +91,9 @@ TEST_P(Products, LinesAgreeWithTheReference) {
           "conv2d i8 2x17x13x9 33x3x3 s2 p1 d2 rescale", "conv2d i8 1x1x1x200 100x1x1 rescale", "conv2d bf16 1x9x9x40 66x3x3 p1",
           "conv3d f32 1x5x6x7x9 70x3x3x2 p1 clamp", "conv3d i8 2x4x6x7x20 66x2x3x3 p1 d2 rescale", "conv3d f16 1x7x8x7x12 67x3x2x3 s2 p1",
           "transpose_conv2d f32 1x9x8x20 70x3x3 s2", "transpose_conv2d i8 2x9x8x33 66x2x2 s2 rescale", "transpose_conv2d bf16 1x7x9x24 66x4x3 s1",
+          // Sums of 48 bits, of more than the 256 products that fit 32.
+          "conv2d 16x8 1x12x11x20 70x3x3 s1 p1 rescale", "conv2d 16x8 2x9x7x131 33x3x3 s2 p1 d2", "conv3d 16x8 1x4x6x5x33 66x2x2x3 s1 p1",
+          "transpose_conv2d 16x8 1x7x8x100 37x5x5 s2,3", "matmul i16 2x67x70x66 rescale", "matmul i16 1x66x1030x37",
           // Phases that have fewer taps than others, or none, and outputs that are no whole strides.
           "transpose_conv2d f32 2x7x6x35 66x3x2 s2,3 p1,2,0,1", "transpose_conv2d i8 1x8x9x37 33x4x5 s3,2 rescale clamp", "transpose_conv2d f16 1x9x9x40 20x1x3 s2"})
         check(load_problem(line), line);
@@ -110,12 +113,32 @@ TEST_P(Products, BothZeroPoints) {
 
 using OwnKernel = test::GpuTest;
 
-// Sums of 48 bits are made by the convolutions' own kernel alone: chunks of 256 products over taps, rows and phases.
+// Sums of 48 bits: chunks of 256 products over taps, rows and phases.
+constexpr const char* wide_lines[] = {
+    "conv2d 16x8 2x9x11x100 9x3x3 s2 p1 rescale", "conv3d 16x8 1x5x6x7x131 6x3x2x3 s1 p1", "conv3d 16x8 2x4x7x6x6 10x3x3x3 p1",
+    "transpose_conv2d 16x8 1x7x8x100 9x5x5 s2,3", "transpose_conv2d 16x8 2x8x9x290 6x3x4 s2 p1,-1,0,2", "matmul i16 2x30x290x21 rescale"};
+
 TEST_F(OwnKernel, WideSumsAgreeWithTheReference) {
-    for (const char* line : {"conv2d 16x8 2x9x11x100 9x3x3 s2 p1 rescale", "conv3d 16x8 1x5x6x7x131 6x3x2x3 s1 p1", "conv3d 16x8 2x4x7x6x6 10x3x3x3 p1",
-                             "transpose_conv2d 16x8 1x7x8x100 9x5x5 s2,3", "transpose_conv2d 16x8 2x8x9x290 6x3x4 s2 p1,-1,0,2",
-                             "transpose_conv2d 16x8 1x1x2x3 2x1x2 s3,2"})
-        check_products(device_, load_problem(line), line, "conv", 0);
+    const auto used = test::open_with([](DevicePlan& plan) {
+        plan.subgroup_lanes = 1;
+        plan.own_rows = 0;
+        plan.shared_tiles = false;
+    });
+    for (const std::string line : wide_lines) check_products(used, load_problem(line), line, line[0] == 'm' ? "matmul" : "conv");
+    check_products(used, load_problem("transpose_conv2d 16x8 1x1x2x3 2x1x2 s3,2"), "few rows", "conv");
+}
+
+using SharedRows = test::GpuTest;
+
+TEST_F(SharedRows, WideSumsAgreeWithTheReference) {
+    for (const std::int64_t busy : {1, 1 << 20}) {  // 16 rows an invocation or fewer
+        const auto used = test::open_with([busy](DevicePlan& plan) {
+            plan.shared_tiles = plan.slow_storage = false;
+            plan.busy_invocations = busy;
+            if (plan.subgroup_lanes == 1) plan.own_rows = 16;
+        });
+        for (const char* line : wide_lines) check_products(used, load_problem(line), line, "gemm");
+    }
 }
 
 // Packed weights grow with the phases, most of which have no taps here.

@@ -202,7 +202,9 @@ void row8(int at, int k, out X4 x, out X4 y) {
 #endif
 
 TOTAL4 bias4(int batch, int quad) {
-#if MATRIX
+#if MATRIX && WIDE
+    return wide_from(ivec4(0));
+#elif MATRIX
     return X4(0);
 #else
     if (BIAS == 1) return TOTAL_SPLAT(in2_load1(0u));

@@ -85,20 +85,16 @@ std::optional<ConvProduct> conv_product(const NodeView& view, std::string& why) 
     }
     const auto& [d, y, x] = g.window;
     const Product product{.is_volume = op == Op::conv3d, .is_transposed = op == Op::transpose_conv2d, .is_float = operands->is_float,
-                          .batch = g.window.phases(), .rows = g.batch * d.out * y.phase_outputs() * x.phase_outputs(),
+                          .is_wide = view.in(0).type == DType::i16, .batch = g.window.phases(), .rows = g.batch * d.out * y.phase_outputs() * x.phase_outputs(),
                           .columns = g.out_channels, .taps = g.window.phase_taps(), .inner = g.in_channels};
     return ConvProduct{*operands, g, product};
 }
 
 /// The same for the kernels of ops/gemm.hpp.
 std::optional<ConvProduct> flat_product(const NodeView& view, const DevicePlan& device, std::string& why) {
-    if (view.in(0).type == DType::i16) {
-        why = "it does not make i48";
-        return std::nullopt;
-    }
     auto conv = conv_product(view, why);
     if (!conv || loop_steps(device, 1, conv->product.blocks(), why) != 1) return std::nullopt;
-    conv->product.dot4 = device.dot4 && !conv->operands.is_float && view.in(2).is_constant();
+    conv->product.dot4 = device.dot4 && view.in(0).type == DType::i8 && view.in(2).is_constant();
     return conv;
 }
 

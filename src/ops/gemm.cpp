@@ -33,7 +33,8 @@ KernelChoice choice_of(const Product& p, const char* kernel) {
     KernelChoice choice;
     choice.kernel = kernel;
     choice.defines = {{"MATRIX", p.is_matrix ? "1" : "0"}, {"VOLUME", p.is_volume ? "1" : "0"},
-                      {"TRANSPOSED", p.is_transposed ? "1" : "0"}, {"X_FLOAT", p.is_float ? "1" : "0"}};
+                      {"TRANSPOSED", p.is_transposed ? "1" : "0"}, {"X_FLOAT", p.is_float ? "1" : "0"},
+                      {"WIDE", p.is_wide ? "1" : "0"}};
     choice.aligned = p.columns % 4 == 0;
     choice.in_rows = true;
     choice.work = p.work();
@@ -60,6 +61,10 @@ Grid grid_of(const DevicePlan& device) {
 std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan& device, std::string& why, int fixed_rows) {
     if (device.subgroup_lanes == 1 && device.own_rows == 0) {
         why = "invocations of this device do not share rows, and should not load many themselves";
+        return std::nullopt;
+    }
+    if (p.is_wide && loads_are_loops(device)) {
+        why = "sums of 48 bits are made no faster by more rows where loads are loops";
         return std::nullopt;
     }
     if (p.rows < std::max(fixed_rows, 4)) {

@@ -12,12 +12,12 @@ namespace {
 
 std::optional<Product> product_of(const NodeView& view, const DevicePlan& device, std::string& why) {
     const DType type = view.in(0).type;
-    if (type != DType::i8 && !is_float(type)) {
-        why = fmt::format("it takes i8 and floats, not {}", name_of(type));
+    if (type != DType::i8 && type != DType::i16 && !is_float(type)) {
+        why = fmt::format("it does not take {}", name_of(type));
         return std::nullopt;
     }
     const Shape& a = view.in(0).shape;
-    const Product product{.is_matrix = true, .is_float = is_float(type), .dot4 = device.dot4 && type == DType::i8, .batch = a[0],
+    const Product product{.is_matrix = true, .is_float = is_float(type), .is_wide = type == DType::i16, .dot4 = device.dot4 && type == DType::i8, .batch = a[0],
                           .rows = a[1], .columns = view.in(1).shape[2], .inner = a[2]};
     if (loop_steps(device, 1, product.blocks(), why) != 1) return std::nullopt;
     return product;

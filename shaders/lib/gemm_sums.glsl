@@ -1,0 +1,38 @@
+// The sums of a kernel of matrix products, declared as an array by SUMS(n): CLEAR_SUM(i), then ADD(i, x, w) for every element of
+// a row and its quad of columns, and FLUSH_SUM(i) after every FLUSH_BLOCKS blocks and at the end, after which SUM(i) is one.
+//   WIDE: sums of 32 bits go into 64 bits before they can overflow. MATMUL's factors have 16 bits each: the row's is split into a
+//   signed high and an unsigned low byte.
+#define FLUSH_BLOCKS (WIDE_PRODUCTS / 4)
+#if WIDE && MATRIX
+#define SUMS(n)             \
+    ivec4 acc[n], low[n];   \
+    wide4 total[n];
+#define CLEAR_SUM(i)                \
+    acc[i] = low[i] = ivec4(0);     \
+    total[i] = wide_from(ivec4(0));
+#define ADD(i, x, w)            \
+    acc[i] += ((x) >> 8) * (w); \
+    low[i] += ((x) & 255) * (w);
+#define FLUSH_SUM(i)                                                                                   \
+    total[i] = wide_add(total[i], wide_add(wide_mul(acc[i], ivec4(256)), wide_from(low[i])));          \
+    acc[i] = low[i] = ivec4(0);
+#define SUM(i) total[i]
+#elif WIDE
+#define SUMS(n)     \
+    ivec4 acc[n];   \
+    wide4 total[n];
+#define CLEAR_SUM(i)      \
+    acc[i] = ivec4(0);    \
+    total[i] = wide_from(ivec4(0));
+#define ADD(i, x, w) acc[i] += (x) * (w);
+#define FLUSH_SUM(i)                                 \
+    total[i] = wide_add(total[i], wide_from(acc[i])); \
+    acc[i] = ivec4(0);
+#define SUM(i) total[i]
+#else
+#define SUMS(n) X4 acc[n];
+#define CLEAR_SUM(i) acc[i] = X4(0);
+#define ADD(i, x, w) acc[i] += (x) * (w);
+#define FLUSH_SUM(i)
+#define SUM(i) acc[i]
+#endif
