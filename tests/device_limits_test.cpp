@@ -9,7 +9,7 @@
 namespace tosavk {
 namespace {
 
-constexpr DeviceLimits some{10, 150, 300, 140, 120, 5, 20, false};
+constexpr DeviceLimits some{10, 150, 300, 140, 120, 900, 1800, 5, 20, false};
 
 TEST(StoredLimits, ComeBack) {
     const auto back = limits_from_bytes(limits_to_bytes(some));
@@ -19,6 +19,8 @@ TEST(StoredLimits, ComeBack) {
     EXPECT_EQ(back->fp16_gflops, some.fp16_gflops);
     EXPECT_EQ(back->int32_gops, some.int32_gops);
     EXPECT_EQ(back->int8_gops, some.int8_gops);
+    EXPECT_EQ(back->matrix_fp16_gflops, some.matrix_fp16_gflops);
+    EXPECT_EQ(back->matrix_int8_gops, some.matrix_int8_gops);
     EXPECT_EQ(back->dispatch_us, some.dispatch_us);
     EXPECT_EQ(back->submit_us, some.submit_us);
     DeviceLimits without = some;
@@ -42,6 +44,17 @@ TEST(StoredLimits, OtherBytesAreNone) {
 }
 
 using DeviceLimitsTest = test::GpuTest;
+
+/// Packed dot products are another way to the same rate; matrices are measured where the plan has them.
+TEST_F(DeviceLimitsTest, DotProductsAndMatricesWherePlanned) {
+    const DeviceCaps& caps = device_->caps();
+    if (!caps.integer_dot_product) GTEST_SKIP() << "the device has no integer dot products";
+    const auto used = test::open_with([](DevicePlan& plan) { plan.dot4 = true; });
+    const DeviceLimits limits = measure_limits(used, true);
+    EXPECT_GT(limits.int8_gops, 0);
+    EXPECT_EQ(limits.matrix_fp16_gflops > 0, bool(used->plan().cooperative_fp16));
+    EXPECT_EQ(limits.matrix_int8_gops > 0, bool(used->plan().cooperative_i8));
+}
 
 /// Each rate is measured; fp16 where the plan has it and nowhere else.
 TEST_F(DeviceLimitsTest, Fp16WherePlanned) {

@@ -256,7 +256,9 @@ typedef enum tosavk_arithmetic {
     TOSAVK_ARITHMETIC_FP32 = 0, /* also fp16, bf16 and fp8, which are computed in fp32 */
     TOSAVK_ARITHMETIC_FP16 = 1, /* on devices that compute fp16 natively */
     TOSAVK_ARITHMETIC_INT32 = 2,
-    TOSAVK_ARITHMETIC_INT8 = 3  /* convolutions and matrix products of 8-bit numbers (and of 4-bit weights) */
+    TOSAVK_ARITHMETIC_INT8 = 3, /* convolutions and matrix products of 8-bit numbers (and of 4-bit weights) */
+    TOSAVK_ARITHMETIC_MATRIX_FP16 = 4, /* the same by cooperative matrices, of fp16 */
+    TOSAVK_ARITHMETIC_MATRIX_INT8 = 5  /* and of 8-bit numbers */
 } tosavk_arithmetic;
 
 typedef struct tosavk_dispatch_info {

@@ -31,12 +31,15 @@ nlohmann::ordered_json plan_json(const DevicePlan& plan) {
 }
 
 nlohmann::ordered_json limits_json(const DeviceLimits& limits) {
+    const auto if_any = [](double rate) { return rate > 0 ? nlohmann::ordered_json(rate) : nlohmann::ordered_json(nullptr); };
     nlohmann::ordered_json result;
     result["copy_gbytes_per_s"] = limits.copy_gbytes_per_s;
     result["fp32_gflops"] = limits.fp32_gflops;
-    result["fp16_gflops"] = limits.fp16_gflops > 0 ? nlohmann::ordered_json(limits.fp16_gflops) : nlohmann::ordered_json(nullptr);
+    result["fp16_gflops"] = if_any(limits.fp16_gflops);
     result["int32_gops"] = limits.int32_gops;
     result["int8_gops"] = limits.int8_gops;
+    result["matrix_fp16_gflops"] = if_any(limits.matrix_fp16_gflops);
+    result["matrix_int8_gops"] = if_any(limits.matrix_int8_gops);
     result["dispatch_us"] = limits.dispatch_us;
     result["submit_us"] = limits.submit_us;
     result["stored"] = limits.stored;

@@ -69,6 +69,7 @@ tosavk_arithmetic arithmetic_of(const Graph& graph, const Dispatch& dispatch, co
     const Node& node = graph.node(dispatch.nodes.front());
     if (node.inputs.empty()) return TOSAVK_ARITHMETIC_FP32;
     const DType type = graph.value(node.inputs.front()).type;
+    if (dispatch.kernel == "gemm_cooperative") return is_float(type) ? TOSAVK_ARITHMETIC_MATRIX_FP16 : TOSAVK_ARITHMETIC_MATRIX_INT8;
     if (type == DType::fp16 && device.native_fp16) return TOSAVK_ARITHMETIC_FP16;
     if (is_float(type)) return TOSAVK_ARITHMETIC_FP32;
     const bool products = node.op == Op::conv2d || node.op == Op::conv3d || node.op == Op::depthwise_conv2d ||
@@ -223,7 +224,8 @@ tosavk_status tosavk_context_dispatch(const tosavk_context* context, uint32_t in
         result.bytes = dispatch.bytes;
         const tosavk_arithmetic arithmetic =
             arithmetic_of(context->executable->graph(), dispatch, context->executable->device().plan());
-        result.is_integer = arithmetic == TOSAVK_ARITHMETIC_INT32 || arithmetic == TOSAVK_ARITHMETIC_INT8 ? 1 : 0;
+        const bool is_float = arithmetic == TOSAVK_ARITHMETIC_FP32 || arithmetic == TOSAVK_ARITHMETIC_FP16 || arithmetic == TOSAVK_ARITHMETIC_MATRIX_FP16;
+        result.is_integer = is_float ? 0 : 1;
         result.arithmetic = arithmetic;
         write_struct(info, result, "tosavk_dispatch_info");
     });

@@ -105,6 +105,7 @@ struct Arithmetic {
     bool float_words = false;
     std::int32_t passes = 0;
     double work = 0;  ///< operations of one pass of an invocation
+    std::uint32_t whole_subgroups = 0;  ///< invocations of a workgroup of such; 0: the device plan's workgroups
 };
 
 Arithmetic chains_of(const char* type, int chains) {
@@ -112,9 +113,32 @@ Arithmetic chains_of(const char* type, int chains) {
             2.0 * 16 * chains};
 }
 
-Arithmetic bytes_tile(bool as_float, int rows) {
-    return {"limits_int8", fmt::format("#define AS_FLOAT {}\n#define ROWS {}\n", as_float ? 1 : 0, rows), false, 8,
-            2.0 * 32 * 16 * rows};
+enum class Bytes8 { ints, floats, dot4 };
+
+Arithmetic bytes_tile(Bytes8 as, int rows) {
+    return {"limits_int8", fmt::format("#define AS_FLOAT {}\n#define DOT4 {}\n#define ROWS {}\n", int(as == Bytes8::floats), int(as == Bytes8::dot4), rows),
+            false, 8, 2.0 * 32 * 16 * rows};
+}
+
+std::vector<Arithmetic> bytes_tiles(const DevicePlan& device) {
+    std::vector<Arithmetic> ways{bytes_tile(Bytes8::ints, 4), bytes_tile(Bytes8::ints, 8), bytes_tile(Bytes8::ints, 16),
+                                 bytes_tile(Bytes8::floats, 4), bytes_tile(Bytes8::floats, 8)};
+    if (device.dot4) ways.insert(ways.end(), {bytes_tile(Bytes8::dot4, 4), bytes_tile(Bytes8::dot4, 8), bytes_tile(Bytes8::dot4, 16)});
+    return ways;
+}
+
+/// None where the device has no such matrices.
+std::vector<Arithmetic> matrices(const DevicePlan& device, const MatrixShape& shape, bool floats) {
+    std::vector<Arithmetic> ways;
+    if (!shape) return ways;
+    const std::uint32_t subgroups = std::clamp(max_invocations / device.subgroup_size, 1u, 4u);
+    for (const auto& [rows, columns] : {std::pair(2, 2), std::pair(4, 2), std::pair(4, 4)}) {
+        ways.push_back({"limits_matrix",
+                        fmt::format("#define FLOATS {}\n#define CM {}\n#define CN {}\n#define CK {}\n#define FR {}\n#define FC {}\n#define SUBGROUPS {}\n",
+                                    int(floats), shape.m, shape.n, shape.k, rows, columns, subgroups),
+                        false, 64, 2.0 * shape.m * shape.n * shape.k * rows * columns / device.subgroup_size, subgroups * device.subgroup_size});
+    }
+    return ways;
 }
 
 Plan multiply_adds(const DevicePlan& device, const Arithmetic& way, std::int64_t invocations) {
@@ -134,10 +158,15 @@ Plan multiply_adds(const DevicePlan& device, const Arithmetic& way, std::int64_t
     dispatch.bindings = {bound(Space::constants, 0, plan.constants.size(), false),
                          bound(Space::arena, 0, plan.arena_bytes, true)};
     dispatch.groups = linear_groups(invocations, device);
+    if (way.whole_subgroups != 0) {
+        dispatch.invocations = way.whole_subgroups;
+        dispatch.whole_subgroups = true;
+        dispatch.groups = spill_groups(invocations / way.whole_subgroups, device);
+    }
     return plan;
 }
 
-/// The best of several ways.
+/// The best of several ways; 0 of none.
 double measure_arithmetic(const std::shared_ptr<Device>& device, const std::vector<Arithmetic>& ways) {
     constexpr double long_enough_ns = 4e6;
     double best = 0;
@@ -179,8 +208,9 @@ DeviceLimits measure(const std::shared_ptr<Device>& device) {
     limits.fp32_gflops = measure_arithmetic(device, chains("FP32"));
     limits.int32_gops = measure_arithmetic(device, chains("INT32"));
     if (device->plan().native_fp16) limits.fp16_gflops = measure_arithmetic(device, chains("FP16"));
-    limits.int8_gops = measure_arithmetic(device, {bytes_tile(false, 4), bytes_tile(false, 8), bytes_tile(false, 16),
-                                                   bytes_tile(true, 4), bytes_tile(true, 8)});
+    limits.int8_gops = measure_arithmetic(device, bytes_tiles(device->plan()));
+    limits.matrix_fp16_gflops = measure_arithmetic(device, matrices(device->plan(), device->plan().cooperative_fp16, true));
+    limits.matrix_int8_gops = measure_arithmetic(device, matrices(device->plan(), device->plan().cooperative_i8, false));
     constexpr std::size_t many = 65;
     const double one_ns = best_times(device, idle_dispatches(1), false, 0.05, 20).wall_ns;
     const double many_ns = best_times(device, idle_dispatches(many), false, 0.05, 20).wall_ns;
@@ -192,10 +222,11 @@ DeviceLimits measure(const std::shared_ptr<Device>& device) {
 /// Everything that the numbers depend on, beyond what the disk cache is for (device, driver and compiler).
 Digest limits_key(const Device& device) {
     // Goes up when the same kernels come to be run or counted in another way.
-    constexpr int revision = 1;
+    constexpr int revision = 2;
     // Capabilities take part: a pretended device plans with fewer of them.
     std::string text = fmt::format("limits {} {}\n{}\n", TOSAVK_VERSION_STRING, revision, caps_to_json(device.caps()));
     text += device.plan().native_fp16 ? "fp16\n" : "";
+    text += device.plan().dot4 ? "dot4\n" : "";
     for (const ShaderFile& file : embedded_shaders()) {
         if (file.name.starts_with("limits_")) text += file.text;
     }
@@ -204,8 +235,8 @@ Digest limits_key(const Device& device) {
 
 /// The measured numbers, in the order in which they are stored.
 constexpr std::array numbers = {&DeviceLimits::copy_gbytes_per_s, &DeviceLimits::fp32_gflops, &DeviceLimits::fp16_gflops,
-                                &DeviceLimits::int32_gops,        &DeviceLimits::int8_gops,   &DeviceLimits::dispatch_us,
-                                &DeviceLimits::submit_us};
+                                &DeviceLimits::int32_gops,        &DeviceLimits::int8_gops,   &DeviceLimits::matrix_fp16_gflops,
+                                &DeviceLimits::matrix_int8_gops,  &DeviceLimits::dispatch_us, &DeviceLimits::submit_us};
 
 }  // namespace
 
