@@ -94,6 +94,15 @@ Measurement measure(const cpp::Device& device, const cli::ModelOptions& model, c
     phase("compile and first run");
     run(context);  // warm-up
     phase("warm-up");
+    if (model.precision == "fp16") {
+        cli::ModelOptions declared = model;
+        declared.precision = "declared";
+        const std::vector<Bytes> expected = cli::outputs_of(device, cli::load_model(declared), inputs);
+        for (std::uint32_t k = 0; k < outputs.size(); ++k) {
+            result.fp16_differences.push_back(cli::difference_of(graph.output(k).type, outputs[k], expected[k]));
+        }
+        phase("run in the declared types");
+    }
 
     // The wall clock is read without timestamps in the command buffer, which cost time themselves.
     std::vector<double> wall;

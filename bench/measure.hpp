@@ -3,6 +3,8 @@
 
 #include "start.hpp"
 
+#include "cli/differences.hpp"
+
 #include <optional>
 
 namespace tosavk::bench {
@@ -47,6 +49,7 @@ struct Measurement {
     std::vector<Phase> phases;
     double last_run_ms = 0;        ///< when the last profiled run began
     std::optional<cpp::CheckReport> check;
+    std::vector<cli::Difference> fp16_differences;  ///< by output, from a run in the declared types; empty where those are what ran
     std::optional<StartTimes> start;  ///< only where --start asks for it
 };
 

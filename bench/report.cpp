@@ -115,8 +115,14 @@ Json problem_json(const Limits& limits, const Measurement& m) {
     result["limit"] = limit_json(floor);
     result["peak_bytes"] = m.peak_bytes;
     result["checked"] = m.check ? Json(m.check->passed) : Json(nullptr);
+    for (const cli::Difference& difference : m.fp16_differences) result["fp16_differences"].push_back(cli::to_json(difference));
     result["start"] = m.start ? to_json(*m.start) : Json(nullptr);
     return result;
+}
+
+/// Beside the size of what it is a difference of.
+cli::Difference worst(const std::vector<cli::Difference>& all) {
+    return *std::max_element(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.largest * b.magnitude < b.largest * a.magnitude; });
 }
 
 std::string gpu_text(const Measurement& m) {
@@ -148,6 +154,9 @@ std::string details_text(const Limits& limits, const Measurement& m) {
     text += fmt::format("first run: {:.1f} ms, compilation included\n", m.first_run_ms);
     if (m.start) text += "cold:      " + start_text(m.start->cold) + "warm:      " + start_text(m.start->warm);
     text += fmt::format("memory:    {} bytes of tensors and constants\n", m.peak_bytes);
+    for (std::size_t k = 0; k < m.fp16_differences.size(); ++k) {
+        text += fmt::format("fp16:      output {} differs from the declared types' by {} at most\n", k, cli::to_text(m.fp16_differences[k]));
+    }
     if (!m.check) text += "checked:   no\n";
     else
         text +=
@@ -191,6 +200,11 @@ std::string to_text(const Report& report, bool details) {
         rows[0].insert(rows[0].end() - 1, {"cold ms", "warm ms"});
         right.insert(right.end() - 1, {true, true});
     }
+    const bool fp16 = report.precision == "fp16";
+    if (fp16) {
+        rows[0].insert(rows[0].end() - 1, "fp16 differs by");
+        right.insert(right.end() - 1, false);
+    }
     bool unsteady = false;
     for (const Row& row : report.rows) {
         if (!row.measurement) {
@@ -215,6 +229,7 @@ std::string to_text(const Report& report, bool details) {
             cells.insert(cells.end() - 1, {m.start ? fmt::format("{:.1f}", m.start->cold.ms) : "-",
                                            m.start ? fmt::format("{:.1f}", m.start->warm.ms) : "-"});
         }
+        if (fp16) rows.back().insert(rows.back().end() - 1, m.fp16_differences.empty() ? "-" : cli::to_text(worst(m.fp16_differences)));
     }
     // What failed is said below: a sentence would widen the column of times.
     std::string failures;

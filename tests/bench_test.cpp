@@ -272,6 +272,12 @@ TEST_F(Bench, ReportsSaySteadinessAndPrecision) {
     EXPECT_EQ(report({"--op", "add f32 1000", "--precision", "fp16"}).at("precision"), "fp16");
     const Spawned text = bench({"--op", "add f32 1000", "--precision", "fp16"});
     EXPECT_NE(text.out.find("run in fp16"), std::string::npos) << text.out;
+    EXPECT_NE(text.out.find("differs from the declared types' by "), std::string::npos) << text.out;
+    const json differences = report({"--op", "add f32 1000", "--precision", "fp16"}).at("problems").at(0).at("fp16_differences");
+    ASSERT_EQ(differences.size(), 1u);
+    EXPECT_GT(differences.at(0).at("largest_difference").get<double>(), 0);
+    EXPECT_LT(differences.at(0).at("largest_difference").get<double>(), 0.01 * differences.at(0).at("largest_magnitude").get<double>());
+    EXPECT_FALSE(report({"--op", "add f32 1000"}).at("problems").at(0).contains("fp16_differences"));
     // A mark in the table has its explanation, and there is none without a mark.
     const auto marks = std::count(text.out.begin(), text.out.end(), '~');
     EXPECT_EQ(marks > 0, text.out.find("~ the median was not steady") != std::string::npos) << text.out;

@@ -1,6 +1,7 @@
 // tosa-vk compile: a model as a package, compiled ahead of time.
 #include "cli/commands.hpp"
 
+#include <cstdio>
 #include <memory>
 
 namespace tosavk::cli {
@@ -17,6 +18,9 @@ int compile(const Options& options) {
     const cpp::Graph graph = load_model(options.model);
     const cpp::Device device(options.device);
     cpp::save_package(device, graph, options.out, !options.no_fuse);
+    if (options.model.precision == "fp16") {
+        std::fputs("note: the package computes in fp16 what the model declares as fp32; tosa-vk run MODEL --precision fp16 reports the difference\n", stderr);
+    }
     return exit_done;
 }
 

@@ -1,14 +1,13 @@
 // tosa-vk run: one inference, on the device or on the interpreter.
 #include "cli/commands.hpp"
+#include "cli/differences.hpp"
 #include "cli/outputs.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <limits>
 #include <memory>
 #include <optional>
 
@@ -151,37 +150,14 @@ Json precision_differences(const Options& options, const std::vector<Bytes>& inp
     Options as_declared = options;
     as_declared.model.precision = "declared";
     const Assigned loaded = load(as_declared);
-    std::vector<Bytes> expected;
-    if (options.reference) {
-        expected = loaded.graph.reference_run(inputs);
-    } else {
-        const cpp::Executable executable(cpp::Device(options.device), loaded.graph);
-        cpp::Context context(executable, false);
-        for (std::uint32_t k = 0; k < inputs.size(); ++k) context.set_input(k, inputs[k]);
-        context.run();
-        for (std::uint32_t k = 0; k < outputs.size(); ++k) context.get_output(k, expected.emplace_back(outputs[k].info.size_bytes));
-    }
+    const std::vector<Bytes> expected =
+        options.reference ? loaded.graph.reference_run(inputs) : outputs_of(cpp::Device(options.device), loaded.graph, inputs);
     auto result = Json::array();
     for (std::size_t k = 0; k < outputs.size(); ++k) {
-        const std::vector<double> got = elements(outputs[k].info.type, outputs[k].bytes);
-        const std::vector<double> wanted = elements(outputs[k].info.type, expected[k]);
-        double largest = 0, magnitude = 0;
-        std::size_t at = 0;
-        for (std::size_t i = 0; i < got.size(); ++i) {
-            if (std::isfinite(wanted[i])) magnitude = std::max(magnitude, std::abs(wanted[i]));
-            if (got[i] == wanted[i] || (std::isnan(got[i]) && std::isnan(wanted[i]))) continue;
-            // A NaN or an infinity on one side alone is the largest difference there is.
-            const double difference = std::isfinite(got[i] - wanted[i]) ? std::abs(got[i] - wanted[i])
-                                                                        : std::numeric_limits<double>::infinity();
-            if (difference > largest) {
-                largest = difference;
-                at = i;
-            }
-        }
-        result.push_back({{"output", k}, {"largest_difference", number_json(largest)}, {"index", at},
-                          {"largest_magnitude", number_json(magnitude)}});
-        std::fprintf(stderr, "note: output %zu was computed in fp16; largest difference from the declared types: %s (largest magnitude %s)\n",
-                     k, number_text(largest).c_str(), number_text(magnitude).c_str());
+        const Difference difference = difference_of(outputs[k].info.type, outputs[k].bytes, expected[k]);
+        result.push_back({{"output", k}});
+        result.back().update(to_json(difference));
+        std::fprintf(stderr, "note: output %zu was computed in fp16; largest difference from the declared types: %s\n", k, to_text(difference).c_str());
     }
     return result;
 }
