@@ -342,6 +342,11 @@ TEST_F(Passes, MovesOfMoves) {
     const ValueId part = slice(x, {1, 1, 1}, {3, 4, 7});
     b.output(slice(slice(part, {1, 0, 2}, {2, 4, 5}), {0, 1, 1}, {2, 3, 3}));
     b.output(b.add1(Op::exp, {part}, DType::fp32));
+    Attributes last;
+    last.axis = 2;
+    const ValueId both = b.add1(Op::concat, {b.add1(Op::abs, {x}, DType::fp32), x}, DType::fp32, last);
+    b.output(b.add1(Op::concat, {b.add1(Op::exp, {x}, DType::fp32), both, x, both}, DType::fp32, last));
+    b.output(b.add1(Op::concat, {x, b.add1(Op::concat, {x, b.add1(Op::floor, {x}, DType::fp32)}, DType::fp32, last)}, DType::fp32, last));
     compare_all(b.finish(), "moves of moves");
 }
 

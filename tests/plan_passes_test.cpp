@@ -411,6 +411,29 @@ TEST(Folding, MovesOfNothingAreOtherNames) {
     EXPECT_NE(plan_with(graph, &PlanOptions::fold_movement).find(" | "), std::string::npos);
 }
 
+TEST(Folding, ConcatsOfConcatsAreOne) {
+    const auto graph = [](bool read_twice, std::int32_t outer_axis) {
+        GraphBuilder b("concats");
+        std::vector<ValueId> parts;
+        for (int k = 0; k < 4; ++k) parts.push_back(b.add1(Op::exp, {b.input("x" + std::to_string(k), DType::fp32, {3, 4})}, DType::fp32));
+        const ValueId two = b.add1(Op::concat, {parts[0], parts[1]}, DType::fp32, along(1));
+        const ValueId three = b.add1(Op::concat, {parts[2], two}, DType::fp32, along(1));
+        if (outer_axis == 1) b.output(b.add1(Op::concat, {three, parts[3]}, DType::fp32, along(1)));
+        else b.output(b.add1(Op::concat, {three, three}, DType::fp32, along(0)));
+        if (read_twice) b.output(b.add1(Op::reduce_max, {two}, DType::fp32, along(1)));
+        return b.finish();
+    };
+    EXPECT_EQ(plan_with(graph(false, 1)), "EXP+CONCAT | EXP+CONCAT | EXP+CONCAT | EXP+CONCAT");
+    const auto dispatches = [&](bool read_twice, std::int32_t axis, bool PlanOptions::*pass = nullptr) {
+        PlanOptions options;
+        if (pass) options.*pass = false;
+        return make_plan(graph(read_twice, axis), test_device(), options).dispatches.size();
+    };
+    EXPECT_LT(dispatches(false, 1), dispatches(false, 1, &PlanOptions::fold_movement));
+    EXPECT_LT(dispatches(false, 1), dispatches(true, 1));
+    EXPECT_GT(dispatches(false, 0), 1u);
+}
+
 TEST(Folding, MovesOfMovesReadTheFirstOnesInput) {
     GraphBuilder b("moves");
     const ValueId x = b.input("x", DType::fp32, {4, 6, 8});

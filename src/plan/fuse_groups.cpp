@@ -6,13 +6,17 @@
 namespace tosavk {
 
 bool Fuser::reaches(std::size_t from, std::size_t to) const {
+    // Asked for every pair that may become one: the visits of all searches share a list.
+    seen_.resize(groups_.size(), 0);
+    ++search_;
     std::vector<std::size_t> open{to};
-    std::set<std::size_t> seen;
     while (!open.empty()) {
         const std::size_t at = open.back();
         open.pop_back();
         if (at == from) return true;
-        if (seen.insert(at).second) open.insert(open.end(), needs_[at].begin(), needs_[at].end());
+        if (seen_[at] == search_) continue;
+        seen_[at] = search_;
+        open.insert(open.end(), needs_[at].begin(), needs_[at].end());
     }
     return false;
 }

@@ -120,6 +120,8 @@ private:
     std::vector<Group> groups_;
     std::vector<std::set<std::size_t>> needs_;
     std::vector<bool> dead_;
+    mutable std::vector<std::uint32_t> seen_;  ///< by group: the last search of reaches() that came by
+    mutable std::uint32_t search_ = 0;
     struct Accesses {
         std::size_t written = none;     ///< the last group that writes it
         std::vector<std::size_t> read;  ///< those that read it since

@@ -200,7 +200,28 @@ void settle_weights(Graph& graph, const DevicePlan& device) {
     }
 }
 
+/// CONCAT of CONCATs along the same axis that nobody else reads: of all their operands.
+void join_concats(Graph& graph) {
+    std::vector<std::size_t> readers(graph.values.size());
+    for (const Node& node : graph.nodes) {
+        for (const ValueId in : node.inputs) ++readers[in];
+    }
+    for (const ValueId out : graph.outputs) ++readers[out];
+    for (Node& node : graph.nodes) {
+        if (node.op != Op::concat) continue;
+        std::vector<ValueId> parts;
+        for (const ValueId in : node.inputs) {
+            const NodeId maker = graph.value(in).producer;
+            const bool joins = maker != no_id && readers[in] == 1 && graph.node(maker).op == Op::concat && graph.node(maker).attrs.axis == node.attrs.axis;
+            if (joins) parts.insert(parts.end(), graph.node(maker).inputs.begin(), graph.node(maker).inputs.end());
+            else parts.push_back(in);
+        }
+        node.inputs = std::move(parts);
+    }
+}
+
 void join_moves(Graph& graph) {
+    join_concats(graph);
     for (Node& node : graph.nodes) {
         if (node.op != Op::transpose && node.op != Op::slice) continue;
         const NodeId before = graph.value(node.inputs[0]).producer;

@@ -18,7 +18,8 @@ void fold_constants(Graph& graph, const DevicePlan& device);
 /// compute them stay. Kernels that read weights at run time add in another order, and no option may change a result.
 void settle_weights(Graph& graph, const DevicePlan& device);
 
-/// Lets a TRANSPOSE of a TRANSPOSE, and a SLICE of a SLICE, read what the first one reads.
+/// Lets a TRANSPOSE of a TRANSPOSE, and a SLICE of a SLICE, read what the first one reads, and a CONCAT what CONCATs read that
+/// nobody else needs.
 void join_moves(Graph& graph);
 
 /// Makes RESHAPEs, which cost nothing, of moves that move nothing.
