@@ -368,14 +368,14 @@ TEST(Plan, PassesOfLongRowsStayBelowTheBound) {
     device.row_quads = 2;
     const auto passes = [&] {
         std::vector<std::int64_t> result;
-        for (const Dispatch& dispatch : plan_of_reduction(device, {32, 40000}, 1).dispatches) {
+        for (const Dispatch& dispatch : plan_of_reduction(device, {32, 80000}, 1).dispatches) {
             EXPECT_EQ(dispatch.kernel, "reduce_rows");
             const bool row_by_row = dispatch.glsl.find("#define ROW_BY_ROW 1") != std::string::npos;
             result.push_back((row_by_row ? 4 : 1) * std::int64_t{dispatch.constants.at(5)} / dispatch.constants.at(4));
         }
         return result;
     };
-    EXPECT_EQ(passes(), std::vector<std::int64_t>{4 * 10000});
+    EXPECT_EQ(passes(), std::vector<std::int64_t>{4 * 20000});
     device.max_loop_passes = 2000;
     const std::vector<std::int64_t> bounded = passes();
     EXPECT_EQ(bounded.size(), 2u);

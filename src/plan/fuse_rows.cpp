@@ -18,7 +18,7 @@ std::optional<Group> Fuser::as_rows(const Group& group) const {
     if (group.rows) return group;
     if (!group.choice || !group.stores.empty()) return std::nullopt;
     const NodeView anchor(graph_, group.anchor);
-    auto rows = group.choice->earlier.empty() ? row_reduction(anchor, device_) : std::nullopt;
+    auto rows = row_reduction(anchor, device_);
     if (!rows) rows = column_reduction(anchor, device_);
     if (!rows) return std::nullopt;
     Group result;

@@ -16,7 +16,8 @@ std::optional<Rows> row_reduction(const NodeView& view, const DevicePlan& device
     Rows rows;
     rows.axis = shape[axis];
     rows.count = element_count(shape) / rows.axis;
-    if (rows.axis > 4096 && rows.count < 64) return std::nullopt;
+    // One workgroup reads so much in the time of a few dispatches.
+    if (rows.axis > (1 << 16) && rows.count < 64) return std::nullopt;
     // As many lanes along a row as keep the device busy. Each has four quads at least, so that its first one is whole.
     const std::int64_t quads = (rows.axis + 3) / 4;
     const auto too_long = [&] {
