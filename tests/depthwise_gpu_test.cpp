@@ -4,6 +4,7 @@
 
 #include "api/checker.hpp"
 #include "plan/plan.hpp"
+#include "problems/problem.hpp"
 #include "support/gpu_test.hpp"
 
 using namespace tosavk;
@@ -116,6 +117,35 @@ TEST_P(Depthwise, InputsThatAreComputed) { check({{1, 14, 15, 16}, 1, 1, 1, 1, 0
 TEST_P(Depthwise, InputsInSeveralBindings) {
     if (GetParam().texels) GTEST_SKIP() << "a texel buffer is in one piece";
     check({{1, 31, 33, 8}, 3, 3, 1, 1, 1}, {}, false, false, 4096);
+}
+
+using Direct = test::GpuTest;
+
+// Larger windows, several outputs a channel and sums of 48 bits, of 1, 2 and 4 pixels an invocation.
+TEST_F(Direct, LinesAgreeWithTheReference) {
+    const auto used = test::open_with([](DevicePlan& plan) { plan.busy_invocations = 1; });
+    const struct {
+        const char *line, *pixels;
+    } cases[] = {{"depthwise f32 1x9x13x8 1x7x7 p3", "4"},          {"depthwise i8 2x9x14x12 1x7x7 p3 rescale", "4"},
+                 {"depthwise f32 1x9x13x6 1x7x7 p3", "4"},          {"depthwise f32 1x9x3x8 2x3x3 p1 clamp", "2"},
+                 {"depthwise f32 1x8x9x8 2x3x3 p1", "4"},           {"depthwise i8 1x9x15x8 2x3x3 s2 p1 rescale", "4"},
+                 {"depthwise i8 1x8x9x4 4x3x3 p1 rescale clamp", "4"}, {"depthwise f16 1x8x9x4 8x2x3 p1", "4"},
+                 {"depthwise i8 1x8x9x8 3x3x3 p1 rescale", "4"},    {"depthwise f32 1x8x9x5 2x3x3 p1", "4"},
+                 {"depthwise 16x8 1x8x9x8 1x3x3 p1 rescale", "4"},  {"depthwise 16x8 1x30x13x6 2x29x10", "4"},
+                 {"depthwise 16x8 1x5x60x4 1x2x52 p1", "1"},        {"depthwise i8 1x9x9x8 2x3x3 p2 d2 rescale", "1"},
+                 {"depthwise f32 1x9x31x8 1x9x11 p4", "4"},         {"depthwise f32 1x9x31x8 1x9x13 p4", "4"},
+                 {"depthwise f32 1x9x31x8 1x9x14 p4", "2"},         {"depthwise i8 1x30x31x4 1x18x15 rescale", "2"}};
+    for (const auto& [line, pixels] : cases) {
+        const auto graph = std::make_shared<const Graph>(load_problem(line));
+        const Plan plan = make_plan(*graph, used->plan(), {});
+        ASSERT_EQ(plan.dispatches.size(), 1u) << line;
+        EXPECT_EQ(plan.dispatches[0].kernel, "depthwise_conv2d") << line;
+        EXPECT_NE(plan.dispatches[0].glsl.find(std::string("#define TX ") + pixels + "\n"), std::string::npos) << line;
+        api::Checker checker(used, graph);
+        const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 0);
+        const api::CheckReport report = checker.run(seed);
+        EXPECT_TRUE(report.passed) << line << ", seed " << seed << "\n" << report.detail;
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, Depthwise,

@@ -152,6 +152,7 @@ TEST_P(Int48, DepthwiseWithPackedWeights) {
     if (GetParam().kernel) GTEST_SKIP() << "they are no matrix products";
     check(Op::depthwise_conv2d, convolution({1, 20, 20, 3}, {20, 20, 3, 2}, 0), conv2d_attrs(), 1, {400 * largest},
           "depthwise_conv2d");
+    check(Op::depthwise_conv2d, convolution({1, 60, 20, 3}, {60, 10, 3, 2}, 0), conv2d_attrs(), 1, {600 * largest}, "depthwise_conv2d");
     check(Op::depthwise_conv2d, convolution({1, 1, 600, 4}, {1, 600, 4, 1}, 9), conv2d_attrs(), 1, {600 * largest + 9},
           "depthwise_conv2d");
 }

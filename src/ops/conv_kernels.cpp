@@ -191,37 +191,53 @@ std::optional<KernelChoice> plan_own(const NodeView& view, const DevicePlan& dev
     return choice;
 }
 
-std::optional<KernelChoice> plan_depthwise(const NodeView& view, const DevicePlan& device, std::string& why) {
+/// Any window and multiplier. An invocation makes so many neighbouring pixels (1, 2 or 4); 0: by the sizes.
+std::optional<KernelChoice> plan_depthwise(const NodeView& view, const DevicePlan& device, std::string& why, int fixed_pixels) {
     const auto operands = constant_operands(view, why);
     if (!operands) return std::nullopt;
     const ConvGeometry g = conv_geometry(view);
-    const std::int64_t pixels = g.batch * g.window.positions();
-
-    const auto steps = loop_steps(device, g.window.y.kernel, g.window.x.kernel, why);
+    const auto& [d, y, x] = g.window;
+    const bool wide = view.out().type == DType::i48;
+    const std::int64_t quads = (g.out_channels + 3) / 4;
+    const auto steps = loop_steps(device, y.kernel, x.kernel, why);
     if (!steps) return std::nullopt;
+
+    // Neighbours share a row of inputs, which must stay in registers; small outputs need the invocations more.
+    const auto runs = [&](std::int64_t pixels) { return g.batch * y.out * ((x.out + pixels - 1) / pixels); };
+    const auto shares = [&](std::int64_t pixels) {
+        return x.dilation == 1 && x.stride < x.kernel && (pixels - 1) * x.stride + x.kernel <= 16 && pixels <= x.out;
+    };
+    if (fixed_pixels > 1 && !shares(fixed_pixels)) {
+        why = "neighbouring pixels share too little, or too much for registers";
+        return std::nullopt;
+    }
+    std::int64_t pixels = fixed_pixels != 0 ? fixed_pixels : 4;
+    while (fixed_pixels == 0 && pixels > 1 && (!shares(pixels) || runs(pixels) * quads < device.busy_invocations)) pixels /= 2;
 
     KernelChoice choice;
     choice.kernel = "depthwise_conv2d";
     choice.defines = sum_defines(view);
-    choice.defines.emplace_back("STEPS", std::to_string(*steps));
-    const auto& [d, y, x] = g.window;
-    for (const std::int64_t value : {y.in, x.in, g.in_channels, g.multiplier, y.out, x.out}) {
-        choice.constants.push_back(static_cast<std::int32_t>(value));
-    }
+    // Sums of so many products of 255 * 255, as of i8, are exact in floats.
+    const bool as_floats = !operands->is_float && !wide && g.window.taps() <= 256;
+    choice.defines.insert(choice.defines.end(), {{"STEPS", std::to_string(*steps)}, {"AS_FLOATS", as_floats ? "1" : "0"}, {"TX", std::to_string(pixels)}});
+    if (pixels > 1) choice.defines.insert(choice.defines.end(), {{"KW", std::to_string(x.kernel)}, {"STRIDE", std::to_string(x.stride)}});
+    add_constants(choice, {y.in, x.in, g.in_channels, g.multiplier, y.out, x.out});
     for (const std::int32_t value : window_constants(g)) choice.constants.push_back(value);
-    for (const std::int64_t value : {pixels, view.in(2).shape[0], operands->input_zp, operands->weight_zp}) {
-        choice.constants.push_back(static_cast<std::int32_t>(value));
-    }
-    // Channels that feed several outputs are read one by one.
-    const double by_channels = g.multiplier == 1 ? quad_waste(g.in_channels) : 4 * static_cast<double>(g.multiplier);
-    add_operand(choice, view, 0, g.window.reads() * by_channels);
+    add_constants(choice, {runs(pixels), view.in(2).shape[0], operands->input_zp, operands->weight_zp});
+    // Channels that feed several outputs are read one by one where these do not lie in one quad.
+    const std::int64_t m = g.multiplier;
+    const bool one_quad = g.in_channels % 4 == 0 && (m == 2 || m % 4 == 0);
+    const double by_channels = m == 1 ? quad_waste(g.in_channels) : static_cast<double>(one_quad ? m : 4 * m);
+    const double shared = pixels == 1 ? 1 : static_cast<double>((pixels - 1) * x.stride + x.kernel) / static_cast<double>(pixels * x.kernel);
+    add_operand(choice, view, 0, g.window.reads() * by_channels * shared);
     choice.operands.push_back({no_id, view.in(1).type, pack_depthwise_weights(view.in(1), operands->weight_zp),
                                view.in(1).name + " in rows of quads"});
     add_operand(choice, view, 2);
-    choice.groups = linear_groups(pixels * ((g.out_channels + 3) / 4), device);
+    choice.groups = linear_groups(runs(pixels) * quads, device);
     choice.aligned = g.out_channels % 4 == 0;
     choice.in_rows = true;
-    choice.work = 2.0 * static_cast<double>(pixels * g.out_channels * g.terms(true));
+    choice.work = 2.0 * static_cast<double>(g.batch * g.window.positions() * g.out_channels * g.terms(true));
+    choice.note = fmt::format("{} pixels", pixels);
     return choice;
 }
 
@@ -324,7 +340,8 @@ std::vector<KernelCandidate> conv_kernels() {
 }
 std::vector<KernelCandidate> depthwise_kernels() {
     std::vector<KernelCandidate> all = {
-        {"down the rows", fixed(plan_depthwise_rows, 0, 0)}, {"packed direct", plan_depthwise}, {"direct", plan_direct}};
+        {"down the rows", fixed(plan_depthwise_rows, 0, 0)}, {"packed direct", fixed(plan_depthwise, 0)}, {"direct", plan_direct}};
+    for (const int pixels : {1, 2, 4}) all.push_back({fmt::format("packed direct, {} pixels", pixels), fixed(plan_depthwise, pixels), true});
     for (const int pixels : {1, 2}) {
         for (const int rows : {1, 2, 4}) {
             all.push_back({fmt::format("down the rows, {}x{}", pixels, rows), fixed(plan_depthwise_rows, pixels, rows), true});
