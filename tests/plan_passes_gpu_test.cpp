@@ -326,6 +326,46 @@ TEST_F(Passes, WindowsOverPaddedAndCutInputs) {
     }
 }
 
+// Computed values that are moved, in whole quads or not, one after the other or under another shape, as parts of chains.
+TEST_F(Passes, MovesOfComputedValues) {
+    for (const std::int64_t channels : {8, 13}) {
+        for (const DType type : {DType::fp32, DType::fp16, DType::i32}) {
+            GraphBuilder b("moved");
+            const ValueId row = b.input("row", type, {1, 1, channels});
+            const auto cheap = [&](std::size_t k) {
+                const ValueId x = b.input("x" + std::to_string(k), type, {3, 6, channels}), y = b.input("y" + std::to_string(k), type, {3, 1, channels});
+                return b.add1(Op::maximum, {b.add1(Op::abs, {x}, type), y}, type);
+            };
+            const std::int64_t padding[] = {1, 0, 0, 2, 0, 0}, uneven[] = {0, 0, 1, 0, 2, 1}, twice[] = {2, 1, 1}, start[] = {1, 2, 0}, size[] = {2, 3, channels};
+            const ValueId one = is_float(type) ? b.scalar(type, 1) : b.scalar(type, 7);
+            Attributes axis, perms;
+            axis.axis = 1;
+            perms.perms = {1, 0, 2};
+            const auto finish = [&](ValueId moved) { b.output(b.add1(Op::sub, {moved, row}, type)); };
+            finish(b.add1(Op::pad, {cheap(0), b.shape(padding), one}, type));
+            b.output(b.add1(Op::abs, {b.add1(Op::pad, {cheap(1), b.shape(uneven), one}, type)}, type));
+            finish(b.add1(Op::reverse, {cheap(2)}, type, axis));
+            finish(b.add1(Op::tile, {cheap(3), b.shape(twice)}, type));
+            finish(b.add1(Op::transpose, {cheap(4)}, type, perms));
+            const ValueId c = cheap(5);
+            const ValueId part = b.add1(Op::slice, {c, b.shape(start), b.shape(size)}, type);
+            const std::int64_t other_start[] = {0, 3, 0};
+            finish(b.add1(Op::add, {part, b.add1(Op::slice, {c, b.shape(other_start), b.shape(size)}, type)}, type));
+            const std::int64_t flat[] = {6, 3, channels};
+            axis.axis = 0;
+            finish(b.add1(Op::reverse, {b.add1(Op::reshape, {cheap(6), b.shape(flat)}, type)}, type, axis));
+            Graph graph = b.finish();
+            PlanOptions apart;
+            apart.fuse_prologues = false;
+            // Roundings of fp16 are too much to make four for one.
+            if (channels == 8 || type != DType::fp16) {
+                EXPECT_LT(make_plan(graph, device_->plan(), {}).dispatches.size(), make_plan(graph, device_->plan(), apart).dispatches.size());
+            }
+            compare_all(std::move(graph), fmt::format("moved values of {}, {} channels", name_of(type), channels));
+        }
+    }
+}
+
 TEST_F(Passes, MovesOfMoves) {
     GraphBuilder b("moves");
     const ValueId x = b.input("x", DType::fp32, {4, 6, 9});

@@ -217,7 +217,7 @@ TEST(SliceAliases, ConsecutiveElementsStayWhereTheyAre) {
     };
     const Graph inner = graph(3, false);
     EXPECT_EQ(plan_with(inner), "EXP | REVERSE");
-    EXPECT_EQ(plan_with(inner, &PlanOptions::alias_slices), "EXP | SLICE | REVERSE");
+    EXPECT_EQ(plan_with(inner, &PlanOptions::alias_slices), "EXP+SLICE | REVERSE");
     const Plan plan = make_plan(inner, test_device(), {});
     const Binding &written = plan.dispatches[0].bindings.back(), &read = plan.dispatches[1].bindings.front();
     EXPECT_EQ(read.label, "part");
@@ -225,9 +225,9 @@ TEST(SliceAliases, ConsecutiveElementsStayWhereTheyAre) {
     EXPECT_EQ(read.place.size, 2u * 64 * 4);
     EXPECT_TRUE(plan.dispatches[1].barrier_before);
     // An output of a quarter would hold the whole to the end.
-    EXPECT_EQ(plan_with(graph(3, true)), "EXP | SLICE | REVERSE");
+    EXPECT_EQ(plan_with(graph(3, true)), "EXP+SLICE | REVERSE");
     // 3 * 60 elements begin where no binding may.
-    EXPECT_EQ(plan_with(graph(3, false, 60)), "EXP | SLICE | REVERSE");
+    EXPECT_EQ(plan_with(graph(3, false, 60)), "EXP+SLICE | REVERSE");
 }
 
 TEST(SliceAliases, OutputsMayBePartsOfInputs) {
@@ -392,6 +392,26 @@ TEST(Folding, VolumesAndTransposedConvolutionsTakePads) {
     EXPECT_EQ(plan_with(transposed(0)), "TRANSPOSE_CONV2D");
     EXPECT_EQ(plan_with(transposed(0), &PlanOptions::fold_movement), "PAD | TRANSPOSE_CONV2D");
     EXPECT_EQ(plan_with(transposed(1)), "PAD | TRANSPOSE_CONV2D");
+}
+
+// Where that costs less than storing it: whole quads, or simple operators.
+TEST(Prologues, MovedValuesAreMadeWhereTheyAreRead) {
+    const auto graph = [](Op op, bool quads, bool read_twice) {
+        GraphBuilder b("moved");
+        const ValueId x = b.input("x", DType::fp32, {5, 8}), y = b.input("y", DType::fp32, {7, 8});
+        const ValueId made = b.add1(op, {x}, DType::fp32, {}, "made");
+        const std::int64_t rows[] = {1, 1, 0, 0}, columns[] = {2, 0, 1, 2};
+        const ValueId padded = b.add1(Op::pad, {made, b.shape(quads ? rows : columns), b.scalar(DType::fp32, 1)}, DType::fp32, {}, "padded");
+        if (quads) b.output(b.add1(Op::add, {padded, y}, DType::fp32, {}, "sum"));
+        else b.output(b.add1(Op::ceil, {padded}, DType::fp32, {}, "sum"));
+        if (read_twice) b.output(b.add1(Op::reverse, {made}, DType::fp32, along(0), "turned"));
+        return b.finish();
+    };
+    EXPECT_EQ(plan_with(graph(Op::exp, true, false)), "EXP+PAD+ADD");
+    EXPECT_EQ(plan_with(graph(Op::exp, true, false), &PlanOptions::fuse_prologues), "EXP | PAD+ADD");
+    EXPECT_EQ(plan_with(graph(Op::abs, false, false)), "ABS+PAD+CEIL");
+    EXPECT_EQ(plan_with(graph(Op::exp, false, false)), "EXP | PAD+CEIL");
+    EXPECT_EQ(plan_with(graph(Op::exp, true, true)), "EXP | PAD+ADD | REVERSE");
 }
 
 TEST(Folding, MovesOfNothingAreOtherNames) {

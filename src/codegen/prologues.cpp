@@ -1,4 +1,5 @@
-// Prologues: functions of the names by which a kernel reads an operand, which compute it from other tensors.
+// Prologues: functions of the names by which a kernel reads an operand, or an elementwise group what it moves, which compute it
+// from other tensors.
 #include "codegen/source_builder.hpp"
 #include "plan/fuse.hpp"
 
@@ -15,6 +16,10 @@ const Group::Prologue* prologue_of(const Graph& graph, const Group& group, const
     return found == group.prologues.end() ? nullptr : &*found;
 }
 
+const Group::Prologue* SourceBuilder::made_where_read(ValueId id) const {
+    return pass_ ? nullptr : prologue_of(graph_, group_, {id, DType::fp32, {}, {}, -1, {}});
+}
+
 /// What the kernel reads keeps its number; what prologues read gets numbers behind all of these.
 void SourceBuilder::add_operands() {
     for (std::size_t k = 0; k < pass_->operands.size(); ++k) {
@@ -27,7 +32,9 @@ void SourceBuilder::add_operands() {
     }
     for (std::size_t k = 0; k < pass_->operands.size(); ++k) {
         const Group::Prologue* prologue = prologue_of(graph_, group_, pass_->operands[k]);
-        if (prologue) add_prologue(fmt::format("in{}", k), *prologue);
+        if (!prologue) continue;
+        const std::string name = fmt::format("in{}", k), kernel = kernel_source(pass_->kernel);
+        add_prologue(name, *prologue, [&](const char* function) { return kernel.find(name + function + "(") != std::string::npos; });
     }
 }
 
@@ -41,36 +48,33 @@ std::string SourceBuilder::prologue_body(const Group::Prologue& prologue, bool a
     return variables_.at(prologue.value);
 }
 
-void SourceBuilder::add_prologue(const std::string& name, const Group::Prologue& prologue) {
-    const auto [count, aligned, row] = std::tuple(count_, aligned_, row_);
+/// `calls` says whether the group calls this function of the name.
+void SourceBuilder::add_prologue(const std::string& name, const Group::Prologue& prologue, const std::function<bool(const char*)>& calls) {
+    const auto state = std::tuple(count_, aligned_, row_, single_, eights_, leaves_, variables_, body_);
     row_ = 0;
+    single_ = eights_ = false;
     const Value& value = graph_.value(prologue.value);
     const char* type = vector_type(value.type);
-    const std::string kernel = kernel_source(pass_->kernel);
-    const auto calls = [&](const char* function) { return kernel.find(name + function + "(") != std::string::npos; };
     count_ = element_count(value.shape);
+    std::string functions;  // what they read with comes before them
     if (calls("_load4")) {
         const std::string result = prologue_body(prologue, true);
-        functions_ += fmt::format("{} {}_load4(uint e) {{\n    uint last = uint({}), n = min(4u, last - e + 1u);\n"
-                                  "{}    return {};\n}}\n",
-                                  type, name, param(static_cast<std::int32_t>(count_ - 1)), body_, result);
+        functions += fmt::format("{} {}_load4(uint e) {{\n    uint last = uint({}), n = min(4u, last - e + 1u);\n"
+                                 "{}    return {};\n}}\n",
+                                 type, name, param(static_cast<std::int32_t>(count_ - 1)), body_, result);
     }
     if (calls("_loadn") || calls("_load1")) {
         const std::string result = prologue_body(prologue, false);
-        functions_ += fmt::format("{0} {1}_loadn(uint e, uint n) {{\n    uint last = e + n - 1u;\n{2}"
-                                  "    return n > 3u ? {3} : n > 2u ? {3}.xyzz : n > 1u ? {3}.xyyy : {3}.xxxx;\n}}\n",
-                                  type, name, body_, result);
+        functions += fmt::format("{0} {1}_loadn(uint e, uint n) {{\n    uint last = e + n - 1u;\n{2}"
+                                 "    return n > 3u ? {3} : n > 2u ? {3}.xyzz : n > 1u ? {3}.xyyy : {3}.xxxx;\n}}\n",
+                                 type, name, body_, result);
     }
     if (calls("_load1")) {
         const char* scalar = is_float(value.type) ? "float" : "int";
-        functions_ += fmt::format("{0} {1}_load1(uint e) {{ return {1}_loadn(e, 1u).x; }}\n", scalar, name);
+        functions += fmt::format("{0} {1}_load1(uint e) {{ return {1}_loadn(e, 1u).x; }}\n", scalar, name);
     }
-    count_ = count;
-    aligned_ = aligned;
-    row_ = row;
-    leaves_.clear();
-    variables_.clear();
-    body_.clear();
+    functions_ += functions;
+    std::tie(count_, aligned_, row_, single_, eights_, leaves_, variables_, body_) = state;
 }
 
 }  // namespace tosavk

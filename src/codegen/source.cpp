@@ -48,15 +48,22 @@ private:
 std::size_t SourceBuilder::buffer_of(ValueId id) {
     const auto found = buffers_.find(id);
     if (found != buffers_.end()) return found->second;
-    const std::size_t operands = pass_ ? pass_->operands.size() : 0;
-    source_.reads.push_back({id, graph_.value(id).type, {}, {}, -1, {}});
-    numbers_.push_back(numbers_.empty() ? operands : std::max(operands, numbers_.back() + 1));
-    return buffers_[id] = numbers_.back();
+    std::size_t number = pass_ ? pass_->operands.size() : 0;
+    if (!numbers_.empty()) number = std::max(number, numbers_.back() + 1);
+    if (!made_.empty()) number = std::max(number, *made_.rbegin() + 1);
+    if (const Group::Prologue* prologue = made_where_read(id)) {
+        made_.insert(number);
+        add_prologue(fmt::format("in{}", number), *prologue, [](const char*) { return true; });
+    } else {
+        source_.reads.push_back({id, graph_.value(id).type, {}, {}, -1, {}});
+        numbers_.push_back(number);
+    }
+    return buffers_[id] = number;
 }
 
 /// Each element of what the buffer holds is read so often, about, once more. Operands of a kernel say so themselves.
 void SourceBuilder::count_reads(std::size_t buffer, double often) {
-    if (pass_ && buffer < pass_->operands.size()) return;
+    if ((pass_ && buffer < pass_->operands.size()) || made_.contains(buffer)) return;
     const auto at = std::find(numbers_.begin(), numbers_.end(), buffer) - numbers_.begin();
     source_.reads.at(static_cast<std::size_t>(at)).reads += often;
 }
@@ -84,7 +91,7 @@ std::string SourceBuilder::read_leaf(const Leaf& leaf, DType type, const std::st
 
 /// Whether both quads at hand are one load: neighbours in the tensor, which is no operand of a kernel that knows of no such load.
 bool SourceBuilder::loads_eights(const Leaf& leaf, ValueId id) const {
-    if (!eights_ || !aligned_ || single_ || (pass_ && leaf.buffer < pass_->operands.size())) return false;
+    if (!eights_ || !aligned_ || single_ || made_.contains(leaf.buffer) || (pass_ && leaf.buffer < pass_->operands.size())) return false;
     const bool flat = leaf.map.dims.size() == 1 && leaf.map.strides[0] == 1 && leaf.map.base == 0 && !is_padded(leaf.map);
     return flat && has_load8(value_bytes(graph_, id), graph_.value(id).type, device_);
 }

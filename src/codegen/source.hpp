@@ -41,8 +41,8 @@ struct Group {
         IndexMap map;  ///< over the input's elements, into the output
     };
     std::vector<Store> stores;
-    /// A value that a kernel reads and nobody else: it is computed there, by elementwise and reading view nodes over its
-    /// elements, in execution order.
+    /// A value that a kernel reads and nobody else, or an elementwise group by moves alone: it is computed there, by elementwise
+    /// and reading view nodes over its elements, in execution order.
     struct Prologue {
         ValueId value;  ///< made by a member
         std::vector<NodeId> members;

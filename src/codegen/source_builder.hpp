@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -55,9 +56,11 @@ public:
 
 private:
     std::size_t buffer_of(ValueId id);
+    /// Of an elementwise group; null: the value is read.
+    const Group::Prologue* made_where_read(ValueId id) const;
     void count_reads(std::size_t buffer, double often);
     void add_operands();
-    void add_prologue(const std::string& name, const Group::Prologue& prologue);
+    void add_prologue(const std::string& name, const Group::Prologue& prologue, const std::function<bool(const char*)>& calls);
     std::string prologue_body(const Group::Prologue& prologue, bool aligned);
     std::string leaf(ValueId id, const IndexMap& map);
     std::string read_leaf(const Leaf& leaf, DType type, const std::string& name);
@@ -113,6 +116,7 @@ private:
     std::map<ValueId, std::string> variables_;  ///< members' results (and the anchor's)
     std::map<ValueId, std::size_t> buffers_;    ///< numbers in their names: in0, in1, ...
     std::vector<std::size_t> numbers_;          ///< the same by source_.reads
+    std::set<std::size_t> made_;                ///< numbers of what is no buffer, but made where it is read
     std::vector<std::pair<ValueId, Leaf>> leaves_;
     bool eights_ = false;    ///< statements are made for two quads at once
     static constexpr char quad_mark = '@', once_mark = '$';  ///< replaced by the quad's own mark; begins a line for both quads

@@ -74,6 +74,10 @@ std::vector<Group> Fuser::run() {
             const std::set<std::size_t> neighbours = needs_[g];
             for (const std::size_t h : neighbours) take_prologue(g, h);
         }
+        for (std::size_t g = 0; g < groups_.size(); ++g) {
+            const std::set<std::size_t> neighbours = needs_[g];
+            for (const std::size_t h : neighbours) take_moved(g, h);
+        }
     }
     collect_outputs();
     return schedule();
@@ -244,7 +248,9 @@ std::size_t Fuser::bindings_of(ValueId id) const {
 }
 
 bool Fuser::fits(const Group& group) const {
-    return group.members.size() <= max_members && count_reads(graph_, group, device_) + count_outputs(group) <= device_.max_buffers;
+    std::size_t members = group.members.size();
+    for (const Group::Prologue& prologue : group.prologues) members += prologue.members.size();
+    return members <= max_members && count_reads(graph_, group, device_) + count_outputs(group) <= device_.max_buffers;
 }
 
 bool Fuser::join(const std::vector<NodeId>& bundle, const Shape& space) {

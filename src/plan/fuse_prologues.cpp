@@ -1,4 +1,6 @@
-// Prologues: elementwise groups that a kernel computes where it reads their one result.
+// Prologues: elementwise groups that a kernel, or a group that moves it, computes where it reads their one result.
+#include "codegen/index_map.hpp"
+#include "codegen/quad_access.hpp"
 #include "plan/fuser.hpp"
 #include "plan/prologue.hpp"
 
@@ -25,27 +27,63 @@ void Fuser::find_reads(ValueId id, std::vector<Read>& reads) const {
     }
 }
 
-std::optional<ValueId> Fuser::value_for(const Group& elementwise, NodeId anchor) const {
+std::optional<ValueId> Fuser::value_for(const Group& elementwise, const std::set<NodeId>& readers) const {
     const std::set<NodeId> members(elementwise.members.begin(), elementwise.members.end());
     std::optional<ValueId> value;
     for (const NodeId member : elementwise.members) {
+        const ValueId made = graph_.node(member).outputs.front();
         std::vector<Read> reads;
-        find_reads(graph_.node(member).outputs.front(), reads);
+        find_reads(made, reads);
         for (const Read& read : reads) {
             if (members.contains(read.node)) continue;
-            if (read.node != anchor || value) return std::nullopt;
-            value = graph_.node(member).outputs.front();
+            if (!readers.contains(read.node) || (value && value != made)) return std::nullopt;
+            value = made;
         }
     }
     return value;
 }
 
+bool Fuser::may_be_prologue(const Group& group) {
+    return group.anchor == no_id && !group.rows && !group.members.empty() && group.stores.empty() && group.prologues.empty();
+}
+
+void Fuser::take_moved(std::size_t g, std::size_t h) {
+    const Group &group = groups_[g], &taken = groups_[h];
+    if (!may_be_prologue(taken) || group.anchor != no_id || group.rows || group.members.empty()) return;
+    const std::optional<ValueId> value = value_for(taken, {group.members.begin(), group.members.end()});
+    if (!value || element_count(graph_.value(*value).shape) > max_elements) return;
+
+    double reads = 0;
+    bool whole_quads = true;
+    const auto elements = static_cast<double>(element_count(graph_.value(*value).shape));
+    for (const NodeId id : group.members) {
+        const NodeView view(graph_, id);
+        for (std::size_t k = 0; k < view.input_count(); ++k) {
+            if (storage_of(graph_, view.node().inputs[k]) != *value) continue;
+            const OpDef& def = op_def(view.node().op);
+            if (!def.view || k != 0) return;
+            const IndexMap map = simplify(def.view(view).maps.front());
+            whole_quads = whole_quads && is_whole_quad({"", map, true, 0});
+            reads += static_cast<double>(element_count(view.out().shape)) / elements;
+        }
+    }
+    PrologueCost cost = prologue_cost(graph_, taken.members);
+    const double once = cost.leaf_bytes + cost.operations;
+    // Elements that are read one by one are made four at a time all the same.
+    if (!whole_quads) cost.operations *= 4;
+    if (reads * (cost.leaf_bytes + cost.operations) > once + cost.result_bytes * (1 + reads)) return;
+    Group larger = group;
+    larger.prologues.push_back({*value, taken.members});
+    std::optional<std::set<std::size_t>> needs = joint_needs(g, h);
+    if (!needs || !fits(larger)) return;
+    merge(g, std::move(larger), h, std::move(*needs));
+}
+
 void Fuser::take_prologue(std::size_t g, std::size_t h) {
     Group& group = groups_[g];
     const Group& taken = groups_[h];
-    if (!group.choice || group.structural) return;
-    if (taken.anchor != no_id || taken.rows || taken.members.empty() || !taken.stores.empty()) return;
-    const std::optional<ValueId> value = value_for(taken, group.anchor);
+    if (!group.choice || group.structural || !may_be_prologue(taken)) return;
+    const std::optional<ValueId> value = value_for(taken, {group.anchor});
     if (!value || element_count(graph_.value(*value).shape) > max_elements) return;
 
     std::vector<const KernelPass*> passes{&*group.choice};

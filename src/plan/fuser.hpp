@@ -104,10 +104,13 @@ private:
     };
     /// Reads of a value under whatever shape, by nodes that are more than another name.
     void find_reads(ValueId id, std::vector<Read>& reads) const;
-    /// The one value of an elementwise group that anything outside reads: the anchor, as one of its inputs.
-    std::optional<ValueId> value_for(const Group& elementwise, NodeId anchor) const;
+    /// The one value of an elementwise group that anything outside reads, if none but these do.
+    std::optional<ValueId> value_for(const Group& elementwise, const std::set<NodeId>& readers) const;
+    static bool may_be_prologue(const Group& group);
     /// Lets a kernel make what it reads instead of the group h.
     void take_prologue(std::size_t g, std::size_t h);
+    /// Lets an elementwise group make what its SLICE, PAD, REVERSE, TILE or TRANSPOSE reads instead of the group h.
+    void take_moved(std::size_t g, std::size_t h);
 
     const Graph& graph_;
     const DevicePlan& device_;

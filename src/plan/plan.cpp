@@ -38,9 +38,14 @@ double written_by_others(const Graph& graph, const Group& group) {
 /// the first of the nodes: it says what kind of work the dispatch is.
 void add_prologues(Dispatch& dispatch, const Graph& graph, const Group& group, const KernelPass* pass) {
     dispatch.label = label_of(graph, dispatch.nodes);
-    if (!pass) return;
     std::vector<NodeId> made;
-    for (const KernelOperand& operand : pass->operands) {
+    if (!pass) {
+        for (const Group::Prologue& prologue : group.prologues) {
+            made.insert(made.end(), prologue.members.begin(), prologue.members.end());
+            dispatch.work += static_cast<double>(element_count(graph.value(prologue.value).shape)) * static_cast<double>(prologue.members.size());
+        }
+    }
+    for (const KernelOperand& operand : pass ? pass->operands : std::vector<KernelOperand>()) {
         const Group::Prologue* prologue = prologue_of(graph, group, operand);
         if (!prologue) continue;
         made.insert(made.end(), prologue->members.begin(), prologue->members.end());
