@@ -71,6 +71,7 @@ void check_writable(const std::string& path) {
     }
     const std::string probe = fmt::format("{}.tmp-{}", target.string(), ::getpid());
     const int file = ::open(probe.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    if (file < 0 && errno == EEXIST) return;  // a crashed process of the same number could write there
     if (file < 0) fail(errno);
     ::close(file);
     std::remove(probe.c_str());

@@ -321,8 +321,14 @@ void write_file(const std::string& path, const std::string& text) {
     std::filesystem::path target = std::filesystem::weakly_canonical(path, unresolved);
     if (unresolved) target = path;
     const bool special = std::filesystem::exists(target, unresolved) && !std::filesystem::is_regular_file(target, unresolved);
-    const std::string temporary = special ? target.string() : fmt::format("{}.tmp-{}", target.string(), ::getpid());
-    std::FILE* file = std::fopen(temporary.c_str(), special ? "wb" : "wbx");
+    std::string temporary = target.string();
+    std::FILE* file = special ? std::fopen(temporary.c_str(), "wb") : nullptr;
+    // A process of the same number, in another container or crashed, may have left the name.
+    for (int tries = 0; !special && !file && tries < 100; ++tries) {
+        temporary = fmt::format("{}.tmp-{}-{}", target.string(), ::getpid(), tries);
+        file = std::fopen(temporary.c_str(), "wbx");
+        if (!file && errno != EEXIST) break;
+    }
     if (!file) throw Failure(exit_file, fmt::format("cannot write {}: {}", path, std::strerror(errno)));
     const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
     const bool closed = std::fclose(file) == 0;
