@@ -112,6 +112,9 @@ void main() {
 #endif
         EACH_ROW(STEP)
 #if WIDE
+#if STEP_K != 4
+#error sums of 48 bits are flushed after single blocks
+#endif
 #define FLUSH_QUAD(c) FLUSH_SUM(of + c)
 #define FLUSH(r)                     \
     {                                \

@@ -150,6 +150,7 @@ void main() {
         }
         barrier();
 #if WIDE
+        // DEPTH divides FLUSH_BLOCKS.
         if (step % FLUSH_BLOCKS == FLUSH_BLOCKS - DEPTH) {
             for (int i = 0; i < TM * TN; ++i) { FLUSH_SUM(i) }
         }

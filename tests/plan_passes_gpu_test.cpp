@@ -51,7 +51,7 @@ public:
 
     Graph build() {
         rows_ = pick<std::int64_t>({1, 3, 8, 70, 600});
-        columns_ = pick<std::int64_t>({2, 3, 4, 9, 16, 130});
+        columns_ = pick<std::int64_t>({1, 2, 3, 4, 9, 16, 130});
         for (const DType type : {DType::fp32, DType::i32}) {
             values_.push_back(builder_.input("x" + std::string(name_of(type)), type, {rows_, columns_}));
             const HostTensor numbers = random_tensor(type, {rows_, columns_}, random_());
@@ -245,6 +245,15 @@ TEST_F(Passes, OutputsThatAreOtherNamesOfConstantResults) {
     b.output(b.add1(Op::identity, {b.add1(Op::identity, {c}, DType::i32, {}, "again")}, DType::i32, {}, "constant"));
     const ValueId x = b.input("x", DType::i32, {2, 3});
     b.output(b.add1(Op::add, {x, inverted}, DType::i32, {}, "sum"));
+    // Moves that move nothing.
+    Attributes same;
+    same.perms = {0, 1};
+    const std::int64_t once[] = {1, 1}, start[] = {0, 0}, whole[] = {2, 3};
+    b.output(b.add1(Op::transpose, {c}, DType::i32, same, "transposed"));
+    b.output(b.add1(Op::tile, {c, b.shape(once)}, DType::i32, {}, "tiled"));
+    b.output(b.add1(Op::concat, {c}, DType::i32, {}, "joined"));
+    b.output(b.add1(Op::transpose, {b.add1(Op::slice, {c, b.shape(start), b.shape(whole)}, DType::i32)}, DType::i32, same, "chain"));
+    b.output(b.add1(Op::transpose, {x}, DType::i32, same, "input"));
     compare_all(b.finish(), "other names");
 }
 

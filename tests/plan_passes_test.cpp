@@ -414,6 +414,22 @@ TEST(Prologues, MovedValuesAreMadeWhereTheyAreRead) {
     EXPECT_EQ(plan_with(graph(Op::exp, true, true)), "EXP | PAD+ADD | REVERSE");
 }
 
+TEST(Prologues, MovesOfOneElement) {
+    GraphBuilder b("one");
+    const ValueId y = b.input("y", DType::fp32, {1, 1}), x = b.input("x", DType::fp32, {2, 3});
+    const ValueId turned = b.add1(Op::reverse, {b.add1(Op::floor, {y}, DType::fp32)}, DType::fp32, along(0));
+    b.output(turned);
+    b.output(b.add1(Op::add, {turned, x}, DType::fp32));
+    const Graph graph = b.finish();
+    EXPECT_EQ(plan_with(graph), "FLOOR | ADD");
+    EXPECT_EQ(plan_with(graph, &PlanOptions::fold_movement), "FLOOR+REVERSE | ADD");
+    GraphBuilder corner("corner");
+    const std::int64_t start[] = {1, 2}, one[] = {1, 1};
+    const ValueId all = corner.add1(Op::floor, {corner.input("x", DType::fp32, {2, 3})}, DType::fp32);
+    corner.output(corner.add1(Op::slice, {all, corner.shape(start), corner.shape(one)}, DType::fp32));
+    EXPECT_EQ(plan_with(corner.finish(), &PlanOptions::alias_slices), "FLOOR+SLICE");
+}
+
 TEST(Folding, MovesOfNothingAreOtherNames) {
     GraphBuilder b("still");
     const ValueId x = b.input("x", DType::fp32, {1, 1, 1, 8});

@@ -163,7 +163,7 @@ std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan
     return std::move(planned->choice);
 }
 
-/// By the kernel that every device runs, the one of the products that makes i48.
+/// By the kernel that every device runs.
 std::optional<KernelChoice> plan_own(const NodeView& view, const DevicePlan& device, std::string& why, int fixed_tile) {
     const auto conv = conv_product(view, why);
     if (!conv) return std::nullopt;

@@ -63,7 +63,7 @@ void Fuser::take_moved(std::size_t g, std::size_t h) {
             const OpDef& def = op_def(view.node().op);
             if (!def.view || k != 0) return;
             const IndexMap map = simplify(def.view(view).maps.front());
-            whole_quads = whole_quads && is_whole_quad({"", map, true, 0});
+            whole_quads = whole_quads && !map.dims.empty() && is_whole_quad({"", map, true, 0});
             reads += static_cast<double>(element_count(view.out().shape)) / elements;
         }
     }

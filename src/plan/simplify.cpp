@@ -245,6 +245,8 @@ void drop_still_moves(Graph& graph) {
     for (NodeId id = 0; id < graph.nodes.size(); ++id) {
         const NodeView view(graph, id);
         if (view.node().op == Op::unknown || !op_def(view.node().op).view || !moves_nothing(view)) continue;
+        // Constants have no memory that an output could be another name of: fold_constants() does the others.
+        if (graph.value(storage_of(graph, view.node().inputs.front())).is_constant()) continue;
         const Shape to = view.out().shape;
         const ValueId shape = add_shape(graph, view.out().name + " shape", to);
         Node& node = graph.nodes[id];
