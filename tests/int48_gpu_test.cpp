@@ -39,6 +39,12 @@ protected:
     /// Of a product whose own kernel has this name.
     static const char* product_by(const char* own) { return GetParam().kernel ? GetParam().kernel : own; }
 
+    /// Around the 256 products that fit 32 bits, and beyond.
+    static std::vector<std::int64_t> lengths() {
+        if (GetParam().kernel) return {256, 257, 4102};
+        return {255, 256, 257, 1030, 250000};
+    }
+
     /// The node alone and with a RESCALE behind it; operands from `first_constant` on are constants.
     void check(Op op, std::vector<HostTensor> operands, Attributes attrs, std::size_t first_constant,
                const std::vector<std::int64_t>& start, const char* kernel) {
@@ -111,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(Integers, Int48,
 
 TEST_P(Int48, ConvolutionsWithPackedWeights) {
     const std::int64_t bias = -(std::int64_t{1} << 46);
-    for (const std::int64_t channels : {255, 256, 257, 1028, GetParam().kernel ? 4100 : 250000}) {
+    for (const std::int64_t channels : lengths()) {
         SCOPED_TRACE(channels);
         check(Op::conv2d, convolution({1, 1, 4, channels}, {5, 1, 1, channels}, bias), conv2d_attrs(), 1,
               {channels * largest + bias}, product_by("conv"));
@@ -159,7 +165,7 @@ TEST_P(Int48, DepthwiseWithPackedWeights) {
 
 TEST_P(Int48, Matmul) {
     const auto zero = zero_point(DType::i16);
-    for (const std::int64_t inner : {255, 256, 257, 1030, GetParam().kernel ? 4100 : 250000}) {
+    for (const std::int64_t inner : lengths()) {
         SCOPED_TRACE(inner);
         HostTensor b = filled(DType::i16, {1, inner, 3}, -32768);
         for (std::size_t i = 1; i < b.as<std::int16_t>().size(); i += 3) b.as<std::int16_t>()[i] = 32767;
