@@ -92,8 +92,6 @@ Measurement measure(const cpp::Device& device, const cli::ModelOptions& model, c
     run(context);
     result.first_run_ms = first.ms();
     phase("compile and first run");
-    run(context);  // warm-up
-    phase("warm-up");
     if (model.precision == "fp16") {
         cli::ModelOptions declared = model;
         declared.precision = "declared";
@@ -103,6 +101,8 @@ Measurement measure(const cpp::Device& device, const cli::ModelOptions& model, c
         }
         phase("run in the declared types");
     }
+    run(context);  // warm-up
+    phase("warm-up");
 
     // The wall clock is read without timestamps in the command buffer, which cost time themselves.
     std::vector<double> wall;
