@@ -66,7 +66,8 @@ Comparison compare(const Report& report, const EarlierReport& old, double thresh
         const bool on_device = m.gpu_ms && before->second.gpu_ms;
         const double old_ms = on_device ? *before->second.gpu_ms : before->second.wall_ms;
         const double new_ms = on_device ? m.gpu_ms->min : m.wall_ms.min;
-        if (!(old_ms > 0)) result.not_comparable.push_back({row.name, "its time in the earlier report is not above zero"});
+        if (!(old_ms > 0))
+            result.not_comparable.push_back({row.name, "its time in the earlier report is not above zero"});
         else if (!(new_ms > 0)) result.not_comparable.push_back({row.name, "its time is not above zero"});
         else result.pairs.push_back({row.name, old_ms, new_ms});
     }
@@ -78,7 +79,10 @@ Comparison compare(const Report& report, const EarlierReport& old, double thresh
 Json to_json(const Comparison& comparison) {
     auto pairs = Json::array();
     for (const auto& pair : comparison.pairs) {
-        pairs.push_back({{"name", pair.name}, {"old_ms", pair.old_ms}, {"new_ms", pair.new_ms}, {"ratio", pair.ratio()},
+        pairs.push_back({{"name", pair.name},
+                         {"old_ms", pair.old_ms},
+                         {"new_ms", pair.new_ms},
+                         {"ratio", pair.ratio()},
                          {"slower", comparison.slower(pair)}});
     }
     auto excluded = Json::array();
@@ -102,9 +106,11 @@ std::string to_text(const Comparison& comparison) {
     std::string text = "\n";
     if (!comparison.other_device.empty())
         text += "warning: the earlier report is of another device or driver: " + comparison.other_device + "\n";
-    if (comparison.pairs.empty()) text += "nothing to compare: no problem has a time both in this run and in the earlier report\n";
+    if (comparison.pairs.empty())
+        text += "nothing to compare: no problem has a time both in this run and in the earlier report\n";
     else text += "best times compared\n" + cli::table_text(rows, {false, true, true, true, false});
-    for (const auto& one : comparison.not_comparable) text += fmt::format("not comparable: {}: {}\n", one.name, one.reason);
+    for (const auto& one : comparison.not_comparable)
+        text += fmt::format("not comparable: {}: {}\n", one.name, one.reason);
     for (const std::string& name : comparison.failed_now) text += "failed now: " + name + "\n";
     for (const std::string& name : comparison.only_new) text += "not in the earlier report: " + name + "\n";
     for (const std::string& name : comparison.only_old) text += "only in the earlier report: " + name + "\n";

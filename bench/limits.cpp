@@ -42,13 +42,16 @@ std::string to_text(const Limits& limits) {
     if (!limits.known()) return "limits: not measured\n";
     const std::string fp16 = limits.fp16_gflops > 0 ? fmt::format("{:.1f} GFLOP/s", limits.fp16_gflops) : "-";
     std::string matrices;
-    if (limits.matrix_fp16_gflops > 0) matrices += fmt::format("fp16 matrices {:.1f} GFLOP/s, ", limits.matrix_fp16_gflops);
+    if (limits.matrix_fp16_gflops > 0)
+        matrices += fmt::format("fp16 matrices {:.1f} GFLOP/s, ", limits.matrix_fp16_gflops);
     if (limits.matrix_int8_gops > 0) matrices += fmt::format("int8 matrices {:.1f} Gop/s, ", limits.matrix_int8_gops);
     return fmt::format(
-        "limits: copy {:.1f} GB/s, fp32 {:.1f} GFLOP/s, fp16 {}, int32 {:.1f} Gop/s, int8 {:.1f} Gop/s, {}dispatch {:.1f} us, "
+        "limits: copy {:.1f} GB/s, fp32 {:.1f} GFLOP/s, fp16 {}, int32 {:.1f} Gop/s, int8 {:.1f} Gop/s, {}dispatch "
+        "{:.1f} us, "
         "submit {:.1f} us{}\n",
-        limits.copy_gbytes_per_s, limits.fp32_gflops, fp16, limits.int32_gops, limits.int8_gops, matrices, limits.dispatch_us,
-        limits.submit_us, limits.stored ? " (measured earlier; --measure-limits measures anew)" : "");
+        limits.copy_gbytes_per_s, limits.fp32_gflops, fp16, limits.int32_gops, limits.int8_gops, matrices,
+        limits.dispatch_us, limits.submit_us,
+        limits.stored ? " (measured earlier; --measure-limits measures anew)" : "");
 }
 
 Floor floor_of(const Limits& limits, double work, double bytes, tosavk_arithmetic arithmetic) {
@@ -60,12 +63,12 @@ Floor floor_of(const Limits& limits, double work, double bytes, tosavk_arithmeti
     };
     raise(bytes, limits.copy_gbytes_per_s, "memory");
     switch (arithmetic) {
-    case TOSAVK_ARITHMETIC_FP16: raise(work, limits.fp16_gflops, "fp16"); break;
-    case TOSAVK_ARITHMETIC_INT32: raise(work, limits.int32_gops, "int32"); break;
-    case TOSAVK_ARITHMETIC_INT8: raise(work, limits.int8_gops, "int8"); break;
-    case TOSAVK_ARITHMETIC_MATRIX_FP16: raise(work, limits.matrix_fp16_gflops, "fp16 matrices"); break;
-    case TOSAVK_ARITHMETIC_MATRIX_INT8: raise(work, limits.matrix_int8_gops, "int8 matrices"); break;
-    default: raise(work, limits.fp32_gflops, "fp32"); break;
+        case TOSAVK_ARITHMETIC_FP16: raise(work, limits.fp16_gflops, "fp16"); break;
+        case TOSAVK_ARITHMETIC_INT32: raise(work, limits.int32_gops, "int32"); break;
+        case TOSAVK_ARITHMETIC_INT8: raise(work, limits.int8_gops, "int8"); break;
+        case TOSAVK_ARITHMETIC_MATRIX_FP16: raise(work, limits.matrix_fp16_gflops, "fp16 matrices"); break;
+        case TOSAVK_ARITHMETIC_MATRIX_INT8: raise(work, limits.matrix_int8_gops, "int8 matrices"); break;
+        default: raise(work, limits.fp32_gflops, "fp32"); break;
     }
     return floor;
 }

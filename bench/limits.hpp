@@ -8,9 +8,9 @@ namespace tosavk::bench {
 /// In the units of tosavk_device_limits.
 struct Limits {
     double copy_gbytes_per_s = 0, fp32_gflops = 0, int32_gops = 0, int8_gops = 0, dispatch_us = 0, submit_us = 0;
-    double fp16_gflops = 0;  ///< 0: the device does not compute it natively
+    double fp16_gflops = 0;                               ///< 0: the device does not compute it natively
     double matrix_fp16_gflops = 0, matrix_int8_gops = 0;  ///< 0: the device has no cooperative matrices of the type
-    bool stored = false;     ///< measured by an earlier process
+    bool stored = false;                                  ///< measured by an earlier process
 
     bool known() const { return copy_gbytes_per_s > 0; }  ///< false: they were not measured
 };

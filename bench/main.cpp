@@ -25,7 +25,8 @@ struct Options {
     bench::MeasureOptions measure;
     std::string device, json, compare, trace, html;
     double threshold = 10;
-    bool no_check = false, help_problems = false, details = false, no_limits = false, measure_limits = false, tune = false;
+    bool no_check = false, help_problems = false, details = false, no_limits = false, measure_limits = false,
+         tune = false;
     bool start = false, start_once = false;
 };
 
@@ -177,14 +178,16 @@ int main(int argc, char** argv) {
                    "an earlier --json file: prints the ratio of every problem's best times");
     app.add_option("--threshold", options.threshold,
                    "percent that a problem may be slower than in --compare (default 10)");
-    app.add_flag("--help-problems", options.help_problems, "list a problem line for every operator but CUSTOM and constants");
+    app.add_flag("--help-problems", options.help_problems,
+                 "list a problem line for every operator but CUSTOM and constants");
     add_model_options(app, options.model, false);
     add_device_option(app, options.device);
     app.add_option("--json", options.json, "file for the results as JSON; - for standard output");
     app.add_option("--min-time", options.measure.min_time_s, "seconds to repeat at least (default 0.5)");
     app.add_option("--seed", options.measure.seed, "seed of the random inputs (default 0)")->check(whole_number());
-    app.add_flag("--start", options.start,
-                 "time the first result in two new processes too: with empty caches (cold) and with those of the first (warm)");
+    app.add_flag(
+        "--start", options.start,
+        "time the first result in two new processes too: with empty caches (cold) and with those of the first (warm)");
     // What --start starts.
     app.add_flag("--start-once", options.start_once)->group("");
     app.add_flag("--no-check", options.no_check, "do not compare with the reference first");
@@ -195,7 +198,8 @@ int main(int argc, char** argv) {
                  "measure the device's limits anew, which takes a few seconds; else the disk cache keeps them")
         ->excludes(no_limits);
     app.footer(
-        "Exit codes: 0 done; 1 a result differs from the reference, is slower than --compare, or --compare has nothing to "
+        "Exit codes: 0 done; 1 a result differs from the reference, is slower than --compare, or --compare has nothing "
+        "to "
         "compare; 2 wrong usage;\n"
         "3 a file is bad; "
         "4 the device failed, is missing or is out of memory.\n"

@@ -23,7 +23,8 @@ double quantile(const std::vector<double>& sorted, double share) {
 /// The listing gives the regions of a node a line each; nested ones are set in further.
 bool has_control_flow(const cpp::Graph& graph) {
     const std::string listing = graph.print();
-    return listing.find("\n  then_graph:\n") != std::string::npos || listing.find("\n  cond_graph:\n") != std::string::npos;
+    return listing.find("\n  then_graph:\n") != std::string::npos ||
+           listing.find("\n  cond_graph:\n") != std::string::npos;
 }
 
 /// Calls `run` (which appends a sample) until the samples are steady or time is up.

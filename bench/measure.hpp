@@ -47,9 +47,10 @@ struct Measurement {
     double work = 0, bytes = 0;    ///< of one run
     std::uint64_t peak_bytes = 0;  ///< arena and constants
     std::vector<Phase> phases;
-    double last_run_ms = 0;        ///< when the last profiled run began
+    double last_run_ms = 0;  ///< when the last profiled run began
     std::optional<cpp::CheckReport> check;
-    std::vector<cli::Difference> fp16_differences;  ///< by output, from a run in the declared types; empty where those are what ran
+    std::vector<cli::Difference>
+        fp16_differences;             ///< by output, from a run in the declared types; empty where those are what ran
     std::optional<StartTimes> start;  ///< only where --start asks for it
 };
 

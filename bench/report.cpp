@@ -50,7 +50,9 @@ std::string spread_text(const Spread& spread) {
 }
 
 /// For a cell of the table; the note below it says what "~" means.
-std::string median_text(const Spread& spread) { return fmt::format("{:.3f}{}", spread.median, spread.steady ? "" : "~"); }
+std::string median_text(const Spread& spread) {
+    return fmt::format("{:.3f}{}", spread.median, spread.steady ? "" : "~");
+}
 
 std::string start_text(const StartTime& time) {
     return fmt::format("{:.1f} ms after {:.1f} ms for the device; {} shaders compiled, {} loaded, GLSL compiler {}\n",
@@ -115,14 +117,17 @@ Json problem_json(const Limits& limits, const Measurement& m) {
     result["limit"] = limit_json(floor);
     result["peak_bytes"] = m.peak_bytes;
     result["checked"] = m.check ? Json(m.check->passed) : Json(nullptr);
-    for (const cli::Difference& difference : m.fp16_differences) result["fp16_differences"].push_back(cli::to_json(difference));
+    for (const cli::Difference& difference : m.fp16_differences)
+        result["fp16_differences"].push_back(cli::to_json(difference));
     result["start"] = m.start ? to_json(*m.start) : Json(nullptr);
     return result;
 }
 
 /// Beside the size of what it is a difference of.
 cli::Difference worst(const std::vector<cli::Difference>& all) {
-    return *std::max_element(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.largest * b.magnitude < b.largest * a.magnitude; });
+    return *std::max_element(all.begin(), all.end(), [](const auto& a, const auto& b) {
+        return a.largest * b.magnitude < b.largest * a.magnitude;
+    });
 }
 
 std::string gpu_text(const Measurement& m) {
@@ -139,15 +144,13 @@ std::string details_text(const Limits& limits, const Measurement& m) {
     for (std::size_t k = 0; k < m.dispatches.size(); ++k) {
         const DispatchTime& dispatch = m.dispatches[k];
         const Floor floor = floor_of(limits, dispatch);
-        rows.push_back({std::to_string(k), short_label(dispatch.label), dispatch.kernel,
-                        fmt::format("{:.4f}", dispatch.gpu_ms),
-                        fmt::format("{:.2f}", per_second(dispatch.work, dispatch.gpu_ms)),
-                        fmt::format("{:.2f}", per_second(dispatch.bytes, dispatch.gpu_ms)),
-                        share_text(floor, dispatch.gpu_ms), floor.limit,
-                        fmt::format("{:.1f}", percent(dispatch.gpu_ms, total))});
+        rows.push_back(
+            {std::to_string(k), short_label(dispatch.label), dispatch.kernel, fmt::format("{:.4f}", dispatch.gpu_ms),
+             fmt::format("{:.2f}", per_second(dispatch.work, dispatch.gpu_ms)),
+             fmt::format("{:.2f}", per_second(dispatch.bytes, dispatch.gpu_ms)), share_text(floor, dispatch.gpu_ms),
+             floor.limit, fmt::format("{:.1f}", percent(dispatch.gpu_ms, total))});
     }
-    std::string text =
-        m.name + "\n" + cli::table_text(rows, {true, false, false, true, true, true, true, false, true});
+    std::string text = m.name + "\n" + cli::table_text(rows, {true, false, false, true, true, true, true, false, true});
     if (m.has_control_flow) text += "the dispatches in regions of COND_IF and WHILE_LOOP are not listed\n";
     text += "gpu:       " + gpu_text(m) + "\n";
     text += "wall:      " + spread_text(m.wall_ms) + "\n";
@@ -155,7 +158,8 @@ std::string details_text(const Limits& limits, const Measurement& m) {
     if (m.start) text += "cold:      " + start_text(m.start->cold) + "warm:      " + start_text(m.start->warm);
     text += fmt::format("memory:    {} bytes of tensors and constants\n", m.peak_bytes);
     for (std::size_t k = 0; k < m.fp16_differences.size(); ++k) {
-        text += fmt::format("fp16:      output {} differs from the declared types' by {} at most\n", k, cli::to_text(m.fp16_differences[k]));
+        text += fmt::format("fp16:      output {} differs from the declared types' by {} at most\n", k,
+                            cli::to_text(m.fp16_differences[k]));
     }
     if (!m.check) text += "checked:   no\n";
     else
@@ -220,16 +224,20 @@ std::string to_text(const Report& report, bool details) {
         };
         rows.push_back({m.name, median_text(time), fmt::format("{:.3f}", time.min), median_text(m.wall_ms),
                         total_text("{:.2f}", per_second(m.work, time.median)),
-                        total_text("{:.2f}", per_second(m.bytes, time.median)),
-                        share_text(floor, time.median), floor.limit,
-                        total_text("{:.0f}", static_cast<double>(m.dispatches.size())), total_text("{:.2f}", m.bytes / 1e6),
-                        !m.check ? "no" : m.check->passed ? "yes" : "FAILED"});
+                        total_text("{:.2f}", per_second(m.bytes, time.median)), share_text(floor, time.median),
+                        floor.limit, total_text("{:.0f}", static_cast<double>(m.dispatches.size())),
+                        total_text("{:.2f}", m.bytes / 1e6),
+                        !m.check          ? "no"
+                        : m.check->passed ? "yes"
+                                          : "FAILED"});
         if (starts) {
             auto& cells = rows.back();
             cells.insert(cells.end() - 1, {m.start ? fmt::format("{:.1f}", m.start->cold.ms) : "-",
                                            m.start ? fmt::format("{:.1f}", m.start->warm.ms) : "-"});
         }
-        if (fp16) rows.back().insert(rows.back().end() - 1, m.fp16_differences.empty() ? "-" : cli::to_text(worst(m.fp16_differences)));
+        if (fp16)
+            rows.back().insert(rows.back().end() - 1,
+                               m.fp16_differences.empty() ? "-" : cli::to_text(worst(m.fp16_differences)));
     }
     // What failed is said below: a sentence would widen the column of times.
     std::string failures;

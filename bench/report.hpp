@@ -53,10 +53,10 @@ struct Comparison {
         std::string name, reason;
     };
     std::vector<Pair> pairs;
-    std::vector<Excluded> not_comparable;          ///< in both reports, but one of them has no time of it
+    std::vector<Excluded> not_comparable;  ///< in both reports, but one of them has no time of it
     std::vector<std::string> only_new, only_old;
-    std::vector<std::string> failed_now;           ///< measured in the earlier report
-    std::string other_device;                      ///< that of the earlier report, where it is not this run's
+    std::vector<std::string> failed_now;  ///< measured in the earlier report
+    std::string other_device;             ///< that of the earlier report, where it is not this run's
     double threshold = 0.1;
 
     bool slower(const Pair& pair) const { return pair.ratio() > 1 + threshold; }

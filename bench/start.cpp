@@ -35,7 +35,8 @@ public:
         if (unknown) base = "/tmp";
         std::string name = (base / "tosa-vk-start-XXXXXX").string();
         if (!::mkdtemp(name.data()))
-            throw Failure(cli::exit_file, fmt::format("cannot make a folder in {}: {}", base.string(), std::strerror(errno)));
+            throw Failure(cli::exit_file,
+                          fmt::format("cannot make a folder in {}: {}", base.string(), std::strerror(errno)));
         path = name;
     }
     ~TemporaryFolder() {
@@ -51,14 +52,17 @@ public:
 /// This process' environment with every cache in `folder`: the library's, and those of Mesa's and NVIDIA's drivers.
 std::vector<std::string> environment_with(const fs::path& folder) {
     const std::vector<std::pair<std::string, std::string>> ours = {
-        {"TOSAVK_CACHE_DIR", (folder / "tosa-vk").string()}, {"TOSAVK_NO_CACHE", "0"}, {"TOSAVK_CACHE_LIMIT_MIB", "1024"},
-        {"XDG_CACHE_HOME", (folder / "xdg").string()}, {"MESA_SHADER_CACHE_DIR", (folder / "mesa").string()},
+        {"TOSAVK_CACHE_DIR", (folder / "tosa-vk").string()},
+        {"TOSAVK_NO_CACHE", "0"},
+        {"TOSAVK_CACHE_LIMIT_MIB", "1024"},
+        {"XDG_CACHE_HOME", (folder / "xdg").string()},
+        {"MESA_SHADER_CACHE_DIR", (folder / "mesa").string()},
         {"__GL_SHADER_DISK_CACHE_PATH", (folder / "nvidia").string()}};
     std::vector<std::string> all;
     for (char** entry = environ; *entry; ++entry) {
         const std::string text = *entry;
-        const bool replaced = std::any_of(ours.begin(), ours.end(),
-                                          [&](const auto& one) { return text.starts_with(one.first + "="); });
+        const bool replaced =
+            std::any_of(ours.begin(), ours.end(), [&](const auto& one) { return text.starts_with(one.first + "="); });
         if (!replaced) all.push_back(text);
     }
     for (const auto& [name, value] : ours) all.push_back(name + "=" + value);
@@ -119,8 +123,9 @@ Json to_json(const StartTime& time) {
 }  // namespace
 
 StartTimes measure_start(const std::string& device, const cli::ModelOptions& model, std::uint64_t seed) {
-    std::vector<std::string> arguments = {"tosa-vk-bench", "--start-once", "--seed", std::to_string(seed),
-                                          "--rounding", model.rounding, "--level", model.level, "--precision", model.precision};
+    std::vector<std::string> arguments = {"tosa-vk-bench", "--start-once", "--seed",  std::to_string(seed),
+                                          "--rounding",    model.rounding, "--level", model.level,
+                                          "--precision",   model.precision};
     if (!model.spec.empty()) arguments.insert(arguments.end(), {"--spec", model.spec});
     if (!device.empty()) arguments.insert(arguments.end(), {"--device=" + device});
     if (!model.problem.empty()) arguments.insert(arguments.end(), {"--op", model.problem});

@@ -1,4 +1,5 @@
-// How long a first result takes in a process that starts: cold, with empty caches, and warm, with those of the cold one.
+// How long a first result takes in a process that starts: cold, with empty caches, and warm, with those of the cold
+// one.
 #pragma once
 
 #include "cli/common.hpp"
@@ -7,8 +8,8 @@ namespace tosavk::bench {
 
 /// One process: what it took, and what it had to make. Times in milliseconds.
 struct StartTime {
-    double open_ms = 0;   ///< opening the device, the table of the disk cache with it; not part of `ms`
-    double ms = 0;        ///< from the loaded graph and the open device to the first outputs on the host
+    double open_ms = 0;  ///< opening the device, the table of the disk cache with it; not part of `ms`
+    double ms = 0;       ///< from the loaded graph and the open device to the first outputs on the host
     std::uint64_t shaders_compiled = 0, shaders_loaded = 0;
     bool compiler_started = false;
 };

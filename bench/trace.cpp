@@ -17,8 +17,13 @@ Json trace_json(const Report& report) {
     name_track(device, report.device);
     // Times are microseconds.
     const auto add = [&](int track, const std::string& name, double begin_ms, double ms, Json arguments) {
-        events.push_back({{"name", name}, {"ph", "X"}, {"pid", 1}, {"tid", track}, {"ts", begin_ms * 1e3},
-                          {"dur", ms * 1e3}, {"args", std::move(arguments)}});
+        events.push_back({{"name", name},
+                          {"ph", "X"},
+                          {"pid", 1},
+                          {"tid", track},
+                          {"ts", begin_ms * 1e3},
+                          {"dur", ms * 1e3},
+                          {"args", std::move(arguments)}});
     };
     for (const Row& row : report.rows) {
         if (!row.measurement) continue;

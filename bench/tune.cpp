@@ -32,7 +32,9 @@ std::string tuning_text(const std::string& name, const Json& tuning) {
                 return value.is_null() ? std::string("-") : fmt::format(fmt::runtime(format), value.get<double>());
             };
             std::vector<std::string> row(3);
-            if (first) row = {cut(site.at("label")), cut(site.at("node")), std::to_string(site.at("nodes").get<std::size_t>())};
+            if (first)
+                row = {cut(site.at("label")), cut(site.at("node")),
+                       std::to_string(site.at("nodes").get<std::size_t>())};
             row.insert(row.end(), {candidate.at("name"), number("ms", "{:.4f}"), number("ratio", "{:.2f}"), remark});
             rows.push_back(std::move(row));
             first = false;
@@ -42,8 +44,10 @@ std::string tuning_text(const std::string& name, const Json& tuning) {
     text += "ratio:     to the first line's best time, measured in turn with each candidate\n";
     const Json& checked = tuning.at("checked");
     if (checked.is_null()) text += "checked:   no\n";
-    else text += fmt::format("checked:   {}; {}\n", checked.get<bool>() ? "equal to the reference" : "FAILED, no choice is kept",
-                             tuning.at("detail").get<std::string>());
+    else
+        text += fmt::format("checked:   {}; {}\n",
+                            checked.get<bool>() ? "equal to the reference" : "FAILED, no choice is kept",
+                            tuning.at("detail").get<std::string>());
     text += fmt::format("kept:      {}\n\n", tuning.at("stored").get<bool>() ? "in the cache on disk" : "not on disk");
     return text;
 }

@@ -6,8 +6,8 @@
 #include "problems/problem.hpp"
 #include "vk/seed.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <cerrno>
 #include <cstring>
@@ -43,7 +43,8 @@ std::vector<std::string> read_lines(const std::string& path) {
 
 /// A problem line, or a model by its path beside the list.
 Graph load(const std::string& line, const fs::path& folder) {
-    return line.ends_with(".tflite") ? import_file((folder / line).lexically_normal(), {}) : load_problem(line, level_none);
+    return line.ends_with(".tflite") ? import_file((folder / line).lexically_normal(), {})
+                                     : load_problem(line, level_none);
 }
 
 struct Profile {
@@ -78,7 +79,8 @@ std::map<Digest, Source> sources_of(const std::string& list, const std::vector<P
 
 void run(const std::string& list, const std::vector<std::string>& paths, const std::string& output) {
     std::vector<Profile> profiles;
-    for (const std::string& path : paths) profiles.push_back({path, device_plan(caps_from_json(read_text(path), DeviceCaps{}))});
+    for (const std::string& path : paths)
+        profiles.push_back({path, device_plan(caps_from_json(read_text(path), DeviceCaps{}))});
     const std::map<Digest, Source> sources = sources_of(list, profiles);
     // What an earlier seed has of them need not be compiled again: most builds change few shaders.
     Seed earlier(output);
@@ -102,13 +104,14 @@ void run(const std::string& list, const std::vector<std::string>& paths, const s
     }
     const std::string temporary = fmt::format("{}.tmp-{}", output, ::getpid());
     errno = 0;
-    if (!write_entries(temporary, seed_identity(), entries, 0644) || std::rename(temporary.c_str(), output.c_str()) != 0) {
+    if (!write_entries(temporary, seed_identity(), entries, 0644) ||
+        std::rename(temporary.c_str(), output.c_str()) != 0) {
         const int code = errno;
         std::remove(temporary.c_str());
         throw Error(ErrorCode::io, fmt::format("cannot write {}: {}", output, std::strerror(code)));
     }
-    fmt::print("{} shaders for {} devices, {} of them compiled now, {} KiB\n", shaders.size(), profiles.size(), compiled,
-               bytes >> 10);
+    fmt::print("{} shaders for {} devices, {} of them compiled now, {} KiB\n", shaders.size(), profiles.size(),
+               compiled, bytes >> 10);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // The C ABI on a device: compile, bind, run, count, check.
-#include "support/validation.hpp"
 #include "support/small_models.hpp"
+#include "support/validation.hpp"
 #include "tosavk/tosavk.hpp"
 
 #include <gtest/gtest.h>

@@ -183,9 +183,10 @@ TEST(Api, DynamicShapes) {
 TEST(Api, BadModelsAreErrors) {
     const auto status_of = [](std::span<const std::byte> file) {
         return outcome([&](tosavk_error** e) {
-            tosavk_graph* graph = nullptr;
-            return tosavk_graph_load_memory(file.data(), file.size(), nullptr, &graph, e);
-        }).status;
+                   tosavk_graph* graph = nullptr;
+                   return tosavk_graph_load_memory(file.data(), file.size(), nullptr, &graph, e);
+               })
+            .status;
     };
     const auto model = test::small_float_model();
     EXPECT_EQ(status_of(std::span(model).first(model.size() / 2)), TOSAVK_ERROR_BAD_MODEL);

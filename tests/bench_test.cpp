@@ -41,7 +41,8 @@ protected:
         arguments.insert(arguments.end(), {"--min-time", "0.001"});
         return test::spawn(folder_, "tosa-vk-bench", arguments, environment);
     }
-    json report(const std::vector<std::string>& arguments, bool limits = false, const Environment& environment = {}) const {
+    json report(const std::vector<std::string>& arguments, bool limits = false,
+                const Environment& environment = {}) const {
         std::vector<std::string> all = arguments;
         all.insert(all.end(), {"--json", "-"});
         const Spawned run = bench(all, limits, environment);
@@ -52,9 +53,7 @@ protected:
         std::uint32_t count = 0;
         return tosavk_device_count(&count, nullptr) != TOSAVK_ERROR_NO_DEVICE;
     }
-    static bool native_fp16() {
-        return json::parse(cpp::Device::describe(0)).at("plan").at("native_fp16").get<bool>();
-    }
+    static bool native_fp16() { return json::parse(cpp::Device::describe(0)).at("plan").at("native_fp16").get<bool>(); }
     void expect_error(const Spawned& run, int code, const std::string& part) const {
         EXPECT_EQ(run.exit_code, code) << run.err;
         EXPECT_EQ(run.out, "");
@@ -79,7 +78,8 @@ TEST_F(Bench, WrongUsage) {
 TEST_F(Bench, ReportHasLimitsAndShares) {
     NEEDS_DRIVER();
     const json result = report({"--op", "conv2d i8 1x8x8x8 8x3x3 p1 rescale clamp", "--op", "add f32 1000"}, true);
-    for (const char* limit : {"copy_gbytes_per_s", "fp32_gflops", "int32_gops", "int8_gops", "dispatch_us", "submit_us"})
+    for (const char* limit :
+         {"copy_gbytes_per_s", "fp32_gflops", "int32_gops", "int8_gops", "dispatch_us", "submit_us"})
         EXPECT_GT(result.at("limits").at(limit).get<double>(), 0) << limit;
     EXPECT_EQ(result.at("limits").at("fp16_gflops").is_null(), !native_fp16());
     ASSERT_EQ(result.at("problems").size(), 2u);
@@ -118,7 +118,8 @@ TEST_F(Bench, ArithmeticOfDispatches) {
         ASSERT_GE(context.dispatch_count(), 1u) << line;
         const tosavk_dispatch_info info = context.dispatch(0);
         EXPECT_EQ(info.arithmetic, static_cast<std::int32_t>(arithmetic)) << line;
-        EXPECT_EQ(info.is_integer != 0, arithmetic == TOSAVK_ARITHMETIC_INT8 || arithmetic == TOSAVK_ARITHMETIC_INT32) << line;
+        EXPECT_EQ(info.is_integer != 0, arithmetic == TOSAVK_ARITHMETIC_INT8 || arithmetic == TOSAVK_ARITHMETIC_INT32)
+            << line;
     }
 }
 
@@ -228,10 +229,12 @@ TEST_F(Bench, ComparesOnlyWhatCanBeCompared) {
     EXPECT_EQ(warned.at("passed"), true) << "a warning, no error";
     EXPECT_NE(warned.at("other_device").get<std::string>().find("another driver"), std::string::npos);
     const Spawned text = bench({"--op", line, "--compare", other_path});
-    EXPECT_NE(text.out.find("warning: the earlier report is of another device or driver"), std::string::npos) << text.out;
+    EXPECT_NE(text.out.find("warning: the earlier report is of another device or driver"), std::string::npos)
+        << text.out;
 
     // Both times that a problem is listed.
-    const json twice = report({"--op", line, "--op", line, "--compare", write("twice.json", before.dump())}).at("comparison");
+    const json twice =
+        report({"--op", line, "--op", line, "--compare", write("twice.json", before.dump())}).at("comparison");
     EXPECT_EQ(twice.at("problems").size(), 2u);
     EXPECT_TRUE(twice.at("only_new").empty());
     EXPECT_TRUE(twice.at("only_old").empty());
@@ -273,10 +276,12 @@ TEST_F(Bench, ReportsSaySteadinessAndPrecision) {
     const Spawned text = bench({"--op", "add f32 1000", "--precision", "fp16"});
     EXPECT_NE(text.out.find("run in fp16"), std::string::npos) << text.out;
     EXPECT_NE(text.out.find("differs from the declared types' by "), std::string::npos) << text.out;
-    const json differences = report({"--op", "add f32 1000", "--precision", "fp16"}).at("problems").at(0).at("fp16_differences");
+    const json differences =
+        report({"--op", "add f32 1000", "--precision", "fp16"}).at("problems").at(0).at("fp16_differences");
     ASSERT_EQ(differences.size(), 1u);
     EXPECT_GT(differences.at(0).at("largest_difference").get<double>(), 0);
-    EXPECT_LT(differences.at(0).at("largest_difference").get<double>(), 0.01 * differences.at(0).at("largest_magnitude").get<double>());
+    EXPECT_LT(differences.at(0).at("largest_difference").get<double>(),
+              0.01 * differences.at(0).at("largest_magnitude").get<double>());
     EXPECT_FALSE(report({"--op", "add f32 1000"}).at("problems").at(0).contains("fp16_differences"));
     // A mark in the table has its explanation, and there is none without a mark.
     const auto marks = std::count(text.out.begin(), text.out.end(), '~');
@@ -305,17 +310,21 @@ TEST_F(Bench, NoGpuTimeWithControlFlowOrWithoutDispatches) {
 TEST_F(Bench, OutputsAreTriedFirst) {
     fs::create_directories(path("folder"));
     for (const char* option : {"--json", "--trace"}) {
-        expect_error(bench({"--op", "add f32 4", "--device", "none", option, path("no-folder") + "/x.json"}), 3, "no-folder");
+        expect_error(bench({"--op", "add f32 4", "--device", "none", option, path("no-folder") + "/x.json"}), 3,
+                     "no-folder");
         expect_error(bench({"--op", "add f32 4", "--device", "none", option, path("folder")}), 3, "cannot write");
     }
-    expect_error(bench({"--op", "add f32 4", "--device", "none", "--html", path("no-folder") + "/x.html"}, true), 3, "no-folder");
+    expect_error(bench({"--op", "add f32 4", "--device", "none", "--html", path("no-folder") + "/x.html"}, true), 3,
+                 "no-folder");
     // A run that fails later leaves what was there, and nothing new.
     write("kept.json", "as it was");
-    const Spawned run = bench({"--op", "add f32 4", "--device", "none", "--json", path("kept.json"), "--trace", path("new.json")});
+    const Spawned run =
+        bench({"--op", "add f32 4", "--device", "none", "--json", path("kept.json"), "--trace", path("new.json")});
     EXPECT_EQ(run.exit_code, 4) << run.err;
     EXPECT_EQ(test::read_text(path("kept.json")), "as it was");
     for (const auto& entry : fs::directory_iterator(folder_))
-        EXPECT_EQ(entry.path().filename().string().find(".json"), entry.path().filename() == "kept.json" ? 4u : std::string::npos)
+        EXPECT_EQ(entry.path().filename().string().find(".json"),
+                  entry.path().filename() == "kept.json" ? 4u : std::string::npos)
             << entry.path();
 }
 

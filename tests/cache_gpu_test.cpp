@@ -79,7 +79,8 @@ protected:
     std::string model() const {
         const Bytes bytes = test::small_int8_model();
         const std::string path = (folder_ / "model.tflite").string();
-        std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+        std::ofstream(path, std::ios::binary)
+            .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
         return path;
     }
     /// A seed with the shaders of the small model on this device.
@@ -166,8 +167,9 @@ TEST_F(CacheGpu, ASecondProcessNeverStartsTheCompiler) {
     if (!has_program()) GTEST_SKIP() << "tosa-vk is not in " << test::programs();
     const std::string path = model(), profile = (folder_ / "profile.json").string();
     const auto run_program = [&](bool no_cache) {
-        const auto run = test::spawn(folder_, "tosa-vk", {"run", path, "--profile", profile},
-                                     {{"TOSAVK_CACHE_DIR", cache().string()}, {"TOSAVK_NO_CACHE", no_cache ? "1" : "0"}});
+        const auto run =
+            test::spawn(folder_, "tosa-vk", {"run", path, "--profile", profile},
+                        {{"TOSAVK_CACHE_DIR", cache().string()}, {"TOSAVK_NO_CACHE", no_cache ? "1" : "0"}});
         EXPECT_EQ(run.exit_code, 0) << run.err;
         return json::parse(test::read_text(profile));
     };
@@ -220,8 +222,8 @@ TEST_F(CacheGpu, ASeededProcessNeverStartsTheCompiler) {
         fs::remove_all(cache());
         std::vector<std::string> arguments = {"run", "--profile", profile};
         arguments.insert(arguments.end(), what.begin(), what.end());
-        const auto run =
-            test::spawn(folder_, "tosa-vk", arguments, {{"TOSAVK_CACHE_DIR", cache().string()}, {"TOSAVK_SEED", which}});
+        const auto run = test::spawn(folder_, "tosa-vk", arguments,
+                                     {{"TOSAVK_CACHE_DIR", cache().string()}, {"TOSAVK_SEED", which}});
         EXPECT_EQ(run.exit_code, 0) << run.err;
         return json::parse(test::read_text(profile)).at("compiler_started").get<bool>();
     };
@@ -231,7 +233,8 @@ TEST_F(CacheGpu, ASeededProcessNeverStartsTheCompiler) {
     // The seed of the build, on the one device of its profiles that tests run on.
     const fs::path built = test::programs().parent_path() / "share" / "tosa-vk" / "shaders.seed";
     const json caps = json::parse(cpp::Device::describe(0)).at("caps");
-    if (!fs::exists(built) || caps.at("driver_name") != "llvmpipe" || caps.at("subgroup_size") != 8 || std::getenv("TOSAVK_CAPS"))
+    if (!fs::exists(built) || caps.at("driver_name") != "llvmpipe" || caps.at("subgroup_size") != 8 ||
+        std::getenv("TOSAVK_CAPS"))
         GTEST_SKIP() << "the build made no seed, or not for this device";
     EXPECT_FALSE(compiler_started({"--op", "network squeezenet f32"}, built.string()));
     EXPECT_FALSE(compiler_started({"--op", "conv2d i8 1x9x9x32 16x3x3 s1 p1 rescale clamp"}, built.string()));
@@ -302,7 +305,8 @@ TEST_F(CacheGpu, APackageForSomethingElseIsCompiled) {
 
 TEST_F(CacheGpu, TheProgramMakesAndRunsPackages) {
     if (!has_program()) GTEST_SKIP() << "tosa-vk is not in " << test::programs();
-    const std::string source = model(), made = (folder_ / "made.tvk").string(), profile = (folder_ / "profile.json").string();
+    const std::string source = model(), made = (folder_ / "made.tvk").string(),
+                      profile = (folder_ / "profile.json").string();
     auto ran = test::spawn(folder_, "tosa-vk", {"compile", source, "-o", made});
     ASSERT_EQ(ran.exit_code, 0) << ran.err;
     EXPECT_EQ(ran.out + ran.err, "");

@@ -26,7 +26,8 @@ protected:
         if (!folder_.empty()) fs::remove_all(folder_);
     }
 
-    test::Spawned spawn(std::vector<std::string> arguments, const std::vector<std::pair<std::string, std::string>>& environment = {}) const {
+    test::Spawned spawn(std::vector<std::string> arguments,
+                        const std::vector<std::pair<std::string, std::string>>& environment = {}) const {
         arguments.insert(arguments.begin(), "conformance");
         return test::spawn(folder_, "tosa-vk", arguments, environment);
     }
@@ -60,7 +61,8 @@ TEST_F(Conformance, RowsTellWhatWasDone) {
     std::size_t values = 0, errors = 0;
     std::uint64_t cases = 0;
     for (const json& row : all) {
-        for (const char* key : {"kind", "op", "spec", "types", "cases", "failed", "passed", "worst_error", "bound", "seed", "repro"})
+        for (const char* key :
+             {"kind", "op", "spec", "types", "cases", "failed", "passed", "worst_error", "bound", "seed", "repro"})
             EXPECT_TRUE(row.contains(key)) << key << " in " << row.dump();
         EXPECT_EQ(row.at("op"), "MATMUL");
         EXPECT_TRUE(row.at("passed")) << row.dump(2);
@@ -104,8 +106,11 @@ TEST_F(Conformance, JobsChangeNothing) {
 // Every kernel and variant that a tuner could choose, on the same graphs.
 TEST_F(Conformance, AllCandidates) {
     const cpp::Device device;
-    const std::pair<const char*, const char*> chosen[] = {{"CONV2D", "i8,i8,i32,i32"}, {"DEPTHWISE_CONV2D", "i8,i8,i32,i32"},
-                                                          {"MATMUL", "i8,i32"}, {"REDUCE_SUM", "i32,i32"}, {"TRANSPOSE", "i8"}};
+    const std::pair<const char*, const char*> chosen[] = {{"CONV2D", "i8,i8,i32,i32"},
+                                                          {"DEPTHWISE_CONV2D", "i8,i8,i32,i32"},
+                                                          {"MATMUL", "i8,i32"},
+                                                          {"REDUCE_SUM", "i32,i32"},
+                                                          {"TRANSPOSE", "i8"}};
     for (const auto& [op, type] : chosen) {
         auto options = choose(op, type);
         tosavk_conformance_summary own{}, all{};
@@ -116,7 +121,8 @@ TEST_F(Conformance, AllCandidates) {
         EXPECT_EQ(all.cases_failed, 0u);
         EXPECT_GE(all.worst, own.worst);
         for (const json& row : found) EXPECT_TRUE(row.at("passed").get<bool>()) << row.dump();
-        const auto values = std::find_if(found.begin(), found.end(), [](const json& row) { return row.at("kind") == "values"; });
+        const auto values =
+            std::find_if(found.begin(), found.end(), [](const json& row) { return row.at("kind") == "values"; });
         ASSERT_NE(values, found.end());
         EXPECT_NE(values->at("repro").get<std::string>().find(" --candidates"), std::string::npos);
     }
@@ -132,7 +138,8 @@ TEST_F(Conformance, TheCallbackMayStop) {
     EXPECT_EQ(calls, 2);
     EXPECT_EQ(summary.rows, 2u);
     EXPECT_EQ(summary.stopped, 1);
-    EXPECT_THROW(cpp::run_conformance(device, choose("CLAMP"), [](const char*, std::uint64_t) -> bool { throw std::runtime_error("enough"); }),
+    EXPECT_THROW(cpp::run_conformance(device, choose("CLAMP"),
+                                      [](const char*, std::uint64_t) -> bool { throw std::runtime_error("enough"); }),
                  std::runtime_error);
 }
 
@@ -153,7 +160,8 @@ TEST_F(Conformance, WrongChoicesAndDefaults) {
     many.jobs = 1000;
     expect_usage(many, "64");
     EXPECT_EQ(tosavk_conformance_run(nullptr, nullptr, nullptr, nullptr, nullptr, nullptr), TOSAVK_ERROR_USAGE);
-    // An older program's struct ends before the later fields, which then have their defaults: 20 cases, of 1.0 and of 0.30.
+    // An older program's struct ends before the later fields, which then have their defaults: 20 cases, of 1.0 and of
+    // 0.30.
     tosavk_conformance_options old{};
     old.struct_size = offsetof(tosavk_conformance_options, spec);
     old.op = "LOGICAL_NOT";
@@ -170,7 +178,8 @@ TEST_F(Conformance, TheCommand) {
     EXPECT_EQ(text.exit_code, 0) << text.out << text.err;
     EXPECT_EQ(text.err, "");
     EXPECT_NE(text.out.find("ABS"), std::string::npos);
-    const test::Spawned array = spawn({"--op", "EXP", "--type", "fp32_t", "--spec", "1.0", "--seed", "7", "--cases", "3", "--json"});
+    const test::Spawned array =
+        spawn({"--op", "EXP", "--type", "fp32_t", "--spec", "1.0", "--seed", "7", "--cases", "3", "--json"});
     EXPECT_EQ(array.exit_code, 0) << array.err;
     const json rows = json::parse(array.out);
     ASSERT_EQ(rows.size(), 1u);
@@ -199,8 +208,10 @@ TEST_F(Conformance, AFailureIsExitCodeOneAndIsExplained) {
     std::ofstream(caps) << R"({"max_storage_buffers_per_stage": 1})";
     const test::Spawned text = spawn({"--op", "ADD", "--type", "i32_t", "--cases", "2"}, {{"TOSAVK_CAPS", caps}});
     EXPECT_EQ(text.exit_code, 1) << text.out << text.err;
-    EXPECT_NE(text.out.find("tosa-vk conformance --op ADD --type i32_t --seed 1 --cases 1"), std::string::npos) << text.out;
-    const test::Spawned array = spawn({"--op", "ADD", "--type", "i32_t", "--cases", "2", "--json"}, {{"TOSAVK_CAPS", caps}});
+    EXPECT_NE(text.out.find("tosa-vk conformance --op ADD --type i32_t --seed 1 --cases 1"), std::string::npos)
+        << text.out;
+    const test::Spawned array =
+        spawn({"--op", "ADD", "--type", "i32_t", "--cases", "2", "--json"}, {{"TOSAVK_CAPS", caps}});
     EXPECT_EQ(array.exit_code, 1);
     const json row = json::parse(array.out).at(0);
     EXPECT_FALSE(row.at("passed"));

@@ -49,10 +49,8 @@ SweepRow row_of(std::string_view op, std::string_view type) { return find_rows(o
 
 TEST(DotProductData, TheSpecificationsSequence) {
     const std::map<std::uint32_t, std::array<double, 3>> expected = {
-        {0, {0.87775785, 0.73023987, -0.0083687585}},
-        {1, {-0.8998206, -0.950864, 0.7068308}},
-        {2, {0.92188334, 0.28918639, 0.7364634}},
-        {3, {-0.94394606, -0.74520707, -0.5092420}},
+        {0, {0.87775785, 0.73023987, -0.0083687585}}, {1, {-0.8998206, -0.950864, 0.7068308}},
+        {2, {0.92188334, 0.28918639, 0.7364634}},     {3, {-0.94394606, -0.74520707, -0.5092420}},
         {15, {0.2086989, 0.39791852, 0.7070080}},
     };
     for (const auto& [set, values] : expected) {
@@ -170,8 +168,12 @@ TEST(Sweep, ACaseDependsOnItsSeedAndRowAlone) {
 // ---- what the sweep finds -----------------------------------------------------------------------------------------
 
 TEST(Sweep, TheReferencePassesItself) {
-    for (const auto& [op, type] : std::vector<std::pair<const char*, const char*>>{
-             {"ADD", "i32_t"}, {"ADD", "fp32_t"}, {"CONCAT", "fp16_t"}, {"EXP", "fp32_t"}, {"RESCALE", "i32_t,i8_t"}, {"MATMUL", "fp32_t,fp32_t"}}) {
+    for (const auto& [op, type] : std::vector<std::pair<const char*, const char*>>{{"ADD", "i32_t"},
+                                                                                   {"ADD", "fp32_t"},
+                                                                                   {"CONCAT", "fp16_t"},
+                                                                                   {"EXP", "fp32_t"},
+                                                                                   {"RESCALE", "i32_t,i8_t"},
+                                                                                   {"MATMUL", "fp32_t,fp32_t"}}) {
         const SweepRow row = row_of(op, type);
         const RowResult result = run_row(row, 1, 8, reference_judge());
         EXPECT_TRUE(result.passed()) << op << ": " << result.detail;
@@ -261,9 +263,11 @@ TEST(ErrorGraphs, ALegalGraphIsNotRefused) {
     std::mt19937_64 random(1);
     const OpDef& def = op_def(Op::conv2d);
     EXPECT_EQ(refusal_fault(random_case(def, def.rows[0], random).graph, def.name), "the graph was accepted");
-    const ErrorGraph nothing{Op::conv2d, ErrorGraph::Kind::condition, "nothing", nullptr, [](Graph&, std::mt19937_64&) { return true; }};
+    const ErrorGraph nothing{Op::conv2d, ErrorGraph::Kind::condition, "nothing", nullptr,
+                             [](Graph&, std::mt19937_64&) { return true; }};
     EXPECT_EQ(run_error_graph(nothing, 1).failures, run_error_graph(nothing, 1).cases);
-    const ErrorGraph never{Op::conv2d, ErrorGraph::Kind::condition, "never", nullptr, [](Graph&, std::mt19937_64&) { return false; }};
+    const ErrorGraph never{Op::conv2d, ErrorGraph::Kind::condition, "never", nullptr,
+                           [](Graph&, std::mt19937_64&) { return false; }};
     EXPECT_GT(run_error_graph(never, 1).failures, 0u);
 }
 
@@ -284,7 +288,8 @@ TEST(ErrorGraphs, OnePerConditionOfTheSpecification) {
         for (const auto& must : op.at("must")) {
             const auto text = must.get<std::string>();
             const auto absent = [&](const char* word, DType type) {
-                return text.find(word) != std::string::npos && std::none_of(def->rows.begin(), def->rows.end(), [&](const TypeRow& row) {
+                return text.find(word) != std::string::npos &&
+                       std::none_of(def->rows.begin(), def->rows.end(), [&](const TypeRow& row) {
                            return std::find(row.types.begin(), row.types.end(), type) != row.types.end();
                        });
             };

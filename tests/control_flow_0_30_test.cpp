@@ -34,7 +34,8 @@ TEST(ControlFlow030, ALoopRunsItsBodyAsOftenAsTheConditionHolds) {
     EXPECT_EQ(graph.version, SpecVersion::v1_0);
     const Ints expected[] = {{1, 2, 3}, {3, 1, 2}, {2, 3, 1}, {1, 2, 3}};
     for (std::int64_t times = 0; times < 4; ++times) {
-        EXPECT_EQ(run(graph, {tensor(DType::i32, {1}, {times}), tensor(DType::i8, {1, 3}, {1, 2, 3})}), expected[times]);
+        EXPECT_EQ(run(graph, {tensor(DType::i32, {1}, {times}), tensor(DType::i8, {1, 3}, {1, 2, 3})}),
+                  expected[times]);
     }
 }
 
@@ -113,19 +114,15 @@ TEST(ControlFlow030, ErrorsNameTheOperatorAndTheRegion) {
     expect("needs one element", [&](Builder& b) {
         b.cond_if({b.input("x", i32, {2})}, b.input("c", boolean, {2}), passes(i32, {2}), passes(i32, {2}), "choose");
     });
-    expect("WHILE_LOOP 'loop': input 0 of cond_graph is u8, but the operator's is i8", [&](Builder& b) {
-        b.while_loop({b.input("x", i8, {2})}, answers(u8, {2}), passes(i8, {2}), "loop");
-    });
-    expect("body_graph has 2 inputs, but the operator has 1", [&](Builder& b) {
-        b.while_loop({b.input("x", i8, {2})}, answers(i8, {2}), passes(i8, {2}, 2), "loop");
-    });
-    expect("must give bool of one element", [&](Builder& b) {
-        b.while_loop({b.input("x", i8, {2})}, passes(i8, {2}), passes(i8, {2}), "loop");
-    });
-    expect("input 7 does not exist", [&](Builder& b) {
-        b.while_loop({7}, answers(i8, {2}), passes(i8, {2}), "loop");
-    });
-    expect("Builder has a function for it", [&](Builder& b) { b.add1(Op::cond_if, {condition(b)}, i32, {}, "choose"); });
+    expect("WHILE_LOOP 'loop': input 0 of cond_graph is u8, but the operator's is i8",
+           [&](Builder& b) { b.while_loop({b.input("x", i8, {2})}, answers(u8, {2}), passes(i8, {2}), "loop"); });
+    expect("body_graph has 2 inputs, but the operator has 1",
+           [&](Builder& b) { b.while_loop({b.input("x", i8, {2})}, answers(i8, {2}), passes(i8, {2}, 2), "loop"); });
+    expect("must give bool of one element",
+           [&](Builder& b) { b.while_loop({b.input("x", i8, {2})}, passes(i8, {2}), passes(i8, {2}), "loop"); });
+    expect("input 7 does not exist", [&](Builder& b) { b.while_loop({7}, answers(i8, {2}), passes(i8, {2}), "loop"); });
+    expect("Builder has a function for it",
+           [&](Builder& b) { b.add1(Op::cond_if, {condition(b)}, i32, {}, "choose"); });
     expect("output 'y' needs a shape", [&](Builder& b) {
         const v0_30::Result result{"y", i32, {}};
         b.custom("d", "o", "", {}, std::span(&result, 1), "mine");

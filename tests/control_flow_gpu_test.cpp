@@ -3,8 +3,8 @@
 #include "codegen/glslang.hpp"
 #include "control_graphs.hpp"
 #include "control_graphs_0_30.hpp"
-#include "ops/custom.hpp"
 #include "importers/importer.hpp"
+#include "ops/custom.hpp"
 #include "support/gpu_test.hpp"
 #include "tosavk/tosavk.hpp"
 #include "vk/context.hpp"
@@ -20,7 +20,8 @@ using namespace testing;
 class ControlFlowGpu : public test::GpuTest {
 protected:
     std::shared_ptr<Executable> compile(const Graph& graph, const PlanOptions& options = {}) {
-        return Executable::create(device_, std::make_shared<const Graph>(graph), make_plan(graph, device_->plan(), options));
+        return Executable::create(device_, std::make_shared<const Graph>(graph),
+                                  make_plan(graph, device_->plan(), options));
     }
 };
 
@@ -39,7 +40,8 @@ std::vector<HostTensor> run(const Graph& graph, Context& context, const std::vec
 void expect_reference(const Graph& graph, Context& context, const std::vector<HostTensor>& inputs,
                       VariableState* state = nullptr) {
     const auto wanted = reference_run(graph, inputs, false, state), found = run(graph, context, inputs);
-    for (std::size_t k = 0; k < wanted.size(); ++k) EXPECT_EQ(found[k].bytes, wanted[k].bytes) << graph.name << " output " << k;
+    for (std::size_t k = 0; k < wanted.size(); ++k)
+        EXPECT_EQ(found[k].bytes, wanted[k].bytes) << graph.name << " output " << k;
 }
 
 TEST_F(ControlFlowGpu, BothBranches) {
@@ -49,7 +51,9 @@ TEST_F(ControlFlowGpu, BothBranches) {
             const auto executable = compile(graph, {fuse, keep_all});
             Context context(executable, false);
             for (const bool taken : {true, false, false, true}) {
-                expect_reference(graph, context, {boolean(taken), random_tensor(DType::i32, {37}, 1), random_tensor(DType::i32, {37}, 2)});
+                expect_reference(
+                    graph, context,
+                    {boolean(taken), random_tensor(DType::i32, {37}, 1), random_tensor(DType::i32, {37}, 2)});
             }
             EXPECT_EQ(context.counters().submits, 8u) << "one up to the decision, one after it";
         }
@@ -91,7 +95,8 @@ TEST_F(ControlFlowGpu, LongStretchesAreSeveralSubmits) {
     const std::shared_ptr<Device> slow = Device::open("");
     unsetenv("TOSAVK_SUBMIT_MS");
     const auto compile_for = [&](const Graph& graph) {
-        return Executable::create(slow, std::make_shared<const Graph>(graph), make_plan(graph, slow->plan(), {false, false}));
+        return Executable::create(slow, std::make_shared<const Graph>(graph),
+                                  make_plan(graph, slow->plan(), {false, false}));
     };
     const Graph nested = nested_graph(), fibonacci = fibonacci_graph();
     Context one(compile_for(nested), false), other(compile_for(fibonacci), false);
@@ -139,16 +144,19 @@ TEST_F(ControlFlowGpu, WritesOfWhatNothingComputes) {
     const Graph graph = b.finish();
     Context context(compile(graph), false);
     VariableState state;
-    for (std::uint64_t n = 0; n < 2; ++n) expect_reference(graph, context, {random_tensor(DType::fp32, {3}, n)}, &state);
+    for (std::uint64_t n = 0; n < 2; ++n)
+        expect_reference(graph, context, {random_tensor(DType::fp32, {3}, n)}, &state);
 }
 
 TEST_F(ControlFlowGpu, TheCheckerLooksIntoRegions) {
-    for (const Graph& graph : {branch_graph(), fibonacci_graph(), nested_graph(), accumulator_graph({1, 2}), state_in_loop_graph()}) {
+    for (const Graph& graph :
+         {branch_graph(), fibonacci_graph(), nested_graph(), accumulator_graph({1, 2}), state_in_loop_graph()}) {
         api::Checker checker(device_, std::make_shared<const Graph>(graph));
         std::vector<HostTensor> inputs;
         for (const ValueId id : graph.inputs) {
             const Value& v = graph.value(id);
-            inputs.push_back(v.type == DType::i32 && v.shape == Shape{1} ? i32s({4}) : random_tensor(v.type, v.shape, 5));
+            inputs.push_back(v.type == DType::i32 && v.shape == Shape{1} ? i32s({4})
+                                                                         : random_tensor(v.type, v.shape, 5));
         }
         const api::CheckReport report = checker.run(inputs);
         EXPECT_TRUE(report.passed) << graph.name << ": " << report.detail;
@@ -164,7 +172,8 @@ TEST_F(ControlFlowGpu, LoopsAndBranchesOf030) {
     };
     const Graph turning = turning_graph_0_30();
     Context turns(compile(turning), false);
-    for (const std::int64_t times : {0, 1, 5}) expect_reference(turning, turns, {i32s({times}), small({1, 3}, {1, 2, 3})});
+    for (const std::int64_t times : {0, 1, 5})
+        expect_reference(turning, turns, {i32s({times}), small({1, 3}, {1, 2, 3})});
     const Graph branch = unsigned_branch_graph_0_30();
     Context branches(compile(branch), false);
     for (const bool taken : {true, false}) {
@@ -181,7 +190,8 @@ TEST_F(ControlFlowGpu, ProfilesAroundDecisions) {
     const Graph graph = branch_graph(64);
     const auto executable = compile(graph);
     Context context(executable, true);
-    expect_reference(graph, context, {boolean(true), random_tensor(DType::i32, {64}, 1), random_tensor(DType::i32, {64}, 2)});
+    expect_reference(graph, context,
+                     {boolean(true), random_tensor(DType::i32, {64}, 1), random_tensor(DType::i32, {64}, 2)});
     const auto times = context.dispatch_ns();
     if (!times.empty()) {
         EXPECT_EQ(times.size(), executable->plan().dispatches.size());
@@ -247,7 +257,8 @@ CustomOperator scale_add(const DevicePlan& device) {
     op.spirv = compile_glsl(custom_glsl, "scale_add", device);
     op.dispatch = [](const NodeView& view) {
         CustomDispatch dispatch;
-        dispatch.constants = {static_cast<std::int32_t>(element_count(view.in(0).shape)), view.attrs().implementation_attrs.at(0)};
+        dispatch.constants = {static_cast<std::int32_t>(element_count(view.in(0).shape)),
+                              view.attrs().implementation_attrs.at(0)};
         return dispatch;
     };
     op.reference = [](RefContext& ctx) {

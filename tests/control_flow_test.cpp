@@ -45,7 +45,8 @@ TEST(ControlFlow, LoopsWhileItsConditionHolds) {
 
 TEST(ControlFlow, Nests) {
     const Graph graph = nested_graph();
-    for (const std::int64_t rows : {0, 1, 2, 7}) EXPECT_EQ(ints_of(run(graph, {i32s({rows})})[0]), Ints{nested_result(rows)});
+    for (const std::int64_t rows : {0, 1, 2, 7})
+        EXPECT_EQ(ints_of(run(graph, {i32s({rows})})[0]), Ints{nested_result(rows)});
 }
 
 TEST(Variables, KeepTheirValueInTheCallersState) {
@@ -147,11 +148,13 @@ TEST(Graphs, CompareAndPrintRegionsAndVariables) {
     Graph b = state_in_loop_graph();
     b.variables[0].initial = nullptr;
     EXPECT_SAYS(graph_difference(a, b), "variable 'v' has another initial value");
-    EXPECT_SAYS(graph_difference(branch_graph(3), [] {
-        Graph other = branch_graph(3);
-        other.nodes[0].regions[1] = other.nodes[0].regions[0];
-        return other;
-    }()), "node 0 (COND_IF), region 1: node 0: SUB against ADD");
+    EXPECT_SAYS(graph_difference(branch_graph(3),
+                                 [] {
+                                     Graph other = branch_graph(3);
+                                     other.nodes[0].regions[1] = other.nodes[0].regions[0];
+                                     return other;
+                                 }()),
+                "node 0 (COND_IF), region 1: node 0: SUB against ADD");
     const std::string text = print_graph(a);
     EXPECT_SAYS(text, "variable \"v\" fp32[4] {1, 2, 3, -0.5}");
     EXPECT_SAYS(text, "  body_graph:\n    graph 'body'");

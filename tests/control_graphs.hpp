@@ -92,7 +92,8 @@ inline Graph restarting_graph() {
     body.output(body.add1(Op::sub, {c, most}, DType::i32, {}, "again"));
     GraphBuilder b("restarting");
     const ValueId count = b.input("count", DType::i32, {1}), start = b.input("start", DType::i32, {8, 16});
-    const auto out = b.while_loop({b.scalar(DType::i32, 0), count, start}, less.finish_region(), body.finish_region(), "loop");
+    const auto out =
+        b.while_loop({b.scalar(DType::i32, 0), count, start}, less.finish_region(), body.finish_region(), "loop");
     b.output(out[2]);
     return b.finish();
 }
@@ -119,7 +120,8 @@ inline Graph nested_graph() {
     const ValueId i = outer.input("i", DType::i32, {1}), rows = outer.input("rows", DType::i32, {1});
     const ValueId total = outer.input("total", DType::i32, {1});
     const ValueId i1 = outer.add1(Op::add, {i, outer.scalar(DType::i32, 1)}, DType::i32, {}, "i1");
-    const auto made = outer.while_loop({outer.scalar(DType::i32, 0), i1, total}, less_region(1), inner.finish_region(), "rows");
+    const auto made =
+        outer.while_loop({outer.scalar(DType::i32, 0), i1, total}, less_region(1), inner.finish_region(), "rows");
     for (const ValueId id : {i1, rows, made[2]}) outer.output(id);
 
     GraphBuilder b("nested");

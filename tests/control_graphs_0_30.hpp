@@ -27,7 +27,8 @@ inline Graph turning_graph_0_30() {
 
     Builder body("turn");
     const ValueId i = body.input("i", i32, {1}), n = body.input("n", i32, {1}), x = body.input("x", i8, {1, 3});
-    const auto constant = [&](const char* name, DType type, const Shape& shape, const std::vector<std::int64_t>& values) {
+    const auto constant = [&](const char* name, DType type, const Shape& shape,
+                              const std::vector<std::int64_t>& values) {
         return body.constant(name, {type}, shape, encode_ints(type, values));
     };
     const ValueId weight = constant("weight", DType::i8, {3, 3}, {0, 0, 1, 1, 0, 0, 0, 1, 0});

@@ -127,11 +127,10 @@ TEST(Conv2d, RandomGeometriesAgreeWithTheDefinition) {
         const Shape weight_shape = depthwise ? Shape{kh, kw, ic, oc} : Shape{oc, kh, kw, ic};
         const std::int64_t channels = depthwise ? ic * oc : oc;
         const Shape bias_shape{dice.roll(0, 1) == 0 ? 1 : channels};
-        std::vector<HostTensor> o = conv_operands(random_tensor(type, {dice.roll(1, 2), ih, iw, ic}, seed),
-                                                  random_tensor(type, weight_shape, seed + 1000),
-                                                  random_tensor(acc, bias_shape, seed + 2000),
-                                                  real ? 0 : static_cast<double>(dice.roll(-128, 127)),
-                                                  real ? 0 : static_cast<double>(dice.roll(-128, 127)));
+        std::vector<HostTensor> o = conv_operands(
+            random_tensor(type, {dice.roll(1, 2), ih, iw, ic}, seed), random_tensor(type, weight_shape, seed + 1000),
+            random_tensor(acc, bias_shape, seed + 2000), real ? 0 : static_cast<double>(dice.roll(-128, 127)),
+            real ? 0 : static_cast<double>(dice.roll(-128, 127)));
         if (!real)
             for (auto& b : o[2].as<std::int32_t>()) b /= 4;
         const OneNode node(depthwise ? Op::depthwise_conv2d : Op::conv2d, o, acc, a);
@@ -173,8 +172,10 @@ TEST(Conv2d, WideRowsDoNotOverflowTheReference) {
     const std::int64_t n = 66000;
     std::vector<std::int64_t> x(static_cast<std::size_t>(n), 127), w(static_cast<std::size_t>(n), 127);
     for (std::size_t i = 33000; i < 66000; ++i) w[i] = -128;
-    const auto out = conv(Op::conv2d, conv_operands(ints(DType::i8, {1, 1, 1, n}, x), ints(DType::i8, {1, 1, 1, n}, w),
-                                                    ints(DType::i32, {1}, {0}), -128, 0), plain2d());
+    const auto out = conv(Op::conv2d,
+                          conv_operands(ints(DType::i8, {1, 1, 1, n}, x), ints(DType::i8, {1, 1, 1, n}, w),
+                                        ints(DType::i32, {1}, {0}), -128, 0),
+                          plain2d());
     EXPECT_EQ(int_values(out)[0], std::int64_t{255} * 33000 * (127 - 128));
 }
 
@@ -187,7 +188,8 @@ TEST(Conv2d, SumsOf16By8BitsPass32) {
     EXPECT_EQ(out.type, DType::i48);
     EXPECT_EQ(int_values(out), (std::vector<std::int64_t>{8355840000 + bias, 8355840000 - bias}));
     EXPECT_REJECTED(rejection(Op::conv2d, conv_operands(input, weight, ints(DType::i48, {1}, {0}), 1), DType::i48,
-                              plain2d(DType::i48)), "only i8 may have a zero point");
+                              plain2d(DType::i48)),
+                    "only i8 may have a zero point");
     EXPECT_REJECTED(
         rejection(Op::conv2d, conv_operands(input, weight, ints(DType::i32, {1}, {0})), DType::i32, plain2d()),
         "in_t=i16");
@@ -404,8 +406,10 @@ TEST(Rescale, FortyEightBits) {
         EXPECT_EQ(run({5, -5}, 1 << 14, 14, DType::i8, 100, rounding), (std::vector<std::int64_t>{105, 95}));
     }
     const auto wrong = [&](const Attributes& a, DType mul, double zp) {
-        return rejection(Op::rescale, {ints(DType::i48, {1}, {1}), filled(mul, {1}, 5), ints(DType::i8, {1}, {20}),
-                                       zero_point(DType::i48, zp), zero_point(DType::i8)}, DType::i8, a);
+        return rejection(Op::rescale,
+                         {ints(DType::i48, {1}, {1}), filled(mul, {1}, 5), ints(DType::i8, {1}, {20}),
+                          zero_point(DType::i48, zp), zero_point(DType::i8)},
+                         DType::i8, a);
     };
     EXPECT_REJECTED(wrong(Attributes{}, DType::i32, 0), "scale32 cannot be used");
     EXPECT_REJECTED(wrong(narrow, DType::i16, 3), "input_zp must be 0");

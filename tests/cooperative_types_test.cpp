@@ -57,14 +57,22 @@ Words module(std::initializer_list<std::initializer_list<std::uint32_t>> instruc
 }
 
 TEST(CooperativeTypes, LiteralsBecomeIds) {
-    Words words = module({{type_int, 1, 32, 1}, {op_constant, 1, 2, 7}, {type_matrix, 3, 8, 3, 16, 16, 0}, {type_matrix, 4, 32, 3, 16, 16, 2}}, 5);
+    Words words = module({{type_int, 1, 32, 1},
+                          {op_constant, 1, 2, 7},
+                          {type_matrix, 3, 8, 3, 16, 16, 0},
+                          {type_matrix, 4, 32, 3, 16, 16, 2}},
+                         5);
     set_cooperative_types(words);
     EXPECT_EQ(matrices_of(words), (std::vector<std::string>{"i8 3 16 16 0", "i32 3 16 16 2"}));
 }
 
 TEST(CooperativeTypes, ATypeThatComesTooLateMoves) {
     const std::uint32_t half = 0x41800000, single = 0x42000000;  // 16.0 and 32.0
-    Words words = module({{type_matrix, 1, half, 3, 8, 16, 0}, {type_float, 2, 32}, {type_matrix, 3, single, 3, 8, 8, 2}, {type_int, 4, 32, 0}}, 5);
+    Words words = module({{type_matrix, 1, half, 3, 8, 16, 0},
+                          {type_float, 2, 32},
+                          {type_matrix, 3, single, 3, 8, 8, 2},
+                          {type_int, 4, 32, 0}},
+                         5);
     set_cooperative_types(words);
     EXPECT_EQ(matrices_of(words), (std::vector<std::string>{"f16 3 8 16 0", "f32 3 8 8 2"}));
 }
@@ -92,8 +100,9 @@ DevicePlan gpu(std::uint32_t subgroup) {
 
 TEST(CooperativeTypes, KernelsOfEveryFormCompile) {
     for (const std::uint32_t subgroup : {8u, 16u, 32u, 64u}) {
-        for (const char* line : {"matmul f16 1x200x133x100", "matmul f16 1x64x133x64", "matmul i8 2x120x70x90 rescale", "matmul i8 1x60x70x60",
-                                 "conv2d f16 2x23x19x9 70x3x3 s2 p1 d2 clamp", "conv2d i8 1x12x11x20 70x3x3 s1 p1 rescale clamp"}) {
+        for (const char* line : {"matmul f16 1x200x133x100", "matmul f16 1x64x133x64", "matmul i8 2x120x70x90 rescale",
+                                 "matmul i8 1x60x70x60", "conv2d f16 2x23x19x9 70x3x3 s2 p1 d2 clamp",
+                                 "conv2d i8 1x12x11x20 70x3x3 s1 p1 rescale clamp"}) {
             const DevicePlan device = gpu(subgroup);
             const Plan plan = make_plan(load_problem(line), device, {});
             ASSERT_EQ(plan.dispatches.size(), 1u) << line;
@@ -112,7 +121,9 @@ TEST(CooperativeTypes, KernelsOfEveryFormCompile) {
 // Other types, rows that fill no tile, and products too small to keep the device busy go to other kernels.
 TEST(CooperativeTypes, WhatTheyAreNotFor) {
     DevicePlan device = gpu(32);
-    const auto kernel = [&](const char* line) { return make_plan(load_problem(line), device, {}).dispatches[0].kernel; };
+    const auto kernel = [&](const char* line) {
+        return make_plan(load_problem(line), device, {}).dispatches[0].kernel;
+    };
     EXPECT_EQ(kernel("matmul i8 1x128x128x128"), "gemm_cooperative");
     EXPECT_NE(kernel("matmul f32 1x128x128x128"), "gemm_cooperative");
     EXPECT_NE(kernel("matmul bf16 1x128x128x128"), "gemm_cooperative");

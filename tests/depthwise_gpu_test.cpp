@@ -1,5 +1,5 @@
-// DEPTHWISE_CONV2D of i8 down the rows: four channels an invocation, and eight where loads and stores are dear, read and
-// written at once through texel buffers and through storage buffers.
+// DEPTHWISE_CONV2D of i8 down the rows: four channels an invocation, and eight where loads and stores are dear, read
+// and written at once through texel buffers and through storage buffers.
 #include "one_node.hpp"
 
 #include "api/checker.hpp"
@@ -31,7 +31,8 @@ Graph depthwise(const Window& window, const Operands& operands) {
     const std::int64_t channels = window.input.back(), biases = operands.one_bias ? 1 : channels;
     std::vector<std::int64_t> weights, bias;
     const std::int64_t range = operands.weight_type == DType::i4 ? 15 : 256;
-    for (std::int64_t i = 0; i < window.kernel_y * window.kernel_x * channels; ++i) weights.push_back((i * 2654435761 >> 7) % range - range / 2);
+    for (std::int64_t i = 0; i < window.kernel_y * window.kernel_x * channels; ++i)
+        weights.push_back((i * 2654435761 >> 7) % range - range / 2);
     for (std::int64_t i = 0; i < biases; ++i) bias.push_back((i - 30) * 100001);
     Attributes attrs;
     attrs.pad = {window.pad, window.pad, window.pad, window.pad};
@@ -45,10 +46,12 @@ Graph depthwise(const Window& window, const Operands& operands) {
         limits.max_val = 77;
         x = b.add1(Op::clamp, {x}, DType::i8, limits);
     }
-    b.output(b.add1(Op::depthwise_conv2d,
-                    {x, b.constant_ints("weight", operands.weight_type, {window.kernel_y, window.kernel_x, channels, 1}, weights),
-                     b.constant_ints("bias", DType::i32, {biases}, bias), b.scalar(DType::i8, -77), b.scalar(operands.weight_type, operands.weight_zp)},
-                    DType::i32, attrs, "sums"));
+    b.output(b.add1(
+        Op::depthwise_conv2d,
+        {x, b.constant_ints("weight", operands.weight_type, {window.kernel_y, window.kernel_x, channels, 1}, weights),
+         b.constant_ints("bias", DType::i32, {biases}, bias), b.scalar(DType::i8, -77),
+         b.scalar(operands.weight_type, operands.weight_zp)},
+        DType::i32, attrs, "sums"));
     return b.finish();
 }
 
@@ -63,13 +66,16 @@ protected:
         GpuTest::SetUp();
         if (IsSkipped()) return;
         if (GetParam().eights && !device_->plan().int64) GTEST_SKIP() << "the device has no 64-bit integers";
-        if (GetParam().texels && device_->plan().texel_elements == 0) GTEST_SKIP() << "the device has no texel buffers for kernels";
+        if (GetParam().texels && device_->plan().texel_elements == 0)
+            GTEST_SKIP() << "the device has no texel buffers for kernels";
     }
 
-    /// Runs the graph beside the reference; `whole` is whether eight channels are read at once where the form takes eight.
-    void check(const Window& window, const Operands& operands, bool whole = true, bool busy = false, std::uint64_t max_binding_bytes = 0) {
-        SCOPED_TRACE(::testing::Message() << "channels " << window.input.back() << ", window " << window.kernel_y << "x" << window.kernel_x
-                                          << ", weight zero point " << operands.weight_zp);
+    /// Runs the graph beside the reference; `whole` is whether eight channels are read at once where the form takes
+    /// eight.
+    void check(const Window& window, const Operands& operands, bool whole = true, bool busy = false,
+               std::uint64_t max_binding_bytes = 0) {
+        SCOPED_TRACE(::testing::Message() << "channels " << window.input.back() << ", window " << window.kernel_y << "x"
+                                          << window.kernel_x << ", weight zero point " << operands.weight_zp);
         const auto used = test::open_with([&](DevicePlan& plan) {
             plan.slow_storage = GetParam().eights;
             plan.workgroup_size = 64;
@@ -88,7 +94,9 @@ protected:
         EXPECT_EQ(has("#define IN0_EIGHTS\n"), eights && whole);
         EXPECT_EQ(has("#define IN1_EIGHTS\n"), eights && operands.weight_type == DType::i8);
         EXPECT_TRUE(!busy || has("#define ROWS 1\n"));
-        EXPECT_EQ(dispatch.bindings[0].path, !GetParam().texels ? ReadPath::buffer : eights ? ReadPath::texel_pairs : ReadPath::texels);
+        EXPECT_EQ(dispatch.bindings[0].path, !GetParam().texels ? ReadPath::buffer
+                                             : eights           ? ReadPath::texel_pairs
+                                                                : ReadPath::texels);
         const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 0);
         api::Checker checker(used, shared);
         const api::CheckReport report = checker.run(seed);
@@ -97,10 +105,11 @@ protected:
 };
 
 TEST_P(Depthwise, WindowsAndZeroPoints) {
-    const Window windows[] = {{{1, 14, 15, 16}, 3, 3, 1, 1, 1}, {{2, 21, 23, 24}, 3, 3, 2, 1, 1}, {{1, 15, 11, 16}, 5, 5, 1, 1, 2},
-                              {{1, 13, 12, 8}, 3, 3, 1, 2, 2},  {{1, 9, 40, 8}, 1, 4, 1, 1, 3},   {{3, 25, 9, 8}, 2, 1, 1, 3, 0},
-                              {{1, 24, 24, 16}, 2, 2, 2, 1, 0}, {{2, 18, 36, 24}, 3, 3, 3, 1, 0}, {{2, 29, 38, 24}, 2, 2, 3, 1, 0, false},
-                              {{1, 17, 18, 12}, 3, 3, 1, 1, 1}, {{1, 14, 15, 6}, 3, 3, 1, 1, 1}};
+    const Window windows[] = {
+        {{1, 14, 15, 16}, 3, 3, 1, 1, 1}, {{2, 21, 23, 24}, 3, 3, 2, 1, 1}, {{1, 15, 11, 16}, 5, 5, 1, 1, 2},
+        {{1, 13, 12, 8}, 3, 3, 1, 2, 2},  {{1, 9, 40, 8}, 1, 4, 1, 1, 3},   {{3, 25, 9, 8}, 2, 1, 1, 3, 0},
+        {{1, 24, 24, 16}, 2, 2, 2, 1, 0}, {{2, 18, 36, 24}, 3, 3, 3, 1, 0}, {{2, 29, 38, 24}, 2, 2, 3, 1, 0, false},
+        {{1, 17, 18, 12}, 3, 3, 1, 1, 1}, {{1, 14, 15, 6}, 3, 3, 1, 1, 1}};
     for (const Window& window : windows) {
         check(window, {});
         check(window, {DType::i8, 11, true}, true, true);
@@ -112,7 +121,9 @@ TEST_P(Depthwise, WideDilation) { check({{1, 6, 700, 8}, 1, 3, 1, 300, 0}, {}); 
 
 TEST_P(Depthwise, NarrowWeights) { check({{1, 14, 15, 16}, 3, 3, 1, 1, 1}, {DType::i4}); }
 
-TEST_P(Depthwise, InputsThatAreComputed) { check({{1, 14, 15, 16}, 1, 1, 1, 1, 0}, {DType::i8, 3, false, true}, false); }
+TEST_P(Depthwise, InputsThatAreComputed) {
+    check({{1, 14, 15, 16}, 1, 1, 1, 1, 0}, {DType::i8, 3, false, true}, false);
+}
 
 TEST_P(Depthwise, InputsInSeveralBindings) {
     if (GetParam().texels) GTEST_SKIP() << "a texel buffer is in one piece";
@@ -126,15 +137,24 @@ TEST_F(Direct, LinesAgreeWithTheReference) {
     const auto used = test::open_with([](DevicePlan& plan) { plan.busy_invocations = 1; });
     const struct {
         const char *line, *pixels;
-    } cases[] = {{"depthwise f32 1x9x13x8 1x7x7 p3", "4"},          {"depthwise i8 2x9x14x12 1x7x7 p3 rescale", "4"},
-                 {"depthwise f32 1x9x13x6 1x7x7 p3", "4"},          {"depthwise f32 1x9x3x8 2x3x3 p1 clamp", "2"},
-                 {"depthwise f32 1x8x9x8 2x3x3 p1", "4"},           {"depthwise i8 1x9x15x8 2x3x3 s2 p1 rescale", "4"},
-                 {"depthwise i8 1x8x9x4 4x3x3 p1 rescale clamp", "4"}, {"depthwise f16 1x8x9x4 8x2x3 p1", "4"},
-                 {"depthwise i8 1x8x9x8 3x3x3 p1 rescale", "4"},    {"depthwise f32 1x8x9x5 2x3x3 p1", "4"},
-                 {"depthwise 16x8 1x8x9x8 1x3x3 p1 rescale", "4"},  {"depthwise 16x8 1x30x13x6 2x29x10", "4"},
-                 {"depthwise 16x8 1x5x60x4 1x2x52 p1", "1"},        {"depthwise i8 1x9x9x8 2x3x3 p2 d2 rescale", "1"},
-                 {"depthwise f32 1x9x31x8 1x9x11 p4", "4"},         {"depthwise f32 1x9x31x8 1x9x13 p4", "4"},
-                 {"depthwise f32 1x9x31x8 1x9x14 p4", "2"},         {"depthwise i8 1x30x31x4 1x18x15 rescale", "2"}};
+    } cases[] = {{"depthwise f32 1x9x13x8 1x7x7 p3", "4"},
+                 {"depthwise i8 2x9x14x12 1x7x7 p3 rescale", "4"},
+                 {"depthwise f32 1x9x13x6 1x7x7 p3", "4"},
+                 {"depthwise f32 1x9x3x8 2x3x3 p1 clamp", "2"},
+                 {"depthwise f32 1x8x9x8 2x3x3 p1", "4"},
+                 {"depthwise i8 1x9x15x8 2x3x3 s2 p1 rescale", "4"},
+                 {"depthwise i8 1x8x9x4 4x3x3 p1 rescale clamp", "4"},
+                 {"depthwise f16 1x8x9x4 8x2x3 p1", "4"},
+                 {"depthwise i8 1x8x9x8 3x3x3 p1 rescale", "4"},
+                 {"depthwise f32 1x8x9x5 2x3x3 p1", "4"},
+                 {"depthwise 16x8 1x8x9x8 1x3x3 p1 rescale", "4"},
+                 {"depthwise 16x8 1x30x13x6 2x29x10", "4"},
+                 {"depthwise 16x8 1x5x60x4 1x2x52 p1", "1"},
+                 {"depthwise i8 1x9x9x8 2x3x3 p2 d2 rescale", "1"},
+                 {"depthwise f32 1x9x31x8 1x9x11 p4", "4"},
+                 {"depthwise f32 1x9x31x8 1x9x13 p4", "4"},
+                 {"depthwise f32 1x9x31x8 1x9x14 p4", "2"},
+                 {"depthwise i8 1x30x31x4 1x18x15 rescale", "2"}};
     for (const auto& [line, pixels] : cases) {
         const auto graph = std::make_shared<const Graph>(load_problem(line));
         const Plan plan = make_plan(*graph, used->plan(), {});
@@ -149,7 +169,8 @@ TEST_F(Direct, LinesAgreeWithTheReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, Depthwise,
-                         ::testing::Values(Form{"Quads", false, false}, Form{"EightsOfTexels", true, true}, Form{"EightsOfBuffers", true, false}),
+                         ::testing::Values(Form{"Quads", false, false}, Form{"EightsOfTexels", true, true},
+                                           Form{"EightsOfBuffers", true, false}),
                          [](const auto& place) { return std::string(place.param.name); });
 
 }  // namespace

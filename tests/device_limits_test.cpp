@@ -36,7 +36,8 @@ TEST(StoredLimits, OtherBytesAreNone) {
     bytes.push_back(std::byte{0});
     EXPECT_FALSE(limits_from_bytes(bytes));
     bytes.pop_back();
-    for (const double wrong : {-1.0, 0.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    for (const double wrong :
+         {-1.0, 0.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
         std::vector<std::byte> changed = bytes;
         std::memcpy(changed.data(), &wrong, sizeof wrong);  // the copy rate
         EXPECT_FALSE(limits_from_bytes(changed)) << wrong;

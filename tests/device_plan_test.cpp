@@ -172,8 +172,9 @@ TEST(DevicePlan, EveryChoiceHasASentence) {
 }
 
 TEST(DevicePlan, NativeFp16NeedsEveryPromise) {
-    for (bool DeviceCaps::*promise : {&DeviceCaps::fp16, &DeviceCaps::rounding_rte16, &DeviceCaps::denorm_preserve16,
-                                      &DeviceCaps::signed_zero_inf_nan_preserve16, &DeviceCaps::denorm_independence32}) {
+    for (bool DeviceCaps::* promise :
+         {&DeviceCaps::fp16, &DeviceCaps::rounding_rte16, &DeviceCaps::denorm_preserve16,
+          &DeviceCaps::signed_zero_inf_nan_preserve16, &DeviceCaps::denorm_independence32}) {
         DeviceCaps caps = desktop();
         caps.*promise = false;
         EXPECT_FALSE(device_plan(caps).native_fp16);
@@ -297,7 +298,8 @@ TEST(Profiles, PlansObeyThePretendedDevice) {
         EXPECT_TRUE(name != "storage_only" || (plan.subgroup_lanes == 1 && plan.texel_elements == 0));
         if (!name.ends_with("_like")) continue;
         ++phones;
-        EXPECT_FALSE(caps.int64 || caps.storage8 || caps.storage16 || caps.fp16 || caps.push_descriptors || caps.timeline_semaphores);
+        EXPECT_FALSE(caps.int64 || caps.storage8 || caps.storage16 || caps.fp16 || caps.push_descriptors ||
+                     caps.timeline_semaphores);
         EXPECT_EQ(caps.max_storage_buffer_range, 128u << 20);
         EXPECT_EQ(caps.max_shared_memory, 16u << 10);
         EXPECT_EQ(caps.max_workgroup_invocations, 128u);

@@ -90,7 +90,8 @@ TEST(Digests, Sha256OfPublishedMessages) {
     EXPECT_EQ(hex(sha256("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     EXPECT_EQ(hex(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")),
               "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-    EXPECT_EQ(hex(sha256(std::string(1000000, 'a'))), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+    EXPECT_EQ(hex(sha256(std::string(1000000, 'a'))),
+              "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
 TEST(Digests, ChecksumSeesEveryBit) {
@@ -151,7 +152,7 @@ TEST_F(DiskCacheTest, KeepsEntriesFromOneProcessToTheNext) {
     EXPECT_EQ(open().find(Kind::pipelines, key_of(0)), bytes_of(3));
     EXPECT_EQ(open().find(Kind::spirv, key_of(0)), bytes_of(0));
 
-    struct stat status {};
+    struct stat status{};
     ASSERT_EQ(::stat(folder_.c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777, 0700u) << "nobody else may put shaders there";
     ASSERT_EQ(::stat(cache.path().c_str(), &status), 0);
@@ -274,7 +275,8 @@ TEST_F(DiskCacheTest, FilesOfOtherDevicesCountTowardsTheLimit) {
     EXPECT_FALSE(fs::exists(oldest));
     EXPECT_TRUE(fs::exists(older));
     EXPECT_TRUE(fs::exists(newest));
-    for (const char* name : {"notes.txt", "important.cache"}) EXPECT_TRUE(fs::exists(folder_ / name)) << name << " is not ours";
+    for (const char* name : {"notes.txt", "important.cache"})
+        EXPECT_TRUE(fs::exists(folder_ / name)) << name << " is not ours";
 }
 
 TEST_F(DiskCacheTest, ACrashedWriterLeavesNothingBehindForLong) {

@@ -262,11 +262,8 @@ TEST(Elementwise, AbsClzNegate) {
     EXPECT_EQ(run_ints(Op::negate, {ints(i16, {-32768, 1}), number(i16, 0), number(i16, 0)}, i16), (Ints{32767, -1}));
     const Operand zero = fixed(reals({0}));
     expect_same(run_reals(Op::negate, {reals({0.0, -0.0, inf, 1.5}), zero, zero}), {-0.0, 0.0, -inf, -1.5});
-    expect_error(
-        [] {
-            Case(Op::negate, {ints(i16, {1}), number(i16, 1), number(i16, 0)}, i16);
-        },
-        "input1_zp must be 0");
+    expect_error([] { Case(Op::negate, {ints(i16, {1}), number(i16, 1), number(i16, 0)}, i16); },
+                 "input1_zp must be 0");
     expect_error([&] { Case(Op::negate, {reals({1}), zero, fixed(reals({1}))}, fp32); }, "output_zp must be 0");
 }
 

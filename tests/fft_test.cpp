@@ -59,7 +59,8 @@ TEST(Fft, AgreesWithTheSumInLongDouble) {
                 long double real = 0, imaginary = 0;
                 for (std::int64_t iy = 0; iy < h; ++iy)
                     for (std::int64_t ix = 0; ix < w; ++ix) {
-                        const long double turn = static_cast<long double>(iy * oy % h) / h + static_cast<long double>(ix * ox % w) / w;
+                        const long double turn =
+                            static_cast<long double>(iy * oy % h) / h + static_cast<long double>(ix * ox % w) / w;
                         const long double angle = (inverse ? 2 : -2) * std::numbers::pi_v<long double> * turn;
                         const auto i = static_cast<std::size_t>((n * h + iy) * w + ix);
                         real += re[i] * std::cos(angle) - im[i] * std::sin(angle);
@@ -67,7 +68,8 @@ TEST(Fft, AgreesWithTheSumInLongDouble) {
                     }
                 const auto at = static_cast<std::size_t>((n * h + oy) * w + ox);
                 const double slack = 1e-7 * static_cast<double>(h * w);
-                EXPECT_NEAR(out[0].as<float>()[at], static_cast<double>(real), slack) << to_string(shape) << " seed 7, 8";
+                EXPECT_NEAR(out[0].as<float>()[at], static_cast<double>(real), slack)
+                    << to_string(shape) << " seed 7, 8";
                 EXPECT_NEAR(out[1].as<float>()[at], static_cast<double>(imaginary), slack);
             }
         }
@@ -123,7 +125,9 @@ TEST(FftPlan, LinesThatFitSharedMemoryTakeOnePassAnAxis) {
     DevicePlan device;
     device.shared_tiles = true;
     device.workgroup_size = 64;
-    const auto plan = [&](const Shape& shape) { return make_plan(transform_graph(Op::fft2d, shape, false, false), device, {}); };
+    const auto plan = [&](const Shape& shape) {
+        return make_plan(transform_graph(Op::fft2d, shape, false, false), device, {});
+    };
     const Plan both = plan({8, 256, 1024});
     ASSERT_EQ(both.dispatches.size(), 2u);
     EXPECT_EQ(both.dispatches[0].groups, (std::array<std::uint32_t, 3>{8 * 256, 1, 1})) << "a line each";

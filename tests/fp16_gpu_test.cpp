@@ -83,9 +83,12 @@ TEST_P(Fp16, EveryValueAndEveryTieIsRoundedToTheNearest) {
     std::vector<float> x;
     for (const std::uint16_t bits : all_patterns()) {
         // Infinity follows the largest number as 65536 would; halfway to it is where overflow begins.
-        const auto finite = [](std::uint16_t h) { return (h & 0x7fff) == 0x7c00 ? std::copysign(65536.0, value(h)) : value(h); };
+        const auto finite = [](std::uint16_t h) {
+            return (h & 0x7fff) == 0x7c00 ? std::copysign(65536.0, value(h)) : value(h);
+        };
         const float tie = static_cast<float>((finite(bits) + finite(static_cast<std::uint16_t>(bits + 1))) / 2);
-        x.insert(x.end(), {static_cast<float>(value(bits)), tie, std::nextafter(tie, -INFINITY), std::nextafter(tie, INFINITY)});
+        x.insert(x.end(),
+                 {static_cast<float>(value(bits)), tie, std::nextafter(tie, -INFINITY), std::nextafter(tie, INFINITY)});
     }
     GraphBuilder b("round");
     const ValueId half = b.add1(Op::cast, {b.input("x", DType::fp32, {4 * patterns})}, DType::fp16, {}, "half");
@@ -99,12 +102,13 @@ TEST_P(Fp16, EveryValueAndEveryTieIsRoundedToTheNearest) {
         const std::uint16_t expected = nearest(static_cast<double>(x[i]));
         const auto expected_wide = static_cast<float>(value(expected));
         const bool right = same(halves[i], expected) &&
-                           (std::isnan(expected_wide) ? std::isnan(wide[i])
-                                                      : std::bit_cast<std::uint32_t>(wide[i]) == std::bit_cast<std::uint32_t>(expected_wide));
+                           (std::isnan(expected_wide)
+                                ? std::isnan(wide[i])
+                                : std::bit_cast<std::uint32_t>(wide[i]) == std::bit_cast<std::uint32_t>(expected_wide));
         if (right) continue;
         ++failures;
-        ADD_FAILURE() << std::hexfloat << x[i] << " becomes " << std::hex << halves[i] << " and " << wide[i] << ", but should "
-                      << expected;
+        ADD_FAILURE() << std::hexfloat << x[i] << " becomes " << std::hex << halves[i] << " and " << wide[i]
+                      << ", but should " << expected;
     }
 }
 
@@ -121,7 +125,10 @@ TEST_P(Fp16, EveryPatternIsReadAndMovedAsItIs) {
     const auto reversed = values_of<std::uint16_t>(outputs[1]);
     for (std::size_t i = 0; i < all.size(); ++i) {
         if (is_nan(all[i])) ASSERT_TRUE(std::isnan(wide[i])) << i;
-        else ASSERT_EQ(std::bit_cast<std::uint32_t>(wide[i]), std::bit_cast<std::uint32_t>(static_cast<float>(value(all[i])))) << i;
+        else
+            ASSERT_EQ(std::bit_cast<std::uint32_t>(wide[i]),
+                      std::bit_cast<std::uint32_t>(static_cast<float>(value(all[i]))))
+                << i;
         ASSERT_EQ(reversed[i ^ 255], all[i]) << "data movement keeps the bits of NaN too";
     }
 }
@@ -134,7 +141,8 @@ TEST_P(Fp16, SumsDifferencesAndProductsAreRoundedOnce) {
             x.push_back(bits);
             // Neighbours in size meet most ties; round 0 takes anything.
             const std::uint32_t any = random();
-            y.push_back(static_cast<std::uint16_t>(round == 0 ? any : (bits ^ (any & 0x83ffu)) + ((any >> 16) % (round * 4u) << 10)));
+            y.push_back(static_cast<std::uint16_t>(
+                round == 0 ? any : (bits ^ (any & 0x83ffu)) + ((any >> 16) % (round * 4u) << 10)));
         }
     }
     const auto count = static_cast<std::int64_t>(x.size());
@@ -157,8 +165,8 @@ TEST_P(Fp16, SumsDifferencesAndProductsAreRoundedOnce) {
             std::memcpy(&got, outputs[k].data() + 2 * i, 2);
             if (same(got, expected[k])) continue;
             ++failures;
-            ADD_FAILURE() << "output " << k << " of " << std::hex << x[i] << " and " << y[i] << " is " << got << ", not "
-                          << expected[k];
+            ADD_FAILURE() << "output " << k << " of " << std::hex << x[i] << " and " << y[i] << " is " << got
+                          << ", not " << expected[k];
         }
     }
 }

@@ -74,9 +74,11 @@ TEST(Registry, IsSortedAndWhole) {
         EXPECT_FALSE(def.rows.empty()) << def.name;
         for (const TypeRow& row : def.rows) EXPECT_EQ(row.types.size(), def.type_vars.size()) << def.name;
         // A view may have kernels for nodes that begin a group; an expression, for the nodes that it does not serve.
-        const int ways = def.view != nullptr ? 1 + (def.expression != nullptr)
-                                             : (def.expression != nullptr && def.expression_if == nullptr) + !def.kernels.empty();
-        EXPECT_LE(ways, def.structural ? 0 : 1) << def.name << " must not run on the GPU in two ways";  // 0: reference only
+        const int ways = def.view != nullptr
+                           ? 1 + (def.expression != nullptr)
+                           : (def.expression != nullptr && def.expression_if == nullptr) + !def.kernels.empty();
+        EXPECT_LE(ways, def.structural ? 0 : 1)
+            << def.name << " must not run on the GPU in two ways";  // 0: reference only
     }
     EXPECT_EQ(find_op(Op::unknown), nullptr);
     EXPECT_EQ(find_op(std::string_view("NO_SUCH")), nullptr);

@@ -111,8 +111,9 @@ std::vector<HostTensor> convolution(const Shape& input, const Shape& weight, std
 }
 
 INSTANTIATE_TEST_SUITE_P(Integers, Int48,
-                         ::testing::Values(Form{true, nullptr}, Form{false, nullptr}, Form{true, "gemm"}, Form{false, "gemm"}, Form{true, "gemm_tiles"},
-                                           Form{false, "gemm_tiles"}, Form{true, "gemm_split"}, Form{false, "gemm_split"}),
+                         ::testing::Values(Form{true, nullptr}, Form{false, nullptr}, Form{true, "gemm"},
+                                           Form{false, "gemm"}, Form{true, "gemm_tiles"}, Form{false, "gemm_tiles"},
+                                           Form{true, "gemm_split"}, Form{false, "gemm_split"}),
                          [](const auto& form) { return form.param.name(); });
 
 TEST_P(Int48, ConvolutionsWithPackedWeights) {
@@ -128,11 +129,13 @@ TEST_P(Int48, ConvolutionsWithPackedWeights) {
     Attributes volume = conv2d_attrs();
     volume.pad = {0, 0, 0, 0, 0, 0};
     volume.stride = volume.dilation = {1, 1, 1};
-    check(Op::conv3d, convolution({1, 7, 7, 10, 3}, {6, 7, 7, 7, 3}, bias), volume, 1, {1029 * largest + bias}, product_by("conv"));
+    check(Op::conv3d, convolution({1, 7, 7, 10, 3}, {6, 7, 7, 7, 3}, bias), volume, 1, {1029 * largest + bias},
+          product_by("conv"));
     Attributes transposed = conv2d_attrs();
     transposed.dilation.clear();
     transposed.stride = {2, 3};
-    check(Op::transpose_conv2d, convolution({1, 30, 20, 261}, {5, 2, 3, 261}, bias), transposed, 1, {261 * largest + bias}, product_by("conv"));
+    check(Op::transpose_conv2d, convolution({1, 30, 20, 261}, {5, 2, 3, 261}, bias), transposed, 1,
+          {261 * largest + bias}, product_by("conv"));
 }
 
 TEST_P(Int48, ConvolutionsWithRunTimeWeights) {
@@ -158,7 +161,8 @@ TEST_P(Int48, DepthwiseWithPackedWeights) {
     if (GetParam().kernel) GTEST_SKIP() << "they are no matrix products";
     check(Op::depthwise_conv2d, convolution({1, 20, 20, 3}, {20, 20, 3, 2}, 0), conv2d_attrs(), 1, {400 * largest},
           "depthwise_conv2d");
-    check(Op::depthwise_conv2d, convolution({1, 60, 20, 3}, {60, 10, 3, 2}, 0), conv2d_attrs(), 1, {600 * largest}, "depthwise_conv2d");
+    check(Op::depthwise_conv2d, convolution({1, 60, 20, 3}, {60, 10, 3, 2}, 0), conv2d_attrs(), 1, {600 * largest},
+          "depthwise_conv2d");
     check(Op::depthwise_conv2d, convolution({1, 1, 600, 4}, {1, 600, 4, 1}, 9), conv2d_attrs(), 1, {600 * largest + 9},
           "depthwise_conv2d");
 }

@@ -14,7 +14,8 @@ using namespace tosavk::test;
 TEST(Prologues, ChainsAreComputedWhereAKernelReadsThem) {
     GraphBuilder b("chain");
     const ValueId x = b.input("x", DType::fp32, {6, 8}), row = b.input("row", DType::fp32, {1, 8});
-    const ValueId sum = b.add1(Op::add, {x, row}, DType::fp32, {}, "sum"), e = b.add1(Op::exp, {sum}, DType::fp32, {}, "e");
+    const ValueId sum = b.add1(Op::add, {x, row}, DType::fp32, {}, "sum"),
+                  e = b.add1(Op::exp, {sum}, DType::fp32, {}, "e");
     b.output(b.add1(Op::argmax, {e}, DType::i32, along(0), "y"));
     const Graph graph = b.finish();
     EXPECT_EQ(plan_with(graph), "ADD+EXP+ARGMAX");
@@ -26,7 +27,8 @@ TEST(Prologues, ChainsAreComputedWhereAKernelReadsThem) {
     const Plan plan = make_plan(graph, test_device(), {});
     EXPECT_EQ(plan.dispatches[0].bindings.size(), 3u);
     EXPECT_EQ(plan.placements[e].space, Space::none);
-    EXPECT_NE(print_plan(graph, plan).find("in0 is made where it is read"), std::string::npos) << print_plan(graph, plan);
+    EXPECT_NE(print_plan(graph, plan).find("in0 is made where it is read"), std::string::npos)
+        << print_plan(graph, plan);
 }
 
 TEST(Prologues, OtherReadersKeepTheValueInMemory) {
@@ -78,7 +80,8 @@ TEST(Prologues, WhatTheyReadIsWaitedFor) {
     EXPECT_EQ(labels(plan), "REDUCE_MAX | SUB+ARGMAX");
     EXPECT_TRUE(plan.dispatches[1].barrier_before);
     const auto& bindings = plan.dispatches[1].bindings;
-    EXPECT_TRUE(std::any_of(bindings.begin(), bindings.end(), [](const Binding& binding) { return binding.label == "most"; }));
+    EXPECT_TRUE(
+        std::any_of(bindings.begin(), bindings.end(), [](const Binding& binding) { return binding.label == "most"; }));
 }
 
 TEST(Prologues, KernelsThatReadOftenLetAnotherComputeOnce) {
@@ -129,7 +132,8 @@ TEST(Prologues, BothTensorsOfAScatterAreComputed) {
 
 TEST(Prologues, TheDeviceMustBindWhatBothRead) {
     GraphBuilder b("bindings");
-    const ValueId x = b.input("x", DType::fp32, {1, 6, 8}), y = b.input("y", DType::fp32, {1, 6, 8}), rows = b.input("rows", DType::i32, {1, 3});
+    const ValueId x = b.input("x", DType::fp32, {1, 6, 8}), y = b.input("y", DType::fp32, {1, 6, 8}),
+                  rows = b.input("rows", DType::i32, {1, 3});
     b.output(b.add1(Op::gather, {b.add1(Op::add, {x, y}, DType::fp32), rows}, DType::fp32));
     const Graph graph = b.finish();
     DevicePlan narrow = test_device();
@@ -160,20 +164,30 @@ TEST(Prologues, PayWhereComputingCostsLessThanStoring) {
 
 TEST(Epilogues, EveryKernelComputesWhatFollowsIt) {
     const std::pair<const char*, const char*> lines[] = {
-        {"conv2d f32 1x8x8x8 8x3x3 p1 abs", "CONV2D+ABS"}, {"conv3d f32 1x4x5x6x8 8x3x3x3 p1 abs", "CONV3D+ABS"},
-        {"transpose_conv2d f32 1x5x6x8 8x3x3 s2 abs", "TRANSPOSE_CONV2D+ABS"}, {"depthwise f32 1x8x8x8 1x3x3 p1 abs", "DEPTHWISE_CONV2D+ABS"},
-        {"matmul f32 1x16x16x16 abs", "MATMUL+ABS"}, {"fully_connected i8 1x64 10 rescale", "CONV2D+RESCALE"},
-        {"max_pool2d f32 1x8x8x8 2x2 s2 abs", "MAX_POOL2D+ABS"}, {"avg_pool2d f32 1x8x8x8 2x2 s2 abs", "AVG_POOL2D+ABS"},
-        {"reduce_sum f32 1x8x8x8 axis2 abs", "REDUCE_SUM+ABS"}, {"reduce_max f32 3x5x7 axis0 abs", "REDUCE_MAX+ABS"},
-        {"resize f32 1x8x8x8 16x16 bilinear abs", "RESIZE+ABS"}, {"resize i8 1x8x8x8 16x16 bilinear rescale clamp", "RESIZE+RESCALE+CLAMP"}};
+        {"conv2d f32 1x8x8x8 8x3x3 p1 abs", "CONV2D+ABS"},
+        {"conv3d f32 1x4x5x6x8 8x3x3x3 p1 abs", "CONV3D+ABS"},
+        {"transpose_conv2d f32 1x5x6x8 8x3x3 s2 abs", "TRANSPOSE_CONV2D+ABS"},
+        {"depthwise f32 1x8x8x8 1x3x3 p1 abs", "DEPTHWISE_CONV2D+ABS"},
+        {"matmul f32 1x16x16x16 abs", "MATMUL+ABS"},
+        {"fully_connected i8 1x64 10 rescale", "CONV2D+RESCALE"},
+        {"max_pool2d f32 1x8x8x8 2x2 s2 abs", "MAX_POOL2D+ABS"},
+        {"avg_pool2d f32 1x8x8x8 2x2 s2 abs", "AVG_POOL2D+ABS"},
+        {"reduce_sum f32 1x8x8x8 axis2 abs", "REDUCE_SUM+ABS"},
+        {"reduce_max f32 3x5x7 axis0 abs", "REDUCE_MAX+ABS"},
+        {"resize f32 1x8x8x8 16x16 bilinear abs", "RESIZE+ABS"},
+        {"resize i8 1x8x8x8 16x16 bilinear rescale clamp", "RESIZE+RESCALE+CLAMP"}};
     for (const auto& [line, wanted] : lines) {
         const Graph graph = load_problem(line);
         EXPECT_EQ(plan_with(graph), wanted) << line;
-        EXPECT_EQ(std::ranges::count(plan_with(graph, &PlanOptions::fuse), '|'), std::ranges::count(std::string(wanted), '+')) << line;
+        EXPECT_EQ(std::ranges::count(plan_with(graph, &PlanOptions::fuse), '|'),
+                  std::ranges::count(std::string(wanted), '+'))
+            << line;
     }
     GraphBuilder b("rows");
-    const ValueId x = b.input("x", DType::i32, {2, 6, 8}), y = b.input("y", DType::fp32, {6, 8}), at = b.input("at", DType::i32, {2, 3});
-    const ValueId made[] = {b.add1(Op::gather, {x, at}, DType::i32), b.add1(Op::scatter, {x, at, b.input("rows", DType::i32, {2, 3, 8})}, DType::i32),
+    const ValueId x = b.input("x", DType::i32, {2, 6, 8}), y = b.input("y", DType::fp32, {6, 8}),
+                  at = b.input("at", DType::i32, {2, 3});
+    const ValueId made[] = {b.add1(Op::gather, {x, at}, DType::i32),
+                            b.add1(Op::scatter, {x, at, b.input("rows", DType::i32, {2, 3, 8})}, DType::i32),
                             b.add1(Op::argmax, {y}, DType::i32, along(1))};
     for (const ValueId id : made) b.output(b.add1(Op::abs, {id}, DType::i32));
     EXPECT_EQ(plan_with(b.finish()), "GATHER+ABS | SCATTER | SCATTER | SCATTER+ABS | ARGMAX+ABS");

@@ -1,5 +1,5 @@
-// Tensors of 300 MiB, more than one storage buffer binding holds on many devices, against plain loops. Runs once, on the
-// default driver: reading through texel buffers where the device plan does, and through parts alone.
+// Tensors of 300 MiB, more than one storage buffer binding holds on many devices, against plain loops. Runs once, on
+// the default driver: reading through texel buffers where the device plan does, and through parts alone.
 #include "graph/graph.hpp"
 #include "graph/host_tensor.hpp"
 #include "plan/plan.hpp"
@@ -7,11 +7,11 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <unistd.h>
 
 namespace tosavk {
 namespace {
@@ -62,8 +62,10 @@ protected:
             }
         }
         // Where only inputs are large, texel buffers take them whole.
-        const bool large_output = element_count(graph.value(graph.outputs[0]).shape) * static_cast<std::int64_t>(sizeof(Out)) == bytes;
-        EXPECT_EQ(split, device_->plan().max_binding_bytes == 128u << 20 && (large_output || device_->plan().texel_elements == 0));
+        const bool large_output =
+            element_count(graph.value(graph.outputs[0]).shape) * static_cast<std::int64_t>(sizeof(Out)) == bytes;
+        EXPECT_EQ(split, device_->plan().max_binding_bytes == 128u << 20 &&
+                             (large_output || device_->plan().texel_elements == 0));
         Context context(Executable::create(device_, std::make_shared<const Graph>(graph), std::move(plan)), false);
         std::size_t k = 0;
         (context.set_input(k++, std::as_bytes(std::span(inputs))), ...);
@@ -78,7 +80,8 @@ protected:
         std::size_t wrong = 0;
         for (std::size_t i = 0; i < found.size(); ++i) {
             const T want = static_cast<T>(wanted(static_cast<std::int64_t>(i)));
-            if (found[i] != want && wrong++ < 3) ADD_FAILURE() << "element " << i << " is " << +found[i] << ", not " << +want;
+            if (found[i] != want && wrong++ < 3)
+                ADD_FAILURE() << "element " << i << " is " << +found[i] << ", not " << +want;
         }
         EXPECT_EQ(wrong, 0u);
     }
@@ -135,8 +138,10 @@ TEST_P(LargeTensors, DataMovement) {
     last.axis = 1;
     const ValueId x = b.input("x", DType::i8, {300 * 1024, 1023}), y = b.input("y", DType::i8, {300 * 1024, 1});
     b.output(b.add1(Op::concat, {x, y}, DType::i8, last, "concat"));
-    const auto result = run<std::int8_t>(b.finish(), values<std::int8_t>(bytes / 1024 * 1023), values<std::int8_t>(bytes / 1024, 77));
-    expect(result, [](std::int64_t i) { return i % 1024 == 1023 ? at(77 + i / 1024) : at(i / 1024 * 1023 + i % 1024); });
+    const auto result =
+        run<std::int8_t>(b.finish(), values<std::int8_t>(bytes / 1024 * 1023), values<std::int8_t>(bytes / 1024, 77));
+    expect(result,
+           [](std::int64_t i) { return i % 1024 == 1023 ? at(77 + i / 1024) : at(i / 1024 * 1023 + i % 1024); });
 }
 
 TEST_P(LargeTensors, Reductions) {
@@ -146,7 +151,8 @@ TEST_P(LargeTensors, Reductions) {
         GraphBuilder b("sum");
         b.output(b.add1(Op::reduce_sum, {b.input("x", DType::fp32, {75, 1024, 1024})}, DType::fp32, axis, "sum"));
         std::vector<float> wanted(75 * 1024, 0.0f);
-        for (std::int64_t i = 0; i < floats; ++i) wanted[static_cast<std::size_t>(i / (1 << 20) * 1024 + i % 1024)] += static_cast<float>(at(i));
+        for (std::int64_t i = 0; i < floats; ++i)
+            wanted[static_cast<std::size_t>(i / (1 << 20) * 1024 + i % 1024)] += static_cast<float>(at(i));
         const auto result = run<float>(b.finish(), values<float>(floats));
         expect(result, [&](std::int64_t i) { return wanted[static_cast<std::size_t>(i)]; });
     }
@@ -154,7 +160,8 @@ TEST_P(LargeTensors, Reductions) {
     axis.axis = 2;
     b.output(b.add1(Op::reduce_max, {b.input("x", DType::i8, {300, 8192, 128})}, DType::i8, axis, "max"));
     std::vector<int> wanted(300 * 8192, -128);
-    for (std::int64_t i = 0; i < bytes; ++i) wanted[static_cast<std::size_t>(i / 128)] = std::max(wanted[static_cast<std::size_t>(i / 128)], at(i));
+    for (std::int64_t i = 0; i < bytes; ++i)
+        wanted[static_cast<std::size_t>(i / 128)] = std::max(wanted[static_cast<std::size_t>(i / 128)], at(i));
     const auto result = run<std::int8_t>(b.finish(), values<std::int8_t>(bytes));
     expect(result, [&](std::int64_t i) { return wanted[static_cast<std::size_t>(i)]; });
 }
@@ -167,7 +174,8 @@ TEST_P(LargeTensors, Convolutions) {
         const DType sum = type == DType::i8 ? DType::i32 : DType::fp32;
         attrs.acc_type = sum;
         const ValueId x = b.input("x", type, {1, 1024, 1024, inputs});
-        std::vector<std::int64_t> weights(static_cast<std::size_t>(inputs * outputs)), bias(static_cast<std::size_t>(outputs), 2);
+        std::vector<std::int64_t> weights(static_cast<std::size_t>(inputs * outputs)),
+            bias(static_cast<std::size_t>(outputs), 2);
         for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = at(static_cast<std::int64_t>(i));
         std::vector<double> real_weights(weights.begin(), weights.end()), real_bias(bias.begin(), bias.end());
         const Shape shape{outputs, 1, 1, inputs};
@@ -182,7 +190,8 @@ TEST_P(LargeTensors, Convolutions) {
         conv(b, 300, 4, DType::i8);
         std::vector<int> wanted(4 << 20, 2);
         for (std::int64_t i = 0; i < bytes; ++i) {
-            for (std::int64_t o = 0; o < 4; ++o) wanted[static_cast<std::size_t>(i / 300 * 4 + o)] += at(i) * at(o * 300 + i % 300);
+            for (std::int64_t o = 0; o < 4; ++o)
+                wanted[static_cast<std::size_t>(i / 300 * 4 + o)] += at(i) * at(o * 300 + i % 300);
         }
         const auto result = run<std::int32_t>(b.finish(), values<std::int8_t>(bytes));
         expect(result, [&](std::int64_t i) { return wanted[static_cast<std::size_t>(i)]; });

@@ -1,5 +1,5 @@
-// Sizes at which drivers or shaders reach a limit: loops of more passes than llvmpipe carries out, workgroups that spill
-// from x into y, many results of one group.
+// Sizes at which drivers or shaders reach a limit: loops of more passes than llvmpipe carries out, workgroups that
+// spill from x into y, many results of one group.
 #include "api/checker.hpp"
 #include "support/gpu_test.hpp"
 
@@ -35,19 +35,23 @@ protected:
 TEST_F(Limits, ManyInputChannels) {
     GraphBuilder b("fc");
     const ValueId x = b.input("x", DType::i8, {2, 1, 1, 290001});
-    b.output(b.add1(Op::conv2d, {x, weights(b, {3, 1, 1, 290001}), b.scalar(DType::i32, 7), b.scalar(DType::i8, 1), b.scalar(DType::i8, 0)},
-                    DType::i32, window(1), "fc"));
+    b.output(b.add1(
+        Op::conv2d,
+        {x, weights(b, {3, 1, 1, 290001}), b.scalar(DType::i32, 7), b.scalar(DType::i8, 1), b.scalar(DType::i8, 0)},
+        DType::i32, window(1), "fc"));
     check(b);
 }
 
 TEST_F(Limits, LargeKernels) {
     GraphBuilder b("windows");
     const ValueId x = b.input("x", DType::i8, {1, 270, 271, 5});
-    b.output(b.add1(Op::depthwise_conv2d,
-                    {x, weights(b, {270, 270, 5, 1}), b.scalar(DType::i32, 7), b.scalar(DType::i8, 1), b.scalar(DType::i8, 0)},
-                    DType::i32, window(270), "depthwise"));
+    b.output(b.add1(
+        Op::depthwise_conv2d,
+        {x, weights(b, {270, 270, 5, 1}), b.scalar(DType::i32, 7), b.scalar(DType::i8, 1), b.scalar(DType::i8, 0)},
+        DType::i32, window(270), "depthwise"));
     b.output(b.add1(Op::max_pool2d, {x}, DType::i8, window(270), "max"));
-    b.output(b.add1(Op::avg_pool2d, {x, b.scalar(DType::i8, 3), b.scalar(DType::i8, -3)}, DType::i8, window(270), "average"));
+    b.output(b.add1(Op::avg_pool2d, {x, b.scalar(DType::i8, 3), b.scalar(DType::i8, -3)}, DType::i8, window(270),
+                    "average"));
     check(b);
 }
 

@@ -1,4 +1,5 @@
-// The memory of whole networks, planned and never run: the arena stays close to what any plan of these dispatches needs.
+// The memory of whole networks, planned and never run: the arena stays close to what any plan of these dispatches
+// needs.
 #include "plan/memory.hpp"
 #include "plan/plan.hpp"
 #include "problems/problem.hpp"
@@ -48,8 +49,8 @@ TEST(NetworkMemory, ArenaIsCloseToTheLowerBound) {
         for (const bool large : {true, false}) {
             const Plan plan = make_plan(graph, plan_of(large), {});
             const double ratio = static_cast<double>(plan.arena_bytes) / static_cast<double>(plan.peak_lower_bound);
-            std::cout << line << (large ? " on a desktop: " : " on a phone: ") << plan.dispatches.size() << " dispatches, "
-                      << plan.arena_bytes << " bytes, " << ratio << " of the lower bound\n";
+            std::cout << line << (large ? " on a desktop: " : " on a phone: ") << plan.dispatches.size()
+                      << " dispatches, " << plan.arena_bytes << " bytes, " << ratio << " of the lower bound\n";
             EXPECT_GE(ratio, 1) << line;
             EXPECT_LE(ratio, 1.15) << line;
         }
@@ -63,7 +64,8 @@ TEST(NetworkMemory, TheBestOfSeveralOrdersIsKept) {
     for (int k = 0; k < 8; ++k) chain.push_back({k, k + 1, static_cast<std::uint64_t>(256 * (k + 1))});
     EXPECT_EQ(assign_offsets(chain, 256), live_bytes_bound(chain, 256));
     // A long-lived small block in the way of short-lived large ones.
-    std::vector<Interval> mixed{{0, 9, 256}, {0, 1, 1024}, {2, 3, 2048}, {1, 2, 768}, {3, 5, 1024}, {5, 9, 1536}, {4, 6, 512}};
+    std::vector<Interval> mixed{{0, 9, 256},  {0, 1, 1024}, {2, 3, 2048}, {1, 2, 768},
+                                {3, 5, 1024}, {5, 9, 1536}, {4, 6, 512}};
     EXPECT_EQ(assign_offsets(mixed, 256), live_bytes_bound(mixed, 256));
 }
 

@@ -76,8 +76,11 @@ protected:
                 if (!ran) break;
             }
             done += ran;
-            const auto lacks = [&](const std::string& part) { return path.filename().string().find(part) != std::string::npos; };
-            EXPECT_TRUE(ran || std::any_of(may_lack.begin(), may_lack.end(), lacks)) << path.filename() << " was not imported";
+            const auto lacks = [&](const std::string& part) {
+                return path.filename().string().find(part) != std::string::npos;
+            };
+            EXPECT_TRUE(ran || std::any_of(may_lack.begin(), may_lack.end(), lacks))
+                << path.filename() << " was not imported";
         }
         EXPECT_GE(done, least_folders);
     }
@@ -106,13 +109,15 @@ TEST_F(Networks, RecordedOperators) {
 TEST_F(Networks, RandomInputsAgreeWithTheReference) {
     std::vector<fs::path> models = {samples() / "glyphs_int8.tflite", samples() / "glyphs_fp32.tflite"};
     if (!test::corpus().empty()) {
-        for (const fs::path& path : test::case_folders(test::corpus() / "models")) models.push_back(path / "model.tflite");
+        for (const fs::path& path : test::case_folders(test::corpus() / "models"))
+            models.push_back(path / "model.tflite");
     }
     for (const fs::path& model : models) {
         api::Checker checker(device_, std::make_shared<const Graph>(import_file(model, {})));
         for (std::uint64_t seed = 0; seed < seed_count(); ++seed) {
             const api::CheckReport report = checker.run(seed);
-            ASSERT_TRUE(report.passed) << "tosa-vk verify " << model << " --seeds 1 --seed " << seed << "\n" << report.detail;
+            ASSERT_TRUE(report.passed) << "tosa-vk verify " << model << " --seeds 1 --seed " << seed << "\n"
+                                       << report.detail;
         }
     }
 }
@@ -132,7 +137,8 @@ TEST_F(Networks, TheSampleReadsItsPictures) {
             fs::path file = pictures[row];
             const HostTensor got = run(context, *graph, {load_npy(file.replace_extension("." + kind + ".npy"))}).at(0);
             HostTensor want(got.type, got.shape);
-            std::copy_n(expected.bytes.begin() + static_cast<std::ptrdiff_t>(row * want.bytes.size()), want.bytes.size(), want.bytes.begin());
+            std::copy_n(expected.bytes.begin() + static_cast<std::ptrdiff_t>(row * want.bytes.size()),
+                        want.bytes.size(), want.bytes.begin());
             EXPECT_EQ(test::compare(got, want, 0, 1e-5), "") << pictures[row];
         }
     }
@@ -163,7 +169,8 @@ TEST_F(Networks, ThreadsShareAnExecutable) {
         threads.emplace_back([&, t] {
             Context context(executable, false);
             for (std::uint64_t i = 0; i < 20; ++i) {
-                const std::vector<HostTensor> inputs = {random_tensor(DType::i8, graph->value(graph->inputs[0]).shape, 100 * t + i)};
+                const std::vector<HostTensor> inputs = {
+                    random_tensor(DType::i8, graph->value(graph->inputs[0]).shape, 100 * t + i)};
                 wrong[t] += run(context, *graph, inputs).at(0).bytes != reference_run(*graph, inputs).at(0).bytes;
             }
         });

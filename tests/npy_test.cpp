@@ -155,8 +155,7 @@ TEST_F(Npy, TruncatedAndRandomFilesNeverCrash) {
             const HostTensor tensor = parse_npy(damaged, "a.npy");
             EXPECT_EQ(tensor.bytes.size(), static_cast<std::size_t>(tensor.count()) * size_of(tensor.type))
                 << "seed " << seed;
-        } catch (const Error&) {
-        }
+        } catch (const Error&) {}
     }
 }
 

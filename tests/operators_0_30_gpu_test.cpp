@@ -14,15 +14,17 @@ class Operators030 : public test::GpuTestWith<const OpInfo*> {};
 
 TEST_P(Operators030, RandomCasesAgreeWithTheReference) {
     const OpInfo& info = *GetParam();
-    const std::uint64_t cases = test::number_from_environment("TOSAVK_TEST_CASES", 2), first = test::number_from_environment("TOSAVK_TEST_SEED", 1);
+    const std::uint64_t cases = test::number_from_environment("TOSAVK_TEST_CASES", 2),
+                        first = test::number_from_environment("TOSAVK_TEST_SEED", 1);
     for (const Row& row : info.rows) {
         int failures = 0;
         for (std::uint64_t seed = first; seed < first + cases && failures < 3; ++seed) {
             std::mt19937_64 random(seed * 1000003 + static_cast<std::uint64_t>(info.op) * 1009 +
                                    static_cast<std::uint64_t>(&row - info.rows.data()));
             const auto where = [&] {
-                return std::string(v0_30::op_name(info.op)) + " (" + conformance::row_text(row) + "): TOSAVK_TEST_SEED=" +
-                       std::to_string(seed) + " TOSAVK_TEST_CASES=1 operators_0_30_gpu_test --gtest_filter='*/" +
+                return std::string(v0_30::op_name(info.op)) + " (" + conformance::row_text(row) +
+                       "): TOSAVK_TEST_SEED=" + std::to_string(seed) +
+                       " TOSAVK_TEST_CASES=1 operators_0_30_gpu_test --gtest_filter='*/" +
                        std::string(v0_30::op_name(info.op)) + "'\n";
             };
             std::string text = "no graph was made";

@@ -15,7 +15,8 @@ using Group = std::pair<std::string, std::vector<conformance::SweepRow>>;
 class Operators : public test::GpuTestWith<Group> {};
 
 TEST_P(Operators, RandomNodesAgreeWithTheReference) {
-    const std::uint64_t cases = test::number_from_environment("TOSAVK_TEST_CASES", 4), first = test::number_from_environment("TOSAVK_TEST_SEED", 1);
+    const std::uint64_t cases = test::number_from_environment("TOSAVK_TEST_CASES", 4),
+                        first = test::number_from_environment("TOSAVK_TEST_SEED", 1);
     for (const conformance::SweepRow& row : GetParam().second) {
         const conformance::RowResult result = conformance::run_row(row, first, cases, api::judge_on(device_));
         EXPECT_GE(result.cases, cases);
@@ -28,7 +29,8 @@ std::vector<Group> operators() {
     for (conformance::SweepRow& row : conformance::find_rows("", "", "1.0")) {
         std::string name = row.spec == "1.0" ? row.op : row.op + "_" + row.spec;
         std::replace(name.begin(), name.end(), '.', '_');
-        if (groups.empty() || groups.back().first != name) groups.emplace_back(name, std::vector<conformance::SweepRow>());
+        if (groups.empty() || groups.back().first != name)
+            groups.emplace_back(name, std::vector<conformance::SweepRow>());
         groups.back().second.push_back(std::move(row));
     }
     return groups;

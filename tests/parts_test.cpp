@@ -1,17 +1,17 @@
-// Tensors in several bindings, thoroughly: the sweep of some operators of every kind on pretended devices whose bindings
-// are so small that each graph's largest tensor takes two to four of them. TOSAVK_TEST_CASES sets the number of graphs per
-// row, TOSAVK_TEST_SEED the first one's seed. Runs once, on the default driver.
+// Tensors in several bindings, thoroughly: the sweep of some operators of every kind on pretended devices whose
+// bindings are so small that each graph's largest tensor takes two to four of them. TOSAVK_TEST_CASES sets the number
+// of graphs per row, TOSAVK_TEST_SEED the first one's seed. Runs once, on the default driver.
 #include "api/conformance.hpp"
 #include "vk/device.hpp"
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <map>
-#include <unistd.h>
 
 namespace tosavk {
 namespace {
@@ -64,7 +64,8 @@ protected:
                 return report;
             } catch (const Error& error) {
                 // Several tensors, all of them in parts, may be more than a shader can bind.
-                const bool too_many = std::string(error.what()).find("storage buffers (a tensor above") != std::string::npos;
+                const bool too_many =
+                    std::string(error.what()).find("storage buffers (a tensor above") != std::string::npos;
                 if (!too_many || bytes > largest) throw;
             }
         }
@@ -92,9 +93,10 @@ TEST_P(Parts, AgreeWithTheReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sweep, Parts,
-                         ::testing::Values("ADD", "RESCALE", "CAST", "TABLE", "SELECT", "CONCAT", "SLICE", "PAD", "TRANSPOSE", "REVERSE",
-                                           "TILE", "GATHER", "SCATTER", "REDUCE_SUM", "REDUCE_MAX", "ARGMAX", "AVG_POOL2D", "RESIZE",
-                                           "MATMUL", "CONV2D", "DEPTHWISE_CONV2D", "TRANSPOSE_CONV2D", "RFFT2D"),
+                         ::testing::Values("ADD", "RESCALE", "CAST", "TABLE", "SELECT", "CONCAT", "SLICE", "PAD",
+                                           "TRANSPOSE", "REVERSE", "TILE", "GATHER", "SCATTER", "REDUCE_SUM",
+                                           "REDUCE_MAX", "ARGMAX", "AVG_POOL2D", "RESIZE", "MATMUL", "CONV2D",
+                                           "DEPTHWISE_CONV2D", "TRANSPOSE_CONV2D", "RFFT2D"),
                          [](const auto& which) { return std::string(which.param); });
 
 }  // namespace

@@ -29,10 +29,14 @@ struct Variant {
 std::vector<Variant> variants() {
     std::vector<Variant> list{{"all", {}}};
     const std::pair<const char*, bool PlanOptions::*> passes[] = {
-        {"fold_movement", &PlanOptions::fold_movement}, {"fold_constants", &PlanOptions::fold_constants},
-        {"merge_equal", &PlanOptions::merge_equal},     {"drop_unread", &PlanOptions::drop_unread},
-        {"fuse_rows", &PlanOptions::fuse_rows},         {"store_in_place", &PlanOptions::store_in_place},
-        {"fuse_prologues", &PlanOptions::fuse_prologues}, {"alias_slices", &PlanOptions::alias_slices},
+        {"fold_movement", &PlanOptions::fold_movement},
+        {"fold_constants", &PlanOptions::fold_constants},
+        {"merge_equal", &PlanOptions::merge_equal},
+        {"drop_unread", &PlanOptions::drop_unread},
+        {"fuse_rows", &PlanOptions::fuse_rows},
+        {"store_in_place", &PlanOptions::store_in_place},
+        {"fuse_prologues", &PlanOptions::fuse_prologues},
+        {"alias_slices", &PlanOptions::alias_slices},
         {"fuse", &PlanOptions::fuse},
     };
     for (const auto& [name, pass] : passes) {
@@ -72,7 +76,8 @@ private:
 
     /// The newest values more often, so that chains get long.
     ValueId any() {
-        const std::size_t back = std::min<std::size_t>(random_() % 4 == 0 ? random_() % values_.size() : random_() % 3, values_.size() - 1);
+        const std::size_t back =
+            std::min<std::size_t>(random_() % 4 == 0 ? random_() % values_.size() : random_() % 3, values_.size() - 1);
         return values_[values_.size() - 1 - back];
     }
 
@@ -97,9 +102,16 @@ private:
             if (random_() % 8 == 0) values_.push_back(builder_.add1(op, inputs, t, attrs));  // its equal
         };
         switch (random_() % 12) {
-            case 0: case 1: return push(real ? pick<Op>({Op::exp, Op::tanh, Op::abs, Op::floor}) : pick<Op>({Op::abs, Op::bitwise_not, Op::clz}), {x});
-            case 2: case 3: case 4: return push(pick<Op>({Op::add, Op::sub, Op::maximum}), {x, partner(x)});
-            case 5: case 6: axis.axis = 1; [[fallthrough]];
+            case 0:
+            case 1:
+                return push(real ? pick<Op>({Op::exp, Op::tanh, Op::abs, Op::floor})
+                                 : pick<Op>({Op::abs, Op::bitwise_not, Op::clz}),
+                            {x});
+            case 2:
+            case 3:
+            case 4: return push(pick<Op>({Op::add, Op::sub, Op::maximum}), {x, partner(x)});
+            case 5:
+            case 6: axis.axis = 1; [[fallthrough]];
             case 7: return push(pick<Op>({Op::reduce_max, Op::reduce_sum, Op::reduce_min}), {x}, axis);
             case 8: {
                 const ValueId y = partner(x);
@@ -113,7 +125,8 @@ private:
                 return push(Op::transpose, {x}, axis);
             }
             case 10: {
-                const std::int64_t start[] = {0, shape(x)[1] / 2}, size[] = {shape(x)[0], shape(x)[1] - shape(x)[1] / 2};
+                const std::int64_t start[] = {0, shape(x)[1] / 2},
+                                   size[] = {shape(x)[0], shape(x)[1] - shape(x)[1] / 2};
                 return push(Op::slice, {x, builder_.shape(start), builder_.shape(size)});
             }
             default: {
@@ -173,8 +186,10 @@ protected:
             const std::vector<HostTensor> fused = run(shared, list[v].options);
             for (std::size_t k = 0; k < plain.size(); ++k) {
                 EXPECT_TRUE(test::same_bits(plain[k], fused[k]))
-                    << what << ", output " << k << ": " << (v == 0 ? "all passes" : "all passes but ") << (v == 0 ? "" : list[v].name)
-                    << "\n" << print_graph(*shared) << print_plan(*shared, make_plan(*shared, device_->plan(), list[v].options));
+                    << what << ", output " << k << ": " << (v == 0 ? "all passes" : "all passes but ")
+                    << (v == 0 ? "" : list[v].name) << "\n"
+                    << print_graph(*shared)
+                    << print_plan(*shared, make_plan(*shared, device_->plan(), list[v].options));
             }
             if (HasFailure()) return;
         }
@@ -184,13 +199,15 @@ protected:
 };
 
 TEST_F(Passes, RandomGraphsKeepTheirBits) {
-    const auto count = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(test::number_from_environment("TOSAVK_TEST_SEEDS", 4), 1, 12));
+    const auto count = static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(test::number_from_environment("TOSAVK_TEST_SEEDS", 4), 1, 12));
     for (std::uint32_t seed = 0; seed < count && !HasFailure(); ++seed) {
         compare_all(RandomGraph(seed).build(), "seed " + std::to_string(seed));
     }
 }
 
-// Kernels that read storage buffers take other loads, and two quads a pass of a row; invocations take several rows in turn.
+// Kernels that read storage buffers take other loads, and two quads a pass of a row; invocations take several rows in
+// turn.
 TEST_F(Passes, RandomGraphsKeepTheirBitsWithoutTexels) {
     if (device_->plan().texel_elements == 0) GTEST_SKIP() << "the device reads no texel buffers anyway";
     const auto with_storage = [](bool in_turn) {
@@ -202,7 +219,8 @@ TEST_F(Passes, RandomGraphsKeepTheirBitsWithoutTexels) {
         });
     };
     const std::shared_ptr<Device> devices[] = {with_storage(false), with_storage(true)};
-    const auto count = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(test::number_from_environment("TOSAVK_TEST_SEEDS", 4), 1, 12));
+    const auto count = static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(test::number_from_environment("TOSAVK_TEST_SEEDS", 4), 1, 12));
     for (std::uint32_t seed = 105; seed < 105 + count && !HasFailure(); ++seed) {
         device_ = devices[seed % 2];
         compare_all(RandomGraph(seed).build(), "seed " + std::to_string(seed));
@@ -211,7 +229,8 @@ TEST_F(Passes, RandomGraphsKeepTheirBitsWithoutTexels) {
 
 // Columns by themselves and by several lanes, in whole quads or not, whose own values are outputs too.
 TEST_F(Passes, ColumnsOfMatrices) {
-    const std::pair<Shape, std::int32_t> problems[] = {{{3, 41, 8}, 1}, {{5, 300, 3}, 1}, {{2, 9, 2, 6}, 1}, {{70, 5}, 0}, {{2, 2, 64}, 1}};
+    const std::pair<Shape, std::int32_t> problems[] = {
+        {{3, 41, 8}, 1}, {{5, 300, 3}, 1}, {{2, 9, 2, 6}, 1}, {{70, 5}, 0}, {{2, 2, 64}, 1}};
     for (const DType type : {DType::fp32, DType::fp16, DType::i32}) {
         for (const auto& [shape, axis] : std::span(problems).first(type == DType::fp32 ? 5 : 2)) {
             GraphBuilder b("columns");
@@ -221,7 +240,8 @@ TEST_F(Passes, ColumnsOfMatrices) {
             Shape ones(shape.size(), 1);
             ones.back() = shape.back();
             const ValueId scaled = b.add1(Op::maximum, {x, b.input("s", type, ones)}, type);
-            const ValueId most = b.add1(Op::reduce_max, {scaled}, type, attrs), below = b.add1(Op::sub, {scaled, most}, type);
+            const ValueId most = b.add1(Op::reduce_max, {scaled}, type, attrs),
+                          below = b.add1(Op::sub, {scaled, most}, type);
             const ValueId sum = b.add1(Op::reduce_sum, {b.add1(Op::abs, {below}, type)}, type, attrs);
             const ValueId bent = b.add1(is_float(type) ? Op::exp : Op::bitwise_not, {sum}, type);
             b.output(b.add1(Op::sub, {b.add1(Op::maximum, {below, bent}, type), sum}, type));
@@ -229,7 +249,8 @@ TEST_F(Passes, ColumnsOfMatrices) {
             b.output(bent);
             Graph graph = b.finish();
             const Plan plan = make_plan(graph, device_->plan(), {});
-            EXPECT_TRUE(plan.dispatches.size() == 1 && plan.dispatches.front().kernel == "rows") << print_plan(graph, plan);
+            EXPECT_TRUE(plan.dispatches.size() == 1 && plan.dispatches.front().kernel == "rows")
+                << print_plan(graph, plan);
             compare_all(std::move(graph), fmt::format("{} {} axis {}", name_of(type), to_string(shape), axis));
         }
     }
@@ -241,7 +262,8 @@ TEST_F(Passes, OutputsThatAreOtherNamesOfConstantResults) {
     const ValueId c = b.constant_ints("c", DType::i32, {2, 3}, numbers);
     const ValueId inverted = b.add1(Op::bitwise_not, {c}, DType::i32, {}, "inverted");
     const std::vector<std::int64_t> flat = {6};
-    b.output(b.add1(Op::reshape, {b.add1(Op::identity, {inverted}, DType::i32, {}, "same"), b.shape(flat)}, DType::i32, {}, "flat"));
+    b.output(b.add1(Op::reshape, {b.add1(Op::identity, {inverted}, DType::i32, {}, "same"), b.shape(flat)}, DType::i32,
+                    {}, "flat"));
     b.output(b.add1(Op::identity, {b.add1(Op::identity, {c}, DType::i32, {}, "again")}, DType::i32, {}, "constant"));
     const ValueId x = b.input("x", DType::i32, {2, 3});
     b.output(b.add1(Op::add, {x, inverted}, DType::i32, {}, "sum"));
@@ -252,7 +274,8 @@ TEST_F(Passes, OutputsThatAreOtherNamesOfConstantResults) {
     b.output(b.add1(Op::transpose, {c}, DType::i32, same, "transposed"));
     b.output(b.add1(Op::tile, {c, b.shape(once)}, DType::i32, {}, "tiled"));
     b.output(b.add1(Op::concat, {c}, DType::i32, {}, "joined"));
-    b.output(b.add1(Op::transpose, {b.add1(Op::slice, {c, b.shape(start), b.shape(whole)}, DType::i32)}, DType::i32, same, "chain"));
+    b.output(b.add1(Op::transpose, {b.add1(Op::slice, {c, b.shape(start), b.shape(whole)}, DType::i32)}, DType::i32,
+                    same, "chain"));
     b.output(b.add1(Op::transpose, {x}, DType::i32, same, "input"));
     compare_all(b.finish(), "other names");
 }
@@ -284,7 +307,8 @@ TEST_F(Passes, ConvolutionsWithComputedWeights) {
         const ValueId x = b.input("x", DType::fp32, volume ? Shape{1, 3, 9, 9, 12} : Shape{1, 9, 9, 12});
         const HostTensor numbers = random_tensor(DType::fp32, volume ? Shape{16, 2, 3, 3, 12} : Shape{16, 3, 3, 12}, 7);
         const ValueId constant = b.constant("constant", DType::fp32, numbers.shape, numbers.bytes);
-        const ValueId weight = b.add1(Op::identity, {b.add1(Op::mul, {constant, constant, b.scalar(DType::i8, 0)}, DType::fp32)}, DType::fp32);
+        const ValueId weight = b.add1(
+            Op::identity, {b.add1(Op::mul, {constant, constant, b.scalar(DType::i8, 0)}, DType::fp32)}, DType::fp32);
         Attributes attrs;
         attrs.stride = volume ? std::vector<std::int32_t>{1, 1, 1} : std::vector<std::int32_t>{1, 1};
         if (!transposed) attrs.dilation = attrs.stride;
@@ -317,16 +341,20 @@ TEST_F(Passes, WindowsOverPaddedAndCutInputs) {
         attrs.acc_type = sum;
         attrs.stride = {2, 3};
         attrs.pad = {-1, 1, 0, -1};
-        b.output(b.add1(Op::transpose_conv2d, {pad(x, {0, 0, 1, 0, 2, 1, 0, 0}), weight({6, 3, 4, 5}), bias, zp, zero}, sum, attrs));
+        b.output(b.add1(Op::transpose_conv2d, {pad(x, {0, 0, 1, 0, 2, 1, 0, 0}), weight({6, 3, 4, 5}), bias, zp, zero},
+                        sum, attrs));
         attrs.kernel = {3, 4};
         attrs.pad = {0, 1, 1, 0};
         b.output(b.add1(Op::avg_pool2d, {pad(x, {0, 0, 2, 0, 1, 1, 0, 0}), zp, zero_point(-4)}, type, attrs));
-        b.output(b.add1(Op::avg_pool2d, {pad(pad(x, {0, 0, 1, 0, 0, 1, 0, 0}), {0, 0, 0, 1, 1, 0, 0, 0}), zp, zero}, type, attrs));
+        b.output(b.add1(Op::avg_pool2d, {pad(pad(x, {0, 0, 1, 0, 0, 1, 0, 0}), {0, 0, 0, 1, 1, 0, 0, 0}), zp, zero},
+                        type, attrs));
         attrs.kernel.clear();
         attrs.stride = {1, 2, 1};
         attrs.dilation = {2, 1, 1};
         attrs.pad = {1, 0, 0, 1, 1, 0};
-        b.output(b.add1(Op::conv3d, {pad(volume, {0, 0, 1, 0, 1, 0, 2, 1, 0, 0}), weight({6, 2, 2, 3, 5}), bias, zp, zero}, sum, attrs));
+        b.output(b.add1(Op::conv3d,
+                        {pad(volume, {0, 0, 1, 0, 1, 0, 2, 1, 0, 0}), weight({6, 2, 2, 3, 5}), bias, zp, zero}, sum,
+                        attrs));
         attrs.pad = {0, 0, 0, 0, 0, 0};
         const std::int64_t start[] = {0, 1, 0, 2, 0}, size[] = {1, 4, 6, 5, 5};
         const ValueId cut = b.add1(Op::slice, {volume, b.shape(start), b.shape(size)}, type);
@@ -335,17 +363,20 @@ TEST_F(Passes, WindowsOverPaddedAndCutInputs) {
     }
 }
 
-// Computed values that are moved, in whole quads or not, one after the other or under another shape, as parts of chains.
+// Computed values that are moved, in whole quads or not, one after the other or under another shape, as parts of
+// chains.
 TEST_F(Passes, MovesOfComputedValues) {
     for (const std::int64_t channels : {8, 13}) {
         for (const DType type : {DType::fp32, DType::fp16, DType::i32}) {
             GraphBuilder b("moved");
             const ValueId row = b.input("row", type, {1, 1, channels});
             const auto cheap = [&](std::size_t k) {
-                const ValueId x = b.input("x" + std::to_string(k), type, {3, 6, channels}), y = b.input("y" + std::to_string(k), type, {3, 1, channels});
+                const ValueId x = b.input("x" + std::to_string(k), type, {3, 6, channels}),
+                              y = b.input("y" + std::to_string(k), type, {3, 1, channels});
                 return b.add1(Op::maximum, {b.add1(Op::abs, {x}, type), y}, type);
             };
-            const std::int64_t padding[] = {1, 0, 0, 2, 0, 0}, uneven[] = {0, 0, 1, 0, 2, 1}, twice[] = {2, 1, 1}, start[] = {1, 2, 0}, size[] = {2, 3, channels};
+            const std::int64_t padding[] = {1, 0, 0, 2, 0, 0}, uneven[] = {0, 0, 1, 0, 2, 1}, twice[] = {2, 1, 1},
+                               start[] = {1, 2, 0}, size[] = {2, 3, channels};
             const ValueId one = is_float(type) ? b.scalar(type, 1) : b.scalar(type, 7);
             Attributes axis, perms;
             axis.axis = 1;
@@ -368,7 +399,8 @@ TEST_F(Passes, MovesOfComputedValues) {
             apart.fuse_prologues = false;
             // Roundings of fp16 are too much to make four for one.
             if (channels == 8 || type != DType::fp16) {
-                EXPECT_LT(make_plan(graph, device_->plan(), {}).dispatches.size(), make_plan(graph, device_->plan(), apart).dispatches.size());
+                EXPECT_LT(make_plan(graph, device_->plan(), {}).dispatches.size(),
+                          make_plan(graph, device_->plan(), apart).dispatches.size());
             }
             compare_all(std::move(graph), fmt::format("moved values of {}, {} channels", name_of(type), channels));
         }
@@ -380,7 +412,8 @@ TEST_F(Passes, MovesOfMoves) {
     const ValueId x = b.input("x", DType::fp32, {4, 6, 9});
     Attributes turn;
     turn.perms = {1, 2, 0};
-    const ValueId once = b.add1(Op::transpose, {x}, DType::fp32, turn), twice = b.add1(Op::transpose, {once}, DType::fp32, turn);
+    const ValueId once = b.add1(Op::transpose, {x}, DType::fp32, turn),
+                  twice = b.add1(Op::transpose, {once}, DType::fp32, turn);
     const ValueId thrice = b.add1(Op::transpose, {twice}, DType::fp32, turn);
     b.output(b.add1(Op::abs, {once}, DType::fp32));
     b.output(twice);
@@ -395,7 +428,8 @@ TEST_F(Passes, MovesOfMoves) {
     last.axis = 2;
     const ValueId both = b.add1(Op::concat, {b.add1(Op::abs, {x}, DType::fp32), x}, DType::fp32, last);
     b.output(b.add1(Op::concat, {b.add1(Op::exp, {x}, DType::fp32), both, x, both}, DType::fp32, last));
-    b.output(b.add1(Op::concat, {x, b.add1(Op::concat, {x, b.add1(Op::floor, {x}, DType::fp32)}, DType::fp32, last)}, DType::fp32, last));
+    b.output(b.add1(Op::concat, {x, b.add1(Op::concat, {x, b.add1(Op::floor, {x}, DType::fp32)}, DType::fp32, last)},
+                    DType::fp32, last));
     compare_all(b.finish(), "moves of moves");
 }
 

@@ -67,7 +67,8 @@ TEST(RowFusion, SoftmaxAlongColumnsIsOneDispatch) {
     EXPECT_EQ(plan_with(graph, &PlanOptions::fuse_rows), "REDUCE_MAX | SUB+EXP | REDUCE_SUM+RECIPROCAL | MUL");
     const Plan plan = make_plan(graph, test_device(), {});
     EXPECT_EQ(plan.dispatches[0].bindings.size(), 2u);
-    EXPECT_NE(print_plan(graph, plan).find("14 columns of 3, 1 lanes each"), std::string::npos) << print_plan(graph, plan);
+    EXPECT_NE(print_plan(graph, plan).find("14 columns of 3, 1 lanes each"), std::string::npos)
+        << print_plan(graph, plan);
 }
 
 // Alone, a reduction along columns keeps its kernel, whatever stands before and behind it.
@@ -75,7 +76,8 @@ TEST(RowFusion, ColumnsWithoutABroadcastKeepTheirKernel) {
     GraphBuilder b("norm");
     const ValueId x = b.input("x", DType::fp32, {2, 3, 7});
     const ValueId squares = b.add1(Op::mul, {x, x, b.scalar(DType::i8, 0)}, DType::fp32, {}, "squares");
-    b.output(b.add1(Op::rsqrt, {b.add1(Op::reduce_sum, {squares}, DType::fp32, along(1), "sum")}, DType::fp32, {}, "y"));
+    b.output(
+        b.add1(Op::rsqrt, {b.add1(Op::reduce_sum, {squares}, DType::fp32, along(1), "sum")}, DType::fp32, {}, "y"));
     const Graph graph = b.finish();
     EXPECT_EQ(plan_with(graph), "MUL+REDUCE_SUM+RSQRT");
     EXPECT_EQ(make_plan(graph, test_device(), {}).dispatches.front().kernel, "reduce_columns");
@@ -88,7 +90,8 @@ TEST(RowFusion, LongRowsAndFarColumnsStayApart) {
         b.output(softmax(b, b.input("x", DType::fp32, shape), axis));
         return labels(make_plan(b.finish(), device, {}));
     };
-    const std::string apart = "REDUCE_MAX | SUB+EXP | REDUCE_SUM+RECIPROCAL | MUL", together = "REDUCE_MAX+SUB+EXP+REDUCE_SUM+RECIPROCAL+MUL";
+    const std::string apart = "REDUCE_MAX | SUB+EXP | REDUCE_SUM+RECIPROCAL | MUL",
+                      together = "REDUCE_MAX+SUB+EXP+REDUCE_SUM+RECIPROCAL+MUL";
     EXPECT_EQ(plan({2, 70000}, 1), apart);
     EXPECT_EQ(plan({64, 70000}, 1), together);
     device.busy_invocations = 4096;  // alone, the maximum of few rows takes two passes
@@ -134,7 +137,8 @@ TEST(ConstantFolding, IntegersAndMovedDataAreFoldedAsFarAsTheyDoNotGrow) {
     const ValueId sum = b.add1(Op::add, {c, c}, DType::i32, {}, "sum");
     const ValueId row = b.add1(Op::reshape, {sum, b.shape(swapped)}, DType::i32, {}, "row");
     const ValueId tiled = b.add1(Op::tile, {row, b.shape(many)}, DType::i32, {}, "tiled");
-    b.output(b.add1(Op::reduce_max, {b.add1(Op::bitwise_and, {x, tiled}, DType::i32, {}, "and")}, DType::i32, along(0), "y"));
+    b.output(b.add1(Op::reduce_max, {b.add1(Op::bitwise_and, {x, tiled}, DType::i32, {}, "and")}, DType::i32, along(0),
+                    "y"));
     const Graph graph = b.finish();
     EXPECT_EQ(plan_with(graph), "TILE+BITWISE_AND+REDUCE_MAX");  // 16 KiB from 8 bytes are not stored
     EXPECT_EQ(plan_with(graph, &PlanOptions::fold_constants), "ADD | TILE+BITWISE_AND+REDUCE_MAX");
@@ -303,13 +307,15 @@ TEST(MappedStores, ConcatCopiesInputsOfOneSizeTogether) {
 TEST(MappedStores, ProducersWriteIntoTheResultOfConcat) {
     GraphBuilder b("concat");
     const ValueId x = b.input("x", DType::fp32, {3, 8}), y = b.input("y", DType::fp32, {3, 2});
-    const ValueId e = b.add1(Op::exp, {x}, DType::fp32, {}, "e"), m = b.add1(Op::reduce_max, {x}, DType::fp32, along(1), "m");
+    const ValueId e = b.add1(Op::exp, {x}, DType::fp32, {}, "e"),
+                  m = b.add1(Op::reduce_max, {x}, DType::fp32, along(1), "m");
     const ValueId joined = b.add1(Op::concat, {e, m, y}, DType::fp32, along(1), "joined");
     b.output(b.add1(Op::reduce_max, {joined}, DType::fp32, along(0), "r"));
     b.output(e);
     const Graph graph = b.finish();
     EXPECT_EQ(plan_with(graph), "EXP+CONCAT | REDUCE_MAX+CONCAT | CONCAT | REDUCE_MAX");
-    EXPECT_EQ(plan_with(graph, &PlanOptions::store_in_place), "EXP | REDUCE_MAX | CONCAT | CONCAT | CONCAT | REDUCE_MAX");
+    EXPECT_EQ(plan_with(graph, &PlanOptions::store_in_place),
+              "EXP | REDUCE_MAX | CONCAT | CONCAT | CONCAT | REDUCE_MAX");
     const Plan plan = make_plan(graph, test_device(), {});
     EXPECT_EQ(plan.dispatches[0].written, (std::vector<ValueId>{e, joined}));  // e is an output too
     EXPECT_EQ(plan.dispatches[1].written, (std::vector<ValueId>{joined}));
@@ -320,8 +326,9 @@ TEST(Folding, MaximumPoolsTakePadsOfTheLowestValue) {
     const auto plan = [](double filler, std::int64_t amount) {
         GraphBuilder b("pool");
         const std::int64_t padding[] = {0, 0, amount, 1, 1, 1, 0, 0};
-        const ValueId padded = b.add1(Op::pad, {b.input("x", DType::i8, {1, 8, 8, 4}), b.shape(padding), b.scalar(DType::i8, filler)},
-                                      DType::i8, {}, "padded");
+        const ValueId padded =
+            b.add1(Op::pad, {b.input("x", DType::i8, {1, 8, 8, 4}), b.shape(padding), b.scalar(DType::i8, filler)},
+                   DType::i8, {}, "padded");
         Attributes pool;
         pool.kernel = {3, 3};
         pool.stride = {1, 1};
@@ -340,13 +347,15 @@ TEST(Folding, AveragesTakePadsOfTheirZeroPoint) {
     const auto graph = [](double filler, std::int64_t amount) {
         GraphBuilder b("pool");
         const std::int64_t padding[] = {0, 0, amount, 1, 1, 0, 0, 0};
-        const ValueId padded = b.add1(Op::pad, {b.input("x", DType::i8, {1, 8, 8, 4}), b.shape(padding), b.scalar(DType::i8, filler)},
-                                      DType::i8, {}, "padded");
+        const ValueId padded =
+            b.add1(Op::pad, {b.input("x", DType::i8, {1, 8, 8, 4}), b.shape(padding), b.scalar(DType::i8, filler)},
+                   DType::i8, {}, "padded");
         Attributes pool;
         pool.kernel = {3, 3};
         pool.stride = {1, 1};
         pool.pad = {0, 1, 0, 0};
-        b.output(b.add1(Op::avg_pool2d, {padded, b.scalar(DType::i8, -5), b.scalar(DType::i8, 7)}, DType::i8, pool, "pool"));
+        b.output(
+            b.add1(Op::avg_pool2d, {padded, b.scalar(DType::i8, -5), b.scalar(DType::i8, 7)}, DType::i8, pool, "pool"));
         return b.finish();
     };
     EXPECT_EQ(plan_with(graph(-5, 2)), "AVG_POOL2D");
@@ -362,14 +371,18 @@ TEST(Folding, VolumesAndTransposedConvolutionsTakePads) {
     const auto volume = [](bool cut) {
         GraphBuilder b("volume");
         const ValueId x = b.input("x", DType::i8, {1, 6, 7, 8, 4});
-        const std::int64_t padding[] = {0, 0, 1, 2, 0, 1, 1, 0, 0, 0}, start[] = {0, 1, 0, 2, 0}, size[] = {1, 4, 7, 6, 4};
-        const ValueId moved = cut ? b.add1(Op::slice, {x, b.shape(start), b.shape(size)}, DType::i8, {}, "cut")
-                                  : b.add1(Op::pad, {x, b.shape(padding), b.scalar(DType::i8, 3)}, DType::i8, {}, "padded");
+        const std::int64_t padding[] = {0, 0, 1, 2, 0, 1, 1, 0, 0, 0}, start[] = {0, 1, 0, 2, 0},
+                           size[] = {1, 4, 7, 6, 4};
+        const ValueId moved =
+            cut ? b.add1(Op::slice, {x, b.shape(start), b.shape(size)}, DType::i8, {}, "cut")
+                : b.add1(Op::pad, {x, b.shape(padding), b.scalar(DType::i8, 3)}, DType::i8, {}, "padded");
         const ValueId weight = b.constant_ints("w", DType::i8, {4, 2, 2, 2, 4}, std::vector<std::int64_t>(128, 1));
         Attributes attrs;
         attrs.stride = attrs.dilation = {1, 1, 1};
         attrs.pad = std::vector<std::int32_t>(6, 0);
-        b.output(b.add1(Op::conv3d, {moved, weight, b.scalar(DType::i32, 0), b.scalar(DType::i8, 3), b.scalar(DType::i8, 0)}, DType::i32, attrs, "y"));
+        b.output(b.add1(Op::conv3d,
+                        {moved, weight, b.scalar(DType::i32, 0), b.scalar(DType::i8, 3), b.scalar(DType::i8, 0)},
+                        DType::i32, attrs, "y"));
         return b.finish();
     };
     EXPECT_EQ(plan_with(volume(false)), "CONV3D");
@@ -379,9 +392,11 @@ TEST(Folding, VolumesAndTransposedConvolutionsTakePads) {
     const auto transposed = [](float filler) {
         GraphBuilder b("transposed");
         const std::int64_t padding[] = {0, 0, 1, 2, 0, 1, 0, 0};
-        const ValueId padded = b.add1(Op::pad, {b.input("x", DType::fp32, {1, 5, 6, 4}), b.shape(padding), b.scalar(DType::fp32, filler)},
-                                      DType::fp32, {}, "padded");
-        const ValueId weight = b.constant_floats("w", DType::fp32, {4, 3, 3, 4}, std::vector<float>(144, 0.5f)), zero = b.scalar(DType::fp32, 0);
+        const ValueId padded =
+            b.add1(Op::pad, {b.input("x", DType::fp32, {1, 5, 6, 4}), b.shape(padding), b.scalar(DType::fp32, filler)},
+                   DType::fp32, {}, "padded");
+        const ValueId weight = b.constant_floats("w", DType::fp32, {4, 3, 3, 4}, std::vector<float>(144, 0.5f)),
+                      zero = b.scalar(DType::fp32, 0);
         Attributes attrs;
         attrs.stride = {2, 3};
         attrs.pad = {-1, 0, 0, 2};
@@ -401,7 +416,8 @@ TEST(Prologues, MovedValuesAreMadeWhereTheyAreRead) {
         const ValueId x = b.input("x", DType::fp32, {5, 8}), y = b.input("y", DType::fp32, {7, 8});
         const ValueId made = b.add1(op, {x}, DType::fp32, {}, "made");
         const std::int64_t rows[] = {1, 1, 0, 0}, columns[] = {2, 0, 1, 2};
-        const ValueId padded = b.add1(Op::pad, {made, b.shape(quads ? rows : columns), b.scalar(DType::fp32, 1)}, DType::fp32, {}, "padded");
+        const ValueId padded = b.add1(Op::pad, {made, b.shape(quads ? rows : columns), b.scalar(DType::fp32, 1)},
+                                      DType::fp32, {}, "padded");
         if (quads) b.output(b.add1(Op::add, {padded, y}, DType::fp32, {}, "sum"));
         else b.output(b.add1(Op::ceil, {padded}, DType::fp32, {}, "sum"));
         if (read_twice) b.output(b.add1(Op::reverse, {made}, DType::fp32, along(0), "turned"));
@@ -433,21 +449,25 @@ TEST(Prologues, MovesOfOneElement) {
 TEST(Folding, MovesOfNothingAreOtherNames) {
     GraphBuilder b("still");
     const ValueId x = b.input("x", DType::fp32, {1, 1, 1, 8});
-    const std::int64_t once[] = {1, 1, 1, 1}, nowhere[] = {0, 0, 0, 0}, nothing[] = {0, 0, 0, 0, 0, 0, 0, 0}, whole[] = {1, 1, 8, 1};
+    const std::int64_t once[] = {1, 1, 1, 1}, nowhere[] = {0, 0, 0, 0}, nothing[] = {0, 0, 0, 0, 0, 0, 0, 0},
+                       whole[] = {1, 1, 8, 1};
     Attributes perms;
     perms.perms = {0, 1, 3, 2};
     ValueId y = b.add1(Op::transpose, {b.add1(Op::exp, {x}, DType::fp32)}, DType::fp32, perms);
     y = b.add1(Op::tile, {b.add1(Op::abs, {y}, DType::fp32), b.shape(once)}, DType::fp32);
     y = b.add1(Op::slice, {b.add1(Op::floor, {y}, DType::fp32), b.shape(nowhere), b.shape(whole)}, DType::fp32);
-    y = b.add1(Op::pad, {b.add1(Op::negate, {y, b.scalar(DType::fp32, 0), b.scalar(DType::fp32, 0)}, DType::fp32), b.shape(nothing),
-                         b.scalar(DType::fp32, 1)}, DType::fp32);
+    y = b.add1(Op::pad,
+               {b.add1(Op::negate, {y, b.scalar(DType::fp32, 0), b.scalar(DType::fp32, 0)}, DType::fp32),
+                b.shape(nothing), b.scalar(DType::fp32, 1)},
+               DType::fp32);
     y = b.add1(Op::reverse, {b.add1(Op::ceil, {y}, DType::fp32)}, DType::fp32, along(3));
     y = b.add1(Op::concat, {b.add1(Op::sin, {y}, DType::fp32)}, DType::fp32, along(0));
     b.output(b.add1(Op::cos, {y}, DType::fp32));
     const Graph graph = b.finish();
     const std::string plan = plan_with(graph);
     EXPECT_EQ(plan.find(" | "), std::string::npos) << plan;
-    for (const char* move : {"TRANSPOSE", "TILE", "SLICE", "PAD", "REVERSE", "CONCAT"}) EXPECT_EQ(plan.find(move), std::string::npos) << plan;
+    for (const char* move : {"TRANSPOSE", "TILE", "SLICE", "PAD", "REVERSE", "CONCAT"})
+        EXPECT_EQ(plan.find(move), std::string::npos) << plan;
     EXPECT_NE(plan_with(graph, &PlanOptions::fold_movement).find(" | "), std::string::npos);
 }
 
@@ -455,7 +475,8 @@ TEST(Folding, ConcatsOfConcatsAreOne) {
     const auto graph = [](bool read_twice, std::int32_t outer_axis) {
         GraphBuilder b("concats");
         std::vector<ValueId> parts;
-        for (int k = 0; k < 4; ++k) parts.push_back(b.add1(Op::exp, {b.input("x" + std::to_string(k), DType::fp32, {3, 4})}, DType::fp32));
+        for (int k = 0; k < 4; ++k)
+            parts.push_back(b.add1(Op::exp, {b.input("x" + std::to_string(k), DType::fp32, {3, 4})}, DType::fp32));
         const ValueId two = b.add1(Op::concat, {parts[0], parts[1]}, DType::fp32, along(1));
         const ValueId three = b.add1(Op::concat, {parts[2], two}, DType::fp32, along(1));
         if (outer_axis == 1) b.output(b.add1(Op::concat, {three, parts[3]}, DType::fp32, along(1)));
@@ -464,7 +485,7 @@ TEST(Folding, ConcatsOfConcatsAreOne) {
         return b.finish();
     };
     EXPECT_EQ(plan_with(graph(false, 1)), "EXP+CONCAT | EXP+CONCAT | EXP+CONCAT | EXP+CONCAT");
-    const auto dispatches = [&](bool read_twice, std::int32_t axis, bool PlanOptions::*pass = nullptr) {
+    const auto dispatches = [&](bool read_twice, std::int32_t axis, bool PlanOptions::* pass = nullptr) {
         PlanOptions options;
         if (pass) options.*pass = false;
         return make_plan(graph(read_twice, axis), test_device(), options).dispatches.size();
@@ -480,12 +501,16 @@ TEST(Folding, MovesOfMovesReadTheFirstOnesInput) {
     Attributes there, back;
     there.perms = {1, 2, 0};
     back.perms = {2, 0, 1};
-    const ValueId same = b.add1(Op::transpose, {b.add1(Op::transpose, {b.add1(Op::exp, {x}, DType::fp32)}, DType::fp32, there)}, DType::fp32, back);
+    const ValueId same =
+        b.add1(Op::transpose, {b.add1(Op::transpose, {b.add1(Op::exp, {x}, DType::fp32)}, DType::fp32, there)},
+               DType::fp32, back);
     b.output(b.add1(Op::abs, {same}, DType::fp32));
     const auto slice = [&](ValueId of, const Shape& start, const Shape& size) {
         return b.add1(Op::slice, {of, b.shape(start), b.shape(size)}, DType::fp32);
     };
-    b.output(b.add1(Op::negate, {slice(slice(x, {1, 1, 1}, {3, 4, 6}), {0, 1, 2}, {2, 3, 3}), b.scalar(DType::fp32, 0), b.scalar(DType::fp32, 0)},
+    b.output(b.add1(Op::negate,
+                    {slice(slice(x, {1, 1, 1}, {3, 4, 6}), {0, 1, 2}, {2, 3, 3}), b.scalar(DType::fp32, 0),
+                     b.scalar(DType::fp32, 0)},
                     DType::fp32));
     const Graph graph = b.finish();
     const std::string plan = plan_with(graph), apart = plan_with(graph, &PlanOptions::fold_movement);
@@ -515,7 +540,9 @@ TEST(ConstantFolding, WeightsAreTheSameConstantsUnderAllOptions) {
     b.output(b.add1(Op::conv2d, {x, weight, zero, zero, zero}, DType::fp32, conv));
     const Graph graph = b.finish();
     EXPECT_EQ(plan_with(graph), "CONV2D");
-    const auto kernel = [&](const PlanOptions& options) { return make_plan(graph, test_device(), options).dispatches.back().kernel; };
+    const auto kernel = [&](const PlanOptions& options) {
+        return make_plan(graph, test_device(), options).dispatches.back().kernel;
+    };
     PlanOptions apart, unfused;
     apart.fold_constants = false;
     unfused.fuse = false;
@@ -541,7 +568,8 @@ TEST(PlanOptions, TheEnvironmentTurnsPassesOff) {
     for (const auto& [name, pass] : switches) {
         EXPECT_TRUE(with_environment({}).*pass) << name << " is set";
         ASSERT_EQ(setenv(name, "1", 1), 0);
-        for (const auto& [other, field] : switches) EXPECT_EQ(with_environment({}).*field, other != name) << name << " and " << other;
+        for (const auto& [other, field] : switches)
+            EXPECT_EQ(with_environment({}).*field, other != name) << name << " and " << other;
         unsetenv(name);
     }
 }

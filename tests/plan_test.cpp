@@ -1,9 +1,9 @@
 // The planner without a GPU: fusion, memory, barriers and the plan's text.
+#include "plan/plan.hpp"
 #include "codegen/index_map.hpp"
 #include "codegen/quad_access.hpp"
 #include "plan/fuse.hpp"
 #include "plan/memory.hpp"
-#include "plan/plan.hpp"
 #include "problems/problem.hpp"
 
 #include <gtest/gtest.h>
@@ -30,26 +30,30 @@ std::string labels(const Plan& plan) {
 Plan plan_of(const Graph& graph, bool fused = true) { return make_plan(graph, test_device(), {fused, false}); }
 
 /// An int8 CONV2D with per-channel RESCALE, as a quantizer would emit it.
-ValueId quantized_conv(GraphBuilder& b, ValueId input, std::int64_t channels, const std::string& name, std::int32_t pad = 1) {
+ValueId quantized_conv(GraphBuilder& b, ValueId input, std::int64_t channels, const std::string& name,
+                       std::int32_t pad = 1) {
     const std::int64_t in_channels = b.value(input).shape[3];
     const std::vector<std::int64_t> weights(static_cast<std::size_t>(channels * 9 * in_channels), 1);
-    const std::vector<std::int64_t> bias(static_cast<std::size_t>(channels), 5), shift(static_cast<std::size_t>(channels), 40);
+    const std::vector<std::int64_t> bias(static_cast<std::size_t>(channels), 5),
+        shift(static_cast<std::size_t>(channels), 40);
     const std::vector<std::int64_t> multiplier(static_cast<std::size_t>(channels), 1 << 30);
     Attributes conv;
     conv.pad = {pad, pad, pad, pad};
     conv.stride = {1, 1};
     conv.dilation = {1, 1};
-    const ValueId acc = b.add1(Op::conv2d,
-                               {input, b.constant_ints(name + "_w", DType::i8, {channels, 3, 3, in_channels}, weights),
-                                b.constant_ints(name + "_b", DType::i32, {channels}, bias), b.scalar(DType::i8, 3), b.scalar(DType::i8, 0)},
-                               DType::i32, conv, name);
+    const ValueId acc = b.add1(
+        Op::conv2d,
+        {input, b.constant_ints(name + "_w", DType::i8, {channels, 3, 3, in_channels}, weights),
+         b.constant_ints(name + "_b", DType::i32, {channels}, bias), b.scalar(DType::i8, 3), b.scalar(DType::i8, 0)},
+        DType::i32, conv, name);
     Attributes rescale;
     rescale.per_channel = true;
     rescale.rounding = Rounding::double_round;
-    return b.add1(Op::rescale,
-                  {acc, b.constant_ints(name + "_m", DType::i32, {channels}, multiplier),
-                   b.constant_ints(name + "_s", DType::i8, {channels}, shift), b.scalar(DType::i32, 0), b.scalar(DType::i8, -1)},
-                  DType::i8, rescale, name + "_rescale");
+    return b.add1(
+        Op::rescale,
+        {acc, b.constant_ints(name + "_m", DType::i32, {channels}, multiplier),
+         b.constant_ints(name + "_s", DType::i8, {channels}, shift), b.scalar(DType::i32, 0), b.scalar(DType::i8, -1)},
+        DType::i8, rescale, name + "_rescale");
 }
 
 ValueId clamp(GraphBuilder& b, ValueId input, const std::string& name) {
@@ -74,7 +78,8 @@ TEST(Plan, ChainOfElementwiseOperatorsIsOneDispatch) {
     GraphBuilder b("chain");
     const ValueId x = b.input("x", DType::fp32, {4, 5}), y = b.input("y", DType::fp32, {1, 5});
     ValueId v = b.add1(Op::add, {x, y}, DType::fp32, {}, "a");
-    for (int i = 0; i < 20; ++i) v = b.add1(i % 2 ? Op::add : Op::sub, {v, x}, DType::fp32, {}, "n" + std::to_string(i));
+    for (int i = 0; i < 20; ++i)
+        v = b.add1(i % 2 ? Op::add : Op::sub, {v, x}, DType::fp32, {}, "n" + std::to_string(i));
     b.output(b.add1(Op::sigmoid, {v}, DType::fp32, {}, "s"));
     const Plan plan = plan_of(b.finish());
     EXPECT_EQ(plan.dispatches.size(), 1u);
@@ -139,10 +144,13 @@ TEST(Plan, ConvolutionsTakeSliceAndPad) {
     const auto net = [](std::int64_t start, std::int64_t size, std::int64_t filler) {
         GraphBuilder b("net");
         const ValueId x = b.input("x", DType::i8, {1, 9, 9, 4});
-        const std::int64_t starts[] = {0, start, start, 0}, sizes[] = {1, size, size, 4}, padding[] = {0, 0, 1, 1, 1, 1, 0, 0};
+        const std::int64_t starts[] = {0, start, start, 0}, sizes[] = {1, size, size, 4},
+                           padding[] = {0, 0, 1, 1, 1, 1, 0, 0};
         const ValueId cut = b.add1(Op::slice, {x, b.shape(starts), b.shape(sizes)}, DType::i8, {}, "cut");
-        const ValueId padded = filler < 0 ? cut : b.add1(Op::pad, {x, b.shape(padding), b.scalar(DType::i8, static_cast<double>(filler))},
-                                                         DType::i8, {}, "padded");
+        const ValueId padded =
+            filler < 0 ? cut
+                       : b.add1(Op::pad, {x, b.shape(padding), b.scalar(DType::i8, static_cast<double>(filler))},
+                                DType::i8, {}, "padded");
         b.output(quantized_conv(b, padded, 8, "conv", filler < 0 ? 0 : 1));
         return labels(plan_of(b.finish()));
     };
@@ -225,7 +233,8 @@ TEST(Memory, BlocksAliveTogetherNeverOverlap) {
             EXPECT_LE(a.offset + a.size, total);
             for (const Interval& c : blocks) {
                 if (&a == &c || a.last < c.first || c.last < a.first) continue;
-                EXPECT_TRUE(a.offset + a.size <= c.offset || c.offset + c.size <= a.offset) << "seed " << seed << " round " << round;
+                EXPECT_TRUE(a.offset + a.size <= c.offset || c.offset + c.size <= a.offset)
+                    << "seed " << seed << " round " << round;
             }
         }
     }
@@ -255,7 +264,8 @@ TEST(IndexMap, SimplifyKeepsEveryPosition) {
         map.base = random() % 10;
         const IndexMap simple = simplify(map);
         for (std::int64_t e = 0; e < element_count(map.dims); ++e) {
-            ASSERT_EQ(evaluate(map, e), evaluate(simple, e)) << "seed " << seed << " round " << round << " element " << e;
+            ASSERT_EQ(evaluate(map, e), evaluate(simple, e))
+                << "seed " << seed << " round " << round << " element " << e;
         }
     }
 }
@@ -263,7 +273,8 @@ TEST(IndexMap, SimplifyKeepsEveryPosition) {
 // Quads counted from the start of each row are quads of a tensor whose rows begin with one.
 TEST(IndexMap, QuadsOfRowsAreWholeWhereTheirTensorsRowsBeginWithOne) {
     const auto loads_quads = [](IndexMap map, std::int64_t row) {
-        const auto text = read_function({"x0", map, false, row}, [](std::int64_t n) { return std::to_string(n); }, "in0", "vec4", "vec4");
+        const auto text = read_function(
+            {"x0", map, false, row}, [](std::int64_t n) { return std::to_string(n); }, "in0", "vec4", "vec4");
         return text.find("in0_load4(") != std::string::npos;
     };
     const IndexMap channels = {{16, 62}, {0, 1}};
@@ -348,7 +359,8 @@ TEST(Plan, FourProductsAtOnceWhereTheDeviceHasThem) {
         EXPECT_EQ(plan.dispatches.front().kernel, kernel) << line;
         return plan.dispatches.front().glsl.find("#define DOT4 1") != std::string::npos;
     };
-    const char *matmul = "matmul i8 1x128x64x128", *conv = "conv2d i8 1x12x12x64 64x3x3 p1 rescale", *floats = "conv2d f32 1x12x12x64 64x3x3 p1";
+    const char *matmul = "matmul i8 1x128x64x128", *conv = "conv2d i8 1x12x12x64 64x3x3 p1 rescale",
+               *floats = "conv2d f32 1x12x12x64 64x3x3 p1";
     for (const bool dot4 : {false, true}) {
         device.dot4 = dot4;
         device.busy_invocations = 1;
@@ -389,7 +401,7 @@ TEST(Plan, FewColumnsOfFarRowsAreWalkedInParts) {
     device.far_rows = 16;
     const Plan plan = plan_of_reduction(device, {64, 2044}, 0);
     EXPECT_EQ(kernels(plan), "reduce_columns | reduce_columns");
-    EXPECT_EQ(plan.dispatches.front().bindings.back().place.size, 4u * 2044 * 4);  // four parts of 16 rows
+    EXPECT_EQ(plan.dispatches.front().bindings.back().place.size, 4u * 2044 * 4);    // four parts of 16 rows
     EXPECT_EQ(kernels(plan_of_reduction(device, {64, 2048}, 0)), "reduce_columns");  // 512 quads
     device.row_quads = 2;
     EXPECT_EQ(kernels(plan_of_reduction(device, {64, 2048}, 0)), "reduce_columns | reduce_columns");
@@ -410,7 +422,7 @@ TEST(Plan, ColumnsAreWalkedDownSideBySide) {
     EXPECT_EQ(side_by_side({1000, 50, 64}), 2);
     EXPECT_EQ(side_by_side({1000, 50, 60}), 1);  // 15 quads
     EXPECT_EQ(side_by_side({1000, 50, 62}), 1);
-    EXPECT_EQ(side_by_side({3, 50, 64}), 1);  // too few of them to share the work
+    EXPECT_EQ(side_by_side({3, 50, 64}), 1);      // too few of them to share the work
     EXPECT_EQ(side_by_side({100, 64, 1024}), 4);  // many rows of whole pages
     EXPECT_EQ(side_by_side({100, 63, 1024}), 2);
     EXPECT_EQ(side_by_side({100, 64, 1020}), 1);
@@ -434,14 +446,15 @@ TEST(Plan, TwoQuadsOfAnInvocationAreMadeInTurn) {
     ASSERT_EQ(plan.dispatches.size(), 1u);
     const std::string& glsl = plan.dispatches.front().glsl;
     std::size_t at = 0;
-    for (const char* statement : {"in0_load8(e, x1_a, x1_b)", " = (x1_a + x1_a)", " = (x1_b + x1_b)", "tosa_sigmoid(v0_a)",
-                                  "tosa_sigmoid(v0_b)", "_store8("}) {
+    for (const char* statement : {"in0_load8(e, x1_a, x1_b)", " = (x1_a + x1_a)", " = (x1_b + x1_b)",
+                                  "tosa_sigmoid(v0_a)", "tosa_sigmoid(v0_b)", "_store8("}) {
         at = glsl.find(statement, at);
         ASSERT_NE(at, std::string::npos) << statement;
     }
     EXPECT_EQ(glsl.find("in0_load4(e"), std::string::npos);
     device.texel_elements = 65536;  // a texel is four elements
-    EXPECT_NE(make_plan(graph, device, {true, false}).dispatches.front().glsl.find("in0_load4(e_a)"), std::string::npos);
+    EXPECT_NE(make_plan(graph, device, {true, false}).dispatches.front().glsl.find("in0_load4(e_a)"),
+              std::string::npos);
 }
 
 // A pass over a row takes two quads, where rows are of whole eights and one invocation's.
@@ -530,8 +543,8 @@ TEST(Plan, TransposesRunInBlocksWhereThatPays) {
     EXPECT_EQ(kernel_of(DType::fp32, {8, 12}, {1, 0}), "transpose");
     EXPECT_EQ(kernel_of(DType::i8, {2, 8, 12, 16}, {0, 3, 1, 2}), "transpose");
     EXPECT_EQ(kernel_of(DType::fp32, {7, 5}, {1, 0}), "transpose");
-    EXPECT_EQ(kernel_of(DType::i8, {7, 5}, {1, 0}), "elementwise");                 // bytes are not stored singly
-    EXPECT_EQ(kernel_of(DType::fp32, {8, 12, 16}, {1, 0, 2}), "elementwise");       // rows stay rows
+    EXPECT_EQ(kernel_of(DType::i8, {7, 5}, {1, 0}), "elementwise");            // bytes are not stored singly
+    EXPECT_EQ(kernel_of(DType::fp32, {8, 12, 16}, {1, 0, 2}), "elementwise");  // rows stay rows
 
     // Blocks of eight, where loads and stores of eight elements pay.
     const auto block_of = [&](DType type, const Shape& shape) {
@@ -551,7 +564,9 @@ TEST(Plan, SlowStoresMakeEightElements) {
     DevicePlan device = test_device();
     device.int64 = true;
     const auto first = [&](const char* line) { return make_plan(load_problem(line), device, {}).dispatches.at(0); };
-    const auto has = [](const Dispatch& dispatch, const char* text) { return dispatch.glsl.find(text) != std::string::npos; };
+    const auto has = [](const Dispatch& dispatch, const char* text) {
+        return dispatch.glsl.find(text) != std::string::npos;
+    };
     for (const bool slow : {false, true}) {
         device.slow_storage = slow;
         const Dispatch chain = first("chain f32 8192 add mul");
@@ -589,14 +604,17 @@ TEST(Plan, CheapStepsAreComputedWhereTheyAreConsumed) {
     const ValueId x = b.input("x", DType::i8, {1, 8, 8, 4});
     const ValueId p = clamp(b, quantized_conv(b, x, 4, "p"), "pc"), q = quantized_conv(b, p, 4, "q");
     const auto widen = [&](ValueId v, const std::string& name) {
-        return b.add1(Op::rescale, {v, b.scalar(DType::i32, 1 << 30), b.scalar(DType::i8, 20), b.scalar(DType::i8, 0), b.scalar(DType::i32, 0)},
+        return b.add1(Op::rescale,
+                      {v, b.scalar(DType::i32, 1 << 30), b.scalar(DType::i8, 20), b.scalar(DType::i8, 0),
+                       b.scalar(DType::i32, 0)},
                       DType::i32, {}, name);
     };
     b.output(b.add1(Op::add, {widen(p, "pw"), widen(q, "qw")}, DType::i32, {}, "sum"));
     EXPECT_EQ(labels(plan_of(b.finish())), "CONV2D+RESCALE+CLAMP | CONV2D+RESCALE+RESCALE+RESCALE+ADD");
 }
 
-// Kernels count quads from the begin of each row: what has one element per channel is read in whole quads, moved nowhere.
+// Kernels count quads from the begin of each row: what has one element per channel is read in whole quads, moved
+// nowhere.
 TEST(Plan, OperandsOfChannelsAreReadInWholeQuads) {
     GraphBuilder b("channels");
     const ValueId x = b.input("x", DType::i8, {1, 8, 8, 4});
@@ -627,7 +645,8 @@ TEST(Plan, LongGraphsAreSplitByEstimatedWork) {
         for (const Dispatch& d : plan.dispatches) text += d.submit_before ? "|." : ".";
         std::size_t printed = 0;
         const std::string all = print_plan(graph, plan);
-        for (std::size_t at = all.find("  submit\n"); at != std::string::npos; at = all.find("  submit\n", at + 1)) ++printed;
+        for (std::size_t at = all.find("  submit\n"); at != std::string::npos; at = all.find("  submit\n", at + 1))
+            ++printed;
         EXPECT_EQ(printed, static_cast<std::size_t>(std::count(text.begin(), text.end(), '|')));
         return text;
     };
@@ -665,7 +684,9 @@ TEST(Plan, LargeTensorsTakeSeveralBindings) {
     ASSERT_EQ(bindings.size(), 12u);
     for (std::size_t k = 0; k < bindings.size(); ++k) {
         const std::string name = bindings[k / 4 * 4].label.substr(0, 2);
-        const Placement& whole = plan.placements[name == "x0" ? graph.inputs[0] : name == "x1" ? graph.inputs[1] : graph.outputs[0]];
+        const Placement& whole = plan.placements[name == "x0"   ? graph.inputs[0]
+                                                 : name == "x1" ? graph.inputs[1]
+                                                                : graph.outputs[0]];
         EXPECT_EQ(bindings[k].place.offset, whole.offset + k % 4 * 768);
         EXPECT_EQ(bindings[k].place.size, k % 4 == 3 ? 2400u - 3 * 768 : 768u);
         EXPECT_EQ(bindings[k].written, k >= 8);

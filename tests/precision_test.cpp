@@ -1,6 +1,6 @@
 // to_fp16: the same graph computing in fp16, its interface unchanged.
-#include "graph/host_tensor.hpp"
 #include "graph/precision.hpp"
+#include "graph/host_tensor.hpp"
 #include "ops/op.hpp"
 #include "reference/reference.hpp"
 
@@ -29,7 +29,8 @@ Graph small_graph() {
 }
 
 std::size_t count(const Graph& graph, Op op) {
-    return static_cast<std::size_t>(std::count_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& n) { return n.op == op; }));
+    return static_cast<std::size_t>(
+        std::count_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& n) { return n.op == op; }));
 }
 
 TEST(Precision, TheInterfaceStays) {
@@ -69,7 +70,8 @@ TEST(Precision, WhatHasNoFp16StaysInFp32) {
     const Graph half = to_fp16(builder.finish());
     for (const Node& node : half.nodes) {
         if (node.op == Op::cast) continue;
-        EXPECT_EQ(half.value(node.outputs[0]).type, node.op == Op::fft2d ? DType::fp32 : DType::fp16) << name_of(node.op);
+        EXPECT_EQ(half.value(node.outputs[0]).type, node.op == Op::fft2d ? DType::fp32 : DType::fp16)
+            << name_of(node.op);
     }
     EXPECT_EQ(half.value(half.outputs[0]).type, DType::fp32);
 }

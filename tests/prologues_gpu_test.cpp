@@ -21,17 +21,20 @@ bool is_transform(Op op) { return op == Op::fft2d || op == Op::rfft2d; }
 /// A chain of elementwise operators and moves over one type, and a kernel that reads its result.
 class RandomGraph {
 public:
-    RandomGraph(DType type, Op kernel, std::uint32_t seed) : type_(type), kernel_(kernel), random_(seed), builder_("prologue") {}
+    RandomGraph(DType type, Op kernel, std::uint32_t seed)
+        : type_(type), kernel_(kernel), random_(seed), builder_("prologue") {}
 
     Graph build() {
         const std::vector<std::int64_t> sizes = {1, 2, 3, 4, 5, 8, 17, 64};
         // A row may take some invocations, or two passes.
         shape_ = {pick(sizes), pick(sizes), pick(sizes)};
         if (random_() % 4 == 0) shape_[random_() % 3] = 3001;
-        if (kernel_ == Op::matmul || kernel_ == Op::conv2d || kernel_ == Op::depthwise_conv2d || kernel_ == Op::transpose_conv2d) {
+        if (kernel_ == Op::matmul || kernel_ == Op::conv2d || kernel_ == Op::depthwise_conv2d ||
+            kernel_ == Op::transpose_conv2d) {
             shape_ = {1, pick(sizes), 4 * (1 + pick(sizes) % 8) + pick<std::int64_t>({0, 0, 1})};
         }
-        if (is_transform(kernel_)) shape_ = {pick<std::int64_t>({1, 3}), pick<std::int64_t>({2, 8, 16}), pick<std::int64_t>({16, 32, 64})};
+        if (is_transform(kernel_))
+            shape_ = {pick<std::int64_t>({1, 3}), pick<std::int64_t>({2, 8, 16}), pick<std::int64_t>({16, 32, 64})};
         ValueId x = input(shape_);
         if (!is_transform(kernel_) && random_() % 2 == 0) x = move(x);
         const int steps = 1 + static_cast<int>(random_() % 3);
@@ -88,12 +91,14 @@ private:
     ValueId step(ValueId x) {
         if (type_ == DType::i8) {
             const ValueId wide = builder_.add1(Op::cast, {x}, DType::i32);
-            const ValueId sum = builder_.add1(pick<Op>({Op::add, Op::sub, Op::maximum}), {wide, partner(x, DType::i32)}, DType::i32);
+            const ValueId sum =
+                builder_.add1(pick<Op>({Op::add, Op::sub, Op::maximum}), {wide, partner(x, DType::i32)}, DType::i32);
             return builder_.add1(Op::cast, {sum}, DType::i8);
         }
         switch (random_() % 5) {
             case 0: {
-                const Op op = is_float(type_) ? pick<Op>({Op::exp, Op::tanh, Op::abs}) : pick<Op>({Op::abs, Op::bitwise_not});
+                const Op op =
+                    is_float(type_) ? pick<Op>({Op::exp, Op::tanh, Op::abs}) : pick<Op>({Op::abs, Op::bitwise_not});
                 return builder_.add1(op, {x}, type_);
             }
             case 1: return builder_.add1(Op::select, {partner(x, DType::boolean), x, partner(x, type_)}, type_);
@@ -122,16 +127,19 @@ private:
                 const std::vector<std::int64_t> rows = {0, s[1] - 1, s[1] / 2};
                 std::vector<std::int64_t> all;
                 for (std::int64_t n = 0; n < s[0]; ++n) all.insert(all.end(), rows.begin(), rows.end());
-                return builder_.add1(Op::gather, {x, builder_.constant_ints("rows", DType::i32, {s[0], 3}, all)}, type_);
+                return builder_.add1(Op::gather, {x, builder_.constant_ints("rows", DType::i32, {s[0], 3}, all)},
+                                     type_);
             }
             case Op::scatter: {
                 // As what is kept, or as what replaces rows.
-                const std::vector<std::int64_t> rows = s[1] > 2 ? std::vector<std::int64_t>{s[1] - 1, 1} : std::vector<std::int64_t>{0};
+                const std::vector<std::int64_t> rows =
+                    s[1] > 2 ? std::vector<std::int64_t>{s[1] - 1, 1} : std::vector<std::int64_t>{0};
                 const bool kept = random_() % 2 == 0;
                 const std::int64_t updates = kept ? static_cast<std::int64_t>(rows.size()) : s[1];
                 std::vector<std::int64_t> all;
                 for (std::int64_t n = 0; n < s[0]; ++n) {
-                    for (std::int64_t w = 0; w < updates; ++w) all.push_back(kept ? rows[static_cast<std::size_t>(w)] : 2 * w);
+                    for (std::int64_t w = 0; w < updates; ++w)
+                        all.push_back(kept ? rows[static_cast<std::size_t>(w)] : 2 * w);
                 }
                 const ValueId indices = builder_.constant_ints("rows", DType::i32, {s[0], updates}, all);
                 if (kept) return builder_.add1(Op::scatter, {x, indices, input({s[0], updates, s[2]})}, type_);
@@ -145,14 +153,18 @@ private:
                     const std::int64_t span = (size - 1) * n - offset;
                     return span < 0 ? -span : -(span % d);
                 };
-                const std::int64_t scale[] = {n, d, n, d}, offsets[] = {offset, offset}, borders[] = {border(s[0]), border(s[1])};
+                const std::int64_t scale[] = {n, d, n, d}, offsets[] = {offset, offset},
+                                   borders[] = {border(s[0]), border(s[1])};
                 attrs.mode = bilinear ? ResizeMode::bilinear : ResizeMode::nearest;
                 const DType out = bilinear && type_ == DType::i8 ? DType::i32 : type_;
-                return builder_.add1(Op::resize, {image(), builder_.shape(scale), builder_.shape(offsets), builder_.shape(borders)}, out, attrs);
+                return builder_.add1(Op::resize,
+                                     {image(), builder_.shape(scale), builder_.shape(offsets), builder_.shape(borders)},
+                                     out, attrs);
             }
             case Op::fft2d:
             case Op::rfft2d: {
-                const std::vector<ValueId> in = kernel_ == Op::fft2d ? std::vector<ValueId>{x, input(s)} : std::vector<ValueId>{x};
+                const std::vector<ValueId> in =
+                    kernel_ == Op::fft2d ? std::vector<ValueId>{x, input(s)} : std::vector<ValueId>{x};
                 const DType outs[] = {DType::fp32, DType::fp32};
                 const std::vector<ValueId> out = builder_.add(kernel_, in, attrs, outs);
                 builder_.output(out[1]);
@@ -176,7 +188,8 @@ private:
             case Op::depthwise_conv2d: {
                 const DType out = type_ == DType::i8 ? DType::i32 : type_;
                 const Shape weights = kernel_ == Op::conv2d ? Shape{3, 1, 1, s[2]} : Shape{1, 1, s[2], 1};
-                const ValueId w = builder_.constant("w", type_, weights, random_tensor(type_, weights, random_()).bytes);
+                const ValueId w =
+                    builder_.constant("w", type_, weights, random_tensor(type_, weights, random_()).bytes);
                 attrs.pad = {0, 0, 0, 0};
                 attrs.stride = attrs.dilation = {1, 1};
                 attrs.acc_type = is_float(type_) ? DType::fp32 : DType::i32;
@@ -186,7 +199,9 @@ private:
                 // Each element is read once a tap; weights that come at run time leave it to the direct kernel.
                 const DType out = type_ == DType::i8 ? DType::i32 : type_;
                 const Shape weights = {3, 2, 1, s[2]};
-                const ValueId w = random_() % 2 == 0 ? builder_.constant("w", type_, weights, random_tensor(type_, weights, random_()).bytes) : input(weights);
+                const ValueId w = random_() % 2 == 0 ? builder_.constant("w", type_, weights,
+                                                                         random_tensor(type_, weights, random_()).bytes)
+                                                     : input(weights);
                 attrs.pad = {0, 0, 0, 0};
                 attrs.stride = {2, 1};
                 attrs.acc_type = is_float(type_) ? DType::fp32 : DType::i32;
@@ -208,8 +223,8 @@ private:
     int inputs_ = 0;
 };
 
-std::vector<HostTensor> run(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph, const PlanOptions& options,
-               bool* used = nullptr) {
+std::vector<HostTensor> run(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph,
+                            const PlanOptions& options, bool* used = nullptr) {
     Plan plan = make_plan(*graph, device->plan(), options);
     if (used) *used = print_plan(*graph, plan).find(made_there) != std::string::npos;
     Context context(Executable::create(device, graph, std::move(plan)), false);
@@ -242,17 +257,19 @@ TEST_P(Prologues, RandomChainsKeepTheirBits) {
     std::size_t with = 0;
     for (const DType type : {DType::fp32, DType::fp16, DType::i32, DType::i8}) {
         const bool only_floats = kernel == Op::reduce_product, no_i8 = kernel == Op::reduce_sum;
-        const bool no_i32 = kernel == Op::argmax || kernel == Op::resize || kernel == Op::avg_pool2d || kernel == Op::max_pool2d ||
-                            kernel == Op::matmul || kernel == Op::conv2d || kernel == Op::depthwise_conv2d ||
-                            kernel == Op::transpose_conv2d;
+        const bool no_i32 = kernel == Op::argmax || kernel == Op::resize || kernel == Op::avg_pool2d ||
+                            kernel == Op::max_pool2d || kernel == Op::matmul || kernel == Op::conv2d ||
+                            kernel == Op::depthwise_conv2d || kernel == Op::transpose_conv2d;
         if ((is_transform(kernel) && type != DType::fp32) || (only_floats && !is_float(type))) continue;
         if ((no_i8 && type == DType::i8) || (no_i32 && type == DType::i32)) continue;
         for (std::uint32_t seed = 1; seed <= count && !HasFailure(); ++seed) {
             const auto graph = std::make_shared<const Graph>(RandomGraph(type, kernel, seed).build());
             bool used = false;
-            const std::vector<HostTensor> fused = run(device_, graph, {}, &used), apart = run(device_, graph, without_prologues());
+            const std::vector<HostTensor> fused = run(device_, graph, {}, &used),
+                                          apart = run(device_, graph, without_prologues());
             const std::string what = std::string(name_of(kernel)) + " of " + std::string(name_of(type)) + ", seed " +
-                                     std::to_string(seed) + "\n" + print_graph(*graph) + print_plan(*graph, make_plan(*graph, device_->plan(), {}));
+                                     std::to_string(seed) + "\n" + print_graph(*graph) +
+                                     print_plan(*graph, make_plan(*graph, device_->plan(), {}));
             for (std::size_t k = 0; k < fused.size(); ++k) EXPECT_TRUE(test::same_bits(fused[k], apart[k])) << what;
             const api::CheckReport report = api::Checker(device_, graph).run(seed);
             EXPECT_TRUE(report.passed) << report.detail << "\n" << what;
@@ -263,9 +280,10 @@ TEST_P(Prologues, RandomChainsKeepTheirBits) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Prologues,
-                         ::testing::Values(Op::reduce_max, Op::reduce_sum, Op::reduce_product, Op::argmax, Op::gather, Op::max_pool2d, Op::avg_pool2d,
-                                           Op::transpose, Op::matmul, Op::conv2d, Op::depthwise_conv2d, Op::transpose_conv2d, Op::resize, Op::scatter, Op::fft2d,
-                                           Op::rfft2d),
+                         ::testing::Values(Op::reduce_max, Op::reduce_sum, Op::reduce_product, Op::argmax, Op::gather,
+                                           Op::max_pool2d, Op::avg_pool2d, Op::transpose, Op::matmul, Op::conv2d,
+                                           Op::depthwise_conv2d, Op::transpose_conv2d, Op::resize, Op::scatter,
+                                           Op::fft2d, Op::rfft2d),
                          [](const auto& which) { return std::string(name_of(which.param)); });
 
 // The kernel for transforms of devices that like shared memory reads each element where it needs it.

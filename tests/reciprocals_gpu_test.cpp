@@ -1,5 +1,5 @@
-// Graphs whose reciprocals are the device's quotients and graphs that make them of products and an integer remainder, as on
-// devices whose division is not known to round correctly: the same bits.
+// Graphs whose reciprocals are the device's quotients and graphs that make them of products and an integer remainder,
+// as on devices whose division is not known to round correctly: the same bits.
 #include "plan/plan.hpp"
 #include "support/gpu_test.hpp"
 #include "vk/context.hpp"
@@ -60,7 +60,8 @@ TEST_P(Reciprocals, HaveTheSameBitsWithAndWithoutTheDevicesDivision) {
     for (std::size_t at = 0; at < bytes.size(); ++at) bytes[at] = static_cast<std::byte>(random());
     const std::vector<Bytes> with = run(device_, graph, bytes), without = run(without_, graph, bytes);
     ASSERT_EQ(with.size(), without.size());
-    for (std::size_t k = 0; k < with.size(); ++k) EXPECT_TRUE(with[k] == without[k]) << "output " << k << ", seed " << seed;
+    for (std::size_t k = 0; k < with.size(); ++k)
+        EXPECT_TRUE(with[k] == without[k]) << "output " << k << ", seed " << seed;
 }
 
 }  // namespace tosavk

@@ -118,7 +118,8 @@ TEST(Pool, Errors) {
     EXPECT_REJECTED(rejection(Op::avg_pool2d, {in16, zero_point(DType::i16), zero_point(DType::i16, 1)}, DType::i16, a),
                     "output_zp");
     EXPECT_REJECTED(rejection(Op::avg_pool2d, {in, zero_point(DType::i8), zero_point(DType::i8)}, DType::i8,
-                              pool_attrs({2, 2}, {1, 1}, {0, 0, 0, 0}, DType::fp32)), "acc_t");
+                              pool_attrs({2, 2}, {1, 1}, {0, 0, 0, 0}, DType::fp32)),
+                    "acc_t");
 }
 
 TEST(Reduce, EveryAxis) {
@@ -172,11 +173,11 @@ TEST(ArgMax, FirstMaximumWinsAndTheAxisDisappears) {
 }
 
 TEST(ArgMax, NanModes) {
-    const auto in = floats({5, 4}, {1, nan_value, nan_value, -0.0,   //
-                                    3, 9,         nan_value, 0.0,    //
-                                    nan_value, nan_value, nan_value, -1,  //
-                                    8, 10,        nan_value, 0.0,    //
-                                    nan_value, 2, nan_value, -infinity});
+    const auto in = floats({5, 4}, {1,         nan_value, nan_value, -0.0,  //
+                                    3,         9,         nan_value, 0.0,   //
+                                    nan_value, nan_value, nan_value, -1,    //
+                                    8,         10,        nan_value, 0.0,   //
+                                    nan_value, 2,         nan_value, -infinity});
     EXPECT_EQ(int_values(run_op(Op::argmax, {in}, DType::i32, axis_attrs(0))), (std::vector<std::int64_t>{2, 0, 0, 0}));
     EXPECT_EQ(int_values(run_op(Op::argmax, {in}, DType::i32, axis_attrs(0, NanMode::ignore))),
               (std::vector<std::int64_t>{3, 3, 0, 0}));

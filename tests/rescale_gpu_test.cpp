@@ -1,5 +1,6 @@
-// RESCALE on the device where only the high words of its products are kept (all shifts above 32) and where they are not,
-// with 64-bit integers and with 32-bit words in the shader: values and multipliers at the ends of their types, ties.
+// RESCALE on the device where only the high words of its products are kept (all shifts above 32) and where they are
+// not, with 64-bit integers and with 32-bit words in the shader: values and multipliers at the ends of their types,
+// ties.
 #include "one_node.hpp"
 
 #include "api/checker.hpp"
@@ -23,7 +24,8 @@ protected:
     }
 
     /// Every value with every pair of a multiplier and a shift, one pair a channel.
-    void check(const std::vector<std::int64_t>& values, const std::vector<std::int64_t>& multipliers, const std::vector<std::int64_t>& shifts) {
+    void check(const std::vector<std::int64_t>& values, const std::vector<std::int64_t>& multipliers,
+               const std::vector<std::int64_t>& shifts) {
         std::vector<std::int64_t> all, m, s;
         for (const std::int64_t multiplier : multipliers) {
             for (const std::int64_t shift : shifts) {
@@ -40,10 +42,11 @@ protected:
         attrs.per_channel = true;
         attrs.rounding = std::get<1>(GetParam());
         const ValueId x = b.input("x", DType::i32, {rows, channels});
-        b.output(b.add1(Op::rescale,
-                        {x, b.constant_ints("m", DType::i32, {channels}, m), b.constant_ints("s", DType::i8, {channels}, s),
-                         b.scalar(DType::i32, 0), b.scalar(DType::i32, 0)},
-                        DType::i32, attrs, "scaled"));
+        b.output(
+            b.add1(Op::rescale,
+                   {x, b.constant_ints("m", DType::i32, {channels}, m), b.constant_ints("s", DType::i8, {channels}, s),
+                    b.scalar(DType::i32, 0), b.scalar(DType::i32, 0)},
+                   DType::i32, attrs, "scaled"));
         const auto graph = std::make_shared<const Graph>(b.finish());
         api::Checker checker(used_, graph);
         HostTensor tensor(DType::i32, {rows, channels});
@@ -54,14 +57,17 @@ protected:
     }
 
     static std::vector<std::int64_t> values() {
-        std::vector<std::int64_t> all = {INT32_MIN, INT32_MIN + 1, -(1 << 30), -3, -2, -1, 0, 1, 2, 3, 1 << 30, INT32_MAX - 1, INT32_MAX};
+        std::vector<std::int64_t> all = {INT32_MIN, INT32_MIN + 1, -(1 << 30),    -3,       -2, -1, 0, 1, 2,
+                                         3,         1 << 30,       INT32_MAX - 1, INT32_MAX};
         const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 1);
         std::cout << "seed " << seed << "\n";
         std::mt19937_64 random(seed);
         for (int i = 0; i < 50; ++i) all.push_back(static_cast<std::int32_t>(random()));
         return all;
     }
-    static std::vector<std::int64_t> multipliers() { return {0, 1, 2, 1 << 30, (1 << 30) + 1, 0x55555555, INT32_MAX - 1, INT32_MAX}; }
+    static std::vector<std::int64_t> multipliers() {
+        return {0, 1, 2, 1 << 30, (1 << 30) + 1, 0x55555555, INT32_MAX - 1, INT32_MAX};
+    }
 
     std::shared_ptr<Device> used_;
 };
@@ -70,6 +76,7 @@ TEST_P(RescaleGpu, HighWordsOnly) { check(values(), multipliers(), {33, 34, 35, 
 TEST_P(RescaleGpu, WholeProducts) { check(values(), multipliers(), {32, 33, 34, 62}); }
 
 INSTANTIATE_TEST_SUITE_P(Forms, RescaleGpu,
-                         ::testing::Combine(::testing::Bool(), ::testing::Values(Rounding::single_round, Rounding::double_round)));
+                         ::testing::Combine(::testing::Bool(),
+                                            ::testing::Values(Rounding::single_round, Rounding::double_round)));
 
 }  // namespace

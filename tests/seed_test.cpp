@@ -140,7 +140,8 @@ TEST_F(SeedTest, TheEnvironmentDecides) {
     EXPECT_FALSE(open_seed());
     // Beside the folder of the library, which this test has inside.
     ::unsetenv("TOSAVK_SEED");
-    const fs::path own = fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "share" / "tosa-vk" / "shaders.seed";
+    const fs::path own =
+        fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "share" / "tosa-vk" / "shaders.seed";
     if (fs::exists(own)) EXPECT_EQ(fs::canonical(seed_path()), fs::canonical(own));
     else EXPECT_EQ(seed_path(), fs::path());
 }
@@ -163,7 +164,8 @@ void main() { result_with_a_name[gl_GlobalInvocationID.x] = twice(3u); }
     EXPECT_NE(text(bare).find("main"), std::string::npos) << "the entry point is no name";
     EXPECT_EQ(without_names(bare), bare);
     // What is none stays as it is.
-    for (std::vector<std::uint32_t> odd : {std::vector<std::uint32_t>{}, std::vector<std::uint32_t>{1, 2, 3}, words_of(1)}) {
+    for (std::vector<std::uint32_t> odd :
+         {std::vector<std::uint32_t>{}, std::vector<std::uint32_t>{1, 2, 3}, words_of(1)}) {
         if (odd.size() > 5) odd[5] = 0;  // an instruction of no words
         EXPECT_EQ(without_names(odd), odd);
     }

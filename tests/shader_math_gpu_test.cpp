@@ -5,9 +5,9 @@
 #include "support/validation.hpp"
 #include "vk/context.hpp"
 
+#include <gtest/gtest.h>
 #include <bit>
 #include <functional>
-#include <gtest/gtest.h>
 #include <random>
 
 using namespace tosavk;
@@ -45,8 +45,7 @@ struct Uses {
 };
 
 /// r = expression, an ivec4 of x, y and z, for `count` elements.
-Words run(const std::shared_ptr<Device>& device, const std::string& expression, Uses uses,
-          const Words (&operands)[3]) {
+Words run(const std::shared_ptr<Device>& device, const std::string& expression, Uses uses, const Words (&operands)[3]) {
     const DevicePlan& features = device->plan();
     std::string glsl = "#version 450\n";
     if (features.nan_preserve || features.rte) glsl += "#extension GL_EXT_spirv_intrinsics : require\n";
@@ -147,7 +146,8 @@ protected:
             return (is_denormal(x) || is_denormal(y)) && (same(got, alternative) || same(got, flushed(alternative)));
         };
         check("floatBitsToInt(" + expression + ")", {}, right, host);
-        if (device_->plan().exact_reciprocals) check("floatBitsToInt(" + expression + ")", {.division = true}, right, host);
+        if (device_->plan().exact_reciprocals)
+            check("floatBitsToInt(" + expression + ")", {.division = true}, right, host);
     }
 
     void check_int(const std::string& expression, const Host& host) {
@@ -168,9 +168,9 @@ TEST_F(ShaderMathGpu, UnaryFunctionsGiveTheHostsBits) {
     using Function = float (*)(float);
     namespace host = shader_math;
     const std::pair<const char*, Function> functions[] = {
-        {"exp", host::exp},     {"log", host::log},   {"tanh", host::tanh}, {"sigmoid", host::sigmoid},
-        {"erf", host::erf},     {"sin", host::sin},   {"cos", host::cos},   {"reciprocal", host::reciprocal},
-        {"rsqrt", host::rsqrt}, {"floor", host::floor}, {"ceil", host::ceil}, {"abs", host::abs},
+        {"exp", host::exp},       {"log", host::log},     {"tanh", host::tanh}, {"sigmoid", host::sigmoid},
+        {"erf", host::erf},       {"sin", host::sin},     {"cos", host::cos},   {"reciprocal", host::reciprocal},
+        {"rsqrt", host::rsqrt},   {"floor", host::floor}, {"ceil", host::ceil}, {"abs", host::abs},
         {"negate", host::negate},
     };
     for (const auto& [name, function] : functions) {
@@ -184,8 +184,8 @@ TEST_F(ShaderMathGpu, UnaryFunctionsGiveTheHostsBits) {
     }
 }
 
-// All arguments: what is known of a driver's division (the quirk exact_reciprocals) holds for each, and so do the operations
-// that take its place.
+// All arguments: what is known of a driver's division (the quirk exact_reciprocals) holds for each, and so do the
+// operations that take its place.
 TEST_F(ShaderMathGpu, ReciprocalsFromOneToTwoAreCorrectlyRounded) {
     constexpr U one = 0x3f800000u, steps = 0x00800000u / count;
     const auto reciprocal = [](U x, U, U) { return as_bits(1.0f / as_float(x)); };
@@ -199,9 +199,9 @@ TEST_F(ShaderMathGpu, ReciprocalsFromOneToTwoAreCorrectlyRounded) {
 // A bf16 result below fp32's smallest normal number counts against the bound, so none may be lost to a device's flush.
 TEST_F(ShaderMathGpu, ErfOfDenormalsIsNotFlushed) {
     for (U& x : operands_[0]) x &= 0x807fffffu;
-    check("floatBitsToInt(tosa_erf(intBitsToFloat(x)))", {},
-          [](U got, U expected, U, U) { return got == expected; },
-          [](U x, U, U) { return as_bits(shader_math::erf(as_float(x))); });
+    check(
+        "floatBitsToInt(tosa_erf(intBitsToFloat(x)))", {}, [](U got, U expected, U, U) { return got == expected; },
+        [](U x, U, U) { return as_bits(shader_math::erf(as_float(x))); });
 }
 
 TEST_F(ShaderMathGpu, BinaryFunctionsGiveTheHostsBits) {
@@ -228,24 +228,24 @@ TEST_F(ShaderMathGpu, BinaryFunctionsGiveTheHostsBits) {
 
 TEST_F(ShaderMathGpu, CastsAndComparisons) {
     const auto cast = [&](const std::string& lo, const std::string& hi, I low, I high) {
-        check_int("tosa_float_to_int(intBitsToFloat(x), " + lo + ", " + hi + ")", [=](U x, U, U) {
-            return static_cast<U>(shader_math::float_to_int(as_float(x), low, high));
-        });
+        check_int("tosa_float_to_int(intBitsToFloat(x), " + lo + ", " + hi + ")",
+                  [=](U x, U, U) { return static_cast<U>(shader_math::float_to_int(as_float(x), low, high)); });
     };
     cast("-128", "127", -128, 127);
     cast("-2147483647 - 1", "2147483647", -2147483647 - 1, 2147483647);
     check_float("tosa_int_to_float(x)",
                 [](U x, U, U) { return as_bits(shader_math::int_to_float(static_cast<I>(x))); });
     const std::string operands = "(intBitsToFloat(x), intBitsToFloat(y))";
-    check("tosa_equal" + operands + " * 4 + tosa_greater" + operands + " * 2 + tosa_greater_equal" + operands, {},
-          [](U got, U expected, U x, U y) {
-              const auto compare = [](float p, float q) { return U(p == q) * 4 + U(p > q) * 2 + U(p >= q); };
-              return got == expected || got == compare(as_float(flushed(x)), as_float(flushed(y)));
-          },
-          [](U x, U y, U) {
-              const float p = as_float(x), q = as_float(y);
-              return U(p == q) * 4 + U(p > q) * 2 + U(p >= q);
-          });
+    check(
+        "tosa_equal" + operands + " * 4 + tosa_greater" + operands + " * 2 + tosa_greater_equal" + operands, {},
+        [](U got, U expected, U x, U y) {
+            const auto compare = [](float p, float q) { return U(p == q) * 4 + U(p > q) * 2 + U(p >= q); };
+            return got == expected || got == compare(as_float(flushed(x)), as_float(flushed(y)));
+        },
+        [](U x, U y, U) {
+            const float p = as_float(x), q = as_float(y);
+            return U(p == q) * 4 + U(p > q) * 2 + U(p >= q);
+        });
 }
 
 TEST_F(ShaderMathGpu, ScalingIsExactWithAndWithoutInt64) {
@@ -277,8 +277,9 @@ TEST_F(ShaderMathGpu, ScalingIsExactWithAndWithoutInt64) {
     });
     // A negative factor, which no multiplier is, and a difference: words 0 and 1 of both.
     const auto low = [](Wide v) { return static_cast<U>(v) ^ static_cast<U>(v >> 32); };
-    const std::string words = "ivec4(wide_get(r, 0).x ^ wide_get(r, 0).y, wide_get(r, 1).x ^ wide_get(r, 1).y, "
-                              "wide_get(r, 2).x ^ wide_get(r, 2).y, wide_get(r, 3).x ^ wide_get(r, 3).y)";
+    const std::string words =
+        "ivec4(wide_get(r, 0).x ^ wide_get(r, 0).y, wide_get(r, 1).x ^ wide_get(r, 1).y, "
+        "wide_get(r, 2).x ^ wide_get(r, 2).y, wide_get(r, 3).x ^ wide_get(r, 3).y)";
     const auto with = [&](const std::string& r) { return "ivec4(0); { wide4 r = " + r + "; r4[i] = " + words + "; }"; };
     fill(operands_);
     check_int(with("wide_scale(" + joined + ", z)"),

@@ -35,10 +35,10 @@ std::uint32_t bits_of(float x) { return std::bit_cast<std::uint32_t>(x); }
 template <class Check> void for_sample(const Check& check) {
     constexpr std::uint32_t stride = 2147;  // odd: every low bit pattern occurs
     for (std::uint64_t b = 0; b >> 32 == 0; b += stride) check(from_bits(static_cast<std::uint32_t>(b)));
-    const float points[] = {0.0f,       0x1p-128f,   0x1p-126f, 0.1732868f, 0.25f,      0.5f,       0.70710677f,
-                            0.95f,      1.0f,        1.4142135f, 1.5707964f, 2.0f,      3.1415927f, 3.8325f,
-                            4.0f,       10.0f,       16.0f,     87.33655f,  88.722839f, 103.97208f, 104.0f,
-                            0x1p22f,    0x1p23f,     0x1p24f,   0x1p31f,    0x1p125f,   0x1p126f,   inf};
+    const float points[] = {0.0f,    0x1p-128f, 0x1p-126f,  0.1732868f, 0.25f,      0.5f,       0.70710677f,
+                            0.95f,   1.0f,      1.4142135f, 1.5707964f, 2.0f,       3.1415927f, 3.8325f,
+                            4.0f,    10.0f,     16.0f,      87.33655f,  88.722839f, 103.97208f, 104.0f,
+                            0x1p22f, 0x1p23f,   0x1p24f,    0x1p31f,    0x1p125f,   0x1p126f,   inf};
     for (float point : points)
         for (std::uint32_t sign : {0u, 0x80000000u})
             for (std::uint32_t d = 0; d <= 4000; ++d) check(from_bits((bits_of(point) + d - 2000) ^ sign));
@@ -77,12 +77,12 @@ TEST(ShaderMath, PowStaysWithinHalfOfItsBound) {
         const double log_x = std::log(static_cast<double>(x));
         const double target = static_cast<double>(random() >> 11) * 0x1p-53 * 200 - 104;
         const float y = (bits >> 33) % 4 == 0 ? static_cast<float>(static_cast<int>(bits >> 40) % 9 - 4)
-                                               : static_cast<float>(target / (std::fabs(log_x) < 1e-30 ? 1 : log_x));
+                                              : static_cast<float>(target / (std::fabs(log_x) < 1e-30 ? 1 : log_x));
         if (x == 0 || !std::isfinite(y) || (bits_of(y) & 0x7f800000u) == 0) continue;  // special operands; denormals
         const double r = std::pow(static_cast<double>(x), static_cast<double>(y));
         const Error error = compare(shader_math::pow(x, y), r, pow_bound(x, y, r));
-        ASSERT_LE(error.share, 0.5) << "pow(" << x << ", " << y << ") = " << shader_math::pow(x, y)
-                                    << ", reference " << r << ", seed " << seed;
+        ASSERT_LE(error.share, 0.5) << "pow(" << x << ", " << y << ") = " << shader_math::pow(x, y) << ", reference "
+                                    << r << ", seed " << seed;
         worst = std::fmax(worst, error.share);
     }
     RecordProperty("share_of_bound", std::to_string(worst));

@@ -36,7 +36,8 @@ Reals real_values(const HostTensor& t) { return decode_reals(t.type, t.bytes); }
 void add_while(TfliteBuilder& m, const std::vector<int>& inputs, const std::vector<int>& outputs, int cond, int body) {
     m.op(B::WHILE, inputs, outputs, O::WhileOptions, tflite::CreateWhileOptions(m.fbb, cond, body).Union());
 }
-void add_if(TfliteBuilder& m, const std::vector<int>& inputs, const std::vector<int>& outputs, int then_graph, int else_graph) {
+void add_if(TfliteBuilder& m, const std::vector<int>& inputs, const std::vector<int>& outputs, int then_graph,
+            int else_graph) {
     m.op(B::IF, inputs, outputs, O::IfOptions, tflite::CreateIfOptions(m.fbb, then_graph, else_graph).Union());
 }
 
@@ -53,7 +54,8 @@ Bytes dense_loop(bool hands_weight_on = true) {
     TfliteBuilder m;
     const int cond = add_less(m);
     const int i = m.tensor(number), n = m.tensor(number), x = m.tensor(pair), w = m.tensor({{2, 2}, T::FLOAT32});
-    const int one = m.constant_i32({1}, {1}), next = m.tensor(number), y = m.tensor(pair), other = m.tensor({{2, 2}, T::FLOAT32});
+    const int one = m.constant_i32({1}, {1}), next = m.tensor(number), y = m.tensor(pair),
+              other = m.tensor({{2, 2}, T::FLOAT32});
     m.op(B::ADD, {i, one}, {next});
     m.op(B::FULLY_CONNECTED, {x, w, -1}, {y});
     if (!hands_weight_on) m.op(B::ADD, {w, w}, {other});
@@ -69,11 +71,13 @@ TEST(TfliteControl, ALoopWithConstantsThatItHandsOn) {
     const Graph graph = import_model(dense_loop(), "m.tflite", {});
     const Reals expected[] = {{3, 5}, {5, 6}, {6, 10}, {10, 12}};
     for (std::int64_t n = 0; n < 4; ++n) {
-        const auto out = reference_run(graph, std::vector<HostTensor>{ints(DType::i32, {1}, {n}), reals({1, 2}, {3, 5})});
+        const auto out =
+            reference_run(graph, std::vector<HostTensor>{ints(DType::i32, {1}, {n}), reals({1, 2}, {3, 5})});
         EXPECT_EQ(real_values(out[0]), expected[n]);
         EXPECT_EQ(decode_ints(DType::i32, out[1].bytes), Ints{n});
     }
-    EXPECT_EQ(graph_difference(graph, import_model(write_tosa(graph), "m.tosa", {})), "") << "the way through a .tosa file";
+    EXPECT_EQ(graph_difference(graph, import_model(write_tosa(graph), "m.tosa", {})), "")
+        << "the way through a .tosa file";
 }
 
 TEST(TfliteControl, WeightsThatChangeAreNoConstants) {
@@ -113,7 +117,8 @@ TEST(TfliteControl, BranchesInBranches) {
     add_if(m, {condition, a, b}, {r}, sum, chosen);
     const Graph graph = import_model(m.finish({condition, a, b}, {r}), "m.tflite", {});
     const auto run = [&](bool c, const Reals& x, const Reals& y) {
-        return real_values(reference_run(graph, std::vector<HostTensor>{ints(DType::boolean, {}, {c}), reals({1, 2}, x), reals({1, 2}, y)})[0]);
+        return real_values(reference_run(
+            graph, std::vector<HostTensor>{ints(DType::boolean, {}, {c}), reals({1, 2}, x), reals({1, 2}, y)})[0]);
     };
     EXPECT_EQ(run(true, {1, 2}, {5, 7}), (Reals{6, 9}));
     EXPECT_EQ(run(false, {6, 2}, {5, 7}), (Reals{30, 14}));
@@ -129,13 +134,17 @@ TEST(TfliteControl, ComparisonsAndLogic) {
         const HostTensor out = reference_run(graph, std::vector<HostTensor>{x, y})[0];
         return decode_ints(out.type, out.bytes);
     };
-    const std::pair<B, Ints> table[] = {{B::LESS, {1, 0, 0}},    {B::LESS_EQUAL, {1, 1, 0}}, {B::GREATER, {0, 0, 1}},
-                                        {B::GREATER_EQUAL, {0, 1, 1}}, {B::EQUAL, {0, 1, 0}}, {B::NOT_EQUAL, {1, 0, 1}}};
+    const std::pair<B, Ints> table[] = {{B::LESS, {1, 0, 0}},    {B::LESS_EQUAL, {1, 1, 0}},
+                                        {B::GREATER, {0, 0, 1}}, {B::GREATER_EQUAL, {0, 1, 1}},
+                                        {B::EQUAL, {0, 1, 0}},   {B::NOT_EQUAL, {1, 0, 1}}};
     for (const auto& [code, expected] : table) {
         SCOPED_TRACE(tflite::EnumNameBuiltinOperator(code));
-        EXPECT_EQ(results(code, {{3}, T::INT32}, ints(DType::i32, {3}, {1, 2, 3}), ints(DType::i32, {3}, {2, 2, 2})), expected);
+        EXPECT_EQ(results(code, {{3}, T::INT32}, ints(DType::i32, {3}, {1, 2, 3}), ints(DType::i32, {3}, {2, 2, 2})),
+                  expected);
         EXPECT_EQ(results(code, {{3}, T::FLOAT32}, reals({3}, {-1, 0.5, 3}), reals({3}, {0.5, 0.5, 0.5})), expected);
-        EXPECT_EQ(results(code, {{3}, T::INT8, {0.5f}, {3}}, ints(DType::i8, {3}, {-9, 2, 3}), ints(DType::i8, {3}, {2, 2, 2})), expected);
+        EXPECT_EQ(results(code, {{3}, T::INT8, {0.5f}, {3}}, ints(DType::i8, {3}, {-9, 2, 3}),
+                          ints(DType::i8, {3}, {2, 2, 2})),
+                  expected);
     }
     const HostTensor x = ints(DType::boolean, {4}, {0, 0, 1, 1}), y = ints(DType::boolean, {4}, {0, 1, 0, 1});
     const TensorSpec logic{{4}, T::BOOL};

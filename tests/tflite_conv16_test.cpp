@@ -191,9 +191,9 @@ TEST(TfliteTransposeConv, EveryKindOfArithmetic) {
             SCOPED_TRACE(testing::Message() << c.oh << "x" << c.ow << " " << EnumNameTensorType(type));
             const bool real = type == TensorType::FLOAT32, narrow = type == TensorType::INT8;
             const Shape in_shape{1, ih, iw, ic}, filter_shape{oc, 3, 2, ic};
-            const auto x = real     ? random_f32(in_shape)
-                           : narrow ? random_i8(in_shape)
-                                    : random_ints(DType::i16, in_shape, -32768, 32767);
+            const auto x = real   ? random_f32(in_shape)
+                         : narrow ? random_i8(in_shape)
+                                  : random_ints(DType::i16, in_shape, -32768, 32767);
             const auto w = real ? random_f32(filter_shape) : random_i8(filter_shape);
             const std::vector<float> scales = channel_scales(oc);
             const Ints bias{1, -20, 300, -4000, 50000, -60000};

@@ -151,8 +151,7 @@ std::string message_of(const std::string& content, ErrorCode code) {
 
 TEST(ImportModel, SaysWhatAFileIsNot) {
     EXPECT_EQ(message_of("", ErrorCode::bad_model), "file: the file is empty");
-    EXPECT_EQ(message_of("hello, this is a text file\n", ErrorCode::bad_model),
-              "file: this is text, not a model");
+    EXPECT_EQ(message_of("hello, this is a text file\n", ErrorCode::bad_model), "file: this is text, not a model");
     EXPECT_EQ(message_of(std::string("\1\2\3", 3), ErrorCode::bad_model), "file: 3 bytes are too short for a model");
     EXPECT_EQ(message_of(std::string("\x93NUMPY\1\0\1\0\1\0", 12), ErrorCode::bad_model),
               "file: this is neither a TFLite nor a TOSA model");

@@ -71,8 +71,8 @@ Options conv_options(TfliteBuilder& t, const ConvCase& c, Act act) {
 void check_conv_int8(const ConvCase& c) {
     const float si = 0.05f, so = 0.4f;
     const std::vector<std::int32_t> filter_shape = c.depthwise
-                                                       ? std::vector<std::int32_t>{1, c.kh, c.kw, c.oc}
-                                                       : std::vector<std::int32_t>{c.oc, c.kh, c.kw, c.filter_ic};
+                                                     ? std::vector<std::int32_t>{1, c.kh, c.kw, c.oc}
+                                                     : std::vector<std::int32_t>{c.oc, c.kh, c.kw, c.filter_ic};
     const auto x = random_i8({2, c.ih, c.iw, c.ic});
     const auto w = random_i8(Shape(filter_shape.begin(), filter_shape.end()));
     const auto bias = random_ints(DType::i32, {c.oc}, -3000, 3000);
@@ -112,8 +112,8 @@ void check_conv_int8(const ConvCase& c) {
 
 void check_conv_float(const ConvCase& c) {
     const std::vector<std::int32_t> filter_shape = c.depthwise
-                                                       ? std::vector<std::int32_t>{1, c.kh, c.kw, c.oc}
-                                                       : std::vector<std::int32_t>{c.oc, c.kh, c.kw, c.filter_ic};
+                                                     ? std::vector<std::int32_t>{1, c.kh, c.kw, c.oc}
+                                                     : std::vector<std::int32_t>{c.oc, c.kh, c.kw, c.filter_ic};
     const auto x = random_f32({2, c.ih, c.iw, c.ic}), w = random_f32(Shape(filter_shape.begin(), filter_shape.end())),
                bias = random_f32({c.oc});
     TfliteBuilder t;
@@ -200,14 +200,16 @@ TEST(TfliteFullyConnected, KeepsDimensionsAndRoundsLikePerTensorScales) {
         for (const Rounding rounding : roundings) {
             const auto got = run(model, {x}, rounding).at(0);
             EXPECT_EQ(got.shape, keep ? (Shape{2, 3, 5}) : (Shape{6, 5}));
-            for (std::size_t r = 0; r < 6; ++r) for (std::size_t o = 0; o < 5; ++o) {
-                std::int64_t acc = 0;
-                for (std::size_t i = 0; i < 8; ++i) acc += (ints(x)[r * 8 + i] + 3) * ints(w)[o * 8 + i];
-                const float product = si * sw;
-                ASSERT_EQ(
-                    ints(got)[r * 5 + o],
-                    clip8(scale_by(acc, Scaled(static_cast<double>(product) / static_cast<double>(so)), rounding) + 1));
-            }
+            for (std::size_t r = 0; r < 6; ++r)
+                for (std::size_t o = 0; o < 5; ++o) {
+                    std::int64_t acc = 0;
+                    for (std::size_t i = 0; i < 8; ++i) acc += (ints(x)[r * 8 + i] + 3) * ints(w)[o * 8 + i];
+                    const float product = si * sw;
+                    ASSERT_EQ(
+                        ints(got)[r * 5 + o],
+                        clip8(scale_by(acc, Scaled(static_cast<double>(product) / static_cast<double>(so)), rounding) +
+                              1));
+                }
         }
     }
 }
@@ -347,9 +349,11 @@ TEST(TfliteShapes, TransposeSqueezeExpandPadSlice) {
     const auto x = numbered({2, 1, 3, 4});
     const auto t = run(one_op_indices(B::TRANSPOSE, i8({2, 1, 3, 4}), {{3, 0, 2, 1}}, i8({4, 2, 3, 1})), {x}).at(0);
     ASSERT_EQ(t.shape, (Shape{4, 2, 3, 1}));
-    for (std::int64_t i = 0; i < 4; ++i) for (std::int64_t j = 0; j < 2; ++j) for (std::int64_t k = 0; k < 3; ++k) {
-        EXPECT_EQ(ints(t)[static_cast<std::size_t>((i * 2 + j) * 3 + k)], -60 + (j * 3 + k) * 4 + i);
-    }
+    for (std::int64_t i = 0; i < 4; ++i)
+        for (std::int64_t j = 0; j < 2; ++j)
+            for (std::int64_t k = 0; k < 3; ++k) {
+                EXPECT_EQ(ints(t)[static_cast<std::size_t>((i * 2 + j) * 3 + k)], -60 + (j * 3 + k) * 4 + i);
+            }
     EXPECT_EQ(run(one_op(B::SQUEEZE, {i8({2, 1, 3, 4})}, i8({2, 3, 4})), {x}).at(0).shape, (Shape{2, 3, 4}));
     const auto squeeze = [](TfliteBuilder& b) {
         return Options{BuiltinOptions::SqueezeOptions,
@@ -513,12 +517,15 @@ TEST(TfliteErrors, NameTheOperatorOrTensor) {
     expect_error(one_op(B::RELU, {i8({4}, 1, 300)}, i8({4})), ErrorCode::bad_model, "zero point 300");
     expect_error(one_op(B::RELU, {i8({4, 0})}, i8({4, 0})), ErrorCode::bad_model, "dimension 1 is 0");
     expect_error(one_op(B::CONCATENATION, {f32({2, 2}), f32({2, 3})}, f32({4, 2})), ErrorCode::bad_model, "CONCAT");
-    expect_error(one_op(B::ADD, {f32({4}), f32({4})}, f32({4}), [](TfliteBuilder& t) {
-        return Options{BuiltinOptions::MulOptions, CreateMulOptions(t.fbb).Union()};
-    }), ErrorCode::bad_model, "options are those of another operator");
-    expect_error(one_op(B::ADD, {f32({4}), f32({4})}, f32({4}), [](TfliteBuilder& t) {
-        return Options{BuiltinOptions::AddOptions, CreateAddOptions(t.fbb, Act::SIGN_BIT).Union()};
-    }), ErrorCode::unsupported, "SIGN_BIT");
+    expect_error(
+        one_op(B::ADD, {f32({4}), f32({4})}, f32({4}),
+               [](TfliteBuilder& t) { return Options{BuiltinOptions::MulOptions, CreateMulOptions(t.fbb).Union()}; }),
+        ErrorCode::bad_model, "options are those of another operator");
+    expect_error(one_op(B::ADD, {f32({4}), f32({4})}, f32({4}),
+                        [](TfliteBuilder& t) {
+                            return Options{BuiltinOptions::AddOptions, CreateAddOptions(t.fbb, Act::SIGN_BIT).Union()};
+                        }),
+                 ErrorCode::unsupported, "SIGN_BIT");
 
     TfliteBuilder wrong_size;
     const int a = wrong_size.tensor(f32({4})), b = wrong_size.constant(f32({4}), Bytes(12)),

@@ -208,8 +208,9 @@ Graph graph_of_everything() {
     narrow.scale32 = false;
     narrow.input_unsigned = true;
     const std::int64_t m16 = 20000, sh16 = 15;
-    b.output(b.add1(Op::rescale, {q, b.constant_ints("m16", DType::i16, {1}, std::span(&m16, 1)),
-                                  b.constant_ints("sh16", DType::i8, {1}, std::span(&sh16, 1)), qz, qz},
+    b.output(b.add1(Op::rescale,
+                    {q, b.constant_ints("m16", DType::i16, {1}, std::span(&m16, 1)),
+                     b.constant_ints("sh16", DType::i8, {1}, std::span(&sh16, 1)), qz, qz},
                     DType::i8, narrow, "rescale_u"));
     const Shape one_cell{}, rows{3, 2}, pads{0, 0, 1, 2, 0, 0, 0, 0};
     b.output(b.add1(Op::reshape, {n, b.shape(rows)}, DType::i32, {}, "reshape"));

@@ -41,8 +41,11 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(Generations, TosaOldRegions,
-                         ::testing::Values(Form::regions, Form::blocks_in_a_region, Form::blocks), [](const auto& form) {
-                             return form.param == Form::regions ? "regions" : form.param == Form::blocks ? "blocks" : "blocks_in_a_region";
+                         ::testing::Values(Form::regions, Form::blocks_in_a_region, Form::blocks),
+                         [](const auto& form) {
+                             return form.param == Form::regions ? "regions"
+                                  : form.param == Form::blocks  ? "blocks"
+                                                                : "blocks_in_a_region";
                          });
 
 /// x + n * 2x in a loop. cond uses main's input n; body main's constant `one` and its sum `twice`, which stands behind
@@ -56,7 +59,11 @@ void add_loop(OldFile& f, const std::string& body_name = "body") {
     f.constant("one", "INT32", {1}, {1});
     f.block("cond").tensor("ci", "INT32", {1}).tensor("cx", "INT32", {1}).tensor("go", "BOOL", {1});
     f.input("ci").input("cx").output("go").add({"GREATER", {"n", "ci"}, {"go"}, {}, {}});
-    f.block("body").tensor("bi", "INT32", {1}).tensor("bx", "INT32", {1}).tensor("bn", "INT32", {1}).tensor("sum", "INT32", {1});
+    f.block("body")
+        .tensor("bi", "INT32", {1})
+        .tensor("bx", "INT32", {1})
+        .tensor("bn", "INT32", {1})
+        .tensor("sum", "INT32", {1});
     f.input("bi").input("bx").output("bn").output("sum");
     f.add({"ADD", {"bi", "one"}, {"bn"}, {}, {}}).add({"ADD", {"bx", "twice"}, {"sum"}, {}, {}});
 }
@@ -97,7 +104,12 @@ TEST_P(TosaOldRegions, BranchesInBranchesUpgradeTheirOperators) {
 /// Unsigned tensors cross into regions and out of them.
 TEST_P(TosaOldRegions, UnsignedTensorsInRegions) {
     OldFile f = file();
-    f.tensor("c", "BOOL", {}).tensor("x", "UINT8", {3}).input("c").input("x").tensor("y", "UINT8", {3}).tensor("z", "INT8", {3});
+    f.tensor("c", "BOOL", {})
+        .tensor("x", "UINT8", {3})
+        .input("c")
+        .input("x")
+        .tensor("y", "UINT8", {3})
+        .tensor("z", "INT8", {3});
     f.output("z").add({"COND_IF", {"c", "x"}, {"y"}, f.cond_if("turned", "same"), {}});
     f.add({"RESCALE", {"y"}, {"z"}, f.rescale(128, 0, {1 << 30}, {30}, true, false, false), {}});
     f.block("turned").tensor("tx", "UINT8", {3}).tensor("ty", "UINT8", {3}).input("tx").output("ty");
@@ -111,7 +123,8 @@ TEST_P(TosaOldRegions, UnsignedTensorsInRegions) {
 TEST_P(TosaOldRegions, RefusalsNameTheRegion) {
     OldFile nowhere = file();
     add_loop(nowhere, "nowhere");
-    EXPECT_NE(refusal(nowhere).find("WHILE_LOOP (number 1 in the file): there is no region 'nowhere'"), std::string::npos);
+    EXPECT_NE(refusal(nowhere).find("WHILE_LOOP (number 1 in the file): there is no region 'nowhere'"),
+              std::string::npos);
     OldFile itself = file();
     add_loop(itself);
     itself.tensor("i2", "INT32", {1}).tensor("x2", "INT32", {1});
@@ -123,7 +136,11 @@ TEST_P(TosaOldRegions, RefusalsNameTheRegion) {
     stranger.block("other").tensor("ox", "INT32", {1}).input("ox").output("far");
     EXPECT_EQ(refusal(stranger), "imported") << "blocks that nothing reaches are not read";
     OldFile bare = file();
-    bare.tensor("x", "INT32", {1}).input("x").tensor("y", "INT32", {1}).output("y").add({"COND_IF", {"x"}, {"y"}, {}, {}});
+    bare.tensor("x", "INT32", {1})
+        .input("x")
+        .tensor("y", "INT32", {1})
+        .output("y")
+        .add({"COND_IF", {"x"}, {"y"}, {}, {}});
     EXPECT_NE(refusal(bare).find("COND_IF (number 0 in the file) lacks its attributes"), std::string::npos);
 }
 

@@ -16,18 +16,22 @@ using Ints = std::vector<std::int64_t>;
 Graph read_again(const Graph& graph) { return import_model(write_tosa(graph), "written", {}); }
 
 TEST(TosaRegions, RoundTripsKeepTheGraph) {
-    for (const Graph& graph : {branch_graph(), fibonacci_graph(), nested_graph(), accumulator_graph({1, 2}), state_in_loop_graph()}) {
+    for (const Graph& graph :
+         {branch_graph(), fibonacci_graph(), nested_graph(), accumulator_graph({1, 2}), state_in_loop_graph()}) {
         const Graph again = read_again(graph);
         EXPECT_EQ(graph_difference(graph, again), "") << graph.name;
         EXPECT_EQ(graph_difference(again, read_again(again)), "") << graph.name;
     }
-    EXPECT_EQ(ints_of(reference_run(read_again(nested_graph()), std::vector<HostTensor>{i32s({6})})[0]), Ints{nested_result(6)});
+    EXPECT_EQ(ints_of(reference_run(read_again(nested_graph()), std::vector<HostTensor>{i32s({6})})[0]),
+              Ints{nested_result(6)});
 }
 
 TEST(TosaRegions, CustomKeepsItsAttributes) {
     GraphBuilder b("custom");
     const OutputType output{DType::i32, {2}};
-    b.output(b.custom("some.domain", "some_op", std::string("\0\xff\n\"", 4), {b.input("x", DType::fp32, {3})}, std::span(&output, 1), "c").at(0));
+    b.output(b.custom("some.domain", "some_op", std::string("\0\xff\n\"", 4), {b.input("x", DType::fp32, {3})},
+                      std::span(&output, 1), "c")
+                 .at(0));
     const Graph graph = b.finish(), again = read_again(graph);
     EXPECT_EQ(graph_difference(graph, again), "");
     EXPECT_EQ(again.nodes[0].attrs, graph.nodes[0].attrs);
@@ -65,7 +69,8 @@ Bytes file_of(const std::vector<Region>& regions) {
             const auto name = b.CreateString(t.name), variable = b.CreateString(t.variable_name);
             const auto shape = b.CreateVector(t.shape);
             const auto data = b.CreateVector(reinterpret_cast<const std::uint8_t*>(t.data.data()), t.data.size());
-            tensors.push_back(fb::CreateTosaTensor(b, name, shape, static_cast<std::uint32_t>(t.type), data, t.variable, false, variable));
+            tensors.push_back(fb::CreateTosaTensor(b, name, shape, static_cast<std::uint32_t>(t.type), data, t.variable,
+                                                   false, variable));
         }
         std::vector<flatbuffers::Offset<fb::TosaOperator>> ops;
         for (const Operator& op : r.operators) {
@@ -79,7 +84,8 @@ Bytes file_of(const std::vector<Region>& regions) {
                 attribute = fb::CreateNoAttribute(b).Union();
             }
             const int kind = op.attribute < 0 ? static_cast<int>(op.op) : op.attribute;
-            ops.push_back(fb::CreateTosaOperator(b, static_cast<std::uint32_t>(op.op), static_cast<fb::Attribute>(kind), attribute, in, out));
+            ops.push_back(fb::CreateTosaOperator(b, static_cast<std::uint32_t>(op.op), static_cast<fb::Attribute>(kind),
+                                                 attribute, in, out));
         }
         const auto block_name = b.CreateString(r.name == "main" ? "main" : r.name + "_bb0");
         const auto op_list = b.CreateVector(ops);
@@ -104,13 +110,27 @@ constexpr auto fp32 = fb::DType::FP32;
 /// main; main's operators stand in an order that only the captures make impossible.
 std::vector<Region> capturing_loop() {
     Region main{"main", {}, {}, {"x", "n"}, {"result"}};
-    main.tensors = {{"x", i32, {1}}, {"n", i32, {1}}, {"twice", i32, {1}}, {"zero", i32, {1}, encode_ints(DType::i32, Ints{0})},
-                    {"one", i32, {1}, encode_ints(DType::i32, Ints{1})}, {"count", i32, {1}}, {"result", i32, {1}}};
-    main.operators = {{Op::constant, {}, {"zero"}}, {Op::while_loop, {"zero", "x"}, {"count", "result"}, {"cond", "body"}},
-                      {Op::add, {"x", "x"}, {"twice"}}, {Op::constant, {}, {"one"}}};
-    Region cond{"cond", {{"ci", i32, {1}}, {"cx", i32, {1}}, {"go", fb::DType::BOOL, {1}}}, {{Op::greater, {"n", "ci"}, {"go"}}}, {"ci", "cx"}, {"go"}};
-    Region body{"body", {{"bi", i32, {1}}, {"bx", i32, {1}}, {"bn", i32, {1}}, {"sum", i32, {1}}},
-                {{Op::add, {"bi", "one"}, {"bn"}}, {Op::add, {"bx", "twice"}, {"sum"}}}, {"bi", "bx"}, {"bn", "sum"}};
+    main.tensors = {{"x", i32, {1}},
+                    {"n", i32, {1}},
+                    {"twice", i32, {1}},
+                    {"zero", i32, {1}, encode_ints(DType::i32, Ints{0})},
+                    {"one", i32, {1}, encode_ints(DType::i32, Ints{1})},
+                    {"count", i32, {1}},
+                    {"result", i32, {1}}};
+    main.operators = {{Op::constant, {}, {"zero"}},
+                      {Op::while_loop, {"zero", "x"}, {"count", "result"}, {"cond", "body"}},
+                      {Op::add, {"x", "x"}, {"twice"}},
+                      {Op::constant, {}, {"one"}}};
+    Region cond{"cond",
+                {{"ci", i32, {1}}, {"cx", i32, {1}}, {"go", fb::DType::BOOL, {1}}},
+                {{Op::greater, {"n", "ci"}, {"go"}}},
+                {"ci", "cx"},
+                {"go"}};
+    Region body{"body",
+                {{"bi", i32, {1}}, {"bx", i32, {1}}, {"bn", i32, {1}}, {"sum", i32, {1}}},
+                {{Op::add, {"bi", "one"}, {"bn"}}, {Op::add, {"bx", "twice"}, {"sum"}}},
+                {"bi", "bx"},
+                {"bn", "sum"}};
     return {main, cond, body};
 }
 
@@ -135,8 +155,10 @@ TEST(TosaRegions, VariablesHiddenInIdentityOrDeclared) {
         ASSERT_EQ(graph.variables.size(), 1u);
         EXPECT_EQ(graph.variables[0].name, hidden ? "framework/name" : "v");
         VariableState state;
-        EXPECT_EQ(reals_of(reference_run(graph, std::vector<HostTensor>{f32s({1, 2})}, false, &state)[0]), (std::vector<double>{11, 22}));
-        EXPECT_EQ(reals_of(reference_run(graph, std::vector<HostTensor>{f32s({1, 2})}, false, &state)[0]), (std::vector<double>{12, 24}));
+        EXPECT_EQ(reals_of(reference_run(graph, std::vector<HostTensor>{f32s({1, 2})}, false, &state)[0]),
+                  (std::vector<double>{11, 22}));
+        EXPECT_EQ(reals_of(reference_run(graph, std::vector<HostTensor>{f32s({1, 2})}, false, &state)[0]),
+                  (std::vector<double>{12, 24}));
         EXPECT_EQ(graph_difference(graph, read_again(graph)), "");
     }
 }
@@ -159,8 +181,10 @@ TEST(TosaRegions, RefusesRegionsThatDoNotHold) {
     };
     using R = std::vector<Region>&;
     expect([](R r) { r[0].operators[1].regions[1] = "nowhere"; }, "there is no region 'nowhere'");
-    expect([](R r) { r[2].operators.push_back({Op::while_loop, {"bi", "bx"}, {}, {"cond", "body"}}); }, "contains itself");
-    expect([](R r) { r[0].operators.erase(r[0].operators.begin() + 2); }, "reads tensor 'twice', which nothing computes");
+    expect([](R r) { r[2].operators.push_back({Op::while_loop, {"bi", "bx"}, {}, {"cond", "body"}}); },
+           "contains itself");
+    expect([](R r) { r[0].operators.erase(r[0].operators.begin() + 2); },
+           "reads tensor 'twice', which nothing computes");
     expect([](R r) { r[1].outputs = {"ci"}; }, "must give bool of one element");
     expect([](R r) { r[2].outputs.pop_back(); }, "body_graph has");
     expect([](R r) { r[2].operators[1].inputs[0] = "go"; }, "nothing computes");

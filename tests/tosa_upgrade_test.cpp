@@ -67,29 +67,39 @@ TEST(TosaUpgrade, AttributesBecomeInputs) {
                   (Ints{2, 3}));
         EXPECT_EQ(one("INT8", {2}, "INT8", {4}, "TILE", [](OldFile& f) { return f.tile({2}); }, {1, 2}),
                   (Ints{1, 2, 1, 2}));
-        EXPECT_EQ(one("INT32", {4}, "INT32", {2, 2}, "RESHAPE", [](OldFile& f) { return f.reshape({2, -1}); },
-                      {1, 2, 3, 4}), (Ints{1, 2, 3, 4}));
+        EXPECT_EQ(
+            one("INT32", {4}, "INT32", {2, 2}, "RESHAPE", [](OldFile& f) { return f.reshape({2, -1}); }, {1, 2, 3, 4}),
+            (Ints{1, 2, 3, 4}));
         EXPECT_EQ(one("INT8", {4}, "INT8", {4}, "CLAMP", [](OldFile& f) { return f.clamp(-2, 1000, 0, 0); },
-                      {-128, -1, 0, 127}), (Ints{-2, -1, 0, 127}));
+                      {-128, -1, 0, 127}),
+                  (Ints{-2, -1, 0, 127}));
         EXPECT_EQ(one("INT8", {2}, "INT8", {2}, "NEGATE", [](OldFile& f) { return f.negate(1, 2); }, {5, -7}),
                   (Ints{1 + 2 - 5, 1 + 2 + 7}));
         EXPECT_EQ(one("INT8", {1, 2, 2, 1}, "INT8", {1, 1, 1, 1}, "MAX_POOL2D",
-                      [](OldFile& f) { return f.pool({2, 2}, {1, 1}, {0, 0, 0, 0}, 0, 0); }, {1, 9, 3, 4}), (Ints{9}));
+                      [](OldFile& f) { return f.pool({2, 2}, {1, 1}, {0, 0, 0, 0}, 0, 0); }, {1, 9, 3, 4}),
+                  (Ints{9}));
         EXPECT_EQ(one("INT8", {1, 2, 2, 1}, "INT8", {1, 1, 1, 1}, "AVG_POOL2D",
-                      [](OldFile& f) { return f.pool({2, 2}, {1, 1}, {0, 0, 0, 0}, 2, -1); }, {4, 8, 4, 8}), (Ints{3}));
-        EXPECT_EQ(one("INT8", {2}, "INT8", {2}, "TABLE", [](OldFile& f) {
-            std::vector<std::int16_t> t(256);
-            for (int i = 0; i < 256; ++i) t[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(127 - i);
-            return f.table(t);
-        }, {-128, 3}), (Ints{127, -4}));
+                      [](OldFile& f) { return f.pool({2, 2}, {1, 1}, {0, 0, 0, 0}, 2, -1); }, {4, 8, 4, 8}),
+                  (Ints{3}));
+        EXPECT_EQ(one("INT8", {2}, "INT8", {2}, "TABLE",
+                      [](OldFile& f) {
+                          std::vector<std::int16_t> t(256);
+                          for (int i = 0; i < 256; ++i)
+                              t[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(127 - i);
+                          return f.table(t);
+                      },
+                      {-128, 3}),
+                  (Ints{127, -4}));
         // Unsigned bytes are what RESCALE reads: 200 and 3 with zero point 128, doubled.
         EXPECT_EQ(one("UINT8", {2}, "INT16", {2}, "RESCALE",
                       [](OldFile& f) { return f.rescale(128, 0, {1 << 30}, {29}, true, true, false); }, {200 - 256, 3}),
                   (Ints{144, -250}));
         EXPECT_EQ(one("INT32", {2, 3}, "INT32", {2, 1}, "REDUCE_SUM", [](OldFile& f) { return f.axis(1); },
-                      {1, 2, 3, 4, 5, 6}), (Ints{6, 15}));
+                      {1, 2, 3, 4, 5, 6}),
+                  (Ints{6, 15}));
         EXPECT_EQ(one("INT32", {2, 3}, "INT32", {3, 2}, "TRANSPOSE", [](OldFile& f) { return f.transpose({1, 0}); },
-                      {1, 2, 3, 4, 5, 6}), (Ints{1, 4, 2, 5, 3, 6}));
+                      {1, 2, 3, 4, 5, 6}),
+                  (Ints{1, 4, 2, 5, 3, 6}));
     }
 }
 
@@ -98,8 +108,11 @@ TEST(TosaUpgrade, ResizeOfThreeLayouts) {
     for (const int layout : {30, 40, 80}) {
         OldFile f(layout == 80);
         f.tensor("x", "INT8", {1, 1, 2, 1}).input("x").tensor("y", "INT32", {1, 1, 3, 1}).output("y");
-        f.add({"RESIZE", {"x"}, {"y"}, layout == 30 ? f.early_resize({1, 3}, {1, 1}, {0, 0}, 1, {}, {}, 2)
-                                                    : f.resize({2, 1, 2, 1}, {0, 0}, {0, 0}, 2)});
+        f.add({"RESIZE",
+               {"x"},
+               {"y"},
+               layout == 30 ? f.early_resize({1, 3}, {1, 1}, {0, 0}, 1, {}, {}, 2)
+                            : f.resize({2, 1, 2, 1}, {0, 0}, {0, 0}, 2)});
         EXPECT_EQ(test::run_ints(import_model(f.bytes(), "old", {}), {{3, 5}}), (Ints{12, 16, 20})) << layout;
     }
     // The size in the file asks for more columns than stride and offset give: a border.
@@ -168,7 +181,8 @@ TEST(TosaUpgrade, MulShiftMatmulAndNarrowShifts) {
         EXPECT_EQ(two("INT32", {2}, {2}, "INT32", {2}, "MUL", [](OldFile& f) { return f.mul(1); }, {3, 5}, {5, 7}),
                   (Ints{8, 18}));
         EXPECT_EQ(two("INT8", {1, 1, 2}, {1, 2, 1}, "INT32", {1, 1, 1}, "MATMUL",
-                      [](OldFile& f) { return f.matmul(1, 2); }, {3, 5}, {4, 7}), (Ints{2 * 2 + 4 * 5}));
+                      [](OldFile& f) { return f.matmul(1, 2); }, {3, 5}, {4, 7}),
+                  (Ints{2 * 2 + 4 * 5}));
         EXPECT_EQ(two("INT8", {3}, {3}, "INT8", {3}, "LOGICAL_RIGHT_SHIFT", none, {-1, -1, 64}, {1, 9, 31}),
                   (Ints{127, 0, 0}));
         EXPECT_EQ(two("INT16", {2}, {2}, "INT16", {2}, "LOGICAL_LEFT_SHIFT", none, {3, 3}, {2, 20}), (Ints{12, 0}));
@@ -315,7 +329,8 @@ const NewTensor x_tensor{"x", tosa10::DType::FP32, {2, 3}, {}}, y_tensor{"y", to
 
 TEST(TosaEarlyWriters, ShapesAreTensors) {
     const std::int64_t shape[] = {3, 2};
-    const Bytes file = new_file({x_tensor, {"s", tosa10::DType::SHAPE, {2}, encode_ints(DType::shape, shape)},
+    const Bytes file = new_file({x_tensor,
+                                 {"s", tosa10::DType::SHAPE, {2}, encode_ints(DType::shape, shape)},
                                  {"y", tosa10::DType::FP32, {3, 2}, {}}},
                                 {{Op::reshape, {"x", "s"}, {"y"}, 57}, {Op::const_shape, {}, {"s"}, 75}}, 1);
     const Graph graph = import_model(file, "early", {});

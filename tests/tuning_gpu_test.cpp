@@ -1,4 +1,5 @@
-// Every kernel candidate and variant on the device, chosen through a tuning table, against the reference; and the tuner.
+// Every kernel candidate and variant on the device, chosen through a tuning table, against the reference; and the
+// tuner.
 #include "api/checker.hpp"
 #include "api/conformance.hpp"
 #include "plan/tuning.hpp"
@@ -31,8 +32,8 @@ struct Case {
 class TuningGpu : public test::GpuTestWith<Case> {};
 
 /// Runs the graph with this table; answers with the first difference from the reference, or nothing.
-std::string run(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph, const TuningTable& table,
-                std::uint64_t seed, std::string& note) {
+std::string run(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph,
+                const TuningTable& table, std::uint64_t seed, std::string& note) {
     const Plan plan = make_plan(*graph, device->plan(), {}, &table);
     for (const Dispatch& dispatch : plan.dispatches) note += dispatch.note;
     Context context(Executable::create(device, graph, plan), false);
@@ -48,7 +49,8 @@ std::string run(const std::shared_ptr<Device>& device, const std::shared_ptr<con
     std::vector<HostTensor> all;
     for (const ValueId id : view.node().inputs) {
         HostTensor& tensor = all.emplace_back(graph->value(id).type, graph->value(id).shape);
-        const auto input = static_cast<std::size_t>(std::find(graph->inputs.begin(), graph->inputs.end(), id) - graph->inputs.begin());
+        const auto input =
+            static_cast<std::size_t>(std::find(graph->inputs.begin(), graph->inputs.end(), id) - graph->inputs.begin());
         tensor.bytes = input == operands.size() ? *graph->value(id).data : operands[input].bytes;
     }
     std::vector<const HostTensor*> pointers;
@@ -56,7 +58,9 @@ std::string run(const std::shared_ptr<Device>& device, const std::shared_ptr<con
     HostTensor result(view.out().type, view.out().shape);
     context.get_output(0, result.bytes);
     const CheckResult check = check_node_result(view, pointers, 0, result);
-    return check.passed ? "" : "element " + std::to_string(check.element) + ": expected " + check.expected + ", got " + check.got;
+    return check.passed
+             ? ""
+             : "element " + std::to_string(check.element) + ": expected " + check.expected + ", got " + check.got;
 }
 
 TEST_P(TuningGpu, EveryCandidateAgreesWithTheReference) {
@@ -81,18 +85,33 @@ TEST_P(TuningGpu, EveryCandidateAgreesWithTheReference) {
 INSTANTIATE_TEST_SUITE_P(
     Operators, TuningGpu,
     ::testing::Values(
-        Case{"CONV2D", 3, {"conv2d i8 3x9x7x10 13x3x3 s2 p1", "conv2d f32 1x13x11x6 19x3x3 p1 d2", "conv2d f32 2x57x5x16 12x1x1",
-                           "conv2d i8 1x17x18x12 20x5x2 p2"}},
-        Case{"CONV3D", 3, {"conv3d i8 2x5x7x5x10 13x3x3x3 s2 p1", "conv3d f32 1x4x11x7x6 19x3x3x2 p1 d2", "conv3d 16x8 1x5x6x7x9 6x3x2x2 p1"}},
-        Case{"TRANSPOSE_CONV2D", 3, {"transpose_conv2d i8 2x9x7x10 13x3x3 s2", "transpose_conv2d f32 1x13x11x6 19x4x5 s3,2 p1,0,-1,2",
-                                     "transpose_conv2d 16x8 1x8x7x9 6x3x2 s2"}},
-        Case{"DEPTHWISE", 5, {"depthwise i8 2x11x13x10 1x3x3 s1 p1", "depthwise f32 1x15x9x7 1x3x3 s2 p1",
-                              "depthwise f32 1x19x19x8 1x5x5 p2", "depthwise i8 1x12x12x6 2x3x3 d2 p2"}},
-        Case{"MATMUL", 2, {"matmul f32 2x19x23x18", "matmul i8 3x33x17x12", "matmul f32 1x5x64x7", "matmul i16 1x9x20x11"}},
-        Case{"REDUCE_SUM", 2, {"reduce_sum i32 5x77x6 axis1", "reduce_sum i32 7x1030 axis1", "reduce_sum f32 3x515x9 axis1",
-                               "reduce_sum f32 1030x5 axis0"}},
-        Case{"TRANSPOSE", 4, {"transpose f32 67x75 1,0", "transpose f32 3x36x52 0,2,1", "transpose i8 64x96 1,0",
-                              "transpose i32 5x41x3x43 3,1,2,0"}}),
+        Case{"CONV2D",
+             3,
+             {"conv2d i8 3x9x7x10 13x3x3 s2 p1", "conv2d f32 1x13x11x6 19x3x3 p1 d2", "conv2d f32 2x57x5x16 12x1x1",
+              "conv2d i8 1x17x18x12 20x5x2 p2"}},
+        Case{"CONV3D",
+             3,
+             {"conv3d i8 2x5x7x5x10 13x3x3x3 s2 p1", "conv3d f32 1x4x11x7x6 19x3x3x2 p1 d2",
+              "conv3d 16x8 1x5x6x7x9 6x3x2x2 p1"}},
+        Case{"TRANSPOSE_CONV2D",
+             3,
+             {"transpose_conv2d i8 2x9x7x10 13x3x3 s2", "transpose_conv2d f32 1x13x11x6 19x4x5 s3,2 p1,0,-1,2",
+              "transpose_conv2d 16x8 1x8x7x9 6x3x2 s2"}},
+        Case{"DEPTHWISE",
+             5,
+             {"depthwise i8 2x11x13x10 1x3x3 s1 p1", "depthwise f32 1x15x9x7 1x3x3 s2 p1",
+              "depthwise f32 1x19x19x8 1x5x5 p2", "depthwise i8 1x12x12x6 2x3x3 d2 p2"}},
+        Case{"MATMUL",
+             2,
+             {"matmul f32 2x19x23x18", "matmul i8 3x33x17x12", "matmul f32 1x5x64x7", "matmul i16 1x9x20x11"}},
+        Case{"REDUCE_SUM",
+             2,
+             {"reduce_sum i32 5x77x6 axis1", "reduce_sum i32 7x1030 axis1", "reduce_sum f32 3x515x9 axis1",
+              "reduce_sum f32 1030x5 axis0"}},
+        Case{"TRANSPOSE",
+             4,
+             {"transpose f32 67x75 1,0", "transpose f32 3x36x52 0,2,1", "transpose i8 64x96 1,0",
+              "transpose i32 5x41x3x43 3,1,2,0"}}),
     [](const auto& instance) { return std::string(instance.param.op); });
 
 class TunerGpu : public test::GpuTest {
@@ -167,7 +186,8 @@ TEST_F(TunerGpu, AnExecutableIsCheckedWithItsOwnChoices) {
 }
 
 TEST_F(TunerGpu, ChoicesAreKeptOnDisk) {
-    const TuningTable first{{{"CONV2D x", "direct"}, {"MATMUL y", "register tile"}}}, second{{{"CONV2D x", "shared rows"}}};
+    const TuningTable first{{{"CONV2D x", "direct"}, {"MATMUL y", "register tile"}}},
+        second{{{"CONV2D x", "shared rows"}}};
     const auto open = [] { return Device::open(""); };
     EXPECT_TRUE(open()->tuning()->choices.empty());
     EXPECT_TRUE(open()->save_tuning(first));
@@ -242,7 +262,8 @@ TEST_F(TunerGpu, TheProgramTunesAndLaterRunsUseIt) {
     const auto off = bench({"--tune"}, "1");
     EXPECT_EQ(off.exit_code, 2);
     EXPECT_NE(off.err.find("TOSAVK_NO_TUNING"), std::string::npos) << off.err;
-    const std::vector<std::string> arguments{"--tune", "--no-limits", "--min-time", "0.001", "--no-check", "--op", line};
+    const std::vector<std::string> arguments{"--tune",     "--no-limits", "--min-time", "0.001",
+                                             "--no-check", "--op",        line};
     const auto uncached = test::spawn(folder_, "tosa-vk-bench", arguments, {{"TOSAVK_NO_CACHE", "1"}});
     EXPECT_EQ(uncached.exit_code, 0) << uncached.err;
     EXPECT_NE(uncached.out.find("not on disk"), std::string::npos) << uncached.out;
@@ -257,7 +278,8 @@ TEST_F(CandidatesGpu, TheSweepRunsEveryOne) {
         for (std::uint64_t seed = 1; seed <= 8; ++seed) {
             const conformance::RandomCase made = conformance::make_case(row, seed);
             const conformance::CaseReport one = api::judge_on(device_)(made), all = api::judge_on(device_, true)(made);
-            EXPECT_TRUE(one.passed && all.passed) << row.op << " " << type << " seed " << seed << "\n" << one.detail << all.detail;
+            EXPECT_TRUE(one.passed && all.passed) << row.op << " " << type << " seed " << seed << "\n"
+                                                  << one.detail << all.detail;
             EXPECT_GE(all.nodes.size(), one.nodes.size());
             for (const auto& node : all.nodes) with.insert(node.detail.substr(0, node.detail.find(": ")));
         }

@@ -1,6 +1,6 @@
 // The planner with a tuning table, and the table's text. No GPU.
-#include "ops/op.hpp"
 #include "plan/tuning.hpp"
+#include "ops/op.hpp"
 #include "problems/problem.hpp"
 
 #include <gtest/gtest.h>
@@ -63,7 +63,9 @@ TEST(Tuning, VariantsAreTakenByNameAlone) {
     // 64 pixels are few: the rule gives each an invocation of its own, which the variant "1x4" then equals.
     EXPECT_EQ(sites[0].candidates, (std::vector<std::string>{"implicit GEMM", "implicit GEMM, 4x4", "direct"}));
     const TuningTable table = table_for(graph, "implicit GEMM, 4x4");
-    const auto tile = [](const Plan& plan) { return plan.dispatches[0].glsl.find("#define TM 4\n") != std::string::npos; };
+    const auto tile = [](const Plan& plan) {
+        return plan.dispatches[0].glsl.find("#define TM 4\n") != std::string::npos;
+    };
     EXPECT_FALSE(tile(make_plan(graph, test_device(), {})));
     EXPECT_TRUE(tile(make_plan(graph, test_device(), {}, &table)));
 }
@@ -85,15 +87,18 @@ TEST(Tuning, WhatDoesNotFitIsIgnored) {
 }
 
 TEST(Tuning, SignaturesTellShapesButNotValues) {
-    const auto signature = [](const char* line) { return kernel_sites(load_problem(line), test_device(), {}).at(0).signature; };
+    const auto signature = [](const char* line) {
+        return kernel_sites(load_problem(line), test_device(), {}).at(0).signature;
+    };
     EXPECT_EQ(signature("conv2d i8 1x8x8x8 8x3x3 p1 rescale"), signature("conv2d i8 1x8x8x8 8x3x3 p1 seed5"));
     EXPECT_NE(signature("conv2d i8 1x8x8x8 8x3x3 p1"), signature("conv2d i8 1x8x8x8 8x3x3 p0"));
     EXPECT_NE(signature("conv2d i8 1x8x8x8 8x3x3 p1"), signature("conv2d f32 1x8x8x8 8x3x3 p1"));
     EXPECT_NE(signature("conv2d i8 1x16x16x8 8x3x3 s2 p1,0,1,0"), signature("conv2d i8 1x8x8x8 8x3x3 p1"));
     EXPECT_NE(signature("reduce_sum i32 4x16x8 axis0"), signature("reduce_sum i32 4x16x8 axis1"));
     EXPECT_NE(signature("reduce_sum i32 4x16x8 axis1"), signature("reduce_max i32 4x16x8 axis1"));
-    EXPECT_EQ(signature("conv2d f32 1x8x8x8 8x3x3 p1"), "CONV2D fp32 const fp32[8x3x3x8] fp32[8] fp32[1] fp32[1] -> fp32[1x8x8x8] "
-                                                         "pad=[] stride=[1,1] dilation=[1,1] acc_type=fp32 local_bound=false");
+    EXPECT_EQ(signature("conv2d f32 1x8x8x8 8x3x3 p1"),
+              "CONV2D fp32 const fp32[8x3x3x8] fp32[8] fp32[1] fp32[1] -> fp32[1x8x8x8] "
+              "pad=[] stride=[1,1] dilation=[1,1] acc_type=fp32 local_bound=false");
 }
 
 /// The same node, whether the padding is its own or another operator's.
@@ -103,13 +108,16 @@ TEST(Tuning, FoldedPaddingIsNoOtherNode) {
     const std::vector<double> weights(8 * 9 * 4, 0.5), bias(8, 0);
     const std::vector<std::int64_t> pads{0, 0, 1, 1, 1, 1, 0, 0};
     const auto zero = b.constant("zero", DType::fp32, {1}, encode_reals(DType::fp32, std::vector<double>{0}));
-    const ValueId padded = b.add1(Op::pad, {x, b.constant_ints("pads", DType::shape, {8}, pads), zero}, DType::fp32, {}, "pad");
+    const ValueId padded =
+        b.add1(Op::pad, {x, b.constant_ints("pads", DType::shape, {8}, pads), zero}, DType::fp32, {}, "pad");
     Attributes conv;
     conv.pad = {0, 0, 0, 0};
     conv.stride = conv.dilation = {1, 1};
     conv.acc_type = DType::fp32;
-    b.output(b.add1(Op::conv2d, {padded, b.constant("w", DType::fp32, {8, 3, 3, 4}, encode_reals(DType::fp32, weights)),
-                                 b.constant("b", DType::fp32, {8}, encode_reals(DType::fp32, bias)), zero, zero}, DType::fp32, conv, "conv"));
+    b.output(b.add1(Op::conv2d,
+                    {padded, b.constant("w", DType::fp32, {8, 3, 3, 4}, encode_reals(DType::fp32, weights)),
+                     b.constant("b", DType::fp32, {8}, encode_reals(DType::fp32, bias)), zero, zero},
+                    DType::fp32, conv, "conv"));
     const Graph graph = b.finish();
     PlanOptions unfused;
     unfused.fuse = false;
@@ -133,9 +141,10 @@ TEST(Tuning, TheTextGoesThereAndBack) {
 TEST(Tuning, OtherTextIsRefusedWithASentence) {
     const std::string good = write_tuning({{{"CONV2D a", "direct"}, {"MATMUL b", "register tile"}}});
     const std::string heading = good.substr(0, good.find('\n') + 1);
-    for (const std::string& text : {std::string(), std::string("x"), heading.substr(0, 5), heading + "no tab\n", heading + "a\t\n", heading + "\tb\n",
-                                    heading + "a\tb\tc\n", heading + "a\tb", heading + "a\tb\na\tc\n", heading + "a\t\x01\n",
-                                    heading + std::string("a\0\tb\n", 5), "tosa-vk tuning 2\n" + good.substr(heading.size())}) {
+    for (const std::string& text :
+         {std::string(), std::string("x"), heading.substr(0, 5), heading + "no tab\n", heading + "a\t\n",
+          heading + "\tb\n", heading + "a\tb\tc\n", heading + "a\tb", heading + "a\tb\na\tc\n", heading + "a\t\x01\n",
+          heading + std::string("a\0\tb\n", 5), "tosa-vk tuning 2\n" + good.substr(heading.size())}) {
         std::string why;
         EXPECT_FALSE(read_tuning(text, why)) << text;
         EXPECT_NE(why, "") << text;

@@ -209,7 +209,9 @@ std::vector<double> resize(const RandomOperator030& d) {
     const double unit = real ? 1 : 1 << a.shift;
     const auto place = [&](std::size_t axis, std::int64_t o, std::int64_t size, std::int64_t& i0, std::int64_t& i1) {
         double p = static_cast<double>(o) * a.resize_stride[axis] + a.resize_offset[axis];
-        if (real) p = static_cast<float>(o) * static_cast<float>(a.resize_stride[axis]) + static_cast<float>(a.resize_offset[axis]);
+        if (real)
+            p = static_cast<float>(o) * static_cast<float>(a.resize_stride[axis]) +
+                static_cast<float>(a.resize_offset[axis]);
         const double i = std::floor(p / unit);
         i0 = std::max<std::int64_t>(static_cast<std::int64_t>(i), 0);
         i1 = std::min<std::int64_t>(static_cast<std::int64_t>(i) + 1, size - 1);
@@ -249,7 +251,8 @@ std::vector<double> rescale(const RandomOperator030& d) {
         const std::int64_t shift = a.rescale_shift[c];
         __int128 round = __int128{1} << (shift - 1);
         if (a.double_round && shift > 31) round += value >= 0 ? __int128{1} << 30 : -(__int128{1} << 30);
-        const auto scaled = static_cast<std::int64_t>((static_cast<__int128>(value) * a.multiplier[c] + round) >> shift);
+        const auto scaled =
+            static_cast<std::int64_t>((static_cast<__int128>(value) * a.multiplier[c] + round) >> shift);
         out.push_back(static_cast<double>(std::clamp(scaled + a.output_zp, lo, hi)));
     }
     return out;
@@ -343,8 +346,8 @@ void compare(Op op, Definition definition) {
     const std::uint64_t first = number("TOSAVK_TEST_SEED", 1), seeds = 3 * number("TOSAVK_TEST_SEEDS", 20);
     for (const Row& row : info.rows) {
         for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
-            SCOPED_TRACE(std::string(v0_30::op_name(op)) + " (" + conformance::row_text(row) + ") TOSAVK_TEST_SEED=" +
-                         std::to_string(seed));
+            SCOPED_TRACE(std::string(v0_30::op_name(op)) + " (" + conformance::row_text(row) +
+                         ") TOSAVK_TEST_SEED=" + std::to_string(seed));
             std::mt19937_64 random(seed);
             const RandomOperator030 drawn = conformance::random_operator_0_30(info, row, random);
             const conformance::RandomCase made = conformance::upgraded_case(drawn);
@@ -362,7 +365,8 @@ void compare(Op op, Definition definition) {
             double scale = 1;
             for (std::size_t k = 0; k < drawn.operands.size(); ++k) {
                 double largest = 1;
-                for (const double v : operand(drawn, k).v) largest = std::max(largest, std::isfinite(v) ? std::fabs(v) : 1);
+                for (const double v : operand(drawn, k).v)
+                    largest = std::max(largest, std::isfinite(v) ? std::fabs(v) : 1);
                 scale *= largest;
             }
             const double bound = allowance(drawn.results[0].type) * scale * 64;
@@ -371,8 +375,9 @@ void compare(Op op, Definition definition) {
             for (std::size_t i = 0; i < want.size(); ++i) {
                 // Sums that meet infinities, or become too large on the way, may do so in another order.
                 if (!std::isfinite(want[i]) || too_large) continue;
-                ASSERT_LE(std::fabs(got[i] - want[i]), bound) << "element " << i << ": " << got[i] << " is not " << want[i]
-                                                              << "\n" << conformance::describe(made);
+                ASSERT_LE(std::fabs(got[i] - want[i]), bound)
+                    << "element " << i << ": " << got[i] << " is not " << want[i] << "\n"
+                    << conformance::describe(made);
             }
         }
     }
@@ -477,8 +482,8 @@ TEST(Upgrade030, AttributesThatTrainingGraphsComputeAreOperands) {
     };
     const ValueId x = b.input("x", i32, {2});
     const ValueId product = b.add1(Op::mul, {x, x, constant("shift", i8, {1})}, i32, {}, "product");
-    const ValueId scaled = b.add1(Op::rescale, {product, constant("m", i32, {1 << 30}), constant("s", i8, {31})}, i16, {},
-                                  "scaled");
+    const ValueId scaled =
+        b.add1(Op::rescale, {product, constant("m", i32, {1 << 30}), constant("s", i8, {31})}, i16, {}, "scaled");
     std::vector<std::int64_t> entries;
     for (int i = 0; i < 513; ++i) entries.push_back(i - 256);
     b.output(b.add1(Op::table, {scaled, constant("t", i16, entries)}, i32, {}, "y"));
@@ -523,8 +528,9 @@ TEST(Upgrade030, TransposeConv2dThatShowsItsGapsOnly) {
     a.out_pad = {1, 1, 0, 0};
     a.input_zp = 5;
     Builder b;
-    b.output(b.add1(Op::transpose_conv2d, {b.input("x", i8, {1, 2, 1, 1}), b.input("w", i8, {2, 1, 1, 1}), b.input("b", i32, {2})},
-                    i32, a, "y"));
+    b.output(b.add1(Op::transpose_conv2d,
+                    {b.input("x", i8, {1, 2, 1, 1}), b.input("w", i8, {2, 1, 1, 1}), b.input("b", i32, {2})}, i32, a,
+                    "y"));
     const Graph graph = b.finish();
     EXPECT_EQ(graph.value(graph.outputs[0]).shape, (Shape{1, 2, 1, 2}));
     EXPECT_EQ(run(graph, {{9, 9}, {1, 1}, {70, -7}}), (std::vector<double>{70, -7, 70, -7}));
@@ -553,22 +559,21 @@ TEST(Upgrade030, ErrorsSpeakOf0_30) {
         m.shift = 3;
         b.add1(Op::mul, {b.input("x", i8, {2}), b.input("y", i8, {2})}, i32, m, "m");
     });
-    expect("TOSA 0.30 has no combination of types in_out_t=u8", [&](Builder& b) {
-        b.add1(Op::reverse, {b.input("x", u8, {2})}, u8, a, "r");
-    });
+    expect("TOSA 0.30 has no combination of types in_out_t=u8",
+           [&](Builder& b) { b.add1(Op::reverse, {b.input("x", u8, {2})}, u8, a, "r"); });
     expect("FULLY_CONNECTED 'f': bias has shape 2, but needs 3", [&](Builder& b) {
-        b.add1(v0_30::fully_connected, {b.input("x", i8, {1, 4}), b.input("w", i8, {3, 4}), b.input("b", i32, {2})}, i32,
-               a, "f");
+        b.add1(v0_30::fully_connected, {b.input("x", i8, {1, 4}), b.input("w", i8, {3, 4}), b.input("b", i32, {2})},
+               i32, a, "f");
     });
     expect("input has 4 channels, but weight has 5", [&](Builder& b) {
-        b.add1(v0_30::fully_connected, {b.input("x", i8, {1, 4}), b.input("w", i8, {3, 5}), b.input("b", i32, {3})}, i32,
-               a, "f");
+        b.add1(v0_30::fully_connected, {b.input("x", i8, {1, 4}), b.input("w", i8, {3, 5}), b.input("b", i32, {3})},
+               i32, a, "f");
     });
     expect("input_zp 300 is not in -128..127", [&](Builder& b) {
         Attributes f;
         f.input_zp = 300;
-        b.add1(v0_30::fully_connected, {b.input("x", i8, {1, 4}), b.input("w", i8, {3, 4}), b.input("b", i32, {3})}, i32,
-               f, "f");
+        b.add1(v0_30::fully_connected, {b.input("x", i8, {1, 4}), b.input("w", i8, {3, 4}), b.input("b", i32, {3})},
+               i32, f, "f");
     });
     const auto resize = [&](const std::function<void(Attributes&)>& change) {
         return [change](Builder& b) {
@@ -592,8 +597,8 @@ TEST(Upgrade030, ErrorsSpeakOf0_30) {
         Attributes t;
         t.stride = {1, 1};
         t.out_pad = {-1, 0, 0, 0};
-        b.add1(Op::transpose_conv2d, {b.input("x", i8, {1, 2, 2, 1}), b.input("w", i8, {1, 2, 2, 1}), b.input("b", i32, {1})},
-               i32, t, "t");
+        b.add1(Op::transpose_conv2d,
+               {b.input("x", i8, {1, 2, 2, 1}), b.input("w", i8, {1, 2, 2, 1}), b.input("b", i32, {1})}, i32, t, "t");
     });
     expect("double_round needs scale32", [&](Builder& b) {
         Attributes s;

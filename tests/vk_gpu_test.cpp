@@ -1,14 +1,14 @@
 // src/vk on a real driver: small plans written by hand, so that nothing else of the library is in the way.
+#include "support/validation.hpp"
 #include "vk/context.hpp"
 #include "vk/fault.hpp"
-#include "support/validation.hpp"
 
+#include <gtest/gtest.h>
+#include <unistd.h>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <gtest/gtest.h>
 #include <thread>
-#include <unistd.h>
 
 using namespace tosavk;
 
@@ -164,8 +164,7 @@ std::vector<std::int32_t> run(Context& context, const std::vector<std::int32_t>&
     return y;
 }
 
-template <class Function>
-void expect_error(ErrorCode code, const std::string& part, Function function) {
+template <class Function> void expect_error(ErrorCode code, const std::string& part, Function function) {
     try {
         function();
         ADD_FAILURE() << "no error was thrown; expected one with '" << part << "'";

@@ -25,7 +25,8 @@ struct Network {
     tv::Context context;
     double setup_ms = 0;
 
-    Network(const tv::Device& device, const fs::path& file, std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now())
+    Network(const tv::Device& device, const fs::path& file,
+            std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now())
         : graph(tv::Graph::load(file.string())), executable(device, graph), context(executable) {
         // Drivers finish compiling at the first run, so it belongs to the setup.
         context.set_input(0, graph.random_input(0, 0));
@@ -46,7 +47,9 @@ struct Network {
         std::vector<double> scores(info.size_bytes / tosavk_type_size(info.type));
         for (std::size_t i = 0; i < scores.size(); ++i) {
             if (info.type == TOSAVK_FP32) scores[i] = reinterpret_cast<const float*>(bytes.data())[i];
-            else scores[i] = info.scale * (reinterpret_cast<const signed char*>(bytes.data())[i] - static_cast<double>(info.zero_point));
+            else
+                scores[i] = info.scale * (reinterpret_cast<const signed char*>(bytes.data())[i] -
+                                          static_cast<double>(info.zero_point));
         }
         return {scores, ms};
     }
@@ -69,7 +72,8 @@ void print_picture(const tv::Array& picture) {
     }
 }
 
-void print_answers(const char* kind, Network& network, const tv::Array& picture, const std::vector<std::string>& labels) {
+void print_answers(const char* kind, Network& network, const tv::Array& picture,
+                   const std::vector<std::string>& labels) {
     const auto [scores, ms] = network.run(picture);
     std::vector<std::size_t> order(scores.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -107,8 +111,8 @@ int demo(const fs::path& folder, const std::string& device_name, std::vector<std
         print_answers("fp32", fp32, picture, labels);
     }
     std::printf("device: %s (%s)\n", device.name().c_str(), device.driver().c_str());
-    std::printf("load, compile and first run: int8 %.0f ms, fp32 %.0f ms; dispatches per run: %u and %u\n", int8.setup_ms, fp32.setup_ms,
-                int8.context.dispatch_count(), fp32.context.dispatch_count());
+    std::printf("load, compile and first run: int8 %.0f ms, fp32 %.0f ms; dispatches per run: %u and %u\n",
+                int8.setup_ms, fp32.setup_ms, int8.context.dispatch_count(), fp32.context.dispatch_count());
     return 0;
 }
 

@@ -72,14 +72,15 @@ std::optional<std::size_t> first_difference(const HostTensor& a, const HostTenso
 }
 
 /// One line about the worst element of output k of a node.
-std::string worst_text(const NodeView& view, NodeId id, std::size_t k, const HostTensor& actual, const CheckResult& result) {
+std::string worst_text(const NodeView& view, NodeId id, std::size_t k, const HostTensor& actual,
+                       const CheckResult& result) {
     const std::string where =
         fmt::format("{} (node {} of {}), output {}", view.title(), id, view.graph().nodes.size(), k);
     if (result.passed && (result.worst <= 0 || result.element < 0)) return "all values equal";
     return fmt::format("{}: {}, {}: expected {}, got {}, {:.3g} of the bound ({})",
                        result.passed ? "worst" : "first diverging node", where,
-                       position_text(std::max<std::int64_t>(result.element, 0), actual.shape), result.expected, result.got,
-                       result.worst, result.rule);
+                       position_text(std::max<std::int64_t>(result.element, 0), actual.shape), result.expected,
+                       result.got, result.worst, result.rule);
 }
 
 std::shared_ptr<Executable> compile(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph,
@@ -93,12 +94,14 @@ std::shared_ptr<Executable> compile(const std::shared_ptr<Device>& device, const
 }
 
 /// The choices that both executables of a checker follow.
-std::shared_ptr<const TuningTable> tuning_of(Device& device, const Executable* fused, std::shared_ptr<const TuningTable> given) {
+std::shared_ptr<const TuningTable> tuning_of(Device& device, const Executable* fused,
+                                             std::shared_ptr<const TuningTable> given) {
     if (given) return given;
     if (!fused) return with_environment({}).tuned ? device.tuning() : std::make_shared<const TuningTable>();
     std::string why;
     const std::string& text = fused->plan().tuning;
-    return std::make_shared<const TuningTable>(text.empty() ? TuningTable() : read_tuning(text, why).value_or(TuningTable()));
+    return std::make_shared<const TuningTable>(text.empty() ? TuningTable()
+                                                            : read_tuning(text, why).value_or(TuningTable()));
 }
 
 }  // namespace
@@ -158,8 +161,9 @@ CheckReport Checker::run(std::span<const HostTensor> inputs, VariableState* stat
         if (const auto element = first_difference(unfused, fused)) {
             report.passed = false;
             report.detail = fmt::format(
-                "fused and unfused runs differ in output {} '{}', {}: unfused {}, fused {} (bound: the same bits, any NaN for a NaN)", k,
-                value.name, position_text(static_cast<std::int64_t>(*element), value.shape),
+                "fused and unfused runs differ in output {} '{}', {}: unfused {}, fused {} (bound: the same bits, any "
+                "NaN for a NaN)",
+                k, value.name, position_text(static_cast<std::int64_t>(*element), value.shape),
                 element_text(unfused, *element), element_text(fused, *element));
         }
     }
@@ -178,10 +182,11 @@ bool Checker::check_state(VariableState& state, CheckReport& report) {
             const auto element = first_difference(wanted, found);
             if (!element) continue;
             report.passed = false;
-            report.detail = fmt::format("variable '{}' after the {} run, {}: expected {}, got {} (bound: the same bits)",
-                                        graph_->variables[v].name, context == &fused_context_ ? "fused" : "unfused",
-                                        position_text(static_cast<std::int64_t>(*element), wanted.shape),
-                                        element_text(wanted, *element), element_text(found, *element));
+            report.detail =
+                fmt::format("variable '{}' after the {} run, {}: expected {}, got {} (bound: the same bits)",
+                            graph_->variables[v].name, context == &fused_context_ ? "fused" : "unfused",
+                            position_text(static_cast<std::int64_t>(*element), wanted.shape),
+                            element_text(wanted, *element), element_text(found, *element));
             break;
         }
     }
@@ -243,9 +248,10 @@ bool Checker::check_structural(const NodeView& view, std::span<const HostTensor*
         const auto element = first_difference(list.at(k), *results[k]);
         if (!element) continue;
         report.passed = false;
-        report.detail = fmt::format("first diverging node: {}, output {}, {}: expected {}, got {} (bound: the same bits)",
-                                    view.title(), k, position_text(static_cast<std::int64_t>(*element), results[k]->shape),
-                                    element_text(list[k], *element), element_text(*results[k], *element));
+        report.detail =
+            fmt::format("first diverging node: {}, output {}, {}: expected {}, got {} (bound: the same bits)",
+                        view.title(), k, position_text(static_cast<std::int64_t>(*element), results[k]->shape),
+                        element_text(list[k], *element), element_text(*results[k], *element));
         return false;
     }
     return true;

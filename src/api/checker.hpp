@@ -1,7 +1,7 @@
 // The check of one device on one graph: every node answers to its own fp64 reference on the inputs that the device
 // really gave it, and the fused run must give the bits of the unfused one. The nodes of a region are checked likewise:
-// the region is run on its own, on what the device gave the operator, turn by turn, and the operator's outputs must have
-// the bits that this leads to. A variable's reads and writes are followed in the order of the nodes.
+// the region is run on its own, on what the device gave the operator, turn by turn, and the operator's outputs must
+// have the bits that this leads to. A variable's reads and writes are followed in the order of the nodes.
 #pragma once
 
 #include "graph/host_tensor.hpp"
@@ -35,8 +35,8 @@ struct CheckReport {
 
 class Checker {
 public:
-    /// `fused` is the executable to check; without one the graph is compiled, with the choices of `tuning` or, without a
-    /// table, of the device. The unfused run takes the same kernels.
+    /// `fused` is the executable to check; without one the graph is compiled, with the choices of `tuning` or, without
+    /// a table, of the device. The unfused run takes the same kernels.
     Checker(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph,
             std::shared_ptr<Executable> fused = nullptr, std::shared_ptr<const TuningTable> tuning = nullptr);
 

@@ -22,8 +22,9 @@ namespace tosavk::api {
 
 namespace {
 
-void add_check(conformance::CaseReport& report, const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph,
-               const conformance::RandomCase& made, const std::shared_ptr<const TuningTable>& tuning, const std::string& with) {
+void add_check(conformance::CaseReport& report, const std::shared_ptr<Device>& device,
+               const std::shared_ptr<const Graph>& graph, const conformance::RandomCase& made,
+               const std::shared_ptr<const TuningTable>& tuning, const std::string& with) {
     const CheckReport found = Checker(device, graph, nullptr, tuning).run(made.inputs);
     report.passed = found.passed;
     report.detail = with + found.detail;
@@ -97,14 +98,18 @@ Finished run_values(const SweepRow& row, const Choice& choice, const conformance
     for (const auto& [variable, type] : row.types) types[variable] = type;
     return finish({{"kind", "values"}, {"op", row.op}, {"spec", row.spec}, {"types", std::move(types)}}, result.cases,
                   result.failures, result.worst, row.bound, result.seed,
-                  conformance::repro_command(row, result) + (choice.all_candidates ? " --candidates" : ""), result.detail);
+                  conformance::repro_command(row, result) + (choice.all_candidates ? " --candidates" : ""),
+                  result.detail);
 }
 
 Finished run_errors(const ErrorGraph& entry, const Choice& choice) {
     const conformance::ErrorResult result = conformance::run_error_graph(entry, choice.seed);
     const std::string op(name_of(entry.op));
-    return finish({{"kind", entry.kind == ErrorGraph::Kind::level ? "level" : "error"}, {"op", op}, {"spec", "1.0"},
-                   {"types", Json::object()}, {"error_if", entry.error_if}},
+    return finish({{"kind", entry.kind == ErrorGraph::Kind::level ? "level" : "error"},
+                   {"op", op},
+                   {"spec", "1.0"},
+                   {"types", Json::object()},
+                   {"error_if", entry.error_if}},
                   result.cases, result.failures, 0, "refused with a sentence", choice.seed,
                   "tosa-vk conformance --op " + op + " --seed " + std::to_string(choice.seed) + " --cases 0",
                   result.detail);
@@ -215,9 +220,15 @@ tosavk_status tosavk_conformance_run(tosavk_device* device, const tosavk_conform
         call.require(device, "device");
         const tosavk_conformance_options given = read_struct(options, "tosavk_conformance_options");
         const auto text = [](const char* chosen) { return std::string(chosen ? chosen : ""); };
-        const Choice choice{text(given.op), text(given.type), text(given.spec), given.seed,
-                            given.cases == 0 ? 20 : given.cases < 0 ? 0 : static_cast<std::uint64_t>(given.cases),
-                            given.large_binding != 0, given.all_candidates != 0};
+        const Choice choice{text(given.op),
+                            text(given.type),
+                            text(given.spec),
+                            given.seed,
+                            given.cases == 0  ? 20
+                            : given.cases < 0 ? 0
+                                              : static_cast<std::uint64_t>(given.cases),
+                            given.large_binding != 0,
+                            given.all_candidates != 0};
         if (given.jobs > 64) throw Error(ErrorCode::usage, "a conformance sweep takes at most 64 jobs");
         if (summary) {
             std::size_t size = 0;

@@ -8,8 +8,8 @@
 
 namespace tosavk::api {
 
-/// Compares the device with the reference by the Checker: unfused nodes against fp64, fused bits against unfused ones. With
-/// `all_candidates` again for every kernel and variant that a tuner could choose.
+/// Compares the device with the reference by the Checker: unfused nodes against fp64, fused bits against unfused ones.
+/// With `all_candidates` again for every kernel and variant that a tuner could choose.
 conformance::Judge judge_on(std::shared_ptr<Device> device, bool all_candidates = false);
 
 }  // namespace tosavk::api

@@ -1,6 +1,6 @@
 // Registration of CUSTOM operators: C callbacks behind the functions that the library works with.
-#include "api/handles.hpp"
 #include "ops/custom.hpp"
+#include "api/handles.hpp"
 
 #include <fmt/format.h>
 
@@ -58,8 +58,9 @@ CustomOperator wrap(const tosavk_custom_operator& given) {
     op.tolerance = given.tolerance;
     if (given.spirv) {
         if (given.spirv_size_bytes == 0 || given.spirv_size_bytes % 4 != 0) {
-            throw Error(ErrorCode::usage, fmt::format("custom operator '{}': spirv_size_bytes is {}, no whole number of words",
-                                                      op.name, given.spirv_size_bytes));
+            throw Error(ErrorCode::usage,
+                        fmt::format("custom operator '{}': spirv_size_bytes is {}, no whole number of words", op.name,
+                                    given.spirv_size_bytes));
         }
         op.spirv.assign(given.spirv, given.spirv + given.spirv_size_bytes / 4);
     }

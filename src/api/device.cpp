@@ -21,17 +21,27 @@ std::string driver_text(const DeviceCaps& caps) {
 }
 
 nlohmann::ordered_json plan_json(const DevicePlan& plan) {
-    return {{"workgroup_size", plan.workgroup_size}, {"buffer_alignment", plan.buffer_alignment},
-            {"max_binding_bytes", plan.max_binding_bytes}, {"max_buffers", plan.max_buffers},
-            {"max_groups_x", plan.max_groups_x}, {"int64", plan.int64}, {"nan_preserve", plan.nan_preserve},
-            {"rte", plan.rte}, {"exact_reciprocals", plan.exact_reciprocals}, {"native_fp16", plan.native_fp16},
-            {"map_in_place", plan.map_in_place}, {"staging_bytes", plan.staging_bytes},
-            {"timeline_semaphores", plan.timeline_semaphores}, {"submit_work", plan.submit_work},
+    return {{"workgroup_size", plan.workgroup_size},
+            {"buffer_alignment", plan.buffer_alignment},
+            {"max_binding_bytes", plan.max_binding_bytes},
+            {"max_buffers", plan.max_buffers},
+            {"max_groups_x", plan.max_groups_x},
+            {"int64", plan.int64},
+            {"nan_preserve", plan.nan_preserve},
+            {"rte", plan.rte},
+            {"exact_reciprocals", plan.exact_reciprocals},
+            {"native_fp16", plan.native_fp16},
+            {"map_in_place", plan.map_in_place},
+            {"staging_bytes", plan.staging_bytes},
+            {"timeline_semaphores", plan.timeline_semaphores},
+            {"submit_work", plan.submit_work},
             {"submit_bytes", plan.submit_bytes}};
 }
 
 nlohmann::ordered_json limits_json(const DeviceLimits& limits) {
-    const auto if_any = [](double rate) { return rate > 0 ? nlohmann::ordered_json(rate) : nlohmann::ordered_json(nullptr); };
+    const auto if_any = [](double rate) {
+        return rate > 0 ? nlohmann::ordered_json(rate) : nlohmann::ordered_json(nullptr);
+    };
     nlohmann::ordered_json result;
     result["copy_gbytes_per_s"] = limits.copy_gbytes_per_s;
     result["fp32_gflops"] = limits.fp32_gflops;

@@ -69,7 +69,8 @@ tosavk_arithmetic arithmetic_of(const Graph& graph, const Dispatch& dispatch, co
     const Node& node = graph.node(dispatch.nodes.front());
     if (node.inputs.empty()) return TOSAVK_ARITHMETIC_FP32;
     const DType type = graph.value(node.inputs.front()).type;
-    if (dispatch.kernel == "gemm_cooperative") return is_float(type) ? TOSAVK_ARITHMETIC_MATRIX_FP16 : TOSAVK_ARITHMETIC_MATRIX_INT8;
+    if (dispatch.kernel == "gemm_cooperative")
+        return is_float(type) ? TOSAVK_ARITHMETIC_MATRIX_FP16 : TOSAVK_ARITHMETIC_MATRIX_INT8;
     if (type == DType::fp16 && device.native_fp16) return TOSAVK_ARITHMETIC_FP16;
     if (is_float(type)) return TOSAVK_ARITHMETIC_FP32;
     const bool products = node.op == Op::conv2d || node.op == Op::conv3d || node.op == Op::depthwise_conv2d ||
@@ -98,9 +99,9 @@ tosavk_status tosavk_executable_print(const tosavk_executable* executable, tosav
         call.require(text, "text");
         const Executable& compiled = *executable->executable;
         switch (const int raw = raw_value(kind)) {
-        case TOSAVK_EXECUTABLE_PLAN: *text = make_text(print_plan(compiled.graph(), compiled.plan())); return;
-        case TOSAVK_EXECUTABLE_GLSL: *text = make_text(print_glsl(compiled.plan())); return;
-        default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_executable_text", raw));
+            case TOSAVK_EXECUTABLE_PLAN: *text = make_text(print_plan(compiled.graph(), compiled.plan())); return;
+            case TOSAVK_EXECUTABLE_GLSL: *text = make_text(print_glsl(compiled.plan())); return;
+            default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_executable_text", raw));
         }
     });
 }
@@ -155,7 +156,8 @@ tosavk_status tosavk_context_wait(tosavk_context* context, tosavk_error** error)
     });
 }
 
-tosavk_status tosavk_context_wait_for(tosavk_context* context, uint64_t timeout_ns, int32_t* finished, tosavk_error** error) {
+tosavk_status tosavk_context_wait_for(tosavk_context* context, uint64_t timeout_ns, int32_t* finished,
+                                      tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(context, "context");
         call.require(finished, "finished");
@@ -224,7 +226,8 @@ tosavk_status tosavk_context_dispatch(const tosavk_context* context, uint32_t in
         result.bytes = dispatch.bytes;
         const tosavk_arithmetic arithmetic =
             arithmetic_of(context->executable->graph(), dispatch, context->executable->device().plan());
-        const bool is_float = arithmetic == TOSAVK_ARITHMETIC_FP32 || arithmetic == TOSAVK_ARITHMETIC_FP16 || arithmetic == TOSAVK_ARITHMETIC_MATRIX_FP16;
+        const bool is_float = arithmetic == TOSAVK_ARITHMETIC_FP32 || arithmetic == TOSAVK_ARITHMETIC_FP16 ||
+                              arithmetic == TOSAVK_ARITHMETIC_MATRIX_FP16;
         result.is_integer = is_float ? 0 : 1;
         result.arithmetic = arithmetic;
         write_struct(info, result, "tosavk_dispatch_info");

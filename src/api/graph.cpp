@@ -19,21 +19,21 @@ ImportOptions import_options(const tosavk_load_options* given) {
     const tosavk_load_options options = read_struct(given, "tosavk_load_options");
     ImportOptions result;
     switch (const int raw = raw_value(options.rounding)) {
-    case TOSAVK_ROUNDING_DOUBLE: result.rounding = Rounding::double_round; break;
-    case TOSAVK_ROUNDING_SINGLE: result.rounding = Rounding::single_round; break;
-    default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_rounding", raw));
+        case TOSAVK_ROUNDING_DOUBLE: result.rounding = Rounding::double_round; break;
+        case TOSAVK_ROUNDING_SINGLE: result.rounding = Rounding::single_round; break;
+        default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_rounding", raw));
     }
     switch (const int raw = raw_value(options.level)) {
-    case TOSAVK_LEVEL_8K: result.level = &level_8k; break;
-    case TOSAVK_LEVEL_NONE: result.level = &level_none; break;
-    default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_level", raw));
+        case TOSAVK_LEVEL_8K: result.level = &level_8k; break;
+        case TOSAVK_LEVEL_NONE: result.level = &level_none; break;
+        default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_level", raw));
     }
     switch (const int raw = raw_value(options.spec)) {
-    case TOSAVK_SPEC_RECOGNISE: result.spec = TosaSpec::recognise; break;
-    case TOSAVK_SPEC_0_30: result.spec = TosaSpec::v0_30; break;
-    case TOSAVK_SPEC_0_80: result.spec = TosaSpec::v0_80; break;
-    case TOSAVK_SPEC_1_0: result.spec = TosaSpec::v1_0; break;
-    default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_spec", raw));
+        case TOSAVK_SPEC_RECOGNISE: result.spec = TosaSpec::recognise; break;
+        case TOSAVK_SPEC_0_30: result.spec = TosaSpec::v0_30; break;
+        case TOSAVK_SPEC_0_80: result.spec = TosaSpec::v0_80; break;
+        case TOSAVK_SPEC_1_0: result.spec = TosaSpec::v1_0; break;
+        default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_spec", raw));
     }
     if (options.input_shape_count > 0 && !options.input_shapes) {
         throw Error(ErrorCode::usage, "tosavk_load_options.input_shapes is NULL but input_shape_count is not 0");
@@ -176,9 +176,9 @@ tosavk_status tosavk_graph_print(const tosavk_graph* graph, tosavk_graph_text ki
         call.require(graph, "graph");
         call.require(text, "text");
         switch (const int raw = raw_value(kind)) {
-        case TOSAVK_GRAPH_LISTING: *text = make_text(print_graph(*graph->graph)); return;
-        case TOSAVK_GRAPH_DOT: *text = make_text(print_dot(*graph->graph)); return;
-        default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_graph_text", raw));
+            case TOSAVK_GRAPH_LISTING: *text = make_text(print_graph(*graph->graph)); return;
+            case TOSAVK_GRAPH_DOT: *text = make_text(print_dot(*graph->graph)); return;
+            default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_graph_text", raw));
         }
     });
 }

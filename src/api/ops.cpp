@@ -83,7 +83,8 @@ Json row_json(std::string_view op, Json types, const char* requirements, std::ve
 /// What the specification's tables list beside the types of tensors.
 void add_fixed_columns(Op op, DType first, Json& types) {
     if (op == Op::table) types["TABLE_SIZE"] = first == DType::i8 ? "256" : "513";
-    if (op == Op::resize && !types.contains("resize_t")) types["resize_t"] = is_float(first) ? std::string(name_of(first)) + "_t" : "i16_t";
+    if (op == Op::resize && !types.contains("resize_t"))
+        types["resize_t"] = is_float(first) ? std::string(name_of(first)) + "_t" : "i16_t";
 }
 
 Json row_json(const OpDef& def, const TypeRow& row, bool in_0_30) {
@@ -124,7 +125,8 @@ tosavk_status tosavk_ops_describe(tosavk_text** json, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(json, "json");
         Json rows = Json::array();
-        for (auto code = static_cast<std::uint32_t>(Op::argmax); code <= static_cast<std::uint32_t>(Op::const_shape); ++code) {
+        for (auto code = static_cast<std::uint32_t>(Op::argmax); code <= static_cast<std::uint32_t>(Op::const_shape);
+             ++code) {
             const Op op = static_cast<Op>(code);
             if (op == Op::matmul) add_rows(rows, nullptr, v0_30::find_info(v0_30::fully_connected));
             const OpDef* def = find_op(op);

@@ -95,26 +95,30 @@ std::shared_ptr<Executable> make_executable(const std::shared_ptr<Device>& devic
             } catch (const Error& e) {
                 // What the library would never plan can only come from the file.
                 if (e.code() != ErrorCode::internal) throw;
-                throw Error(ErrorCode::bad_model, fmt::format("the package is damaged: {}", e.what()), e.node(), e.operand());
+                throw Error(ErrorCode::bad_model, fmt::format("the package is damaged: {}", e.what()), e.node(),
+                            e.operand());
             }
         }
         use = PackageUse::did_not_fit;
         say("package", "it was made for another device, library or option; the graph is compiled");
     }
-    return Executable::create(device, graph.graph, make_plan(*graph.graph, device->plan(), options, device->tuning().get()));
+    return Executable::create(device, graph.graph,
+                              make_plan(*graph.graph, device->plan(), options, device->tuning().get()));
 }
 
 }  // namespace tosavk::api
 
-tosavk_status tosavk_package_save(tosavk_device* device, const tosavk_graph* graph, const tosavk_compile_options* options,
-                                  const char* path, tosavk_error** error) {
+tosavk_status tosavk_package_save(tosavk_device* device, const tosavk_graph* graph,
+                                  const tosavk_compile_options* options, const char* path, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(device, "device");
         call.require(graph, "graph");
         call.require(path, "path");
         const tosavk::Bytes bytes = make_package(*device->device, *graph->graph, plan_options(options));
         if (bytes.size() > most_file_bytes) {
-            throw Error(ErrorCode::unsupported, fmt::format("the package would have {} bytes, and files above 2 GiB are not read", bytes.size()));
+            throw Error(
+                ErrorCode::unsupported,
+                fmt::format("the package would have {} bytes, and files above 2 GiB are not read", bytes.size()));
         }
         const std::span<const std::byte> pieces[] = {bytes};
         write_file(path, pieces);

@@ -23,20 +23,25 @@ nlohmann::ordered_json site_json(const TunedSite& site) {
         if (!candidate.excluded.empty()) entry["excluded"] = candidate.excluded;
         candidates.push_back(std::move(entry));
     }
-    return {{"node", site.node}, {"label", site.label}, {"nodes", site.site.nodes.size()}, {"signature", site.site.signature},
-            {"candidates", std::move(candidates)}, {"chosen", site.candidates[site.chosen].name},
+    return {{"node", site.node},
+            {"label", site.label},
+            {"nodes", site.site.nodes.size()},
+            {"signature", site.site.signature},
+            {"candidates", std::move(candidates)},
+            {"chosen", site.candidates[site.chosen].name},
             {"ratio", site.candidates[site.chosen].ratio()}};
 }
 
 /// What the device made of the graph with the table that it has now.
-CheckReport check(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph, std::uint64_t seed) {
+CheckReport check(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph,
+                  std::uint64_t seed) {
     return Checker(device, graph).run(seed);
 }
 
 }  // namespace
 
-tosavk_status tosavk_tune(tosavk_device* device, const tosavk_graph* graph, const tosavk_tune_options* options, tosavk_text** json,
-                          tosavk_error** error) {
+tosavk_status tosavk_tune(tosavk_device* device, const tosavk_graph* graph, const tosavk_tune_options* options,
+                          tosavk_text** json, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(device, "device");
         call.require(graph, "graph");
@@ -45,9 +50,11 @@ tosavk_status tosavk_tune(tosavk_device* device, const tosavk_graph* graph, cons
         if (!(given.min_time_s >= 0 && given.min_time_s <= 3600))
             throw Error(ErrorCode::usage, "min_time_s of tosavk_tune_options takes 0 to 3600 seconds");
         if (graph->package)
-            throw Error(ErrorCode::usage, "the kernels of a package are chosen already; tune its model and compile it anew");
+            throw Error(ErrorCode::usage,
+                        "the kernels of a package are chosen already; tune its model and compile it anew");
         const PlanOptions plan_options = api::plan_options(nullptr);
-        if (!plan_options.tuned) throw Error(ErrorCode::usage, "TOSAVK_NO_TUNING is set: what is measured would not be used");
+        if (!plan_options.tuned)
+            throw Error(ErrorCode::usage, "TOSAVK_NO_TUNING is set: what is measured would not be used");
         TuneOptions tune_options;
         if (given.min_time_s > 0) tune_options.seconds = given.min_time_s;
         tune_options.seed = given.seed;

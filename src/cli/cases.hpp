@@ -6,9 +6,9 @@
 namespace tosavk::cli {
 
 struct RecordedCase {
-    std::string name;                    ///< its number
-    std::vector<std::string> inputs;     ///< paths, by input index
-    std::vector<std::string> expected;   ///< paths, by output index
+    std::string name;                   ///< its number
+    std::vector<std::string> inputs;    ///< paths, by input index
+    std::vector<std::string> expected;  ///< paths, by output index
 };
 
 struct RecordedCases {
@@ -22,11 +22,11 @@ RecordedCases load_cases(const std::string& directory, const std::string& roundi
 
 struct Difference {
     bool passed = true;
-    std::size_t mismatches = 0;   ///< elements beyond the allowance
-    double worst = 0;             ///< largest difference
+    std::size_t mismatches = 0;  ///< elements beyond the allowance
+    double worst = 0;            ///< largest difference
     double allowed = 0;
-    std::size_t element = 0;      ///< flat index of the worst element
-    double expected = 0, got = 0; ///< its values
+    std::size_t element = 0;       ///< flat index of the worst element
+    double expected = 0, got = 0;  ///< its values
 };
 Difference compare(const cpp::TensorInfo& info, std::span<const std::byte> expected, std::span<const std::byte> got,
                    double atol, double rtol);

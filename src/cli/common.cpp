@@ -19,17 +19,17 @@ namespace {
 
 int exit_code_of(tosavk_status status) {
     switch (status) {
-    case TOSAVK_OK: return exit_done;
-    case TOSAVK_ERROR_USAGE: return exit_usage;
-    case TOSAVK_ERROR_BAD_MODEL:
-    case TOSAVK_ERROR_UNSUPPORTED:
-    case TOSAVK_ERROR_BAD_INPUT:
-    case TOSAVK_ERROR_IO: return exit_file;
-    case TOSAVK_ERROR_NO_DEVICE:
-    case TOSAVK_ERROR_DEVICE:
-    case TOSAVK_ERROR_DEVICE_LOST:
-    case TOSAVK_ERROR_OUT_OF_MEMORY:
-    case TOSAVK_ERROR_INTERNAL: break;
+        case TOSAVK_OK: return exit_done;
+        case TOSAVK_ERROR_USAGE: return exit_usage;
+        case TOSAVK_ERROR_BAD_MODEL:
+        case TOSAVK_ERROR_UNSUPPORTED:
+        case TOSAVK_ERROR_BAD_INPUT:
+        case TOSAVK_ERROR_IO: return exit_file;
+        case TOSAVK_ERROR_NO_DEVICE:
+        case TOSAVK_ERROR_DEVICE:
+        case TOSAVK_ERROR_DEVICE_LOST:
+        case TOSAVK_ERROR_OUT_OF_MEMORY:
+        case TOSAVK_ERROR_INTERNAL: break;
     }
     return exit_device;
 }
@@ -109,8 +109,9 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
 
 void add_model_options(CLI::App& command, ModelOptions& options, bool with_path) {
     if (with_path) {
-        CLI::Option* path = command.add_option("MODEL", options.path,
-                                               "the model, a .tflite or .tosa file or a package; or a problem line, as --op has it");
+        CLI::Option* path =
+            command.add_option("MODEL", options.path,
+                               "the model, a .tflite or .tosa file or a package; or a problem line, as --op has it");
         CLI::Option* op =
             command.add_option("--op", options.problem,
                                "a problem line instead of a model: 'conv2d i8 1x56x56x64 64x3x3 s1 p1 rescale'; "
@@ -259,19 +260,19 @@ std::vector<double> elements(tosavk_type type, std::span<const std::byte> bytes)
     for (std::size_t k = 0; k < values.size(); ++k) {
         const std::byte* at = bytes.data() + k * size;
         switch (type) {
-        case TOSAVK_BOOL:
-        case TOSAVK_I4:
-        case TOSAVK_I8: values[k] = read<std::int8_t>(at); break;
-        case TOSAVK_I16: values[k] = read<std::int16_t>(at); break;
-        case TOSAVK_I32: values[k] = read<std::int32_t>(at); break;
-        case TOSAVK_I48: values[k] = static_cast<double>(read<std::int64_t>(at)); break;
-        case TOSAVK_FP8E4M3: values[k] = fp8_to_double(read<std::uint8_t>(at), true); break;
-        case TOSAVK_FP8E5M2: values[k] = fp8_to_double(read<std::uint8_t>(at), false); break;
-        case TOSAVK_FP16: values[k] = half_to_double(read<std::uint16_t>(at)); break;
-        case TOSAVK_BF16:
-            values[k] = std::bit_cast<float>(static_cast<std::uint32_t>(read<std::uint16_t>(at)) << 16);
-            break;
-        case TOSAVK_FP32: values[k] = read<float>(at); break;
+            case TOSAVK_BOOL:
+            case TOSAVK_I4:
+            case TOSAVK_I8: values[k] = read<std::int8_t>(at); break;
+            case TOSAVK_I16: values[k] = read<std::int16_t>(at); break;
+            case TOSAVK_I32: values[k] = read<std::int32_t>(at); break;
+            case TOSAVK_I48: values[k] = static_cast<double>(read<std::int64_t>(at)); break;
+            case TOSAVK_FP8E4M3: values[k] = fp8_to_double(read<std::uint8_t>(at), true); break;
+            case TOSAVK_FP8E5M2: values[k] = fp8_to_double(read<std::uint8_t>(at), false); break;
+            case TOSAVK_FP16: values[k] = half_to_double(read<std::uint16_t>(at)); break;
+            case TOSAVK_BF16:
+                values[k] = std::bit_cast<float>(static_cast<std::uint32_t>(read<std::uint16_t>(at)) << 16);
+                break;
+            case TOSAVK_FP32: values[k] = read<float>(at); break;
         }
     }
     return values;
@@ -309,7 +310,8 @@ void print(const std::string& text) {
 CLI::Validator whole_number() {
     return CLI::Validator(
         [](const std::string& text) {
-            const bool digits = !text.empty() && text.size() <= 18 && text.find_first_not_of("0123456789") == std::string::npos;
+            const bool digits =
+                !text.empty() && text.size() <= 18 && text.find_first_not_of("0123456789") == std::string::npos;
             return digits ? std::string() : fmt::format("'{}' is not a whole number", text);
         },
         "N");
@@ -320,7 +322,8 @@ void write_file(const std::string& path, const std::string& text) {
     std::error_code unresolved;
     std::filesystem::path target = std::filesystem::weakly_canonical(path, unresolved);
     if (unresolved) target = path;
-    const bool special = std::filesystem::exists(target, unresolved) && !std::filesystem::is_regular_file(target, unresolved);
+    const bool special =
+        std::filesystem::exists(target, unresolved) && !std::filesystem::is_regular_file(target, unresolved);
     std::string temporary = target.string();
     std::FILE* file = special ? std::fopen(temporary.c_str(), "wb") : nullptr;
     // A process of the same number, in another container or crashed, may have left the name.

@@ -76,14 +76,14 @@ Bytes input_bytes(const InputArray& array, const cpp::TensorInfo& input, std::ui
 
 // ---- text --------------------------------------------------------------------------------------------------------
 
-std::string shape_text(const cpp::Shape& shape);                ///< "1x32x32x3"; "scalar" for rank 0
-std::string tensor_text(const cpp::TensorInfo& info);           ///< "i8 1x32x32x3"
-std::string type_text(const cpp::TensorInfo& info);             ///< "i8"
+std::string shape_text(const cpp::Shape& shape);       ///< "1x32x32x3"; "scalar" for rank 0
+std::string tensor_text(const cpp::TensorInfo& info);  ///< "i8 1x32x32x3"
+std::string type_text(const cpp::TensorInfo& info);    ///< "i8"
 bool is_float(tosavk_type type);
 std::vector<double> elements(tosavk_type type, std::span<const std::byte> bytes);
-std::string number_text(double value);                          ///< shortest text of six digits
-Json number_json(double value);                                 ///< null for NaN and infinities, which JSON lacks
-std::string json_text(const Json& value);                       ///< indented; bytes that are no UTF-8 are replaced
+std::string number_text(double value);     ///< shortest text of six digits
+Json number_json(double value);            ///< null for NaN and infinities, which JSON lacks
+std::string json_text(const Json& value);  ///< indented; bytes that are no UTF-8 are replaced
 
 /// Columns as wide as their widest cell; the first row is the heading. Columns named in `right` are right-aligned.
 std::string table_text(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right);

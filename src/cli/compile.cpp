@@ -19,7 +19,10 @@ int compile(const Options& options) {
     const cpp::Device device(options.device);
     cpp::save_package(device, graph, options.out, !options.no_fuse);
     if (options.model.precision == "fp16") {
-        std::fputs("note: the package computes in fp16 what the model declares as fp32; tosa-vk run MODEL --precision fp16 reports the difference\n", stderr);
+        std::fputs(
+            "note: the package computes in fp16 what the model declares as fp32; tosa-vk run MODEL --precision fp16 "
+            "reports the difference\n",
+            stderr);
     }
     return exit_done;
 }
@@ -28,8 +31,9 @@ int compile(const Options& options) {
 
 Action add_compile(CLI::App& app) {
     auto options = std::make_shared<Options>();
-    CLI::App* command = app.add_subcommand(
-        "compile", "Writes a model with its plan, shaders and packed weights to a package, which starts without the GLSL compiler");
+    CLI::App* command = app.add_subcommand("compile",
+                                           "Writes a model with its plan, shaders and packed weights to a package, "
+                                           "which starts without the GLSL compiler");
     add_model_options(*command, options->model);
     command->add_option("-o,--output", options->out, "the package to write")->required();
     add_device_option(*command, options->device);

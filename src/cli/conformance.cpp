@@ -28,7 +28,8 @@ public:
     Progress& operator=(const Progress&) = delete;
 
     void show(std::size_t done, std::uint64_t total, const std::string& what) {
-        if (on_) std::fprintf(stderr, "\r\033[K%zu of %llu: %s", done, static_cast<unsigned long long>(total), what.c_str());
+        if (on_)
+            std::fprintf(stderr, "\r\033[K%zu of %llu: %s", done, static_cast<unsigned long long>(total), what.c_str());
     }
     void clear() {
         if (on_) std::fprintf(stderr, "\r\033[K");
@@ -88,9 +89,10 @@ int conformance(const Options& options) {
         std::string text = table_of(rows);
         for (const Json& row : rows) {
             if (row.at("passed").get<bool>()) continue;
-            text += fmt::format("\n{} FAILED in {} of {} cases; repeat with\n  {}\n{}\n", row.at("op").get<std::string>(),
-                                row.at("failed").get<std::uint64_t>(), row.at("cases").get<std::uint64_t>(),
-                                row.at("repro").get<std::string>(), row.at("detail").get<std::string>());
+            text +=
+                fmt::format("\n{} FAILED in {} of {} cases; repeat with\n  {}\n{}\n", row.at("op").get<std::string>(),
+                            row.at("failed").get<std::uint64_t>(), row.at("cases").get<std::uint64_t>(),
+                            row.at("repro").get<std::string>(), row.at("detail").get<std::string>());
         }
         text += fmt::format("\n{} on {}: {} rows, {} cases, {} failed; worst error {:.3f} of its bound\n",
                             summary.cases_failed == 0 ? "passed" : "FAILED", device.name(), summary.rows, summary.cases,
@@ -116,18 +118,22 @@ Action add_conformance(CLI::App& app) {
         ->check(CLI::Range(0, 1000000));
     command->add_flag("--large-binding", options->sweep.large_binding,
                       "also tensors above 128 MiB (about 2 GiB of host memory)");
-    command->add_flag("--candidates", options->sweep.all_candidates,
-                      "each case also with every other kernel and variant that takes its nodes, as --tune may choose them");
+    command->add_flag(
+        "--candidates", options->sweep.all_candidates,
+        "each case also with every other kernel and variant that takes its nodes, as --tune may choose them");
     command->add_option("--jobs", options->sweep.jobs, "threads, each with a device of its own (default 1)")
         ->check(CLI::Range(1, 64));
     command->add_flag("--json", options->json, "print JSON");
     command->footer(
         "Each row runs random graphs of its operator: seed S is the same graph and data everywhere, with operands\n"
         "constant or computed at run time, with and without an operator that fuses behind it. Dot products of floats\n"
-        "also run the specification's data sets 0 to 5. Then graphs that break one condition of the specification, or a\n"
+        "also run the specification's data sets 0 to 5. Then graphs that break one condition of the specification, or "
+        "a\n"
         "limit of level 8K, must be refused.\n"
-        "--json prints an array of objects: kind (\"values\", \"error\", \"level\" or \"large\"), op, spec, types, cases,\n"
-        "failed, passed, worst_error (as a share of the bound; 0 where results are exact), bound, seed, repro (a command\n"
+        "--json prints an array of objects: kind (\"values\", \"error\", \"level\" or \"large\"), op, spec, types, "
+        "cases,\n"
+        "failed, passed, worst_error (as a share of the bound; 0 where results are exact), bound, seed, repro (a "
+        "command\n"
         "that repeats the worst case), error_if (the broken condition; kinds error and level), detail (the worst\n"
         "element, or what failed).\n"
         "Exit code 1 when anything failed.\n"

@@ -16,7 +16,8 @@ int convert(const Options& options) {
     const std::string& to = options.named_out.empty() ? options.out : options.named_out;
     if (to.empty()) throw Failure(exit_usage, "OUT is required");
     const std::string ending = ".tosa";
-    if (to.size() <= ending.size() || !to.ends_with(ending)) throw Failure(exit_usage, to + ": only .tosa files can be written");
+    if (to.size() <= ending.size() || !to.ends_with(ending))
+        throw Failure(exit_usage, to + ": only .tosa files can be written");
     load_model(options.model).save(to);
     return exit_done;
 }
@@ -30,8 +31,9 @@ Action add_convert(CLI::App& app) {
     CLI::Option* out = command->add_option("OUT", options->out, "the file to write, which must end in .tosa");
     CLI::Option* named = command->add_option("-o,--output", options->named_out, "the same, for use with --op");
     named->excludes(out);
-    command->footer("Example: tosa-vk convert model.tflite model.tosa\n"
-                    "Example: tosa-vk convert --op 'matmul f32 1x64x64x64' -o product.tosa");
+    command->footer(
+        "Example: tosa-vk convert model.tflite model.tosa\n"
+        "Example: tosa-vk convert --op 'matmul f32 1x64x64x64' -o product.tosa");
     return [options] { return convert(*options); };
 }
 

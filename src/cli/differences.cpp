@@ -14,7 +14,8 @@ Difference difference_of(tosavk_type type, const Bytes& got, const Bytes& wanted
     for (std::size_t i = 0; i < have.size(); ++i) {
         if (std::isfinite(want[i])) result.magnitude = std::max(result.magnitude, std::abs(want[i]));
         if (have[i] == want[i] || (std::isnan(have[i]) && std::isnan(want[i]))) continue;
-        const double apart = std::isfinite(have[i] - want[i]) ? std::abs(have[i] - want[i]) : std::numeric_limits<double>::infinity();
+        const double apart =
+            std::isfinite(have[i] - want[i]) ? std::abs(have[i] - want[i]) : std::numeric_limits<double>::infinity();
         if (apart > result.largest) {
             result.largest = apart;
             result.index = i;
@@ -39,7 +40,8 @@ std::vector<Bytes> outputs_of(const cpp::Device& device, const cpp::Graph& graph
     for (std::uint32_t k = 0; k < inputs.size(); ++k) context.set_input(k, inputs[k]);
     context.run();
     std::vector<Bytes> outputs;
-    for (std::uint32_t k = 0; k < graph.output_count(); ++k) context.get_output(k, outputs.emplace_back(graph.output(k).size_bytes));
+    for (std::uint32_t k = 0; k < graph.output_count(); ++k)
+        context.get_output(k, outputs.emplace_back(graph.output(k).size_bytes));
     return outputs;
 }
 

@@ -6,9 +6,9 @@
 namespace tosavk::cli {
 
 struct Difference {
-    double largest = 0;    ///< of any element; infinite where one side alone is NaN or infinite
+    double largest = 0;     ///< of any element; infinite where one side alone is NaN or infinite
     std::size_t index = 0;  ///< flat, of that element
-    double magnitude = 0;  ///< of the largest finite element wanted
+    double magnitude = 0;   ///< of the largest finite element wanted
 };
 
 /// Both hold the elements of one tensor of the type.

@@ -17,13 +17,15 @@ int ops(bool as_json, const std::string& spec) {
     Json rows = Json::array();
     for (const Json& row : Json::parse(cpp::describe_ops())) {
         const Json& versions = row.at("spec");
-        if (spec.empty() || std::find(versions.begin(), versions.end(), Json(spec)) != versions.end()) rows.push_back(row);
+        if (spec.empty() || std::find(versions.begin(), versions.end(), Json(spec)) != versions.end())
+            rows.push_back(row);
     }
     if (as_json) {
         print(json_text(rows));
         return exit_done;
     }
-    std::vector<std::vector<std::string>> table = {{"operator", "types", "requires", "spec", "reference", "gpu", "fusable"}};
+    std::vector<std::vector<std::string>> table = {
+        {"operator", "types", "requires", "spec", "reference", "gpu", "fusable"}};
     const auto yes_no = [](const Json& value) { return std::string(value.get<bool>() ? "yes" : "no"); };
     for (const Json& row : rows) {
         std::string types;
@@ -33,11 +35,13 @@ int ops(bool as_json, const std::string& spec) {
         // Alternatives by '|', what one of them needs together by '+'.
         std::string needed, versions;
         for (const Json& alternative : row.at("requires")) {
-            needed += fmt::format("{}{}", needed.empty() ? "" : "|", fmt::join(alternative.get<std::vector<std::string>>(), "+"));
+            needed += fmt::format("{}{}", needed.empty() ? "" : "|",
+                                  fmt::join(alternative.get<std::vector<std::string>>(), "+"));
         }
-        for (const Json& version : row.at("spec")) versions += (versions.empty() ? "" : " ") + version.get<std::string>();
-        table.push_back({row.at("op").get<std::string>(), types, needed, versions,
-                         yes_no(row.at("reference")), yes_no(row.at("gpu")), yes_no(row.at("fusable"))});
+        for (const Json& version : row.at("spec"))
+            versions += (versions.empty() ? "" : " ") + version.get<std::string>();
+        table.push_back({row.at("op").get<std::string>(), types, needed, versions, yes_no(row.at("reference")),
+                         yes_no(row.at("gpu")), yes_no(row.at("fusable"))});
     }
     print(table_text(table, {false, false, false, false, false, false, false}));
     return exit_done;

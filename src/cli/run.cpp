@@ -74,9 +74,12 @@ Assigned load(const Options& options) {
 }
 
 Json counters_json(const tosavk_counters& counters) {
-    return {{"allocations", counters.allocations}, {"pipelines_created", counters.pipelines_created},
-            {"weight_bytes_copied", counters.weight_bytes_copied}, {"shaders_compiled", counters.shaders_compiled},
-            {"shaders_loaded", counters.shaders_loaded}, {"compiler_started", counters.compiler_started != 0}};
+    return {{"allocations", counters.allocations},
+            {"pipelines_created", counters.pipelines_created},
+            {"weight_bytes_copied", counters.weight_bytes_copied},
+            {"shaders_compiled", counters.shaders_compiled},
+            {"shaders_loaded", counters.shaders_loaded},
+            {"compiler_started", counters.compiler_started != 0}};
 }
 
 /// How far the counters moved after the first run: all zero when nothing is made anew.
@@ -90,7 +93,7 @@ Json counters_delta(const tosavk_counters& before, const tosavk_counters& after)
 struct Result {
     std::vector<Output> outputs;
     std::string device, driver;
-    Json times;                    ///< stage -> milliseconds, in order
+    Json times;  ///< stage -> milliseconds, in order
     std::optional<Json> profile;
 };
 
@@ -146,18 +149,21 @@ void run_on_device(const Options& options, const cpp::Graph& graph, const std::v
 }
 
 /// What another precision changed: one object per output, against a run in the declared types on the same inputs.
-Json precision_differences(const Options& options, const std::vector<Bytes>& inputs, const std::vector<Output>& outputs) {
+Json precision_differences(const Options& options, const std::vector<Bytes>& inputs,
+                           const std::vector<Output>& outputs) {
     Options as_declared = options;
     as_declared.model.precision = "declared";
     const Assigned loaded = load(as_declared);
-    const std::vector<Bytes> expected =
-        options.reference ? loaded.graph.reference_run(inputs) : outputs_of(cpp::Device(options.device), loaded.graph, inputs);
+    const std::vector<Bytes> expected = options.reference
+                                          ? loaded.graph.reference_run(inputs)
+                                          : outputs_of(cpp::Device(options.device), loaded.graph, inputs);
     auto result = Json::array();
     for (std::size_t k = 0; k < outputs.size(); ++k) {
         const Difference difference = difference_of(outputs[k].info.type, outputs[k].bytes, expected[k]);
         result.push_back({{"output", k}});
         result.back().update(to_json(difference));
-        std::fprintf(stderr, "note: output %zu was computed in fp16; largest difference from the declared types: %s\n", k, to_text(difference).c_str());
+        std::fprintf(stderr, "note: output %zu was computed in fp16; largest difference from the declared types: %s\n",
+                     k, to_text(difference).c_str());
     }
     return result;
 }
@@ -225,12 +231,9 @@ int run(const Options& options) {
         auto outputs = Json::array();
         for (std::size_t k = 0; k < summaries.size(); ++k)
             outputs.push_back(output_json(k, result.outputs[k], summaries[k]));
-        Json text = {{"model", options.model.name()},
-                     {"device", result.device},
-                     {"driver", result.driver},
-                     {"seed", options.seed},
-                     {"inputs", std::move(inputs_json)},
-                     {"outputs", std::move(outputs)},
+        Json text = {{"model", options.model.name()},    {"device", result.device},
+                     {"driver", result.driver},          {"seed", options.seed},
+                     {"inputs", std::move(inputs_json)}, {"outputs", std::move(outputs)},
                      {"time_ms", result.times}};
         if (!differences.empty()) text["fp16_differences"] = std::move(differences);
         print(json_text(text));
@@ -257,7 +260,8 @@ Action add_run(CLI::App& app) {
     add_device_option(*command, options->device);
     command->add_flag("--reference", options->reference, "run on the reference interpreter instead of a device");
     command->add_option("--seed", options->seed, "seed of random inputs (default 0)")->check(whole_number());
-    command->add_option("--top", options->top, "how many of the largest elements to show (default 5)")->check(whole_number());
+    command->add_option("--top", options->top, "how many of the largest elements to show (default 5)")
+        ->check(whole_number());
     command->add_option("--profile", options->profile, "file for counters and the time of every dispatch, as JSON");
     command->add_flag("--json", options->json, "print JSON");
     command->footer("Example: tosa-vk run model.tflite --input 0=picture.npy --output-dir out --top 3");

@@ -48,13 +48,13 @@ int verify_random(const Options& options) {
         progress.step();
     }
     const std::string repeat = report.passed
-                                   ? ""
-                                   : fmt::format("tosa-vk verify {} --seeds 1 --seed {}{}",
-                                                 model_argument(options.model), seed - 1, rounding_argument(options));
+                                 ? ""
+                                 : fmt::format("tosa-vk verify {} --seeds 1 --seed {}{}", model_argument(options.model),
+                                               seed - 1, rounding_argument(options));
     if (options.json) {
         Json result = {{"model", options.model.name()}, {"device", device.name()},     {"driver", device.driver()},
-                       {"passed", report.passed},     {"seed", options.seed},        {"seeds_run", runs},
-                       {"values_checked", values},    {"worst", number_json(worst)}, {"detail", worst_detail}};
+                       {"passed", report.passed},       {"seed", options.seed},        {"seeds_run", runs},
+                       {"values_checked", values},      {"worst", number_json(worst)}, {"detail", worst_detail}};
         if (!report.passed) {
             result["failing_seed"] = seed - 1;
             result["repeat"] = repeat;
@@ -247,7 +247,9 @@ Action add_verify(CLI::App& app) {
     command->add_option("--seeds", options->seeds, "how many random input sets (default 20)")
         ->check(whole_number())
         ->excludes(cases);
-    command->add_option("--seed", options->seed, "seed of the first one (default 0)")->check(whole_number())->excludes(cases);
+    command->add_option("--seed", options->seed, "seed of the first one (default 0)")
+        ->check(whole_number())
+        ->excludes(cases);
     add_device_option(*command, options->device);
     command->add_flag("--json", options->json, "print JSON");
     command->footer("Example: tosa-vk verify model.tflite --seeds 100 --device cpu");

@@ -11,8 +11,9 @@ namespace {
 
 /// Adds one of the modes of SPV_KHR_float_controls for floats of `bits`.
 std::string float_mode(int capability, int mode, int bits) {
-    return fmt::format("spirv_execution_mode(extensions = [\"SPV_KHR_float_controls\"], capabilities = [{}], {}, {});\n",
-                       capability, mode, bits);
+    return fmt::format(
+        "spirv_execution_mode(extensions = [\"SPV_KHR_float_controls\"], capabilities = [{}], {}, {});\n", capability,
+        mode, bits);
 }
 std::string denorm_preserve(int bits) { return float_mode(4464, 4459, bits); }
 std::string signed_zero_inf_nan_preserve(int bits) { return float_mode(4466, 4461, bits); }
@@ -57,8 +58,10 @@ std::uint64_t value_bytes(const Graph& graph, ValueId id) {
     return allocation_bytes(static_cast<std::uint64_t>(element_count(value.shape)) * size_of(value.type), value.type);
 }
 
-std::uint64_t operand_bytes(const Graph& graph, const KernelOperand& operand, const std::vector<std::uint64_t>& scratch) {
-    if (operand.scratch >= 0) return allocation_bytes(scratch.at(static_cast<std::size_t>(operand.scratch)), operand.type);
+std::uint64_t operand_bytes(const Graph& graph, const KernelOperand& operand,
+                            const std::vector<std::uint64_t>& scratch) {
+    if (operand.scratch >= 0)
+        return allocation_bytes(scratch.at(static_cast<std::size_t>(operand.scratch)), operand.type);
     if (operand.value != no_id) return value_bytes(graph, operand.value);
     return allocation_bytes(std::max<std::uint64_t>(operand.packed.size(), 1), operand.type);
 }
@@ -75,23 +78,30 @@ bool has_load8(std::uint64_t bytes, DType type, const DevicePlan& device) {
 
 std::string preamble(const DevicePlan& device, StoreForm stores, const Defines& defines, bool small_floats, bool fp16) {
     const bool native_fp16 = fp16 && device.native_fp16;
-    const bool cooperative = std::any_of(defines.begin(), defines.end(), [](const auto& define) { return define.first == "COOPERATIVE"; });
+    const bool cooperative =
+        std::any_of(defines.begin(), defines.end(), [](const auto& define) { return define.first == "COOPERATIVE"; });
     std::string text = "#version 450\n";
-    if (device.nan_preserve || device.rte || native_fp16 || device.dot4 || cooperative) text += "#extension GL_EXT_spirv_intrinsics : require\n";
-    if (device.subgroup_lanes > 1) text += "#extension GL_KHR_shader_subgroup_shuffle : require\n#extension GL_KHR_shader_subgroup_ballot : require\n";
+    if (device.nan_preserve || device.rte || native_fp16 || device.dot4 || cooperative)
+        text += "#extension GL_EXT_spirv_intrinsics : require\n";
+    if (device.subgroup_lanes > 1)
+        text +=
+            "#extension GL_KHR_shader_subgroup_shuffle : require\n#extension GL_KHR_shader_subgroup_ballot : require\n";
     if (cooperative) {
-        text += "#pragma use_vulkan_memory_model\n#extension GL_KHR_memory_scope_semantics : require\n"
-                "#extension GL_KHR_shader_subgroup_basic : require\n#extension GL_EXT_control_flow_attributes : require\n";
+        text +=
+            "#pragma use_vulkan_memory_model\n#extension GL_KHR_memory_scope_semantics : require\n"
+            "#extension GL_KHR_shader_subgroup_basic : require\n#extension GL_EXT_control_flow_attributes : require\n";
     }
     if (device.int64) text += "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n";
     if (native_fp16) text += "#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require\n";
     if (device.nan_preserve) text += signed_zero_inf_nan_preserve(32);
     if (device.rte) text += rounding_mode_rte(32);
     if (native_fp16) text += signed_zero_inf_nan_preserve(16) + rounding_mode_rte(16) + denorm_preserve(16);
-    text += fmt::format("#define TOSAVK_INT64 {}\n#define TOSAVK_QUAD_STORES {}\n", int(device.int64), int(stores == StoreForm::quads));
+    text += fmt::format("#define TOSAVK_INT64 {}\n#define TOSAVK_QUAD_STORES {}\n", int(device.int64),
+                        int(stores == StoreForm::quads));
     text += fmt::format("#define TOSAVK_PAIRS {}\n#define TOSAVK_EIGHTS {}\n", int(device.slow_storage && device.int64),
                         int(stores == StoreForm::eights));
-    text += fmt::format("#define TOSAVK_LANES {}\n#define TOSAVK_EXACT_RECIPROCALS {}\n", device.subgroup_lanes, int(device.exact_reciprocals));
+    text += fmt::format("#define TOSAVK_LANES {}\n#define TOSAVK_EXACT_RECIPROCALS {}\n", device.subgroup_lanes,
+                        int(device.exact_reciprocals));
     for (const auto& [name, value] : defines) text += fmt::format("#define {} {}\n", name, value);
     text += "layout(local_size_x = 64, local_size_x_id = 1000) in;\n";
     for (const char* file : {"lib/types.glsl", "lib/index.glsl", "lib/wide.glsl", "lib/scale.glsl", "lib/math.glsl"}) {
@@ -113,7 +123,8 @@ void Declarations::read(KernelOperand& operand, std::size_t index, std::uint64_t
         for (std::uint32_t p = 0; p < parts; ++p) text += fmt::format("READ_PART({}, {}, {})\n", name, p, bindings + p);
         pick("int", name, "word", "", "w", 4, parts, "return {}");
         pick("ivec4", name, "quad", "", "q", 16, parts, "return {}");
-        text += fmt::format("ivec2 {0}_pair(uint i) {{ return ivec2({0}_word(2u * i), {0}_word(2u * i + 1u)); }}\n", name);
+        text +=
+            fmt::format("ivec2 {0}_pair(uint i) {{ return ivec2({0}_word(2u * i), {0}_word(2u * i + 1u)); }}\n", name);
     }
     eights = eights && has_load8(bytes, operand.type, device_);
     const char* from = texels ? (eights ? "TEXEL_PAIRS" : "TEXELS") : parts > 1 ? "PARTS" : "BUFFER";
@@ -139,19 +150,21 @@ void Declarations::write(DType type, std::size_t index, std::uint64_t bytes) {
         if (!words && !quad_stores_) pick("void", name, "raise", ", int x", "w", 4, parts, "atomicMax({}, x)");
         if (words) pick("void", name, "mix", ", int mask, int x", "w", 4, parts, "MIX({}, mask, x)");
     }
-    text += fmt::format("WRITE_{}(out{}, {}, {})\n", name_of(type), index, bindings, parts > 1 ? "PART_STORES" : "STORES");
+    text +=
+        fmt::format("WRITE_{}(out{}, {}, {})\n", name_of(type), index, bindings, parts > 1 ? "PART_STORES" : "STORES");
     bindings += parts;
 }
 
 /// A function of element `i` (of `bytes` bytes) that does something to the part which has it.
-void Declarations::pick(const char* type, const std::string& name, const char* function, const char* more, const char* array, std::uint64_t bytes,
-          std::uint32_t parts, const char* statement) {
+void Declarations::pick(const char* type, const std::string& name, const char* function, const char* more,
+                        const char* array, std::uint64_t bytes, std::uint32_t parts, const char* statement) {
     text += fmt::format("{} {}_{}(uint i{}) {{\n    uint p = i / {}u, k = i % {}u;\n", type, name, function, more,
                         part_bytes(device_) / bytes, part_bytes(device_) / bytes);
     for (std::uint32_t p = 0; p < parts; ++p) {
         const std::string element = fmt::format("{}_{}{}[k]", name, array, p);
-        text += fmt::format("    {}{}{};\n", p == 0 ? "" : "else ", p + 1 == parts ? "" : fmt::format("if (p == {}u) ", p),
-                            fmt::format(fmt::runtime(statement), element));
+        text +=
+            fmt::format("    {}{}{};\n", p == 0 ? "" : "else ", p + 1 == parts ? "" : fmt::format("if (p == {}u) ", p),
+                        fmt::format(fmt::runtime(statement), element));
     }
     text += "}\n";
 }

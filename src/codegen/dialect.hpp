@@ -1,4 +1,5 @@
-// The dialect of shaders/lib as generated code uses it: names of types, the beginning of a shader, declarations of tensors.
+// The dialect of shaders/lib as generated code uses it: names of types, the beginning of a shader, declarations of
+// tensors.
 #pragma once
 
 #include "graph/graph.hpp"
@@ -30,11 +31,13 @@ std::string rounded(DType type, const std::string& expression);
 /// Bytes that the planner allocates for a value.
 std::uint64_t value_bytes(const Graph& graph, ValueId id);
 /// And for an operand; `scratch`: sizes of scratch buffers.
-std::uint64_t operand_bytes(const Graph& graph, const KernelOperand& operand, const std::vector<std::uint64_t>& scratch);
+std::uint64_t operand_bytes(const Graph& graph, const KernelOperand& operand,
+                            const std::vector<std::uint64_t>& scratch);
 /// Texels where the device plan has a use for them and the tensor is not too large.
 ReadPath path_of(std::uint64_t bytes, DType type, const DevicePlan& device);
 
-/// Whether a tensor can have in<index>_load8: i8 in texels; i8, i32 and fp32 in one storage buffer where those are slow.
+/// Whether a tensor can have in<index>_load8: i8 in texels; i8, i32 and fp32 in one storage buffer where those are
+/// slow.
 bool has_load8(std::uint64_t bytes, DType type, const DevicePlan& device);
 
 using Defines = std::vector<std::pair<std::string, std::string>>;
@@ -58,8 +61,8 @@ public:
     std::size_t bindings = 0;
 
 private:
-    void pick(const char* type, const std::string& name, const char* function, const char* more, const char* array, std::uint64_t bytes,
-              std::uint32_t parts, const char* statement);
+    void pick(const char* type, const std::string& name, const char* function, const char* more, const char* array,
+              std::uint64_t bytes, std::uint32_t parts, const char* statement);
 
     const DevicePlan& device_;
     const bool quad_stores_;

@@ -3,9 +3,9 @@
 #include "codegen/cooperative_types.hpp"
 #include "graph/error.hpp"
 
-#include <glslang/SPIRV/GlslangToSpv.h>
-#include <glslang/Public/ShaderLang.h>
 #include <glslang/Public/ResourceLimits.h>
+#include <glslang/Public/ShaderLang.h>
+#include <glslang/SPIRV/GlslangToSpv.h>
 
 #include <fmt/format.h>
 
@@ -47,12 +47,14 @@ std::vector<std::uint32_t> compile_glsl(const std::string& glsl, const std::stri
     shader.setEnvTarget(glslang::EShTargetSpv, glslang::EShTargetSpv_1_3);
     const auto messages = static_cast<EShMessages>(EShMsgSpvRules | EShMsgVulkanRules);
     if (!shader.parse(GetDefaultResources(), 450, false, messages)) {
-        throw Error(ErrorCode::internal, fmt::format("the generated shader '{}' does not compile: {}", name, shader.getInfoLog()));
+        throw Error(ErrorCode::internal,
+                    fmt::format("the generated shader '{}' does not compile: {}", name, shader.getInfoLog()));
     }
     glslang::TProgram program;
     program.addShader(&shader);
     if (!program.link(messages)) {
-        throw Error(ErrorCode::internal, fmt::format("the generated shader '{}' does not link: {}", name, program.getInfoLog()));
+        throw Error(ErrorCode::internal,
+                    fmt::format("the generated shader '{}' does not link: {}", name, program.getInfoLog()));
     }
     std::vector<std::uint32_t> spirv;
     glslang::SpvOptions options;

@@ -23,8 +23,10 @@ bool is_padded(const IndexMap& map) {
 
 bool keeps_quads(const IndexMap& map) {
     const IndexMap simple = simplify(map);
-    if (simple.dims.empty() || simple.dims.back() % 4 != 0 || simple.strides.back() != 1 || simple.base % 4 != 0) return false;
-    return std::all_of(simple.strides.begin(), simple.strides.end() - 1, [](std::int64_t stride) { return stride % 4 == 0; });
+    if (simple.dims.empty() || simple.dims.back() % 4 != 0 || simple.strides.back() != 1 || simple.base % 4 != 0)
+        return false;
+    return std::all_of(simple.strides.begin(), simple.strides.end() - 1,
+                       [](std::int64_t stride) { return stride % 4 == 0; });
 }
 
 IndexMap simplify(const IndexMap& map) {

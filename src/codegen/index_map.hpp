@@ -14,7 +14,8 @@ IndexMap simplify(const IndexMap& map);
 
 bool is_padded(const IndexMap& map);
 
-/// Whether every four elements that begin at a multiple of four in the index space do so in the tensor, one behind the other.
+/// Whether every four elements that begin at a multiple of four in the index space do so in the tensor, one behind the
+/// other.
 bool keeps_quads(const IndexMap& map);
 
 /// Position of element `e` (row-major in the index space), or -1 where there is none. The host's version of the

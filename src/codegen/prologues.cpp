@@ -1,5 +1,5 @@
-// Prologues: functions of the names by which a kernel reads an operand, or an elementwise group what it moves, which compute it
-// from other tensors.
+// Prologues: functions of the names by which a kernel reads an operand, or an elementwise group what it moves, which
+// compute it from other tensors.
 #include "codegen/source_builder.hpp"
 #include "plan/fuse.hpp"
 
@@ -26,7 +26,8 @@ void SourceBuilder::add_operands() {
         const KernelOperand& operand = pass_->operands[k];
         if (prologue_of(graph_, group_, operand)) continue;
         // Who reads the same value as another type (gemm_cooperative's bits of fp16) leaves it to a binding of its own.
-        if (operand.value != no_id && operand.type == graph_.value(operand.value).type) buffers_.emplace(operand.value, k);
+        if (operand.value != no_id && operand.type == graph_.value(operand.value).type)
+            buffers_.emplace(operand.value, k);
         source_.reads.push_back(operand);
         numbers_.push_back(k);
     }
@@ -34,7 +35,8 @@ void SourceBuilder::add_operands() {
         const Group::Prologue* prologue = prologue_of(graph_, group_, pass_->operands[k]);
         if (!prologue) continue;
         const std::string name = fmt::format("in{}", k), kernel = kernel_source(pass_->kernel);
-        add_prologue(name, *prologue, [&](const char* function) { return kernel.find(name + function + "(") != std::string::npos; });
+        add_prologue(name, *prologue,
+                     [&](const char* function) { return kernel.find(name + function + "(") != std::string::npos; });
     }
 }
 
@@ -49,7 +51,8 @@ std::string SourceBuilder::prologue_body(const Group::Prologue& prologue, bool a
 }
 
 /// `calls` says whether the group calls this function of the name.
-void SourceBuilder::add_prologue(const std::string& name, const Group::Prologue& prologue, const std::function<bool(const char*)>& calls) {
+void SourceBuilder::add_prologue(const std::string& name, const Group::Prologue& prologue,
+                                 const std::function<bool(const char*)>& calls) {
     const auto state = std::tuple(count_, aligned_, row_, single_, eights_, leaves_, variables_, body_);
     row_ = 0;
     single_ = eights_ = false;
@@ -59,15 +62,17 @@ void SourceBuilder::add_prologue(const std::string& name, const Group::Prologue&
     std::string functions;  // what they read with comes before them
     if (calls("_load4")) {
         const std::string result = prologue_body(prologue, true);
-        functions += fmt::format("{} {}_load4(uint e) {{\n    uint last = uint({}), n = min(4u, last - e + 1u);\n"
-                                 "{}    return {};\n}}\n",
-                                 type, name, param(static_cast<std::int32_t>(count_ - 1)), body_, result);
+        functions += fmt::format(
+            "{} {}_load4(uint e) {{\n    uint last = uint({}), n = min(4u, last - e + 1u);\n"
+            "{}    return {};\n}}\n",
+            type, name, param(static_cast<std::int32_t>(count_ - 1)), body_, result);
     }
     if (calls("_loadn") || calls("_load1")) {
         const std::string result = prologue_body(prologue, false);
-        functions += fmt::format("{0} {1}_loadn(uint e, uint n) {{\n    uint last = e + n - 1u;\n{2}"
-                                 "    return n > 3u ? {3} : n > 2u ? {3}.xyzz : n > 1u ? {3}.xyyy : {3}.xxxx;\n}}\n",
-                                 type, name, body_, result);
+        functions += fmt::format(
+            "{0} {1}_loadn(uint e, uint n) {{\n    uint last = e + n - 1u;\n{2}"
+            "    return n > 3u ? {3} : n > 2u ? {3}.xyzz : n > 1u ? {3}.xyyy : {3}.xxxx;\n}}\n",
+            type, name, body_, result);
     }
     if (calls("_load1")) {
         const char* scalar = is_float(value.type) ? "float" : "int";

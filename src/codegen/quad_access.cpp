@@ -25,12 +25,14 @@ bool in_one_row(const QuadAccess& a) {
 bool pads(const IndexMap& map, std::size_t i) { return !map.lo.empty() && (map.lo[i] > 0 || map.hi[i] < map.dims[i]); }
 
 bool others_are_quads(const IndexMap& map) {
-    return map.base % 4 == 0 && std::all_of(map.strides.begin(), map.strides.end() - 1, [](auto s) { return s % 4 == 0; });
+    return map.base % 4 == 0 &&
+           std::all_of(map.strides.begin(), map.strides.end() - 1, [](auto s) { return s % 4 == 0; });
 }
 
 /// Whether they are a whole quad of the tensor all the same, since quads are counted from the start of each row.
 bool is_quad_of_row(const QuadAccess& a) {
-    return a.row != 0 && a.map.dims.back() == a.row && a.map.strides.back() == 1 && others_are_quads(a.map) && !is_padded(a.map);
+    return a.row != 0 && a.map.dims.back() == a.row && a.map.strides.back() == 1 && others_are_quads(a.map) &&
+           !is_padded(a.map);
 }
 
 /// `uint NAME_row(uint row)`: position of the row's element 0, rows counted over all dimensions but the last.
@@ -44,7 +46,8 @@ std::string row_function(const QuadAccess& a, const Param& param) {
         else text += fmt::format("    c = rest % uint({0});\n    rest /= uint({0});\n", param(map.dims[i]));
         if (map.strides[i] != 0) text += fmt::format("    at += c * uint({});\n", param(map.strides[i]));
         if (!pads(map, i)) continue;
-        text += fmt::format("    ok = ok && c - uint({}) < uint({});\n", param(map.lo[i]), param(map.hi[i] - map.lo[i]));
+        text +=
+            fmt::format("    ok = ok && c - uint({}) < uint({});\n", param(map.lo[i]), param(map.hi[i] - map.lo[i]));
     }
     return text + "    return at;\n}\n";
 }
@@ -77,31 +80,34 @@ std::string vector_function(const QuadAccess& a, const Param& param) {
     };
     if (single) {
         if (padded) text += "    bool any;\n    uvec4 inside = uvec4(1u);\n";
-        text += fmt::format("    uvec4 c = min(uvec4(e, e + 1u, e + 2u, e + 3u), uvec4(last));\n    uvec4 at = {} + {};\n",
-                            row("0u", "any"), along_row(a, param, "c"));
+        text +=
+            fmt::format("    uvec4 c = min(uvec4(e, e + 1u, e + 2u, e + 3u), uvec4(last));\n    uvec4 at = {} + {};\n",
+                        row("0u", "any"), along_row(a, param, "c"));
         return text + finish(a, param, true);
     }
     if (padded) text += "    bvec4 rows;\n";
     switch (rows_of(a)) {
         case Rows::one:
-            text += fmt::format("    uvec4 c = e % uint({0}) + uvec4(0u, 1u, 2u, 3u);\n    uvec4 at = {1} + {2};\n", dim,
-                                row(fmt::format("e / uint({})", dim), "rows.x"), along_row(a, param, "c"));
+            text += fmt::format("    uvec4 c = e % uint({0}) + uvec4(0u, 1u, 2u, 3u);\n    uvec4 at = {1} + {2};\n",
+                                dim, row(fmt::format("e / uint({})", dim), "rows.x"), along_row(a, param, "c"));
             if (padded) text += "    uvec4 inside = uvec4(rows.x);\n";
             break;
         case Rows::two:
-            text += fmt::format("    uint r = e / uint({0});\n    uvec4 c = e % uint({0}) + uvec4(0u, 1u, 2u, 3u);\n"
-                                "    bvec4 next = greaterThanEqual(c, uvec4(uint({0})));\n"
-                                "    c = mix(c, c - uint({0}), next);\n    uint first = {1}, second = {2};\n"
-                                "    uvec4 at = mix(uvec4(first), uvec4(second), next) + {3};\n",
-                                dim, row("r", "rows.x"), row(fmt::format("min(r + 1u, last / uint({}))", dim), "rows.y"),
-                                along_row(a, param, "c"));
+            text += fmt::format(
+                "    uint r = e / uint({0});\n    uvec4 c = e % uint({0}) + uvec4(0u, 1u, 2u, 3u);\n"
+                "    bvec4 next = greaterThanEqual(c, uvec4(uint({0})));\n"
+                "    c = mix(c, c - uint({0}), next);\n    uint first = {1}, second = {2};\n"
+                "    uvec4 at = mix(uvec4(first), uvec4(second), next) + {3};\n",
+                dim, row("r", "rows.x"), row(fmt::format("min(r + 1u, last / uint({}))", dim), "rows.y"),
+                along_row(a, param, "c"));
             if (padded) text += "    uvec4 inside = mix(uvec4(rows.x), uvec4(rows.y), next);\n";
             break;
         case Rows::any:
-            text += fmt::format("    uvec4 index = min(uvec4(e, e + 1u, e + 2u, e + 3u), uvec4(last)), c = index % uint({0});\n"
-                                "    index /= uint({0});\n    uvec4 at = uvec4({1}, {2}, {3}, {4}) + {5};\n",
-                                dim, row("index.x", "rows.x"), row("index.y", "rows.y"), row("index.z", "rows.z"), row("index.w", "rows.w"),
-                                along_row(a, param, "c"));
+            text += fmt::format(
+                "    uvec4 index = min(uvec4(e, e + 1u, e + 2u, e + 3u), uvec4(last)), c = index % uint({0});\n"
+                "    index /= uint({0});\n    uvec4 at = uvec4({1}, {2}, {3}, {4}) + {5};\n",
+                dim, row("index.x", "rows.x"), row("index.y", "rows.y"), row("index.z", "rows.z"),
+                row("index.w", "rows.w"), along_row(a, param, "c"));
             if (padded) text += "    uvec4 inside = uvec4(rows);\n";
             break;
     }
@@ -111,8 +117,10 @@ std::string vector_function(const QuadAccess& a, const Param& param) {
 /// One position for all four elements, which lie in one row of the index space.
 std::string scalar_function(const QuadAccess& a, const Param& param) {
     const std::string dim = param(a.map.dims.back()), ok = is_padded(a.map) ? ", ok" : "";
-    return fmt::format("uint {0}_at(uint e{1}) {{\n    uint c = e % uint({2});\n    uint at = {0}_row(e / uint({2}){3}) + {4};\n", a.name,
-                       is_padded(a.map) ? ", out bool ok" : "", dim, ok, along_row(a, param, "c")) +
+    return fmt::format(
+               "uint {0}_at(uint e{1}) {{\n    uint c = e % uint({2});\n    uint at = {0}_row(e / uint({2}){3}) + "
+               "{4};\n",
+               a.name, is_padded(a.map) ? ", out bool ok" : "", dim, ok, along_row(a, param, "c")) +
            finish(a, param, false);
 }
 
@@ -124,7 +132,9 @@ bool is_whole_quad(const QuadAccess& a) {
     return !pads(a.map, row) || (a.map.lo[row] % 4 == 0 && a.map.hi[row] % 4 == 0);
 }
 
-std::string position_function(const QuadAccess& a, const Param& param) { return row_function(a, param) + scalar_function(a, param); }
+std::string position_function(const QuadAccess& a, const Param& param) {
+    return row_function(a, param) + scalar_function(a, param);
+}
 
 std::string position_functions(const QuadAccess& a, const Param& param) {
     return row_function(a, param) + (is_whole_quad(a) ? scalar_function(a, param) : vector_function(a, param));
@@ -134,8 +144,9 @@ std::string read_function(const QuadAccess& a, const Param& param, const std::st
                           const std::string& splat) {
     const bool padded = is_padded(a.map);
     const std::int64_t stride = a.map.strides.back();
-    const std::string head = fmt::format("{} {}_quad(uint e, uint n, uint last{}) {{\n", quad == "wide_quad" ? "wide4" : quad, a.name,
-                                         padded ? fmt::format(", {} fill", quad) : "");
+    const std::string head =
+        fmt::format("{} {}_quad(uint e, uint n, uint last{}) {{\n", quad == "wide_quad" ? "wide4" : quad, a.name,
+                    padded ? fmt::format(", {} fill", quad) : "");
     if (is_whole_quad(a) || is_quad_of_row(a)) {
         const std::string load = fmt::format("{}_load4({}_at(e{}))", buffer, a.name, padded ? ", ok" : "");
         return position_function(a, param) + head +
@@ -146,9 +157,9 @@ std::string read_function(const QuadAccess& a, const Param& param, const std::st
         const std::string count = rows_of(a) == Rows::one ? "4u" : "n";
         const std::string at = fmt::format("{}_at(e{})", a.name, padded ? ", ok" : "");
         // Backwards, the quad of the last element is read and turned; with fewer than four its row has no more.
-        const std::string load = stride == 0   ? fmt::format("{}({}_load1({}))", splat, buffer, at)
-                                 : stride == 1 ? fmt::format("{}_loadn({}, {})", buffer, at, count)
-                                               : std::string();
+        const std::string load = stride == 0 ? fmt::format("{}({}_load1({}))", splat, buffer, at)
+                               : stride == 1 ? fmt::format("{}_loadn({}, {})", buffer, at, count)
+                                             : std::string();
         if (!load.empty()) {
             return row_function(a, param) + scalar_function(a, param) + head +
                    (padded ? fmt::format("    bool ok;\n    {0} v = {1};\n    return ok ? v : fill;\n}}\n", quad, load)
@@ -161,9 +172,10 @@ std::string read_function(const QuadAccess& a, const Param& param, const std::st
     }
     std::string text = row_function(a, param) + vector_function(a, param) + head;
     if (padded) text += "    bvec4 ok;\n";
-    text += fmt::format("    uvec4 at = {0}_at4(e, last{1});\n"
-                        "    {2} v = {3}({4}_load1(at.x), {4}_load1(at.y), {4}_load1(at.z), {4}_load1(at.w));\n",
-                        a.name, padded ? ", ok" : "", quad == "wide_quad" ? "wide4" : quad, quad, buffer);
+    text += fmt::format(
+        "    uvec4 at = {0}_at4(e, last{1});\n"
+        "    {2} v = {3}({4}_load1(at.x), {4}_load1(at.y), {4}_load1(at.z), {4}_load1(at.w));\n",
+        a.name, padded ? ", ok" : "", quad == "wide_quad" ? "wide4" : quad, quad, buffer);
     return text + (padded ? "    return mix(fill, v, ok);\n}\n" : "    return v;\n}\n");
 }
 

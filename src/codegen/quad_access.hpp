@@ -13,18 +13,18 @@ using Param = std::function<std::string(std::int64_t)>;
 
 /// What the functions below know about the four elements at `e`: with `aligned`, e % 4 == 0.
 struct QuadAccess {
-    std::string name;      ///< prefix of the generated functions
-    const IndexMap& map;   ///< simplified; with lo and hi where it is padded
+    std::string name;     ///< prefix of the generated functions
+    const IndexMap& map;  ///< simplified; with lo and hi where it is padded
     bool aligned = true;
-    std::int64_t row = 0;  ///< not 0: the index space has rows of so many elements, e is a multiple of 4 past the start of one, and
-                           ///< n is 4, or what is left of that row
+    std::int64_t row = 0;  ///< not 0: the index space has rows of so many elements, e is a multiple of 4 past the start
+                           ///< of one, and n is 4, or what is left of that row
 };
 
 /// Whether the four elements are one quad of the tensor, so that `NAME_at(e)` is the position of all.
 bool is_whole_quad(const QuadAccess& access);
 
-/// Text of `uint NAME_at(uint e)`, or `uint NAME_at(uint e, out bool ok)` where the map is padded: the position of one element,
-/// or of the first of some in one row.
+/// Text of `uint NAME_at(uint e)`, or `uint NAME_at(uint e, out bool ok)` where the map is padded: the position of one
+/// element, or of the first of some in one row.
 std::string position_function(const QuadAccess& access, const Param& param);
 
 /// Text of `uint NAME_at(uint e)` for whole quads, else of `uvec4 NAME_at4(uint e, uint last)`. Where the map is padded
@@ -32,9 +32,10 @@ std::string position_function(const QuadAccess& access, const Param& param);
 /// Elements past `last` get some position inside the tensor.
 std::string position_functions(const QuadAccess& access, const Param& param);
 
-/// Text of `QUAD NAME_quad(uint e, uint n, uint last)` and what it calls: the elements, or the last parameter `QUAD fill`
-/// of padded maps. From the n-th on they may be anything. `quad` and `splat` make a quad of four elements and of one.
-std::string read_function(const QuadAccess& access, const Param& param, const std::string& buffer, const std::string& quad,
-                          const std::string& splat);
+/// Text of `QUAD NAME_quad(uint e, uint n, uint last)` and what it calls: the elements, or the last parameter `QUAD
+/// fill` of padded maps. From the n-th on they may be anything. `quad` and `splat` make a quad of four elements and of
+/// one.
+std::string read_function(const QuadAccess& access, const Param& param, const std::string& buffer,
+                          const std::string& quad, const std::string& splat);
 
 }  // namespace tosavk

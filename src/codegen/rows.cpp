@@ -1,5 +1,6 @@
-// Row groups: an invocation, or some lanes, pass over a row once for each reduction that lies behind another. Where the rows are
-// columns of matrices, a quad is one element of each of four neighbours, and the values of the rows are quads too.
+// Row groups: an invocation, or some lanes, pass over a row once for each reduction that lies behind another. Where the
+// rows are columns of matrices, a quad is one element of each of four neighbours, and the values of the rows are quads
+// too.
 #include "codegen/source_builder.hpp"
 #include "plan/fuse.hpp"
 
@@ -28,23 +29,27 @@ std::string SourceBuilder::fold_row(const std::string& combine, DType type, cons
     std::string text;
     if (group_.rows->lanes > 1) {
         const std::string shared = is_float(type) ? "lanes_f" : "lanes_i";
-        text += fmt::format("    {0}[gl_LocalInvocationID.x] = {1};\n    barrier();\n"
-                            "    for (uint half_lanes = {2}u; half_lanes > 0u; half_lanes /= 2u) {{\n"
-                            "        if (lane < half_lanes) {0}[gl_LocalInvocationID.x] = {3}({0}[gl_LocalInvocationID.x], "
-                            "{0}[gl_LocalInvocationID.x + half_lanes]);\n        barrier();\n    }}\n"
-                            "    {1} = {0}[gl_LocalInvocationID.x - lane];\n    barrier();\n",
-                            shared, partial, group_.rows->lanes / 2, combine);
+        text += fmt::format(
+            "    {0}[gl_LocalInvocationID.x] = {1};\n    barrier();\n"
+            "    for (uint half_lanes = {2}u; half_lanes > 0u; half_lanes /= 2u) {{\n"
+            "        if (lane < half_lanes) {0}[gl_LocalInvocationID.x] = {3}({0}[gl_LocalInvocationID.x], "
+            "{0}[gl_LocalInvocationID.x + half_lanes]);\n        barrier();\n    }}\n"
+            "    {1} = {0}[gl_LocalInvocationID.x - lane];\n    barrier();\n",
+            shared, partial, group_.rows->lanes / 2, combine);
     }
     const std::int64_t axis = group_.rows->axis;
-    if (axis > 2) text += fmt::format("    {0} = {1}{2}({0}, {0}.zwxy){3};\n", partial, axis == 3 ? vector_type(type) + std::string("(") : "",
-                                      combine, axis == 3 ? fmt::format(".x, {0}.yzw)", partial) : "");
+    if (axis > 2)
+        text += fmt::format("    {0} = {1}{2}({0}, {0}.zwxy){3};\n", partial,
+                            axis == 3 ? vector_type(type) + std::string("(") : "", combine,
+                            axis == 3 ? fmt::format(".x, {0}.yzw)", partial) : "");
     if (axis > 1) text += fmt::format("    {0} = {1}({0}, {0}.yxwz);\n", partial, combine);
     return text + fmt::format("    {0} = {0}.xxxx;\n", partial);
 }
 
-/// One more step of a sum over columns: two sums take turns, and SUM is what the last step made, SUM_older the other (column_length()).
-std::string SourceBuilder::next_of_column(const std::string& combine, DType type, const std::string& sum, const std::string& is_first,
-                                          const std::string& term) {
+/// One more step of a sum over columns: two sums take turns, and SUM is what the last step made, SUM_older the other
+/// (column_length()).
+std::string SourceBuilder::next_of_column(const std::string& combine, DType type, const std::string& sum,
+                                          const std::string& is_first, const std::string& term) {
     return fmt::format("        {{ {0}{1} next = {2} ? {3} : {4}({5}_older, {3}); {5}_older = {5}; {5} = next; }}\n",
                        is_float(type) ? "precise " : "", vector_type(type), is_first, term, combine, sum);
 }
@@ -56,9 +61,12 @@ std::string SourceBuilder::fold_columns(const std::string& combine, DType type, 
     if (rows.lanes == 1) return text;
     const std::string shared = is_float(type) ? "lanes_f" : "lanes_i";
     const std::string parts = param(static_cast<std::int32_t>((rows.axis + rows.length - 1) / rows.length));
-    text += fmt::format("    {0}[gl_LocalInvocationID.x] = {1};\n    barrier();\n    for (uint part = 0u; part < uint({2}); ++part) {{\n",
-                        shared, sum, parts);
-    text += next_of_column(combine, type, sum, "part < 2u", fmt::format("{}[part * side_by_side + gl_LocalInvocationID.x % side_by_side]", shared));
+    text += fmt::format(
+        "    {0}[gl_LocalInvocationID.x] = {1};\n    barrier();\n    for (uint part = 0u; part < uint({2}); ++part) "
+        "{{\n",
+        shared, sum, parts);
+    text += next_of_column(combine, type, sum, "part < 2u",
+                           fmt::format("{}[part * side_by_side + gl_LocalInvocationID.x % side_by_side]", shared));
     return text + fmt::format("    }}\n    {0} = {1}({0}_older, {0});\n    barrier();\n", sum, combine);
 }
 
@@ -68,10 +76,12 @@ ValueId SourceBuilder::stored_by(const Group::Store& part) const {
 
 bool SourceBuilder::is_stored(ValueId id) const {
     return std::find(group_.outputs.begin(), group_.outputs.end(), id) != group_.outputs.end() ||
-           std::any_of(group_.stores.begin(), group_.stores.end(), [&](const auto& part) { return stored_by(part) == id; });
+           std::any_of(group_.stores.begin(), group_.stores.end(),
+                       [&](const auto& part) { return stored_by(part) == id; });
 }
 
-/// A pass over the row: what its reductions and the outputs of this depth need is computed anew, not kept from an earlier pass.
+/// A pass over the row: what its reductions and the outputs of this depth need is computed anew, not kept from an
+/// earlier pass.
 void SourceBuilder::add_row_loop(std::size_t depth) {
     const Rows& rows = *group_.rows;
     std::vector<NodeId> reductions;
@@ -84,7 +94,8 @@ void SourceBuilder::add_row_loop(std::size_t depth) {
             if ((found == depths_.end() ? 0 : found->second) != depth) continue;
             reductions.push_back(id);
             roots.push_back(in);
-        } else if (depths_.at(out) == depth && element_count(view.out().shape) != rows.count && (counting_ || is_stored(out))) {
+        } else if (depths_.at(out) == depth && element_count(view.out().shape) != rows.count &&
+                   (counting_ || is_stored(out))) {
             roots.push_back(out);
         }
     }
@@ -98,11 +109,14 @@ void SourceBuilder::add_row_loop(std::size_t depth) {
     aligned_ = (rows.are_columns() ? rows.inner : rows.axis) % 4 == 0;
     single_ = false;
     // Two quads a pass, where they can be one load.
-    eights_ = !rows.are_columns() && rows.lanes == 1 && rows.axis % 8 == 0 && loads_are_loops(device_) && group_.stores.empty();
-    const std::string last = aligned_ ? fmt::format("uint({})", param(static_cast<std::int32_t>(count_ - 1))) : "e + n - 1u";
+    eights_ = !rows.are_columns() && rows.lanes == 1 && rows.axis % 8 == 0 && loads_are_loops(device_) &&
+              group_.stores.empty();
+    const std::string last =
+        aligned_ ? fmt::format("uint({})", param(static_cast<std::int32_t>(count_ - 1))) : "e + n - 1u";
     std::string loop, over;
     if (rows.are_columns()) {
-        loop = fmt::format("        uint e = top + q * uint({}), last = {};\n", param(static_cast<std::int32_t>(rows.inner)), last);
+        loop = fmt::format("        uint e = top + q * uint({}), last = {};\n",
+                           param(static_cast<std::int32_t>(rows.inner)), last);
         over = "uint q = begin; q < begin + steps; ++q";
     } else {
         const auto axis = param(static_cast<std::int32_t>(rows.axis));
@@ -119,17 +133,23 @@ void SourceBuilder::add_row_loop(std::size_t depth) {
         const std::string combine = fmt::format("COMBINE{}", names_), partial = fmt::format("v{}", names_++);
         const std::string value = value_of(view, 0);
         functions_ += fmt::format("#define {}(a, b) {}\n", combine, op_def(view.node().op).combine(view));
-        before += fmt::format("    {}{} {}{};\n", is_float(view.out().type) ? "precise " : "", vector_type(view.out().type), partial,
-                              rows.are_columns() ? fmt::format(", {}_older", partial) : "");
+        before +=
+            fmt::format("    {}{} {}{};\n", is_float(view.out().type) ? "precise " : "", vector_type(view.out().type),
+                        partial, rows.are_columns() ? fmt::format(", {}_older", partial) : "");
         const auto next = [&](const std::string& term) { return fmt::format("{}({}, {})", combine, partial, term); };
         const std::string first = eights_ ? of_quad(value, "_a") : value;
-        std::string folds = fmt::format("        if (q == lane) {0} = {1}; else {0} = {2};\n", partial, first,
-                                        aligned_ ? next(first) : fmt::format("mix({}, {}, lessThan(ivec4(0, 1, 2, 3), ivec4(n)))", partial, next(first)));
-        if (eights_) folds = fmt::format("{0}{1}{0}        {2} = {3};\n", once_mark, folds, partial, next(of_quad(value, "_b")));
+        std::string folds = fmt::format(
+            "        if (q == lane) {0} = {1}; else {0} = {2};\n", partial, first,
+            aligned_ ? next(first)
+                     : fmt::format("mix({}, {}, lessThan(ivec4(0, 1, 2, 3), ivec4(n)))", partial, next(first)));
+        if (eights_)
+            folds = fmt::format("{0}{1}{0}        {2} = {3};\n", once_mark, folds, partial, next(of_quad(value, "_b")));
         if (rows.are_columns()) folds = next_of_column(combine, view.out().type, partial, "q < begin + 2u", value);
         body_ += folds;
-        after += rows.are_columns() ? fold_columns(combine, view.out().type, partial) : fold_row(combine, view.out().type, partial);
-        if (is_small_float(view.out().type) && op_def(view.node().op).tolerance) after += fmt::format("    {0} = {1};\n", partial, rounded(view.out().type, partial));
+        after += rows.are_columns() ? fold_columns(combine, view.out().type, partial)
+                                    : fold_row(combine, view.out().type, partial);
+        if (is_small_float(view.out().type) && op_def(view.node().op).tolerance)
+            after += fmt::format("    {0} = {1};\n", partial, rounded(view.out().type, partial));
         results.push_back(partial);
     }
     loop += eights_ ? for_two_quads() : body_;
@@ -141,11 +161,13 @@ void SourceBuilder::add_row_loop(std::size_t depth) {
     for (const Group::Store& part : group_.stores) {
         if (depths_.at(stored_by(part)) == depth) store_part(part);
     }
-    if (!body_.empty()) loop += rows.lanes > 1 ? "        if (live) {\n" + body_ + "        }\n" : eights_ ? for_two_quads() : body_;
+    if (!body_.empty())
+        loop += rows.lanes > 1 ? "        if (live) {\n" + body_ + "        }\n" : eights_ ? for_two_quads() : body_;
     body_ = before + fmt::format("    for ({}) {{\n", over) + loop + "    }\n" + after;
     eights_ = false;
     variables_ = variables;
-    for (std::size_t k = 0; k < reductions.size(); ++k) variables_[graph_.node(reductions[k]).outputs.front()] = results[k];
+    for (std::size_t k = 0; k < reductions.size(); ++k)
+        variables_[graph_.node(reductions[k]).outputs.front()] = results[k];
 }
 
 void SourceBuilder::add_rows() {
@@ -183,7 +205,7 @@ void SourceBuilder::add_rows() {
         if (element_count(value.shape) != rows.count) continue;
         const std::string& variable = variables_.at(group_.outputs[k]);
         const std::string store = !rows.are_columns() ? fmt::format("store1(row, {})", element(value.type, variable, 0))
-                                  : stores_quads()    ? fmt::format("store4(row, {})", variable)
+                                : stores_quads()      ? fmt::format("store4(row, {})", variable)
                                                       : fmt::format("storen(row, n, {})", variable);
         body_ += fmt::format("    if (lane == 0u{}) out{}_{};\n", rows.lanes > 1 ? " && live" : "", k, store);
     }
@@ -191,25 +213,30 @@ void SourceBuilder::add_rows() {
 
 std::string SourceBuilder::column_main() {
     const Rows& rows = *group_.rows;
-    const auto number = [&](std::int64_t value) { return fmt::format("uint({})", param(static_cast<std::int32_t>(value))); };
+    const auto number = [&](std::int64_t value) {
+        return fmt::format("uint({})", param(static_cast<std::int32_t>(value)));
+    };
     const std::string quads = number(rows.column_quads()), inner = number(rows.inner), axis = number(rows.axis);
     std::string text = "void main() {\n    uint e, last;\n";
     if (rows.lanes == 1) {
-        text += fmt::format("    uint quad = invocation_index();\n    if (quad >= {}) return;\n    const uint lane = 0u;\n", quads);
+        text += fmt::format(
+            "    uint quad = invocation_index();\n    if (quad >= {}) return;\n    const uint lane = 0u;\n", quads);
     } else {
         // Lanes beyond the last columns go along with them, since all must meet at the barriers.
-        text = fmt::format("shared vec4 lanes_f[gl_WorkGroupSize.x];\nshared ivec4 lanes_i[gl_WorkGroupSize.x];\n"
-                           "const uint side_by_side = gl_WorkGroupSize.x / {}u;\n{}"
-                           "    uint lane = gl_LocalInvocationID.x / side_by_side;\n"
-                           "    uint quad = workgroup_index() * side_by_side + gl_LocalInvocationID.x % side_by_side;\n"
-                           "    bool live = quad < {};\n    quad = min(quad, {} - 1u);\n",
-                           rows.lanes, text, quads, quads);
+        text = fmt::format(
+            "shared vec4 lanes_f[gl_WorkGroupSize.x];\nshared ivec4 lanes_i[gl_WorkGroupSize.x];\n"
+            "const uint side_by_side = gl_WorkGroupSize.x / {}u;\n{}"
+            "    uint lane = gl_LocalInvocationID.x / side_by_side;\n"
+            "    uint quad = workgroup_index() * side_by_side + gl_LocalInvocationID.x % side_by_side;\n"
+            "    bool live = quad < {};\n    quad = min(quad, {} - 1u);\n",
+            rows.lanes, text, quads, quads);
     }
-    text += fmt::format("    const uint in_matrix = ({0} + 3u) / 4u;\n"
-                        "    uint matrix = quad / in_matrix, i = quad % in_matrix * 4u, n = min(4u, {0} - i);\n"
-                        "    uint row = matrix * {0} + i, top = matrix * {1} * {0} + i;\n"
-                        "    uint begin = min(lane * {2}, {1}), steps = min({2}, {1} - begin);\n",
-                        inner, axis, number(rows.length));
+    text += fmt::format(
+        "    const uint in_matrix = ({0} + 3u) / 4u;\n"
+        "    uint matrix = quad / in_matrix, i = quad % in_matrix * 4u, n = min(4u, {0} - i);\n"
+        "    uint row = matrix * {0} + i, top = matrix * {1} * {0} + i;\n"
+        "    uint begin = min(lane * {2}, {1}), steps = min({2}, {1} - begin);\n",
+        inner, axis, number(rows.length));
     return text + body_ + "}\n";
 }
 
@@ -219,18 +246,24 @@ std::string SourceBuilder::row_main() {
     const std::string count = fmt::format("uint({})", param(static_cast<std::int32_t>(rows.count)));
     std::string text, end;
     if (rows.in_turn > 1) {
-        text = fmt::format("void main() {{\n    const uint lane = 0u;\n    uint row = invocation_index() * {0}u, e;\n"
-                           "    for (const uint end = min(row + {0}u, {1}); row < end; ++row) {{\n", rows.in_turn, count);
+        text = fmt::format(
+            "void main() {{\n    const uint lane = 0u;\n    uint row = invocation_index() * {0}u, e;\n"
+            "    for (const uint end = min(row + {0}u, {1}); row < end; ++row) {{\n",
+            rows.in_turn, count);
         end = "    }\n";
     } else if (rows.lanes == 1) {
-        text = fmt::format("void main() {{\n    uint row = invocation_index(), e;\n    if (row >= {}) return;\n    const uint lane = 0u;\n", count);
+        text = fmt::format(
+            "void main() {{\n    uint row = invocation_index(), e;\n    if (row >= {}) return;\n    const uint lane = "
+            "0u;\n",
+            count);
     } else {
         // Lanes beyond the last row go along with it, since all must meet at the barriers.
-        text = fmt::format("shared vec4 lanes_f[gl_WorkGroupSize.x];\nshared ivec4 lanes_i[gl_WorkGroupSize.x];\nvoid main() {{\n"
-                           "    uint lane = gl_LocalInvocationID.x % {0}u, e;\n"
-                           "    uint row = workgroup_index() * (gl_WorkGroupSize.x / {0}u) + gl_LocalInvocationID.x / {0}u;\n"
-                           "    bool live = row < {1};\n    row = min(row, {1} - 1u);\n",
-                           rows.lanes, count);
+        text = fmt::format(
+            "shared vec4 lanes_f[gl_WorkGroupSize.x];\nshared ivec4 lanes_i[gl_WorkGroupSize.x];\nvoid main() {{\n"
+            "    uint lane = gl_LocalInvocationID.x % {0}u, e;\n"
+            "    uint row = workgroup_index() * (gl_WorkGroupSize.x / {0}u) + gl_LocalInvocationID.x / {0}u;\n"
+            "    bool live = row < {1};\n    row = min(row, {1} - 1u);\n",
+            rows.lanes, count);
     }
     return text + body_ + end + "}\n";
 }

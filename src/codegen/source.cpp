@@ -83,16 +83,21 @@ std::string SourceBuilder::read_leaf(const Leaf& leaf, DType type, const std::st
     }
 
     const bool flat = map.dims.size() == 1 && map.strides[0] == 1;
-    if (flat && map.base == 0) return fmt::format(fmt::runtime(aligned_ ? "{}_load4({})" : "{}_loadn({}, n)"), buffer, own("e"));
+    if (flat && map.base == 0)
+        return fmt::format(fmt::runtime(aligned_ ? "{}_load4({})" : "{}_loadn({}, n)"), buffer, own("e"));
 
     functions_ += read_function({name, map, aligned_, row_}, params(), buffer, quad, splat);
     return fmt::format("{}_quad({}, n, last)", name, own("e"));
 }
 
-/// Whether both quads at hand are one load: neighbours in the tensor, which is no operand of a kernel that knows of no such load.
+/// Whether both quads at hand are one load: neighbours in the tensor, which is no operand of a kernel that knows of no
+/// such load.
 bool SourceBuilder::loads_eights(const Leaf& leaf, ValueId id) const {
-    if (!eights_ || !aligned_ || single_ || made_.contains(leaf.buffer) || (pass_ && leaf.buffer < pass_->operands.size())) return false;
-    const bool flat = leaf.map.dims.size() == 1 && leaf.map.strides[0] == 1 && leaf.map.base == 0 && !is_padded(leaf.map);
+    if (!eights_ || !aligned_ || single_ || made_.contains(leaf.buffer) ||
+        (pass_ && leaf.buffer < pass_->operands.size()))
+        return false;
+    const bool flat =
+        leaf.map.dims.size() == 1 && leaf.map.strides[0] == 1 && leaf.map.base == 0 && !is_padded(leaf.map);
     return flat && has_load8(value_bytes(graph_, id), graph_.value(id).type, device_);
 }
 
@@ -104,7 +109,8 @@ std::string SourceBuilder::leaf(ValueId id, const IndexMap& full) {
     const DType type = graph_.value(id).type;
     const std::string name = fmt::format("x{}", names_++);
     const Leaf made{buffer_of(id), map, own(name)};
-    count_reads(made.buffer, static_cast<double>(count_) / static_cast<double>(std::max<std::int64_t>(element_count(graph_.value(id).shape), 1)));
+    count_reads(made.buffer, static_cast<double>(count_) /
+                                 static_cast<double>(std::max<std::int64_t>(element_count(graph_.value(id).shape), 1)));
     if (loads_eights(made, id)) {
         loads_eights_.insert(made.buffer);
         body_ += fmt::format("{0}    {1} {2}, {3};\n{0}    in{4}_load8(e, {2}, {3});\n", once_mark, vector_type(type),
@@ -132,8 +138,9 @@ std::string SourceBuilder::table_of(ValueId id, const std::string& index4) {
     const std::string buffer = fmt::format("in{}", number);
     const std::string name = own(fmt::format("t{}", names_++));
     body_ += fmt::format("    ivec4 {} = {};\n", name, index4);
-    return fmt::format("{0}({1}_load1(uint({2}.x)), {1}_load1(uint({2}.y)), {1}_load1(uint({2}.z)), {1}_load1(uint({2}.w)))",
-                       vector_type(graph_.value(id).type), buffer, name);
+    return fmt::format(
+        "{0}({1}_load1(uint({2}.x)), {1}_load1(uint({2}.y)), {1}_load1(uint({2}.z)), {1}_load1(uint({2}.w)))",
+        vector_type(graph_.value(id).type), buffer, name);
 }
 
 void SourceBuilder::add_member(NodeId id) {
@@ -151,9 +158,7 @@ void SourceBuilder::add_member(NodeId id) {
     } else {
         const ViewDef move = def.view(view);
         const ValueId from = view.node().inputs.front();
-        const IndexMap map = simplify(move.kind == ViewDef::Kind::alias
-                                          ? IndexMap{{count_}, {1}}
-                                          : move.maps.front());
+        const IndexMap map = simplify(move.kind == ViewDef::Kind::alias ? IndexMap{{count_}, {1}} : move.maps.front());
         if (move.padded && is_padded(map)) {
             const std::string fill = leaf(view.node().inputs.at(move.pad_operand), broadcast_map({1}, group_.space));
             const std::string buffer = fmt::format("in{}", buffer_of(from));
@@ -182,12 +187,14 @@ void SourceBuilder::store_value(ValueId id, std::size_t out) {
 std::size_t SourceBuilder::write_of(ValueId id) {
     const auto found = std::find(source_.writes.begin(), source_.writes.end(), id);
     if (found == source_.writes.end()) source_.writes.push_back(id);
-    return static_cast<std::size_t>(std::find(source_.writes.begin(), source_.writes.end(), id) - source_.writes.begin());
+    return static_cast<std::size_t>(std::find(source_.writes.begin(), source_.writes.end(), id) -
+                                    source_.writes.begin());
 }
 
 std::string SourceBuilder::stored_value(const Group::Store& part) {
     const auto made = variables_.find(stored_by(part));
-    return made != variables_.end() ? made->second : leaf(graph_.node(part.node).inputs.at(part.input), IndexMap{{count_}, {1}});
+    return made != variables_.end() ? made->second
+                                    : leaf(graph_.node(part.node).inputs.at(part.input), IndexMap{{count_}, {1}});
 }
 
 void SourceBuilder::store_part(const Group::Store& part) {
@@ -205,8 +212,8 @@ void SourceBuilder::store_part(const Group::Store& part) {
     const auto count = param(static_cast<std::int32_t>(count_));
     body_ += fmt::format("    uvec4 {0} = {0}_at4(e, last);\n", to);
     for (int i = 0; i < 4; ++i) {
-        body_ += fmt::format("    if (n > {0}u && e + {0}u < uint({1})) out{2}_store1({3}.{4}, {5});\n", i, count, out, to, "xyzw"[i],
-                             element(view.out().type, value, i));
+        body_ += fmt::format("    if (n > {0}u && e + {0}u < uint({1})) out{2}_store1({3}.{4}, {5});\n", i, count, out,
+                             to, "xyzw"[i], element(view.out().type, value, i));
     }
 }
 
@@ -217,14 +224,17 @@ template <class Test> bool SourceBuilder::uses(Test test) const {
            std::any_of(source_.writes.begin(), source_.writes.end(), result) ||
            std::any_of(group_.members.begin(), group_.members.end(), made) ||
            std::any_of(group_.prologues.begin(), group_.prologues.end(),
-                       [&](const auto& prologue) { return std::any_of(prologue.members.begin(), prologue.members.end(), made); }) ||
+                       [&](const auto& prologue) {
+                           return std::any_of(prologue.members.begin(), prologue.members.end(), made);
+                       }) ||
            (group_.anchor != no_id && result(graph_.node(group_.anchor).outputs.front()));
 }
 
 /// A shader stores whole quads everywhere or nowhere.
 bool SourceBuilder::stores_quads() const {
     if (earlier_) return earlier_->stores_quads;
-    if (!std::all_of(group_.stores.begin(), group_.stores.end(), [](const auto& part) { return keeps_quads(part.map); })) {
+    if (!std::all_of(group_.stores.begin(), group_.stores.end(),
+                     [](const auto& part) { return keeps_quads(part.map); })) {
         return false;
     }
     if (!group_.rows) return aligned_;
@@ -247,10 +257,12 @@ std::int64_t SourceBuilder::eights_in_turn() const {
     if (uses(is_small_float)) return 1;  // measured: their roundings branch, and cost a third more in a loop
     std::size_t narrowest = 8;
     for (const KernelOperand& read : source_.reads) {
-        if (element_count(graph_.value(read.value).shape) == count_) narrowest = std::min(narrowest, size_of(read.type));
+        if (element_count(graph_.value(read.value).shape) == count_)
+            narrowest = std::min(narrowest, size_of(read.type));
     }
     for (const ValueId id : source_.writes) narrowest = std::min(narrowest, size_of(graph_.value(id).type));
-    const std::int64_t page = loads_are_loops(device_) ? pieces_in_turn(count_ / 8, 8 * static_cast<std::int64_t>(narrowest), device_) : 1;
+    const std::int64_t page =
+        loads_are_loops(device_) ? pieces_in_turn(count_ / 8, 8 * static_cast<std::int64_t>(narrowest), device_) : 1;
     return page > 1 ? page : count_ / 16 >= device_.busy_invocations ? 2 : 1;
 }
 
@@ -264,8 +276,8 @@ std::string SourceBuilder::of_quad(std::string_view text, const char* quad) {
     return result;
 }
 
-/// The statements (a line each) for two quads in turn: while one waits for a result, the other goes on. Lines that begin with
-/// the once mark are for both together.
+/// The statements (a line each) for two quads in turn: while one waits for a result, the other goes on. Lines that
+/// begin with the once mark are for both together.
 std::string SourceBuilder::for_two_quads() const {
     std::string text;
     for (std::size_t begin = 0, end; begin < body_.size(); begin = end) {
@@ -277,16 +289,20 @@ std::string SourceBuilder::for_two_quads() const {
     return text;
 }
 
-/// FUSED(e, n, acc), or FUSED8(e, acc, acc of the next quad) for kernels that make two; without a kernel there is no `acc`.
+/// FUSED(e, n, acc), or FUSED8(e, acc, acc of the next quad) for kernels that make two; without a kernel there is no
+/// `acc`.
 std::string SourceBuilder::fused_functions(const std::string& set_last) {
-    const std::string type = group_.choice ? vector_type(graph_.value(graph_.node(group_.anchor).outputs.front()).type) : "";
+    const std::string type =
+        group_.choice ? vector_type(graph_.value(graph_.node(group_.anchor).outputs.front()).type) : "";
     const bool twice = group_.choice ? group_.choice->by_eights : eights_;
     const std::string acc = type.empty() ? "" : ", " + type + " acc";
     if (!eights_) {
         const std::string text = fmt::format("void FUSED(uint e, uint n{}) {{\n{}{}}}\n", acc, set_last, body_);
         if (!twice) return text;
-        return text + fmt::format("void FUSED8(uint e, {0} acc, {0} acc8) {{\n    FUSED(e, 4u, acc);\n"
-                                  "    FUSED(e + 4u, 4u, acc8);\n}}\n", type);
+        return text + fmt::format(
+                          "void FUSED8(uint e, {0} acc, {0} acc8) {{\n    FUSED(e, 4u, acc);\n"
+                          "    FUSED(e + 4u, 4u, acc8);\n}}\n",
+                          type);
     }
     std::string stores;
     for (std::size_t k = 0; k < group_.outputs.size(); ++k) {
@@ -294,7 +310,8 @@ std::string SourceBuilder::fused_functions(const std::string& set_last) {
         stores += fmt::format("    out{}_store8(e, {}, {});\n", k, of_quad(value, "_a"), of_quad(value, "_b"));
     }
     return fmt::format("void FUSED8(uint e{}) {{\n    const uint n = 4u;\n    uint e_a = e, e_b = e + 4u;\n{}{}{}}}\n",
-                       type.empty() ? "" : fmt::format(", {0} acc_a, {0} acc_b", type), set_last, for_two_quads(), stores);
+                       type.empty() ? "" : fmt::format(", {0} acc_a, {0} acc_b", type), set_last, for_two_quads(),
+                       stores);
 }
 
 GroupSource SourceBuilder::build() {
@@ -307,9 +324,11 @@ GroupSource SourceBuilder::build() {
         const ValueId out = graph_.node(group_.anchor).outputs.front();
         const DType anchor_type = graph_.value(out).type;
         const std::string acc = variables_[out] = own("acc");
-        // An exact result is one of the type already, and moved elements keep the bits of NaN, which a rounding may not.
+        // An exact result is one of the type already, and moved elements keep the bits of NaN, which a rounding may
+        // not.
         const bool exact = op_def(graph_.node(group_.anchor).op).tolerance == nullptr;
-        if (is_small_float(anchor_type) && !exact) body_ += fmt::format("    {} = {};\n", acc, rounded(anchor_type, acc));
+        if (is_small_float(anchor_type) && !exact)
+            body_ += fmt::format("    {} = {};\n", acc, rounded(anchor_type, acc));
     }
     if (group_.rows) {
         add_rows();
@@ -322,7 +341,8 @@ GroupSource SourceBuilder::build() {
     else store_outputs();
 
     std::string text;
-    const std::string set_last = aligned_ ? fmt::format("    uint last = uint({});\n", last) : "    uint last = e + n - 1u;\n";
+    const std::string set_last =
+        aligned_ ? fmt::format("    uint last = uint({});\n", last) : "    uint last = e + n - 1u;\n";
     if (stores_itself) {
         text += kernel_source(group_.choice->kernel);
     } else if (group_.choice) {
@@ -330,14 +350,17 @@ GroupSource SourceBuilder::build() {
     } else if (eights_) {
         const std::int64_t each = eights_in_turn();
         source_.invocations = (count_ / 8 + each - 1) / each;
-        text += fused_functions(set_last) + fmt::format("void main() {{\n    for (uint k = 0u; k < {0}u; ++k) {{\n"
-                                                        "        uint e = (invocation_index() * {0}u + k) * 8u;\n"
-                                                        "        if (e <= uint({1})) FUSED8(e);\n    }}\n}}\n", each, last);
+        text += fused_functions(set_last) + fmt::format(
+                                                "void main() {{\n    for (uint k = 0u; k < {0}u; ++k) {{\n"
+                                                "        uint e = (invocation_index() * {0}u + k) * 8u;\n"
+                                                "        if (e <= uint({1})) FUSED8(e);\n    }}\n}}\n",
+                                                each, last);
     } else {
         source_.invocations = (count_ + 3) / 4;
-        text += fmt::format("void main() {{\n    uint e = invocation_index() * 4u;\n    if (e > uint({0})) return;\n"
-                            "    uint n = min(4u, uint({0}) - e + 1u);\n{1}{2}}}\n",
-                            last, set_last, body_);
+        text += fmt::format(
+            "void main() {{\n    uint e = invocation_index() * 4u;\n    if (e > uint({0})) return;\n"
+            "    uint n = min(4u, uint({0}) - e + 1u);\n{1}{2}}}\n",
+            last, set_last, body_);
     }
     return finish(text);
 }
@@ -357,7 +380,8 @@ GroupSource SourceBuilder::finish(const std::string& end) {
     text += params_;
     Declarations tensors(device_, quad_stores);
     for (std::size_t i = 0; i < source_.reads.size(); ++i) {
-        const bool eights = loads_eights_.contains(numbers_[i]) || (pass_ && pass_->reads_eights && numbers_[i] < pass_->operands.size());
+        const bool eights = loads_eights_.contains(numbers_[i]) ||
+                            (pass_ && pass_->reads_eights && numbers_[i] < pass_->operands.size());
         tensors.read(source_.reads[i], numbers_[i], bytes_of(source_.reads[i]), eights);
     }
     if (earlier_) {
@@ -405,7 +429,8 @@ GroupSource build_source(const Graph& graph, const Group& group, const DevicePla
     return SourceBuilder(graph, group, device).build();
 }
 
-GroupSource build_pass_source(const Graph& graph, const Group& group, const KernelPass& pass, const DevicePlan& device) {
+GroupSource build_pass_source(const Graph& graph, const Group& group, const KernelPass& pass,
+                              const DevicePlan& device) {
     return SourceBuilder(graph, group, device, &pass).build_earlier();
 }
 

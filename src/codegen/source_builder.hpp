@@ -29,10 +29,18 @@ class SourceBuilder final {
 public:
     /// `earlier`: the pass of the group's kernel to write, instead of the last one.
     SourceBuilder(const Graph& graph, const Group& group, const DevicePlan& device, const KernelPass* earlier = nullptr)
-        : graph_(graph), group_(group), device_(device), earlier_(earlier),
-          pass_(earlier ? earlier : group.choice ? &*group.choice : nullptr), count_(element_count(group.space)),
+        : graph_(graph),
+          group_(group),
+          device_(device),
+          earlier_(earlier),
+          pass_(earlier        ? earlier
+                : group.choice ? &*group.choice
+                               : nullptr),
+          count_(element_count(group.space)),
           aligned_(!group.choice || group.choice->aligned),
-          row_(group.choice && group.choice->in_rows ? graph.value(graph.node(group.anchor).outputs.front()).shape.back() : 0) {}
+          row_(group.choice && group.choice->in_rows
+                   ? graph.value(graph.node(group.anchor).outputs.front()).shape.back()
+                   : 0) {}
 
     GroupSource build();
     GroupSource build_earlier();
@@ -60,7 +68,8 @@ private:
     const Group::Prologue* made_where_read(ValueId id) const;
     void count_reads(std::size_t buffer, double often);
     void add_operands();
-    void add_prologue(const std::string& name, const Group::Prologue& prologue, const std::function<bool(const char*)>& calls);
+    void add_prologue(const std::string& name, const Group::Prologue& prologue,
+                      const std::function<bool(const char*)>& calls);
     std::string prologue_body(const Group::Prologue& prologue, bool aligned);
     std::string leaf(ValueId id, const IndexMap& map);
     std::string read_leaf(const Leaf& leaf, DType type, const std::string& name);
@@ -81,8 +90,8 @@ private:
     bool is_stored(ValueId id) const;
     ValueId stored_by(const Group::Store& part) const;
     std::string fold_row(const std::string& combine, DType type, const std::string& partial);
-    static std::string next_of_column(const std::string& combine, DType type, const std::string& sum, const std::string& is_first,
-                                      const std::string& term);
+    static std::string next_of_column(const std::string& combine, DType type, const std::string& sum,
+                                      const std::string& is_first, const std::string& term);
     std::string fold_columns(const std::string& combine, DType type, const std::string& sum);
     std::vector<NodeId> behind(const std::vector<ValueId>& roots) const;
     std::string row_main();
@@ -104,10 +113,11 @@ private:
     const DevicePlan& device_;
     const KernelPass* const earlier_;
     const KernelPass* const pass_;  ///< the kernel at hand; null without one
-    std::int64_t count_;   ///< elements of the index space at hand
-    bool aligned_;         ///< positions at hand are whole quads
-    std::int64_t row_ = 0; ///< positions at hand are quads of rows of so many elements (QuadAccess::row); 0: anywhere
-    bool single_ = false;  ///< positions at hand are single elements (of the rows' own values), made quads of equal ones
+    std::int64_t count_;            ///< elements of the index space at hand
+    bool aligned_;                  ///< positions at hand are whole quads
+    std::int64_t row_ = 0;  ///< positions at hand are quads of rows of so many elements (QuadAccess::row); 0: anywhere
+    bool single_ =
+        false;  ///< positions at hand are single elements (of the rows' own values), made quads of equal ones
     std::size_t names_ = 0;
     /// By value that a row group makes: the number of reductions that lie before it, one behind the other.
     std::map<ValueId, std::size_t> depths_;
@@ -118,10 +128,11 @@ private:
     std::vector<std::size_t> numbers_;          ///< the same by source_.reads
     std::set<std::size_t> made_;                ///< numbers of what is no buffer, but made where it is read
     std::vector<std::pair<ValueId, Leaf>> leaves_;
-    bool eights_ = false;    ///< statements are made for two quads at once
-    static constexpr char quad_mark = '@', once_mark = '$';  ///< replaced by the quad's own mark; begins a line for both quads
-    std::set<std::size_t> loads_eights_;  ///< numbers of buffers of which leaves load both quads as one
-    bool counting_ = false;  ///< for count_reads: what the group's outputs are is not known yet
+    bool eights_ = false;  ///< statements are made for two quads at once
+    static constexpr char quad_mark = '@',
+                          once_mark = '$';  ///< replaced by the quad's own mark; begins a line for both quads
+    std::set<std::size_t> loads_eights_;    ///< numbers of buffers of which leaves load both quads as one
+    bool counting_ = false;                 ///< for count_reads: what the group's outputs are is not known yet
 };
 
 }  // namespace tosavk

@@ -102,7 +102,8 @@ public:
             case Op::avg_pool2d: pool(); break;
             case Op::matmul: matmul(); break;
             case Op::reduce_sum: reduce(); break;
-            case Op::fft2d: case Op::rfft2d: transform(); break;
+            case Op::fft2d:
+            case Op::rfft2d: transform(); break;
             default: convolve(); break;
         }
         for (const ValueId id : builder_.add(def_.op, ids_, attrs_, outputs, "node")) builder_.output(id);
@@ -124,7 +125,8 @@ private:
         std::vector<double> values(static_cast<std::size_t>(tensor.count()));
         Shape at(shape.size(), 0);
         for (std::size_t i = 0; i < values.size(); ++i) {
-            values[i] = value_of(generator_, set_, {kind, terms_, k_of(at), first_index + static_cast<std::int64_t>(i)}, large_);
+            values[i] = value_of(generator_, set_, {kind, terms_, k_of(at), first_index + static_cast<std::int64_t>(i)},
+                                 large_);
             for (std::size_t d = shape.size(); d-- > 0;) {
                 if (++at[d] < shape[d]) break;
                 at[d] = 0;
@@ -213,9 +215,8 @@ private:
         attrs_.stride = {1, 1};
         attrs_.pad = {0, 0, 0, 0};
         terms_ = ky * kx;
-        operand(Operand::input, {1, oh + ky - 1, ow + kx - 1, channels}, [&](const Shape& at) {
-            return ((at[1] % ky) * kx + at[2] % kx) * channels + at[3];
-        });
+        operand(Operand::input, {1, oh + ky - 1, ow + kx - 1, channels},
+                [&](const Shape& at) { return ((at[1] % ky) * kx + at[2] % kx) * channels + at[3]; });
         zero_points();
     }
 
@@ -253,8 +254,15 @@ double dot_product_value(int set, const DotProductElement& element, double large
 
 bool has_dot_product_data(const OpDef& def, const TypeRow& row) {
     switch (def.op) {
-        case Op::avg_pool2d: case Op::conv2d: case Op::conv3d: case Op::depthwise_conv2d: case Op::transpose_conv2d:
-        case Op::matmul: case Op::reduce_sum: case Op::fft2d: case Op::rfft2d: break;
+        case Op::avg_pool2d:
+        case Op::conv2d:
+        case Op::conv3d:
+        case Op::depthwise_conv2d:
+        case Op::transpose_conv2d:
+        case Op::matmul:
+        case Op::reduce_sum:
+        case Op::fft2d:
+        case Op::rfft2d: break;
         default: return false;
     }
     return !row.types.empty() && is_float(row.types[0]);

@@ -104,9 +104,10 @@ bool axis_outside(Graph& g, Random& random) {
 }
 
 void add_pointwise_errors(std::vector<ErrorGraph>& all) {
-    for (const Op op : {Op::add, Op::arithmetic_right_shift, Op::bitwise_and, Op::bitwise_or, Op::bitwise_xor, Op::intdiv,
-                        Op::logical_and, Op::logical_left_shift, Op::logical_right_shift, Op::logical_or, Op::logical_xor,
-                        Op::maximum, Op::minimum, Op::mul, Op::pow, Op::sub, Op::equal, Op::greater, Op::greater_equal}) {
+    for (const Op op :
+         {Op::add, Op::arithmetic_right_shift, Op::bitwise_and, Op::bitwise_or, Op::bitwise_xor, Op::intdiv,
+          Op::logical_and, Op::logical_left_shift, Op::logical_right_shift, Op::logical_or, Op::logical_xor,
+          Op::maximum, Op::minimum, Op::mul, Op::pow, Op::sub, Op::equal, Op::greater, Op::greater_equal}) {
         Entries(op, all).add("output is not the broadcast of input1 and input2", broken_broadcast(0, 1));
     }
     Entries(Op::select, all).add("output is not the broadcast of the three inputs", [](Graph& g, Random& random) {
@@ -119,26 +120,29 @@ void add_pointwise_errors(std::vector<ErrorGraph>& all) {
                  attrs(g).min_val = 2;
                  return true;
              })
-        .add("min_val or max_val is NaN",
-             [](Graph& g, Random& random) {
-                 (pick(random, 0, 1) == 0 ? attrs(g).min_val : attrs(g).max_val) = std::nan("");
-                 return true;
-             },
-             [](const TypeRow& row) { return is_float(row.types[0]); });
+        .add(
+            "min_val or max_val is NaN",
+            [](Graph& g, Random& random) {
+                (pick(random, 0, 1) == 0 ? attrs(g).min_val : attrs(g).max_val) = std::nan("");
+                return true;
+            },
+            [](const TypeRow& row) { return is_float(row.types[0]); });
     Entries(Op::negate, all)
         .add("input1_zp is not 0 and the type is not i8", zero_point_of_one(1), not_i8)
         .add("output_zp is not 0 and the type is not i8", zero_point_of_one(2), not_i8);
     Entries(Op::matmul, all)
-        .add("A_zp or B_zp is not 0 and the type is not i8",
-             [](Graph& g, Random& random) { return zero_point_of_one(pick(random, 0, 1) == 0 ? 2 : 3)(g, random); },
-             not_i8);
+        .add(
+            "A_zp or B_zp is not 0 and the type is not i8",
+            [](Graph& g, Random& random) { return zero_point_of_one(pick(random, 0, 1) == 0 ? 2 : 3)(g, random); },
+            not_i8);
 }
 
 void add_reduction_errors(std::vector<ErrorGraph>& all) {
     Entries(Op::argmax, all)
         .add("axis is not in the input's rank", axis_outside)
         .add("output is not the input without the axis", wrong_output);
-    for (const Op op : {Op::reduce_all, Op::reduce_any, Op::reduce_max, Op::reduce_min, Op::reduce_product, Op::reduce_sum}) {
+    for (const Op op :
+         {Op::reduce_all, Op::reduce_any, Op::reduce_max, Op::reduce_min, Op::reduce_product, Op::reduce_sum}) {
         Entries(op, all)
             .add("axis is not in the input's rank", axis_outside)
             .add("output's axis is not of size 1", [](Graph& g, Random&) {

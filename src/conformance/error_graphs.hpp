@@ -19,8 +19,8 @@ struct ErrorGraph {
     };
     Op op = Op::unknown;
     Kind kind = Kind::condition;
-    std::string error_if;                       ///< what is broken, as the condition that then holds
-    std::function<bool(const TypeRow&)> fits;   ///< rows whose graphs can be broken so; null: all
+    std::string error_if;                      ///< what is broken, as the condition that then holds
+    std::function<bool(const TypeRow&)> fits;  ///< rows whose graphs can be broken so; null: all
     /// Breaks a graph of one node; false when the drawn graph cannot be broken so (another one is drawn).
     std::function<bool(Graph&, std::mt19937_64&)> apply;
 };

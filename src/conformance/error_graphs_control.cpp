@@ -72,7 +72,8 @@ Apply answer(DType type, std::int64_t elements) {
             value.name = "answer";
             value.type = type;
             value.shape = {elements};
-            value.data = std::make_shared<const Bytes>(static_cast<std::size_t>(elements) * size_of(type), std::byte{0});
+            value.data =
+                std::make_shared<const Bytes>(static_cast<std::size_t>(elements) * size_of(type), std::byte{0});
             cond.values.push_back(std::move(value));
             cond.outputs = {static_cast<ValueId>(cond.values.size() - 1)};
         });
@@ -109,7 +110,8 @@ void add_control_errors(std::vector<ErrorGraph>& all) {
         .add("inputs of a region are not the operator's", missing_input(Op::cond_if))
         .add("outputs of a region are not the operator's",
              [](Graph& g, Random& random) {
-                 return change_region(node_of(g, Op::cond_if), either(random), [](Graph& region) { region.outputs.pop_back(); });
+                 return change_region(node_of(g, Op::cond_if), either(random),
+                                      [](Graph& region) { region.outputs.pop_back(); });
              })
         .add("the condition has not one element", [](Graph& g, Random& random) {
             g.values.at(node_of(g, Op::cond_if).inputs.front()).shape = {pick(random, 2, 4)};
@@ -132,7 +134,8 @@ void add_control_errors(std::vector<ErrorGraph>& all) {
         .add("cond_graph gives no bool", answer(DType::i32, 1));
     for (const Op op : {Op::variable_write, Op::variable_read}) {
         const auto add = [&](std::string what, bool (*apply)(Graph&, Op)) {
-            all.push_back({op, Kind::argument, std::move(what), nullptr, [op, apply](Graph& g, Random&) { return apply(g, op); }});
+            all.push_back({op, Kind::argument, std::move(what), nullptr,
+                           [op, apply](Graph& g, Random&) { return apply(g, op); }});
         };
         add("the variable is not declared", undeclared);
         add("the variable is declared with another shape", of_another_shape);

@@ -62,12 +62,13 @@ void add_rescale_errors(std::vector<ErrorGraph>& all) {
              rows_of(only<DType::i16>, narrow))
         .add("output_zp of unsigned i16 is neither 0 nor 32768", zero_point(output_zp, 5, true),
              rows_of(narrow, only<DType::i16>))
-        .add("scale32 with in_t i48",
-             [](Graph& g, Random&) {
-                 plain(g, true);
-                 return true;
-             },
-             rows_of(only<DType::i48>, any))
+        .add(
+            "scale32 with in_t i48",
+            [](Graph& g, Random&) {
+                plain(g, true);
+                return true;
+            },
+            rows_of(only<DType::i48>, any))
         .add("DOUBLE_ROUND without scale32",
              [](Graph& g, Random&) {
                  plain(g, false);

@@ -45,7 +45,8 @@ void register_custom_operator() {
             return dispatch;
         };
         op.check = [](const NodeView& view) {
-            if (view.input_count() != 2 || view.in(0).shape != view.in(1).shape || view.in(0).shape != view.out().shape) {
+            if (view.input_count() != 2 || view.in(0).shape != view.in(1).shape ||
+                view.in(0).shape != view.out().shape) {
                 view.fail("takes two tensors of the output's shape");
             }
         };
@@ -64,8 +65,12 @@ void register_custom_operator() {
 class Maker {
 public:
     Maker(const OpDef& def, const TypeRow& row, std::mt19937_64& random, const RandomOptions& options)
-        : def_(def), options_(options), data_(random), builder_("random " + std::string(def.name)),
-          type_(row.types.empty() ? (data_.chance(50) ? DType::i32 : DType::fp32) : row.types[0]), shape_(data_.shape(0, 5)) {}
+        : def_(def),
+          options_(options),
+          data_(random),
+          builder_("random " + std::string(def.name)),
+          type_(row.types.empty() ? (data_.chance(50) ? DType::i32 : DType::fp32) : row.types[0]),
+          shape_(data_.shape(0, 5)) {}
 
     RandomCase make() {
         switch (def_.op) {
@@ -101,7 +106,8 @@ private:
         GraphBuilder b(name);
         const ValueId x = b.input("x", type_, shape_), y = b.input("y", type_, shape_);
         const HostTensor c = tame();
-        const ValueId made = b.add1(data_.chance(50) ? Op::add : Op::sub, {x, b.constant("c", type_, shape_, c.bytes)}, type_, {}, "made");
+        const ValueId made = b.add1(data_.chance(50) ? Op::add : Op::sub, {x, b.constant("c", type_, shape_, c.bytes)},
+                                    type_, {}, "made");
         b.output(swap ? y : made);
         b.output(swap ? made : y);
         return b.finish_region();
@@ -134,8 +140,11 @@ private:
         const ValueId next = body.add1(Op::add, {i, body.scalar(DType::i32, 1)}, DType::i32, {}, "next");
         std::vector<ValueId> list{x, y};
         if (data_.chance(50)) {
-            const ValueId even = body.add1(Op::equal, {body.add1(Op::bitwise_and, {i, body.scalar(DType::i32, 1)}, DType::i32, {}, "bit"),
-                                                       body.scalar(DType::i32, 0)}, DType::boolean, {}, "even");
+            const ValueId even =
+                body.add1(Op::equal,
+                          {body.add1(Op::bitwise_and, {i, body.scalar(DType::i32, 1)}, DType::i32, {}, "bit"),
+                           body.scalar(DType::i32, 0)},
+                          DType::boolean, {}, "even");
             Graph first = step("then", data_.chance(50)), second = step("else", data_.chance(50));
             list = body.cond_if(even, list, std::move(first), std::move(second), "branch");
         } else {
@@ -192,7 +201,8 @@ private:
 
 }  // namespace
 
-RandomCase random_structural_case(const OpDef& def, const TypeRow& row, std::mt19937_64& random, const RandomOptions& options) {
+RandomCase random_structural_case(const OpDef& def, const TypeRow& row, std::mt19937_64& random,
+                                  const RandomOptions& options) {
     return Maker(def, row, random, options).make();
 }
 

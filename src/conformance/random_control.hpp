@@ -6,6 +6,7 @@
 namespace tosavk::conformance {
 
 /// For operators with OpDef::structural.
-RandomCase random_structural_case(const OpDef& def, const TypeRow& row, std::mt19937_64& random, const RandomOptions& options);
+RandomCase random_structural_case(const OpDef& def, const TypeRow& row, std::mt19937_64& random,
+                                  const RandomOptions& options);
 
 }  // namespace tosavk::conformance

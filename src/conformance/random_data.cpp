@@ -47,8 +47,8 @@ double RandomData::real() { return static_cast<double>(pick(-(1 << 24), 1 << 24)
 
 double RandomData::special_real() {
     const double inf = std::numeric_limits<double>::infinity();
-    const std::array<double, 16> values{inf,     -inf,     0.0, -0.0, 1.0,      -1.0,     0.5,      -0.5,
-                                        1.5,     2.5,      88,  -104, 0x1p-126, 0x1p-149, -0x1p-130, std::nan("")};
+    const std::array<double, 16> values{inf, -inf, 0.0, -0.0, 1.0,      -1.0,     0.5,       -0.5,
+                                        1.5, 2.5,  88,  -104, 0x1p-126, 0x1p-149, -0x1p-130, std::nan("")};
     const std::int64_t kind = pick(0, 19);
     if (kind < 16) return values[static_cast<std::size_t>(kind)];
     if (kind == 16) return 0x1.fffffep127;

@@ -117,15 +117,31 @@ private:
     void fill() {
         switch (def_.op) {
             case Op::argmax:
-            case Op::reduce_all: case Op::reduce_any: case Op::reduce_max: case Op::reduce_min:
-            case Op::reduce_product: case Op::reduce_sum: return reduce();
-            case Op::avg_pool2d: case Op::max_pool2d: return pool();
-            case Op::conv2d: case Op::conv3d: case Op::depthwise_conv2d: case Op::transpose_conv2d: return convolve();
+            case Op::reduce_all:
+            case Op::reduce_any:
+            case Op::reduce_max:
+            case Op::reduce_min:
+            case Op::reduce_product:
+            case Op::reduce_sum: return reduce();
+            case Op::avg_pool2d:
+            case Op::max_pool2d: return pool();
+            case Op::conv2d:
+            case Op::conv3d:
+            case Op::depthwise_conv2d:
+            case Op::transpose_conv2d: return convolve();
             case Op::matmul: return matmul();
-            case Op::fft2d: case Op::rfft2d: return transform();
-            case Op::concat: case Op::pad: case Op::reshape: case Op::reverse: case Op::slice: case Op::tile:
-            case Op::transpose: case Op::identity: return move();
-            case Op::gather: case Op::scatter: return gather();
+            case Op::fft2d:
+            case Op::rfft2d: return transform();
+            case Op::concat:
+            case Op::pad:
+            case Op::reshape:
+            case Op::reverse:
+            case Op::slice:
+            case Op::tile:
+            case Op::transpose:
+            case Op::identity: return move();
+            case Op::gather:
+            case Op::scatter: return gather();
             case Op::rescale: return rescale();
             case Op::resize: return resize();
             case Op::table: return table();
@@ -144,15 +160,20 @@ private:
         const std::int64_t lo = is_float(type) ? 0 : min_of(type), hi = is_float(type) ? 0 : max_of(type);
         const std::int64_t width = static_cast<std::int64_t>(size_of(type)) * 8;
         switch (def_.op) {
-            case Op::add: case Op::sub:
-                for (int k = 0; k < 2; ++k) operand(is_float(type) ? data_.any(type, data_.narrowed(shape))
-                                                                   : data_.ints(type, data_.narrowed(shape), lo / 2, hi / 2));
+            case Op::add:
+            case Op::sub:
+                for (int k = 0; k < 2; ++k)
+                    operand(is_float(type) ? data_.any(type, data_.narrowed(shape))
+                                           : data_.ints(type, data_.narrowed(shape), lo / 2, hi / 2));
                 return;
-            case Op::abs: case Op::negate:
+            case Op::abs:
+            case Op::negate:
                 operand(type == DType::i32 ? data_.ints(type, shape, lo + 1, hi) : data_.any(type, shape));
                 if (def_.op == Op::negate) zero_point(type), zero_point(type);
                 return;
-            case Op::arithmetic_right_shift: case Op::logical_left_shift: case Op::logical_right_shift:
+            case Op::arithmetic_right_shift:
+            case Op::logical_left_shift:
+            case Op::logical_right_shift:
                 operand(data_.any(type, data_.narrowed(shape)));
                 operand(data_.ints(type, data_.narrowed(shape), 0, width - 1));
                 return;
@@ -165,7 +186,8 @@ private:
             default: break;
         }
         const bool one = def_.inputs.size() == 1;
-        for (std::size_t k = 0; k < def_.inputs.size(); ++k) operand(data_.any(in_type(k), one ? shape : data_.narrowed(shape)));
+        for (std::size_t k = 0; k < def_.inputs.size(); ++k)
+            operand(data_.any(in_type(k), one ? shape : data_.narrowed(shape)));
     }
 
     void clamp_bounds() {
@@ -185,7 +207,8 @@ private:
             limit = std::min(limit, (std::int64_t{1} << std::min<std::int64_t>((30 + shift) / 2, 31)) - 1);
         }
         for (int k = 0; k < 2; ++k) {
-            operand(type == DType::i32 ? data_.ints(type, data_.narrowed(shape), -limit, limit) : data_.any(type, data_.narrowed(shape)));
+            operand(type == DType::i32 ? data_.ints(type, data_.narrowed(shape), -limit, limit)
+                                       : data_.any(type, data_.narrowed(shape)));
         }
         scalar(DType::i8, shift);
     }
@@ -238,7 +261,8 @@ private:
             HostTensor factors = data_.reals(type, shape, false);
             auto values = decode_reals(type, factors.bytes);
             for (double& v : values) v = std::copysign(1 + std::fabs(v) / 16, v);
-            if (data_.chance(30)) values[static_cast<std::size_t>(data_.pick(0, factors.count() - 1))] = data_.chance(50) ? 0 : INFINITY;
+            if (data_.chance(30))
+                values[static_cast<std::size_t>(data_.pick(0, factors.count() - 1))] = data_.chance(50) ? 0 : INFINITY;
             factors.bytes = encode_reals(type, values);
             return operand(std::move(factors));
         }
@@ -247,7 +271,8 @@ private:
         }
         if (def_.op == Op::reduce_sum) return operand(factor(type, shape));
         // Ties for ARGMAX.
-        if (!is_float(type) && type != DType::boolean && data_.chance(40)) return operand(data_.ints(type, shape, -2, 2));
+        if (!is_float(type) && type != DType::boolean && data_.chance(40))
+            return operand(data_.ints(type, shape, -2, 2));
         operand(data_.any(type, shape));
     }
 
@@ -257,7 +282,8 @@ private:
     std::int64_t window(std::int64_t kernel, std::int64_t outputs, bool is_pool) {
         for (;;) {
             const std::int64_t stride = data_.pick(1, 3), dilation = is_pool ? 1 : data_.pick(1, 2);
-            const std::int64_t before = data_.pick(0, is_pool ? kernel - 1 : kernel), after = data_.pick(0, is_pool ? kernel - 1 : kernel);
+            const std::int64_t before = data_.pick(0, is_pool ? kernel - 1 : kernel),
+                               after = data_.pick(0, is_pool ? kernel - 1 : kernel);
             const std::int64_t in = (outputs - 1) * stride + (kernel - 1) * dilation + 1 - before - after;
             if (in < 1) continue;
             add_axis(stride, dilation, before, after);
@@ -308,7 +334,9 @@ private:
         }
         if (transposed) attrs_.dilation.clear();
         const std::int64_t in_channels = data_.pick(1, options_.large ? 3 : 9);
-        const std::int64_t out_channels = depthwise ? data_.pick(1, 3) : options_.large ? data_.pick(13, 16) : data_.pick(1, 9);
+        const std::int64_t out_channels = depthwise      ? data_.pick(1, 3)
+                                        : options_.large ? data_.pick(13, 16)
+                                                         : data_.pick(1, 9);
         input.push_back(in_channels);
         Shape weight = kernel;
         if (depthwise) weight.insert(weight.end(), {in_channels, out_channels});
@@ -348,8 +376,9 @@ private:
     /// Half-pixel centres between any two sizes: n/d = 2*out / 2*in.
     void resize() {
         const std::int64_t ih = data_.pick(1, 9), iw = data_.pick(1, 9), oh = data_.pick(1, 12), ow = data_.pick(1, 12);
-        attrs_.mode = in_type(0) == type_of(def_.outputs.at(0).type) && (!is_float(in_type(0)) || data_.chance(50)) ? ResizeMode::nearest
-                                                                                                             : ResizeMode::bilinear;
+        attrs_.mode = in_type(0) == type_of(def_.outputs.at(0).type) && (!is_float(in_type(0)) || data_.chance(50))
+                        ? ResizeMode::nearest
+                        : ResizeMode::bilinear;
         const DType type = in_type(0);
         operand(is_float(type) ? data_.reals(type, {data_.pick(1, 2), ih, iw, data_.pick(1, 9)}, false)
                                : data_.any(type, {data_.pick(1, 2), ih, iw, data_.pick(1, 9)}));
@@ -414,7 +443,8 @@ private:
             case Op::transpose:
                 for (std::int64_t i = 0; i < rank; ++i) attrs_.perms.push_back(static_cast<std::int32_t>(i));
                 for (std::size_t i = shape.size(); i > 1; --i) {
-                    std::swap(attrs_.perms[i - 1], attrs_.perms[static_cast<std::size_t>(data_.pick(0, static_cast<std::int64_t>(i) - 1))]);
+                    std::swap(attrs_.perms[i - 1],
+                              attrs_.perms[static_cast<std::size_t>(data_.pick(0, static_cast<std::int64_t>(i) - 1))]);
                 }
                 return;
             default: return;

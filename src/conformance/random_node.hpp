@@ -23,7 +23,8 @@ struct RandomOptions {
 /// Shapes, attributes, values, and which operands are constants are drawn from `random`. Values stay where the
 /// specification predicts the result; indices of GATHER and SCATTER may lie outside, as this library defines that.
 /// Throws Error(unsupported) for an operator that it does not know.
-RandomCase random_case(const OpDef& def, const TypeRow& row, std::mt19937_64& random, const RandomOptions& options = {});
+RandomCase random_case(const OpDef& def, const TypeRow& row, std::mt19937_64& random,
+                       const RandomOptions& options = {});
 
 /// "i8, i8, i32, i32"
 std::string row_text(const TypeRow& row);

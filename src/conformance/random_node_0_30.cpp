@@ -22,7 +22,8 @@ public:
 
     RandomOperator030 make() {
         if (info_.rows.empty()) {
-            throw Error(ErrorCode::unsupported, fmt::format("there are no random cases of {}", v0_30::op_name(info_.op)));
+            throw Error(ErrorCode::unsupported,
+                        fmt::format("there are no random cases of {}", v0_30::op_name(info_.op)));
         }
         made_.op = info_.op;
         for (const char* type : info_.outputs) made_.results.push_back(type_of(type));
@@ -64,19 +65,36 @@ private:
     void fill() {
         if (info_.op == v0_30::fully_connected) return dense();
         switch (info_.op) {
-            case Op::argmax: case Op::reduce_all: case Op::reduce_any: case Op::reduce_max: case Op::reduce_min:
-            case Op::reduce_product: case Op::reduce_sum: return reduce();
-            case Op::avg_pool2d: case Op::max_pool2d: return pool();
-            case Op::conv2d: case Op::conv3d: case Op::depthwise_conv2d: return convolve();
+            case Op::argmax:
+            case Op::reduce_all:
+            case Op::reduce_any:
+            case Op::reduce_max:
+            case Op::reduce_min:
+            case Op::reduce_product:
+            case Op::reduce_sum: return reduce();
+            case Op::avg_pool2d:
+            case Op::max_pool2d: return pool();
+            case Op::conv2d:
+            case Op::conv3d:
+            case Op::depthwise_conv2d: return convolve();
             case Op::transpose_conv2d: return transpose_convolve();
             case Op::matmul: return matmul();
-            case Op::fft2d: case Op::rfft2d: return fft();
-            case Op::gather: case Op::scatter: return gather();
+            case Op::fft2d:
+            case Op::rfft2d: return fft();
+            case Op::gather:
+            case Op::scatter: return gather();
             case Op::rescale: return rescale();
             case Op::resize: return resize();
             case Op::table: return table();
-            case Op::concat: case Op::pad: case Op::reshape: case Op::reverse: case Op::slice: case Op::tile:
-            case Op::transpose: case Op::identity: case Op::constant: return move();
+            case Op::concat:
+            case Op::pad:
+            case Op::reshape:
+            case Op::reverse:
+            case Op::slice:
+            case Op::tile:
+            case Op::transpose:
+            case Op::identity:
+            case Op::constant: return move();
             default: return pointwise();
         }
     }
@@ -89,11 +107,11 @@ private:
         const std::int64_t lo = is_float(t) ? 0 : min_of(t), hi = is_float(t) ? 0 : max_of(t);
         v0_30::Attributes& a = made_.attributes;
         switch (info_.op) {
-            case Op::add: case Op::sub:
+            case Op::add:
+            case Op::sub:
                 for (const Shape& s : shapes) operand(is_float(t) ? data_.any(t, s) : data_.ints(t, s, lo / 2, hi / 2));
                 return;
-            case Op::abs:
-                return operand(is_float(t) ? data_.any(t, shapes[0]) : data_.ints(t, shapes[0], lo + 1, hi));
+            case Op::abs: return operand(is_float(t) ? data_.any(t, shapes[0]) : data_.ints(t, shapes[0], lo + 1, hi));
             case Op::negate:
                 operand(t == DType::i32 ? data_.ints(t, shapes[0], lo + 1, hi) : data_.any(t, shapes[0]));
                 a.input1_zp = zero_point(t);
@@ -103,7 +121,8 @@ private:
                 a.round = data_.chance(50);
                 operand(data_.any(t, shapes[0]));
                 return operand(data_.ints(t, shapes[1], 0, static_cast<std::int64_t>(size_of(t)) * 8 - 1));
-            case Op::logical_left_shift: case Op::logical_right_shift:
+            case Op::logical_left_shift:
+            case Op::logical_right_shift:
                 operand(data_.any(t, shapes[0]));
                 return operand(data_.ints(t, shapes[1], 0, 31));
             case Op::intdiv:
@@ -116,7 +135,8 @@ private:
                     a.shift = narrow(data_.pick(1, 63));
                     limit = std::min(limit, (std::int64_t{1} << std::min<std::int64_t>((30 + a.shift) / 2, 31)) - 1);
                 }
-                for (const Shape& s : shapes) operand(t == DType::i32 ? data_.ints(t, s, -limit, limit) : data_.any(t, s));
+                for (const Shape& s : shapes)
+                    operand(t == DType::i32 ? data_.ints(t, s, -limit, limit) : data_.any(t, s));
                 return;
             }
             case Op::clamp: {
@@ -150,10 +170,13 @@ private:
         operand(data_.any(in.type, shape));
         const DType multiplier = a.scale32 ? DType::i32 : DType::i16;
         const auto list = [&](const HostTensor& tensor) { return decode_ints(tensor.type, tensor.bytes); };
-        a.multiplier = list(data_.ints(multiplier, {channels}, data_.chance(20) ? 0 : max_of(multiplier) / 2,
-                                       max_of(multiplier)));
+        a.multiplier =
+            list(data_.ints(multiplier, {channels}, data_.chance(20) ? 0 : max_of(multiplier) / 2, max_of(multiplier)));
         // Large enough that every value is in range and every result fits.
-        const std::int64_t least = in.type == DType::i8 ? 10 : in.type == DType::i16 ? 18 : in.type == DType::i32 ? 32 : 48;
+        const std::int64_t least = in.type == DType::i8  ? 10
+                                 : in.type == DType::i16 ? 18
+                                 : in.type == DType::i32 ? 32
+                                                         : 48;
         a.rescale_shift = list(data_.ints(DType::i8, {channels}, least, data_.chance(70) ? least + 8 : 62));
         const auto zero = [&](Type t) -> std::int64_t {
             if (t.is_unsigned) return t.type == DType::i8 ? data_.pick(0, 255) : data_.chance(50) ? 32768 : 0;
@@ -294,7 +317,8 @@ private:
             std::vector<std::int64_t> order(static_cast<std::size_t>(values[1]));
             for (std::size_t k = 0; k < order.size(); ++k) order[k] = static_cast<std::int64_t>(k);
             for (std::size_t k = order.size(); k > 1; --k) {
-                std::swap(order[k - 1], order[static_cast<std::size_t>(data_.pick(0, static_cast<std::int64_t>(k) - 1))]);
+                std::swap(order[k - 1],
+                          order[static_cast<std::size_t>(data_.pick(0, static_cast<std::int64_t>(k) - 1))]);
             }
             for (std::int64_t w = 0; w < updates; ++w) {
                 indices.push_back(scatter ? order[static_cast<std::size_t>(w)] : data_.pick(0, values[1] - 1));
@@ -327,7 +351,8 @@ private:
                 }
                 return;
             case Op::pad: {
-                for (std::int64_t i = 0; i < 2 * rank; ++i) a.padding.push_back(data_.chance(50) ? 0 : data_.pick(0, 3));
+                for (std::int64_t i = 0; i < 2 * rank; ++i)
+                    a.padding.push_back(data_.chance(50) ? 0 : data_.pick(0, 3));
                 // A constant of a float type must be one of its numbers.
                 const HostTensor value = is_float(t) ? data_.reals(t, {1}, false) : data_.any(t, {1});
                 a.pad_const = decode_reals(t, value.bytes)[0];
@@ -353,7 +378,8 @@ private:
             case Op::transpose:
                 for (std::int64_t i = 0; i < rank; ++i) a.perms.push_back(narrow(i));
                 for (std::size_t i = shape.size(); i > 1; --i) {
-                    std::swap(a.perms[i - 1], a.perms[static_cast<std::size_t>(data_.pick(0, static_cast<std::int64_t>(i) - 1))]);
+                    std::swap(a.perms[i - 1],
+                              a.perms[static_cast<std::size_t>(data_.pick(0, static_cast<std::int64_t>(i) - 1))]);
                 }
                 return;
             default: return;
@@ -367,7 +393,8 @@ private:
         v0_30::Attributes& a = made_.attributes;
         const DType in = type();
         const bool real = is_float(in);
-        a.mode = in == made_.results[0].type && (!real || data_.chance(50)) ? ResizeMode::nearest : ResizeMode::bilinear;
+        a.mode =
+            in == made_.results[0].type && (!real || data_.chance(50)) ? ResizeMode::nearest : ResizeMode::bilinear;
         Shape shape{data_.pick(1, 2)};
         a.border.emplace();
         if (!real) a.shift = narrow(data_.pick(1, data_.chance(70) ? 7 : 11));
@@ -386,7 +413,8 @@ private:
         v0_30::Attributes& a = made_.attributes;
         const std::int64_t unit = std::int64_t{1} << a.shift;
         // No level limits the scale in 0.30, but level 8K does: up to 256.
-        const std::int64_t stride = data_.pick(std::max<std::int64_t>(1, unit / 256), std::min(3 * unit, 16 * unit - 1));
+        const std::int64_t stride =
+            data_.pick(std::max<std::int64_t>(1, unit / 256), std::min(3 * unit, 16 * unit - 1));
         const std::int64_t offset = data_.chance(30) ? 0 : data_.pick(-unit, std::min(size * unit - 1, 4 * unit));
         std::int64_t most = (size * unit - 1 - offset) / stride + 1;  // the last sample is below `size`
         most = std::min<std::int64_t>(most, 40);
@@ -473,7 +501,8 @@ RandomCase random_case_0_30(const v0_30::OpInfo& info, const v0_30::Row& row, st
 
 std::string row_text(const v0_30::Row& row) {
     std::string text;
-    for (const v0_30::Type type : row.types) text += fmt::format("{}{}", text.empty() ? "" : ", ", v0_30::type_name(type));
+    for (const v0_30::Type type : row.types)
+        text += fmt::format("{}{}", text.empty() ? "" : ", ", v0_30::type_name(type));
     return text;
 }
 

@@ -10,11 +10,11 @@ namespace tosavk::conformance {
 struct RandomOperator030 {
     Op op = Op::unknown;
     v0_30::Attributes attributes;
-    std::vector<HostTensor> operands;      ///< in the operator's order, constants among them
-    std::vector<bool> is_constant;         ///< of each operand
-    std::vector<v0_30::Type> types;        ///< of each operand
+    std::vector<HostTensor> operands;  ///< in the operator's order, constants among them
+    std::vector<bool> is_constant;     ///< of each operand
+    std::vector<v0_30::Type> types;    ///< of each operand
     std::vector<v0_30::Type> results;
-    std::optional<Shape> shape;            ///< of an elementwise result larger than the broadcast of the operands
+    std::optional<Shape> shape;  ///< of an elementwise result larger than the broadcast of the operands
 };
 
 /// Ranks 1 to 4, as the specification's texts say. Throws Error(unsupported) for operators without type rows.

@@ -72,7 +72,8 @@ public:
         if (set >= 3) worst = std::max(worst, node.bias);
         const bool first = result_.cases++ == 0;
         if (report.passed && set >= 3 && node.bias > 1) {
-            fail(seed, set, worst, fmt::format("the sum of the errors is {:.3g} of its bound ({})", node.bias, node.detail), &made);
+            fail(seed, set, worst,
+                 fmt::format("the sum of the errors is {:.3g} of its bound ({})", node.bias, node.detail), &made);
         } else if (!report.passed) {
             fail(seed, set, worst, report.detail, &made);
         } else if (result_.failures == 0 && (first || worst > result_.worst)) {
@@ -149,10 +150,10 @@ std::vector<SweepRow> find_rows(std::string_view op, std::string_view type, std:
     }
     if (!known_op) throw Error(ErrorCode::usage, fmt::format("there is no operator '{}'; see tosa-vk ops", op));
     if (found.empty()) {
-        throw Error(ErrorCode::usage,
-                    fmt::format("no row matches{}{}{}; see tosa-vk ops", op.empty() ? "" : fmt::format(" operator {}", op),
-                                type.empty() ? "" : fmt::format(" types '{}'", type),
-                                spec.empty() ? "" : fmt::format(" specification {}", spec)));
+        throw Error(ErrorCode::usage, fmt::format("no row matches{}{}{}; see tosa-vk ops",
+                                                  op.empty() ? "" : fmt::format(" operator {}", op),
+                                                  type.empty() ? "" : fmt::format(" types '{}'", type),
+                                                  spec.empty() ? "" : fmt::format(" specification {}", spec)));
     }
     return found;
 }

@@ -58,16 +58,16 @@ using Judge = std::function<CaseReport(const RandomCase&)>;
 
 struct RowResult {
     std::uint64_t cases = 0, failures = 0;
-    double worst = 0;         ///< share of the bound; 0 when everything was exact
-    std::uint64_t seed = 0;   ///< of the worst case, or of the first that failed
-    bool data_set = false;    ///< that case was a data set of the specification: it runs with --cases 0 too
-    std::string detail;       ///< of that case; with the graph where it failed
+    double worst = 0;        ///< share of the bound; 0 when everything was exact
+    std::uint64_t seed = 0;  ///< of the worst case, or of the first that failed
+    bool data_set = false;   ///< that case was a data set of the specification: it runs with --cases 0 too
+    std::string detail;      ///< of that case; with the graph where it failed
 
     bool passed() const { return failures == 0; }
 };
 
-/// Cases first_seed .. first_seed + cases - 1, and the data sets where the row has them. Case S depends on S and the row
-/// alone.
+/// Cases first_seed .. first_seed + cases - 1, and the data sets where the row has them. Case S depends on S and the
+/// row alone.
 RowResult run_row(const SweepRow& row, std::uint64_t first_seed, std::uint64_t cases, const Judge& judge);
 
 /// Case `seed` of a row: which operands are constant, whether something follows and whether it is large follow from it.

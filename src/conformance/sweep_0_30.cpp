@@ -13,7 +13,8 @@ std::string bound_of(const v0_30::OpInfo& info, const v0_30::Row& row) {
     if (const OpDef* def = find_op(info.op)) {
         if (const auto same = v0_30::row_of_1_0(info, *def, row)) return bound_text(*def, def->rows.at(*same));
     }
-    const bool floats = std::any_of(row.types.begin(), row.types.end(), [](const v0_30::Type& t) { return is_float(t.type); });
+    const bool floats =
+        std::any_of(row.types.begin(), row.types.end(), [](const v0_30::Type& t) { return is_float(t.type); });
     return floats ? "each node of the upgraded graph by its own bound" : "exact";
 }
 

@@ -24,7 +24,8 @@ std::string value_difference(const Value& a, const Value& b, bool by_name) {
 using Partners = std::vector<ValueId>;
 
 std::string list_difference(const Graph& a, const std::vector<ValueId>& in_a, const Graph& b,
-                            const std::vector<ValueId>& in_b, const std::string& what, Partners& partners, bool by_name) {
+                            const std::vector<ValueId>& in_b, const std::string& what, Partners& partners,
+                            bool by_name) {
     if (in_a.size() != in_b.size()) return fmt::format("{} {}s against {}", in_a.size(), what, in_b.size());
     for (std::size_t k = 0; k < in_a.size(); ++k) {
         ValueId& partner = partners.at(in_a[k]);
@@ -46,7 +47,8 @@ std::string difference(const Graph& a, const Graph& b, bool by_name) {
     for (const Variable& v : a.variables) {
         const Variable* other = b.find_variable(v.name);
         if (!other) return fmt::format("variable '{}' is missing", v.name);
-        if (v.type != other->type || v.shape != other->shape) return fmt::format("variable '{}' differs in type or shape", v.name);
+        if (v.type != other->type || v.shape != other->shape)
+            return fmt::format("variable '{}' differs in type or shape", v.name);
         if (!by_name) continue;  // a region's variables begin where those of its graph do
         if (!v.initial != !other->initial || (v.initial && *v.initial != *other->initial)) {
             return fmt::format("variable '{}' has another initial value", v.name);

@@ -127,8 +127,8 @@ ValueId GraphBuilder::constant_floats(const std::string& name, DType type, const
 ValueId GraphBuilder::scalar(DType type, double value) {
     if (!is_float(type)) {
         const auto whole = value >= static_cast<double>(min_of(type)) && value <= static_cast<double>(max_of(type))
-                               ? static_cast<std::int64_t>(value)
-                               : std::int64_t{0};
+                             ? static_cast<std::int64_t>(value)
+                             : std::int64_t{0};
         if (static_cast<double>(whole) != value) {
             throw Error(ErrorCode::bad_model, fmt::format("constant {} does not fit type {}", value, name_of(type)));
         }
@@ -172,7 +172,8 @@ std::vector<ValueId> GraphBuilder::add_node(Node node, std::span<const OutputTyp
     for (const ValueId id : node.inputs) {
         if (id >= graph_.values.size()) {
             throw Error(ErrorCode::usage,
-                        fmt::format("{} '{}': input value {} does not exist", name_of(node.op), node.name, id), node.name);
+                        fmt::format("{} '{}': input value {} does not exist", name_of(node.op), node.name, id),
+                        node.name);
         }
     }
     const std::size_t values_before = graph_.values.size();

@@ -15,13 +15,82 @@ namespace tosavk {
 
 /// The operators of TOSA 1.0 in the order of the specification; values equal `Op` in the 1.0 flatbuffer.
 enum class Op : std::uint32_t {
-    unknown, argmax, avg_pool2d, conv2d, conv3d, depthwise_conv2d, fft2d, matmul, max_pool2d, rfft2d, transpose_conv2d,
-    clamp, erf, sigmoid, tanh, add, arithmetic_right_shift, bitwise_and, bitwise_or, bitwise_xor, intdiv, logical_and,
-    logical_left_shift, logical_right_shift, logical_or, logical_xor, maximum, minimum, mul, pow, sub, table, abs,
-    bitwise_not, ceil, clz, cos, exp, floor, log, logical_not, negate, reciprocal, rsqrt, sin, select, equal, greater,
-    greater_equal, reduce_all, reduce_any, reduce_max, reduce_min, reduce_product, reduce_sum, concat, pad, reshape,
-    reverse, slice, tile, transpose, gather, scatter, resize, cast, rescale, constant, identity, custom, cond_if,
-    while_loop, variable, variable_write, variable_read, const_shape,
+    unknown,
+    argmax,
+    avg_pool2d,
+    conv2d,
+    conv3d,
+    depthwise_conv2d,
+    fft2d,
+    matmul,
+    max_pool2d,
+    rfft2d,
+    transpose_conv2d,
+    clamp,
+    erf,
+    sigmoid,
+    tanh,
+    add,
+    arithmetic_right_shift,
+    bitwise_and,
+    bitwise_or,
+    bitwise_xor,
+    intdiv,
+    logical_and,
+    logical_left_shift,
+    logical_right_shift,
+    logical_or,
+    logical_xor,
+    maximum,
+    minimum,
+    mul,
+    pow,
+    sub,
+    table,
+    abs,
+    bitwise_not,
+    ceil,
+    clz,
+    cos,
+    exp,
+    floor,
+    log,
+    logical_not,
+    negate,
+    reciprocal,
+    rsqrt,
+    sin,
+    select,
+    equal,
+    greater,
+    greater_equal,
+    reduce_all,
+    reduce_any,
+    reduce_max,
+    reduce_min,
+    reduce_product,
+    reduce_sum,
+    concat,
+    pad,
+    reshape,
+    reverse,
+    slice,
+    tile,
+    transpose,
+    gather,
+    scatter,
+    resize,
+    cast,
+    rescale,
+    constant,
+    identity,
+    custom,
+    cond_if,
+    while_loop,
+    variable,
+    variable_write,
+    variable_read,
+    const_shape,
 };
 
 using ValueId = std::uint32_t;
@@ -143,15 +212,17 @@ public:
     ValueId input(const std::string& name, DType type, const Shape& shape);
     ValueId constant(const std::string& name, DType type, const Shape& shape, Bytes bytes);
     /// Integers of any width from int64 (range-checked); shape values too.
-    ValueId constant_ints(const std::string& name, DType type, const Shape& shape, std::span<const std::int64_t> values);
+    ValueId constant_ints(const std::string& name, DType type, const Shape& shape,
+                          std::span<const std::int64_t> values);
     ValueId constant_floats(const std::string& name, DType type, const Shape& shape, std::span<const float> values);
-    ValueId scalar(DType type, double value);               ///< shape [1]; deduplicated
-    ValueId shape(std::span<const std::int64_t> values);    ///< a shape_t constant; deduplicated
+    ValueId scalar(DType type, double value);             ///< shape [1]; deduplicated
+    ValueId shape(std::span<const std::int64_t> values);  ///< a shape_t constant; deduplicated
 
     /// Appends a node whose outputs have these types (one output for almost every operator); returns the outputs.
     std::vector<ValueId> add(Op op, std::vector<ValueId> inputs, Attributes attrs, std::span<const DType> output_types,
                              const std::string& name = {});
-    ValueId add1(Op op, std::vector<ValueId> inputs, DType output_type, Attributes attrs = {}, const std::string& name = {});
+    ValueId add1(Op op, std::vector<ValueId> inputs, DType output_type, Attributes attrs = {},
+                 const std::string& name = {});
 
     /// Any node; `node.outputs` is filled in.
     std::vector<ValueId> add_node(Node node, std::span<const OutputType> outputs);

@@ -20,8 +20,7 @@ void read_all(std::span<const std::byte> bytes, std::vector<Out>& out, Convert c
     }
 }
 
-template <class Stored, class In, class Convert>
-Bytes write_all(std::span<const In> values, Convert convert) {
+template <class Stored, class In, class Convert> Bytes write_all(std::span<const In> values, Convert convert) {
     Bytes bytes(values.size() * sizeof(Stored));
     for (std::size_t i = 0; i < values.size(); ++i) {
         const Stored s = static_cast<Stored>(convert(values[i]));

@@ -13,7 +13,8 @@ struct HostTensor {
     Bytes bytes;  ///< element_count(shape) * size_of(type)
 
     HostTensor() = default;
-    HostTensor(DType t, Shape s) : type(t), shape(std::move(s)), bytes(static_cast<std::size_t>(element_count(shape)) * size_of(t)) {}
+    HostTensor(DType t, Shape s)
+        : type(t), shape(std::move(s)), bytes(static_cast<std::size_t>(element_count(shape)) * size_of(t)) {}
 
     std::int64_t count() const { return element_count(shape); }
     template <class T> std::span<const T> as() const {

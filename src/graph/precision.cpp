@@ -21,7 +21,8 @@ double limit_in_fp16(double limit) {
 
 class Converter {
 public:
-    explicit Converter(const Graph& graph) : graph_(graph), builder_(graph.name, level_none), made_(graph.values.size()) {}
+    explicit Converter(const Graph& graph)
+        : graph_(graph), builder_(graph.name, level_none), made_(graph.values.size()) {}
 
     Graph convert() {
         for (const Variable& variable : graph_.variables) builder_.variable(variable);

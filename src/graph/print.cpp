@@ -119,7 +119,8 @@ std::string print_graph(const Graph& graph) {
         shown.type = v.type;
         shown.shape = v.shape;
         shown.data = v.initial;
-        text += fmt::format("variable {} {} {}\n", quoted(v.name), type_and_shape(shown), v.initial ? preview(shown) : "zeros");
+        text += fmt::format("variable {} {} {}\n", quoted(v.name), type_and_shape(shown),
+                            v.initial ? preview(shown) : "zeros");
     }
     for (ValueId id = 0; id < graph.values.size(); ++id) {
         if (graph.values[id].is_constant()) value_line("const", id, preview(graph.values[id]));
@@ -152,7 +153,8 @@ std::string dot_body(const Graph& graph, const std::string& prefix) {
     std::string text;
     for (const ValueId id : graph.inputs) {
         const Value& v = graph.value(id);
-        text += fmt::format("  {}v{} [shape=ellipse, label={}];\n", prefix, id, quoted(v.name + "\n" + type_and_shape(v)));
+        text +=
+            fmt::format("  {}v{} [shape=ellipse, label={}];\n", prefix, id, quoted(v.name + "\n" + type_and_shape(v)));
     }
     for (NodeId n = 0; n < graph.nodes.size(); ++n) {
         const Node& node = graph.nodes[n];
@@ -169,7 +171,8 @@ std::string dot_body(const Graph& graph, const std::string& prefix) {
         for (const ValueId id : node.inputs) {
             const Value& v = graph.value(id);
             if (v.is_constant()) continue;
-            const std::string from = fmt::format("{}{}{}", prefix, v.producer == no_id ? "v" : "n", v.producer == no_id ? id : v.producer);
+            const std::string from =
+                fmt::format("{}{}{}", prefix, v.producer == no_id ? "v" : "n", v.producer == no_id ? id : v.producer);
             text += fmt::format("  {} -> {}n{} [label={}];\n", from, prefix, n, quoted(type_and_shape(v)));
         }
     }
@@ -186,7 +189,8 @@ std::string dot_body(const Graph& graph, const std::string& prefix) {
     for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
         const ValueId id = graph.outputs[k];
         const Value& v = graph.value(id);
-        text += fmt::format("  {}o{} [shape=ellipse, label={}];\n", prefix, k, quoted(v.name + "\n" + type_and_shape(v)));
+        text +=
+            fmt::format("  {}o{} [shape=ellipse, label={}];\n", prefix, k, quoted(v.name + "\n" + type_and_shape(v)));
         if (v.producer != no_id) text += fmt::format("  {0}n{1} -> {0}o{2};\n", prefix, v.producer, k);
         else if (!v.is_constant()) text += fmt::format("  {0}v{1} -> {0}o{2};\n", prefix, id, k);
     }

@@ -101,7 +101,8 @@ const Level level_none{"none", 32, 2147483647, 2147483647, 2048, 63, 256, 256};
 const Level level_8k{"8K", 6, 8192, 8192, 256, 31, 6, 64};
 
 bool fits(const Level& level, DType type, const Shape& shape) {
-    const std::int64_t limit = level.max_log2_size >= 62 ? std::int64_t{1} << 62 : std::int64_t{1} << level.max_log2_size;
+    const std::int64_t limit =
+        level.max_log2_size >= 62 ? std::int64_t{1} << 62 : std::int64_t{1} << level.max_log2_size;
     std::int64_t room = (limit - 1) / static_cast<std::int64_t>(size_of(type));
     for (const std::int64_t d : shape) room = d == 0 ? room : room / d;
     return room >= 1;

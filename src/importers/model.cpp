@@ -69,7 +69,8 @@ void write_file(const std::filesystem::path& path, std::span<const std::span<con
     std::error_code unresolved;
     std::filesystem::path target = std::filesystem::weakly_canonical(path, unresolved);
     if (unresolved) target = path;
-    const bool special = std::filesystem::exists(target, unresolved) && !std::filesystem::is_regular_file(target, unresolved);
+    const bool special =
+        std::filesystem::exists(target, unresolved) && !std::filesystem::is_regular_file(target, unresolved);
     const auto fail = [&](int code) {
         const std::string why = code != 0 ? std::generic_category().message(code) : "unknown reason";
         throw Error(ErrorCode::io, fmt::format("cannot write {}: {}", path.string(), why));

@@ -161,7 +161,6 @@ DType type_of(const std::string& descr, const std::string& origin) {
         fmt::format("element type '{}' is not one of bool, int8, int16, int32, int64, float16 and float32", descr));
 }
 
-
 }  // namespace
 
 HostTensor parse_npy(std::span<const std::byte> file, const std::string& origin) {

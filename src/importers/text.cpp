@@ -12,12 +12,12 @@ std::string printable(std::string_view bytes) {
     const auto at = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
     for (std::size_t i = 0; i < size;) {
         const unsigned first = at(i);
-        const std::size_t length = first < 0x80   ? 1
-                                   : first < 0xc2 ? 0
-                                   : first < 0xe0 ? 2
-                                   : first < 0xf0 ? 3
-                                   : first < 0xf5 ? 4
-                                                  : 0;
+        const std::size_t length = first < 0x80 ? 1
+                                 : first < 0xc2 ? 0
+                                 : first < 0xe0 ? 2
+                                 : first < 0xf0 ? 3
+                                 : first < 0xf5 ? 4
+                                                : 0;
         bool good = length > 0 && i + length <= size && first != 0x7f && first >= 0x20;
         for (std::size_t k = 1; good && k < length; ++k) good = (at(i + k) & 0xc0u) == 0x80u;
         if (good && length > 2) {

@@ -108,9 +108,12 @@ void Lowering::drop_unused_constants(Graph& graph) {
 }
 
 Lowering::Lowering(const TfliteFile& file, const ImportOptions& options)
-    : file_(file), graph_(file.main), options_(options),
+    : file_(file),
+      graph_(file.main),
+      options_(options),
       builder_(file.main.name.empty() ? "main" : file.main.name, *options.level),
-      values_(graph_.tensors.size(), no_id), produced_(graph_.tensors.size(), false) {
+      values_(graph_.tensors.size(), no_id),
+      produced_(graph_.tensors.size(), false) {
     if (options.rounding != Rounding::double_round && options.rounding != Rounding::single_round) {
         throw Error(ErrorCode::usage, "the TFLite importer rounds either double or single");
     }

@@ -19,9 +19,14 @@ constexpr std::size_t max_regions = 4096;  // a subgraph that many operators nam
 // ---- regions ------------------------------------------------------------------------------------------------------
 
 Lowering::Lowering(const Lowering& outer, const TfliteSubgraph& graph, std::string name)
-    : file_(outer.file_), graph_(graph), options_(outer.options_), depth_(outer.depth_ + 1),
-      regions_read_(outer.regions_read_), builder_(std::move(name), *outer.options_.level),
-      values_(graph.tensors.size(), no_id), produced_(graph.tensors.size(), false) {}
+    : file_(outer.file_),
+      graph_(graph),
+      options_(outer.options_),
+      depth_(outer.depth_ + 1),
+      regions_read_(outer.regions_read_),
+      builder_(std::move(name), *outer.options_.level),
+      values_(graph.tensors.size(), no_id),
+      produced_(graph.tensors.size(), false) {}
 
 void Lowering::check_subgraph(std::int32_t subgraph) const {
     if (subgraph < 1 || static_cast<std::size_t>(subgraph) >= file_.subgraph_count()) {
@@ -34,12 +39,15 @@ Graph Lowering::region(std::int32_t subgraph, std::span<const ValueId> inputs, c
     check_subgraph(subgraph);
     // A subgraph that reaches itself ends here too.
     if (depth_ >= level().max_nesting) {
-        fail(fmt::format("control flow is nested {} deep, but level {} allows {}", depth_ + 1, level().name, level().max_nesting));
+        fail(fmt::format("control flow is nested {} deep, but level {} allows {}", depth_ + 1, level().name,
+                         level().max_nesting));
     }
-    if (++regions_read_ > max_regions) unsupported(fmt::format("the operators name more than {} subgraphs", max_regions));
+    if (++regions_read_ > max_regions)
+        unsupported(fmt::format("the operators name more than {} subgraphs", max_regions));
     const TfliteSubgraph graph = file_.read_subgraph(static_cast<std::size_t>(subgraph));
     if (graph.inputs.size() != inputs.size()) {
-        fail(fmt::format("subgraph {} has {} inputs, but the operator gives {}", subgraph, graph.inputs.size(), inputs.size()));
+        fail(fmt::format("subgraph {} has {} inputs, but the operator gives {}", subgraph, graph.inputs.size(),
+                         inputs.size()));
     }
     Lowering inner(*this, graph, graph.name.empty() ? fmt::format("subgraph_{}", subgraph) : graph.name);
     for (std::size_t k = 0; k < inputs.size(); ++k) {
@@ -51,10 +59,14 @@ Graph Lowering::region(std::int32_t subgraph, std::span<const ValueId> inputs, c
         if (tensor.is_constant) refuse("is a constant of the file");
         if (inner.produced_[tensor.index]) refuse("is listed twice");
         check_usable(tensor);
-        if (dtype(tensor) != given.type) refuse(fmt::format("is {}, but the operator gives {}", name_of(tensor.type), name_of(given.type)));
+        if (dtype(tensor) != given.type)
+            refuse(fmt::format("is {}, but the operator gives {}", name_of(tensor.type), name_of(given.type)));
         bool fits = tensor.shape.size() == given.shape.size();
-        for (std::size_t d = 0; fits && d < given.shape.size(); ++d) fits = tensor.dynamic[d] || tensor.shape[d] == given.shape[d];
-        if (!fits) refuse(fmt::format("has shape {}, but the operator gives {}", to_string(tensor.shape), to_string(given.shape)));
+        for (std::size_t d = 0; fits && d < given.shape.size(); ++d)
+            fits = tensor.dynamic[d] || tensor.shape[d] == given.shape[d];
+        if (!fits)
+            refuse(fmt::format("has shape {}, but the operator gives {}", to_string(tensor.shape),
+                               to_string(given.shape)));
         const std::string name = tensor.name.empty() ? fmt::format("input_{}", k) : tensor.name;
         ValueId id = inner.builder_.input(name, given.type, given.shape);
         if (known[k]) id = inner.builder_.constant(name + "/known", given.type, given.shape, *given.data);
@@ -82,12 +94,15 @@ std::vector<bool> Lowering::handed_on(std::int32_t body) const {
     check_subgraph(body);
     const TfliteSubgraph graph = file_.read_subgraph(static_cast<std::size_t>(body));
     std::vector<bool> same(graph.inputs.size(), false);
-    for (std::size_t k = 0; k < same.size() && k < graph.outputs.size(); ++k) same[k] = graph.inputs[k] == graph.outputs[k];
+    for (std::size_t k = 0; k < same.size() && k < graph.outputs.size(); ++k)
+        same[k] = graph.inputs[k] == graph.outputs[k];
     return same;
 }
 
-std::vector<ValueId> Lowering::cond_if(ValueId condition, std::vector<ValueId> inputs, Graph then_graph, Graph else_graph) {
-    return builder_.cond_if(condition, std::move(inputs), std::move(then_graph), std::move(else_graph), unique(op_name_));
+std::vector<ValueId> Lowering::cond_if(ValueId condition, std::vector<ValueId> inputs, Graph then_graph,
+                                       Graph else_graph) {
+    return builder_.cond_if(condition, std::move(inputs), std::move(then_graph), std::move(else_graph),
+                            unique(op_name_));
 }
 
 std::vector<ValueId> Lowering::while_loop(std::vector<ValueId> inputs, Graph cond_graph, Graph body_graph) {
@@ -159,7 +174,10 @@ void lower_comparison(Lowering& l) {
     if (integers) a = l.cast(a, DType::i32), b = l.cast(b, DType::i32);
     if (code == BuiltinOperator::LESS || code == BuiltinOperator::LESS_EQUAL) std::swap(a, b);
     const bool strict = code == BuiltinOperator::LESS || code == BuiltinOperator::GREATER;
-    const ValueId result = l.add(equality ? Op::equal : strict ? Op::greater : Op::greater_equal, {a, b}, DType::boolean);
+    const ValueId result = l.add(equality ? Op::equal
+                                 : strict ? Op::greater
+                                          : Op::greater_equal,
+                                 {a, b}, DType::boolean);
     l.set(code == BuiltinOperator::NOT_EQUAL ? l.add(Op::logical_not, {result}, DType::boolean) : result);
 }
 
@@ -167,7 +185,8 @@ void lower_logical(Lowering& l) {
     if (l.op().code == BuiltinOperator::LOGICAL_NOT) return l.set(l.add(Op::logical_not, {l.value(0)}, DType::boolean));
     ValueId a = l.value(0), b = l.value(1);
     l.match_ranks(a, b);
-    l.set(l.add(l.op().code == BuiltinOperator::LOGICAL_AND ? Op::logical_and : Op::logical_or, {a, b}, DType::boolean));
+    l.set(
+        l.add(l.op().code == BuiltinOperator::LOGICAL_AND ? Op::logical_and : Op::logical_or, {a, b}, DType::boolean));
 }
 
 }  // namespace tosavk

@@ -177,8 +177,9 @@ void lower_maximum_minimum(Lowering& l) {
 
 void lower_relu(Lowering& l) {
     const auto code = l.op().code;
-    const Activation activation = code == BuiltinOperator::RELU ? Activation::RELU
-                                  : code == BuiltinOperator::RELU6 ? Activation::RELU6 : Activation::RELU_N1_TO_1;
+    const Activation activation = code == BuiltinOperator::RELU  ? Activation::RELU
+                                : code == BuiltinOperator::RELU6 ? Activation::RELU6
+                                                                 : Activation::RELU_N1_TO_1;
     if (all_of_type(l, 1, tflite::TensorType::FLOAT32)) return l.set(l.activate_float(l.value(0), activation));
     if (!all_of_type(l, 1, tflite::TensorType::INT8) && !all_of_type(l, 1, tflite::TensorType::INT16)) refuse_types(l);
     const Quant in = l.quant(l.in(0)), out = l.quant(l.out());

@@ -150,10 +150,19 @@ std::string_view name_of(tflite::TensorType type) {
 std::size_t element_size(tflite::TensorType type) {
     using T = tflite::TensorType;
     switch (type) {
-        case T::INT8: case T::UINT8: case T::BOOL: return 1;
-        case T::INT16: case T::UINT16: case T::FLOAT16: case T::BFLOAT16: return 2;
-        case T::FLOAT32: case T::INT32: case T::UINT32: return 4;
-        case T::FLOAT64: case T::INT64: case T::UINT64: return 8;
+        case T::INT8:
+        case T::UINT8:
+        case T::BOOL: return 1;
+        case T::INT16:
+        case T::UINT16:
+        case T::FLOAT16:
+        case T::BFLOAT16: return 2;
+        case T::FLOAT32:
+        case T::INT32:
+        case T::UINT32: return 4;
+        case T::FLOAT64:
+        case T::INT64:
+        case T::UINT64: return 8;
         default: return 0;
     }
 }

@@ -15,24 +15,24 @@ namespace tosavk {
 
 struct TfliteTensor {
     std::size_t index = 0;
-    std::string name;                   ///< valid UTF-8 without control characters
+    std::string name;  ///< valid UTF-8 without control characters
     tflite::TensorType type = tflite::TensorType::FLOAT32;
-    Shape shape;  ///< as recorded; a dynamic dimension has the size that the file was written with
-    std::vector<bool> dynamic;          ///< per dimension: -1 in shape or shape_signature
-    std::span<const std::byte> data;    ///< constants only
+    Shape shape;                      ///< as recorded; a dynamic dimension has the size that the file was written with
+    std::vector<bool> dynamic;        ///< per dimension: -1 in shape or shape_signature
+    std::span<const std::byte> data;  ///< constants only
     bool is_constant = false;
     bool is_variable = false;
-    std::string_view unsupported;       ///< why this tensor cannot be used at all; empty when it can
-    std::span<const float> scale;       ///< empty: not quantized; else 1 or shape[axis] entries
+    std::string_view unsupported;              ///< why this tensor cannot be used at all; empty when it can
+    std::span<const float> scale;              ///< empty: not quantized; else 1 or shape[axis] entries
     std::span<const std::int64_t> zero_point;  ///< empty (0), 1 or as many entries as scale
     std::int32_t axis = 0;
 
-    std::string title() const;          ///< "tensor 3 'conv/BiasAdd'"
+    std::string title() const;  ///< "tensor 3 'conv/BiasAdd'"
 };
 
 struct TfliteOperator {
     tflite::BuiltinOperator code = tflite::BuiltinOperator::ADD;
-    std::string name;                              ///< "CONV_2D", "CUSTOM 'x'"
+    std::string name;                               ///< "CONV_2D", "CUSTOM 'x'"
     std::span<const std::int32_t> inputs, outputs;  ///< tensor indices; an absent input is -1
     const tflite::Operator* table = nullptr;
 };
@@ -40,7 +40,7 @@ struct TfliteOperator {
 struct TfliteSubgraph {
     std::string name;
     std::vector<TfliteTensor> tensors;
-    std::vector<TfliteOperator> operators;   ///< in execution order
+    std::vector<TfliteOperator> operators;  ///< in execution order
     std::span<const std::int32_t> inputs, outputs;
 };
 

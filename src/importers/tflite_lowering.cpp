@@ -354,9 +354,11 @@ ValueId Lowering::rescale_channels(ValueId id, DType to, std::span<const Quantiz
         shifts.push_back(shift);
     }
     const Shape channels{static_cast<std::int64_t>(m.size())};
-    return add(Op::rescale, {id, constant_ints("multiplier", DType::i32, channels, multipliers),
-                             constant_ints("shift", DType::i8, channels, shifts), scalar(type(id), 0),
-                             scalar(to, static_cast<double>(output_zp))}, to, attrs);
+    return add(Op::rescale,
+               {id, constant_ints("multiplier", DType::i32, channels, multipliers),
+                constant_ints("shift", DType::i8, channels, shifts), scalar(type(id), 0),
+                scalar(to, static_cast<double>(output_zp))},
+               to, attrs);
 }
 
 ValueId Lowering::rescale_sums(ValueId id, DType to, std::span<const QuantizedMultiplier> m) {
@@ -373,8 +375,9 @@ ValueId Lowering::rescale_sums(ValueId id, DType to, std::span<const QuantizedMu
     attrs.per_channel = !same;
     attrs.rounding = Rounding::single_round;
     const Shape channels{static_cast<std::int64_t>(shifts.size())};
-    return add(Op::rescale, {id, constant_ints("multiplier", DType::i16, channels, multipliers),
-                             constant_ints("shift", DType::i8, channels, shifts), scalar(DType::i48, 0), scalar(to, 0)},
+    return add(Op::rescale,
+               {id, constant_ints("multiplier", DType::i16, channels, multipliers),
+                constant_ints("shift", DType::i8, channels, shifts), scalar(DType::i48, 0), scalar(to, 0)},
                to, attrs);
 }
 

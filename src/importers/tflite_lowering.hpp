@@ -30,11 +30,11 @@ public:
     std::size_t input_count() const { return op_->inputs.size(); }
     std::size_t output_count() const { return op_->outputs.size(); }
     bool has_input(std::size_t k) const { return k < op_->inputs.size() && op_->inputs[k] >= 0; }
-    const TfliteTensor& in(std::size_t k) const;       ///< fails when the input is absent
+    const TfliteTensor& in(std::size_t k) const;  ///< fails when the input is absent
     const TfliteTensor& out(std::size_t k = 0) const;
-    ValueId value(std::size_t k);                      ///< input k in the graph; a constant is added at its first use
-    void set(ValueId id, std::size_t k = 0);           ///< output k is this value
-    bool constant(std::size_t k) const;                ///< known while importing
+    ValueId value(std::size_t k);             ///< input k in the graph; a constant is added at its first use
+    void set(ValueId id, std::size_t k = 0);  ///< output k is this value
+    bool constant(std::size_t k) const;       ///< known while importing
     std::vector<std::int64_t> const_ints(std::size_t k) const;  ///< int64 too; fails when it is not constant
     /// The options table, or nullptr when it is absent and every field has its default.
     template <class T> const T* options() const {
@@ -47,8 +47,8 @@ public:
     [[noreturn]] void unsupported(const std::string& what) const;  ///< Error(unsupported)
 
     // ---- types and quantization -----------------------------------------------------------------------------------
-    DType dtype(const TfliteTensor& tensor) const;     ///< fails for types that the graph does not have
-    Quant quant(const TfliteTensor& tensor) const;     ///< per tensor, with scale and zero point checked
+    DType dtype(const TfliteTensor& tensor) const;  ///< fails for types that the graph does not have
+    Quant quant(const TfliteTensor& tensor) const;  ///< per tensor, with scale and zero point checked
     /// Scales along `axis`, one or `channels` of them, with zero points that must be 0.
     std::vector<float> channel_scales(const TfliteTensor& tensor, std::int32_t axis, std::int64_t channels) const;
     /// Fails unless both tensors mean the same by the same integer.
@@ -72,11 +72,11 @@ public:
     /// Input k as fp32: itself, or a constant of another type converted or dequantized here.
     ValueId float_value(std::size_t k);
 
-    ValueId reshape(ValueId id, const Shape& shape);   ///< no node for constants and for the shape it has already
+    ValueId reshape(ValueId id, const Shape& shape);  ///< no node for constants and for the shape it has already
     ValueId slice(ValueId id, std::span<const std::int64_t> start, const Shape& size);  ///< constants are cut here
     ValueId slice_axis(ValueId id, std::size_t axis, std::int64_t start, std::int64_t size);
     ValueId concat(std::vector<ValueId> parts, std::size_t axis);
-    ValueId cast(ValueId id, DType to);                ///< no node when it has that type
+    ValueId cast(ValueId id, DType to);  ///< no node when it has that type
     ValueId rescale(ValueId id, DType to, const QuantizedMultiplier& m, std::int64_t input_zp, std::int64_t output_zp);
     /// Along the last dimension.
     ValueId rescale_channels(ValueId id, DType to, std::span<const QuantizedMultiplier> m, std::int64_t output_zp);
@@ -95,7 +95,7 @@ public:
     /// The size recorded in the file for the leading dimension, when the graph runs with another one; 0 otherwise.
     /// Constants that hold the recorded size then mean "the batch".
     std::int64_t recorded_batch(std::size_t k);
-    std::size_t axis(std::int64_t a, std::size_t rank) const;   ///< negative counts from the end; fails out of range
+    std::size_t axis(std::int64_t a, std::size_t rank) const;     ///< negative counts from the end; fails out of range
     std::int32_t narrow(std::int64_t v, const char* what) const;  ///< fails outside int32
 
 private:
@@ -117,16 +117,16 @@ private:
     const TfliteFile& file_;
     const TfliteSubgraph& graph_;
     const ImportOptions& options_;
-    const int depth_ = 0;                         ///< of the region; 0: the graph itself
-    std::size_t own_regions_ = 0;                 ///< read so far, in the whole import
+    const int depth_ = 0;          ///< of the region; 0: the graph itself
+    std::size_t own_regions_ = 0;  ///< read so far, in the whole import
     std::size_t& regions_read_ = own_regions_;
     GraphBuilder builder_;
     const TfliteOperator* op_ = nullptr;
     std::size_t op_index_ = 0;
-    std::size_t first_value_ = 0;                 ///< values from here on belong to the operator in hand
+    std::size_t first_value_ = 0;  ///< values from here on belong to the operator in hand
     std::string op_name_;
-    std::vector<ValueId> values_;                 ///< by tensor; no_id: not there yet
-    std::vector<bool> produced_;                  ///< by tensor: a graph input or the output of a node
+    std::vector<ValueId> values_;  ///< by tensor; no_id: not there yet
+    std::vector<bool> produced_;   ///< by tensor: a graph input or the output of a node
     std::set<std::string> node_names_;
     std::map<std::tuple<DType, std::size_t, double>, ValueId> splats_;
 };

@@ -11,12 +11,13 @@ Bytes unpack_tosa(DType type, std::int64_t count, std::span<const std::byte> dat
     const auto n = static_cast<std::uint64_t>(count);
     const std::uint64_t needed = type == DType::i4 ? (n + 1) / 2 : type == DType::i48 ? n * 6 : n * size_of(type);
     if (data.size() < needed) {
-        bad_tosa_file(fmt::format("{} has {} elements of type {}, which need {} bytes, but its data has {}", title, count,
-                        name_of(type), needed, data.size()));
+        bad_tosa_file(fmt::format("{} has {} elements of type {}, which need {} bytes, but its data has {}", title,
+                                  count, name_of(type), needed, data.size()));
     }
     const auto rest = data.subspan(static_cast<std::size_t>(needed));
     if (std::any_of(rest.begin(), rest.end(), [](std::byte b) { return b != std::byte{0}; })) {
-        bad_tosa_file(fmt::format("{} has {} elements of type {}, which need {} bytes, but its {} bytes are not zero beyond them",
+        bad_tosa_file(
+            fmt::format("{} has {} elements of type {}, which need {} bytes, but its {} bytes are not zero beyond them",
                         title, count, name_of(type), needed, data.size()));
     }
     data = data.first(static_cast<std::size_t>(needed));

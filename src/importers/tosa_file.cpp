@@ -67,16 +67,30 @@ struct FileType {
 
 /// By DType number; types that this library does not know have none.
 constexpr FileType types_1_0[] = {
-    {"UNKNOWN", {}},          {"BOOL", DType::boolean}, {"INT4", DType::i4},   {"INT8", DType::i8},
-    {"INT16", DType::i16},    {"INT32", DType::i32},    {"INT48", DType::i48}, {"FP32", DType::fp32},
-    {"FP16", DType::fp16},    {"BF16", DType::bf16},    {"SHAPE", DType::shape}, {"FP8E4M3", DType::fp8e4m3},
-    {"FP8E5M2", DType::fp8e5m2}, {"FP6E2M3", {}},       {"FP6E3M2", {}},       {"FP4E2M1", {}},
-    {"FP8UE8M0", {}},         {"INT64", {}},            {"MXINT8", {}},
+    {"UNKNOWN", {}},
+    {"BOOL", DType::boolean},
+    {"INT4", DType::i4},
+    {"INT8", DType::i8},
+    {"INT16", DType::i16},
+    {"INT32", DType::i32},
+    {"INT48", DType::i48},
+    {"FP32", DType::fp32},
+    {"FP16", DType::fp16},
+    {"BF16", DType::bf16},
+    {"SHAPE", DType::shape},
+    {"FP8E4M3", DType::fp8e4m3},
+    {"FP8E5M2", DType::fp8e5m2},
+    {"FP6E2M3", {}},
+    {"FP6E3M2", {}},
+    {"FP4E2M1", {}},
+    {"FP8UE8M0", {}},
+    {"INT64", {}},
+    {"MXINT8", {}},
 };
 constexpr FileType types_0_80[] = {
-    {"UNKNOWN", {}},       {"BOOL", DType::boolean}, {"UINT8", DType::i8, true}, {"INT4", DType::i4},
-    {"INT8", DType::i8},   {"INT16", DType::i16},    {"INT32", DType::i32},      {"INT48", DType::i48},
-    {"FP32", DType::fp32}, {"UINT16", DType::i16, true}, {"FP16", DType::fp16},  {"BF16", DType::bf16},
+    {"UNKNOWN", {}},       {"BOOL", DType::boolean},     {"UINT8", DType::i8, true}, {"INT4", DType::i4},
+    {"INT8", DType::i8},   {"INT16", DType::i16},        {"INT32", DType::i32},      {"INT48", DType::i48},
+    {"FP32", DType::fp32}, {"UINT16", DType::i16, true}, {"FP16", DType::fp16},      {"BF16", DType::bf16},
     {"SHAPE", {}},
 };
 
@@ -264,7 +278,8 @@ std::size_t TosaFile::read_block(const Block& table, const Find& find, int depth
     std::unordered_set<std::size_t> seen;
     for (const std::size_t id : blocks[number].inputs) {
         if (!seen.insert(id).second) bad(fmt::format("graph input '{}' is listed twice", tensors[id].name));
-        if (tensors[id].block != SIZE_MAX) bad(fmt::format("{}'s input {} is computed elsewhere", title, tensors[id].title()));
+        if (tensors[id].block != SIZE_MAX)
+            bad(fmt::format("{}'s input {} is computed elsewhere", title, tensors[id].title()));
         tensors[id].block = number;
     }
     std::vector<std::pair<std::size_t, std::vector<std::string_view>>> regions;
@@ -281,11 +296,19 @@ std::size_t TosaFile::read_block(const Block& table, const Find& find, int depth
         };
         constexpr bool v1 = std::is_same_v<Operator, tosa10::TosaOperator>;
         if (op.op == Op::cond_if) {
-            if constexpr (v1) take(from.attribute_as_CondIf(), &tosa10::CondIfAttribute::then_graph, &tosa10::CondIfAttribute::else_graph);
-            else take(from.attribute_as_CondIf(), &tosa080::CondIfAttribute::then_branch, &tosa080::CondIfAttribute::else_branch);
+            if constexpr (v1)
+                take(from.attribute_as_CondIf(), &tosa10::CondIfAttribute::then_graph,
+                     &tosa10::CondIfAttribute::else_graph);
+            else
+                take(from.attribute_as_CondIf(), &tosa080::CondIfAttribute::then_branch,
+                     &tosa080::CondIfAttribute::else_branch);
         } else if (op.op == Op::while_loop) {
-            if constexpr (v1) take(from.attribute_as_WhileLoop(), &tosa10::WhileLoopAttribute::cond_graph, &tosa10::WhileLoopAttribute::body_graph);
-            else take(from.attribute_as_WhileLoop(), &tosa080::WhileLoopAttribute::cond_branch, &tosa080::WhileLoopAttribute::body_branch);
+            if constexpr (v1)
+                take(from.attribute_as_WhileLoop(), &tosa10::WhileLoopAttribute::cond_graph,
+                     &tosa10::WhileLoopAttribute::body_graph);
+            else
+                take(from.attribute_as_WhileLoop(), &tosa080::WhileLoopAttribute::cond_branch,
+                     &tosa080::WhileLoopAttribute::body_branch);
         }
         if (!named.empty()) regions.emplace_back(blocks[number].operators.size(), std::move(named));
         blocks[number].operators.push_back(std::move(op));
@@ -295,7 +318,8 @@ std::size_t TosaFile::read_block(const Block& table, const Find& find, int depth
             const Block* inner = find(name);
             if (!inner) {
                 const TosaFileOperator& at = blocks[number].operators[op];
-                bad(fmt::format("{} (number {} in the file): there is no region '{}'", at.op_name, at.index, printable(name)));
+                bad(fmt::format("{} (number {} in the file): there is no region '{}'", at.op_name, at.index,
+                                printable(name)));
             }
             const std::size_t made = read_block<Operator>(*inner, find, depth + 1);
             blocks[number].operators[op].blocks.push_back(made);
@@ -347,12 +371,13 @@ template <class Operator> void TosaFile::read_operator(const Operator& table, To
         bad(fmt::format("{} (number {} in the file) needs no input and 1 output", op.op_name, k));
     }
     const bool may_lack_output = is_state(op.op) || op.op == Op::cond_if || op.op == Op::while_loop;
-    if (op.outputs.empty() && !may_lack_output) bad(fmt::format("{} (number {} in the file) has no output", op.op_name, k));
+    if (op.outputs.empty() && !may_lack_output)
+        bad(fmt::format("{} (number {} in the file) has no output", op.op_name, k));
     for (const std::size_t id : op.outputs) {
         TosaFileTensor& tensor = tensors[id];
         if (tensor.is_variable) {
-            bad(fmt::format("{} (number {} in the file) writes variable {}, which only VARIABLE_WRITE may", op.op_name, k,
-                            tensor.title()));
+            bad(fmt::format("{} (number {} in the file) writes variable {}, which only VARIABLE_WRITE may", op.op_name,
+                            k, tensor.title()));
         }
         if (tensor.block != SIZE_MAX) {
             bad(fmt::format("{} (number {} in the file) writes {}, which has a value already", op.op_name, k,
@@ -387,8 +412,9 @@ void TosaFile::resolve_variable(TosaFileOperator& op) {
     if (op.variable == SIZE_MAX) bad(fmt::format("{} (number {} in the file) names no variable", op.op_name, op.index));
     const std::size_t ins = op.op == Op::variable_write, outs = op.op == Op::variable_read;
     if (op.inputs.size() != ins || op.outputs.size() != outs) {
-        bad(fmt::format("{} (number {} in the file) has {} inputs and {} outputs beside its variable, but needs {} and {}",
-                        op.op_name, op.index, op.inputs.size(), op.outputs.size(), ins, outs));
+        bad(fmt::format(
+            "{} (number {} in the file) has {} inputs and {} outputs beside its variable, but needs {} and {}",
+            op.op_name, op.index, op.inputs.size(), op.outputs.size(), ins, outs));
     }
 }
 
@@ -441,8 +467,8 @@ TosaFile::TosaFile(std::span<const std::byte> given, TosaSpec spec) : bytes(give
         const auto* graph = verified<tosa10::TosaGraph>(bytes);
         const auto* list = graph ? main_block(*graph).operators() : nullptr;
         v1 = size_of_vector(list) > 0 && std::all_of(list->begin(), list->end(), [](const auto* op) {
-            return static_cast<std::uint32_t>(op->attribute_type()) == op->op();
-        });
+                 return static_cast<std::uint32_t>(op->attribute_type()) == op->op();
+             });
     }
     if (v1) {
         const auto* graph = verified<tosa10::TosaGraph>(bytes);

@@ -21,29 +21,29 @@ namespace tosavk {
 enum class TosaGeneration : std::uint8_t { blocks_0_30, regions_0_80, v1_0 };
 
 struct TosaFileTensor {
-    std::string name;             ///< printable
+    std::string name;  ///< printable
     DType type = DType::fp32;
-    bool is_unsigned = false;     ///< UINT8 and UINT16 of old files, held as i8 and i16
-    Shape shape;                  ///< a shape value's is its length
+    bool is_unsigned = false;  ///< UINT8 and UINT16 of old files, held as i8 and i16
+    Shape shape;               ///< a shape value's is its length
     std::span<const std::byte> data;
-    std::string unusable;         ///< why no operator may touch it; empty when it may
-    bool is_constant = false;     ///< made by CONST or CONST_SHAPE
-    bool is_variable = false;     ///< of the whole file, whatever blocks list it; `data` is its initial value
-    std::string variable_name;    ///< printable; may be empty
+    std::string unusable;       ///< why no operator may touch it; empty when it may
+    bool is_constant = false;   ///< made by CONST or CONST_SHAPE
+    bool is_variable = false;   ///< of the whole file, whatever blocks list it; `data` is its initial value
+    std::string variable_name;  ///< printable; may be empty
     std::size_t block = SIZE_MAX, producer = SIZE_MAX;  ///< the operator that makes it, and its block
 
     std::string title() const { return "tensor '" + name + "'"; }
 };
 
 struct TosaFileOperator {
-    std::uint32_t code = 0;       ///< as in the file: the numbers of 1.0 and of older files differ
-    Op op = Op::unknown;          ///< v0_30::fully_connected for the one that 1.0 does not have
+    std::uint32_t code = 0;  ///< as in the file: the numbers of 1.0 and of older files differ
+    Op op = Op::unknown;     ///< v0_30::fully_connected for the one that 1.0 does not have
     std::string op_name;
-    std::string location;         ///< the text of OpLocation
-    std::size_t index = 0;        ///< place in the file
+    std::string location;                      ///< the text of OpLocation
+    std::size_t index = 0;                     ///< place in the file
     std::vector<std::size_t> inputs, outputs;  ///< without the variable
-    std::size_t variable = SIZE_MAX;      ///< the tensor that VARIABLE, VARIABLE_READ or VARIABLE_WRITE is about
-    std::vector<std::size_t> blocks;      ///< then and else, or condition and body; indices of TosaFile::blocks
+    std::size_t variable = SIZE_MAX;           ///< the tensor that VARIABLE, VARIABLE_READ or VARIABLE_WRITE is about
+    std::vector<std::size_t> blocks;           ///< then and else, or condition and body; indices of TosaFile::blocks
     std::string custom_name, custom_domain, custom_attrs;
     // One of these three, by generation.
     const tosa10::TosaOperator* v1_0 = nullptr;
@@ -68,16 +68,17 @@ public:
     TosaFile& operator=(const TosaFile&) = delete;
 
     TosaGeneration generation = TosaGeneration::v1_0;
-    std::size_t size = 0;                    ///< bytes of the file
-    std::span<const std::byte> bytes;        ///< the file, aligned
-    bool has_local_bound = false;            ///< of 0.80 and later
-    bool has_quant_info = false;             ///< the earliest layout
+    std::size_t size = 0;              ///< bytes of the file
+    std::span<const std::byte> bytes;  ///< the file, aligned
+    bool has_local_bound = false;      ///< of 0.80 and later
+    bool has_quant_info = false;       ///< the earliest layout
     std::vector<TosaFileTensor> tensors;
-    std::deque<TosaFileBlock> blocks;        ///< the first one is the graph; the others are regions that it reaches
-    std::vector<std::size_t> variables;      ///< tensors, in the order of the file
+    std::deque<TosaFileBlock> blocks;    ///< the first one is the graph; the others are regions that it reaches
+    std::vector<std::size_t> variables;  ///< tensors, in the order of the file
 
 private:
-    template <class Operator, class Block, class Find> std::size_t read_block(const Block& block, const Find& find, int depth);
+    template <class Operator, class Block, class Find>
+    std::size_t read_block(const Block& block, const Find& find, int depth);
     template <class Operator> void read_operator(const Operator& table, TosaFileOperator& op, std::size_t block);
     template <class Block> void read_tensors(const Block& block);
     void read_shapes(const tosa10::TosaBasicBlock& block);

@@ -31,7 +31,8 @@ void TosaFile::find_captures(std::size_t number) {
 
 bool TosaFile::touches_variables(const TosaFileOperator& op) const {
     if (is_state(op.op)) return true;
-    return std::any_of(op.blocks.begin(), op.blocks.end(), [&](std::size_t inner) { return blocks[inner].touches_variables; });
+    return std::any_of(op.blocks.begin(), op.blocks.end(),
+                       [&](std::size_t inner) { return blocks[inner].touches_variables; });
 }
 
 // In the file's order where it is a possible one: of the operators that are ready, the first. Those that read or write
@@ -56,8 +57,8 @@ void TosaFile::schedule(std::size_t number) {
             if (tensor.block == number && tensor.producer == SIZE_MAX) continue;  // an input
             if (tensor.block == number) need(tensor.producer);
             else if (number == 0 && tensor.unusable.empty()) {
-                bad_tosa_file(fmt::format("{} (number {} in the file) reads {}, which nothing computes", operators[k].op_name,
-                                operators[k].index, tensor.title()));
+                bad_tosa_file(fmt::format("{} (number {} in the file) reads {}, which nothing computes",
+                                          operators[k].op_name, operators[k].index, tensor.title()));
             }
         }
         if (!touches_variables(operators[k])) continue;
@@ -80,7 +81,7 @@ void TosaFile::schedule(std::size_t number) {
     for (std::size_t k = 0; order.size() < operators.size() && k < operators.size(); ++k) {
         if (missing[k] > 0) {
             bad_tosa_file(fmt::format("{} (number {} in the file) needs its own result: the operators form a cycle",
-                            operators[k].op_name, operators[k].index));
+                                      operators[k].op_name, operators[k].index));
         }
     }
     std::vector<TosaFileOperator> ordered;

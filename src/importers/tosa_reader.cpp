@@ -8,8 +8,11 @@
 namespace tosavk {
 
 TosaReader::TosaReader(const TosaFile& file, const ImportOptions& options)
-    : builder_("main", *options.level), file_(file), values_(file.tensors.size(), no_id),
-      variable_index_(file.tensors.size(), SIZE_MAX), level_(options.level) {}
+    : builder_("main", *options.level),
+      file_(file),
+      values_(file.tensors.size(), no_id),
+      variable_index_(file.tensors.size(), SIZE_MAX),
+      level_(options.level) {}
 
 void TosaReader::fail(const std::string& what, ErrorCode code) const {
     throw Error(code, fmt::format("TOSA file: {} '{}': {}", op_->op_name, name_, what), name_);
@@ -45,7 +48,8 @@ ValueId TosaReader::make_constant(const TosaFileTensor& tensor, const Shape& sha
         if (d < 1 && !(d == 0 && tensor.type == DType::shape)) {
             throw Error(ErrorCode::bad_model,
                         fmt::format("TOSA file: constant {} has shape {}, but every dimension must be at least 1",
-                                    tensor.title(), to_string(shape)), {}, tensor.name);
+                                    tensor.title(), to_string(shape)),
+                        {}, tensor.name);
         }
     }
     const std::int64_t count = element_count(shape);
@@ -105,7 +109,8 @@ void TosaReader::check_types(const OpDef& def) const {
             const TosaFileTensor& tensor = file_.tensors[id];
             if (!known(tensor.type)) {
                 fail(fmt::format("type {} of {} is not supported by this operator", name_of(tensor.type),
-                                 tensor.title()), ErrorCode::unsupported);
+                                 tensor.title()),
+                     ErrorCode::unsupported);
             }
         }
     }
@@ -135,8 +140,9 @@ void TosaReader::read_block(const TosaFileBlock& block) {
         need_usable(tensor, fmt::format("{}'s output {}", block.title, k));
         if (values_[index] == no_id && tensor.is_constant) values_[index] = make_constant(tensor, tensor.shape);
         if (values_[index] == no_id) {
-            throw Error(ErrorCode::bad_model, fmt::format("TOSA file: {}'s output {} '{}' is never computed", block.title, k,
-                                                          tensor.name), {}, tensor.name);
+            throw Error(ErrorCode::bad_model,
+                        fmt::format("TOSA file: {}'s output {} '{}' is never computed", block.title, k, tensor.name),
+                        {}, tensor.name);
         }
         builder_.output(values_[index]);
     }
@@ -149,12 +155,15 @@ Graph TosaReader::run() {
     for (const std::size_t id : file_.variables) {
         const TosaFileTensor& tensor = file_.tensors[id];
         need_usable(tensor, "variables");
-        if (tensor.type == DType::shape) throw Error(ErrorCode::bad_model, fmt::format("TOSA file: variable '{}' has type SHAPE", tensor.name));
-        const bool taken = std::any_of(variables_.begin(), variables_.end(), [&](const Variable& v) { return v.name == tensor.variable_name; });
+        if (tensor.type == DType::shape)
+            throw Error(ErrorCode::bad_model, fmt::format("TOSA file: variable '{}' has type SHAPE", tensor.name));
+        const bool taken = std::any_of(variables_.begin(), variables_.end(),
+                                       [&](const Variable& v) { return v.name == tensor.variable_name; });
         const std::string name = tensor.variable_name.empty() || taken ? tensor.name : tensor.variable_name;
         const std::int64_t count = element_count(tensor.shape);
         Bytes initial;
-        if (!tensor.data.empty()) initial = unpack_tosa(tensor.type, count, tensor.data, "variable '" + tensor.name + "'");
+        if (!tensor.data.empty())
+            initial = unpack_tosa(tensor.type, count, tensor.data, "variable '" + tensor.name + "'");
         builder_.variable(name, tensor.type, tensor.shape, std::move(initial));
         variable_index_[id] = variables_.size();
         variables_.push_back(builder_.graph().variables.back());
@@ -178,7 +187,8 @@ void TosaReader::finish_all(const std::vector<ValueId>& ids) {
 
 bool TosaReader::lower_structural() {
     switch (op_->op) {
-        case Op::cond_if: case Op::while_loop: lower_control(); return true;
+        case Op::cond_if:
+        case Op::while_loop: lower_control(); return true;
         case Op::variable: return true;  // declared already
         case Op::variable_read:
             check_types(op_def(op_->op));
@@ -192,8 +202,10 @@ bool TosaReader::lower_structural() {
             return true;
         case Op::custom: {
             std::vector<OutputType> outputs;
-            for (const std::size_t id : op_->outputs) outputs.push_back({file_.tensors[id].type, file_.tensors[id].shape});
-            finish_all(builder_.custom(op_->custom_domain, op_->custom_name, op_->custom_attrs, values(), outputs, name_));
+            for (const std::size_t id : op_->outputs)
+                outputs.push_back({file_.tensors[id].type, file_.tensors[id].shape});
+            finish_all(
+                builder_.custom(op_->custom_domain, op_->custom_name, op_->custom_attrs, values(), outputs, name_));
             return true;
         }
         default: return false;
@@ -211,7 +223,8 @@ void TosaReader::lower_control() {
     }
     std::vector<ValueId> list = values();
     for (const std::size_t id : captures) {
-        if (values_[id] == no_id) fail(fmt::format("its regions read {}, which nothing computes", file_.tensors[id].title()));
+        if (values_[id] == no_id)
+            fail(fmt::format("its regions read {}, which nothing computes", file_.tensors[id].title()));
         list.push_back(values_[id]);
     }
     if (!is_loop && op.inputs.empty()) fail("it needs a condition");
@@ -223,14 +236,16 @@ void TosaReader::lower_control() {
     if (is_loop) {
         made = builder_.while_loop(std::move(list), std::move(first), std::move(second), name_);
         if (made.size() < captures.size() || made.size() - captures.size() != op.outputs.size()) {
-            fail(fmt::format("it has {} outputs, but its list has {} tensors", op.outputs.size(), made.size() - captures.size()));
+            fail(fmt::format("it has {} outputs, but its list has {} tensors", op.outputs.size(),
+                             made.size() - captures.size()));
         }
         made.resize(op.outputs.size());
     } else {
         const ValueId condition = list.front();
         list.erase(list.begin());
         made = builder_.cond_if(condition, std::move(list), std::move(first), std::move(second), name_);
-        if (made.size() != op.outputs.size()) fail(fmt::format("it has {} outputs, but its regions give {}", op.outputs.size(), made.size()));
+        if (made.size() != op.outputs.size())
+            fail(fmt::format("it has {} outputs, but its regions give {}", op.outputs.size(), made.size()));
     }
     finish_all(made);
 }
@@ -238,9 +253,11 @@ void TosaReader::lower_control() {
 /// `hands_on`: the captured values are outputs too.
 Graph TosaReader::read_region(std::size_t number, const std::vector<std::size_t>& captures, bool hands_on) {
     // A region that many operators name is read for each of them.
-    if (++regions_read_ > 4096) throw Error(ErrorCode::unsupported, "TOSA file: its operators name more than 4096 regions");
+    if (++regions_read_ > 4096)
+        throw Error(ErrorCode::unsupported, "TOSA file: its operators name more than 4096 regions");
     if (++depth_ > level_->max_nesting) {
-        fail(fmt::format("control flow is nested {} deep, but level {} allows {}", depth_, level_->name, level_->max_nesting));
+        fail(fmt::format("control flow is nested {} deep, but level {} allows {}", depth_, level_->name,
+                         level_->max_nesting));
     }
     const TosaFileBlock& block = file_.blocks[number];
     GraphBuilder inner(block.title, *level_);

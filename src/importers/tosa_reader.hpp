@@ -19,20 +19,20 @@ protected:
     const TosaFile& file() const { return file_; }
     const TosaFileOperator& op() const { return *op_; }
     std::size_t input_count() const { return op_->inputs.size(); }
-    const TosaFileTensor& in(std::size_t k) const;   ///< fails when there is none
+    const TosaFileTensor& in(std::size_t k) const;  ///< fails when there is none
     const TosaFileTensor& out(std::size_t k = 0) const;
     const std::string& name() const { return name_; }  ///< of the node
 
     /// Input k as a value of the graph. Constants come into being with their first use.
     ValueId value(std::size_t k);
-    std::vector<ValueId> values();                   ///< all inputs
+    std::vector<ValueId> values();  ///< all inputs
 
     /// The node that computes output 0.
     void add_last(Op op, std::vector<ValueId> inputs, Attributes attrs = {});
     /// Output k of the operator is this value: compares type and shape with the file's and takes the file's name.
     void finish(std::size_t k, ValueId id);
 
-    void check_types(const OpDef& def) const;        ///< Error(unsupported) for types in no row of the operator
+    void check_types(const OpDef& def) const;  ///< Error(unsupported) for types in no row of the operator
     [[noreturn]] void fail(const std::string& what, ErrorCode code = ErrorCode::bad_model) const;
     void need_inputs(std::size_t count) const;
 
@@ -55,9 +55,9 @@ private:
     std::string name_;
     std::uint64_t constant_bytes_ = 0;
     std::size_t regions_read_ = 0;
-    int depth_ = 0;  ///< of the region that is being read
-    std::vector<Variable> variables_;            ///< all of the file
-    std::vector<std::size_t> variable_index_;    ///< in variables_, by tensor
+    int depth_ = 0;                            ///< of the region that is being read
+    std::vector<Variable> variables_;          ///< all of the file
+    std::vector<std::size_t> variable_index_;  ///< in variables_, by tensor
     const Level* level_;
 };
 

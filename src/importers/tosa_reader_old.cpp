@@ -177,7 +177,9 @@ void Reader::read_attributes(v0_30::Attributes& a) const {
         return;
     }
     switch (op().op) {
-        case Op::conv2d: case Op::conv3d: case Op::depthwise_conv2d: {
+        case Op::conv2d:
+        case Op::conv3d:
+        case Op::depthwise_conv2d: {
             const auto& from = table<fb::ConvAttribute>(fb::Attribute::Conv);
             a.pad = narrow(from.pad());
             a.stride = narrow(from.stride());
@@ -187,7 +189,8 @@ void Reader::read_attributes(v0_30::Attributes& a) const {
             return;
         }
         case Op::transpose_conv2d: return read_transpose_conv(a);
-        case Op::avg_pool2d: case Op::max_pool2d: {
+        case Op::avg_pool2d:
+        case Op::max_pool2d: {
             const auto& from = table<fb::PoolAttribute>(fb::Attribute::Pool);
             a.kernel = narrow(from.kernel());
             a.stride = narrow(from.stride());
@@ -231,10 +234,15 @@ void Reader::read_attributes(v0_30::Attributes& a) const {
         case Op::arithmetic_right_shift:
             a.round = table<fb::ArithmeticRightShiftAttribute>(fb::Attribute::ArithmeticRightShift).round();
             return;
-        case Op::argmax: case Op::reduce_all: case Op::reduce_any: case Op::reduce_max: case Op::reduce_min:
-        case Op::reduce_product: case Op::reduce_sum: case Op::concat: case Op::reverse:
-            a.axis = table<fb::AxisAttribute>(fb::Attribute::Axis).axis();
-            return;
+        case Op::argmax:
+        case Op::reduce_all:
+        case Op::reduce_any:
+        case Op::reduce_max:
+        case Op::reduce_min:
+        case Op::reduce_product:
+        case Op::reduce_sum:
+        case Op::concat:
+        case Op::reverse: a.axis = table<fb::AxisAttribute>(fb::Attribute::Axis).axis(); return;
         case Op::transpose: a.perms = narrow(table<fb::TransposeAttribute>(fb::Attribute::Transpose).perms()); return;
         case Op::reshape: {
             Shape& shape = a.new_shape;
@@ -303,7 +311,7 @@ void Reader::check_unsigned() const {
         return std::any_of(ids.begin(), ids.end(), [&](std::size_t id) { return file().tensors[id].is_unsigned; });
     };
     if (op().op == Op::rescale || (!any(op().inputs) && !any(op().outputs))) return;
-    static constexpr Op moving[] = {Op::concat, Op::reshape, Op::reverse, Op::slice,
+    static constexpr Op moving[] = {Op::concat, Op::reshape,   Op::reverse, Op::slice,
                                     Op::tile,   Op::transpose, Op::identity};
     if (std::find(std::begin(moving), std::end(moving), op().op) == std::end(moving)) {
         fail("unsigned tensors can be rescaled and moved only", ErrorCode::unsupported);

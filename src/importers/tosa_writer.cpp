@@ -1,6 +1,6 @@
-// Writes a graph as a TOSA 1.0 flatbuffer: a region and a block "main" and a region for each branch and loop, constants as
-// operators CONST and CONST_SHAPE before all others, data padded with zeros to multiples of 8 bytes. Variables stand in
-// every block that uses them, and are declared by VARIABLE in the first.
+// Writes a graph as a TOSA 1.0 flatbuffer: a region and a block "main" and a region for each branch and loop, constants
+// as operators CONST and CONST_SHAPE before all others, data padded with zeros to multiples of 8 bytes. Variables stand
+// in every block that uses them, and are declared by VARIABLE in the first.
 #include "importers/importer.hpp"
 #include "importers/tosa_file.hpp"
 #include "ops/op.hpp"
@@ -121,7 +121,9 @@ Offset<void> Writer::attribute(const Graph& graph, const Node& node) {
             const auto kernel = list(a.kernel), stride = list(a.stride), pad = list(a.pad);
             return fb::CreateAvgPool2dAttribute(out_, kernel, stride, pad, file_type(a.acc_type)).Union();
         }
-        case Op::conv2d: case Op::conv3d: case Op::depthwise_conv2d: {
+        case Op::conv2d:
+        case Op::conv3d:
+        case Op::depthwise_conv2d: {
             const auto pad = list(a.pad), stride = list(a.stride), dilation = list(a.dilation);
             return fb::CreateConvAttribute(out_, pad, stride, dilation, a.local_bound, file_type(a.acc_type)).Union();
         }
@@ -145,27 +147,36 @@ Offset<void> Writer::attribute(const Graph& graph, const Node& node) {
             return fb::CreateClampAttribute(out_, min_val, max_val, nan_mode).Union();
         }
         case Op::arithmetic_right_shift: return fb::CreateArithmeticRightShiftAttribute(out_, a.round).Union();
-        case Op::maximum: case Op::minimum: return fb::CreateNanModeAttribute(out_, nan_mode).Union();
-        case Op::reduce_max: case Op::reduce_min: return fb::CreateReduceNanAttribute(out_, a.axis, nan_mode).Union();
-        case Op::reduce_all: case Op::reduce_any: case Op::reduce_product: case Op::reduce_sum: case Op::concat:
+        case Op::maximum:
+        case Op::minimum: return fb::CreateNanModeAttribute(out_, nan_mode).Union();
+        case Op::reduce_max:
+        case Op::reduce_min: return fb::CreateReduceNanAttribute(out_, a.axis, nan_mode).Union();
+        case Op::reduce_all:
+        case Op::reduce_any:
+        case Op::reduce_product:
+        case Op::reduce_sum:
+        case Op::concat:
         case Op::reverse: return fb::CreateAxisAttribute(out_, a.axis).Union();
         case Op::transpose: {
             const auto perms = list(a.perms);
             return fb::CreateTransposeAttribute(out_, perms).Union();
         }
         case Op::resize:
-            return fb::CreateResizeAttribute(out_, a.mode == ResizeMode::nearest ? fb::ResizeMode::NEAREST
-                                                                                 : fb::ResizeMode::BILINEAR).Union();
+            return fb::CreateResizeAttribute(
+                       out_, a.mode == ResizeMode::nearest ? fb::ResizeMode::NEAREST : fb::ResizeMode::BILINEAR)
+                .Union();
         case Op::rescale:
             return fb::CreateRescaleAttribute(out_, a.scale32, file_mode(a.rounding), a.per_channel, a.input_unsigned,
-                                              a.output_unsigned).Union();
+                                              a.output_unsigned)
+                .Union();
         case Op::custom: {
             const auto* bytes = reinterpret_cast<const std::uint8_t*>(a.implementation_attrs.data());
             const auto op = text(a.operator_name), domain = text(a.domain_name);
             const auto attrs = out_.CreateVector(bytes, a.implementation_attrs.size());
             return fb::CreateCustomAttribute(out_, op, domain, attrs).Union();
         }
-        case Op::cond_if: case Op::while_loop: {
+        case Op::cond_if:
+        case Op::while_loop: {
             const bool loop = node.op == Op::while_loop;
             const std::string base = node.name.empty() ? loop ? "while_loop" : "cond_if" : node.name;
             const auto first = text(region(*node.regions.at(0), base + (loop ? ".cond" : ".then")));
@@ -173,9 +184,10 @@ Offset<void> Writer::attribute(const Graph& graph, const Node& node) {
             return loop ? fb::CreateWhileLoopAttribute(out_, first, second).Union()
                         : fb::CreateCondIfAttribute(out_, first, second).Union();
         }
-        case Op::unknown: case Op::variable:
-            throw Error(ErrorCode::unsupported, fmt::format("operator {} cannot be written to a .tosa file",
-                                                            name_of(node.op)), node.name);
+        case Op::unknown:
+        case Op::variable:
+            throw Error(ErrorCode::unsupported,
+                        fmt::format("operator {} cannot be written to a .tosa file", name_of(node.op)), node.name);
         default: return fb::CreateNoAttribute(out_).Union();
     }
 }
@@ -235,7 +247,8 @@ Offset<fb::TosaBasicBlock> Writer::block(const Graph& graph, const std::string& 
         if (is_shape) {
             const auto name = text(names[id]);
             const auto bytes = data(pack_tosa(v.type, *v.data));
-            shapes.push_back(fb::CreateTosaShape(out_, name, static_cast<std::uint32_t>(element_count(v.shape)), bytes));
+            shapes.push_back(
+                fb::CreateTosaShape(out_, name, static_cast<std::uint32_t>(element_count(v.shape)), bytes));
         } else {
             tensors.push_back(tensor(names[id], v.type, v.shape, v.data.get(), nullptr));
         }

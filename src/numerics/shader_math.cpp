@@ -13,7 +13,8 @@ using I = std::int32_t;
 using U = std::uint32_t;
 
 constexpr U inf_bits = 0x7f800000, nan_bits = 0x7fc00000, sign_bit = 0x80000000, abs_mask = 0x7fffffff;
-constexpr U top12_mask = 0xfffff000, min_normal = 0x00800000, nan_first = 0x7fffff, nan_last = 0 - nan_first, one_bits = 0x3f800000;
+constexpr U top12_mask = 0xfffff000, min_normal = 0x00800000, nan_first = 0x7fffff, nan_last = 0 - nan_first,
+            one_bits = 0x3f800000;
 
 U bits_of(float x) { return std::bit_cast<U>(x); }
 float from_bits(U b) { return std::bit_cast<float>(b); }

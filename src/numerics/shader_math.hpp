@@ -20,7 +20,8 @@ std::int32_t float_to_int(float x, std::int32_t lo, std::int32_t hi);
 float int_to_float(std::int32_t i);
 
 float exp(float x);
-float over(float s);  ///< 1 / s, s in [1, 2], correctly rounded: as the shaders make it where the device's division is not known to be
+float over(float s);  ///< 1 / s, s in [1, 2], correctly rounded: as the shaders make it where the device's division is
+                      ///< not known to be
 float log(float x);
 float tanh(float x);
 float sigmoid(float x);

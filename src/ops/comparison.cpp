@@ -9,7 +9,8 @@ namespace {
 using namespace pointwise;
 
 OpDef comparison(Op op, ExprFn expression, ReferenceFn reference) {
-    OpDef def = binary(op, with_floats({{{DType::i32, DType::boolean}, "PRO-INT"}},
+    OpDef def = binary(op,
+                       with_floats({{{DType::i32, DType::boolean}, "PRO-INT"}},
                                    [](DType t) { return std::vector<DType>{t, DType::boolean}; }),
                        expression, reference);
     def.type_vars = {"in_t", "out_t"};

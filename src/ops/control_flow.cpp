@@ -61,7 +61,9 @@ void check_regions(const NodeView& view, const Level& level) {
         const Graph& graph = region(view, r);
         for (const Variable& v : graph.variables) {
             const Variable* declared = view.graph().find_variable(v.name);
-            if (!declared) view.fail(fmt::format("{} uses variable '{}', which is not declared", region_name(view, r), v.name), v.name);
+            if (!declared)
+                view.fail(fmt::format("{} uses variable '{}', which is not declared", region_name(view, r), v.name),
+                          v.name);
             if (declared->type != v.type || declared->shape != v.shape) {
                 view.fail(fmt::format("{} takes variable '{}' for {} {}, but it is declared as {} {}",
                                       region_name(view, r), v.name, name_of(v.type), to_string(v.shape),

@@ -54,7 +54,8 @@ std::optional<ConvOperands> constant_operands(const NodeView& view, std::string&
 std::vector<std::int32_t> window_constants(const ConvGeometry& g) {
     const WindowAxis& y = g.window.y;
     const WindowAxis& x = g.window.x;
-    const std::int64_t values[] = {y.kernel, x.kernel, y.stride, x.stride, y.dilation, x.dilation, y.pad_before, x.pad_before};
+    const std::int64_t values[] = {y.kernel,   x.kernel,   y.stride,     x.stride,
+                                   y.dilation, x.dilation, y.pad_before, x.pad_before};
     return {std::begin(values), std::end(values)};
 }
 
@@ -84,9 +85,15 @@ std::optional<ConvProduct> conv_product(const NodeView& view, std::string& why) 
         return std::nullopt;
     }
     const auto& [d, y, x] = g.window;
-    const Product product{.is_volume = op == Op::conv3d, .is_transposed = op == Op::transpose_conv2d, .is_float = operands->is_float,
-                          .is_wide = view.in(0).type == DType::i16, .batch = g.window.phases(), .rows = g.batch * d.out * y.phase_outputs() * x.phase_outputs(),
-                          .columns = g.out_channels, .taps = g.window.phase_taps(), .inner = g.in_channels};
+    const Product product{.is_volume = op == Op::conv3d,
+                          .is_transposed = op == Op::transpose_conv2d,
+                          .is_float = operands->is_float,
+                          .is_wide = view.in(0).type == DType::i16,
+                          .batch = g.window.phases(),
+                          .rows = g.batch * d.out * y.phase_outputs() * x.phase_outputs(),
+                          .columns = g.out_channels,
+                          .taps = g.window.phase_taps(),
+                          .inner = g.in_channels};
     return ConvProduct{*operands, g, product};
 }
 
@@ -99,8 +106,8 @@ std::optional<ConvProduct> flat_product(const NodeView& view, const DevicePlan& 
 }
 
 /// `row_reads`: how often the kernel reads an element of the implicit matrix's rows.
-void add_product_operands(KernelChoice& choice, const NodeView& view, const ConvProduct& conv, double row_reads, bool moves_bits,
-                          bool turned = false) {
+void add_product_operands(KernelChoice& choice, const NodeView& view, const ConvProduct& conv, double row_reads,
+                          bool moves_bits, bool turned = false) {
     const auto& [d, y, x] = conv.g.window;
     const Product& p = conv.product;
     add_constants(choice, {p.batch, p.rows, p.columns, p.inner, conv.operands.input_zp, conv.operands.weight_zp,
@@ -112,13 +119,14 @@ void add_product_operands(KernelChoice& choice, const NodeView& view, const Conv
     choice.work = 2.0 * reads * static_cast<double>(conv.g.batch * d.in * y.in * x.in * p.columns * p.inner);
     add_operand(choice, view, 0, reads * row_reads * quad_waste(p.inner), moves_bits);
     const DType weight_type = !conv.operands.is_float ? DType::i32 : moves_bits ? DType::i16 : view.in(1).type;
-    choice.operands.push_back({no_id, weight_type, pack_conv_weights(view.in(1), conv.g.window, conv.operands.weight_zp, turned),
+    choice.operands.push_back({no_id, weight_type,
+                               pack_conv_weights(view.in(1), conv.g.window, conv.operands.weight_zp, turned),
                                view.in(1).name + (turned ? " in turned 4x4 blocks" : " in 4x4 blocks")});
     add_operand(choice, view, 2);
 }
 
-/// sum (x - zx) (w - zw) = sum x (w - zw) - zx sum (w - zw): the bias with the last term, which is known. Takes it as the
-/// last operand, instead of the bias.
+/// sum (x - zx) (w - zw) = sum x (w - zw) - zx sum (w - zw): the bias with the last term, which is known. Takes it as
+/// the last operand, instead of the bias.
 void set_corrected_bias(KernelChoice& choice, const NodeView& view, const ConvProduct& conv) {
     const auto bias = view.constant_ints(2);
     const Product& p = conv.product;
@@ -140,7 +148,8 @@ void set_corrected_bias(KernelChoice& choice, const NodeView& view, const ConvPr
 }
 
 /// As one of the kernels of ops/gemm.hpp.
-std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan& device, std::string& why, ProductPlan plan, int setting) {
+std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan& device, std::string& why,
+                                         ProductPlan plan, int setting) {
     const auto conv = flat_product(view, device, why);
     if (!conv) return std::nullopt;
     auto planned = plan(conv->product, device, why, setting);
@@ -150,13 +159,15 @@ std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan&
     return std::move(planned->choice);
 }
 
-std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan& device, std::string& why, int fixed_rows) {
+std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan& device, std::string& why,
+                                          int fixed_rows) {
     const auto conv = flat_product(view, device, why);
     if (!conv) return std::nullopt;
     const auto& [input_zp, weight_zp, is_float] = conv->operands;
     const bool correct = !is_float && view.in(2).is_constant();
     const bool column_sums = !is_float && !correct && input_zp != 0;
-    auto planned = plan_cooperative(conv->product, view.in(0).type, view.out().type, weight_zp != 0, column_sums, device, why, fixed_rows);
+    auto planned = plan_cooperative(conv->product, view.in(0).type, view.out().type, weight_zp != 0, column_sums,
+                                    device, why, fixed_rows);
     if (!planned) return std::nullopt;
     add_product_operands(planned->choice, view, *conv, planned->row_reads, planned->moves_bits);
     if (correct) set_corrected_bias(planned->choice, view, *conv);
@@ -192,7 +203,8 @@ std::optional<KernelChoice> plan_own(const NodeView& view, const DevicePlan& dev
 }
 
 /// Any window and multiplier. An invocation makes so many neighbouring pixels (1, 2 or 4); 0: by the sizes.
-std::optional<KernelChoice> plan_depthwise(const NodeView& view, const DevicePlan& device, std::string& why, int fixed_pixels) {
+std::optional<KernelChoice> plan_depthwise(const NodeView& view, const DevicePlan& device, std::string& why,
+                                           int fixed_pixels) {
     const auto operands = constant_operands(view, why);
     if (!operands) return std::nullopt;
     const ConvGeometry g = conv_geometry(view);
@@ -212,15 +224,20 @@ std::optional<KernelChoice> plan_depthwise(const NodeView& view, const DevicePla
         return std::nullopt;
     }
     std::int64_t pixels = fixed_pixels != 0 ? fixed_pixels : 4;
-    while (fixed_pixels == 0 && pixels > 1 && (!shares(pixels) || runs(pixels) * quads < device.busy_invocations)) pixels /= 2;
+    while (fixed_pixels == 0 && pixels > 1 && (!shares(pixels) || runs(pixels) * quads < device.busy_invocations))
+        pixels /= 2;
 
     KernelChoice choice;
     choice.kernel = "depthwise_conv2d";
     choice.defines = sum_defines(view);
     // Sums of so many products of 255 * 255, as of i8, are exact in floats.
     const bool as_floats = !operands->is_float && !wide && g.window.taps() <= 256;
-    choice.defines.insert(choice.defines.end(), {{"STEPS", std::to_string(*steps)}, {"AS_FLOATS", as_floats ? "1" : "0"}, {"TX", std::to_string(pixels)}});
-    if (pixels > 1) choice.defines.insert(choice.defines.end(), {{"KW", std::to_string(x.kernel)}, {"STRIDE", std::to_string(x.stride)}});
+    choice.defines.insert(
+        choice.defines.end(),
+        {{"STEPS", std::to_string(*steps)}, {"AS_FLOATS", as_floats ? "1" : "0"}, {"TX", std::to_string(pixels)}});
+    if (pixels > 1)
+        choice.defines.insert(choice.defines.end(),
+                              {{"KW", std::to_string(x.kernel)}, {"STRIDE", std::to_string(x.stride)}});
     add_constants(choice, {y.in, x.in, g.in_channels, g.multiplier, y.out, x.out});
     for (const std::int32_t value : window_constants(g)) choice.constants.push_back(value);
     add_constants(choice, {runs(pixels), view.in(2).shape[0], operands->input_zp, operands->weight_zp});
@@ -228,7 +245,9 @@ std::optional<KernelChoice> plan_depthwise(const NodeView& view, const DevicePla
     const std::int64_t m = g.multiplier;
     const bool one_quad = g.in_channels % 4 == 0 && (m == 2 || m % 4 == 0);
     const double by_channels = m == 1 ? quad_waste(g.in_channels) : static_cast<double>(one_quad ? m : 4 * m);
-    const double shared = pixels == 1 ? 1 : static_cast<double>((pixels - 1) * x.stride + x.kernel) / static_cast<double>(pixels * x.kernel);
+    const double shared =
+        pixels == 1 ? 1
+                    : static_cast<double>((pixels - 1) * x.stride + x.kernel) / static_cast<double>(pixels * x.kernel);
     add_operand(choice, view, 0, g.window.reads() * by_channels * shared);
     choice.operands.push_back({no_id, view.in(1).type, pack_depthwise_weights(view.in(1), operands->weight_zp),
                                view.in(1).name + " in rows of quads"});
@@ -241,10 +260,10 @@ std::optional<KernelChoice> plan_depthwise(const NodeView& view, const DevicePla
     return choice;
 }
 
-/// Small windows of one output channel per input channel. An invocation makes so many neighbouring pixels (1 or 2) in so
-/// many rows (1, 2 or 4); 0: by the sizes.
-std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const DevicePlan& device, std::string& why, int fixed_pixels,
-                                                std::int64_t fixed_rows) {
+/// Small windows of one output channel per input channel. An invocation makes so many neighbouring pixels (1 or 2) in
+/// so many rows (1, 2 or 4); 0: by the sizes.
+std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const DevicePlan& device, std::string& why,
+                                                int fixed_pixels, std::int64_t fixed_rows) {
     const auto operands = constant_operands(view, why);
     if (!operands) return std::nullopt;
     const ConvGeometry g = conv_geometry(view);
@@ -253,10 +272,12 @@ std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const Devi
         why = g.multiplier != 1 ? "it makes one output channel per input channel" : "it does not make i48";
         return std::nullopt;
     }
-    // Every value of the window stays in registers, and sums of 25 products of 128 * 255, as of i8, are exact in floats.
+    // Every value of the window stays in registers, and sums of 25 products of 128 * 255, as of i8, are exact in
+    // floats.
     const std::int64_t step = y.dilation == 1 ? y.stride : 1;
     if (y.kernel * x.kernel > 25 || (y.dilation > 1 && y.stride > 1)) {
-        why = y.kernel * x.kernel > 25 ? "its window is too large for registers" : "strides over dilated rows share none";
+        why =
+            y.kernel * x.kernel > 25 ? "its window is too large for registers" : "strides over dilated rows share none";
         return std::nullopt;
     }
     const bool pairs = x.stride <= 2 && x.dilation == 1 && x.out > 1;
@@ -265,11 +286,15 @@ std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const Devi
         return std::nullopt;
     }
     const int pixels = fixed_pixels != 0 ? fixed_pixels : g.window.taps() <= 9 && pairs ? 2 : 1;
-    const bool eights = !operands->is_float && g.in_channels % 8 == 0 && step <= y.kernel && wants_eights(element_count(view.out().shape), device);
-    const std::int64_t quads = eights ? g.in_channels / 8 : (g.in_channels + 3) / 4, columns = quads * ((x.out + pixels - 1) / pixels) * g.batch * y.dilation;
+    const bool eights = !operands->is_float && g.in_channels % 8 == 0 && step <= y.kernel &&
+                        wants_eights(element_count(view.out().shape), device);
+    const std::int64_t quads = eights ? g.in_channels / 8 : (g.in_channels + 3) / 4,
+                       columns = quads * ((x.out + pixels - 1) / pixels) * g.batch * y.dilation;
     // Straight code for all rows, so that drivers compile it in reasonable time.
     std::int64_t rows = g.window.taps() > 9 ? 2 : 4;
-    const auto too_few = [&](std::int64_t spans) { return spans == 0 || columns * spans < 2 * device.busy_invocations; };
+    const auto too_few = [&](std::int64_t spans) {
+        return spans == 0 || columns * spans < 2 * device.busy_invocations;
+    };
     while (rows > 1 && too_few(y.out / (rows * y.dilation))) rows /= 2;
     if (fixed_rows != 0) rows = fixed_rows;
     if (g.window.taps() * pixels * rows > 100) {
@@ -280,11 +305,17 @@ std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const Devi
 
     KernelChoice choice;
     choice.kernel = "depthwise_rows";
-    choice.defines = {{"X_FLOAT", operands->is_float ? "1" : "0"}, {"KH", std::to_string(y.kernel)}, {"KW", std::to_string(x.kernel)},
-                      {"STRIDE_X", std::to_string(x.stride)}, {"DILATION_X", std::to_string(x.dilation)},
-                      {"STEP_Y", std::to_string(step)}, {"TX", std::to_string(pixels)}, {"ROWS", std::to_string(rows)}, {"EIGHTS", eights ? "1" : "0"}};
-    add_constants(choice, {y.in, x.in, g.in_channels, y.out, x.out, y.stride, y.dilation, y.pad_before, x.pad_before, g.batch,
-                           view.in(2).shape[0], operands->input_zp, operands->weight_zp});
+    choice.defines = {{"X_FLOAT", operands->is_float ? "1" : "0"},
+                      {"KH", std::to_string(y.kernel)},
+                      {"KW", std::to_string(x.kernel)},
+                      {"STRIDE_X", std::to_string(x.stride)},
+                      {"DILATION_X", std::to_string(x.dilation)},
+                      {"STEP_Y", std::to_string(step)},
+                      {"TX", std::to_string(pixels)},
+                      {"ROWS", std::to_string(rows)},
+                      {"EIGHTS", eights ? "1" : "0"}};
+    add_constants(choice, {y.in, x.in, g.in_channels, y.out, x.out, y.stride, y.dilation, y.pad_before, x.pad_before,
+                           g.batch, view.in(2).shape[0], operands->input_zp, operands->weight_zp});
     add_operand(choice, view, 0, g.window.reads() * quad_waste(g.in_channels));
     choice.operands.push_back({no_id, view.in(1).type, pack_depthwise_weights(view.in(1), operands->weight_zp),
                                view.in(1).name + " in rows of quads"});
@@ -315,9 +346,18 @@ std::optional<KernelChoice> plan_direct(const NodeView& view, const DevicePlan& 
     choice.defines.insert(choice.defines.end(), {{"DEPTHWISE", depthwise ? "1" : "0"},
                                                  {"TRANSPOSED", y.transposed ? "1" : "0"},
                                                  {"STEPS", std::to_string(*steps)}});
-    add_constants(choice, {d.in, y.in, x.in, g.in_channels, d.out, y.out, x.out, g.out_channels, d.kernel, y.kernel, x.kernel,
-                           d.stride, y.stride, x.stride, d.dilation, y.dilation, x.dilation, d.pad_before, y.pad_before,
-                           x.pad_before, positions, view.in(2).shape[0], g.multiplier});
+    add_constants(choice, {d.in,         y.in,
+                           x.in,         g.in_channels,
+                           d.out,        y.out,
+                           x.out,        g.out_channels,
+                           d.kernel,     y.kernel,
+                           x.kernel,     d.stride,
+                           y.stride,     x.stride,
+                           d.dilation,   y.dilation,
+                           x.dilation,   d.pad_before,
+                           y.pad_before, x.pad_before,
+                           positions,    view.in(2).shape[0],
+                           g.multiplier});
     const bool quads = !depthwise && g.in_channels % 4 == 0;
     const std::int64_t readers = depthwise ? g.multiplier : (g.out_channels + 3) / 4;
     add_operand(choice, view, 0, g.window.reads() * static_cast<double>(quads ? readers : 4 * readers));
@@ -339,12 +379,15 @@ std::vector<KernelCandidate> conv_kernels() {
     return all;
 }
 std::vector<KernelCandidate> depthwise_kernels() {
-    std::vector<KernelCandidate> all = {
-        {"down the rows", fixed(plan_depthwise_rows, 0, 0)}, {"packed direct", fixed(plan_depthwise, 0)}, {"direct", plan_direct}};
-    for (const int pixels : {1, 2, 4}) all.push_back({fmt::format("packed direct, {} pixels", pixels), fixed(plan_depthwise, pixels), true});
+    std::vector<KernelCandidate> all = {{"down the rows", fixed(plan_depthwise_rows, 0, 0)},
+                                        {"packed direct", fixed(plan_depthwise, 0)},
+                                        {"direct", plan_direct}};
+    for (const int pixels : {1, 2, 4})
+        all.push_back({fmt::format("packed direct, {} pixels", pixels), fixed(plan_depthwise, pixels), true});
     for (const int pixels : {1, 2}) {
         for (const int rows : {1, 2, 4}) {
-            all.push_back({fmt::format("down the rows, {}x{}", pixels, rows), fixed(plan_depthwise_rows, pixels, rows), true});
+            all.push_back(
+                {fmt::format("down the rows, {}x{}", pixels, rows), fixed(plan_depthwise_rows, pixels, rows), true});
         }
     }
     return all;

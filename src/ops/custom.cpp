@@ -47,7 +47,8 @@ void custom_reference(RefContext& ctx) {
     op->reference(ctx);
     for (std::size_t k = 0; k < ctx.outputs.size(); ++k) {
         const HostTensor& result = ctx.outputs[k];
-        if (ctx.fp64 && op->tolerance > 0 && is_float(result.type)) ctx.reals[k] = decode_reals(result.type, result.bytes);
+        if (ctx.fp64 && op->tolerance > 0 && is_float(result.type))
+            ctx.reals[k] = decode_reals(result.type, result.bytes);
     }
 }
 

@@ -21,8 +21,8 @@ struct CustomOperator {
     /// only.
     std::vector<std::uint32_t> spirv;
     std::function<CustomDispatch(const NodeView&)> dispatch;
-    std::function<void(const NodeView&)> check;    ///< throws view.fail() for operands it does not take; may be empty
-    std::function<void(RefContext&)> reference;    ///< fills `outputs` in declared types
+    std::function<void(const NodeView&)> check;  ///< throws view.fail() for operands it does not take; may be empty
+    std::function<void(RefContext&)> reference;  ///< fills `outputs` in declared types
     double tolerance = 0;  ///< of float results, relative to the reference's magnitude; 0: the same bits
 };
 

@@ -24,7 +24,8 @@ void require_rank(const NodeView& view, const Shape& shape, std::size_t values, 
                   std::size_t per_axis = 1) {
     if (values != shape.size() * per_axis)
         view.fail(fmt::format("{} has {} values, but input {} needs {}", operand, values, to_string(shape),
-                              shape.size() * per_axis), operand);
+                              shape.size() * per_axis),
+                  operand);
 }
 
 std::size_t checked_axis(const NodeView& view, std::size_t rank) {
@@ -96,7 +97,8 @@ std::vector<Shape> concat_infer(const NodeView& view) {
         for (std::size_t d = 0; fits && d < out.size(); ++d) fits = d == axis || shape[d] == out[d];
         if (!fits)
             view.fail(fmt::format("input {} has shape {}, which differs from input 0's {} outside axis {}", k,
-                                  to_string(shape), to_string(view.in(0).shape), axis), "input1");
+                                  to_string(shape), to_string(view.in(0).shape), axis),
+                      "input1");
         out[axis] += shape[axis];
     }
     return {out};
@@ -194,7 +196,8 @@ std::vector<Shape> reshape_infer(const NodeView& view) {
             view.fail(fmt::format("dimension {} of the new shape {} is less than 1", n, to_string(out)), "shape");
     if (element_count(out) != element_count(view.in(0).shape))
         view.fail(fmt::format("{} elements of shape {} cannot become shape {} with {}", element_count(view.in(0).shape),
-                              to_string(view.in(0).shape), to_string(out), element_count(out)), "shape");
+                              to_string(view.in(0).shape), to_string(out), element_count(out)),
+                  "shape");
     return {out};
 }
 

@@ -39,8 +39,8 @@ template <class T> std::vector<T> ints_less_zero_point(const RefContext& ctx, st
     return out;
 }
 
-/// The rule's ksb: how many roundings of the output's type a sum of `products` may cost. A wider accumulator rounds more
-/// finely: its roundings count as the real quotient (spec prints an integer one, which asks for less).
+/// The rule's ksb: how many roundings of the output's type a sum of `products` may cost. A wider accumulator rounds
+/// more finely: its roundings count as the real quotient (spec prints an integer one, which asks for less).
 inline double dot_product_terms(std::int64_t products, DType accumulator, DType out, bool biased = false) {
     const double finer = std::exp2((fraction_bits(accumulator) - fraction_bits(out)) / 2.0);
     return std::ceil(static_cast<double>(products) / finer) + (biased ? 1 : 0);

@@ -55,8 +55,7 @@ void logical_right_shift(RefContext& c) {
 }
 
 // Maximum (greater = true) or minimum; the NaN rules are the same.
-template <bool greater>
-double extreme(double a, double b, NanMode mode) {
+template <bool greater> double extreme(double a, double b, NanMode mode) {
     if (std::isnan(a) || std::isnan(b)) {
         if (mode == NanMode::propagate) return std::numeric_limits<double>::quiet_NaN();
         return std::isnan(a) ? b : a;
@@ -64,8 +63,7 @@ double extreme(double a, double b, NanMode mode) {
     return (greater ? a > b : a < b) ? a : b;
 }
 
-template <bool greater>
-void extreme_reference(RefContext& c) {
+template <bool greater> void extreme_reference(RefContext& c) {
     if (is_float(c.view.out().type)) {
         const NanMode mode = c.attrs().nan_mode;
         map_reals(c, [mode](double a, double b) { return extreme<greater>(a, b, mode); });
@@ -74,15 +72,13 @@ void extreme_reference(RefContext& c) {
     }
 }
 
-template <bool greater>
-std::string extreme_text(ExprContext& c) {
+template <bool greater> std::string extreme_text(ExprContext& c) {
     if (!is_float(c.view().out().type)) return call2(c, greater ? "max" : "min");
     if (c.view().attrs().nan_mode == NanMode::ignore) return call2(c, greater ? "tosa_max_ignore" : "tosa_min_ignore");
     return call2(c, greater ? "tosa_max" : "tosa_min");
 }
 
-template <bool greater>
-OpDef extreme_op(Op op) {
+template <bool greater> OpDef extreme_op(Op op) {
     OpDef def = binary(op, with_floats({int32_row}), extreme_text<greater>, extreme_reference<greater>);
     def.attributes = {"nan_mode"};
     return def;
@@ -111,18 +107,22 @@ std::string mul_text(ExprContext& c) {
     const std::optional<i64> shift = c.known(2);
     // Only i32 products may be shifted.
     if (c.view().in(0).type != DType::i32 || shift == 0) return arithmetic(c, "*", "mul");
-    if (shift) return fmt::format("mul_shift({}, {}, {})", c.in(0), c.in(1), c.param(static_cast<std::int32_t>(*shift)));
+    if (shift)
+        return fmt::format("mul_shift({}, {}, {})", c.in(0), c.in(1), c.param(static_cast<std::int32_t>(*shift)));
     return fmt::format("mul_shift({}, {}, ({}).x)", c.in(0), c.in(1), c.in(2));
 }
 
 OpDef mul_op() {
     OpDef def = binary(Op::mul, {}, mul_text, mul_reference, ulps<1>);
     def.type_vars = {"in_t", "out_t"};
-    def.inputs = {{"input1", "in_t"}, {"input2", "in_t"},
+    def.inputs = {{"input1", "in_t"},
+                  {"input2", "in_t"},
                   {.name = "shift", .type = "i8", .min_rank = 1, .max_rank = 1, .ctc = true}};
     def.outputs = {{"output", "out_t"}};
-    def.rows = with_floats({{{DType::i8, DType::i32}, "PRO-INT"}, {{DType::i16, DType::i32}, "PRO-INT"},
-                            {{DType::i32, DType::i32}, any_profile}}, twice);
+    def.rows = with_floats({{{DType::i8, DType::i32}, "PRO-INT"},
+                            {{DType::i16, DType::i32}, "PRO-INT"},
+                            {{DType::i32, DType::i32}, any_profile}},
+                           twice);
     def.check = check_mul;
     return def;
 }
@@ -147,37 +147,46 @@ Tolerance pow_tolerance(RefContext& c, std::size_t, std::span<const double> refe
 
 std::vector<OpDef> binary_ops() {
     std::vector<OpDef> ops;
-    ops.push_back(binary(Op::add, with_floats({int32_any_row}), [](ExprContext& c) { return arithmetic(c, "+", "add"); },
-                         [](RefContext& c) { map_either(c, [](auto a, auto b) { return a + b; }); }, ulps<1>));
-    ops.push_back(binary(Op::sub, with_floats({int32_any_row}), [](ExprContext& c) { return arithmetic(c, "-", "sub"); },
-                         [](RefContext& c) { map_either(c, [](auto a, auto b) { return a - b; }); }, ulps<1>));
+    ops.push_back(binary(
+        Op::add, with_floats({int32_any_row}), [](ExprContext& c) { return arithmetic(c, "+", "add"); },
+        [](RefContext& c) { map_either(c, [](auto a, auto b) { return a + b; }); }, ulps<1>));
+    ops.push_back(binary(
+        Op::sub, with_floats({int32_any_row}), [](ExprContext& c) { return arithmetic(c, "-", "sub"); },
+        [](RefContext& c) { map_either(c, [](auto a, auto b) { return a - b; }); }, ulps<1>));
     ops.push_back(mul_op());
-    ops.push_back(binary(Op::intdiv, {int32_any_row}, [](ExprContext& c) { return call2(c, "tosa_intdiv"); },
-                         [](RefContext& c) { map_ints(c, int_div); }));
-    ops.push_back(binary(Op::pow, with_floats(), [](ExprContext& c) { return call2(c, "tosa_pow"); }, pow_reference,
-                         pow_tolerance));
+    ops.push_back(binary(
+        Op::intdiv, {int32_any_row}, [](ExprContext& c) { return call2(c, "tosa_intdiv"); },
+        [](RefContext& c) { map_ints(c, int_div); }));
+    ops.push_back(binary(
+        Op::pow, with_floats(), [](ExprContext& c) { return call2(c, "tosa_pow"); }, pow_reference, pow_tolerance));
     ops.push_back(extreme_op<true>(Op::maximum));
     ops.push_back(extreme_op<false>(Op::minimum));
 
-    ops.push_back(binary(Op::bitwise_and, integer_rows("PRO-INT"), [](ExprContext& c) { return infix(c, "&"); },
-                         [](RefContext& c) { map_ints(c, [](i64 a, i64 b) { return a & b; }); }));
-    ops.push_back(binary(Op::bitwise_or, integer_rows("PRO-INT"), [](ExprContext& c) { return infix(c, "|"); },
-                         [](RefContext& c) { map_ints(c, [](i64 a, i64 b) { return a | b; }); }));
-    ops.push_back(binary(Op::bitwise_xor, integer_rows("PRO-INT"), [](ExprContext& c) { return infix(c, "^"); },
-                         [](RefContext& c) { map_ints(c, [](i64 a, i64 b) { return a ^ b; }); }));
-    ops.push_back(binary(Op::logical_and, {bool_row}, [](ExprContext& c) { return infix(c, "&"); },
-                         [](RefContext& c) { map_ints(c, [](i64 a, i64 b) { return a & b; }); }));
-    ops.push_back(binary(Op::logical_or, {bool_row}, [](ExprContext& c) { return infix(c, "|"); },
-                         [](RefContext& c) { map_ints(c, [](i64 a, i64 b) { return a | b; }); }));
-    ops.push_back(binary(Op::logical_xor, {bool_row}, [](ExprContext& c) { return infix(c, "^"); },
-                         [](RefContext& c) { map_ints(c, [](i64 a, i64 b) { return a ^ b; }); }));
+    ops.push_back(binary(
+        Op::bitwise_and, integer_rows("PRO-INT"), [](ExprContext& c) { return infix(c, "&"); },
+        [](RefContext& c) { map_ints(c, [](i64 a, i64 b) { return a & b; }); }));
+    ops.push_back(binary(
+        Op::bitwise_or, integer_rows("PRO-INT"), [](ExprContext& c) { return infix(c, "|"); },
+        [](RefContext& c) { map_ints(c, [](i64 a, i64 b) { return a | b; }); }));
+    ops.push_back(binary(
+        Op::bitwise_xor, integer_rows("PRO-INT"), [](ExprContext& c) { return infix(c, "^"); },
+        [](RefContext& c) { map_ints(c, [](i64 a, i64 b) { return a ^ b; }); }));
+    ops.push_back(binary(
+        Op::logical_and, {bool_row}, [](ExprContext& c) { return infix(c, "&"); },
+        [](RefContext& c) { map_ints(c, [](i64 a, i64 b) { return a & b; }); }));
+    ops.push_back(binary(
+        Op::logical_or, {bool_row}, [](ExprContext& c) { return infix(c, "|"); },
+        [](RefContext& c) { map_ints(c, [](i64 a, i64 b) { return a | b; }); }));
+    ops.push_back(binary(
+        Op::logical_xor, {bool_row}, [](ExprContext& c) { return infix(c, "^"); },
+        [](RefContext& c) { map_ints(c, [](i64 a, i64 b) { return a ^ b; }); }));
 
     ops.push_back(binary(
         Op::logical_left_shift, integer_rows(any_profile),
         [](ExprContext& c) { return wrap_to(c.view().out().type, call2(c, "tosa_lshl")); },
         [](RefContext& c) { map_ints(c, [](i64 a, i64 b) { return a * (i64{1} << shift_amount(b)); }); }));
-    ops.push_back(binary(Op::logical_right_shift, integer_rows(any_profile), logical_right_shift_text,
-                         logical_right_shift));
+    ops.push_back(
+        binary(Op::logical_right_shift, integer_rows(any_profile), logical_right_shift_text, logical_right_shift));
     OpDef arithmetic = binary(
         Op::arithmetic_right_shift, integer_rows("PRO-INT"),
         [](ExprContext& c) {
@@ -225,8 +234,10 @@ OpDef negate_op() {
     def.type_vars = {"in_out_t", "acc_t"};
     def.inputs.push_back({.name = "input1_zp", .type = "in_out_t", .min_rank = 1, .max_rank = 1, .ctc = true});
     def.inputs.push_back({.name = "output_zp", .type = "in_out_t", .min_rank = 1, .max_rank = 1, .ctc = true});
-    def.rows = with_floats({{{DType::i8, DType::i32}, "PRO-INT"}, {{DType::i16, DType::i32}, "PRO-INT"},
-                            {{DType::i32, DType::i32}, "PRO-INT"}}, twice);
+    def.rows = with_floats({{{DType::i8, DType::i32}, "PRO-INT"},
+                            {{DType::i16, DType::i32}, "PRO-INT"},
+                            {{DType::i32, DType::i32}, "PRO-INT"}},
+                           twice);
     def.check = check_negate;
     return def;
 }
@@ -242,9 +253,8 @@ Tolerance log_tolerance(RefContext& c, std::size_t, std::span<const double> refe
 }
 
 Tolerance cos_tolerance(RefContext& c, std::size_t, std::span<const double> reference) {
-    return bound(c, reference, [](DType type, double, double x) {
-        return absolute_bound(type, 1 + std::fabs(x), 1, 0, 2);
-    });
+    return bound(c, reference,
+                 [](DType type, double, double x) { return absolute_bound(type, 1 + std::fabs(x), 1, 0, 2); });
 }
 
 Tolerance sin_tolerance(RefContext& c, std::size_t, std::span<const double> reference) {
@@ -261,37 +271,47 @@ std::vector<OpDef> unary_ops() {
         Op::abs, with_floats({int32_row}),
         [](ExprContext& c) { return call(c, is_float(c.view().out().type) ? "tosa_abs" : "abs"); },
         [](RefContext& c) { map_either(c, [](auto a) { return std::abs(a); }); }));
-    ops.push_back(unary(Op::bitwise_not, integer_rows("PRO-INT"), [](ExprContext& c) { return "(~" + c.in(0) + ")"; },
-                        [](RefContext& c) { map_ints(c, [](i64 a) { return ~a; }); }));
-    ops.push_back(unary(Op::logical_not, {bool_row}, [](ExprContext& c) { return "(" + c.in(0) + " ^ 1)"; },
-                        [](RefContext& c) { map_ints(c, [](i64 a) { return a ^ 1; }); }));
-    ops.push_back(unary(Op::clz, {int32_row}, [](ExprContext& c) { return call(c, "tosa_clz"); },
-                        [](RefContext& c) { map_ints(c, leading_zeros); }));
+    ops.push_back(unary(
+        Op::bitwise_not, integer_rows("PRO-INT"), [](ExprContext& c) { return "(~" + c.in(0) + ")"; },
+        [](RefContext& c) { map_ints(c, [](i64 a) { return ~a; }); }));
+    ops.push_back(unary(
+        Op::logical_not, {bool_row}, [](ExprContext& c) { return "(" + c.in(0) + " ^ 1)"; },
+        [](RefContext& c) { map_ints(c, [](i64 a) { return a ^ 1; }); }));
+    ops.push_back(unary(
+        Op::clz, {int32_row}, [](ExprContext& c) { return call(c, "tosa_clz"); },
+        [](RefContext& c) { map_ints(c, leading_zeros); }));
     ops.push_back(negate_op());
 
-    ops.push_back(unary(Op::ceil, with_floats(), [](ExprContext& c) { return call(c, "tosa_ceil"); },
-                        [](RefContext& c) { map_reals(c, [](double a) { return std::ceil(a); }); }, ulps<1>));
-    ops.push_back(unary(Op::floor, with_floats(), [](ExprContext& c) { return call(c, "tosa_floor"); },
-                        [](RefContext& c) { map_reals(c, [](double a) { return std::floor(a); }); }, ulps<1>));
-    ops.push_back(unary(Op::reciprocal, with_floats(), [](ExprContext& c) { return call(c, "tosa_reciprocal"); },
-                        [](RefContext& c) { map_reals(c, [](double a) { return 1 / a; }); }, ulps<2>));
-    ops.push_back(unary(Op::rsqrt, with_floats(), [](ExprContext& c) { return call(c, "tosa_rsqrt"); },
-                        [](RefContext& c) { map_reals(c, [](double a) { return 1 / std::sqrt(a); }); }, ulps<4>));
-    ops.push_back(unary(Op::exp, with_floats(), [](ExprContext& c) { return call(c, "tosa_exp"); },
-                        [](RefContext& c) { map_reals(c, [](double a) { return std::exp(a); }); }, exp_tolerance));
-    ops.push_back(unary(Op::log, with_floats(), [](ExprContext& c) { return call(c, "tosa_log"); },
-                        [](RefContext& c) { map_reals(c, [](double a) { return std::log(a); }); }, log_tolerance));
-    ops.push_back(unary(Op::cos, with_floats(), [](ExprContext& c) { return call(c, "tosa_cos"); },
-                        [](RefContext& c) { map_reals(c, [](double a) { return std::cos(a); }); }, cos_tolerance));
-    ops.push_back(unary(Op::sin, with_floats(), [](ExprContext& c) { return call(c, "tosa_sin"); },
-                        [](RefContext& c) { map_reals(c, [](double a) { return std::sin(a); }); }, sin_tolerance));
+    ops.push_back(unary(
+        Op::ceil, with_floats(), [](ExprContext& c) { return call(c, "tosa_ceil"); },
+        [](RefContext& c) { map_reals(c, [](double a) { return std::ceil(a); }); }, ulps<1>));
+    ops.push_back(unary(
+        Op::floor, with_floats(), [](ExprContext& c) { return call(c, "tosa_floor"); },
+        [](RefContext& c) { map_reals(c, [](double a) { return std::floor(a); }); }, ulps<1>));
+    ops.push_back(unary(
+        Op::reciprocal, with_floats(), [](ExprContext& c) { return call(c, "tosa_reciprocal"); },
+        [](RefContext& c) { map_reals(c, [](double a) { return 1 / a; }); }, ulps<2>));
+    ops.push_back(unary(
+        Op::rsqrt, with_floats(), [](ExprContext& c) { return call(c, "tosa_rsqrt"); },
+        [](RefContext& c) { map_reals(c, [](double a) { return 1 / std::sqrt(a); }); }, ulps<4>));
+    ops.push_back(unary(
+        Op::exp, with_floats(), [](ExprContext& c) { return call(c, "tosa_exp"); },
+        [](RefContext& c) { map_reals(c, [](double a) { return std::exp(a); }); }, exp_tolerance));
+    ops.push_back(unary(
+        Op::log, with_floats(), [](ExprContext& c) { return call(c, "tosa_log"); },
+        [](RefContext& c) { map_reals(c, [](double a) { return std::log(a); }); }, log_tolerance));
+    ops.push_back(unary(
+        Op::cos, with_floats(), [](ExprContext& c) { return call(c, "tosa_cos"); },
+        [](RefContext& c) { map_reals(c, [](double a) { return std::cos(a); }); }, cos_tolerance));
+    ops.push_back(unary(
+        Op::sin, with_floats(), [](ExprContext& c) { return call(c, "tosa_sin"); },
+        [](RefContext& c) { map_reals(c, [](double a) { return std::sin(a); }); }, sin_tolerance));
     return ops;
 }
 
 // ---- ternary ------------------------------------------------------------------------------------------------------
 
-template <class T>
-void select_as(RefContext& c) {
+template <class T> void select_as(RefContext& c) {
     map<T>(c, [](T condition, T a, T b) { return condition != 0 ? a : b; });
 }
 

@@ -43,7 +43,8 @@ std::vector<Complex> roots(std::int64_t m, bool inverse) {
 
 std::vector<Complex> input_of(const RefContext& ctx) {
     const std::vector<double> real = ctx.real<double>(0);
-    const std::vector<double> imaginary = ctx.inputs.size() > 1 ? ctx.real<double>(1) : std::vector<double>(real.size());
+    const std::vector<double> imaginary =
+        ctx.inputs.size() > 1 ? ctx.real<double>(1) : std::vector<double>(real.size());
     std::vector<Complex> in(real.size());
     for (std::size_t i = 0; i < in.size(); ++i) in[i] = {real[i], imaginary[i]};
     return in;
@@ -140,7 +141,8 @@ Tolerance tolerance(RefContext& ctx, std::size_t k, std::span<const double>) {
     const Sizes s = sizes_of(ctx.view);
     const bool local = ctx.attrs().local_bound;
     const std::vector<double> real = bound_operand(ctx, 0, local);
-    const std::vector<double> imaginary = s.complex_input ? bound_operand(ctx, 1, local) : std::vector<double>(real.size());
+    const std::vector<double> imaginary =
+        s.complex_input ? bound_operand(ctx, 1, local) : std::vector<double>(real.size());
     const std::vector<Complex> table = roots(std::max(s.h, s.w), false);
     const double smallest = nmin(DType::fp32);
     Tolerance t;
@@ -163,7 +165,8 @@ Tolerance tolerance(RefContext& ctx, std::size_t k, std::span<const double>) {
                 } else {
                     // All magnitudes are one number: the largest of the tensor.
                     const Complex all = magnitudes_of_roots(s, oy, ox, table);
-                    sum = real[0] * (k == 0 ? all.real() : all.imag()) + imaginary[0] * (k == 0 ? all.imag() : all.real());
+                    sum = real[0] * (k == 0 ? all.real() : all.imag()) +
+                          imaginary[0] * (k == 0 ? all.imag() : all.real());
                 }
                 t.bound.push_back(sum);
             }
@@ -171,14 +174,16 @@ Tolerance tolerance(RefContext& ctx, std::size_t k, std::span<const double>) {
 }
 
 void require_power_of_two(const NodeView& view, std::int64_t size, const char* axis) {
-    if ((size & (size - 1)) != 0) view.fail(fmt::format("{} is {}, but must be a power of two", axis, size), "input_real");
+    if ((size & (size - 1)) != 0)
+        view.fail(fmt::format("{} is {}, but must be a power of two", axis, size), "input_real");
 }
 
 std::vector<Shape> infer(const NodeView& view) {
     const Shape& shape = view.in(0).shape;
     if (shape.size() != 3) view.fail(fmt::format("input_real {} must have rank 3", to_string(shape)), "input_real");
     if (view.input_count() > 1 && view.in(1).shape != shape)
-        view.fail(fmt::format("input_imag {} must have the shape of input_real {}", to_string(view.in(1).shape), to_string(shape)),
+        view.fail(fmt::format("input_imag {} must have the shape of input_real {}", to_string(view.in(1).shape),
+                              to_string(shape)),
                   "input_imag");
     require_power_of_two(view, shape[1], "H");
     require_power_of_two(view, shape[2], "W");
@@ -190,7 +195,8 @@ void check(const NodeView& view, const Level& level) {
     for (const std::size_t axis : {1u, 2u}) {
         const std::int64_t size = view.in(0).shape[axis];
         if (size > level.max_kernel)
-            view.fail(fmt::format("{} is {}, but level {} allows {}", axis == 1 ? "H" : "W", size, level.name, level.max_kernel),
+            view.fail(fmt::format("{} is {}, but level {} allows {}", axis == 1 ? "H" : "W", size, level.name,
+                                  level.max_kernel),
                       "input_real");
     }
 }
@@ -200,7 +206,8 @@ OpDef fft_op(Op op, const char* name, std::vector<const char*> inputs, std::vect
     def.op = op;
     def.name = name;
     def.type_vars = {"in_out_t"};
-    for (const char* input : inputs) def.inputs.push_back({.name = input, .type = "in_out_t", .min_rank = 3, .max_rank = 3});
+    for (const char* input : inputs)
+        def.inputs.push_back({.name = input, .type = "in_out_t", .min_rank = 3, .max_rank = 3});
     for (const char* output : {"output_real", "output_imag"})
         def.outputs.push_back({.name = output, .type = "in_out_t", .min_rank = 3, .max_rank = 3});
     def.attributes = std::move(attributes);

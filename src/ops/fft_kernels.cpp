@@ -47,10 +47,12 @@ KernelOperand pass_table(std::int64_t ns, std::int64_t radix, bool inverse) {
         }
     }
     re.insert(re.end(), im.begin(), im.end());
-    return {no_id, DType::fp32, encode_reals(DType::fp32, re), fmt::format("roots of a pass of {} after {}", radix, ns)};
+    return {no_id, DType::fp32, encode_reals(DType::fp32, re),
+            fmt::format("roots of a pass of {} after {}", radix, ns)};
 }
 
-/// Operations of a pass over complex numbers, 5 log2(radix) for each as it is usually counted; half for the lines of real ones.
+/// Operations of a pass over complex numbers, 5 log2(radix) for each as it is usually counted; half for the lines of
+/// real ones.
 double butterfly_work(std::int64_t numbers, std::int64_t radix, bool real) {
     return (real ? 2.5 : 5.0) * static_cast<double>(numbers) * std::log2(static_cast<double>(radix));
 }
@@ -89,12 +91,15 @@ std::optional<KernelChoice> plan_lines(const NodeView& view, const DevicePlan& d
         pass.defines = {{"SIZE", std::to_string(size)},
                         {"L", std::to_string(length)},
                         {"FIRST", std::to_string(bits == 0 ? 8 : 1 << bits)},
-                        {"READS_TENSORS", !first ? "0" : complex_input ? "2" : "1"},
+                        {"READS_TENSORS", !first          ? "0"
+                                          : complex_input ? "2"
+                                                          : "1"},
                         {"WRITES_TENSORS", last ? "1" : "0"},
                         {"CLEARS_SELF_CONJUGATE", last && !complex_input ? "1" : "0"},
                         {"TABLE_load1", first && complex_input ? "in2_load1" : "in1_load1"}};
         const std::int64_t lines = outer * inner;
-        add_constants(pass, {inner, lines, lines * length, lines * keep, keep, w, std::bit_cast<std::int32_t>(inverse ? 1.0f : -1.0f)});
+        add_constants(pass, {inner, lines, lines * length, lines * keep, keep, w,
+                             std::bit_cast<std::int32_t>(inverse ? 1.0f : -1.0f)});
         if (first) {
             for (std::size_t k = 0; k < view.input_count(); ++k) add_operand(pass, view, k, 4);
         } else {
@@ -147,21 +152,25 @@ std::optional<KernelChoice> plan_quads(const NodeView& view, const DevicePlan& d
 
     std::vector<KernelPass> passes;
     const std::uint64_t plane = static_cast<std::uint64_t>(n * h * w);
-    const auto add = [&](bool in_rows, std::int64_t outer, std::int64_t length, std::int64_t inner, std::int64_t ns, std::int64_t radix) {
-        const bool first = passes.empty(), last_of_row = in_rows && ns * radix == length, last = !in_rows && ns * radix == length;
+    const auto add = [&](bool in_rows, std::int64_t outer, std::int64_t length, std::int64_t inner, std::int64_t ns,
+                         std::int64_t radix) {
+        const bool first = passes.empty(), last_of_row = in_rows && ns * radix == length,
+                   last = !in_rows && ns * radix == length;
         const std::int64_t butterflies = outer * (length / radix) * inner;
         KernelPass pass;
         pass.kernel = "fft_quads";
         pass.defines = {{"R", std::to_string(radix)},
                         {"ALONG_ROW", in_rows ? "1" : "0"},
                         {"FIRST_OF_ROW", in_rows && ns == 1 ? "1" : "0"},
-                        {"READS_TENSORS", !first ? "0" : complex_input ? "2" : "1"},
+                        {"READS_TENSORS", !first          ? "0"
+                                          : complex_input ? "2"
+                                                          : "1"},
                         {"WRITES_TENSORS", last ? "1" : "0"},
                         {"CLEARS_SELF_CONJUGATE", last && !complex_input ? "1" : "0"},
                         {"HAS_TABLE", ns > 1 ? "1" : "0"},
                         {"TABLE(f)", "in1##f"}};
-        add_constants(pass, {length, inner, ns, butterflies, static_cast<std::int64_t>(plane), static_cast<std::int64_t>(plane),
-                             last_of_row ? row : length, last ? out_w : inner, w,
+        add_constants(pass, {length, inner, ns, butterflies, static_cast<std::int64_t>(plane),
+                             static_cast<std::int64_t>(plane), last_of_row ? row : length, last ? out_w : inner, w,
                              std::bit_cast<std::int32_t>(inverse ? 1.0f : -1.0f)});
         if (first) {
             for (std::size_t k = 0; k < view.input_count(); ++k) add_operand(pass, view, k, 1);
@@ -217,7 +226,8 @@ std::optional<KernelChoice> plan_fft(const NodeView& view, const DevicePlan& dev
                             {"WRITES_TENSORS", "0"},
                             {"CLEARS_SELF_CONJUGATE", "0"},
                             {"TABLE_load1", first && complex_input ? "in2_load1" : "in1_load1"}};
-            add_constants(pass, {length, inner, ns, butterflies, kept, w, std::bit_cast<std::int32_t>(inverse ? 1.0f : -1.0f)});
+            add_constants(
+                pass, {length, inner, ns, butterflies, kept, w, std::bit_cast<std::int32_t>(inverse ? 1.0f : -1.0f)});
             if (first) {
                 for (std::size_t k = 0; k < view.input_count(); ++k) add_operand(pass, view, k, 4);
             } else {
@@ -274,7 +284,10 @@ std::optional<KernelChoice> plan_direct_sum(const NodeView& view, const DevicePl
 }  // namespace
 
 std::vector<KernelCandidate> fft_kernels() {
-    return {{"Stockham in shared memory", plan_lines}, {"Stockham in quads", plan_quads}, {"Stockham", plan_fft}, {"direct sum", plan_direct_sum}};
+    return {{"Stockham in shared memory", plan_lines},
+            {"Stockham in quads", plan_quads},
+            {"Stockham", plan_fft},
+            {"direct sum", plan_direct_sum}};
 }
 
 }  // namespace tosavk

@@ -1,8 +1,8 @@
 // GATHER: [N,K,C] at indices [N,W] -> [N,W,C]. SCATTER: [N,K,C] with rows replaced. An index outside 0..K-1 is
 // unpredictable in the specification; here GATHER gives zeros for it and SCATTER drops the row.
 #include "ops/kernels.hpp"
-#include "ops/rows.hpp"
 #include "ops/op.hpp"
+#include "ops/rows.hpp"
 
 #include <fmt/format.h>
 
@@ -38,7 +38,8 @@ std::vector<Shape> scatter_infer(const NodeView& view) {
     const Shape rows{s.n, s.w, s.c};
     if (view.in(2).shape != rows)
         view.fail(fmt::format("input has shape {}, but values and indices need {}", to_string(view.in(2).shape),
-                              to_string(rows)), "input");
+                              to_string(rows)),
+                  "input");
     return {view.in(0).shape};
 }
 
@@ -82,7 +83,8 @@ bool is_table(const NodeView& view) {
 /// An index outside the table gives 0, as in shaders/gather.comp.
 std::string table_text(ExprContext& c) {
     const std::string index = c.in(1);
-    const std::string inside = fmt::format("clamp({}, 0, {})", index, c.param(static_cast<std::int32_t>(c.view().in(0).shape[1] - 1)));
+    const std::string inside =
+        fmt::format("clamp({}, 0, {})", index, c.param(static_cast<std::int32_t>(c.view().in(0).shape[1] - 1)));
     const char* type = is_float(c.view().out().type) ? "vec4" : "ivec4";
     return fmt::format("mix({}, {}(0), notEqual({}, {}))", c.table(0, inside), type, index, inside);
 }

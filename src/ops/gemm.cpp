@@ -24,7 +24,8 @@ int tile_rows(const Product& p, const DevicePlan& device) {
         // An invocation that loads many rows itself is a long shader, slow to compile.
         const std::uint32_t most = device.subgroup_lanes == 1 ? device.own_rows : 2 * device.subgroup_lanes;
         if (tile > static_cast<int>(most)) continue;
-        if (p.rows >= tile && subgroups(p, device, tile) * device.subgroup_lanes >= 2 * device.workgroup_size) return tile;
+        if (p.rows >= tile && subgroups(p, device, tile) * device.subgroup_lanes >= 2 * device.workgroup_size)
+            return tile;
     }
     return 4;
 }
@@ -32,8 +33,10 @@ int tile_rows(const Product& p, const DevicePlan& device) {
 KernelChoice choice_of(const Product& p, const char* kernel) {
     KernelChoice choice;
     choice.kernel = kernel;
-    choice.defines = {{"MATRIX", p.is_matrix ? "1" : "0"}, {"VOLUME", p.is_volume ? "1" : "0"},
-                      {"TRANSPOSED", p.is_transposed ? "1" : "0"}, {"X_FLOAT", p.is_float ? "1" : "0"},
+    choice.defines = {{"MATRIX", p.is_matrix ? "1" : "0"},
+                      {"VOLUME", p.is_volume ? "1" : "0"},
+                      {"TRANSPOSED", p.is_transposed ? "1" : "0"},
+                      {"X_FLOAT", p.is_float ? "1" : "0"},
                       {"WIDE", p.is_wide ? "1" : "0"}};
     choice.aligned = p.columns % 4 == 0;
     choice.in_rows = true;
@@ -41,7 +44,9 @@ KernelChoice choice_of(const Product& p, const char* kernel) {
     return choice;
 }
 
-void define(KernelChoice& choice, const char* name, std::int64_t value) { choice.defines.emplace_back(name, std::to_string(value)); }
+void define(KernelChoice& choice, const char* name, std::int64_t value) {
+    choice.defines.emplace_back(name, std::to_string(value));
+}
 
 constexpr const char* at_once = ", four products at once";
 
@@ -58,7 +63,8 @@ Grid grid_of(const DevicePlan& device) {
 
 }  // namespace
 
-std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan& device, std::string& why, int fixed_rows) {
+std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan& device, std::string& why,
+                                              int fixed_rows) {
     if (device.subgroup_lanes == 1 && device.own_rows == 0) {
         why = "invocations of this device do not share rows, and should not load many themselves";
         return std::nullopt;
@@ -79,20 +85,25 @@ std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan
     const bool dear_loads = loads_are_loops(device) && device.int64 && device.subgroup_lanes == 1;
     const bool whole_eights = dear_loads && p.inner % 8 == 0;
     choice.reads_eights = whole_eights || (dear_loads && !p.is_matrix && p.is_float);
-    const auto tiles = [&](std::int64_t quads) { return p.batch * up(p.rows, tile) * up(p.quads(), device.subgroup_lanes * quads); };
+    const auto tiles = [&](std::int64_t quads) {
+        return p.batch * up(p.rows, tile) * up(p.quads(), device.subgroup_lanes * quads);
+    };
     const auto wastes = [&](std::int64_t quads) { return 4 * quads * up(p.quads(), quads) > 5 * p.quads(); };
     std::int64_t quads = !dear_loads ? 1 : p.is_float ? 4 : 2;
     while (quads > 1 && (wastes(quads) || tiles(quads) < device.busy_invocations)) quads /= 2;
     define(choice, "STEP_K", whole_eights ? 8 : 4);
     define(choice, "TN", quads);
     choice.groups = linear_groups(tiles(quads) * device.subgroup_lanes, device);
-    choice.note = device.subgroup_lanes == 1 ? fmt::format("{}x{} tile", tile, 4 * quads) : fmt::format("{}x4 tile, rows shared by {}", tile, device.subgroup_lanes);
+    choice.note = device.subgroup_lanes == 1 ? fmt::format("{}x{} tile", tile, 4 * quads)
+                                             : fmt::format("{}x4 tile, rows shared by {}", tile, device.subgroup_lanes);
     // More lanes than rows: several load the same.
     const double by_lanes = std::max(1.0, device.subgroup_lanes / static_cast<double>(tile));
-    return ProductChoice{std::move(choice), times(p.quads(), device.subgroup_lanes * quads) * by_lanes, times(p.rows, tile)};
+    return ProductChoice{std::move(choice), times(p.quads(), device.subgroup_lanes * quads) * by_lanes,
+                         times(p.rows, tile)};
 }
 
-std::optional<ProductChoice> plan_shared_tiles(const Product& p, const DevicePlan& device, std::string& why, int however_few) {
+std::optional<ProductChoice> plan_shared_tiles(const Product& p, const DevicePlan& device, std::string& why,
+                                               int however_few) {
     if (!device.shared_tiles) {
         why = "this device has no use for tiles in shared memory";
         return std::nullopt;
@@ -112,12 +123,18 @@ std::optional<ProductChoice> plan_shared_tiles(const Product& p, const DevicePla
     define(choice, "DOT4", p.dot4);
     choice.groups = spill_groups(tiles, device);
     choice.note = fmt::format("{} tiles of {}x{} in shared memory{}", tiles, rows, 4 * quads, p.dot4 ? at_once : "");
-    return ProductChoice{.choice = std::move(choice), .row_reads = times(p.quads(), quads), .column_reads = times(p.rows, rows), .dot4 = p.dot4};
+    return ProductChoice{.choice = std::move(choice),
+                         .row_reads = times(p.quads(), quads),
+                         .column_reads = times(p.rows, rows),
+                         .dot4 = p.dot4};
 }
 
-std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, DType result, bool row_sums, bool column_sums,
-                                              const DevicePlan& device, std::string& why, int fixed_rows) {
-    const MatrixShape shape = type == DType::i8 ? device.cooperative_i8 : type == DType::fp16 ? device.cooperative_fp16 : MatrixShape();
+std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, DType result, bool row_sums,
+                                              bool column_sums, const DevicePlan& device, std::string& why,
+                                              int fixed_rows) {
+    const MatrixShape shape = type == DType::i8   ? device.cooperative_i8
+                            : type == DType::fp16 ? device.cooperative_fp16
+                                                  : MatrixShape();
     if (!shape) {
         why = fmt::format("the device has no cooperative matrices for {}", name_of(type));
         return std::nullopt;
@@ -142,28 +159,37 @@ std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, DTyp
             why = fmt::format("most of its tiles of {}x{} would be empty", rows, columns);
             continue;
         }
-        // A device's matrix units are kept busy by fewer invocations than its other units: by a workgroup for 512 of them
-        // with large tiles, which read less, for 2048 with small ones.
+        // A device's matrix units are kept busy by fewer invocations than its other units: by a workgroup for 512 of
+        // them with large tiles, which read less, for 2048 with small ones.
         if (fixed_rows == 0 && tiles * (rows == 128 ? 512 : 2048) < device.busy_invocations) {
             why = fmt::format("{} tiles leave the device idle", tiles);
             continue;
         }
         KernelChoice choice = choice_of(p, "gemm_cooperative");
-        const std::pair<const char*, std::int64_t> defines[] = {
-            {"COOPERATIVE", 1}, {"SX", form.x}, {"SY", form.y}, {"FR", form.rows / shape.m}, {"FC", form.columns / shape.n},
-            {"CM", shape.m}, {"CN", shape.n}, {"CK", shape.k}, {"SUBGROUP", device.subgroup_size}, {"ROW_SUMS", row_sums},
-            {"COLUMN_SUMS", column_sums}};
+        const std::pair<const char*, std::int64_t> defines[] = {{"COOPERATIVE", 1},
+                                                                {"SX", form.x},
+                                                                {"SY", form.y},
+                                                                {"FR", form.rows / shape.m},
+                                                                {"FC", form.columns / shape.n},
+                                                                {"CM", shape.m},
+                                                                {"CN", shape.n},
+                                                                {"CK", shape.k},
+                                                                {"SUBGROUP", device.subgroup_size},
+                                                                {"ROW_SUMS", row_sums},
+                                                                {"COLUMN_SUMS", column_sums}};
         for (const auto& [name, value] : defines) define(choice, name, value);
         choice.groups = spill_groups(tiles, device);
         choice.invocations = static_cast<std::uint32_t>(size);
         choice.whole_subgroups = true;
-        choice.note = fmt::format("{} tiles of {}x{} by cooperative matrices of {}x{}x{}", tiles, rows, columns, shape.m, shape.n, shape.k);
+        choice.note = fmt::format("{} tiles of {}x{} by cooperative matrices of {}x{}x{}", tiles, rows, columns,
+                                  shape.m, shape.n, shape.k);
         return ProductChoice{std::move(choice), times(p.columns, columns), times(p.rows, rows), true};
     }
     return std::nullopt;
 }
 
-std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan& device, std::string& why, int fixed_lanes) {
+std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan& device, std::string& why,
+                                             int fixed_lanes) {
     if (!device.shared_tiles) {
         why = "this device has no use for sums in shared memory";
         return std::nullopt;
@@ -174,7 +200,9 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
         return std::nullopt;
     }
     std::int64_t lanes = fixed_lanes != 0 ? fixed_lanes : 4;
-    while (fixed_lanes == 0 && 2 * lanes <= device.workgroup_size && lanes * tiles < device.busy_invocations && p.blocks() >= 4 * lanes) lanes *= 2;
+    while (fixed_lanes == 0 && 2 * lanes <= device.workgroup_size && lanes * tiles < device.busy_invocations &&
+           p.blocks() >= 4 * lanes)
+        lanes *= 2;
     KernelChoice choice = choice_of(p, "gemm_split");
     define(choice, "TM", rows);
     define(choice, "LANES", lanes);
@@ -183,7 +211,10 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
     define(choice, "DOT4", dot4);
     choice.groups = spill_groups(up(tiles, device.workgroup_size / lanes), device);
     choice.note = fmt::format("{}x4 tile, sums shared by {}{}", rows, lanes, dot4 ? at_once : "");
-    return ProductChoice{.choice = std::move(choice), .row_reads = times(p.quads(), 1), .column_reads = times(p.rows, rows), .dot4 = dot4};
+    return ProductChoice{.choice = std::move(choice),
+                         .row_reads = times(p.quads(), 1),
+                         .column_reads = times(p.rows, rows),
+                         .dot4 = dot4};
 }
 
 std::vector<KernelCandidate> product_kernels(const ProductKernels& plans) {

@@ -10,7 +10,8 @@ bool is_plain_type(DType type) {
 
 void add_operand(KernelPass& choice, const NodeView& view, std::size_t k, double reads, bool moves_bits) {
     const DType type = view.in(k).type;
-    choice.operands.push_back({view.node().inputs.at(k), moves_bits && type == DType::fp16 ? DType::i16 : type, {}, {}, -1, {}, reads});
+    choice.operands.push_back(
+        {view.node().inputs.at(k), moves_bits && type == DType::fp16 ? DType::i16 : type, {}, {}, -1, {}, reads});
 }
 
 double quad_waste(std::int64_t count) { return static_cast<double>((count + 3) / 4 * 4) / static_cast<double>(count); }

@@ -15,8 +15,8 @@ std::vector<KernelCandidate> matmul_kernels();
 std::vector<KernelCandidate> fft_kernels();     ///< FFT2D and RFFT2D
 std::vector<KernelCandidate> pool_kernels();    ///< AVG_POOL2D and MAX_POOL2D
 std::vector<KernelCandidate> reduce_kernels();  ///< every REDUCE_*
-/// How many steps of its axis, which is not the last one, an invocation of a REDUCE_* goes down. It adds every other one to the
-/// same of two sums, adds the two, and so are the parts added: the order of a float sum.
+/// How many steps of its axis, which is not the last one, an invocation of a REDUCE_* goes down. It adds every other
+/// one to the same of two sums, adds the two, and so are the parts added: the order of a float sum.
 std::int64_t column_length(const NodeView& reduction, const DevicePlan& device);
 std::vector<KernelCandidate> argmax_kernels();
 std::vector<KernelCandidate> gather_kernels();

@@ -59,10 +59,8 @@ void reference(RefContext& ctx) {
     else if (!is_float(ctx.view.in(0).type))
         ctx.set_ints(multiply_ints(s, ints_less_zero_point<std::int16_t>(ctx, 0, 2),
                                    ints_less_zero_point<std::int16_t>(ctx, 1, 3)));
-    else if (ctx.fp64)
-        ctx.set_reals(multiply_reals<double>(s, ctx.real<double>(0), ctx.real<double>(1)));
-    else
-        ctx.set_reals(multiply_reals<float>(s, ctx.real<float>(0), ctx.real<float>(1)));
+    else if (ctx.fp64) ctx.set_reals(multiply_reals<double>(s, ctx.real<double>(0), ctx.real<double>(1)));
+    else ctx.set_reals(multiply_reals<float>(s, ctx.real<float>(0), ctx.real<float>(1)));
 }
 
 Tolerance tolerance(RefContext& ctx, std::size_t, std::span<const double>) {
@@ -98,14 +96,10 @@ std::vector<OpDef> matmul_ops() {
         {.name = "B_zp", .type = "in_t", .min_rank = 1, .max_rank = 1, .ctc = true, .access = Access::host},
     };
     def.outputs = {{.name = "output", .type = "out_t", .min_rank = 3, .max_rank = 3}};
-    def.rows = {{{DType::i8, DType::i32}, "PRO-INT"},
-                {{DType::i16, DType::i48}, "EXT-INT16"},
-                {{DType::fp8e4m3, DType::fp16}, "EXT-FP8E4M3"},
-                {{DType::fp8e5m2, DType::fp16}, "EXT-FP8E5M2"},
-                {{DType::fp16, DType::fp16}, "PRO-FP"},
-                {{DType::fp16, DType::fp32}, "PRO-FP"},
-                {{DType::bf16, DType::fp32}, "EXT-BF16"},
-                {{DType::fp32, DType::fp32}, "PRO-FP"}};
+    def.rows = {{{DType::i8, DType::i32}, "PRO-INT"},           {{DType::i16, DType::i48}, "EXT-INT16"},
+                {{DType::fp8e4m3, DType::fp16}, "EXT-FP8E4M3"}, {{DType::fp8e5m2, DType::fp16}, "EXT-FP8E5M2"},
+                {{DType::fp16, DType::fp16}, "PRO-FP"},         {{DType::fp16, DType::fp32}, "PRO-FP"},
+                {{DType::bf16, DType::fp32}, "EXT-BF16"},       {{DType::fp32, DType::fp32}, "PRO-FP"}};
     def.infer = infer;
     def.check = check;
     def.reference = reference;

@@ -17,8 +17,14 @@ std::optional<Product> product_of(const NodeView& view, const DevicePlan& device
         return std::nullopt;
     }
     const Shape& a = view.in(0).shape;
-    const Product product{.is_matrix = true, .is_float = is_float(type), .is_wide = type == DType::i16, .dot4 = device.dot4 && type == DType::i8, .batch = a[0],
-                          .rows = a[1], .columns = view.in(1).shape[2], .inner = a[2]};
+    const Product product{.is_matrix = true,
+                          .is_float = is_float(type),
+                          .is_wide = type == DType::i16,
+                          .dot4 = device.dot4 && type == DType::i8,
+                          .batch = a[0],
+                          .rows = a[1],
+                          .columns = view.in(1).shape[2],
+                          .inner = a[2]};
     if (loop_steps(device, 1, product.blocks(), why) != 1) return std::nullopt;
     return product;
 }
@@ -34,7 +40,8 @@ KernelChoice with_operands(ProductChoice&& planned, const NodeView& view, const 
 }
 
 /// As one of the kernels of ops/gemm.hpp.
-std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan& device, std::string& why, ProductPlan plan, int setting) {
+std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan& device, std::string& why,
+                                         ProductPlan plan, int setting) {
     const auto product = product_of(view, device, why);
     if (!product) return std::nullopt;
     auto planned = plan(*product, device, why, setting);
@@ -42,18 +49,22 @@ std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan&
     return with_operands(std::move(*planned), view, *product);
 }
 
-std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan& device, std::string& why, int fixed_rows) {
+std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan& device, std::string& why,
+                                          int fixed_rows) {
     const auto product = product_of(view, device, why);
     if (!product) return std::nullopt;
     const auto may_add = [&](std::size_t zero_point) {
-        return !product->is_float && (!view.in(zero_point).is_constant() || view.constant_ints(zero_point).front() != 0);
+        return !product->is_float &&
+               (!view.in(zero_point).is_constant() || view.constant_ints(zero_point).front() != 0);
     };
-    auto planned = plan_cooperative(*product, view.in(0).type, view.out().type, may_add(3), may_add(2), device, why, fixed_rows);
+    auto planned =
+        plan_cooperative(*product, view.in(0).type, view.out().type, may_add(3), may_add(2), device, why, fixed_rows);
     if (!planned) return std::nullopt;
     return with_operands(std::move(*planned), view, *product);
 }
 
-std::optional<KernelChoice> plan_matmul(const NodeView& view, const DevicePlan& device, std::string& why, int fixed_tile) {
+std::optional<KernelChoice> plan_matmul(const NodeView& view, const DevicePlan& device, std::string& why,
+                                        int fixed_tile) {
     const DType type = view.in(0).type;
     if (type != DType::i8 && type != DType::i16 && !is_float(type)) {
         why = fmt::format("it does not take {}", name_of(type));

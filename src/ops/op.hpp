@@ -24,11 +24,11 @@ struct ArgDef {
     const char* name;
     const char* type;  ///< a type variable of the OpDef ("in_t") or a type ("i8", "bool", "shape")
     int min_rank = 0;
-    int max_rank = -1;                     ///< -1: the level's MAX_RANK
-    bool ctc = false;                      ///< compile-time constant in TOSA 1.0 without EXT-DYNAMIC; shape values always
-    bool list = false;                     ///< any number of tensors of this kind (CONCAT)
+    int max_rank = -1;  ///< -1: the level's MAX_RANK
+    bool ctc = false;   ///< compile-time constant in TOSA 1.0 without EXT-DYNAMIC; shape values always
+    bool list = false;  ///< any number of tensors of this kind (CONCAT)
     Access access = Access::elementwise;
-    bool may_be_empty = false;             ///< lists of control flow and CUSTOM
+    bool may_be_empty = false;  ///< lists of control flow and CUSTOM
 };
 
 /// One row of the specification's type table.
@@ -89,10 +89,10 @@ class ExprContext {
 public:
     virtual ~ExprContext() = default;
     virtual const NodeView& view() const = 0;
-    virtual std::string in(std::size_t k) = 0;                                    ///< GLSL variable: elementwise input k
-    virtual std::string table(std::size_t k, const std::string& index4) = 0;      ///< ivec4/vec4 read at four positions
-    virtual std::string param(std::int32_t value) = 0;                            ///< int specialization constant
-    virtual std::string param_float(float value) = 0;                             ///< float specialization constant
+    virtual std::string in(std::size_t k) = 0;                                ///< GLSL variable: elementwise input k
+    virtual std::string table(std::size_t k, const std::string& index4) = 0;  ///< ivec4/vec4 read at four positions
+    virtual std::string param(std::int32_t value) = 0;                        ///< int specialization constant
+    virtual std::string param_float(float value) = 0;                         ///< float specialization constant
     /// The single element of input k if it is a constant tensor of one element and so known to the plan.
     virtual std::optional<std::int64_t> known(std::size_t k) const = 0;
 };

@@ -36,7 +36,7 @@ std::optional<std::int64_t> constant_value(const NodeView& view, std::size_t k);
 
 // ---- expressions --------------------------------------------------------------------------------------------------
 
-std::string infix(ExprContext& c, const char* op);          ///< "(a op b)"
+std::string infix(ExprContext& c, const char* op);  ///< "(a op b)"
 /// "(a op b)", or of fp16 "name_fp16(a, b)" of small_floats.glsl: add, sub or mul, natively where the device can.
 std::string arithmetic(ExprContext& c, const char* op, const char* name);
 std::string call(ExprContext& c, const char* function);     ///< "function(a)"
@@ -52,8 +52,7 @@ std::string zero_point_term(ExprContext& c, std::size_t k, const char* sign, std
 /// Where the elements of a right-aligned broadcast operand lie: one index per element of `to`.
 std::vector<std::size_t> broadcast_indices(const Shape& from, const Shape& to);
 
-template <class T>
-std::vector<T> operand(const RefContext& c, std::size_t k) {
+template <class T> std::vector<T> operand(const RefContext& c, std::size_t k) {
     std::vector<T> values;
     if constexpr (std::is_floating_point_v<T>) values = c.real<T>(k);
     else values = c.ints(k);
@@ -66,8 +65,7 @@ std::vector<T> operand(const RefContext& c, std::size_t k) {
 }
 
 /// Applies f to the first one, two or three inputs (as many as it takes), read as T; floats and integers as f returns.
-template <class T, class F>
-void map(RefContext& c, F f) {
+template <class T, class F> void map(RefContext& c, F f) {
     const auto run = [&](auto compute) {
         using Result = std::conditional_t<std::is_floating_point_v<decltype(compute(0))>, double, std::int64_t>;
         std::vector<Result> out(static_cast<std::size_t>(element_count(c.view.out().shape)));
@@ -87,17 +85,10 @@ void map(RefContext& c, F f) {
     }
 }
 
-template <class F>
-void map_ints(RefContext& c, F f) {
-    map<std::int64_t>(c, f);
-}
-template <class F>
-void map_reals(RefContext& c, F f) {
-    map<double>(c, f);
-}
+template <class F> void map_ints(RefContext& c, F f) { map<std::int64_t>(c, f); }
+template <class F> void map_reals(RefContext& c, F f) { map<double>(c, f); }
 /// By the type of the last broadcast operand.
-template <class F>
-void map_either(RefContext& c, F f) {
+template <class F> void map_either(RefContext& c, F f) {
     if (is_float(c.view.in(0).type)) map_reals(c, f);
     else map_ints(c, f);
 }
@@ -105,8 +96,7 @@ void map_either(RefContext& c, F f) {
 // ---- bounds -------------------------------------------------------------------------------------------------------
 
 /// bound = f(type, r, x) or f(type, r, x, y). An infinite reference asks for that infinity.
-template <class F>
-Tolerance bound(RefContext& c, std::span<const double> reference, F f) {
+template <class F> Tolerance bound(RefContext& c, std::span<const double> reference, F f) {
     Tolerance t;
     const DType type = c.view.out().type;
     if (!is_float(type)) return t;
@@ -125,8 +115,7 @@ Tolerance bound(RefContext& c, std::span<const double> reference, F f) {
 }
 
 /// ULP(halves / 2).
-template <int halves>
-Tolerance ulps(RefContext& c, std::size_t, std::span<const double> reference) {
+template <int halves> Tolerance ulps(RefContext& c, std::size_t, std::span<const double> reference) {
     return bound(c, reference, [](DType type, double r, double) { return 0.5 * halves * ulp(type, r); });
 }
 

@@ -12,8 +12,8 @@ namespace tosavk {
 
 namespace {
 
-/// Calls at(input offsets of the window's elements in channel 0, how many an average divides by, offset of output channel 0) for
-/// every position.
+/// Calls at(input offsets of the window's elements in channel 0, how many an average divides by, offset of output
+/// channel 0) for every position.
 template <class F> void for_each_window(const NodeView& view, F at) {
     const Window window = pool_window(view);
     const WindowAxis &y = window.y, &x = window.x;
@@ -49,8 +49,9 @@ std::vector<T> pool(const NodeView& view, const std::vector<T>& in, T start, Ste
 }
 
 template <class Real> std::vector<Real> average_reals(const NodeView& view, const std::vector<Real>& in) {
-    return pool<Real>(view, in, Real(0), [](Real a, Real b) { return a + b; },
-                      [](Real sum, std::int64_t count) { return sum / static_cast<Real>(count); });
+    return pool<Real>(
+        view, in, Real(0), [](Real a, Real b) { return a + b; },
+        [](Real sum, std::int64_t count) { return sum / static_cast<Real>(count); });
 }
 
 void average_reference(RefContext& ctx) {
@@ -139,14 +140,10 @@ std::vector<OpDef> pool_ops() {
         average.inputs.push_back(
             {.name = name, .type = "in_out_t", .min_rank = 1, .max_rank = 1, .ctc = true, .access = Access::host});
     average.attributes = {"kernel", "stride", "pad", "acc_type"};
-    average.rows = {{{DType::i8, DType::i32}, "PRO-INT"},
-                    {{DType::i16, DType::i32}, "EXT-INT16"},
-                    {{DType::fp8e4m3, DType::fp16}, "EXT-FP8E4M3"},
-                    {{DType::fp8e5m2, DType::fp16}, "EXT-FP8E5M2"},
-                    {{DType::fp16, DType::fp16}, "PRO-FP"},
-                    {{DType::fp16, DType::fp32}, "PRO-FP"},
-                    {{DType::bf16, DType::fp32}, "EXT-BF16"},
-                    {{DType::fp32, DType::fp32}, "PRO-FP"}};
+    average.rows = {{{DType::i8, DType::i32}, "PRO-INT"},           {{DType::i16, DType::i32}, "EXT-INT16"},
+                    {{DType::fp8e4m3, DType::fp16}, "EXT-FP8E4M3"}, {{DType::fp8e5m2, DType::fp16}, "EXT-FP8E5M2"},
+                    {{DType::fp16, DType::fp16}, "PRO-FP"},         {{DType::fp16, DType::fp32}, "PRO-FP"},
+                    {{DType::bf16, DType::fp32}, "EXT-BF16"},       {{DType::fp32, DType::fp32}, "PRO-FP"}};
     average.check = average_check;
     average.reference = average_reference;
     average.tolerance = average_tolerance;

@@ -38,22 +38,28 @@ std::optional<KernelChoice> plan_pool(const NodeView& view, const DevicePlan& de
 
     KernelChoice choice;
     choice.kernel = "pool2d";
-    choice.defines = {{"X_FLOAT", real ? "1" : "0"}, {"AVERAGE", average ? "1" : "0"}, {"STEPS", std::to_string(*steps)},
+    choice.defines = {{"X_FLOAT", real ? "1" : "0"},
+                      {"AVERAGE", average ? "1" : "0"},
+                      {"STEPS", std::to_string(*steps)},
                       {"MAXIMUM", view.attrs().nan_mode == NanMode::ignore ? "tosa_max_ignore" : "tosa_max"}};
     add_constants(choice, {y.in, x.in, channels, y.out, x.out, y.kernel, x.kernel, y.stride, x.stride, y.pad_before,
                            x.pad_before, pixels});
     add_operand(choice, view, 0, window.reads() * quad_waste(channels));
     if (average) {
-        const auto most = [](const WindowAxis& axis) { return std::min(axis.kernel, axis.in + axis.counted_before + axis.counted_after); };
+        const auto most = [](const WindowAxis& axis) {
+            return std::min(axis.kernel, axis.in + axis.counted_before + axis.counted_after);
+        };
         const std::int64_t largest = most(y) * most(x);
-        choice.operands.push_back({no_id, real ? DType::fp32 : DType::i32, reciprocals(largest, real), "reciprocals of window sizes"});
+        choice.operands.push_back(
+            {no_id, real ? DType::fp32 : DType::i32, reciprocals(largest, real), "reciprocals of window sizes"});
         define_scalar(choice, view, 1, "INPUT_ZP");
         define_scalar(choice, view, 2, "OUTPUT_ZP");
     } else {
         add_constants(choice, {0, 0});
         choice.defines.insert(choice.defines.end(), {{"INPUT_ZP", "0"}, {"OUTPUT_ZP", "0"}});
     }
-    add_constants(choice, {real ? 0 : min_of(type), real ? 0 : max_of(type), y.counted_before, y.counted_after, x.counted_before, x.counted_after});
+    add_constants(choice, {real ? 0 : min_of(type), real ? 0 : max_of(type), y.counted_before, y.counted_after,
+                           x.counted_before, x.counted_after});
     choice.groups = linear_groups(pixels * ((channels + 3) / 4), device);
     choice.aligned = channels % 4 == 0;
     choice.in_rows = true;
@@ -81,7 +87,8 @@ std::optional<KernelChoice> plan_gather(const NodeView& view, const DevicePlan& 
     add_operand(choice, view, 0, out[2] % 4 == 0 ? share : 4 * share);
     add_operand(choice, view, 1);
     const std::int64_t whole_tiles = (rows + side_by_side - 1) / side_by_side * side_by_side;
-    choice.groups = linear_groups(side_by_side > 1 ? whole_tiles * (out[2] / each) : (element_count(out) + each - 1) / each, device);
+    choice.groups = linear_groups(
+        side_by_side > 1 ? whole_tiles * (out[2] / each) : (element_count(out) + each - 1) / each, device);
     return choice;
 }
 

@@ -206,13 +206,12 @@ std::vector<OpDef> reduce_ops() {
     for (OpDef* def : {&max, &min}) def->attributes = {"axis", "nan_mode"};
     OpDef product = reduce_op(Op::reduce_product, "REDUCE_PRODUCT", with_floats(), product_reference);
     product.tolerance = product_tolerance;
-    OpDef sum =
-        reduce_op(Op::reduce_sum, "REDUCE_SUM",
-                  {{{DType::i32, DType::i32}, "PRO-INT"},
-                   {{DType::fp16, DType::fp16}, "PRO-FP"},
-                   {{DType::fp32, DType::fp32}, "PRO-FP"},
-                   {{DType::bf16, DType::fp32}, "EXT-BF16"}},
-                  sum_reference);
+    OpDef sum = reduce_op(Op::reduce_sum, "REDUCE_SUM",
+                          {{{DType::i32, DType::i32}, "PRO-INT"},
+                           {{DType::fp16, DType::fp16}, "PRO-FP"},
+                           {{DType::fp32, DType::fp32}, "PRO-FP"},
+                           {{DType::bf16, DType::fp32}, "EXT-BF16"}},
+                          sum_reference);
     sum.type_vars = {"in_out_t", "acc_t"};
     sum.tolerance = sum_tolerance;
 

@@ -1,5 +1,5 @@
-// GPU kernels of REDUCE_* and ARGMAX. The former go along rows (the last axis) and along columns (any other), in two passes
-// where one would leave the device idle or walk too far.
+// GPU kernels of REDUCE_* and ARGMAX. The former go along rows (the last axis) and along columns (any other), in two
+// passes where one would leave the device idle or walk too far.
 #include "ops/kernel_operands.hpp"
 #include "ops/kernels.hpp"
 
@@ -21,8 +21,8 @@ struct Arithmetic {
 
     bool keys() const { return before != "(x)"; }
     Defines defines() const {
-        return {{"IN4", input}, {"ACC4", partial}, {"BEFORE(x)", before}, {"AFTER(x)", after}, {"FOLD(a, b)", fold},
-                {"IDENTITY", identity}, {"KEYS", keys() ? "1" : "0"}};
+        return {{"IN4", input},       {"ACC4", partial},      {"BEFORE(x)", before},       {"AFTER(x)", after},
+                {"FOLD(a, b)", fold}, {"IDENTITY", identity}, {"KEYS", keys() ? "1" : "0"}};
     }
 };
 
@@ -83,11 +83,14 @@ struct Split {
 std::int64_t up(std::int64_t n, std::int64_t d) { return (n + d - 1) / d; }
 
 /// Rows that are no whole quads share the quads between them.
-double reads_of_row(std::int64_t axis) { return axis % 4 == 0 ? 1 : quad_waste(axis) + 4.0 / static_cast<double>(axis); }
+double reads_of_row(std::int64_t axis) {
+    return axis % 4 == 0 ? 1 : quad_waste(axis) + 4.0 / static_cast<double>(axis);
+}
 
 /// How many parts an axis of `length` steps is cut into, so that `ready` invocations become enough. Each goes through
 /// `loops` loops over its part.
-std::int64_t parts_of(std::int64_t length, std::int64_t ready, std::int64_t least_steps, std::int64_t loops, const DevicePlan& device) {
+std::int64_t parts_of(std::int64_t length, std::int64_t ready, std::int64_t least_steps, std::int64_t loops,
+                      const DevicePlan& device) {
     std::int64_t parts = 1;
     while (parts * ready < device.busy_invocations && up(length, 2 * parts) >= least_steps) parts *= 2;
     while (device.max_loop_passes != 0 && loops * up(length, parts) > device.max_loop_passes) parts *= 2;
@@ -99,12 +102,13 @@ void set_rows(KernelPass& pass, const DevicePlan& device, std::int64_t rows, std
               std::int64_t length, std::int64_t lanes) {
     pass.kernel = "reduce_rows";
     const std::int64_t quads = up(length, 4) + (axis % 4 == 0 && length % 4 == 0 ? 0 : 1);
-    // Where prefetchers follow whole cache lines, they follow long rows, and short ones that lie one behind the other; of
-    // a few short ones, four at once wait less often.
+    // Where prefetchers follow whole cache lines, they follow long rows, and short ones that lie one behind the other;
+    // of a few short ones, four at once wait less often.
     const std::int64_t row_bytes = length * static_cast<std::int64_t>(size_of(pass.operands.front().type));
     const std::int64_t in_turn = lanes == 1 ? pieces_in_turn(up(rows * chunks, 4), 4 * row_bytes, device) : 1;
     const bool row_by_row = device.row_quads > 1 && (quads / lanes >= 128 || in_turn > 1);
-    pass.defines.insert(pass.defines.end(), {{"SHARED_LANES", lanes > 1 ? "1" : "0"}, {"ROW_BY_ROW", row_by_row ? "1" : "0"}});
+    pass.defines.insert(pass.defines.end(),
+                        {{"SHARED_LANES", lanes > 1 ? "1" : "0"}, {"ROW_BY_ROW", row_by_row ? "1" : "0"}});
     pass.reads_eights = lanes == 1 && length % 8 == 0 && axis % length == 0;
     add_constants(pass, {axis, length, chunks, rows * chunks, lanes, quads, in_turn});
     pass.groups = spill_groups(up(up(rows * chunks, 4), device.workgroup_size / lanes * in_turn), device);
@@ -114,7 +118,8 @@ KernelChoice plan_rows(const NodeView& view, const DevicePlan& device, const Spl
     const std::int64_t row_quads = up(s.axis, 4), quads = up(s.outer, 4);
     // Lanes of one workgroup first, since they need no second pass; each should have some quads to fold.
     std::int64_t lanes = 1;
-    while (lanes < device.workgroup_size && lanes * quads < device.busy_invocations && row_quads >= 8 * lanes) lanes *= 2;
+    while (lanes < device.workgroup_size && lanes * quads < device.busy_invocations && row_quads >= 8 * lanes)
+        lanes *= 2;
     const std::int64_t chunks = parts_of(up(row_quads, lanes), lanes * quads, 16, 4, device);
     const std::int64_t length = chunks == 1 ? s.axis : up(up(s.axis, chunks), 4) * 4, used = up(s.axis, length);
 
@@ -132,10 +137,10 @@ KernelChoice plan_rows(const NodeView& view, const DevicePlan& device, const Spl
     return choice;
 }
 
-/// A pass over columns: runs of quads of `inner` neighbours for each of `outer`. An invocation goes down a part of the axis
-/// with up to `each` of them.
-void set_columns(KernelPass& pass, const DevicePlan& device, const Split& s, std::int64_t outer_stride, std::int64_t axis_stride,
-                 std::int64_t length, std::int64_t chunks, std::int64_t each) {
+/// A pass over columns: runs of quads of `inner` neighbours for each of `outer`. An invocation goes down a part of the
+/// axis with up to `each` of them.
+void set_columns(KernelPass& pass, const DevicePlan& device, const Split& s, std::int64_t outer_stride,
+                 std::int64_t axis_stride, std::int64_t length, std::int64_t chunks, std::int64_t each) {
     const std::int64_t quads = up(s.inner, 4), all = s.outer * quads * chunks;
     while (each > 1 && (quads % each != 0 || s.inner % 4 != 0 || all / each < device.busy_invocations)) each /= 2;
     pass.kernel = "reduce_columns";
@@ -145,22 +150,26 @@ void set_columns(KernelPass& pass, const DevicePlan& device, const Split& s, std
     pass.groups = linear_groups(all / each, device);
 }
 
-std::int64_t row_bytes(const NodeView& view, const Split& s) { return s.inner * static_cast<std::int64_t>(size_of(view.in(0).type)); }
+std::int64_t row_bytes(const NodeView& view, const Split& s) {
+    return s.inner * static_cast<std::int64_t>(size_of(view.in(0).type));
+}
 
 std::int64_t length_of(const NodeView& view, const DevicePlan& device, const Split& s) {
     const std::int64_t quads = s.outer * up(s.inner, 4);
     const std::int64_t length = up(s.axis, parts_of(s.axis, quads, 8, 1, device));
-    // Of far rows no more are walked down than prefetchers follow, where second passes are small or loads wait for memory most.
+    // Of far rows no more are walked down than prefetchers follow, where second passes are small or loads wait for
+    // memory most.
     const bool few = quads < device.busy_invocations * device.row_quads;
     const bool far = device.far_rows != 0 && (few || loads_are_loops(device)) && row_bytes(view, s) >= 4096;
     return far ? std::min(length, device.far_rows) : length;
 }
 
-KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const Split& s, const Arithmetic& arithmetic) {
+KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const Split& s,
+                          const Arithmetic& arithmetic) {
     const std::int64_t quads = s.outer * up(s.inner, 4);
     const std::int64_t length = length_of(view, device, s), chunks = up(s.axis, length);
-    // Of many rows in other pages whole lines of a cache (64 bytes) are read: each page is looked up half as often. Of short
-    // rows they are where loads are loops, so that no two wait for one line.
+    // Of many rows in other pages whole lines of a cache (64 bytes) are read: each page is looked up half as often. Of
+    // short rows they are where loads are loops, so that no two wait for one line.
     const bool pays = row_bytes(view, s) >= 4096 ? length >= 64 : loads_are_loops(device);
     const bool whole_lines = device.row_quads > 1 && size_of(view.in(0).type) == 4 && pays;
     const std::int64_t each = whole_lines ? 2 * device.row_quads : device.row_quads;
@@ -172,7 +181,8 @@ KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const 
     if (chunks > 1) {
         KernelPass first = std::move(choice);
         choice = fold_partials(arithmetic);
-        set_columns(choice, device, {s.outer, chunks, s.inner}, up(s.inner, 4) * 4, quads * 4, chunks, 1, device.row_quads);
+        set_columns(choice, device, {s.outer, chunks, s.inner}, up(s.inner, 4) * 4, quads * 4, chunks, 1,
+                    device.row_quads);
         put_before(choice, std::move(first), quads * 4 * chunks);
     }
     choice.aligned = s.inner % 4 == 0;
@@ -202,9 +212,11 @@ std::optional<Split> split(const NodeView& view, std::string& why) {
 std::optional<KernelChoice> plan_reduce(const NodeView& view, const DevicePlan& device, std::string& why) {
     const std::optional<Split> s = split(view, why);
     if (!s) return std::nullopt;
-    KernelChoice choice = s->inner == 1 ? plan_rows(view, device, *s, arithmetic_of(view)) : plan_columns(view, device, *s, arithmetic_of(view));
+    KernelChoice choice = s->inner == 1 ? plan_rows(view, device, *s, arithmetic_of(view))
+                                        : plan_columns(view, device, *s, arithmetic_of(view));
     choice.defines.emplace_back("PARTIAL", "0");
-    (choice.earlier.empty() ? choice : choice.earlier.front()).work = static_cast<double>(element_count(view.in(0).shape));
+    (choice.earlier.empty() ? choice : choice.earlier.front()).work =
+        static_cast<double>(element_count(view.in(0).shape));
     return choice;
 }
 
@@ -213,20 +225,29 @@ std::optional<KernelChoice> plan_argmax(const NodeView& view, const DevicePlan& 
     const std::optional<Split> s = split(view, why);
     if (!s) return std::nullopt;
     const bool rows = s->inner == 1;
-    const std::int64_t quads = rows ? up(s->outer, 4) : s->outer * up(s->inner, 4), steps = rows ? s->axis / 4 + 2 : s->axis;
+    const std::int64_t quads = rows ? up(s->outer, 4) : s->outer * up(s->inner, 4),
+                       steps = rows ? s->axis / 4 + 2 : s->axis;
     std::int64_t lanes = 1;
-    const auto too_long = [&] { return device.max_loop_passes != 0 && (rows ? 4 : 1) * steps / lanes > device.max_loop_passes; };
-    while (lanes < device.workgroup_size && lanes * 4 <= steps && (lanes * quads < device.busy_invocations || too_long())) lanes *= 2;
+    const auto too_long = [&] {
+        return device.max_loop_passes != 0 && (rows ? 4 : 1) * steps / lanes > device.max_loop_passes;
+    };
+    while (lanes < device.workgroup_size && lanes * 4 <= steps &&
+           (lanes * quads < device.busy_invocations || too_long()))
+        lanes *= 2;
     if (too_long()) {
-        why = fmt::format("its axis of {} is too long for the {} loop passes that the driver allows", s->axis, device.max_loop_passes);
+        why = fmt::format("its axis of {} is too long for the {} loop passes that the driver allows", s->axis,
+                          device.max_loop_passes);
         return std::nullopt;
     }
 
     KernelChoice choice;
     choice.kernel = "argmax";
     const bool real = is_float(view.in(0).type);
-    choice.defines = {{"X_FLOAT", real ? "1" : "0"}, {"IN4", real ? "vec4" : "ivec4"}, {"ROWS", rows ? "1" : "0"},
-                      {"SHARED_LANES", lanes > 1 ? "1" : "0"}, {"NAN_KEY", view.attrs().nan_mode == NanMode::ignore ? "SIGN_BIT" : "ABS_MASK"}};
+    choice.defines = {{"X_FLOAT", real ? "1" : "0"},
+                      {"IN4", real ? "vec4" : "ivec4"},
+                      {"ROWS", rows ? "1" : "0"},
+                      {"SHARED_LANES", lanes > 1 ? "1" : "0"},
+                      {"NAN_KEY", view.attrs().nan_mode == NanMode::ignore ? "SIGN_BIT" : "ABS_MASK"}};
     const std::int64_t four_rows = 4 * s->axis * static_cast<std::int64_t>(size_of(view.in(0).type));
     // Measured: through texel buffers, longer rows are found as fast by themselves.
     const bool walks = rows && lanes == 1 && (four_rows < 1024 || loads_are_loops(device));
@@ -237,7 +258,8 @@ std::optional<KernelChoice> plan_argmax(const NodeView& view, const DevicePlan& 
     choice.groups = spill_groups(up(quads, device.workgroup_size / lanes * in_turn), device);
     choice.aligned = rows || s->inner % 4 == 0;
     choice.work = static_cast<double>(element_count(view.in(0).shape));
-    choice.note = fmt::format("{} lanes along the axis{}", lanes, in_turn > 1 ? fmt::format(", {} fours in turn", in_turn) : "");
+    choice.note =
+        fmt::format("{} lanes along the axis{}", lanes, in_turn > 1 ? fmt::format(", {} fours in turn", in_turn) : "");
     return choice;
 }
 

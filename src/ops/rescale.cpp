@@ -134,9 +134,9 @@ std::string rescale_text(ExprContext& c) {
     const bool wide = c.view().in(input).type == DType::i48;
     const std::string x = in_mask == -1 ? c.in(input) : fmt::format("({} & {})", c.in(input), in_mask);
     // The zero point of an i48 is 0, which only one that is computed at run time can hide.
-    const std::string value = !wide                 ? "(" + x + zero_point_term(c, input_zp, "-", in_mask) + ")"
-                              : c.known(input_zp) ? x
-                                                  : fmt::format("wide_sub({}, {})", x, c.in(input_zp));
+    const std::string value = !wide             ? "(" + x + zero_point_term(c, input_zp, "-", in_mask) + ")"
+                            : c.known(input_zp) ? x
+                                                : fmt::format("wide_sub({}, {})", x, c.in(input_zp));
     // scale16 of a value that has 32 bits is scale32.
     const std::string function = wide ? "scale16" : a.rounding == Rounding::double_round ? "scale32_double" : "scale32";
     const char* const high = !wide && keeps_high_words_only(c.view()) ? "_high" : "";

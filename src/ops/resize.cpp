@@ -41,10 +41,13 @@ ResizeAxis make_axis(const NodeView& view, const char* name, std::int64_t in, st
     if (n <= 0 || d <= 0) view.fail(fmt::format("scale {}/{} along {} is not positive", n, d, name), "scale");
     if (n > 2048) view.fail(fmt::format("scale_{}_n {} is above 2048", name, n), "scale");
     if (d >= 16 * n) view.fail(fmt::format("scale_{}_d {} is not below 16 * scale_{}_n {}", name, d, name, n), "scale");
-    if (offset < -n || offset >= 16 * n) view.fail(fmt::format("offset_{} {} is not in {}..{}", name, offset, -n, 16 * n - 1), "offset");
-    if (border < -16 * n || border >= n) view.fail(fmt::format("border_{} {} is not in {}..{}", name, border, -16 * n, n - 1), "border");
+    if (offset < -n || offset >= 16 * n)
+        view.fail(fmt::format("offset_{} {} is not in {}..{}", name, offset, -n, 16 * n - 1), "offset");
+    if (border < -16 * n || border >= n)
+        view.fail(fmt::format("border_{} {} is not in {}..{}", name, border, -16 * n, n - 1), "border");
     const std::int64_t span = (in - 1) * n - offset + border;
-    if (span < 0 || span % d != 0) view.fail(fmt::format("the span {} along {} is not a multiple of {}", span, name, d), "scale");
+    if (span < 0 || span % d != 0)
+        view.fail(fmt::format("the span {} along {} is not a multiple of {}", span, name, d), "scale");
     const std::int64_t out = span / d + 1;
     if (out >= 16384) view.fail(fmt::format("output size {} along {} is not below 16384", out, name), "output");
     return {in, out, n, d, offset, border};
@@ -70,14 +73,16 @@ void check(const NodeView& view, const Level& level) {
     for (const ResizeAxis* axis : {&g.y, &g.x}) {
         const std::int64_t common = std::gcd(axis->n, axis->d);
         if (axis->n / common > level.max_scale * (axis->d / common)) {
-            view.fail(fmt::format("scale {}/{} exceeds {} of level {}", axis->n, axis->d, level.max_scale, level.name), "scale");
+            view.fail(fmt::format("scale {}/{} exceeds {} of level {}", axis->n, axis->d, level.max_scale, level.name),
+                      "scale");
         }
     }
     const bool bilinear = view.attrs().mode == ResizeMode::bilinear;
     const DType in = view.in(0).type, out = view.out().type;
     if (!is_float(in) && bilinear == (in == out)) {
-        view.fail(fmt::format("mode {} does not give {} from {}", bilinear ? "BILINEAR" : "NEAREST_NEIGHBOR", name_of(out),
-                              name_of(in)), "output");
+        view.fail(fmt::format("mode {} does not give {} from {}", bilinear ? "BILINEAR" : "NEAREST_NEIGHBOR",
+                              name_of(out), name_of(in)),
+                  "output");
     }
 }
 
@@ -98,25 +103,26 @@ template <class F> void for_each_output(const ResizeGeometry& g, F at) {
 template <class T> std::vector<T> resize(const NodeView& view, const std::vector<T>& in) {
     const ResizeGeometry g = resize_geometry(view);
     std::vector<T> out(static_cast<std::size_t>(element_count(view.out().shape)));
-    for_each_output(g, [&](std::size_t to, const ResizeAxis::Sample& y, const ResizeAxis::Sample& x, std::int64_t from) {
-        const auto value = [&](std::int64_t iy, std::int64_t ix) {
-            return in[static_cast<std::size_t>(from + (iy * g.x.in + ix) * g.channels)];
-        };
-        if (view.attrs().mode == ResizeMode::nearest) {
-            out[to] = value(2 * y.r >= g.y.n ? y.i1 : y.i0, 2 * x.r >= g.x.n ? x.i1 : x.i0);
-            return;
-        }
-        // Integers keep the scale n_y * n_x; floats weigh with fractions.
-        constexpr bool real = std::is_floating_point_v<T>;
-        const T one_y = real ? T(1) : static_cast<T>(g.y.n), one_x = real ? T(1) : static_cast<T>(g.x.n);
-        const T wy = real ? static_cast<T>(y.r) / static_cast<T>(g.y.n) : static_cast<T>(y.r);
-        const T wx = real ? static_cast<T>(x.r) / static_cast<T>(g.x.n) : static_cast<T>(x.r);
-        T sum = value(y.i0, x.i0) * (one_y - wy) * (one_x - wx);
-        sum += value(y.i0, x.i1) * (one_y - wy) * wx;
-        sum += value(y.i1, x.i0) * wy * (one_x - wx);
-        sum += value(y.i1, x.i1) * wy * wx;
-        out[to] = sum;
-    });
+    for_each_output(
+        g, [&](std::size_t to, const ResizeAxis::Sample& y, const ResizeAxis::Sample& x, std::int64_t from) {
+            const auto value = [&](std::int64_t iy, std::int64_t ix) {
+                return in[static_cast<std::size_t>(from + (iy * g.x.in + ix) * g.channels)];
+            };
+            if (view.attrs().mode == ResizeMode::nearest) {
+                out[to] = value(2 * y.r >= g.y.n ? y.i1 : y.i0, 2 * x.r >= g.x.n ? x.i1 : x.i0);
+                return;
+            }
+            // Integers keep the scale n_y * n_x; floats weigh with fractions.
+            constexpr bool real = std::is_floating_point_v<T>;
+            const T one_y = real ? T(1) : static_cast<T>(g.y.n), one_x = real ? T(1) : static_cast<T>(g.x.n);
+            const T wy = real ? static_cast<T>(y.r) / static_cast<T>(g.y.n) : static_cast<T>(y.r);
+            const T wx = real ? static_cast<T>(x.r) / static_cast<T>(g.x.n) : static_cast<T>(x.r);
+            T sum = value(y.i0, x.i0) * (one_y - wy) * (one_x - wx);
+            sum += value(y.i0, x.i1) * (one_y - wy) * wx;
+            sum += value(y.i1, x.i0) * wy * (one_x - wx);
+            sum += value(y.i1, x.i1) * wy * wx;
+            out[to] = sum;
+        });
     return out;
 }
 
@@ -145,14 +151,17 @@ std::optional<KernelChoice> plan_resize(const NodeView& view, const DevicePlan& 
     choice.kernel = "resize";
     choice.by_eights = g.channels % 8 == 0 && wants_eights(element_count(view.out().shape), device);
     const int each = choice.by_eights ? 8 : 4;
-    choice.defines = {{"EACH", std::to_string(each)}, {"X_FLOAT", is_float(type) ? "1" : "0"}, {"WIDE", view.out().type == DType::i48 ? "1" : "0"},
+    choice.defines = {{"EACH", std::to_string(each)},
+                      {"X_FLOAT", is_float(type) ? "1" : "0"},
+                      {"WIDE", view.out().type == DType::i48 ? "1" : "0"},
                       {"BILINEAR", bilinear ? "1" : "0"}};
     const std::int64_t pixels = g.batch * g.y.out * g.x.out;
-    for (const std::int64_t value : {g.y.in, g.x.in, g.channels, g.y.out, g.x.out, g.y.n, g.y.d, g.y.offset, g.x.n, g.x.d,
-                                     g.x.offset, pixels}) {
+    for (const std::int64_t value :
+         {g.y.in, g.x.in, g.channels, g.y.out, g.x.out, g.y.n, g.y.d, g.y.offset, g.x.n, g.x.d, g.x.offset, pixels}) {
         choice.constants.push_back(static_cast<std::int32_t>(value));
     }
-    const double samples = bilinear ? 4 : 1, share = static_cast<double>(g.y.out * g.x.out) / static_cast<double>(g.y.in * g.x.in);
+    const double samples = bilinear ? 4 : 1,
+                 share = static_cast<double>(g.y.out * g.x.out) / static_cast<double>(g.y.in * g.x.in);
     add_operand(choice, view, 0, samples * share * quad_waste(g.channels));
     choice.groups = linear_groups(pixels * ((g.channels + each - 1) / each), device);
     choice.aligned = g.channels % 4 == 0;
@@ -171,7 +180,9 @@ std::vector<OpDef> resize_ops() {
     const auto host_shape = [](const char* name) {
         return ArgDef{.name = name, .type = "shape", .min_rank = 1, .max_rank = 1, .ctc = true, .access = Access::host};
     };
-    def.inputs = {{.name = "input", .type = "in_t", .min_rank = 4, .max_rank = 4}, host_shape("scale"), host_shape("offset"),
+    def.inputs = {{.name = "input", .type = "in_t", .min_rank = 4, .max_rank = 4},
+                  host_shape("scale"),
+                  host_shape("offset"),
                   host_shape("border")};
     def.outputs = {{.name = "output", .type = "out_t", .min_rank = 4, .max_rank = 4}};
     def.attributes = {"mode"};

@@ -30,7 +30,8 @@ std::optional<KernelChoice> plan_tiles(const NodeView& view, const DevicePlan& d
     }
     const IndexMap map = simplify(op_def(Op::transpose).view(view).maps.front());
     const std::size_t rank = map.dims.size();
-    const auto tall = static_cast<std::size_t>(std::find(map.strides.begin(), map.strides.end(), 1) - map.strides.begin());
+    const auto tall =
+        static_cast<std::size_t>(std::find(map.strides.begin(), map.strides.end(), 1) - map.strides.begin());
     if (tall + 1 >= rank) {
         why = "it has nothing to turn: the last axis stays the last";
         return std::nullopt;
@@ -46,7 +47,8 @@ std::optional<KernelChoice> plan_tiles(const NodeView& view, const DevicePlan& d
         }
         return true;
     };
-    const bool whole = in_wholes_of(4), eights = in_wholes_of(8) && wants_eights(element_count(view.out().shape), device);
+    const bool whole = in_wholes_of(4),
+               eights = in_wholes_of(8) && wants_eights(element_count(view.out().shape), device);
     const std::int64_t block = eights ? 8 : 4;
     if (!whole && size_of(type) < 4) {
         why = "its blocks would not be whole quads, and single bytes are stored slowly";
@@ -66,16 +68,19 @@ std::optional<KernelChoice> plan_tiles(const NodeView& view, const DevicePlan& d
         in_strides.insert(in_strides.begin(), 0);
         outer_strides.insert(outer_strides.begin(), 0);
     }
-    const std::int64_t tall_blocks = (map.dims[tall] + block - 1) / block, long_blocks = (map.dims.back() + block - 1) / block;
+    const std::int64_t tall_blocks = (map.dims[tall] + block - 1) / block,
+                       long_blocks = (map.dims.back() + block - 1) / block;
     const std::int64_t tall_tile = spread(tall_blocks, tile.tall), long_tile = spread(long_blocks, tile.along);
     const std::int64_t tiles = (tall_blocks + tall_tile - 1) / tall_tile * ((long_blocks + long_tile - 1) / long_tile);
 
     KernelChoice choice;
     choice.kernel = "transpose";
-    choice.defines = {{"X4", is_float(type) ? "vec4" : "ivec4"}, {"WHOLE_BLOCKS", whole ? "1" : "0"}, {"BLOCK", fmt::to_string(block)}};
-    add_constants(choice, {dims[0], dims[1], dims[2], map.dims[tall], map.dims.back(), in_strides[0], in_strides[1], in_strides[2],
-                           map.strides.back(), outer_strides[0], outer_strides[1], outer_strides[2], out_strides[tall], tall_tile,
-                           long_tile});
+    choice.defines = {{"X4", is_float(type) ? "vec4" : "ivec4"},
+                      {"WHOLE_BLOCKS", whole ? "1" : "0"},
+                      {"BLOCK", fmt::to_string(block)}};
+    add_constants(choice, {dims[0], dims[1], dims[2], map.dims[tall], map.dims.back(), in_strides[0], in_strides[1],
+                           in_strides[2], map.strides.back(), outer_strides[0], outer_strides[1], outer_strides[2],
+                           out_strides[tall], tall_tile, long_tile});
     add_operand(choice, view, 0, quad_waste(map.dims[tall]) * quad_waste(map.dims.back()));
     choice.groups = linear_groups(dims[0] * dims[1] * dims[2] * tiles * tall_tile * long_tile, device);
     choice.aligned = whole;

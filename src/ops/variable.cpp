@@ -1,5 +1,5 @@
-// VARIABLE, VARIABLE_WRITE, VARIABLE_READ. A declaration is no node: it stands in Graph::variables. State lives with the
-// executors: a VariableState of the reference, a Context on a device. Reads and writes keep the order of the nodes.
+// VARIABLE, VARIABLE_WRITE, VARIABLE_READ. A declaration is no node: it stands in Graph::variables. State lives with
+// the executors: a VariableState of the reference, a Context on a device. Reads and writes keep the order of the nodes.
 #include "ops/op.hpp"
 
 #include <fmt/format.h>

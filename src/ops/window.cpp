@@ -101,7 +101,8 @@ ConvGeometry conv_geometry(const NodeView& view) {
         axis.transposed = transposed;
         if (transposed && (axis.pad_before <= -axis.kernel || axis.pad_after <= -axis.kernel))
             view.fail(fmt::format("out_pad {}, {} in {} must be greater than minus the kernel's {}", axis.pad_before,
-                                  axis.pad_after, name, axis.kernel), "out_pad");
+                                  axis.pad_after, name, axis.kernel),
+                      "out_pad");
         set_output(view, axis, name);
     }
     if (depthwise) {
@@ -115,7 +116,8 @@ ConvGeometry conv_geometry(const NodeView& view) {
     const std::int64_t biases = view.in(2).shape[0];
     if (biases != 1 && biases != g.out_channels)
         view.fail(fmt::format("bias has {} values, but needs 1 or one for each of {} output channels", biases,
-                              g.out_channels), "bias");
+                              g.out_channels),
+                  "bias");
     return g;
 }
 
@@ -144,7 +146,8 @@ Window pool_window(const NodeView& view) {
         }
         if (axis.pad_before >= axis.kernel || axis.pad_after >= axis.kernel)
             view.fail(fmt::format("padding {}, {} in {} must be less than the kernel's {}", axis.pad_before,
-                                  axis.pad_after, axis_names[i + 1], axis.kernel), "pad");
+                                  axis.pad_after, axis_names[i + 1], axis.kernel),
+                      "pad");
         set_output(view, axis, axis_names[i + 1]);
     }
     return window;

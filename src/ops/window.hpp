@@ -13,7 +13,9 @@ namespace tosavk {
 struct WindowAxis {
     std::int64_t in = 1, kernel = 1, stride = 1, dilation = 1, pad_before = 0, pad_after = 0, out = 1;
     bool transposed = false;
-    std::int64_t counted_before = 0, counted_after = 0;  ///< of the paddings of AVG_POOL2D: elements that are counted, though they add nothing
+    std::int64_t counted_before = 0,
+                 counted_after =
+                     0;  ///< of the paddings of AVG_POOL2D: elements that are counted, though they add nothing
 
     /// Elements that an average of output o is taken over.
     std::int64_t counted(std::int64_t o) const {
@@ -34,9 +36,12 @@ struct WindowAxis {
         return i >= 0 && i < in ? i : -1;
     }
 
-    /// Outputs of a transposed axis, `stride` apart, are a phase: they have the same taps, which are `stride` apart too.
+    /// Outputs of a transposed axis, `stride` apart, are a phase: they have the same taps, which are `stride` apart
+    /// too.
     std::int64_t phases() const { return transposed ? stride : 1; }
-    std::int64_t phase_outputs() const { return (out + phases() - 1) / phases(); }  ///< of the first phase, which has most
+    std::int64_t phase_outputs() const {
+        return (out + phases() - 1) / phases();
+    }  ///< of the first phase, which has most
     std::int64_t phase_taps() const { return (kernel + phases() - 1) / phases(); }  ///< of the phase that has most
     /// Tap k of a phase, or -1 where it has fewer.
     std::int64_t phase_tap(std::int64_t phase, std::int64_t k) const {
@@ -55,7 +60,8 @@ struct Window {
     std::int64_t phase_taps() const { return d.kernel * y.phase_taps() * x.phase_taps(); }
     /// How often an input element is read, on average and with the padding counted.
     double reads() const {
-        const double pairs = static_cast<double>(taps()) * static_cast<double>(positions()) / static_cast<double>(phases());
+        const double pairs =
+            static_cast<double>(taps()) * static_cast<double>(positions()) / static_cast<double>(phases());
         return pairs / static_cast<double>(d.in * y.in * x.in);
     }
 };
@@ -75,8 +81,8 @@ struct ConvGeometry {
 ConvGeometry conv_geometry(const NodeView& view);
 Window pool_window(const NodeView& view);
 
-/// The geometries take what plan/fold makes and a graph of a user has not: negative padding of convolutions, and four more values
-/// in AVG_POOL2D's, how much of each padding is counted.
+/// The geometries take what plan/fold makes and a graph of a user has not: negative padding of convolutions, and four
+/// more values in AVG_POOL2D's, how much of each padding is counted.
 void check_pad(const NodeView& view);
 
 inline bool is_convolution(Op op) {

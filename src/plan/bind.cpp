@@ -60,7 +60,8 @@ void Planner::place_arena() {
         const Interval& interval = intervals[owners.size() + i];
         scratch_[i].place = {Space::arena, interval.offset, interval.size};
     }
-    std::copy(intervals.begin() + static_cast<std::ptrdiff_t>(owners.size() + scratch_.size()), intervals.end(), control_memory_.begin());
+    std::copy(intervals.begin() + static_cast<std::ptrdiff_t>(owners.size() + scratch_.size()), intervals.end(),
+              control_memory_.begin());
     for (ValueId id = 0; id < graph_.values.size(); ++id) {
         const ValueId owner = homes_[id].owner;
         if (owner != id) plan_.placements[id] = place_within(id);
@@ -122,14 +123,15 @@ void Planner::bind() {
         for (const KernelOperand& operand : reads_[d]) {
             const double share = operand.reads > 0 ? std::min(operand.reads, 1.0) : 1;  // of the tensor that is read
             if (operand.scratch >= 0) {
-                dispatch.bytes += share * static_cast<double>(scratch_[static_cast<std::size_t>(operand.scratch)].place.size);
-                add_binding(dispatch, {scratch_[static_cast<std::size_t>(operand.scratch)].place, operand.type, false, "scratch", operand.path});
+                dispatch.bytes +=
+                    share * static_cast<double>(scratch_[static_cast<std::size_t>(operand.scratch)].place.size);
+                add_binding(dispatch, {scratch_[static_cast<std::size_t>(operand.scratch)].place, operand.type, false,
+                                       "scratch", operand.path});
                 continue;
             }
             const bool is_packed = operand.value == no_id;
             Binding binding{is_packed ? add_constant(operand.packed, operand.type) : place_of(operand.value),
-                            operand.type, false,
-                            is_packed ? operand.packed_from : graph_.value(operand.value).name,
+                            operand.type, false, is_packed ? operand.packed_from : graph_.value(operand.value).name,
                             operand.path};
             dispatch.bytes += share * static_cast<double>(binding.place.size);
             add_binding(dispatch, std::move(binding));
@@ -145,8 +147,8 @@ void Planner::bind() {
         }
         check_bindings(dispatch);
         if (!dispatch.spirv && dispatch.bindings.size() != binding_counts_[d]) {
-            throw Error(ErrorCode::internal, fmt::format("{}: its shader has {} buffers, its plan {}", dispatch.label, binding_counts_[d],
-                                                         dispatch.bindings.size()));
+            throw Error(ErrorCode::internal, fmt::format("{}: its shader has {} buffers, its plan {}", dispatch.label,
+                                                         binding_counts_[d], dispatch.bindings.size()));
         }
     }
     for (std::size_t c = 0; c < plan_.controls.size(); ++c) bind_control(plan_.controls[c], control_memory_[c]);
@@ -159,14 +161,16 @@ void Planner::check_bindings(const Dispatch& dispatch) const {
         const bool is_buffer = binding.path == ReadPath::buffer;
         if (is_buffer && device_.max_binding_bytes != 0 && binding.place.size > device_.max_binding_bytes) {
             throw Error(ErrorCode::unsupported,
-                        fmt::format("{} needs tensor '{}' of {} bytes in one binding, and the device allows {}", dispatch.label,
-                                    binding.label, binding.place.size, device_.max_binding_bytes));
+                        fmt::format("{} needs tensor '{}' of {} bytes in one binding, and the device allows {}",
+                                    dispatch.label, binding.label, binding.place.size, device_.max_binding_bytes));
         }
     }
     if (dispatch.bindings.size() > device_.max_buffers) {
-        throw Error(ErrorCode::unsupported, fmt::format("{} needs {} storage buffers (a tensor above {} bytes takes several), and the "
-                                                        "device allows {}", dispatch.label, dispatch.bindings.size(),
-                                                        device_.max_binding_bytes, device_.max_buffers));
+        throw Error(
+            ErrorCode::unsupported,
+            fmt::format("{} needs {} storage buffers (a tensor above {} bytes takes several), and the "
+                        "device allows {}",
+                        dispatch.label, dispatch.bindings.size(), device_.max_binding_bytes, device_.max_buffers));
     }
 }
 
@@ -175,7 +179,9 @@ void Planner::find_hazards() {
     auto control = plan_.controls.begin();
     for (Dispatch& dispatch : plan_.dispatches) {
         // What follows a control step is recorded apart and begins with a barrier of its own.
-        for (; control != plan_.controls.end() && control->before == static_cast<std::size_t>(&dispatch - plan_.dispatches.data()); ++control) {
+        for (; control != plan_.controls.end() &&
+               control->before == static_cast<std::size_t>(&dispatch - plan_.dispatches.data());
+             ++control) {
             open.clear();
         }
         const auto conflicts = [&](const Binding& now) {

@@ -38,7 +38,8 @@ void ConstantPool::read(std::uint64_t offset, std::span<std::byte> to) const {
     std::fill(to.begin(), to.end(), std::byte{0});
     Bytes scratch;
     for (const Part& part : parts_) {
-        const std::uint64_t first = std::max(offset, part.offset), last = std::min(offset + to.size(), part.offset + part.bytes.size());
+        const std::uint64_t first = std::max(offset, part.offset),
+                            last = std::min(offset + to.size(), part.offset + part.bytes.size());
         if (first >= last) continue;
         const auto from = part.bytes.view(scratch).subspan(first - part.offset, last - first);
         std::copy(from.begin(), from.end(), to.begin() + static_cast<std::ptrdiff_t>(first - offset));

@@ -31,7 +31,8 @@ struct Shift {
         }
         for (ControlStep& control : plan.controls) {
             (*this)(control.prepare);
-            for (RegionPlan& region : control.regions) (*this)(region.enter), (*this)(region.leave), (*this)(region.plan);
+            for (RegionPlan& region : control.regions)
+                (*this)(region.enter), (*this)(region.leave), (*this)(region.plan);
         }
     }
 };
@@ -42,13 +43,15 @@ void Planner::place_variables() {
     for (const Variable& v : graph_.variables) {
         if (parent_) {
             const auto& outer = parent_->graph_.variables;
-            const auto same = std::find_if(outer.begin(), outer.end(), [&](const Variable& o) { return o.name == v.name; });
+            const auto same =
+                std::find_if(outer.begin(), outer.end(), [&](const Variable& o) { return o.name == v.name; });
             plan_.variables.push_back(parent_->plan_.variables.at(static_cast<std::size_t>(same - outer.begin())));
             continue;
         }
         const std::uint64_t size = padded(static_cast<std::uint64_t>(element_count(v.shape)) * size_of(v.type));
         plan_.variables.push_back({Space::state, plan_.state_bytes, size});
-        plan_.state_bytes += (size + device_.buffer_alignment - 1) / device_.buffer_alignment * device_.buffer_alignment;
+        plan_.state_bytes +=
+            (size + device_.buffer_alignment - 1) / device_.buffer_alignment * device_.buffer_alignment;
     }
 }
 
@@ -78,7 +81,8 @@ void Planner::add_structural(NodeId id) {
 void Planner::add_custom(const NodeView& view, Dispatch& dispatch) const {
     const auto op = custom_of(view);
     const auto refuse = [&](const std::string& what) {
-        throw Error(ErrorCode::unsupported, fmt::format("{}: operator '{}' of domain '{}' {}", view.title(), op->name, op->domain, what),
+        throw Error(ErrorCode::unsupported,
+                    fmt::format("{}: operator '{}' of domain '{}' {}", view.title(), op->name, op->domain, what),
                     view.node().name);
     };
     if (op->spirv.empty()) refuse("was registered without a kernel");
@@ -86,7 +90,8 @@ void Planner::add_custom(const NodeView& view, Dispatch& dispatch) const {
     for (std::size_t k = 0; k < 3; ++k) {
         const std::uint32_t most = k == 0 ? device_.max_groups_x : 65535;
         if (wanted.groups[k] == 0 || wanted.groups[k] > most) {
-            refuse(fmt::format("asks for {} workgroups in dimension {}, allowed are 1 to {}", wanted.groups[k], k, most));
+            refuse(
+                fmt::format("asks for {} workgroups in dimension {}, allowed are 1 to {}", wanted.groups[k], k, most));
         }
     }
     dispatch.kernel = fmt::format("{}/{}", op->domain, op->name);
@@ -106,7 +111,8 @@ void Planner::add_control(NodeId id) {
     std::uint64_t bytes = 0;
     for (const auto& graph : graph_.node(id).regions) {
         const Graph region = rewritten(*graph, device_, options);
-        control.regions.emplace_back().plan = Planner(region, device_, options, tuning_, this).run(graph->values.size());
+        control.regions.emplace_back().plan =
+            Planner(region, device_, options, tuning_, this).run(graph->values.size());
         // The regions of one step never hold values at the same time.
         bytes = std::max(bytes, control.regions.back().plan.arena_bytes);
     }
@@ -143,9 +149,10 @@ void Planner::bind_control(ControlStep& control, const Interval& memory) {
         const bool asks = control.is_loop && r == 0;
         for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
             const Placement& inner = region.plan.placements[graph.outputs[k]];
-            // What a loop's body hands on unchanged lies in the output already. Equal places would not tell: an output may
-            // lie where an input was that nothing reads any more.
-            const bool unchanged = control.is_loop && !asks && storage_of(graph, graph.outputs[k]) == storage_of(graph, graph.inputs[k]);
+            // What a loop's body hands on unchanged lies in the output already. Equal places would not tell: an output
+            // may lie where an input was that nothing reads any more.
+            const bool unchanged =
+                control.is_loop && !asks && storage_of(graph, graph.outputs[k]) == storage_of(graph, graph.inputs[k]);
             if (!unchanged) region.leave.push_back({inner, asks ? control.condition : outputs[k]});
         }
     }

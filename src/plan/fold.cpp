@@ -21,7 +21,8 @@ std::optional<Margins> cut_margins(const NodeView& slice) {
     if (in.front() != out.front() || in.back() != out.back()) return std::nullopt;
     const std::vector<std::int64_t> start = slice.constant_ints(1);
     Margins margins;
-    for (std::size_t d = 1; d + 1 < in.size(); ++d) margins.insert(margins.end(), {-start[d], out[d] + start[d] - in[d]});
+    for (std::size_t d = 1; d + 1 < in.size(); ++d)
+        margins.insert(margins.end(), {-start[d], out[d] + start[d] - in[d]});
     return margins;
 }
 
@@ -38,7 +39,8 @@ bool pads_with_zero(const NodeView& pad, const Value& zero_point) {
     const Value& filler = pad.in(2);
     if (!filler.is_constant()) return false;
     if (is_float(filler.type)) return decode_reals(filler.type, *filler.data).at(0) == 0;
-    return zero_point.is_constant() && decode_ints(filler.type, *filler.data) == decode_ints(zero_point.type, *zero_point.data);
+    return zero_point.is_constant() &&
+           decode_ints(filler.type, *filler.data) == decode_ints(zero_point.type, *zero_point.data);
 }
 
 /// 0 * infinity would be NaN.
@@ -68,8 +70,8 @@ bool pads_with_nothing(const NodeView& pad, const NodeView& reader) {
     }
 }
 
-/// Applies the margins to the padding of a pool; false where a window would be left without an element of the tensor. Averages
-/// count what a PAD added.
+/// Applies the margins to the padding of a pool; false where a window would be left without an element of the tensor.
+/// Averages count what a PAD added.
 bool take_pool_margins(const Margins& margins, Attributes& attrs) {
     for (std::size_t i = 0; i < 4; ++i) {
         if (margins[i] < 0 || attrs.pad[i] + margins[i] >= attrs.kernel[i / 2]) return false;
@@ -112,7 +114,7 @@ bool fold_input(Graph& graph, NodeId id) {
     const Op op = reader.node().op;
     Attributes& attrs = graph.nodes[id].attrs;
     const bool taken = op == Op::transpose_conv2d ? take_out_margins(*margins, attrs)
-                       : is_pool(op)              ? take_pool_margins(*margins, attrs)
+                     : is_pool(op)                ? take_pool_margins(*margins, attrs)
                                                   : take_margins(*margins, attrs.pad);
     if (!taken) return false;
     if (op == Op::avg_pool2d) {

@@ -21,7 +21,8 @@ ValueId storage_of(const Graph& graph, ValueId id) {
 
 namespace {
 
-std::optional<KernelChoice> find_kernel(const NodeView& view, const OpDef& def, const DevicePlan& device, std::string& reasons) {
+std::optional<KernelChoice> find_kernel(const NodeView& view, const OpDef& def, const DevicePlan& device,
+                                        std::string& reasons) {
     for (const KernelCandidate& candidate : def.kernels) {
         if (candidate.is_variant) continue;
         std::string why;
@@ -38,7 +39,8 @@ KernelChoice choose_kernel(const NodeView& view, const OpDef& def, const DeviceP
     std::string reasons;
     if (auto choice = find_kernel(view, def, device, reasons)) return std::move(*choice);
     if (reasons.empty()) reasons = "; it has no kernel yet";
-    throw Error(ErrorCode::unsupported, fmt::format("{} cannot run on this device{}", view.title(), reasons), view.node().name);
+    throw Error(ErrorCode::unsupported, fmt::format("{} cannot run on this device{}", view.title(), reasons),
+                view.node().name);
 }
 
 /// Members that one shader may have: longer chains are split, so that no shader grows without bound.
@@ -49,8 +51,14 @@ constexpr std::size_t max_waiting = 16;
 }  // namespace
 
 Fuser::Fuser(const Graph& graph, const DevicePlan& device, const PlanOptions& options)
-    : graph_(graph), device_(device), options_(options), homes_(find_homes(graph, device, options)), group_of_(graph.values.size(), none),
-      consumers_(graph.values.size()), is_output_(graph.values.size(), false), pending_(graph.nodes.size(), false) {
+    : graph_(graph),
+      device_(device),
+      options_(options),
+      homes_(find_homes(graph, device, options)),
+      group_of_(graph.values.size(), none),
+      consumers_(graph.values.size()),
+      is_output_(graph.values.size(), false),
+      pending_(graph.nodes.size(), false) {
     for (NodeId id = 0; id < graph.nodes.size(); ++id) {
         for (const ValueId value : graph.node(id).inputs) consumers_[value].push_back(id);
     }
@@ -111,7 +119,8 @@ void Fuser::place(NodeId id) {
         const ViewDef move = def.view(view);
         if (move.kind == ViewDef::Kind::alias || is_part(view.node().outputs.front())) return;
         if (move.kind == ViewDef::Kind::write) return place_concat(view, move);
-        if (view.node().op == Op::transpose && options_.fuse && options_.store_in_place && place_transpose(view)) return;
+        if (view.node().op == Op::transpose && options_.fuse && options_.store_in_place && place_transpose(view))
+            return;
     }
     if (def.structural) return place_structural(view);
     const bool elementwise = is_elementwise(view);
@@ -120,7 +129,8 @@ void Fuser::place(NodeId id) {
             if (const auto rows = row_reduction(view, device_)) return place_rows(view, *rows);
         }
         std::string reasons;
-        std::optional<KernelChoice> choice = def.view ? find_kernel(view, def, device_, reasons) : choose_kernel(view, def, device_);
+        std::optional<KernelChoice> choice =
+            def.view ? find_kernel(view, def, device_, reasons) : choose_kernel(view, def, device_);
         if (choice) return place_anchor(view, std::move(*choice));
     }
     if (options_.fuse && elementwise && waits_for_its_consumer(view)) {
@@ -229,8 +239,12 @@ std::size_t Fuser::count_outputs(const Group& group) const {
     const std::set<NodeId> members(group.members.begin(), group.members.end());
     std::size_t count = 0;
     const auto add = [&](ValueId value) {
-        const auto outside = [&](NodeId consumer) { return !members.contains(consumer) && !is_stored(value, consumer); };
-        if (!options_.keep_all && !is_output_[value] && std::none_of(consumers_[value].begin(), consumers_[value].end(), outside)) return;
+        const auto outside = [&](NodeId consumer) {
+            return !members.contains(consumer) && !is_stored(value, consumer);
+        };
+        if (!options_.keep_all && !is_output_[value] &&
+            std::none_of(consumers_[value].begin(), consumers_[value].end(), outside))
+            return;
         count += bindings_of(value);
     };
     if (group.anchor != no_id) add(graph_.node(group.anchor).outputs.front());
@@ -264,8 +278,8 @@ bool Fuser::join(const std::vector<NodeId>& bundle, const Shape& space) {
         const bool direct = std::all_of(bundle.begin(), bundle.end(),
                                         [&](NodeId id) { return reads_in_register(graph_.node(id), target); });
         if (!direct) continue;
-        const bool cycle = std::any_of(needed.begin(), needed.end(),
-                                       [&](std::size_t g) { return g != target && reaches(target, g); });
+        const bool cycle =
+            std::any_of(needed.begin(), needed.end(), [&](std::size_t g) { return g != target && reaches(target, g); });
         if (cycle) continue;
         Group larger = group;
         larger.members.insert(larger.members.end(), bundle.begin(), bundle.end());
@@ -286,7 +300,8 @@ bool Fuser::reads_in_register(const Node& node, std::size_t target) const {
         if (producer(node.inputs[k]) != target) continue;
         const bool elementwise = inputs.at(std::min(k, inputs.size() - 1)).access == Access::elementwise;
         const Shape& shape = graph_.value(node.inputs[k]).shape;
-        if (!elementwise || is_part(node.inputs[k]) || element_count(shape) != element_count(groups_[target].space)) return false;
+        if (!elementwise || is_part(node.inputs[k]) || element_count(shape) != element_count(groups_[target].space))
+            return false;
     }
     return true;
 }

@@ -26,7 +26,8 @@ std::optional<std::set<std::size_t>> Fuser::joint_needs(std::size_t g, std::size
     needs.insert(needs_[h].begin(), needs_[h].end());
     needs.erase(g);
     needs.erase(h);
-    const bool cycle = std::any_of(needs.begin(), needs.end(), [&](std::size_t n) { return reaches(g, n) || reaches(h, n); });
+    const bool cycle =
+        std::any_of(needs.begin(), needs.end(), [&](std::size_t n) { return reaches(g, n) || reaches(h, n); });
     return cycle ? std::nullopt : std::optional(std::move(needs));
 }
 
@@ -92,11 +93,13 @@ void Fuser::collect_outputs() {
     }
     // A result that nobody reads would leave its group without an output: it is not run at all.
     dead_.assign(groups_.size(), false);
-    for (std::size_t g = 0; g < groups_.size(); ++g) dead_[g] = groups_[g].outputs.empty() && groups_[g].stores.empty() && !has_effect(groups_[g]);
+    for (std::size_t g = 0; g < groups_.size(); ++g)
+        dead_[g] = groups_[g].outputs.empty() && groups_[g].stores.empty() && !has_effect(groups_[g]);
 }
 
 bool Fuser::has_effect(const Group& group) const {
-    return group.structural && (graph_.node(group.anchor).op == Op::variable_write || !graph_.node(group.anchor).regions.empty());
+    return group.structural &&
+           (graph_.node(group.anchor).op == Op::variable_write || !graph_.node(group.anchor).regions.empty());
 }
 
 std::vector<Group> Fuser::schedule() {

@@ -46,9 +46,11 @@ void Fuser::place_concat(const NodeView& view, const ViewDef& move) {
 bool Fuser::place_transpose(const NodeView& view) {
     const auto strides = row_major_strides(view.out().shape);
     Group::Store part{view.id(), 0, {view.in(0).shape, std::vector<std::int64_t>(strides.size()), 0, {}, {}}};
-    for (std::size_t i = 0; i < strides.size(); ++i) part.map.strides[static_cast<std::size_t>(view.attrs().perms[i])] = strides[i];
+    for (std::size_t i = 0; i < strides.size(); ++i)
+        part.map.strides[static_cast<std::size_t>(view.attrs().perms[i])] = strides[i];
     const std::size_t maker = producer(view.node().inputs.front());
-    if (maker == none || !keeps_quads(part.map) || (groups_[maker].choice && !groups_[maker].choice->aligned)) return false;
+    if (maker == none || !keeps_quads(part.map) || (groups_[maker].choice && !groups_[maker].choice->aligned))
+        return false;
     if (!store_part(part)) return false;
     group_of_[view.node().outputs.front()] = new_group(Group(), {maker});
     return true;

@@ -44,7 +44,8 @@ std::optional<ValueId> Fuser::value_for(const Group& elementwise, const std::set
 }
 
 bool Fuser::may_be_prologue(const Group& group) {
-    return group.anchor == no_id && !group.rows && !group.members.empty() && group.stores.empty() && group.prologues.empty();
+    return group.anchor == no_id && !group.rows && !group.members.empty() && group.stores.empty() &&
+           group.prologues.empty();
 }
 
 void Fuser::take_moved(std::size_t g, std::size_t h) {
@@ -107,7 +108,9 @@ void Fuser::take_prologue(std::size_t g, std::size_t h) {
     const std::uint32_t size = reader->invocations != 0 ? reader->invocations : device_.workgroup_size;
     const double invocations = static_cast<double>(groups[0]) * groups[1] * groups[2] * size;
     std::string why;
-    const auto note = [&](const std::string& text) { group.choice->note += (group.choice->note.empty() ? "" : "; ") + text; };
+    const auto note = [&](const std::string& text) {
+        group.choice->note += (group.choice->note.empty() ? "" : "; ") + text;
+    };
     if (!prologue_pays(prologue_cost(graph_, taken.members), reads, invocations, elements, device_, why)) {
         if (reads > 0) note(fmt::format("in{} is made before: {}", index, why));
         return;

@@ -44,7 +44,9 @@ bool Fuser::take_rows(std::size_t g, const Group& group, std::size_t h) {
     const Group& taken = other ? *other : groups_[h];
     if (other) {
         const Rows &ours = *group.rows, &theirs = *other->rows;
-        if (theirs.count != ours.count || theirs.axis != ours.axis || theirs.inner != ours.inner || theirs.length != ours.length) return false;
+        if (theirs.count != ours.count || theirs.axis != ours.axis || theirs.inner != ours.inner ||
+            theirs.length != ours.length)
+            return false;
     } else if (taken.anchor != no_id || taken.structural || taken.members.empty()) {
         return false;
     } else if (!taken.stores.empty() && element_count(taken.space) == group.rows->count) {
@@ -56,7 +58,9 @@ bool Fuser::take_rows(std::size_t g, const Group& group, std::size_t h) {
     larger.members.insert(larger.members.end(), taken.members.begin(), taken.members.end());
     std::sort(larger.members.begin(), larger.members.end());
     larger.stores.insert(larger.stores.end(), taken.stores.begin(), taken.stores.end());
-    const auto reads_well = [&](NodeId id) { return reads_in_rows(graph_.node(id), NodeView(graph_, id).out(), *group.rows, g, h); };
+    const auto reads_well = [&](NodeId id) {
+        return reads_in_rows(graph_.node(id), NodeView(graph_, id).out(), *group.rows, g, h);
+    };
     if (!std::all_of(larger.members.begin(), larger.members.end(), reads_well)) return false;
     const auto reductions = std::count_if(larger.members.begin(), larger.members.end(),
                                           [&](NodeId id) { return op_def(graph_.node(id).op).combine != nullptr; });

@@ -1,6 +1,6 @@
 // The state of fuse(): groups under construction, with the edges between them. What it does stands in several files:
-// nodes to groups in fuse.cpp, CONCAT and TRANSPOSE as stores in fuse_moves.cpp, groups that become one, outputs and order in
-// fuse_groups.cpp, row groups in fuse_rows.cpp, prologues in fuse_prologues.cpp.
+// nodes to groups in fuse.cpp, CONCAT and TRANSPOSE as stores in fuse_moves.cpp, groups that become one, outputs and
+// order in fuse_groups.cpp, row groups in fuse_rows.cpp, prologues in fuse_prologues.cpp.
 #pragma once
 
 #include "ops/op.hpp"
@@ -44,8 +44,8 @@ private:
     bool waits_for_its_consumer(const NodeView& view) const;
     /// The node behind the waiting nodes that feed it, in execution order.
     std::vector<NodeId> with_pending(NodeId id) const;
-    /// Values of the group that must be written: graph outputs, and those with a consumer outside. A consumer that joins
-    /// later only makes them fewer, so a group that fits once always will.
+    /// Values of the group that must be written: graph outputs, and those with a consumer outside. A consumer that
+    /// joins later only makes them fewer, so a group that fits once always will.
     std::size_t count_outputs(const Group& group) const;
     std::size_t bindings_of(ValueId id) const;
     bool fits(const Group& group) const;
@@ -59,8 +59,8 @@ private:
 
     /// Whether the value reaches this consumer by the stores of its own group.
     bool is_stored(ValueId value, NodeId consumer) const;
-    /// CONCAT: each input is stored in its place by the group that makes it, or copied. The value belongs to a group that
-    /// does nothing but wait for these.
+    /// CONCAT: each input is stored in its place by the group that makes it, or copied. The value belongs to a group
+    /// that does nothing but wait for these.
     void place_concat(const NodeView& view, const ViewDef& move);
     /// TRANSPOSE, where the group that makes the operand can store it transposed in whole quads.
     bool place_transpose(const NodeView& view);
@@ -73,8 +73,8 @@ private:
     /// What the two would need as one; nothing where that would be a cycle.
     std::optional<std::set<std::size_t>> joint_needs(std::size_t g, std::size_t h) const;
     void merge(std::size_t g, Group larger, std::size_t h, std::set<std::size_t> needs);
-    /// Takes an elementwise group into one that reads its values element by element, if there is such a one: the operands
-    /// of an operator that joined the group of another.
+    /// Takes an elementwise group into one that reads its values element by element, if there is such a one: the
+    /// operands of an operator that joined the group of another.
     bool grow_elementwise(std::size_t g);
     bool take_elementwise(std::size_t g, std::size_t h);
     void collect_outputs();
@@ -129,7 +129,7 @@ private:
         std::size_t written = none;     ///< the last group that writes it
         std::vector<std::size_t> read;  ///< those that read it since
     };
-    std::map<std::string, Accesses> accesses_;  ///< by variable
+    std::map<std::string, Accesses> accesses_;         ///< by variable
     std::set<std::pair<NodeId, std::size_t>> stored_;  ///< inputs that their own groups store in their place
 };
 

@@ -53,7 +53,8 @@ std::vector<Home> find_homes(const Graph& graph, const DevicePlan& device, const
         if (!parts || view.node().op != Op::slice || graph.value(owner).is_constant() || read_once[out]) continue;
         const IndexMap map = simplify(def->view(view).maps.front());
         const bool consecutive = map.dims.empty() || (map.dims.size() == 1 && map.strides.front() == 1);
-        const std::uint64_t offset = homes[in].offset + static_cast<std::uint64_t>(map.base) * size_of(graph.value(in).type);
+        const std::uint64_t offset =
+            homes[in].offset + static_cast<std::uint64_t>(map.base) * size_of(graph.value(in).type);
         // A small result should not hold the memory of a large operand to the end.
         const bool holds = stays[out] && !stays[owner] && 2 * bytes(out) < bytes(owner);
         if (consecutive && offset % device.buffer_alignment == 0 && !holds) homes[out] = {owner, offset};

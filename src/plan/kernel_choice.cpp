@@ -11,7 +11,8 @@ std::uint64_t allocation_bytes(std::uint64_t bytes, DType type) {
 
 std::uint64_t part_bytes(const DevicePlan& device) {
     // Where the next part begins, its binding's offset must be a legal one.
-    return std::max(device.buffer_alignment, device.max_binding_bytes / device.buffer_alignment * device.buffer_alignment);
+    return std::max(device.buffer_alignment,
+                    device.max_binding_bytes / device.buffer_alignment * device.buffer_alignment);
 }
 
 std::uint32_t binding_count(std::uint64_t bytes, const DevicePlan& device) {
@@ -27,7 +28,8 @@ std::array<std::uint32_t, 3> spill_groups(std::int64_t groups, const DevicePlan&
 }
 
 bool wants_eights(std::int64_t elements, const DevicePlan& device) {
-    return device.slow_storage && device.int64 && elements % 8 == 0 && elements >= 16 * std::int64_t{device.workgroup_size};
+    return device.slow_storage && device.int64 && elements % 8 == 0 &&
+           elements >= 16 * std::int64_t{device.workgroup_size};
 }
 
 std::int64_t pieces_in_turn(std::int64_t pieces, std::int64_t bytes, const DevicePlan& device) {

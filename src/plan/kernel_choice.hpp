@@ -19,14 +19,15 @@ namespace tosavk {
 
 /// How a kernel reads a tensor: what the texel forms need is in DevicePlan::texel_elements.
 enum class ReadPath : std::uint8_t {
-    buffer,  ///< storage buffer
-    texels,  ///< uniform texel buffer, integer texels of texel_bytes()
+    buffer,       ///< storage buffer
+    texels,       ///< uniform texel buffer, integer texels of texel_bytes()
     texel_pairs,  ///< the same of 8-bit elements, two words a texel
 };
 inline bool is_texels(ReadPath path) { return path != ReadPath::buffer; }
 /// One word for 8-bit elements (two as pairs), two for 16-bit ones, else four.
 inline std::uint32_t texel_bytes(DType type, ReadPath path = ReadPath::texels) {
-    return path == ReadPath::texel_pairs ? 8 : std::min<std::uint32_t>(16, 4 * static_cast<std::uint32_t>(size_of(type)));
+    return path == ReadPath::texel_pairs ? 8
+                                         : std::min<std::uint32_t>(16, 4 * static_cast<std::uint32_t>(size_of(type)));
 }
 
 /// Bytes of a tensor's memory: whole quads and whole 16 bytes, so that kernels may touch the last quad whole.
@@ -43,15 +44,15 @@ constexpr std::uint32_t max_invocations = 256;
 /// One tensor that a kernel reads: a value of the graph, a constant packed for the kernel, or what an earlier
 /// pass of the same choice left.
 struct KernelOperand {
-    ValueId value = no_id;        ///< no_id when `packed` or `scratch` is used
-    DType type = DType::fp32;     ///< element type that the load functions decode
-    LazyBytes packed;             ///< constant in the kernel's order; uploaded once
-    std::string packed_from;      ///< what was packed, for the plan's text
-    int scratch = -1;             ///< number of a scratch buffer of the choice
+    ValueId value = no_id;             ///< no_id when `packed` or `scratch` is used
+    DType type = DType::fp32;          ///< element type that the load functions decode
+    LazyBytes packed;                  ///< constant in the kernel's order; uploaded once
+    std::string packed_from;           ///< what was packed, for the plan's text
+    int scratch = -1;                  ///< number of a scratch buffer of the choice
     ReadPath path = ReadPath::buffer;  ///< set where the source is built
-    /// How often each element is read, about, in quads that are used in part too. 0: not said. A kernel that says it promises
-    /// to read by load1, load4 and loadn alone (load8 and words8 where INK_EIGHTS is defined), and nothing beyond the tensor's
-    /// last quad.
+    /// How often each element is read, about, in quads that are used in part too. 0: not said. A kernel that says it
+    /// promises to read by load1, load4 and loadn alone (load8 and words8 where INK_EIGHTS is defined), and nothing
+    /// beyond the tensor's last quad.
     double reads = 0;
 };
 
@@ -59,16 +60,17 @@ struct KernelOperand {
 struct KernelPass {
     std::string kernel;  ///< file under shaders/, without ".comp"
     std::vector<std::pair<std::string, std::string>> defines;
-    std::vector<std::int32_t> constants;   ///< specialization constants, ids 0.. in the order the kernel lists them
-    std::vector<KernelOperand> operands;   ///< in0, in1, ... of the kernel
+    std::vector<std::int32_t> constants;  ///< specialization constants, ids 0.. in the order the kernel lists them
+    std::vector<KernelOperand> operands;  ///< in0, in1, ... of the kernel
     std::array<std::uint32_t, 3> groups{1, 1, 1};  ///< workgroups
-    std::uint32_t invocations = 0;         ///< of a workgroup, in x, at most max_invocations; 0: DevicePlan::workgroup_size
-    bool whole_subgroups = false;          ///< these make whole subgroups of DevicePlan::subgroup_size
-    int writes = -1;                       ///< number of the scratch buffer that it writes; -1: the node's outputs
-    DType writes_type = DType::fp32;       ///< of that scratch buffer's elements, 32 bits each
-    bool stores_quads = false;             ///< it stores whole quads there, not single elements
-    double work = 0;                       ///< arithmetic operations of this pass, a multiply-add counts two
-    bool reads_eights = false;             ///< it wants inK_load8 (words8 of i8), which is there (INK_EIGHTS) where has_load8() of codegen/dialect.hpp says so
+    std::uint32_t invocations = 0;    ///< of a workgroup, in x, at most max_invocations; 0: DevicePlan::workgroup_size
+    bool whole_subgroups = false;     ///< these make whole subgroups of DevicePlan::subgroup_size
+    int writes = -1;                  ///< number of the scratch buffer that it writes; -1: the node's outputs
+    DType writes_type = DType::fp32;  ///< of that scratch buffer's elements, 32 bits each
+    bool stores_quads = false;        ///< it stores whole quads there, not single elements
+    double work = 0;                  ///< arithmetic operations of this pass, a multiply-add counts two
+    bool reads_eights = false;  ///< it wants inK_load8 (words8 of i8), which is there (INK_EIGHTS) where has_load8() of
+                                ///< codegen/dialect.hpp says so
 };
 
 /// The dispatch that makes the node's outputs, and those that must run before it. A kernel of a node with several
@@ -79,20 +81,22 @@ struct KernelChoice : KernelPass {
     bool fuses_followers = true;  ///< the kernel ends in FUSED(e, n, value), so elementwise followers may join
     bool aligned = true;          ///< every FUSED call has e % 4 == 0 and n == 4 (allocations are padded)
     bool by_eights = false;       ///< it calls FUSED8(e, v, w) instead, e % 8 == 0, for the quads at e and e + 4
-    bool in_rows = false;         ///< every FUSED call has quads of the output's last dimension, counted from the start of each row
-    std::string note;             ///< what the candidate chose and why, for the plan's text
-    std::string candidate;        ///< KernelCandidate::name; set by who asked it
+    bool in_rows =
+        false;  ///< every FUSED call has quads of the output's last dimension, counted from the start of each row
+    std::string note;       ///< what the candidate chose and why, for the plan's text
+    std::string candidate;  ///< KernelCandidate::name; set by who asked it
 
     double work_of_all() const {
-        return std::accumulate(earlier.begin(), earlier.end(), work, [](double sum, const KernelPass& pass) { return sum + pass.work; });
+        return std::accumulate(earlier.begin(), earlier.end(), work,
+                               [](double sum, const KernelPass& pass) { return sum + pass.work; });
     }
 };
 
 /// Whether an invocation should make eight elements of a result in one store, where kernels can: each store of this
 /// device is a loop, and there is enough of them.
 bool wants_eights(std::int64_t elements, const DevicePlan& device);
-/// How many of `pieces`, each `bytes` of consecutive memory, an invocation takes one after the other, so that it walks through
-/// DevicePlan::walk_bytes: a power of two; 1 where too few invocations would be left.
+/// How many of `pieces`, each `bytes` of consecutive memory, an invocation takes one after the other, so that it walks
+/// through DevicePlan::walk_bytes: a power of two; 1 where too few invocations would be left.
 std::int64_t pieces_in_turn(std::int64_t pieces, std::int64_t bytes, const DevicePlan& device);
 /// Whether every load from a tensor is a loop over the lanes: many instructions for few bytes, so that few loads are on
 /// their way at a time.
@@ -109,13 +113,16 @@ struct KernelCandidate {
 
     std::string name;
     std::function<Plan> plan;  ///< answers with a choice, or declines with a sentence in `why`
-    /// Another candidate with a setting that its own rule decides differently: taken only where a tuning table names it.
+    /// Another candidate with a setting that its own rule decides differently: taken only where a tuning table names
+    /// it.
     bool is_variant = false;
 };
 
 /// A plan function with what it takes behind `why` fixed.
 template <class F, class... Settings> auto fixed(F plan, Settings... settings) {
-    return [=](const NodeView& view, const DevicePlan& device, std::string& why) { return plan(view, device, why, settings...); };
+    return [=](const NodeView& view, const DevicePlan& device, std::string& why) {
+        return plan(view, device, why, settings...);
+    };
 }
 
 }  // namespace tosavk

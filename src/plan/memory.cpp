@@ -9,7 +9,9 @@
 namespace tosavk {
 namespace {
 
-std::uint64_t round_up(std::uint64_t value, std::uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
+std::uint64_t round_up(std::uint64_t value, std::uint64_t alignment) {
+    return (value + alignment - 1) / alignment * alignment;
+}
 
 using Order = std::vector<std::size_t>;
 
@@ -31,8 +33,9 @@ std::uint64_t place(std::span<Interval> intervals, const Order& order, std::uint
         }
         block.offset = best == UINT64_MAX ? end : best;
         total = std::max(total, round_up(block.offset + block.size, alignment));
-        const auto at = std::upper_bound(placed.begin(), placed.end(), block.offset,
-                                         [&](std::uint64_t offset, std::size_t j) { return offset < intervals[j].offset; });
+        const auto at =
+            std::upper_bound(placed.begin(), placed.end(), block.offset,
+                             [&](std::uint64_t offset, std::size_t j) { return offset < intervals[j].offset; });
         placed.insert(at, i);
     }
     return total;

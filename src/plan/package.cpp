@@ -33,7 +33,8 @@ static_assert(sizeof(FileHeader) == 32);
 class Writer {
 public:
     explicit Writer(std::vector<PackagedShader>* shaders = nullptr) {
-        for (std::size_t k = 0; shaders && k < shaders->size(); ++k) sources_[(*shaders)[k].glsl] = static_cast<std::uint32_t>(k);
+        for (std::size_t k = 0; shaders && k < shaders->size(); ++k)
+            sources_[(*shaders)[k].glsl] = static_cast<std::uint32_t>(k);
     }
 
     template <class... T> void operator()(T&... values) { (one(values), ...); }
@@ -42,7 +43,8 @@ public:
         std::uint32_t none = no_id;
         if (glsl.empty() && !custom) return one(none);
         const auto found = sources_.find(glsl);
-        if (found == sources_.end()) throw Error(ErrorCode::unsupported, "a package cannot hold kernels of CUSTOM operators");
+        if (found == sources_.end())
+            throw Error(ErrorCode::unsupported, "a package cannot hold kernels of CUSTOM operators");
         one(found->second);
     }
     template <class E> void choice(E& value, E) { one(value); }
@@ -178,11 +180,12 @@ template <class A> void fields(A& a, Binding& value) {
     a.choice(path, ReadPath::texel_pairs);
 }
 template <class A> void fields(A& a, Dispatch& value) {
-    auto& [label, kernel, glsl, spirv, constants, bindings, groups, invocations, whole_subgroups, nodes, written, work, bytes,
-           barrier_before, submit_before, note] = value;
+    auto& [label, kernel, glsl, spirv, constants, bindings, groups, invocations, whole_subgroups, nodes, written, work,
+           bytes, barrier_before, submit_before, note] = value;
     a(label, kernel);
     a.source(glsl, spirv != nullptr);
-    a(constants, bindings, groups, invocations, whole_subgroups, nodes, written, work, bytes, barrier_before, submit_before, note);
+    a(constants, bindings, groups, invocations, whole_subgroups, nodes, written, work, bytes, barrier_before,
+      submit_before, note);
 }
 void fields(Writer& out, ConstantPool& value) {
     Bytes bytes = value.all();
@@ -194,15 +197,15 @@ void fields(Reader& in, ConstantPool& value) {
     value = std::move(bytes);
 }
 template <class A> void fields(A& a, PlanOptions& value) {
-    auto& [fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, fuse_rows, store_in_place, fuse_prologues,
-          alias_slices, tuned] = value;
-    a(fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, fuse_rows, store_in_place, fuse_prologues,
-      alias_slices, tuned);
+    auto& [fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, fuse_rows, store_in_place,
+           fuse_prologues, alias_slices, tuned] = value;
+    a(fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, fuse_rows, store_in_place,
+      fuse_prologues, alias_slices, tuned);
 }
 template <class A> void fields(A& a, Plan& value) {
     const typename A::Level level(a);
-    auto& [dispatches, controls, placements, constants, arena_bytes, state_bytes, variables, control_count, peak_lower_bound,
-           options, tuning] = value;
+    auto& [dispatches, controls, placements, constants, arena_bytes, state_bytes, variables, control_count,
+           peak_lower_bound, options, tuning] = value;
     a(dispatches, controls, placements, constants, arena_bytes, state_bytes, variables, control_count, peak_lower_bound,
       options, tuning);
 }
@@ -222,14 +225,15 @@ template <class A> void fields(A& a, PackagedShader& value) { a(value.glsl, valu
 template <class A> void fields(A& a, PackagedScale& value) { a(value.scale, value.zero_point); }
 template <class A> void fields(A& a, MatrixShape& value) { a(value.m, value.n, value.k); }
 template <class A> void fields(A& a, DevicePlan& value) {
-    auto& [workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations, far_rows, row_quads,
-           walk_bytes, gathered_rows, max_loop_passes, texel_elements, subgroup_lanes, own_rows, slow_storage, shared_tiles, dot4,
-           cooperative_i8, cooperative_fp16, cooperative_fp32_sums, subgroup_size, int64, nan_preserve, rte, exact_reciprocals,
-           native_fp16, map_in_place, staging_bytes, timeline_semaphores, submit_work, submit_bytes, reasons] = value;
-    a(workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations, far_rows, row_quads,
-      walk_bytes, gathered_rows, max_loop_passes, texel_elements, subgroup_lanes, own_rows, slow_storage, shared_tiles, dot4,
-      cooperative_i8, cooperative_fp16, cooperative_fp32_sums, subgroup_size, int64, nan_preserve, rte, exact_reciprocals,
-      native_fp16, map_in_place, submit_work, submit_bytes);
+    auto& [workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations, far_rows,
+           row_quads, walk_bytes, gathered_rows, max_loop_passes, texel_elements, subgroup_lanes, own_rows,
+           slow_storage, shared_tiles, dot4, cooperative_i8, cooperative_fp16, cooperative_fp32_sums, subgroup_size,
+           int64, nan_preserve, rte, exact_reciprocals, native_fp16, map_in_place, staging_bytes, timeline_semaphores,
+           submit_work, submit_bytes, reasons] = value;
+    a(workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations, far_rows,
+      row_quads, walk_bytes, gathered_rows, max_loop_passes, texel_elements, subgroup_lanes, own_rows, slow_storage,
+      shared_tiles, dot4, cooperative_i8, cooperative_fp16, cooperative_fp32_sums, subgroup_size, int64, nan_preserve,
+      rte, exact_reciprocals, native_fp16, map_in_place, submit_work, submit_bytes);
     // No plan depends on these.
     static_cast<void>(staging_bytes), static_cast<void>(timeline_semaphores), static_cast<void>(reasons);
 }
@@ -264,7 +268,8 @@ void check_numbers(const Plan& plan, const Graph& graph, const Shaders& shaders)
             if (id >= graph.values.size()) damaged(fmt::format("there is no value {}", id));
         }
         // Devices whose subgroups are asked for take max_invocations; every other one takes 128.
-        if (dispatch.invocations > (dispatch.whole_subgroups ? max_invocations : 128) || (dispatch.whole_subgroups && dispatch.invocations == 0)) {
+        if (dispatch.invocations > (dispatch.whole_subgroups ? max_invocations : 128) ||
+            (dispatch.whole_subgroups && dispatch.invocations == 0)) {
             damaged(fmt::format("a workgroup has {} invocations", dispatch.invocations));
         }
         if (!dispatch.is_copy()) check_spirv(shaders.at(dispatch.glsl)->spirv, dispatch.bindings.size());
@@ -278,7 +283,8 @@ void check_numbers(const Plan& plan, const Graph& graph, const Shaders& shaders)
         if (node.regions.size() != control.regions.size() || control.is_loop != (node.op == Op::while_loop)) {
             damaged("a control step is for another node");
         }
-        for (std::size_t r = 0; r < node.regions.size(); ++r) check_numbers(control.regions[r].plan, *node.regions[r], shaders);
+        for (std::size_t r = 0; r < node.regions.size(); ++r)
+            check_numbers(control.regions[r].plan, *node.regions[r], shaders);
     }
 }
 
@@ -318,7 +324,8 @@ Bytes write_package(Package package) {
     std::memcpy(header.magic_bytes, magic, sizeof magic);
     header.version = format_version;
     out.bytes.resize(sizeof header);
-    out(package.tosa, package.inputs, package.outputs, package.target, package.numbering, package.shaders, package.plan);
+    out(package.tosa, package.inputs, package.outputs, package.target, package.numbering, package.shaders,
+        package.plan);
     header.file_bytes = out.bytes.size();
     header.sum = checksum(std::span(out.bytes).subspan(sizeof header));
     std::memcpy(out.bytes.data(), &header, sizeof header);
@@ -330,8 +337,10 @@ Package read_package(std::span<const std::byte> file) {
     if (!is_package(file) || file.size() < sizeof header) damaged("its header is cut off");
     std::memcpy(&header, file.data(), sizeof header);
     if (header.version != format_version) {
-        throw Error(ErrorCode::bad_model, fmt::format("the package has format {}, and this library reads format {}; make it anew "
-                                                      "with tosa-vk compile", header.version, format_version));
+        throw Error(ErrorCode::bad_model,
+                    fmt::format("the package has format {}, and this library reads format {}; make it anew "
+                                "with tosa-vk compile",
+                                header.version, format_version));
     }
     if (header.zero != 0 || header.file_bytes != file.size()) {
         damaged(fmt::format("it has {} bytes and should have {}", file.size(), header.file_bytes));
@@ -355,7 +364,8 @@ void check_package(const Package& package, const Graph& graph) {
     check_numbers(package.plan, graph, shaders);
     for (const ValueId id : graph.outputs) {
         const Space space = package.plan.placements[id].space;
-        if (space == Space::none && !graph.value(storage_of(graph, id)).is_constant()) damaged("an output has no memory");
+        if (space == Space::none && !graph.value(storage_of(graph, id)).is_constant())
+            damaged("an output has no memory");
     }
 }
 

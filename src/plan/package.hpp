@@ -3,8 +3,8 @@
 // for, and elsewhere the graph is compiled as if they were not there.
 //
 // The file: a fixed header with the file's size and a checksum of what follows, then the fields of Package one after
-// another. Damage is Error(bad_model). A checksum is no defence against intent: a package holds programs for the device,
-// so that it is to be trusted like a program.
+// another. Damage is Error(bad_model). A checksum is no defence against intent: a package holds programs for the
+// device, so that it is to be trusted like a program.
 #pragma once
 
 #include "graph/digest.hpp"
@@ -30,16 +30,17 @@ struct PackagedScale {
 struct Package {
     Bytes tosa;  ///< the graph as a TOSA 1.0 flatbuffer
     std::vector<PackagedScale> inputs, outputs;
-    Digest target{};    ///< package_target() of what the plan was made for
-    Digest numbering{}; ///< graph_numbering() of the graph that the plan means
+    Digest target{};                      ///< package_target() of what the plan was made for
+    Digest numbering{};                   ///< graph_numbering() of the graph that the plan means
     std::vector<PackagedShader> shaders;  ///< every source of the plan, once
-    Plan plan;          ///< of the graph as import_tosa() reads it
+    Plan plan;                            ///< of the graph as import_tosa() reads it
 };
 
 bool is_package(std::span<const std::byte> file);
 /// Throws Error(unsupported) for a plan with kernels that are not ours.
 Bytes write_package(Package package);
-/// Throws Error(bad_model). What it returns is sound in itself; whether it fits its graph is for check_package() to say.
+/// Throws Error(bad_model). What it returns is sound in itself; whether it fits its graph is for check_package() to
+/// say.
 Package read_package(std::span<const std::byte> file);
 /// Throws Error(bad_model) when the plan touches nodes or values that the graph does not have.
 void check_package(const Package& package, const Graph& graph);

@@ -34,15 +34,16 @@ double written_by_others(const Graph& graph, const Group& group) {
     return bytes;
 }
 
-/// Names a dispatch by its nodes, then lets it compute what this pass of the group's kernel does not read. The anchor stays
-/// the first of the nodes: it says what kind of work the dispatch is.
+/// Names a dispatch by its nodes, then lets it compute what this pass of the group's kernel does not read. The anchor
+/// stays the first of the nodes: it says what kind of work the dispatch is.
 void add_prologues(Dispatch& dispatch, const Graph& graph, const Group& group, const KernelPass* pass) {
     dispatch.label = label_of(graph, dispatch.nodes);
     std::vector<NodeId> made;
     if (!pass) {
         for (const Group::Prologue& prologue : group.prologues) {
             made.insert(made.end(), prologue.members.begin(), prologue.members.end());
-            dispatch.work += static_cast<double>(element_count(graph.value(prologue.value).shape)) * static_cast<double>(prologue.members.size());
+            dispatch.work += static_cast<double>(element_count(graph.value(prologue.value).shape)) *
+                             static_cast<double>(prologue.members.size());
         }
     }
     for (const KernelOperand& operand : pass ? pass->operands : std::vector<KernelOperand>()) {
@@ -65,9 +66,15 @@ void set_workgroups(Dispatch& dispatch, const KernelPass& pass) {
 
 }  // namespace
 
-Planner::Planner(const Graph& graph, const DevicePlan& device, const PlanOptions& options, const TuningTable* tuning, Planner* parent)
-    : graph_(graph), device_(device), tuning_(tuning), parent_(parent), homes_(find_homes(graph, device, options)),
-      first_(graph.values.size(), never), last_(graph.values.size(), -1) {
+Planner::Planner(const Graph& graph, const DevicePlan& device, const PlanOptions& options, const TuningTable* tuning,
+                 Planner* parent)
+    : graph_(graph),
+      device_(device),
+      tuning_(tuning),
+      parent_(parent),
+      homes_(find_homes(graph, device, options)),
+      first_(graph.values.size(), never),
+      last_(graph.values.size(), -1) {
     plan_.options = options;
     plan_.placements.resize(graph.values.size());
     place_variables();
@@ -98,11 +105,15 @@ void Planner::add_dispatch(const Group& group) {
     Dispatch dispatch;
     dispatch.glsl = std::move(source.glsl);
     dispatch.constants = std::move(source.constants);
-    dispatch.kernel = group.choice ? group.choice->kernel : group.rows ? "rows" : group.members.empty() ? "copy" : "elementwise";
+    dispatch.kernel = group.choice          ? group.choice->kernel
+                    : group.rows            ? "rows"
+                    : group.members.empty() ? "copy"
+                                            : "elementwise";
     if (group.anchor != no_id) dispatch.nodes.push_back(group.anchor);
     dispatch.nodes.insert(dispatch.nodes.end(), group.members.begin(), group.members.end());
     for (const Group::Store& part : group.stores) {
-        if (std::find(dispatch.nodes.begin(), dispatch.nodes.end(), part.node) == dispatch.nodes.end()) dispatch.nodes.push_back(part.node);
+        if (std::find(dispatch.nodes.begin(), dispatch.nodes.end(), part.node) == dispatch.nodes.end())
+            dispatch.nodes.push_back(part.node);
     }
     add_prologues(dispatch, graph_, group, group.choice ? &*group.choice : nullptr);
     const double work = static_cast<double>(element_count(group.space)) * static_cast<double>(group.members.size());
@@ -117,8 +128,9 @@ void Planner::add_dispatch(const Group& group) {
         const std::int64_t pieces_per_group = device_.workgroup_size / rows.lanes * rows.in_turn;
         dispatch.groups = spill_groups((pieces + pieces_per_group - 1) / pieces_per_group, device_);
         dispatch.work = work * static_cast<double>(rows.axis);
-        dispatch.note = fmt::format("{} {} of {}, {} lanes each{}", rows.count, rows.are_columns() ? "columns" : "rows", rows.axis,
-                                    rows.lanes, rows.in_turn > 1 ? fmt::format(", {} in turn", rows.in_turn) : "");
+        dispatch.note =
+            fmt::format("{} {} of {}, {} lanes each{}", rows.count, rows.are_columns() ? "columns" : "rows", rows.axis,
+                        rows.lanes, rows.in_turn > 1 ? fmt::format(", {} in turn", rows.in_turn) : "");
     } else {
         dispatch.groups = linear_groups(source.invocations, device_);
     }
@@ -151,11 +163,13 @@ void Planner::add_earlier_passes(const Group& group) {
 
 void Planner::check_size(const Dispatch& dispatch, ValueId id) const {
     if (id == no_id || element_count(graph_.value(id).shape) <= max_elements) return;
-    throw Error(ErrorCode::unsupported, fmt::format("{} has tensor '{}' of {} elements, and shaders count up to {}", dispatch.label,
-                                                    graph_.value(id).name, element_count(graph_.value(id).shape), max_elements));
+    throw Error(ErrorCode::unsupported,
+                fmt::format("{} has tensor '{}' of {} elements, and shaders count up to {}", dispatch.label,
+                            graph_.value(id).name, element_count(graph_.value(id).shape), max_elements));
 }
 
-void Planner::add(Dispatch dispatch, std::vector<KernelOperand> reads, std::int64_t scratch_written, std::size_t bindings) {
+void Planner::add(Dispatch dispatch, std::vector<KernelOperand> reads, std::int64_t scratch_written,
+                  std::size_t bindings) {
     binding_counts_.push_back(bindings);
     for (const ValueId id : dispatch.written) check_size(dispatch, id);
     for (KernelOperand& operand : reads) {
@@ -176,7 +190,8 @@ void Planner::add(Dispatch dispatch, std::vector<KernelOperand> reads, std::int6
 }
 
 Plan make_plan(const Graph& graph, const DevicePlan& device, const PlanOptions& options, const TuningTable* tuning) {
-    return Planner(rewritten(graph, device, options), device, options, options.tuned ? tuning : nullptr).run(graph.values.size());
+    return Planner(rewritten(graph, device, options), device, options, options.tuned ? tuning : nullptr)
+        .run(graph.values.size());
 }
 
 }  // namespace tosavk

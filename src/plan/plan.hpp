@@ -14,8 +14,8 @@
 namespace tosavk {
 
 struct PlanOptions {
-    bool fuse = true;        ///< join elementwise chains and epilogues
-    bool keep_all = false;   ///< every value stays readable after a run (no sharing of memory); for verify
+    bool fuse = true;       ///< join elementwise chains and epilogues
+    bool keep_all = false;  ///< every value stays readable after a run (no sharing of memory); for verify
     // Passes that `fuse` allows; each can be left out.
     bool fold_movement = true;   ///< SLICE and PAD into the padding of what reads them; moves of moves, and of nothing
     bool fold_constants = true;  ///< nodes of constants
@@ -45,21 +45,21 @@ enum class Space : std::uint8_t {
 struct Placement {
     Space space = Space::none;  ///< none: the value exists in registers only, or nowhere
     std::uint64_t offset = 0;
-    std::uint64_t size = 0;     ///< bytes, rounded up to 16
+    std::uint64_t size = 0;  ///< bytes, rounded up to 16
 };
 
 struct Binding {
     Placement place;
     DType type = DType::fp32;
     bool written = false;
-    std::string label;  ///< value name, or what was packed
+    std::string label;                 ///< value name, or what was packed
     ReadPath path = ReadPath::buffer;  ///< of what is read; what is written is a storage buffer
 };
 
 /// One vkCmdDispatch. Bindings are numbered 0.. in set 0 in this order.
 struct Dispatch {
-    std::string label;                    ///< names of the operators it runs: "CONV2D+RESCALE+CLAMP"
-    std::string kernel;                   ///< "elementwise" or a file of shaders/
+    std::string label;   ///< names of the operators it runs: "CONV2D+RESCALE+CLAMP"
+    std::string kernel;  ///< "elementwise" or a file of shaders/
     /// Complete source; equal text means equal SPIR-V. Empty: `spirv` is the kernel, or, without one, the dispatch is
     /// a copy of binding 0 to binding 1 (reads and writes of variables).
     std::string glsl;
@@ -67,14 +67,14 @@ struct Dispatch {
     std::vector<std::int32_t> constants;  ///< specialization constants, ids 0.. (floats as bit patterns)
     std::vector<Binding> bindings;
     std::array<std::uint32_t, 3> groups{1, 1, 1};
-    std::uint32_t invocations = 0;        ///< of a workgroup, in x; 0: DevicePlan::workgroup_size
-    bool whole_subgroups = false;         ///< these make whole subgroups of DevicePlan::subgroup_size
-    std::vector<NodeId> nodes;            ///< nodes of the graph that it computes
-    std::vector<ValueId> written;         ///< values that it writes to memory
-    double work = 0;                      ///< arithmetic operations
-    double bytes = 0;                     ///< bytes read and written, each element once
-    bool barrier_before = false;          ///< a hazard with an earlier dispatch since the last barrier
-    bool submit_before = false;           ///< what comes before is a submit of its own: both would take too long
+    std::uint32_t invocations = 0;  ///< of a workgroup, in x; 0: DevicePlan::workgroup_size
+    bool whole_subgroups = false;   ///< these make whole subgroups of DevicePlan::subgroup_size
+    std::vector<NodeId> nodes;      ///< nodes of the graph that it computes
+    std::vector<ValueId> written;   ///< values that it writes to memory
+    double work = 0;                ///< arithmetic operations
+    double bytes = 0;               ///< bytes read and written, each element once
+    bool barrier_before = false;    ///< a hazard with an earlier dispatch since the last barrier
+    bool submit_before = false;     ///< what comes before is a submit of its own: both would take too long
     std::string note;
 
     bool is_copy() const { return glsl.empty() && !spirv; }
@@ -97,11 +97,11 @@ struct Plan {
     ConstantPool constants;             ///< uploaded once, read only
     std::uint64_t arena_bytes = 0;
     std::uint64_t state_bytes = 0;
-    std::vector<Placement> variables;   ///< by index in Graph::variables
-    std::uint32_t control_count = 0;    ///< control steps, those of regions included
+    std::vector<Placement> variables;    ///< by index in Graph::variables
+    std::uint32_t control_count = 0;     ///< control steps, those of regions included
     std::uint64_t peak_lower_bound = 0;  ///< largest sum of live tensors at any dispatch
     PlanOptions options;
-    std::string tuning;                  ///< the choices of a tuning table that it follows, as write_tuning() writes them
+    std::string tuning;  ///< the choices of a tuning table that it follows, as write_tuning() writes them
 };
 
 struct RegionPlan {
@@ -116,8 +116,8 @@ struct RegionPlan {
 struct ControlStep {
     NodeId node = no_id;
     bool is_loop = false;
-    std::size_t before = 0;   ///< index of the dispatch that comes next
-    Placement condition;      ///< in Space::host
+    std::size_t before = 0;  ///< index of the dispatch that comes next
+    Placement condition;     ///< in Space::host
     std::vector<Copy> prepare;
     std::vector<RegionPlan> regions;
 };
@@ -132,9 +132,10 @@ template <class F> void for_each_dispatch(const Plan& plan, F f) {
 
 struct TuningTable;
 
-/// `tuning` (plan/tuning.hpp) may be null. Throws Error(unsupported) when no candidate takes a node, with every candidate's
-/// reason.
-Plan make_plan(const Graph& graph, const DevicePlan& device, const PlanOptions& options, const TuningTable* tuning = nullptr);
+/// `tuning` (plan/tuning.hpp) may be null. Throws Error(unsupported) when no candidate takes a node, with every
+/// candidate's reason.
+Plan make_plan(const Graph& graph, const DevicePlan& device, const PlanOptions& options,
+               const TuningTable* tuning = nullptr);
 std::string print_plan(const Graph& graph, const Plan& plan);
 
 }  // namespace tosavk

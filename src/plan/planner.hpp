@@ -1,5 +1,5 @@
-// The state of make_plan(). What it does stands in several files: groups to dispatches in plan.cpp, memory, bindings, barriers
-// and submits in bind.cpp, control flow, variables and CUSTOM in control_steps.cpp.
+// The state of make_plan(). What it does stands in several files: groups to dispatches in plan.cpp, memory, bindings,
+// barriers and submits in bind.cpp, control flow, variables and CUSTOM in control_steps.cpp.
 #pragma once
 
 #include "codegen/source.hpp"
@@ -16,7 +16,8 @@ inline std::uint64_t padded(std::uint64_t bytes) { return (bytes + 15) / 16 * 16
 class Planner {
 public:
     /// `parent` of a region: the plan that it becomes a part of.
-    Planner(const Graph& graph, const DevicePlan& device, const PlanOptions& options, const TuningTable* tuning, Planner* parent = nullptr);
+    Planner(const Graph& graph, const DevicePlan& device, const PlanOptions& options, const TuningTable* tuning,
+            Planner* parent = nullptr);
     /// `values`: how many the graph had before it was rewritten; the plan has places for these.
     Plan run(std::size_t values);
 
@@ -60,19 +61,19 @@ private:
     /// A barrier goes before a dispatch that reads what an earlier one wrote, or writes what an earlier one touched,
     /// since the last barrier.
     void find_hazards();
-    /// Long stretches of dispatches are split, so that no submit runs into a watchdog. The host, which decides what runs
-    /// between control steps, adds up the shares there.
+    /// Long stretches of dispatches are split, so that no submit runs into a watchdog. The host, which decides what
+    /// runs between control steps, adds up the shares there.
     void find_submits();
 
     const Graph& graph_;
     const DevicePlan& device_;
-    const TuningTable* const tuning_;         ///< may be null
-    TuningTable followed_;                    ///< of the outermost planner: those of all
+    const TuningTable* const tuning_;  ///< may be null
+    TuningTable followed_;             ///< of the outermost planner: those of all
     Planner* const parent_;
     const std::vector<Home> homes_;
-    std::int64_t step_ = 0;                   ///< dispatches and control steps so far
-    std::vector<Interval> control_memory_;    ///< by control step: of its regions
-    std::vector<std::int64_t> first_, last_;  ///< steps in which a value's memory is in use
+    std::int64_t step_ = 0;                          ///< dispatches and control steps so far
+    std::vector<Interval> control_memory_;           ///< by control step: of its regions
+    std::vector<std::int64_t> first_, last_;         ///< steps in which a value's memory is in use
     std::vector<std::vector<KernelOperand>> reads_;  ///< by dispatch
     std::vector<std::size_t> binding_counts_;        ///< by dispatch, as its shader has them
     struct Scratch {
@@ -81,8 +82,8 @@ private:
         DType type;  ///< of its elements
     };
     std::vector<Scratch> scratch_;
-    std::size_t first_scratch_ = 0;               ///< of the kernel at hand
-    std::vector<std::int64_t> scratch_written_;   ///< by dispatch; -1: none
+    std::size_t first_scratch_ = 0;              ///< of the kernel at hand
+    std::vector<std::int64_t> scratch_written_;  ///< by dispatch; -1: none
     Plan plan_;
 };
 

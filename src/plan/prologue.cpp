@@ -60,8 +60,8 @@ PrologueCost prologue_cost(const Graph& graph, std::span<const NodeId> members) 
     return cost;
 }
 
-bool prologue_pays(const PrologueCost& cost, double reads, double invocations, double elements, const DevicePlan& device,
-                   std::string& why) {
+bool prologue_pays(const PrologueCost& cost, double reads, double invocations, double elements,
+                   const DevicePlan& device, std::string& why) {
     if (reads <= 0) {
         why = "its kernel does not say how often it reads an element";
         return false;

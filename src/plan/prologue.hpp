@@ -18,9 +18,9 @@ struct PrologueCost {
 /// Of elementwise and reading view nodes over one index space, in execution order; the last one makes the value.
 PrologueCost prologue_cost(const Graph& graph, std::span<const NodeId> members);
 
-/// Whether a kernel that reads each element `reads` times with `invocations` should compute it each time; else why not, in
-/// a sentence. `elements`: of the value.
-bool prologue_pays(const PrologueCost& cost, double reads, double invocations, double elements, const DevicePlan& device,
-                   std::string& why);
+/// Whether a kernel that reads each element `reads` times with `invocations` should compute it each time; else why not,
+/// in a sentence. `elements`: of the value.
+bool prologue_pays(const PrologueCost& cost, double reads, double invocations, double elements,
+                   const DevicePlan& device, std::string& why);
 
 }  // namespace tosavk

@@ -21,9 +21,11 @@ std::optional<Rows> row_reduction(const NodeView& view, const DevicePlan& device
     // As many lanes along a row as keep the device busy. Each has four quads at least, so that its first one is whole.
     const std::int64_t quads = (rows.axis + 3) / 4;
     const auto too_long = [&] {
-        return device.max_loop_passes != 0 && quads / rows.lanes > device.max_loop_passes / static_cast<std::int64_t>(max_row_loops);
+        return device.max_loop_passes != 0 &&
+               quads / rows.lanes > device.max_loop_passes / static_cast<std::int64_t>(max_row_loops);
     };
-    while (rows.lanes < device.workgroup_size && rows.lanes * 8 <= quads && (rows.lanes * rows.count < 1024 || too_long())) {
+    while (rows.lanes < device.workgroup_size && rows.lanes * 8 <= quads &&
+           (rows.lanes * rows.count < 1024 || too_long())) {
         rows.lanes *= 2;
     }
     if (too_long()) return std::nullopt;
@@ -60,7 +62,8 @@ bool order_matters(const NodeView& reduction) {
 
 bool spreads_over_rows(const Shape& from, const Shape& to, const Rows& rows) {
     if (element_count(from) != rows.count || element_count(to) != rows.count * rows.axis) return false;
-    return simplify(broadcast_map(from, to)) == simplify({{rows.count / rows.inner, rows.axis, rows.inner}, {rows.inner, 0, 1}});
+    return simplify(broadcast_map(from, to)) ==
+           simplify({{rows.count / rows.inner, rows.axis, rows.inner}, {rows.inner, 0, 1}});
 }
 
 }  // namespace tosavk

@@ -27,9 +27,11 @@ void take_out(Graph& graph, NodeId id) {
 
 bool has_subnormal(const Value& value) {
     if (!is_float(value.type)) return false;
-    // A device may read such numbers as zeros. 2^-126 is the smallest normal number of the type that all are computed in.
+    // A device may read such numbers as zeros. 2^-126 is the smallest normal number of the type that all are computed
+    // in.
     const std::vector<double> numbers = decode_reals(value.type, *value.data);
-    return std::any_of(numbers.begin(), numbers.end(), [](double x) { return x != 0 && x > -0x1p-126 && x < 0x1p-126; });
+    return std::any_of(numbers.begin(), numbers.end(),
+                       [](double x) { return x != 0 && x > -0x1p-126 && x < 0x1p-126; });
 }
 
 bool is_finite(const Value& value) {
@@ -51,19 +53,24 @@ bool is_exact(const NodeView& view, const DevicePlan& device) {
         if (has_subnormal(view.in(k))) return false;
     }
     switch (op) {
-        case Op::cast:
-            return is_float(view.in(0).type) && view.out().type == DType::fp32 && is_finite(view.in(0));
-        case Op::select: case Op::negate: case Op::abs: case Op::floor: case Op::ceil:
-        case Op::equal: case Op::greater: case Op::greater_equal:
-            return true;
-        case Op::add: case Op::sub: case Op::mul:
-            return device.rte;
-        default:
-            return false;
+        case Op::cast: return is_float(view.in(0).type) && view.out().type == DType::fp32 && is_finite(view.in(0));
+        case Op::select:
+        case Op::negate:
+        case Op::abs:
+        case Op::floor:
+        case Op::ceil:
+        case Op::equal:
+        case Op::greater:
+        case Op::greater_equal: return true;
+        case Op::add:
+        case Op::sub:
+        case Op::mul: return device.rte;
+        default: return false;
     }
 }
 
-/// Whether a move leaves every element where it is: a TRANSPOSE of dimensions of 1, a TILE by 1, a CONCAT of one tensor.
+/// Whether a move leaves every element where it is: a TRANSPOSE of dimensions of 1, a TILE by 1, a CONCAT of one
+/// tensor.
 bool moves_nothing(const NodeView& view) {
     if (view.node().op == Op::concat) return view.input_count() == 1;
     const ViewDef moved = op_def(view.node().op).view(view);
@@ -85,7 +92,9 @@ ValueId add_shape(Graph& graph, const std::string& name, const std::vector<std::
     return static_cast<ValueId>(graph.values.size() - 1);
 }
 
-std::uint64_t bytes_of(const Value& value) { return static_cast<std::uint64_t>(element_count(value.shape)) * size_of(value.type); }
+std::uint64_t bytes_of(const Value& value) {
+    return static_cast<std::uint64_t>(element_count(value.shape)) * size_of(value.type);
+}
 
 bool is_worth_folding(const NodeView& view) {
     std::uint64_t in = 0, out = 0;
@@ -113,7 +122,8 @@ void fold_constants(Graph& graph, const DevicePlan& device) {
         const NodeView view(graph, id);
         const Node& node = view.node();
         if (node.op == Op::unknown || !is_worth_folding(view) || !is_exact(view, device)) continue;
-        if (std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId out) { return is_output[out]; })) continue;
+        if (std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId out) { return is_output[out]; }))
+            continue;
         const OpDef& def = op_def(node.op);
         if (def.view && def.view(view).kind == ViewDef::Kind::alias) {  // no copy of the bytes
             Value& out = graph.values[node.outputs.front()];
@@ -174,7 +184,8 @@ void drop_unread(Graph& graph) {
     for (NodeId id = static_cast<NodeId>(graph.nodes.size()); id-- > 0;) {
         const Node& node = graph.node(id);
         const bool has_effect = node.op == Op::variable_write || !node.regions.empty();
-        if (has_effect || std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId out) { return read[out]; })) {
+        if (has_effect ||
+            std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId out) { return read[out]; })) {
             for (const ValueId in : node.inputs) read[in] = true;
         } else if (node.op != Op::unknown) {
             take_out(graph, id);
@@ -212,7 +223,8 @@ void join_concats(Graph& graph) {
         std::vector<ValueId> parts;
         for (const ValueId in : node.inputs) {
             const NodeId maker = graph.value(in).producer;
-            const bool joins = maker != no_id && readers[in] == 1 && graph.node(maker).op == Op::concat && graph.node(maker).attrs.axis == node.attrs.axis;
+            const bool joins = maker != no_id && readers[in] == 1 && graph.node(maker).op == Op::concat &&
+                               graph.node(maker).attrs.axis == node.attrs.axis;
             if (joins) parts.insert(parts.end(), graph.node(maker).inputs.begin(), graph.node(maker).inputs.end());
             else parts.push_back(in);
         }

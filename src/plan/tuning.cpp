@@ -27,7 +27,8 @@ std::size_t buffers(const Graph& graph, const Group& group, const KernelChoice& 
     return count_reads(graph, alone, device);
 }
 
-/// How often all of the choice's passes read an element of the group's prologues; without bound where a kernel does not say.
+/// How often all of the choice's passes read an element of the group's prologues; without bound where a kernel does not
+/// say.
 double prologue_reads(const Graph& graph, const Group& group, const KernelChoice& choice) {
     double reads = 0;
     const auto add = [&](const KernelPass& pass) {
@@ -53,20 +54,23 @@ std::optional<KernelChoice> alternative(const Graph& graph, const DevicePlan& de
     const KernelChoice& own = *group.choice;
     if (own.fuses_followers && (!choice->fuses_followers || choice->aligned < own.aligned)) return std::nullopt;
     if (buffers(graph, group, *choice, device) > buffers(graph, group, own, device)) return std::nullopt;
-    // What is made where the kernel reads it was weighed, and fits, with the reads and passes of the group's own choice.
-    if (!group.prologues.empty() &&
-        (choice->earlier.size() != own.earlier.size() || prologue_reads(graph, group, *choice) > prologue_reads(graph, group, own)))
+    // What is made where the kernel reads it was weighed, and fits, with the reads and passes of the group's own
+    // choice.
+    if (!group.prologues.empty() && (choice->earlier.size() != own.earlier.size() ||
+                                     prologue_reads(graph, group, *choice) > prologue_reads(graph, group, own)))
         return std::nullopt;
     choice->candidate = candidate.name;
     return choice;
 }
 
 /// Equal for choices of the same code.
-using Code = std::vector<std::tuple<std::string, std::vector<std::pair<std::string, std::string>>, std::vector<std::int32_t>,
-                                    std::array<std::uint32_t, 3>, std::uint32_t>>;
+using Code = std::vector<std::tuple<std::string, std::vector<std::pair<std::string, std::string>>,
+                                    std::vector<std::int32_t>, std::array<std::uint32_t, 3>, std::uint32_t>>;
 Code code_of(const KernelChoice& choice) {
     Code code;
-    const auto add = [&](const KernelPass& pass) { code.emplace_back(pass.kernel, pass.defines, pass.constants, pass.groups, pass.invocations); };
+    const auto add = [&](const KernelPass& pass) {
+        code.emplace_back(pass.kernel, pass.defines, pass.constants, pass.groups, pass.invocations);
+    };
     for (const KernelPass& pass : choice.earlier) add(pass);
     add(choice);
     return code;
@@ -83,11 +87,15 @@ std::string tuning_signature(const NodeView& view) {
     const bool is_window = std::any_of(def.attributes.begin(), def.attributes.end(),
                                        [](const char* name) { return std::strcmp(name, "pad") == 0; });
     std::string text = def.name;
-    const auto typed = [](const Value& value) { return fmt::format("{}[{}]", name_of(value.type), to_string(value.shape)); };
+    const auto typed = [](const Value& value) {
+        return fmt::format("{}[{}]", name_of(value.type), to_string(value.shape));
+    };
     for (std::size_t k = 0; k < view.input_count(); ++k) {
         // Of a window the results and the weights tell how many channels and positions there are.
         if (is_window && k == 0) text += fmt::format(" {}", name_of(view.in(k).type));
-        else text += fmt::format(" {}{}", is_window && k == 1 && view.in(k).is_constant() ? "const " : "", typed(view.in(k)));
+        else
+            text += fmt::format(" {}{}", is_window && k == 1 && view.in(k).is_constant() ? "const " : "",
+                                typed(view.in(k)));
     }
     text += " ->";
     for (std::size_t k = 0; k < view.output_count(); ++k) text += " " + typed(view.out(k));
@@ -97,7 +105,8 @@ std::string tuning_signature(const NodeView& view) {
     return attributes.empty() ? text : text + " " + attributes;
 }
 
-TuningTable apply_tuning(const Graph& graph, const DevicePlan& device, const TuningTable& table, std::vector<Group>& groups) {
+TuningTable apply_tuning(const Graph& graph, const DevicePlan& device, const TuningTable& table,
+                         std::vector<Group>& groups) {
     TuningTable followed;
     if (table.choices.empty()) return followed;
     for (Group& group : groups) {
@@ -128,8 +137,8 @@ std::vector<KernelSite> kernel_sites(const Graph& graph, const DevicePlan& devic
         if (!group.choice) continue;
         const NodeView view(planned, group.anchor);
         std::string signature = tuning_signature(view);
-        const auto known =
-            std::find_if(sites.begin(), sites.end(), [&](const KernelSite& site) { return site.signature == signature; });
+        const auto known = std::find_if(sites.begin(), sites.end(),
+                                        [&](const KernelSite& site) { return site.signature == signature; });
         if (known != sites.end()) {
             known->nodes.push_back(group.anchor);
             continue;
@@ -172,7 +181,8 @@ std::optional<TuningTable> read_tuning(std::string_view text, std::string& why) 
     while (!text.empty()) {
         const std::optional<std::string_view> line = take_line();
         const std::size_t tab = line ? line->find('\t') : std::string_view::npos;
-        if (tab == std::string_view::npos || !is_printable(line->substr(0, tab)) || !is_printable(line->substr(tab + 1))) {
+        if (tab == std::string_view::npos || !is_printable(line->substr(0, tab)) ||
+            !is_printable(line->substr(tab + 1))) {
             why = fmt::format("its line {} is no choice", table.choices.size() + 2);
             return std::nullopt;
         }

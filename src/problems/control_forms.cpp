@@ -22,8 +22,10 @@ Graph branch(DType type, const Shape& shape, bool doubles) {
 
 Results cond_if(Line& line, Layers& layers) {
     const Shape shape = line.take_shape("shape");
-    const ValueId condition = layers.input("condition", DType::boolean, {1}), x = layers.input("input", line.type(), shape);
-    return layers.builder().cond_if(condition, {x}, branch(line.type(), shape, true), branch(line.type(), shape, false));
+    const ValueId condition = layers.input("condition", DType::boolean, {1}),
+                  x = layers.input("input", line.type(), shape);
+    return layers.builder().cond_if(condition, {x}, branch(line.type(), shape, true),
+                                    branch(line.type(), shape, false));
 }
 
 /// The counter, and a number that ABS is applied to in every pass.
@@ -36,12 +38,16 @@ Results while_loop(Line& line, Layers& layers) {
         return std::pair(counter, b.input("x", line.type(), shape));
     };
     const ValueId i = begin(condition).first;
-    condition.output(condition.add1(Op::greater, {condition.scalar(DType::i32, static_cast<double>(count[0])), i}, DType::boolean));
+    condition.output(
+        condition.add1(Op::greater, {condition.scalar(DType::i32, static_cast<double>(count[0])), i}, DType::boolean));
     const auto [k, x] = begin(body);
     body.output(body.add1(Op::add, {k, body.scalar(DType::i32, 1)}, DType::i32));
     body.output(body.add1(Op::abs, {x}, line.type()));
     const ValueId input = layers.input("input", line.type(), shape);
-    return {layers.builder().while_loop({layers.builder().scalar(DType::i32, 0), input}, condition.finish_region(), body.finish_region()).at(1)};
+    return {layers.builder()
+                .while_loop({layers.builder().scalar(DType::i32, 0), input}, condition.finish_region(),
+                            body.finish_region())
+                .at(1)};
 }
 
 Results variable_read(Line& line, Layers& layers) {

@@ -69,7 +69,8 @@ ValueId Layers::input(const std::string& name, DType type, const Shape& shape) {
 /// Before memory is asked for: a line may name any shape.
 void Layers::check_size(const std::string& name, DType type, const Shape& shape) const {
     if (fits(level_, type, shape)) return;
-    throw Error(ErrorCode::usage, fmt::format("{} of shape {} is larger than level {} allows", name, to_string(shape), level_.name));
+    throw Error(ErrorCode::usage,
+                fmt::format("{} of shape {} is larger than level {} allows", name, to_string(shape), level_.name));
 }
 
 ValueId Layers::weights(const std::string& name, DType type, const Shape& shape, double deviation) {
@@ -104,15 +105,14 @@ ValueId Layers::zero_point(ValueId id) {
 ValueId Layers::convolve(Op op, ValueId x, DType weight_type, const Shape& weight_shape, Attributes attrs) {
     const DType in = type(x), out = convolution_out(in);
     const bool depthwise = op == Op::depthwise_conv2d;
-    const std::int64_t channels =
-        depthwise ? weight_shape[2] * weight_shape[3] : weight_shape.front();
+    const std::int64_t channels = depthwise ? weight_shape[2] * weight_shape[3] : weight_shape.front();
     const std::int64_t terms = element_count(weight_shape) / channels;
     const double deviation = 1 / (magnitude(x) * std::sqrt(static_cast<double>(terms)));
     const ValueId weight = weights("weight", weight_type, weight_shape, deviation);
     const double sums = magnitude(x) * magnitude(weight) * std::sqrt(static_cast<double>(terms));
     const auto half = static_cast<std::int64_t>(std::min(sums / 2, 1e9));
-    const ValueId bias = is_integer(out) ? integers("bias", out, {channels}, -half, half)
-                                         : weights("bias", out, {channels}, 0.25);
+    const ValueId bias =
+        is_integer(out) ? integers("bias", out, {channels}, -half, half) : weights("bias", out, {channels}, 0.25);
     attrs.acc_type = accumulator_of(in);
     if (op == Op::transpose_conv2d) attrs.dilation.clear();
     const ValueId y = builder_.add1(op, {x, weight, bias, zero_point(x), builder_.scalar(weight_type, 0)}, out, attrs);
@@ -180,8 +180,9 @@ ValueId Layers::pool(Op op, ValueId x, Attributes attrs) {
     attrs.dilation.clear();
     std::vector<ValueId> operands{x};
     if (op == Op::avg_pool2d) {
-        attrs.acc_type = is_integer(type(x)) ? DType::i32
-                         : type(x) == DType::fp8e4m3 || type(x) == DType::fp8e5m2 ? DType::fp16 : DType::fp32;
+        attrs.acc_type = is_integer(type(x))                                    ? DType::i32
+                       : type(x) == DType::fp8e4m3 || type(x) == DType::fp8e5m2 ? DType::fp16
+                                                                                : DType::fp32;
         operands.insert(operands.end(), {zero_point(x), zero_point(x)});
     }
     const ValueId y = builder_.add1(op, operands, type(x), attrs);

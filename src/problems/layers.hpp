@@ -51,7 +51,7 @@ public:
     ValueId reshape(ValueId x, const Shape& shape);
     ValueId unary(Op op, ValueId x) { return builder_.add1(op, {x}, type(x)); }
     ValueId binary(Op op, ValueId a, ValueId b) { return builder_.add1(op, {a, b}, type(a)); }
-    ValueId mul(ValueId a, ValueId b);  ///< floats
+    ValueId mul(ValueId a, ValueId b);              ///< floats
     ValueId softmax(ValueId x, std::int32_t axis);  ///< floats: exp(x - max) over the sum of these
     ValueId cast(ValueId x, DType type) { return type == this->type(x) ? x : builder_.add1(Op::cast, {x}, type); }
 

@@ -11,9 +11,9 @@ namespace tosavk {
 namespace {
 
 constexpr std::pair<std::string_view, DType> types[] = {
-    {"bool", DType::boolean}, {"i4", DType::i4},     {"i8", DType::i8},       {"i16", DType::i16},
-    {"i32", DType::i32},      {"i48", DType::i48},   {"f32", DType::fp32},    {"f16", DType::fp16},
-    {"bf16", DType::bf16},    {"e4m3", DType::fp8e4m3}, {"e5m2", DType::fp8e5m2}, {"fp32", DType::fp32},
+    {"bool", DType::boolean}, {"i4", DType::i4},           {"i8", DType::i8},           {"i16", DType::i16},
+    {"i32", DType::i32},      {"i48", DType::i48},         {"f32", DType::fp32},        {"f16", DType::fp16},
+    {"bf16", DType::bf16},    {"e4m3", DType::fp8e4m3},    {"e5m2", DType::fp8e5m2},    {"fp32", DType::fp32},
     {"fp16", DType::fp16},    {"fp8e4m3", DType::fp8e4m3}, {"fp8e5m2", DType::fp8e5m2},
 };
 constexpr std::string_view keys[] = {"s", "p", "d", "axis", "seed", "batch", "size"};
@@ -99,7 +99,9 @@ Line::Token Line::parse(const std::string& word) const {
     if (is_digit(word[0]) || word[0] == '-') {
         const bool list = word.find(',') != std::string::npos;
         const auto numbers = numbers_of(word, list ? ',' : 'x');
-        if (!numbers) fail(fmt::format("'{}' is neither a shape such as 1x56x56x64 nor a list such as 1,0 of 32-bit numbers", word));
+        if (!numbers)
+            fail(fmt::format("'{}' is neither a shape such as 1x56x56x64 nor a list such as 1,0 of 32-bit numbers",
+                             word));
         token.kind = list ? Kind::list : Kind::shape;
         token.numbers = *numbers;
         if (list) return token;

@@ -8,10 +8,10 @@
 namespace tosavk {
 
 struct ProblemForm {
-    const char* op;    ///< first word of the line
-    const char* form;  ///< what follows it
-    const char* line;  ///< an example worth measuring, without the first word
-    const char* small; ///< an example for tests, without the first word
+    const char* op;     ///< first word of the line
+    const char* form;   ///< what follows it
+    const char* line;   ///< an example worth measuring, without the first word
+    const char* small;  ///< an example for tests, without the first word
     /// Takes its words from the line and returns the results; the first one may be followed by others.
     std::vector<ValueId> (*build)(Line& line, Layers& layers);
 };

@@ -44,8 +44,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> range_of(Op op, DType type)
     switch (op) {
         case Op::arithmetic_right_shift:
         case Op::logical_left_shift:
-        case Op::logical_right_shift:
-            return {{0, width - 1}};
+        case Op::logical_right_shift: return {{0, width - 1}};
         case Op::intdiv: return {{1, 1000}};
         default: return std::nullopt;
     }

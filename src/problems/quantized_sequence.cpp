@@ -40,8 +40,7 @@ public:
         return layers_.builder().add1(Op::arithmetic_right_shift, {x, amount}, DType::i32, attrs);
     }
     /// TABLE of i16 for a function from 0 to 1 of the entry's number, in 15 bits: the 7 bits between entries go again.
-    template <typename F>
-    ValueId table(ValueId x, F f) {
+    template <typename F> ValueId table(ValueId x, F f) {
         std::vector<std::int64_t> values;
         for (int k = 0; k <= 512; ++k) values.push_back(std::llround(max_of(DType::i16) * f(k)));
         const ValueId entries = layers_.builder().constant_ints("table", DType::i16, {513}, values);
@@ -123,9 +122,8 @@ ValueId quantized_normalize(Layers& layers, ValueId x) {
     const ValueId squares = layers.rescale(wide.mul(d, d), DType::i8, top / 9 / square, -128, false);
     // The usual variance, a ninth of the top, comes to lie in the middle of i8, and so does its root's inverse.
     const ValueId variance = mean(layers, squares, 4.5, -128);
-    const ValueId inverse = quantized_table(layers, variance, -128, [](int q) {
-        return top / 2 / std::sqrt(std::max(q + 128, 1) / (top / 2));
-    });
+    const ValueId inverse = quantized_table(
+        layers, variance, -128, [](int q) { return top / 2 / std::sqrt(std::max(q + 128, 1) / (top / 2)); });
     layers.set_magnitude(inverse, top / 2);
 
     // Products of two without zero points are below 2^16.

@@ -130,7 +130,7 @@ CheckResult compare_check(DType type, std::span<const double> want, std::span<co
 CheckResult compare_dot_product(DType type, std::span<const double> want, std::span<const double> got,
                                 const Tolerance& tolerance) {
     const double half_ulp = std::ldexp(1.0, -1 - fraction_bits(type));
-    const double limit = 2 * tolerance.terms;     // ABS_BOUND; accumulator and output have one type, so ksb = terms
+    const double limit = 2 * tolerance.terms;  // ABS_BOUND; accumulator and output have one type, so ksb = terms
     const double variance = 1.6 * tolerance.terms;
     Worst worst;
     double squares = 0, sum = 0;

@@ -32,12 +32,12 @@ HostTensor random_tensor(DType type, const Shape& shape, std::uint64_t seed);
 /// The worst difference of one output of one node against the reference, by that operator's own rule.
 struct CheckResult {
     bool passed = true;
-    double worst = 0;            ///< error as a share of the bound (integers: 1 or more means different)
-    double variance = 0;         ///< dot products: sum of squared errors as a share of its bound
-    double bias = 0;             ///< dot products: |sum of errors| as a share of its bound; matters for data sets 3 to 5
-    std::int64_t element = -1;   ///< flat index of the worst element
-    std::string expected, got;   ///< its values as text
-    std::string rule;            ///< "exact", "ULP", "dot product, KS=...", ...
+    double worst = 0;           ///< error as a share of the bound (integers: 1 or more means different)
+    double variance = 0;        ///< dot products: sum of squared errors as a share of its bound
+    double bias = 0;            ///< dot products: |sum of errors| as a share of its bound; matters for data sets 3 to 5
+    std::int64_t element = -1;  ///< flat index of the worst element
+    std::string expected, got;  ///< its values as text
+    std::string rule;           ///< "exact", "ULP", "dot product, KS=...", ...
 };
 /// Compares `actual` (what a device made of `inputs`) with output k of the node computed in fp64.
 CheckResult check_node_result(const NodeView& view, std::span<const HostTensor* const> inputs, std::size_t k,

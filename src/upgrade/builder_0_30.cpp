@@ -44,8 +44,9 @@ void check_signs(Op op, const std::string& name, const char* region, const char*
                  const std::vector<Type>& outer) {
     for (std::size_t k = 0; k < inner.size() && k < outer.size(); ++k) {
         if (inner[k].is_unsigned == outer[k].is_unsigned) continue;
-        fail(op, name, fmt::format("{} {} of {} is {}, but the operator's is {}", kind, k, region, type_name(inner[k]),
-                                   type_name(outer[k])));
+        fail(op, name,
+             fmt::format("{} {} of {} is {}, but the operator's is {}", kind, k, region, type_name(inner[k]),
+                         type_name(outer[k])));
     }
 }
 
@@ -76,7 +77,8 @@ std::vector<ValueId> Builder::add(Op op, const std::vector<ValueId>& inputs, con
     std::vector<Operand> operands;
     std::vector<std::pair<std::string_view, Type>> bound;
     for (std::size_t k = 0; k < inputs.size(); ++k) {
-        if (inputs[k] >= builder_.graph().values.size()) fail(op, name, fmt::format("input {} does not exist", inputs[k]));
+        if (inputs[k] >= builder_.graph().values.size())
+            fail(op, name, fmt::format("input {} does not exist", inputs[k]));
         operands.push_back({inputs[k], unsigned_.contains(inputs[k])});
         // Beyond the listed operands lie those that are attributes but in profile MT: their types are 1.0's to check.
         if (k < info->inputs.size()) bound.emplace_back(info->inputs[k], type(inputs[k]));
@@ -101,8 +103,9 @@ std::vector<ValueId> Builder::add(Op op, const std::vector<ValueId>& inputs, con
     const std::vector<ValueId> ids = upgrade(builder_, op, operands, attributes, results, name);
     for (std::size_t k = 0; k < ids.size(); ++k) {
         if (results[k].shape && value(ids[k]).shape != *results[k].shape) {
-            fail(op, name, fmt::format("output has shape {}, but the operator computes {}", to_string(*results[k].shape),
-                                       to_string(value(ids[k]).shape)));
+            fail(op, name,
+                 fmt::format("output has shape {}, but the operator computes {}", to_string(*results[k].shape),
+                             to_string(value(ids[k]).shape)));
         }
         if (results[k].type.is_unsigned) unsigned_[ids[k]] = true;
     }

@@ -1,6 +1,6 @@
-// RESIZE of 0.30 says where it samples by stride, offset and a shift (integers) or by fp32 numbers (floats); 1.0 says it
-// by a fraction n/d. Integers carry over exactly. For floats the fraction is rebuilt where one gives the same samples,
-// else the samples are gathered and weighed one by one.
+// RESIZE of 0.30 says where it samples by stride, offset and a shift (integers) or by fp32 numbers (floats); 1.0 says
+// it by a fraction n/d. Integers carry over exactly. For floats the fraction is rebuilt where one gives the same
+// samples, else the samples are gathered and weighed one by one.
 #include "upgrade/upgrade.hpp"
 
 #include <fmt/format.h>
@@ -34,7 +34,8 @@ struct Sample {
     std::int64_t first, second;
     float behind;
     Sample(float position, std::int64_t size)
-        : first(static_cast<std::int64_t>(std::floor(position))), second(std::min(first + 1, size - 1)),
+        : first(static_cast<std::int64_t>(std::floor(position))),
+          second(std::min(first + 1, size - 1)),
           behind(position - std::floor(position)) {
         first = std::max<std::int64_t>(first, 0);
     }
@@ -95,8 +96,8 @@ Upgrade::Axis Upgrade::resize_axis(std::size_t k, const char* name) const {
     return axis;
 }
 
-// The smallest n that gives the same samples: the very same rows for NEAREST, the same positions but for the rounding of
-// fp32 for BILINEAR, which is continuous.
+// The smallest n that gives the same samples: the very same rows for NEAREST, the same positions but for the rounding
+// of fp32 for BILINEAR, which is continuous.
 bool Upgrade::find_rational(Axis& axis) const {
     const double stride = axis.stride_fp, offset = axis.offset_fp;
     for (std::int64_t n = 1; n <= 2048; ++n) {
@@ -122,7 +123,8 @@ bool Upgrade::find_rational(Axis& axis) const {
         axis.d = static_cast<std::int64_t>(d);
         axis.offset = static_cast<std::int64_t>(from);
         const std::int64_t border = axis.border();
-        if (axis.d < 16 * n && axis.offset >= -n && axis.offset < 16 * n && border >= -16 * n && border < n) return true;
+        if (axis.d < 16 * n && axis.offset >= -n && axis.offset < 16 * n && border >= -16 * n && border < n)
+            return true;
     }
     axis.n = 0;
     return false;
@@ -136,12 +138,13 @@ Upgrade::Ids Upgrade::resize() {
     need_values("offset", a_.resize_offset.size(), 2);
     if (a_.border) need_values("border", a_.border->size(), 2);
     if (!a_.border || !a_.output_size.empty()) need_values("output_size", a_.output_size.size(), 2);
-    if (real && a_.shift != 0) fail(fmt::format("shift is {}, but must be 0 for type {}", a_.shift, name_of(in(0).type)));
+    if (real && a_.shift != 0)
+        fail(fmt::format("shift is {}, but must be 0 for type {}", a_.shift, name_of(in(0).type)));
     if (!real && (a_.shift < 1 || a_.shift > 11)) fail(fmt::format("shift {} is not in 1..11", a_.shift));
     const bool bilinear = a_.mode == ResizeMode::bilinear;
     if (!real && bilinear == (in(0).type == out().type.type)) {
-        fail(fmt::format("mode {} does not give {} from {}", bilinear ? "BILINEAR" : "NEAREST",
-                         type_name(out().type), name_of(in(0).type)));
+        fail(fmt::format("mode {} does not give {} from {}", bilinear ? "BILINEAR" : "NEAREST", type_name(out().type),
+                         name_of(in(0).type)));
     }
     Axis axes[2] = {resize_axis(0, "y"), resize_axis(1, "x")};
     Axis &y = axes[0], &x = axes[1];

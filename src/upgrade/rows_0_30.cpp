@@ -40,8 +40,8 @@ const Rows arithmetic_rows = of({i32}, true);
 
 /// input, weight, bias and the accumulator that is the output.
 const Rows conv_rows = {
-    {{i8, i8, i32}, any},         {{i8, i4, i32}, any},           {{i16, i8, i48}, any},
-    {{fp16, fp16, fp16}, floats}, {{fp16, fp16, fp32}, floats},   {{bf16, bf16, fp32}, floats},
+    {{i8, i8, i32}, any},         {{i8, i4, i32}, any},         {{i16, i8, i48}, any},
+    {{fp16, fp16, fp16}, floats}, {{fp16, fp16, fp32}, floats}, {{bf16, bf16, fp32}, floats},
     {{fp32, fp32, fp32}, floats},
 };
 const Rows widening_rows = {
@@ -97,7 +97,11 @@ std::vector<OpInfo> make_table() {
 
     add(Op::argmax, {"in_t", "out_t"}, {"in_t"}, {"out_t"}, with(of({i8, i16}, true), i32, true));
     add(Op::avg_pool2d, {"in_out_t", "acc_t"}, {"in_out_t"}, {"in_out_t"},
-        {{{i8, i32}, any}, {{i16, i32}, any}, {{fp16, fp16}, floats}, {{fp16, fp32}, floats}, {{bf16, fp32}, floats},
+        {{{i8, i32}, any},
+         {{i16, i32}, any},
+         {{fp16, fp16}, floats},
+         {{fp16, fp32}, floats},
+         {{bf16, fp32}, floats},
          {{fp32, fp32}, floats}});
     conv(Op::conv2d);
     conv(Op::conv3d);
@@ -105,7 +109,11 @@ std::vector<OpInfo> make_table() {
     add(Op::fft2d, {"in_out_t"}, {"in_out_t", "in_out_t"}, {"in_out_t", "in_out_t"}, {{{fp32}, floats}});
     conv(fully_connected);
     add(Op::matmul, {"in_t", "out_t"}, {"in_t", "in_t"}, {"out_t"},
-        {{{i8, i32}, any}, {{i16, i48}, any}, {{fp16, fp16}, floats}, {{fp16, fp32}, floats}, {{bf16, fp32}, floats},
+        {{{i8, i32}, any},
+         {{i16, i48}, any},
+         {{fp16, fp16}, floats},
+         {{fp16, fp32}, floats},
+         {{bf16, fp32}, floats},
          {{fp32, fp32}, floats}});
     same(Op::max_pool2d, 1, of({i8, i16}, true));
     add(Op::rfft2d, {"in_out_t"}, {"in_out_t"}, {"in_out_t", "in_out_t"}, {{{fp32}, floats}});
@@ -159,8 +167,13 @@ std::vector<OpInfo> make_table() {
     add(Op::scatter, {"index_t", "value_t"}, {"value_t", "index_t", "value_t"}, {"value_t"},
         with(number_rows, i32, false));
     add(Op::resize, {"resize_t", "in_t", "out_t"}, {"in_t"}, {"out_t"},
-        {{{i16, i8, i32}, any}, {{i16, i8, i8}, any}, {{i16, i16, i48}, any}, {{i16, i16, i16}, any},
-         {{fp32, fp16, fp16}, floats}, {{fp32, bf16, bf16}, floats}, {{fp32, fp32, fp32}, floats}});
+        {{{i16, i8, i32}, any},
+         {{i16, i8, i8}, any},
+         {{i16, i16, i48}, any},
+         {{i16, i16, i16}, any},
+         {{fp32, fp16, fp16}, floats},
+         {{fp32, bf16, bf16}, floats},
+         {{fp32, fp32, fp32}, floats}});
     add(Op::cast, {"in_t", "out_t"}, {"in_t"}, {"out_t"}, cast_rows());
     add(Op::rescale, {"in_t", "out_t"}, {"in_t"}, {"out_t"}, rescale_rows());
     add(Op::constant, {"out_t"}, {}, {"out_t"}, all_rows);

@@ -207,7 +207,9 @@ Upgrade::Ids Upgrade::rescale() {
         shift = id(2);
     } else {
         need_inputs(1);
-        const auto length = [](const std::vector<std::int64_t>& v) { return Shape{static_cast<std::int64_t>(v.size())}; };
+        const auto length = [](const std::vector<std::int64_t>& v) {
+            return Shape{static_cast<std::int64_t>(v.size())};
+        };
         multiplier = constant("multiplier", a_.scale32 ? DType::i32 : DType::i16, length(a_.multiplier), a_.multiplier);
         shift = constant("shift", DType::i8, length(a_.rescale_shift), a_.rescale_shift);
     }
@@ -277,8 +279,10 @@ Upgrade::Ids Upgrade::transpose_conv() {
         const DType x = widens ? type : in(0).type, w = widens ? type : in(1).type;
         attrs.pad = {0, static_cast<std::int32_t>(whole[0] - 1), 0, static_cast<std::int32_t>(whole[1] - 1)};
         attrs.stride = {1, 1};
-        return done(op_, {empty("nothing", x, one), empty("no_weight", w, filter), id(2), builder_.scalar(x, 0),
-                          builder_.scalar(w, 0)}, attrs);
+        return done(op_,
+                    {empty("nothing", x, one), empty("no_weight", w, filter), id(2), builder_.scalar(x, 0),
+                     builder_.scalar(w, 0)},
+                    attrs);
     }
     ValueId seen = id(0);
     if (size != in_shape) {
@@ -370,8 +374,9 @@ Upgrade::Ids Upgrade::fft() {
     Ids parts = nodes(op_, ids(), attrs, types);
     for (std::size_t k = 0; k < 2; ++k) {
         // RFFT2D gave the first half of the rows only.
-        const bool sliced = !whole && rows != shape[1] && !(results_[k].shape && results_[k].shape->size() == 3 &&
-                                                            (*results_[k].shape)[1] == shape[1]);
+        const bool sliced =
+            !whole && rows != shape[1] &&
+            !(results_[k].shape && results_[k].shape->size() == 3 && (*results_[k].shape)[1] == shape[1]);
         builder_.value(parts[k]).name = results_[k].name;
         if (!sliced) continue;
         builder_.value(parts[k]).name += "/rows";
@@ -395,11 +400,15 @@ Upgrade::Ids Upgrade::run() {
     if (op_ == fully_connected) return dense();
     tosavk::Attributes attrs;
     switch (op_) {
-        case Op::conv2d: case Op::conv3d: case Op::depthwise_conv2d: return conv();
+        case Op::conv2d:
+        case Op::conv3d:
+        case Op::depthwise_conv2d: return conv();
         case Op::transpose_conv2d: return transpose_conv();
         case Op::matmul: return matmul();
-        case Op::avg_pool2d: case Op::max_pool2d: return pool();
-        case Op::fft2d: case Op::rfft2d: return fft();
+        case Op::avg_pool2d:
+        case Op::max_pool2d: return pool();
+        case Op::fft2d:
+        case Op::rfft2d: return fft();
         case Op::argmax: return argmax();
         case Op::rescale: return rescale();
         case Op::clamp: return clamp();
@@ -413,25 +422,55 @@ Upgrade::Ids Upgrade::run() {
         case Op::reshape: return done(op_, with_shapes({&a_.new_shape}));
         case Op::slice: return done(op_, with_shapes({&a_.start, &a_.size}));
         case Op::tile: return done(op_, with_shapes({&a_.multiples}));
-        case Op::logical_left_shift: case Op::logical_right_shift:
-            need_inputs(2);
-            return in(0).type == DType::i32 ? elementwise() : narrow_shift();
+        case Op::logical_left_shift:
+        case Op::logical_right_shift: need_inputs(2); return in(0).type == DType::i32 ? elementwise() : narrow_shift();
         // POW has no domain in 0.30: a negative base gives what C's pow gives, here as in the kernel of POW, which 1.0
         // leaves free to.
-        case Op::add: case Op::arithmetic_right_shift: case Op::bitwise_and: case Op::bitwise_or: case Op::bitwise_xor:
-        case Op::intdiv: case Op::logical_and: case Op::logical_or: case Op::logical_xor: case Op::maximum:
-        case Op::minimum: case Op::mul: case Op::pow: case Op::sub: case Op::abs: case Op::bitwise_not: case Op::ceil:
-        case Op::clz: case Op::exp: case Op::floor: case Op::log: case Op::logical_not: case Op::negate:
-        case Op::reciprocal: case Op::rsqrt: case Op::select: case Op::equal: case Op::greater: case Op::greater_equal:
-        case Op::sigmoid: case Op::tanh: case Op::erf: return elementwise();
-        case Op::reduce_all: case Op::reduce_any: case Op::reduce_max: case Op::reduce_min: case Op::reduce_product:
-        case Op::reduce_sum: case Op::concat: case Op::reverse:
-            attrs.axis = a_.axis;
-            return done(op_, ids(), attrs);
-        case Op::transpose:
-            attrs.perms = a_.perms;
-            return done(op_, ids(), attrs);
-        case Op::gather: case Op::scatter: case Op::cast: case Op::identity: return done(op_, ids());
+        case Op::add:
+        case Op::arithmetic_right_shift:
+        case Op::bitwise_and:
+        case Op::bitwise_or:
+        case Op::bitwise_xor:
+        case Op::intdiv:
+        case Op::logical_and:
+        case Op::logical_or:
+        case Op::logical_xor:
+        case Op::maximum:
+        case Op::minimum:
+        case Op::mul:
+        case Op::pow:
+        case Op::sub:
+        case Op::abs:
+        case Op::bitwise_not:
+        case Op::ceil:
+        case Op::clz:
+        case Op::exp:
+        case Op::floor:
+        case Op::log:
+        case Op::logical_not:
+        case Op::negate:
+        case Op::reciprocal:
+        case Op::rsqrt:
+        case Op::select:
+        case Op::equal:
+        case Op::greater:
+        case Op::greater_equal:
+        case Op::sigmoid:
+        case Op::tanh:
+        case Op::erf: return elementwise();
+        case Op::reduce_all:
+        case Op::reduce_any:
+        case Op::reduce_max:
+        case Op::reduce_min:
+        case Op::reduce_product:
+        case Op::reduce_sum:
+        case Op::concat:
+        case Op::reverse: attrs.axis = a_.axis; return done(op_, ids(), attrs);
+        case Op::transpose: attrs.perms = a_.perms; return done(op_, ids(), attrs);
+        case Op::gather:
+        case Op::scatter:
+        case Op::cast:
+        case Op::identity: return done(op_, ids());
         default:
             throw Error(ErrorCode::unsupported,
                         fmt::format("{} '{}': this operator cannot be upgraded from TOSA 0.30", op_name(op_), name_),

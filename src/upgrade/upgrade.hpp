@@ -49,7 +49,9 @@ private:
     ValueId step(Op op, Ids inputs, DType type, const char* suffix, tosavk::Attributes attrs = {});
     /// The node that computes output k.
     ValueId last(Op op, Ids inputs, tosavk::Attributes attrs = {}, std::size_t k = 0);
-    Ids done(Op op, Ids inputs, tosavk::Attributes attrs = {}) { return {last(op, std::move(inputs), std::move(attrs))}; }
+    Ids done(Op op, Ids inputs, tosavk::Attributes attrs = {}) {
+        return {last(op, std::move(inputs), std::move(attrs))};
+    }
     Ids nodes(Op op, Ids inputs, const tosavk::Attributes& attrs, std::span<const DType> types);
 
     ValueId zero_point(const char* what, DType type, std::int64_t value, bool is_unsigned = false);

@@ -40,10 +40,10 @@ struct Row {
 struct OpInfo {
     Op op = Op::unknown;
     std::vector<const char*> type_vars;
-    std::vector<const char*> inputs;   ///< the type variable of each tensor operand, or a type
+    std::vector<const char*> inputs;  ///< the type variable of each tensor operand, or a type
     std::vector<const char*> outputs;
-    bool list = false;                 ///< the last input stands for one or more tensors (CONCAT)
-    std::vector<Row> rows;             ///< none: control flow and CUSTOM, which name no types
+    bool list = false;      ///< the last input stands for one or more tensors (CONCAT)
+    std::vector<Row> rows;  ///< none: control flow and CUSTOM, which name no types
 };
 
 /// All 66 operators with type rows, then CUSTOM, COND_IF and WHILE_LOOP, in the order of the specification.
@@ -58,28 +58,28 @@ std::optional<std::size_t> row_of_1_0(const OpInfo& info, const OpDef& def, cons
 struct Attributes {
     std::int32_t axis = 0;
     std::vector<std::int32_t> kernel, stride, pad, dilation;  ///< as in 1.0
-    std::vector<std::int32_t> out_pad;    ///< TRANSPOSE_CONV2D: top, bottom, left, right; taken away from the output
-    bool out_pad_adds = false;            ///< files after 0.30 may mean what 1.0 means
+    std::vector<std::int32_t> out_pad;  ///< TRANSPOSE_CONV2D: top, bottom, left, right; taken away from the output
+    bool out_pad_adds = false;          ///< files after 0.30 may mean what 1.0 means
     std::vector<std::int32_t> perms;
     std::int64_t input_zp = 0, weight_zp = 0, output_zp = 0;  ///< of unsigned tensors: 0..255, 0..65535
-    std::int64_t a_zp = 0, b_zp = 0;      ///< MATMUL
-    std::int64_t input1_zp = 0;           ///< NEGATE
-    double min_val = 0, max_val = 0;      ///< CLAMP; bounds beyond the type bound nothing
-    std::int32_t shift = 0;               ///< MUL: 0..63; RESIZE: positions are in units of 2^-shift
-    bool round = false;                   ///< ARITHMETIC_RIGHT_SHIFT
-    std::vector<std::int64_t> table;      ///< TABLE: 256 or 513 entries; empty: an input
-    std::vector<std::int64_t> padding;    ///< PAD: before and after, for each axis
+    std::int64_t a_zp = 0, b_zp = 0;                          ///< MATMUL
+    std::int64_t input1_zp = 0;                               ///< NEGATE
+    double min_val = 0, max_val = 0;                          ///< CLAMP; bounds beyond the type bound nothing
+    std::int32_t shift = 0;             ///< MUL: 0..63; RESIZE: positions are in units of 2^-shift
+    bool round = false;                 ///< ARITHMETIC_RIGHT_SHIFT
+    std::vector<std::int64_t> table;    ///< TABLE: 256 or 513 entries; empty: an input
+    std::vector<std::int64_t> padding;  ///< PAD: before and after, for each axis
     double pad_const = 0;
     Shape new_shape, start, size, multiples;
-    std::vector<std::int64_t> output_size;              ///< RESIZE: OH, OW
-    std::vector<double> resize_stride, resize_offset;   ///< RESIZE: y, x; integers, or fp32 values for float tensors
-    std::optional<std::vector<std::int64_t>> border;    ///< RESIZE: y, x; nullopt: as output_size wants
+    std::vector<std::int64_t> output_size;             ///< RESIZE: OH, OW
+    std::vector<double> resize_stride, resize_offset;  ///< RESIZE: y, x; integers, or fp32 values for float tensors
+    std::optional<std::vector<std::int64_t>> border;   ///< RESIZE: y, x; nullopt: as output_size wants
     ResizeMode mode = ResizeMode::nearest;
     bool scale32 = true, double_round = false, per_channel = false;
     std::vector<std::int64_t> multiplier, rescale_shift;  ///< RESCALE; empty: inputs
-    bool inverse = false;                 ///< FFT2D
-    std::optional<DType> acc_type;        ///< float convolutions and AVG_POOL2D; 0.30's rows tell no two apart
-    bool local_bound = false;             ///< of later files
+    bool inverse = false;                                 ///< FFT2D
+    std::optional<DType> acc_type;  ///< float convolutions and AVG_POOL2D; 0.30's rows tell no two apart
+    bool local_bound = false;       ///< of later files
 };
 
 struct Operand {

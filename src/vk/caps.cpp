@@ -1,9 +1,9 @@
 // The DeviceCaps snapshot: asks a physical device for properties, features, memory and queues.
 #include "vk/caps.hpp"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <bit>
-#include <fmt/format.h>
 
 namespace tosavk {
 
@@ -44,7 +44,8 @@ void read_properties(const Instance& instance, const PhysicalDevice& device, Dev
     VkPhysicalDeviceFloatControlsProperties floats{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES};
     VkPhysicalDeviceShaderIntegerDotProductProperties dot{
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES};
-    VkPhysicalDeviceSubgroupSizeControlProperties sizes{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES};
+    VkPhysicalDeviceSubgroupSizeControlProperties sizes{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES};
     Chain chain(&properties);
     chain.add(&subgroup);
     if (device.has_extension(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) {
@@ -94,7 +95,8 @@ void read_properties(const Instance& instance, const PhysicalDevice& device, Dev
     // Kernels have workgroups of up to eight subgroups.
     caps.subgroup_size_control = sizes.maxComputeWorkgroupSubgroups >= 8 &&
                                  (sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
-                                 subgroup.subgroupSize >= sizes.minSubgroupSize && subgroup.subgroupSize <= sizes.maxSubgroupSize;
+                                 subgroup.subgroupSize >= sizes.minSubgroupSize &&
+                                 subgroup.subgroupSize <= sizes.maxSubgroupSize;
     caps.max_storage_buffer_range = limits.maxStorageBufferRange;
     caps.min_storage_buffer_offset_alignment = limits.minStorageBufferOffsetAlignment;
     caps.max_storage_buffers_per_stage = std::min({limits.maxPerStageDescriptorStorageBuffers,
@@ -113,11 +115,13 @@ void read_properties(const Instance& instance, const PhysicalDevice& device, Dev
 void read_cooperative_matrices(const Instance& instance, VkPhysicalDevice device, DeviceCaps& caps) {
     using khr::ComponentType;
     std::uint32_t count = 0;
-    if (!instance.get_cooperative_matrices || instance.get_cooperative_matrices(device, &count, nullptr) != VK_SUCCESS) return;
+    if (!instance.get_cooperative_matrices || instance.get_cooperative_matrices(device, &count, nullptr) != VK_SUCCESS)
+        return;
     std::vector<khr::CooperativeMatrixProperties> found(count);
     if (instance.get_cooperative_matrices(device, &count, found.data()) < VK_SUCCESS) return;
     found.resize(count);
-    const auto take = [](MatrixShape& best, const khr::CooperativeMatrixProperties& p, ComponentType factors, ComponentType sums) {
+    const auto take = [](MatrixShape& best, const khr::CooperativeMatrixProperties& p, ComponentType factors,
+                         ComponentType sums) {
         if (p.AType != factors || p.BType != factors || p.CType != sums || p.ResultType != sums) return;
         // Powers of two that divide the kernels' tiles.
         for (const auto& [size, most] : {std::pair{p.MSize, 16u}, std::pair{p.NSize, 16u}, std::pair{p.KSize, 32u}}) {
@@ -141,7 +145,8 @@ void read_features(const Instance& instance, const PhysicalDevice& device, Devic
     VkPhysicalDeviceShaderIntegerDotProductFeatures dot{
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES};
     VkPhysicalDeviceSubgroupSizeControlFeatures sizes{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES};
-    VkPhysicalDeviceVulkanMemoryModelFeatures memory_model{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES};
+    VkPhysicalDeviceVulkanMemoryModelFeatures memory_model{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES};
     khr::CooperativeMatrixFeatures matrix;
     Chain chain(&features);
     chain.add(&storage16);

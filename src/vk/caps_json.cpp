@@ -2,8 +2,8 @@
 #include "graph/error.hpp"
 #include "vk/caps.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <type_traits>
@@ -15,8 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// The one list of the fields; keys equal the members' names.
-template <class Caps, class Visit>
-void each_field(Caps& caps, Visit&& visit) {
+template <class Caps, class Visit> void each_field(Caps& caps, Visit&& visit) {
     visit("name", caps.name);
     visit("driver_name", caps.driver_name);
     visit("driver_info", caps.driver_info);
@@ -93,15 +92,16 @@ void read_field(const std::string& key, const Json& json, double& field) {
 }
 
 void read_field(const std::string& key, const Json& json, MatrixShape& field) {
-    const auto is_size = [](const Json& size) { return size.is_number_unsigned() && size.get<std::uint64_t>() <= 1024; };
+    const auto is_size = [](const Json& size) {
+        return size.is_number_unsigned() && size.get<std::uint64_t>() <= 1024;
+    };
     if (!json.is_array() || json.size() != 3 || !std::all_of(json.begin(), json.end(), is_size)) {
         wrong_key(key, "a list of three integers from 0 to 1024");
     }
     field = {json[0].get<std::uint32_t>(), json[1].get<std::uint32_t>(), json[2].get<std::uint32_t>()};
 }
 
-template <class Unsigned>
-void read_field(const std::string& key, const Json& json, Unsigned& field) {
+template <class Unsigned> void read_field(const std::string& key, const Json& json, Unsigned& field) {
     static_assert(std::is_unsigned_v<Unsigned>);
     if (!json.is_number_unsigned() || json.get<std::uint64_t>() > std::numeric_limits<Unsigned>::max()) {
         wrong_key(key, sizeof(Unsigned) == 4 ? "an integer from 0 to 4294967295" : "an integer that is not negative");
@@ -113,7 +113,7 @@ template <class T> const T& to_json_value(const T& field) { return field; }
 Json to_json_value(const MatrixShape& field) { return {field.m, field.n, field.k}; }
 
 /// Limits of which less is weaker.
-constexpr std::uint32_t DeviceCaps::*lower_is_weaker[] = {
+constexpr std::uint32_t DeviceCaps::* lower_is_weaker[] = {
     &DeviceCaps::api_version,
     &DeviceCaps::max_storage_buffers_per_stage,
     &DeviceCaps::max_texel_buffer_elements,
@@ -126,7 +126,7 @@ constexpr std::uint32_t DeviceCaps::*lower_is_weaker[] = {
     &DeviceCaps::timestamp_valid_bits,
 };
 
-constexpr bool DeviceCaps::*abilities[] = {
+constexpr bool DeviceCaps::* abilities[] = {
     &DeviceCaps::int64,
     &DeviceCaps::int16,
     &DeviceCaps::int8,
@@ -202,7 +202,7 @@ DeviceCaps restrict_caps(const DeviceCaps& real, const DeviceCaps& wanted) {
     // Shaders that exchange values within a subgroup must know its true size.
     const bool same_subgroups = real.subgroup_size == wanted.subgroup_size;
     caps.subgroup_shuffle = caps.subgroup_shuffle && same_subgroups;
-    for (MatrixShape DeviceCaps::*shape : {&DeviceCaps::cooperative_i8, &DeviceCaps::cooperative_fp16}) {
+    for (MatrixShape DeviceCaps::* shape : {&DeviceCaps::cooperative_i8, &DeviceCaps::cooperative_fp16}) {
         if (!same_subgroups || !(wanted.*shape == real.*shape)) caps.*shape = {};
     }
     return caps;

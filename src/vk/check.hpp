@@ -4,8 +4,8 @@
 
 #include "graph/error.hpp"
 
-#include <string>
 #include <volk.h>
+#include <string>
 
 namespace tosavk {
 
@@ -19,13 +19,11 @@ const char* result_name(VkResult result);
 bool take_fault();
 
 /// Makes the call, or fails in its place. An injected failure comes before the call, so nothing is left behind.
-template <class Function, class... Arguments>
-VkResult try_call(Function function, Arguments... arguments) {
+template <class Function, class... Arguments> VkResult try_call(Function function, Arguments... arguments) {
     return take_fault() ? VK_ERROR_OUT_OF_DEVICE_MEMORY : function(arguments...);
 }
 
-template <class Function, class... Arguments>
-void call(const char* name, Function function, Arguments... arguments) {
+template <class Function, class... Arguments> void call(const char* name, Function function, Arguments... arguments) {
     const VkResult result = try_call(function, arguments...);
     if (result < VK_SUCCESS) {
         throw_result(result, name);

@@ -30,7 +30,8 @@ bool Completion::wait(std::uint64_t timeout_ns) {
     do {
         result = take_fault() ? VK_ERROR_OUT_OF_DEVICE_MEMORY : try_wait(timeout_ns);
     } while (result == VK_TIMEOUT && timeout_ns == forever);
-    if (result < VK_SUCCESS) throw_result(result, fence_.get() != VK_NULL_HANDLE ? "vkWaitForFences" : "vkWaitSemaphores");
+    if (result < VK_SUCCESS)
+        throw_result(result, fence_.get() != VK_NULL_HANDLE ? "vkWaitForFences" : "vkWaitSemaphores");
     if (result == VK_TIMEOUT) return false;
     pending_ = false;
     return true;

@@ -35,7 +35,7 @@ private:
     UniqueHandle<VkFence> fence_;  ///< none with a timeline semaphore
     std::uint64_t value_ = 0;      ///< of the timeline: the last submit is done
     bool pending_ = false;
-    bool fenced_ = false;          ///< the fence, or the timeline's value, stands behind all that is under way
+    bool fenced_ = false;  ///< the fence, or the timeline's value, stands behind all that is under way
 };
 
 }  // namespace tosavk

@@ -4,8 +4,8 @@
 #include "plan/fuse.hpp"
 #include "vk/recording.hpp"
 
-#include <cstring>
 #include <fmt/format.h>
+#include <cstring>
 
 namespace tosavk {
 

@@ -15,8 +15,8 @@ namespace tosavk {
 
 struct ContextCounters {
     std::uint64_t runs = 0;
-    /// vkQueueSubmit calls: one per run, one more per decision of control flow, for each DevicePlan::submit_work, and for
-    /// every piece of inputs and outputs that the staging buffer does not hold.
+    /// vkQueueSubmit calls: one per run, one more per decision of control flow, for each DevicePlan::submit_work, and
+    /// for every piece of inputs and outputs that the staging buffer does not hold.
     std::uint64_t submits = 0;
     std::uint64_t allocations = 0;  ///< of device memory; all of them when the context is made
 };
@@ -44,8 +44,8 @@ public:
 
     /// Results of the last finished run. Error(usage) without one, Error(bad_input) unless the size is exact.
     void get_output(std::size_t index, std::span<std::byte> bytes);
-    /// The state of a variable, by index in Graph::variables; between runs only. It starts with the initial value (zeros
-    /// where there is none) and keeps what a run writes for the next one.
+    /// The state of a variable, by index in Graph::variables; between runs only. It starts with the initial value
+    /// (zeros where there is none) and keeps what a run writes for the next one.
     void set_variable(std::size_t index, std::span<const std::byte> bytes);
     void get_variable(std::size_t index, std::span<std::byte> bytes);
     /// Every variable takes its initial value again.

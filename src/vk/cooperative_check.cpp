@@ -52,7 +52,8 @@ struct Planned {
 Planned plan_problem(const Device& device) {
     constexpr std::int64_t rows = SumsProblem::rows, inner = SumsProblem::inner, columns = SumsProblem::columns;
     GraphBuilder builder("cooperative sums", level_none);
-    const ValueId a = builder.input("a", DType::fp16, {1, rows, inner}), b = builder.input("b", DType::fp16, {1, inner, columns});
+    const ValueId a = builder.input("a", DType::fp16, {1, rows, inner}),
+                  b = builder.input("b", DType::fp16, {1, inner, columns});
     const ValueId zero = builder.scalar(DType::fp16, 0);
     builder.output(builder.add1(Op::matmul, {a, b, zero, zero}, DType::fp32, {}, "sums"));
     const auto graph = std::make_shared<const Graph>(builder.finish());
@@ -107,7 +108,8 @@ CooperativeSums judge_sums(const SumsProblem& problem, std::span<const float> go
             const double sum = problem.sums[i], absolute = problem.absolute[i];
             fp32.push_back((static_cast<double>(got[i]) - sum) / (absolute * fp32_step));
             // Results below fp16's normal numbers are rounded to multiples of 2^-24.
-            fp16.push_back((number(pattern(static_cast<double>(got[i]))) - sum) / std::max(absolute * fp16_step, 0x1p-24));
+            fp16.push_back((number(pattern(static_cast<double>(got[i]))) - sum) /
+                           std::max(absolute * fp16_step, 0x1p-24));
         }
         verdict.fp32 = verdict.fp32 && within(fp32, SumsProblem::inner, kind == 1);
         verdict.fp16 = verdict.fp16 && within(fp16, SumsProblem::inner / std::exp2(6.5), kind == 1);

@@ -33,6 +33,7 @@ struct CooperativeMatrixProperties {
     Scope scope{};
 };
 
-using GetCooperativeMatrixProperties = VkResult(VKAPI_PTR*)(VkPhysicalDevice device, std::uint32_t* count, CooperativeMatrixProperties* properties);
+using GetCooperativeMatrixProperties = VkResult(VKAPI_PTR*)(VkPhysicalDevice device, std::uint32_t* count,
+                                                            CooperativeMatrixProperties* properties);
 
 }  // namespace tosavk::khr

@@ -8,10 +8,10 @@
 #include "vk/device_state.hpp"
 #include "vk/volk_table.hpp"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <fmt/format.h>
 #include <fstream>
 #include <iterator>
 
@@ -136,7 +136,8 @@ LogicalDevice::LogicalDevice(std::shared_ptr<Instance> instance_, const Physical
         enable(dot, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
     }
     VkPhysicalDeviceSubgroupSizeControlFeatures sizes{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES};
-    VkPhysicalDeviceVulkanMemoryModelFeatures memory_model{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES};
+    VkPhysicalDeviceVulkanMemoryModelFeatures memory_model{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES};
     khr::CooperativeMatrixFeatures matrix;
     if (plan.cooperative_i8 || plan.cooperative_fp16) {
         sizes.subgroupSizeControl = sizes.computeFullSubgroups = VK_TRUE;
@@ -243,7 +244,9 @@ std::shared_ptr<Device> Device::open(std::string_view name) {
     if (!reason.empty()) {
         plan.reasons.push_back(std::move(reason));
     }
-    const auto make = [&] { return std::make_shared<Device>(std::make_unique<DeviceState>(instance, physical, caps, plan)); };
+    const auto make = [&] {
+        return std::make_shared<Device>(std::make_unique<DeviceState>(instance, physical, caps, plan));
+    };
     auto device = make();
     if (!plan.cooperative_fp16) return device;
     CooperativeSums sums;
@@ -271,7 +274,8 @@ const DevicePlan& Device::plan() const { return state_->plan; }
 std::shared_ptr<const TuningTable> Device::tuning() {
     const std::lock_guard lock(state_->tuning_mutex);
     if (!state_->tuning) {
-        auto table = std::make_shared<TuningTable>(parse_tuning(state_->pipelines.stored_tuning(tuning_key(state_->plan))));
+        auto table =
+            std::make_shared<TuningTable>(parse_tuning(state_->pipelines.stored_tuning(tuning_key(state_->plan))));
         if (!table->choices.empty())
             say("tuning", fmt::format("the cache has measured choices for {} kernels", table->choices.size()));
         state_->tuning = std::move(table);

@@ -31,8 +31,8 @@ public:
     const DeviceCaps& caps() const;
     const DevicePlan& plan() const;
 
-    /// The choices that were measured on this device, for make_plan(): read from the disk cache at the first call. They are
-    /// for one device, driver, device plan and set of kernels. A table that cannot be read is as good as none.
+    /// The choices that were measured on this device, for make_plan(): read from the disk cache at the first call. They
+    /// are for one device, driver, device plan and set of kernels. A table that cannot be read is as good as none.
     std::shared_ptr<const TuningTable> tuning();
     /// Another table, until the device is closed.
     void set_tuning(std::shared_ptr<const TuningTable> table);

@@ -28,8 +28,8 @@ struct DeviceState {
     DeviceState(std::shared_ptr<Instance> instance, const PhysicalDevice& physical, const DeviceCaps& caps,
                 const DevicePlan& plan);
 
-    /// One vkQueueSubmit, under the queue's lock; the command buffers run in this order. Answers with the value that the
-    /// timeline semaphore takes when they are done (0 without one). Completion is the one to call this.
+    /// One vkQueueSubmit, under the queue's lock; the command buffers run in this order. Answers with the value that
+    /// the timeline semaphore takes when they are done (0 without one). Completion is the one to call this.
     std::uint64_t submit(std::span<const VkCommandBuffer> commands, VkFence fence);
 
     DeviceCaps caps;
@@ -41,9 +41,9 @@ struct DeviceState {
     VkPhysicalDeviceMemoryProperties memory{};
     VkDeviceSize non_coherent_atom = 1;
     VkDeviceSize max_allocation = 0;
-    std::mutex queue_mutex;                  ///< for `queue` and `timeline_value`
-    UniqueHandle<VkSemaphore> timeline;      ///< none where the plan has no timeline semaphores
-    std::uint64_t timeline_value = 0;        ///< of the last submit
+    std::mutex queue_mutex;              ///< for `queue` and `timeline_value`
+    UniqueHandle<VkSemaphore> timeline;  ///< none where the plan has no timeline semaphores
+    std::uint64_t timeline_value = 0;    ///< of the last submit
     PipelineLibrary pipelines;
     std::mutex tuning_mutex;
     std::shared_ptr<const TuningTable> tuning;  ///< null: not read yet

@@ -57,7 +57,7 @@ std::string variable(const char* name) {
 
 /// Seconds since the file was written; 0 when that cannot be told.
 std::int64_t age_of(const fs::path& path) {
-    struct stat status {};
+    struct stat status{};
     if (::stat(path.c_str(), &status) != 0) return 0;
     return static_cast<std::int64_t>(system_seconds()) - status.st_mtime;
 }
@@ -216,8 +216,8 @@ void DiskCache::save(const std::function<void()>& last_change) {
     prune_directory();
 }
 
-/// Whether the cache names files so: 32 hexadecimal digits, `ending`, and what else `rest` begins with. The folder may be a
-/// shared one.
+/// Whether the cache names files so: 32 hexadecimal digits, `ending`, and what else `rest` begins with. The folder may
+/// be a shared one.
 bool DiskCache::names(const std::string& file, std::string_view rest) const {
     const std::size_t digits = path_.stem().string().size();
     return file.find_first_not_of("0123456789abcdef") == digits &&

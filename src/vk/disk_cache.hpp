@@ -2,8 +2,8 @@
 // measures nothing. One file per device and driver (entry_file.hpp), whose identity says for which device, driver and
 // compiler it is. No Vulkan here. Whatever is wrong with the file or its folder is a miss, never an error.
 //
-// The file is never changed in place: a new one is written beside it and renamed, so that readers keep theirs and a crash
-// leaves the old one. Writers take in what others have written in between.
+// The file is never changed in place: a new one is written beside it and renamed, so that readers keep theirs and a
+// crash leaves the old one. Writers take in what others have written in between.
 #pragma once
 
 #include "vk/entry_file.hpp"
@@ -48,8 +48,8 @@ public:
     /// True when anything is new, or something that was used has not been marked as used for a day.
     bool has_news() const { return !fresh_.empty() || aged_use_; }
     /// Writes the file with all entries, those used longest ago left out where the limit asks for it, and removes the
-    /// oldest files of other devices. What fails stays unsaved. `last_change` runs once what others have saved is known and
-    /// nobody else can save, for entries that are made from older ones.
+    /// oldest files of other devices. What fails stays unsaved. `last_change` runs once what others have saved is known
+    /// and nobody else can save, for entries that are made from older ones.
     void save(const std::function<void()>& last_change = {});
 
     const std::filesystem::path& path() const { return path_; }

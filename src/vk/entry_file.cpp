@@ -90,7 +90,7 @@ bool EntryFile::read_head(const fs::path& path, const std::string& identity, con
         say(topic, fmt::format("{} is ignored: {}", path.string(), why));
         return false;
     };
-    struct stat status {};
+    struct stat status{};
     if (::fstat(file_, &status) != 0 || !S_ISREG(status.st_mode)) return unusable("it is no regular file");
     const auto actual_bytes = static_cast<std::uint64_t>(status.st_size);
 
@@ -110,9 +110,11 @@ bool EntryFile::read_head(const fs::path& path, const std::string& identity, con
     for (std::uint32_t k = 0; k < header.entry_count; ++k) {
         FileEntry entry{};
         std::memcpy(&entry, head.data() + sizeof header + header.identity_size + k * sizeof entry, sizeof entry);
-        if (entry.offset < head_bytes || entry.offset > actual_bytes || entry.size > actual_bytes - entry.offset) continue;
+        if (entry.offset < head_bytes || entry.offset > actual_bytes || entry.size > actual_bytes - entry.offset)
+            continue;
         if (entry.size > max_entry_bytes) continue;
-        entries_[{static_cast<EntryKind>(entry.kind), entry.key}] = {entry.last_use, entry.offset, entry.size, entry.sum};
+        entries_[{static_cast<EntryKind>(entry.kind), entry.key}] = {entry.last_use, entry.offset, entry.size,
+                                                                     entry.sum};
     }
     bytes_ = actual_bytes;
     return true;
@@ -129,9 +131,15 @@ std::optional<std::vector<std::byte>> EntryFile::read(const Entry& entry) const 
     return bytes;
 }
 
-bool write_entries(const fs::path& path, const std::string& identity, std::span<const EntryToWrite> entries, unsigned mode) {
-    FileHeader header{magic, format_version, static_cast<std::uint32_t>(identity.size()),
-                      static_cast<std::uint32_t>(entries.size()), 0, 0, 0};
+bool write_entries(const fs::path& path, const std::string& identity, std::span<const EntryToWrite> entries,
+                   unsigned mode) {
+    FileHeader header{magic,
+                      format_version,
+                      static_cast<std::uint32_t>(identity.size()),
+                      static_cast<std::uint32_t>(entries.size()),
+                      0,
+                      0,
+                      0};
     std::uint64_t offset = sizeof header + identity.size() + entries.size() * sizeof(FileEntry);
     std::vector<FileEntry> table;
     for (const EntryToWrite& entry : entries) {
@@ -158,7 +166,8 @@ bool write_entries(const fs::path& path, const std::string& identity, std::span<
     std::vector<std::byte> piece;
     for (const EntryToWrite& entry : entries) {
         if (!good) break;
-        good = entry.file ? entry.file->copy(entry.stored, piece) && write_all(out, piece) : write_all(out, entry.bytes);
+        good =
+            entry.file ? entry.file->copy(entry.stored, piece) && write_all(out, piece) : write_all(out, entry.bytes);
     }
     return ::close(out) == 0 && good;
 }

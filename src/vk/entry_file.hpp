@@ -72,7 +72,7 @@ struct EntryToWrite {
 };
 
 /// Makes a new file; false when that fails, with the reason in errno.
-bool write_entries(const std::filesystem::path& path, const std::string& identity, std::span<const EntryToWrite> entries,
-                   unsigned mode);
+bool write_entries(const std::filesystem::path& path, const std::string& identity,
+                   std::span<const EntryToWrite> entries, unsigned mode);
 
 }  // namespace tosavk

@@ -3,8 +3,8 @@
 #include "vk/parallel.hpp"
 #include "vk/transfer.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 
 namespace tosavk {
 
@@ -20,10 +20,10 @@ bool overlap(const Placement& a, const Placement& b) {
 
 /// `bytes` of `place` must lie inside its space.
 void check_place(const Plan& plan, const Placement& place, const std::string& what) {
-    const std::uint64_t space = place.space == Space::arena       ? plan.arena_bytes
-                                : place.space == Space::constants ? plan.constants.size()
-                                : place.space == Space::state     ? plan.state_bytes
-                                                                  : 4 * std::uint64_t{plan.control_count};
+    const std::uint64_t space = place.space == Space::arena     ? plan.arena_bytes
+                              : place.space == Space::constants ? plan.constants.size()
+                              : place.space == Space::state     ? plan.state_bytes
+                                                                : 4 * std::uint64_t{plan.control_count};
     if (place.offset > space || place.size > space - place.offset) {
         bad_plan(
             fmt::format("{} lies at {}+{}, past the {} bytes of its space", what, place.offset, place.size, space));
@@ -87,7 +87,8 @@ void check_dispatch(const Graph& graph, const Plan& plan, const Dispatch& dispat
             bad_plan(fmt::format("{} starts at {}, not a multiple of {}", what, binding.place.offset,
                                  caps.min_storage_buffer_offset_alignment));
         }
-        if (texels && (binding.written || binding.place.size / texel_bytes(binding.type, binding.path) > caps.max_texel_buffer_elements)) {
+        if (texels && (binding.written ||
+                       binding.place.size / texel_bytes(binding.type, binding.path) > caps.max_texel_buffer_elements)) {
             bad_plan(fmt::format("{} is no texel buffer of this device: it is written or larger than {} texels", what,
                                  caps.max_texel_buffer_elements));
         }
@@ -137,12 +138,15 @@ void upload_constants(DeviceState& device, Buffer& buffer, const ConstantPool& c
     // What lies behind the bytes of a constant may be read as part of its last quad.
     const auto end_of = [&](std::size_t k) { return k + 1 < parts.size() ? parts[k + 1].offset : constants.size(); };
     if (buffer.mapped()) {
-        in_parallel(parts.size(), [&, scratch = Bytes()](std::size_t k) mutable {
-            const auto& [offset, bytes] = parts[k];
-            buffer.write(offset, bytes.view(scratch));
-            const std::uint64_t end = offset + bytes.size();
-            buffer.write(end, Bytes(end_of(k) - end));
-        }, host_threads());
+        in_parallel(
+            parts.size(),
+            [&, scratch = Bytes()](std::size_t k) mutable {
+                const auto& [offset, bytes] = parts[k];
+                buffer.write(offset, bytes.view(scratch));
+                const std::uint64_t end = offset + bytes.size();
+                buffer.write(end, Bytes(end_of(k) - end));
+            },
+            host_threads());
         return;
     }
     const std::uint64_t piece = std::min<std::uint64_t>(2 * constants.size() + 512, device.plan.staging_bytes);
@@ -172,7 +176,8 @@ std::shared_ptr<Executable> Executable::create(std::shared_ptr<Device> device, s
     DeviceState& target = state->device->state();
 
     std::vector<const Dispatch*> dispatches;
-    for_each_dispatch(state->plan, [&](const Dispatch& dispatch) { dispatches.push_back(dispatch.is_copy() ? nullptr : &dispatch); });
+    for_each_dispatch(
+        state->plan, [&](const Dispatch& dispatch) { dispatches.push_back(dispatch.is_copy() ? nullptr : &dispatch); });
     PipelineCounters made;
     state->pipelines = target.pipelines.get(dispatches, target.plan, made);
     state->counters.pipelines_created = made.pipelines;

@@ -43,8 +43,7 @@ void require_loader() {
     }
 }
 
-template <class Item, class Enumerate>
-std::vector<Item> enumerate_all(const char* name, Enumerate enumerate) {
+template <class Item, class Enumerate> std::vector<Item> enumerate_all(const char* name, Enumerate enumerate) {
     for (;;) {
         std::uint32_t count = 0;
         call(name, enumerate, &count, static_cast<Item*>(nullptr));

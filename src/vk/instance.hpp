@@ -4,10 +4,10 @@
 
 #include "vk/cooperative_matrix.hpp"
 
+#include <volk.h>
 #include <memory>
 #include <string>
 #include <vector>
-#include <volk.h>
 
 namespace tosavk {
 

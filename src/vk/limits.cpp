@@ -36,7 +36,7 @@ Binding bound(Space space, std::uint64_t offset, std::uint64_t size, bool writte
 }
 
 struct Times {
-    double wall_ns = 0;                ///< submit and wait, the best run
+    double wall_ns = 0;               ///< submit and wait, the best run
     std::vector<double> dispatch_ns;  ///< the best run of each dispatch; the wall time where there are no timestamps
 };
 
@@ -72,9 +72,8 @@ double measure_copy(const std::shared_ptr<Device>& device) {
     bytes = bytes / 4096 * 4096;
     double best_ns = 0;
     const bool texels = bytes / 16 <= plan.texel_elements;
-    for (const auto& [wide, path] :
-         {std::pair(false, ReadPath::buffer), std::pair(true, ReadPath::buffer), std::pair(false, ReadPath::texels),
-          std::pair(true, ReadPath::texels)}) {
+    for (const auto& [wide, path] : {std::pair(false, ReadPath::buffer), std::pair(true, ReadPath::buffer),
+                                     std::pair(false, ReadPath::texels), std::pair(true, ReadPath::texels)}) {
         if ((wide && !plan.int64) || (path == ReadPath::texels && !texels)) continue;
         for (const int each : {1, 4, 16}) {
             const auto stride = static_cast<std::int64_t>(bytes) / (wide ? 32 : 16) / each;
@@ -83,9 +82,9 @@ double measure_copy(const std::shared_ptr<Device>& device) {
             for (const std::uint64_t from : {std::uint64_t{0}, bytes}) {
                 Dispatch& dispatch = copies.dispatches.emplace_back();
                 dispatch.label = dispatch.kernel = "limits_copy";
-                dispatch.glsl = kernel_source(dispatch.kernel,
-                                              fmt::format("#define WIDE {}\n#define TEXELS {}\n#define EACH {}\n", wide ? 1 : 0,
-                                                          path == ReadPath::texels ? 1 : 0, each));
+                dispatch.glsl =
+                    kernel_source(dispatch.kernel, fmt::format("#define WIDE {}\n#define TEXELS {}\n#define EACH {}\n",
+                                                               wide ? 1 : 0, path == ReadPath::texels ? 1 : 0, each));
                 dispatch.constants = {static_cast<std::int32_t>(stride)};
                 dispatch.bindings = {bound(Space::arena, from, bytes, false, path),
                                      bound(Space::arena, bytes - from, bytes, true)};
@@ -104,26 +103,30 @@ struct Arithmetic {
     std::string kernel, defines;
     bool float_words = false;
     std::int32_t passes = 0;
-    double work = 0;  ///< operations of one pass of an invocation
+    double work = 0;                    ///< operations of one pass of an invocation
     std::uint32_t whole_subgroups = 0;  ///< invocations of a workgroup of such; 0: the device plan's workgroups
 };
 
 Arithmetic chains_of(const char* type, int chains) {
-    return {"limits_multiply_add", fmt::format("#define TYPE {}\n#define CHAINS {}\n", type, chains), type[0] == 'F', 512,
-            2.0 * 16 * chains};
+    return {"limits_multiply_add", fmt::format("#define TYPE {}\n#define CHAINS {}\n", type, chains), type[0] == 'F',
+            512, 2.0 * 16 * chains};
 }
 
 enum class Bytes8 { ints, floats, dot4 };
 
 Arithmetic bytes_tile(Bytes8 as, int rows) {
-    return {"limits_int8", fmt::format("#define AS_FLOAT {}\n#define DOT4 {}\n#define ROWS {}\n", int(as == Bytes8::floats), int(as == Bytes8::dot4), rows),
+    return {"limits_int8",
+            fmt::format("#define AS_FLOAT {}\n#define DOT4 {}\n#define ROWS {}\n", int(as == Bytes8::floats),
+                        int(as == Bytes8::dot4), rows),
             false, 8, 2.0 * 32 * 16 * rows};
 }
 
 std::vector<Arithmetic> bytes_tiles(const DevicePlan& device) {
     std::vector<Arithmetic> ways{bytes_tile(Bytes8::ints, 4), bytes_tile(Bytes8::ints, 8), bytes_tile(Bytes8::ints, 16),
                                  bytes_tile(Bytes8::floats, 4), bytes_tile(Bytes8::floats, 8)};
-    if (device.dot4) ways.insert(ways.end(), {bytes_tile(Bytes8::dot4, 4), bytes_tile(Bytes8::dot4, 8), bytes_tile(Bytes8::dot4, 16)});
+    if (device.dot4)
+        ways.insert(ways.end(),
+                    {bytes_tile(Bytes8::dot4, 4), bytes_tile(Bytes8::dot4, 8), bytes_tile(Bytes8::dot4, 16)});
     return ways;
 }
 
@@ -134,9 +137,11 @@ std::vector<Arithmetic> matrices(const DevicePlan& device, const MatrixShape& sh
     const std::uint32_t subgroups = std::clamp(max_invocations / device.subgroup_size, 1u, 4u);
     for (const auto& [rows, columns] : {std::pair(2, 2), std::pair(4, 2), std::pair(4, 4)}) {
         ways.push_back({"limits_matrix",
-                        fmt::format("#define FLOATS {}\n#define CM {}\n#define CN {}\n#define CK {}\n#define FR {}\n#define FC {}\n#define SUBGROUPS {}\n",
+                        fmt::format("#define FLOATS {}\n#define CM {}\n#define CN {}\n#define CK {}\n#define FR "
+                                    "{}\n#define FC {}\n#define SUBGROUPS {}\n",
                                     int(floats), shape.m, shape.n, shape.k, rows, columns, subgroups),
-                        false, 64, 2.0 * shape.m * shape.n * shape.k * rows * columns / device.subgroup_size, subgroups * device.subgroup_size});
+                        false, 64, 2.0 * shape.m * shape.n * shape.k * rows * columns / device.subgroup_size,
+                        subgroups * device.subgroup_size});
     }
     return ways;
 }
@@ -209,8 +214,10 @@ DeviceLimits measure(const std::shared_ptr<Device>& device) {
     limits.int32_gops = measure_arithmetic(device, chains("INT32"));
     if (device->plan().native_fp16) limits.fp16_gflops = measure_arithmetic(device, chains("FP16"));
     limits.int8_gops = measure_arithmetic(device, bytes_tiles(device->plan()));
-    limits.matrix_fp16_gflops = measure_arithmetic(device, matrices(device->plan(), device->plan().cooperative_fp16, true));
-    limits.matrix_int8_gops = measure_arithmetic(device, matrices(device->plan(), device->plan().cooperative_i8, false));
+    limits.matrix_fp16_gflops =
+        measure_arithmetic(device, matrices(device->plan(), device->plan().cooperative_fp16, true));
+    limits.matrix_int8_gops =
+        measure_arithmetic(device, matrices(device->plan(), device->plan().cooperative_i8, false));
     constexpr std::size_t many = 65;
     const double one_ns = best_times(device, idle_dispatches(1), false, 0.05, 20).wall_ns;
     const double many_ns = best_times(device, idle_dispatches(many), false, 0.05, 20).wall_ns;
@@ -234,9 +241,10 @@ Digest limits_key(const Device& device) {
 }
 
 /// The measured numbers, in the order in which they are stored.
-constexpr std::array numbers = {&DeviceLimits::copy_gbytes_per_s, &DeviceLimits::fp32_gflops, &DeviceLimits::fp16_gflops,
-                                &DeviceLimits::int32_gops,        &DeviceLimits::int8_gops,   &DeviceLimits::matrix_fp16_gflops,
-                                &DeviceLimits::matrix_int8_gops,  &DeviceLimits::dispatch_us, &DeviceLimits::submit_us};
+constexpr std::array numbers = {
+    &DeviceLimits::copy_gbytes_per_s, &DeviceLimits::fp32_gflops, &DeviceLimits::fp16_gflops,
+    &DeviceLimits::int32_gops,        &DeviceLimits::int8_gops,   &DeviceLimits::matrix_fp16_gflops,
+    &DeviceLimits::matrix_int8_gops,  &DeviceLimits::dispatch_us, &DeviceLimits::submit_us};
 
 }  // namespace
 
@@ -257,7 +265,8 @@ std::optional<DeviceLimits> limits_from_bytes(std::span<const std::byte> bytes) 
         limits.*numbers[k] = values[k];
     }
     // What every device has; the rest may be missing or too small to tell.
-    const bool known = limits.copy_gbytes_per_s > 0 && limits.fp32_gflops > 0 && limits.int32_gops > 0 && limits.int8_gops > 0;
+    const bool known =
+        limits.copy_gbytes_per_s > 0 && limits.fp32_gflops > 0 && limits.int32_gops > 0 && limits.int8_gops > 0;
     return known ? std::optional(limits) : std::nullopt;
 }
 

@@ -16,13 +16,14 @@ struct DeviceLimits {
     double fp32_gflops = 0;        ///< multiply-adds in independent chains
     double fp16_gflops = 0;        ///< the same; 0 where the device plan has no native fp16
     double int32_gops = 0;         ///< the same in integers
-    double int8_gops = 0;          ///< multiply-adds of 8-bit numbers in words of four, unpacked by tiles as the kernels do it, or by packed
-                                   ///< dot products where the device plan has them
-    double matrix_fp16_gflops = 0; ///< multiply-adds by cooperative matrices, fp16 into fp32; 0 where the device plan has none
-    double matrix_int8_gops = 0;   ///< the same, i8 into i32
-    double dispatch_us = 0;        ///< each further dispatch of one workgroup behind a barrier
-    double submit_us = 0;          ///< a run of one such dispatch: submit and wait
-    bool stored = false;           ///< measured by an earlier process and found in the disk cache
+    double int8_gops = 0;  ///< multiply-adds of 8-bit numbers in words of four, unpacked by tiles as the kernels do it,
+                           ///< or by packed dot products where the device plan has them
+    double matrix_fp16_gflops =
+        0;  ///< multiply-adds by cooperative matrices, fp16 into fp32; 0 where the device plan has none
+    double matrix_int8_gops = 0;  ///< the same, i8 into i32
+    double dispatch_us = 0;       ///< each further dispatch of one workgroup behind a barrier
+    double submit_us = 0;         ///< a run of one such dispatch: submit and wait
+    bool stored = false;          ///< measured by an earlier process and found in the disk cache
 };
 
 /// From the disk cache where it has them, for this device, driver and library; else, or when they are wanted `anew`,

@@ -3,9 +3,9 @@
 
 #include "vk/device_state.hpp"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <cstring>
-#include <fmt/format.h>
 
 namespace tosavk {
 

@@ -18,8 +18,8 @@ inline std::size_t host_threads() {
     return vulkan_fault_pending() ? 1 : std::clamp(std::thread::hardware_concurrency(), 1u, 16u);
 }
 
-/// Calls work(k) for every k below `count`, each once, on up to `most` threads, the calling one among them; every thread
-/// has a copy of its own of `work`. Returns when all have ended. After an exception no further piece is begun,
+/// Calls work(k) for every k below `count`, each once, on up to `most` threads, the calling one among them; every
+/// thread has a copy of its own of `work`. Returns when all have ended. After an exception no further piece is begun,
 /// and the first one is thrown here.
 template <class Work> void in_parallel(std::size_t count, Work work, std::size_t most) {
     std::atomic<std::size_t> next{0};

@@ -7,9 +7,9 @@
 #include "vk/parallel.hpp"
 #include "vk/spirv.hpp"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <cstring>
-#include <fmt/format.h>
 #include <iterator>
 
 namespace tosavk {
@@ -22,9 +22,9 @@ constexpr Digest pipelines_key{};  // the driver's data is one entry
 
 /// Entries of the disk cache are good for one device, driver and compiler.
 std::string identity_of(const DeviceCaps& caps) {
-    return fmt::format("{}\n{} {}\n{:08x} {:08x} {:08x} {:08x}\n{}\n{}\n", caps.name, caps.driver_name, caps.driver_info,
-                       caps.vendor_id, caps.device_id, caps.driver_version, caps.api_version, caps.pipeline_cache_uuid,
-                       glslang_identity());
+    return fmt::format("{}\n{} {}\n{:08x} {:08x} {:08x} {:08x}\n{}\n{}\n", caps.name, caps.driver_name,
+                       caps.driver_info, caps.vendor_id, caps.device_id, caps.driver_version, caps.api_version,
+                       caps.pipeline_cache_uuid, glslang_identity());
 }
 
 /// VkPipelineCacheHeaderVersionOne of this device. A driver must refuse what begins otherwise; not all do.
@@ -47,7 +47,12 @@ std::vector<std::uint32_t> to_words(std::span<const std::byte> bytes) {
 }  // namespace
 
 PipelineLibrary::PipelineLibrary(VkDevice device, const VolkDeviceTable& vk, const DeviceCaps& caps)
-    : device_(device), vk_(vk), identity_(identity_of(caps)), disk_(cache_settings(), identity_), seed_(open_seed()), cache_header_(pipeline_data_header(caps)) {
+    : device_(device),
+      vk_(vk),
+      identity_(identity_of(caps)),
+      disk_(cache_settings(), identity_),
+      seed_(open_seed()),
+      cache_header_(pipeline_data_header(caps)) {
     const std::vector<std::byte> stored = stored_pipelines();
     cache_sum_ = checksum(stored);
     cache_bytes_ = stored.size();
@@ -134,7 +139,8 @@ std::string PipelineLibrary::tuning_text(const Digest& key) {
     return bytes ? std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size()) : std::string();
 }
 
-bool PipelineLibrary::store_tuning(const Digest& key, const std::function<std::string(const std::string& old)>& change) {
+bool PipelineLibrary::store_tuning(const Digest& key,
+                                   const std::function<std::string(const std::string& old)>& change) {
     const std::lock_guard lock(mutex_);
     if (!disk_.enabled()) return false;
     std::string text;
@@ -187,7 +193,8 @@ const std::vector<std::uint32_t>& PipelineLibrary::keep(const std::string& glsl,
         // What a package offers is for the executable that is made next: it must not need the compiler.
         std::erase_if(spirv_, [&](const auto& known) { return !offered_.contains(known.first); });
         spirv_bytes_ = 0;
-        for (const auto& [source, module] : spirv_) spirv_bytes_ += source.size() + module.size() * sizeof(std::uint32_t);
+        for (const auto& [source, module] : spirv_)
+            spirv_bytes_ += source.size() + module.size() * sizeof(std::uint32_t);
     }
     spirv_bytes_ += bytes;
     return spirv_.insert_or_assign(glsl, std::move(words)).first->second;
@@ -231,8 +238,8 @@ void PipelineLibrary::offer(const std::string& glsl, std::span<const std::uint32
     if (!spirv_.contains(glsl)) keep(glsl, {words.begin(), words.end()});
 }
 
-UniqueHandle<VkPipeline> PipelineLibrary::build(const Dispatch& dispatch, const DevicePlan& plan, std::span<const std::uint32_t> words,
-                                                VkPipelineLayout layout) {
+UniqueHandle<VkPipeline> PipelineLibrary::build(const Dispatch& dispatch, const DevicePlan& plan,
+                                                std::span<const std::uint32_t> words, VkPipelineLayout layout) {
     UniqueHandle<VkShaderModule> module(device_, vk_.vkDestroyShaderModule);
     VkShaderModuleCreateInfo module_info{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
     module_info.codeSize = words.size_bytes();
@@ -241,7 +248,8 @@ UniqueHandle<VkPipeline> PipelineLibrary::build(const Dispatch& dispatch, const 
 
     std::vector<std::int32_t> values = dispatch.constants;
     if (!dispatch.spirv) {
-        values.push_back(static_cast<std::int32_t>(dispatch.invocations != 0 ? dispatch.invocations : plan.workgroup_size));
+        values.push_back(
+            static_cast<std::int32_t>(dispatch.invocations != 0 ? dispatch.invocations : plan.workgroup_size));
     }
     std::vector<VkSpecializationMapEntry> entries(values.size());
     for (std::uint32_t e = 0; e < entries.size(); ++e) {
@@ -262,7 +270,8 @@ UniqueHandle<VkPipeline> PipelineLibrary::build(const Dispatch& dispatch, const 
     info.stage.module = module.get();
     info.stage.pName = "main";
     info.stage.pSpecializationInfo = &specialization;
-    VkPipelineShaderStageRequiredSubgroupSizeCreateInfo subgroups{VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO};
+    VkPipelineShaderStageRequiredSubgroupSizeCreateInfo subgroups{
+        VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO};
     if (dispatch.whole_subgroups) {
         subgroups.requiredSubgroupSize = plan.subgroup_size;
         info.stage.pNext = &subgroups;
@@ -271,7 +280,8 @@ UniqueHandle<VkPipeline> PipelineLibrary::build(const Dispatch& dispatch, const 
     info.layout = layout;
     UniqueHandle<VkPipeline> pipeline(device_, vk_.vkDestroyPipeline);
     const std::shared_lock together(cache_mutex_);
-    call("vkCreateComputePipelines", vk_.vkCreateComputePipelines, device_, cache_.get(), 1u, &info, nullptr, pipeline.put());
+    call("vkCreateComputePipelines", vk_.vkCreateComputePipelines, device_, cache_.get(), 1u, &info, nullptr,
+         pipeline.put());
     return pipeline;
 }
 
@@ -287,14 +297,15 @@ void check_dispatch(const Dispatch& dispatch, const DevicePlan& plan) {
         throw Error(ErrorCode::internal, dispatch.label + ": more than 1000 specialization constants");
     }
     if (dispatch.whole_subgroups && (plan.subgroup_size == 0 || dispatch.invocations % plan.subgroup_size != 0)) {
-        throw Error(ErrorCode::internal, dispatch.label + ": it needs whole subgroups of a size that this device is not used with");
+        throw Error(ErrorCode::internal,
+                    dispatch.label + ": it needs whole subgroups of a size that this device is not used with");
     }
 }
 
 }  // namespace
 
-std::vector<std::shared_ptr<const Pipeline>> PipelineLibrary::get(std::span<const Dispatch* const> dispatches, const DevicePlan& plan,
-                                                                  PipelineCounters& counters) {
+std::vector<std::shared_ptr<const Pipeline>> PipelineLibrary::get(std::span<const Dispatch* const> dispatches,
+                                                                  const DevicePlan& plan, PipelineCounters& counters) {
     struct Missing {
         const Dispatch* dispatch;
         Key key;
@@ -314,22 +325,27 @@ std::vector<std::shared_ptr<const Pipeline>> PipelineLibrary::get(std::span<cons
             check_dispatch(dispatch, plan);
             std::string source = dispatch.glsl;
             if (dispatch.spirv) {
-                source.assign(reinterpret_cast<const char*>(dispatch.spirv->data()), dispatch.spirv->size() * sizeof(std::uint32_t));
+                source.assign(reinterpret_cast<const char*>(dispatch.spirv->data()),
+                              dispatch.spirv->size() * sizeof(std::uint32_t));
             }
             Key key(std::move(source), dispatch.constants, dispatch.bindings.size(), dispatch.invocations);
             if ((result[d] = find(key))) continue;
             const auto [place, is_new] = number.emplace(key, missing.size());
             wanted[d] = place->second;
             if (!is_new) continue;
-            Missing& one = missing.emplace_back(Missing{&dispatch, std::move(key), dispatch.spirv ? *dispatch.spirv : spirv_for(dispatch, plan, counters)});
+            Missing& one = missing.emplace_back(Missing{
+                &dispatch, std::move(key), dispatch.spirv ? *dispatch.spirv : spirv_for(dispatch, plan, counters)});
             one.pipeline->layout = layout_for(dispatch);
         }
         pipelines_made_ = pipelines_made_ || !missing.empty();
     }
-    in_parallel(missing.size(), [&](std::size_t k) {
-        Missing& one = missing[k];
-        one.pipeline->handle = build(*one.dispatch, plan, one.words, one.pipeline->layout->pipeline.get());
-    }, host_threads());
+    in_parallel(
+        missing.size(),
+        [&](std::size_t k) {
+            Missing& one = missing[k];
+            one.pipeline->handle = build(*one.dispatch, plan, one.words, one.pipeline->layout->pipeline.get());
+        },
+        host_threads());
     const std::lock_guard lock(mutex_);
     // Forget pipelines that nobody uses any more.
     std::erase_if(pipelines_, [](const auto& entry) { return entry.second.expired(); });

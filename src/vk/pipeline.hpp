@@ -41,8 +41,9 @@ struct PipelineCounters {
     std::uint64_t shaders_loaded = 0;    ///< from the disk cache, the seed or a package
 };
 
-/// Thread-safe. SPIR-V is kept by source text (up to a bound); pipelines live as long as an Executable uses them. SPIR-V
-/// and the driver's pipeline cache also go to the disk cache, and come from there; what that lacks may be in the seed.
+/// Thread-safe. SPIR-V is kept by source text (up to a bound); pipelines live as long as an Executable uses them.
+/// SPIR-V and the driver's pipeline cache also go to the disk cache, and come from there; what that lacks may be in the
+/// seed.
 class PipelineLibrary {
 public:
     PipelineLibrary(VkDevice device, const VolkDeviceTable& vk, const DeviceCaps& caps);
@@ -51,8 +52,8 @@ public:
 
     /// One pipeline per dispatch, null where that is null; those that are missing are made on all processors. Adds to
     /// `counters` what had to be made.
-    std::vector<std::shared_ptr<const Pipeline>> get(std::span<const Dispatch* const> dispatches, const DevicePlan& plan,
-                                                     PipelineCounters& counters);
+    std::vector<std::shared_ptr<const Pipeline>> get(std::span<const Dispatch* const> dispatches,
+                                                     const DevicePlan& plan, PipelineCounters& counters);
     /// The dispatch's SPIR-V, without a pipeline.
     std::vector<std::uint32_t> spirv(const Dispatch& dispatch, const DevicePlan& plan);
     /// SPIR-V that somebody has compiled for this source before. Never reaches the disk cache.
@@ -79,8 +80,8 @@ private:
     const std::vector<std::uint32_t>& spirv_for(const Dispatch& dispatch, const DevicePlan& plan,
                                                 PipelineCounters& counters);
     const std::vector<std::uint32_t>& keep(const std::string& glsl, std::vector<std::uint32_t> words);
-    UniqueHandle<VkPipeline> build(const Dispatch& dispatch, const DevicePlan& plan, std::span<const std::uint32_t> words,
-                                   VkPipelineLayout layout);
+    UniqueHandle<VkPipeline> build(const Dispatch& dispatch, const DevicePlan& plan,
+                                   std::span<const std::uint32_t> words, VkPipelineLayout layout);
     std::shared_ptr<const Pipeline> find(const Key& key) const;
     UniqueHandle<VkPipelineCache> make_cache(std::span<const std::byte> data);
     std::vector<std::byte> stored_pipelines();
@@ -93,12 +94,12 @@ private:
     std::shared_mutex cache_mutex_;  ///< shared: pipelines are made with cache_; alone: caches are merged into it
     std::string identity_;
     DiskCache disk_;
-    std::unique_ptr<Seed> seed_;  ///< null: there is none
+    std::unique_ptr<Seed> seed_;              ///< null: there is none
     std::array<std::byte, 32> cache_header_;  ///< how the driver's data must begin
     UniqueHandle<VkPipelineCache> cache_;
-    std::uint64_t cache_sum_ = 0;             ///< checksum of the stored data that cache_ holds
-    std::size_t cache_bytes_ = 0;             ///< and its size
-    bool pipelines_made_ = false;             ///< since the cache was saved
+    std::uint64_t cache_sum_ = 0;  ///< checksum of the stored data that cache_ holds
+    std::size_t cache_bytes_ = 0;  ///< and its size
+    bool pipelines_made_ = false;  ///< since the cache was saved
     std::map<std::vector<VkDescriptorType>, std::shared_ptr<const BindingLayout>> layouts_;
     std::map<std::string, std::vector<std::uint32_t>> spirv_;
     std::set<std::string> offered_;  ///< sources in spirv_ that were offered and not used yet

@@ -87,7 +87,8 @@ void Recording::make_staging() {
         offsets.resize(ids.size());
         for (std::size_t k = 0; k < ids.size(); ++k) {
             const Placement& place = plan.placements[ids[k]];
-            if (place.space == Space::arena) wishes.push_back({(place.size + alignment - 1) / alignment * alignment, &offsets[k]});
+            if (place.space == Space::arena)
+                wishes.push_back({(place.size + alignment - 1) / alignment * alignment, &offsets[k]});
         }
     };
     collect(graph.inputs, staged_inputs_);
@@ -180,9 +181,9 @@ VkBufferView Recording::texels_of(const Binding& binding) {
     if (view.get() == VK_NULL_HANDLE) {
         VkBufferViewCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO};
         info.buffer = buffer;
-        info.format = bytes == 4   ? VK_FORMAT_R32_SINT
-                      : bytes == 8 ? VK_FORMAT_R32G32_SINT
-                                   : VK_FORMAT_R32G32B32A32_SINT;
+        info.format = bytes == 4 ? VK_FORMAT_R32_SINT
+                    : bytes == 8 ? VK_FORMAT_R32G32_SINT
+                                 : VK_FORMAT_R32G32B32A32_SINT;
         info.offset = binding.place.offset;
         info.range = binding.place.size;
         view = {device_.device.handle, vk_.vkDestroyBufferView};
@@ -246,7 +247,8 @@ Recording::Recorded Recording::record(const Plan& plan, const RegionPlan* region
             while (to < end_at && !plan.dispatches[to].submit_before) ++to;
             begin();
             if (done == 0 && s == 0) {
-                if (timed) vk_.vkCmdResetQueryPool(commands_, queries_.get(), 0, static_cast<std::uint32_t>(ticks_.size()));
+                if (timed)
+                    vk_.vkCmdResetQueryPool(commands_, queries_.get(), 0, static_cast<std::uint32_t>(ticks_.size()));
                 if (region == nullptr) load_inputs();
                 if (region != nullptr && !region->enter.empty()) {
                     record_copies(region->enter);
@@ -256,7 +258,8 @@ Recording::Recorded Recording::record(const Plan& plan, const RegionPlan* region
             record_dispatches(plan, first_set, done, to, timed);
             if (last && to == end_at && region == nullptr) store_outputs();
             if (last && to == end_at && region != nullptr && !region->leave.empty()) {
-                barrier(work_stages_, work_writes_, transfer_stage, VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT);
+                barrier(work_stages_, work_writes_, transfer_stage,
+                        VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT);
                 record_copies(region->leave);
             }
             Chunk& chunk = chunks.emplace_back();
@@ -321,7 +324,8 @@ void Recording::record_timestamp() {
     vk_.vkCmdWriteTimestamp(commands_, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, queries_.get(), next_query_++);
 }
 
-void Recording::record_dispatches(const Plan& plan, std::size_t first_set, std::size_t from, std::size_t to, bool timed) {
+void Recording::record_dispatches(const Plan& plan, std::size_t first_set, std::size_t from, std::size_t to,
+                                  bool timed) {
     const auto ends = [&] {
         if (!timed) return;
         dispatch_end_.push_back(next_query_);
@@ -336,7 +340,8 @@ void Recording::record_dispatches(const Plan& plan, std::size_t first_set, std::
         }
         if (dispatch.is_copy()) {
             const Placement &source = dispatch.bindings[0].place, &target = dispatch.bindings[1].place;
-            copy(buffer_of(source), buffer_of(target), source.offset, target.offset, std::min(source.size, target.size));
+            copy(buffer_of(source), buffer_of(target), source.offset, target.offset,
+                 std::min(source.size, target.size));
             ends();
             continue;
         }

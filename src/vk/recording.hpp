@@ -43,8 +43,8 @@ public:
     void read_timestamps(std::vector<double>& result) const;
 
     std::uint64_t allocations() const {
-        return (arena_.size() > 0 ? 1u : 0u) + (staging_.size() > 0 ? 1u : 0u) + (transfer_ ? 1u : 0u) + (state_.size() > 0 ? 1u : 0u) +
-               (conditions_.size() > 0 ? 1u : 0u);
+        return (arena_.size() > 0 ? 1u : 0u) + (staging_.size() > 0 ? 1u : 0u) + (transfer_ ? 1u : 0u) +
+               (state_.size() > 0 ? 1u : 0u) + (conditions_.size() > 0 ? 1u : 0u);
     }
 
 private:
@@ -106,14 +106,15 @@ private:
     /// Offsets in staging_ by graph input and output; none for what is mapped, lies elsewhere, or is too large.
     std::vector<std::optional<std::uint64_t>> staged_inputs_, staged_outputs_;
     std::unique_ptr<Transfer> transfer_;  ///< for what is too large
-    std::map<std::tuple<VkBuffer, std::uint64_t, std::uint64_t, std::uint32_t>, UniqueHandle<VkBufferView>> texel_views_;
+    std::map<std::tuple<VkBuffer, std::uint64_t, std::uint64_t, std::uint32_t>, UniqueHandle<VkBufferView>>
+        texel_views_;
     UniqueHandle<VkDescriptorPool> descriptor_pool_;
     std::vector<VkDescriptorSet> sets_;  ///< in the order of for_each_dispatch; null for copies
     UniqueHandle<VkCommandPool> command_pool_;
     VkCommandBuffer commands_ = VK_NULL_HANDLE;  ///< being recorded
     std::size_t next_set_ = 0;                   ///< while recording: of the next plan's first dispatch
     Recorded recorded_;
-    std::vector<VkCommandBuffer> queued_;        ///< of the run at hand, not yet submitted
+    std::vector<VkCommandBuffer> queued_;  ///< of the run at hand, not yet submitted
     double queued_share_ = 0;
     std::uint64_t submits_ = 0;
     UniqueHandle<VkQueryPool> queries_;

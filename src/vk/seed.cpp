@@ -77,17 +77,17 @@ std::vector<std::uint32_t> without_names(const std::vector<std::uint32_t>& spirv
         const std::uint32_t opcode = spirv[at] & 0xffff, words = spirv[at] >> 16;
         if (words == 0 || words > spirv.size() - at) return spirv;
         switch (opcode) {
-        case 2:    // OpSourceContinued
-        case 3:    // OpSource
-        case 4:    // OpSourceExtension
-        case 5:    // OpName
-        case 6:    // OpMemberName
-        case 7:    // OpString
-        case 8:    // OpLine
-        case 317:  // OpNoLine
-        case 330:  // OpModuleProcessed
-            break;
-        default: result.insert(result.end(), &spirv[at], &spirv[at] + words);
+            case 2:    // OpSourceContinued
+            case 3:    // OpSource
+            case 4:    // OpSourceExtension
+            case 5:    // OpName
+            case 6:    // OpMemberName
+            case 7:    // OpString
+            case 8:    // OpLine
+            case 317:  // OpNoLine
+            case 330:  // OpModuleProcessed
+                break;
+            default: result.insert(result.end(), &spirv[at], &spirv[at] + words);
         }
         at += words;
     }

@@ -1,6 +1,6 @@
 // Shaders that were compiled when the library was built, so that ordinary models start without the GLSL compiler: one
-// file beside the library (entry_file.hpp), by the SHA-256 of the source. No Vulkan here. Whatever is wrong with the file
-// is a miss, never an error.
+// file beside the library (entry_file.hpp), by the SHA-256 of the source. No Vulkan here. Whatever is wrong with the
+// file is a miss, never an error.
 #pragma once
 
 #include "vk/entry_file.hpp"

@@ -40,16 +40,16 @@ void Transfer::copy(std::size_t p, VkBuffer from, VkBuffer to, const VkBufferCop
     VkMemoryBarrier before{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
     before.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_HOST_WRITE_BIT;
     before.dstAccessMask = VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
-    vk.vkCmdPipelineBarrier(commands,
-                            VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT | VK_PIPELINE_STAGE_HOST_BIT,
-                            VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 1, &before, 0, nullptr, 0, nullptr);
+    vk.vkCmdPipelineBarrier(
+        commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT | VK_PIPELINE_STAGE_HOST_BIT,
+        VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 1, &before, 0, nullptr, 0, nullptr);
     vk.vkCmdCopyBuffer(commands, from, to, 1, &region);
     VkMemoryBarrier after{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
     after.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
     after.dstAccessMask = VK_ACCESS_HOST_READ_BIT | VK_ACCESS_SHADER_READ_BIT;
     vk.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT,
-                            VK_PIPELINE_STAGE_HOST_BIT | VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &after, 0, nullptr, 0,
-                            nullptr);
+                            VK_PIPELINE_STAGE_HOST_BIT | VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &after, 0, nullptr,
+                            0, nullptr);
     call("vkEndCommandBuffer", vk.vkEndCommandBuffer, commands);
     pieces_[p].done.submit(std::span(&commands, 1), true);
     ++submits_;
@@ -79,7 +79,8 @@ void Transfer::download(const Buffer& from, std::uint64_t offset, std::span<std:
     for (std::uint64_t start = 0; start < bytes.size(); start += piece_bytes_, p = 1 - p) {
         if (bytes.size() - start > piece_bytes_) fetch(1 - p, start + piece_bytes_);
         pieces_[p].done.wait(Completion::forever);
-        staging_.read(p * piece_bytes_, bytes.subspan(start, std::min<std::uint64_t>(bytes.size() - start, piece_bytes_)));
+        staging_.read(p * piece_bytes_,
+                      bytes.subspan(start, std::min<std::uint64_t>(bytes.size() - start, piece_bytes_)));
     }
 }
 

@@ -17,7 +17,8 @@ using Clock = std::chrono::steady_clock;
 /// A plan of the graph, ready to run, and its best times.
 class Runner {
 public:
-    Runner(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph, Plan plan, std::uint64_t seed)
+    Runner(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph, Plan plan,
+           std::uint64_t seed)
         : executable_(Executable::create(device, graph, std::move(plan))), context_(executable_, true) {
         for (std::size_t k = 0; k < graph->inputs.size(); ++k) {
             const Value& value = graph->value(graph->inputs[k]);
@@ -39,7 +40,8 @@ public:
         double sum = 0;
         for (std::size_t d = 0; d < best_.size(); ++d) {
             const auto& of_dispatch = executable_->plan().dispatches[d].nodes;
-            if (!of_dispatch.empty() && std::find(nodes.begin(), nodes.end(), of_dispatch.front()) != nodes.end()) sum += best_[d];
+            if (!of_dispatch.empty() && std::find(nodes.begin(), nodes.end(), of_dispatch.front()) != nodes.end())
+                sum += best_[d];
         }
         return sum / 1e6;
     }
@@ -62,8 +64,8 @@ private:
     std::vector<double> best_;  ///< ns by dispatch
 };
 
-/// How far outputs may lie apart, as a share of the largest: what the coarsest type of the graph loses in many operators.
-/// The exact bounds are the checker's business.
+/// How far outputs may lie apart, as a share of the largest: what the coarsest type of the graph loses in many
+/// operators. The exact bounds are the checker's business.
 double float_tolerance(const Graph& graph) {
     double tolerance = 1e-3;
     for (const Value& value : graph.values) {
@@ -93,9 +95,12 @@ bool agree(const std::vector<HostTensor>& a, const std::vector<HostTensor>& b, d
 /// Compares one candidate of every site at a time: each round is one plan of the whole graph.
 class Tuner {
 public:
-    Tuner(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph, const PlanOptions& plan_options,
-          const TuneOptions& options)
-        : device_(device), graph_(graph), plan_options_(plan_options), options_(options),
+    Tuner(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph,
+          const PlanOptions& plan_options, const TuneOptions& options)
+        : device_(device),
+          graph_(graph),
+          plan_options_(plan_options),
+          options_(options),
           own_(device, graph, make_plan(*graph, device->plan(), plan_options), options.seed) {
         plan_options_.tuned = true;
         own_.run();
@@ -113,7 +118,8 @@ public:
             tuned.site = std::move(site);
             tuned.node = graph_->node(tuned.site.nodes.front()).name;
             for (const Dispatch& dispatch : own_.plan().dispatches) {
-                if (!dispatch.nodes.empty() && dispatch.nodes.front() == tuned.site.nodes.front()) tuned.label = dispatch.label;
+                if (!dispatch.nodes.empty() && dispatch.nodes.front() == tuned.site.nodes.front())
+                    tuned.label = dispatch.label;
             }
         }
         for (std::size_t r = 1; r < rounds; ++r) {
@@ -147,7 +153,8 @@ private:
         return best;
     }
 
-    /// Measures the candidates that `pick` names (0: none at this site) against the planner's own choices, turn by turn.
+    /// Measures the candidates that `pick` names (0: none at this site) against the planner's own choices, turn by
+    /// turn.
     void compare(const std::function<std::size_t(const TunedSite&)>& pick) {
         TuningTable table;
         std::vector<std::pair<const TunedSite*, TunedSite::Candidate*>> picked;
@@ -184,7 +191,8 @@ private:
             other.forget_times();
             measure();
             measure();
-            const bool all_slow = std::all_of(picked.begin(), picked.end(), [](const auto& p) { return p.second->ratio() > 2; });
+            const bool all_slow =
+                std::all_of(picked.begin(), picked.end(), [](const auto& p) { return p.second->ratio() > 2; });
             const auto begin = Clock::now();
             const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
             for (int turn = 0; !all_slow && (turn < 5 || seconds() < options_.seconds); ++turn) measure();

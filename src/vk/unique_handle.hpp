@@ -1,13 +1,12 @@
 // Owns one Vulkan object that belongs to a VkDevice; destroyed with the scope, so that no error path leaks.
 #pragma once
 
-#include <utility>
 #include <volk.h>
+#include <utility>
 
 namespace tosavk {
 
-template <class Handle>
-class UniqueHandle {
+template <class Handle> class UniqueHandle {
 public:
     using Destroy = void(VKAPI_PTR*)(VkDevice, Handle, const VkAllocationCallbacks*);
 

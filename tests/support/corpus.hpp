@@ -27,7 +27,7 @@ inline std::filesystem::path corpus() {
     if (const char* source = std::getenv("TOSAVK_SOURCE"); source && *source) {
         if (const auto p = std::filesystem::path(source) / ".." / "shared"; usable(p)) return p;
     }
-    for (std::filesystem::path up = std::filesystem::current_path(); ; up = up.parent_path()) {
+    for (std::filesystem::path up = std::filesystem::current_path();; up = up.parent_path()) {
         if (usable(up / "shared")) return up / "shared";
         if (up == up.parent_path()) return {};
     }

@@ -25,7 +25,7 @@ inline std::string labels(const Plan& plan) {
 }
 
 /// Of the plan with all passes, or without one.
-inline std::string plan_with(const Graph& graph, bool PlanOptions::*pass = nullptr) {
+inline std::string plan_with(const Graph& graph, bool PlanOptions::* pass = nullptr) {
     PlanOptions options;
     if (pass) options.*pass = false;
     return labels(make_plan(graph, test_device(), options));

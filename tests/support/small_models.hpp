@@ -19,7 +19,8 @@ inline Bytes small_float_model(tflite::BuiltinOperator last = tflite::BuiltinOpe
     const int sum = builder.tensor(spec);
     spec.name = "result";
     const int result = builder.tensor(spec);
-    builder.op(tflite::BuiltinOperator::ADD, {x, c}, {sum}, tflite::BuiltinOptions::AddOptions, tflite::CreateAddOptions(builder.fbb).Union());
+    builder.op(tflite::BuiltinOperator::ADD, {x, c}, {sum}, tflite::BuiltinOptions::AddOptions,
+               tflite::CreateAddOptions(builder.fbb).Union());
     builder.op(last, {sum}, {result});
     return builder.finish({x}, {result});
 }
@@ -35,7 +36,8 @@ inline Bytes small_int8_model() {
     const int a = builder.tensor(spec("a", 0.5f, 3));
     const int b = builder.tensor(spec("b", 0.25f, -7));
     const int sum = builder.tensor(spec("sum", 0.625f, 1));
-    builder.op(tflite::BuiltinOperator::ADD, {a, b}, {sum}, tflite::BuiltinOptions::AddOptions, tflite::CreateAddOptions(builder.fbb).Union());
+    builder.op(tflite::BuiltinOperator::ADD, {a, b}, {sum}, tflite::BuiltinOptions::AddOptions,
+               tflite::CreateAddOptions(builder.fbb).Union());
     return builder.finish({a, b}, {sum});
 }
 

@@ -34,7 +34,8 @@ inline std::string read_text(const std::filesystem::path& path) {
 }
 
 /// `folder` takes the files that catch stdout and stderr.
-inline Spawned spawn(const std::filesystem::path& folder, const std::string& program, const std::vector<std::string>& arguments,
+inline Spawned spawn(const std::filesystem::path& folder, const std::string& program,
+                     const std::vector<std::string>& arguments,
                      const std::vector<std::pair<std::string, std::string>>& environment = {}) {
     const std::string path = (programs() / program).string();
     const std::string out = (folder / "stdout").string(), err = (folder / "stderr").string();

@@ -120,7 +120,7 @@ inline Bytes one_op(B code, const std::vector<TensorSpec>& inputs, const TensorS
 }
 // The same with constant operands after the first.
 inline Bytes one_op_indices(B code, const TensorSpec& input, const std::vector<Ints>& indices, const TensorSpec& output,
-                     const std::function<Options(TfliteBuilder&)>& f = {}) {
+                            const std::function<Options(TfliteBuilder&)>& f = {}) {
     TfliteBuilder b;
     const int x = b.tensor(input);
     std::vector<int> in{x};

@@ -1,8 +1,8 @@
 // Makes .tosa files of the old generations: 0.80 (regions) or 0.30 (blocks), with further blocks for control flow.
 #pragma once
 
-#include "reference/reference.hpp"
 #include "graph/host_tensor.hpp"
+#include "reference/reference.hpp"
 
 #include "tosa_0_80_generated.h"
 
@@ -49,7 +49,8 @@ public:
     }
     OldFile& constant(const std::string& name, const std::string& type, const Shape& shape,
                       const std::vector<std::int64_t>& values) {
-        blocks_.back().tensors.push_back({name, type, shape, encode_ints(type == "INT8" ? DType::i8 : DType::i32, values)});
+        blocks_.back().tensors.push_back(
+            {name, type, shape, encode_ints(type == "INT8" ? DType::i8 : DType::i32, values)});
         return add({"CONST", {}, {name}, {}, {}});
     }
     OldFile& input(const std::string& name) { return blocks_.back().inputs.push_back(name), *this; }
@@ -61,22 +62,22 @@ public:
     using Ints = std::vector<std::int32_t>;
     OldAttribute pool(Ints kernel, Ints stride, Ints pad, int in_zp, int out_zp) const {
         return {1, [=](FileBuilder& b) {
-            const auto p = b.CreateVector(pad), k = b.CreateVector(kernel), s = b.CreateVector(stride);
-            return tosa080::CreatePoolAttribute(b, p, k, s, in_zp, out_zp).Union();
-        }};
+                    const auto p = b.CreateVector(pad), k = b.CreateVector(kernel), s = b.CreateVector(stride);
+                    return tosa080::CreatePoolAttribute(b, p, k, s, in_zp, out_zp).Union();
+                }};
     }
     OldAttribute transpose_conv(Ints out_pad, Ints stride, Ints shape) const {
         return {3, [=](FileBuilder& b) {
-            const auto p = b.CreateVector(out_pad), s = b.CreateVector(stride), o = b.CreateVector(shape);
-            return tosa080::CreateTransposeConvAttribute(b, p, s, o).Union();
-        }};
+                    const auto p = b.CreateVector(out_pad), s = b.CreateVector(stride), o = b.CreateVector(shape);
+                    return tosa080::CreateTransposeConvAttribute(b, p, s, o).Union();
+                }};
     }
     OldAttribute pad(Ints padding, int value) const {
         return {4, [=, regions = regions_](FileBuilder& b) {
-            const auto p = b.CreateVector(padding);
-            return regions ? tosa080::CreatePadAttribute(b, p, value).Union()
-                           : tosa030::CreatePadAttribute(b, p, value).Union();
-        }};
+                    const auto p = b.CreateVector(padding);
+                    return regions ? tosa080::CreatePadAttribute(b, p, value).Union()
+                                   : tosa030::CreatePadAttribute(b, p, value).Union();
+                }};
     }
     OldAttribute axis(int axis) const {
         return {5, [=](FileBuilder& b) { return tosa080::CreateAxisAttribute(b, axis).Union(); }};
@@ -86,9 +87,9 @@ public:
     }
     OldAttribute slice(Ints start, Ints size) const {
         return {7, [=](FileBuilder& b) {
-            const auto s = b.CreateVector(start), n = b.CreateVector(size);
-            return tosa080::CreateSliceAttribute(b, s, n).Union();
-        }};
+                    const auto s = b.CreateVector(start), n = b.CreateVector(size);
+                    return tosa080::CreateSliceAttribute(b, s, n).Union();
+                }};
     }
     OldAttribute tile(Ints multiples) const {
         return {8, [=](FileBuilder& b) { return tosa080::CreateTileAttribute(b, b.CreateVector(multiples)).Union(); }};
@@ -97,61 +98,60 @@ public:
     OldAttribute resize(std::vector<std::int16_t> scale, std::vector<std::int16_t> offset,
                         std::vector<std::int16_t> border, unsigned mode) const {
         return {9, [=](FileBuilder& b) {
-            const auto s = b.CreateVector(scale), o = b.CreateVector(offset), r = b.CreateVector(border);
-            return tosa080::CreateResizeAttribute(b, s, o, r, mode).Union();
-        }};
+                    const auto s = b.CreateVector(scale), o = b.CreateVector(offset), r = b.CreateVector(border);
+                    return tosa080::CreateResizeAttribute(b, s, o, r, mode).Union();
+                }};
     }
     /// As in 0.30.
     OldAttribute early_resize(Ints size, Ints stride, Ints offset, int shift, std::vector<float> stride_fp,
                               std::vector<float> offset_fp, unsigned mode) const {
         return {9, [=](FileBuilder& b) {
-            const auto z = b.CreateVector(size), s = b.CreateVector(stride), o = b.CreateVector(offset);
-            const auto sf = b.CreateVector(stride_fp), of = b.CreateVector(offset_fp);
-            return tosa030::CreateResizeAttribute(b, z, s, o, shift, sf, of, mode).Union();
-        }};
+                    const auto z = b.CreateVector(size), s = b.CreateVector(stride), o = b.CreateVector(offset);
+                    const auto sf = b.CreateVector(stride_fp), of = b.CreateVector(offset_fp);
+                    return tosa030::CreateResizeAttribute(b, z, s, o, shift, sf, of, mode).Union();
+                }};
     }
     OldAttribute clamp(int min_int, int max_int, float min_fp, float max_fp) const {
         return {10, [=, regions = regions_](FileBuilder& b) {
-            if (!regions) return tosa030::CreateClampAttribute(b, min_int, max_int, min_fp, max_fp).Union();
-            const auto lo = fp32(b, min_fp), hi = fp32(b, max_fp);
-            return tosa080::CreateClampAttribute(b, min_int, max_int, lo, hi).Union();
-        }};
+                    if (!regions) return tosa030::CreateClampAttribute(b, min_int, max_int, min_fp, max_fp).Union();
+                    const auto lo = fp32(b, min_fp), hi = fp32(b, max_fp);
+                    return tosa080::CreateClampAttribute(b, min_int, max_int, lo, hi).Union();
+                }};
     }
     OldAttribute rescale(int in_zp, int out_zp, Ints multiplier, Ints shift, bool scale32, bool double_round,
                          bool per_channel) const {
         return {11, [=](FileBuilder& b) {
-            const auto m = b.CreateVector(multiplier), s = b.CreateVector(shift);
-            return tosa080::CreateRescaleAttribute(b, in_zp, out_zp, m, s, scale32, double_round, per_channel).Union();
-        }};
+                    const auto m = b.CreateVector(multiplier), s = b.CreateVector(shift);
+                    return tosa080::CreateRescaleAttribute(b, in_zp, out_zp, m, s, scale32, double_round, per_channel)
+                        .Union();
+                }};
     }
     OldAttribute mul(int shift) const {
         return {12, [=](FileBuilder& b) { return tosa080::CreateMulAttribute(b, shift).Union(); }};
     }
     OldAttribute cond_if(const std::string& then_branch, const std::string& else_branch) const {
         return {14, [=](FileBuilder& b) {
-            const auto t = b.CreateString(then_branch), e = b.CreateString(else_branch);
-            return tosa080::CreateCondIfAttribute(b, t, e).Union();
-        }};
+                    const auto t = b.CreateString(then_branch), e = b.CreateString(else_branch);
+                    return tosa080::CreateCondIfAttribute(b, t, e).Union();
+                }};
     }
     OldAttribute while_loop(const std::string& cond_branch, const std::string& body_branch) const {
         return {15, [=](FileBuilder& b) {
-            const auto c = b.CreateString(cond_branch), d = b.CreateString(body_branch);
-            return tosa080::CreateWhileLoopAttribute(b, c, d).Union();
-        }};
+                    const auto c = b.CreateString(cond_branch), d = b.CreateString(body_branch);
+                    return tosa080::CreateWhileLoopAttribute(b, c, d).Union();
+                }};
     }
     OldAttribute transpose(Ints perms) const {
-        return {16, [=](FileBuilder& b) {
-            return tosa080::CreateTransposeAttribute(b, b.CreateVector(perms)).Union();
-        }};
+        return {16,
+                [=](FileBuilder& b) { return tosa080::CreateTransposeAttribute(b, b.CreateVector(perms)).Union(); }};
     }
     OldAttribute table(std::vector<std::int16_t> entries) const {
         return {17, [=](FileBuilder& b) { return tosa080::CreateTableAttribute(b, b.CreateVector(entries)).Union(); }};
     }
     /// 32-bit entries, of the earliest layout.
     OldAttribute wide_table(Ints entries) const {
-        return {17, [=](FileBuilder& b) {
-            return tosa030::CreateWideTableAttribute(b, b.CreateVector(entries)).Union();
-        }};
+        return {17,
+                [=](FileBuilder& b) { return tosa030::CreateWideTableAttribute(b, b.CreateVector(entries)).Union(); }};
     }
     OldAttribute fft(bool inverse) const {
         return {22, [=](FileBuilder& b) { return tosa080::CreateFFTAttribute(b, inverse).Union(); }};
@@ -163,9 +163,8 @@ public:
         return {18, [=](FileBuilder& b) { return tosa080::CreateMatMulAttribute(b, a_zp, b_zp).Union(); }};
     }
     OldAttribute fully_connected(int input_zp, int weight_zp) const {
-        return {19, [=](FileBuilder& b) {
-            return tosa080::CreateFullyConnectedAttribute(b, input_zp, weight_zp).Union();
-        }};
+        return {19,
+                [=](FileBuilder& b) { return tosa080::CreateFullyConnectedAttribute(b, input_zp, weight_zp).Union(); }};
     }
     OldAttribute negate(int in_zp, int out_zp) const {
         return {20, [=](FileBuilder& b) { return tosa080::CreateNegateAttribute(b, in_zp, out_zp).Union(); }};
@@ -221,13 +220,15 @@ private:
         }
         return b.CreateVector(tensors);
     }
-    static flatbuffers::Offset<tosa080::TosaBasicBlock> made_block(FileBuilder& b, const Block& block, const std::string& title) {
+    static flatbuffers::Offset<tosa080::TosaBasicBlock> made_block(FileBuilder& b, const Block& block,
+                                                                   const std::string& title) {
         std::vector<flatbuffers::Offset<tosa080::TosaOperator>> ops;
         for (const OldOp& op : block.ops) {
             const auto in = b.CreateVectorOfStrings(op.inputs), out = b.CreateVectorOfStrings(op.outputs);
             const auto attribute = made(b, op);
             ops.push_back(tosa080::CreateTosaOperator(b, number(op.op, tosa080::EnumNamesOp()),
-                                                      static_cast<tosa080::Attribute>(op.attribute.kind), attribute, in, out));
+                                                      static_cast<tosa080::Attribute>(op.attribute.kind), attribute, in,
+                                                      out));
         }
         const auto name = b.CreateString(title);
         const auto list = b.CreateVector(ops);
@@ -243,8 +244,8 @@ private:
             flatbuffers::Offset<void> quant;
             if (op.quant.kind) quant = tosa030::CreateZeroPoints(b, op.quant.first, op.quant.second).Union();
             ops.push_back(tosa030::CreateTosaOperator(b, number(op.op, tosa080::EnumNamesOp()),
-                                                      static_cast<tosa030::Attribute>(op.attribute.kind), attribute, in, out,
-                                                      static_cast<tosa030::QuantInfo>(op.quant.kind), quant));
+                                                      static_cast<tosa030::Attribute>(op.attribute.kind), attribute, in,
+                                                      out, static_cast<tosa030::QuantInfo>(op.quant.kind), quant));
         }
         const auto name = b.CreateString(block.name);
         const auto list = b.CreateVector(ops);

@@ -9,7 +9,9 @@ namespace tosavk::test {
 
 class ValidationEnvironment : public ::testing::Environment {
 public:
-    void TearDown() override { EXPECT_EQ(validation_message_count(), 0u) << "the validation layers reported something (see stderr)"; }
+    void TearDown() override {
+        EXPECT_EQ(validation_message_count(), 0u) << "the validation layers reported something (see stderr)";
+    }
 };
 
 inline const ::testing::Environment* const validation_environment =
