@@ -1,7 +1,7 @@
 // The device's measured limits, and how near to them a dispatch comes.
 #pragma once
 
-#include "cli/common.hpp"
+#include "tools/cli/common.hpp"
 
 namespace tosavk::bench {
 

@@ -3,7 +3,7 @@
 
 #include "start.hpp"
 
-#include "cli/differences.hpp"
+#include "tools/cli/differences.hpp"
 
 #include <optional>
 

@@ -2,7 +2,7 @@
 // one.
 #pragma once
 
-#include "cli/common.hpp"
+#include "tools/cli/common.hpp"
 
 namespace tosavk::bench {
 

@@ -1,6 +1,6 @@
 #include "suite.hpp"
 
-#include "cli/common.hpp"
+#include "tools/cli/common.hpp"
 
 #include <fstream>
 

@@ -1,5 +1,5 @@
 # Writes OUTPUT: a table of file name (relative to ROOT) and text for every file in FILES.
-set(text "#include \"codegen/shader_files.hpp\"\n\nnamespace tosavk {\n\nstd::span<const ShaderFile> embedded_shaders() {\n    static const ShaderFile files[] = {\n")
+set(text "#include \"kernels/common/shader_files.hpp\"\n\nnamespace tosavk {\n\nstd::span<const ShaderFile> embedded_shaders() {\n    static const ShaderFile files[] = {\n")
 foreach(file IN LISTS FILES)
   file(READ ${file} body)
   file(RELATIVE_PATH name ${ROOT} ${file})

@@ -5,7 +5,7 @@
 //   fp16 operands are read as i16, which they stay: nothing converts them.
 // The matrices hold the elements themselves. What zero points add is corrected for: ROW_SUMS and COLUMN_SUMS say whether
 // sums of rows (for the columns' zero point) and of columns (for the rows') are made here; else they are zero, or the bias
-// has them (ops/gemm.hpp).
+// has them (kernels/product/product.hpp).
 #include "lib/gemm_operands.glsl"
 
 #define DEPTH 8
@@ -18,7 +18,7 @@
 #define COLUMN_LOADS (TILE_QUADS * DEPTH / SIZE)
 const int ROW_TILES = (ROWS + TILE_ROWS - 1) / TILE_ROWS, COLUMN_TILES = (COLUMNS + TILE_COLUMNS - 1) / TILE_COLUMNS;
 
-// Types are given by their width, the kind of the number being the kind of the type: codegen/cooperative_types.cpp.
+// Types are given by their width, the kind of the number being the kind of the type: spirv/cooperative_types.cpp.
 // SIGNS says of A, B, C and the result whether their components are signed.
 #if X_FLOAT
 #define BLOCK uvec2

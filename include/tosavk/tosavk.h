@@ -1,4 +1,4 @@
-/* tosa-vk: run TOSA graphs on any Vulkan device. The C ABI; C99 and later.
+/* tosa-vk: run TOSA graphs on any Vulkan device. The C ABI; C99 and later. Longer than 500 lines: it is the manual too.
  *
  * The way of a model:   load -> compile -> create a context -> set inputs, run, get outputs.
  *

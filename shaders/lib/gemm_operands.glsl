@@ -180,7 +180,7 @@ int row_word(int at, int k) {
 
 #if DOT4
 // Four products by one instruction. Words hold four inner elements of one row or column each; what the zero points add is
-// corrected for: rows by their sums, columns in the bias (ops/gemm.hpp) or by theirs.
+// corrected for: rows by their sums, columns in the bias (kernels/product/product.hpp) or by theirs.
 spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6018, 6019], id = 4450)
 int dot_4x8(int a, int b, spirv_literal int packed_format);
 ivec4 products(int a, ivec4 w) { return ivec4(dot_4x8(a, w.x, 0), dot_4x8(a, w.y, 0), dot_4x8(a, w.z, 0), dot_4x8(a, w.w, 0)); }

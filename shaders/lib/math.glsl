@@ -1,7 +1,7 @@
 // The floating-point functions of TOSA on vec4: only + - * under `precise` and integer bit work (and 1 / s where that is
 // known to be correctly rounded), so that every driver gives the same bits (denormals aside) and the specification's
 // bounds hold. Constants and their errors come from
-// scripts/derive_math.sollya; src/numerics/shader_math.cpp does the same operations in the same order.
+// scripts/derive_math.sollya; src/base/numerics/shader_math.cpp does the same operations in the same order.
 // Special values are selected by bit pattern: a driver's NaN and infinity arithmetic is not relied on.
 
 const int INF_BITS = 0x7f800000;

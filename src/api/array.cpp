@@ -1,6 +1,6 @@
 // Version, texts, types and .npy arrays of the C ABI.
+#include "graph/array.hpp"
 #include "api/handles.hpp"
-#include "importers/npy.hpp"
 
 #include <fmt/format.h>
 

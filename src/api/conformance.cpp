@@ -1,9 +1,8 @@
 // tosavk_conformance_run: rows are handed to threads, results to the caller in order.
-#include "api/conformance.hpp"
-
-#include "api/checker.hpp"
 #include "api/handles.hpp"
-#include "conformance/error_graphs.hpp"
+#include "verify/conformance/error_graphs.hpp"
+#include "verify/judge.hpp"
+#include "vk/measure/open_device.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -19,45 +18,6 @@
 #include <thread>
 
 namespace tosavk::api {
-
-namespace {
-
-void add_check(conformance::CaseReport& report, const std::shared_ptr<Device>& device,
-               const std::shared_ptr<const Graph>& graph, const conformance::RandomCase& made,
-               const std::shared_ptr<const TuningTable>& tuning, const std::string& with) {
-    const CheckReport found = Checker(device, graph, nullptr, tuning).run(made.inputs);
-    report.passed = found.passed;
-    report.detail = with + found.detail;
-    for (const CheckReport::Node& node : found.nodes)
-        report.nodes.push_back({node.op, node.worst, node.variance, node.bias, with + node.detail});
-}
-
-}  // namespace
-
-conformance::Judge judge_on(std::shared_ptr<Device> device, bool all_candidates) {
-    return [device = std::move(device), all_candidates](const conformance::RandomCase& made) {
-        const auto graph = std::make_shared<const Graph>(made.graph);
-        conformance::CaseReport report;
-        if (!all_candidates) {
-            add_check(report, device, graph, made, nullptr, "");
-            return report;
-        }
-        const std::vector<KernelSite> sites = kernel_sites(*graph, device->plan(), with_environment({}));
-        std::size_t most = 1;
-        for (const KernelSite& site : sites) most = std::max(most, site.candidates.size());
-        for (std::size_t k = 0; report.passed && k < most; ++k) {
-            auto table = std::make_shared<TuningTable>();
-            std::string names;
-            for (const KernelSite& site : sites) {
-                if (k >= site.candidates.size()) continue;
-                table->choices.emplace(site.signature, site.candidates[k]);
-                names += (names.empty() ? "" : ", ") + site.candidates[k];
-            }
-            add_check(report, device, graph, made, table, names.empty() ? names : fmt::format("with '{}': ", names));
-        }
-        return report;
-    };
-}
 
 namespace {
 
@@ -171,7 +131,7 @@ void run_tasks(const std::vector<Task>& tasks, const tosavk_device& device, std:
     std::atomic<bool> stop = false;
     const auto work = [&](const std::shared_ptr<Device>& on) {
         try {
-            const conformance::Judge judge = judge_on(on, all_candidates);
+            const conformance::Judge judge = conformance::judge_on(on, all_candidates);
             for (std::size_t k; !stop && (k = next++) < tasks.size();) {
                 Finished finished = tasks[k](judge);
                 const std::lock_guard lock(mutex);
@@ -186,7 +146,7 @@ void run_tasks(const std::vector<Task>& tasks, const tosavk_device& device, std:
     };
     // Every thread has a device of its own, so that drivers compile and run side by side.
     std::vector<std::shared_ptr<Device>> devices{device.device};
-    while (devices.size() < jobs && devices.size() < tasks.size()) devices.push_back(Device::open(device.opened_as));
+    while (devices.size() < jobs && devices.size() < tasks.size()) devices.push_back(open_device(device.opened_as));
     struct Joined {
         std::vector<std::thread> threads;
         std::atomic<bool>& stop;

@@ -1,6 +1,7 @@
 // Devices of the C ABI: listing, describing, opening.
 #include "api/handles.hpp"
-#include "vk/limits.hpp"
+#include "vk/measure/limits.hpp"
+#include "vk/measure/open_device.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -94,7 +95,7 @@ tosavk_status tosavk_device_open(const char* name, tosavk_device** device, tosav
         call.require(device, "device");
         auto opened = std::make_unique<tosavk_device>();
         opened->opened_as = name ? name : "";
-        opened->device = Device::open(opened->opened_as);
+        opened->device = open_device(opened->opened_as);
         opened->name = opened->device->caps().name;
         opened->driver = driver_text(opened->device->caps());
         *device = opened.release();

@@ -1,6 +1,6 @@
 // Executables and contexts of the C ABI: compiling, binding, running, counting.
 #include "api/package.hpp"
-#include "codegen/glslang.hpp"
+#include "spirv/glslang.hpp"
 
 #include <fmt/format.h>
 

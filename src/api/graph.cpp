@@ -1,11 +1,13 @@
 // Graphs of the C ABI: loading, inspecting, printing, the reference run and random inputs.
-#include "api/checker.hpp"
 #include "api/handles.hpp"
 #include "api/package.hpp"
-#include "graph/precision.hpp"
-#include "importers/importer.hpp"
-#include "problems/problem.hpp"
+#include "base/files.hpp"
+#include "compile/rewrite/precision.hpp"
+#include "frontends/frontend.hpp"
+#include "frontends/problems/problem.hpp"
+#include "ops/print.hpp"
 #include "reference/reference.hpp"
+#include "verify/checker.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

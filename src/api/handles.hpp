@@ -1,14 +1,14 @@
 // What stands behind the opaque handles of the C ABI, the exception wall, and the rules for struct_size.
 #pragma once
 
-#include "graph/error.hpp"
+#include "base/error.hpp"
+#include "compile/plan/plan.hpp"
 #include "graph/graph.hpp"
 #include "graph/host_tensor.hpp"
-#include "plan/plan.hpp"
 #include "tosavk/tosavk.h"
-#include "vk/context.hpp"
-#include "vk/device.hpp"
-#include "vk/executable.hpp"
+#include "vk/core/device.hpp"
+#include "vk/record/executable.hpp"
+#include "vk/run/context.hpp"
 
 #include <cstring>
 #include <memory>

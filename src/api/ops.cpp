@@ -1,9 +1,10 @@
 // Every operator and type row as JSON: those of 1.0, with those that 0.30 has as well, and those of 0.30 alone.
 #include "api/handles.hpp"
-#include "conformance/random_node_0_30.hpp"
+#include "frontends/tosa/v0_30.hpp"
+#include "kernels/kernels.hpp"
 #include "ops/constant.hpp"
 #include "ops/op.hpp"
-#include "upgrade/v0_30.hpp"
+#include "verify/conformance/random_node_0_30.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -51,7 +52,7 @@ struct Support {
 Support support_of(const OpDef& def) {
     if (def.op == Op::constant || def.op == Op::const_shape) return {true, true, false};  // constants are values
     if (def.structural) return {true, true, false};  // the interpreter and the plan carry it out themselves
-    return {def.reference != nullptr, def.expression != nullptr || def.view != nullptr || !def.kernels.empty(),
+    return {def.reference != nullptr, def.expression != nullptr || def.view != nullptr || !kernels_of(def.op).empty(),
             (def.expression != nullptr && def.expression_if == nullptr) || def.view != nullptr};
 }
 

@@ -1,7 +1,8 @@
 #include "api/package.hpp"
 
-#include "graph/verbose.hpp"
-#include "vk/device_state.hpp"
+#include "base/files.hpp"
+#include "base/log.hpp"
+#include "vk/core/device_state.hpp"
 
 #include <fmt/format.h>
 
@@ -65,7 +66,7 @@ Bytes make_package(Device& device, const Graph& graph, const PlanOptions& option
     std::set<std::string_view> seen;
     for_each_dispatch(package.plan, [&](const Dispatch& dispatch) {
         if (dispatch.glsl.empty() || !seen.insert(dispatch.glsl).second) return;
-        package.shaders.push_back({dispatch.glsl, device.state().pipelines.spirv(dispatch, device.plan())});
+        package.shaders.push_back({dispatch.glsl, device.state().pipelines.spirv(dispatch)});
     });
     return write_package(std::move(package));
 }

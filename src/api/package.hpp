@@ -2,8 +2,8 @@
 #pragma once
 
 #include "api/handles.hpp"
-#include "importers/importer.hpp"
-#include "plan/package.hpp"
+#include "frontends/frontend.hpp"
+#include "store/package.hpp"
 
 namespace tosavk::api {
 

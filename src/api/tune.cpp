@@ -1,7 +1,7 @@
 // The tuner of the C ABI: measures, checks against the reference, keeps.
-#include "api/checker.hpp"
 #include "api/handles.hpp"
-#include "vk/tuner.hpp"
+#include "verify/checker.hpp"
+#include "vk/measure/tuner.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -2,7 +2,9 @@
 // CONST_SHAPE exist in files only); every other value is a graph input or the output of one node.
 #pragma once
 
-#include "graph/error.hpp"
+#include "base/bytes.hpp"
+#include "base/error.hpp"
+#include "graph/operators.hpp"
 #include "graph/types.hpp"
 
 #include <cstddef>
@@ -13,91 +15,9 @@
 
 namespace tosavk {
 
-/// The operators of TOSA 1.0 in the order of the specification; values equal `Op` in the 1.0 flatbuffer.
-enum class Op : std::uint32_t {
-    unknown,
-    argmax,
-    avg_pool2d,
-    conv2d,
-    conv3d,
-    depthwise_conv2d,
-    fft2d,
-    matmul,
-    max_pool2d,
-    rfft2d,
-    transpose_conv2d,
-    clamp,
-    erf,
-    sigmoid,
-    tanh,
-    add,
-    arithmetic_right_shift,
-    bitwise_and,
-    bitwise_or,
-    bitwise_xor,
-    intdiv,
-    logical_and,
-    logical_left_shift,
-    logical_right_shift,
-    logical_or,
-    logical_xor,
-    maximum,
-    minimum,
-    mul,
-    pow,
-    sub,
-    table,
-    abs,
-    bitwise_not,
-    ceil,
-    clz,
-    cos,
-    exp,
-    floor,
-    log,
-    logical_not,
-    negate,
-    reciprocal,
-    rsqrt,
-    sin,
-    select,
-    equal,
-    greater,
-    greater_equal,
-    reduce_all,
-    reduce_any,
-    reduce_max,
-    reduce_min,
-    reduce_product,
-    reduce_sum,
-    concat,
-    pad,
-    reshape,
-    reverse,
-    slice,
-    tile,
-    transpose,
-    gather,
-    scatter,
-    resize,
-    cast,
-    rescale,
-    constant,
-    identity,
-    custom,
-    cond_if,
-    while_loop,
-    variable,
-    variable_write,
-    variable_read,
-    const_shape,
-};
-
 using ValueId = std::uint32_t;
 using NodeId = std::uint32_t;
 inline constexpr std::uint32_t no_id = 0xffffffffu;
-
-using Bytes = std::vector<std::byte>;
 
 struct Value {
     std::string name;
@@ -196,83 +116,5 @@ private:
     const Graph* graph_;
     NodeId id_;
 };
-
-/// What add_node cannot infer for every operator: CUSTOM's output shapes. Others take their inferred shape.
-struct OutputType {
-    DType type;
-    Shape shape;
-};
-
-/// Builds a graph step by step. add() checks the node against its OpDef and infers the output shapes, so that an
-/// error names the operator that caused it. Throws Error.
-class GraphBuilder {
-public:
-    explicit GraphBuilder(std::string name = {}, const Level& level = level_8k);
-
-    ValueId input(const std::string& name, DType type, const Shape& shape);
-    ValueId constant(const std::string& name, DType type, const Shape& shape, Bytes bytes);
-    /// Integers of any width from int64 (range-checked); shape values too.
-    ValueId constant_ints(const std::string& name, DType type, const Shape& shape,
-                          std::span<const std::int64_t> values);
-    ValueId constant_floats(const std::string& name, DType type, const Shape& shape, std::span<const float> values);
-    ValueId scalar(DType type, double value);             ///< shape [1]; deduplicated
-    ValueId shape(std::span<const std::int64_t> values);  ///< a shape_t constant; deduplicated
-
-    /// Appends a node whose outputs have these types (one output for almost every operator); returns the outputs.
-    std::vector<ValueId> add(Op op, std::vector<ValueId> inputs, Attributes attrs, std::span<const DType> output_types,
-                             const std::string& name = {});
-    ValueId add1(Op op, std::vector<ValueId> inputs, DType output_type, Attributes attrs = {},
-                 const std::string& name = {});
-
-    /// Any node; `node.outputs` is filled in.
-    std::vector<ValueId> add_node(Node node, std::span<const OutputType> outputs);
-
-    /// Declares a variable; `initial` may be empty (zeros) or holds its elements.
-    void variable(const std::string& name, DType type, const Shape& shape, Bytes initial = {});
-    /// Takes over a declaration of an enclosing graph; a second time is no error.
-    void variable(const Variable& declared);
-    ValueId variable_read(const std::string& variable, const std::string& name = {});
-    void variable_write(const std::string& variable, ValueId value, const std::string& name = {});
-
-    /// Both regions have the inputs' types and shapes as inputs and agree in their outputs. Variables that regions use
-    /// must be declared here too.
-    std::vector<ValueId> cond_if(ValueId condition, std::vector<ValueId> inputs, Graph then_graph, Graph else_graph,
-                                 const std::string& name = {});
-    std::vector<ValueId> while_loop(std::vector<ValueId> inputs, Graph cond_graph, Graph body_graph,
-                                    const std::string& name = {});
-    std::vector<ValueId> custom(const std::string& domain, const std::string& op, const std::string& attrs,
-                                std::vector<ValueId> inputs, std::span<const OutputType> outputs,
-                                const std::string& name = {});
-
-    void output(ValueId id);
-    const Value& value(ValueId id) const { return graph_.value(id); }
-    Value& value(ValueId id) { return graph_.values.at(id); }
-    const Graph& graph() const { return graph_; }
-
-    /// Checks the whole graph (names unique, outputs present) and hands it over.
-    Graph finish();
-    /// The same for a region, which needs no output.
-    Graph finish_region();
-
-private:
-    void make_names_unique();
-    Graph take();
-
-    Graph graph_;
-    const Level* level_;
-    std::vector<std::pair<std::string, ValueId>> pool_;
-};
-
-/// Empty when both graphs are the same: the same inputs and outputs, by name; the same nodes in the same order, with
-/// the same attributes (those that the operator uses), names, types, shapes and bytes of what they read and write. Free
-/// are the numbering of values, constants that nothing reads, the graph's and the nodes' names, and scales, which only
-/// explain; inside regions all names. Else a sentence with the first difference.
-std::string graph_difference(const Graph& a, const Graph& b);
-/// The attributes that the node's operator uses: "axis=1 nan_mode=PROPAGATE". Equal text means equal values.
-std::string attributes_text(const Node& node);
-
-/// Human-readable listing, one line per value and node.
-std::string print_graph(const Graph& graph);
-std::string print_dot(const Graph& graph);
 
 }  // namespace tosavk

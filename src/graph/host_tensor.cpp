@@ -1,7 +1,7 @@
 // Elements between bytes in memory and int64 or double.
 #include "graph/host_tensor.hpp"
 
-#include "numerics/small_floats.hpp"
+#include "base/numerics/small_floats.hpp"
 
 #include <cmath>
 #include <limits>

@@ -1,7 +1,7 @@
 // Names, sizes and shape arithmetic of graph/types.hpp.
 #include "graph/types.hpp"
 
-#include "graph/error.hpp"
+#include "base/error.hpp"
 
 #include <algorithm>
 #include <array>

@@ -20,6 +20,8 @@ std::size_t size_of(DType type);
 constexpr bool is_float(DType t) {
     return t == DType::fp32 || t == DType::fp16 || t == DType::bf16 || t == DType::fp8e4m3 || t == DType::fp8e5m2;
 }
+/// Below fp32.
+constexpr bool is_small_float(DType t) { return is_float(t) && t != DType::fp32; }
 constexpr bool is_integer(DType t) {
     return t == DType::i4 || t == DType::i8 || t == DType::i16 || t == DType::i32 || t == DType::i48;
 }

@@ -10,7 +10,7 @@ std::vector<OpDef> make_constant_ops() {
     constexpr const char* any_profile = "PRO-INT|PRO-FP";
     OpDef values;
     values.op = Op::constant;
-    values.name = "CONST";
+    values.name = name_of(values.op).data();
     values.type_vars = {"out_t"};
     values.outputs = {{"output", "out_t"}};
     values.rows = with_fp8(with_floats({{{DType::boolean}, any_profile},
@@ -21,7 +21,7 @@ std::vector<OpDef> make_constant_ops() {
                                         {{DType::i48}, "EXT-INT16"}}));
     OpDef shape;
     shape.op = Op::const_shape;
-    shape.name = "CONST_SHAPE";
+    shape.name = name_of(shape.op).data();
     shape.outputs = {{"output", "shape"}};
     shape.rows = {{{}, any_profile}};
     return {values, shape};

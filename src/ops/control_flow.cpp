@@ -1,5 +1,5 @@
 // COND_IF and WHILE_LOOP: the regions are graphs of their own, with the tensor list as their inputs. The executors run
-// them (reference/reference.cpp, vk/recording.cpp); here stands what makes them legal.
+// them (reference/reference.cpp, vk/record/recording.cpp); here stands what makes them legal.
 #include "ops/op.hpp"
 
 #include <fmt/format.h>
@@ -148,7 +148,6 @@ std::vector<OpDef> control_flow_ops() {
 
     OpDef cond_if;
     cond_if.op = Op::cond_if;
-    cond_if.name = "COND_IF";
     cond_if.inputs = {{"condition", "bool"}, inputs};
     cond_if.outputs = {outputs};
     cond_if.rows = {{{}, "EXT-CONTROLFLOW"}};
@@ -158,7 +157,6 @@ std::vector<OpDef> control_flow_ops() {
 
     OpDef while_loop;
     while_loop.op = Op::while_loop;
-    while_loop.name = "WHILE_LOOP";
     while_loop.inputs = {inputs};
     while_loop.outputs = {outputs};
     while_loop.rows = {{{}, "EXT-CONTROLFLOW"}};

@@ -1,6 +1,5 @@
 // CONV2D, CONV3D, DEPTHWISE_CONV2D and TRANSPOSE_CONV2D.
 #include "ops/dot_product.hpp"
-#include "ops/kernels.hpp"
 #include "ops/window.hpp"
 
 #include <algorithm>
@@ -172,11 +171,9 @@ void check(const NodeView& view, const Level& level) {
     check_zero_point(view, 4, "weight_zp");
 }
 
-OpDef conv_op(Op op, const char* name, int rank, std::vector<const char*> attributes,
-              std::vector<KernelCandidate> kernels) {
+OpDef conv_op(Op op, int rank, std::vector<const char*> attributes) {
     OpDef def;
     def.op = op;
-    def.name = name;
     def.type_vars = {"in_t", "weight_t", "out_t", "acc_t"};
     def.inputs = {
         {.name = "input", .type = "in_t", .min_rank = rank, .max_rank = rank},
@@ -202,7 +199,6 @@ OpDef conv_op(Op op, const char* name, int rank, std::vector<const char*> attrib
     def.check = check;
     def.reference = reference;
     def.tolerance = tolerance;
-    def.kernels = std::move(kernels);
     return def;
 }
 
@@ -211,11 +207,10 @@ OpDef conv_op(Op op, const char* name, int rank, std::vector<const char*> attrib
 std::vector<OpDef> conv_ops() {
     const std::vector<const char*> attributes = {"pad", "stride", "dilation", "acc_type", "local_bound"};
     return {
-        conv_op(Op::conv2d, "CONV2D", 4, attributes, conv_kernels()),
-        conv_op(Op::conv3d, "CONV3D", 5, attributes, conv_kernels()),
-        conv_op(Op::depthwise_conv2d, "DEPTHWISE_CONV2D", 4, attributes, depthwise_kernels()),
-        conv_op(Op::transpose_conv2d, "TRANSPOSE_CONV2D", 4, {"pad", "stride", "acc_type", "local_bound"},
-                conv_kernels()),
+        conv_op(Op::conv2d, 4, attributes),
+        conv_op(Op::conv3d, 5, attributes),
+        conv_op(Op::depthwise_conv2d, 4, attributes),
+        conv_op(Op::transpose_conv2d, 4, {"pad", "stride", "acc_type", "local_bound"}),
     };
 }
 

@@ -108,7 +108,6 @@ std::shared_ptr<const CustomOperator> custom_of(const NodeView& view) {
 std::vector<OpDef> custom_ops() {
     OpDef def;
     def.op = Op::custom;
-    def.name = "CUSTOM";
     ArgDef inputs{"input_list", "any_t"}, outputs{"output_list", "any_t"};
     inputs.list = outputs.list = inputs.may_be_empty = true;
     def.inputs = {inputs};

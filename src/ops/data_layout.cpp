@@ -1,6 +1,5 @@
 // CONCAT, PAD, RESHAPE, REVERSE, SLICE, TILE, TRANSPOSE and IDENTITY: operators that move elements and change none.
 // Each is an index map (ViewDef); the references below are written without it, so that tests can compare the two.
-#include "ops/kernels.hpp"
 #include "ops/rows.hpp"
 
 #include <fmt/format.h>
@@ -336,10 +335,9 @@ ViewDef transpose_view(const NodeView& view) {
 
 std::vector<Shape> identity_infer(const NodeView& view) { return {view.in(0).shape}; }
 
-OpDef movement_op(Op op, const char* name, int min_rank, std::vector<TypeRow> rows) {
+OpDef movement_op(Op op, int min_rank, std::vector<TypeRow> rows) {
     OpDef def;
     def.op = op;
-    def.name = name;
     def.type_vars = {"in_out_t"};
     def.inputs = {{.name = "input1", .type = "in_out_t", .min_rank = min_rank}};
     def.outputs = {{.name = "output", .type = "in_out_t", .min_rank = min_rank}};
@@ -354,14 +352,14 @@ ArgDef shape_operand(const char* name) {
 }  // namespace
 
 std::vector<OpDef> data_layout_ops() {
-    OpDef concat = movement_op(Op::concat, "CONCAT", 1, movement_rows("EXT-INT16"));
+    OpDef concat = movement_op(Op::concat, 1, movement_rows("EXT-INT16"));
     concat.inputs[0].list = true;
     concat.attributes = {"axis"};
     concat.infer = concat_infer;
     concat.reference = concat_reference;
     concat.view = concat_view;
 
-    OpDef pad = movement_op(Op::pad, "PAD", 1, movement_rows());
+    OpDef pad = movement_op(Op::pad, 1, movement_rows());
     pad.inputs.push_back(shape_operand("padding"));
     pad.inputs.push_back(
         {.name = "pad_const", .type = "in_out_t", .min_rank = 1, .max_rank = 1, .ctc = true, .access = Access::host});
@@ -370,7 +368,7 @@ std::vector<OpDef> data_layout_ops() {
     pad.reference = pad_reference;
     pad.view = pad_view;
 
-    OpDef reshape = movement_op(Op::reshape, "RESHAPE", 0, movement_rows());
+    OpDef reshape = movement_op(Op::reshape, 0, movement_rows());
     reshape.inputs.push_back(shape_operand("shape"));
     // FULLY_CONNECTED of 0.30 takes and gives matrices of these.
     reshape.upgrade_rows = {{{DType::i4}, "EXT-INT4"}, {{DType::i48}, "EXT-INT16"}};
@@ -378,33 +376,32 @@ std::vector<OpDef> data_layout_ops() {
     reshape.reference = copy_reference;
     reshape.view = alias_view;
 
-    OpDef reverse = movement_op(Op::reverse, "REVERSE", 1, movement_rows());
+    OpDef reverse = movement_op(Op::reverse, 1, movement_rows());
     reverse.attributes = {"axis"};
     reverse.infer = reverse_infer;
     reverse.reference = reverse_reference;
     reverse.view = reverse_view;
 
-    OpDef slice = movement_op(Op::slice, "SLICE", 1, movement_rows());
+    OpDef slice = movement_op(Op::slice, 1, movement_rows());
     slice.inputs.push_back(shape_operand("start"));
     slice.inputs.push_back(shape_operand("size"));
     slice.infer = slice_infer;
     slice.reference = slice_reference;
     slice.view = slice_view;
 
-    OpDef tile = movement_op(Op::tile, "TILE", 1, movement_rows());
+    OpDef tile = movement_op(Op::tile, 1, movement_rows());
     tile.inputs.push_back(shape_operand("multiples"));
     tile.infer = tile_infer;
     tile.reference = tile_reference;
     tile.view = tile_view;
 
-    OpDef transpose = movement_op(Op::transpose, "TRANSPOSE", 1, movement_rows());
+    OpDef transpose = movement_op(Op::transpose, 1, movement_rows());
     transpose.attributes = {"perms"};
     transpose.infer = transpose_infer;
     transpose.reference = transpose_reference;
     transpose.view = transpose_view;
-    transpose.kernels = transpose_kernels();
 
-    OpDef identity = movement_op(Op::identity, "IDENTITY", 0, movement_rows(any_profile, any_profile));
+    OpDef identity = movement_op(Op::identity, 0, movement_rows(any_profile, any_profile));
     identity.rows.insert(identity.rows.end(), {{{DType::i4}, "EXT-INT4"}, {{DType::i48}, "EXT-INT16"}});
     identity.infer = identity_infer;
     identity.reference = copy_reference;

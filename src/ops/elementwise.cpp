@@ -1,5 +1,5 @@
 // The elementwise operators of one, two and three operands.
-#include "numerics/scale.hpp"
+#include "base/numerics/scale.hpp"
 #include "ops/pointwise.hpp"
 #include "ops/rows.hpp"
 

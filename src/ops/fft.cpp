@@ -1,6 +1,5 @@
 // FFT2D and RFFT2D: out(oy, ox) = sum over iy, ix of in(iy, ix) * exp(-+2 pi i (iy oy / H + ix ox / W)).
 #include "ops/dot_product.hpp"
-#include "ops/kernels.hpp"
 #include "ops/window.hpp"
 
 #include <fmt/format.h>
@@ -201,10 +200,9 @@ void check(const NodeView& view, const Level& level) {
     }
 }
 
-OpDef fft_op(Op op, const char* name, std::vector<const char*> inputs, std::vector<const char*> attributes) {
+OpDef fft_op(Op op, std::vector<const char*> inputs, std::vector<const char*> attributes) {
     OpDef def;
     def.op = op;
-    def.name = name;
     def.type_vars = {"in_out_t"};
     for (const char* input : inputs)
         def.inputs.push_back({.name = input, .type = "in_out_t", .min_rank = 3, .max_rank = 3});
@@ -216,15 +214,14 @@ OpDef fft_op(Op op, const char* name, std::vector<const char*> inputs, std::vect
     def.check = check;
     def.reference = reference;
     def.tolerance = tolerance;
-    def.kernels = fft_kernels();
     return def;
 }
 
 }  // namespace
 
 std::vector<OpDef> fft_ops() {
-    return {fft_op(Op::fft2d, "FFT2D", {"input_real", "input_imag"}, {"inverse", "local_bound"}),
-            fft_op(Op::rfft2d, "RFFT2D", {"input_real"}, {"local_bound"})};
+    return {fft_op(Op::fft2d, {"input_real", "input_imag"}, {"inverse", "local_bound"}),
+            fft_op(Op::rfft2d, {"input_real"}, {"local_bound"})};
 }
 
 }  // namespace tosavk

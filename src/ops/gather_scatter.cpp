@@ -1,6 +1,5 @@
 // GATHER: [N,K,C] at indices [N,W] -> [N,W,C]. SCATTER: [N,K,C] with rows replaced. An index outside 0..K-1 is
 // unpredictable in the specification; here GATHER gives zeros for it and SCATTER drops the row.
-#include "ops/kernels.hpp"
 #include "ops/op.hpp"
 #include "ops/rows.hpp"
 
@@ -89,10 +88,9 @@ std::string table_text(ExprContext& c) {
     return fmt::format("mix({}, {}(0), notEqual({}, {}))", c.table(0, inside), type, index, inside);
 }
 
-OpDef indexed_op(Op op, const char* name) {
+OpDef indexed_op(Op op) {
     OpDef def;
     def.op = op;
-    def.name = name;
     def.type_vars = {"index_t", "in_out_t"};
     for (const DType t : {DType::i8, DType::i16, DType::i32}) def.rows.push_back({{DType::i32, t}, "PRO-INT"});
     const auto types_of = [](DType t) { return std::vector<DType>{DType::i32, t}; };
@@ -103,7 +101,7 @@ OpDef indexed_op(Op op, const char* name) {
 }  // namespace
 
 std::vector<OpDef> gather_scatter_ops() {
-    OpDef gather = indexed_op(Op::gather, "GATHER");
+    OpDef gather = indexed_op(Op::gather);
     gather.inputs = {{.name = "values", .type = "in_out_t", .min_rank = 3, .max_rank = 3, .access = Access::table},
                      {.name = "indices", .type = "index_t", .min_rank = 2, .max_rank = 2}};
     gather.outputs = {{.name = "output", .type = "in_out_t", .min_rank = 3, .max_rank = 3}};
@@ -111,16 +109,14 @@ std::vector<OpDef> gather_scatter_ops() {
     gather.reference = gather_reference;
     gather.expression = table_text;
     gather.expression_if = is_table;
-    gather.kernels = gather_kernels();
 
-    OpDef scatter = indexed_op(Op::scatter, "SCATTER");
+    OpDef scatter = indexed_op(Op::scatter);
     scatter.inputs = {{.name = "values_in", .type = "in_out_t", .min_rank = 3, .max_rank = 3},
                       {.name = "indices", .type = "index_t", .min_rank = 2, .max_rank = 2},
                       {.name = "input", .type = "in_out_t", .min_rank = 3, .max_rank = 3}};
     scatter.outputs = {{.name = "values_out", .type = "in_out_t", .min_rank = 3, .max_rank = 3}};
     scatter.infer = scatter_infer;
     scatter.reference = scatter_reference;
-    scatter.kernels = scatter_kernels();
 
     return {gather, scatter};
 }

@@ -1,6 +1,5 @@
 // MATMUL: batched [N,H,C] x [N,C,W] -> [N,H,W].
 #include "ops/dot_product.hpp"
-#include "ops/kernels.hpp"
 #include "ops/window.hpp"
 
 #include <fmt/format.h>
@@ -87,7 +86,6 @@ void check(const NodeView& view, const Level&) {
 std::vector<OpDef> matmul_ops() {
     OpDef def;
     def.op = Op::matmul;
-    def.name = "MATMUL";
     def.type_vars = {"in_t", "out_t"};
     def.inputs = {
         {.name = "A", .type = "in_t", .min_rank = 3, .max_rank = 3},
@@ -104,7 +102,6 @@ std::vector<OpDef> matmul_ops() {
     def.check = check;
     def.reference = reference;
     def.tolerance = tolerance;
-    def.kernels = matmul_kernels();
     return {def};
 }
 

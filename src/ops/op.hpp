@@ -4,7 +4,7 @@
 
 #include "graph/graph.hpp"
 #include "graph/host_tensor.hpp"
-#include "plan/kernel_choice.hpp"
+#include "graph/index_map.hpp"
 
 #include <functional>
 #include <optional>
@@ -76,7 +76,7 @@ public:
 };
 
 /// How far a float result may lie from the fp64 reference (spec: numerical accuracy; shared definitions in
-/// reference/tolerance.hpp).
+/// ops/tolerance.hpp).
 struct Tolerance {
     enum class Kind { exact, check, dot_product } kind = Kind::exact;
     std::vector<double> bound;  ///< check: bnd per element; dot_product: the operator on absolute inputs, per element
@@ -95,18 +95,6 @@ public:
     virtual std::string param_float(float value) = 0;                         ///< float specialization constant
     /// The single element of input k if it is a constant tensor of one element and so known to the plan.
     virtual std::optional<std::int64_t> known(std::size_t k) const = 0;
-};
-
-/// Where the elements of an index space lie in a tensor: base + sum(c[i] * strides[i]). With `lo` and `hi` set (PAD),
-/// coordinates outside lo[i] <= c[i] < hi[i] have no element. The product of dims is the number of elements; dims may
-/// factor a shape more finely than the value does (TILE), as long as row-major order agrees.
-struct IndexMap {
-    Shape dims;
-    std::vector<std::int64_t> strides;
-    std::int64_t base = 0;
-    std::vector<std::int64_t> lo, hi;
-
-    bool operator==(const IndexMap&) const = default;
 };
 
 /// A data-movement operator as an index map: the output's (or, for CONCAT, the input's) elements in row-major order
@@ -139,12 +127,12 @@ struct OpDef {
     /// control flow, variables, CUSTOM. Nothing of what follows is set then.
     bool structural = false;
 
-    // How the GPU runs it: exactly one of these three is set, or an expression for some nodes and kernels for the rest,
-    // or a view with kernels that are asked first for a node that begins a group.
+    // What the GPU can make of it without a kernel of its own. An operator that is not structural has one of these or
+    // kernels (kernels/kernels.hpp); or an expression for some nodes and kernels for the rest; or a view with kernels
+    // that are asked first for a node that begins a group.
     std::string (*expression)(ExprContext&) = nullptr;
     bool (*expression_if)(const NodeView&) = nullptr;  ///< the nodes that the expression serves; null: all
     ViewDef (*view)(const NodeView&) = nullptr;
-    std::vector<KernelCandidate> kernels;
     /// REDUCE_*, beside its kernels: a GLSL expression that makes one partial result of two quads of them, `a` and `b`.
     const char* (*combine)(const NodeView&) = nullptr;
 };
@@ -161,7 +149,6 @@ inline bool is_elementwise(const NodeView& view) {
     const OpDef& def = op_def(view.node().op);
     return def.expression && (!def.expression_if || def.expression_if(view));
 }
-std::string_view name_of(Op op);  ///< the specification's name, for operators outside the registry too
 
 // Each family file offers its rows to the registry through one of these.
 std::vector<OpDef> activation_ops();

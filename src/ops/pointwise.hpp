@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ops/op.hpp"
-#include "reference/tolerance.hpp"
+#include "ops/tolerance.hpp"
 
 #include <cmath>
 #include <type_traits>

@@ -1,7 +1,6 @@
 // AVG_POOL2D and MAX_POOL2D. Padding takes no part: it is neither summed, counted nor compared.
-#include "numerics/scale.hpp"
+#include "base/numerics/scale.hpp"
 #include "ops/dot_product.hpp"
-#include "ops/kernels.hpp"
 #include "ops/rows.hpp"
 #include "ops/window.hpp"
 
@@ -120,21 +119,19 @@ void max_check(const NodeView& view, const Level& level) {
     check_window_level(view, pool_window(view), level);
 }
 
-OpDef pool_op(Op op, const char* name) {
+OpDef pool_op(Op op) {
     OpDef def;
     def.op = op;
-    def.name = name;
     def.inputs = {{.name = "input", .type = "in_out_t", .min_rank = 4, .max_rank = 4}};
     def.outputs = {{.name = "output", .type = "in_out_t", .min_rank = 4, .max_rank = 4}};
     def.infer = infer;
-    def.kernels = pool_kernels();
     return def;
 }
 
 }  // namespace
 
 std::vector<OpDef> pool_ops() {
-    OpDef average = pool_op(Op::avg_pool2d, "AVG_POOL2D");
+    OpDef average = pool_op(Op::avg_pool2d);
     average.type_vars = {"in_out_t", "acc_t"};
     for (const char* name : {"input_zp", "output_zp"})
         average.inputs.push_back(
@@ -148,7 +145,7 @@ std::vector<OpDef> pool_ops() {
     average.reference = average_reference;
     average.tolerance = average_tolerance;
 
-    OpDef max = pool_op(Op::max_pool2d, "MAX_POOL2D");
+    OpDef max = pool_op(Op::max_pool2d);
     max.type_vars = {"in_out_t"};
     max.attributes = {"kernel", "stride", "pad", "nan_mode"};
     max.rows = with_floats(with_fp8({{{DType::i8}, "PRO-INT"}, {{DType::i16}, "EXT-INT16"}}));

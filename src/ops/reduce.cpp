@@ -1,8 +1,7 @@
 // REDUCE_ALL, REDUCE_ANY, REDUCE_MAX, REDUCE_MIN, REDUCE_PRODUCT, REDUCE_SUM and ARGMAX: one axis becomes one element.
 #include "ops/dot_product.hpp"
-#include "ops/kernels.hpp"
 #include "ops/rows.hpp"
-#include "reference/tolerance.hpp"
+#include "ops/tolerance.hpp"
 
 #include <fmt/format.h>
 
@@ -176,10 +175,9 @@ const char* combine_text(const NodeView& view) {
     }
 }
 
-OpDef reduce_op(Op op, const char* name, std::vector<TypeRow> rows, void (*reference)(RefContext&)) {
+OpDef reduce_op(Op op, std::vector<TypeRow> rows, void (*reference)(RefContext&)) {
     OpDef def;
     def.op = op;
-    def.name = name;
     def.type_vars = {"in_out_t"};
     def.inputs = {{.name = "input", .type = "in_out_t", .min_rank = 1}};
     def.outputs = {{.name = "output", .type = "in_out_t", .min_rank = 1}};
@@ -187,7 +185,6 @@ OpDef reduce_op(Op op, const char* name, std::vector<TypeRow> rows, void (*refer
     def.rows = std::move(rows);
     def.infer = reduce_infer;
     def.reference = reference;
-    def.kernels = reduce_kernels();
     def.combine = combine_text;
     return def;
 }
@@ -199,14 +196,14 @@ std::vector<OpDef> reduce_ops() {
     const std::vector<TypeRow> ordered =
         with_floats({{{DType::i8}, "PRO-INT"}, {{DType::i16}, "PRO-INT"}, {{DType::i32}, "PRO-INT"}});
 
-    OpDef all = reduce_op(Op::reduce_all, "REDUCE_ALL", logical, all_reference);
-    OpDef any = reduce_op(Op::reduce_any, "REDUCE_ANY", logical, any_reference);
-    OpDef max = reduce_op(Op::reduce_max, "REDUCE_MAX", ordered, extreme_reference<true>);
-    OpDef min = reduce_op(Op::reduce_min, "REDUCE_MIN", ordered, extreme_reference<false>);
+    OpDef all = reduce_op(Op::reduce_all, logical, all_reference);
+    OpDef any = reduce_op(Op::reduce_any, logical, any_reference);
+    OpDef max = reduce_op(Op::reduce_max, ordered, extreme_reference<true>);
+    OpDef min = reduce_op(Op::reduce_min, ordered, extreme_reference<false>);
     for (OpDef* def : {&max, &min}) def->attributes = {"axis", "nan_mode"};
-    OpDef product = reduce_op(Op::reduce_product, "REDUCE_PRODUCT", with_floats(), product_reference);
+    OpDef product = reduce_op(Op::reduce_product, with_floats(), product_reference);
     product.tolerance = product_tolerance;
-    OpDef sum = reduce_op(Op::reduce_sum, "REDUCE_SUM",
+    OpDef sum = reduce_op(Op::reduce_sum,
                           {{{DType::i32, DType::i32}, "PRO-INT"},
                            {{DType::fp16, DType::fp16}, "PRO-FP"},
                            {{DType::fp32, DType::fp32}, "PRO-FP"},
@@ -217,7 +214,6 @@ std::vector<OpDef> reduce_ops() {
 
     OpDef argmax_def;
     argmax_def.op = Op::argmax;
-    argmax_def.name = "ARGMAX";
     argmax_def.type_vars = {"in_t", "out_t"};
     argmax_def.inputs = {{.name = "input", .type = "in_t", .min_rank = 1}};
     argmax_def.outputs = {{.name = "output", .type = "out_t"}};
@@ -227,7 +223,6 @@ std::vector<OpDef> reduce_ops() {
         with_fp8({{{DType::i8, DType::i32}, "PRO-INT"}, {{DType::i16, DType::i32}, "EXT-INT16"}}, types_of), types_of);
     argmax_def.infer = argmax_infer;
     argmax_def.reference = argmax_reference;
-    argmax_def.kernels = argmax_kernels();
 
     return {argmax_def, all, any, max, min, product, sum};
 }

@@ -1,5 +1,5 @@
 // RESCALE: out = clip(scale(x - input_zp) + output_zp), with one multiplier and shift, or one per channel.
-#include "numerics/scale.hpp"
+#include "base/numerics/scale.hpp"
 #include "ops/pointwise.hpp"
 
 #include <fmt/format.h>

@@ -1,9 +1,8 @@
 // RESIZE: nearest and bilinear sampling at rational positions, computed in integers for every type.
-#include "ops/kernel_operands.hpp"
-#include "ops/kernels.hpp"
-#include "ops/op.hpp"
+#include "ops/resize.hpp"
+
 #include "ops/rows.hpp"
-#include "reference/tolerance.hpp"
+#include "ops/tolerance.hpp"
 
 #include <fmt/format.h>
 
@@ -14,26 +13,6 @@
 namespace tosavk {
 
 namespace {
-
-/// One axis: output o lies at position o*d + offset in units of 1/n input elements.
-struct ResizeAxis {
-    std::int64_t in = 1, out = 1, n = 1, d = 1, offset = 0, border = 0;
-
-    struct Sample {
-        std::int64_t i0, i1;  ///< the two neighbours, clamped to the input
-        std::int64_t r;       ///< distance to the first in 1/n
-    };
-    Sample sample(std::int64_t o) const {
-        const std::int64_t p = o * d + offset;
-        const std::int64_t i = p >= 0 ? p / n : -1;  // offset >= -n, so p is never below -n
-        return {std::max<std::int64_t>(i, 0), std::min(i + 1, in - 1), p - i * n};
-    }
-};
-
-struct ResizeGeometry {
-    std::int64_t batch = 1, channels = 1;
-    ResizeAxis y, x;
-};
 
 ResizeAxis make_axis(const NodeView& view, const char* name, std::int64_t in, std::int64_t n, std::int64_t d,
                      std::int64_t offset, std::int64_t border) {
@@ -53,6 +32,8 @@ ResizeAxis make_axis(const NodeView& view, const char* name, std::int64_t in, st
     return {in, out, n, d, offset, border};
 }
 
+}  // namespace
+
 ResizeGeometry resize_geometry(const NodeView& view) {
     const Shape& in = view.in(0).shape;
     const auto scale = view.constant_ints(1), offset = view.constant_ints(2), border = view.constant_ints(3);
@@ -62,6 +43,8 @@ ResizeGeometry resize_geometry(const NodeView& view) {
     return {in[0], in[3], make_axis(view, "y", in[1], scale[0], scale[1], offset[0], border[0]),
             make_axis(view, "x", in[2], scale[2], scale[3], offset[1], border[1])};
 }
+
+namespace {
 
 std::vector<Shape> infer(const NodeView& view) {
     const ResizeGeometry g = resize_geometry(view);
@@ -143,39 +126,11 @@ Tolerance tolerance(RefContext& ctx, std::size_t, std::span<const double> result
     return t;
 }
 
-std::optional<KernelChoice> plan_resize(const NodeView& view, const DevicePlan& device, std::string&) {
-    const ResizeGeometry g = resize_geometry(view);
-    const DType type = view.in(0).type;
-    const bool bilinear = view.attrs().mode == ResizeMode::bilinear;
-    KernelChoice choice;
-    choice.kernel = "resize";
-    choice.by_eights = g.channels % 8 == 0 && wants_eights(element_count(view.out().shape), device);
-    const int each = choice.by_eights ? 8 : 4;
-    choice.defines = {{"EACH", std::to_string(each)},
-                      {"X_FLOAT", is_float(type) ? "1" : "0"},
-                      {"WIDE", view.out().type == DType::i48 ? "1" : "0"},
-                      {"BILINEAR", bilinear ? "1" : "0"}};
-    const std::int64_t pixels = g.batch * g.y.out * g.x.out;
-    for (const std::int64_t value :
-         {g.y.in, g.x.in, g.channels, g.y.out, g.x.out, g.y.n, g.y.d, g.y.offset, g.x.n, g.x.d, g.x.offset, pixels}) {
-        choice.constants.push_back(static_cast<std::int32_t>(value));
-    }
-    const double samples = bilinear ? 4 : 1,
-                 share = static_cast<double>(g.y.out * g.x.out) / static_cast<double>(g.y.in * g.x.in);
-    add_operand(choice, view, 0, samples * share * quad_waste(g.channels));
-    choice.groups = linear_groups(pixels * ((g.channels + each - 1) / each), device);
-    choice.aligned = g.channels % 4 == 0;
-    choice.in_rows = true;
-    choice.work = static_cast<double>(pixels * g.channels) * (bilinear ? 8 : 1);
-    return choice;
-}
-
 }  // namespace
 
 std::vector<OpDef> resize_ops() {
     OpDef def;
     def.op = Op::resize;
-    def.name = "RESIZE";
     def.type_vars = {"resize_t", "in_t", "out_t"};
     const auto host_shape = [](const char* name) {
         return ArgDef{.name = name, .type = "shape", .min_rank = 1, .max_rank = 1, .ctc = true, .access = Access::host};
@@ -195,7 +150,6 @@ std::vector<OpDef> resize_ops() {
     def.check = check;
     def.reference = reference;
     def.tolerance = tolerance;
-    def.kernels = {{"direct", plan_resize}};
     return {def};
 }
 

@@ -1,5 +1,5 @@
 // TABLE: a lookup for i8, a lookup with linear interpolation (7 fraction bits) for i16.
-#include "numerics/scale.hpp"
+#include "base/numerics/scale.hpp"
 #include "ops/pointwise.hpp"
 
 #include <fmt/format.h>

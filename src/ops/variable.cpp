@@ -36,10 +36,9 @@ std::vector<Shape> write_infer(const NodeView& view) {
     return {};
 }
 
-OpDef base(Op op, const char* name, const char* type) {
+OpDef base(Op op, const char* type) {
     OpDef def;
     def.op = op;
-    def.name = name;
     def.type_vars = {type};
     def.attributes = {"name"};
     def.rows = {{{DType::i8}, "PRO-INT+EXT-VARIABLE"},
@@ -52,14 +51,14 @@ OpDef base(Op op, const char* name, const char* type) {
 }  // namespace
 
 std::vector<OpDef> variable_ops() {
-    OpDef declaration = base(Op::variable, "VARIABLE", "in_t");
+    OpDef declaration = base(Op::variable, "in_t");
     declaration.infer = declaration_infer;
 
-    OpDef write = base(Op::variable_write, "VARIABLE_WRITE", "in_t");
+    OpDef write = base(Op::variable_write, "in_t");
     write.inputs = {{"input1", "in_t"}};
     write.infer = write_infer;
 
-    OpDef read = base(Op::variable_read, "VARIABLE_READ", "out_t");
+    OpDef read = base(Op::variable_read, "out_t");
     read.outputs = {{"output1", "out_t"}};
     read.infer = read_infer;
     read.check = read_check;

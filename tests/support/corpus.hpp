@@ -1,9 +1,10 @@
 // The corpus of recorded networks: where it lies, and one folder's cases.json.
 #pragma once
 
+#include "base/files.hpp"
+#include "frontends/frontend.hpp"
+#include "graph/array.hpp"
 #include "graph/host_tensor.hpp"
-#include "importers/importer.hpp"
-#include "importers/npy.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -2,8 +2,9 @@
 #pragma once
 
 #include "support/validation.hpp"
-#include "vk/device.hpp"
-#include "vk/device_state.hpp"
+#include "vk/core/device.hpp"
+#include "vk/core/device_state.hpp"
+#include "vk/measure/open_device.hpp"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +23,7 @@ class GpuTest : public ::testing::Test {
 protected:
     static void SetUpTestSuite() {
         try {
-            device_ = Device::open("");
+            device_ = open_device("");
         } catch (const Error& error) {
             if (error.code() != ErrorCode::no_device) throw;
         }

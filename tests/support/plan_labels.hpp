@@ -1,7 +1,7 @@
 // Plans as short text, for tests of what the planner joins.
 #pragma once
 
-#include "plan/plan.hpp"
+#include "compile/plan/plan.hpp"
 
 #include <string>
 

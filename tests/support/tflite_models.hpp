@@ -1,7 +1,7 @@
 // Models of one operator for tests, a second writing of TFLite's integer arithmetic, and random tensors.
 #pragma once
 
-#include "importers/importer.hpp"
+#include "frontends/frontend.hpp"
 #include "reference/reference.hpp"
 #include "support/tflite_builder.hpp"
 

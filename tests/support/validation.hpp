@@ -1,7 +1,7 @@
 // Include in every *_gpu_test.cpp: a message of the validation layers (TOSAVK_VALIDATION=1) fails the program.
 #pragma once
 
-#include "vk/validation.hpp"
+#include "vk/core/validation.hpp"
 
 #include <gtest/gtest.h>
 

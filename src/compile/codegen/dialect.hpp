@@ -1,0 +1,58 @@
+// The dialect of shaders/lib as generated code uses it: names of types, the beginning of a shader, declarations of
+// tensors.
+#pragma once
+
+#include "graph/graph.hpp"
+#include "kernels/common/tensors.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tosavk {
+
+/// Text of a file under shaders/.
+std::string_view shader_file(const std::string& name);
+/// The text of shaders/<kernel>.comp with the files that it includes, one level deep.
+std::string kernel_source(const std::string& kernel);
+
+/// Four elements of a type in registers; what makes them of four or of one value that load1 gave.
+const char* vector_type(DType type);
+const char* quad_function(DType type);
+const char* splat_function(DType type);
+/// Element k of four, as store1 takes it.
+std::string element(DType type, const std::string& quad, int k);
+
+/// Narrow floats live in fp32 registers; each result is rounded to the type that its operator declares.
+std::string rounded(DType type, const std::string& expression);
+
+using Defines = std::vector<std::pair<std::string, std::string>>;
+
+/// What the stores of a shader are, all of them: single elements and runs, whole quads, or two quads at once.
+enum class StoreForm : std::uint8_t { elements, quads, eights };
+
+/// The beginning of every shader: extensions, defines and the dialect.
+std::string preamble(const DevicePlan& device, StoreForm stores, const Defines& defines, bool small_floats, bool fp16);
+
+/// Declares tensors in the order of their bindings; one that is larger than a binding takes several.
+class Declarations {
+public:
+    Declarations(const DevicePlan& device, bool quad_stores) : device_(device), quad_stores_(quad_stores) {}
+
+    /// in<index>, with in<index>_load8 where `eights` asks for it and has_load8() allows it; sets operand.path.
+    void read(KernelOperand& operand, std::size_t index, std::uint64_t bytes, bool eights);
+    void write(DType type, std::size_t index, std::uint64_t bytes);  ///< out<index>
+
+    std::string text;
+    std::size_t bindings = 0;
+
+private:
+    void pick(const char* type, const std::string& name, const char* function, const char* more, const char* array,
+              std::uint64_t bytes, std::uint32_t parts, const char* statement);
+
+    const DevicePlan& device_;
+    const bool quad_stores_;
+};
+
+}  // namespace tosavk

@@ -1,0 +1,272 @@
+// Row groups: an invocation, or some lanes, pass over a row once for each reduction that lies behind another. Where the
+// rows are columns of matrices, a quad is one element of each of four neighbours, and the values of the rows are quads
+// too.
+#include "compile/codegen/source_builder.hpp"
+#include "compile/group/fuse.hpp"
+#include "ops/storage.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace tosavk {
+
+/// The members over the rows' elements that these values need, in execution order.
+std::vector<NodeId> SourceBuilder::behind(const std::vector<ValueId>& roots) const {
+    std::set<NodeId> found;
+    std::vector<ValueId> open = roots;
+    while (!open.empty()) {
+        const ValueId id = storage_of(graph_, open.back());
+        open.pop_back();
+        const bool ours = depths_.contains(id) && element_count(graph_.value(id).shape) != group_.rows->count;
+        if (!ours || !found.insert(graph_.value(id).producer).second) continue;
+        const auto& inputs = graph_.node(graph_.value(id).producer).inputs;
+        open.insert(open.end(), inputs.begin(), inputs.end());
+    }
+    return {found.begin(), found.end()};
+}
+
+/// The code that makes one of a quad of partial results per lane: first over the lanes, then over the quad.
+std::string SourceBuilder::fold_row(const std::string& combine, DType type, const std::string& partial) {
+    std::string text;
+    if (group_.rows->lanes > 1) {
+        const std::string shared = is_float(type) ? "lanes_f" : "lanes_i";
+        text += fmt::format(
+            "    {0}[gl_LocalInvocationID.x] = {1};\n    barrier();\n"
+            "    for (uint half_lanes = {2}u; half_lanes > 0u; half_lanes /= 2u) {{\n"
+            "        if (lane < half_lanes) {0}[gl_LocalInvocationID.x] = {3}({0}[gl_LocalInvocationID.x], "
+            "{0}[gl_LocalInvocationID.x + half_lanes]);\n        barrier();\n    }}\n"
+            "    {1} = {0}[gl_LocalInvocationID.x - lane];\n    barrier();\n",
+            shared, partial, group_.rows->lanes / 2, combine);
+    }
+    const std::int64_t axis = group_.rows->axis;
+    if (axis > 2)
+        text += fmt::format("    {0} = {1}{2}({0}, {0}.zwxy){3};\n", partial,
+                            axis == 3 ? vector_type(type) + std::string("(") : "", combine,
+                            axis == 3 ? fmt::format(".x, {0}.yzw)", partial) : "");
+    if (axis > 1) text += fmt::format("    {0} = {1}({0}, {0}.yxwz);\n", partial, combine);
+    return text + fmt::format("    {0} = {0}.xxxx;\n", partial);
+}
+
+/// One more step of a sum over columns: two sums take turns, and SUM is what the last step made, SUM_older the other
+/// (column_length()).
+std::string SourceBuilder::next_of_column(const std::string& combine, DType type, const std::string& sum,
+                                          const std::string& is_first, const std::string& term) {
+    return fmt::format("        {{ {0}{1} next = {2} ? {3} : {4}({5}_older, {3}); {5}_older = {5}; {5} = next; }}\n",
+                       is_float(type) ? "precise " : "", vector_type(type), is_first, term, combine, sum);
+}
+
+/// The code that makes one result for all lanes of what each has of its part of the columns.
+std::string SourceBuilder::fold_columns(const std::string& combine, DType type, const std::string& sum) {
+    const Rows& rows = *group_.rows;
+    std::string text = fmt::format("    if (steps > 1u) {0} = {1}({0}_older, {0});\n", sum, combine);
+    if (rows.lanes == 1) return text;
+    const std::string shared = is_float(type) ? "lanes_f" : "lanes_i";
+    const std::string parts = param(static_cast<std::int32_t>((rows.axis + rows.length - 1) / rows.length));
+    text += fmt::format(
+        "    {0}[gl_LocalInvocationID.x] = {1};\n    barrier();\n    for (uint part = 0u; part < uint({2}); ++part) "
+        "{{\n",
+        shared, sum, parts);
+    text += next_of_column(combine, type, sum, "part < 2u",
+                           fmt::format("{}[part * side_by_side + gl_LocalInvocationID.x % side_by_side]", shared));
+    return text + fmt::format("    }}\n    {0} = {1}({0}_older, {0});\n    barrier();\n", sum, combine);
+}
+
+ValueId SourceBuilder::stored_by(const Group::Store& part) const {
+    return storage_of(graph_, graph_.node(part.node).inputs.at(part.input));
+}
+
+bool SourceBuilder::is_stored(ValueId id) const {
+    return std::find(group_.outputs.begin(), group_.outputs.end(), id) != group_.outputs.end() ||
+           std::any_of(group_.stores.begin(), group_.stores.end(),
+                       [&](const auto& part) { return stored_by(part) == id; });
+}
+
+/// A pass over the row: what its reductions and the outputs of this depth need is computed anew, not kept from an
+/// earlier pass.
+void SourceBuilder::add_row_loop(std::size_t depth) {
+    const Rows& rows = *group_.rows;
+    std::vector<NodeId> reductions;
+    std::vector<ValueId> roots;
+    for (const NodeId id : group_.members) {
+        const NodeView view(graph_, id);
+        const ValueId in = storage_of(graph_, view.node().inputs.front()), out = view.node().outputs.front();
+        if (op_def(view.node().op).combine) {
+            const auto found = depths_.find(in);
+            if ((found == depths_.end() ? 0 : found->second) != depth) continue;
+            reductions.push_back(id);
+            roots.push_back(in);
+        } else if (depths_.at(out) == depth && element_count(view.out().shape) != rows.count &&
+                   (counting_ || is_stored(out))) {
+            roots.push_back(out);
+        }
+    }
+    if (roots.empty()) return;
+
+    std::string before = std::move(body_), after;
+    body_.clear();
+    leaves_.clear();
+    const auto variables = variables_;
+    count_ = rows.count * rows.axis;
+    aligned_ = (rows.are_columns() ? rows.inner : rows.axis) % 4 == 0;
+    single_ = false;
+    // Two quads a pass, where they can be one load.
+    eights_ = !rows.are_columns() && rows.lanes == 1 && rows.axis % 8 == 0 && loads_are_loops(device_) &&
+              group_.stores.empty();
+    const std::string last =
+        aligned_ ? fmt::format("uint({})", param(static_cast<std::int32_t>(count_ - 1))) : "e + n - 1u";
+    std::string loop, over;
+    if (rows.are_columns()) {
+        loop = fmt::format("        uint e = top + q * uint({}), last = {};\n",
+                           param(static_cast<std::int32_t>(rows.inner)), last);
+        over = "uint q = begin; q < begin + steps; ++q";
+    } else {
+        const auto axis = param(static_cast<std::int32_t>(rows.axis));
+        loop = fmt::format("        uint e = row * uint({0}) + q * 4u, n = {1}, last = {2};\n", axis,
+                           aligned_ ? std::string("4u") : fmt::format("min(4u, uint({}) - q * 4u)", axis), last);
+        const auto quads = param(static_cast<std::int32_t>((rows.axis + 3) / 4));
+        over = fmt::format("uint q = lane; q < uint({}); q += {}u", quads, eights_ ? 2 : rows.lanes);
+    }
+    if (eights_) loop += "        uint e_a = e, e_b = e + 4u;\n";
+    for (const NodeId id : behind(roots)) add_member(id);
+    std::vector<std::string> results;
+    for (const NodeId id : reductions) {
+        const NodeView view(graph_, id);
+        const std::string combine = fmt::format("COMBINE{}", names_), partial = fmt::format("v{}", names_++);
+        const std::string value = value_of(view, 0);
+        functions_ += fmt::format("#define {}(a, b) {}\n", combine, op_def(view.node().op).combine(view));
+        before +=
+            fmt::format("    {}{} {}{};\n", is_float(view.out().type) ? "precise " : "", vector_type(view.out().type),
+                        partial, rows.are_columns() ? fmt::format(", {}_older", partial) : "");
+        const auto next = [&](const std::string& term) { return fmt::format("{}({}, {})", combine, partial, term); };
+        const std::string first = eights_ ? of_quad(value, "_a") : value;
+        std::string folds = fmt::format(
+            "        if (q == lane) {0} = {1}; else {0} = {2};\n", partial, first,
+            aligned_ ? next(first)
+                     : fmt::format("mix({}, {}, lessThan(ivec4(0, 1, 2, 3), ivec4(n)))", partial, next(first)));
+        if (eights_)
+            folds = fmt::format("{0}{1}{0}        {2} = {3};\n", once_mark, folds, partial, next(of_quad(value, "_b")));
+        if (rows.are_columns()) folds = next_of_column(combine, view.out().type, partial, "q < begin + 2u", value);
+        body_ += folds;
+        after += rows.are_columns() ? fold_columns(combine, view.out().type, partial)
+                                    : fold_row(combine, view.out().type, partial);
+        if (is_small_float(view.out().type) && op_def(view.node().op).tolerance)
+            after += fmt::format("    {0} = {1};\n", partial, rounded(view.out().type, partial));
+        results.push_back(partial);
+    }
+    loop += eights_ ? for_two_quads() : body_;
+    body_.clear();
+    for (std::size_t k = 0; k < group_.outputs.size(); ++k) {
+        const ValueId id = group_.outputs[k];
+        if (element_count(graph_.value(id).shape) != rows.count && depths_.at(id) == depth) store_value(id, k);
+    }
+    for (const Group::Store& part : group_.stores) {
+        if (depths_.at(stored_by(part)) == depth) store_part(part);
+    }
+    if (!body_.empty())
+        loop += rows.lanes > 1 ? "        if (live) {\n" + body_ + "        }\n" : eights_ ? for_two_quads() : body_;
+    body_ = before + fmt::format("    for ({}) {{\n", over) + loop + "    }\n" + after;
+    eights_ = false;
+    variables_ = variables;
+    for (std::size_t k = 0; k < reductions.size(); ++k)
+        variables_[graph_.node(reductions[k]).outputs.front()] = results[k];
+}
+
+void SourceBuilder::add_rows() {
+    const Rows& rows = *group_.rows;
+    source_.writes = group_.outputs;
+    std::size_t most = 0;
+    for (const NodeId id : group_.members) {
+        const Node& node = graph_.node(id);
+        std::size_t depth = 0;
+        for (const ValueId in : node.inputs) {
+            const auto found = depths_.find(storage_of(graph_, in));
+            if (found != depths_.end()) depth = std::max(depth, found->second);
+        }
+        depths_[node.outputs.front()] = depth + (op_def(node.op).combine ? 1 : 0);
+        most = std::max(most, depths_[node.outputs.front()]);
+    }
+    for (std::size_t depth = 0; depth <= most; ++depth) {
+        count_ = rows.count;
+        single_ = !rows.are_columns();
+        aligned_ = rows.are_columns() && rows.inner % 4 == 0;
+        leaves_.clear();
+        std::string before = std::move(body_);
+        body_.clear();
+        for (const NodeId id : group_.members) {
+            const NodeView view(graph_, id);
+            const bool of_rows = element_count(view.out().shape) == rows.count && !op_def(view.node().op).combine;
+            if (of_rows && depths_.at(view.node().outputs.front()) == depth) add_member(id);
+        }
+        if (!body_.empty()) before += fmt::format("    e = row;\n{}", single_ ? "" : "    last = row + n - 1u;\n");
+        body_ = before + body_;
+        add_row_loop(depth);
+    }
+    for (std::size_t k = 0; k < group_.outputs.size(); ++k) {
+        const Value& value = graph_.value(group_.outputs[k]);
+        if (element_count(value.shape) != rows.count) continue;
+        const std::string& variable = variables_.at(group_.outputs[k]);
+        const std::string store = !rows.are_columns() ? fmt::format("store1(row, {})", element(value.type, variable, 0))
+                                : stores_quads()      ? fmt::format("store4(row, {})", variable)
+                                                      : fmt::format("storen(row, n, {})", variable);
+        body_ += fmt::format("    if (lane == 0u{}) out{}_{};\n", rows.lanes > 1 ? " && live" : "", k, store);
+    }
+}
+
+std::string SourceBuilder::column_main() {
+    const Rows& rows = *group_.rows;
+    const auto number = [&](std::int64_t value) {
+        return fmt::format("uint({})", param(static_cast<std::int32_t>(value)));
+    };
+    const std::string quads = number(rows.column_quads()), inner = number(rows.inner), axis = number(rows.axis);
+    std::string text = "void main() {\n    uint e, last;\n";
+    if (rows.lanes == 1) {
+        text += fmt::format(
+            "    uint quad = invocation_index();\n    if (quad >= {}) return;\n    const uint lane = 0u;\n", quads);
+    } else {
+        // Lanes beyond the last columns go along with them, since all must meet at the barriers.
+        text = fmt::format(
+            "shared vec4 lanes_f[gl_WorkGroupSize.x];\nshared ivec4 lanes_i[gl_WorkGroupSize.x];\n"
+            "const uint side_by_side = gl_WorkGroupSize.x / {}u;\n{}"
+            "    uint lane = gl_LocalInvocationID.x / side_by_side;\n"
+            "    uint quad = workgroup_index() * side_by_side + gl_LocalInvocationID.x % side_by_side;\n"
+            "    bool live = quad < {};\n    quad = min(quad, {} - 1u);\n",
+            rows.lanes, text, quads, quads);
+    }
+    text += fmt::format(
+        "    const uint in_matrix = ({0} + 3u) / 4u;\n"
+        "    uint matrix = quad / in_matrix, i = quad % in_matrix * 4u, n = min(4u, {0} - i);\n"
+        "    uint row = matrix * {0} + i, top = matrix * {1} * {0} + i;\n"
+        "    uint begin = min(lane * {2}, {1}), steps = min({2}, {1} - begin);\n",
+        inner, axis, number(rows.length));
+    return text + body_ + "}\n";
+}
+
+std::string SourceBuilder::row_main() {
+    const Rows& rows = *group_.rows;
+    if (rows.are_columns()) return column_main();
+    const std::string count = fmt::format("uint({})", param(static_cast<std::int32_t>(rows.count)));
+    std::string text, end;
+    if (rows.in_turn > 1) {
+        text = fmt::format(
+            "void main() {{\n    const uint lane = 0u;\n    uint row = invocation_index() * {0}u, e;\n"
+            "    for (const uint end = min(row + {0}u, {1}); row < end; ++row) {{\n",
+            rows.in_turn, count);
+        end = "    }\n";
+    } else if (rows.lanes == 1) {
+        text = fmt::format(
+            "void main() {{\n    uint row = invocation_index(), e;\n    if (row >= {}) return;\n    const uint lane = "
+            "0u;\n",
+            count);
+    } else {
+        // Lanes beyond the last row go along with it, since all must meet at the barriers.
+        text = fmt::format(
+            "shared vec4 lanes_f[gl_WorkGroupSize.x];\nshared ivec4 lanes_i[gl_WorkGroupSize.x];\nvoid main() {{\n"
+            "    uint lane = gl_LocalInvocationID.x % {0}u, e;\n"
+            "    uint row = workgroup_index() * (gl_WorkGroupSize.x / {0}u) + gl_LocalInvocationID.x / {0}u;\n"
+            "    bool live = row < {1};\n    row = min(row, {1} - 1u);\n",
+            rows.lanes, count);
+    }
+    return text + body_ + end + "}\n";
+}
+
+}  // namespace tosavk

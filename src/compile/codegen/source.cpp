@@ -1,0 +1,443 @@
+#include "compile/codegen/source_builder.hpp"
+#include "compile/group/fuse.hpp"
+#include "graph/index_map.hpp"
+#include "kernels/common/tensors.hpp"
+#include "ops/storage.hpp"
+
+#include <algorithm>
+
+namespace tosavk {
+namespace {
+
+/// Where the parts of a CONCAT go, as one dimension at least.
+IndexMap place_map(const Group::Store& part) {
+    IndexMap map = simplify(part.map);
+    if (map.dims.empty()) map.dims = map.strides = {1};
+    return map;
+}
+
+/// The element of an integer constant that has only one.
+std::optional<std::int64_t> known_integer(const Value& value) {
+    if (!value.is_constant() || is_float(value.type) || element_count(value.shape) != 1) return std::nullopt;
+    return decode_ints(value.type, *value.data).front();
+}
+/// The same where it fits a specialization constant.
+std::optional<std::int32_t> known_number(const Value& value) {
+    const auto number = value.type == DType::i48 ? std::nullopt : known_integer(value);
+    return number ? std::optional(static_cast<std::int32_t>(*number)) : std::nullopt;
+}
+
+/// What an operator's expression function sees of the builder.
+class NodeExpr final : public ExprContext {
+public:
+    NodeExpr(SourceBuilder& builder, const NodeView& node_view) : builder_(builder), view_(node_view) {}
+    const NodeView& view() const override { return view_; }
+    std::string in(std::size_t k) override { return builder_.value_of(view_, k); }
+    std::string table(std::size_t k, const std::string& index4) override {
+        return builder_.table_of(view_.node().inputs.at(k), index4);
+    }
+    std::string param(std::int32_t value) override { return builder_.param(value); }
+    std::string param_float(float value) override { return builder_.param_float(value); }
+    std::optional<std::int64_t> known(std::size_t k) const override { return known_integer(view_.in(k)); }
+
+private:
+    SourceBuilder& builder_;
+    NodeView view_;
+};
+
+}  // namespace
+
+std::size_t SourceBuilder::buffer_of(ValueId id) {
+    const auto found = buffers_.find(id);
+    if (found != buffers_.end()) return found->second;
+    std::size_t number = pass_ ? pass_->operands.size() : 0;
+    if (!numbers_.empty()) number = std::max(number, numbers_.back() + 1);
+    if (!made_.empty()) number = std::max(number, *made_.rbegin() + 1);
+    if (const Group::Prologue* prologue = made_where_read(id)) {
+        made_.insert(number);
+        add_prologue(fmt::format("in{}", number), *prologue, [](const char*) { return true; });
+    } else {
+        source_.reads.push_back({id, graph_.value(id).type, {}, {}, -1, {}});
+        numbers_.push_back(number);
+    }
+    return buffers_[id] = number;
+}
+
+/// Each element of what the buffer holds is read so often, about, once more. Operands of a kernel say so themselves.
+void SourceBuilder::count_reads(std::size_t buffer, double often) {
+    if ((pass_ && buffer < pass_->operands.size()) || made_.contains(buffer)) return;
+    const auto at = std::find(numbers_.begin(), numbers_.end(), buffer) - numbers_.begin();
+    source_.reads.at(static_cast<std::size_t>(at)).reads += often;
+}
+
+/// The expression that reads four consecutive elements of the index space from a leaf without padding.
+std::string SourceBuilder::read_leaf(const Leaf& leaf, DType type, const std::string& name) {
+    const std::string buffer = fmt::format("in{}", leaf.buffer);
+    const IndexMap& map = leaf.map;
+    const char *quad = quad_function(type), *splat = splat_function(type);
+
+    const bool constant = std::all_of(map.strides.begin(), map.strides.end(), [](auto s) { return s == 0; });
+    if (constant)
+        return fmt::format("{}({}_load1(uint({})))", splat, buffer, param(static_cast<std::int32_t>(map.base)));
+    if (single_) {
+        functions_ += position_function({name, map, true}, params());
+        return fmt::format("{}({}_load1({}_at({})))", splat, buffer, name, own("e"));
+    }
+
+    const bool flat = map.dims.size() == 1 && map.strides[0] == 1;
+    if (flat && map.base == 0)
+        return fmt::format(fmt::runtime(aligned_ ? "{}_load4({})" : "{}_loadn({}, n)"), buffer, own("e"));
+
+    functions_ += read_function({name, map, aligned_, row_}, params(), buffer, quad, splat);
+    return fmt::format("{}_quad({}, n, last)", name, own("e"));
+}
+
+/// Whether both quads at hand are one load: neighbours in the tensor, which is no operand of a kernel that knows of no
+/// such load.
+bool SourceBuilder::loads_eights(const Leaf& leaf, ValueId id) const {
+    if (!eights_ || !aligned_ || single_ || made_.contains(leaf.buffer) ||
+        (pass_ && leaf.buffer < pass_->operands.size()))
+        return false;
+    const bool flat =
+        leaf.map.dims.size() == 1 && leaf.map.strides[0] == 1 && leaf.map.base == 0 && !is_padded(leaf.map);
+    return flat && has_load8(value_bytes(graph_, id), graph_.value(id).type, device_);
+}
+
+std::string SourceBuilder::leaf(ValueId id, const IndexMap& full) {
+    const IndexMap map = simplify(full);
+    for (const auto& [value, known] : leaves_) {
+        if (value == id && known.map == map) return known.variable;
+    }
+    const DType type = graph_.value(id).type;
+    const std::string name = fmt::format("x{}", names_++);
+    const Leaf made{buffer_of(id), map, own(name)};
+    count_reads(made.buffer, static_cast<double>(count_) /
+                                 static_cast<double>(std::max<std::int64_t>(element_count(graph_.value(id).shape), 1)));
+    if (loads_eights(made, id)) {
+        loads_eights_.insert(made.buffer);
+        body_ += fmt::format("{0}    {1} {2}, {3};\n{0}    in{4}_load8(e, {2}, {3});\n", once_mark, vector_type(type),
+                             of_quad(made.variable, "_a"), of_quad(made.variable, "_b"), made.buffer);
+    } else {
+        const std::string text = read_leaf(made, type, name);
+        body_ += fmt::format("    {} {} = {};\n", vector_type(type), made.variable, text);
+    }
+    leaves_.emplace_back(id, made);
+    return made.variable;
+}
+
+std::string SourceBuilder::value_of(const NodeView& view, std::size_t k) {
+    const ValueId id = view.node().inputs.at(k);
+    const auto found = variables_.find(storage_of(graph_, id));
+    if (found != variables_.end()) return found->second;
+    const Shape &shape = view.in(k).shape, &out = view.out().shape;
+    if (const auto number = known_number(view.in(k))) return fmt::format("ivec4({})", param(*number));
+    return leaf(id, element_count(shape) == count_ ? IndexMap{{count_}, {1}} : broadcast_map(shape, out));
+}
+
+std::string SourceBuilder::table_of(ValueId id, const std::string& index4) {
+    const std::size_t number = buffer_of(id);
+    count_reads(number, 1);
+    const std::string buffer = fmt::format("in{}", number);
+    const std::string name = own(fmt::format("t{}", names_++));
+    body_ += fmt::format("    ivec4 {} = {};\n", name, index4);
+    return fmt::format(
+        "{0}({1}_load1(uint({2}.x)), {1}_load1(uint({2}.y)), {1}_load1(uint({2}.z)), {1}_load1(uint({2}.w)))",
+        vector_type(graph_.value(id).type), buffer, name);
+}
+
+void SourceBuilder::add_member(NodeId id) {
+    const NodeView view(graph_, id);
+    const OpDef& def = op_def(view.node().op);
+    const ValueId out = view.node().outputs.front();
+    const char* type = vector_type(view.out().type);
+    const std::string name = fmt::format("v{}", names_++), variable = own(name);
+
+    if (is_elementwise(view)) {
+        NodeExpr expr(*this, view);
+        const std::string text = def.expression(expr);
+        body_ += fmt::format("    {}{} {} = {};\n", is_float(view.out().type) ? "precise " : "", type, variable,
+                             rounded(view.out().type, text));
+    } else {
+        const ViewDef move = def.view(view);
+        const ValueId from = view.node().inputs.front();
+        const IndexMap map = simplify(move.kind == ViewDef::Kind::alias ? IndexMap{{count_}, {1}} : move.maps.front());
+        if (move.padded && is_padded(map)) {
+            const std::string fill = leaf(view.node().inputs.at(move.pad_operand), broadcast_map({1}, group_.space));
+            const std::string buffer = fmt::format("in{}", buffer_of(from));
+            functions_ += read_function({name, map, aligned_, row_}, params(), buffer, type, type);
+            body_ += fmt::format("    {} {} = {}_quad({}, n, last, {});\n", type, variable, name, own("e"), fill);
+        } else {
+            body_ += fmt::format("    {} {} = {};\n", type, variable, leaf(from, map));
+        }
+    }
+    variables_[out] = variable;
+}
+
+void SourceBuilder::store_outputs() {
+    source_.writes = group_.outputs;
+    for (std::size_t k = 0; k < group_.outputs.size(); ++k) store_value(group_.outputs[k], k);
+    for (const Group::Store& part : group_.stores) store_part(part);
+}
+
+void SourceBuilder::store_value(ValueId id, std::size_t out) {
+    if (eights_ && !group_.rows) return;  // FUSED8 stores both quads at once
+    const char* store = stores_quads() ? "    out{}_store4({}, {});\n" : "    out{}_storen({}, n, {});\n";
+    body_ += fmt::format(fmt::runtime(store), out, own("e"), variables_.at(id));
+}
+
+/// Number of the buffer that a value is written to.
+std::size_t SourceBuilder::write_of(ValueId id) {
+    const auto found = std::find(source_.writes.begin(), source_.writes.end(), id);
+    if (found == source_.writes.end()) source_.writes.push_back(id);
+    return static_cast<std::size_t>(std::find(source_.writes.begin(), source_.writes.end(), id) -
+                                    source_.writes.begin());
+}
+
+std::string SourceBuilder::stored_value(const Group::Store& part) {
+    const auto made = variables_.find(stored_by(part));
+    return made != variables_.end() ? made->second
+                                    : leaf(graph_.node(part.node).inputs.at(part.input), IndexMap{{count_}, {1}});
+}
+
+void SourceBuilder::store_part(const Group::Store& part) {
+    const NodeView view(graph_, part.node);
+    const std::string to = fmt::format("to{}", names_++), value = stored_value(part);
+    const IndexMap map = place_map(part);
+    const bool quads = stores_quads();
+    functions_ += position_functions({to, map, aligned_ && (quads || !keeps_quads(part.map))}, params());
+    const std::size_t out = write_of(view.node().outputs.front());
+    if (quads) {
+        body_ += fmt::format("    out{}_store4({}_at(e), {});\n", out, to, value);
+        return;
+    }
+    // A kernel's last quad may reach beyond the tensor, into what is another's part here.
+    const auto count = param(static_cast<std::int32_t>(count_));
+    body_ += fmt::format("    uvec4 {0} = {0}_at4(e, last);\n", to);
+    for (int i = 0; i < 4; ++i) {
+        body_ += fmt::format("    if (n > {0}u && e + {0}u < uint({1})) out{2}_store1({3}.{4}, {5});\n", i, count, out,
+                             to, "xyzw"[i], element(view.out().type, value, i));
+    }
+}
+
+template <class Test> bool SourceBuilder::uses(Test test) const {
+    const auto result = [&](ValueId id) { return test(graph_.value(id).type); };
+    const auto made = [&](NodeId id) { return result(graph_.node(id).outputs.front()); };
+    return std::any_of(source_.reads.begin(), source_.reads.end(), [&](const auto& read) { return test(read.type); }) ||
+           std::any_of(source_.writes.begin(), source_.writes.end(), result) ||
+           std::any_of(group_.members.begin(), group_.members.end(), made) ||
+           std::any_of(group_.prologues.begin(), group_.prologues.end(),
+                       [&](const auto& prologue) {
+                           return std::any_of(prologue.members.begin(), prologue.members.end(), made);
+                       }) ||
+           (group_.anchor != no_id && result(graph_.node(group_.anchor).outputs.front()));
+}
+
+/// A shader stores whole quads everywhere or nowhere.
+bool SourceBuilder::stores_quads() const {
+    if (earlier_) return earlier_->stores_quads;
+    if (!std::all_of(group_.stores.begin(), group_.stores.end(),
+                     [](const auto& part) { return keeps_quads(part.map); })) {
+        return false;
+    }
+    if (!group_.rows) return aligned_;
+    if (group_.rows->are_columns()) return group_.rows->inner % 4 == 0;
+    const auto of_rows = [&](ValueId id) { return element_count(graph_.value(id).shape) == group_.rows->count; };
+    return group_.rows->axis % 4 == 0 && std::none_of(group_.outputs.begin(), group_.outputs.end(), of_rows);
+}
+
+/// Two quads at once, where an invocation makes both and nothing else writes their memory.
+bool SourceBuilder::stores_eights() const {
+    if (group_.rows || (group_.choice ? !group_.choice->by_eights : !wants_eights(count_, device_))) return false;
+    if (!group_.stores.empty()) return false;
+    return std::all_of(group_.outputs.begin(), group_.outputs.end(), [&](ValueId id) {
+        return graph_.value(id).type != DType::i48 && binding_count(value_bytes(graph_, id), device_) == 1;
+    });
+}
+
+/// How many eights an invocation makes one after the other: two, or a page of them where every load is a loop.
+std::int64_t SourceBuilder::eights_in_turn() const {
+    if (uses(is_small_float)) return 1;  // measured: their roundings branch, and cost a third more in a loop
+    std::size_t narrowest = 8;
+    for (const KernelOperand& read : source_.reads) {
+        if (element_count(graph_.value(read.value).shape) == count_)
+            narrowest = std::min(narrowest, size_of(read.type));
+    }
+    for (const ValueId id : source_.writes) narrowest = std::min(narrowest, size_of(graph_.value(id).type));
+    const std::int64_t page =
+        loads_are_loops(device_) ? pieces_in_turn(count_ / 8, 8 * static_cast<std::int64_t>(narrowest), device_) : 1;
+    return page > 1 ? page : count_ / 16 >= device_.busy_invocations ? 2 : 1;
+}
+
+/// A text of one quad's names, with the mark replaced by the quad's own.
+std::string SourceBuilder::of_quad(std::string_view text, const char* quad) {
+    std::string result;
+    for (const char c : text) {
+        if (c == quad_mark) result += quad;
+        else result += c;
+    }
+    return result;
+}
+
+/// The statements (a line each) for two quads in turn: while one waits for a result, the other goes on. Lines that
+/// begin with the once mark are for both together.
+std::string SourceBuilder::for_two_quads() const {
+    std::string text;
+    for (std::size_t begin = 0, end; begin < body_.size(); begin = end) {
+        end = std::min(body_.find('\n', begin), body_.size() - 1) + 1;
+        const auto line = std::string_view(body_).substr(begin, end - begin);
+        if (line.front() == once_mark) text += line.substr(1);
+        else text += of_quad(line, "_a") + of_quad(line, "_b");
+    }
+    return text;
+}
+
+/// FUSED(e, n, acc), or FUSED8(e, acc, acc of the next quad) for kernels that make two; without a kernel there is no
+/// `acc`.
+std::string SourceBuilder::fused_functions(const std::string& set_last) {
+    const std::string type =
+        group_.choice ? vector_type(graph_.value(graph_.node(group_.anchor).outputs.front()).type) : "";
+    const bool twice = group_.choice ? group_.choice->by_eights : eights_;
+    const std::string acc = type.empty() ? "" : ", " + type + " acc";
+    if (!eights_) {
+        const std::string text = fmt::format("void FUSED(uint e, uint n{}) {{\n{}{}}}\n", acc, set_last, body_);
+        if (!twice) return text;
+        return text + fmt::format(
+                          "void FUSED8(uint e, {0} acc, {0} acc8) {{\n    FUSED(e, 4u, acc);\n"
+                          "    FUSED(e + 4u, 4u, acc8);\n}}\n",
+                          type);
+    }
+    std::string stores;
+    for (std::size_t k = 0; k < group_.outputs.size(); ++k) {
+        const std::string& value = variables_.at(group_.outputs[k]);
+        stores += fmt::format("    out{}_store8(e, {}, {});\n", k, of_quad(value, "_a"), of_quad(value, "_b"));
+    }
+    return fmt::format("void FUSED8(uint e{}) {{\n    const uint n = 4u;\n    uint e_a = e, e_b = e + 4u;\n{}{}{}}}\n",
+                       type.empty() ? "" : fmt::format(", {0} acc_a, {0} acc_b", type), set_last, for_two_quads(),
+                       stores);
+}
+
+GroupSource SourceBuilder::build() {
+    if (group_.choice) {
+        source_.constants = group_.choice->constants;
+        add_operands();  // prologues make one quad at a time
+    }
+    eights_ = stores_eights();
+    if (group_.choice) {
+        const ValueId out = graph_.node(group_.anchor).outputs.front();
+        const DType anchor_type = graph_.value(out).type;
+        const std::string acc = variables_[out] = own("acc");
+        // An exact result is one of the type already, and moved elements keep the bits of NaN, which a rounding may
+        // not.
+        const bool exact = op_def(graph_.node(group_.anchor).op).tolerance == nullptr;
+        if (is_small_float(anchor_type) && !exact)
+            body_ += fmt::format("    {} = {};\n", acc, rounded(anchor_type, acc));
+    }
+    if (group_.rows) {
+        add_rows();
+        return finish(row_main());
+    }
+    const std::string last = param(static_cast<std::int32_t>(count_ - 1));
+    const bool stores_itself = group_.anchor != no_id && graph_.node(group_.anchor).outputs.size() > 1;
+    for (const NodeId id : group_.members) add_member(id);
+    if (stores_itself) source_.writes = graph_.node(group_.anchor).outputs;
+    else store_outputs();
+
+    std::string text;
+    const std::string set_last =
+        aligned_ ? fmt::format("    uint last = uint({});\n", last) : "    uint last = e + n - 1u;\n";
+    if (stores_itself) {
+        text += kernel_source(group_.choice->kernel);
+    } else if (group_.choice) {
+        text += fused_functions(set_last) + kernel_source(group_.choice->kernel);
+    } else if (eights_) {
+        const std::int64_t each = eights_in_turn();
+        source_.invocations = (count_ / 8 + each - 1) / each;
+        text += fused_functions(set_last) + fmt::format(
+                                                "void main() {{\n    for (uint k = 0u; k < {0}u; ++k) {{\n"
+                                                "        uint e = (invocation_index() * {0}u + k) * 8u;\n"
+                                                "        if (e <= uint({1})) FUSED8(e);\n    }}\n}}\n",
+                                                each, last);
+    } else {
+        source_.invocations = (count_ + 3) / 4;
+        text += fmt::format(
+            "void main() {{\n    uint e = invocation_index() * 4u;\n    if (e > uint({0})) return;\n"
+            "    uint n = min(4u, uint({0}) - e + 1u);\n{1}{2}}}\n",
+            last, set_last, body_);
+    }
+    return finish(text);
+}
+
+GroupSource SourceBuilder::build_earlier() {
+    source_.constants = pass_->constants;
+    add_operands();
+    return finish(kernel_source(pass_->kernel));
+}
+
+/// Puts what has been gathered in front of the shader's last part.
+GroupSource SourceBuilder::finish(const std::string& end) {
+    const bool quad_stores = stores_quads();
+    const StoreForm stores = eights_ ? StoreForm::eights : quad_stores ? StoreForm::quads : StoreForm::elements;
+    std::string text = preamble(device_, stores, pass_ ? pass_->defines : Defines(), uses(is_small_float),
+                                uses([](DType t) { return t == DType::fp16; }));
+    text += params_;
+    Declarations tensors(device_, quad_stores);
+    for (std::size_t i = 0; i < source_.reads.size(); ++i) {
+        const bool eights = loads_eights_.contains(numbers_[i]) ||
+                            (pass_ && pass_->reads_eights && numbers_[i] < pass_->operands.size());
+        tensors.read(source_.reads[i], numbers_[i], bytes_of(source_.reads[i]), eights);
+    }
+    if (earlier_) {
+        const std::uint64_t bytes = group_.choice->scratch_bytes.at(static_cast<std::size_t>(earlier_->writes));
+        tensors.write(earlier_->writes_type, 0, allocation_bytes(bytes, earlier_->writes_type));
+    }
+    for (std::size_t i = 0; i < source_.writes.size(); ++i) {
+        tensors.write(graph_.value(source_.writes[i]).type, i, value_bytes(graph_, source_.writes[i]));
+    }
+    text += tensors.text;
+    source_.bindings = tensors.bindings;
+    source_.glsl = text + functions_ + end;
+    return std::move(source_);
+}
+
+std::uint64_t SourceBuilder::bytes_of(const KernelOperand& operand) const {
+    return operand_bytes(graph_, operand, group_.choice ? group_.choice->scratch_bytes : std::vector<std::uint64_t>());
+}
+
+std::size_t SourceBuilder::count_bindings() const {
+    std::size_t count = 0;
+    for (const KernelOperand& read : source_.reads) {
+        const std::uint64_t bytes = bytes_of(read);
+        count += is_texels(path_of(bytes, read.type, device_)) ? 1 : binding_count(bytes, device_);
+    }
+    return count;
+}
+
+std::size_t SourceBuilder::count_reads() {
+    counting_ = true;
+    if (group_.rows) {
+        add_rows();
+        return count_bindings();
+    }
+    if (group_.choice) {
+        add_operands();
+        variables_[graph_.node(group_.anchor).outputs.front()] = "acc";
+    }
+    for (const NodeId id : group_.members) add_member(id);
+    for (const Group::Store& part : group_.stores) stored_value(part);
+    return count_bindings();
+}
+
+GroupSource build_source(const Graph& graph, const Group& group, const DevicePlan& device) {
+    return SourceBuilder(graph, group, device).build();
+}
+
+GroupSource build_pass_source(const Graph& graph, const Group& group, const KernelPass& pass,
+                              const DevicePlan& device) {
+    return SourceBuilder(graph, group, device, &pass).build_earlier();
+}
+
+std::size_t count_reads(const Graph& graph, const Group& group, const DevicePlan& device) {
+    return SourceBuilder(graph, group, device).count_reads();
+}
+
+}  // namespace tosavk

@@ -1,0 +1,138 @@
+// Writes the text of one shader for a group of nodes; the members' part is in source.cpp, that of row groups in
+// rows.cpp, that of prologues in prologues.cpp.
+#pragma once
+
+#include "compile/codegen/dialect.hpp"
+#include "compile/codegen/quad_access.hpp"
+#include "compile/codegen/source.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace tosavk {
+
+/// A tensor read by the group's members: a buffer and the place of its elements in the index space.
+struct Leaf {
+    std::size_t buffer;  ///< number in its name
+    IndexMap map;        ///< simplified
+    std::string variable;
+};
+
+/// Statements of the member nodes go to `body_`, functions in front of them to `functions_`.
+class SourceBuilder final {
+public:
+    /// `earlier`: the pass of the group's kernel to write, instead of the last one.
+    SourceBuilder(const Graph& graph, const Group& group, const DevicePlan& device, const KernelPass* earlier = nullptr)
+        : graph_(graph),
+          group_(group),
+          device_(device),
+          earlier_(earlier),
+          pass_(earlier        ? earlier
+                : group.choice ? &*group.choice
+                               : nullptr),
+          count_(element_count(group.space)),
+          aligned_(!group.choice || group.choice->aligned),
+          row_(group.choice && group.choice->in_rows
+                   ? graph.value(graph.node(group.anchor).outputs.front()).shape.back()
+                   : 0) {}
+
+    GroupSource build();
+    GroupSource build_earlier();
+    GroupSource finish(const std::string& end);
+    std::size_t count_reads();
+
+    std::string param(std::int32_t value) {
+        source_.constants.push_back(value);
+        const auto id = source_.constants.size() - 1;
+        params_ += fmt::format("layout(constant_id = {}) const int P{} = 0;\n", id, id);
+        return fmt::format("P{}", id);
+    }
+    std::string param_float(float value) {
+        source_.constants.push_back(std::bit_cast<std::int32_t>(value));
+        const auto id = source_.constants.size() - 1;
+        params_ += fmt::format("layout(constant_id = {}) const float P{} = 0.0;\n", id, id);
+        return fmt::format("P{}", id);
+    }
+    std::string value_of(const NodeView& view, std::size_t k);
+    std::string table_of(ValueId id, const std::string& index4);
+
+private:
+    std::size_t buffer_of(ValueId id);
+    /// Of an elementwise group; null: the value is read.
+    const Group::Prologue* made_where_read(ValueId id) const;
+    void count_reads(std::size_t buffer, double often);
+    void add_operands();
+    void add_prologue(const std::string& name, const Group::Prologue& prologue,
+                      const std::function<bool(const char*)>& calls);
+    std::string prologue_body(const Group::Prologue& prologue, bool aligned);
+    std::string leaf(ValueId id, const IndexMap& map);
+    std::string read_leaf(const Leaf& leaf, DType type, const std::string& name);
+    bool loads_eights(const Leaf& leaf, ValueId id) const;
+    void add_member(NodeId id);
+    void store_outputs();
+    /// Whether a tensor or a result of the group has such a type.
+    template <class Test> bool uses(Test test) const;
+    Param params() {
+        return [this](std::int64_t value) { return param(static_cast<std::int32_t>(value)); };
+    }
+    void store_value(ValueId id, std::size_t out);
+    void store_part(const Group::Store& part);
+    std::string stored_value(const Group::Store& part);
+    std::size_t write_of(ValueId id);
+    void add_rows();
+    void add_row_loop(std::size_t depth);
+    bool is_stored(ValueId id) const;
+    ValueId stored_by(const Group::Store& part) const;
+    std::string fold_row(const std::string& combine, DType type, const std::string& partial);
+    static std::string next_of_column(const std::string& combine, DType type, const std::string& sum,
+                                      const std::string& is_first, const std::string& term);
+    std::string fold_columns(const std::string& combine, DType type, const std::string& sum);
+    std::vector<NodeId> behind(const std::vector<ValueId>& roots) const;
+    std::string row_main();
+    std::string column_main();
+    std::uint64_t bytes_of(const KernelOperand& operand) const;
+    /// Of what is read.
+    std::size_t count_bindings() const;
+    bool stores_quads() const;
+    bool stores_eights() const;
+    std::int64_t eights_in_turn() const;
+    static std::string of_quad(std::string_view text, const char* quad);
+    std::string for_two_quads() const;
+    std::string fused_functions(const std::string& set_last);
+    /// A name of which each quad has its own: with `quad_mark`, where the statements are written for two quads.
+    std::string own(std::string name) const { return eights_ ? std::move(name) + quad_mark : name; }
+
+    const Graph& graph_;
+    const Group& group_;
+    const DevicePlan& device_;
+    const KernelPass* const earlier_;
+    const KernelPass* const pass_;  ///< the kernel at hand; null without one
+    std::int64_t count_;            ///< elements of the index space at hand
+    bool aligned_;                  ///< positions at hand are whole quads
+    std::int64_t row_ = 0;  ///< positions at hand are quads of rows of so many elements (QuadAccess::row); 0: anywhere
+    bool single_ =
+        false;  ///< positions at hand are single elements (of the rows' own values), made quads of equal ones
+    std::size_t names_ = 0;
+    /// By value that a row group makes: the number of reductions that lie before it, one behind the other.
+    std::map<ValueId, std::size_t> depths_;
+    GroupSource source_;
+    std::string params_, functions_, body_;
+    std::map<ValueId, std::string> variables_;  ///< members' results (and the anchor's)
+    std::map<ValueId, std::size_t> buffers_;    ///< numbers in their names: in0, in1, ...
+    std::vector<std::size_t> numbers_;          ///< the same by source_.reads
+    std::set<std::size_t> made_;                ///< numbers of what is no buffer, but made where it is read
+    std::vector<std::pair<ValueId, Leaf>> leaves_;
+    bool eights_ = false;  ///< statements are made for two quads at once
+    static constexpr char quad_mark = '@',
+                          once_mark = '$';  ///< replaced by the quad's own mark; begins a line for both quads
+    std::set<std::size_t> loads_eights_;    ///< numbers of buffers of which leaves load both quads as one
+    bool counting_ = false;                 ///< for count_reads: what the group's outputs are is not known yet
+};
+
+}  // namespace tosavk

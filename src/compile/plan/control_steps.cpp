@@ -1,0 +1,174 @@
+// Control flow, variables and CUSTOM: what the planner finds no kernel of ours for.
+#include "compile/plan/planner.hpp"
+
+#include "compile/group/fuse.hpp"
+#include "compile/rewrite/simplify.hpp"
+#include "ops/custom.hpp"
+#include "ops/storage.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tosavk {
+namespace {
+
+/// Moves what lies in the region's own spaces to its place in those of the enclosing plan.
+struct Shift {
+    std::uint64_t arena, constants;
+
+    void operator()(Placement& place) const {
+        if (place.space == Space::arena) place.offset += arena;
+        if (place.space == Space::constants) place.offset += constants;
+    }
+    void operator()(std::vector<Copy>& copies) const {
+        for (Copy& copy : copies) (*this)(copy.from), (*this)(copy.to);
+    }
+    void operator()(Plan& plan) const {
+        for (Placement& place : plan.placements) (*this)(place);
+        for (Dispatch& dispatch : plan.dispatches) {
+            for (Binding& binding : dispatch.bindings) (*this)(binding.place);
+        }
+        for (ControlStep& control : plan.controls) {
+            (*this)(control.prepare);
+            for (RegionPlan& region : control.regions)
+                (*this)(region.enter), (*this)(region.leave), (*this)(region.plan);
+        }
+    }
+};
+
+}  // namespace
+
+void Planner::place_variables() {
+    for (const Variable& v : graph_.variables) {
+        if (parent_) {
+            const auto& outer = parent_->graph_.variables;
+            const auto same =
+                std::find_if(outer.begin(), outer.end(), [&](const Variable& o) { return o.name == v.name; });
+            plan_.variables.push_back(parent_->plan_.variables.at(static_cast<std::size_t>(same - outer.begin())));
+            continue;
+        }
+        const std::uint64_t size = padded(static_cast<std::uint64_t>(element_count(v.shape)) * size_of(v.type));
+        plan_.variables.push_back({Space::state, plan_.state_bytes, size});
+        plan_.state_bytes +=
+            (size + device_.buffer_alignment - 1) / device_.buffer_alignment * device_.buffer_alignment;
+    }
+}
+
+void Planner::add_structural(NodeId id) {
+    const Node& node = graph_.node(id);
+    for (const ValueId value : node.inputs) touch(value, step_);
+    for (const ValueId value : node.outputs) touch(value, step_);
+    if (!node.regions.empty()) {
+        add_control(id);
+        ++step_;
+        return;
+    }
+    Dispatch dispatch;
+    dispatch.label = name_of(node.op);
+    dispatch.nodes = {id};
+    dispatch.written = node.outputs;
+    std::vector<KernelOperand> reads;
+    if (node.op == Op::custom) {
+        add_custom(NodeView(graph_, id), dispatch);
+        for (const ValueId value : node.inputs) reads.push_back({value, graph_.value(value).type, {}, {}, -1, {}});
+    } else {
+        dispatch.kernel = "buffer copy";
+    }
+    add(std::move(dispatch), std::move(reads), -1, 0);
+}
+
+void Planner::add_custom(const NodeView& view, Dispatch& dispatch) const {
+    const auto op = custom_of(view);
+    const auto refuse = [&](const std::string& what) {
+        throw Error(ErrorCode::unsupported,
+                    fmt::format("{}: operator '{}' of domain '{}' {}", view.title(), op->name, op->domain, what),
+                    view.node().name);
+    };
+    if (op->spirv.empty()) refuse("was registered without a kernel");
+    CustomDispatch wanted = op->dispatch(view);
+    for (std::size_t k = 0; k < 3; ++k) {
+        const std::uint32_t most = k == 0 ? device_.max_groups_x : 65535;
+        if (wanted.groups[k] == 0 || wanted.groups[k] > most) {
+            refuse(
+                fmt::format("asks for {} workgroups in dimension {}, allowed are 1 to {}", wanted.groups[k], k, most));
+        }
+    }
+    dispatch.kernel = fmt::format("{}/{}", op->domain, op->name);
+    dispatch.spirv = std::shared_ptr<const std::vector<std::uint32_t>>(op, &op->spirv);
+    dispatch.groups = wanted.groups;
+    dispatch.constants = std::move(wanted.constants);
+}
+
+void Planner::add_control(NodeId id) {
+    ControlStep control;
+    control.node = id;
+    control.is_loop = graph_.node(id).op == Op::while_loop;
+    control.before = plan_.dispatches.size();
+    control.condition = {Space::host, 4 * std::uint64_t{outermost().plan_.control_count++}, 4};
+    PlanOptions options = plan_.options;
+    options.keep_all = false;
+    std::uint64_t bytes = 0;
+    for (const auto& graph : graph_.node(id).regions) {
+        const Graph region = rewritten(*graph, device_, options);
+        control.regions.emplace_back().plan =
+            Planner(region, device_, options, tuning_, this).run(graph->values.size());
+        // The regions of one step never hold values at the same time.
+        bytes = std::max(bytes, control.regions.back().plan.arena_bytes);
+    }
+    control_memory_.push_back({step_, step_, bytes});
+    plan_.controls.push_back(std::move(control));
+}
+
+void Planner::bind_control(ControlStep& control, const Interval& memory) {
+    const Node& node = graph_.node(control.node);
+    const auto places = [&](const std::vector<ValueId>& ids) {
+        std::vector<Placement> all;
+        for (const ValueId id : ids) all.push_back(place_of(id));
+        return all;
+    };
+    std::vector<Placement> inputs = places(node.inputs);
+    const std::vector<Placement> outputs = places(node.outputs);
+    if (control.is_loop) {
+        for (std::size_t k = 0; k < inputs.size(); ++k) control.prepare.push_back({inputs[k], outputs[k]});
+        inputs = outputs;
+    } else {
+        control.prepare = {{inputs.front(), control.condition}};
+        inputs.erase(inputs.begin());
+    }
+    for (std::size_t r = 0; r < control.regions.size(); ++r) {
+        RegionPlan& region = control.regions[r];
+        const Graph& graph = *node.regions[r];
+        const std::uint64_t constants = align(plan_.constants.size());
+        Shift{memory.offset, constants}(region.plan);
+        plan_.constants.append(constants, std::exchange(region.plan.constants, {}));
+        for (std::size_t k = 0; k < graph.inputs.size(); ++k) {
+            const Placement& inner = region.plan.placements[graph.inputs[k]];
+            if (inner.space != Space::none) region.enter.push_back({inputs[k], inner});
+        }
+        const bool asks = control.is_loop && r == 0;
+        for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
+            const Placement& inner = region.plan.placements[graph.outputs[k]];
+            // What a loop's body hands on unchanged lies in the output already. Equal places would not tell: an output
+            // may lie where an input was that nothing reads any more.
+            const bool unchanged =
+                control.is_loop && !asks && storage_of(graph, graph.outputs[k]) == storage_of(graph, graph.inputs[k]);
+            if (!unchanged) region.leave.push_back({inner, asks ? control.condition : outputs[k]});
+        }
+    }
+}
+
+void Planner::bind_variable(Dispatch& dispatch) {
+    const Node& node = graph_.node(dispatch.nodes.front());
+    const Variable& variable = *graph_.find_variable(node.attrs.variable);
+    const Placement& place = plan_.variables[static_cast<std::size_t>(&variable - graph_.variables.data())];
+    const bool reads = node.op == Op::variable_read;
+    const ValueId id = reads ? node.outputs.front() : node.inputs.front();
+    Binding state{place, variable.type, !reads, variable.name, {}};
+    Binding value{place_of(id), graph_.value(id).type, reads, graph_.value(id).name, {}};
+    dispatch.bindings = reads ? std::vector<Binding>{state, value} : std::vector<Binding>{value, state};
+    dispatch.bytes = 2 * static_cast<double>(place.size);
+}
+
+}  // namespace tosavk

@@ -1,0 +1,122 @@
+// Plan: a graph turned into dispatches, buffers and constants; plain data that prints as text. Everything here is
+// made by pure functions and tested without a GPU. vk/ only carries it out.
+#pragma once
+
+#include "compile/options.hpp"
+#include "device/device_plan.hpp"
+#include "graph/graph.hpp"
+#include "kernels/common/kernel_choice.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tosavk {
+
+/// Where bytes live. Offsets are multiples of DevicePlan::buffer_alignment.
+enum class Space : std::uint8_t {
+    none,
+    arena,
+    constants,
+    state,  ///< variables; keeps its bytes from run to run
+    host,   ///< conditions that the host reads: `offset` 4 * k for control step number k
+};
+
+struct Placement {
+    Space space = Space::none;  ///< none: the value exists in registers only, or nowhere
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;  ///< bytes, rounded up to 16
+};
+
+struct Binding {
+    Placement place;
+    DType type = DType::fp32;
+    bool written = false;
+    std::string label;                 ///< value name, or what was packed
+    ReadPath path = ReadPath::buffer;  ///< of what is read; what is written is a storage buffer
+};
+
+/// One vkCmdDispatch. Bindings are numbered 0.. in set 0 in this order.
+struct Dispatch {
+    std::string label;   ///< names of the operators it runs: "CONV2D+RESCALE+CLAMP"
+    std::string kernel;  ///< "elementwise" or a file of shaders/
+    /// Complete source; equal text means equal SPIR-V. Empty: `spirv` is the kernel, or, without one, the dispatch is
+    /// a copy of binding 0 to binding 1 (reads and writes of variables).
+    std::string glsl;
+    std::shared_ptr<const std::vector<std::uint32_t>> spirv;  ///< CUSTOM
+    std::vector<std::int32_t> constants;  ///< specialization constants, ids 0.. (floats as bit patterns)
+    std::vector<Binding> bindings;
+    std::array<std::uint32_t, 3> groups{1, 1, 1};
+    std::uint32_t invocations = 0;  ///< of a workgroup, in x; 0: DevicePlan::workgroup_size
+    bool whole_subgroups = false;   ///< these make whole subgroups of DevicePlan::subgroup_size
+    std::vector<NodeId> nodes;      ///< nodes of the graph that it computes
+    std::vector<ValueId> written;   ///< values that it writes to memory
+    double work = 0;                ///< arithmetic operations
+    double bytes = 0;               ///< bytes read and written, each element once
+    bool barrier_before = false;    ///< a hazard with an earlier dispatch since the last barrier
+    bool submit_before = false;     ///< what comes before is a submit of its own: both would take too long
+    std::string note;
+
+    bool is_copy() const { return glsl.empty() && !spirv; }
+};
+
+/// What a dispatch takes of a submit (DevicePlan::submit_work and submit_bytes): above 1 it is more than one may hold.
+double submit_share(const Dispatch& dispatch, const DevicePlan& device);
+
+struct Copy {
+    Placement from, to;
+};
+
+struct ControlStep;
+
+/// Of a region: only dispatches and controls; its values lie in the memory of the plan that it belongs to.
+struct Plan {
+    std::vector<Dispatch> dispatches;
+    std::vector<ControlStep> controls;  ///< by `before`, ascending
+    std::vector<Placement> placements;  ///< by ValueId
+    ConstantPool constants;             ///< uploaded once, read only
+    std::uint64_t arena_bytes = 0;
+    std::uint64_t state_bytes = 0;
+    std::vector<Placement> variables;    ///< by index in Graph::variables
+    std::uint32_t control_count = 0;     ///< control steps, those of regions included
+    std::uint64_t peak_lower_bound = 0;  ///< largest sum of live tensors at any dispatch
+    PlanOptions options;
+    std::string tuning;  ///< the choices of a tuning table that it follows, as write_tuning() writes them
+};
+
+struct RegionPlan {
+    std::vector<Copy> enter, leave;  ///< before its first and after its last dispatch
+    Plan plan;
+};
+
+/// COND_IF or WHILE_LOOP: the host reads a condition and decides which region runs next.
+/// COND_IF: `prepare` takes the condition to the host; then region 0 (then_graph) or 1 (else_graph) runs.
+/// WHILE_LOOP: `prepare` takes the inputs to the outputs, which carry the list from turn to turn; region 0 (cond_graph)
+/// leaves its answer to the host; as long as it is true, regions 1 (body_graph) and 0 run.
+struct ControlStep {
+    NodeId node = no_id;
+    bool is_loop = false;
+    std::size_t before = 0;  ///< index of the dispatch that comes next
+    Placement condition;     ///< in Space::host
+    std::vector<Copy> prepare;
+    std::vector<RegionPlan> regions;
+};
+
+/// Calls f(dispatch) for the plan's dispatches, then for those of its regions, in an order that never changes.
+template <class F> void for_each_dispatch(const Plan& plan, F f) {
+    for (const Dispatch& dispatch : plan.dispatches) f(dispatch);
+    for (const ControlStep& control : plan.controls) {
+        for (const RegionPlan& region : control.regions) for_each_dispatch(region.plan, f);
+    }
+}
+
+struct TuningTable;
+
+/// `tuning` (compile/plan/tuning.hpp) may be null. Throws Error(unsupported) when no candidate takes a node, with every
+/// candidate's reason.
+Plan make_plan(const Graph& graph, const DevicePlan& device, const PlanOptions& options,
+               const TuningTable* tuning = nullptr);
+std::string print_plan(const Graph& graph, const Plan& plan);
+
+}  // namespace tosavk

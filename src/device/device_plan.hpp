@@ -1,0 +1,111 @@
+// DeviceCaps: a plain snapshot of what a Vulkan device offers. DevicePlan: what this library makes of it. Both are
+// data; device_plan() is a pure function, so a test can plan for a phone it does not have (TOSAVK_CAPS=file.json).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tosavk {
+
+/// What a subgroup multiplies at once: m x k by k x n elements. 0 x 0 x 0: nothing.
+struct MatrixShape {
+    std::uint32_t m = 0, n = 0, k = 0;
+
+    explicit operator bool() const { return m != 0; }
+    bool operator==(const MatrixShape&) const = default;
+};
+
+struct DeviceCaps {
+    std::string name, driver_name, driver_info;
+    std::uint32_t vendor_id = 0, device_id = 0, driver_version = 0, api_version = 0;
+    std::string type;  ///< "discrete", "integrated", "virtual", "cpu" or "other"
+    std::string pipeline_cache_uuid;
+
+    bool int64 = false, int16 = false, int8 = false, fp16 = false, fp64 = false;
+    bool storage8 = false, storage16 = false;
+    bool push_descriptors = false, timeline_semaphores = false;
+    bool signed_zero_inf_nan_preserve32 = false, rounding_rte32 = false, denorm_preserve32 = false;
+    bool signed_zero_inf_nan_preserve16 = false, rounding_rte16 = false, denorm_preserve16 = false;
+    bool rounding_independence32 = false, denorm_independence32 = false;  ///< fp32's mode may differ from fp16's
+    bool integer_dot_product = false;
+    bool dot_4x8_accelerated = false;  ///< integer_dot_product is one instruction for four signed pairs in words
+    bool unified_memory = false;       ///< the largest device-local heap is host-visible
+    std::uint32_t subgroup_size = 0;
+    bool subgroup_shuffle = false;       ///< and ballot
+    bool subgroup_size_control = false;  ///< compute pipelines may ask for whole subgroups of subgroup_size
+    bool vulkan_memory_model = false;
+    /// VK_KHR_cooperative_matrix, the largest product of a subgroup: i8 into i32, fp16 into fp32.
+    MatrixShape cooperative_i8, cooperative_fp16;
+
+    std::uint64_t max_storage_buffer_range = 0, min_storage_buffer_offset_alignment = 0;
+    std::uint32_t max_storage_buffers_per_stage = 0, max_texel_buffer_elements = 0;
+    std::uint32_t max_workgroup_invocations = 0, max_workgroup_size_x = 0, max_shared_memory = 0;
+    std::uint32_t max_workgroup_count_x = 0, max_workgroup_count_y = 0, max_push_constants = 0;
+    std::uint32_t timestamp_valid_bits = 0;
+    double timestamp_period_ns = 0;
+    std::uint64_t device_memory_bytes = 0;
+};
+
+struct DevicePlan {
+    std::uint32_t workgroup_size = 64;     ///< invocations in x for every kernel
+    std::uint64_t buffer_alignment = 256;  ///< of every tensor in an arena, bytes
+    std::uint64_t max_binding_bytes = 0;   ///< of one storage buffer binding
+    std::uint32_t max_buffers = 8;         ///< storage buffers of one dispatch
+    std::uint32_t max_groups_x = 65535;
+    std::int64_t busy_invocations = 4096;  ///< so many keep the device busy: work is split up to there
+    std::int64_t far_rows = 0;  ///< rows of 4 KiB and more that one of few invocations (or any, where loads are loops)
+                                ///< walks down at most; 0: no bound
+    std::int64_t row_quads =
+        1;  ///< neighbouring quads of a row that an invocation reads when it walks down columns (twice as many of
+            ///< 64 and more rows of 4 KiB); above 1, long rows go one by one, and rows in turn
+    std::int64_t walk_bytes =
+        0;  ///< consecutive memory that an invocation walks through where enough of them stay busy; 0: what it needs
+    std::int64_t gathered_rows = 1;    ///< rows that neighbouring invocations gather side by side
+    std::int64_t max_loop_passes = 0;  ///< of all loops of one invocation together; 0: no bound
+    std::uint32_t texel_elements = 0;  ///< largest uniform texel buffer that kernels read through, texels; 0: none
+    std::uint32_t subgroup_lanes = 1;  ///< size of subgroups that exchange values by shuffle; 1: none do
+    std::uint32_t own_rows =
+        0;  ///< of a matrix product, that an invocation loads where none are shared; 0: gemm is not for it
+    bool slow_storage = false;  ///< storage buffers are read and written in components of 64 bits
+    bool shared_tiles =
+        false;          ///< matrix products go through tiles in shared memory, and lines of transforms (16 KiB at most)
+    bool dot4 = false;  ///< products of four pairs of i8 by one instruction
+    MatrixShape cooperative_i8, cooperative_fp16;  ///< matrix products by whole subgroups, of subgroup_size invocations
+    bool cooperative_fp32_sums = false;            ///< cooperative_fp16 adds accurately enough for fp32 results
+    std::uint32_t subgroup_size = 0;               ///< of kernels that ask for whole subgroups
+    bool int64 = false;                            ///< int64 arithmetic in shaders (else 32-bit words)
+    bool nan_preserve = false;                     ///< request SignedZeroInfNanPreserve 32
+    bool rte = false;                              ///< request RoundingModeRTE 32
+    bool exact_reciprocals =
+        false;                  ///< the device rounds 1.0 / s correctly, s in [1, 2] (else made of + - * and integers)
+    bool native_fp16 = false;   ///< fp16 + - * and roundings in float16_t (else fp32 and integer work)
+    bool map_in_place = false;  ///< unified memory: no staging copies
+    std::uint64_t staging_bytes = 32u << 20;  ///< host memory for staging copies of one context at most
+    bool timeline_semaphores = false;         ///< submits are waited for by a timeline semaphore, else by fences
+    double submit_work = 0;                   ///< arithmetic operations of one submit at most; 0: no bound
+    double submit_bytes = 0;                  ///< bytes that its dispatches read and write at most; 0: no bound
+    std::vector<std::string> reasons;         ///< one sentence per choice, for `tosa-vk info`
+};
+
+DevicePlan device_plan(const DeviceCaps& caps);
+/// For which results sums of cooperative matrices of fp16 are accurate enough.
+struct CooperativeSums {
+    bool fp16 = false, fp32 = false;
+
+    bool operator==(const CooperativeSums&) const = default;
+};
+
+/// What a check of the device's cooperative matrices changes of it: for which results sums of fp16 are accurate enough.
+void apply_cooperative_sums(DevicePlan& plan, CooperativeSums sums);
+/// What the environment changes of it, for tests and trials: TOSAVK_SUBMIT_MS (the milliseconds that a submit is meant
+/// to take at most; 0: a run is one submit) and TOSAVK_STAGING_BYTES. Throws Error(usage) for a value that is none.
+void apply_environment(DevicePlan& plan);
+
+/// JSON text of a snapshot, and back (throws Error(usage) naming the key that is wrong). Missing keys keep `base`.
+std::string caps_to_json(const DeviceCaps& caps);
+DeviceCaps caps_from_json(const std::string& text, const DeviceCaps& base);
+/// What TOSAVK_CAPS may do: `wanted` takes abilities away from `real` and lowers limits, it never adds any.
+DeviceCaps restrict_caps(const DeviceCaps& real, const DeviceCaps& wanted);
+
+}  // namespace tosavk

@@ -1,0 +1,33 @@
+#include "device/quirks.hpp"
+
+namespace tosavk {
+
+namespace {
+
+constexpr Quirk quirks[] = {
+    {"llvmpipe_loop_limit", "llvmpipe",
+     "the driver ends the loops of an invocation after 65535 passes in all, without an error",
+     "Mesa, src/gallium/auxiliary/gallivm: LP_MAX_TGSI_LOOP_ITERATIONS"},
+    {"llvmpipe_slow_storage_loads", "llvmpipe",
+     "a load from a storage buffer is compiled to a loop over the lanes with a bounds check each",
+     "Mesa, src/gallium/auxiliary/gallivm: emit_load_mem"},
+    {"exact_reciprocals", "llvmpipe", "1.0 / s, s from 1 to 2, is the host's division, which rounds correctly",
+     "Mesa, src/gallium/auxiliary/gallivm: lp_build_rcp; shader_math_gpu_test checks every s"},
+    {"exact_reciprocals", "SwiftShader", "1.0 / s, s from 1 to 2, is the host's division, which rounds correctly",
+     "SwiftShader, src/Reactor: createFDiv; shader_math_gpu_test checks every s"},
+    {"swiftshader_slow_compiler", "SwiftShader", "shaders with large register tiles take seconds to compile",
+     "seen with the tiles of shaders/gemm.comp in fp16"},
+};
+
+}  // namespace
+
+const Quirk* find_quirk(const DeviceCaps& caps, std::string_view name) {
+    for (const Quirk& quirk : quirks) {
+        const bool has = caps.driver_name.find(quirk.driver) != std::string::npos ||
+                         caps.name.find(quirk.driver) != std::string::npos;
+        if (quirk.name == name && has) return &quirk;
+    }
+    return nullptr;
+}
+
+}  // namespace tosavk

@@ -1,0 +1,192 @@
+// IF and WHILE: subgraphs become regions, whose inputs are all that they see. Comparisons and logic, which make the
+// conditions.
+#include "frontends/tflite/lowering.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace tosavk {
+
+namespace {
+
+using tflite::BuiltinOperator;
+
+constexpr std::size_t max_regions = 4096;  // a subgraph that many operators name is read for each of them
+
+}  // namespace
+
+// ---- regions ------------------------------------------------------------------------------------------------------
+
+Lowering::Lowering(const Lowering& outer, const TfliteSubgraph& graph, std::string name)
+    : file_(outer.file_),
+      graph_(graph),
+      options_(outer.options_),
+      depth_(outer.depth_ + 1),
+      regions_read_(outer.regions_read_),
+      builder_(std::move(name), *outer.options_.level),
+      values_(graph.tensors.size(), no_id),
+      produced_(graph.tensors.size(), false) {}
+
+void Lowering::check_subgraph(std::int32_t subgraph) const {
+    if (subgraph < 1 || static_cast<std::size_t>(subgraph) >= file_.subgraph_count()) {
+        fail(fmt::format("names subgraph {}, but there are {}, of which the first is the graph itself", subgraph,
+                         file_.subgraph_count()));
+    }
+}
+
+Graph Lowering::region(std::int32_t subgraph, std::span<const ValueId> inputs, const std::vector<bool>& known) {
+    check_subgraph(subgraph);
+    // A subgraph that reaches itself ends here too.
+    if (depth_ >= level().max_nesting) {
+        fail(fmt::format("control flow is nested {} deep, but level {} allows {}", depth_ + 1, level().name,
+                         level().max_nesting));
+    }
+    if (++regions_read_ > max_regions)
+        unsupported(fmt::format("the operators name more than {} subgraphs", max_regions));
+    const TfliteSubgraph graph = file_.read_subgraph(static_cast<std::size_t>(subgraph));
+    if (graph.inputs.size() != inputs.size()) {
+        fail(fmt::format("subgraph {} has {} inputs, but the operator gives {}", subgraph, graph.inputs.size(),
+                         inputs.size()));
+    }
+    Lowering inner(*this, graph, graph.name.empty() ? fmt::format("subgraph_{}", subgraph) : graph.name);
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+        const TfliteTensor& tensor = graph.tensors[static_cast<std::size_t>(graph.inputs[k])];
+        const Value& given = builder_.value(inputs[k]);
+        const auto refuse = [&](const std::string& what) {
+            fail(fmt::format("input {} of subgraph {} ({}) {}", k, subgraph, tensor.title(), what));
+        };
+        if (tensor.is_constant) refuse("is a constant of the file");
+        if (inner.produced_[tensor.index]) refuse("is listed twice");
+        check_usable(tensor);
+        if (dtype(tensor) != given.type)
+            refuse(fmt::format("is {}, but the operator gives {}", name_of(tensor.type), name_of(given.type)));
+        bool fits = tensor.shape.size() == given.shape.size();
+        for (std::size_t d = 0; fits && d < given.shape.size(); ++d)
+            fits = tensor.dynamic[d] || tensor.shape[d] == given.shape[d];
+        if (!fits)
+            refuse(fmt::format("has shape {}, but the operator gives {}", to_string(tensor.shape),
+                               to_string(given.shape)));
+        const std::string name = tensor.name.empty() ? fmt::format("input_{}", k) : tensor.name;
+        ValueId id = inner.builder_.input(name, given.type, given.shape);
+        if (known[k]) id = inner.builder_.constant(name + "/known", given.type, given.shape, *given.data);
+        inner.builder_.value(id).scale = given.scale;
+        inner.builder_.value(id).zero_point = given.zero_point;
+        inner.values_[tensor.index] = id;
+        inner.produced_[tensor.index] = true;
+    }
+    inner.lower_operators();
+    for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
+        const TfliteTensor& tensor = graph.tensors[static_cast<std::size_t>(graph.outputs[k])];
+        ValueId& id = inner.values_[tensor.index];
+        if (id == no_id && !tensor.is_constant) {
+            fail(fmt::format("output {} of subgraph {} ({}) is never computed", k, subgraph, tensor.title()));
+        }
+        if (id == no_id) id = inner.constant_value(tensor);
+        inner.builder_.output(id);
+    }
+    Graph made = inner.builder_.finish_region();
+    drop_unused_constants(made);
+    return made;
+}
+
+std::vector<bool> Lowering::handed_on(std::int32_t body) const {
+    check_subgraph(body);
+    const TfliteSubgraph graph = file_.read_subgraph(static_cast<std::size_t>(body));
+    std::vector<bool> same(graph.inputs.size(), false);
+    for (std::size_t k = 0; k < same.size() && k < graph.outputs.size(); ++k)
+        same[k] = graph.inputs[k] == graph.outputs[k];
+    return same;
+}
+
+std::vector<ValueId> Lowering::cond_if(ValueId condition, std::vector<ValueId> inputs, Graph then_graph,
+                                       Graph else_graph) {
+    return builder_.cond_if(condition, std::move(inputs), std::move(then_graph), std::move(else_graph),
+                            unique(op_name_));
+}
+
+std::vector<ValueId> Lowering::while_loop(std::vector<ValueId> inputs, Graph cond_graph, Graph body_graph) {
+    return builder_.while_loop(std::move(inputs), std::move(cond_graph), std::move(body_graph), unique(op_name_));
+}
+
+// ---- operators ----------------------------------------------------------------------------------------------------
+
+namespace {
+
+std::vector<ValueId> values_from(Lowering& l, std::size_t first) {
+    std::vector<ValueId> ids;
+    for (std::size_t k = first; k < l.input_count(); ++k) ids.push_back(l.value(k));
+    return ids;
+}
+
+void set_all(Lowering& l, const std::vector<ValueId>& ids) {
+    if (ids.size() != l.output_count()) {
+        l.fail(fmt::format("it has {} outputs, but its subgraphs give {}", l.output_count(), ids.size()));
+    }
+    for (std::size_t k = 0; k < ids.size(); ++k) l.set(ids[k], k);
+}
+
+std::vector<bool> constants_of(const Lowering& l, const std::vector<ValueId>& ids) {
+    std::vector<bool> known;
+    for (const ValueId id : ids) known.push_back(l.graph_value(id).is_constant());
+    return known;
+}
+
+}  // namespace
+
+void lower_if(Lowering& l) {
+    const auto* options = l.options<tflite::IfOptions>();
+    if (!options) l.fail("it lacks its options");
+    const ValueId condition = l.value(0);
+    const std::vector<ValueId> list = values_from(l, 1);
+    const std::vector<bool> known = constants_of(l, list);
+    Graph then_graph = l.region(options->then_subgraph_index(), list, known);
+    Graph else_graph = l.region(options->else_subgraph_index(), list, known);
+    set_all(l, l.cond_if(condition, list, std::move(then_graph), std::move(else_graph)));
+}
+
+void lower_while(Lowering& l) {
+    const auto* options = l.options<tflite::WhileOptions>();
+    if (!options) l.fail("it lacks its options");
+    const std::vector<ValueId> list = values_from(l, 0);
+    // A constant that every turn hands on stays one: weights, mostly.
+    std::vector<bool> known = constants_of(l, list);
+    const std::vector<bool> same = l.handed_on(options->body_subgraph_index());
+    for (std::size_t k = 0; k < known.size(); ++k) known[k] = known[k] && k < same.size() && same[k];
+    Graph cond_graph = l.region(options->cond_subgraph_index(), list, known);
+    Graph body_graph = l.region(options->body_subgraph_index(), list, known);
+    set_all(l, l.while_loop(list, std::move(cond_graph), std::move(body_graph)));
+}
+
+void lower_comparison(Lowering& l) {
+    using T = tflite::TensorType;
+    const T type = l.in(0).type;
+    const BuiltinOperator code = l.op().code;
+    const bool equality = code == BuiltinOperator::EQUAL || code == BuiltinOperator::NOT_EQUAL;
+    const bool integers = type == T::INT8 || type == T::INT16 || (type == T::BOOL && equality);
+    if (l.in(1).type != type || (type != T::FLOAT32 && type != T::INT32 && !integers)) {
+        l.unsupported(fmt::format("types {} x {} are not supported", name_of(type), name_of(l.in(1).type)));
+    }
+    // The same integers mean the same then; otherwise both would have to be rescaled.
+    if (type == T::INT8 || type == T::INT16) l.require_same_quant(l.in(0), l.in(1));
+    ValueId a = l.value(0), b = l.value(1);
+    l.match_ranks(a, b);
+    if (integers) a = l.cast(a, DType::i32), b = l.cast(b, DType::i32);
+    if (code == BuiltinOperator::LESS || code == BuiltinOperator::LESS_EQUAL) std::swap(a, b);
+    const bool strict = code == BuiltinOperator::LESS || code == BuiltinOperator::GREATER;
+    const ValueId result = l.add(equality ? Op::equal
+                                 : strict ? Op::greater
+                                          : Op::greater_equal,
+                                 {a, b}, DType::boolean);
+    l.set(code == BuiltinOperator::NOT_EQUAL ? l.add(Op::logical_not, {result}, DType::boolean) : result);
+}
+
+void lower_logical(Lowering& l) {
+    if (l.op().code == BuiltinOperator::LOGICAL_NOT) return l.set(l.add(Op::logical_not, {l.value(0)}, DType::boolean));
+    ValueId a = l.value(0), b = l.value(1);
+    l.match_ranks(a, b);
+    l.set(
+        l.add(l.op().code == BuiltinOperator::LOGICAL_AND ? Op::logical_and : Op::logical_or, {a, b}, DType::boolean));
+}
+
+}  // namespace tosavk

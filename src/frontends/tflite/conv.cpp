@@ -1,0 +1,346 @@
+// CONV_2D, DEPTHWISE_CONV_2D, TRANSPOSE_CONV and FULLY_CONNECTED: a convolution into int32, int48 or fp32, then
+// requantization and activation.
+#include "frontends/tflite/lowering.hpp"
+
+#include "graph/host_tensor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tosavk {
+
+Window make_window(const Lowering& l, std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t dilation,
+                   tflite::Padding padding) {
+    if (kernel < 1) l.fail(fmt::format("kernel size {} must be at least 1", kernel));
+    if (stride < 1) l.fail(fmt::format("stride {} must be at least 1", stride));
+    if (dilation < 1) l.fail(fmt::format("dilation {} must be at least 1", dilation));
+    const std::int64_t extent = (kernel - 1) * dilation + 1;
+    Window w;
+    if (padding == tflite::Padding::SAME) {
+        w.out = (in + stride - 1) / stride;
+        w.before = std::max<std::int64_t>((w.out - 1) * stride + extent - in, 0) / 2;
+    } else if (padding == tflite::Padding::VALID) {
+        if (extent > in) l.fail(fmt::format("a kernel of extent {} does not fit an input of size {}", extent, in));
+        w.out = (in - extent) / stride + 1;
+    } else {
+        l.fail(fmt::format("unknown padding {}", static_cast<int>(padding)));
+    }
+    w.after = (w.out - 1) * stride + extent - in - w.before;
+    return w;
+}
+
+std::vector<std::int32_t> pad_image(Lowering& l, ValueId& x, std::span<const std::int64_t, 2> kernel,
+                                    std::span<const std::int64_t, 2> stride, std::span<const std::int64_t, 2> dilation,
+                                    tflite::Padding padding) {
+    const Shape shape = l.shape(x);
+    if (shape.size() != 4) l.fail(fmt::format("its input has rank {}, not 4", shape.size()));
+    std::vector<std::int32_t> pad;
+    Shape used = shape;  // what is left of the input where the windows do not reach its end
+    for (std::size_t i = 0; i < 2; ++i) {
+        const Window w = make_window(l, shape[1 + i], kernel[i], stride[i], dilation[i], padding);
+        used[1 + i] += std::min<std::int64_t>(w.after, 0);
+        pad.push_back(l.narrow(w.before, "padding"));
+        pad.push_back(l.narrow(std::max<std::int64_t>(w.after, 0), "padding"));
+    }
+    x = l.slice(x, std::vector<std::int64_t>(4, 0), used);
+    return pad;
+}
+
+namespace {
+
+constexpr std::int64_t max_groups = 16384;
+
+struct ConvOptions {
+    tflite::Padding padding = tflite::Padding::SAME;
+    std::array<std::int64_t, 2> stride{}, dilation{1, 1};  // y, x
+    tflite::ActivationFunctionType activation = tflite::ActivationFunctionType::NONE;
+};
+
+template <class Table> ConvOptions read_options(const Lowering& l) {
+    ConvOptions out;
+    if (const Table* t = l.options<Table>()) {
+        out.padding = t->padding();
+        out.stride = {t->stride_h(), t->stride_w()};
+        out.dilation = {t->dilation_h_factor(), t->dilation_w_factor()};
+        out.activation = t->fused_activation_function();
+    }
+    return out;
+}
+
+// The kinds of arithmetic of the family. With int16 activations TFLite sums in the type of the bias, and scales 64-bit
+// sums by other multipliers than 32-bit ones.
+enum class Kind { floating, int8, int16_sum32, int16_sum64 };
+
+bool is_int16(Kind kind) { return kind == Kind::int16_sum32 || kind == Kind::int16_sum64; }
+DType input_type(Kind kind) {
+    return kind == Kind::floating ? DType::fp32 : kind == Kind::int8 ? DType::i8 : DType::i16;
+}
+DType sum_type(Kind kind) {
+    return kind == Kind::floating ? DType::fp32 : kind == Kind::int8 ? DType::i32 : DType::i48;
+}
+
+// Which inputs of the operator are its operands; the weights are always input 1.
+struct Operands {
+    std::size_t x = 0, bias = 2;
+};
+
+Kind kind_of(const Lowering& l, const Operands& k = {}) {
+    using T = tflite::TensorType;
+    const T x = l.in(k.x).type, w = l.in(1).type, y = l.out().type;
+    const bool narrow = w == T::INT8 || w == T::INT4;
+    if (x == T::FLOAT32 && y == T::FLOAT32) return Kind::floating;  // weights may be constants of a narrower type
+    if (x == T::INT8 && narrow && y == T::INT8) return Kind::int8;
+    if (x == T::INT16 && narrow && y == T::INT16) {
+        const bool wide = l.has_input(k.bias) && l.in(k.bias).type == T::INT64;
+        return wide ? Kind::int16_sum64 : Kind::int16_sum32;
+    }
+    l.unsupported(fmt::format("types {} x {} -> {} are not supported", name_of(x), name_of(w), name_of(y)));
+}
+
+ValueId weights_of(Lowering& l, Kind kind) { return kind == Kind::floating ? l.float_value(1) : l.value(1); }
+
+ValueId bias_of(Lowering& l, Kind kind, std::int64_t channels, const Operands& k = {}) {
+    const DType type = sum_type(kind);
+    if (!l.has_input(k.bias)) return l.scalar(type, 0);
+    const TfliteTensor& tensor = l.in(k.bias);
+    const auto check_count = [&](std::int64_t count) {
+        if (count != channels)
+            l.fail(fmt::format("bias {} has {} elements for {} channels", tensor.title(), count, channels));
+    };
+    if (is_int16(kind)) {
+        const std::vector<std::int64_t> values = l.const_ints(k.bias);
+        check_count(static_cast<std::int64_t>(values.size()));
+        for (const std::int64_t v : values) {
+            if (v < min_of(type) || v > max_of(type))
+                l.unsupported(fmt::format("the value {} of bias {} exceeds 48 bits", v, tensor.title()));
+        }
+        return l.constant_ints("bias", type, {channels}, values);
+    }
+    const ValueId bias = kind == Kind::floating ? l.float_value(k.bias) : l.value(k.bias);
+    if (l.type(bias) != type) l.unsupported(fmt::format("bias type {} is not supported", name_of(tensor.type)));
+    check_count(element_count(l.shape(bias)));
+    return l.reshape(bias, {channels});
+}
+
+struct ConvAttributes {
+    Op op;
+    Kind kind;
+    Attributes attrs;
+    std::int64_t input_zp = 0, weight_zp = 0;
+};
+
+ValueId add_conv(Lowering& l, const ConvAttributes& c, ValueId x, ValueId weights, ValueId bias) {
+    Attributes attrs = c.attrs;
+    attrs.acc_type = sum_type(c.kind);
+    return l.add(c.op,
+                 {x, weights, bias, l.scalar(input_type(c.kind), static_cast<double>(c.input_zp)),
+                  l.scalar(c.kind == Kind::floating ? DType::fp32 : DType::i8, static_cast<double>(c.weight_zp))},
+                 attrs.acc_type, attrs);
+}
+
+std::int64_t input_zero_point(const Lowering& l, Kind kind, const Operands& k = {}) {
+    return kind == Kind::floating ? 0 : l.quant(l.in(k.x)).zero_point;
+}
+
+// One multiplier, or one per output channel.
+std::vector<QuantizedMultiplier> conv_multipliers(const Lowering& l, std::int32_t filter_axis, std::int64_t channels,
+                                                  const Operands& k = {}) {
+    const double in = l.quant(l.in(k.x)).scale, out = l.quant(l.out()).scale;
+    std::vector<QuantizedMultiplier> m;
+    for (const float filter : l.channel_scales(l.in(1), filter_axis, channels)) {
+        m.push_back(quantize_multiplier(in * static_cast<double>(filter) / out));
+    }
+    return m;
+}
+
+// From the sum to the output's type, without activation.
+ValueId requantize(Lowering& l, Kind kind, ValueId sum, std::span<const QuantizedMultiplier> m) {
+    const Quant out = l.quant(l.out());
+    if (kind == Kind::int16_sum64) return l.rescale_sums(sum, DType::i16, m);
+    // 32-bit sums take 32-bit multipliers, which no RESCALE of an i48 offers.
+    if (kind == Kind::int16_sum32) sum = l.rescale_sums(sum, DType::i32, {&unit_multiplier, 1});
+    return l.rescale_channels(sum, input_type(kind), m, out.zero_point);
+}
+
+ValueId finish_conv(Lowering& l, Kind kind, ValueId acc, std::int32_t filter_axis, std::int64_t channels,
+                    tflite::ActivationFunctionType activation, const Operands& k = {}) {
+    if (kind == Kind::floating) return l.activate_float(acc, activation);
+    return l.activate_int(requantize(l, kind, acc, conv_multipliers(l, filter_axis, channels, k)), activation, l.out());
+}
+
+std::vector<std::int32_t> narrow_pair(const Lowering& l, const std::array<std::int64_t, 2>& v, const char* what) {
+    return {l.narrow(v[0], what), l.narrow(v[1], what)};
+}
+
+// [OC,KH,KW,1] to [KH,KW,OC/M,M]: a grouped convolution with one input channel per group is a depthwise one.
+ValueId depthwise_weights(Lowering& l, ValueId weights, std::int64_t groups) {
+    const Value& v = l.graph_value(weights);
+    const Shape from = v.shape;
+    const std::size_t element = size_of(v.type), taps = static_cast<std::size_t>(from[1] * from[2]),
+                      oc = static_cast<std::size_t>(from[0]);
+    Bytes bytes(v.data->size());
+    for (std::size_t o = 0; o < oc; ++o) {
+        for (std::size_t t = 0; t < taps; ++t) {
+            std::memcpy(bytes.data() + (t * oc + o) * element, v.data->data() + (o * taps + t) * element, element);
+        }
+    }
+    return l.constant("depthwise_weights", v.type, {from[1], from[2], groups, from[0] / groups}, std::move(bytes));
+}
+
+}  // namespace
+
+void lower_conv_2d(Lowering& l) {
+    const ConvOptions options = read_options<tflite::Conv2DOptions>(l);
+    const Kind kind = kind_of(l);
+    ValueId x = l.value(0);
+    const ValueId weights = weights_of(l, kind);
+    const Shape filter = l.shape(weights), input = l.shape(x);
+    if (filter.size() != 4) l.fail(fmt::format("its filter has rank {}, not 4", filter.size()));
+    if (input.size() != 4) l.fail(fmt::format("its input has rank {}, not 4", input.size()));
+    const std::int64_t channels = filter[0], per_group = filter[3];
+    if (input[3] % per_group != 0)
+        l.fail(fmt::format("{} input channels do not divide into groups of {}", input[3], per_group));
+    const std::int64_t groups = input[3] / per_group;
+    if (groups > max_groups) l.unsupported(fmt::format("{} groups are too many", groups));
+    if (channels % groups != 0)
+        l.fail(fmt::format("{} output channels do not divide into {} groups", channels, groups));
+    const ValueId bias = bias_of(l, kind, channels);
+
+    ConvAttributes conv{Op::conv2d, kind, {}, input_zero_point(l, kind)};
+    const std::array<std::int64_t, 2> kernel{filter[1], filter[2]};
+    conv.attrs.pad = pad_image(l, x, kernel, options.stride, options.dilation, options.padding);
+    conv.attrs.stride = narrow_pair(l, options.stride, "stride");
+    conv.attrs.dilation = narrow_pair(l, options.dilation, "dilation");
+
+    ValueId acc;
+    if (groups == 1) {
+        acc = add_conv(l, conv, x, weights, bias);
+    } else if (per_group == 1 && l.graph_value(weights).is_constant()) {
+        conv.op = Op::depthwise_conv2d;
+        acc = add_conv(l, conv, x, depthwise_weights(l, weights, groups), bias);
+    } else {
+        const std::int64_t out_per_group = channels / groups;
+        const bool one_bias = l.shape(bias)[0] == 1 && channels != 1;
+        // CONCAT takes no i48, so that 48-bit sums are scaled group by group.
+        const bool wide = is_int16(kind);
+        const auto m = wide ? conv_multipliers(l, 0, channels) : std::vector<QuantizedMultiplier>();
+        const auto group_multipliers = [&](std::int64_t g) {
+            return m.size() == 1 ? std::span(m)
+                                 : std::span(m).subspan(static_cast<std::size_t>(g * out_per_group),
+                                                        static_cast<std::size_t>(out_per_group));
+        };
+        std::vector<ValueId> parts;
+        for (std::int64_t g = 0; g < groups; ++g) {
+            const ValueId part = l.slice_axis(x, 3, g * per_group, per_group);
+            const ValueId w = l.slice_axis(weights, 0, g * out_per_group, out_per_group);
+            const ValueId b = one_bias ? bias : l.slice_axis(bias, 0, g * out_per_group, out_per_group);
+            const ValueId sum = add_conv(l, conv, part, w, b);
+            parts.push_back(wide ? requantize(l, kind, sum, group_multipliers(g)) : sum);
+        }
+        acc = l.concat(std::move(parts), 3);
+        if (wide) return l.set(l.activate_int(acc, options.activation, l.out()));
+    }
+    l.set(finish_conv(l, kind, acc, 0, channels, options.activation));
+}
+
+void lower_depthwise_conv_2d(Lowering& l) {
+    const ConvOptions options = read_options<tflite::DepthwiseConv2DOptions>(l);
+    const Kind kind = kind_of(l);
+    ValueId x = l.value(0);
+    ValueId weights = weights_of(l, kind);
+    const Shape filter = l.shape(weights), input = l.shape(x);
+    if (filter.size() != 4 || filter[0] != 1)
+        l.fail(fmt::format("its filter has shape {}, not 1xKHxKWxC", to_string(filter)));
+    if (input.size() != 4) l.fail(fmt::format("its input has rank {}, not 4", input.size()));
+    // The recorded depth multiplier is not always right; the shapes are.
+    const std::int64_t channels = filter[3];
+    if (channels % input[3] != 0)
+        l.fail(fmt::format("{} filter channels are no multiple of {} input channels", channels, input[3]));
+    weights = l.reshape(weights, {filter[1], filter[2], input[3], channels / input[3]});
+    const ValueId bias = bias_of(l, kind, channels);
+
+    ConvAttributes conv{Op::depthwise_conv2d, kind, {}, input_zero_point(l, kind)};
+    const std::array<std::int64_t, 2> kernel{filter[1], filter[2]};
+    conv.attrs.pad = pad_image(l, x, kernel, options.stride, options.dilation, options.padding);
+    conv.attrs.stride = narrow_pair(l, options.stride, "stride");
+    conv.attrs.dilation = narrow_pair(l, options.dilation, "dilation");
+    l.set(finish_conv(l, kind, add_conv(l, conv, x, weights, bias), 3, channels, options.activation));
+}
+
+void lower_transpose_conv(Lowering& l) {
+    const Operands k{2, 3};
+    const auto* options = l.options<tflite::TransposeConvOptions>();
+    if (!options) l.fail("its options are missing");
+    Kind kind = kind_of(l, k);
+    if (is_int16(kind)) kind = Kind::int16_sum64;  // whatever the type of the bias
+    const ValueId x = l.value(k.x), weights = weights_of(l, kind);
+    const Shape filter = l.shape(weights), input = l.shape(x);
+    if (filter.size() != 4) l.fail(fmt::format("its filter has rank {}, not 4", filter.size()));
+    if (input.size() != 4) l.fail(fmt::format("its input has rank {}, not 4", input.size()));
+    // Where the output's shape is computed at run time, it is the recorded one.
+    Shape output = l.out().shape;
+    if (l.constant(0)) output = l.const_ints(0);
+    if (output.size() != 4) l.fail(fmt::format("its output has rank {}, not 4", output.size()));
+    const ValueId bias = bias_of(l, kind, filter[0], k);
+
+    ConvAttributes conv{Op::transpose_conv2d, kind, {}, input_zero_point(l, kind, k)};
+    const std::array<std::int64_t, 2> stride{options->stride_h(), options->stride_w()};
+    for (std::size_t i = 0; i < 2; ++i) {
+        if (stride[i] < 1) l.fail(fmt::format("stride {} must be at least 1", stride[i]));
+        const std::int64_t whole = (input[1 + i] - 1) * stride[i] + filter[1 + i];  // without padding
+        const bool same = options->padding() == tflite::Padding::SAME;
+        const std::int64_t before = same ? std::max<std::int64_t>(whole - output[1 + i], 0) / 2 : 0;
+        conv.attrs.pad.push_back(l.narrow(-before, "padding"));
+        conv.attrs.pad.push_back(l.narrow(output[1 + i] - whole + before, "padding"));
+    }
+    conv.attrs.stride = narrow_pair(l, stride, "stride");
+    const ValueId acc = add_conv(l, conv, x, weights, bias);
+    l.set(finish_conv(l, kind, acc, 0, filter[0], options->fused_activation_function(), k));
+}
+
+void lower_fully_connected(Lowering& l) {
+    const auto* options = l.options<tflite::FullyConnectedOptions>();
+    const auto activation = options ? options->fused_activation_function() : tflite::ActivationFunctionType::NONE;
+    if (options && options->weights_format() != tflite::FullyConnectedOptionsWeightsFormat::DEFAULT) {
+        l.unsupported("shuffled weights are not supported");
+    }
+    const Kind kind = kind_of(l);
+    ValueId x = l.value(0);
+    ValueId weights = weights_of(l, kind);
+    const Shape input = l.shape(x), filter = l.shape(weights);
+    if (filter.size() != 2) l.fail(fmt::format("its weights have rank {}, not 2", filter.size()));
+    const std::int64_t channels = filter[0], depth = filter[1], count = element_count(input);
+    if (count % depth != 0)
+        l.fail(fmt::format("an input of shape {} does not divide into rows of {}", to_string(input), depth));
+    const std::int64_t rows = count / depth;
+    Shape output{rows, channels};
+    if (options && options->keep_num_dims()) {
+        if (input.empty() || input.back() != depth)
+            l.fail(fmt::format("its input has shape {}, but the weights have {} columns", to_string(input), depth));
+        output = input;
+        output.back() = channels;
+    }
+    const ValueId bias = bias_of(l, kind, channels);
+    x = l.reshape(x, {rows, 1, 1, depth});
+    weights = l.reshape(weights, {channels, 1, 1, depth});
+    ConvAttributes conv{Op::conv2d, kind, {}, input_zero_point(l, kind)};
+    conv.attrs.pad = {0, 0, 0, 0};
+    conv.attrs.stride = conv.attrs.dilation = {1, 1};
+    if (kind != Kind::floating && l.in(1).scale.size() == 1) {
+        // Per tensor, TFLite multiplies the two scales as floats, and the weights may have a zero point.
+        const Quant in = l.quant(l.in(0)), w = l.quant(l.in(1)), out = l.quant(l.out());
+        conv.weight_zp = w.zero_point;
+        const float product = in.scale * w.scale;
+        const QuantizedMultiplier m =
+            quantize_multiplier(static_cast<double>(product) / static_cast<double>(out.scale));
+        const ValueId acc = add_conv(l, conv, x, weights, bias);
+        const ValueId y = l.activate_int(requantize(l, kind, acc, {&m, 1}), activation, l.out());
+        l.set(l.reshape(y, output));
+        return;
+    }
+    const ValueId acc = add_conv(l, conv, x, weights, bias);
+    l.set(l.reshape(finish_conv(l, kind, acc, 0, channels, activation), output));
+}
+
+}  // namespace tosavk

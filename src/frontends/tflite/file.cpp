@@ -1,0 +1,232 @@
+// Verifies a .tflite flatbuffer and checks all that the lowering relies on.
+#include "frontends/tflite/file.hpp"
+
+#include "base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace tosavk {
+
+namespace {
+
+constexpr std::size_t max_file_bytes = 0x7ffffffe;  // offsets of a flatbuffer are 31 bits
+constexpr std::size_t max_rank = 32;
+constexpr std::size_t max_operands = 65536;
+
+[[noreturn]] void bad(const std::string& what) { throw Error(ErrorCode::bad_model, "TFLite model: " + what); }
+
+template <class T> std::span<const T> view(const flatbuffers::Vector<T>* vector) {
+    if (!vector) return {};
+    return {vector->data(), vector->size()};
+}
+
+std::string text(const flatbuffers::String* string) {
+    return string ? printable({string->c_str(), string->size()}) : std::string();
+}
+
+void read_shape(const tflite::Tensor& table, TfliteTensor& out) {
+    const auto shape = view(table.shape());
+    const auto signature = view(table.shape_signature());
+    if (shape.size() > max_rank) bad(fmt::format("{} has rank {}", out.title(), shape.size()));
+    if (!signature.empty() && signature.size() != shape.size()) {
+        bad(fmt::format("{} has a shape of {} dimensions, but a shape signature of {}", out.title(), shape.size(),
+                        signature.size()));
+    }
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+        if (shape[i] < -1 || (!signature.empty() && signature[i] < -1)) {
+            bad(fmt::format("dimension {} of {} is negative", i, out.title()));
+        }
+        out.shape.push_back(shape[i]);
+        out.dynamic.push_back(shape[i] == -1 || (!signature.empty() && signature[i] == -1));
+    }
+}
+
+void read_data(const tflite::Model& model, const tflite::Tensor& table, TfliteTensor& out) {
+    const auto* buffers = model.buffers();
+    const std::uint32_t index = table.buffer();
+    if (index == 0 && (!buffers || buffers->size() == 0)) return;
+    if (!buffers || index >= buffers->size()) {
+        bad(fmt::format("{} refers to buffer {}, but there are {}", out.title(), index, buffers ? buffers->size() : 0));
+    }
+    const tflite::Buffer* buffer = buffers->Get(index);
+    if (buffer->offset() > 1 || buffer->size() > 1) {
+        out.unsupported = "its data lies outside the flatbuffer";
+        return;
+    }
+    const auto data = view(buffer->data());
+    if (index == 0 || data.empty()) return;
+    out.is_constant = true;
+    out.data = std::as_bytes(data);
+    const bool nibbles = out.type == tflite::TensorType::INT4;
+    const std::size_t size = nibbles ? 1 : element_size(out.type);
+    if (size == 0) return;  // refused by its type where it is used
+    for (std::size_t i = 0; i < out.shape.size(); ++i) {
+        if (out.shape[i] < 1) bad(fmt::format("dimension {} of constant {} is {}", i, out.title(), out.shape[i]));
+    }
+    const auto count = static_cast<std::uint64_t>(element_count(out.shape));
+    const std::uint64_t expected = nibbles ? (count + 1) / 2 : count * size;
+    if (out.data.size() != expected) {
+        bad(fmt::format("constant {} of type {} and shape {} needs {} bytes, but its buffer has {}", out.title(),
+                        name_of(out.type), to_string(out.shape), expected, out.data.size()));
+    }
+}
+
+void read_quantization(const tflite::Tensor& table, TfliteTensor& out) {
+    const tflite::QuantizationParameters* q = table.quantization();
+    if (!q) return;
+    if (q->details_type() != tflite::QuantizationDetails::NONE) {
+        out.unsupported = "its kind of quantization is not supported";
+        return;
+    }
+    out.scale = view(q->scale());
+    out.zero_point = view(q->zero_point());
+    out.axis = q->quantized_dimension();
+    if (out.scale.empty()) {
+        out.zero_point = {};
+        return;
+    }
+    if (out.scale.size() > 1) {
+        const auto rank = static_cast<std::int32_t>(out.shape.size());
+        if (out.axis < 0 || out.axis >= rank) {
+            bad(fmt::format("{} is quantized along dimension {}, but has rank {}", out.title(), out.axis, rank));
+        }
+        const std::int64_t channels = out.shape[static_cast<std::size_t>(out.axis)];
+        if (static_cast<std::int64_t>(out.scale.size()) != channels) {
+            bad(fmt::format("{} has {} scales for {} channels", out.title(), out.scale.size(), channels));
+        }
+    }
+    if (out.zero_point.size() > 1 && out.zero_point.size() != out.scale.size()) {
+        bad(fmt::format("{} has {} zero points and {} scales", out.title(), out.zero_point.size(), out.scale.size()));
+    }
+}
+
+void check_indices(std::span<const std::int32_t> indices, std::size_t count, bool optional, const std::string& what) {
+    if (indices.size() > max_operands) bad(fmt::format("{}: {} tensors are too many", what, indices.size()));
+    for (const std::int32_t i : indices) {
+        if (optional && i == -1) continue;
+        if (i < 0 || static_cast<std::size_t>(i) >= count) {
+            bad(fmt::format("{}: tensor {} does not exist (there are {})", what, i, count));
+        }
+    }
+}
+
+TfliteOperator read_operator(const tflite::Model& model, const tflite::Operator& table, std::size_t index,
+                             std::size_t tensor_count) {
+    const auto* codes = model.operator_codes();
+    if (!codes || table.opcode_index() >= codes->size()) {
+        bad(fmt::format("node {} refers to operator code {}, but there are {}", index, table.opcode_index(),
+                        codes ? codes->size() : 0));
+    }
+    const tflite::OperatorCode& code = *codes->Get(table.opcode_index());
+    TfliteOperator op;
+    const auto effective =
+        std::max<std::int32_t>(code.deprecated_builtin_code(), static_cast<std::int32_t>(code.builtin_code()));
+    if (effective < 0 || effective > static_cast<std::int32_t>(tflite::BuiltinOperator::MAX)) {
+        throw Error(ErrorCode::unsupported, fmt::format("TFLite operator {} (node {}) is not known", effective, index));
+    }
+    op.code = static_cast<tflite::BuiltinOperator>(effective);
+    op.name = tflite::EnumNameBuiltinOperator(op.code);
+    if (op.code == tflite::BuiltinOperator::CUSTOM) op.name += fmt::format(" '{}'", text(code.custom_code()));
+    op.table = &table;
+    op.inputs = view(table.inputs());
+    op.outputs = view(table.outputs());
+    check_indices(op.inputs, tensor_count, true, fmt::format("inputs of node {} ({})", index, op.name));
+    check_indices(op.outputs, tensor_count, false, fmt::format("outputs of node {} ({})", index, op.name));
+    return op;
+}
+
+}  // namespace
+
+std::string TfliteTensor::title() const { return fmt::format("tensor {} '{}'", index, name); }
+
+std::string_view name_of(tflite::TensorType type) {
+    const char* name = tflite::EnumNameTensorType(type);
+    return *name ? std::string_view(name) : std::string_view("an unknown type");
+}
+
+std::size_t element_size(tflite::TensorType type) {
+    using T = tflite::TensorType;
+    switch (type) {
+        case T::INT8:
+        case T::UINT8:
+        case T::BOOL: return 1;
+        case T::INT16:
+        case T::UINT16:
+        case T::FLOAT16:
+        case T::BFLOAT16: return 2;
+        case T::FLOAT32:
+        case T::INT32:
+        case T::UINT32: return 4;
+        case T::FLOAT64:
+        case T::INT64:
+        case T::UINT64: return 8;
+        default: return 0;
+    }
+}
+
+TfliteFile::TfliteFile(std::span<const std::byte> bytes) {
+    if (bytes.size() > max_file_bytes) {
+        throw Error(ErrorCode::unsupported, "TFLite models of 2 GiB and more are not supported");
+    }
+    // The verifier checks alignment relative to the start; the start itself must be aligned for 64-bit fields.
+    if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(std::uint64_t) != 0) {
+        aligned_copy_.resize((bytes.size() + 7) / 8);
+        std::memcpy(aligned_copy_.data(), bytes.data(), bytes.size());
+        bytes = std::as_bytes(std::span(aligned_copy_)).first(bytes.size());
+    }
+    const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
+    if (bytes.size() < 16) bad("the file is truncated");
+    if (!tflite::ModelBufferHasIdentifier(data)) bad("the file does not begin like a TFLite flatbuffer");
+    flatbuffers::Verifier verifier(data, bytes.size(), /*max_depth=*/128, /*max_tables=*/1000000);
+    if (!tflite::VerifyModelBuffer(verifier)) bad("the file is damaged or truncated (flatbuffer verification failed)");
+
+    const tflite::Model& model = *tflite::GetModel(data);
+    if (model.version() != 3) {
+        throw Error(ErrorCode::unsupported,
+                    fmt::format("TFLite model: schema version {} is not supported, only 3", model.version()));
+    }
+    if (!model.subgraphs() || model.subgraphs()->size() == 0) bad("there is no subgraph");
+    model_ = &model;
+    main = read_subgraph(0);
+    if (main.outputs.empty()) bad("the main subgraph has no output");
+}
+
+std::size_t TfliteFile::subgraph_count() const { return model_->subgraphs()->size(); }
+
+TfliteSubgraph TfliteFile::read_subgraph(std::size_t index) const {
+    const tflite::SubGraph& table = *model_->subgraphs()->Get(static_cast<flatbuffers::uoffset_t>(index));
+    const std::string kind = index == 0 ? std::string("graph") : fmt::format("subgraph {}", index);
+    TfliteSubgraph graph;
+    graph.name = text(table.name());
+    if (!table.tensors() || (index == 0 && !table.operators())) {
+        bad(fmt::format("the {} has no tensors or no operators", index == 0 ? "main subgraph" : kind));
+    }
+    graph.tensors.reserve(table.tensors()->size());
+    for (const tflite::Tensor* from : *table.tensors()) {
+        TfliteTensor tensor;
+        tensor.index = graph.tensors.size();
+        tensor.name = text(from->name());
+        tensor.type = from->type();
+        tensor.is_variable = from->is_variable();
+        read_shape(*from, tensor);
+        if (from->external_buffer() != 0) tensor.unsupported = "its data lies outside the file";
+        else if (from->sparsity()) tensor.unsupported = "sparse tensors are not supported";
+        else read_data(*model_, *from, tensor);
+        if (tensor.unsupported.empty()) read_quantization(*from, tensor);
+        graph.tensors.push_back(std::move(tensor));
+    }
+    graph.inputs = view(table.inputs());
+    graph.outputs = view(table.outputs());
+    check_indices(graph.inputs, graph.tensors.size(), false, kind + " inputs");
+    check_indices(graph.outputs, graph.tensors.size(), false, kind + " outputs");
+    for (std::size_t k = 0; table.operators() && k < table.operators()->size(); ++k) {
+        const tflite::Operator& from = *table.operators()->Get(static_cast<flatbuffers::uoffset_t>(k));
+        graph.operators.push_back(read_operator(*model_, from, k, graph.tensors.size()));
+    }
+    return graph;
+}
+
+}  // namespace tosavk

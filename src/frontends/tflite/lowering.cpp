@@ -1,0 +1,454 @@
+// Helpers of the TFLite lowering: operands, quantization, and the nodes that many operators share.
+#include "frontends/tflite/lowering.hpp"
+
+#include "graph/host_tensor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tosavk {
+
+namespace {
+
+/// Two elements a byte, the first in the low half, as int8.
+Bytes unpack_nibbles(const Bytes& packed, std::size_t count) {
+    Bytes out(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const int bits = std::to_integer<int>(packed[i / 2]) >> (i % 2 * 4) & 15;
+        out[i] = static_cast<std::byte>(bits < 8 ? bits : bits - 16);
+    }
+    return out;
+}
+
+}  // namespace
+
+// ---- the operator in hand -----------------------------------------------------------------------------------------
+
+std::string Lowering::title() const { return fmt::format("{} (node {}, '{}')", op_->name, op_index_, op_name_); }
+
+void Lowering::fail(const std::string& what) const {
+    throw Error(ErrorCode::bad_model, fmt::format("TFLite operator {}: {}", title(), what), op_name_);
+}
+
+void Lowering::unsupported(const std::string& what) const {
+    throw Error(ErrorCode::unsupported, fmt::format("TFLite operator {}: {}", title(), what), op_name_);
+}
+
+const TfliteTensor& Lowering::in(std::size_t k) const {
+    if (!has_input(k)) fail(fmt::format("input {} is missing", k));
+    return graph_.tensors[static_cast<std::size_t>(op_->inputs[k])];
+}
+
+const TfliteTensor& Lowering::out(std::size_t k) const {
+    if (k >= op_->outputs.size()) fail(fmt::format("output {} is missing", k));
+    return graph_.tensors[static_cast<std::size_t>(op_->outputs[k])];
+}
+
+void Lowering::check_usable(const TfliteTensor& tensor) const {
+    if (!tensor.unsupported.empty()) unsupported(fmt::format("{}: {}", tensor.title(), tensor.unsupported));
+    if (tensor.is_variable) unsupported(fmt::format("{} is a variable, which is not supported", tensor.title()));
+}
+
+ValueId Lowering::value(std::size_t k) {
+    const TfliteTensor& tensor = in(k);
+    if (values_[tensor.index] != no_id) return values_[tensor.index];
+    check_usable(tensor);
+    if (!tensor.is_constant) fail(fmt::format("reads {} before it is computed", tensor.title()));
+    return constant_value(tensor);
+}
+
+ValueId Lowering::constant_value(const TfliteTensor& tensor) {
+    const DType type = dtype(tensor);
+    const std::string name = tensor.name.empty() ? fmt::format("constant_{}", tensor.index) : tensor.name;
+    Bytes data(tensor.data.begin(), tensor.data.end());
+    if (tensor.type == tflite::TensorType::INT4)
+        data = unpack_nibbles(data, static_cast<std::size_t>(element_count(tensor.shape)));
+    const ValueId id = builder_.constant(name, type, tensor.shape, std::move(data));
+    if (tensor.scale.size() == 1) {
+        builder_.value(id).scale = tensor.scale[0];
+        builder_.value(id).zero_point = tensor.zero_point.empty() ? 0 : tensor.zero_point[0];
+    }
+    values_[tensor.index] = id;
+    return id;
+}
+
+void Lowering::set(ValueId id, std::size_t k) {
+    const TfliteTensor& tensor = out(k);
+    check_usable(tensor);
+    if (type(id) != dtype(tensor)) {
+        unsupported(fmt::format("output type {} is not supported for input type {}", name_of(tensor.type),
+                                name_of(in(0).type)));
+    }
+    values_[tensor.index] = id;
+    Value& value = builder_.value(id);
+    if (id >= first_value_ && !tensor.name.empty()) value.name = tensor.name;
+    if (value.scale == 0 && tensor.scale.size() == 1) {
+        value.scale = tensor.scale[0];
+        value.zero_point = tensor.zero_point.empty() ? 0 : tensor.zero_point[0];
+    }
+}
+
+bool Lowering::constant(std::size_t k) const {
+    const TfliteTensor& tensor = in(k);
+    const ValueId id = values_[tensor.index];
+    return id != no_id ? builder_.value(id).is_constant() : tensor.is_constant;
+}
+
+std::vector<std::int64_t> Lowering::const_ints(std::size_t k) const {
+    const TfliteTensor& tensor = in(k);
+    check_usable(tensor);
+    const ValueId id = values_[tensor.index];
+    if (id != no_id && builder_.value(id).is_constant() && is_integer(type(id))) {
+        return decode_ints(type(id), *builder_.value(id).data);
+    }
+    if (!tensor.is_constant || id != no_id) unsupported(fmt::format("{} must be a constant", tensor.title()));
+    if (tensor.type == tflite::TensorType::INT64)
+        return decode_ints(DType::i48, tensor.data);  // both are int64 in memory
+    if (tensor.type == tflite::TensorType::INT4)
+        fail(fmt::format("{} of type INT4 can only be a weight", tensor.title()));
+    const DType type = dtype(tensor);
+    if (!is_integer(type)) fail(fmt::format("{} must hold integers", tensor.title()));
+    return decode_ints(type, tensor.data);
+}
+
+// ---- types and quantization ---------------------------------------------------------------------------------------
+
+DType Lowering::dtype(const TfliteTensor& tensor) const {
+    using T = tflite::TensorType;
+    switch (tensor.type) {
+        case T::FLOAT32: return DType::fp32;
+        case T::FLOAT16: return DType::fp16;
+        case T::INT4:  // constants are widened, because TOSA's i4 has no -8
+            if (tensor.is_constant) return DType::i8;
+            unsupported(fmt::format("{} of type INT4 is not a constant", tensor.title()));
+        case T::INT8: return DType::i8;
+        case T::INT16: return DType::i16;
+        case T::INT32: return DType::i32;
+        case T::BOOL: return DType::boolean;
+        default: unsupported(fmt::format("type {} of {} is not supported", name_of(tensor.type), tensor.title()));
+    }
+}
+
+bool Lowering::is_quantized(const TfliteTensor& tensor) const {
+    using T = tflite::TensorType;
+    return tensor.type == T::INT8 || tensor.type == T::INT16 || tensor.type == T::INT4;
+}
+
+Quant Lowering::quant(const TfliteTensor& tensor) const {
+    check_usable(tensor);
+    if (tensor.scale.empty()) fail(fmt::format("{} has no quantization", tensor.title()));
+    if (tensor.scale.size() != 1) unsupported(fmt::format("{} is quantized per channel", tensor.title()));
+    const float scale = tensor.scale[0];
+    if (!(scale > 0) || !std::isfinite(scale)) fail(fmt::format("{} has scale {}", tensor.title(), scale));
+    const std::int64_t zero_point = tensor.zero_point.empty() ? 0 : tensor.zero_point[0];
+    const DType type = dtype(tensor);
+    if (!is_integer(type)) fail(fmt::format("{} of type {} cannot be quantized", tensor.title(), name_of(tensor.type)));
+    if (zero_point < min_of(type) || zero_point > max_of(type)) {
+        fail(fmt::format("{} has zero point {}, outside its type", tensor.title(), zero_point));
+    }
+    if (type != DType::i8 && zero_point != 0) {
+        unsupported(fmt::format("{} of type {} has zero point {}, only 0 is supported", tensor.title(),
+                                name_of(tensor.type), zero_point));
+    }
+    return {scale, static_cast<std::int32_t>(zero_point)};
+}
+
+std::vector<float> Lowering::channel_scales(const TfliteTensor& tensor, std::int32_t axis,
+                                            std::int64_t channels) const {
+    check_usable(tensor);
+    if (tensor.scale.empty()) fail(fmt::format("{} has no quantization", tensor.title()));
+    if (tensor.scale.size() > 1 &&
+        (tensor.axis != axis || static_cast<std::int64_t>(tensor.scale.size()) != channels)) {
+        unsupported(fmt::format("{} is quantized along dimension {}, expected {}", tensor.title(), tensor.axis, axis));
+    }
+    // A scale of 0 is allowed here, as in TFLite: the channel is dead.
+    for (const float s : tensor.scale) {
+        if (!(s >= 0) || !std::isfinite(s)) fail(fmt::format("{} has scale {}", tensor.title(), s));
+    }
+    for (const std::int64_t z : tensor.zero_point) {
+        if (z != 0) unsupported(fmt::format("weights {} have zero point {}, only 0 is supported", tensor.title(), z));
+    }
+    return {tensor.scale.begin(), tensor.scale.end()};
+}
+
+void Lowering::require_same_quant(const TfliteTensor& a, const TfliteTensor& b) const {
+    if (!is_quantized(a) || (a.scale.empty() && b.scale.empty())) return;
+    const Quant qa = quant(a), qb = quant(b);
+    if (qa.zero_point != qb.zero_point || std::abs(qa.scale - qb.scale) > 1e-6f * std::max(qa.scale, qb.scale)) {
+        unsupported(fmt::format("{} and {} must have the same quantization", a.title(), b.title()));
+    }
+}
+
+// ---- values and nodes ---------------------------------------------------------------------------------------------
+
+std::string Lowering::unique(std::string name) {
+    const std::string wanted = name;
+    for (int n = 2; !node_names_.insert(name).second; ++n) name = fmt::format("{}#{}", wanted, n);
+    return name;
+}
+
+ValueId Lowering::add(Op op, std::vector<ValueId> inputs, DType output_type, Attributes attrs) {
+    return builder_.add1(op, std::move(inputs), output_type, std::move(attrs), unique(op_name_));
+}
+
+ValueId Lowering::splat(ValueId like, DType type, double v) {
+    const std::size_t rank = shape(like).size();
+    if (rank == 1) return scalar(type, v);
+    const auto key = std::make_tuple(type, rank, v);
+    if (const auto found = splats_.find(key); found != splats_.end()) return found->second;
+    const ValueId id =
+        builder_.constant(fmt::format("{}({})", name_of(type), v), type, Shape(rank, 1), encode_reals(type, {&v, 1}));
+    splats_.emplace(key, id);
+    return id;
+}
+
+ValueId Lowering::constant(const std::string& what, DType type, const Shape& shape, Bytes bytes) {
+    return builder_.constant(op_name_ + "/" + what, type, shape, std::move(bytes));
+}
+
+ValueId Lowering::constant_ints(const std::string& what, DType type, const Shape& shape,
+                                std::span<const std::int64_t> values) {
+    return builder_.constant_ints(op_name_ + "/" + what, type, shape, values);
+}
+
+ValueId Lowering::constant_floats(const std::string& what, const Shape& shape, std::span<const float> values) {
+    return builder_.constant_floats(op_name_ + "/" + what, DType::fp32, shape, values);
+}
+
+ValueId Lowering::float_value(std::size_t k) {
+    const ValueId id = value(k);
+    if (type(id) == DType::fp32) return id;
+    const TfliteTensor& tensor = in(k);
+    const Value& v = graph_value(id);
+    if (!v.is_constant() || (type(id) != DType::fp16 && !is_quantized(tensor))) {
+        unsupported(fmt::format("type {} of {} is not supported here", name_of(tensor.type), tensor.title()));
+    }
+    const std::vector<double> stored = decode_reals(v.type, *v.data);
+    std::vector<float> values(stored.begin(), stored.end());
+    if (is_quantized(tensor)) {
+        if (tensor.scale.empty()) fail(fmt::format("{} has no quantization", tensor.title()));
+        const Shape& dims = v.shape;
+        std::int64_t inner = 1;
+        for (std::size_t d = static_cast<std::size_t>(tensor.axis) + 1; tensor.scale.size() > 1 && d < dims.size(); ++d)
+            inner *= dims[d];
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            const std::size_t c =
+                tensor.scale.size() == 1 ? 0 : i / static_cast<std::size_t>(inner) % tensor.scale.size();
+            const std::int64_t zp =
+                tensor.zero_point.empty() ? 0 : tensor.zero_point[tensor.zero_point.size() == 1 ? 0 : c];
+            values[i] =
+                static_cast<float>(static_cast<double>(tensor.scale[c]) * (stored[i] - static_cast<double>(zp)));
+        }
+    }
+    return constant_floats(tensor.name + "/fp32", v.shape, values);
+}
+
+ValueId Lowering::reshape(ValueId id, const Shape& to) {
+    const Value& v = graph_value(id);
+    if (v.shape == to) return id;
+    if (element_count(v.shape) != element_count(to)) {
+        fail(fmt::format("cannot reshape '{}' from {} to {}", v.name, to_string(v.shape), to_string(to)));
+    }
+    if (v.is_constant()) {
+        const std::string name = v.name + "/reshaped";
+        const DType t = v.type;
+        const auto data = v.data;
+        const ValueId reshaped = builder_.constant(name, t, to, Bytes(*data));
+        builder_.value(reshaped).data = data;  // one copy of large weights is enough
+        return reshaped;
+    }
+    const DType t = v.type;  // `v` moves when values are added
+    return add(Op::reshape, {id, builder_.shape(to)}, t);
+}
+
+ValueId Lowering::slice(ValueId id, std::span<const std::int64_t> start, const Shape& size) {
+    const Value& v = graph_value(id);
+    const Shape& from = v.shape;
+    for (std::size_t d = 0; d < from.size(); ++d) {
+        if (start[d] < 0 || size[d] < 1 || start[d] > from[d] - size[d]) {
+            fail(fmt::format("cannot take {} elements from {} along dimension {} of size {}", size[d], start[d], d,
+                             from[d]));
+        }
+    }
+    if (size == from) return id;
+    const DType t = v.type;  // `v` moves when values are added
+    if (!v.is_constant()) return add(Op::slice, {id, builder_.shape(start), builder_.shape(size)}, t);
+    const std::size_t element = size_of(t);
+    const std::vector<std::int64_t> strides = row_major_strides(from);
+    Bytes bytes(static_cast<std::size_t>(element_count(size)) * element);
+    std::vector<std::int64_t> at(size.size(), 0);
+    for (std::size_t i = 0; i < bytes.size(); i += element) {
+        std::int64_t offset = 0;
+        for (std::size_t d = 0; d < at.size(); ++d) offset += (start[d] + at[d]) * strides[d];
+        std::memcpy(bytes.data() + i, v.data->data() + static_cast<std::size_t>(offset) * element, element);
+        for (std::size_t d = at.size(); d-- > 0;) {
+            if (++at[d] < size[d]) break;
+            at[d] = 0;
+        }
+    }
+    const std::string name = v.name + "/sliced";
+    return builder_.constant(name, t, size, std::move(bytes));
+}
+
+ValueId Lowering::slice_axis(ValueId id, std::size_t along, std::int64_t start, std::int64_t size) {
+    Shape starts(shape(id).size(), 0), sizes = shape(id);
+    starts[along] = start;
+    sizes[along] = size;
+    return slice(id, starts, sizes);
+}
+
+ValueId Lowering::concat(std::vector<ValueId> parts, std::size_t along) {
+    const auto most = static_cast<std::size_t>(level().max_list);
+    const DType t = type(parts.at(0));
+    Attributes attrs;
+    attrs.axis = static_cast<std::int32_t>(along);
+    // Longer lists than a level allows are joined in groups.
+    while (parts.size() > 1) {
+        std::vector<ValueId> joined;
+        for (std::size_t i = 0; i < parts.size(); i += most) {
+            const std::size_t n = std::min(most, parts.size() - i);
+            std::vector<ValueId> group(parts.begin() + static_cast<std::ptrdiff_t>(i),
+                                       parts.begin() + static_cast<std::ptrdiff_t>(i + n));
+            joined.push_back(n == 1 ? group[0] : add(Op::concat, std::move(group), t, attrs));
+        }
+        parts = std::move(joined);
+    }
+    return parts[0];
+}
+
+ValueId Lowering::cast(ValueId id, DType to) { return type(id) == to ? id : add(Op::cast, {id}, to); }
+
+ValueId Lowering::rescale(ValueId id, DType to, const QuantizedMultiplier& m, std::int64_t input_zp,
+                          std::int64_t output_zp) {
+    const DType from = type(id);
+    const int shift = 31 - m.exponent;
+    if (m.multiplier < 0 || shift < 2 || shift > 62) unsupported("the ratio of its scales is too large");
+    // RESCALE takes values below 2^(shift - 1); what comes from int8 and int16 is known to be small.
+    const std::int64_t largest = from == DType::i8 ? 255 : from == DType::i16 ? 32768 : 0;
+    if (largest >= std::int64_t{1} << (shift - 1)) unsupported("the ratio of its scales is too large");
+    Attributes attrs;
+    // Up to 31 bits both roundings are the same.
+    attrs.rounding = shift > 31 ? rounding() : Rounding::single_round;
+    return add(Op::rescale,
+               {id, scalar(DType::i32, m.multiplier), scalar(DType::i8, shift),
+                scalar(from, static_cast<double>(input_zp)), scalar(to, static_cast<double>(output_zp))},
+               to, attrs);
+}
+
+ValueId Lowering::rescale_channels(ValueId id, DType to, std::span<const QuantizedMultiplier> m,
+                                   std::int64_t output_zp) {
+    if (std::all_of(m.begin(), m.end(), [&](const auto& x) { return x == m[0]; }))
+        return rescale(id, to, m[0], 0, output_zp);
+    std::vector<std::int64_t> multipliers, shifts;
+    Attributes attrs;
+    attrs.per_channel = true;
+    attrs.rounding = Rounding::single_round;
+    for (const QuantizedMultiplier& x : m) {
+        const int shift = 31 - x.exponent;
+        if (x.multiplier < 0 || shift < 2 || shift > 62) unsupported("the ratio of its scales is too large");
+        if (shift > 31) attrs.rounding = rounding();
+        multipliers.push_back(x.multiplier);
+        shifts.push_back(shift);
+    }
+    const Shape channels{static_cast<std::int64_t>(m.size())};
+    return add(Op::rescale,
+               {id, constant_ints("multiplier", DType::i32, channels, multipliers),
+                constant_ints("shift", DType::i8, channels, shifts), scalar(type(id), 0),
+                scalar(to, static_cast<double>(output_zp))},
+               to, attrs);
+}
+
+ValueId Lowering::rescale_sums(ValueId id, DType to, std::span<const QuantizedMultiplier> m) {
+    const bool same = std::all_of(m.begin(), m.end(), [&](const auto& x) { return x == m[0]; });
+    std::vector<std::int64_t> multipliers, shifts;
+    for (const QuantizedMultiplier& x : same ? m.first(1) : m) {
+        const int shift = 15 - x.exponent;
+        if (x.multiplier < 0 || shift < 2 || shift > 62) unsupported("the ratio of its scales is too large");
+        multipliers.push_back(x.multiplier < 0x7fff0000 ? (x.multiplier + (1 << 15)) >> 16 : 0x7fff);
+        shifts.push_back(shift);
+    }
+    Attributes attrs;
+    attrs.scale32 = false;
+    attrs.per_channel = !same;
+    attrs.rounding = Rounding::single_round;
+    const Shape channels{static_cast<std::int64_t>(shifts.size())};
+    return add(Op::rescale,
+               {id, constant_ints("multiplier", DType::i16, channels, multipliers),
+                constant_ints("shift", DType::i8, channels, shifts), scalar(DType::i48, 0), scalar(to, 0)},
+               to, attrs);
+}
+
+ValueId Lowering::shift_left(ValueId id, std::int64_t input_zp, int bits) {
+    if (type(id) == DType::i8) return rescale(id, DType::i32, {1 << 30, 1 + bits}, input_zp, 0);
+    const ValueId wide = cast(id, DType::i32);
+    return bits == 0 ? wide : add(Op::logical_left_shift, {wide, splat(wide, DType::i32, bits)}, DType::i32);
+}
+
+ValueId Lowering::clamp(ValueId id, double min, double max) {
+    Attributes attrs;
+    attrs.min_val = min;
+    attrs.max_val = max;
+    return add(Op::clamp, {id}, type(id), attrs);
+}
+
+ValueId Lowering::activate_int(ValueId id, tflite::ActivationFunctionType activation, const TfliteTensor& output) {
+    using A = tflite::ActivationFunctionType;
+    if (activation == A::NONE) return id;
+    if (activation != A::RELU && activation != A::RELU6 && activation != A::RELU_N1_TO_1) {
+        unsupported(
+            fmt::format("fused activation {} is not supported", tflite::EnumNameActivationFunctionType(activation)));
+    }
+    const DType t = type(id);
+    const IntRange range = activation_range(activation, quant(output), t);
+    if (range.min == min_of(t) && range.max == max_of(t)) return id;
+    return clamp(id, static_cast<double>(range.min), static_cast<double>(range.max));
+}
+
+ValueId Lowering::activate_float(ValueId id, tflite::ActivationFunctionType activation) {
+    using A = tflite::ActivationFunctionType;
+    switch (activation) {
+        case A::NONE: return id;
+        case A::RELU: return clamp(id, 0, std::numeric_limits<double>::infinity());
+        case A::RELU6: return clamp(id, 0, 6);
+        case A::RELU_N1_TO_1: return clamp(id, -1, 1);
+        default:
+            unsupported(fmt::format("fused activation {} is not supported",
+                                    tflite::EnumNameActivationFunctionType(activation)));
+    }
+}
+
+void Lowering::match_ranks(ValueId& a, ValueId& b) {
+    const std::size_t rank = std::max(shape(a).size(), shape(b).size());
+    for (ValueId* id : {&a, &b}) {
+        Shape dims = shape(*id);
+        dims.insert(dims.begin(), rank - dims.size(), 1);
+        *id = reshape(*id, dims);
+    }
+}
+
+// ---- shapes -------------------------------------------------------------------------------------------------------
+
+std::int64_t Lowering::recorded_batch(std::size_t k) {
+    const TfliteTensor& tensor = in(k);
+    const Shape& now = shape(value(k));
+    if (tensor.shape.empty() || now.empty() || tensor.shape[0] == now[0]) return 0;
+    return std::max<std::int64_t>(tensor.shape[0], 0);
+}
+
+std::size_t Lowering::axis(std::int64_t a, std::size_t rank) const {
+    const auto r = static_cast<std::int64_t>(rank);
+    if (a < -r || a >= r) fail(fmt::format("axis {} is out of range for rank {}", a, rank));
+    return static_cast<std::size_t>(a < 0 ? a + r : a);
+}
+
+std::int32_t Lowering::narrow(std::int64_t v, const char* what) const {
+    if (v < std::numeric_limits<std::int32_t>::min() || v > std::numeric_limits<std::int32_t>::max()) {
+        fail(fmt::format("{} {} is too large", what, v));
+    }
+    return static_cast<std::int32_t>(v);
+}
+
+}  // namespace tosavk

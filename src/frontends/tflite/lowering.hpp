@@ -1,0 +1,181 @@
+// The state of one import and what every operator's lowering is written with. Messages name the operator in hand.
+#pragma once
+
+#include "frontends/tflite/file.hpp"
+#include "frontends/tflite/quant.hpp"
+#include "frontends/tflite/tflite.hpp"
+#include "ops/builder.hpp"
+
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace tosavk {
+
+class Lowering {
+public:
+    Lowering(const TfliteFile& file, const ImportOptions& options);
+    Graph run();
+
+    // ---- control flow ---------------------------------------------------------------------------------------------
+    /// A subgraph that the operator in hand names, as a region. Its inputs have the types and shapes of `inputs`; those
+    /// that `known` marks are constants, and stand for their bytes in the region.
+    Graph region(std::int32_t subgraph, std::span<const ValueId> inputs, const std::vector<bool>& known);
+    /// Which inputs of the loop's body are handed on as they are.
+    std::vector<bool> handed_on(std::int32_t body) const;
+    std::vector<ValueId> cond_if(ValueId condition, std::vector<ValueId> inputs, Graph then_graph, Graph else_graph);
+    std::vector<ValueId> while_loop(std::vector<ValueId> inputs, Graph cond_graph, Graph body_graph);
+
+    // ---- the operator in hand -------------------------------------------------------------------------------------
+    const TfliteOperator& op() const { return *op_; }
+    std::size_t input_count() const { return op_->inputs.size(); }
+    std::size_t output_count() const { return op_->outputs.size(); }
+    bool has_input(std::size_t k) const { return k < op_->inputs.size() && op_->inputs[k] >= 0; }
+    const TfliteTensor& in(std::size_t k) const;  ///< fails when the input is absent
+    const TfliteTensor& out(std::size_t k = 0) const;
+    ValueId value(std::size_t k);             ///< input k in the graph; a constant is added at its first use
+    void set(ValueId id, std::size_t k = 0);  ///< output k is this value
+    bool constant(std::size_t k) const;       ///< known while importing
+    std::vector<std::int64_t> const_ints(std::size_t k) const;  ///< int64 too; fails when it is not constant
+    /// The options table, or nullptr when it is absent and every field has its default.
+    template <class T> const T* options() const {
+        const tflite::BuiltinOptions type = op_->table->builtin_options_type();
+        if (type == tflite::BuiltinOptions::NONE) return nullptr;
+        if (type != tflite::BuiltinOptionsTraits<T>::enum_value) fail("its options are those of another operator");
+        return static_cast<const T*>(op_->table->builtin_options());
+    }
+    [[noreturn]] void fail(const std::string& what) const;         ///< Error(bad_model)
+    [[noreturn]] void unsupported(const std::string& what) const;  ///< Error(unsupported)
+
+    // ---- types and quantization -----------------------------------------------------------------------------------
+    DType dtype(const TfliteTensor& tensor) const;  ///< fails for types that the graph does not have
+    Quant quant(const TfliteTensor& tensor) const;  ///< per tensor, with scale and zero point checked
+    /// Scales along `axis`, one or `channels` of them, with zero points that must be 0.
+    std::vector<float> channel_scales(const TfliteTensor& tensor, std::int32_t axis, std::int64_t channels) const;
+    /// Fails unless both tensors mean the same by the same integer.
+    void require_same_quant(const TfliteTensor& a, const TfliteTensor& b) const;
+    bool is_quantized(const TfliteTensor& tensor) const;  ///< int4, int8 or int16
+    Rounding rounding() const { return options_.rounding; }
+    const Level& level() const { return *options_.level; }
+
+    // ---- values and nodes -----------------------------------------------------------------------------------------
+    const Shape& shape(ValueId id) const { return builder_.value(id).shape; }
+    DType type(ValueId id) const { return builder_.value(id).type; }
+    const Value& graph_value(ValueId id) const { return builder_.value(id); }
+    ValueId add(Op op, std::vector<ValueId> inputs, DType output_type, Attributes attrs = {});
+    ValueId scalar(DType type, double v) { return builder_.scalar(type, v); }
+    /// A constant of one element whose rank is that of `like`, so that it broadcasts against it.
+    ValueId splat(ValueId like, DType type, double v);
+    ValueId constant(const std::string& what, DType type, const Shape& shape, Bytes bytes);
+    ValueId constant_ints(const std::string& what, DType type, const Shape& shape,
+                          std::span<const std::int64_t> values);
+    ValueId constant_floats(const std::string& what, const Shape& shape, std::span<const float> values);
+    /// Input k as fp32: itself, or a constant of another type converted or dequantized here.
+    ValueId float_value(std::size_t k);
+
+    ValueId reshape(ValueId id, const Shape& shape);  ///< no node for constants and for the shape it has already
+    ValueId slice(ValueId id, std::span<const std::int64_t> start, const Shape& size);  ///< constants are cut here
+    ValueId slice_axis(ValueId id, std::size_t axis, std::int64_t start, std::int64_t size);
+    ValueId concat(std::vector<ValueId> parts, std::size_t axis);
+    ValueId cast(ValueId id, DType to);  ///< no node when it has that type
+    ValueId rescale(ValueId id, DType to, const QuantizedMultiplier& m, std::int64_t input_zp, std::int64_t output_zp);
+    /// Along the last dimension.
+    ValueId rescale_channels(ValueId id, DType to, std::span<const QuantizedMultiplier> m, std::int64_t output_zp);
+    /// i48 by TFLite's scaling of 64-bit sums, which keeps 15 bits of a multiplier; one, or along the last dimension.
+    ValueId rescale_sums(ValueId id, DType to, std::span<const QuantizedMultiplier> m);
+    ValueId shift_left(ValueId id, std::int64_t input_zp, int bits);  ///< (x - input_zp) << bits as i32, exact
+    ValueId widen(ValueId id, std::int64_t zp) { return shift_left(id, zp, 0); }
+    ValueId clamp(ValueId id, double min, double max);
+    /// A fused activation on a value that is already quantized like `output`.
+    ValueId activate_int(ValueId id, tflite::ActivationFunctionType activation, const TfliteTensor& output);
+    ValueId activate_float(ValueId id, tflite::ActivationFunctionType activation);
+    /// Both with leading dimensions of 1 up to the same rank.
+    void match_ranks(ValueId& a, ValueId& b);
+
+    // ---- shapes ---------------------------------------------------------------------------------------------------
+    /// The size recorded in the file for the leading dimension, when the graph runs with another one; 0 otherwise.
+    /// Constants that hold the recorded size then mean "the batch".
+    std::int64_t recorded_batch(std::size_t k);
+    std::size_t axis(std::int64_t a, std::size_t rank) const;     ///< negative counts from the end; fails out of range
+    std::int32_t narrow(std::int64_t v, const char* what) const;  ///< fails outside int32
+
+private:
+    /// A region within `outer`.
+    Lowering(const Lowering& outer, const TfliteSubgraph& graph, std::string name);
+    void check_subgraph(std::int32_t subgraph) const;
+    ValueId constant_value(const TfliteTensor& tensor);
+    /// Constants that only led to other constants (weights before their reshape) are left out of the graph.
+    static void drop_unused_constants(Graph& graph);
+    void lower_operators();
+    void add_inputs();
+    void lower_operator();
+    bool fold_operator();
+    void add_outputs();
+    std::string unique(std::string name);
+    void check_usable(const TfliteTensor& tensor) const;
+    std::string title() const;
+
+    const TfliteFile& file_;
+    const TfliteSubgraph& graph_;
+    const ImportOptions& options_;
+    const int depth_ = 0;          ///< of the region; 0: the graph itself
+    std::size_t own_regions_ = 0;  ///< read so far, in the whole import
+    std::size_t& regions_read_ = own_regions_;
+    GraphBuilder builder_;
+    const TfliteOperator* op_ = nullptr;
+    std::size_t op_index_ = 0;
+    std::size_t first_value_ = 0;  ///< values from here on belong to the operator in hand
+    std::string op_name_;
+    std::vector<ValueId> values_;  ///< by tensor; no_id: not there yet
+    std::vector<bool> produced_;   ///< by tensor: a graph input or the output of a node
+    std::set<std::string> node_names_;
+    std::map<std::tuple<DType, std::size_t, double>, ValueId> splats_;
+};
+
+/// Output size and padding along one axis. `after` may be negative: that many trailing elements are never read.
+struct Window {
+    std::int64_t out = 0, before = 0, after = 0;
+};
+Window make_window(const Lowering& l, std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t dilation,
+                   tflite::Padding padding);
+/// The two axes of an NHWC image: TOSA pads that make the division exact, and `x` with unread rows and columns cut off.
+std::vector<std::int32_t> pad_image(Lowering& l, ValueId& x, std::span<const std::int64_t, 2> kernel,
+                                    std::span<const std::int64_t, 2> stride, std::span<const std::int64_t, 2> dilation,
+                                    tflite::Padding padding);
+
+// One function per operator or family; they read the operator in hand and set its outputs.
+void lower_conv_2d(Lowering& l);
+void lower_depthwise_conv_2d(Lowering& l);
+void lower_transpose_conv(Lowering& l);
+void lower_fully_connected(Lowering& l);
+void lower_add_sub(Lowering& l);
+void lower_mul(Lowering& l);
+void lower_maximum_minimum(Lowering& l);
+void lower_relu(Lowering& l);
+void lower_leaky_relu(Lowering& l);
+void lower_logistic_tanh(Lowering& l);
+void lower_unary_float(Lowering& l);
+void lower_quantize(Lowering& l);
+void lower_dequantize(Lowering& l);
+void lower_pool_2d(Lowering& l);
+void lower_mean(Lowering& l);
+void lower_reduce(Lowering& l);
+void lower_softmax(Lowering& l);
+void lower_reshape(Lowering& l);
+void lower_squeeze(Lowering& l);
+void lower_expand_dims(Lowering& l);
+void lower_transpose(Lowering& l);
+void lower_concatenation(Lowering& l);
+void lower_pack(Lowering& l);
+void lower_unpack(Lowering& l);
+void lower_split(Lowering& l);
+void lower_pad(Lowering& l);
+void lower_slice(Lowering& l);
+void lower_strided_slice(Lowering& l);
+void lower_shape(Lowering& l);
+void lower_comparison(Lowering& l);
+void lower_logical(Lowering& l);
+void lower_if(Lowering& l);
+void lower_while(Lowering& l);
+
+}  // namespace tosavk

@@ -1,0 +1,349 @@
+// Operators that change a shape or pick elements.
+#include "frontends/tflite/lowering.hpp"
+
+#include "graph/host_tensor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tosavk {
+
+namespace {
+
+using tflite::BuiltinOperator;
+
+// Elements are copied, so what they mean must not change; boolean and float tensors have no quantization.
+ValueId moved_value(Lowering& l, std::size_t k = 0) {
+    l.require_same_quant(l.in(k), l.out());
+    return l.value(k);
+}
+
+std::vector<std::int64_t> new_shape(Lowering& l) {
+    if (l.has_input(1)) {
+        if (l.in(1).shape.size() > 1) l.fail(fmt::format("its shape has rank {}", l.in(1).shape.size()));
+        return l.const_ints(1);
+    }
+    const auto* options = l.options<tflite::ReshapeOptions>();
+    if (!options || !options->new_shape()) l.fail("its new shape is missing");
+    return {options->new_shape()->begin(), options->new_shape()->end()};
+}
+
+ValueId reverse(Lowering& l, ValueId x, std::size_t axis) {
+    Attributes attrs;
+    attrs.axis = static_cast<std::int32_t>(axis);
+    return l.add(Op::reverse, {x}, l.type(x), attrs);
+}
+
+// Every `step`th element of dimension `axis`, `count` of them, beginning with the first.
+ValueId take_every(Lowering& l, ValueId x, std::size_t axis, std::int64_t step, std::int64_t count) {
+    const Shape from = l.shape(x);
+    Shape to = from;
+    to[axis] = count;
+    const auto middle = from.begin() + static_cast<std::ptrdiff_t>(axis);
+    const std::int64_t outer = element_count(Shape(from.begin(), middle)),
+                       inner = element_count(Shape(middle + 1, from.end()));
+    x = l.reshape(x, {outer, from[axis], inner});
+    if (count * step > from[axis]) {
+        const std::vector<std::int64_t> padding{0, 0, 0, count * step - from[axis], 0, 0};
+        const DType type = l.type(x);
+        const ValueId amounts = l.constant_ints("padding", DType::shape, {6}, padding);
+        x = l.add(Op::pad, {x, amounts, l.scalar(type, 0)}, type);
+    } else {
+        x = l.slice_axis(x, 1, 0, count * step);
+    }
+    x = l.reshape(x, {outer, count, step, inner});
+    return l.reshape(l.slice_axis(x, 2, 0, 1), to);
+}
+
+}  // namespace
+
+void lower_reshape(Lowering& l) {
+    std::vector<std::int64_t> to = new_shape(l);
+    const ValueId x = moved_value(l);
+    const std::int64_t batch = l.recorded_batch(0);
+    if (batch != 0 && !to.empty() && to[0] == batch) to[0] = l.shape(x)[0];
+    std::int64_t known = 1, wildcard = -1;
+    const std::int64_t count = element_count(l.shape(x));
+    for (std::size_t d = 0; d < to.size(); ++d) {
+        if (to[d] == -1 && wildcard < 0) {
+            wildcard = static_cast<std::int64_t>(d);
+            continue;
+        }
+        if (to[d] < 1 || to[d] > count / known)
+            l.fail(fmt::format("cannot reshape {} to [{}]", to_string(l.shape(x)), fmt::join(to, ", ")));
+        known *= to[d];
+    }
+    if (wildcard >= 0) {
+        if (count % known != 0)
+            l.fail(fmt::format("cannot reshape {} to [{}]", to_string(l.shape(x)), fmt::join(to, ", ")));
+        to[static_cast<std::size_t>(wildcard)] = count / known;
+    }
+    l.set(l.reshape(x, to));
+}
+
+void lower_squeeze(Lowering& l) {
+    const ValueId x = moved_value(l);
+    const Shape from = l.shape(x);
+    std::vector<bool> drop(from.size(), false);
+    const auto* options = l.options<tflite::SqueezeOptions>();
+    if (options && options->squeeze_dims() && options->squeeze_dims()->size() > 0) {
+        for (const std::int32_t a : *options->squeeze_dims()) {
+            const std::size_t d = l.axis(a, from.size());
+            if (from[d] != 1) l.fail(fmt::format("dimension {} is {}, not 1", d, from[d]));
+            drop[d] = true;
+        }
+    } else {
+        for (std::size_t d = 0; d < from.size(); ++d) drop[d] = from[d] == 1;
+    }
+    Shape to;
+    for (std::size_t d = 0; d < from.size(); ++d) {
+        if (!drop[d]) to.push_back(from[d]);
+    }
+    l.set(l.reshape(x, to));
+}
+
+void lower_expand_dims(Lowering& l) {
+    const std::vector<std::int64_t> axes = l.const_ints(1);
+    if (axes.size() != 1) l.fail(fmt::format("it has {} axes, not 1", axes.size()));
+    const ValueId x = moved_value(l);
+    Shape to = l.shape(x);
+    to.insert(to.begin() + static_cast<std::ptrdiff_t>(l.axis(axes[0], to.size() + 1)), 1);
+    l.set(l.reshape(x, to));
+}
+
+void lower_transpose(Lowering& l) {
+    const std::vector<std::int64_t> perms = l.const_ints(1);
+    const ValueId x = moved_value(l);
+    const std::size_t rank = l.shape(x).size();
+    if (perms.size() != rank) l.fail(fmt::format("{} axes are permuted, but the rank is {}", perms.size(), rank));
+    Attributes attrs;
+    std::vector<bool> seen(rank, false);
+    for (const std::int64_t p : perms) {
+        const std::size_t a = l.axis(p, rank);
+        if (seen[a]) l.fail(fmt::format("axis {} occurs twice in the permutation", a));
+        seen[a] = true;
+        attrs.perms.push_back(static_cast<std::int32_t>(a));
+    }
+    if (std::is_sorted(attrs.perms.begin(), attrs.perms.end())) return l.set(x);
+    l.set(l.add(Op::transpose, {x}, l.type(x), attrs));
+}
+
+void lower_concatenation(Lowering& l) {
+    const auto* options = l.options<tflite::ConcatenationOptions>();
+    const std::int32_t wanted = options ? options->axis() : 0;
+    if (l.input_count() == 0) l.fail("it has no inputs");
+    const bool quantized = l.is_quantized(l.out()) && !l.out().scale.empty();
+    std::vector<ValueId> parts;
+    for (std::size_t k = 0; k < l.input_count(); ++k) {
+        ValueId part = l.value(k);
+        if (l.type(part) != l.type(l.value(0))) l.fail("its inputs have different types");
+        if (quantized) {
+            const Quant in = l.quant(l.in(k)), out = l.quant(l.out());
+            if (in.scale != out.scale || in.zero_point != out.zero_point) {
+                const double ratio = static_cast<double>(in.scale) / static_cast<double>(out.scale);
+                part = l.rescale(part, l.type(part), quantize_multiplier(ratio), in.zero_point, out.zero_point);
+            }
+        }
+        parts.push_back(part);
+    }
+    const ValueId joined = l.concat(parts, l.axis(wanted, l.shape(parts[0]).size()));
+    const auto activation = options ? options->fused_activation_function() : tflite::ActivationFunctionType::NONE;
+    if (l.type(joined) == DType::fp32) return l.set(l.activate_float(joined, activation));
+    if (activation != tflite::ActivationFunctionType::NONE)
+        l.unsupported("a fused activation is supported for FLOAT32 only");
+    l.set(joined);
+}
+
+void lower_pack(Lowering& l) {
+    const auto* options = l.options<tflite::PackOptions>();
+    if (l.input_count() == 0) l.fail("it has no inputs");
+    std::vector<ValueId> parts;
+    std::size_t axis = 0;
+    for (std::size_t k = 0; k < l.input_count(); ++k) {
+        const ValueId x = moved_value(l, k);
+        Shape shape = l.shape(x);
+        if (shape != l.shape(l.value(0)) || l.type(x) != l.type(l.value(0)))
+            l.fail("its inputs have different shapes or types");
+        axis = l.axis(options ? options->axis() : 0, shape.size() + 1);
+        shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), 1);
+        parts.push_back(l.reshape(x, shape));
+    }
+    l.set(l.concat(std::move(parts), axis));
+}
+
+void lower_unpack(Lowering& l) {
+    const auto* options = l.options<tflite::UnpackOptions>();
+    const ValueId x = moved_value(l);
+    Shape to = l.shape(x);
+    const std::size_t axis = l.axis(options ? options->axis() : 0, to.size());
+    const std::int64_t count = to[axis];
+    if (count != static_cast<std::int64_t>(l.output_count())) {
+        l.fail(fmt::format("dimension {} has {} elements for {} outputs", axis, count, l.output_count()));
+    }
+    to.erase(to.begin() + static_cast<std::ptrdiff_t>(axis));
+    for (std::int64_t i = 0; i < count; ++i) {
+        l.require_same_quant(l.in(0), l.out(static_cast<std::size_t>(i)));
+        l.set(l.reshape(l.slice_axis(x, axis, i, 1), to), static_cast<std::size_t>(i));
+    }
+}
+
+void lower_split(Lowering& l) {
+    const bool with_sizes = l.op().code == BuiltinOperator::SPLIT_V;
+    const std::size_t data = with_sizes ? 0 : 1;
+    const std::vector<std::int64_t> axes = l.const_ints(with_sizes ? 2 : 0);
+    if (axes.size() != 1) l.fail(fmt::format("it has {} axes, not 1", axes.size()));
+    const ValueId x = moved_value(l, data);
+    const std::size_t axis = l.axis(axes[0], l.shape(x).size());
+    const std::int64_t total = l.shape(x)[axis];
+    const auto count = static_cast<std::int64_t>(l.output_count());
+    std::vector<std::int64_t> sizes;
+    if (with_sizes) {
+        sizes = l.const_ints(1);
+        if (static_cast<std::int64_t>(sizes.size()) != count)
+            l.fail(fmt::format("{} sizes for {} outputs", sizes.size(), count));
+        std::int64_t known = 0, open = -1;
+        for (std::size_t i = 0; i < sizes.size(); ++i) {
+            if (sizes[i] == -1 && open < 0) open = static_cast<std::int64_t>(i);
+            else if (sizes[i] < 1 || sizes[i] > total)
+                l.fail(fmt::format("size {} of part {} is out of range", sizes[i], i));
+            else known += sizes[i];
+        }
+        if (open >= 0) sizes[static_cast<std::size_t>(open)] = total - known;
+    } else {
+        if (count == 0 || total % count != 0)
+            l.fail(fmt::format("{} elements do not divide into {} parts", total, count));
+        sizes.assign(static_cast<std::size_t>(count), total / count);
+    }
+    std::int64_t start = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        l.require_same_quant(l.in(data), l.out(i));
+        l.set(l.slice_axis(x, axis, start, sizes[i]), i);
+        start += sizes[i];
+    }
+    if (start != total) l.fail(fmt::format("the parts have {} elements together, but the dimension {}", start, total));
+}
+
+void lower_pad(Lowering& l) {
+    const std::vector<std::int64_t> padding = l.const_ints(1);
+    const ValueId x = moved_value(l);
+    const DType type = l.type(x);
+    if (padding.size() != 2 * l.shape(x).size()) {
+        l.fail(fmt::format("{} paddings for rank {}", padding.size(), l.shape(x).size()));
+    }
+    for (const std::int64_t p : padding) {
+        if (p < 0 || p > std::int64_t{1} << 31) l.fail(fmt::format("padding {} is out of range", p));
+    }
+    if (padding.empty() || std::all_of(padding.begin(), padding.end(), [](std::int64_t p) { return p == 0; }))
+        return l.set(x);
+    ValueId fill;
+    if (l.op().code == BuiltinOperator::PADV2 && l.has_input(2)) {
+        fill = l.value(2);
+        if (!l.graph_value(fill).is_constant()) l.unsupported("its value must be a constant");
+        if (l.type(fill) != type || element_count(l.shape(fill)) != 1)
+            l.fail("its value must be one element of the input's type");
+        fill = l.reshape(fill, {1});
+    } else {
+        fill = l.scalar(type, l.is_quantized(l.out()) && !l.out().scale.empty() ? l.quant(l.out()).zero_point : 0);
+    }
+    const ValueId amounts =
+        l.constant_ints("padding", DType::shape, {static_cast<std::int64_t>(padding.size())}, padding);
+    l.set(l.add(Op::pad, {x, amounts, fill}, type));
+}
+
+void lower_slice(Lowering& l) {
+    const std::vector<std::int64_t> start = l.const_ints(1);
+    Shape size = l.const_ints(2);
+    const ValueId x = moved_value(l);
+    const Shape from = l.shape(x);
+    if (start.size() != from.size() || size.size() != from.size())
+        l.fail("its start and size do not have the rank of the input");
+    const std::int64_t batch = l.recorded_batch(0);
+    for (std::size_t d = 0; d < from.size(); ++d) {
+        if (d == 0 && batch != 0 && start[0] == 0 && size[0] == batch) size[0] = from[0];
+        if (size[d] == -1) size[d] = from[d] - std::clamp<std::int64_t>(start[d], 0, from[d]);
+    }
+    l.set(l.slice(x, start, size));
+}
+
+void lower_strided_slice(Lowering& l) {
+    const auto* options = l.options<tflite::StridedSliceOptions>();
+    const auto mask = [&](std::int32_t bits, std::size_t k) {
+        return k < 32 && ((static_cast<std::uint32_t>(bits) >> k) & 1u) != 0;
+    };
+    const std::int32_t begin_mask = options ? options->begin_mask() : 0, end_mask = options ? options->end_mask() : 0;
+    const std::int32_t ellipsis_mask = options ? options->ellipsis_mask() : 0,
+                       new_mask = options ? options->new_axis_mask() : 0;
+    const std::int32_t shrink_mask = options ? options->shrink_axis_mask() : 0;
+    const std::vector<std::int64_t> begins = l.const_ints(1), ends = l.const_ints(2), strides = l.const_ints(3);
+    if (begins.size() != ends.size() || begins.size() != strides.size())
+        l.fail("its begin, end and strides have different lengths");
+    ValueId x = moved_value(l);
+    const std::size_t rank = l.shape(x).size();
+    const std::int64_t batch = l.recorded_batch(0);
+
+    // How many dimensions the entries name one by one; an ellipsis stands for the rest.
+    std::size_t named = 0, ellipses = 0;
+    for (std::size_t k = 0; k < begins.size(); ++k) {
+        if (mask(ellipsis_mask, k)) ++ellipses;
+        else if (!mask(new_mask, k)) ++named;
+    }
+    if (ellipses > 1) l.fail("it has more than one ellipsis");
+    if (named > rank) l.fail(fmt::format("it slices {} dimensions of rank {}", named, rank));
+
+    Shape to;
+    std::size_t d = 0;
+    for (std::size_t k = 0; k < begins.size(); ++k) {
+        if (mask(ellipsis_mask, k)) {
+            for (std::size_t skip = rank - named; skip > 0; --skip) to.push_back(l.shape(x)[d++]);
+            continue;
+        }
+        if (mask(new_mask, k)) {
+            to.push_back(1);
+            continue;
+        }
+        const std::int64_t size = l.shape(x)[d], step = strides[k];
+        if (step == 0) l.fail("it has a stride of 0");
+        const bool shrink = mask(shrink_mask, k);
+        const std::int64_t lowest = step > 0 ? 0 : -1, highest = step > 0 ? size : size - 1;
+        std::int64_t begin = begins[k], end = ends[k];
+        if (mask(begin_mask, k)) begin = step > 0 ? 0 : size - 1;
+        else if (begin < 0) begin += size;
+        if (shrink && (begin < 0 || begin >= size))
+            l.fail(fmt::format("index {} is out of range for dimension {} of size {}", begins[k], d, size));
+        begin = std::clamp(begin, lowest, highest);
+        if (options && options->offset()) end += begin;
+        const bool whole_batch = d == 0 && batch != 0 && !shrink && step == 1 && begin == 0 && end == batch;
+        if (shrink) end = begin + 1;
+        else if (mask(end_mask, k) || whole_batch) end = step > 0 ? size : -1;
+        else end = std::clamp(end < 0 ? end + size : end, lowest, highest);
+        const std::int64_t stride = shrink ? 1 : step, reach = stride > 0 ? stride : -stride;
+        const std::int64_t distance = stride > 0 ? end - begin : begin - end;
+        const std::int64_t count = distance <= 0 ? 0 : (distance - 1) / reach + 1;
+        if (count == 0) l.unsupported(fmt::format("it takes no elements of dimension {}", d));
+        const std::int64_t span = (count - 1) * reach + 1;
+        if (stride < 0) {
+            x = l.slice_axis(x, d, begin - span + 1, span);
+            if (span > 1) x = reverse(l, x, d);
+        } else {
+            // Up to a multiple of the stride where there are elements, so that no padding is needed.
+            x = l.slice_axis(x, d, begin, std::min(count * reach, size - begin));
+        }
+        if (reach > 1 && count > 1) x = take_every(l, x, d, reach, count);
+        else if (count == 1) x = l.slice_axis(x, d, 0, 1);
+        if (!shrink) to.push_back(count);
+        ++d;
+    }
+    for (; d < rank; ++d) to.push_back(l.shape(x)[d]);
+    l.set(l.reshape(x, to));
+}
+
+void lower_shape(Lowering& l) {
+    if (l.out().type != tflite::TensorType::INT32)
+        l.unsupported(fmt::format("type {} is not supported", name_of(l.out().type)));
+    const Shape shape = l.shape(l.value(0));
+    if (shape.empty()) l.unsupported("the shape of a scalar has no elements");
+    l.set(l.constant_ints("shape", DType::i32, {static_cast<std::int64_t>(shape.size())}, shape));
+}
+
+}  // namespace tosavk

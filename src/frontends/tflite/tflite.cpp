@@ -1,0 +1,313 @@
+// The TFLite importer: graph inputs, the operators in execution order, graph outputs.
+#include "frontends/tflite/tflite.hpp"
+#include "frontends/tflite/lowering.hpp"
+#include "ops/builder.hpp"
+#include "reference/reference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tosavk {
+
+namespace {
+
+constexpr std::int64_t max_folded_elements = std::int64_t{1} << 24;
+
+struct Row {
+    tflite::BuiltinOperator code;
+    void (*lower)(Lowering&);
+    bool moves_data;  ///< copies elements only, so that constants may be folded whatever their type
+};
+
+// Every operator that can be imported.
+constexpr Row rows[] = {
+    {tflite::BuiltinOperator::CONV_2D, lower_conv_2d, false},
+    {tflite::BuiltinOperator::DEPTHWISE_CONV_2D, lower_depthwise_conv_2d, false},
+    {tflite::BuiltinOperator::TRANSPOSE_CONV, lower_transpose_conv, false},
+    {tflite::BuiltinOperator::FULLY_CONNECTED, lower_fully_connected, false},
+    {tflite::BuiltinOperator::ADD, lower_add_sub, false},
+    {tflite::BuiltinOperator::SUB, lower_add_sub, false},
+    {tflite::BuiltinOperator::MUL, lower_mul, false},
+    {tflite::BuiltinOperator::MAXIMUM, lower_maximum_minimum, false},
+    {tflite::BuiltinOperator::MINIMUM, lower_maximum_minimum, false},
+    {tflite::BuiltinOperator::RELU, lower_relu, false},
+    {tflite::BuiltinOperator::RELU_N1_TO_1, lower_relu, false},
+    {tflite::BuiltinOperator::RELU6, lower_relu, false},
+    {tflite::BuiltinOperator::LEAKY_RELU, lower_leaky_relu, false},
+    {tflite::BuiltinOperator::LOGISTIC, lower_logistic_tanh, false},
+    {tflite::BuiltinOperator::TANH, lower_logistic_tanh, false},
+    {tflite::BuiltinOperator::ABS, lower_unary_float, false},
+    {tflite::BuiltinOperator::NEG, lower_unary_float, false},
+    {tflite::BuiltinOperator::EXP, lower_unary_float, false},
+    {tflite::BuiltinOperator::QUANTIZE, lower_quantize, false},
+    {tflite::BuiltinOperator::DEQUANTIZE, lower_dequantize, false},
+    {tflite::BuiltinOperator::AVERAGE_POOL_2D, lower_pool_2d, false},
+    {tflite::BuiltinOperator::MAX_POOL_2D, lower_pool_2d, false},
+    {tflite::BuiltinOperator::MEAN, lower_mean, false},
+    {tflite::BuiltinOperator::SUM, lower_reduce, false},
+    {tflite::BuiltinOperator::REDUCE_MAX, lower_reduce, false},
+    {tflite::BuiltinOperator::REDUCE_MIN, lower_reduce, false},
+    {tflite::BuiltinOperator::SOFTMAX, lower_softmax, false},
+    {tflite::BuiltinOperator::RESHAPE, lower_reshape, true},
+    {tflite::BuiltinOperator::SQUEEZE, lower_squeeze, true},
+    {tflite::BuiltinOperator::EXPAND_DIMS, lower_expand_dims, true},
+    {tflite::BuiltinOperator::TRANSPOSE, lower_transpose, true},
+    {tflite::BuiltinOperator::CONCATENATION, lower_concatenation, true},
+    {tflite::BuiltinOperator::PACK, lower_pack, true},
+    {tflite::BuiltinOperator::UNPACK, lower_unpack, true},
+    {tflite::BuiltinOperator::SPLIT, lower_split, true},
+    {tflite::BuiltinOperator::SPLIT_V, lower_split, true},
+    {tflite::BuiltinOperator::PAD, lower_pad, true},
+    {tflite::BuiltinOperator::PADV2, lower_pad, true},
+    {tflite::BuiltinOperator::SLICE, lower_slice, true},
+    {tflite::BuiltinOperator::STRIDED_SLICE, lower_strided_slice, true},
+    {tflite::BuiltinOperator::SHAPE, lower_shape, false},
+    {tflite::BuiltinOperator::LESS, lower_comparison, false},
+    {tflite::BuiltinOperator::LESS_EQUAL, lower_comparison, false},
+    {tflite::BuiltinOperator::GREATER, lower_comparison, false},
+    {tflite::BuiltinOperator::GREATER_EQUAL, lower_comparison, false},
+    {tflite::BuiltinOperator::EQUAL, lower_comparison, false},
+    {tflite::BuiltinOperator::NOT_EQUAL, lower_comparison, false},
+    {tflite::BuiltinOperator::LOGICAL_AND, lower_logical, false},
+    {tflite::BuiltinOperator::LOGICAL_OR, lower_logical, false},
+    {tflite::BuiltinOperator::LOGICAL_NOT, lower_logical, false},
+    {tflite::BuiltinOperator::IF, lower_if, false},
+    {tflite::BuiltinOperator::WHILE, lower_while, false},
+};
+
+const Row* find_row(tflite::BuiltinOperator code) {
+    const auto row = std::find_if(std::begin(rows), std::end(rows), [&](const Row& r) { return r.code == code; });
+    return row == std::end(rows) ? nullptr : row;
+}
+
+}  // namespace
+
+void Lowering::drop_unused_constants(Graph& graph) {
+    std::vector<bool> used(graph.values.size(), false);
+    for (const Node& node : graph.nodes) {
+        for (const ValueId id : node.inputs) used[id] = true;
+        for (const ValueId id : node.outputs) used[id] = true;
+    }
+    for (const ValueId id : graph.inputs) used[id] = true;
+    for (const ValueId id : graph.outputs) used[id] = true;
+    std::vector<ValueId> moved(graph.values.size(), no_id);
+    std::vector<Value> values;
+    for (ValueId id = 0; id < graph.values.size(); ++id) {
+        if (!used[id]) continue;
+        moved[id] = static_cast<ValueId>(values.size());
+        values.push_back(std::move(graph.values[id]));
+    }
+    graph.values = std::move(values);
+    const auto renumber = [&](std::vector<ValueId>& ids) {
+        for (ValueId& id : ids) id = moved[id];
+    };
+    for (Node& node : graph.nodes) renumber(node.inputs), renumber(node.outputs);
+    renumber(graph.inputs);
+    renumber(graph.outputs);
+}
+
+Lowering::Lowering(const TfliteFile& file, const ImportOptions& options)
+    : file_(file),
+      graph_(file.main),
+      options_(options),
+      builder_(file.main.name.empty() ? "main" : file.main.name, *options.level),
+      values_(graph_.tensors.size(), no_id),
+      produced_(graph_.tensors.size(), false) {
+    if (options.rounding != Rounding::double_round && options.rounding != Rounding::single_round) {
+        throw Error(ErrorCode::usage, "the TFLite importer rounds either double or single");
+    }
+}
+
+void Lowering::add_inputs() {
+    std::set<std::string> names;
+    for (std::size_t k = 0; k < graph_.inputs.size(); ++k) {
+        const TfliteTensor& tensor = graph_.tensors[static_cast<std::size_t>(graph_.inputs[k])];
+        const std::string where = fmt::format("TFLite graph input {} ({})", k, tensor.title());
+        const auto refuse = [&](ErrorCode code, const std::string& what) {
+            throw Error(code, where + ": " + what, {}, tensor.name);
+        };
+        if (!tensor.unsupported.empty()) refuse(ErrorCode::unsupported, std::string(tensor.unsupported));
+        if (tensor.is_variable) refuse(ErrorCode::unsupported, "variables are not supported");
+        if (tensor.is_constant) refuse(ErrorCode::bad_model, "a constant cannot be a graph input");
+        if (produced_[tensor.index]) refuse(ErrorCode::bad_model, "the same tensor is listed twice");
+        DType type{};
+        switch (tensor.type) {
+            case tflite::TensorType::FLOAT32: type = DType::fp32; break;
+            case tflite::TensorType::INT8: type = DType::i8; break;
+            case tflite::TensorType::INT16: type = DType::i16; break;
+            case tflite::TensorType::INT32: type = DType::i32; break;
+            case tflite::TensorType::BOOL: type = DType::boolean; break;
+            default: refuse(ErrorCode::unsupported, fmt::format("type {} is not supported", name_of(tensor.type)));
+        }
+        Shape shape = tensor.shape;
+        const auto wanted = options_.input_shapes.find(k);
+        if (wanted != options_.input_shapes.end() && wanted->second.size() != shape.size()) {
+            refuse(ErrorCode::bad_input,
+                   fmt::format("shape {} was given, but its rank is {}", to_string(wanted->second), shape.size()));
+        }
+        for (std::size_t d = 0; d < shape.size(); ++d) {
+            const std::int64_t given = wanted != options_.input_shapes.end() ? wanted->second[d] : 0;
+            if (tensor.dynamic[d]) {
+                shape[d] = given == 0 ? 1 : given;
+            } else if (given != 0 && given != shape[d]) {
+                refuse(ErrorCode::bad_input, fmt::format("shape {} was given, but dimension {} is {} in the model",
+                                                         to_string(wanted->second), d, shape[d]));
+            }
+            if (shape[d] < 1)
+                refuse(given != 0 ? ErrorCode::bad_input : ErrorCode::bad_model,
+                       fmt::format("dimension {} is {}", d, shape[d]));
+        }
+        std::string name = tensor.name.empty() ? fmt::format("input_{}", k) : tensor.name;
+        const std::string base = name;
+        for (int n = 2; !names.insert(name).second; ++n) name = fmt::format("{}#{}", base, n);
+        const ValueId id = builder_.input(name, type, shape);
+        if (tensor.scale.size() == 1) {
+            builder_.value(id).scale = tensor.scale[0];
+            builder_.value(id).zero_point = tensor.zero_point.empty() ? 0 : tensor.zero_point[0];
+        }
+        values_[tensor.index] = id;
+        produced_[tensor.index] = true;
+    }
+}
+
+// Shape arithmetic and moved constants become constants, so that what needs a constant finds one.
+bool Lowering::fold_operator() {
+    const Row& row = *find_row(op_->code);
+    std::int64_t elements = 0;
+    if (op_->inputs.empty() || op_->outputs.empty()) return false;
+    // A loop might never end.
+    if (row.lower == lower_if || row.lower == lower_while) return false;
+    for (std::size_t k = 0; k < op_->inputs.size(); ++k) {
+        if (!has_input(k)) continue;
+        const TfliteTensor& tensor = in(k);
+        if (!constant(k) || !tensor.unsupported.empty()) return false;
+        elements += values_[tensor.index] != no_id ? element_count(shape(values_[tensor.index]))
+                                                   : static_cast<std::int64_t>(tensor.data.size());
+    }
+    for (std::size_t k = 0; k < op_->outputs.size(); ++k) {
+        if (!row.moves_data && out(k).type != tflite::TensorType::INT32) return false;
+    }
+    if (elements > max_folded_elements) return false;
+
+    // The operator is lowered into a graph of its own, which the reference runs.
+    GraphBuilder main = std::move(builder_);
+    builder_ = GraphBuilder("constants", level());
+    const std::vector<ValueId> main_values = values_;
+    const auto main_splats = std::exchange(splats_, {});
+    first_value_ = 0;
+    for (std::size_t k = 0; k < op_->inputs.size(); ++k) {
+        if (!has_input(k)) continue;
+        const ValueId known = main_values[in(k).index];
+        if (known == no_id) continue;
+        const Value& v = main.value(known);
+        values_[in(k).index] = builder_.constant(v.name, v.type, v.shape, *v.data);
+    }
+    row.lower(*this);
+    std::vector<Value> results;
+    {
+        std::vector<ValueId> ids;
+        for (std::size_t k = 0; k < op_->outputs.size(); ++k) {
+            const ValueId id = values_[out(k).index];
+            if (id == no_id) fail("an output was not computed");
+            ids.push_back(id);
+        }
+        for (const Value& v : builder_.graph().values) {
+            if (element_count(v.shape) > max_folded_elements)
+                unsupported("it computes a constant of more than 2^24 elements");
+        }
+        const std::vector<HostTensor> all = reference_run(builder_.graph(), {}, /*keep_all=*/true);
+        for (const ValueId id : ids) {
+            Value v = graph_value(id);
+            if (!v.is_constant()) v.data = std::make_shared<const Bytes>(all.at(id).bytes);
+            results.push_back(std::move(v));
+        }
+    }
+    builder_ = std::move(main);
+    values_ = main_values;
+    splats_ = main_splats;
+    for (std::size_t k = 0; k < op_->outputs.size(); ++k) {
+        const Value& v = results[k];
+        const ValueId id = builder_.constant(v.name, v.type, v.shape, *v.data);
+        builder_.value(id).scale = v.scale;
+        builder_.value(id).zero_point = v.zero_point;
+        values_[out(k).index] = id;
+    }
+    return true;
+}
+
+void Lowering::lower_operator() {
+    const Row* row = find_row(op_->code);
+    if (!row)
+        throw Error(ErrorCode::unsupported,
+                    fmt::format("TFLite operator {} (node {}) is not supported", op_->name, op_index_), op_name_);
+    for (std::size_t k = 0; k < op_->outputs.size(); ++k) {
+        const TfliteTensor& tensor = out(k);
+        if (produced_[tensor.index] || tensor.is_constant)
+            fail(fmt::format("writes {}, which has a value already", tensor.title()));
+        produced_[tensor.index] = true;
+    }
+    if (!fold_operator()) {
+        first_value_ = builder_.graph().values.size();
+        row->lower(*this);
+    }
+    for (std::size_t k = 0; k < op_->outputs.size(); ++k) {
+        if (values_[out(k).index] == no_id) unsupported(fmt::format("output {} is not supported", k));
+    }
+}
+
+void Lowering::add_outputs() {
+    std::set<std::string> names;
+    std::set<ValueId> used;
+    for (const ValueId id : builder_.graph().inputs) names.insert(builder_.value(id).name), used.insert(id);
+    for (std::size_t k = 0; k < graph_.outputs.size(); ++k) {
+        const TfliteTensor& tensor = graph_.tensors[static_cast<std::size_t>(graph_.outputs[k])];
+        ValueId id = values_[tensor.index];
+        if (id == no_id && tensor.is_constant) {
+            throw Error(ErrorCode::unsupported,
+                        fmt::format("TFLite graph output {} ({}) is a constant of the file", k, tensor.title()));
+        }
+        if (id == no_id)
+            throw Error(ErrorCode::bad_model,
+                        fmt::format("TFLite graph output {} ({}) is never computed", k, tensor.title()));
+        const std::string base = tensor.name.empty() ? fmt::format("output_{}", k) : tensor.name;
+        // A value that is an input, a constant or an output already cannot carry this output's name.
+        if (builder_.value(id).is_constant() || !used.insert(id).second) {
+            const Value source = builder_.value(id);
+            id = builder_.add1(tosavk::Op::identity, {id}, source.type, {}, unique(base));
+            builder_.value(id).scale = source.scale;
+            builder_.value(id).zero_point = source.zero_point;
+            used.insert(id);
+        }
+        std::string name = base;
+        for (int n = 2; !names.insert(name).second; ++n) name = fmt::format("{}#{}", base, n);
+        builder_.value(id).name = name;
+        builder_.output(id);
+    }
+}
+
+void Lowering::lower_operators() {
+    for (op_index_ = 0; op_index_ < graph_.operators.size(); ++op_index_) {
+        op_ = &graph_.operators[op_index_];
+        const TfliteTensor* first = op_->outputs.empty() ? nullptr : &out(0);
+        op_name_ = first && !first->name.empty() ? first->name : fmt::format("node_{}", op_index_);
+        lower_operator();
+    }
+}
+
+Graph Lowering::run() {
+    add_inputs();
+    lower_operators();
+    add_outputs();
+    Graph graph = builder_.finish();
+    drop_unused_constants(graph);
+    return graph;
+}
+
+Graph import_tflite(std::span<const std::byte> file, const ImportOptions& options) {
+    const TfliteFile model(file);
+    return Lowering(model, options).run();
+}
+
+}  // namespace tosavk

@@ -1,0 +1,292 @@
+// Inputs, constants, names and outputs of .tosa files, and the entry point for every generation.
+#include "frontends/tosa/reader.hpp"
+
+#include "ops/builder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tosavk {
+
+TosaReader::TosaReader(const TosaFile& file, const ImportOptions& options)
+    : builder_("main", *options.level),
+      file_(file),
+      values_(file.tensors.size(), no_id),
+      variable_index_(file.tensors.size(), SIZE_MAX),
+      level_(options.level) {}
+
+void TosaReader::fail(const std::string& what, ErrorCode code) const {
+    throw Error(code, fmt::format("TOSA file: {} '{}': {}", op_->op_name, name_, what), name_);
+}
+
+void TosaReader::need_usable(const TosaFileTensor& tensor, const std::string& where) const {
+    if (tensor.unusable.empty()) return;
+    throw Error(ErrorCode::unsupported, fmt::format("TOSA file: {}: {}: {}", where, tensor.title(), tensor.unusable),
+                name_, tensor.name);
+}
+
+void TosaReader::need_inputs(std::size_t count) const {
+    if (op_->inputs.size() != count) fail(fmt::format("needs {} inputs, but has {}", count, op_->inputs.size()));
+}
+
+const TosaFileTensor& TosaReader::in(std::size_t k) const {
+    if (k >= op_->inputs.size()) {
+        fail(fmt::format("needs at least {} inputs, but has {}", k + 1, op_->inputs.size()));
+    }
+    return file_.tensors[op_->inputs[k]];
+}
+
+const TosaFileTensor& TosaReader::out(std::size_t k) const {
+    if (k >= op_->outputs.size()) {
+        fail(fmt::format("needs at least {} outputs, but has {}", k + 1, op_->outputs.size()));
+    }
+    return file_.tensors[op_->outputs[k]];
+}
+
+ValueId TosaReader::make_constant(const TosaFileTensor& tensor, const Shape& shape) {
+    // The shape is checked before the product of its dimensions means anything.
+    for (const std::int64_t d : shape) {
+        if (d < 1 && !(d == 0 && tensor.type == DType::shape)) {
+            throw Error(ErrorCode::bad_model,
+                        fmt::format("TOSA file: constant {} has shape {}, but every dimension must be at least 1",
+                                    tensor.title(), to_string(shape)),
+                        {}, tensor.name);
+        }
+    }
+    const std::int64_t count = element_count(shape);
+    // A hostile file can let any number of constants share their bytes.
+    constant_bytes_ += std::min<std::uint64_t>(tensor.data.size(), static_cast<std::uint64_t>(count) * 8);
+    if (constant_bytes_ > 16 * std::uint64_t{file_.size} + (1 << 26)) {
+        throw Error(ErrorCode::bad_model, "TOSA file: its constants take more room than a file of its size can hold");
+    }
+    return builder_.constant(tensor.name, tensor.type, shape,
+                             unpack_tosa(tensor.type, count, tensor.data, "constant " + tensor.title()));
+}
+
+ValueId TosaReader::value(std::size_t k) {
+    const TosaFileTensor& tensor = in(k);
+    ValueId& id = values_[op_->inputs[k]];
+    if (id == no_id && tensor.is_constant) id = make_constant(tensor, tensor.shape);
+    if (tensor.is_variable) fail(fmt::format("it uses variable '{}' without VARIABLE_READ", tensor.name));
+    if (id == no_id) fail(fmt::format("it reads {}, which nothing computes", tensor.title()));
+    return id;
+}
+
+std::vector<ValueId> TosaReader::values() {
+    std::vector<ValueId> all;
+    for (std::size_t k = 0; k < op_->inputs.size(); ++k) all.push_back(value(k));
+    return all;
+}
+
+void TosaReader::add_last(Op op, std::vector<ValueId> inputs, Attributes attrs) {
+    if (op_->outputs.size() != 1) fail(fmt::format("needs 1 output, but has {}", op_->outputs.size()));
+    finish(0, builder_.add1(op, std::move(inputs), out().type, std::move(attrs), name_));
+}
+
+void TosaReader::finish(std::size_t k, ValueId id) {
+    const TosaFileTensor& tensor = out(k);
+    Value& v = builder_.value(id);
+    if (v.type != tensor.type || v.shape != tensor.shape) {
+        fail(fmt::format("output {} '{}' is {} {} in the file, but the operator computes {} {}", k, tensor.name,
+                         name_of(tensor.type), to_string(tensor.shape), name_of(v.type), to_string(v.shape)));
+    }
+    v.name = tensor.name;
+    values_[op_->outputs[k]] = id;
+}
+
+void TosaReader::check_types(const OpDef& def) const {
+    const auto known = [&](DType type) {
+        if (type == DType::shape) return true;  // in a wrong place it is an error, not a gap
+        for (const auto* rows : {&def.rows, &def.upgrade_rows}) {
+            for (const TypeRow& row : *rows) {
+                if (std::find(row.types.begin(), row.types.end(), type) != row.types.end()) return true;
+            }
+        }
+        return std::any_of(def.inputs.begin(), def.inputs.end(),
+                           [&](const ArgDef& arg) { return name_of(type) == arg.type; });
+    };
+    for (const auto* list : {&op_->inputs, &op_->outputs}) {
+        for (const std::size_t id : *list) {
+            const TosaFileTensor& tensor = file_.tensors[id];
+            if (!known(tensor.type)) {
+                fail(fmt::format("type {} of {} is not supported by this operator", name_of(tensor.type),
+                                 tensor.title()),
+                     ErrorCode::unsupported);
+            }
+        }
+    }
+}
+
+/// Inputs are there already; adds the operators and the outputs.
+void TosaReader::read_block(const TosaFileBlock& block) {
+    const TosaFileOperator* outer_op = op_;
+    const std::string outer_name = name_;
+    for (const TosaFileOperator& op : block.operators) {
+        op_ = &op;
+        if (!op.location.empty()) name_ = op.location;
+        else if (!op.outputs.empty()) name_ = file_.tensors[op.outputs[0]].name;
+        else name_ = op.variable != SIZE_MAX ? file_.tensors[op.variable].name : std::string();
+        for (const auto* list : {&op.inputs, &op.outputs}) {
+            for (const std::size_t id : *list) {
+                need_usable(file_.tensors[id], fmt::format("{} '{}'", op.op_name, name_));
+            }
+        }
+        if (!lower_structural()) lower();
+    }
+    op_ = nullptr;
+    name_.clear();
+    for (std::size_t k = 0; k < block.outputs.size(); ++k) {
+        const std::size_t index = block.outputs[k];
+        const TosaFileTensor& tensor = file_.tensors[index];
+        need_usable(tensor, fmt::format("{}'s output {}", block.title, k));
+        if (values_[index] == no_id && tensor.is_constant) values_[index] = make_constant(tensor, tensor.shape);
+        if (values_[index] == no_id) {
+            throw Error(ErrorCode::bad_model,
+                        fmt::format("TOSA file: {}'s output {} '{}' is never computed", block.title, k, tensor.name),
+                        {}, tensor.name);
+        }
+        builder_.output(values_[index]);
+    }
+    op_ = outer_op;
+    name_ = outer_name;
+}
+
+Graph TosaReader::run() {
+    const TosaFileBlock& main = file_.blocks.front();
+    for (const std::size_t id : file_.variables) {
+        const TosaFileTensor& tensor = file_.tensors[id];
+        need_usable(tensor, "variables");
+        if (tensor.type == DType::shape)
+            throw Error(ErrorCode::bad_model, fmt::format("TOSA file: variable '{}' has type SHAPE", tensor.name));
+        const bool taken = std::any_of(variables_.begin(), variables_.end(),
+                                       [&](const Variable& v) { return v.name == tensor.variable_name; });
+        const std::string name = tensor.variable_name.empty() || taken ? tensor.name : tensor.variable_name;
+        const std::int64_t count = element_count(tensor.shape);
+        Bytes initial;
+        if (!tensor.data.empty())
+            initial = unpack_tosa(tensor.type, count, tensor.data, "variable '" + tensor.name + "'");
+        builder_.variable(name, tensor.type, tensor.shape, std::move(initial));
+        variable_index_[id] = variables_.size();
+        variables_.push_back(builder_.graph().variables.back());
+    }
+    for (std::size_t k = 0; k < main.inputs.size(); ++k) {
+        const TosaFileTensor& tensor = file_.tensors[main.inputs[k]];
+        need_usable(tensor, fmt::format("graph input {}", k));
+        values_[main.inputs[k]] = builder_.input(tensor.name, tensor.type, tensor.shape);
+    }
+    read_block(main);
+    return builder_.finish();
+}
+
+// ---- control flow, variables, CUSTOM ------------------------------------------------------------------------------
+
+const Variable& TosaReader::variable_of(std::size_t tensor) const { return variables_.at(variable_index_.at(tensor)); }
+
+void TosaReader::finish_all(const std::vector<ValueId>& ids) {
+    for (std::size_t k = 0; k < ids.size(); ++k) finish(k, ids[k]);
+}
+
+bool TosaReader::lower_structural() {
+    switch (op_->op) {
+        case Op::cond_if:
+        case Op::while_loop: lower_control(); return true;
+        case Op::variable: return true;  // declared already
+        case Op::variable_read:
+            check_types(op_def(op_->op));
+            builder_.variable(variable_of(op_->variable));
+            finish(0, builder_.variable_read(variable_of(op_->variable).name, name_));
+            return true;
+        case Op::variable_write:
+            check_types(op_def(op_->op));
+            builder_.variable(variable_of(op_->variable));
+            builder_.variable_write(variable_of(op_->variable).name, value(0), name_);
+            return true;
+        case Op::custom: {
+            std::vector<OutputType> outputs;
+            for (const std::size_t id : op_->outputs)
+                outputs.push_back({file_.tensors[id].type, file_.tensors[id].shape});
+            finish_all(
+                builder_.custom(op_->custom_domain, op_->custom_name, op_->custom_attrs, values(), outputs, name_));
+            return true;
+        }
+        default: return false;
+    }
+}
+
+/// What the regions capture becomes part of the tensor list; a loop hands it on unchanged.
+void TosaReader::lower_control() {
+    const TosaFileOperator& op = *op_;
+    if (op.blocks.size() != 2) fail("it needs two regions");
+    const bool is_loop = op.op == Op::while_loop;
+    std::vector<std::size_t> captures = file_.blocks[op.blocks[0]].captures;
+    for (const std::size_t id : file_.blocks[op.blocks[1]].captures) {
+        if (std::find(captures.begin(), captures.end(), id) == captures.end()) captures.push_back(id);
+    }
+    std::vector<ValueId> list = values();
+    for (const std::size_t id : captures) {
+        if (values_[id] == no_id)
+            fail(fmt::format("its regions read {}, which nothing computes", file_.tensors[id].title()));
+        list.push_back(values_[id]);
+    }
+    if (!is_loop && op.inputs.empty()) fail("it needs a condition");
+    Graph first = read_region(op.blocks[0], captures, false), second = read_region(op.blocks[1], captures, is_loop);
+    for (const Graph* region : {&first, &second}) {
+        for (const Variable& v : region->variables) builder_.variable(v);
+    }
+    std::vector<ValueId> made;
+    if (is_loop) {
+        made = builder_.while_loop(std::move(list), std::move(first), std::move(second), name_);
+        if (made.size() < captures.size() || made.size() - captures.size() != op.outputs.size()) {
+            fail(fmt::format("it has {} outputs, but its list has {} tensors", op.outputs.size(),
+                             made.size() - captures.size()));
+        }
+        made.resize(op.outputs.size());
+    } else {
+        const ValueId condition = list.front();
+        list.erase(list.begin());
+        made = builder_.cond_if(condition, std::move(list), std::move(first), std::move(second), name_);
+        if (made.size() != op.outputs.size())
+            fail(fmt::format("it has {} outputs, but its regions give {}", op.outputs.size(), made.size()));
+    }
+    finish_all(made);
+}
+
+/// `hands_on`: the captured values are outputs too.
+Graph TosaReader::read_region(std::size_t number, const std::vector<std::size_t>& captures, bool hands_on) {
+    // A region that many operators name is read for each of them.
+    if (++regions_read_ > 4096)
+        throw Error(ErrorCode::unsupported, "TOSA file: its operators name more than 4096 regions");
+    if (++depth_ > level_->max_nesting) {
+        fail(fmt::format("control flow is nested {} deep, but level {} allows {}", depth_, level_->name,
+                         level_->max_nesting));
+    }
+    const TosaFileBlock& block = file_.blocks[number];
+    GraphBuilder inner(block.title, *level_);
+    std::swap(inner, builder_);
+    std::vector<ValueId> values(file_.tensors.size(), no_id);
+    std::swap(values, values_);
+    const auto add_input = [&](std::size_t id) {
+        const TosaFileTensor& tensor = file_.tensors[id];
+        need_usable(tensor, block.title + "'s inputs");
+        values_[id] = builder_.input(tensor.name, tensor.type, tensor.shape);
+    };
+    for (const std::size_t id : block.inputs) add_input(id);
+    for (const std::size_t id : captures) add_input(id);
+    read_block(block);
+    if (hands_on) {
+        for (const std::size_t id : captures) builder_.output(values_[id]);
+    }
+    Graph region = builder_.finish_region();
+    std::swap(inner, builder_);
+    std::swap(values, values_);
+    --depth_;
+    return region;
+}
+
+Graph import_tosa(std::span<const std::byte> bytes, const ImportOptions& options) {
+    const TosaFile file(bytes, options.spec);
+    return file.generation == TosaGeneration::v1_0 ? read_tosa_1_0(file, options) : read_tosa_old(file, options);
+}
+
+}  // namespace tosavk

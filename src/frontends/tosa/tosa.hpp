@@ -1,0 +1,15 @@
+// .tosa files.
+#pragma once
+
+#include "frontends/common/options.hpp"
+
+#include <span>
+
+namespace tosavk {
+
+/// Every generation that file.hpp names, upgraded to TOSA 1.0.
+Graph import_tosa(std::span<const std::byte> file, const ImportOptions& options);
+/// The graph as a TOSA 1.0 flatbuffer. Quantization scales, which TOSA does not know, are left out.
+Bytes write_tosa(const Graph& graph);
+
+}  // namespace tosavk

@@ -1,0 +1,46 @@
+#include "kernels/common/kernel_choice.hpp"
+
+#include <algorithm>
+
+namespace tosavk {
+
+std::uint64_t allocation_bytes(std::uint64_t bytes, DType type) {
+    const std::uint64_t quad = 4 * size_of(type);
+    return ((bytes + quad - 1) / quad * quad + 15) / 16 * 16;
+}
+
+std::uint64_t part_bytes(const DevicePlan& device) {
+    // Where the next part begins, its binding's offset must be a legal one.
+    return std::max(device.buffer_alignment,
+                    device.max_binding_bytes / device.buffer_alignment * device.buffer_alignment);
+}
+
+std::uint32_t binding_count(std::uint64_t bytes, const DevicePlan& device) {
+    if (device.max_binding_bytes == 0 || bytes <= device.max_binding_bytes) return 1;
+    return static_cast<std::uint32_t>((bytes + part_bytes(device) - 1) / part_bytes(device));
+}
+
+std::array<std::uint32_t, 3> spill_groups(std::int64_t groups, const DevicePlan& device) {
+    const std::int64_t most = device.max_groups_x;
+    const std::int64_t x = std::clamp<std::int64_t>(groups, 1, most);
+    const std::int64_t y = (groups + x - 1) / x;
+    return {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(std::max<std::int64_t>(y, 1)), 1};
+}
+
+bool wants_eights(std::int64_t elements, const DevicePlan& device) {
+    return device.slow_storage && device.int64 && elements % 8 == 0 &&
+           elements >= 16 * std::int64_t{device.workgroup_size};
+}
+
+std::int64_t pieces_in_turn(std::int64_t pieces, std::int64_t bytes, const DevicePlan& device) {
+    std::int64_t each = 1;
+    while (each * bytes < device.walk_bytes) each *= 2;
+    return pieces / each >= device.busy_invocations ? each : 1;
+}
+
+std::array<std::uint32_t, 3> linear_groups(std::int64_t invocations, const DevicePlan& device) {
+    const std::int64_t size = device.workgroup_size;
+    return spill_groups((invocations + size - 1) / size, device);
+}
+
+}  // namespace tosavk

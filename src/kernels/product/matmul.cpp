@@ -1,0 +1,106 @@
+// The GPU kernel of MATMUL. Both operands are run-time tensors, so nothing is packed.
+#include "kernels/common/operands.hpp"
+#include "kernels/kernels.hpp"
+#include "kernels/product/product.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tosavk {
+namespace {
+
+std::optional<Product> product_of(const NodeView& view, const DevicePlan& device, std::string& why) {
+    const DType type = view.in(0).type;
+    if (type != DType::i8 && type != DType::i16 && !is_float(type)) {
+        why = fmt::format("it does not take {}", name_of(type));
+        return std::nullopt;
+    }
+    const Shape& a = view.in(0).shape;
+    const Product product{.is_matrix = true,
+                          .is_float = is_float(type),
+                          .is_wide = type == DType::i16,
+                          .dot4 = device.dot4 && type == DType::i8,
+                          .batch = a[0],
+                          .rows = a[1],
+                          .columns = view.in(1).shape[2],
+                          .inner = a[2]};
+    if (loop_steps(device, 1, product.blocks(), why) != 1) return std::nullopt;
+    return product;
+}
+
+KernelChoice with_operands(ProductChoice&& planned, const NodeView& view, const Product& product) {
+    KernelChoice& choice = planned.choice;
+    add_constants(choice, {product.batch, product.rows, product.columns, product.inner});
+    add_operand(choice, view, 0, planned.row_reads * quad_waste(product.inner), planned.moves_bits);
+    add_operand(choice, view, 1, planned.column_reads * quad_waste(product.columns), planned.moves_bits);
+    define_scalar(choice, view, 2, "ROW_ZP");
+    define_scalar(choice, view, 3, "COLUMN_ZP");
+    return std::move(choice);
+}
+
+/// As one of the kernels of kernels/product/product.hpp.
+std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan& device, std::string& why,
+                                         ProductPlan plan, int setting) {
+    const auto product = product_of(view, device, why);
+    if (!product) return std::nullopt;
+    auto planned = plan(*product, device, why, setting);
+    if (!planned) return std::nullopt;
+    return with_operands(std::move(*planned), view, *product);
+}
+
+std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan& device, std::string& why,
+                                          int fixed_rows) {
+    const auto product = product_of(view, device, why);
+    if (!product) return std::nullopt;
+    const auto may_add = [&](std::size_t zero_point) {
+        return !product->is_float &&
+               (!view.in(zero_point).is_constant() || view.constant_ints(zero_point).front() != 0);
+    };
+    auto planned =
+        plan_cooperative(*product, view.in(0).type, view.out().type, may_add(3), may_add(2), device, why, fixed_rows);
+    if (!planned) return std::nullopt;
+    return with_operands(std::move(*planned), view, *product);
+}
+
+std::optional<KernelChoice> plan_matmul(const NodeView& view, const DevicePlan& device, std::string& why,
+                                        int fixed_tile) {
+    const DType type = view.in(0).type;
+    if (type != DType::i8 && type != DType::i16 && !is_float(type)) {
+        why = fmt::format("it does not take {}", name_of(type));
+        return std::nullopt;
+    }
+    const Shape& a = view.in(0).shape;
+    const std::int64_t batch = a[0], height = a[1], inner = a[2], width = view.in(1).shape[2], quads = (width + 3) / 4;
+    // Four rows share every quad of B that an invocation loads; small outputs need the invocations more.
+    const std::int64_t tile = fixed_tile != 0 ? fixed_tile : height >= 4 && batch * height * quads >= 4096 ? 4 : 1;
+
+    const auto steps = loop_steps(device, 1, (inner + 3) / 4 + (type == DType::i16 ? chunk_steps(inner) : 0), why);
+    if (!steps) return std::nullopt;
+
+    KernelChoice choice;
+    choice.kernel = "matmul";
+    choice.defines = {{"X_FLOAT", is_float(type) ? "1" : "0"},
+                      {"WIDE", type == DType::i16 ? "1" : "0"},
+                      {"TM", std::to_string(tile)},
+                      {"STEPS", std::to_string(*steps)}};
+    add_constants(choice, {batch, height, inner, width});
+    add_operand(choice, view, 0, static_cast<double>(quads) * quad_waste(inner));
+    add_operand(choice, view, 1, static_cast<double>((height + tile - 1) / tile) * quad_waste(width));
+    define_scalar(choice, view, 2, "A_ZP");
+    define_scalar(choice, view, 3, "B_ZP");
+    choice.groups = linear_groups(batch * ((height + tile - 1) / tile) * quads, device);
+    choice.aligned = width % 4 == 0;
+    choice.in_rows = true;
+    choice.work = 2.0 * static_cast<double>(batch * height * width * inner);
+    choice.note = fmt::format("{}x4 tile", tile);
+    return choice;
+}
+
+}  // namespace
+
+std::vector<KernelCandidate> matmul_kernels() {
+    return product_kernels({plan_matrices, plan_product, "register tile", plan_matmul});
+}
+
+}  // namespace tosavk

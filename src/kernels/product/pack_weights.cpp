@@ -1,0 +1,125 @@
+#include "kernels/product/pack_weights.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace tosavk {
+namespace {
+
+/// An element of so many bytes, which nobody computes with.
+template <std::size_t bytes> using Raw = std::array<std::byte, bytes>;
+
+template <class T>
+void pack_blocks(std::span<const std::byte> weights, const Shape& shape, T pad, bool turned,
+                 std::span<std::byte> packed) {
+    const auto channels = static_cast<std::size_t>(shape.front()), depth = static_cast<std::size_t>(shape.back());
+    const std::size_t taps = static_cast<std::size_t>(element_count(shape)) / channels / depth;
+    const auto at = [&](std::size_t oc, std::size_t tap, std::size_t ic) {
+        return weights.data() + ((oc * taps + tap) * depth + ic) * sizeof(T);
+    };
+    std::byte* to = packed.data();
+    for (std::size_t oc = 0; oc < channels; oc += 4) {
+        for (std::size_t tap = 0; tap < taps; ++tap) {
+            for (std::size_t ic = 0; ic < depth; ic += 4) {
+                std::array<T, 16> block;
+                const bool whole = oc + 4 <= channels && ic + 4 <= depth;
+                if (!whole) block.fill(pad);
+                const std::size_t rows = std::min<std::size_t>(4, channels - oc),
+                                  count = std::min<std::size_t>(4, depth - ic);
+                for (std::size_t o = 0; o < rows; ++o) {
+                    std::array<T, 4> row;
+                    if (whole) std::memcpy(row.data(), at(oc + o, tap, ic), sizeof row);
+                    else std::memcpy(row.data(), at(oc + o, tap, ic), count * sizeof(T));
+                    for (std::size_t i = 0; i < (whole ? 4 : count); ++i)
+                        block[turned ? o * 4 + i : i * 4 + o] = row[i];
+                }
+                std::memcpy(to, block.data(), sizeof block);
+                to += sizeof block;
+            }
+        }
+    }
+}
+
+/// The weights of one of several phases as [OC,taps,IC] in bytes: its own taps, then the zero point up to as many as
+/// the phase has that has most.
+Bytes phase_weights(const Value& weight, const Window& window, std::int64_t phase, std::int64_t zero_point) {
+    const WindowAxis& y = window.y;
+    const WindowAxis& x = window.x;
+    const auto row = static_cast<std::size_t>(weight.shape.back()) * size_of(weight.type);
+    const auto channels = static_cast<std::size_t>(weight.shape.front());
+    Bytes taken(channels * static_cast<std::size_t>(window.phase_taps()) * row, static_cast<std::byte>(zero_point));
+    for (std::size_t oc = 0; oc < channels; ++oc) {
+        std::byte* to = taken.data() + oc * static_cast<std::size_t>(window.phase_taps()) * row;
+        for (std::int64_t ky = 0; ky < y.phase_taps(); ++ky) {
+            for (std::int64_t kx = 0; kx < x.phase_taps(); ++kx) {
+                const std::int64_t from_y = y.phase_tap(phase / x.phases(), ky),
+                                   from_x = x.phase_tap(phase % x.phases(), kx);
+                if (from_y < 0 || from_x < 0) continue;
+                const std::size_t tap =
+                    oc * static_cast<std::size_t>(window.taps()) + static_cast<std::size_t>(from_y * x.kernel + from_x);
+                std::memcpy(to, weight.data->data() + tap * row, row);
+                to += row;
+            }
+        }
+    }
+    return taken;
+}
+
+template <std::size_t bytes>
+LazyBytes blocks_of(const Value& weight, const Window& window, std::int64_t zero_point, bool turned) {
+    Raw<bytes> pad;
+    pad.fill(static_cast<std::byte>(zero_point));  // other than 0 for 8-bit elements only
+    const Shape shape = {weight.shape.front(), window.phase_taps(), weight.shape.back()};
+    const auto size = static_cast<std::size_t>((shape[0] + 3) / 4 * shape[1] * ((shape[2] + 3) / 4)) * 16 * bytes;
+    const auto phases = static_cast<std::size_t>(window.phases());
+    return {phases * size, [=](std::span<std::byte> to) {
+                if (phases == 1) return pack_blocks(*weight.data, shape, pad, turned, to);
+                for (std::size_t phase = 0; phase < phases; ++phase) {
+                    const Bytes taken = phase_weights(weight, window, static_cast<std::int64_t>(phase), zero_point);
+                    pack_blocks(taken, shape, pad, turned, to.subspan(phase * size, size));
+                }
+            }};
+}
+
+}  // namespace
+
+LazyBytes pack_conv_weights(const Value& weight, const Window& window, std::int64_t zero_point, bool turned) {
+    switch (size_of(weight.type)) {
+        case 1: return blocks_of<1>(weight, window, zero_point, turned);
+        case 2: return blocks_of<2>(weight, window, zero_point, turned);
+        default: return blocks_of<4>(weight, window, zero_point, turned);
+    }
+}
+
+LazyBytes pack_depthwise_weights(const Value& weight, std::int64_t zero_point) {
+    const auto taps = static_cast<std::size_t>(weight.shape[0] * weight.shape[1]);
+    const std::size_t used = static_cast<std::size_t>(weight.shape[2] * weight.shape[3]) * size_of(weight.type);
+    const std::size_t row =
+        (static_cast<std::size_t>(weight.shape[2] * weight.shape[3]) + 3) / 4 * 4 * size_of(weight.type);
+    return {taps * row, [=, data = weight.data](std::span<std::byte> to) {
+                for (std::size_t tap = 0; tap < taps; ++tap) {
+                    const auto end = std::copy_n(data->data() + tap * used, used, to.data() + tap * row);
+                    std::fill_n(end, row - used, static_cast<std::byte>(zero_point));
+                }
+            }};
+}
+
+std::vector<std::int64_t> channel_sums(const Value& weight, const Window& window, std::int64_t zero_point) {
+    const auto channels = static_cast<std::size_t>(weight.shape[0]);
+    const auto each = static_cast<std::size_t>(window.phase_taps() * weight.shape.back());
+    std::vector<std::int64_t> sums;
+    for (std::int64_t phase = 0; phase < window.phases(); ++phase) {
+        const Bytes taken = window.phases() == 1 ? Bytes() : phase_weights(weight, window, phase, zero_point);
+        const Bytes& weights = window.phases() == 1 ? *weight.data : taken;
+        for (std::size_t c = 0; c < channels; ++c) {
+            std::int64_t sum = 0;
+            for (std::size_t i = 0; i < each; ++i) sum += static_cast<std::int8_t>(weights[c * each + i]);
+            sums.push_back(sum - static_cast<std::int64_t>(each) * zero_point);
+        }
+        sums.resize((sums.size() + 3) / 4 * 4);
+    }
+    return sums;
+}
+
+}  // namespace tosavk

@@ -1,0 +1,21 @@
+// Constant weights in the order in which the kernels read them.
+#pragma once
+
+#include "kernels/common/constants.hpp"
+#include "ops/window.hpp"
+
+namespace tosavk {
+
+/// Weights [OC,KH,KW,IC] as blocks of 4 input x 4 output channels: [OC/4][KH*KW][IC/4][4 ic][4 oc], padded with
+/// `zero_point`, which stands for zero. Of a transposed window one phase after another, each with its own taps and as
+/// much room as the phase needs that has most. `turned`: [4 oc][4 ic] instead, so that a word has four input channels.
+LazyBytes pack_conv_weights(const Value& weight, const Window& window, std::int64_t zero_point, bool turned = false);
+
+/// Weights [KH,KW,C,M] as rows of one tap, each padded to whole quads of channels.
+LazyBytes pack_depthwise_weights(const Value& weight, std::int64_t zero_point);
+
+/// Sums of (w - zero_point) over all i8 weights of an output channel, for weights [OC,KH,KW,IC], in whole quads of
+/// channels with zeros behind; of a transposed window over each phase's weights.
+std::vector<std::int64_t> channel_sums(const Value& weight, const Window& window, std::int64_t zero_point);
+
+}  // namespace tosavk

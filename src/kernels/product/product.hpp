@@ -1,0 +1,71 @@
+// What CONV2D, CONV3D, TRANSPOSE_CONV2D and MATMUL share when they run as one matrix product: kernels
+// (shaders/gemm*.comp and, of the convolutions, conv.comp) that read their operands alike
+// (shaders/lib/gemm_operands.glsl).
+#pragma once
+
+#include "kernels/common/kernel_choice.hpp"
+
+#include <optional>
+
+namespace tosavk {
+
+/// Rows by columns, each result a sum of `taps` (of TRANSPOSE_CONV2D at most so many) times `inner` products.
+struct Product {
+    bool is_matrix = false;      ///< of MATMUL, else an implicit one
+    bool is_volume = false;      ///< of CONV3D
+    bool is_transposed = false;  ///< of TRANSPOSE_CONV2D
+    bool is_float = false;
+    bool is_wide = false;  ///< of i16, by i8 or (of MATMUL) i16: sums of 48 bits
+    bool dot4 = false;  ///< of i8, and the device multiplies four pairs at once; of a convolution its bias is constant
+    std::int64_t batch = 1;  ///< such products; phases of TRANSPOSE_CONV2D
+    std::int64_t rows = 1, columns = 1, taps = 1, inner = 1;
+
+    std::int64_t quads() const { return (columns + 3) / 4; }
+    std::int64_t blocks() const { return taps * ((inner + 3) / 4); }
+    double work() const { return 2.0 * static_cast<double>(batch * rows * columns * taps * inner); }
+};
+
+struct ProductChoice {
+    KernelChoice choice;
+    double row_reads, column_reads;  ///< how often each element of a row and of a column is read
+    bool moves_bits = false;         ///< fp16 operands are read as i16: the kernel only moves them
+    bool dot4 =
+        false;  ///< of a convolution: its words of weights hold one column each, and its bias what zero points add
+};
+
+/// Each decides whether its kernel suits the product and the device, or declines with a sentence in `why`. Sets kernel,
+/// defines, workgroups and what follows from the sizes; constants and operands are the caller's.
+/// For devices whose subgroups share rows. `fixed_rows`: rows that an invocation makes, 4, 8 or 16; 0: by the sizes.
+std::optional<ProductChoice> plan_shared_rows(const Product& product, const DevicePlan& device, std::string& why,
+                                              int fixed_rows);
+/// For devices that like tiles in shared memory, and products that keep them busy, or any with `however_few` not 0.
+std::optional<ProductChoice> plan_shared_tiles(const Product& product, const DevicePlan& device, std::string& why,
+                                               int however_few);
+/// For devices with cooperative matrices, and products of i8 or fp16 (`type`) that keep them busy, whose sums become
+/// `result`. The kernel makes sums of rows (`row_sums`) where the columns may have a zero point, and sums of columns
+/// (`column_sums`) where the rows may; else the bias has what they add. `fixed_rows`: of a tile, 64 or 128; 0: by the
+/// sizes.
+std::optional<ProductChoice> plan_cooperative(const Product& product, DType type, DType result, bool row_sums,
+                                              bool column_sums, const DevicePlan& device, std::string& why,
+                                              int fixed_rows);
+/// For devices that like shared memory, and products so small that several invocations share a sum: `fixed_lanes` of
+/// them, a power of two from 4 on; 0: by the sizes.
+std::optional<ProductChoice> plan_split_sums(const Product& product, const DevicePlan& device, std::string& why,
+                                             int fixed_lanes);
+/// One of those that take a setting and any operands.
+using ProductPlan = std::optional<ProductChoice> (*)(const Product&, const DevicePlan&, std::string&, int);
+
+/// How an operator runs as a product; each with a setting, 0: by the sizes.
+struct ProductKernels {
+    using Plan = std::optional<KernelChoice>(const NodeView&, const DevicePlan&, std::string&, int);
+    using Of = std::optional<KernelChoice>(const NodeView&, const DevicePlan&, std::string&, ProductPlan, int);
+
+    Plan* matrices;  ///< by cooperative matrices
+    Of* product;     ///< by one of the others above
+    const char* own_name;
+    Plan* own;  ///< by the operator's own kernel, which every device runs
+};
+/// The candidates in the order in which they are asked, and their variants.
+std::vector<KernelCandidate> product_kernels(const ProductKernels& plans);
+
+}  // namespace tosavk

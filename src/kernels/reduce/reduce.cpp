@@ -1,0 +1,284 @@
+// GPU kernels of REDUCE_* and ARGMAX. The former go along rows (the last axis) and along columns (any other), in two
+// passes where one would leave the device idle or walk too far.
+#include "kernels/common/operands.hpp"
+#include "kernels/kernels.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tosavk {
+namespace {
+
+using Defines = std::vector<std::pair<std::string, std::string>>;
+
+/// What the shaders fold. Extremes of floats are found among keys, integers in the order of the numbers, which is one
+/// instruction for each.
+struct Arithmetic {
+    std::string input, partial;                 ///< types of a quad of the input, and of partial results
+    std::string before = "(x)", after = "(x)";  ///< what makes a partial result of an input, and the result of that
+    std::string fold, identity;                 ///< of two partial results; one that changes none
+
+    bool keys() const { return before != "(x)"; }
+    Defines defines() const {
+        return {{"IN4", input},       {"ACC4", partial},      {"BEFORE(x)", before},       {"AFTER(x)", after},
+                {"FOLD(a, b)", fold}, {"IDENTITY", identity}, {"KEYS", keys() ? "1" : "0"}};
+    }
+};
+
+Arithmetic arithmetic_of(const NodeView& view) {
+    const bool real = is_float(view.in(0).type), ignore = view.attrs().nan_mode == NanMode::ignore;
+    Arithmetic a;
+    a.input = a.partial = real ? "vec4" : "ivec4";
+    const auto with = [&a](const char* fold, const char* identity) {
+        a.fold = fold;
+        a.identity = identity;
+        return a;
+    };
+    switch (view.node().op) {
+        case Op::reduce_all: return with("((a) & (b))", "1");
+        case Op::reduce_any: return with("((a) | (b))", "0");
+        case Op::reduce_max:
+        case Op::reduce_min: {
+            const bool maximum = view.node().op == Op::reduce_max;
+            if (real) {
+                const char* nan_end = maximum == ignore ? "NAN_FIRST" : "NAN_LAST";
+                a.partial = "ivec4";
+                a.before = fmt::format("math_order(x, {})", nan_end);
+                a.after = fmt::format("math_unorder(x, {})", nan_end);
+            }
+            return maximum ? with("max(a, b)", "SIGN_BIT") : with("min(a, b)", "ABS_MASK");
+        }
+        case Op::reduce_product: return with("((a) * (b))", "1.0");
+        default: return with("((a) + (b))", real ? "-0.0" : "0");
+    }
+}
+
+/// The second of two passes, without its constants and groups: it folds the partial results that the first leaves in a
+/// scratch buffer.
+KernelChoice fold_partials(Arithmetic a) {
+    a.input = a.partial;
+    a.before = "(x)";
+    KernelChoice choice;
+    choice.defines = a.defines();
+    choice.operands = {{no_id, a.partial == "ivec4" ? DType::i32 : DType::fp32, {}, {}, 0}};
+    return choice;
+}
+
+/// Makes `choice` the second of two passes, and `first` the one before it.
+void put_before(KernelChoice& choice, KernelPass first, std::int64_t scratch_elements) {
+    first.writes = 0;
+    first.writes_type = choice.operands.front().type;
+    first.stores_quads = true;
+    first.defines.emplace_back("PARTIAL", "1");
+    choice.scratch_bytes = {static_cast<std::uint64_t>(scratch_elements) * size_of(first.writes_type)};
+    choice.work = static_cast<double>(scratch_elements);
+    choice.earlier.push_back(std::move(first));
+}
+
+struct Split {
+    std::int64_t outer = 1, axis = 1, inner = 1;
+};
+
+std::int64_t up(std::int64_t n, std::int64_t d) { return (n + d - 1) / d; }
+
+/// Rows that are no whole quads share the quads between them.
+double reads_of_row(std::int64_t axis) {
+    return axis % 4 == 0 ? 1 : quad_waste(axis) + 4.0 / static_cast<double>(axis);
+}
+
+/// How many parts an axis of `length` steps is cut into, so that `ready` invocations become enough. Each goes through
+/// `loops` loops over its part.
+std::int64_t parts_of(std::int64_t length, std::int64_t ready, std::int64_t least_steps, std::int64_t loops,
+                      const DevicePlan& device) {
+    std::int64_t parts = 1;
+    while (parts * ready < device.busy_invocations && up(length, 2 * parts) >= least_steps) parts *= 2;
+    while (device.max_loop_passes != 0 && loops * up(length, parts) > device.max_loop_passes) parts *= 2;
+    return parts;
+}
+
+/// A pass over rows: `rows` of `axis` elements, each in `chunks` parts of `length`, by `lanes` invocations.
+void set_rows(KernelPass& pass, const DevicePlan& device, std::int64_t rows, std::int64_t axis, std::int64_t chunks,
+              std::int64_t length, std::int64_t lanes) {
+    pass.kernel = "reduce_rows";
+    const std::int64_t quads = up(length, 4) + (axis % 4 == 0 && length % 4 == 0 ? 0 : 1);
+    // Where prefetchers follow whole cache lines, they follow long rows, and short ones that lie one behind the other;
+    // of a few short ones, four at once wait less often.
+    const std::int64_t row_bytes = length * static_cast<std::int64_t>(size_of(pass.operands.front().type));
+    const std::int64_t in_turn = lanes == 1 ? pieces_in_turn(up(rows * chunks, 4), 4 * row_bytes, device) : 1;
+    const bool row_by_row = device.row_quads > 1 && (quads / lanes >= 128 || in_turn > 1);
+    pass.defines.insert(pass.defines.end(),
+                        {{"SHARED_LANES", lanes > 1 ? "1" : "0"}, {"ROW_BY_ROW", row_by_row ? "1" : "0"}});
+    pass.reads_eights = lanes == 1 && length % 8 == 0 && axis % length == 0;
+    add_constants(pass, {axis, length, chunks, rows * chunks, lanes, quads, in_turn});
+    pass.groups = spill_groups(up(up(rows * chunks, 4), device.workgroup_size / lanes * in_turn), device);
+}
+
+KernelChoice plan_rows(const NodeView& view, const DevicePlan& device, const Split& s, const Arithmetic& arithmetic) {
+    const std::int64_t row_quads = up(s.axis, 4), quads = up(s.outer, 4);
+    // Lanes of one workgroup first, since they need no second pass; each should have some quads to fold.
+    std::int64_t lanes = 1;
+    while (lanes < device.workgroup_size && lanes * quads < device.busy_invocations && row_quads >= 8 * lanes)
+        lanes *= 2;
+    const std::int64_t chunks = parts_of(up(row_quads, lanes), lanes * quads, 16, 4, device);
+    const std::int64_t length = chunks == 1 ? s.axis : up(up(s.axis, chunks), 4) * 4, used = up(s.axis, length);
+
+    KernelChoice choice;
+    choice.defines = arithmetic.defines();
+    add_operand(choice, view, 0, reads_of_row(s.axis));
+    set_rows(choice, device, s.outer, s.axis, used, length, lanes);
+    choice.note = fmt::format("{} lanes a row", lanes);
+    if (used == 1) return choice;
+    KernelPass first = std::move(choice);
+    choice = fold_partials(arithmetic);
+    set_rows(choice, device, s.outer, used, 1, used, 1);
+    choice.note = fmt::format("{} lanes a row, rows in {} parts", lanes, used);
+    put_before(choice, std::move(first), up(s.outer * used, 4) * 4);
+    return choice;
+}
+
+/// A pass over columns: runs of quads of `inner` neighbours for each of `outer`. An invocation goes down a part of the
+/// axis with up to `each` of them.
+void set_columns(KernelPass& pass, const DevicePlan& device, const Split& s, std::int64_t outer_stride,
+                 std::int64_t axis_stride, std::int64_t length, std::int64_t chunks, std::int64_t each) {
+    const std::int64_t quads = up(s.inner, 4), all = s.outer * quads * chunks;
+    while (each > 1 && (quads % each != 0 || s.inner % 4 != 0 || all / each < device.busy_invocations)) each /= 2;
+    pass.kernel = "reduce_columns";
+    pass.defines.emplace_back("EACH", fmt::to_string(each));
+    pass.reads_eights = each > 1 && s.inner % 8 == 0;
+    add_constants(pass, {s.outer, s.axis, s.inner, outer_stride, axis_stride, length, chunks});
+    pass.groups = linear_groups(all / each, device);
+}
+
+std::int64_t row_bytes(const NodeView& view, const Split& s) {
+    return s.inner * static_cast<std::int64_t>(size_of(view.in(0).type));
+}
+
+std::int64_t length_of(const NodeView& view, const DevicePlan& device, const Split& s) {
+    const std::int64_t quads = s.outer * up(s.inner, 4);
+    const std::int64_t length = up(s.axis, parts_of(s.axis, quads, 8, 1, device));
+    // Of far rows no more are walked down than prefetchers follow, where second passes are small or loads wait for
+    // memory most.
+    const bool few = quads < device.busy_invocations * device.row_quads;
+    const bool far = device.far_rows != 0 && (few || loads_are_loops(device)) && row_bytes(view, s) >= 4096;
+    return far ? std::min(length, device.far_rows) : length;
+}
+
+KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const Split& s,
+                          const Arithmetic& arithmetic) {
+    const std::int64_t quads = s.outer * up(s.inner, 4);
+    const std::int64_t length = length_of(view, device, s), chunks = up(s.axis, length);
+    // Of many rows in other pages whole lines of a cache (64 bytes) are read: each page is looked up half as often. Of
+    // short rows they are where loads are loops, so that no two wait for one line.
+    const bool pays = row_bytes(view, s) >= 4096 ? length >= 64 : loads_are_loops(device);
+    const bool whole_lines = device.row_quads > 1 && size_of(view.in(0).type) == 4 && pays;
+    const std::int64_t each = whole_lines ? 2 * device.row_quads : device.row_quads;
+
+    KernelChoice choice;
+    choice.defines = arithmetic.defines();
+    add_operand(choice, view, 0, quad_waste(s.inner));
+    set_columns(choice, device, s, s.axis * s.inner, s.inner, length, chunks, each);
+    if (chunks > 1) {
+        KernelPass first = std::move(choice);
+        choice = fold_partials(arithmetic);
+        set_columns(choice, device, {s.outer, chunks, s.inner}, up(s.inner, 4) * 4, quads * 4, chunks, 1,
+                    device.row_quads);
+        put_before(choice, std::move(first), quads * 4 * chunks);
+    }
+    choice.aligned = s.inner % 4 == 0;
+    choice.note = chunks == 1 ? "down the columns" : fmt::format("down the columns in {} parts", chunks);
+    return choice;
+}
+
+/// The input around the axis.
+Split split_of(const NodeView& view) {
+    const Shape& shape = view.in(0).shape;
+    const auto axis = static_cast<std::size_t>(view.attrs().axis);
+    Split s;
+    for (std::size_t d = 0; d < axis; ++d) s.outer *= shape[d];
+    s.axis = shape[axis];
+    for (std::size_t d = axis + 1; d < shape.size(); ++d) s.inner *= shape[d];
+    return s;
+}
+
+/// The same, if the kernels here take its type.
+std::optional<Split> split(const NodeView& view, std::string& why) {
+    const DType type = view.in(0).type;
+    if (is_plain_type(type)) return split_of(view);
+    why = fmt::format("it does not take {}", name_of(type));
+    return std::nullopt;
+}
+
+std::optional<KernelChoice> plan_reduce(const NodeView& view, const DevicePlan& device, std::string& why) {
+    const std::optional<Split> s = split(view, why);
+    if (!s) return std::nullopt;
+    KernelChoice choice = s->inner == 1 ? plan_rows(view, device, *s, arithmetic_of(view))
+                                        : plan_columns(view, device, *s, arithmetic_of(view));
+    choice.defines.emplace_back("PARTIAL", "0");
+    (choice.earlier.empty() ? choice : choice.earlier.front()).work =
+        static_cast<double>(element_count(view.in(0).shape));
+    return choice;
+}
+
+/// Four outputs an invocation; as many lanes share an axis as keep the device busy.
+std::optional<KernelChoice> plan_argmax(const NodeView& view, const DevicePlan& device, std::string& why) {
+    const std::optional<Split> s = split(view, why);
+    if (!s) return std::nullopt;
+    const bool rows = s->inner == 1;
+    const std::int64_t quads = rows ? up(s->outer, 4) : s->outer * up(s->inner, 4),
+                       steps = rows ? s->axis / 4 + 2 : s->axis;
+    std::int64_t lanes = 1;
+    const auto too_long = [&] {
+        return device.max_loop_passes != 0 && (rows ? 4 : 1) * steps / lanes > device.max_loop_passes;
+    };
+    while (lanes < device.workgroup_size && lanes * 4 <= steps &&
+           (lanes * quads < device.busy_invocations || too_long()))
+        lanes *= 2;
+    if (too_long()) {
+        why = fmt::format("its axis of {} is too long for the {} loop passes that the driver allows", s->axis,
+                          device.max_loop_passes);
+        return std::nullopt;
+    }
+
+    KernelChoice choice;
+    choice.kernel = "argmax";
+    const bool real = is_float(view.in(0).type);
+    choice.defines = {{"X_FLOAT", real ? "1" : "0"},
+                      {"IN4", real ? "vec4" : "ivec4"},
+                      {"ROWS", rows ? "1" : "0"},
+                      {"SHARED_LANES", lanes > 1 ? "1" : "0"},
+                      {"NAN_KEY", view.attrs().nan_mode == NanMode::ignore ? "SIGN_BIT" : "ABS_MASK"}};
+    const std::int64_t four_rows = 4 * s->axis * static_cast<std::int64_t>(size_of(view.in(0).type));
+    // Measured: through texel buffers, longer rows are found as fast by themselves.
+    const bool walks = rows && lanes == 1 && (four_rows < 1024 || loads_are_loops(device));
+    const std::int64_t in_turn = walks ? pieces_in_turn(quads, four_rows, device) : 1;
+    add_constants(choice, {s->axis, s->inner, s->outer, lanes, in_turn});
+    add_operand(choice, view, 0, rows ? reads_of_row(s->axis) : quad_waste(s->inner));
+    choice.reads_eights = rows && lanes == 1 && s->axis % 8 == 0;
+    choice.groups = spill_groups(up(quads, device.workgroup_size / lanes * in_turn), device);
+    choice.aligned = rows || s->inner % 4 == 0;
+    choice.work = static_cast<double>(element_count(view.in(0).shape));
+    choice.note =
+        fmt::format("{} lanes along the axis{}", lanes, in_turn > 1 ? fmt::format(", {} fours in turn", in_turn) : "");
+    return choice;
+}
+
+}  // namespace
+
+std::vector<KernelCandidate> argmax_kernels() {
+    return {{"tree", plan_argmax},
+            {"tree, fewer lanes", for_busy(plan_argmax, 0.125), true},
+            {"tree, more lanes", for_busy(plan_argmax, 8), true}};
+}
+
+std::int64_t column_length(const NodeView& reduction, const DevicePlan& device) {
+    return length_of(reduction, device, split_of(reduction));
+}
+
+std::vector<KernelCandidate> reduce_kernels() {
+    return {{"blocks", plan_reduce},
+            {"blocks, fewer parts", for_busy(plan_reduce, 0.125), true},
+            {"blocks, more parts", for_busy(plan_reduce, 8), true}};
+}
+
+}  // namespace tosavk

@@ -1,0 +1,40 @@
+// GPU kernel of RESIZE.
+#include "ops/resize.hpp"
+#include "kernels/common/operands.hpp"
+#include "kernels/kernels.hpp"
+
+namespace tosavk {
+namespace {
+
+std::optional<KernelChoice> plan_resize(const NodeView& view, const DevicePlan& device, std::string&) {
+    const ResizeGeometry g = resize_geometry(view);
+    const DType type = view.in(0).type;
+    const bool bilinear = view.attrs().mode == ResizeMode::bilinear;
+    KernelChoice choice;
+    choice.kernel = "resize";
+    choice.by_eights = g.channels % 8 == 0 && wants_eights(element_count(view.out().shape), device);
+    const int each = choice.by_eights ? 8 : 4;
+    choice.defines = {{"EACH", std::to_string(each)},
+                      {"X_FLOAT", is_float(type) ? "1" : "0"},
+                      {"WIDE", view.out().type == DType::i48 ? "1" : "0"},
+                      {"BILINEAR", bilinear ? "1" : "0"}};
+    const std::int64_t pixels = g.batch * g.y.out * g.x.out;
+    for (const std::int64_t value :
+         {g.y.in, g.x.in, g.channels, g.y.out, g.x.out, g.y.n, g.y.d, g.y.offset, g.x.n, g.x.d, g.x.offset, pixels}) {
+        choice.constants.push_back(static_cast<std::int32_t>(value));
+    }
+    const double samples = bilinear ? 4 : 1,
+                 share = static_cast<double>(g.y.out * g.x.out) / static_cast<double>(g.y.in * g.x.in);
+    add_operand(choice, view, 0, samples * share * quad_waste(g.channels));
+    choice.groups = linear_groups(pixels * ((g.channels + each - 1) / each), device);
+    choice.aligned = g.channels % 4 == 0;
+    choice.in_rows = true;
+    choice.work = static_cast<double>(pixels * g.channels) * (bilinear ? 8 : 1);
+    return choice;
+}
+
+}  // namespace
+
+std::vector<KernelCandidate> resize_kernels() { return {{"direct", plan_resize}}; }
+
+}  // namespace tosavk

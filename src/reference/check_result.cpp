@@ -1,0 +1,265 @@
+// Decides whether a device's result of one node is right: bit for bit, or within the specification's bound of the
+// result computed in fp64.
+#include "ops/tolerance.hpp"
+#include "reference/reference.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+namespace tosavk {
+
+namespace {
+
+/// Collects the worst element; values become text once, at the end.
+struct Worst {
+    double share = 0;  ///< error / bound; infinity where no bound applies
+    std::int64_t element = -1;
+    bool passed = true;
+
+    void add(std::int64_t i, double error, bool ok) {
+        // A failed element outranks every passed one, whatever its share.
+        if (element < 0 || (passed && !ok) || (passed != ok ? false : error > share)) {
+            share = error;
+            element = i;
+        }
+        passed = passed && ok;
+    }
+};
+
+std::string real_text(double v) { return fmt::format("{:.9g}", v); }
+
+CheckResult result_of(const Worst& worst, std::string rule) {
+    CheckResult r;
+    r.passed = worst.passed;
+    r.worst = worst.share;
+    r.element = worst.element;
+    r.rule = std::move(rule);
+    return r;
+}
+
+CheckResult compare_ints(const HostTensor& expected, const HostTensor& actual) {
+    const auto want = decode_ints(expected.type, expected.bytes), got = decode_ints(actual.type, actual.bytes);
+    Worst worst;
+    for (std::size_t i = 0; i < want.size(); ++i)
+        worst.add(static_cast<std::int64_t>(i), std::fabs(static_cast<double>(want[i]) - static_cast<double>(got[i])),
+                  want[i] == got[i]);
+    CheckResult r = result_of(worst, "exact");
+    if (r.element >= 0) {
+        r.expected = std::to_string(want[static_cast<std::size_t>(r.element)]);
+        r.got = std::to_string(got[static_cast<std::size_t>(r.element)]);
+    }
+    return r;
+}
+
+/// Moved floats: the same bits, whatever they mean.
+CheckResult compare_bits(const HostTensor& expected, const HostTensor& actual) {
+    const std::size_t size = size_of(expected.type);
+    Worst worst;
+    for (std::size_t i = 0; i * size < expected.bytes.size(); ++i) {
+        const bool same = std::memcmp(expected.bytes.data() + i * size, actual.bytes.data() + i * size, size) == 0;
+        worst.add(static_cast<std::int64_t>(i), same ? 0 : 1, same);
+    }
+    CheckResult r = result_of(worst, "exact bits");
+    const auto text = [&](const HostTensor& tensor) {
+        const auto at = static_cast<std::size_t>(r.element) * size;
+        std::uint32_t bits = 0;
+        for (std::size_t b = size; b-- > 0;) bits = bits << 8 | std::to_integer<std::uint32_t>(tensor.bytes[at + b]);
+        const std::span<const std::byte> element(tensor.bytes.data() + at, size);
+        return fmt::format("{:#0{}x} ({})", bits, 2 + 2 * size, real_text(decode_reals(tensor.type, element)[0]));
+    };
+    if (r.element >= 0) {
+        r.expected = text(expected);
+        r.got = text(actual);
+    }
+    return r;
+}
+
+/// Results that no arithmetic rounds. A subnormal may have become a zero of its sign, any NaN stands for a NaN, and
+/// zeros of both signs are equal unless the operator fixes the sign.
+bool equal_reals(DType type, double want, double got, bool zero_signs) {
+    if (std::isnan(want)) return std::isnan(got);
+    if (want == got) return want != 0 || !zero_signs || std::signbit(want) == std::signbit(got);
+    const bool may_flush = type == DType::fp32 || type == DType::fp16 || type == DType::bf16;
+    return may_flush && got == 0 && std::fabs(want) < nmin(type) &&
+           (!zero_signs || std::signbit(want) == std::signbit(got));
+}
+
+double error_share(double want, double got, double bound) {
+    if (want == got || (std::isnan(want) && std::isnan(got))) return 0;
+    const double error = std::fabs(got - want);
+    if (std::isnan(error)) return std::numeric_limits<double>::infinity();
+    return bound > 0 ? error / bound : std::numeric_limits<double>::infinity();
+}
+
+void name_reals(CheckResult& r, std::span<const double> want, std::span<const double> got) {
+    if (r.element < 0) return;
+    r.expected = real_text(want[static_cast<std::size_t>(r.element)]);
+    r.got = real_text(got[static_cast<std::size_t>(r.element)]);
+}
+
+CheckResult compare_exact(const NodeView& view, DType type, std::span<const double> want, std::span<const double> got) {
+    const Op op = view.node().op;
+    const bool zero_signs = op == Op::abs || op == Op::negate || op == Op::select;
+    Worst worst;
+    for (std::size_t i = 0; i < want.size(); ++i) {
+        const bool same = equal_reals(type, want[i], got[i], zero_signs);
+        worst.add(static_cast<std::int64_t>(i), same ? 0 : 1, same);
+    }
+    CheckResult r = result_of(worst, "exact");
+    name_reals(r, want, got);
+    return r;
+}
+
+CheckResult compare_check(DType type, std::span<const double> want, std::span<const double> got,
+                          const Tolerance& tolerance) {
+    Worst worst;
+    for (std::size_t i = 0; i < want.size(); ++i) {
+        const double bound = tolerance.bound[i];
+        const bool passed = check_value(type, got[i], want[i], bound);
+        const double share = error_share(want[i], got[i], bound);
+        // Accepted zeros and infinities, and elements without a bound, say nothing about accuracy.
+        worst.add(static_cast<std::int64_t>(i), passed && !(share <= 1) ? 0 : share, passed);
+    }
+    CheckResult r = result_of(worst, "CHECK within the operator's bound");
+    name_reals(r, want, got);
+    return r;
+}
+
+CheckResult compare_dot_product(DType type, std::span<const double> want, std::span<const double> got,
+                                const Tolerance& tolerance) {
+    const double half_ulp = std::ldexp(1.0, -1 - fraction_bits(type));
+    const double limit = 2 * tolerance.terms;  // ABS_BOUND; accumulator and output have one type, so ksb = terms
+    const double variance = 1.6 * tolerance.terms;
+    Worst worst;
+    double squares = 0, sum = 0;
+    for (std::size_t i = 0; i < want.size(); ++i) {
+        const auto element = static_cast<std::int64_t>(i);
+        const double bound = tolerance.bound[i], r = want[i], test = got[i];
+        if (std::isnan(r)) {
+            worst.add(element, std::isnan(test) ? 0 : std::numeric_limits<double>::infinity(), std::isnan(test));
+        } else if (std::isnan(bound) || bound * (1 + limit * half_ulp) > nmax(type)) {
+            continue;  // the sum of magnitudes overflows: nothing is asked
+        } else if (bound == 0) {
+            worst.add(element, error_share(r, test, 0), r == 0 && test == 0);
+        } else {
+            const double unit = std::max(bound * half_ulp, nmin(type));
+            const double error = (test - r) / unit;
+            const bool passed = std::fabs(error) <= limit;  // false for NaN
+            worst.add(element, passed ? std::fabs(error) / limit : error_share(r, test, unit * limit), passed);
+            if (passed) squares += error * error, sum += error;
+        }
+    }
+    const auto count = static_cast<double>(want.size());
+    CheckResult r = result_of(worst, fmt::format("dot product, KS={}", tolerance.terms));
+    name_reals(r, want, got);
+    if (variance * count > 0) {
+        r.variance = squares / (variance * count);
+        r.bias = std::fabs(sum) / std::sqrt(10 * variance * count);
+    }
+    if (r.passed && squares > variance * count) {
+        r.passed = false;
+        r.worst = squares / (variance * count);
+        r.rule = fmt::format("dot product, KS={}: mean square error {:.3g} exceeds {:.3g}", tolerance.terms,
+                             squares / count, variance);
+    }
+    return r;
+}
+
+// ---- flushed inputs -----------------------------------------------------------------------------------------------
+
+/// A device may read every subnormal input as zero. The inputs as such a device sees them; empty: they are the same.
+std::vector<HostTensor> flushed_inputs(std::span<const HostTensor* const> inputs) {
+    bool changed = false;
+    std::vector<HostTensor> result;
+    for (const HostTensor* input : inputs) {
+        result.push_back(*input);
+        const DType type = input->type;
+        if (type != DType::fp32 && type != DType::fp16 && type != DType::bf16) continue;
+        std::vector<double> values = decode_reals(type, input->bytes);
+        for (double& v : values) {
+            if (v == 0 || !(std::fabs(v) < nmin(type))) continue;
+            v = std::copysign(0.0, v);
+            changed = true;
+        }
+        result.back().bytes = encode_reals(type, values);
+    }
+    if (!changed) result.clear();
+    return result;
+}
+
+/// Takes an element of the other reference and its bound where only that one explains the result.
+void prefer_flushed(DType type, std::vector<double>& want, Tolerance& tolerance, std::span<const double> got,
+                    std::span<const double> other, const Tolerance& other_tolerance) {
+    for (std::size_t i = 0; i < want.size(); ++i) {
+        bool take = false;
+        switch (tolerance.kind) {
+            case Tolerance::Kind::check:
+                take = !check_value(type, got[i], want[i], tolerance.bound[i]) &&
+                       check_value(type, got[i], other[i], other_tolerance.bound[i]);
+                break;
+            case Tolerance::Kind::dot_product:
+                take = error_share(other[i], got[i], 1) < error_share(want[i], got[i], 1);
+                break;
+            case Tolerance::Kind::exact:
+                take = !equal_reals(type, want[i], got[i], true) && equal_reals(type, other[i], got[i], true);
+                break;
+        }
+        if (!take) continue;
+        want[i] = other[i];
+        if (!tolerance.bound.empty()) tolerance.bound[i] = other_tolerance.bound[i];
+    }
+}
+
+Tolerance tolerance_of(const OpDef& def, RefContext& ctx, std::size_t k) {
+    return def.tolerance ? def.tolerance(ctx, k, ctx.reals[k]) : Tolerance{};
+}
+
+}  // namespace
+
+CheckResult check_node_result(const NodeView& view, std::span<const HostTensor* const> inputs, std::size_t k,
+                              const HostTensor& actual) {
+    const OpDef& def = op_def(view.node().op);
+    const Value& out = view.out(k);
+    if (actual.type != out.type || actual.shape != out.shape ||
+        actual.bytes.size() != static_cast<std::size_t>(element_count(out.shape)) * size_of(out.type))
+        throw Error(ErrorCode::bad_input,
+                    fmt::format("{}: the result to check is {} of shape {}, but output '{}' is {} of shape {}",
+                                view.title(), name_of(actual.type), to_string(actual.shape), out.name,
+                                name_of(out.type), to_string(out.shape)),
+                    view.node().name, out.name);
+    RefContext ctx(view, inputs, true);
+    def.reference(ctx);
+    const bool moves = ctx.reals[k].empty() && is_float(out.type);
+    const std::vector<HostTensor> flushed = moves ? std::vector<HostTensor>() : flushed_inputs(inputs);
+    std::vector<const HostTensor*> operands;
+    for (const HostTensor& tensor : flushed) operands.push_back(&tensor);
+    RefContext other(view, operands, true);
+    if (!flushed.empty()) def.reference(other);
+
+    if (!is_float(out.type)) {
+        CheckResult result = compare_ints(ctx.outputs[k], actual);
+        if (!result.passed && !flushed.empty()) {
+            const CheckResult second = compare_ints(other.outputs[k], actual);
+            if (second.passed) return second;
+        }
+        return result;
+    }
+    if (moves) return compare_bits(ctx.outputs[k], actual);
+    std::vector<double>& want = ctx.reals[k];
+    const std::vector<double> got = decode_reals(actual.type, actual.bytes);
+    Tolerance tolerance = tolerance_of(def, ctx, k);
+    if (!flushed.empty()) {
+        const Tolerance second = tolerance_of(def, other, k);
+        prefer_flushed(out.type, want, tolerance, got, other.reals[k], second);
+    }
+    switch (tolerance.kind) {
+        case Tolerance::Kind::check: return compare_check(out.type, want, got, tolerance);
+        case Tolerance::Kind::dot_product: return compare_dot_product(out.type, want, got, tolerance);
+        case Tolerance::Kind::exact: break;
+    }
+    return compare_exact(view, out.type, want, got);
+}
+
+}  // namespace tosavk

@@ -1,0 +1,364 @@
+#include "tools/cli/common.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+
+#include <unistd.h>
+
+namespace tosavk::cli {
+
+namespace {
+
+int exit_code_of(tosavk_status status) {
+    switch (status) {
+        case TOSAVK_OK: return exit_done;
+        case TOSAVK_ERROR_USAGE: return exit_usage;
+        case TOSAVK_ERROR_BAD_MODEL:
+        case TOSAVK_ERROR_UNSUPPORTED:
+        case TOSAVK_ERROR_BAD_INPUT:
+        case TOSAVK_ERROR_IO: return exit_file;
+        case TOSAVK_ERROR_NO_DEVICE:
+        case TOSAVK_ERROR_DEVICE:
+        case TOSAVK_ERROR_DEVICE_LOST:
+        case TOSAVK_ERROR_OUT_OF_MEMORY:
+        case TOSAVK_ERROR_INTERNAL: break;
+    }
+    return exit_device;
+}
+
+/// One line, whatever a message holds (names in files may contain anything).
+std::string one_line(std::string text) {
+    for (char& c : text) {
+        if (static_cast<unsigned char>(c) < 32 || c == 127) c = ' ';
+    }
+    while (!text.empty() && text.back() == ' ') text.pop_back();
+    return text;
+}
+
+int fail(const CLI::App& app, int code, const std::string& message) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), one_line(message).c_str());
+    return code;
+}
+
+double half_to_double(std::uint16_t bits) {
+    const int exponent = bits >> 10 & 31;
+    const int mantissa = bits & 1023;
+    double value = 0;
+    if (exponent == 31) value = mantissa ? std::nan("") : HUGE_VAL;
+    else if (exponent == 0) value = std::ldexp(mantissa, -24);
+    else value = std::ldexp(1024 + mantissa, exponent - 25);
+    return bits & 0x8000 ? -value : value;
+}
+
+double fp8_to_double(std::uint8_t bits, bool e4m3) {
+    const int mantissa_bits = e4m3 ? 3 : 2;
+    const int bias = e4m3 ? 7 : 15;
+    const int exponent = (bits & 127) >> mantissa_bits;
+    const int mantissa = bits & ((1 << mantissa_bits) - 1);
+    double value = 0;
+    if (e4m3 && (bits & 127) == 127) value = std::nan("");
+    else if (!e4m3 && exponent == 31) value = mantissa ? std::nan("") : HUGE_VAL;
+    else if (exponent == 0) value = std::ldexp(mantissa, 1 - bias - mantissa_bits);
+    else value = std::ldexp((1 << mantissa_bits) + mantissa, exponent - bias - mantissa_bits);
+    return bits & 0x80 ? -value : value;
+}
+
+template <class T> T read(const std::byte* bytes) {
+    T value;
+    std::memcpy(&value, bytes, sizeof value);
+    return value;
+}
+
+/// Files report their own path at times; it should not stand twice.
+std::string with_path(const std::string& path, const std::string& message) {
+    return message.find(path) == std::string::npos ? path + ": " + message : message;
+}
+
+}  // namespace
+
+int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>& body) {
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& e) {
+        if (e.get_exit_code() == 0) return app.exit(e);  // --help and --version
+        return fail(app, exit_usage, std::string(e.what()) + "; see " + app.get_name() + " --help");
+    }
+    try {
+        const int code = body();
+        print("");  // what is still buffered must reach its file too
+        return code;
+    } catch (const Failure& e) {
+        return fail(app, e.code(), e.what());
+    } catch (const cpp::Error& e) {
+        return fail(app, exit_code_of(e.status()), e.what());
+    } catch (const std::bad_alloc&) {
+        return fail(app, exit_device, "out of host memory");
+    } catch (const std::exception& e) {
+        return fail(app, exit_device, e.what());
+    }
+}
+
+void add_model_options(CLI::App& command, ModelOptions& options, bool with_path) {
+    if (with_path) {
+        CLI::Option* path =
+            command.add_option("MODEL", options.path,
+                               "the model, a .tflite or .tosa file or a package; or a problem line, as --op has it");
+        CLI::Option* op =
+            command.add_option("--op", options.problem,
+                               "a problem line instead of a model: 'conv2d i8 1x56x56x64 64x3x3 s1 p1 rescale'; "
+                               "tosa-vk-bench --help-problems lists more");
+        op->excludes(path);
+    }
+    command
+        .add_option("--rounding", options.rounding,
+                    "requantization of .tflite files (default double: TFLite's reference kernels)")
+        ->check(CLI::IsMember({"double", "single"}));
+    command.add_option("--level", options.level, "limits of the TOSA level to apply (default 8K)")
+        ->check(CLI::IsMember({"none", "8K"}));
+    command
+        .add_option("--spec", options.spec,
+                    "layout of a .tosa file that does not tell its version (default: by its structure)")
+        ->check(CLI::IsMember({"0.30", "0.80", "1.0"}));
+    command
+        .add_option("--precision", options.precision,
+                    "fp16: compute in fp16 what the model declares as fp32 (default declared; results differ)")
+        ->check(CLI::IsMember({"declared", "fp16"}));
+}
+
+void add_device_option(CLI::App& command, std::string& device) {
+    command.add_option("--device", device, "index, part of the device's name, or cpu (default: the best device)");
+}
+
+bool is_problem_line(const std::string& path) {
+    std::error_code ignored;
+    return path.find(' ') != std::string::npos && !std::filesystem::exists(path, ignored) &&
+           path.find('/') == std::string::npos;
+}
+
+std::string model_argument(const ModelOptions& options) {
+    const std::string& text = options.name();
+    const std::string quoted = text.find(' ') == std::string::npos ? text : "'" + text + "'";
+    return options.problem.empty() ? quoted : "--op " + quoted;
+}
+
+cpp::Graph load_model(const ModelOptions& options, const InputShapes& shapes) {
+    cpp::LoadOptions load;
+    load.rounding = options.rounding == "single" ? TOSAVK_ROUNDING_SINGLE : TOSAVK_ROUNDING_DOUBLE;
+    load.level = options.level == "none" ? TOSAVK_LEVEL_NONE : TOSAVK_LEVEL_8K;
+    if (options.spec == "0.30") load.spec = TOSAVK_SPEC_0_30;
+    if (options.spec == "0.80") load.spec = TOSAVK_SPEC_0_80;
+    if (options.spec == "1.0") load.spec = TOSAVK_SPEC_1_0;
+    if (options.precision == "fp16") load.precision = TOSAVK_PRECISION_FP16;
+    load.input_shapes = shapes;
+    if (!options.problem.empty()) return cpp::Graph::problem(options.problem, load);
+    if (options.path.empty()) throw Failure(exit_usage, "MODEL is missing: a file, or --op with a problem line");
+    if (is_problem_line(options.path)) return cpp::Graph::problem(options.path, load);
+    try {
+        return cpp::Graph::load(options.path, load);
+    } catch (const cpp::Error& e) {
+        throw cpp::Error(e.status(), with_path(options.path, e.what()), e.node(), e.operand());
+    }
+}
+
+InputArray load_array(const std::string& path) {
+    try {
+        return {path, cpp::Array::load(path)};
+    } catch (const cpp::Error& e) {
+        throw cpp::Error(e.status(), with_path(path, e.what()));
+    }
+}
+
+namespace {
+
+std::string mismatch_text(const InputArray& array, const cpp::TensorInfo& input, std::uint32_t index,
+                          const std::string& model) {
+    return fmt::format("{} holds {}, but input {} '{}' of {} takes {}", array.path, tensor_text(array.array.info()),
+                       index, input.name, model, tensor_text(input));
+}
+
+}  // namespace
+
+Bytes input_bytes(const InputArray& array, const cpp::TensorInfo& input, std::uint32_t index,
+                  const std::string& model) {
+    const cpp::TensorInfo given = array.array.info();
+    // Types that .npy files lack travel in a wider one.
+    const bool carried = (input.type == TOSAVK_I4 && given.type == TOSAVK_I8) ||
+                         (given.type == TOSAVK_FP32 && is_float(input.type) && input.type != TOSAVK_FP16);
+    if (cpp::shape_of(input) != cpp::shape_of(given) || (input.type != given.type && !carried)) {
+        throw Failure(exit_file, mismatch_text(array, input, index, model));
+    }
+    const auto copy = [](std::span<const std::byte> bytes) { return Bytes(bytes.begin(), bytes.end()); };
+    if (input.type == given.type) return copy(array.array.bytes());
+    try {
+        return copy(array.array.convert(input.type).bytes());
+    } catch (const cpp::Error& e) {
+        throw cpp::Error(e.status(), array.path + ": " + e.what());
+    }
+}
+
+Assigned load_model_for(const ModelOptions& options, const std::vector<InputArray>& arrays,
+                        const ResolveInput& resolve) {
+    cpp::Graph graph = load_model(options);
+    std::vector<std::uint32_t> indices;
+    InputShapes shapes;
+    std::size_t first_changed = 0;
+    for (std::size_t k = 0; k < arrays.size(); ++k) {
+        const std::uint32_t index = resolve(graph, k);
+        indices.push_back(index);
+        const cpp::Shape shape = cpp::shape_of(arrays[k].array.info());
+        if (shape == cpp::shape_of(graph.input(index))) continue;
+        if (shapes.empty()) first_changed = k;
+        shapes.emplace_back(index, shape);
+    }
+    if (!shapes.empty()) {
+        // The dimensions may be dynamic; if they are not, the importer refuses.
+        std::optional<cpp::Graph> reloaded;
+        std::string why;
+        try {
+            reloaded.emplace(load_model(options, shapes));
+        } catch (const cpp::Error& e) {
+            // A refused shape is what the sentence says already; any other reason adds to it.
+            if (e.status() != TOSAVK_ERROR_BAD_INPUT) why = fmt::format(" ({})", e.what());
+        }
+        if (!reloaded) {
+            const std::uint32_t index = indices[first_changed];
+            throw Failure(exit_file,
+                          mismatch_text(arrays[first_changed], graph.input(index), index, options.name()) + why);
+        }
+        graph = std::move(*reloaded);
+    }
+    std::map<std::uint32_t, Bytes> inputs;
+    for (std::size_t k = 0; k < arrays.size(); ++k) {
+        inputs[indices[k]] = input_bytes(arrays[k], graph.input(indices[k]), indices[k], options.name());
+    }
+    return {std::move(graph), std::move(inputs)};
+}
+
+std::string shape_text(const cpp::Shape& shape) {
+    return shape.empty() ? "scalar" : fmt::format("{}", fmt::join(shape, "x"));
+}
+std::string type_text(const cpp::TensorInfo& info) { return tosavk_type_name(info.type); }
+std::string tensor_text(const cpp::TensorInfo& info) { return type_text(info) + " " + shape_text(cpp::shape_of(info)); }
+
+bool is_float(tosavk_type type) {
+    return type == TOSAVK_FP32 || type == TOSAVK_FP16 || type == TOSAVK_BF16 || type == TOSAVK_FP8E4M3 ||
+           type == TOSAVK_FP8E5M2;
+}
+
+std::vector<double> elements(tosavk_type type, std::span<const std::byte> bytes) {
+    const std::size_t size = tosavk_type_size(type);
+    std::vector<double> values(size ? bytes.size() / size : 0);
+    for (std::size_t k = 0; k < values.size(); ++k) {
+        const std::byte* at = bytes.data() + k * size;
+        switch (type) {
+            case TOSAVK_BOOL:
+            case TOSAVK_I4:
+            case TOSAVK_I8: values[k] = read<std::int8_t>(at); break;
+            case TOSAVK_I16: values[k] = read<std::int16_t>(at); break;
+            case TOSAVK_I32: values[k] = read<std::int32_t>(at); break;
+            case TOSAVK_I48: values[k] = static_cast<double>(read<std::int64_t>(at)); break;
+            case TOSAVK_FP8E4M3: values[k] = fp8_to_double(read<std::uint8_t>(at), true); break;
+            case TOSAVK_FP8E5M2: values[k] = fp8_to_double(read<std::uint8_t>(at), false); break;
+            case TOSAVK_FP16: values[k] = half_to_double(read<std::uint16_t>(at)); break;
+            case TOSAVK_BF16:
+                values[k] = std::bit_cast<float>(static_cast<std::uint32_t>(read<std::uint16_t>(at)) << 16);
+                break;
+            case TOSAVK_FP32: values[k] = read<float>(at); break;
+        }
+    }
+    return values;
+}
+
+std::string number_text(double value) { return fmt::format("{:.6g}", value); }
+Json number_json(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+std::string json_text(const Json& value) { return value.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+std::string table_text(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right) {
+    std::vector<std::size_t> widths(right.size(), 0);
+    for (const auto& row : rows) {
+        for (std::size_t k = 0; k < row.size(); ++k) widths[k] = std::max(widths[k], row[k].size());
+    }
+    std::string text;
+    for (const auto& row : rows) {
+        std::string line;
+        for (std::size_t k = 0; k < row.size(); ++k) {
+            if (k > 0) line += "  ";
+            line += right[k] ? fmt::format("{:>{}}", row[k], widths[k]) : fmt::format("{:<{}}", row[k], widths[k]);
+        }
+        while (!line.empty() && line.back() == ' ') line.pop_back();
+        text += line + "\n";
+    }
+    return text;
+}
+
+void print(const std::string& text) {
+    const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+    if (!written || std::fflush(stdout) != 0)
+        throw Failure(exit_file, fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+}
+
+CLI::Validator whole_number() {
+    return CLI::Validator(
+        [](const std::string& text) {
+            const bool digits =
+                !text.empty() && text.size() <= 18 && text.find_first_not_of("0123456789") == std::string::npos;
+            return digits ? std::string() : fmt::format("'{}' is not a whole number", text);
+        },
+        "N");
+}
+
+void write_file(const std::string& path, const std::string& text) {
+    // A device or pipe is written to; a link is followed. Only a regular file is replaced as a whole.
+    std::error_code unresolved;
+    std::filesystem::path target = std::filesystem::weakly_canonical(path, unresolved);
+    if (unresolved) target = path;
+    const bool special =
+        std::filesystem::exists(target, unresolved) && !std::filesystem::is_regular_file(target, unresolved);
+    std::string temporary = target.string();
+    std::FILE* file = special ? std::fopen(temporary.c_str(), "wb") : nullptr;
+    // A process of the same number, in another container or crashed, may have left the name.
+    for (int tries = 0; !special && !file && tries < 100; ++tries) {
+        temporary = fmt::format("{}.tmp-{}-{}", target.string(), ::getpid(), tries);
+        file = std::fopen(temporary.c_str(), "wbx");
+        if (!file && errno != EEXIST) break;
+    }
+    if (!file) throw Failure(exit_file, fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+    const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+    const bool closed = std::fclose(file) == 0;
+    if (!written || !closed || (!special && std::rename(temporary.c_str(), target.c_str()) != 0)) {
+        const int code = errno;
+        if (!special) std::remove(temporary.c_str());
+        throw Failure(exit_file, fmt::format("cannot write {}: {}", path, std::strerror(code)));
+    }
+}
+
+Progress::Progress(std::string what, std::size_t total)
+    : what_(std::move(what)), total_(total), terminal_(::isatty(STDERR_FILENO) != 0) {}
+Progress::~Progress() { clear(); }
+
+void Progress::step() {
+    ++done_;
+    if (!terminal_ || watch_.ms() < 1000) return;
+    constexpr std::size_t width = 30;
+    const std::size_t filled = std::min(width, total_ ? done_ * width / total_ : width);
+    std::fprintf(stderr, "\r%s [%s%s] %zu/%zu", what_.c_str(), std::string(filled, '#').c_str(),
+                 std::string(width - filled, ' ').c_str(), done_, total_);
+    std::fflush(stderr);
+    shown_ = true;
+}
+
+void Progress::clear() {
+    if (shown_) std::fprintf(stderr, "\r\033[K");
+}
+
+}  // namespace tosavk::cli

@@ -1,0 +1,48 @@
+// tosa-vk compile: a model as a package, compiled ahead of time.
+#include "tools/cli/commands.hpp"
+
+#include <cstdio>
+#include <memory>
+
+namespace tosavk::cli {
+
+namespace {
+
+struct Options {
+    ModelOptions model;
+    std::string device, out;
+    bool no_fuse = false;
+};
+
+int compile(const Options& options) {
+    const cpp::Graph graph = load_model(options.model);
+    const cpp::Device device(options.device);
+    cpp::save_package(device, graph, options.out, !options.no_fuse);
+    if (options.model.precision == "fp16") {
+        std::fputs(
+            "note: the package computes in fp16 what the model declares as fp32; tosa-vk run MODEL --precision fp16 "
+            "reports the difference\n",
+            stderr);
+    }
+    return exit_done;
+}
+
+}  // namespace
+
+Action add_compile(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    CLI::App* command = app.add_subcommand("compile",
+                                           "Writes a model with its plan, shaders and packed weights to a package, "
+                                           "which starts without the GLSL compiler");
+    add_model_options(*command, options->model);
+    command->add_option("-o,--output", options->out, "the package to write")->required();
+    add_device_option(*command, options->device);
+    command->add_flag("--no-fuse", options->no_fuse, "one dispatch per operator");
+    command->footer(
+        "A package runs wherever its model does; on another kind of device it is compiled as the model would be.\n"
+        "It holds programs for the device: load only those that you would run.\n"
+        "Example: tosa-vk compile model.tflite -o model.tvk && tosa-vk run model.tvk");
+    return [options] { return compile(*options); };
+}
+
+}  // namespace tosavk::cli

@@ -1,0 +1,48 @@
+#include "tools/cli/differences.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tosavk::cli {
+
+Difference difference_of(tosavk_type type, const Bytes& got, const Bytes& wanted) {
+    const std::vector<double> have = elements(type, got), want = elements(type, wanted);
+    Difference result;
+    for (std::size_t i = 0; i < have.size(); ++i) {
+        if (std::isfinite(want[i])) result.magnitude = std::max(result.magnitude, std::abs(want[i]));
+        if (have[i] == want[i] || (std::isnan(have[i]) && std::isnan(want[i]))) continue;
+        const double apart =
+            std::isfinite(have[i] - want[i]) ? std::abs(have[i] - want[i]) : std::numeric_limits<double>::infinity();
+        if (apart > result.largest) {
+            result.largest = apart;
+            result.index = i;
+        }
+    }
+    return result;
+}
+
+Json to_json(const Difference& difference) {
+    return {{"largest_difference", number_json(difference.largest)},
+            {"index", difference.index},
+            {"largest_magnitude", number_json(difference.magnitude)}};
+}
+
+std::string to_text(const Difference& difference) {
+    return fmt::format("{} (largest magnitude {})", number_text(difference.largest), number_text(difference.magnitude));
+}
+
+std::vector<Bytes> outputs_of(const cpp::Device& device, const cpp::Graph& graph, const std::vector<Bytes>& inputs) {
+    const cpp::Executable executable(device, graph);
+    cpp::Context context(executable, false);
+    for (std::uint32_t k = 0; k < inputs.size(); ++k) context.set_input(k, inputs[k]);
+    context.run();
+    std::vector<Bytes> outputs;
+    for (std::uint32_t k = 0; k < graph.output_count(); ++k)
+        context.get_output(k, outputs.emplace_back(graph.output(k).size_bytes));
+    return outputs;
+}
+
+}  // namespace tosavk::cli

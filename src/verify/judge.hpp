@@ -1,0 +1,15 @@
+// The conformance sweep on a device.
+#pragma once
+
+#include "verify/conformance/sweep.hpp"
+#include "vk/core/device.hpp"
+
+#include <memory>
+
+namespace tosavk::conformance {
+
+/// Compares the device with the reference by the Checker: unfused nodes against fp64, fused bits against unfused ones.
+/// With `all_candidates` again for every kernel and variant that a tuner could choose.
+Judge judge_on(std::shared_ptr<Device> device, bool all_candidates = false);
+
+}  // namespace tosavk::conformance

@@ -1,0 +1,298 @@
+// Device selection and creation.
+#include "vk/core/device.hpp"
+
+#include "base/log.hpp"
+#include "compile/plan/tuning.hpp"
+#include "store/package.hpp"
+#include "vk/core/device_state.hpp"
+#include "vk/core/volk_table.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+namespace tosavk {
+
+namespace {
+
+std::string lower(std::string_view text) {
+    std::string result(text);
+    for (char& c : result) {
+        c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+    return result;
+}
+
+std::vector<PhysicalDevice> require_devices(const Instance& instance) {
+    std::vector<PhysicalDevice> devices = usable_devices(instance);
+    if (devices.empty()) {
+        throw Error(ErrorCode::no_device,
+                    "no Vulkan device was found (Vulkan 1.1 with a compute queue is needed); install a driver "
+                    "(mesa-vulkan-drivers has a software driver that needs no GPU)");
+    }
+    return devices;
+}
+
+const PhysicalDevice& select(const std::vector<PhysicalDevice>& devices, std::string_view name) {
+    if (name.empty()) {
+        return devices.front();
+    }
+    const bool digits = std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+    if (digits && name.size() <= 6) {
+        const std::size_t index = std::stoul(std::string(name));
+        if (index < devices.size()) {
+            return devices[index];
+        }
+    }
+    const std::string wanted = lower(name);
+    for (const PhysicalDevice& device : devices) {
+        if (wanted == "cpu" && device.caps.type == "cpu") {
+            return device;
+        }
+    }
+    for (const PhysicalDevice& device : devices) {
+        if (lower(device.caps.name).find(wanted) != std::string::npos) {
+            return device;
+        }
+    }
+    std::string list;
+    for (std::size_t d = 0; d < devices.size(); ++d) {
+        list += fmt::format("{}{} '{}' ({})", d == 0 ? "" : ", ", d, devices[d].caps.name, devices[d].caps.type);
+    }
+    throw Error(ErrorCode::no_device, fmt::format("no Vulkan device matches '{}'; there are: {}", name, list));
+}
+
+/// The caps after TOSAVK_CAPS, and the sentence that says so.
+DeviceCaps effective_caps(const DeviceCaps& real, std::string& reason) {
+    const char* path = std::getenv("TOSAVK_CAPS");
+    if (path == nullptr || path[0] == '\0') {
+        return real;
+    }
+    std::ifstream file(path, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    if (!file) {
+        throw Error(ErrorCode::io, fmt::format("TOSAVK_CAPS: cannot read '{}'", path));
+    }
+    reason = fmt::format("capabilities are restricted by TOSAVK_CAPS={}", path);
+    try {
+        return restrict_caps(real, caps_from_json(text, real));
+    } catch (const Error& error) {
+        throw Error(error.code(), fmt::format("TOSAVK_CAPS={}: {}", path, error.what()));
+    }
+}
+
+/// Tables of the disk cache are for one device plan and set of kernels; how much a submit takes makes no difference.
+Digest tuning_key(const DevicePlan& plan) {
+    DevicePlan planned = plan;
+    planned.submit_work = planned.submit_bytes = 0;
+    return package_target(planned, {});
+}
+
+TuningTable parse_tuning(const std::string& text) {
+    if (text.empty()) return {};
+    std::string why;
+    std::optional<TuningTable> table = read_tuning(text, why);
+    if (!table) say("tuning", fmt::format("the table in the cache is ignored: {}", why));
+    return table ? std::move(*table) : TuningTable();
+}
+
+}  // namespace
+
+LogicalDevice::LogicalDevice(std::shared_ptr<Instance> instance_, const PhysicalDevice& physical,
+                             const DevicePlan& plan)
+    : instance(std::move(instance_)) {
+    const float priority = 1.0f;
+    VkDeviceQueueCreateInfo queue{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
+    queue.queueFamilyIndex = physical.queue_family;
+    queue.queueCount = 1;
+    queue.pQueuePriorities = &priority;
+
+    // Nothing is enabled that the plan does not use.
+    VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
+    features.features.shaderInt64 = plan.int64 ? VK_TRUE : VK_FALSE;
+    VkPhysicalDeviceShaderFloat16Int8Features small{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES};
+    std::vector<const char*> extensions;
+    if (plan.nan_preserve || plan.rte || plan.native_fp16) {
+        extensions.push_back(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
+    }
+    const auto enable = [&](auto& structure, const char* extension) {
+        structure.pNext = features.pNext;
+        features.pNext = &structure;
+        extensions.push_back(extension);
+    };
+    if (plan.native_fp16 || plan.cooperative_i8 || plan.cooperative_fp16) {
+        small.shaderFloat16 = plan.native_fp16 || plan.cooperative_fp16 ? VK_TRUE : VK_FALSE;
+        small.shaderInt8 = plan.cooperative_i8 ? VK_TRUE : VK_FALSE;
+        enable(small, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
+    }
+    VkPhysicalDeviceShaderIntegerDotProductFeatures dot{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES};
+    if (plan.dot4) {
+        dot.shaderIntegerDotProduct = VK_TRUE;
+        enable(dot, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+    }
+    VkPhysicalDeviceSubgroupSizeControlFeatures sizes{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES};
+    VkPhysicalDeviceVulkanMemoryModelFeatures memory_model{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES};
+    khr::CooperativeMatrixFeatures matrix;
+    if (plan.cooperative_i8 || plan.cooperative_fp16) {
+        sizes.subgroupSizeControl = sizes.computeFullSubgroups = VK_TRUE;
+        enable(sizes, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
+        memory_model.vulkanMemoryModel = VK_TRUE;
+        enable(memory_model, VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME);
+        matrix.cooperativeMatrix = VK_TRUE;
+        enable(matrix, khr::cooperative_matrix_extension);
+    }
+    VkPhysicalDeviceTimelineSemaphoreFeatures timeline{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
+    if (plan.timeline_semaphores) {
+        timeline.timelineSemaphore = VK_TRUE;
+        enable(timeline, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
+    }
+    if (physical.has_extension("VK_KHR_portability_subset")) {
+        extensions.push_back("VK_KHR_portability_subset");  // must be enabled where it exists
+    }
+
+    VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
+    info.pNext = &features;
+    info.queueCreateInfoCount = 1;
+    info.pQueueCreateInfos = &queue;
+    info.enabledExtensionCount = static_cast<std::uint32_t>(extensions.size());
+    info.ppEnabledExtensionNames = extensions.data();
+    call("vkCreateDevice", instance->create_device, physical.handle, &info, nullptr, &handle);
+
+    load_device_table(vk, handle, instance->get_device_proc_addr);
+}
+
+LogicalDevice::~LogicalDevice() {
+    if (handle != VK_NULL_HANDLE) {
+        vk.vkDestroyDevice(handle, nullptr);
+    }
+}
+
+DeviceState::DeviceState(std::shared_ptr<Instance> instance, const PhysicalDevice& physical, const DeviceCaps& caps_,
+                         const DevicePlan& plan_)
+    : caps(caps_),
+      plan(plan_),
+      device(std::move(instance), physical, plan_),
+      vk(device.vk),
+      queue_family(physical.queue_family),
+      pipelines(device.handle, device.vk, physical.caps) {
+    vk.vkGetDeviceQueue(device.handle, queue_family, 0, &queue);
+
+    VkPhysicalDeviceMemoryProperties2 memory_properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2};
+    device.instance->get_memory_properties(physical.handle, &memory_properties);
+    memory = memory_properties.memoryProperties;
+
+    VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+    VkPhysicalDeviceMaintenance3Properties allocation{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
+    properties.pNext = &allocation;
+    device.instance->get_properties(physical.handle, &properties);
+    non_coherent_atom = std::max<VkDeviceSize>(1, properties.properties.limits.nonCoherentAtomSize);
+    max_allocation = allocation.maxMemoryAllocationSize;
+
+    if (!plan.timeline_semaphores) return;
+    timeline = {device.handle, vk.vkDestroySemaphore};
+    VkSemaphoreTypeCreateInfo type{VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO};
+    type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
+    VkSemaphoreCreateInfo semaphore{VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
+    semaphore.pNext = &type;
+    call("vkCreateSemaphore", vk.vkCreateSemaphore, device.handle, &semaphore, nullptr, timeline.put());
+}
+
+std::uint64_t DeviceState::submit(std::span<const VkCommandBuffer> commands, VkFence fence) {
+    VkSubmitInfo info{VK_STRUCTURE_TYPE_SUBMIT_INFO};
+    info.commandBufferCount = static_cast<std::uint32_t>(commands.size());
+    info.pCommandBuffers = commands.data();
+    const VkSemaphore semaphore = timeline.get();
+    VkTimelineSemaphoreSubmitInfo values{VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO};
+    const std::lock_guard lock(queue_mutex);
+    const std::uint64_t next = timeline_value + 1;
+    if (semaphore != VK_NULL_HANDLE) {
+        values.signalSemaphoreValueCount = 1;
+        values.pSignalSemaphoreValues = &next;
+        info.pNext = &values;
+        info.signalSemaphoreCount = 1;
+        info.pSignalSemaphores = &semaphore;
+    }
+    call("vkQueueSubmit", vk.vkQueueSubmit, queue, 1u, &info, fence);
+    if (semaphore == VK_NULL_HANDLE) return 0;
+    return timeline_value = next;
+}
+
+std::vector<DeviceCaps> Device::enumerate() {
+    const std::shared_ptr<Instance> instance = Instance::get();
+    std::vector<DeviceCaps> caps;
+    for (const PhysicalDevice& device : require_devices(*instance)) {
+        std::string reason;
+        caps.push_back(effective_caps(device.caps, reason));
+    }
+    return caps;
+}
+
+std::shared_ptr<Device> Device::open(std::string_view name, CooperativeJudge judge) {
+    std::shared_ptr<Instance> instance = Instance::get();
+    const std::vector<PhysicalDevice> devices = require_devices(*instance);
+    const PhysicalDevice& physical = select(devices, name);
+    std::string reason;
+    const DeviceCaps caps = effective_caps(physical.caps, reason);
+    DevicePlan plan = device_plan(caps);
+    apply_environment(plan);
+    if (!reason.empty()) {
+        plan.reasons.push_back(std::move(reason));
+    }
+    const auto make = [&] {
+        return std::make_shared<Device>(std::make_unique<DeviceState>(instance, physical, caps, plan));
+    };
+    auto device = make();
+    if (!plan.cooperative_fp16) return device;
+    CooperativeSums sums;
+    try {
+        sums = judge(device);
+    } catch (const Error& error) {
+        // A driver that cannot run this kernel may still run all others, but no longer as this logical device.
+        plan.reasons.push_back(fmt::format("the check of cooperative matrices failed: {}", error.what()));
+        if (error.code() == ErrorCode::device_lost) plan.cooperative_i8 = {};
+    }
+    apply_cooperative_sums(plan, sums);
+    if (!sums.fp16) return make();
+    device->state().plan = plan;
+    return device;
+}
+
+Device::Device(std::unique_ptr<DeviceState> state) : state_(std::move(state)) {}
+
+Device::~Device() = default;
+
+const DeviceCaps& Device::caps() const { return state_->caps; }
+
+const DevicePlan& Device::plan() const { return state_->plan; }
+
+std::shared_ptr<const TuningTable> Device::tuning() {
+    const std::lock_guard lock(state_->tuning_mutex);
+    if (!state_->tuning) {
+        auto table =
+            std::make_shared<TuningTable>(parse_tuning(state_->pipelines.stored_tuning(tuning_key(state_->plan))));
+        if (!table->choices.empty())
+            say("tuning", fmt::format("the cache has measured choices for {} kernels", table->choices.size()));
+        state_->tuning = std::move(table);
+    }
+    return state_->tuning;
+}
+
+void Device::set_tuning(std::shared_ptr<const TuningTable> table) {
+    const std::lock_guard lock(state_->tuning_mutex);
+    state_->tuning = std::move(table);
+}
+
+bool Device::save_tuning(const TuningTable& choices) {
+    return state_->pipelines.store_tuning(tuning_key(state_->plan), [&](const std::string& old) {
+        TuningTable table = choices;
+        table.choices.merge(parse_tuning(old).choices);
+        return write_tuning(table);
+    });
+}
+
+}  // namespace tosavk

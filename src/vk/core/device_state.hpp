@@ -1,0 +1,52 @@
+// The Vulkan side of a Device: handles, queue, memory properties and shared pipelines. Only vk/ includes this.
+#pragma once
+
+#include "vk/core/caps.hpp"
+#include "vk/core/check.hpp"
+#include "vk/core/pipeline.hpp"
+#include "vk/core/unique_handle.hpp"
+
+#include <mutex>
+#include <span>
+
+namespace tosavk {
+
+/// VkDevice and its functions.
+class LogicalDevice {
+public:
+    LogicalDevice(std::shared_ptr<Instance> instance, const PhysicalDevice& physical, const DevicePlan& plan);
+    ~LogicalDevice();
+    LogicalDevice(const LogicalDevice&) = delete;
+    LogicalDevice& operator=(const LogicalDevice&) = delete;
+
+    std::shared_ptr<Instance> instance;
+    VkDevice handle = VK_NULL_HANDLE;
+    VolkDeviceTable vk{};
+};
+
+struct DeviceState {
+    DeviceState(std::shared_ptr<Instance> instance, const PhysicalDevice& physical, const DeviceCaps& caps,
+                const DevicePlan& plan);
+
+    /// One vkQueueSubmit, under the queue's lock; the command buffers run in this order. Answers with the value that
+    /// the timeline semaphore takes when they are done (0 without one). Completion is the one to call this.
+    std::uint64_t submit(std::span<const VkCommandBuffer> commands, VkFence fence);
+
+    DeviceCaps caps;
+    DevicePlan plan;
+    LogicalDevice device;
+    const VolkDeviceTable& vk;
+    VkQueue queue = VK_NULL_HANDLE;
+    std::uint32_t queue_family;
+    VkPhysicalDeviceMemoryProperties memory{};
+    VkDeviceSize non_coherent_atom = 1;
+    VkDeviceSize max_allocation = 0;
+    std::mutex queue_mutex;              ///< for `queue` and `timeline_value`
+    UniqueHandle<VkSemaphore> timeline;  ///< none where the plan has no timeline semaphores
+    std::uint64_t timeline_value = 0;    ///< of the last submit
+    PipelineLibrary pipelines;
+    std::mutex tuning_mutex;
+    std::shared_ptr<const TuningTable> tuning;  ///< null: not read yet
+};
+
+}  // namespace tosavk

@@ -1,0 +1,47 @@
+// The VkInstance and its functions. One instance lives as long as somebody uses it; there are no global function
+// pointers, so threads may open and close devices as they like.
+#pragma once
+
+#include "vk/core/cooperative_matrix.hpp"
+
+#include <volk.h>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tosavk {
+
+class Instance {
+public:
+    /// The instance in use, or a new one. Error(no_device) when there is no loader or no driver.
+    static std::shared_ptr<Instance> get();
+
+    ~Instance();
+    Instance(const Instance&) = delete;
+    Instance& operator=(const Instance&) = delete;
+
+    std::vector<VkPhysicalDevice> physical_devices() const;
+    std::vector<std::string> extensions_of(VkPhysicalDevice device) const;
+
+    PFN_vkGetPhysicalDeviceProperties2 get_properties = nullptr;
+    PFN_vkGetPhysicalDeviceFeatures2 get_features = nullptr;
+    PFN_vkGetPhysicalDeviceMemoryProperties2 get_memory_properties = nullptr;
+    PFN_vkGetPhysicalDeviceQueueFamilyProperties2 get_queue_families = nullptr;
+    khr::GetCooperativeMatrixProperties get_cooperative_matrices = nullptr;  ///< null without a driver that has them
+    PFN_vkCreateDevice create_device = nullptr;
+    PFN_vkGetDeviceProcAddr get_device_proc_addr = nullptr;
+
+private:
+    Instance();
+    void create();
+    void destroy();
+
+    VkInstance handle_ = VK_NULL_HANDLE;
+    VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
+    PFN_vkDestroyInstance destroy_instance_ = nullptr;
+    PFN_vkEnumeratePhysicalDevices enumerate_physical_devices_ = nullptr;
+    PFN_vkEnumerateDeviceExtensionProperties enumerate_device_extensions_ = nullptr;
+    PFN_vkDestroyDebugUtilsMessengerEXT destroy_messenger_ = nullptr;
+};
+
+}  // namespace tosavk

@@ -1,0 +1,152 @@
+// Memory types, allocation and mapped memory.
+#include "vk/core/memory.hpp"
+
+#include "vk/core/device_state.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <cstring>
+
+namespace tosavk {
+
+namespace {
+
+constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+constexpr VkMemoryPropertyFlags visible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+constexpr VkMemoryPropertyFlags coherent = VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+constexpr VkMemoryPropertyFlags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+
+/// Higher is better; below 0 cannot be used.
+int score_of(VkMemoryPropertyFlags flags, MemoryUse use) {
+    // Protected, lazily allocated and vendor types have rules of their own.
+    if ((flags & ~(local | visible | coherent | cached)) != 0) {
+        return -1;
+    }
+    if (use != MemoryUse::device && (flags & visible) == 0) {
+        return -1;
+    }
+    const auto has = [flags](VkMemoryPropertyFlags bit) { return (flags & bit) != 0 ? 1 : 0; };
+    switch (use) {
+        case MemoryUse::device: return 2 * has(local) + (1 - has(visible));  // leave a small mapped window to others
+        case MemoryUse::shared: return 4 * has(local) + 2 * has(cached) + has(coherent);
+        case MemoryUse::staging: return 4 * has(cached) + 2 * has(coherent) + (1 - has(local));
+    }
+    return -1;
+}
+
+}  // namespace
+
+std::uint32_t choose_memory_type(const VkPhysicalDeviceMemoryProperties& memory, std::uint32_t type_bits,
+                                 MemoryUse use) {
+    int best_score = -1;
+    std::uint32_t best = 0;
+    for (std::uint32_t t = 0; t < memory.memoryTypeCount; ++t) {
+        const int score = (type_bits >> t & 1u) != 0 ? score_of(memory.memoryTypes[t].propertyFlags, use) : -1;
+        if (score > best_score) {
+            best_score = score;
+            best = t;
+        }
+    }
+    if (best_score < 0) {
+        throw Error(ErrorCode::device, "the Vulkan driver offers no memory type that a storage buffer can use");
+    }
+    return best;
+}
+
+Buffer::Buffer(DeviceState& state, std::uint64_t size, MemoryUse use, const char* what)
+    : state_(&state),
+      memory_(state.device.handle, state.vk.vkFreeMemory),
+      buffer_(state.device.handle, state.vk.vkDestroyBuffer),
+      size_(size) {
+    if (size == 0) {
+        return;
+    }
+    const VolkDeviceTable& vk = state.vk;
+    const VkDevice device = state.device.handle;
+    const auto checked = [&](const char* name, VkResult result) {
+        if (result < VK_SUCCESS) {
+            throw_result(result, name, fmt::format("{}, {} bytes", what, size));
+        }
+    };
+    VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
+    info.size = size;
+    info.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    if (use != MemoryUse::staging) {
+        info.usage |= VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT;
+    }
+    info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
+
+    // Asking a driver for more than it has is not always answered with an error code.
+    const auto too_large = [&](std::uint64_t limit, const char* name) {
+        throw Error(ErrorCode::out_of_memory,
+                    fmt::format("{} needs {} bytes of device memory, but {} is {} bytes", what, size, name, limit));
+    };
+    if (size > state.max_allocation) {
+        too_large(state.max_allocation, "the largest allocation of the device");
+    }
+    checked("vkCreateBuffer", try_call(vk.vkCreateBuffer, device, &info, nullptr, buffer_.put()));
+    VkMemoryRequirements requirements{};
+    vk.vkGetBufferMemoryRequirements(device, buffer_.get(), &requirements);
+
+    VkMemoryAllocateInfo allocate{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
+    allocate.memoryTypeIndex = choose_memory_type(state.memory, requirements.memoryTypeBits, use);
+    // Whole atoms, so that a flush of the last bytes stays inside the allocation.
+    const VkDeviceSize atom = state.non_coherent_atom;
+    allocate.allocationSize = (requirements.size + atom - 1) / atom * atom;
+    const VkMemoryType& type = state.memory.memoryTypes[allocate.memoryTypeIndex];
+    const VkDeviceSize heap = state.memory.memoryHeaps[type.heapIndex].size;
+    if (allocate.allocationSize > heap) {
+        too_large(heap, "its memory heap");
+    }
+    checked("vkAllocateMemory", try_call(vk.vkAllocateMemory, device, &allocate, nullptr, memory_.put()));
+    checked("vkBindBufferMemory",
+            try_call(vk.vkBindBufferMemory, device, buffer_.get(), memory_.get(), VkDeviceSize{0}));
+    allocated_ = allocate.allocationSize;
+    coherent_ = (type.propertyFlags & coherent) != 0;
+    if (use != MemoryUse::device) {
+        void* mapped = nullptr;
+        checked("vkMapMemory", try_call(vk.vkMapMemory, device, memory_.get(), VkDeviceSize{0},
+                                        VkDeviceSize{VK_WHOLE_SIZE}, VkMemoryMapFlags{0}, &mapped));
+        bytes_ = static_cast<std::byte*>(mapped);
+    }
+}
+
+VkMappedMemoryRange Buffer::range_of(std::uint64_t offset, std::uint64_t size) const {
+    const VkDeviceSize atom = state_->non_coherent_atom;
+    VkMappedMemoryRange range{VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE};
+    range.memory = memory_.get();
+    range.offset = offset / atom * atom;
+    range.size = std::min<VkDeviceSize>((offset + size + atom - 1) / atom * atom, allocated_) - range.offset;
+    return range;
+}
+
+void Buffer::write(std::uint64_t offset, std::span<const std::byte> bytes) {
+    if (bytes.empty()) {
+        return;
+    }
+    if (bytes_ == nullptr || offset > size_ || bytes.size() > size_ - offset) {
+        throw Error(ErrorCode::internal, "a write does not fit into a mapped buffer");
+    }
+    std::memcpy(bytes_ + offset, bytes.data(), bytes.size());
+    if (!coherent_) {
+        const VkMappedMemoryRange range = range_of(offset, bytes.size());
+        call("vkFlushMappedMemoryRanges", state_->vk.vkFlushMappedMemoryRanges, state_->device.handle, 1u, &range);
+    }
+}
+
+void Buffer::read(std::uint64_t offset, std::span<std::byte> bytes) const {
+    if (bytes.empty()) {
+        return;
+    }
+    if (bytes_ == nullptr || offset > size_ || bytes.size() > size_ - offset) {
+        throw Error(ErrorCode::internal, "a read does not fit into a mapped buffer");
+    }
+    if (!coherent_) {
+        const VkMappedMemoryRange range = range_of(offset, bytes.size());
+        call("vkInvalidateMappedMemoryRanges", state_->vk.vkInvalidateMappedMemoryRanges, state_->device.handle, 1u,
+             &range);
+    }
+    std::memcpy(bytes.data(), bytes_ + offset, bytes.size());
+}
+
+}  // namespace tosavk

@@ -1,0 +1,11 @@
+// The way to open a device.
+#pragma once
+
+#include "vk/core/device.hpp"
+
+namespace tosavk {
+
+/// Device::open() with check_cooperative_sums() as its judge.
+std::shared_ptr<Device> open_device(std::string_view name);
+
+}  // namespace tosavk

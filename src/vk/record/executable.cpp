@@ -1,0 +1,209 @@
+// Checks a plan against the device, builds its pipelines and uploads its constants.
+#include "vk/core/parallel.hpp"
+#include "vk/record/executable_state.hpp"
+#include "vk/record/transfer.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+
+namespace tosavk {
+
+namespace {
+
+[[noreturn]] void bad_plan(const std::string& what) {
+    throw Error(ErrorCode::internal, "the plan cannot be carried out: " + what);
+}
+
+bool overlap(const Placement& a, const Placement& b) {
+    return a.space == b.space && a.offset < b.offset + b.size && b.offset < a.offset + a.size;
+}
+
+/// `bytes` of `place` must lie inside its space.
+void check_place(const Plan& plan, const Placement& place, const std::string& what) {
+    const std::uint64_t space = place.space == Space::arena     ? plan.arena_bytes
+                              : place.space == Space::constants ? plan.constants.size()
+                              : place.space == Space::state     ? plan.state_bytes
+                                                                : 4 * std::uint64_t{plan.control_count};
+    if (place.offset > space || place.size > space - place.offset) {
+        bad_plan(
+            fmt::format("{} lies at {}+{}, past the {} bytes of its space", what, place.offset, place.size, space));
+    }
+}
+
+void check_copy(const Plan& plan, const Placement& from, const Placement& to, const std::string& what) {
+    check_place(plan, from, what);
+    check_place(plan, to, what);
+    if (from.space == Space::none || to.space == Space::none || to.space == Space::constants ||
+        std::min(from.size, to.size) == 0 || overlap(from, to)) {
+        bad_plan(what + " copies from or to a wrong place");
+    }
+}
+
+void check_control(const Plan& plan, const ControlStep& control) {
+    const auto check = [&](const std::vector<Copy>& copies) {
+        for (const Copy& copy : copies) check_copy(plan, copy.from, copy.to, "a control step");
+    };
+    if (control.regions.size() != 2 || control.condition.space != Space::host) bad_plan("a control step lacks a part");
+    check_place(plan, control.condition, "a condition");
+    check(control.prepare);
+    for (const RegionPlan& region : control.regions) {
+        check(region.enter);
+        check(region.leave);
+        for (const ControlStep& inner : region.plan.controls) check_control(plan, inner);
+    }
+}
+
+void check_dispatch(const Graph& graph, const Plan& plan, const Dispatch& dispatch, const DeviceCaps& caps,
+                    const DevicePlan& device) {
+    if (dispatch.is_copy()) {
+        if (dispatch.bindings.size() != 2) bad_plan(dispatch.label + " is a copy without two places");
+        return check_copy(plan, dispatch.bindings[0].place, dispatch.bindings[1].place, dispatch.label);
+    }
+    // Every device takes 65535 workgroups in z.
+    const std::uint32_t max_groups[3] = {std::min(device.max_groups_x, caps.max_workgroup_count_x),
+                                         caps.max_workgroup_count_y, 65535};
+    for (std::size_t i = 0; i < 3; ++i) {
+        if (dispatch.groups[i] == 0 || dispatch.groups[i] > max_groups[i]) {
+            bad_plan(fmt::format("{} has {} workgroups in dimension {}, allowed are 1 to {}", dispatch.label,
+                                 dispatch.groups[i], i, max_groups[i]));
+        }
+    }
+    if (dispatch.bindings.empty() || dispatch.bindings.size() > device.max_buffers) {
+        bad_plan(fmt::format("{} has {} buffers, allowed are 1 to {}", dispatch.label, dispatch.bindings.size(),
+                             device.max_buffers));
+    }
+    for (const Binding& binding : dispatch.bindings) {
+        const std::string what = fmt::format("buffer '{}' of {}", binding.label, dispatch.label);
+        if (binding.place.space == Space::none || binding.place.size == 0) {
+            bad_plan(what + " has no memory");
+        }
+        check_place(plan, binding.place, what);
+        const bool texels = is_texels(binding.path);
+        if (!texels && binding.place.size > device.max_binding_bytes) {
+            bad_plan(fmt::format("{} has {} bytes, and the device binds at most {}", what, binding.place.size,
+                                 device.max_binding_bytes));
+        }
+        if (binding.place.offset % caps.min_storage_buffer_offset_alignment != 0) {
+            bad_plan(fmt::format("{} starts at {}, not a multiple of {}", what, binding.place.offset,
+                                 caps.min_storage_buffer_offset_alignment));
+        }
+        if (texels && (binding.written ||
+                       binding.place.size / texel_bytes(binding.type, binding.path) > caps.max_texel_buffer_elements)) {
+            bad_plan(fmt::format("{} is no texel buffer of this device: it is written or larger than {} texels", what,
+                                 caps.max_texel_buffer_elements));
+        }
+        if (!binding.written) {
+            continue;
+        }
+        if (binding.place.space == Space::constants) {
+            bad_plan(what + " is written, but constants are read only");
+        }
+        for (const ValueId input : graph.inputs) {  // an input stays set from run to run
+            if (overlap(binding.place, plan.placements[input])) {
+                bad_plan(fmt::format("{} overwrites the graph input '{}'", what, graph.value(input).name));
+            }
+        }
+    }
+}
+
+void check_plan(const Graph& graph, const Plan& plan, const DeviceCaps& caps, const DevicePlan& device) {
+    if (plan.placements.size() != graph.values.size()) {
+        bad_plan("it has a placement count that differs from the graph's value count");
+    }
+    for (ValueId id = 0; id < graph.values.size(); ++id) {
+        const Placement& place = plan.placements[id];
+        if (place.space == Space::none) {
+            continue;
+        }
+        const Value& value = graph.value(id);
+        check_place(plan, place, fmt::format("value '{}'", value.name));
+        if (place.size < static_cast<std::uint64_t>(element_count(value.shape)) * size_of(value.type)) {
+            bad_plan(fmt::format("value '{}' does not fit into {} bytes", value.name, place.size));
+        }
+    }
+    for (const ValueId input : graph.inputs) {
+        if (plan.placements.at(input).space != Space::arena) {
+            bad_plan(fmt::format("the graph input '{}' has no memory", graph.value(input).name));
+        }
+    }
+    for_each_dispatch(plan, [&](const Dispatch& dispatch) { check_dispatch(graph, plan, dispatch, caps, device); });
+    for (const ControlStep& control : plan.controls) {
+        check_control(plan, control);
+    }
+}
+
+/// Weights are packed by all processors where their memory is mapped, else piece by piece on their way to the device.
+void upload_constants(DeviceState& device, Buffer& buffer, const ConstantPool& constants) {
+    const std::vector<ConstantPool::Part>& parts = constants.parts();
+    // What lies behind the bytes of a constant may be read as part of its last quad.
+    const auto end_of = [&](std::size_t k) { return k + 1 < parts.size() ? parts[k + 1].offset : constants.size(); };
+    if (buffer.mapped()) {
+        in_parallel(
+            parts.size(),
+            [&, scratch = Bytes()](std::size_t k) mutable {
+                const auto& [offset, bytes] = parts[k];
+                buffer.write(offset, bytes.view(scratch));
+                const std::uint64_t end = offset + bytes.size();
+                buffer.write(end, Bytes(end_of(k) - end));
+            },
+            host_threads());
+        return;
+    }
+    const std::uint64_t piece = std::min<std::uint64_t>(2 * constants.size() + 512, device.plan.staging_bytes);
+    Transfer transfer(device, piece, "the upload buffer");
+    Bytes scratch, pending;
+    std::uint64_t start = parts.front().offset;
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+        const auto bytes = parts[k].bytes.view(scratch);
+        pending.insert(pending.end(), bytes.begin(), bytes.end());
+        pending.resize(end_of(k) - start);
+        if (pending.size() < piece && k + 1 < parts.size()) continue;
+        transfer.upload(buffer, start, pending);
+        start += pending.size();
+        pending.clear();
+    }
+}
+
+}  // namespace
+
+std::shared_ptr<Executable> Executable::create(std::shared_ptr<Device> device, std::shared_ptr<const Graph> graph,
+                                               Plan plan) {
+    check_plan(*graph, plan, device->caps(), device->plan());
+    auto state = std::make_unique<ExecutableState>();
+    state->device = std::move(device);
+    state->graph = std::move(graph);
+    state->plan = std::move(plan);
+    DeviceState& target = state->device->state();
+
+    std::vector<const Dispatch*> dispatches;
+    for_each_dispatch(
+        state->plan, [&](const Dispatch& dispatch) { dispatches.push_back(dispatch.is_copy() ? nullptr : &dispatch); });
+    PipelineCounters made;
+    state->pipelines = target.pipelines.get(dispatches, target.plan, made);
+    state->counters.pipelines_created = made.pipelines;
+    state->counters.shaders_compiled = made.shaders_compiled;
+    state->counters.shaders_loaded = made.shaders_loaded;
+    target.pipelines.save_if_worthwhile();
+    if (!state->plan.constants.empty()) {
+        const MemoryUse use = target.plan.map_in_place ? MemoryUse::shared : MemoryUse::device;
+        state->constants = Buffer(target, state->plan.constants.size(), use, "the buffer of the constants");
+        upload_constants(target, state->constants, state->plan.constants);
+        state->counters.allocations = 1;
+        state->counters.weight_bytes_copied = state->plan.constants.size();
+    }
+    return std::make_shared<Executable>(std::move(state));
+}
+
+Executable::Executable(std::unique_ptr<ExecutableState> state) : state_(std::move(state)) {}
+
+Executable::~Executable() = default;
+
+const Graph& Executable::graph() const { return *state_->graph; }
+
+const Plan& Executable::plan() const { return state_->plan; }
+
+Device& Executable::device() const { return *state_->device; }
+
+ExecutableCounters Executable::counters() const { return state_->counters; }
+
+}  // namespace tosavk

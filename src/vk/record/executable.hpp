@@ -1,0 +1,45 @@
+// A plan on a device: pipelines and constants in device memory. Immutable after creation, thread-safe to share; every
+// concurrent run needs a Context of its own.
+#pragma once
+
+#include "compile/plan/plan.hpp"
+#include "vk/core/device.hpp"
+
+#include <cstdint>
+#include <memory>
+
+namespace tosavk {
+
+struct ExecutableCounters {
+    std::uint64_t allocations = 0;          ///< of device memory
+    std::uint64_t pipelines_created = 0;    ///< pipelines shared with another Executable do not count
+    std::uint64_t weight_bytes_copied = 0;  ///< constants copied to the device
+    std::uint64_t shaders_compiled = 0;     ///< from GLSL
+    std::uint64_t shaders_loaded = 0;       ///< from the disk cache, the seed or a package instead
+};
+
+struct ExecutableState;
+
+class Executable {
+public:
+    /// Error(internal) when the plan asks for something that the device cannot bind or dispatch.
+    static std::shared_ptr<Executable> create(std::shared_ptr<Device> device, std::shared_ptr<const Graph> graph,
+                                              Plan plan);
+
+    explicit Executable(std::unique_ptr<ExecutableState> state);
+    ~Executable();
+    Executable(const Executable&) = delete;
+    Executable& operator=(const Executable&) = delete;
+
+    const Graph& graph() const;
+    const Plan& plan() const;
+    Device& device() const;
+    ExecutableCounters counters() const;
+
+    const ExecutableState& state() const { return *state_; }  ///< for this room only
+
+private:
+    std::unique_ptr<ExecutableState> state_;
+};
+
+}  // namespace tosavk

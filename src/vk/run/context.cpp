@@ -1,0 +1,213 @@
+// The state of a run and the checks of its caller; recording.cpp does the work.
+#include "vk/run/context.hpp"
+
+#include "ops/storage.hpp"
+#include "vk/record/recording.hpp"
+
+#include <fmt/format.h>
+#include <cstring>
+
+namespace tosavk {
+
+namespace {
+
+/// `what` is "input 0" or the like.
+template <class Tensor> void require_size(const Tensor& value, std::size_t bytes, const std::string& what) {
+    const std::size_t expected = static_cast<std::size_t>(element_count(value.shape)) * size_of(value.type);
+    if (bytes != expected) {
+        throw Error(ErrorCode::bad_input, fmt::format("{} '{}' has {} bytes ({} {}), not {}", what, value.name,
+                                                      expected, name_of(value.type), to_string(value.shape), bytes));
+    }
+}
+
+void copy_bytes(std::span<const std::byte> from, std::span<std::byte> to) {
+    if (!to.empty()) {
+        std::memcpy(to.data(), from.data(), to.size());
+    }
+}
+
+}  // namespace
+
+Context::Context(std::shared_ptr<Executable> executable, bool profile)
+    : executable_(std::move(executable)),
+      recording_(std::make_unique<Recording>(executable_->state(), profile)),
+      input_set_(executable_->graph().inputs.size(), false) {
+    counters_.allocations = recording_->allocations();
+}
+
+Context::~Context() = default;
+
+void Context::set_input(std::size_t index, std::span<const std::byte> bytes) {
+    const Graph& graph = executable_->graph();
+    if (index >= graph.inputs.size()) {
+        throw Error(ErrorCode::usage,
+                    fmt::format("there is no input {}: the graph has {}", index, graph.inputs.size()));
+    }
+    if (phase_ == Phase::running) {
+        throw Error(ErrorCode::usage,
+                    fmt::format("input {} was set while a run was under way; wait for it first", index));
+    }
+    require_size(graph.value(graph.inputs[index]), bytes.size(), fmt::format("input {}", index));
+    if (phase_ == Phase::finished) keep_outputs_in(graph.inputs[index]);
+    recording_->write_input(index, bytes);
+    input_set_[index] = true;
+}
+
+/// An output may be another name of an input, or a part of it; it is to stay that of the last run.
+void Context::keep_outputs_in(ValueId input) {
+    const Graph& graph = executable_->graph();
+    const std::vector<Placement>& placements = executable_->plan().placements;
+    const Placement& in = placements[input];
+    for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
+        const Value& value = graph.value(graph.outputs[k]);
+        const Placement& out = placements[graph.outputs[k]];
+        const bool shared = out.space == Space::arena && in.space == Space::arena && out.offset < in.offset + in.size &&
+                            in.offset < out.offset + out.size;
+        if (!shared || kept_outputs_.count(k) != 0) continue;
+        std::vector<std::byte> bytes(static_cast<std::size_t>(element_count(value.shape)) * size_of(value.type));
+        recording_->read_output(k, bytes);
+        kept_outputs_.emplace(k, std::move(bytes));
+    }
+}
+
+void Context::submit() {
+    if (phase_ == Phase::running) {
+        throw Error(ErrorCode::usage, "a run was submitted while another was under way; wait for it first");
+    }
+    for (std::size_t i = 0; i < input_set_.size(); ++i) {
+        if (!input_set_[i]) {
+            const Graph& graph = executable_->graph();
+            throw Error(ErrorCode::usage,
+                        fmt::format("input {} '{}' was never set", i, graph.value(graph.inputs[i]).name));
+        }
+    }
+    kept_outputs_.clear();
+    phase_ = Phase::never_ran;  // part of the run may be done when a submit fails: that leaves no result
+    try {
+        recording_->submit();
+    } catch (...) {
+        recording_->abandon();
+        throw;
+    }
+    phase_ = Phase::running;
+}
+
+void Context::wait() { wait(Completion::forever); }
+
+bool Context::wait(std::uint64_t timeout_ns) {
+    if (phase_ != Phase::running) {
+        throw Error(ErrorCode::usage, "there is no run to wait for");
+    }
+    try {
+        if (!recording_->wait(timeout_ns)) return false;
+    } catch (const Error& error) {
+        if (error.code() == ErrorCode::device_lost) {
+            phase_ = Phase::never_ran;  // nothing will ever finish
+        }
+        throw;
+    }
+    phase_ = Phase::finished;
+    ++counters_.runs;
+    recording_->read_timestamps(dispatch_ns_);
+    return true;
+}
+
+void Context::require_finished() const {
+    if (phase_ != Phase::finished) {
+        throw Error(ErrorCode::usage, phase_ == Phase::running
+                                          ? "a result was asked for while a run was under way; wait for it first"
+                                          : "a result was asked for before any run");
+    }
+}
+
+bool Context::copy_constant(ValueId id, std::span<std::byte> bytes) const {
+    const Graph& graph = executable_->graph();
+    const Value& owner = graph.value(storage_of(graph, id));
+    if (owner.is_constant() && owner.data->size() == bytes.size()) {
+        copy_bytes(*owner.data, bytes);
+        return true;
+    }
+    const Plan& plan = executable_->plan();
+    const Placement& place = plan.placements[id];
+    if (place.space == Space::constants) {
+        plan.constants.read(place.offset, bytes);
+        return true;
+    }
+    return false;
+}
+
+void Context::get_output(std::size_t index, std::span<std::byte> bytes) {
+    const Graph& graph = executable_->graph();
+    if (index >= graph.outputs.size()) {
+        throw Error(ErrorCode::usage,
+                    fmt::format("there is no output {}: the graph has {}", index, graph.outputs.size()));
+    }
+    require_finished();
+    const ValueId id = graph.outputs[index];
+    require_size(graph.value(id), bytes.size(), fmt::format("output {}", index));
+    const auto kept = kept_outputs_.find(index);
+    if (kept != kept_outputs_.end()) {
+        copy_bytes(kept->second, bytes);
+    } else if (executable_->plan().placements[id].space == Space::arena) {
+        recording_->read_output(index, bytes);
+    } else if (!copy_constant(id, bytes)) {
+        throw Error(ErrorCode::internal, fmt::format("output {} '{}' has no memory", index, graph.value(id).name));
+    }
+}
+
+const Variable& Context::idle_variable(std::size_t index, std::size_t bytes) const {
+    const Graph& graph = executable_->graph();
+    if (index >= graph.variables.size()) {
+        throw Error(ErrorCode::usage,
+                    fmt::format("there is no variable {}: the graph has {}", index, graph.variables.size()));
+    }
+    if (phase_ == Phase::running) {
+        throw Error(ErrorCode::usage,
+                    fmt::format("variable {} was touched while a run was under way; wait for it first", index));
+    }
+    require_size(graph.variables[index], bytes, fmt::format("variable {}", index));
+    return graph.variables[index];
+}
+
+void Context::set_variable(std::size_t index, std::span<const std::byte> bytes) {
+    idle_variable(index, bytes.size());
+    recording_->write_variable(index, bytes);
+}
+
+void Context::get_variable(std::size_t index, std::span<std::byte> bytes) {
+    idle_variable(index, bytes.size());
+    recording_->read_variable(index, bytes);
+}
+
+void Context::reset_variables() {
+    if (phase_ == Phase::running) {
+        throw Error(ErrorCode::usage, "the variables were reset while a run was under way; wait for it first");
+    }
+    recording_->reset_variables();
+}
+
+void Context::get_value(ValueId id, std::span<std::byte> bytes) {
+    const Graph& graph = executable_->graph();
+    if (id >= graph.values.size()) {
+        throw Error(ErrorCode::usage, fmt::format("there is no value {}: the graph has {}", id, graph.values.size()));
+    }
+    require_finished();
+    require_size(graph.value(id), bytes.size(), "value");
+    const Placement& place = executable_->plan().placements[id];
+    if (place.space == Space::arena) {
+        recording_->read_arena(place.offset, bytes);
+    } else if (!copy_constant(id, bytes)) {
+        throw Error(ErrorCode::usage,
+                    fmt::format("value '{}' is not kept in memory by this plan", graph.value(id).name));
+    }
+}
+
+ContextCounters Context::counters() const {
+    ContextCounters counters = counters_;
+    counters.submits = recording_->submits();
+    return counters;
+}
+
+std::vector<double> Context::dispatch_ns() const { return dispatch_ns_; }
+
+}  // namespace tosavk

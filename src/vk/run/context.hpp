@@ -1,0 +1,80 @@
+// One run at a time of an Executable: its arena, bindings and recorded commands. Used by one thread at a time; any
+// number of contexts may run the same Executable at once.
+#pragma once
+
+#include "vk/record/executable.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace tosavk {
+
+struct ContextCounters {
+    std::uint64_t runs = 0;
+    /// vkQueueSubmit calls: one per run, one more per decision of control flow, for each DevicePlan::submit_work, and
+    /// for every piece of inputs and outputs that the staging buffer does not hold.
+    std::uint64_t submits = 0;
+    std::uint64_t allocations = 0;  ///< of device memory; all of them when the context is made
+};
+
+class Recording;
+
+class Context {
+public:
+    /// With `profile`, dispatches are timed one after another (a barrier before each).
+    Context(std::shared_ptr<Executable> executable, bool profile);
+    ~Context();
+    Context(const Context&) = delete;
+    Context& operator=(const Context&) = delete;
+
+    /// Copies a graph input; it stays set until it is set again. Error(bad_input) unless the size is exact.
+    void set_input(std::size_t index, std::span<const std::byte> bytes);
+
+    /// Starts a run; wait() ends it. Error(usage) when an input was never set or a run is under way. A graph with
+    /// COND_IF or WHILE_LOOP needs the host for each decision: all but what follows the last one is done on return.
+    void submit();
+    void wait();
+    /// Waits for `timeout_ns` nanoseconds at most (0: only looks). False when the run is still under way.
+    bool wait(std::uint64_t timeout_ns);
+    bool running() const { return phase_ == Phase::running; }
+
+    /// Results of the last finished run. Error(usage) without one, Error(bad_input) unless the size is exact.
+    void get_output(std::size_t index, std::span<std::byte> bytes);
+    /// The state of a variable, by index in Graph::variables; between runs only. It starts with the initial value
+    /// (zeros where there is none) and keeps what a run writes for the next one.
+    void set_variable(std::size_t index, std::span<const std::byte> bytes);
+    void get_variable(std::size_t index, std::span<std::byte> bytes);
+    /// Every variable takes its initial value again.
+    void reset_variables();
+
+    /// Any value that the plan keeps in memory (all of them with PlanOptions::keep_all).
+    void get_value(ValueId id, std::span<std::byte> bytes);
+
+    ContextCounters counters() const;
+    /// Nanoseconds per dispatch of the last finished run; empty without `profile` or where the device has no
+    /// timestamps.
+    std::vector<double> dispatch_ns() const;
+
+private:
+    enum class Phase { never_ran, running, finished };
+
+    void require_finished() const;
+    const Variable& idle_variable(std::size_t index, std::size_t bytes) const;
+    bool copy_constant(ValueId id, std::span<std::byte> bytes) const;
+    void keep_outputs_in(ValueId input);
+
+    std::shared_ptr<Executable> executable_;
+    std::unique_ptr<Recording> recording_;
+    std::vector<bool> input_set_;
+    /// By index: outputs of the last run that lay in the memory of an input which was set again since.
+    std::map<std::size_t, std::vector<std::byte>> kept_outputs_;
+    std::vector<double> dispatch_ns_;
+    Phase phase_ = Phase::never_ran;
+    ContextCounters counters_;
+};
+
+}  // namespace tosavk

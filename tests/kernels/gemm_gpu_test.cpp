@@ -1,0 +1,336 @@
+// The kernels of matrix products that the device at hand would not choose itself: tiles in shared memory in the grids
+// of 64, 128 and 256 invocations, four products by one instruction, sums that several invocations share, cooperative
+// matrices, rows that no invocation shares.
+#include "support/one_node.hpp"
+
+#include "compile/plan/plan.hpp"
+#include "frontends/problems/problem.hpp"
+#include "ops/builder.hpp"
+#include "support/gpu_test.hpp"
+#include "verify/checker.hpp"
+#include "vk/measure/cooperative_check.hpp"
+
+using namespace tosavk;
+using namespace tosavk::testing;
+
+namespace {
+
+struct Form {
+    std::uint32_t workgroup_size;
+    bool busy, dot4;
+    const char* kernel;
+};
+
+void check_products(const std::shared_ptr<Device>& device, Graph&& graph, const std::string& name, const char* kernel,
+                    std::uint32_t invocations = 0) {
+    const auto shared = std::make_shared<const Graph>(std::move(graph));
+    const Plan plan = make_plan(*shared, device->plan(), {});
+    ASSERT_EQ(plan.dispatches.size(), 1u) << name;
+    EXPECT_EQ(plan.dispatches[0].kernel, kernel) << name;
+    EXPECT_EQ(plan.dispatches[0].invocations, invocations) << name;
+    const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 0);
+    Checker checker(device, shared);
+    const CheckReport report = checker.run(seed);
+    EXPECT_TRUE(report.passed) << name << ", seed " << seed << "\n" << report.detail;
+}
+
+// Weights of i8 have a zero point in TOSA, whatever quantizers write.
+Graph convolution_with_zero_points(Op op, std::int64_t out, std::int64_t channels, bool bias_at_run_time) {
+    GraphBuilder b("product", level_none);
+    std::vector<std::int64_t> weights, bias;
+    for (std::int64_t i = 0; i < out * 9 * channels; ++i) weights.push_back((i * 2654435761 >> 7) % 256 - 128);
+    for (std::int64_t i = 0; i < out; ++i) bias.push_back((i - 30) * 1001);
+    Attributes attrs;
+    attrs.pad = {1, 1, 1, 1};
+    const bool transposed = op == Op::transpose_conv2d;
+    attrs.stride = transposed ? std::vector<std::int32_t>{2, 2} : std::vector<std::int32_t>{1, 1};
+    if (!transposed) attrs.dilation = {1, 1};
+    attrs.acc_type = DType::i32;
+    const ValueId x = b.input("x", DType::i8, {1, 10, 9, channels});
+    const ValueId added =
+        bias_at_run_time ? b.input("bias", DType::i32, {out}) : b.constant_ints("bias", DType::i32, {out}, bias);
+    b.output(b.add1(op,
+                    {x, b.constant_ints("weight", DType::i8, {out, 3, 3, channels}, weights), added,
+                     b.scalar(DType::i8, -7), b.scalar(DType::i8, 11)},
+                    DType::i32, attrs, "sums"));
+    return b.finish();
+}
+
+Graph matmul_with_zero_points(bool at_run_time) {
+    GraphBuilder b("product", level_none);
+    const ValueId x = b.input("x", DType::i8, {1, 90, 70}), y = b.input("y", DType::i8, {1, 70, 101});
+    const ValueId a_zp = at_run_time ? b.input("a_zp", DType::i8, {1}) : b.scalar(DType::i8, -128);
+    const ValueId b_zp = at_run_time ? b.input("b_zp", DType::i8, {1}) : b.scalar(DType::i8, 127);
+    b.output(b.add1(Op::matmul, {x, y, a_zp, b_zp}, DType::i32, {}, "sums"));
+    return b.finish();
+}
+
+class Products : public test::GpuTestWith<Form> {
+protected:
+    void SetUp() override {
+        GpuTest::SetUp();
+        if (IsSkipped()) return;
+        const DeviceCaps& caps = device_->caps();
+        if (GetParam().workgroup_size > caps.max_workgroup_invocations)
+            GTEST_SKIP() << "the device has no workgroups that large";
+        if (GetParam().dot4 && !caps.integer_dot_product) GTEST_SKIP() << "the device has no integer dot products";
+        used_ = test::open_with([](DevicePlan& plan) {
+            plan.workgroup_size = GetParam().workgroup_size;
+            plan.subgroup_lanes = 1;
+            plan.shared_tiles = true;
+            plan.dot4 = GetParam().dot4;
+            plan.busy_invocations = GetParam().busy ? 1 : 1 << 20;
+        });
+    }
+
+    void check(Graph&& graph, const std::string& name) {
+        check_products(used_, std::move(graph), name, GetParam().kernel);
+    }
+
+    std::shared_ptr<Device> used_;
+};
+
+TEST_P(Products, LinesAgreeWithTheReference) {
+    for (const char* line :
+         {"matmul f32 1x64x64x64", "matmul f32 3x70x45x67", "matmul i8 2x67x70x66 rescale", "matmul f16 1x130x33x65",
+          "matmul f32 2x3x100x37", "conv2d f32 1x12x11x20 70x3x3 s1 p1 clamp", "conv2d f32 2x17x13x9 33x3x3 s2 p1 d2",
+          "conv2d i8 1x12x11x20 70x3x3 s1 p1 rescale clamp", "conv2d i8 2x17x13x9 33x3x3 s2 p1 d2 rescale",
+          "conv2d i8 1x1x1x200 100x1x1 rescale", "conv2d bf16 1x9x9x40 66x3x3 p1",
+          "conv3d f32 1x5x6x7x9 70x3x3x2 p1 clamp", "conv3d i8 2x4x6x7x20 66x2x3x3 p1 d2 rescale",
+          "conv3d f16 1x7x8x7x12 67x3x2x3 s2 p1", "transpose_conv2d f32 1x9x8x20 70x3x3 s2",
+          "transpose_conv2d i8 2x9x8x33 66x2x2 s2 rescale", "transpose_conv2d bf16 1x7x9x24 66x4x3 s1",
+          // Sums of 48 bits, of more than the 256 products that fit 32.
+          "conv2d 16x8 1x12x11x20 70x3x3 s1 p1 rescale", "conv2d 16x8 2x9x7x131 33x3x3 s2 p1 d2",
+          "conv3d 16x8 1x4x6x5x33 66x2x2x3 s1 p1", "transpose_conv2d 16x8 1x7x8x100 37x5x5 s2,3",
+          "matmul i16 2x67x70x66 rescale", "matmul i16 1x66x1030x37",
+          // Phases that have fewer taps than others, or none, and outputs that are no whole strides.
+          "transpose_conv2d f32 2x7x6x35 66x3x2 s2,3 p1,2,0,1",
+          "transpose_conv2d i8 1x8x9x37 33x4x5 s3,2 rescale clamp", "transpose_conv2d f16 1x9x9x40 20x1x3 s2"})
+        check(load_problem(line), line);
+}
+
+TEST_P(Products, BothZeroPoints) {
+    for (const bool at_run_time : {false, true})
+        check(matmul_with_zero_points(at_run_time), at_run_time ? "matmul, at run time" : "matmul");
+    for (const Op op : {Op::conv2d, Op::transpose_conv2d}) {
+        for (const std::int64_t channels : {32, 35}) {
+            for (const bool at_run_time : {false, true}) {
+                const std::string name = std::string(name_of(op)) + ", channels " + std::to_string(channels) +
+                                         (at_run_time ? ", bias at run time" : "");
+                check(convolution_with_zero_points(op, 69, channels, at_run_time), name);
+            }
+        }
+    }
+}
+
+using OwnKernel = test::GpuTest;
+
+// Sums of 48 bits: chunks of 256 products over taps, rows and phases.
+constexpr const char* wide_lines[] = {"conv2d 16x8 2x9x11x100 9x3x3 s2 p1 rescale",
+                                      "conv3d 16x8 1x5x6x7x131 6x3x2x3 s1 p1",
+                                      "conv3d 16x8 2x4x7x6x6 10x3x3x3 p1",
+                                      "transpose_conv2d 16x8 1x7x8x100 9x5x5 s2,3",
+                                      "transpose_conv2d 16x8 2x8x9x290 6x3x4 s2 p1,-1,0,2",
+                                      "matmul i16 2x30x290x21 rescale"};
+
+TEST_F(OwnKernel, WideSumsAgreeWithTheReference) {
+    const auto used = test::open_with([](DevicePlan& plan) {
+        plan.subgroup_lanes = 1;
+        plan.own_rows = 0;
+        plan.shared_tiles = false;
+    });
+    for (const std::string line : wide_lines)
+        check_products(used, load_problem(line), line, line[0] == 'm' ? "matmul" : "conv");
+    check_products(used, load_problem("transpose_conv2d 16x8 1x1x2x3 2x1x2 s3,2"), "few rows", "conv");
+}
+
+using SharedRows = test::GpuTest;
+
+TEST_F(SharedRows, WideSumsAgreeWithTheReference) {
+    for (const std::int64_t busy : {1, 1 << 20}) {  // 16 rows an invocation or fewer
+        const auto used = test::open_with([busy](DevicePlan& plan) {
+            plan.shared_tiles = plan.slow_storage = false;
+            plan.busy_invocations = busy;
+            if (plan.subgroup_lanes == 1) plan.own_rows = 16;
+        });
+        for (const char* line : wide_lines) check_products(used, load_problem(line), line, "gemm");
+    }
+}
+
+// Packed weights grow with the phases, most of which have no taps here.
+TEST_F(OwnKernel, ManyPhasesAreLeftToTheDirectKernel) {
+    const auto used = test::open_with([](DevicePlan& plan) {
+        plan.subgroup_lanes = 1;
+        plan.own_rows = 0;
+        plan.shared_tiles = false;
+    });
+    check_products(used, load_problem("transpose_conv2d f32 1x3x2x5 6x1x1 s4"), "16 phases a tap", "conv");
+    check_products(used, load_problem("transpose_conv2d f32 1x3x2x5 6x1x1 s4,5"), "20 phases a tap", "conv_direct");
+}
+
+using OwnRows = test::GpuTest;
+
+// What a device runs whose invocations share no rows and whose loads are dear: 8 inner elements a step where rows are
+// of eights, up to 4 quads of columns, some of which the last invocation of a row may lack.
+TEST_F(OwnRows, LinesAgreeWithTheReference) {
+    if (!device_->plan().int64) GTEST_SKIP() << "the device has no 64-bit integers";
+    const auto own_rows = [](DevicePlan& plan) {
+        plan.subgroup_lanes = 1;
+        plan.own_rows = 16;
+        plan.shared_tiles = false;
+        plan.texel_elements = 0;
+        plan.slow_storage = true;
+        plan.busy_invocations = 1;
+    };
+    const auto used = test::open_with(own_rows);
+    const struct {
+        const char *line, *step, *quads;
+    } cases[] = {{"conv2d f32 1x20x19x24 64x3x3 s1 p1 clamp", "8", "4"},
+                 {"conv2d f32 1x14x10x24 64x3x3 s1 p1", "8", "4"},
+                 {"conv2d i8 1x14x10x24 64x3x3 s1 p1 rescale", "8", "2"},
+                 {"conv2d f32 2x9x7x16 40x3x3 s2 p1 d2", "8", "4"},
+                 {"conv2d f32 1x12x11x16 70x3x3 p1", "8", "4"},
+                 {"conv2d f32 1x12x11x20 64x3x3 s1 p1 clamp", "4", "4"},
+                 {"conv2d i8 1x20x19x24 64x3x3 s1 p1 rescale clamp", "8", "2"},
+                 {"conv2d i8 1x12x11x16 70x3x3 p1 rescale", "8", "2"},
+                 {"conv2d f16 1x9x9x40 64x3x3 p1", "8", "4"},
+                 {"matmul f32 2x70x48x32", "8", "4"},
+                 {"matmul f32 3x70x40x67", "8", "4"},
+                 {"matmul i8 2x90x64x104", "8", "2"},
+                 {"matmul i8 1x300x8x128 rescale", "8", "2"},
+                 {"conv2d f32 1x9x9x13 22x3x3 p1 clamp", "4", "2"},
+                 {"conv2d f32 1x12x11x20 36x3x3 p1", "4", "2"},
+                 {"conv2d i8 1x12x11x20 70x3x3 p1 rescale", "4", "2"},
+                 {"conv2d i8 1x12x11x13 67x1x1 rescale", "4", "2"},
+                 {"matmul f32 2x70x36x20", "4", "2"},
+                 {"matmul i8 1x90x21x67 rescale", "4", "2"},
+                 {"conv2d f32 1x12x11x16 5x3x3 p1", "8", "2"}};
+    for (const auto& [line, step, quads] : cases) {
+        const auto graph = std::make_shared<const Graph>(load_problem(line));
+        const std::string glsl = make_plan(*graph, used->plan(), {}).dispatches.at(0).glsl;
+        EXPECT_NE(glsl.find(std::string("#define STEP_K ") + step + "\n#define TN " + quads + "\n"), std::string::npos)
+            << line;
+        check_products(used, load_problem(line), line, "gemm");
+    }
+    check_products(used, convolution_with_zero_points(Op::conv2d, 72, 32, false), "zero points", "gemm");
+    // Tensors in several bindings have no eights.
+    const auto parts = test::open_with([&](DevicePlan& plan) {
+        own_rows(plan);
+        plan.max_binding_bytes = 8192;
+    });
+    check_products(parts, load_problem("conv2d i8 1x20x19x24 64x3x3 s1 p1 rescale"), "several bindings", "gemm");
+}
+
+class CooperativeProducts : public test::GpuTest {
+protected:
+    static constexpr const char* missing = "the device has no cooperative matrices for i8 and fp16";
+
+    /// The device at hand, as one that so many subgroups keep busy; null where it has no such matrices.
+    std::shared_ptr<Device> open(std::int64_t busy_subgroups) {
+        const DeviceCaps& caps = device_->caps();
+        if (!caps.cooperative_i8 || !caps.cooperative_fp16 || !caps.subgroup_size_control || !caps.vulkan_memory_model)
+            return nullptr;
+        if (caps.type == "cpu" && caps.subgroup_size != 8)
+            return nullptr;  // llvmpipe 26.2 crashes compiling them for 16 lanes
+        return test::open_with([&](DevicePlan& plan) {
+            plan.cooperative_i8 = caps.cooperative_i8;
+            plan.cooperative_fp16 = caps.cooperative_fp16;
+            plan.cooperative_fp32_sums = true;
+            plan.subgroup_size = caps.subgroup_size;
+            plan.busy_invocations = busy_subgroups * caps.subgroup_size;
+        });
+    }
+
+    void check(std::int64_t busy_subgroups, std::uint32_t subgroups, std::initializer_list<const char*> lines) {
+        const std::shared_ptr<Device> used = open(busy_subgroups);
+        if (!used) GTEST_SKIP() << missing;
+        for (const char* line : lines)
+            check_products(used, load_problem(line), line, "gemm_cooperative", subgroups * used->plan().subgroup_size);
+    }
+};
+
+TEST_F(CooperativeProducts, LargeTiles) {
+    check(1, 8,
+          {"matmul f16 1x200x133x100", "matmul i8 2x120x70x90 rescale", "conv2d f16 2x23x19x9 70x3x3 s2 p1 d2",
+           "conv2d i8 2x23x19x9 70x3x3 s2 p1 d2 rescale"});
+}
+
+// One large tile would leave the device idle, four small ones do not.
+TEST_F(CooperativeProducts, SmallTiles) {
+    check(128, 4,
+          {"matmul f16 1x128x64x128", "matmul f16 1x100x97x90", "matmul f16 1x65x3x127", "matmul i8 1x128x64x128",
+           "matmul i8 1x70x257x93 rescale", "conv2d f16 1x11x9x20 70x3x3 s1 p1 clamp",
+           "conv2d f16 1x23x19x9 66x3x3 s2 p1 d2", "conv2d i8 1x11x9x20 70x3x3 s1 p1 rescale clamp",
+           "conv2d i8 1x23x19x9 66x3x3 s2 p1 d2 rescale"});
+}
+
+TEST_F(CooperativeProducts, OtherConvolutions) {
+    check(512, 4,
+          {"conv3d f16 1x4x7x6x12 67x3x3x2 p1", "conv3d i8 1x5x6x5x9 70x2x3x3 s1 p1 rescale",
+           "transpose_conv2d f16 1x9x12x35 66x3x2 s2 p1,2,0,1", "transpose_conv2d i8 1x10x9x20 70x4x5 s3,2 rescale",
+           "transpose_conv2d f16 1x9x12x20 66x1x3 s2"});
+}
+
+// The kernel reads fp16 as bits, the operator behind it as numbers.
+TEST_F(CooperativeProducts, AFollowerReadsAnOperandToo) {
+    const std::shared_ptr<Device> used = open(128);
+    if (!used) GTEST_SKIP() << missing;
+    const std::uint32_t size = 4 * used->plan().subgroup_size;
+    {
+        GraphBuilder b("product", level_none);
+        const ValueId x = b.input("x", DType::fp16, {1, 96, 96}), zero = b.scalar(DType::fp16, 0);
+        const ValueId y =
+            b.add1(Op::matmul, {x, b.input("y", DType::fp16, {1, 96, 96}), zero, zero}, DType::fp16, {}, "product");
+        b.output(b.add1(Op::add, {y, x}, DType::fp16, {}, "sum"));
+        check_products(used, b.finish(), "matmul + x", "gemm_cooperative", size);
+    }
+    GraphBuilder b("convolution", level_none);
+    const std::int64_t channels = 80;
+    std::vector<float> weights;
+    for (std::int64_t i = 0; i < channels * channels; ++i)
+        weights.push_back(static_cast<float>(i * 37 % 64 - 32) / 256);
+    Attributes attrs;
+    attrs.pad = {0, 0, 0, 0};
+    attrs.stride = attrs.dilation = {1, 1};
+    attrs.acc_type = DType::fp32;
+    const ValueId x = b.input("x", DType::fp16, {1, 9, 11, channels}), zero = b.scalar(DType::fp16, 0);
+    const ValueId weight = b.constant_floats("weight", DType::fp16, {channels, 1, 1, channels}, weights);
+    const ValueId y =
+        b.add1(Op::conv2d, {x, weight, b.scalar(DType::fp16, 0.5), zero, zero}, DType::fp16, attrs, "convolution");
+    b.output(b.add1(Op::add, {y, x}, DType::fp16, {}, "sum"));
+    check_products(used, b.finish(), "conv2d + x", "gemm_cooperative", size);
+}
+
+TEST_F(CooperativeProducts, SumsPassTheCheck) {
+    const std::shared_ptr<Device> used = open(1);
+    if (!used) GTEST_SKIP() << missing;
+    EXPECT_EQ(check_cooperative_sums(used), (CooperativeSums{true, true})) << "plans would leave fp16 to other kernels";
+}
+
+TEST_F(CooperativeProducts, BothZeroPoints) {
+    const std::shared_ptr<Device> used = open(128);
+    if (!used) GTEST_SKIP() << missing;
+    const std::uint32_t size = 4 * used->plan().subgroup_size;
+    for (const bool at_run_time : {false, true}) {
+        const std::string name = at_run_time ? "at run time" : "constant";
+        check_products(used, matmul_with_zero_points(at_run_time), "matmul, zero points " + name, "gemm_cooperative",
+                       size);
+        for (const Op op : {Op::conv2d, Op::transpose_conv2d}) {
+            check_products(used, convolution_with_zero_points(op, 69, 35, at_run_time),
+                           std::string(name_of(op)) + ", bias " + name, "gemm_cooperative", size);
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, Products,
+                         ::testing::Values(Form{64, true, false, "gemm_tiles"}, Form{128, true, false, "gemm_tiles"},
+                                           Form{256, true, false, "gemm_tiles"}, Form{64, true, true, "gemm_tiles"},
+                                           Form{256, true, true, "gemm_tiles"}, Form{64, false, false, "gemm_split"},
+                                           Form{256, false, false, "gemm_split"}, Form{64, false, true, "gemm_split"}),
+                         [](const auto& form) {
+                             const Form& f = form.param;
+                             return std::string(f.kernel) + (f.dot4 ? "_dot4_" : "_") +
+                                    std::to_string(f.workgroup_size);
+                         });
+
+}  // namespace

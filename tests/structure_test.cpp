@@ -1,0 +1,189 @@
+// The order of the rooms: which folder of src/ may include from which. The table is the whole rule;
+// docs/architecture.md explains it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Room {
+    std::string name;
+    std::vector<std::string> not_above = {};  ///< of the rooms before it, those that it must not know
+    std::vector<std::string> only = {};       ///< where set: the only other rooms that it may know
+};
+
+/// Known and to go: fusion writes shader text to count buffers.
+const std::set<std::string>& upward_includes() {
+    static const std::set<std::string> all = {"compile/group/fuse.cpp", "compile/group/fuse_prologues.cpp"};
+    return all;
+}
+
+/// Each may include from itself and from those before it.
+const std::vector<Room>& rooms() {
+    static const std::vector<Room> all = {
+        {"base"},
+        {"graph"},
+        {"device", {"graph"}},
+        {"spirv", {"graph", "device"}},
+        {"ops", {"device", "spirv"}},
+        {"reference", {"device", "spirv"}},
+        {"frontends/common", {"device", "spirv"}},
+        {"frontends/tflite", {"device", "spirv"}},
+        {"frontends/tosa", {"device", "spirv", "frontends/tflite"}},
+        {"frontends/problems", {"device", "spirv", "frontends/tflite", "frontends/tosa"}},
+        {"frontends", {"device", "spirv"}},
+        {"kernels", {"reference", "frontends"}},
+        {"compile", {"frontends"}},
+        {"compile/rewrite", {"frontends"}},
+        {"compile/group", {"frontends", "compile/rewrite"}},
+        {"compile/codegen", {"frontends", "compile/rewrite"}},
+        {"compile/memory", {"frontends", "compile/rewrite", "compile/group", "compile/codegen"}},
+        {"compile/plan", {"frontends"}},
+        {"store", {"frontends"}},
+        {"vk/core", {"frontends"}},
+        {"vk/record", {"frontends"}},
+        {"vk/run", {"frontends"}},
+        {"vk/measure", {"frontends"}},
+        {"verify"},
+        {"api"},
+        {"hosts", {}, {"api"}},
+        {"tools", {}, {"api"}},
+    };
+    return all;
+}
+
+/// What of the room `inner` the name `outer` says: itself, or a folder that it lies in.
+bool is_in(const std::string& inner, const std::string& outer) {
+    return inner == outer || inner.starts_with(outer + "/");
+}
+
+/// The innermost room of a path below src/.
+std::optional<std::size_t> room_of(const std::string& path) {
+    std::optional<std::size_t> found;
+    for (std::size_t k = 0; k < rooms().size(); ++k) {
+        const std::string& name = rooms()[k].name;
+        if (path.starts_with(name + "/") && (!found || rooms()[*found].name.size() < name.size())) found = k;
+    }
+    return found;
+}
+
+bool may_include(std::size_t from, std::size_t to) {
+    if (from == to) return true;
+    const Room &room = rooms()[from], &other = rooms()[to];
+    if (!room.only.empty())
+        return std::any_of(room.only.begin(), room.only.end(),
+                           [&](const auto& name) { return is_in(other.name, name); });
+    return to < from &&
+           std::none_of(
+               room.not_above.begin(), room.not_above.end(), [&](const auto& name) { return is_in(other.name, name); });
+}
+
+struct Include {
+    std::string file, included;  ///< below src/
+};
+
+std::vector<Include> includes_of(const fs::path& source) {
+    static const std::regex line(R"re(^\s*#\s*include\s*"([^"]+)")re");
+    std::vector<Include> all;
+    for (const auto& entry : fs::recursive_directory_iterator(source)) {
+        const std::string extension = entry.path().extension();
+        if (!entry.is_regular_file() || (extension != ".cpp" && extension != ".hpp" && extension != ".h")) continue;
+        std::ifstream file(entry.path());
+        for (std::string text; std::getline(file, text);) {
+            std::smatch match;
+            if (std::regex_search(text, match, line))
+                all.push_back({fs::relative(entry.path(), source).generic_string(), match[1]});
+        }
+    }
+    return all;
+}
+
+fs::path source_folder() {
+    const char* source = std::getenv("TOSAVK_SOURCE");
+    return fs::path(source != nullptr ? source : ".") / "src";
+}
+
+TEST(Structure, EveryFileStandsInARoom) {
+    std::size_t files = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(source_folder())) {
+        const std::string path = fs::relative(entry.path(), source_folder()).generic_string();
+        if (!entry.is_regular_file() || path == "CMakeLists.txt") continue;
+        EXPECT_TRUE(room_of(path)) << path << " stands in no room of the table";
+        ++files;
+    }
+    EXPECT_GT(files, 100u) << "src/ was not found";
+}
+
+TEST(Structure, IncludesFollowTheOrderOfTheRooms) {
+    std::size_t seen = 0;
+    for (const auto& [file, included] : includes_of(source_folder())) {
+        const auto from = room_of(file), to = room_of(included);
+        if (!from || !to) {
+            // What the build generates, and the public headers.
+            EXPECT_TRUE(included.ends_with("_generated.h") || included.starts_with("tosavk/"))
+                << file << ": " << included;
+            continue;
+        }
+        ++seen;
+        EXPECT_TRUE(may_include(*from, *to) || upward_includes().contains(file))
+            << file << " includes \"" << included << "\": " << rooms()[*from].name << " may not know "
+            << rooms()[*to].name;
+    }
+    EXPECT_GT(seen, 300u);
+}
+
+TEST(Structure, StoreHoldsNoVulkanHandle) {
+    static const std::regex handle(R"re(\bVk[A-Z]\w+|#\s*include\s*<(volk|vulkan/))re");
+    for (const auto& entry : fs::recursive_directory_iterator(source_folder() / "store")) {
+        std::ifstream file(entry.path());
+        const std::string text{std::istreambuf_iterator<char>(file), {}};
+        std::smatch match;
+        EXPECT_FALSE(std::regex_search(text, match, handle)) << entry.path() << ": " << match.str();
+    }
+}
+
+TEST(Structure, TheTableNamesRoomsThatItKnows) {
+    for (const Room& room : rooms()) {
+        for (const auto* names : {&room.not_above, &room.only}) {
+            for (const std::string& name : *names) {
+                EXPECT_TRUE(
+                    std::any_of(rooms().begin(), rooms().end(), [&](const Room& r) { return is_in(r.name, name); }))
+                    << room.name << ": " << name;
+            }
+        }
+    }
+}
+
+/// Some lines that are longer than a file should be, each with what excuses it in the file's head.
+TEST(Structure, LongFilesSayWhy) {
+    constexpr std::size_t most_lines = 500;
+    for (const char* folder : {"src", "bench", "tests", "include"}) {
+        for (const auto& entry : fs::recursive_directory_iterator(source_folder().parent_path() / folder)) {
+            const std::string extension = entry.path().extension();
+            if (extension != ".cpp" && extension != ".hpp" && extension != ".h") continue;
+            std::ifstream file(entry.path());
+            std::string head;
+            std::size_t lines = 0;
+            for (std::string line; std::getline(file, line); ++lines) {
+                if (lines < 12) head += line + "\n";
+            }
+            EXPECT_TRUE(lines <= most_lines || head.find("Longer than 500 lines") != std::string::npos)
+                << entry.path() << " has " << lines
+                << " lines and does not say why (\"Longer than 500 lines\") in its head";
+        }
+    }
+}
+
+}  // namespace

@@ -1,0 +1,183 @@
+// Whole networks on the device: the recorded corpus, the check against the reference, repeated and concurrent runs.
+// TOSAVK_TEST_SEEDS sets the number of random input sets per network (default 3).
+#include "frontends/frontend.hpp"
+#include "reference/reference.hpp"
+#include "support/corpus.hpp"
+#include "support/gpu_test.hpp"
+#include "verify/checker.hpp"
+#include "vk/run/context.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <thread>
+
+namespace tosavk {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Networks : public test::GpuTest {
+protected:
+    static std::shared_ptr<Executable> compile(std::shared_ptr<const Graph> graph, PlanOptions options = {}) {
+        Plan plan = make_plan(*graph, device_->plan(), options);
+        return Executable::create(device_, std::move(graph), std::move(plan));
+    }
+
+    static std::vector<HostTensor> run(Context& context, const Graph& graph, const std::vector<HostTensor>& inputs) {
+        for (std::size_t k = 0; k < inputs.size(); ++k) context.set_input(k, inputs[k].bytes);
+        context.submit();
+        context.wait();
+        std::vector<HostTensor> outputs;
+        for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
+            const Value& value = graph.value(graph.outputs[k]);
+            outputs.emplace_back(value.type, value.shape);
+            context.get_output(k, outputs.back().bytes);
+        }
+        return outputs;
+    }
+
+    /// Runs every recorded case of a folder; returns how many, or nothing when the importer lacks the operator.
+    static std::optional<std::size_t> check_folder(const fs::path& path, Rounding rounding) {
+        const test::CaseFolder folder(path);
+        ImportOptions options;
+        options.rounding = rounding;
+        std::shared_ptr<const Graph> graph;
+        try {
+            graph = std::make_shared<const Graph>(import_file(folder.model(), options));
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::unsupported) throw;
+            return std::nullopt;
+        }
+        Context context(compile(graph), false);
+        const char* key = rounding == Rounding::double_round ? "double_round" : "single_round";
+        for (std::size_t i = 0; i < folder.cases.size(); ++i) {
+            const auto recorded = folder.load(i, key);
+            if (!recorded) continue;
+            const std::vector<HostTensor> outputs = run(context, *graph, recorded->inputs);
+            for (std::size_t k = 0; k < outputs.size(); ++k) {
+                EXPECT_EQ(test::compare(outputs[k], recorded->expected.at(k), folder.atol, folder.rtol), "")
+                    << path.filename() << " case " << i << " output " << k << " " << key;
+            }
+        }
+        return folder.cases.size();
+    }
+
+    static void check_all(const fs::path& root, std::size_t least_folders, const std::vector<std::string>& may_lack) {
+        std::size_t done = 0;
+        for (const fs::path& path : test::case_folders(root)) {
+            const bool is_float = path.filename().string().find("fp32") != std::string::npos;
+            bool ran = true;
+            for (const Rounding rounding : {Rounding::double_round, Rounding::single_round}) {
+                if (is_float && rounding == Rounding::single_round) continue;
+                ran = check_folder(path, rounding).has_value();
+                if (!ran) break;
+            }
+            done += ran;
+            const auto lacks = [&](const std::string& part) {
+                return path.filename().string().find(part) != std::string::npos;
+            };
+            EXPECT_TRUE(ran || std::any_of(may_lack.begin(), may_lack.end(), lacks))
+                << path.filename() << " was not imported";
+        }
+        EXPECT_GE(done, least_folders);
+    }
+
+    static fs::path samples() {
+        const char* folder = std::getenv("TOSAVK_SAMPLES");
+        return folder ? fs::path(folder) : fs::path("examples/glyphs");
+    }
+};
+
+std::uint64_t seed_count() {
+    const char* text = std::getenv("TOSAVK_TEST_SEEDS");
+    return text ? std::strtoull(text, nullptr, 10) : 3;
+}
+
+TEST_F(Networks, RecordedNetworks) {
+    if (test::corpus().empty()) GTEST_SKIP() << "the corpus is not there (set TOSAVK_CORPUS)";
+    check_all(test::corpus() / "models", 7, {});
+}
+
+TEST_F(Networks, RecordedOperators) {
+    if (test::corpus().empty()) GTEST_SKIP() << "the corpus is not there (set TOSAVK_CORPUS)";
+    check_all(test::corpus() / "tflite-ops", 157, {});
+}
+
+TEST_F(Networks, RandomInputsAgreeWithTheReference) {
+    std::vector<fs::path> models = {samples() / "glyphs_int8.tflite", samples() / "glyphs_fp32.tflite"};
+    if (!test::corpus().empty()) {
+        for (const fs::path& path : test::case_folders(test::corpus() / "models"))
+            models.push_back(path / "model.tflite");
+    }
+    for (const fs::path& model : models) {
+        Checker checker(device_, std::make_shared<const Graph>(import_file(model, {})));
+        for (std::uint64_t seed = 0; seed < seed_count(); ++seed) {
+            const CheckReport report = checker.run(seed);
+            ASSERT_TRUE(report.passed) << "tosa-vk verify " << model << " --seeds 1 --seed " << seed << "\n"
+                                       << report.detail;
+        }
+    }
+}
+
+TEST_F(Networks, TheSampleReadsItsPictures) {
+    for (const std::string kind : {"int8", "fp32"}) {
+        const auto graph = std::make_shared<const Graph>(import_file(samples() / ("glyphs_" + kind + ".tflite"), {}));
+        const HostTensor expected = load_npy(samples() / ("expected_" + kind + ".npy"));
+        Context context(compile(graph), false);
+        std::vector<fs::path> pictures;
+        for (const auto& entry : fs::directory_iterator(samples() / "samples")) {
+            if (entry.path().extension() == ".png") pictures.push_back(entry.path());
+        }
+        std::sort(pictures.begin(), pictures.end());
+        ASSERT_EQ(static_cast<std::int64_t>(pictures.size()), expected.shape.at(0));
+        for (std::size_t row = 0; row < pictures.size(); ++row) {
+            fs::path file = pictures[row];
+            const HostTensor got = run(context, *graph, {load_npy(file.replace_extension("." + kind + ".npy"))}).at(0);
+            HostTensor want(got.type, got.shape);
+            std::copy_n(expected.bytes.begin() + static_cast<std::ptrdiff_t>(row * want.bytes.size()),
+                        want.bytes.size(), want.bytes.begin());
+            EXPECT_EQ(test::compare(got, want, 0, 1e-5), "") << pictures[row];
+        }
+    }
+}
+
+TEST_F(Networks, HundredRunsGiveTheSameBitsAndAllocateNothing) {
+    const auto graph = std::make_shared<const Graph>(import_file(samples() / "glyphs_int8.tflite", {}));
+    const auto executable = compile(graph);
+    Context context(executable, false);
+    const std::vector<HostTensor> inputs = {random_tensor(DType::i8, graph->value(graph->inputs[0]).shape, 5)};
+    const Bytes first = run(context, *graph, inputs).at(0).bytes;
+    const ExecutableCounters made = executable->counters();
+    const ContextCounters once = context.counters();
+    for (int i = 1; i < 100; ++i) ASSERT_EQ(run(context, *graph, inputs).at(0).bytes, first) << "run " << i;
+    EXPECT_EQ(context.counters().submits, 100u);
+    EXPECT_EQ(context.counters().allocations, once.allocations);
+    EXPECT_EQ(executable->counters().allocations, made.allocations);
+    EXPECT_EQ(executable->counters().pipelines_created, made.pipelines_created);
+    EXPECT_EQ(executable->counters().weight_bytes_copied, made.weight_bytes_copied);
+}
+
+TEST_F(Networks, ThreadsShareAnExecutable) {
+    const auto graph = std::make_shared<const Graph>(import_file(samples() / "glyphs_int8.tflite", {}));
+    const auto executable = compile(graph);
+    std::vector<std::thread> threads;
+    std::vector<int> wrong(2, 0);
+    for (std::size_t t = 0; t < wrong.size(); ++t) {
+        threads.emplace_back([&, t] {
+            Context context(executable, false);
+            for (std::uint64_t i = 0; i < 20; ++i) {
+                const std::vector<HostTensor> inputs = {
+                    random_tensor(DType::i8, graph->value(graph->inputs[0]).shape, 100 * t + i)};
+                wrong[t] += run(context, *graph, inputs).at(0).bytes != reference_run(*graph, inputs).at(0).bytes;
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(wrong, (std::vector<int>{0, 0}));
+}
+
+}  // namespace
+}  // namespace tosavk
