@@ -52,7 +52,9 @@ struct CaseFolder {
         rtol = json.value("rtol", 0.0);
         cases = json.at("cases");
     }
-    std::filesystem::path model() const { return path / "model.tflite"; }
+    std::filesystem::path model() const {
+        return path / (std::filesystem::exists(path / "model.tflite") ? "model.tflite" : "model.tosa");
+    }
 
     /// Case i for "double_round" or "single_round"; floats have one recording for both ("reference").
     std::optional<Case> load(std::size_t i, const std::string& rounding) const {

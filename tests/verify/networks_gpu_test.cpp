@@ -106,6 +106,11 @@ TEST_F(Networks, RecordedOperators) {
     check_all(test::corpus() / "tflite-ops", 157, {});
 }
 
+TEST_F(Networks, RecordedNetworksOfPyTorch) {
+    if (test::corpus().empty()) GTEST_SKIP() << "the corpus is not there (set TOSAVK_CORPUS)";
+    check_all(test::corpus() / "pytorch", 7, {});
+}
+
 TEST_F(Networks, RandomInputsAgreeWithTheReference) {
     std::vector<fs::path> models = {samples() / "glyphs_int8.tflite", samples() / "glyphs_fp32.tflite"};
     if (!test::corpus().empty()) {
