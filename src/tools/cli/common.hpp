@@ -71,8 +71,12 @@ using ResolveInput = std::function<std::uint32_t(const cpp::Graph& graph, std::s
 Assigned load_model_for(const ModelOptions& options, const std::vector<InputArray>& arrays,
                         const ResolveInput& resolve);
 
-/// The bytes of an array as an input of this type and shape; throws Failure(exit_file) when they do not fit.
+/// The bytes of an array as an input of this type and shape; throws Failure(exit_file) when they do not fit, and
+/// cpp::Error for an element that the type does not hold.
 Bytes input_bytes(const InputArray& array, const cpp::TensorInfo& input, std::uint32_t index, const std::string& model);
+/// The same for what an output should be.
+Bytes expected_bytes(const InputArray& array, const cpp::TensorInfo& output, std::uint32_t index,
+                     const std::string& model);
 
 // ---- text --------------------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ struct Options {
     ModelOptions model;
     std::vector<std::string> inputs;
     std::string device, output_dir, profile;
-    bool reference = false, json = false;
+    bool reference = false, json = false, raw_outputs = false;
     std::uint64_t seed = 0;
     std::size_t top = 5;
 };
@@ -183,6 +183,8 @@ int run(const Options& options) {
         throw Failure(exit_usage, "--profile measures a device and does not go with --reference");
     if (options.reference && !options.device.empty())
         throw Failure(exit_usage, "--device does not go with --reference, which uses none");
+    if (options.raw_outputs && options.output_dir.empty())
+        throw Failure(exit_usage, "--raw-outputs says how to write to --output-dir, which is missing");
     Result result;
     Stopwatch load_watch;
     const Assigned loaded = load(options);
@@ -225,7 +227,7 @@ int run(const Options& options) {
     if (options.model.precision == "fp16") differences = precision_differences(options, inputs, result.outputs);
     std::vector<OutputSummary> summaries;
     for (const Output& output : result.outputs) summaries.push_back(summarize(output, options.top));
-    if (directory) directory->write(result.outputs);
+    if (directory) directory->write(result.outputs, options.raw_outputs);
     if (result.profile) write_file(options.profile, json_text(*result.profile));
     if (options.json) {
         auto outputs = Json::array();
@@ -257,12 +259,15 @@ Action add_run(CLI::App& app) {
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     command->add_option("--output-dir", options->output_dir,
                         "directory for output_0.npy, output_1.npy, ... and outputs.json");
+    command->add_flag("--raw-outputs", options->raw_outputs,
+                      "write bf16 and fp8 by their bits, as ml_dtypes does ('<V2', '|V1'), not as float32");
     add_device_option(*command, options->device);
     command->add_flag("--reference", options->reference, "run on the reference interpreter instead of a device");
     command->add_option("--seed", options->seed, "seed of random inputs (default 0)")->check(whole_number());
     command->add_option("--top", options->top, "how many of the largest elements to show (default 5)")
         ->check(whole_number());
-    command->add_option("--profile", options->profile, "file for counters and the time of every dispatch, as JSON");
+    command->add_option("--profile", options->profile,
+                        "file for counters and the time of every dispatch, as JSON; - for standard output, alone");
     command->add_flag("--json", options->json, "print JSON");
     command->footer("Example: tosa-vk run model.tflite --input 0=picture.npy --output-dir out --top 3");
     return [options] { return run(*options); };
