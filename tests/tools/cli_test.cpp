@@ -1,5 +1,7 @@
 // The programs from outside: results, files, exit codes, and one sentence for every error.
+#include "frontends/tosa/tosa.hpp"
 #include "graph/array.hpp"
+#include "support/control_graphs.hpp"
 #include "support/small_models.hpp"
 #include "support/spawn.hpp"
 #include "tosavk/tosavk.h"
@@ -419,6 +421,44 @@ TEST_F(Cli, RunOnADevice) {
         }
     }
     expect_error(spawn({"run", float_model_, "--profile", path("no/such/folder/p.json")}), 3, "p.json");
+}
+
+/// The outputs are those of the first run, whatever a second one finds in its variables.
+TEST_F(Cli, VariablesBeginWithTheirInitialValues) {
+    NEEDS_DRIVER();
+    const std::string x = array("x.npy", DType::fp32, {2}, {10, 100});
+    const std::string model = write("state.tosa", write_tosa(testing::accumulator_graph({1, 2})));
+    const auto outputs = [&](const std::string& more) {
+        std::vector<std::string> arguments = {"run", model, "--input", "0=" + x, "--output-dir", path("state")};
+        if (!more.empty()) arguments.insert(arguments.end(), {"--profile", path(more)});
+        const Spawned run = spawn(arguments);
+        EXPECT_EQ(run.exit_code, 0) << run.err;
+        std::vector<std::vector<double>> values;
+        for (const char* name : {"state/output_0.npy", "state/output_1.npy"}) {
+            const HostTensor y = load_npy(path(name));
+            values.push_back(decode_reals(y.type, y.bytes));
+        }
+        return values;
+    };
+    const std::vector<std::vector<double>> wanted = {{1, 2}, {11, 102}};
+    EXPECT_EQ(outputs(""), wanted);
+    EXPECT_EQ(outputs("profile.json"), wanted);
+    EXPECT_EQ(json::parse(test::read_text(path("profile.json"))).at("runs"), 2);
+}
+
+/// "-" is standard output, which then holds that result alone.
+TEST_F(Cli, ResultsOnStandardOutput) {
+    expect_error(spawn({"run", float_model_, "--profile", "-", "--json"}), 2, "standard output");
+    expect_error(spawn({"run", float_model_, "--reference", "--output-dir", "-"}), 2, "standard output");
+    expect_error(spawn({"compile", float_model_, "-o", "-"}), 2, "standard output");
+    NEEDS_DRIVER();
+    const Spawned run = spawn({"run", float_model_, "--profile", "-", "--output-dir", path("out")});
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    const json profile = json::parse(run.out);
+    EXPECT_EQ(profile.at("runs"), 2);
+    EXPECT_EQ(profile.at("dispatches"), profile.at("per_dispatch").size());
+    EXPECT_TRUE(fs::exists(path("out/output_0.npy")));
+    EXPECT_FALSE(fs::exists("-"));
 }
 
 TEST_F(Cli, InfoAndDumpOfADevice) {

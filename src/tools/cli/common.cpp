@@ -335,6 +335,7 @@ CLI::Validator whole_number() {
 }
 
 void write_file(const std::string& path, const std::string& text) {
+    if (is_stdout(path)) return print(text);
     // A device or pipe is written to; a link is followed. Only a regular file is replaced as a whole.
     std::error_code unresolved;
     std::filesystem::path target = std::filesystem::weakly_canonical(path, unresolved);

@@ -98,7 +98,10 @@ void print(const std::string& text);
 /// For options that count: digits only, below 10^18.
 CLI::Validator whole_number();
 
-/// Writes a file through a temporary name beside it.
+/// Whether a path given for a result means standard output. A file of that name is written as "./-".
+inline bool is_stdout(const std::string& path) { return path == "-"; }
+
+/// Writes a file through a temporary name beside it, or to standard output.
 void write_file(const std::string& path, const std::string& text);
 
 // ---- time --------------------------------------------------------------------------------------------------------

@@ -83,6 +83,7 @@ std::string outputs_text(const std::vector<Output>& outputs, const std::vector<O
 }
 
 OutputDirectory::OutputDirectory(std::string path) : path_(std::move(path)) {
+    if (is_stdout(path_)) throw Failure(exit_usage, "--output-dir takes a directory, not standard output");
     std::error_code failed;
     made_ = std::filesystem::create_directories(path_, failed);
     if (failed)
