@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -58,6 +59,7 @@ std::vector<ModelOptions> problems_of(const Options& options) {
 /// Throws Failure(exit_file) where write_file would: in the same way, it makes a file beside `path`, which is removed
 /// at once. What stands at `path` is left alone.
 void check_writable(const std::string& path) {
+    if (is_stdout(path)) return;
     namespace fs = std::filesystem;
     const auto fail = [&](int code) {
         throw Failure(exit_file, fmt::format("cannot write {}: {}", path, std::strerror(code)));
@@ -89,6 +91,10 @@ int run(Options options) {
         throw Failure(exit_usage, "--threshold takes 0 to 1000 percent");
     if (options.no_limits && !options.html.empty())
         throw Failure(exit_usage, "--html draws the limits and does not go with --no-limits");
+    const std::string* outputs[] = {&options.json, &options.trace, &options.html};
+    const auto to_stdout =
+        std::count_if(std::begin(outputs), std::end(outputs), [](auto* path) { return is_stdout(*path); });
+    if (to_stdout > 1) throw Failure(exit_usage, "only one of --json, --trace and --html can write to standard output");
     const std::vector<ModelOptions> all = problems_of(options);
     if (all.empty())
         throw Failure(exit_usage, "nothing to measure: name a MODEL, --op with a problem line, or a --suite");
@@ -98,13 +104,11 @@ int run(Options options) {
         return bench::start_once(options.device, all.front(), options.measure.seed);
     }
     // All models and files are looked at before the first is measured, which may take minutes.
-    const bool to_stdout = options.json == "-";
     std::optional<bench::EarlierReport> earlier;
     if (!options.compare.empty()) earlier = bench::read_report(options.compare);
     for (const ModelOptions& one : all) load_model(one);
-    if (!options.json.empty() && !to_stdout) check_writable(options.json);
-    if (!options.trace.empty()) check_writable(options.trace);
-    if (!options.html.empty()) check_writable(options.html);
+    for (const std::string* path : outputs)
+        if (!path->empty()) check_writable(*path);
     const cpp::Device device(options.device);
     bench::Report report{device.name(), device.driver(), options.model.precision, {}, {}};
     if (!options.no_limits) report.limits = bench::limits_of(device, options.measure_limits);
@@ -148,10 +152,10 @@ int run(Options options) {
         text += to_text(comparison);
     }
     // First, so that a disk that is full by now does not cost the results.
-    print(to_stdout ? json_text(result) : text);
+    if (to_stdout == 0) print(text);
     if (!options.trace.empty()) write_file(options.trace, json_text(trace_json(report)));
     if (!options.html.empty()) write_file(options.html, html_page(report));
-    if (!options.json.empty() && !to_stdout) write_file(options.json, json_text(result));
+    if (!options.json.empty()) write_file(options.json, json_text(result));
     return code;
 }
 
@@ -172,8 +176,10 @@ int main(int argc, char** argv) {
         ->allow_extra_args(false)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     app.add_flag("--details", options.details, "list the dispatches of every problem of a suite too");
-    app.add_option("--trace", options.trace, "file for a timeline, for Perfetto or chrome://tracing");
-    app.add_option("--html", options.html, "file for a page with a roofline plot and a timeline");
+    app.add_option("--trace", options.trace,
+                   "file for a timeline, for Perfetto or chrome://tracing; - for standard output");
+    app.add_option("--html", options.html,
+                   "file for a page with a roofline plot and a timeline; - for standard output");
     app.add_option("--compare", options.compare,
                    "an earlier --json file: prints the ratio of every problem's best times");
     app.add_option("--threshold", options.threshold,

@@ -457,18 +457,30 @@ TOSAVK_API tosavk_status tosavk_conformance_run(tosavk_device* device, const tos
 
 /* ---- .npy files --------------------------------------------------------------------------------------------- */
 
-/* Arrays carry numpy's types: i8, i16, i32 as int8, int16, int32; i48 as int64; bool; fp16, fp32. */
+/* Little endian, C order, 1 to 8 dimensions or a scalar. An array has the type that is nearest to its file's: int8,
+ * int16, int32, bool, float16 and float32 are i8, i16, i32, bool, fp16 and fp32; int64 is i48; uint8 is i16, uint16
+ * i32, uint32 and uint64 i48. Of what numpy's package ml_dtypes writes, '<V2' is bf16, '<f1' fp8e5m2, and '|V1' may be
+ * either fp8: it counts as fp8e4m3 until it is converted. TOSAVK_ERROR_BAD_INPUT for anything else, and for an element
+ * beyond i48. */
 TOSAVK_API tosavk_status tosavk_array_load(const char* path, tosavk_array** array, tosavk_error** error);
+/* `info->name` is numpy's name of the file's element type, "uint8" or "float32" ("void8" and "void16" for '|V1' and
+ * '<V2'), in static storage; "" for an array that was converted. */
 TOSAVK_API tosavk_status tosavk_array_info(const tosavk_array* array, tosavk_tensor_info* info, tosavk_error** error);
 TOSAVK_API const void* tosavk_array_data(const tosavk_array* array); /* lives as long as the array */
-/* A copy in another type, for types that .npy files lack: i4 from i8, bf16 and fp8 from fp32. TOSAVK_ERROR_BAD_INPUT
- * for an element that the type cannot hold exactly, or when the types have nothing to do with each other. */
+/* A copy in another type: integers and bool as each other, floats as each other, the bytes of '|V1' as either fp8.
+ * TOSAVK_ERROR_BAD_INPUT for the first element that the type does not hold exactly, with its index and value, and where
+ * the types have nothing in common. */
 TOSAVK_API tosavk_status tosavk_array_convert(const tosavk_array* array, tosavk_type type, tosavk_array** converted,
                                               tosavk_error** error);
 TOSAVK_API void tosavk_array_release(tosavk_array* array);
-/* Writes to a temporary file beside `path` and renames it, so that no half-written file is left. */
+/* Writes to a temporary file beside `path` and renames it, so that no half-written file is left. i4 is written as int8,
+ * i48 as int64, bf16 and fp8 as float32. */
 TOSAVK_API tosavk_status tosavk_array_save(const char* path, tosavk_type type, uint32_t rank, const int64_t* dims,
                                            const void* data, tosavk_error** error);
+/* The same, but bf16 and fp8 keep their bits: '<V2' and '|V1', which numpy reads as void and ml_dtypes gives a type by
+ * array.view(). */
+TOSAVK_API tosavk_status tosavk_array_save_raw(const char* path, tosavk_type type, uint32_t rank, const int64_t* dims,
+                                               const void* data, tosavk_error** error);
 
 /* ---- every function in one table, for hosts that load the library at run time --------------------------------- */
 
@@ -561,6 +573,8 @@ typedef struct tosavk_api {
     tosavk_status (*device_measure_limits)(tosavk_device* device, tosavk_text** json, tosavk_error** error);
     tosavk_status (*tune)(tosavk_device* device, const tosavk_graph* graph, const tosavk_tune_options* options,
                           tosavk_text** json, tosavk_error** error);
+    tosavk_status (*array_save_raw)(const char* path, tosavk_type type, uint32_t rank, const int64_t* dims,
+                                    const void* data, tosavk_error** error);
 } tosavk_api;
 
 /* The table for hosts that were written against `version`; static storage. NULL when the library does not offer it. */

@@ -86,9 +86,11 @@ public:
         detail::call(tosavk_array_load, path.c_str(), &array);
         return Array(array);
     }
-    static void save(const std::string& path, tosavk_type type, const Shape& shape, const void* data) {
-        detail::call(tosavk_array_save, path.c_str(), type, static_cast<std::uint32_t>(shape.size()), shape.data(),
-                     data);
+    /// `raw`: bf16 and fp8 keep their bits instead of becoming float32.
+    static void save(const std::string& path, tosavk_type type, const Shape& shape, const void* data,
+                     bool raw = false) {
+        detail::call(raw ? tosavk_array_save_raw : tosavk_array_save, path.c_str(), type,
+                     static_cast<std::uint32_t>(shape.size()), shape.data(), data);
     }
 
     Array convert(tosavk_type type) const {

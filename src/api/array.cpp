@@ -67,7 +67,9 @@ tosavk_status tosavk_array_load(const char* path, tosavk_array** array, tosavk_e
     return guard(__func__, error, [&](const Call& call) {
         call.require(path, "path");
         call.require(array, "array");
-        *array = new tosavk_array{load_npy(path)};
+        const NpyArray file = read_npy(path);
+        *array = new tosavk_array{to_tensor(file, nearest_type(file), path), numpy_name(file.kind, file.item_size),
+                                  file.kind == NpyKind::opaque && file.item_size == 1};
     });
 }
 
@@ -75,7 +77,7 @@ tosavk_status tosavk_array_info(const tosavk_array* array, tosavk_tensor_info* i
     return guard(__func__, error, [&](const Call& call) {
         call.require(array, "array");
         call.require(info, "info");
-        write_struct(info, describe_tensor("", array->tensor.type, array->tensor.shape), "tosavk_tensor_info");
+        write_struct(info, describe_tensor(array->name, array->tensor.type, array->tensor.shape), "tosavk_tensor_info");
     });
 }
 
@@ -86,30 +88,49 @@ tosavk_status tosavk_array_convert(const tosavk_array* array, tosavk_type type, 
     return guard(__func__, error, [&](const Call& call) {
         call.require(array, "array");
         call.require(converted, "converted");
-        *converted = new tosavk_array{convert_array(array->tensor, to_dtype(raw_value(type)), "the array")};
+        const DType wanted = to_dtype(raw_value(type));
+        if (array->either_fp8 && wanted == DType::fp8e5m2) {
+            HostTensor same = array->tensor;
+            same.type = wanted;
+            *converted = new tosavk_array{std::move(same)};
+        } else {
+            *converted = new tosavk_array{convert_tensor(array->tensor, wanted, {})};
+        }
     });
 }
 
 void tosavk_array_release(tosavk_array* array) { delete array; }
 
+namespace {
+
+void save(const Call& call, const char* path, tosavk_type type, std::uint32_t rank, const std::int64_t* dims,
+          const void* data, NpyForm form) {
+    call.require(path, "path");
+    call.require(data, "data");
+    if (rank > 0) call.require(dims, "dims");
+    if (rank > TOSAVK_MAX_RANK) {
+        throw Error(ErrorCode::usage,
+                    fmt::format("{}: rank {} is larger than {}", call.function, rank, TOSAVK_MAX_RANK));
+    }
+    const DType dtype = to_dtype(raw_value(type));
+    Shape shape;
+    for (std::uint32_t k = 0; k < rank; ++k) {
+        if (dims[k] < 1)
+            throw Error(ErrorCode::usage, fmt::format("{}: dimension {} is {}", call.function, k, dims[k]));
+        shape.push_back(dims[k]);
+    }
+    const auto bytes = static_cast<std::size_t>(element_count(shape)) * size_of(dtype);
+    save_npy(path, dtype, shape, {static_cast<const std::byte*>(data), bytes}, form);
+}
+
+}  // namespace
+
 tosavk_status tosavk_array_save(const char* path, tosavk_type type, uint32_t rank, const int64_t* dims,
                                 const void* data, tosavk_error** error) {
-    return guard(__func__, error, [&](const Call& call) {
-        call.require(path, "path");
-        call.require(data, "data");
-        if (rank > 0) call.require(dims, "dims");
-        if (rank > TOSAVK_MAX_RANK) {
-            throw Error(ErrorCode::usage,
-                        fmt::format("{}: rank {} is larger than {}", call.function, rank, TOSAVK_MAX_RANK));
-        }
-        const DType dtype = to_dtype(raw_value(type));
-        Shape shape;
-        for (std::uint32_t k = 0; k < rank; ++k) {
-            if (dims[k] < 1)
-                throw Error(ErrorCode::usage, fmt::format("{}: dimension {} is {}", call.function, k, dims[k]));
-            shape.push_back(dims[k]);
-        }
-        const auto bytes = static_cast<std::size_t>(element_count(shape)) * size_of(dtype);
-        save_npy(path, dtype, shape, {static_cast<const std::byte*>(data), bytes});
-    });
+    return guard(__func__, error, [&](const Call& call) { save(call, path, type, rank, dims, data, NpyForm::wide); });
+}
+
+tosavk_status tosavk_array_save_raw(const char* path, tosavk_type type, uint32_t rank, const int64_t* dims,
+                                    const void* data, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) { save(call, path, type, rank, dims, data, NpyForm::raw); });
 }

@@ -30,6 +30,8 @@ struct tosavk_text {
 
 struct tosavk_array {
     tosavk::HostTensor tensor;
+    const char* name = "";    ///< numpy's, of the file's elements
+    bool either_fp8 = false;  ///< void8: bytes that are taken as they are for either fp8
 };
 
 struct tosavk_device {

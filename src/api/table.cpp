@@ -69,6 +69,7 @@ const tosavk_api table = {
     .context_wait_for = tosavk_context_wait_for,
     .device_measure_limits = tosavk_device_measure_limits,
     .tune = tosavk_tune,
+    .array_save_raw = tosavk_array_save_raw,
 };
 
 }  // namespace

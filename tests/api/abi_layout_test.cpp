@@ -126,6 +126,7 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_tune_options, min_time_s, 16);
     AT(tosavk_tune_options, seed, 24);
     AT(tosavk_api, tune, 16 + 8 * 62);
+    AT(tosavk_api, array_save_raw, 16 + 8 * 63);
 }
 
 TEST(AbiLayout, EnumValues) {

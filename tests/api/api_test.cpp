@@ -5,7 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
+
+#include <unistd.h>
 
 namespace {
 
@@ -77,6 +81,7 @@ TEST(Api, NullArgumentsAreUsageErrors) {
         outcome([&](tosavk_error** e) {
             return tosavk_array_save("/tmp/x.npy", static_cast<tosavk_type>(77), 0, nullptr, value, e);
         }),
+        outcome([&](tosavk_error** e) { return tosavk_array_save_raw(nullptr, TOSAVK_BF16, 0, nullptr, value, e); }),
     };
     for (std::size_t k = 0; k < std::size(outcomes); ++k)
         EXPECT_EQ(outcomes[k].status, TOSAVK_ERROR_USAGE) << k << ": " << outcomes[k].message;
@@ -227,6 +232,47 @@ TEST(Api, TypesAndOperators) {
     EXPECT_EQ(tosavk_type_size(static_cast<tosavk_type>(11)), 0u);
     const std::string ops = cpp::describe_ops();
     EXPECT_NE(ops.find("\"CONV2D\""), std::string::npos);
+}
+
+/// Bits of bf16 and fp8 through a file and back; a file of uint8 as what it is nearest to, and as what holds its
+/// values.
+TEST(Api, Arrays) {
+    const std::string path = ::testing::TempDir() + "tosavk-api-" + std::to_string(::getpid()) + ".npy";
+    const std::uint16_t halves[] = {0x3f80, 0xc000, 0x4040};
+    cpp::Array::save(path, TOSAVK_BF16, {3}, halves, true);
+    const cpp::Array bf16 = cpp::Array::load(path);
+    EXPECT_EQ(bf16.info().type, TOSAVK_BF16);
+    EXPECT_STREQ(bf16.info().name, "void16");
+    EXPECT_EQ(std::memcmp(bf16.bytes().data(), halves, sizeof halves), 0);
+    const std::uint8_t bytes[] = {0x38, 0xc0, 0x7e};
+    for (const tosavk_type type : {TOSAVK_FP8E4M3, TOSAVK_FP8E5M2}) {
+        cpp::Array::save(path, type, {3}, bytes, true);
+        const cpp::Array file = cpp::Array::load(path);
+        EXPECT_EQ(file.info().type, TOSAVK_FP8E4M3);
+        EXPECT_STREQ(file.info().name, "void8");
+        const cpp::Array converted = file.convert(type);
+        EXPECT_EQ(converted.info().type, type);
+        EXPECT_STREQ(converted.info().name, "");
+        EXPECT_EQ(std::memcmp(converted.bytes().data(), bytes, sizeof bytes), 0);
+    }
+    std::ofstream(path, std::ios::binary)
+        << std::string("\x93NUMPY\x01\0\x3a\0", 10) << "{'descr': '|u1', 'fortran_order': False, 'shape': (2,), } "
+        << std::string("\x05\xc8", 2);
+    const cpp::Array file = cpp::Array::load(path);
+    EXPECT_EQ(file.info().type, TOSAVK_I16);
+    EXPECT_STREQ(file.info().name, "uint8");
+    const std::int16_t wide[] = {5, 200};
+    EXPECT_EQ(std::memcmp(file.bytes().data(), wide, sizeof wide), 0);
+    tosavk_array* loaded = nullptr;
+    ASSERT_EQ(tosavk_array_load(path.c_str(), &loaded, nullptr), TOSAVK_OK);
+    tosavk_array* narrow = nullptr;
+    const Outcome refused =
+        outcome([&](tosavk_error** e) { return tosavk_array_convert(loaded, TOSAVK_I8, &narrow, e); });
+    EXPECT_EQ(refused.status, TOSAVK_ERROR_BAD_INPUT);
+    EXPECT_EQ(refused.message, "element 1 is 200, which type i8 does not hold (-128 to 127)");
+    EXPECT_EQ(narrow, nullptr);
+    tosavk_array_release(loaded);
+    std::remove(path.c_str());
 }
 
 TEST(Api, TableHoldsEveryFunction) {

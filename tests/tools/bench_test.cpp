@@ -356,6 +356,22 @@ TEST_F(Bench, TraceAndPage) {
     expect_error(bench({"--op", "add f32 4", "--html", path("page.html")}), 2, "--no-limits");
 }
 
+/// "-" is standard output, which then holds that result alone.
+TEST_F(Bench, ResultsOnStandardOutput) {
+    expect_error(bench({"--op", "add f32 4", "--json", "-", "--trace", "-"}), 2, "only one of");
+    expect_error(bench({"--op", "add f32 4", "--trace", "-", "--html", "-"}, true), 2, "only one of");
+    NEEDS_DRIVER();
+    const Spawned trace = bench({"--op", "add f32 4", "--no-check", "--trace", "-", "--json", path("beside.json")});
+    ASSERT_EQ(trace.exit_code, 0) << trace.err;
+    EXPECT_TRUE(json::parse(trace.out).contains("traceEvents"));
+    EXPECT_TRUE(json::parse(test::read_text(path("beside.json"))).contains("problems"));
+    const Spawned page = bench({"--op", "add f32 4", "--no-check", "--html", "-"}, true);
+    ASSERT_EQ(page.exit_code, 0) << page.err;
+    EXPECT_EQ(page.out.rfind("<!doctype html>", 0), 0u);
+    EXPECT_TRUE(page.out.ends_with("</html>\n"));
+    EXPECT_FALSE(fs::exists("-"));
+}
+
 TEST_F(Bench, Suites) {
     NEEDS_DRIVER();
     const std::string suite = write("suite.txt", "# of two\n\nadd f32 100   # small\n\tchain f32 16 add*5\r\n");

@@ -179,30 +179,47 @@ InputArray load_array(const std::string& path) {
 
 namespace {
 
+std::string held_text(const cpp::Array& array) {
+    const cpp::TensorInfo info = array.info();
+    return fmt::format("{} {}", info.name, shape_text(cpp::shape_of(info)));
+}
+
 std::string mismatch_text(const InputArray& array, const cpp::TensorInfo& input, std::uint32_t index,
                           const std::string& model) {
-    return fmt::format("{} holds {}, but input {} '{}' of {} takes {}", array.path, tensor_text(array.array.info()),
-                       index, input.name, model, tensor_text(input));
+    return fmt::format("{} holds {}, but input {} '{}' of {} takes {}", array.path, held_text(array.array), index,
+                       input.name, model, tensor_text(input));
+}
+
+/// Whether an array may stand for a tensor, if the tensor's type holds its values.
+bool same_kind(const cpp::TensorInfo& array, const cpp::TensorInfo& tensor) {
+    return cpp::shape_of(array) == cpp::shape_of(tensor) && is_float(array.type) == is_float(tensor.type);
+}
+
+Bytes converted(const InputArray& array, tosavk_type type) {
+    const auto copy = [](std::span<const std::byte> bytes) { return Bytes(bytes.begin(), bytes.end()); };
+    if (type == array.array.info().type) return copy(array.array.bytes());
+    try {
+        return copy(array.array.convert(type).bytes());
+    } catch (const cpp::Error& e) {
+        throw cpp::Error(e.status(), array.path + ": " + e.what());
+    }
 }
 
 }  // namespace
 
 Bytes input_bytes(const InputArray& array, const cpp::TensorInfo& input, std::uint32_t index,
                   const std::string& model) {
-    const cpp::TensorInfo given = array.array.info();
-    // Types that .npy files lack travel in a wider one.
-    const bool carried = (input.type == TOSAVK_I4 && given.type == TOSAVK_I8) ||
-                         (given.type == TOSAVK_FP32 && is_float(input.type) && input.type != TOSAVK_FP16);
-    if (cpp::shape_of(input) != cpp::shape_of(given) || (input.type != given.type && !carried)) {
-        throw Failure(exit_file, mismatch_text(array, input, index, model));
+    if (!same_kind(array.array.info(), input)) throw Failure(exit_file, mismatch_text(array, input, index, model));
+    return converted(array, input.type);
+}
+
+Bytes expected_bytes(const InputArray& array, const cpp::TensorInfo& output, std::uint32_t index,
+                     const std::string& model) {
+    if (!same_kind(array.array.info(), output)) {
+        throw Failure(exit_file, fmt::format("{} holds {}, but output {} '{}' of {} is {}", array.path,
+                                             held_text(array.array), index, output.name, model, tensor_text(output)));
     }
-    const auto copy = [](std::span<const std::byte> bytes) { return Bytes(bytes.begin(), bytes.end()); };
-    if (input.type == given.type) return copy(array.array.bytes());
-    try {
-        return copy(array.array.convert(input.type).bytes());
-    } catch (const cpp::Error& e) {
-        throw cpp::Error(e.status(), array.path + ": " + e.what());
-    }
+    return converted(array, output.type);
 }
 
 Assigned load_model_for(const ModelOptions& options, const std::vector<InputArray>& arrays,
@@ -318,6 +335,7 @@ CLI::Validator whole_number() {
 }
 
 void write_file(const std::string& path, const std::string& text) {
+    if (is_stdout(path)) return print(text);
     // A device or pipe is written to; a link is followed. Only a regular file is replaced as a whole.
     std::error_code unresolved;
     std::filesystem::path target = std::filesystem::weakly_canonical(path, unresolved);

@@ -71,8 +71,12 @@ using ResolveInput = std::function<std::uint32_t(const cpp::Graph& graph, std::s
 Assigned load_model_for(const ModelOptions& options, const std::vector<InputArray>& arrays,
                         const ResolveInput& resolve);
 
-/// The bytes of an array as an input of this type and shape; throws Failure(exit_file) when they do not fit.
+/// The bytes of an array as an input of this type and shape; throws Failure(exit_file) when they do not fit, and
+/// cpp::Error for an element that the type does not hold.
 Bytes input_bytes(const InputArray& array, const cpp::TensorInfo& input, std::uint32_t index, const std::string& model);
+/// The same for what an output should be.
+Bytes expected_bytes(const InputArray& array, const cpp::TensorInfo& output, std::uint32_t index,
+                     const std::string& model);
 
 // ---- text --------------------------------------------------------------------------------------------------------
 
@@ -94,7 +98,10 @@ void print(const std::string& text);
 /// For options that count: digits only, below 10^18.
 CLI::Validator whole_number();
 
-/// Writes a file through a temporary name beside it.
+/// Whether a path given for a result means standard output. A file of that name is written as "./-".
+inline bool is_stdout(const std::string& path) { return path == "-"; }
+
+/// Writes a file through a temporary name beside it, or to standard output.
 void write_file(const std::string& path, const std::string& text);
 
 // ---- time --------------------------------------------------------------------------------------------------------

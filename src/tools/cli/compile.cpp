@@ -15,6 +15,7 @@ struct Options {
 };
 
 int compile(const Options& options) {
+    if (is_stdout(options.out)) throw Failure(exit_usage, "--output takes a file, not standard output");
     const cpp::Graph graph = load_model(options.model);
     const cpp::Device device(options.device);
     cpp::save_package(device, graph, options.out, !options.no_fuse);

@@ -83,6 +83,7 @@ std::string outputs_text(const std::vector<Output>& outputs, const std::vector<O
 }
 
 OutputDirectory::OutputDirectory(std::string path) : path_(std::move(path)) {
+    if (is_stdout(path_)) throw Failure(exit_usage, "--output-dir takes a directory, not standard output");
     std::error_code failed;
     made_ = std::filesystem::create_directories(path_, failed);
     if (failed)
@@ -100,7 +101,7 @@ OutputDirectory::~OutputDirectory() {
     if (made_ && !written_) std::filesystem::remove(path_, ignored);
 }
 
-void OutputDirectory::write(const std::vector<Output>& outputs) {
+void OutputDirectory::write(const std::vector<Output>& outputs, bool raw) {
     const std::filesystem::path directory(path_);
     std::vector<std::pair<std::filesystem::path, std::filesystem::path>> moves;  // temporary name, name
     const auto add = [&](const std::string& name) {
@@ -112,7 +113,7 @@ void OutputDirectory::write(const std::vector<Output>& outputs) {
         for (std::size_t k = 0; k < outputs.size(); ++k) {
             const cpp::TensorInfo& info = outputs[k].info;
             const std::string name = fmt::format("output_{}.npy", k);
-            cpp::Array::save(add(name), info.type, cpp::shape_of(info), outputs[k].bytes.data());
+            cpp::Array::save(add(name), info.type, cpp::shape_of(info), outputs[k].bytes.data(), raw);
             index.push_back(
                 {{"index", k}, {"name", info.name}, {"type", type_text(info)}, {"shape", cpp::shape_of(info)}});
         }

@@ -34,7 +34,8 @@ public:
     OutputDirectory(const OutputDirectory&) = delete;
     OutputDirectory& operator=(const OutputDirectory&) = delete;
 
-    void write(const std::vector<Output>& outputs);
+    /// `raw`: bf16 and fp8 by their bits instead of as float32.
+    void write(const std::vector<Output>& outputs, bool raw);
 
 private:
     std::string path_;

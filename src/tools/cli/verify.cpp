@@ -145,7 +145,7 @@ private:
         bool passed = true;
         for (std::uint32_t k = 0; k < graph.output_count(); ++k) {
             const cpp::TensorInfo info = graph.output(k);
-            const Bytes expected = load_expected(one.expected[k], info, k);
+            const Bytes expected = expected_bytes(load_array(one.expected[k]), info, k, options_.model.name());
             Bytes got(info.size_bytes);
             loaded_->context.get_output(k, got);
             const Difference device = compare(info, expected, got, recorded_.atol, recorded_.rtol);
@@ -194,18 +194,6 @@ private:
         std::vector<Bytes> inputs;
         for (std::uint32_t k = 0; k < one.inputs.size(); ++k) inputs.push_back(std::move(assigned.inputs.at(k)));
         return inputs;
-    }
-
-    Bytes load_expected(const std::string& path, const cpp::TensorInfo& info, std::uint32_t index) const {
-        const InputArray array = load_array(path);
-        const cpp::TensorInfo given = array.array.info();
-        if (given.type != info.type || cpp::shape_of(given) != cpp::shape_of(info)) {
-            throw Failure(exit_file,
-                          fmt::format("{} holds {}, but output {} '{}' of {} is {}", path, tensor_text(given), index,
-                                      info.name, options_.model.name(), tensor_text(info)));
-        }
-        const auto bytes = array.array.bytes();
-        return Bytes(bytes.begin(), bytes.end());
     }
 
     void note(const RecordedCase& one, std::uint32_t output, const cpp::TensorInfo& info, const char* who,
