@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace tosavk {
@@ -82,6 +83,7 @@ Graph Lowering::region(std::int32_t subgraph, std::span<const ValueId> inputs, c
         if (id == no_id && !tensor.is_constant) {
             fail(fmt::format("output {} of subgraph {} ({}) is never computed", k, subgraph, tensor.title()));
         }
+        inner.end_ = fmt::format("subgraph {}'s output {}", subgraph, k);
         if (id == no_id) id = inner.constant_value(tensor);
         inner.builder_.output(id);
     }
@@ -94,8 +96,13 @@ std::vector<bool> Lowering::handed_on(std::int32_t body) const {
     check_subgraph(body);
     const TfliteSubgraph graph = file_.read_subgraph(static_cast<std::size_t>(body));
     std::vector<bool> same(graph.inputs.size(), false);
-    for (std::size_t k = 0; k < same.size() && k < graph.outputs.size(); ++k)
-        same[k] = graph.inputs[k] == graph.outputs[k];
+    for (std::size_t k = 0; k < same.size() && k < graph.outputs.size(); ++k) {
+        const std::int32_t tensor = graph.inputs[k];
+        same[k] = tensor == graph.outputs[k] &&
+                  std::none_of(graph.operators.begin(), graph.operators.end(), [&](const TfliteOperator& op) {
+                      return std::find(op.outputs.begin(), op.outputs.end(), tensor) != op.outputs.end();
+                  });
+    }
     return same;
 }
 

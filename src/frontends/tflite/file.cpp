@@ -91,15 +91,16 @@ void read_quantization(const tflite::Tensor& table, TfliteTensor& out) {
     if (out.scale.size() > 1) {
         const auto rank = static_cast<std::int32_t>(out.shape.size());
         if (out.axis < 0 || out.axis >= rank) {
-            bad(fmt::format("{} is quantized along dimension {}, but has rank {}", out.title(), out.axis, rank));
+            out.bad_quantization = fmt::format("is quantized along dimension {}, but has rank {}", out.axis, rank);
+            return;
         }
         const std::int64_t channels = out.shape[static_cast<std::size_t>(out.axis)];
         if (static_cast<std::int64_t>(out.scale.size()) != channels) {
-            bad(fmt::format("{} has {} scales for {} channels", out.title(), out.scale.size(), channels));
+            out.bad_quantization = fmt::format("has {} scales for {} channels", out.scale.size(), channels);
         }
     }
     if (out.zero_point.size() > 1 && out.zero_point.size() != out.scale.size()) {
-        bad(fmt::format("{} has {} zero points and {} scales", out.title(), out.zero_point.size(), out.scale.size()));
+        out.bad_quantization = fmt::format("has {} zero points and {} scales", out.zero_point.size(), out.scale.size());
     }
 }
 
@@ -141,6 +142,8 @@ TfliteOperator read_operator(const tflite::Model& model, const tflite::Operator&
 }  // namespace
 
 std::string TfliteTensor::title() const { return fmt::format("tensor {} '{}'", index, name); }
+
+bool TfliteTensor::is_empty() const { return std::find(shape.begin(), shape.end(), 0) != shape.end(); }
 
 std::string_view name_of(tflite::TensorType type) {
     const char* name = tflite::EnumNameTensorType(type);

@@ -26,7 +26,11 @@ struct TfliteTensor {
     std::span<const float> scale;              ///< empty: not quantized; else 1 or shape[axis] entries
     std::span<const std::int64_t> zero_point;  ///< empty (0), 1 or as many entries as scale
     std::int32_t axis = 0;
+    /// What is wrong with these three; empty when nothing is. Only who uses them minds: a bias is int32 whatever its
+    /// quantization says, and files carry biases with the axis of their weights.
+    std::string bad_quantization;
 
+    bool is_empty() const;      ///< a dimension is 0: there are no elements
     std::string title() const;  ///< "tensor 3 'conv/BiasAdd'"
 };
 

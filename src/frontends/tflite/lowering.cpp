@@ -27,14 +27,17 @@ Bytes unpack_nibbles(const Bytes& packed, std::size_t count) {
 
 // ---- the operator in hand -----------------------------------------------------------------------------------------
 
-std::string Lowering::title() const { return fmt::format("{} (node {}, '{}')", op_->name, op_index_, op_name_); }
+std::string Lowering::title() const {
+    if (!op_) return fmt::format("TFLite {}", end_);
+    return fmt::format("TFLite operator {} (node {}, '{}')", op_->name, op_index_, op_name_);
+}
 
 void Lowering::fail(const std::string& what) const {
-    throw Error(ErrorCode::bad_model, fmt::format("TFLite operator {}: {}", title(), what), op_name_);
+    throw Error(ErrorCode::bad_model, fmt::format("{}: {}", title(), what), op_name_);
 }
 
 void Lowering::unsupported(const std::string& what) const {
-    throw Error(ErrorCode::unsupported, fmt::format("TFLite operator {}: {}", title(), what), op_name_);
+    throw Error(ErrorCode::unsupported, fmt::format("{}: {}", title(), what), op_name_);
 }
 
 const TfliteTensor& Lowering::in(std::size_t k) const {
@@ -50,6 +53,12 @@ const TfliteTensor& Lowering::out(std::size_t k) const {
 void Lowering::check_usable(const TfliteTensor& tensor) const {
     if (!tensor.unsupported.empty()) unsupported(fmt::format("{}: {}", tensor.title(), tensor.unsupported));
     if (tensor.is_variable) unsupported(fmt::format("{} is a variable, which is not supported", tensor.title()));
+}
+
+void Lowering::check_quantized(const TfliteTensor& tensor) const {
+    check_usable(tensor);
+    if (tensor.scale.empty()) fail(fmt::format("{} has no quantization", tensor.title()));
+    if (!tensor.bad_quantization.empty()) fail(fmt::format("{} {}", tensor.title(), tensor.bad_quantization));
 }
 
 ValueId Lowering::value(std::size_t k) {
@@ -83,6 +92,7 @@ void Lowering::set(ValueId id, std::size_t k) {
                                 name_of(in(0).type)));
     }
     values_[tensor.index] = id;
+    set_.at(k) = true;
     Value& value = builder_.value(id);
     if (id >= first_value_ && !tensor.name.empty()) value.name = tensor.name;
     if (value.scale == 0 && tensor.scale.size() == 1) {
@@ -101,6 +111,7 @@ std::vector<std::int64_t> Lowering::const_ints(std::size_t k) const {
     const TfliteTensor& tensor = in(k);
     check_usable(tensor);
     const ValueId id = values_[tensor.index];
+    if (id == no_id && tensor.is_empty()) return {};
     if (id != no_id && builder_.value(id).is_constant() && is_integer(type(id))) {
         return decode_ints(type(id), *builder_.value(id).data);
     }
@@ -138,8 +149,7 @@ bool Lowering::is_quantized(const TfliteTensor& tensor) const {
 }
 
 Quant Lowering::quant(const TfliteTensor& tensor) const {
-    check_usable(tensor);
-    if (tensor.scale.empty()) fail(fmt::format("{} has no quantization", tensor.title()));
+    check_quantized(tensor);
     if (tensor.scale.size() != 1) unsupported(fmt::format("{} is quantized per channel", tensor.title()));
     const float scale = tensor.scale[0];
     if (!(scale > 0) || !std::isfinite(scale)) fail(fmt::format("{} has scale {}", tensor.title(), scale));
@@ -158,8 +168,7 @@ Quant Lowering::quant(const TfliteTensor& tensor) const {
 
 std::vector<float> Lowering::channel_scales(const TfliteTensor& tensor, std::int32_t axis,
                                             std::int64_t channels) const {
-    check_usable(tensor);
-    if (tensor.scale.empty()) fail(fmt::format("{} has no quantization", tensor.title()));
+    check_quantized(tensor);
     if (tensor.scale.size() > 1 &&
         (tensor.axis != axis || static_cast<std::int64_t>(tensor.scale.size()) != channels)) {
         unsupported(fmt::format("{} is quantized along dimension {}, expected {}", tensor.title(), tensor.axis, axis));
@@ -229,7 +238,7 @@ ValueId Lowering::float_value(std::size_t k) {
     const std::vector<double> stored = decode_reals(v.type, *v.data);
     std::vector<float> values(stored.begin(), stored.end());
     if (is_quantized(tensor)) {
-        if (tensor.scale.empty()) fail(fmt::format("{} has no quantization", tensor.title()));
+        check_quantized(tensor);
         const Shape& dims = v.shape;
         std::int64_t inner = 1;
         for (std::size_t d = static_cast<std::size_t>(tensor.axis) + 1; tensor.scale.size() > 1 && d < dims.size(); ++d)

@@ -113,6 +113,7 @@ private:
     void add_outputs();
     std::string unique(std::string name);
     void check_usable(const TfliteTensor& tensor) const;
+    void check_quantized(const TfliteTensor& tensor) const;
     std::string title() const;
 
     const TfliteFile& file_;
@@ -122,11 +123,13 @@ private:
     std::size_t own_regions_ = 0;  ///< read so far, in the whole import
     std::size_t& regions_read_ = own_regions_;
     GraphBuilder builder_;
-    const TfliteOperator* op_ = nullptr;
+    const TfliteOperator* op_ = nullptr;  ///< null outside of operators
+    std::string end_ = "graph";           ///< what is in hand there, for messages
+    std::vector<bool> set_;               ///< by output of the operator in hand: it has its value
     std::size_t op_index_ = 0;
     std::size_t first_value_ = 0;  ///< values from here on belong to the operator in hand
     std::string op_name_;
-    std::vector<ValueId> values_;  ///< by tensor; no_id: not there yet
+    std::vector<ValueId> values_;  ///< by tensor: what it holds after the operators so far; no_id: nothing yet
     std::vector<bool> produced_;   ///< by tensor: a graph input or the output of a node
     std::set<std::string> node_names_;
     std::map<std::tuple<DType, std::size_t, double>, ValueId> splats_;

@@ -26,6 +26,8 @@ std::vector<std::int64_t> new_shape(Lowering& l) {
     }
     const auto* options = l.options<tflite::ReshapeOptions>();
     if (!options || !options->new_shape()) l.fail("its new shape is missing");
+    // Old converters wrote a single 0 for a scalar.
+    if (options->new_shape()->size() == 1 && options->new_shape()->Get(0) == 0) return {};
     return {options->new_shape()->begin(), options->new_shape()->end()};
 }
 
@@ -61,6 +63,8 @@ ValueId take_every(Lowering& l, ValueId x, std::size_t axis, std::int64_t step, 
 void lower_reshape(Lowering& l) {
     std::vector<std::int64_t> to = new_shape(l);
     const ValueId x = moved_value(l);
+    // No entries: a scalar, or what the file says where there are more elements.
+    if (to.empty() && element_count(l.shape(x)) != 1) to = l.out().shape;
     const std::int64_t batch = l.recorded_batch(0);
     if (batch != 0 && !to.empty() && to[0] == batch) to[0] = l.shape(x)[0];
     std::int64_t known = 1, wildcard = -1;

@@ -209,9 +209,8 @@ bool Lowering::fold_operator() {
     {
         std::vector<ValueId> ids;
         for (std::size_t k = 0; k < op_->outputs.size(); ++k) {
-            const ValueId id = values_[out(k).index];
-            if (id == no_id) fail("an output was not computed");
-            ids.push_back(id);
+            if (!set_[k]) fail("an output was not computed");
+            ids.push_back(values_[out(k).index]);
         }
         for (const Value& v : builder_.graph().values) {
             if (element_count(v.shape) > max_folded_elements)
@@ -244,16 +243,19 @@ void Lowering::lower_operator() {
                     fmt::format("TFLite operator {} (node {}) is not supported", op_->name, op_index_), op_name_);
     for (std::size_t k = 0; k < op_->outputs.size(); ++k) {
         const TfliteTensor& tensor = out(k);
-        if (produced_[tensor.index] || tensor.is_constant)
-            fail(fmt::format("writes {}, which has a value already", tensor.title()));
+        if (tensor.is_constant) fail(fmt::format("writes {}, which is a constant", tensor.title()));
+        const auto before = op_->outputs.first(k);
+        if (std::find(before.begin(), before.end(), op_->outputs[k]) != before.end())
+            fail(fmt::format("writes {} twice", tensor.title()));
         produced_[tensor.index] = true;
     }
+    set_.assign(op_->outputs.size(), false);
     if (!fold_operator()) {
         first_value_ = builder_.graph().values.size();
         row->lower(*this);
     }
     for (std::size_t k = 0; k < op_->outputs.size(); ++k) {
-        if (values_[out(k).index] == no_id) unsupported(fmt::format("output {} is not supported", k));
+        if (!set_[k]) unsupported(fmt::format("output {} is not supported", k));
     }
 }
 
@@ -264,10 +266,8 @@ void Lowering::add_outputs() {
     for (std::size_t k = 0; k < graph_.outputs.size(); ++k) {
         const TfliteTensor& tensor = graph_.tensors[static_cast<std::size_t>(graph_.outputs[k])];
         ValueId id = values_[tensor.index];
-        if (id == no_id && tensor.is_constant) {
-            throw Error(ErrorCode::unsupported,
-                        fmt::format("TFLite graph output {} ({}) is a constant of the file", k, tensor.title()));
-        }
+        end_ = fmt::format("graph output {}", k);
+        if (id == no_id && tensor.is_constant) id = constant_value(tensor);
         if (id == no_id)
             throw Error(ErrorCode::bad_model,
                         fmt::format("TFLite graph output {} ({}) is never computed", k, tensor.title()));
@@ -294,6 +294,8 @@ void Lowering::lower_operators() {
         op_name_ = first && !first->name.empty() ? first->name : fmt::format("node_{}", op_index_);
         lower_operator();
     }
+    op_ = nullptr;
+    op_name_.clear();
 }
 
 Graph Lowering::run() {

@@ -2,15 +2,14 @@
 #include "frontends/tosa/file.hpp"
 
 #include "base/text.hpp"
-#include "frontends/tosa/v0_30.hpp"
-#include "ops/op.hpp"
+#include "frontends/tosa/tables.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <optional>
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -21,6 +20,8 @@ namespace {
 constexpr std::size_t max_file_bytes = 0x7ffffffe;  // offsets of a flatbuffer are 31 bits
 constexpr std::size_t max_rank = 32;
 constexpr std::size_t max_operands = 65536;
+/// Of all blocks: as many as the verifier lets a file have tables. A block is read for each block that names it.
+constexpr std::size_t max_items = 1000000;
 
 [[noreturn]] void bad(const std::string& what) { bad_tosa_file(what); }
 [[noreturn]] void unsupported(const std::string& what) { throw Error(ErrorCode::unsupported, "TOSA file: " + what); }
@@ -57,85 +58,6 @@ bool has_blocks(const tosa030::Probe& root) {
     });
 }
 
-// ---- types --------------------------------------------------------------------------------------------------------
-
-struct FileType {
-    std::string_view name;
-    std::optional<DType> type;
-    bool is_unsigned = false;
-};
-
-/// By DType number; types that this library does not know have none.
-constexpr FileType types_1_0[] = {
-    {"UNKNOWN", {}},
-    {"BOOL", DType::boolean},
-    {"INT4", DType::i4},
-    {"INT8", DType::i8},
-    {"INT16", DType::i16},
-    {"INT32", DType::i32},
-    {"INT48", DType::i48},
-    {"FP32", DType::fp32},
-    {"FP16", DType::fp16},
-    {"BF16", DType::bf16},
-    {"SHAPE", DType::shape},
-    {"FP8E4M3", DType::fp8e4m3},
-    {"FP8E5M2", DType::fp8e5m2},
-    {"FP6E2M3", {}},
-    {"FP6E3M2", {}},
-    {"FP4E2M1", {}},
-    {"FP8UE8M0", {}},
-    {"INT64", {}},
-    {"MXINT8", {}},
-};
-constexpr FileType types_0_80[] = {
-    {"UNKNOWN", {}},       {"BOOL", DType::boolean},     {"UINT8", DType::i8, true}, {"INT4", DType::i4},
-    {"INT8", DType::i8},   {"INT16", DType::i16},        {"INT32", DType::i32},      {"INT48", DType::i48},
-    {"FP32", DType::fp32}, {"UINT16", DType::i16, true}, {"FP16", DType::fp16},      {"BF16", DType::bf16},
-    {"SHAPE", {}},
-};
-
-std::string read_type(std::span<const FileType> types, std::uint32_t number, TosaFileTensor& out) {
-    if (number >= types.size()) return fmt::format("its type {} is not known", number);
-    const FileType& type = types[number];
-    if (!type.type) return fmt::format("its type {} is not supported", type.name);
-    out.type = *type.type;
-    out.is_unsigned = type.is_unsigned;
-    return {};
-}
-
-// ---- operators ----------------------------------------------------------------------------------------------------
-
-constexpr std::size_t known_ops = static_cast<std::size_t>(Op::const_shape) + 1;
-
-Op op_named(std::string_view name) {
-    for (std::uint32_t k = 1; k < known_ops; ++k) {
-        if (name_of(static_cast<Op>(k)) == name) return static_cast<Op>(k);
-    }
-    return Op::unknown;
-}
-
-/// Refuses what the registry does not have, by name.
-void identify(TosaFileOperator& op, TosaGeneration generation) {
-    if (generation == TosaGeneration::v1_0) {
-        if (op.code > 0 && op.code < known_ops) {
-            op.op = static_cast<Op>(op.code);
-            op.op_name = name_of(op.op);
-        }
-    } else if (op.code <= static_cast<std::uint32_t>(tosa080::Op::MAX)) {
-        op.op_name = tosa080::EnumNameOp(static_cast<tosa080::Op>(op.code));
-        op.op = op.op_name == "FULLY_CONNECTED" ? v0_30::fully_connected : op_named(op.op_name);
-    }
-    const bool fully_connected = op.op == v0_30::fully_connected;
-    if (op.op == Op::unknown) {
-        const std::string name = op.op_name.empty() || op.code == 0 ? std::to_string(op.code) : op.op_name;
-        unsupported(fmt::format("operator {} (number {} in the file) is not supported", name, op.index));
-    }
-    if (op.op == Op::constant || op.op == Op::const_shape) return;
-    if (!fully_connected && !find_op(op.op)) {
-        unsupported(fmt::format("operator {} (number {} in the file) is not supported", op.op_name, op.index));
-    }
-}
-
 /// The block to run: "main", else the first.
 template <class List> const auto& main_of(const List* list, const char* kind) {
     if (size_of_vector(list) == 0) bad(fmt::format("it has no {}", kind));
@@ -164,7 +86,7 @@ template <class Graph> auto find_region(const Graph& graph, std::string_view nam
     return found;
 }
 
-constexpr int max_depth = 257;  // the graph, and what level none allows to nest
+constexpr std::size_t max_depth = 257;  // the graph, and what level none allows to nest
 
 }  // namespace
 
@@ -181,32 +103,45 @@ bool looks_like_tosa(std::span<const std::byte> file) {
            });
 }
 
-/// Every name of the file, as its bytes are.
+/// The names of the file, as its bytes are. A tensor's name belongs to its block, a variable's to the file.
 struct TosaFile::Names {
-    std::unordered_map<std::string_view, std::size_t> index;
-    std::unordered_map<const void*, std::size_t> blocks;  ///< by their table in the file
+    struct Scope {
+        std::unordered_map<std::string_view, std::size_t> own;
+        const Scope* outer = nullptr;
+    };
+    std::deque<Scope> scopes;  ///< by block
+    std::unordered_map<std::string_view, std::size_t> variables;
+    std::map<std::pair<const void*, std::size_t>, std::size_t> blocks;  ///< by table in the file and enclosing block
+    std::vector<const void*> open;  ///< the tables of the block in hand and of those around it
+    std::size_t items = 0;          ///< tensors and operators
 
-    std::vector<std::size_t> resolve(const Strings* names, const std::function<std::string()>& where) const {
+    /// Looks in the block first, then in those around it.
+    std::vector<std::size_t> resolve(std::size_t block, const Strings* names,
+                                     const std::function<std::string()>& where) const {
         if (size_of_vector(names) > max_operands) bad(fmt::format("{}: {} names are too many", where(), names->size()));
         std::vector<std::size_t> out;
         for (std::size_t k = 0; k < size_of_vector(names); ++k) {
             const std::string_view name = view(names->Get(static_cast<flatbuffers::uoffset_t>(k)));
-            const auto it = index.find(name);
-            if (it == index.end()) bad(fmt::format("{}: there is no tensor '{}'", where(), printable(name)));
-            out.push_back(it->second);
+            const Scope* scope = &scopes[block];
+            while (scope && !scope->own.contains(name)) scope = scope->outer;
+            if (!scope) bad(fmt::format("{}: there is no tensor '{}'", where(), printable(name)));
+            out.push_back(scope->own.at(name));
         }
         return out;
     }
+    void count(std::size_t more) {
+        items += more;
+        if (items > max_items)
+            unsupported(fmt::format("its blocks have more than {} tensors and operators", max_items));
+    }
 };
 
-template <class Block> void TosaFile::read_tensors(const Block& block) {
-    const bool v1 = generation == TosaGeneration::v1_0;
+template <class Block> void TosaFile::read_tensors(const Block& block, std::size_t number) {
     for (std::size_t k = 0; k < size_of_vector(block.tensors()); ++k) {
         const auto& table = *block.tensors()->Get(static_cast<flatbuffers::uoffset_t>(k));
         TosaFileTensor tensor;
         tensor.name = printable(view(table.name()));
-        tensor.unusable = read_type(v1 ? std::span<const FileType>(types_1_0) : std::span<const FileType>(types_0_80),
-                                    table.type(), tensor);
+        read_tosa_type(generation, table.type(), tensor);
         if (size_of_vector(table.shape()) > max_rank) {
             bad(fmt::format("{} has rank {}", tensor.title(), table.shape()->size()));
         }
@@ -223,28 +158,31 @@ template <class Block> void TosaFile::read_tensors(const Block& block) {
         if (tensor.unusable.empty() && tensor.type == DType::shape && tensor.shape.size() != 1) {
             bad(fmt::format("{} of type SHAPE has rank {}", tensor.title(), tensor.shape.size()));
         }
-        add_tensor(view(table.name()), std::move(tensor));
+        add_tensor(view(table.name()), std::move(tensor), number);
     }
 }
 
-/// Names are those of the whole file. Each block lists the variables anew.
-std::size_t TosaFile::add_tensor(std::string_view name, TosaFileTensor tensor) {
+/// Each block lists the variables anew.
+void TosaFile::add_tensor(std::string_view name, TosaFileTensor tensor, std::size_t block) {
     if (name.empty()) bad(fmt::format("tensor number {} has no name", tensors.size()));
-    const auto [it, fresh] = names_->index.emplace(name, tensors.size());
-    if (!fresh) {
-        const TosaFileTensor& first = tensors[it->second];
-        if (!first.is_variable || !tensor.is_variable) bad(fmt::format("two tensors have the name '{}'", tensor.name));
-        if (first.type != tensor.type || first.shape != tensor.shape) {
+    std::size_t id = tensors.size();
+    if (tensor.is_variable) {
+        id = names_->variables.emplace(name, id).first->second;
+        if (id < tensors.size() && (tensors[id].type != tensor.type || tensors[id].shape != tensor.shape)) {
             bad(fmt::format("variable '{}' has two types or shapes", tensor.name));
         }
-        return it->second;
     }
-    if (tensor.is_variable) variables.push_back(tensors.size());
+    const auto [it, fresh] = names_->scopes[block].own.emplace(name, id);
+    if (!fresh && !(tensor.is_variable && it->second == id)) {
+        bad(fmt::format("{}: two tensors have the name '{}'", blocks[block].title, tensor.name));
+    }
+    if (id < tensors.size()) return;
+    names_->count(1);
+    if (tensor.is_variable) variables.push_back(id);
     tensors.push_back(std::move(tensor));
-    return tensors.size() - 1;
 }
 
-void TosaFile::read_shapes(const tosa10::TosaBasicBlock& block) {
+void TosaFile::read_shapes(const tosa10::TosaBasicBlock& block, std::size_t number) {
     for (std::size_t k = 0; k < size_of_vector(block.shapes()); ++k) {
         const tosa10::TosaShape& table = *block.shapes()->Get(static_cast<flatbuffers::uoffset_t>(k));
         TosaFileTensor tensor;
@@ -252,28 +190,34 @@ void TosaFile::read_shapes(const tosa10::TosaBasicBlock& block) {
         tensor.type = DType::shape;
         tensor.shape = {static_cast<std::int64_t>(table.rank())};
         tensor.data = bytes_of(table.data());
-        add_tensor(view(table.name()), std::move(tensor));
+        add_tensor(view(table.name()), std::move(tensor), number);
     }
 }
 
 /// Blocks within are read after the block's own names and constants are known.
 template <class Operator, class Block, class Find>
-std::size_t TosaFile::read_block(const Block& table, const Find& find, int depth) {
-    if (const auto known = names_->blocks.find(&table); known != names_->blocks.end()) {
-        if (known->second == SIZE_MAX) bad(fmt::format("region '{}' contains itself", printable(view(table.name()))));
-        return known->second;
+std::size_t TosaFile::read_block(const Block& table, const Find& find, std::size_t outer) {
+    const std::pair<const void*, std::size_t> key(&table, outer);
+    if (const auto known = names_->blocks.find(key); known != names_->blocks.end()) return known->second;
+    std::vector<const void*>& open = names_->open;
+    if (std::find(open.begin(), open.end(), &table) != open.end()) {
+        bad(fmt::format("region '{}' contains itself", printable(view(table.name()))));
     }
-    if (depth >= max_depth) bad("its regions are nested too deep");
-    names_->blocks[&table] = SIZE_MAX;
+    if (open.size() >= max_depth) bad("its regions are nested too deep");
+    if (blocks.size() > max_tosa_regions)
+        unsupported(fmt::format("its operators name more than {} regions", max_tosa_regions));
+    open.push_back(&table);
     const std::size_t number = blocks.size();
     blocks.emplace_back();
+    names_->scopes.push_back({{}, outer == SIZE_MAX ? nullptr : &names_->scopes[outer]});
+    names_->count(1 + size_of_vector(table.operators()));
     blocks[number].title = number == 0 ? "the graph" : fmt::format("region '{}'", printable(view(table.name())));
     const std::string& title = blocks[number].title;
-    read_tensors(table);
-    if constexpr (std::is_same_v<Block, tosa10::TosaBasicBlock>) read_shapes(table);
+    read_tensors(table, number);
+    if constexpr (std::is_same_v<Block, tosa10::TosaBasicBlock>) read_shapes(table, number);
     const auto ends = [&](const char* what) { return [=] { return title + "'s " + what; }; };
-    blocks[number].inputs = names_->resolve(table.inputs(), ends("inputs"));
-    blocks[number].outputs = names_->resolve(table.outputs(), ends("outputs"));
+    blocks[number].inputs = names_->resolve(number, table.inputs(), ends("inputs"));
+    blocks[number].outputs = names_->resolve(number, table.outputs(), ends("outputs"));
     if (number == 0 && blocks[number].outputs.empty()) bad("the graph has no output");
     std::unordered_set<std::size_t> seen;
     for (const std::size_t id : blocks[number].inputs) {
@@ -321,13 +265,14 @@ std::size_t TosaFile::read_block(const Block& table, const Find& find, int depth
                 bad(fmt::format("{} (number {} in the file): there is no region '{}'", at.op_name, at.index,
                                 printable(name)));
             }
-            const std::size_t made = read_block<Operator>(*inner, find, depth + 1);
+            const std::size_t made = read_block<Operator>(*inner, find, number);
             blocks[number].operators[op].blocks.push_back(made);
         }
     }
     find_captures(number);
     schedule(number);
-    names_->blocks[&table] = number;
+    names_->blocks[key] = number;
+    open.pop_back();
     return number;
 }
 
@@ -335,7 +280,8 @@ template <class Operator> void TosaFile::read_operator(const Operator& table, To
     const std::size_t k = op.index;
     op.code = table.op();
     const auto attribute = static_cast<unsigned>(table.attribute_type());
-    identify(op, generation);
+    identify_tosa_operator(generation, op);
+    if (!op.unsupported.empty()) unsupported(op.unsupported);
     const auto where = [&](const char* what) {
         return [&op, what] { return fmt::format("{} of {} (number {} in the file)", what, op.op_name, op.index); };
     };
@@ -363,8 +309,8 @@ template <class Operator> void TosaFile::read_operator(const Operator& table, To
         op.custom_domain = printable(view(from->domain_name()));
         for (const std::byte b : bytes_of(from->implementation_attrs())) op.custom_attrs += static_cast<char>(b);
     }
-    op.inputs = names_->resolve(table.inputs(), where("inputs"));
-    op.outputs = names_->resolve(table.outputs(), where("outputs"));
+    op.inputs = names_->resolve(block, table.inputs(), where("inputs"));
+    op.outputs = names_->resolve(block, table.outputs(), where("outputs"));
     if (is_state(op.op)) resolve_variable(op);
     const bool constant = op.op == Op::constant || op.op == Op::const_shape;
     if (constant && (op.outputs.size() != 1 || !op.inputs.empty())) {
@@ -446,7 +392,7 @@ TosaFile::TosaFile(std::span<const std::byte> given, TosaSpec spec) : bytes(give
             }
             return nullptr;
         };
-        read_block<tosa030::TosaOperator>(main_of(graph->blocks(), "block"), find, 0);
+        read_block<tosa030::TosaOperator>(main_of(graph->blocks(), "block"), find, SIZE_MAX);
         names_ = nullptr;
         return;
     }
@@ -475,13 +421,13 @@ TosaFile::TosaFile(std::span<const std::byte> given, TosaSpec spec) : bytes(give
         if (!graph) bad(damaged);
         generation = TosaGeneration::v1_0;
         const auto find = [&](std::string_view name) { return find_region(*graph, name); };
-        read_block<tosa10::TosaOperator>(main_block(*graph), find, 0);
+        read_block<tosa10::TosaOperator>(main_block(*graph), find, SIZE_MAX);
     } else {
         const auto* graph = verified<tosa080::TosaGraph>(bytes);
         if (!graph) bad(damaged);
         generation = TosaGeneration::regions_0_80;
         const auto find = [&](std::string_view name) { return find_region(*graph, name); };
-        read_block<tosa080::TosaOperator>(main_block(*graph), find, 0);
+        read_block<tosa080::TosaOperator>(main_block(*graph), find, SIZE_MAX);
     }
     names_ = nullptr;
 }

@@ -39,6 +39,7 @@ struct TosaFileOperator {
     std::uint32_t code = 0;  ///< as in the file: the numbers of 1.0 and of older files differ
     Op op = Op::unknown;     ///< v0_30::fully_connected for the one that 1.0 does not have
     std::string op_name;
+    std::string unsupported;                   ///< why there is no such operator here; empty when there is
     std::string location;                      ///< the text of OpLocation
     std::size_t index = 0;                     ///< place in the file
     std::vector<std::size_t> inputs, outputs;  ///< without the variable
@@ -73,16 +74,18 @@ public:
     bool has_local_bound = false;      ///< of 0.80 and later
     bool has_quant_info = false;       ///< the earliest layout
     std::vector<TosaFileTensor> tensors;
-    std::deque<TosaFileBlock> blocks;    ///< the first one is the graph; the others are regions that it reaches
+    /// The first one is the graph. A region stands here once for each block that names it: what its operators do not
+    /// find in it they take from that block.
+    std::deque<TosaFileBlock> blocks;
     std::vector<std::size_t> variables;  ///< tensors, in the order of the file
 
 private:
     template <class Operator, class Block, class Find>
-    std::size_t read_block(const Block& block, const Find& find, int depth);
+    std::size_t read_block(const Block& block, const Find& find, std::size_t outer);
     template <class Operator> void read_operator(const Operator& table, TosaFileOperator& op, std::size_t block);
-    template <class Block> void read_tensors(const Block& block);
-    void read_shapes(const tosa10::TosaBasicBlock& block);
-    std::size_t add_tensor(std::string_view name, TosaFileTensor tensor);
+    template <class Block> void read_tensors(const Block& block, std::size_t number);
+    void read_shapes(const tosa10::TosaBasicBlock& block, std::size_t number);
+    void add_tensor(std::string_view name, TosaFileTensor tensor, std::size_t block);
     void resolve_variable(TosaFileOperator& op);
     void find_captures(std::size_t block);
     void schedule(std::size_t block);
@@ -92,6 +95,9 @@ private:
     struct Names;
     Names* names_ = nullptr;  ///< while reading
 };
+
+/// A region that many operators name counts for each of them.
+inline constexpr std::size_t max_tosa_regions = 4096;
 
 /// VARIABLE, VARIABLE_READ and VARIABLE_WRITE.
 inline bool is_state(Op op) { return op == Op::variable || op == Op::variable_read || op == Op::variable_write; }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace tosavk {
 
@@ -255,8 +256,9 @@ void TosaReader::lower_control() {
 /// `hands_on`: the captured values are outputs too.
 Graph TosaReader::read_region(std::size_t number, const std::vector<std::size_t>& captures, bool hands_on) {
     // A region that many operators name is read for each of them.
-    if (++regions_read_ > 4096)
-        throw Error(ErrorCode::unsupported, "TOSA file: its operators name more than 4096 regions");
+    if (++regions_read_ > max_tosa_regions)
+        throw Error(ErrorCode::unsupported,
+                    fmt::format("TOSA file: its operators name more than {} regions", max_tosa_regions));
     if (++depth_ > level_->max_nesting) {
         fail(fmt::format("control flow is nested {} deep, but level {} allows {}", depth_, level_->name,
                          level_->max_nesting));
@@ -266,13 +268,24 @@ Graph TosaReader::read_region(std::size_t number, const std::vector<std::size_t>
     std::swap(inner, builder_);
     std::vector<ValueId> values(file_.tensors.size(), no_id);
     std::swap(values, values_);
-    const auto add_input = [&](std::size_t id) {
+    const auto add_input = [&](std::size_t id, const std::string& name) {
         const TosaFileTensor& tensor = file_.tensors[id];
         need_usable(tensor, block.title + "'s inputs");
-        values_[id] = builder_.input(tensor.name, tensor.type, tensor.shape);
+        values_[id] = builder_.input(name, tensor.type, tensor.shape);
     };
-    for (const std::size_t id : block.inputs) add_input(id);
-    for (const std::size_t id : captures) add_input(id);
+    std::unordered_set<std::string> names;
+    for (const auto* ends : {&block.inputs, &block.outputs}) {
+        for (const std::size_t id : *ends) {
+            if (file_.tensors[id].block == number) names.insert(file_.tensors[id].name);
+        }
+    }
+    for (const std::size_t id : block.inputs) add_input(id, file_.tensors[id].name);
+    // What the other region captures may have a name that this one has a tensor for.
+    for (const std::size_t id : captures) {
+        std::string name = file_.tensors[id].name;
+        for (int n = 2; !names.insert(name).second; ++n) name = fmt::format("{}#{}", file_.tensors[id].name, n);
+        add_input(id, name);
+    }
     read_block(block);
     if (hands_on) {
         for (const std::size_t id : captures) builder_.output(values_[id]);

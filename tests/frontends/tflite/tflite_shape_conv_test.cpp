@@ -541,10 +541,14 @@ TEST(TfliteErrors, NameTheOperatorOrTensor) {
     expect_error(order.finish({p}, {r}), ErrorCode::bad_model, "before it is computed");
 
     TfliteBuilder twice;
-    const int s = twice.tensor(f32({4})), u = twice.tensor(f32({4}));
-    twice.op(B::RELU, {s}, {u});
-    twice.op(B::RELU6, {s}, {u});
-    expect_error(twice.finish({s}, {u}), ErrorCode::bad_model, "has a value already");
+    const int s = twice.tensor(f32({4})), u = twice.tensor(f32({2}));
+    twice.op(B::SPLIT, {twice.indices({0}), s}, {u, u});
+    expect_error(twice.finish({s}, {u}), ErrorCode::bad_model, "writes tensor 1 't1' twice");
+
+    TfliteBuilder constant;
+    const int d = constant.tensor(f32({4})), e = constant.constant(f32({4}), Bytes(16));
+    constant.op(B::RELU, {d}, {e});
+    expect_error(constant.finish({d}, {e}), ErrorCode::bad_model, "writes tensor 1 't1', which is a constant");
 }
 
 }  // namespace

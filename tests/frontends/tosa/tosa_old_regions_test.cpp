@@ -102,6 +102,29 @@ TEST_P(TosaOldRegions, BranchesInBranchesUpgradeTheirOperators) {
     EXPECT_EQ(test::run_ints(graph, {{0}, {1}, {5, -7}}), (Ints{-4, 8}));
 }
 
+/// All three blocks have an "x", a "k" and a "y" of their own.
+TEST_P(TosaOldRegions, NamesBelongToTheirBlock) {
+    OldFile f = file();
+    const auto fill = [&](const char* op, std::int64_t k) {
+        f.tensor("x", "INT32", {1}).tensor("y", "INT32", {1}).constant("k", "INT32", {1}, {k});
+        f.input("x").add({op, {"x", "k"}, {"y"}, {}, {}});
+    };
+    fill("ADD", 100);
+    f.tensor("c", "BOOL", {1}).tensor("z", "INT32", {1}).input("c").output("z");
+    f.add({"COND_IF", {"c", "y"}, {"z"}, f.cond_if("then", "else"), {}});
+    f.block("then");
+    fill("ADD", 3);
+    f.output("y").block("else");
+    fill("SUB", 5);
+    f.output("y");
+    const Graph graph = import_model(f.bytes(), "old", {});
+    const Graph again = import_model(write_tosa(graph), "written", {});
+    for (const Graph* g : {&graph, &again}) {
+        EXPECT_EQ(test::run_ints(*g, {{7}, {1}}), Ints{110});
+        EXPECT_EQ(test::run_ints(*g, {{7}, {0}}), Ints{102});
+    }
+}
+
 /// Unsigned tensors cross into regions and out of them.
 TEST_P(TosaOldRegions, UnsignedTensorsInRegions) {
     OldFile f = file();

@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace tosavk {
 namespace {
 
@@ -165,6 +167,128 @@ TEST(TosaRegions, VariablesHiddenInIdentityOrDeclared) {
     }
 }
 
+// ---- names belong to their block ----------------------------------------------------------------------------------
+
+/// x + k or x - k, where all three blocks have an "x", a "k" and a "y" of their own: main's k is 100.
+std::vector<Region> branches_with_equal_names() {
+    const auto block = [](const std::string& name, Op op, std::int64_t k) {
+        return Region{name,
+                      {{"x", i32, {1}}, {"k", i32, {1}, encode_ints(DType::i32, Ints{k})}, {"y", i32, {1}}},
+                      {{Op::constant, {}, {"k"}}, {op, {"x", "k"}, {"y"}}},
+                      {"x"},
+                      {"y"}};
+    };
+    Region main = block("main", Op::add, 100);
+    main.tensors.push_back({"c", fb::DType::BOOL, {1}});
+    main.tensors.push_back({"z", i32, {1}});
+    main.inputs.push_back("c");
+    main.operators.push_back({Op::cond_if, {"c", "y"}, {"z"}, {"then", "else"}});
+    main.outputs = {"z"};
+    return {main, block("then", Op::add, 3), block("else", Op::sub, 5)};
+}
+
+/// Of every block of the file, each once.
+std::vector<std::string> names_in(const Bytes& file) {
+    std::vector<std::string> names;
+    for (const auto* region : *fb::GetTosaGraph(file.data())->regions()) {
+        for (const auto* tensor : *region->blocks()->Get(0)->tensors()) names.push_back(tensor->name()->str());
+    }
+    return names;
+}
+
+TEST(TosaRegions, NamesBelongToTheirBlock) {
+    const Graph graph = import_model(file_of(branches_with_equal_names()), "branches", {});
+    const auto run = [](const Graph& g, std::int64_t x, bool c) {
+        return ints_of(reference_run(g, std::vector<HostTensor>{i32s({x}), boolean(c)})[0]);
+    };
+    EXPECT_EQ(run(graph, 7, true), Ints{110});
+    EXPECT_EQ(run(graph, 7, false), Ints{102});
+    // Readers that have one list of names for the whole file can read what is written.
+    std::vector<std::string> names = names_in(write_tosa(graph));
+    EXPECT_EQ(names.size(), 11u);
+    std::sort(names.begin(), names.end());
+    EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
+    const Graph again = read_again(graph);
+    EXPECT_EQ(run(again, 7, true), Ints{110});
+    EXPECT_EQ(run(again, 7, false), Ints{102});
+}
+
+/// cond captures main's "n"; body has an "n" of its own, which is its second input and is handed on. One region may
+/// stand in two places and take other tensors of the same name in each.
+TEST(TosaRegions, CapturesBesideEqualNames) {
+    std::vector<Region> loop = capturing_loop();
+    loop[2].tensors[1].name = "n";
+    loop[2].inputs[1] = loop[2].operators[1].inputs[0] = "n";
+    const Graph graph = import_model(file_of(loop), "loop", {});
+    EXPECT_EQ(ints_of(reference_run(graph, std::vector<HostTensor>{i32s({5}), i32s({3})})[0]), Ints{5 + 3 * 10});
+    EXPECT_EQ(graph_difference(graph, read_again(graph)), "");
+
+    std::vector<Region> twice = branches_with_equal_names();
+    // else: y = the same branch once more, with its own k (5) in the place of main's (100), and x - k as it was.
+    Region shared{"shared", {{"sy", i32, {1}}}, {{Op::mul, {"k", "k", "none"}, {"sy"}}}, {}, {"sy"}};
+    twice[0].tensors.push_back({"none", fb::DType::INT8, {1}, Bytes(1)});
+    twice[0].tensors.push_back({"square", i32, {1}});
+    twice[0].operators.push_back({Op::constant, {}, {"none"}});
+    twice[0].operators.push_back({Op::cond_if, {"c"}, {"square"}, {"shared", "shared"}});
+    twice[0].outputs.push_back("square");
+    twice[2].tensors.push_back({"c", fb::DType::BOOL, {1}, Bytes(1)});
+    twice[2].tensors.push_back({"ky", i32, {1}});
+    twice[2].operators.push_back({Op::constant, {}, {"c"}});
+    twice[2].operators.push_back({Op::cond_if, {"c"}, {"ky"}, {"shared", "shared"}});
+    twice[2].outputs = {"ky"};
+    twice.push_back(shared);
+    const Graph squares = import_model(file_of(twice), "squares", {});
+    const auto out = reference_run(squares, std::vector<HostTensor>{i32s({7}), boolean(false)});
+    EXPECT_EQ(ints_of(out[0]), Ints{25});
+    EXPECT_EQ(ints_of(out[1]), Ints{10000});
+}
+
+/// Each region names the next one from two places of its own, so that the number of blocks doubles with the depth.
+TEST(TosaRegions, RefusesRegionsThatMultiply) {
+    const auto branch = [](int level, char which) { return std::string(1, which) + std::to_string(level); };
+    std::vector<Region> all{{"main",
+                             {{"c", fb::DType::BOOL, {1}}, {"y", i32, {1}}},
+                             {{Op::cond_if, {"c"}, {"y"}, {"a0", "b0"}}},
+                             {"c"},
+                             {"y"}}};
+    for (int level = 0; level < 30; ++level) {
+        for (const char which : {'a', 'b'}) {
+            all.push_back({branch(level, which),
+                           {{"y", i32, {1}}},
+                           {{Op::cond_if, {"c"}, {"y"}, {branch(level + 1, 'a'), branch(level + 1, 'b')}}},
+                           {},
+                           {"y"}});
+        }
+    }
+    for (const char which : {'a', 'b'})
+        all.push_back({branch(30, which), {{"y", i32, {1}}}, {{Op::identity, {"c"}, {"y"}}}, {}, {"y"}});
+    try {
+        import_model(file_of(all), "many", {});
+        FAIL() << "imported";
+    } catch (const Error& e) {
+        EXPECT_EQ(e.code(), ErrorCode::unsupported);
+        EXPECT_NE(std::string(e.what()).find("name more than 4096 regions"), std::string::npos) << e.what();
+    }
+}
+
+TEST(TosaRegions, RefusesTypesOfTheDraftsByName) {
+    const auto refusal = [](std::uint32_t number) {
+        const auto type = static_cast<fb::DType>(number);
+        Region main{"main", {{"x", type, {2}}, {"y", type, {2}}}, {{Op::identity, {"x"}, {"y"}}}, {"x"}, {"y"}};
+        try {
+            import_model(file_of({main}), "f", {});
+        } catch (const Error& e) {
+            EXPECT_EQ(e.code(), ErrorCode::unsupported) << e.what();
+            return std::string(e.what());
+        }
+        return std::string("imported");
+    };
+    EXPECT_EQ(refusal(17),
+              "f: TOSA file: graph input 0: tensor 'x': its type INT64, which the drafts of TOSA 1.1 add, "
+              "is not supported");
+    EXPECT_EQ(refusal(99), "f: TOSA file: graph input 0: tensor 'x': its type 99 is not known");
+}
+
 TEST(TosaRegions, RefusesRegionsThatDoNotHold) {
     const auto refusal = [](const std::vector<Region>& regions) {
         try {
@@ -189,8 +313,10 @@ TEST(TosaRegions, RefusesRegionsThatDoNotHold) {
            "reads tensor 'twice', which nothing computes");
     expect([](R r) { r[1].outputs = {"ci"}; }, "must give bool of one element");
     expect([](R r) { r[2].outputs.pop_back(); }, "body_graph has");
-    expect([](R r) { r[2].operators[1].inputs[0] = "go"; }, "nothing computes");
-    expect([](R r) { r[2].tensors[0].name = "ci", r[2].inputs[0] = "ci"; }, "two tensors have the name 'ci'");
+    expect([](R r) { r[2].operators[1].inputs[0] = "go"; }, "there is no tensor 'go'");
+    expect([](R r) { r[0].operators[2].inputs[0] = "bi"; }, "there is no tensor 'bi'");
+    expect([](R r) { r[2].tensors[1].name = "bi"; }, "region 'body_bb0': two tensors have the name 'bi'");
+    expect([](R r) { r[2].tensors.push_back({"twice", i32, {1}}); }, "reads tensor 'twice', which nothing computes");
 }
 
 }  // namespace

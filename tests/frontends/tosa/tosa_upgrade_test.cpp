@@ -360,7 +360,8 @@ TEST(TosaRefusal, SaysWhatIsWrongIn10) {
     expect(one(Op::identity, {"x"}, 74), bad, "VARIABLE_READ (number 0 in the file) names no variable");
     expect(one(Op::variable_write, {"x"}, 73), bad, "VARIABLE_WRITE (number 0 in the file) names no variable");
     expect(one(Op::while_loop, {"x"}, 71), bad, "there is no region ''");
-    expect(one(static_cast<Op>(81), {"x"}, 0), unsupported, "operator 81");
+    expect(one(static_cast<Op>(81), {"x"}, 0), unsupported, "operator ADD_SHAPE");
+    expect(one(static_cast<Op>(999), {"x"}, 0), unsupported, "operator 999");
     expect(one(Op::reverse, {"x"}, 0), bad, "attributes are missing");
     expect(one(Op::reverse, {"x"}, 54), bad, "attributes of another operator");
     expect(one(Op::clamp, {"x"}, 11), bad, "min_val of CLAMP 'y'");
