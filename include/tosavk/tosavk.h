@@ -410,8 +410,8 @@ TOSAVK_API void tosavk_checker_release(tosavk_checker* checker);
 
 /* Every operator and type row as a JSON array of objects: "op"; "types", by type variable ("i8_t", "fp32_t", ...; of
  * 0.30 also "u8_t" and "u16_t"); "requires", a list of alternatives, each a list of profiles and extensions; "spec",
- * the versions that have the row ("0.30", "1.0"); "reference", "gpu", "fusable". What a row requires is said in the
- * terms of the newest version that has it. */
+ * the versions that have the row ("0.30", "1.0"; "tosavk" for operators of our own domain); "reference", "gpu",
+ * "fusable". What a row requires is said in the terms of the newest version that has it. */
 TOSAVK_API tosavk_status tosavk_ops_describe(tosavk_text** json, tosavk_error** error);
 
 /* ---- conformance -------------------------------------------------------------------------------------------- */
@@ -420,7 +420,7 @@ typedef struct tosavk_conformance_options {
     size_t struct_size;
     const char* op;   /* an operator's name; NULL or "": all */
     const char* type; /* the types of one row in the order of tosavk_ops_describe, "i8_t,i8_t,i32_t,i32_t"; NULL: all */
-    const char* spec; /* "1.0" or "0.30": rows of this version of the specification; NULL: all */
+    const char* spec; /* "1.0" or "0.30": rows of this version of the specification; "tosavk": our own; NULL: all */
     uint64_t seed;    /* of the first case; case S of a row is the same graph and data wherever it runs */
     int64_t cases;    /* random graphs per row; 0 means 20, -1 none (data sets and error graphs still run) */
     int32_t large_binding; /* 1: also graphs with tensors above 128 MiB, which need about 2 GiB of host memory */

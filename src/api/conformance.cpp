@@ -67,7 +67,7 @@ Finished run_errors(const ErrorGraph& entry, const Choice& choice) {
     const std::string op(name_of(entry.op));
     return finish({{"kind", entry.kind == ErrorGraph::Kind::level ? "level" : "error"},
                    {"op", op},
-                   {"spec", "1.0"},
+                   {"spec", is_own(entry.op) ? own_domain : "1.0"},
                    {"types", Json::object()},
                    {"error_if", entry.error_if}},
                   result.cases, result.failures, 0, "refused with a sentence", choice.seed,
@@ -108,6 +108,7 @@ std::vector<Task> make_tasks(const Choice& choice) {
     if (choice.type.empty() && choice.spec != "0.30") {
         for (ErrorGraph& entry : conformance::error_graphs()) {
             if (!choice.op.empty() && name_of(entry.op) != choice.op) continue;
+            if (!choice.spec.empty() && is_own(entry.op) != (choice.spec == own_domain)) continue;
             tasks.push_back([entry = std::move(entry), &choice](const auto&) { return run_errors(entry, choice); });
         }
     }

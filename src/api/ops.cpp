@@ -1,4 +1,5 @@
-// Every operator and type row as JSON: those of 1.0, with those that 0.30 has as well, and those of 0.30 alone.
+// Every operator and type row as JSON: those of 1.0, with those that 0.30 has as well, and those of 0.30 alone; then
+// our own.
 #include "api/handles.hpp"
 #include "frontends/tosa/v0_30.hpp"
 #include "kernels/kernels.hpp"
@@ -94,7 +95,7 @@ Json row_json(const OpDef& def, const TypeRow& row, bool in_0_30) {
         types[def.type_vars[k]] = std::string(name_of(row.types[k])) + "_t";
     }
     if (!row.types.empty()) add_fixed_columns(def.op, row.types[0], types);
-    std::vector<const char*> spec = {"1.0"};
+    std::vector<const char*> spec = {is_own(def.op) ? own_domain.data() : "1.0"};
     if (in_0_30) spec.insert(spec.begin(), "0.30");
     return row_json(def.name, std::move(types), row.requires_, std::move(spec), support_of(def));
 }
@@ -135,6 +136,9 @@ tosavk_status tosavk_ops_describe(tosavk_text** json, tosavk_error** error) {
                 if (constant.op == op) def = &constant;
             }
             add_rows(rows, def, v0_30::find_info(op));
+        }
+        for (const OpDef& def : registry()) {
+            if (is_own(def.op)) add_rows(rows, &def, nullptr);
         }
         *json = make_text(rows.dump(2));
     });

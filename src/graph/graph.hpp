@@ -48,6 +48,15 @@ struct Attributes {
     bool scale32 = true, per_channel = false, input_unsigned = false, output_unsigned = false;
     Rounding rounding = Rounding::single_round;
     bool inverse = false;
+    // Of our own operators (docs/operators.md).
+    Combiner combiner = Combiner::add;
+    OutOfRange out_of_range = OutOfRange::clamp;
+    ByZero by_zero = ByZero::zero;
+    bool floored = false;  ///< DIVIDE, REMAINDER: the quotient is rounded down instead of towards zero
+    bool is_unsigned = false;
+    bool exclusive = false, reverse = false;       ///< CUMULATE
+    bool descending = false, total_order = false;  ///< SORT
+    std::int32_t batch_dims = 0, segments = 0;
     std::string variable;  ///< VARIABLE_READ, VARIABLE_WRITE: the variable's name
     std::string operator_name, domain_name, implementation_attrs;  ///< CUSTOM; the last one is opaque bytes
 

@@ -82,6 +82,20 @@
     f(variable_write, "VARIABLE_WRITE") \
     f(variable_read, "VARIABLE_READ") \
     f(const_shape, "CONST_SHAPE")
+
+/// The same for operators of our own, which say what TOSA cannot (docs/operators.md). In .tosa files they are CUSTOM with
+/// the domain `own_domain`. Their places never move.
+#define TOSAVK_OWN_OPERATORS(f) \
+    f(sort, "SORT") \
+    f(gather_nd, "GATHER_ND") \
+    f(scatter_nd, "SCATTER_ND") \
+    f(dynamic_slice, "DYNAMIC_SLICE") \
+    f(dynamic_update_slice, "DYNAMIC_UPDATE_SLICE") \
+    f(cumulate, "CUMULATE") \
+    f(divide, "DIVIDE") \
+    f(remainder, "REMAINDER") \
+    f(sqrt, "SQRT") \
+    f(segment_reduce, "SEGMENT_REDUCE")
 // clang-format on
 
 namespace tosavk {
@@ -90,10 +104,17 @@ enum class Op : std::uint32_t {
     unknown,
 #define TOSAVK_ENUMERATOR(op, name) op,
     TOSAVK_OPERATORS(TOSAVK_ENUMERATOR)
+    // Far behind those of TOSA, so that no later version of it has the same places.
+    before_own = 0xfff,
+    TOSAVK_OWN_OPERATORS(TOSAVK_ENUMERATOR) after_own,
 #undef TOSAVK_ENUMERATOR
 };
 
-/// The specification's name; "UNKNOWN" for what is none. It ends with a zero.
+/// The name in files, listings and messages; "UNKNOWN" for what is none. It ends with a zero.
 std::string_view name_of(Op op);
+
+/// The domain_name of our own operators in files.
+inline constexpr std::string_view own_domain = "tosavk";
+constexpr bool is_own(Op op) { return op > Op::before_own && op < Op::after_own; }
 
 }  // namespace tosavk

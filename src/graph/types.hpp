@@ -43,6 +43,14 @@ bool broadcast_shape(const Shape& a, const Shape& b, Shape& out);
 enum class NanMode : std::uint8_t { propagate, ignore };
 enum class ResizeMode : std::uint8_t { nearest, bilinear };
 enum class Rounding : std::uint8_t { single_round, inexact_round, double_round };
+/// What an operator does with two values: CUMULATE and SEGMENT_REDUCE with all of a sequence, SCATTER_ND with what is
+/// there and what comes (`set`: the latter).
+enum class Combiner : std::uint8_t { set, add, multiply, minimum, maximum };
+/// What becomes of an index outside its tensor: it counts as the nearest one inside, what it would have read is zero,
+/// or what it would have written is left out.
+enum class OutOfRange : std::uint8_t { clamp, zero, skip };
+/// What an integer divided by zero gives: 0, all bits set, or (the remainder) the dividend.
+enum class ByZero : std::uint8_t { zero, ones, dividend };
 enum class SpecVersion : std::uint8_t { v0_30, v1_0 };
 
 /// Limits of a TOSA level.

@@ -29,5 +29,6 @@ std::vector<KernelCandidate> gather_kernels();
 std::vector<KernelCandidate> scatter_kernels();
 std::vector<KernelCandidate> resize_kernels();
 std::vector<KernelCandidate> transpose_kernels();  ///< what they decline is a view
+std::vector<KernelCandidate> cumulate_kernels();
 
 }  // namespace tosavk

@@ -22,6 +22,7 @@ std::map<Op, std::vector<KernelCandidate>> gather_families() {
     all[Op::scatter] = scatter_kernels();
     all[Op::resize] = resize_kernels();
     all[Op::transpose] = transpose_kernels();
+    all[Op::cumulate] = cumulate_kernels();
     return all;
 }
 

@@ -32,6 +32,8 @@ std::vector<Shape> custom_infer(const NodeView& view) {
 
 void custom_check(const NodeView& view, const Level&) {
     if (view.attrs().operator_name.empty()) view.fail("it has no operator_name");
+    if (view.attrs().domain_name == own_domain)
+        view.fail(fmt::format("domain '{}' is that of this library's own operators", own_domain));
     if (view.output_count() == 0) view.fail("it has no output");
     for (std::size_t k = 0; k < view.input_count(); ++k) {
         if (view.in(k).type == DType::shape) view.fail("a shape cannot be its operand", view.in(k).name);
@@ -68,6 +70,7 @@ void register_custom(CustomOperator op) {
         throw Error(ErrorCode::usage, fmt::format("custom operator '{}' of domain '{}': {}", op.name, op.domain, what));
     };
     if (op.name.empty()) refuse("it needs a name");
+    if (op.domain == own_domain) refuse("this domain is that of the library's own operators");
     if (!op.reference) refuse("it needs a reference function");
     if (!op.spirv.empty() && !op.dispatch) refuse("a kernel needs a function that tells its workgroups");
     if (!op.spirv.empty() && op.spirv[0] != 0x07230203) refuse("its kernel is no SPIR-V");

@@ -123,6 +123,9 @@ struct OpDef {
     /// Null: results are exact. `reference` is output k in fp64.
     Tolerance (*tolerance)(RefContext&, std::size_t k, std::span<const double> reference) = nullptr;
 
+    /// Operators of our own: the rule of `tolerance` in words. Those of TOSA: verify/conformance/bounds.cpp.
+    const char* accuracy = nullptr;
+
     /// Carried out by the executors themselves (reference, vk/), which hold regions, state and registered operators:
     /// control flow, variables, CUSTOM. Nothing of what follows is set then.
     bool structural = false;
@@ -131,6 +134,8 @@ struct OpDef {
     // kernels (kernels/kernels.hpp); or an expression for some nodes and kernels for the rest; or a view with kernels
     // that are asked first for a node that begins a group.
     std::string (*expression)(ExprContext&) = nullptr;
+    const char* library =
+        nullptr;  ///< file under shaders/ with functions that the expression calls; null: the dialect's
     bool (*expression_if)(const NodeView&) = nullptr;  ///< the nodes that the expression serves; null: all
     ViewDef (*view)(const NodeView&) = nullptr;
     /// REDUCE_*, beside its kernels: a GLSL expression that makes one partial result of two quads of them, `a` and `b`.
@@ -168,6 +173,8 @@ std::vector<OpDef> resize_ops();
 std::vector<OpDef> custom_ops();
 std::vector<OpDef> control_flow_ops();
 std::vector<OpDef> variable_ops();
+std::vector<OpDef> own_elementwise_ops();
+std::vector<OpDef> cumulate_ops();
 
 // ops/check.cpp
 /// The type row that a node uses; throws Error(bad_model) naming the types when there is none.

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 namespace tosavk {
 
@@ -26,59 +25,9 @@ std::string preview(const Value& v) {
     return "{" + list + (count > shown ? fmt::format(", ... {} in all", count) : "") + "}";
 }
 
-std::string list_of(const std::vector<std::int32_t>& v) { return fmt::format("[{}]", fmt::join(v, ",")); }
-
-std::string_view rounding_name(Rounding r) {
-    switch (r) {
-        case Rounding::single_round: return "SINGLE_ROUND";
-        case Rounding::inexact_round: return "INEXACT_ROUND";
-        default: return "DOUBLE_ROUND";
-    }
-}
-
-/// Equal text means equal bytes.
-std::string quoted(const std::string& text) {
-    std::string out = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\') out += '\\';
-        if (c == '\n') out += "\\n";
-        else if (static_cast<unsigned char>(c) < 32) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-        else out += c;
-    }
-    return out + "\"";
-}
-
 const char* region_name(const Node& node, std::size_t r) {
     if (node.op == Op::cond_if) return r == 0 ? "then_graph" : "else_graph";
     return r == 0 ? "cond_graph" : "body_graph";
-}
-
-std::string attribute_text(const Attributes& a, const char* name) {
-    const auto is = [&](const char* other) { return std::strcmp(name, other) == 0; };
-    if (is("axis")) return std::to_string(a.axis);
-    if (is("kernel")) return list_of(a.kernel);
-    if (is("stride")) return list_of(a.stride);
-    if (is("pad") || is("out_pad")) return list_of(a.pad);
-    if (is("dilation")) return list_of(a.dilation);
-    if (is("perms")) return list_of(a.perms);
-    if (is("acc_type")) return std::string(name_of(a.acc_type));
-    if (is("local_bound")) return a.local_bound ? "true" : "false";
-    if (is("nan_mode")) return a.nan_mode == NanMode::propagate ? "PROPAGATE" : "IGNORE";
-    if (is("min_val")) return fmt::format("{}", a.min_val);
-    if (is("max_val")) return fmt::format("{}", a.max_val);
-    if (is("round")) return a.round ? "true" : "false";
-    if (is("mode")) return a.mode == ResizeMode::nearest ? "NEAREST_NEIGHBOR" : "BILINEAR";
-    if (is("scale32")) return a.scale32 ? "true" : "false";
-    if (is("rounding")) return std::string(rounding_name(a.rounding));
-    if (is("per_channel")) return a.per_channel ? "true" : "false";
-    if (is("input_unsigned")) return a.input_unsigned ? "true" : "false";
-    if (is("output_unsigned")) return a.output_unsigned ? "true" : "false";
-    if (is("name")) return quoted(a.variable);
-    if (is("operator_name")) return quoted(a.operator_name);
-    if (is("domain_name")) return quoted(a.domain_name);
-    if (is("implementation_attrs")) return quoted(a.implementation_attrs);
-    if (is("inverse")) return a.inverse ? "true" : "false";
-    throw Error(ErrorCode::internal, fmt::format("attribute '{}' is unknown to the printer", name));
 }
 
 /// Lines of a region, set in.
@@ -92,16 +41,6 @@ std::string indented(const std::string& text) {
 }
 
 }  // namespace
-
-std::string attributes_text(const Node& node) {
-    const OpDef* def = find_op(node.op);
-    std::string text;
-    if (def == nullptr) return text;
-    for (const char* name : def->attributes) {
-        text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, attribute_text(node.attrs, name));
-    }
-    return text;
-}
 
 std::string print_graph(const Graph& graph) {
     std::string text =

@@ -102,6 +102,18 @@ TEST(OpsListing, EveryRowOf0_30Runs) {
     EXPECT_EQ(untyped, (std::set<std::string>{"CUSTOM", "COND_IF", "WHILE_LOOP"}));
 }
 
+TEST(OpsListing, OwnRowsAreTheirOwnDomains) {
+    std::set<std::string> operators;
+    for (const json& row : listing()) {
+        if (!has(row, "tosavk")) continue;
+        operators.insert(row.at("op"));
+        EXPECT_EQ(row.at("spec"), json::array({"tosavk"}));
+        EXPECT_EQ(row.at("requires"), json::parse(R"([["tosavk"]])"));
+        EXPECT_TRUE(row.at("reference").get<bool>() && row.at("gpu").get<bool>()) << row.dump();
+    }
+    for (const char* name : {"DIVIDE", "REMAINDER", "SQRT", "CUMULATE"}) EXPECT_TRUE(operators.contains(name)) << name;
+}
+
 TEST(OpsListing, UnsignedRowsBelongTo0_30) {
     std::size_t found = 0;
     for (const json& row : listing()) {

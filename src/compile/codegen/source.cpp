@@ -155,6 +155,7 @@ void SourceBuilder::add_member(NodeId id) {
     if (is_elementwise(view)) {
         NodeExpr expr(*this, view);
         const std::string text = def.expression(expr);
+        if (def.library) libraries_.insert(def.library);
         body_ += fmt::format("    {}{} {} = {};\n", is_float(view.out().type) ? "precise " : "", type, variable,
                              rounded(view.out().type, text));
     } else {
@@ -379,6 +380,7 @@ GroupSource SourceBuilder::finish(const std::string& end) {
     const StoreForm stores = eights_ ? StoreForm::eights : quad_stores ? StoreForm::quads : StoreForm::elements;
     std::string text = preamble(device_, stores, pass_ ? pass_->defines : Defines(), uses(is_small_float),
                                 uses([](DType t) { return t == DType::fp16; }));
+    for (const std::string& library : libraries_) text += shader_file(library);
     text += params_;
     Declarations tensors(device_, quad_stores);
     for (std::size_t i = 0; i < source_.reads.size(); ++i) {

@@ -122,6 +122,7 @@ private:
     /// By value that a row group makes: the number of reductions that lie before it, one behind the other.
     std::map<ValueId, std::size_t> depths_;
     GroupSource source_;
+    std::set<std::string> libraries_;  ///< files that the members' expressions need
     std::string params_, functions_, body_;
     std::map<ValueId, std::string> variables_;  ///< members' results (and the anchor's)
     std::map<ValueId, std::size_t> buffers_;    ///< numbers in their names: in0, in1, ...

@@ -19,6 +19,7 @@ struct ProblemForm {
 std::span<const ProblemForm> window_forms();    ///< convolutions, MATMUL, pools, FFT
 std::span<const ProblemForm> movement_forms();  ///< data layout, gather, reductions, resize, conversions
 std::span<const ProblemForm> control_forms();   ///< COND_IF, WHILE_LOOP, variables
+std::span<const ProblemForm> own_forms();       ///< operators of our own domain
 /// Operators that are an expression over their operands, by name ("add", "sigmoid"); null when it is not one.
 std::vector<ValueId> build_pointwise(Op op, Line& line, Layers& layers);
 bool is_pointwise(Op op);

@@ -23,7 +23,7 @@ std::string upper(std::string_view text) {
 }
 
 const ProblemForm* find_form(std::string_view name) {
-    for (const std::span<const ProblemForm> forms : {window_forms(), movement_forms(), control_forms()}) {
+    for (const std::span<const ProblemForm> forms : {window_forms(), movement_forms(), control_forms(), own_forms()}) {
         for (const ProblemForm& form : forms)
             if (form.op == name) return &form;
     }

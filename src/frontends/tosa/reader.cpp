@@ -2,6 +2,7 @@
 #include "frontends/tosa/reader.hpp"
 
 #include "ops/builder.hpp"
+#include "ops/print.hpp"
 
 #include <fmt/format.h>
 
@@ -204,6 +205,7 @@ bool TosaReader::lower_structural() {
             builder_.variable_write(variable_of(op_->variable).name, value(0), name_);
             return true;
         case Op::custom: {
+            if (op_->custom_domain == own_domain) return lower_own(), true;
             std::vector<OutputType> outputs;
             for (const std::size_t id : op_->outputs)
                 outputs.push_back({file_.tensors[id].type, file_.tensors[id].shape});
@@ -213,6 +215,21 @@ bool TosaReader::lower_structural() {
         }
         default: return false;
     }
+}
+
+/// An operator of our own: its attributes are the text that attributes_text() made of them.
+void TosaReader::lower_own() {
+    const OpDef* def = find_op(std::string_view(op_->custom_name));
+    if (def == nullptr || !is_own(def->op)) {
+        fail(fmt::format("domain '{}' has no operator '{}'", own_domain, op_->custom_name), ErrorCode::unsupported);
+    }
+    check_types(*def);
+    Attributes attrs;
+    const std::string wrong = read_attributes(*def, op_->custom_attrs, attrs);
+    if (!wrong.empty()) fail(fmt::format("operator {}: {}", def->name, wrong));
+    std::vector<DType> types;
+    for (const std::size_t id : op_->outputs) types.push_back(file_.tensors[id].type);
+    finish_all(builder_.add(def->op, values(), std::move(attrs), types, name_));
 }
 
 /// What the regions capture becomes part of the tensor list; a loop hands it on unchanged.

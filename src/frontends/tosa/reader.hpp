@@ -43,6 +43,7 @@ private:
     void read_block(const TosaFileBlock& block);
     /// Control flow, variables and CUSTOM are alike in all generations. False for other operators.
     bool lower_structural();
+    void lower_own();
     void lower_control();
     Graph read_region(std::size_t block, const std::vector<std::size_t>& captures, bool hands_on);
     void finish_all(const std::vector<ValueId>& ids);

@@ -4,6 +4,7 @@
 #include "frontends/tosa/file.hpp"
 #include "frontends/tosa/tosa.hpp"
 #include "ops/op.hpp"
+#include "ops/print.hpp"
 
 #include <fmt/format.h>
 
@@ -69,6 +70,7 @@ private:
     Offset<flatbuffers::Vector<std::uint8_t>> data(Bytes bytes);
     Offset<flatbuffers::Vector<Offset<flatbuffers::String>>> list_of(const Names& all);
     Offset<void> attribute(const Graph& graph, const Node& node);
+    Offset<void> custom(const std::string& op, const std::string& domain, const std::string& attrs);
     Offset<fb::TosaOperator> operator_of(Op op, const Names& inputs, const Names& outputs, Offset<void> attribute,
                                          const std::string& location);
 
@@ -169,12 +171,7 @@ Offset<void> Writer::attribute(const Graph& graph, const Node& node) {
             return fb::CreateRescaleAttribute(out_, a.scale32, file_mode(a.rounding), a.per_channel, a.input_unsigned,
                                               a.output_unsigned)
                 .Union();
-        case Op::custom: {
-            const auto* bytes = reinterpret_cast<const std::uint8_t*>(a.implementation_attrs.data());
-            const auto op = text(a.operator_name), domain = text(a.domain_name);
-            const auto attrs = out_.CreateVector(bytes, a.implementation_attrs.size());
-            return fb::CreateCustomAttribute(out_, op, domain, attrs).Union();
-        }
+        case Op::custom: return custom(a.operator_name, a.domain_name, a.implementation_attrs);
         case Op::cond_if:
         case Op::while_loop: {
             const bool loop = node.op == Op::while_loop;
@@ -188,8 +185,17 @@ Offset<void> Writer::attribute(const Graph& graph, const Node& node) {
         case Op::variable:
             throw Error(ErrorCode::unsupported,
                         fmt::format("operator {} cannot be written to a .tosa file", name_of(node.op)), node.name);
-        default: return fb::CreateNoAttribute(out_).Union();
+        default:
+            if (is_own(node.op))
+                return custom(std::string(name_of(node.op)), std::string(own_domain), attributes_text(node));
+            return fb::CreateNoAttribute(out_).Union();
     }
+}
+
+Offset<void> Writer::custom(const std::string& op, const std::string& domain, const std::string& attrs) {
+    const auto name = text(op), domain_name = text(domain);
+    const auto bytes = out_.CreateVector(reinterpret_cast<const std::uint8_t*>(attrs.data()), attrs.size());
+    return fb::CreateCustomAttribute(out_, name, domain_name, bytes).Union();
 }
 
 Offset<fb::TosaOperator> Writer::operator_of(Op op, const Names& inputs, const Names& outputs, Offset<void> attribute,
@@ -197,7 +203,7 @@ Offset<fb::TosaOperator> Writer::operator_of(Op op, const Names& inputs, const N
     const auto in = list_of(inputs), to = list_of(outputs);
     Offset<fb::OpLocation> where;
     if (!location.empty()) where = fb::CreateOpLocation(out_, text(location));
-    const auto code = static_cast<std::uint32_t>(op);
+    const auto code = static_cast<std::uint32_t>(is_own(op) ? Op::custom : op);
     return fb::CreateTosaOperator(out_, code, static_cast<fb::Attribute>(code), attribute, in, to, where);
 }
 

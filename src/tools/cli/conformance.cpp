@@ -50,7 +50,7 @@ struct Sums {
 std::string table_of(const std::vector<Json>& rows) {
     std::vector<Sums> sums;
     for (const Json& row : rows) {
-        const std::string op = row.at("op").get<std::string>() + (row.at("spec") == "1.0" ? "" : " (0.30)");
+        const std::string op = row.at("op").get<std::string>() + (row.at("spec") == "0.30" ? " (0.30)" : "");
         auto at = std::find_if(sums.begin(), sums.end(), [&](const Sums& s) { return s.op == op; });
         if (at == sums.end()) at = sums.insert(at, {op, 0, 0, 0, 0, 0});
         const auto cases = row.at("cases").get<std::uint64_t>();
@@ -110,8 +110,10 @@ Action add_conformance(CLI::App& app) {
         app.add_subcommand("conformance", "Compares a device with the reference on every operator and type row");
     command->add_option("--op", options->sweep.op, "one operator only, e.g. CONV2D");
     command->add_option("--type", options->sweep.type, "one type row only, e.g. \"i8_t,i8_t,i32_t,i32_t\"");
-    command->add_option("--spec", options->sweep.spec, "rows of one version of the specification (default: all)")
-        ->check(CLI::IsMember({"1.0", "0.30"}));
+    command
+        ->add_option("--spec", options->sweep.spec,
+                     "rows of one version of the specification, or our own (default: all)")
+        ->check(CLI::IsMember({"1.0", "0.30", "tosavk"}));
     add_device_option(*command, options->device);
     command->add_option("--seed", options->sweep.seed, "seed of the first case (default 1)");
     command->add_option("--cases", options->sweep.cases, "random graphs per row (default 20)")

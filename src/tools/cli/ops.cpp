@@ -57,8 +57,10 @@ Action add_ops(CLI::App& app) {
     auto options = std::make_shared<Options>();
     CLI::App* command = app.add_subcommand("ops", "Lists every operator and type row, and who can run it");
     command->add_flag("--json", options->json, "print JSON");
-    command->add_option("--spec", options->spec, "only the rows of this version of the specification (default: all)")
-        ->check(CLI::IsMember({"1.0", "0.30"}));
+    command
+        ->add_option("--spec", options->spec,
+                     "only the rows of this version of the specification, or our own (default: all)")
+        ->check(CLI::IsMember({"1.0", "0.30", "tosavk"}));
     command->footer("Example: tosa-vk ops --json");
     return [options] { return ops(options->json, options->spec); };
 }

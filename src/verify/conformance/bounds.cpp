@@ -13,6 +13,7 @@ std::string bound_text(const OpDef& def, const TypeRow& row) {
             writes_float = writes_float || std::string_view(arg.type) == def.type_vars[k];
     }
     if (!writes_float || def.tolerance == nullptr) return "exact";
+    if (def.accuracy != nullptr) return def.accuracy;
     switch (def.op) {
         case Op::add:
         case Op::sub:

@@ -63,6 +63,7 @@ Apply zero_point_of_one(std::size_t k);
 void add_window_errors(std::vector<ErrorGraph>& all);    ///< convolutions, pools, FFT2D, RFFT2D
 void add_movement_errors(std::vector<ErrorGraph>& all);  ///< data movement and RESIZE
 void add_rescale_errors(std::vector<ErrorGraph>& all);
-void add_control_errors(std::vector<ErrorGraph>& all);  ///< COND_IF, WHILE_LOOP, variables
+void add_control_errors(std::vector<ErrorGraph>& all);         ///< COND_IF, WHILE_LOOP, variables
+void add_own_arithmetic_errors(std::vector<ErrorGraph>& all);  ///< DIVIDE, REMAINDER, CUMULATE
 
 }  // namespace tosavk::conformance::breaking

@@ -1,82 +1,49 @@
 #include "verify/conformance/random_node.hpp"
 
-#include "ops/builder.hpp"
 #include "ops/print.hpp"
+#include "verify/conformance/case_maker.hpp"
 #include "verify/conformance/random_control.hpp"
-#include "verify/conformance/random_data.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 
 namespace tosavk::conformance {
 namespace {
 
-class Maker {
+/// The families of own_*.cpp.
+const OwnCases* own_cases(Op op) {
+    static const std::vector<OwnCases> all = [] {
+        std::vector<OwnCases> gathered;
+        for (const auto& family : {own_arithmetic_cases()})
+            gathered.insert(gathered.end(), family.begin(), family.end());
+        return gathered;
+    }();
+    const auto found = std::find_if(all.begin(), all.end(), [op](const OwnCases& cases) { return cases.op == op; });
+    return found == all.end() ? nullptr : &*found;
+}
+
+class Maker : public CaseMaker {
 public:
-    Maker(const OpDef& def, const TypeRow& row, std::mt19937_64& random, const RandomOptions& options)
-        : def_(def), row_(row), options_(options), data_(random), builder_("random " + std::string(def.name)) {}
+    using CaseMaker::CaseMaker;
 
     RandomCase make() {
         attrs_.acc_type = variable("acc_t").value_or(DType::i32);
         if (has("nan_mode")) attrs_.nan_mode = data_.chance(50) ? NanMode::propagate : NanMode::ignore;
         if (has("local_bound")) attrs_.local_bound = data_.chance(50);
         fill();
-        std::vector<DType> types;
-        for (const ArgDef& output : def_.outputs) types.push_back(type_of(output.type));
-        std::vector<ValueId> results = builder_.add(def_.op, ids_, attrs_, types, "node");
-        if (options_.follower) results[0] = follow(results[0], types[0]);
+        if (output_types_.empty()) {
+            for (const ArgDef& output : def_.outputs) output_types_.push_back(type_of(output.type));
+        }
+        std::vector<ValueId> results = builder_.add(def_.op, ids_, attrs_, output_types_, "node");
+        if (options_.follower) results[0] = follow(results[0], output_types_[0]);
         for (const ValueId result : results) builder_.output(result);
         return {builder_.finish(), std::move(inputs_)};
     }
 
 private:
-    bool has(const char* attribute) const {
-        return std::any_of(def_.attributes.begin(), def_.attributes.end(),
-                           [&](const char* a) { return std::strcmp(a, attribute) == 0; });
-    }
-
-    std::optional<DType> variable(std::string_view name) const {
-        for (std::size_t i = 0; i < def_.type_vars.size(); ++i)
-            if (def_.type_vars[i] == name) return row_.types[i];
-        return std::nullopt;
-    }
-
-    DType type_of(std::string_view name) const {
-        if (const auto bound = variable(name)) return *bound;
-        for (int t = 0; t <= static_cast<int>(DType::shape); ++t)
-            if (name_of(static_cast<DType>(t)) == name) return static_cast<DType>(t);
-        throw Error(ErrorCode::internal, fmt::format("{} has an operand of unknown type '{}'", def_.name, name));
-    }
-    DType in_type(std::size_t k) const { return type_of(def_.inputs.at(k).type); }
-
-    // ---- operands ---------------------------------------------------------------------------------------------
-
-    /// The next operand: a graph input or a constant. The first one is always an input.
-    void operand(HostTensor tensor) {
-        const std::size_t k = ids_.size();
-        const ArgDef& arg = def_.inputs[std::min(k, def_.inputs.size() - 1)];
-        bool constant = k > 0 && data_.chance(50);
-        if (arg.ctc && !options_.run_time_operands) constant = true;
-        const std::string name = arg.list ? fmt::format("{}_{}", arg.name, k) : arg.name;
-        if (constant) {
-            ids_.push_back(builder_.constant(name, tensor.type, tensor.shape, std::move(tensor.bytes)));
-        } else {
-            ids_.push_back(builder_.input(name, tensor.type, tensor.shape));
-            inputs_.push_back(std::move(tensor));
-        }
-    }
-    void shape_operand(const Shape& values) { ids_.push_back(builder_.shape(values)); }
-
-    void scalar(DType type, std::int64_t value) {
-        const auto real = static_cast<double>(value);
-        HostTensor tensor(type, {1});
-        tensor.bytes = encode_reals(type, std::span<const double>(&real, 1));
-        operand(std::move(tensor));
-    }
     /// Any zero point of i8; 0 for the other types.
     void zero_point(DType type) { scalar(type, type == DType::i8 ? data_.pick(-128, 127) : 0); }
 
@@ -147,8 +114,10 @@ private:
             case Op::rescale: return rescale();
             case Op::resize: return resize();
             case Op::table: return table();
-            default: return pointwise();
+            default: break;
         }
+        const OwnCases* own = own_cases(def_.op);
+        own ? own->fill(*this) : pointwise();
     }
 
     void pointwise() {
@@ -467,15 +436,6 @@ private:
         }
         return result;
     }
-
-    const OpDef& def_;
-    const TypeRow& row_;
-    const RandomOptions options_;
-    RandomData data_;
-    GraphBuilder builder_;
-    Attributes attrs_;
-    std::vector<ValueId> ids_;
-    std::vector<HostTensor> inputs_;
 };
 
 }  // namespace

@@ -118,6 +118,7 @@ std::vector<SweepRow> registry_rows() {
         for (const TypeRow& types : def.rows) {
             SweepRow row;
             row.op = def.name;
+            if (is_own(def.op)) row.spec = own_domain;
             for (std::size_t k = 0; k < types.types.size(); ++k)
                 row.types.emplace_back(def.type_vars.at(k), type_name(types.types[k]));
             row.bound = bound_text(def, types);

@@ -16,8 +16,8 @@ namespace tosavk::conformance {
 
 /// One operator with one combination of types, and how graphs of it are drawn.
 struct SweepRow {
-    std::string op;                                          ///< the specification's name
-    std::string spec = "1.0";                                ///< version of the specification that the row belongs to
+    std::string op;            ///< the specification's name
+    std::string spec = "1.0";  ///< version of the specification that has the row, or own_domain
     std::vector<std::pair<std::string, std::string>> types;  ///< type variable and type: {"in_t", "i8_t"}
     std::string bound;                                       ///< the rule for its results, as text
     std::function<RandomCase(std::mt19937_64&, const RandomOptions&)> random;
