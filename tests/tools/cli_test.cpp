@@ -1,5 +1,6 @@
 // The programs from outside: results, files, exit codes, and one sentence for every error.
 #include "graph/array.hpp"
+#include "support/driver.hpp"
 #include "support/small_models.hpp"
 #include "support/spawn.hpp"
 #include "tosavk/tosavk.h"
@@ -20,7 +21,7 @@ namespace fs = std::filesystem;
 class Cli : public ::testing::Test {
 protected:
     void SetUp() override {
-        if (!fs::exists(test::programs() / "tosa-vk")) GTEST_SKIP() << "tosa-vk is not in " << test::programs();
+        TOSAVK_NEEDS_PROGRAM("tosa-vk");
         folder_ = fs::temp_directory_path() / ("tosavk-cli-" + std::to_string(::getpid()));
         fs::create_directories(folder_);
         float_model_ = write("float.tflite", test::small_float_model());
@@ -60,10 +61,6 @@ protected:
         EXPECT_EQ(run.err.rfind("tosa-vk", 0), 0u) << run.err;
         EXPECT_NE(run.err.find(part), std::string::npos) << run.err;
     }
-    static bool has_driver() {
-        std::uint32_t count = 0;
-        return tosavk_device_count(&count, nullptr) != TOSAVK_ERROR_NO_DEVICE;
-    }
     /// Names in the folder, but for those that catch the output.
     std::vector<std::string> names_in(const fs::path& folder) const {
         std::vector<std::string> names;
@@ -75,9 +72,6 @@ protected:
     fs::path folder_;
     std::string float_model_, int8_model_;
 };
-
-#define NEEDS_DRIVER() \
-    if (!has_driver()) GTEST_SKIP() << "there is no Vulkan driver"
 
 // ---- without a device --------------------------------------------------------------------------------------------
 
@@ -239,7 +233,7 @@ TEST_F(Cli, NoDriverAndNoDevice) {
     EXPECT_EQ(spawn({"run", float_model_, "--reference"}, nothing).exit_code, 0);
     EXPECT_EQ(spawn({"dump", float_model_}, nothing).exit_code, 0);
     EXPECT_EQ(spawn({"ops"}, nothing).exit_code, 0);
-    NEEDS_DRIVER();
+    TOSAVK_NEEDS_DRIVER();
     for (const char* name : {"no such device", "99"}) {
         expect_error(spawn({"run", float_model_, "--device", name}), 4, name);
         expect_error(spawn({"verify", float_model_, "--device", name}), 4, name);
@@ -325,7 +319,7 @@ TEST_F(Cli, DumpAndOps) {
 // ---- with a device -----------------------------------------------------------------------------------------------
 
 TEST_F(Cli, RunOnADevice) {
-    NEEDS_DRIVER();
+    TOSAVK_NEEDS_DRIVER();
     for (const std::string& model : {float_model_, int8_model_}) {
         const Spawned device =
             spawn({"run", model, "--seed", "3", "--output-dir", path("device"), "--profile", path("profile.json")});
@@ -352,7 +346,7 @@ TEST_F(Cli, RunOnADevice) {
 }
 
 TEST_F(Cli, InfoAndDumpOfADevice) {
-    NEEDS_DRIVER();
+    TOSAVK_NEEDS_DRIVER();
     const json info = json::parse(spawn({"info", "--json"}).out);
     ASSERT_FALSE(info.empty());
     EXPECT_TRUE(info[0].contains("caps"));
@@ -362,7 +356,7 @@ TEST_F(Cli, InfoAndDumpOfADevice) {
 }
 
 TEST_F(Cli, VerifyRandom) {
-    NEEDS_DRIVER();
+    TOSAVK_NEEDS_DRIVER();
     const Spawned text = spawn({"verify", int8_model_, "--seeds", "3", "--seed", "10"});
     EXPECT_EQ(text.exit_code, 0) << text.out << text.err;
     EXPECT_EQ(text.err, "");
@@ -374,7 +368,7 @@ TEST_F(Cli, VerifyRandom) {
 }
 
 TEST_F(Cli, VerifyCases) {
-    NEEDS_DRIVER();
+    TOSAVK_NEEDS_DRIVER();
     array("in.npy", DType::fp32, {2, 4}, {0.5, 0.5, -10, 100, -1, 2, -3, 4.5});
     array("right.npy", DType::fp32, {2, 4}, {1.5, 0, 0, 96, 0, 0, 0, 0.5});
     array("near.npy", DType::fp32, {2, 4}, {1.5, 0, 0.01, 96, 0, 0, 0, 0.5});
@@ -410,7 +404,7 @@ TEST_F(Cli, VerifyCases) {
 }
 
 TEST_F(Cli, Bench) {
-    NEEDS_DRIVER();
+    TOSAVK_NEEDS_DRIVER();
     const Spawned bench =
         spawn({float_model_, int8_model_, "--min-time", "0", "--json", path("bench.json")}, {}, "tosa-vk-bench");
     ASSERT_EQ(bench.exit_code, 0) << bench.err;
