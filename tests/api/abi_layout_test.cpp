@@ -1,4 +1,5 @@
 // Freezes the binary interface: struct offsets, enum values, and the exported symbols.
+#include "support/require.hpp"
 #include "tosavk/tosavk.h"
 
 #include <gtest/gtest.h>
@@ -146,7 +147,7 @@ TEST(AbiLayout, EnumValues) {
 TEST(AbiLayout, ExportedSymbols) {
     const char* library = std::getenv("TOSAVK_LIBRARY");
     const char* source = std::getenv("TOSAVK_SOURCE");
-    if (!library || !source) GTEST_SKIP() << "ctest sets TOSAVK_LIBRARY and TOSAVK_SOURCE";
+    if (!library || !source) TOSAVK_MISSING("ctest", "ctest sets TOSAVK_LIBRARY and TOSAVK_SOURCE");
     std::ifstream list(std::string(source) + "/src/api/exported_symbols.txt");
     std::set<std::string> wanted, found;
     for (std::string line; std::getline(list, line);) {

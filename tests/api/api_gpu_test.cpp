@@ -1,4 +1,5 @@
 // The C ABI on a device: compile, bind, run, count, check.
+#include "support/driver.hpp"
 #include "support/small_models.hpp"
 #include "support/validation.hpp"
 #include "tosavk/tosavk.hpp"
@@ -17,8 +18,7 @@ namespace cpp = tosavk::cpp;
 class ApiGpu : public ::testing::Test {
 protected:
     void SetUp() override {
-        std::uint32_t count = 0;
-        if (tosavk_device_count(&count, nullptr) == TOSAVK_ERROR_NO_DEVICE) GTEST_SKIP() << "there is no Vulkan driver";
+        TOSAVK_NEEDS_DRIVER();
         device_.emplace();
     }
 

@@ -1,6 +1,7 @@
 // The listing of operators and type rows (tosavk_ops_describe), which scripts match with the specification's tables.
 #include "support/corpus.hpp"
 
+#include "support/require.hpp"
 #include "tosavk/tosavk.hpp"
 
 #include <gtest/gtest.h>
@@ -59,7 +60,7 @@ TEST(OpsListing, RowsHaveTheirForm) {
 
 TEST(OpsListing, RowsOf1_0AreTheSpecifications) {
     const auto wanted = specified();
-    if (wanted.empty()) GTEST_SKIP() << "TOSAVK_CORPUS is not set and ../shared does not exist";
+    TOSAVK_NEEDS_CORPUS(wanted);
     EXPECT_EQ(wanted.size(), 389u);
     for (const json& row : listing()) {
         if (!has(row, "1.0")) continue;
@@ -72,7 +73,7 @@ TEST(OpsListing, RowsOf1_0AreTheSpecifications) {
 
 TEST(OpsListing, EveryRowOf1_0Runs) {
     auto missing = specified();
-    if (missing.empty()) GTEST_SKIP() << "TOSAVK_CORPUS is not set and ../shared does not exist";
+    TOSAVK_NEEDS_CORPUS(missing);
     for (const json& row : listing()) {
         const bool runs = row.at("reference").get<bool>() && row.at("gpu").get<bool>();
         if (has(row, "1.0") && runs) missing.erase(Key(row.at("op"), row.at("types")));

@@ -1,6 +1,7 @@
 // The host form of shaders/lib/math.glsl against fp64 libm and TOSA's bounds: dense samples over all exponents, the
 // surroundings of every threshold, and the special values. tests/base/exhaustive_math.cpp runs all 2^32 inputs.
 #include "base/math_bounds.hpp"
+#include "support/require.hpp"
 
 #include <gtest/gtest.h>
 
@@ -181,7 +182,7 @@ TEST(ShaderMath, FloorCeilAndCasts) {
 
 TEST(ShaderMath, HasTheConstantsOfTheShader) {
     const char* source = std::getenv("TOSAVK_SOURCE");
-    if (source == nullptr) GTEST_SKIP() << "TOSAVK_SOURCE does not name the source folder";
+    TOSAVK_NEEDS_VARIABLE("TOSAVK_SOURCE");
     const auto constants = [&](const char* path) {
         std::ifstream file(std::string(source) + path);
         const std::string text(std::istreambuf_iterator<char>(file), {});

@@ -1,6 +1,7 @@
 // Tensors in several bindings, thoroughly: the sweep of some operators of every kind on pretended devices whose
 // bindings are so small that each graph's largest tensor takes two to four of them. TOSAVK_TEST_CASES sets the number
 // of graphs per row, TOSAVK_TEST_SEED the first one's seed. Runs once, on the default driver.
+#include "support/require.hpp"
 #include "verify/judge.hpp"
 #include "vk/core/device.hpp"
 #include "vk/measure/open_device.hpp"
@@ -80,7 +81,7 @@ private:
 std::map<std::uint64_t, conformance::Judge> Parts::judges_;
 
 TEST_P(Parts, AgreeWithTheReference) {
-    if (!device_with(1 << 20)) GTEST_SKIP() << "there is no Vulkan driver";
+    if (!device_with(1 << 20)) TOSAVK_MISSING("driver", "there is no Vulkan driver");
     const std::uint64_t cases = number("TOSAVK_TEST_CASES", 2), first = number("TOSAVK_TEST_SEED", 1);
     const std::vector<conformance::SweepRow> rows = conformance::find_rows(GetParam(), "", "1.0");
     const std::uint64_t each = rows.size() < 4 ? 6 * cases : cases;

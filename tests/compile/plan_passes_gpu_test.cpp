@@ -7,6 +7,7 @@
 #include "reference/reference.hpp"
 #include "support/corpus.hpp"
 #include "support/gpu_test.hpp"
+#include "support/require.hpp"
 #include "support/same_bits.hpp"
 #include "support/validation.hpp"
 #include "vk/core/device.hpp"
@@ -160,7 +161,7 @@ protected:
             device_ = open_device("");
         } catch (const Error& error) {
             if (error.code() != ErrorCode::no_device) throw;
-            GTEST_SKIP() << "there is no Vulkan driver";
+            TOSAVK_MISSING("driver", "there is no Vulkan driver");
         }
     }
 
@@ -443,7 +444,7 @@ TEST_F(Passes, NetworksKeepTheirBits) {
 }
 
 TEST_F(Passes, RecordedNetworkKeepsItsBits) {
-    if (test::corpus().empty()) GTEST_SKIP() << "the corpus is not there (set TOSAVK_CORPUS)";
+    TOSAVK_NEEDS_CORPUS(test::corpus());
     compare_all(import_file(test::corpus() / "models" / "kws_int8" / "model.tflite", {}), "kws_int8");
 }
 

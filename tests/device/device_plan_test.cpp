@@ -1,5 +1,6 @@
 // The pure parts of src/vk: what is made of a device, its JSON form, restriction, and the choice of memory types.
 #include "base/error.hpp"
+#include "support/require.hpp"
 #include "vk/core/caps.hpp"
 #include "vk/core/memory.hpp"
 
@@ -273,7 +274,7 @@ TEST(RestrictCaps, AnotherSubgroupSizeForbidsShuffles) {
 
 TEST(Profiles, PlansObeyThePretendedDevice) {
     const char* folder = std::getenv("TOSAVK_TEST_CAPS");
-    if (folder == nullptr) GTEST_SKIP() << "ctest sets TOSAVK_TEST_CAPS";
+    TOSAVK_NEEDS_VARIABLE("TOSAVK_TEST_CAPS");
     int profiles = 0, phones = 0;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
         SCOPED_TRACE(entry.path().string());

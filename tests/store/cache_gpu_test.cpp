@@ -4,6 +4,7 @@
 #include "spirv/glslang.hpp"
 #include "store/seed.hpp"
 #include "support/control_graphs.hpp"
+#include "support/driver.hpp"
 #include "support/small_models.hpp"
 #include "support/spawn.hpp"
 #include "support/validation.hpp"
@@ -26,8 +27,7 @@ using nlohmann::json;
 class CacheGpu : public ::testing::Test {
 protected:
     void SetUp() override {
-        std::uint32_t count = 0;
-        if (tosavk_device_count(&count, nullptr) == TOSAVK_ERROR_NO_DEVICE) GTEST_SKIP() << "there is no Vulkan driver";
+        TOSAVK_NEEDS_DRIVER();
         folder_ = fs::temp_directory_path() / ("tosavk-cache-gpu-" + std::to_string(::getpid()));
         fs::remove_all(folder_);
         fs::create_directories(folder_);
@@ -102,7 +102,6 @@ protected:
         EXPECT_TRUE(write_entries(path, seed_identity(), entries, 0644));
         return path.string();
     }
-    static bool has_program() { return fs::exists(test::programs() / "tosa-vk"); }
 
     fs::path folder_;
     std::string old_directory_;
@@ -165,7 +164,7 @@ TEST_F(CacheGpu, DevicesOfManyThreadsShareIt) {
 }
 
 TEST_F(CacheGpu, ASecondProcessNeverStartsTheCompiler) {
-    if (!has_program()) GTEST_SKIP() << "tosa-vk is not in " << test::programs();
+    TOSAVK_NEEDS_PROGRAM("tosa-vk");
     const std::string path = model(), profile = (folder_ / "profile.json").string();
     const auto run_program = [&](bool no_cache) {
         const auto run =
@@ -217,7 +216,7 @@ TEST_F(CacheGpu, ASeedStandsInForAnEmptyCache) {
 }
 
 TEST_F(CacheGpu, ASeededProcessNeverStartsTheCompiler) {
-    if (!has_program()) GTEST_SKIP() << "tosa-vk is not in " << test::programs();
+    TOSAVK_NEEDS_PROGRAM("tosa-vk");
     const std::string path = model(), profile = (folder_ / "profile.json").string(), made = seed();
     const auto compiler_started = [&](const std::vector<std::string>& what, const std::string& which) {
         fs::remove_all(cache());
@@ -293,7 +292,7 @@ TEST_F(CacheGpu, APackageForSomethingElseIsCompiled) {
         }
     }
     const char* caps = std::getenv("TOSAVK_TEST_CAPS");
-    if (!caps) GTEST_SKIP() << "ctest sets TOSAVK_TEST_CAPS";
+    TOSAVK_NEEDS_VARIABLE("TOSAVK_TEST_CAPS");
     const char* before = std::getenv("TOSAVK_CAPS");
     const std::string old = before ? before : "";
     ::setenv("TOSAVK_CAPS", (std::string(caps) + "/adreno_like.json").c_str(), 1);
@@ -305,7 +304,7 @@ TEST_F(CacheGpu, APackageForSomethingElseIsCompiled) {
 }
 
 TEST_F(CacheGpu, TheProgramMakesAndRunsPackages) {
-    if (!has_program()) GTEST_SKIP() << "tosa-vk is not in " << test::programs();
+    TOSAVK_NEEDS_PROGRAM("tosa-vk");
     const std::string source = model(), made = (folder_ / "made.tvk").string(),
                       profile = (folder_ / "profile.json").string();
     auto ran = test::spawn(folder_, "tosa-vk", {"compile", source, "-o", made});

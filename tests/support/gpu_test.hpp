@@ -1,6 +1,7 @@
 // What tests on a device share: the device itself, opened once per suite; without a driver the tests are skipped.
 #pragma once
 
+#include "support/require.hpp"
 #include "support/validation.hpp"
 #include "vk/core/device.hpp"
 #include "vk/core/device_state.hpp"
@@ -30,7 +31,7 @@ protected:
     }
     static void TearDownTestSuite() { device_.reset(); }
     void SetUp() override {
-        if (!device_) GTEST_SKIP() << "there is no Vulkan driver";
+        if (!device_) TOSAVK_MISSING("driver", "there is no Vulkan driver");
     }
 
     inline static std::shared_ptr<Device> device_;

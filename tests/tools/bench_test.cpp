@@ -1,6 +1,7 @@
 // tosa-vk-bench from outside: reports, comparisons, suites. No time is judged.
 #include "frontends/frontend.hpp"
 #include "support/control_graphs.hpp"
+#include "support/driver.hpp"
 #include "support/small_models.hpp"
 #include "support/spawn.hpp"
 #include "tosavk/tosavk.hpp"
@@ -22,8 +23,7 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 class Bench : public ::testing::Test {
 protected:
     void SetUp() override {
-        if (!fs::exists(test::programs() / "tosa-vk-bench"))
-            GTEST_SKIP() << "tosa-vk-bench is not in " << test::programs();
+        TOSAVK_NEEDS_PROGRAM("tosa-vk-bench");
         folder_ = fs::temp_directory_path() / ("tosavk-bench-" + std::to_string(::getpid()));
         fs::create_directories(folder_);
     }
@@ -49,10 +49,6 @@ protected:
         EXPECT_EQ(run.exit_code, 0) << run.err;
         return json::parse(run.out);
     }
-    static bool has_driver() {
-        std::uint32_t count = 0;
-        return tosavk_device_count(&count, nullptr) != TOSAVK_ERROR_NO_DEVICE;
-    }
     static bool native_fp16() { return json::parse(cpp::Device::describe(0)).at("plan").at("native_fp16").get<bool>(); }
     void expect_error(const Spawned& run, int code, const std::string& part) const {
         EXPECT_EQ(run.exit_code, code) << run.err;
@@ -64,9 +60,6 @@ protected:
     fs::path folder_;
 };
 
-#define NEEDS_DRIVER() \
-    if (!has_driver()) GTEST_SKIP() << "there is no Vulkan driver"
-
 TEST_F(Bench, WrongUsage) {
     expect_error(bench({}), 2, "nothing to measure");
     expect_error(bench({"--op", "add f32 4", "--threshold", "-1"}), 2, "--threshold");
@@ -76,7 +69,7 @@ TEST_F(Bench, WrongUsage) {
 }
 
 TEST_F(Bench, ReportHasLimitsAndShares) {
-    NEEDS_DRIVER();
+    TOSAVK_NEEDS_DRIVER();
     const json result = report({"--op", "conv2d i8 1x8x8x8 8x3x3 p1 rescale clamp", "--op", "add f32 1000"}, true);
     for (const char* limit :
          {"copy_gbytes_per_s", "fp32_gflops", "int32_gops", "int8_gops", "dispatch_us", "submit_us"})
@@ -100,7 +93,7 @@ TEST_F(Bench, ReportHasLimitsAndShares) {
 
 /// What a dispatch's work is held against.
 TEST_F(Bench, ArithmeticOfDispatches) {
-    NEEDS_DRIVER();
+    TOSAVK_NEEDS_DRIVER();
     const cpp::Device device("0");
     const std::pair<const char*, tosavk_arithmetic> expected[] = {
         {"conv2d i8 1x8x8x8 8x3x3 p1 rescale", TOSAVK_ARITHMETIC_INT8},
@@ -124,7 +117,7 @@ TEST_F(Bench, ArithmeticOfDispatches) {
 }
 
 TEST_F(Bench, LimitsAreStored) {
-    NEEDS_DRIVER();
+    TOSAVK_NEEDS_DRIVER();
     const auto limits = [&](const std::vector<std::string>& more, const char* no_cache) {
         std::vector<std::string> arguments = {"--op", "add f32 10", "--no-check"};
         arguments.insert(arguments.end(), more.begin(), more.end());
@@ -150,7 +143,7 @@ TEST_F(Bench, LimitsAreStored) {
 }
 
 TEST_F(Bench, AWarmStartCompilesNothing) {
-    NEEDS_DRIVER();
+    TOSAVK_NEEDS_DRIVER();
     // Neither the user's cache nor the folder of temporary files has anything in the end.
     fs::create_directories(path("tmp"));
     const Environment environment = {
@@ -180,7 +173,7 @@ TEST_F(Bench, AWarmStartCompilesNothing) {
 }
 
 TEST_F(Bench, AnOptionTakesOneLine) {
-    NEEDS_DRIVER();
+    TOSAVK_NEEDS_DRIVER();
     const json result = report({"--op", "add f32 10", "abs f32 20", "--no-check"});
     ASSERT_EQ(result.at("problems").size(), 2u) << "the second is a positional argument";
     const Spawned run = bench({"--op", "add f32 10", path("none.tflite"), "--no-check"});
@@ -188,7 +181,7 @@ TEST_F(Bench, AnOptionTakesOneLine) {
 }
 
 TEST_F(Bench, ComparesWithAnEarlierReport) {
-    NEEDS_DRIVER();
+    TOSAVK_NEEDS_DRIVER();
     const std::string line = "add f32 1000";
     json before = report({"--op", line});
     const auto with_time = [&](double ms) {
@@ -210,7 +203,7 @@ TEST_F(Bench, ComparesWithAnEarlierReport) {
 }
 
 TEST_F(Bench, ComparesOnlyWhatCanBeCompared) {
-    NEEDS_DRIVER();
+    TOSAVK_NEEDS_DRIVER();
     const std::string line = "add f32 1000";
     const json first = report({"--op", line});
     const auto set_best = [](json& of, double ms) {
@@ -266,7 +259,7 @@ TEST_F(Bench, ComparesOnlyWhatCanBeCompared) {
 }
 
 TEST_F(Bench, ReportsSaySteadinessAndPrecision) {
-    NEEDS_DRIVER();
+    TOSAVK_NEEDS_DRIVER();
     const json result = report({"--op", "add f32 1000"});
     EXPECT_EQ(result.at("precision"), "declared");
     const json& problem = result.at("problems").at(0);
@@ -290,7 +283,7 @@ TEST_F(Bench, ReportsSaySteadinessAndPrecision) {
 }
 
 TEST_F(Bench, NoGpuTimeWithControlFlowOrWithoutDispatches) {
-    NEEDS_DRIVER();
+    TOSAVK_NEEDS_DRIVER();
     const Bytes file = write_tosa(testing::branch_graph(4));
     const std::string model = write("branch.tosa", {reinterpret_cast<const char*>(file.data()), file.size()});
     const json result = report({model}).at("problems").at(0);
@@ -329,7 +322,7 @@ TEST_F(Bench, OutputsAreTriedFirst) {
 }
 
 TEST_F(Bench, TraceAndPage) {
-    NEEDS_DRIVER();
+    TOSAVK_NEEDS_DRIVER();
     const std::string line = "conv2d f32 1x8x8x8 8x3x3 p1 clamp";
     const Spawned run = bench({"--op", line, "--trace", path("trace.json"), "--html", path("page.html")}, true);
     EXPECT_EQ(run.exit_code, 0) << run.err;
@@ -373,7 +366,7 @@ TEST_F(Bench, ResultsOnStandardOutput) {
 }
 
 TEST_F(Bench, Suites) {
-    NEEDS_DRIVER();
+    TOSAVK_NEEDS_DRIVER();
     const std::string suite = write("suite.txt", "# of two\n\nadd f32 100   # small\n\tchain f32 16 add*5\r\n");
     const json result = report({"--suite", suite});
     EXPECT_TRUE(result.at("limits").empty());
@@ -389,7 +382,7 @@ TEST_F(Bench, Suites) {
 /// Every line of the committed suites must be one.
 TEST_F(Bench, CommittedSuitesAreWellFormed) {
     const char* source = std::getenv("TOSAVK_SOURCE");
-    if (!source) GTEST_SKIP() << "ctest sets TOSAVK_SOURCE";
+    TOSAVK_NEEDS_VARIABLE("TOSAVK_SOURCE");
     std::size_t lines = 0;
     for (const auto& entry : fs::directory_iterator(fs::path(source) / "bench" / "suites")) {
         std::ifstream file(entry.path());

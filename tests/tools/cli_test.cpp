@@ -2,6 +2,7 @@
 #include "frontends/tosa/tosa.hpp"
 #include "graph/array.hpp"
 #include "support/control_graphs.hpp"
+#include "support/driver.hpp"
 #include "support/small_models.hpp"
 #include "support/spawn.hpp"
 #include "tosavk/tosavk.h"
@@ -22,7 +23,7 @@ namespace fs = std::filesystem;
 class Cli : public ::testing::Test {
 protected:
     void SetUp() override {
-        if (!fs::exists(test::programs() / "tosa-vk")) GTEST_SKIP() << "tosa-vk is not in " << test::programs();
+        TOSAVK_NEEDS_PROGRAM("tosa-vk");
         folder_ = fs::temp_directory_path() / ("tosavk-cli-" + std::to_string(::getpid()));
         fs::create_directories(folder_);
         float_model_ = write("float.tflite", test::small_float_model());
@@ -62,10 +63,6 @@ protected:
         EXPECT_EQ(run.err.rfind("tosa-vk", 0), 0u) << run.err;
         EXPECT_NE(run.err.find(part), std::string::npos) << run.err;
     }
-    static bool has_driver() {
-        std::uint32_t count = 0;
-        return tosavk_device_count(&count, nullptr) != TOSAVK_ERROR_NO_DEVICE;
-    }
     /// Names in the folder, but for those that catch the output.
     std::vector<std::string> names_in(const fs::path& folder) const {
         std::vector<std::string> names;
@@ -77,9 +74,6 @@ protected:
     fs::path folder_;
     std::string float_model_, int8_model_;
 };
-
-#define NEEDS_DRIVER() \
-    if (!has_driver()) GTEST_SKIP() << "there is no Vulkan driver"
 
 // ---- without a device --------------------------------------------------------------------------------------------
 
@@ -311,7 +305,7 @@ TEST_F(Cli, NoDriverAndNoDevice) {
     EXPECT_EQ(spawn({"run", float_model_, "--reference"}, nothing).exit_code, 0);
     EXPECT_EQ(spawn({"dump", float_model_}, nothing).exit_code, 0);
     EXPECT_EQ(spawn({"ops"}, nothing).exit_code, 0);
-    NEEDS_DRIVER();
+    TOSAVK_NEEDS_DRIVER();
     for (const char* name : {"no such device", "99"}) {
         expect_error(spawn({"run", float_model_, "--device", name}), 4, name);
         expect_error(spawn({"verify", float_model_, "--device", name}), 4, name);
@@ -397,7 +391,7 @@ TEST_F(Cli, DumpAndOps) {
 // ---- with a device -----------------------------------------------------------------------------------------------
 
 TEST_F(Cli, RunOnADevice) {
-    NEEDS_DRIVER();
+    TOSAVK_NEEDS_DRIVER();
     for (const std::string& model : {float_model_, int8_model_}) {
         const Spawned device =
             spawn({"run", model, "--seed", "3", "--output-dir", path("device"), "--profile", path("profile.json")});
@@ -425,7 +419,7 @@ TEST_F(Cli, RunOnADevice) {
 
 /// The outputs are those of the first run, whatever a second one finds in its variables.
 TEST_F(Cli, VariablesBeginWithTheirInitialValues) {
-    NEEDS_DRIVER();
+    TOSAVK_NEEDS_DRIVER();
     const std::string x = array("x.npy", DType::fp32, {2}, {10, 100});
     const std::string model = write("state.tosa", write_tosa(testing::accumulator_graph({1, 2})));
     const auto outputs = [&](const std::string& more) {
@@ -451,7 +445,7 @@ TEST_F(Cli, ResultsOnStandardOutput) {
     expect_error(spawn({"run", float_model_, "--profile", "-", "--json"}), 2, "standard output");
     expect_error(spawn({"run", float_model_, "--reference", "--output-dir", "-"}), 2, "standard output");
     expect_error(spawn({"compile", float_model_, "-o", "-"}), 2, "standard output");
-    NEEDS_DRIVER();
+    TOSAVK_NEEDS_DRIVER();
     const Spawned run = spawn({"run", float_model_, "--profile", "-", "--output-dir", path("out")});
     ASSERT_EQ(run.exit_code, 0) << run.err;
     const json profile = json::parse(run.out);
@@ -462,7 +456,7 @@ TEST_F(Cli, ResultsOnStandardOutput) {
 }
 
 TEST_F(Cli, InfoAndDumpOfADevice) {
-    NEEDS_DRIVER();
+    TOSAVK_NEEDS_DRIVER();
     const json info = json::parse(spawn({"info", "--json"}).out);
     ASSERT_FALSE(info.empty());
     EXPECT_TRUE(info[0].contains("caps"));
@@ -472,7 +466,7 @@ TEST_F(Cli, InfoAndDumpOfADevice) {
 }
 
 TEST_F(Cli, VerifyRandom) {
-    NEEDS_DRIVER();
+    TOSAVK_NEEDS_DRIVER();
     const Spawned text = spawn({"verify", int8_model_, "--seeds", "3", "--seed", "10"});
     EXPECT_EQ(text.exit_code, 0) << text.out << text.err;
     EXPECT_EQ(text.err, "");
@@ -484,7 +478,7 @@ TEST_F(Cli, VerifyRandom) {
 }
 
 TEST_F(Cli, VerifyCases) {
-    NEEDS_DRIVER();
+    TOSAVK_NEEDS_DRIVER();
     array("in.npy", DType::fp32, {2, 4}, {0.5, 0.5, -10, 100, -1, 2, -3, 4.5});
     array("right.npy", DType::fp32, {2, 4}, {1.5, 0, 0, 96, 0, 0, 0, 0.5});
     array("near.npy", DType::fp32, {2, 4}, {1.5, 0, 0.01, 96, 0, 0, 0, 0.5});
@@ -520,7 +514,7 @@ TEST_F(Cli, VerifyCases) {
 }
 
 TEST_F(Cli, Bench) {
-    NEEDS_DRIVER();
+    TOSAVK_NEEDS_DRIVER();
     const Spawned bench =
         spawn({float_model_, int8_model_, "--min-time", "0", "--json", path("bench.json")}, {}, "tosa-vk-bench");
     ASSERT_EQ(bench.exit_code, 0) << bench.err;

@@ -1,4 +1,5 @@
 // The conformance command and its C function on the device: rows, choice, repetition, exit codes.
+#include "support/driver.hpp"
 #include "support/spawn.hpp"
 #include "support/validation.hpp"
 #include "tosavk/tosavk.hpp"
@@ -17,8 +18,7 @@ namespace fs = std::filesystem;
 class Conformance : public ::testing::Test {
 protected:
     void SetUp() override {
-        std::uint32_t count = 0;
-        if (tosavk_device_count(&count, nullptr) == TOSAVK_ERROR_NO_DEVICE) GTEST_SKIP() << "there is no Vulkan driver";
+        TOSAVK_NEEDS_DRIVER();
         folder_ = fs::temp_directory_path() / ("tosavk-conformance-" + std::to_string(::getpid()));
         fs::create_directories(folder_);
     }
@@ -173,7 +173,7 @@ TEST_F(Conformance, WrongChoicesAndDefaults) {
 }
 
 TEST_F(Conformance, TheCommand) {
-    if (!fs::exists(test::programs() / "tosa-vk")) GTEST_SKIP() << "tosa-vk is not in " << test::programs();
+    TOSAVK_NEEDS_PROGRAM("tosa-vk");
     const test::Spawned text = spawn({"--op", "ABS", "--cases", "2"});
     EXPECT_EQ(text.exit_code, 0) << text.out << text.err;
     EXPECT_EQ(text.err, "");
@@ -202,7 +202,7 @@ TEST_F(Conformance, TheCommand) {
 }
 
 TEST_F(Conformance, AFailureIsExitCodeOneAndIsExplained) {
-    if (!fs::exists(test::programs() / "tosa-vk")) GTEST_SKIP() << "tosa-vk is not in " << test::programs();
+    TOSAVK_NEEDS_PROGRAM("tosa-vk");
     // A device that binds one buffer runs nothing.
     const std::string caps = (folder_ / "caps.json").string();
     std::ofstream(caps) << R"({"max_storage_buffers_per_stage": 1})";

@@ -2,6 +2,7 @@
 #include "ops/compare.hpp"
 #include "reference/reference.hpp"
 #include "support/corpus.hpp"
+#include "support/require.hpp"
 #include "verify/conformance/dot_product_data.hpp"
 #include "verify/conformance/error_graphs.hpp"
 #include "verify/conformance/sweep.hpp"
@@ -274,7 +275,7 @@ TEST(ErrorGraphs, ALegalGraphIsNotRefused) {
 
 TEST(ErrorGraphs, OnePerConditionOfTheSpecification) {
     const auto path = test::corpus() / "spec" / "tosa-operators.json";
-    if (!std::filesystem::exists(path)) GTEST_SKIP() << "the list of conditions is not at " << path;
+    TOSAVK_NEEDS_CORPUS(test::corpus());
     std::ifstream file(path);
     const auto spec = nlohmann::json::parse(file);
     std::map<std::string, std::size_t> entries;

@@ -4,6 +4,7 @@
 #include "reference/reference.hpp"
 #include "support/corpus.hpp"
 #include "support/gpu_test.hpp"
+#include "support/require.hpp"
 #include "verify/checker.hpp"
 #include "vk/run/context.hpp"
 
@@ -97,17 +98,17 @@ std::uint64_t seed_count() {
 }
 
 TEST_F(Networks, RecordedNetworks) {
-    if (test::corpus().empty()) GTEST_SKIP() << "the corpus is not there (set TOSAVK_CORPUS)";
+    TOSAVK_NEEDS_CORPUS(test::corpus());
     check_all(test::corpus() / "models", 7, {});
 }
 
 TEST_F(Networks, RecordedOperators) {
-    if (test::corpus().empty()) GTEST_SKIP() << "the corpus is not there (set TOSAVK_CORPUS)";
+    TOSAVK_NEEDS_CORPUS(test::corpus());
     check_all(test::corpus() / "tflite-ops", 157, {});
 }
 
 TEST_F(Networks, RecordedNetworksOfPyTorch) {
-    if (test::corpus().empty()) GTEST_SKIP() << "the corpus is not there (set TOSAVK_CORPUS)";
+    TOSAVK_NEEDS_CORPUS(test::corpus());
     check_all(test::corpus() / "pytorch", 7, {});
 }
 

@@ -4,6 +4,7 @@
 #include "graph/graph.hpp"
 #include "graph/host_tensor.hpp"
 #include "ops/builder.hpp"
+#include "support/require.hpp"
 #include "vk/measure/open_device.hpp"
 #include "vk/run/context.hpp"
 
@@ -49,7 +50,7 @@ protected:
             EXPECT_EQ(device_->plan().texel_elements, 0u);
         } catch (const Error& error) {
             if (error.code() != ErrorCode::no_device) throw;
-            GTEST_SKIP() << "there is no Vulkan driver";
+            TOSAVK_MISSING("driver", "there is no Vulkan driver");
         }
     }
 

@@ -5,6 +5,7 @@
 #include "ops/builder.hpp"
 #include "reference/reference.hpp"
 #include "support/gpu_test.hpp"
+#include "support/require.hpp"
 #include "support/spawn.hpp"
 #include "verify/checker.hpp"
 #include "verify/judge.hpp"
@@ -229,7 +230,7 @@ TEST_F(TunerGpu, DamageIsAsGoodAsNoTable) {
 }
 
 TEST_F(TunerGpu, TheProgramTunesAndLaterRunsUseIt) {
-    if (!fs::exists(test::programs() / "tosa-vk-bench")) GTEST_SKIP() << "tosa-vk-bench is not in " << test::programs();
+    TOSAVK_NEEDS_PROGRAM("tosa-vk-bench");
     if (!has_timestamps()) GTEST_SKIP() << "the device has no timestamps";
     const std::string line = "conv2d f32 1x9x9x8 12x3x3 p1 clamp";
     const auto bench = [&](std::vector<std::string> arguments, const char* no_tuning = "0") {

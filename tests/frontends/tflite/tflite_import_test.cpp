@@ -3,6 +3,7 @@
 #include "frontends/frontend.hpp"
 #include "reference/reference.hpp"
 #include "support/corpus.hpp"
+#include "support/require.hpp"
 
 #include <gtest/gtest.h>
 
@@ -43,7 +44,7 @@ void check_folder(const std::filesystem::path& path) {
 
 TEST(TfliteCorpus, NetworksGiveTheRecordedResults) {
     const auto root = test::corpus();
-    if (root.empty()) GTEST_SKIP() << "the corpus is not there; set TOSAVK_CORPUS to its folder";
+    TOSAVK_NEEDS_CORPUS(root);
     const auto folders = test::case_folders(root / "models");
     EXPECT_FALSE(folders.empty());
     for (const auto& path : folders) check_folder(path);
@@ -51,7 +52,7 @@ TEST(TfliteCorpus, NetworksGiveTheRecordedResults) {
 
 TEST(TfliteCorpus, SingleOperatorsGiveTheRecordedResults) {
     const auto root = test::corpus();
-    if (root.empty()) GTEST_SKIP() << "the corpus is not there; set TOSAVK_CORPUS to its folder";
+    TOSAVK_NEEDS_CORPUS(root);
     std::size_t checked = 0;
     for (const auto& path : test::case_folders(root / "tflite-ops")) {
         check_folder(path);
@@ -77,7 +78,7 @@ class Damaged : public ::testing::TestWithParam<const char*> {
 protected:
     void SetUp() override {
         const auto root = test::corpus();
-        if (root.empty()) GTEST_SKIP() << "the corpus is not there; set TOSAVK_CORPUS to its folder";
+        TOSAVK_NEEDS_CORPUS(root);
         bytes_ = read_file(root / GetParam() / "model.tflite");
     }
     Bytes bytes_;

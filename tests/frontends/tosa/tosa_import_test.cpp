@@ -9,6 +9,7 @@
 #include "reference/reference.hpp"
 #include "support/control_graphs.hpp"
 #include "support/corpus.hpp"
+#include "support/require.hpp"
 #include "support/tosa_builder.hpp"
 
 #include <gtest/gtest.h>
@@ -44,7 +45,7 @@ std::vector<HostTensor> recorded_inputs(const fs::path& folder, std::size_t coun
 
 TEST(TosaCorpus, RecordedFilesGiveTheRecordedResults) {
     const auto root = test::corpus();
-    if (root.empty()) GTEST_SKIP() << "the corpus is not there; set TOSAVK_CORPUS to its folder";
+    TOSAVK_NEEDS_CORPUS(root);
     const auto files = recorded_files(root / "tosa-files");
     ASSERT_EQ(files.size(), 9u);
     for (const fs::path& path : files) {
@@ -64,7 +65,7 @@ TEST(TosaCorpus, RecordedFilesGiveTheRecordedResults) {
 
 TEST(TosaCorpus, GenerationsOfOneGraphAgree) {
     const auto root = test::corpus();
-    if (root.empty()) GTEST_SKIP() << "the corpus is not there; set TOSAVK_CORPUS to its folder";
+    TOSAVK_NEEDS_CORPUS(root);
     const auto generation = [](const fs::path& path) {
         const Bytes bytes = read_file(path);
         return TosaFile(bytes, TosaSpec::recognise).generation;
@@ -105,7 +106,7 @@ void expect_round_trip(const Graph& graph, std::uint64_t seed) {
 
 TEST(TosaRoundTrip, EveryNetworkOfTheCorpus) {
     const auto root = test::corpus();
-    if (root.empty()) GTEST_SKIP() << "the corpus is not there; set TOSAVK_CORPUS to its folder";
+    TOSAVK_NEEDS_CORPUS(root);
     const auto folders = test::case_folders(root / "models");
     EXPECT_FALSE(folders.empty());
     for (const auto& path : folders) {
@@ -116,7 +117,7 @@ TEST(TosaRoundTrip, EveryNetworkOfTheCorpus) {
 
 TEST(TosaRoundTrip, EverySingleOperatorOfTheCorpus) {
     const auto root = test::corpus();
-    if (root.empty()) GTEST_SKIP() << "the corpus is not there; set TOSAVK_CORPUS to its folder";
+    TOSAVK_NEEDS_CORPUS(root);
     std::size_t checked = 0;
     for (const auto& path : test::case_folders(root / "tflite-ops")) {
         SCOPED_TRACE(path.filename().string());

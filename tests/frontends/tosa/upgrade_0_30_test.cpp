@@ -3,6 +3,7 @@
 // Longer than 500 lines: one small case after another.
 #include "reference/reference.hpp"
 #include "support/corpus.hpp"
+#include "support/require.hpp"
 #include "verify/conformance/random_node_0_30.hpp"
 
 #include <gtest/gtest.h>
@@ -98,7 +99,7 @@ TEST(Table030, HasTheNumbersOfRowsThatTheSpecificationPrints) {
 
 TEST(Table030, AgreesWithTheSpecificationRowByRow) {
     const auto root = test::corpus();
-    if (root.empty()) GTEST_SKIP() << "TOSAVK_CORPUS is not set and ../shared does not exist";
+    TOSAVK_NEEDS_CORPUS(root);
     std::filesystem::path seed;
     for (const auto& entry : std::filesystem::directory_iterator(root / "spec" / "seeds")) {
         if (entry.path().filename().string().starts_with("000")) seed = entry.path();
