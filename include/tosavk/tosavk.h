@@ -95,8 +95,10 @@ TOSAVK_API size_t tosavk_type_size(tosavk_type type);      /* bytes of one eleme
 /* Number of Vulkan devices. TOSAVK_ERROR_NO_DEVICE when there is no loader or driver. */
 TOSAVK_API tosavk_status tosavk_device_count(uint32_t* count, tosavk_error** error);
 
-/* JSON object of device `index`: "index", "name", "driver", "type", "caps" (every capability and limit), "plan" (what
- * the library chose) and "reasons" (a sentence per choice). */
+/* JSON object of device `index`: "index", "name", "driver", "type", "caps" (every capability and limit), "architecture"
+ * (an object: "name", the kind of device that it is taken for; "quirks", a list of the names of those that its driver
+ * has; "facts", what is known of the kind: an object of "value" and "source" for each), "plan" (what the library chose)
+ * and "reasons" (a sentence per choice). */
 TOSAVK_API tosavk_status tosavk_device_describe(uint32_t index, tosavk_text** json, tosavk_error** error);
 
 /* Opens a device: NULL or "" chooses (discrete before integrated before software); else an index, "cpu" (a software

@@ -1,5 +1,7 @@
 // Devices of the C ABI: listing, describing, opening.
 #include "api/handles.hpp"
+#include "device/architectures.hpp"
+#include "device/quirks.hpp"
 #include "vk/measure/limits.hpp"
 #include "vk/measure/open_device.hpp"
 
@@ -37,6 +39,20 @@ nlohmann::ordered_json plan_json(const DevicePlan& plan) {
             {"timeline_semaphores", plan.timeline_semaphores},
             {"submit_work", plan.submit_work},
             {"submit_bytes", plan.submit_bytes}};
+}
+
+/// Which row of the table of architectures the device is, its driver's quirks, and each fact with its source.
+nlohmann::ordered_json architecture_json(const DeviceCaps& caps) {
+    nlohmann::ordered_json result;
+    result["name"] = architecture_of(caps).name;
+    result["quirks"] = nlohmann::ordered_json::array();
+    for (const Quirk* quirk : quirks_of(caps)) result["quirks"].push_back(quirk->name);
+    const Facts facts = facts_of(caps);
+    each_fact([&](const char* name, auto member) {
+        const auto& fact = facts.*member;
+        result["facts"][name] = {{"value", *fact}, {"source", fact.source}};
+    });
+    return result;
 }
 
 nlohmann::ordered_json limits_json(const DeviceLimits& limits) {
@@ -83,6 +99,7 @@ tosavk_status tosavk_device_describe(uint32_t index, tosavk_text** json, tosavk_
         result["driver"] = driver_text(caps);
         result["type"] = caps.type;
         result["caps"] = nlohmann::ordered_json::parse(caps_to_json(caps));
+        result["architecture"] = architecture_json(caps);
         result["plan"] = plan_json(plan);
         result["reasons"] = plan.reasons;
         // Names come from drivers: bytes that are no UTF-8 are replaced rather than thrown over.

@@ -1,6 +1,7 @@
 #include "api/seed.hpp"
 
 #include "compile/plan/plan.hpp"
+#include "device/device_plan.hpp"
 #include "frontends/frontend.hpp"
 #include "frontends/problems/problem.hpp"
 #include "spirv/glslang.hpp"

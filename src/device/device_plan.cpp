@@ -1,8 +1,9 @@
-// What the library makes of a device: the pure function from DeviceCaps to DevicePlan, one sentence per choice.
+// What the library makes of a device: the pure function from DeviceCaps to DevicePlan, one sentence per choice. What is
+// chosen by the kind of the device stands in the table of architectures.cpp.
 #include "device/device_plan.hpp"
 
 #include "base/error.hpp"
-#include "device/quirks.hpp"
+#include "device/architectures.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -24,16 +25,6 @@ std::string bytes_text(std::uint64_t bytes) {
 /// short enough that others get their turn on the device.
 constexpr double submit_ms = 200;
 
-/// Careful guesses: the slow ones of each kind, at kernels that suit them badly. Operations and bytes per second.
-struct Rate {
-    double work, bytes;
-};
-Rate careful_rate(const DeviceCaps& caps) {
-    if (caps.type == "discrete") return {1e12, 50e9};
-    if (caps.type == "cpu") return {20e9, 5e9};
-    return {30e9, 5e9};
-}
-
 /// A number of the environment; `least` to `most`.
 std::optional<double> number_from(const char* name, double least, double most) {
     const char* text = std::getenv(name);
@@ -46,129 +37,161 @@ std::optional<double> number_from(const char* name, double least, double most) {
     return value;
 }
 
-}  // namespace
+void because(DevicePlan& plan, std::string sentence) { plan.reasons.push_back(std::move(sentence)); }
 
-DevicePlan device_plan(const DeviceCaps& caps) {
-    DevicePlan plan;
-    const auto because = [&plan](std::string sentence) { plan.reasons.push_back(std::move(sentence)); };
-
+void choose_sizes(const DeviceCaps& caps, const Facts& facts, DevicePlan& plan) {
     // A power of two, which reductions halve.
-    const bool host = caps.type == "cpu";
-    const std::uint32_t wanted = host ? 128 : 64;
-    plan.workgroup_size =
-        std::bit_floor(std::max(1u, std::min({wanted, caps.max_workgroup_invocations, caps.max_workgroup_size_x})));
-    because(fmt::format("workgroups have {} invocations: the device takes {} (x {}), and {}", plan.workgroup_size,
-                        caps.max_workgroup_invocations, caps.max_workgroup_size_x,
-                        host ? "a CPU spends a third of a microsecond on each" : "64 fill every known subgroup size"));
+    plan.workgroup_size = std::bit_floor(
+        std::max(1u, std::min({*facts.workgroup_size, caps.max_workgroup_invocations, caps.max_workgroup_size_x})));
+    because(plan, fmt::format("workgroups have {} invocations: the device takes {} (x {}), and {}", plan.workgroup_size,
+                              caps.max_workgroup_invocations, caps.max_workgroup_size_x, facts.workgroup_size.why));
 
     plan.buffer_alignment = std::max<std::uint64_t>(256, caps.min_storage_buffer_offset_alignment);
-    because(
-        fmt::format("tensors are aligned to {} bytes: the device asks for {}, and 256 covers every nonCoherentAtomSize",
-                    plan.buffer_alignment, caps.min_storage_buffer_offset_alignment));
+    because(plan, fmt::format("tensors are aligned to {} bytes: the device asks for {}, and 256 covers every "
+                              "nonCoherentAtomSize",
+                              plan.buffer_alignment, caps.min_storage_buffer_offset_alignment));
 
     // A multiple of 16, as tensors are padded to 16 bytes; below 2 GiB, as no device promises more in earnest.
     plan.max_binding_bytes = std::min<std::uint64_t>(caps.max_storage_buffer_range, 0x7ffffff0) / 16 * 16;
-    because(fmt::format("a buffer binding holds up to {} and larger tensors take several: maxStorageBufferRange is {}",
+    because(plan,
+            fmt::format("a buffer binding holds up to {} and larger tensors take several: maxStorageBufferRange is {}",
                         bytes_text(plan.max_binding_bytes), bytes_text(caps.max_storage_buffer_range)));
 
     plan.max_buffers = std::min(caps.max_storage_buffers_per_stage, 32u);
-    because(fmt::format(
-        "a dispatch uses up to {} buffers: the device takes {}, and more than 32 help neither fusion nor large tensors",
-        plan.max_buffers, caps.max_storage_buffers_per_stage));
+    because(plan, fmt::format("a dispatch uses up to {} buffers: the device takes {}, and more than 32 help neither "
+                              "fusion nor large tensors",
+                              plan.max_buffers, caps.max_storage_buffers_per_stage));
 
     // Invocation indices stay below 2^31, so that shaders may keep them in an int.
     plan.max_groups_x = std::min(caps.max_workgroup_count_x, 0x7fffffffu / std::max(1u, plan.workgroup_size));
-    because(fmt::format("a dispatch has up to {} workgroups in x: the device takes {}, and indices stay below 2^31",
-                        plan.max_groups_x, caps.max_workgroup_count_x));
+    because(plan, fmt::format("a dispatch has up to {} workgroups in x: the device takes {}, and indices stay below "
+                              "2^31",
+                              plan.max_groups_x, caps.max_workgroup_count_x));
+}
 
-    plan.busy_invocations = host ? 512 : caps.type == "discrete" ? 65536 : 8192;
-    because(fmt::format("work is split until {} invocations share it: the device is {}", plan.busy_invocations,
-                        host                      ? "a CPU, whose few cores like long loops"
-                        : caps.type == "discrete" ? "a discrete GPU"
-                                                  : "no discrete GPU"));
+void choose_loops(const Facts& facts, DevicePlan& plan) {
+    plan.busy_invocations = *facts.busy_invocations;
+    because(plan, fmt::format("work is split until {} invocations share it: {}", plan.busy_invocations,
+                              facts.busy_invocations.why));
 
-    plan.far_rows = host ? 16 : 0;
-    because(host ? "columns of long rows are walked down in parts of 16 rows where they are few or loads are loops: a "
-                   "CPU's caches and prefetchers follow no more"
-                 : "columns are walked down whole: neighbouring invocations read a row together");
+    plan.far_rows = *facts.far_rows;
+    because(plan, plan.far_rows > 0 ? fmt::format("columns of long rows are walked down in parts of {} rows where they "
+                                                  "are few or loads are loops: {}",
+                                                  plan.far_rows, facts.far_rows.why)
+                                    : fmt::format("columns are walked down whole: {}", facts.far_rows.why));
 
-    plan.row_quads = host ? 2 : 1;
-    because(host ? "two quads of a row are read at a time down columns: a CPU's prefetchers follow whole cache lines"
-                 : "one quad of a row is read at a time down columns: the next invocation reads the next one");
+    plan.row_quads = *facts.row_quads;
+    because(plan, plan.row_quads > 1
+                      ? fmt::format("{} quads of a row are read at a time down columns: {}", plan.row_quads,
+                                    facts.row_quads.why)
+                      : fmt::format("one quad of a row is read at a time down columns: {}", facts.row_quads.why));
 
-    plan.walk_bytes = host ? 4096 : 0;
-    because(host ? "an invocation walks through a page of memory, row by row or eight by eight: a CPU's prefetchers "
-                   "follow each page by itself"
-                 : "an invocation reads no more than it needs: neighbouring ones read neighbouring memory");
+    plan.walk_bytes = *facts.walk_bytes;
+    because(plan, plan.walk_bytes > 0
+                      ? fmt::format("an invocation walks through {} bytes of memory, row by row or eight by eight: {}",
+                                    plan.walk_bytes, facts.walk_bytes.why)
+                      : fmt::format("an invocation reads no more than it needs: {}", facts.walk_bytes.why));
 
-    plan.gathered_rows = host ? 8 : 1;
-    because(host ? "rows are gathered eight at a time: a CPU waits for each that is not in its caches"
-                 : "gathered rows are read one after the other: neighbouring invocations read neighbouring memory");
+    plan.gathered_rows = *facts.gathered_rows;
+    because(plan, plan.gathered_rows > 1
+                      ? fmt::format("rows are gathered {} at a time: {}", plan.gathered_rows, facts.gathered_rows.why)
+                      : fmt::format("gathered rows are read one after the other: {}", facts.gathered_rows.why));
 
-    if (const Quirk* quirk = find_quirk(caps, "llvmpipe_loop_limit")) {
-        plan.max_loop_passes = 60000;
-        because(fmt::format("loops are kept below {} passes: {}", plan.max_loop_passes, quirk->symptom));
-    }
+    plan.max_loop_passes = *facts.max_loop_passes;
+    because(plan, plan.max_loop_passes > 0 ? fmt::format("loops are kept below {} passes: {}", plan.max_loop_passes,
+                                                         facts.max_loop_passes.why)
+                                           : fmt::format("loops have no bound: {}", facts.max_loop_passes.why));
+}
 
+std::string shape_text(const MatrixShape& s) { return s ? fmt::format("{}x{}x{}", s.m, s.n, s.k) : "none"; }
+
+void choose_products(const DeviceCaps& caps, const Facts& facts, DevicePlan& plan) {
     const bool known = std::has_single_bit(caps.subgroup_size) && caps.subgroup_size <= plan.workgroup_size;
-    const Quirk* slow = find_quirk(caps, "swiftshader_slow_compiler");
-    plan.subgroup_lanes = known && caps.subgroup_shuffle && !slow ? caps.subgroup_size : 1;
-    because(plan.subgroup_lanes > 1 ? fmt::format("matrix products share rows within subgroups of {}, and neighbours "
-                                                  "the words they store: the device shuffles",
-                                                  caps.subgroup_size)
-            : slow                  ? fmt::format("matrix products do not share rows: {}", slow->symptom)
-            : !known ? "matrix products do not share rows: the subgroup size is unknown or does not divide a workgroup"
-                     : "matrix products do not share rows: subgroups do not shuffle, or have no ballots");
+    plan.subgroup_lanes = known && caps.subgroup_shuffle && *facts.shuffles ? caps.subgroup_size : 1;
+    because(plan, plan.subgroup_lanes > 1 ? fmt::format("matrix products share rows within subgroups of {}, and "
+                                                        "neighbours the words they store: the device shuffles",
+                                                        caps.subgroup_size)
+                  : !*facts.shuffles      ? fmt::format("matrix products do not share rows: {}", facts.shuffles.why)
+                  : !known ? "matrix products do not share rows: the subgroup size is unknown or does not "
+                             "divide a workgroup"
+                           : "matrix products do not share rows: subgroups do not shuffle, or have no ballots");
 
-    plan.own_rows = slow ? 0 : host ? 16 : 8;
-    because(plan.own_rows > 0
-                ? fmt::format("without shared rows an invocation loads up to {} itself: each serves 4 to 16 columns",
-                              plan.own_rows)
-                : "without shared rows an invocation loads few: longer shaders would take seconds to compile");
+    plan.own_rows = *facts.own_rows;
+    because(plan, plan.own_rows > 0
+                      ? fmt::format("without shared rows an invocation loads up to {} itself: {}", plan.own_rows,
+                                    facts.own_rows.why)
+                      : fmt::format("without shared rows an invocation loads few: {}", facts.own_rows.why));
 
     const bool grid = plan.workgroup_size >= 64 && plan.workgroup_size <= 256;
-    plan.shared_tiles = !host && !slow && grid && caps.max_shared_memory >= 16384;
-    because(plan.shared_tiles
-                ? "matrix products and transforms go through shared memory: what they keep there takes 16 KiB at most"
-            : host ? "matrix products use no shared memory: a CPU's caches are as near"
-                   : fmt::format("matrix products use no shared memory: the device has {} of it and workgroups of {}",
-                                 bytes_text(caps.max_shared_memory), plan.workgroup_size));
+    plan.shared_tiles = *facts.shared_tiles && grid && caps.max_shared_memory >= 16384;
+    because(plan, plan.shared_tiles ? fmt::format("matrix products and transforms go through shared memory, 16 KiB at "
+                                                  "most: {}",
+                                                  facts.shared_tiles.why)
+                  : !*facts.shared_tiles
+                      ? fmt::format("matrix products use no shared memory: {}", facts.shared_tiles.why)
+                      : fmt::format("matrix products use no shared memory: the device has {} of it and workgroups of "
+                                    "{}",
+                                    bytes_text(caps.max_shared_memory), plan.workgroup_size));
 
     plan.dot4 = plan.shared_tiles && caps.integer_dot_product && caps.dot_4x8_accelerated;
-    because(plan.dot4 ? "four products of 8-bit integers are one instruction: the device has it"
-                      : "8-bit integers are multiplied one by one: the device has no fast instruction for four");
+    because(plan, plan.dot4 ? "four products of 8-bit integers are one instruction: the device has it"
+                  : plan.shared_tiles
+                      ? "8-bit integers are multiplied one by one: the device has no fast instruction for four"
+                      : "8-bit integers are multiplied one by one: only tiles in shared memory take four at once");
 
-    const Quirk* slow_loads = find_quirk(caps, "llvmpipe_slow_storage_loads");
-    plan.texel_elements = slow_loads != nullptr ? caps.max_texel_buffer_elements : 0;
-    because(plan.texel_elements > 0
-                ? fmt::format("tensors of up to {} texels are read through uniform texel buffers: {}",
-                              plan.texel_elements, slow_loads->symptom)
-            : slow_loads ? "tensors are read through storage buffers: the device has no texel buffers"
-                         : "tensors are read through storage buffers: nothing is known against it");
+    // A workgroup's two tiles take 18 KiB, and its invocations are whole subgroups, 4 to 8 of them.
+    const bool cooperates = *facts.cooperative_matrices && caps.subgroup_size_control && caps.vulkan_memory_model &&
+                            caps.max_shared_memory >= 24576 && caps.max_workgroup_invocations >= 256 &&
+                            caps.max_workgroup_size_x >= 256 && std::has_single_bit(caps.subgroup_size) &&
+                            caps.subgroup_size >= 8 && caps.subgroup_size <= 64;
+    if (cooperates && caps.int8) plan.cooperative_i8 = caps.cooperative_i8;
+    if (cooperates && caps.fp16) plan.cooperative_fp16 = caps.cooperative_fp16;
+    plan.subgroup_size = plan.cooperative_i8 || plan.cooperative_fp16 ? caps.subgroup_size : 0;
+    because(plan, cooperates ? fmt::format("cooperative matrices: i8 {}, fp16 {} if its sums pass a check",
+                                           shape_text(plan.cooperative_i8), shape_text(plan.cooperative_fp16))
+                  : !*facts.cooperative_matrices
+                      ? fmt::format("cooperative matrices are not used: {}", facts.cooperative_matrices.why)
+                      : "cooperative matrices are not used: that takes subgroups of a chosen size, the Vulkan memory "
+                        "model, 24 KiB of shared memory and workgroups of 256");
+}
 
-    plan.slow_storage = slow_loads != nullptr && caps.int64;
-    because(plan.slow_storage ? "storage buffers are accessed in components of 64 bits: each component costs the same"
-                              : "storage buffers are accessed in words of 32 bits: nothing is known for wider ones");
+void choose_access(const DeviceCaps& caps, const Facts& facts, DevicePlan& plan) {
+    plan.texel_elements = *facts.texel_reads ? caps.max_texel_buffer_elements : 0;
+    because(plan, plan.texel_elements > 0
+                      ? fmt::format("tensors of up to {} texels are read through uniform texel buffers: {}",
+                                    plan.texel_elements, facts.texel_reads.why)
+                  : *facts.texel_reads
+                      ? "tensors are read through storage buffers: the device has no texel buffers"
+                      : fmt::format("tensors are read through storage buffers: {}", facts.texel_reads.why));
 
+    plan.slow_storage = *facts.wide_storage && caps.int64;
+    because(plan, plan.slow_storage
+                      ? "storage buffers are accessed in components of 64 bits: each component costs the same"
+                  : *facts.wide_storage
+                      ? "storage buffers are accessed in words of 32 bits: the device has no shaderInt64"
+                      : fmt::format("storage buffers are accessed in words of 32 bits: {}", facts.wide_storage.why));
+}
+
+void choose_arithmetic(const DeviceCaps& caps, const Facts& facts, DevicePlan& plan) {
     plan.int64 = caps.int64;
-    because(caps.int64 ? "64-bit integers are used in shaders: the device has shaderInt64"
-                       : "64-bit integers are made of 32-bit words: the device has no shaderInt64");
+    because(plan, caps.int64 ? "64-bit integers are used in shaders: the device has shaderInt64"
+                             : "64-bit integers are made of 32-bit words: the device has no shaderInt64");
 
     plan.nan_preserve = caps.signed_zero_inf_nan_preserve32;
-    because(caps.signed_zero_inf_nan_preserve32
-                ? "SignedZeroInfNanPreserve is requested for fp32: the device offers it"
-                : "SignedZeroInfNanPreserve is not requested for fp32: the device does not offer it");
+    because(plan, caps.signed_zero_inf_nan_preserve32
+                      ? "SignedZeroInfNanPreserve is requested for fp32: the device offers it"
+                      : "SignedZeroInfNanPreserve is not requested for fp32: the device does not offer it");
 
     plan.rte = caps.rounding_rte32;
-    because(caps.rounding_rte32 ? "rounding to nearest even is requested for fp32: the device offers it"
-                                : "rounding to nearest even is not requested for fp32: the device does not offer it");
+    because(plan, caps.rounding_rte32
+                      ? "rounding to nearest even is requested for fp32: the device offers it"
+                      : "rounding to nearest even is not requested for fp32: the device does not offer it");
 
-    const Quirk* exact = find_quirk(caps, "exact_reciprocals");
-    plan.exact_reciprocals = exact != nullptr;
-    because(
-        exact
-            ? fmt::format("reciprocals are the device's quotients: {}", exact->symptom)
-            : "reciprocals are made of products and an integer remainder: Vulkan allows quotients an error of 2.5 ulp");
+    plan.exact_reciprocals = *facts.exact_reciprocals;
+    because(plan,
+            fmt::format("reciprocals are {}: {}",
+                        plan.exact_reciprocals ? "the device's quotients" : "made of products and an integer remainder",
+                        facts.exact_reciprocals.why));
 
     // Which promise is missing; a rounding to fp16 must be the same everywhere, subnormal results included.
     const char* const missing = !caps.fp16              ? "it has no shaderFloat16"
@@ -181,48 +204,46 @@ DevicePlan device_plan(const DeviceCaps& caps) {
                               : !caps.denorm_independence32 ? "it treats subnormal numbers of fp16 as those of fp32"
                                                             : nullptr;
     plan.native_fp16 = missing == nullptr;
-    because(missing ? fmt::format("fp16 is computed in fp32 and rounded by integer operations: {}", missing)
-                    : "fp16 is added, multiplied and rounded natively: the device rounds to nearest even, and keeps "
-                      "subnormal numbers and NaN");
+    because(plan, missing ? fmt::format("fp16 is computed in fp32 and rounded by integer operations: {}", missing)
+                          : "fp16 is added, multiplied and rounded natively: the device rounds to nearest even, and "
+                            "keeps subnormal numbers and NaN");
+}
 
-    // A workgroup's two tiles take 18 KiB, and its invocations are whole subgroups, 4 to 8 of them.
-    const bool cooperates = !host && !slow && caps.subgroup_size_control && caps.vulkan_memory_model &&
-                            caps.max_shared_memory >= 24576 && caps.max_workgroup_invocations >= 256 &&
-                            caps.max_workgroup_size_x >= 256 && std::has_single_bit(caps.subgroup_size) &&
-                            caps.subgroup_size >= 8 && caps.subgroup_size <= 64;
-    if (cooperates && caps.int8) plan.cooperative_i8 = caps.cooperative_i8;
-    if (cooperates && caps.fp16) plan.cooperative_fp16 = caps.cooperative_fp16;
-    plan.subgroup_size = plan.cooperative_i8 || plan.cooperative_fp16 ? caps.subgroup_size : 0;
-    const auto shape_text = [](const MatrixShape& s) {
-        return s ? fmt::format("{}x{}x{}", s.m, s.n, s.k) : std::string("none");
-    };
-    because(cooperates ? fmt::format("cooperative matrices: i8 {}, fp16 {} if its sums pass a check",
-                                     shape_text(plan.cooperative_i8), shape_text(plan.cooperative_fp16))
-            : host     ? "cooperative matrices are not used: a CPU has none that are faster"
-                       : "cooperative matrices are not used: that takes subgroups of a chosen size, the Vulkan memory "
-                         "model, 24 KiB of shared "
-                         "memory and workgroups of 256");
-
-    plan.map_in_place = caps.unified_memory && caps.type != "discrete";
-    because(plan.map_in_place ? "inputs and outputs are mapped in place: device memory is host-visible"
-            : caps.unified_memory
-                ? "inputs and outputs are staged: reading a discrete device's memory over the bus is slow"
-                : "inputs and outputs are staged: device memory is not host-visible");
+void choose_transfers(const DeviceCaps& caps, const Facts& facts, DevicePlan& plan) {
+    plan.map_in_place = caps.unified_memory && *facts.maps_memory;
+    because(plan, plan.map_in_place     ? fmt::format("inputs and outputs are mapped in place: device memory is "
+                                                          "host-visible, and {}",
+                                                      facts.maps_memory.why)
+                  : caps.unified_memory ? fmt::format("inputs and outputs are staged: {}", facts.maps_memory.why)
+                                        : "inputs and outputs are staged: device memory is not host-visible");
     if (!plan.map_in_place) {
-        because(fmt::format("staging takes up to {}: what is larger goes in pieces", bytes_text(plan.staging_bytes)));
+        because(plan,
+                fmt::format("staging takes up to {}: what is larger goes in pieces", bytes_text(plan.staging_bytes)));
     }
 
     plan.timeline_semaphores = caps.timeline_semaphores;
-    because(caps.timeline_semaphores ? "the host waits for values of a timeline semaphore: the device has them"
-                                     : "the host waits for fences: the device has no timeline semaphores");
+    because(plan, caps.timeline_semaphores ? "the host waits for values of a timeline semaphore: the device has them"
+                                           : "the host waits for fences: the device has no timeline semaphores");
 
-    const Rate rate = careful_rate(caps);
-    plan.submit_work = rate.work * submit_ms / 1e3;
-    plan.submit_bytes = rate.bytes * submit_ms / 1e3;
-    because(fmt::format(
-        "a submit has up to {:.3g} operations or {:.3g} bytes: about {} ms at a careful guess of the device's rate, "
-        "which no watchdog minds",
-        plan.submit_work, plan.submit_bytes, submit_ms));
+    plan.submit_work = *facts.work_per_s * submit_ms / 1e3;
+    plan.submit_bytes = *facts.bytes_per_s * submit_ms / 1e3;
+    because(plan, fmt::format("a submit has up to {:.3g} operations or {:.3g} bytes: about {} ms at {}, which no "
+                              "watchdog minds",
+                              plan.submit_work, plan.submit_bytes, submit_ms, facts.work_per_s.why));
+}
+
+}  // namespace
+
+DevicePlan device_plan(const DeviceCaps& caps) {
+    DevicePlan plan;
+    const Facts facts = facts_of(caps);
+    because(plan, fmt::format("the device is taken for {}, by its driver, type and ids", architecture_of(caps).name));
+    choose_sizes(caps, facts, plan);
+    choose_loops(facts, plan);
+    choose_products(caps, facts, plan);
+    choose_access(caps, facts, plan);
+    choose_arithmetic(caps, facts, plan);
+    choose_transfers(caps, facts, plan);
     return plan;
 }
 

@@ -1,51 +1,14 @@
-// DeviceCaps: a plain snapshot of what a Vulkan device offers. DevicePlan: what this library makes of it. Both are
-// data; device_plan() is a pure function, so a test can plan for a phone it does not have (TOSAVK_CAPS=file.json).
+// DevicePlan: what this library makes of a device. Plain data, made by a pure function of DeviceCaps and of what is
+// known of the device's kind (architectures.hpp).
 #pragma once
+
+#include "device/caps.hpp"
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace tosavk {
-
-/// What a subgroup multiplies at once: m x k by k x n elements. 0 x 0 x 0: nothing.
-struct MatrixShape {
-    std::uint32_t m = 0, n = 0, k = 0;
-
-    explicit operator bool() const { return m != 0; }
-    bool operator==(const MatrixShape&) const = default;
-};
-
-struct DeviceCaps {
-    std::string name, driver_name, driver_info;
-    std::uint32_t vendor_id = 0, device_id = 0, driver_version = 0, api_version = 0;
-    std::string type;  ///< "discrete", "integrated", "virtual", "cpu" or "other"
-    std::string pipeline_cache_uuid;
-
-    bool int64 = false, int16 = false, int8 = false, fp16 = false, fp64 = false;
-    bool storage8 = false, storage16 = false;
-    bool push_descriptors = false, timeline_semaphores = false;
-    bool signed_zero_inf_nan_preserve32 = false, rounding_rte32 = false, denorm_preserve32 = false;
-    bool signed_zero_inf_nan_preserve16 = false, rounding_rte16 = false, denorm_preserve16 = false;
-    bool rounding_independence32 = false, denorm_independence32 = false;  ///< fp32's mode may differ from fp16's
-    bool integer_dot_product = false;
-    bool dot_4x8_accelerated = false;  ///< integer_dot_product is one instruction for four signed pairs in words
-    bool unified_memory = false;       ///< the largest device-local heap is host-visible
-    std::uint32_t subgroup_size = 0;
-    bool subgroup_shuffle = false;       ///< and ballot
-    bool subgroup_size_control = false;  ///< compute pipelines may ask for whole subgroups of subgroup_size
-    bool vulkan_memory_model = false;
-    /// VK_KHR_cooperative_matrix, the largest product of a subgroup: i8 into i32, fp16 into fp32.
-    MatrixShape cooperative_i8, cooperative_fp16;
-
-    std::uint64_t max_storage_buffer_range = 0, min_storage_buffer_offset_alignment = 0;
-    std::uint32_t max_storage_buffers_per_stage = 0, max_texel_buffer_elements = 0;
-    std::uint32_t max_workgroup_invocations = 0, max_workgroup_size_x = 0, max_shared_memory = 0;
-    std::uint32_t max_workgroup_count_x = 0, max_workgroup_count_y = 0, max_push_constants = 0;
-    std::uint32_t timestamp_valid_bits = 0;
-    double timestamp_period_ns = 0;
-    std::uint64_t device_memory_bytes = 0;
-};
 
 struct DevicePlan {
     std::uint32_t workgroup_size = 64;     ///< invocations in x for every kernel
@@ -89,6 +52,7 @@ struct DevicePlan {
 };
 
 DevicePlan device_plan(const DeviceCaps& caps);
+
 /// For which results sums of cooperative matrices of fp16 are accurate enough.
 struct CooperativeSums {
     bool fp16 = false, fp32 = false;
@@ -101,11 +65,5 @@ void apply_cooperative_sums(DevicePlan& plan, CooperativeSums sums);
 /// What the environment changes of it, for tests and trials: TOSAVK_SUBMIT_MS (the milliseconds that a submit is meant
 /// to take at most; 0: a run is one submit) and TOSAVK_STAGING_BYTES. Throws Error(usage) for a value that is none.
 void apply_environment(DevicePlan& plan);
-
-/// JSON text of a snapshot, and back (throws Error(usage) naming the key that is wrong). Missing keys keep `base`.
-std::string caps_to_json(const DeviceCaps& caps);
-DeviceCaps caps_from_json(const std::string& text, const DeviceCaps& base);
-/// What TOSAVK_CAPS may do: `wanted` takes abilities away from `real` and lowers limits, it never adds any.
-DeviceCaps restrict_caps(const DeviceCaps& real, const DeviceCaps& wanted);
 
 }  // namespace tosavk

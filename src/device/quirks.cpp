@@ -5,29 +5,41 @@ namespace tosavk {
 namespace {
 
 constexpr Quirk quirks[] = {
-    {"llvmpipe_loop_limit", "llvmpipe",
+    {"llvmpipe_loop_limit",
+     "llvmpipe",
      "the driver ends the loops of an invocation after 65535 passes in all, without an error",
-     "Mesa, src/gallium/auxiliary/gallivm: LP_MAX_TGSI_LOOP_ITERATIONS"},
-    {"llvmpipe_slow_storage_loads", "llvmpipe",
+     "Mesa, src/gallium/auxiliary/gallivm: LP_MAX_TGSI_LOOP_ITERATIONS",
+     {.max_loop_passes = {60000}}},
+    {"llvmpipe_slow_storage_loads",
+     "llvmpipe",
      "a load from a storage buffer is compiled to a loop over the lanes with a bounds check each",
-     "Mesa, src/gallium/auxiliary/gallivm: emit_load_mem"},
-    {"exact_reciprocals", "llvmpipe", "1.0 / s, s from 1 to 2, is the host's division, which rounds correctly",
-     "Mesa, src/gallium/auxiliary/gallivm: lp_build_rcp; shader_math_gpu_test checks every s"},
-    {"exact_reciprocals", "SwiftShader", "1.0 / s, s from 1 to 2, is the host's division, which rounds correctly",
-     "SwiftShader, src/Reactor: createFDiv; shader_math_gpu_test checks every s"},
-    {"swiftshader_slow_compiler", "SwiftShader", "shaders with large register tiles take seconds to compile",
-     "seen with the tiles of shaders/gemm.comp in fp16"},
+     "Mesa, src/gallium/auxiliary/gallivm: emit_load_mem",
+     {.texel_reads = {true}, .wide_storage = {true}}},
+    {"exact_reciprocals",
+     "llvmpipe",
+     "1.0 / s, s from 1 to 2, is the host's division, which rounds correctly",
+     "Mesa, src/gallium/auxiliary/gallivm: lp_build_rcp; shader_math_gpu_test checks every s",
+     {.exact_reciprocals = {true}}},
+    {"exact_reciprocals",
+     "SwiftShader",
+     "1.0 / s, s from 1 to 2, is the host's division, which rounds correctly",
+     "SwiftShader, src/Reactor: createFDiv; shader_math_gpu_test checks every s",
+     {.exact_reciprocals = {true}}},
+    {"swiftshader_slow_compiler",
+     "SwiftShader",
+     "shaders with large register tiles take seconds to compile",
+     "seen with the tiles of shaders/gemm.comp in fp16",
+     {.own_rows = {0}, .shuffles = {false}, .shared_tiles = {false}, .cooperative_matrices = {false}}},
 };
 
 }  // namespace
 
-const Quirk* find_quirk(const DeviceCaps& caps, std::string_view name) {
+std::vector<const Quirk*> quirks_of(const DeviceCaps& caps) {
+    std::vector<const Quirk*> found;
     for (const Quirk& quirk : quirks) {
-        const bool has = caps.driver_name.find(quirk.driver) != std::string::npos ||
-                         caps.name.find(quirk.driver) != std::string::npos;
-        if (quirk.name == name && has) return &quirk;
+        if (is_driver(caps, quirk.driver)) found.push_back(&quirk);
     }
-    return nullptr;
+    return found;
 }
 
 }  // namespace tosavk

@@ -1,9 +1,11 @@
 // What drivers do beyond or against the specification, mostly defects that the library works around: each with a name.
 #pragma once
 
-#include "device/device_plan.hpp"
+#include "device/caps.hpp"
+#include "device/facts.hpp"
 
 #include <string_view>
+#include <vector>
 
 namespace tosavk {
 
@@ -12,9 +14,10 @@ struct Quirk {
     std::string_view driver;   ///< part of DeviceCaps::driver_name or name
     std::string_view symptom;  ///< what the driver does
     std::string_view where;    ///< where the cause can be read
+    Facts facts;               ///< what follows; `symptom` and `where` are the reason and the source of each
 };
 
-/// The quirk of that name if the device has it, else nullptr.
-const Quirk* find_quirk(const DeviceCaps& caps, std::string_view name);
+/// Those that the device has. A device from a file (TOSAVK_CAPS) keeps those of the driver that runs it.
+std::vector<const Quirk*> quirks_of(const DeviceCaps& caps);
 
 }  // namespace tosavk

@@ -44,7 +44,8 @@ std::vector<std::byte> output_of(cpp::Context& context, const cpp::Graph& graph)
 TEST_F(ApiGpu, DevicesAreDescribed) {
     ASSERT_GE(cpp::Device::count(), 1u);
     const std::string json = cpp::Device::describe(0);
-    for (const char* key : {"\"index\"", "\"name\"", "\"driver\"", "\"type\"", "\"caps\"", "\"plan\"", "\"reasons\""}) {
+    for (const char* key : {"\"index\"", "\"name\"", "\"driver\"", "\"type\"", "\"caps\"", "\"architecture\"",
+                            "\"plan\"", "\"reasons\""}) {
         EXPECT_NE(json.find(key), std::string::npos) << key;
     }
     EXPECT_FALSE(device_->name().empty());

@@ -1,4 +1,5 @@
-// The pure parts of src/vk: what is made of a device, its JSON form, restriction, and the choice of memory types.
+// What is made of a device, its JSON form, restriction, and the choice of memory types.
+#include "device/device_plan.hpp"
 #include "base/error.hpp"
 #include "support/require.hpp"
 #include "vk/core/caps.hpp"
@@ -24,6 +25,7 @@ DeviceCaps desktop() {
     caps.device_id = 0xffffffff;
     caps.driver_version = 7;
     caps.api_version = VK_API_VERSION_1_3;
+    caps.driver_id = VK_DRIVER_ID_NVIDIA_PROPRIETARY;
     caps.type = "discrete";
     caps.pipeline_cache_uuid = "00ff";
     caps.int64 = caps.int16 = caps.int8 = caps.fp16 = caps.fp64 = caps.storage8 = caps.storage16 = true;
@@ -164,7 +166,7 @@ TEST(DevicePlan, CooperativeMatrices) {
 TEST(DevicePlan, EveryChoiceHasASentence) {
     for (const DeviceCaps& caps : {desktop(), phone()}) {
         const DevicePlan plan = device_plan(caps);
-        EXPECT_EQ(plan.reasons.size(), plan.map_in_place ? 25u : 26u);
+        EXPECT_EQ(plan.reasons.size(), plan.map_in_place ? 27u : 28u);
         for (const std::string& reason : plan.reasons) {
             EXPECT_GT(reason.size(), 20u);
         }
@@ -211,7 +213,7 @@ TEST(CapsJson, EveryKeyCountsAlone) {
     // Each key taken from the desktop changes the phone's text (but for values that both share).
     const auto all = nlohmann::json::parse(caps_to_json(desktop()));
     const auto base = nlohmann::json::parse(caps_to_json(phone()));
-    ASSERT_EQ(all.size(), 48u);
+    ASSERT_EQ(all.size(), 49u);
     for (const auto& [key, value] : all.items()) {
         const DeviceCaps changed = caps_from_json(nlohmann::json{{key, value}}.dump(), phone());
         auto expected = base;

@@ -17,6 +17,15 @@ std::string section(const Json& object) {
     return text;
 }
 
+/// The kind of device, its driver's quirks, and a line for each fact with its source.
+std::string architecture_section(const Json& architecture) {
+    std::string text = fmt::format("  architecture: {}\n", value_text(architecture.at("name")));
+    for (const Json& quirk : architecture.at("quirks")) text += fmt::format("    quirk: {}\n", value_text(quirk));
+    for (const auto& [name, fact] : architecture.at("facts").items())
+        text += fmt::format("    {}: {} ({})\n", name, value_text(fact.at("value")), value_text(fact.at("source")));
+    return text;
+}
+
 int info(bool as_json) {
     auto devices = Json::array();
     const std::uint32_t count = cpp::Device::count();
@@ -30,6 +39,7 @@ int info(bool as_json) {
         text += fmt::format("device {}: {} ({}), {}\n", device.at("index").get<int>(), value_text(device.at("name")),
                             value_text(device.at("type")), value_text(device.at("driver")));
         text += "  capabilities\n" + section(device.at("caps"));
+        text += architecture_section(device.at("architecture"));
         text += "  plan\n" + section(device.at("plan"));
         text += "  reasons\n";
         for (const Json& reason : device.at("reasons")) text += fmt::format("    {}\n", value_text(reason));

@@ -67,6 +67,7 @@ void read_properties(const Instance& instance, const PhysicalDevice& device, Dev
     caps.name = core.deviceName;
     caps.driver_name = driver.driverName;
     caps.driver_info = driver.driverInfo;
+    caps.driver_id = driver.driverID;
     caps.vendor_id = core.vendorID;
     caps.device_id = core.deviceID;
     caps.driver_version = core.driverVersion;

@@ -1,7 +1,7 @@
 // Takes the DeviceCaps snapshot of a physical device, and restricts a snapshot by one read from a file.
 #pragma once
 
-#include "device/device_plan.hpp"
+#include "device/caps.hpp"
 #include "vk/core/instance.hpp"
 
 #include <vector>

@@ -1,6 +1,7 @@
 // The Vulkan side of a Device: handles, queue, memory properties and shared pipelines. Only vk/ includes this.
 #pragma once
 
+#include "device/device_plan.hpp"
 #include "vk/core/caps.hpp"
 #include "vk/core/check.hpp"
 #include "vk/core/pipeline.hpp"

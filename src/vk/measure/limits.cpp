@@ -1,6 +1,7 @@
 // The kernels are run as plans of their own: no graph stands behind them.
 #include "vk/measure/limits.hpp"
 
+#include "device/caps.hpp"
 #include "graph/host_tensor.hpp"
 #include "kernels/common/shader_files.hpp"
 #include "vk/core/device_state.hpp"

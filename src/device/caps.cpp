@@ -1,12 +1,13 @@
 // DeviceCaps as JSON text and back, and what a snapshot from a file may change (TOSAVK_CAPS).
+#include "device/caps.hpp"
 #include "base/error.hpp"
-#include "device/device_plan.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <type_traits>
+#include <vector>
 
 namespace tosavk {
 
@@ -23,6 +24,7 @@ template <class Caps, class Visit> void each_field(Caps& caps, Visit&& visit) {
     visit("device_id", caps.device_id);
     visit("driver_version", caps.driver_version);
     visit("api_version", caps.api_version);
+    visit("driver_id", caps.driver_id);
     visit("type", caps.type);
     visit("pipeline_cache_uuid", caps.pipeline_cache_uuid);
     visit("int64", caps.int64);
@@ -153,6 +155,10 @@ constexpr bool DeviceCaps::* abilities[] = {
 };
 
 }  // namespace
+
+bool is_driver(const DeviceCaps& caps, std::string_view part) {
+    return caps.driver_name.find(part) != std::string::npos || caps.name.find(part) != std::string::npos;
+}
 
 std::string caps_to_json(const DeviceCaps& caps) {
     Json json = Json::object();

@@ -1,0 +1,206 @@
+// The table of architectures. Device ids of PCI are those of the PCI ID Repository (pci-ids.ucw.cz) and of Linux
+// (include/drm/intel/pciids.h). Arm's begin with the number of the architecture, and Qualcomm's with that of the
+// series, by their own drivers and by Mesa's.
+#include "device/architectures.hpp"
+
+#include "device/quirks.hpp"
+
+#include <algorithm>
+
+namespace tosavk {
+
+namespace {
+
+// VkDriverId; this room knows no Vulkan.
+constexpr std::uint32_t driver_id_swiftshader = 10, driver_id_llvmpipe = 13;
+
+constexpr std::uint32_t amd = 0x1002, nvidia = 0x10de, intel = 0x8086, qualcomm = 0x5143, arm = 0x13b5;
+
+constexpr Pattern llvmpipe[] = {{.type = "cpu", .driver_id = driver_id_llvmpipe},
+                                {.type = "cpu", .driver = "llvmpipe"}};
+constexpr Pattern swiftshader[] = {{.type = "cpu", .driver_id = driver_id_swiftshader},
+                                   {.type = "cpu", .driver = "SwiftShader"}};
+constexpr Pattern any_cpu[] = {{.type = "cpu"}};
+
+// Polaris, Vega, and processors with Vega: Raven Ridge, Picasso, Renoir, Cezanne, Lucienne, Barcelo.
+constexpr IdRange gcn_ids[] = {{0x67c0, 0x67ff}, {0x6980, 0x699f}, {0x6860, 0x687f}, {0x69a0, 0x69af},
+                               {0x66a0, 0x66af}, {0x15d8, 0x15d8}, {0x15dd, 0x15dd}, {0x1636, 0x1636},
+                               {0x1638, 0x1638}, {0x164c, 0x164c}, {0x15e7, 0x15e7}};
+// Navi 10 to 24, Van Gogh, Rembrandt, Raphael, Mendocino.
+constexpr IdRange rdna2_ids[] = {{0x7310, 0x7362}, {0x73a0, 0x73ff}, {0x7420, 0x743f},
+                                 {0x163f, 0x163f}, {0x1435, 0x1435}, {0x164d, 0x164d},
+                                 {0x164e, 0x164e}, {0x1681, 0x1681}, {0x1506, 0x1506}};
+// Navi 31 to 48, Phoenix, Hawk Point, Strix, Strix Halo, Krackan.
+constexpr IdRange rdna3_ids[] = {{0x7440, 0x749f}, {0x7550, 0x759f}, {0x15bf, 0x15bf}, {0x15c8, 0x15c8},
+                                 {0x1900, 0x1901}, {0x150e, 0x150e}, {0x1586, 0x1586}, {0x1114, 0x1114}};
+constexpr Pattern gcn[] = {{.vendor_id = amd, .device_ids = gcn_ids}};
+constexpr Pattern rdna2[] = {{.vendor_id = amd, .device_ids = rdna2_ids}};
+// Ids that are not listed are newer ones, if the device multiplies matrices.
+constexpr Pattern rdna3[] = {
+    {.vendor_id = amd, .device_ids = rdna3_ids},
+    {.vendor_id = amd, .features = [](const DeviceCaps& caps) { return static_cast<bool>(caps.cooperative_fp16); }}};
+
+// Ids grow with the years: Volta ends at 0x1dff, Turing begins at 0x1e02.
+constexpr IdRange turing_ids[] = {{0x1e00, 0xffff}};
+constexpr Pattern turing[] = {{.vendor_id = nvidia, .device_ids = turing_ids}};
+
+// DG2: Arc A, Data Center Flex.
+constexpr IdRange xe_hpg_ids[] = {{0x5690, 0x5697}, {0x56a0, 0x56c2}};
+// Lunar Lake, Battlemage.
+constexpr IdRange xe2_ids[] = {{0x6420, 0x6420}, {0x64a0, 0x64b0}, {0xe202, 0xe223}};
+constexpr Pattern xe_hpg[] = {{.vendor_id = intel, .device_ids = xe_hpg_ids}};
+constexpr Pattern xe2[] = {{.vendor_id = intel, .device_ids = xe2_ids}};
+constexpr Pattern any_intel[] = {{.vendor_id = intel}};
+
+constexpr IdRange adreno_ids[] = {{0x06000000, 0x07ffffff}, {0x43000000, 0x43ffffff}};
+constexpr Pattern adreno[] = {{.vendor_id = qualcomm, .device_ids = adreno_ids}};
+
+constexpr IdRange bifrost_ids[] = {{0x60000000, 0x7fffffff}};
+constexpr IdRange valhall_ids[] = {{0x90000000, 0xffffffff}};
+constexpr Pattern bifrost[] = {{.vendor_id = arm, .device_ids = bifrost_ids}};
+constexpr Pattern valhall[] = {{.vendor_id = arm, .device_ids = valhall_ids}};
+
+constexpr Pattern any_discrete[] = {{.type = "discrete"}};
+constexpr Pattern any_device[] = {{}};
+
+// A source "docs/FILE: words" stands at these words of the file.
+constexpr Facts llvmpipe_facts = {
+    .workgroup_size = {128, "a CPU spends a third of a microsecond on each workgroup",
+                       "docs/performance.md: workgroups of 128 instead of 64 invocations on CPUs"},
+    .busy_invocations = {512, "the few cores of a CPU like long loops", guess},
+    .far_rows = {16, "a CPU's caches and prefetchers follow no more",
+                 "docs/performance.md: down columns in parts of 16 rows"},
+    .row_quads = {2, "a CPU's prefetchers follow whole cache lines",
+                  "docs/performance.md: Down columns an invocation then read two neighbouring quads"},
+    .walk_bytes = {4096, "a CPU's prefetchers follow each page by itself",
+                   "docs/performance.md: An invocation walks through a page of memory"},
+    .gathered_rows = {8, "a CPU waits for each that is not in its caches",
+                      "docs/performance.md: a CPU waits for eight rows at once"},
+    .own_rows = {16, "each serves 4 to 16 columns",
+                 "docs/performance.md: An invocation that shares no rows loads up to 16 itself"},
+    .shuffles = {true, "a shuffle costs less than a load", "docs/performance.md: On lavapipe without its subgroup"},
+    .shared_tiles = {false, "a CPU's caches are as near",
+                     "Mesa, src/gallium/drivers/llvmpipe: shared memory is memory of the host"},
+    .cooperative_matrices = {false, "a CPU has none that are faster",
+                             "Mesa, src/gallium/frontends/lavapipe: lvp_nir_lower_cooperative_matrix"},
+    .work_per_s = {20e9, "a sixth of the rate of two cores",
+                   "docs/performance.md: Against the limits that the same run measured"},
+    .bytes_per_s = {5e9, "less than half of what two cores do",
+                    "docs/performance.md: Against the limits that the same run measured"},
+};
+
+/// The same facts for devices that they were not measured on.
+constexpr Facts assumed(Facts facts, std::string_view source) {
+    each_fact([&](const char*, auto member) {
+        if (facts.*member && (facts.*member).source != guess) (facts.*member).source = source;
+    });
+    return facts;
+}
+
+/// 64 invocations are whole subgroups of the architecture, as of most: what kernels for GPUs are written for.
+constexpr Facts subgroups(std::string_view why, std::string_view source) {
+    return {.workgroup_size = {64, why, source}};
+}
+
+constexpr Architecture table[] = {
+    {"llvmpipe", llvmpipe, llvmpipe_facts},
+    {"SwiftShader", swiftshader},
+    {"an unknown CPU driver", any_cpu, assumed(llvmpipe_facts, "measured on llvmpipe alone")},
+
+    // What a row of these leaves out is taken as of an unknown GPU until it is measured.
+    {"AMD Polaris or Vega", gcn,
+     subgroups("64 are a subgroup", "AMD, Vega Instruction Set Architecture: wavefronts of 64")},
+    {"AMD RDNA 1 or 2", rdna2,
+     subgroups("64 are a subgroup, or two of 32", "AMD, RDNA Instruction Set Architecture: waves of 32 and 64")},
+    {"AMD RDNA 3 or later", rdna3,
+     subgroups("64 are a subgroup, or two of 32", "AMD, RDNA Instruction Set Architecture: waves of 32 and 64")},
+    {"NVIDIA Turing or later", turing,
+     subgroups("64 are two subgroups of 32", "NVIDIA, CUDA C++ Programming Guide: a warp has 32 threads")},
+    {"Intel Xe-HPG", xe_hpg,
+     subgroups("64 are whole subgroups of 8, 16 and 32", "Mesa, src/intel/vulkan: minSubgroupSize, maxSubgroupSize")},
+    {"Intel Xe2", xe2,
+     subgroups("64 are whole subgroups of 16 and 32", "Mesa, src/intel/vulkan: minSubgroupSize, maxSubgroupSize")},
+    {"another Intel GPU", any_intel,
+     subgroups("64 are whole subgroups of 8, 16 and 32", "Mesa, src/intel/vulkan: minSubgroupSize, maxSubgroupSize")},
+    {"Qualcomm Adreno 6xx or 7xx", adreno,
+     subgroups("64 are a subgroup, or half of one of 128", "Mesa, src/freedreno/common: threadsize_base")},
+    {"Arm Mali Bifrost", bifrost,
+     subgroups("64 are whole subgroups of 4 and 8", "Mesa, src/panfrost: pan_subgroup_size")},
+    {"Arm Mali Valhall or later",
+     valhall,
+     {.workgroup_size = {64, "64 are four subgroups of 16", "Mesa, src/panfrost: pan_subgroup_size"},
+      .shared_tiles = {true, "tiles are read more often than they are written, though Mali keeps them in its caches",
+                       guess}}},
+
+    {"an unknown discrete GPU",
+     any_discrete,
+     {.busy_invocations = {65536, "a discrete GPU has thousands of lanes, and each waits for memory", guess},
+      .maps_memory = {false, "reading a discrete device's memory over the bus is slow",
+                      "Vulkan, VkMemoryPropertyFlagBits: the host is slower on memory that is not HOST_CACHED"},
+      .work_per_s = {1e12, "a careful guess of the device's rate", guess},
+      .bytes_per_s = {50e9, "the slow ones of the kind, at kernels that suit them badly", guess}}},
+    {"an unknown GPU",
+     any_device,
+     {.workgroup_size = {64, "64 are whole subgroups of nearly every GPU",
+                         "Vulkan drivers' subgroupSize: 4 to 64, Adreno's up to 128"},
+      .busy_invocations = {8192, "a GPU that is not discrete has hundreds of lanes", guess},
+      .far_rows = {0, "neighbouring invocations read a row together", guess},
+      .row_quads = {1, "the next invocation reads the next one", guess},
+      .walk_bytes = {0, "neighbouring ones read neighbouring memory", guess},
+      .gathered_rows = {1, "neighbouring invocations read neighbouring memory", guess},
+      .max_loop_passes = {0, "Vulkan has no such limit", "Vulkan: no limit of loops in its tables of limits"},
+      .own_rows = {8, "each serves 4 to 16 columns", guess},
+      .shuffles = {true, "a shuffle costs less than a load", guess},
+      .shared_tiles = {true, "tiles are read more often than they are written", guess},
+      .cooperative_matrices = {true, "a GPU that offers them has units for them", guess},
+      .texel_reads = {false, "nothing is known against storage buffers", guess},
+      .wide_storage = {false, "nothing is known for wider ones", guess},
+      .exact_reciprocals = {false, "Vulkan allows quotients an error of 2.5 ulp",
+                            "Vulkan, Precision and Operation of SPIR-V Instructions: OpFDiv"},
+      .maps_memory = {true, "the host and the device share it", guess},
+      .work_per_s = {30e9, "a careful guess of the device's rate", guess},
+      .bytes_per_s = {5e9, "the slow ones of the kind, at kernels that suit them badly", guess}}},
+};
+
+}  // namespace
+
+bool Pattern::takes(const DeviceCaps& caps) const {
+    const auto holds = [&](const IdRange& ids) { return caps.device_id >= ids.first && caps.device_id <= ids.last; };
+    return (type.empty() || caps.type == type) && (driver_id == 0 || caps.driver_id == driver_id) &&
+           (driver.empty() || is_driver(caps, driver)) && (vendor_id == 0 || caps.vendor_id == vendor_id) &&
+           (device_ids.empty() || std::any_of(device_ids.begin(), device_ids.end(), holds)) &&
+           (features == nullptr || features(caps));
+}
+
+bool Architecture::takes(const DeviceCaps& caps) const {
+    return std::any_of(patterns.begin(), patterns.end(), [&](const Pattern& pattern) { return pattern.takes(caps); });
+}
+
+std::span<const Architecture> architectures() { return table; }
+
+const Architecture& architecture_of(const DeviceCaps& caps) {
+    return *std::find_if(std::begin(table), std::end(table), [&](const Architecture& row) { return row.takes(caps); });
+}
+
+Facts facts_of(const DeviceCaps& caps) {
+    Facts facts;
+    const auto add = [&facts](const Facts& more) {
+        each_fact([&](const char*, auto member) {
+            if (!(facts.*member)) facts.*member = more.*member;
+        });
+    };
+    for (const Quirk* quirk : quirks_of(caps)) {
+        Facts more = quirk->facts;
+        each_fact([&](const char*, auto member) {
+            (more.*member).why = quirk->symptom;
+            (more.*member).source = quirk->where;
+        });
+        add(more);
+    }
+    for (const Architecture& row : table) {
+        if (row.takes(caps)) add(row.facts);
+    }
+    return facts;
+}
+
+}  // namespace tosavk

@@ -1,0 +1,71 @@
+// Facts: what is known of devices of a kind beyond what they say of themselves (DeviceCaps), each with its source.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace tosavk {
+
+/// The source of what nobody has measured or written down.
+inline constexpr std::string_view guess = "a guess until measured";
+
+template <class T> struct Fact {
+    std::optional<T> value = {};  ///< nothing: not stated
+    std::string_view why = {};    ///< the reason, for the sentences of DevicePlan::reasons
+    std::string_view source =
+        {};  ///< a measurement and where it stands, a specification, a driver's source, or `guess`
+
+    constexpr explicit operator bool() const { return value.has_value(); }
+    constexpr const T& operator*() const { return *value; }
+};
+
+struct Facts {
+    Fact<std::uint32_t> workgroup_size = {};   ///< invocations, wanted
+    Fact<std::int64_t> busy_invocations = {};  ///< as DevicePlan's
+    Fact<std::int64_t> far_rows = {};          ///< as DevicePlan's
+    Fact<std::int64_t> row_quads = {};         ///< as DevicePlan's
+    Fact<std::int64_t> walk_bytes = {};        ///< as DevicePlan's
+    Fact<std::int64_t> gathered_rows = {};     ///< as DevicePlan's
+    Fact<std::int64_t> max_loop_passes = {};   ///< as DevicePlan's
+    Fact<std::uint32_t> own_rows = {};         ///< as DevicePlan's
+    Fact<bool> shuffles = {};                  ///< exchange of values within subgroups pays, where the device has it
+    Fact<bool> shared_tiles = {};              ///< tiles in shared memory pay
+    Fact<bool> cooperative_matrices = {};      ///< they pay, where the device has them
+    Fact<bool> texel_reads = {};               ///< reading through uniform texel buffers pays
+    Fact<bool> wide_storage = {};              ///< storage buffers in components of 64 bits pay
+    Fact<bool> exact_reciprocals = {};         ///< as DevicePlan's
+    Fact<bool> maps_memory = {};               ///< device memory that the host sees is read fast by it
+    Fact<double> work_per_s = {};              ///< operations that the slow devices of the kind manage
+    Fact<double> bytes_per_s = {};             ///< bytes that their memory moves
+};
+
+/// The one list of the facts: name and member of each.
+inline constexpr std::tuple fact_members{
+    std::pair{"workgroup_size", &Facts::workgroup_size},
+    std::pair{"busy_invocations", &Facts::busy_invocations},
+    std::pair{"far_rows", &Facts::far_rows},
+    std::pair{"row_quads", &Facts::row_quads},
+    std::pair{"walk_bytes", &Facts::walk_bytes},
+    std::pair{"gathered_rows", &Facts::gathered_rows},
+    std::pair{"max_loop_passes", &Facts::max_loop_passes},
+    std::pair{"own_rows", &Facts::own_rows},
+    std::pair{"shuffles", &Facts::shuffles},
+    std::pair{"shared_tiles", &Facts::shared_tiles},
+    std::pair{"cooperative_matrices", &Facts::cooperative_matrices},
+    std::pair{"texel_reads", &Facts::texel_reads},
+    std::pair{"wide_storage", &Facts::wide_storage},
+    std::pair{"exact_reciprocals", &Facts::exact_reciprocals},
+    std::pair{"maps_memory", &Facts::maps_memory},
+    std::pair{"work_per_s", &Facts::work_per_s},
+    std::pair{"bytes_per_s", &Facts::bytes_per_s},
+};
+
+/// Calls visit(name, member) for each fact; facts.*member is a Fact.
+template <class Visit> constexpr void each_fact(Visit&& visit) {
+    std::apply([&](const auto&... named) { (visit(named.first, named.second), ...); }, fact_members);
+}
+
+}  // namespace tosavk
