@@ -16,6 +16,7 @@ struct OutputType {
 class GraphBuilder {
 public:
     explicit GraphBuilder(std::string name = {}, const Level& level = level_8k);
+    const Level& level() const { return *level_; }
 
     ValueId input(const std::string& name, DType type, const Shape& shape);
     ValueId constant(const std::string& name, DType type, const Shape& shape, Bytes bytes);

@@ -99,7 +99,7 @@ ValueId Layers::integers(const std::string& name, DType type, const Shape& shape
 }
 
 ValueId Layers::zero_point(ValueId id) {
-    return builder_.scalar(type(id), is_float(type(id)) ? 0 : static_cast<double>(value(id).zero_point));
+    return emit_.zero_point(type(id), is_float(type(id)) ? 0 : value(id).zero_point);
 }
 
 ValueId Layers::convolve(Op op, ValueId x, DType weight_type, const Shape& weight_shape, Attributes attrs) {
@@ -129,26 +129,20 @@ ValueId Layers::matmul(ValueId a, ValueId b) {
 }
 
 ValueId Layers::rescale(ValueId x, DType out, double factor, std::int64_t out_zero_point, bool per_channel) {
-    const DType in = type(x);
-    Attributes attrs;
-    attrs.scale32 = in != DType::i48;
-    attrs.per_channel = per_channel && !shape(x).empty();
-    if (attrs.scale32) attrs.rounding = Rounding::double_round;
-    const std::int64_t channels = attrs.per_channel ? shape(x).back() : 1;
-    const int bits = attrs.scale32 ? 31 : 15;
-    std::vector<std::int64_t> multipliers, shifts;
+    Scaling s;
+    s.scale32 = type(x) != DType::i48;
+    s.per_channel = per_channel && !shape(x).empty();
+    if (s.scale32) s.rounding = Rounding::double_round;
+    const std::int64_t channels = s.per_channel ? shape(x).back() : 1;
     for (std::int64_t c = 0; c < channels; ++c) {
         // Channels differ in their range, by a quarter at most.
-        const Scale scale = scale_of(factor * (1 - 0.25 * static_cast<double>(c % 7) / 7), bits);
-        multipliers.push_back(scale.multiplier);
-        shifts.push_back(scale.shift);
+        const Scale scale = scale_of(factor * (1 - 0.25 * static_cast<double>(c % 7) / 7), s.scale32 ? 31 : 15);
+        s.multiplier.push_back(scale.multiplier);
+        s.shift.push_back(scale.shift);
     }
-    const ValueId multiplier =
-        builder_.constant_ints("multiplier", attrs.scale32 ? DType::i32 : DType::i16, {channels}, multipliers);
-    const ValueId shift = builder_.constant_ints("shift", DType::i8, {channels}, shifts);
-    const ValueId y = builder_.add1(
-        Op::rescale, {x, multiplier, shift, zero_point(x), builder_.scalar(out, static_cast<double>(out_zero_point))},
-        out, attrs);
+    s.input_zp = value(x).zero_point;
+    s.output_zp = out_zero_point;
+    const ValueId y = emit_.rescale(x, out, s);
     builder_.value(y).zero_point = out_zero_point;
     set_magnitude(y, std::min(magnitude(x) * factor, uniform_magnitude(out)));
     return y;
@@ -192,14 +186,10 @@ ValueId Layers::pool(Op op, ValueId x, Attributes attrs) {
 }
 
 ValueId Layers::reshape(ValueId x, const Shape& to) {
-    const ValueId y = builder_.add1(Op::reshape, {x, builder_.shape(to)}, type(x));
+    const ValueId y = emit_.reshape(x, to);
     builder_.value(y).zero_point = value(x).zero_point;
     set_magnitude(y, magnitude(x));
     return y;
-}
-
-ValueId Layers::mul(ValueId a, ValueId b) {
-    return builder_.add1(Op::mul, {a, b, builder_.scalar(DType::i8, 0)}, type(a));
 }
 
 ValueId Layers::softmax(ValueId x, std::int32_t axis) {

@@ -2,6 +2,7 @@
 // RESCALE after an integer layer fills the range of its type and float results stay near 1.
 #pragma once
 
+#include "frontends/common/emitter.hpp"
 #include "graph/graph.hpp"
 #include "graph/host_tensor.hpp"
 #include "ops/builder.hpp"
@@ -16,6 +17,8 @@ class Layers {
 public:
     Layers(std::string name, const Level& level, std::uint64_t seed)
         : builder_(std::move(name), level), level_(level), seed_(seed) {}
+    Layers(const Layers&) = delete;
+    Layers& operator=(const Layers&) = delete;
 
     GraphBuilder& builder() { return builder_; }
     const Value& value(ValueId id) const { return builder_.value(id); }
@@ -52,9 +55,9 @@ public:
     ValueId reshape(ValueId x, const Shape& shape);
     ValueId unary(Op op, ValueId x) { return builder_.add1(op, {x}, type(x)); }
     ValueId binary(Op op, ValueId a, ValueId b) { return builder_.add1(op, {a, b}, type(a)); }
-    ValueId mul(ValueId a, ValueId b);              ///< floats
+    ValueId mul(ValueId a, ValueId b) { return emit_.mul(a, b, type(a)); }  ///< floats
     ValueId softmax(ValueId x, std::int32_t axis);  ///< floats: exp(x - max) over the sum of these
-    ValueId cast(ValueId x, DType type) { return type == this->type(x) ? x : builder_.add1(Op::cast, {x}, type); }
+    ValueId cast(ValueId x, DType type) { return emit_.cast(x, type); }
 
     Graph finish(ValueId output);
     Graph finish(const std::vector<ValueId>& outputs);
@@ -64,6 +67,7 @@ private:
     std::uint64_t next_seed() { return seed_ * 1000003 + ++drawn_; }
 
     GraphBuilder builder_;
+    Emitter emit_{&builder_};
     const Level& level_;
     std::uint64_t seed_, drawn_ = 0;
     std::map<ValueId, double> magnitudes_;

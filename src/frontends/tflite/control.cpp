@@ -20,7 +20,8 @@ constexpr std::size_t max_regions = 4096;  // a subgraph that many operators nam
 // ---- regions ------------------------------------------------------------------------------------------------------
 
 Lowering::Lowering(const Lowering& outer, const TfliteSubgraph& graph, std::string name)
-    : file_(outer.file_),
+    : Emitter(&builder_),
+      file_(outer.file_),
       graph_(graph),
       options_(outer.options_),
       depth_(outer.depth_ + 1),
@@ -85,6 +86,7 @@ Graph Lowering::region(std::int32_t subgraph, std::span<const ValueId> inputs, c
         }
         inner.end_ = fmt::format("subgraph {}'s output {}", subgraph, k);
         if (id == no_id) id = inner.constant_value(tensor);
+        inner.check_output(id);
         inner.builder_.output(id);
     }
     Graph made = inner.builder_.finish_region();
@@ -122,7 +124,10 @@ namespace {
 
 std::vector<ValueId> values_from(Lowering& l, std::size_t first) {
     std::vector<ValueId> ids;
-    for (std::size_t k = first; k < l.input_count(); ++k) ids.push_back(l.value(k));
+    for (std::size_t k = first; k < l.input_count(); ++k) {
+        ids.push_back(l.value(k));
+        if (l.is_empty(ids.back())) l.unsupported(fmt::format("{} has no elements", l.in(k).title()));
+    }
     return ids;
 }
 

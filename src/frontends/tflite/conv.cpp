@@ -157,10 +157,10 @@ std::vector<QuantizedMultiplier> conv_multipliers(const Lowering& l, std::int32_
 // From the sum to the output's type, without activation.
 ValueId requantize(Lowering& l, Kind kind, ValueId sum, std::span<const QuantizedMultiplier> m) {
     const Quant out = l.quant(l.out());
-    if (kind == Kind::int16_sum64) return l.rescale_sums(sum, DType::i16, m);
+    if (kind == Kind::int16_sum64) return l.requantize_sums(sum, DType::i16, m);
     // 32-bit sums take 32-bit multipliers, which no RESCALE of an i48 offers.
-    if (kind == Kind::int16_sum32) sum = l.rescale_sums(sum, DType::i32, {&unit_multiplier, 1});
-    return l.rescale_channels(sum, input_type(kind), m, out.zero_point);
+    if (kind == Kind::int16_sum32) sum = l.requantize_sums(sum, DType::i32, {&unit_multiplier, 1});
+    return l.requantize_channels(sum, input_type(kind), m, out.zero_point);
 }
 
 ValueId finish_conv(Lowering& l, Kind kind, ValueId acc, std::int32_t filter_axis, std::int64_t channels,

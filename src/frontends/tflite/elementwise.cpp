@@ -32,10 +32,6 @@ bool all_of_type(const Lowering& l, std::size_t inputs, tflite::TensorType type)
     return l.out().type == type;
 }
 
-ValueId mul(Lowering& l, ValueId a, ValueId b, DType type) {
-    return l.add(Op::mul, {a, b, l.scalar(DType::i8, 0)}, type);
-}
-
 ValueId negate(Lowering& l, ValueId x) {
     return l.add(Op::negate, {x, l.scalar(l.type(x), 0), l.scalar(l.type(x), 0)}, l.type(x));
 }
@@ -74,21 +70,21 @@ void add_sub_quantized(Lowering& l, Op op, Activation activation, bool pot_scale
         a = divide_by_power(l, l.widen(a, 0), eo - ea);
         b = divide_by_power(l, l.widen(b, 0), eo - eb);
         const ValueId sum = l.add(op, {a, b}, DType::i32);
-        l.set(l.activate_int(l.rescale(sum, type, unit_multiplier, 0, 0), activation, l.out()));
+        l.set(l.activate_int(l.requantize(sum, type, unit_multiplier, 0, 0), activation, l.out()));
         return;
     }
     // Both inputs are brought to the larger scale times two, with `bits` more bits than they have.
     const int bits = type == DType::i8 ? 20 : 15;
     const double twice_max = 2 * static_cast<double>(std::max(qa.scale, qb.scale));
-    a = l.rescale(l.shift_left(a, qa.zero_point, bits), DType::i32,
-                  quantize_multiplier(static_cast<double>(qa.scale) / twice_max), 0, 0);
-    b = l.rescale(l.shift_left(b, qb.zero_point, bits), DType::i32,
-                  quantize_multiplier(static_cast<double>(qb.scale) / twice_max), 0, 0);
+    a = l.requantize(l.shift_left(a, qa.zero_point, bits), DType::i32,
+                     quantize_multiplier(static_cast<double>(qa.scale) / twice_max), 0, 0);
+    b = l.requantize(l.shift_left(b, qb.zero_point, bits), DType::i32,
+                     quantize_multiplier(static_cast<double>(qb.scale) / twice_max), 0, 0);
     const ValueId sum = l.add(op, {a, b}, DType::i32);
     const QuantizedMultiplier m = quantize_multiplier(twice_max / ((1 << bits) * static_cast<double>(qo.scale)));
     // The sum has up to 29 bits for int8 and 31 for int16; RESCALE takes 31 - exponent.
     if (m.exponent > (type == DType::i8 ? 2 : 0)) l.unsupported("the ratio of its scales is too large");
-    l.set(l.activate_int(l.rescale(sum, type, m, 0, qo.zero_point), activation, l.out()));
+    l.set(l.activate_int(l.requantize(sum, type, m, 0, qo.zero_point), activation, l.out()));
 }
 
 // ---- tables -------------------------------------------------------------------------------------------------------
@@ -143,7 +139,7 @@ void lower_mul(Lowering& l) {
     if (all_of_type(l, 2, T::FLOAT32) || all_of_type(l, 2, T::INT32)) {
         ValueId a = l.value(0), b = l.value(1);
         l.match_ranks(a, b);
-        const ValueId product = mul(l, a, b, l.type(a));
+        const ValueId product = l.mul(a, b, l.type(a));
         if (l.type(a) == DType::i32 && activation != Activation::NONE)
             l.unsupported("a fused activation on INT32 is not supported");
         return l.set(l.type(a) == DType::i32 ? product : l.activate_float(product, activation));
@@ -157,8 +153,8 @@ void lower_mul(Lowering& l) {
     if (m.exponent > (type == DType::i8 ? 13 : -1)) l.unsupported("the ratio of its scales is too large");
     ValueId a = l.value(0), b = l.value(1);
     l.match_ranks(a, b);
-    const ValueId product = mul(l, l.widen(a, qa.zero_point), l.widen(b, qb.zero_point), DType::i32);
-    l.set(l.activate_int(l.rescale(product, type, m, 0, qo.zero_point), activation, l.out()));
+    const ValueId product = l.mul(l.widen(a, qa.zero_point), l.widen(b, qb.zero_point), DType::i32);
+    l.set(l.activate_int(l.requantize(product, type, m, 0, qo.zero_point), activation, l.out()));
 }
 
 void lower_maximum_minimum(Lowering& l) {
@@ -186,8 +182,8 @@ void lower_relu(Lowering& l) {
     ValueId x = l.value(0);
     const float ratio = in.scale / out.scale;
     if (ratio != 1.0f || in.zero_point != out.zero_point) {
-        x = l.rescale(x, l.dtype(l.out()), quantize_multiplier(static_cast<double>(ratio)), in.zero_point,
-                      out.zero_point);
+        x = l.requantize(x, l.dtype(l.out()), quantize_multiplier(static_cast<double>(ratio)), in.zero_point,
+                         out.zero_point);
     }
     l.set(l.activate_int(x, activation, l.out()));
 }
@@ -199,7 +195,7 @@ void lower_leaky_relu(Lowering& l) {
     const ValueId x = l.value(0);
     if (all_of_type(l, 1, tflite::TensorType::FLOAT32)) {
         const ValueId positive = l.add(Op::greater_equal, {x, l.splat(x, DType::fp32, 0)}, DType::boolean);
-        const ValueId scaled = mul(l, x, l.splat(x, DType::fp32, static_cast<double>(alpha)), DType::fp32);
+        const ValueId scaled = l.mul(x, l.splat(x, DType::fp32, static_cast<double>(alpha)), DType::fp32);
         return l.set(l.add(Op::select, {positive, x, scaled}, DType::fp32));
     }
     if (!all_of_type(l, 1, tflite::TensorType::INT8) && !all_of_type(l, 1, tflite::TensorType::INT16)) refuse_types(l);
@@ -215,11 +211,11 @@ void lower_leaky_relu(Lowering& l) {
     }
     const ValueId wide = l.widen(x, 0);
     const ValueId positive = l.add(Op::greater_equal, {wide, l.splat(wide, DType::i32, 0)}, DType::boolean);
-    const ValueId upper = l.rescale(x, DType::i16, m_identity, 0, 0);
+    const ValueId upper = l.requantize(x, DType::i16, m_identity, 0, 0);
     // RESCALE has no negative multiplier: the input changes its sign instead, which rounds the same product.
     const bool negative = m_alpha.multiplier < 0;
-    const ValueId lower = l.rescale(negative ? negate(l, wide) : x, DType::i16,
-                                    {negative ? -m_alpha.multiplier : m_alpha.multiplier, m_alpha.exponent}, 0, 0);
+    const ValueId lower = l.requantize(negative ? negate(l, wide) : x, DType::i16,
+                                       {negative ? -m_alpha.multiplier : m_alpha.multiplier, m_alpha.exponent}, 0, 0);
     l.set(l.add(Op::select, {positive, upper, lower}, DType::i16));
 }
 
@@ -259,21 +255,21 @@ void lower_quantize(Lowering& l) {
         if (l.type(x) == DType::i32 && m.exponent >= 0)
             l.unsupported("requantization of INT32 to a finer scale is not supported");
         if (l.type(x) == to && m == unit_multiplier && in.zero_point == out.zero_point) return l.set(x);
-        return l.set(l.rescale(x, to, m, in.zero_point, out.zero_point));
+        return l.set(l.requantize(x, to, m, in.zero_point, out.zero_point));
     }
     if (l.type(x) != DType::fp32 || to == DType::i32) refuse_types(l);
     // round(x / scale), half away from zero. The largest float below one half keeps 0.49999997 from rounding up.
     const double inverse = static_cast<double>(1.0f / out.scale);
     if (!std::isfinite(inverse)) l.fail(fmt::format("{} has scale {}", l.out().title(), out.scale));
     constexpr double almost_half = 0.5 - 1.0 / (1 << 25), far = 1 << 20;
-    const ValueId steps = l.clamp(mul(l, x, l.splat(x, DType::fp32, inverse), DType::fp32), -far, far);
+    const ValueId steps = l.clamp(l.mul(x, l.splat(x, DType::fp32, inverse), DType::fp32), -far, far);
     const ValueId size = l.add(
         Op::floor,
         {l.add(Op::add, {l.add(Op::abs, {steps}, DType::fp32), l.splat(x, DType::fp32, almost_half)}, DType::fp32)},
         DType::fp32);
     const ValueId positive = l.add(Op::greater_equal, {steps, l.splat(x, DType::fp32, 0)}, DType::boolean);
     const ValueId rounded = l.add(Op::select, {positive, size, negate(l, size)}, DType::fp32);
-    l.set(l.rescale(l.cast(rounded, DType::i32), to, unit_multiplier, 0, out.zero_point));
+    l.set(l.requantize(l.cast(rounded, DType::i32), to, unit_multiplier, 0, out.zero_point));
 }
 
 void lower_dequantize(Lowering& l) {
@@ -286,7 +282,7 @@ void lower_dequantize(Lowering& l) {
     const Quant in = l.quant(source);
     ValueId y = l.cast(x, DType::fp32);
     if (in.zero_point != 0) y = l.add(Op::sub, {y, l.splat(y, DType::fp32, in.zero_point)}, DType::fp32);
-    l.set(mul(l, y, l.splat(y, DType::fp32, static_cast<double>(in.scale)), DType::fp32));
+    l.set(l.mul(y, l.splat(y, DType::fp32, static_cast<double>(in.scale)), DType::fp32));
 }
 
 }  // namespace tosavk

@@ -32,14 +32,6 @@ std::string Lowering::title() const {
     return fmt::format("TFLite operator {} (node {}, '{}')", op_->name, op_index_, op_name_);
 }
 
-void Lowering::fail(const std::string& what) const {
-    throw Error(ErrorCode::bad_model, fmt::format("{}: {}", title(), what), op_name_);
-}
-
-void Lowering::unsupported(const std::string& what) const {
-    throw Error(ErrorCode::unsupported, fmt::format("{}: {}", title(), what), op_name_);
-}
-
 const TfliteTensor& Lowering::in(std::size_t k) const {
     if (!has_input(k)) fail(fmt::format("input {} is missing", k));
     return graph_.tensors[static_cast<std::size_t>(op_->inputs[k])];
@@ -65,12 +57,13 @@ ValueId Lowering::value(std::size_t k) {
     const TfliteTensor& tensor = in(k);
     if (values_[tensor.index] != no_id) return values_[tensor.index];
     check_usable(tensor);
-    if (!tensor.is_constant) fail(fmt::format("reads {} before it is computed", tensor.title()));
+    if (!tensor.is_constant && !tensor.is_empty()) fail(fmt::format("reads {} before it is computed", tensor.title()));
     return constant_value(tensor);
 }
 
 ValueId Lowering::constant_value(const TfliteTensor& tensor) {
     const DType type = dtype(tensor);
+    if (tensor.is_empty()) return values_[tensor.index] = empty(type, tensor.shape);
     const std::string name = tensor.name.empty() ? fmt::format("constant_{}", tensor.index) : tensor.name;
     Bytes data(tensor.data.begin(), tensor.data.end());
     if (tensor.type == tflite::TensorType::INT4)
@@ -93,6 +86,7 @@ void Lowering::set(ValueId id, std::size_t k) {
     }
     values_[tensor.index] = id;
     set_.at(k) = true;
+    if (is_empty(id)) return;
     Value& value = builder_.value(id);
     if (id >= first_value_ && !tensor.name.empty()) value.name = tensor.name;
     if (value.scale == 0 && tensor.scale.size() == 1) {
@@ -104,16 +98,16 @@ void Lowering::set(ValueId id, std::size_t k) {
 bool Lowering::constant(std::size_t k) const {
     const TfliteTensor& tensor = in(k);
     const ValueId id = values_[tensor.index];
-    return id != no_id ? builder_.value(id).is_constant() : tensor.is_constant;
+    return id != no_id ? graph_value(id).is_constant() : tensor.is_constant;
 }
 
 std::vector<std::int64_t> Lowering::const_ints(std::size_t k) const {
     const TfliteTensor& tensor = in(k);
     check_usable(tensor);
     const ValueId id = values_[tensor.index];
-    if (id == no_id && tensor.is_empty()) return {};
-    if (id != no_id && builder_.value(id).is_constant() && is_integer(type(id))) {
-        return decode_ints(type(id), *builder_.value(id).data);
+    if (id == no_id ? tensor.is_empty() : is_empty(id)) return {};
+    if (id != no_id && graph_value(id).is_constant() && is_integer(type(id))) {
+        return decode_ints(type(id), *graph_value(id).data);
     }
     if (!tensor.is_constant || id != no_id) unsupported(fmt::format("{} must be a constant", tensor.title()));
     if (tensor.type == tflite::TensorType::INT64)
@@ -193,40 +187,6 @@ void Lowering::require_same_quant(const TfliteTensor& a, const TfliteTensor& b) 
 
 // ---- values and nodes ---------------------------------------------------------------------------------------------
 
-std::string Lowering::unique(std::string name) {
-    const std::string wanted = name;
-    for (int n = 2; !node_names_.insert(name).second; ++n) name = fmt::format("{}#{}", wanted, n);
-    return name;
-}
-
-ValueId Lowering::add(Op op, std::vector<ValueId> inputs, DType output_type, Attributes attrs) {
-    return builder_.add1(op, std::move(inputs), output_type, std::move(attrs), unique(op_name_));
-}
-
-ValueId Lowering::splat(ValueId like, DType type, double v) {
-    const std::size_t rank = shape(like).size();
-    if (rank == 1) return scalar(type, v);
-    const auto key = std::make_tuple(type, rank, v);
-    if (const auto found = splats_.find(key); found != splats_.end()) return found->second;
-    const ValueId id =
-        builder_.constant(fmt::format("{}({})", name_of(type), v), type, Shape(rank, 1), encode_reals(type, {&v, 1}));
-    splats_.emplace(key, id);
-    return id;
-}
-
-ValueId Lowering::constant(const std::string& what, DType type, const Shape& shape, Bytes bytes) {
-    return builder_.constant(op_name_ + "/" + what, type, shape, std::move(bytes));
-}
-
-ValueId Lowering::constant_ints(const std::string& what, DType type, const Shape& shape,
-                                std::span<const std::int64_t> values) {
-    return builder_.constant_ints(op_name_ + "/" + what, type, shape, values);
-}
-
-ValueId Lowering::constant_floats(const std::string& what, const Shape& shape, std::span<const float> values) {
-    return builder_.constant_floats(op_name_ + "/" + what, DType::fp32, shape, values);
-}
-
 ValueId Lowering::float_value(std::size_t k) {
     const ValueId id = value(k);
     if (type(id) == DType::fp32) return id;
@@ -255,152 +215,68 @@ ValueId Lowering::float_value(std::size_t k) {
     return constant_floats(tensor.name + "/fp32", v.shape, values);
 }
 
-ValueId Lowering::reshape(ValueId id, const Shape& to) {
-    const Value& v = graph_value(id);
-    if (v.shape == to) return id;
-    if (element_count(v.shape) != element_count(to)) {
-        fail(fmt::format("cannot reshape '{}' from {} to {}", v.name, to_string(v.shape), to_string(to)));
-    }
-    if (v.is_constant()) {
-        const std::string name = v.name + "/reshaped";
-        const DType t = v.type;
-        const auto data = v.data;
-        const ValueId reshaped = builder_.constant(name, t, to, Bytes(*data));
-        builder_.value(reshaped).data = data;  // one copy of large weights is enough
-        return reshaped;
-    }
-    const DType t = v.type;  // `v` moves when values are added
-    return add(Op::reshape, {id, builder_.shape(to)}, t);
-}
+Scaling Lowering::scaling(const QuantizedMultiplier& m) const { return scaling(std::span(&m, 1)); }
 
-ValueId Lowering::slice(ValueId id, std::span<const std::int64_t> start, const Shape& size) {
-    const Value& v = graph_value(id);
-    const Shape& from = v.shape;
-    for (std::size_t d = 0; d < from.size(); ++d) {
-        if (start[d] < 0 || size[d] < 1 || start[d] > from[d] - size[d]) {
-            fail(fmt::format("cannot take {} elements from {} along dimension {} of size {}", size[d], start[d], d,
-                             from[d]));
-        }
-    }
-    if (size == from) return id;
-    const DType t = v.type;  // `v` moves when values are added
-    if (!v.is_constant()) return add(Op::slice, {id, builder_.shape(start), builder_.shape(size)}, t);
-    const std::size_t element = size_of(t);
-    const std::vector<std::int64_t> strides = row_major_strides(from);
-    Bytes bytes(static_cast<std::size_t>(element_count(size)) * element);
-    std::vector<std::int64_t> at(size.size(), 0);
-    for (std::size_t i = 0; i < bytes.size(); i += element) {
-        std::int64_t offset = 0;
-        for (std::size_t d = 0; d < at.size(); ++d) offset += (start[d] + at[d]) * strides[d];
-        std::memcpy(bytes.data() + i, v.data->data() + static_cast<std::size_t>(offset) * element, element);
-        for (std::size_t d = at.size(); d-- > 0;) {
-            if (++at[d] < size[d]) break;
-            at[d] = 0;
-        }
-    }
-    const std::string name = v.name + "/sliced";
-    return builder_.constant(name, t, size, std::move(bytes));
-}
-
-ValueId Lowering::slice_axis(ValueId id, std::size_t along, std::int64_t start, std::int64_t size) {
-    Shape starts(shape(id).size(), 0), sizes = shape(id);
-    starts[along] = start;
-    sizes[along] = size;
-    return slice(id, starts, sizes);
-}
-
-ValueId Lowering::concat(std::vector<ValueId> parts, std::size_t along) {
-    const auto most = static_cast<std::size_t>(level().max_list);
-    const DType t = type(parts.at(0));
-    Attributes attrs;
-    attrs.axis = static_cast<std::int32_t>(along);
-    // Longer lists than a level allows are joined in groups.
-    while (parts.size() > 1) {
-        std::vector<ValueId> joined;
-        for (std::size_t i = 0; i < parts.size(); i += most) {
-            const std::size_t n = std::min(most, parts.size() - i);
-            std::vector<ValueId> group(parts.begin() + static_cast<std::ptrdiff_t>(i),
-                                       parts.begin() + static_cast<std::ptrdiff_t>(i + n));
-            joined.push_back(n == 1 ? group[0] : add(Op::concat, std::move(group), t, attrs));
-        }
-        parts = std::move(joined);
-    }
-    return parts[0];
-}
-
-ValueId Lowering::cast(ValueId id, DType to) { return type(id) == to ? id : add(Op::cast, {id}, to); }
-
-ValueId Lowering::rescale(ValueId id, DType to, const QuantizedMultiplier& m, std::int64_t input_zp,
-                          std::int64_t output_zp) {
-    const DType from = type(id);
-    const int shift = 31 - m.exponent;
-    if (m.multiplier < 0 || shift < 2 || shift > 62) unsupported("the ratio of its scales is too large");
-    // RESCALE takes values below 2^(shift - 1); what comes from int8 and int16 is known to be small.
-    const std::int64_t largest = from == DType::i8 ? 255 : from == DType::i16 ? 32768 : 0;
-    if (largest >= std::int64_t{1} << (shift - 1)) unsupported("the ratio of its scales is too large");
-    Attributes attrs;
-    // Up to 31 bits both roundings are the same.
-    attrs.rounding = shift > 31 ? rounding() : Rounding::single_round;
-    return add(Op::rescale,
-               {id, scalar(DType::i32, m.multiplier), scalar(DType::i8, shift),
-                scalar(from, static_cast<double>(input_zp)), scalar(to, static_cast<double>(output_zp))},
-               to, attrs);
-}
-
-ValueId Lowering::rescale_channels(ValueId id, DType to, std::span<const QuantizedMultiplier> m,
-                                   std::int64_t output_zp) {
-    if (std::all_of(m.begin(), m.end(), [&](const auto& x) { return x == m[0]; }))
-        return rescale(id, to, m[0], 0, output_zp);
-    std::vector<std::int64_t> multipliers, shifts;
-    Attributes attrs;
-    attrs.per_channel = true;
-    attrs.rounding = Rounding::single_round;
+Scaling Lowering::scaling(std::span<const QuantizedMultiplier> m) const {
+    Scaling s;
+    s.per_channel = m.size() > 1;
     for (const QuantizedMultiplier& x : m) {
         const int shift = 31 - x.exponent;
         if (x.multiplier < 0 || shift < 2 || shift > 62) unsupported("the ratio of its scales is too large");
-        if (shift > 31) attrs.rounding = rounding();
-        multipliers.push_back(x.multiplier);
-        shifts.push_back(shift);
+        // Up to 31 bits both roundings are the same.
+        if (shift > 31) s.rounding = rounding();
+        s.multiplier.push_back(x.multiplier);
+        s.shift.push_back(shift);
     }
-    const Shape channels{static_cast<std::int64_t>(m.size())};
-    return add(Op::rescale,
-               {id, constant_ints("multiplier", DType::i32, channels, multipliers),
-                constant_ints("shift", DType::i8, channels, shifts), scalar(type(id), 0),
-                scalar(to, static_cast<double>(output_zp))},
-               to, attrs);
+    return s;
 }
 
-ValueId Lowering::rescale_sums(ValueId id, DType to, std::span<const QuantizedMultiplier> m) {
-    const bool same = std::all_of(m.begin(), m.end(), [&](const auto& x) { return x == m[0]; });
-    std::vector<std::int64_t> multipliers, shifts;
-    for (const QuantizedMultiplier& x : same ? m.first(1) : m) {
+namespace {
+
+bool all_equal(std::span<const QuantizedMultiplier> m) {
+    return std::all_of(m.begin(), m.end(), [&](const auto& x) { return x == m[0]; });
+}
+
+}  // namespace
+
+ValueId Lowering::requantize(ValueId id, DType to, const QuantizedMultiplier& m, std::int64_t input_zp,
+                             std::int64_t output_zp) {
+    Scaling s = scaling(m);
+    // RESCALE takes values below 2^(shift - 1); what comes from int8 and int16 is known to be small.
+    const DType from = type(id);
+    const std::int64_t largest = from == DType::i8 ? 255 : from == DType::i16 ? 32768 : 0;
+    if (largest >= std::int64_t{1} << (s.shift[0] - 1)) unsupported("the ratio of its scales is too large");
+    s.input_zp = input_zp;
+    s.output_zp = output_zp;
+    return rescale(id, to, s);
+}
+
+ValueId Lowering::requantize_channels(ValueId id, DType to, std::span<const QuantizedMultiplier> m,
+                                      std::int64_t output_zp) {
+    if (all_equal(m)) return requantize(id, to, m[0], 0, output_zp);
+    Scaling s = scaling(m);
+    s.output_zp = output_zp;
+    return rescale(id, to, s);
+}
+
+ValueId Lowering::requantize_sums(ValueId id, DType to, std::span<const QuantizedMultiplier> m) {
+    Scaling s;
+    s.scale32 = false;
+    if (all_equal(m)) m = m.first(1);
+    s.per_channel = m.size() > 1;
+    for (const QuantizedMultiplier& x : m) {
         const int shift = 15 - x.exponent;
         if (x.multiplier < 0 || shift < 2 || shift > 62) unsupported("the ratio of its scales is too large");
-        multipliers.push_back(x.multiplier < 0x7fff0000 ? (x.multiplier + (1 << 15)) >> 16 : 0x7fff);
-        shifts.push_back(shift);
+        s.multiplier.push_back(x.multiplier < 0x7fff0000 ? (x.multiplier + (1 << 15)) >> 16 : 0x7fff);
+        s.shift.push_back(shift);
     }
-    Attributes attrs;
-    attrs.scale32 = false;
-    attrs.per_channel = !same;
-    attrs.rounding = Rounding::single_round;
-    const Shape channels{static_cast<std::int64_t>(shifts.size())};
-    return add(Op::rescale,
-               {id, constant_ints("multiplier", DType::i16, channels, multipliers),
-                constant_ints("shift", DType::i8, channels, shifts), scalar(DType::i48, 0), scalar(to, 0)},
-               to, attrs);
+    return rescale(id, to, s);
 }
 
 ValueId Lowering::shift_left(ValueId id, std::int64_t input_zp, int bits) {
-    if (type(id) == DType::i8) return rescale(id, DType::i32, {1 << 30, 1 + bits}, input_zp, 0);
+    if (type(id) == DType::i8) return requantize(id, DType::i32, {1 << 30, 1 + bits}, input_zp, 0);
     const ValueId wide = cast(id, DType::i32);
     return bits == 0 ? wide : add(Op::logical_left_shift, {wide, splat(wide, DType::i32, bits)}, DType::i32);
-}
-
-ValueId Lowering::clamp(ValueId id, double min, double max) {
-    Attributes attrs;
-    attrs.min_val = min;
-    attrs.max_val = max;
-    return add(Op::clamp, {id}, type(id), attrs);
 }
 
 ValueId Lowering::activate_int(ValueId id, tflite::ActivationFunctionType activation, const TfliteTensor& output) {
@@ -426,15 +302,6 @@ ValueId Lowering::activate_float(ValueId id, tflite::ActivationFunctionType acti
         default:
             unsupported(fmt::format("fused activation {} is not supported",
                                     tflite::EnumNameActivationFunctionType(activation)));
-    }
-}
-
-void Lowering::match_ranks(ValueId& a, ValueId& b) {
-    const std::size_t rank = std::max(shape(a).size(), shape(b).size());
-    for (ValueId* id : {&a, &b}) {
-        Shape dims = shape(*id);
-        dims.insert(dims.begin(), rank - dims.size(), 1);
-        *id = reshape(*id, dims);
     }
 }
 

@@ -1,18 +1,14 @@
 // The state of one import and what every operator's lowering is written with. Messages name the operator in hand.
 #pragma once
 
+#include "frontends/common/emitter.hpp"
 #include "frontends/tflite/file.hpp"
 #include "frontends/tflite/quant.hpp"
 #include "frontends/tflite/tflite.hpp"
-#include "ops/builder.hpp"
-
-#include <map>
-#include <set>
-#include <tuple>
 
 namespace tosavk {
 
-class Lowering {
+class Lowering : public Emitter {
 public:
     Lowering(const TfliteFile& file, const ImportOptions& options);
     Graph run();
@@ -44,8 +40,6 @@ public:
         if (type != tflite::BuiltinOptionsTraits<T>::enum_value) fail("its options are those of another operator");
         return static_cast<const T*>(op_->table->builtin_options());
     }
-    [[noreturn]] void fail(const std::string& what) const;         ///< Error(bad_model)
-    [[noreturn]] void unsupported(const std::string& what) const;  ///< Error(unsupported)
 
     // ---- types and quantization -----------------------------------------------------------------------------------
     DType dtype(const TfliteTensor& tensor) const;  ///< fails for types that the graph does not have
@@ -56,41 +50,23 @@ public:
     void require_same_quant(const TfliteTensor& a, const TfliteTensor& b) const;
     bool is_quantized(const TfliteTensor& tensor) const;  ///< int4, int8 or int16
     Rounding rounding() const { return options_.rounding; }
-    const Level& level() const { return *options_.level; }
 
     // ---- values and nodes -----------------------------------------------------------------------------------------
-    const Shape& shape(ValueId id) const { return builder_.value(id).shape; }
-    DType type(ValueId id) const { return builder_.value(id).type; }
-    const Value& graph_value(ValueId id) const { return builder_.value(id); }
-    ValueId add(Op op, std::vector<ValueId> inputs, DType output_type, Attributes attrs = {});
-    ValueId scalar(DType type, double v) { return builder_.scalar(type, v); }
-    /// A constant of one element whose rank is that of `like`, so that it broadcasts against it.
-    ValueId splat(ValueId like, DType type, double v);
-    ValueId constant(const std::string& what, DType type, const Shape& shape, Bytes bytes);
-    ValueId constant_ints(const std::string& what, DType type, const Shape& shape,
-                          std::span<const std::int64_t> values);
-    ValueId constant_floats(const std::string& what, const Shape& shape, std::span<const float> values);
+    using Emitter::constant;
     /// Input k as fp32: itself, or a constant of another type converted or dequantized here.
     ValueId float_value(std::size_t k);
-
-    ValueId reshape(ValueId id, const Shape& shape);  ///< no node for constants and for the shape it has already
-    ValueId slice(ValueId id, std::span<const std::int64_t> start, const Shape& size);  ///< constants are cut here
-    ValueId slice_axis(ValueId id, std::size_t axis, std::int64_t start, std::int64_t size);
-    ValueId concat(std::vector<ValueId> parts, std::size_t axis);
-    ValueId cast(ValueId id, DType to);  ///< no node when it has that type
-    ValueId rescale(ValueId id, DType to, const QuantizedMultiplier& m, std::int64_t input_zp, std::int64_t output_zp);
+    /// (x - input_zp) * m + output_zp.
+    ValueId requantize(ValueId id, DType to, const QuantizedMultiplier& m, std::int64_t input_zp,
+                       std::int64_t output_zp);
     /// Along the last dimension.
-    ValueId rescale_channels(ValueId id, DType to, std::span<const QuantizedMultiplier> m, std::int64_t output_zp);
+    ValueId requantize_channels(ValueId id, DType to, std::span<const QuantizedMultiplier> m, std::int64_t output_zp);
     /// i48 by TFLite's scaling of 64-bit sums, which keeps 15 bits of a multiplier; one, or along the last dimension.
-    ValueId rescale_sums(ValueId id, DType to, std::span<const QuantizedMultiplier> m);
+    ValueId requantize_sums(ValueId id, DType to, std::span<const QuantizedMultiplier> m);
     ValueId shift_left(ValueId id, std::int64_t input_zp, int bits);  ///< (x - input_zp) << bits as i32, exact
     ValueId widen(ValueId id, std::int64_t zp) { return shift_left(id, zp, 0); }
-    ValueId clamp(ValueId id, double min, double max);
     /// A fused activation on a value that is already quantized like `output`.
     ValueId activate_int(ValueId id, tflite::ActivationFunctionType activation, const TfliteTensor& output);
     ValueId activate_float(ValueId id, tflite::ActivationFunctionType activation);
-    /// Both with leading dimensions of 1 up to the same rank.
-    void match_ranks(ValueId& a, ValueId& b);
 
     // ---- shapes ---------------------------------------------------------------------------------------------------
     /// The size recorded in the file for the leading dimension, when the graph runs with another one; 0 otherwise.
@@ -111,10 +87,13 @@ private:
     void lower_operator();
     bool fold_operator();
     void add_outputs();
-    std::string unique(std::string name);
     void check_usable(const TfliteTensor& tensor) const;
     void check_quantized(const TfliteTensor& tensor) const;
-    std::string title() const;
+    std::string title() const override;
+    Scaling scaling(const QuantizedMultiplier& m) const;
+    Scaling scaling(std::span<const QuantizedMultiplier> m) const;
+    bool lower_empty();
+    void check_output(ValueId id) const;  ///< fails for a tensor without elements
 
     const TfliteFile& file_;
     const TfliteSubgraph& graph_;
@@ -131,8 +110,6 @@ private:
     std::string op_name_;
     std::vector<ValueId> values_;  ///< by tensor: what it holds after the operators so far; no_id: nothing yet
     std::vector<bool> produced_;   ///< by tensor: a graph input or the output of a node
-    std::set<std::string> node_names_;
-    std::map<std::tuple<DType, std::size_t, double>, ValueId> splats_;
 };
 
 /// Output size and padding along one axis. `after` may be negative: that many trailing elements are never read.

@@ -116,9 +116,7 @@ void lower_mean(Lowering& l) {
     if (type == DType::fp32) {
         x = reduce(l, Op::reduce_sum, x, axes);
         const float inverse = 1.0f / static_cast<float>(n);
-        if (n > 1)
-            x = l.add(Op::mul, {x, l.splat(x, DType::fp32, static_cast<double>(inverse)), l.scalar(DType::i8, 0)},
-                      DType::fp32);
+        if (n > 1) x = l.mul(x, l.splat(x, DType::fp32, static_cast<double>(inverse)), DType::fp32);
         return l.set(drop_axes(l, x, axes));
     }
     if (type != DType::i8 && type != DType::i16)
@@ -135,7 +133,7 @@ void lower_mean(Lowering& l) {
     // The sum of n values has as many bits more as were folded.
     if (m.exponent + shift > (type == DType::i8 ? 20 : 13)) l.unsupported("the ratio of its scales is too large");
     x = reduce(l, Op::reduce_sum, l.widen(x, in.zero_point), axes);
-    l.set(drop_axes(l, l.rescale(x, type, m, 0, out.zero_point), axes));
+    l.set(drop_axes(l, l.requantize(x, type, m, 0, out.zero_point), axes));
 }
 
 void lower_reduce(Lowering& l) {

@@ -69,6 +69,14 @@ void lower_reshape(Lowering& l) {
     if (batch != 0 && !to.empty() && to[0] == batch) to[0] = l.shape(x)[0];
     std::int64_t known = 1, wildcard = -1;
     const std::int64_t count = element_count(l.shape(x));
+    if (count == 0) {
+        // What -1 stands for cannot be computed; the file tells.
+        for (std::size_t d = 0; d < to.size() && l.out().shape.size() == to.size(); ++d)
+            if (to[d] == -1) to[d] = l.out().shape[d];
+        if (std::any_of(to.begin(), to.end(), [](std::int64_t d) { return d < 0; }))
+            l.fail(fmt::format("cannot reshape {} to [{}]", to_string(l.shape(x)), fmt::join(to, ", ")));
+        return l.set(l.reshape(x, to));
+    }
     for (std::size_t d = 0; d < to.size(); ++d) {
         if (to[d] == -1 && wildcard < 0) {
             wildcard = static_cast<std::int64_t>(d);
@@ -146,7 +154,7 @@ void lower_concatenation(Lowering& l) {
             const Quant in = l.quant(l.in(k)), out = l.quant(l.out());
             if (in.scale != out.scale || in.zero_point != out.zero_point) {
                 const double ratio = static_cast<double>(in.scale) / static_cast<double>(out.scale);
-                part = l.rescale(part, l.type(part), quantize_multiplier(ratio), in.zero_point, out.zero_point);
+                part = l.requantize(part, l.type(part), quantize_multiplier(ratio), in.zero_point, out.zero_point);
             }
         }
         parts.push_back(part);
@@ -209,7 +217,7 @@ void lower_split(Lowering& l) {
         std::int64_t known = 0, open = -1;
         for (std::size_t i = 0; i < sizes.size(); ++i) {
             if (sizes[i] == -1 && open < 0) open = static_cast<std::int64_t>(i);
-            else if (sizes[i] < 1 || sizes[i] > total)
+            else if (sizes[i] < 0 || sizes[i] > total)
                 l.fail(fmt::format("size {} of part {} is out of range", sizes[i], i));
             else known += sizes[i];
         }
@@ -324,7 +332,12 @@ void lower_strided_slice(Lowering& l) {
         const std::int64_t stride = shrink ? 1 : step, reach = stride > 0 ? stride : -stride;
         const std::int64_t distance = stride > 0 ? end - begin : begin - end;
         const std::int64_t count = distance <= 0 ? 0 : (distance - 1) / reach + 1;
-        if (count == 0) l.unsupported(fmt::format("it takes no elements of dimension {}", d));
+        if (count == 0) {
+            x = l.slice_axis(x, d, 0, 0);
+            if (!shrink) to.push_back(0);
+            ++d;
+            continue;
+        }
         const std::int64_t span = (count - 1) * reach + 1;
         if (stride < 0) {
             x = l.slice_axis(x, d, begin - span + 1, span);
@@ -346,7 +359,7 @@ void lower_shape(Lowering& l) {
     if (l.out().type != tflite::TensorType::INT32)
         l.unsupported(fmt::format("type {} is not supported", name_of(l.out().type)));
     const Shape shape = l.shape(l.value(0));
-    if (shape.empty()) l.unsupported("the shape of a scalar has no elements");
+    if (shape.empty()) return l.set(l.empty(DType::i32, {0}));
     l.set(l.constant_ints("shape", DType::i32, {static_cast<std::int64_t>(shape.size())}, shape));
 }
 

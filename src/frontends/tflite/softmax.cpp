@@ -19,7 +19,7 @@ ValueId along_last(Lowering& l, Op op, ValueId x) {
 }
 
 void softmax_float(Lowering& l, ValueId x, double beta) {
-    const auto mul = [&](ValueId a, ValueId b) { return l.add(Op::mul, {a, b, l.scalar(DType::i8, 0)}, DType::fp32); };
+    const auto mul = [&](ValueId a, ValueId b) { return l.mul(a, b, DType::fp32); };
     ValueId d = l.add(Op::sub, {x, along_last(l, Op::reduce_max, x)}, DType::fp32);
     if (beta != 1) d = mul(d, l.splat(d, DType::fp32, beta));
     const ValueId e = l.add(Op::exp, {d}, DType::fp32);
@@ -80,7 +80,7 @@ void softmax_int8(Lowering& l, ValueId x, double beta) {
     ValueId last_shift = binary(Op::sub, number(35), zeros);
     if (shape.back() >= long_row) last_shift = binary(Op::minimum, last_shift, number(31));
     const ValueId probability = shift_right(mul31(r, exact), last_shift, true);
-    l.set(l.rescale(probability, DType::i8, unit_multiplier, 0, -128));
+    l.set(l.requantize(probability, DType::i8, unit_multiplier, 0, -128));
 }
 
 }  // namespace

@@ -109,7 +109,8 @@ void Lowering::drop_unused_constants(Graph& graph) {
 }
 
 Lowering::Lowering(const TfliteFile& file, const ImportOptions& options)
-    : file_(file),
+    : Emitter(&builder_),
+      file_(file),
       graph_(file.main),
       options_(options),
       builder_(file.main.name.empty() ? "main" : file.main.name, *options.level),
@@ -187,6 +188,7 @@ bool Lowering::fold_operator() {
                                                    : static_cast<std::int64_t>(tensor.data.size());
     }
     for (std::size_t k = 0; k < op_->outputs.size(); ++k) {
+        if (out(k).is_empty()) return false;
         if (!row.moves_data && out(k).type != tflite::TensorType::INT32) return false;
     }
     if (elements > max_folded_elements) return false;
@@ -195,7 +197,7 @@ bool Lowering::fold_operator() {
     GraphBuilder main = std::move(builder_);
     builder_ = GraphBuilder("constants", level());
     const std::vector<ValueId> main_values = values_;
-    const auto main_splats = std::exchange(splats_, {});
+    auto main_splats = exchange_splats();
     first_value_ = 0;
     for (std::size_t k = 0; k < op_->inputs.size(); ++k) {
         if (!has_input(k)) continue;
@@ -219,21 +221,49 @@ bool Lowering::fold_operator() {
         const std::vector<HostTensor> all = reference_run(builder_.graph(), {}, /*keep_all=*/true);
         for (const ValueId id : ids) {
             Value v = graph_value(id);
-            if (!v.is_constant()) v.data = std::make_shared<const Bytes>(all.at(id).bytes);
+            if (!v.is_constant() && !is_empty(id)) v.data = std::make_shared<const Bytes>(all.at(id).bytes);
             results.push_back(std::move(v));
         }
     }
     builder_ = std::move(main);
     values_ = main_values;
-    splats_ = main_splats;
+    exchange_splats(std::move(main_splats));
     for (std::size_t k = 0; k < op_->outputs.size(); ++k) {
         const Value& v = results[k];
+        if (!v.is_constant()) {
+            values_[out(k).index] = empty(v.type, v.shape);
+            continue;
+        }
         const ValueId id = builder_.constant(v.name, v.type, v.shape, *v.data);
         builder_.value(id).scale = v.scale;
         builder_.value(id).zero_point = v.zero_point;
         values_[out(k).index] = id;
     }
     return true;
+}
+
+/// Operators that move data, and SHAPE, take tensors without elements as they take others. Of the rest, what the file
+/// gives no elements is not computed.
+bool Lowering::lower_empty() {
+    const Row& row = *find_row(op_->code);
+    if (row.moves_data || row.lower == lower_shape) return false;
+    bool reads = false;
+    for (std::size_t k = 0; k < op_->inputs.size(); ++k) {
+        // No axes are axes too.
+        if (!has_input(k) || (k > 0 && (row.lower == lower_mean || row.lower == lower_reduce))) continue;
+        const ValueId id = values_[in(k).index];
+        reads = reads || (id == no_id ? in(k).is_empty() : is_empty(id));
+    }
+    if (!reads) return false;
+    for (std::size_t k = 0; k < op_->outputs.size(); ++k) {
+        if (!out(k).is_empty()) unsupported("it makes elements of a tensor without any");
+        set(empty(dtype(out(k)), out(k).shape), k);
+    }
+    return true;
+}
+
+void Lowering::check_output(ValueId id) const {
+    if (is_empty(id)) unsupported(fmt::format("its shape {} has no elements", to_string(shape(id))));
 }
 
 void Lowering::lower_operator() {
@@ -250,7 +280,7 @@ void Lowering::lower_operator() {
         produced_[tensor.index] = true;
     }
     set_.assign(op_->outputs.size(), false);
-    if (!fold_operator()) {
+    if (!lower_empty() && !fold_operator()) {
         first_value_ = builder_.graph().values.size();
         row->lower(*this);
     }
@@ -273,6 +303,7 @@ void Lowering::add_outputs() {
                         fmt::format("TFLite graph output {} ({}) is never computed", k, tensor.title()));
         const std::string base = tensor.name.empty() ? fmt::format("output_{}", k) : tensor.name;
         // A value that is an input, a constant or an output already cannot carry this output's name.
+        check_output(id);
         if (builder_.value(id).is_constant() || !used.insert(id).second) {
             const Value source = builder_.value(id);
             id = builder_.add1(tosavk::Op::identity, {id}, source.type, {}, unique(base));
@@ -292,10 +323,12 @@ void Lowering::lower_operators() {
         op_ = &graph_.operators[op_index_];
         const TfliteTensor* first = op_->outputs.empty() ? nullptr : &out(0);
         op_name_ = first && !first->name.empty() ? first->name : fmt::format("node_{}", op_index_);
+        scope(op_name_, op_name_, /*numbered=*/true);
         lower_operator();
     }
     op_ = nullptr;
     op_name_.clear();
+    scope({}, {}, true);
 }
 
 Graph Lowering::run() {

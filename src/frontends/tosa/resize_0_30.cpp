@@ -157,10 +157,7 @@ Upgrade::Ids Upgrade::resize() {
         axis.in = floor_div((axis.out - 1) * axis.d + axis.offset, axis.n) + 2;
         size[1 + k] = axis.in;
     }
-    ValueId input = id(0);
-    if (size != in(0).shape) {
-        input = step(Op::slice, {input, builder_.shape(Shape(4, 0)), builder_.shape(size)}, in(0).type, "sampled");
-    }
+    const ValueId input = slice(id(0), Shape(4, 0), size, "sampled");
     tosavk::Attributes attrs;
     attrs.mode = a_.mode;
     const Ids inputs = {input, builder_.shape(Shape{y.n, y.d, x.n, x.d}), builder_.shape(Shape{y.offset, x.offset}),
@@ -181,7 +178,7 @@ Upgrade::Ids Upgrade::resize_by_gather(const Axis& y, const Axis& x) {
     for (std::int64_t o = 0; o < y.out; ++o) rows.emplace_back(y.position(o), y.in);
     for (std::int64_t o = 0; o < x.out; ++o) columns.emplace_back(x.position(o), x.in);
 
-    const ValueId pixels = reshaped(id(0), {shape[0], shape[1] * shape[2], shape[3]}, "pixels");
+    const ValueId pixels = reshape(id(0), {shape[0], shape[1] * shape[2], shape[3]}, "pixels");
     const auto gather = [&](auto row_of, auto column_of) {
         std::vector<std::int64_t> indices;
         for (std::int64_t n = 0; n < shape[0]; ++n) {
@@ -189,7 +186,7 @@ Upgrade::Ids Upgrade::resize_by_gather(const Axis& y, const Axis& x) {
                 for (const Sample& column : columns) indices.push_back(row_of(row) * x.in + column_of(column));
             }
         }
-        const ValueId list = constant("indices", DType::i32, {shape[0], y.out * x.out}, indices);
+        const ValueId list = constant_ints("indices", DType::i32, {shape[0], y.out * x.out}, indices);
         return step(Op::gather, {pixels, list}, type, "gathered");
     };
     if (a_.mode == ResizeMode::nearest) {
@@ -200,8 +197,10 @@ Upgrade::Ids Upgrade::resize_by_gather(const Axis& y, const Axis& x) {
     for (const Sample& s : rows) after_y.push_back(s.behind), before_y.push_back(1 - s.behind);
     for (const Sample& s : columns) after_x.push_back(s.behind), before_x.push_back(1 - s.behind);
     const Shape tall{1, y.out, 1, 1}, wide{1, 1, x.out, 1};
-    const ValueId weights_y[] = {constant("weight_y0", tall, before_y), constant("weight_y1", tall, after_y)};
-    const ValueId weights_x[] = {constant("weight_x0", wide, before_x), constant("weight_x1", wide, after_x)};
+    const ValueId weights_y[] = {constant_floats("weight_y0", tall, before_y),
+                                 constant_floats("weight_y1", tall, after_y)};
+    const ValueId weights_x[] = {constant_floats("weight_x0", wide, before_x),
+                                 constant_floats("weight_x1", wide, after_x)};
     const ValueId no_shift = builder_.scalar(DType::i8, 0);
     ValueId sum = no_id;
     for (const bool below : {false, true}) {

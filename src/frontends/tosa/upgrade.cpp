@@ -16,13 +16,19 @@ namespace tosavk::v0_30 {
 
 Upgrade::Upgrade(GraphBuilder& builder, Op op, std::span<const Operand> inputs, const Attributes& attributes,
                  std::span<const Result> results, const std::string& node_name)
-    : builder_(builder), op_(op), inputs_(inputs), a_(attributes), results_(results), name_(node_name) {}
+    : Emitter(&builder),
+      builder_(builder),
+      op_(op),
+      inputs_(inputs),
+      a_(attributes),
+      results_(results),
+      name_(node_name) {
+    scope(node_name, results.empty() ? std::string() : results.front().name, /*numbered=*/false);
+}
 
 // ---- help ---------------------------------------------------------------------------------------------------------
 
-void Upgrade::fail(const std::string& what) const {
-    throw Error(ErrorCode::bad_model, fmt::format("{} '{}': {}", op_name(op_), name_, what), name_);
-}
+std::string Upgrade::title() const { return fmt::format("{} '{}'", op_name(op_), name_); }
 
 void Upgrade::need_inputs(std::size_t least, std::size_t most) const {
     const std::size_t count = inputs_.size();
@@ -47,9 +53,10 @@ Upgrade::Ids Upgrade::ids() const {
     return all;
 }
 
-Upgrade::Ids Upgrade::nodes(Op op, Ids inputs, const tosavk::Attributes& attrs, std::span<const DType> types) {
+Upgrade::Ids Upgrade::append(Op op, Ids inputs, tosavk::Attributes attrs, std::span<const DType> types,
+                             const std::string& name) {
     try {
-        return builder_.add(op, std::move(inputs), attrs, types, name_);
+        return Emitter::append(op, std::move(inputs), std::move(attrs), types, name);
     } catch (const Error& error) {
         if (op == op_) throw;
         throw Error(error.code(), fmt::format("{} '{}' of TOSA 0.30, upgraded: {}", op_name(op_), name_, error.what()),
@@ -57,51 +64,15 @@ Upgrade::Ids Upgrade::nodes(Op op, Ids inputs, const tosavk::Attributes& attrs, 
     }
 }
 
-ValueId Upgrade::step(Op op, Ids inputs, DType type, const char* suffix, tosavk::Attributes attrs) {
-    const ValueId id = nodes(op, std::move(inputs), attrs, std::span(&type, 1)).at(0);
-    builder_.value(id).name = fmt::format("{}/{}", out().name, suffix);
-    return id;
-}
-
 ValueId Upgrade::last(Op op, Ids inputs, tosavk::Attributes attrs, std::size_t k) {
-    const ValueId id = nodes(op, std::move(inputs), attrs, std::span(&results_[k].type.type, 1)).at(0);
+    const ValueId id =
+        append(op, std::move(inputs), std::move(attrs), std::span(&results_[k].type.type, 1), name_).at(0);
     builder_.value(id).name = results_[k].name;
     return id;
 }
 
-ValueId Upgrade::zero_point(const char* what, DType type, std::int64_t value, bool is_unsigned) {
-    const std::int64_t lo = is_unsigned ? 0 : is_float(type) ? 0 : min_of(type);
-    const std::int64_t hi = is_unsigned ? max_of(type) - min_of(type) : is_float(type) ? 0 : max_of(type);
-    if (value < lo || value > hi) fail(fmt::format("{} {} is not in {}..{}", what, value, lo, hi));
-    if (is_unsigned && value > max_of(type)) value -= hi + 1;
-    return builder_.scalar(type, static_cast<double>(value));
-}
-
-ValueId Upgrade::constant(const char* suffix, DType type, const Shape& shape, std::span<const std::int64_t> values) {
-    return builder_.constant_ints(fmt::format("{}/{}", out().name, suffix), type, shape, values);
-}
-
-ValueId Upgrade::constant(const char* suffix, const Shape& shape, std::span<const float> values) {
-    return builder_.constant_floats(fmt::format("{}/{}", out().name, suffix), DType::fp32, shape, values);
-}
-
-// Exact, so constants are widened here.
 ValueId Upgrade::widened(ValueId id, DType to, const char* suffix) {
-    const Value& from = builder_.value(id);
-    if (!is_float(from.type) || from.type == DType::fp32 || to != DType::fp32) return id;
-    if (!from.is_constant()) return step(Op::cast, {id}, to, suffix);
-    const auto values = decode_reals(from.type, *from.data);
-    const Shape shape = from.shape;
-    return builder_.constant(fmt::format("{}/{}", out().name, suffix), to, shape, encode_reals(to, values));
-}
-
-// A constant stays one, since kernels pack constant weights; both values share their bytes.
-ValueId Upgrade::reshaped(ValueId id, const Shape& shape, const char* suffix) {
-    const Value from = builder_.value(id);
-    if (!from.is_constant()) return step(Op::reshape, {id, builder_.shape(shape)}, from.type, suffix);
-    const ValueId other = builder_.constant(fmt::format("{}/{}", out().name, suffix), from.type, shape, *from.data);
-    builder_.value(other).data = from.data;
-    return other;
+    return is_float(type(id)) && to == DType::fp32 ? cast(id, to, suffix) : id;
 }
 
 DType Upgrade::accumulator() const {
@@ -146,8 +117,8 @@ Upgrade::Ids Upgrade::elementwise() {
     operands[0] = tiled(operands[0], op_ == Op::mul ? 2 : operands.size());
     if (op_ == Op::negate) {
         need_inputs(1);
-        operands.push_back(zero_point("input1_zp", in(0).type, a_.input1_zp));
-        operands.push_back(zero_point("output_zp", out().type.type, a_.output_zp));
+        operands.push_back(zero_point(in(0).type, a_.input1_zp, false, "input1_zp"));
+        operands.push_back(zero_point(out().type.type, a_.output_zp, false, "output_zp"));
     }
     return done(op_, std::move(operands), attrs);
 }
@@ -165,7 +136,7 @@ Upgrade::Ids Upgrade::narrow_shift() {
     const ValueId right = step(Op::cast, {id(1)}, DType::i32, "wide_shift");
     if (op_ == Op::logical_right_shift) {
         const std::int64_t mask = (std::int64_t{1} << width) - 1;
-        const ValueId bits = constant("mask", DType::i32, Shape(in(0).shape.size(), 1), std::span(&mask, 1));
+        const ValueId bits = constant_ints("mask", DType::i32, Shape(in(0).shape.size(), 1), std::span(&mask, 1));
         left = step(Op::bitwise_and, {left, bits}, DType::i32, "unsigned");
     }
     left = tiled(left, 2);
@@ -189,42 +160,37 @@ Upgrade::Ids Upgrade::table() {
     need_inputs(1, 2);
     if (inputs_.size() == 2) return done(op_, ids());
     const DType type = in(0).type;
-    return done(op_, {id(0), constant("table", type, {static_cast<std::int64_t>(a_.table.size())}, a_.table)});
+    return done(op_, {id(0), constant_ints("table", type, {static_cast<std::int64_t>(a_.table.size())}, a_.table)});
 }
 
 Upgrade::Ids Upgrade::rescale() {
     need_inputs(1, 3);
-    tosavk::Attributes attrs;
-    attrs.scale32 = a_.scale32;
-    attrs.rounding = a_.double_round ? Rounding::double_round : Rounding::single_round;
-    attrs.per_channel = a_.per_channel;
-    const DType from = in(0).type, to = out().type.type;
-    attrs.input_unsigned = inputs_[0].is_unsigned;
-    attrs.output_unsigned = out().type.is_unsigned;
     if (!a_.scale32 && a_.double_round) fail("double_round needs scale32");
-    ValueId multiplier = no_id, shift = no_id;
-    if (inputs_.size() == 3) {
-        multiplier = id(1);
-        shift = id(2);
-    } else {
-        need_inputs(1);
-        const auto length = [](const std::vector<std::int64_t>& v) {
-            return Shape{static_cast<std::int64_t>(v.size())};
-        };
-        multiplier = constant("multiplier", a_.scale32 ? DType::i32 : DType::i16, length(a_.multiplier), a_.multiplier);
-        shift = constant("shift", DType::i8, length(a_.rescale_shift), a_.rescale_shift);
-    }
-    const ValueId input_zp = zero_point("input_zp", from, a_.input_zp, attrs.input_unsigned);
-    const ValueId output_zp = zero_point("output_zp", to, a_.output_zp, attrs.output_unsigned);
-    return done(op_, {id(0), multiplier, shift, input_zp, output_zp}, attrs);
+    if (inputs_.size() != 3) need_inputs(1);
+    Scaling s;
+    s.scale32 = a_.scale32;
+    s.per_channel = a_.per_channel;
+    s.rounding = a_.double_round ? Rounding::double_round : Rounding::single_round;
+    s.multiplier = a_.multiplier;
+    s.shift = a_.rescale_shift;
+    s.input_zp = a_.input_zp;
+    s.output_zp = a_.output_zp;
+    s.input_unsigned = inputs_[0].is_unsigned;
+    s.output_unsigned = out().type.is_unsigned;
+    // Later files may compute the factors.
+    const bool computed = inputs_.size() == 3;
+    const ValueId y = computed ? Emitter::rescale(id(0), out().type.type, s, id(1), id(2))
+                               : Emitter::rescale(id(0), out().type.type, s);
+    builder_.value(y).name = out().name;
+    return {y};
 }
 
 // ---- sums of products ---------------------------------------------------------------------------------------------
 
 Upgrade::Ids Upgrade::conv_inputs(ValueId input, ValueId weight) {
     const DType in_type = builder_.value(input).type, weight_type = builder_.value(weight).type;
-    return {input, weight, id(2), zero_point("input_zp", in_type, a_.input_zp),
-            zero_point("weight_zp", weight_type, a_.weight_zp)};
+    return {input, weight, id(2), zero_point(in_type, a_.input_zp, false, "input_zp"),
+            zero_point(weight_type, a_.weight_zp, false, "weight_zp")};
 }
 
 Upgrade::Ids Upgrade::conv() {
@@ -285,10 +251,7 @@ Upgrade::Ids Upgrade::transpose_conv() {
                      builder_.scalar(w, 0)},
                     attrs);
     }
-    ValueId seen = id(0);
-    if (size != in_shape) {
-        seen = step(Op::slice, {seen, builder_.shape(start), builder_.shape(size)}, in(0).type, "seen");
-    }
+    const ValueId seen = slice(id(0), start, size, "seen");
     return done(op_, conv_inputs(widened(seen, type, "input"), widened(id(1), type, "weight")), attrs);
 }
 
@@ -307,9 +270,9 @@ Upgrade::Ids Upgrade::dense() {
     attrs.stride = attrs.dilation = {1, 1};
     attrs.acc_type = accumulator();
     const DType type = out().type.type;
-    const ValueId input = widened(reshaped(id(0), {x[0], 1, 1, x[1]}, "image"), type, "input");
-    const ValueId weight = widened(reshaped(id(1), {w[0], 1, 1, w[1]}, "kernel"), type, "weight");
-    const ValueId image = step(Op::conv2d, conv_inputs(input, weight), type, "conv", attrs);
+    const ValueId input = widened(reshape(id(0), {x[0], 1, 1, x[1]}, "image"), type, "input");
+    const ValueId weight = widened(reshape(id(1), {w[0], 1, 1, w[1]}, "kernel"), type, "weight");
+    const ValueId image = add(Op::conv2d, conv_inputs(input, weight), type, attrs, "conv");
     return done(Op::reshape, {image, builder_.shape(Shape{x[0], w[0]})});
 }
 
@@ -325,8 +288,8 @@ Upgrade::Ids Upgrade::matmul() {
         left = widened(left, type, "a");
         right = widened(right, type, "b");
     }
-    const ValueId a_zp = zero_point("A_zp", builder_.value(left).type, a_.a_zp);
-    const ValueId b_zp = zero_point("B_zp", builder_.value(right).type, a_.b_zp);
+    const ValueId a_zp = zero_point(builder_.value(left).type, a_.a_zp, false, "A_zp");
+    const ValueId b_zp = zero_point(builder_.value(right).type, a_.b_zp, false, "B_zp");
     return done(op_, {left, right, a_zp, b_zp});
 }
 
@@ -339,8 +302,8 @@ Upgrade::Ids Upgrade::pool() {
     Ids inputs = ids();
     if (op_ == Op::avg_pool2d) {
         attrs.acc_type = is_float(in(0).type) ? a_.acc_type.value_or(DType::fp32) : DType::i32;
-        inputs.push_back(zero_point("input_zp", in(0).type, a_.input_zp));
-        inputs.push_back(zero_point("output_zp", out().type.type, a_.output_zp));
+        inputs.push_back(zero_point(in(0).type, a_.input_zp, false, "input_zp"));
+        inputs.push_back(zero_point(out().type.type, a_.output_zp, false, "output_zp"));
     }
     return done(op_, std::move(inputs), attrs);
 }
@@ -372,7 +335,7 @@ Upgrade::Ids Upgrade::fft() {
     need_rank(0, whole ? "input_real" : "input", 3);
     const Shape shape = in(0).shape;
     const std::int64_t rows = shape[1] / 2 + 1;
-    Ids parts = nodes(op_, ids(), attrs, types);
+    Ids parts = append(op_, ids(), attrs, types, name_);
     for (std::size_t k = 0; k < 2; ++k) {
         // RFFT2D gave the first half of the rows only.
         const bool sliced =

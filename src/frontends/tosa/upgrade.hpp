@@ -1,12 +1,13 @@
 // What the upgrades of single operators share: one operator of 0.30 on its way into a GraphBuilder.
 #pragma once
 
+#include "frontends/common/emitter.hpp"
 #include "frontends/tosa/v0_30.hpp"
 #include "ops/builder.hpp"
 
 namespace tosavk::v0_30 {
 
-class Upgrade {
+class Upgrade : Emitter {
 public:
     Upgrade(GraphBuilder& builder, Op op, std::span<const Operand> inputs, const Attributes& attributes,
             std::span<const Result> results, const std::string& node_name);
@@ -44,22 +45,20 @@ private:
     void need_inputs(std::size_t least, std::size_t most) const;
     void need_values(const char* what, std::size_t count, std::size_t wanted) const;
     void need_rank(std::size_t k, const char* operand, std::size_t rank) const;
-    [[noreturn]] void fail(const std::string& what) const;
+    std::string title() const override;
+    Ids append(Op op, Ids inputs, tosavk::Attributes attrs, std::span<const DType> types,
+               const std::string& name) override;
 
     /// A node whose value is not a result of the operator.
-    ValueId step(Op op, Ids inputs, DType type, const char* suffix, tosavk::Attributes attrs = {});
+    ValueId step(Op op, Ids inputs, DType type, const char* suffix) {
+        return add(op, std::move(inputs), type, {}, suffix);
+    }
     /// The node that computes output k.
     ValueId last(Op op, Ids inputs, tosavk::Attributes attrs = {}, std::size_t k = 0);
     Ids done(Op op, Ids inputs, tosavk::Attributes attrs = {}) {
         return {last(op, std::move(inputs), std::move(attrs))};
     }
-    Ids nodes(Op op, Ids inputs, const tosavk::Attributes& attrs, std::span<const DType> types);
-
-    ValueId zero_point(const char* what, DType type, std::int64_t value, bool is_unsigned = false);
-    ValueId constant(const char* suffix, DType type, const Shape& shape, std::span<const std::int64_t> values);
-    ValueId constant(const char* suffix, const Shape& shape, std::span<const float> values);
     ValueId widened(ValueId id, DType out, const char* suffix);  ///< fp16 and bf16 to fp32 where the output is fp32
-    ValueId reshaped(ValueId id, const Shape& shape, const char* suffix);
     DType accumulator() const;
     /// Convolutions: input, weight, bias and both zero points.
     Ids conv_inputs(ValueId input, ValueId weight);

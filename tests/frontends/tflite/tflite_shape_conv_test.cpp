@@ -304,7 +304,7 @@ TEST(TfliteStridedSlice, AgreesWithPythonSlices) {
                                CreateStridedSliceOptions(t.fbb, begin_mask, end_mask, 0, 0, shrink).Union()};
             });
         if (empty) {
-            expect_error(model, ErrorCode::unsupported, "takes no elements");
+            expect_error(model, ErrorCode::unsupported, "has no elements");
             continue;
         }
         const auto got = run(model, {x}).at(0);
