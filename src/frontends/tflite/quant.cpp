@@ -57,7 +57,8 @@ std::int32_t exp_negative(std::int32_t a) {
 }  // namespace
 
 QuantizedMultiplier quantize_multiplier(double real) {
-    if (real == 0 || !std::isfinite(real)) return {};
+    constexpr QuantizedMultiplier nothing{0, -31};
+    if (real == 0 || !std::isfinite(real)) return nothing;
     QuantizedMultiplier out;
     const double fraction = std::frexp(real, &out.exponent);
     auto fixed = static_cast<std::int64_t>(std::round(fraction * static_cast<double>(std::int64_t{1} << 31)));
@@ -65,7 +66,7 @@ QuantizedMultiplier quantize_multiplier(double real) {
         fixed /= 2;
         ++out.exponent;
     }
-    if (out.exponent < -31) return {};
+    if (out.exponent < -31) return nothing;
     out.multiplier = static_cast<std::int32_t>(fixed);
     return out;
 }

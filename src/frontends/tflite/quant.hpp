@@ -19,7 +19,8 @@ struct QuantizedMultiplier {
 };
 inline constexpr QuantizedMultiplier unit_multiplier{1 << 30, 1};
 
-/// TFLite's QuantizeMultiplier; `real` may be negative. Exponents above 30 are left to the caller to refuse.
+/// TFLite's QuantizeMultiplier; `real` may be negative. Exponents above 30 are left to the caller to refuse. What is
+/// too small for any multiplier is 0 with the smallest exponent, -31: RESCALE's shift is then 62 and takes every value.
 QuantizedMultiplier quantize_multiplier(double real);
 
 /// TFLite's MultiplyByQuantizedMultiplier for the given rounding, saturated to int32.

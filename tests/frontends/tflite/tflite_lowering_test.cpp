@@ -1,5 +1,6 @@
 // Operators that the corpus lacks: small models written here, run by the reference and compared with TFLite's
 // arithmetic written out a second time, from the definition of its kernels.
+#include "frontends/tflite/quant.hpp"
 #include "support/tflite_models.hpp"
 
 #include <gtest/gtest.h>
@@ -11,6 +12,19 @@ namespace {
 
 using namespace tosavk::tflite;
 using namespace tosavk::test;
+
+/// A scale too small for a multiplier makes 0 of every sum, in a form that RESCALE allows for every sum: it takes
+/// values below 2^(shift - 1).
+TEST(TfliteMultipliers, TooSmallIsZeroForEverySum) {
+    for (const double real : {0.0, 1e-10, 1e-300}) {
+        const QuantizedMultiplier m = quantize_multiplier(real);
+        EXPECT_EQ(m, (QuantizedMultiplier{0, 31 - 62})) << real;
+        for (const std::int32_t sum : {INT32_MIN, -(1 << 30) - 128, -1, 0, 1 << 30, INT32_MAX}) {
+            for (const Rounding rounding : roundings) EXPECT_EQ(multiply_by_quantized(sum, m, rounding), 0) << sum;
+        }
+    }
+    EXPECT_NE(quantize_multiplier(std::ldexp(0.5, -31)).multiplier, 0) << "the smallest there is";
+}
 
 // ---- elementwise --------------------------------------------------------------------------------------------------
 
