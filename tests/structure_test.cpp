@@ -24,12 +24,6 @@ struct Room {
     std::vector<std::string> only = {};       ///< where set: the only other rooms that it may know
 };
 
-/// Known and to go: fusion writes shader text to count buffers.
-const std::set<std::string>& upward_includes() {
-    static const std::set<std::string> all = {"compile/group/fuse.cpp", "compile/group/fuse_prologues.cpp"};
-    return all;
-}
-
 /// Each may include from itself and from those before it.
 const std::vector<Room>& rooms() {
     static const std::vector<Room> all = {
@@ -137,9 +131,8 @@ TEST(Structure, IncludesFollowTheOrderOfTheRooms) {
             continue;
         }
         ++seen;
-        EXPECT_TRUE(may_include(*from, *to) || upward_includes().contains(file))
-            << file << " includes \"" << included << "\": " << rooms()[*from].name << " may not know "
-            << rooms()[*to].name;
+        EXPECT_TRUE(may_include(*from, *to)) << file << " includes \"" << included << "\": " << rooms()[*from].name
+                                             << " may not know " << rooms()[*to].name;
     }
     EXPECT_GT(seen, 300u);
 }

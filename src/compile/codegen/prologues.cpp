@@ -1,29 +1,14 @@
 // Prologues: functions of the names by which a kernel reads an operand, or an elementwise group what it moves, which
 // compute it from other tensors.
 #include "compile/codegen/source_builder.hpp"
-#include "compile/group/fuse.hpp"
-#include "ops/storage.hpp"
 
 #include <algorithm>
 #include <tuple>
 
 namespace tosavk {
 
-const Group::Prologue* SourceBuilder::made_where_read(ValueId id) const {
-    return pass_ ? nullptr : prologue_of(graph_, group_, {id, DType::fp32, {}, {}, -1, {}});
-}
-
-/// What the kernel reads keeps its number; what prologues read gets numbers behind all of these.
+/// The functions of what the kernel reads and does not find in a buffer.
 void SourceBuilder::add_operands() {
-    for (std::size_t k = 0; k < pass_->operands.size(); ++k) {
-        const KernelOperand& operand = pass_->operands[k];
-        if (prologue_of(graph_, group_, operand)) continue;
-        // Who reads the same value as another type (gemm_cooperative's bits of fp16) leaves it to a binding of its own.
-        if (operand.value != no_id && operand.type == graph_.value(operand.value).type)
-            buffers_.emplace(operand.value, k);
-        source_.reads.push_back(operand);
-        numbers_.push_back(k);
-    }
     for (std::size_t k = 0; k < pass_->operands.size(); ++k) {
         const Group::Prologue* prologue = prologue_of(graph_, group_, pass_->operands[k]);
         if (!prologue) continue;

@@ -2,28 +2,10 @@
 // rows are columns of matrices, a quad is one element of each of four neighbours, and the values of the rows are quads
 // too.
 #include "compile/codegen/source_builder.hpp"
-#include "compile/group/fuse.hpp"
-#include "ops/storage.hpp"
 
 #include <algorithm>
-#include <set>
 
 namespace tosavk {
-
-/// The members over the rows' elements that these values need, in execution order.
-std::vector<NodeId> SourceBuilder::behind(const std::vector<ValueId>& roots) const {
-    std::set<NodeId> found;
-    std::vector<ValueId> open = roots;
-    while (!open.empty()) {
-        const ValueId id = storage_of(graph_, open.back());
-        open.pop_back();
-        const bool ours = depths_.contains(id) && element_count(graph_.value(id).shape) != group_.rows->count;
-        if (!ours || !found.insert(graph_.value(id).producer).second) continue;
-        const auto& inputs = graph_.node(graph_.value(id).producer).inputs;
-        open.insert(open.end(), inputs.begin(), inputs.end());
-    }
-    return {found.begin(), found.end()};
-}
 
 /// The code that makes one of a quad of partial results per lane: first over the lanes, then over the quad.
 std::string SourceBuilder::fold_row(const std::string& combine, DType type, const std::string& partial) {
@@ -71,36 +53,12 @@ std::string SourceBuilder::fold_columns(const std::string& combine, DType type, 
     return text + fmt::format("    }}\n    {0} = {1}({0}_older, {0});\n    barrier();\n", sum, combine);
 }
 
-ValueId SourceBuilder::stored_by(const Group::Store& part) const {
-    return storage_of(graph_, graph_.node(part.node).inputs.at(part.input));
-}
-
-bool SourceBuilder::is_stored(ValueId id) const {
-    return std::find(group_.outputs.begin(), group_.outputs.end(), id) != group_.outputs.end() ||
-           std::any_of(group_.stores.begin(), group_.stores.end(),
-                       [&](const auto& part) { return stored_by(part) == id; });
-}
-
 /// A pass over the row: what its reductions and the outputs of this depth need is computed anew, not kept from an
 /// earlier pass.
-void SourceBuilder::add_row_loop(std::size_t depth) {
+void SourceBuilder::add_row_loop(const RowPasses& all, std::size_t depth) {
     const Rows& rows = *group_.rows;
-    std::vector<NodeId> reductions;
-    std::vector<ValueId> roots;
-    for (const NodeId id : group_.members) {
-        const NodeView view(graph_, id);
-        const ValueId in = storage_of(graph_, view.node().inputs.front()), out = view.node().outputs.front();
-        if (op_def(view.node().op).combine) {
-            const auto found = depths_.find(in);
-            if ((found == depths_.end() ? 0 : found->second) != depth) continue;
-            reductions.push_back(id);
-            roots.push_back(in);
-        } else if (depths_.at(out) == depth && element_count(view.out().shape) != rows.count &&
-                   (counting_ || is_stored(out))) {
-            roots.push_back(out);
-        }
-    }
-    if (roots.empty()) return;
+    const RowPass& pass = all.passes[depth];
+    if (!pass.has_loop) return;
 
     std::string before = std::move(body_), after;
     body_.clear();
@@ -127,9 +85,9 @@ void SourceBuilder::add_row_loop(std::size_t depth) {
         over = fmt::format("uint q = lane; q < uint({}); q += {}u", quads, eights_ ? 2 : rows.lanes);
     }
     if (eights_) loop += "        uint e_a = e, e_b = e + 4u;\n";
-    for (const NodeId id : behind(roots)) add_member(id);
+    for (const NodeId id : pass.over_elements) add_member(id);
     std::vector<std::string> results;
-    for (const NodeId id : reductions) {
+    for (const NodeId id : pass.reductions) {
         const NodeView view(graph_, id);
         const std::string combine = fmt::format("COMBINE{}", names_), partial = fmt::format("v{}", names_++);
         const std::string value = value_of(view, 0);
@@ -157,49 +115,35 @@ void SourceBuilder::add_row_loop(std::size_t depth) {
     body_.clear();
     for (std::size_t k = 0; k < group_.outputs.size(); ++k) {
         const ValueId id = group_.outputs[k];
-        if (element_count(graph_.value(id).shape) != rows.count && depths_.at(id) == depth) store_value(id, k);
+        if (element_count(graph_.value(id).shape) != rows.count && all.depths.at(id) == depth) store_value(id, k);
     }
     for (const Group::Store& part : group_.stores) {
-        if (depths_.at(stored_by(part)) == depth) store_part(part);
+        if (all.depths.at(stored_by(graph_, part)) == depth) store_part(part);
     }
     if (!body_.empty())
         loop += rows.lanes > 1 ? "        if (live) {\n" + body_ + "        }\n" : eights_ ? for_two_quads() : body_;
     body_ = before + fmt::format("    for ({}) {{\n", over) + loop + "    }\n" + after;
     eights_ = false;
     variables_ = variables;
-    for (std::size_t k = 0; k < reductions.size(); ++k)
-        variables_[graph_.node(reductions[k]).outputs.front()] = results[k];
+    for (std::size_t k = 0; k < pass.reductions.size(); ++k)
+        variables_[graph_.node(pass.reductions[k]).outputs.front()] = results[k];
 }
 
 void SourceBuilder::add_rows() {
     const Rows& rows = *group_.rows;
     source_.writes = group_.outputs;
-    std::size_t most = 0;
-    for (const NodeId id : group_.members) {
-        const Node& node = graph_.node(id);
-        std::size_t depth = 0;
-        for (const ValueId in : node.inputs) {
-            const auto found = depths_.find(storage_of(graph_, in));
-            if (found != depths_.end()) depth = std::max(depth, found->second);
-        }
-        depths_[node.outputs.front()] = depth + (op_def(node.op).combine ? 1 : 0);
-        most = std::max(most, depths_[node.outputs.front()]);
-    }
-    for (std::size_t depth = 0; depth <= most; ++depth) {
+    const RowPasses all = row_passes(graph_, group_, Outputs::known);
+    for (std::size_t depth = 0; depth < all.passes.size(); ++depth) {
         count_ = rows.count;
         single_ = !rows.are_columns();
         aligned_ = rows.are_columns() && rows.inner % 4 == 0;
         leaves_.clear();
         std::string before = std::move(body_);
         body_.clear();
-        for (const NodeId id : group_.members) {
-            const NodeView view(graph_, id);
-            const bool of_rows = element_count(view.out().shape) == rows.count && !op_def(view.node().op).combine;
-            if (of_rows && depths_.at(view.node().outputs.front()) == depth) add_member(id);
-        }
+        for (const NodeId id : all.passes[depth].of_rows) add_member(id);
         if (!body_.empty()) before += fmt::format("    e = row;\n{}", single_ ? "" : "    last = row + n - 1u;\n");
         body_ = before + body_;
-        add_row_loop(depth);
+        add_row_loop(all, depth);
     }
     for (std::size_t k = 0; k < group_.outputs.size(); ++k) {
         const Value& value = graph_.value(group_.outputs[k]);

@@ -1,5 +1,4 @@
 #include "compile/codegen/source_builder.hpp"
-#include "compile/group/fuse.hpp"
 #include "graph/index_map.hpp"
 #include "kernels/common/tensors.hpp"
 #include "ops/storage.hpp"
@@ -14,17 +13,6 @@ IndexMap place_map(const Group::Store& part) {
     IndexMap map = simplify(part.map);
     if (map.dims.empty()) map.dims = map.strides = {1};
     return map;
-}
-
-/// The element of an integer constant that has only one.
-std::optional<std::int64_t> known_integer(const Value& value) {
-    if (!value.is_constant() || is_float(value.type) || element_count(value.shape) != 1) return std::nullopt;
-    return decode_ints(value.type, *value.data).front();
-}
-/// The same where it fits a specialization constant.
-std::optional<std::int32_t> known_number(const Value& value) {
-    const auto number = value.type == DType::i48 ? std::nullopt : known_integer(value);
-    return number ? std::optional(static_cast<std::int32_t>(*number)) : std::nullopt;
 }
 
 /// What an operator's expression function sees of the builder.
@@ -48,26 +36,15 @@ private:
 }  // namespace
 
 std::size_t SourceBuilder::buffer_of(ValueId id) {
-    const auto found = buffers_.find(id);
-    if (found != buffers_.end()) return found->second;
-    std::size_t number = pass_ ? pass_->operands.size() : 0;
-    if (!numbers_.empty()) number = std::max(number, numbers_.back() + 1);
-    if (!made_.empty()) number = std::max(number, *made_.rbegin() + 1);
-    if (const Group::Prologue* prologue = made_where_read(id)) {
-        made_.insert(number);
-        add_prologue(fmt::format("in{}", number), *prologue, [](const char*) { return true; });
-    } else {
-        source_.reads.push_back({id, graph_.value(id).type, {}, {}, -1, {}});
-        numbers_.push_back(number);
-    }
-    return buffers_[id] = number;
-}
-
-/// Each element of what the buffer holds is read so often, about, once more. Operands of a kernel say so themselves.
-void SourceBuilder::count_reads(std::size_t buffer, double often) {
-    if ((pass_ && buffer < pass_->operands.size()) || made_.contains(buffer)) return;
-    const auto at = std::find(numbers_.begin(), numbers_.end(), buffer) - numbers_.begin();
-    source_.reads.at(static_cast<std::size_t>(at)).reads += often;
+    const auto found = leaves_of_group_.numbers.find(id);
+    if (found == leaves_of_group_.numbers.end())
+        throw Error(ErrorCode::internal,
+                    fmt::format("'{}' is read, but is none of its group's leaves", graph_.value(id).name));
+    const std::size_t number = found->second;
+    if (leaves_of_group_.made.contains(number) && written_.insert(number).second)
+        add_prologue(fmt::format("in{}", number), *prologue_of(graph_, group_, {id, DType::fp32, {}, {}, -1, {}}),
+                     [](const char*) { return true; });
+    return number;
 }
 
 /// The expression that reads four consecutive elements of the index space from a leaf without padding.
@@ -95,7 +72,7 @@ std::string SourceBuilder::read_leaf(const Leaf& leaf, DType type, const std::st
 /// Whether both quads at hand are one load: neighbours in the tensor, which is no operand of a kernel that knows of no
 /// such load.
 bool SourceBuilder::loads_eights(const Leaf& leaf, ValueId id) const {
-    if (!eights_ || !aligned_ || single_ || made_.contains(leaf.buffer) ||
+    if (!eights_ || !aligned_ || single_ || leaves_of_group_.made.contains(leaf.buffer) ||
         (pass_ && leaf.buffer < pass_->operands.size()))
         return false;
     const bool flat =
@@ -111,8 +88,6 @@ std::string SourceBuilder::leaf(ValueId id, const IndexMap& full) {
     const DType type = graph_.value(id).type;
     const std::string name = fmt::format("x{}", names_++);
     const Leaf made{buffer_of(id), map, own(name)};
-    count_reads(made.buffer, static_cast<double>(count_) /
-                                 static_cast<double>(std::max<std::int64_t>(element_count(graph_.value(id).shape), 1)));
     if (loads_eights(made, id)) {
         loads_eights_.insert(made.buffer);
         body_ += fmt::format("{0}    {1} {2}, {3};\n{0}    in{4}_load8(e, {2}, {3});\n", once_mark, vector_type(type),
@@ -135,9 +110,7 @@ std::string SourceBuilder::value_of(const NodeView& view, std::size_t k) {
 }
 
 std::string SourceBuilder::table_of(ValueId id, const std::string& index4) {
-    const std::size_t number = buffer_of(id);
-    count_reads(number, 1);
-    const std::string buffer = fmt::format("in{}", number);
+    const std::string buffer = fmt::format("in{}", buffer_of(id));
     const std::string name = own(fmt::format("t{}", names_++));
     body_ += fmt::format("    ivec4 {} = {};\n", name, index4);
     return fmt::format(
@@ -195,7 +168,7 @@ std::size_t SourceBuilder::write_of(ValueId id) {
 }
 
 std::string SourceBuilder::stored_value(const Group::Store& part) {
-    const auto made = variables_.find(stored_by(part));
+    const auto made = variables_.find(stored_by(graph_, part));
     return made != variables_.end() ? made->second
                                     : leaf(graph_.node(part.node).inputs.at(part.input), IndexMap{{count_}, {1}});
 }
@@ -384,9 +357,10 @@ GroupSource SourceBuilder::finish(const std::string& end) {
     text += params_;
     Declarations tensors(device_, quad_stores);
     for (std::size_t i = 0; i < source_.reads.size(); ++i) {
-        const bool eights = loads_eights_.contains(numbers_[i]) ||
-                            (pass_ && pass_->reads_eights && numbers_[i] < pass_->operands.size());
-        tensors.read(source_.reads[i], numbers_[i], bytes_of(source_.reads[i]), eights);
+        const std::size_t number = leaves_of_group_.reads[i].number;
+        const bool eights =
+            loads_eights_.contains(number) || (pass_ && pass_->reads_eights && number < pass_->operands.size());
+        tensors.read(source_.reads[i], number, bytes_of(source_.reads[i]), eights);
     }
     if (earlier_) {
         const std::uint64_t bytes = group_.choice->scratch_bytes.at(static_cast<std::size_t>(earlier_->writes));
@@ -405,30 +379,6 @@ std::uint64_t SourceBuilder::bytes_of(const KernelOperand& operand) const {
     return operand_bytes(graph_, operand, group_.choice ? group_.choice->scratch_bytes : std::vector<std::uint64_t>());
 }
 
-std::size_t SourceBuilder::count_bindings() const {
-    std::size_t count = 0;
-    for (const KernelOperand& read : source_.reads) {
-        const std::uint64_t bytes = bytes_of(read);
-        count += is_texels(path_of(bytes, read.type, device_)) ? 1 : binding_count(bytes, device_);
-    }
-    return count;
-}
-
-std::size_t SourceBuilder::count_reads() {
-    counting_ = true;
-    if (group_.rows) {
-        add_rows();
-        return count_bindings();
-    }
-    if (group_.choice) {
-        add_operands();
-        variables_[graph_.node(group_.anchor).outputs.front()] = "acc";
-    }
-    for (const NodeId id : group_.members) add_member(id);
-    for (const Group::Store& part : group_.stores) stored_value(part);
-    return count_bindings();
-}
-
 GroupSource build_source(const Graph& graph, const Group& group, const DevicePlan& device) {
     return SourceBuilder(graph, group, device).build();
 }
@@ -436,10 +386,6 @@ GroupSource build_source(const Graph& graph, const Group& group, const DevicePla
 GroupSource build_pass_source(const Graph& graph, const Group& group, const KernelPass& pass,
                               const DevicePlan& device) {
     return SourceBuilder(graph, group, device, &pass).build_earlier();
-}
-
-std::size_t count_reads(const Graph& graph, const Group& group, const DevicePlan& device) {
-    return SourceBuilder(graph, group, device).count_reads();
 }
 
 }  // namespace tosavk

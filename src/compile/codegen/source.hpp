@@ -22,7 +22,4 @@ GroupSource build_source(const Graph& graph, const Group& group, const DevicePla
 /// An earlier pass of the group's kernel; it writes one scratch buffer, out0.
 GroupSource build_pass_source(const Graph& graph, const Group& group, const KernelPass& pass, const DevicePlan& device);
 
-/// Buffers that the group would bind for what it reads.
-std::size_t count_reads(const Graph& graph, const Group& group, const DevicePlan& device);
-
 }  // namespace tosavk

@@ -5,6 +5,8 @@
 #include "compile/codegen/dialect.hpp"
 #include "compile/codegen/quad_access.hpp"
 #include "compile/codegen/source.hpp"
+#include "compile/group/leaves.hpp"
+#include "compile/group/rows.hpp"
 
 #include <fmt/format.h>
 
@@ -40,12 +42,15 @@ public:
           aligned_(!group.choice || group.choice->aligned),
           row_(group.choice && group.choice->in_rows
                    ? graph.value(graph.node(group.anchor).outputs.front()).shape.back()
-                   : 0) {}
+                   : 0),
+          leaves_of_group_(earlier ? leaves_of_pass(graph, group, *earlier, device)
+                                   : leaves_of(graph, group, device, Outputs::known)) {
+        for (const GroupLeaves::Read& read : leaves_of_group_.reads) source_.reads.push_back(read.operand);
+    }
 
     GroupSource build();
     GroupSource build_earlier();
     GroupSource finish(const std::string& end);
-    std::size_t count_reads();
 
     std::string param(std::int32_t value) {
         source_.constants.push_back(value);
@@ -63,10 +68,8 @@ public:
     std::string table_of(ValueId id, const std::string& index4);
 
 private:
+    /// Number of the buffer; of what an elementwise group makes where it reads it, the function is written first.
     std::size_t buffer_of(ValueId id);
-    /// Of an elementwise group; null: the value is read.
-    const Group::Prologue* made_where_read(ValueId id) const;
-    void count_reads(std::size_t buffer, double often);
     void add_operands();
     void add_prologue(const std::string& name, const Group::Prologue& prologue,
                       const std::function<bool(const char*)>& calls);
@@ -86,19 +89,14 @@ private:
     std::string stored_value(const Group::Store& part);
     std::size_t write_of(ValueId id);
     void add_rows();
-    void add_row_loop(std::size_t depth);
-    bool is_stored(ValueId id) const;
-    ValueId stored_by(const Group::Store& part) const;
+    void add_row_loop(const RowPasses& all, std::size_t depth);
     std::string fold_row(const std::string& combine, DType type, const std::string& partial);
     static std::string next_of_column(const std::string& combine, DType type, const std::string& sum,
                                       const std::string& is_first, const std::string& term);
     std::string fold_columns(const std::string& combine, DType type, const std::string& sum);
-    std::vector<NodeId> behind(const std::vector<ValueId>& roots) const;
     std::string row_main();
     std::string column_main();
     std::uint64_t bytes_of(const KernelOperand& operand) const;
-    /// Of what is read.
-    std::size_t count_bindings() const;
     bool stores_quads() const;
     bool stores_eights() const;
     std::int64_t eights_in_turn() const;
@@ -116,24 +114,20 @@ private:
     std::int64_t count_;            ///< elements of the index space at hand
     bool aligned_;                  ///< positions at hand are whole quads
     std::int64_t row_ = 0;  ///< positions at hand are quads of rows of so many elements (QuadAccess::row); 0: anywhere
+    const GroupLeaves leaves_of_group_;
     bool single_ =
         false;  ///< positions at hand are single elements (of the rows' own values), made quads of equal ones
     std::size_t names_ = 0;
-    /// By value that a row group makes: the number of reductions that lie before it, one behind the other.
-    std::map<ValueId, std::size_t> depths_;
     GroupSource source_;
     std::set<std::string> libraries_;  ///< files that the members' expressions need
     std::string params_, functions_, body_;
     std::map<ValueId, std::string> variables_;  ///< members' results (and the anchor's)
-    std::map<ValueId, std::size_t> buffers_;    ///< numbers in their names: in0, in1, ...
-    std::vector<std::size_t> numbers_;          ///< the same by source_.reads
-    std::set<std::size_t> made_;                ///< numbers of what is no buffer, but made where it is read
+    std::set<std::size_t> written_;  ///< numbers of what is made where it is read, once its function is there
     std::vector<std::pair<ValueId, Leaf>> leaves_;
     bool eights_ = false;  ///< statements are made for two quads at once
     static constexpr char quad_mark = '@',
                           once_mark = '$';  ///< replaced by the quad's own mark; begins a line for both quads
     std::set<std::size_t> loads_eights_;    ///< numbers of buffers of which leaves load both quads as one
-    bool counting_ = false;                 ///< for count_reads: what the group's outputs are is not known yet
 };
 
 }  // namespace tosavk

@@ -1,7 +1,7 @@
 #include "compile/group/fuse.hpp"
 
-#include "compile/codegen/source.hpp"
 #include "compile/group/fuser.hpp"
+#include "compile/group/leaves.hpp"
 #include "compile/group/rows.hpp"
 #include "kernels/kernels.hpp"
 
@@ -36,6 +36,8 @@ KernelChoice choose_kernel(const NodeView& view, const DevicePlan& device) {
 
 /// Members that one shader may have: longer chains are split, so that no shader grows without bound.
 constexpr std::size_t max_members = 64;
+/// Registers of 32 bits that members may need at once: GPUs give an invocation at most 255 or 256.
+constexpr std::size_t max_registers = 256;
 /// Nodes that may wait for one consumer.
 constexpr std::size_t max_waiting = 16;
 
@@ -253,9 +255,9 @@ std::size_t Fuser::bindings_of(ValueId id) const {
 }
 
 bool Fuser::fits(const Group& group) const {
-    std::size_t members = group.members.size();
-    for (const Group::Prologue& prologue : group.prologues) members += prologue.members.size();
-    return members <= max_members && count_reads(graph_, group, device_) + count_outputs(group) <= device_.max_buffers;
+    const GroupLeaves leaves = leaves_of(graph_, group, device_, Outputs::open);
+    return leaves.members <= max_members && leaves.registers <= max_registers &&
+           leaves.bindings + count_outputs(group) <= device_.max_buffers;
 }
 
 bool Fuser::join(const std::vector<NodeId>& bundle, const Shape& space) {

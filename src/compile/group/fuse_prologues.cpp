@@ -1,6 +1,6 @@
 // Prologues: elementwise groups that a kernel, or a group that moves it, computes where it reads their one result.
-#include "compile/codegen/source.hpp"
 #include "compile/group/fuser.hpp"
+#include "compile/group/leaves.hpp"
 #include "compile/group/prologue.hpp"
 #include "graph/index_map.hpp"
 #include "ops/storage.hpp"
@@ -121,7 +121,7 @@ void Fuser::take_prologue(std::size_t g, std::size_t h) {
     std::optional<std::set<std::size_t>> needs = joint_needs(g, h);
     if (!needs || !fits(larger)) return;
     for (const KernelPass& pass : larger.choice->earlier) {
-        if (build_pass_source(graph_, larger, pass, device_).bindings > device_.max_buffers) return;
+        if (pass_bindings(graph_, larger, pass, device_) > device_.max_buffers) return;
     }
     note(fmt::format("in{} is made where it is read", index));
     larger.choice->note = group.choice->note;

@@ -53,6 +53,9 @@ struct Group {
     bool structural = false;  ///< the anchor is no kernel: control flow, a variable, CUSTOM
 };
 
+/// Whether Group::outputs has been filled in. Before, every member may be one.
+enum class Outputs : std::uint8_t { open, known };
+
 /// The prologue that makes this operand in the group; null: it is read.
 const Group::Prologue* prologue_of(const Graph& graph, const Group& group, const KernelOperand& operand);
 

@@ -2,8 +2,85 @@
 
 #include "graph/index_map.hpp"
 #include "kernels/kernels.hpp"
+#include "ops/storage.hpp"
+
+#include <algorithm>
+#include <set>
 
 namespace tosavk {
+namespace {
+
+/// By value that the group makes: the number of reductions that lie before it, one behind the other.
+std::map<ValueId, std::size_t> depths_of(const Graph& graph, const Group& group) {
+    std::map<ValueId, std::size_t> depths;
+    for (const NodeId id : group.members) {
+        const Node& node = graph.node(id);
+        std::size_t depth = 0;
+        for (const ValueId in : node.inputs) {
+            if (const auto found = depths.find(storage_of(graph, in)); found != depths.end())
+                depth = std::max(depth, found->second);
+        }
+        depths[node.outputs.front()] = depth + (op_def(node.op).combine ? 1 : 0);
+    }
+    return depths;
+}
+
+/// The members over the rows' elements that these values need, in execution order.
+std::vector<NodeId> behind(const Graph& graph, const Rows& rows, const std::map<ValueId, std::size_t>& depths,
+                           std::vector<ValueId> open) {
+    std::set<NodeId> found;
+    while (!open.empty()) {
+        const ValueId id = storage_of(graph, open.back());
+        open.pop_back();
+        const bool ours = depths.contains(id) && element_count(graph.value(id).shape) != rows.count;
+        if (!ours || !found.insert(graph.value(id).producer).second) continue;
+        const auto& inputs = graph.node(graph.value(id).producer).inputs;
+        open.insert(open.end(), inputs.begin(), inputs.end());
+    }
+    return {found.begin(), found.end()};
+}
+
+bool is_stored(const Graph& graph, const Group& group, ValueId id) {
+    return std::find(group.outputs.begin(), group.outputs.end(), id) != group.outputs.end() ||
+           std::any_of(group.stores.begin(), group.stores.end(),
+                       [&](const auto& part) { return stored_by(graph, part) == id; });
+}
+
+}  // namespace
+
+ValueId stored_by(const Graph& graph, const Group::Store& part) {
+    return storage_of(graph, graph.node(part.node).inputs.at(part.input));
+}
+
+RowPasses row_passes(const Graph& graph, const Group& group, Outputs outputs) {
+    const Rows& rows = *group.rows;
+    RowPasses result{{}, depths_of(graph, group)};
+    const auto& depths = result.depths;
+    std::size_t most = 0;
+    for (const auto& [value, depth] : depths) most = std::max(most, depth);
+    for (std::size_t depth = 0; depth <= most; ++depth) {
+        RowPass pass;
+        std::vector<ValueId> roots;
+        for (const NodeId id : group.members) {
+            const NodeView view(graph, id);
+            const ValueId in = storage_of(graph, view.node().inputs.front()), out = view.node().outputs.front();
+            const bool of_rows = element_count(view.out().shape) == rows.count;
+            if (op_def(view.node().op).combine) {
+                const auto found = depths.find(in);
+                if ((found == depths.end() ? 0 : found->second) != depth) continue;
+                pass.reductions.push_back(id);
+                roots.push_back(in);
+            } else if (depths.at(out) == depth) {
+                if (of_rows) pass.of_rows.push_back(id);
+                else if (outputs == Outputs::open || is_stored(graph, group, out)) roots.push_back(out);
+            }
+        }
+        pass.has_loop = !roots.empty();
+        pass.over_elements = behind(graph, rows, depths, std::move(roots));
+        result.passes.push_back(std::move(pass));
+    }
+    return result;
+}
 
 std::optional<Rows> row_reduction(const NodeView& view, const DevicePlan& device) {
     if (!op_def(view.node().op).combine) return std::nullopt;

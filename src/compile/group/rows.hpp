@@ -5,6 +5,7 @@
 
 #include "compile/group/group.hpp"
 
+#include <map>
 #include <optional>
 
 namespace tosavk {
@@ -28,5 +29,24 @@ inline constexpr std::size_t max_row_loops = 6;
 /// Whether a value of shape `from`, one element per row, is broadcast over the rows by a node whose result has shape
 /// `to`.
 bool spreads_over_rows(const Shape& from, const Shape& to, const Rows& rows);
+
+/// What a row group computes before, and in, one of its passes over the rows.
+struct RowPass {
+    std::vector<NodeId> of_rows;        ///< members that make the rows' own values, before the pass
+    std::vector<NodeId> over_elements;  ///< members over the rows' elements: what the rest needs, computed anew
+    std::vector<NodeId> reductions;     ///< of the pass, in execution order
+    bool has_loop = false;              ///< false: nothing needs the pass
+};
+
+/// The passes of a row group, one for each number of reductions that lie one behind the other.
+struct RowPasses {
+    std::vector<RowPass> passes;
+    std::map<ValueId, std::size_t> depths;  ///< by value that the group makes: reductions before it; the index of the
+                                            ///< pass that can compute it
+};
+RowPasses row_passes(const Graph& graph, const Group& group, Outputs outputs);
+
+/// The value that the group stores as this part.
+ValueId stored_by(const Graph& graph, const Group::Store& part);
 
 }  // namespace tosavk

@@ -1,6 +1,7 @@
 #include "compile/plan/tuning.hpp"
 
 #include "compile/group/fuse.hpp"
+#include "compile/group/leaves.hpp"
 #include "compile/group/rows.hpp"
 #include "compile/rewrite/simplify.hpp"
 #include "kernels/kernels.hpp"
@@ -26,7 +27,7 @@ std::size_t buffers(const Graph& graph, const Group& group, const KernelChoice& 
     alone.anchor = group.anchor;
     alone.space = group.space;
     alone.choice = choice;
-    return count_reads(graph, alone, device);
+    return leaves_of(graph, alone, device, Outputs::open).bindings;
 }
 
 /// How often all of the choice's passes read an element of the group's prologues; without bound where a kernel does not
