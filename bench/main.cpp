@@ -6,14 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <filesystem>
 #include <optional>
-
-#include <fcntl.h>
-#include <unistd.h>
 
 using namespace tosavk;
 using namespace tosavk::cli;
@@ -41,7 +35,8 @@ std::string help_text() {
            "FOLLOWER: rescale clamp relu relu6 and the elementwise operators, in order; add*50 repeats one.\n";
 }
 
-/// The models and lines to measure, in the order of the command line: models, --op, --suite.
+/// The models and lines to measure, in the order of the command line: models, --op, --suite. Those of suites are
+/// checked.
 std::vector<ModelOptions> problems_of(const Options& options) {
     std::vector<ModelOptions> all;
     const auto add = [&](const std::string& text, bool is_line) {
@@ -50,34 +45,19 @@ std::vector<ModelOptions> problems_of(const Options& options) {
     };
     for (const std::string& path : options.models) add(path, false);
     for (const std::string& line : options.problems) add(line, true);
+    // All models and files are looked at before the first is measured, which may take minutes.
+    for (const ModelOptions& one : all) load_model(one);
     for (const std::string& suite : options.suites) {
-        for (const std::string& line : bench::read_suite(suite)) add(line, true);
+        for (const bench::SuiteLine& line : bench::read_suite(suite)) {
+            add(line.text, true);
+            try {
+                load_model(all.back());
+            } catch (const cpp::Error& e) {
+                throw Failure(exit_file, fmt::format("{}:{}: {}", suite, line.number, e.what()));
+            }
+        }
     }
     return all;
-}
-
-/// Throws Failure(exit_file) where write_file would: in the same way, it makes a file beside `path`, which is removed
-/// at once. What stands at `path` is left alone.
-void check_writable(const std::string& path) {
-    if (is_stdout(path)) return;
-    namespace fs = std::filesystem;
-    const auto fail = [&](int code) {
-        throw Failure(exit_file, fmt::format("cannot write {}: {}", path, std::strerror(code)));
-    };
-    std::error_code unknown;
-    fs::path target = fs::weakly_canonical(path, unknown);
-    if (unknown) target = path;
-    if (fs::is_directory(target, unknown)) fail(EISDIR);
-    if (fs::exists(target, unknown) && !fs::is_regular_file(target, unknown)) {
-        if (::access(target.c_str(), W_OK) != 0) fail(errno);
-        return;
-    }
-    const std::string probe = fmt::format("{}.tmp-{}", target.string(), ::getpid());
-    const int file = ::open(probe.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-    if (file < 0 && errno == EEXIST) return;  // a crashed process of the same number could write there
-    if (file < 0) fail(errno);
-    ::close(file);
-    std::remove(probe.c_str());
 }
 
 int run(Options options) {
@@ -103,10 +83,8 @@ int run(Options options) {
         if (all.size() != 1) throw Failure(exit_usage, "--start-once takes one problem");
         return bench::start_once(options.device, all.front(), options.measure.seed);
     }
-    // All models and files are looked at before the first is measured, which may take minutes.
     std::optional<bench::EarlierReport> earlier;
     if (!options.compare.empty()) earlier = bench::read_report(options.compare);
-    for (const ModelOptions& one : all) load_model(one);
     for (const std::string* path : outputs)
         if (!path->empty()) check_writable(*path);
     const cpp::Device device(options.device);
@@ -153,6 +131,7 @@ int run(Options options) {
     }
     // First, so that a disk that is full by now does not cost the results.
     if (to_stdout == 0) print(text);
+    else if (code != exit_done && !is_stdout(options.json)) std::fputs(text.c_str(), stderr);  // it says what failed
     if (!options.trace.empty()) write_file(options.trace, json_text(trace_json(report)));
     if (!options.html.empty()) write_file(options.html, html_page(report));
     if (!options.json.empty()) write_file(options.json, json_text(result));

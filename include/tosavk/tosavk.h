@@ -106,12 +106,14 @@ TOSAVK_API tosavk_status tosavk_device_describe(uint32_t index, tosavk_text** js
 TOSAVK_API tosavk_status tosavk_device_open(const char* name, tosavk_device** device, tosavk_error** error);
 TOSAVK_API const char* tosavk_device_name(const tosavk_device* device);   /* lives as long as the device */
 TOSAVK_API const char* tosavk_device_driver(const tosavk_device* device); /* driver name and version */
-/* What the device can do at most, as a JSON object: "copy_gbytes_per_s" (through a shader, read and written bytes
- * together), "fp32_gflops", "fp16_gflops" (null where fp16 is not computed natively) and "int32_gops" (multiply-adds in
- * independent chains, counting two each), "int8_gops" (multiply-adds of 8-bit numbers, unpacked from words of four),
- * "dispatch_us" (each further dispatch), "submit_us" (a run of one dispatch) and "stored" (true: an earlier process has
- * measured them). They come from the disk cache where it has them, else from a measurement, which takes a few seconds;
- * later calls of the process return the same. */
+/* What the device can do at most, as a JSON object, rates in 1e9 per second, a multiply-add counting two:
+ * "copy_gbytes_per_s" (through a shader, read and written bytes together), "fp32_gflops", "fp16_gflops" (null where
+ * fp16 is not computed natively) and "int32_gops" (multiply-adds in independent chains), "int8_gops" (multiply-adds of
+ * 8-bit numbers in words of four, unpacked, or by packed dot products where the plan has them), "matrix_fp16_gflops"
+ * and "matrix_int8_gops" (by cooperative matrices; null where the plan has none), "dispatch_us" (each further
+ * dispatch), "submit_us" (a run of one dispatch) and "stored" (true: an earlier process has measured them). They come
+ * from the disk cache where it has them, else from a measurement, which takes a few seconds; later calls of the process
+ * return the same. */
 TOSAVK_API tosavk_status tosavk_device_limits(tosavk_device* device, tosavk_text** json, tosavk_error** error);
 /* The same, measured anew in any case; later calls of tosavk_device_limits return these. */
 TOSAVK_API tosavk_status tosavk_device_measure_limits(tosavk_device* device, tosavk_text** json, tosavk_error** error);
@@ -132,7 +134,7 @@ typedef enum tosavk_spec {
 
 /* FP16: operators on fp32 run in fp16 wherever TOSA has such a row (sums of products stay in fp32 where that can be
  * said); inputs, outputs, variables and what control flow and CUSTOM touch keep their types. Results differ from those
- * of the declared types by what fp16 loses, and overflow beyond 65504; tosavk_verify then checks against the fp16
+ * of the declared types by what fp16 loses, and overflow beyond 65504; tosavk_checker_run then checks against the fp16
  * graph. Only a device with fp16 arithmetic is faster by it (tosavk_device_describe). */
 typedef enum tosavk_precision { TOSAVK_PRECISION_DECLARED = 0, TOSAVK_PRECISION_FP16 = 1 } tosavk_precision;
 
@@ -200,7 +202,7 @@ TOSAVK_API void tosavk_graph_release(tosavk_graph* graph);
 typedef struct tosavk_compile_options {
     size_t struct_size;
     int32_t no_fuse;  /* 1: one dispatch per operator */
-    int32_t keep_all; /* 1: every value stays in memory, nothing is shared; see tosavk_verify */
+    int32_t keep_all; /* 1: every value stays in memory, nothing is shared; see tosavk_checker_create */
 } tosavk_compile_options;
 
 /* `options` may be NULL. Creates every pipeline and uploads the constants. Shaders come from the disk cache where it
@@ -469,9 +471,9 @@ TOSAVK_API tosavk_status tosavk_array_load(const char* path, tosavk_array** arra
  * '<V2'), in static storage; "" for an array that was converted. */
 TOSAVK_API tosavk_status tosavk_array_info(const tosavk_array* array, tosavk_tensor_info* info, tosavk_error** error);
 TOSAVK_API const void* tosavk_array_data(const tosavk_array* array); /* lives as long as the array */
-/* A copy in another type: integers and bool as each other, floats as each other, the bytes of '|V1' as either fp8.
- * TOSAVK_ERROR_BAD_INPUT for the first element that the type does not hold exactly, with its index and value, and where
- * the types have nothing in common. */
+/* A copy in another type: integers and bool as each other, floats as each other, the bytes of '|V1' as either fp8 and
+ * nothing else. TOSAVK_ERROR_BAD_INPUT for the first element that the type does not hold exactly, with its index and
+ * value, and where the types have nothing in common. */
 TOSAVK_API tosavk_status tosavk_array_convert(const tosavk_array* array, tosavk_type type, tosavk_array** converted,
                                               tosavk_error** error);
 TOSAVK_API void tosavk_array_release(tosavk_array* array);

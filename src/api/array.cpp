@@ -89,13 +89,10 @@ tosavk_status tosavk_array_convert(const tosavk_array* array, tosavk_type type, 
         call.require(array, "array");
         call.require(converted, "converted");
         const DType wanted = to_dtype(raw_value(type));
-        if (array->either_fp8 && wanted == DType::fp8e5m2) {
-            HostTensor same = array->tensor;
-            same.type = wanted;
-            *converted = new tosavk_array{std::move(same)};
-        } else {
-            *converted = new tosavk_array{convert_tensor(array->tensor, wanted, {})};
-        }
+        const HostTensor& tensor = array->tensor;
+        *converted = new tosavk_array{
+            array->either_fp8 ? to_tensor(NpyArray{NpyKind::opaque, 1, tensor.shape, tensor.bytes}, wanted, {})
+                              : convert_tensor(tensor, wanted, {})};
     });
 }
 

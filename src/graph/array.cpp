@@ -80,13 +80,17 @@ DType nearest_type(const NpyArray& array) {
 }
 
 HostTensor to_tensor(const NpyArray& array, DType type, const std::string& origin) {
-    if (array.kind == NpyKind::opaque && array.item_size == 1 && is_fp8(type))
+    const auto cannot_stand = [&] {
+        bad(origin, fmt::format("elements of type {} cannot stand for type {}", numpy_name(array.kind, array.item_size),
+                                name_of(type)));
+    };
+    if (array.kind == NpyKind::opaque && array.item_size == 1) {
+        if (!is_fp8(type)) cannot_stand();
         return tensor_of(type, array.shape, array.data);
+    }
     const DType nearest = nearest_type(array);
     if (array.kind == NpyKind::natural) {
-        if (is_float(type))
-            bad(origin, fmt::format("elements of type {} cannot stand for type {}",
-                                    numpy_name(array.kind, array.item_size), name_of(type)));
+        if (is_float(type)) cannot_stand();
         const std::vector<std::int64_t> values = decode_naturals(array, origin);
         check_integers(values, type, origin);
         return tensor_of(type, array.shape, encode_ints(type, values));

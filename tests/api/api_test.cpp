@@ -250,6 +250,7 @@ TEST(Api, Arrays) {
         const cpp::Array file = cpp::Array::load(path);
         EXPECT_EQ(file.info().type, TOSAVK_FP8E4M3);
         EXPECT_STREQ(file.info().name, "void8");
+        EXPECT_THROW(file.convert(TOSAVK_FP32), cpp::Error);
         const cpp::Array converted = file.convert(type);
         EXPECT_EQ(converted.info().type, type);
         EXPECT_STREQ(converted.info().name, "");

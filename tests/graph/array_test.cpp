@@ -119,7 +119,8 @@ TEST(Array, BytesWithoutATypeAreEitherFp8) {
         EXPECT_EQ(tensor.type, type);
         EXPECT_EQ(tensor.bytes, array.data);
     }
-    for (const DType type : integers) expect_refusal(array, type, "cannot stand for type");
+    for (const DType type : integers) expect_refusal(array, type, "void8 cannot stand for type");
+    for (const DType type : {DType::fp16, DType::bf16, DType::fp32}) expect_refusal(array, type, "void8 cannot stand");
 }
 
 TEST(Array, FilesOfEveryType) {

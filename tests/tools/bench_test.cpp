@@ -65,7 +65,7 @@ TEST_F(Bench, WrongUsage) {
     expect_error(bench({"--op", "add f32 4", "--threshold", "-1"}), 2, "--threshold");
     expect_error(bench({"--suite", path("missing.txt")}), 3, "missing.txt");
     expect_error(bench({"--suite", write("empty.txt", "# nothing\n\n")}), 3, "no problem lines");
-    expect_error(bench({"--suite", write("wrong.txt", "add f32 4\nfly f32 4\n")}), 2, "fly");
+    expect_error(bench({"--suite", write("wrong.txt", "# two\nadd f32 4\n\nfly f32 4\n")}), 3, "wrong.txt:4: ");
 }
 
 TEST_F(Bench, ReportHasLimitsAndShares) {
@@ -89,6 +89,21 @@ TEST_F(Bench, ReportHasLimitsAndShares) {
         EXPECT_EQ(problem.at("per_dispatch").size(), problem.at("dispatches").get<std::size_t>());
         EXPECT_GE(problem.at("wall_ms").at("median").get<double>(), problem.at("wall_ms").at("min").get<double>());
     }
+}
+
+/// The public header lists the limits that a device has.
+TEST_F(Bench, TheHeaderListsEveryLimit) {
+    TOSAVK_NEEDS_DRIVER();
+    TOSAVK_NEEDS_VARIABLE("TOSAVK_SOURCE");
+    const char* source = std::getenv("TOSAVK_SOURCE");
+    const std::string header = test::read_text(fs::path(source) / "include" / "tosavk" / "tosavk.h");
+    const std::size_t end = header.find("tosavk_device_limits(tosavk_device* device");
+    ASSERT_NE(end, std::string::npos);
+    const std::string comment = header.substr(header.rfind("/*", end), end - header.rfind("/*", end));
+    const json limits = json::parse(cpp::Device().limits());
+    EXPECT_GE(limits.size(), 10u);
+    for (const auto& [name, value] : limits.items())
+        EXPECT_NE(comment.find('"' + name + '"'), std::string::npos) << name << " is missing in\n" << comment;
 }
 
 /// What a dispatch's work is held against.
@@ -353,7 +368,7 @@ TEST_F(Bench, TraceAndPage) {
 TEST_F(Bench, ResultsOnStandardOutput) {
     expect_error(bench({"--op", "add f32 4", "--json", "-", "--trace", "-"}), 2, "only one of");
     expect_error(bench({"--op", "add f32 4", "--trace", "-", "--html", "-"}, true), 2, "only one of");
-    NEEDS_DRIVER();
+    TOSAVK_NEEDS_DRIVER();
     const Spawned trace = bench({"--op", "add f32 4", "--no-check", "--trace", "-", "--json", path("beside.json")});
     ASSERT_EQ(trace.exit_code, 0) << trace.err;
     EXPECT_TRUE(json::parse(trace.out).contains("traceEvents"));
@@ -363,6 +378,15 @@ TEST_F(Bench, ResultsOnStandardOutput) {
     EXPECT_EQ(page.out.rfind("<!doctype html>", 0), 0u);
     EXPECT_TRUE(page.out.ends_with("</html>\n"));
     EXPECT_FALSE(fs::exists("-"));
+    // What a trace has no place for is said on stderr.
+    json before = report({"--op", "add f32 4", "--no-check"});
+    for (const char* key : {"gpu_ms", "wall_ms"})
+        if (!before["problems"][0][key].is_null()) before["problems"][0][key]["min"] = 1e-9;
+    const Spawned slower =
+        bench({"--op", "add f32 4", "--no-check", "--trace", "-", "--compare", write("old.json", before.dump())});
+    EXPECT_EQ(slower.exit_code, 1);
+    EXPECT_TRUE(json::parse(slower.out).contains("traceEvents"));
+    EXPECT_NE(slower.err.find("slower"), std::string::npos) << slower.err;
 }
 
 TEST_F(Bench, Suites) {

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <optional>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace tosavk::cli {
@@ -90,7 +91,9 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
         if (e.get_exit_code() == 0) return app.exit(e);  // --help and --version
-        return fail(app, exit_usage, std::string(e.what()) + "; see " + app.get_name() + " --help");
+        std::string command = app.get_name();
+        for (const CLI::App* chosen : app.get_subcommands()) command += " " + chosen->get_name();
+        return fail(app, exit_usage, std::string(e.what()) + "; see " + command + " --help");
     }
     try {
         const int code = body();
@@ -140,8 +143,10 @@ void add_device_option(CLI::App& command, std::string& device) {
 
 bool is_problem_line(const std::string& path) {
     std::error_code ignored;
-    return path.find(' ') != std::string::npos && !std::filesystem::exists(path, ignored) &&
-           path.find('/') == std::string::npos;
+    const auto endings = {".tflite", ".tosa", ".tvk"};
+    return path.find(' ') != std::string::npos && path.find('/') == std::string::npos &&
+           std::none_of(endings.begin(), endings.end(), [&](const char* ending) { return path.ends_with(ending); }) &&
+           !std::filesystem::exists(path, ignored);
 }
 
 std::string model_argument(const ModelOptions& options) {
@@ -332,6 +337,28 @@ CLI::Validator whole_number() {
             return digits ? std::string() : fmt::format("'{}' is not a whole number", text);
         },
         "N");
+}
+
+void check_writable(const std::string& path) {
+    if (is_stdout(path)) return;
+    namespace fs = std::filesystem;
+    const auto fail = [&](int code) {
+        throw Failure(exit_file, fmt::format("cannot write {}: {}", path, std::strerror(code)));
+    };
+    std::error_code unknown;
+    fs::path target = fs::weakly_canonical(path, unknown);
+    if (unknown) target = path;
+    if (fs::is_directory(target, unknown)) fail(EISDIR);
+    if (fs::exists(target, unknown) && !fs::is_regular_file(target, unknown)) {
+        if (::access(target.c_str(), W_OK) != 0) fail(errno);
+        return;
+    }
+    const std::string probe = fmt::format("{}.tmp-{}", target.string(), ::getpid());
+    const int file = ::open(probe.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    if (file < 0 && errno == EEXIST) return;  // a crashed process of the same number could write there
+    if (file < 0) fail(errno);
+    ::close(file);
+    std::remove(probe.c_str());
 }
 
 void write_file(const std::string& path, const std::string& text) {

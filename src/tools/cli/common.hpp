@@ -44,7 +44,7 @@ struct ModelOptions {
 };
 /// --rounding, --level, --spec and --precision; the path or --op LINE too when `with_path`.
 void add_model_options(CLI::App& command, ModelOptions& options, bool with_path = true);
-/// Whether a path is no file but a problem line: it has words, and there is no such file.
+/// Whether a path is no file but a problem line: it has words, there is no such file, and it does not end like a model.
 bool is_problem_line(const std::string& path);
 /// The arguments that name the model again, quoted for a shell where needed.
 std::string model_argument(const ModelOptions& options);
@@ -100,6 +100,10 @@ CLI::Validator whole_number();
 
 /// Whether a path given for a result means standard output. A file of that name is written as "./-".
 inline bool is_stdout(const std::string& path) { return path == "-"; }
+
+/// Throws Failure(exit_file) where write_file would: in the same way, it makes a file beside `path`, which is removed
+/// at once. What stands at `path` is left alone.
+void check_writable(const std::string& path);
 
 /// Writes a file through a temporary name beside it, or to standard output.
 void write_file(const std::string& path, const std::string& text);

@@ -14,7 +14,7 @@ struct Options {
 
 int convert(const Options& options) {
     const std::string& to = options.named_out.empty() ? options.out : options.named_out;
-    if (to.empty()) throw Failure(exit_usage, "OUT is required");
+    if (to.empty()) throw Failure(exit_usage, "OUT is missing: the .tosa file to write");
     const std::string ending = ".tosa";
     if (to.size() <= ending.size() || !to.ends_with(ending))
         throw Failure(exit_usage, to + ": only .tosa files can be written");

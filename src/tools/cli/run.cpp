@@ -197,6 +197,7 @@ int run(const Options& options) {
     result.times["load"] = load_watch.ms();
     std::optional<OutputDirectory> directory;
     if (!options.output_dir.empty()) directory.emplace(options.output_dir);
+    if (!options.profile.empty()) check_writable(options.profile);
 
     std::vector<Bytes> inputs;
     auto inputs_json = Json::array();
