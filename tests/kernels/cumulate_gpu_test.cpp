@@ -85,6 +85,17 @@ TEST_F(Cumulate, AsOnADeviceThatIsHardToKeepBusy) {
     }
 }
 
+TEST_F(Cumulate, InSharedMemory) {
+    for (const std::int64_t busy : {std::int64_t{1}, std::int64_t{1} << 14, std::int64_t{1} << 22}) {
+        const auto device = test::open_with([&](DevicePlan& plan) {
+            plan.shared_tiles = true;
+            plan.workgroup_size = 64;
+            plan.busy_invocations = busy;
+        });
+        for (const Case& c : long_cases()) expect_right(device, c);
+    }
+}
+
 TEST_F(Cumulate, AsOnADeviceWithShortLoops) {
     const auto device = test::open_with([](DevicePlan& plan) {
         plan.busy_invocations = 1;

@@ -164,7 +164,7 @@ TEST(Cumulate, WrapsAtTheWidthOfItsType) {
         (Ints{100, -56, 44}));
     EXPECT_EQ(int_values(run_op(Op::cumulate, {ints(DType::i16, {3}, {300, 300, 300})}, DType::i16,
                                 along(0, Combiner::multiply))),
-              (Ints{300, 24464, -528}));
+              (Ints{300, 24464, -832}));
 }
 
 TEST(Cumulate, HandsOnNan) {
@@ -229,7 +229,7 @@ TEST(AttributeText, WrongTextGetsASentence) {
     EXPECT_REJECTED(wrong("axis=1x"), "integer of 32 bits");
     EXPECT_REJECTED(wrong("combiner=add"), "must be one of SET, ADD, MULTIPLY, MINIMUM, MAXIMUM");
     EXPECT_REJECTED(wrong("exclusive=1"), "must be one of false, true");
-    EXPECT_REJECTED(wrong(std::string("axis=\0\x7f", 7)), "'??'");
+    EXPECT_REJECTED(wrong(std::string("axis=\0\x7f", 7)), "'?\?'");
     EXPECT_LT(wrong("axis=" + std::string(100000, '9')).size(), 200u);
 }
 

@@ -63,16 +63,17 @@ struct Cut {
     std::int64_t length = 1, parts = 1;
 };
 
-/// `least`: steps that a part should have.
-Cut cut(const Lines& lines, std::int64_t least, const DevicePlan& device) {
-    const std::int64_t step = lines.rows() ? 4 : 1;
+/// `least`: steps that a part should have, of `lanes` invocations that go along it together.
+Cut cut(const Lines& lines, std::int64_t least, std::int64_t lanes, const DevicePlan& device) {
+    const std::int64_t step = lines.rows() ? 4 * lanes : 1;
     std::int64_t parts = 1;
-    while (parts * lines.count() < device.busy_invocations && up(lines.axis, 2 * parts) >= least * step) parts *= 2;
+    while (parts * lines.count() * lanes < device.busy_invocations && up(lines.axis, 2 * parts) >= least * step)
+        parts *= 2;
     while (device.max_loop_passes != 0 && up(lines.axis, parts * step) > device.max_loop_passes) parts *= 2;
     Cut c;
     c.length = parts == 1 ? lines.axis : up(up(lines.axis, parts), step) * step;
     // Walks side by side that are a power of two apart would meet in the same few lines of a cache.
-    if (parts > 1 && lines.rows() && c.length % 1024 == 0) c.length += 16;
+    if (parts > 1 && lines.rows() && lanes == 1 && c.length % 1024 == 0) c.length += 16;
     c.parts = up(lines.axis, c.length);
     return c;
 }
@@ -80,11 +81,12 @@ Cut cut(const Lines& lines, std::int64_t least, const DevicePlan& device) {
 /// Gathers the passes of one node.
 class Passes {
 public:
-    Passes(const NodeView& view, const DevicePlan& device)
-        : view_(view), device_(device), arithmetic_(arithmetic_of(view)) {}
+    /// `lanes`: invocations that share a row; 1, or those of a workgroup.
+    Passes(const NodeView& view, const DevicePlan& device, std::int64_t lanes)
+        : view_(view), device_(device), arithmetic_(arithmetic_of(view)), lanes_(lanes) {}
 
     KernelChoice plan(const Lines& lines) {
-        const Cut c = cut(lines, 16, device_);
+        const Cut c = cut(lines, lanes_ > 1 ? 4 : 16, lanes_, device_);
         KernelChoice choice;
         const int prefix = before_parts(lines, c, -1);
         static_cast<KernelPass&>(choice) = pass(lines, c, -1, prefix, false, -1);
@@ -112,7 +114,7 @@ private:
         const int totals = new_scratch(count);
         earlier_.push_back(pass(lines, c, from, -1, true, totals));
         // A second level pays where walking along the totals would take about as long as along a part.
-        const Cut next = cut(of_totals, 256, device_);
+        const Cut next = cut(of_totals, lanes_ > 1 ? 16 : 256, lanes_, device_);
         const int prefix = before_parts(of_totals, next, totals);
         const int before = new_scratch(count);
         earlier_.push_back(pass(of_totals, next, totals, prefix, false, before));
@@ -127,6 +129,7 @@ private:
         KernelPass p;
         p.kernel = "cumulate";
         p.defines = {{"ROWS", lines.rows() ? "1" : "0"},
+                     {"SHARED_LANES", lanes_ > 1 ? "1" : "0"},
                      {"TOTALS", is_total ? "1" : "0"},
                      {"TO_SCRATCH", to >= 0 && !is_total ? "1" : "0"},
                      {"PREFIX", prefix >= 0 ? "1" : "0"},
@@ -138,13 +141,21 @@ private:
                      {"AFTER(x)", arithmetic_.after},
                      {"FOLD(a, b)", arithmetic_.fold},
                      {"IDENTITY", arithmetic_.identity}};
-        const std::int64_t invocations = lines.count() * c.parts;
-        add_constants(p, {lines.axis, lines.inner, c.length, c.parts, invocations});
+        const std::int64_t part_bytes = c.length * static_cast<std::int64_t>(size_of(view_.in(0).type));
+        std::int64_t each = lines.rows() || device_.row_quads == 1 ? 1 : 4;
+        const std::int64_t quads = up(lines.inner, 4), all = lines.count() * c.parts;
+        while (each > 1 && (quads % each != 0 || lines.inner % 4 != 0 || 2 * all / each < device_.busy_invocations))
+            each /= 2;
+        const std::int64_t walks = all / each;
+        // Short rows that lie one behind the other are walked through like a long one.
+        const std::int64_t in_turn = lines.rows() && lanes_ == 1 ? pieces_in_turn(walks, part_bytes, device_) : 1;
+        p.defines.emplace_back("EACH", std::to_string(each));
+        add_constants(p, {lines.axis, lines.inner, c.length, c.parts, walks, in_turn});
         // Read by one pass alone, the input may be computed where it is read.
         if (is_input) add_operand(p, view_, 0, c.parts > 1 ? 0 : quad_waste(lines.rows() ? lines.axis : lines.inner));
         else p.operands.push_back({no_id, carried, {}, {}, from});
         if (prefix >= 0) p.operands.push_back({no_id, carried, {}, {}, prefix});
-        p.groups = linear_groups(invocations, device_);
+        p.groups = lanes_ > 1 ? spill_groups(walks, device_) : linear_groups(up(walks, in_turn), device_);
         p.writes = to;
         p.writes_type = carried;
         p.stores_quads = !lines.rows();
@@ -154,24 +165,44 @@ private:
     const NodeView view_;
     const DevicePlan& device_;
     const Arithmetic arithmetic_;
+    const std::int64_t lanes_;
     std::vector<KernelPass> earlier_;
     std::vector<std::uint64_t> scratch_bytes_;
 };
 
-std::optional<KernelChoice> plan_walks(const NodeView& view, const DevicePlan& device, std::string&) {
+Lines lines_of(const NodeView& view) {
     const Shape& shape = view.in(0).shape;
     const auto axis = static_cast<std::size_t>(view.attrs().axis);
     Lines lines;
     for (std::size_t d = 0; d < axis; ++d) lines.outer *= shape[d];
     lines.axis = shape[axis];
     for (std::size_t d = axis + 1; d < shape.size(); ++d) lines.inner *= shape[d];
-    return Passes(view, device).plan(lines);
+    return lines;
+}
+
+std::optional<KernelChoice> plan_walks(const NodeView& view, const DevicePlan& device, std::string&) {
+    return Passes(view, device, 1).plan(lines_of(view));
+}
+
+/// Neighbouring invocations read neighbouring quads, which GPUs fetch together.
+std::optional<KernelChoice> plan_shared(const NodeView& view, const DevicePlan& device, std::string& why) {
+    const Lines lines = lines_of(view);
+    if (!device.shared_tiles) {
+        why = "this device gains nothing from shared memory";
+        return std::nullopt;
+    }
+    if (!lines.rows() || lines.axis < 4 * std::int64_t{device.workgroup_size}) {
+        why = "it has no rows of a quad for each invocation of a workgroup";
+        return std::nullopt;
+    }
+    return Passes(view, device, device.workgroup_size).plan(lines);
 }
 
 }  // namespace
 
 std::vector<KernelCandidate> cumulate_kernels() {
-    return {{"walks", plan_walks},
+    return {{"in shared memory", plan_shared},
+            {"walks", plan_walks},
             {"walks, fewer parts", for_busy(plan_walks, 0.125), true},
             {"walks, more parts", for_busy(plan_walks, 8), true}};
 }

@@ -3,10 +3,12 @@
 #include "frontends/frontend.hpp"
 #include "ops/builder.hpp"
 #include "ops/compare.hpp"
+#include "spirv/glslang.hpp"
 #include "store/package.hpp"
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 
 namespace tosavk {
@@ -60,6 +62,11 @@ TEST(OwnDomain, ComesBackFromAPackage) {
     package.target = package_target(device, {});
     package.numbering = graph_numbering(read);
     package.plan = make_plan(read, device, {});
+    std::set<std::string> seen;
+    for_each_dispatch(package.plan, [&](const Dispatch& dispatch) {
+        if (!dispatch.glsl.empty() && seen.insert(dispatch.glsl).second)
+            package.shaders.push_back({dispatch.glsl, compile_glsl(dispatch.glsl, dispatch.kernel)});
+    });
     const Package again = read_package(write_package(package));
     EXPECT_EQ(graph_difference(graph, import_tosa(again.tosa, {})), "");
     EXPECT_EQ(print_plan(read, package.plan), print_plan(read, again.plan));
