@@ -30,5 +30,10 @@ std::vector<KernelCandidate> scatter_kernels();
 std::vector<KernelCandidate> resize_kernels();
 std::vector<KernelCandidate> transpose_kernels();  ///< what they decline is a view
 std::vector<KernelCandidate> cumulate_kernels();
+std::vector<KernelCandidate> dynamic_slice_kernels();  ///< DYNAMIC_SLICE and DYNAMIC_UPDATE_SLICE
+std::vector<KernelCandidate> gather_nd_kernels();
+std::vector<KernelCandidate> scatter_nd_kernels();
+std::vector<KernelCandidate> segment_reduce_kernels();
+std::vector<KernelCandidate> sort_kernels();
 
 }  // namespace tosavk

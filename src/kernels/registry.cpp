@@ -23,6 +23,11 @@ std::map<Op, std::vector<KernelCandidate>> gather_families() {
     all[Op::resize] = resize_kernels();
     all[Op::transpose] = transpose_kernels();
     all[Op::cumulate] = cumulate_kernels();
+    for (const Op op : {Op::dynamic_slice, Op::dynamic_update_slice}) all[op] = dynamic_slice_kernels();
+    all[Op::gather_nd] = gather_nd_kernels();
+    all[Op::scatter_nd] = scatter_nd_kernels();
+    all[Op::segment_reduce] = segment_reduce_kernels();
+    all[Op::sort] = sort_kernels();
     return all;
 }
 

@@ -175,6 +175,9 @@ std::vector<OpDef> control_flow_ops();
 std::vector<OpDef> variable_ops();
 std::vector<OpDef> own_elementwise_ops();
 std::vector<OpDef> cumulate_ops();
+std::vector<OpDef> dynamic_slice_ops();
+std::vector<OpDef> indexed_ops();
+std::vector<OpDef> sort_ops();
 
 // ops/check.cpp
 /// The type row that a node uses; throws Error(bad_model) naming the types when there is none.

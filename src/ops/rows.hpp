@@ -26,4 +26,16 @@ inline std::vector<TypeRow> with_fp8(std::vector<TypeRow> rows) {
     return with_fp8(std::move(rows), [](DType t) { return std::vector<DType>{t}; });
 }
 
+/// Rows of one type each, of an operator of our own.
+inline std::vector<TypeRow> own_rows(std::initializer_list<DType> types) {
+    std::vector<TypeRow> rows;
+    for (const DType type : types) rows.push_back({{type}, own_domain.data()});
+    return rows;
+}
+/// The same of every type that operators of our own move.
+inline std::vector<TypeRow> own_moved_rows() {
+    return own_rows({DType::boolean, DType::i8, DType::i16, DType::i32, DType::fp8e4m3, DType::fp8e5m2, DType::fp16,
+                     DType::bf16, DType::fp32});
+}
+
 }  // namespace tosavk

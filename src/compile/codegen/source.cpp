@@ -302,7 +302,7 @@ GroupSource SourceBuilder::build() {
         const std::string acc = variables_[out] = own("acc");
         // An exact result is one of the type already, and moved elements keep the bits of NaN, which a rounding may
         // not.
-        const bool exact = op_def(graph_.node(group_.anchor).op).tolerance == nullptr;
+        const bool exact = group_.choice->moves_bits || op_def(graph_.node(group_.anchor).op).tolerance == nullptr;
         if (is_small_float(anchor_type) && !exact)
             body_ += fmt::format("    {} = {};\n", acc, rounded(anchor_type, acc));
     }

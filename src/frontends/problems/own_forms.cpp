@@ -2,6 +2,9 @@
 #include "frontends/problems/operators.hpp"
 #include "ops/builder.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -36,7 +39,90 @@ Results cumulate(Line& line, Layers& layers) {
     return {y};
 }
 
+Results sort(Line& line, Layers& layers) {
+    const Shape shape = line.take_shape("shape");
+    const auto rank = static_cast<std::int64_t>(shape.size());
+    Attributes attrs;
+    attrs.axis = static_cast<std::int32_t>(line.take_number("axis", rank - 1, 0, rank - 1));
+    attrs.descending = line.take_word("descending");
+    std::vector<ValueId> operands{layers.input("keys", line.type(), shape)};
+    std::vector<DType> types{line.type()};
+    for (std::int64_t k = line.take_number("values", 0, 0, 8); k > 0; --k) {
+        operands.push_back(layers.input(fmt::format("values_{}", types.size()), DType::i32, shape));
+        types.push_back(DType::i32);
+    }
+    return layers.builder().add(Op::sort, operands, attrs, types);
+}
+
+/// Tuples of indices into the first dimensions of `shape`, each of them inside.
+ValueId take_tuples(Line& line, Layers& layers, const Shape& shape, std::int64_t count) {
+    const std::int64_t depth = line.take_number("d", 1, 1, static_cast<std::int64_t>(shape.size()));
+    std::int64_t least = shape[0];
+    for (std::int64_t d = 1; d < depth; ++d) least = std::min(least, shape[static_cast<std::size_t>(d)]);
+    return layers.integers("indices", DType::i32, {count, depth}, 0, least - 1);
+}
+
+/// The dimensions of `shape` that tuples do not index, behind the number of tuples.
+Shape rows_of(const Shape& shape, const Shape& indices) {
+    Shape rows{indices[0]};
+    rows.insert(rows.end(), shape.begin() + indices[1], shape.end());
+    return rows;
+}
+
+Results gather_nd(Line& line, Layers& layers) {
+    const Shape shape = line.take_shape("values");
+    const Shape count = line.take_shape("number of tuples", 1);
+    const ValueId values = layers.input("values", line.type(), shape);
+    return {layers.builder().add1(Op::gather_nd, {values, take_tuples(line, layers, shape, count[0])}, line.type())};
+}
+
+Results scatter_nd(Line& line, Layers& layers) {
+    const Shape shape = line.take_shape("values");
+    const Shape count = line.take_shape("number of tuples", 1);
+    Attributes attrs;
+    attrs.combiner = take_combiner(line, Combiner::set);
+    const ValueId values = layers.input("values", line.type(), shape);
+    const ValueId indices = take_tuples(line, layers, shape, count[0]);
+    const ValueId updates = layers.input("updates", line.type(), rows_of(shape, layers.shape(indices)));
+    return {layers.builder().add1(Op::scatter_nd, {values, indices, updates}, line.type(), attrs)};
+}
+
+Results segment_reduce(Line& line, Layers& layers) {
+    const Shape shape = line.take_shape("shape");
+    const Shape segments = line.take_shape("number of segments", 1);
+    Attributes attrs;
+    attrs.segments = static_cast<std::int32_t>(std::min<std::int64_t>(segments[0], max_of(DType::i32)));
+    attrs.combiner = take_combiner(line, Combiner::add);
+    const ValueId x = layers.input("input", line.type(), shape);
+    const ValueId ids = layers.integers("ids", DType::i32, {shape[0]}, 0, attrs.segments - 1);
+    return {layers.builder().add1(Op::segment_reduce, {x, ids}, line.type(), attrs)};
+}
+
+/// Where the window begins is an input: any numbers, which are clamped.
+Results dynamic_slice(Line& line, Layers& layers) {
+    const Shape shape = line.take_shape("shape"), size = line.take_shape("size", shape.size());
+    const ValueId x = layers.input("input", line.type(), shape);
+    const ValueId start = layers.input("start", DType::i32, {static_cast<std::int64_t>(shape.size())});
+    return {layers.builder().add1(Op::dynamic_slice, {x, start, layers.builder().shape(size)}, line.type())};
+}
+
+Results dynamic_update_slice(Line& line, Layers& layers) {
+    const Shape shape = line.take_shape("shape"), size = line.take_shape("update", shape.size());
+    const ValueId x = layers.input("input", line.type(), shape), update = layers.input("update", line.type(), size);
+    const ValueId start = layers.input("start", DType::i32, {static_cast<std::int64_t>(shape.size())});
+    return {layers.builder().add1(Op::dynamic_update_slice, {x, update, start}, line.type())};
+}
+
 const ProblemForm forms[] = {
+    {"sort", "TYPE SHAPE [axisA] [descending] [valuesN]", "f32 4194304", "f32 3x37x2 axis1 descending values1", sort},
+    {"gather_nd", "TYPE SHAPE COUNT [dDEPTH]", "f32 256x256x64 65536 d2", "f32 4x5x3 7 d2", gather_nd},
+    {"scatter_nd", "TYPE SHAPE COUNT [dDEPTH] [set | sum | product | min | max]", "f32 256x256x64 65536 d2 sum",
+     "f32 4x5x3 9 d2 sum", scatter_nd},
+    {"dynamic_slice", "TYPE SHAPE SIZE [FOLLOWER...]", "f32 8x1024x512 8x256x512", "f32 4x7x5 2x7x3", dynamic_slice},
+    {"dynamic_update_slice", "TYPE SHAPE UPDATE [FOLLOWER...]", "f32 8x1024x512 8x1x512", "f32 4x7x5 2x1x5",
+     dynamic_update_slice},
+    {"segment_reduce", "TYPE SHAPE SEGMENTS [sum | product | min | max]", "f32 1048576x4 10000", "f32 37x3 5 max",
+     segment_reduce},
     {"cumulate", "TYPE SHAPE [axisA] [sum | product | min | max] [exclusive] [reverse] [FOLLOWER...]", "f32 16777216",
      "f32 3x37x2 axis1 max exclusive", cumulate},
 };

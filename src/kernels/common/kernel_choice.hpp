@@ -83,6 +83,8 @@ struct KernelChoice : KernelPass {
     bool by_eights = false;       ///< it calls FUSED8(e, v, w) instead, e % 8 == 0, for the quads at e and e + 4
     bool in_rows =
         false;  ///< every FUSED call has quads of the output's last dimension, counted from the start of each row
+    bool moves_bits =
+        false;              ///< what it gives FUSED are elements of the type as they were, where the operator may round
     std::string note;       ///< what the candidate chose and why, for the plan's text
     std::string candidate;  ///< KernelCandidate::name; set by who asked it
 

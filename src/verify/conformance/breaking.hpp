@@ -65,5 +65,7 @@ void add_movement_errors(std::vector<ErrorGraph>& all);  ///< data movement and 
 void add_rescale_errors(std::vector<ErrorGraph>& all);
 void add_control_errors(std::vector<ErrorGraph>& all);         ///< COND_IF, WHILE_LOOP, variables
 void add_own_arithmetic_errors(std::vector<ErrorGraph>& all);  ///< DIVIDE, REMAINDER, CUMULATE
+void add_own_indexed_errors(
+    std::vector<ErrorGraph>& all);  ///< SORT, GATHER_ND, SCATTER_ND, dynamic slices, SEGMENT_REDUCE
 
 }  // namespace tosavk::conformance::breaking
