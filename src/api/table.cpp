@@ -69,6 +69,8 @@ const tosavk_api table = {
     .context_wait_for = tosavk_context_wait_for,
     .device_measure_limits = tosavk_device_measure_limits,
     .tune = tosavk_tune,
+    .probe_file = tosavk_probe_file,
+    .probe_memory = tosavk_probe_memory,
 };
 
 }  // namespace
