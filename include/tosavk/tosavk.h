@@ -173,6 +173,16 @@ TOSAVK_API tosavk_status tosavk_graph_load_file(const char* path, const tosavk_l
 TOSAVK_API tosavk_status tosavk_graph_load_memory(const void* data, size_t size_bytes,
                                                   const tosavk_load_options* options, tosavk_graph** graph,
                                                   tosavk_error** error);
+/* What becomes of a TFLite or TOSA file, without stopping at the first operator that is refused: a JSON object "format"
+ * ("tflite" or "tosa"), "taken" (true if and only if the file loads with these options), "operators": an array of
+ * objects "region" (where it stands: "" for the graph itself, else a name such as "subgraph 1"), "index" (there, in the
+ * order of the file), "name", "taken" and, where that is false, "sentence" (why); and "graph": an array of sentences
+ * about what else is refused, such as an input. An operator is judged by itself: what a refused one makes counts as
+ * there. A file that cannot be read at all is an error, such as TOSAVK_ERROR_BAD_MODEL. */
+TOSAVK_API tosavk_status tosavk_probe_file(const char* path, const tosavk_load_options* options, tosavk_text** json,
+                                           tosavk_error** error);
+TOSAVK_API tosavk_status tosavk_probe_memory(const void* data, size_t size_bytes, const tosavk_load_options* options,
+                                             tosavk_text** json, tosavk_error** error);
 /* A graph said in one line, "OPERATOR TYPE SHAPE... [KEY...]", such as "conv2d i8 1x56x56x64 64x3x3 s1 p1 rescale
  * clamp", with random weights that follow from the line alone (the key "seed7" draws others). Of `options` only the
  * level counts. TOSAVK_ERROR_USAGE with a sentence that says what is wrong in the line. */
@@ -579,6 +589,10 @@ typedef struct tosavk_api {
                           tosavk_text** json, tosavk_error** error);
     tosavk_status (*array_save_raw)(const char* path, tosavk_type type, uint32_t rank, const int64_t* dims,
                                     const void* data, tosavk_error** error);
+    tosavk_status (*probe_file)(const char* path, const tosavk_load_options* options, tosavk_text** json,
+                                tosavk_error** error);
+    tosavk_status (*probe_memory)(const void* data, size_t size_bytes, const tosavk_load_options* options,
+                                  tosavk_text** json, tosavk_error** error);
 } tosavk_api;
 
 /* The table for hosts that were written against `version`; static storage. NULL when the library does not offer it. */

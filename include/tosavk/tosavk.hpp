@@ -153,6 +153,45 @@ struct LoadOptions {
     tosavk_precision precision = TOSAVK_PRECISION_DECLARED;
 };
 
+namespace detail {
+
+/// Calls f with the options as the C ABI has them.
+template <class F> void with_raw(const LoadOptions& options, F f) {
+    auto raw = sized<tosavk_load_options>();
+    raw.rounding = options.rounding;
+    raw.level = options.level;
+    raw.spec = options.spec;
+    raw.precision = options.precision;
+    std::vector<tosavk_input_shape> shapes;
+    for (const auto& [index, dims] : options.input_shapes) {
+        if (dims.size() > TOSAVK_MAX_RANK) throw Error(TOSAVK_ERROR_USAGE, "an input shape has too many dimensions");
+        tosavk_input_shape& shape = shapes.emplace_back();
+        shape.index = index;
+        shape.rank = static_cast<std::uint32_t>(dims.size());
+        for (std::size_t k = 0; k < dims.size(); ++k) shape.dims[k] = dims[k];
+    }
+    raw.input_shapes = shapes.data();
+    raw.input_shape_count = shapes.size();
+    f(&raw);
+}
+
+}  // namespace detail
+
+/// JSON: which operators of a TFLite or TOSA file are taken, and why others are not.
+inline std::string probe(const std::string& path, const LoadOptions& options = {}) {
+    tosavk_text* text = nullptr;
+    detail::with_raw(
+        options, [&](const tosavk_load_options* raw) { detail::call(tosavk_probe_file, path.c_str(), raw, &text); });
+    return detail::take(text);
+}
+inline std::string probe(std::span<const std::byte> file, const LoadOptions& options = {}) {
+    tosavk_text* text = nullptr;
+    detail::with_raw(options, [&](const tosavk_load_options* raw) {
+        detail::call(tosavk_probe_memory, static_cast<const void*>(file.data()), file.size(), raw, &text);
+    });
+    return detail::take(text);
+}
+
 class Graph {
 public:
     static Graph load(const std::string& path, const LoadOptions& options = {}) {
@@ -223,24 +262,8 @@ private:
     explicit Graph(tosavk_graph* handle) : handle_(handle) {}
 
     template <class F> static Graph make(const LoadOptions& options, F load) {
-        auto raw = detail::sized<tosavk_load_options>();
-        raw.rounding = options.rounding;
-        raw.level = options.level;
-        raw.spec = options.spec;
-        raw.precision = options.precision;
-        std::vector<tosavk_input_shape> shapes;
-        for (const auto& [index, dims] : options.input_shapes) {
-            if (dims.size() > TOSAVK_MAX_RANK)
-                throw Error(TOSAVK_ERROR_USAGE, "an input shape has too many dimensions");
-            tosavk_input_shape& shape = shapes.emplace_back();
-            shape.index = index;
-            shape.rank = static_cast<std::uint32_t>(dims.size());
-            for (std::size_t k = 0; k < dims.size(); ++k) shape.dims[k] = dims[k];
-        }
-        raw.input_shapes = shapes.data();
-        raw.input_shape_count = shapes.size();
         tosavk_graph* graph = nullptr;
-        load(&raw, &graph);
+        detail::with_raw(options, [&](const tosavk_load_options* raw) { load(raw, &graph); });
         return Graph(graph);
     }
 

@@ -70,6 +70,8 @@ const tosavk_api table = {
     .device_measure_limits = tosavk_device_measure_limits,
     .tune = tosavk_tune,
     .array_save_raw = tosavk_array_save_raw,
+    .probe_file = tosavk_probe_file,
+    .probe_memory = tosavk_probe_memory,
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Finds out what a file is and hands it to its importer.
+// The registry of front ends.
 #include "frontends/frontend.hpp"
 
 #include "base/files.hpp"
@@ -25,28 +25,54 @@ bool looks_like_text(std::span<const std::byte> file) {
     });
 }
 
-}  // namespace
+bool is_tflite(std::span<const std::byte> file) { return has_identifier(file, "TFL3"); }
 
-Graph import_model(std::span<const std::byte> file, const std::string& origin, const ImportOptions& options) {
+bool is_tosa(std::span<const std::byte> file) {
+    // Early TOSA files carry no identifier.
+    return has_identifier(file, "TOSA") || (file.size() >= 8 && !looks_like_text(file) && looks_like_tosa(file));
+}
+
+constexpr Frontend all[] = {
+    {"tflite", is_tflite, import_tflite, probe_tflite},
+    {"tosa", is_tosa, import_tosa, probe_tosa},
+};
+
+const Frontend& frontend_of(std::span<const std::byte> file) {
+    for (const Frontend& frontend : all) {
+        if (frontend.recognises(file)) return frontend;
+    }
+    if (file.empty()) throw Error(ErrorCode::bad_model, "the file is empty");
+    if (looks_like_text(file)) throw Error(ErrorCode::bad_model, "this is text, not a model");
+    if (file.size() < 8)
+        throw Error(ErrorCode::bad_model, fmt::format("{} bytes are too short for a model", file.size()));
+    throw Error(ErrorCode::bad_model, "this is neither a TFLite nor a TOSA model");
+}
+
+/// With the origin in front of what is thrown.
+template <class Step> auto at_origin(const std::string& origin, const Step& step) {
     try {
-        if (has_identifier(file, "TFL3")) return import_tflite(file, options);
-        if (has_identifier(file, "TOSA")) return import_tosa(file, options);
-        if (file.empty()) throw Error(ErrorCode::bad_model, "the file is empty");
-        if (looks_like_text(file)) throw Error(ErrorCode::bad_model, "this is text, not a model");
-        if (file.size() < 8)
-            throw Error(ErrorCode::bad_model, fmt::format("{} bytes are too short for a model", file.size()));
-        // Early TOSA files carry no identifier.
-        if (looks_like_tosa(file)) return import_tosa(file, options);
-        throw Error(ErrorCode::bad_model, "this is neither a TFLite nor a TOSA model");
+        return step();
     } catch (const Error& e) {
         throw Error(e.code(), origin.empty() ? e.what() : fmt::format("{}: {}", origin, e.what()), e.node(),
                     e.operand());
     }
 }
 
+}  // namespace
+
+std::span<const Frontend> frontends() { return all; }
+
+Graph import_model(std::span<const std::byte> file, const std::string& origin, const ImportOptions& options) {
+    return at_origin(origin, [&] { return frontend_of(file).load(file, options); });
+}
+
 Graph import_file(const std::filesystem::path& path, const ImportOptions& options) {
     const Bytes bytes = read_file(path);
     return import_model(bytes, path.string(), options);
+}
+
+ProbeReport probe_model(std::span<const std::byte> file, const std::string& origin, const ImportOptions& options) {
+    return at_origin(origin, [&] { return frontend_of(file).probe(file, options); });
 }
 
 }  // namespace tosavk

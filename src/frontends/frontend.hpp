@@ -2,16 +2,32 @@
 #pragma once
 
 #include "frontends/common/options.hpp"
+#include "frontends/common/probe.hpp"
 #include "frontends/tflite/tflite.hpp"
 #include "frontends/tosa/tosa.hpp"
 
 #include <filesystem>
 #include <span>
+#include <string_view>
 
 namespace tosavk {
 
-/// By content: "TFL3" or "TOSA" at byte 4, or the structure of an early .tosa file. `origin` stands in messages.
+/// One format of files.
+struct Frontend {
+    std::string_view name;  ///< as ProbeReport::format
+    /// By content: what stands at fixed places, or else the structure.
+    bool (*recognises)(std::span<const std::byte> file);
+    Graph (*load)(std::span<const std::byte> file, const ImportOptions& options);
+    /// Throws Error for a file that cannot be read at all.
+    ProbeReport (*probe)(std::span<const std::byte> file, const ImportOptions& options);
+};
+std::span<const Frontend> frontends();
+
+// Of the first front end that recognises the file. `origin` stands in messages.
+
 Graph import_model(std::span<const std::byte> file, const std::string& origin, const ImportOptions& options);
 Graph import_file(const std::filesystem::path& path, const ImportOptions& options);
+/// What the file's front end takes of it, operator by operator.
+ProbeReport probe_model(std::span<const std::byte> file, const std::string& origin, const ImportOptions& options);
 
 }  // namespace tosavk

@@ -128,6 +128,8 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_tune_options, seed, 24);
     AT(tosavk_api, tune, 16 + 8 * 62);
     AT(tosavk_api, array_save_raw, 16 + 8 * 63);
+    AT(tosavk_api, probe_file, 16 + 8 * 64);
+    AT(tosavk_api, probe_memory, 16 + 8 * 65);
 }
 
 TEST(AbiLayout, EnumValues) {

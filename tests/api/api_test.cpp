@@ -3,6 +3,7 @@
 #include "tosavk/tosavk.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -72,6 +73,9 @@ TEST(Api, NullArgumentsAreUsageErrors) {
         outcome([&](tosavk_error** e) { return tosavk_checker_create(nullptr, nullptr, nullptr, e); }),
         outcome([&](tosavk_error** e) { return tosavk_checker_run(nullptr, 0, nullptr, e); }),
         outcome([&](tosavk_error** e) { return tosavk_ops_describe(nullptr, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_probe_file(nullptr, nullptr, &text, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_probe_file("x", nullptr, nullptr, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_probe_memory(nullptr, 0, nullptr, &text, e); }),
         outcome([&](tosavk_error** e) { return tosavk_array_load(nullptr, nullptr, e); }),
         outcome([&](tosavk_error** e) { return tosavk_array_info(nullptr, &info, e); }),
         outcome([&](tosavk_error** e) { return tosavk_array_convert(nullptr, TOSAVK_I4, nullptr, e); }),
@@ -103,6 +107,27 @@ TEST(Api, NullArgumentsAreUsageErrors) {
     EXPECT_EQ(tosavk_array_data(nullptr), nullptr);
     // And no error object is needed.
     EXPECT_EQ(tosavk_graph_load_file(nullptr, nullptr, nullptr, nullptr), TOSAVK_ERROR_USAGE);
+}
+
+TEST(Api, ProbesModels) {
+    const auto model = test::small_float_model();
+    const auto report = nlohmann::json::parse(cpp::probe(std::span(model)));
+    EXPECT_EQ(report.at("format"), "tflite");
+    EXPECT_EQ(report.at("taken"), true);
+    EXPECT_EQ(report.at("graph"), nlohmann::json::array());
+    ASSERT_FALSE(report.at("operators").empty());
+    for (const auto& op : report.at("operators")) EXPECT_EQ(op.at("taken"), true) << op;
+    const auto none = outcome([&](tosavk_error** e) {
+        tosavk_text* text = nullptr;
+        return tosavk_probe_memory("no model", 8, nullptr, &text, e);
+    });
+    EXPECT_EQ(none.status, TOSAVK_ERROR_BAD_MODEL);
+    EXPECT_EQ(none.message, "the model in memory: this is text, not a model");
+    EXPECT_EQ(outcome([&](tosavk_error** e) {
+                  tosavk_text* text = nullptr;
+                  return tosavk_probe_file("/there/is/none.tflite", nullptr, &text, e);
+              }).status,
+              TOSAVK_ERROR_IO);
 }
 
 TEST(Api, StructSize) {

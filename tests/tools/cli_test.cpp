@@ -59,7 +59,7 @@ TEST_F(Cli, HelpAndVersion) {
         EXPECT_EQ(help.exit_code, 0);
         EXPECT_NE(help.out.find("Example: "), std::string::npos);
     }
-    for (const char* command : {"run", "verify", "info", "ops", "dump", "convert"}) {
+    for (const char* command : {"run", "verify", "info", "ops", "probe", "dump", "convert"}) {
         const Spawned help = spawn({command, "--help"});
         EXPECT_EQ(help.exit_code, 0) << command;
         EXPECT_NE(help.out.find(std::string("Example: tosa-vk ") + command), std::string::npos) << help.out;
@@ -239,6 +239,36 @@ TEST_F(Cli, RandomInputsComeFromTheSeedAndItSaysSo) {
     EXPECT_NE(test::read_text(path("out/output_0.npy")), bytes);
     run("5");
     EXPECT_EQ(test::read_text(path("out/output_0.npy")), bytes);
+}
+
+TEST_F(Cli, Probe) {
+    Spawned run = spawn({"probe", int8_model_});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_NE(run.out.find("operators are taken\n"), std::string::npos) << run.out;
+    run = spawn({"probe", int8_model_, "--json"});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_EQ(json::parse(run.out).at("taken"), true);
+
+    test::TfliteBuilder t;
+    const test::TensorSpec spec{{4}, tflite::TensorType::FLOAT32};
+    const int x = t.tensor(spec), y = t.tensor(spec), z = t.tensor(spec);
+    t.op(tflite::BuiltinOperator::RELU, {x}, {y});
+    t.op(tflite::BuiltinOperator::L2_NORMALIZATION, {y}, {z});
+    const std::string refused = write("refused.tflite", t.finish({x}, {z}));
+    run = spawn({"probe", refused});
+    EXPECT_EQ(run.exit_code, 1) << run.err;
+    EXPECT_NE(run.out.find("TFLite operator L2_NORMALIZATION (node 1) is not supported"), std::string::npos) << run.out;
+    EXPECT_NE(run.out.find("1 of 2 operators are taken\n"), std::string::npos) << run.out;
+    run = spawn({"probe", refused, "--json"});
+    EXPECT_EQ(run.exit_code, 1) << run.err;
+    const json report = json::parse(run.out);
+    EXPECT_EQ(report.at("taken"), false);
+    EXPECT_EQ(report.at("operators").at(0).at("taken"), true);
+    EXPECT_EQ(report.at("operators").at(1).at("name"), "L2_NORMALIZATION");
+
+    expect_error(spawn({"probe", write("text.tflite", std::string("a text"))}), 3, "this is text, not a model");
+    expect_error(spawn({"probe", path("none.tflite")}), 3, "none.tflite");
+    expect_error(spawn({"probe"}), 2, "MODEL");
 }
 
 TEST_F(Cli, DumpAndOps) {

@@ -26,9 +26,11 @@ Lowering::Lowering(const Lowering& outer, const TfliteSubgraph& graph, std::stri
       options_(outer.options_),
       depth_(outer.depth_ + 1),
       regions_read_(outer.regions_read_),
+      probe_(outer.probe_),
       builder_(std::move(name), *outer.options_.level),
       values_(graph.tensors.size(), no_id),
-      produced_(graph.tensors.size(), false) {}
+      produced_(graph.tensors.size(), false),
+      refused_(graph.tensors.size(), false) {}
 
 void Lowering::check_subgraph(std::int32_t subgraph) const {
     if (subgraph < 1 || static_cast<std::size_t>(subgraph) >= file_.subgraph_count()) {
@@ -38,6 +40,17 @@ void Lowering::check_subgraph(std::int32_t subgraph) const {
 }
 
 Graph Lowering::region(std::int32_t subgraph, std::span<const ValueId> inputs, const std::vector<bool>& known) {
+    try {
+        return read_region(subgraph, inputs, known);
+    } catch (const Error& e) {
+        // The operator's other subgraph is to be looked at too.
+        if (!probe_) throw;
+        if (region_refused_.empty()) region_refused_ = e.what();
+        return {};
+    }
+}
+
+Graph Lowering::read_region(std::int32_t subgraph, std::span<const ValueId> inputs, const std::vector<bool>& known) {
     check_subgraph(subgraph);
     // A subgraph that reaches itself ends here too.
     if (depth_ >= level().max_nesting) {
@@ -77,7 +90,10 @@ Graph Lowering::region(std::int32_t subgraph, std::span<const ValueId> inputs, c
         inner.values_[tensor.index] = id;
         inner.produced_[tensor.index] = true;
     }
+    inner.region_ = fmt::format("subgraph {}", subgraph);
     inner.lower_operators();
+    if (inner.refused_operators_ > 0)
+        unsupported(fmt::format("its subgraph {} has operators that are refused", subgraph));
     for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
         const TfliteTensor& tensor = graph.tensors[static_cast<std::size_t>(graph.outputs[k])];
         ValueId& id = inner.values_[tensor.index];
@@ -92,6 +108,10 @@ Graph Lowering::region(std::int32_t subgraph, std::span<const ValueId> inputs, c
     Graph made = inner.builder_.finish_region();
     drop_unused_constants(made);
     return made;
+}
+
+void Lowering::check_regions() const {
+    if (!region_refused_.empty()) throw Error(ErrorCode::unsupported, region_refused_, op_name_);
 }
 
 std::vector<bool> Lowering::handed_on(std::int32_t body) const {
@@ -110,11 +130,13 @@ std::vector<bool> Lowering::handed_on(std::int32_t body) const {
 
 std::vector<ValueId> Lowering::cond_if(ValueId condition, std::vector<ValueId> inputs, Graph then_graph,
                                        Graph else_graph) {
+    check_regions();
     return builder_.cond_if(condition, std::move(inputs), std::move(then_graph), std::move(else_graph),
                             unique(op_name_));
 }
 
 std::vector<ValueId> Lowering::while_loop(std::vector<ValueId> inputs, Graph cond_graph, Graph body_graph) {
+    check_regions();
     return builder_.while_loop(std::move(inputs), std::move(cond_graph), std::move(body_graph), unique(op_name_));
 }
 

@@ -125,11 +125,9 @@ TfliteOperator read_operator(const tflite::Model& model, const tflite::Operator&
     TfliteOperator op;
     const auto effective =
         std::max<std::int32_t>(code.deprecated_builtin_code(), static_cast<std::int32_t>(code.builtin_code()));
-    if (effective < 0 || effective > static_cast<std::int32_t>(tflite::BuiltinOperator::MAX)) {
-        throw Error(ErrorCode::unsupported, fmt::format("TFLite operator {} (node {}) is not known", effective, index));
-    }
     op.code = static_cast<tflite::BuiltinOperator>(effective);
-    op.name = tflite::EnumNameBuiltinOperator(op.code);
+    op.is_known = effective >= 0 && effective <= static_cast<std::int32_t>(tflite::BuiltinOperator::MAX);
+    op.name = op.is_known ? std::string(tflite::EnumNameBuiltinOperator(op.code)) : std::to_string(effective);
     if (op.code == tflite::BuiltinOperator::CUSTOM) op.name += fmt::format(" '{}'", text(code.custom_code()));
     op.table = &table;
     op.inputs = view(table.inputs());

@@ -57,6 +57,10 @@ ValueId Lowering::value(std::size_t k) {
     const TfliteTensor& tensor = in(k);
     if (values_[tensor.index] != no_id) return values_[tensor.index];
     check_usable(tensor);
+    if (refused_[tensor.index]) {
+        dtype(tensor);
+        fail(fmt::format("reads {}, and what makes it is refused", tensor.title()));
+    }
     if (!tensor.is_constant && !tensor.is_empty()) fail(fmt::format("reads {} before it is computed", tensor.title()));
     return constant_value(tensor);
 }
@@ -109,6 +113,8 @@ std::vector<std::int64_t> Lowering::const_ints(std::size_t k) const {
     if (id != no_id && graph_value(id).is_constant() && is_integer(type(id))) {
         return decode_ints(type(id), *graph_value(id).data);
     }
+    if (refused_[tensor.index])
+        unsupported(fmt::format("{} must be a constant, and what makes it is refused", tensor.title()));
     if (!tensor.is_constant || id != no_id) unsupported(fmt::format("{} must be a constant", tensor.title()));
     if (tensor.type == tflite::TensorType::INT64)
         return decode_ints(DType::i48, tensor.data);  // both are int64 in memory

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frontends/common/emitter.hpp"
+#include "frontends/common/probe.hpp"
 #include "frontends/tflite/file.hpp"
 #include "frontends/tflite/quant.hpp"
 #include "frontends/tflite/tflite.hpp"
@@ -10,8 +11,10 @@ namespace tosavk {
 
 class Lowering : public Emitter {
 public:
-    Lowering(const TfliteFile& file, const ImportOptions& options);
+    Lowering(const TfliteFile& file, const ImportOptions& options, Probe* probe = nullptr);
     Graph run();
+    /// Lowers each operator for itself and tells the Probe; what reads the result of a refused one finds an input.
+    void probe();
 
     // ---- control flow ---------------------------------------------------------------------------------------------
     /// A subgraph that the operator in hand names, as a region. Its inputs have the types and shapes of `inputs`; those
@@ -83,10 +86,16 @@ private:
     /// Constants that only led to other constants (weights before their reshape) are left out of the graph.
     static void drop_unused_constants(Graph& graph);
     void lower_operators();
-    void add_inputs();
+    Graph read_region(std::int32_t subgraph, std::span<const ValueId> inputs, const std::vector<bool>& known);
+    void check_regions() const;  ///< throws what a region was refused for
+    void add_input(std::size_t k, std::set<std::string>& names);
     void lower_operator();
+    void probe_operator();
+    void declare_refused(const TfliteTensor& tensor);
     bool fold_operator();
-    void add_outputs();
+    std::vector<Value> fold_results() const;
+    void add_output(std::size_t k, std::set<std::string>& names, std::set<ValueId>& used);
+    void add_ends(bool outputs);
     void check_usable(const TfliteTensor& tensor) const;
     void check_quantized(const TfliteTensor& tensor) const;
     std::string title() const override;
@@ -101,6 +110,10 @@ private:
     const int depth_ = 0;          ///< of the region; 0: the graph itself
     std::size_t own_regions_ = 0;  ///< read so far, in the whole import
     std::size_t& regions_read_ = own_regions_;
+    Probe* probe_ = nullptr;
+    std::string region_;  ///< "subgraph 1"; of a region
+    std::size_t refused_operators_ = 0;
+    std::string region_refused_;  ///< while probing: why the regions of the operator in hand are no use
     GraphBuilder builder_;
     const TfliteOperator* op_ = nullptr;  ///< null outside of operators
     std::string end_ = "graph";           ///< what is in hand there, for messages
@@ -110,6 +123,7 @@ private:
     std::string op_name_;
     std::vector<ValueId> values_;  ///< by tensor: what it holds after the operators so far; no_id: nothing yet
     std::vector<bool> produced_;   ///< by tensor: a graph input or the output of a node
+    std::vector<bool> refused_;    ///< by tensor, while probing: what makes it was refused
 };
 
 /// Output size and padding along one axis. `after` may be negative: that many trailing elements are never read.

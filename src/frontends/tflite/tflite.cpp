@@ -108,69 +108,89 @@ void Lowering::drop_unused_constants(Graph& graph) {
     renumber(graph.outputs);
 }
 
-Lowering::Lowering(const TfliteFile& file, const ImportOptions& options)
+Lowering::Lowering(const TfliteFile& file, const ImportOptions& options, Probe* probe)
     : Emitter(&builder_),
       file_(file),
       graph_(file.main),
       options_(options),
+      probe_(probe),
       builder_(file.main.name.empty() ? "main" : file.main.name, *options.level),
       values_(graph_.tensors.size(), no_id),
-      produced_(graph_.tensors.size(), false) {
+      produced_(graph_.tensors.size(), false),
+      refused_(graph_.tensors.size(), false) {
     if (options.rounding != Rounding::double_round && options.rounding != Rounding::single_round) {
         throw Error(ErrorCode::usage, "the TFLite importer rounds either double or single");
     }
 }
 
-void Lowering::add_inputs() {
-    std::set<std::string> names;
-    for (std::size_t k = 0; k < graph_.inputs.size(); ++k) {
-        const TfliteTensor& tensor = graph_.tensors[static_cast<std::size_t>(graph_.inputs[k])];
-        const std::string where = fmt::format("TFLite graph input {} ({})", k, tensor.title());
-        const auto refuse = [&](ErrorCode code, const std::string& what) {
-            throw Error(code, where + ": " + what, {}, tensor.name);
-        };
-        if (!tensor.unsupported.empty()) refuse(ErrorCode::unsupported, std::string(tensor.unsupported));
-        if (tensor.is_variable) refuse(ErrorCode::unsupported, "variables are not supported");
-        if (tensor.is_constant) refuse(ErrorCode::bad_model, "a constant cannot be a graph input");
-        if (produced_[tensor.index]) refuse(ErrorCode::bad_model, "the same tensor is listed twice");
-        DType type{};
-        switch (tensor.type) {
-            case tflite::TensorType::FLOAT32: type = DType::fp32; break;
-            case tflite::TensorType::INT8: type = DType::i8; break;
-            case tflite::TensorType::INT16: type = DType::i16; break;
-            case tflite::TensorType::INT32: type = DType::i32; break;
-            case tflite::TensorType::BOOL: type = DType::boolean; break;
-            default: refuse(ErrorCode::unsupported, fmt::format("type {} is not supported", name_of(tensor.type)));
-        }
-        Shape shape = tensor.shape;
-        const auto wanted = options_.input_shapes.find(k);
-        if (wanted != options_.input_shapes.end() && wanted->second.size() != shape.size()) {
-            refuse(ErrorCode::bad_input,
-                   fmt::format("shape {} was given, but its rank is {}", to_string(wanted->second), shape.size()));
-        }
-        for (std::size_t d = 0; d < shape.size(); ++d) {
-            const std::int64_t given = wanted != options_.input_shapes.end() ? wanted->second[d] : 0;
-            if (tensor.dynamic[d]) {
-                shape[d] = given == 0 ? 1 : given;
-            } else if (given != 0 && given != shape[d]) {
-                refuse(ErrorCode::bad_input, fmt::format("shape {} was given, but dimension {} is {} in the model",
-                                                         to_string(wanted->second), d, shape[d]));
-            }
-            if (shape[d] < 1)
-                refuse(given != 0 ? ErrorCode::bad_input : ErrorCode::bad_model,
-                       fmt::format("dimension {} is {}", d, shape[d]));
-        }
-        std::string name = tensor.name.empty() ? fmt::format("input_{}", k) : tensor.name;
-        const std::string base = name;
-        for (int n = 2; !names.insert(name).second; ++n) name = fmt::format("{}#{}", base, n);
-        const ValueId id = builder_.input(name, type, shape);
-        if (tensor.scale.size() == 1) {
-            builder_.value(id).scale = tensor.scale[0];
-            builder_.value(id).zero_point = tensor.zero_point.empty() ? 0 : tensor.zero_point[0];
-        }
-        values_[tensor.index] = id;
-        produced_[tensor.index] = true;
+void Lowering::add_input(std::size_t k, std::set<std::string>& names) {
+    const TfliteTensor& tensor = graph_.tensors[static_cast<std::size_t>(graph_.inputs[k])];
+    const std::string where = fmt::format("TFLite graph input {} ({})", k, tensor.title());
+    const auto refuse = [&](ErrorCode code, const std::string& what) {
+        throw Error(code, where + ": " + what, {}, tensor.name);
+    };
+    if (!tensor.unsupported.empty()) refuse(ErrorCode::unsupported, std::string(tensor.unsupported));
+    if (tensor.is_variable) refuse(ErrorCode::unsupported, "variables are not supported");
+    if (tensor.is_constant) refuse(ErrorCode::bad_model, "a constant cannot be a graph input");
+    if (produced_[tensor.index]) refuse(ErrorCode::bad_model, "the same tensor is listed twice");
+    DType type{};
+    switch (tensor.type) {
+        case tflite::TensorType::FLOAT32: type = DType::fp32; break;
+        case tflite::TensorType::INT8: type = DType::i8; break;
+        case tflite::TensorType::INT16: type = DType::i16; break;
+        case tflite::TensorType::INT32: type = DType::i32; break;
+        case tflite::TensorType::BOOL: type = DType::boolean; break;
+        default: refuse(ErrorCode::unsupported, fmt::format("type {} is not supported", name_of(tensor.type)));
     }
+    Shape shape = tensor.shape;
+    const auto wanted = options_.input_shapes.find(k);
+    if (wanted != options_.input_shapes.end() && wanted->second.size() != shape.size()) {
+        refuse(ErrorCode::bad_input,
+               fmt::format("shape {} was given, but its rank is {}", to_string(wanted->second), shape.size()));
+    }
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+        const std::int64_t given = wanted != options_.input_shapes.end() ? wanted->second[d] : 0;
+        if (tensor.dynamic[d]) {
+            shape[d] = given == 0 ? 1 : given;
+        } else if (given != 0 && given != shape[d]) {
+            refuse(ErrorCode::bad_input, fmt::format("shape {} was given, but dimension {} is {} in the model",
+                                                     to_string(wanted->second), d, shape[d]));
+        }
+        if (shape[d] < 1)
+            refuse(given != 0 ? ErrorCode::bad_input : ErrorCode::bad_model,
+                   fmt::format("dimension {} is {}", d, shape[d]));
+    }
+    std::string name = tensor.name.empty() ? fmt::format("input_{}", k) : tensor.name;
+    const std::string base = name;
+    for (int n = 2; !names.insert(name).second; ++n) name = fmt::format("{}#{}", base, n);
+    const ValueId id = builder_.input(name, type, shape);
+    if (tensor.scale.size() == 1) {
+        builder_.value(id).scale = tensor.scale[0];
+        builder_.value(id).zero_point = tensor.zero_point.empty() ? 0 : tensor.zero_point[0];
+    }
+    values_[tensor.index] = id;
+    produced_[tensor.index] = true;
+}
+
+/// What the graph in hand, which has no inputs, computes of the operator's outputs.
+std::vector<Value> Lowering::fold_results() const {
+    std::vector<ValueId> ids;
+    for (std::size_t k = 0; k < op_->outputs.size(); ++k) {
+        if (!set_[k]) fail("an output was not computed");
+        ids.push_back(values_[out(k).index]);
+    }
+    for (const Value& v : builder_.graph().values) {
+        if (element_count(v.shape) > max_folded_elements)
+            unsupported("it computes a constant of more than 2^24 elements");
+    }
+    const std::vector<HostTensor> all = reference_run(builder_.graph(), {}, /*keep_all=*/true);
+    std::vector<Value> results;
+    for (const ValueId id : ids) {
+        Value v = graph_value(id);
+        if (!v.is_constant() && !is_empty(id)) v.data = std::make_shared<const Bytes>(all.at(id).bytes);
+        results.push_back(std::move(v));
+    }
+    return results;
 }
 
 // Shape arithmetic and moved constants become constants, so that what needs a constant finds one.
@@ -194,10 +214,15 @@ bool Lowering::fold_operator() {
     if (elements > max_folded_elements) return false;
 
     // The operator is lowered into a graph of its own, which the reference runs.
-    GraphBuilder main = std::move(builder_);
-    builder_ = GraphBuilder("constants", level());
+    GraphBuilder main("constants", level());
+    std::swap(main, builder_);
     const std::vector<ValueId> main_values = values_;
     auto main_splats = exchange_splats();
+    const auto restore = [&] {
+        std::swap(main, builder_);
+        values_ = main_values;
+        exchange_splats(std::move(main_splats));
+    };
     first_value_ = 0;
     for (std::size_t k = 0; k < op_->inputs.size(); ++k) {
         if (!has_input(k)) continue;
@@ -206,28 +231,15 @@ bool Lowering::fold_operator() {
         const Value& v = main.value(known);
         values_[in(k).index] = builder_.constant(v.name, v.type, v.shape, *v.data);
     }
-    row.lower(*this);
     std::vector<Value> results;
-    {
-        std::vector<ValueId> ids;
-        for (std::size_t k = 0; k < op_->outputs.size(); ++k) {
-            if (!set_[k]) fail("an output was not computed");
-            ids.push_back(values_[out(k).index]);
-        }
-        for (const Value& v : builder_.graph().values) {
-            if (element_count(v.shape) > max_folded_elements)
-                unsupported("it computes a constant of more than 2^24 elements");
-        }
-        const std::vector<HostTensor> all = reference_run(builder_.graph(), {}, /*keep_all=*/true);
-        for (const ValueId id : ids) {
-            Value v = graph_value(id);
-            if (!v.is_constant() && !is_empty(id)) v.data = std::make_shared<const Bytes>(all.at(id).bytes);
-            results.push_back(std::move(v));
-        }
+    try {
+        row.lower(*this);
+        results = fold_results();
+    } catch (...) {
+        restore();
+        throw;
     }
-    builder_ = std::move(main);
-    values_ = main_values;
-    exchange_splats(std::move(main_splats));
+    restore();
     for (std::size_t k = 0; k < op_->outputs.size(); ++k) {
         const Value& v = results[k];
         if (!v.is_constant()) {
@@ -270,7 +282,9 @@ void Lowering::lower_operator() {
     const Row* row = find_row(op_->code);
     if (!row)
         throw Error(ErrorCode::unsupported,
-                    fmt::format("TFLite operator {} (node {}) is not supported", op_->name, op_index_), op_name_);
+                    fmt::format("TFLite operator {} (node {}) is not {}", op_->name, op_index_,
+                                op_->is_known ? "supported" : "known"),
+                    op_name_);
     for (std::size_t k = 0; k < op_->outputs.size(); ++k) {
         const TfliteTensor& tensor = out(k);
         if (tensor.is_constant) fail(fmt::format("writes {}, which is a constant", tensor.title()));
@@ -280,6 +294,7 @@ void Lowering::lower_operator() {
         produced_[tensor.index] = true;
     }
     set_.assign(op_->outputs.size(), false);
+    region_refused_.clear();
     if (!lower_empty() && !fold_operator()) {
         first_value_ = builder_.graph().values.size();
         row->lower(*this);
@@ -289,32 +304,80 @@ void Lowering::lower_operator() {
     }
 }
 
-void Lowering::add_outputs() {
+void Lowering::add_output(std::size_t k, std::set<std::string>& names, std::set<ValueId>& used) {
+    const TfliteTensor& tensor = graph_.tensors[static_cast<std::size_t>(graph_.outputs[k])];
+    ValueId id = values_[tensor.index];
+    end_ = fmt::format("graph output {}", k);
+    if (id == no_id && tensor.is_constant) id = constant_value(tensor);
+    if (id == no_id)
+        throw Error(ErrorCode::bad_model,
+                    fmt::format("TFLite graph output {} ({}) is never computed", k, tensor.title()));
+    const std::string base = tensor.name.empty() ? fmt::format("output_{}", k) : tensor.name;
+    // A value that is an input, a constant or an output already cannot carry this output's name.
+    check_output(id);
+    if (builder_.value(id).is_constant() || !used.insert(id).second) {
+        const Value source = builder_.value(id);
+        id = builder_.add1(tosavk::Op::identity, {id}, source.type, {}, unique(base));
+        builder_.value(id).scale = source.scale;
+        builder_.value(id).zero_point = source.zero_point;
+        used.insert(id);
+    }
+    std::string name = base;
+    for (int n = 2; !names.insert(name).second; ++n) name = fmt::format("{}#{}", base, n);
+    builder_.value(id).name = name;
+    builder_.output(id);
+}
+
+void Lowering::add_ends(bool outputs) {
+    const std::span<const std::int32_t> ends = outputs ? graph_.outputs : graph_.inputs;
     std::set<std::string> names;
     std::set<ValueId> used;
     for (const ValueId id : builder_.graph().inputs) names.insert(builder_.value(id).name), used.insert(id);
-    for (std::size_t k = 0; k < graph_.outputs.size(); ++k) {
-        const TfliteTensor& tensor = graph_.tensors[static_cast<std::size_t>(graph_.outputs[k])];
-        ValueId id = values_[tensor.index];
-        end_ = fmt::format("graph output {}", k);
-        if (id == no_id && tensor.is_constant) id = constant_value(tensor);
-        if (id == no_id)
-            throw Error(ErrorCode::bad_model,
-                        fmt::format("TFLite graph output {} ({}) is never computed", k, tensor.title()));
-        const std::string base = tensor.name.empty() ? fmt::format("output_{}", k) : tensor.name;
-        // A value that is an input, a constant or an output already cannot carry this output's name.
-        check_output(id);
-        if (builder_.value(id).is_constant() || !used.insert(id).second) {
-            const Value source = builder_.value(id);
-            id = builder_.add1(tosavk::Op::identity, {id}, source.type, {}, unique(base));
-            builder_.value(id).scale = source.scale;
-            builder_.value(id).zero_point = source.zero_point;
-            used.insert(id);
+    for (std::size_t k = 0; k < ends.size(); ++k) {
+        try {
+            if (outputs) add_output(k, names, used);
+            else add_input(k, names);
+        } catch (const Error& e) {
+            if (!probe_) throw;
+            const TfliteTensor& tensor = graph_.tensors[static_cast<std::size_t>(ends[k])];
+            if (!outputs || !refused_[tensor.index]) probe_->refuse_graph(e.what());
+            if (!outputs && !produced_[tensor.index]) declare_refused(tensor);
         }
-        std::string name = base;
-        for (int n = 2; !names.insert(name).second; ++n) name = fmt::format("{}#{}", base, n);
-        builder_.value(id).name = name;
-        builder_.output(id);
+    }
+}
+
+/// A stand-in for what a refused operator, or a refused graph input, would be; none where it has no type or shape.
+void Lowering::declare_refused(const TfliteTensor& tensor) {
+    values_[tensor.index] = no_id;
+    produced_[tensor.index] = refused_[tensor.index] = true;
+    try {
+        check_usable(tensor);
+        const DType type = dtype(tensor);
+        Shape shape = tensor.shape;
+        for (std::size_t d = 0; d < shape.size(); ++d) {
+            if (tensor.dynamic[d]) shape[d] = std::max<std::int64_t>(shape[d], 1);
+        }
+        values_[tensor.index] = std::find(shape.begin(), shape.end(), 0) != shape.end()
+                                  ? empty(type, shape)
+                                  : builder_.input(tensor.name, type, shape);
+    } catch (const Error&) {
+        // Who reads it says why it cannot.
+    }
+}
+
+void Lowering::probe_operator() {
+    std::string sentence;
+    try {
+        lower_operator();
+    } catch (const Error& e) {
+        sentence = e.what();
+        ++refused_operators_;
+    }
+    probe_->operator_seen(region_, op_index_, op_->name, sentence);
+    for (const std::int32_t tensor : op_->outputs) {
+        const TfliteTensor& output = graph_.tensors[static_cast<std::size_t>(tensor)];
+        if (sentence.empty()) refused_[output.index] = false;
+        else if (!output.is_constant) declare_refused(output);
     }
 }
 
@@ -324,7 +387,8 @@ void Lowering::lower_operators() {
         const TfliteTensor* first = op_->outputs.empty() ? nullptr : &out(0);
         op_name_ = first && !first->name.empty() ? first->name : fmt::format("node_{}", op_index_);
         scope(op_name_, op_name_, /*numbered=*/true);
-        lower_operator();
+        if (probe_) probe_operator();
+        else lower_operator();
     }
     op_ = nullptr;
     op_name_.clear();
@@ -332,17 +396,36 @@ void Lowering::lower_operators() {
 }
 
 Graph Lowering::run() {
-    add_inputs();
+    add_ends(/*outputs=*/false);
     lower_operators();
-    add_outputs();
+    add_ends(/*outputs=*/true);
     Graph graph = builder_.finish();
     drop_unused_constants(graph);
     return graph;
 }
 
+void Lowering::probe() {
+    add_ends(/*outputs=*/false);
+    lower_operators();
+    add_ends(/*outputs=*/true);
+}
+
 Graph import_tflite(std::span<const std::byte> file, const ImportOptions& options) {
     const TfliteFile model(file);
     return Lowering(model, options).run();
+}
+
+ProbeReport probe_tflite(std::span<const std::byte> file, const ImportOptions& options) {
+    const TfliteFile model(file);
+    Probe probe("tflite");
+    Lowering(model, options, &probe).probe();
+    std::string load_error;
+    try {
+        Lowering(model, options).run();
+    } catch (const Error& e) {
+        load_error = e.what();
+    }
+    return probe.finish(load_error);
 }
 
 }  // namespace tosavk

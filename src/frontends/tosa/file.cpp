@@ -281,7 +281,6 @@ template <class Operator> void TosaFile::read_operator(const Operator& table, To
     op.code = table.op();
     const auto attribute = static_cast<unsigned>(table.attribute_type());
     identify_tosa_operator(generation, op);
-    if (!op.unsupported.empty()) unsupported(op.unsupported);
     const auto where = [&](const char* what) {
         return [&op, what] { return fmt::format("{} of {} (number {} in the file)", what, op.op_name, op.index); };
     };
@@ -293,7 +292,7 @@ template <class Operator> void TosaFile::read_operator(const Operator& table, To
         if (op.op == Op::identity && (hidden == Op::variable_read || hidden == Op::variable_write)) {
             op.op = hidden;
             op.op_name = name_of(hidden);
-        } else if (attribute != 0 && attribute != op.code) {
+        } else if (attribute != 0 && attribute != op.code && op.unsupported.empty()) {
             bad(fmt::format("{} (number {} in the file) has the attributes of another operator ({})", op.op_name, k,
                             attribute));
         }
@@ -316,7 +315,8 @@ template <class Operator> void TosaFile::read_operator(const Operator& table, To
     if (constant && (op.outputs.size() != 1 || !op.inputs.empty())) {
         bad(fmt::format("{} (number {} in the file) needs no input and 1 output", op.op_name, k));
     }
-    const bool may_lack_output = is_state(op.op) || op.op == Op::cond_if || op.op == Op::while_loop;
+    const bool may_lack_output =
+        !op.unsupported.empty() || is_state(op.op) || op.op == Op::cond_if || op.op == Op::while_loop;
     if (op.outputs.empty() && !may_lack_output)
         bad(fmt::format("{} (number {} in the file) has no output", op.op_name, k));
     for (const std::size_t id : op.outputs) {

@@ -8,15 +8,18 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 namespace tosavk {
 
-TosaReader::TosaReader(const TosaFile& file, const ImportOptions& options)
+TosaReader::TosaReader(const TosaFile& file, const ImportOptions& options, Probe* probe)
     : builder_("main", *options.level),
       file_(file),
       values_(file.tensors.size(), no_id),
       variable_index_(file.tensors.size(), SIZE_MAX),
-      level_(options.level) {}
+      level_(options.level),
+      probe_(probe),
+      refused_(file.tensors.size(), false) {}
 
 void TosaReader::fail(const std::string& what, ErrorCode code) const {
     throw Error(code, fmt::format("TOSA file: {} '{}': {}", op_->op_name, name_, what), name_);
@@ -71,6 +74,8 @@ ValueId TosaReader::value(std::size_t k) {
     ValueId& id = values_[op_->inputs[k]];
     if (id == no_id && tensor.is_constant) id = make_constant(tensor, tensor.shape);
     if (tensor.is_variable) fail(fmt::format("it uses variable '{}' without VARIABLE_READ", tensor.name));
+    if (id == no_id && refused_[op_->inputs[k]])
+        fail(fmt::format("it reads {}, and what makes it is refused", tensor.title()));
     if (id == no_id) fail(fmt::format("it reads {}, which nothing computes", tensor.title()));
     return id;
 }
@@ -120,70 +125,121 @@ void TosaReader::check_types(const OpDef& def) const {
     }
 }
 
+template <class Step> std::string TosaReader::attempt(const Step& step) {
+    try {
+        step();
+    } catch (const Error& e) {
+        if (!probe_) throw;
+        return e.what();
+    }
+    return {};
+}
+
+/// A stand-in for what a refused operator, or a refused graph input, would be; none where it has no type or shape.
+void TosaReader::declare_refused(std::size_t id) {
+    const TosaFileTensor& tensor = file_.tensors[id];
+    refused_[id] = true;
+    if (!tensor.unusable.empty() || tensor.is_variable || tensor.is_constant) return;
+    attempt([&] { values_[id] = builder_.input(tensor.name, tensor.type, tensor.shape); });
+}
+
+void TosaReader::read_operator(const TosaFileOperator& op) {
+    op_ = &op;
+    if (!op.location.empty()) name_ = op.location;
+    else if (!op.outputs.empty()) name_ = file_.tensors[op.outputs[0]].name;
+    else name_ = op.variable != SIZE_MAX ? file_.tensors[op.variable].name : std::string();
+    if (!op.unsupported.empty()) throw Error(ErrorCode::unsupported, "TOSA file: " + op.unsupported, name_);
+    for (const auto* list : {&op.inputs, &op.outputs}) {
+        for (const std::size_t id : *list) need_usable(file_.tensors[id], fmt::format("{} '{}'", op.op_name, name_));
+    }
+    if (!lower_structural()) lower();
+}
+
+void TosaReader::read_output(const TosaFileBlock& block, std::size_t k) {
+    const std::size_t index = block.outputs[k];
+    const TosaFileTensor& tensor = file_.tensors[index];
+    need_usable(tensor, fmt::format("{}'s output {}", block.title, k));
+    if (values_[index] == no_id && tensor.is_constant) values_[index] = make_constant(tensor, tensor.shape);
+    if (values_[index] == no_id) {
+        throw Error(ErrorCode::bad_model,
+                    fmt::format("TOSA file: {}'s output {} '{}' is never computed", block.title, k, tensor.name), {},
+                    tensor.name);
+    }
+    builder_.output(values_[index]);
+}
+
 /// Inputs are there already; adds the operators and the outputs.
 void TosaReader::read_block(const TosaFileBlock& block) {
     const TosaFileOperator* outer_op = op_;
     const std::string outer_name = name_;
     for (const TosaFileOperator& op : block.operators) {
-        op_ = &op;
-        if (!op.location.empty()) name_ = op.location;
-        else if (!op.outputs.empty()) name_ = file_.tensors[op.outputs[0]].name;
-        else name_ = op.variable != SIZE_MAX ? file_.tensors[op.variable].name : std::string();
-        for (const auto* list : {&op.inputs, &op.outputs}) {
-            for (const std::size_t id : *list) {
-                need_usable(file_.tensors[id], fmt::format("{} '{}'", op.op_name, name_));
-            }
-        }
-        if (!lower_structural()) lower();
+        const std::string sentence = attempt([&] { read_operator(op); });
+        if (!probe_) continue;
+        probe_->operator_seen(region_, op.index, op.op_name, sentence);
+        if (sentence.empty()) continue;
+        ++refused_operators_;
+        for (const std::size_t id : op.outputs) declare_refused(id);
     }
     op_ = nullptr;
     name_.clear();
     for (std::size_t k = 0; k < block.outputs.size(); ++k) {
-        const std::size_t index = block.outputs[k];
-        const TosaFileTensor& tensor = file_.tensors[index];
-        need_usable(tensor, fmt::format("{}'s output {}", block.title, k));
-        if (values_[index] == no_id && tensor.is_constant) values_[index] = make_constant(tensor, tensor.shape);
-        if (values_[index] == no_id) {
-            throw Error(ErrorCode::bad_model,
-                        fmt::format("TOSA file: {}'s output {} '{}' is never computed", block.title, k, tensor.name),
-                        {}, tensor.name);
-        }
-        builder_.output(values_[index]);
+        const bool in_graph = region_.empty();
+        const std::string sentence = in_graph ? attempt([&] { read_output(block, k); }) : std::string();
+        if (!in_graph) read_output(block, k);
+        else if (!sentence.empty() && !refused_[block.outputs[k]]) probe_->refuse_graph(sentence);
     }
     op_ = outer_op;
     name_ = outer_name;
 }
 
-Graph TosaReader::run() {
+void TosaReader::read_variable(std::size_t id) {
+    const TosaFileTensor& tensor = file_.tensors[id];
+    need_usable(tensor, "variables");
+    if (tensor.type == DType::shape)
+        throw Error(ErrorCode::bad_model, fmt::format("TOSA file: variable '{}' has type SHAPE", tensor.name));
+    const bool taken = std::any_of(variables_.begin(), variables_.end(),
+                                   [&](const Variable& v) { return v.name == tensor.variable_name; });
+    const std::string name = tensor.variable_name.empty() || taken ? tensor.name : tensor.variable_name;
+    const std::int64_t count = element_count(tensor.shape);
+    Bytes initial;
+    if (!tensor.data.empty()) initial = unpack_tosa(tensor.type, count, tensor.data, "variable '" + tensor.name + "'");
+    builder_.variable(name, tensor.type, tensor.shape, std::move(initial));
+    variable_index_[id] = variables_.size();
+    variables_.push_back(builder_.graph().variables.back());
+}
+
+void TosaReader::read_graph() {
     const TosaFileBlock& main = file_.blocks.front();
-    for (const std::size_t id : file_.variables) {
-        const TosaFileTensor& tensor = file_.tensors[id];
-        need_usable(tensor, "variables");
-        if (tensor.type == DType::shape)
-            throw Error(ErrorCode::bad_model, fmt::format("TOSA file: variable '{}' has type SHAPE", tensor.name));
-        const bool taken = std::any_of(variables_.begin(), variables_.end(),
-                                       [&](const Variable& v) { return v.name == tensor.variable_name; });
-        const std::string name = tensor.variable_name.empty() || taken ? tensor.name : tensor.variable_name;
-        const std::int64_t count = element_count(tensor.shape);
-        Bytes initial;
-        if (!tensor.data.empty())
-            initial = unpack_tosa(tensor.type, count, tensor.data, "variable '" + tensor.name + "'");
-        builder_.variable(name, tensor.type, tensor.shape, std::move(initial));
-        variable_index_[id] = variables_.size();
-        variables_.push_back(builder_.graph().variables.back());
-    }
+    const auto tell = [&](const std::string& sentence) {
+        if (!sentence.empty()) probe_->refuse_graph(sentence);
+        return !sentence.empty();
+    };
+    for (const std::size_t id : file_.variables) tell(attempt([&] { read_variable(id); }));
     for (std::size_t k = 0; k < main.inputs.size(); ++k) {
         const TosaFileTensor& tensor = file_.tensors[main.inputs[k]];
-        need_usable(tensor, fmt::format("graph input {}", k));
-        values_[main.inputs[k]] = builder_.input(tensor.name, tensor.type, tensor.shape);
+        const bool refused = tell(attempt([&] {
+            need_usable(tensor, fmt::format("graph input {}", k));
+            values_[main.inputs[k]] = builder_.input(tensor.name, tensor.type, tensor.shape);
+        }));
+        if (refused) declare_refused(main.inputs[k]);
     }
     read_block(main);
+}
+
+Graph TosaReader::run() {
+    read_graph();
     return builder_.finish();
 }
 
+void TosaReader::probe() { read_graph(); }
+
 // ---- control flow, variables, CUSTOM ------------------------------------------------------------------------------
 
-const Variable& TosaReader::variable_of(std::size_t tensor) const { return variables_.at(variable_index_.at(tensor)); }
+const Variable& TosaReader::variable_of(std::size_t tensor) const {
+    const std::size_t index = variable_index_.at(tensor);
+    if (index == SIZE_MAX) fail(fmt::format("it uses {}, which is refused", file_.tensors[tensor].title()));
+    return variables_[index];
+}
 
 void TosaReader::finish_all(const std::vector<ValueId>& ids) {
     for (std::size_t k = 0; k < ids.size(); ++k) finish(k, ids[k]);
@@ -244,11 +300,15 @@ void TosaReader::lower_control() {
     std::vector<ValueId> list = values();
     for (const std::size_t id : captures) {
         if (values_[id] == no_id)
-            fail(fmt::format("its regions read {}, which nothing computes", file_.tensors[id].title()));
+            fail(fmt::format("its regions read {}, {}", file_.tensors[id].title(),
+                             refused_[id] ? "and what makes it is refused" : "which nothing computes"));
         list.push_back(values_[id]);
     }
     if (!is_loop && op.inputs.empty()) fail("it needs a condition");
-    Graph first = read_region(op.blocks[0], captures, false), second = read_region(op.blocks[1], captures, is_loop);
+    std::string refused;
+    Graph first = region(op.blocks[0], captures, false, refused);
+    Graph second = region(op.blocks[1], captures, is_loop, refused);
+    if (!refused.empty()) throw Error(ErrorCode::unsupported, refused, name_);
     for (const Graph* region : {&first, &second}) {
         for (const Variable& v : region->variables) builder_.variable(v);
     }
@@ -270,6 +330,32 @@ void TosaReader::lower_control() {
     finish_all(made);
 }
 
+/// While probing, why the region is of no use goes to `refused`, so that the operator's other one is looked at too.
+Graph TosaReader::region(std::size_t number, const std::vector<std::size_t>& captures, bool hands_on,
+                         std::string& refused) {
+    GraphBuilder outer(file_.blocks[number].title, *level_);
+    std::swap(outer, builder_);
+    std::vector<ValueId> values(file_.tensors.size(), no_id);
+    std::swap(values, values_);
+    const std::string outer_region = std::exchange(region_, file_.blocks[number].title);
+    const std::size_t refused_before = refused_operators_;
+    const TosaFileOperator* const op = op_;
+    const std::string name = name_;
+    const int depth = depth_;
+    Graph made;
+    std::string sentence = attempt([&] { made = read_region(number, captures, hands_on); });
+    if (sentence.empty() && refused_operators_ > refused_before)
+        sentence = fmt::format("TOSA file: {} '{}': {} has operators that are refused", op->op_name, name, region_);
+    if (refused.empty()) refused = sentence;
+    std::swap(outer, builder_);
+    std::swap(values, values_);
+    region_ = outer_region;
+    op_ = op;
+    name_ = name;
+    depth_ = depth;
+    return made;
+}
+
 /// `hands_on`: the captured values are outputs too.
 Graph TosaReader::read_region(std::size_t number, const std::vector<std::size_t>& captures, bool hands_on) {
     // A region that many operators name is read for each of them.
@@ -281,10 +367,6 @@ Graph TosaReader::read_region(std::size_t number, const std::vector<std::size_t>
                          level_->max_nesting));
     }
     const TosaFileBlock& block = file_.blocks[number];
-    GraphBuilder inner(block.title, *level_);
-    std::swap(inner, builder_);
-    std::vector<ValueId> values(file_.tensors.size(), no_id);
-    std::swap(values, values_);
     const auto add_input = [&](std::size_t id, const std::string& name) {
         const TosaFileTensor& tensor = file_.tensors[id];
         need_usable(tensor, block.title + "'s inputs");
@@ -307,16 +389,34 @@ Graph TosaReader::read_region(std::size_t number, const std::vector<std::size_t>
     if (hands_on) {
         for (const std::size_t id : captures) builder_.output(values_[id]);
     }
-    Graph region = builder_.finish_region();
-    std::swap(inner, builder_);
-    std::swap(values, values_);
-    --depth_;
-    return region;
+    return builder_.finish_region();
 }
+
+namespace {
+
+std::unique_ptr<TosaReader> reader_of(const TosaFile& file, const ImportOptions& options, Probe* probe = nullptr) {
+    return file.generation == TosaGeneration::v1_0 ? tosa_reader_1_0(file, options, probe)
+                                                   : tosa_reader_old(file, options, probe);
+}
+
+}  // namespace
 
 Graph import_tosa(std::span<const std::byte> bytes, const ImportOptions& options) {
     const TosaFile file(bytes, options.spec);
-    return file.generation == TosaGeneration::v1_0 ? read_tosa_1_0(file, options) : read_tosa_old(file, options);
+    return reader_of(file, options)->run();
+}
+
+ProbeReport probe_tosa(std::span<const std::byte> bytes, const ImportOptions& options) {
+    const TosaFile file(bytes, options.spec);
+    Probe probe("tosa");
+    reader_of(file, options, &probe)->probe();
+    std::string load_error;
+    try {
+        reader_of(file, options)->run();
+    } catch (const Error& e) {
+        load_error = e.what();
+    }
+    return probe.finish(load_error);
 }
 
 }  // namespace tosavk

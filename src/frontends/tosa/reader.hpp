@@ -5,13 +5,17 @@
 #include "ops/builder.hpp"
 #include "ops/op.hpp"
 
+#include <memory>
+
 namespace tosavk {
 
 class TosaReader {
 public:
-    TosaReader(const TosaFile& file, const ImportOptions& options);
+    TosaReader(const TosaFile& file, const ImportOptions& options, Probe* probe = nullptr);
     virtual ~TosaReader() = default;
     Graph run();
+    /// Lowers each operator for itself and tells the Probe; what reads the result of a refused one finds an input.
+    void probe();
 
 protected:
     /// Adds op() to the graph and calls finish() for each of its outputs.
@@ -40,11 +44,19 @@ protected:
     GraphBuilder builder_;
 
 private:
+    void read_graph();
+    void read_variable(std::size_t id);
     void read_block(const TosaFileBlock& block);
+    void read_operator(const TosaFileOperator& op);
+    void read_output(const TosaFileBlock& block, std::size_t k);
+    /// Runs `step`. While probing what it throws becomes a sentence, empty where it throws nothing.
+    template <class Step> std::string attempt(const Step& step);
+    void declare_refused(std::size_t id);
     /// Control flow, variables and CUSTOM are alike in all generations. False for other operators.
     bool lower_structural();
     void lower_own();
     void lower_control();
+    Graph region(std::size_t block, const std::vector<std::size_t>& captures, bool hands_on, std::string& refused);
     Graph read_region(std::size_t block, const std::vector<std::size_t>& captures, bool hands_on);
     void finish_all(const std::vector<ValueId>& ids);
     const Variable& variable_of(std::size_t tensor) const;
@@ -61,10 +73,14 @@ private:
     std::vector<Variable> variables_;          ///< all of the file
     std::vector<std::size_t> variable_index_;  ///< in variables_, by tensor
     const Level* level_;
+    Probe* probe_ = nullptr;
+    std::string region_;  ///< title of the region that is being read; empty for the graph
+    std::size_t refused_operators_ = 0;
+    std::vector<bool> refused_;  ///< by tensor, while probing: what makes it was refused
 };
 
-Graph read_tosa_1_0(const TosaFile& file, const ImportOptions& options);
-/// 0.80 and before; upgrades to 1.0.
-Graph read_tosa_old(const TosaFile& file, const ImportOptions& options);
+/// For files of 1.0, and for those of 0.80 and before, which it upgrades.
+std::unique_ptr<TosaReader> tosa_reader_1_0(const TosaFile& file, const ImportOptions& options, Probe* probe);
+std::unique_ptr<TosaReader> tosa_reader_old(const TosaFile& file, const ImportOptions& options, Probe* probe);
 
 }  // namespace tosavk

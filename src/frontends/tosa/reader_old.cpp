@@ -354,6 +354,8 @@ void Reader::lower() {
 
 }  // namespace
 
-Graph read_tosa_old(const TosaFile& file, const ImportOptions& options) { return Reader(file, options).run(); }
+std::unique_ptr<TosaReader> tosa_reader_old(const TosaFile& file, const ImportOptions& options, Probe* probe) {
+    return std::make_unique<Reader>(file, options, probe);
+}
 
 }  // namespace tosavk

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frontends/common/options.hpp"
+#include "frontends/common/probe.hpp"
 
 #include <span>
 
@@ -9,6 +10,8 @@ namespace tosavk {
 
 /// Every generation that file.hpp names, upgraded to TOSA 1.0.
 Graph import_tosa(std::span<const std::byte> file, const ImportOptions& options);
+/// Throws Error for a file that cannot be read at all.
+ProbeReport probe_tosa(std::span<const std::byte> file, const ImportOptions& options);
 /// The graph as a TOSA 1.0 flatbuffer. Quantization scales, which TOSA does not know, are left out.
 Bytes write_tosa(const Graph& graph);
 

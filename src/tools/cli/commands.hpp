@@ -15,6 +15,7 @@ Action add_verify(CLI::App& app);
 Action add_info(CLI::App& app);
 Action add_ops(CLI::App& app);
 Action add_dump(CLI::App& app);
+Action add_probe(CLI::App& app);
 Action add_convert(CLI::App& app);
 Action add_compile(CLI::App& app);
 Action add_conformance(CLI::App& app);

@@ -155,7 +155,9 @@ std::string model_argument(const ModelOptions& options) {
     return options.problem.empty() ? quoted : "--op " + quoted;
 }
 
-cpp::Graph load_model(const ModelOptions& options, const InputShapes& shapes) {
+namespace {
+
+cpp::LoadOptions load_options(const ModelOptions& options) {
     cpp::LoadOptions load;
     load.rounding = options.rounding == "single" ? TOSAVK_ROUNDING_SINGLE : TOSAVK_ROUNDING_DOUBLE;
     load.level = options.level == "none" ? TOSAVK_LEVEL_NONE : TOSAVK_LEVEL_8K;
@@ -163,6 +165,21 @@ cpp::Graph load_model(const ModelOptions& options, const InputShapes& shapes) {
     if (options.spec == "0.80") load.spec = TOSAVK_SPEC_0_80;
     if (options.spec == "1.0") load.spec = TOSAVK_SPEC_1_0;
     if (options.precision == "fp16") load.precision = TOSAVK_PRECISION_FP16;
+    return load;
+}
+
+}  // namespace
+
+std::string probe_model(const ModelOptions& options) {
+    try {
+        return cpp::probe(options.path, load_options(options));
+    } catch (const cpp::Error& e) {
+        throw cpp::Error(e.status(), with_path(options.path, e.what()), e.node(), e.operand());
+    }
+}
+
+cpp::Graph load_model(const ModelOptions& options, const InputShapes& shapes) {
+    cpp::LoadOptions load = load_options(options);
     load.input_shapes = shapes;
     if (!options.problem.empty()) return cpp::Graph::problem(options.problem, load);
     if (options.path.empty()) throw Failure(exit_usage, "MODEL is missing: a file, or --op with a problem line");

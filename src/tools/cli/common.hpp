@@ -53,6 +53,8 @@ void add_device_option(CLI::App& command, std::string& device);
 using InputShapes = std::vector<std::pair<std::uint32_t, cpp::Shape>>;
 /// Errors name the file.
 cpp::Graph load_model(const ModelOptions& options, const InputShapes& shapes = {});
+/// JSON, as tosavk_probe_file gives it; errors name the file.
+std::string probe_model(const ModelOptions& options);
 
 struct InputArray {
     std::string path;

@@ -14,10 +14,9 @@ int main(int argc, char** argv) {
         "4 the device failed, is missing or is out of memory.\n"
         "Example: tosa-vk run model.tflite --input 0=picture.npy --top 3");
     const std::pair<const char*, Action> actions[] = {
-        {"run", add_run(app)},         {"verify", add_verify(app)},
-        {"info", add_info(app)},       {"ops", add_ops(app)},
-        {"dump", add_dump(app)},       {"convert", add_convert(app)},
-        {"compile", add_compile(app)}, {"conformance", add_conformance(app)},
+        {"run", add_run(app)},         {"verify", add_verify(app)},   {"info", add_info(app)},
+        {"ops", add_ops(app)},         {"probe", add_probe(app)},     {"dump", add_dump(app)},
+        {"convert", add_convert(app)}, {"compile", add_compile(app)}, {"conformance", add_conformance(app)},
     };
     return run_program(app, argc, argv, [&] {
         for (const auto& [name, action] : actions) {

@@ -1,0 +1,51 @@
+#include "api/graph_options.hpp"
+
+#include "api/handles.hpp"
+
+#include <fmt/format.h>
+
+namespace tosavk::api {
+
+ImportOptions import_options(const tosavk_load_options* given) {
+    const tosavk_load_options options = read_struct(given, "tosavk_load_options");
+    ImportOptions result;
+    switch (const int raw = raw_value(options.rounding)) {
+        case TOSAVK_ROUNDING_DOUBLE: result.rounding = Rounding::double_round; break;
+        case TOSAVK_ROUNDING_SINGLE: result.rounding = Rounding::single_round; break;
+        default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_rounding", raw));
+    }
+    switch (const int raw = raw_value(options.level)) {
+        case TOSAVK_LEVEL_8K: result.level = &level_8k; break;
+        case TOSAVK_LEVEL_NONE: result.level = &level_none; break;
+        default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_level", raw));
+    }
+    switch (const int raw = raw_value(options.spec)) {
+        case TOSAVK_SPEC_RECOGNISE: result.spec = TosaSpec::recognise; break;
+        case TOSAVK_SPEC_0_30: result.spec = TosaSpec::v0_30; break;
+        case TOSAVK_SPEC_0_80: result.spec = TosaSpec::v0_80; break;
+        case TOSAVK_SPEC_1_0: result.spec = TosaSpec::v1_0; break;
+        default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_spec", raw));
+    }
+    if (options.input_shape_count > 0 && !options.input_shapes) {
+        throw Error(ErrorCode::usage, "tosavk_load_options.input_shapes is NULL but input_shape_count is not 0");
+    }
+    for (std::size_t k = 0; k < options.input_shape_count; ++k) {
+        const tosavk_input_shape& shape = options.input_shapes[k];
+        if (shape.rank > TOSAVK_MAX_RANK) {
+            throw Error(ErrorCode::usage, fmt::format("the shape for input {} has rank {}, more than {}", shape.index,
+                                                      shape.rank, TOSAVK_MAX_RANK));
+        }
+        Shape dims(shape.dims, shape.dims + shape.rank);
+        for (const std::int64_t dim : dims) {
+            if (dim < 1)
+                throw Error(ErrorCode::bad_input,
+                            fmt::format("the shape for input {} has a dimension of {}", shape.index, dim));
+        }
+        if (!result.input_shapes.emplace(shape.index, std::move(dims)).second) {
+            throw Error(ErrorCode::usage, fmt::format("input_shapes names input {} twice", shape.index));
+        }
+    }
+    return result;
+}
+
+}  // namespace tosavk::api

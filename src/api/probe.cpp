@@ -1,0 +1,48 @@
+// What the front ends take of a file, as JSON.
+#include "api/graph_options.hpp"
+#include "api/handles.hpp"
+#include "base/files.hpp"
+#include "frontends/frontend.hpp"
+
+#include <nlohmann/json.hpp>
+
+using namespace tosavk;
+using namespace tosavk::api;
+
+namespace {
+
+tosavk_text* probe(std::span<const std::byte> file, const std::string& origin, const tosavk_load_options* options) {
+    const ProbeReport report = probe_model(file, origin, import_options(options));
+    nlohmann::ordered_json result;
+    result["format"] = report.format;
+    result["taken"] = report.taken();
+    auto& operators = result["operators"] = nlohmann::ordered_json::array();
+    for (const ProbedOperator& op : report.operators) {
+        nlohmann::ordered_json entry{
+            {"region", op.region}, {"index", op.index}, {"name", op.name}, {"taken", op.taken}};
+        if (!op.taken) entry["sentence"] = op.sentence;
+        operators.push_back(std::move(entry));
+    }
+    result["graph"] = report.graph;
+    return make_text(result.dump(2));
+}
+
+}  // namespace
+
+tosavk_status tosavk_probe_file(const char* path, const tosavk_load_options* options, tosavk_text** json,
+                                tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(path, "path");
+        call.require(json, "json");
+        *json = probe(read_file(path), path, options);
+    });
+}
+
+tosavk_status tosavk_probe_memory(const void* data, size_t size_bytes, const tosavk_load_options* options,
+                                  tosavk_text** json, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(data, "data");
+        call.require(json, "json");
+        *json = probe({static_cast<const std::byte*>(data), size_bytes}, "the model in memory", options);
+    });
+}
