@@ -3,6 +3,7 @@
 #include "frontends/frontend.hpp"
 #include "reference/reference.hpp"
 #include "support/corpus.hpp"
+#include "support/damaged.hpp"
 #include "support/require.hpp"
 
 #include <gtest/gtest.h>
@@ -63,17 +64,6 @@ TEST(TfliteCorpus, SingleOperatorsGiveTheRecordedResults) {
 
 // ---- damaged files ------------------------------------------------------------------------------------------------
 
-// Importing either works or throws Error; anything else ends the test (or the sanitizer's process).
-void import_or_refuse(const Bytes& bytes, int& imported) {
-    try {
-        import_model(bytes, "damaged.tflite", {});
-        ++imported;
-    } catch (const Error& e) {
-        EXPECT_STRNE(e.what(), "");
-        EXPECT_NE(e.code(), ErrorCode::internal) << e.what();
-    }
-}
-
 class Damaged : public ::testing::TestWithParam<const char*> {
 protected:
     void SetUp() override {
@@ -85,10 +75,10 @@ protected:
 };
 
 TEST_P(Damaged, TruncatedAnywhere) {
-    int imported = 0;
+    test::DamagedFiles files("damaged.tflite");
     const std::size_t step = bytes_.size() < 4096 ? 1 : 23;
     for (std::size_t n = 0; n < bytes_.size(); n += n < 1024 ? 1 : step) {
-        import_or_refuse(Bytes(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(n)), imported);
+        files.import_or_refuse(Bytes(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(n)));
     }
 }
 
@@ -96,24 +86,24 @@ TEST_P(Damaged, RandomBytesFlipped) {
     const unsigned seed = 20240917;
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);
-    int imported = 0;
+    test::DamagedFiles files("damaged.tflite");
     for (int round = 0; round < 2000; ++round) {
         Bytes copy = bytes_;
         const int flips = 1 + static_cast<int>(random() % 4);
         for (int i = 0; i < flips; ++i) copy[random() % copy.size()] = static_cast<std::byte>(random());
-        import_or_refuse(copy, imported);
+        files.import_or_refuse(copy);
     }
-    EXPECT_GT(imported, 0);
+    EXPECT_GT(files.imported(), 0);
 }
 
 TEST_P(Damaged, WordsReplacedByExtremes) {
-    int imported = 0;
+    test::DamagedFiles files("damaged.tflite");
     for (const std::uint32_t word : {0u, 1u, 0x7fffffffu, 0x80000000u, 0xffffffffu, 0x00010000u}) {
         const std::size_t step = bytes_.size() < 4096 ? 1 : 307;
         for (std::size_t at = 0; at + 4 <= bytes_.size(); at += step) {
             Bytes copy = bytes_;
             std::memcpy(copy.data() + at, &word, 4);
-            import_or_refuse(copy, imported);
+            files.import_or_refuse(copy);
         }
     }
 }
