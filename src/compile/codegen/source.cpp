@@ -229,7 +229,7 @@ bool SourceBuilder::stores_eights() const {
 
 /// How many eights an invocation makes one after the other: two, or a page of them where every load is a loop.
 std::int64_t SourceBuilder::eights_in_turn() const {
-    if (uses(is_small_float)) return 1;  // measured: their roundings branch, and cost a third more in a loop
+    if (uses(is_small_float)) return 1;  // docs/performance.md, "Pages in turn": cost a third more in a loop
     std::size_t narrowest = 8;
     for (const KernelOperand& read : source_.reads) {
         if (element_count(graph_.value(read.value).shape) == count_)
@@ -291,7 +291,7 @@ std::string SourceBuilder::fused_functions(const std::string& set_last) {
 
 GroupSource SourceBuilder::build() {
     if (group_.choice) {
-        source_.constants = group_.choice->constants;
+        source_.constants = specialization(*group_.choice);
         add_operands();  // prologues make one quad at a time
     }
     eights_ = stores_eights();
@@ -341,7 +341,7 @@ GroupSource SourceBuilder::build() {
 }
 
 GroupSource SourceBuilder::build_earlier() {
-    source_.constants = pass_->constants;
+    source_.constants = specialization(*pass_);
     add_operands();
     return finish(kernel_source(pass_->kernel));
 }
