@@ -159,6 +159,33 @@ TEST(Structure, TheTableNamesRoomsThatItKnows) {
     }
 }
 
+/// Comments that say where something was measured name headings of docs/performance.md.
+TEST(Structure, MeasurementsThatAreNamedStandInTheDocument) {
+    std::set<std::string> headings;
+    std::ifstream document(source_folder().parent_path() / "docs" / "performance.md");
+    for (std::string line; std::getline(document, line);) {
+        if (line.starts_with("#")) headings.insert(line.substr(line.find(' ') + 1));
+    }
+    EXPECT_GT(headings.size(), 5u);
+    static const std::regex place(R"re(docs/performance\.md, "([^"]+)"(?: and "([^"]+)")?)re"),
+        wrap(R"re(\n\s*/// ?|\n\s*// ?)re");
+    std::size_t found = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(source_folder())) {
+        const std::string extension = entry.path().extension();
+        if (extension != ".cpp" && extension != ".hpp") continue;
+        std::ifstream file(entry.path());
+        const std::string lines{std::istreambuf_iterator<char>(file), {}}, text = std::regex_replace(lines, wrap, " ");
+        for (std::sregex_iterator match(text.begin(), text.end(), place), end; match != end; ++match) {
+            for (const std::size_t k : {1, 2}) {
+                if (!(*match)[k].matched) continue;
+                EXPECT_TRUE(headings.contains((*match)[k])) << entry.path() << ": " << (*match)[k];
+                ++found;
+            }
+        }
+    }
+    EXPECT_GT(found, 10u);
+}
+
 /// Some lines that are longer than a file should be, each with what excuses it in the file's head.
 TEST(Structure, LongFilesSayWhy) {
     constexpr std::size_t most_lines = 500;

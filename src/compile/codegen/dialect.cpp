@@ -1,6 +1,6 @@
 #include "compile/codegen/dialect.hpp"
 
-#include "kernels/common/shader_files.hpp"
+#include "kernels/common/shader_text.hpp"
 
 #include <fmt/format.h>
 
@@ -20,26 +20,6 @@ std::string signed_zero_inf_nan_preserve(int bits) { return float_mode(4466, 446
 std::string rounding_mode_rte(int bits) { return float_mode(4467, 4462, bits); }
 
 }  // namespace
-
-std::string_view shader_file(const std::string& name) {
-    for (const auto& file : embedded_shaders()) {
-        if (file.name == name) return file.text;
-    }
-    throw Error(ErrorCode::internal, fmt::format("there is no shader file '{}'", name));
-}
-
-std::string kernel_source(const std::string& kernel) {
-    constexpr std::string_view include = "#include \"";
-    std::string_view rest = shader_file(kernel + ".comp");
-    std::string text;
-    for (std::size_t at = rest.find(include); at != std::string_view::npos; at = rest.find(include)) {
-        const std::size_t name = at + include.size(), end = rest.find('"', name);
-        text += rest.substr(0, at);
-        text += shader_file(std::string(rest.substr(name, end - name)));
-        rest.remove_prefix(std::min(rest.size(), rest.find('\n', end) + 1));
-    }
-    return text += rest;
-}
 
 const char* vector_type(DType t) { return is_float(t) ? "vec4" : t == DType::i48 ? "wide4" : "ivec4"; }
 const char* splat_function(DType t) { return t == DType::i48 ? "wide_splat" : vector_type(t); }

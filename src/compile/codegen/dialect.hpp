@@ -3,6 +3,7 @@
 #pragma once
 
 #include "graph/graph.hpp"
+#include "kernels/common/shader_text.hpp"
 #include "kernels/common/tensors.hpp"
 
 #include <string>
@@ -11,11 +12,6 @@
 #include <vector>
 
 namespace tosavk {
-
-/// Text of a file under shaders/.
-std::string_view shader_file(const std::string& name);
-/// The text of shaders/<kernel>.comp with the files that it includes, one level deep.
-std::string kernel_source(const std::string& kernel);
 
 /// Four elements of a type in registers; what makes them of four or of one value that load1 gave.
 const char* vector_type(DType type);

@@ -25,7 +25,7 @@ std::string SourceBuilder::prologue_body(const Group::Prologue& prologue, bool a
     variables_.clear();
     body_.clear();
     for (const NodeId id : prologue.members) add_member(id);
-    return variables_.at(prologue.value);
+    return variables_.at(prologue.value).of("");
 }
 
 /// `calls` says whether the group calls this function of the name.
@@ -43,14 +43,14 @@ void SourceBuilder::add_prologue(const std::string& name, const Group::Prologue&
         functions += fmt::format(
             "{} {}_load4(uint e) {{\n    uint last = uint({}), n = min(4u, last - e + 1u);\n"
             "{}    return {};\n}}\n",
-            type, name, param(static_cast<std::int32_t>(count_ - 1)), body_, result);
+            type, name, param(static_cast<std::int32_t>(count_ - 1)), body_.text(), result);
     }
     if (calls("_loadn") || calls("_load1")) {
         const std::string result = prologue_body(prologue, false);
         functions += fmt::format(
             "{0} {1}_loadn(uint e, uint n) {{\n    uint last = e + n - 1u;\n{2}"
             "    return n > 3u ? {3} : n > 2u ? {3}.xyzz : n > 1u ? {3}.xyyy : {3}.xxxx;\n}}\n",
-            type, name, body_, result);
+            type, name, body_.text(), result);
     }
     if (calls("_load1")) {
         const char* scalar = is_float(value.type) ? "float" : "int";

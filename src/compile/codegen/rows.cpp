@@ -60,8 +60,7 @@ void SourceBuilder::add_row_loop(const RowPasses& all, std::size_t depth) {
     const RowPass& pass = all.passes[depth];
     if (!pass.has_loop) return;
 
-    std::string before = std::move(body_), after;
-    body_.clear();
+    std::string before = body_.take(), after;
     leaves_.clear();
     const auto variables = variables_;
     count_ = rows.count * rows.axis;
@@ -90,29 +89,28 @@ void SourceBuilder::add_row_loop(const RowPasses& all, std::size_t depth) {
     for (const NodeId id : pass.reductions) {
         const NodeView view(graph_, id);
         const std::string combine = fmt::format("COMBINE{}", names_), partial = fmt::format("v{}", names_++);
-        const std::string value = value_of(view, 0);
+        const Name value = value_of(view, 0);
         functions_ += fmt::format("#define {}(a, b) {}\n", combine, op_def(view.node().op).combine(view));
         before +=
             fmt::format("    {}{} {}{};\n", is_float(view.out().type) ? "precise " : "", vector_type(view.out().type),
                         partial, rows.are_columns() ? fmt::format(", {}_older", partial) : "");
         const auto next = [&](const std::string& term) { return fmt::format("{}({}, {})", combine, partial, term); };
-        const std::string first = eights_ ? of_quad(value, "_a") : value;
+        const std::string first = value.of(quads().front());
         std::string folds = fmt::format(
             "        if (q == lane) {0} = {1}; else {0} = {2};\n", partial, first,
             aligned_ ? next(first)
                      : fmt::format("mix({}, {}, lessThan(ivec4(0, 1, 2, 3), ivec4(n)))", partial, next(first)));
-        if (eights_)
-            folds = fmt::format("{0}{1}{0}        {2} = {3};\n", once_mark, folds, partial, next(of_quad(value, "_b")));
-        if (rows.are_columns()) folds = next_of_column(combine, view.out().type, partial, "q < begin + 2u", value);
-        body_ += folds;
+        if (rows.are_columns()) folds = next_of_column(combine, view.out().type, partial, "q < begin + 2u", first);
+        body_.add_once(folds);
+        for (const char* quad : quads().subspan(1))
+            body_.add_once(fmt::format("        {} = {};\n", partial, next(value.of(quad))));
         after += rows.are_columns() ? fold_columns(combine, view.out().type, partial)
                                     : fold_row(combine, view.out().type, partial);
         if (is_small_float(view.out().type) && op_def(view.node().op).tolerance)
             after += fmt::format("    {0} = {1};\n", partial, rounded(view.out().type, partial));
         results.push_back(partial);
     }
-    loop += eights_ ? for_two_quads() : body_;
-    body_.clear();
+    loop += body_.take();
     for (std::size_t k = 0; k < group_.outputs.size(); ++k) {
         const ValueId id = group_.outputs[k];
         if (element_count(graph_.value(id).shape) != rows.count && all.depths.at(id) == depth) store_value(id, k);
@@ -120,13 +118,13 @@ void SourceBuilder::add_row_loop(const RowPasses& all, std::size_t depth) {
     for (const Group::Store& part : group_.stores) {
         if (all.depths.at(stored_by(graph_, part)) == depth) store_part(part);
     }
-    if (!body_.empty())
-        loop += rows.lanes > 1 ? "        if (live) {\n" + body_ + "        }\n" : eights_ ? for_two_quads() : body_;
-    body_ = before + fmt::format("    for ({}) {{\n", over) + loop + "    }\n" + after;
+    if (const std::string stores = body_.take(); !stores.empty())
+        loop += rows.lanes > 1 ? "        if (live) {\n" + stores + "        }\n" : stores;
+    body_.add_once(before + fmt::format("    for ({}) {{\n", over) + loop + "    }\n" + after);
     eights_ = false;
     variables_ = variables;
     for (std::size_t k = 0; k < pass.reductions.size(); ++k)
-        variables_[graph_.node(pass.reductions[k]).outputs.front()] = results[k];
+        variables_[graph_.node(pass.reductions[k]).outputs.front()] = {results[k]};
 }
 
 void SourceBuilder::add_rows() {
@@ -138,21 +136,20 @@ void SourceBuilder::add_rows() {
         single_ = !rows.are_columns();
         aligned_ = rows.are_columns() && rows.inner % 4 == 0;
         leaves_.clear();
-        std::string before = std::move(body_);
-        body_.clear();
+        std::string before = body_.take();
         for (const NodeId id : all.passes[depth].of_rows) add_member(id);
         if (!body_.empty()) before += fmt::format("    e = row;\n{}", single_ ? "" : "    last = row + n - 1u;\n");
-        body_ = before + body_;
+        body_.add_once(before + body_.take());
         add_row_loop(all, depth);
     }
     for (std::size_t k = 0; k < group_.outputs.size(); ++k) {
         const Value& value = graph_.value(group_.outputs[k]);
         if (element_count(value.shape) != rows.count) continue;
-        const std::string& variable = variables_.at(group_.outputs[k]);
+        const std::string variable = variables_.at(group_.outputs[k]).of("");
         const std::string store = !rows.are_columns() ? fmt::format("store1(row, {})", element(value.type, variable, 0))
                                 : stores_quads()      ? fmt::format("store4(row, {})", variable)
                                                       : fmt::format("storen(row, n, {})", variable);
-        body_ += fmt::format("    if (lane == 0u{}) out{}_{};\n", rows.lanes > 1 ? " && live" : "", k, store);
+        body_.add_once(fmt::format("    if (lane == 0u{}) out{}_{};\n", rows.lanes > 1 ? " && live" : "", k, store));
     }
 }
 
@@ -182,7 +179,7 @@ std::string SourceBuilder::column_main() {
         "    uint row = matrix * {0} + i, top = matrix * {1} * {0} + i;\n"
         "    uint begin = min(lane * {2}, {1}), steps = min({2}, {1} - begin);\n",
         inner, axis, number(rows.length));
-    return text + body_ + "}\n";
+    return text + body_.text() + "}\n";
 }
 
 std::string SourceBuilder::row_main() {
@@ -210,7 +207,7 @@ std::string SourceBuilder::row_main() {
             "    bool live = row < {1};\n    row = min(row, {1} - 1u);\n",
             rows.lanes, count);
     }
-    return text + body_ + end + "}\n";
+    return text + body_.text() + end + "}\n";
 }
 
 }  // namespace tosavk

@@ -15,22 +15,38 @@ IndexMap place_map(const Group::Store& part) {
     return map;
 }
 
-/// What an operator's expression function sees of the builder.
+/// What an operator's expression function sees of the builder while it writes one quad's statement. What it was given
+/// for the first quad is kept in `calls`, and given again for the others.
 class NodeExpr final : public ExprContext {
 public:
-    NodeExpr(SourceBuilder& builder, const NodeView& node_view) : builder_(builder), view_(node_view) {}
+    NodeExpr(SourceBuilder& builder, const NodeView& node_view, MemberCalls& calls, const char* quad)
+        : builder_(builder), view_(node_view), calls_(calls), quad_(quad) {}
     const NodeView& view() const override { return view_; }
-    std::string in(std::size_t k) override { return builder_.value_of(view_, k); }
-    std::string table(std::size_t k, const std::string& index4) override {
-        return builder_.table_of(view_.node().inputs.at(k), index4);
+    std::string in(std::size_t k) override {
+        if (input_ == calls_.inputs.size()) calls_.inputs.push_back(builder_.value_of(view_, k));
+        return calls_.inputs[input_++].of(quad_);
     }
-    std::string param(std::int32_t value) override { return builder_.param(value); }
-    std::string param_float(float value) override { return builder_.param_float(value); }
+    std::string table(std::size_t k, const std::string& index4) override {
+        if (table_ == calls_.tables.size()) calls_.tables.push_back(builder_.make_table(index4, quad_));
+        else builder_.extend_table(calls_.tables[table_], index4, quad_);
+        return builder_.read_table(view_.node().inputs.at(k), calls_.tables[table_++].index.of(quad_));
+    }
+    std::string param(std::int32_t value) override {
+        if (param_ == calls_.params.size()) calls_.params.push_back(builder_.param(value));
+        return calls_.params[param_++];
+    }
+    std::string param_float(float value) override {
+        if (param_ == calls_.params.size()) calls_.params.push_back(builder_.param_float(value));
+        return calls_.params[param_++];
+    }
     std::optional<std::int64_t> known(std::size_t k) const override { return known_integer(view_.in(k)); }
 
 private:
     SourceBuilder& builder_;
     NodeView view_;
+    MemberCalls& calls_;
+    const char* quad_;
+    std::size_t input_ = 0, table_ = 0, param_ = 0;  ///< of the next call
 };
 
 }  // namespace
@@ -48,25 +64,29 @@ std::size_t SourceBuilder::buffer_of(ValueId id) {
 }
 
 /// The expression that reads four consecutive elements of the index space from a leaf without padding.
-std::string SourceBuilder::read_leaf(const Leaf& leaf, DType type, const std::string& name) {
+QuadText SourceBuilder::read_leaf(const Leaf& leaf, DType type, const std::string& name) {
     const std::string buffer = fmt::format("in{}", leaf.buffer);
     const IndexMap& map = leaf.map;
-    const char *quad = quad_function(type), *splat = splat_function(type);
+    const char *four = quad_function(type), *splat = splat_function(type);
 
     const bool constant = std::all_of(map.strides.begin(), map.strides.end(), [](auto s) { return s == 0; });
-    if (constant)
-        return fmt::format("{}({}_load1(uint({})))", splat, buffer, param(static_cast<std::int32_t>(map.base)));
+    if (constant) {
+        const auto at = param(static_cast<std::int32_t>(map.base));
+        return [=](const char*) { return fmt::format("{}({}_load1(uint({})))", splat, buffer, at); };
+    }
     if (single_) {
         functions_ += position_function({name, map, true}, params());
-        return fmt::format("{}({}_load1({}_at({})))", splat, buffer, name, own("e"));
+        return [=](const char* quad) { return fmt::format("{}({}_load1({}_at(e{})))", splat, buffer, name, quad); };
     }
 
     const bool flat = map.dims.size() == 1 && map.strides[0] == 1;
     if (flat && map.base == 0)
-        return fmt::format(fmt::runtime(aligned_ ? "{}_load4({})" : "{}_loadn({}, n)"), buffer, own("e"));
+        return [=, aligned = aligned_](const char* quad) {
+            return fmt::format(fmt::runtime(aligned ? "{}_load4(e{})" : "{}_loadn(e{}, n)"), buffer, quad);
+        };
 
-    functions_ += read_function({name, map, aligned_, row_}, params(), buffer, quad, splat);
-    return fmt::format("{}_quad({}, n, last)", name, own("e"));
+    functions_ += read_function({name, map, aligned_, row_}, params(), buffer, four, splat);
+    return [=](const char* quad) { return fmt::format("{}_quad(e{}, n, last)", name, quad); };
 }
 
 /// Whether both quads at hand are one load: neighbours in the tensor, which is no operand of a kernel that knows of no
@@ -80,7 +100,7 @@ bool SourceBuilder::loads_eights(const Leaf& leaf, ValueId id) const {
     return flat && has_load8(value_bytes(graph_, id), graph_.value(id).type, device_);
 }
 
-std::string SourceBuilder::leaf(ValueId id, const IndexMap& full) {
+Name SourceBuilder::leaf(ValueId id, const IndexMap& full) {
     const IndexMap map = simplify(full);
     for (const auto& [value, known] : leaves_) {
         if (value == id && known.map == map) return known.variable;
@@ -90,32 +110,42 @@ std::string SourceBuilder::leaf(ValueId id, const IndexMap& full) {
     const Leaf made{buffer_of(id), map, own(name)};
     if (loads_eights(made, id)) {
         loads_eights_.insert(made.buffer);
-        body_ += fmt::format("{0}    {1} {2}, {3};\n{0}    in{4}_load8(e, {2}, {3});\n", once_mark, vector_type(type),
-                             of_quad(made.variable, "_a"), of_quad(made.variable, "_b"), made.buffer);
+        body_.add_once(fmt::format("    {0} {1}, {2};\n    in{3}_load8(e, {1}, {2});\n", vector_type(type),
+                                   made.variable.of(two_quads[0]), made.variable.of(two_quads[1]), made.buffer));
     } else {
-        const std::string text = read_leaf(made, type, name);
-        body_ += fmt::format("    {} {} = {};\n", vector_type(type), made.variable, text);
+        const QuadText text = read_leaf(made, type, name);
+        body_.add(quads(), [&](const char* quad) {
+            return fmt::format("    {} {} = {};\n", vector_type(type), made.variable.of(quad), text(quad));
+        });
     }
     leaves_.emplace_back(id, made);
     return made.variable;
 }
 
-std::string SourceBuilder::value_of(const NodeView& view, std::size_t k) {
+Name SourceBuilder::value_of(const NodeView& view, std::size_t k) {
     const ValueId id = view.node().inputs.at(k);
     const auto found = variables_.find(storage_of(graph_, id));
     if (found != variables_.end()) return found->second;
     const Shape &shape = view.in(k).shape, &out = view.out().shape;
-    if (const auto number = known_number(view.in(k))) return fmt::format("ivec4({})", param(*number));
+    if (const auto number = known_number(view.in(k))) return {fmt::format("ivec4({})", param(*number))};
     return leaf(id, element_count(shape) == count_ ? IndexMap{{count_}, {1}} : broadcast_map(shape, out));
 }
 
-std::string SourceBuilder::table_of(ValueId id, const std::string& index4) {
-    const std::string buffer = fmt::format("in{}", buffer_of(id));
-    const std::string name = own(fmt::format("t{}", names_++));
-    body_ += fmt::format("    ivec4 {} = {};\n", name, index4);
+MemberCalls::Table SourceBuilder::make_table(const std::string& index4, const char* quad) {
+    const Name index = own(fmt::format("t{}", names_++));
+    return {index, body_.add({&quad, 1}, [&](const char* of) {
+                return fmt::format("    ivec4 {} = {};\n", index.of(of), index4);
+            })};
+}
+
+void SourceBuilder::extend_table(const MemberCalls::Table& table, const std::string& index4, const char* quad) {
+    body_.extend(table.statement, fmt::format("    ivec4 {} = {};\n", table.index.of(quad), index4));
+}
+
+std::string SourceBuilder::read_table(ValueId id, const std::string& index) {
     return fmt::format(
         "{0}({1}_load1(uint({2}.x)), {1}_load1(uint({2}.y)), {1}_load1(uint({2}.z)), {1}_load1(uint({2}.w)))",
-        vector_type(graph_.value(id).type), buffer, name);
+        vector_type(graph_.value(id).type), fmt::format("in{}", buffer_of(id)), index);
 }
 
 void SourceBuilder::add_member(NodeId id) {
@@ -123,25 +153,34 @@ void SourceBuilder::add_member(NodeId id) {
     const OpDef& def = op_def(view.node().op);
     const ValueId out = view.node().outputs.front();
     const char* type = vector_type(view.out().type);
-    const std::string name = fmt::format("v{}", names_++), variable = own(name);
+    const std::string name = fmt::format("v{}", names_++);
+    const Name variable = own(name);
 
     if (is_elementwise(view)) {
-        NodeExpr expr(*this, view);
-        const std::string text = def.expression(expr);
         if (def.library) libraries_.insert(def.library);
-        body_ += fmt::format("    {}{} {} = {};\n", is_float(view.out().type) ? "precise " : "", type, variable,
-                             rounded(view.out().type, text));
+        MemberCalls calls;
+        body_.add(quads(), [&](const char* quad) {
+            NodeExpr expr(*this, view, calls, quad);
+            return fmt::format("    {}{} {} = {};\n", is_float(view.out().type) ? "precise " : "", type,
+                               variable.of(quad), rounded(view.out().type, def.expression(expr)));
+        });
     } else {
         const ViewDef move = def.view(view);
         const ValueId from = view.node().inputs.front();
         const IndexMap map = simplify(move.kind == ViewDef::Kind::alias ? IndexMap{{count_}, {1}} : move.maps.front());
         if (move.padded && is_padded(map)) {
-            const std::string fill = leaf(view.node().inputs.at(move.pad_operand), broadcast_map({1}, group_.space));
+            const Name fill = leaf(view.node().inputs.at(move.pad_operand), broadcast_map({1}, group_.space));
             const std::string buffer = fmt::format("in{}", buffer_of(from));
             functions_ += read_function({name, map, aligned_, row_}, params(), buffer, type, type);
-            body_ += fmt::format("    {} {} = {}_quad({}, n, last, {});\n", type, variable, name, own("e"), fill);
+            body_.add(quads(), [&](const char* quad) {
+                return fmt::format("    {} {} = {}_quad(e{}, n, last, {});\n", type, variable.of(quad), name, quad,
+                                   fill.of(quad));
+            });
         } else {
-            body_ += fmt::format("    {} {} = {};\n", type, variable, leaf(from, map));
+            const Name moved = leaf(from, map);
+            body_.add(quads(), [&](const char* quad) {
+                return fmt::format("    {} {} = {};\n", type, variable.of(quad), moved.of(quad));
+            });
         }
     }
     variables_[out] = variable;
@@ -155,8 +194,10 @@ void SourceBuilder::store_outputs() {
 
 void SourceBuilder::store_value(ValueId id, std::size_t out) {
     if (eights_ && !group_.rows) return;  // FUSED8 stores both quads at once
-    const char* store = stores_quads() ? "    out{}_store4({}, {});\n" : "    out{}_storen({}, n, {});\n";
-    body_ += fmt::format(fmt::runtime(store), out, own("e"), variables_.at(id));
+    const char* store = stores_quads() ? "    out{}_store4(e{}, {});\n" : "    out{}_storen(e{}, n, {});\n";
+    body_.add(quads(), [&](const char* quad) {
+        return fmt::format(fmt::runtime(store), out, quad, variables_.at(id).of(quad));
+    });
 }
 
 /// Number of the buffer that a value is written to.
@@ -167,7 +208,7 @@ std::size_t SourceBuilder::write_of(ValueId id) {
                                     source_.writes.begin());
 }
 
-std::string SourceBuilder::stored_value(const Group::Store& part) {
+Name SourceBuilder::stored_value(const Group::Store& part) {
     const auto made = variables_.find(stored_by(graph_, part));
     return made != variables_.end() ? made->second
                                     : leaf(graph_.node(part.node).inputs.at(part.input), IndexMap{{count_}, {1}});
@@ -175,21 +216,21 @@ std::string SourceBuilder::stored_value(const Group::Store& part) {
 
 void SourceBuilder::store_part(const Group::Store& part) {
     const NodeView view(graph_, part.node);
-    const std::string to = fmt::format("to{}", names_++), value = stored_value(part);
+    const std::string to = fmt::format("to{}", names_++), value = stored_value(part).of("");
     const IndexMap map = place_map(part);
     const bool quads = stores_quads();
     functions_ += position_functions({to, map, aligned_ && (quads || !keeps_quads(part.map))}, params());
     const std::size_t out = write_of(view.node().outputs.front());
     if (quads) {
-        body_ += fmt::format("    out{}_store4({}_at(e), {});\n", out, to, value);
+        body_.add_once(fmt::format("    out{}_store4({}_at(e), {});\n", out, to, value));
         return;
     }
     // A kernel's last quad may reach beyond the tensor, into what is another's part here.
     const auto count = param(static_cast<std::int32_t>(count_));
-    body_ += fmt::format("    uvec4 {0} = {0}_at4(e, last);\n", to);
+    body_.add_once(fmt::format("    uvec4 {0} = {0}_at4(e, last);\n", to));
     for (int i = 0; i < 4; ++i) {
-        body_ += fmt::format("    if (n > {0}u && e + {0}u < uint({1})) out{2}_store1({3}.{4}, {5});\n", i, count, out,
-                             to, "xyzw"[i], element(view.out().type, value, i));
+        body_.add_once(fmt::format("    if (n > {0}u && e + {0}u < uint({1})) out{2}_store1({3}.{4}, {5});\n", i, count,
+                                   out, to, "xyzw"[i], element(view.out().type, value, i)));
     }
 }
 
@@ -230,7 +271,7 @@ bool SourceBuilder::stores_eights() const {
 
 /// How many eights an invocation makes one after the other: two, or a page of them where every load is a loop.
 std::int64_t SourceBuilder::eights_in_turn() const {
-    if (uses(is_small_float)) return 1;  // measured: their roundings branch, and cost a third more in a loop
+    if (uses(is_small_float)) return 1;  // docs/performance.md, "Pages in turn": cost a third more in a loop
     std::size_t narrowest = 8;
     for (const KernelOperand& read : source_.reads) {
         if (element_count(graph_.value(read.value).shape) == count_)
@@ -242,29 +283,6 @@ std::int64_t SourceBuilder::eights_in_turn() const {
     return page > 1 ? page : count_ / 16 >= device_.busy_invocations ? 2 : 1;
 }
 
-/// A text of one quad's names, with the mark replaced by the quad's own.
-std::string SourceBuilder::of_quad(std::string_view text, const char* quad) {
-    std::string result;
-    for (const char c : text) {
-        if (c == quad_mark) result += quad;
-        else result += c;
-    }
-    return result;
-}
-
-/// The statements (a line each) for two quads in turn: while one waits for a result, the other goes on. Lines that
-/// begin with the once mark are for both together.
-std::string SourceBuilder::for_two_quads() const {
-    std::string text;
-    for (std::size_t begin = 0, end; begin < body_.size(); begin = end) {
-        end = std::min(body_.find('\n', begin), body_.size() - 1) + 1;
-        const auto line = std::string_view(body_).substr(begin, end - begin);
-        if (line.front() == once_mark) text += line.substr(1);
-        else text += of_quad(line, "_a") + of_quad(line, "_b");
-    }
-    return text;
-}
-
 /// FUSED(e, n, acc), or FUSED8(e, acc, acc of the next quad) for kernels that make two; without a kernel there is no
 /// `acc`.
 std::string SourceBuilder::fused_functions(const std::string& set_last) {
@@ -273,7 +291,7 @@ std::string SourceBuilder::fused_functions(const std::string& set_last) {
     const bool twice = group_.choice ? group_.choice->by_eights : eights_;
     const std::string acc = type.empty() ? "" : ", " + type + " acc";
     if (!eights_) {
-        const std::string text = fmt::format("void FUSED(uint e, uint n{}) {{\n{}{}}}\n", acc, set_last, body_);
+        const std::string text = fmt::format("void FUSED(uint e, uint n{}) {{\n{}{}}}\n", acc, set_last, body_.text());
         if (!twice) return text;
         return text + fmt::format(
                           "void FUSED8(uint e, {0} acc, {0} acc8) {{\n    FUSED(e, 4u, acc);\n"
@@ -282,29 +300,30 @@ std::string SourceBuilder::fused_functions(const std::string& set_last) {
     }
     std::string stores;
     for (std::size_t k = 0; k < group_.outputs.size(); ++k) {
-        const std::string& value = variables_.at(group_.outputs[k]);
-        stores += fmt::format("    out{}_store8(e, {}, {});\n", k, of_quad(value, "_a"), of_quad(value, "_b"));
+        const Name& value = variables_.at(group_.outputs[k]);
+        stores += fmt::format("    out{}_store8(e, {}, {});\n", k, value.of(two_quads[0]), value.of(two_quads[1]));
     }
     return fmt::format("void FUSED8(uint e{}) {{\n    const uint n = 4u;\n    uint e_a = e, e_b = e + 4u;\n{}{}{}}}\n",
-                       type.empty() ? "" : fmt::format(", {0} acc_a, {0} acc_b", type), set_last, for_two_quads(),
-                       stores);
+                       type.empty() ? "" : fmt::format(", {0} acc_a, {0} acc_b", type), set_last, body_.text(), stores);
 }
 
 GroupSource SourceBuilder::build() {
     if (group_.choice) {
-        source_.constants = group_.choice->constants;
+        source_.constants = specialization(*group_.choice);
         add_operands();  // prologues make one quad at a time
     }
     eights_ = stores_eights();
     if (group_.choice) {
         const ValueId out = graph_.node(group_.anchor).outputs.front();
         const DType anchor_type = graph_.value(out).type;
-        const std::string acc = variables_[out] = own("acc");
+        const Name acc = variables_[out] = own("acc");
         // An exact result is one of the type already, and moved elements keep the bits of NaN, which a rounding may
         // not.
         const bool exact = group_.choice->moves_bits || op_def(graph_.node(group_.anchor).op).tolerance == nullptr;
         if (is_small_float(anchor_type) && !exact)
-            body_ += fmt::format("    {} = {};\n", acc, rounded(anchor_type, acc));
+            body_.add(quads(), [&](const char* quad) {
+                return fmt::format("    {} = {};\n", acc.of(quad), rounded(anchor_type, acc.of(quad)));
+            });
     }
     if (group_.rows) {
         add_rows();
@@ -336,13 +355,13 @@ GroupSource SourceBuilder::build() {
         text += fmt::format(
             "void main() {{\n    uint e = invocation_index() * 4u;\n    if (e > uint({0})) return;\n"
             "    uint n = min(4u, uint({0}) - e + 1u);\n{1}{2}}}\n",
-            last, set_last, body_);
+            last, set_last, body_.text());
     }
     return finish(text);
 }
 
 GroupSource SourceBuilder::build_earlier() {
-    source_.constants = pass_->constants;
+    source_.constants = specialization(*pass_);
     add_operands();
     return finish(kernel_source(pass_->kernel));
 }

@@ -5,6 +5,7 @@
 #include "compile/codegen/dialect.hpp"
 #include "compile/codegen/quad_access.hpp"
 #include "compile/codegen/source.hpp"
+#include "compile/codegen/statements.hpp"
 #include "compile/group/leaves.hpp"
 #include "compile/group/rows.hpp"
 
@@ -15,7 +16,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <string_view>
 
 namespace tosavk {
 
@@ -23,7 +23,18 @@ namespace tosavk {
 struct Leaf {
     std::size_t buffer;  ///< number in its name
     IndexMap map;        ///< simplified
-    std::string variable;
+    Name variable;
+};
+
+/// What a member's expression asked for when it was written for the first quad: it gets the same for the others.
+struct MemberCalls {
+    struct Table {
+        Name index;
+        std::size_t statement;  ///< that makes it
+    };
+    std::vector<Name> inputs;
+    std::vector<Table> tables;
+    std::vector<std::string> params;
 };
 
 /// Statements of the member nodes go to `body_`, functions in front of them to `functions_`.
@@ -64,8 +75,11 @@ public:
         params_ += fmt::format("layout(constant_id = {}) const float P{} = 0.0;\n", id, id);
         return fmt::format("P{}", id);
     }
-    std::string value_of(const NodeView& view, std::size_t k);
-    std::string table_of(ValueId id, const std::string& index4);
+    Name value_of(const NodeView& view, std::size_t k);
+    /// The variable of `index4`, for the first quad; extend_table() makes it for another.
+    MemberCalls::Table make_table(const std::string& index4, const char* quad);
+    void extend_table(const MemberCalls::Table& table, const std::string& index4, const char* quad);
+    std::string read_table(ValueId id, const std::string& index);
 
 private:
     /// Number of the buffer; of what an elementwise group makes where it reads it, the function is written first.
@@ -74,8 +88,8 @@ private:
     void add_prologue(const std::string& name, const Group::Prologue& prologue,
                       const std::function<bool(const char*)>& calls);
     std::string prologue_body(const Group::Prologue& prologue, bool aligned);
-    std::string leaf(ValueId id, const IndexMap& map);
-    std::string read_leaf(const Leaf& leaf, DType type, const std::string& name);
+    Name leaf(ValueId id, const IndexMap& map);
+    QuadText read_leaf(const Leaf& leaf, DType type, const std::string& name);
     bool loads_eights(const Leaf& leaf, ValueId id) const;
     void add_member(NodeId id);
     void store_outputs();
@@ -86,7 +100,7 @@ private:
     }
     void store_value(ValueId id, std::size_t out);
     void store_part(const Group::Store& part);
-    std::string stored_value(const Group::Store& part);
+    Name stored_value(const Group::Store& part);
     std::size_t write_of(ValueId id);
     void add_rows();
     void add_row_loop(const RowPasses& all, std::size_t depth);
@@ -100,11 +114,10 @@ private:
     bool stores_quads() const;
     bool stores_eights() const;
     std::int64_t eights_in_turn() const;
-    static std::string of_quad(std::string_view text, const char* quad);
-    std::string for_two_quads() const;
     std::string fused_functions(const std::string& set_last);
-    /// A name of which each quad has its own: with `quad_mark`, where the statements are written for two quads.
-    std::string own(std::string name) const { return eights_ ? std::move(name) + quad_mark : name; }
+    Quads quads() const { return eights_ ? Quads(two_quads) : Quads(one_quad); }
+    /// A name of which each of the quads at hand has its own.
+    Name own(std::string name) const { return {std::move(name), eights_}; }
 
     const Graph& graph_;
     const Group& group_;
@@ -120,14 +133,13 @@ private:
     std::size_t names_ = 0;
     GroupSource source_;
     std::set<std::string> libraries_;  ///< files that the members' expressions need
-    std::string params_, functions_, body_;
-    std::map<ValueId, std::string> variables_;  ///< members' results (and the anchor's)
-    std::set<std::size_t> written_;  ///< numbers of what is made where it is read, once its function is there
+    std::string params_, functions_;
+    Scope body_;
+    std::map<ValueId, Name> variables_;  ///< members' results (and the anchor's)
+    std::set<std::size_t> written_;      ///< numbers of what is made where it is read, once its function is there
     std::vector<std::pair<ValueId, Leaf>> leaves_;
-    bool eights_ = false;  ///< statements are made for two quads at once
-    static constexpr char quad_mark = '@',
-                          once_mark = '$';  ///< replaced by the quad's own mark; begins a line for both quads
-    std::set<std::size_t> loads_eights_;    ///< numbers of buffers of which leaves load both quads as one
+    bool eights_ = false;                 ///< statements are made for two quads at once
+    std::set<std::size_t> loads_eights_;  ///< numbers of buffers of which leaves load both quads as one
 };
 
 }  // namespace tosavk

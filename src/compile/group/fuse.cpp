@@ -34,11 +34,11 @@ KernelChoice choose_kernel(const NodeView& view, const DevicePlan& device) {
                 view.node().name);
 }
 
-/// Members that one shader may have: longer chains are split, so that no shader grows without bound.
+/// Members that one shader may have: longer chains are split, so that no shader grows without bound. A guess.
 constexpr std::size_t max_members = 64;
 /// Registers of 32 bits that members may need at once: GPUs give an invocation at most 255 or 256.
 constexpr std::size_t max_registers = 256;
-/// Nodes that may wait for one consumer.
+/// Nodes that may wait for one consumer. A guess.
 constexpr std::size_t max_waiting = 16;
 
 }  // namespace

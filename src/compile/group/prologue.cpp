@@ -10,7 +10,8 @@
 namespace tosavk {
 namespace {
 
-/// About how many simple operators one of these is.
+/// About how many simple operators one of these is: guesses, good enough for what docs/performance.md, "Prologues",
+/// measures.
 double operations_of(const NodeView& view) {
     // Each result of a small float is rounded by integer arithmetic.
     const double rounding = is_small_float(view.out().type) ? 4 : 0;
@@ -66,7 +67,7 @@ bool prologue_pays(const PrologueCost& cost, double reads, double invocations, d
         return false;
     }
     const double busy = std::min(static_cast<double>(device.busy_invocations), elements / 4);
-    if (cost.operations > 8 && invocations < busy) {
+    if (cost.operations > 8 && invocations < busy) {  // a guess
         why = "its kernel has too few invocations for so much arithmetic";
         return false;
     }

@@ -93,9 +93,10 @@ std::optional<Rows> row_reduction(const NodeView& view, const DevicePlan& device
     Rows rows;
     rows.axis = shape[axis];
     rows.count = element_count(shape) / rows.axis;
-    // One workgroup reads so much in the time of a few dispatches.
+    // One workgroup reads so much in the time of a few dispatches (docs/performance.md, "Row groups and shared rows").
     if (rows.axis > (1 << 16) && rows.count < 64) return std::nullopt;
     // As many lanes along a row as keep the device busy. Each has four quads at least, so that its first one is whole.
+    // That 1024 do is a guess.
     const std::int64_t quads = (rows.axis + 3) / 4;
     const auto too_long = [&] {
         return device.max_loop_passes != 0 &&
@@ -122,7 +123,8 @@ std::optional<Rows> column_reduction(const NodeView& view, const DevicePlan& dev
     rows.axis = shape[axis];
     rows.count = element_count(shape) / rows.axis;
     rows.length = column_length(view, device);
-    // Measured: what walks down far rows, each in another page, should do so once.
+    // What walks down far rows, each in another page, should do so once (docs/performance.md, "Row groups and shared
+    // rows").
     const std::int64_t row_bytes = rows.inner * static_cast<std::int64_t>(size_of(view.in(0).type));
     if (device.far_rows != 0 && row_bytes >= 4096 && rows.length > device.far_rows) return std::nullopt;
     while (rows.lanes * rows.length < rows.axis) rows.lanes *= 2;

@@ -68,11 +68,13 @@ std::optional<KernelChoice> alternative(const Graph& graph, const DevicePlan& de
 
 /// Equal for choices of the same code.
 using Code = std::vector<std::tuple<std::string, std::vector<std::pair<std::string, std::string>>,
-                                    std::vector<std::int32_t>, std::array<std::uint32_t, 3>, std::uint32_t>>;
+                                    std::map<std::string, std::int32_t>, std::array<std::uint32_t, 3>, std::uint32_t>>;
 Code code_of(const KernelChoice& choice) {
     Code code;
     const auto add = [&](const KernelPass& pass) {
-        code.emplace_back(pass.kernel, pass.defines, pass.constants, pass.groups, pass.invocations);
+        std::map<std::string, std::int32_t> values;
+        for (const auto& [name, constant] : pass.constants) values[name] = constant.bits;
+        code.emplace_back(pass.kernel, pass.defines, values, pass.groups, pass.invocations);
     };
     for (const KernelPass& pass : choice.earlier) add(pass);
     add(choice);

@@ -37,7 +37,7 @@ struct KernelSite {
     std::vector<std::string> candidates;  ///< the planner's own choice first; no two of the same code
 };
 /// Of the graph without its regions, planned with these options and no table. Candidates that would compute more than
-/// eight times as much as the planner's own are left out.
+/// eight times as much as the planner's own (a guess) are left out.
 std::vector<KernelSite> kernel_sites(const Graph& graph, const DevicePlan& device, const PlanOptions& options);
 
 /// One line per choice behind a heading, and back. What was not written so gives nothing, and a sentence in `why`.

@@ -105,7 +105,7 @@ bool is_worth_folding(const NodeView& view) {
         in += bytes_of(view.in(k));
     }
     for (std::size_t k = 0; k < view.output_count(); ++k) out += bytes_of(view.out(k));
-    // The reference folds: an operator that sums over its operands may take it minutes.
+    // The reference folds: an operator that sums over its operands may take it minutes. The bounds are guesses.
     constexpr std::uint64_t most_work = 1u << 24;
     const OpDef& def = op_def(view.node().op);
     if (!def.view && !kernels_of(def.op).empty() && in * out > most_work) return false;
@@ -155,7 +155,7 @@ void fold_constants(Graph& graph, const DevicePlan& device) {
 }
 
 void merge_equal(Graph& graph) {
-    constexpr std::size_t most_bytes = 4096;  // of constants that are looked at
+    constexpr std::size_t most_bytes = 4096;  // of constants that are looked at: a guess
     std::vector<ValueId> same(graph.values.size());
     std::map<std::tuple<DType, Shape, Bytes>, ValueId> constants;
     for (ValueId id = 0; id < graph.values.size(); ++id) {

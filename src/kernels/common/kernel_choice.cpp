@@ -28,11 +28,13 @@ std::array<std::uint32_t, 3> spill_groups(std::int64_t groups, const DevicePlan&
 }
 
 bool wants_eights(std::int64_t elements, const DevicePlan& device) {
+    // That they pay is measured (docs/performance.md, "Stores of eights"); from which size on is a guess.
     return device.slow_storage && device.int64 && elements % 8 == 0 &&
            elements >= 16 * std::int64_t{device.workgroup_size};
 }
 
 std::int64_t pieces_in_turn(std::int64_t pieces, std::int64_t bytes, const DevicePlan& device) {
+    // docs/performance.md, "Pages in turn": less than walk_bytes does not pay.
     std::int64_t each = 1;
     while (each * bytes < device.walk_bytes) each *= 2;
     return pieces / each >= device.busy_invocations ? each : 1;

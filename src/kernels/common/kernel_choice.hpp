@@ -7,8 +7,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <concepts>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -56,13 +59,23 @@ struct KernelOperand {
     double reads = 0;
 };
 
+/// The value of a specialization constant.
+struct KernelConstant {
+    std::int32_t bits = 0;  ///< of a float: its representation
+    bool is_float = false;
+
+    template <std::integral T> KernelConstant(T value) : bits(static_cast<std::int32_t>(value)) {}
+    KernelConstant(float value) : bits(std::bit_cast<std::int32_t>(value)), is_float(true) {}
+    bool operator==(const KernelConstant&) const = default;
+};
+
 /// One dispatch of a kernel.
 struct KernelPass {
     std::string kernel;  ///< file under shaders/, without ".comp"
     std::vector<std::pair<std::string, std::string>> defines;
-    std::vector<std::int32_t> constants;  ///< specialization constants, ids 0.. in the order the kernel lists them
-    std::vector<KernelOperand> operands;  ///< in0, in1, ... of the kernel
-    std::array<std::uint32_t, 3> groups{1, 1, 1};  ///< workgroups
+    std::map<std::string, KernelConstant> constants;  ///< specialization constants by the names in the kernel's text
+    std::vector<KernelOperand> operands;              ///< in0, in1, ... of the kernel
+    std::array<std::uint32_t, 3> groups{1, 1, 1};     ///< workgroups
     std::uint32_t invocations = 0;    ///< of a workgroup, in x, at most max_invocations; 0: DevicePlan::workgroup_size
     bool whole_subgroups = false;     ///< these make whole subgroups of DevicePlan::subgroup_size
     int writes = -1;                  ///< number of the scratch buffer that it writes; -1: the node's outputs

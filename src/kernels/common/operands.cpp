@@ -16,8 +16,12 @@ void add_operand(KernelPass& choice, const NodeView& view, std::size_t k, double
 
 double quad_waste(std::int64_t count) { return static_cast<double>((count + 3) / 4 * 4) / static_cast<double>(count); }
 
-void add_constants(KernelPass& choice, std::initializer_list<std::int64_t> values) {
-    for (const std::int64_t value : values) choice.constants.push_back(static_cast<std::int32_t>(value));
+void set_constants(KernelPass& choice, std::initializer_list<std::pair<const char*, KernelConstant>> values) {
+    for (const auto& [name, value] : values) {
+        if (!choice.constants.emplace(name, value).second)
+            throw Error(ErrorCode::internal,
+                        fmt::format("the constant '{}' of the kernel '{}' is given twice", name, choice.kernel));
+    }
 }
 
 std::optional<int> loop_steps(const DevicePlan& device, std::int64_t outer, std::int64_t inner, std::string& why) {
@@ -32,12 +36,13 @@ std::optional<int> loop_steps(const DevicePlan& device, std::int64_t outer, std:
 
 void define_scalar(KernelChoice& choice, const NodeView& view, std::size_t k, const char* name) {
     const bool real = is_float(view.in(k).type);
+    const std::string constant = fmt::format("{}_CONSTANT", name);
     if (real || view.in(k).is_constant()) {
-        add_constants(choice, {real ? 0 : view.constant_ints(k).front()});
-        choice.defines.emplace_back(name, fmt::format("{}_CONSTANT", name));
+        set_constants(choice, {{constant.c_str(), real ? 0 : view.constant_ints(k).front()}});
+        choice.defines.emplace_back(name, constant);
         return;
     }
-    add_constants(choice, {0});
+    set_constants(choice, {{constant.c_str(), 0}});
     choice.defines.emplace_back(name, fmt::format("in{}_load1(0u)", choice.operands.size()));
     add_operand(choice, view, k);
 }

@@ -15,7 +15,8 @@ bool is_plain_type(DType type);
 void add_operand(KernelPass& choice, const NodeView& view, std::size_t k, double reads = 0, bool moves_bits = false);
 /// By how much the quads that hold `count` elements in a row are more than these.
 double quad_waste(std::int64_t count);
-void add_constants(KernelPass& choice, std::initializer_list<std::int64_t> values);
+/// By the names in the kernel's text. Throws Error(internal) for one that has a value already.
+void set_constants(KernelPass& choice, std::initializer_list<std::pair<const char*, KernelConstant>> values);
 
 /// How many steps the innermost loop of a kernel takes in a pass: 1, or 8 where the device bounds the passes of all
 /// loops and one step a pass would exceed that; nothing, and a sentence in `why`, where 8 would too. `outer` counts the
@@ -24,9 +25,9 @@ std::optional<int> loop_steps(const DevicePlan& device, std::int64_t outer, std:
 /// What the loop over chunks of 256 products adds to `inner` in kernels of 48-bit sums, counted in steps of 8.
 inline std::int64_t chunk_steps(std::int64_t products) { return 8 * ((products + 255) / 256); }
 
-/// Defines `name` in the kernel's text as the single element of input k: the kernel's next specialization constant,
-/// which it declares as NAME_CONSTANT, or, where the element is not known yet, a load from the kernel's next operand.
-/// Zero points of floats are always 0 and never loaded.
+/// Defines `name` in the kernel's text as the single element of input k: the kernel's
+/// specialization constant NAME_CONSTANT, or, where the element is not known yet, a load from the kernel's next
+/// operand. Zero points of floats are always 0 and never loaded.
 void define_scalar(KernelChoice& choice, const NodeView& view, std::size_t k, const char* name);
 
 /// A plan function for a device that `factor` times as many invocations keep busy: work is split further, or less.

@@ -27,7 +27,7 @@ KernelOperand root_table(std::int64_t length, bool inverse) {
     return {no_id, DType::fp32, encode_reals(DType::fp32, values), fmt::format("roots of order {}", length)};
 }
 
-/// Factors of 2^bits, at most 16 each and as equal as can be.
+/// Factors of 2^bits, at most 16 each (a guess at what registers hold) and as equal as can be.
 std::vector<std::int64_t> radices(std::int64_t length) {
     const int bits = std::countr_zero(static_cast<std::uint64_t>(length));
     const int count = (bits + 3) / 4;
@@ -72,7 +72,7 @@ std::optional<KernelChoice> plan_lines(const NodeView& view, const DevicePlan& d
     const std::int64_t n = shape[0], h = shape[1], w = shape[2], out_w = view.out().shape[2];
     // As many invocations as every device takes at least, so that columns are read side by side.
     const std::uint32_t size = std::max(device.workgroup_size, 128u);
-    const std::int64_t elements = 8 * std::int64_t{size};
+    const std::int64_t elements = 8 * std::int64_t{size};  // of an invocation: a guess
     if (w > elements || 2 * h > elements) {
         why = fmt::format("a workgroup holds {} elements: less than a row, or than two columns", elements);
         return std::nullopt;
@@ -98,8 +98,13 @@ std::optional<KernelChoice> plan_lines(const NodeView& view, const DevicePlan& d
                         {"CLEARS_SELF_CONJUGATE", last && !complex_input ? "1" : "0"},
                         {"TABLE_load1", first && complex_input ? "in2_load1" : "in1_load1"}};
         const std::int64_t lines = outer * inner;
-        add_constants(pass, {inner, lines, lines * length, lines * keep, keep, w,
-                             std::bit_cast<std::int32_t>(inverse ? 1.0f : -1.0f)});
+        set_constants(pass, {{"INNER", inner},
+                             {"LINE_COUNT", lines},
+                             {"IN_PLANE", lines * length},
+                             {"OUT_PLANE", lines * keep},
+                             {"KEEP", keep},
+                             {"WIDTH", w},
+                             {"DIRECTION", inverse ? 1.0f : -1.0f}});
         if (first) {
             for (std::size_t k = 0; k < view.input_count(); ++k) add_operand(pass, view, k, 4);
         } else {
@@ -169,9 +174,16 @@ std::optional<KernelChoice> plan_quads(const NodeView& view, const DevicePlan& d
                         {"CLEARS_SELF_CONJUGATE", last && !complex_input ? "1" : "0"},
                         {"HAS_TABLE", ns > 1 ? "1" : "0"},
                         {"TABLE(f)", "in1##f"}};
-        add_constants(pass, {length, inner, ns, butterflies, static_cast<std::int64_t>(plane),
-                             static_cast<std::int64_t>(plane), last_of_row ? row : length, last ? out_w : inner, w,
-                             std::bit_cast<std::int32_t>(inverse ? 1.0f : -1.0f)});
+        set_constants(pass, {{"L", length},
+                             {"INNER", inner},
+                             {"NS", ns},
+                             {"BUTTERFLIES", butterflies},
+                             {"IN_PLANE", plane},
+                             {"OUT_PLANE", plane},
+                             {"OUT_LENGTH", last_of_row ? row : length},
+                             {"OUT_INNER", last ? out_w : inner},
+                             {"WIDTH", w},
+                             {"DIRECTION", inverse ? 1.0f : -1.0f}});
         if (first) {
             for (std::size_t k = 0; k < view.input_count(); ++k) add_operand(pass, view, k, 1);
         } else {
@@ -226,8 +238,13 @@ std::optional<KernelChoice> plan_fft(const NodeView& view, const DevicePlan& dev
                             {"WRITES_TENSORS", "0"},
                             {"CLEARS_SELF_CONJUGATE", "0"},
                             {"TABLE_load1", first && complex_input ? "in2_load1" : "in1_load1"}};
-            add_constants(
-                pass, {length, inner, ns, butterflies, kept, w, std::bit_cast<std::int32_t>(inverse ? 1.0f : -1.0f)});
+            set_constants(pass, {{"L", length},
+                                 {"INNER", inner},
+                                 {"NS", ns},
+                                 {"BUTTERFLIES", butterflies},
+                                 {"KEEP", kept},
+                                 {"WIDTH", w},
+                                 {"DIRECTION", inverse ? 1.0f : -1.0f}});
             if (first) {
                 for (std::size_t k = 0; k < view.input_count(); ++k) add_operand(pass, view, k, 4);
             } else {
@@ -271,7 +288,7 @@ std::optional<KernelChoice> plan_direct_sum(const NodeView& view, const DevicePl
     choice.defines = {{"COMPLEX", complex_input ? "1" : "0"},
                       {"STEPS", std::to_string(*steps)},
                       {"TABLE_load1", complex_input ? "in2_load1" : "in1_load1"}};
-    add_constants(choice, {h, w, out_w, outputs});
+    set_constants(choice, {{"H", h}, {"W", w}, {"OW", out_w}, {"OUTPUTS", outputs}});
     for (std::size_t k = 0; k < view.input_count(); ++k) add_operand(choice, view, k);
     choice.operands.push_back(root_table(std::max(h, w), view.attrs().inverse));
     choice.groups = linear_groups(outputs, device);

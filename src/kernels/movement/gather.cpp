@@ -22,7 +22,11 @@ std::optional<KernelChoice> plan_gather(const NodeView& view, const DevicePlan& 
     choice.defines = {{"X_FLOAT", is_float(type) ? "1" : "0"}, {"EACH", std::to_string(each)}};
     const std::int64_t rows = out[0] * out[1];
     const std::int64_t side_by_side = out[2] % each == 0 && rows >= device.gathered_rows ? device.gathered_rows : 1;
-    add_constants(choice, {values[1], out[1], out[2], element_count(out), side_by_side});
+    set_constants(choice, {{"K", values[1]},
+                           {"W", out[1]},
+                           {"C", out[2]},
+                           {"COUNT", element_count(out)},
+                           {"SIDE_BY_SIDE", side_by_side}});
     const double share = static_cast<double>(element_count(out)) / static_cast<double>(element_count(values));
     add_operand(choice, view, 0, out[2] % 4 == 0 ? share : 4 * share);
     add_operand(choice, view, 1);
@@ -45,7 +49,7 @@ std::optional<KernelChoice> plan_scatter(const NodeView& view, const DevicePlan&
     const auto set = [&](KernelPass& pass, const char* number, std::int64_t count, std::int64_t invocations) {
         pass.kernel = "scatter";
         pass.defines = {{"PASS", number}, {"X4", is_float(type) ? "vec4" : "ivec4"}};
-        add_constants(pass, {values[1], updates, values[2], count});
+        set_constants(pass, {{"K", values[1]}, {"W", updates}, {"C", values[2]}, {"COUNT", count}});
         pass.groups = linear_groups(invocations, device);
         pass.writes_type = DType::i32;
     };

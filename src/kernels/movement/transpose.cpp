@@ -78,9 +78,21 @@ std::optional<KernelChoice> plan_tiles(const NodeView& view, const DevicePlan& d
     choice.defines = {{"X4", is_float(type) ? "vec4" : "ivec4"},
                       {"WHOLE_BLOCKS", whole ? "1" : "0"},
                       {"BLOCK", fmt::to_string(block)}};
-    add_constants(choice, {dims[0], dims[1], dims[2], map.dims[tall], map.dims.back(), in_strides[0], in_strides[1],
-                           in_strides[2], map.strides.back(), outer_strides[0], outer_strides[1], outer_strides[2],
-                           out_strides[tall], tall_tile, long_tile});
+    set_constants(choice, {{"A", dims[0]},
+                           {"B", dims[1]},
+                           {"C", dims[2]},
+                           {"TALL", map.dims[tall]},
+                           {"LONG", map.dims.back()},
+                           {"A_IN", in_strides[0]},
+                           {"B_IN", in_strides[1]},
+                           {"C_IN", in_strides[2]},
+                           {"LONG_IN", map.strides.back()},
+                           {"A_OUT", outer_strides[0]},
+                           {"B_OUT", outer_strides[1]},
+                           {"C_OUT", outer_strides[2]},
+                           {"TALL_OUT", out_strides[tall]},
+                           {"TALL_TILE", tall_tile},
+                           {"LONG_TILE", long_tile}});
     add_operand(choice, view, 0, quad_waste(map.dims[tall]) * quad_waste(map.dims.back()));
     choice.groups = linear_groups(dims[0] * dims[1] * dims[2] * tiles * tall_tile * long_tile, device);
     choice.aligned = whole;
@@ -90,7 +102,7 @@ std::optional<KernelChoice> plan_tiles(const NodeView& view, const DevicePlan& d
 }
 
 /// Tiles are square, so that neither side wastes lines of a cache; where loads are loops over the lanes, whole lines
-/// of the output are written one after the other instead.
+/// of the output are written one after the other instead (docs/performance.md, "First kernels" and "Blocks of eight").
 std::optional<KernelChoice> plan_blocks(const NodeView& view, const DevicePlan& device, std::string& why) {
     return plan_tiles(view, device, why, loads_are_loops(device) ? Tile{1, 64} : Tile{8, 8});
 }

@@ -42,8 +42,18 @@ std::optional<KernelChoice> plan_pool(const NodeView& view, const DevicePlan& de
                       {"AVERAGE", average ? "1" : "0"},
                       {"STEPS", std::to_string(*steps)},
                       {"MAXIMUM", view.attrs().nan_mode == NanMode::ignore ? "tosa_max_ignore" : "tosa_max"}};
-    add_constants(choice, {y.in, x.in, channels, y.out, x.out, y.kernel, x.kernel, y.stride, x.stride, y.pad_before,
-                           x.pad_before, pixels});
+    set_constants(choice, {{"IH", y.in},
+                           {"IW", x.in},
+                           {"C", channels},
+                           {"OH", y.out},
+                           {"OW", x.out},
+                           {"KH", y.kernel},
+                           {"KW", x.kernel},
+                           {"STRIDE_Y", y.stride},
+                           {"STRIDE_X", x.stride},
+                           {"PAD_TOP", y.pad_before},
+                           {"PAD_LEFT", x.pad_before},
+                           {"PIXELS", pixels}});
     add_operand(choice, view, 0, window.reads() * quad_waste(channels));
     if (average) {
         const auto most = [](const WindowAxis& axis) {
@@ -55,11 +65,15 @@ std::optional<KernelChoice> plan_pool(const NodeView& view, const DevicePlan& de
         define_scalar(choice, view, 1, "INPUT_ZP");
         define_scalar(choice, view, 2, "OUTPUT_ZP");
     } else {
-        add_constants(choice, {0, 0});
+        set_constants(choice, {{"INPUT_ZP_CONSTANT", 0}, {"OUTPUT_ZP_CONSTANT", 0}});
         choice.defines.insert(choice.defines.end(), {{"INPUT_ZP", "0"}, {"OUTPUT_ZP", "0"}});
     }
-    add_constants(choice, {real ? 0 : min_of(type), real ? 0 : max_of(type), y.counted_before, y.counted_after,
-                           x.counted_before, x.counted_after});
+    set_constants(choice, {{"TYPE_MIN", real ? 0 : min_of(type)},
+                           {"TYPE_MAX", real ? 0 : max_of(type)},
+                           {"COUNTED_TOP", y.counted_before},
+                           {"COUNTED_BOTTOM", y.counted_after},
+                           {"COUNTED_LEFT", x.counted_before},
+                           {"COUNTED_RIGHT", x.counted_after}});
     choice.groups = linear_groups(pixels * ((channels + 3) / 4), device);
     choice.aligned = channels % 4 == 0;
     choice.in_rows = true;

@@ -50,13 +50,18 @@ std::optional<ConvOperands> constant_operands(const NodeView& view, std::string&
     return operands;
 }
 
-/// Specialization constants of the window, in the order of all shaders but conv_direct.
-std::vector<std::int32_t> window_constants(const ConvGeometry& g) {
+/// Specialization constants of the window.
+void set_window_constants(KernelChoice& choice, const ConvGeometry& g) {
     const WindowAxis& y = g.window.y;
     const WindowAxis& x = g.window.x;
-    const std::int64_t values[] = {y.kernel,   x.kernel,   y.stride,     x.stride,
-                                   y.dilation, x.dilation, y.pad_before, x.pad_before};
-    return {std::begin(values), std::end(values)};
+    set_constants(choice, {{"KH", y.kernel},
+                           {"KW", x.kernel},
+                           {"STRIDE_Y", y.stride},
+                           {"STRIDE_X", x.stride},
+                           {"DILATION_Y", y.dilation},
+                           {"DILATION_X", x.dilation},
+                           {"PAD_TOP", y.pad_before},
+                           {"PAD_LEFT", x.pad_before}});
 }
 
 bool is_finite(const Value& constant) {
@@ -80,6 +85,7 @@ std::optional<ConvProduct> conv_product(const NodeView& view, std::string& why) 
         why = "some weights are not finite, and taps past the input's edge would multiply them by zero";
         return std::nullopt;
     }
+    // A guess: products with phases win by far (docs/performance.md, "Products of other convolutions").
     if (g.window.phases() * g.window.phase_taps() > 16 * g.window.taps()) {
         why = fmt::format("most of its {} phases have no taps", g.window.phases());
         return std::nullopt;
@@ -110,10 +116,25 @@ void add_product_operands(KernelChoice& choice, const NodeView& view, const Conv
                           bool moves_bits, bool turned = false) {
     const auto& [d, y, x] = conv.g.window;
     const Product& p = conv.product;
-    add_constants(choice, {p.batch, p.rows, p.columns, p.inner, conv.operands.input_zp, conv.operands.weight_zp,
-                           view.in(2).shape[0], y.in, x.in, y.out, x.out});
-    for (const std::int32_t value : window_constants(conv.g)) choice.constants.push_back(value);
-    if (p.is_volume) add_constants(choice, {d.in, d.out, d.kernel, d.stride, d.dilation, d.pad_before});
+    set_constants(choice, {{"BATCH", p.batch},
+                           {"ROWS", p.rows},
+                           {"COLUMNS", p.columns},
+                           {"K", p.inner},
+                           {"ROW_ZP_CONSTANT", conv.operands.input_zp},
+                           {"COLUMN_ZP_CONSTANT", conv.operands.weight_zp},
+                           {"BIAS", view.in(2).shape[0]},
+                           {"IH", y.in},
+                           {"IW", x.in},
+                           {"OH", y.out},
+                           {"OW", x.out}});
+    set_window_constants(choice, conv.g);
+    if (p.is_volume)
+        set_constants(choice, {{"ID", d.in},
+                               {"OD", d.out},
+                               {"KD", d.kernel},
+                               {"STRIDE_Z", d.stride},
+                               {"DILATION_Z", d.dilation},
+                               {"PAD_FRONT", d.pad_before}});
     choice.defines.insert(choice.defines.end(), {{"ROW_ZP", "ROW_ZP_CONSTANT"}, {"COLUMN_ZP", "COLUMN_ZP_CONSTANT"}});
     const double reads = conv.g.window.reads();
     choice.work = 2.0 * reads * static_cast<double>(conv.g.batch * d.in * y.in * x.in * p.columns * p.inner);
@@ -144,7 +165,7 @@ void set_corrected_bias(KernelChoice& choice, const NodeView& view, const ConvPr
             std::ranges::copy(std::as_bytes(std::span(values)), to.begin());
         });
     choice.operands.back() = {no_id, DType::i32, corrected, view.in(2).name + " less zero points"};
-    choice.constants[6] = static_cast<std::int32_t>(count);
+    choice.constants.at("BIAS") = count;
 }
 
 /// As one of the kernels of kernels/product/product.hpp.
@@ -179,7 +200,8 @@ std::optional<KernelChoice> plan_own(const NodeView& view, const DevicePlan& dev
     const auto conv = conv_product(view, why);
     if (!conv) return std::nullopt;
     const Product& p = conv->product;
-    // Four rows share every weight that an invocation loads; small outputs need the invocations more.
+    // Four rows share every weight that an invocation loads; small outputs need the invocations more (below 4096, a
+    // guess).
     const int tile = fixed_tile != 0 ? fixed_tile : p.batch * p.rows * p.quads() >= 4096 ? 4 : 1;
 
     const std::int64_t chunks = view.out().type == DType::i48 ? chunk_steps(p.inner) : 0;
@@ -214,7 +236,8 @@ std::optional<KernelChoice> plan_depthwise(const NodeView& view, const DevicePla
     const auto steps = loop_steps(device, y.kernel, x.kernel, why);
     if (!steps) return std::nullopt;
 
-    // Neighbours share a row of inputs, which must stay in registers; small outputs need the invocations more.
+    // Neighbours share a row of inputs (docs/performance.md, "Row groups and shared rows"), which must stay in
+    // registers: 16 of them, a guess; small outputs need the invocations more.
     const auto runs = [&](std::int64_t pixels) { return g.batch * y.out * ((x.out + pixels - 1) / pixels); };
     const auto shares = [&](std::int64_t pixels) {
         return x.dilation == 1 && x.stride < x.kernel && (pixels - 1) * x.stride + x.kernel <= 16 && pixels <= x.out;
@@ -238,9 +261,17 @@ std::optional<KernelChoice> plan_depthwise(const NodeView& view, const DevicePla
     if (pixels > 1)
         choice.defines.insert(choice.defines.end(),
                               {{"KW", std::to_string(x.kernel)}, {"STRIDE", std::to_string(x.stride)}});
-    add_constants(choice, {y.in, x.in, g.in_channels, g.multiplier, y.out, x.out});
-    for (const std::int32_t value : window_constants(g)) choice.constants.push_back(value);
-    add_constants(choice, {runs(pixels), view.in(2).shape[0], operands->input_zp, operands->weight_zp});
+    set_constants(choice, {{"IH", y.in},
+                           {"IW", x.in},
+                           {"C", g.in_channels},
+                           {"M", g.multiplier},
+                           {"OH", y.out},
+                           {"OW", x.out},
+                           {"RUNS", runs(pixels)},
+                           {"BC", view.in(2).shape[0]},
+                           {"INPUT_ZP", operands->input_zp},
+                           {"WEIGHT_ZP", operands->weight_zp}});
+    set_window_constants(choice, g);
     // Channels that feed several outputs are read one by one where these do not lie in one quad.
     const std::int64_t m = g.multiplier;
     const bool one_quad = g.in_channels % 4 == 0 && (m == 2 || m % 4 == 0);
@@ -290,7 +321,8 @@ std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const Devi
                         wants_eights(element_count(view.out().shape), device);
     const std::int64_t quads = eights ? g.in_channels / 8 : (g.in_channels + 3) / 4,
                        columns = quads * ((x.out + pixels - 1) / pixels) * g.batch * y.dilation;
-    // Straight code for all rows, so that drivers compile it in reasonable time.
+    // Straight code for all rows, so that drivers compile it in reasonable time (docs/performance.md, "Tried and
+    // left"). From which window on fewer rows and pixels are enough, here and for `pixels`, is a guess.
     std::int64_t rows = g.window.taps() > 9 ? 2 : 4;
     const auto too_few = [&](std::int64_t spans) {
         return spans == 0 || columns * spans < 2 * device.busy_invocations;
@@ -314,8 +346,19 @@ std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const Devi
                       {"TX", std::to_string(pixels)},
                       {"ROWS", std::to_string(rows)},
                       {"EIGHTS", eights ? "1" : "0"}};
-    add_constants(choice, {y.in, x.in, g.in_channels, y.out, x.out, y.stride, y.dilation, y.pad_before, x.pad_before,
-                           g.batch, view.in(2).shape[0], operands->input_zp, operands->weight_zp});
+    set_constants(choice, {{"IH", y.in},
+                           {"IW", x.in},
+                           {"C", g.in_channels},
+                           {"OH", y.out},
+                           {"OW", x.out},
+                           {"STRIDE_Y", y.stride},
+                           {"DILATION_Y", y.dilation},
+                           {"PAD_TOP", y.pad_before},
+                           {"PAD_LEFT", x.pad_before},
+                           {"BATCH", g.batch},
+                           {"BC", view.in(2).shape[0]},
+                           {"INPUT_ZP", operands->input_zp},
+                           {"WEIGHT_ZP", operands->weight_zp}});
     add_operand(choice, view, 0, g.window.reads() * quad_waste(g.in_channels));
     choice.operands.push_back({no_id, view.in(1).type, pack_depthwise_weights(view.in(1), operands->weight_zp),
                                view.in(1).name + " in rows of quads"});
@@ -346,18 +389,29 @@ std::optional<KernelChoice> plan_direct(const NodeView& view, const DevicePlan& 
     choice.defines.insert(choice.defines.end(), {{"DEPTHWISE", depthwise ? "1" : "0"},
                                                  {"TRANSPOSED", y.transposed ? "1" : "0"},
                                                  {"STEPS", std::to_string(*steps)}});
-    add_constants(choice, {d.in,         y.in,
-                           x.in,         g.in_channels,
-                           d.out,        y.out,
-                           x.out,        g.out_channels,
-                           d.kernel,     y.kernel,
-                           x.kernel,     d.stride,
-                           y.stride,     x.stride,
-                           d.dilation,   y.dilation,
-                           x.dilation,   d.pad_before,
-                           y.pad_before, x.pad_before,
-                           positions,    view.in(2).shape[0],
-                           g.multiplier});
+    set_constants(choice, {{"ID", d.in},
+                           {"IH", y.in},
+                           {"IW", x.in},
+                           {"IC", g.in_channels},
+                           {"OD", d.out},
+                           {"OH", y.out},
+                           {"OW", x.out},
+                           {"OC", g.out_channels},
+                           {"KD", d.kernel},
+                           {"KH", y.kernel},
+                           {"KW", x.kernel},
+                           {"STRIDE_D", d.stride},
+                           {"STRIDE_Y", y.stride},
+                           {"STRIDE_X", x.stride},
+                           {"DILATION_D", d.dilation},
+                           {"DILATION_Y", y.dilation},
+                           {"DILATION_X", x.dilation},
+                           {"PAD_D", d.pad_before},
+                           {"PAD_Y", y.pad_before},
+                           {"PAD_X", x.pad_before},
+                           {"POSITIONS", positions},
+                           {"BC", view.in(2).shape[0]},
+                           {"M", g.multiplier}});
     const bool quads = !depthwise && g.in_channels % 4 == 0;
     const std::int64_t readers = depthwise ? g.multiplier : (g.out_channels + 3) / 4;
     add_operand(choice, view, 0, g.window.reads() * static_cast<double>(quads ? readers : 4 * readers));

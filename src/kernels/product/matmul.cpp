@@ -31,7 +31,8 @@ std::optional<Product> product_of(const NodeView& view, const DevicePlan& device
 
 KernelChoice with_operands(ProductChoice&& planned, const NodeView& view, const Product& product) {
     KernelChoice& choice = planned.choice;
-    add_constants(choice, {product.batch, product.rows, product.columns, product.inner});
+    set_constants(
+        choice, {{"BATCH", product.batch}, {"ROWS", product.rows}, {"COLUMNS", product.columns}, {"K", product.inner}});
     add_operand(choice, view, 0, planned.row_reads * quad_waste(product.inner), planned.moves_bits);
     add_operand(choice, view, 1, planned.column_reads * quad_waste(product.columns), planned.moves_bits);
     define_scalar(choice, view, 2, "ROW_ZP");
@@ -72,7 +73,8 @@ std::optional<KernelChoice> plan_matmul(const NodeView& view, const DevicePlan& 
     }
     const Shape& a = view.in(0).shape;
     const std::int64_t batch = a[0], height = a[1], inner = a[2], width = view.in(1).shape[2], quads = (width + 3) / 4;
-    // Four rows share every quad of B that an invocation loads; small outputs need the invocations more.
+    // Four rows share every quad of B that an invocation loads; small outputs need the invocations more (below 4096, a
+    // guess).
     const std::int64_t tile = fixed_tile != 0 ? fixed_tile : height >= 4 && batch * height * quads >= 4096 ? 4 : 1;
 
     const auto steps = loop_steps(device, 1, (inner + 3) / 4 + (type == DType::i16 ? chunk_steps(inner) : 0), why);
@@ -84,7 +86,7 @@ std::optional<KernelChoice> plan_matmul(const NodeView& view, const DevicePlan& 
                       {"WIDE", type == DType::i16 ? "1" : "0"},
                       {"TM", std::to_string(tile)},
                       {"STEPS", std::to_string(*steps)}};
-    add_constants(choice, {batch, height, inner, width});
+    set_constants(choice, {{"N", batch}, {"H", height}, {"C", inner}, {"W", width}});
     add_operand(choice, view, 0, static_cast<double>(quads) * quad_waste(inner));
     add_operand(choice, view, 1, static_cast<double>((height + tile - 1) / tile) * quad_waste(width));
     define_scalar(choice, view, 2, "A_ZP");

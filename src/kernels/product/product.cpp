@@ -18,7 +18,8 @@ std::int64_t subgroups(const Product& p, const DevicePlan& device, std::int64_t 
     return p.batch * up(p.rows, tile) * up(p.quads(), device.subgroup_lanes);
 }
 
-/// Rows that an invocation makes: 16, or fewer where the product would leave invocations idle.
+/// Rows that an invocation makes: 16, or fewer where the product would leave invocations idle. Measured:
+/// docs/performance.md, "Workgroups and tiles", and for 32 "Tried and left".
 int tile_rows(const Product& p, const DevicePlan& device) {
     for (const int tile : {16, 8}) {
         // An invocation that loads many rows itself is a long shader, slow to compile.
@@ -50,7 +51,8 @@ void define(KernelChoice& choice, const char* name, std::int64_t value) {
 
 constexpr const char* at_once = ", four products at once";
 
-/// How a workgroup's invocations share a tile of 64 rows and 16 quads of columns.
+/// How a workgroup's invocations share a tile of 64 rows and 16 quads of columns. A guess, like the other sizes of what
+/// uses shared memory below (docs/performance.md, "GPUs").
 struct Grid {
     int x, y, rows, quads;  ///< invocations; rows and quads of each
 };
@@ -81,7 +83,8 @@ std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan
     KernelChoice choice = choice_of(p, "gemm");
     define(choice, "TM", tile);
     define(choice, "LANES", device.subgroup_lanes);
-    // Where each loads all its rows itself, and loads are dear: more of a row at a time, and for more columns.
+    // Where each loads all its rows itself, and loads are dear: more of a row at a time, and for more columns
+    // (docs/performance.md, "Without texel buffers or subgroups"). How many columns may be wasted is a guess.
     const bool dear_loads = loads_are_loops(device) && device.int64 && device.subgroup_lanes == 1;
     const bool whole_eights = dear_loads && p.inner % 8 == 0;
     choice.reads_eights = whole_eights || (dear_loads && !p.is_matrix && p.is_float);
@@ -143,7 +146,7 @@ std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, DTyp
         why = "cooperative matrices of this device do not add accurately enough for fp32";
         return std::nullopt;
     }
-    // Subgroups, and the rows and columns of each.
+    // Subgroups, and the rows and columns of each: a guess.
     struct Form {
         std::int64_t x, y, rows, columns;
     };
@@ -160,7 +163,7 @@ std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, DTyp
             continue;
         }
         // A device's matrix units are kept busy by fewer invocations than its other units: by a workgroup for 512 of
-        // them with large tiles, which read less, for 2048 with small ones.
+        // them with large tiles, which read less, for 2048 with small ones. Both are guesses.
         if (fixed_rows == 0 && tiles * (rows == 128 ? 512 : 2048) < device.busy_invocations) {
             why = fmt::format("{} tiles leave the device idle", tiles);
             continue;

@@ -88,7 +88,8 @@ double reads_of_row(std::int64_t axis) {
 }
 
 /// How many parts an axis of `length` steps is cut into, so that `ready` invocations become enough. Each goes through
-/// `loops` loops over its part.
+/// `loops` loops over its part. The callers' `least_steps` are guesses near the 16 rows of docs/performance.md, "First
+/// kernels".
 std::int64_t parts_of(std::int64_t length, std::int64_t ready, std::int64_t least_steps, std::int64_t loops,
                       const DevicePlan& device) {
     std::int64_t parts = 1;
@@ -103,20 +104,27 @@ void set_rows(KernelPass& pass, const DevicePlan& device, std::int64_t rows, std
     pass.kernel = "reduce_rows";
     const std::int64_t quads = up(length, 4) + (axis % 4 == 0 && length % 4 == 0 ? 0 : 1);
     // Where prefetchers follow whole cache lines, they follow long rows, and short ones that lie one behind the other;
-    // of a few short ones, four at once wait less often.
+    // of a few short ones, four at once wait less often (docs/performance.md, "Reductions": from 128 quads on).
     const std::int64_t row_bytes = length * static_cast<std::int64_t>(size_of(pass.operands.front().type));
     const std::int64_t in_turn = lanes == 1 ? pieces_in_turn(up(rows * chunks, 4), 4 * row_bytes, device) : 1;
     const bool row_by_row = device.row_quads > 1 && (quads / lanes >= 128 || in_turn > 1);
     pass.defines.insert(pass.defines.end(),
                         {{"SHARED_LANES", lanes > 1 ? "1" : "0"}, {"ROW_BY_ROW", row_by_row ? "1" : "0"}});
     pass.reads_eights = lanes == 1 && length % 8 == 0 && axis % length == 0;
-    add_constants(pass, {axis, length, chunks, rows * chunks, lanes, quads, in_turn});
+    set_constants(pass, {{"AXIS", axis},
+                         {"LENGTH", length},
+                         {"CHUNKS", chunks},
+                         {"COUNT", rows * chunks},
+                         {"LANES", lanes},
+                         {"QUADS", quads},
+                         {"IN_TURN", in_turn}});
     pass.groups = spill_groups(up(up(rows * chunks, 4), device.workgroup_size / lanes * in_turn), device);
 }
 
 KernelChoice plan_rows(const NodeView& view, const DevicePlan& device, const Split& s, const Arithmetic& arithmetic) {
     const std::int64_t row_quads = up(s.axis, 4), quads = up(s.outer, 4);
-    // Lanes of one workgroup first, since they need no second pass; each should have some quads to fold.
+    // Lanes of one workgroup first, since they need no second pass; each should have some quads to fold (eight, a
+    // guess).
     std::int64_t lanes = 1;
     while (lanes < device.workgroup_size && lanes * quads < device.busy_invocations && row_quads >= 8 * lanes)
         lanes *= 2;
@@ -146,7 +154,13 @@ void set_columns(KernelPass& pass, const DevicePlan& device, const Split& s, std
     pass.kernel = "reduce_columns";
     pass.defines.emplace_back("EACH", fmt::to_string(each));
     pass.reads_eights = each > 1 && s.inner % 8 == 0;
-    add_constants(pass, {s.outer, s.axis, s.inner, outer_stride, axis_stride, length, chunks});
+    set_constants(pass, {{"OUTER", s.outer},
+                         {"AXIS", s.axis},
+                         {"INNER", s.inner},
+                         {"OUTER_STRIDE", outer_stride},
+                         {"AXIS_STRIDE", axis_stride},
+                         {"LENGTH", length},
+                         {"CHUNKS", chunks}});
     pass.groups = linear_groups(all / each, device);
 }
 
@@ -158,7 +172,7 @@ std::int64_t length_of(const NodeView& view, const DevicePlan& device, const Spl
     const std::int64_t quads = s.outer * up(s.inner, 4);
     const std::int64_t length = up(s.axis, parts_of(s.axis, quads, 8, 1, device));
     // Of far rows no more are walked down than prefetchers follow, where second passes are small or loads wait for
-    // memory most.
+    // memory most (docs/performance.md, "Reductions" and "Blocks of eight").
     const bool few = quads < device.busy_invocations * device.row_quads;
     const bool far = device.far_rows != 0 && (few || loads_are_loops(device)) && row_bytes(view, s) >= 4096;
     return far ? std::min(length, device.far_rows) : length;
@@ -169,7 +183,8 @@ KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const 
     const std::int64_t quads = s.outer * up(s.inner, 4);
     const std::int64_t length = length_of(view, device, s), chunks = up(s.axis, length);
     // Of many rows in other pages whole lines of a cache (64 bytes) are read: each page is looked up half as often. Of
-    // short rows they are where loads are loops, so that no two wait for one line.
+    // short rows they are where loads are loops, so that no two wait for one line
+    // (docs/performance.md, "Reciprocals and whole lines").
     const bool pays = row_bytes(view, s) >= 4096 ? length >= 64 : loads_are_loops(device);
     const bool whole_lines = device.row_quads > 1 && size_of(view.in(0).type) == 4 && pays;
     const std::int64_t each = whole_lines ? 2 * device.row_quads : device.row_quads;
@@ -249,10 +264,11 @@ std::optional<KernelChoice> plan_argmax(const NodeView& view, const DevicePlan& 
                       {"SHARED_LANES", lanes > 1 ? "1" : "0"},
                       {"NAN_KEY", view.attrs().nan_mode == NanMode::ignore ? "SIGN_BIT" : "ABS_MASK"}};
     const std::int64_t four_rows = 4 * s->axis * static_cast<std::int64_t>(size_of(view.in(0).type));
-    // Measured: through texel buffers, longer rows are found as fast by themselves.
+    // Through texel buffers, longer rows are found as fast by themselves (docs/performance.md, "Pages in turn").
     const bool walks = rows && lanes == 1 && (four_rows < 1024 || loads_are_loops(device));
     const std::int64_t in_turn = walks ? pieces_in_turn(quads, four_rows, device) : 1;
-    add_constants(choice, {s->axis, s->inner, s->outer, lanes, in_turn});
+    set_constants(
+        choice, {{"AXIS", s->axis}, {"INNER", s->inner}, {"OUTER", s->outer}, {"LANES", lanes}, {"IN_TURN", in_turn}});
     add_operand(choice, view, 0, rows ? reads_of_row(s->axis) : quad_waste(s->inner));
     choice.reads_eights = rows && lanes == 1 && s->axis % 8 == 0;
     choice.groups = spill_groups(up(quads, device.workgroup_size / lanes * in_turn), device);

@@ -19,10 +19,18 @@ std::optional<KernelChoice> plan_resize(const NodeView& view, const DevicePlan& 
                       {"WIDE", view.out().type == DType::i48 ? "1" : "0"},
                       {"BILINEAR", bilinear ? "1" : "0"}};
     const std::int64_t pixels = g.batch * g.y.out * g.x.out;
-    for (const std::int64_t value :
-         {g.y.in, g.x.in, g.channels, g.y.out, g.x.out, g.y.n, g.y.d, g.y.offset, g.x.n, g.x.d, g.x.offset, pixels}) {
-        choice.constants.push_back(static_cast<std::int32_t>(value));
-    }
+    set_constants(choice, {{"IH", g.y.in},
+                           {"IW", g.x.in},
+                           {"C", g.channels},
+                           {"OH", g.y.out},
+                           {"OW", g.x.out},
+                           {"Y_N", g.y.n},
+                           {"Y_D", g.y.d},
+                           {"Y_OFFSET", g.y.offset},
+                           {"X_N", g.x.n},
+                           {"X_D", g.x.d},
+                           {"X_OFFSET", g.x.offset},
+                           {"PIXELS", pixels}});
     const double samples = bilinear ? 4 : 1,
                  share = static_cast<double>(g.y.out * g.x.out) / static_cast<double>(g.y.in * g.x.in);
     add_operand(choice, view, 0, samples * share * quad_waste(g.channels));

@@ -1,0 +1,37 @@
+// The text of a kernel, and the specialization constants that it declares.
+#pragma once
+
+#include "kernels/common/kernel_choice.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tosavk {
+
+/// Text of a file under shaders/.
+std::string_view shader_file(const std::string& name);
+/// The text of shaders/<kernel>.comp with the files that it includes, one level deep.
+std::string kernel_source(const std::string& kernel);
+
+/// `layout(constant_id = ID) const TYPE NAME = ...;`
+struct DeclaredConstant {
+    std::string name;
+    std::size_t id = 0;
+    bool is_float = false;
+    std::vector<std::string> conditions;  ///< of the #if's around it, all of which must hold
+};
+/// In the order of the text. Throws Error(internal) where one name or id is declared twice.
+std::vector<DeclaredConstant> declared_constants(std::string_view source);
+
+/// Whether a condition of #if holds: names of `defines` with integers for values (others are 0), numbers, ! == != < >
+/// <=
+/// >= && || and parentheses. Throws Error(internal) for anything else.
+bool condition_holds(std::string_view condition, const std::vector<std::pair<std::string, std::string>>& defines);
+
+/// The pass's constants by id. Throws Error(internal) where it names one that its kernel does not declare, gives a
+/// float for an int or the other way round, or leaves out one that its variant of the kernel (KernelPass::defines)
+/// declares. What only other variants declare may be given too, and changes nothing.
+std::vector<std::int32_t> specialization(const KernelPass& pass);
+
+}  // namespace tosavk
