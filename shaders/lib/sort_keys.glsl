@@ -13,13 +13,13 @@ uint number_at(uint list, uint i) { return i; }
 #endif
 
 #if KEYS == 1
-layout(constant_id = 0) const int INNER = 1;
-layout(constant_id = 1) const int LEAST = 0;        // of integers: the least one
-layout(constant_id = 2) const int LARGEST = 0;      // key
-layout(constant_id = 3) const int MAGNITUDE = 0;    // of floats: all bits but the sign
-layout(constant_id = 4) const int INFINITE = 0;     // of floats: larger magnitudes are NaN
-layout(constant_id = 5) const int DESCENDING = 0;
-layout(constant_id = 6) const int TOTAL_ORDER = 0;  // zeros are told apart by their sign, NaN by all bits
+layout(constant_id = 13) const int INNER = 1;
+layout(constant_id = 14) const int LEAST = 0;        // of integers: the least one
+layout(constant_id = 15) const int LARGEST = 0;      // key
+layout(constant_id = 16) const int MAGNITUDE = 0;    // of floats: all bits but the sign
+layout(constant_id = 17) const int INFINITE = 0;     // of floats: larger magnitudes are NaN
+layout(constant_id = 18) const int DESCENDING = 0;
+layout(constant_id = 19) const int TOTAL_ORDER = 0;  // zeros are told apart by their sign, NaN by all bits
 
 uint key_at(uint list, uint i) {
     int x = in0_load1((list / uint(INNER) * uint(LENGTH) + i) * uint(INNER) + list % uint(INNER));

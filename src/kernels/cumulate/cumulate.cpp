@@ -150,7 +150,12 @@ private:
         // Short rows that lie one behind the other are walked through like a long one.
         const std::int64_t in_turn = lines.rows() && lanes_ == 1 ? pieces_in_turn(walks, part_bytes, device_) : 1;
         p.defines.emplace_back("EACH", std::to_string(each));
-        add_constants(p, {lines.axis, lines.inner, c.length, c.parts, walks, in_turn});
+        set_constants(p, {{"AXIS", lines.axis},
+                          {"INNER", lines.inner},
+                          {"LENGTH", c.length},
+                          {"PARTS", c.parts},
+                          {"COUNT", walks},
+                          {"IN_TURN", in_turn}});
         // Read by one pass alone, the input may be computed where it is read.
         if (is_input) add_operand(p, view_, 0, c.parts > 1 ? 0 : quad_waste(lines.rows() ? lines.axis : lines.inner));
         else p.operands.push_back({no_id, carried, {}, {}, from});

@@ -27,14 +27,14 @@ std::optional<KernelChoice> plan_set(const NodeView& view, const DevicePlan& dev
     const auto scatter = [&](KernelPass& pass, const char* number, std::int64_t invocations) {
         pass.kernel = "scatter";
         pass.defines = {{"PASS", number}, {"X4", x4}};
-        add_constants(pass, {s.slots, s.tuples, s.row, s.all_slots()});
+        set_constants(pass, {{"K", s.slots}, {"W", s.tuples}, {"C", s.row}, {"COUNT", s.all_slots()}});
         pass.groups = linear_groups(invocations, device);
     };
     KernelPass clear, mark;
     scatter(clear, "0", s.all_slots());
     mark.kernel = "index_marks";
     add_tuples(mark, view, s, 0);
-    add_constants(mark, {s.all_tuples()});
+    set_constants(mark, {{"COUNT", s.all_tuples()}});
     add_operand(mark, view, 1);
     mark.groups = linear_groups(s.all_tuples(), device);
     clear.writes = mark.writes = 0;
@@ -110,7 +110,7 @@ std::optional<KernelChoice> plan_combine(const NodeView& view, const DevicePlan&
         KernelPass pass;
         pass.kernel = "run_starts";
         pass.defines = {{"PASS", clears ? "0" : "1"}};
-        add_constants(pass, {places, pairs});
+        set_constants(pass, {{"KEYS", places}, {"PAIRS", pairs}});
         if (!clears) pass.operands.push_back(scratch_operand(sorted));
         pass.groups = linear_groups(clears ? places : pairs, device);
         pass.writes = starts;
@@ -129,7 +129,7 @@ std::optional<KernelChoice> plan_combine(const NodeView& view, const DevicePlan&
                         {"COMBINE(a, b)", arithmetic.combine},
                         {"NEUTRAL", arithmetic.neutral},
                         {"WRAP(v)", real || unused == 0 ? "(v)" : fmt::format("(((v) << {0}) >> {0})", unused)}};
-        add_constants(pass, {s.row, count, pairs, length});
+        set_constants(pass, {{"C", s.row}, {"COUNT", count}, {"PAIRS", pairs}, {"LENGTH", length}});
         pass.operands.push_back(scratch_operand(sorted));
         add_operand(pass, view, scatters ? 2 : 0);
         pass.groups = linear_groups(count * quads, device);

@@ -53,9 +53,14 @@ std::optional<KernelChoice> plan_window(const NodeView& view, const DevicePlan& 
     if (!updates) choice.defines.emplace_back("ROWS", rows ? "1" : "0");
     for (std::size_t d = 0; d < most; ++d) {
         const Dimension one = d < dims.size() ? dims[d] : Dimension{1, 1, 0, 0, 1};
-        add_constants(choice, {one.full, one.size, one.which, one.limit, one.factor});
+        const auto name = [&](const char* what) { return fmt::format("{}{}", what, d); };
+        choice.constants.emplace(name("FULL"), one.full);
+        choice.constants.emplace(name("SIZE"), one.size);
+        choice.constants.emplace(name("WHICH"), one.which);
+        choice.constants.emplace(name("LIMIT"), one.limit);
+        choice.constants.emplace(name("FACTOR"), one.factor);
     }
-    add_constants(choice, {count});
+    set_constants(choice, {{"COUNT", count}});
     const double share = static_cast<double>(count) / static_cast<double>(element_count(view.in(0).shape));
     add_operand(choice, view, 0, updates ? 1 : (rows ? 2 : 4) * share);
     if (updates) add_operand(choice, view, 1, 2);

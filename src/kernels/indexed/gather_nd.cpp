@@ -14,7 +14,7 @@ std::optional<KernelChoice> plan_gather_nd(const NodeView& view, const DevicePla
     choice.kernel = "gather_nd";
     choice.defines = {{"X4", is_float(view.out().type) ? "vec4" : "ivec4"}};
     add_tuples(choice, view, s, 1);
-    add_constants(choice, {s.row, count});
+    set_constants(choice, {{"C", s.row}, {"COUNT", count}});
     const double share = static_cast<double>(count) / static_cast<double>(s.all_slots() * s.row);
     add_operand(choice, view, 0, s.row % 4 == 0 ? share : 4 * share);
     add_operand(choice, view, 1);

@@ -21,8 +21,9 @@ void add_tuples(KernelPass& pass, const NodeView& view, const IndexedSizes& size
     pass.defines.emplace_back("INDICES(i)", fmt::format("in{}_load1(i)", operand));
     pass.defines.emplace_back("CLAMP", view.attrs().out_of_range == OutOfRange::clamp ? "true" : "false");
     pass.defines.emplace_back("DEPTH", std::to_string(sizes.dims.size()));
-    for (std::size_t d = 0; d < max_tuple; ++d) add_constants(pass, {d < sizes.dims.size() ? sizes.dims[d] : 1});
-    add_constants(pass, {sizes.tuples, sizes.slots});
+    for (std::size_t d = 0; d < max_tuple; ++d)
+        pass.constants.emplace(fmt::format("D{}", d), d < sizes.dims.size() ? sizes.dims[d] : 1);
+    set_constants(pass, {{"TUPLES", sizes.tuples}, {"SLOTS", sizes.slots}});
 }
 
 }  // namespace tosavk

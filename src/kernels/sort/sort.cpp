@@ -30,8 +30,13 @@ KernelPass keys_of(const NodeView& view, std::int64_t inner) {
     KernelPass pass;
     pass.defines = {{"KEYS", "1"}, {"FLOATS", real ? "1" : "0"}};
     const bool from_zero = real || view.attrs().is_unsigned;
-    add_constants(pass, {inner, from_zero ? 0 : min_of(keys.type), largest, largest / 2,
-                         real ? infinity_bits(keys.type) : 0, view.attrs().descending, view.attrs().total_order, 0});
+    set_constants(pass, {{"INNER", inner},
+                         {"LEAST", from_zero ? 0 : min_of(keys.type)},
+                         {"LARGEST", largest},
+                         {"MAGNITUDE", largest / 2},
+                         {"INFINITE", real ? infinity_bits(keys.type) : 0},
+                         {"DESCENDING", int{view.attrs().descending}},
+                         {"TOTAL_ORDER", int{view.attrs().total_order}}});
     add_operand(pass, view, 0);
     if (real) pass.operands.back().type = bits == 8 ? DType::i8 : bits == 16 ? DType::i16 : DType::i32;
     return pass;
@@ -55,7 +60,7 @@ std::optional<KernelChoice> plan_sort(const NodeView& view, const DevicePlan& de
     const int order = add_sort(choice, job, device);
 
     choice.kernel = "sort_take";
-    add_constants(choice, {length, inner, count});
+    set_constants(choice, {{"LENGTH", length}, {"INNER", inner}, {"COUNT", count}});
     choice.operands.push_back({no_id, DType::i32, {}, {}, order});
     std::string takes;
     for (std::size_t k = 0; k < view.input_count(); ++k) {

@@ -29,7 +29,7 @@ int add_blocks(KernelChoice& choice, const SortJob& job, const DevicePlan& devic
     const std::int64_t span = std::max<std::int64_t>(size, 2 * std::int64_t{device.workgroup_size});
     pass.defines.emplace_back("SPAN", std::to_string(span));
     pass.defines.emplace_back("PAIRS", job.pairs ? "1" : "0");
-    add_constants(pass, {job.length, job.lists, size});
+    set_constants(pass, {{"LENGTH", job.length}, {"LISTS", job.lists}, {"SIZE", size}});
     pass.groups = spill_groups(up(job.lists, span / size), device);
     pass.writes_type = DType::i32;
     pass.writes = add_scratch(choice, job.lists * job.length * (job.pairs ? 2 : 1));
@@ -78,12 +78,15 @@ int add_radix(KernelChoice& choice, const SortJob& job, const DevicePlan& device
             if (first) pass = job.keys;
             else {
                 pass.defines = {{"KEYS", "0"}};
-                pass.constants.assign(8, 0);
                 pass.operands = {scratch_operand(pairs[(round - 1) % 2])};
             }
             pass.kernel = kernel;
             pass.defines.emplace_back("BITS", std::to_string(cut.bits));
-            add_constants(pass, {job.length, job.lists, cut.blocks, cut.items, round * cut.bits});
+            set_constants(pass, {{"LENGTH", job.length},
+                                 {"LISTS", job.lists},
+                                 {"BLOCKS", cut.blocks},
+                                 {"ITEMS", cut.items},
+                                 {"SHIFT", round * cut.bits}});
             pass.groups = spill_groups(groups, device);
             pass.invocations = cut.lanes;
             pass.writes_type = DType::i32;
@@ -96,7 +99,7 @@ int add_radix(KernelChoice& choice, const SortJob& job, const DevicePlan& device
 
         KernelPass add_up;
         add_up.kernel = "sort_offsets";
-        add_constants(add_up, {job.lists, counters / job.lists});
+        set_constants(add_up, {{"LISTS", job.lists}, {"COUNTS", counters / job.lists}});
         add_up.operands = {scratch_operand(counts)};
         add_up.groups = spill_groups(job.lists, device);
         add_up.invocations = 128;  // every device takes as many
