@@ -74,14 +74,14 @@ Graph sort_graph(DType type, const Shape& shape, std::int32_t axis, bool descend
 }  // namespace
 
 TEST_P(OwnIndexedGpu, SortsLongLists) {
-    // In shared memory, just beyond it, several blocks, and along an axis that is not the last one.
+    // In shared memory, just beyond it, several blocks, along an axis that is not the last one, and many lists.
     const struct {
         DType type;
         Shape shape;
         std::int32_t axis;
-    } cases[] = {{DType::fp32, {1024}, 0},      {DType::fp32, {1025}, 0},   {DType::i32, {3, 2049}, 1},
-                 {DType::fp32, {40000}, 0},     {DType::i16, {2, 9001}, 1}, {DType::i8, {1500, 5}, 0},
-                 {DType::fp16, {2, 1111, 3}, 1}};
+    } cases[] = {{DType::fp32, {1024}, 0},       {DType::fp32, {1025}, 0},    {DType::i32, {3, 2049}, 1},
+                 {DType::fp32, {40000}, 0},      {DType::i16, {2, 9001}, 1},  {DType::i8, {1500, 5}, 0},
+                 {DType::fp16, {2, 1111, 3}, 1}, {DType::fp32, {80, 133}, 1}, {DType::bf16, {5, 1030, 13}, 1}};
     for (const auto& [type, shape, axis] : cases) {
         HostTensor keys(type, shape), places(DType::i32, shape);
         for (std::byte& b : keys.bytes) b = static_cast<std::byte>(random_() >> 56);

@@ -39,6 +39,37 @@ int add_blocks(KernelChoice& choice, const SortJob& job, const DevicePlan& devic
     return choice.earlier.back().writes;
 }
 
+/// Merges that make a whole list of runs of four.
+std::int64_t merge_levels(const SortJob& job) {
+    std::int64_t levels = 0;
+    while (4 << levels < job.length) ++levels;
+    return levels;
+}
+
+std::int64_t merge_words(const SortJob& job) { return job.lists * job.length * 6; }
+
+/// Whether the lists are enough to keep the device busy, one an invocation. Measured on lavapipe: a million keys in
+/// rows of 100 take a tenth of the time that they take in blocks, in rows of 1500 a fifth of that of a radix sort.
+bool merges(const SortJob& job, const DevicePlan& device) {
+    const std::int64_t passes = job.length * (merge_levels(job) + 1);
+    return !device.shared_tiles && job.lists >= 64 && job.length <= 4096 &&
+           (device.max_loop_passes == 0 || passes <= device.max_loop_passes) &&
+           binding_count(static_cast<std::uint64_t>(merge_words(job)) * 4, device) == 1;
+}
+
+int add_merges(KernelChoice& choice, const SortJob& job, const DevicePlan& device) {
+    KernelPass pass = job.keys;
+    pass.kernel = "sort_merge";
+    pass.defines.emplace_back("PAIRS", job.pairs ? "1" : "0");
+    add_constants(pass, {job.length, job.lists, merge_levels(job)});
+    pass.groups = linear_groups(job.lists, device);
+    pass.writes_type = DType::i32;
+    pass.writes = add_scratch(choice, merge_words(job));
+    pass.work = 8.0 * static_cast<double>(job.lists * job.length * (merge_levels(job) + 1));
+    choice.earlier.push_back(std::move(pass));
+    return choice.earlier.back().writes;
+}
+
 /// How the radix sort cuts lists: in blocks of a workgroup, whose invocations take `items` neighbours each.
 struct Cut {
     int bits;             ///< of a digit
@@ -124,6 +155,7 @@ int add_radix(KernelChoice& choice, const SortJob& job, const DevicePlan& device
 }  // namespace
 
 int add_sort(KernelChoice& choice, const SortJob& job, const DevicePlan& device) {
+    if (merges(job, device)) return add_merges(choice, job, device);
     return job.length <= longest_in_shared ? add_blocks(choice, job, device) : add_radix(choice, job, device);
 }
 
