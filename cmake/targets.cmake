@@ -19,3 +19,15 @@ endfunction()
 function(tosavk_quick_to_build name)
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
+
+# tosavk_precompile(NAME HEADER...) or tosavk_precompile(NAME REUSE_FROM OTHER): headers whose templates take longer to
+# read than the file itself takes to compile. Not under a compiler cache, which would have to know of it.
+function(tosavk_precompile name)
+  if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    if("${ARGV1}" STREQUAL REUSE_FROM)
+      target_precompile_headers(${name} REUSE_FROM ${ARGV2})
+    else()
+      target_precompile_headers(${name} PRIVATE ${ARGN})
+    endif()
+  endif()
+endfunction()

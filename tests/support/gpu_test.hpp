@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <functional>
 
@@ -18,6 +19,17 @@ namespace tosavk::test {
 inline std::uint64_t number_from_environment(const char* variable, std::uint64_t fallback) {
     const char* text = std::getenv(variable);
     return text ? std::strtoull(text, nullptr, 0) : fallback;
+}
+
+/// Does this run do the item of that index? TOSAVK_TEST_PART=K/N shares what takes long and depends little on the
+/// driver among its variants: each does every Nth item, the Kth (from 0) first. Without the variable a run does all.
+inline bool in_this_part(std::size_t index) {
+    const char* text = std::getenv("TOSAVK_TEST_PART");
+    if (!text || !*text) return true;
+    std::size_t part = 0, parts = 0;
+    if (std::sscanf(text, "%zu/%zu", &part, &parts) != 2 || part >= parts)
+        throw Error(ErrorCode::usage, "TOSAVK_TEST_PART is not K/N with K below N");
+    return index % parts == part;
 }
 
 class GpuTest : public ::testing::Test {
