@@ -17,6 +17,7 @@ namespace {
 /// An elementwise group of all nodes of a graph.
 Group all_nodes(const Graph& graph) {
     Group group;
+    group.kind = Group::Kind::elementwise;
     for (NodeId id = 0; id < graph.nodes.size(); ++id) group.members.push_back(id);
     group.space = graph.value(graph.outputs.front()).shape;
     group.outputs = graph.outputs;
@@ -121,7 +122,7 @@ TEST(Leaves, AreWhatTheShadersRead) {
         if (help.op == "custom") continue;
         const Graph graph = load_problem(help.small, level_none);
         for (const Group& group : fuse(graph, test_device(), {})) {
-            if (group.anchor != no_id && !group.choice) continue;
+            if (group.kind == Group::Kind::structural) continue;
             const GroupSource source = build_source(graph, group, test_device());
             const GroupLeaves found = leaves_of(graph, group, test_device(), Outputs::known);
             ASSERT_EQ(found.reads.size(), source.reads.size()) << help.small;

@@ -135,6 +135,7 @@ void Fuser::place(NodeId id) {
     if (options_.fuse && elementwise && bundle.size() > 1) {
         // Too much for one shader: the waiting nodes get places of their own.
         Group alone;
+        alone.kind = Group::Kind::elementwise;
         alone.members = bundle;
         alone.space = view.out().shape;
         if (!fits(alone)) {
@@ -147,6 +148,7 @@ void Fuser::place(NodeId id) {
 
 void Fuser::place_anchor(const NodeView& view, KernelChoice choice) {
     Group group;
+    group.kind = Group::Kind::kernel;
     group.anchor = view.id();
     group.choice = std::move(choice);
     group.space = view.out().shape;
@@ -156,8 +158,8 @@ void Fuser::place_anchor(const NodeView& view, KernelChoice choice) {
 
 void Fuser::place_structural(const NodeView& view) {
     Group group;
+    group.kind = Group::Kind::structural;
     group.anchor = view.id();
-    group.structural = true;
     std::set<std::size_t> needs = producers(view.node());
     std::set<std::string> reads, writes;
     find_accesses(view.node(), reads, writes);
@@ -188,6 +190,7 @@ void Fuser::find_accesses(const Node& node, std::set<std::string>& reads, std::s
 
 void Fuser::place_alone(const std::vector<NodeId>& bundle) {
     Group group;
+    group.kind = Group::Kind::elementwise;
     group.members = bundle;
     group.space = graph_.value(graph_.node(bundle.back()).outputs.front()).shape;
     const std::size_t made = new_group(std::move(group), producers(bundle));
@@ -266,8 +269,7 @@ bool Fuser::join(const std::vector<NodeId>& bundle, const Shape& space) {
     for (auto it = needed.rbegin(); it != needed.rend(); ++it) {
         const std::size_t target = *it;
         Group& group = groups_[target];
-        if (group.structural || computes_nothing(group) || element_count(group.space) != element_count(space)) continue;
-        if (group.choice && !group.choice->fuses_followers) continue;
+        if (!takes_followers(group) || element_count(group.space) != element_count(space)) continue;
         const bool direct = std::all_of(bundle.begin(), bundle.end(),
                                         [&](NodeId id) { return reads_in_register(graph_.node(id), target); });
         if (!direct) continue;

@@ -44,15 +44,14 @@ void Fuser::merge(std::size_t g, Group larger, std::size_t h, std::set<std::size
 
 bool Fuser::grow_elementwise(std::size_t g) {
     const Group& group = groups_[g];
-    if (group.structural || group.rows || computes_nothing(group)) return false;
-    if (group.choice && !group.choice->fuses_followers) return false;
+    if (!takes_followers(group) || group.kind == Group::Kind::rows) return false;
     const std::set<std::size_t> neighbours = needs_[g];
     return std::any_of(neighbours.begin(), neighbours.end(), [&](std::size_t h) { return take_elementwise(g, h); });
 }
 
 bool Fuser::take_elementwise(std::size_t g, std::size_t h) {
     const Group &group = groups_[g], &taken = groups_[h];
-    if (taken.anchor != no_id || taken.rows || taken.members.empty()) return false;
+    if (taken.kind != Group::Kind::elementwise) return false;
     if (element_count(taken.space) != element_count(group.space)) return false;
     if (group.anchor != no_id && producers(graph_.node(group.anchor)).contains(h)) return false;
     Group larger = group;
@@ -98,7 +97,7 @@ void Fuser::collect_outputs() {
 }
 
 bool Fuser::has_effect(const Group& group) const {
-    return group.structural &&
+    return group.kind == Group::Kind::structural &&
            (graph_.node(group.anchor).op == Op::variable_write || !graph_.node(group.anchor).regions.empty());
 }
 

@@ -36,6 +36,7 @@ void Fuser::place_concat(const NodeView& view, const ViewDef& move) {
             }
         }
         Group group;
+        group.kind = Group::Kind::copy;
         group.space = view.in(k).shape;
         group.stores = {part};
         copies[size] = new_group(std::move(group), maker != none ? std::set{maker} : std::set<std::size_t>());
@@ -62,9 +63,8 @@ bool Fuser::store_part(const Group::Store& part) {
     const std::size_t maker = producer(value);
     if (maker == none || is_part(value)) return false;
     Group& group = groups_[maker];
-    if (group.structural || computes_nothing(group)) return false;
     // Values of rows, and those of kernels that write several, are no quads in a shader.
-    if (group.rows || (group.choice && !group.choice->fuses_followers)) return false;
+    if (!takes_followers(group) || group.kind == Group::Kind::rows) return false;
     if (group.anchor != no_id && graph_.node(group.anchor).outputs.size() > 1) return false;
     Group larger = group;
     larger.stores.push_back(part);

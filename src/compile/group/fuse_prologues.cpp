@@ -45,13 +45,12 @@ std::optional<ValueId> Fuser::value_for(const Group& elementwise, const std::set
 }
 
 bool Fuser::may_be_prologue(const Group& group) {
-    return group.anchor == no_id && !group.rows && !group.members.empty() && group.stores.empty() &&
-           group.prologues.empty();
+    return group.kind == Group::Kind::elementwise && group.stores.empty() && group.prologues.empty();
 }
 
 void Fuser::take_moved(std::size_t g, std::size_t h) {
     const Group &group = groups_[g], &taken = groups_[h];
-    if (!may_be_prologue(taken) || group.anchor != no_id || group.rows || group.members.empty()) return;
+    if (!may_be_prologue(taken) || group.kind != Group::Kind::elementwise) return;
     const std::optional<ValueId> value = value_for(taken, {group.members.begin(), group.members.end()});
     if (!value || element_count(graph_.value(*value).shape) > max_elements) return;
 
@@ -84,7 +83,7 @@ void Fuser::take_moved(std::size_t g, std::size_t h) {
 void Fuser::take_prologue(std::size_t g, std::size_t h) {
     Group& group = groups_[g];
     const Group& taken = groups_[h];
-    if (!group.choice || group.structural || !may_be_prologue(taken)) return;
+    if (group.kind != Group::Kind::kernel || !may_be_prologue(taken)) return;
     const std::optional<ValueId> value = value_for(taken, {group.anchor});
     if (!value || element_count(graph_.value(*value).shape) > max_elements) return;
 

@@ -8,6 +8,7 @@ namespace tosavk {
 
 void Fuser::place_rows(const NodeView& view, const Rows& rows) {
     Group group;
+    group.kind = Group::Kind::rows;
     group.rows = rows;
     group.members = {view.id()};
     group.space = view.out().shape;
@@ -15,13 +16,14 @@ void Fuser::place_rows(const NodeView& view, const Rows& rows) {
 }
 
 std::optional<Group> Fuser::as_rows(const Group& group) const {
-    if (group.rows) return group;
-    if (!group.choice || !group.stores.empty()) return std::nullopt;
+    if (group.kind == Group::Kind::rows) return group;
+    if (group.kind != Group::Kind::kernel || !group.stores.empty()) return std::nullopt;
     const NodeView anchor(graph_, group.anchor);
     auto rows = row_reduction(anchor, device_);
     if (!rows) rows = column_reduction(anchor, device_);
     if (!rows) return std::nullopt;
     Group result;
+    result.kind = Group::Kind::rows;
     result.rows = rows;
     result.space = group.space;
     result.members = {group.anchor};
@@ -47,13 +49,14 @@ bool Fuser::take_rows(std::size_t g, const Group& group, std::size_t h) {
         if (theirs.count != ours.count || theirs.axis != ours.axis || theirs.inner != ours.inner ||
             theirs.length != ours.length)
             return false;
-    } else if (taken.anchor != no_id || taken.structural || taken.members.empty()) {
+    } else if (taken.kind != Group::Kind::elementwise) {
         return false;
     } else if (!taken.stores.empty() && element_count(taken.space) == group.rows->count) {
         return false;  // the rows' own values are no quads in a shader
     }
     // Alone, columns are walked down faster by their kernel.
-    if (group.rows->are_columns() && groups_[g].choice && !spreads_rows_of(g, taken, *group.rows)) return false;
+    if (group.rows->are_columns() && groups_[g].kind == Group::Kind::kernel && !spreads_rows_of(g, taken, *group.rows))
+        return false;
     Group larger = group;
     larger.members.insert(larger.members.end(), taken.members.begin(), taken.members.end());
     std::sort(larger.members.begin(), larger.members.end());

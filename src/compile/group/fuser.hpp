@@ -25,8 +25,11 @@ private:
     std::size_t producer(ValueId id) const { return group_of_[homes_[id].owner]; }
     /// Whether the value is a part of another: it has that one's memory, but is no variable where that one is.
     bool is_part(ValueId id) const { return homes_[id].owner != storage_of(graph_, id); }
-    /// Groups that copy, or that only wait for others.
-    static bool computes_nothing(const Group& group) { return group.anchor == no_id && group.members.empty(); }
+    /// Whether elementwise nodes, or stores, may join the group.
+    static bool takes_followers(const Group& group) {
+        return group.kind == Group::Kind::elementwise || group.kind == Group::Kind::rows ||
+               (group.kind == Group::Kind::kernel && group.choice->fuses_followers);
+    }
 
     // ---- nodes to groups: fuse.cpp
 

@@ -27,7 +27,17 @@ struct Rows {
 };
 
 struct Group {
-    NodeId anchor = no_id;  ///< the node that `choice` runs; no_id for a purely elementwise group
+    /// What its dispatch is; it says which of the fields below are in use.
+    enum class Kind : std::uint8_t {
+        none,         ///< no dispatch: others make what it waits for, or it was taken into another group
+        elementwise,  ///< members, with stores and prologues
+        kernel,       ///< an anchor that `choice` runs, with members behind it, stores and prologues
+        rows,         ///< members over `rows`, with stores
+        copy,         ///< stores alone
+        structural,   ///< an anchor that no kernel runs: control flow, a variable, CUSTOM
+    };
+    Kind kind = Kind::none;
+    NodeId anchor = no_id;  ///< of a kernel and a structural group
     std::optional<KernelChoice> choice;
     std::vector<NodeId> members;   ///< elementwise and reading view nodes, in execution order
     Shape space;                   ///< index space of members and of the anchor's output
@@ -47,10 +57,9 @@ struct Group {
         std::vector<NodeId> members;
     };
     std::vector<Prologue> prologues;
-    /// A row group: no anchor; members are elementwise over the rows' elements (rows.count * rows.axis) or over the
+    /// Of a row group: members are elementwise over the rows' elements (rows.count * rows.axis) or over the
     /// rows (rows.count, which is `space`), or reduce the first to the second.
     std::optional<Rows> rows;
-    bool structural = false;  ///< the anchor is no kernel: control flow, a variable, CUSTOM
 };
 
 /// Whether Group::outputs has been filled in. Before, every member may be one.

@@ -85,11 +85,11 @@ Plan Planner::run(std::size_t values) {
     std::vector<Group> groups = fuse(graph_, device_, plan_.options);
     if (tuning_) outermost().followed_.choices.merge(apply_tuning(graph_, device_, *tuning_, groups).choices);
     for (const Group& group : groups) {
-        if (group.structural) {
+        if (group.kind == Group::Kind::structural) {
             add_structural(group.anchor);
             continue;
         }
-        if (group.choice) add_earlier_passes(group);
+        if (group.kind == Group::Kind::kernel) add_earlier_passes(group);
         add_dispatch(group);
     }
     place_arena();
@@ -106,10 +106,11 @@ void Planner::add_dispatch(const Group& group) {
     Dispatch dispatch;
     dispatch.glsl = std::move(source.glsl);
     dispatch.constants = std::move(source.constants);
-    dispatch.kernel = group.choice          ? group.choice->kernel
-                    : group.rows            ? "rows"
-                    : group.members.empty() ? "copy"
-                                            : "elementwise";
+    const Group::Kind kind = group.kind;
+    dispatch.kernel = kind == Group::Kind::kernel ? group.choice->kernel
+                    : kind == Group::Kind::rows   ? "rows"
+                    : kind == Group::Kind::copy   ? "copy"
+                                                  : "elementwise";
     if (group.anchor != no_id) dispatch.nodes.push_back(group.anchor);
     dispatch.nodes.insert(dispatch.nodes.end(), group.members.begin(), group.members.end());
     for (const Group::Store& part : group.stores) {
@@ -119,11 +120,11 @@ void Planner::add_dispatch(const Group& group) {
     add_prologues(dispatch, graph_, group, group.choice ? &*group.choice : nullptr);
     const double work = static_cast<double>(element_count(group.space)) * static_cast<double>(group.members.size());
     dispatch.work += work;
-    if (group.choice) {
+    if (kind == Group::Kind::kernel) {
         dispatch.work += group.choice->work;
         set_workgroups(dispatch, *group.choice);
         dispatch.note = group.choice->note;
-    } else if (group.rows) {
+    } else if (kind == Group::Kind::rows) {
         const Rows& rows = *group.rows;
         const std::int64_t pieces = rows.are_columns() ? rows.column_quads() : rows.count;
         const std::int64_t pieces_per_group = device_.workgroup_size / rows.lanes * rows.in_turn;

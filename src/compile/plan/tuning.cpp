@@ -24,6 +24,7 @@ constexpr std::string_view heading = "tosa-vk tuning 1";
 /// Buffers of all the kernel's own dispatches at most.
 std::size_t buffers(const Graph& graph, const Group& group, const KernelChoice& choice, const DevicePlan& device) {
     Group alone;
+    alone.kind = Group::Kind::kernel;
     alone.anchor = group.anchor;
     alone.space = group.space;
     alone.choice = choice;
@@ -115,7 +116,7 @@ TuningTable apply_tuning(const Graph& graph, const DevicePlan& device, const Tun
     TuningTable followed;
     if (table.choices.empty()) return followed;
     for (Group& group : groups) {
-        if (!group.choice) continue;
+        if (group.kind != Group::Kind::kernel) continue;
         const NodeView view(graph, group.anchor);
         const auto found = table.choices.find(tuning_signature(view));
         if (found == table.choices.end()) continue;
@@ -139,7 +140,7 @@ std::vector<KernelSite> kernel_sites(const Graph& graph, const DevicePlan& devic
     const Graph planned = rewritten(graph, device, options);
     std::vector<KernelSite> sites;
     for (const Group& group : fuse(planned, device, options)) {
-        if (!group.choice) continue;
+        if (group.kind != Group::Kind::kernel) continue;
         const NodeView view(planned, group.anchor);
         std::string signature = tuning_signature(view);
         const auto known = std::find_if(sites.begin(), sites.end(),

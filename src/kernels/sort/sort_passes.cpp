@@ -61,7 +61,7 @@ int add_merges(KernelChoice& choice, const SortJob& job, const DevicePlan& devic
     KernelPass pass = job.keys;
     pass.kernel = "sort_merge";
     pass.defines.emplace_back("PAIRS", job.pairs ? "1" : "0");
-    add_constants(pass, {job.length, job.lists, merge_levels(job)});
+    set_constants(pass, {{"LENGTH", job.length}, {"LISTS", job.lists}, {"LEVELS", merge_levels(job)}});
     pass.groups = linear_groups(job.lists, device);
     pass.writes_type = DType::i32;
     pass.writes = add_scratch(choice, merge_words(job));
