@@ -21,9 +21,9 @@ function(tosavk_quick_to_build name)
 endfunction()
 
 # tosavk_precompile(NAME HEADER...) or tosavk_precompile(NAME REUSE_FROM OTHER): headers whose templates take longer to
-# read than the file itself takes to compile. Not under a compiler cache, which would have to know of it.
+# read than the file itself takes to compile. With TOSAVK_PRECOMPILE alone: a compiler cache would have to know of it.
 function(tosavk_precompile name)
-  if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  if(TOSAVK_PRECOMPILE)
     if("${ARGV1}" STREQUAL REUSE_FROM)
       target_precompile_headers(${name} REUSE_FROM ${ARGV2})
     else()
