@@ -14,6 +14,13 @@ void add_operand(KernelPass& choice, const NodeView& view, std::size_t k, double
         {view.node().inputs.at(k), moves_bits && type == DType::fp16 ? DType::i16 : type, {}, {}, -1, {}, reads});
 }
 
+int add_scratch(KernelChoice& choice, std::int64_t words) {
+    choice.scratch_bytes.push_back(static_cast<std::uint64_t>(words) * 4);
+    return static_cast<int>(choice.scratch_bytes.size()) - 1;
+}
+
+KernelOperand scratch_operand(int number, DType type) { return {no_id, type, {}, {}, number}; }
+
 double quad_waste(std::int64_t count) { return static_cast<double>((count + 3) / 4 * 4) / static_cast<double>(count); }
 
 void set_constants(KernelPass& choice, std::initializer_list<std::pair<const char*, KernelConstant>> values) {

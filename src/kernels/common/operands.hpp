@@ -13,6 +13,10 @@ bool is_plain_type(DType type);
 /// Input k of the node as the kernel's next operand; `reads` as in KernelOperand. With `moves_bits` fp16 is read as
 /// i16.
 void add_operand(KernelPass& choice, const NodeView& view, std::size_t k, double reads = 0, bool moves_bits = false);
+/// Another scratch buffer of the choice, of so many 32-bit words; returns its number.
+int add_scratch(KernelChoice& choice, std::int64_t words);
+/// What an earlier pass left in a scratch buffer, as an operand.
+KernelOperand scratch_operand(int number, DType type = DType::i32);
 /// By how much the quads that hold `count` elements in a row are more than these.
 double quad_waste(std::int64_t count);
 /// By the names in the kernel's text. Throws Error(internal) for one that has a value already.

@@ -13,8 +13,6 @@
 namespace tosavk {
 namespace {
 
-KernelOperand scratch_operand(int number, DType type = DType::i32) { return {no_id, type, {}, {}, number}; }
-
 std::optional<KernelChoice> plan_set(const NodeView& view, const DevicePlan& device, std::string& why) {
     if (!takes_tuples(view, why)) return std::nullopt;
     if (view.attrs().combiner != Combiner::set) {
@@ -100,12 +98,8 @@ std::optional<KernelChoice> plan_combine(const NodeView& view, const DevicePlan&
     add_tuples(job.keys, view, s, 0);
     add_operand(job.keys, view, 1);
     const int sorted = add_sort(choice, job, device);
-    const auto add_scratch = [&](std::int64_t words) {
-        choice.scratch_bytes.push_back(static_cast<std::uint64_t>(words) * 4);
-        return static_cast<int>(choice.scratch_bytes.size()) - 1;
-    };
 
-    const int starts = add_scratch(places);
+    const int starts = add_scratch(choice, places);
     for (const bool clears : {true, false}) {
         KernelPass pass;
         pass.kernel = "run_starts";
@@ -138,7 +132,7 @@ std::optional<KernelChoice> plan_combine(const NodeView& view, const DevicePlan&
     const DType sums = real ? DType::fp32 : DType::i32;
     int partial_results = -1;
     if (chunks > 0) {
-        partial_results = add_scratch(chunks * quads * 4);
+        partial_results = add_scratch(choice, chunks * quads * 4);
         KernelPass partial;
         combine(partial, true, chunks);
         partial.writes = partial_results;

@@ -13,13 +13,6 @@ std::int64_t up(std::int64_t n, std::int64_t d) { return (n + d - 1) / d; }
 /// The longest lists that are sorted in shared memory: 8 KiB of keys and numbers.
 constexpr std::int64_t longest_in_shared = 1024;
 
-int add_scratch(KernelChoice& choice, std::int64_t words) {
-    choice.scratch_bytes.push_back(static_cast<std::uint64_t>(words) * 4);
-    return static_cast<int>(choice.scratch_bytes.size()) - 1;
-}
-
-KernelOperand scratch_operand(int number) { return {no_id, DType::i32, {}, {}, number}; }
-
 /// Whole lists in shared memory, several of them in a workgroup where they are short.
 int add_blocks(KernelChoice& choice, const SortJob& job, const DevicePlan& device) {
     KernelPass pass = job.keys;
