@@ -83,7 +83,7 @@ struct KernelPass {
     bool stores_quads = false;        ///< it stores whole quads there, not single elements
     double work = 0;                  ///< arithmetic operations of this pass, a multiply-add counts two
     bool reads_eights = false;  ///< it wants inK_load8 (words8 of i8), which is there (INK_EIGHTS) where has_load8() of
-                                ///< compile/codegen/dialect.hpp says so
+                                ///< kernels/common/tensors.hpp says so
 };
 
 /// The dispatch that makes the node's outputs, and those that must run before it. A kernel of a node with several

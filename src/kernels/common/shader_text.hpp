@@ -24,9 +24,8 @@ struct DeclaredConstant {
 /// In the order of the text. Throws Error(internal) where one name or id is declared twice.
 std::vector<DeclaredConstant> declared_constants(std::string_view source);
 
-/// Whether a condition of #if holds: names of `defines` with integers for values (others are 0), numbers, ! == != < >
-/// <=
-/// >= && || and parentheses. Throws Error(internal) for anything else.
+/// Whether a condition of #if holds. It may have names of `defines` with integers for values (others are 0), numbers,
+/// comparisons, ! && || and parentheses. Throws Error(internal) for anything else.
 bool condition_holds(std::string_view condition, const std::vector<std::pair<std::string, std::string>>& defines);
 
 /// The pass's constants by id. Throws Error(internal) where it names one that its kernel does not declare, gives a
