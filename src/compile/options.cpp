@@ -15,9 +15,12 @@ PlanOptions with_environment(PlanOptions options) {
     turn_off(options.fold_constants, "TOSAVK_NO_CONSTANT_FOLDING");
     turn_off(options.merge_equal, "TOSAVK_NO_CSE");
     turn_off(options.drop_unread, "TOSAVK_NO_DEAD_NODES");
+    turn_off(options.join_followers, "TOSAVK_NO_JOINING");
+    turn_off(options.merge_groups, "TOSAVK_NO_MERGING");
     turn_off(options.fuse_rows, "TOSAVK_NO_ROW_FUSION");
     turn_off(options.store_in_place, "TOSAVK_NO_MAPPED_STORES");
     turn_off(options.fuse_prologues, "TOSAVK_NO_PROLOGUES");
+    turn_off(options.fuse_moved, "TOSAVK_NO_MOVED_PROLOGUES");
     turn_off(options.alias_slices, "TOSAVK_NO_SLICE_ALIASES");
     turn_off(options.tuned, "TOSAVK_NO_TUNING");
     return options;

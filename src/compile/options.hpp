@@ -4,23 +4,27 @@
 namespace tosavk {
 
 struct PlanOptions {
-    bool fuse = true;       ///< join elementwise chains and epilogues
+    bool fuse = true;       ///< nodes share dispatches; false leaves all passes out
     bool keep_all = false;  ///< every value stays readable after a run (no sharing of memory); for verify
     // Passes that `fuse` allows; each can be left out.
     bool fold_movement = true;   ///< SLICE and PAD into the padding of what reads them; moves of moves, and of nothing
     bool fold_constants = true;  ///< nodes of constants
     bool merge_equal = true;     ///< nodes that compute the same as an earlier one
     bool drop_unread = true;     ///< nodes that no output needs (what writes variables stays)
+    bool join_followers = true;  ///< elementwise nodes into the group of a producer
+    bool merge_groups = true;    ///< elementwise groups into those that read their values element by element
     bool fuse_rows = true;       ///< reductions along rows together with what is elementwise over the rows
     bool store_in_place = true;  ///< CONCAT and TRANSPOSE by the stores of what makes their operands
     bool fuse_prologues = true;  ///< what kernels read, made where they read it
+    bool fuse_moved = true;      ///< what elementwise groups only move, made where they read it
     bool alias_slices = true;    ///< SLICE of consecutive elements left where they are
     bool tuned = true;           ///< kernels that a tuning table names; with or without `fuse`
 };
 
 /// `options` without the passes that the environment turns off: TOSAVK_NO_FUSE (all), TOSAVK_NO_FOLD,
-/// TOSAVK_NO_CONSTANT_FOLDING, TOSAVK_NO_CSE, TOSAVK_NO_DEAD_NODES, TOSAVK_NO_ROW_FUSION, TOSAVK_NO_MAPPED_STORES,
-/// TOSAVK_NO_PROLOGUES, TOSAVK_NO_SLICE_ALIASES, TOSAVK_NO_TUNING, each set to 1.
+/// TOSAVK_NO_CONSTANT_FOLDING, TOSAVK_NO_CSE, TOSAVK_NO_DEAD_NODES, TOSAVK_NO_JOINING, TOSAVK_NO_MERGING,
+/// TOSAVK_NO_ROW_FUSION, TOSAVK_NO_MAPPED_STORES, TOSAVK_NO_PROLOGUES, TOSAVK_NO_MOVED_PROLOGUES,
+/// TOSAVK_NO_SLICE_ALIASES, TOSAVK_NO_TUNING, each set to 1.
 PlanOptions with_environment(PlanOptions options);
 
 }  // namespace tosavk

@@ -426,7 +426,7 @@ TEST(Prologues, MovedValuesAreMadeWhereTheyAreRead) {
         return b.finish();
     };
     EXPECT_EQ(plan_with(graph(Op::exp, true, false)), "EXP+PAD+ADD");
-    EXPECT_EQ(plan_with(graph(Op::exp, true, false), &PlanOptions::fuse_prologues), "EXP | PAD+ADD");
+    EXPECT_EQ(plan_with(graph(Op::exp, true, false), &PlanOptions::fuse_moved), "EXP | PAD+ADD");
     EXPECT_EQ(plan_with(graph(Op::abs, false, false)), "ABS+PAD+CEIL");
     EXPECT_EQ(plan_with(graph(Op::exp, false, false)), "EXP | PAD+CEIL");
     EXPECT_EQ(plan_with(graph(Op::exp, true, true)), "EXP | PAD+ADD | REVERSE");
@@ -561,9 +561,12 @@ TEST(PlanOptions, TheEnvironmentTurnsPassesOff) {
         {"TOSAVK_NO_CONSTANT_FOLDING", &PlanOptions::fold_constants},
         {"TOSAVK_NO_CSE", &PlanOptions::merge_equal},
         {"TOSAVK_NO_DEAD_NODES", &PlanOptions::drop_unread},
+        {"TOSAVK_NO_JOINING", &PlanOptions::join_followers},
+        {"TOSAVK_NO_MERGING", &PlanOptions::merge_groups},
         {"TOSAVK_NO_ROW_FUSION", &PlanOptions::fuse_rows},
         {"TOSAVK_NO_MAPPED_STORES", &PlanOptions::store_in_place},
         {"TOSAVK_NO_PROLOGUES", &PlanOptions::fuse_prologues},
+        {"TOSAVK_NO_MOVED_PROLOGUES", &PlanOptions::fuse_moved},
         {"TOSAVK_NO_SLICE_ALIASES", &PlanOptions::alias_slices},
         {"TOSAVK_NO_TUNING", &PlanOptions::tuned},
     };

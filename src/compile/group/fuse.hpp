@@ -9,9 +9,8 @@
 namespace tosavk {
 
 /// Groups in execution order; every node that needs a dispatch is in exactly one (what lies in another value's memory
-/// needs none: homes.hpp). With `options.fuse` an elementwise node joins the group of a producer when it covers the
-/// same index space, the group's kernel takes followers, no cycle arises and the device binds enough buffers. Throws
-/// Error(unsupported) when no kernel candidate takes a node, with every candidate's reason.
+/// needs none: homes.hpp). With `options.fuse` the passes that it allows (passes.hpp) put several nodes into one.
+/// Throws Error(unsupported) when no kernel candidate takes a node, with every candidate's reason.
 std::vector<Group> fuse(const Graph& graph, const DevicePlan& device, const PlanOptions& options);
 
 }  // namespace tosavk

@@ -1,26 +1,20 @@
 // Row groups: a reduction along rows takes in its neighbours over the same rows.
-#include "compile/group/fuser.hpp"
+#include "compile/group/passes.hpp"
 #include "compile/group/rows.hpp"
 
 #include <algorithm>
 
 namespace tosavk {
 
-void Fuser::place_rows(const NodeView& view, const Rows& rows) {
-    Group group;
-    group.kind = Group::Kind::rows;
-    group.rows = rows;
-    group.members = {view.id()};
-    group.space = view.out().shape;
-    group_of_[view.node().outputs.front()] = new_group(std::move(group), producers(view.node()));
-}
+namespace {
 
-std::optional<Group> Fuser::as_rows(const Group& group) const {
+/// The group as a row group, if it is one or its anchor reduces rows.
+std::optional<Group> as_rows(const GroupGraph& fusion, const Group& group) {
     if (group.kind == Group::Kind::rows) return group;
     if (group.kind != Group::Kind::kernel || !group.stores.empty()) return std::nullopt;
-    const NodeView anchor(graph_, group.anchor);
-    auto rows = row_reduction(anchor, device_);
-    if (!rows) rows = column_reduction(anchor, device_);
+    const NodeView anchor(fusion.graph, group.anchor);
+    auto rows = row_reduction(anchor, fusion.device);
+    if (!rows) rows = column_reduction(anchor, fusion.device);
     if (!rows) return std::nullopt;
     Group result;
     result.kind = Group::Kind::rows;
@@ -31,19 +25,42 @@ std::optional<Group> Fuser::as_rows(const Group& group) const {
     return result;
 }
 
-bool Fuser::grow_rows(std::size_t g) {
-    const std::optional<Group> group = as_rows(groups_[g]);
-    if (!group) return false;
-    std::set<std::size_t> neighbours = needs_[g];
-    for (std::size_t h = 0; h < groups_.size(); ++h) {
-        if (needs_[h].contains(g)) neighbours.insert(h);
-    }
-    return std::any_of(neighbours.begin(), neighbours.end(), [&](std::size_t h) { return take_rows(g, *group, h); });
+/// Whether the group broadcasts a value of the rows from the group g over their elements.
+bool spreads_rows_of(const GroupGraph& fusion, std::size_t g, const Group& reader, const Rows& rows) {
+    const Graph& graph = fusion.graph;
+    return std::any_of(reader.members.begin(), reader.members.end(), [&](NodeId id) {
+        const Node& node = graph.node(id);
+        return element_count(graph.value(node.outputs.front()).shape) != rows.count &&
+               std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId in) {
+                   return producer(fusion, in) == g && element_count(graph.value(in).shape) == rows.count;
+               });
+    });
 }
 
-bool Fuser::take_rows(std::size_t g, const Group& group, std::size_t h) {
-    const std::optional<Group> other = as_rows(groups_[h]);
-    const Group& taken = other ? *other : groups_[h];
+/// Whether a row group may run the node, whose operands from the groups g and h are then variables there.
+bool reads_in_rows(const GroupGraph& fusion, NodeId id, const Rows& rows, std::size_t g, std::size_t h) {
+    const Node& node = fusion.graph.node(id);
+    const Shape& out = fusion.graph.value(node.outputs.front()).shape;
+    const OpDef& def = op_def(node.op);
+    const std::int64_t elements = rows.count * rows.axis;
+    const bool reduces = def.combine != nullptr, of_rows = !reduces && element_count(out) == rows.count;
+    if (!reduces && !of_rows && element_count(out) != elements) return false;
+    if (of_rows && def.view) return false;
+    for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+        const std::size_t from = producer(fusion, node.inputs[k]);
+        if (from == no_group || (from != g && from != h)) continue;
+        if (def.view || is_part(fusion, node.inputs[k])) return false;
+        if (def.inputs.at(std::min(k, def.inputs.size() - 1)).access != Access::elementwise) return false;
+        const Shape& shape = fusion.graph.value(node.inputs[k]).shape;
+        const bool same = element_count(shape) == (of_rows ? rows.count : elements);
+        if (!same && (reduces || of_rows || !spreads_over_rows(shape, out, rows))) return false;
+    }
+    return true;
+}
+
+bool take_rows(GroupGraph& fusion, std::size_t g, const Group& group, std::size_t h) {
+    const std::optional<Group> other = as_rows(fusion, fusion.groups[h]);
+    const Group& taken = other ? *other : fusion.groups[h];
     if (other) {
         const Rows &ours = *group.rows, &theirs = *other->rows;
         if (theirs.count != ours.count || theirs.axis != ours.axis || theirs.inner != ours.inner ||
@@ -55,51 +72,42 @@ bool Fuser::take_rows(std::size_t g, const Group& group, std::size_t h) {
         return false;  // the rows' own values are no quads in a shader
     }
     // Alone, columns are walked down faster by their kernel.
-    if (group.rows->are_columns() && groups_[g].kind == Group::Kind::kernel && !spreads_rows_of(g, taken, *group.rows))
+    if (group.rows->are_columns() && fusion.groups[g].kind == Group::Kind::kernel &&
+        !spreads_rows_of(fusion, g, taken, *group.rows))
         return false;
     Group larger = group;
-    larger.members.insert(larger.members.end(), taken.members.begin(), taken.members.end());
-    std::sort(larger.members.begin(), larger.members.end());
-    larger.stores.insert(larger.stores.end(), taken.stores.begin(), taken.stores.end());
-    const auto reads_well = [&](NodeId id) {
-        return reads_in_rows(graph_.node(id), NodeView(graph_, id).out(), *group.rows, g, h);
-    };
-    if (!std::all_of(larger.members.begin(), larger.members.end(), reads_well)) return false;
-    const auto reductions = std::count_if(larger.members.begin(), larger.members.end(),
-                                          [&](NodeId id) { return op_def(graph_.node(id).op).combine != nullptr; });
+    take_members(larger, taken);
+    const auto& members = larger.members;
+    if (!std::all_of(members.begin(), members.end(),
+                     [&](NodeId id) { return reads_in_rows(fusion, id, *group.rows, g, h); }))
+        return false;
+    const auto reductions = std::count_if(
+        members.begin(), members.end(), [&](NodeId id) { return op_def(fusion.graph.node(id).op).combine != nullptr; });
     if (static_cast<std::size_t>(reductions) >= max_row_loops) return false;
-    std::optional<std::set<std::size_t>> needs = joint_needs(g, h);
-    if (!needs || !fits(larger)) return false;
-    merge(g, std::move(larger), h, std::move(*needs));
+    std::optional<std::set<std::size_t>> needs = joint_needs(fusion, g, h);
+    if (!needs || !fits(fusion, larger)) return false;
+    merge(fusion, g, std::move(larger), h, std::move(*needs));
     return true;
 }
 
-bool Fuser::spreads_rows_of(std::size_t g, const Group& reader, const Rows& rows) const {
-    return std::any_of(reader.members.begin(), reader.members.end(), [&](NodeId id) {
-        const Node& node = graph_.node(id);
-        return element_count(graph_.value(node.outputs.front()).shape) != rows.count &&
-               std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId in) {
-                   return producer(in) == g && element_count(graph_.value(in).shape) == rows.count;
-               });
-    });
-}
-
-bool Fuser::reads_in_rows(const Node& node, const Value& out, const Rows& rows, std::size_t g, std::size_t h) const {
-    const OpDef& def = op_def(node.op);
-    const std::int64_t elements = rows.count * rows.axis;
-    const bool reduces = def.combine != nullptr, of_rows = !reduces && element_count(out.shape) == rows.count;
-    if (!reduces && !of_rows && element_count(out.shape) != elements) return false;
-    if (of_rows && def.view) return false;
-    for (std::size_t k = 0; k < node.inputs.size(); ++k) {
-        const std::size_t from = producer(node.inputs[k]);
-        if (from == none || (from != g && from != h)) continue;
-        if (def.view || is_part(node.inputs[k])) return false;
-        if (def.inputs.at(std::min(k, def.inputs.size() - 1)).access != Access::elementwise) return false;
-        const Shape& shape = graph_.value(node.inputs[k]).shape;
-        const bool same = element_count(shape) == (of_rows ? rows.count : elements);
-        if (!same && (reduces || of_rows || !spreads_over_rows(shape, out.shape, rows))) return false;
+/// Into group g; false where none of its neighbours fits.
+bool take_one(GroupGraph& fusion, std::size_t g) {
+    const std::optional<Group> group = as_rows(fusion, fusion.groups[g]);
+    if (!group) return false;
+    std::set<std::size_t> neighbours = fusion.needs[g];
+    for (std::size_t h = 0; h < fusion.groups.size(); ++h) {
+        if (fusion.needs[h].contains(g)) neighbours.insert(h);
     }
-    return true;
+    return std::any_of(neighbours.begin(), neighbours.end(),
+                       [&](std::size_t h) { return take_rows(fusion, g, *group, h); });
+}
+
+}  // namespace
+
+void fuse_rows(GroupGraph& fusion) {
+    for (std::size_t g = 0; g < fusion.groups.size(); ++g) {
+        while (take_one(fusion, g)) {}
+    }
 }
 
 }  // namespace tosavk

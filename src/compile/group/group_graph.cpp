@@ -1,0 +1,159 @@
+#include "compile/group/group_graph.hpp"
+
+#include "compile/group/leaves.hpp"
+#include "ops/storage.hpp"
+
+#include <algorithm>
+
+namespace tosavk {
+
+namespace {
+
+/// Members that one shader may have: longer chains are split, so that no shader grows without bound. A guess.
+constexpr std::size_t max_members = 64;
+/// Registers of 32 bits that members may need at once: GPUs give an invocation at most 255 or 256.
+constexpr std::size_t max_registers = 256;
+
+/// Whether the value reaches this consumer by the stores of its own group.
+bool is_stored(const GroupGraph& fusion, ValueId value, NodeId consumer) {
+    const auto& inputs = fusion.graph.node(consumer).inputs;
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+        if (inputs[k] == value && !fusion.stored.contains({consumer, k})) return false;
+    }
+    return true;
+}
+
+std::size_t bindings_of(const GroupGraph& fusion, ValueId id) {
+    const Value& value = fusion.graph.value(id);
+    const auto bytes = static_cast<std::uint64_t>(element_count(value.shape)) * size_of(value.type);
+    return binding_count(allocation_bytes(bytes, value.type), fusion.device);
+}
+
+std::size_t count_outputs(const GroupGraph& fusion, const Group& group) {
+    const std::set<NodeId> members(group.members.begin(), group.members.end());
+    std::size_t count = 0;
+    const auto add = [&](ValueId value) {
+        const auto outside = [&](NodeId consumer) {
+            return !members.contains(consumer) && !is_stored(fusion, value, consumer);
+        };
+        const auto& consumers = fusion.consumers[value];
+        if (!fusion.options.keep_all && !fusion.is_output[value] &&
+            std::none_of(consumers.begin(), consumers.end(), outside))
+            return;
+        count += bindings_of(fusion, value);
+    };
+    if (group.anchor != no_id) add(fusion.graph.node(group.anchor).outputs.front());
+    for (const NodeId id : group.members) add(fusion.graph.node(id).outputs.front());
+    std::set<NodeId> joint;
+    for (const Group::Store& part : group.stores) joint.insert(part.node);
+    for (const NodeId id : joint) count += bindings_of(fusion, fusion.graph.node(id).outputs.front());
+    return std::max<std::size_t>(count, 1);
+}
+
+}  // namespace
+
+GroupGraph::GroupGraph(const Graph& of, const DevicePlan& on, const PlanOptions& with)
+    : graph(of),
+      device(on),
+      options(with),
+      homes(find_homes(of, on, with)),
+      consumers(of.values.size()),
+      is_output(of.values.size(), false),
+      group_of(of.values.size(), no_group),
+      waiting(of.nodes.size(), false) {
+    for (NodeId id = 0; id < of.nodes.size(); ++id) {
+        for (const ValueId value : of.node(id).inputs) consumers[value].push_back(id);
+    }
+    for (const ValueId id : of.outputs) is_output[id] = true;
+}
+
+std::size_t producer(const GroupGraph& fusion, ValueId id) { return fusion.group_of[fusion.homes[id].owner]; }
+
+std::set<std::size_t> producers(const GroupGraph& fusion, const Node& node) {
+    std::set<std::size_t> result;
+    for (const ValueId id : node.inputs) {
+        if (producer(fusion, id) != no_group) result.insert(producer(fusion, id));
+    }
+    return result;
+}
+
+std::set<std::size_t> producers(const GroupGraph& fusion, const std::vector<NodeId>& nodes) {
+    std::set<std::size_t> result;
+    for (const NodeId id : nodes) result.merge(producers(fusion, fusion.graph.node(id)));
+    return result;
+}
+
+bool is_part(const GroupGraph& fusion, ValueId id) { return fusion.homes[id].owner != storage_of(fusion.graph, id); }
+
+bool reads_in_register(const GroupGraph& fusion, const Node& node, std::size_t target) {
+    const auto& inputs = op_def(node.op).inputs;
+    const std::int64_t elements = element_count(fusion.groups[target].space);
+    for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+        if (producer(fusion, node.inputs[k]) != target) continue;
+        const bool elementwise = inputs.at(std::min(k, inputs.size() - 1)).access == Access::elementwise;
+        const Shape& shape = fusion.graph.value(node.inputs[k]).shape;
+        if (!elementwise || is_part(fusion, node.inputs[k]) || element_count(shape) != elements) return false;
+    }
+    return true;
+}
+
+bool takes_followers(const Group& group) {
+    return group.kind == Group::Kind::elementwise || group.kind == Group::Kind::rows ||
+           (group.kind == Group::Kind::kernel && group.choice->fuses_followers);
+}
+
+bool fits(const GroupGraph& fusion, const Group& group) {
+    const GroupLeaves leaves = leaves_of(fusion.graph, group, fusion.device, Outputs::open);
+    return leaves.members <= max_members && leaves.registers <= max_registers &&
+           leaves.bindings + count_outputs(fusion, group) <= fusion.device.max_buffers;
+}
+
+std::size_t add_group(GroupGraph& fusion, Group group, std::set<std::size_t> needs) {
+    fusion.groups.push_back(std::move(group));
+    fusion.needs.push_back(std::move(needs));
+    return fusion.groups.size() - 1;
+}
+
+bool reaches(const GroupGraph& fusion, std::size_t from, std::size_t to) {
+    fusion.seen.resize(fusion.groups.size(), 0);
+    ++fusion.search;
+    std::vector<std::size_t> open{to};
+    while (!open.empty()) {
+        const std::size_t at = open.back();
+        open.pop_back();
+        if (at == from) return true;
+        if (fusion.seen[at] == fusion.search) continue;
+        fusion.seen[at] = fusion.search;
+        open.insert(open.end(), fusion.needs[at].begin(), fusion.needs[at].end());
+    }
+    return false;
+}
+
+std::optional<std::set<std::size_t>> joint_needs(const GroupGraph& fusion, std::size_t g, std::size_t h) {
+    std::set<std::size_t> needs = fusion.needs[g];
+    needs.insert(fusion.needs[h].begin(), fusion.needs[h].end());
+    needs.erase(g);
+    needs.erase(h);
+    const bool cycle = std::any_of(needs.begin(), needs.end(),
+                                   [&](std::size_t n) { return reaches(fusion, g, n) || reaches(fusion, h, n); });
+    return cycle ? std::nullopt : std::optional(std::move(needs));
+}
+
+void merge(GroupGraph& fusion, std::size_t g, Group larger, std::size_t h, std::set<std::size_t> needs) {
+    fusion.groups[g] = std::move(larger);
+    fusion.groups[h] = Group();
+    fusion.needs[g] = std::move(needs);
+    fusion.needs[h].clear();
+    for (std::set<std::size_t>& n : fusion.needs) {
+        if (n.erase(h) > 0) n.insert(g);
+    }
+    std::replace(fusion.group_of.begin(), fusion.group_of.end(), h, g);
+}
+
+void take_members(Group& group, const Group& taken) {
+    group.members.insert(group.members.end(), taken.members.begin(), taken.members.end());
+    std::sort(group.members.begin(), group.members.end());
+    group.stores.insert(group.stores.end(), taken.stores.begin(), taken.stores.end());
+}
+
+}  // namespace tosavk
