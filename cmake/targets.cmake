@@ -4,6 +4,10 @@ function(tosavk_target name)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(${name} PRIVATE -Wno-restrict)  # false alarms on std::string operator+ (GCC bug 105651)
   endif()
+  if(TOSAVK_WHOLE_BUILDS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # With a precompiled <string>, GCC warns of what it else knows to be the standard library's.
+    target_compile_options(${name} PRIVATE -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
+  endif()
   if(TOSAVK_WERROR)
     target_compile_options(${name} PRIVATE -Werror)
   endif()
@@ -21,13 +25,31 @@ function(tosavk_quick_to_build name)
 endfunction()
 
 # tosavk_precompile(NAME HEADER...) or tosavk_precompile(NAME REUSE_FROM OTHER): headers whose templates take longer to
-# read than the file itself takes to compile. With TOSAVK_PRECOMPILE alone: a compiler cache would have to know of it.
+# read than the file itself takes to compile.
 function(tosavk_precompile name)
-  if(TOSAVK_PRECOMPILE)
+  if(TOSAVK_WHOLE_BUILDS)
     if("${ARGV1}" STREQUAL REUSE_FROM)
       target_precompile_headers(${name} REUSE_FROM ${ARGV2})
     else()
       target_precompile_headers(${name} PRIVATE ${ARGN})
     endif()
+  endif()
+endfunction()
+
+# tosavk_compile_fast(NAME): for tests, half of whose compile time is the optimizer's.
+function(tosavk_compile_fast name)
+  if(TOSAVK_WHOLE_BUILDS)
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)
+    target_link_options(${name} PRIVATE -fuse-ld=gold)
+  else()
+    tosavk_quick_to_build(${name})
+  endif()
+endfunction()
+
+# tosavk_join_files(NAME): a few files at a time are compiled as one. For programs, each of whose files takes seconds to
+# read CLI11 and nlohmann-json.
+function(tosavk_join_files name)
+  if(TOSAVK_WHOLE_BUILDS)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
   endif()
 endfunction()

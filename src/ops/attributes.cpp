@@ -100,7 +100,7 @@ std::string written(std::int32_t v) { return std::to_string(v); }
 std::string written(double v) { return fmt::format("{}", v); }
 std::string written(DType v) { return std::string(name_of(v)); }
 std::string written(const std::vector<std::int32_t>& v) { return fmt::format("[{}]", fmt::join(v, ",")); }
-std::string written(const std::string& v) { return quoted(v); }
+std::string written(const std::string& v) { return in_quotes(v); }
 template <class E>
     requires(sizeof(NamesOf<E>::list) > 0)
 std::string written(E v) {
@@ -162,7 +162,7 @@ std::string shown(std::string_view text) {
 
 }  // namespace
 
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
     std::string out = "\"";
     for (const char c : text) {
         if (c == '"' || c == '\\') out += '\\';

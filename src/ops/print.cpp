@@ -59,7 +59,7 @@ std::string print_graph(const Graph& graph) {
         shown.type = v.type;
         shown.shape = v.shape;
         shown.data = v.initial;
-        text += fmt::format("variable {} {} {}\n", quoted(v.name), type_and_shape(shown),
+        text += fmt::format("variable {} {} {}\n", in_quotes(v.name), type_and_shape(shown),
                             v.initial ? preview(shown) : "zeros");
     }
     for (ValueId id = 0; id < graph.values.size(); ++id) {
@@ -94,7 +94,7 @@ std::string dot_body(const Graph& graph, const std::string& prefix) {
     for (const ValueId id : graph.inputs) {
         const Value& v = graph.value(id);
         text +=
-            fmt::format("  {}v{} [shape=ellipse, label={}];\n", prefix, id, quoted(v.name + "\n" + type_and_shape(v)));
+            fmt::format("  {}v{} [shape=ellipse, label={}];\n", prefix, id, in_quotes(v.name + "\n" + type_and_shape(v)));
     }
     for (NodeId n = 0; n < graph.nodes.size(); ++n) {
         const Node& node = graph.nodes[n];
@@ -107,13 +107,13 @@ std::string dot_body(const Graph& graph, const std::string& prefix) {
             // Constants are part of the node's label: as nodes of their own they would hide the graph.
             if (v.is_constant()) label += "\n" + v.name + " " + type_and_shape(v);
         }
-        text += fmt::format("  {}n{} [label={}];\n", prefix, n, quoted(label));
+        text += fmt::format("  {}n{} [label={}];\n", prefix, n, in_quotes(label));
         for (const ValueId id : node.inputs) {
             const Value& v = graph.value(id);
             if (v.is_constant()) continue;
             const std::string from =
                 fmt::format("{}{}{}", prefix, v.producer == no_id ? "v" : "n", v.producer == no_id ? id : v.producer);
-            text += fmt::format("  {} -> {}n{} [label={}];\n", from, prefix, n, quoted(type_and_shape(v)));
+            text += fmt::format("  {} -> {}n{} [label={}];\n", from, prefix, n, in_quotes(type_and_shape(v)));
         }
     }
     for (NodeId n = 0; n < graph.nodes.size(); ++n) {
@@ -121,7 +121,7 @@ std::string dot_body(const Graph& graph, const std::string& prefix) {
         for (std::size_t r = 0; r < node.regions.size(); ++r) {
             const std::string inner = fmt::format("{}n{}r{}", prefix, n, r);
             text += fmt::format("  subgraph cluster_{} {{\n  label={};\n  {}entry [shape=point];\n{}  }}\n", inner,
-                                quoted(fmt::format("{} {}", name_of(node.op), region_name(node, r))), inner,
+                                in_quotes(fmt::format("{} {}", name_of(node.op), region_name(node, r))), inner,
                                 dot_body(*node.regions[r], inner));
             text += fmt::format("  {}n{} -> {}entry [style=dashed];\n", prefix, n, inner);
         }
@@ -130,7 +130,7 @@ std::string dot_body(const Graph& graph, const std::string& prefix) {
         const ValueId id = graph.outputs[k];
         const Value& v = graph.value(id);
         text +=
-            fmt::format("  {}o{} [shape=ellipse, label={}];\n", prefix, k, quoted(v.name + "\n" + type_and_shape(v)));
+            fmt::format("  {}o{} [shape=ellipse, label={}];\n", prefix, k, in_quotes(v.name + "\n" + type_and_shape(v)));
         if (v.producer != no_id) text += fmt::format("  {0}n{1} -> {0}o{2};\n", prefix, v.producer, k);
         else if (!v.is_constant()) text += fmt::format("  {0}v{1} -> {0}o{2};\n", prefix, id, k);
     }
@@ -141,7 +141,7 @@ std::string dot_body(const Graph& graph, const std::string& prefix) {
 
 std::string print_dot(const Graph& graph) {
     return fmt::format("digraph {} {{\n  rankdir=TB;\n  node [shape=box, fontname=\"sans-serif\"];\n{}}}\n",
-                       quoted(graph.name.empty() ? "graph" : graph.name), dot_body(graph, ""));
+                       in_quotes(graph.name.empty() ? "graph" : graph.name), dot_body(graph, ""));
 }
 
 }  // namespace tosavk

@@ -15,7 +15,7 @@ std::string attributes_text(const Node& node);
 /// (from a file) as the end of a sentence; what was read until then stays in `attrs`.
 std::string read_attributes(const OpDef& def, std::string_view text, Attributes& attrs);
 /// In quotes, with escapes. Equal text means equal bytes.
-std::string quoted(const std::string& text);
+std::string in_quotes(const std::string& text);
 
 /// Human-readable listing, one line per value and node.
 std::string print_graph(const Graph& graph);

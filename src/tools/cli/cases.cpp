@@ -41,10 +41,10 @@ RecordedCases load_cases(const std::string& directory, const std::string& roundi
     }
 }
 
-Difference compare(const cpp::TensorInfo& info, std::span<const std::byte> expected, std::span<const std::byte> got,
+CaseResult compare(const cpp::TensorInfo& info, std::span<const std::byte> expected, std::span<const std::byte> got,
                    double atol, double rtol) {
     const std::vector<double> want = elements(info.type, expected), have = elements(info.type, got);
-    Difference result;
+    CaseResult result;
     result.allowed = atol;
     if (is_float(info.type)) {
         double low = std::numeric_limits<double>::infinity(), high = -low, largest = 0;

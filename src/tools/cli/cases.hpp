@@ -20,7 +20,8 @@ struct RecordedCases {
 /// `rounding` ("double" or "single") chooses the recorded outputs where both were recorded. Throws Failure(exit_file).
 RecordedCases load_cases(const std::string& directory, const std::string& rounding);
 
-struct Difference {
+/// How one output compares with the recorded one.
+struct CaseResult {
     bool passed = true;
     std::size_t mismatches = 0;  ///< elements beyond the allowance
     double worst = 0;            ///< largest difference
@@ -28,7 +29,7 @@ struct Difference {
     std::size_t element = 0;       ///< flat index of the worst element
     double expected = 0, got = 0;  ///< its values
 };
-Difference compare(const cpp::TensorInfo& info, std::span<const std::byte> expected, std::span<const std::byte> got,
+CaseResult compare(const cpp::TensorInfo& info, std::span<const std::byte> expected, std::span<const std::byte> got,
                    double atol, double rtol);
 
 }  // namespace tosavk::cli

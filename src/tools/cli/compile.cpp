@@ -8,13 +8,13 @@ namespace tosavk::cli {
 
 namespace {
 
-struct Options {
+struct CompileOptions {
     ModelOptions model;
     std::string device, out;
     bool no_fuse = false;
 };
 
-int compile(const Options& options) {
+int compile(const CompileOptions& options) {
     if (is_stdout(options.out)) throw Failure(exit_usage, "--output takes a file, not standard output");
     const cpp::Graph graph = load_model(options.model);
     const cpp::Device device(options.device);
@@ -31,7 +31,7 @@ int compile(const Options& options) {
 }  // namespace
 
 Action add_compile(CLI::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<CompileOptions>();
     CLI::App* command = app.add_subcommand("compile",
                                            "Writes a model with its plan, shaders and packed weights to a package, "
                                            "which starts without the GLSL compiler");

@@ -13,7 +13,7 @@ namespace tosavk::cli {
 
 namespace {
 
-struct Options {
+struct ConformanceOptions {
     std::string device;
     cpp::ConformanceOptions sweep;
     bool json = false;
@@ -72,7 +72,7 @@ std::string table_of(const std::vector<Json>& rows) {
     return table_text(table, {false, true, true, true, true, false});
 }
 
-int conformance(const Options& options) {
+int conformance(const ConformanceOptions& options) {
     const cpp::Device device(options.device);
     Progress progress;
     std::vector<Json> rows;
@@ -105,7 +105,7 @@ int conformance(const Options& options) {
 }  // namespace
 
 Action add_conformance(CLI::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ConformanceOptions>();
     CLI::App* command =
         app.add_subcommand("conformance", "Compares a device with the reference on every operator and type row");
     command->add_option("--op", options->sweep.op, "one operator only, e.g. CONV2D");

@@ -7,12 +7,12 @@ namespace tosavk::cli {
 
 namespace {
 
-struct Options {
+struct ConvertOptions {
     ModelOptions model;
     std::string out, named_out;
 };
 
-int convert(const Options& options) {
+int convert(const ConvertOptions& options) {
     const std::string& to = options.named_out.empty() ? options.out : options.named_out;
     if (to.empty()) throw Failure(exit_usage, "OUT is missing: the .tosa file to write");
     const std::string ending = ".tosa";
@@ -25,7 +25,7 @@ int convert(const Options& options) {
 }  // namespace
 
 Action add_convert(CLI::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ConvertOptions>();
     CLI::App* command = app.add_subcommand("convert", "Writes the TOSA graph of a model to a .tosa file (TOSA 1.0)");
     add_model_options(*command, options->model);
     CLI::Option* out = command->add_option("OUT", options->out, "the file to write, which must end in .tosa");

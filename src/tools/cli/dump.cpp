@@ -7,13 +7,13 @@ namespace tosavk::cli {
 
 namespace {
 
-struct Options {
+struct DumpOptions {
     ModelOptions model;
     std::string device;
     bool plan = false, glsl = false, dot = false, no_fuse = false;
 };
 
-int dump(const Options& options) {
+int dump(const DumpOptions& options) {
     const cpp::Graph graph = load_model(options.model);
     if (options.plan || options.glsl) {
         const cpp::Device device(options.device);
@@ -28,7 +28,7 @@ int dump(const Options& options) {
 }  // namespace
 
 Action add_dump(CLI::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<DumpOptions>();
     CLI::App* command = app.add_subcommand("dump", "Prints the TOSA graph of a model, or what becomes of it");
     add_model_options(*command, options->model);
     add_device_option(*command, options->device);

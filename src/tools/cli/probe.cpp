@@ -9,12 +9,12 @@ namespace tosavk::cli {
 
 namespace {
 
-struct Options {
+struct ProbeOptions {
     ModelOptions model;
     bool json = false;
 };
 
-int probe(const Options& options) {
+int probe(const ProbeOptions& options) {
     const Json report = Json::parse(probe_model(options.model));
     const int code = report.at("taken").get<bool>() ? exit_done : exit_different;
     if (options.json) {
@@ -41,7 +41,7 @@ int probe(const Options& options) {
 }  // namespace
 
 Action add_probe(CLI::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ProbeOptions>();
     CLI::App* command =
         app.add_subcommand("probe", "Says which operators of a model are taken, and why others are not");
     command->add_option("MODEL", options->model.path, "a .tflite or .tosa file")->required();

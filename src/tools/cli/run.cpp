@@ -15,7 +15,7 @@ namespace tosavk::cli {
 
 namespace {
 
-struct Options {
+struct RunOptions {
     ModelOptions model;
     std::vector<std::string> inputs;
     std::string device, output_dir, profile;
@@ -55,7 +55,7 @@ std::uint32_t find_input(const cpp::Graph& graph, const std::string& name) {
                                           known.empty() ? "none" : known));
 }
 
-Assigned load(const Options& options) {
+Assigned load(const RunOptions& options) {
     std::vector<InputArgument> arguments;
     std::vector<InputArray> arrays;
     for (const std::string& text : options.inputs) arguments.push_back(split_input(text));
@@ -97,7 +97,7 @@ struct Result {
     std::optional<Json> profile;
 };
 
-void run_on_device(const Options& options, const cpp::Graph& graph, const std::vector<Bytes>& inputs, Result& result) {
+void run_on_device(const RunOptions& options, const cpp::Graph& graph, const std::vector<Bytes>& inputs, Result& result) {
     Stopwatch open_watch;
     const cpp::Device device(options.device);
     result.device = device.name();
@@ -152,9 +152,9 @@ void run_on_device(const Options& options, const cpp::Graph& graph, const std::v
 }
 
 /// What another precision changed: one object per output, against a run in the declared types on the same inputs.
-Json precision_differences(const Options& options, const std::vector<Bytes>& inputs,
+Json precision_differences(const RunOptions& options, const std::vector<Bytes>& inputs,
                            const std::vector<Output>& outputs) {
-    Options as_declared = options;
+    RunOptions as_declared = options;
     as_declared.model.precision = "declared";
     const Assigned loaded = load(as_declared);
     const std::vector<Bytes> expected = options.reference
@@ -181,7 +181,7 @@ std::string times_text(const Json& times) {
     return text + "\n";
 }
 
-int run(const Options& options) {
+int run(const RunOptions& options) {
     if (options.reference && !options.profile.empty())
         throw Failure(exit_usage, "--profile measures a device and does not go with --reference");
     if (options.reference && !options.device.empty())
@@ -257,7 +257,7 @@ int run(const Options& options) {
 }  // namespace
 
 Action add_run(CLI::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<RunOptions>();
     CLI::App* command = app.add_subcommand("run", "Runs a model and shows its outputs");
     add_model_options(*command, options->model);
     command

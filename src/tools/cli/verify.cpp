@@ -12,20 +12,20 @@ namespace tosavk::cli {
 
 namespace {
 
-struct Options {
+struct VerifyOptions {
     ModelOptions model;
     std::string cases, device;
     std::uint64_t seeds = 20, seed = 0;
     bool json = false;
 };
 
-std::string rounding_argument(const Options& options) {
+std::string rounding_argument(const VerifyOptions& options) {
     return options.model.rounding == "double" ? "" : " --rounding " + options.model.rounding;
 }
 
 // ---- random inputs -----------------------------------------------------------------------------------------------
 
-int verify_random(const Options& options) {
+int verify_random(const VerifyOptions& options) {
     const cpp::Graph graph = load_model(options.model);
     const cpp::Device device(options.device);
     cpp::Checker checker(device, graph);
@@ -84,7 +84,7 @@ struct Loaded {
     cpp::Context context;
 };
 
-Json difference_json(const Difference& d) {
+Json difference_json(const CaseResult& d) {
     return {{"passed", d.passed},
             {"mismatches", d.mismatches},
             {"worst", number_json(d.worst)},
@@ -96,7 +96,7 @@ Json difference_json(const Difference& d) {
 
 class CaseRunner {
 public:
-    explicit CaseRunner(const Options& options)
+    explicit CaseRunner(const VerifyOptions& options)
         : options_(options), recorded_(load_cases(options.cases, options.model.rounding)), device_(options.device) {}
 
     int run() {
@@ -148,8 +148,8 @@ private:
             const Bytes expected = expected_bytes(load_array(one.expected[k]), info, k, options_.model.name());
             Bytes got(info.size_bytes);
             loaded_->context.get_output(k, got);
-            const Difference device = compare(info, expected, got, recorded_.atol, recorded_.rtol);
-            const Difference interpreter = compare(info, expected, reference[k], recorded_.atol, recorded_.rtol);
+            const CaseResult device = compare(info, expected, got, recorded_.atol, recorded_.rtol);
+            const CaseResult interpreter = compare(info, expected, reference[k], recorded_.atol, recorded_.rtol);
             worst_device_ = std::max(worst_device_, device.worst);
             worst_reference_ = std::max(worst_reference_, interpreter.worst);
             note(one, k, info, "device", device);
@@ -197,7 +197,7 @@ private:
     }
 
     void note(const RecordedCase& one, std::uint32_t output, const cpp::TensorInfo& info, const char* who,
-              const Difference& difference) {
+              const CaseResult& difference) {
         if (difference.passed) return;
         failures_.push_back(fmt::format(
             "case {}, output {} '{}', {}: {} elements differ, worst element {}: expected {}, got {}, allowed "
@@ -206,7 +206,7 @@ private:
             number_text(difference.expected), number_text(difference.got), number_text(difference.allowed)));
     }
 
-    const Options& options_;
+    const VerifyOptions& options_;
     RecordedCases recorded_;
     cpp::Device device_;
     std::optional<Loaded> loaded_;
@@ -217,7 +217,7 @@ private:
     double worst_device_ = 0, worst_reference_ = 0;
 };
 
-int verify(const Options& options) {
+int verify(const VerifyOptions& options) {
     if (!options.cases.empty()) return CaseRunner(options).run();
     if (options.seeds == 0) throw Failure(exit_usage, "--seeds 0 would verify nothing");
     return verify_random(options);
@@ -226,7 +226,7 @@ int verify(const Options& options) {
 }  // namespace
 
 Action add_verify(CLI::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<VerifyOptions>();
     CLI::App* command = app.add_subcommand(
         "verify", "Compares a device with the reference, node by node, or both with recorded outputs");
     add_model_options(*command, options->model);

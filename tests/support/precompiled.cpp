@@ -1,1 +1,0 @@
-// The headers that tests share are precompiled with this file, once for all of them.
