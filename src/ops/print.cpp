@@ -93,8 +93,8 @@ std::string dot_body(const Graph& graph, const std::string& prefix) {
     std::string text;
     for (const ValueId id : graph.inputs) {
         const Value& v = graph.value(id);
-        text +=
-            fmt::format("  {}v{} [shape=ellipse, label={}];\n", prefix, id, in_quotes(v.name + "\n" + type_and_shape(v)));
+        text += fmt::format("  {}v{} [shape=ellipse, label={}];\n", prefix, id,
+                            in_quotes(v.name + "\n" + type_and_shape(v)));
     }
     for (NodeId n = 0; n < graph.nodes.size(); ++n) {
         const Node& node = graph.nodes[n];
@@ -129,8 +129,8 @@ std::string dot_body(const Graph& graph, const std::string& prefix) {
     for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
         const ValueId id = graph.outputs[k];
         const Value& v = graph.value(id);
-        text +=
-            fmt::format("  {}o{} [shape=ellipse, label={}];\n", prefix, k, in_quotes(v.name + "\n" + type_and_shape(v)));
+        text += fmt::format("  {}o{} [shape=ellipse, label={}];\n", prefix, k,
+                            in_quotes(v.name + "\n" + type_and_shape(v)));
         if (v.producer != no_id) text += fmt::format("  {0}n{1} -> {0}o{2};\n", prefix, v.producer, k);
         else if (!v.is_constant()) text += fmt::format("  {0}v{1} -> {0}o{2};\n", prefix, id, k);
     }

@@ -97,7 +97,8 @@ struct Result {
     std::optional<Json> profile;
 };
 
-void run_on_device(const RunOptions& options, const cpp::Graph& graph, const std::vector<Bytes>& inputs, Result& result) {
+void run_on_device(const RunOptions& options, const cpp::Graph& graph, const std::vector<Bytes>& inputs,
+                   Result& result) {
     Stopwatch open_watch;
     const cpp::Device device(options.device);
     result.device = device.name();
