@@ -8,6 +8,7 @@
 #include "support/corpus.hpp"
 #include "support/gpu_test.hpp"
 #include "support/require.hpp"
+#include "support/run.hpp"
 #include "support/same_bits.hpp"
 #include "support/validation.hpp"
 #include "vk/core/device.hpp"
@@ -174,20 +175,7 @@ protected:
     }
 
     std::vector<HostTensor> run(const std::shared_ptr<const Graph>& graph, const PlanOptions& options) {
-        Context context(Executable::create(device_, graph, make_plan(*graph, device_->plan(), options)), false);
-        for (std::size_t k = 0; k < graph->inputs.size(); ++k) {
-            const Value& value = graph->value(graph->inputs[k]);
-            context.set_input(k, random_tensor(value.type, value.shape, 100 + k).bytes);
-        }
-        context.submit();
-        context.wait();
-        std::vector<HostTensor> outputs;
-        for (std::size_t k = 0; k < graph->outputs.size(); ++k) {
-            const Value& value = graph->value(graph->outputs[k]);
-            outputs.emplace_back(value.type, value.shape);
-            context.get_output(k, outputs.back().bytes);
-        }
-        return outputs;
+        return test::run(device_, graph, make_plan(*graph, device_->plan(), options));
     }
 
     /// A variant whose plan is that of one before it runs the same shaders, and is left out.

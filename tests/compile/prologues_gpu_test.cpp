@@ -3,6 +3,7 @@
 #include "ops/builder.hpp"
 #include "ops/print.hpp"
 #include "support/gpu_test.hpp"
+#include "support/run.hpp"
 #include "support/same_bits.hpp"
 #include "verify/checker.hpp"
 #include "vk/run/context.hpp"
@@ -225,23 +226,12 @@ private:
     int inputs_ = 0;
 };
 
+/// The outputs of a run; `used`: whether a kernel computed what it reads.
 std::vector<HostTensor> run(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph,
                             const PlanOptions& options, bool* used = nullptr) {
     Plan plan = make_plan(*graph, device->plan(), options);
     if (used) *used = print_plan(*graph, plan).find(made_there) != std::string::npos;
-    Context context(Executable::create(device, graph, std::move(plan)), false);
-    for (std::size_t k = 0; k < graph->inputs.size(); ++k) {
-        const Value& value = graph->value(graph->inputs[k]);
-        context.set_input(k, random_tensor(value.type, value.shape, 100 + k).bytes);
-    }
-    context.submit();
-    context.wait();
-    std::vector<HostTensor> outputs;
-    for (std::size_t k = 0; k < graph->outputs.size(); ++k) {
-        const Value& value = graph->value(graph->outputs[k]);
-        context.get_output(k, outputs.emplace_back(value.type, value.shape).bytes);
-    }
-    return outputs;
+    return test::run(device, graph, std::move(plan));
 }
 
 PlanOptions without_prologues() {

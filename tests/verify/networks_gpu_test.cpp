@@ -5,6 +5,7 @@
 #include "support/corpus.hpp"
 #include "support/gpu_test.hpp"
 #include "support/require.hpp"
+#include "support/run.hpp"
 #include "verify/checker.hpp"
 #include "vk/run/context.hpp"
 
@@ -27,19 +28,6 @@ protected:
         return Executable::create(device_, std::move(graph), std::move(plan));
     }
 
-    static std::vector<HostTensor> run(Context& context, const Graph& graph, const std::vector<HostTensor>& inputs) {
-        for (std::size_t k = 0; k < inputs.size(); ++k) context.set_input(k, inputs[k].bytes);
-        context.submit();
-        context.wait();
-        std::vector<HostTensor> outputs;
-        for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
-            const Value& value = graph.value(graph.outputs[k]);
-            outputs.emplace_back(value.type, value.shape);
-            context.get_output(k, outputs.back().bytes);
-        }
-        return outputs;
-    }
-
     /// Runs every recorded case of a folder; returns how many, or nothing when the importer lacks the operator.
     static std::optional<std::size_t> check_folder(const fs::path& path, Rounding rounding) {
         const test::CaseFolder folder(path);
@@ -57,7 +45,7 @@ protected:
         for (std::size_t i = 0; i < folder.cases.size(); ++i) {
             const auto recorded = folder.load(i, key);
             if (!recorded) continue;
-            const std::vector<HostTensor> outputs = run(context, *graph, recorded->inputs);
+            const std::vector<HostTensor> outputs = test::run(context, *graph, recorded->inputs);
             for (std::size_t k = 0; k < outputs.size(); ++k) {
                 EXPECT_EQ(test::compare(outputs[k], recorded->expected.at(k), folder.atol, folder.rtol), "")
                     << path.filename() << " case " << i << " output " << k << " " << key;
@@ -145,7 +133,8 @@ TEST_F(Networks, TheSampleReadsItsPictures) {
         ASSERT_EQ(static_cast<std::int64_t>(pictures.size()), expected.shape.at(0));
         for (std::size_t row = 0; row < pictures.size(); ++row) {
             fs::path file = pictures[row];
-            const HostTensor got = run(context, *graph, {load_npy(file.replace_extension("." + kind + ".npy"))}).at(0);
+            const HostTensor got =
+                test::run(context, *graph, {load_npy(file.replace_extension("." + kind + ".npy"))}).at(0);
             HostTensor want(got.type, got.shape);
             std::copy_n(expected.bytes.begin() + static_cast<std::ptrdiff_t>(row * want.bytes.size()),
                         want.bytes.size(), want.bytes.begin());
@@ -159,10 +148,10 @@ TEST_F(Networks, HundredRunsGiveTheSameBitsAndAllocateNothing) {
     const auto executable = compile(graph);
     Context context(executable, false);
     const std::vector<HostTensor> inputs = {random_tensor(DType::i8, graph->value(graph->inputs[0]).shape, 5)};
-    const Bytes first = run(context, *graph, inputs).at(0).bytes;
+    const Bytes first = test::run(context, *graph, inputs).at(0).bytes;
     const ExecutableCounters made = executable->counters();
     const ContextCounters once = context.counters();
-    for (int i = 1; i < 100; ++i) ASSERT_EQ(run(context, *graph, inputs).at(0).bytes, first) << "run " << i;
+    for (int i = 1; i < 100; ++i) ASSERT_EQ(test::run(context, *graph, inputs).at(0).bytes, first) << "run " << i;
     EXPECT_EQ(context.counters().submits, 100u);
     EXPECT_EQ(context.counters().allocations, once.allocations);
     EXPECT_EQ(executable->counters().allocations, made.allocations);
@@ -181,7 +170,7 @@ TEST_F(Networks, ThreadsShareAnExecutable) {
             for (std::uint64_t i = 0; i < 20; ++i) {
                 const std::vector<HostTensor> inputs = {
                     random_tensor(DType::i8, graph->value(graph->inputs[0]).shape, 100 * t + i)};
-                wrong[t] += run(context, *graph, inputs).at(0).bytes != reference_run(*graph, inputs).at(0).bytes;
+                wrong[t] += test::run(context, *graph, inputs).at(0).bytes != reference_run(*graph, inputs).at(0).bytes;
             }
         });
     }

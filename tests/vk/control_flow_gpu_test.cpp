@@ -6,6 +6,7 @@
 #include "support/control_graphs.hpp"
 #include "support/control_graphs_0_30.hpp"
 #include "support/gpu_test.hpp"
+#include "support/run.hpp"
 #include "tosavk/tosavk.hpp"
 #include "verify/checker.hpp"
 #include "vk/core/fault.hpp"
@@ -27,21 +28,9 @@ protected:
     }
 };
 
-std::vector<HostTensor> run(const Graph& graph, Context& context, const std::vector<HostTensor>& inputs) {
-    for (std::size_t k = 0; k < inputs.size(); ++k) context.set_input(k, inputs[k].bytes);
-    context.submit();
-    context.wait();
-    std::vector<HostTensor> outputs;
-    for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
-        const Value& value = graph.value(graph.outputs[k]);
-        context.get_output(k, outputs.emplace_back(value.type, value.shape).bytes);
-    }
-    return outputs;
-}
-
 void expect_reference(const Graph& graph, Context& context, const std::vector<HostTensor>& inputs,
                       VariableState* state = nullptr) {
-    const auto wanted = reference_run(graph, inputs, false, state), found = run(graph, context, inputs);
+    const auto wanted = reference_run(graph, inputs, false, state), found = test::run(context, graph, inputs);
     for (std::size_t k = 0; k < wanted.size(); ++k)
         EXPECT_EQ(found[k].bytes, wanted[k].bytes) << graph.name << " output " << k;
 }
@@ -210,7 +199,7 @@ TEST_F(ControlFlowGpu, FailuresInATurnSurface) {
     for (int n = 1;; ++n) {
         fail_nth_vulkan_call(n);
         try {
-            run(graph, context, {i32s({6})});
+            test::run(context, graph, {i32s({6})});
             if (vulkan_fault_pending()) break;
             ADD_FAILURE() << "call " << n << " failed without an error";
         } catch (const Error& e) {
@@ -306,7 +295,7 @@ TEST_F(ControlFlowGpu, CustomKernels) {
     const auto report = checker.run(inputs);
     EXPECT_TRUE(report.passed) << report.detail;
     unregister_custom("test.gpu", "scale_add");
-    EXPECT_EQ(run(graph, context, inputs).size(), 2u) << "what is compiled keeps its kernel";
+    EXPECT_EQ(test::run(context, graph, inputs).size(), 2u) << "what is compiled keeps its kernel";
 }
 
 // The same through the C ABI, from a file in memory.

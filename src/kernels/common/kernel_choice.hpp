@@ -117,6 +117,9 @@ std::int64_t pieces_in_turn(std::int64_t pieces, std::int64_t bytes, const Devic
 /// their way at a time.
 inline bool loads_are_loops(const DevicePlan& device) { return device.slow_storage && device.texel_elements == 0; }
 
+/// n / d, rounded up.
+constexpr std::int64_t quotient_up(std::int64_t n, std::int64_t d) { return (n + d - 1) / d; }
+
 /// Workgroups for at least this many invocations, spilled from x into y where the device limits x. Kernels recover the
 /// flat index with invocation_index() of shaders/lib/index.glsl.
 std::array<std::uint32_t, 3> linear_groups(std::int64_t invocations, const DevicePlan& device);

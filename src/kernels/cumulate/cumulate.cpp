@@ -13,8 +13,6 @@
 namespace tosavk {
 namespace {
 
-std::int64_t up(std::int64_t n, std::int64_t d) { return (n + d - 1) / d; }
-
 /// What the shader folds. Extremes of floats are found among keys: integers in the order of the numbers, NaN at the end
 /// that wins. The keys of the infinities are the ends of the range.
 struct Arithmetic {
@@ -56,7 +54,7 @@ struct Lines {
     std::int64_t outer = 1, axis = 1, inner = 1;
 
     bool rows() const { return inner == 1; }
-    std::int64_t count() const { return outer * up(inner, 4); }
+    std::int64_t count() const { return outer * quotient_up(inner, 4); }
 };
 
 struct Cut {
@@ -67,14 +65,15 @@ struct Cut {
 Cut cut(const Lines& lines, std::int64_t least, std::int64_t lanes, const DevicePlan& device) {
     const std::int64_t step = lines.rows() ? 4 * lanes : 1;
     std::int64_t parts = 1;
-    while (parts * lines.count() * lanes < device.busy_invocations && up(lines.axis, 2 * parts) >= least * step)
+    while (parts * lines.count() * lanes < device.busy_invocations &&
+           quotient_up(lines.axis, 2 * parts) >= least * step)
         parts *= 2;
-    while (device.max_loop_passes != 0 && up(lines.axis, parts * step) > device.max_loop_passes) parts *= 2;
+    while (device.max_loop_passes != 0 && quotient_up(lines.axis, parts * step) > device.max_loop_passes) parts *= 2;
     Cut c;
-    c.length = parts == 1 ? lines.axis : up(up(lines.axis, parts), step) * step;
+    c.length = parts == 1 ? lines.axis : quotient_up(quotient_up(lines.axis, parts), step) * step;
     // Walks side by side that are a power of two apart would meet in the same few lines of a cache.
     if (parts > 1 && lines.rows() && lanes == 1 && c.length % 1024 == 0) c.length += 16;
-    c.parts = up(lines.axis, c.length);
+    c.parts = quotient_up(lines.axis, c.length);
     return c;
 }
 
@@ -102,14 +101,14 @@ public:
 
 private:
     int new_scratch(std::int64_t elements) {
-        scratch_bytes_.push_back(static_cast<std::uint64_t>(up(elements, 4) * 4) * size_of(DType::fp32));
+        scratch_bytes_.push_back(static_cast<std::uint64_t>(quotient_up(elements, 4) * 4) * size_of(DType::fp32));
         return static_cast<int>(scratch_bytes_.size()) - 1;
     }
 
     /// The number of the scratch buffer with what lies before each part; -1 where there is one part.
     int before_parts(const Lines& lines, const Cut& c, int from) {
         if (c.parts == 1) return -1;
-        const Lines of_totals{lines.outer, c.parts, lines.rows() ? 1 : up(lines.inner, 4) * 4};
+        const Lines of_totals{lines.outer, c.parts, lines.rows() ? 1 : quotient_up(lines.inner, 4) * 4};
         const std::int64_t count = of_totals.outer * of_totals.axis * of_totals.inner;
         const int totals = new_scratch(count);
         earlier_.push_back(pass(lines, c, from, -1, true, totals));
@@ -143,7 +142,7 @@ private:
                      {"IDENTITY", arithmetic_.identity}};
         const std::int64_t part_bytes = c.length * static_cast<std::int64_t>(size_of(view_.in(0).type));
         std::int64_t each = lines.rows() || device_.row_quads == 1 ? 1 : 4;
-        const std::int64_t quads = up(lines.inner, 4), all = lines.count() * c.parts;
+        const std::int64_t quads = quotient_up(lines.inner, 4), all = lines.count() * c.parts;
         while (each > 1 && (quads % each != 0 || lines.inner % 4 != 0 || 2 * all / each < device_.busy_invocations))
             each /= 2;
         const std::int64_t walks = all / each;
@@ -160,7 +159,7 @@ private:
         if (is_input) add_operand(p, view_, 0, c.parts > 1 ? 0 : quad_waste(lines.rows() ? lines.axis : lines.inner));
         else p.operands.push_back({no_id, carried, {}, {}, from});
         if (prefix >= 0) p.operands.push_back({no_id, carried, {}, {}, prefix});
-        p.groups = lanes_ > 1 ? spill_groups(walks, device_) : linear_groups(up(walks, in_turn), device_);
+        p.groups = lanes_ > 1 ? spill_groups(walks, device_) : linear_groups(quotient_up(walks, in_turn), device_);
         p.writes = to;
         p.writes_type = carried;
         p.stores_quads = !lines.rows();

@@ -8,14 +8,12 @@ namespace tosavk {
 
 namespace {
 
-std::int64_t up(std::int64_t n, std::int64_t d) { return (n + d - 1) / d; }
-
 /// How often something is read that `n` invocations need, `together` of them at a time.
-double times(std::int64_t n, std::int64_t together) { return static_cast<double>(up(n, together)); }
+double times(std::int64_t n, std::int64_t together) { return static_cast<double>(quotient_up(n, together)); }
 
 /// Subgroups that the product occupies.
 std::int64_t subgroups(const Product& p, const DevicePlan& device, std::int64_t tile) {
-    return p.batch * up(p.rows, tile) * up(p.quads(), device.subgroup_lanes);
+    return p.batch * quotient_up(p.rows, tile) * quotient_up(p.quads(), device.subgroup_lanes);
 }
 
 /// Rows that an invocation makes: 16, or fewer where the product would leave invocations idle. Measured:
@@ -89,9 +87,9 @@ std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan
     const bool whole_eights = dear_loads && p.inner % 8 == 0;
     choice.reads_eights = whole_eights || (dear_loads && !p.is_matrix && p.is_float);
     const auto tiles = [&](std::int64_t quads) {
-        return p.batch * up(p.rows, tile) * up(p.quads(), device.subgroup_lanes * quads);
+        return p.batch * quotient_up(p.rows, tile) * quotient_up(p.quads(), device.subgroup_lanes * quads);
     };
-    const auto wastes = [&](std::int64_t quads) { return 4 * quads * up(p.quads(), quads) > 5 * p.quads(); };
+    const auto wastes = [&](std::int64_t quads) { return 4 * quads * quotient_up(p.quads(), quads) > 5 * p.quads(); };
     std::int64_t quads = !dear_loads ? 1 : p.is_float ? 4 : 2;
     while (quads > 1 && (wastes(quads) || tiles(quads) < device.busy_invocations)) quads /= 2;
     define(choice, "STEP_K", whole_eights ? 8 : 4);
@@ -113,7 +111,7 @@ std::optional<ProductChoice> plan_shared_tiles(const Product& p, const DevicePla
     }
     const Grid grid = grid_of(device);
     const std::int64_t rows = grid.y * grid.rows, quads = grid.x * grid.quads;
-    const std::int64_t tiles = p.batch * up(p.rows, rows) * up(p.quads(), quads);
+    const std::int64_t tiles = p.batch * quotient_up(p.rows, rows) * quotient_up(p.quads(), quads);
     if (however_few == 0 && 2 * tiles * grid.x * grid.y < device.busy_invocations && p.blocks() >= 8) {
         why = fmt::format("{} tiles leave the device idle", tiles);
         return std::nullopt;
@@ -157,7 +155,7 @@ std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, DTyp
         if (fixed_rows != 0 && rows != fixed_rows) continue;
         // Invocations share what there is to load: 8 blocks of each row and quad of columns at a time.
         if (size > max_invocations || rows * 8 % size != 0 || columns / 4 * 8 % size != 0) continue;
-        const std::int64_t tiles = p.batch * up(p.rows, rows) * up(p.columns, columns);
+        const std::int64_t tiles = p.batch * quotient_up(p.rows, rows) * quotient_up(p.columns, columns);
         if (tiles * rows * columns > 3 * p.batch * p.rows * p.columns) {
             why = fmt::format("most of its tiles of {}x{} would be empty", rows, columns);
             continue;
@@ -197,7 +195,8 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
         why = "this device has no use for sums in shared memory";
         return std::nullopt;
     }
-    const std::int64_t rows = std::min<std::int64_t>(p.rows, 4), tiles = p.batch * up(p.rows, rows) * p.quads();
+    const std::int64_t rows = std::min<std::int64_t>(p.rows, 4),
+                       tiles = p.batch * quotient_up(p.rows, rows) * p.quads();
     if (fixed_lanes > static_cast<int>(device.workgroup_size)) {
         why = "a workgroup has fewer invocations";
         return std::nullopt;
@@ -212,7 +211,7 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
     // Columns that come at run time would be packed by everyone who reads them.
     const bool dot4 = p.dot4 && !p.is_matrix;
     define(choice, "DOT4", dot4);
-    choice.groups = spill_groups(up(tiles, device.workgroup_size / lanes), device);
+    choice.groups = spill_groups(quotient_up(tiles, device.workgroup_size / lanes), device);
     choice.note = fmt::format("{}x4 tile, sums shared by {}{}", rows, lanes, dot4 ? at_once : "");
     return ProductChoice{.choice = std::move(choice),
                          .row_reads = times(p.quads(), 1),

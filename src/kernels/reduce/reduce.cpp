@@ -80,8 +80,6 @@ struct Split {
     std::int64_t outer = 1, axis = 1, inner = 1;
 };
 
-std::int64_t up(std::int64_t n, std::int64_t d) { return (n + d - 1) / d; }
-
 /// Rows that are no whole quads share the quads between them.
 double reads_of_row(std::int64_t axis) {
     return axis % 4 == 0 ? 1 : quad_waste(axis) + 4.0 / static_cast<double>(axis);
@@ -93,8 +91,8 @@ double reads_of_row(std::int64_t axis) {
 std::int64_t parts_of(std::int64_t length, std::int64_t ready, std::int64_t least_steps, std::int64_t loops,
                       const DevicePlan& device) {
     std::int64_t parts = 1;
-    while (parts * ready < device.busy_invocations && up(length, 2 * parts) >= least_steps) parts *= 2;
-    while (device.max_loop_passes != 0 && loops * up(length, parts) > device.max_loop_passes) parts *= 2;
+    while (parts * ready < device.busy_invocations && quotient_up(length, 2 * parts) >= least_steps) parts *= 2;
+    while (device.max_loop_passes != 0 && loops * quotient_up(length, parts) > device.max_loop_passes) parts *= 2;
     return parts;
 }
 
@@ -102,11 +100,11 @@ std::int64_t parts_of(std::int64_t length, std::int64_t ready, std::int64_t leas
 void set_rows(KernelPass& pass, const DevicePlan& device, std::int64_t rows, std::int64_t axis, std::int64_t chunks,
               std::int64_t length, std::int64_t lanes) {
     pass.kernel = "reduce_rows";
-    const std::int64_t quads = up(length, 4) + (axis % 4 == 0 && length % 4 == 0 ? 0 : 1);
+    const std::int64_t quads = quotient_up(length, 4) + (axis % 4 == 0 && length % 4 == 0 ? 0 : 1);
     // Where prefetchers follow whole cache lines, they follow long rows, and short ones that lie one behind the other;
     // of a few short ones, four at once wait less often (docs/performance.md, "Reductions": from 128 quads on).
     const std::int64_t row_bytes = length * static_cast<std::int64_t>(size_of(pass.operands.front().type));
-    const std::int64_t in_turn = lanes == 1 ? pieces_in_turn(up(rows * chunks, 4), 4 * row_bytes, device) : 1;
+    const std::int64_t in_turn = lanes == 1 ? pieces_in_turn(quotient_up(rows * chunks, 4), 4 * row_bytes, device) : 1;
     const bool row_by_row = device.row_quads > 1 && (quads / lanes >= 128 || in_turn > 1);
     pass.defines.insert(pass.defines.end(),
                         {{"SHARED_LANES", lanes > 1 ? "1" : "0"}, {"ROW_BY_ROW", row_by_row ? "1" : "0"}});
@@ -118,18 +116,20 @@ void set_rows(KernelPass& pass, const DevicePlan& device, std::int64_t rows, std
                          {"LANES", lanes},
                          {"QUADS", quads},
                          {"IN_TURN", in_turn}});
-    pass.groups = spill_groups(up(up(rows * chunks, 4), device.workgroup_size / lanes * in_turn), device);
+    pass.groups =
+        spill_groups(quotient_up(quotient_up(rows * chunks, 4), device.workgroup_size / lanes * in_turn), device);
 }
 
 KernelChoice plan_rows(const NodeView& view, const DevicePlan& device, const Split& s, const Arithmetic& arithmetic) {
-    const std::int64_t row_quads = up(s.axis, 4), quads = up(s.outer, 4);
+    const std::int64_t row_quads = quotient_up(s.axis, 4), quads = quotient_up(s.outer, 4);
     // Lanes of one workgroup first, since they need no second pass; each should have some quads to fold (eight, a
     // guess).
     std::int64_t lanes = 1;
     while (lanes < device.workgroup_size && lanes * quads < device.busy_invocations && row_quads >= 8 * lanes)
         lanes *= 2;
-    const std::int64_t chunks = parts_of(up(row_quads, lanes), lanes * quads, 16, 4, device);
-    const std::int64_t length = chunks == 1 ? s.axis : up(up(s.axis, chunks), 4) * 4, used = up(s.axis, length);
+    const std::int64_t chunks = parts_of(quotient_up(row_quads, lanes), lanes * quads, 16, 4, device);
+    const std::int64_t length = chunks == 1 ? s.axis : quotient_up(quotient_up(s.axis, chunks), 4) * 4,
+                       used = quotient_up(s.axis, length);
 
     KernelChoice choice;
     choice.defines = arithmetic.defines();
@@ -141,7 +141,7 @@ KernelChoice plan_rows(const NodeView& view, const DevicePlan& device, const Spl
     choice = fold_partials(arithmetic);
     set_rows(choice, device, s.outer, used, 1, used, 1);
     choice.note = fmt::format("{} lanes a row, rows in {} parts", lanes, used);
-    put_before(choice, std::move(first), up(s.outer * used, 4) * 4);
+    put_before(choice, std::move(first), quotient_up(s.outer * used, 4) * 4);
     return choice;
 }
 
@@ -149,7 +149,7 @@ KernelChoice plan_rows(const NodeView& view, const DevicePlan& device, const Spl
 /// axis with up to `each` of them.
 void set_columns(KernelPass& pass, const DevicePlan& device, const Split& s, std::int64_t outer_stride,
                  std::int64_t axis_stride, std::int64_t length, std::int64_t chunks, std::int64_t each) {
-    const std::int64_t quads = up(s.inner, 4), all = s.outer * quads * chunks;
+    const std::int64_t quads = quotient_up(s.inner, 4), all = s.outer * quads * chunks;
     while (each > 1 && (quads % each != 0 || s.inner % 4 != 0 || all / each < device.busy_invocations)) each /= 2;
     pass.kernel = "reduce_columns";
     pass.defines.emplace_back("EACH", fmt::to_string(each));
@@ -169,8 +169,8 @@ std::int64_t row_bytes(const NodeView& view, const Split& s) {
 }
 
 std::int64_t length_of(const NodeView& view, const DevicePlan& device, const Split& s) {
-    const std::int64_t quads = s.outer * up(s.inner, 4);
-    const std::int64_t length = up(s.axis, parts_of(s.axis, quads, 8, 1, device));
+    const std::int64_t quads = s.outer * quotient_up(s.inner, 4);
+    const std::int64_t length = quotient_up(s.axis, parts_of(s.axis, quads, 8, 1, device));
     // Of far rows no more are walked down than prefetchers follow, where second passes are small or loads wait for
     // memory most (docs/performance.md, "Reductions" and "Blocks of eight").
     const bool few = quads < device.busy_invocations * device.row_quads;
@@ -180,8 +180,8 @@ std::int64_t length_of(const NodeView& view, const DevicePlan& device, const Spl
 
 KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const Split& s,
                           const Arithmetic& arithmetic) {
-    const std::int64_t quads = s.outer * up(s.inner, 4);
-    const std::int64_t length = length_of(view, device, s), chunks = up(s.axis, length);
+    const std::int64_t quads = s.outer * quotient_up(s.inner, 4);
+    const std::int64_t length = length_of(view, device, s), chunks = quotient_up(s.axis, length);
     // Of many rows in other pages whole lines of a cache (64 bytes) are read: each page is looked up half as often. Of
     // short rows they are where loads are loops, so that no two wait for one line
     // (docs/performance.md, "Reciprocals and whole lines").
@@ -196,7 +196,7 @@ KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const 
     if (chunks > 1) {
         KernelPass first = std::move(choice);
         choice = fold_partials(arithmetic);
-        set_columns(choice, device, {s.outer, chunks, s.inner}, up(s.inner, 4) * 4, quads * 4, chunks, 1,
+        set_columns(choice, device, {s.outer, chunks, s.inner}, quotient_up(s.inner, 4) * 4, quads * 4, chunks, 1,
                     device.row_quads);
         put_before(choice, std::move(first), quads * 4 * chunks);
     }
@@ -240,7 +240,7 @@ std::optional<KernelChoice> plan_argmax(const NodeView& view, const DevicePlan& 
     const std::optional<Split> s = split(view, why);
     if (!s) return std::nullopt;
     const bool rows = s->inner == 1;
-    const std::int64_t quads = rows ? up(s->outer, 4) : s->outer * up(s->inner, 4),
+    const std::int64_t quads = rows ? quotient_up(s->outer, 4) : s->outer * quotient_up(s->inner, 4),
                        steps = rows ? s->axis / 4 + 2 : s->axis;
     std::int64_t lanes = 1;
     const auto too_long = [&] {
@@ -271,7 +271,7 @@ std::optional<KernelChoice> plan_argmax(const NodeView& view, const DevicePlan& 
         choice, {{"AXIS", s->axis}, {"INNER", s->inner}, {"OUTER", s->outer}, {"LANES", lanes}, {"IN_TURN", in_turn}});
     add_operand(choice, view, 0, rows ? reads_of_row(s->axis) : quad_waste(s->inner));
     choice.reads_eights = rows && lanes == 1 && s->axis % 8 == 0;
-    choice.groups = spill_groups(up(quads, device.workgroup_size / lanes * in_turn), device);
+    choice.groups = spill_groups(quotient_up(quads, device.workgroup_size / lanes * in_turn), device);
     choice.aligned = rows || s->inner % 4 == 0;
     choice.work = static_cast<double>(element_count(view.in(0).shape));
     choice.note =

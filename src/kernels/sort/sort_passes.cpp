@@ -8,8 +8,6 @@
 namespace tosavk {
 namespace {
 
-std::int64_t up(std::int64_t n, std::int64_t d) { return (n + d - 1) / d; }
-
 /// The longest lists that are sorted in shared memory: 8 KiB of keys and numbers.
 constexpr std::int64_t longest_in_shared = 1024;
 
@@ -23,7 +21,7 @@ int add_blocks(KernelChoice& choice, const SortJob& job, const DevicePlan& devic
     pass.defines.emplace_back("SPAN", std::to_string(span));
     pass.defines.emplace_back("PAIRS", job.pairs ? "1" : "0");
     set_constants(pass, {{"LENGTH", job.length}, {"LISTS", job.lists}, {"SIZE", size}});
-    pass.groups = spill_groups(up(job.lists, span / size), device);
+    pass.groups = spill_groups(quotient_up(job.lists, span / size), device);
     pass.writes_type = DType::i32;
     pass.writes = add_scratch(choice, job.lists * job.length * (job.pairs ? 2 : 1));
     const auto steps = static_cast<double>(std::countr_zero(static_cast<std::uint64_t>(size)));
@@ -77,11 +75,11 @@ Cut cut_of(const SortJob& job, const DevicePlan& device) {
     // GPU's are many, at least 128.
     Cut cut = device.shared_tiles ? Cut{4, 128, 16, 0} : Cut{8, 16, 1024, 0};
     // The counters of all blocks are added up by one workgroup, and an invocation may go through so many loop passes.
-    while (up(job.length, cut.items * cut.lanes) > 4096) cut.items *= 2;
+    while (quotient_up(job.length, cut.items * cut.lanes) > 4096) cut.items *= 2;
     while (!device.shared_tiles && cut.items > 128 &&
-           job.lists * up(job.length, cut.items * cut.lanes) * cut.lanes < device.busy_invocations)
+           job.lists * quotient_up(job.length, cut.items * cut.lanes) * cut.lanes < device.busy_invocations)
         cut.items /= 2;
-    cut.blocks = up(job.length, cut.items * cut.lanes);
+    cut.blocks = quotient_up(job.length, cut.items * cut.lanes);
     return cut;
 }
 

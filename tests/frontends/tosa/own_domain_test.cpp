@@ -45,9 +45,39 @@ Graph with_regions() {
     return b.finish();
 }
 
+/// The others, with attributes that are not their first values.
+Graph by_index() {
+    GraphBuilder b("index");
+    const ValueId x = b.input("x", DType::fp32, {2, 5, 3}), keys = b.input("keys", DType::i8, {2, 5, 3});
+    const ValueId start = b.input("start", DType::i32, {3}), places = b.input("places", DType::i32, {2, 4, 1});
+    Attributes sorted;
+    sorted.axis = 1;
+    sorted.descending = sorted.is_unsigned = true;
+    const DType types[] = {DType::i8, DType::fp32};
+    for (const ValueId id : b.add(Op::sort, {keys, x}, sorted, types)) b.output(id);
+    Attributes gathered;
+    gathered.batch_dims = 1;
+    gathered.out_of_range = OutOfRange::zero;
+    const ValueId rows = b.add1(Op::gather_nd, {x, places}, DType::fp32, gathered);
+    Attributes scattered;
+    scattered.batch_dims = 1;
+    scattered.combiner = Combiner::maximum;
+    scattered.out_of_range = OutOfRange::skip;
+    b.output(b.add1(Op::scatter_nd, {x, places, rows}, DType::fp32, scattered));
+    const std::int64_t size[] = {1, 2, 3};
+    const ValueId part = b.add1(Op::dynamic_slice, {x, start, b.shape(size)}, DType::fp32);
+    b.output(b.add1(Op::dynamic_update_slice, {x, part, start}, DType::fp32));
+    Attributes reduced;
+    reduced.combiner = Combiner::multiply;
+    reduced.segments = 7;
+    reduced.out_of_range = OutOfRange::skip;
+    b.output(b.add1(Op::segment_reduce, {x, b.input("ids", DType::i32, {2})}, DType::fp32, reduced));
+    return b.finish();
+}
+
 TEST(OwnDomain, ComesBackFromAFile) {
-    const Graph graph = with_regions();
-    EXPECT_EQ(graph_difference(graph, import_tosa(write_tosa(graph), {})), "");
+    for (const Graph& graph : {with_regions(), by_index()})
+        EXPECT_EQ(graph_difference(graph, import_tosa(write_tosa(graph), {})), "") << graph.name;
 }
 
 TEST(OwnDomain, ComesBackFromAPackage) {
