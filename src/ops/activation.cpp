@@ -74,7 +74,7 @@ std::vector<OpDef> activation_ops() {
     ops.push_back(clamp);
     ops.push_back(unary(
         Op::erf, with_floats(), [](ExprContext& c) { return call(c, "tosa_erf"); },
-        [](RefContext& c) { map_reals(c, [](double x) { return std::erf(x); }); }, ulps<10>));
+        [](RefContext& c) { map_reals(c, [](double x) { return std::erf(x); }); }, half_ulps<10>));
     ops.push_back(unary(
         Op::sigmoid, with_floats(), [](ExprContext& c) { return call(c, "tosa_sigmoid"); },
         [](RefContext& c) { map_reals(c, [](double x) { return 1 / (1 + std::exp(-x)); }); }, sigmoid_tolerance));

@@ -44,7 +44,7 @@ std::string cast_text(ExprContext& c) {
 }  // namespace
 
 std::vector<OpDef> cast_ops() {
-    OpDef def = unary(Op::cast, {}, cast_text, cast_reference, ulps<1>);
+    OpDef def = unary(Op::cast, {}, cast_text, cast_reference, half_ulps<1>);
     def.type_vars = {"in_t", "out_t"};
     def.inputs = {{"input", "in_t"}};
     def.outputs = {{"output", "out_t"}};

@@ -1,6 +1,7 @@
 // CUMULATE: running sums, products, minima and maxima along an axis (docs/operators.md).
 #include "ops/combiner.hpp"
 #include "ops/op.hpp"
+#include "ops/rows.hpp"
 
 #include <fmt/format.h>
 
@@ -97,8 +98,7 @@ std::vector<OpDef> cumulate_ops() {
     def.inputs = {{.name = "input", .type = "in_out_t", .min_rank = 1}};
     def.outputs = {{.name = "output", .type = "in_out_t", .min_rank = 1}};
     def.attributes = {"axis", "combiner", "exclusive", "reverse"};
-    for (const DType type : {DType::i8, DType::i16, DType::i32, DType::fp16, DType::bf16, DType::fp32})
-        def.rows.push_back({{type}, own_domain.data()});
+    def.rows = own_rows({DType::i8, DType::i16, DType::i32, DType::fp16, DType::bf16, DType::fp32});
     def.infer = cumulate_infer;
     def.check = cumulate_check;
     def.reference = cumulate_reference;

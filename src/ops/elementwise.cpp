@@ -113,7 +113,7 @@ std::string mul_text(ExprContext& c) {
 }
 
 OpDef mul_op() {
-    OpDef def = binary(Op::mul, {}, mul_text, mul_reference, ulps<1>);
+    OpDef def = binary(Op::mul, {}, mul_text, mul_reference, half_ulps<1>);
     def.type_vars = {"in_t", "out_t"};
     def.inputs = {{"input1", "in_t"},
                   {"input2", "in_t"},
@@ -149,10 +149,10 @@ std::vector<OpDef> binary_ops() {
     std::vector<OpDef> ops;
     ops.push_back(binary(
         Op::add, with_floats({int32_any_row}), [](ExprContext& c) { return arithmetic(c, "+", "add"); },
-        [](RefContext& c) { map_either(c, [](auto a, auto b) { return a + b; }); }, ulps<1>));
+        [](RefContext& c) { map_either(c, [](auto a, auto b) { return a + b; }); }, half_ulps<1>));
     ops.push_back(binary(
         Op::sub, with_floats({int32_any_row}), [](ExprContext& c) { return arithmetic(c, "-", "sub"); },
-        [](RefContext& c) { map_either(c, [](auto a, auto b) { return a - b; }); }, ulps<1>));
+        [](RefContext& c) { map_either(c, [](auto a, auto b) { return a - b; }); }, half_ulps<1>));
     ops.push_back(mul_op());
     ops.push_back(binary(
         Op::intdiv, {int32_any_row}, [](ExprContext& c) { return call2(c, "tosa_intdiv"); },
@@ -284,16 +284,16 @@ std::vector<OpDef> unary_ops() {
 
     ops.push_back(unary(
         Op::ceil, with_floats(), [](ExprContext& c) { return call(c, "tosa_ceil"); },
-        [](RefContext& c) { map_reals(c, [](double a) { return std::ceil(a); }); }, ulps<1>));
+        [](RefContext& c) { map_reals(c, [](double a) { return std::ceil(a); }); }, half_ulps<1>));
     ops.push_back(unary(
         Op::floor, with_floats(), [](ExprContext& c) { return call(c, "tosa_floor"); },
-        [](RefContext& c) { map_reals(c, [](double a) { return std::floor(a); }); }, ulps<1>));
+        [](RefContext& c) { map_reals(c, [](double a) { return std::floor(a); }); }, half_ulps<1>));
     ops.push_back(unary(
         Op::reciprocal, with_floats(), [](ExprContext& c) { return call(c, "tosa_reciprocal"); },
-        [](RefContext& c) { map_reals(c, [](double a) { return 1 / a; }); }, ulps<2>));
+        [](RefContext& c) { map_reals(c, [](double a) { return 1 / a; }); }, half_ulps<2>));
     ops.push_back(unary(
         Op::rsqrt, with_floats(), [](ExprContext& c) { return call(c, "tosa_rsqrt"); },
-        [](RefContext& c) { map_reals(c, [](double a) { return 1 / std::sqrt(a); }); }, ulps<4>));
+        [](RefContext& c) { map_reals(c, [](double a) { return 1 / std::sqrt(a); }); }, half_ulps<4>));
     ops.push_back(unary(
         Op::exp, with_floats(), [](ExprContext& c) { return call(c, "tosa_exp"); },
         [](RefContext& c) { map_reals(c, [](double a) { return std::exp(a); }); }, exp_tolerance));

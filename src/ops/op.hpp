@@ -134,8 +134,9 @@ struct OpDef {
     // kernels (kernels/kernels.hpp); or an expression for some nodes and kernels for the rest; or a view with kernels
     // that are asked first for a node that begins a group.
     std::string (*expression)(ExprContext&) = nullptr;
-    const char* library =
-        nullptr;  ///< file under shaders/ with functions that the expression calls; null: the dialect's
+    /// File under shaders/ with functions that the expression calls besides those of lib/math.glsl, which are always
+    /// there. May be null.
+    const char* library = nullptr;
     bool (*expression_if)(const NodeView&) = nullptr;  ///< the nodes that the expression serves; null: all
     ViewDef (*view)(const NodeView&) = nullptr;
     /// REDUCE_*, beside its kernels: a GLSL expression that makes one partial result of two quads of them, `a` and `b`.

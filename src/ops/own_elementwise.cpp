@@ -1,5 +1,5 @@
-// Elementwise operators of our own domain (docs/operators.md): exact quotients, remainders and square roots. One that
-// is added here and in TOSAVK_OWN_OPERATORS (graph/operators.hpp) is complete: the sweep, the listing, problem lines
+// Elementwise operators of our own domain (docs/operators.md), such as exact quotients and square roots. One that is
+// added here and in TOSAVK_OWN_OPERATORS (graph/operators.hpp) is complete: the sweep, the listing, problem lines
 // and .tosa files go by what stands here.
 #include "ops/pointwise.hpp"
 #include "ops/rows.hpp"
@@ -18,17 +18,10 @@ using i64 = std::int64_t;
 constexpr const char* exact_library = "lib/exact.glsl";
 
 std::vector<TypeRow> number_rows() {
-    std::vector<TypeRow> rows;
-    for (const DType type : {DType::i8, DType::i16, DType::i32, DType::fp16, DType::bf16, DType::fp32})
-        rows.push_back({{type}, own_domain.data()});
-    return rows;
+    return own_rows({DType::i8, DType::i16, DType::i32, DType::fp16, DType::bf16, DType::fp32});
 }
 
-std::vector<TypeRow> float_rows() {
-    std::vector<TypeRow> rows;
-    for (const DType type : {DType::fp16, DType::bf16, DType::fp32}) rows.push_back({{type}, own_domain.data()});
-    return rows;
-}
+std::vector<TypeRow> float_rows() { return own_rows({DType::fp16, DType::bf16, DType::fp32}); }
 
 /// map_reals for results that are the real number rounded once to the output's type: no other float is right.
 template <class F> void map_rounded(RefContext& c, F f) {

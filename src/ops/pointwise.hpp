@@ -87,7 +87,7 @@ template <class T, class F> void map(RefContext& c, F f) {
 
 template <class F> void map_ints(RefContext& c, F f) { map<std::int64_t>(c, f); }
 template <class F> void map_reals(RefContext& c, F f) { map<double>(c, f); }
-/// By the type of the last broadcast operand.
+/// By the type of the first operand.
 template <class F> void map_either(RefContext& c, F f) {
     if (is_float(c.view.in(0).type)) map_reals(c, f);
     else map_ints(c, f);
@@ -114,8 +114,8 @@ template <class F> Tolerance bound(RefContext& c, std::span<const double> refere
     return t;
 }
 
-/// ULP(halves / 2).
-template <int halves> Tolerance ulps(RefContext& c, std::size_t, std::span<const double> reference) {
+/// So many half units in the last place.
+template <int halves> Tolerance half_ulps(RefContext& c, std::size_t, std::span<const double> reference) {
     return bound(c, reference, [](DType type, double r, double) { return 0.5 * halves * ulp(type, r); });
 }
 

@@ -2,8 +2,12 @@
 // and attributes as text and back.
 #include "ops/print.hpp"
 #include "support/one_node.hpp"
+#include "support/require.hpp"
 
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <limits>
 
 namespace tosavk {
@@ -43,6 +47,19 @@ TEST(OwnOperators, AreTheirOwnDomain) {
     EXPECT_EQ(name_of(Op::segment_reduce), "SEGMENT_REDUCE");
     EXPECT_EQ(name_of(Op::before_own), "UNKNOWN");
     EXPECT_EQ(name_of(Op::after_own), "UNKNOWN");
+}
+
+TEST(OwnOperators, AreDescribedWithTheirAccuracy) {
+    const char* source = std::getenv("TOSAVK_SOURCE");
+    TOSAVK_NEEDS_VARIABLE("TOSAVK_SOURCE");
+    std::ifstream file(std::string(source) + "/docs/operators.md");
+    const std::string page{std::istreambuf_iterator<char>(file), {}};
+    for (const OpDef& def : registry()) {
+        if (!is_own(def.op)) continue;
+        const std::string name(name_of(def.op));
+        EXPECT_NE(page.find("\n## " + name + "\n"), std::string::npos) << "docs/operators.md lacks " << name;
+        EXPECT_EQ(def.tolerance != nullptr, def.accuracy != nullptr) << name;
+    }
 }
 
 TEST(Divide, RoundsQuotientsOfIntegersAsAsked) {
