@@ -46,8 +46,8 @@ function(tosavk_compile_fast name)
   endif()
 endfunction()
 
-# tosavk_join_files(NAME): a few files at a time are compiled as one. For programs, each of whose files takes seconds to
-# read CLI11 and nlohmann-json.
+# tosavk_join_files(NAME): a few files at a time are compiled as one, since reading headers takes most of the time (CLI11
+# and nlohmann-json seconds for each file of the programs).
 function(tosavk_join_files name)
   if(TOSAVK_WHOLE_BUILDS)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
