@@ -75,6 +75,10 @@ int run(Options options) {
     const auto to_stdout =
         std::count_if(std::begin(outputs), std::end(outputs), [](auto* path) { return is_stdout(*path); });
     if (to_stdout > 1) throw Failure(exit_usage, "only one of --json, --trace and --html can write to standard output");
+    for (std::size_t k = 0; k < 3; ++k)
+        for (std::size_t other = 0; other < k; ++other)
+            if (!outputs[k]->empty() && *outputs[k] == *outputs[other])
+                throw Failure(exit_usage, "two of --json, --trace and --html name " + *outputs[k]);
     const std::vector<ModelOptions> all = problems_of(options);
     if (all.empty())
         throw Failure(exit_usage, "nothing to measure: name a MODEL, --op with a problem line, or a --suite");
@@ -156,9 +160,10 @@ int main(int argc, char** argv) {
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     app.add_flag("--details", options.details, "list the dispatches of every problem of a suite too");
     app.add_option("--trace", options.trace,
-                   "file for a timeline, for Perfetto or chrome://tracing; - for standard output");
-    app.add_option("--html", options.html,
-                   "file for a page with a roofline plot and a timeline; - for standard output");
+                   "file for a timeline, for Perfetto or chrome://tracing; - for standard output")
+        ->check(output_path());
+    app.add_option("--html", options.html, "file for a page with a roofline plot and a timeline; - for standard output")
+        ->check(output_path());
     app.add_option("--compare", options.compare,
                    "an earlier --json file: prints the ratio of every problem's best times");
     app.add_option("--threshold", options.threshold,
@@ -167,7 +172,7 @@ int main(int argc, char** argv) {
                  "list a problem line for every operator but CUSTOM and constants");
     add_model_options(app, options.model, false);
     add_device_option(app, options.device);
-    app.add_option("--json", options.json, "file for the results as JSON; - for standard output");
+    app.add_option("--json", options.json, "file for the results as JSON; - for standard output")->check(output_path());
     app.add_option("--min-time", options.measure.min_time_s, "seconds to repeat at least (default 0.5)");
     app.add_option("--seed", options.measure.seed, "seed of the random inputs (default 0)")->check(whole_number());
     app.add_flag(

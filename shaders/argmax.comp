@@ -1,6 +1,6 @@
-// ARGMAX along one axis of a tensor seen as [outer, AXIS, INNER]. Four outputs are an invocation's (and the
-// next four after them, IN_TURN), or that of LANES invocations, which share the axis and fold their results as a tree.
-// Elements are compared as integer keys, so that NaN, zeros and subnormal numbers order alike on every driver; of equal keys
+// ARGMAX along one axis of a tensor seen as [outer, AXIS, INNER]. Four outputs are an invocation's (and the next four
+// after them, IN_TURN), or that of LANES invocations, which share the axis and fold their results as a tree. Elements
+// are compared as integer keys, so that NaN, zeros and subnormal numbers order alike on every driver; of equal keys
 // the smaller index wins.
 //   in0  input
 layout(constant_id = 0) const int AXIS = 1;
@@ -17,14 +17,16 @@ shared ivec4 partial_key[gl_WorkGroupSize.x], partial_index[gl_WorkGroupSize.x];
 // Grows with the number; both zeros give 0, NaN gives NAN_KEY (the greatest or the least key).
 ivec4 key_of(vec4 x) {
     ivec4 bits = floatBitsToInt(x), magnitude = bits & 0x7fffffff;
-    return mix(mix(magnitude, -magnitude, lessThan(bits, ivec4(0))), ivec4(NAN_KEY), greaterThan(magnitude, ivec4(0x7f800000)));
+    return mix(mix(magnitude, -magnitude, lessThan(bits, ivec4(0))), ivec4(NAN_KEY),
+               greaterThan(magnitude, ivec4(0x7f800000)));
 }
 #else
 #define key_of(x) (x)
 #endif
 
 void fold(inout ivec4 key, inout ivec4 index, ivec4 other_key, ivec4 other_index) {
-    ivec4 wins = ivec4(greaterThan(other_key, key)) | (ivec4(equal(other_key, key)) & ivec4(lessThan(other_index, index)));
+    ivec4 wins =
+        ivec4(greaterThan(other_key, key)) | (ivec4(equal(other_key, key)) & ivec4(lessThan(other_index, index)));
     bvec4 take = notEqual(wins, ivec4(0));
     key = mix(key, other_key, take);
     index = mix(index, other_index, take);

@@ -1,7 +1,7 @@
-// SCATTER_ND and SEGMENT_REDUCE that combine: rows of C elements that name one place, in the order of their numbers. Sorted
-// pairs (place, number of row) say which. An invocation makes four elements of a place.
-// PARTIAL: first, of every LENGTH pairs that begin at a multiple of LENGTH and name one place, so that no place takes long:
-// the order of a sum follows from the indices alone.
+// SCATTER_ND and SEGMENT_REDUCE that combine: rows of C elements that name one place, in the order of their numbers.
+// Sorted pairs (place, number of row) say which. An invocation makes four elements of a place. PARTIAL: first, of
+// every LENGTH pairs that begin at a multiple of LENGTH and name one place, so that no place takes long: the order of
+// a sum follows from the indices alone.
 //   in0  pairs   in1  rows
 //   otherwise    in2  where the run of each place begins, or -1   in3  partial results (HAS_PARTIAL)
 //                VALUES(load4) and VALUES(loadn) read what the places hold (HAS_VALUES)
@@ -41,7 +41,8 @@ void main() {
 #if HAS_PARTIAL
         // The last pair of a chunk tells whether the chunk is this place's.
         uint end = at + uint(LENGTH);
-        bool whole = at % uint(LENGTH) == 0u && end <= uint(PAIRS) && in0_load1(2u * min(end, uint(PAIRS)) - 2u) == int(place);
+        bool whole =
+            at % uint(LENGTH) == 0u && end <= uint(PAIRS) && in0_load1(2u * min(end, uint(PAIRS)) - 2u) == int(place);
         X4 x;
         if (whole) x = in3_load4((at / uint(LENGTH) * QUADS + c / 4u) * 4u);
         else x = row_of(at, c, n);

@@ -64,11 +64,12 @@ int source(int o, int k, int stride, int dilation, int pad, int size) {
                   SUM4(v * (in1_load4(uint(row.z + ic)) - weight_zp)),   \
                   SUM4(v * (in1_load4(uint(row.w + ic)) - weight_zp)));  \
     }
-#define CHANNEL(s)                                                                                                   \
-    if (s == 0 || begin + s < IC) {                                                                                  \
-        X1 v = in0_load1(uint(at + begin + s)) - input_zp;                                                           \
-        ivec4 i = row + (begin + s);                                                                                 \
-        acc += v * (X4(in1_load1(uint(i.x)), in1_load1(uint(i.y)), in1_load1(uint(i.z)), in1_load1(uint(i.w))) - weight_zp); \
+#define CHANNEL(s)                                                                                               \
+    if (s == 0 || begin + s < IC) {                                                                              \
+        X1 v = in0_load1(uint(at + begin + s)) - input_zp;                                                       \
+        ivec4 i = row + (begin + s);                                                                             \
+        acc += v * (X4(in1_load1(uint(i.x)), in1_load1(uint(i.y)), in1_load1(uint(i.z)), in1_load1(uint(i.w))) - \
+                    weight_zp);                                                                                  \
     }
 
 // After `count` more products, at most 32.
@@ -108,7 +109,8 @@ void main() {
                 int at = (((image * ID + d) * IH + y) * IW + x) * IC, tap = (kd * KH + ky) * KW + kx;
 #if DEPTHWISE
                 ivec4 i = at + channel / M;
-                X4 v = X4(in0_load1(uint(i.x)), in0_load1(uint(i.y)), in0_load1(uint(i.z)), in0_load1(uint(i.w))) - input_zp;
+                X4 v = X4(in0_load1(uint(i.x)), in0_load1(uint(i.y)), in0_load1(uint(i.z)), in0_load1(uint(i.w))) -
+                       input_zp;
                 acc += v * (in1_loadn(uint(tap * OC + oc), uint(n)) - weight_zp);
                 TOOK(1)
 #else

@@ -1,8 +1,11 @@
-// CUMULATE: an invocation walks along a part of the axis of one row (ROWS), or of four neighbouring columns, and carries
-// what it has folded; IN_TURN rows one after the other, or EACH (1, 2 or 4) quads of columns side by side. With SHARED_LANES (rows) a workgroup walks, a quad for each invocation at a time. An axis in several parts takes three passes: TOTALS folds each part; another run of this kernel, on
-// these totals, makes what lies before each part; and the last pass starts from that.
+// CUMULATE: an invocation walks along a part of the axis of one row (ROWS), or of four neighbouring columns, and
+// carries what it has folded; IN_TURN rows one after the other, or EACH (1, 2 or 4) quads of columns side by side.
+// With SHARED_LANES (rows) a workgroup walks, a quad for each invocation at a time. An axis in several parts takes
+// three passes: TOTALS folds each part; another run of this kernel, on these totals, makes what lies before each
+// part; and the last pass starts from that.
 //   in0  input [outer][AXIS][INNER], INNER being 1 for rows   in1  PREFIX: what lies before each part
-// Results go to a scratch buffer (TO_SCRATCH, TOTALS), without AFTER, or on. With REVERSE parts and axis are walked backwards.
+// Results go to a scratch buffer (TO_SCRATCH, TOTALS), without AFTER, or on. With REVERSE parts and axis are walked
+// backwards.
 layout(constant_id = 0) const int AXIS = 1;
 layout(constant_id = 1) const int INNER = 1;
 layout(constant_id = 2) const int LENGTH = 1;  // of a part; of rows a multiple of 4 if there are several parts

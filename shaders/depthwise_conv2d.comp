@@ -1,10 +1,10 @@
-// DEPTHWISE_CONV2D, direct: an invocation makes 4 output channels of TX neighbouring pixels. With more than one, KW is known to
-// the shader (and DILATION_X is 1): a row of the input under them is loaded once.
+// DEPTHWISE_CONV2D, direct: an invocation makes 4 output channels of TX neighbouring pixels. With more than one, KW
+// is known to the shader (and DILATION_X is 1): a row of the input under them is loaded once.
 //   in0  input  [N,IH,IW,C]
 //   in1  weight, taps x channels: [KH*KW][C*M rounded up to 4]
 //   in2  bias [BC]
-// WIDE: the input is i16, bias and result are i48. AS_FLOATS: integers are summed as floats, which is exact (the plan sees to that)
-// and no slower anywhere.
+// WIDE: the input is i16, bias and result are i48. AS_FLOATS: integers are summed as floats, which is exact (the plan
+// sees to that) and no slower anywhere.
 layout(constant_id = 0) const int IH = 1;
 layout(constant_id = 1) const int IW = 1;
 layout(constant_id = 2) const int C = 1;

@@ -36,8 +36,8 @@ layout(constant_id = 12) const int WEIGHT_ZP = 0;
 const int QUADS = (C + 3) / 4, RUNS = EIGHTS == 1 ? C / 8 : QUADS, BLOCKS = (OW + TX - 1) / TX;
 // Output rows o, o + DILATION_Y, .. share input rows.
 const int SPAN = ROWS * DILATION_Y, SPANS = (OH + SPAN - 1) / SPAN;
-// Columns of the input under TX pixels, DILATION_X apart (which is 1 if TX is 2); rows under the output rows; rows that are
-// new under the next one.
+// Columns of the input under TX pixels, DILATION_X apart (which is 1 if TX is 2); rows under the output rows; rows
+// that are new under the next one.
 #define COLUMNS ((TX - 1) * STRIDE_X + KW)
 #define INPUT_ROWS ((ROWS - 1) * STEP_Y + KH)
 #define FRESH (STEP_Y < KH ? STEP_Y : KH)
@@ -50,7 +50,9 @@ bool inside(int r, int x) {
     int y = top + r * DILATION_Y;
     return y >= 0 && y < IH && uint(left + x * DILATION_X) < uint(IW);
 }
-uint input_at(int r, int x) { return uint(inside(r, x) ? ((image * IH + top + r * DILATION_Y) * IW + left + x * DILATION_X) * C + c : c); }
+uint input_at(int r, int x) {
+    return uint(inside(r, x) ? ((image * IH + top + r * DILATION_Y) * IW + left + x * DILATION_X) * C + c : c);
+}
 
 #ifdef IN0_EIGHTS
 ivec2 words[INPUT_ROWS * COLUMNS];  // loaded before the first use: one choice for four elements

@@ -1,4 +1,5 @@
-// DYNAMIC_SLICE: the window itself; an invocation makes four elements. ROWS: four in a row are four in a row of the tensor.
+// DYNAMIC_SLICE: the window itself; an invocation makes four elements. ROWS: four in a row are four in a row of the
+// tensor.
 //   in0  tensor   in1  start
 #include "lib/window.glsl"
 layout(constant_id = 30) const int COUNT = 1;  // elements of the window
@@ -12,7 +13,8 @@ void main() {
     X4 value = in0_loadn(in_tensor(e), n);
 #else
     uvec4 i = min(uvec4(e, e + 1u, e + 2u, e + 3u), uvec4(uint(COUNT) - 1u));
-    X4 value = X4(in0_load1(in_tensor(i.x)), in0_load1(in_tensor(i.y)), in0_load1(in_tensor(i.z)), in0_load1(in_tensor(i.w)));
+    X4 value =
+        X4(in0_load1(in_tensor(i.x)), in0_load1(in_tensor(i.y)), in0_load1(in_tensor(i.z)), in0_load1(in_tensor(i.w)));
 #endif
     FUSED(e, n, value);
 }

@@ -1,7 +1,7 @@
-// FFT2D and RFFT2D along one axis of [OUTER, L, INNER]: a workgroup of SIZE invocations transforms LINES = 8 * SIZE / L lines.
-// Their elements lie in registers, 8 an invocation, and change places through shared memory between the passes of a
-// Stockham FFT: one of radix FIRST (2, 4 or 8), then of radix 8. Before a pass of radix R, an invocation's element e is
-// input e % R of its butterfly e / R.
+// FFT2D and RFFT2D along one axis of [OUTER, L, INNER]: a workgroup of SIZE invocations transforms LINES = 8 * SIZE /
+// L lines. Their elements lie in registers, 8 an invocation, and change places through shared memory between the
+// passes of a Stockham FFT: one of radix FIRST (2, 4 or 8), then of radix 8. Before a pass of radix R, an
+// invocation's element e is input e % R of its butterfly e / R.
 //   READS_TENSORS 2: in0 real, in1 imaginary   1: in0 real   0: in0 scratch, the imaginary parts at IN_PLANE
 //   TABLE   exp(-+2 pi i k / L) for 0 <= k < L as pairs
 //   WRITES_TENSORS 1: out0 real, out1 imaginary   0: out0 scratch, the imaginary parts at OUT_PLANE
@@ -25,7 +25,8 @@ vec2 quarter(vec2 a) { return vec2(-DIRECTION * a.y, DIRECTION * a.x); }
 
 // The line and the first element of a butterfly: neighbours take what lies side by side in memory.
 ivec2 place(int butterfly, int radix) {
-    return INNER == 1 ? ivec2(butterfly / (L / radix), butterfly % (L / radix)) : ivec2(butterfly % LINES, butterfly / LINES);
+    return INNER == 1 ? ivec2(butterfly / (L / radix), butterfly % (L / radix))
+                      : ivec2(butterfly % LINES, butterfly / LINES);
 }
 
 // Where an element lies in the tile: results of neighbours are 8 apart and more, which would be few banks.
@@ -86,7 +87,8 @@ void store(int first_line, ivec2 line_element, vec2 v) {
 const float HALF_ROOT = 0.70710678119;
 
 // The stages leave output r of a butterfly where r has its bits turned round.
-#define TURNED(e, R) ((R) == 8 ? ((e) & 1) << 2 | ((e) & 2) | ((e) >> 2 & 1) : (R) == 4 ? ((e) & 1) << 1 | ((e) >> 1 & 1) : (e) & 1)
+#define TURNED(e, R) \
+    ((R) == 8 ? ((e) & 1) << 2 | ((e) & 2) | ((e) >> 2 & 1) : (R) == 4 ? ((e) & 1) << 1 | ((e) >> 1 & 1) : (e) & 1)
 #define OUTPUT_OF(e, R) x[(e) / (R) * (R) + TURNED(e, R)]
 
 void main() {

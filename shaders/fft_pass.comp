@@ -42,8 +42,10 @@ void store(int i, vec2 x) {
 }
 
 // cos and sin of 2 pi k / 16
-const float COSINE[8] = float[](1.0, 0.92387953251, 0.70710678119, 0.38268343236, 0.0, -0.38268343236, -0.70710678119, -0.92387953251);
-const float SINE[8] = float[](0.0, 0.38268343236, 0.70710678119, 0.92387953251, 1.0, 0.92387953251, 0.70710678119, 0.38268343236);
+const float COSINE[8] =
+    float[](1.0, 0.92387953251, 0.70710678119, 0.38268343236, 0.0, -0.38268343236, -0.70710678119, -0.92387953251);
+const float SINE[8] =
+    float[](0.0, 0.38268343236, 0.70710678119, 0.92387953251, 1.0, 0.92387953251, 0.70710678119, 0.38268343236);
 
 // Halves of 2*HALF elements become sums and turned differences; results end in bit-reversed order.
 #define STAGE(HALF)                                                                                   \

@@ -1,7 +1,8 @@
 // fft_pass.comp, four butterflies an invocation: four neighbours behind the axis, or with ALONG_ROW (INNER is 1) four
 // steps along it. Tables, tensors and scratch are read and written as whole quads.
 //   READS_TENSORS 2: in0 real, in1 imaginary   1: in0 real   0: in0 scratch, the imaginary parts at IN_PLANE
-//   TABLE   if NS is not 1: exp(-+2 pi i k r / (NS*R)), [r-1][k] for 0 < r < R, 0 <= k < NS: real parts, then imaginary ones
+//   TABLE   if NS is not 1: exp(-+2 pi i k r / (NS*R)), [r-1][k] for 0 < r < R, 0 <= k < NS: real
+//           parts, then imaginary ones
 //   WRITES_TENSORS 1: out0 real, out1 imaginary   0: out0 scratch, the imaginary parts at OUT_PLANE
 layout(constant_id = 0) const int L = 1;
 layout(constant_id = 1) const int INNER = 1;      // distance of two steps along the axis of the input
@@ -62,20 +63,24 @@ void store(uint i, vec4 re, vec4 im, int n) {
 }
 
 // cos and sin of 2 pi k / 16
-const float COSINE[8] = float[](1.0, 0.92387953251, 0.70710678119, 0.38268343236, 0.0, -0.38268343236, -0.70710678119, -0.92387953251);
-const float SINE[8] = float[](0.0, 0.38268343236, 0.70710678119, 0.92387953251, 1.0, 0.92387953251, 0.70710678119, 0.38268343236);
+const float COSINE[8] =
+    float[](1.0, 0.92387953251, 0.70710678119, 0.38268343236, 0.0, -0.38268343236, -0.70710678119, -0.92387953251);
+const float SINE[8] =
+    float[](0.0, 0.38268343236, 0.70710678119, 0.92387953251, 1.0, 0.92387953251, 0.70710678119, 0.38268343236);
 
 // Halves of 2*HALF elements become sums and turned differences; results end in bit-reversed order.
-#define STAGE(HALF)                                                                                   \
-    for (int base = 0; base < R; base += 2 * HALF) {                                                  \
-        for (int i = 0; i < HALF; ++i) {                                                              \
-            Complex4 a = x[base + i], b = x[base + i + HALF];                                         \
-            x[base + i] = Complex4(a.re + b.re, a.im + b.im);                                         \
-            Complex4 d = Complex4(a.re - b.re, a.im - b.im);                                          \
-            if (i == 0) x[base + i + HALF] = d;                                                       \
+#define STAGE(HALF)                                                                                     \
+    for (int base = 0; base < R; base += 2 * HALF) {                                                    \
+        for (int i = 0; i < HALF; ++i) {                                                                \
+            Complex4 a = x[base + i], b = x[base + i + HALF];                                           \
+            x[base + i] = Complex4(a.re + b.re, a.im + b.im);                                           \
+            Complex4 d = Complex4(a.re - b.re, a.im - b.im);                                            \
+            if (i == 0) x[base + i + HALF] = d;                                                         \
             else if (2 * i == HALF) x[base + i + HALF] = Complex4(d.im * -DIRECTION, d.re * DIRECTION); \
-            else x[base + i + HALF] = multiply(d, vec4(COSINE[i * (8 / HALF)]), vec4(DIRECTION * SINE[i * (8 / HALF)])); \
-        }                                                                                             \
+            else                                                                                        \
+                x[base + i + HALF] =                                                                    \
+                    multiply(d, vec4(COSINE[i * (8 / HALF)]), vec4(DIRECTION * SINE[i * (8 / HALF)]));  \
+        }                                                                                               \
     }
 
 int reversed(int r) {

@@ -6,7 +6,8 @@ layout(constant_id = 0) const int K = 1;
 layout(constant_id = 1) const int W = 1;
 layout(constant_id = 2) const int C = 1;
 layout(constant_id = 3) const int COUNT = 1;
-layout(constant_id = 4) const int SIDE_BY_SIDE = 1;  // rows that neighbouring invocations read, if C is a multiple of EACH
+// Rows that neighbouring invocations read, if C is a multiple of EACH.
+layout(constant_id = 4) const int SIDE_BY_SIDE = 1;
 
 #if X_FLOAT
 #define X4 vec4
@@ -24,7 +25,8 @@ uint source(uint row, out bool ok) {
 void main() {
     uint e = invocation_index() * EACH;
     if (C % EACH == 0 && SIDE_BY_SIDE > 1) {
-        uint id = invocation_index(), tile = id / uint(SIDE_BY_SIDE * (C / EACH)), within = id % uint(SIDE_BY_SIDE * (C / EACH));
+        uint id = invocation_index(), tile = id / uint(SIDE_BY_SIDE * (C / EACH)),
+             within = id % uint(SIDE_BY_SIDE * (C / EACH));
         e = (tile * uint(SIDE_BY_SIDE) + within % uint(SIDE_BY_SIDE)) * uint(C) + within / uint(SIDE_BY_SIDE) * EACH;
     }
     if (e >= uint(COUNT)) return;

@@ -1,5 +1,5 @@
-// GATHER_ND: each tuple of indices becomes the C elements at the place that it names, or zeros; an invocation makes four
-// consecutive elements. Nothing is read outside the tensor: an index that leads there is clamped first.
+// GATHER_ND: each tuple of indices becomes the C elements at the place that it names, or zeros; an invocation makes
+// four consecutive elements. Nothing is read outside the tensor: an index that leads there is clamped first.
 //   in0  values [batches, SLOTS, C]   in1  indices [batches, TUPLES, DEPTH]
 #include "lib/index_tuple.glsl"
 layout(constant_id = 8) const int C = 1;

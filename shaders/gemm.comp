@@ -1,7 +1,7 @@
-// Matrix product with a register tile, for MATMUL and convolutions. An invocation makes TM rows x TN quads of columns. The LANES
-// invocations of a subgroup own neighbouring quads of columns and share the rows: each loads TM / LANES of them (or one) and
-// hands its elements to the others. Where LANES is 1 and loads are dear, it takes more than one quad, and 8 instead of 4
-// inner elements at a time (STEP_K) where rows are of whole eights.
+// Matrix product with a register tile, for MATMUL and convolutions. An invocation makes TM rows x TN quads of
+// columns. The LANES invocations of a subgroup own neighbouring quads of columns and share the rows: each loads TM /
+// LANES of them (or one) and hands its elements to the others. Where LANES is 1 and loads are dear, it takes more
+// than one quad, and 8 instead of 4 inner elements at a time (STEP_K) where rows are of whole eights.
 #include "lib/gemm_operands.glsl"
 #include "lib/gemm_sums.glsl"
 
@@ -71,8 +71,8 @@ const int QUAD_GROUPS = (QUADS + LANES * TN - 1) / (LANES * TN), ROW_GROUPS = (R
 #endif
 
 void main() {
-    // Subgroups are runs of invocations of a one-dimensional workgroup. gl_SubgroupID would say so too, but llvmpipe counts
-    // it in eights whatever the subgroup size.
+    // Subgroups are runs of invocations of a one-dimensional workgroup. gl_SubgroupID would say so too, but llvmpipe
+    // counts it in eights whatever the subgroup size.
     int id = int(invocation_index()), lane = id % LANES, tile = id / LANES;
     int quad = (tile % QUAD_GROUPS * LANES + lane) * TN, first = tile / QUAD_GROUPS % ROW_GROUPS * TM;
     int batch = tile / QUAD_GROUPS / ROW_GROUPS;

@@ -1,11 +1,11 @@
-// Matrix product by cooperative matrices (VK_KHR_cooperative_matrix), for MATMUL and convolutions of i8 and fp16. A workgroup is
-// SX x SY subgroups, each of which makes FR x FC matrices of CM x CN results; it loads DEPTH blocks of the inner dimension
-// of both operands at a time into shared memory, as words of four i8 or two fp16, the next ones while it multiplies. Results
-// go through the same memory to where invocations have rows of quads again.
+// Matrix product by cooperative matrices (VK_KHR_cooperative_matrix), for MATMUL and convolutions of i8 and fp16. A
+// workgroup is SX x SY subgroups, each of which makes FR x FC matrices of CM x CN results; it loads DEPTH blocks of
+// the inner dimension of both operands at a time into shared memory, as words of four i8 or two fp16, the next ones
+// while it multiplies. Results go through the same memory to where invocations have rows of quads again.
 //   fp16 operands are read as i16, which they stay: nothing converts them.
-// The matrices hold the elements themselves. What zero points add is corrected for: ROW_SUMS and COLUMN_SUMS say whether
-// sums of rows (for the columns' zero point) and of columns (for the rows') are made here; else they are zero, or the bias
-// has them (kernels/product/product.hpp).
+// The matrices hold the elements themselves. What zero points add is corrected for: ROW_SUMS and COLUMN_SUMS say
+// whether sums of rows (for the columns' zero point) and of columns (for the rows') are made here; else they are
+// zero, or the bias has them (kernels/product/product.hpp).
 #include "lib/gemm_operands.glsl"
 
 #define DEPTH 8
@@ -24,7 +24,8 @@ const int ROW_TILES = (ROWS + TILE_ROWS - 1) / TILE_ROWS, COLUMN_TILES = (COLUMN
 #define BLOCK uvec2
 #define WORDS 2
 #define COOPERATIVE_TYPE(COMPONENT, M, N, USE) \
-    spirv_type(extensions = ["SPV_KHR_cooperative_matrix"], capabilities = [6022, 9], id = 4456, COMPONENT, 3, M, N, USE)
+    spirv_type(extensions = ["SPV_KHR_cooperative_matrix"], capabilities = [6022, 9], id = 4456, COMPONENT, 3, M, N, \
+               USE)
 #define MATRIX_A COOPERATIVE_TYPE(16.0, CM, CK, 0)
 #define MATRIX_B COOPERATIVE_TYPE(16.0, CK, CN, 1)
 #define MATRIX_C COOPERATIVE_TYPE(32.0, CM, CN, 2)
@@ -34,7 +35,8 @@ BLOCK pack(ivec4 v) { return uvec2(pack_i16(v)); }
 #define BLOCK uint
 #define WORDS 1
 #define COOPERATIVE_TYPE(COMPONENT, M, N, USE) \
-    spirv_type(extensions = ["SPV_KHR_cooperative_matrix"], capabilities = [6022, 39], id = 4456, COMPONENT, 3, M, N, USE)
+    spirv_type(extensions = ["SPV_KHR_cooperative_matrix"], capabilities = [6022, 39], id = 4456, COMPONENT, 3, M, N, \
+               USE)
 #define MATRIX_A COOPERATIVE_TYPE(8, CM, CK, 0)
 #define MATRIX_B COOPERATIVE_TYPE(8, CK, CN, 1)
 #define MATRIX_C COOPERATIVE_TYPE(32, CM, CN, 2)
@@ -43,9 +45,12 @@ BLOCK pack(ivec4 v) { return uint(pack_i8(v)); }
 #endif
 #define BY_ROWS 0u
 #define NON_PRIVATE 0x20
-spirv_instruction(id = 4457) MATRIX_A load_a(spirv_by_reference uint from, uint layout_of, uint stride, spirv_literal uint access);
-spirv_instruction(id = 4457) MATRIX_B load_b(spirv_by_reference uint from, uint layout_of, uint stride, spirv_literal uint access);
-spirv_instruction(id = 4458) void store_c(spirv_by_reference uint to, MATRIX_C c, uint layout_of, uint stride, spirv_literal uint access);
+spirv_instruction(id = 4457)
+MATRIX_A load_a(spirv_by_reference uint from, uint layout_of, uint stride, spirv_literal uint access);
+spirv_instruction(id = 4457)
+MATRIX_B load_b(spirv_by_reference uint from, uint layout_of, uint stride, spirv_literal uint access);
+spirv_instruction(id = 4458)
+void store_c(spirv_by_reference uint to, MATRIX_C c, uint layout_of, uint stride, spirv_literal uint access);
 spirv_instruction(id = 4459) MATRIX_C multiply_add(MATRIX_A a, MATRIX_B b, MATRIX_C c, spirv_literal uint signs);
 spirv_instruction(id = 80) MATRIX_C filled(X1 value);
 
@@ -64,8 +69,8 @@ shared int row_sums[TILE_ROWS];
 shared int column_sums[TILE_COLUMNS];
 #endif
 
-// barrier(), and what cooperative and other accesses have written is there for both: these make nothing available or visible
-// themselves.
+// barrier(), and what cooperative and other accesses have written is there for both: these make nothing available or
+// visible themselves.
 void exchange() {
     controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsShared,
                    gl_SemanticsAcquireRelease | gl_SemanticsMakeAvailable | gl_SemanticsMakeVisible);
@@ -153,11 +158,12 @@ void main() {
     [[unroll]] for (int i = 0; i < FR * FC; ++i) sums[i] = filled(X1(0));
 
     BLOCK row_words[ROW_LOADS], column_words[COLUMN_LOADS][4];
-#define LOAD(BLOCK_AT)                                                                                              \
-    [[unroll]] for (int i = 0; i < ROW_LOADS; ++i) row_words[i] = row_block(rows[i], (BLOCK_AT) + row_load(i, local).y); \
-    [[unroll]] for (int i = 0; i < COLUMN_LOADS; ++i) {                                                             \
-        ivec2 at = column_load(i, local);                                                                           \
-        load_columns(batch, min(first_quad + at.x, QUADS - 1), (BLOCK_AT) + at.y, column_words[i]);                 \
+#define LOAD(BLOCK_AT)                                                                              \
+    [[unroll]] for (int i = 0; i < ROW_LOADS; ++i)                                                  \
+        row_words[i] = row_block(rows[i], (BLOCK_AT) + row_load(i, local).y);                       \
+    [[unroll]] for (int i = 0; i < COLUMN_LOADS; ++i) {                                             \
+        ivec2 at = column_load(i, local);                                                           \
+        load_columns(batch, min(first_quad + at.x, QUADS - 1), (BLOCK_AT) + at.y, column_words[i]); \
     }
     LOAD(0)
     for (int step = 0; step < BLOCKS; step += DEPTH) {
@@ -185,11 +191,14 @@ void main() {
         [[unroll]] for (int k = 0; k < INNER; k += CK) {
             MATRIX_A a[FR];
             [[unroll]] for (int r = 0; r < FR; ++r) {
-                a[r] = load_a(tile[((sy * FR + r) * CM) * ROW_STRIDE + k / 4 * WORDS], BY_ROWS, ROW_STRIDE, NON_PRIVATE);
+                a[r] =
+                    load_a(tile[((sy * FR + r) * CM) * ROW_STRIDE + k / 4 * WORDS], BY_ROWS, ROW_STRIDE, NON_PRIVATE);
             }
             [[unroll]] for (int c = 0; c < FC; ++c) {
-                MATRIX_B b = load_b(tile[COLUMNS_FROM + k * COLUMN_STRIDE + (sx * FC + c) * CN / 4 * WORDS], BY_ROWS, COLUMN_STRIDE, NON_PRIVATE);
-                [[unroll]] for (int r = 0; r < FR; ++r) sums[r * FC + c] = multiply_add(a[r], b, sums[r * FC + c], SIGNS);
+                MATRIX_B b = load_b(tile[COLUMNS_FROM + k * COLUMN_STRIDE + (sx * FC + c) * CN / 4 * WORDS], BY_ROWS,
+                                    COLUMN_STRIDE, NON_PRIVATE);
+                [[unroll]] for (int r = 0; r < FR; ++r)
+                    sums[r * FC + c] = multiply_add(a[r], b, sums[r * FC + c], SIGNS);
             }
         }
         exchange();
@@ -199,7 +208,8 @@ void main() {
 #endif
 #if COLUMN_SUMS
     [[unroll]] for (int i = 0; i < COLUMN_LOADS; ++i) {
-        [[unroll]] for (int j = 0; j < 4; ++j) atomicAdd(column_sums[column_load(i, local).x * 4 + j], column_parts[i][j]);
+        [[unroll]] for (int j = 0; j < 4; ++j)
+            atomicAdd(column_sums[column_load(i, local).x * 4 + j], column_parts[i][j]);
     }
 #endif
 
@@ -226,8 +236,8 @@ void main() {
                 sum -= column_zp * row_sums[tile_row];
 #endif
 #if COLUMN_SUMS
-                sum += row_zp * (4 * BLOCKS * column_zp -
-                                 ivec4(column_sums[q * 4], column_sums[q * 4 + 1], column_sums[q * 4 + 2], column_sums[q * 4 + 3]));
+                sum += row_zp * (4 * BLOCKS * column_zp - ivec4(column_sums[q * 4], column_sums[q * 4 + 1],
+                                                                column_sums[q * 4 + 2], column_sums[q * 4 + 3]));
 #endif
                 FUSED(uint(to * COLUMNS + quad * 4), n, sum);
             }

@@ -1,6 +1,7 @@
-// Matrix product of few rows or columns, for MATMUL and convolutions: LANES neighbouring invocations share a tile of TM rows x 4
-// columns, take every LANES-th block of the inner dimension and fold their sums as a tree.
-// LANES is a power of two from TM up to the workgroup size. DOT4, of convolutions: products of four 8-bit pairs are one instruction.
+// Matrix product of few rows or columns, for MATMUL and convolutions: LANES neighbouring invocations share a tile of
+// TM rows x 4 columns, take every LANES-th block of the inner dimension and fold their sums as a tree. LANES is a
+// power of two from TM up to the workgroup size. DOT4, of convolutions: products of four 8-bit pairs are one
+// instruction.
 #include "lib/gemm_operands.glsl"
 #include "lib/gemm_sums.glsl"
 
@@ -19,7 +20,8 @@ void fold(int local, int lane, int size) {
     barrier();
     for (int others = LANES / 2; others > 0; others /= 2) {
         if (lane < others) {
-            for (int r = 0; r < TOGETHER; ++r) partial[r * size + local] = TOTAL_ADD(partial[r * size + local], partial[r * size + local + others]);
+            for (int r = 0; r < TOGETHER; ++r)
+                partial[r * size + local] = TOTAL_ADD(partial[r * size + local], partial[r * size + local + others]);
         }
         barrier();
     }

@@ -1,7 +1,7 @@
-// Matrix product through tiles in shared memory, for MATMUL and convolutions. A workgroup of TX x TY invocations makes
-// TY*TM rows x TX*TN quads of columns; it loads DEPTH blocks of the inner dimension of both operands at a time, and each
-// invocation multiplies TM rows by TN quads of them in registers. Integers lie there as words of four 8-bit or two 16-bit ones.
-// DOT4: products of four 8-bit pairs are one instruction.
+// Matrix product through tiles in shared memory, for MATMUL and convolutions. A workgroup of TX x TY invocations
+// makes TY*TM rows x TX*TN quads of columns; it loads DEPTH blocks of the inner dimension of both operands at a time,
+// and each invocation multiplies TM rows by TN quads of them in registers. Integers lie there as words of four 8-bit
+// or two 16-bit ones. DOT4: products of four 8-bit pairs are one instruction.
 #include "lib/gemm_operands.glsl"
 #include "lib/gemm_sums.glsl"
 
@@ -64,10 +64,12 @@ void load_columns(int batch, int quad, int block, int k, int to) {
 #elif MATRIX
     LOAD_COLUMNS(0, quad)
 #if DOT4
-    column_tile[to] = ivec4(pack_i8(ivec4(w00.x, w01.x, w02.x, w03.x) + column_zp), pack_i8(ivec4(w00.y, w01.y, w02.y, w03.y) + column_zp),
-                            pack_i8(ivec4(w00.z, w01.z, w02.z, w03.z) + column_zp), pack_i8(ivec4(w00.w, w01.w, w02.w, w03.w) + column_zp));
+    column_tile[to] = ivec4(
+        pack_i8(ivec4(w00.x, w01.x, w02.x, w03.x) + column_zp), pack_i8(ivec4(w00.y, w01.y, w02.y, w03.y) + column_zp),
+        pack_i8(ivec4(w00.z, w01.z, w02.z, w03.z) + column_zp), pack_i8(ivec4(w00.w, w01.w, w02.w, w03.w) + column_zp));
 #else
-    column_tile[to] = ivec4(pack_i8(w00 + column_zp), pack_i8(w01 + column_zp), pack_i8(w02 + column_zp), pack_i8(w03 + column_zp));
+    column_tile[to] =
+        ivec4(pack_i8(w00 + column_zp), pack_i8(w01 + column_zp), pack_i8(w02 + column_zp), pack_i8(w03 + column_zp));
 #endif
 #else
     column_tile[to] = in1_load4(uint((COLUMN_QUAD(quad) * MOST_BLOCKS + block) * 4));
@@ -101,7 +103,8 @@ void main() {
         int block = step + own;
         if (block < BLOCKS) {
             Block at = block_at(block);
-            for (int i = 0; i < ROW_LOADS; ++i) row_tile[own * TILE_ROWS + (i * SIZE + local) / DEPTH] = row_block(rows[i], at);
+            for (int i = 0; i < ROW_LOADS; ++i)
+                row_tile[own * TILE_ROWS + (i * SIZE + local) / DEPTH] = row_block(rows[i], at);
             for (int q = local / DEPTH; q < TILE_QUADS; q += SIZE / DEPTH) {
                 load_columns(batch, min(first_quad + q, QUADS - 1), block, at.k, own * COLUMN_STEPS * TILE_QUADS + q);
             }
@@ -117,7 +120,8 @@ void main() {
             }
 #if MATRIX
             if (row_zp != 0) {
-                for (int n = 0; n < TN; ++n) column_sums[n] += products(ONES, column_tile[b * TILE_QUADS + n * TX + tx]);
+                for (int n = 0; n < TN; ++n)
+                    column_sums[n] += products(ONES, column_tile[b * TILE_QUADS + n * TX + tx]);
             }
 #endif
 #else
@@ -127,8 +131,10 @@ void main() {
                 X4 w00 = column_tile[at], w01 = column_tile[at + TILE_QUADS], w02 = column_tile[at + 2 * TILE_QUADS],
                    w03 = column_tile[at + 3 * TILE_QUADS];
 #elif WIDE && MATRIX
-                X4 w00 = unpack_i16(column_tile[at]) - column_zp, w01 = unpack_i16(column_tile[at + TILE_QUADS]) - column_zp,
-                   w02 = unpack_i16(column_tile[at + 2 * TILE_QUADS]) - column_zp, w03 = unpack_i16(column_tile[at + 3 * TILE_QUADS]) - column_zp;
+                X4 w00 = unpack_i16(column_tile[at]) - column_zp,
+                   w01 = unpack_i16(column_tile[at + TILE_QUADS]) - column_zp,
+                   w02 = unpack_i16(column_tile[at + 2 * TILE_QUADS]) - column_zp,
+                   w03 = unpack_i16(column_tile[at + 3 * TILE_QUADS]) - column_zp;
 #else
                 ivec4 words = column_tile[at];
                 X4 w00 = unpack_i8(words.x) - column_zp, w01 = unpack_i8(words.y) - column_zp,
@@ -166,7 +172,8 @@ void main() {
         int quad = min(first_quad + n * TX + tx, QUADS - 1);
         bias[n] = bias4(batch, quad);
 #if DOT4 && MATRIX
-        // (a - za) (w - zw) = a w - za w - zw a + za zw, the last as often as there are elements, those past the end included.
+        // (a - za) (w - zw) = a w - za w - zw a + za zw, the last as often as there are elements, those past the end
+        // included.
         bias[n] += row_zp * (4 * BLOCKS * column_zp - column_sums[n]);
 #endif
     }
@@ -179,7 +186,8 @@ void main() {
 #if DOT4
             sum -= row_sums[0] * column_zp;
 #endif
-            if (quad < QUADS && IS_STORED(to)) FUSED(uint(to * COLUMNS + quad * 4), uint(min(COLUMNS - quad * 4, 4)), sum);
+            if (quad < QUADS && IS_STORED(to))
+                FUSED(uint(to * COLUMNS + quad * 4), uint(min(COLUMNS - quad * 4, 4)), sum);
         }
         for (int i = 0; i + TN < TM * TN; ++i) SUM(i) = SUM(i + TN);
 #if DOT4

@@ -1,7 +1,8 @@
 #version 450
-// How many multiply-adds of 8-bit numbers the device makes, in the way of the matrix product (gemm.comp): words of four
-// are unpacked, ROWS words against four, and every unpacked number is used as often as such a tile allows. AS_FLOAT: in
-// floats, exactly, as the depthwise kernels do it. DOT4: nothing is unpacked, four products are one instruction. In registers, PASSES long. Complete as it stands.
+// How many multiply-adds of 8-bit numbers the device makes, in the way of the matrix product (gemm.comp): words of
+// four are unpacked, ROWS words against four, and every unpacked number is used as often as such a tile allows.
+// AS_FLOAT: in floats, exactly, as the depthwise kernels do it. DOT4: nothing is unpacked, four products are one
+// instruction. In registers, PASSES long. Complete as it stands.
 #if DOT4
 #extension GL_EXT_spirv_intrinsics : require
 spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6018, 6019], id = 4450)
@@ -53,10 +54,11 @@ void main() {
             w2 += change;
             w3 += change;
 #if DOT4
-#define STEP(r)                                                                                                              \
-    {                                                                                                                        \
-        acc[r] += ivec4(dot_4x8(row[r], c0, 0), dot_4x8(row[r], c1, 0), dot_4x8(row[r], c2, 0), dot_4x8(row[r], c3, 0));     \
-        row[r] += change;                                                                                                    \
+#define STEP(r)                                                                                                    \
+    {                                                                                                              \
+        acc[r] +=                                                                                                  \
+            ivec4(dot_4x8(row[r], c0, 0), dot_4x8(row[r], c1, 0), dot_4x8(row[r], c2, 0), dot_4x8(row[r], c3, 0)); \
+        row[r] += change;                                                                                          \
     }
 #else
 #define STEP(r)                                                             \

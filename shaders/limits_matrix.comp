@@ -4,9 +4,9 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_EXT_control_flow_attributes : require
 #pragma use_vulkan_memory_model
-// How many multiply-adds cooperative matrices make: every subgroup has FR x FC sums of CM x CN elements, to which it adds
-// products of the same FR + FC matrices all the time, as the matrix product does (gemm_cooperative.comp). FLOATS: fp16 into
-// fp32, else i8 into i32. Complete as it stands.
+// How many multiply-adds cooperative matrices make: every subgroup has FR x FC sums of CM x CN elements, to which it
+// adds products of the same FR + FC matrices all the time, as the matrix product does (gemm_cooperative.comp).
+// FLOATS: fp16 into fp32, else i8 into i32. Complete as it stands.
 layout(local_size_x_id = 1000) in;
 layout(constant_id = 0) const int PASSES = 1;
 layout(constant_id = 1) const uint QUADS = 1;  // of the result that are written
@@ -33,9 +33,12 @@ layout(constant_id = 1) const uint QUADS = 1;  // of the result that are written
 #define MATRIX_C COOPERATIVE_TYPE(SUM_COMPONENT, CM, CN, 2)
 #define BY_ROWS 0u
 #define NON_PRIVATE 0x20
-spirv_instruction(id = 4457) MATRIX_A load_a(spirv_by_reference uint from, uint layout_of, uint stride, spirv_literal uint access);
-spirv_instruction(id = 4457) MATRIX_B load_b(spirv_by_reference uint from, uint layout_of, uint stride, spirv_literal uint access);
-spirv_instruction(id = 4458) void store_c(spirv_by_reference uint to, MATRIX_C c, uint layout_of, uint stride, spirv_literal uint access);
+spirv_instruction(id = 4457)
+MATRIX_A load_a(spirv_by_reference uint from, uint layout_of, uint stride, spirv_literal uint access);
+spirv_instruction(id = 4457)
+MATRIX_B load_b(spirv_by_reference uint from, uint layout_of, uint stride, spirv_literal uint access);
+spirv_instruction(id = 4458)
+void store_c(spirv_by_reference uint to, MATRIX_C c, uint layout_of, uint stride, spirv_literal uint access);
 spirv_instruction(id = 4459) MATRIX_C multiply_add(MATRIX_A a, MATRIX_B b, MATRIX_C c, spirv_literal uint signs);
 spirv_instruction(id = 80) MATRIX_C filled(X1 value);
 
@@ -62,7 +65,8 @@ void main() {
     MATRIX_B b[FC];
     MATRIX_C c[FR * FC];
     [[unroll]] for (int r = 0; r < FR; ++r) a[r] = load_a(operands[r * A_WORDS], BY_ROWS, CK / IN_WORD, NON_PRIVATE);
-    [[unroll]] for (int q = 0; q < FC; ++q) b[q] = load_b(operands[FR * A_WORDS + q * B_WORDS], BY_ROWS, CN / IN_WORD, NON_PRIVATE);
+    [[unroll]] for (int q = 0; q < FC; ++q)
+        b[q] = load_b(operands[FR * A_WORDS + q * B_WORDS], BY_ROWS, CN / IN_WORD, NON_PRIVATE);
     [[unroll]] for (int i = 0; i < FR * FC; ++i) c[i] = filled(X1(0));
     for (int pass = 0; pass < PASSES; ++pass) {
         [[unroll]] for (int q = 0; q < FC; ++q) {

@@ -72,12 +72,13 @@ X4 b4(int batch, int c, int w, int n) {
 #define FLUSH_ALL FLUSH(acc0)
 #endif
 // Four columns of A, rows of B.
-#define BLOCK(s)                                                                                                     \
-    if (s == 0 || begin + 4 * s < C) {                                                                               \
-        int c = begin + 4 * s;                                                                                       \
-        X4 b0 = b4(batch, c, w, n), b1 = b4(batch, c + 1, w, n), b2 = b4(batch, c + 2, w, n), b3 = b4(batch, c + 3, w, n); \
-        STEP(acc0, row0)                                                                                             \
-        MORE_STEPS                                                                                                   \
+#define BLOCK(s)                                                                              \
+    if (s == 0 || begin + 4 * s < C) {                                                        \
+        int c = begin + 4 * s;                                                                \
+        X4 b0 = b4(batch, c, w, n), b1 = b4(batch, c + 1, w, n), b2 = b4(batch, c + 2, w, n), \
+           b3 = b4(batch, c + 3, w, n);                                                       \
+        STEP(acc0, row0)                                                                      \
+        MORE_STEPS                                                                            \
     }
 #define FINISH(acc, row, h) \
     if ((h) < H) FUSED(uint((row) * W + w), uint(n), RESULT(acc));

@@ -56,7 +56,8 @@ void main() {
     int y0 = max(top, 0), y1 = min(top + KH, IH), x0 = max(left, 0), x1 = min(left + KW, IW);
 
 #if AVERAGE
-    int count = (min(top + KH, IH + COUNTED_BOTTOM) - max(top, -COUNTED_TOP)) * (min(left + KW, IW + COUNTED_RIGHT) - max(left, -COUNTED_LEFT));
+    int count = (min(top + KH, IH + COUNTED_BOTTOM) - max(top, -COUNTED_TOP)) *
+                (min(left + KW, IW + COUNTED_RIGHT) - max(left, -COUNTED_LEFT));
     X4 acc = X4(0);
 #if X_FLOAT
     // Shares are summed, since the sum of large elements may overflow where their mean does not.

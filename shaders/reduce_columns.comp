@@ -1,5 +1,5 @@
-// REDUCE_* along an axis with INNER elements behind it: an invocation owns EACH neighbouring quads of columns (1, 2 or 4)
-// and goes down the axis, or down a part of it.
+// REDUCE_* along an axis with INNER elements behind it: an invocation owns EACH neighbouring quads of columns (1, 2
+// or 4) and goes down the axis, or down a part of it.
 //   in0  input, element (o, a, i) at o * OUTER_STRIDE + a * AXIS_STRIDE + i
 // PARTIAL: AXIS is cut into CHUNKS parts of LENGTH; the results go to a scratch buffer [CHUNKS][OUTER][INNER rounded up
 // to 4], without AFTER.

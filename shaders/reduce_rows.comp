@@ -1,6 +1,7 @@
-// REDUCE_* along the last axis, or a part of it. Four rows are an invocation's (and the next four after them, IN_TURN): it
-// folds their quads component by component, then across; with ROW_BY_ROW one row after the other. With SHARED_LANES, LANES
-// invocations share four rows and fold their results as a tree. KEYS: BEFORE makes keys, which takes a while.
+// REDUCE_* along the last axis, or a part of it. Four rows are an invocation's (and the next four after them,
+// IN_TURN): it folds their quads component by component, then across; with ROW_BY_ROW one row after the other. With
+// SHARED_LANES, LANES invocations share four rows and fold their results as a tree. KEYS: BEFORE makes keys, which
+// takes a while.
 //   in0  input
 // PARTIAL: AXIS is cut into CHUNKS parts of LENGTH; the results go to a scratch buffer, without AFTER.
 layout(constant_id = 0) const int AXIS = 1;
@@ -103,7 +104,8 @@ void fold_four(uint e, uint lane) {
 void main() {
 #if SHARED_LANES
     uint slot = gl_LocalInvocationID.x / uint(LANES);
-    fold_four((workgroup_index() * (gl_WorkGroupSize.x / uint(LANES)) + slot) * 4u, gl_LocalInvocationID.x % uint(LANES));
+    fold_four((workgroup_index() * (gl_WorkGroupSize.x / uint(LANES)) + slot) * 4u,
+              gl_LocalInvocationID.x % uint(LANES));
 #else
     for (uint k = 0u; k < uint(IN_TURN); ++k) {
         uint e = (invocation_index() * uint(IN_TURN) + k) * 4u;

@@ -51,7 +51,8 @@ SUM output4(int image, Sample y, Sample x, int c, int n) {
 #if X_FLOAT
     precise float wy = float(y.r) * tosa_reciprocal(vec4(float(Y_N))).x;
     precise float wx = float(x.r) * tosa_reciprocal(vec4(float(X_N))).x;
-    precise X4 sum = v00 * ((1.0 - wy) * (1.0 - wx)) + v01 * ((1.0 - wy) * wx) + v10 * (wy * (1.0 - wx)) + v11 * (wy * wx);
+    precise X4 sum =
+        v00 * ((1.0 - wy) * (1.0 - wx)) + v01 * ((1.0 - wy) * wx) + v10 * (wy * (1.0 - wx)) + v11 * (wy * wx);
     return sum;
 #elif WIDE
     // Each weight is at most 2^22.
@@ -59,7 +60,8 @@ SUM output4(int image, Sample y, Sample x, int c, int n) {
     return wide_add(wide_add(wide_mul(v00, weight.xxxx), wide_mul(v01, weight.yyyy)),
                     wide_add(wide_mul(v10, weight.zzzz), wide_mul(v11, weight.wwww)));
 #else
-    return v00 * ((Y_N - y.r) * (X_N - x.r)) + v01 * ((Y_N - y.r) * x.r) + v10 * (y.r * (X_N - x.r)) + v11 * (y.r * x.r);
+    return v00 * ((Y_N - y.r) * (X_N - x.r)) + v01 * ((Y_N - y.r) * x.r) + v10 * (y.r * (X_N - x.r)) +
+           v11 * (y.r * x.r);
 #endif
 #else
     return input4(image, 2 * y.r >= Y_N ? y.i1 : y.i0, 2 * x.r >= X_N ? x.i1 : x.i0, c, n);
@@ -70,7 +72,8 @@ void main() {
     uint id = invocation_index(), pixel = id / uint(PIECES);  // division is cheaper without signs
     if (pixel >= uint(PIXELS)) return;
     int c = int(id % uint(PIECES)) * EACH, p = int(pixel), n = min(C - c, 4), image = int(pixel / uint(OW * OH));
-    Sample y = sample_at(int(pixel / uint(OW) % uint(OH)), Y_N, Y_D, Y_OFFSET, IH), x = sample_at(int(pixel % uint(OW)), X_N, X_D, X_OFFSET, IW);
+    Sample y = sample_at(int(pixel / uint(OW) % uint(OH)), Y_N, Y_D, Y_OFFSET, IH),
+           x = sample_at(int(pixel % uint(OW)), X_N, X_D, X_OFFSET, IW);
 #if EACH == 8
     FUSED8(uint(p * C + c), output4(image, y, x, c, 4), output4(image, y, x, c + 4, 4));
 #else

@@ -1,5 +1,6 @@
-// SCATTER: output [N,K,C] is values_in with rows replaced by rows of input [N,W,C] at indices [N,W], in three passes, each
-// over what it writes: no index can lead outside. Of indices that name one row the last wins; those out of range name none.
+// SCATTER: output [N,K,C] is values_in with rows replaced by rows of input [N,W,C] at indices [N,W], in three passes,
+// each over what it writes: no index can lead outside. Of indices that name one row the last wins; those out of range
+// name none.
 //   PASS 0: out0, a number for each row of the output, becomes -1
 //   PASS 1: in0 indices; the number of a row that an index names becomes that of the row of input, counted over all N
 //   PASS 2: in0 values_in   in1 numbers   in2 input; an invocation makes four elements of a row

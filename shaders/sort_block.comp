@@ -1,5 +1,5 @@
-// Sorts whole lists of up to SIZE keys in shared memory: a bitonic network over pairs (key, number), whose numbers make equal
-// keys unequal. A workgroup sorts SPAN / SIZE lists.
+// Sorts whole lists of up to SIZE keys in shared memory: a bitonic network over pairs (key, number), whose numbers
+// make equal keys unequal. A workgroup sorts SPAN / SIZE lists.
 //   in0  as lib/sort_keys.glsl says
 //   out0 the pairs (PAIRS) or the numbers of each list in order
 #if KEYS == 2

@@ -1,5 +1,5 @@
-// Sorts lists, one an invocation: runs of four in registers, then runs of twice the length merged from two. For devices whose
-// invocations are few and whose memory is near.
+// Sorts lists, one an invocation: runs of four in registers, then runs of twice the length merged from two. For
+// devices whose invocations are few and whose memory is near.
 //   in0  as lib/sort_keys.glsl says
 //   out0 the pairs (PAIRS) or the numbers of each list in order; behind them two areas of pairs to work in
 #if KEYS == 2

@@ -1,4 +1,5 @@
-// The second pass: the sum of all counts of a list before each of them. A workgroup has a list, an invocation a part of it.
+// The second pass: the sum of all counts of a list before each of them. A workgroup has a list, an invocation a part
+// of it.
 //   in0  counts
 layout(constant_id = 0) const int LISTS = 1;
 layout(constant_id = 1) const int COUNTS = 1;  // of a list

@@ -1,5 +1,5 @@
-// The last pass of SORT: each place of the outputs takes the element whose number the sort has left for it. An invocation
-// makes four elements.
+// The last pass of SORT: each place of the outputs takes the element whose number the sort has left for it. An
+// invocation makes four elements.
 //   in0  numbers, by list   in1, in2, ...  keys and values [outer, LENGTH, INNER]
 //   TAKE_ALL(TAKE)  TAKE(to, from) for each of them, where there are several
 layout(constant_id = 0) const int LENGTH = 1;
@@ -20,7 +20,8 @@ void main() {
 #ifdef X4
     FUSED(e, 4u, X4(in1_load1(from.x), in1_load1(from.y), in1_load1(from.z), in1_load1(from.w)));
 #else
-#define TAKE(TO, FROM, X) TO##_store4(e, X(FROM##_load1(from.x), FROM##_load1(from.y), FROM##_load1(from.z), FROM##_load1(from.w)));
+#define TAKE(TO, FROM, X) \
+    TO##_store4(e, X(FROM##_load1(from.x), FROM##_load1(from.y), FROM##_load1(from.z), FROM##_load1(from.w)));
     TAKE_ALL
 #endif
 }

@@ -1,6 +1,7 @@
-// TRANSPOSE in blocks: an invocation reads BLOCK (4 or 8) rows of as many elements along the axis that is contiguous in the
-// input and writes them along the one that is contiguous in the output. Neighbouring invocations make a tile of TALL_TILE x
-// LONG_TILE blocks. BLOCK 8 goes with WHOLE_BLOCKS: both axes are of whole blocks, and other strides too.
+// TRANSPOSE in blocks: an invocation reads BLOCK (4 or 8) rows of as many elements along the axis that is contiguous
+// in the input and writes them along the one that is contiguous in the output. Neighbouring invocations make a tile
+// of TALL_TILE x LONG_TILE blocks. BLOCK 8 goes with WHOLE_BLOCKS: both axes are of whole blocks, and other strides
+// too.
 //   in0  input; the output is [A,B,C,TALL,LONG], whose strides in the input are A_IN.., 1 (TALL) and LONG_IN
 // The output's own strides are A_OUT, B_OUT, C_OUT, TALL_OUT and 1.
 layout(constant_id = 0) const int A = 1;
@@ -24,7 +25,8 @@ const uint LONG_TILES = uint(((LONG + BLOCK - 1) / BLOCK + LONG_TILE - 1) / LONG
 
 void main() {
     uint id = invocation_index();
-    uint tall = id % uint(TALL_TILE), wide = id / uint(TALL_TILE) % uint(LONG_TILE), rest = id / uint(TALL_TILE * LONG_TILE);
+    uint tall = id % uint(TALL_TILE), wide = id / uint(TALL_TILE) % uint(LONG_TILE),
+         rest = id / uint(TALL_TILE * LONG_TILE);
     tall = (tall + rest % TALL_TILES * uint(TALL_TILE)) * uint(BLOCK);
     rest /= TALL_TILES;
     wide = (wide + rest % LONG_TILES * uint(LONG_TILE)) * uint(BLOCK);

@@ -176,9 +176,11 @@ TOSAVK_API tosavk_status tosavk_graph_load_memory(const void* data, size_t size_
 /* What becomes of a TFLite or TOSA file, without stopping at the first operator that is refused: a JSON object "format"
  * ("tflite" or "tosa"), "taken" (true if and only if the file loads with these options), "operators": an array of
  * objects "region" (where it stands: "" for the graph itself, else a name such as "subgraph 1"), "index" (there, in the
- * order of the file), "name", "taken" and, where that is false, "sentence" (why); and "graph": an array of sentences
- * about what else is refused, such as an input. An operator is judged by itself: what a refused one makes counts as
- * there. A file that cannot be read at all is an error, such as TOSAVK_ERROR_BAD_MODEL. */
+ * order of the file), "name" (with domain and operator for TOSA's CUSTOM), "taken" and, where that is false, "sentence"
+ * (why), and "needs" where it can be loaded but not run before something else is done (tosavk_register_custom); and
+ * "graph": an array of sentences about what else is refused, such as an input. An operator is judged by itself: what a
+ * refused one makes counts as there. A file whose structure is wrong (truncated, an operator that names a tensor that
+ * is not there, a cycle) or that is a package is an error instead, such as TOSAVK_ERROR_BAD_MODEL. */
 TOSAVK_API tosavk_status tosavk_probe_file(const char* path, const tosavk_load_options* options, tosavk_text** json,
                                            tosavk_error** error);
 TOSAVK_API tosavk_status tosavk_probe_memory(const void* data, size_t size_bytes, const tosavk_load_options* options,
@@ -481,9 +483,9 @@ TOSAVK_API tosavk_status tosavk_array_load(const char* path, tosavk_array** arra
  * '<V2'), in static storage; "" for an array that was converted. */
 TOSAVK_API tosavk_status tosavk_array_info(const tosavk_array* array, tosavk_tensor_info* info, tosavk_error** error);
 TOSAVK_API const void* tosavk_array_data(const tosavk_array* array); /* lives as long as the array */
-/* A copy in another type: integers and bool as each other, floats as each other, the bytes of '|V1' as either fp8 and
- * nothing else. TOSAVK_ERROR_BAD_INPUT for the first element that the type does not hold exactly, with its index and
- * value, and where the types have nothing in common. */
+/* A copy in another type: integers and bool as each other, floats as each other, the bits of '|V1' as either fp8 and of
+ * '<V2' as bf16, and nothing else. TOSAVK_ERROR_BAD_INPUT for the first element that the type does not hold exactly,
+ * with its index and value, and where the types have nothing in common. */
 TOSAVK_API tosavk_status tosavk_array_convert(const tosavk_array* array, tosavk_type type, tosavk_array** converted,
                                               tosavk_error** error);
 TOSAVK_API void tosavk_array_release(tosavk_array* array);

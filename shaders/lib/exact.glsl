@@ -1,9 +1,10 @@
-// Quotients, remainders and roots without a rounding error but the last one, on any driver. Significands are integers of 24
-// bits; a result is estimated in floats of ordinary size and then corrected by what is left over, which an int holds exactly
-// though the products do not fit: all but its low 32 bits cancel. Subnormal numbers are read and made by their bits.
-// The functions on floats expect values of fp32 or narrower and round to fp32.
+// Quotients, remainders and roots without a rounding error but the last one, on any driver. Significands are integers
+// of 24 bits; a result is estimated in floats of ordinary size and then corrected by what is left over, which an int
+// holds exactly though the products do not fit: all but its low 32 bits cancel. Subnormal numbers are read and made
+// by their bits. The functions on floats expect values of fp32 or narrower and round to fp32.
 
-// A number as significand * 2^(exponent - 150), the significand in 2^23 .. 2^24 - 1. Nothing useful for 0, infinity, NaN.
+// A number as significand * 2^(exponent - 150), the significand in 2^23 .. 2^24 - 1. Nothing useful for 0, infinity,
+// NaN.
 void exact_split(ivec4 magnitude, out ivec4 significand, out ivec4 exponent) {
     bvec4 small = lessThan(magnitude, ivec4(MIN_NORMAL));
     ivec4 lift = ivec4(23) - findMSB(max(magnitude, ivec4(1)));
@@ -68,7 +69,23 @@ vec4 exact_divide(vec4 a, vec4 b) {
     return intBitsToFloat(mix(r | sign, ivec4(NAN_BITS), notEqual(undefined, ivec4(0))));
 }
 
-// The dividend is brought down by at most 20 bits a step.
+// Brings `rest` 2^bits_left down to less than the divisor, by at most 20 bits.
+void exact_reduce(inout ivec4 rest, inout ivec4 bits_left, ivec4 divisor, vec4 over) {
+    ivec4 k = min(bits_left, ivec4(20));
+    bits_left -= k;
+    // rest 2^k / divisor, in two factors of ordinary size.
+    precise vec4 share = vec4(rest) * over * 1.1920928955078125e-07;
+    ivec4 q = ivec4(share * intBitsToFloat((k + 127) << 23));
+    rest = (rest << k) - q * divisor;
+    rest += mix(ivec4(0), divisor, lessThan(rest, ivec4(0)));
+    rest -= mix(ivec4(0), divisor, greaterThanEqual(rest, divisor));
+}
+
+// Two exponents are at most 276 apart, 14 steps. They are a loop only where the source's maker has counted it among the
+// passes of all loops (LIBRARY_LOOPS): it ends early, which a driver on a CPU cannot make of the rest of a branch.
+#define EXACT_STEP if (any(greaterThan(bits_left, ivec4(0)))) exact_reduce(rest, bits_left, m_b, over);
+#define EXACT_STEPS7 EXACT_STEP EXACT_STEP EXACT_STEP EXACT_STEP EXACT_STEP EXACT_STEP EXACT_STEP
+
 vec4 exact_remainder(vec4 a, vec4 b, bool floored) {
     ivec4 bits_a = floatBitsToInt(a), bits_b = floatBitsToInt(b), sign = bits_a & SIGN_BIT;
     ivec4 abs_a = bits_a & ABS_MASK, abs_b = bits_b & ABS_MASK, m_a, m_b, e_a, e_b;
@@ -78,21 +95,19 @@ vec4 exact_remainder(vec4 a, vec4 b, bool floored) {
     bvec4 is_less = lessThan(abs_a, abs_b);
     ivec4 bits_left = mix(e_a - e_b, ivec4(0), is_less);
     ivec4 rest = m_a - mix(ivec4(0), m_b, greaterThanEqual(m_a, m_b));
-    for (int pass = 0; pass < 14; ++pass) {
+#ifdef LIBRARY_LOOPS
+    for (int pass = 0; pass < LIBRARY_LOOPS; ++pass) {
         if (all(lessThan(bits_left, ivec4(1)))) break;
-        ivec4 k = min(bits_left, ivec4(20));
-        bits_left -= k;
-        // rest 2^k / m_b, in two factors of ordinary size.
-        precise vec4 share = vec4(rest) * over * 1.1920928955078125e-07;
-        ivec4 q = ivec4(share * intBitsToFloat((k + 127) << 23));
-        rest = (rest << k) - q * m_b;
-        rest += mix(ivec4(0), m_b, lessThan(rest, ivec4(0)));
-        rest -= mix(ivec4(0), m_b, greaterThanEqual(rest, m_b));
+        exact_reduce(rest, bits_left, m_b, over);
     }
+#else
+    EXACT_STEPS7 EXACT_STEPS7
+#endif
     ivec4 r = mix(exact_join(rest, e_b), abs_a, is_less);
     if (floored) {
         bvec4 other_side = lessThan(mix(bits_a ^ bits_b, ivec4(0), equal(r, ivec4(0))), ivec4(0));
-        // abs(b) - abs(rest): exact where both count the same units; else one rounding, of numbers that are no subnormals.
+        // abs(b) - abs(rest): exact where both count the same units; else one rounding, of numbers that are no
+        // subnormals.
         ivec4 lift = mix(ivec4(0), ivec4(64), lessThan(e_b, ivec4(64)));
         ivec4 f_a = mix((m_a & 0x007fffff) | ((e_a + lift) << 23), ivec4(0), lessThan(e_a + lift, ivec4(1)));
         precise vec4 difference = intBitsToFloat((m_b & 0x007fffff) | ((e_b + lift) << 23)) - intBitsToFloat(f_a);

@@ -1,7 +1,8 @@
-// The operands of a matrix product, for MATMUL and, as an implicit one, for CONV2D, CONV3D (VOLUME) and TRANSPOSE_CONV2D
-// (TRANSPOSED): rows are output pixels, columns output channels, the inner dimension runs over kernel taps and input channels,
-// in blocks of four channels of one tap. TRANSPOSED it is one product for each of STRIDE_Y x STRIDE_X phases, the output
-// pixels STRIDE apart: of the kernel's taps, they have those in common that are STRIDE apart too.
+// The operands of a matrix product, for MATMUL and, as an implicit one, for CONV2D, CONV3D (VOLUME) and
+// TRANSPOSE_CONV2D (TRANSPOSED): rows are output pixels, columns output channels, the inner dimension runs over
+// kernel taps and input channels, in blocks of four channels of one tap. TRANSPOSED it is one product for each of
+// STRIDE_Y x STRIDE_X phases, the output pixels STRIDE apart: of the kernel's taps, they have those in common that
+// are STRIDE apart too.
 //   in0  rows: input [N,IH,IW,K] or [N,ID,IH,IW,K], or A [N,ROWS,K] (MATRIX)
 //   in1  weight in tile order: [phase][columns/4][taps of the phase that has most][K/4] blocks of 4 input channels x 4
 //        columns, zero-padded (i8: one word an input channel, 4 words a block; floats: one vec4 an input channel);
@@ -49,7 +50,8 @@ const int MOST_TAPS_Y = 1, MOST_TAPS_X = 1;
 
 const int QUADS = (COLUMNS + 3) / 4, K_BLOCKS = (K + 3) / 4, MOST_BLOCKS = MOST_TAPS_Y * MOST_TAPS_X * K_BLOCKS;
 
-// Taps of the kernel, and blocks of all of them. TRANSPOSED: of the phase, known from the first row_at() on, maybe none.
+// Taps of the kernel, and blocks of all of them. TRANSPOSED: of the phase, known from the first row_at() on, maybe
+// none.
 #if TRANSPOSED
 int taps_y, taps_x;
 #define TAPS_Y (KH % STRIDE_Y == 0 ? MOST_TAPS_Y : taps_y)
@@ -97,7 +99,8 @@ Row row_at(int batch, int r) {
     return Row(qy / PHASE_H * IH, 0, qy % PHASE_H + y, r % PHASE_W + x);
 #elif VOLUME
     int oy = r / OW, oz = oy / OH;
-    return Row(oz / OD * ID, oz % OD * STRIDE_Z - PAD_FRONT, oy % OH * STRIDE_Y - PAD_TOP, r % OW * STRIDE_X - PAD_LEFT);
+    return Row(oz / OD * ID, oz % OD * STRIDE_Z - PAD_FRONT, oy % OH * STRIDE_Y - PAD_TOP,
+               r % OW * STRIDE_X - PAD_LEFT);
 #else
     int oy = r / OW;
     return Row(oy / OH * IH, 0, oy % OH * STRIDE_Y - PAD_TOP, r % OW * STRIDE_X - PAD_LEFT);
@@ -169,8 +172,8 @@ X4 row4(int at, int k) {
 }
 
 #if defined(DOT4) && !X_FLOAT
-// The same elements as a word, with the zero point in them: it alone in the padding, anything past the last one, where the
-// columns have theirs.
+// The same elements as a word, with the zero point in them: it alone in the padding, anything past the last one,
+// where the columns have theirs.
 int row_word(int at, int k) {
     uint i = uint(max(at, 0) + k);
     ivec4 v = K % 4 == 0 ? in0_load4(i) : in0_loadn(i, uint(min(K - k, 4)));
@@ -179,11 +182,13 @@ int row_word(int at, int k) {
 #endif
 
 #if DOT4
-// Four products by one instruction. Words hold four inner elements of one row or column each; what the zero points add is
-// corrected for: rows by their sums, columns in the bias (kernels/product/product.hpp) or by theirs.
+// Four products by one instruction. Words hold four inner elements of one row or column each; what the zero points
+// add is corrected for: rows by their sums, columns in the bias (kernels/product/product.hpp) or by theirs.
 spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6018, 6019], id = 4450)
 int dot_4x8(int a, int b, spirv_literal int packed_format);
-ivec4 products(int a, ivec4 w) { return ivec4(dot_4x8(a, w.x, 0), dot_4x8(a, w.y, 0), dot_4x8(a, w.z, 0), dot_4x8(a, w.w, 0)); }
+ivec4 products(int a, ivec4 w) {
+    return ivec4(dot_4x8(a, w.x, 0), dot_4x8(a, w.y, 0), dot_4x8(a, w.z, 0), dot_4x8(a, w.w, 0));
+}
 #define ONES 0x01010101
 #endif
 
@@ -225,9 +230,9 @@ X4 column4(int batch, int k, int quad) {
     uint i = uint((batch * K + k) * COLUMNS + quad * 4);
     return (COLUMNS % 4 == 0 ? in1_load4(i) : in1_loadn(i, uint(min(COLUMNS - quad * 4, 4)))) - column_zp;
 }
-#define LOAD_COLUMNS(c, quad)                                                                                     \
-    X4 w##c##0 = column4(batch, k, quad), w##c##1 = column4(batch, k + 1, quad), w##c##2 = column4(batch, k + 2, quad), \
-       w##c##3 = column4(batch, k + 3, quad);
+#define LOAD_COLUMNS(c, quad)                                                    \
+    X4 w##c##0 = column4(batch, k, quad), w##c##1 = column4(batch, k + 1, quad), \
+       w##c##2 = column4(batch, k + 2, quad), w##c##3 = column4(batch, k + 3, quad);
 #elif X_FLOAT
 #define LOAD_COLUMNS(c, quad)                                                                   \
     uint from##c = uint((COLUMN_QUAD(quad) * MOST_BLOCKS + block) * 16);                        \

@@ -1,7 +1,8 @@
-// The sums of a kernel of matrix products, declared as an array by SUMS(n): CLEAR_SUM(i), then ADD(i, x, w) for every element of
-// a row and its quad of columns, and FLUSH_SUM(i) after every FLUSH_BLOCKS blocks and at the end, after which SUM(i) is one.
-//   WIDE: sums of 32 bits go into 64 bits before they can overflow. MATMUL's factors have 16 bits each: the row's is split into a
-//   signed high and an unsigned low byte.
+// The sums of a kernel of matrix products, declared as an array by SUMS(n): CLEAR_SUM(i), then ADD(i, x, w) for every
+// element of a row and its quad of columns, and FLUSH_SUM(i) after every FLUSH_BLOCKS blocks and at the end, after
+// which SUM(i) is one.
+//   WIDE: sums of 32 bits go into 64 bits before they can overflow. MATMUL's factors have 16 bits each: the row's is
+//   split into a signed high and an unsigned low byte.
 #define FLUSH_BLOCKS (WIDE_PRODUCTS / 4)
 #if WIDE && MATRIX
 #define SUMS(n)             \

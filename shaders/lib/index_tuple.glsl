@@ -1,4 +1,5 @@
-// A tuple of DEPTH indices names one of the SLOTS places of a batch, whose first DEPTH dimensions have sizes D0, D1, ...
+// A tuple of DEPTH indices names one of the SLOTS places of a batch, whose first DEPTH dimensions have sizes D0, D1,
+// ...
 //   INDICES(i)   index i of the tensor of tuples
 //   CLAMP        whether an index outside counts as the nearest one inside; else its tuple names no place
 layout(constant_id = 0) const int D0 = 1;

@@ -1,8 +1,8 @@
-// The floating-point functions of TOSA on vec4: only + - * under `precise` and integer bit work (and 1 / s where that is
-// known to be correctly rounded), so that every driver gives the same bits (denormals aside) and the specification's
-// bounds hold. Constants and their errors come from
-// scripts/derive_math.sollya; src/base/numerics/shader_math.cpp does the same operations in the same order.
-// Special values are selected by bit pattern: a driver's NaN and infinity arithmetic is not relied on.
+// The floating-point functions of TOSA on vec4: only + - * under `precise` and integer bit work (and 1 / s where that
+// is known to be correctly rounded), so that every driver gives the same bits (denormals aside) and the
+// specification's bounds hold. Constants and their errors come from scripts/derive_math.sollya;
+// src/base/numerics/shader_math.cpp does the same operations in the same order. Special values are selected by bit
+// pattern: a driver's NaN and infinity arithmetic is not relied on.
 
 const int INF_BITS = 0x7f800000;
 const int NAN_BITS = 0x7fc00000;
@@ -18,8 +18,8 @@ vec4 math_top12(vec4 x) { return intBitsToFloat(floatBitsToInt(x) & TOP12_MASK);
 // ---- exact operators ------------------------------------------------------------------------------------------------
 
 // Integers in the order of the numbers, -0 below +0: a driver that flushes subnormal numbers would call them equal to
-// zero, yet keep their bits. Positive NaN lie above infinity and negative ones below; adding one of these constants turns
-// the circle of integers until all of them lie at one end.
+// zero, yet keep their bits. Positive NaN lie above infinity and negative ones below; adding one of these constants
+// turns the circle of integers until all of them lie at one end.
 const int NAN_LAST = -0x7fffff;
 const int NAN_FIRST = 0x7fffff;
 ivec4 math_order(vec4 x, int nan_end) {
@@ -109,8 +109,8 @@ vec4 tosa_exp(vec4 x) {
     return mix(y, math_constant(NAN_BITS), math_is_nan(x));
 }
 
-// 1 / s, s in [1, 2], correctly rounded: by the device where it rounds so; else by a quotient within one ulp and the exact
-// remainder 2^47 - q s (its low 32 bits tell all).
+// 1 / s, s in [1, 2], correctly rounded: by the device where it rounds so; else by a quotient within one ulp and the
+// exact remainder 2^47 - q s (its low 32 bits tell all).
 vec4 math_over(vec4 s) {
 #if TOSAVK_EXACT_RECIPROCALS
     precise vec4 q = 1.0 / s;
@@ -128,11 +128,12 @@ vec4 math_over(vec4 s) {
 #endif
 }
 
-// e = e^-abs(x) = 2^n 2^f, of a polynomial times 2^-64 and of 2^(n + 64), so that it may be denormal; below -104 it is 0 as
-// at -104. The bound grows with abs(x), and so may the error of the one product with log2(e).
+// e = e^-abs(x) = 2^n 2^f, of a polynomial times 2^-64 and of 2^(n + 64), so that it may be denormal; below -104 it
+// is 0 as at -104. The bound grows with abs(x), and so may the error of the one product with log2(e).
 vec4 tosa_sigmoid(vec4 x) {
     ivec4 minus = floatBitsToInt(x) | SIGN_BIT;
-    precise vec4 t = uintBitsToFloat(min(uvec4(minus), uvec4(0xc2d00000u))) * 1.44269502;  // of two negative floats the larger
+    precise vec4 t =
+        uintBitsToFloat(min(uvec4(minus), uvec4(0xc2d00000u))) * 1.44269502;  // of two negative floats the larger
     precise vec4 k = t + (12582912.0 + 191.0);
     precise vec4 f = t - (k - (12582912.0 + 191.0));
     precise vec4 f2 = f * f;

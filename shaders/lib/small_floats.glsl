@@ -2,8 +2,8 @@
 // is integer work, because drivers differ on packHalf2x16, on subnormals and on overflow. Only where a device promises
 // how fp16 rounds (TOSAVK_NATIVE_FP16) is it asked to; loads and stores stay integer work, which keeps the bits of NaN.
 //
-// small_to_float(bits, exponent_bits, fraction_bits, has_infinity): the value of a pattern, exact (a subnormal result of
-// bf16 is a subnormal fp32, which a driver may flush). fp8e4m3 has no infinity: only all-ones is NaN.
+// small_to_float(bits, exponent_bits, fraction_bits, has_infinity): the value of a pattern, exact (a subnormal result
+// of bf16 is a subnormal fp32, which a driver may flush). fp8e4m3 has no infinity: only all-ones is NaN.
 vec4 small_to_float(ivec4 bits, int exponent_bits, int fraction_bits, bool has_infinity) {
     int top = (1 << exponent_bits) - 1, bias = top >> 1;
     ivec4 fraction = bits & ((1 << fraction_bits) - 1);
@@ -29,7 +29,8 @@ ivec4 float_to_small(vec4 value, int exponent_bits, int fraction_bits, bool has_
     ivec4 u = floatBitsToInt(value), magnitude = u & 0x7fffffff;
     ivec4 sign = ((u >> 31) & 1) << (exponent_bits + fraction_bits);
     // normal results: round in place, then change the bias
-    ivec4 normal = ((magnitude + ((1 << (drop - 1)) - 1) + ((magnitude >> drop) & 1)) >> drop) - ((127 - bias) << fraction_bits);
+    ivec4 normal =
+        ((magnitude + ((1 << (drop - 1)) - 1) + ((magnitude >> drop) & 1)) >> drop) - ((127 - bias) << fraction_bits);
     // subnormal results: the significand shifted to the format's last place
     ivec4 exponent = magnitude >> 23;
     ivec4 shift = clamp(ivec4(drop + (127 - bias) + 1) - exponent, ivec4(1), ivec4(30));
@@ -37,7 +38,8 @@ ivec4 float_to_small(vec4 value, int exponent_bits, int fraction_bits, bool has_
     ivec4 subnormal = (significand + ((ivec4(1) << (shift - 1)) - 1) + ((significand >> shift) & 1)) >> shift;
     ivec4 result = mix(normal, subnormal, lessThan(exponent, ivec4(128 - bias)));
     result = mix(result, ivec4(0), equal(exponent, ivec4(0)));
-    int nan = has_infinity ? (top << fraction_bits) | (1 << (fraction_bits - 1)) : (1 << (exponent_bits + fraction_bits)) - 1;
+    int nan =
+        has_infinity ? (top << fraction_bits) | (1 << (fraction_bits - 1)) : (1 << (exponent_bits + fraction_bits)) - 1;
     int overflow = has_infinity ? top << fraction_bits : nan;
     result = mix(result, ivec4(overflow), greaterThanEqual(result, ivec4(has_infinity ? overflow : nan)));
     result = mix(result, ivec4(overflow), greaterThanEqual(magnitude, ivec4(0x7f800000)));
@@ -131,10 +133,11 @@ vec4 round_bf16(vec4 value) { return bf16_to_float(float_to_bf16(value)); }
 vec4 round_fp8e4m3(vec4 value) { return fp8e4m3_to_float(float_to_fp8e4m3(value)); }
 vec4 round_fp8e5m2(vec4 value) { return fp8e5m2_to_float(float_to_fp8e5m2(value)); }
 
-#define READ_SMALL16(N, B, FROM, DECODE)                                                \
-    FROM##_2(N, B)                                                                      \
-    float N##_load1(uint i) { return DECODE(ivec4(bitfieldExtract(N##_word(i >> 1), int(i & 1u) * 16, 16) & 65535)).x; } \
-    vec4 N##_load4(uint i) { return DECODE(unpack_i16(N##_pair(i >> 2)) & 65535); }     \
+#define READ_SMALL16(N, B, FROM, DECODE)                                                         \
+    FROM##_2(N, B) float N##_load1(uint i) {                                                     \
+        return DECODE(ivec4(bitfieldExtract(N##_word(i >> 1), int(i & 1u) * 16, 16) & 65535)).x; \
+    }                                                                                            \
+    vec4 N##_load4(uint i) { return DECODE(unpack_i16(N##_pair(i >> 2)) & 65535); }              \
     LOADN(N, vec4)
 #define READ_SMALL8(N, B, FROM, DECODE)                                                 \
     FROM##_1(N, B)                                                                      \

@@ -1,4 +1,5 @@
-// A round of a radix sort looks at one digit of BITS bits. A workgroup has a block of a list, an invocation ITEMS neighbours.
+// A round of a radix sort looks at one digit of BITS bits. A workgroup has a block of a list, an invocation ITEMS
+// neighbours.
 layout(constant_id = 10) const int BLOCKS = 1;  // of a list
 layout(constant_id = 11) const int ITEMS = 1;
 layout(constant_id = 12) const int SHIFT = 0;   // of the digit
@@ -15,8 +16,8 @@ uint first_item() {
 }
 uint end_of_items() { return min(first_item() + uint(ITEMS), uint(LENGTH)); }
 
-// Where a block's counts lie: of the whole block by list, digit, block; behind all of these what its earlier invocations
-// count, by block, digit, invocation.
+// Where a block's counts lie: of the whole block by list, digit, block; behind all of these what its earlier
+// invocations count, by block, digit, invocation.
 uint block_count(uint digit) {
     return (block_list() * DIGITS + digit) * uint(BLOCKS) + workgroup_index() % uint(BLOCKS);
 }

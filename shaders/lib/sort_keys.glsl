@@ -1,7 +1,8 @@
 // What the passes of a sort read: key i of a list, and the number that the key had at the beginning.
 //   KEYS 0: in0 pairs (key, number) that an earlier pass left
 //   KEYS 1: in0 a tensor [outer, LENGTH, INNER], of which each list goes along LENGTH; FLOATS: the bits of floats
-//   KEYS 2: in0 tuples of indices; the key is the place that a tuple names (lib/index_tuple.glsl), or comes behind all places
+//   KEYS 2: in0 tuples of indices; the key is the place that a tuple names (lib/index_tuple.glsl), or comes behind
+//   all places
 layout(constant_id = 8) const int LENGTH = 1;  // of a list
 layout(constant_id = 9) const int LISTS = 1;
 

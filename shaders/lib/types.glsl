@@ -4,7 +4,8 @@
 //   N_load1(i)        element i                         int or float; i48: the low and the high word
 //   N_load4(i)        elements i..i+3, i % 4 == 0       ivec4 or vec4; i48: wide4 of wide.glsl
 //   N_loadn(i, n)     elements i..i+n-1, any i; the rest repeats the last one
-//   N_load8(i, v, w)  elements i..i+7, i % 8 == 0, and for i8 N_words8(i), their two words; where IN<K>_EIGHTS is defined
+//   N_load8(i, v, w)  elements i..i+7, i % 8 == 0, and for i8 N_words8(i), their two words; where
+//                     IN<K>_EIGHTS is defined
 //   N_store4(i, v)    as N_load4
 //   N_store1(i, x)    one element; safe beside other invocations that write the same word
 //   N_storen(i, n, v) elements i..i+n-1, any i; likewise
@@ -20,8 +21,9 @@ ivec2 pack_i16(ivec4 v) { return ivec2((v.x & 65535) | (v.y << 16), (v.z & 65535
 ivec4 truth4(ivec4 v) { return ivec4(notEqual(v, ivec4(0))); }
 ivec4 unpack_bool(int w) { return truth4(unpack_i8(w)); }
 
-// Where words come from: READ_t(N, binding, FROM), FROM being BUFFER (a storage buffer), TEXELS (a uniform texel buffer,
-// whose texels are one word for 8-bit elements, two for 16-bit ones, else four) or TEXEL_PAIRS (two for 8-bit ones). They make
+// Where words come from: READ_t(N, binding, FROM), FROM being BUFFER (a storage buffer), TEXELS (a uniform texel
+// buffer, whose texels are one word for 8-bit elements, two for 16-bit ones, else four) or TEXEL_PAIRS (two for 8-bit
+// ones). They make
 //   N_word(i)  word i;  N_pair(i)  words 2i, 2i+1 (16-bit elements);  N_quad(i)  words 4i..4i+3 (32-bit elements, i48)
 #define BUFFER_1(N, B)                                                                  \
     layout(set = 0, binding = B) readonly buffer N##_block { int N##_w[]; };            \
@@ -95,8 +97,8 @@ ivec4 unpack_bool(int w) { return truth4(unpack_i8(w)); }
     ivec2 N##_words8(uint i) { return N##_pair(i >> 3); }                               \
     UNPACK_EIGHTS_i8(N)
 
-// A tensor larger than one binding takes several (DevicePlan::max_binding_bytes): with PARTS for FROM, the parts and the
-// functions N_word, N_pair, N_quad, which pick one of them, are generated before the tensor's declaration.
+// A tensor larger than one binding takes several (DevicePlan::max_binding_bytes): with PARTS for FROM, the parts and
+// the functions N_word, N_pair, N_quad, which pick one of them, are generated before the tensor's declaration.
 #define READ_PART(N, P, B)                                                              \
     layout(set = 0, binding = B) readonly buffer N##_block##P { int N##_w##P[]; };      \
     layout(set = 0, binding = B) readonly buffer N##_quads##P { ivec4 N##_q##P[]; };
@@ -168,10 +170,10 @@ ivec4 unpack_bool(int w) { return truth4(unpack_i8(w)); }
         return wide_quad(N##_load1(i), N##_load1(min(i + 1u, last)), N##_load1(min(i + 2u, last)), N##_load1(last)); \
     }
 
-// Where words go: WRITE_t(N, binding, TO), TO being STORES (a storage buffer) or PART_STORES (several; generated as above).
-// They make N_put(i, x) and N_mix(i, mask, x) for word i, the latter for some of its bits, or N_put4(i, x) for words
-// 4i..4i+3; for 32-bit elements also N_raise(i, x): the larger of the word and x, whatever other invocations do.
-// One view per buffer: a shader stores whole quads, single elements or eights, never two of them.
+// Where words go: WRITE_t(N, binding, TO), TO being STORES (a storage buffer) or PART_STORES (several; generated as
+// above). They make N_put(i, x) and N_mix(i, mask, x) for word i, the latter for some of its bits, or N_put4(i, x)
+// for words 4i..4i+3; for 32-bit elements also N_raise(i, x): the larger of the word and x, whatever other
+// invocations do. One view per buffer: a shader stores whole quads, single elements or eights, never two of them.
 // Each byte has one writer, so clearing and setting its bits in two atomic steps never disturbs a neighbour.
 #if TOSAVK_PAIRS
 // No index is that large, but the compiler does not know it and packs the word before its loop over the lanes.
@@ -210,8 +212,8 @@ ivec4 unpack_bool(int w) { return truth4(unpack_i8(w)); }
 #endif
 #define PART_STORES_4(N, B)
 
-// All of a word at once where all of it is written. (llvmpipe makes a loop over the lanes of each store, taken or not: few of
-// them, and no loop around them here, through whose memory all that an invocation holds would go.)
+// All of a word at once where all of it is written. (llvmpipe makes a loop over the lanes of each store, taken or
+// not: few of them, and no loop around them here, through whose memory all that an invocation holds would go.)
 #define SOME(N)                                                                         \
     void N##_some(uint i, int mask, int x) {                                            \
         if (mask == -1) N##_put(i, x);                                                  \
@@ -224,16 +226,19 @@ uint64_t two_words(int a, int b) { return uint64_t(uint(a)) | uint64_t(uint(b)) 
 #define WRITE_EIGHTS(N, B, T, T4, EIGHT)                                                \
     layout(set = 0, binding = B) writeonly buffer N##_block { T N##_e[]; };             \
     void N##_store8(uint i, T4 v, T4 w) { N##_e[i >> 3] = EIGHT; }
-#define WRITE_i8(N, B, TO) WRITE_EIGHTS(N, B, uint64_t, ivec4, two_words(WHOLE(pack_i8(v), i, 0), WHOLE(pack_i8(w), i, 0)))
+#define WRITE_i8(N, B, TO) \
+    WRITE_EIGHTS(N, B, uint64_t, ivec4, two_words(WHOLE(pack_i8(v), i, 0), WHOLE(pack_i8(w), i, 0)))
 u64vec2 eight_i16(ivec2 v, ivec2 w) { return u64vec2(two_words(v.x, v.y), two_words(w.x, w.y)); }
-#define WRITE_i16(N, B, TO) WRITE_EIGHTS(N, B, u64vec2, ivec4, eight_i16(WHOLE(pack_i16(v), i, ivec2(0)), WHOLE(pack_i16(w), i, ivec2(0))))
+#define WRITE_i16(N, B, TO) \
+    WRITE_EIGHTS(N, B, u64vec2, ivec4, eight_i16(WHOLE(pack_i16(v), i, ivec2(0)), WHOLE(pack_i16(w), i, ivec2(0))))
 u64vec4 eight_i32(ivec4 v, ivec4 w) {
     return u64vec4(two_words(v.x, v.y), two_words(v.z, v.w), two_words(w.x, w.y), two_words(w.z, w.w));
 }
-#define WRITE_32(N, B, TO, T1, T4, BITS) WRITE_EIGHTS(N, B, u64vec4, T4, eight_i32(WHOLE(BITS(v), i, ivec4(0)), WHOLE(BITS(w), i, ivec4(0))))
+#define WRITE_32(N, B, TO, T1, T4, BITS) \
+    WRITE_EIGHTS(N, B, u64vec4, T4, eight_i32(WHOLE(BITS(v), i, ivec4(0)), WHOLE(BITS(w), i, ivec4(0))))
 #else
-// Words that hold the end of one invocation's elements and the beginning of the next one's: the latter stores them whole,
-// where both are neighbours in a subgroup and store at the same time.
+// Words that hold the end of one invocation's elements and the beginning of the next one's: the latter stores them
+// whole, where both are neighbours in a subgroup and store at the same time.
 struct Neighbours {
     bool before;  // the lane before ends where this one begins
     bool after;   // the lane after begins where this one ends
@@ -241,14 +246,16 @@ struct Neighbours {
 };
 #if TOSAVK_LANES > 1
 Neighbours neighbours(uint i, uint n, int word) {
-    uint lane = gl_SubgroupInvocationID, previous = (lane - 1u) & uint(TOSAVK_LANES - 1), next = (lane + 1u) & uint(TOSAVK_LANES - 1);
+    uint lane = gl_SubgroupInvocationID, previous = (lane - 1u) & uint(TOSAVK_LANES - 1),
+         next = (lane + 1u) & uint(TOSAVK_LANES - 1);
     uint end = n == 4u ? i + 4u : 0xffffffffu;  // no element
     // All exchanges come before the first branch: behind one, a device need not have its lanes together again.
     uvec4 here = subgroupBallot(true);
     uint end_before = subgroupShuffle(end, previous), i_after = subgroupShuffle(i, next);
     int last = subgroupShuffle(word, previous);
     bool has_before = subgroupBallotBitExtract(here, previous), has_after = subgroupBallotBitExtract(here, next);
-    return Neighbours(has_before && previous < lane && end_before == i, has_after && next > lane && i_after == end, last);
+    return Neighbours(has_before && previous < lane && end_before == i, has_after && next > lane && i_after == end,
+                      last);
 }
 #else
 Neighbours neighbours(uint i, uint n, int word) { return Neighbours(false, false, 0); }

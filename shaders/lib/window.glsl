@@ -1,5 +1,5 @@
-// A window of SIZE elements in a tensor of FULL, in RANK dimensions (0 is the outermost one), which begins where run-time
-// indices say, clamped so that it lies inside. Dimensions that it spans are part of the one before them.
+// A window of SIZE elements in a tensor of FULL, in RANK dimensions (0 is the outermost one), which begins where
+// run-time indices say, clamped so that it lies inside. Dimensions that it spans are part of the one before them.
 //   STARTS(k)   index of dimension k of the tensor as it was
 layout(constant_id = 0) const int FULL0 = 1;
 layout(constant_id = 1) const int SIZE0 = 1;

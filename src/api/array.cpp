@@ -69,7 +69,7 @@ tosavk_status tosavk_array_load(const char* path, tosavk_array** array, tosavk_e
         call.require(array, "array");
         const NpyArray file = read_npy(path);
         *array = new tosavk_array{to_tensor(file, nearest_type(file), path), numpy_name(file.kind, file.item_size),
-                                  file.kind == NpyKind::opaque && file.item_size == 1};
+                                  file.kind == NpyKind::opaque};
     });
 }
 
@@ -91,8 +91,9 @@ tosavk_status tosavk_array_convert(const tosavk_array* array, tosavk_type type, 
         const DType wanted = to_dtype(raw_value(type));
         const HostTensor& tensor = array->tensor;
         *converted = new tosavk_array{
-            array->either_fp8 ? to_tensor(NpyArray{NpyKind::opaque, 1, tensor.shape, tensor.bytes}, wanted, {})
-                              : convert_tensor(tensor, wanted, {})};
+            array->opaque
+                ? to_tensor(NpyArray{NpyKind::opaque, size_of(tensor.type), tensor.shape, tensor.bytes}, wanted, {})
+                : convert_tensor(tensor, wanted, {})};
     });
 }
 
@@ -100,8 +101,8 @@ void tosavk_array_release(tosavk_array* array) { delete array; }
 
 namespace {
 
-void save(const Call& call, const char* path, tosavk_type type, std::uint32_t rank, const std::int64_t* dims,
-          const void* data, NpyForm form) {
+void save(const Call& call, const char* path, int type, std::uint32_t rank, const std::int64_t* dims, const void* data,
+          NpyForm form) {
     call.require(path, "path");
     call.require(data, "data");
     if (rank > 0) call.require(dims, "dims");
@@ -109,7 +110,7 @@ void save(const Call& call, const char* path, tosavk_type type, std::uint32_t ra
         throw Error(ErrorCode::usage,
                     fmt::format("{}: rank {} is larger than {}", call.function, rank, TOSAVK_MAX_RANK));
     }
-    const DType dtype = to_dtype(raw_value(type));
+    const DType dtype = to_dtype(type);
     Shape shape;
     for (std::uint32_t k = 0; k < rank; ++k) {
         if (dims[k] < 1)
@@ -124,10 +125,12 @@ void save(const Call& call, const char* path, tosavk_type type, std::uint32_t ra
 
 tosavk_status tosavk_array_save(const char* path, tosavk_type type, uint32_t rank, const int64_t* dims,
                                 const void* data, tosavk_error** error) {
-    return guard(__func__, error, [&](const Call& call) { save(call, path, type, rank, dims, data, NpyForm::wide); });
+    return guard(__func__, error,
+                 [&](const Call& call) { save(call, path, raw_value(type), rank, dims, data, NpyForm::wide); });
 }
 
 tosavk_status tosavk_array_save_raw(const char* path, tosavk_type type, uint32_t rank, const int64_t* dims,
                                     const void* data, tosavk_error** error) {
-    return guard(__func__, error, [&](const Call& call) { save(call, path, type, rank, dims, data, NpyForm::raw); });
+    return guard(__func__, error,
+                 [&](const Call& call) { save(call, path, raw_value(type), rank, dims, data, NpyForm::raw); });
 }

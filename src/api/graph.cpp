@@ -3,7 +3,6 @@
 #include "api/handles.hpp"
 #include "api/package.hpp"
 #include "base/files.hpp"
-#include "compile/rewrite/precision.hpp"
 #include "frontends/frontend.hpp"
 #include "frontends/problems/problem.hpp"
 #include "ops/print.hpp"
@@ -18,32 +17,9 @@ using namespace tosavk::api;
 
 namespace {
 
-tosavk_precision precision_of(const tosavk_load_options* given) {
-    const tosavk_precision precision = read_struct(given, "tosavk_load_options").precision;
-    if (precision != TOSAVK_PRECISION_DECLARED && precision != TOSAVK_PRECISION_FP16)
-        throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_precision", static_cast<int>(precision)));
-    return precision;
-}
-
 tosavk_graph* finish(LoadedModel model, const ImportOptions& options, tosavk_precision precision) {
-    Graph& graph = model.graph;
-    for (const auto& [index, shape] : options.input_shapes) {
-        if (index >= graph.inputs.size()) {
-            throw Error(ErrorCode::bad_input,
-                        fmt::format("a shape was given for input {}, but the number of inputs is {}", index,
-                                    graph.inputs.size()));
-        }
-        const Value& value = graph.value(graph.inputs[index]);
-        if (value.shape != shape) {
-            throw Error(ErrorCode::bad_input, fmt::format("input {} '{}' has shape {} and cannot take shape {}", index,
-                                                          value.name, to_string(value.shape), to_string(shape)));
-        }
-    }
-    if (precision == TOSAVK_PRECISION_FP16) {
-        graph = to_fp16(graph);
-        model.package = {};  // made for the graph as it was
-    }
-    return new tosavk_graph{std::make_shared<const Graph>(std::move(graph)), std::move(model.package)};
+    apply_options(model, options, precision);
+    return new tosavk_graph{std::make_shared<const Graph>(std::move(model.graph)), std::move(model.package)};
 }
 
 const Value& end_value(const Graph& graph, const std::vector<ValueId>& ends, std::uint32_t index, const char* what) {

@@ -1,6 +1,7 @@
 #include "api/graph_options.hpp"
 
 #include "api/handles.hpp"
+#include "compile/rewrite/precision.hpp"
 
 #include <fmt/format.h>
 
@@ -46,6 +47,33 @@ ImportOptions import_options(const tosavk_load_options* given) {
         }
     }
     return result;
+}
+
+tosavk_precision precision_of(const tosavk_load_options* given) {
+    const tosavk_precision precision = read_struct(given, "tosavk_load_options").precision;
+    if (precision != TOSAVK_PRECISION_DECLARED && precision != TOSAVK_PRECISION_FP16)
+        throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_precision", raw_value(precision)));
+    return precision;
+}
+
+void apply_options(LoadedModel& model, const ImportOptions& options, tosavk_precision precision) {
+    Graph& graph = model.graph;
+    for (const auto& [index, shape] : options.input_shapes) {
+        if (index >= graph.inputs.size()) {
+            throw Error(ErrorCode::bad_input,
+                        fmt::format("a shape was given for input {}, but the number of inputs is {}", index,
+                                    graph.inputs.size()));
+        }
+        const Value& value = graph.value(graph.inputs[index]);
+        if (value.shape != shape) {
+            throw Error(ErrorCode::bad_input, fmt::format("input {} '{}' has shape {} and cannot take shape {}", index,
+                                                          value.name, to_string(value.shape), to_string(shape)));
+        }
+    }
+    if (precision == TOSAVK_PRECISION_FP16) {
+        graph = to_fp16(graph);
+        model.package = {};  // made for the graph as it was
+    }
 }
 
 }  // namespace tosavk::api

@@ -30,8 +30,8 @@ struct tosavk_text {
 
 struct tosavk_array {
     tosavk::HostTensor tensor;
-    const char* name = "";    ///< numpy's, of the file's elements
-    bool either_fp8 = false;  ///< void8: bytes that are taken as they are for either fp8
+    const char* name = "";  ///< numpy's, of the file's elements
+    bool opaque = false;    ///< void8 or void16: bits that are taken as they are, for the types that are stored so
 };
 
 struct tosavk_device {

@@ -1,8 +1,10 @@
 // What the front ends take of a file, as JSON.
 #include "api/graph_options.hpp"
 #include "api/handles.hpp"
+#include "api/package.hpp"
 #include "base/files.hpp"
 #include "frontends/frontend.hpp"
+#include "store/package.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -12,7 +14,21 @@ using namespace tosavk::api;
 namespace {
 
 tosavk_text* probe(std::span<const std::byte> file, const std::string& origin, const tosavk_load_options* options) {
-    const ProbeReport report = probe_model(file, origin, import_options(options));
+    const ImportOptions import = import_options(options);
+    const tosavk_precision precision = precision_of(options);
+    if (is_package(file)) {
+        throw Error(ErrorCode::unsupported,
+                    origin + ": this is a package, which loads as a whole; a probe looks at .tflite and .tosa files");
+    }
+    ProbeReport report = probe_model(file, origin, import);
+    if (report.taken() && (precision != TOSAVK_PRECISION_DECLARED || !import.input_shapes.empty())) {
+        try {
+            LoadedModel model = load_model(file, origin, import);
+            apply_options(model, import, precision);
+        } catch (const Error& e) {
+            report.graph.emplace_back(e.what());
+        }
+    }
     nlohmann::ordered_json result;
     result["format"] = report.format;
     result["taken"] = report.taken();
@@ -21,6 +37,7 @@ tosavk_text* probe(std::span<const std::byte> file, const std::string& origin, c
         nlohmann::ordered_json entry{
             {"region", op.region}, {"index", op.index}, {"name", op.name}, {"taken", op.taken}};
         if (!op.taken) entry["sentence"] = op.sentence;
+        if (!op.needs.empty()) entry["needs"] = op.needs;
         operators.push_back(std::move(entry));
     }
     result["graph"] = report.graph;

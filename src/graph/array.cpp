@@ -22,25 +22,26 @@ namespace {
 
 bool is_fp8(DType type) { return type == DType::fp8e4m3 || type == DType::fp8e5m2; }
 
-template <class Stored> void widen(const NpyArray& array, const std::string& origin, std::vector<std::int64_t>& out) {
+template <class Stored>
+void widen(const NpyArray& array, DType type, const std::string& origin, std::vector<std::int64_t>& out) {
     out.resize(array.data.size() / sizeof(Stored));
     for (std::size_t k = 0; k < out.size(); ++k) {
         Stored value;
         std::memcpy(&value, array.data.data() + k * sizeof(Stored), sizeof value);
         // Of uint64 only; everything else fits.
         if (std::cmp_greater(value, std::numeric_limits<std::int64_t>::max()))
-            does_not_hold(origin, k, fmt::format("{}", value), DType::i48);
+            does_not_hold(origin, k, fmt::format("{}", value), type);
         out[k] = static_cast<std::int64_t>(value);
     }
 }
 
-std::vector<std::int64_t> decode_naturals(const NpyArray& array, const std::string& origin) {
+std::vector<std::int64_t> decode_naturals(const NpyArray& array, DType type, const std::string& origin) {
     std::vector<std::int64_t> values;
     switch (array.item_size) {
-        case 1: widen<std::uint8_t>(array, origin, values); break;
-        case 2: widen<std::uint16_t>(array, origin, values); break;
-        case 4: widen<std::uint32_t>(array, origin, values); break;
-        default: widen<std::uint64_t>(array, origin, values); break;
+        case 1: widen<std::uint8_t>(array, type, origin, values); break;
+        case 2: widen<std::uint16_t>(array, type, origin, values); break;
+        case 4: widen<std::uint32_t>(array, type, origin, values); break;
+        default: widen<std::uint64_t>(array, type, origin, values); break;
     }
     return values;
 }
@@ -84,14 +85,14 @@ HostTensor to_tensor(const NpyArray& array, DType type, const std::string& origi
         bad(origin, fmt::format("elements of type {} cannot stand for type {}", numpy_name(array.kind, array.item_size),
                                 name_of(type)));
     };
-    if (array.kind == NpyKind::opaque && array.item_size == 1) {
-        if (!is_fp8(type)) cannot_stand();
+    if (array.kind == NpyKind::opaque) {  // bits, of the type that ml_dtypes stores so
+        if (array.item_size == 1 ? !is_fp8(type) : type != DType::bf16) cannot_stand();
         return tensor_of(type, array.shape, array.data);
     }
     const DType nearest = nearest_type(array);
     if (array.kind == NpyKind::natural) {
         if (is_float(type)) cannot_stand();
-        const std::vector<std::int64_t> values = decode_naturals(array, origin);
+        const std::vector<std::int64_t> values = decode_naturals(array, type, origin);
         check_integers(values, type, origin);
         return tensor_of(type, array.shape, encode_ints(type, values));
     }

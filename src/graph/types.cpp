@@ -66,6 +66,14 @@ std::int64_t element_count(const Shape& shape) {
     return empty ? 0 : count;
 }
 
+AxisSplit split_at(const Shape& shape, std::size_t axis) {
+    AxisSplit s;
+    for (std::size_t d = 0; d < axis; ++d) s.outer *= shape[d];
+    s.axis = shape[axis];
+    for (std::size_t d = axis + 1; d < shape.size(); ++d) s.inner *= shape[d];
+    return s;
+}
+
 std::string to_string(const Shape& shape) {
     if (shape.empty()) return "scalar";
     std::string text;

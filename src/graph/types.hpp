@@ -34,6 +34,14 @@ using Shape = std::vector<std::int64_t>;
 
 /// Number of elements; throws Error(bad_model) when it exceeds 2^40 (nothing that large can be run).
 std::int64_t element_count(const Shape& shape);
+
+/// A tensor seen as [outer, axis, inner].
+struct AxisSplit {
+    std::int64_t outer = 1, axis = 1, inner = 1;
+};
+
+/// `axis`: below the rank.
+AxisSplit split_at(const Shape& shape, std::size_t axis);
 std::string to_string(const Shape& shape);  ///< "1x32x32x3"; "scalar" for rank 0
 std::vector<std::int64_t> row_major_strides(const Shape& shape);
 

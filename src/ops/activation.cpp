@@ -72,15 +72,18 @@ std::vector<OpDef> activation_ops() {
     clamp.attributes = {"min_val", "max_val", "nan_mode"};
     clamp.check = check_clamp;
     ops.push_back(clamp);
-    ops.push_back(unary(
-        Op::erf, with_floats(), [](ExprContext& c) { return call(c, "tosa_erf"); },
-        [](RefContext& c) { map_reals(c, [](double x) { return std::erf(x); }); }, half_ulps<10>));
-    ops.push_back(unary(
-        Op::sigmoid, with_floats(), [](ExprContext& c) { return call(c, "tosa_sigmoid"); },
-        [](RefContext& c) { map_reals(c, [](double x) { return 1 / (1 + std::exp(-x)); }); }, sigmoid_tolerance));
-    ops.push_back(unary(
-        Op::tanh, with_floats(), [](ExprContext& c) { return call(c, "tosa_tanh"); },
-        [](RefContext& c) { map_reals(c, [](double x) { return std::tanh(x); }); }, tanh_tolerance));
+    ops.push_back(
+        worth(16, unary(
+                      Op::erf, with_floats(), [](ExprContext& c) { return call(c, "tosa_erf"); },
+                      [](RefContext& c) { map_reals(c, [](double x) { return std::erf(x); }); }, half_ulps<10>)));
+    ops.push_back(worth(16, unary(
+                                Op::sigmoid, with_floats(), [](ExprContext& c) { return call(c, "tosa_sigmoid"); },
+                                [](RefContext& c) { map_reals(c, [](double x) { return 1 / (1 + std::exp(-x)); }); },
+                                sigmoid_tolerance)));
+    ops.push_back(
+        worth(16, unary(
+                      Op::tanh, with_floats(), [](ExprContext& c) { return call(c, "tosa_tanh"); },
+                      [](RefContext& c) { map_reals(c, [](double x) { return std::tanh(x); }); }, tanh_tolerance)));
     for (OpDef& def : ops) def.inputs[0].name = "input";
     return ops;
 }

@@ -45,6 +45,7 @@ std::string cast_text(ExprContext& c) {
 
 std::vector<OpDef> cast_ops() {
     OpDef def = unary(Op::cast, {}, cast_text, cast_reference, half_ulps<1>);
+    def.operations = 4;
     def.type_vars = {"in_t", "out_t"};
     def.inputs = {{"input", "in_t"}};
     def.outputs = {{"output", "out_t"}};

@@ -25,16 +25,13 @@ void cumulate_check(const NodeView& view, const Level&) {
 /// Goes along the axis of every line, in the order that `reverse` asks for: begin() at its first element, then
 /// visit(element) for each.
 template <class Begin, class Visit> void along_axis(const NodeView& view, Begin begin, Visit visit) {
-    const Shape& shape = view.in(0).shape;
-    const auto at = static_cast<std::size_t>(view.attrs().axis);
-    i64 outer = 1, inner = 1;
-    for (std::size_t d = 0; d < shape.size(); ++d) (d < at ? outer : inner) *= d == at ? 1 : shape[d];
-    for (i64 o = 0; o < outer; ++o)
-        for (i64 i = 0; i < inner; ++i) {
+    const AxisSplit s = split_at(view.in(0).shape, static_cast<std::size_t>(view.attrs().axis));
+    for (i64 o = 0; o < s.outer; ++o)
+        for (i64 i = 0; i < s.inner; ++i) {
             begin();
-            for (i64 k = 0; k < shape[at]; ++k) {
-                const i64 step = view.attrs().reverse ? shape[at] - 1 - k : k;
-                visit(static_cast<std::size_t>((o * shape[at] + step) * inner + i));
+            for (i64 k = 0; k < s.axis; ++k) {
+                const i64 step = view.attrs().reverse ? s.axis - 1 - k : k;
+                visit(static_cast<std::size_t>((o * s.axis + step) * s.inner + i));
             }
         }
 }

@@ -154,11 +154,12 @@ std::vector<OpDef> binary_ops() {
         Op::sub, with_floats({int32_any_row}), [](ExprContext& c) { return arithmetic(c, "-", "sub"); },
         [](RefContext& c) { map_either(c, [](auto a, auto b) { return a - b; }); }, half_ulps<1>));
     ops.push_back(mul_op());
-    ops.push_back(binary(
-        Op::intdiv, {int32_any_row}, [](ExprContext& c) { return call2(c, "tosa_intdiv"); },
-        [](RefContext& c) { map_ints(c, int_div); }));
-    ops.push_back(binary(
-        Op::pow, with_floats(), [](ExprContext& c) { return call2(c, "tosa_pow"); }, pow_reference, pow_tolerance));
+    ops.push_back(worth(16, binary(
+                                Op::intdiv, {int32_any_row}, [](ExprContext& c) { return call2(c, "tosa_intdiv"); },
+                                [](RefContext& c) { map_ints(c, int_div); })));
+    ops.push_back(worth(16, binary(
+                                Op::pow, with_floats(), [](ExprContext& c) { return call2(c, "tosa_pow"); },
+                                pow_reference, pow_tolerance)));
     ops.push_back(extreme_op<true>(Op::maximum));
     ops.push_back(extreme_op<false>(Op::minimum));
 
@@ -288,24 +289,30 @@ std::vector<OpDef> unary_ops() {
     ops.push_back(unary(
         Op::floor, with_floats(), [](ExprContext& c) { return call(c, "tosa_floor"); },
         [](RefContext& c) { map_reals(c, [](double a) { return std::floor(a); }); }, half_ulps<1>));
-    ops.push_back(unary(
-        Op::reciprocal, with_floats(), [](ExprContext& c) { return call(c, "tosa_reciprocal"); },
-        [](RefContext& c) { map_reals(c, [](double a) { return 1 / a; }); }, half_ulps<2>));
-    ops.push_back(unary(
-        Op::rsqrt, with_floats(), [](ExprContext& c) { return call(c, "tosa_rsqrt"); },
-        [](RefContext& c) { map_reals(c, [](double a) { return 1 / std::sqrt(a); }); }, half_ulps<4>));
-    ops.push_back(unary(
-        Op::exp, with_floats(), [](ExprContext& c) { return call(c, "tosa_exp"); },
-        [](RefContext& c) { map_reals(c, [](double a) { return std::exp(a); }); }, exp_tolerance));
-    ops.push_back(unary(
-        Op::log, with_floats(), [](ExprContext& c) { return call(c, "tosa_log"); },
-        [](RefContext& c) { map_reals(c, [](double a) { return std::log(a); }); }, log_tolerance));
-    ops.push_back(unary(
-        Op::cos, with_floats(), [](ExprContext& c) { return call(c, "tosa_cos"); },
-        [](RefContext& c) { map_reals(c, [](double a) { return std::cos(a); }); }, cos_tolerance));
-    ops.push_back(unary(
-        Op::sin, with_floats(), [](ExprContext& c) { return call(c, "tosa_sin"); },
-        [](RefContext& c) { map_reals(c, [](double a) { return std::sin(a); }); }, sin_tolerance));
+    ops.push_back(
+        worth(16, unary(
+                      Op::reciprocal, with_floats(), [](ExprContext& c) { return call(c, "tosa_reciprocal"); },
+                      [](RefContext& c) { map_reals(c, [](double a) { return 1 / a; }); }, half_ulps<2>)));
+    ops.push_back(
+        worth(16, unary(
+                      Op::rsqrt, with_floats(), [](ExprContext& c) { return call(c, "tosa_rsqrt"); },
+                      [](RefContext& c) { map_reals(c, [](double a) { return 1 / std::sqrt(a); }); }, half_ulps<4>)));
+    ops.push_back(
+        worth(16, unary(
+                      Op::exp, with_floats(), [](ExprContext& c) { return call(c, "tosa_exp"); },
+                      [](RefContext& c) { map_reals(c, [](double a) { return std::exp(a); }); }, exp_tolerance)));
+    ops.push_back(
+        worth(16, unary(
+                      Op::log, with_floats(), [](ExprContext& c) { return call(c, "tosa_log"); },
+                      [](RefContext& c) { map_reals(c, [](double a) { return std::log(a); }); }, log_tolerance)));
+    ops.push_back(
+        worth(16, unary(
+                      Op::cos, with_floats(), [](ExprContext& c) { return call(c, "tosa_cos"); },
+                      [](RefContext& c) { map_reals(c, [](double a) { return std::cos(a); }); }, cos_tolerance)));
+    ops.push_back(
+        worth(16, unary(
+                      Op::sin, with_floats(), [](ExprContext& c) { return call(c, "tosa_sin"); },
+                      [](RefContext& c) { map_reals(c, [](double a) { return std::sin(a); }); }, sin_tolerance)));
     return ops;
 }
 

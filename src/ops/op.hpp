@@ -137,6 +137,9 @@ struct OpDef {
     /// File under shaders/ with functions that the expression calls besides those of lib/math.glsl, which are always
     /// there. May be null.
     const char* library = nullptr;
+    /// How many simple operators its expression is worth, about: whether to make a value twice or to store it is
+    /// weighed by that (docs/performance.md, "Prologues"). Guesses.
+    int operations = 1;
     bool (*expression_if)(const NodeView&) = nullptr;  ///< the nodes that the expression serves; null: all
     ViewDef (*view)(const NodeView&) = nullptr;
     /// REDUCE_*, beside its kernels: a GLSL expression that makes one partial result of two quads of them, `a` and `b`.

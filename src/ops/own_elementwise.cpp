@@ -113,10 +113,11 @@ std::vector<OpDef> own_elementwise_ops() {
         def.attributes = {"by_zero", "floored", "is_unsigned"};
         def.check = check_division;
         def.library = exact_library;
+        def.operations = 60;
     }
-    ops.push_back(unary(
-        Op::sqrt, float_rows(), [](ExprContext& c) { return call(c, "exact_sqrt"); },
-        [](RefContext& c) { map_rounded(c, [](double a) { return std::sqrt(a); }); }));
+    ops.push_back(worth(40, unary(
+                                Op::sqrt, float_rows(), [](ExprContext& c) { return call(c, "exact_sqrt"); },
+                                [](RefContext& c) { map_rounded(c, [](double a) { return std::sqrt(a); }); })));
     ops.back().library = exact_library;
     return ops;
 }

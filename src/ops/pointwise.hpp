@@ -29,6 +29,12 @@ OpDef unary(Op op, std::vector<TypeRow> rows, ExprFn expression, ReferenceFn ref
 OpDef binary(Op op, std::vector<TypeRow> rows, ExprFn expression, ReferenceFn reference,
              ToleranceFn tolerance = nullptr);
 
+/// An operator whose expression is worth so many simple ones (OpDef::operations).
+inline OpDef worth(int operations, OpDef def) {
+    def.operations = operations;
+    return def;
+}
+
 /// view.fail() unless input k has exactly one element.
 void check_single(const NodeView& view, std::size_t k, const char* name);
 /// The value of single-element input k if it is constant.

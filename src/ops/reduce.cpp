@@ -11,11 +11,6 @@ namespace tosavk {
 
 namespace {
 
-/// A tensor seen as [outer, axis, inner].
-struct Split {
-    std::int64_t outer = 1, axis = 1, inner = 1;
-};
-
 std::size_t checked_axis(const NodeView& view) {
     const auto rank = static_cast<std::int64_t>(view.in(0).shape.size());
     const std::int64_t axis = view.attrs().axis;
@@ -23,18 +18,10 @@ std::size_t checked_axis(const NodeView& view) {
     return static_cast<std::size_t>(axis);
 }
 
-Split split_of(const NodeView& view) {
-    const Shape& shape = view.in(0).shape;
-    const std::size_t axis = checked_axis(view);
-    Split s;
-    for (std::size_t d = 0; d < axis; ++d) s.outer *= shape[d];
-    s.axis = shape[axis];
-    for (std::size_t d = axis + 1; d < shape.size(); ++d) s.inner *= shape[d];
-    return s;
-}
+AxisSplit split_of(const NodeView& view) { return split_at(view.in(0).shape, checked_axis(view)); }
 
 /// out[o, i] = step(...step(step(start, in[o, 0, i]), in[o, 1, i])...)
-template <class T, class F> std::vector<T> fold(const Split& s, const std::vector<T>& in, T start, F step) {
+template <class T, class F> std::vector<T> fold(const AxisSplit& s, const std::vector<T>& in, T start, F step) {
     std::vector<T> out(static_cast<std::size_t>(s.outer * s.inner), start);
     for (std::int64_t o = 0; o < s.outer; ++o)
         for (std::int64_t a = 0; a < s.axis; ++a) {
@@ -89,7 +76,7 @@ void sum_reference(RefContext& ctx) {
 }
 
 Tolerance sum_tolerance(RefContext& ctx, std::size_t, std::span<const double>) {
-    const Split s = split_of(ctx.view);
+    const AxisSplit s = split_of(ctx.view);
     Tolerance t;
     t.kind = Tolerance::Kind::dot_product;
     t.bound = fold<double>(s, bound_operand(ctx, 0), 0.0, [](double a, double b) { return a + b; });
@@ -129,7 +116,7 @@ void any_reference(RefContext& ctx) {
 
 /// The first of equal maxima wins. PROPAGATE: the first NaN wins and stays. IGNORE: NaN never beats a number.
 template <class T> void argmax(RefContext& ctx, const std::vector<T>& in) {
-    const Split s = split_of(ctx.view);
+    const AxisSplit s = split_of(ctx.view);
     const bool propagate = ctx.attrs().nan_mode == NanMode::propagate;
     std::vector<std::int64_t> out(static_cast<std::size_t>(s.outer * s.inner), 0);
     for (std::int64_t o = 0; o < s.outer; ++o)

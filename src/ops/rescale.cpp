@@ -150,6 +150,7 @@ std::string rescale_text(ExprContext& c) {
 
 std::vector<OpDef> rescale_ops() {
     OpDef def = unary(Op::rescale, {}, rescale_text, rescale_reference);
+    def.operations = 4;
     def.type_vars = {"in_t", "out_t"};
     // mul_t is i32 or i16 by the attribute scale32: see check_scale_operands.
     def.inputs = {{"input", "in_t"},

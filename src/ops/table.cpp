@@ -50,6 +50,7 @@ std::string table_text(ExprContext& c) {
 
 std::vector<OpDef> table_ops() {
     OpDef def = unary(Op::table, {}, table_text, table_reference);
+    def.operations = 4;
     def.type_vars = {"in_t", "table_t", "out_t"};
     def.inputs = {
         {"input1", "in_t"},

@@ -81,8 +81,8 @@ struct ConvGeometry {
 ConvGeometry conv_geometry(const NodeView& view);
 Window pool_window(const NodeView& view);
 
-/// The geometries take what plan/fold makes and a graph of a user has not: negative padding of convolutions, and four
-/// more values in AVG_POOL2D's, how much of each padding is counted.
+/// The geometries take what compile/rewrite/fold makes and a graph of a user has not: negative padding of convolutions,
+/// and four more values in AVG_POOL2D's, how much of each padding is counted.
 void check_pad(const NodeView& view);
 
 inline bool is_convolution(Op op) {

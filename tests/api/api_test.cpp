@@ -123,6 +123,26 @@ TEST(Api, ProbesModels) {
     });
     EXPECT_EQ(none.status, TOSAVK_ERROR_BAD_MODEL);
     EXPECT_EQ(none.message, "the model in memory: this is text, not a model");
+    // Options that the file cannot follow are refused by both, in the same words.
+    for (const std::uint32_t index : {0u, 7u}) {
+        const tosavk_input_shape shape{index, 2, {3, 5}};
+        tosavk_load_options options{};
+        options.struct_size = sizeof options;
+        options.input_shapes = &shape;
+        options.input_shape_count = 1;
+        tosavk_text* text = nullptr;
+        ASSERT_EQ(tosavk_probe_memory(model.data(), model.size(), &options, &text, nullptr), TOSAVK_OK);
+        const auto shaped = nlohmann::json::parse(tosavk_text_data(text));
+        tosavk_text_release(text);
+        tosavk_graph* graph = nullptr;
+        const auto loaded = outcome([&](tosavk_error** e) {
+            return tosavk_graph_load_memory(model.data(), model.size(), &options, &graph, e);
+        });
+        EXPECT_EQ(loaded.status, TOSAVK_ERROR_BAD_INPUT);
+        EXPECT_EQ(shaped.at("taken"), false);
+        ASSERT_EQ(shaped.at("graph").size(), 1u);
+        EXPECT_NE(loaded.message.find(shaped.at("graph")[0].get<std::string>()), std::string::npos) << loaded.message;
+    }
     EXPECT_EQ(outcome([&](tosavk_error** e) {
                   tosavk_text* text = nullptr;
                   return tosavk_probe_file("/there/is/none.tflite", nullptr, &text, e);
@@ -268,6 +288,8 @@ TEST(Api, Arrays) {
     const cpp::Array bf16 = cpp::Array::load(path);
     EXPECT_EQ(bf16.info().type, TOSAVK_BF16);
     EXPECT_STREQ(bf16.info().name, "void16");
+    EXPECT_THROW(bf16.convert(TOSAVK_FP16), cpp::Error) << "nobody says of what type the bits are";
+    EXPECT_EQ(bf16.convert(TOSAVK_BF16).info().type, TOSAVK_BF16);
     EXPECT_EQ(std::memcmp(bf16.bytes().data(), halves, sizeof halves), 0);
     const std::uint8_t bytes[] = {0x38, 0xc0, 0x7e};
     for (const tosavk_type type : {TOSAVK_FP8E4M3, TOSAVK_FP8E5M2}) {

@@ -1,11 +1,13 @@
 // Tensors in several bindings, thoroughly: the sweep of some operators of every kind on pretended devices whose
 // bindings are so small that each graph's largest tensor takes two to four of them. TOSAVK_TEST_CASES sets the number
 // of graphs per row, TOSAVK_TEST_SEED the first one's seed. Runs once, on the default driver.
+#include "support/environment.hpp"
 #include "support/require.hpp"
 #include "verify/judge.hpp"
 #include "vk/core/device.hpp"
 #include "vk/measure/open_device.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -18,19 +20,11 @@
 namespace tosavk {
 namespace {
 
-std::uint64_t number(const char* variable, std::uint64_t fallback) {
-    const char* text = std::getenv(variable);
-    return text ? std::strtoull(text, nullptr, 0) : fallback;
-}
-
 /// A device that binds `bytes` at once and has no texel buffers, which have other limits.
 std::shared_ptr<Device> device_with(std::uint64_t bytes) {
-    char name[] = "/tmp/tosavk_caps_XXXXXX";
-    const int file = mkstemp(name);
-    if (file < 0) return nullptr;
-    close(file);
-    std::ofstream(name) << R"({"max_texel_buffer_elements": 0, "max_storage_buffer_range": )" << bytes << "}";
-    setenv("TOSAVK_CAPS", name, 1);
+    const test::TemporaryFile caps(
+        fmt::format(R"({{"max_texel_buffer_elements": 0, "max_storage_buffer_range": {}}})", bytes));
+    setenv("TOSAVK_CAPS", caps.path().c_str(), 1);
     std::shared_ptr<Device> device;
     try {
         device = open_device("");
@@ -38,7 +32,6 @@ std::shared_ptr<Device> device_with(std::uint64_t bytes) {
         if (error.code() != ErrorCode::no_device) throw;
     }
     unsetenv("TOSAVK_CAPS");
-    std::remove(name);
     return device;
 }
 
@@ -82,7 +75,8 @@ std::map<std::uint64_t, conformance::Judge> Parts::judges_;
 
 TEST_P(Parts, AgreeWithTheReference) {
     if (!device_with(1 << 20)) TOSAVK_MISSING("driver", "there is no Vulkan driver");
-    const std::uint64_t cases = number("TOSAVK_TEST_CASES", 2), first = number("TOSAVK_TEST_SEED", 1);
+    const std::uint64_t cases = test::number_from_environment("TOSAVK_TEST_CASES", 2),
+                        first = test::number_from_environment("TOSAVK_TEST_SEED", 1);
     const std::vector<conformance::SweepRow> rows = conformance::find_rows(GetParam(), "", "1.0");
     const std::uint64_t each = rows.size() < 4 ? 6 * cases : cases;
     for (conformance::SweepRow row : rows) {

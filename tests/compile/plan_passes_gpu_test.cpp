@@ -230,6 +230,36 @@ TEST_F(Passes, RandomGraphsKeepTheirBitsWithoutTexels) {
     }
 }
 
+// A remainder of far exponents loops, in the loop of a kernel: some drivers bound the passes of all loops together.
+TEST_F(Passes, LoopsWithinLoopsKeepTheirBits) {
+    for (const bool behind : {true, false}) {
+        GraphBuilder b("loops");
+        Attributes attrs;
+        attrs.axis = 0;
+        attrs.combiner = Combiner::maximum;
+        const auto scale = [&](ValueId x, float by) {
+            return b.add1(Op::mul,
+                          {x, b.constant("by", DType::fp32, {1, 1}, encode_reals(DType::fp32, std::vector<double>{by})),
+                           b.constant("shift", DType::i8, {1}, encode_ints(DType::i8, std::vector<std::int64_t>{0}))},
+                          DType::fp32);
+        };
+        const auto remainder = [&](ValueId x) {
+            return b.add1(
+                Op::remainder,
+                {x, b.constant("small", DType::fp32, {1, 1}, encode_reals(DType::fp32, std::vector<double>{1.7e-30}))},
+                DType::fp32);
+        };
+        ValueId x = scale(b.input("x", DType::fp32, {8000, 2048}), 1e30f);
+        if (!behind) x = remainder(x);
+        x = b.add1(Op::cumulate, {x}, DType::fp32, attrs);
+        b.output(behind ? remainder(x) : x);
+        const auto shared = std::make_shared<const Graph>(b.finish());
+        PlanOptions none;
+        none.fuse = false;
+        EXPECT_TRUE(test::same_bits(run(shared, {}).front(), run(shared, none).front())) << "behind: " << behind;
+    }
+}
+
 // Columns by themselves and by several lanes, in whole quads or not, whose own values are outputs too.
 TEST_F(Passes, ColumnsOfMatrices) {
     const std::pair<Shape, std::int32_t> problems[] = {

@@ -343,6 +343,48 @@ TEST(Plan, ReductionsOfFewResultsTakeTwoPasses) {
     EXPECT_EQ(kernels(plan_of_reduction(device, {5000, 16}, 0)), "reduce_columns");
 }
 
+// On a driver that bounds the passes of loops, what stands in the loop of a kernel or of rows has none of its own.
+TEST(Plan, ExpressionsHaveLoopsOnlyWhereTheyAreCounted) {
+    const auto loops = [](const DevicePlan& device, bool alone) {
+        GraphBuilder b("remainder");
+        Attributes attrs;
+        attrs.axis = 0;
+        ValueId x = b.input("x", DType::fp32, {8000, 64});
+        if (!alone) x = b.add1(Op::cumulate, {x}, DType::fp32, attrs);
+        b.output(b.add1(Op::remainder, {x, b.input("y", DType::fp32, {1, 1})}, DType::fp32));
+        const Plan plan = make_plan(b.finish(), device, {});
+        return plan.dispatches.back().glsl.find("#define LIBRARY_LOOPS") != std::string::npos;
+    };
+    DevicePlan device = test_device();
+    EXPECT_TRUE(loops(device, true));
+    EXPECT_TRUE(loops(device, false));
+    device.max_loop_passes = 60000;
+    EXPECT_TRUE(loops(device, true));
+    EXPECT_FALSE(loops(device, false));
+}
+
+// Lists of more keys than an int's powers of two; buffers between passes that are beyond what shaders count.
+TEST(Plan, SortsOfGiantsArePlannedOrRefused) {
+    const auto plan_of = [](const Shape& shape) {
+        DevicePlan device = test_device();
+        device.max_binding_bytes = std::uint64_t{1} << 40;
+        GraphBuilder b("sort", level_none);
+        Attributes attrs;
+        attrs.axis = static_cast<std::int32_t>(shape.size()) - 1;
+        b.output(b.add1(Op::sort, {b.input("x", DType::i8, shape)}, DType::i8, attrs));
+        return make_plan(b.finish(), device, {});
+    };
+    for (const std::int64_t length : {1 << 29, (1 << 30) + 1, 0x7ffffff0})
+        EXPECT_FALSE(plan_of({length}).dispatches.empty());
+    try {
+        plan_of({1 << 20, 1025});
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::unsupported) << error.what();
+        EXPECT_NE(std::string(error.what()).find("shaders count to"), std::string::npos) << error.what();
+    }
+}
+
 // Extremes of floats become keys in the first pass; the second folds keys.
 TEST(Plan, KeysAreMadeOnce) {
     const Plan extremes = plan_of_reduction(test_device(), {1, 70000}, 1, Op::reduce_max);
@@ -490,7 +532,7 @@ TEST(Plan, ShortRowsOfAPageAreTakenInTurn) {
     DevicePlan device = test_device();
     device.busy_invocations = 512;
     const auto groups = [&](const Shape& shape, Op op) {
-        const auto& size = plan_of_reduction(device, shape, 1, op).dispatches.front().groups;
+        const auto size = plan_of_reduction(device, shape, 1, op).dispatches.front().groups;
         return std::int64_t{size[0]} * size[1] * size[2] * device.workgroup_size;
     };
     const auto in_turn = [&](const Shape& shape, Op op) {

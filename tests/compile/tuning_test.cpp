@@ -3,22 +3,16 @@
 #include "frontends/problems/problem.hpp"
 #include "ops/builder.hpp"
 #include "ops/op.hpp"
+#include "support/plan_labels.hpp"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
 using namespace tosavk;
+using tosavk::test::test_device;
 
 namespace {
-
-/// A GPU without subgroup operations: its first choice for a convolution is the implicit GEMM.
-DevicePlan test_device() {
-    DevicePlan device;
-    device.max_binding_bytes = 128 << 20;
-    device.max_buffers = 12;
-    return device;
-}
 
 TuningTable table_for(const Graph& graph, const std::string& name) {
     TuningTable table;

@@ -3,6 +3,7 @@
 
 #include "device/device_plan.hpp"
 #include "device/quirks.hpp"
+#include "support/environment.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -93,11 +94,6 @@ const std::vector<Sample>& samples() {
     return all;
 }
 
-std::uint64_t seed_of_environment() {
-    const char* text = std::getenv("TOSAVK_TEST_SEED");
-    return text != nullptr ? std::strtoull(text, nullptr, 10) : 1;
-}
-
 std::string shape_text(const MatrixShape& s) { return fmt::format("{}x{}x{}", s.m, s.n, s.k); }
 
 /// Field by field, in the order of the struct; a member that is added must be named here to compile.
@@ -175,7 +171,7 @@ TEST(Architectures, EveryRowIsReached) {
 TEST(Architectures, TheLastRowTakesEveryDevice) {
     const Architecture& last = architectures().back();
     each_fact([&](const char* name, auto member) { EXPECT_TRUE(last.facts.*member) << name; });
-    const std::uint64_t seed = seed_of_environment();
+    const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 1);
     std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
     const char* types[] = {"discrete", "integrated", "virtual", "cpu", "other", ""};
     for (int k = 0; k < 200; ++k) {

@@ -83,6 +83,8 @@ TEST(Array, TheSentenceNamesElementValueAndRange) {
               "a.npy: element 2 is 200, which type i8 does not hold (-128 to 127)");
     EXPECT_EQ(refusal(array_of<float>(NpyKind::real, {1, 1.001f}), DType::bf16),
               "a.npy: element 1 is 1.0010000467300415, which type bf16 does not hold");
+    EXPECT_EQ(refusal(array_of<std::uint64_t>(NpyKind::natural, {1, 1ull << 63}), DType::i8),
+              "a.npy: element 1 is 9223372036854775808, which type i8 does not hold (-128 to 127)");
     EXPECT_EQ(refusal(array_of<std::uint8_t>(NpyKind::natural, {1}), DType::fp32),
               "a.npy: elements of type uint8 cannot stand for type fp32");
 }
@@ -97,8 +99,12 @@ TEST(Array, FloatsOfEveryType) {
     const DType nearest[] = {DType::fp32, DType::fp16, DType::fp8e5m2, DType::bf16};
     for (std::size_t k = 0; k < std::size(files); ++k) {
         EXPECT_EQ(nearest_type(files[k]), nearest[k]);
-        for (const DType type : floats)
-            EXPECT_EQ(to_tensor(files[k], type, "a.npy").bytes, encode_reals(type, values)) << name_of(type);
+        for (const DType type : floats) {
+            // Two bytes without a type are the bits of bf16; of what else, nobody knows.
+            if (files[k].kind == NpyKind::opaque && type != DType::bf16)
+                expect_refusal(files[k], type, "void16 cannot stand for type");
+            else EXPECT_EQ(to_tensor(files[k], type, "a.npy").bytes, encode_reals(type, values)) << name_of(type);
+        }
         for (const DType type : integers) expect_refusal(files[k], type, "cannot stand for type");
     }
     // Infinity, NaN and what overflows.

@@ -7,6 +7,7 @@
 #include "ops/op.hpp"
 #include "spirv/glslang.hpp"
 #include "support/control_graphs.hpp"
+#include "support/environment.hpp"
 
 #include <gtest/gtest.h>
 
@@ -219,8 +220,7 @@ TEST(Package, IsRefusedWithAnyBitFlipped) {
 // a plan whose numbers stay within its graph.
 TEST(Package, InventedBytesAreRefusedOrHarmless) {
     const Bytes file = write_package(tiny_package());
-    const char* set = std::getenv("TOSAVK_TEST_SEED");
-    const unsigned seed = set ? static_cast<unsigned>(std::atoi(set)) : 1;
+    const auto seed = static_cast<unsigned>(test::number_from_environment("TOSAVK_TEST_SEED", 1));
     std::mt19937 random(seed);
     int accepted = 0;
     for (std::size_t at = 32; at < file.size(); ++at) {

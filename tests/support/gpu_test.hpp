@@ -1,6 +1,7 @@
 // What tests on a device share: the device itself, opened once per suite; without a driver the tests are skipped.
 #pragma once
 
+#include "support/environment.hpp"
 #include "support/require.hpp"
 #include "support/validation.hpp"
 #include "vk/core/device.hpp"
@@ -14,12 +15,6 @@
 #include <functional>
 
 namespace tosavk::test {
-
-/// The number in an environment variable, or the fallback.
-inline std::uint64_t number_from_environment(const char* variable, std::uint64_t fallback) {
-    const char* text = std::getenv(variable);
-    return text ? std::strtoull(text, nullptr, 0) : fallback;
-}
 
 /// Does this run do the item of that index? TOSAVK_TEST_PART=K/N shares what takes long and depends little on the
 /// driver among its variants: each does every Nth item, the Kth (from 0) first. Without the variable a run does all.

@@ -58,6 +58,7 @@ TEST_F(CliRun, InputsOfOtherTypes) {
     };
     refused("abs i32 4", array_of(NpyKind::opaque, 1, {1, 2, 3, 4}), "void8 4, but input 0");
     refused("abs f32 4", array_of(NpyKind::opaque, 1, {1, 2, 3, 4}), "void8 cannot stand for type fp32");
+    refused("abs f16 4", array_of(NpyKind::opaque, 2, {1, 2, 3, 4}), "void16 cannot stand for type fp16");
     refused("cast i8 4 i32", array_of(NpyKind::natural, 1, {1, 2, 200, 255}),
             "x.npy: element 2 is 200, which type i8 does not hold (-128 to 127)");
     refused("abs f32 4", array_of(NpyKind::natural, 1, {1, 2, 3, 4}), "uint8 4, but input 0");

@@ -1,6 +1,8 @@
 // The programs from outside: results, files, exit codes, and one sentence for every error.
 #include "support/cli.hpp"
+#include "frontends/tosa/tosa.hpp"
 #include "graph/array.hpp"
+#include "ops/builder.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -155,6 +157,16 @@ TEST_F(Cli, UnwritableOutputs) {
     expect_error(spawn({"run", float_model_, "--reference", "--output-dir", file + "/below"}), 3, "a-file/below");
     expect_error(spawn({"run", float_model_, "--reference", "--output-dir", "/proc/tosavk"}), 3, "/proc/tosavk");
     EXPECT_EQ(test::read_text(file), "x");
+    // Nothing is left of a run that fails, and an empty name is none.
+    expect_error(spawn({"run", float_model_, "--reference", "--input", "0=" + path("missing.npy"), "--output-dir",
+                        path("new/folders")}),
+                 3, "missing.npy");
+    expect_error(spawn({"run", float_model_, "--device", "no such device", "--output-dir", path("new/folders/here")}),
+                 4, "no such device");
+    EXPECT_FALSE(fs::exists(folder_ / "new"));
+    for (const char* option : {"--output-dir", "--profile"})
+        expect_error(spawn({"run", float_model_, "--reference", option, ""}), 2, option);
+    expect_error(spawn({"compile", float_model_, "-o", ""}), 2, "--output");
     // One output that cannot be put in its place keeps back the others.
     const fs::path directory = folder_ / "blocked";
     fs::create_directories(directory / "outputs.json" / "full");
@@ -259,6 +271,16 @@ TEST_F(Cli, Probe) {
     EXPECT_EQ(run.exit_code, 1) << run.err;
     EXPECT_NE(run.out.find("TFLite operator L2_NORMALIZATION (node 1) is not supported"), std::string::npos) << run.out;
     EXPECT_NE(run.out.find("1 of 2 operators are taken\n"), std::string::npos) << run.out;
+    // What only a registration makes runnable.
+    GraphBuilder b("custom");
+    const OutputType made[] = {{DType::fp32, {2}}};
+    b.output(b.custom("a.domain", "TWIST", {}, {b.input("x", DType::fp32, {2})}, made, "t").front());
+    const Bytes custom = write_tosa(b.finish());
+    run = spawn(
+        {"probe", write("custom.tosa", std::string(reinterpret_cast<const char*>(custom.data()), custom.size()))});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_NE(run.out.find("CUSTOM 'a.domain.TWIST'"), std::string::npos) << run.out;
+    EXPECT_NE(run.out.find("a registration of this operator"), std::string::npos) << run.out;
     run = spawn({"probe", refused, "--json"});
     EXPECT_EQ(run.exit_code, 1) << run.err;
     const json report = json::parse(run.out);

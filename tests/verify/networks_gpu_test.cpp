@@ -82,11 +82,6 @@ protected:
     }
 };
 
-std::uint64_t seed_count() {
-    const char* text = std::getenv("TOSAVK_TEST_SEEDS");
-    return text ? std::strtoull(text, nullptr, 10) : 3;
-}
-
 TEST_F(Networks, RecordedNetworks) {
     TOSAVK_NEEDS_CORPUS(test::corpus());
     check_all(test::corpus() / "models", 7, {});
@@ -112,7 +107,8 @@ TEST_F(Networks, RandomInputsAgreeWithTheReference) {
         if (!test::in_this_part(k)) continue;
         const fs::path& model = models[k];
         Checker checker(device_, std::make_shared<const Graph>(import_file(model, {})));
-        for (std::uint64_t seed = 0; seed < seed_count(); ++seed) {
+        const std::uint64_t seeds = test::number_from_environment("TOSAVK_TEST_SEEDS", 3);
+        for (std::uint64_t seed = 0; seed < seeds; ++seed) {
             const CheckReport report = checker.run(seed);
             ASSERT_TRUE(report.passed) << "tosa-vk verify " << model << " --seeds 1 --seed " << seed << "\n"
                                        << report.detail;

@@ -4,6 +4,7 @@
 #include "graph/graph.hpp"
 #include "graph/host_tensor.hpp"
 #include "ops/builder.hpp"
+#include "support/environment.hpp"
 #include "support/require.hpp"
 #include "vk/measure/open_device.hpp"
 #include "vk/run/context.hpp"
@@ -38,15 +39,10 @@ protected:
                 device_ = open_device("");
                 return;
             }
-            char name[] = "/tmp/tosavk_caps_XXXXXX";
-            const int file = mkstemp(name);
-            ASSERT_GE(file, 0);
-            close(file);
-            std::ofstream(name) << R"({"max_texel_buffer_elements": 0})";
-            setenv("TOSAVK_CAPS", name, 1);
+            const test::TemporaryFile caps(R"({"max_texel_buffer_elements": 0})");
+            setenv("TOSAVK_CAPS", caps.path().c_str(), 1);
             device_ = open_device("");
             unsetenv("TOSAVK_CAPS");
-            std::remove(name);
             EXPECT_EQ(device_->plan().texel_elements, 0u);
         } catch (const Error& error) {
             if (error.code() != ErrorCode::no_device) throw;

@@ -1,5 +1,6 @@
 // src/vk on a real driver: small plans written by hand, so that nothing else of the library is in the way.
 // Longer than 500 lines: one small case after another.
+#include "support/environment.hpp"
 #include "support/validation.hpp"
 #include "vk/core/fault.hpp"
 #include "vk/measure/open_device.hpp"
@@ -54,25 +55,6 @@ private:
     const char* name_;
     bool had_ = false;
     std::string old_;
-};
-
-/// A file with a text that goes away with the scope.
-class TemporaryFile {
-public:
-    explicit TemporaryFile(const std::string& text) {
-        char name[] = "/tmp/tosavk_test_XXXXXX";
-        const int file = mkstemp(name);
-        EXPECT_GE(file, 0);
-        close(file);
-        path_ = name;
-        std::ofstream(path_) << text;
-    }
-    ~TemporaryFile() { std::remove(path_.c_str()); }
-    TemporaryFile(const TemporaryFile&) = delete;
-    const std::string& path() const { return path_; }
-
-private:
-    std::string path_;
 };
 
 constexpr ValueId value_x = 0, value_k = 1, value_tmp = 2, value_y = 3;
@@ -203,7 +185,7 @@ protected:
         Vk::SetUp();
         std::string text = GetParam().staged ? R"("unified_memory": false)" : "";
         if (GetParam().fences) text += std::string(text.empty() ? "" : ", ") + R"("timeline_semaphores": false)";
-        file_ = std::make_unique<TemporaryFile>("{" + text + "}");
+        file_ = std::make_unique<test::TemporaryFile>("{" + text + "}");
         if (!text.empty()) env_ = std::make_unique<ScopedEnv>("TOSAVK_CAPS", file_->path());
     }
     void TearDown() override {
@@ -212,7 +194,7 @@ protected:
     }
 
 private:
-    std::unique_ptr<TemporaryFile> file_;
+    std::unique_ptr<test::TemporaryFile> file_;
     std::unique_ptr<ScopedEnv> env_;
 };
 INSTANTIATE_TEST_SUITE_P(Ways, VkBoth,
@@ -618,7 +600,8 @@ TEST_F(Vk, DevicesAreFoundByNameIndexAndKind) {
 
 TEST_F(Vk, CapsFromAFileRestrictTheDevice) {
     {
-        const TemporaryFile file(R"({"int64": false, "max_storage_buffer_range": 134217728, "rounding_rte32": true})");
+        const test::TemporaryFile file(
+            R"({"int64": false, "max_storage_buffer_range": 134217728, "rounding_rte32": true})");
         const ScopedEnv env("TOSAVK_CAPS", file.path());
         const auto device = open_device("");
         EXPECT_FALSE(device->plan().int64);
@@ -626,7 +609,7 @@ TEST_F(Vk, CapsFromAFileRestrictTheDevice) {
         EXPECT_NE(device->plan().reasons.back().find("TOSAVK_CAPS"), std::string::npos);
         EXPECT_EQ(device->caps().rounding_rte32, Device::enumerate()[0].rounding_rte32);  // never added
     }
-    const TemporaryFile wrong(R"({"int64": 1})");
+    const test::TemporaryFile wrong(R"({"int64": 1})");
     {
         const ScopedEnv env("TOSAVK_CAPS", wrong.path());
         expect_error(ErrorCode::usage, "int64", [] { open_device(""); });

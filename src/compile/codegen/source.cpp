@@ -8,6 +8,9 @@
 namespace tosavk {
 namespace {
 
+/// The most passes of a loop in a library: exact_remainder() of shaders/lib/exact.glsl.
+constexpr std::int64_t library_loops = 14;
+
 /// Where the parts of a CONCAT go, as one dimension at least.
 IndexMap place_map(const Group::Store& part) {
     IndexMap map = simplify(part.map);
@@ -157,7 +160,10 @@ void SourceBuilder::add_member(NodeId id) {
     const Name variable = own(name);
 
     if (is_elementwise(view)) {
-        if (def.library) libraries_.insert(def.library);
+        if (def.library) {
+            libraries_.insert(def.library);
+            ++library_members_;
+        }
         MemberCalls calls;
         body_.add(quads(), [&](const char* quad) {
             NodeExpr expr(*this, view, calls, quad);
@@ -283,6 +289,17 @@ std::int64_t SourceBuilder::eights_in_turn() const {
     return page > 1 ? page : count_ / 16 >= device_.busy_invocations ? 2 : 1;
 }
 
+/// Whether functions of libraries may have loops: where a driver bounds the passes of all loops of an invocation, they
+/// are not counted by kernels and rows, which call them once for each step of their own.
+bool SourceBuilder::libraries_may_loop() const {
+    if (libraries_.empty()) return false;
+    if (device_.max_loop_passes == 0) return true;
+    if (group_.choice || group_.rows) return false;
+    const std::int64_t quads = eights_ ? 2 * eights_in_turn() : 1;
+    // Each element may be asked for by itself.
+    return 4 * quads * library_members_ * library_loops <= device_.max_loop_passes;
+}
+
 /// FUSED(e, n, acc), or FUSED8(e, acc, acc of the next quad) for kernels that make two; without a kernel there is no
 /// `acc`.
 std::string SourceBuilder::fused_functions(const std::string& set_last) {
@@ -372,6 +389,7 @@ GroupSource SourceBuilder::finish(const std::string& end) {
     const StoreForm stores = eights_ ? StoreForm::eights : quad_stores ? StoreForm::quads : StoreForm::elements;
     std::string text = preamble(device_, stores, pass_ ? pass_->defines : Defines(), uses(is_small_float),
                                 uses([](DType t) { return t == DType::fp16; }));
+    if (libraries_may_loop()) text += fmt::format("#define LIBRARY_LOOPS {}\n", library_loops);
     for (const std::string& library : libraries_) text += shader_file(library);
     text += params_;
     Declarations tensors(device_, quad_stores);

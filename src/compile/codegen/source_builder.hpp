@@ -114,6 +114,7 @@ private:
     bool stores_quads() const;
     bool stores_eights() const;
     std::int64_t eights_in_turn() const;
+    bool libraries_may_loop() const;
     std::string fused_functions(const std::string& set_last);
     Quads quads() const { return eights_ ? Quads(two_quads) : Quads(one_quad); }
     /// A name of which each of the quads at hand has its own.
@@ -132,7 +133,8 @@ private:
         false;  ///< positions at hand are single elements (of the rows' own values), made quads of equal ones
     std::size_t names_ = 0;
     GroupSource source_;
-    std::set<std::string> libraries_;  ///< files that the members' expressions need
+    std::set<std::string> libraries_;   ///< files that the members' expressions need
+    std::int64_t library_members_ = 0;  ///< of how many members
     std::string params_, functions_;
     Scope body_;
     std::map<ValueId, Name> variables_;  ///< members' results (and the anchor's)

@@ -16,10 +16,7 @@ std::optional<KernelChoice> find_kernel(const NodeView& view, const DevicePlan& 
     for (const KernelCandidate& candidate : kernels_of(view.node().op)) {
         if (candidate.is_variant) continue;
         std::string why;
-        if (auto choice = candidate.plan(view, device, why)) {
-            choice->candidate = candidate.name;
-            return choice;
-        }
+        if (auto choice = plan_candidate(candidate, view, device, why)) return choice;
         reasons += fmt::format("; {}: {}", candidate.name, why);
     }
     return std::nullopt;

@@ -10,30 +10,11 @@
 namespace tosavk {
 namespace {
 
-/// About how many simple operators one of these is: guesses, good enough for what docs/performance.md, "Prologues",
-/// measures.
 double operations_of(const NodeView& view) {
     // Each result of a small float is rounded by integer arithmetic.
     const double rounding = is_small_float(view.out().type) ? 4 : 0;
-    switch (view.node().op) {
-        case Op::exp:
-        case Op::log:
-        case Op::pow:
-        case Op::tanh:
-        case Op::sigmoid:
-        case Op::erf:
-        case Op::sin:
-        case Op::cos:
-        case Op::rsqrt:
-        case Op::reciprocal:
-        case Op::intdiv: return 16 + rounding;
-        case Op::rescale:
-        case Op::table:
-        case Op::cast: return 4 + rounding;
-        default: break;
-    }
     const OpDef& def = op_def(view.node().op);
-    if (!def.view) return 1 + rounding;
+    if (!def.view) return def.operations + rounding;
     const ViewDef move = def.view(view);
     return move.kind == ViewDef::Kind::read ? 4 * static_cast<double>(simplify(move.maps.front()).dims.size()) : 0;
 }

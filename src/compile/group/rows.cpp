@@ -86,9 +86,7 @@ std::optional<Rows> row_reduction(const NodeView& view, const DevicePlan& device
     if (!op_def(view.node().op).combine) return std::nullopt;
     const Shape& shape = view.in(0).shape;
     const auto axis = static_cast<std::size_t>(view.attrs().axis);
-    std::int64_t inner = 1;
-    for (std::size_t i = axis + 1; i < shape.size(); ++i) inner *= shape[i];
-    if (inner != 1 || shape[axis] < 2) return std::nullopt;
+    if (split_at(shape, axis).inner != 1 || shape[axis] < 2) return std::nullopt;
 
     Rows rows;
     rows.axis = shape[axis];
@@ -117,7 +115,7 @@ std::optional<Rows> column_reduction(const NodeView& view, const DevicePlan& dev
     const Shape& shape = view.in(0).shape;
     const auto axis = static_cast<std::size_t>(view.attrs().axis);
     Rows rows;
-    for (std::size_t i = axis + 1; i < shape.size(); ++i) rows.inner *= shape[i];
+    rows.inner = split_at(shape, axis).inner;
     if (!rows.are_columns() || shape[axis] < 2) return std::nullopt;
 
     rows.axis = shape[axis];

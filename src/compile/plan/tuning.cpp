@@ -52,7 +52,7 @@ std::optional<KernelChoice> alternative(const Graph& graph, const DevicePlan& de
     const NodeView view(graph, group.anchor);
     if (op_def(view.node().op).combine && order_matters(view) && column_reduction(view, device)) return std::nullopt;
     std::string why;
-    std::optional<KernelChoice> choice = candidate.plan(view, device, why);
+    std::optional<KernelChoice> choice = plan_candidate(candidate, view, device, why);
     if (!choice) return std::nullopt;
     // Whether the group has followers or not, so that a node runs the same kernel in both cases.
     const KernelChoice& own = *group.choice;
@@ -63,7 +63,6 @@ std::optional<KernelChoice> alternative(const Graph& graph, const DevicePlan& de
     if (!group.prologues.empty() && (choice->earlier.size() != own.earlier.size() ||
                                      prologue_reads(graph, group, *choice) > prologue_reads(graph, group, own)))
         return std::nullopt;
-    choice->candidate = candidate.name;
     return choice;
 }
 

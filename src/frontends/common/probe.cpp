@@ -10,10 +10,10 @@ bool ProbeReport::operators_taken() const {
 }
 
 void Probe::operator_seen(const std::string& region, std::size_t index, const std::string& name,
-                          const std::string& sentence) {
+                          const std::string& sentence, const std::string& needs) {
     const auto [it, fresh] = seen_.try_emplace({region, index}, report_.operators.size());
     if (fresh) {
-        report_.operators.push_back({region, index, name, sentence.empty(), sentence});
+        report_.operators.push_back({region, index, name, sentence.empty(), sentence, needs});
         return;
     }
     ProbedOperator& op = report_.operators[it->second];

@@ -15,6 +15,7 @@ struct ProbedOperator {
     std::string name;       ///< as the file's format calls it
     bool taken = true;
     std::string sentence;  ///< why not; empty when taken
+    std::string needs;     ///< what must be there before it can run, such as a registration; empty: nothing
 };
 
 struct ProbeReport {
@@ -34,7 +35,7 @@ public:
 
     /// `sentence` is empty for what is taken. A region that several operators name is taken if it is by all of them.
     void operator_seen(const std::string& region, std::size_t index, const std::string& name,
-                       const std::string& sentence);
+                       const std::string& sentence, const std::string& needs = {});
     void refuse_graph(const std::string& sentence) { report_.graph.push_back(sentence); }
 
     /// Operators of the graph first, then region by region. `load_error` is what loading the file threw, or empty.

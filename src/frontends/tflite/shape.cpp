@@ -324,12 +324,15 @@ void lower_strided_slice(Lowering& l) {
         if (shrink && (begin < 0 || begin >= size))
             l.fail(fmt::format("index {} is out of range for dimension {} of size {}", begins[k], d, size));
         begin = std::clamp(begin, lowest, highest);
-        if (options && options->offset()) end += begin;
+        // Nothing beyond this differs from it, and nothing overflows.
+        if (options && options->offset()) end = std::clamp(end, -3 * size - 3, 3 * size + 3) + begin;
         const bool whole_batch = d == 0 && batch != 0 && !shrink && step == 1 && begin == 0 && end == batch;
         if (shrink) end = begin + 1;
         else if (mask(end_mask, k) || whole_batch) end = step > 0 ? size : -1;
         else end = std::clamp(end < 0 ? end + size : end, lowest, highest);
-        const std::int64_t stride = shrink ? 1 : step, reach = stride > 0 ? stride : -stride;
+        // One beyond the size does the same as any longer one.
+        const std::int64_t stride = shrink ? 1 : std::clamp(step, -size - 1, size + 1),
+                           reach = stride > 0 ? stride : -stride;
         const std::int64_t distance = stride > 0 ? end - begin : begin - end;
         const std::int64_t count = distance <= 0 ? 0 : (distance - 1) / reach + 1;
         if (count == 0) {

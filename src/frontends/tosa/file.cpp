@@ -293,8 +293,9 @@ template <class Operator> void TosaFile::read_operator(const Operator& table, To
             op.op = hidden;
             op.op_name = name_of(hidden);
         } else if (attribute != 0 && attribute != op.code && op.unsupported.empty()) {
-            bad(fmt::format("{} (number {} in the file) has the attributes of another operator ({})", op.op_name, k,
-                            attribute));
+            op.is_damaged = true;
+            op.unsupported = fmt::format("{} (number {} in the file) has the attributes of another operator ({})",
+                                         op.op_name, k, attribute);
         }
     }
     if constexpr (std::is_same_v<Operator, tosa080::TosaOperator>) op.v0_80 = &table;

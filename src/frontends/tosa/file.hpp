@@ -40,6 +40,7 @@ struct TosaFileOperator {
     Op op = Op::unknown;     ///< v0_30::fully_connected for the one that 1.0 does not have
     std::string op_name;
     std::string unsupported;                   ///< why there is no such operator here; empty when there is
+    bool is_damaged = false;                   ///< what `unsupported` says is wrong in the file, not missing here
     std::string location;                      ///< the text of OpLocation
     std::size_t index = 0;                     ///< place in the file
     std::vector<std::size_t> inputs, outputs;  ///< without the variable

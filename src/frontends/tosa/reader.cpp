@@ -2,6 +2,7 @@
 #include "frontends/tosa/reader.hpp"
 
 #include "ops/builder.hpp"
+#include "ops/custom.hpp"
 #include "ops/print.hpp"
 
 #include <fmt/format.h>
@@ -148,7 +149,10 @@ void TosaReader::read_operator(const TosaFileOperator& op) {
     if (!op.location.empty()) name_ = op.location;
     else if (!op.outputs.empty()) name_ = file_.tensors[op.outputs[0]].name;
     else name_ = op.variable != SIZE_MAX ? file_.tensors[op.variable].name : std::string();
-    if (!op.unsupported.empty()) throw Error(ErrorCode::unsupported, "TOSA file: " + op.unsupported, name_);
+    if (!op.unsupported.empty()) {
+        throw Error(op.is_damaged ? ErrorCode::bad_model : ErrorCode::unsupported, "TOSA file: " + op.unsupported,
+                    name_);
+    }
     for (const auto* list : {&op.inputs, &op.outputs}) {
         for (const std::size_t id : *list) need_usable(file_.tensors[id], fmt::format("{} '{}'", op.op_name, name_));
     }
@@ -175,7 +179,11 @@ void TosaReader::read_block(const TosaFileBlock& block) {
     for (const TosaFileOperator& op : block.operators) {
         const std::string sentence = attempt([&] { read_operator(op); });
         if (!probe_) continue;
-        probe_->operator_seen(region_, op.index, op.op_name, sentence);
+        const bool is_custom = op.op == Op::custom, is_foreign = is_custom && op.custom_domain != own_domain;
+        const std::string title = fmt::format("'{}.{}'", op.custom_domain, op.custom_name);
+        const bool is_unknown = is_foreign && !find_custom(op.custom_domain, op.custom_name);
+        probe_->operator_seen(region_, op.index, is_custom ? op.op_name + " " + title : op.op_name, sentence,
+                              is_unknown ? "a registration of this operator, before it can run" : "");
         if (sentence.empty()) continue;
         ++refused_operators_;
         for (const std::size_t id : op.outputs) declare_refused(id);

@@ -1,8 +1,31 @@
 #include "kernels/common/kernel_choice.hpp"
 
+#include "base/error.hpp"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace tosavk {
+
+void KernelConstant::beyond_32_bits() {
+    throw Error(ErrorCode::internal, "a number beyond 32 bits was given as a specialization constant");
+}
+
+std::optional<KernelChoice> plan_candidate(const KernelCandidate& candidate, const NodeView& view,
+                                           const DevicePlan& device, std::string& why) {
+    std::optional<KernelChoice> choice = candidate.plan(view, device, why);
+    if (!choice) return std::nullopt;
+    for (const std::uint64_t bytes : choice->scratch_bytes) {
+        if (bytes / 4 > static_cast<std::uint64_t>(max_elements)) {
+            why = fmt::format("a buffer between its passes would have {} words, and shaders count to {}", bytes / 4,
+                              max_elements);
+            return std::nullopt;
+        }
+    }
+    choice->candidate = candidate.name;
+    return choice;
+}
 
 std::uint64_t allocation_bytes(std::uint64_t bytes, DType type) {
     const std::uint64_t quad = 4 * size_of(type);

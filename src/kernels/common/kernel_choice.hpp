@@ -64,9 +64,17 @@ struct KernelConstant {
     std::int32_t bits = 0;  ///< of a float: its representation
     bool is_float = false;
 
-    template <std::integral T> KernelConstant(T value) : bits(static_cast<std::int32_t>(value)) {}
+    /// An int, or the bits of an unsigned one; Error(internal) for a number beyond both.
+    template <std::integral T> KernelConstant(T value) : bits(static_cast<std::int32_t>(value)) {
+        if constexpr (sizeof(T) > 4) {
+            if (!std::in_range<std::int32_t>(value) && !std::in_range<std::uint32_t>(value)) beyond_32_bits();
+        }
+    }
     KernelConstant(float value) : bits(std::bit_cast<std::int32_t>(value)), is_float(true) {}
     bool operator==(const KernelConstant&) const = default;
+
+private:
+    [[noreturn]] static void beyond_32_bits();
 };
 
 /// One dispatch of a kernel.
@@ -135,6 +143,10 @@ struct KernelCandidate {
     /// it.
     bool is_variant = false;
 };
+
+/// The candidate's answer, named. Declined too where a buffer between its passes is beyond what shaders count.
+std::optional<KernelChoice> plan_candidate(const KernelCandidate& candidate, const NodeView& view,
+                                           const DevicePlan& device, std::string& why);
 
 /// A plan function with what it takes behind `why` fixed.
 template <class F, class... Settings> auto fixed(F plan, Settings... settings) {

@@ -50,9 +50,7 @@ Arithmetic arithmetic_of(const NodeView& view) {
 }
 
 /// Lines along the axis, of single elements or, with `inner` > 1, of quads of neighbours.
-struct Lines {
-    std::int64_t outer = 1, axis = 1, inner = 1;
-
+struct Lines : AxisSplit {
     bool rows() const { return inner == 1; }
     std::int64_t count() const { return outer * quotient_up(inner, 4); }
 };
@@ -61,7 +59,7 @@ struct Cut {
     std::int64_t length = 1, parts = 1;
 };
 
-/// `least`: steps that a part should have, of `lanes` invocations that go along it together.
+/// `least`: steps that a part should have, of `lanes` invocations that go along it together. The callers' are guesses.
 Cut cut(const Lines& lines, std::int64_t least, std::int64_t lanes, const DevicePlan& device) {
     const std::int64_t step = lines.rows() ? 4 * lanes : 1;
     std::int64_t parts = 1;
@@ -71,7 +69,8 @@ Cut cut(const Lines& lines, std::int64_t least, std::int64_t lanes, const Device
     while (device.max_loop_passes != 0 && quotient_up(lines.axis, parts * step) > device.max_loop_passes) parts *= 2;
     Cut c;
     c.length = parts == 1 ? lines.axis : quotient_up(quotient_up(lines.axis, parts), step) * step;
-    // Walks side by side that are a power of two apart would meet in the same few lines of a cache.
+    // Walks side by side that are a power of two apart would meet in the same few lines of a cache: by how much they
+    // are parted is a guess.
     if (parts > 1 && lines.rows() && lanes == 1 && c.length % 1024 == 0) c.length += 16;
     c.parts = quotient_up(lines.axis, c.length);
     return c;
@@ -108,7 +107,7 @@ private:
     /// The number of the scratch buffer with what lies before each part; -1 where there is one part.
     int before_parts(const Lines& lines, const Cut& c, int from) {
         if (c.parts == 1) return -1;
-        const Lines of_totals{lines.outer, c.parts, lines.rows() ? 1 : quotient_up(lines.inner, 4) * 4};
+        const Lines of_totals{{lines.outer, c.parts, lines.rows() ? 1 : quotient_up(lines.inner, 4) * 4}};
         const std::int64_t count = of_totals.outer * of_totals.axis * of_totals.inner;
         const int totals = new_scratch(count);
         earlier_.push_back(pass(lines, c, from, -1, true, totals));
@@ -175,13 +174,7 @@ private:
 };
 
 Lines lines_of(const NodeView& view) {
-    const Shape& shape = view.in(0).shape;
-    const auto axis = static_cast<std::size_t>(view.attrs().axis);
-    Lines lines;
-    for (std::size_t d = 0; d < axis; ++d) lines.outer *= shape[d];
-    lines.axis = shape[axis];
-    for (std::size_t d = axis + 1; d < shape.size(); ++d) lines.inner *= shape[d];
-    return lines;
+    return {split_at(view.in(0).shape, static_cast<std::size_t>(view.attrs().axis))};
 }
 
 std::optional<KernelChoice> plan_walks(const NodeView& view, const DevicePlan& device, std::string&) {

@@ -76,10 +76,6 @@ void put_before(KernelChoice& choice, KernelPass first, std::int64_t scratch_ele
     choice.earlier.push_back(std::move(first));
 }
 
-struct Split {
-    std::int64_t outer = 1, axis = 1, inner = 1;
-};
-
 /// Rows that are no whole quads share the quads between them.
 double reads_of_row(std::int64_t axis) {
     return axis % 4 == 0 ? 1 : quad_waste(axis) + 4.0 / static_cast<double>(axis);
@@ -120,7 +116,8 @@ void set_rows(KernelPass& pass, const DevicePlan& device, std::int64_t rows, std
         spill_groups(quotient_up(quotient_up(rows * chunks, 4), device.workgroup_size / lanes * in_turn), device);
 }
 
-KernelChoice plan_rows(const NodeView& view, const DevicePlan& device, const Split& s, const Arithmetic& arithmetic) {
+KernelChoice plan_rows(const NodeView& view, const DevicePlan& device, const AxisSplit& s,
+                       const Arithmetic& arithmetic) {
     const std::int64_t row_quads = quotient_up(s.axis, 4), quads = quotient_up(s.outer, 4);
     // Lanes of one workgroup first, since they need no second pass; each should have some quads to fold (eight, a
     // guess).
@@ -147,7 +144,7 @@ KernelChoice plan_rows(const NodeView& view, const DevicePlan& device, const Spl
 
 /// A pass over columns: runs of quads of `inner` neighbours for each of `outer`. An invocation goes down a part of the
 /// axis with up to `each` of them.
-void set_columns(KernelPass& pass, const DevicePlan& device, const Split& s, std::int64_t outer_stride,
+void set_columns(KernelPass& pass, const DevicePlan& device, const AxisSplit& s, std::int64_t outer_stride,
                  std::int64_t axis_stride, std::int64_t length, std::int64_t chunks, std::int64_t each) {
     const std::int64_t quads = quotient_up(s.inner, 4), all = s.outer * quads * chunks;
     while (each > 1 && (quads % each != 0 || s.inner % 4 != 0 || all / each < device.busy_invocations)) each /= 2;
@@ -164,11 +161,11 @@ void set_columns(KernelPass& pass, const DevicePlan& device, const Split& s, std
     pass.groups = linear_groups(all / each, device);
 }
 
-std::int64_t row_bytes(const NodeView& view, const Split& s) {
+std::int64_t row_bytes(const NodeView& view, const AxisSplit& s) {
     return s.inner * static_cast<std::int64_t>(size_of(view.in(0).type));
 }
 
-std::int64_t length_of(const NodeView& view, const DevicePlan& device, const Split& s) {
+std::int64_t length_of(const NodeView& view, const DevicePlan& device, const AxisSplit& s) {
     const std::int64_t quads = s.outer * quotient_up(s.inner, 4);
     const std::int64_t length = quotient_up(s.axis, parts_of(s.axis, quads, 8, 1, device));
     // Of far rows no more are walked down than prefetchers follow, where second passes are small or loads wait for
@@ -178,7 +175,7 @@ std::int64_t length_of(const NodeView& view, const DevicePlan& device, const Spl
     return far ? std::min(length, device.far_rows) : length;
 }
 
-KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const Split& s,
+KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const AxisSplit& s,
                           const Arithmetic& arithmetic) {
     const std::int64_t quads = s.outer * quotient_up(s.inner, 4);
     const std::int64_t length = length_of(view, device, s), chunks = quotient_up(s.axis, length);
@@ -206,18 +203,12 @@ KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const 
 }
 
 /// The input around the axis.
-Split split_of(const NodeView& view) {
-    const Shape& shape = view.in(0).shape;
-    const auto axis = static_cast<std::size_t>(view.attrs().axis);
-    Split s;
-    for (std::size_t d = 0; d < axis; ++d) s.outer *= shape[d];
-    s.axis = shape[axis];
-    for (std::size_t d = axis + 1; d < shape.size(); ++d) s.inner *= shape[d];
-    return s;
+AxisSplit split_of(const NodeView& view) {
+    return split_at(view.in(0).shape, static_cast<std::size_t>(view.attrs().axis));
 }
 
 /// The same, if the kernels here take its type.
-std::optional<Split> split(const NodeView& view, std::string& why) {
+std::optional<AxisSplit> split(const NodeView& view, std::string& why) {
     const DType type = view.in(0).type;
     if (is_plain_type(type)) return split_of(view);
     why = fmt::format("it does not take {}", name_of(type));
@@ -225,7 +216,7 @@ std::optional<Split> split(const NodeView& view, std::string& why) {
 }
 
 std::optional<KernelChoice> plan_reduce(const NodeView& view, const DevicePlan& device, std::string& why) {
-    const std::optional<Split> s = split(view, why);
+    const std::optional<AxisSplit> s = split(view, why);
     if (!s) return std::nullopt;
     KernelChoice choice = s->inner == 1 ? plan_rows(view, device, *s, arithmetic_of(view))
                                         : plan_columns(view, device, *s, arithmetic_of(view));
@@ -237,7 +228,7 @@ std::optional<KernelChoice> plan_reduce(const NodeView& view, const DevicePlan& 
 
 /// Four outputs an invocation; as many lanes share an axis as keep the device busy.
 std::optional<KernelChoice> plan_argmax(const NodeView& view, const DevicePlan& device, std::string& why) {
-    const std::optional<Split> s = split(view, why);
+    const std::optional<AxisSplit> s = split(view, why);
     if (!s) return std::nullopt;
     const bool rows = s->inner == 1;
     const std::int64_t quads = rows ? quotient_up(s->outer, 4) : s->outer * quotient_up(s->inner, 4),

@@ -8,7 +8,7 @@
 namespace tosavk {
 namespace {
 
-/// The longest lists that are sorted in shared memory: 8 KiB of keys and numbers.
+/// The longest lists that are sorted in shared memory, 8 KiB of keys and numbers: a guess.
 constexpr std::int64_t longest_in_shared = 1024;
 
 /// Whole lists in shared memory, several of them in a workgroup where they are short.
@@ -33,18 +33,18 @@ int add_blocks(KernelChoice& choice, const SortJob& job, const DevicePlan& devic
 /// Merges that make a whole list of runs of four.
 std::int64_t merge_levels(const SortJob& job) {
     std::int64_t levels = 0;
-    while (4 << levels < job.length) ++levels;
+    while (std::int64_t{4} << levels < job.length) ++levels;
     return levels;
 }
 
 std::int64_t merge_words(const SortJob& job) { return job.lists * job.length * 6; }
 
-/// Whether the lists are enough to keep the device busy, one an invocation. Measured on lavapipe: a million keys in
-/// rows of 100 take a tenth of the time that they take in blocks, in rows of 1500 a fifth of that of a radix sort.
+/// Whether the lists are enough to keep the device busy, one an invocation. Lavapipe's gain is measured
+/// (docs/performance.md, "Operators of our own domain"); from how many lists on, and to which length, is a guess.
 bool merges(const SortJob& job, const DevicePlan& device) {
+    if (device.shared_tiles || job.lists < 64 || job.length > 4096) return false;
     const std::int64_t passes = job.length * (merge_levels(job) + 1);
-    return !device.shared_tiles && job.lists >= 64 && job.length <= 4096 &&
-           (device.max_loop_passes == 0 || passes <= device.max_loop_passes) &&
+    return (device.max_loop_passes == 0 || passes <= device.max_loop_passes) &&
            binding_count(static_cast<std::uint64_t>(merge_words(job)) * 4, device) == 1;
 }
 
@@ -71,8 +71,8 @@ struct Cut {
 };
 
 Cut cut_of(const SortJob& job, const DevicePlan& device) {
-    // Digits times lanes are 16 KiB of counters. A CPU's few lanes take many items each, so that wide digits pay; a
-    // GPU's are many, at least 128.
+    // Digits times lanes: 8 KiB of counters on a GPU, 16 KiB on a CPU, whose few lanes take many items each, so that
+    // wide digits pay. All of these numbers are guesses.
     Cut cut = device.shared_tiles ? Cut{4, 128, 16, 0} : Cut{8, 16, 1024, 0};
     // The counters of all blocks are added up by one workgroup, and an invocation may go through so many loop passes.
     while (quotient_up(job.length, cut.items * cut.lanes) > 4096) cut.items *= 2;

@@ -346,6 +346,11 @@ void print(const std::string& text) {
         throw Failure(exit_file, fmt::format("cannot write to standard output: {}", std::strerror(errno)));
 }
 
+CLI::Validator output_path() {
+    return {[](const std::string& text) { return text.empty() ? std::string("it names no file") : std::string(); }, "",
+            "output path"};
+}
+
 CLI::Validator whole_number() {
     return CLI::Validator(
         [](const std::string& text) {

@@ -99,6 +99,8 @@ void print(const std::string& text);
 
 /// For options that count: digits only, below 10^18.
 CLI::Validator whole_number();
+/// For options that name what is written: an unset variable of a shell leaves them empty.
+CLI::Validator output_path();
 
 /// Whether a path given for a result means standard output. A file of that name is written as "./-".
 inline bool is_stdout(const std::string& path) { return path == "-"; }

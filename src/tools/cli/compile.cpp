@@ -36,7 +36,7 @@ Action add_compile(CLI::App& app) {
                                            "Writes a model with its plan, shaders and packed weights to a package, "
                                            "which starts without the GLSL compiler");
     add_model_options(*command, options->model);
-    command->add_option("-o,--output", options->out, "the package to write")->required();
+    command->add_option("-o,--output", options->out, "the package to write")->required()->check(output_path());
     add_device_option(*command, options->device);
     command->add_flag("--no-fuse", options->no_fuse, "one dispatch per operator");
     command->footer(

@@ -29,7 +29,8 @@ Action add_convert(CLI::App& app) {
     CLI::App* command = app.add_subcommand("convert", "Writes the TOSA graph of a model to a .tosa file (TOSA 1.0)");
     add_model_options(*command, options->model);
     CLI::Option* out = command->add_option("OUT", options->out, "the file to write, which must end in .tosa");
-    CLI::Option* named = command->add_option("-o,--output", options->named_out, "the same, for use with --op");
+    CLI::Option* named =
+        command->add_option("-o,--output", options->named_out, "the same, for use with --op")->check(output_path());
     named->excludes(out);
     command->footer(
         "Example: tosa-vk convert model.tflite model.tosa\n"

@@ -10,7 +10,8 @@ int main(int argc, char** argv) {
     app.set_version_flag("--version", "tosa-vk " + tosavk::cpp::version());
     app.require_subcommand(0, 1);  // none is reported below, so that an unknown one is named by its own message
     app.footer(
-        "Exit codes: 0 done; 1 a comparison failed; 2 wrong usage; 3 the model, an input or an output path is bad;\n"
+        "Exit codes: 0 done; 1 a comparison failed, or probe found what is not taken; 2 wrong usage; 3 the model, an "
+        "input or an output path is bad;\n"
         "4 the device failed, is missing or is out of memory.\n"
         "Example: tosa-vk run model.tflite --input 0=picture.npy --top 3");
     const std::pair<const char*, Action> actions[] = {

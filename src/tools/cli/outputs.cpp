@@ -85,7 +85,11 @@ std::string outputs_text(const std::vector<Output>& outputs, const std::vector<O
 OutputDirectory::OutputDirectory(std::string path) : path_(std::move(path)) {
     if (is_stdout(path_)) throw Failure(exit_usage, "--output-dir takes a directory, not standard output");
     std::error_code failed;
-    made_ = std::filesystem::create_directories(path_, failed);
+    const std::filesystem::path whole = std::filesystem::absolute(path_, failed).lexically_normal();
+    for (std::filesystem::path p = whole; !std::filesystem::exists(p, failed) && p != p.root_path();
+         p = p.parent_path())
+        if (p.has_filename()) made_.push_back(p);
+    std::filesystem::create_directories(path_, failed);
     if (failed)
         throw Failure(exit_file, fmt::format("cannot make the output directory {}: {}", path_, failed.message()));
     if (!std::filesystem::is_directory(path_, failed))
@@ -98,7 +102,8 @@ OutputDirectory::OutputDirectory(std::string path) : path_(std::move(path)) {
 
 OutputDirectory::~OutputDirectory() {
     std::error_code ignored;
-    if (made_ && !written_) std::filesystem::remove(path_, ignored);
+    if (written_) return;
+    for (const std::filesystem::path& path : made_) std::filesystem::remove(path, ignored);
 }
 
 void OutputDirectory::write(const std::vector<Output>& outputs, bool raw) {

@@ -39,7 +39,8 @@ public:
 
 private:
     std::string path_;
-    bool made_ = false, written_ = false;
+    std::vector<std::filesystem::path> made_;  ///< what was not there, the innermost first
+    bool written_ = false;
 };
 
 }  // namespace tosavk::cli

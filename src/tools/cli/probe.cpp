@@ -21,7 +21,8 @@ int probe(const ProbeOptions& options) {
         print(json_text(report));
         return code;
     }
-    std::vector<std::vector<std::string>> table = {{"where", "index", "operator", "taken", "why not"}};
+    std::vector<std::vector<std::string>> table = {
+        {"where", "index", "operator", "taken", "why not, or what it needs"}};
     std::size_t taken = 0;
     for (const Json& op : report.at("operators")) {
         const bool is_taken = op.at("taken").get<bool>();
@@ -29,7 +30,7 @@ int probe(const ProbeOptions& options) {
         const auto region = op.at("region").get<std::string>();
         table.push_back({region.empty() ? "graph" : region, std::to_string(op.at("index").get<std::size_t>()),
                          op.at("name").get<std::string>(), is_taken ? "yes" : "no",
-                         is_taken ? "" : op.at("sentence").get<std::string>()});
+                         is_taken ? op.value("needs", "") : op.at("sentence").get<std::string>()});
     }
     std::string text = table_text(table, {false, true, false, false, false});
     for (const Json& sentence : report.at("graph")) text += sentence.get<std::string>() + "\n";

@@ -265,8 +265,10 @@ Action add_run(CLI::App& app) {
         ->add_option("--input", options->inputs, "NAME_OR_INDEX=FILE.npy; may be repeated; inputs not given are random")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    command->add_option("--output-dir", options->output_dir,
-                        "directory for output_0.npy, output_1.npy, ... and outputs.json");
+    command
+        ->add_option("--output-dir", options->output_dir,
+                     "directory for output_0.npy, output_1.npy, ... and outputs.json")
+        ->check(output_path());
     command->add_flag("--raw-outputs", options->raw_outputs,
                       "write bf16 and fp8 by their bits, as ml_dtypes does ('<V2', '|V1'), not as float32");
     add_device_option(*command, options->device);
@@ -274,8 +276,10 @@ Action add_run(CLI::App& app) {
     command->add_option("--seed", options->seed, "seed of random inputs (default 0)")->check(whole_number());
     command->add_option("--top", options->top, "how many of the largest elements to show (default 5)")
         ->check(whole_number());
-    command->add_option("--profile", options->profile,
-                        "file for counters and the time of every dispatch, as JSON; - for standard output, alone");
+    command
+        ->add_option("--profile", options->profile,
+                     "file for counters and the time of every dispatch, as JSON; - for standard output, alone")
+        ->check(output_path());
     command->add_flag("--json", options->json, "print JSON");
     command->footer("Example: tosa-vk run model.tflite --input 0=picture.npy --output-dir out --top 3");
     return [options] { return run(*options); };

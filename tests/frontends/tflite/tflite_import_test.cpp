@@ -4,6 +4,7 @@
 #include "reference/reference.hpp"
 #include "support/corpus.hpp"
 #include "support/damaged.hpp"
+#include "support/environment.hpp"
 #include "support/require.hpp"
 
 #include <gtest/gtest.h>
@@ -83,7 +84,7 @@ TEST_P(Damaged, TruncatedAnywhere) {
 }
 
 TEST_P(Damaged, RandomBytesFlipped) {
-    const unsigned seed = 20240917;
+    const auto seed = static_cast<unsigned>(test::number_from_environment("TOSAVK_TEST_SEED", 20240917));
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);
     test::DamagedFiles files("damaged.tflite");

@@ -10,6 +10,7 @@
 #include "support/control_graphs.hpp"
 #include "support/corpus.hpp"
 #include "support/damaged.hpp"
+#include "support/environment.hpp"
 #include "support/require.hpp"
 #include "support/tosa_builder.hpp"
 
@@ -339,8 +340,7 @@ std::vector<Bytes> sample_files() {
 }
 
 TEST(TosaDamaged, NeverMoreThanASentence) {
-    const char* given = std::getenv("TOSAVK_TEST_SEED");  // for more of it than every run of the tests needs
-    const unsigned seed = given ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) : 20250611;
+    const auto seed = static_cast<unsigned>(test::number_from_environment("TOSAVK_TEST_SEED", 20250611));
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);
     test::DamagedFiles damaged("damaged.tosa", 2000);

@@ -3,6 +3,7 @@
 // Longer than 500 lines: one small case after another.
 #include "reference/reference.hpp"
 #include "support/corpus.hpp"
+#include "support/environment.hpp"
 #include "support/require.hpp"
 #include "verify/conformance/random_node_0_30.hpp"
 
@@ -22,11 +23,6 @@ using v0_30::Builder;
 using v0_30::OpInfo;
 using v0_30::Row;
 using v0_30::Type;
-
-std::uint64_t number(const char* variable, std::uint64_t fallback) {
-    const char* text = std::getenv(variable);
-    return text && *text ? std::strtoull(text, nullptr, 0) : fallback;
-}
 
 // ---- the table ----------------------------------------------------------------------------------------------------
 
@@ -345,7 +341,8 @@ using Definition = std::vector<double> (*)(const RandomOperator030&);
 /// Compares the upgraded graph's reference run with the definition on random cases of every row of the operator.
 void compare(Op op, Definition definition) {
     const OpInfo& info = *v0_30::find_info(op);
-    const std::uint64_t first = number("TOSAVK_TEST_SEED", 1), seeds = 3 * number("TOSAVK_TEST_SEEDS", 20);
+    const std::uint64_t first = test::number_from_environment("TOSAVK_TEST_SEED", 1),
+                        seeds = 3 * test::number_from_environment("TOSAVK_TEST_SEEDS", 20);
     for (const Row& row : info.rows) {
         for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
             SCOPED_TRACE(std::string(v0_30::op_name(op)) + " (" + conformance::row_text(row) +
