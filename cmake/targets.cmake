@@ -41,7 +41,7 @@ endfunction()
 # tosavk_compile_fast(NAME): for tests, half of whose compile time is the optimizer's.
 function(tosavk_compile_fast name)
   if(TOSAVK_WHOLE_BUILDS)
-    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)
+    target_compile_options(${name} PRIVATE -O0)
     target_link_options(${name} PRIVATE -fuse-ld=gold)
   else()
     tosavk_quick_to_build(${name})
