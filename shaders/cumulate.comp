@@ -13,6 +13,9 @@ layout(constant_id = 3) const int PARTS = 1;
 layout(constant_id = 4) const int COUNT = 1;  // parts of all rows; runs of EACH quads in parts
 layout(constant_id = 5) const int IN_TURN = 1;
 
+// 0, which no compiler can know: llvmpipe makes x of 0.0 + x where it does, and -0 of -0 (lp_build_add).
+float hidden_zero() { return uintBitsToFloat(gl_NumWorkGroups.x >> 31); }
+
 #if ROWS
 const bool WHOLE_QUADS = AXIS % 4 == 0;
 #else

@@ -5,6 +5,7 @@
 #include "support/gpu_test.hpp"
 #include "verify/conformance/random_data.hpp"
 #include "verify/judge.hpp"
+#include "vk/run/context.hpp"
 
 namespace tosavk {
 namespace {
@@ -102,6 +103,35 @@ TEST_F(Cumulate, AsOnADeviceWithShortLoops) {
         plan.max_loop_passes = 50;
     });
     for (const Case& c : long_cases()) expect_right(device, c);
+}
+
+// The zero that an exclusive sum begins with, plus -0, is 0, also where a compiler could see the zero.
+TEST_F(Cumulate, ZeroPlusMinusZeroIsZero) {
+    for (const std::int64_t length : {1, 2, 5, 13}) {
+        for (const DType type : {DType::fp32, DType::fp16}) {
+            for (const bool reverse : {false, true}) {
+                GraphBuilder b("zeros");
+                Attributes attrs;
+                attrs.axis = 1;
+                attrs.combiner = Combiner::add;
+                attrs.exclusive = true;
+                attrs.reverse = reverse;
+                const Shape shape{3, length};
+                const std::vector<float> zeros(static_cast<std::size_t>(3 * length), -0.0f);
+                const ValueId sums = b.add1(Op::cumulate, {b.input("x", type, shape)}, type, attrs, "sums");
+                b.output(b.add1(Op::add, {sums, b.constant_floats("zeros", type, shape, zeros)}, type));
+                const auto graph = std::make_shared<const Graph>(b.finish());
+                Context context(Executable::create(device_, graph, make_plan(*graph, device_->plan(), {})), false);
+                HostTensor y(type, shape);
+                context.set_input(0, encode_reals(type, std::vector<double>(zeros.begin(), zeros.end())));
+                context.submit();
+                context.wait();
+                context.get_output(0, y.bytes);
+                for (const std::byte byte : y.bytes)
+                    EXPECT_EQ(byte, std::byte{0}) << name_of(type) << ", " << length << " of an axis";
+            }
+        }
+    }
 }
 
 TEST_F(Cumulate, ManyShortLines) {

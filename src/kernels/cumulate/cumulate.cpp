@@ -46,7 +46,7 @@ Arithmetic arithmetic_of(const NodeView& view) {
     if (type == DType::i8) a.after = "wrap_i8(x)";
     if (type == DType::i16) a.after = "wrap_i16(x)";
     if (combiner == Combiner::multiply) return with("((a) * (b))", real ? "1.0" : "1");
-    return with("((a) + (b))", real ? "0.0" : "0");
+    return with("((a) + (b))", real ? "hidden_zero()" : "0");
 }
 
 /// Lines along the axis, of single elements or, with `inner` > 1, of quads of neighbours.
