@@ -1,8 +1,8 @@
-# cmake --install: the library, its headers, the programs and a package file for find_package(tosa-vk).
+# cmake --install: the library, its headers, the programs, and what find_package(tosa-vk) and pkg-config read.
 if(TARGET tosavk)
   include(CMakePackageConfigHelpers)
   install(TARGETS tosavk EXPORT tosa-vk LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  install(FILES include/tosavk/tosavk.h include/tosavk/tosavk.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tosavk)
+  install(DIRECTORY include/tosavk DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   foreach(program tosa-vk tosa-vk-bench)
     if(TARGET ${program})
       set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
@@ -13,5 +13,13 @@ if(TARGET tosavk)
   install(EXPORT tosa-vk FILE tosa-vk-config.cmake NAMESPACE tosa-vk:: DESTINATION ${package_dir})
   write_basic_package_version_file(${CMAKE_BINARY_DIR}/tosa-vk-config-version.cmake COMPATIBILITY SameMajorVersion)
   install(FILES ${CMAKE_BINARY_DIR}/tosa-vk-config-version.cmake DESTINATION ${package_dir})
+  # Written when it is installed, which is when the prefix is known.
+  install(CODE "
+    set(CMAKE_INSTALL_LIBDIR \"${CMAKE_INSTALL_LIBDIR}\")
+    set(CMAKE_INSTALL_INCLUDEDIR \"${CMAKE_INSTALL_INCLUDEDIR}\")
+    set(PROJECT_VERSION \"${PROJECT_VERSION}\")
+    configure_file(\"${CMAKE_CURRENT_SOURCE_DIR}/cmake/tosa-vk.pc.in\" \"${CMAKE_BINARY_DIR}/tosa-vk.pc\" @ONLY)
+    file(INSTALL \"${CMAKE_BINARY_DIR}/tosa-vk.pc\"
+         DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig\")")
   install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/tosa-vk)
 endif()

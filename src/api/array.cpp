@@ -38,7 +38,7 @@ tosavk_tensor_info describe_tensor(const char* name, DType type, const Shape& sh
     }
     tosavk_tensor_info info{};
     info.name = name;
-    info.type = static_cast<tosavk_type>(type);
+    info.type = static_cast<std::int32_t>(type);
     info.rank = static_cast<std::uint32_t>(shape.size());
     std::copy(shape.begin(), shape.end(), info.dims);
     info.size_bytes = static_cast<std::size_t>(element_count(shape)) * size_of(type);
@@ -54,14 +54,8 @@ size_t tosavk_text_size(const tosavk_text* text) { return text ? text->text.size
 void tosavk_text_release(tosavk_text* text) { delete text; }
 
 // The names are string literals, so that their data ends in a NUL.
-const char* tosavk_type_name(tosavk_type type) {
-    const int raw = raw_value(type);
-    return known(raw) ? name_of(static_cast<DType>(raw)).data() : "?";
-}
-size_t tosavk_type_size(tosavk_type type) {
-    const int raw = raw_value(type);
-    return known(raw) ? size_of(static_cast<DType>(raw)) : 0;
-}
+const char* tosavk_type_name(int32_t type) { return known(type) ? name_of(static_cast<DType>(type)).data() : "?"; }
+size_t tosavk_type_size(int32_t type) { return known(type) ? size_of(static_cast<DType>(type)) : 0; }
 
 tosavk_status tosavk_array_load(const char* path, tosavk_array** array, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
@@ -83,12 +77,12 @@ tosavk_status tosavk_array_info(const tosavk_array* array, tosavk_tensor_info* i
 
 const void* tosavk_array_data(const tosavk_array* array) { return array ? array->tensor.bytes.data() : nullptr; }
 
-tosavk_status tosavk_array_convert(const tosavk_array* array, tosavk_type type, tosavk_array** converted,
+tosavk_status tosavk_array_convert(const tosavk_array* array, int32_t type, tosavk_array** converted,
                                    tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(array, "array");
         call.require(converted, "converted");
-        const DType wanted = to_dtype(raw_value(type));
+        const DType wanted = to_dtype(type);
         const HostTensor& tensor = array->tensor;
         *converted = new tosavk_array{
             array->opaque
@@ -123,14 +117,12 @@ void save(const Call& call, const char* path, int type, std::uint32_t rank, cons
 
 }  // namespace
 
-tosavk_status tosavk_array_save(const char* path, tosavk_type type, uint32_t rank, const int64_t* dims,
-                                const void* data, tosavk_error** error) {
-    return guard(__func__, error,
-                 [&](const Call& call) { save(call, path, raw_value(type), rank, dims, data, NpyForm::wide); });
+tosavk_status tosavk_array_save(const char* path, int32_t type, uint32_t rank, const int64_t* dims, const void* data,
+                                tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) { save(call, path, type, rank, dims, data, NpyForm::wide); });
 }
 
-tosavk_status tosavk_array_save_raw(const char* path, tosavk_type type, uint32_t rank, const int64_t* dims,
+tosavk_status tosavk_array_save_raw(const char* path, int32_t type, uint32_t rank, const int64_t* dims,
                                     const void* data, tosavk_error** error) {
-    return guard(__func__, error,
-                 [&](const Call& call) { save(call, path, raw_value(type), rank, dims, data, NpyForm::raw); });
+    return guard(__func__, error, [&](const Call& call) { save(call, path, type, rank, dims, data, NpyForm::raw); });
 }

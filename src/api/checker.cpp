@@ -17,7 +17,8 @@ tosavk_status tosavk_checker_create(tosavk_device* device, const tosavk_graph* g
         call.require(graph, "graph");
         call.require(checker, "checker");
         PackageUse use{};  // a package's own plan and shaders are what is to be checked
-        auto fused = make_executable(device->device, *graph, with_environment({}), use);
+        Progress nobody;
+        auto fused = make_executable(device->device, *graph, with_environment({}), use, nobody);
         *checker = new tosavk_checker{Checker(device->device, graph->graph, std::move(fused))};
     });
 }

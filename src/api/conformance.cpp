@@ -147,7 +147,7 @@ void run_tasks(const std::vector<Task>& tasks, const tosavk_device& device, std:
     };
     // Every thread has a device of its own, so that drivers compile and run side by side.
     std::vector<std::shared_ptr<Device>> devices{device.device};
-    while (devices.size() < jobs && devices.size() < tasks.size()) devices.push_back(open_device(device.opened_as));
+    while (devices.size() < jobs && devices.size() < tasks.size()) devices.push_back(open_device(device.opened_with));
     struct Joined {
         std::vector<std::thread> threads;
         std::atomic<bool>& stop;
@@ -180,6 +180,7 @@ tosavk_status tosavk_conformance_run(tosavk_device* device, const tosavk_conform
     return guard(__func__, error, [&](const Call& call) {
         call.require(device, "device");
         const tosavk_conformance_options given = read_struct(options, "tosavk_conformance_options");
+        require_zero(given.reserved, "tosavk_conformance_options.reserved");
         const auto text = [](const char* chosen) { return std::string(chosen ? chosen : ""); };
         const Choice choice{text(given.op),
                             text(given.type),

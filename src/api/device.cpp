@@ -73,6 +73,62 @@ nlohmann::ordered_json limits_json(const DeviceLimits& limits) {
     return result;
 }
 
+std::string hexadecimal(const std::uint8_t* bytes, std::size_t count) {
+    std::string text;
+    for (std::size_t k = 0; bytes && k < count; ++k) text += fmt::format("{:02x}", bytes[k]);
+    return text;
+}
+
+const char* type_of(std::int32_t type) {
+    switch (type) {
+        case TOSAVK_DEVICE_ANY: return "";
+        case TOSAVK_DEVICE_DISCRETE: return "discrete";
+        case TOSAVK_DEVICE_INTEGRATED: return "integrated";
+        case TOSAVK_DEVICE_VIRTUAL: return "virtual";
+        case TOSAVK_DEVICE_CPU: return "cpu";
+        default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_device_type", type));
+    }
+}
+
+DeviceOptions device_options(const tosavk_device_options& given) {
+    DeviceOptions options(given.name ? given.name : "");
+    options.uuid = hexadecimal(given.uuid, 16);
+    options.luid = hexadecimal(given.luid, 8);
+    options.type = type_of(given.type);
+    options.vendor_id = given.vendor_id;
+    options.ordinal = given.ordinal;
+    if (given.threads > 1024)
+        throw Error(ErrorCode::usage,
+                    fmt::format("tosavk_device_options.threads is {}, more than 1024", given.threads));
+    options.threads = given.threads;
+    require_zero(static_cast<std::int32_t>(given.reserved), "tosavk_device_options.reserved");
+    if (given.no_cache != 0 || given.cache_dir || given.cache_limit_bytes > 0) {
+        CacheSettings cache = cache_settings();
+        if (given.no_cache != 0) cache.off = "an option says so";
+        else if (given.cache_dir && !caches_are_off()) {
+            cache.off.clear();
+            cache.directory = given.cache_dir;
+        }
+        if (given.cache_limit_bytes > 0) cache.limit_bytes = given.cache_limit_bytes;
+        else if (cache.limit_bytes == 0) cache.limit_bytes = std::uint64_t{64} << 20;
+        options.cache = std::move(cache);
+    }
+    if (!(given.submit_ms >= -1e6 && given.submit_ms <= 1e6))
+        throw Error(ErrorCode::usage,
+                    fmt::format("tosavk_device_options.submit_ms is {}, beyond 1e6", given.submit_ms));
+    if (given.submit_ms != 0) options.submit_ms = std::max(0.0, given.submit_ms);
+    return options;
+}
+
+tosavk_device* open(const DeviceOptions& options) {
+    auto opened = std::make_unique<tosavk_device>();
+    opened->opened_with = options;
+    opened->device = open_device(options);
+    opened->name = opened->device->caps().name;
+    opened->driver = driver_text(opened->device->caps());
+    return opened.release();
+}
+
 }  // namespace
 
 tosavk_status tosavk_device_count(uint32_t* count, tosavk_error** error) {
@@ -98,6 +154,8 @@ tosavk_status tosavk_device_describe(uint32_t index, tosavk_text** json, tosavk_
         result["name"] = caps.name;
         result["driver"] = driver_text(caps);
         result["type"] = caps.type;
+        result["uuid"] = caps.uuid;
+        result["luid"] = caps.luid;
         result["caps"] = nlohmann::ordered_json::parse(caps_to_json(caps));
         result["architecture"] = architecture_json(caps);
         result["plan"] = plan_json(plan);
@@ -110,12 +168,15 @@ tosavk_status tosavk_device_describe(uint32_t index, tosavk_text** json, tosavk_
 tosavk_status tosavk_device_open(const char* name, tosavk_device** device, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(device, "device");
-        auto opened = std::make_unique<tosavk_device>();
-        opened->opened_as = name ? name : "";
-        opened->device = open_device(opened->opened_as);
-        opened->name = opened->device->caps().name;
-        opened->driver = driver_text(opened->device->caps());
-        *device = opened.release();
+        *device = open(name ? name : "");
+    });
+}
+
+tosavk_status tosavk_device_open_with(const tosavk_device_options* options, tosavk_device** device,
+                                      tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(device, "device");
+        *device = open(device_options(read_struct(options, "tosavk_device_options")));
     });
 }
 
@@ -132,6 +193,22 @@ tosavk_status tosavk_device_measure_limits(tosavk_device* device, tosavk_text** 
         call.require(device, "device");
         call.require(json, "json");
         *json = make_text(limits_json(measure_limits(device->device, true)).dump(2));
+    });
+}
+
+tosavk_status tosavk_device_memory(const tosavk_device* device, tosavk_memory_info* info, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(device, "device");
+        call.require(info, "info");
+        const Device::MemoryReport report = device->device->memory_report();
+        tosavk_memory_info result{};
+        result.in_use = report.in_use;
+        result.peak = report.peak;
+        result.allocations = report.allocations;
+        result.heap = report.heap;
+        result.budget = report.budget;
+        result.used = report.used;
+        write_struct(info, result, "tosavk_memory_info");
     });
 }
 

@@ -16,7 +16,7 @@ static_assert(same(ErrorCode::usage, TOSAVK_ERROR_USAGE) && same(ErrorCode::bad_
               same(ErrorCode::no_device, TOSAVK_ERROR_NO_DEVICE) && same(ErrorCode::device, TOSAVK_ERROR_DEVICE) &&
               same(ErrorCode::device_lost, TOSAVK_ERROR_DEVICE_LOST) &&
               same(ErrorCode::out_of_memory, TOSAVK_ERROR_OUT_OF_MEMORY) &&
-              same(ErrorCode::internal, TOSAVK_ERROR_INTERNAL));
+              same(ErrorCode::internal, TOSAVK_ERROR_INTERNAL) && same(ErrorCode::cancelled, TOSAVK_ERROR_CANCELLED));
 
 /// Handed out when there is no memory for an error object; released by nobody.
 tosavk_error no_memory_for_error{TOSAVK_ERROR_OUT_OF_MEMORY, "out of memory", {}, {}};
@@ -59,6 +59,10 @@ void check_struct_size(std::size_t size, const char* name) {
     if (size < sizeof(std::size_t) || size > largest) {
         throw Error(ErrorCode::usage, fmt::format("{}.struct_size is {}; set it to sizeof({})", name, size, name));
     }
+}
+
+void require_zero(std::int32_t reserved, const char* name) {
+    if (reserved != 0) throw Error(ErrorCode::usage, fmt::format("{} is {}, but must be 0", name, reserved));
 }
 
 }  // namespace tosavk::api

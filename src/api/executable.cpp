@@ -87,21 +87,29 @@ tosavk_status tosavk_compile(tosavk_device* device, const tosavk_graph* graph, c
         call.require(graph, "graph");
         call.require(executable, "executable");
         PackageUse use{};
-        auto made = make_executable(device->device, *graph, plan_options(options), use);
+        const tosavk_compile_options given = read_struct(options, "tosavk_compile_options");
+        Progress::Listener listener;
+        if (given.progress) {
+            listener = [&](std::uint64_t done, std::uint64_t total) {
+                return given.progress(given.user, done, total) == 0;
+            };
+        }
+        Progress progress(std::move(listener));
+        auto made = make_executable(device->device, *graph, plan_options(options), use, progress);
         *executable = new tosavk_executable{std::move(made), static_cast<std::uint64_t>(use)};
     });
 }
 
-tosavk_status tosavk_executable_print(const tosavk_executable* executable, tosavk_executable_text kind,
-                                      tosavk_text** text, tosavk_error** error) {
+tosavk_status tosavk_executable_print(const tosavk_executable* executable, int32_t kind, tosavk_text** text,
+                                      tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(executable, "executable");
         call.require(text, "text");
         const Executable& compiled = *executable->executable;
-        switch (const int raw = raw_value(kind)) {
+        switch (kind) {
             case TOSAVK_EXECUTABLE_PLAN: *text = make_text(print_plan(compiled.graph(), compiled.plan())); return;
             case TOSAVK_EXECUTABLE_GLSL: *text = make_text(print_glsl(compiled.plan())); return;
-            default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_executable_text", raw));
+            default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_executable_text", kind));
         }
     });
 }
@@ -114,6 +122,7 @@ tosavk_status tosavk_context_create(tosavk_executable* executable, const tosavk_
         call.require(executable, "executable");
         call.require(context, "context");
         const tosavk_context_options given = read_struct(options, "tosavk_context_options");
+        require_zero(given.reserved, "tosavk_context_options.reserved");
         auto made = std::make_unique<tosavk_context>(executable->executable, given.profile != 0);
         made->package = executable->package;
         *context = made.release();

@@ -2,6 +2,7 @@
 #include "api/graph_options.hpp"
 #include "api/handles.hpp"
 #include "api/package.hpp"
+#include "api/streams.hpp"
 #include "base/files.hpp"
 #include "frontends/frontend.hpp"
 #include "frontends/problems/problem.hpp"
@@ -17,7 +18,7 @@ using namespace tosavk::api;
 
 namespace {
 
-tosavk_graph* finish(LoadedModel model, const ImportOptions& options, tosavk_precision precision) {
+tosavk_graph* finish(LoadedModel model, const ImportOptions& options, std::int32_t precision) {
     apply_options(model, options, precision);
     return new tosavk_graph{std::make_shared<const Graph>(std::move(model.graph)), std::move(model.package)};
 }
@@ -56,6 +57,17 @@ tosavk_status tosavk_graph_load_memory(const void* data, size_t size_bytes, cons
         const ImportOptions import = import_options(options);
         *graph = finish(load_model({static_cast<const std::byte*>(data), size_bytes}, "the model in memory", import),
                         import, precision_of(options));
+    });
+}
+
+tosavk_status tosavk_graph_load_stream(tosavk_read_callback read, void* user, const tosavk_load_options* options,
+                                       tosavk_graph** graph, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        if (!read) throw Error(ErrorCode::usage, "tosavk_graph_load_stream: read is NULL");
+        call.require(graph, "graph");
+        const ImportOptions import = import_options(options);
+        const std::int32_t precision = precision_of(options);
+        *graph = finish(load_model(read_stream(read, user), "the model in the stream", import), import, precision);
     });
 }
 
@@ -107,15 +119,14 @@ tosavk_status tosavk_graph_output(const tosavk_graph* graph, uint32_t index, tos
     });
 }
 
-tosavk_status tosavk_graph_print(const tosavk_graph* graph, tosavk_graph_text kind, tosavk_text** text,
-                                 tosavk_error** error) {
+tosavk_status tosavk_graph_print(const tosavk_graph* graph, int32_t kind, tosavk_text** text, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(graph, "graph");
         call.require(text, "text");
-        switch (const int raw = raw_value(kind)) {
+        switch (kind) {
             case TOSAVK_GRAPH_LISTING: *text = make_text(print_graph(*graph->graph)); return;
             case TOSAVK_GRAPH_DOT: *text = make_text(print_dot(*graph->graph)); return;
-            default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_graph_text", raw));
+            default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_graph_text", kind));
         }
     });
 }
@@ -127,6 +138,23 @@ tosavk_status tosavk_graph_save_file(const tosavk_graph* graph, const char* path
         const tosavk::Bytes bytes = write_tosa(*graph->graph);
         const std::span<const std::byte> pieces[] = {bytes};
         write_file(path, pieces);
+    });
+}
+
+tosavk_status tosavk_graph_save_memory(const tosavk_graph* graph, tosavk_bytes** file, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(graph, "graph");
+        call.require(file, "file");
+        *file = new tosavk_bytes{write_tosa(*graph->graph)};
+    });
+}
+
+tosavk_status tosavk_graph_save_stream(const tosavk_graph* graph, tosavk_write_callback write, void* user,
+                                       tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(graph, "graph");
+        if (!write) throw Error(ErrorCode::usage, "tosavk_graph_save_stream: write is NULL");
+        write_stream(write, user, write_tosa(*graph->graph));
     });
 }
 

@@ -7,25 +7,35 @@
 
 namespace tosavk::api {
 
+const Level& level_of(std::int32_t level) {
+    switch (level) {
+        case TOSAVK_LEVEL_8K: return level_8k;
+        case TOSAVK_LEVEL_NONE: return level_none;
+        default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_level", level));
+    }
+}
+
+std::int32_t checked_precision(std::int32_t precision) {
+    if (precision != TOSAVK_PRECISION_DECLARED && precision != TOSAVK_PRECISION_FP16)
+        throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_precision", precision));
+    return precision;
+}
+
 ImportOptions import_options(const tosavk_load_options* given) {
     const tosavk_load_options options = read_struct(given, "tosavk_load_options");
     ImportOptions result;
-    switch (const int raw = raw_value(options.rounding)) {
+    switch (options.rounding) {
         case TOSAVK_ROUNDING_DOUBLE: result.rounding = Rounding::double_round; break;
         case TOSAVK_ROUNDING_SINGLE: result.rounding = Rounding::single_round; break;
-        default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_rounding", raw));
+        default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_rounding", options.rounding));
     }
-    switch (const int raw = raw_value(options.level)) {
-        case TOSAVK_LEVEL_8K: result.level = &level_8k; break;
-        case TOSAVK_LEVEL_NONE: result.level = &level_none; break;
-        default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_level", raw));
-    }
-    switch (const int raw = raw_value(options.spec)) {
+    result.level = &level_of(options.level);
+    switch (options.spec) {
         case TOSAVK_SPEC_RECOGNISE: result.spec = TosaSpec::recognise; break;
         case TOSAVK_SPEC_0_30: result.spec = TosaSpec::v0_30; break;
         case TOSAVK_SPEC_0_80: result.spec = TosaSpec::v0_80; break;
         case TOSAVK_SPEC_1_0: result.spec = TosaSpec::v1_0; break;
-        default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_spec", raw));
+        default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_spec", options.spec));
     }
     if (options.input_shape_count > 0 && !options.input_shapes) {
         throw Error(ErrorCode::usage, "tosavk_load_options.input_shapes is NULL but input_shape_count is not 0");
@@ -49,14 +59,11 @@ ImportOptions import_options(const tosavk_load_options* given) {
     return result;
 }
 
-tosavk_precision precision_of(const tosavk_load_options* given) {
-    const tosavk_precision precision = read_struct(given, "tosavk_load_options").precision;
-    if (precision != TOSAVK_PRECISION_DECLARED && precision != TOSAVK_PRECISION_FP16)
-        throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_precision", raw_value(precision)));
-    return precision;
+std::int32_t precision_of(const tosavk_load_options* given) {
+    return checked_precision(read_struct(given, "tosavk_load_options").precision);
 }
 
-void apply_options(LoadedModel& model, const ImportOptions& options, tosavk_precision precision) {
+void apply_options(LoadedModel& model, const ImportOptions& options, std::int32_t precision) {
     Graph& graph = model.graph;
     for (const auto& [index, shape] : options.input_shapes) {
         if (index >= graph.inputs.size()) {

@@ -5,7 +5,7 @@
 #include "compile/plan/plan.hpp"
 #include "graph/graph.hpp"
 #include "graph/host_tensor.hpp"
-#include "tosavk/tosavk.h"
+#include "tosavk/api.h"
 #include "vk/core/device.hpp"
 #include "vk/record/executable.hpp"
 #include "vk/run/context.hpp"
@@ -28,6 +28,10 @@ struct tosavk_text {
     std::string text;
 };
 
+struct tosavk_bytes {
+    tosavk::Bytes bytes;
+};
+
 struct tosavk_array {
     tosavk::HostTensor tensor;
     const char* name = "";  ///< numpy's, of the file's elements
@@ -37,7 +41,7 @@ struct tosavk_array {
 struct tosavk_device {
     std::shared_ptr<tosavk::Device> device;
     std::string name, driver;
-    std::string opened_as;  ///< what tosavk_device_open was given: opens the same device again
+    tosavk::DeviceOptions opened_with;  ///< opens the same device again
 };
 
 struct tosavk_graph {
@@ -111,6 +115,9 @@ template <class T> T read_struct(const T* given, const char* name) {
     return result;
 }
 
+/// A reserved field is 0, so that it may mean something one day. Throws Error(usage).
+void require_zero(std::int32_t reserved, const char* name);
+
 /// Fills as much of the caller's struct as it has; the caller's struct_size stays.
 template <class T> void write_struct(T* out, T value, const char* name) {
     std::size_t size = 0;
@@ -119,14 +126,6 @@ template <class T> void write_struct(T* out, T value, const char* name) {
     value.struct_size = size;
     if (size > sizeof(T)) std::memset(reinterpret_cast<unsigned char*>(out) + sizeof(T), 0, size - sizeof(T));
     std::memcpy(out, &value, size < sizeof(T) ? size : sizeof(T));
-}
-
-/// What a caller passed for an enumeration. It may be no value of it, which to read as one would be undefined.
-template <class Enum> int raw_value(const Enum& given) {
-    int value = 0;
-    static_assert(sizeof value == sizeof given);
-    std::memcpy(&value, &given, sizeof value);
-    return value;
 }
 
 tosavk_text* make_text(std::string text);

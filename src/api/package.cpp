@@ -1,5 +1,6 @@
 #include "api/package.hpp"
 
+#include "api/streams.hpp"
 #include "base/files.hpp"
 #include "base/log.hpp"
 #include "vk/core/device_state.hpp"
@@ -83,7 +84,7 @@ LoadedModel load_model(std::span<const std::byte> file, const std::string& origi
 }
 
 std::shared_ptr<Executable> make_executable(const std::shared_ptr<Device>& device, const tosavk_graph& graph,
-                                            const PlanOptions& options, PackageUse& use) {
+                                            const PlanOptions& options, PackageUse& use, Progress& progress) {
     use = PackageUse::none;
     if (graph.package) {
         if (graph.package->target == package_target(device->plan(), options)) {
@@ -92,7 +93,7 @@ std::shared_ptr<Executable> make_executable(const std::shared_ptr<Device>& devic
                 device->state().pipelines.offer(shader.glsl, shader.spirv);
             }
             try {
-                return Executable::create(device, graph.graph, graph.package->plan);
+                return Executable::create(device, graph.graph, graph.package->plan, progress);
             } catch (const Error& e) {
                 // What the library would never plan can only come from the file.
                 if (e.code() != ErrorCode::internal) throw;
@@ -104,24 +105,50 @@ std::shared_ptr<Executable> make_executable(const std::shared_ptr<Device>& devic
         say("package", "it was made for another device, library or option; the graph is compiled");
     }
     return Executable::create(device, graph.graph,
-                              make_plan(*graph.graph, device->plan(), options, device->tuning().get()));
+                              make_plan(*graph.graph, device->plan(), options, device->tuning().get()), progress);
 }
 
 }  // namespace tosavk::api
 
+namespace {
+
+Bytes saved(const Call& call, tosavk_device* device, const tosavk_graph* graph, const tosavk_compile_options* options) {
+    call.require(device, "device");
+    call.require(graph, "graph");
+    Bytes bytes = make_package(*device->device, *graph->graph, plan_options(options));
+    if (bytes.size() > most_file_bytes) {
+        throw Error(ErrorCode::unsupported,
+                    fmt::format("the package would have {} bytes, and files above 2 GiB are not read", bytes.size()));
+    }
+    return bytes;
+}
+
+}  // namespace
+
 tosavk_status tosavk_package_save(tosavk_device* device, const tosavk_graph* graph,
                                   const tosavk_compile_options* options, const char* path, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
-        call.require(device, "device");
-        call.require(graph, "graph");
         call.require(path, "path");
-        const tosavk::Bytes bytes = make_package(*device->device, *graph->graph, plan_options(options));
-        if (bytes.size() > most_file_bytes) {
-            throw Error(
-                ErrorCode::unsupported,
-                fmt::format("the package would have {} bytes, and files above 2 GiB are not read", bytes.size()));
-        }
+        const tosavk::Bytes bytes = saved(call, device, graph, options);
         const std::span<const std::byte> pieces[] = {bytes};
         write_file(path, pieces);
+    });
+}
+
+tosavk_status tosavk_package_save_memory(tosavk_device* device, const tosavk_graph* graph,
+                                         const tosavk_compile_options* options, tosavk_bytes** file,
+                                         tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(file, "file");
+        *file = new tosavk_bytes{saved(call, device, graph, options)};
+    });
+}
+
+tosavk_status tosavk_package_save_stream(tosavk_device* device, const tosavk_graph* graph,
+                                         const tosavk_compile_options* options, tosavk_write_callback write, void* user,
+                                         tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        if (!write) throw Error(ErrorCode::usage, "tosavk_package_save_stream: write is NULL");
+        write_stream(write, user, saved(call, device, graph, options));
     });
 }

@@ -1,4 +1,5 @@
 // What the front ends take of a file, as JSON.
+#include "api/probe.hpp"
 #include "api/graph_options.hpp"
 #include "api/handles.hpp"
 #include "api/package.hpp"
@@ -15,7 +16,7 @@ namespace {
 
 tosavk_text* probe(std::span<const std::byte> file, const std::string& origin, const tosavk_load_options* options) {
     const ImportOptions import = import_options(options);
-    const tosavk_precision precision = precision_of(options);
+    const std::int32_t precision = precision_of(options);
     if (is_package(file)) {
         throw Error(ErrorCode::unsupported,
                     origin + ": this is a package, which loads as a whole; a probe looks at .tflite and .tosa files");
@@ -29,6 +30,12 @@ tosavk_text* probe(std::span<const std::byte> file, const std::string& origin, c
             report.graph.emplace_back(e.what());
         }
     }
+    return make_text(probe_json(report));
+}
+
+}  // namespace
+
+std::string tosavk::api::probe_json(const ProbeReport& report) {
     nlohmann::ordered_json result;
     result["format"] = report.format;
     result["taken"] = report.taken();
@@ -41,10 +48,9 @@ tosavk_text* probe(std::span<const std::byte> file, const std::string& origin, c
         operators.push_back(std::move(entry));
     }
     result["graph"] = report.graph;
-    return make_text(result.dump(2));
+    // Names come from files and programs: bytes that are no UTF-8 are replaced rather than thrown over.
+    return result.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
-
-}  // namespace
 
 tosavk_status tosavk_probe_file(const char* path, const tosavk_load_options* options, tosavk_text** json,
                                 tosavk_error** error) {

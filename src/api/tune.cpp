@@ -47,6 +47,7 @@ tosavk_status tosavk_tune(tosavk_device* device, const tosavk_graph* graph, cons
         call.require(graph, "graph");
         call.require(json, "json");
         const tosavk_tune_options given = read_struct(options, "tosavk_tune_options");
+        require_zero(given.reserved, "tosavk_tune_options.reserved");
         if (!(given.min_time_s >= 0 && given.min_time_s <= 3600))
             throw Error(ErrorCode::usage, "min_time_s of tosavk_tune_options takes 0 to 3600 seconds");
         if (graph->package)

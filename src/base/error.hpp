@@ -20,6 +20,7 @@ enum class ErrorCode {
     device_lost = 8,    ///< VK_ERROR_DEVICE_LOST
     out_of_memory = 9,  ///< host or device memory
     internal = 10,      ///< a defect of tosa-vk
+    cancelled = 11,     ///< the caller ended it
 };
 
 class Error : public std::runtime_error {

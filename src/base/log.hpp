@@ -1,24 +1,19 @@
-// TOSAVK_VERBOSE=TOPIC[,TOPIC...] or "all": what the library says on stderr about what it does on its own.
+// What the library says about what it does on its own, by topics: TOSAVK_VERBOSE=TOPIC[,TOPIC...] or "all" on stderr,
+// or as a program asks for it.
 #pragma once
 
-#include <cstdio>
-#include <cstdlib>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace tosavk {
 
-inline bool is_verbose(std::string_view topic) {
-    const char* value = std::getenv("TOSAVK_VERBOSE");
-    if (value == nullptr) return false;
-    const std::string list = "," + std::string(value) + ",";
-    return list == ",all," || list.find("," + std::string(topic) + ",") != std::string::npos;
-}
+/// One line, where the topic is asked for; any thread.
+void say(std::string_view topic, const std::string& sentence);
 
-/// One line, when the topic is asked for.
-inline void say(std::string_view topic, const std::string& sentence) {
-    if (!is_verbose(topic)) return;
-    std::fprintf(stderr, "tosa-vk: %s: %s\n", std::string(topic).c_str(), sentence.c_str());
-}
+/// For all of the process. `topics` nullopt: TOSAVK_VERBOSE; `sink` empty: stderr. On return the sink before is in use
+/// no more.
+void set_log(std::optional<std::string> topics, std::function<void(const char* topic, const char* sentence)> sink);
 
 }  // namespace tosavk

@@ -22,6 +22,8 @@ struct DeviceCaps {
     std::uint32_t driver_id = 0;  ///< VkDriverId; 0: the driver does not say
     std::string type;             ///< "discrete", "integrated", "virtual", "cpu" or "other"
     std::string pipeline_cache_uuid;
+    /// Of this very device, in hexadecimal, not in its JSON; `luid` is empty where the driver has none.
+    std::string uuid, luid;
 
     bool int64 = false, int16 = false, int8 = false, fp16 = false, fp64 = false;
     bool storage8 = false, storage16 = false;

@@ -258,12 +258,13 @@ void apply_cooperative_sums(DevicePlan& plan, CooperativeSums sums) {
                     : "cooperative matrices of fp16 are not used: their sums fail TOSA's check of dot products");
 }
 
-void apply_environment(DevicePlan& plan) {
-    if (const auto ms = number_from("TOSAVK_SUBMIT_MS", 0, 1e6)) {
+void apply_environment(DevicePlan& plan, std::optional<double> wanted_submit_ms) {
+    const char* who = wanted_submit_ms ? "an option" : "TOSAVK_SUBMIT_MS";
+    if (const auto ms = wanted_submit_ms ? wanted_submit_ms : number_from("TOSAVK_SUBMIT_MS", 0, 1e6)) {
         plan.submit_work *= *ms / submit_ms;
         plan.submit_bytes *= *ms / submit_ms;
-        plan.reasons.push_back(*ms > 0 ? fmt::format("TOSAVK_SUBMIT_MS: a submit is meant to take {} ms at most", *ms)
-                                       : "TOSAVK_SUBMIT_MS: submits have no bound");
+        plan.reasons.push_back(*ms > 0 ? fmt::format("{}: a submit is meant to take {} ms at most", who, *ms)
+                                       : fmt::format("{}: submits have no bound", who));
     }
     if (const auto bytes = number_from("TOSAVK_STAGING_BYTES", 4096, 4294967295.0)) {
         plan.staging_bytes = static_cast<std::uint64_t>(*bytes);

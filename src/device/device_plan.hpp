@@ -5,6 +5,7 @@
 #include "device/caps.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,7 +64,8 @@ struct CooperativeSums {
 /// What a check of the device's cooperative matrices changes of it: for which results sums of fp16 are accurate enough.
 void apply_cooperative_sums(DevicePlan& plan, CooperativeSums sums);
 /// What the environment changes of it, for tests and trials: TOSAVK_SUBMIT_MS (the milliseconds that a submit is meant
-/// to take at most; 0: a run is one submit) and TOSAVK_STAGING_BYTES. Throws Error(usage) for a value that is none.
-void apply_environment(DevicePlan& plan);
+/// to take at most; 0: a run is one submit; `submit_ms` goes before it) and TOSAVK_STAGING_BYTES. Throws Error(usage)
+/// for a value that is none.
+void apply_environment(DevicePlan& plan, std::optional<double> submit_ms = {});
 
 }  // namespace tosavk

@@ -23,12 +23,12 @@ struct Value {
     std::string name;
     DType type = DType::fp32;
     Shape shape;
-    std::shared_ptr<const Bytes> data;  ///< constants only: element_count * size_of(type) bytes, host byte order
-    NodeId producer = no_id;            ///< no_id for graph inputs and constants
-    double scale = 0;                   ///< real = scale * (q - zero_point) where the source file says so; 0: unknown
+    SharedBytes data;         ///< constants only: element_count * size_of(type) bytes, host byte order
+    NodeId producer = no_id;  ///< no_id for graph inputs and constants
+    double scale = 0;         ///< real = scale * (q - zero_point) where the source file says so; 0: unknown
     std::int64_t zero_point = 0;
 
-    bool is_constant() const { return data != nullptr; }
+    bool is_constant() const { return bool(data); }
 };
 
 /// Attributes of all operators in one plain struct; OpDef::attributes names those that an operator uses.
@@ -80,7 +80,7 @@ struct Variable {
     std::string name;
     DType type = DType::fp32;
     Shape shape;
-    std::shared_ptr<const Bytes> initial;  ///< element_count * size_of(type) bytes; null: zeros
+    SharedBytes initial;  ///< element_count * size_of(type) bytes; null: zeros
 };
 
 /// Nodes stand in execution order. A region is a Graph of its own; its `variables` repeat the declarations of the

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <optional>
 #include <set>
+#include <type_traits>
 
 namespace tosavk {
 
@@ -153,6 +154,86 @@ Wanted read(std::string_view text, E& v) {
 Wanted read(std::string_view, DType&) { return "left out: types are not read from text"; }
 Wanted read(std::string_view, std::string&) { return "left out: quoted text is not read"; }
 
+// ---- values of a program ------------------------------------------------------------------------------------------
+
+using Integers = std::vector<std::int64_t>;
+using Reals = std::vector<double>;
+
+bool is_int32(std::int64_t v) { return v == static_cast<std::int32_t>(v); }
+
+Wanted take(const AttributeValue& given, std::vector<std::int32_t>& field) {
+    const auto* numbers = std::get_if<Integers>(&given.value);
+    if (!numbers || !std::all_of(numbers->begin(), numbers->end(), is_int32)) return "integers of 32 bits";
+    field.assign(numbers->begin(), numbers->end());
+    return std::nullopt;
+}
+Wanted take(const AttributeValue& given, std::int32_t& field) {
+    const auto* numbers = std::get_if<Integers>(&given.value);
+    if (!numbers || numbers->size() != 1 || !is_int32(numbers->front())) return "one integer of 32 bits";
+    field = static_cast<std::int32_t>(numbers->front());
+    return std::nullopt;
+}
+Wanted take(const AttributeValue& given, double& field) {
+    if (const auto* numbers = std::get_if<Integers>(&given.value); numbers && numbers->size() == 1) {
+        constexpr std::int64_t most = std::int64_t{1} << 53;  // what a double holds exactly
+        field = static_cast<double>(numbers->front());
+        if (numbers->front() >= -most && numbers->front() <= most) return std::nullopt;
+    }
+    if (const auto* numbers = std::get_if<Reals>(&given.value); numbers && numbers->size() == 1) {
+        field = numbers->front();
+        return std::nullopt;
+    }
+    return "one number, an integer of at most 53 bits or a real one";
+}
+Wanted take(const AttributeValue& given, std::string& field) {
+    const auto* text = std::get_if<std::string>(&given.value);
+    if (!text) return "text";
+    field = *text;
+    return std::nullopt;
+}
+Wanted take(const AttributeValue& given, DType& field) {
+    const auto* text = std::get_if<std::string>(&given.value);
+    std::string all;
+    for (int k = 0; k <= static_cast<int>(DType::fp32); ++k) {
+        const auto type = static_cast<DType>(k);
+        if (text && *text == name_of(type)) {
+            field = type;
+            return std::nullopt;
+        }
+        all += fmt::format("{}{}", k > 0 ? ", " : "", name_of(type));
+    }
+    return "the name of a type: " + all;
+}
+template <class E>
+    requires(sizeof(NamesOf<E>::list) > 0)
+Wanted take(const AttributeValue& given, E& field) {
+    const auto* text = std::get_if<std::string>(&given.value);
+    if constexpr (std::is_same_v<E, bool>) {
+        const auto* numbers = std::get_if<Integers>(&given.value);
+        if (numbers && numbers->size() == 1 && (numbers->front() == 0 || numbers->front() == 1)) {
+            field = numbers->front() == 1;
+            return std::nullopt;
+        }
+        if (!text) return "0 or 1";
+    }
+    return read(text ? std::string_view(*text) : "?", field);
+}
+
+/// Sets what may be left out; false for what must be given.
+template <class T> bool set_default(T& field) {
+    if constexpr (requires { NamesOf<T>::list; }) {
+        field = NamesOf<T>::list[0].value;
+        return true;
+    } else {
+        return false;
+    }
+}
+
+/// The name that OpDef::attributes has for one of the specification's.
+std::string_view own_name(std::string_view name) {
+    return name == "out_pad" ? "pad" : name == "rounding_mode" ? "rounding" : name;
+}
+
 /// Text from a file as it may stand in a message.
 std::string shown(std::string_view text) {
     std::string out;
@@ -201,6 +282,22 @@ std::string read_attributes(const OpDef& def, std::string_view text, Attributes&
     }
     for (const char* name : def.attributes)
         if (!seen.contains(name)) return fmt::format("its attribute {} is missing", name);
+    return {};
+}
+
+std::string set_attributes(const OpDef& def, std::span<const AttributeValue> values, Attributes& attrs) {
+    std::set<std::string_view> seen;
+    for (const AttributeValue& given : values) {
+        const auto name = std::find(def.attributes.begin(), def.attributes.end(), own_name(given.name));
+        if (name == def.attributes.end()) return fmt::format("it has no attribute '{}'", shown(given.name));
+        if (!seen.insert(*name).second) return fmt::format("its attribute {} is given twice", *name);
+        const Wanted wanted = with_field(attrs, *name, [&](auto& field) { return take(given, field); });
+        if (wanted) return fmt::format("its attribute {} must be {}", *name, *wanted);
+    }
+    for (const char* name : def.attributes) {
+        if (!seen.contains(name) && !with_field(attrs, name, [](auto& field) { return set_default(field); }))
+            return fmt::format("its attribute {} is missing", name);
+    }
     return {};
 }
 

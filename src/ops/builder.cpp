@@ -60,20 +60,20 @@ ValueId GraphBuilder::input(const std::string& name, DType type, const Shape& sh
     return id;
 }
 
-ValueId GraphBuilder::constant(const std::string& name, DType type, const Shape& shape, Bytes bytes) {
+ValueId GraphBuilder::constant(const std::string& name, DType type, const Shape& shape, SharedBytes bytes) {
     check_dimensions(name, type, shape);
     const std::size_t expected = static_cast<std::size_t>(element_count(shape)) * size_of(type);
-    if (bytes.size() != expected) {
+    if (bytes->size() != expected) {
         throw Error(ErrorCode::bad_model,
                     fmt::format("constant '{}' of type {} and shape {} needs {} bytes, but has {}", name, name_of(type),
-                                to_string(shape), expected, bytes.size()),
+                                to_string(shape), expected, bytes->size()),
                     {}, name);
     }
     Value value;
     value.name = name.empty() ? fmt::format("constant_{}", graph_.values.size()) : name;
     value.type = type;
     value.shape = shape;
-    value.data = std::make_shared<const Bytes>(std::move(bytes));
+    value.data = std::move(bytes);
     return push_value(graph_, std::move(value));
 }
 
@@ -154,7 +154,6 @@ std::vector<ValueId> GraphBuilder::add_node(Node node, std::span<const OutputTyp
                         node.name);
         }
     }
-    const std::size_t values_before = graph_.values.size();
     const NodeId node_id = static_cast<NodeId>(graph_.nodes.size());
     node.outputs.clear();
     for (std::size_t k = 0; k < outputs.size(); ++k) {
@@ -173,12 +172,28 @@ std::vector<ValueId> GraphBuilder::add_node(Node node, std::span<const OutputTyp
         for (std::size_t k = 0; k < shapes.size(); ++k) graph_.values[view.node().outputs[k]].shape = shapes[k];
         check_node(view, *level_);
     } catch (...) {
-        // Leave the graph as it was, so that a caller may try something else.
-        graph_.nodes.pop_back();
-        graph_.values.resize(values_before);
+        take_back();  // so that a caller may try something else
         throw;
     }
     return graph_.nodes.back().outputs;
+}
+
+void GraphBuilder::take_back() {
+    graph_.values.resize(graph_.values.size() - graph_.nodes.back().outputs.size());
+    graph_.nodes.pop_back();
+}
+
+std::vector<ValueId> GraphBuilder::stand_ins(const std::string& name, std::span<const OutputType> outputs) {
+    for (const OutputType& output : outputs) check_dimensions(name, output.type, output.shape);
+    std::vector<ValueId> made;
+    for (const OutputType& output : outputs) {
+        Value value;
+        value.name = name;
+        value.type = output.type;
+        value.shape = output.shape;
+        made.push_back(push_value(graph_, std::move(value)));
+    }
+    return made;
 }
 
 ValueId GraphBuilder::add1(Op op, std::vector<ValueId> inputs, DType output_type, Attributes attrs,
@@ -232,8 +247,8 @@ Graph GraphBuilder::finish_region() {
 
 void GraphBuilder::variable(const std::string& name, DType type, const Shape& shape, Bytes initial) {
     check_dimensions(name, type, shape);
-    Variable declared{name, type, shape, nullptr};
-    if (!initial.empty()) declared.initial = std::make_shared<const Bytes>(std::move(initial));
+    Variable declared{name, type, shape, {}};
+    if (!initial.empty()) declared.initial = std::move(initial);
     if (graph_.find_variable(name)) {
         throw Error(ErrorCode::bad_model, fmt::format("variable '{}' is declared twice", name), {}, name);
     }

@@ -19,7 +19,7 @@ public:
     const Level& level() const { return *level_; }
 
     ValueId input(const std::string& name, DType type, const Shape& shape);
-    ValueId constant(const std::string& name, DType type, const Shape& shape, Bytes bytes);
+    ValueId constant(const std::string& name, DType type, const Shape& shape, SharedBytes bytes);
     /// Integers of any width from int64 (range-checked); shape values too.
     ValueId constant_ints(const std::string& name, DType type, const Shape& shape,
                           std::span<const std::int64_t> values);
@@ -35,6 +35,10 @@ public:
 
     /// Any node; `node.outputs` is filled in.
     std::vector<ValueId> add_node(Node node, std::span<const OutputType> outputs);
+    /// Takes the last node out again; nothing may have been added since.
+    void take_back();
+    /// Values that nothing produces, where a refused node would have stood. The graph cannot be finished then.
+    std::vector<ValueId> stand_ins(const std::string& name, std::span<const OutputType> outputs);
 
     /// Declares a variable; `initial` may be empty (zeros) or holds its elements.
     void variable(const std::string& name, DType type, const Shape& shape, Bytes initial = {});

@@ -115,8 +115,10 @@ void bind_type(const NodeView& view, const OpDef& def, const ArgDef& arg, const 
 
 }  // namespace
 
-const TypeRow& match_row(const NodeView& view) {
-    const OpDef& def = def_of(view);
+namespace {
+
+/// What operands and acc_type say of the operator's type variables.
+Bound bound_types(const NodeView& view, const OpDef& def) {
     Bound bound(def.type_vars.size());
     std::vector<const char*> binders(def.type_vars.size());
     for (std::size_t k = 0; k < view.input_count(); ++k) {
@@ -130,18 +132,58 @@ const TypeRow& match_row(const NodeView& view) {
     for (std::size_t i = 0; i < bound.size(); ++i) {
         if (has_acc_type && std::strcmp(def.type_vars[i], "acc_t") == 0) bound[i] = view.attrs().acc_type;
     }
+    return bound;
+}
+
+std::vector<const TypeRow*> fitting_rows(const OpDef& def, const Bound& bound) {
+    std::vector<const TypeRow*> fitting;
     for (const auto* rows : {&def.rows, &def.upgrade_rows}) {
         for (const TypeRow& row : *rows) {
             bool fits = true;
             for (std::size_t i = 0; i < bound.size(); ++i) fits = fits && (!bound[i] || *bound[i] == row.types[i]);
-            if (fits) return row;
+            if (fits) fitting.push_back(&row);
         }
     }
+    return fitting;
+}
+
+}  // namespace
+
+const TypeRow& match_row(const NodeView& view) {
+    const OpDef& def = def_of(view);
+    const Bound bound = bound_types(view, def);
+    if (const std::vector<const TypeRow*> rows = fitting_rows(def, bound); !rows.empty()) return *rows.front();
     std::string types;
     for (std::size_t i = 0; i < bound.size(); ++i) {
         if (bound[i]) types += fmt::format("{}{}={}", types.empty() ? "" : ", ", def.type_vars[i], name_of(*bound[i]));
     }
     view.fail(fmt::format("the combination of types {} is not supported", types));
+}
+
+std::vector<DType> infer_types(const NodeView& view, const Level& level) {
+    const OpDef& def = def_of(view);
+    check_arity(view, def.inputs, view.input_count(), "input", level);
+    const Bound bound = bound_types(view, def);
+    const std::vector<const TypeRow*> rows = fitting_rows(def, bound);
+    if (rows.empty()) match_row(view);  // throws
+    std::vector<DType> types;
+    for (const ArgDef& arg : def.outputs) {
+        if (arg.list) view.fail("its inputs do not say how many outputs it has; say their types", arg.name);
+        const auto variable = std::find_if(def.type_vars.begin(), def.type_vars.end(),
+                                           [&](const char* name) { return std::strcmp(name, arg.type) == 0; });
+        const auto i = static_cast<std::size_t>(variable - def.type_vars.begin());
+        const DType* fixed = find_type(arg.type);
+        const bool one_choice =
+            i < bound.size() &&
+            std::all_of(
+                rows.begin(), rows.end(), [&](const TypeRow* row) { return row->types[i] == rows[0]->types[i]; });
+        if (one_choice) types.push_back(rows[0]->types[i]);
+        else if (i == bound.size() && fixed) types.push_back(*fixed);
+        else
+            view.fail(fmt::format("its inputs leave a choice of types for its operand '{}'; say which", arg.name),
+                      arg.name);
+    }
+    return types;
 }
 
 std::vector<Shape> infer_node(const NodeView& view, const Level& level) {

@@ -18,7 +18,7 @@ std::string value_difference(const Value& a, const Value& b, bool by_name) {
     if ((by_name && a.name != b.name) || a.type != b.type || a.shape != b.shape || a.is_constant() != b.is_constant()) {
         return fmt::format("{} against {}", describe(a), describe(b));
     }
-    if (a.is_constant() && *a.data != *b.data) return fmt::format("{} has other bytes", describe(a));
+    if (a.is_constant() && a.data != b.data) return fmt::format("{} has other bytes", describe(a));
     return {};
 }
 
@@ -52,7 +52,7 @@ std::string difference(const Graph& a, const Graph& b, bool by_name) {
         if (v.type != other->type || v.shape != other->shape)
             return fmt::format("variable '{}' differs in type or shape", v.name);
         if (!by_name) continue;  // a region's variables begin where those of its graph do
-        if (!v.initial != !other->initial || (v.initial && *v.initial != *other->initial)) {
+        if (v.initial != other->initial) {
             return fmt::format("variable '{}' has another initial value", v.name);
         }
     }

@@ -186,6 +186,8 @@ std::vector<OpDef> sort_ops();
 // ops/check.cpp
 /// The type row that a node uses; throws Error(bad_model) naming the types when there is none.
 const TypeRow& match_row(const NodeView& view);
+/// Types for the outputs of a node that has none yet, where inputs and attributes leave one choice of each.
+std::vector<DType> infer_types(const NodeView& view, const Level& level);
 /// Everything that check_node looks at before the outputs' shapes, then the shapes that the outputs must have.
 std::vector<Shape> infer_node(const NodeView& view, const Level& level);
 /// Arity, types, ranks, constants, shapes, ERROR_IF and level limits of one node. Throws Error.

@@ -30,7 +30,7 @@ HostTensor& variable_value(VariableState& state, const Variable& variable) {
     const auto [it, fresh] = state.try_emplace(variable.name);
     if (fresh) {
         it->second = HostTensor(variable.type, variable.shape);
-        if (variable.initial) it->second.bytes = *variable.initial;
+        if (variable.initial) it->second.bytes = variable.initial.copy();
     }
     return it->second;
 }
@@ -100,7 +100,7 @@ std::vector<HostTensor> reference_run(const Graph& graph, std::span<const HostTe
         if (!value.is_constant()) continue;
         values[id].type = value.type;
         values[id].shape = value.shape;
-        values[id].bytes = *value.data;
+        values[id].bytes = value.data.copy();
     }
     for (std::size_t k = 0; k < inputs.size(); ++k) {
         require_tensor(graph.value(graph.inputs[k]), inputs[k], "input");

@@ -23,7 +23,7 @@ public:
         if (!slot) {
             const Value& value = graph_.value(id);
             slot.emplace(value.type, value.shape);
-            if (value.is_constant()) slot->bytes = *value.data;
+            if (value.is_constant()) slot->bytes = value.data.copy();
             else context_.get_value(id, slot->bytes);
         }
         return *slot;

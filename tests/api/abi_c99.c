@@ -1,5 +1,5 @@
 /* The header is C99, and the library can be used from C. */
-#include "tosavk/tosavk.h"
+#include "tosavk/api.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,33 +1,100 @@
-// Freezes the binary interface: struct offsets, enum values, and the exported symbols.
+// The binary interface: sizes and offsets of all structs, enum values, the table of functions, the exported symbols.
 #include "support/require.hpp"
-#include "tosavk/tosavk.h"
+#include "tosavk/api.h"
 
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
 
-// Fields are only ever appended: no line here ever changes, a new field gets a new line. For 64-bit pointers.
+// Free to change until version 1 is frozen; afterwards no line here changes. For 64-bit pointers.
 #define AT(type, field, offset) EXPECT_EQ(offsetof(type, field), std::size_t{offset}) << #type "." #field
+#define SIZE(type, bytes) EXPECT_EQ(sizeof(type), std::size_t{bytes}) << #type
 
 TEST(AbiLayout, StructOffsets) {
     if (sizeof(void*) != 8) GTEST_SKIP() << "the numbers below are those of 64-bit targets";
+    SIZE(tosavk_input_shape, 72);
+    SIZE(tosavk_device_options, 80);
+    AT(tosavk_device_options, struct_size, 0);
+    AT(tosavk_device_options, name, 8);
+    AT(tosavk_device_options, uuid, 16);
+    AT(tosavk_device_options, luid, 24);
+    AT(tosavk_device_options, vendor_id, 32);
+    AT(tosavk_device_options, type, 36);
+    AT(tosavk_device_options, ordinal, 40);
+    AT(tosavk_device_options, threads, 44);
+    AT(tosavk_device_options, no_cache, 48);
+    AT(tosavk_device_options, reserved, 52);
+    AT(tosavk_device_options, cache_dir, 56);
+    AT(tosavk_device_options, cache_limit_bytes, 64);
+    AT(tosavk_device_options, submit_ms, 72);
+    SIZE(tosavk_input_shape, 72);
+    SIZE(tosavk_device_options, 80);
+    AT(tosavk_device_options, struct_size, 0);
+    AT(tosavk_device_options, name, 8);
+    AT(tosavk_device_options, uuid, 16);
+    AT(tosavk_device_options, luid, 24);
+    AT(tosavk_device_options, vendor_id, 32);
+    AT(tosavk_device_options, type, 36);
+    AT(tosavk_device_options, ordinal, 40);
+    AT(tosavk_device_options, threads, 44);
+    AT(tosavk_device_options, no_cache, 48);
+    AT(tosavk_device_options, reserved, 52);
+    AT(tosavk_device_options, cache_dir, 56);
+    AT(tosavk_device_options, cache_limit_bytes, 64);
+    AT(tosavk_device_options, submit_ms, 72);
+    SIZE(tosavk_memory_info, 64);
+    AT(tosavk_memory_info, struct_size, 0);
+    AT(tosavk_memory_info, in_use, 8);
+    AT(tosavk_memory_info, peak, 16);
+    AT(tosavk_memory_info, allocations, 24);
+    AT(tosavk_memory_info, heap, 32);
+    AT(tosavk_memory_info, budget, 40);
+    AT(tosavk_memory_info, used, 48);
+    AT(tosavk_memory_info, cached, 56);
+    SIZE(tosavk_input_shape, 72);
+    SIZE(tosavk_device_options, 80);
+    AT(tosavk_device_options, struct_size, 0);
+    AT(tosavk_device_options, name, 8);
+    AT(tosavk_device_options, uuid, 16);
+    AT(tosavk_device_options, luid, 24);
+    AT(tosavk_device_options, vendor_id, 32);
+    AT(tosavk_device_options, type, 36);
+    AT(tosavk_device_options, ordinal, 40);
+    AT(tosavk_device_options, threads, 44);
+    AT(tosavk_device_options, no_cache, 48);
+    AT(tosavk_device_options, reserved, 52);
+    AT(tosavk_device_options, cache_dir, 56);
+    AT(tosavk_device_options, cache_limit_bytes, 64);
+    AT(tosavk_device_options, submit_ms, 72);
+    SIZE(tosavk_memory_info, 64);
+    AT(tosavk_memory_info, struct_size, 0);
+    AT(tosavk_memory_info, in_use, 8);
+    AT(tosavk_memory_info, peak, 16);
+    AT(tosavk_memory_info, allocations, 24);
+    AT(tosavk_memory_info, heap, 32);
+    AT(tosavk_memory_info, budget, 40);
+    AT(tosavk_memory_info, used, 48);
+    AT(tosavk_memory_info, cached, 56);
+    SIZE(tosavk_input_shape, 72);
     AT(tosavk_input_shape, index, 0);
     AT(tosavk_input_shape, rank, 4);
     AT(tosavk_input_shape, dims, 8);
-    EXPECT_EQ(sizeof(tosavk_input_shape), 72u) << "passed in arrays, so that it can never grow";
+    SIZE(tosavk_load_options, 40);
     AT(tosavk_load_options, struct_size, 0);
-    AT(tosavk_load_options, rounding, 8);
-    AT(tosavk_load_options, level, 12);
-    AT(tosavk_load_options, input_shapes, 16);
-    AT(tosavk_load_options, input_shape_count, 24);
+    AT(tosavk_load_options, input_shapes, 8);
+    AT(tosavk_load_options, input_shape_count, 16);
+    AT(tosavk_load_options, rounding, 24);
+    AT(tosavk_load_options, level, 28);
     AT(tosavk_load_options, spec, 32);
     AT(tosavk_load_options, precision, 36);
+    SIZE(tosavk_tensor_info, 112);
     AT(tosavk_tensor_info, struct_size, 0);
     AT(tosavk_tensor_info, name, 8);
     AT(tosavk_tensor_info, type, 16);
@@ -36,11 +103,17 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_tensor_info, size_bytes, 88);
     AT(tosavk_tensor_info, scale, 96);
     AT(tosavk_tensor_info, zero_point, 104);
+    SIZE(tosavk_compile_options, 32);
     AT(tosavk_compile_options, struct_size, 0);
     AT(tosavk_compile_options, no_fuse, 8);
     AT(tosavk_compile_options, keep_all, 12);
+    AT(tosavk_compile_options, progress, 16);
+    AT(tosavk_compile_options, user, 24);
+    SIZE(tosavk_context_options, 16);
     AT(tosavk_context_options, struct_size, 0);
     AT(tosavk_context_options, profile, 8);
+    AT(tosavk_context_options, reserved, 12);
+    SIZE(tosavk_counters, 112);
     AT(tosavk_counters, struct_size, 0);
     AT(tosavk_counters, runs, 8);
     AT(tosavk_counters, submits, 16);
@@ -55,6 +128,7 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_counters, shaders_loaded, 88);
     AT(tosavk_counters, compiler_started, 96);
     AT(tosavk_counters, package, 104);
+    SIZE(tosavk_dispatch_info, 56);
     AT(tosavk_dispatch_info, struct_size, 0);
     AT(tosavk_dispatch_info, label, 8);
     AT(tosavk_dispatch_info, kernel, 16);
@@ -63,27 +137,36 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_dispatch_info, bytes, 40);
     AT(tosavk_dispatch_info, is_integer, 48);
     AT(tosavk_dispatch_info, arithmetic, 52);
-    AT(tosavk_check_report, struct_size, 0);
-    AT(tosavk_check_report, passed, 8);
-    AT(tosavk_check_report, values_checked, 16);
-    AT(tosavk_check_report, worst, 24);
-    AT(tosavk_check_report, detail, 32);
-    AT(tosavk_conformance_options, struct_size, 0);
-    AT(tosavk_conformance_options, op, 8);
-    AT(tosavk_conformance_options, type, 16);
-    AT(tosavk_conformance_options, spec, 24);
-    AT(tosavk_conformance_options, seed, 32);
-    AT(tosavk_conformance_options, cases, 40);
-    AT(tosavk_conformance_options, large_binding, 48);
-    AT(tosavk_conformance_options, jobs, 52);
-    AT(tosavk_conformance_options, all_candidates, 56);
-    AT(tosavk_conformance_summary, struct_size, 0);
-    AT(tosavk_conformance_summary, rows, 8);
-    AT(tosavk_conformance_summary, rows_failed, 16);
-    AT(tosavk_conformance_summary, cases, 24);
-    AT(tosavk_conformance_summary, cases_failed, 32);
-    AT(tosavk_conformance_summary, worst, 40);
-    AT(tosavk_conformance_summary, stopped, 48);
+    SIZE(tosavk_builder_options, 32);
+    AT(tosavk_builder_options, struct_size, 0);
+    AT(tosavk_builder_options, name, 8);
+    AT(tosavk_builder_options, level, 16);
+    AT(tosavk_builder_options, precision, 20);
+    AT(tosavk_builder_options, keep_refused, 24);
+    AT(tosavk_builder_options, reserved, 28);
+    SIZE(tosavk_tensor_desc, 72);
+    AT(tosavk_tensor_desc, type, 0);
+    AT(tosavk_tensor_desc, rank, 4);
+    AT(tosavk_tensor_desc, dims, 8);
+    SIZE(tosavk_attribute, 32);
+    AT(tosavk_attribute, name, 0);
+    AT(tosavk_attribute, kind, 8);
+    AT(tosavk_attribute, reserved, 12);
+    AT(tosavk_attribute, data, 16);
+    AT(tosavk_attribute, count, 24);
+    SIZE(tosavk_node_desc, 88);
+    AT(tosavk_node_desc, struct_size, 0);
+    AT(tosavk_node_desc, op, 8);
+    AT(tosavk_node_desc, name, 16);
+    AT(tosavk_node_desc, inputs, 24);
+    AT(tosavk_node_desc, input_count, 32);
+    AT(tosavk_node_desc, attributes, 40);
+    AT(tosavk_node_desc, attribute_count, 48);
+    AT(tosavk_node_desc, outputs, 56);
+    AT(tosavk_node_desc, output_count, 64);
+    AT(tosavk_node_desc, regions, 72);
+    AT(tosavk_node_desc, region_count, 80);
+    SIZE(tosavk_custom_node, 48);
     AT(tosavk_custom_node, struct_size, 0);
     AT(tosavk_custom_node, inputs, 8);
     AT(tosavk_custom_node, input_count, 16);
@@ -91,10 +174,12 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_custom_node, outputs, 24);
     AT(tosavk_custom_node, attributes, 32);
     AT(tosavk_custom_node, attributes_size_bytes, 40);
+    SIZE(tosavk_custom_dispatch, 280);
     AT(tosavk_custom_dispatch, struct_size, 0);
     AT(tosavk_custom_dispatch, groups, 8);
     AT(tosavk_custom_dispatch, constant_count, 20);
     AT(tosavk_custom_dispatch, constants, 24);
+    SIZE(tosavk_custom_operator, 80);
     AT(tosavk_custom_operator, struct_size, 0);
     AT(tosavk_custom_operator, domain_name, 8);
     AT(tosavk_custom_operator, operator_name, 16);
@@ -105,31 +190,54 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_custom_operator, reference, 56);
     AT(tosavk_custom_operator, user, 64);
     AT(tosavk_custom_operator, tolerance, 72);
-    AT(tosavk_api, struct_size, 0);
-    AT(tosavk_api, api_version, 8);
-    AT(tosavk_api, version, 16);
-    AT(tosavk_api, device_open, 16 + 8 * 13);
-    AT(tosavk_api, compile, 16 + 8 * 26);
-    AT(tosavk_api, array_save, 16 + 8 * 50);
-    AT(tosavk_api, graph_save_file, 16 + 8 * 51);
-    AT(tosavk_api, conformance_run, 16 + 8 * 52);
-    AT(tosavk_api, context_reset_variables, 16 + 8 * 53);
-    AT(tosavk_api, custom_register, 16 + 8 * 54);
-    AT(tosavk_api, custom_unregister, 16 + 8 * 55);
-    AT(tosavk_api, graph_load_problem, 16 + 8 * 56);
-    AT(tosavk_api, problems_describe, 16 + 8 * 57);
-    AT(tosavk_api, device_limits, 16 + 8 * 58);
-    AT(tosavk_api, package_save, 16 + 8 * 59);
-    AT(tosavk_api, context_wait_for, 16 + 8 * 60);
-    AT(tosavk_api, device_measure_limits, 16 + 8 * 61);
+    SIZE(tosavk_tune_options, 32);
     AT(tosavk_tune_options, struct_size, 0);
     AT(tosavk_tune_options, no_check, 8);
+    AT(tosavk_tune_options, reserved, 12);
     AT(tosavk_tune_options, min_time_s, 16);
     AT(tosavk_tune_options, seed, 24);
-    AT(tosavk_api, tune, 16 + 8 * 62);
-    AT(tosavk_api, array_save_raw, 16 + 8 * 63);
-    AT(tosavk_api, probe_file, 16 + 8 * 64);
-    AT(tosavk_api, probe_memory, 16 + 8 * 65);
+    SIZE(tosavk_check_report, 40);
+    AT(tosavk_check_report, struct_size, 0);
+    AT(tosavk_check_report, passed, 8);
+    AT(tosavk_check_report, reserved, 12);
+    AT(tosavk_check_report, values_checked, 16);
+    AT(tosavk_check_report, worst, 24);
+    AT(tosavk_check_report, detail, 32);
+    SIZE(tosavk_conformance_options, 64);
+    AT(tosavk_conformance_options, struct_size, 0);
+    AT(tosavk_conformance_options, op, 8);
+    AT(tosavk_conformance_options, type, 16);
+    AT(tosavk_conformance_options, spec, 24);
+    AT(tosavk_conformance_options, seed, 32);
+    AT(tosavk_conformance_options, cases, 40);
+    AT(tosavk_conformance_options, large_binding, 48);
+    AT(tosavk_conformance_options, jobs, 52);
+    AT(tosavk_conformance_options, all_candidates, 56);
+    AT(tosavk_conformance_options, reserved, 60);
+    SIZE(tosavk_conformance_summary, 56);
+    AT(tosavk_conformance_summary, struct_size, 0);
+    AT(tosavk_conformance_summary, rows, 8);
+    AT(tosavk_conformance_summary, rows_failed, 16);
+    AT(tosavk_conformance_summary, cases, 24);
+    AT(tosavk_conformance_summary, cases_failed, 32);
+    AT(tosavk_conformance_summary, worst, 40);
+    AT(tosavk_conformance_summary, stopped, 48);
+    AT(tosavk_conformance_summary, reserved, 52);
+    AT(tosavk_api, struct_size, 0);
+    AT(tosavk_api, api_version, 8);
+    AT(tosavk_api, reserved, 12);
+    AT(tosavk_api, version, 16);
+}
+
+TEST(AbiLayout, TheTableIsWhole) {
+    const tosavk_api* api = tosavk_get_api(TOSAVK_API_VERSION);
+    ASSERT_NE(api, nullptr);
+    EXPECT_EQ(api->struct_size, sizeof(tosavk_api));
+    for (std::size_t at = offsetof(tosavk_api, version); at < sizeof(tosavk_api); at += sizeof(void*)) {
+        void* function = nullptr;
+        std::memcpy(&function, reinterpret_cast<const char*>(api) + at, sizeof function);
+        EXPECT_NE(function, nullptr) << "entry at byte " << at;
+    }
 }
 
 TEST(AbiLayout, EnumValues) {
@@ -164,6 +272,8 @@ TEST(AbiLayout, ExportedSymbols) {
     ASSERT_EQ(::pclose(pipe), 0) << "nm is in Debian's binutils";
     std::istringstream lines(output);
     for (std::string address, kind, name; lines >> address >> kind >> name;) found.insert(name);
+    EXPECT_EQ(wanted.size() - 1, (sizeof(tosavk_api) - offsetof(tosavk_api, version)) / sizeof(void*))
+        << "all but tosavk_get_api stand in the table";
     for (const std::string& name : wanted) EXPECT_TRUE(found.count(name)) << name << " is not exported";
     for (const std::string& name : found) EXPECT_TRUE(wanted.count(name)) << name << " is exported but not listed";
 }

@@ -149,7 +149,7 @@ TEST(Graphs, CompareAndPrintRegionsAndVariables) {
     const Graph a = state_in_loop_graph();
     EXPECT_EQ(graph_difference(a, state_in_loop_graph()), "");
     Graph b = state_in_loop_graph();
-    b.variables[0].initial = nullptr;
+    b.variables[0].initial = {};
     EXPECT_SAYS(graph_difference(a, b), "variable 'v' has another initial value");
     EXPECT_SAYS(graph_difference(branch_graph(3),
                                  [] {

@@ -154,7 +154,7 @@ inline Graph accumulator_graph(const std::vector<double>& initial) {
 
 /// Doubles the variable `times` times in a loop whose body alone touches it; gives it before and after.
 inline Graph state_in_loop_graph() {
-    const Variable v{"v", DType::fp32, {4}, nullptr};
+    const Variable v{"v", DType::fp32, {4}, {}};
     GraphBuilder body("body");
     body.variable(v);
     const ValueId i = body.input("i", DType::i32, {1}), n = body.input("n", DType::i32, {1});

@@ -54,7 +54,8 @@ inline std::shared_ptr<Device> open_with(const std::function<void(DevicePlan&)>&
     const PhysicalDevice& physical = devices.front();
     DevicePlan plan = device_plan(physical.caps);
     change(plan);
-    return std::make_shared<Device>(std::make_unique<DeviceState>(std::move(instance), physical, physical.caps, plan));
+    return std::make_shared<Device>(
+        std::make_unique<DeviceState>(std::move(instance), physical, physical.caps, plan, DeviceOptions()));
 }
 
 }  // namespace tosavk::test

@@ -96,7 +96,7 @@ TEST_F(Bench, TheHeaderListsEveryLimit) {
     TOSAVK_NEEDS_DRIVER();
     TOSAVK_NEEDS_VARIABLE("TOSAVK_SOURCE");
     const char* source = std::getenv("TOSAVK_SOURCE");
-    const std::string header = test::read_text(fs::path(source) / "include" / "tosavk" / "tosavk.h");
+    const std::string header = test::read_text(fs::path(source) / "include" / "tosavk" / "tools.h");
     const std::size_t end = header.find("tosavk_device_limits(tosavk_device* device");
     ASSERT_NE(end, std::string::npos);
     const std::string comment = header.substr(header.rfind("/*", end), end - header.rfind("/*", end));

@@ -54,7 +54,7 @@ std::string run(const std::shared_ptr<Device>& device, const std::shared_ptr<con
         HostTensor& tensor = all.emplace_back(graph->value(id).type, graph->value(id).shape);
         const auto input =
             static_cast<std::size_t>(std::find(graph->inputs.begin(), graph->inputs.end(), id) - graph->inputs.begin());
-        tensor.bytes = input == operands.size() ? *graph->value(id).data : operands[input].bytes;
+        tensor.bytes = input == operands.size() ? graph->value(id).data.copy() : operands[input].bytes;
     }
     std::vector<const HostTensor*> pointers;
     for (const HostTensor& tensor : all) pointers.push_back(&tensor);

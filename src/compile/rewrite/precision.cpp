@@ -57,7 +57,7 @@ private:
         const Value& value = graph_.value(id);
         if (made.declared != no_id) return made.declared;
         if (value.is_constant()) {
-            made.declared = builder_.constant(value.name, value.type, value.shape, *value.data);
+            made.declared = builder_.constant(value.name, value.type, value.shape, value.data);
         } else {
             made.declared = builder_.add1(Op::cast, {made.fp16}, DType::fp32);
         }

@@ -89,7 +89,7 @@ ValueId add_shape(Graph& graph, const std::string& name, const std::vector<std::
     value.name = name;
     value.type = DType::shape;
     value.shape = {static_cast<std::int64_t>(numbers.size())};
-    value.data = std::make_shared<const Bytes>(encode_ints(DType::shape, numbers));
+    value.data = encode_ints(DType::shape, numbers);
     graph.values.push_back(std::move(value));
     return static_cast<ValueId>(graph.values.size() - 1);
 }
@@ -136,7 +136,7 @@ void fold_constants(Graph& graph, const DevicePlan& device) {
         std::vector<HostTensor> inputs;
         for (const ValueId in : node.inputs) {
             inputs.emplace_back(graph.value(in).type, graph.value(in).shape);
-            inputs.back().bytes = *graph.value(in).data;
+            inputs.back().bytes = graph.value(in).data.copy();
         }
         std::vector<const HostTensor*> pointers;
         for (const HostTensor& input : inputs) pointers.push_back(&input);
@@ -145,7 +145,7 @@ void fold_constants(Graph& graph, const DevicePlan& device) {
         std::vector<Value> made;
         for (std::size_t k = 0; k < outputs.size(); ++k) {
             made.push_back(graph.value(outputs[k]));
-            made.back().data = std::make_shared<const Bytes>(results[k].bytes);
+            made.back().data = results[k].bytes;
             made.back().producer = no_id;
         }
         if (std::any_of(made.begin(), made.end(), has_subnormal)) continue;
@@ -162,7 +162,7 @@ void merge_equal(Graph& graph) {
         const Value& value = graph.value(id);
         same[id] = id;
         if (value.is_constant() && value.data->size() <= most_bytes) {
-            same[id] = constants.try_emplace({value.type, value.shape, *value.data}, id).first->second;
+            same[id] = constants.try_emplace({value.type, value.shape, value.data.copy()}, id).first->second;
         }
     }
     using Types = std::vector<std::pair<DType, Shape>>;

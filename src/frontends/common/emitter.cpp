@@ -149,9 +149,7 @@ ValueId Emitter::reshape(ValueId id, const Shape& to, const char* suffix) {
     if (is_empty(id)) return empty(v.type, to);
     if (!v.is_constant()) return add(Op::reshape, {id, to_->shape(to)}, v.type, {}, suffix);
     // A constant stays one, since kernels pack constant weights.
-    const ValueId moved = to_->constant(*suffix ? constant_name(suffix) : v.name + "/reshaped", v.type, to, *v.data);
-    to_->value(moved).data = v.data;  // one copy of large weights is enough
-    return moved;
+    return to_->constant(*suffix ? constant_name(suffix) : v.name + "/reshaped", v.type, to, v.data);
 }
 
 ValueId Emitter::slice(ValueId id, std::span<const std::int64_t> start, const Shape& size, const char* suffix) {

@@ -84,7 +84,7 @@ Graph Lowering::read_region(std::int32_t subgraph, std::span<const ValueId> inpu
                                to_string(given.shape)));
         const std::string name = tensor.name.empty() ? fmt::format("input_{}", k) : tensor.name;
         ValueId id = inner.builder_.input(name, given.type, given.shape);
-        if (known[k]) id = inner.builder_.constant(name + "/known", given.type, given.shape, *given.data);
+        if (known[k]) id = inner.builder_.constant(name + "/known", given.type, given.shape, given.data);
         inner.builder_.value(id).scale = given.scale;
         inner.builder_.value(id).zero_point = given.zero_point;
         inner.values_[tensor.index] = id;

@@ -187,7 +187,7 @@ std::vector<Value> Lowering::fold_results() const {
     std::vector<Value> results;
     for (const ValueId id : ids) {
         Value v = graph_value(id);
-        if (!v.is_constant() && !is_empty(id)) v.data = std::make_shared<const Bytes>(all.at(id).bytes);
+        if (!v.is_constant() && !is_empty(id)) v.data = all.at(id).bytes;
         results.push_back(std::move(v));
     }
     return results;
@@ -229,7 +229,7 @@ bool Lowering::fold_operator() {
         const ValueId known = main_values[in(k).index];
         if (known == no_id) continue;
         const Value& v = main.value(known);
-        values_[in(k).index] = builder_.constant(v.name, v.type, v.shape, *v.data);
+        values_[in(k).index] = builder_.constant(v.name, v.type, v.shape, v.data);
     }
     std::vector<Value> results;
     try {
@@ -246,7 +246,7 @@ bool Lowering::fold_operator() {
             values_[out(k).index] = empty(v.type, v.shape);
             continue;
         }
-        const ValueId id = builder_.constant(v.name, v.type, v.shape, *v.data);
+        const ValueId id = builder_.constant(v.name, v.type, v.shape, v.data);
         builder_.value(id).scale = v.scale;
         builder_.value(id).zero_point = v.zero_point;
         values_[out(k).index] = id;

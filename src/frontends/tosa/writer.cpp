@@ -64,7 +64,7 @@ private:
     Offset<fb::TosaBasicBlock> block(const Graph& graph, const std::string& name);
     std::string region(const Graph& graph, const std::string& name);
     void count_bytes(const Graph& graph);
-    Offset<fb::TosaTensor> tensor(const std::string& name, DType type, const Shape& shape, const Bytes* bytes,
+    Offset<fb::TosaTensor> tensor(const std::string& name, DType type, const Shape& shape, const SharedBytes& bytes,
                                   const std::string* variable);
     Offset<flatbuffers::String> text(const std::string& s) { return out_.CreateSharedString(s); }
     Offset<flatbuffers::Vector<std::uint8_t>> data(Bytes bytes);
@@ -207,7 +207,7 @@ Offset<fb::TosaOperator> Writer::operator_of(Op op, const Names& inputs, const N
     return fb::CreateTosaOperator(out_, code, static_cast<fb::Attribute>(code), attribute, in, to, where);
 }
 
-Offset<fb::TosaTensor> Writer::tensor(const std::string& name, DType type, const Shape& dims, const Bytes* bytes,
+Offset<fb::TosaTensor> Writer::tensor(const std::string& name, DType type, const Shape& dims, const SharedBytes& bytes,
                                       const std::string* variable) {
     std::vector<std::int32_t> narrow;
     for (const std::int64_t d : dims) {
@@ -240,7 +240,7 @@ Offset<fb::TosaBasicBlock> Writer::block(const Graph& graph, const std::string& 
         const bool fresh = !variables_.contains(v.name);
         if (fresh) variables_[v.name] = unique(v.name);
         const std::string& name = variables_[v.name];
-        tensors.push_back(tensor(name, v.type, v.shape, v.initial.get(), &v.name));
+        tensors.push_back(tensor(name, v.type, v.shape, v.initial, &v.name));
         if (fresh) operators.push_back(operator_of(Op::variable, {}, {name}, fb::CreateNoAttribute(out_).Union(), {}));
     }
     for (ValueId id = 0; id < graph.values.size(); ++id) {
@@ -256,7 +256,7 @@ Offset<fb::TosaBasicBlock> Writer::block(const Graph& graph, const std::string& 
             shapes.push_back(
                 fb::CreateTosaShape(out_, name, static_cast<std::uint32_t>(element_count(v.shape)), bytes));
         } else {
-            tensors.push_back(tensor(names[id], v.type, v.shape, v.data.get(), nullptr));
+            tensors.push_back(tensor(names[id], v.type, v.shape, v.data, nullptr));
         }
         if (!v.is_constant()) continue;
         operators.push_back(operator_of(is_shape ? Op::const_shape : Op::constant, {}, {names[id]},

@@ -19,8 +19,8 @@ public:
     using Fill = std::function<void(std::span<std::byte> to)>;
 
     LazyBytes() = default;
-    LazyBytes(Bytes bytes) : LazyBytes(std::make_shared<const Bytes>(std::move(bytes))) {}
-    LazyBytes(std::shared_ptr<const Bytes> bytes) : size_(bytes->size()), bytes_(std::move(bytes)) {}
+    LazyBytes(Bytes bytes) : LazyBytes(SharedBytes(std::move(bytes))) {}
+    LazyBytes(SharedBytes bytes) : size_(bytes->size()), bytes_(std::move(bytes)) {}
     LazyBytes(std::uint64_t size, Fill fill) : size_(size), fill_(std::move(fill)) {}
 
     std::uint64_t size() const { return size_; }
@@ -29,7 +29,7 @@ public:
 
 private:
     std::uint64_t size_ = 0;
-    std::shared_ptr<const Bytes> bytes_;
+    SharedBytes bytes_;
     Fill fill_;
 };
 

@@ -111,7 +111,7 @@ std::vector<std::int64_t> channel_sums(const Value& weight, const Window& window
     std::vector<std::int64_t> sums;
     for (std::int64_t phase = 0; phase < window.phases(); ++phase) {
         const Bytes taken = window.phases() == 1 ? Bytes() : phase_weights(weight, window, phase, zero_point);
-        const Bytes& weights = window.phases() == 1 ? *weight.data : taken;
+        const std::span<const std::byte> weights = window.phases() == 1 ? *weight.data : std::span(taken);
         for (std::size_t c = 0; c < channels; ++c) {
             std::int64_t sum = 0;
             for (std::size_t i = 0; i < each; ++i) sum += static_cast<std::int8_t>(weights[c * each + i]);

@@ -30,7 +30,8 @@ int exit_code_of(tosavk_status status) {
         case TOSAVK_ERROR_DEVICE:
         case TOSAVK_ERROR_DEVICE_LOST:
         case TOSAVK_ERROR_OUT_OF_MEMORY:
-        case TOSAVK_ERROR_INTERNAL: break;
+        case TOSAVK_ERROR_INTERNAL:
+        case TOSAVK_ERROR_CANCELLED: break;
     }
     return exit_device;
 }
@@ -217,7 +218,7 @@ bool same_kind(const cpp::TensorInfo& array, const cpp::TensorInfo& tensor) {
     return cpp::shape_of(array) == cpp::shape_of(tensor) && is_float(array.type) == is_float(tensor.type);
 }
 
-Bytes converted(const InputArray& array, tosavk_type type) {
+Bytes converted(const InputArray& array, std::int32_t type) {
     const auto copy = [](std::span<const std::byte> bytes) { return Bytes(bytes.begin(), bytes.end()); };
     if (type == array.array.info().type) return copy(array.array.bytes());
     try {
@@ -288,12 +289,12 @@ std::string shape_text(const cpp::Shape& shape) {
 std::string type_text(const cpp::TensorInfo& info) { return tosavk_type_name(info.type); }
 std::string tensor_text(const cpp::TensorInfo& info) { return type_text(info) + " " + shape_text(cpp::shape_of(info)); }
 
-bool is_float(tosavk_type type) {
+bool is_float(std::int32_t type) {
     return type == TOSAVK_FP32 || type == TOSAVK_FP16 || type == TOSAVK_BF16 || type == TOSAVK_FP8E4M3 ||
            type == TOSAVK_FP8E5M2;
 }
 
-std::vector<double> elements(tosavk_type type, std::span<const std::byte> bytes) {
+std::vector<double> elements(std::int32_t type, std::span<const std::byte> bytes) {
     const std::size_t size = tosavk_type_size(type);
     std::vector<double> values(size ? bytes.size() / size : 0);
     for (std::size_t k = 0; k < values.size(); ++k) {

@@ -85,8 +85,8 @@ Bytes expected_bytes(const InputArray& array, const cpp::TensorInfo& output, std
 std::string shape_text(const cpp::Shape& shape);       ///< "1x32x32x3"; "scalar" for rank 0
 std::string tensor_text(const cpp::TensorInfo& info);  ///< "i8 1x32x32x3"
 std::string type_text(const cpp::TensorInfo& info);    ///< "i8"
-bool is_float(tosavk_type type);
-std::vector<double> elements(tosavk_type type, std::span<const std::byte> bytes);
+bool is_float(std::int32_t type);
+std::vector<double> elements(std::int32_t type, std::span<const std::byte> bytes);
 std::string number_text(double value);     ///< shortest text of six digits
 Json number_json(double value);            ///< null for NaN and infinities, which JSON lacks
 std::string json_text(const Json& value);  ///< indented; bytes that are no UTF-8 are replaced

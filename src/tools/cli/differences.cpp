@@ -8,7 +8,7 @@
 
 namespace tosavk::cli {
 
-Difference difference_of(tosavk_type type, const Bytes& got, const Bytes& wanted) {
+Difference difference_of(std::int32_t type, const Bytes& got, const Bytes& wanted) {
     const std::vector<double> have = elements(type, got), want = elements(type, wanted);
     Difference result;
     for (std::size_t i = 0; i < have.size(); ++i) {

@@ -12,7 +12,7 @@ struct Difference {
 };
 
 /// Both hold the elements of one tensor of the type.
-Difference difference_of(tosavk_type type, const Bytes& got, const Bytes& wanted);
+Difference difference_of(std::int32_t type, const Bytes& got, const Bytes& wanted);
 Json to_json(const Difference& difference);
 /// "0.012 (largest magnitude 3.4)"
 std::string to_text(const Difference& difference);

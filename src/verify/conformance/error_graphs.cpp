@@ -20,7 +20,7 @@ void set_constant(Graph& g, std::size_t k, DType type, const Shape& shape, std::
     value.name = fmt::format("broken_{}_{}", k, g.values.size());
     value.type = type;
     value.shape = shape;
-    value.data = std::make_shared<const Bytes>(is_float(type) ? encode_reals(type, reals) : encode_ints(type, values));
+    value.data = is_float(type) ? encode_reals(type, reals) : encode_ints(type, values);
     g.values.push_back(std::move(value));
     node(g).inputs.at(k) = static_cast<ValueId>(g.values.size() - 1);
 }

@@ -41,7 +41,7 @@ std::shared_ptr<const Graph> wrapped(const std::shared_ptr<const Graph>& inner) 
     condition.type = DType::boolean;
     condition.shape = {1};
     branch.inputs.push_back(add(condition));
-    outer->values.back().data = std::make_shared<const Bytes>(1, std::byte{1});
+    outer->values.back().data = Bytes(1, std::byte{1});
     for (const ValueId id : inner->inputs) {
         branch.inputs.push_back(add(inner->value(id)));
         outer->inputs.push_back(branch.inputs.back());
@@ -72,8 +72,7 @@ Apply answer(DType type, std::int64_t elements) {
             value.name = "answer";
             value.type = type;
             value.shape = {elements};
-            value.data =
-                std::make_shared<const Bytes>(static_cast<std::size_t>(elements) * size_of(type), std::byte{0});
+            value.data = Bytes(static_cast<std::size_t>(elements) * size_of(type), std::byte{0});
             cond.values.push_back(std::move(value));
             cond.outputs = {static_cast<ValueId>(cond.values.size() - 1)};
         });
@@ -97,7 +96,7 @@ bool of_another_shape(Graph& g, Op op) {
     Variable other = *g.find_variable(name);
     other.name = name = "another shape";
     other.shape.push_back(2);
-    other.initial = nullptr;
+    other.initial = {};
     g.variables.push_back(std::move(other));
     return true;
 }

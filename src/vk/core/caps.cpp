@@ -60,8 +60,14 @@ void read_properties(const Instance& instance, const PhysicalDevice& device, Dev
     if (device.has_extension(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME)) {
         chain.add(&dot);
     }
+    VkPhysicalDeviceIDProperties ids{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
+    chain.add(&ids);
     instance.get_properties(device.handle, &properties);
 
+    for (const std::uint8_t byte : ids.deviceUUID) caps.uuid += fmt::format("{:02x}", byte);
+    for (const std::uint8_t byte : ids.deviceLUID) {
+        if (ids.deviceLUIDValid != VK_FALSE) caps.luid += fmt::format("{:02x}", byte);
+    }
     const VkPhysicalDeviceProperties& core = properties.properties;
     const VkPhysicalDeviceLimits& limits = core.limits;
     caps.name = core.deviceName;

@@ -5,6 +5,7 @@
 #include "compile/plan/tuning.hpp"
 #include "store/package.hpp"
 #include "vk/core/device_state.hpp"
+#include "vk/core/parallel.hpp"
 #include "vk/core/volk_table.hpp"
 
 #include <fmt/format.h>
@@ -36,33 +37,48 @@ std::vector<PhysicalDevice> require_devices(const Instance& instance) {
     return devices;
 }
 
-const PhysicalDevice& select(const std::vector<PhysicalDevice>& devices, std::string_view name) {
-    if (name.empty()) {
-        return devices.front();
-    }
+std::string list_of(const std::vector<PhysicalDevice>& devices) {
+    std::string list;
+    for (std::size_t d = 0; d < devices.size(); ++d)
+        list += fmt::format("{}{} '{}' ({})", d == 0 ? "" : ", ", d, devices[d].caps.name, devices[d].caps.type);
+    return list;
+}
+
+/// Those that have this name, best first: the one of an index, the software drivers, or those with a part of the name.
+std::vector<const PhysicalDevice*> named(const std::vector<PhysicalDevice>& devices, std::string_view name) {
     const bool digits = std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-    if (digits && name.size() <= 6) {
+    if (!name.empty() && digits && name.size() <= 6) {
         const std::size_t index = std::stoul(std::string(name));
-        if (index < devices.size()) {
-            return devices[index];
-        }
+        if (index < devices.size()) return {&devices[index]};
     }
     const std::string wanted = lower(name);
-    for (const PhysicalDevice& device : devices) {
-        if (wanted == "cpu" && device.caps.type == "cpu") {
-            return device;
-        }
-    }
-    for (const PhysicalDevice& device : devices) {
-        if (lower(device.caps.name).find(wanted) != std::string::npos) {
-            return device;
-        }
-    }
-    std::string list;
-    for (std::size_t d = 0; d < devices.size(); ++d) {
-        list += fmt::format("{}{} '{}' ({})", d == 0 ? "" : ", ", d, devices[d].caps.name, devices[d].caps.type);
-    }
-    throw Error(ErrorCode::no_device, fmt::format("no Vulkan device matches '{}'; there are: {}", name, list));
+    std::vector<const PhysicalDevice*> found;
+    for (const PhysicalDevice& device : devices)
+        if (wanted == "cpu" && device.caps.type == "cpu") found.push_back(&device);
+    if (!found.empty()) return found;
+    for (const PhysicalDevice& device : devices)
+        if (lower(device.caps.name).find(wanted) != std::string::npos) found.push_back(&device);
+    return found;
+}
+
+const PhysicalDevice& select(const std::vector<PhysicalDevice>& devices, const DeviceOptions& options) {
+    std::vector<const PhysicalDevice*> found = named(devices, options.name);
+    std::erase_if(found, [&](const PhysicalDevice* device) {
+        const DeviceCaps& caps = device->caps;
+        return (!options.uuid.empty() && caps.uuid != options.uuid) ||
+               (!options.luid.empty() && caps.luid != options.luid) ||
+               (!options.type.empty() && caps.type != options.type) ||
+               (options.vendor_id != 0 && caps.vendor_id != options.vendor_id);
+    });
+    if (options.ordinal < found.size()) return *found[options.ordinal];
+    std::string wanted = fmt::format("'{}'", options.name);
+    if (!options.uuid.empty()) wanted += fmt::format(", UUID {}", options.uuid);
+    if (!options.luid.empty()) wanted += fmt::format(", LUID {}", options.luid);
+    if (!options.type.empty()) wanted += fmt::format(", type {}", options.type);
+    if (options.vendor_id != 0) wanted += fmt::format(", vendor {:#06x}", options.vendor_id);
+    if (options.ordinal > 0) wanted += fmt::format(", number {} of these", options.ordinal);
+    throw Error(ErrorCode::no_device,
+                fmt::format("no Vulkan device matches {}; there are: {}", wanted, list_of(devices)));
 }
 
 /// The caps after TOSAVK_CAPS, and the sentence that says so.
@@ -173,15 +189,18 @@ LogicalDevice::~LogicalDevice() {
 }
 
 DeviceState::DeviceState(std::shared_ptr<Instance> instance, const PhysicalDevice& physical, const DeviceCaps& caps_,
-                         const DevicePlan& plan_)
+                         const DevicePlan& plan_, const DeviceOptions& options)
     : caps(caps_),
       plan(plan_),
+      threads(options.threads > 0 ? options.threads : default_threads()),
       device(std::move(instance), physical, plan_),
       vk(device.vk),
       queue_family(physical.queue_family),
-      pipelines(device.handle, device.vk, physical.caps) {
+      pipelines(device.handle, device.vk, physical.caps, options.cache.value_or(cache_settings()), threads) {
     vk.vkGetDeviceQueue(device.handle, queue_family, 0, &queue);
 
+    physical_device = physical.handle;
+    has_memory_budget = physical.has_extension(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
     VkPhysicalDeviceMemoryProperties2 memory_properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2};
     device.instance->get_memory_properties(physical.handle, &memory_properties);
     memory = memory_properties.memoryProperties;
@@ -232,19 +251,19 @@ std::vector<DeviceCaps> Device::enumerate() {
     return caps;
 }
 
-std::shared_ptr<Device> Device::open(std::string_view name, CooperativeJudge judge) {
+std::shared_ptr<Device> Device::open(const DeviceOptions& options, CooperativeJudge judge) {
     std::shared_ptr<Instance> instance = Instance::get();
     const std::vector<PhysicalDevice> devices = require_devices(*instance);
-    const PhysicalDevice& physical = select(devices, name);
+    const PhysicalDevice& physical = select(devices, options);
     std::string reason;
     const DeviceCaps caps = effective_caps(physical.caps, reason);
     DevicePlan plan = device_plan(caps);
-    apply_environment(plan);
+    apply_environment(plan, options.submit_ms);
     if (!reason.empty()) {
         plan.reasons.push_back(std::move(reason));
     }
     const auto make = [&] {
-        return std::make_shared<Device>(std::make_unique<DeviceState>(instance, physical, caps, plan));
+        return std::make_shared<Device>(std::make_unique<DeviceState>(instance, physical, caps, plan, options));
     };
     auto device = make();
     if (!plan.cooperative_fp16) return device;
@@ -265,6 +284,28 @@ std::shared_ptr<Device> Device::open(std::string_view name, CooperativeJudge jud
 Device::Device(std::unique_ptr<DeviceState> state) : state_(std::move(state)) {}
 
 Device::~Device() = default;
+
+Device::MemoryReport Device::memory_report() const {
+    MemoryReport report;
+    {
+        const std::lock_guard lock(state_->memory_mutex);
+        report.in_use = state_->memory_in_use;
+        report.peak = state_->memory_peak;
+        report.allocations = state_->memory_allocations;
+    }
+    VkPhysicalDeviceMemoryBudgetPropertiesEXT budget{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
+    VkPhysicalDeviceMemoryProperties2 memory{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2};
+    if (state_->has_memory_budget) memory.pNext = &budget;
+    state_->device.instance->get_memory_properties(state_->physical_device, &memory);
+    for (std::uint32_t h = 0; h < memory.memoryProperties.memoryHeapCount; ++h) {
+        const VkMemoryHeap& heap = memory.memoryProperties.memoryHeaps[h];
+        if ((heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) == 0 || heap.size <= report.heap) continue;
+        report.heap = heap.size;
+        report.budget = budget.heapBudget[h];
+        report.used = budget.heapUsage[h];
+    }
+    return report;
+}
 
 const DeviceCaps& Device::caps() const { return state_->caps; }
 

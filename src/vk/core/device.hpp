@@ -3,8 +3,12 @@
 
 #include "base/error.hpp"
 #include "device/device_plan.hpp"
+#include "store/disk_cache.hpp"
 
+#include <concepts>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,6 +16,22 @@ namespace tosavk {
 
 struct DeviceState;
 struct TuningTable;
+
+/// Which device, and what it is given. What is left empty is as the environment says, else as the library chooses.
+struct DeviceOptions {
+    DeviceOptions() = default;
+    template <std::convertible_to<std::string_view> Text>
+    DeviceOptions(const Text& device_name) : name(std::string_view(device_name)) {}
+
+    /// "": the best device; else an index, "cpu" or a part of the name in any case.
+    std::string name;
+    std::string uuid, luid, type;  ///< as in DeviceCaps; empty: any
+    std::uint32_t vendor_id = 0;   ///< 0: any
+    std::size_t ordinal = 0;       ///< among those that all of this fits, best first
+    std::optional<CacheSettings> cache;
+    std::optional<double> submit_ms;  ///< see apply_environment
+    std::size_t threads = 0;          ///< of the host; 0: its processors, at most 16
+};
 
 class Device;
 /// Tells for which results a device's cooperative matrices add fp16 accurately enough.
@@ -23,16 +43,23 @@ public:
     /// Error(no_device) when there is no loader, driver or device.
     static std::vector<DeviceCaps> enumerate();
 
-    /// "" opens the best device (discrete, integrated, virtual, cpu); else an index, "cpu" or a part of the name in
-    /// any case. TOSAVK_CAPS=file.json restricts what the device is taken to offer. Error(no_device) lists what exists.
+    /// The best is discrete before integrated, virtual and cpu. TOSAVK_CAPS=file.json restricts what the device is
+    /// taken to offer. Error(no_device) lists what exists.
     /// `judge` is asked once where the device has cooperative matrices of fp16. Callers want open_device() of
     /// vk/measure/open_device.hpp, which knows the judge.
-    static std::shared_ptr<Device> open(std::string_view name, CooperativeJudge judge);
+    static std::shared_ptr<Device> open(const DeviceOptions& options, CooperativeJudge judge);
 
     explicit Device(std::unique_ptr<DeviceState> state);
     ~Device();
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
+
+    struct MemoryReport {
+        std::uint64_t in_use = 0, peak = 0, allocations = 0;  ///< by this object
+        std::uint64_t heap = 0;                               ///< size of the largest device-local one
+        std::uint64_t budget = 0, used = 0;  ///< of this process there, as the driver says; 0: it does not
+    };
+    MemoryReport memory_report() const;
 
     const DeviceCaps& caps() const;
     const DevicePlan& plan() const;

@@ -4,6 +4,7 @@
 #include "device/device_plan.hpp"
 #include "vk/core/caps.hpp"
 #include "vk/core/check.hpp"
+#include "vk/core/device.hpp"
 #include "vk/core/pipeline.hpp"
 #include "vk/core/unique_handle.hpp"
 
@@ -27,7 +28,7 @@ public:
 
 struct DeviceState {
     DeviceState(std::shared_ptr<Instance> instance, const PhysicalDevice& physical, const DeviceCaps& caps,
-                const DevicePlan& plan);
+                const DevicePlan& plan, const DeviceOptions& options);
 
     /// One vkQueueSubmit, under the queue's lock; the command buffers run in this order. Answers with the value that
     /// the timeline semaphore takes when they are done (0 without one). Completion is the one to call this.
@@ -35,11 +36,16 @@ struct DeviceState {
 
     DeviceCaps caps;
     DevicePlan plan;
+    std::size_t threads;  ///< for host work, see host_threads
     LogicalDevice device;
     const VolkDeviceTable& vk;
     VkQueue queue = VK_NULL_HANDLE;
     std::uint32_t queue_family;
     VkPhysicalDeviceMemoryProperties memory{};
+    VkPhysicalDevice physical_device = VK_NULL_HANDLE;
+    bool has_memory_budget = false;
+    mutable std::mutex memory_mutex;  ///< for the three below, which Tally keeps
+    std::uint64_t memory_in_use = 0, memory_peak = 0, memory_allocations = 0;
     VkDeviceSize non_coherent_atom = 1;
     VkDeviceSize max_allocation = 0;
     std::mutex queue_mutex;              ///< for `queue` and `timeline_value`

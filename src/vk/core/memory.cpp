@@ -53,6 +53,21 @@ std::uint32_t choose_memory_type(const VkPhysicalDeviceMemoryProperties& memory,
     return best;
 }
 
+Tally::Tally(DeviceState& state, std::uint64_t size) : state_(&state), size_(size) {
+    const std::lock_guard lock(state.memory_mutex);
+    state.memory_in_use += size;
+    state.memory_peak = std::max(state.memory_peak, state.memory_in_use);
+    ++state.memory_allocations;
+}
+
+void Tally::end() noexcept {
+    if (!state_) return;
+    const std::lock_guard lock(state_->memory_mutex);
+    state_->memory_in_use -= size_;
+    --state_->memory_allocations;
+    state_ = nullptr;
+}
+
 Buffer::Buffer(DeviceState& state, std::uint64_t size, MemoryUse use, const char* what)
     : state_(&state),
       memory_(state.device.handle, state.vk.vkFreeMemory),
@@ -102,6 +117,7 @@ Buffer::Buffer(DeviceState& state, std::uint64_t size, MemoryUse use, const char
     checked("vkBindBufferMemory",
             try_call(vk.vkBindBufferMemory, device, buffer_.get(), memory_.get(), VkDeviceSize{0}));
     allocated_ = allocate.allocationSize;
+    tally_ = Tally(state, allocated_);
     coherent_ = (type.propertyFlags & coherent) != 0;
     if (use != MemoryUse::device) {
         void* mapped = nullptr;

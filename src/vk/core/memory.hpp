@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 namespace tosavk {
 
@@ -20,6 +21,27 @@ enum class MemoryUse {
 /// Index of the memory type that suits `use` best among those in `type_bits`; throws Error(device) when none does.
 std::uint32_t choose_memory_type(const VkPhysicalDeviceMemoryProperties& memory, std::uint32_t type_bits,
                                  MemoryUse use);
+
+/// An allocation as DeviceState counts it, for as long as this lives.
+class Tally {
+public:
+    Tally() = default;
+    Tally(DeviceState& state, std::uint64_t size);
+    ~Tally() { end(); }
+    Tally(Tally&& other) noexcept : state_(std::exchange(other.state_, nullptr)), size_(other.size_) {}
+    Tally& operator=(Tally&& other) noexcept {
+        end();
+        state_ = std::exchange(other.state_, nullptr);
+        size_ = other.size_;
+        return *this;
+    }
+
+private:
+    void end() noexcept;
+
+    DeviceState* state_ = nullptr;
+    std::uint64_t size_ = 0;
+};
 
 class Buffer {
 public:
@@ -41,6 +63,7 @@ private:
     VkMappedMemoryRange range_of(std::uint64_t offset, std::uint64_t size) const;
 
     DeviceState* state_ = nullptr;
+    Tally tally_;
     UniqueHandle<VkDeviceMemory> memory_;  // freed after the buffer
     UniqueHandle<VkBuffer> buffer_;
     std::uint64_t size_ = 0, allocated_ = 0;

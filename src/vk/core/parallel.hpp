@@ -13,10 +13,11 @@
 
 namespace tosavk {
 
-/// Threads for host work that calls Vulkan: the calling one alone while a fault is armed, which counts its calls only.
-inline std::size_t host_threads() {
-    return vulkan_fault_pending() ? 1 : std::clamp(std::thread::hardware_concurrency(), 1u, 16u);
-}
+inline std::size_t default_threads() { return std::clamp(std::thread::hardware_concurrency(), 1u, 16u); }
+
+/// Of `threads`, those for host work that calls Vulkan: the calling one alone while a fault is armed, which counts its
+/// calls only.
+inline std::size_t host_threads(std::size_t threads) { return vulkan_fault_pending() ? 1 : threads; }
 
 /// Calls work(k) for every k below `count`, each once, on up to `most` threads, the calling one among them; every
 /// thread has a copy of its own of `work`. Returns when all have ended. After an exception no further piece is begun,

@@ -46,13 +46,15 @@ std::vector<std::uint32_t> to_words(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-PipelineLibrary::PipelineLibrary(VkDevice device, const VolkDeviceTable& vk, const DeviceCaps& caps)
+PipelineLibrary::PipelineLibrary(VkDevice device, const VolkDeviceTable& vk, const DeviceCaps& caps,
+                                 const CacheSettings& cache, std::size_t threads)
     : device_(device),
       vk_(vk),
       identity_(identity_of(caps)),
-      disk_(cache_settings(), identity_),
+      disk_(cache, identity_),
       seed_(open_seed()),
-      cache_header_(pipeline_data_header(caps)) {
+      cache_header_(pipeline_data_header(caps)),
+      threads_(threads) {
     const std::vector<std::byte> stored = stored_pipelines();
     cache_sum_ = checksum(stored);
     cache_bytes_ = stored.size();
@@ -304,7 +306,9 @@ void check_dispatch(const Dispatch& dispatch, const DevicePlan& plan) {
 }  // namespace
 
 std::vector<std::shared_ptr<const Pipeline>> PipelineLibrary::get(std::span<const Dispatch* const> dispatches,
-                                                                  const DevicePlan& plan, PipelineCounters& counters) {
+                                                                  const DevicePlan& plan, PipelineCounters& counters,
+                                                                  Progress& progress) {
+    progress.expect(2 * dispatches.size());  // each to be read or compiled, and to be made a pipeline of
     struct Missing {
         const Dispatch* dispatch;
         Key key;
@@ -316,12 +320,13 @@ std::vector<std::shared_ptr<const Pipeline>> PipelineLibrary::get(std::span<cons
     std::vector<Missing> missing;
     std::map<Key, std::size_t> number;  // in `missing`
     std::vector<std::size_t> wanted(dispatches.size(), no_id);
-    {
-        const std::lock_guard lock(mutex_);
-        for (std::size_t d = 0; d < dispatches.size(); ++d) {
-            if (!dispatches[d]) continue;
-            const Dispatch& dispatch = *dispatches[d];
-            check_dispatch(dispatch, plan);
+    for (std::size_t d = 0; d < dispatches.size(); ++d) {
+        if (d > 0) progress.step();  // nothing is locked meanwhile
+        if (!dispatches[d]) continue;
+        const Dispatch& dispatch = *dispatches[d];
+        check_dispatch(dispatch, plan);
+        {
+            const std::lock_guard lock(mutex_);
             std::string source = dispatch.glsl;
             if (dispatch.spirv) {
                 source.assign(reinterpret_cast<const char*>(dispatch.spirv->data()),
@@ -335,16 +340,18 @@ std::vector<std::shared_ptr<const Pipeline>> PipelineLibrary::get(std::span<cons
             Missing& one = missing.emplace_back(
                 Missing{&dispatch, std::move(key), dispatch.spirv ? *dispatch.spirv : spirv_for(dispatch, counters)});
             one.pipeline->layout = layout_for(dispatch);
+            pipelines_made_ = true;
         }
-        pipelines_made_ = pipelines_made_ || !missing.empty();
     }
+    progress.step(std::min<std::size_t>(dispatches.size(), 1) + dispatches.size() - missing.size());
     in_parallel(
         missing.size(),
         [&](std::size_t k) {
             Missing& one = missing[k];
             one.pipeline->handle = build(*one.dispatch, plan, one.words, one.pipeline->layout->pipeline.get());
+            progress.step();
         },
-        host_threads());
+        host_threads(threads_));
     const std::lock_guard lock(mutex_);
     // Forget pipelines that nobody uses any more.
     std::erase_if(pipelines_, [](const auto& entry) { return entry.second.expired(); });

@@ -1,6 +1,7 @@
 // Compute pipelines of one device, shared by every Executable that needs the same source and constants.
 #pragma once
 
+#include "base/progress.hpp"
 #include "compile/plan/plan.hpp"
 #include "store/disk_cache.hpp"
 #include "store/seed.hpp"
@@ -46,14 +47,16 @@ struct PipelineCounters {
 /// seed.
 class PipelineLibrary {
 public:
-    PipelineLibrary(VkDevice device, const VolkDeviceTable& vk, const DeviceCaps& caps);
+    PipelineLibrary(VkDevice device, const VolkDeviceTable& vk, const DeviceCaps& caps, const CacheSettings& cache,
+                    std::size_t threads);
     /// Saves what the disk cache lacks.
     ~PipelineLibrary();
 
     /// One pipeline per dispatch, null where that is null; those that are missing are made on all processors. Adds to
     /// `counters` what had to be made.
     std::vector<std::shared_ptr<const Pipeline>> get(std::span<const Dispatch* const> dispatches,
-                                                     const DevicePlan& plan, PipelineCounters& counters);
+                                                     const DevicePlan& plan, PipelineCounters& counters,
+                                                     Progress& progress);
     /// The dispatch's SPIR-V, without a pipeline.
     std::vector<std::uint32_t> spirv(const Dispatch& dispatch);
     /// SPIR-V that somebody has compiled for this source before. Never reaches the disk cache.
@@ -95,6 +98,7 @@ private:
     DiskCache disk_;
     std::unique_ptr<Seed> seed_;              ///< null: there is none
     std::array<std::byte, 32> cache_header_;  ///< how the driver's data must begin
+    std::size_t threads_;                     ///< see host_threads
     UniqueHandle<VkPipelineCache> cache_;
     std::uint64_t cache_sum_ = 0;  ///< checksum of the stored data that cache_ holds
     std::size_t cache_bytes_ = 0;  ///< and its size

@@ -4,6 +4,8 @@
 
 namespace tosavk {
 
-std::shared_ptr<Device> open_device(std::string_view name) { return Device::open(name, check_cooperative_sums); }
+std::shared_ptr<Device> open_device(const DeviceOptions& options) {
+    return Device::open(options, check_cooperative_sums);
+}
 
 }  // namespace tosavk

@@ -6,6 +6,6 @@
 namespace tosavk {
 
 /// Device::open() with check_cooperative_sums() as its judge.
-std::shared_ptr<Device> open_device(std::string_view name);
+std::shared_ptr<Device> open_device(const DeviceOptions& options);
 
 }  // namespace tosavk

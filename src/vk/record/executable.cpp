@@ -146,7 +146,7 @@ void upload_constants(DeviceState& device, Buffer& buffer, const ConstantPool& c
                 const std::uint64_t end = offset + bytes.size();
                 buffer.write(end, Bytes(end_of(k) - end));
             },
-            host_threads());
+            host_threads(device.threads));
         return;
     }
     const std::uint64_t piece = std::min<std::uint64_t>(2 * constants.size() + 512, device.plan.staging_bytes);
@@ -168,6 +168,12 @@ void upload_constants(DeviceState& device, Buffer& buffer, const ConstantPool& c
 
 std::shared_ptr<Executable> Executable::create(std::shared_ptr<Device> device, std::shared_ptr<const Graph> graph,
                                                Plan plan) {
+    Progress nobody;
+    return create(std::move(device), std::move(graph), std::move(plan), nobody);
+}
+
+std::shared_ptr<Executable> Executable::create(std::shared_ptr<Device> device, std::shared_ptr<const Graph> graph,
+                                               Plan plan, Progress& progress) {
     check_plan(*graph, plan, device->caps(), device->plan());
     auto state = std::make_unique<ExecutableState>();
     state->device = std::move(device);
@@ -179,7 +185,7 @@ std::shared_ptr<Executable> Executable::create(std::shared_ptr<Device> device, s
     for_each_dispatch(
         state->plan, [&](const Dispatch& dispatch) { dispatches.push_back(dispatch.is_copy() ? nullptr : &dispatch); });
     PipelineCounters made;
-    state->pipelines = target.pipelines.get(dispatches, target.plan, made);
+    state->pipelines = target.pipelines.get(dispatches, target.plan, made, progress);
     state->counters.pipelines_created = made.pipelines;
     state->counters.shaders_compiled = made.shaders_compiled;
     state->counters.shaders_loaded = made.shaders_loaded;

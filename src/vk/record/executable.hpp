@@ -2,6 +2,7 @@
 // concurrent run needs a Context of its own.
 #pragma once
 
+#include "base/progress.hpp"
 #include "compile/plan/plan.hpp"
 #include "vk/core/device.hpp"
 
@@ -25,6 +26,9 @@ public:
     /// Error(internal) when the plan asks for something that the device cannot bind or dispatch.
     static std::shared_ptr<Executable> create(std::shared_ptr<Device> device, std::shared_ptr<const Graph> graph,
                                               Plan plan);
+    /// The same; Error(cancelled) where the listener says so.
+    static std::shared_ptr<Executable> create(std::shared_ptr<Device> device, std::shared_ptr<const Graph> graph,
+                                              Plan plan, Progress& progress);
 
     explicit Executable(std::unique_ptr<ExecutableState> state);
     ~Executable();

@@ -1,0 +1,399 @@
+// C++ over tosavk.h: devices, graphs from files, compiling and running. C++20.
+#ifndef TOSAVK_RUN_HPP
+#define TOSAVK_RUN_HPP
+
+#include "tosavk/tools.h"
+#include "tosavk/tosavk.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tosavk::cpp {
+
+/// A failed call: what() is one sentence.
+class Error : public std::runtime_error {
+public:
+    Error(tosavk_status status, const std::string& message, std::string node = {}, std::string operand = {})
+        : std::runtime_error(message), status_(status), node_(std::move(node)), operand_(std::move(operand)) {}
+
+    tosavk_status status() const { return status_; }
+    const std::string& node() const { return node_; }        ///< name of the node, or empty
+    const std::string& operand() const { return operand_; }  ///< name of the operand, or empty
+
+private:
+    tosavk_status status_;
+    std::string node_, operand_;
+};
+
+namespace detail {
+
+template <auto Release> struct Deleter {
+    template <class T> void operator()(T* handle) const { Release(handle); }
+};
+template <class T, auto Release> using Handle = std::unique_ptr<T, Deleter<Release>>;
+
+/// Calls f(args..., &error) and throws what it reports.
+template <class F, class... Args> void call(F f, Args... args) {
+    tosavk_error* raw = nullptr;
+    const tosavk_status status = f(args..., &raw);
+    const Handle<tosavk_error, tosavk_error_release> error(raw);
+    if (status != TOSAVK_OK) {
+        throw Error(status, tosavk_error_message(raw), tosavk_error_node(raw), tosavk_error_operand(raw));
+    }
+}
+
+inline std::string take(tosavk_text* text) {
+    const Handle<tosavk_text, tosavk_text_release> owner(text);
+    return std::string(tosavk_text_data(text), tosavk_text_size(text));
+}
+
+/// A struct of the ABI with its struct_size set.
+template <class T> T sized() {
+    T result{};
+    result.struct_size = sizeof(T);
+    return result;
+}
+
+}  // namespace detail
+
+using TensorInfo = tosavk_tensor_info;
+using Shape = std::vector<std::int64_t>;
+
+inline Shape shape_of(const TensorInfo& info) { return Shape(info.dims, info.dims + info.rank); }
+inline std::string version() { return tosavk_version(); }
+/// Where the library's own words go, for all of the process: see tosavk_set_log.
+inline void set_log(const char* topics, tosavk_log_callback callback = nullptr, void* user = nullptr) {
+    detail::call(tosavk_set_log, topics, callback, user);
+}
+
+class Device {
+public:
+    /// `options.struct_size` is set here.
+    explicit Device(tosavk_device_options options) {
+        options.struct_size = sizeof options;
+        const tosavk_device_options* given = &options;
+        tosavk_device* device = nullptr;
+        detail::call(tosavk_device_open_with, given, &device);
+        handle_.reset(device);
+    }
+    /// "" chooses; else an index, "cpu" or a part of the name.
+    explicit Device(const std::string& name = {}) {
+        tosavk_device* device = nullptr;
+        detail::call(tosavk_device_open, name.c_str(), &device);
+        handle_.reset(device);
+    }
+    static std::uint32_t count() {
+        std::uint32_t result = 0;
+        detail::call(tosavk_device_count, &result);
+        return result;
+    }
+    static std::string describe(std::uint32_t index) {
+        tosavk_text* text = nullptr;
+        detail::call(tosavk_device_describe, index, &text);
+        return detail::take(text);
+    }
+
+    std::string name() const { return tosavk_device_name(handle_.get()); }
+    /// Of its executables and contexts.
+    tosavk_memory_info memory() const {
+        auto result = detail::sized<tosavk_memory_info>();
+        detail::call(tosavk_device_memory, static_cast<const tosavk_device*>(handle_.get()), &result);
+        return result;
+    }
+    std::string driver() const { return tosavk_device_driver(handle_.get()); }
+    /// JSON: the device's measured limits; those of an earlier process will do unless they are wanted `anew`.
+    std::string limits(bool anew = false) const {
+        tosavk_text* text = nullptr;
+        detail::call(anew ? tosavk_device_measure_limits : tosavk_device_limits, handle_.get(), &text);
+        return detail::take(text);
+    }
+    tosavk_device* get() const { return handle_.get(); }
+
+private:
+    detail::Handle<tosavk_device, tosavk_device_release> handle_;
+};
+
+struct LoadOptions {
+    tosavk_rounding rounding = TOSAVK_ROUNDING_DOUBLE;
+    tosavk_level level = TOSAVK_LEVEL_8K;
+    std::vector<std::pair<std::uint32_t, Shape>> input_shapes;  ///< for inputs with dynamic dimensions
+    tosavk_spec spec = TOSAVK_SPEC_RECOGNISE;
+    tosavk_precision precision = TOSAVK_PRECISION_DECLARED;
+};
+
+namespace detail {
+
+/// Keeps what a callback throws, so that it leaves through the library as a failure and not as an exception.
+template <class F> struct Caught {
+    F function;
+    std::exception_ptr thrown;
+
+    template <class R, class... Args> R run(R failed, Args... args) {
+        try {
+            return function(args...);
+        } catch (...) {
+            thrown = std::current_exception();
+            return failed;
+        }
+    }
+    /// After the call: throws what the callback threw, else what the call itself did.
+    template <class Call> void around(Call outer) {
+        try {
+            outer();
+        } catch (...) {
+            if (thrown) std::rethrow_exception(thrown);
+            throw;
+        }
+    }
+};
+
+inline std::vector<std::byte> take(tosavk_bytes* bytes) {
+    const Handle<tosavk_bytes, tosavk_bytes_release> owner(bytes);
+    const auto* data = static_cast<const std::byte*>(tosavk_bytes_data(bytes));
+    return std::vector<std::byte>(data, data + tosavk_bytes_size(bytes));
+}
+
+/// Calls f with the options as the C ABI has them.
+template <class F> void with_raw(const LoadOptions& options, F f) {
+    auto raw = sized<tosavk_load_options>();
+    raw.rounding = options.rounding;
+    raw.level = options.level;
+    raw.spec = options.spec;
+    raw.precision = options.precision;
+    std::vector<tosavk_input_shape> shapes;
+    for (const auto& [index, dims] : options.input_shapes) {
+        if (dims.size() > TOSAVK_MAX_RANK) throw Error(TOSAVK_ERROR_USAGE, "an input shape has too many dimensions");
+        tosavk_input_shape& shape = shapes.emplace_back();
+        shape.index = index;
+        shape.rank = static_cast<std::uint32_t>(dims.size());
+        for (std::size_t k = 0; k < dims.size(); ++k) shape.dims[k] = dims[k];
+    }
+    raw.input_shapes = shapes.data();
+    raw.input_shape_count = shapes.size();
+    f(&raw);
+}
+
+}  // namespace detail
+
+/// JSON: which operators of a TFLite or TOSA file are taken, and why others are not.
+inline std::string probe(const std::string& path, const LoadOptions& options = {}) {
+    tosavk_text* text = nullptr;
+    detail::with_raw(
+        options, [&](const tosavk_load_options* raw) { detail::call(tosavk_probe_file, path.c_str(), raw, &text); });
+    return detail::take(text);
+}
+inline std::string probe(std::span<const std::byte> file, const LoadOptions& options = {}) {
+    tosavk_text* text = nullptr;
+    detail::with_raw(options, [&](const tosavk_load_options* raw) {
+        detail::call(tosavk_probe_memory, static_cast<const void*>(file.data()), file.size(), raw, &text);
+    });
+    return detail::take(text);
+}
+
+class Graph {
+public:
+    static Graph load(const std::string& path, const LoadOptions& options = {}) {
+        return make(options, [&](const tosavk_load_options* raw, tosavk_graph** graph) {
+            detail::call(tosavk_graph_load_file, path.c_str(), raw, graph);
+        });
+    }
+    static Graph load(std::span<const std::byte> file, const LoadOptions& options = {}) {
+        return make(options, [&](const tosavk_load_options* raw, tosavk_graph** graph) {
+            detail::call(tosavk_graph_load_memory, static_cast<const void*>(file.data()), file.size(), raw, graph);
+        });
+    }
+    /// From a stream: `read` fills some of the bytes and says how many, 0 at the end.
+    static Graph load(const std::function<std::size_t(std::span<std::byte>)>& read, const LoadOptions& options = {}) {
+        const auto counted = [&](void* data, std::size_t size) {
+            return static_cast<std::int64_t>(read({static_cast<std::byte*>(data), size}));
+        };
+        detail::Caught<decltype(counted)> caught{counted, nullptr};
+        const tosavk_read_callback callback = [](void* user, void* data, std::size_t size) {
+            return static_cast<decltype(caught)*>(user)->run(std::int64_t{-1}, data, size);
+        };
+        tosavk_graph* graph = nullptr;
+        caught.around([&] {
+            detail::with_raw(options, [&](const tosavk_load_options* raw) {
+                detail::call(tosavk_graph_load_stream, callback, static_cast<void*>(&caught), raw, &graph);
+            });
+        });
+        return Graph(graph);
+    }
+    /// A problem line, such as "conv2d i8 1x56x56x64 64x3x3 s1 p1 rescale clamp".
+    static Graph problem(const std::string& line, const LoadOptions& options = {}) {
+        return make(options, [&](const tosavk_load_options* raw, tosavk_graph** graph) {
+            detail::call(tosavk_graph_load_problem, line.c_str(), raw, graph);
+        });
+    }
+
+    std::uint32_t input_count() const { return tosavk_graph_input_count(get()); }
+    std::uint32_t output_count() const { return tosavk_graph_output_count(get()); }
+    std::uint32_t node_count() const { return tosavk_graph_node_count(get()); }
+    TensorInfo input(std::uint32_t index) const {
+        auto result = detail::sized<TensorInfo>();
+        detail::call(tosavk_graph_input, get(), index, &result);
+        return result;
+    }
+    TensorInfo output(std::uint32_t index) const {
+        auto result = detail::sized<TensorInfo>();
+        detail::call(tosavk_graph_output, get(), index, &result);
+        return result;
+    }
+    std::string print(std::int32_t kind = TOSAVK_GRAPH_LISTING) const {
+        tosavk_text* text = nullptr;
+        detail::call(tosavk_graph_print, get(), kind, &text);
+        return detail::take(text);
+    }
+    /// As a TOSA 1.0 flatbuffer.
+    void save(const std::string& path) const { detail::call(tosavk_graph_save_file, get(), path.c_str()); }
+    std::vector<std::byte> save() const {
+        tosavk_bytes* file = nullptr;
+        detail::call(tosavk_graph_save_memory, get(), &file);
+        return detail::take(file);
+    }
+    std::vector<std::byte> random_input(std::uint32_t index, std::uint64_t seed) const {
+        std::vector<std::byte> bytes(input(index).size_bytes);
+        detail::call(tosavk_random_input, get(), index, seed, static_cast<void*>(bytes.data()), bytes.size());
+        return bytes;
+    }
+    /// The interpreter's outputs for these inputs (by index, each of its input's size).
+    std::vector<std::vector<std::byte>> reference_run(std::span<const std::vector<std::byte>> inputs) const {
+        if (inputs.size() != input_count()) {
+            throw Error(TOSAVK_ERROR_USAGE, "reference_run: the number of inputs is not the graph's");
+        }
+        std::vector<const void*> in;
+        for (std::uint32_t k = 0; k < inputs.size(); ++k) {
+            if (inputs[k].size() != input(k).size_bytes) {
+                throw Error(TOSAVK_ERROR_BAD_INPUT,
+                            "reference_run: input " + std::to_string(k) + " has the wrong size");
+            }
+            in.push_back(inputs[k].data());
+        }
+        std::vector<std::vector<std::byte>> results;
+        std::vector<void*> out;
+        for (std::uint32_t k = 0; k < output_count(); ++k) results.emplace_back(output(k).size_bytes);
+        for (auto& result : results) out.push_back(result.data());
+        detail::call(tosavk_reference_run, get(), in.data(), out.data());
+        return results;
+    }
+    const tosavk_graph* get() const { return handle_.get(); }
+    /// Takes over a handle of the C ABI.
+    static Graph adopt(tosavk_graph* handle) { return Graph(handle); }
+
+private:
+    explicit Graph(tosavk_graph* handle) : handle_(handle) {}
+
+    template <class F> static Graph make(const LoadOptions& options, F load) {
+        tosavk_graph* graph = nullptr;
+        detail::with_raw(options, [&](const tosavk_load_options* raw) { load(raw, &graph); });
+        return Graph(graph);
+    }
+
+    detail::Handle<tosavk_graph, tosavk_graph_release> handle_;
+};
+
+/// Compiles ahead of time into one file, which Graph::load reads.
+inline void save_package(const Device& device, const Graph& graph, const std::string& path, bool fuse = true) {
+    auto options = detail::sized<tosavk_compile_options>();
+    options.no_fuse = fuse ? 0 : 1;
+    const tosavk_compile_options* given = &options;
+    detail::call(tosavk_package_save, device.get(), graph.get(), given, path.c_str());
+}
+
+/// The same in memory.
+inline std::vector<std::byte> save_package(const Device& device, const Graph& graph, bool fuse = true) {
+    auto options = detail::sized<tosavk_compile_options>();
+    options.no_fuse = fuse ? 0 : 1;
+    const tosavk_compile_options* given = &options;
+    tosavk_bytes* file = nullptr;
+    detail::call(tosavk_package_save_memory, device.get(), graph.get(), given, &file);
+    return detail::take(file);
+}
+
+class Executable {
+public:
+    /// `options.struct_size` is set here.
+    Executable(const Device& device, const Graph& graph, tosavk_compile_options options) {
+        options.struct_size = sizeof options;
+        const tosavk_compile_options* given = &options;
+        tosavk_executable* executable = nullptr;
+        detail::call(tosavk_compile, device.get(), graph.get(), given, &executable);
+        handle_.reset(executable);
+    }
+    Executable(const Device& device, const Graph& graph, bool fuse = true, bool keep_all = false) {
+        auto options = detail::sized<tosavk_compile_options>();
+        options.no_fuse = fuse ? 0 : 1;
+        options.keep_all = keep_all ? 1 : 0;
+        const tosavk_compile_options* given = &options;
+        tosavk_executable* executable = nullptr;
+        detail::call(tosavk_compile, device.get(), graph.get(), given, &executable);
+        handle_.reset(executable);
+    }
+    std::string print(std::int32_t kind) const {
+        tosavk_text* text = nullptr;
+        detail::call(tosavk_executable_print, get(), kind, &text);
+        return detail::take(text);
+    }
+    tosavk_executable* get() const { return handle_.get(); }
+
+private:
+    detail::Handle<tosavk_executable, tosavk_executable_release> handle_;
+};
+
+class Context {
+public:
+    explicit Context(const Executable& executable, bool profile = false) {
+        auto options = detail::sized<tosavk_context_options>();
+        options.profile = profile ? 1 : 0;
+        const tosavk_context_options* given = &options;
+        tosavk_context* context = nullptr;
+        detail::call(tosavk_context_create, executable.get(), given, &context);
+        handle_.reset(context);
+    }
+    void set_input(std::uint32_t index, std::span<const std::byte> bytes) {
+        detail::call(tosavk_context_set_input, get(), index, static_cast<const void*>(bytes.data()), bytes.size());
+    }
+    void run() { detail::call(tosavk_context_run, get()); }
+    void submit() { detail::call(tosavk_context_submit, get()); }
+    void wait() { detail::call(tosavk_context_wait, get()); }
+    /// Whether the run has ended within the time (0: only looks).
+    bool wait_for(std::chrono::nanoseconds timeout) {
+        std::int32_t finished = 0;
+        const auto ns = timeout.count() > 0 ? static_cast<std::uint64_t>(timeout.count()) : std::uint64_t{0};
+        detail::call(tosavk_context_wait_for, get(), ns, &finished);
+        return finished != 0;
+    }
+    void get_output(std::uint32_t index, std::span<std::byte> bytes) {
+        detail::call(tosavk_context_get_output, get(), index, static_cast<void*>(bytes.data()), bytes.size());
+    }
+    void reset_variables() { detail::call(tosavk_context_reset_variables, get()); }
+    tosavk_counters counters() const {
+        auto result = detail::sized<tosavk_counters>();
+        detail::call(tosavk_context_counters, get(), &result);
+        return result;
+    }
+    std::uint32_t dispatch_count() const { return tosavk_context_dispatch_count(get()); }
+    tosavk_dispatch_info dispatch(std::uint32_t index) const {
+        auto result = detail::sized<tosavk_dispatch_info>();
+        detail::call(tosavk_context_dispatch, get(), index, &result);
+        return result;
+    }
+    tosavk_context* get() const { return handle_.get(); }
+
+private:
+    detail::Handle<tosavk_context, tosavk_context_release> handle_;
+};
+
+}  // namespace tosavk::cpp
+
+#endif  // TOSAVK_RUN_HPP

@@ -1,0 +1,47 @@
+#include "base/log.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+
+namespace tosavk {
+
+namespace {
+
+struct Log {
+    std::mutex mutex;
+    std::optional<std::string> topics;
+    std::function<void(const char*, const char*)> sink;
+};
+
+/// Never destroyed: other threads may speak until the very end.
+Log& log() {
+    static Log* const the = new Log;
+    return *the;
+}
+
+bool names(const std::string& topics, std::string_view topic) {
+    const std::string list = "," + topics + ",";
+    return list == ",all," || list.find("," + std::string(topic) + ",") != std::string::npos;
+}
+
+}  // namespace
+
+void say(std::string_view topic, const std::string& sentence) {
+    Log& to = log();
+    const std::lock_guard lock(to.mutex);
+    const char* const environment = std::getenv("TOSAVK_VERBOSE");
+    if (!names(to.topics ? *to.topics : environment ? environment : "", topic)) return;
+    const std::string name(topic);
+    if (to.sink) to.sink(name.c_str(), sentence.c_str());
+    else std::fprintf(stderr, "tosa-vk: %s: %s\n", name.c_str(), sentence.c_str());
+}
+
+void set_log(std::optional<std::string> topics, std::function<void(const char*, const char*)> sink) {
+    Log& to = log();
+    const std::lock_guard lock(to.mutex);
+    to.topics = std::move(topics);
+    to.sink = std::move(sink);
+}
+
+}  // namespace tosavk
