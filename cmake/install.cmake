@@ -1,18 +1,22 @@
 # cmake --install: the library, its headers, the programs, and what find_package(tosa-vk) and pkg-config read.
 if(TARGET tosavk)
   include(CMakePackageConfigHelpers)
-  install(TARGETS tosavk EXPORT tosa-vk LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  install(DIRECTORY include/tosavk DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  # Components are the Debian packages of packages.cmake.
+  install(TARGETS tosavk EXPORT tosa-vk LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
+          NAMELINK_COMPONENT development)
+  install(DIRECTORY include/tosavk DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
   foreach(program tosa-vk tosa-vk-bench)
     if(TARGET ${program})
       set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
-      install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+      install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
     endif()
   endforeach()
   set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tosa-vk)
-  install(EXPORT tosa-vk FILE tosa-vk-config.cmake NAMESPACE tosa-vk:: DESTINATION ${package_dir})
+  install(EXPORT tosa-vk FILE tosa-vk-config.cmake NAMESPACE tosa-vk:: DESTINATION ${package_dir}
+          COMPONENT development)
   write_basic_package_version_file(${CMAKE_BINARY_DIR}/tosa-vk-config-version.cmake COMPATIBILITY SameMajorVersion)
-  install(FILES ${CMAKE_BINARY_DIR}/tosa-vk-config-version.cmake DESTINATION ${package_dir})
+  install(FILES ${CMAKE_BINARY_DIR}/tosa-vk-config-version.cmake DESTINATION ${package_dir}
+          COMPONENT development)
   # Written when it is installed, which is when the prefix is known.
   install(CODE "
     set(CMAKE_INSTALL_LIBDIR \"${CMAKE_INSTALL_LIBDIR}\")
@@ -20,6 +24,9 @@ if(TARGET tosavk)
     set(PROJECT_VERSION \"${PROJECT_VERSION}\")
     configure_file(\"${CMAKE_CURRENT_SOURCE_DIR}/cmake/tosa-vk.pc.in\" \"${CMAKE_BINARY_DIR}/tosa-vk.pc\" @ONLY)
     file(INSTALL \"${CMAKE_BINARY_DIR}/tosa-vk.pc\"
-         DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig\")")
-  install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/tosa-vk)
+         DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig\")"
+    COMPONENT development)
+  if(NOT TOSAVK_PACKAGES)
+    install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/tosa-vk)
+  endif()
 endif()
