@@ -75,10 +75,39 @@ typedef struct tosavk_api {
     tosavk_status (*executable_print)(const tosavk_executable* executable, int32_t kind, tosavk_text** text,
                                       tosavk_error** error);
     void (*executable_release)(tosavk_executable* executable);
+    tosavk_status (*buffer_create)(tosavk_device* device, const tosavk_buffer_options* options, tosavk_buffer** buffer,
+                                   tosavk_error** error);
+    tosavk_status (*buffer_import_host)(tosavk_device* device, void* data, uint64_t size_bytes, tosavk_buffer** buffer,
+                                        tosavk_error** error);
+    tosavk_status (*buffer_import_fd)(tosavk_device* device, int32_t fd, const tosavk_buffer_options* options,
+                                      tosavk_buffer** buffer, tosavk_error** error);
+    tosavk_status (*buffer_export_fd)(const tosavk_buffer* buffer, int32_t* fd, tosavk_error** error);
+    tosavk_status (*buffer_slice)(const tosavk_buffer* buffer, uint64_t offset, uint64_t size_bytes,
+                                  tosavk_buffer** part, tosavk_error** error);
+    tosavk_status (*buffer_describe)(const tosavk_buffer* buffer, tosavk_buffer_info* info, tosavk_error** error);
+    tosavk_status (*buffer_upload)(tosavk_buffer* buffer, uint64_t offset, const void* data, size_t size_bytes,
+                                   tosavk_error** error);
+    tosavk_status (*buffer_download)(const tosavk_buffer* buffer, uint64_t offset, void* data, size_t size_bytes,
+                                     tosavk_error** error);
+    tosavk_status (*buffer_fill)(tosavk_buffer* buffer, uint64_t offset, uint64_t size_bytes, uint8_t value,
+                                 tosavk_error** error);
+    tosavk_status (*buffer_copy)(const tosavk_buffer* from, uint64_t from_offset, tosavk_buffer* to, uint64_t to_offset,
+                                 uint64_t size_bytes, tosavk_error** error);
+    tosavk_status (*buffer_map)(const tosavk_buffer* buffer, void** data, tosavk_error** error);
+    tosavk_status (*buffer_unmap)(const tosavk_buffer* buffer, tosavk_error** error);
+    void (*buffer_release)(tosavk_buffer* buffer);
+    tosavk_status (*executable_input_binding)(const tosavk_executable* executable, uint32_t index,
+                                              tosavk_binding_info* info, tosavk_error** error);
+    tosavk_status (*executable_output_binding)(const tosavk_executable* executable, uint32_t index,
+                                               tosavk_binding_info* info, tosavk_error** error);
     tosavk_status (*context_create)(tosavk_executable* executable, const tosavk_context_options* options,
                                     tosavk_context** context, tosavk_error** error);
     tosavk_status (*context_set_input)(tosavk_context* context, uint32_t index, const void* data, size_t size_bytes,
                                        tosavk_error** error);
+    tosavk_status (*context_bind_input)(tosavk_context* context, uint32_t index, tosavk_buffer* buffer, uint32_t flags,
+                                        tosavk_error** error);
+    tosavk_status (*context_bind_output)(tosavk_context* context, uint32_t index, tosavk_buffer* buffer, uint32_t flags,
+                                         tosavk_error** error);
     tosavk_status (*context_run)(tosavk_context* context, tosavk_error** error);
     tosavk_status (*context_submit)(tosavk_context* context, tosavk_error** error);
     tosavk_status (*context_wait)(tosavk_context* context, tosavk_error** error);

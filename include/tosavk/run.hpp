@@ -344,10 +344,93 @@ public:
         detail::call(tosavk_executable_print, get(), kind, &text);
         return detail::take(text);
     }
+    tosavk_binding_info input_binding(std::uint32_t index) const {
+        auto result = detail::sized<tosavk_binding_info>();
+        detail::call(tosavk_executable_input_binding, static_cast<const tosavk_executable*>(get()), index, &result);
+        return result;
+    }
+    tosavk_binding_info output_binding(std::uint32_t index) const {
+        auto result = detail::sized<tosavk_binding_info>();
+        detail::call(tosavk_executable_output_binding, static_cast<const tosavk_executable*>(get()), index, &result);
+        return result;
+    }
     tosavk_executable* get() const { return handle_.get(); }
 
 private:
     detail::Handle<tosavk_executable, tosavk_executable_release> handle_;
+};
+
+/// Memory of a device: see tosavk_buffer. Copies of a Buffer are not made; parts of it share its memory.
+class Buffer {
+public:
+    Buffer(const Device& device, std::uint64_t size_bytes, tosavk_memory_kind memory = TOSAVK_MEMORY_DEVICE,
+           bool exportable = false) {
+        auto options = detail::sized<tosavk_buffer_options>();
+        options.size_bytes = size_bytes;
+        options.memory = memory;
+        options.exportable = exportable ? 1 : 0;
+        const tosavk_buffer_options* given = &options;
+        tosavk_buffer* buffer = nullptr;
+        detail::call(tosavk_buffer_create, device.get(), given, &buffer);
+        handle_.reset(buffer);
+    }
+    /// Memory of the host, whole pages, which must outlive the buffer.
+    static Buffer import_host(const Device& device, std::span<std::byte> memory) {
+        tosavk_buffer* buffer = nullptr;
+        detail::call(tosavk_buffer_import_host, device.get(), static_cast<void*>(memory.data()),
+                     std::uint64_t{memory.size()}, &buffer);
+        return Buffer(buffer);
+    }
+    /// `options.struct_size` is set here. The descriptor stays the caller's.
+    static Buffer import_fd(const Device& device, std::int32_t fd, tosavk_buffer_options options) {
+        options.struct_size = sizeof options;
+        const tosavk_buffer_options* given = &options;
+        tosavk_buffer* buffer = nullptr;
+        detail::call(tosavk_buffer_import_fd, device.get(), fd, given, &buffer);
+        return Buffer(buffer);
+    }
+    /// The caller closes it.
+    std::int32_t export_fd() const {
+        std::int32_t fd = -1;
+        detail::call(tosavk_buffer_export_fd, constant(), &fd);
+        return fd;
+    }
+    Buffer slice(std::uint64_t offset, std::uint64_t size_bytes) const {
+        tosavk_buffer* part = nullptr;
+        detail::call(tosavk_buffer_slice, constant(), offset, size_bytes, &part);
+        return Buffer(part);
+    }
+    tosavk_buffer_info info() const {
+        auto result = detail::sized<tosavk_buffer_info>();
+        detail::call(tosavk_buffer_describe, constant(), &result);
+        return result;
+    }
+    void upload(std::span<const std::byte> bytes, std::uint64_t offset = 0) {
+        detail::call(tosavk_buffer_upload, get(), offset, static_cast<const void*>(bytes.data()), bytes.size());
+    }
+    void download(std::span<std::byte> bytes, std::uint64_t offset = 0) const {
+        detail::call(tosavk_buffer_download, constant(), offset, static_cast<void*>(bytes.data()), bytes.size());
+    }
+    void fill(std::uint8_t value, std::uint64_t offset, std::uint64_t size_bytes) {
+        detail::call(tosavk_buffer_fill, get(), offset, size_bytes, value);
+    }
+    void copy_from(const Buffer& from, std::uint64_t from_offset, std::uint64_t offset, std::uint64_t size_bytes) {
+        detail::call(tosavk_buffer_copy, from.constant(), from_offset, get(), offset, size_bytes);
+    }
+    /// See tosavk_buffer_map.
+    std::span<std::byte> map() const {
+        void* data = nullptr;
+        detail::call(tosavk_buffer_map, constant(), &data);
+        return {static_cast<std::byte*>(data), static_cast<std::size_t>(info().size_bytes)};
+    }
+    void unmap() const { detail::call(tosavk_buffer_unmap, constant()); }
+    tosavk_buffer* get() const { return handle_.get(); }
+
+private:
+    explicit Buffer(tosavk_buffer* handle) : handle_(handle) {}
+    const tosavk_buffer* constant() const { return handle_.get(); }
+
+    detail::Handle<tosavk_buffer, tosavk_buffer_release> handle_;
 };
 
 class Context {
@@ -362,6 +445,19 @@ public:
     }
     void set_input(std::uint32_t index, std::span<const std::byte> bytes) {
         detail::call(tosavk_context_set_input, get(), index, static_cast<const void*>(bytes.data()), bytes.size());
+    }
+    /// See tosavk_context_bind_input.
+    void bind_input(std::uint32_t index, const Buffer& buffer, std::uint32_t flags = 0) {
+        detail::call(tosavk_context_bind_input, get(), index, buffer.get(), flags);
+    }
+    void bind_output(std::uint32_t index, const Buffer& buffer, std::uint32_t flags = 0) {
+        detail::call(tosavk_context_bind_output, get(), index, buffer.get(), flags);
+    }
+    void unbind_input(std::uint32_t index) {
+        detail::call(tosavk_context_bind_input, get(), index, static_cast<tosavk_buffer*>(nullptr), 0u);
+    }
+    void unbind_output(std::uint32_t index) {
+        detail::call(tosavk_context_bind_output, get(), index, static_cast<tosavk_buffer*>(nullptr), 0u);
     }
     void run() { detail::call(tosavk_context_run, get()); }
     void submit() { detail::call(tosavk_context_submit, get()); }

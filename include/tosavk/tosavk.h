@@ -1,4 +1,5 @@
 /* tosa-vk: run TOSA graphs on any Vulkan device. The C ABI; C99 and later.
+ * Longer than 500 lines: most of them are the manual of what is declared.
  *
  *   tosavk.h   devices; graphs from files; compiling and running them (this header, enough for most programs)
  *   build.h    graphs from calls, operators of your own
@@ -12,6 +13,8 @@
  *   tosavk_executable* a graph compiled for a device; immutable, thread-safe, keeps its device and graph alive.
  *   tosavk_context*    what one run needs (bindings, memory, recorded commands). One thread at a time; any number of
  *                      contexts of one executable may run at once.
+ *   tosavk_buffer*     memory of a device that contexts read inputs from and write outputs to, in the place of copies
+ *                      through the host. Thread-safe.
  *
  * Thread-safe: any function may be called with the object from several threads at once, but its _release only when no
  * other call uses it. One thread at a time: the caller sees to it that no two calls with the object overlap.
@@ -83,6 +86,7 @@ typedef struct tosavk_device tosavk_device;
 typedef struct tosavk_graph tosavk_graph;
 typedef struct tosavk_executable tosavk_executable;
 typedef struct tosavk_context tosavk_context;
+typedef struct tosavk_buffer tosavk_buffer;
 typedef struct tosavk_text tosavk_text;   /* a string owned by the library; immutable, thread-safe */
 typedef struct tosavk_bytes tosavk_bytes; /* bytes owned by the library; immutable, thread-safe */
 
@@ -324,6 +328,97 @@ TOSAVK_API tosavk_status tosavk_executable_print(const tosavk_executable* execut
                                                  tosavk_error** error);
 TOSAVK_API void tosavk_executable_release(tosavk_executable* executable);
 
+/* ---- buffers ------------------------------------------------------------------------------------------------ */
+
+typedef enum tosavk_memory_kind {
+    TOSAVK_MEMORY_DEVICE = 0, /* fastest for the device; the host sees it where that costs nothing */
+    TOSAVK_MEMORY_SHARED = 1, /* the host sees it; as fast for the device as such memory is */
+    TOSAVK_MEMORY_HOST = 2    /* memory of the host, for copies: kernels do not touch it */
+} tosavk_memory_kind;
+
+typedef struct tosavk_buffer_options {
+    size_t struct_size;
+    uint64_t size_bytes; /* more than 0 */
+    int32_t memory;      /* a tosavk_memory_kind */
+    int32_t exportable;  /* 1: for tosavk_buffer_export_fd */
+    /* For tosavk_buffer_import_fd, as tosavk_buffer_info says of the exported buffer; 0: as a buffer of these options
+     * would have. */
+    uint64_t allocation_bytes;
+    uint32_t memory_type_bits;
+    uint32_t reserved;
+} tosavk_buffer_options;
+
+typedef struct tosavk_buffer_info {
+    size_t struct_size;
+    uint64_t size_bytes;
+    uint64_t allocation_bytes; /* of the device memory behind it, shared by all parts of a buffer */
+    uint32_t memory_type_bits; /* one bit: the Vulkan memory type */
+    int32_t memory;            /* a tosavk_memory_kind */
+    int32_t mapped;            /* 1: tosavk_buffer_map is possible */
+    int32_t coherent;          /* 1: host and device see each other's writes without tosavk_buffer_unmap */
+} tosavk_buffer_info;
+
+/* Its bytes are undefined. The buffer keeps its device alive. */
+TOSAVK_API tosavk_status tosavk_buffer_create(tosavk_device* device, const tosavk_buffer_options* options,
+                                              tosavk_buffer** buffer, tosavk_error** error);
+/* `size_bytes` of the host's memory at `data`, used by the device as it is (VK_EXT_external_memory_host); it must stay
+ * until the buffer, its parts and the contexts that have them bound are released. Address and size must be multiples of
+ * what the device asks for, which the error's sentence tells; whole pages suit. TOSAVK_ERROR_UNSUPPORTED where the
+ * device cannot. */
+TOSAVK_API tosavk_status tosavk_buffer_import_host(tosavk_device* device, void* data, uint64_t size_bytes,
+                                                   tosavk_buffer** buffer, tosavk_error** error);
+/* Memory of another device object, process or library, by an opaque file descriptor (VK_KHR_external_memory_fd), which
+ * stays the caller's. The device must be the same as that which exported it. */
+TOSAVK_API tosavk_status tosavk_buffer_import_fd(tosavk_device* device, int32_t fd,
+                                                 const tosavk_buffer_options* options, tosavk_buffer** buffer,
+                                                 tosavk_error** error);
+/* A new descriptor of the memory of an exportable buffer (all of it, also from a part), which the caller closes. */
+TOSAVK_API tosavk_status tosavk_buffer_export_fd(const tosavk_buffer* buffer, int32_t* fd, tosavk_error** error);
+/* A part of a buffer, which is a buffer too and keeps the memory alive. */
+TOSAVK_API tosavk_status tosavk_buffer_slice(const tosavk_buffer* buffer, uint64_t offset, uint64_t size_bytes,
+                                             tosavk_buffer** part, tosavk_error** error);
+TOSAVK_API tosavk_status tosavk_buffer_describe(const tosavk_buffer* buffer, tosavk_buffer_info* info,
+                                                tosavk_error** error);
+
+/* These wait for the runs that were submitted with the buffer, and are done when they return. Offsets and sizes are in
+ * bytes and need no alignment. TOSAVK_ERROR_BAD_INPUT for what lies outside. */
+TOSAVK_API tosavk_status tosavk_buffer_upload(tosavk_buffer* buffer, uint64_t offset, const void* data,
+                                              size_t size_bytes, tosavk_error** error);
+TOSAVK_API tosavk_status tosavk_buffer_download(const tosavk_buffer* buffer, uint64_t offset, void* data,
+                                                size_t size_bytes, tosavk_error** error);
+TOSAVK_API tosavk_status tosavk_buffer_fill(tosavk_buffer* buffer, uint64_t offset, uint64_t size_bytes, uint8_t value,
+                                            tosavk_error** error);
+/* Between buffers of one device; parts of one buffer must not overlap. */
+TOSAVK_API tosavk_status tosavk_buffer_copy(const tosavk_buffer* from, uint64_t from_offset, tosavk_buffer* to,
+                                            uint64_t to_offset, uint64_t size_bytes, tosavk_error** error);
+/* The host's view of the buffer, which stays where it is as long as the buffer lives: waits for the runs that use it,
+ * and makes what they wrote visible. Where memory is not coherent, tosavk_buffer_unmap makes what the host wrote
+ * visible to the device; elsewhere it does nothing. No run that uses the buffer may be under way while the host writes,
+ * or reads what the run writes. TOSAVK_ERROR_UNSUPPORTED where the host does not see the memory. */
+TOSAVK_API tosavk_status tosavk_buffer_map(const tosavk_buffer* buffer, void** data, tosavk_error** error);
+TOSAVK_API tosavk_status tosavk_buffer_unmap(const tosavk_buffer* buffer, tosavk_error** error);
+/* The memory goes when parts and contexts that have it bound are released too. No run may be under way that uses it,
+ * unless a context has it bound. */
+TOSAVK_API void tosavk_buffer_release(tosavk_buffer* buffer);
+
+/* What a buffer must be like for kernels to read an input, or write an output, there. What is not so is copied by the
+ * device, as part of the run: right, but not free (tosavk_counters.buffer_copies). */
+typedef struct tosavk_binding_info {
+    size_t struct_size;
+    uint64_t size_bytes;   /* of the tensor: what the buffer must hold at least */
+    uint64_t padded_bytes; /* what kernels touch. Above size_bytes, the buffer must have as much and be bound with
+                              TOSAVK_BIND_PADDED */
+    uint64_t alignment;    /* of its offset in the VkBuffer, bytes; new buffers have it */
+    uint32_t usage;        /* VkBufferUsageFlags; buffers of tosavk_buffer_create have them, but for those of
+                              TOSAVK_MEMORY_HOST. Copies need TRANSFER_SRC or TRANSFER_DST */
+    int32_t direct;        /* 0: it is always copied, such as an output that is a part of another one, or constant */
+} tosavk_binding_info;
+
+TOSAVK_API tosavk_status tosavk_executable_input_binding(const tosavk_executable* executable, uint32_t index,
+                                                         tosavk_binding_info* info, tosavk_error** error);
+TOSAVK_API tosavk_status tosavk_executable_output_binding(const tosavk_executable* executable, uint32_t index,
+                                                          tosavk_binding_info* info, tosavk_error** error);
+
 /* ---- contexts: binding and running -------------------------------------------------------------------------- */
 
 typedef struct tosavk_context_options {
@@ -348,6 +443,9 @@ typedef struct tosavk_counters {
     uint64_t shaders_compiled;       /* from GLSL, while the executable was made */
     uint64_t shaders_loaded;         /* from the disk cache, the seed or a package instead */
     uint64_t compiler_started;       /* 1: this process has initialised the GLSL compiler, for whatever executable */
+    uint64_t host_copies;            /* inputs and outputs that went through the host: set_input, get_output */
+    uint64_t buffer_copies;          /* copies between bound buffers and the context's own memory, by the device */
+    uint64_t external_bytes;         /* memory for inputs and outputs that are not bound, beside the arena */
     uint64_t package; /* 0: the graph was loaded from no package; 1: the package's plan and shaders are used;
                          2: they are for another device, library or option, and were made anew */
 } tosavk_counters;
@@ -379,7 +477,28 @@ TOSAVK_API tosavk_status tosavk_context_create(tosavk_executable* executable, co
 /* Copies `size_bytes` (exactly the input's size) into the context. Inputs keep their bytes between runs. */
 TOSAVK_API tosavk_status tosavk_context_set_input(tosavk_context* context, uint32_t index, const void* data,
                                                   size_t size_bytes, tosavk_error** error);
-/* Runs and waits. TOSAVK_ERROR_USAGE when an input was never set. */
+/* What may be done with the bytes of a bound buffer. */
+typedef enum tosavk_bind_flags {
+    TOSAVK_BIND_PADDED = 1 /* kernels may write up to tosavk_binding_info.padded_bytes of it; else nothing behind the
+                              tensor's own bytes is touched */
+} tosavk_bind_flags;
+
+/* From the next run on, the input is read from the first bytes of `buffer`, and the output written there, as the buffer
+ * is then: nothing is copied through the host. The context keeps the buffer's memory alive. NULL undoes it: the input
+ * is then to be set again (tosavk_context_set_input undoes it too). tosavk_context_get_output copies from a bound
+ * buffer. `flags` is 0 or TOSAVK_BIND_PADDED. What is bound stays from run to run; changing it costs some microseconds
+ * at the next submit.
+ *
+ * Several inputs may share bytes. Where an output shares bytes with an input (a donated input), the run still reads the
+ * input as it was before; nothing is copied for that where every dispatch that reads it comes before those that write
+ * the output. Outputs must not share bytes with each other (TOSAVK_ERROR_USAGE at submit), unless they are one value in
+ * one place. Runs are in the order of their submits on the device's queue: a context may read what another one, which
+ * was submitted before, writes, without waiting between. TOSAVK_ERROR_BAD_INPUT where the buffer is too small. */
+TOSAVK_API tosavk_status tosavk_context_bind_input(tosavk_context* context, uint32_t index, tosavk_buffer* buffer,
+                                                   uint32_t flags, tosavk_error** error);
+TOSAVK_API tosavk_status tosavk_context_bind_output(tosavk_context* context, uint32_t index, tosavk_buffer* buffer,
+                                                    uint32_t flags, tosavk_error** error);
+/* Runs and waits. TOSAVK_ERROR_USAGE when an input was neither set nor bound. */
 TOSAVK_API tosavk_status tosavk_context_run(tosavk_context* context, tosavk_error** error);
 /* The two halves of run: submit returns at once, wait until the results are there. A graph with COND_IF or WHILE_LOOP
  * needs the host for each decision: submit returns after the last one. */

@@ -206,6 +206,9 @@ tosavk_status tosavk_context_counters(const tosavk_context* context, tosavk_coun
         result.shaders_compiled = shared.shaders_compiled;
         result.shaders_loaded = shared.shaders_loaded;
         result.compiler_started = glslang_initialised() ? 1 : 0;
+        result.host_copies = own.host_copies;
+        result.buffer_copies = own.buffer_copies;
+        result.external_bytes = plan.external_bytes;
         result.package = context->package;
         write_struct(counters, result, "tosavk_counters");
     });

@@ -54,6 +54,11 @@ struct tosavk_executable {
     std::uint64_t package = 0;  ///< see tosavk_counters
 };
 
+struct tosavk_buffer {
+    tosavk::DeviceBuffer buffer;
+    std::int32_t kind = TOSAVK_MEMORY_DEVICE;
+};
+
 struct tosavk_context {
     tosavk_context(std::shared_ptr<tosavk::Executable> made_for, bool profile)
         : executable(std::move(made_for)),

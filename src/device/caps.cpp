@@ -55,6 +55,7 @@ template <class Caps, class Visit> void each_field(Caps& caps, Visit&& visit) {
     visit("cooperative_fp16", caps.cooperative_fp16);
     visit("max_storage_buffer_range", caps.max_storage_buffer_range);
     visit("min_storage_buffer_offset_alignment", caps.min_storage_buffer_offset_alignment);
+    visit("min_texel_buffer_offset_alignment", caps.min_texel_buffer_offset_alignment);
     visit("max_storage_buffers_per_stage", caps.max_storage_buffers_per_stage);
     visit("max_texel_buffer_elements", caps.max_texel_buffer_elements);
     visit("max_workgroup_invocations", caps.max_workgroup_invocations);
@@ -204,6 +205,8 @@ DeviceCaps restrict_caps(const DeviceCaps& real, const DeviceCaps& wanted) {
     caps.device_memory_bytes = std::min(real.device_memory_bytes, wanted.device_memory_bytes);
     caps.min_storage_buffer_offset_alignment =
         std::max(real.min_storage_buffer_offset_alignment, wanted.min_storage_buffer_offset_alignment);
+    caps.min_texel_buffer_offset_alignment =
+        std::max(real.min_texel_buffer_offset_alignment, wanted.min_texel_buffer_offset_alignment);
     caps.timestamp_period_ns = real.timestamp_period_ns;
     // Shaders that exchange values within a subgroup must know its true size.
     const bool same_subgroups = real.subgroup_size == wanted.subgroup_size;

@@ -42,6 +42,7 @@ struct DeviceCaps {
     MatrixShape cooperative_i8, cooperative_fp16;
 
     std::uint64_t max_storage_buffer_range = 0, min_storage_buffer_offset_alignment = 0;
+    std::uint64_t min_texel_buffer_offset_alignment = 0;
     std::uint32_t max_storage_buffers_per_stage = 0, max_texel_buffer_elements = 0;
     std::uint32_t max_workgroup_invocations = 0, max_workgroup_size_x = 0, max_shared_memory = 0;
     std::uint32_t max_workgroup_count_x = 0, max_workgroup_count_y = 0, max_push_constants = 0;

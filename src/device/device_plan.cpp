@@ -46,10 +46,12 @@ void choose_sizes(const DeviceCaps& caps, const Facts& facts, DevicePlan& plan) 
     because(plan, fmt::format("workgroups have {} invocations: the device takes {} (x {}), and {}", plan.workgroup_size,
                               caps.max_workgroup_invocations, caps.max_workgroup_size_x, facts.workgroup_size.why));
 
-    plan.buffer_alignment = std::max<std::uint64_t>(256, caps.min_storage_buffer_offset_alignment);
+    const std::uint64_t alignment =
+        std::max(caps.min_storage_buffer_offset_alignment, caps.min_texel_buffer_offset_alignment);
+    plan.buffer_alignment = std::max<std::uint64_t>(256, alignment);
     because(plan, fmt::format("tensors are aligned to {} bytes: the device asks for {}, and 256 covers every "
                               "nonCoherentAtomSize",
-                              plan.buffer_alignment, caps.min_storage_buffer_offset_alignment));
+                              plan.buffer_alignment, alignment));
 
     // A multiple of 16, as tensors are padded to 16 bytes; below 2 GiB, as no device promises more in earnest.
     plan.max_binding_bytes = std::min<std::uint64_t>(caps.max_storage_buffer_range, 0x7ffffff0) / 16 * 16;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr char magic[8] = {'T', 'O', 'S', 'A', 'V', 'K', 'P', 'K'};
 /// Goes up with every change of the fields, of what a plan means, or of how the planner numbers things.
-constexpr std::uint32_t format_version = 15;
+constexpr std::uint32_t format_version = 16;
 
 struct FileHeader {
     char magic_bytes[8];
@@ -170,7 +170,7 @@ private:
 
 template <class A> void fields(A& a, Placement& value) {
     auto& [space, offset, size] = value;
-    a.choice(space, Space::host);
+    a.choice(space, Space::external);
     a(offset, size);
 }
 template <class A> void fields(A& a, Binding& value) {
@@ -205,10 +205,10 @@ template <class A> void fields(A& a, PlanOptions& value) {
 }
 template <class A> void fields(A& a, Plan& value) {
     const typename A::Level level(a);
-    auto& [dispatches, controls, placements, constants, arena_bytes, state_bytes, variables, control_count,
-           peak_lower_bound, options, tuning] = value;
-    a(dispatches, controls, placements, constants, arena_bytes, state_bytes, variables, control_count, peak_lower_bound,
-      options, tuning);
+    auto& [dispatches, controls, placements, constants, arena_bytes, state_bytes, externals, external_bytes, variables,
+           control_count, peak_lower_bound, options, tuning] = value;
+    a(dispatches, controls, placements, constants, arena_bytes, state_bytes, externals, external_bytes, variables,
+      control_count, peak_lower_bound, options, tuning);
 }
 template <class A> void fields(A& a, Copy& value) {
     auto& [from, to] = value;

@@ -43,10 +43,12 @@ void Planner::place_arena() {
         first_[owner] = std::min(first_[owner], end);
         last_[owner] = end;
     }
+    if (!parent_) place_externals();
     std::vector<Interval> intervals;
     std::vector<ValueId> owners;
     for (ValueId id = 0; id < graph_.values.size(); ++id) {
         if (last_[id] < 0 || graph_.value(id).is_constant()) continue;
+        if (plan_.placements[id].space == Space::external) continue;
         const bool keep = plan_.options.keep_all;
         intervals.push_back({keep ? -1 : first_[id], keep ? end : last_[id], value_bytes(graph_.value(id))});
         owners.push_back(id);
@@ -68,6 +70,18 @@ void Planner::place_arena() {
         const ValueId owner = homes_[id].owner;
         if (owner != id) plan_.placements[id] = place_within(id);
     }
+}
+
+void Planner::place_externals() {
+    const auto place = [&](ValueId owner) {
+        Placement& slot = plan_.placements[owner];
+        if (slot.space != Space::none || graph_.value(owner).is_constant()) return;
+        slot = {Space::external, plan_.external_bytes, value_bytes(graph_.value(owner))};
+        plan_.external_bytes += align(slot.size);
+        plan_.externals.push_back(slot);
+    };
+    for (const ValueId id : graph_.inputs) place(id);
+    for (const ValueId id : graph_.outputs) place(homes_[id].owner);
 }
 
 std::uint64_t Planner::align(std::uint64_t offset) const {
@@ -154,8 +168,7 @@ void Planner::bind() {
         }
     }
     for (std::size_t c = 0; c < plan_.controls.size(); ++c) bind_control(plan_.controls[c], control_memory_[c]);
-    if (!parent_) return;
-    for (const ValueId id : graph_.outputs) place_of(id);  // a region's output may be a constant
+    for (const ValueId id : graph_.outputs) place_of(id);  // an output may be a constant
 }
 
 void Planner::check_bindings(const Dispatch& dispatch) const {

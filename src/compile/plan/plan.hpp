@@ -19,8 +19,9 @@ enum class Space : std::uint8_t {
     none,
     arena,
     constants,
-    state,  ///< variables; keeps its bytes from run to run
-    host,   ///< conditions that the host reads: `offset` 4 * k for control step number k
+    state,     ///< variables; keeps its bytes from run to run
+    host,      ///< conditions that the host reads: `offset` 4 * k for control step number k
+    external,  ///< graph inputs and outputs, in slots (Plan::externals): the caller's buffers, or memory of our own
 };
 
 struct Placement {
@@ -78,6 +79,10 @@ struct Plan {
     ConstantPool constants;             ///< uploaded once, read only
     std::uint64_t arena_bytes = 0;
     std::uint64_t state_bytes = 0;
+    /// The slots of Space::external, by offset; one for each value that owns the memory of inputs or outputs. Nothing
+    /// else ever lies there, so that each may be another buffer from run to run. None in a region.
+    std::vector<Placement> externals;
+    std::uint64_t external_bytes = 0;    ///< all slots together
     std::vector<Placement> variables;    ///< by index in Graph::variables
     std::uint32_t control_count = 0;     ///< control steps, those of regions included
     std::uint64_t peak_lower_bound = 0;  ///< largest sum of live tensors at any dispatch

@@ -50,6 +50,8 @@ private:
     void touch_scratch(std::size_t index, std::int64_t step);
     void touch(ValueId id, std::int64_t step);
     void place_arena();
+    /// The inputs and outputs of the outermost graph.
+    void place_externals();
     std::uint64_t align(std::uint64_t offset) const;
     Placement add_constant(LazyBytes bytes, DType type);
     Placement place_of(ValueId id);

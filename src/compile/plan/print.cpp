@@ -15,6 +15,7 @@ const char* name_of(Space space) {
         case Space::arena: return "arena";
         case Space::constants: return "const";
         case Space::state: return "state";
+        case Space::external: return "external";
         default: return "host";
     }
 }
@@ -71,10 +72,10 @@ std::string print_control(const Graph& graph, const ControlStep& control, const 
 }  // namespace
 
 std::string print_plan(const Graph& graph, const Plan& plan) {
-    std::string text =
-        fmt::format("plan: {} dispatches, arena {} bytes (lower bound {}), constants {} bytes{}{}\n",
-                    plan.dispatches.size(), plan.arena_bytes, plan.peak_lower_bound, plan.constants.size(),
-                    plan.options.fuse ? "" : ", fusion off", plan.options.keep_all ? ", all values kept" : "");
+    std::string text = fmt::format(
+        "plan: {} dispatches, arena {} bytes (lower bound {}), inputs and outputs {} bytes, constants {} bytes{}{}\n",
+        plan.dispatches.size(), plan.arena_bytes, plan.peak_lower_bound, plan.external_bytes, plan.constants.size(),
+        plan.options.fuse ? "" : ", fusion off", plan.options.keep_all ? ", all values kept" : "");
     for (std::size_t v = 0; v < plan.variables.size(); ++v) {
         text += fmt::format("  variable '{}' state {}+{}\n", graph.variables[v].name, plan.variables[v].offset,
                             plan.variables[v].size);
@@ -83,10 +84,7 @@ std::string print_plan(const Graph& graph, const Plan& plan) {
     for (const ValueId id : graph.outputs) {
         const Placement& place = plan.placements.at(id);
         text += fmt::format("  output '{}' {} {}+{}\n", graph.value(id).name,
-                            place.space == Space::arena       ? "arena"
-                            : place.space == Space::constants ? "const"
-                                                              : "host",
-                            place.offset, place.size);
+                            place.space == Space::none ? "host" : name_of(place.space), place.offset, place.size);
     }
     return text;
 }

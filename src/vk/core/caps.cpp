@@ -106,6 +106,7 @@ void read_properties(const Instance& instance, const PhysicalDevice& device, Dev
                                  subgroup.subgroupSize <= sizes.maxSubgroupSize;
     caps.max_storage_buffer_range = limits.maxStorageBufferRange;
     caps.min_storage_buffer_offset_alignment = limits.minStorageBufferOffsetAlignment;
+    caps.min_texel_buffer_offset_alignment = limits.minTexelBufferOffsetAlignment;
     caps.max_storage_buffers_per_stage = std::min({limits.maxPerStageDescriptorStorageBuffers,
                                                    limits.maxDescriptorSetStorageBuffers, limits.maxPerStageResources});
     caps.max_texel_buffer_elements = limits.maxTexelBufferElements;

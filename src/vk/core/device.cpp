@@ -6,6 +6,7 @@
 #include "store/package.hpp"
 #include "vk/core/device_state.hpp"
 #include "vk/core/parallel.hpp"
+#include "vk/core/transfer.hpp"
 #include "vk/core/volk_table.hpp"
 
 #include <fmt/format.h>
@@ -167,6 +168,11 @@ LogicalDevice::LogicalDevice(std::shared_ptr<Instance> instance_, const Physical
         timeline.timelineSemaphore = VK_TRUE;
         enable(timeline, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
     }
+    // Only who imports or exports memory uses these.
+    if ((has_host_pointers = physical.has_extension(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME)))
+        extensions.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+    if ((has_external_fd = physical.has_extension(VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME)))
+        extensions.push_back(VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
     if (physical.has_extension("VK_KHR_portability_subset")) {
         extensions.push_back("VK_KHR_portability_subset");  // must be enabled where it exists
     }
@@ -208,7 +214,12 @@ DeviceState::DeviceState(std::shared_ptr<Instance> instance, const PhysicalDevic
     VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
     VkPhysicalDeviceMaintenance3Properties allocation{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
     properties.pNext = &allocation;
+    VkPhysicalDeviceExternalMemoryHostPropertiesEXT host{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT};
+    if (device.has_host_pointers) allocation.pNext = &host;
     device.instance->get_properties(physical.handle, &properties);
+    host_pointer_alignment = host.minImportedHostPointerAlignment;
+    has_external_fd = device.has_external_fd;
     non_coherent_atom = std::max<VkDeviceSize>(1, properties.properties.limits.nonCoherentAtomSize);
     max_allocation = allocation.maxMemoryAllocationSize;
 
@@ -220,6 +231,8 @@ DeviceState::DeviceState(std::shared_ptr<Instance> instance, const PhysicalDevic
     semaphore.pNext = &type;
     call("vkCreateSemaphore", vk.vkCreateSemaphore, device.handle, &semaphore, nullptr, timeline.put());
 }
+
+DeviceState::~DeviceState() = default;
 
 std::uint64_t DeviceState::submit(std::span<const VkCommandBuffer> commands, VkFence fence) {
     VkSubmitInfo info{VK_STRUCTURE_TYPE_SUBMIT_INFO};
@@ -237,8 +250,21 @@ std::uint64_t DeviceState::submit(std::span<const VkCommandBuffer> commands, VkF
         info.pSignalSemaphores = &semaphore;
     }
     call("vkQueueSubmit", vk.vkQueueSubmit, queue, 1u, &info, fence);
-    if (semaphore == VK_NULL_HANDLE) return 0;
     return timeline_value = next;
+}
+
+void DeviceState::finish(std::uint64_t number) {
+    if (number == 0) return;
+    const VkSemaphore semaphore = timeline.get();
+    if (semaphore == VK_NULL_HANDLE) {
+        const std::lock_guard lock(queue_mutex);
+        return call("vkQueueWaitIdle", vk.vkQueueWaitIdle, queue);
+    }
+    VkSemaphoreWaitInfo info{VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO};
+    info.semaphoreCount = 1;
+    info.pSemaphores = &semaphore;
+    info.pValues = &number;
+    call("vkWaitSemaphores", vk.vkWaitSemaphoresKHR, device.handle, &info, UINT64_MAX);
 }
 
 std::vector<DeviceCaps> Device::enumerate() {

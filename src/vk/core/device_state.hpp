@@ -24,15 +24,23 @@ public:
     std::shared_ptr<Instance> instance;
     VkDevice handle = VK_NULL_HANDLE;
     VolkDeviceTable vk{};
+    bool has_host_pointers = false, has_external_fd = false;
 };
+
+class Transfer;
 
 struct DeviceState {
     DeviceState(std::shared_ptr<Instance> instance, const PhysicalDevice& physical, const DeviceCaps& caps,
                 const DevicePlan& plan, const DeviceOptions& options);
 
-    /// One vkQueueSubmit, under the queue's lock; the command buffers run in this order. Answers with the value that
-    /// the timeline semaphore takes when they are done (0 without one). Completion is the one to call this.
+    ~DeviceState();
+
+    /// One vkQueueSubmit, under the queue's lock; the command buffers run in this order. Answers with its number, from
+    /// 1, which is the value that the timeline semaphore, where there is one, takes when they are done. Completion is
+    /// the one to call this.
     std::uint64_t submit(std::span<const VkCommandBuffer> commands, VkFence fence);
+    /// Waits for that submit and all before it.
+    void finish(std::uint64_t number);
 
     DeviceCaps caps;
     DevicePlan plan;
@@ -48,12 +56,16 @@ struct DeviceState {
     std::uint64_t memory_in_use = 0, memory_peak = 0, memory_allocations = 0;
     VkDeviceSize non_coherent_atom = 1;
     VkDeviceSize max_allocation = 0;
-    std::mutex queue_mutex;              ///< for `queue` and `timeline_value`
-    UniqueHandle<VkSemaphore> timeline;  ///< none where the plan has no timeline semaphores
-    std::uint64_t timeline_value = 0;    ///< of the last submit
+    VkDeviceSize host_pointer_alignment = 0;  ///< of memory of the host that buffers may be made of; 0: none may
+    bool has_external_fd = false;             ///< memory goes to and comes from other devices
+    std::mutex queue_mutex;                   ///< for `queue` and `timeline_value`
+    UniqueHandle<VkSemaphore> timeline;       ///< none where the plan has no timeline semaphores
+    std::uint64_t timeline_value = 0;         ///< of the last submit
     PipelineLibrary pipelines;
     std::mutex tuning_mutex;
     std::shared_ptr<const TuningTable> tuning;  ///< null: not read yet
+    std::mutex transfer_mutex;
+    std::unique_ptr<Transfer> transfer;  ///< for buffers that the host does not see; none yet where nobody asked
 };
 
 }  // namespace tosavk

@@ -3,7 +3,10 @@
 
 #include "vk/core/device_state.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -68,7 +71,21 @@ void Tally::end() noexcept {
     state_ = nullptr;
 }
 
-Buffer::Buffer(DeviceState& state, std::uint64_t size, MemoryUse use, const char* what)
+namespace {
+
+struct OwnedFd {
+    int number = -1;
+
+    OwnedFd() = default;
+    OwnedFd(const OwnedFd&) = delete;
+    ~OwnedFd() {
+        if (number >= 0) close(number);
+    }
+};
+
+}  // namespace
+
+Buffer::Buffer(DeviceState& state, std::uint64_t size, MemoryUse use, const char* what, const MemoryOrigin& origin)
     : state_(&state),
       memory_(state.device.handle, state.vk.vkFreeMemory),
       buffer_(state.device.handle, state.vk.vkDestroyBuffer),
@@ -90,6 +107,10 @@ Buffer::Buffer(DeviceState& state, std::uint64_t size, MemoryUse use, const char
         info.usage |= VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT;
     }
     info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
+    VkExternalMemoryBufferCreateInfo external{VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO};
+    external.handleTypes = origin.host_pointer ? VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT
+                                               : VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+    if (origin.host_pointer || origin.fd >= 0 || origin.exportable) info.pNext = &external;
 
     // Asking a driver for more than it has is not always answered with an error code.
     const auto too_large = [&](std::uint64_t limit, const char* name) {
@@ -104,27 +125,78 @@ Buffer::Buffer(DeviceState& state, std::uint64_t size, MemoryUse use, const char
     vk.vkGetBufferMemoryRequirements(device, buffer_.get(), &requirements);
 
     VkMemoryAllocateInfo allocate{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
-    allocate.memoryTypeIndex = choose_memory_type(state.memory, requirements.memoryTypeBits, use);
+    std::uint32_t types = requirements.memoryTypeBits;
+    if (origin.types != 0) types &= origin.types;
+    if (origin.host_pointer) types &= host_pointer_types(origin, size);
+    allocate.memoryTypeIndex = type_ = choose_memory_type(state.memory, types, use);
     // Whole atoms, so that a flush of the last bytes stays inside the allocation.
     const VkDeviceSize atom = state.non_coherent_atom;
     allocate.allocationSize = (requirements.size + atom - 1) / atom * atom;
+    if (origin.host_pointer) allocate.allocationSize = size;
+    if (origin.allocation != 0) allocate.allocationSize = origin.allocation;
     const VkMemoryType& type = state.memory.memoryTypes[allocate.memoryTypeIndex];
     const VkDeviceSize heap = state.memory.memoryHeaps[type.heapIndex].size;
     if (allocate.allocationSize > heap) {
         too_large(heap, "its memory heap");
     }
+    VkImportMemoryHostPointerInfoEXT host{VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT};
+    VkImportMemoryFdInfoKHR opaque{VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR};
+    VkExportMemoryAllocateInfo exported{VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO};
+    OwnedFd imported;
+    if (origin.host_pointer) {
+        host.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+        host.pHostPointer = origin.host_pointer;
+        allocate.pNext = &host;
+    } else if (origin.fd >= 0) {
+        imported.number = fcntl(origin.fd, F_DUPFD_CLOEXEC, 0);
+        if (imported.number < 0) throw Error(ErrorCode::usage, fmt::format("{} is no open file descriptor", origin.fd));
+        opaque.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+        opaque.fd = imported.number;
+        allocate.pNext = &opaque;
+    } else if (origin.exportable) {
+        exported.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+        allocate.pNext = &exported;
+    }
     checked("vkAllocateMemory", try_call(vk.vkAllocateMemory, device, &allocate, nullptr, memory_.put()));
+    imported.number = -1;  // the driver's now
     checked("vkBindBufferMemory",
             try_call(vk.vkBindBufferMemory, device, buffer_.get(), memory_.get(), VkDeviceSize{0}));
     allocated_ = allocate.allocationSize;
     tally_ = Tally(state, allocated_);
     coherent_ = (type.propertyFlags & coherent) != 0;
-    if (use != MemoryUse::device) {
+    if (origin.host_pointer) {
+        bytes_ = static_cast<std::byte*>(origin.host_pointer);
+    } else if (use != MemoryUse::device) {
         void* mapped = nullptr;
         checked("vkMapMemory", try_call(vk.vkMapMemory, device, memory_.get(), VkDeviceSize{0},
                                         VkDeviceSize{VK_WHOLE_SIZE}, VkMemoryMapFlags{0}, &mapped));
         bytes_ = static_cast<std::byte*>(mapped);
     }
+}
+
+std::uint32_t Buffer::host_pointer_types(const MemoryOrigin& origin, std::uint64_t size) const {
+    const std::uint64_t alignment = state_->host_pointer_alignment;
+    if (alignment == 0)
+        throw Error(ErrorCode::unsupported,
+                    "the device takes no memory of the host as its own (VK_EXT_external_memory_host)");
+    if (reinterpret_cast<std::uintptr_t>(origin.host_pointer) % alignment != 0 || size % alignment != 0)
+        throw Error(ErrorCode::bad_input,
+                    fmt::format("memory of the host that the device is to use must begin at a multiple of {} bytes and "
+                                "be one in size; this is {} bytes",
+                                alignment, size));
+    VkMemoryHostPointerPropertiesEXT found{VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};
+    call("vkGetMemoryHostPointerPropertiesEXT", state_->vk.vkGetMemoryHostPointerPropertiesEXT, state_->device.handle,
+         VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT, static_cast<const void*>(origin.host_pointer), &found);
+    return found.memoryTypeBits;
+}
+
+int Buffer::export_fd() const {
+    VkMemoryGetFdInfoKHR info{VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR};
+    info.memory = memory_.get();
+    info.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+    int fd = -1;
+    call("vkGetMemoryFdKHR", state_->vk.vkGetMemoryFdKHR, state_->device.handle, &info, &fd);
+    return fd;
 }
 
 VkMappedMemoryRange Buffer::range_of(std::uint64_t offset, std::uint64_t size) const {
@@ -144,10 +216,20 @@ void Buffer::write(std::uint64_t offset, std::span<const std::byte> bytes) {
         throw Error(ErrorCode::internal, "a write does not fit into a mapped buffer");
     }
     std::memcpy(bytes_ + offset, bytes.data(), bytes.size());
-    if (!coherent_) {
-        const VkMappedMemoryRange range = range_of(offset, bytes.size());
-        call("vkFlushMappedMemoryRanges", state_->vk.vkFlushMappedMemoryRanges, state_->device.handle, 1u, &range);
-    }
+    flush(offset, bytes.size());
+}
+
+void Buffer::flush(std::uint64_t offset, std::uint64_t size) {
+    if (coherent_) return;
+    const VkMappedMemoryRange range = range_of(offset, size);
+    call("vkFlushMappedMemoryRanges", state_->vk.vkFlushMappedMemoryRanges, state_->device.handle, 1u, &range);
+}
+
+void Buffer::invalidate(std::uint64_t offset, std::uint64_t size) const {
+    if (coherent_) return;
+    const VkMappedMemoryRange range = range_of(offset, size);
+    call("vkInvalidateMappedMemoryRanges", state_->vk.vkInvalidateMappedMemoryRanges, state_->device.handle, 1u,
+         &range);
 }
 
 void Buffer::read(std::uint64_t offset, std::span<std::byte> bytes) const {
@@ -157,11 +239,7 @@ void Buffer::read(std::uint64_t offset, std::span<std::byte> bytes) const {
     if (bytes_ == nullptr || offset > size_ || bytes.size() > size_ - offset) {
         throw Error(ErrorCode::internal, "a read does not fit into a mapped buffer");
     }
-    if (!coherent_) {
-        const VkMappedMemoryRange range = range_of(offset, bytes.size());
-        call("vkInvalidateMappedMemoryRanges", state_->vk.vkInvalidateMappedMemoryRanges, state_->device.handle, 1u,
-             &range);
-    }
+    invalidate(offset, bytes.size());
     std::memcpy(bytes.data(), bytes_ + offset, bytes.size());
 }
 

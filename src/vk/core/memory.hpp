@@ -43,17 +43,36 @@ private:
     std::uint64_t size_ = 0;
 };
 
+/// Memory that is not simply allocated, or not for this process alone.
+struct MemoryOrigin {
+    void* host_pointer = nullptr;  ///< memory of the host, which outlives the buffer
+    int fd = -1;                   ///< an opaque descriptor of another device's memory; it stays the caller's
+    std::uint64_t allocation = 0;  ///< of that descriptor, bytes; 0: what a buffer of this size needs
+    std::uint32_t types = 0;       ///< memory types to choose from, a bit each; 0: any
+    bool exportable = false;       ///< export_fd() will be asked for
+};
+
 class Buffer {
 public:
     Buffer() = default;  ///< no memory; size 0
     /// `what` names the buffer in errors. Size 0 makes no buffer.
-    Buffer(DeviceState& state, std::uint64_t size, MemoryUse use, const char* what);
+    Buffer(DeviceState& state, std::uint64_t size, MemoryUse use, const char* what, const MemoryOrigin& origin = {});
     Buffer(Buffer&&) = default;
     Buffer& operator=(Buffer&&) = default;
 
     VkBuffer handle() const { return buffer_.get(); }
     std::uint64_t size() const { return size_; }
     bool mapped() const { return bytes_ != nullptr; }
+    std::byte* bytes() const { return bytes_; }  ///< null where the host does not see them
+    bool is_coherent() const { return coherent_; }
+    std::uint64_t allocation() const { return allocated_; }  ///< bytes of memory
+    std::uint32_t memory_type() const { return type_; }
+    /// A new opaque descriptor of the memory, which must have been made exportable; the caller closes it.
+    int export_fd() const;
+
+    /// The cache maintenance of memory that is not coherent: before the device reads, and before the host does.
+    void flush(std::uint64_t offset, std::uint64_t size);
+    void invalidate(std::uint64_t offset, std::uint64_t size) const;
 
     /// Copies to or from mapped memory, with the cache maintenance that memory which is not coherent needs.
     void write(std::uint64_t offset, std::span<const std::byte> bytes);
@@ -61,12 +80,14 @@ public:
 
 private:
     VkMappedMemoryRange range_of(std::uint64_t offset, std::uint64_t size) const;
+    std::uint32_t host_pointer_types(const MemoryOrigin& origin, std::uint64_t size) const;
 
     DeviceState* state_ = nullptr;
     Tally tally_;
     UniqueHandle<VkDeviceMemory> memory_;  // freed after the buffer
     UniqueHandle<VkBuffer> buffer_;
     std::uint64_t size_ = 0, allocated_ = 0;
+    std::uint32_t type_ = 0;
     std::byte* bytes_ = nullptr;
     bool coherent_ = true;
 };

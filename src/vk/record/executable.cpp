@@ -1,7 +1,8 @@
 // Checks a plan against the device, builds its pipelines and uploads its constants.
+#include "compile/plan/externals.hpp"
 #include "vk/core/parallel.hpp"
+#include "vk/core/transfer.hpp"
 #include "vk/record/executable_state.hpp"
-#include "vk/record/transfer.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -23,10 +24,24 @@ void check_place(const Plan& plan, const Placement& place, const std::string& wh
     const std::uint64_t space = place.space == Space::arena     ? plan.arena_bytes
                               : place.space == Space::constants ? plan.constants.size()
                               : place.space == Space::state     ? plan.state_bytes
+                              : place.space == Space::external  ? plan.external_bytes
                                                                 : 4 * std::uint64_t{plan.control_count};
     if (place.offset > space || place.size > space - place.offset) {
         bad_plan(
             fmt::format("{} lies at {}+{}, past the {} bytes of its space", what, place.offset, place.size, space));
+    }
+    if (place.space == Space::external && slot_of(plan, place) == no_slot)
+        bad_plan(fmt::format("{} lies at {}+{}, in no slot", what, place.offset, place.size));
+}
+
+/// One after another, none within another.
+void check_slots(const Plan& plan) {
+    std::uint64_t end = 0;
+    for (const Placement& slot : plan.externals) {
+        if (slot.space != Space::external || slot.size == 0 || slot.offset < end || slot.offset > plan.external_bytes ||
+            slot.size > plan.external_bytes - slot.offset)
+            bad_plan("a slot for inputs and outputs has no place of its own");
+        end = slot.offset + slot.size;
     }
 }
 
@@ -110,6 +125,7 @@ void check_plan(const Graph& graph, const Plan& plan, const DeviceCaps& caps, co
     if (plan.placements.size() != graph.values.size()) {
         bad_plan("it has a placement count that differs from the graph's value count");
     }
+    check_slots(plan);
     for (ValueId id = 0; id < graph.values.size(); ++id) {
         const Placement& place = plan.placements[id];
         if (place.space == Space::none) {
@@ -122,7 +138,8 @@ void check_plan(const Graph& graph, const Plan& plan, const DeviceCaps& caps, co
         }
     }
     for (const ValueId input : graph.inputs) {
-        if (plan.placements.at(input).space != Space::arena) {
+        const Space space = plan.placements.at(input).space;
+        if (space != Space::arena && space != Space::external) {
             bad_plan(fmt::format("the graph input '{}' has no memory", graph.value(input).name));
         }
     }

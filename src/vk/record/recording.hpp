@@ -3,13 +3,11 @@
 // stretch of dispatches without a decision, in the outermost graph and in each region.
 #pragma once
 
-#include "vk/record/completion.hpp"
-#include "vk/record/executable_state.hpp"
-#include "vk/record/transfer.hpp"
+#include "vk/core/completion.hpp"
+#include "vk/core/transfer.hpp"
+#include "vk/record/plan_writer.hpp"
 
-#include <map>
 #include <optional>
-#include <tuple>
 
 namespace tosavk {
 
@@ -21,10 +19,14 @@ public:
     Recording& operator=(const Recording&) = delete;
 
     void write_input(std::size_t index, std::span<const std::byte> bytes);
-    /// Graph output number `index`, which must have a place in the arena.
+    /// Graph output number `index`, which must have a place in our own memory.
     void read_output(std::size_t index, std::span<std::byte> bytes) const;
-    /// Any bytes of the arena; blocking, not part of the recorded commands.
-    void read_arena(std::uint64_t offset, std::span<std::byte> bytes) const;
+    /// Any value's bytes in our own memory; blocking, not part of the recorded commands.
+    void read(const Placement& place, std::span<std::byte> bytes) const;
+
+    /// From the next run on, inputs and outputs of the graph lie where `use` says; those that are `bound` are not
+    /// copied for the host. No run is under way. After an error nothing may run before another call has succeeded.
+    void bind(ExternalUse use, std::vector<bool> inputs_bound, std::vector<bool> outputs_bound);
 
     /// Variable number `index` of the graph; blocking.
     void write_variable(std::size_t index, std::span<const std::byte> bytes);
@@ -37,21 +39,30 @@ public:
     void abandon() noexcept;
     /// Whether the run has ended within the time.
     bool wait(std::uint64_t timeout_ns) { return done_.wait(timeout_ns); }
+    /// DeviceState::submit()'s number of the last submit.
+    std::uint64_t last_submit() const { return done_.number(); }
     /// vkQueueSubmit calls so far, those for inputs and outputs larger than the staging buffer included.
     std::uint64_t submits() const { return submits_ + (transfer_ ? transfer_->submits() : 0); }
     /// Nanoseconds per dispatch of the finished run; `result` is empty without timestamps.
     void read_timestamps(std::vector<double>& result) const;
 
     std::uint64_t allocations() const {
-        return (arena_.size() > 0 ? 1u : 0u) + (staging_.size() > 0 ? 1u : 0u) + (transfer_ ? 1u : 0u) +
+        return (memory_.size() > 0 ? 1u : 0u) + (staging_.size() > 0 ? 1u : 0u) + (transfer_ ? 1u : 0u) +
                (state_.size() > 0 ? 1u : 0u) + (conditions_.size() > 0 ? 1u : 0u);
     }
 
 private:
-    /// What one submit holds at least.
+    /// A stretch of a plan's dispatches: what one submit holds at least, or, once something was bound, what is recorded
+    /// anew when that changes.
     struct Chunk {
         VkCommandBuffer commands = VK_NULL_HANDLE;
-        double share = 0;  ///< the sum of submit_share()
+        const Plan* plan = nullptr;
+        const RegionPlan* region = nullptr;  ///< null: the outermost plan
+        std::size_t first_set = 0, from = 0, to = 0;
+        bool begins = false, ends = false;  ///< the plan
+        std::uint32_t first_query = 0;
+        double share = 0;        ///< the sum of submit_share()
+        bool externals = false;  ///< it touches inputs or outputs of the graph
     };
     struct Recorded;
     struct RecordedControl {
@@ -67,52 +78,48 @@ private:
 
     void make_buffers();
     void make_staging();
-    void make_descriptor_sets();
-    void write_descriptor_set(VkDescriptorSet set, const Dispatch& dispatch);
-    /// A view of the binding's memory as integer texels; equal bindings share one.
-    VkBufferView texels_of(const Binding& binding);
-    const Buffer& buffer_of(const Placement& place) const;
+    /// Where our own memory for a place lies in memory_.
+    std::uint64_t own_offset(const Placement& place) const;
     void write_input_bytes(std::size_t index, std::uint64_t at, std::span<const std::byte> bytes);
 
-    void begin();
-    VkCommandBuffer end();
+    void record_all();
     /// `region`: null for the outermost plan.
-    Recorded record(const Plan& plan, const RegionPlan* region);
-    RecordedControl record_control(const ControlStep& control);
-    void record_dispatches(const Plan& plan, std::size_t first_set, std::size_t from, std::size_t to, bool timed);
+    Recorded lay_out(const Plan& plan, const RegionPlan* region);
+    void lay_out_chunks(std::vector<Chunk>& chunks, Chunk chunk, std::size_t end);
+    bool touches_externals(const Chunk& chunk) const;
+    VkCommandBuffer new_commands();
+    void begin(VkCommandBuffer commands);
+    void end();
+    /// All of it, or, where only bindings have changed, what they touch.
+    void write(const Recorded& recorded, bool all);
+    void write(const Chunk& chunk);
     void record_timestamp();
     void load_inputs();
     void store_outputs();
-    void record_copies(const std::vector<Copy>& copies);
 
     void enqueue(const Recorded& recorded);
     void decide(const RecordedControl& control);
     bool condition(const ControlStep& control);
     void flush(bool last);
 
-    void copy(const Buffer& from, const Buffer& to, std::uint64_t from_offset, std::uint64_t to_offset,
-              std::uint64_t size);
-    void barrier(VkPipelineStageFlags from, VkAccessFlags made, VkPipelineStageFlags to, VkAccessFlags used);
-
     const ExecutableState& executable_;
     DeviceState& device_;
     const VolkDeviceTable& vk_;
-    bool in_place_;  ///< the arena is mapped
+    bool in_place_;  ///< the memory is mapped
     bool profile_;   ///< with timestamps, dispatches one after another
-    /// What dispatches do: compute only, or copies too.
-    VkPipelineStageFlags work_stages_;
-    VkAccessFlags work_writes_, work_access_;
-    Buffer arena_, staging_, state_, conditions_;
+    Buffer memory_;  ///< the arena, then room for every slot of Plan::externals
+    Buffer staging_, state_, conditions_;
     /// Offsets in staging_ by graph input and output; none for what is mapped, lies elsewhere, or is too large.
     std::vector<std::optional<std::uint64_t>> staged_inputs_, staged_outputs_;
     std::unique_ptr<Transfer> transfer_;  ///< for what is too large
-    std::map<std::tuple<VkBuffer, std::uint64_t, std::uint64_t, std::uint32_t>, UniqueHandle<VkBufferView>>
-        texel_views_;
-    UniqueHandle<VkDescriptorPool> descriptor_pool_;
-    std::vector<VkDescriptorSet> sets_;  ///< in the order of for_each_dispatch; null for copies
+    RunMemory places_;
+    ExternalUse use_;
+    std::vector<bool> inputs_bound_, outputs_bound_;
+    bool split_ = false;  ///< something was bound once: chunks end where others begin to touch inputs or outputs
+    BindingSet sets_;
+    PlanWriter writer_;
     UniqueHandle<VkCommandPool> command_pool_;
-    VkCommandBuffer commands_ = VK_NULL_HANDLE;  ///< being recorded
-    std::size_t next_set_ = 0;                   ///< while recording: of the next plan's first dispatch
+    std::size_t next_set_ = 0;  ///< while laying out: of the next plan's first dispatch
     Recorded recorded_;
     std::vector<VkCommandBuffer> queued_;  ///< of the run at hand, not yet submitted
     double queued_share_ = 0;
@@ -121,6 +128,7 @@ private:
     mutable std::vector<std::uint64_t> ticks_;
     std::vector<std::size_t> dispatch_end_;  ///< by dispatch: its timestamp; the one before is its start
     std::uint32_t next_query_ = 0;           ///< while recording
+    std::uint32_t query_count_ = 0;          ///< of ticks_, in use
     Completion done_;                        ///< ends before everything that the commands use
 };
 

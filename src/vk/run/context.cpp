@@ -20,6 +20,9 @@ template <class Tensor> void require_size(const Tensor& value, std::size_t bytes
     }
 }
 
+/// The context's own memory, or a buffer that is bound in its place.
+bool lies_in_memory(const Placement& place) { return place.space == Space::arena || place.space == Space::external; }
+
 void copy_bytes(std::span<const std::byte> from, std::span<std::byte> to) {
     if (!to.empty()) {
         std::memcpy(to.data(), from.data(), to.size());
@@ -30,6 +33,8 @@ void copy_bytes(std::span<const std::byte> from, std::span<std::byte> to) {
 
 Context::Context(std::shared_ptr<Executable> executable, bool profile)
     : executable_(std::move(executable)),
+      inputs_(executable_->graph().inputs.size()),
+      outputs_(executable_->graph().outputs.size()),
       recording_(std::make_unique<Recording>(executable_->state(), profile)),
       input_set_(executable_->graph().inputs.size(), false) {
     counters_.allocations = recording_->allocations();
@@ -51,6 +56,70 @@ void Context::set_input(std::size_t index, std::span<const std::byte> bytes) {
     if (phase_ == Phase::finished) keep_outputs_in(graph.inputs[index]);
     recording_->write_input(index, bytes);
     input_set_[index] = true;
+    ++counters_.host_copies;
+    if (inputs_[index]) {
+        inputs_[index] = {};
+        bindings_changed_ = true;
+    }
+}
+
+void Context::check_binding(const char* what, std::size_t index, std::span<const ValueId> ids,
+                            const BoundBuffer& bound) const {
+    const Graph& graph = executable_->graph();
+    if (index >= ids.size())
+        throw Error(ErrorCode::usage, fmt::format("there is no {} {}: the graph has {}", what, index, ids.size()));
+    if (phase_ == Phase::running)
+        throw Error(ErrorCode::usage,
+                    fmt::format("{} {} was bound while a run was under way; wait for it first", what, index));
+    if (!bound) return;
+    if (&bound.buffer.memory->device().state() != &executable_->device().state())
+        throw Error(ErrorCode::usage, fmt::format("the buffer for {} {} belongs to another device", what, index));
+    const Value& value = graph.value(ids[index]);
+    const std::uint64_t wanted = static_cast<std::uint64_t>(element_count(value.shape)) * size_of(value.type);
+    if (bound.buffer.size < wanted)
+        throw Error(ErrorCode::bad_input,
+                    fmt::format("{} {} '{}' has {} bytes ({} {}), and its buffer {}", what, index, value.name, wanted,
+                                name_of(value.type), to_string(value.shape), bound.buffer.size));
+}
+
+void Context::bind_input(std::size_t index, BoundBuffer bound) {
+    check_binding("input", index, executable_->graph().inputs, bound);
+    if (phase_ == Phase::finished) keep_outputs_in(executable_->graph().inputs[index]);
+    input_set_[index] = static_cast<bool>(bound);
+    inputs_[index] = std::move(bound);
+    bindings_changed_ = true;
+}
+
+void Context::bind_output(std::size_t index, BoundBuffer bound) {
+    check_binding("output", index, executable_->graph().outputs, bound);
+    outputs_[index] = std::move(bound);
+    bindings_changed_ = true;
+    phase_ = Phase::never_ran;  // the last run's outputs lie elsewhere
+}
+
+void Context::use_bindings() {
+    const auto ranges = [](const std::vector<BoundBuffer>& bound) {
+        std::vector<BufferRange> all;
+        for (const BoundBuffer& one : bound) {
+            BufferRange& range = all.emplace_back();
+            if (!one) continue;
+            range = {number_of(one.buffer.memory->buffer().handle()), one.buffer.offset, one.buffer.size};
+            range.storage = range.texels = one.buffer.memory->use() != MemoryUse::staging;
+            range.padded = one.padded;
+        }
+        return all;
+    };
+    const auto flags = [](const std::vector<BoundBuffer>& bound) {
+        std::vector<bool> all;
+        for (const BoundBuffer& one : bound) all.push_back(static_cast<bool>(one));
+        return all;
+    };
+    ExternalUse use = use_externals(executable_->graph(), executable_->plan(), executable_->device().caps(),
+                                    ranges(inputs_), ranges(outputs_));
+    const std::size_t copies = use.before.size() + use.after.size();
+    recording_->bind(std::move(use), flags(inputs_), flags(outputs_));
+    copies_a_run_ = copies;
+    bindings_changed_ = false;
 }
 
 /// An output may be another name of an input, or a part of it; it is to stay that of the last run.
@@ -61,9 +130,9 @@ void Context::keep_outputs_in(ValueId input) {
     for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
         const Value& value = graph.value(graph.outputs[k]);
         const Placement& out = placements[graph.outputs[k]];
-        const bool shared = out.space == Space::arena && in.space == Space::arena && out.offset < in.offset + in.size &&
+        const bool shared = out.space == in.space && out.space != Space::none && out.offset < in.offset + in.size &&
                             in.offset < out.offset + out.size;
-        if (!shared || kept_outputs_.count(k) != 0) continue;
+        if (!shared || outputs_[k] || kept_outputs_.count(k) != 0) continue;
         std::vector<std::byte> bytes(static_cast<std::size_t>(element_count(value.shape)) * size_of(value.type));
         recording_->read_output(k, bytes);
         kept_outputs_.emplace(k, std::move(bytes));
@@ -83,12 +152,19 @@ void Context::submit() {
     }
     kept_outputs_.clear();
     phase_ = Phase::never_ran;  // part of the run may be done when a submit fails: that leaves no result
+    if (bindings_changed_) use_bindings();
     try {
         recording_->submit();
     } catch (...) {
         recording_->abandon();
         throw;
     }
+    for (const std::vector<BoundBuffer>* bound : {&inputs_, &outputs_}) {
+        for (const BoundBuffer& one : *bound) {
+            if (one) one.buffer.memory->used_by(recording_->last_submit());
+        }
+    }
+    counters_.buffer_copies += copies_a_run_;
     phase_ = Phase::running;
 }
 
@@ -145,10 +221,15 @@ void Context::get_output(std::size_t index, std::span<std::byte> bytes) {
     require_finished();
     const ValueId id = graph.outputs[index];
     require_size(graph.value(id), bytes.size(), fmt::format("output {}", index));
+    if (outputs_[index]) {
+        const DeviceBuffer& buffer = outputs_[index].buffer;
+        return buffer.memory->download(buffer.offset, bytes);
+    }
+    ++counters_.host_copies;
     const auto kept = kept_outputs_.find(index);
     if (kept != kept_outputs_.end()) {
         copy_bytes(kept->second, bytes);
-    } else if (executable_->plan().placements[id].space == Space::arena) {
+    } else if (lies_in_memory(executable_->plan().placements[id])) {
         recording_->read_output(index, bytes);
     } else if (!copy_constant(id, bytes)) {
         throw Error(ErrorCode::internal, fmt::format("output {} '{}' has no memory", index, graph.value(id).name));
@@ -194,8 +275,8 @@ void Context::get_value(ValueId id, std::span<std::byte> bytes) {
     require_finished();
     require_size(graph.value(id), bytes.size(), "value");
     const Placement& place = executable_->plan().placements[id];
-    if (place.space == Space::arena) {
-        recording_->read_arena(place.offset, bytes);
+    if (lies_in_memory(place)) {
+        recording_->read(place, bytes);
     } else if (!copy_constant(id, bytes)) {
         throw Error(ErrorCode::usage,
                     fmt::format("value '{}' is not kept in memory by this plan", graph.value(id).name));

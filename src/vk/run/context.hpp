@@ -2,6 +2,7 @@
 // number of contexts may run the same Executable at once.
 #pragma once
 
+#include "vk/core/device_buffer.hpp"
 #include "vk/record/executable.hpp"
 
 #include <cstddef>
@@ -19,6 +20,18 @@ struct ContextCounters {
     /// for every piece of inputs and outputs that the staging buffer does not hold.
     std::uint64_t submits = 0;
     std::uint64_t allocations = 0;  ///< of device memory; all of them when the context is made
+    std::uint64_t host_copies = 0;  ///< inputs set and outputs got through the host
+    /// Copies between bound buffers and memory of our own, where a buffer was not fit for the kernels; done by the
+    /// device as part of the runs.
+    std::uint64_t buffer_copies = 0;
+};
+
+/// A buffer in the place of an input or output.
+struct BoundBuffer {
+    DeviceBuffer buffer;  ///< without memory: none is bound
+    bool padded = false;  ///< see BufferRange::padded
+
+    explicit operator bool() const { return buffer.memory != nullptr; }
 };
 
 class Recording;
@@ -33,6 +46,12 @@ public:
 
     /// Copies a graph input; it stays set until it is set again. Error(bad_input) unless the size is exact.
     void set_input(std::size_t index, std::span<const std::byte> bytes);
+
+    /// From the next run on the input is read there, or the output written. Error(usage) while a run is under way,
+    /// Error(bad_input) where the buffer is too small. Without memory: the host sets the input again before the next
+    /// run, or gets the output.
+    void bind_input(std::size_t index, BoundBuffer bound);
+    void bind_output(std::size_t index, BoundBuffer bound);
 
     /// Starts a run; wait() ends it. Error(usage) when an input was never set or a run is under way. A graph with
     /// COND_IF or WHILE_LOOP needs the host for each decision: all but what follows the last one is done on return.
@@ -66,10 +85,16 @@ private:
     const Variable& idle_variable(std::size_t index, std::size_t bytes) const;
     bool copy_constant(ValueId id, std::span<std::byte> bytes) const;
     void keep_outputs_in(ValueId input);
+    void check_binding(const char* what, std::size_t index, std::span<const ValueId> ids,
+                       const BoundBuffer& bound) const;
+    void use_bindings();
 
     std::shared_ptr<Executable> executable_;
+    std::vector<BoundBuffer> inputs_, outputs_;  // they outlive what was recorded with them
     std::unique_ptr<Recording> recording_;
     std::vector<bool> input_set_;
+    bool bindings_changed_ = false;
+    std::size_t copies_a_run_ = 0;  ///< see ContextCounters::buffer_copies
     /// By index: outputs of the last run that lay in the memory of an input which was set again since.
     std::map<std::size_t, std::vector<std::byte>> kept_outputs_;
     std::vector<double> dispatch_ns_;

@@ -1,4 +1,4 @@
-#include "vk/record/completion.hpp"
+#include "vk/core/completion.hpp"
 
 #include "vk/core/device_state.hpp"
 

@@ -1,4 +1,4 @@
-#include "vk/record/transfer.hpp"
+#include "vk/core/transfer.hpp"
 
 #include "vk/core/device_state.hpp"
 
@@ -32,6 +32,16 @@ void Transfer::settle() {
 }
 
 void Transfer::copy(std::size_t p, VkBuffer from, VkBuffer to, const VkBufferCopy& region) {
+    submit(p, [&](VkCommandBuffer commands) { device_.vk.vkCmdCopyBuffer(commands, from, to, 1, &region); });
+}
+
+void Transfer::run(const std::function<void(VkCommandBuffer)>& write) {
+    settle();
+    submit(0, write);
+    settle();
+}
+
+void Transfer::submit(std::size_t p, const std::function<void(VkCommandBuffer)>& write) {
     const VolkDeviceTable& vk = device_.vk;
     const VkCommandBuffer commands = pieces_[p].commands;
     VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
@@ -43,7 +53,7 @@ void Transfer::copy(std::size_t p, VkBuffer from, VkBuffer to, const VkBufferCop
     vk.vkCmdPipelineBarrier(
         commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT | VK_PIPELINE_STAGE_HOST_BIT,
         VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 1, &before, 0, nullptr, 0, nullptr);
-    vk.vkCmdCopyBuffer(commands, from, to, 1, &region);
+    write(commands);
     VkMemoryBarrier after{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
     after.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
     after.dstAccessMask = VK_ACCESS_HOST_READ_BIT | VK_ACCESS_SHADER_READ_BIT;

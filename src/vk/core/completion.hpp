@@ -27,6 +27,8 @@ public:
     /// Whether all that was submitted has finished; waits `timeout_ns` for it at most. True when nothing was.
     bool wait(std::uint64_t timeout_ns);
     bool pending() const { return pending_; }
+    /// DeviceState::submit()'s number of the last one.
+    std::uint64_t number() const { return value_; }
 
 private:
     VkResult try_wait(std::uint64_t timeout_ns);

@@ -1,10 +1,11 @@
 // Copies between the host and memory that it does not see, outside of recorded runs.
 #pragma once
 
+#include "vk/core/completion.hpp"
 #include "vk/core/memory.hpp"
-#include "vk/record/completion.hpp"
 
 #include <array>
+#include <functional>
 #include <memory>
 
 namespace tosavk {
@@ -22,6 +23,9 @@ public:
     /// Sees what earlier submits, which were waited for, wrote.
     void download(const Buffer& from, std::uint64_t offset, std::span<std::byte> bytes);
 
+    /// Records and runs commands, after everything that was submitted before.
+    void run(const std::function<void(VkCommandBuffer)>& write);
+
     std::uint64_t submits() const { return submits_; }  ///< vkQueueSubmit calls so far
 
 private:
@@ -32,6 +36,7 @@ private:
     };
 
     void settle();
+    void submit(std::size_t piece, const std::function<void(VkCommandBuffer)>& write);
     void copy(std::size_t piece, VkBuffer from, VkBuffer to, const VkBufferCopy& region);
 
     DeviceState& device_;

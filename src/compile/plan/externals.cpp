@@ -1,0 +1,239 @@
+#include "compile/plan/externals.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tosavk {
+namespace {
+
+std::uint64_t byte_count(const Value& value) {
+    return static_cast<std::uint64_t>(element_count(value.shape)) * size_of(value.type);
+}
+
+template <class F> void for_each_binding(const Plan& plan, F f) {
+    for_each_dispatch(plan, [&](const Dispatch& dispatch) {
+        for (const Binding& binding : dispatch.bindings) f(dispatch, binding);
+    });
+}
+
+ExternalNeeds needs_of(const Value& value, const Placement& place, const Plan& plan, const DeviceCaps& caps) {
+    ExternalNeeds needs;
+    needs.bytes = needs.padded = byte_count(value);
+    const std::size_t slot = slot_of(plan, place);
+    // A tensor that is only a part of its slot cannot take the place of the whole.
+    if (slot == no_slot || plan.externals[slot].offset != place.offset || plan.externals[slot].size != place.size)
+        return needs;
+    needs.possible = true;
+    needs.padded = place.size;
+    needs.alignment = std::max<std::uint64_t>(4, caps.min_storage_buffer_offset_alignment);
+    for_each_binding(plan, [&](const Dispatch&, const Binding& binding) {
+        if (is_texels(binding.path) && slot_of(plan, binding.place) == slot) needs.texels = true;
+    });
+    if (needs.texels)
+        needs.alignment = std::max<std::uint64_t>(needs.alignment, caps.min_texel_buffer_offset_alignment);
+    return needs;
+}
+
+bool fits(const ExternalNeeds& needs, const BufferRange& range) {
+    const bool whole = needs.bytes == needs.padded || (range.padded && range.size >= needs.padded);
+    return needs.possible && range.buffer != 0 && whole && range.offset % needs.alignment == 0 && range.storage &&
+           (range.texels || !needs.texels);
+}
+
+/// Does every dispatch that reads slot `read` come before all that write slot `written`? Control flow is not looked
+/// into.
+bool read_before_written(const Plan& plan, std::size_t read, std::size_t written, std::size_t& first_write) {
+    if (!plan.controls.empty()) return false;
+    std::size_t last_read = 0;  // counted from 1
+    first_write = SIZE_MAX;
+    for (std::size_t d = 0; d < plan.dispatches.size(); ++d) {
+        for (const Binding& binding : plan.dispatches[d].bindings) {
+            const std::size_t slot = slot_of(plan, binding.place);
+            if (slot == read) last_read = d + 1;
+            if (slot == written) first_write = std::min(first_write, d);
+        }
+    }
+    return first_write != SIZE_MAX && last_read <= first_write;
+}
+
+/// The work of use_externals().
+class Externals {
+public:
+    Externals(const Graph& graph, const Plan& plan, const DeviceCaps& caps, std::span<const BufferRange> inputs,
+              std::span<const BufferRange> outputs)
+        : graph_(graph),
+          plan_(plan),
+          caps_(caps),
+          inputs_(inputs.begin(), inputs.end()),
+          outputs_(outputs.begin(), outputs.end()) {}
+
+    ExternalUse run() {
+        use_.slots.resize(plan_.externals.size());
+        for (std::size_t i = 0; i < inputs_.size(); ++i)
+            check_size("input", i, graph_.inputs[i], input_needs(graph_, plan_, caps_, i), inputs_[i]);
+        for (std::size_t o = 0; o < outputs_.size(); ++o)
+            check_size("output", o, graph_.outputs[o], output_needs(graph_, plan_, caps_, o), outputs_[o]);
+        check_outputs();
+        for (std::size_t i = 0; i < inputs_.size(); ++i) take_input(i);
+        for (std::size_t o = 0; o < outputs_.size(); ++o) take_output(o);
+        for (std::size_t o = 0; o < outputs_.size(); ++o) copy_output(o);
+        return std::move(use_);
+    }
+
+private:
+    const Placement& input_place(std::size_t i) const { return plan_.placements[graph_.inputs[i]]; }
+    const Placement& output_place(std::size_t o) const { return plan_.placements[graph_.outputs[o]]; }
+
+    void check_size(const char* what, std::size_t index, ValueId id, const ExternalNeeds& needs, BufferRange& range) {
+        const Value& value = graph_.value(id);
+        if (range.buffer == 0) return;
+        if (range.size < needs.bytes)
+            throw Error(ErrorCode::bad_input,
+                        fmt::format("{} {} '{}' ({} {}) has {} bytes, and its buffer only {}", what, index, value.name,
+                                    name_of(value.type), to_string(value.shape), needs.bytes, range.size));
+        range.size = std::min(range.size, range.padded ? needs.padded : needs.bytes);
+    }
+
+    /// The bytes of the tensor itself.
+    BufferRange tensor_of(const BufferRange& range, ValueId id) const {
+        BufferRange tensor = range;
+        tensor.size = byte_count(graph_.value(id));
+        return tensor;
+    }
+
+    void check_outputs() const {
+        for (std::size_t a = 0; a < outputs_.size(); ++a) {
+            for (std::size_t b = 0; b < a; ++b) {
+                const Placement &x = output_place(a), &y = output_place(b);
+                const bool same =
+                    x.space == y.space && x.space != Space::none && x.offset == y.offset &&
+                    byte_count(graph_.value(graph_.outputs[a])) == byte_count(graph_.value(graph_.outputs[b])) &&
+                    outputs_[a].offset == outputs_[b].offset;
+                if (!same && outputs_[a].overlaps(outputs_[b]))
+                    throw Error(ErrorCode::usage,
+                                fmt::format("outputs {} and {} are bound to buffers that overlap", b, a));
+            }
+        }
+    }
+
+    /// Is the input in another place than where the output is copied to, and does that copy read it?
+    bool is_overwritten_source(std::size_t i) const {
+        bool is_source = false, overwritten = false;
+        for (std::size_t o = 0; o < outputs_.size(); ++o) {
+            const bool alias = slot_of(plan_, output_place(o)) == slot_of(plan_, input_place(i)) &&
+                               output_place(o).space == Space::external;
+            const BufferRange& range = outputs_[o];
+            if (alias) is_source = true;
+            const bool itself = alias && range.buffer == inputs_[i].buffer &&
+                                range.offset == inputs_[i].offset + (output_place(o).offset - input_place(i).offset);
+            if (range.overlaps(inputs_[i]) && !itself) overwritten = true;
+        }
+        return is_source && overwritten;
+    }
+
+    void take_input(std::size_t i) {
+        if (inputs_[i].buffer == 0) return;
+        const std::size_t slot = slot_of(plan_, input_place(i));
+        if (fits(input_needs(graph_, plan_, caps_, i), inputs_[i]) && !is_overwritten_source(i)) {
+            use_.slots[slot] = inputs_[i];
+            return;
+        }
+        const BufferRange tensor = tensor_of(inputs_[i], graph_.inputs[i]);
+        use_.before.push_back({{tensor, {}}, {{}, input_place(i)}, tensor.size});
+    }
+
+    bool is_input(std::size_t slot) const {
+        for (std::size_t i = 0; i < inputs_.size(); ++i) {
+            if (slot_of(plan_, input_place(i)) == slot) return true;
+        }
+        return false;
+    }
+
+    void take_output(std::size_t o) {
+        const std::size_t slot = slot_of(plan_, output_place(o));
+        if (outputs_[o].buffer == 0 || slot == no_slot || use_.slots[slot].buffer != 0 || is_input(slot)) return;
+        if (!fits(output_needs(graph_, plan_, caps_, o), outputs_[o])) return;
+        std::vector<std::size_t> barriers;
+        for (std::size_t i = 0; i < inputs_.size(); ++i) {
+            if (!inputs_[i].overlaps(outputs_[o])) continue;
+            const std::size_t read = slot_of(plan_, input_place(i));
+            if (use_.slots[read].buffer == 0) continue;  // it was copied before
+            std::size_t first_write = 0;
+            if (!read_before_written(plan_, read, slot, first_write)) return;
+            for (std::size_t other = 0; other < outputs_.size(); ++other) {  // copied after: it must still be there
+                if (slot_of(plan_, output_place(other)) == read) return;
+            }
+            barriers.push_back(first_write);
+        }
+        use_.slots[slot] = outputs_[o];
+        use_.barriers.insert(use_.barriers.end(), barriers.begin(), barriers.end());
+    }
+
+    /// Where a place's bytes are once the run is over.
+    ExternalCopy::End end_of(const Placement& place, std::uint64_t bytes) const {
+        const std::size_t slot = slot_of(plan_, place);
+        if (slot == no_slot || use_.slots[slot].buffer == 0) return {{}, place};
+        BufferRange range = use_.slots[slot];
+        range.offset += place.offset - plan_.externals[slot].offset;
+        range.size = bytes;
+        return {range, {}};
+    }
+
+    void copy_output(std::size_t o) {
+        if (outputs_[o].buffer == 0) return keep_output(o);
+        const BufferRange tensor = tensor_of(outputs_[o], graph_.outputs[o]);
+        const ExternalCopy::End from = end_of(output_place(o), tensor.size);
+        if (from.range.buffer == tensor.buffer && from.range.offset == tensor.offset) return;  // it is there
+        for (const ExternalCopy& made : use_.after) {
+            if (made.to.range == tensor) return;  // two outputs of one value in one place
+        }
+        use_.after.push_back({from, {tensor, {}}, tensor.size});
+    }
+
+    /// What is not bound is looked for in our own memory, also where its value lies in a buffer bound for another name
+    /// of it.
+    void keep_output(std::size_t o) {
+        const std::size_t slot = slot_of(plan_, output_place(o));
+        if (slot == no_slot || use_.slots[slot].buffer == 0) return;
+        for (const ExternalCopy& made : use_.after) {
+            if (made.to.range.buffer == 0 && made.to.place.offset == plan_.externals[slot].offset) return;
+        }
+        use_.after.push_back({{use_.slots[slot], {}}, {{}, plan_.externals[slot]}, use_.slots[slot].size});
+    }
+
+    const Graph& graph_;
+    const Plan& plan_;
+    const DeviceCaps& caps_;
+    std::vector<BufferRange> inputs_, outputs_;  ///< from check_size() on without what is not the tensor's
+    ExternalUse use_;
+};
+
+}  // namespace
+
+std::size_t slot_of(const Plan& plan, const Placement& place) {
+    if (place.space != Space::external) return no_slot;
+    const auto after =
+        std::upper_bound(plan.externals.begin(), plan.externals.end(), place.offset,
+                         [](std::uint64_t offset, const Placement& slot) { return offset < slot.offset; });
+    if (after == plan.externals.begin()) return no_slot;
+    const Placement& slot = *(after - 1);
+    const std::uint64_t within = place.offset - slot.offset;
+    if (within > slot.size || place.size > slot.size - within) return no_slot;
+    return static_cast<std::size_t>(&slot - plan.externals.data());
+}
+
+ExternalNeeds input_needs(const Graph& graph, const Plan& plan, const DeviceCaps& caps, std::size_t index) {
+    return needs_of(graph.value(graph.inputs.at(index)), plan.placements.at(graph.inputs[index]), plan, caps);
+}
+
+ExternalNeeds output_needs(const Graph& graph, const Plan& plan, const DeviceCaps& caps, std::size_t index) {
+    return needs_of(graph.value(graph.outputs.at(index)), plan.placements.at(graph.outputs[index]), plan, caps);
+}
+
+ExternalUse use_externals(const Graph& graph, const Plan& plan, const DeviceCaps& caps,
+                          std::span<const BufferRange> inputs, std::span<const BufferRange> outputs) {
+    return Externals(graph, plan, caps, inputs, outputs).run();
+}
+
+}  // namespace tosavk

@@ -1,0 +1,55 @@
+// Memory of a device that callers fill, read and hand to runs.
+#pragma once
+
+#include "vk/core/device.hpp"
+#include "vk/core/memory.hpp"
+
+#include <atomic>
+
+namespace tosavk {
+
+/// One VkBuffer of a caller, shared by the buffers that are parts of it. Thread-safe: what the host does to it waits
+/// for the submits that use it.
+class BufferMemory {
+public:
+    BufferMemory(std::shared_ptr<Device> device, std::uint64_t size, MemoryUse use, const MemoryOrigin& origin);
+    BufferMemory(const BufferMemory&) = delete;
+    BufferMemory& operator=(const BufferMemory&) = delete;
+
+    Device& device() const { return *device_; }
+    const Buffer& buffer() const { return buffer_; }
+    MemoryUse use() const { return use_; }
+    /// It is used by DeviceState::submit()'s number `submit`.
+    void used_by(std::uint64_t submit);
+    /// Waits for what uses it.
+    void settle() const;
+
+    void upload(std::uint64_t offset, std::span<const std::byte> bytes);
+    void download(std::uint64_t offset, std::span<std::byte> bytes) const;
+    void fill(std::uint64_t offset, std::uint64_t size, std::byte value);
+    /// Error(usage) where both are parts of this and overlap, or lie on different devices.
+    void copy_from(const BufferMemory& from, std::uint64_t from_offset, std::uint64_t offset, std::uint64_t size);
+    /// The host's view, after all that uses it. Error(unsupported) where there is none.
+    std::byte* map() const;
+    /// Before the device reads what the host wrote there.
+    void flush();
+    int export_fd() const;
+
+private:
+    /// Calls f(Transfer&), one at a time.
+    template <class F> void transfer(F f) const;
+
+    std::shared_ptr<Device> device_;
+    Buffer buffer_;
+    MemoryUse use_;
+    bool exportable_;
+    std::atomic<std::uint64_t> last_submit_{0};
+};
+
+/// All of a BufferMemory, or a part.
+struct DeviceBuffer {
+    std::shared_ptr<BufferMemory> memory;
+    std::uint64_t offset = 0, size = 0;
+};
+
+}  // namespace tosavk

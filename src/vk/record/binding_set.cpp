@@ -1,0 +1,107 @@
+#include "vk/record/binding_set.hpp"
+
+#include <algorithm>
+
+namespace tosavk {
+
+BindingSet::BindingSet(const ExecutableState& executable)
+    : executable_(executable), device_(executable.device->state()) {
+    std::map<VkDescriptorType, std::uint32_t> counts;
+    std::vector<VkDescriptorSetLayout> layouts;
+    for_each_dispatch(executable_.plan, [&](const Dispatch& dispatch) {
+        dispatches_.push_back(dispatch.is_copy() ? nullptr : &dispatch);
+        if (dispatch.is_copy()) {
+            return;
+        }
+        for (const Binding& binding : dispatch.bindings) ++counts[descriptor_type(binding)];
+        layouts.push_back(executable_.pipelines[dispatches_.size() - 1]->layout->set.get());
+    });
+    sets_.resize(dispatches_.size(), VK_NULL_HANDLE);
+    if (layouts.empty()) {
+        return;
+    }
+    const VolkDeviceTable& vk = device_.vk;
+    const VkDevice device = device_.device.handle;
+    std::vector<VkDescriptorPoolSize> sizes;
+    for (const auto& [type, count] : counts) sizes.push_back({type, count});
+    VkDescriptorPoolCreateInfo pool{VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
+    pool.maxSets = static_cast<std::uint32_t>(layouts.size());
+    pool.poolSizeCount = static_cast<std::uint32_t>(sizes.size());
+    pool.pPoolSizes = sizes.data();
+    pool_ = {device, vk.vkDestroyDescriptorPool};
+    call("vkCreateDescriptorPool", vk.vkCreateDescriptorPool, device, &pool, nullptr, pool_.put());
+
+    std::vector<VkDescriptorSet> made(layouts.size());
+    VkDescriptorSetAllocateInfo allocate{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
+    allocate.descriptorPool = pool_.get();
+    allocate.descriptorSetCount = static_cast<std::uint32_t>(layouts.size());
+    allocate.pSetLayouts = layouts.data();
+    call("vkAllocateDescriptorSets", vk.vkAllocateDescriptorSets, device, &allocate, made.data());
+    auto next = made.begin();
+    for (std::size_t d = 0; d < dispatches_.size(); ++d) {
+        if (dispatches_[d] != nullptr) sets_[d] = *next++;
+    }
+}
+
+bool BindingSet::has_externals(const Dispatch& dispatch) {
+    return std::any_of(dispatch.bindings.begin(), dispatch.bindings.end(),
+                       [](const Binding& binding) { return binding.place.space == Space::external; });
+}
+
+void BindingSet::write(const RunMemory& memory) {
+    for (std::size_t d = 0; d < dispatches_.size(); ++d) {
+        if (dispatches_[d] != nullptr) write(*dispatches_[d], sets_[d], memory);
+    }
+}
+
+void BindingSet::write_externals(const RunMemory& memory) {
+    Views unused = std::move(external_views_);
+    external_views_.clear();
+    for (std::size_t d = 0; d < dispatches_.size(); ++d) {
+        if (dispatches_[d] != nullptr && has_externals(*dispatches_[d])) write(*dispatches_[d], sets_[d], memory);
+    }
+}
+
+void BindingSet::write(const Dispatch& dispatch, VkDescriptorSet set, const RunMemory& memory) {
+    const std::size_t count = dispatch.bindings.size();
+    std::vector<VkDescriptorBufferInfo> buffers(count);
+    std::vector<VkBufferView> views(count, VK_NULL_HANDLE);
+    std::vector<VkWriteDescriptorSet> writes(count, {VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET});
+    for (std::uint32_t b = 0; b < count; ++b) {
+        const Binding& binding = dispatch.bindings[b];
+        const BufferPlace place = memory.at(executable_.plan, binding.place);
+        writes[b].dstSet = set;
+        writes[b].dstBinding = b;
+        writes[b].descriptorCount = 1;
+        writes[b].descriptorType = descriptor_type(binding);
+        if (is_texels(binding.path)) {
+            views[b] = texels_of(binding, place);
+            writes[b].pTexelBufferView = &views[b];
+        } else {
+            buffers[b] = {place.buffer, place.offset, binding.place.size};
+            writes[b].pBufferInfo = &buffers[b];
+        }
+    }
+    device_.vk.vkUpdateDescriptorSets(device_.device.handle, static_cast<std::uint32_t>(count), writes.data(), 0,
+                                      nullptr);
+}
+
+VkBufferView BindingSet::texels_of(const Binding& binding, const BufferPlace& place) {
+    const std::uint32_t bytes = texel_bytes(binding.type, binding.path);
+    Views& views = binding.place.space == Space::external ? external_views_ : views_;
+    UniqueHandle<VkBufferView>& view = views[{place.buffer, place.offset, binding.place.size, bytes}];
+    if (view.get() == VK_NULL_HANDLE) {
+        VkBufferViewCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO};
+        info.buffer = place.buffer;
+        info.format = bytes == 4 ? VK_FORMAT_R32_SINT
+                    : bytes == 8 ? VK_FORMAT_R32G32_SINT
+                                 : VK_FORMAT_R32G32B32A32_SINT;
+        info.offset = place.offset;
+        info.range = binding.place.size;
+        view = {device_.device.handle, device_.vk.vkDestroyBufferView};
+        call("vkCreateBufferView", device_.vk.vkCreateBufferView, device_.device.handle, &info, nullptr, view.put());
+    }
+    return view.get();
+}
+
+}  // namespace tosavk

@@ -1,0 +1,59 @@
+// Which buffers the spaces of a plan lie in for one run.
+#pragma once
+
+#include "compile/plan/externals.hpp"
+
+#include <volk.h>
+
+namespace tosavk {
+
+/// Buffers as the pure parts of the library know them.
+inline std::uint64_t number_of(VkBuffer buffer) { return reinterpret_cast<std::uint64_t>(buffer); }
+inline VkBuffer buffer_of(const BufferRange& range) { return reinterpret_cast<VkBuffer>(range.buffer); }
+
+struct BufferPlace {
+    VkBuffer buffer = VK_NULL_HANDLE;
+    std::uint64_t offset = 0;
+};
+
+struct RunMemory {
+    BufferPlace arena, constants, state, conditions;
+    BufferPlace externals;           ///< memory of our own for every slot
+    std::vector<BufferPlace> slots;  ///< by slot: there, or in a caller's buffer
+
+    /// Every slot in memory of our own, but for those that `use` has elsewhere.
+    void set_slots(const Plan& plan, const ExternalUse& use) {
+        slots.clear();
+        for (std::size_t s = 0; s < plan.externals.size(); ++s) {
+            const bool bound = s < use.slots.size() && use.slots[s].buffer != 0;
+            slots.push_back(bound ? BufferPlace{buffer_of(use.slots[s]), use.slots[s].offset} : own(plan.externals[s]));
+        }
+    }
+
+    /// Where our own memory for a place in Space::external is.
+    BufferPlace own(const Placement& place) const { return {externals.buffer, externals.offset + place.offset}; }
+
+    BufferPlace at(const Plan& plan, const Placement& place) const {
+        const auto within = [&](const BufferPlace& space) {
+            return BufferPlace{space.buffer, space.offset + place.offset};
+        };
+        switch (place.space) {
+            case Space::constants: return within(constants);
+            case Space::state: return within(state);
+            case Space::host: return within(conditions);
+            case Space::external: {
+                const std::size_t slot = slot_of(plan, place);
+                return {slots[slot].buffer, slots[slot].offset + place.offset - plan.externals[slot].offset};
+            }
+            default: return within(arena);
+        }
+    }
+
+    /// One end of a copy before or after the run.
+    BufferPlace at(const Plan& plan, const ExternalCopy::End& end) const {
+        if (end.range.buffer != 0) return {buffer_of(end.range), end.range.offset};
+        return end.place.space == Space::external ? own(end.place) : at(plan, end.place);
+    }
+};
+
+}  // namespace tosavk
