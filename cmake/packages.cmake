@@ -38,6 +38,7 @@ the headers for C and C++, and what CMake and pkg-config read.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libtosavk-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libtosavk1 (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS libvulkan-dev)  # vulkan.h includes its headers
 
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION "runs TOSA graphs on any Vulkan device - programs
 tosa-vk compiles neural networks, as TOSA graphs or TensorFlow Lite files, to

@@ -147,7 +147,8 @@ void run_tasks(const std::vector<Task>& tasks, const tosavk_device& device, std:
     };
     // Every thread has a device of its own, so that drivers compile and run side by side.
     std::vector<std::shared_ptr<Device>> devices{device.device};
-    while (devices.size() < jobs && devices.size() < tasks.size()) devices.push_back(open_device(device.opened_with));
+    while (devices.size() < jobs && devices.size() < tasks.size())
+        devices.push_back(device.opened_with ? open_device(*device.opened_with) : device.device);
     struct Joined {
         std::vector<std::thread> threads;
         std::atomic<bool>& stop;

@@ -1,5 +1,5 @@
 // Devices of the C ABI: listing, describing, opening.
-#include "api/handles.hpp"
+#include "api/device_options.hpp"
 #include "device/architectures.hpp"
 #include "device/quirks.hpp"
 #include "vk/measure/limits.hpp"
@@ -90,6 +90,12 @@ const char* type_of(std::int32_t type) {
     }
 }
 
+tosavk_device* open(const DeviceOptions& options) { return make_device(open_device(options), options); }
+
+}  // namespace
+
+namespace tosavk::api {
+
 DeviceOptions device_options(const tosavk_device_options& given) {
     DeviceOptions options(given.name ? given.name : "");
     options.uuid = hexadecimal(given.uuid, 16);
@@ -120,16 +126,16 @@ DeviceOptions device_options(const tosavk_device_options& given) {
     return options;
 }
 
-tosavk_device* open(const DeviceOptions& options) {
-    auto opened = std::make_unique<tosavk_device>();
-    opened->opened_with = options;
-    opened->device = open_device(options);
-    opened->name = opened->device->caps().name;
-    opened->driver = driver_text(opened->device->caps());
-    return opened.release();
+tosavk_device* make_device(std::shared_ptr<Device> device, std::optional<DeviceOptions> opened_with) {
+    auto made = std::make_unique<tosavk_device>();
+    made->opened_with = std::move(opened_with);
+    made->device = std::move(device);
+    made->name = made->device->caps().name;
+    made->driver = driver_text(made->device->caps());
+    return made.release();
 }
 
-}  // namespace
+}  // namespace tosavk::api
 
 tosavk_status tosavk_device_count(uint32_t* count, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {

@@ -12,6 +12,7 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,7 +42,7 @@ struct tosavk_array {
 struct tosavk_device {
     std::shared_ptr<tosavk::Device> device;
     std::string name, driver;
-    tosavk::DeviceOptions opened_with;  ///< opens the same device again
+    std::optional<tosavk::DeviceOptions> opened_with;  ///< opens the same device again; none where it was lent
 };
 
 struct tosavk_graph {

@@ -1,6 +1,8 @@
 // The DeviceCaps snapshot: asks a physical device for properties, features, memory and queues.
 #include "vk/core/caps.hpp"
 
+#include "base/error.hpp"
+
 #include <fmt/format.h>
 #include <algorithm>
 #include <bit>
@@ -233,6 +235,129 @@ bool read_queues(const Instance& instance, PhysicalDevice& device) {
 
 bool PhysicalDevice::has_extension(const char* name) const {
     return std::find(extensions.begin(), extensions.end(), name) != extensions.end();
+}
+
+namespace {
+
+/// The structure of that kind in a chain of features; null without one.
+template <class T> const T* find_in(const void* chain, VkStructureType type) {
+    for (auto next = static_cast<const VkBaseInStructure*>(chain); next != nullptr; next = next->pNext) {
+        if (next->sType == type) return reinterpret_cast<const T*>(next);
+    }
+    return nullptr;
+}
+
+/// Takes from the caps what a device was made without.
+void keep_enabled(DeviceCaps& caps, const VkDeviceCreateInfo& made_with, std::uint32_t api_version) {
+    const void* chain = made_with.pNext;
+    const auto has = [&](const char* extension, std::uint32_t in_core) {
+        const char* const* names = made_with.ppEnabledExtensionNames;
+        return api_version >= in_core ||
+               std::any_of(names, names + made_with.enabledExtensionCount,
+                           [&](const char* name) { return std::string_view(name) == extension; });
+    };
+    constexpr std::uint32_t never = UINT32_MAX;
+    VkPhysicalDeviceFeatures core{};
+    if (made_with.pEnabledFeatures) core = *made_with.pEnabledFeatures;
+    if (const auto* all = find_in<VkPhysicalDeviceFeatures2>(chain, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2))
+        core = all->features;
+    const auto* v11 =
+        find_in<VkPhysicalDeviceVulkan11Features>(chain, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES);
+    const auto* v12 =
+        find_in<VkPhysicalDeviceVulkan12Features>(chain, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+    const auto* v13 =
+        find_in<VkPhysicalDeviceVulkan13Features>(chain, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES);
+    const auto keep = [](bool& cap, bool enabled) { cap = cap && enabled; };
+
+    keep(caps.int64, core.shaderInt64 != VK_FALSE);
+    keep(caps.int16, core.shaderInt16 != VK_FALSE);
+    keep(caps.fp64, core.shaderFloat64 != VK_FALSE);
+    const auto* small = find_in<VkPhysicalDeviceShaderFloat16Int8Features>(
+        chain, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES);
+    keep(caps.int8, (small && small->shaderInt8 != VK_FALSE) || (v12 && v12->shaderInt8 != VK_FALSE));
+    keep(caps.fp16, (small && small->shaderFloat16 != VK_FALSE) || (v12 && v12->shaderFloat16 != VK_FALSE));
+    const auto* storage8 =
+        find_in<VkPhysicalDevice8BitStorageFeatures>(chain, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES);
+    keep(caps.storage8, (storage8 && storage8->storageBuffer8BitAccess != VK_FALSE) ||
+                            (v12 && v12->storageBuffer8BitAccess != VK_FALSE));
+    const auto* storage16 =
+        find_in<VkPhysicalDevice16BitStorageFeatures>(chain, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
+    keep(caps.storage16, (storage16 && storage16->storageBuffer16BitAccess != VK_FALSE) ||
+                             (v11 && v11->storageBuffer16BitAccess != VK_FALSE));
+    keep(caps.push_descriptors, has(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, never));
+
+    const auto* timeline = find_in<VkPhysicalDeviceTimelineSemaphoreFeatures>(
+        chain, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES);
+    keep(caps.timeline_semaphores,
+         has(VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME, VK_API_VERSION_1_2) &&
+             ((timeline && timeline->timelineSemaphore != VK_FALSE) || (v12 && v12->timelineSemaphore != VK_FALSE)));
+    if (!has(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME, VK_API_VERSION_1_2)) {
+        caps.signed_zero_inf_nan_preserve32 = caps.rounding_rte32 = caps.denorm_preserve32 = false;
+        caps.signed_zero_inf_nan_preserve16 = caps.rounding_rte16 = caps.denorm_preserve16 = false;
+        caps.rounding_independence32 = caps.denorm_independence32 = false;
+    }
+    const auto* dot = find_in<VkPhysicalDeviceShaderIntegerDotProductFeatures>(
+        chain, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES);
+    keep(caps.integer_dot_product,
+         has(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME, VK_API_VERSION_1_3) &&
+             ((dot && dot->shaderIntegerDotProduct != VK_FALSE) || (v13 && v13->shaderIntegerDotProduct != VK_FALSE)));
+    keep(caps.dot_4x8_accelerated, caps.integer_dot_product);
+    const auto* sizes = find_in<VkPhysicalDeviceSubgroupSizeControlFeatures>(
+        chain, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES);
+    keep(caps.subgroup_size_control,
+         has(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME, VK_API_VERSION_1_3) &&
+             ((sizes && sizes->subgroupSizeControl != VK_FALSE && sizes->computeFullSubgroups != VK_FALSE) ||
+              (v13 && v13->subgroupSizeControl != VK_FALSE && v13->computeFullSubgroups != VK_FALSE)));
+    const auto* model = find_in<VkPhysicalDeviceVulkanMemoryModelFeatures>(
+        chain, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES);
+    keep(caps.vulkan_memory_model,
+         has(VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME, VK_API_VERSION_1_2) &&
+             ((model && model->vulkanMemoryModel != VK_FALSE) || (v12 && v12->vulkanMemoryModel != VK_FALSE)));
+    const auto* matrix = find_in<khr::CooperativeMatrixFeatures>(chain, khr::cooperative_matrix_features_type);
+    if (!matrix || matrix->cooperativeMatrix == VK_FALSE || !has(khr::cooperative_matrix_extension, never))
+        caps.cooperative_i8 = caps.cooperative_fp16 = {};
+}
+
+/// May descriptor sets of storage buffers and uniform texel buffers be rewritten after they were bound?
+bool updates_after_bind(const VkDeviceCreateInfo& made_with) {
+    const auto* indexing = find_in<VkPhysicalDeviceDescriptorIndexingFeatures>(
+        made_with.pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_INDEXING_FEATURES);
+    const auto* v12 = find_in<VkPhysicalDeviceVulkan12Features>(made_with.pNext,
+                                                                VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+    return (indexing && indexing->descriptorBindingStorageBufferUpdateAfterBind != VK_FALSE &&
+            indexing->descriptorBindingUniformTexelBufferUpdateAfterBind != VK_FALSE) ||
+           (v12 && v12->descriptorBindingStorageBufferUpdateAfterBind != VK_FALSE &&
+            v12->descriptorBindingUniformTexelBufferUpdateAfterBind != VK_FALSE);
+}
+
+}  // namespace
+
+PhysicalDevice adopted_device(const Instance& instance, VkPhysicalDevice handle, const VkDeviceCreateInfo& made_with,
+                              std::uint32_t api_version, std::uint32_t queue_family) {
+    PhysicalDevice device;
+    device.handle = handle;
+    VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+    instance.get_properties(handle, &properties);
+    api_version = std::min(api_version, properties.properties.apiVersion);
+    if (api_version < VK_API_VERSION_1_1)
+        throw Error(ErrorCode::no_device, "the instance or the device is older than Vulkan 1.1");
+    std::uint32_t count = 0;
+    instance.get_queue_families(handle, &count, nullptr);
+    std::vector<VkQueueFamilyProperties2> families(count, {VK_STRUCTURE_TYPE_QUEUE_FAMILY_PROPERTIES_2});
+    instance.get_queue_families(handle, &count, families.data());
+    if (queue_family >= count || (families[queue_family].queueFamilyProperties.queueFlags & VK_QUEUE_COMPUTE_BIT) == 0)
+        throw Error(ErrorCode::no_device, fmt::format("queue family {} of the device does not compute", queue_family));
+    device.queue_family = queue_family;
+    device.caps.timestamp_valid_bits = families[queue_family].queueFamilyProperties.timestampValidBits;
+    device.extensions = instance.extensions_of(handle);
+    read_properties(instance, device, device.caps);
+    read_features(instance, device, device.caps);
+    read_memory(instance, handle, device.caps);
+    keep_enabled(device.caps, made_with, api_version);
+    device.update_after_bind = updates_after_bind(made_with);
+    device.extensions.assign(made_with.ppEnabledExtensionNames,
+                             made_with.ppEnabledExtensionNames + made_with.enabledExtensionCount);
+    return device;
 }
 
 std::vector<PhysicalDevice> usable_devices(const Instance& instance) {

@@ -186,27 +186,54 @@ LogicalDevice::LogicalDevice(std::shared_ptr<Instance> instance_, const Physical
     call("vkCreateDevice", instance->create_device, physical.handle, &info, nullptr, &handle);
 
     load_device_table(vk, handle, instance->get_device_proc_addr);
+    complete_table();
+}
+
+LogicalDevice::LogicalDevice(std::shared_ptr<Instance> instance_, const AdoptedDevice& adopted,
+                             const PhysicalDevice& physical)
+    : instance(std::move(instance_)), handle(adopted.device), is_ours_(false) {
+    has_host_pointers = physical.has_extension(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+    has_external_fd = physical.has_extension(VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
+    load_device_table(vk, handle, adopted.get_device_proc_addr);
+    complete_table();
+    if (!vk.vkCreateBuffer || !vk.vkCreateComputePipelines || !vk.vkQueueSubmit || !vk.vkCmdDispatch)
+        throw Error(ErrorCode::no_device, "get_device_proc_addr lacks functions of Vulkan 1.1");
+}
+
+/// Functions that became part of Vulkan itself may be there under one name only.
+void LogicalDevice::complete_table() {
+    if (!vk.vkWaitSemaphoresKHR) vk.vkWaitSemaphoresKHR = vk.vkWaitSemaphores;
+    if (!vk.vkGetSemaphoreCounterValueKHR) vk.vkGetSemaphoreCounterValueKHR = vk.vkGetSemaphoreCounterValue;
+    if (!vk.vkSignalSemaphoreKHR) vk.vkSignalSemaphoreKHR = vk.vkSignalSemaphore;
 }
 
 LogicalDevice::~LogicalDevice() {
-    if (handle != VK_NULL_HANDLE) {
+    if (is_ours_ && handle != VK_NULL_HANDLE) {
         vk.vkDestroyDevice(handle, nullptr);
     }
 }
 
 DeviceState::DeviceState(std::shared_ptr<Instance> instance, const PhysicalDevice& physical, const DeviceCaps& caps_,
-                         const DevicePlan& plan_, const DeviceOptions& options)
+                         const DevicePlan& plan_, const DeviceOptions& options, const AdoptedDevice* adopted)
     : caps(caps_),
       plan(plan_),
       threads(options.threads > 0 ? options.threads : default_threads()),
-      device(std::move(instance), physical, plan_),
+      device(adopted ? LogicalDevice(std::move(instance), *adopted, physical)
+                     : LogicalDevice(std::move(instance), physical, plan_)),
       vk(device.vk),
       queue_family(physical.queue_family),
-      pipelines(device.handle, device.vk, physical.caps, options.cache.value_or(cache_settings()), threads) {
-    vk.vkGetDeviceQueue(device.handle, queue_family, 0, &queue);
+      pipelines(device.handle, device.vk, physical, options.cache.value_or(cache_settings()), threads) {
+    if (adopted) {
+        queue = adopted->queue;
+        queue_mutex.share(*adopted);
+        lender = adopted->memory;
+    } else {
+        vk.vkGetDeviceQueue(device.handle, queue_family, 0, &queue);
+    }
 
     physical_device = physical.handle;
-    has_memory_budget = physical.has_extension(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+    update_after_bind = physical.update_after_bind;
+    has_memory_budget = !adopted && physical.has_extension(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
     VkPhysicalDeviceMemoryProperties2 memory_properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2};
     device.instance->get_memory_properties(physical.handle, &memory_properties);
     memory = memory_properties.memoryProperties;
@@ -240,6 +267,8 @@ std::uint64_t DeviceState::submit(std::span<const VkCommandBuffer> commands, VkF
     info.pCommandBuffers = commands.data();
     const VkSemaphore semaphore = timeline.get();
     VkTimelineSemaphoreSubmitInfo values{VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO};
+    if (queue == VK_NULL_HANDLE)
+        throw Error(ErrorCode::usage, "the device was lent without a queue: nothing can be submitted, only recorded");
     const std::lock_guard lock(queue_mutex);
     const std::uint64_t next = timeline_value + 1;
     if (semaphore != VK_NULL_HANDLE) {
@@ -277,20 +306,12 @@ std::vector<DeviceCaps> Device::enumerate() {
     return caps;
 }
 
-std::shared_ptr<Device> Device::open(const DeviceOptions& options, CooperativeJudge judge) {
-    std::shared_ptr<Instance> instance = Instance::get();
-    const std::vector<PhysicalDevice> devices = require_devices(*instance);
-    const PhysicalDevice& physical = select(devices, options);
-    std::string reason;
-    const DeviceCaps caps = effective_caps(physical.caps, reason);
-    DevicePlan plan = device_plan(caps);
-    apply_environment(plan, options.submit_ms);
-    if (!reason.empty()) {
-        plan.reasons.push_back(std::move(reason));
-    }
-    const auto make = [&] {
-        return std::make_shared<Device>(std::make_unique<DeviceState>(instance, physical, caps, plan, options));
-    };
+namespace {
+
+/// `make` makes a device of a plan; the judge may change the plan, and then the device.
+template <class Make>
+std::shared_ptr<Device> judged(DevicePlan& plan, bool can_submit, CooperativeJudge judge, const Make& make) {
+    if (!can_submit) plan.cooperative_fp16 = {};  // nothing can be run to judge it
     auto device = make();
     if (!plan.cooperative_fp16) return device;
     CooperativeSums sums;
@@ -305,6 +326,43 @@ std::shared_ptr<Device> Device::open(const DeviceOptions& options, CooperativeJu
     if (!sums.fp16) return make();
     device->state().plan = plan;
     return device;
+}
+
+}  // namespace
+
+std::shared_ptr<Device> Device::open(const DeviceOptions& options, CooperativeJudge judge) {
+    std::shared_ptr<Instance> instance = Instance::get();
+    const std::vector<PhysicalDevice> devices = require_devices(*instance);
+    const PhysicalDevice& physical = select(devices, options);
+    std::string reason;
+    const DeviceCaps caps = effective_caps(physical.caps, reason);
+    DevicePlan plan = device_plan(caps);
+    apply_environment(plan, options.submit_ms);
+    if (!reason.empty()) {
+        plan.reasons.push_back(std::move(reason));
+    }
+    return judged(plan, true, judge, [&] {
+        return std::make_shared<Device>(std::make_unique<DeviceState>(instance, physical, caps, plan, options));
+    });
+}
+
+std::shared_ptr<Device> Device::adopt(const AdoptedDevice& adopted, const DeviceOptions& options,
+                                      CooperativeJudge judge) {
+    std::shared_ptr<Instance> instance = Instance::adopt(adopted.instance, adopted.get_instance_proc_addr);
+    const PhysicalDevice physical = adopted_device(*instance, adopted.physical_device, *adopted.made_with,
+                                                   adopted.api_version, adopted.queue_family);
+    std::string reason;
+    const DeviceCaps caps = effective_caps(physical.caps, reason);
+    DevicePlan plan = device_plan(caps);
+    apply_environment(plan, options.submit_ms);
+    plan.reasons.push_back("the device is lent: only what it was made with is used");
+    if (!reason.empty()) plan.reasons.push_back(std::move(reason));
+    const bool can_submit = adopted.queue != VK_NULL_HANDLE;
+    if (!can_submit) plan.map_in_place = true;  // constants reach memory that the host sees, or none
+    return judged(plan, can_submit, judge, [&] {
+        return std::make_shared<Device>(
+            std::make_unique<DeviceState>(instance, physical, caps, plan, options, &adopted));
+    });
 }
 
 Device::Device(std::unique_ptr<DeviceState> state) : state_(std::move(state)) {}

@@ -33,6 +33,8 @@ struct DeviceOptions {
     std::size_t threads = 0;          ///< of the host; 0: its processors, at most 16
 };
 
+struct AdoptedDevice;
+
 class Device;
 /// Tells for which results a device's cooperative matrices add fp16 accurately enough.
 using CooperativeJudge = CooperativeSums (*)(const std::shared_ptr<Device>& device);
@@ -48,6 +50,10 @@ public:
     /// `judge` is asked once where the device has cooperative matrices of fp16. Callers want open_device() of
     /// vk/measure/open_device.hpp, which knows the judge.
     static std::shared_ptr<Device> open(const DeviceOptions& options, CooperativeJudge judge);
+
+    /// The VkDevice of others (vk/core/adopted.hpp), which must outlive this; `options` without what selects a device.
+    static std::shared_ptr<Device> adopt(const AdoptedDevice& adopted, const DeviceOptions& options,
+                                         CooperativeJudge judge);
 
     explicit Device(std::unique_ptr<DeviceState> state);
     ~Device();

@@ -10,13 +10,20 @@ namespace tosavk {
 
 BufferMemory::BufferMemory(std::shared_ptr<Device> device, std::uint64_t size, MemoryUse use,
                            const MemoryOrigin& origin)
-    : device_(std::move(device)), use_(use), exportable_(origin.exportable) {
+    : device_(std::move(device)),
+      usage_(use == MemoryUse::staging ? 0
+                                       : VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT),
+      exportable_(origin.exportable) {
     DeviceState& state = device_->state();
     if ((origin.fd >= 0 || origin.exportable) && !state.has_external_fd)
         throw Error(ErrorCode::unsupported,
                     "the device neither gives nor takes memory by file descriptors (VK_KHR_external_memory_fd)");
     buffer_ = Buffer(state, size, use, "a buffer", origin);
 }
+
+BufferMemory::BufferMemory(std::shared_ptr<Device> device, VkBuffer foreign, std::uint64_t size,
+                           VkBufferUsageFlags usage)
+    : device_(std::move(device)), buffer_(device_->state(), foreign, size), usage_(usage) {}
 
 void BufferMemory::used_by(std::uint64_t submit) {
     std::uint64_t last = last_submit_.load();

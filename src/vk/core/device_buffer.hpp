@@ -13,12 +13,14 @@ namespace tosavk {
 class BufferMemory {
 public:
     BufferMemory(std::shared_ptr<Device> device, std::uint64_t size, MemoryUse use, const MemoryOrigin& origin);
+    /// Somebody else's buffer.
+    BufferMemory(std::shared_ptr<Device> device, VkBuffer foreign, std::uint64_t size, VkBufferUsageFlags usage);
     BufferMemory(const BufferMemory&) = delete;
     BufferMemory& operator=(const BufferMemory&) = delete;
 
     Device& device() const { return *device_; }
     const Buffer& buffer() const { return buffer_; }
-    MemoryUse use() const { return use_; }
+    VkBufferUsageFlags usage() const { return usage_; }
     /// It is used by DeviceState::submit()'s number `submit`.
     void used_by(std::uint64_t submit);
     /// Waits for what uses it.
@@ -41,8 +43,8 @@ private:
 
     std::shared_ptr<Device> device_;
     Buffer buffer_;
-    MemoryUse use_;
-    bool exportable_;
+    VkBufferUsageFlags usage_;
+    bool exportable_ = false;
     std::atomic<std::uint64_t> last_submit_{0};
 };
 

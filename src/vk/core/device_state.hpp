@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device/device_plan.hpp"
+#include "vk/core/adopted.hpp"
 #include "vk/core/caps.hpp"
 #include "vk/core/check.hpp"
 #include "vk/core/device.hpp"
@@ -17,6 +18,8 @@ namespace tosavk {
 class LogicalDevice {
 public:
     LogicalDevice(std::shared_ptr<Instance> instance, const PhysicalDevice& physical, const DevicePlan& plan);
+    /// Somebody else's. Error(no_device) where it lacks a function.
+    LogicalDevice(std::shared_ptr<Instance> instance, const AdoptedDevice& adopted, const PhysicalDevice& physical);
     ~LogicalDevice();
     LogicalDevice(const LogicalDevice&) = delete;
     LogicalDevice& operator=(const LogicalDevice&) = delete;
@@ -25,13 +28,42 @@ public:
     VkDevice handle = VK_NULL_HANDLE;
     VolkDeviceTable vk{};
     bool has_host_pointers = false, has_external_fd = false;
+
+private:
+    void complete_table();
+
+    bool is_ours_ = true;
+};
+
+/// A queue has one user at a time: of this library by the mutex, beside others by their own lock.
+class QueueMutex {
+public:
+    void lock() {
+        mutex_.lock();
+        if (lock_) lock_(user_);
+    }
+    void unlock() {
+        if (unlock_) unlock_(user_);
+        mutex_.unlock();
+    }
+    void share(const AdoptedDevice& adopted) {
+        user_ = adopted.queue_user;
+        lock_ = adopted.lock_queue;
+        unlock_ = adopted.unlock_queue;
+    }
+
+private:
+    std::mutex mutex_;
+    void* user_ = nullptr;
+    void (*lock_)(void* user) = nullptr;
+    void (*unlock_)(void* user) = nullptr;
 };
 
 class Transfer;
 
 struct DeviceState {
     DeviceState(std::shared_ptr<Instance> instance, const PhysicalDevice& physical, const DeviceCaps& caps,
-                const DevicePlan& plan, const DeviceOptions& options);
+                const DevicePlan& plan, const DeviceOptions& options, const AdoptedDevice* adopted = nullptr);
 
     ~DeviceState();
 
@@ -52,13 +84,15 @@ struct DeviceState {
     VkPhysicalDeviceMemoryProperties memory{};
     VkPhysicalDevice physical_device = VK_NULL_HANDLE;
     bool has_memory_budget = false;
+    bool update_after_bind = false;   ///< see BindingLayout
     mutable std::mutex memory_mutex;  ///< for the three below, which Tally keeps
     std::uint64_t memory_in_use = 0, memory_peak = 0, memory_allocations = 0;
+    MemoryLender lender;  ///< without functions: memory comes from the driver
     VkDeviceSize non_coherent_atom = 1;
     VkDeviceSize max_allocation = 0;
     VkDeviceSize host_pointer_alignment = 0;  ///< of memory of the host that buffers may be made of; 0: none may
     bool has_external_fd = false;             ///< memory goes to and comes from other devices
-    std::mutex queue_mutex;                   ///< for `queue` and `timeline_value`
+    QueueMutex queue_mutex;                   ///< for `queue` and `timeline_value`
     UniqueHandle<VkSemaphore> timeline;       ///< none where the plan has no timeline semaphores
     std::uint64_t timeline_value = 0;         ///< of the last submit
     PipelineLibrary pipelines;

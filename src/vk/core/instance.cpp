@@ -85,20 +85,23 @@ std::shared_ptr<Instance> Instance::get() {
     const std::lock_guard lock(mutex);
     std::shared_ptr<Instance> instance = current.lock();
     if (!instance) {
+        require_loader();
         instance.reset(new Instance());
+        instance->create();
         current = instance;
     }
     return instance;
 }
 
-Instance::Instance() {
-    require_loader();
-    try {
-        create();
-    } catch (...) {
-        destroy();
-        throw;
-    }
+std::shared_ptr<Instance> Instance::adopt(VkInstance handle, PFN_vkGetInstanceProcAddr get_address) {
+    std::shared_ptr<Instance> instance(new Instance());
+    instance->handle_ = handle;
+    const bool complete = instance->load_functions(get_address);
+    instance->destroy_instance_ = nullptr;
+    if (!complete)
+        throw Error(ErrorCode::no_device,
+                    "get_instance_proc_addr lacks functions of Vulkan 1.1; the instance must be of that version");
+    return instance;
 }
 
 Instance::~Instance() { destroy(); }
@@ -107,9 +110,25 @@ void Instance::destroy() {
     if (messenger_ != VK_NULL_HANDLE) {
         destroy_messenger_(handle_, messenger_, nullptr);
     }
-    if (handle_ != VK_NULL_HANDLE) {
+    if (handle_ != VK_NULL_HANDLE && destroy_instance_) {
         destroy_instance_(handle_, nullptr);
     }
+}
+
+bool Instance::load_functions(PFN_vkGetInstanceProcAddr get_address) {
+    const auto load = [&](auto& function, const char* name) {
+        function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(get_address(handle_, name));
+        return function != nullptr;
+    };
+    load(get_cooperative_matrices, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
+    return load(destroy_instance_, "vkDestroyInstance") &&
+           load(enumerate_physical_devices_, "vkEnumeratePhysicalDevices") &&
+           load(enumerate_device_extensions_, "vkEnumerateDeviceExtensionProperties") &&
+           load(get_properties, "vkGetPhysicalDeviceProperties2") &&
+           load(get_features, "vkGetPhysicalDeviceFeatures2") &&
+           load(get_memory_properties, "vkGetPhysicalDeviceMemoryProperties2") &&
+           load(get_queue_families, "vkGetPhysicalDeviceQueueFamilyProperties2") &&
+           load(create_device, "vkCreateDevice") && load(get_device_proc_addr, "vkGetDeviceProcAddr");
 }
 
 void Instance::create() {
@@ -174,24 +193,17 @@ void Instance::create() {
         throw_result(result, "vkCreateInstance");
     }
 
-    const VkInstance instance = handle_;
-    const auto load = [instance](auto& function, const char* name) {
-        function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(vkGetInstanceProcAddr(instance, name));
-        return function != nullptr;
-    };
-    const bool complete = load(destroy_instance_, "vkDestroyInstance") &&
-                          load(enumerate_physical_devices_, "vkEnumeratePhysicalDevices") &&
-                          load(enumerate_device_extensions_, "vkEnumerateDeviceExtensionProperties") &&
-                          load(get_properties, "vkGetPhysicalDeviceProperties2") &&
-                          load(get_features, "vkGetPhysicalDeviceFeatures2") &&
-                          load(get_memory_properties, "vkGetPhysicalDeviceMemoryProperties2") &&
-                          load(get_queue_families, "vkGetPhysicalDeviceQueueFamilyProperties2") &&
-                          load(create_device, "vkCreateDevice") && load(get_device_proc_addr, "vkGetDeviceProcAddr");
+    const bool complete = load_functions(vkGetInstanceProcAddr);
     if (!complete) {
         throw Error(ErrorCode::no_device, "the Vulkan loader lacks functions of Vulkan 1.1; update it");
     }
-    load(get_cooperative_matrices, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
     if (validate) {
+        const VkInstance instance = handle_;
+        const auto load = [instance](auto& function, const char* name) {
+            function =
+                reinterpret_cast<std::remove_reference_t<decltype(function)>>(vkGetInstanceProcAddr(instance, name));
+            return function != nullptr;
+        };
         PFN_vkCreateDebugUtilsMessengerEXT create_messenger = nullptr;
         if (load(create_messenger, "vkCreateDebugUtilsMessengerEXT") &&
             load(destroy_messenger_, "vkDestroyDebugUtilsMessengerEXT")) {

@@ -16,6 +16,10 @@ public:
     /// The instance in use, or a new one. Error(no_device) when there is no loader or no driver.
     static std::shared_ptr<Instance> get();
 
+    /// Somebody else's, whose functions come from `get_address`: the loader is not asked. Error(no_device) where one is
+    /// missing.
+    static std::shared_ptr<Instance> adopt(VkInstance instance, PFN_vkGetInstanceProcAddr get_address);
+
     ~Instance();
     Instance(const Instance&) = delete;
     Instance& operator=(const Instance&) = delete;
@@ -32,7 +36,9 @@ public:
     PFN_vkGetDeviceProcAddr get_device_proc_addr = nullptr;
 
 private:
-    Instance();
+    Instance() = default;
+    /// Null without a function of Vulkan 1.1 that is needed.
+    bool load_functions(PFN_vkGetInstanceProcAddr get_address);
     void create();
     void destroy();
 

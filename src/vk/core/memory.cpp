@@ -85,6 +85,31 @@ struct OwnedFd {
 
 }  // namespace
 
+template <class Checked>
+void Buffer::allocate_memory(VkMemoryAllocateInfo& allocate, const MemoryOrigin& origin, const Checked& checked) {
+    VkImportMemoryHostPointerInfoEXT host{VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT};
+    VkImportMemoryFdInfoKHR opaque{VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR};
+    VkExportMemoryAllocateInfo exported{VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO};
+    OwnedFd imported;
+    if (origin.host_pointer) {
+        host.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+        host.pHostPointer = origin.host_pointer;
+        allocate.pNext = &host;
+    } else if (origin.fd >= 0) {
+        imported.number = fcntl(origin.fd, F_DUPFD_CLOEXEC, 0);
+        if (imported.number < 0) throw Error(ErrorCode::usage, fmt::format("{} is no open file descriptor", origin.fd));
+        opaque.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+        opaque.fd = imported.number;
+        allocate.pNext = &opaque;
+    } else if (origin.exportable) {
+        exported.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+        allocate.pNext = &exported;
+    }
+    checked("vkAllocateMemory",
+            try_call(state_->vk.vkAllocateMemory, state_->device.handle, &allocate, nullptr, memory_.put()));
+    imported.number = -1;  // the driver's now
+}
+
 Buffer::Buffer(DeviceState& state, std::uint64_t size, MemoryUse use, const char* what, const MemoryOrigin& origin)
     : state_(&state),
       memory_(state.device.handle, state.vk.vkFreeMemory),
@@ -139,34 +164,29 @@ Buffer::Buffer(DeviceState& state, std::uint64_t size, MemoryUse use, const char
     if (allocate.allocationSize > heap) {
         too_large(heap, "its memory heap");
     }
-    VkImportMemoryHostPointerInfoEXT host{VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT};
-    VkImportMemoryFdInfoKHR opaque{VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR};
-    VkExportMemoryAllocateInfo exported{VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO};
-    OwnedFd imported;
-    if (origin.host_pointer) {
-        host.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
-        host.pHostPointer = origin.host_pointer;
-        allocate.pNext = &host;
-    } else if (origin.fd >= 0) {
-        imported.number = fcntl(origin.fd, F_DUPFD_CLOEXEC, 0);
-        if (imported.number < 0) throw Error(ErrorCode::usage, fmt::format("{} is no open file descriptor", origin.fd));
-        opaque.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
-        opaque.fd = imported.number;
-        allocate.pNext = &opaque;
-    } else if (origin.exportable) {
-        exported.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
-        allocate.pNext = &exported;
+    const bool wants_map = use != MemoryUse::device;
+    if (state.lender.allocate && !info.pNext) {
+        LentMemory lent;
+        checked("the allocator of the device's owner",
+                take_fault() ? VK_ERROR_OUT_OF_DEVICE_MEMORY
+                             : state.lender.allocate(requirements, allocate.memoryTypeIndex, wants_map, lent));
+        lent_.lender = &state.lender;
+        lent_.memory = lent;
+        if (wants_map && !lent.mapped)
+            throw Error(ErrorCode::usage, "the allocator of the device's owner gave memory that is not mapped");
+        bytes_ = static_cast<std::byte*>(wants_map ? lent.mapped : nullptr);
+        allocate.allocationSize = requirements.size;
+    } else {
+        allocate_memory(allocate, origin, checked);
     }
-    checked("vkAllocateMemory", try_call(vk.vkAllocateMemory, device, &allocate, nullptr, memory_.put()));
-    imported.number = -1;  // the driver's now
     checked("vkBindBufferMemory",
-            try_call(vk.vkBindBufferMemory, device, buffer_.get(), memory_.get(), VkDeviceSize{0}));
+            try_call(vk.vkBindBufferMemory, device, buffer_.get(), memory(), VkDeviceSize{lent_.memory.offset}));
     allocated_ = allocate.allocationSize;
     tally_ = Tally(state, allocated_);
     coherent_ = (type.propertyFlags & coherent) != 0;
     if (origin.host_pointer) {
         bytes_ = static_cast<std::byte*>(origin.host_pointer);
-    } else if (use != MemoryUse::device) {
+    } else if (wants_map && !bytes_) {
         void* mapped = nullptr;
         checked("vkMapMemory", try_call(vk.vkMapMemory, device, memory_.get(), VkDeviceSize{0},
                                         VkDeviceSize{VK_WHOLE_SIZE}, VkMemoryMapFlags{0}, &mapped));
@@ -202,9 +222,12 @@ int Buffer::export_fd() const {
 VkMappedMemoryRange Buffer::range_of(std::uint64_t offset, std::uint64_t size) const {
     const VkDeviceSize atom = state_->non_coherent_atom;
     VkMappedMemoryRange range{VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE};
-    range.memory = memory_.get();
+    range.memory = memory();
+    offset += lent_.memory.offset;
+    const VkDeviceSize end = (offset + size + atom - 1) / atom * atom;
     range.offset = offset / atom * atom;
-    range.size = std::min<VkDeviceSize>((offset + size + atom - 1) / atom * atom, allocated_) - range.offset;
+    // Lent memory is part of something larger, whose size is not known; its owner aligns it.
+    range.size = (lent_.memory.memory ? end : std::min<VkDeviceSize>(end, allocated_)) - range.offset;
     return range;
 }
 

@@ -1,6 +1,7 @@
 // One VkBuffer with its own memory.
 #pragma once
 
+#include "vk/core/adopted.hpp"
 #include "vk/core/unique_handle.hpp"
 
 #include <cstddef>
@@ -57,10 +58,12 @@ public:
     Buffer() = default;  ///< no memory; size 0
     /// `what` names the buffer in errors. Size 0 makes no buffer.
     Buffer(DeviceState& state, std::uint64_t size, MemoryUse use, const char* what, const MemoryOrigin& origin = {});
+    /// Somebody else's, which outlives this; the host does not see it.
+    Buffer(DeviceState& state, VkBuffer foreign, std::uint64_t size) : state_(&state), foreign_(foreign), size_(size) {}
     Buffer(Buffer&&) = default;
     Buffer& operator=(Buffer&&) = default;
 
-    VkBuffer handle() const { return buffer_.get(); }
+    VkBuffer handle() const { return foreign_ ? foreign_ : buffer_.get(); }
     std::uint64_t size() const { return size_; }
     bool mapped() const { return bytes_ != nullptr; }
     std::byte* bytes() const { return bytes_; }  ///< null where the host does not see them
@@ -80,12 +83,34 @@ public:
 
 private:
     VkMappedMemoryRange range_of(std::uint64_t offset, std::uint64_t size) const;
+    template <class Checked>
+    void allocate_memory(VkMemoryAllocateInfo& allocate, const MemoryOrigin& origin, const Checked& checked);
     std::uint32_t host_pointer_types(const MemoryOrigin& origin, std::uint64_t size) const;
+
+    /// Memory from the caller's allocator, given back with the scope.
+    struct Lent {
+        const MemoryLender* lender = nullptr;
+        LentMemory memory;
+
+        Lent() = default;
+        Lent(Lent&& other) noexcept : lender(other.lender), memory(std::exchange(other.memory, {})) {}
+        Lent& operator=(Lent&& other) noexcept {
+            std::swap(lender, other.lender);
+            std::swap(memory, other.memory);
+            return *this;
+        }
+        ~Lent() {
+            if (memory.memory != VK_NULL_HANDLE) lender->release(memory);
+        }
+    };
+    VkDeviceMemory memory() const { return lent_.memory.memory ? lent_.memory.memory : memory_.get(); }
 
     DeviceState* state_ = nullptr;
     Tally tally_;
     UniqueHandle<VkDeviceMemory> memory_;  // freed after the buffer
+    Lent lent_;                            // one of both
     UniqueHandle<VkBuffer> buffer_;
+    VkBuffer foreign_ = VK_NULL_HANDLE;
     std::uint64_t size_ = 0, allocated_ = 0;
     std::uint32_t type_ = 0;
     std::byte* bytes_ = nullptr;

@@ -46,14 +46,15 @@ std::vector<std::uint32_t> to_words(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-PipelineLibrary::PipelineLibrary(VkDevice device, const VolkDeviceTable& vk, const DeviceCaps& caps,
+PipelineLibrary::PipelineLibrary(VkDevice device, const VolkDeviceTable& vk, const PhysicalDevice& physical,
                                  const CacheSettings& cache, std::size_t threads)
     : device_(device),
       vk_(vk),
-      identity_(identity_of(caps)),
+      update_after_bind_(physical.update_after_bind),
+      identity_(identity_of(physical.caps)),
       disk_(cache, identity_),
       seed_(open_seed()),
-      cache_header_(pipeline_data_header(caps)),
+      cache_header_(pipeline_data_header(physical.caps)),
       threads_(threads) {
     const std::vector<std::byte> stored = stored_pipelines();
     cache_sum_ = checksum(stored);
@@ -176,6 +177,14 @@ std::shared_ptr<const BindingLayout> PipelineLibrary::layout_for(const Dispatch&
     VkDescriptorSetLayoutCreateInfo set{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
     set.bindingCount = static_cast<std::uint32_t>(bindings.size());
     set.pBindings = bindings.data();
+    const std::vector<VkDescriptorBindingFlags> flags(bindings.size(), VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT);
+    VkDescriptorSetLayoutBindingFlagsCreateInfo late{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO};
+    late.bindingCount = set.bindingCount;
+    late.pBindingFlags = flags.data();
+    if (update_after_bind_) {
+        set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT;
+        set.pNext = &late;
+    }
     layout->set = {device_, vk_.vkDestroyDescriptorSetLayout};
     call("vkCreateDescriptorSetLayout", vk_.vkCreateDescriptorSetLayout, device_, &set, nullptr, layout->set.put());
 

@@ -5,6 +5,7 @@
 #include "compile/plan/plan.hpp"
 #include "store/disk_cache.hpp"
 #include "store/seed.hpp"
+#include "vk/core/caps.hpp"
 #include "vk/core/unique_handle.hpp"
 
 #include <array>
@@ -24,7 +25,8 @@ namespace tosavk {
 /// Descriptor type of a binding.
 VkDescriptorType descriptor_type(const Binding& binding);
 
-/// Descriptor set layout of one kind of dispatch, and the pipeline layout of that one set.
+/// Descriptor set layout of one kind of dispatch, and the pipeline layout of that one set. On devices of others that
+/// were made for it, sets may be rewritten after they were bound (and go into pools that say so).
 struct BindingLayout {
     UniqueHandle<VkDescriptorSetLayout> set;
     UniqueHandle<VkPipelineLayout> pipeline;
@@ -47,8 +49,8 @@ struct PipelineCounters {
 /// seed.
 class PipelineLibrary {
 public:
-    PipelineLibrary(VkDevice device, const VolkDeviceTable& vk, const DeviceCaps& caps, const CacheSettings& cache,
-                    std::size_t threads);
+    PipelineLibrary(VkDevice device, const VolkDeviceTable& vk, const PhysicalDevice& physical,
+                    const CacheSettings& cache, std::size_t threads);
     /// Saves what the disk cache lacks.
     ~PipelineLibrary();
 
@@ -92,6 +94,7 @@ private:
 
     VkDevice device_;
     const VolkDeviceTable& vk_;
+    bool update_after_bind_;
     std::mutex mutex_;
     std::shared_mutex cache_mutex_;  ///< shared: pipelines are made with cache_; alone: caches are merged into it
     std::string identity_;

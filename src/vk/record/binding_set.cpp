@@ -1,6 +1,7 @@
 #include "vk/record/binding_set.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tosavk {
 
@@ -28,6 +29,7 @@ BindingSet::BindingSet(const ExecutableState& executable)
     pool.maxSets = static_cast<std::uint32_t>(layouts.size());
     pool.poolSizeCount = static_cast<std::uint32_t>(sizes.size());
     pool.pPoolSizes = sizes.data();
+    if (device_.update_after_bind) pool.flags = VK_DESCRIPTOR_POOL_CREATE_UPDATE_AFTER_BIND_BIT;
     pool_ = {device, vk.vkDestroyDescriptorPool};
     call("vkCreateDescriptorPool", vk.vkCreateDescriptorPool, device, &pool, nullptr, pool_.put());
 
@@ -48,15 +50,16 @@ bool BindingSet::has_externals(const Dispatch& dispatch) {
                        [](const Binding& binding) { return binding.place.space == Space::external; });
 }
 
+// Views are made anew: another buffer may have the handle of one that is gone.
 void BindingSet::write(const RunMemory& memory) {
+    const Views unused = std::exchange(views_, {}), unused_externals = std::exchange(external_views_, {});
     for (std::size_t d = 0; d < dispatches_.size(); ++d) {
         if (dispatches_[d] != nullptr) write(*dispatches_[d], sets_[d], memory);
     }
 }
 
 void BindingSet::write_externals(const RunMemory& memory) {
-    Views unused = std::move(external_views_);
-    external_views_.clear();
+    const Views unused = std::exchange(external_views_, {});
     for (std::size_t d = 0; d < dispatches_.size(); ++d) {
         if (dispatches_[d] != nullptr && has_externals(*dispatches_[d])) write(*dispatches_[d], sets_[d], memory);
     }

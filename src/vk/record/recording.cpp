@@ -2,6 +2,8 @@
 // the host and against what ran before.
 #include "vk/record/recording.hpp"
 
+#include "vk/record/variables.hpp"
+
 #include <algorithm>
 
 namespace tosavk {
@@ -365,20 +367,7 @@ void Recording::abandon() noexcept {
 
 // ---- the host's side ----------------------------------------------------------------------------------------------
 
-void Recording::reset_variables() {
-    const Graph& graph = *executable_.graph;
-    if (graph.variables.empty()) {
-        return;
-    }
-    Bytes bytes(state_.size());
-    for (std::size_t v = 0; v < graph.variables.size(); ++v) {
-        if (const auto& initial = graph.variables[v].initial) {
-            std::copy(initial->begin(), initial->end(),
-                      bytes.begin() + static_cast<std::ptrdiff_t>(executable_.plan.variables[v].offset));
-        }
-    }
-    upload(device_, state_, 0, bytes);
-}
+void Recording::reset_variables() { upload_initial_values(device_, *executable_.graph, executable_.plan, state_); }
 
 void Recording::write_variable(std::size_t index, std::span<const std::byte> bytes) {
     upload(device_, state_, executable_.plan.variables[index].offset, bytes);

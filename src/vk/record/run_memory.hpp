@@ -11,6 +11,11 @@ namespace tosavk {
 inline std::uint64_t number_of(VkBuffer buffer) { return reinterpret_cast<std::uint64_t>(buffer); }
 inline VkBuffer buffer_of(const BufferRange& range) { return reinterpret_cast<VkBuffer>(range.buffer); }
 
+inline void set_usage(BufferRange& range, VkBufferUsageFlags usage) {
+    range.storage = (usage & VK_BUFFER_USAGE_STORAGE_BUFFER_BIT) != 0;
+    range.texels = (usage & VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT) != 0;
+}
+
 struct BufferPlace {
     VkBuffer buffer = VK_NULL_HANDLE;
     std::uint64_t offset = 0;

@@ -104,7 +104,7 @@ void Context::use_bindings() {
             BufferRange& range = all.emplace_back();
             if (!one) continue;
             range = {number_of(one.buffer.memory->buffer().handle()), one.buffer.offset, one.buffer.size};
-            range.storage = range.texels = one.buffer.memory->use() != MemoryUse::staging;
+            set_usage(range, one.buffer.memory->usage());
             range.padded = one.padded;
         }
         return all;

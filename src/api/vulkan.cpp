@@ -1,0 +1,223 @@
+// Devices, buffers and command buffers of others.
+#include "api/device_options.hpp"
+#include "api/handles.hpp"
+#include "vk/measure/open_device.hpp"
+#include "vk/record/host_bindings.hpp"
+
+#include "tosavk/vulkan.h"  // after volk, which does without prototypes
+
+#include <fmt/format.h>
+
+using namespace tosavk;
+using namespace tosavk::api;
+
+struct tosavk_binding_set {
+    explicit tosavk_binding_set(std::shared_ptr<Executable> executable) : bindings(std::move(executable)) {}
+    HostBindings bindings;
+};
+
+namespace {
+
+constexpr VkBufferUsageFlags all_usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT |
+                                         VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+
+AdoptedDevice adopted_of(const Call& call, const tosavk_vulkan_device& lent) {
+    call.require(lent.instance, "lent->instance");
+    call.require(lent.physical_device, "lent->physical_device");
+    call.require(lent.device, "lent->device");
+    call.require(reinterpret_cast<const void*>(lent.get_instance_proc_addr), "lent->get_instance_proc_addr");
+    call.require(reinterpret_cast<const void*>(lent.get_device_proc_addr), "lent->get_device_proc_addr");
+    call.require(lent.create_info, "lent->create_info");
+    if ((lent.lock_queue == nullptr) != (lent.unlock_queue == nullptr))
+        throw Error(ErrorCode::usage, "lock_queue and unlock_queue go together");
+    if ((lent.allocate == nullptr) != (lent.release == nullptr))
+        throw Error(ErrorCode::usage, "allocate and release go together");
+    AdoptedDevice adopted;
+    adopted.instance = lent.instance;
+    adopted.physical_device = lent.physical_device;
+    adopted.device = lent.device;
+    adopted.get_instance_proc_addr = lent.get_instance_proc_addr;
+    adopted.get_device_proc_addr = lent.get_device_proc_addr;
+    adopted.api_version = lent.api_version;
+    adopted.made_with = lent.create_info;
+    adopted.queue_family = lent.queue_family;
+    adopted.queue = lent.queue;
+    adopted.queue_user = lent.user;
+    adopted.lock_queue = lent.lock_queue;
+    adopted.unlock_queue = lent.unlock_queue;
+    if (!lent.allocate) return adopted;
+    void* const user = lent.user;
+    adopted.memory.allocate = [user, allocate = lent.allocate](const VkMemoryRequirements& requirements,
+                                                               std::uint32_t type, bool mapped, LentMemory& memory) {
+        tosavk_vulkan_memory given{};
+        const VkResult result = allocate(user, &requirements, type, mapped ? 1 : 0, &given);
+        if (result >= VK_SUCCESS) memory = {given.memory, given.offset, given.mapped, given.cookie};
+        return result;
+    };
+    adopted.memory.release = [user, release = lent.release](const LentMemory& memory) {
+        const tosavk_vulkan_memory given{memory.memory, memory.offset, memory.mapped, memory.cookie};
+        release(user, &given);
+    };
+    return adopted;
+}
+
+void require_range(const tosavk_vulkan_range& range, const char* what) {
+    if (range.buffer == VK_NULL_HANDLE || range.size == 0)
+        throw Error(ErrorCode::usage, fmt::format("{} has no buffer, or no bytes", what));
+    if (range.size > UINT64_MAX - range.offset)
+        throw Error(ErrorCode::usage, fmt::format("{} goes past the end of memory", what));
+}
+
+BufferRange range_of(const tosavk_vulkan_range& given, const std::string& what) {
+    if ((given.flags & ~static_cast<std::uint32_t>(TOSAVK_BIND_PADDED)) != 0)
+        throw Error(ErrorCode::usage, fmt::format("{}: {:#x} are no tosavk_bind_flags", what, given.flags));
+    require_range(given, what.c_str());
+    BufferRange range{number_of(given.buffer), given.offset, given.size};
+    set_usage(range, given.usage);
+    range.padded = (given.flags & TOSAVK_BIND_PADDED) != 0;
+    return range;
+}
+
+std::vector<BufferRange> ranges_of(const Call& call, const tosavk_vulkan_range* given, std::size_t count,
+                                   const char* what) {
+    if (count > 0) call.require(given, what);
+    std::vector<BufferRange> ranges;
+    for (std::size_t k = 0; k < count; ++k) ranges.push_back(range_of(given[k], fmt::format("{} {}", what, k)));
+    return ranges;
+}
+
+}  // namespace
+
+tosavk_status tosavk_device_adopt(const tosavk_vulkan_device* lent, const tosavk_device_options* options,
+                                  tosavk_device** device, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(lent, "lent");
+        call.require(device, "device");
+        const tosavk_vulkan_device given = read_struct(lent, "tosavk_vulkan_device");
+        const DeviceOptions wanted = device_options(read_struct(options, "tosavk_device_options"));
+        if (!wanted.name.empty() || !wanted.uuid.empty() || !wanted.luid.empty() || !wanted.type.empty() ||
+            wanted.vendor_id != 0 || wanted.ordinal != 0)
+            throw Error(ErrorCode::usage, "a lent device is not chosen by name, UUID, LUID, type, vendor or ordinal");
+        *device = make_device(adopt_device(adopted_of(call, given), wanted), {});
+    });
+}
+
+tosavk_status tosavk_buffer_adopt(tosavk_device* device, const tosavk_vulkan_range* range, tosavk_buffer** buffer,
+                                  tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(device, "device");
+        call.require(range, "range");
+        call.require(buffer, "buffer");
+        require_range(*range, "range");
+        if (range->flags != 0 || range->strides)
+            throw Error(ErrorCode::usage, "flags and strides are of tensors, not of buffers");
+        auto made = std::make_unique<tosavk_buffer>();
+        made->buffer = {
+            std::make_shared<BufferMemory>(device->device, range->buffer, range->offset + range->size, range->usage),
+            range->offset, range->size};
+        *buffer = made.release();
+    });
+}
+
+tosavk_status tosavk_buffer_vulkan(const tosavk_buffer* buffer, tosavk_vulkan_range* range, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(buffer, "buffer");
+        call.require(range, "range");
+        const BufferMemory& memory = *buffer->buffer.memory;
+        *range = {};
+        range->buffer = memory.buffer().handle();
+        range->offset = buffer->buffer.offset;
+        range->size = buffer->buffer.size;
+        range->usage = memory.usage() | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    });
+}
+
+tosavk_status tosavk_executable_vulkan_memory(const tosavk_executable* executable, tosavk_vulkan_memory_needs* needs,
+                                              tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(executable, "executable");
+        call.require(needs, "needs");
+        const ExecutableState& state = executable->executable->state();
+        const HostMemoryNeeds wanted = host_memory_needs(state);
+        tosavk_vulkan_memory_needs result{};
+        result.arena_bytes = wanted.arena;
+        result.arena_bytes_with_copies = wanted.with_copies;
+        result.alignment = wanted.alignment;
+        result.constant_bytes = wanted.constants;
+        result.constants = state.constants.handle();
+        result.usage = all_usage;
+        write_struct(needs, result, "tosavk_vulkan_memory_needs");
+    });
+}
+
+tosavk_status tosavk_binding_set_create(tosavk_executable* executable, tosavk_binding_set** set, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(executable, "executable");
+        call.require(set, "set");
+        *set = new tosavk_binding_set(executable->executable);
+    });
+}
+
+tosavk_status tosavk_binding_set_write(tosavk_binding_set* set, const tosavk_vulkan_bindings* bindings,
+                                       tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(set, "set");
+        call.require(bindings, "bindings");
+        const tosavk_vulkan_bindings given = read_struct(bindings, "tosavk_vulkan_bindings");
+        HostTensors tensors;
+        if (given.arena.buffer != VK_NULL_HANDLE) tensors.arena = range_of(given.arena, "the arena");
+        if (given.constants.buffer != VK_NULL_HANDLE) tensors.constants = range_of(given.constants, "the constants");
+        tensors.inputs = ranges_of(call, given.inputs, given.input_count, "input");
+        tensors.outputs = ranges_of(call, given.outputs, given.output_count, "output");
+        set->bindings.write(tensors);
+    });
+}
+
+tosavk_status tosavk_binding_set_access(const tosavk_binding_set* set, tosavk_vulkan_access* access,
+                                        tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(set, "set");
+        call.require(access, "access");
+        const HostAccess found = set->bindings.access();
+        tosavk_vulkan_access result{};
+        result.first_stages = found.first_stages;
+        result.first_access = found.first_access;
+        result.last_stages = found.last_stages;
+        result.last_access = found.last_access;
+        result.copies = found.copies;
+        write_struct(access, result, "tosavk_vulkan_access");
+    });
+}
+
+tosavk_status tosavk_binding_set_record(tosavk_binding_set* set, VkCommandBuffer commands, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(set, "set");
+        call.require(commands, "commands");
+        set->bindings.record(commands);
+    });
+}
+
+void tosavk_binding_set_release(tosavk_binding_set* set) { delete set; }
+
+namespace {
+
+const tosavk_vulkan_api vulkan_table = {
+    .struct_size = sizeof(tosavk_vulkan_api),
+    .api_version = TOSAVK_API_VERSION,
+    .reserved = 0,
+    .device_adopt = tosavk_device_adopt,
+    .buffer_adopt = tosavk_buffer_adopt,
+    .buffer_vulkan = tosavk_buffer_vulkan,
+    .executable_vulkan_memory = tosavk_executable_vulkan_memory,
+    .binding_set_create = tosavk_binding_set_create,
+    .binding_set_write = tosavk_binding_set_write,
+    .binding_set_access = tosavk_binding_set_access,
+    .binding_set_record = tosavk_binding_set_record,
+    .binding_set_release = tosavk_binding_set_release,
+};
+
+}  // namespace
+
+const tosavk_vulkan_api* tosavk_get_vulkan_api(uint32_t version) {
+    return version == TOSAVK_API_VERSION ? &vulkan_table : nullptr;
+}

@@ -1,0 +1,132 @@
+#include "vk/record/host_bindings.hpp"
+
+#include "vk/core/transfer.hpp"
+#include "vk/record/variables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tosavk {
+namespace {
+
+std::uint64_t aligned_arena(const Plan& plan, const DevicePlan& device) {
+    return (plan.arena_bytes + device.buffer_alignment - 1) / device.buffer_alignment * device.buffer_alignment;
+}
+
+void require_all(const char* what, const std::vector<BufferRange>& ranges, std::size_t count) {
+    if (ranges.size() != count)
+        throw Error(ErrorCode::usage, fmt::format("{} {}s were bound; the graph has {}", ranges.size(), what, count));
+    for (std::size_t k = 0; k < count; ++k) {
+        if (ranges[k].buffer == 0) throw Error(ErrorCode::usage, fmt::format("{} {} has no buffer", what, k));
+    }
+}
+
+void require_range(const char* what, const BufferRange& range, std::uint64_t bytes, std::uint64_t alignment) {
+    if (bytes == 0) return;
+    if (range.buffer == 0) throw Error(ErrorCode::usage, fmt::format("{} has no buffer", what));
+    if (range.size < bytes || range.offset % alignment != 0)
+        throw Error(ErrorCode::bad_input, fmt::format("{} needs {} bytes at a multiple of {}, and has {} at {}", what,
+                                                      bytes, alignment, range.size, range.offset));
+    if (!range.storage || !range.texels)
+        throw Error(ErrorCode::bad_input,
+                    fmt::format("{} needs a buffer for storage, uniform texels and transfers", what));
+}
+
+bool same_copies(const ExternalUse& a, const ExternalUse& b) {
+    return a.before.empty() && b.before.empty() && a.after.empty() && b.after.empty() && a.barriers == b.barriers;
+}
+
+}  // namespace
+
+HostMemoryNeeds host_memory_needs(const ExecutableState& executable) {
+    const DevicePlan& device = executable.device->plan();
+    HostMemoryNeeds needs;
+    needs.arena = executable.plan.arena_bytes;
+    needs.with_copies = aligned_arena(executable.plan, device) + executable.plan.external_bytes;
+    needs.alignment = device.buffer_alignment;
+    needs.constants = executable.plan.constants.size();
+    return needs;
+}
+
+HostBindings::HostBindings(std::shared_ptr<Executable> executable)
+    : executable_(std::move(executable)), device_(executable_->device().state()), sets_(executable_->state()) {
+    const Plan& plan = executable_->plan();
+    if (plan.control_count > 0)
+        throw Error(ErrorCode::unsupported,
+                    "a graph with COND_IF or WHILE_LOOP needs the host for its decisions and cannot be recorded");
+    const MemoryUse use = device_.plan.map_in_place ? MemoryUse::shared : MemoryUse::device;
+    state_ = Buffer(device_, plan.state_bytes, use, "the variables");
+    upload_initial_values(device_, executable_->graph(), plan, state_);
+}
+
+void HostBindings::write(const HostTensors& tensors) {
+    const ExecutableState& state = executable_->state();
+    const Plan& plan = state.plan;
+    const HostMemoryNeeds needs = host_memory_needs(state);
+    require_all("input", tensors.inputs, state.graph->inputs.size());
+    require_all("output", tensors.outputs, state.graph->outputs.size());
+    ExternalUse use = use_externals(*state.graph, plan, device_.caps, tensors.inputs, tensors.outputs);
+    const bool copies =
+        std::any_of(use.slots.begin(), use.slots.end(), [](const BufferRange& slot) { return slot.buffer == 0; });
+    require_range("the arena", tensors.arena, copies ? needs.with_copies : needs.arena, needs.alignment);
+    if (tensors.constants.buffer != 0)
+        require_range("the buffer of the constants", tensors.constants, needs.constants, needs.alignment);
+    if (recorded_ && device_.update_after_bind && !same_copies(use, use_))
+        throw Error(ErrorCode::usage,
+                    "what was recorded cannot follow: a tensor is copied now, or was; record another binding set");
+    RunMemory memory;
+    memory.arena = {buffer_of(tensors.arena), tensors.arena.offset};
+    memory.externals = {memory.arena.buffer, memory.arena.offset + aligned_arena(plan, device_.plan)};
+    memory.constants = tensors.constants.buffer != 0
+                         ? BufferPlace{buffer_of(tensors.constants), tensors.constants.offset}
+                         : BufferPlace{state.constants.handle(), 0};
+    memory.state = {state_.handle(), 0};
+    memory.set_slots(plan, use);
+    written_ = false;
+    sets_.write(memory);
+    memory_ = std::move(memory);
+    use_ = std::move(use);
+    written_ = true;
+}
+
+void HostBindings::record(VkCommandBuffer commands) {
+    if (!written_) throw Error(ErrorCode::usage, "the binding set was not written yet");
+    constexpr auto transfer = PlanWriter::transfer_stage;
+    PlanWriter writer(executable_->state(), sets_, memory_);
+    writer.set_commands(commands);
+    const Plan& plan = executable_->plan();
+    if (writer.copies(use_.before))
+        writer.barrier(transfer, VK_ACCESS_TRANSFER_WRITE_BIT, writer.work_stages() | transfer,
+                       writer.work_access() | VK_ACCESS_TRANSFER_READ_BIT);
+    writer.dispatches(plan, 0, 0, plan.dispatches.size(), use_.barriers, {});
+    if (!use_.after.empty()) {
+        // Writes wait for reads of the same bytes too: an output may lie over an input.
+        writer.barrier(writer.work_stages() | transfer, writer.work_writes(), transfer, PlanWriter::transfer_access);
+        writer.copies(use_.after);
+    }
+    recorded_ = true;
+}
+
+HostAccess HostBindings::access() const {
+    if (!written_) throw Error(ErrorCode::usage, "the binding set was not written yet");
+    HostAccess access;
+    access.copies = use_.before.size() + use_.after.size();
+    const auto add = [](VkPipelineStageFlags& stages, VkAccessFlags& accesses, VkPipelineStageFlags stage,
+                        VkAccessFlags what) { stages |= stage, accesses |= what; };
+    const auto& dispatches = executable_->plan().dispatches;
+    const auto is_copy = [](const Dispatch& dispatch) { return dispatch.is_copy(); };
+    const bool moves = std::any_of(dispatches.begin(), dispatches.end(), is_copy);
+    const bool computes = !std::all_of(dispatches.begin(), dispatches.end(), is_copy);
+    if (computes) {
+        add(access.first_stages, access.first_access, PlanWriter::compute_stage, PlanWriter::shader_access);
+        add(access.last_stages, access.last_access, PlanWriter::compute_stage, VK_ACCESS_SHADER_WRITE_BIT);
+    }
+    if (moves || access.copies > 0) {
+        add(access.first_stages, access.first_access, PlanWriter::transfer_stage, PlanWriter::transfer_access);
+        add(access.last_stages, access.last_access, PlanWriter::transfer_stage, VK_ACCESS_TRANSFER_WRITE_BIT);
+    }
+    return access;
+}
+
+}  // namespace tosavk
