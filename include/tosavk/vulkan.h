@@ -79,7 +79,8 @@ typedef struct tosavk_vulkan_range {
                                  STORAGE_BUFFER and UNIFORM_TEXEL_BUFFER save copies (tosavk_binding_info) */
     uint32_t flags;           /* of a tensor: tosavk_bind_flags */
     const int64_t* strides;   /* of a tensor: bytes from one element to the next along each dimension, outermost first,
-                                 none overlapping; NULL: dense */
+                                 in any order of size, no element over another; NULL: dense. A dispatch of its own copies
+                                 such a tensor, by the 4-byte words that it touches: these must lie in the buffer */
 } tosavk_vulkan_range;
 
 /* Your buffer as a tosavk_buffer, for contexts, uploads and the like; it must outlive that and its parts. What your own

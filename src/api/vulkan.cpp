@@ -68,21 +68,26 @@ void require_range(const tosavk_vulkan_range& range, const char* what) {
         throw Error(ErrorCode::usage, fmt::format("{} goes past the end of memory", what));
 }
 
-BufferRange range_of(const tosavk_vulkan_range& given, const std::string& what) {
+/// `rank`: of the tensor, for its strides.
+BufferRange range_of(const tosavk_vulkan_range& given, const std::string& what, std::size_t rank = 0) {
     if ((given.flags & ~static_cast<std::uint32_t>(TOSAVK_BIND_PADDED)) != 0)
         throw Error(ErrorCode::usage, fmt::format("{}: {:#x} are no tosavk_bind_flags", what, given.flags));
     require_range(given, what.c_str());
     BufferRange range{number_of(given.buffer), given.offset, given.size};
     set_usage(range, given.usage);
     range.padded = (given.flags & TOSAVK_BIND_PADDED) != 0;
+    if (given.strides) range.strides.assign(given.strides, given.strides + rank);
     return range;
 }
 
-std::vector<BufferRange> ranges_of(const Call& call, const tosavk_vulkan_range* given, std::size_t count,
-                                   const char* what) {
+std::vector<BufferRange> ranges_of(const Call& call, const Graph& graph, const std::vector<ValueId>& ids,
+                                   const tosavk_vulkan_range* given, std::size_t count, const char* what) {
+    if (count != ids.size())
+        throw Error(ErrorCode::usage, fmt::format("{} {}s were bound; the graph has {}", count, what, ids.size()));
     if (count > 0) call.require(given, what);
     std::vector<BufferRange> ranges;
-    for (std::size_t k = 0; k < count; ++k) ranges.push_back(range_of(given[k], fmt::format("{} {}", what, k)));
+    for (std::size_t k = 0; k < count; ++k)
+        ranges.push_back(range_of(given[k], fmt::format("{} {}", what, k), graph.value(ids[k]).shape.size()));
     return ranges;
 }
 
@@ -167,8 +172,9 @@ tosavk_status tosavk_binding_set_write(tosavk_binding_set* set, const tosavk_vul
         HostTensors tensors;
         if (given.arena.buffer != VK_NULL_HANDLE) tensors.arena = range_of(given.arena, "the arena");
         if (given.constants.buffer != VK_NULL_HANDLE) tensors.constants = range_of(given.constants, "the constants");
-        tensors.inputs = ranges_of(call, given.inputs, given.input_count, "input");
-        tensors.outputs = ranges_of(call, given.outputs, given.output_count, "output");
+        const Graph& graph = set->bindings.executable().graph();
+        tensors.inputs = ranges_of(call, graph, graph.inputs, given.inputs, given.input_count, "input");
+        tensors.outputs = ranges_of(call, graph, graph.outputs, given.outputs, given.output_count, "output");
         set->bindings.write(tensors);
     });
 }

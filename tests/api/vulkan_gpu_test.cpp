@@ -269,6 +269,103 @@ TEST_F(VulkanGpu, RecordedRunsHaveTheBitsOfContexts) {
     }
 }
 
+/// Some strides for a tensor: its dimensions in any order, gaps between them.
+std::vector<std::int64_t> random_strides(const tosavk_tensor_info& info, std::mt19937& random) {
+    std::vector<std::size_t> order(info.rank);
+    for (std::size_t d = 0; d < order.size(); ++d) order[d] = d;
+    std::shuffle(order.begin(), order.end(), random);
+    const auto element = static_cast<std::int64_t>(tosavk_type_size(info.type));
+    std::int64_t span = element * static_cast<std::int64_t>(1 + random() % 3);
+    std::vector<std::int64_t> strides(info.rank);
+    for (const std::size_t d : order) {
+        strides[d] = span;
+        span = strides[d] * info.dims[d] + element * static_cast<std::int64_t>(random() % 4);
+    }
+    return strides;
+}
+
+/// Calls f(byte in the tensor, byte in memory with these strides).
+template <class F> void for_each_byte(const tosavk_tensor_info& info, const std::vector<std::int64_t>& strides, F f) {
+    const std::size_t element = tosavk_type_size(info.type), count = info.size_bytes / element;
+    for (std::size_t e = 0; e < count; ++e) {
+        std::size_t rest = e, at = 0;
+        for (std::size_t d = info.rank; d-- > 0;) {
+            at += rest % static_cast<std::size_t>(info.dims[d]) * static_cast<std::size_t>(strides[d]);
+            rest /= static_cast<std::size_t>(info.dims[d]);
+        }
+        for (std::size_t b = 0; b < element; ++b) f(e * element + b, at + b);
+    }
+}
+
+TEST_F(VulkanGpu, TensorsMayHaveStrides) {
+    const cpp::Device device = cpp::adopt_device(own_->lent());
+    const char* seed_text = std::getenv("TOSAVK_TEST_SEED");
+    const unsigned seed = seed_text ? static_cast<unsigned>(std::strtoul(seed_text, nullptr, 10)) : 3;
+    std::cout << "seed " << seed << "\n";
+    std::mt19937 random(seed);
+    for (const char* line : {"add f32 3x5x7x2", "clamp i8 3x5x7", "maximum i32 37", "clamp i16 4x9", "clamp f16 2x3x11",
+                             "conv2d i8 1x9x9x3 5x3x3 s1 p1 rescale clamp", "matmul f32 2x5x7x9"}) {
+        const cpp::Graph graph = cpp::Graph::problem(line);
+        const cpp::Executable executable(device, graph);
+        const auto inputs = random_inputs(graph, seed);
+        const std::vector<Bytes> wanted = run(executable, graph, inputs);
+        for (int turn = 0; turn < 6; ++turn) {
+            SCOPED_TRACE(testing::Message() << line << ", turn " << turn);
+            std::vector<Memory> memories;
+            std::vector<std::vector<std::int64_t>> strides;
+            std::vector<tosavk_vulkan_range> in, out;
+            const auto place = [&](const tosavk_tensor_info& info, std::vector<tosavk_vulkan_range>& ranges) {
+                strides.push_back(random_strides(info, random));
+                std::uint64_t span = 0;
+                for_each_byte(info, strides.back(),
+                              [&](std::size_t, std::size_t at) { span = std::max(span, at + 1); });
+                const std::uint64_t shift = 64 + random() % 32 * tosavk_type_size(info.type);
+                memories.emplace_back(*own_, (shift + span + 67) / 4 * 4, std::byte{0xa5});
+                ranges.push_back(memories.back().range(shift, span));
+            };
+            for (std::uint32_t k = 0; k < graph.input_count(); ++k) {
+                place(graph.input(k), in);
+                for_each_byte(graph.input(k), strides.back(), [&](std::size_t b, std::size_t at) {
+                    memories.back().bytes[in[k].offset + at] = inputs[k][b];
+                });
+            }
+            for (std::uint32_t k = 0; k < graph.output_count(); ++k) place(graph.output(k), out);
+            for (std::size_t k = 0; k < strides.size(); ++k)
+                (k < in.size() ? in[k] : out[k - in.size()]).strides = strides[k].data();
+            const Memory arena(*own_, cpp::vulkan_memory(executable).arena_bytes_with_copies, std::byte{0xff});
+            cpp::BindingSet set(executable);
+            set.write(in, out, arena.range());
+            own_->run([&](VkCommandBuffer commands) {
+                record(*own_, set, commands);
+                record(*own_, set, commands);
+            });
+            for (std::uint32_t k = 0; k < wanted.size(); ++k) {
+                const Memory& memory = memories[in.size() + k];
+                Bytes expected(memory.bytes.size(), std::byte{0xa5});
+                for_each_byte(graph.output(k), strides[in.size() + k],
+                              [&](std::size_t b, std::size_t at) { expected[out[k].offset + at] = wanted[k][b]; });
+                EXPECT_EQ(Bytes(memory.bytes.begin(), memory.bytes.end()), expected);
+            }
+        }
+    }
+    // Wrong strides.
+    const cpp::Graph graph = cpp::Graph::problem("clamp i8 4x6");
+    const cpp::Executable executable(device, graph);
+    const Memory memory(*own_, 4096);
+    cpp::BindingSet set(executable);
+    const auto refuse = [&](std::vector<std::int64_t> strides, std::uint64_t size) {
+        tosavk_vulkan_range in = memory.range(0, size);
+        const tosavk_vulkan_range out = memory.range(256, 24), arena = memory.range(1024, 2048);
+        in.strides = strides.data();
+        error_of(TOSAVK_ERROR_BAD_INPUT, [&] { set.write(std::span(&in, 1), std::span(&out, 1), arena); });
+    };
+    refuse({5, 1}, 100);  // rows overlap
+    refuse({6, 0}, 100);
+    refuse({6, -1}, 100);
+    refuse({7, 1}, 26);  // too small by one byte
+    refuse({std::int64_t{1} << 40, 1}, 100);
+}
+
 TEST_F(VulkanGpu, ASetCanBeWrittenAgain) {
     const cpp::Device device = cpp::adopt_device(own_->lent());
     const cpp::Graph graph = cpp::Graph::problem("chain f32 4096 add*3");

@@ -36,6 +36,7 @@ ExternalNeeds needs_of(const Value& value, const Placement& place, const Plan& p
 }
 
 bool fits(const ExternalNeeds& needs, const BufferRange& range) {
+    if (!range.strides.empty()) return false;
     const bool whole = needs.bytes == needs.padded || (range.padded && range.size >= needs.padded);
     return needs.possible && range.buffer != 0 && whole && range.offset % needs.alignment == 0 && range.storage &&
            (range.texels || !needs.texels);
@@ -88,6 +89,7 @@ private:
     void check_size(const char* what, std::size_t index, ValueId id, const ExternalNeeds& needs, BufferRange& range) {
         const Value& value = graph_.value(id);
         if (range.buffer == 0) return;
+        if (!range.strides.empty()) return check_strides(what, index, value, range);
         if (range.size < needs.bytes)
             throw Error(ErrorCode::bad_input,
                         fmt::format("{} {} '{}' ({} {}) has {} bytes, and its buffer only {}", what, index, value.name,
@@ -95,10 +97,51 @@ private:
         range.size = std::min(range.size, range.padded ? needs.padded : needs.bytes);
     }
 
+    /// Leaves the strides out where they are those of a dense tensor.
+    void check_strides(const char* what, std::size_t index, const Value& value, BufferRange& range) {
+        const auto refuse = [&](const std::string& why) {
+            throw Error(ErrorCode::bad_input, fmt::format("{} {} '{}' ({} {}): {}", what, index, value.name,
+                                                          name_of(value.type), to_string(value.shape), why));
+        };
+        const std::size_t rank = value.shape.size();
+        if (range.strides.size() != rank)
+            refuse(fmt::format("{} strides were given for {} dimensions", range.strides.size(), rank));
+        std::vector<std::size_t> order;  // innermost first; what has one element needs no stride
+        for (std::size_t d = rank; d-- > 0;) {
+            if (value.shape[d] > 1) order.push_back(d);
+        }
+        std::stable_sort(order.begin(), order.end(),
+                         [&](std::size_t a, std::size_t b) { return range.strides[a] < range.strides[b]; });
+        constexpr std::int64_t most = INT32_MAX;
+        const auto element = static_cast<std::int64_t>(size_of(value.type));
+        std::int64_t span = element, dense = element;
+        bool is_dense = true;
+        for (const std::size_t d : order) {
+            if (range.strides[d] < span) refuse(fmt::format("elements overlap by its stride {}", range.strides[d]));
+            if (range.strides[d] > most || (value.shape[d] - 1) > (most - span) / range.strides[d])
+                refuse("its strides reach beyond 2 GiB");
+            span += (value.shape[d] - 1) * range.strides[d];
+        }
+        for (std::size_t d = rank; d-- > 0;) {
+            is_dense = is_dense && (value.shape[d] == 1 || range.strides[d] == dense);
+            dense *= value.shape[d];
+        }
+        if (range.size < static_cast<std::uint64_t>(span))
+            refuse(fmt::format("by its strides it reaches over {} bytes, and its buffer has {}", span, range.size));
+        range.size = static_cast<std::uint64_t>(span);
+        if (is_dense) range.strides.clear();
+        else if (!range.storage) refuse("its strides need a buffer for storage");
+    }
+
+    ExternalCopy copy_of(ExternalCopy::End from, ExternalCopy::End to, ValueId id) const {
+        const Value& value = graph_.value(id);
+        return {std::move(from), std::move(to), byte_count(value), value.shape, size_of(value.type)};
+    }
+
     /// The bytes of the tensor itself.
     BufferRange tensor_of(const BufferRange& range, ValueId id) const {
         BufferRange tensor = range;
-        tensor.size = byte_count(graph_.value(id));
+        if (range.strides.empty()) tensor.size = byte_count(graph_.value(id));
         return tensor;
     }
 
@@ -109,7 +152,7 @@ private:
                 const bool same =
                     x.space == y.space && x.space != Space::none && x.offset == y.offset &&
                     byte_count(graph_.value(graph_.outputs[a])) == byte_count(graph_.value(graph_.outputs[b])) &&
-                    outputs_[a].offset == outputs_[b].offset;
+                    outputs_[a].offset == outputs_[b].offset && outputs_[a].strides == outputs_[b].strides;
                 if (!same && outputs_[a].overlaps(outputs_[b]))
                     throw Error(ErrorCode::usage,
                                 fmt::format("outputs {} and {} are bound to buffers that overlap", b, a));
@@ -125,7 +168,7 @@ private:
                                output_place(o).space == Space::external;
             const BufferRange& range = outputs_[o];
             if (alias) is_source = true;
-            const bool itself = alias && range.buffer == inputs_[i].buffer &&
+            const bool itself = alias && range.strides.empty() && range.buffer == inputs_[i].buffer &&
                                 range.offset == inputs_[i].offset + (output_place(o).offset - input_place(i).offset);
             if (range.overlaps(inputs_[i]) && !itself) overwritten = true;
         }
@@ -140,7 +183,7 @@ private:
             return;
         }
         const BufferRange tensor = tensor_of(inputs_[i], graph_.inputs[i]);
-        use_.before.push_back({{tensor, {}}, {{}, input_place(i)}, tensor.size});
+        use_.before.push_back(copy_of({tensor, {}}, {{}, input_place(i)}, graph_.inputs[i]));
     }
 
     bool is_input(std::size_t slot) const {
@@ -183,12 +226,13 @@ private:
     void copy_output(std::size_t o) {
         if (outputs_[o].buffer == 0) return keep_output(o);
         const BufferRange tensor = tensor_of(outputs_[o], graph_.outputs[o]);
-        const ExternalCopy::End from = end_of(output_place(o), tensor.size);
-        if (from.range.buffer == tensor.buffer && from.range.offset == tensor.offset) return;  // it is there
+        const ExternalCopy::End from = end_of(output_place(o), byte_count(graph_.value(graph_.outputs[o])));
+        if (from.range.buffer == tensor.buffer && from.range.offset == tensor.offset && tensor.strides.empty())
+            return;  // it is there
         for (const ExternalCopy& made : use_.after) {
             if (made.to.range == tensor) return;  // two outputs of one value in one place
         }
-        use_.after.push_back({from, {tensor, {}}, tensor.size});
+        use_.after.push_back(copy_of(from, {tensor, {}}, graph_.outputs[o]));
     }
 
     /// What is not bound is looked for in our own memory, also where its value lies in a buffer bound for another name
@@ -199,7 +243,7 @@ private:
         for (const ExternalCopy& made : use_.after) {
             if (made.to.range.buffer == 0 && made.to.place.offset == plan_.externals[slot].offset) return;
         }
-        use_.after.push_back({{use_.slots[slot], {}}, {{}, plan_.externals[slot]}, use_.slots[slot].size});
+        use_.after.push_back({{use_.slots[slot], {}}, {{}, plan_.externals[slot]}, use_.slots[slot].size, {}, 0});
     }
 
     const Graph& graph_;

@@ -19,6 +19,7 @@ struct BufferRange {
     std::uint64_t buffer = 0;  ///< what tells buffers apart; 0: none
     std::uint64_t offset = 0, size = 0;
     bool storage = true, texels = true;  ///< what the buffer was made for, beside copies
+    std::vector<std::int64_t> strides;   ///< of a tensor, bytes, outermost first; empty: dense
     bool padded = false;  ///< what lies behind the tensor's bytes, as far as ExternalNeeds::padded, may be written
 
     bool operator==(const BufferRange&) const = default;
@@ -49,6 +50,10 @@ struct ExternalCopy {
     };
     End from, to;
     std::uint64_t bytes = 0;
+    Shape shape;  ///< where one end has strides
+    std::uint64_t element_bytes = 0;
+
+    bool is_strided() const { return !from.range.strides.empty() || !to.range.strides.empty(); }
 };
 
 /// How a run uses what was bound.
@@ -60,8 +65,8 @@ struct ExternalUse {
 
 /// `inputs` and `outputs` by index; no buffer: the library keeps the tensor, and the host sets or gets it. Where an
 /// output's range overlaps that of an input, the input is still read as it was before the run. Throws
-/// Error(bad_input) for a range that is smaller than its tensor and Error(usage) for outputs that overlap each other,
-/// unless they are one value in one place.
+/// Error(bad_input) for a range that is smaller than its tensor or has strides that no tensor of that shape has, and
+/// Error(usage) for outputs that overlap each other, unless they are one value in one place.
 ExternalUse use_externals(const Graph& graph, const Plan& plan, const DeviceCaps& caps,
                           std::span<const BufferRange> inputs, std::span<const BufferRange> outputs);
 

@@ -117,6 +117,12 @@ std::string_view shader_file(const std::string& name) {
     fail(fmt::format("there is no shader file '{}'", name));
 }
 
+std::string standalone_source(const std::string& kernel, const std::string& defines) {
+    const std::string_view text = shader_file(kernel + ".comp");
+    const std::size_t line = text.find('\n') + 1;
+    return std::string(text.substr(0, line)) + defines + std::string(text.substr(line));
+}
+
 std::string kernel_source(const std::string& kernel) {
     constexpr std::string_view include = "#include \"";
     std::string_view rest = shader_file(kernel + ".comp");

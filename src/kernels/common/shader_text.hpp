@@ -13,6 +13,8 @@ namespace tosavk {
 std::string_view shader_file(const std::string& name);
 /// The text of shaders/<kernel>.comp with the files that it includes, one level deep.
 std::string kernel_source(const std::string& kernel);
+/// A kernel that is complete as it stands: nothing is generated but these lines of #define, behind its #version.
+std::string standalone_source(const std::string& kernel, const std::string& defines);
 
 /// `layout(constant_id = ID) const TYPE NAME = ...;`
 struct DeclaredConstant {

@@ -4,6 +4,7 @@
 #include "device/caps.hpp"
 #include "graph/host_tensor.hpp"
 #include "kernels/common/shader_files.hpp"
+#include "kernels/common/shader_text.hpp"
 #include "vk/core/device_state.hpp"
 #include "vk/run/context.hpp"
 
@@ -22,15 +23,6 @@ namespace tosavk {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-std::string kernel_source(const std::string& kernel, const std::string& defines) {
-    for (const ShaderFile& file : embedded_shaders()) {
-        if (file.name != kernel + ".comp") continue;
-        const std::size_t line = file.text.find('\n') + 1;  // behind #version
-        return std::string(file.text.substr(0, line)) + defines + std::string(file.text.substr(line));
-    }
-    throw Error(ErrorCode::internal, fmt::format("there is no shader {}", kernel));
-}
 
 Binding bound(Space space, std::uint64_t offset, std::uint64_t size, bool written, ReadPath path = ReadPath::buffer) {
     return {{space, offset, size}, DType::fp32, written, "limits", path};
@@ -83,9 +75,9 @@ double measure_copy(const std::shared_ptr<Device>& device) {
             for (const std::uint64_t from : {std::uint64_t{0}, bytes}) {
                 Dispatch& dispatch = copies.dispatches.emplace_back();
                 dispatch.label = dispatch.kernel = "limits_copy";
-                dispatch.glsl =
-                    kernel_source(dispatch.kernel, fmt::format("#define WIDE {}\n#define TEXELS {}\n#define EACH {}\n",
-                                                               wide ? 1 : 0, path == ReadPath::texels ? 1 : 0, each));
+                dispatch.glsl = standalone_source(
+                    dispatch.kernel, fmt::format("#define WIDE {}\n#define TEXELS {}\n#define EACH {}\n", wide ? 1 : 0,
+                                                 path == ReadPath::texels ? 1 : 0, each));
                 dispatch.constants = {static_cast<std::int32_t>(stride)};
                 dispatch.bindings = {bound(Space::arena, from, bytes, false, path),
                                      bound(Space::arena, bytes - from, bytes, true)};
@@ -159,7 +151,7 @@ Plan multiply_adds(const DevicePlan& device, const Arithmetic& way, std::int64_t
     plan.arena_bytes = 4096;
     Dispatch& dispatch = plan.dispatches.emplace_back();
     dispatch.label = dispatch.kernel = way.kernel;
-    dispatch.glsl = kernel_source(way.kernel, way.defines);
+    dispatch.glsl = standalone_source(way.kernel, way.defines);
     dispatch.constants = {way.passes, static_cast<std::int32_t>(plan.arena_bytes / 16)};
     dispatch.bindings = {bound(Space::constants, 0, plan.constants.size(), false),
                          bound(Space::arena, 0, plan.arena_bytes, true)};
@@ -197,7 +189,7 @@ Plan idle_dispatches(std::size_t count) {
     for (std::size_t k = 0; k < count; ++k) {
         Dispatch& dispatch = plan.dispatches.emplace_back();
         dispatch.label = dispatch.kernel = "limits_copy";
-        dispatch.glsl = kernel_source(dispatch.kernel, "#define WIDE 0\n#define TEXELS 0\n#define EACH 1\n");
+        dispatch.glsl = standalone_source(dispatch.kernel, "#define WIDE 0\n#define TEXELS 0\n#define EACH 1\n");
         dispatch.constants = {1};
         dispatch.bindings = {bound(Space::arena, 0, 256, false), bound(Space::arena, 4096, 256, true)};
         dispatch.barrier_before = true;

@@ -14,14 +14,6 @@ std::uint64_t aligned_arena(const Plan& plan, const DevicePlan& device) {
     return (plan.arena_bytes + device.buffer_alignment - 1) / device.buffer_alignment * device.buffer_alignment;
 }
 
-void require_all(const char* what, const std::vector<BufferRange>& ranges, std::size_t count) {
-    if (ranges.size() != count)
-        throw Error(ErrorCode::usage, fmt::format("{} {}s were bound; the graph has {}", ranges.size(), what, count));
-    for (std::size_t k = 0; k < count; ++k) {
-        if (ranges[k].buffer == 0) throw Error(ErrorCode::usage, fmt::format("{} {} has no buffer", what, k));
-    }
-}
-
 void require_range(const char* what, const BufferRange& range, std::uint64_t bytes, std::uint64_t alignment) {
     if (bytes == 0) return;
     if (range.buffer == 0) throw Error(ErrorCode::usage, fmt::format("{} has no buffer", what));
@@ -64,8 +56,6 @@ void HostBindings::write(const HostTensors& tensors) {
     const ExecutableState& state = executable_->state();
     const Plan& plan = state.plan;
     const HostMemoryNeeds needs = host_memory_needs(state);
-    require_all("input", tensors.inputs, state.graph->inputs.size());
-    require_all("output", tensors.outputs, state.graph->outputs.size());
     ExternalUse use = use_externals(*state.graph, plan, device_.caps, tensors.inputs, tensors.outputs);
     const bool copies =
         std::any_of(use.slots.begin(), use.slots.end(), [](const BufferRange& slot) { return slot.buffer == 0; });
@@ -85,6 +75,7 @@ void HostBindings::write(const HostTensors& tensors) {
     memory.set_slots(plan, use);
     written_ = false;
     sets_.write(memory);
+    packer_.emplace(state, use, memory);
     memory_ = std::move(memory);
     use_ = std::move(use);
     written_ = true;
@@ -96,14 +87,17 @@ void HostBindings::record(VkCommandBuffer commands) {
     PlanWriter writer(executable_->state(), sets_, memory_);
     writer.set_commands(commands);
     const Plan& plan = executable_->plan();
-    if (writer.copies(use_.before))
-        writer.barrier(transfer, VK_ACCESS_TRANSFER_WRITE_BIT, writer.work_stages() | transfer,
-                       writer.work_access() | VK_ACCESS_TRANSFER_READ_BIT);
+    constexpr auto both = PlanWriter::compute_stage | transfer;
+    constexpr VkAccessFlags writes = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+    constexpr VkAccessFlags all = PlanWriter::shader_access | PlanWriter::transfer_access;
+    const bool copied = writer.copies(use_.before), packed = packer_->record_before(commands);
+    if (copied || packed) writer.barrier(both, writes, both, all);
     writer.dispatches(plan, 0, 0, plan.dispatches.size(), use_.barriers, {});
     if (!use_.after.empty()) {
         // Writes wait for reads of the same bytes too: an output may lie over an input.
-        writer.barrier(writer.work_stages() | transfer, writer.work_writes(), transfer, PlanWriter::transfer_access);
+        writer.barrier(both, writes, both, all);
         writer.copies(use_.after);
+        packer_->record_after(commands);
     }
     recorded_ = true;
 }
@@ -117,7 +111,7 @@ HostAccess HostBindings::access() const {
     const auto& dispatches = executable_->plan().dispatches;
     const auto is_copy = [](const Dispatch& dispatch) { return dispatch.is_copy(); };
     const bool moves = std::any_of(dispatches.begin(), dispatches.end(), is_copy);
-    const bool computes = !std::all_of(dispatches.begin(), dispatches.end(), is_copy);
+    const bool computes = !std::all_of(dispatches.begin(), dispatches.end(), is_copy) || !packer_->empty();
     if (computes) {
         add(access.first_stages, access.first_access, PlanWriter::compute_stage, PlanWriter::shader_access);
         add(access.last_stages, access.last_access, PlanWriter::compute_stage, VK_ACCESS_SHADER_WRITE_BIT);

@@ -1,7 +1,10 @@
 // A run recorded into a command buffer of others: they own the memory, the barriers around it and the submit.
 #pragma once
 
+#include "vk/record/packer.hpp"
 #include "vk/record/plan_writer.hpp"
+
+#include <optional>
 
 namespace tosavk {
 
@@ -17,8 +20,8 @@ HostMemoryNeeds host_memory_needs(const ExecutableState& executable);
 
 struct HostTensors {
     BufferRange arena;
-    BufferRange constants;  ///< no buffer: the executable's own
-    std::vector<BufferRange> inputs, outputs;
+    BufferRange constants;                     ///< no buffer: the executable's own
+    std::vector<BufferRange> inputs, outputs;  ///< by index; all have a buffer
 };
 
 /// The first and the last thing that a recorded run does to the host's buffers.
@@ -48,6 +51,7 @@ private:
     RunMemory memory_;
     ExternalUse use_;
     BindingSet sets_;
+    std::optional<Packer> packer_;
     bool written_ = false, recorded_ = false;
 };
 

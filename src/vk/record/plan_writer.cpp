@@ -38,9 +38,13 @@ void PlanWriter::copies(const std::vector<Copy>& copies) {
 }
 
 bool PlanWriter::copies(const std::vector<ExternalCopy>& copies) {
-    for (const ExternalCopy& c : copies)
+    bool any = false;
+    for (const ExternalCopy& c : copies) {
+        if (c.is_strided()) continue;
         copy(memory_.at(executable_.plan, c.from), memory_.at(executable_.plan, c.to), c.bytes);
-    return !copies.empty();
+        any = true;
+    }
+    return any;
 }
 
 void PlanWriter::dispatches(const Plan& plan, std::size_t first_set, std::size_t from, std::size_t to,

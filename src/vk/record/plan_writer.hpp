@@ -26,7 +26,8 @@ public:
     void copy(BufferPlace from, BufferPlace to, std::uint64_t size);
     /// What goes to the host is made visible to it.
     void copies(const std::vector<Copy>& copies);
-    /// Copies before or after the run, without barriers. Returns whether there were any.
+    /// Copies before or after the run, without barriers, but for those with strides, which are a Packer's. Returns
+    /// whether there were any.
     bool copies(const std::vector<ExternalCopy>& copies);
     /// Dispatches number `from` to `to` of a plan whose first one has the set `first_set`; one more barrier before each
     /// of `barriers`. `after` is called after each, and has a barrier before the next one, where it is not empty.
