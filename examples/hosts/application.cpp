@@ -27,9 +27,9 @@ struct Memory {
     VkDeviceMemory memory = VK_NULL_HANDLE;
     void* bytes = nullptr;
     VkDeviceSize size = 0;
-    static constexpr VkBufferUsageFlags usage =
-        VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT |
-        VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    static constexpr VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                                VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT |
+                                                VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     tosavk_vulkan_range range() const { return {buffer, 0, size, usage, 0, nullptr}; }
 };
 
@@ -140,8 +140,13 @@ struct Application {
         VkShaderModule module = VK_NULL_HANDLE;
         must(vkCreateShaderModule(device, &module_info, nullptr, &module), "vkCreateShaderModule");
         VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
-        info.stage = {VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO, nullptr, 0, VK_SHADER_STAGE_COMPUTE_BIT,
-                      module, "main", nullptr};
+        info.stage = {VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                      nullptr,
+                      0,
+                      VK_SHADER_STAGE_COMPUTE_BIT,
+                      module,
+                      "main",
+                      nullptr};
         info.layout = made.layout;
         must(vkCreateComputePipelines(device, VK_NULL_HANDLE, 1, &info, nullptr, &made.pipeline), "a pipeline");
         vkDestroyShaderModule(device, module, nullptr);

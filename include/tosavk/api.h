@@ -100,6 +100,16 @@ typedef struct tosavk_api {
                                               tosavk_binding_info* info, tosavk_error** error);
     tosavk_status (*executable_output_binding)(const tosavk_executable* executable, uint32_t index,
                                                tosavk_binding_info* info, tosavk_error** error);
+    tosavk_status (*semaphore_create)(tosavk_device* device, const tosavk_semaphore_options* options,
+                                      tosavk_semaphore** semaphore, tosavk_error** error);
+    tosavk_status (*semaphore_import_fd)(tosavk_device* device, int32_t fd, tosavk_semaphore** semaphore,
+                                         tosavk_error** error);
+    tosavk_status (*semaphore_export_fd)(const tosavk_semaphore* semaphore, int32_t* fd, tosavk_error** error);
+    tosavk_status (*semaphore_value)(const tosavk_semaphore* semaphore, uint64_t* value, tosavk_error** error);
+    tosavk_status (*semaphore_signal)(tosavk_semaphore* semaphore, uint64_t value, tosavk_error** error);
+    tosavk_status (*semaphore_wait)(const tosavk_semaphore* semaphore, uint64_t value, uint64_t timeout_ns,
+                                    int32_t* reached, tosavk_error** error);
+    void (*semaphore_release)(tosavk_semaphore* semaphore);
     tosavk_status (*context_create)(tosavk_executable* executable, const tosavk_context_options* options,
                                     tosavk_context** context, tosavk_error** error);
     tosavk_status (*context_set_input)(tosavk_context* context, uint32_t index, const void* data, size_t size_bytes,
@@ -111,6 +121,10 @@ typedef struct tosavk_api {
     tosavk_status (*context_run)(tosavk_context* context, tosavk_error** error);
     tosavk_status (*context_submit)(tosavk_context* context, tosavk_error** error);
     tosavk_status (*context_wait)(tosavk_context* context, tosavk_error** error);
+    tosavk_status (*context_submit_with)(tosavk_context* context, const tosavk_submit_options* options,
+                                         tosavk_error** error);
+    tosavk_status (*contexts_wait)(tosavk_context* const* contexts, size_t count, int32_t any, uint64_t timeout_ns,
+                                   int32_t* finished, tosavk_error** error);
     tosavk_status (*context_wait_for)(tosavk_context* context, uint64_t timeout_ns, int32_t* finished,
                                       tosavk_error** error);
     tosavk_status (*context_get_output)(tosavk_context* context, uint32_t index, void* data, size_t size_bytes,

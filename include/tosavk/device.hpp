@@ -187,6 +187,54 @@ private:
     detail::Handle<tosavk_buffer, tosavk_buffer_release> handle_;
 };
 
+/// A timeline semaphore of a device: see tosavk_semaphore.
+class Semaphore {
+public:
+    explicit Semaphore(const Device& device, std::uint64_t value = 0, bool exportable = false) {
+        auto options = detail::sized<tosavk_semaphore_options>();
+        options.value = value;
+        options.exportable = exportable ? 1 : 0;
+        const tosavk_semaphore_options* given = &options;
+        tosavk_semaphore* semaphore = nullptr;
+        detail::call(tosavk_semaphore_create, device.get(), given, &semaphore);
+        handle_.reset(semaphore);
+    }
+    /// The descriptor stays the caller's.
+    static Semaphore import_fd(const Device& device, std::int32_t fd) {
+        tosavk_semaphore* semaphore = nullptr;
+        detail::call(tosavk_semaphore_import_fd, device.get(), fd, &semaphore);
+        return Semaphore(semaphore);
+    }
+    /// The caller closes it.
+    std::int32_t export_fd() const {
+        std::int32_t fd = -1;
+        detail::call(tosavk_semaphore_export_fd, constant(), &fd);
+        return fd;
+    }
+    std::uint64_t value() const {
+        std::uint64_t result = 0;
+        detail::call(tosavk_semaphore_value, constant(), &result);
+        return result;
+    }
+    void signal(std::uint64_t value) { detail::call(tosavk_semaphore_signal, get(), value); }
+    /// Whether the value was reached within so many nanoseconds.
+    bool wait(std::uint64_t value, std::uint64_t timeout_ns = UINT64_MAX) const {
+        std::int32_t reached = 0;
+        detail::call(tosavk_semaphore_wait, constant(), value, timeout_ns, &reached);
+        return reached != 0;
+    }
+    tosavk_semaphore_point at(std::uint64_t value) const { return {get(), value}; }
+    tosavk_semaphore* get() const { return handle_.get(); }
+    /// Takes over a handle of the C ABI.
+    static Semaphore adopt(tosavk_semaphore* handle) { return Semaphore(handle); }
+
+private:
+    explicit Semaphore(tosavk_semaphore* handle) : handle_(handle) {}
+    const tosavk_semaphore* constant() const { return handle_.get(); }
+
+    detail::Handle<tosavk_semaphore, tosavk_semaphore_release> handle_;
+};
+
 }  // namespace tosavk::cpp
 
 #endif  // TOSAVK_DEVICE_HPP

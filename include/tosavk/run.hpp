@@ -287,6 +287,12 @@ public:
     }
     void run() { detail::call(tosavk_context_run, get()); }
     void submit() { detail::call(tosavk_context_submit, get()); }
+    /// See tosavk_submit_options; its struct_size is set here.
+    void submit(tosavk_submit_options options) {
+        options.struct_size = sizeof options;
+        const tosavk_submit_options* given = &options;
+        detail::call(tosavk_context_submit_with, get(), given);
+    }
     void wait() { detail::call(tosavk_context_wait, get()); }
     /// Whether the run has ended within the time (0: only looks).
     bool wait_for(std::chrono::nanoseconds timeout) {
@@ -315,6 +321,15 @@ public:
 private:
     detail::Handle<tosavk_context, tosavk_context_release> handle_;
 };
+
+/// Which of the contexts' runs are over: see tosavk_contexts_wait.
+inline std::vector<bool> wait_for(std::span<Context* const> contexts, bool any, std::uint64_t timeout_ns = UINT64_MAX) {
+    std::vector<tosavk_context*> handles;
+    for (const Context* context : contexts) handles.push_back(context->get());
+    std::vector<std::int32_t> finished(handles.size());
+    detail::call(tosavk_contexts_wait, handles.data(), handles.size(), any ? 1 : 0, timeout_ns, finished.data());
+    return std::vector<bool>(finished.begin(), finished.end());
+}
 
 }  // namespace tosavk::cpp
 

@@ -15,6 +15,7 @@
  *                      contexts of one executable may run at once.
  *   tosavk_buffer*     memory of a device that contexts read inputs from and write outputs to, in the place of copies
  *                      through the host. Thread-safe.
+ *   tosavk_semaphore*  a timeline semaphore: a value that only grows, which runs wait for and signal. Thread-safe.
  *
  * Thread-safe: any function may be called with the object from several threads at once, but its _release only when no
  * other call uses it. One thread at a time: the caller sees to it that no two calls with the object overlap.
@@ -87,6 +88,7 @@ typedef struct tosavk_graph tosavk_graph;
 typedef struct tosavk_executable tosavk_executable;
 typedef struct tosavk_context tosavk_context;
 typedef struct tosavk_buffer tosavk_buffer;
+typedef struct tosavk_semaphore tosavk_semaphore;
 typedef struct tosavk_text tosavk_text;   /* a string owned by the library; immutable, thread-safe */
 typedef struct tosavk_bytes tosavk_bytes; /* bytes owned by the library; immutable, thread-safe */
 
@@ -419,6 +421,35 @@ TOSAVK_API tosavk_status tosavk_executable_input_binding(const tosavk_executable
 TOSAVK_API tosavk_status tosavk_executable_output_binding(const tosavk_executable* executable, uint32_t index,
                                                           tosavk_binding_info* info, tosavk_error** error);
 
+/* ---- semaphores --------------------------------------------------------------------------------------------- */
+
+typedef struct tosavk_semaphore_options {
+    size_t struct_size;
+    uint64_t value;     /* to begin with */
+    int32_t exportable; /* 1: for tosavk_semaphore_export_fd */
+    int32_t reserved;
+} tosavk_semaphore_options;
+
+/* `options` may be NULL. The semaphore keeps its device alive. TOSAVK_ERROR_UNSUPPORTED where the device has no
+ * timeline semaphores, or cannot export them. */
+TOSAVK_API tosavk_status tosavk_semaphore_create(tosavk_device* device, const tosavk_semaphore_options* options,
+                                                 tosavk_semaphore** semaphore, tosavk_error** error);
+/* That of another device object, process or library, by an opaque file descriptor (VK_KHR_external_semaphore_fd), which
+ * stays the caller's. It must be a timeline semaphore of the same device. */
+TOSAVK_API tosavk_status tosavk_semaphore_import_fd(tosavk_device* device, int32_t fd, tosavk_semaphore** semaphore,
+                                                    tosavk_error** error);
+/* A new descriptor, which the caller closes. */
+TOSAVK_API tosavk_status tosavk_semaphore_export_fd(const tosavk_semaphore* semaphore, int32_t* fd,
+                                                    tosavk_error** error);
+TOSAVK_API tosavk_status tosavk_semaphore_value(const tosavk_semaphore* semaphore, uint64_t* value,
+                                                tosavk_error** error);
+/* From the host. TOSAVK_ERROR_USAGE unless `value` is greater than the value now. */
+TOSAVK_API tosavk_status tosavk_semaphore_signal(tosavk_semaphore* semaphore, uint64_t value, tosavk_error** error);
+/* Waits for `timeout_ns` nanoseconds at most: `*reached` is 1 when the value is at least `value`, else 0. */
+TOSAVK_API tosavk_status tosavk_semaphore_wait(const tosavk_semaphore* semaphore, uint64_t value, uint64_t timeout_ns,
+                                               int32_t* reached, tosavk_error** error);
+TOSAVK_API void tosavk_semaphore_release(tosavk_semaphore* semaphore);
+
 /* ---- contexts: binding and running -------------------------------------------------------------------------- */
 
 typedef struct tosavk_context_options {
@@ -501,9 +532,40 @@ TOSAVK_API tosavk_status tosavk_context_bind_output(tosavk_context* context, uin
 /* Runs and waits. TOSAVK_ERROR_USAGE when an input was neither set nor bound. */
 TOSAVK_API tosavk_status tosavk_context_run(tosavk_context* context, tosavk_error** error);
 /* The two halves of run: submit returns at once, wait until the results are there. A graph with COND_IF or WHILE_LOOP
- * needs the host for each decision: submit returns after the last one. */
+ * needs the host for each decision, which a thread of the context takes; runs that use the same buffers wait for it to
+ * get through. What fails there is wait's error. */
 TOSAVK_API tosavk_status tosavk_context_submit(tosavk_context* context, tosavk_error** error);
 TOSAVK_API tosavk_status tosavk_context_wait(tosavk_context* context, tosavk_error** error);
+/* A value of a semaphore. The run keeps what it needs of the semaphore. */
+typedef struct tosavk_semaphore_point {
+    const tosavk_semaphore* semaphore; /* of the context's device */
+    uint64_t value;
+} tosavk_semaphore_point;
+
+/* Called by a thread of the library when a run is over, with how it ended; the context is still running until its wait,
+ * which returns after the callback has. It must not call the library with the context, and should be short. */
+typedef void (*tosavk_done_callback)(void* user, tosavk_status status);
+
+typedef struct tosavk_submit_options {
+    size_t struct_size;
+    const tosavk_semaphore_point* waits; /* all are reached before anything of the run begins */
+    size_t wait_count;
+    const tosavk_semaphore_point* signals; /* when all of it is done; each more than its semaphore has until then. A run
+                                              that fails may leave them out */
+    size_t signal_count;
+    tosavk_done_callback done; /* may be NULL */
+    void* user;                /* passed to it */
+} tosavk_submit_options;
+
+/* As tosavk_context_submit. What is submitted to the device later waits with it: a run whose value nobody signals holds
+ * up the queue. `options` may be NULL. */
+TOSAVK_API tosavk_status tosavk_context_submit_with(tosavk_context* context, const tosavk_submit_options* options,
+                                                    tosavk_error** error);
+/* Waits until one (`any` is 1) or all (0) of several contexts' runs are over, or `timeout_ns` nanoseconds. finished[k]
+ * becomes 1 where that of contexts[k] is, which is then as after its tosavk_context_wait, else 0. All must be running.
+ * Where a run has failed, this is its error, and what else was seen to be over is told by waiting again. */
+TOSAVK_API tosavk_status tosavk_contexts_wait(tosavk_context* const* contexts, size_t count, int32_t any,
+                                              uint64_t timeout_ns, int32_t* finished, tosavk_error** error);
 /* Waits for `timeout_ns` nanoseconds at most (0: only looks): `*finished` is 1 when the results are there, 0 when the
  * run is still under way, which then is to be waited for again. Any number of contexts may be under way at once, on one
  * device too. */

@@ -91,6 +91,12 @@ TOSAVK_API tosavk_status tosavk_buffer_adopt(tosavk_device* device, const tosavk
 TOSAVK_API tosavk_status tosavk_buffer_vulkan(const tosavk_buffer* buffer, tosavk_vulkan_range* range,
                                               tosavk_error** error);
 
+/* Your timeline semaphore as a tosavk_semaphore, which it must outlive; and the way back. */
+TOSAVK_API tosavk_status tosavk_semaphore_adopt(tosavk_device* device, VkSemaphore vulkan, tosavk_semaphore** semaphore,
+                                                tosavk_error** error);
+TOSAVK_API tosavk_status tosavk_semaphore_vulkan(const tosavk_semaphore* semaphore, VkSemaphore* vulkan,
+                                                 tosavk_error** error);
+
 /* ---- your command buffer ------------------------------------------------------------------------------------ */
 
 /* The memory that a recorded run wants beside its tensors. */
@@ -165,6 +171,9 @@ typedef struct tosavk_vulkan_api {
     tosavk_status (*buffer_adopt)(tosavk_device* device, const tosavk_vulkan_range* range, tosavk_buffer** buffer,
                                   tosavk_error** error);
     tosavk_status (*buffer_vulkan)(const tosavk_buffer* buffer, tosavk_vulkan_range* range, tosavk_error** error);
+    tosavk_status (*semaphore_adopt)(tosavk_device* device, VkSemaphore vulkan, tosavk_semaphore** semaphore,
+                                     tosavk_error** error);
+    tosavk_status (*semaphore_vulkan)(const tosavk_semaphore* semaphore, VkSemaphore* vulkan, tosavk_error** error);
     tosavk_status (*executable_vulkan_memory)(const tosavk_executable* executable, tosavk_vulkan_memory_needs* needs,
                                               tosavk_error** error);
     tosavk_status (*binding_set_create)(tosavk_executable* executable, tosavk_binding_set** set, tosavk_error** error);

@@ -31,6 +31,19 @@ inline tosavk_vulkan_range vulkan_range(const Buffer& buffer) {
     return range;
 }
 
+/// Your timeline semaphore, which outlives the result.
+inline Semaphore adopt_semaphore(const Device& device, VkSemaphore vulkan) {
+    tosavk_semaphore* semaphore = nullptr;
+    detail::call(tosavk_semaphore_adopt, device.get(), vulkan, &semaphore);
+    return Semaphore::adopt(semaphore);
+}
+
+inline VkSemaphore vulkan_semaphore(const Semaphore& semaphore) {
+    VkSemaphore vulkan = VK_NULL_HANDLE;
+    detail::call(tosavk_semaphore_vulkan, static_cast<const tosavk_semaphore*>(semaphore.get()), &vulkan);
+    return vulkan;
+}
+
 inline tosavk_vulkan_memory_needs vulkan_memory(const Executable& executable) {
     auto needs = detail::sized<tosavk_vulkan_memory_needs>();
     detail::call(tosavk_executable_vulkan_memory, static_cast<const tosavk_executable*>(executable.get()), &needs);

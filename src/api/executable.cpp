@@ -47,22 +47,6 @@ void check_size(const Graph& graph, const std::vector<ValueId>& ends, std::uint3
     }
 }
 
-void submit(tosavk_context& context) {
-    if (context.context.running())
-        throw Error(ErrorCode::usage, "the context is already running; wait for it before the next submit");
-    for (std::size_t k = 0; k < context.input_set.size(); ++k) {
-        if (!context.input_set[k]) throw Error(ErrorCode::usage, fmt::format("input {} was never set", k));
-    }
-    context.has_result = false;
-    context.context.submit();
-}
-
-bool wait(tosavk_context& context, std::uint64_t timeout_ns) {
-    if (!context.context.running()) throw Error(ErrorCode::usage, "nothing was submitted that could be waited for");
-    context.has_result = context.context.wait(timeout_ns);
-    return context.has_result;
-}
-
 /// By what the first operator reads: what follows it takes a small part of the work.
 tosavk_arithmetic arithmetic_of(const Graph& graph, const Dispatch& dispatch, const DevicePlan& device) {
     if (dispatch.nodes.empty()) return TOSAVK_ARITHMETIC_FP32;
@@ -79,6 +63,26 @@ tosavk_arithmetic arithmetic_of(const Graph& graph, const Dispatch& dispatch, co
 }
 
 }  // namespace
+
+namespace tosavk::api {
+
+void submit(tosavk_context& context, RunRequest request) {
+    if (context.context.running())
+        throw Error(ErrorCode::usage, "the context is already running; wait for it before the next submit");
+    for (std::size_t k = 0; k < context.input_set.size(); ++k) {
+        if (!context.input_set[k]) throw Error(ErrorCode::usage, fmt::format("input {} was never set", k));
+    }
+    context.has_result = false;
+    context.context.submit(std::move(request));
+}
+
+bool wait(tosavk_context& context, std::uint64_t timeout_ns) {
+    if (!context.context.running()) throw Error(ErrorCode::usage, "nothing was submitted that could be waited for");
+    context.has_result = context.context.wait(timeout_ns);
+    return context.has_result;
+}
+
+}  // namespace tosavk::api
 
 tosavk_status tosavk_compile(tosavk_device* device, const tosavk_graph* graph, const tosavk_compile_options* options,
                              tosavk_executable** executable, tosavk_error** error) {

@@ -60,6 +60,10 @@ struct tosavk_buffer {
     std::int32_t kind = TOSAVK_MEMORY_DEVICE;
 };
 
+struct tosavk_semaphore {
+    std::shared_ptr<tosavk::Semaphore> semaphore;
+};
+
 struct tosavk_context {
     tosavk_context(std::shared_ptr<tosavk::Executable> made_for, bool profile)
         : executable(std::move(made_for)),
@@ -133,6 +137,10 @@ template <class T> void write_struct(T* out, T value, const char* name) {
     if (size > sizeof(T)) std::memset(reinterpret_cast<unsigned char*>(out) + sizeof(T), 0, size - sizeof(T));
     std::memcpy(out, &value, size < sizeof(T) ? size : sizeof(T));
 }
+
+/// Starts a run of the context, and waits for it: with the checks that C callers need.
+void submit(tosavk_context& context, RunRequest request = {});
+bool wait(tosavk_context& context, std::uint64_t timeout_ns);
 
 tosavk_text* make_text(std::string text);
 PlanOptions plan_options(const tosavk_compile_options* given);

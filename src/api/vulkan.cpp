@@ -137,6 +137,24 @@ tosavk_status tosavk_buffer_vulkan(const tosavk_buffer* buffer, tosavk_vulkan_ra
     });
 }
 
+tosavk_status tosavk_semaphore_adopt(tosavk_device* device, VkSemaphore vulkan, tosavk_semaphore** semaphore,
+                                     tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(device, "device");
+        call.require(vulkan, "vulkan");
+        call.require(semaphore, "semaphore");
+        *semaphore = new tosavk_semaphore{std::make_shared<Semaphore>(device->device, vulkan)};
+    });
+}
+
+tosavk_status tosavk_semaphore_vulkan(const tosavk_semaphore* semaphore, VkSemaphore* vulkan, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(semaphore, "semaphore");
+        call.require(vulkan, "vulkan");
+        *vulkan = semaphore->semaphore->handle();
+    });
+}
+
 tosavk_status tosavk_executable_vulkan_memory(const tosavk_executable* executable, tosavk_vulkan_memory_needs* needs,
                                               tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
@@ -214,6 +232,8 @@ const tosavk_vulkan_api vulkan_table = {
     .device_adopt = tosavk_device_adopt,
     .buffer_adopt = tosavk_buffer_adopt,
     .buffer_vulkan = tosavk_buffer_vulkan,
+    .semaphore_adopt = tosavk_semaphore_adopt,
+    .semaphore_vulkan = tosavk_semaphore_vulkan,
     .executable_vulkan_memory = tosavk_executable_vulkan_memory,
     .binding_set_create = tosavk_binding_set_create,
     .binding_set_write = tosavk_binding_set_write,

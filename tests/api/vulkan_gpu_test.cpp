@@ -1,4 +1,5 @@
 // The library on an application's own device, and graphs recorded into its command buffers.
+// Longer than 500 lines: one case after another.
 #include "support/driver.hpp"
 #include "support/own_vulkan.hpp"
 #include "support/small_models.hpp"
@@ -487,6 +488,45 @@ TEST_F(VulkanGpu, WrongBindingsSayWhatIsWrong) {
     b.output(b.node("COND_IF", in, {}, {{TOSAVK_FP32, {4}}}, "", regions)[0]);
     const cpp::Executable decides(device, b.finish());
     EXPECT_NE(error_of(TOSAVK_ERROR_UNSUPPORTED, [&] { cpp::BindingSet{decides}; }).find("COND_IF"), std::string::npos);
+}
+
+TEST_F(VulkanGpu, SemaphoresGoBothWays) {
+    const cpp::Device device = cpp::adopt_device(own_->lent());
+    std::optional<cpp::Semaphore> theirs;
+    try {
+        theirs.emplace(device);
+    } catch (const cpp::Error& e) {
+        EXPECT_EQ(e.status(), TOSAVK_ERROR_UNSUPPORTED) << e.what();
+        GTEST_SKIP() << e.what();
+    }
+    VkSemaphoreTypeCreateInfo type{VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO};
+    type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
+    VkSemaphoreCreateInfo info{VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
+    info.pNext = &type;
+    VkSemaphore mine = VK_NULL_HANDLE;
+    test::require(own_->table.vkCreateSemaphore(own_->device, &info, nullptr, &mine), "vkCreateSemaphore");
+    {
+        cpp::Semaphore adopted = cpp::adopt_semaphore(device, mine);
+        EXPECT_EQ(cpp::vulkan_semaphore(adopted), mine);
+        const cpp::Graph graph = cpp::Graph::problem("add f32 256");
+        const cpp::Executable executable(device, graph);
+        cpp::Context context(executable);
+        const auto inputs = random_inputs(graph, 1);
+        for (std::uint32_t k = 0; k < 2; ++k) context.set_input(k, inputs[k]);
+        const tosavk_semaphore_point wait = adopted.at(1), signal = theirs->at(7);
+        tosavk_submit_options options{};
+        options.waits = &wait;
+        options.signals = &signal;
+        options.wait_count = options.signal_count = 1;
+        context.submit(options);
+        VkSemaphoreSignalInfo one{VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO};
+        one.semaphore = mine;
+        one.value = 1;
+        test::require(own_->table.vkSignalSemaphore(own_->device, &one), "vkSignalSemaphore");
+        EXPECT_TRUE(theirs->wait(7));
+        context.wait();
+    }
+    own_->table.vkDestroySemaphore(own_->device, mine, nullptr);
 }
 
 TEST_F(VulkanGpu, BuffersGoBothWays) {

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace tosavk {
 
 namespace {
@@ -14,6 +16,8 @@ thread_local int calls_until_fault = 0;
 void fail_nth_vulkan_call(int n) { calls_until_fault = n > 0 ? n : 0; }
 
 bool vulkan_fault_pending() { return calls_until_fault > 0; }
+
+int exchange_fault(int calls) { return std::exchange(calls_until_fault, calls); }
 
 bool take_fault() { return calls_until_fault > 0 && --calls_until_fault == 0; }
 

@@ -18,6 +18,9 @@ const char* result_name(VkResult result);
 /// Counts one checked call; true when it has to fail.
 bool take_fault();
 
+/// Sets how many checked calls of this thread are left until one fails (0: none does), and answers with what was left.
+int exchange_fault(int calls);
+
 /// Makes the call, or fails in its place. An injected failure comes before the call, so nothing is left behind.
 template <class Function, class... Arguments> VkResult try_call(Function function, Arguments... arguments) {
     return take_fault() ? VK_ERROR_OUT_OF_DEVICE_MEMORY : function(arguments...);

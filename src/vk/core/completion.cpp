@@ -14,12 +14,12 @@ Completion::~Completion() {
     if (pending_) try_wait(forever);
 }
 
-void Completion::submit(std::span<const VkCommandBuffer> commands, bool last) {
+void Completion::submit(std::span<const VkCommandBuffer> commands, bool last, const RunOrder& order) {
     const VkFence fence = fence_.get();
     if (last && fence != VK_NULL_HANDLE) {
         call("vkResetFences", device_->vk.vkResetFences, device_->device.handle, 1u, &fence);
     }
-    value_ = device_->submit(commands, last ? fence : VK_NULL_HANDLE);
+    value_ = device_->submit(commands, last ? fence : VK_NULL_HANDLE, order);
     pending_ = true;
     fenced_ = last || fence == VK_NULL_HANDLE;
 }

@@ -2,7 +2,7 @@
 // without such semaphores.
 #pragma once
 
-#include "vk/core/unique_handle.hpp"
+#include "vk/core/semaphore.hpp"
 
 #include <cstdint>
 #include <span>
@@ -23,7 +23,7 @@ public:
     Completion& operator=(const Completion&) = delete;
 
     /// One vkQueueSubmit; the command buffers run in this order. `last`: nothing is added before the next wait.
-    void submit(std::span<const VkCommandBuffer> commands, bool last);
+    void submit(std::span<const VkCommandBuffer> commands, bool last, const RunOrder& order = {});
     /// Whether all that was submitted has finished; waits `timeout_ns` for it at most. True when nothing was.
     bool wait(std::uint64_t timeout_ns);
     bool pending() const { return pending_; }

@@ -173,6 +173,8 @@ LogicalDevice::LogicalDevice(std::shared_ptr<Instance> instance_, const Physical
         extensions.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
     if ((has_external_fd = physical.has_extension(VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME)))
         extensions.push_back(VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
+    if ((has_semaphore_fd = physical.has_extension(VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME)))
+        extensions.push_back(VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME);
     if (physical.has_extension("VK_KHR_portability_subset")) {
         extensions.push_back("VK_KHR_portability_subset");  // must be enabled where it exists
     }
@@ -194,6 +196,7 @@ LogicalDevice::LogicalDevice(std::shared_ptr<Instance> instance_, const AdoptedD
     : instance(std::move(instance_)), handle(adopted.device), is_ours_(false) {
     has_host_pointers = physical.has_extension(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
     has_external_fd = physical.has_extension(VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
+    has_semaphore_fd = physical.has_extension(VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME);
     load_device_table(vk, handle, adopted.get_device_proc_addr);
     complete_table();
     if (!vk.vkCreateBuffer || !vk.vkCreateComputePipelines || !vk.vkQueueSubmit || !vk.vkCmdDispatch)
@@ -261,23 +264,38 @@ DeviceState::DeviceState(std::shared_ptr<Instance> instance, const PhysicalDevic
 
 DeviceState::~DeviceState() = default;
 
-std::uint64_t DeviceState::submit(std::span<const VkCommandBuffer> commands, VkFence fence) {
+std::uint64_t DeviceState::submit(std::span<const VkCommandBuffer> commands, VkFence fence, const RunOrder& order) {
+    std::vector<VkSemaphore> waits, signals;
+    std::vector<std::uint64_t> wait_values, signal_values;
+    for (const SemaphorePoint& point : order.waits) {
+        waits.push_back(point.semaphore->handle());
+        wait_values.push_back(point.value);
+    }
+    for (const SemaphorePoint& point : order.signals) {
+        signals.push_back(point.semaphore->handle());
+        signal_values.push_back(point.value);
+    }
+    const std::vector<VkPipelineStageFlags> stages(waits.size(), VK_PIPELINE_STAGE_ALL_COMMANDS_BIT);
+    if (queue == VK_NULL_HANDLE)
+        throw Error(ErrorCode::usage, "the device was lent without a queue: nothing can be submitted, only recorded");
     VkSubmitInfo info{VK_STRUCTURE_TYPE_SUBMIT_INFO};
     info.commandBufferCount = static_cast<std::uint32_t>(commands.size());
     info.pCommandBuffers = commands.data();
-    const VkSemaphore semaphore = timeline.get();
     VkTimelineSemaphoreSubmitInfo values{VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO};
-    if (queue == VK_NULL_HANDLE)
-        throw Error(ErrorCode::usage, "the device was lent without a queue: nothing can be submitted, only recorded");
     const std::lock_guard lock(queue_mutex);
     const std::uint64_t next = timeline_value + 1;
-    if (semaphore != VK_NULL_HANDLE) {
-        values.signalSemaphoreValueCount = 1;
-        values.pSignalSemaphoreValues = &next;
+    if (timeline.get() != VK_NULL_HANDLE) {
+        signals.push_back(timeline.get());
+        signal_values.push_back(next);
         info.pNext = &values;
-        info.signalSemaphoreCount = 1;
-        info.pSignalSemaphores = &semaphore;
     }
+    values.waitSemaphoreValueCount = info.waitSemaphoreCount = static_cast<std::uint32_t>(waits.size());
+    values.signalSemaphoreValueCount = info.signalSemaphoreCount = static_cast<std::uint32_t>(signals.size());
+    values.pWaitSemaphoreValues = wait_values.data();
+    values.pSignalSemaphoreValues = signal_values.data();
+    info.pWaitSemaphores = waits.data();
+    info.pWaitDstStageMask = stages.data();
+    info.pSignalSemaphores = signals.data();
     call("vkQueueSubmit", vk.vkQueueSubmit, queue, 1u, &info, fence);
     return timeline_value = next;
 }

@@ -25,12 +25,38 @@ BufferMemory::BufferMemory(std::shared_ptr<Device> device, VkBuffer foreign, std
                            VkBufferUsageFlags usage)
     : device_(std::move(device)), buffer_(device_->state(), foreign, size), usage_(usage) {}
 
-void BufferMemory::used_by(std::uint64_t submit) {
-    std::uint64_t last = last_submit_.load();
-    while (last < submit && !last_submit_.compare_exchange_weak(last, submit)) {}
+std::uint64_t BufferMemory::begin_use() {
+    const std::lock_guard lock(uses_mutex_);
+    uses_.insert(next_ticket_);
+    return next_ticket_++;
 }
 
-void BufferMemory::settle() const { device_->state().finish(last_submit_.load()); }
+bool BufferMemory::is_next(std::uint64_t ticket) const {
+    const std::lock_guard lock(uses_mutex_);
+    return *uses_.begin() >= ticket;
+}
+
+void BufferMemory::wait_until_next(std::uint64_t ticket) const {
+    std::unique_lock lock(uses_mutex_);
+    uses_changed_.wait(lock, [&] { return *uses_.begin() >= ticket; });
+}
+
+void BufferMemory::end_use(std::uint64_t ticket, std::uint64_t submit) {
+    {
+        const std::lock_guard lock(uses_mutex_);
+        uses_.erase(ticket);
+        last_submit_ = std::max(last_submit_, submit);
+    }
+    uses_changed_.notify_all();
+}
+
+void BufferMemory::settle() const {
+    std::unique_lock lock(uses_mutex_);
+    uses_changed_.wait(lock, [&] { return uses_.empty(); });
+    const std::uint64_t submit = last_submit_;
+    lock.unlock();
+    device_->state().finish(submit);
+}
 
 template <class F> void BufferMemory::transfer(F f) const {
     DeviceState& state = device_->state();

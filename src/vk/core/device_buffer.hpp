@@ -4,7 +4,9 @@
 #include "vk/core/device.hpp"
 #include "vk/core/memory.hpp"
 
-#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <set>
 
 namespace tosavk {
 
@@ -21,8 +23,14 @@ public:
     Device& device() const { return *device_; }
     const Buffer& buffer() const { return buffer_; }
     VkBufferUsageFlags usage() const { return usage_; }
-    /// It is used by DeviceState::submit()'s number `submit`.
-    void used_by(std::uint64_t submit);
+    /// Runs that use it, from before they submit until they have, by their tickets: the order in which they began.
+    /// Callers hold DeviceState::ticket_mutex over all buffers of a run, so that no two runs wait for each other.
+    std::uint64_t begin_use();
+    /// Has every run that began before submitted?
+    bool is_next(std::uint64_t ticket) const;
+    void wait_until_next(std::uint64_t ticket) const;
+    /// `submit`: DeviceState::submit()'s number of the last one; 0: there was none.
+    void end_use(std::uint64_t ticket, std::uint64_t submit);
     /// Waits for what uses it.
     void settle() const;
 
@@ -45,7 +53,10 @@ private:
     Buffer buffer_;
     VkBufferUsageFlags usage_;
     bool exportable_ = false;
-    std::atomic<std::uint64_t> last_submit_{0};
+    mutable std::mutex uses_mutex_;
+    mutable std::condition_variable uses_changed_;
+    std::set<std::uint64_t> uses_;  ///< tickets of runs that have not submitted yet
+    std::uint64_t next_ticket_ = 0, last_submit_ = 0;
 };
 
 /// All of a BufferMemory, or a part.

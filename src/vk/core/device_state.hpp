@@ -7,6 +7,7 @@
 #include "vk/core/check.hpp"
 #include "vk/core/device.hpp"
 #include "vk/core/pipeline.hpp"
+#include "vk/core/semaphore.hpp"
 #include "vk/core/unique_handle.hpp"
 
 #include <mutex>
@@ -27,7 +28,7 @@ public:
     std::shared_ptr<Instance> instance;
     VkDevice handle = VK_NULL_HANDLE;
     VolkDeviceTable vk{};
-    bool has_host_pointers = false, has_external_fd = false;
+    bool has_host_pointers = false, has_external_fd = false, has_semaphore_fd = false;
 
 private:
     void complete_table();
@@ -70,7 +71,7 @@ struct DeviceState {
     /// One vkQueueSubmit, under the queue's lock; the command buffers run in this order. Answers with its number, from
     /// 1, which is the value that the timeline semaphore, where there is one, takes when they are done. Completion is
     /// the one to call this.
-    std::uint64_t submit(std::span<const VkCommandBuffer> commands, VkFence fence);
+    std::uint64_t submit(std::span<const VkCommandBuffer> commands, VkFence fence, const RunOrder& order);
     /// Waits for that submit and all before it.
     void finish(std::uint64_t number);
 
@@ -98,6 +99,7 @@ struct DeviceState {
     PipelineLibrary pipelines;
     std::mutex tuning_mutex;
     std::shared_ptr<const TuningTable> tuning;  ///< null: not read yet
+    std::mutex ticket_mutex;                    ///< see BufferMemory::begin_use
     std::mutex transfer_mutex;
     std::unique_ptr<Transfer> transfer;  ///< for buffers that the host does not see; none yet where nobody asked
 };

@@ -128,6 +128,7 @@ bool Instance::load_functions(PFN_vkGetInstanceProcAddr get_address) {
            load(get_features, "vkGetPhysicalDeviceFeatures2") &&
            load(get_memory_properties, "vkGetPhysicalDeviceMemoryProperties2") &&
            load(get_queue_families, "vkGetPhysicalDeviceQueueFamilyProperties2") &&
+           load(get_external_semaphores, "vkGetPhysicalDeviceExternalSemaphoreProperties") &&
            load(create_device, "vkCreateDevice") && load(get_device_proc_addr, "vkGetDeviceProcAddr");
 }
 

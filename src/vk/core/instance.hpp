@@ -32,6 +32,7 @@ public:
     PFN_vkGetPhysicalDeviceMemoryProperties2 get_memory_properties = nullptr;
     PFN_vkGetPhysicalDeviceQueueFamilyProperties2 get_queue_families = nullptr;
     khr::GetCooperativeMatrixProperties get_cooperative_matrices = nullptr;  ///< null without a driver that has them
+    PFN_vkGetPhysicalDeviceExternalSemaphoreProperties get_external_semaphores = nullptr;
     PFN_vkCreateDevice create_device = nullptr;
     PFN_vkGetDeviceProcAddr get_device_proc_addr = nullptr;
 

@@ -2,6 +2,7 @@
 #include "vk/core/memory.hpp"
 
 #include "vk/core/device_state.hpp"
+#include "vk/core/owned_fd.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -71,20 +72,6 @@ void Tally::end() noexcept {
     state_ = nullptr;
 }
 
-namespace {
-
-struct OwnedFd {
-    int number = -1;
-
-    OwnedFd() = default;
-    OwnedFd(const OwnedFd&) = delete;
-    ~OwnedFd() {
-        if (number >= 0) close(number);
-    }
-};
-
-}  // namespace
-
 template <class Checked>
 void Buffer::allocate_memory(VkMemoryAllocateInfo& allocate, const MemoryOrigin& origin, const Checked& checked) {
     VkImportMemoryHostPointerInfoEXT host{VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT};
@@ -96,8 +83,7 @@ void Buffer::allocate_memory(VkMemoryAllocateInfo& allocate, const MemoryOrigin&
         host.pHostPointer = origin.host_pointer;
         allocate.pNext = &host;
     } else if (origin.fd >= 0) {
-        imported.number = fcntl(origin.fd, F_DUPFD_CLOEXEC, 0);
-        if (imported.number < 0) throw Error(ErrorCode::usage, fmt::format("{} is no open file descriptor", origin.fd));
+        imported = OwnedFd::duplicate(origin.fd);
         opaque.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
         opaque.fd = imported.number;
         allocate.pNext = &opaque;

@@ -342,20 +342,25 @@ bool Recording::condition(const ControlStep& control) {
     return bytes[0] != std::byte{0};
 }
 
-/// `last`: somebody waits before more is submitted.
-void Recording::flush(bool last) {
-    done_.submit(queued_, last);
+void Recording::flush(bool last, bool ends) {
+    RunOrder order;
+    if (!begun_) order.waits = order_->waits;
+    if (ends) order.signals = order_->signals;
+    done_.submit(queued_, last, order);
+    begun_ = true;
     ++submits_;
     queued_.clear();
     queued_share_ = 0;
 }
 
-void Recording::submit() {
+void Recording::submit(const RunOrder& order) {
     wait(Completion::forever);  // of a run that failed between two submits
     queued_.clear();
     queued_share_ = 0;
+    order_ = &order;
+    begun_ = false;
     enqueue(recorded_);
-    flush(true);
+    flush(true, true);
 }
 
 void Recording::abandon() noexcept {

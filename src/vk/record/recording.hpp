@@ -7,6 +7,7 @@
 #include "vk/core/transfer.hpp"
 #include "vk/record/plan_writer.hpp"
 
+#include <atomic>
 #include <optional>
 
 namespace tosavk {
@@ -33,8 +34,8 @@ public:
     void read_variable(std::size_t index, std::span<std::byte> bytes) const;
     void reset_variables();
 
-    /// Waits at each decision; what follows the last one is under way on return.
-    void submit();
+    /// Waits at each decision; what follows the last one is under way on return. The semaphores are of this device.
+    void submit(const RunOrder& order);
     /// After a submit() that failed: waits for what it had started.
     void abandon() noexcept;
     /// Whether the run has ended within the time.
@@ -100,7 +101,8 @@ private:
     void enqueue(const Recorded& recorded);
     void decide(const RecordedControl& control);
     bool condition(const ControlStep& control);
-    void flush(bool last);
+    /// `last`: somebody waits before more is submitted. `ends`: the run.
+    void flush(bool last, bool ends = false);
 
     const ExecutableState& executable_;
     DeviceState& device_;
@@ -123,7 +125,9 @@ private:
     Recorded recorded_;
     std::vector<VkCommandBuffer> queued_;  ///< of the run at hand, not yet submitted
     double queued_share_ = 0;
-    std::uint64_t submits_ = 0;
+    std::atomic<std::uint64_t> submits_{0};
+    const RunOrder* order_ = nullptr;  ///< of the run at hand
+    bool begun_ = false;               ///< something of it was submitted
     UniqueHandle<VkQueryPool> queries_;
     mutable std::vector<std::uint64_t> ticks_;
     std::vector<std::size_t> dispatch_end_;  ///< by dispatch: its timestamp; the one before is its start

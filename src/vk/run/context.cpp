@@ -3,9 +3,13 @@
 
 #include "ops/storage.hpp"
 #include "vk/record/recording.hpp"
+#include "vk/run/run_thread.hpp"
 
 #include <fmt/format.h>
+#include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <utility>
 
 namespace tosavk {
 
@@ -139,7 +143,35 @@ void Context::keep_outputs_in(ValueId input) {
     }
 }
 
-void Context::submit() {
+void Context::begin_uses() {
+    const std::lock_guard lock(executable_->device().state().ticket_mutex);
+    for (const std::vector<BoundBuffer>* bound : {&inputs_, &outputs_}) {
+        for (const BoundBuffer& one : *bound) {
+            const bool known = std::any_of(uses_.begin(), uses_.end(),
+                                           [&](const Use& use) { return use.memory == one.buffer.memory; });
+            if (one && !known) uses_.push_back({one.buffer.memory, one.buffer.memory->begin_use()});
+        }
+    }
+}
+
+void Context::end_uses() noexcept {
+    for (const Use& use : uses_) use.memory->end_use(use.ticket, recording_->last_submit());
+    uses_.clear();
+}
+
+void Context::submit_now(const RunOrder& order) {
+    try {
+        for (const Use& use : uses_) use.memory->wait_until_next(use.ticket);
+        recording_->submit(order);
+    } catch (...) {
+        recording_->abandon();
+        end_uses();
+        throw;
+    }
+    end_uses();
+}
+
+void Context::submit(RunRequest request) {
     if (phase_ == Phase::running) {
         throw Error(ErrorCode::usage, "a run was submitted while another was under way; wait for it first");
     }
@@ -150,22 +182,53 @@ void Context::submit() {
                         fmt::format("input {} '{}' was never set", i, graph.value(graph.inputs[i]).name));
         }
     }
+    for (const std::vector<SemaphorePoint>* points : {&request.order.waits, &request.order.signals}) {
+        for (const SemaphorePoint& point : *points) {
+            if (&point.semaphore->device().state() != &executable_->device().state())
+                throw Error(ErrorCode::usage, "a semaphore belongs to another device");
+        }
+    }
     kept_outputs_.clear();
     phase_ = Phase::never_ran;  // part of the run may be done when a submit fails: that leaves no result
     if (bindings_changed_) use_bindings();
-    try {
-        recording_->submit();
-    } catch (...) {
-        recording_->abandon();
-        throw;
-    }
-    for (const std::vector<BoundBuffer>* bound : {&inputs_, &outputs_}) {
-        for (const BoundBuffer& one : *bound) {
-            if (one) one.buffer.memory->used_by(recording_->last_submit());
-        }
-    }
+    order_ = request.order;
+    begin_uses();
+    const bool waits =
+        std::any_of(uses_.begin(), uses_.end(), [](const Use& use) { return !use.memory->is_next(use.ticket); });
+    const bool decides = executable_->plan().control_count > 0 || waits;
+    if (!decides) submit_now(order_);
+    if (decides || request.done) run_on_thread(std::move(request), !decides);
     counters_.buffer_copies += copies_a_run_;
     phase_ = Phase::running;
+}
+
+void Context::run_on_thread(RunRequest request, bool submitted) {
+    try {
+        if (!thread_) thread_ = std::make_unique<RunThread>();
+        thread_error_ = nullptr;
+        fault_ = exchange_fault(0);
+        thread_->start([this, submitted, done = std::move(request.done)] {
+            exchange_fault(fault_);
+            std::optional<ErrorCode> failure;
+            try {
+                if (!submitted) submit_now(order_);
+                if (done) recording_->wait(Completion::forever);
+            } catch (const Error& error) {
+                failure = error.code();
+                thread_error_ = std::current_exception();
+            } catch (...) {
+                failure = ErrorCode::internal;
+                thread_error_ = std::current_exception();
+            }
+            fault_ = exchange_fault(0);
+            if (done) done(failure);
+        });
+        on_thread_ = true;
+    } catch (...) {  // there is no thread to be had
+        recording_->abandon();
+        end_uses();
+        throw;
+    }
 }
 
 void Context::wait() { wait(Completion::forever); }
@@ -173,6 +236,19 @@ void Context::wait() { wait(Completion::forever); }
 bool Context::wait(std::uint64_t timeout_ns) {
     if (phase_ != Phase::running) {
         throw Error(ErrorCode::usage, "there is no run to wait for");
+    }
+    if (on_thread_) {
+        const auto begin = std::chrono::steady_clock::now();
+        if (!thread_->wait(timeout_ns)) return false;
+        on_thread_ = false;
+        exchange_fault(fault_);
+        if (thread_error_) {
+            phase_ = Phase::never_ran;
+            std::rethrow_exception(std::exchange(thread_error_, nullptr));
+        }
+        const auto spent = std::chrono::steady_clock::now() - begin;
+        const auto ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(spent).count());
+        if (timeout_ns != Completion::forever) timeout_ns -= std::min(ns, timeout_ns);
     }
     try {
         if (!recording_->wait(timeout_ns)) return false;

@@ -3,12 +3,16 @@
 #pragma once
 
 #include "vk/core/device_buffer.hpp"
+#include "vk/core/semaphore.hpp"
 #include "vk/record/executable.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -34,7 +38,14 @@ struct BoundBuffer {
     explicit operator bool() const { return buffer.memory != nullptr; }
 };
 
+struct RunRequest {
+    RunOrder order;
+    /// Called by a thread of the context when the run is over, with what it met; it must not use the context.
+    std::function<void(std::optional<ErrorCode> failure)> done;
+};
+
 class Recording;
+class RunThread;
 
 class Context {
 public:
@@ -54,8 +65,9 @@ public:
     void bind_output(std::size_t index, BoundBuffer bound);
 
     /// Starts a run; wait() ends it. Error(usage) when an input was never set or a run is under way. A graph with
-    /// COND_IF or WHILE_LOOP needs the host for each decision: all but what follows the last one is done on return.
-    void submit();
+    /// COND_IF or WHILE_LOOP needs the host for each decision, which a thread of the context takes: what fails there,
+    /// wait() throws. So does a run that uses buffers of another one that has not submitted everything yet.
+    void submit(RunRequest request = {});
     void wait();
     /// Waits for `timeout_ns` nanoseconds at most (0: only looks). False when the run is still under way.
     bool wait(std::uint64_t timeout_ns);
@@ -88,6 +100,15 @@ private:
     void check_binding(const char* what, std::size_t index, std::span<const ValueId> ids,
                        const BoundBuffer& bound) const;
     void use_bindings();
+    /// What the run uses of the bound buffers, in the order of their submits.
+    struct Use {
+        std::shared_ptr<BufferMemory> memory;
+        std::uint64_t ticket = 0;
+    };
+    void begin_uses();
+    void end_uses() noexcept;
+    void submit_now(const RunOrder& order);
+    void run_on_thread(RunRequest request, bool submitted);
 
     std::shared_ptr<Executable> executable_;
     std::vector<BoundBuffer> inputs_, outputs_;  // they outlive what was recorded with them
@@ -100,6 +121,12 @@ private:
     std::vector<double> dispatch_ns_;
     Phase phase_ = Phase::never_ran;
     ContextCounters counters_;
+    RunOrder order_;  ///< of the run at hand: its semaphores stay as long
+    std::vector<Use> uses_;
+    bool on_thread_ = false;           ///< the thread has a job of the run at hand
+    std::exception_ptr thread_error_;  ///< what that job met
+    int fault_ = 0;                    ///< see exchange_fault(): it follows the run to its thread
+    std::unique_ptr<RunThread> thread_;
 };
 
 }  // namespace tosavk

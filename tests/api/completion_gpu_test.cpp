@@ -1,0 +1,328 @@
+// How runs are ordered and how their end is told: semaphores, callbacks, several at once, control flow.
+#include "support/driver.hpp"
+#include "support/validation.hpp"
+#include "tosavk/tosavk.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <future>
+#include <optional>
+#include <thread>
+
+#include <unistd.h>
+
+namespace {
+
+using namespace tosavk;
+namespace cpp = tosavk::cpp;
+using Bytes = std::vector<std::byte>;
+
+class CompletionGpu : public ::testing::Test {
+protected:
+    void SetUp() override {
+        TOSAVK_NEEDS_DRIVER();
+        device_.emplace();
+    }
+
+    /// A device without timeline semaphores is asked for the sentence that says so.
+    bool has_semaphores() {
+        try {
+            cpp::Semaphore{*device_};
+            return true;
+        } catch (const cpp::Error& e) {
+            EXPECT_EQ(e.status(), TOSAVK_ERROR_UNSUPPORTED) << e.what();
+            return false;
+        }
+    }
+
+    std::optional<cpp::Device> device_;
+};
+
+template <class F> std::string error_of(tosavk_status wanted, F call) {
+    try {
+        call();
+    } catch (const cpp::Error& e) {
+        EXPECT_EQ(e.status(), wanted) << e.what();
+        EXPECT_STRNE(e.what(), "");
+        return e.what();
+    }
+    ADD_FAILURE() << "no error";
+    return {};
+}
+
+tosavk_submit_options order(const tosavk_semaphore_point* wait, const tosavk_semaphore_point* signal) {
+    tosavk_submit_options options{};
+    options.waits = wait;
+    options.wait_count = wait ? 1 : 0;
+    options.signals = signal;
+    options.signal_count = signal ? 1 : 0;
+    return options;
+}
+
+Bytes floats(std::size_t count, float value) {
+    const std::vector<float> numbers(count, value);
+    const auto bytes = std::as_bytes(std::span(numbers));
+    return Bytes(bytes.begin(), bytes.end());
+}
+
+/// y = x + 1.
+struct AddOne {
+    explicit AddOne(const cpp::Device& device) : graph(make()), executable(device, graph), context(executable) {}
+
+    static cpp::Graph make() {
+        cpp::Builder b;
+        const auto x = b.input("x", {TOSAVK_FP32, {256}});
+        b.output(b.node1("ADD", {x, b.constant("one", {TOSAVK_FP32, {256}}, floats(256, 1))}));
+        return b.finish();
+    }
+    Bytes result() {
+        Bytes bytes(1024);
+        context.get_output(0, bytes);
+        return bytes;
+    }
+
+    cpp::Graph graph;
+    cpp::Executable executable;
+    cpp::Context context;
+};
+
+/// Doubles x until a count is up.
+cpp::Graph doubling() {
+    cpp::Builder b;
+    const cpp::TensorType count_type{TOSAVK_I32, {}}, x_type{TOSAVK_FP32, {256}};
+    const auto count = b.input("count", count_type), x = b.input("x", x_type);
+    const auto number = [](cpp::Builder& in, std::int32_t value) {
+        return in.constant("", {TOSAVK_I32, {}}, std::as_bytes(std::span(&value, 1)));
+    };
+    cpp::Builder condition = b.region("condition"), body = b.region("body");
+    const auto left = condition.input("count", count_type);
+    condition.input("x", x_type);
+    condition.output(condition.node1("GREATER", {left, number(condition, 0)}));
+    const auto now = body.input("count", count_type), y = body.input("x", x_type);
+    body.output(body.node1("SUB", {now, number(body, 1)}));
+    body.output(body.node1("ADD", {y, y}));
+    const cpp::Builder::Value in[] = {count, x};
+    const cpp::Builder* const regions[] = {&condition, &body};
+    b.output(b.node("WHILE_LOOP", in, {}, {count_type, x_type}, "", regions)[1]);
+    return b.finish();
+}
+
+TEST_F(CompletionGpu, SemaphoresHaveAValueThatGrows) {
+    if (!has_semaphores()) return;
+    cpp::Semaphore semaphore(*device_, 5);
+    EXPECT_EQ(semaphore.value(), 5u);
+    EXPECT_TRUE(semaphore.wait(5, 0));
+    EXPECT_FALSE(semaphore.wait(6, 0));
+    EXPECT_FALSE(semaphore.wait(6, 1000));
+    semaphore.signal(9);
+    EXPECT_EQ(semaphore.value(), 9u);
+    EXPECT_TRUE(semaphore.wait(8));
+    error_of(TOSAVK_ERROR_USAGE, [&] { semaphore.signal(9); });
+    error_of(TOSAVK_ERROR_USAGE, [&] { semaphore.signal(3); });
+    error_of(TOSAVK_ERROR_USAGE, [&] { semaphore.export_fd(); });
+    // One of its own: Debian's validation layers take what the host signals for pending for good.
+    cpp::Semaphore another(*device_);
+    std::thread later([&] { another.signal(12); });
+    EXPECT_TRUE(another.wait(12));
+    later.join();
+}
+
+TEST_F(CompletionGpu, RunsWaitForSemaphoresAndSignalThem) {
+    if (!has_semaphores()) return;
+    AddOne run(*device_);
+    cpp::Semaphore before(*device_), after(*device_, 6);
+    for (std::uint64_t turn = 1; turn <= 3; ++turn) {
+        run.context.set_input(0, floats(256, static_cast<float>(turn)));
+        const tosavk_semaphore_point wait = before.at(turn), signal = after.at(6 + turn);
+        run.context.submit(order(&wait, &signal));
+        EXPECT_FALSE(run.context.wait_for(std::chrono::nanoseconds(0)));
+        EXPECT_FALSE(after.wait(6 + turn, 0)) << "nobody has let it begin";
+        before.signal(turn);
+        EXPECT_TRUE(after.wait(6 + turn));
+        run.context.wait();
+        EXPECT_EQ(run.result(), floats(256, static_cast<float>(turn) + 1));
+    }
+}
+
+TEST_F(CompletionGpu, ARunKeepsTheSemaphoresThatItNeeds) {
+    if (!has_semaphores()) return;
+    AddOne run(*device_);
+    run.context.set_input(0, floats(256, 1));
+    {
+        cpp::Semaphore before(*device_), after(*device_);
+        const tosavk_semaphore_point wait = before.at(1), signal = after.at(1);
+        run.context.submit(order(&wait, &signal));
+        before.signal(1);
+    }
+    run.context.wait();
+    EXPECT_EQ(run.result(), floats(256, 2));
+}
+
+TEST_F(CompletionGpu, ACallbackTellsTheEnd) {
+    AddOne run(*device_);
+    struct Told {
+        std::promise<std::pair<tosavk_status, std::thread::id>> promise;
+        std::atomic<int> calls{0};
+    };
+    for (int turn = 0; turn < 4; ++turn) {
+        Told told;
+        auto end = told.promise.get_future();
+        tosavk_submit_options options{};
+        options.user = &told;
+        options.done = [](void* user, tosavk_status status) {
+            auto& to = *static_cast<Told*>(user);
+            ++to.calls;
+            to.promise.set_value({status, std::this_thread::get_id()});
+        };
+        run.context.set_input(0, floats(256, static_cast<float>(turn)));
+        run.context.submit(options);
+        error_of(TOSAVK_ERROR_USAGE, [&] { run.context.submit(); });
+        const auto [status, thread] = end.get();
+        EXPECT_EQ(status, TOSAVK_OK);
+        EXPECT_NE(thread, std::this_thread::get_id());
+        error_of(TOSAVK_ERROR_USAGE, [&] { run.result(); });
+        run.context.wait();
+        EXPECT_EQ(told.calls, 1);
+        EXPECT_EQ(run.result(), floats(256, static_cast<float>(turn) + 1));
+    }
+}
+
+TEST_F(CompletionGpu, LoopsDoNotBlockSubmit) {
+    const cpp::Graph graph = doubling();
+    const cpp::Executable executable(*device_, graph);
+    cpp::Context loop(executable);
+    AddOne after(*device_);
+    cpp::Buffer between(*device_, 1024), result(*device_, 1024);
+    loop.bind_output(0, between);
+    after.context.bind_input(0, between);
+    after.context.bind_output(0, result);
+    const bool can_wait = has_semaphores();
+    for (std::uint64_t turn = 1; turn <= 5; ++turn) {
+        const auto count = static_cast<std::int32_t>(turn);
+        loop.set_input(0, std::as_bytes(std::span(&count, 1)));
+        loop.set_input(1, floats(256, 3));
+        between.fill(0, 0, 1024);
+        std::optional<cpp::Semaphore> gate;
+        tosavk_submit_options options{};
+        tosavk_semaphore_point wait{};
+        if (can_wait) {
+            gate.emplace(*device_);
+            wait = gate->at(1);
+            options = order(&wait, nullptr);
+        }
+        loop.submit(options);
+        after.context.submit();  // reads what the loop has not yet written
+        if (gate) {
+            EXPECT_FALSE(after.context.wait_for(std::chrono::nanoseconds(0)));
+            gate->signal(1);  // had a submit waited for decisions, nobody would be here
+        }
+        after.context.wait();
+        loop.wait();
+        Bytes got(1024);
+        result.download(got);
+        EXPECT_EQ(got, floats(256, static_cast<float>(3 << turn) + 1)) << "turn " << turn;
+    }
+}
+
+TEST_F(CompletionGpu, AContextMayGoWhileItsLoopRuns) {
+    const cpp::Graph graph = doubling();
+    const cpp::Executable executable(*device_, graph);
+    cpp::Buffer result(*device_, 1024);
+    {
+        cpp::Context loop(executable);
+        const std::int32_t count = 10;
+        loop.set_input(0, std::as_bytes(std::span(&count, 1)));
+        loop.set_input(1, floats(256, 1));
+        loop.bind_output(0, result);
+        loop.submit();
+    }
+    Bytes got(1024);
+    result.download(got);
+    EXPECT_EQ(got, floats(256, 1024));
+}
+
+TEST_F(CompletionGpu, SeveralContextsAreWaitedForAtOnce) {
+    AddOne a(*device_), b(*device_), c(*device_);
+    cpp::Context* const all[] = {&a.context, &b.context, &c.context};
+    for (AddOne* one : {&a, &b, &c}) one->context.set_input(0, floats(256, 1));
+    for (cpp::Context* context : all) context->submit();
+    EXPECT_EQ(cpp::wait_for(all, false), std::vector<bool>(3, true));
+    for (AddOne* one : {&a, &b, &c}) EXPECT_EQ(one->result(), floats(256, 2));
+    error_of(TOSAVK_ERROR_USAGE, [&] { cpp::wait_for(all, true); });
+    error_of(TOSAVK_ERROR_USAGE, [&] { cpp::wait_for({}, true); });
+
+    for (cpp::Context* context : all) context->submit();
+    std::size_t over = 0;
+    std::vector<cpp::Context*> running(std::begin(all), std::end(all));
+    while (!running.empty()) {
+        const std::vector<bool> finished = cpp::wait_for(running, true);
+        std::vector<cpp::Context*> still;
+        for (std::size_t k = 0; k < running.size(); ++k) {
+            if (finished[k]) ++over;
+            else still.push_back(running[k]);
+        }
+        EXPECT_LT(still.size(), running.size()) << "one at least";
+        running = still;
+    }
+    EXPECT_EQ(over, 3u);
+
+    if (!has_semaphores()) return;
+    cpp::Semaphore gate(*device_), second(*device_);
+    const tosavk_semaphore_point first_wait = gate.at(1), second_wait = second.at(1);
+    a.context.submit(order(&first_wait, nullptr));
+    b.context.submit(order(&second_wait, nullptr));
+    cpp::Context* const both[] = {&a.context, &b.context};
+    EXPECT_EQ(cpp::wait_for(both, true, 0), std::vector<bool>(2, false));
+    EXPECT_EQ(cpp::wait_for(both, false, 1000), std::vector<bool>(2, false));
+    gate.signal(1);
+    EXPECT_EQ(cpp::wait_for(both, true), (std::vector<bool>{true, false}));
+    second.signal(1);
+    b.context.wait();
+    cpp::Context* const twice[] = {&a.context, &a.context};
+    a.context.submit();
+    error_of(TOSAVK_ERROR_USAGE, [&] { cpp::wait_for(twice, true); });
+    a.context.wait();
+}
+
+TEST_F(CompletionGpu, WrongSemaphoresAreRefused) {
+    if (!has_semaphores()) return;
+    AddOne run(*device_);
+    run.context.set_input(0, floats(256, 1));
+    const cpp::Device again;
+    const cpp::Semaphore foreign(again);
+    const tosavk_semaphore_point other = foreign.at(1), none{};
+    error_of(TOSAVK_ERROR_USAGE, [&] { run.context.submit(order(&other, nullptr)); });
+    error_of(TOSAVK_ERROR_USAGE, [&] { run.context.submit(order(nullptr, &other)); });
+    error_of(TOSAVK_ERROR_USAGE, [&] { run.context.submit(order(&none, nullptr)); });
+    tosavk_submit_options options{};
+    options.signal_count = 1;
+    error_of(TOSAVK_ERROR_USAGE, [&] { run.context.submit(options); });
+    error_of(TOSAVK_ERROR_USAGE, [&] { cpp::Semaphore::import_fd(*device_, -1); });
+    run.context.run();
+    EXPECT_EQ(run.result(), floats(256, 2));
+}
+
+TEST_F(CompletionGpu, SemaphoresGoToAnotherDeviceByDescriptor) {
+    if (!has_semaphores()) return;
+    std::optional<cpp::Semaphore> mine;
+    try {
+        mine.emplace(*device_, 3, true);
+    } catch (const cpp::Error& e) {
+        ASSERT_EQ(e.status(), TOSAVK_ERROR_UNSUPPORTED) << e.what();
+        const cpp::Device other;
+        error_of(TOSAVK_ERROR_UNSUPPORTED, [&] { cpp::Semaphore::import_fd(other, 0); });
+        GTEST_SKIP() << e.what();
+    }
+    const std::int32_t fd = mine->export_fd();
+    const cpp::Device other;
+    cpp::Semaphore theirs = cpp::Semaphore::import_fd(other, fd);
+    ASSERT_EQ(::close(fd), 0);
+    EXPECT_EQ(theirs.value(), 3u);
+    theirs.signal(4);
+    EXPECT_TRUE(mine->wait(4));
+    error_of(TOSAVK_ERROR_USAGE, [&] { cpp::Semaphore::import_fd(other, fd); });
+}
+
+}  // namespace
