@@ -20,6 +20,9 @@ function(tosavk_target name)
     # Debian's glslang is built without RTTI, which the vptr check would need.
     target_compile_options(${name} PRIVATE -fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
     target_link_options(${name} PRIVATE -fsanitize=address,undefined)
+  elseif(TOSAVK_SANITIZE_THREADS)
+    target_compile_options(${name} PRIVATE -fsanitize=thread -fno-omit-frame-pointer)
+    target_link_options(${name} PRIVATE -fsanitize=thread)
   endif()
 endfunction()
 

@@ -114,6 +114,8 @@ typedef struct tosavk_api {
                                     tosavk_context** context, tosavk_error** error);
     tosavk_status (*context_set_input)(tosavk_context* context, uint32_t index, const void* data, size_t size_bytes,
                                        tosavk_error** error);
+    tosavk_status (*context_set_input_as)(tosavk_context* context, uint32_t index, int32_t type, const void* data,
+                                          size_t size_bytes, tosavk_error** error);
     tosavk_status (*context_bind_input)(tosavk_context* context, uint32_t index, tosavk_buffer* buffer, uint32_t flags,
                                         tosavk_error** error);
     tosavk_status (*context_bind_output)(tosavk_context* context, uint32_t index, tosavk_buffer* buffer, uint32_t flags,
@@ -129,6 +131,8 @@ typedef struct tosavk_api {
                                       tosavk_error** error);
     tosavk_status (*context_get_output)(tosavk_context* context, uint32_t index, void* data, size_t size_bytes,
                                         tosavk_error** error);
+    tosavk_status (*context_get_output_as)(tosavk_context* context, uint32_t index, int32_t type, void* data,
+                                           size_t size_bytes, tosavk_error** error);
     tosavk_status (*context_counters)(const tosavk_context* context, tosavk_counters* counters, tosavk_error** error);
     uint32_t (*context_dispatch_count)(const tosavk_context* context);
     tosavk_status (*context_dispatch)(const tosavk_context* context, uint32_t index, tosavk_dispatch_info* info,

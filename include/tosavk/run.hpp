@@ -272,6 +272,14 @@ public:
     void set_input(std::uint32_t index, std::span<const std::byte> bytes) {
         detail::call(tosavk_context_set_input, get(), index, static_cast<const void*>(bytes.data()), bytes.size());
     }
+    /// Elements of another type, a tosavk_type or tosavk_host_type.
+    void set_input_as(std::uint32_t index, std::int32_t type, std::span<const std::byte> bytes) {
+        detail::call(tosavk_context_set_input_as, get(), index, type, static_cast<const void*>(bytes.data()),
+                     bytes.size());
+    }
+    void get_output_as(std::uint32_t index, std::int32_t type, std::span<std::byte> bytes) {
+        detail::call(tosavk_context_get_output_as, get(), index, type, static_cast<void*>(bytes.data()), bytes.size());
+    }
     /// See tosavk_context_bind_input.
     void bind_input(std::uint32_t index, const Buffer& buffer, std::uint32_t flags = 0) {
         detail::call(tosavk_context_bind_input, get(), index, buffer.get(), flags);

@@ -82,6 +82,17 @@ typedef enum tosavk_type {
     TOSAVK_FP32 = 10
 } tosavk_type;
 
+/* Types of a program's elements that no graph has: for tosavk_context_set_input_as and _get_output_as, beside those of
+ * tosavk_type. */
+typedef enum tosavk_host_type {
+    TOSAVK_HOST_U8 = 64,
+    TOSAVK_HOST_U16 = 65,
+    TOSAVK_HOST_U32 = 66,
+    TOSAVK_HOST_U64 = 67,
+    TOSAVK_HOST_I64 = 68,
+    TOSAVK_HOST_F64 = 69
+} tosavk_host_type;
+
 typedef struct tosavk_error tosavk_error;
 typedef struct tosavk_device tosavk_device;
 typedef struct tosavk_graph tosavk_graph;
@@ -508,6 +519,12 @@ TOSAVK_API tosavk_status tosavk_context_create(tosavk_executable* executable, co
 /* Copies `size_bytes` (exactly the input's size) into the context. Inputs keep their bytes between runs. */
 TOSAVK_API tosavk_status tosavk_context_set_input(tosavk_context* context, uint32_t index, const void* data,
                                                   size_t size_bytes, tosavk_error** error);
+/* The same from elements of another type, a tosavk_type or tosavk_host_type; `size_bytes` is that of as many of them.
+ * Integers and bool (0 and 1) must be equal in the input's type; floats become the nearest, but nothing finite may
+ * become an infinity; integers become the nearest float, and floats integers where they are whole.
+ * TOSAVK_ERROR_BAD_INPUT names the first element that does not fit, and changes nothing. */
+TOSAVK_API tosavk_status tosavk_context_set_input_as(tosavk_context* context, uint32_t index, int32_t type,
+                                                     const void* data, size_t size_bytes, tosavk_error** error);
 /* What may be done with the bytes of a bound buffer. */
 typedef enum tosavk_bind_flags {
     TOSAVK_BIND_PADDED = 1 /* kernels may write up to tosavk_binding_info.padded_bytes of it; else nothing behind the
@@ -574,6 +591,9 @@ TOSAVK_API tosavk_status tosavk_context_wait_for(tosavk_context* context, uint64
 /* Copies output `index` of the last finished run. */
 TOSAVK_API tosavk_status tosavk_context_get_output(tosavk_context* context, uint32_t index, void* data,
                                                    size_t size_bytes, tosavk_error** error);
+/* The same as elements of another type, by the rules of tosavk_context_set_input_as. */
+TOSAVK_API tosavk_status tosavk_context_get_output_as(tosavk_context* context, uint32_t index, int32_t type, void* data,
+                                                      size_t size_bytes, tosavk_error** error);
 TOSAVK_API tosavk_status tosavk_context_counters(const tosavk_context* context, tosavk_counters* counters,
                                                  tosavk_error** error);
 TOSAVK_API uint32_t tosavk_context_dispatch_count(const tosavk_context* context);

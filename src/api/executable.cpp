@@ -1,5 +1,6 @@
 // Executables and contexts of the C ABI: compiling, binding, running, counting.
 #include "api/package.hpp"
+#include "graph/host_values.hpp"
 #include "spirv/glslang.hpp"
 
 #include <fmt/format.h>
@@ -45,6 +46,31 @@ void check_size(const Graph& graph, const std::vector<ValueId>& ends, std::uint3
                     fmt::format("{} {} '{}' ({} {}) has {} bytes, not {}", what, index, value.name, name_of(value.type),
                                 to_string(value.shape), wanted, size_bytes));
     }
+}
+
+HostType host_type(std::int32_t type) {
+    using Kind = HostType::Kind;
+    switch (type) {
+        case TOSAVK_HOST_U8: return {Kind::u8};
+        case TOSAVK_HOST_U16: return {Kind::u16};
+        case TOSAVK_HOST_U32: return {Kind::u32};
+        case TOSAVK_HOST_U64: return {Kind::u64};
+        case TOSAVK_HOST_I64: return {Kind::i64};
+        case TOSAVK_HOST_F64: return {Kind::f64};
+        default: return {Kind::graph, to_dtype(type)};
+    }
+}
+
+/// Graph input or output `index`, whose elements the caller has as `type` in `size_bytes`.
+const Value& checked_value(const Graph& graph, const std::vector<ValueId>& ends, std::uint32_t index, HostType type,
+                           std::size_t size_bytes, const char* what) {
+    if (index >= ends.size())
+        throw Error(ErrorCode::usage, fmt::format("there is no {} {}; the graph has {}", what, index, ends.size()));
+    const Value& value = graph.value(ends[index]);
+    const std::size_t wanted = static_cast<std::size_t>(element_count(value.shape)) * type.bytes();
+    if (size_bytes == wanted) return value;
+    throw Error(ErrorCode::bad_input, fmt::format("{} {} '{}' ({}) has {} bytes as {}, not {}", what, index, value.name,
+                                                  to_string(value.shape), wanted, type.name(), size_bytes));
 }
 
 /// By what the first operator reads: what follows it takes a small part of the work.
@@ -147,6 +173,22 @@ tosavk_status tosavk_context_set_input(tosavk_context* context, uint32_t index, 
     });
 }
 
+tosavk_status tosavk_context_set_input_as(tosavk_context* context, uint32_t index, int32_t type, const void* data,
+                                          size_t size_bytes, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(context, "context");
+        call.require(data, "data");
+        const HostType from = host_type(type);
+        const Graph& graph = context->executable->graph();
+        const Value& value = checked_value(graph, graph.inputs, index, from, size_bytes, "input");
+        const std::vector<std::byte> bytes =
+            convert_values({static_cast<const std::byte*>(data), size_bytes}, from, {HostType::Kind::graph, value.type},
+                           fmt::format("input {} '{}'", index, value.name));
+        context->context.set_input(index, bytes);
+        context->input_set[index] = true;
+    });
+}
+
 tosavk_status tosavk_context_run(tosavk_context* context, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(context, "context");
@@ -187,6 +229,23 @@ tosavk_status tosavk_context_get_output(tosavk_context* context, uint32_t index,
         check_size(graph, graph.outputs, index, size_bytes, "output");
         if (!context->has_result) throw Error(ErrorCode::usage, "no finished run has left outputs in this context");
         context->context.get_output(index, {static_cast<std::byte*>(data), size_bytes});
+    });
+}
+
+tosavk_status tosavk_context_get_output_as(tosavk_context* context, uint32_t index, int32_t type, void* data,
+                                           size_t size_bytes, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(context, "context");
+        call.require(data, "data");
+        const HostType to = host_type(type);
+        const Graph& graph = context->executable->graph();
+        const Value& value = checked_value(graph, graph.outputs, index, to, size_bytes, "output");
+        if (!context->has_result) throw Error(ErrorCode::usage, "no finished run has left outputs in this context");
+        std::vector<std::byte> bytes(static_cast<std::size_t>(element_count(value.shape)) * size_of(value.type));
+        context->context.get_output(index, bytes);
+        const std::vector<std::byte> converted = convert_values(bytes, {HostType::Kind::graph, value.type}, to,
+                                                                fmt::format("output {} '{}'", index, value.name));
+        std::memcpy(data, converted.data(), converted.size());
     });
 }
 

@@ -99,6 +99,46 @@ TEST_F(ApiGpu, WrongUseOfAContext) {
     EXPECT_EQ(status_of([&] { context.dispatch(context.dispatch_count()); }), TOSAVK_ERROR_USAGE);
 }
 
+TEST_F(ApiGpu, ElementsOfOtherTypes) {
+    const cpp::Graph graph = cpp::Graph::problem("clamp i8 4x8");
+    const cpp::Executable executable(*device_, graph);
+    cpp::Context context(executable), plain(executable);
+    std::vector<std::uint8_t> small(32);
+    std::vector<std::int8_t> same(32), wanted(32);
+    for (std::size_t k = 0; k < 32; ++k)
+        same[k] = static_cast<std::int8_t>(small[k] = static_cast<std::uint8_t>(4 * k));
+    context.set_input_as(0, TOSAVK_HOST_U8, std::as_bytes(std::span(small)));
+    plain.set_input(0, std::as_bytes(std::span(same)));
+    context.run();
+    plain.run();
+    plain.get_output(0, std::as_writable_bytes(std::span(wanted)));
+    std::vector<std::int64_t> wide(32);
+    std::vector<double> reals(32);
+    std::vector<float> floats(32);
+    context.get_output_as(0, TOSAVK_HOST_I64, std::as_writable_bytes(std::span(wide)));
+    context.get_output_as(0, TOSAVK_HOST_F64, std::as_writable_bytes(std::span(reals)));
+    context.get_output_as(0, TOSAVK_FP32, std::as_writable_bytes(std::span(floats)));
+    for (std::size_t k = 0; k < 32; ++k) {
+        EXPECT_EQ(wide[k], wanted[k]);
+        EXPECT_EQ(reals[k], wanted[k]);
+        EXPECT_EQ(floats[k], static_cast<float>(wanted[k]));
+    }
+    small[5] = 200;
+    EXPECT_EQ(status_of([&] { context.set_input_as(0, TOSAVK_HOST_U8, std::as_bytes(std::span(small))); }),
+              TOSAVK_ERROR_BAD_INPUT);
+    EXPECT_EQ(status_of([&] { context.set_input_as(0, 70, std::as_bytes(std::span(small))); }), TOSAVK_ERROR_USAGE);
+    EXPECT_EQ(status_of([&] { context.set_input_as(1, TOSAVK_HOST_U8, std::as_bytes(std::span(small))); }),
+              TOSAVK_ERROR_USAGE);
+    EXPECT_EQ(status_of([&] { context.set_input_as(0, TOSAVK_HOST_U16, std::as_bytes(std::span(small))); }),
+              TOSAVK_ERROR_BAD_INPUT);
+    EXPECT_EQ(status_of([&] { context.get_output_as(0, TOSAVK_HOST_U16, std::as_writable_bytes(std::span(wide))); }),
+              TOSAVK_ERROR_BAD_INPUT);
+    context.run();  // the input is as it was
+    std::vector<std::int8_t> again(32);
+    context.get_output(0, std::as_writable_bytes(std::span(again)));
+    EXPECT_EQ(again, wanted);
+}
+
 TEST_F(ApiGpu, CountersStandStillAfterTheFirstRun) {
     const cpp::Graph graph = cpp::Graph::load(test::small_float_model());
     const cpp::Executable executable(*device_, graph);

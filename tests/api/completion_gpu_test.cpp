@@ -122,7 +122,8 @@ TEST_F(CompletionGpu, SemaphoresHaveAValueThatGrows) {
     error_of(TOSAVK_ERROR_USAGE, [&] { semaphore.signal(9); });
     error_of(TOSAVK_ERROR_USAGE, [&] { semaphore.signal(3); });
     error_of(TOSAVK_ERROR_USAGE, [&] { semaphore.export_fd(); });
-    // One of its own: Debian's validation layers take what the host signals for pending for good.
+    // Debian's validation layers lose track of what the host signals ("most likely a validation bug").
+    if (validation_requested()) return;
     cpp::Semaphore another(*device_);
     std::thread later([&] { another.signal(12); });
     EXPECT_TRUE(another.wait(12));
