@@ -1,0 +1,284 @@
+// Every Vulkan call that can fail fails once, in a shim between the library and the driver: an error with a sentence
+// each time, nothing leaked, and the same handles are right afterwards. Through the public headers, on a lent device.
+#include "support/driver.hpp"
+#include "support/own_vulkan.hpp"
+#include "support/validation.hpp"
+#include "tosavk/tosavk.hpp"
+
+#include <gtest/gtest.h>
+
+#include <iostream>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+namespace {
+
+using namespace tosavk;
+namespace cpp = tosavk::cpp;
+using Bytes = std::vector<std::byte>;
+using test::OwnVulkan;
+
+// What the library calls of a device and may be refused, and what it destroys.
+#define SHIM_CALLS(X)                                                                                                 \
+    X(vkCreateBuffer)                                                                                                 \
+    X(vkCreateBufferView)                                                                                             \
+    X(vkCreateCommandPool) X(vkCreateComputePipelines) X(vkCreateDescriptorPool) X(vkCreateDescriptorSetLayout)       \
+        X(vkCreateFence) X(vkCreatePipelineCache) X(vkCreatePipelineLayout) X(vkCreateQueryPool) X(vkCreateSemaphore) \
+            X(vkCreateShaderModule) X(vkAllocateMemory) X(vkAllocateDescriptorSets) X(vkAllocateCommandBuffers)       \
+                X(vkBeginCommandBuffer) X(vkEndCommandBuffer) X(vkBindBufferMemory) X(vkMapMemory) X(vkQueueSubmit)   \
+                    X(vkWaitForFences) X(vkResetFences) X(vkWaitSemaphores) X(vkWaitSemaphoresKHR)                    \
+                        X(vkGetQueryPoolResults) X(vkFlushMappedMemoryRanges) X(vkInvalidateMappedMemoryRanges)       \
+                            X(vkGetSemaphoreCounterValue) X(vkGetSemaphoreCounterValueKHR) X(vkSignalSemaphore)       \
+                                X(vkSignalSemaphoreKHR) X(vkGetPipelineCacheData) X(vkMergePipelineCaches)            \
+                                    X(vkQueueWaitIdle)
+#define SHIM_DESTROYS(X)                                                                                    \
+    X(vkDestroyBuffer)                                                                                      \
+    X(vkDestroyBufferView)                                                                                  \
+    X(vkDestroyCommandPool) X(vkDestroyPipeline) X(vkDestroyDescriptorPool) X(vkDestroyDescriptorSetLayout) \
+        X(vkDestroyFence) X(vkDestroyPipelineCache) X(vkDestroyPipelineLayout) X(vkDestroyQueryPool)        \
+            X(vkDestroySemaphore) X(vkDestroyShaderModule) X(vkFreeMemory)
+
+/// The shim: counts, fails, and passes on. One at a time.
+struct Shim {
+    PFN_vkGetDeviceProcAddr next = nullptr;
+    std::mutex mutex;
+    int until_fault = 0;  ///< 0: no call fails
+    std::string failed;   ///< the call that did
+    std::set<std::string> seen;
+    std::map<std::string, int> alive;
+
+    bool take(const char* name) {
+        const std::lock_guard lock(mutex);
+        seen.insert(name);
+        if (until_fault == 0 || --until_fault > 0) return false;
+        failed = name;
+        return true;
+    }
+    /// "vkCreateBuffer" and "vkDestroyBuffer" are about a "Buffer".
+    void count(std::string name, int change) {
+        for (const char* verb : {"vkCreateCompute", "vkCreate", "vkDestroy", "vkAllocate", "vkFree"}) {
+            if (name.rfind(verb, 0) != 0) continue;
+            name = name.substr(std::string(verb).size());
+            break;
+        }
+        if (name == "Pipelines") name = "Pipeline";
+        if (name == "DescriptorSets" || name == "CommandBuffers") return;  // these go with their pools
+        const std::lock_guard lock(mutex);
+        alive[name] += change;
+    }
+    int all_alive() {
+        const std::lock_guard lock(mutex);
+        int sum = 0;
+        for (const auto& [name, number] : alive) sum += number;
+        return sum;
+    }
+    std::string text() {
+        std::string result;
+        for (const auto& [name, number] : alive) {
+            if (number != 0) result += name + " " + std::to_string(number) + " ";
+        }
+        return result;
+    }
+};
+
+Shim shim;
+
+struct Real {
+#define MEMBER(name) PFN_##name name = nullptr;
+    SHIM_CALLS(MEMBER)
+    SHIM_DESTROYS(MEMBER)
+#undef MEMBER
+};
+
+Real real;
+
+template <class F> struct Wrapper;
+template <class... A> struct Wrapper<VkResult(VKAPI_PTR*)(A...)> {
+    template <auto Member, const char* Name> static VKAPI_ATTR VkResult VKAPI_CALL call(A... arguments) {
+        if (shim.take(Name)) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+        const VkResult result = (real.*Member)(arguments...);
+        const std::string_view name = Name;
+        if (result >= VK_SUCCESS && (name.starts_with("vkCreate") || name.starts_with("vkAllocate")))
+            shim.count(Name, 1);
+        return result;
+    }
+};
+template <class... A> struct Wrapper<void(VKAPI_PTR*)(A...)> {
+    template <auto Member, const char* Name> static VKAPI_ATTR void VKAPI_CALL call(A... arguments) {
+        shim.count(Name, -1);
+        (real.*Member)(arguments...);
+    }
+};
+
+#define NAME(name) constexpr char name_of_##name[] = #name;
+SHIM_CALLS(NAME)
+SHIM_DESTROYS(NAME)
+#undef NAME
+
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice device, const char* name) {
+    const PFN_vkVoidFunction found = shim.next(device, name);
+    if (!found) return nullptr;
+#define LOOK(function)                                                            \
+    if (std::string_view(name) == #function) {                                    \
+        real.function = reinterpret_cast<PFN_##function>(found);                  \
+        return reinterpret_cast<PFN_vkVoidFunction>(                              \
+            &Wrapper<PFN_##function>::call<&Real::function, name_of_##function>); \
+    }
+    SHIM_CALLS(LOOK)
+    SHIM_DESTROYS(LOOK)
+#undef LOOK
+    return found;
+}
+
+/// On a device with timeline semaphores and whatever else there is, and on one made with nothing.
+class FailingCalls : public ::testing::TestWithParam<bool> {
+protected:
+    void SetUp() override {
+        TOSAVK_NEEDS_DRIVER();
+        own_ = std::make_unique<OwnVulkan>(GetParam());
+        shim.next = own_->lent().get_device_proc_addr;
+        shim.alive.clear();
+        shim.seen.clear();
+    }
+    cpp::Device adopt(bool locked = true) {
+        tosavk_vulkan_device lent = own_->lent();
+        lent.get_device_proc_addr = get_device_proc_addr;
+        if (!locked) lent.lock_queue = lent.unlock_queue = nullptr;
+        return cpp::adopt_device(lent);
+    }
+    /// Calls f with the first call failing, then the second, until none fails; afterwards(call) each time but the last.
+    template <class F, class G> int each_fault(F f, G afterwards) {
+        for (int n = 1;; ++n) {
+            shim.failed.clear();
+            shim.until_fault = n;
+            std::string sentence;
+            tosavk_status status = TOSAVK_OK;
+            try {
+                f();
+            } catch (const cpp::Error& e) {
+                sentence = e.what();
+                status = e.status();
+            }
+            shim.until_fault = 0;
+            if (shim.failed.empty()) {
+                EXPECT_EQ(status, TOSAVK_OK) << sentence;
+                return n - 1;
+            }
+            const bool harmless = shim.failed == "vkGetPipelineCacheData" || shim.failed == "vkMergePipelineCaches";
+            EXPECT_EQ(status != TOSAVK_OK, !harmless) << shim.failed << ", call " << n << ": no error";
+            if (status != TOSAVK_OK) {
+                EXPECT_EQ(status, TOSAVK_ERROR_OUT_OF_MEMORY) << shim.failed << ": " << sentence;
+                EXPECT_NE(sentence.find(' '), std::string::npos) << shim.failed << ": '" << sentence << "'";
+            }
+            afterwards(shim.failed);
+            if (HasFatalFailure() || n > 5000) return n;
+        }
+    }
+
+    std::unique_ptr<OwnVulkan> own_;
+};
+
+const char* const line = "conv2d i8 1x9x9x3 5x3x3 s1 p1 rescale clamp";
+
+TEST_P(FailingCalls, WhileHandlesAreMade) {
+    const cpp::Graph graph = cpp::Graph::problem(line);
+    const Bytes input = graph.random_input(0, 1);
+    Bytes wanted(graph.output(0).size_bytes);
+    const auto make_and_run = [&](bool profile) {
+        const cpp::Device device = adopt();
+        const cpp::Executable executable(device, graph, false);
+        cpp::Context context(executable, profile);
+        cpp::Buffer buffer(device, input.size()), staging(device, 64, TOSAVK_MEMORY_HOST);
+        try {
+            cpp::Semaphore(device).signal(1);
+        } catch (const cpp::Error& e) {
+            if (e.status() != TOSAVK_ERROR_UNSUPPORTED) throw;
+        }
+        buffer.upload(input);
+        context.bind_input(0, buffer);
+        context.run();
+        Bytes got(wanted.size());
+        context.get_output(0, got);
+        wanted = got;
+        cpp::BindingSet set(executable);
+        const tosavk_vulkan_memory_needs needs = cpp::vulkan_memory(executable);
+        cpp::Buffer arena(device, needs.arena_bytes_with_copies), out(device, wanted.size());
+        const tosavk_vulkan_range from = cpp::vulkan_range(buffer), to = cpp::vulkan_range(out);
+        set.write(std::span(&from, 1), std::span(&to, 1), cpp::vulkan_range(arena));
+    };
+    const int faults = each_fault([&] { make_and_run(true); },
+                                  [&](const std::string& call) {
+                                      EXPECT_EQ(shim.all_alive(), 0) << "after " << call << ": " << shim.text();
+                                      shim.alive.clear();
+                                  });
+    std::cout << faults << " calls failed, of " << shim.seen.size() << " functions\n";
+    EXPECT_GT(faults, 40);
+    EXPECT_EQ(shim.all_alive(), 0) << shim.text();
+    for (const char* name : {"vkCreateBuffer", "vkAllocateMemory", "vkQueueSubmit", "vkCreateComputePipelines",
+                             "vkBeginCommandBuffer", "vkCreateDescriptorPool"})
+        EXPECT_TRUE(shim.seen.contains(name)) << name;
+}
+
+TEST_P(FailingCalls, WhileHandlesAreUsed) {
+    cpp::Builder b;  // with a decision of the host in the middle
+    const auto condition = b.input("c", {TOSAVK_BOOL, {1}}), x = b.input("x", {TOSAVK_FP32, {64}});
+    cpp::Builder yes = b.region("yes"), no = b.region("no");
+    const auto y = yes.input("x", {TOSAVK_FP32, {64}}), z = no.input("x", {TOSAVK_FP32, {64}});
+    yes.output(yes.node1("ADD", {y, y}));
+    no.output(no.node1("ABS", {z}));
+    const cpp::Builder::Value in[] = {condition, x};
+    const cpp::Builder* const regions[] = {&yes, &no};
+    b.output(b.node("COND_IF", in, {}, {{TOSAVK_FP32, {64}}}, "", regions)[0]);
+    const cpp::Graph decides = b.finish(), plain = cpp::Graph::problem(line);
+    const cpp::Device device = adopt(false);
+    const cpp::Executable first(device, plain, false), second(device, decides);
+    cpp::Context context(first), decision(second);
+    const Bytes input = plain.random_input(0, 1), other = decides.random_input(1, 2), truth(1, std::byte{1});
+    const Bytes wanted = plain.reference_run(std::vector<Bytes>{input})[0];
+    const Bytes doubled = decides.reference_run(std::vector<Bytes>{truth, other})[0];
+    cpp::Buffer odd(device, input.size() + 1), out(device, wanted.size()), result(device, 256);
+    const auto use = [&] {
+        const cpp::Buffer part = odd.slice(1, input.size());  // copied, since it is not aligned
+        odd.upload(input, 1);
+        context.bind_input(0, part);
+        context.bind_output(0, out);
+        context.submit();
+        decision.set_input(0, truth);
+        decision.set_input(1, other);
+        decision.bind_output(0, result);
+        decision.submit();
+        decision.wait();
+        context.wait();
+        Bytes got(wanted.size()), got_too(256);
+        out.download(got);
+        result.download(got_too);
+        EXPECT_EQ(got, wanted);
+        EXPECT_EQ(got_too, doubled);
+    };
+    /// Whatever was left running ends.
+    const auto settle = [&] {
+        for (cpp::Context* one : {&context, &decision}) {
+            try {
+                one->wait();
+            } catch (const cpp::Error&) {}
+        }
+    };
+    use();
+    const int before = shim.all_alive();
+    const int faults = each_fault(use, [&](const std::string& call) {
+        SCOPED_TRACE("after " + call);
+        settle();
+        use();
+    });
+    std::cout << faults << " calls failed\n";
+    EXPECT_GT(faults, 5);
+    EXPECT_EQ(shim.all_alive(), before) << shim.text();
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, FailingCalls, ::testing::Bool(), [](const auto& which) {
+    return which.param ? std::string("AllFeatures") : std::string("NoFeatures");
+});
+
+}  // namespace
