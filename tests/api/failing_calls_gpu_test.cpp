@@ -21,24 +21,21 @@ using Bytes = std::vector<std::byte>;
 using test::OwnVulkan;
 
 // What the library calls of a device and may be refused, and what it destroys.
-#define SHIM_CALLS(X)                                                                                                 \
-    X(vkCreateBuffer)                                                                                                 \
-    X(vkCreateBufferView)                                                                                             \
-    X(vkCreateCommandPool) X(vkCreateComputePipelines) X(vkCreateDescriptorPool) X(vkCreateDescriptorSetLayout)       \
-        X(vkCreateFence) X(vkCreatePipelineCache) X(vkCreatePipelineLayout) X(vkCreateQueryPool) X(vkCreateSemaphore) \
-            X(vkCreateShaderModule) X(vkAllocateMemory) X(vkAllocateDescriptorSets) X(vkAllocateCommandBuffers)       \
-                X(vkBeginCommandBuffer) X(vkEndCommandBuffer) X(vkBindBufferMemory) X(vkMapMemory) X(vkQueueSubmit)   \
-                    X(vkWaitForFences) X(vkResetFences) X(vkWaitSemaphores) X(vkWaitSemaphoresKHR)                    \
-                        X(vkGetQueryPoolResults) X(vkFlushMappedMemoryRanges) X(vkInvalidateMappedMemoryRanges)       \
-                            X(vkGetSemaphoreCounterValue) X(vkGetSemaphoreCounterValueKHR) X(vkSignalSemaphore)       \
-                                X(vkSignalSemaphoreKHR) X(vkGetPipelineCacheData) X(vkMergePipelineCaches)            \
-                                    X(vkQueueWaitIdle)
-#define SHIM_DESTROYS(X)                                                                                    \
-    X(vkDestroyBuffer)                                                                                      \
-    X(vkDestroyBufferView)                                                                                  \
-    X(vkDestroyCommandPool) X(vkDestroyPipeline) X(vkDestroyDescriptorPool) X(vkDestroyDescriptorSetLayout) \
-        X(vkDestroyFence) X(vkDestroyPipelineCache) X(vkDestroyPipelineLayout) X(vkDestroyQueryPool)        \
-            X(vkDestroySemaphore) X(vkDestroyShaderModule) X(vkFreeMemory)
+// clang-format off
+#define SHIM_CALLS(X) \
+    X(vkCreateBuffer) X(vkCreateBufferView) X(vkCreateCommandPool) X(vkCreateComputePipelines) \
+    X(vkCreateDescriptorPool) X(vkCreateDescriptorSetLayout) X(vkCreateFence) X(vkCreatePipelineCache) \
+    X(vkCreatePipelineLayout) X(vkCreateQueryPool) X(vkCreateSemaphore) X(vkCreateShaderModule) X(vkAllocateMemory) \
+    X(vkAllocateDescriptorSets) X(vkAllocateCommandBuffers) X(vkBeginCommandBuffer) X(vkEndCommandBuffer) \
+    X(vkBindBufferMemory) X(vkMapMemory) X(vkQueueSubmit) X(vkWaitForFences) X(vkResetFences) X(vkWaitSemaphores) \
+    X(vkWaitSemaphoresKHR) X(vkGetQueryPoolResults) X(vkFlushMappedMemoryRanges) X(vkInvalidateMappedMemoryRanges) \
+    X(vkGetSemaphoreCounterValue) X(vkGetSemaphoreCounterValueKHR) X(vkSignalSemaphore) X(vkSignalSemaphoreKHR) \
+    X(vkGetPipelineCacheData) X(vkMergePipelineCaches) X(vkQueueWaitIdle)
+#define SHIM_DESTROYS(X) \
+    X(vkDestroyBuffer) X(vkDestroyBufferView) X(vkDestroyCommandPool) X(vkDestroyPipeline) X(vkDestroyDescriptorPool) \
+    X(vkDestroyDescriptorSetLayout) X(vkDestroyFence) X(vkDestroyPipelineCache) X(vkDestroyPipelineLayout) \
+    X(vkDestroyQueryPool) X(vkDestroySemaphore) X(vkDestroyShaderModule) X(vkFreeMemory)
+// clang-format on
 
 /// The shim: counts, fails, and passes on. One at a time.
 struct Shim {

@@ -1,0 +1,168 @@
+// The sweep through recorded runs on a lent device: random graphs of every operator and type row, whose nodes the
+// checker judges there, and which then run in the application's command buffer, with the same bits. Tensors lie at
+// every alignment that the device allows, between guard bytes; what lies in the arena before is not a number.
+// TOSAVK_TEST_CASES sets the number of graphs per row, TOSAVK_TEST_SEED the first one's seed.
+#include "support/own_vulkan.hpp"
+
+#include "support/environment.hpp"
+#include "support/gpu_test.hpp"
+#include "support/same_bits.hpp"
+#include "verify/judge.hpp"
+#include "vk/record/host_bindings.hpp"
+#include "vk/run/context.hpp"
+
+#include <cstring>
+#include <iostream>
+#include <optional>
+
+namespace tosavk {
+namespace {
+
+using Memory = test::OwnVulkan::Memory;
+
+class Recorded : public ::testing::Test {
+protected:
+    static void SetUpTestSuite() {
+        try {
+            if (Instance::get()->physical_devices().empty()) return;
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::no_device) throw;
+            return;
+        }
+        own_ = std::make_unique<test::OwnVulkan>();
+        tosavk_vulkan_device lent = own_->lent();
+        AdoptedDevice adopted;
+        adopted.instance = lent.instance;
+        adopted.physical_device = lent.physical_device;
+        adopted.device = lent.device;
+        adopted.get_instance_proc_addr = lent.get_instance_proc_addr;
+        adopted.get_device_proc_addr = lent.get_device_proc_addr;
+        adopted.api_version = lent.api_version;
+        adopted.made_with = lent.create_info;
+        adopted.queue_family = lent.queue_family;
+        adopted.queue = lent.queue;
+        adopted.queue_user = lent.user;
+        adopted.lock_queue = lent.lock_queue;
+        adopted.unlock_queue = lent.unlock_queue;
+        device_ = adopt_device(adopted, {});
+    }
+    static void TearDownTestSuite() {
+        device_.reset();
+        EXPECT_EQ(own_ ? own_->messages.load() : 0, 0);
+        own_.reset();
+    }
+    void SetUp() override {
+        if (!device_) TOSAVK_MISSING("driver", "there is no Vulkan driver");
+    }
+
+    inline static std::unique_ptr<test::OwnVulkan> own_;
+    inline static std::shared_ptr<Device> device_;
+};
+
+constexpr std::uint64_t guard = 256;
+constexpr std::byte guard_byte{0xa5};
+
+struct Placed {
+    Memory memory;
+    std::uint64_t offset, size;
+
+    BufferRange range() const { return {number_of(memory.buffer), offset, size}; }
+    std::span<std::byte> tensor() const { return memory.bytes.subspan(offset, size); }
+    bool is_guarded() const {
+        for (std::uint64_t b = 0; b < memory.bytes.size(); ++b) {
+            if ((b < offset || b >= offset + size) && memory.bytes[b] != guard_byte) return false;
+        }
+        return true;
+    }
+};
+
+Placed place(test::OwnVulkan& own, const Value& value, std::uint64_t shift) {
+    const auto size = static_cast<std::uint64_t>(element_count(value.shape)) * size_of(value.type);
+    return {Memory(own, guard + shift + size + guard, guard_byte), guard + shift, size};
+}
+
+/// One run of the executable in the application's command buffer; `shift(k)` for tensor number k.
+std::vector<HostTensor> record_once(test::OwnVulkan& own, const std::shared_ptr<Executable>& executable,
+                                    const std::vector<HostTensor>& inputs,
+                                    const std::function<std::uint64_t(std::size_t)>& shift) {
+    const Graph& graph = executable->graph();
+    std::vector<Placed> in, out;
+    HostTensors tensors;
+    for (std::size_t k = 0; k < graph.inputs.size(); ++k) {
+        in.push_back(place(own, graph.value(graph.inputs[k]), shift(k)));
+        std::memcpy(in.back().tensor().data(), inputs[k].bytes.data(), inputs[k].bytes.size());
+        tensors.inputs.push_back(in.back().range());
+    }
+    for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
+        out.push_back(place(own, graph.value(graph.outputs[k]), shift(in.size() + k)));
+        tensors.outputs.push_back(out.back().range());
+    }
+    const std::uint64_t bytes = host_memory_needs(executable->state()).with_copies;
+    const Memory arena(own, std::max<std::uint64_t>(bytes, 16), std::byte{0xff});
+    tensors.arena = {number_of(arena.buffer), 0, bytes};
+    HostBindings bindings(executable);
+    bindings.write(tensors);
+    own.run([&](VkCommandBuffer commands) { bindings.record(commands); });
+    std::vector<HostTensor> results;
+    for (std::size_t k = 0; k < in.size(); ++k) {
+        EXPECT_TRUE(in[k].is_guarded()) << "around input " << k;
+        EXPECT_EQ(std::memcmp(in[k].tensor().data(), inputs[k].bytes.data(), inputs[k].bytes.size()), 0)
+            << "input " << k << " was written";
+    }
+    for (std::size_t k = 0; k < out.size(); ++k) {
+        EXPECT_TRUE(out[k].is_guarded()) << "around output " << k;
+        const Value& value = graph.value(graph.outputs[k]);
+        std::memcpy(results.emplace_back(value.type, value.shape).bytes.data(), out[k].tensor().data(), out[k].size);
+    }
+    return results;
+}
+
+TEST_F(Recorded, TheSweepHasTheBitsOfContexts) {
+    const std::uint64_t cases = test::number_from_environment("TOSAVK_TEST_CASES", 1),
+                        first = test::number_from_environment("TOSAVK_TEST_SEED", 1);
+    std::cout << "seed " << first << "\n";
+    const DeviceCaps& caps = device_->caps();
+    const std::uint64_t step =
+        std::max<std::uint64_t>({4, caps.min_storage_buffer_offset_alignment, caps.min_texel_buffer_offset_alignment});
+    const auto judge = conformance::judge_on(device_);
+    std::size_t number = 0, graphs = 0;
+    for (const conformance::SweepRow& row : conformance::registry_rows()) {
+        if (!test::in_this_part(number++)) continue;
+        for (std::uint64_t seed = first; seed < first + cases; ++seed) {
+            SCOPED_TRACE(row.op + " " + row.types_text() + " seed " + std::to_string(seed));
+            const conformance::RandomCase made = conformance::make_case(row, seed);
+            const auto graph = std::make_shared<const Graph>(made.graph);
+            for (const bool fuse : {true, false}) {
+                PlanOptions options;
+                options.fuse = fuse;
+                Plan plan = make_plan(*graph, device_->plan(), options);
+                if (plan.control_count > 0) break;  // needs the host in the middle
+                const auto executable = Executable::create(device_, graph, std::move(plan));
+                Context context(executable, false);
+                for (std::size_t k = 0; k < made.inputs.size(); ++k) context.set_input(k, made.inputs[k].bytes);
+                context.submit();
+                context.wait();
+                for (const bool aligned : {true, false}) {
+                    const auto shift = [&](std::size_t k) {
+                        const std::uint64_t at =
+                            (seed * 7 + number * 5 + k * 3) % std::max<std::uint64_t>(512 / step, 1);
+                        return at * step + (aligned ? 0 : 1 + (number + k) % (step - 1));
+                    };
+                    const std::vector<HostTensor> got = record_once(*own_, executable, made.inputs, shift);
+                    for (std::size_t k = 0; k < got.size(); ++k) {
+                        HostTensor wanted(got[k].type, got[k].shape);
+                        context.get_output(k, wanted.bytes);
+                        EXPECT_TRUE(test::same_bits(got[k], wanted)) << "output " << k << ", fuse " << fuse;
+                    }
+                }
+            }
+            const conformance::CaseReport report = judge(made);
+            EXPECT_TRUE(report.passed) << report.detail;
+            ++graphs;
+        }
+    }
+    std::cout << graphs << " graphs\n";
+}
+
+}  // namespace
+}  // namespace tosavk
