@@ -580,7 +580,7 @@ TOSAVK_API tosavk_status tosavk_context_submit_with(tosavk_context* context, con
                                                     tosavk_error** error);
 /* Waits until one (`any` is 1) or all (0) of several contexts' runs are over, or `timeout_ns` nanoseconds. finished[k]
  * becomes 1 where that of contexts[k] is, which is then as after its tosavk_context_wait, else 0. All must be running.
- * Where a run has failed, this is its error, and what else was seen to be over is told by waiting again. */
+ * Where a run has failed, this is its error; `finished` is right then too, with 1 for it. */
 TOSAVK_API tosavk_status tosavk_contexts_wait(tosavk_context* const* contexts, size_t count, int32_t any,
                                               uint64_t timeout_ns, int32_t* finished, tosavk_error** error);
 /* Waits for `timeout_ns` nanoseconds at most (0: only looks): `*finished` is 1 when the results are there, 0 when the

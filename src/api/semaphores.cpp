@@ -119,17 +119,22 @@ tosavk_status tosavk_contexts_wait(tosavk_context* const* contexts, size_t count
             const auto spent = static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now() - begin).count());
             return timeout_ns - std::min(spent, timeout_ns);
         };
-        std::vector<std::int32_t> over(count, 0);
+        std::fill(finished, finished + count, 0);
         for (bool looked = false; !looked || left() > 0; looked = true) {
             for (std::size_t k = 0; k < count; ++k) {
                 // Any: each in turn for a moment, so that the first to end is seen soon.
                 constexpr std::uint64_t moment = 50'000;
-                if (over[k] == 0)
-                    over[k] = wait(*contexts[k], any != 0 ? (looked ? std::min(moment, left()) : 0) : left()) ? 1 : 0;
+                if (finished[k] != 0) continue;
+                const std::uint64_t time = any == 0 ? left() : looked ? std::min(moment, left()) : 0;
+                try {
+                    finished[k] = wait(*contexts[k], time) ? 1 : 0;
+                } catch (...) {
+                    finished[k] = contexts[k]->context.running() ? 0 : 1;
+                    throw;
+                }
             }
-            const auto ended = std::count(over.begin(), over.end(), 1);
+            const auto ended = std::count(finished, finished + count, 1);
             if (static_cast<std::size_t>(ended) == count || (any != 0 && ended > 0)) break;
         }
-        std::copy(over.begin(), over.end(), finished);
     });
 }
