@@ -75,7 +75,7 @@ foreach(pair library:libtosavk1 development:libtosavk-dev tools:tosavk-tools)
   list(GET pair 0 component)
   list(GET pair 1 package)
   if(NOT component STREQUAL development)
-    foreach(linked glslang-dev spirv-tools libvulkan-volk-dev libflatbuffers-dev libcli11-dev libmd-dev nlohmann-json3-dev)
+    foreach(linked ${TOSAVK_LINKED_PACKAGES})
       if(EXISTS /usr/share/doc/${linked}/copyright)
         install(FILES /usr/share/doc/${linked}/copyright RENAME ${linked}
                 DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package}/licences COMPONENT ${component})

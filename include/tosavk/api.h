@@ -52,6 +52,7 @@ typedef struct tosavk_api {
     uint32_t (*graph_input_count)(const tosavk_graph* graph);
     uint32_t (*graph_output_count)(const tosavk_graph* graph);
     uint32_t (*graph_node_count)(const tosavk_graph* graph);
+    uint32_t (*graph_variable_count)(const tosavk_graph* graph);
     tosavk_status (*graph_input)(const tosavk_graph* graph, uint32_t index, tosavk_tensor_info* info,
                                  tosavk_error** error);
     tosavk_status (*graph_output)(const tosavk_graph* graph, uint32_t index, tosavk_tensor_info* info,
@@ -61,6 +62,8 @@ typedef struct tosavk_api {
     tosavk_status (*graph_save_memory)(const tosavk_graph* graph, tosavk_bytes** file, tosavk_error** error);
     tosavk_status (*graph_save_stream)(const tosavk_graph* graph, tosavk_write_callback write, void* user,
                                        tosavk_error** error);
+    tosavk_status (*graph_with_precision)(const tosavk_graph* graph, int32_t precision, tosavk_graph** converted,
+                                          tosavk_error** error);
     void (*graph_release)(tosavk_graph* graph);
     tosavk_status (*compile)(tosavk_device* device, const tosavk_graph* graph, const tosavk_compile_options* options,
                              tosavk_executable** executable, tosavk_error** error);
@@ -182,6 +185,8 @@ typedef struct tosavk_api {
                                     tosavk_error** error);
     tosavk_status (*checker_run)(tosavk_checker* checker, uint64_t seed, tosavk_check_report* report,
                                  tosavk_error** error);
+    tosavk_status (*checker_run_with)(tosavk_checker* checker, const void* const* inputs, tosavk_check_report* report,
+                                      tosavk_error** error);
     void (*checker_release)(tosavk_checker* checker);
     tosavk_status (*ops_describe)(tosavk_text** json, tosavk_error** error);
     tosavk_status (*conformance_run)(tosavk_device* device, const tosavk_conformance_options* options,

@@ -138,6 +138,7 @@ public:
     std::uint32_t input_count() const { return tosavk_graph_input_count(get()); }
     std::uint32_t output_count() const { return tosavk_graph_output_count(get()); }
     std::uint32_t node_count() const { return tosavk_graph_node_count(get()); }
+    std::uint32_t variable_count() const { return tosavk_graph_variable_count(get()); }
     TensorInfo input(std::uint32_t index) const {
         auto result = detail::sized<TensorInfo>();
         detail::call(tosavk_graph_input, get(), index, &result);
@@ -159,6 +160,11 @@ public:
         tosavk_bytes* file = nullptr;
         detail::call(tosavk_graph_save_memory, get(), &file);
         return detail::take(file);
+    }
+    Graph with_precision(tosavk_precision precision) const {
+        tosavk_graph* graph = nullptr;
+        detail::call(tosavk_graph_with_precision, get(), std::int32_t{precision}, &graph);
+        return Graph(graph);
     }
     std::vector<std::byte> random_input(std::uint32_t index, std::uint64_t seed) const {
         std::vector<std::byte> bytes(input(index).size_bytes);

@@ -85,6 +85,9 @@ TOSAVK_API tosavk_status tosavk_checker_create(tosavk_device* device, const tosa
                                                tosavk_checker** checker, tosavk_error** error);
 TOSAVK_API tosavk_status tosavk_checker_run(tosavk_checker* checker, uint64_t seed, tosavk_check_report* report,
                                             tosavk_error** error);
+/* The same with these inputs, as of tosavk_reference_run. */
+TOSAVK_API tosavk_status tosavk_checker_run_with(tosavk_checker* checker, const void* const* inputs,
+                                                 tosavk_check_report* report, tosavk_error** error);
 TOSAVK_API void tosavk_checker_release(tosavk_checker* checker);
 
 /* Every operator and type row as a JSON array of objects: "op"; "types", by type variable ("i8_t", "fp32_t", ...; of

@@ -74,14 +74,27 @@ public:
         tosavk_checker* checker = nullptr;
         detail::call(tosavk_checker_create, device.get(), graph.get(), &checker);
         handle_.reset(checker);
+        inputs_ = graph.input_count();
     }
     CheckReport run(std::uint64_t seed) {
         auto raw = detail::sized<tosavk_check_report>();
         detail::call(tosavk_checker_run, handle_.get(), seed, &raw);
-        return {raw.passed != 0, raw.values_checked, raw.worst, detail::take(raw.detail)};
+        return take(raw);
+    }
+    /// With these inputs: a pointer to the bytes of each.
+    CheckReport run(std::span<const void* const> inputs) {
+        if (inputs.size() != inputs_) throw Error(TOSAVK_ERROR_USAGE, "the number of inputs is not the graph's");
+        auto raw = detail::sized<tosavk_check_report>();
+        detail::call(tosavk_checker_run_with, handle_.get(), inputs.data(), &raw);
+        return take(raw);
     }
 
 private:
+    static CheckReport take(const tosavk_check_report& raw) {
+        return {raw.passed != 0, raw.values_checked, raw.worst, detail::take(raw.detail)};
+    }
+
+    std::uint32_t inputs_ = 0;
     detail::Handle<tosavk_checker, tosavk_checker_release> handle_;
 };
 

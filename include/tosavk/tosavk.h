@@ -275,6 +275,8 @@ TOSAVK_API tosavk_status tosavk_probe_memory(const void* data, size_t size_bytes
 TOSAVK_API uint32_t tosavk_graph_input_count(const tosavk_graph* graph);
 TOSAVK_API uint32_t tosavk_graph_output_count(const tosavk_graph* graph);
 TOSAVK_API uint32_t tosavk_graph_node_count(const tosavk_graph* graph);
+/* Variables, which keep their values in a context from run to run: more than 0 means that one run depends on others. */
+TOSAVK_API uint32_t tosavk_graph_variable_count(const tosavk_graph* graph);
 TOSAVK_API tosavk_status tosavk_graph_input(const tosavk_graph* graph, uint32_t index, tosavk_tensor_info* info,
                                             tosavk_error** error);
 TOSAVK_API tosavk_status tosavk_graph_output(const tosavk_graph* graph, uint32_t index, tosavk_tensor_info* info,
@@ -291,6 +293,9 @@ TOSAVK_API tosavk_status tosavk_graph_save_file(const tosavk_graph* graph, const
 TOSAVK_API tosavk_status tosavk_graph_save_memory(const tosavk_graph* graph, tosavk_bytes** file, tosavk_error** error);
 TOSAVK_API tosavk_status tosavk_graph_save_stream(const tosavk_graph* graph, tosavk_write_callback write, void* user,
                                                   tosavk_error** error);
+/* The same graph in another tosavk_precision. The package that it came from, if any, is not used for it. */
+TOSAVK_API tosavk_status tosavk_graph_with_precision(const tosavk_graph* graph, int32_t precision,
+                                                     tosavk_graph** converted, tosavk_error** error);
 TOSAVK_API void tosavk_graph_release(tosavk_graph* graph);
 
 /* ---- executables -------------------------------------------------------------------------------------------- */

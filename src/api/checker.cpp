@@ -1,4 +1,4 @@
-// tosavk_checker_run.
+// tosavk_checker.
 #include "verify/checker.hpp"
 
 #include "api/package.hpp"
@@ -7,8 +7,30 @@ using namespace tosavk;
 using namespace tosavk::api;
 
 struct tosavk_checker {
+    std::shared_ptr<const Graph> graph;
     Checker checker;
 };
+
+namespace {
+
+template <class Run> void write_report(tosavk_check_report* report, Run run) {
+    std::size_t size = 0;
+    std::memcpy(&size, report, sizeof size);
+    check_struct_size(size, "tosavk_check_report");
+    const CheckReport found = run();
+    tosavk_check_report result{};
+    result.passed = found.passed ? 1 : 0;
+    result.values_checked = found.values_checked;
+    result.worst = found.worst;
+    // A caller whose struct ends before `detail` could not release it.
+    const bool has_detail = size >= offsetof(tosavk_check_report, detail) + sizeof(result.detail);
+    std::unique_ptr<tosavk_text> detail(has_detail ? make_text(found.detail) : nullptr);
+    result.detail = detail.get();
+    write_struct(report, result, "tosavk_check_report");
+    detail.release();
+}
+
+}  // namespace
 
 tosavk_status tosavk_checker_create(tosavk_device* device, const tosavk_graph* graph, tosavk_checker** checker,
                                     tosavk_error** error) {
@@ -19,7 +41,7 @@ tosavk_status tosavk_checker_create(tosavk_device* device, const tosavk_graph* g
         PackageUse use{};  // a package's own plan and shaders are what is to be checked
         Progress nobody;
         auto fused = make_executable(device->device, *graph, with_environment({}), use, nobody);
-        *checker = new tosavk_checker{Checker(device->device, graph->graph, std::move(fused))};
+        *checker = new tosavk_checker{graph->graph, Checker(device->device, graph->graph, std::move(fused))};
     });
 }
 
@@ -28,20 +50,17 @@ tosavk_status tosavk_checker_run(tosavk_checker* checker, uint64_t seed, tosavk_
     return guard(__func__, error, [&](const Call& call) {
         call.require(checker, "checker");
         call.require(report, "report");
-        std::size_t size = 0;
-        std::memcpy(&size, report, sizeof size);
-        check_struct_size(size, "tosavk_check_report");
-        const CheckReport found = checker->checker.run(seed);
-        tosavk_check_report result{};
-        result.passed = found.passed ? 1 : 0;
-        result.values_checked = found.values_checked;
-        result.worst = found.worst;
-        // A caller whose struct ends before `detail` could not release it.
-        const bool has_detail = size >= offsetof(tosavk_check_report, detail) + sizeof(result.detail);
-        std::unique_ptr<tosavk_text> detail(has_detail ? make_text(found.detail) : nullptr);
-        result.detail = detail.get();
-        write_struct(report, result, "tosavk_check_report");
-        detail.release();
+        write_report(report, [&] { return checker->checker.run(seed); });
+    });
+}
+
+tosavk_status tosavk_checker_run_with(tosavk_checker* checker, const void* const* inputs, tosavk_check_report* report,
+                                      tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(checker, "checker");
+        call.require(report, "report");
+        const std::vector<HostTensor> tensors = host_inputs(call, *checker->graph, inputs);
+        write_report(report, [&] { return checker->checker.run(tensors); });
     });
 }
 

@@ -4,6 +4,7 @@
 #include "api/package.hpp"
 #include "api/streams.hpp"
 #include "base/files.hpp"
+#include "compile/rewrite/precision.hpp"
 #include "frontends/frontend.hpp"
 #include "frontends/problems/problem.hpp"
 #include "ops/print.hpp"
@@ -15,6 +16,22 @@
 
 using namespace tosavk;
 using namespace tosavk::api;
+
+namespace tosavk::api {
+
+std::vector<HostTensor> host_inputs(const Call& call, const Graph& graph, const void* const* inputs) {
+    if (!graph.inputs.empty()) call.require(inputs, "inputs");
+    std::vector<HostTensor> tensors;
+    for (std::size_t k = 0; k < graph.inputs.size(); ++k) {
+        call.require(inputs[k], fmt::format("inputs[{}]", k).c_str());
+        const Value& value = graph.value(graph.inputs[k]);
+        HostTensor& tensor = tensors.emplace_back(value.type, value.shape);
+        std::memcpy(tensor.bytes.data(), inputs[k], tensor.bytes.size());
+    }
+    return tensors;
+}
+
+}  // namespace tosavk::api
 
 namespace {
 
@@ -101,6 +118,10 @@ uint32_t tosavk_graph_node_count(const tosavk_graph* graph) {
     return graph ? static_cast<uint32_t>(graph->graph->nodes.size()) : 0;
 }
 
+uint32_t tosavk_graph_variable_count(const tosavk_graph* graph) {
+    return graph ? static_cast<uint32_t>(graph->graph->variables.size()) : 0;
+}
+
 tosavk_status tosavk_graph_input(const tosavk_graph* graph, uint32_t index, tosavk_tensor_info* info,
                                  tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
@@ -165,20 +186,26 @@ tosavk_status tosavk_reference_run(const tosavk_graph* handle, const void* const
     return guard(__func__, error, [&](const Call& call) {
         call.require(handle, "graph");
         const Graph& graph = *handle->graph;
-        if (!graph.inputs.empty()) call.require(inputs, "inputs");
+        const std::vector<HostTensor> tensors = host_inputs(call, graph, inputs);
         if (!graph.outputs.empty()) call.require(outputs, "outputs");
-        std::vector<HostTensor> tensors;
-        for (std::size_t k = 0; k < graph.inputs.size(); ++k) {
-            call.require(inputs[k], fmt::format("inputs[{}]", k).c_str());
-            const Value& value = graph.value(graph.inputs[k]);
-            HostTensor& tensor = tensors.emplace_back(value.type, value.shape);
-            std::memcpy(tensor.bytes.data(), inputs[k], tensor.bytes.size());
-        }
         for (std::size_t k = 0; k < graph.outputs.size(); ++k)
             call.require(outputs[k], fmt::format("outputs[{}]", k).c_str());
         const std::vector<HostTensor> results = reference_run(graph, tensors);
         for (std::size_t k = 0; k < results.size(); ++k)
             std::memcpy(outputs[k], results[k].bytes.data(), results[k].bytes.size());
+    });
+}
+
+tosavk_status tosavk_graph_with_precision(const tosavk_graph* graph, int32_t precision, tosavk_graph** converted,
+                                          tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(graph, "graph");
+        call.require(converted, "converted");
+        if (checked_precision(precision) == TOSAVK_PRECISION_DECLARED) {
+            *converted = new tosavk_graph{graph->graph, nullptr};
+        } else {
+            *converted = new tosavk_graph{std::make_shared<const Graph>(to_fp16(*graph->graph)), nullptr};
+        }
     });
 }
 

@@ -145,6 +145,8 @@ bool wait(tosavk_context& context, std::uint64_t timeout_ns);
 tosavk_text* make_text(std::string text);
 PlanOptions plan_options(const tosavk_compile_options* given);
 DType to_dtype(int raw_type);  ///< throws Error(usage) for a value that is no type
+/// As tosavk_reference_run takes them.
+std::vector<HostTensor> host_inputs(const Call& call, const Graph& graph, const void* const* inputs);
 tosavk_tensor_info describe_tensor(const char* name, DType type, const Shape& shape);
 
 }  // namespace tosavk::api

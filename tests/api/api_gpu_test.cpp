@@ -222,4 +222,34 @@ TEST_F(ApiGpu, CheckerPasses) {
     }
 }
 
+TEST_F(ApiGpu, CheckerTakesInputs) {
+    const cpp::Graph graph = cpp::Graph::load(test::small_float_model());
+    EXPECT_EQ(graph.variable_count(), 0u);
+    cpp::Checker checker(*device_, graph);
+    std::vector<std::vector<std::byte>> inputs;
+    std::vector<const void*> pointers;
+    for (std::uint32_t k = 0; k < graph.input_count(); ++k) inputs.push_back(graph.random_input(k, 7));
+    for (const auto& input : inputs) pointers.push_back(input.data());
+    const cpp::CheckReport given = checker.run(pointers), drawn = checker.run(7);
+    EXPECT_TRUE(given.passed) << given.detail;
+    EXPECT_EQ(given.values_checked, drawn.values_checked);
+    EXPECT_EQ(given.worst, drawn.worst);
+    pointers.pop_back();
+    EXPECT_THROW(checker.run(pointers), cpp::Error);
+    pointers.push_back(nullptr);
+    EXPECT_THROW(checker.run(pointers), cpp::Error);
+}
+
+TEST_F(ApiGpu, AGraphInAnotherPrecision) {
+    const cpp::Graph graph = cpp::Graph::load(test::small_float_model());
+    EXPECT_EQ(graph.with_precision(TOSAVK_PRECISION_DECLARED).print(), graph.print());
+    const cpp::Graph half = graph.with_precision(TOSAVK_PRECISION_FP16);
+    EXPECT_NE(half.print(), graph.print());
+    cpp::LoadOptions options;
+    options.precision = TOSAVK_PRECISION_FP16;
+    EXPECT_EQ(half.print(), cpp::Graph::load(test::small_float_model(), options).print());
+    EXPECT_EQ(half.input(0).type, TOSAVK_FP32) << "inputs keep their types";
+    EXPECT_THROW(graph.with_precision(static_cast<tosavk_precision>(7)), cpp::Error);
+}
+
 }  // namespace

@@ -71,6 +71,8 @@ TEST(Api, NullArgumentsAreUsageErrors) {
         outcome([&](tosavk_error** e) { return tosavk_tune(nullptr, graph.get(), nullptr, &text, e); }),
         outcome([&](tosavk_error** e) { return tosavk_checker_create(nullptr, nullptr, nullptr, e); }),
         outcome([&](tosavk_error** e) { return tosavk_checker_run(nullptr, 0, nullptr, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_checker_run_with(nullptr, nullptr, nullptr, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_graph_with_precision(nullptr, 0, nullptr, e); }),
         outcome([&](tosavk_error** e) { return tosavk_ops_describe(nullptr, e); }),
         outcome([&](tosavk_error** e) { return tosavk_probe_file(nullptr, nullptr, &text, e); }),
         outcome([&](tosavk_error** e) { return tosavk_probe_file("x", nullptr, nullptr, e); }),

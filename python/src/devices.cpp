@@ -1,0 +1,131 @@
+// Device and Buffer.
+#include "native.hpp"
+
+namespace tosavk::python {
+
+namespace {
+
+/// Name, folder of the cache (none: the environment's), whether there is a cache at all.
+cpp::Device open(const std::string& name, const std::optional<std::string>& cache_dir, bool no_cache) {
+    auto options = tosavk_device_options{};
+    options.name = name.c_str();
+    options.cache_dir = cache_dir ? cache_dir->c_str() : nullptr;
+    options.no_cache = no_cache ? 1 : 0;
+    const Released released;
+    return cpp::Device(options);
+}
+
+nb::dict memory_of(const cpp::Device& device) {
+    const tosavk_memory_info info = device.memory();
+    nb::dict result;
+    result["in_use"] = info.in_use;
+    result["peak"] = info.peak;
+    result["allocations"] = info.allocations;
+    result["heap"] = info.heap;
+    result["budget"] = info.budget;
+    result["used"] = info.used;
+    result["cached"] = info.cached;
+    return result;
+}
+
+nb::dlpack::dtype element_type(int type) {
+    using nb::dlpack::dtype_code;
+    const auto make = [](dtype_code code, int bits) {
+        return nb::dlpack::dtype{static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(bits), 1};
+    };
+    switch (type) {
+        case TOSAVK_BOOL: return make(dtype_code::Bool, 8);
+        case TOSAVK_I4:
+        case TOSAVK_I8: return make(dtype_code::Int, 8);
+        case TOSAVK_I16: return make(dtype_code::Int, 16);
+        case TOSAVK_I32: return make(dtype_code::Int, 32);
+        case TOSAVK_I48: return make(dtype_code::Int, 64);
+        case TOSAVK_FP8E4M3: return make(dtype_code::Float8_E4M3FN, 8);
+        case TOSAVK_FP8E5M2: return make(dtype_code::Float8_E5M2, 8);
+        case TOSAVK_FP16: return make(dtype_code::Float, 16);
+        case TOSAVK_BF16: return make(dtype_code::Bfloat, 16);
+        default: return make(dtype_code::Float, 32);
+    }
+}
+
+/// The host's view of the buffer as a tensor, which keeps the buffer alive.
+nb::ndarray<> view(const nb::object& self, int type, const std::vector<std::size_t>& shape) {
+    const auto& buffer = nb::cast<const cpp::Buffer&>(self);
+    std::span<std::byte> bytes;
+    {
+        const Released released;
+        bytes = buffer.map();
+    }
+    return nb::ndarray<>(bytes.data(), shape.size(), shape.data(), self, nullptr, element_type(type),
+                         nb::device::cpu::value, 0);
+}
+
+/// What a DLPack producer on the CPU has: address, bytes, code and bits of its elements, shape, whether it is dense,
+/// and the object that keeps it alive.
+nb::tuple take(const nb::ndarray<nb::ro, nb::device::cpu>& array) {
+    std::vector<std::int64_t> shape;
+    bool dense = true;
+    std::int64_t stride = 1;
+    for (std::size_t k = array.ndim(); k-- > 0;) {
+        shape.insert(shape.begin(), static_cast<std::int64_t>(array.shape(k)));
+        if (array.shape(k) != 1 && array.stride(k) != stride) dense = false;
+        stride *= static_cast<std::int64_t>(array.shape(k));
+    }
+    return nb::make_tuple(reinterpret_cast<std::uintptr_t>(array.data()), array.nbytes(),
+                          static_cast<int>(array.dtype().code), static_cast<int>(array.dtype().bits), shape, dense);
+}
+
+}  // namespace
+
+void add_devices(nb::module_& module) {
+    module.def("device_count", &cpp::Device::count);
+    module.def("describe_device", &cpp::Device::describe);
+    module.def("dlpack_info", take);
+
+    nb::class_<cpp::Device>(module, "Device", nb::is_weak_referenceable())
+        .def_static("open", open, nb::arg("name"), nb::arg("cache_dir").none(), nb::arg("no_cache"))
+        .def_prop_ro("name", &cpp::Device::name)
+        .def_prop_ro("driver", &cpp::Device::driver)
+        .def("memory", memory_of);
+
+    nb::class_<cpp::Buffer>(module, "Buffer")
+        .def_static("create",
+                    [](const cpp::Device& device, std::uint64_t size, int memory) {
+                        return cpp::Buffer(device, size, static_cast<tosavk_memory_kind>(memory));
+                    })
+        .def_static("import_host",
+                    [](const cpp::Device& device, std::uintptr_t address, std::size_t size) {
+                        return cpp::Buffer::import_host(device, {reinterpret_cast<std::byte*>(address), size});
+                    })
+        .def("slice", &cpp::Buffer::slice)
+        .def_prop_ro("mapped", [](const cpp::Buffer& buffer) { return buffer.info().mapped != 0; })
+        .def_prop_ro("size", [](const cpp::Buffer& buffer) { return buffer.info().size_bytes; })
+        .def("upload",
+             [](cpp::Buffer& buffer, const InBytes& data, std::uint64_t offset) {
+                 const auto bytes = bytes_of(data);
+                 const Released released;
+                 buffer.upload(bytes, offset);
+             })
+        .def("download",
+             [](const cpp::Buffer& buffer, const OutBytes& data, std::uint64_t offset) {
+                 const auto bytes = bytes_of(data);
+                 const Released released;
+                 buffer.download(bytes, offset);
+             })
+        .def("fill",
+             [](cpp::Buffer& buffer, std::uint8_t value) {
+                 const std::uint64_t size = buffer.info().size_bytes;
+                 const Released released;
+                 buffer.fill(value, 0, size);
+             })
+        .def("copy_from",
+             [](cpp::Buffer& buffer, const cpp::Buffer& from) {
+                 const std::uint64_t size = buffer.info().size_bytes;
+                 const Released released;
+                 buffer.copy_from(from, 0, 0, size);
+             })
+        .def("view", view)
+        .def("unmap", [](const cpp::Buffer& buffer) { buffer.unmap(); });
+}
+
+}  // namespace tosavk::python

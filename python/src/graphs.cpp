@@ -1,0 +1,136 @@
+// Graph, Builder, and the probes.
+#include "native.hpp"
+
+#include <nanobind/stl/variant.h>
+
+namespace tosavk::python {
+
+namespace {
+
+using Dims = std::vector<std::int64_t>;
+using Shapes = std::vector<std::pair<std::uint32_t, Dims>>;
+
+cpp::LoadOptions load_options(Shapes shapes, bool single_rounding, bool no_level, int precision) {
+    cpp::LoadOptions options;
+    options.input_shapes = std::move(shapes);
+    options.rounding = single_rounding ? TOSAVK_ROUNDING_SINGLE : TOSAVK_ROUNDING_DOUBLE;
+    options.level = no_level ? TOSAVK_LEVEL_NONE : TOSAVK_LEVEL_8K;
+    options.precision = static_cast<tosavk_precision>(precision);
+    return options;
+}
+
+std::vector<Info> inputs_of(const cpp::Graph& graph) {
+    std::vector<Info> result;
+    for (std::uint32_t k = 0; k < graph.input_count(); ++k) result.push_back(to_info(graph.input(k)));
+    return result;
+}
+
+std::vector<Info> outputs_of(const cpp::Graph& graph) {
+    std::vector<Info> result;
+    for (std::uint32_t k = 0; k < graph.output_count(); ++k) result.push_back(to_info(graph.output(k)));
+    return result;
+}
+
+nb::list reference_run(const cpp::Graph& graph, const std::vector<InBytes>& inputs) {
+    std::vector<std::vector<std::byte>> copies, results;
+    for (const InBytes& input : inputs) {
+        const auto bytes = bytes_of(input);
+        copies.emplace_back(bytes.begin(), bytes.end());
+    }
+    {
+        const Released released;
+        results = graph.reference_run(copies);
+    }
+    nb::list list;
+    for (const auto& result : results) list.append(to_bytes(result));
+    return list;
+}
+
+cpp::TensorType tensor_type(int type, Dims shape) { return {type, std::move(shape)}; }
+
+/// An attribute's value: whole numbers, a real one, or text.
+using AttributeValue = std::variant<Dims, double, std::string>;
+using NamedAttribute = std::pair<std::string, AttributeValue>;
+using TypeAndShape = std::pair<int, Dims>;
+
+std::vector<std::uint32_t> add_node(cpp::Builder& builder, const std::string& op,
+                                    const std::vector<std::uint32_t>& inputs,
+                                    const std::vector<NamedAttribute>& attributes,
+                                    const std::vector<TypeAndShape>& types, const std::string& name,
+                                    const std::vector<cpp::Builder*>& regions) {
+    std::vector<cpp::Attribute> list;
+    for (const auto& [key, value] : attributes) {
+        std::visit([&, &k = key](const auto& v) { list.emplace_back(k, v); }, value);
+    }
+    std::vector<cpp::TensorType> outputs;
+    for (const auto& [type, shape] : types) outputs.push_back({type, shape});
+    const std::vector<const cpp::Builder*> parts(regions.begin(), regions.end());
+    return builder.node(op, inputs, list, outputs, name, parts);
+}
+
+}  // namespace
+
+void add_graphs(nb::module_& module) {
+    nb::class_<cpp::Graph>(module, "Graph")
+        .def_prop_ro("inputs", inputs_of)
+        .def_prop_ro("outputs", outputs_of)
+        .def_prop_ro("node_count", &cpp::Graph::node_count)
+        .def_prop_ro("variable_count", &cpp::Graph::variable_count)
+        .def("listing", [](const cpp::Graph& graph) { return graph.print(TOSAVK_GRAPH_LISTING); })
+        .def("dot", [](const cpp::Graph& graph) { return graph.print(TOSAVK_GRAPH_DOT); })
+        .def("with_precision",
+             [](const cpp::Graph& graph, int precision) {
+                 const Released released;
+                 return graph.with_precision(static_cast<tosavk_precision>(precision));
+             })
+        .def("random_input", [](const cpp::Graph& graph, std::uint32_t index,
+                                std::uint64_t seed) { return to_bytes(graph.random_input(index, seed)); })
+        .def("reference_run", reference_run)
+        .def("save", [](const cpp::Graph& graph, const std::string& path) { graph.save(path); })
+        .def("to_bytes", [](const cpp::Graph& graph) { return to_bytes(graph.save()); });
+
+    module.def("load_file", [](const std::string& path, Shapes shapes, bool single_rounding, bool no_level) {
+        const cpp::LoadOptions options = load_options(std::move(shapes), single_rounding, no_level, 0);
+        const Released released;
+        return cpp::Graph::load(path, options);
+    });
+    module.def("load_bytes", [](const nb::bytes& file, Shapes shapes, bool single_rounding, bool no_level) {
+        const cpp::LoadOptions options = load_options(std::move(shapes), single_rounding, no_level, 0);
+        const auto bytes = bytes_of(file);
+        const Released released;
+        return cpp::Graph::load(bytes, options);
+    });
+    module.def("load_problem", [](const std::string& line, bool no_level) {
+        return cpp::Graph::problem(line, load_options({}, false, no_level, 0));
+    });
+    module.def("probe_file", [](const std::string& path) {
+        const Released released;
+        return cpp::probe(path);
+    });
+    module.def("probe_bytes", [](const nb::bytes& file) {
+        const auto bytes = bytes_of(file);
+        const Released released;
+        return cpp::probe(bytes);
+    });
+
+    nb::class_<cpp::Builder>(module, "Builder")
+        .def(nb::init<const std::string&>())
+        .def("input", [](cpp::Builder& builder, const std::string& name, int type,
+                         Dims shape) { return builder.input(name, tensor_type(type, std::move(shape))); })
+        .def("constant",
+             [](cpp::Builder& builder, const std::string& name, int type, Dims shape, const InBytes& data) {
+                 return builder.constant(name, tensor_type(type, std::move(shape)), bytes_of(data));
+             })
+        .def("shape", [](cpp::Builder& builder, const Dims& numbers) { return builder.shape(numbers); })
+        .def("variable",
+             [](cpp::Builder& builder, const std::string& name, int type, Dims shape, const InBytes& initial) {
+                 builder.variable(name, tensor_type(type, std::move(shape)), bytes_of(initial));
+             })
+        .def("node", add_node)
+        .def("region", &cpp::Builder::region)
+        .def("output", &cpp::Builder::output)
+        .def("value", [](const cpp::Builder& builder, std::uint32_t value) { return to_info(builder.value(value)); })
+        .def("finish", &cpp::Builder::finish);
+}
+
+}  // namespace tosavk::python

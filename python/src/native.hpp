@@ -1,0 +1,65 @@
+// What the files of tosavk._native share: the module over the C++ wrapper that the Python package is written in.
+#pragma once
+
+#include "tosavk/tosavk.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace nb = nanobind;
+
+namespace tosavk::python {
+
+using Released = nb::gil_scoped_release;
+/// Bytes of an array, which Python has made dense and flat.
+using InBytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using OutBytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+inline std::span<const std::byte> bytes_of(const InBytes& array) {
+    return {reinterpret_cast<const std::byte*>(array.data()), array.size()};
+}
+inline std::span<std::byte> bytes_of(const OutBytes& array) {
+    return {reinterpret_cast<std::byte*>(array.data()), array.size()};
+}
+inline std::span<const std::byte> bytes_of(const nb::bytes& bytes) {
+    return {reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()};
+}
+inline nb::bytes to_bytes(const std::vector<std::byte>& data) { return nb::bytes(data.data(), data.size()); }
+
+/// name, type, shape, size in bytes, scale, zero point
+using Info = std::tuple<std::string, int, std::vector<std::int64_t>, std::size_t, double, std::int64_t>;
+inline Info to_info(const tosavk_tensor_info& info) {
+    return {info.name ? info.name : "",
+            info.type,
+            std::vector<std::int64_t>(info.dims, info.dims + info.rank),
+            info.size_bytes,
+            info.scale,
+            info.zero_point};
+}
+
+/// How often a call that waits looks for signals, such as that of Ctrl-C.
+inline constexpr std::chrono::milliseconds between_signals{50};
+
+/// Throws what a signal's handler raised (KeyboardInterrupt). Only Python's main thread has such.
+inline void check_signals() {
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+void add_graphs(nb::module_& module);   ///< Graph, Builder, probes
+void add_devices(nb::module_& module);  ///< Device, Buffer
+void add_running(nb::module_& module);  ///< Executable, Context, Checker
+
+}  // namespace tosavk::python

@@ -1,0 +1,349 @@
+// Executable, Context and Checker: what takes time, with the GIL released and signals looked at.
+#include "native.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace tosavk::python {
+
+namespace {
+
+// ---- compiling --------------------------------------------------------------------------------------------------
+
+/// A call of the library on a thread of its own, while this one looks at signals and reports progress.
+struct LongCall {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool over = false;
+    std::exception_ptr thrown;
+    std::atomic<std::uint64_t> done{0}, total{0};
+    std::atomic<bool> cancelled{false};
+
+    static std::int32_t report(void* user, std::uint64_t done, std::uint64_t total) {
+        auto& call = *static_cast<LongCall*>(user);
+        call.total = total;
+        call.done = done;
+        return call.cancelled ? 1 : 0;
+    }
+
+    /// `progress(done, total)` is called by this thread; what it or a signal raises cancels the call.
+    template <class Work> void run(Work work, const nb::object& progress) {
+        std::thread thread;
+        {
+            const Released released;
+            thread = std::thread([&] {
+                try {
+                    work();
+                } catch (...) {
+                    thrown = std::current_exception();
+                }
+                const std::lock_guard lock(mutex);
+                over = true;
+                changed.notify_one();
+            });
+        }
+        std::exception_ptr raised;
+        for (;;) {
+            {
+                const Released released;
+                std::unique_lock lock(mutex);
+                if (changed.wait_for(lock, between_signals, [&] { return over; })) break;
+            }
+            if (raised) continue;
+            try {
+                check_signals();
+                if (!progress.is_none()) progress(done.load(), total.load());
+            } catch (...) {
+                raised = std::current_exception();
+                cancelled = true;
+            }
+        }
+        {
+            const Released released;
+            thread.join();
+        }
+        if (raised) std::rethrow_exception(raised);
+        if (thrown) std::rethrow_exception(thrown);
+        if (!progress.is_none()) progress(total.load(), total.load());
+    }
+};
+
+cpp::Executable compile(const cpp::Device& device, const cpp::Graph& graph, bool fuse, const nb::object& progress) {
+    std::optional<cpp::Executable> executable;
+    LongCall call;
+    auto options = tosavk_compile_options{};
+    options.no_fuse = fuse ? 0 : 1;
+    options.progress = LongCall::report;
+    options.user = &call;
+    call.run([&] { executable.emplace(device, graph, options); }, progress);
+    return std::move(*executable);
+}
+
+nb::bytes package(const cpp::Device& device, const cpp::Graph& graph, bool fuse) {
+    std::vector<std::byte> file;
+    LongCall call;
+    call.run([&] { file = cpp::save_package(device, graph, fuse); }, nb::none());
+    return to_bytes(file);
+}
+
+// ---- running ----------------------------------------------------------------------------------------------------
+
+/// Callbacks into Python come from threads of the library. Once the interpreter is about to end none may begin.
+class Gate {
+public:
+    bool enter() {
+        inside_.fetch_add(1);
+        if (!closed_) return true;
+        leave();
+        return false;
+    }
+    void leave() { inside_.fetch_sub(1); }
+    void close() {
+        closed_ = true;
+        const Released released;
+        while (inside_.load() != 0) std::this_thread::yield();
+    }
+
+private:
+    std::atomic<int> inside_{0};
+    std::atomic<bool> closed_{false};
+};
+Gate gate;
+
+/// The end of one run: whom to tell of it.
+struct Ending {
+    std::mutex mutex;
+    bool over = false;
+    std::vector<PyObject*> wakers;  ///< each owned; called without arguments
+
+    void end() {
+        std::vector<PyObject*> due;
+        {
+            const std::lock_guard lock(mutex);
+            over = true;
+            due.swap(wakers);
+        }
+        if (due.empty() || !gate.enter()) return;
+        {
+            const nb::gil_scoped_acquire held;
+            for (PyObject* waker : due) {
+                PyObject* result = PyObject_CallNoArgs(waker);
+                if (!result) PyErr_WriteUnraisable(waker);  // a loop that is closed, say
+                Py_XDECREF(result);
+                Py_DECREF(waker);
+            }
+        }
+        gate.leave();
+    }
+    /// Whether it was added; otherwise the run is over.
+    bool add(const nb::object& waker) {
+        const std::lock_guard lock(mutex);
+        if (over) return false;
+        wakers.push_back(waker.inc_ref().ptr());
+        return true;
+    }
+};
+
+class Context {
+public:
+    Context(const cpp::Executable& executable, bool profile)
+        : context_(std::make_unique<cpp::Context>(executable, profile)) {}
+    Context(const Context&) = delete;
+    Context& operator=(const Context&) = delete;
+    ~Context() {
+        const Released released;  // a run may be under way, whose callback wants the GIL
+        context_.reset();
+    }
+
+    void set_input(std::uint32_t index, int type, const InBytes& data, bool same_type) {
+        const auto bytes = bytes_of(data);
+        const Released released;
+        if (same_type) context_->set_input(index, bytes);
+        else context_->set_input_as(index, type, bytes);
+    }
+    void get_output(std::uint32_t index, const OutBytes& data) {
+        const auto bytes = bytes_of(data);
+        const Released released;
+        context_->get_output(index, bytes);
+    }
+    void bind_input(std::uint32_t index, const cpp::Buffer* buffer, std::uint32_t flags) {
+        buffer ? context_->bind_input(index, *buffer, flags) : context_->unbind_input(index);
+    }
+    void bind_output(std::uint32_t index, const cpp::Buffer* buffer, std::uint32_t flags) {
+        buffer ? context_->bind_output(index, *buffer, flags) : context_->unbind_output(index);
+    }
+    void run() {
+        {
+            const Released released;
+            context_->submit();
+            running_ = true;
+            if (wait_slice(between_signals)) return;
+        }
+        wait(std::nullopt);
+    }
+    void submit() {
+        auto ending = std::make_unique<std::shared_ptr<Ending>>(std::make_shared<Ending>());
+        tosavk_submit_options options{};
+        options.done = [](void* user, tosavk_status) {
+            const std::unique_ptr<std::shared_ptr<Ending>> owner(static_cast<std::shared_ptr<Ending>*>(user));
+            (*owner)->end();
+        };
+        options.user = ending.get();
+        const std::shared_ptr<Ending> kept = *ending;
+        {
+            const Released released;
+            context_->submit(options);
+        }
+        ending.release();
+        ending_ = kept;
+        running_ = true;
+    }
+    /// Calls `waker` when the run is over, from a thread of the library; false if it is over already.
+    bool wake(const nb::object& waker) { return ending_ && ending_->add(waker); }
+    /// Whether the run has ended within so many seconds (none: however long it takes).
+    bool wait(std::optional<double> timeout) {
+        using clock = std::chrono::steady_clock;
+        const auto begun = clock::now();
+        while (running_) {
+            auto slice = std::chrono::nanoseconds(between_signals);
+            bool last = false;
+            if (timeout) {
+                const double left = *timeout - std::chrono::duration<double>(clock::now() - begun).count();
+                if (left * 1e9 < static_cast<double>(slice.count())) {
+                    slice = std::chrono::nanoseconds(left > 0 ? static_cast<std::int64_t>(left * 1e9) : 0);
+                    last = true;
+                }
+            }
+            {
+                const Released released;
+                if (wait_slice(slice)) return true;
+            }
+            check_signals();
+            if (last) return false;
+        }
+        return true;
+    }
+    bool running() const { return running_; }
+    void reset_variables() { context_->reset_variables(); }
+
+    nb::dict counters() const {
+        const tosavk_counters c = context_->counters();
+        nb::dict result;
+        result["runs"] = c.runs;
+        result["submits"] = c.submits;
+        result["dispatches"] = c.dispatches;
+        result["allocations"] = c.allocations;
+        result["pipelines_created"] = c.pipelines_created;
+        result["weight_bytes_copied"] = c.weight_bytes_copied;
+        result["arena_bytes"] = c.arena_bytes;
+        result["constant_bytes"] = c.constant_bytes;
+        result["shaders_compiled"] = c.shaders_compiled;
+        result["shaders_loaded"] = c.shaders_loaded;
+        result["host_copies"] = c.host_copies;
+        result["buffer_copies"] = c.buffer_copies;
+        result["external_bytes"] = c.external_bytes;
+        result["package"] = c.package;
+        return result;
+    }
+    /// label, kernel, nanoseconds, arithmetic operations, bytes
+    std::vector<std::tuple<std::string, std::string, double, double, double>> dispatches() const {
+        std::vector<std::tuple<std::string, std::string, double, double, double>> result;
+        for (std::uint32_t k = 0; k < context_->dispatch_count(); ++k) {
+            const tosavk_dispatch_info info = context_->dispatch(k);
+            result.emplace_back(info.label, info.kernel, info.gpu_ns, info.work, info.bytes);
+        }
+        return result;
+    }
+
+private:
+    bool wait_slice(std::chrono::nanoseconds time) {
+        try {
+            if (!context_->wait_for(time)) return false;
+        } catch (...) {
+            running_ = false;  // it has failed, which ends it too
+            throw;
+        }
+        running_ = false;
+        return true;
+    }
+
+    std::unique_ptr<cpp::Context> context_;
+    std::shared_ptr<Ending> ending_;
+    bool running_ = false;
+};
+
+class Checker {
+public:
+    /// passed, values compared, worst error as a share of its bound, a line about it
+    using Report = std::tuple<bool, std::uint64_t, double, std::string>;
+
+    Checker(const cpp::Device& device, const cpp::Graph& graph) : checker_(device, graph) {
+        for (std::uint32_t k = 0; k < graph.input_count(); ++k) sizes_.push_back(graph.input(k).size_bytes);
+    }
+    Report run(std::uint64_t seed) {
+        const Released released;
+        return report(checker_.run(seed));
+    }
+    Report run_with(const std::vector<InBytes>& inputs) {
+        std::vector<const void*> pointers;
+        for (std::size_t k = 0; k < inputs.size(); ++k) {
+            if (k >= sizes_.size() || inputs[k].size() != sizes_[k])
+                throw cpp::Error(TOSAVK_ERROR_BAD_INPUT, "an input has another size than the graph's");
+            pointers.push_back(inputs[k].data());
+        }
+        const Released released;
+        return report(checker_.run(pointers));
+    }
+
+private:
+    static Report report(const cpp::CheckReport& found) {
+        return {found.passed, found.values_checked, found.worst, found.detail};
+    }
+
+    cpp::Checker checker_;
+    std::vector<std::size_t> sizes_;
+};
+
+std::tuple<std::uint64_t, std::uint64_t, bool> binding(const tosavk_binding_info& info) {
+    return {info.size_bytes, info.padded_bytes, info.direct != 0};
+}
+
+}  // namespace
+
+void add_running(nb::module_& module) {
+    module.def("close", [] { gate.close(); });
+    module.def("compile", compile, nb::arg("device"), nb::arg("graph"), nb::arg("fuse"), nb::arg("progress").none());
+    module.def("package", package);
+
+    nb::class_<cpp::Executable>(module, "Executable")
+        .def("plan", [](const cpp::Executable& executable) { return executable.print(TOSAVK_EXECUTABLE_PLAN); })
+        .def("glsl", [](const cpp::Executable& executable) { return executable.print(TOSAVK_EXECUTABLE_GLSL); })
+        .def("input_binding",
+             [](const cpp::Executable& e, std::uint32_t index) { return binding(e.input_binding(index)); })
+        .def("output_binding",
+             [](const cpp::Executable& e, std::uint32_t index) { return binding(e.output_binding(index)); });
+
+    nb::class_<Context>(module, "Context")
+        .def(nb::init<const cpp::Executable&, bool>())
+        .def("set_input", &Context::set_input)
+        .def("get_output", &Context::get_output)
+        .def("bind_input", &Context::bind_input, nb::arg("index"), nb::arg("buffer").none(), nb::arg("flags"))
+        .def("bind_output", &Context::bind_output, nb::arg("index"), nb::arg("buffer").none(), nb::arg("flags"))
+        .def("run", &Context::run)
+        .def("submit", &Context::submit)
+        .def("wake", &Context::wake)
+        .def("wait", &Context::wait, nb::arg("timeout").none())
+        .def_prop_ro("running", &Context::running)
+        .def("reset_variables", &Context::reset_variables)
+        .def("counters", &Context::counters)
+        .def("dispatches", &Context::dispatches);
+
+    nb::class_<Checker>(module, "Checker")
+        .def(nb::init<const cpp::Device&, const cpp::Graph&>(), nb::call_guard<Released>())
+        .def("run", &Checker::run)
+        .def("run_with", &Checker::run_with);
+}
+
+}  // namespace tosavk::python

@@ -1,0 +1,41 @@
+"""TOSA graphs and TensorFlow Lite networks on any Vulkan GPU.
+
+>>> net = tosavk.load("network.tflite")      # or .tosa, or a package; a path or bytes
+>>> out = net(image)                         # numpy in, numpy out
+>>> fast = net.compile(device=0, precision="fp16")
+>>> print(fast.plan); print(fast.profile(image))
+>>> net.verify(image)                        # the GPU against the reference
+"""
+
+from ._buffer import Buffer, Memory
+from ._builder import Builder, Value, operators
+from ._device import Device, DeviceInfo, devices
+from ._future import Future
+from ._network import Network, Probe, ProbedOperator, load, probe, problem
+from ._running import CompiledNetwork, Context, DispatchTime, Outputs, Profile, Verification
+from ._types import TensorInfo
+from .errors import (
+    BadInputError,
+    BadModelError,
+    CancelledError,
+    DeviceError,
+    DeviceLostError,
+    Error,
+    FileError,
+    InternalError,
+    NoDeviceError,
+    OutOfMemoryError,
+    UnsupportedError,
+    UsageError,
+)
+from ._native import version as _version
+
+__version__: str = _version()
+
+__all__ = [
+    "BadInputError", "BadModelError", "Buffer", "Builder", "CancelledError", "CompiledNetwork", "Context", "Device",
+    "DeviceError", "DeviceInfo", "DeviceLostError", "DispatchTime", "Error", "FileError", "Future", "InternalError",
+    "Memory", "Network", "NoDeviceError", "OutOfMemoryError", "Outputs", "Probe", "ProbedOperator", "Profile",
+    "TensorInfo", "UnsupportedError", "UsageError", "Value", "Verification", "devices", "load", "operators", "probe",
+    "problem",
+]  # fmt: skip

@@ -1,0 +1,291 @@
+"""Buffers: memory of a device, in the shape of an array."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _native
+from ._device import Device, find_device
+from ._types import (
+    Array,
+    as_array,
+    checked_shape,
+    converted,
+    flat,
+    numpy_type,
+    type_code,
+    type_name,
+)
+from .errors import BadInputError, UsageError
+
+
+class Memory(enum.Enum):
+    """Where a buffer lies."""
+
+    DEVICE = "device"  #: fastest for the device; the host sees it where that costs nothing
+    SHARED = "shared"  #: the host sees it
+    HOST = "host"  #: memory of the host, for copies
+
+
+_MEMORY_NUMBERS = {Memory.DEVICE: 0, Memory.SHARED: 1, Memory.HOST: 2}
+# DLPack's codes of element types, with their bits.
+_DLPACK_TYPES = {
+    (6, 8): "bool",
+    (0, 8): "i8",
+    (0, 16): "i16",
+    (0, 32): "i32",
+    (0, 64): "i48",
+    (10, 8): "fp8e4m3",
+    (12, 8): "fp8e5m2",
+    (2, 16): "fp16",
+    (4, 16): "bf16",
+    (2, 32): "fp32",
+}
+
+
+class Buffer:
+    """A dense array in the memory of a device, for inputs and outputs that stay there. Thread-safe.
+
+    Its bytes are undefined until they are written. `numpy.from_dlpack(buffer)`, and any other consumer of DLPack on
+    the host, sees the memory itself where the host can (`Memory.SHARED` always; `Memory.DEVICE` on integrated and
+    software devices): write or read such an array only while no run that uses the buffer is under way.
+
+    Args:
+        shape: 0 to 8 dimensions, more than 0 elements.
+        dtype: TOSA's name of the elements (``"fp32"``, ``"i8"``, ...) or numpy's type.
+        device: as of `Device`, or a `Device`: that of the networks that will use the buffer.
+        memory: a `Memory` or its name.
+
+    Raises:
+        UsageError: the shape or type is none.
+        OutOfMemoryError: the device has not as much.
+    """
+
+    def __init__(
+        self,
+        shape: Sequence[int] | int,
+        dtype: npt.DTypeLike = "fp32",
+        device: Device | int | str | None = None,
+        memory: Memory | str = Memory.DEVICE,
+    ) -> None:
+        self._shape = checked_shape(shape)
+        self._code = type_code(dtype)
+        self._device = find_device(device)
+        self._owner: object = None
+        try:
+            kind = Memory(memory)
+        except ValueError:
+            raise UsageError(f"{memory!r} is no kind of memory: device, shared or host") from None
+        size = self.nbytes
+        if size == 0:
+            raise UsageError(f"a buffer of shape {self._shape} has no bytes")
+        if size >= 2**63:
+            raise UsageError(f"a buffer of shape {self._shape} is too large")
+        self._native = _native.Buffer.create(self._device._native, size, _MEMORY_NUMBERS[kind])
+
+    @classmethod
+    def _made(cls, native: _native.Buffer, shape: tuple[int, ...], code: int, device: Device, owner: object) -> Buffer:
+        self = cls.__new__(cls)
+        self._native, self._shape, self._code, self._device, self._owner = native, shape, code, device, owner
+        return self
+
+    @classmethod
+    def from_array(
+        cls,
+        array: Any,
+        dtype: npt.DTypeLike = None,
+        device: Device | int | str | None = None,
+        memory: Memory | str = Memory.DEVICE,
+    ) -> Buffer:
+        """A buffer with a copy of an array's elements, in the type `dtype` (None: the array's).
+
+        Raises:
+            BadInputError: an element does not fit.
+        """
+        source = as_array(array, "the array")
+        code = type_code(source.dtype if dtype is None else dtype)
+        result = cls(source.shape, type_name(code), device, memory)
+        result.upload(source)
+        return result
+
+    @classmethod
+    def from_dlpack(cls, tensor: Any, device: Device | int | str | None = None, *, copy: bool | None = None) -> Buffer:
+        """A buffer of a tensor of another library (an object with ``__dlpack__``, on the host).
+
+        Args:
+            copy: True copies; False uses the tensor's own memory, which must begin and end at a page, and which device
+                and host then share; None copies where that is not possible.
+
+        Raises:
+            BadInputError: the elements are of no TOSA type, or lie apart.
+            UnsupportedError, UsageError: with ``copy=False``, the device cannot use this memory.
+        """
+        if not hasattr(tensor, "__dlpack__"):
+            raise UsageError(f"{type(tensor).__name__} has no __dlpack__")
+        where = tuple(int(part) for part in tensor.__dlpack_device__())
+        if where[0] != 1:
+            raise BadInputError(f"the tensor lies on a device of DLPack's kind {where[0]}; only the host's can be taken")
+        try:
+            address, size, type_number, bits, shape, dense = _native.dlpack_info(tensor)
+        except TypeError:
+            raise BadInputError("the tensor cannot be read through DLPack") from None
+        name = _DLPACK_TYPES.get((type_number, bits))
+        if name is None:
+            raise BadInputError(f"the tensor's elements (DLPack's type {type_number} of {bits} bits) are of no TOSA type")
+        opened = find_device(device)
+        code = type_code(name)
+        if copy is not True:
+            try:
+                if not dense:
+                    raise BadInputError("the tensor's elements do not lie in order")
+                native = _native.Buffer.import_host(opened._native, address, size)
+                return cls._made(native, tuple(shape), code, opened, tensor)
+            except (ValueError, NotImplementedError, RuntimeError):
+                if copy is False:
+                    raise
+        try:
+            source: Array = np.from_dlpack(tensor)
+        except (TypeError, RuntimeError, BufferError, ValueError):  # numpy's lacks bf16 and fp8
+            source = np.asarray(tensor)
+        result = cls(tuple(shape), name, opened)
+        result.upload(source)
+        return result
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._shape
+
+    @property
+    def dtype(self) -> str:
+        """TOSA's name of the elements."""
+        return type_name(self._code)
+
+    @property
+    def numpy_dtype(self) -> np.dtype[Any]:
+        """numpy's type of the elements, of ml_dtypes for bf16 and fp8."""
+        return numpy_type(self._code)
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        count = self.numpy_dtype.itemsize
+        for dim in self._shape:
+            count *= dim
+        return count
+
+    @property
+    def device(self) -> Device:
+        return self._device
+
+    @property
+    def is_visible(self) -> bool:
+        """Whether the host sees the memory: `view`, `map` and DLPack are possible."""
+        return self._native.mapped
+
+    def upload(self, array: Any) -> None:
+        """Copies an array of this shape into the buffer, after the runs that use it.
+
+        Raises:
+            BadInputError: the shape is another, or an element does not fit.
+        """
+        source = as_array(array, "the array")
+        if source.shape != self._shape:
+            raise BadInputError(f"the buffer has shape {self._shape}; the array's is {source.shape}")
+        self._native.upload(flat(converted(source, self.numpy_dtype, "the array")), 0)
+
+    def numpy(self) -> Array:
+        """A copy of the buffer, after the runs that use it."""
+        result = np.empty(self._shape, self.numpy_dtype)
+        self._native.download(result.reshape(-1).view(np.uint8), 0)
+        return result
+
+    def __array__(self, dtype: npt.DTypeLike = None, copy: bool | None = None) -> Array:
+        if copy is False:
+            raise ValueError("a buffer becomes an array by a copy; view() shares memory")
+        result = self.numpy()
+        return result if dtype is None else result.astype(dtype)
+
+    def fill(self, byte: int) -> None:
+        """Sets every byte to 0 to 255."""
+        if not 0 <= byte <= 255:
+            raise UsageError(f"{byte} is no byte")
+        self._native.fill(byte)
+
+    def copy_from(self, other: Buffer) -> None:
+        """Copies a buffer of the same shape and type, of the same device."""
+        if not isinstance(other, Buffer):
+            raise UsageError("copy_from takes a Buffer")
+        if (other._shape, other._code) != (self._shape, self._code):
+            raise BadInputError(f"{other!r} is of another shape or type than {self!r}")
+        self._native.copy_from(other._native)
+
+    def __len__(self) -> int:
+        if not self._shape:
+            raise TypeError("a buffer of rank 0 has no length")
+        return self._shape[0]
+
+    def __getitem__(self, index: int | slice) -> Buffer:
+        """A part along the first dimension, in the same memory: an index, or a slice of step 1 that is not empty."""
+        length = len(self)
+        if isinstance(index, slice):
+            begin, end, step = index.indices(length)
+            if step != 1 or end <= begin:
+                raise IndexError("a part of a buffer is a slice of step 1 that is not empty")
+            shape: tuple[int, ...] = (end - begin, *self._shape[1:])
+        else:
+            begin = index.__index__()
+            begin += length if begin < 0 else 0
+            if not 0 <= begin < length:
+                raise IndexError(f"index {index} is outside of the buffer's {length}")
+            shape = self._shape[1:]
+        row = self.nbytes // length
+        part = Buffer._made(self._native, shape, self._code, self._device, self._owner)
+        part._native = self._native.slice(begin * row, part.nbytes)
+        return part
+
+    def view(self) -> Array:
+        """The buffer's own memory as an array, after the runs that use it. See the class about when to use it, and
+        `map` for writing.
+
+        Raises:
+            UnsupportedError: the host does not see the memory.
+        """
+        shared: Array = np.asarray(self._native.view(_carrier(self._code), self._shape))
+        return shared.view(self.numpy_dtype)
+
+    @contextlib.contextmanager
+    def map(self) -> Iterator[Array]:
+        """``with buffer.map() as array:`` the same, and what was written is seen by the device at the end."""
+        array = self.view()
+        try:
+            yield array
+        finally:
+            self._native.unmap()
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """The memory itself, on the host.
+
+        Raises:
+            BufferError: the host does not see the memory.
+        """
+        if not self.is_visible:
+            raise BufferError("the host does not see this buffer's memory; numpy() copies it, memory='shared' shows it")
+        return self._native.view(self._code, self._shape).__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """kDLCPU where the host sees the memory, else kDLVulkan."""
+        return (1, 0) if self.is_visible else (7, 0)
+
+    def __repr__(self) -> str:
+        return f"<tosavk.Buffer {self.dtype} {self._shape} on {self._device.name!r}>"
+
+
+def _carrier(code: int) -> int:
+    """A type of as many bytes that numpy takes from anywhere: it knows bf16 and fp8 from ml_dtypes alone."""
+    return {6: 2, 7: 2, 9: 3}.get(code, code)

@@ -1,0 +1,210 @@
+"""Graphs from calls."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _native
+from ._network import Network
+from ._types import TensorInfo, as_array, checked_shape, converted, flat, numpy_type, to_info, type_code
+from .errors import UsageError
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Value:
+    """A value of a graph under construction: an input, a constant, or what a node makes."""
+
+    builder: Builder = dataclasses.field(repr=False)
+    number: int
+
+    @property
+    def info(self) -> TensorInfo:
+        """Name, type and shape."""
+        return to_info(self.builder._native.value(self.number))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.info.shape
+
+    @property
+    def dtype(self) -> str:
+        """TOSA's name of the elements."""
+        return self.info.dtype
+
+    def __repr__(self) -> str:
+        return f"<tosavk.Value {self.info}>"
+
+
+Operand = Union[Value, npt.ArrayLike]
+Type = Union[npt.DTypeLike, "tuple[npt.DTypeLike, Sequence[int]]"]
+
+
+@functools.cache
+def operators() -> frozenset[str]:
+    """Names of all operators, those of our own domain as ``tosavk.SORT``."""
+    rows = json.loads(_native.operators())
+    return frozenset(row["op"] for row in rows) | frozenset(f"tosavk.{r['op']}" for r in rows if r["spec"] == ["tosavk"])
+
+
+class Builder:
+    """Makes a graph step by step. One thread at a time.
+
+    Nodes are named as in the specification, and are methods too: ``b.node("ADD", x, y)`` is ``b.add(x, y)``. Operands
+    are values; an array becomes a constant; a list or tuple of int becomes a constant of TOSA's type shape_t, as
+    the operands ``shape``, ``start``, ``size`` and ``padding`` are. Attributes go by name, in lower case: bools and
+    names may be left out (False, and the first of the names), everything else must be there. Every call is checked when
+    it is made; one that fails leaves the builder as it was.
+
+    >>> b = Builder("scaled")
+    >>> x = b.input("x", (2, 3), "fp32")
+    >>> b.output(b.mul(x, np.full((1, 3), 2, np.float32), np.zeros(1, np.int8)))
+    >>> net = b.build()
+    """
+
+    def __init__(self, name: str = "") -> None:
+        self._native = _native.Builder(name)
+
+    def input(self, name: str, shape: Sequence[int] | int, dtype: npt.DTypeLike = "fp32") -> Value:
+        """The next input of the graph (in a region: of the node's tensor list)."""
+        return Value(self, self._native.input(name, type_code(dtype), checked_shape(shape)))
+
+    def constant(self, array: Any, dtype: npt.DTypeLike = None, name: str = "") -> Value:
+        """A constant with a copy of an array's elements, in the type `dtype` (None: the array's; lists of int become
+        i32 and of float fp32).
+
+        Raises:
+            BadInputError: an element does not fit.
+        """
+        source = as_array(array, "the constant")
+        if dtype is None and not isinstance(array, (np.ndarray, np.generic)):
+            plain = {"i": "i32", "f": "fp32"}.get(source.dtype.kind)
+            dtype = plain if source.dtype.itemsize == 8 else None
+        code = type_code(source.dtype if dtype is None else dtype)
+        data = converted(source, numpy_type(code), "the constant")
+        return Value(self, self._native.constant(name, code, source.shape, flat(data)))
+
+    def shape(self, numbers: Sequence[int]) -> Value:
+        """A constant of TOSA's type shape_t."""
+        return Value(self, self._native.shape([int(n) for n in numbers]))
+
+    def variable(
+        self, name: str, shape: Sequence[int] | int, dtype: npt.DTypeLike = "fp32", initial: Any = None
+    ) -> None:
+        """A tensor that keeps its value from run to run, for VARIABLE_READ and VARIABLE_WRITE (attribute ``name``).
+        Its initial value is zero unless it is given."""
+        code, dims = type_code(dtype), checked_shape(shape)
+        source = as_array(np.zeros(dims, numpy_type(code)) if initial is None else initial, f"variable '{name}'")
+        if source.shape != dims:
+            raise UsageError(f"variable '{name}' has shape {dims}; its initial value's is {source.shape}")
+        data = converted(source, numpy_type(code), f"variable '{name}'")
+        self._native.variable(name, code, dims, flat(data))
+
+    def node(
+        self,
+        op: str,
+        *operands: Operand | Sequence[int],
+        types: Sequence[Type] | Type | None = None,
+        label: str = "",
+        regions: Sequence[Builder] = (),
+        **attributes: Any,
+    ) -> Any:
+        """Appends a node.
+
+        Args:
+            op: ``"CONV2D"``, ``"tosavk.SORT"``; upper or lower case.
+            operands: see the class.
+            types: of the outputs, where the inputs leave a choice (CAST): a type, or a list of one for each output; a
+                pair of type and shape where the shape is to be said too.
+            label: name of the node, for messages and profiles.
+            regions: of COND_IF (then, else) and WHILE_LOOP (condition, body), from `region`.
+            attributes: numbers, lists of numbers, or the names of values.
+
+        Returns:
+            The output's `Value`; a tuple where there are several, or none.
+
+        Raises:
+            UsageError: the call is wrong.
+            BadModelError: the specification forbids it.
+            UnsupportedError: there is no such operator.
+        """
+        if not isinstance(op, str):
+            raise UsageError(f"{op!r} is no operator's name")
+        inputs = [self._operand(operand) for operand in operands]
+        listed = [] if types is None else types if isinstance(types, list) else [types]
+        outputs = []
+        for entry in listed:
+            dtype, dims = entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, ())
+            outputs.append((type_code(dtype), checked_shape(dims)))
+        if not all(isinstance(region, Builder) for region in regions):
+            raise UsageError("regions are builders")
+        values = self._native.node(
+            op,
+            inputs,
+            [(name, _attribute(name, value)) for name, value in attributes.items()],
+            outputs,
+            label,
+            [region._native for region in regions],
+        )
+        made = tuple(Value(self, value) for value in values)
+        return made[0] if len(made) == 1 else made
+
+    def __getattr__(self, op: str) -> Callable[..., Any]:
+        if op.startswith("_") or op.upper() not in operators():
+            raise AttributeError(f"a builder has no operator {op!r}")
+        return functools.partial(self.node, op)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(op.lower() for op in operators() if "." not in op)]
+
+    def region(self, name: str = "") -> Builder:
+        """A builder for a region of COND_IF or WHILE_LOOP: its inputs are the node's tensor list, in order; it knows
+        the variables, and no other value of the enclosing graph."""
+        made = Builder.__new__(Builder)
+        made._native = self._native.region(name)
+        return made
+
+    def output(self, *values: Value) -> None:
+        """The next outputs of the graph."""
+        for value in values:
+            self._native.output(self._operand(value))
+
+    def build(self) -> Network:
+        """Checks the graph as a whole. The builder is then empty and may be used again."""
+        return Network(self._native.finish())
+
+    def _operand(self, operand: Any) -> int:
+        if isinstance(operand, Value):
+            if operand.builder is not self:
+                raise UsageError(f"{operand!r} belongs to another builder")
+            return operand.number
+        if isinstance(operand, (list, tuple)) and all(isinstance(n, (int, np.integer)) for n in operand):
+            return self.shape(operand).number
+        return self.constant(operand).number
+
+
+def _attribute(name: str, value: Any) -> list[int] | float | str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, os.PathLike):
+        raise UsageError(f"the attribute {name} is no path")
+    if isinstance(value, (bool, int, np.integer, np.bool_)):
+        value = [value]
+    if isinstance(value, (float, np.floating)):
+        return float(value)
+    try:
+        numbers = [int(n) for n in value]
+        if any(n != int(n) for n in value):
+            raise ValueError
+    except (TypeError, ValueError, OverflowError):
+        raise UsageError(f"the attribute {name} is a number, a list of integers or text, not {value!r}") from None
+    if any(not -(2**63) <= n < 2**63 for n in numbers):
+        raise UsageError(f"the attribute {name} has a number beyond 64 bits")
+    return numbers

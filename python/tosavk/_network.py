@@ -1,0 +1,281 @@
+"""Networks: graphs from files, bytes, problem lines and builders."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _native
+from ._device import Device, find_device
+from ._future import Future
+from ._progress import Progress, reporter
+from ._running import CompiledNetwork, Outputs, Profile, Verification, arranged
+from ._show import Text, html_table, text_table
+from ._types import Array, TensorInfo, checked_shape, exact, flat, to_info
+from .errors import UsageError
+
+Source = str | os.PathLike[str] | bytes | bytearray | memoryview
+_PRECISIONS = {None: 0, "declared": 0, "fp16": 1}
+
+
+class Network:
+    """A graph: immutable, thread-safe. Made by `load`, `problem` or `Builder.build`. It runs as it is, on the best
+    device, for which it is compiled at the first call; `compile` says more. It can be pickled."""
+
+    def __init__(self, graph: _native.Graph, ends: Any = None) -> None:
+        self._graph = graph
+        self.inputs: tuple[TensorInfo, ...] = tuple(to_info(raw) for raw in (ends[0] if ends else graph.inputs))
+        """A `TensorInfo` for each input."""
+        self.outputs: tuple[TensorInfo, ...] = tuple(to_info(raw) for raw in (ends[1] if ends else graph.outputs))
+        """A `TensorInfo` for each output."""
+        self._lock = threading.Lock()
+        self._compiled: CompiledNetwork | None = None
+
+    def _ends(self) -> Any:
+        """Inputs and outputs, with scales, which graphs in TOSA's own files do not have."""
+        return [
+            [(i.name, raw[1], i.shape, raw[3], i.scale, i.zero_point) for i, raw in zip(infos, raws, strict=True)]
+            for infos, raws in ((self.inputs, self._graph.inputs), (self.outputs, self._graph.outputs))
+        ]
+
+    def compile(
+        self,
+        device: Device | int | str | None = None,
+        precision: str | None = None,
+        cache_dir: str | os.PathLike[str] | bool | None = None,
+        *,
+        fuse: bool = True,
+        progress: Progress = None,
+    ) -> CompiledNetwork:
+        """Compiles the network for a device, which may take seconds the first time a device sees it. Ctrl-C ends it.
+
+        Args:
+            device: a `Device`, or what `Device` takes.
+            precision: ``"fp16"`` runs operators on fp32 in fp16 wherever TOSA has such a row: inputs and outputs keep
+                their types, results differ by what fp16 loses. None or ``"declared"``: as the graph says.
+            cache_dir: as of `Device`.
+            fuse: False makes one dispatch per operator.
+            progress: None shows a bar of tqdm after a second where that is installed and somebody looks; True always;
+                False never; a function is called with (done, total), counts of shaders, and may raise to end it.
+
+        Raises:
+            NoDeviceError: there is no such device.
+            UnsupportedError: the device cannot run the graph.
+        """
+        if precision not in _PRECISIONS:
+            raise UsageError(f"{precision!r} is no precision: 'fp16', 'declared' or None")
+        opened = find_device(device, cache_dir)
+        network = self
+        if _PRECISIONS[precision]:
+            network = Network(self._graph.with_precision(_PRECISIONS[precision]), self._ends())
+        with reporter(progress, "compiling") as report:
+            return CompiledNetwork(network, opened, bool(fuse), report)
+
+    def _default(self) -> CompiledNetwork:
+        with self._lock:
+            if self._compiled is None:
+                self._compiled = self.compile()
+            return self._compiled
+
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
+        """Runs on the best device: see `CompiledNetwork.__call__`."""
+        arranged(self.inputs, inputs, named)  # what is wrong is said before anything is compiled
+        return self._default()(*inputs, **named)
+
+    def submit(self, *inputs: Any, **named: Any) -> Future:
+        """See `CompiledNetwork.submit`."""
+        arranged(self.inputs, inputs, named)
+        return self._default().submit(*inputs, **named)
+
+    def profile(self, *inputs: Any, runs: int = 10, **named: Any) -> Profile:
+        """See `CompiledNetwork.profile`."""
+        return self._default().profile(*inputs, runs=runs, **named)
+
+    def verify(self, *inputs: Any, seeds: int = 5, **named: Any) -> Verification:
+        """See `CompiledNetwork.verify`."""
+        return self._default().verify(*inputs, seeds=seeds, **named)
+
+    @property
+    def plan(self) -> Text:
+        """See `CompiledNetwork.plan`."""
+        return self._default().plan
+
+    def reference(self, *inputs: Any, **named: Any) -> Any:
+        """The reference interpreter's outputs for inputs as in a call. Needs no device; slow."""
+        values = arranged(self.inputs, inputs, named)
+        arrays = [flat(exact(info, v, f"input {k}")) for k, (info, v) in enumerate(zip(self.inputs, values))]
+        results = [
+            np.frombuffer(data, info.numpy_dtype).reshape(info.shape).copy()
+            for data, info in zip(self._graph.reference_run(arrays), self.outputs, strict=True)
+        ]
+        return results[0] if len(results) == 1 else Outputs(results, [info.name for info in self.outputs])
+
+    def random_inputs(self, seed: int = 0) -> list[Array]:
+        """An array for each input, the same for the same seed everywhere."""
+        if not 0 <= seed < 2**64:
+            raise UsageError(f"the seed {seed} is outside of 0 to 2^64 - 1")
+        return [
+            np.frombuffer(self._graph.random_input(k, seed), info.numpy_dtype).reshape(info.shape).copy()
+            for k, info in enumerate(self.inputs)
+        ]
+
+    @property
+    def listing(self) -> Text:
+        """The graph, a line a node."""
+        return Text(self._graph.listing())
+
+    @property
+    def dot(self) -> str:
+        """The graph for Graphviz."""
+        return self._graph.dot()
+
+    @property
+    def node_count(self) -> int:
+        return self._graph.node_count
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the graph as a TOSA 1.0 file, whole or not at all; scales of quantized tensors are left out."""
+        self._graph.save(os.fspath(path))
+
+    def __bytes__(self) -> bytes:
+        """The bytes of such a file."""
+        return self._graph.to_bytes()
+
+    def __reduce__(self) -> Any:
+        return _unpickled, (bytes(self), self._ends())
+
+    def __repr__(self) -> str:
+        inputs, outputs = (", ".join(map(str, infos)) for infos in (self.inputs, self.outputs))
+        return f"<tosavk.Network of {self.node_count} nodes: {inputs} -> {outputs}>"
+
+
+def _unpickled(file: bytes, ends: Any) -> Network:
+    return Network(_native.load_bytes(file, [], False, True), ends)
+
+
+def load(
+    source: Source,
+    *,
+    shapes: Mapping[int, Sequence[int]] | Sequence[Sequence[int] | None] | None = None,
+    rounding: str = "double",
+    level: str = "8k",
+) -> Network:
+    """Loads a network: a TensorFlow Lite file, a TOSA file (1.0, 0.80 or 0.30) or a package of ours; its content says
+    which.
+
+    Args:
+        source: a path, or the file's bytes.
+        shapes: for inputs with dynamic dimensions, by their number; a dimension that nobody names is 1.
+        rounding: of TensorFlow Lite's quantized operators: ``"double"`` as its reference kernels, or ``"single"``.
+        level: ``"8k"`` refuses graphs beyond TOSA's level 8K, ``"none"`` does not.
+
+    Raises:
+        FileError: the file cannot be read.
+        BadModelError: it is no such file, or breaks its format or the specification.
+        UnsupportedError: an operator is not implemented (`probe` tells of all).
+    """
+    if rounding not in ("double", "single"):
+        raise UsageError(f"{rounding!r} is no rounding: 'double' or 'single'")
+    if level not in ("8k", "none"):
+        raise UsageError(f"{level!r} is no level: '8k' or 'none'")
+    pairs: list[tuple[int, list[int]]] = []
+    if shapes is not None:
+        items = shapes.items() if isinstance(shapes, Mapping) else enumerate(shapes)
+        for index, shape in items:
+            if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < 2**32:
+                raise UsageError(f"{index!r} is no number of an input")
+            if shape is not None:
+                pairs.append((index, list(checked_shape(shape))))
+    options = (pairs, rounding == "single", level == "none")
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return Network(_native.load_bytes(bytes(source), *options))
+    return Network(_native.load_file(_path_of(source), *options))
+
+
+def _path_of(source: Any) -> str:
+    if not isinstance(source, (str, os.PathLike)):
+        raise UsageError(f"a model is a path or bytes, not {type(source).__name__}")
+    path = os.fspath(source)
+    if not isinstance(path, str) or "\0" in path:
+        raise UsageError(f"{path!r} is no path")
+    return path
+
+
+def problem(line: str, *, level: str = "8k") -> Network:
+    """A graph said in one line, such as ``"conv2d i8 1x56x56x64 64x3x3 s1 p1 rescale clamp"``, with random weights
+    that follow from the line alone.
+
+    Raises:
+        UsageError: what is wrong in the line.
+    """
+    if not isinstance(line, str):
+        raise UsageError("a problem is a line of text")
+    return Network(_native.load_problem(line, level == "none"))
+
+
+@dataclasses.dataclass(frozen=True)
+class ProbedOperator:
+    """An operator of a probed file: where it stands, its number there, its name, and why it is refused (``""``: it is
+    taken)."""
+
+    region: str
+    index: int
+    name: str
+    taken: bool
+    sentence: str
+
+
+class Probe:
+    """What becomes of a file's operators; true if and only if the file loads. Printed, a table of what is refused."""
+
+    def __init__(self, said: dict[str, Any]) -> None:
+        self.format: str = said["format"]
+        """``"tflite"`` or ``"tosa"``."""
+        self.taken: bool = said["taken"]
+        self.operators = [
+            ProbedOperator(op["region"], op["index"], op["name"], op["taken"], op.get("sentence", op.get("needs", "")))
+            for op in said["operators"]
+        ]
+        """A `ProbedOperator` each, in the order of the file."""
+        self.graph: list[str] = said.get("graph", [])
+        """Sentences about what else is refused, such as an input."""
+
+    def __bool__(self) -> bool:
+        return self.taken
+
+    _HEAD = ("operator", "number", "why it is not taken")
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        rows = [(op.name, str(op.index), op.sentence) for op in self.operators if not op.taken]
+        return rows + [("", "", sentence) for sentence in self.graph]
+
+    def _line(self) -> str:
+        taken = sum(op.taken for op in self.operators)
+        return f"{taken} of {len(self.operators)} operators are taken ({self.format})"
+
+    def __str__(self) -> str:
+        rows = self._rows()
+        return self._line() if not rows else text_table(self._HEAD, rows, (False, True, False)) + "\n" + self._line()
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table(self._HEAD, self._rows(), (False, True, False)) + f"<p>{self._line()}</p>"
+
+
+def probe(source: Source) -> Probe:
+    """What becomes of each operator of a TensorFlow Lite or TOSA file, without compiling, and without stopping at the
+    first that is refused.
+
+    Raises:
+        BadModelError: the file's structure is wrong.
+    """
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return Probe(json.loads(_native.probe_bytes(bytes(source))))
+    return Probe(json.loads(_native.probe_file(_path_of(source))))

@@ -1,0 +1,177 @@
+"""Element types, and how arrays become a tensor's bytes and back."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from .errors import BadInputError, UsageError
+
+Array = npt.NDArray[Any]
+Bytes = npt.NDArray[np.uint8]
+
+# The numbers of tosavk_type, with the elements that numpy has for them. i4 is unpacked and i48 sign-extended, as in
+# the library itself.
+_NAMES = ("bool", "i4", "i8", "i16", "i32", "i48", "fp8e4m3", "fp8e5m2", "fp16", "bf16", "fp32")
+_NUMPY: tuple[np.dtype[Any], ...] = tuple(
+    np.dtype(t)
+    for t in (
+        np.bool_, np.int8, np.int8, np.int16, np.int32, np.int64,
+        ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, np.float16, ml_dtypes.bfloat16, np.float32,
+    )
+)  # fmt: skip
+# What an array's elements are to the library: numbers of tosavk_type and tosavk_host_type.
+_CODES: dict[np.dtype[Any], int] = {
+    **{dtype: code for code, dtype in enumerate(_NUMPY) if _NAMES[code] not in ("i4", "i48")},
+    np.dtype(np.uint8): 64,
+    np.dtype(np.uint16): 65,
+    np.dtype(np.uint32): 66,
+    np.dtype(np.uint64): 67,
+    np.dtype(np.int64): 68,
+    np.dtype(np.float64): 69,
+}
+_I4 = np.dtype(ml_dtypes.int4)
+MAX_RANK = 8
+
+
+def type_code(dtype: npt.DTypeLike) -> int:
+    """The number of an element type given by TOSA's name (``"i8"``) or as numpy has it (``numpy.int8``)."""
+    if isinstance(dtype, str) and dtype in _NAMES:
+        return _NAMES.index(dtype)
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        found = None
+    if found is not None:
+        if found == np.dtype(np.int64):
+            return _NAMES.index("i48")
+        if found == _I4:
+            return _NAMES.index("i4")
+        if found in _NUMPY:
+            return _CODES[found]
+    raise UsageError(f"{dtype!r} is no element type; there are {', '.join(_NAMES)}, and numpy's for them")
+
+
+def type_name(code: int) -> str:
+    return _NAMES[code]
+
+
+def numpy_type(code: int) -> np.dtype[Any]:
+    return _NUMPY[code]
+
+
+def checked_shape(shape: Sequence[int] | int) -> tuple[int, ...]:
+    """A shape as a tuple of int: 0 to 8 dimensions, none negative."""
+    try:
+        dims = (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(int(dim) for dim in shape)
+    except (TypeError, ValueError):
+        raise UsageError(f"{shape!r} is no shape") from None
+    if len(dims) > MAX_RANK:
+        raise UsageError(f"the shape {dims} has {len(dims)} dimensions, more than {MAX_RANK}")
+    if any(dim < 0 or dim >= 2**63 for dim in dims):
+        raise UsageError(f"the shape {dims} has a dimension that is no size")
+    return dims
+
+
+@dataclasses.dataclass(frozen=True)
+class TensorInfo:
+    """An input or output of a graph.
+
+    Attributes:
+        name: its name in the file or builder.
+        dtype: TOSA's name of its elements: ``bool``, ``i4``, ``i8``, ``i16``, ``i32``, ``i48``, ``fp8e4m3``,
+            ``fp8e5m2``, ``fp16``, ``bf16`` or ``fp32``.
+        shape: 0 to 8 dimensions.
+        scale, zero_point: ``real = scale * (element - zero_point)`` where the file says so; a scale of 0 means that
+            the tensor is not quantized, or that nobody says how.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    scale: float = 0.0
+    zero_point: int = 0
+
+    @property
+    def numpy_dtype(self) -> np.dtype[Any]:
+        """The elements of arrays that hold such a tensor: ``int8`` for i4, ``int64`` for i48, those of ml_dtypes for
+        bf16 and fp8."""
+        return numpy_type(_NAMES.index(self.dtype))
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        count = 1
+        for dim in self.shape:
+            count *= dim
+        return count * self.numpy_dtype.itemsize
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.dtype} {'x'.join(map(str, self.shape)) or 'scalar'}"
+
+
+def to_info(raw: tuple[str, int, Sequence[int], int, float, int]) -> TensorInfo:
+    name, code, shape, _, scale, zero_point = raw
+    return TensorInfo(name, type_name(code), tuple(shape), scale, zero_point)
+
+
+def flat(array: Array) -> Bytes:
+    """The bytes of an array, copied only where they do not lie in order."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def as_array(value: Any, what: str) -> Array:
+    """Any array-like of numbers in host byte order. `what` names it in messages."""
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise BadInputError(f"{what} is no array: {error}") from None
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if array.dtype == _I4:
+        array = array.astype(np.int8)
+    if array.dtype not in _CODES:
+        raise BadInputError(f"{what} has elements of type {array.dtype}, which no tensor has")
+    return array
+
+
+def encode(info: TensorInfo, value: Any, what: str) -> tuple[int, bool, Bytes]:
+    """What the library takes for an input: the type's number, whether it is the tensor's own, and the bytes."""
+    array = as_array(value, what)
+    if array.shape != info.shape:
+        raise BadInputError(f"{what} '{info.name}' has shape {info.shape}; the array's is {array.shape}")
+    code = _CODES[array.dtype]
+    return code, code < len(_NAMES) and _NAMES[code] == info.dtype, flat(array)
+
+
+def exact(info: TensorInfo, value: Any, what: str) -> Array:
+    """The array in the tensor's own elements, for calls that take nothing else: each element must fit."""
+    array = as_array(value, what)
+    if array.shape != info.shape:
+        raise BadInputError(f"{what} '{info.name}' has shape {info.shape}; the array's is {array.shape}")
+    return converted(array, info.numpy_dtype, f"{what} '{info.name}'")
+
+
+def converted(array: Array, dtype: np.dtype[Any], what: str) -> Array:
+    """The array with other elements: integers must be equal, floats become the nearest, but no infinity of a number."""
+    if array.dtype == dtype:
+        return array
+    with np.errstate(all="ignore"):
+        result = array.astype(dtype)
+    if _is_float(dtype):
+        fits = np.isfinite(result.astype(np.float64)) | ~np.isfinite(array.astype(np.float64))
+    else:
+        fits = (result.astype(object) == array.astype(object)) if array.size else np.ones(array.shape, bool)
+    if not np.all(fits):
+        at = tuple(int(k) for k in np.argwhere(~np.asarray(fits, bool))[0])
+        raise BadInputError(f"{what}: element {at} is {array[at]}, which {dtype} does not hold")
+    return result
+
+
+def _is_float(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind == "f" or dtype in (_NUMPY[6], _NUMPY[7], _NUMPY[9])
