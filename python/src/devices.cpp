@@ -15,17 +15,11 @@ cpp::Device open(const std::string& name, const std::optional<std::string>& cach
     return cpp::Device(options);
 }
 
-nb::dict memory_of(const cpp::Device& device) {
+Numbers memory_of(const cpp::Device& device) {
     const tosavk_memory_info info = device.memory();
-    nb::dict result;
-    result["in_use"] = info.in_use;
-    result["peak"] = info.peak;
-    result["allocations"] = info.allocations;
-    result["heap"] = info.heap;
-    result["budget"] = info.budget;
-    result["used"] = info.used;
-    result["cached"] = info.cached;
-    return result;
+    return {{"in_use", info.in_use}, {"peak", info.peak},     {"allocations", info.allocations},
+            {"heap", info.heap},     {"budget", info.budget}, {"used", info.used},
+            {"cached", info.cached}};
 }
 
 nb::dlpack::dtype element_type(int type) {
@@ -49,30 +43,34 @@ nb::dlpack::dtype element_type(int type) {
 }
 
 /// The host's view of the buffer as a tensor, which keeps the buffer alive.
-nb::ndarray<> view(const nb::object& self, int type, const std::vector<std::size_t>& shape) {
+nb::ndarray<nb::array_api> view(const nb::object& self, int type, const std::vector<std::size_t>& shape) {
     const auto& buffer = nb::cast<const cpp::Buffer&>(self);
     std::span<std::byte> bytes;
     {
         const Released released;
         bytes = buffer.map();
     }
-    return nb::ndarray<>(bytes.data(), shape.size(), shape.data(), self, nullptr, element_type(type),
-                         nb::device::cpu::value, 0);
+    return nb::ndarray<nb::array_api>(bytes.data(), shape.size(), shape.data(), self, nullptr, element_type(type),
+                                      nb::device::cpu::value, 0);
 }
 
-/// What a DLPack producer on the CPU has: address, bytes, code and bits of its elements, shape, whether it is dense,
-/// and the object that keeps it alive.
-nb::tuple take(const nb::ndarray<nb::ro, nb::device::cpu>& array) {
-    std::vector<std::int64_t> shape;
+/// Address, bytes, code and bits of the elements, shape, whether they lie in order.
+using HostTensor = std::tuple<std::uintptr_t, std::size_t, int, int, std::vector<std::size_t>, bool>;
+
+/// What a DLPack producer on the CPU has, which keeps its memory alive. TypeError where it cannot be read.
+HostTensor take(const nb::object& producer) {
+    nb::ndarray<nb::ro, nb::device::cpu> array;
+    if (!nb::try_cast(producer, array)) throw nb::type_error("no DLPack tensor on the host");
+    std::vector<std::size_t> shape(array.ndim());
     bool dense = true;
     std::int64_t stride = 1;
     for (std::size_t k = array.ndim(); k-- > 0;) {
-        shape.insert(shape.begin(), static_cast<std::int64_t>(array.shape(k)));
-        if (array.shape(k) != 1 && array.stride(k) != stride) dense = false;
-        stride *= static_cast<std::int64_t>(array.shape(k));
+        shape[k] = array.shape(k);
+        if (shape[k] != 1 && array.stride(k) != stride) dense = false;
+        stride *= static_cast<std::int64_t>(shape[k]);
     }
-    return nb::make_tuple(reinterpret_cast<std::uintptr_t>(array.data()), array.nbytes(),
-                          static_cast<int>(array.dtype().code), static_cast<int>(array.dtype().bits), shape, dense);
+    return {reinterpret_cast<std::uintptr_t>(array.data()), array.nbytes(), static_cast<int>(array.dtype().code),
+            static_cast<int>(array.dtype().bits),           shape,          dense};
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ std::vector<Info> outputs_of(const cpp::Graph& graph) {
     return result;
 }
 
-nb::list reference_run(const cpp::Graph& graph, const std::vector<InBytes>& inputs) {
+nb::typed<nb::list, nb::bytes> reference_run(const cpp::Graph& graph, const std::vector<InBytes>& inputs) {
     std::vector<std::vector<std::byte>> copies, results;
     for (const InBytes& input : inputs) {
         const auto bytes = bytes_of(input);
@@ -41,7 +41,7 @@ nb::list reference_run(const cpp::Graph& graph, const std::vector<InBytes>& inpu
         const Released released;
         results = graph.reference_run(copies);
     }
-    nb::list list;
+    nb::typed<nb::list, nb::bytes> list;
     for (const auto& result : results) list.append(to_bytes(result));
     return list;
 }

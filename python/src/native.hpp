@@ -5,6 +5,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -13,6 +14,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -23,6 +25,7 @@ namespace nb = nanobind;
 
 namespace tosavk::python {
 
+using Numbers = std::map<std::string, std::uint64_t>;
 using Released = nb::gil_scoped_release;
 /// Bytes of an array, which Python has made dense and flat.
 using InBytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;

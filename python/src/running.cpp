@@ -228,24 +228,22 @@ public:
     bool running() const { return running_; }
     void reset_variables() { context_->reset_variables(); }
 
-    nb::dict counters() const {
+    Numbers counters() const {
         const tosavk_counters c = context_->counters();
-        nb::dict result;
-        result["runs"] = c.runs;
-        result["submits"] = c.submits;
-        result["dispatches"] = c.dispatches;
-        result["allocations"] = c.allocations;
-        result["pipelines_created"] = c.pipelines_created;
-        result["weight_bytes_copied"] = c.weight_bytes_copied;
-        result["arena_bytes"] = c.arena_bytes;
-        result["constant_bytes"] = c.constant_bytes;
-        result["shaders_compiled"] = c.shaders_compiled;
-        result["shaders_loaded"] = c.shaders_loaded;
-        result["host_copies"] = c.host_copies;
-        result["buffer_copies"] = c.buffer_copies;
-        result["external_bytes"] = c.external_bytes;
-        result["package"] = c.package;
-        return result;
+        return {{"runs", c.runs},
+                {"submits", c.submits},
+                {"dispatches", c.dispatches},
+                {"allocations", c.allocations},
+                {"pipelines_created", c.pipelines_created},
+                {"weight_bytes_copied", c.weight_bytes_copied},
+                {"arena_bytes", c.arena_bytes},
+                {"constant_bytes", c.constant_bytes},
+                {"shaders_compiled", c.shaders_compiled},
+                {"shaders_loaded", c.shaders_loaded},
+                {"host_copies", c.host_copies},
+                {"buffer_copies", c.buffer_copies},
+                {"external_bytes", c.external_bytes},
+                {"package", c.package}};
     }
     /// label, kernel, nanoseconds, arithmetic operations, bytes
     std::vector<std::tuple<std::string, std::string, double, double, double>> dispatches() const {

@@ -14,6 +14,7 @@ from . import _native
 from ._device import Device, find_device
 from ._types import (
     Array,
+    DType,
     as_array,
     checked_shape,
     converted,
@@ -99,7 +100,7 @@ class Buffer:
     def from_array(
         cls,
         array: Any,
-        dtype: npt.DTypeLike = None,
+        dtype: DType = None,
         device: Device | int | str | None = None,
         memory: Memory | str = Memory.DEVICE,
     ) -> Buffer:
@@ -205,7 +206,7 @@ class Buffer:
         self._native.download(result.reshape(-1).view(np.uint8), 0)
         return result
 
-    def __array__(self, dtype: npt.DTypeLike = None, copy: bool | None = None) -> Array:
+    def __array__(self, dtype: DType = None, copy: bool | None = None) -> Array:
         if copy is False:
             raise ValueError("a buffer becomes an array by a copy; view() shares memory")
         result = self.numpy()

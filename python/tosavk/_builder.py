@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from . import _native
 from ._network import Network
-from ._types import TensorInfo, as_array, checked_shape, converted, flat, numpy_type, to_info, type_code
+from ._types import DType, TensorInfo, as_array, checked_shape, converted, flat, numpy_type, to_info, type_code
 from .errors import UsageError
 
 
@@ -76,7 +76,7 @@ class Builder:
         """The next input of the graph (in a region: of the node's tensor list)."""
         return Value(self, self._native.input(name, type_code(dtype), checked_shape(shape)))
 
-    def constant(self, array: Any, dtype: npt.DTypeLike = None, name: str = "") -> Value:
+    def constant(self, array: Any, dtype: DType = None, name: str = "") -> Value:
         """A constant with a copy of an array's elements, in the type `dtype` (None: the array's; lists of int become
         i32 and of float fp32).
 
@@ -139,10 +139,7 @@ class Builder:
             raise UsageError(f"{op!r} is no operator's name")
         inputs = [self._operand(operand) for operand in operands]
         listed = [] if types is None else types if isinstance(types, list) else [types]
-        outputs = []
-        for entry in listed:
-            dtype, dims = entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, ())
-            outputs.append((type_code(dtype), checked_shape(dims)))
+        outputs = [_type_and_shape(entry) for entry in listed]
         if not all(isinstance(region, Builder) for region in regions):
             raise UsageError("regions are builders")
         values = self._native.node(
@@ -188,6 +185,12 @@ class Builder:
         if isinstance(operand, (list, tuple)) and all(isinstance(n, (int, np.integer)) for n in operand):
             return self.shape(operand).number
         return self.constant(operand).number
+
+
+def _type_and_shape(entry: Any) -> tuple[int, tuple[int, ...]]:
+    if isinstance(entry, tuple) and len(entry) == 2:
+        return type_code(entry[0]), checked_shape(entry[1])
+    return type_code(entry), ()
 
 
 def _attribute(name: str, value: Any) -> list[int] | float | str:

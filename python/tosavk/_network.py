@@ -252,7 +252,7 @@ class Probe:
     _HEAD = ("operator", "number", "why it is not taken")
 
     def _rows(self) -> list[tuple[str, ...]]:
-        rows = [(op.name, str(op.index), op.sentence) for op in self.operators if not op.taken]
+        rows: list[tuple[str, ...]] = [(op.name, str(op.index), op.sentence) for op in self.operators if not op.taken]
         return rows + [("", "", sentence) for sentence in self.graph]
 
     def _line(self) -> str:

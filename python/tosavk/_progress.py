@@ -27,7 +27,7 @@ def reporter(progress: Progress, title: str) -> Iterator[Callback | None]:
         yield progress
         return
     try:
-        from tqdm.auto import tqdm
+        from tqdm.auto import tqdm  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
         if progress:
             raise UsageError("progress=True needs the package tqdm") from None

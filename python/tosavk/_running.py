@@ -42,7 +42,7 @@ class Outputs(tuple[Any, ...]):
         return super().__getitem__(key)
 
     def __reduce__(self) -> Any:
-        return Outputs, (tuple(self), self.names)
+        return Outputs, (list(self), self.names)
 
     def asdict(self) -> dict[str, Any]:
         """By name."""
@@ -52,7 +52,8 @@ class Outputs(tuple[Any, ...]):
 def arranged(infos: Sequence[TensorInfo], given: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
     """The inputs in the graph's order: by position, then by name; one dict is as good as names."""
     if len(given) == 1 and not named and isinstance(given[0], Mapping):
-        given, named = (), given[0]
+        named = given[0]
+        given = ()
     if len(given) > len(infos):
         raise UsageError(f"{len(given)} inputs were given, but the graph has {len(infos)}")
     values: list[Any] = list(given) + [None] * (len(infos) - len(given))
@@ -222,7 +223,7 @@ class Profile:
         whole = sum(d.gpu_us for d in self.dispatches) or 1
         return [
             (
-                d.label,
+                d.label if len(d.label) <= 48 else d.label[:45] + "...",
                 d.kernel,
                 f"{d.gpu_us:.1f}",
                 f"{100 * d.gpu_us / whole:.1f} %",

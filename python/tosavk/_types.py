@@ -37,6 +37,7 @@ _CODES: dict[np.dtype[Any], int] = {
 }
 _I4 = np.dtype(ml_dtypes.int4)
 MAX_RANK = 8
+DType = npt.DTypeLike | None  # TOSA's name, or numpy's type
 
 
 def type_code(dtype: npt.DTypeLike) -> int:
@@ -45,7 +46,7 @@ def type_code(dtype: npt.DTypeLike) -> int:
         return _NAMES.index(dtype)
     try:
         found = np.dtype(dtype)
-    except TypeError:
+    except Exception:  # numpy raises many kinds
         found = None
     if found is not None:
         if found == np.dtype(np.int64):
