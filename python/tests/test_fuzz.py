@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as hnp
 
 import tosavk
 
-settings.register_profile("fuzz", deadline=None, print_blob=True, suppress_health_check=list(HealthCheck))
+settings.register_profile("fuzz", deadline=None, database=None, print_blob=True, suppress_health_check=list(HealthCheck))
 settings.load_profile("fuzz")
 
 FILE = (GLYPHS / "glyphs_int8.tflite").read_bytes()
