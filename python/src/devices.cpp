@@ -91,11 +91,13 @@ void add_devices(nb::module_& module) {
                     [](const cpp::Device& device, std::uint64_t size, int memory) {
                         return cpp::Buffer(device, size, static_cast<tosavk_memory_kind>(memory));
                     })
-        .def_static("import_host",
-                    [](const cpp::Device& device, std::uintptr_t address, std::size_t size) {
-                        return cpp::Buffer::import_host(device, {reinterpret_cast<std::byte*>(address), size});
-                    })
-        .def("slice", &cpp::Buffer::slice)
+        .def_static(
+            "import_host",
+            [](const cpp::Device& device, std::uintptr_t address, std::size_t size, const nb::object&) {
+                return cpp::Buffer::import_host(device, {reinterpret_cast<std::byte*>(address), size});
+            },
+            nb::keep_alive<0, 4>())  // the owner of the memory
+        .def("slice", &cpp::Buffer::slice, nb::keep_alive<0, 1>())
         .def_prop_ro("mapped", [](const cpp::Buffer& buffer) { return buffer.info().mapped != 0; })
         .def_prop_ro("size", [](const cpp::Buffer& buffer) { return buffer.info().size_bytes; })
         .def("upload",

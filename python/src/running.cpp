@@ -158,32 +158,38 @@ public:
     }
 
     void set_input(std::uint32_t index, int type, const InBytes& data, bool same_type) {
+        const Alone alone(*this);
         const auto bytes = bytes_of(data);
         const Released released;
         if (same_type) context_->set_input(index, bytes);
         else context_->set_input_as(index, type, bytes);
     }
     void get_output(std::uint32_t index, const OutBytes& data) {
+        const Alone alone(*this);
         const auto bytes = bytes_of(data);
         const Released released;
         context_->get_output(index, bytes);
     }
     void bind_input(std::uint32_t index, const cpp::Buffer* buffer, std::uint32_t flags) {
+        const Alone alone(*this);
         buffer ? context_->bind_input(index, *buffer, flags) : context_->unbind_input(index);
     }
     void bind_output(std::uint32_t index, const cpp::Buffer* buffer, std::uint32_t flags) {
+        const Alone alone(*this);
         buffer ? context_->bind_output(index, *buffer, flags) : context_->unbind_output(index);
     }
     void run() {
+        const Alone alone(*this);
         {
             const Released released;
             context_->submit();
             running_ = true;
             if (wait_slice(between_signals)) return;
         }
-        wait(std::nullopt);
+        wait_with_signals(std::nullopt);
     }
     void submit() {
+        const Alone alone(*this);
         auto ending = std::make_unique<std::shared_ptr<Ending>>(std::make_shared<Ending>());
         tosavk_submit_options options{};
         options.done = [](void* user, tosavk_status) {
@@ -204,31 +210,17 @@ public:
     bool wake(const nb::object& waker) { return ending_ && ending_->add(waker); }
     /// Whether the run has ended within so many seconds (none: however long it takes).
     bool wait(std::optional<double> timeout) {
-        using clock = std::chrono::steady_clock;
-        const auto begun = clock::now();
-        while (running_) {
-            auto slice = std::chrono::nanoseconds(between_signals);
-            bool last = false;
-            if (timeout) {
-                const double left = *timeout - std::chrono::duration<double>(clock::now() - begun).count();
-                if (left * 1e9 < static_cast<double>(slice.count())) {
-                    slice = std::chrono::nanoseconds(left > 0 ? static_cast<std::int64_t>(left * 1e9) : 0);
-                    last = true;
-                }
-            }
-            {
-                const Released released;
-                if (wait_slice(slice)) return true;
-            }
-            check_signals();
-            if (last) return false;
-        }
-        return true;
+        const Alone alone(*this);
+        return wait_with_signals(timeout);
     }
     bool running() const { return running_; }
-    void reset_variables() { context_->reset_variables(); }
+    void reset_variables() {
+        const Alone alone(*this);
+        context_->reset_variables();
+    }
 
     Numbers counters() const {
+        const Alone alone(*this);
         const tosavk_counters c = context_->counters();
         return {{"runs", c.runs},
                 {"submits", c.submits},
@@ -256,6 +248,41 @@ public:
     }
 
 private:
+    /// One thread at a time, and the others are told so.
+    struct Alone {
+        explicit Alone(const Context& used) : context(used) {
+            if (context.used_.exchange(true))
+                throw cpp::Error(TOSAVK_ERROR_USAGE, "the context is in use by another thread");
+        }
+        ~Alone() { context.used_ = false; }
+        Alone(const Alone&) = delete;
+        Alone& operator=(const Alone&) = delete;
+
+        const Context& context;
+    };
+
+    bool wait_with_signals(std::optional<double> timeout) {
+        using clock = std::chrono::steady_clock;
+        const auto begun = clock::now();
+        while (running_) {
+            auto slice = std::chrono::nanoseconds(between_signals);
+            bool last = false;
+            if (timeout) {
+                const double left = *timeout - std::chrono::duration<double>(clock::now() - begun).count();
+                if (left * 1e9 < static_cast<double>(slice.count())) {
+                    slice = std::chrono::nanoseconds(left > 0 ? static_cast<std::int64_t>(left * 1e9) : 0);
+                    last = true;
+                }
+            }
+            {
+                const Released released;
+                if (wait_slice(slice)) return true;
+            }
+            check_signals();
+            if (last) return false;
+        }
+        return true;
+    }
     bool wait_slice(std::chrono::nanoseconds time) {
         try {
             if (!context_->wait_for(time)) return false;
@@ -269,7 +296,8 @@ private:
 
     std::unique_ptr<cpp::Context> context_;
     std::shared_ptr<Ending> ending_;
-    bool running_ = false;
+    std::atomic<bool> running_{false};
+    mutable std::atomic<bool> used_{false};
 };
 
 class Checker {

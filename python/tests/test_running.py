@@ -1,9 +1,11 @@
 """Buffers, futures, threads, signals, variables."""
 
 import asyncio
+import gc
 import os
 import signal
 import threading
+import weakref
 
 import ml_dtypes
 import numpy as np
@@ -119,12 +121,22 @@ def test_dlpack_of_whole_pages_is_one_memory(doubled):
         pytest.skip(str(error))
     x[:] = 5
     assert (buffer.numpy() == 5).all()
+    owner = weakref.ref(pages)
     b = tosavk.Builder()
     b.output(b.negate(b.input("x", (1024,)), np.zeros(1, np.float32), np.zeros(1, np.float32)))
     context = b.build().compile().context()
     context.bind_input(0, buffer)
     context.run()
     assert (context.output(0) == -5).all()
+    part = buffer[1000:]
+    del pages, x, buffer
+    assert owner() is not None and (context.outputs() == -5).all() and (part.numpy() == 5).all()
+    del context
+    gc.collect()
+    assert (part.view() == 5).all(), "parts keep it too"
+    del part
+    gc.collect()
+    assert owner() is None, "and then it is let go"
 
 
 @pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, np.float16, np.bool_, np.int64])
@@ -221,6 +233,19 @@ def test_the_gil_is_released():
         thread.join()
 
 
+def test_a_context_is_for_one_thread():
+    context = counting(20000).compile().context()
+    context.set_input(0, [0])
+    thread = threading.Thread(target=context.run)
+    thread.start()
+    while not context._native.running:
+        pass
+    with pytest.raises(tosavk.UsageError, match="another thread"):
+        context.run()
+    thread.join()
+    assert context.output(0) == [20000]
+
+
 def interrupted_by_a_signal(call):
     timer = threading.Timer(0.15, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
@@ -267,7 +292,10 @@ def test_variables_keep_their_values():
     fast = b.build().compile()
     assert fast([1, 2]).tolist() == [11, 22]
     assert fast.submit([1, 2]).result().tolist() == [12, 24]
-    assert fast([1, 2]).tolist() == [13, 26]
+    first, second = fast.submit([1, 0]), fast.submit([1, 0])
+    assert second.result().tolist() == [14, 24] and first.result().tolist() == [13, 24]
+    fast.submit([0, 2])  # nobody asks
+    assert fast([0, 0]).tolist() == [14, 26]
     context = fast.context()
     context.set_input("x", [1, 1])
     context.run()

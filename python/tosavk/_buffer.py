@@ -78,7 +78,6 @@ class Buffer:
         self._shape = checked_shape(shape)
         self._code = type_code(dtype)
         self._device = find_device(device)
-        self._owner: object = None
         try:
             kind = Memory(memory)
         except ValueError:
@@ -91,9 +90,9 @@ class Buffer:
         self._native = _native.Buffer.create(self._device._native, size, _MEMORY_NUMBERS[kind])
 
     @classmethod
-    def _made(cls, native: _native.Buffer, shape: tuple[int, ...], code: int, device: Device, owner: object) -> Buffer:
+    def _made(cls, native: _native.Buffer, shape: tuple[int, ...], code: int, device: Device) -> Buffer:
         self = cls.__new__(cls)
-        self._native, self._shape, self._code, self._device, self._owner = native, shape, code, device, owner
+        self._native, self._shape, self._code, self._device = native, shape, code, device
         return self
 
     @classmethod
@@ -145,8 +144,8 @@ class Buffer:
             try:
                 if not dense:
                     raise BadInputError("the tensor's elements do not lie in order")
-                native = _native.Buffer.import_host(opened._native, address, size)
-                return cls._made(native, tuple(shape), code, opened, tensor)
+                native = _native.Buffer.import_host(opened._native, address, size, tensor)
+                return cls._made(native, tuple(shape), code, opened)
             except (ValueError, NotImplementedError, RuntimeError):
                 if copy is False:
                     raise
@@ -246,9 +245,8 @@ class Buffer:
                 raise IndexError(f"index {index} is outside of the buffer's {length}")
             shape = self._shape[1:]
         row = self.nbytes // length
-        part = Buffer._made(self._native, shape, self._code, self._device, self._owner)
-        part._native = self._native.slice(begin * row, part.nbytes)
-        return part
+        rows = shape[0] if isinstance(index, slice) else 1
+        return Buffer._made(self._native.slice(begin * row, rows * row), shape, self._code, self._device)
 
     def view(self) -> Array:
         """The buffer's own memory as an array, after the runs that use it. See the class about when to use it, and

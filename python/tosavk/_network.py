@@ -71,9 +71,8 @@ class Network:
         if precision not in _PRECISIONS:
             raise UsageError(f"{precision!r} is no precision: 'fp16', 'declared' or None")
         opened = find_device(device, cache_dir)
-        network = self
-        if _PRECISIONS[precision]:
-            network = Network(self._graph.with_precision(_PRECISIONS[precision]), self._ends())
+        graph = self._graph.with_precision(_PRECISIONS[precision]) if _PRECISIONS[precision] else self._graph
+        network = Network(graph, self._ends())  # not self, which may keep what becomes of it
         with reporter(progress, "compiling") as report:
             return CompiledNetwork(network, opened, bool(fuse), report)
 

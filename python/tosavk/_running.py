@@ -6,6 +6,7 @@ import dataclasses
 import os
 import queue
 import time
+import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,11 +78,18 @@ class Context:
     one device are in the order of their submits, so that one may read what another writes without waiting between.
     """
 
-    def __init__(self, network: CompiledNetwork, profile: bool = False) -> None:
-        self._network = network
-        self._native = _native.Context(network._executable, profile)
+    def __init__(
+        self,
+        executable: _native.Executable,
+        inputs: tuple[TensorInfo, ...],
+        outputs: tuple[TensorInfo, ...],
+        profile: bool = False,
+    ) -> None:
+        self._infos = inputs, outputs
+        self._native = _native.Context(executable, profile)
         self._run = self._native.run
-        self._bound: set[int] = set()
+        # What is bound stays alive, with the memory of others that it may stand for: inputs, outputs.
+        self._bound: tuple[dict[int, Buffer], dict[int, Buffer]] = {}, {}
 
     def set_input(self, which: int | str, value: Any) -> None:
         """Copies an array of the input's shape; elements of other types are converted, each checked.
@@ -89,24 +97,27 @@ class Context:
         Raises:
             BadInputError: the shape is another, or an element does not fit.
         """
-        index = _index_of(self._network.inputs, which, "input")
+        index = _index_of(self._infos[0], which, "input")
         self._idle()
-        code, same, data = encode(self._network.inputs[index], value, f"input {index}")
+        code, same, data = encode(self._infos[0][index], value, f"input {index}")
         self._native.set_input(index, code, data, same)
-        self._bound.discard(index)
+        self._bound[0].pop(index, None)
 
     def bind_input(self, which: int | str, buffer: Buffer | None) -> None:
         """Reads the input from a buffer of its type and shape from now on; None undoes it."""
-        index = _index_of(self._network.inputs, which, "input")
-        self._idle()
-        self._native.bind_input(index, _native_of(buffer, self._network.inputs[index]), 0)
-        self._bound.discard(index) if buffer is None else self._bound.add(index)
+        self._bind(0, _index_of(self._infos[0], which, "input"), buffer, self._native.bind_input)
 
     def bind_output(self, which: int | str, buffer: Buffer | None) -> None:
         """Writes the output to a buffer of its type and shape from now on; None undoes it."""
-        index = _index_of(self._network.outputs, which, "output")
+        self._bind(1, _index_of(self._infos[1], which, "output"), buffer, self._native.bind_output)
+
+    def _bind(self, side: int, index: int, buffer: Buffer | None, bind: Any) -> None:
         self._idle()
-        self._native.bind_output(index, _native_of(buffer, self._network.outputs[index]), 0)
+        bind(index, _native_of(buffer, self._infos[side][index]), 0)
+        if buffer is None:
+            self._bound[side].pop(index, None)
+        else:
+            self._bound[side][index] = buffer
 
     def run(self) -> None:
         """Runs and waits. Ctrl-C ends the wait; the run then goes on, and the next call waits for it first.
@@ -126,17 +137,17 @@ class Context:
 
     def output(self, which: int | str) -> Array:
         """A copy of an output of the last run."""
-        index = _index_of(self._network.outputs, which, "output")
+        index = _index_of(self._infos[1], which, "output")
         self._idle()
-        info = self._network.outputs[index]
+        info = self._infos[1][index]
         result = np.empty(info.shape, info.numpy_dtype)
         self._native.get_output(index, result.reshape(-1).view(np.uint8))
         return result
 
     def outputs(self) -> Any:
         """All outputs of the last run: an array where there is one, else `Outputs`."""
-        results = [self.output(k) for k in range(len(self._network.outputs))]
-        return results[0] if len(results) == 1 else Outputs(results, [info.name for info in self._network.outputs])
+        results = [self.output(k) for k in range(len(self._infos[1]))]
+        return results[0] if len(results) == 1 else Outputs(results, [info.name for info in self._infos[1]])
 
     def reset_variables(self) -> None:
         """Gives the graph's variables their initial values again."""
@@ -160,7 +171,7 @@ class Context:
                 self.set_input(k, value)
 
     def _unbind(self) -> None:
-        for k in tuple(self._bound):
+        for k in tuple(self._bound[0]):
             self.bind_input(k, None)
 
 
@@ -286,7 +297,8 @@ class CompiledNetwork:
         # Reentrant, so that a future may give its context back from wherever it is collected.
         self._contexts: queue.SimpleQueue[Context] = queue.SimpleQueue()
         if self._is_stateful:
-            self._contexts.put(Context(self))
+            self._contexts.put(self.context())
+        self._under_way: weakref.ref[Future] | None = None  # of a network with variables
 
     @property
     def inputs(self) -> tuple[TensorInfo, ...]:
@@ -317,7 +329,7 @@ class CompiledNetwork:
 
     def context(self) -> Context:
         """A context of its own: to bind buffers, or to keep inputs, from run to run."""
-        return Context(self)
+        return Context(self._executable, self.inputs, self.outputs)
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         """Runs the network.
@@ -342,9 +354,12 @@ class CompiledNetwork:
 
     def submit(self, *inputs: Any, **named: Any) -> Future:
         """Starts a run with copies of the inputs and returns at once: a future whose `result` is what the call gives.
-        Any number may be under way; of a network with variables one, and the next waits for its result."""
+        Any number may be under way; of a network with variables one, for whose end the next call waits."""
         context = self._started(inputs, named, True)
-        return Future(context, context.outputs, lambda: self._give_back(context))
+        future = Future(context, context.outputs, lambda: self._give_back(context))
+        if self._is_stateful:
+            self._under_way = weakref.ref(future)
+        return future
 
     def _started(self, given: Sequence[Any], named: Mapping[str, Any], submit: bool) -> Context:
         values = arranged(self.inputs, given, named)
@@ -359,13 +374,12 @@ class CompiledNetwork:
         return context
 
     def _take(self) -> Context:
-        if self._is_stateful:
-            context = self._contexts.get()
-        else:
-            try:
-                context = self._contexts.get_nowait()
-            except queue.Empty:
-                return Context(self)
+        try:
+            context = self._contexts.get_nowait()
+        except queue.Empty:
+            if not self._is_stateful:
+                return self.context()
+            context = self._take_the_only_one()
         try:
             context._idle()
         except Exception:  # a run that was left to itself has failed, which its own caller was told or did not ask
@@ -375,8 +389,18 @@ class CompiledNetwork:
             raise
         return context
 
+    def _take_the_only_one(self) -> Context:
+        while True:
+            future = self._under_way() if self._under_way else None
+            if future is not None:
+                future.wait()  # which gives the context back
+            try:
+                return self._contexts.get(timeout=0.02)
+            except queue.Empty:
+                continue
+
     def _give_back(self, context: Context) -> None:
-        if context._bound and not context._native.running:
+        if context._bound[0] and not context._native.running:
             context._unbind()
         self._contexts.put(context)
 
@@ -386,7 +410,7 @@ class CompiledNetwork:
         if runs < 1:
             raise UsageError(f"{runs} runs cannot be timed")
         values = arranged(self.inputs, inputs, named) if inputs or named else self._network.random_inputs(0)
-        context = Context(self, profile=True)
+        context = Context(self._executable, self.inputs, self.outputs, profile=True)
         context._set(values)
         context.run()
         best: list[float] = []
