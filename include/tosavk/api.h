@@ -21,6 +21,7 @@ typedef struct tosavk_api {
     const char* (*error_node)(const tosavk_error* error);
     const char* (*error_operand)(const tosavk_error* error);
     void (*error_release)(tosavk_error* error);
+    tosavk_error* (*error_create)(int32_t status, const char* message, const char* node, const char* operand);
     const char* (*text_data)(const tosavk_text* text);
     size_t (*text_size)(const tosavk_text* text);
     void (*text_release)(tosavk_text* text);
@@ -167,8 +168,10 @@ typedef struct tosavk_api {
                                    tosavk_error** error);
     tosavk_status (*builder_probe)(const tosavk_builder* builder, tosavk_text** json, tosavk_error** error);
     tosavk_status (*builder_finish)(tosavk_builder* builder, tosavk_graph** graph, tosavk_error** error);
-    tosavk_status (*custom_register)(const tosavk_custom_operator* op, tosavk_error** error);
-    tosavk_status (*custom_unregister)(const char* domain_name, const char* operator_name, tosavk_error** error);
+    tosavk_status (*custom_set_create)(tosavk_custom_set** set, tosavk_error** error);
+    tosavk_status (*custom_set_add)(tosavk_custom_set* set, const tosavk_custom_operator* op, tosavk_error** error);
+    void (*custom_set_release)(tosavk_custom_set* set);
+    tosavk_status (*device_set_customs)(tosavk_device* device, const tosavk_custom_set* set, tosavk_error** error);
     /* tools.h */
     tosavk_status (*graph_load_problem)(const char* line, const tosavk_load_options* options, tosavk_graph** graph,
                                         tosavk_error** error);

@@ -30,6 +30,7 @@ typedef struct tosavk_builder_options {
     int32_t precision;    /* a tosavk_precision, of the finished graph */
     int32_t keep_refused; /* 1: a node that is refused is kept as such (see tosavk_builder_probe) */
     int32_t reserved;
+    const tosavk_custom_set* customs; /* what carries out CUSTOM, of its regions too; may be NULL */
 } tosavk_builder_options;
 
 /* A tensor as a caller describes it. `type` is a tosavk_type; a dimension is at least 1. */
@@ -153,12 +154,24 @@ typedef struct tosavk_custom_dispatch {
     int32_t constants[TOSAVK_MAX_CUSTOM_CONSTANTS];
 } tosavk_custom_dispatch;
 
-/* Callbacks return NULL, or a sentence that says what is wrong (it must live until the next call from the same thread).
- * They may be called from any thread and must not throw. */
-typedef const char* (*tosavk_custom_check)(void* user, const tosavk_custom_node* node);
-typedef const char* (*tosavk_custom_plan)(void* user, const tosavk_custom_node* node, tosavk_custom_dispatch* dispatch);
-typedef const char* (*tosavk_custom_reference)(void* user, const tosavk_custom_node* node, const void* const* inputs,
-                                               void* const* outputs);
+/* Callbacks return NULL, or what is wrong: an error of tosavk_error_create, or one that a function of the library gave
+ * them. It is the library's then, which puts the node before its sentence and ends the call that it is in with its
+ * status. They may be called from any thread, several at once, and must not throw.
+ *
+ *   check      within tosavk_builder_node, _finish and _probe, tosavk_graph_load_* and tosavk_probe_*, and again with
+ *              the other two. A node that it refuses is TOSAVK_ERROR_BAD_MODEL or TOSAVK_ERROR_UNSUPPORTED.
+ *   plan       within tosavk_compile, tosavk_checker_create and tosavk_tune
+ *   reference  within tosavk_reference_run, tosavk_checker_run and tosavk_tune
+ *
+ * They may call the library, but not with the objects that the call they are in works on. */
+typedef tosavk_error* (*tosavk_custom_check)(void* user, const tosavk_custom_node* node);
+typedef tosavk_error* (*tosavk_custom_plan)(void* user, const tosavk_custom_node* node,
+                                            tosavk_custom_dispatch* dispatch);
+typedef tosavk_error* (*tosavk_custom_reference)(void* user, const tosavk_custom_node* node, const void* const* inputs,
+                                                 void* const* outputs);
+/* Called once, when nothing calls the operator any more: its set, and the graphs, builders, devices and executables
+ * that have it, are gone. From any thread, within any call of the library, which it must not call itself. */
+typedef void (*tosavk_custom_released)(void* user);
 
 typedef struct tosavk_custom_operator {
     size_t struct_size;
@@ -172,17 +185,28 @@ typedef struct tosavk_custom_operator {
     tosavk_custom_plan plan;           /* needed with spirv: the kernel's workgroups and constants for one node */
     tosavk_custom_check check;         /* whether it takes these types and shapes; may be NULL */
     tosavk_custom_reference reference; /* needed: outputs from inputs, densely packed host memory */
-    void* user;       /* passed to the callbacks; must outlive the registration and what was compiled with it */
-    double tolerance; /* of float results against the reference, relative; 0: the same bits */
+    void* user;                        /* passed to the callbacks */
+    tosavk_custom_released release;    /* may be NULL, where `user` lives as long as the process */
+    double tolerance;                  /* of float results against the reference, relative; 0: the same bits */
 } tosavk_custom_operator;
 
-/* For all devices and graphs of the process; thread-safe. A graph whose CUSTOM nobody registered can be loaded, printed
- * and saved; compiling or interpreting it is TOSAVK_ERROR_UNSUPPORTED. TOSAVK_ERROR_USAGE when the name is taken or a
- * needed field is missing. */
-TOSAVK_API tosavk_status tosavk_custom_register(const tosavk_custom_operator* op, tosavk_error** error);
-/* What is compiled keeps working. TOSAVK_ERROR_USAGE when it is not registered. */
-TOSAVK_API tosavk_status tosavk_custom_unregister(const char* domain_name, const char* operator_name,
-                                                  tosavk_error** error);
+/* A set of operators belongs to who makes it; nothing is registered for the process, so that two users of the library
+ * may mean different things by one name. A graph takes it where it is made (tosavk_load_options.customs,
+ * tosavk_builder_options.customs), and each of its nodes keeps the operator that the set has then. A device takes one
+ * too, for the nodes that have none yet when their graph is compiled, checked or tuned for it. A graph with a CUSTOM
+ * that no set had can be loaded, printed and saved; compiling or interpreting it is TOSAVK_ERROR_UNSUPPORTED. Files and
+ * packages hold no operators: tosavk_package_save refuses a graph with CUSTOM (TOSAVK_ERROR_UNSUPPORTED). */
+TOSAVK_API tosavk_status tosavk_custom_set_create(tosavk_custom_set** set, tosavk_error** error);
+/* TOSAVK_ERROR_USAGE when the set has the name already or a needed field is missing; `release` is not called then.
+ * Graphs made before do not see it. */
+TOSAVK_API tosavk_status tosavk_custom_set_add(tosavk_custom_set* set, const tosavk_custom_operator* op,
+                                               tosavk_error** error);
+/* What took the set keeps its operators. */
+TOSAVK_API void tosavk_custom_set_release(tosavk_custom_set* set);
+/* From the next compile on; as the set is now. It takes the place of the one before, NULL that of none. What is
+ * compiled stays as it is. */
+TOSAVK_API tosavk_status tosavk_device_set_customs(tosavk_device* device, const tosavk_custom_set* set,
+                                                   tosavk_error** error);
 
 #ifdef __cplusplus
 }

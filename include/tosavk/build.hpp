@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <concepts>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <type_traits>
@@ -41,18 +42,99 @@ struct Attribute {
     std::variant<Numbers, double, std::string> value;
 };
 
+/// An operator for CUSTOM nodes; see tosavk_custom_operator. What its functions throw is the error of the call that
+/// they are in: an Error with its status, anything else as TOSAVK_ERROR_INTERNAL.
+struct CustomOperator {
+    std::string domain, name;
+    std::vector<std::uint32_t> spirv;
+    std::function<void(const tosavk_custom_node&, tosavk_custom_dispatch&)> plan;
+    std::function<void(const tosavk_custom_node&)> check;
+    std::function<void(const tosavk_custom_node&, const void* const* inputs, void* const* outputs)> reference;
+    double tolerance = 0;
+};
+
+/// For LoadOptions, Builder and Device: tosavk_custom_set.
+class CustomSet {
+public:
+    CustomSet() {
+        tosavk_custom_set* set = nullptr;
+        detail::call(tosavk_custom_set_create, &set);
+        handle_.reset(set);
+    }
+    /// The functions live as long as something calls them.
+    void add(CustomOperator op) {
+        auto kept = std::make_unique<CustomOperator>(std::move(op));
+        tosavk_custom_operator raw{};
+        raw.domain_name = kept->domain.c_str();
+        raw.operator_name = kept->name.c_str();
+        raw.spirv = kept->spirv.empty() ? nullptr : kept->spirv.data();
+        raw.spirv_size_bytes = kept->spirv.size() * sizeof(std::uint32_t);
+        if (kept->plan) {
+            raw.plan = [](void* user, const tosavk_custom_node* node, tosavk_custom_dispatch* dispatch) {
+                return caught([&] { of(user).plan(*node, *dispatch); });
+            };
+        }
+        if (kept->check) {
+            raw.check = [](void* user, const tosavk_custom_node* node) {
+                return caught([&] { of(user).check(*node); });
+            };
+        }
+        if (kept->reference) {
+            raw.reference = [](void* user, const tosavk_custom_node* node, const void* const* inputs,
+                               void* const* outputs) {
+                return caught([&] { of(user).reference(*node, inputs, outputs); });
+            };
+        }
+        raw.user = kept.get();
+        raw.release = [](void* user) { delete static_cast<CustomOperator*>(user); };
+        raw.tolerance = kept->tolerance;
+        add(raw);
+        kept.release();
+    }
+    /// `op.struct_size` is set here.
+    void add(tosavk_custom_operator op) {
+        op.struct_size = sizeof op;
+        const tosavk_custom_operator* given = &op;
+        detail::call(tosavk_custom_set_add, get(), given);
+    }
+    /// See tosavk_device_set_customs.
+    void give_to(Device& device) const {
+        detail::call(tosavk_device_set_customs, device.get(), static_cast<const tosavk_custom_set*>(get()));
+    }
+    tosavk_custom_set* get() const { return handle_.get(); }
+
+private:
+    static const CustomOperator& of(void* user) { return *static_cast<const CustomOperator*>(user); }
+    template <class F> static tosavk_error* caught(F call) {
+        try {
+            call();
+            return nullptr;
+        } catch (const Error& e) {
+            return tosavk_error_create(e.status(), e.what(), e.node().c_str(), e.operand().c_str());
+        } catch (const std::exception& e) {
+            return tosavk_error_create(TOSAVK_ERROR_INTERNAL, e.what(), nullptr, nullptr);
+        } catch (...) {
+            return tosavk_error_create(TOSAVK_ERROR_INTERNAL, "it threw something unknown", nullptr, nullptr);
+        }
+    }
+
+    detail::Handle<tosavk_custom_set, tosavk_custom_set_release> handle_;
+};
+
 /// Makes a graph step by step: tosavk_builder.
 class Builder {
 public:
     using Value = std::uint32_t;
 
     explicit Builder(const std::string& name = {}, tosavk_level level = TOSAVK_LEVEL_8K,
-                     tosavk_precision precision = TOSAVK_PRECISION_DECLARED, bool keep_refused = false) {
+                     tosavk_precision precision = TOSAVK_PRECISION_DECLARED, bool keep_refused = false,
+                     const tosavk_custom_set* customs = nullptr) {
         auto options = detail::sized<tosavk_builder_options>();
         options.name = name.c_str();
         options.level = level;
         options.precision = precision;
         options.keep_refused = keep_refused ? 1 : 0;
+        options.customs = customs;
         const tosavk_builder_options* given = &options;
         tosavk_builder* builder = nullptr;
         detail::call(tosavk_builder_create, given, &builder);
@@ -200,24 +282,6 @@ private:
 
     detail::Handle<tosavk_builder, tosavk_builder_release> handle_;
     std::size_t outputs_ = 0;
-};
-
-/// An operator for CUSTOM nodes, as long as this object lives.
-class CustomOperator {
-public:
-    /// `op.struct_size` is set here.
-    explicit CustomOperator(tosavk_custom_operator op)
-        : domain_(op.domain_name ? op.domain_name : ""), name_(op.operator_name ? op.operator_name : "") {
-        op.struct_size = sizeof op;
-        const tosavk_custom_operator* given = &op;
-        detail::call(tosavk_custom_register, given);
-    }
-    ~CustomOperator() { tosavk_custom_unregister(domain_.c_str(), name_.c_str(), nullptr); }
-    CustomOperator(const CustomOperator&) = delete;
-    CustomOperator& operator=(const CustomOperator&) = delete;
-
-private:
-    std::string domain_, name_;
 };
 
 }  // namespace tosavk::cpp

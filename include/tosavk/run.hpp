@@ -28,6 +28,7 @@ struct LoadOptions {
     std::vector<std::pair<std::uint32_t, Shape>> input_shapes;  ///< for inputs with dynamic dimensions
     tosavk_spec spec = TOSAVK_SPEC_RECOGNISE;
     tosavk_precision precision = TOSAVK_PRECISION_DECLARED;
+    const tosavk_custom_set* customs = nullptr;  ///< get() of a CustomSet
 };
 
 namespace detail {
@@ -69,6 +70,7 @@ template <class F> void with_raw(const LoadOptions& options, F f) {
     raw.level = options.level;
     raw.spec = options.spec;
     raw.precision = options.precision;
+    raw.customs = options.customs;
     std::vector<tosavk_input_shape> shapes;
     for (const auto& [index, dims] : options.input_shapes) {
         if (dims.size() > TOSAVK_MAX_RANK) throw Error(TOSAVK_ERROR_USAGE, "an input shape has too many dimensions");

@@ -100,8 +100,9 @@ typedef struct tosavk_executable tosavk_executable;
 typedef struct tosavk_context tosavk_context;
 typedef struct tosavk_buffer tosavk_buffer;
 typedef struct tosavk_semaphore tosavk_semaphore;
-typedef struct tosavk_text tosavk_text;   /* a string owned by the library; immutable, thread-safe */
-typedef struct tosavk_bytes tosavk_bytes; /* bytes owned by the library; immutable, thread-safe */
+typedef struct tosavk_custom_set tosavk_custom_set; /* operators behind CUSTOM (build.h). Thread-safe */
+typedef struct tosavk_text tosavk_text;             /* a string owned by the library; immutable, thread-safe */
+typedef struct tosavk_bytes tosavk_bytes;           /* bytes owned by the library; immutable, thread-safe */
 
 /* ---- library, errors, text ---------------------------------------------------------------------------------- */
 
@@ -112,6 +113,10 @@ TOSAVK_API const char* tosavk_error_message(const tosavk_error* error); /* one s
 TOSAVK_API const char* tosavk_error_node(const tosavk_error* error);    /* node name, or "" */
 TOSAVK_API const char* tosavk_error_operand(const tosavk_error* error); /* operand name, or "" */
 TOSAVK_API void tosavk_error_release(tosavk_error* error);
+/* An error of the caller's own, for callbacks that return one; never NULL. Texts are copied, and NULL is "". A status
+ * that is no error becomes TOSAVK_ERROR_USAGE. */
+TOSAVK_API tosavk_error* tosavk_error_create(int32_t status, const char* message, const char* node,
+                                             const char* operand);
 
 TOSAVK_API const char* tosavk_text_data(const tosavk_text* text); /* NUL-terminated UTF-8 */
 TOSAVK_API size_t tosavk_text_size(const tosavk_text* text);      /* bytes without the NUL */
@@ -231,10 +236,11 @@ typedef struct tosavk_load_options {
     size_t struct_size;
     const tosavk_input_shape* input_shapes; /* for inputs with dynamic dimensions; without one a dimension is 1 */
     size_t input_shape_count;
-    int32_t rounding;  /* a tosavk_rounding, of .tflite files: double = TFLite's reference kernels */
-    int32_t level;     /* a tosavk_level */
-    int32_t spec;      /* a tosavk_spec */
-    int32_t precision; /* a tosavk_precision */
+    int32_t rounding;                 /* a tosavk_rounding, of .tflite files: double = TFLite's reference kernels */
+    int32_t level;                    /* a tosavk_level */
+    int32_t spec;                     /* a tosavk_spec */
+    int32_t precision;                /* a tosavk_precision */
+    const tosavk_custom_set* customs; /* what carries out the CUSTOM of .tosa files; may be NULL */
 } tosavk_load_options;
 
 typedef struct tosavk_tensor_info {
@@ -264,7 +270,7 @@ TOSAVK_API tosavk_status tosavk_graph_load_stream(tosavk_read_callback read, voi
  * ("tflite" or "tosa"), "taken" (true if and only if the file loads with these options), "operators": an array of
  * objects "region" (where it stands: "" for the graph itself, else a name such as "subgraph 1"), "index" (there, in the
  * order of the file), "name" (with domain and operator for TOSA's CUSTOM), "taken" and, where that is false, "sentence"
- * (why), and "needs" where it can be loaded but not run before something else is done (tosavk_custom_register); and
+ * (why), and "needs" where it can be loaded but not run before something else is done (tosavk_custom_set_add); and
  * "graph": an array of sentences about what else is refused, such as an input. An operator is judged by itself: what a
  * refused one makes counts as there. A file whose structure is wrong (truncated, an operator that names a tensor that
  * is not there, a cycle) or that is a package is an error instead, such as TOSAVK_ERROR_BAD_MODEL. */

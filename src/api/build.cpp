@@ -178,9 +178,11 @@ tosavk_status tosavk_builder_create(const tosavk_builder_options* options, tosav
         call.require(builder, "builder");
         const tosavk_builder_options given = read_struct(options, "tosavk_builder_options");
         require_zero(given.reserved, "tosavk_builder_options.reserved");
-        *builder =
-            new tosavk_builder{CallBuilder(text_or_empty(given.name), level_of(given.level), given.keep_refused != 0),
-                               checked_precision(given.precision)};
+        auto made = std::make_unique<tosavk_builder>(
+            tosavk_builder{CallBuilder(text_or_empty(given.name), level_of(given.level), given.keep_refused != 0),
+                           checked_precision(given.precision)});
+        made->calls.graph().use_customs(customs_of(given.customs));
+        *builder = made.release();
     });
 }
 
@@ -276,6 +278,7 @@ tosavk_status tosavk_builder_region(const tosavk_builder* builder, const char* n
         const GraphBuilder& outer = builder->calls.graph();
         auto made = std::make_unique<tosavk_builder>(tosavk_builder{
             CallBuilder(text_or_empty(name), outer.level(), builder->calls.keeps_refused(), true), builder->precision});
+        made->calls.graph().use_customs(outer.customs());
         for (const Variable& variable : outer.graph().variables) made->calls.graph().variable(variable);
         *region = made.release();
     });

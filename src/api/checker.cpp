@@ -40,8 +40,9 @@ tosavk_status tosavk_checker_create(tosavk_device* device, const tosavk_graph* g
         call.require(checker, "checker");
         PackageUse use{};  // a package's own plan and shaders are what is to be checked
         Progress nobody;
-        auto fused = make_executable(device->device, *graph, with_environment({}), use, nobody);
-        *checker = new tosavk_checker{graph->graph, Checker(device->device, graph->graph, std::move(fused))};
+        auto fused = make_executable(*device, *graph, with_environment({}), use, nobody);
+        auto whole = graph_for(*device, *graph);
+        *checker = new tosavk_checker{whole, Checker(device->device, whole, std::move(fused))};
     });
 }
 

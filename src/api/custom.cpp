@@ -1,4 +1,4 @@
-// Registration of CUSTOM operators: C callbacks behind the functions that the library works with.
+// Sets of CUSTOM operators: C callbacks behind the functions that the library works with.
 #include "ops/custom.hpp"
 #include "api/handles.hpp"
 
@@ -6,9 +6,38 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 
 using namespace tosavk;
 using namespace tosavk::api;
+
+namespace tosavk::api {
+
+std::shared_ptr<const CustomSet> Customs::get() const {
+    const std::lock_guard lock(mutex_);
+    return set_;
+}
+
+void Customs::set(std::shared_ptr<const CustomSet> set) {
+    const std::lock_guard lock(mutex_);
+    set_.swap(set);  // the one before goes when nothing is locked any more: it calls the caller
+}
+
+void Customs::add(CustomOperator op) {
+    const std::lock_guard lock(mutex_);
+    auto more = set_ ? std::make_shared<CustomSet>(*set_) : std::make_shared<CustomSet>();
+    more->add(std::move(op));
+    set_ = std::move(more);  // the operators of the one before are in this one too
+}
+
+std::shared_ptr<const CustomSet> customs_of(const tosavk_custom_set* set) { return set ? set->customs.get() : nullptr; }
+
+std::shared_ptr<const Graph> graph_for(const tosavk_device& device, const tosavk_graph& graph) {
+    const auto customs = device.customs.get();
+    return customs ? with_customs(graph.graph, *customs) : graph.graph;
+}
+
+}  // namespace tosavk::api
 
 namespace {
 
@@ -47,11 +76,17 @@ private:
 };
 
 /// What a callback says is wrong becomes an error of the node.
-void require_fine(const NodeView& view, const char* complaint) {
-    if (complaint) view.fail(complaint);
+void require_fine(const NodeView& view, tosavk_error* given) {
+    if (!given) return;
+    const std::unique_ptr<tosavk_error, decltype(&tosavk_error_release)> error(given, tosavk_error_release);
+    throw Error(static_cast<ErrorCode>(error->status),
+                fmt::format("{}: {}", view.title(),
+                            error->message.empty() ? "its operator refuses it without a sentence" : error->message),
+                error->node.empty() ? view.node().name : error->node, error->operand);
 }
 
-CustomOperator wrap(const tosavk_custom_operator& given) {
+/// `owner` lives as long as the callbacks.
+CustomOperator wrap(const tosavk_custom_operator& given, const std::shared_ptr<const void>& owner) {
     CustomOperator op;
     op.domain = given.domain_name ? given.domain_name : "";
     op.name = given.operator_name;
@@ -85,7 +120,7 @@ CustomOperator wrap(const tosavk_custom_operator& given) {
         };
     }
     if (const auto reference = given.reference) {
-        op.reference = [=](RefContext& ctx) {
+        op.reference = [=, kept = owner](RefContext& ctx) {
             std::vector<const void*> inputs;
             std::vector<void*> outputs;
             for (const HostTensor* tensor : ctx.inputs) inputs.push_back(tensor->bytes.data());
@@ -98,22 +133,35 @@ CustomOperator wrap(const tosavk_custom_operator& given) {
 
 }  // namespace
 
-tosavk_status tosavk_custom_register(const tosavk_custom_operator* op, tosavk_error** error) {
+tosavk_status tosavk_custom_set_create(tosavk_custom_set** set, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
-        call.require(op, "op");
-        const tosavk_custom_operator given = read_struct(op, "tosavk_custom_operator");
-        call.require(given.operator_name, "op->operator_name");
-        register_custom(wrap(given));
+        call.require(set, "set");
+        *set = new tosavk_custom_set;
     });
 }
 
-tosavk_status tosavk_custom_unregister(const char* domain_name, const char* operator_name, tosavk_error** error) {
+tosavk_status tosavk_custom_set_add(tosavk_custom_set* set, const tosavk_custom_operator* op, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
-        call.require(operator_name, "operator_name");
-        const std::string domain = domain_name ? domain_name : "";
-        if (!unregister_custom(domain, operator_name)) {
-            throw Error(ErrorCode::usage,
-                        fmt::format("custom operator '{}' of domain '{}' is not registered", operator_name, domain));
-        }
+        call.require(set, "set");
+        call.require(op, "op");
+        const tosavk_custom_operator given = read_struct(op, "tosavk_custom_operator");
+        call.require(given.operator_name, "op->operator_name");
+        // Armed when the set has the operator: a failure leaves `user` with the caller.
+        auto armed = std::make_shared<bool>(false);
+        const std::shared_ptr<const void> owner(given.user,
+                                                [armed, release = given.release, user = given.user](const void*) {
+                                                    if (*armed && release) release(user);
+                                                });
+        set->customs.add(wrap(given, owner));
+        *armed = true;
+    });
+}
+
+void tosavk_custom_set_release(tosavk_custom_set* set) { delete set; }
+
+tosavk_status tosavk_device_set_customs(tosavk_device* device, const tosavk_custom_set* set, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(device, "device");
+        device->customs.set(customs_of(set));
     });
 }

@@ -72,6 +72,19 @@ const char* tosavk_error_message(const tosavk_error* error) { return error ? err
 const char* tosavk_error_node(const tosavk_error* error) { return error ? error->node.c_str() : ""; }
 const char* tosavk_error_operand(const tosavk_error* error) { return error ? error->operand.c_str() : ""; }
 
+tosavk_error* tosavk_error_create(int32_t status, const char* message, const char* node, const char* operand) {
+    const auto text = [](const char* given) { return given ? given : ""; };
+    const bool known = status > TOSAVK_OK && status <= TOSAVK_ERROR_CANCELLED;
+    tosavk_error* made = nullptr;
+    try {
+        store(&made, known ? static_cast<tosavk_status>(status) : TOSAVK_ERROR_USAGE, text(message), text(node),
+              text(operand));
+    } catch (...) {
+        made = &no_memory_for_error;  // for the texts
+    }
+    return made;
+}
+
 void tosavk_error_release(tosavk_error* error) {
     if (error != &no_memory_for_error) delete error;
 }

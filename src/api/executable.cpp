@@ -24,7 +24,7 @@ std::string print_glsl(const Plan& plan) {
         if (!dispatch.constants.empty())
             text += fmt::format(", specialization constants {}", fmt::join(dispatch.constants, " "));
         if (dispatch.glsl.empty()) {
-            text += dispatch.spirv ? "\n// a registered SPIR-V kernel\n\n" : "\n// no shader\n\n";
+            text += dispatch.spirv ? "\n// a custom operator's SPIR-V kernel\n\n" : "\n// no shader\n\n";
             return;
         }
         const auto [first, fresh] = seen.emplace(dispatch.glsl, k);
@@ -125,7 +125,7 @@ tosavk_status tosavk_compile(tosavk_device* device, const tosavk_graph* graph, c
             };
         }
         Progress progress(std::move(listener));
-        auto made = make_executable(device->device, *graph, plan_options(options), use, progress);
+        auto made = make_executable(*device, *graph, plan_options(options), use, progress);
         *executable = new tosavk_executable{std::move(made), static_cast<std::uint64_t>(use)};
     });
 }

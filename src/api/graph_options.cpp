@@ -37,6 +37,7 @@ ImportOptions import_options(const tosavk_load_options* given) {
         case TOSAVK_SPEC_1_0: result.spec = TosaSpec::v1_0; break;
         default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_spec", options.spec));
     }
+    result.customs = customs_of(options.customs);
     if (options.input_shape_count > 0 && !options.input_shapes) {
         throw Error(ErrorCode::usage, "tosavk_load_options.input_shapes is NULL but input_shape_count is not 0");
     }

@@ -12,13 +12,36 @@
 
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace tosavk {
 struct Package;
-}
+struct CustomOperator;
+class CustomSet;
+}  // namespace tosavk
+
+namespace tosavk::api {
+
+/// A set of CUSTOM operators that some threads change while others take it.
+class Customs {
+public:
+    std::shared_ptr<const CustomSet> get() const;  ///< as it is now; may be null
+    void set(std::shared_ptr<const CustomSet> set);
+    void add(CustomOperator op);
+
+private:
+    mutable std::mutex mutex_;
+    std::shared_ptr<const CustomSet> set_;
+};
+
+}  // namespace tosavk::api
+
+struct tosavk_custom_set {
+    tosavk::api::Customs customs;
+};
 
 struct tosavk_error {
     tosavk_status status;
@@ -43,6 +66,7 @@ struct tosavk_device {
     std::shared_ptr<tosavk::Device> device;
     std::string name, driver;
     std::optional<tosavk::DeviceOptions> opened_with;  ///< opens the same device again; none where it was lent
+    tosavk::api::Customs customs = {};                 ///< for nodes whose graph has none
 };
 
 struct tosavk_graph {
@@ -141,6 +165,11 @@ template <class T> void write_struct(T* out, T value, const char* name) {
 /// Starts a run of the context, and waits for it: with the checks that C callers need.
 void submit(tosavk_context& context, RunRequest request = {});
 bool wait(tosavk_context& context, std::uint64_t timeout_ns);
+
+/// As the set is now; null for null.
+std::shared_ptr<const CustomSet> customs_of(const tosavk_custom_set* set);
+/// The graph as the device runs it: with the device's operators where the graph has none.
+std::shared_ptr<const Graph> graph_for(const tosavk_device& device, const tosavk_graph& graph);
 
 tosavk_text* make_text(std::string text);
 PlanOptions plan_options(const tosavk_compile_options* given);

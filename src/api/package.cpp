@@ -3,6 +3,7 @@
 #include "api/streams.hpp"
 #include "base/files.hpp"
 #include "base/log.hpp"
+#include "ops/custom.hpp"
 #include "vk/core/device_state.hpp"
 
 #include <fmt/format.h>
@@ -56,6 +57,7 @@ LoadedModel load_package(std::span<const std::byte> file, const ImportOptions& o
 }
 
 Bytes make_package(Device& device, const Graph& graph, const PlanOptions& options) {
+    if (has_custom(graph)) throw Error(ErrorCode::unsupported, "a package cannot hold kernels of CUSTOM operators");
     Package package;
     package.tosa = write_tosa(graph);
     package.inputs = scales_of(graph, graph.inputs);
@@ -83,8 +85,9 @@ LoadedModel load_model(std::span<const std::byte> file, const std::string& origi
     }
 }
 
-std::shared_ptr<Executable> make_executable(const std::shared_ptr<Device>& device, const tosavk_graph& graph,
+std::shared_ptr<Executable> make_executable(const tosavk_device& target, const tosavk_graph& graph,
                                             const PlanOptions& options, PackageUse& use, Progress& progress) {
+    const std::shared_ptr<Device>& device = target.device;
     use = PackageUse::none;
     if (graph.package) {
         if (graph.package->target == package_target(device->plan(), options)) {
@@ -104,8 +107,9 @@ std::shared_ptr<Executable> make_executable(const std::shared_ptr<Device>& devic
         use = PackageUse::did_not_fit;
         say("package", "it was made for another device, library or option; the graph is compiled");
     }
-    return Executable::create(device, graph.graph,
-                              make_plan(*graph.graph, device->plan(), options, device->tuning().get()), progress);
+    const auto whole = graph_for(target, graph);
+    return Executable::create(device, whole, make_plan(*whole, device->plan(), options, device->tuning().get()),
+                              progress);
 }
 
 }  // namespace tosavk::api

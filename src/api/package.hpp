@@ -17,7 +17,7 @@ LoadedModel load_model(std::span<const std::byte> file, const std::string& origi
 enum class PackageUse : std::uint8_t { none = 0, used = 1, did_not_fit = 2 };
 
 /// From the graph's package where that is for this device and these options, else planned and compiled.
-std::shared_ptr<Executable> make_executable(const std::shared_ptr<Device>& device, const tosavk_graph& graph,
+std::shared_ptr<Executable> make_executable(const tosavk_device& target, const tosavk_graph& graph,
                                             const PlanOptions& options, PackageUse& use, Progress& progress);
 
 }  // namespace tosavk::api

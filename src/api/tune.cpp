@@ -61,7 +61,8 @@ tosavk_status tosavk_tune(tosavk_device* device, const tosavk_graph* graph, cons
         tune_options.seed = given.seed;
 
         Device& target = *device->device;
-        const std::vector<TunedSite> sites = tune(device->device, graph->graph, plan_options, tune_options);
+        const std::shared_ptr<const Graph> whole = graph_for(*device, *graph);
+        const std::vector<TunedSite> sites = tune(device->device, whole, plan_options, tune_options);
         const TuningTable choices = table_of(sites);
         const std::shared_ptr<const TuningTable> before = target.tuning();
         auto after = std::make_shared<TuningTable>(choices);
@@ -69,7 +70,7 @@ tosavk_status tosavk_tune(tosavk_device* device, const tosavk_graph* graph, cons
         target.set_tuning(after);
         std::optional<CheckReport> report;
         try {
-            if (given.no_check == 0) report = check(device->device, graph->graph, given.seed);
+            if (given.no_check == 0) report = check(device->device, whole, given.seed);
         } catch (...) {
             target.set_tuning(before);
             throw;

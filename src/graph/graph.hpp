@@ -64,6 +64,7 @@ struct Attributes {
 };
 
 struct Graph;
+struct CustomOperator;
 
 struct Node {
     Op op = Op::unknown;
@@ -73,6 +74,8 @@ struct Node {
     /// COND_IF: then_graph, else_graph; WHILE_LOOP: cond_graph, body_graph. Their inputs are the node's tensor list
     /// (values of the enclosing graph that a file's region captures are part of that list).
     std::vector<std::shared_ptr<const Graph>> regions;
+    /// CUSTOM: what carries it out (ops/custom.hpp); null while nobody has said so. Files do not hold it.
+    std::shared_ptr<const CustomOperator> custom;
 };
 
 /// A tensor that keeps its value from run to run. The operator VARIABLE exists in files only: it is the declaration.

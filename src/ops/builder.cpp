@@ -1,6 +1,7 @@
 #include "ops/builder.hpp"
 
 #include "graph/host_tensor.hpp"
+#include "ops/custom.hpp"
 
 #include <fmt/format.h>
 
@@ -154,6 +155,8 @@ std::vector<ValueId> GraphBuilder::add_node(Node node, std::span<const OutputTyp
                         node.name);
         }
     }
+    if (node.op == Op::custom && !node.custom && customs_)
+        node.custom = customs_->find(node.attrs.domain_name, node.attrs.operator_name);
     const NodeId node_id = static_cast<NodeId>(graph_.nodes.size());
     node.outputs.clear();
     for (std::size_t k = 0; k < outputs.size(); ++k) {

@@ -5,6 +5,8 @@
 
 namespace tosavk {
 
+class CustomSet;
+
 /// What add_node cannot infer for every operator: CUSTOM's output shapes. Others take their inferred shape.
 struct OutputType {
     DType type;
@@ -17,6 +19,10 @@ class GraphBuilder {
 public:
     explicit GraphBuilder(std::string name = {}, const Level& level = level_8k);
     const Level& level() const { return *level_; }
+
+    /// What carries out CUSTOM nodes that are added from now on; may be null.
+    void use_customs(std::shared_ptr<const CustomSet> customs) { customs_ = std::move(customs); }
+    const std::shared_ptr<const CustomSet>& customs() const { return customs_; }
 
     ValueId input(const std::string& name, DType type, const Shape& shape);
     ValueId constant(const std::string& name, DType type, const Shape& shape, SharedBytes bytes);
@@ -73,6 +79,7 @@ private:
 
     Graph graph_;
     const Level* level_;
+    std::shared_ptr<const CustomSet> customs_;
     std::vector<std::pair<std::string, ValueId>> pool_;
 };
 

@@ -1,28 +1,14 @@
-// CUSTOM and its registry. A graph with an operator that nobody registered can be loaded, printed and written; only
-// running it is an error.
+// CUSTOM. A graph with an operator that nobody knows can be loaded, printed and written; only running it is an error.
 #include "ops/custom.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
-#include <map>
-#include <mutex>
 
 namespace tosavk {
 
 namespace {
-
-using Key = std::pair<std::string, std::string>;
-
-struct Registry {
-    std::mutex mutex;
-    std::map<Key, std::shared_ptr<const CustomOperator>> operators;
-};
-
-Registry& known() {
-    static Registry all;
-    return all;
-}
 
 std::vector<Shape> custom_infer(const NodeView& view) {
     std::vector<Shape> shapes;
@@ -38,9 +24,7 @@ void custom_check(const NodeView& view, const Level&) {
     for (std::size_t k = 0; k < view.input_count(); ++k) {
         if (view.in(k).type == DType::shape) view.fail("a shape cannot be its operand", view.in(k).name);
     }
-    if (const auto op = find_custom(view.attrs().domain_name, view.attrs().operator_name); op && op->check) {
-        op->check(view);
-    }
+    if (const auto& op = view.node().custom; op && op->check) op->check(view);
 }
 
 void custom_reference(RefContext& ctx) {
@@ -65,7 +49,7 @@ Tolerance custom_tolerance(RefContext& ctx, std::size_t, std::span<const double>
 
 }  // namespace
 
-void register_custom(CustomOperator op) {
+void CustomSet::add(CustomOperator op) {
     const auto refuse = [&](const std::string& what) {
         throw Error(ErrorCode::usage, fmt::format("custom operator '{}' of domain '{}': {}", op.name, op.domain, what));
     };
@@ -75,37 +59,53 @@ void register_custom(CustomOperator op) {
     if (!op.spirv.empty() && !op.dispatch) refuse("a kernel needs a function that tells its workgroups");
     if (!op.spirv.empty() && op.spirv[0] != 0x07230203) refuse("its kernel is no SPIR-V");
     if (!(op.tolerance >= 0)) refuse("its tolerance is negative");
-    Registry& all = known();
-    const std::lock_guard lock(all.mutex);
-    Key key(op.domain, op.name);
-    if (all.operators.contains(key)) refuse("it is registered already");
-    all.operators.emplace(std::move(key), std::make_shared<const CustomOperator>(std::move(op)));
+    std::pair<std::string, std::string> key(op.domain, op.name);
+    if (operators_.contains(key)) refuse("the set has it already");
+    operators_.emplace(std::move(key), std::make_shared<const CustomOperator>(std::move(op)));
 }
 
-bool unregister_custom(const std::string& domain, const std::string& name) {
-    Registry& all = known();
-    const std::lock_guard lock(all.mutex);
-    return all.operators.erase({domain, name}) > 0;
-}
-
-std::shared_ptr<const CustomOperator> find_custom(const std::string& domain, const std::string& name) {
-    Registry& all = known();
-    const std::lock_guard lock(all.mutex);
-    const auto it = all.operators.find({domain, name});
-    return it == all.operators.end() ? nullptr : it->second;
+std::shared_ptr<const CustomOperator> CustomSet::find(const std::string& domain, const std::string& name) const {
+    const auto it = operators_.find({domain, name});
+    return it == operators_.end() ? nullptr : it->second;
 }
 
 std::shared_ptr<const CustomOperator> custom_of(const NodeView& view) {
-    const Attributes& a = view.attrs();
-    auto op = find_custom(a.domain_name, a.operator_name);
+    const auto& op = view.node().custom;
     if (!op) {
         throw Error(ErrorCode::unsupported,
-                    fmt::format("{}: operator '{}' of domain '{}' is not registered", view.title(), a.operator_name,
-                                a.domain_name),
+                    fmt::format("{}: nothing carries out operator '{}' of domain '{}'", view.title(),
+                                view.attrs().operator_name, view.attrs().domain_name),
                     view.node().name);
     }
     if (op->check) op->check(view);
     return op;
+}
+
+std::shared_ptr<const Graph> with_customs(std::shared_ptr<const Graph> graph, const CustomSet& customs) {
+    std::shared_ptr<Graph> copy;
+    const auto changed = [&]() -> Graph& {
+        if (!copy) copy = std::make_shared<Graph>(*graph);
+        return *copy;
+    };
+    for (NodeId n = 0; n < graph->nodes.size(); ++n) {
+        const Node& node = graph->nodes[n];
+        if (node.op == Op::custom && !node.custom) {
+            if (auto op = customs.find(node.attrs.domain_name, node.attrs.operator_name))
+                changed().nodes[n].custom = std::move(op);
+        }
+        for (std::size_t r = 0; r < node.regions.size(); ++r) {
+            auto region = with_customs(node.regions[r], customs);
+            if (region != node.regions[r]) changed().nodes[n].regions[r] = std::move(region);
+        }
+    }
+    return copy ? copy : graph;
+}
+
+bool has_custom(const Graph& graph) {
+    return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+        return node.op == Op::custom || std::any_of(node.regions.begin(), node.regions.end(),
+                                                    [](const auto& region) { return has_custom(*region); });
+    });
 }
 
 std::vector<OpDef> custom_ops() {

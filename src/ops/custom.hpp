@@ -1,10 +1,13 @@
-// The operators behind CUSTOM: whoever knows them registers a kernel and a reference under a domain and a name.
+// The operators behind CUSTOM: whoever knows them gives a kernel and a reference under a domain and a name, in a set. A
+// node holds its operator (Node::custom), so that graphs and what is made of them keep it, and two programs in one
+// process may mean different things by one name.
 #pragma once
 
 #include "ops/op.hpp"
 
 #include <array>
 #include <functional>
+#include <map>
 #include <memory>
 
 namespace tosavk {
@@ -26,13 +29,28 @@ struct CustomOperator {
     double tolerance = 0;  ///< of float results, relative to the reference's magnitude; 0: the same bits
 };
 
-/// For the whole library; thread-safe. Throws Error(usage) when it is incomplete or the name is taken.
-void register_custom(CustomOperator op);
-/// Graphs that are compiled keep it. False when it was not registered.
-bool unregister_custom(const std::string& domain, const std::string& name);
-/// nullptr when nobody registered it.
-std::shared_ptr<const CustomOperator> find_custom(const std::string& domain, const std::string& name);
-/// Runs its `check` too. Throws Error(unsupported) naming domain and operator.
+/// Operators by domain and name. What is said of nodes that have none: `custom_needs`.
+class CustomSet {
+public:
+    /// Throws Error(usage) when it is incomplete or the name is taken.
+    void add(CustomOperator op);
+    /// nullptr when it is not there.
+    std::shared_ptr<const CustomOperator> find(const std::string& domain, const std::string& name) const;
+
+private:
+    std::map<std::pair<std::string, std::string>, std::shared_ptr<const CustomOperator>> operators_;
+};
+
+/// Of a node that nothing carries out, in the probes of all front ends.
+inline constexpr const char* custom_needs =
+    "a custom operator of this name, the graph's or the device's, before it can run";
+
+/// Of a node that has one; runs its `check` too. Throws Error(unsupported) naming domain and operator.
 std::shared_ptr<const CustomOperator> custom_of(const NodeView& view);
+/// The graph with operators for those of its CUSTOM nodes, and of its regions, that have none; itself where nothing
+/// changes.
+std::shared_ptr<const Graph> with_customs(std::shared_ptr<const Graph> graph, const CustomSet& customs);
+/// Whether it, or a region of it, has CUSTOM nodes.
+bool has_custom(const Graph& graph);
 
 }  // namespace tosavk

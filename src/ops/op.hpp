@@ -126,7 +126,7 @@ struct OpDef {
     /// Operators of our own: the rule of `tolerance` in words. Those of TOSA: verify/conformance/bounds.cpp.
     const char* accuracy = nullptr;
 
-    /// Carried out by the executors themselves (reference, vk/), which hold regions, state and registered operators:
+    /// Carried out by the executors themselves (reference, vk/), which hold regions, state and custom operators:
     /// control flow, variables, CUSTOM. Nothing of what follows is set then.
     bool structural = false;
 

@@ -47,7 +47,7 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_input_shape, index, 0);
     AT(tosavk_input_shape, rank, 4);
     AT(tosavk_input_shape, dims, 8);
-    SIZE(tosavk_load_options, 40);
+    SIZE(tosavk_load_options, 48);
     AT(tosavk_load_options, struct_size, 0);
     AT(tosavk_load_options, input_shapes, 8);
     AT(tosavk_load_options, input_shape_count, 16);
@@ -55,6 +55,7 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_load_options, level, 28);
     AT(tosavk_load_options, spec, 32);
     AT(tosavk_load_options, precision, 36);
+    AT(tosavk_load_options, customs, 40);
     SIZE(tosavk_tensor_info, 112);
     AT(tosavk_tensor_info, struct_size, 0);
     AT(tosavk_tensor_info, name, 8);
@@ -140,13 +141,14 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_submit_options, signal_count, 32);
     AT(tosavk_submit_options, done, 40);
     AT(tosavk_submit_options, user, 48);
-    SIZE(tosavk_builder_options, 32);
+    SIZE(tosavk_builder_options, 40);
     AT(tosavk_builder_options, struct_size, 0);
     AT(tosavk_builder_options, name, 8);
     AT(tosavk_builder_options, level, 16);
     AT(tosavk_builder_options, precision, 20);
     AT(tosavk_builder_options, keep_refused, 24);
     AT(tosavk_builder_options, reserved, 28);
+    AT(tosavk_builder_options, customs, 32);
     SIZE(tosavk_tensor_desc, 72);
     AT(tosavk_tensor_desc, type, 0);
     AT(tosavk_tensor_desc, rank, 4);
@@ -182,7 +184,7 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_custom_dispatch, groups, 8);
     AT(tosavk_custom_dispatch, constant_count, 20);
     AT(tosavk_custom_dispatch, constants, 24);
-    SIZE(tosavk_custom_operator, 80);
+    SIZE(tosavk_custom_operator, 88);
     AT(tosavk_custom_operator, struct_size, 0);
     AT(tosavk_custom_operator, domain_name, 8);
     AT(tosavk_custom_operator, operator_name, 16);
@@ -192,7 +194,8 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_custom_operator, check, 48);
     AT(tosavk_custom_operator, reference, 56);
     AT(tosavk_custom_operator, user, 64);
-    AT(tosavk_custom_operator, tolerance, 72);
+    AT(tosavk_custom_operator, release, 72);
+    AT(tosavk_custom_operator, tolerance, 80);
     SIZE(tosavk_vulkan_memory, 32);
     AT(tosavk_vulkan_memory, memory, 0);
     AT(tosavk_vulkan_memory, offset, 8);

@@ -167,8 +167,9 @@ TEST(Graphs, CompareAndPrintRegionsAndVariables) {
 
 // ---- CUSTOM -------------------------------------------------------------------------------------------------------
 
-Graph custom_graph(const std::string& name) {
+Graph custom_graph(const std::string& name, std::shared_ptr<const CustomSet> customs = {}) {
     GraphBuilder b("custom");
+    b.use_customs(std::move(customs));
     const ValueId x = b.input("x", DType::i32, {3});
     const OutputType output{DType::i32, {3}};
     b.output(b.custom("test.domain", name, std::string("\x01\0", 2), {x}, std::span(&output, 1), "mine").at(0));
@@ -182,24 +183,83 @@ TEST(Custom, NeedsSomebodyWhoKnowsIt) {
     EXPECT_SAYS(message, "'nobody' of domain 'test.domain'");
 }
 
-TEST(Custom, RunsTheRegisteredReference) {
+/// Adds `number` to every element.
+CustomOperator adder(const std::string& name, std::int64_t number) {
+    CustomOperator op;
+    op.domain = "test.domain";
+    op.name = name;
+    op.reference = [number](RefContext& ctx) {
+        auto values = ctx.ints(0);
+        for (auto& v : values) v += number;
+        ctx.set_ints(values);
+    };
+    return op;
+}
+
+TEST(Custom, RunsTheReferenceOfItsSet) {
     CustomOperator op;
     op.domain = "test.domain";
     op.name = "add_attr";
-    EXPECT_SAYS(refused([&] { register_custom(op); }, ErrorCode::usage), "needs a reference");
+    CustomSet set;
+    EXPECT_SAYS(refused([&] { set.add(op); }, ErrorCode::usage), "needs a reference");
     op.reference = [](RefContext& ctx) {
         auto values = ctx.ints(0);
         for (auto& v : values) v += ctx.attrs().implementation_attrs.at(0);
         ctx.set_ints(values);
     };
     op.check = [](const NodeView& view) {
-        if (view.in(0).shape.size() != 1) view.fail("takes vectors only");
+        if (view.in(0).shape != Shape{3}) view.fail("takes three numbers");
     };
-    register_custom(op);
-    EXPECT_SAYS(refused([&] { register_custom(op); }, ErrorCode::usage), "registered already");
-    EXPECT_EQ(ints_of(run(custom_graph("add_attr"), {i32s({1, 2, 3})})[0]), (Ints{2, 3, 4}));
-    EXPECT_TRUE(unregister_custom("test.domain", "add_attr"));
-    EXPECT_FALSE(unregister_custom("test.domain", "add_attr"));
+    set.add(op);
+    EXPECT_SAYS(refused([&] { set.add(op); }, ErrorCode::usage), "the set has it already");
+    EXPECT_EQ(set.find("test.domain", "other"), nullptr);
+    const auto shared = std::make_shared<const CustomSet>(set);
+    EXPECT_EQ(ints_of(run(custom_graph("add_attr", shared), {i32s({1, 2, 3})})[0]), (Ints{2, 3, 4}));
+
+    GraphBuilder b("custom");
+    b.use_customs(shared);
+    const ValueId x = b.input("x", DType::i32, {2});
+    const OutputType output{DType::i32, {2}};
+    const auto add = [&] { b.custom("test.domain", "add_attr", "\x01", {x}, std::span(&output, 1), "mine"); };
+    EXPECT_SAYS(refused(add, ErrorCode::bad_model), "CUSTOM 'mine': takes three numbers");
+}
+
+TEST(Custom, GraphsKeepTheirOwn) {
+    CustomSet one, two;
+    one.add(adder("add", 1));
+    two.add(adder("add", 2));
+    const Graph with_one = custom_graph("add", std::make_shared<const CustomSet>(one));
+    const auto without = std::make_shared<const Graph>(custom_graph("add"));
+    EXPECT_EQ(ints_of(run(with_one, {i32s({1, 2, 3})})[0]), (Ints{2, 3, 4}));
+    EXPECT_EQ(ints_of(run(*with_customs(without, two), {i32s({1, 2, 3})})[0]), (Ints{3, 4, 5}));
+    const auto kept = std::make_shared<const Graph>(with_one);
+    EXPECT_EQ(with_customs(kept, two), kept) << "the graph goes before";
+    EXPECT_EQ(with_customs(without, CustomSet()), without);
+    EXPECT_TRUE(has_custom(*without));
+    EXPECT_FALSE(has_custom(branch_graph(3)));
+}
+
+TEST(Custom, WithinRegions) {
+    const auto passes = [](bool custom) {
+        GraphBuilder b("region");
+        const ValueId x = b.input("x", DType::i32, {3});
+        const OutputType output{DType::i32, {3}};
+        b.output(custom ? b.custom("test.domain", "add", "", {x}, std::span(&output, 1), "mine").at(0) : x);
+        return b.finish_region();
+    };
+    GraphBuilder b("branches");
+    const ValueId condition = b.input("condition", DType::boolean, {1}), x = b.input("x", DType::i32, {3});
+    b.output(b.cond_if(condition, {x}, passes(false), passes(true), "branch").at(0));
+    const auto graph = std::make_shared<const Graph>(b.finish());
+    EXPECT_TRUE(has_custom(*graph));
+    CustomSet set;
+    set.add(adder("add", 5));
+    const auto whole = with_customs(graph, set);
+    EXPECT_NE(whole, graph);
+    EXPECT_EQ(whole->nodes[0].regions[0], graph->nodes[0].regions[0]) << "nothing changes there";
+    HostTensor no(DType::boolean, {1});
+    no.bytes = {std::byte{0}};
+    EXPECT_EQ(ints_of(run(*whole, {no, i32s({1, 2, 3})})[0]), (Ints{6, 7, 8}));
 }
 
 }  // namespace

@@ -271,7 +271,7 @@ TEST_F(Cli, Probe) {
     EXPECT_EQ(run.exit_code, 1) << run.err;
     EXPECT_NE(run.out.find("TFLite operator L2_NORMALIZATION (node 1) is not supported"), std::string::npos) << run.out;
     EXPECT_NE(run.out.find("1 of 2 operators are taken\n"), std::string::npos) << run.out;
-    // What only a registration makes runnable.
+    // What only a custom operator makes runnable.
     GraphBuilder b("custom");
     const OutputType made[] = {{DType::fp32, {2}}};
     b.output(b.custom("a.domain", "TWIST", {}, {b.input("x", DType::fp32, {2})}, made, "t").front());
@@ -280,7 +280,7 @@ TEST_F(Cli, Probe) {
         {"probe", write("custom.tosa", std::string(reinterpret_cast<const char*>(custom.data()), custom.size()))});
     EXPECT_EQ(run.exit_code, 0) << run.err;
     EXPECT_NE(run.out.find("CUSTOM 'a.domain.TWIST'"), std::string::npos) << run.out;
-    EXPECT_NE(run.out.find("a registration of this operator"), std::string::npos) << run.out;
+    EXPECT_NE(run.out.find("a custom operator of this name"), std::string::npos) << run.out;
     run = spawn({"probe", refused, "--json"});
     EXPECT_EQ(run.exit_code, 1) << run.err;
     const json report = json::parse(run.out);

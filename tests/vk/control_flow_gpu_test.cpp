@@ -266,8 +266,9 @@ CustomOperator scale_add() {
     return op;
 }
 
-Graph custom_graph() {
+Graph custom_graph(std::shared_ptr<const CustomSet> customs = {}) {
     GraphBuilder b("custom");
+    b.use_customs(std::move(customs));
     const ValueId x = b.input("x", DType::i32, {11}), a = b.input("a", DType::i32, {11});
     const ValueId sum = b.add1(Op::add, {x, a}, DType::i32, {}, "sum");
     const OutputType outputs[] = {{DType::i32, {11}}, {DType::i32, {1}}};
@@ -278,15 +279,16 @@ Graph custom_graph() {
 }
 
 TEST_F(ControlFlowGpu, CustomKernels) {
-    const Graph graph = custom_graph();
     try {
-        compile(graph);
+        compile(custom_graph());
         ADD_FAILURE() << "compiled without a kernel";
     } catch (const Error& e) {
         EXPECT_EQ(e.code(), ErrorCode::unsupported);
         EXPECT_NE(std::string(e.what()).find("'scale_add' of domain 'test.gpu'"), std::string::npos) << e.what();
     }
-    register_custom(scale_add());
+    auto customs = std::make_shared<CustomSet>();
+    customs->add(scale_add());
+    const Graph graph = custom_graph(std::move(customs));
     const auto executable = compile(graph);
     const std::vector<HostTensor> inputs{random_tensor(DType::i32, {11}, 1), random_tensor(DType::i32, {11}, 2)};
     Context context(executable, false);
@@ -294,59 +296,6 @@ TEST_F(ControlFlowGpu, CustomKernels) {
     Checker checker(device_, std::make_shared<const Graph>(graph));
     const auto report = checker.run(inputs);
     EXPECT_TRUE(report.passed) << report.detail;
-    unregister_custom("test.gpu", "scale_add");
-    EXPECT_EQ(test::run(context, graph, inputs).size(), 2u) << "what is compiled keeps its kernel";
-}
-
-// The same through the C ABI, from a file in memory.
-const char* c_plan(void*, const tosavk_custom_node* node, tosavk_custom_dispatch* dispatch) {
-    if (node->attributes_size_bytes != 1) return "its attributes are one byte";
-    dispatch->constant_count = 2;
-    dispatch->constants[0] = static_cast<std::int32_t>(node->inputs[0]->dims[0]);
-    dispatch->constants[1] = *static_cast<const signed char*>(node->attributes);
-    return nullptr;
-}
-
-const char* c_reference(void* user, const tosavk_custom_node* node, const void* const* inputs, void* const* outputs) {
-    ++*static_cast<int*>(user);
-    const auto *x = static_cast<const std::int32_t*>(inputs[0]), *a = static_cast<const std::int32_t*>(inputs[1]);
-    auto *y = static_cast<std::int32_t*>(outputs[0]), *negative = static_cast<std::int32_t*>(outputs[1]);
-    *negative = 0;
-    for (std::int64_t i = 0; i < node->inputs[0]->dims[0]; ++i) {
-        y[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(x[i]) * 7u + static_cast<std::uint32_t>(a[i]));
-        *negative += x[i] < 0;
-    }
-    return nullptr;
-}
-
-TEST_F(ControlFlowGpu, CustomThroughTheAbi) {
-    const std::vector<std::uint32_t> words = compile_glsl(custom_glsl, "scale_add");
-    int calls = 0;
-    tosavk_custom_operator op{};
-    op.domain_name = "test.gpu";
-    op.operator_name = "scale_add";
-    op.spirv = words.data();
-    op.spirv_size_bytes = words.size() * 4;
-    op.user = &calls;
-    op.plan = c_plan;
-    EXPECT_THROW(cpp::CustomOperator{op}, cpp::Error) << "no reference";
-    op.reference = c_reference;
-    const cpp::Graph graph = cpp::Graph::load(write_tosa(custom_graph()));
-    const cpp::Device opened;
-    try {
-        const cpp::Executable executable(opened, graph);
-        ADD_FAILURE() << "compiled without a kernel";
-    } catch (const cpp::Error& e) {
-        EXPECT_EQ(e.status(), TOSAVK_ERROR_UNSUPPORTED) << e.what();
-    }
-    {
-        const cpp::CustomOperator registered(op);
-        EXPECT_THROW(cpp::CustomOperator{op}, cpp::Error) << "taken";
-        const cpp::CheckReport report = cpp::Checker(opened, graph).run(3);
-        EXPECT_TRUE(report.passed) << report.detail;
-        EXPECT_GT(calls, 0);
-    }
-    EXPECT_NE(tosavk_custom_unregister("test.gpu", "scale_add", nullptr), TOSAVK_OK);
 }
 
 TEST_F(ControlFlowGpu, TheAbiResetsVariables) {

@@ -86,7 +86,7 @@ void Planner::add_custom(const NodeView& view, Dispatch& dispatch) const {
                     fmt::format("{}: operator '{}' of domain '{}' {}", view.title(), op->name, op->domain, what),
                     view.node().name);
     };
-    if (op->spirv.empty()) refuse("was registered without a kernel");
+    if (op->spirv.empty()) refuse("has no kernel");
     CustomDispatch wanted = op->dispatch(view);
     for (std::size_t k = 0; k < 3; ++k) {
         const std::uint32_t most = k == 0 ? device_.max_groups_x : 65535;

@@ -140,8 +140,7 @@ std::vector<ValueId> CallBuilder::node(const NodeCall& call) {
             const Node& node = builder_.graph().nodes.back();
             if (node.op == Op::custom) {
                 probed.name = fmt::format("CUSTOM '{}.{}'", node.attrs.domain_name, node.attrs.operator_name);
-                if (!find_custom(node.attrs.domain_name, node.attrs.operator_name))
-                    probed.needs = "nobody has registered this operator";
+                if (!node.custom) probed.needs = custom_needs;
             }
             return made;
         } catch (const Error& e) {
@@ -179,7 +178,9 @@ Graph CallBuilder::checked() const {
 }
 
 void CallBuilder::clear() {
-    builder_ = GraphBuilder(name_, *level_);
+    GraphBuilder fresh(name_, *level_);
+    fresh.use_customs(builder_.customs());
+    builder_ = std::move(fresh);
     calls_.clear();
 }
 

@@ -20,7 +20,9 @@ TosaReader::TosaReader(const TosaFile& file, const ImportOptions& options, Probe
       variable_index_(file.tensors.size(), SIZE_MAX),
       level_(options.level),
       probe_(probe),
-      refused_(file.tensors.size(), false) {}
+      refused_(file.tensors.size(), false) {
+    builder_.use_customs(options.customs);
+}
 
 void TosaReader::fail(const std::string& what, ErrorCode code) const {
     throw Error(code, fmt::format("TOSA file: {} '{}': {}", op_->op_name, name_, what), name_);
@@ -181,9 +183,10 @@ void TosaReader::read_block(const TosaFileBlock& block) {
         if (!probe_) continue;
         const bool is_custom = op.op == Op::custom, is_foreign = is_custom && op.custom_domain != own_domain;
         const std::string title = fmt::format("'{}.{}'", op.custom_domain, op.custom_name);
-        const bool is_unknown = is_foreign && !find_custom(op.custom_domain, op.custom_name);
+        const auto& customs = builder_.customs();
+        const bool is_unknown = is_foreign && !(customs && customs->find(op.custom_domain, op.custom_name));
         probe_->operator_seen(region_, op.index, is_custom ? op.op_name + " " + title : op.op_name, sentence,
-                              is_unknown ? "a registration of this operator, before it can run" : "");
+                              is_unknown ? custom_needs : "");
         if (sentence.empty()) continue;
         ++refused_operators_;
         for (const std::size_t id : op.outputs) declare_refused(id);
@@ -342,6 +345,7 @@ void TosaReader::lower_control() {
 Graph TosaReader::region(std::size_t number, const std::vector<std::size_t>& captures, bool hands_on,
                          std::string& refused) {
     GraphBuilder outer(file_.blocks[number].title, *level_);
+    outer.use_customs(builder_.customs());
     std::swap(outer, builder_);
     std::vector<ValueId> values(file_.tensors.size(), no_id);
     std::swap(values, values_);
