@@ -382,6 +382,42 @@ TEST_F(VulkanGpu, ASetCanBeWrittenAgain) {
     }
 }
 
+TEST_F(VulkanGpu, WhatWasRecordedFollowsWhereSetsAreUpdatedAfterBind) {
+    if (validation_requested()) GTEST_SKIP() << "no driver here has the feature: it is claimed";
+    // Both software drivers read descriptors when a command buffer runs, which is all that the feature promises.
+    tosavk_vulkan_device lent = own_->lent();
+    VkPhysicalDeviceDescriptorIndexingFeatures claimed{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_INDEXING_FEATURES};
+    claimed.pNext = const_cast<void*>(lent.create_info->pNext);
+    claimed.descriptorBindingStorageBufferUpdateAfterBind = VK_TRUE;
+    claimed.descriptorBindingUniformTexelBufferUpdateAfterBind = VK_TRUE;
+    VkDeviceCreateInfo made_with = *lent.create_info;
+    made_with.pNext = &claimed;
+    lent.create_info = &made_with;
+    const cpp::Device device = cpp::adopt_device(lent);
+    for (const char* line : {"chain f32 4096 add*3", "conv2d f32 1x8x8x16 16x3x3 s1 p1 clamp", "softmax f32 3x16"}) {
+        SCOPED_TRACE(line);
+        const cpp::Graph graph = cpp::Graph::problem(line);
+        const cpp::Executable executable(device, graph, false);
+        const auto before = random_inputs(graph, 1), after = random_inputs(graph, 2);
+        Placed first(*own_, executable, graph, before, 0), second(*own_, executable, graph, after, 0);
+        cpp::BindingSet set(executable);
+        set.write(first.in, first.out, first.arena);
+        own_->run([&](VkCommandBuffer commands) {
+            record(*own_, set, commands);
+            set.write(second.in, second.out, second.arena);  // recorded, not submitted yet
+        });
+        second.check(after, run(executable, graph, after));
+        std::vector<Bytes> untouched;
+        for (std::uint32_t k = 0; k < graph.output_count(); ++k)
+            untouched.emplace_back(graph.output(k).size_bytes, std::byte{0xa5});
+        first.check(before, untouched);
+
+        // A tensor that is copied now and was not before is another recording.
+        Placed crooked(*own_, executable, graph, after, 1);
+        EXPECT_THROW(set.write(crooked.in, crooked.out, crooked.arena), cpp::Error);
+    }
+}
+
 TEST_F(VulkanGpu, ConstantsMayLieInTheApplicationsMemory) {
     const cpp::Device device = cpp::adopt_device(own_->lent());
     const cpp::Graph graph = cpp::Graph::problem("conv2d f32 1x8x8x16 16x3x3 s1 p1 clamp");
