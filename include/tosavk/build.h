@@ -33,7 +33,17 @@ typedef struct tosavk_builder_options {
     const tosavk_custom_set* customs; /* what carries out CUSTOM, of its regions too; may be NULL */
 } tosavk_builder_options;
 
-/* A tensor as a caller describes it. `type` is a tosavk_type; a dimension is at least 1. */
+/* A tensor as a caller describes it. `type` is a tosavk_type. A dimension may be 0, which TOSA does not know: a tensor
+ * without elements.
+ *
+ * An operator whose results have no elements is checked by its shape rule and does nothing. One that reads no elements
+ * although its result has some means: REDUCE_SUM and _ANY 0, REDUCE_PRODUCT and _ALL 1, REDUCE_MAX and _MIN the type's
+ * lowest and highest (floats: -inf and inf), MATMUL 0, convolutions their bias, PAD its padding value, CONCAT what the
+ * other tensors hold, SCATTER, SCATTER_ND and DYNAMIC_UPDATE_SLICE of nothing the tensor as it was, SEGMENT_REDUCE what
+ * segments without rows get. Others are refused (TOSAVK_ERROR_BAD_MODEL), such as ARGMAX and GATHER of nothing, and
+ * CUSTOM. The lists of COND_IF and WHILE_LOOP and variables may have them. A finished graph has them as inputs and
+ * outputs alone: what has no effect is no node of it any more. tosavk_graph_save_* refuse it then
+ * (TOSAVK_ERROR_UNSUPPORTED), packages hold it. .tosa files with such tensors are refused, as TOSA demands. */
 typedef struct tosavk_tensor_desc {
     int32_t type;
     uint32_t rank; /* 0 to TOSAVK_MAX_RANK */

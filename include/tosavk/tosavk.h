@@ -32,7 +32,10 @@
  * Version 1 is not frozen yet: until it is, structs and functions may change with the minor version of the library.
  *
  * Tensors are passed densely packed, row-major (NHWC), host byte order. One element takes: bool, i4, i8, fp8: 1 byte
- * (i4 unpacked, sign-extended); i16, fp16, bf16: 2; i32, fp32: 4; i48: 8 (sign-extended).
+ * (i4 unpacked, sign-extended); i16, fp16, bf16: 2; i32, fp32: 4; i48: 8 (sign-extended). Ranks go from 0 to
+ * TOSAVK_MAX_RANK; level 8K allows 6, level none all, but for operators that the specification gives fewer (such as
+ * CONV2D, 4). A dimension may be 0 in graphs from calls (build.h): such a tensor has 0 bytes, its data may be NULL, an
+ * input need not be set, and any buffer may be bound to it, one of 0 bytes too.
  */
 #ifndef TOSAVK_TOSAVK_H
 #define TOSAVK_TOSAVK_H
@@ -362,7 +365,7 @@ typedef enum tosavk_memory_kind {
 
 typedef struct tosavk_buffer_options {
     size_t struct_size;
-    uint64_t size_bytes; /* more than 0 */
+    uint64_t size_bytes; /* may be 0; more than that where memory is imported */
     int32_t memory;      /* a tosavk_memory_kind */
     int32_t exportable;  /* 1: for tosavk_buffer_export_fd */
     /* For tosavk_buffer_import_fd, as tosavk_buffer_info says of the exported buffer; 0: as a buffer of these options

@@ -118,7 +118,8 @@ TOSAVK_API tosavk_status tosavk_executable_vulkan_memory(const tosavk_executable
 typedef struct tosavk_binding_set tosavk_binding_set;
 
 /* Where the tensors of a run lie: one range for each input and output of the graph, by index; their sizes are at least
- * those of the tensors. The rules for ranges that share bytes are those of tosavk_context_bind_input. */
+ * those of the tensors, and the range of a tensor without elements is not looked at. The rules for ranges that share
+ * bytes are those of tosavk_context_bind_input. */
 typedef struct tosavk_vulkan_bindings {
     size_t struct_size;
     tosavk_vulkan_range arena;     /* its bytes are undefined before and after; runs at the same time need their own */

@@ -58,7 +58,7 @@ class Buffer:
     software devices): write or read such an array only while no run that uses the buffer is under way.
 
     Args:
-        shape: 0 to 8 dimensions, more than 0 elements.
+        shape: 0 to 8 dimensions, each of which may be 0.
         dtype: TOSA's name of the elements (``"fp32"``, ``"i8"``, ...) or numpy's type.
         device: as of `Device`, or a `Device`: that of the networks that will use the buffer.
         memory: a `Memory` or its name.
@@ -83,8 +83,6 @@ class Buffer:
         except ValueError:
             raise UsageError(f"{memory!r} is no kind of memory: device, shared or host") from None
         size = self.nbytes
-        if size == 0:
-            raise UsageError(f"a buffer of shape {self._shape} has no bytes")
         if size >= 2**63:
             raise UsageError(f"a buffer of shape {self._shape} is too large")
         self._native = _native.Buffer.create(self._device._native, size, _MEMORY_NUMBERS[kind])
@@ -231,12 +229,13 @@ class Buffer:
         return self._shape[0]
 
     def __getitem__(self, index: int | slice) -> Buffer:
-        """A part along the first dimension, in the same memory: an index, or a slice of step 1 that is not empty."""
+        """A part along the first dimension, in the same memory: an index, or a slice of step 1."""
         length = len(self)
         if isinstance(index, slice):
             begin, end, step = index.indices(length)
-            if step != 1 or end <= begin:
-                raise IndexError("a part of a buffer is a slice of step 1 that is not empty")
+            if step != 1:
+                raise IndexError("a part of a buffer is a slice of step 1")
+            end = max(begin, end)
             shape: tuple[int, ...] = (end - begin, *self._shape[1:])
         else:
             begin = index.__index__()
@@ -244,7 +243,7 @@ class Buffer:
             if not 0 <= begin < length:
                 raise IndexError(f"index {index} is outside of the buffer's {length}")
             shape = self._shape[1:]
-        row = self.nbytes // length
+        row = self.nbytes // max(length, 1)
         rows = shape[0] if isinstance(index, slice) else 1
         return Buffer._made(self._native.slice(begin * row, rows * row), shape, self._code, self._device)
 

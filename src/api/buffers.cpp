@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 using namespace tosavk;
 using namespace tosavk::api;
 
@@ -20,11 +22,14 @@ MemoryUse use_of(std::int32_t kind, const DevicePlan& plan) {
 }
 
 tosavk_buffer* make(tosavk_device& device, std::uint64_t size, std::int32_t kind, const MemoryOrigin& origin) {
-    if (size == 0) throw Error(ErrorCode::usage, "a buffer must have some bytes");
+    const bool foreign = origin.host_pointer || origin.fd >= 0;
+    if (size == 0 && foreign) throw Error(ErrorCode::usage, "memory that is imported must have some bytes");
     const MemoryUse use = use_of(kind, device.device->plan());
     auto made = std::make_unique<tosavk_buffer>();
     made->kind = kind;
-    made->buffer = {std::make_shared<BufferMemory>(device.device, size, use, origin), 0, size};
+    // Vulkan has no buffers without bytes; tensors without elements have.
+    const std::uint64_t allocated = std::max<std::uint64_t>(size, 4);
+    made->buffer = {std::make_shared<BufferMemory>(device.device, allocated, use, origin), 0, size};
     return made.release();
 }
 
@@ -130,7 +135,6 @@ tosavk_status tosavk_buffer_slice(const tosavk_buffer* buffer, uint64_t offset, 
     return guard(__func__, error, [&](const Call& call) {
         call.require(buffer, "buffer");
         call.require(part, "part");
-        if (size_bytes == 0) throw Error(ErrorCode::usage, "a part of a buffer must have some bytes");
         auto made = std::make_unique<tosavk_buffer>();
         made->kind = buffer->kind;
         made->buffer = {buffer->buffer.memory, within(*buffer, offset, size_bytes), size_bytes};

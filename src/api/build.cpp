@@ -4,6 +4,7 @@
 #include "api/probe.hpp"
 #include "compile/rewrite/precision.hpp"
 #include "frontends/calls/call_builder.hpp"
+#include "ops/empty.hpp"
 
 #include <fmt/format.h>
 
@@ -27,9 +28,9 @@ OutputType read_desc(const tosavk_tensor_desc& desc) {
                     fmt::format("a tensor is described with rank {}, more than {}", desc.rank, TOSAVK_MAX_RANK));
     OutputType tensor{to_dtype(desc.type), Shape(desc.dims, desc.dims + desc.rank)};
     for (const std::int64_t d : tensor.shape) {
-        if (d < 1)
+        if (d < 0)
             throw Error(ErrorCode::bad_model,
-                        fmt::format("a tensor is described with shape {}, but every dimension must be at least 1",
+                        fmt::format("a tensor is described with shape {}, but every dimension must be at least 0",
                                     to_string(tensor.shape)));
     }
     element_count(tensor.shape);  // throws where it is beyond what is counted
@@ -132,7 +133,7 @@ OutputType constant_desc(const Call& call, tosavk_builder* builder, const tosavk
                          std::size_t size_bytes, const std::uint32_t* value) {
     call.require(builder, "builder");
     call.require(desc, "desc");
-    call.require(data, "data");
+    if (size_bytes > 0) call.require(data, "data");
     call.require(value, "value");
     const OutputType tensor = read_desc(*desc);
     check_size("a constant", size_bytes, tensor, bytes_of(tensor));
@@ -178,9 +179,9 @@ tosavk_status tosavk_builder_create(const tosavk_builder_options* options, tosav
         call.require(builder, "builder");
         const tosavk_builder_options given = read_struct(options, "tosavk_builder_options");
         require_zero(given.reserved, "tosavk_builder_options.reserved");
-        auto made = std::make_unique<tosavk_builder>(
-            tosavk_builder{CallBuilder(text_or_empty(given.name), level_of(given.level), given.keep_refused != 0),
-                           checked_precision(given.precision)});
+        auto made = std::make_unique<tosavk_builder>(tosavk_builder{
+            CallBuilder(text_or_empty(given.name), with_empty(level_of(given.level)), given.keep_refused != 0),
+            checked_precision(given.precision)});
         made->calls.graph().use_customs(customs_of(given.customs));
         *builder = made.release();
     });
@@ -221,8 +222,9 @@ tosavk_status tosavk_builder_constant_borrowed(tosavk_builder* builder, const ch
         const OutputType tensor = constant_desc(call, builder, desc, data, size_bytes, value);
         // Armed when the value stands: a failure leaves the bytes with the caller.
         auto armed = std::make_shared<bool>(false);
-        const std::shared_ptr<const void> owner(data, [=](const void* bytes) {
-            if (*armed && release) release(user, bytes);
+        // No pointer owns what is at NULL, so that it is never the one that owns no bytes.
+        const std::shared_ptr<const void> owner(data ? data : armed.get(), [=](const void*) {
+            if (*armed && release) release(user, data);
         });
         const std::span<const std::byte> bytes(static_cast<const std::byte*>(data), size_bytes);
         *value =
@@ -330,7 +332,7 @@ tosavk_status tosavk_builder_finish(tosavk_builder* builder, tosavk_graph** grap
         call.require(graph, "graph");
         if (builder->calls.is_region())
             throw Error(ErrorCode::usage, "a region cannot be finished, but given to a node");
-        Graph done = builder->calls.checked();
+        Graph done = without_empty(builder->calls.checked());
         if (builder->precision == TOSAVK_PRECISION_FP16) done = to_fp16(done);
         auto result = std::make_unique<tosavk_graph>();
         result->graph = std::make_shared<const Graph>(std::move(done));

@@ -96,7 +96,9 @@ void submit(tosavk_context& context, RunRequest request) {
     if (context.context.running())
         throw Error(ErrorCode::usage, "the context is already running; wait for it before the next submit");
     for (std::size_t k = 0; k < context.input_set.size(); ++k) {
-        if (!context.input_set[k]) throw Error(ErrorCode::usage, fmt::format("input {} was never set", k));
+        const Graph& graph = context.executable->graph();
+        if (!context.input_set[k] && !has_no_elements(graph.value(graph.inputs[k]).shape))
+            throw Error(ErrorCode::usage, fmt::format("input {} was never set", k));
     }
     context.has_result = false;
     context.context.submit(std::move(request));
@@ -163,7 +165,7 @@ tosavk_status tosavk_context_set_input(tosavk_context* context, uint32_t index, 
                                        tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(context, "context");
-        call.require(data, "data");
+        if (size_bytes > 0) call.require(data, "data");
         const Graph& graph = context->executable->graph();
         check_size(graph, graph.inputs, index, size_bytes, "input");
         if (context->context.running())
@@ -177,7 +179,7 @@ tosavk_status tosavk_context_set_input_as(tosavk_context* context, uint32_t inde
                                           size_t size_bytes, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(context, "context");
-        call.require(data, "data");
+        if (size_bytes > 0) call.require(data, "data");
         const HostType from = host_type(type);
         const Graph& graph = context->executable->graph();
         const Value& value = checked_value(graph, graph.inputs, index, from, size_bytes, "input");
@@ -224,7 +226,7 @@ tosavk_status tosavk_context_get_output(tosavk_context* context, uint32_t index,
                                         tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(context, "context");
-        call.require(data, "data");
+        if (size_bytes > 0) call.require(data, "data");
         const Graph& graph = context->executable->graph();
         check_size(graph, graph.outputs, index, size_bytes, "output");
         if (!context->has_result) throw Error(ErrorCode::usage, "no finished run has left outputs in this context");
@@ -236,7 +238,7 @@ tosavk_status tosavk_context_get_output_as(tosavk_context* context, uint32_t ind
                                            size_t size_bytes, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(context, "context");
-        call.require(data, "data");
+        if (size_bytes > 0) call.require(data, "data");
         const HostType to = host_type(type);
         const Graph& graph = context->executable->graph();
         const Value& value = checked_value(graph, graph.outputs, index, to, size_bytes, "output");
@@ -245,7 +247,7 @@ tosavk_status tosavk_context_get_output_as(tosavk_context* context, uint32_t ind
         context->context.get_output(index, bytes);
         const std::vector<std::byte> converted = convert_values(bytes, {HostType::Kind::graph, value.type}, to,
                                                                 fmt::format("output {} '{}'", index, value.name));
-        std::memcpy(data, converted.data(), converted.size());
+        if (!converted.empty()) std::memcpy(data, converted.data(), converted.size());
     });
 }
 

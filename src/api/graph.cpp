@@ -23,9 +23,10 @@ std::vector<HostTensor> host_inputs(const Call& call, const Graph& graph, const 
     if (!graph.inputs.empty()) call.require(inputs, "inputs");
     std::vector<HostTensor> tensors;
     for (std::size_t k = 0; k < graph.inputs.size(); ++k) {
-        call.require(inputs[k], fmt::format("inputs[{}]", k).c_str());
         const Value& value = graph.value(graph.inputs[k]);
         HostTensor& tensor = tensors.emplace_back(value.type, value.shape);
+        if (tensor.bytes.empty()) continue;
+        call.require(inputs[k], fmt::format("inputs[{}]", k).c_str());
         std::memcpy(tensor.bytes.data(), inputs[k], tensor.bytes.size());
     }
     return tensors;
@@ -189,10 +190,11 @@ tosavk_status tosavk_reference_run(const tosavk_graph* handle, const void* const
         const std::vector<HostTensor> tensors = host_inputs(call, graph, inputs);
         if (!graph.outputs.empty()) call.require(outputs, "outputs");
         for (std::size_t k = 0; k < graph.outputs.size(); ++k)
-            call.require(outputs[k], fmt::format("outputs[{}]", k).c_str());
+            if (!has_no_elements(graph.value(graph.outputs[k]).shape))
+                call.require(outputs[k], fmt::format("outputs[{}]", k).c_str());
         const std::vector<HostTensor> results = reference_run(graph, tensors);
         for (std::size_t k = 0; k < results.size(); ++k)
-            std::memcpy(outputs[k], results[k].bytes.data(), results[k].bytes.size());
+            if (!results[k].bytes.empty()) std::memcpy(outputs[k], results[k].bytes.data(), results[k].bytes.size());
     });
 }
 
@@ -213,13 +215,13 @@ tosavk_status tosavk_random_input(const tosavk_graph* graph, uint32_t index, uin
                                   size_t size_bytes, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(graph, "graph");
-        call.require(data, "data");
+        if (size_bytes > 0) call.require(data, "data");
         end_value(*graph->graph, graph->graph->inputs, index, "input");
         const HostTensor tensor = random_input(*graph->graph, index, seed);
         if (size_bytes != tensor.bytes.size()) {
             throw Error(ErrorCode::bad_input,
                         fmt::format("input {} takes {} bytes, not {}", index, tensor.bytes.size(), size_bytes));
         }
-        std::memcpy(data, tensor.bytes.data(), size_bytes);
+        if (size_bytes > 0) std::memcpy(data, tensor.bytes.data(), size_bytes);
     });
 }

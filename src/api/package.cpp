@@ -4,6 +4,7 @@
 #include "base/files.hpp"
 #include "base/log.hpp"
 #include "ops/custom.hpp"
+#include "ops/empty.hpp"
 #include "vk/core/device_state.hpp"
 
 #include <fmt/format.h>
@@ -17,12 +18,13 @@ namespace tosavk::api {
 
 namespace {
 
-/// The graph of a package as both its maker and its users read it.
+/// The graph of a package as both its maker and its users read it. Its ends may have no elements, and nothing between
+/// them, whoever wrote the bytes.
 Graph read_graph(std::span<const std::byte> tosa, const Level& level) {
     ImportOptions options;
-    options.level = &level;
+    options.level = &with_empty(level);
     options.spec = TosaSpec::v1_0;
-    return import_tosa(tosa, options);
+    return without_empty(import_tosa(tosa, options));
 }
 
 void set_scales(Graph& graph, const std::vector<ValueId>& ends, const std::vector<PackagedScale>& scales) {
@@ -59,7 +61,7 @@ LoadedModel load_package(std::span<const std::byte> file, const ImportOptions& o
 Bytes make_package(Device& device, const Graph& graph, const PlanOptions& options) {
     if (has_custom(graph)) throw Error(ErrorCode::unsupported, "a package cannot hold kernels of CUSTOM operators");
     Package package;
-    package.tosa = write_tosa(graph);
+    package.tosa = write_tosa(graph, true);
     package.inputs = scales_of(graph, graph.inputs);
     package.outputs = scales_of(graph, graph.outputs);
     const Graph numbered = read_graph(package.tosa, level_none);

@@ -86,8 +86,11 @@ std::vector<BufferRange> ranges_of(const Call& call, const Graph& graph, const s
         throw Error(ErrorCode::usage, fmt::format("{} {}s were bound; the graph has {}", count, what, ids.size()));
     if (count > 0) call.require(given, what);
     std::vector<BufferRange> ranges;
-    for (std::size_t k = 0; k < count; ++k)
-        ranges.push_back(range_of(given[k], fmt::format("{} {}", what, k), graph.value(ids[k]).shape.size()));
+    for (std::size_t k = 0; k < count; ++k) {
+        const Shape& shape = graph.value(ids[k]).shape;
+        ranges.push_back(has_no_elements(shape) ? BufferRange()
+                                                : range_of(given[k], fmt::format("{} {}", what, k), shape.size()));
+    }
     return ranges;
 }
 

@@ -117,7 +117,7 @@ std::vector<std::byte> convert_values(std::span<const std::byte> values, HostTyp
     for (std::size_t k = 0; k < count; ++k)
         reals[k] = std::visit([](auto number) { return static_cast<double>(number); }, element(k));
     if (to.kind == HostType::Kind::f64) {
-        std::memcpy(result.data(), reals.data(), result.size());
+        if (count > 0) std::memcpy(result.data(), reals.data(), result.size());
         return result;
     }
     result = encode_reals(to.type, reals);

@@ -108,6 +108,17 @@ bool broadcast_shape(const Shape& a, const Shape& b, Shape& out) {
 const Level level_none{"none", 32, 2147483647, 2147483647, 2048, 63, 256, 256};
 const Level level_8k{"8K", 6, 8192, 8192, 256, 31, 6, 64};
 
+const Level& with_empty(const Level& level) {
+    const auto made = [](Level like) {
+        like.empty_tensors = true;
+        return like;
+    };
+    static const Level none = made(level_none), eight_k = made(level_8k);
+    return level.max_rank == level_none.max_rank ? none : eight_k;
+}
+
+bool has_no_elements(const Shape& shape) { return std::find(shape.begin(), shape.end(), 0) != shape.end(); }
+
 bool fits(const Level& level, DType type, const Shape& shape) {
     const std::int64_t limit =
         level.max_log2_size >= 62 ? std::int64_t{1} << 62 : std::int64_t{1} << level.max_log2_size;

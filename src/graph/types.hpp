@@ -67,8 +67,14 @@ struct Level {
     int max_rank;
     std::int64_t max_kernel, max_stride, max_scale;
     int max_log2_size, max_nesting, max_list;
+    /// Dimensions may be 0, which TOSA forbids: for graphs from calls (ops/empty.hpp) and packages made of them.
+    bool empty_tensors = false;
 };
 extern const Level level_none, level_8k;
+/// The same limits with empty_tensors; of those two only.
+const Level& with_empty(const Level& level);
+/// Some dimension is 0. Not asked of shape values, whose length is 0 for the shape of a scalar.
+bool has_no_elements(const Shape& shape);
 /// Whether a tensor is no larger than the level allows: its size in bytes is a tensor_size_t, a signed number of
 /// max_log2_size + 1 bits.
 bool fits(const Level& level, DType type, const Shape& shape);

@@ -25,14 +25,14 @@ std::string pool_key(DType type, const Shape& shape, const Bytes& bytes) {
     return key;
 }
 
-void check_dimensions(const std::string& name, DType type, const Shape& shape) {
+void check_dimensions(const std::string& name, DType type, const Shape& shape, const Level& level) {
     for (const std::int64_t d : shape) {
-        // A shape value of length 0 is the shape of a scalar; no other tensor may be empty.
-        if (d < 0 || (d == 0 && type != DType::shape)) {
-            throw Error(
-                ErrorCode::bad_model,
-                fmt::format("tensor '{}' has shape {}, but every dimension must be at least 1", name, to_string(shape)),
-                {}, name);
+        // A shape value of length 0 is the shape of a scalar.
+        if (d < 0 || (d == 0 && type != DType::shape && !level.empty_tensors)) {
+            throw Error(ErrorCode::bad_model,
+                        fmt::format("tensor '{}' has shape {}, but every dimension must be at least {}", name,
+                                    to_string(shape), level.empty_tensors ? 0 : 1),
+                        {}, name);
         }
     }
     element_count(shape);
@@ -48,7 +48,7 @@ ValueId push_value(Graph& graph, Value value) {
 GraphBuilder::GraphBuilder(std::string name, const Level& level) : level_(&level) { graph_.name = std::move(name); }
 
 ValueId GraphBuilder::input(const std::string& name, DType type, const Shape& shape) {
-    check_dimensions(name, type, shape);
+    check_dimensions(name, type, shape, *level_);
     if (type == DType::shape) {
         throw Error(ErrorCode::bad_model, fmt::format("graph input '{}' cannot have type shape", name), {}, name);
     }
@@ -62,7 +62,7 @@ ValueId GraphBuilder::input(const std::string& name, DType type, const Shape& sh
 }
 
 ValueId GraphBuilder::constant(const std::string& name, DType type, const Shape& shape, SharedBytes bytes) {
-    check_dimensions(name, type, shape);
+    check_dimensions(name, type, shape, *level_);
     const std::size_t expected = static_cast<std::size_t>(element_count(shape)) * size_of(type);
     if (bytes->size() != expected) {
         throw Error(ErrorCode::bad_model,
@@ -187,7 +187,7 @@ void GraphBuilder::take_back() {
 }
 
 std::vector<ValueId> GraphBuilder::stand_ins(const std::string& name, std::span<const OutputType> outputs) {
-    for (const OutputType& output : outputs) check_dimensions(name, output.type, output.shape);
+    for (const OutputType& output : outputs) check_dimensions(name, output.type, output.shape, *level_);
     std::vector<ValueId> made;
     for (const OutputType& output : outputs) {
         Value value;
@@ -249,7 +249,7 @@ Graph GraphBuilder::finish_region() {
 // ---- control flow and state ---------------------------------------------------------------------------------------
 
 void GraphBuilder::variable(const std::string& name, DType type, const Shape& shape, Bytes initial) {
-    check_dimensions(name, type, shape);
+    check_dimensions(name, type, shape, *level_);
     Variable declared{name, type, shape, {}};
     if (!initial.empty()) declared.initial = std::move(initial);
     if (graph_.find_variable(name)) {

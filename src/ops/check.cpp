@@ -1,5 +1,6 @@
 // The checks that hold for every operator, read off its OpDef: arity, types, ranks, constants, sizes and levels. What
 // is special to one operator stands in its own `check`.
+#include "ops/empty.hpp"
 #include "ops/op.hpp"
 
 #include <fmt/format.h>
@@ -62,9 +63,9 @@ void check_operand(const NodeView& view, const ArgDef& arg, const Value& v, cons
     }
     for (const std::int64_t d : v.shape) {
         // The shape of a scalar is a shape value of length 0.
-        if (d < 1 && !(v.type == DType::shape && d == 0)) {
-            view.fail(fmt::format("operand '{}' has shape {}, but every dimension must be at least 1", arg.name,
-                                  to_string(v.shape)),
+        if (d < 1 && !(d == 0 && (v.type == DType::shape || level.empty_tensors))) {
+            view.fail(fmt::format("operand '{}' has shape {}, but every dimension must be at least {}", arg.name,
+                                  to_string(v.shape), level.empty_tensors ? 0 : 1),
                       v.name);
         }
     }
@@ -219,6 +220,7 @@ void check_node(const NodeView& view, const Level& level) {
         check_operand(view, arg, v, level);
     }
     if (def.check != nullptr) def.check(view, level);
+    if (level.empty_tensors) check_empty(view);
 }
 
 // ---- the graph ----------------------------------------------------------------------------------------------------
@@ -241,10 +243,10 @@ void check_interface(const Graph& graph, const std::vector<ValueId>& ids, const 
     }
 }
 
-void check_values(const Graph& graph) {
+void check_values(const Graph& graph, const Level& level) {
     for (const Value& v : graph.values) {
         for (const std::int64_t d : v.shape) {
-            if (d < 0 || (d == 0 && v.type != DType::shape)) {
+            if (d < 0 || (d == 0 && v.type != DType::shape && !level.empty_tensors)) {
                 fail_value(v, fmt::format("has shape {}, but every dimension must be at least 1", to_string(v.shape)));
             }
         }
@@ -267,7 +269,8 @@ void check_variables(const Graph& graph, const Level& level) {
         if (v.shape.size() > static_cast<std::size_t>(level.max_rank)) {
             fail(fmt::format("its rank is {}, but level {} allows {}", v.shape.size(), level.name, level.max_rank));
         }
-        if (std::any_of(v.shape.begin(), v.shape.end(), [](std::int64_t d) { return d < 1; })) {
+        if (std::any_of(v.shape.begin(), v.shape.end(),
+                        [&](std::int64_t d) { return d < (level.empty_tensors ? 0 : 1); })) {
             fail(fmt::format("has shape {}, but every dimension must be at least 1", to_string(v.shape)));
         }
         const std::size_t expected = static_cast<std::size_t>(element_count(v.shape)) * size_of(v.type);
@@ -286,7 +289,7 @@ void check_graph(const Graph& graph, const Level& level) {
 }
 
 void check_region(const Graph& graph, const Level& level) {
-    check_values(graph);
+    check_values(graph, level);
     check_variables(graph, level);
     check_interface(graph, graph.inputs, "input");
     check_interface(graph, graph.outputs, "output");

@@ -191,7 +191,7 @@ ViewDef pad_view(const NodeView& view) {
 std::vector<Shape> reshape_infer(const NodeView& view) {
     const Shape out = view.constant_ints(1);
     for (const std::int64_t n : out)
-        if (n < 1)
+        if (n < 0 || (n == 0 && !has_no_elements(view.in(0).shape)))
             view.fail(fmt::format("dimension {} of the new shape {} is less than 1", n, to_string(out)), "shape");
     if (element_count(out) != element_count(view.in(0).shape))
         view.fail(fmt::format("{} elements of shape {} cannot become shape {} with {}", element_count(view.in(0).shape),
@@ -234,7 +234,7 @@ std::vector<Shape> slice_infer(const NodeView& view) {
     require_rank(view, in, start.size(), "start");
     require_rank(view, in, size.size(), "size");
     for (std::size_t d = 0; d < in.size(); ++d)
-        if (start[d] < 0 || size[d] < 1 || start[d] > in[d] || size[d] > in[d] - start[d])
+        if (start[d] < 0 || size[d] < 0 || start[d] > in[d] || size[d] > in[d] - start[d])
             view.fail(fmt::format("axis {}: start {} and size {} do not lie inside the input's {}", d, start[d],
                                   size[d], in[d]),
                       start[d] < 0 || start[d] > in[d] ? "start" : "size");
@@ -263,7 +263,7 @@ std::vector<Shape> tile_infer(const NodeView& view) {
     const auto multiples = view.constant_ints(1);
     require_rank(view, out, multiples.size(), "multiples");
     for (std::size_t d = 0; d < out.size(); ++d) {
-        if (multiples[d] < 1 || multiples[d] > (std::int64_t{1} << 40) / out[d])
+        if (multiples[d] < 1 || multiples[d] > (std::int64_t{1} << 40) / std::max<std::int64_t>(out[d], 1))
             view.fail(fmt::format("multiple {} of axis {} is {}", multiples[d], d,
                                   multiples[d] < 1 ? "less than 1" : "too large"),
                       "multiples");

@@ -27,8 +27,8 @@ void check_window(const NodeView& view, const Shape& window, const char* what) {
                               shape.size()),
                   what);
     for (std::size_t d = 0; d < shape.size(); ++d) {
-        if (window[d] < 1 || window[d] > shape[d])
-            view.fail(fmt::format("{} {} of axis {} is not in 1..{}", what, window[d], d, shape[d]), what);
+        if (window[d] < 0 || window[d] > shape[d])
+            view.fail(fmt::format("{} {} of axis {} is not in 0..{}", what, window[d], d, shape[d]), what);
     }
 }
 

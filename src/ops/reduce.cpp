@@ -50,8 +50,11 @@ template <bool is_max> void extreme_ints(RefContext& ctx) {
 template <bool is_max, class Real> void extreme_reals(RefContext& ctx) {
     const bool propagate = ctx.attrs().nan_mode == NanMode::propagate;
     const Real infinity = std::numeric_limits<Real>::infinity();
-    const Real start = !propagate ? std::numeric_limits<Real>::quiet_NaN() : is_max ? -infinity : infinity;
-    ctx.set_reals(fold<Real>(split_of(ctx.view), ctx.real<Real>(0), start, [propagate](Real a, Real b) {
+    const AxisSplit split = split_of(ctx.view);
+    // Ignoring NaN, only NaN gives NaN; of no elements at all the extreme is an infinity.
+    const bool may_be_nan = !propagate && split.axis > 0;
+    const Real start = may_be_nan ? std::numeric_limits<Real>::quiet_NaN() : is_max ? -infinity : infinity;
+    ctx.set_reals(fold<Real>(split, ctx.real<Real>(0), start, [propagate](Real a, Real b) {
         if (std::isnan(a)) return propagate ? a : b;
         if (std::isnan(b)) return propagate ? b : a;
         return is_max ? (a >= b ? a : b) : (a <= b ? a : b);

@@ -94,6 +94,7 @@ ConvGeometry conv_geometry(const NodeView& view) {
         const char* name = axis_names[i + 3 - spatial];
         axis.in = in[1 + i];
         axis.kernel = weight[first_kernel + i];
+        if (axis.kernel < 1) view.fail(fmt::format("the weight has no {}", name), "weight");
         axis.stride = a.stride[i];
         axis.dilation = transposed ? 1 : a.dilation[i];
         axis.pad_before = a.pad[2 * i];

@@ -131,7 +131,6 @@ TEST_F(BuffersGpu, PartsOfABufferMoveWithinIt) {
 TEST_F(BuffersGpu, WrongCallsSayWhatIsWrong) {
     cpp::Buffer buffer(*device_, 64);
     Bytes bytes(65);
-    error_of(TOSAVK_ERROR_USAGE, [&] { cpp::Buffer(*device_, 0); });
     error_of(TOSAVK_ERROR_USAGE, [&] { cpp::Buffer(*device_, 4, static_cast<tosavk_memory_kind>(3)); });
     error_of(TOSAVK_ERROR_OUT_OF_MEMORY, [&] { cpp::Buffer(*device_, std::uint64_t{1} << 60); });
     error_of(TOSAVK_ERROR_BAD_INPUT, [&] { buffer.upload(bytes); });
@@ -140,7 +139,6 @@ TEST_F(BuffersGpu, WrongCallsSayWhatIsWrong) {
     error_of(TOSAVK_ERROR_BAD_INPUT, [&] { buffer.fill(0, 60, 5); });
     error_of(TOSAVK_ERROR_BAD_INPUT, [&] { buffer.slice(64, 1); });
     error_of(TOSAVK_ERROR_BAD_INPUT, [&] { buffer.slice(8, UINT64_MAX); });
-    error_of(TOSAVK_ERROR_USAGE, [&] { buffer.slice(8, 0); });
     error_of(TOSAVK_ERROR_USAGE, [&] { buffer.export_fd(); });
     cpp::Device again;
     cpp::Buffer foreign(again, 64);

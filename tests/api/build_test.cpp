@@ -335,8 +335,8 @@ TEST(Build, NamesAndSizesAreCheckedAtOnce) {
     EXPECT_EQ(input("x", TOSAVK_ERROR_BAD_MODEL), "there is a graph input with the name 'x' already");
     EXPECT_EQ(input("input_2", TOSAVK_OK), "");
     EXPECT_EQ(input(nullptr, TOSAVK_OK), "") << "a name that is free";
-    desc.dims[0] = 0;
-    EXPECT_NE(input("y", TOSAVK_ERROR_BAD_MODEL).find("at least 1"), std::string::npos);
+    desc.dims[0] = -1;
+    EXPECT_NE(input("y", TOSAVK_ERROR_BAD_MODEL).find("at least 0"), std::string::npos);
     desc = desc_of(DType::fp32, {1, 1, 1, 1, 1, 1, 1, 1});
     EXPECT_NE(input("y", TOSAVK_ERROR_BAD_MODEL).find("larger than level 8K"), std::string::npos);
     desc = desc_of(DType::fp32, {INT64_MAX, INT64_MAX});
@@ -377,7 +377,7 @@ TEST(Build, ARefusedNodeLeavesNothingBehind) {
     Small small(true);
     tosavk_tensor_info info{};
     info.struct_size = sizeof info;
-    const std::vector<tosavk_tensor_desc> half = {desc_of(DType::fp32, {2}), desc_of(DType::fp32, {0})};
+    const std::vector<tosavk_tensor_desc> half = {desc_of(DType::fp32, {2}), desc_of(DType::fp32, {-1})};
     EXPECT_NE(small.node("FOO", {small.x}, TOSAVK_ERROR_BAD_MODEL, {}, half), "");
     EXPECT_EQ(tosavk_builder_value(small.builder.get(), 1, &info, nullptr), TOSAVK_ERROR_USAGE);
 

@@ -228,7 +228,7 @@ TEST(DataLayout, Errors) {
     EXPECT_REJECTED(message(Op::reverse, {in}, with_axis(-1)), "axis -1");
     EXPECT_REJECTED(message(Op::slice, {in, shape_values({0, 2}), shape_values({2, 2})}), "do not lie inside");
     EXPECT_REJECTED(message(Op::slice, {in, shape_values({-1, 0}), shape_values({2, 2})}), "axis 0");
-    EXPECT_REJECTED(message(Op::slice, {in, shape_values({0, 0}), shape_values({2, 0})}), "axis 1");
+    EXPECT_REJECTED(message(Op::slice, {in, shape_values({0, 0}), shape_values({2, 0})}), "at least 1");
     EXPECT_REJECTED(message(Op::slice, {in, shape_values({0}), shape_values({2, 2})}), "start has 1 values");
     EXPECT_REJECTED(message(Op::slice, {in, shape_values({0, 0}), shape_values({INT64_MAX, 1})}), "do not lie inside");
     EXPECT_REJECTED(message(Op::tile, {in, shape_values({1, 0})}), "less than 1");

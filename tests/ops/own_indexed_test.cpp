@@ -188,7 +188,7 @@ TEST(OwnIndexed, Errors) {
     };
     EXPECT_REJECTED(message(Op::dynamic_slice, {values, i32s({1}, {0}), shape_values({1, 1})}), "start has 1 values");
     EXPECT_REJECTED(message(Op::dynamic_slice, {values, start, shape_values({1, 4})}), "size 4 of axis 1");
-    EXPECT_REJECTED(message(Op::dynamic_slice, {values, start, shape_values({0, 1})}), "size 0 of axis 0");
+    EXPECT_REJECTED(message(Op::dynamic_slice, {values, start, shape_values({0, 1})}), "at least 1");
     EXPECT_REJECTED(message(Op::dynamic_slice, {values, start, shape_values({1})}), "size has 1 dimensions");
     EXPECT_REJECTED(message(Op::dynamic_update_slice, {values, i32s({1, 4}, {0, 0, 0, 0}), start}), "update 4");
     EXPECT_REJECTED(message(Op::gather_nd, {values, i32s({1, 3}, {0, 0, 0})}), "tuples of 3");

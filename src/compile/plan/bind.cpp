@@ -12,6 +12,9 @@
 namespace tosavk {
 namespace {
 
+/// An input or output without elements, which has no place.
+bool is_empty(const Value& value) { return value.type != DType::shape && has_no_elements(value.shape); }
+
 std::uint64_t value_bytes(const Value& value) {
     return allocation_bytes(static_cast<std::uint64_t>(element_count(value.shape)) * size_of(value.type), value.type);
 }
@@ -47,7 +50,7 @@ void Planner::place_arena() {
     std::vector<Interval> intervals;
     std::vector<ValueId> owners;
     for (ValueId id = 0; id < graph_.values.size(); ++id) {
-        if (last_[id] < 0 || graph_.value(id).is_constant()) continue;
+        if (last_[id] < 0 || graph_.value(id).is_constant() || is_empty(graph_.value(id))) continue;
         if (plan_.placements[id].space == Space::external) continue;
         const bool keep = plan_.options.keep_all;
         intervals.push_back({keep ? -1 : first_[id], keep ? end : last_[id], value_bytes(graph_.value(id))});
@@ -75,7 +78,7 @@ void Planner::place_arena() {
 void Planner::place_externals() {
     const auto place = [&](ValueId owner) {
         Placement& slot = plan_.placements[owner];
-        if (slot.space != Space::none || graph_.value(owner).is_constant()) return;
+        if (slot.space != Space::none || graph_.value(owner).is_constant() || is_empty(graph_.value(owner))) return;
         slot = {Space::external, plan_.external_bytes, value_bytes(graph_.value(owner))};
         plan_.external_bytes += align(slot.size);
         plan_.externals.push_back(slot);
@@ -168,7 +171,8 @@ void Planner::bind() {
         }
     }
     for (std::size_t c = 0; c < plan_.controls.size(); ++c) bind_control(plan_.controls[c], control_memory_[c]);
-    for (const ValueId id : graph_.outputs) place_of(id);  // an output may be a constant
+    for (const ValueId id : graph_.outputs)
+        if (!is_empty(graph_.value(id))) place_of(id);  // an output may be a constant
 }
 
 void Planner::check_bindings(const Dispatch& dispatch) const {

@@ -20,6 +20,7 @@ template <class F> void for_each_binding(const Plan& plan, F f) {
 ExternalNeeds needs_of(const Value& value, const Placement& place, const Plan& plan, const DeviceCaps& caps) {
     ExternalNeeds needs;
     needs.bytes = needs.padded = byte_count(value);
+    needs.possible = needs.bytes == 0;
     const std::size_t slot = slot_of(plan, place);
     // A tensor that is only a part of its slot cannot take the place of the whole.
     if (slot == no_slot || plan.externals[slot].offset != place.offset || plan.externals[slot].size != place.size)
@@ -75,6 +76,11 @@ public:
             check_size("input", i, graph_.inputs[i], input_needs(graph_, plan_, caps_, i), inputs_[i]);
         for (std::size_t o = 0; o < outputs_.size(); ++o)
             check_size("output", o, graph_.outputs[o], output_needs(graph_, plan_, caps_, o), outputs_[o]);
+        // Of what has no elements nothing is bound.
+        for (std::size_t i = 0; i < inputs_.size(); ++i)
+            if (byte_count(graph_.value(graph_.inputs[i])) == 0) inputs_[i] = {};
+        for (std::size_t o = 0; o < outputs_.size(); ++o)
+            if (byte_count(graph_.value(graph_.outputs[o])) == 0) outputs_[o] = {};
         check_outputs();
         for (std::size_t i = 0; i < inputs_.size(); ++i) take_input(i);
         for (std::size_t o = 0; o < outputs_.size(); ++o) take_output(o);
@@ -104,6 +110,7 @@ private:
                                                           name_of(value.type), to_string(value.shape), why));
         };
         const std::size_t rank = value.shape.size();
+        if (has_no_elements(value.shape)) return range.strides.clear();
         if (range.strides.size() != rank)
             refuse(fmt::format("{} strides were given for {} dimensions", range.strides.size(), rank));
         std::vector<std::size_t> order;  // innermost first; what has one element needs no stride

@@ -23,7 +23,7 @@ double limit_in_fp16(double limit) {
 class Converter {
 public:
     explicit Converter(const Graph& graph)
-        : graph_(graph), builder_(graph.name, level_none), made_(graph.values.size()) {}
+        : graph_(graph), builder_(graph.name, with_empty(level_none)), made_(graph.values.size()) {}
 
     Graph convert() {
         for (const Variable& variable : graph_.variables) builder_.variable(variable);

@@ -55,7 +55,7 @@ const TosaFileTensor& TosaReader::out(std::size_t k) const {
 ValueId TosaReader::make_constant(const TosaFileTensor& tensor, const Shape& shape) {
     // The shape is checked before the product of its dimensions means anything.
     for (const std::int64_t d : shape) {
-        if (d < 1 && !(d == 0 && tensor.type == DType::shape)) {
+        if (d < 1 && !(d == 0 && (tensor.type == DType::shape || level_->empty_tensors))) {
             throw Error(ErrorCode::bad_model,
                         fmt::format("TOSA file: constant {} has shape {}, but every dimension must be at least 1",
                                     tensor.title(), to_string(shape)),

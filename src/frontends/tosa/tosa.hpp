@@ -12,7 +12,9 @@ namespace tosavk {
 Graph import_tosa(std::span<const std::byte> file, const ImportOptions& options);
 /// Throws Error for a file that cannot be read at all.
 ProbeReport probe_tosa(std::span<const std::byte> file, const ImportOptions& options);
-/// The graph as a TOSA 1.0 flatbuffer. Quantization scales, which TOSA does not know, are left out.
-Bytes write_tosa(const Graph& graph);
+/// The graph as a TOSA 1.0 flatbuffer. Quantization scales, which TOSA does not know, are left out. Throws
+/// Error(unsupported) for inputs and outputs without elements, which TOSA does not know either, unless they
+/// `may_be_empty`: what is made then is read at a level with_empty() alone.
+Bytes write_tosa(const Graph& graph, bool may_be_empty = false);
 
 }  // namespace tosavk

@@ -3,6 +3,7 @@
 // in every block that uses them, and are declared by VARIABLE in the first.
 #include "frontends/tosa/file.hpp"
 #include "frontends/tosa/tosa.hpp"
+#include "ops/empty.hpp"
 #include "ops/op.hpp"
 #include "ops/print.hpp"
 
@@ -315,6 +316,12 @@ Bytes Writer::run() {
 
 }  // namespace
 
-Bytes write_tosa(const Graph& graph) { return Writer(graph).run(); }
+Bytes write_tosa(const Graph& graph, bool may_be_empty) {
+    if (!may_be_empty && has_empty_ends(graph)) {
+        throw Error(ErrorCode::unsupported,
+                    "an input or output of the graph has no elements, which a .tosa file cannot say");
+    }
+    return Writer(graph).run();
+}
 
 }  // namespace tosavk

@@ -139,7 +139,7 @@ void check_plan(const Graph& graph, const Plan& plan, const DeviceCaps& caps, co
     }
     for (const ValueId input : graph.inputs) {
         const Space space = plan.placements.at(input).space;
-        if (space != Space::arena && space != Space::external) {
+        if (space != Space::arena && space != Space::external && !has_no_elements(graph.value(input).shape)) {
             bad_plan(fmt::format("the graph input '{}' has no memory", graph.value(input).name));
         }
     }

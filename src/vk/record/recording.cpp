@@ -385,6 +385,7 @@ void Recording::read_variable(std::size_t index, std::span<std::byte> bytes) con
 void Recording::write_input(std::size_t index, std::span<const std::byte> bytes) { write_input_bytes(index, 0, bytes); }
 
 void Recording::write_input_bytes(std::size_t index, std::uint64_t at, std::span<const std::byte> bytes) {
+    if (bytes.empty()) return;
     const std::uint64_t offset = own_offset(executable_.plan.placements[executable_.graph->inputs[index]]) + at;
     if (in_place_) memory_.write(offset, bytes);
     else if (staged_inputs_[index]) staging_.write(*staged_inputs_[index] + at, bytes);
@@ -392,6 +393,7 @@ void Recording::write_input_bytes(std::size_t index, std::uint64_t at, std::span
 }
 
 void Recording::read_output(std::size_t index, std::span<std::byte> bytes) const {
+    if (bytes.empty()) return;
     const std::uint64_t offset = own_offset(executable_.plan.placements[executable_.graph->outputs[index]]);
     if (in_place_) memory_.read(offset, bytes);
     else if (staged_outputs_[index]) staging_.read(*staged_outputs_[index], bytes);
