@@ -12,7 +12,7 @@ def test_a_network_from_calls():
     b = tosavk.Builder("small")
     x = b.input("x", (1, 8, 8, 2))
     zero = np.zeros(1, np.float32)
-    y = b.conv2d(x, weights, bias, zero, zero, pad=[1, 1, 1, 1], stride=[1, 1], dilation=[1, 1], acc_type="fp32")
+    y = b.conv2d(x, weights, bias, zero, zero, pad=[1, 1, 1, 1], stride=[1, 1], dilation=[1, 1], acc_type="FP32")
     assert y.shape == (1, 8, 8, 4) and y.dtype == "fp32"
     y = b.clamp(y, min_val=0.0, max_val=6.0)
     y = b.max_pool2d(y, kernel=[2, 2], stride=[2, 2], pad=[0, 0, 0, 0])

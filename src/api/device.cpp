@@ -1,5 +1,6 @@
 // Devices of the C ABI: listing, describing, opening.
 #include "api/device_options.hpp"
+#include "base/text.hpp"
 #include "device/architectures.hpp"
 #include "device/quirks.hpp"
 #include "vk/measure/limits.hpp"
@@ -73,10 +74,9 @@ nlohmann::ordered_json limits_json(const DeviceLimits& limits) {
     return result;
 }
 
-std::string hexadecimal(const std::uint8_t* bytes, std::size_t count) {
-    std::string text;
-    for (std::size_t k = 0; bytes && k < count; ++k) text += fmt::format("{:02x}", bytes[k]);
-    return text;
+/// Of so many bytes; none, where the caller gives none.
+std::string digits_of(const std::uint8_t* bytes, std::size_t count) {
+    return bytes ? hexadecimal(std::as_bytes(std::span(bytes, count))) : std::string();
 }
 
 const char* type_of(std::int32_t type) {
@@ -98,8 +98,8 @@ namespace tosavk::api {
 
 DeviceOptions device_options(const tosavk_device_options& given) {
     DeviceOptions options(given.name ? given.name : "");
-    options.uuid = hexadecimal(given.uuid, 16);
-    options.luid = hexadecimal(given.luid, 8);
+    options.uuid = digits_of(given.uuid, 16);
+    options.luid = digits_of(given.luid, 8);
     options.type = type_of(given.type);
     options.vendor_id = given.vendor_id;
     options.ordinal = given.ordinal;

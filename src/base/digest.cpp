@@ -1,5 +1,7 @@
 #include "base/digest.hpp"
 
+#include "base/text.hpp"
+
 #include <sys/types.h>
 
 #include <sha2.h>
@@ -19,14 +21,7 @@ Digest sha256(std::span<const std::byte> bytes) {
     return digest;
 }
 
-std::string hex(const Digest& digest) {
-    std::string text;
-    for (const std::byte byte : digest) {
-        text += "0123456789abcdef"[std::to_integer<unsigned>(byte) >> 4];
-        text += "0123456789abcdef"[std::to_integer<unsigned>(byte) & 15];
-    }
-    return text;
-}
+std::string hex(const Digest& digest) { return hexadecimal(digest); }
 
 // Every step is a bijection of the sum for a given word and of the word for a given sum.
 std::uint64_t checksum(std::span<const std::byte> bytes) {

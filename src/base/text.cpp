@@ -1,4 +1,5 @@
 // Walks UTF-8 and keeps what is well formed.
+
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -33,6 +34,29 @@ std::string printable(std::string_view bytes) {
         i += good ? length : 1;
     }
     return out;
+}
+
+namespace {
+
+std::string shifted(std::string_view text, char first, char last, int by) {
+    std::string result(text);
+    for (char& c : result)
+        if (c >= first && c <= last) c = static_cast<char>(c + by);
+    return result;
+}
+
+}  // namespace
+
+std::string lower(std::string_view text) { return shifted(text, 'A', 'Z', 'a' - 'A'); }
+std::string upper(std::string_view text) { return shifted(text, 'a', 'z', 'A' - 'a'); }
+
+std::string hexadecimal(std::span<const std::byte> bytes) {
+    std::string text;
+    for (const std::byte byte : bytes) {
+        text += "0123456789abcdef"[std::to_integer<unsigned>(byte) >> 4];
+        text += "0123456789abcdef"[std::to_integer<unsigned>(byte) & 15];
+    }
+    return text;
 }
 
 }  // namespace tosavk

@@ -2,6 +2,7 @@
 // stands beside it.
 #include "ops/print.hpp"
 
+#include "base/text.hpp"
 #include "ops/op.hpp"
 
 #include <fmt/format.h>
@@ -193,10 +194,11 @@ Wanted take(const AttributeValue& given, std::string& field) {
 }
 Wanted take(const AttributeValue& given, DType& field) {
     const auto* text = std::get_if<std::string>(&given.value);
+    const std::string name = text ? lower(*text) : std::string();
     std::string all;
     for (int k = 0; k <= static_cast<int>(DType::fp32); ++k) {
         const auto type = static_cast<DType>(k);
-        if (text && *text == name_of(type)) {
+        if (name == name_of(type)) {
             field = type;
             return std::nullopt;
         }

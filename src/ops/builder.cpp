@@ -1,28 +1,20 @@
 #include "ops/builder.hpp"
 
+#include "base/text.hpp"
 #include "graph/host_tensor.hpp"
 #include "ops/custom.hpp"
 
 #include <fmt/format.h>
 
-#include <cctype>
 #include <unordered_set>
 
 namespace tosavk {
 
 namespace {
 
-std::string lower(std::string_view text) {
-    std::string out(text);
-    for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return out;
-}
-
 // Pool entries are found by type, shape and bytes, so that -0 and 0 stay apart.
 std::string pool_key(DType type, const Shape& shape, const Bytes& bytes) {
-    std::string key = fmt::format("{} {} ", name_of(type), to_string(shape));
-    for (const std::byte b : bytes) key += fmt::format("{:02x}", static_cast<unsigned>(b));
-    return key;
+    return fmt::format("{} {} {}", name_of(type), to_string(shape), hexadecimal(bytes));
 }
 
 void check_dimensions(const std::string& name, DType type, const Shape& shape, const Level& level) {

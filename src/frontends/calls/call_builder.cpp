@@ -1,35 +1,21 @@
 #include "frontends/calls/call_builder.hpp"
 
+#include "base/text.hpp"
 #include "ops/custom.hpp"
 
 #include <fmt/format.h>
-
-#include <algorithm>
-#include <cctype>
 
 namespace tosavk {
 
 namespace {
 
-constexpr std::string_view own_domain = "TOSAVK.";
-
-std::string upper(std::string_view text) {
-    std::string out(text);
-    for (char& c : out) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-    return out;
-}
-
-std::string lower(std::string_view text) {
-    std::string out(text);
-    for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return out;
-}
+constexpr std::string_view own_prefix = "TOSAVK.";
 
 /// Null when there is none of this name.
 const OpDef* operator_named(const std::string& text) {
     std::string name = upper(text);
-    const bool own = name.starts_with(own_domain);
-    if (own) name.erase(0, own_domain.size());
+    const bool own = name.starts_with(own_prefix);
+    if (own) name.erase(0, own_prefix.size());
     const OpDef* def = find_op(name);
     return def && def->op != Op::unknown && (!own || is_own(def->op)) ? def : nullptr;
 }

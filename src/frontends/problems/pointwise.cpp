@@ -1,24 +1,16 @@
 // Elementwise operators as problem lines, straight from the registry, and what may follow any operator.
+#include "base/text.hpp"
 #include "frontends/problems/operators.hpp"
 #include "ops/op.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <limits>
 #include <optional>
 
 namespace tosavk {
 
 namespace {
-
-std::string lower(std::string_view text) {
-    std::string result(text);
-    std::transform(result.begin(), result.end(), result.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return result;
-}
 
 /// The type that a type variable has in a row; other names are types themselves.
 DType type_in(const OpDef& def, const TypeRow& row, std::string_view name) {
@@ -137,10 +129,7 @@ ValueId follow(Line& line, Layers& layers, ValueId value) {
             times = std::stoll(count);
             name.resize(star);
         }
-        std::string upper = name;
-        std::transform(upper.begin(), upper.end(), upper.begin(),
-                       [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-        const OpDef* def = find_op(std::string_view(upper));
+        const OpDef* def = find_op(upper(name));
         for (; times > 0; --times) {
             if (name == "rescale") {
                 const DType from = layers.type(value);

@@ -1,26 +1,17 @@
 #include "frontends/problems/problem.hpp"
 
+#include "base/text.hpp"
 #include "frontends/problems/networks.hpp"
 #include "frontends/problems/operators.hpp"
 #include "ops/op.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
-
 namespace tosavk {
 
 namespace {
 
 constexpr const char* chain_form = "TYPE SHAPE FOLLOWER... (add*50: fifty times; second operands are one shared input)";
-
-std::string upper(std::string_view text) {
-    std::string result(text);
-    std::transform(result.begin(), result.end(), result.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-    return result;
-}
 
 const ProblemForm* find_form(std::string_view name) {
     for (const std::span<const ProblemForm> forms : {window_forms(), movement_forms(), control_forms(), own_forms()}) {
@@ -95,9 +86,7 @@ Graph load_problem(std::string_view text, const Level& level) {
 std::vector<ProblemHelp> problem_help() {
     std::vector<ProblemHelp> result;
     for (const OpDef& def : registry()) {
-        std::string name(def.name);
-        std::transform(name.begin(), name.end(), name.begin(),
-                       [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+        const std::string name = lower(def.name);
         if (const ProblemForm* form = find_form(name)) result.push_back(help_of(*form));
         else if (is_pointwise(def.op)) result.push_back(pointwise_help(def.op));
     }

@@ -2,6 +2,7 @@
 #include "vk/core/caps.hpp"
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -66,10 +67,8 @@ void read_properties(const Instance& instance, const PhysicalDevice& device, Dev
     chain.add(&ids);
     instance.get_properties(device.handle, &properties);
 
-    for (const std::uint8_t byte : ids.deviceUUID) caps.uuid += fmt::format("{:02x}", byte);
-    for (const std::uint8_t byte : ids.deviceLUID) {
-        if (ids.deviceLUIDValid != VK_FALSE) caps.luid += fmt::format("{:02x}", byte);
-    }
+    caps.uuid = hexadecimal(std::as_bytes(std::span(ids.deviceUUID)));
+    if (ids.deviceLUIDValid != VK_FALSE) caps.luid = hexadecimal(std::as_bytes(std::span(ids.deviceLUID)));
     const VkPhysicalDeviceProperties& core = properties.properties;
     const VkPhysicalDeviceLimits& limits = core.limits;
     caps.name = core.deviceName;
@@ -81,9 +80,7 @@ void read_properties(const Instance& instance, const PhysicalDevice& device, Dev
     caps.driver_version = core.driverVersion;
     caps.api_version = core.apiVersion;
     caps.type = type_name(core.deviceType);
-    for (const std::uint8_t byte : core.pipelineCacheUUID) {
-        caps.pipeline_cache_uuid += fmt::format("{:02x}", byte);
-    }
+    caps.pipeline_cache_uuid = hexadecimal(std::as_bytes(std::span(core.pipelineCacheUUID)));
     caps.signed_zero_inf_nan_preserve32 = floats.shaderSignedZeroInfNanPreserveFloat32 != VK_FALSE;
     caps.rounding_rte32 = floats.shaderRoundingModeRTEFloat32 != VK_FALSE;
     caps.denorm_preserve32 = floats.shaderDenormPreserveFloat32 != VK_FALSE;

@@ -2,6 +2,7 @@
 #include "vk/core/device.hpp"
 
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "compile/plan/tuning.hpp"
 #include "store/package.hpp"
 #include "vk/core/device_state.hpp"
@@ -19,14 +20,6 @@
 namespace tosavk {
 
 namespace {
-
-std::string lower(std::string_view text) {
-    std::string result(text);
-    for (char& c : result) {
-        c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    }
-    return result;
-}
 
 std::vector<PhysicalDevice> require_devices(const Instance& instance) {
     std::vector<PhysicalDevice> devices = usable_devices(instance);
