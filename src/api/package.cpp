@@ -43,7 +43,12 @@ std::vector<PackagedScale> scales_of(const Graph& graph, const std::vector<Value
 LoadedModel load_package(std::span<const std::byte> file, const ImportOptions& options) {
     auto package = std::make_shared<Package>(read_package(file));
     LoadedModel model;
-    model.graph = read_graph(package->tosa, *options.level);
+    try {
+        model.graph = read_graph(package->tosa, *options.level);
+    } catch (const Error& e) {
+        if (e.code() != ErrorCode::usage) throw;  // nobody asked for a version but this function
+        throw Error(ErrorCode::bad_model, fmt::format("the package is damaged: {}", e.what()), e.node(), e.operand());
+    }
     package->tosa = {};
     if (graph_numbering(model.graph) != package->numbering) {
         // Another version of the library reads the graph in another order: the plan means nothing to this one.

@@ -1,8 +1,8 @@
 #include "store/package.hpp"
 
+#include "base/text.hpp"
 #include "compile/group/fuse.hpp"
 #include "kernels/common/shader_files.hpp"
-#include "ops/storage.hpp"
 #include "spirv/glslang.hpp"
 
 #include <fmt/format.h>
@@ -48,6 +48,7 @@ public:
             throw Error(ErrorCode::unsupported, "a package cannot hold kernels of CUSTOM operators");
         one(found->second);
     }
+    template <class... T> void texts(T&... values) { (one(values), ...); }
     template <class E> void choice(E& value, E) { one(value); }
     /// Plans hold plans of regions.
     struct Level {
@@ -100,6 +101,15 @@ public:
         if (index == no_id) return;
         if (!shaders || index >= shaders->size()) damaged(fmt::format("it has no shader {}", index));
         glsl = (*shaders)[index].glsl;
+        // Each dispatch has a copy: a small file may name a long source often.
+        constexpr std::size_t most = std::size_t{1} << 30;
+        if (glsl.size() > most - source_bytes_) damaged("its dispatches have more than 1 GiB of sources");
+        source_bytes_ += glsl.size();
+    }
+    /// Names, which stand in messages, tables and JSON.
+    template <class... T> void texts(T&... values) {
+        (one(values), ...);
+        ((values = printable(values)), ...);
     }
     /// An enumeration with `last` as its greatest value.
     template <class E> void choice(E& value, E last) {
@@ -163,6 +173,7 @@ private:
     static constexpr int max_depth = 300;  // level 8K allows 256
 
     std::span<const std::byte> rest_;
+    std::size_t source_bytes_ = 0;
     int depth_ = 0;
 };
 
@@ -177,16 +188,18 @@ template <class A> void fields(A& a, Binding& value) {
     auto& [place, type, written, label, path] = value;
     a(place);
     a.choice(type, DType::shape);
-    a(written, label);
+    a(written);
+    a.texts(label);
     a.choice(path, ReadPath::texel_pairs);
 }
 template <class A> void fields(A& a, Dispatch& value) {
     auto& [label, kernel, glsl, spirv, constants, bindings, groups, invocations, whole_subgroups, nodes, written, work,
            bytes, barrier_before, submit_before, note] = value;
-    a(label, kernel);
+    a.texts(label, kernel);
     a.source(glsl, spirv != nullptr);
     a(constants, bindings, groups, invocations, whole_subgroups, nodes, written, work, bytes, barrier_before,
-      submit_before, note);
+      submit_before);
+    a.texts(note);
 }
 void fields(Writer& out, ConstantPool& value) {
     Bytes bytes = value.all();
@@ -237,56 +250,6 @@ template <class A> void fields(A& a, DevicePlan& value) {
       rte, exact_reciprocals, native_fp16, map_in_place, submit_work, submit_bytes);
     // No plan depends on these.
     static_cast<void>(staging_bytes), static_cast<void>(timeline_semaphores), static_cast<void>(reasons);
-}
-
-/// The words are instructions from end to end, and every buffer that they declare is one of the dispatch's.
-void check_spirv(std::span<const std::uint32_t> words, std::size_t buffers) {
-    constexpr std::uint32_t decorate = 71, binding = 33, descriptor_set = 34;
-    if (words.size() < 5 || words[0] != 0x07230203) damaged("a shader is no SPIR-V");
-    for (std::size_t at = 5; at < words.size();) {
-        const std::uint32_t length = words[at] >> 16, code = words[at] & 0xffff;
-        if (length == 0 || length > words.size() - at) damaged("a shader's instructions are cut off");
-        if (code == decorate && length >= 4) {
-            const std::uint32_t number = words[at + 3];
-            if (words[at + 2] == binding && number >= buffers) damaged("a shader has a buffer that its dispatch lacks");
-            if (words[at + 2] == descriptor_set && number != 0) damaged("a shader has a descriptor set too many");
-        }
-        at += length;
-    }
-}
-
-using Shaders = std::map<std::string_view, const PackagedShader*>;
-
-void check_numbers(const Plan& plan, const Graph& graph, const Shaders& shaders) {
-    if (plan.placements.size() != graph.values.size() || plan.variables.size() != graph.variables.size()) {
-        damaged("its plan is for another graph");
-    }
-    for (const Dispatch& dispatch : plan.dispatches) {
-        for (const NodeId id : dispatch.nodes) {
-            if (id >= graph.nodes.size()) damaged(fmt::format("there is no node {}", id));
-        }
-        for (const ValueId id : dispatch.written) {
-            if (id >= graph.values.size()) damaged(fmt::format("there is no value {}", id));
-        }
-        // Devices whose subgroups are asked for take max_invocations; every other one takes 128.
-        if (dispatch.invocations > (dispatch.whole_subgroups ? max_invocations : 128) ||
-            (dispatch.whole_subgroups && dispatch.invocations == 0)) {
-            damaged(fmt::format("a workgroup has {} invocations", dispatch.invocations));
-        }
-        if (!dispatch.is_copy()) check_spirv(shaders.at(dispatch.glsl)->spirv, dispatch.bindings.size());
-    }
-    std::size_t before = 0;
-    for (const ControlStep& control : plan.controls) {
-        if (control.before < before || control.before > plan.dispatches.size()) damaged("a control step has no place");
-        before = control.before;
-        if (control.node >= graph.nodes.size()) damaged(fmt::format("there is no node {}", control.node));
-        const Node& node = graph.node(control.node);
-        if (node.regions.size() != control.regions.size() || control.is_loop != (node.op == Op::while_loop)) {
-            damaged("a control step is for another node");
-        }
-        for (std::size_t r = 0; r < node.regions.size(); ++r)
-            check_numbers(control.regions[r].plan, *node.regions[r], shaders);
-    }
 }
 
 void write_numbering(Writer& out, const Graph& graph) {
@@ -354,21 +317,6 @@ Package read_package(std::span<const std::byte> file) {
     in(package.tosa, package.inputs, package.outputs, package.target, package.numbering, package.shaders, package.plan);
     if (!in.at_end()) damaged("it goes on after its end");
     return package;
-}
-
-void check_package(const Package& package, const Graph& graph) {
-    if (package.inputs.size() != graph.inputs.size() || package.outputs.size() != graph.outputs.size()) {
-        damaged("its plan is for another graph");
-    }
-    Shaders shaders;
-    for (const PackagedShader& shader : package.shaders) shaders[shader.glsl] = &shader;
-    check_numbers(package.plan, graph, shaders);
-    for (const ValueId id : graph.outputs) {
-        const Space space = package.plan.placements[id].space;
-        if (space == Space::none && !has_no_elements(graph.value(id).shape) &&
-            !graph.value(storage_of(graph, id)).is_constant())
-            damaged("an output has no memory");
-    }
 }
 
 Digest package_target(const DevicePlan& device, const PlanOptions& options) {

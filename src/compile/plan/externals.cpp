@@ -208,7 +208,7 @@ private:
         for (std::size_t i = 0; i < inputs_.size(); ++i) {
             if (!inputs_[i].overlaps(outputs_[o])) continue;
             const std::size_t read = slot_of(plan_, input_place(i));
-            if (use_.slots[read].buffer == 0) continue;  // it was copied before
+            if (read == no_slot || use_.slots[read].buffer == 0) continue;  // it was copied before
             std::size_t first_write = 0;
             if (!read_before_written(plan_, read, slot, first_write)) return;
             for (std::size_t other = 0; other < outputs_.size(); ++other) {  // copied after: it must still be there

@@ -382,7 +382,8 @@ TosaFile::TosaFile(std::span<const std::byte> given, TosaSpec spec) : bytes(give
 
     if (has_blocks(*root)) {
         if (spec != TosaSpec::recognise && spec != TosaSpec::v0_30) {
-            throw Error(ErrorCode::usage, "TOSA file: its structure is that of 0.50 or earlier, not that of --spec");
+            throw Error(ErrorCode::usage,
+                        "TOSA file: its structure is that of 0.50 or earlier, not of the version that was asked for");
         }
         generation = TosaGeneration::blocks_0_30;
         const auto* graph = verified<tosa030::TosaGraph>(bytes);
