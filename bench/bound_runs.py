@@ -19,7 +19,7 @@ ROUNDS = 5
 def python_times(line: str, runs: int) -> list[float]:
     net = tosavk.problem(line).compile()
     context = net.context()
-    context.bind_input(0, tosavk.Buffer.from_array(net.network.random_inputs(1)[0], net.inputs[0].dtype, net.device))
+    context.bind_input(0, tosavk.Buffer.from_array(net.random_inputs(1)[0], net.inputs[0].dtype, net.device))
     context.bind_output(0, tosavk.Buffer(net.outputs[0].shape, net.outputs[0].dtype, net.device))
     times = []
     for _ in range(runs + 10):

@@ -9,10 +9,11 @@
 
 from ._buffer import Buffer, Memory
 from ._builder import Builder, Value, operators
+from ._compiled import CompiledNetwork, DispatchTime, Profile, Verification
+from ._context import Context, Outputs
 from ._device import Device, DeviceInfo, devices
 from ._future import Future
 from ._network import Network, Probe, ProbedOperator, load, probe, problem
-from ._running import CompiledNetwork, Context, DispatchTime, Outputs, Profile, Verification
 from ._types import TensorInfo
 from .errors import (
     BadInputError,

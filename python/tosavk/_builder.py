@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
+from ._graph import Graph
 from ._network import Network
 from ._types import DType, TensorInfo, as_array, checked_shape, converted, flat, numpy_type, to_info, type_code
 from .errors import UsageError
@@ -175,7 +176,7 @@ class Builder:
 
     def build(self) -> Network:
         """Checks the graph as a whole. The builder is then empty and may be used again."""
-        return Network(self._native.finish())
+        return Network(Graph(self._native.finish()))
 
     def _operand(self, operand: Any) -> int:
         if isinstance(operand, Value):

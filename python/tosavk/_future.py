@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from ._running import Context
+from . import _native
 
 
 class Future:
     """A run that was submitted. `result` waits for it; ``await`` does in a coroutine. Thread-safe."""
 
-    def __init__(self, context: Context, finish: Callable[[], Any], give_back: Callable[[], None]) -> None:
+    def __init__(self, context: _native.Context, finish: Callable[[], Any], give_back: Callable[[], None]) -> None:
         self._context = context
         self._finish = finish
         self._give_back: Callable[[], None] | None = give_back
@@ -34,7 +33,7 @@ class Future:
             if self._collected:
                 return True
             try:
-                if not self._context._native.wait(timeout):
+                if not self._context.wait(timeout):
                     return False
                 self._result = self._finish()
             except Exception as error:
@@ -80,7 +79,7 @@ class Future:
                 except RuntimeError:
                     pass  # the loop was closed, nobody waits any more
 
-            if self._context._native.wake(wake):
+            if self._context.wake(wake):
                 await ended
         return self.result()
 

@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from . import _native
+from ._compiled import CompiledNetwork, Profile, Verification
+from ._context import Outputs, arranged
 from ._device import Device, find_device
 from ._future import Future
+from ._graph import Graph
 from ._progress import Progress, reporter
-from ._running import CompiledNetwork, Outputs, Profile, Verification, arranged
 from ._show import Text, html_table, text_table
-from ._types import Array, TensorInfo, checked_shape, exact, flat, to_info
+from ._types import Array, TensorInfo, checked_shape, exact, flat
 from .errors import UsageError
 
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview
@@ -28,21 +30,20 @@ class Network:
     """A graph: immutable, thread-safe. Made by `load`, `problem` or `Builder.build`. It runs as it is, on the best
     device, for which it is compiled at the first call; `compile` says more. It can be pickled."""
 
-    def __init__(self, graph: _native.Graph, ends: Any = None) -> None:
+    def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self.inputs: tuple[TensorInfo, ...] = tuple(to_info(raw) for raw in (ends[0] if ends else graph.inputs))
-        """A `TensorInfo` for each input."""
-        self.outputs: tuple[TensorInfo, ...] = tuple(to_info(raw) for raw in (ends[1] if ends else graph.outputs))
-        """A `TensorInfo` for each output."""
         self._lock = threading.Lock()
         self._compiled: CompiledNetwork | None = None
 
-    def _ends(self) -> Any:
-        """Inputs and outputs, with scales, which graphs in TOSA's own files do not have."""
-        return [
-            [(i.name, raw[1], i.shape, raw[3], i.scale, i.zero_point) for i, raw in zip(infos, raws, strict=True)]
-            for infos, raws in ((self.inputs, self._graph.inputs), (self.outputs, self._graph.outputs))
-        ]
+    @property
+    def inputs(self) -> tuple[TensorInfo, ...]:
+        """A `TensorInfo` for each input."""
+        return self._graph.inputs
+
+    @property
+    def outputs(self) -> tuple[TensorInfo, ...]:
+        """A `TensorInfo` for each output."""
+        return self._graph.outputs
 
     def compile(
         self,
@@ -71,10 +72,8 @@ class Network:
         if precision not in _PRECISIONS:
             raise UsageError(f"{precision!r} is no precision: 'fp16', 'declared' or None")
         opened = find_device(device, cache_dir)
-        graph = self._graph.with_precision(_PRECISIONS[precision]) if _PRECISIONS[precision] else self._graph
-        network = Network(graph, self._ends())  # not self, which may keep what becomes of it
         with reporter(progress, "compiling") as report:
-            return CompiledNetwork(network, opened, bool(fuse), report)
+            return CompiledNetwork(self._graph.with_precision(_PRECISIONS[precision]), opened, bool(fuse), report)
 
     def _default(self) -> CompiledNetwork:
         with self._lock:
@@ -111,51 +110,45 @@ class Network:
         arrays = [flat(exact(info, v, f"input {k}")) for k, (info, v) in enumerate(zip(self.inputs, values))]
         results = [
             np.frombuffer(data, info.numpy_dtype).reshape(info.shape).copy()
-            for data, info in zip(self._graph.reference_run(arrays), self.outputs, strict=True)
+            for data, info in zip(self._graph.native.reference_run(arrays), self.outputs, strict=True)
         ]
         return results[0] if len(results) == 1 else Outputs(results, [info.name for info in self.outputs])
 
     def random_inputs(self, seed: int = 0) -> list[Array]:
         """An array for each input, the same for the same seed everywhere."""
-        if not 0 <= seed < 2**64:
-            raise UsageError(f"the seed {seed} is outside of 0 to 2^64 - 1")
-        return [
-            np.frombuffer(self._graph.random_input(k, seed), info.numpy_dtype).reshape(info.shape).copy()
-            for k, info in enumerate(self.inputs)
-        ]
+        return self._graph.random_inputs(seed)
 
     @property
     def listing(self) -> Text:
         """The graph, a line a node."""
-        return Text(self._graph.listing())
+        return Text(self._graph.native.listing())
 
     @property
     def dot(self) -> str:
         """The graph for Graphviz."""
-        return self._graph.dot()
+        return self._graph.native.dot()
 
     @property
     def node_count(self) -> int:
-        return self._graph.node_count
+        return self._graph.native.node_count
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the graph as a TOSA 1.0 file, whole or not at all; scales of quantized tensors are left out."""
-        self._graph.save(os.fspath(path))
+        self._graph.native.save(os.fspath(path))
 
     def __bytes__(self) -> bytes:
         """The bytes of such a file."""
-        return self._graph.to_bytes()
+        return self._graph.native.to_bytes()
 
     def __reduce__(self) -> Any:
-        return _unpickled, (bytes(self), self._ends())
+        return _unpickled, (bytes(self), self._graph.ends)
 
     def __repr__(self) -> str:
-        inputs, outputs = (", ".join(map(str, infos)) for infos in (self.inputs, self.outputs))
-        return f"<tosavk.Network of {self.node_count} nodes: {inputs} -> {outputs}>"
+        return f"<tosavk.Network of {self._graph}>"
 
 
 def _unpickled(file: bytes, ends: Any) -> Network:
-    return Network(_native.load_bytes(file, [], False, True), ends)
+    return Network(Graph(_native.load_bytes(file, [], False, True), ends))
 
 
 def load(
@@ -193,8 +186,8 @@ def load(
                 pairs.append((index, list(checked_shape(shape))))
     options = (pairs, rounding == "single", level == "none")
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return Network(_native.load_bytes(bytes(source), *options))
-    return Network(_native.load_file(_path_of(source), *options))
+        return Network(Graph(_native.load_bytes(bytes(source), *options)))
+    return Network(Graph(_native.load_file(_path_of(source), *options)))
 
 
 def _path_of(source: Any) -> str:
@@ -215,7 +208,7 @@ def problem(line: str, *, level: str = "8k") -> Network:
     """
     if not isinstance(line, str):
         raise UsageError("a problem is a line of text")
-    return Network(_native.load_problem(line, level == "none"))
+    return Network(Graph(_native.load_problem(line, level == "none")))
 
 
 @dataclasses.dataclass(frozen=True)
