@@ -1,7 +1,6 @@
 // Whether the plan of a package fits its graph and is sound in itself. What depends on the device is checked where the
 // plan is carried out (vk/record/executable.cpp).
 #include "ops/storage.hpp"
-#include "spirv/words.hpp"
 #include "store/package.hpp"
 
 #include <fmt/format.h>
