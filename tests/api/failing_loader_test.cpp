@@ -1,0 +1,84 @@
+// Every call about instances and physical devices fails once, between the library and Vulkan's loader
+// (support/failing_loader): an error with a sentence, or nothing amiss where the library can do without; nothing is
+// left behind, and the next device is right. Calls of devices are in failing_calls_gpu_test.
+#include "support/require.hpp"
+#include "tosavk/tosavk.hpp"
+
+#include <gtest/gtest.h>
+
+#include <dlfcn.h>
+
+#include <set>
+
+namespace {
+
+namespace cpp = tosavk::cpp;
+using Bytes = std::vector<std::byte>;
+
+struct Loader {
+    void (*set)(int) = nullptr;
+    const char* (*failed)() = nullptr;
+    int (*alive)() = nullptr;
+
+    Loader() {
+        void* library = dlopen("libvulkan.so.1", RTLD_NOW);
+        if (!library) return;
+        set = reinterpret_cast<void (*)(int)>(dlsym(library, "failing_loader_set"));
+        failed = reinterpret_cast<const char* (*)()>(dlsym(library, "failing_loader_failed"));
+        alive = reinterpret_cast<int (*)()>(dlsym(library, "failing_loader_alive"));
+    }
+};
+
+/// Everything from counting devices to a result.
+Bytes use_a_device() {
+    EXPECT_GT(cpp::Device::count(), 0u);
+    EXPECT_NE(cpp::Device::describe(0), "");
+    tosavk_device_options options{};
+    options.no_cache = 1;
+    const cpp::Device device(options);
+    const cpp::Graph graph = cpp::Graph::problem("add f32 64");
+    cpp::Context context(cpp::Executable(device, graph));
+    for (std::uint32_t k = 0; k < 2; ++k) context.set_input(k, graph.random_input(k, 1));
+    context.run();
+    Bytes result(graph.output(0).size_bytes);
+    context.get_output(0, result);
+    return result;
+}
+
+TEST(FailingLoader, EveryCallFailsOnce) {
+    const Loader loader;
+    if (!loader.set) TOSAVK_MISSING("ctest", "the loader of the tests is not the one found (LD_LIBRARY_PATH)");
+    const Bytes wanted = use_a_device();
+    ASSERT_EQ(loader.alive(), 0);
+    std::set<std::string> names;
+    int refused = 0, n = 1;
+    for (;; ++n) {
+        loader.set(n);
+        std::string sentence;
+        try {
+            EXPECT_EQ(use_a_device(), wanted);
+        } catch (const cpp::Error& e) {
+            sentence = e.what();
+            EXPECT_TRUE(e.status() == TOSAVK_ERROR_OUT_OF_MEMORY || e.status() == TOSAVK_ERROR_NO_DEVICE ||
+                        e.status() == TOSAVK_ERROR_DEVICE)
+                << e.status() << ": " << sentence;
+            EXPECT_GT(sentence.size(), 10u);
+            ++refused;
+        }
+        const std::string failed = loader.failed();
+        loader.set(0);
+        if (failed.empty()) {
+            EXPECT_EQ(sentence, "");
+            break;
+        }
+        names.insert(failed);
+        EXPECT_EQ(loader.alive(), 0) << "after " << failed << ", call " << n;
+        EXPECT_EQ(use_a_device(), wanted) << "after " << failed << ", call " << n;
+        ASSERT_LT(n, 1000);
+    }
+    std::printf("%d calls failed, of %zu functions; %d ended in a sentence\n", n - 1, names.size(), refused);
+    EXPECT_TRUE(names.count("vkCreateInstance") && names.count("vkCreateDevice") &&
+                names.count("vkEnumeratePhysicalDevices"));
+}
+
+}  // namespace
