@@ -56,7 +56,7 @@ TEST_F(DeviceOptionsGpu, DevicesAreFoundByTheirProperties) {
     options.name = name.c_str();
     EXPECT_EQ(opened(options), name);
     const std::string types[] = {"", "discrete", "integrated", "virtual", "cpu"};
-    const auto type = std::find(std::begin(types) + 1, std::end(types), described_["type"]);
+    const auto type = std::find(std::begin(types) + 1, std::end(types), described_["type"].get<std::string>());
     if (type != std::end(types)) {
         options.type = static_cast<std::int32_t>(type - std::begin(types));
         EXPECT_EQ(opened(options), name);
