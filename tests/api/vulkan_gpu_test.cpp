@@ -196,8 +196,7 @@ public:
     static constexpr std::uint64_t guard = 512;
 
     Placed(OwnVulkan& own, const cpp::Executable& executable, const cpp::Graph& graph, const std::vector<Bytes>& inputs,
-           std::uint64_t shift)
-        : graph_(graph) {
+           std::uint64_t shift) {
         const auto place = [&](const tosavk_binding_info& info, std::vector<Memory>& memories,
                                std::vector<tosavk_vulkan_range>& ranges) {
             memories.emplace_back(own, guard + shift + info.size_bytes + guard, std::byte{0xa5});
@@ -230,7 +229,6 @@ public:
     tosavk_vulkan_range arena{};
 
 private:
-    const cpp::Graph& graph_;
     std::vector<Memory> inputs_, outputs_;
     std::optional<Memory> arena_;
 };
