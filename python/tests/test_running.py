@@ -186,6 +186,20 @@ def test_a_future_may_take_too_long():
     assert future.result() == [400]
 
 
+def test_several_threads_wait_for_one_future():
+    future = counting(20000).submit([0])
+    results = []
+    threads = [threading.Thread(target=lambda: results.append(future.result().tolist())) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    looks = 0
+    while not future.done():  # which does not wait for those that do
+        looks += 1
+    for thread in threads:
+        thread.join()
+    assert results == [[20000]] * 3 and looks > 0
+
+
 def test_asyncio(doubled):
     async def one(k):
         return await doubled.submit(np.full((2, 3), k))

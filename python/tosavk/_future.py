@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Generator
 from typing import Any
 
@@ -29,11 +30,15 @@ class Future:
     def wait(self, timeout: float | None = None) -> bool:
         """Waits for so many seconds at most (None: as long as it takes), and says whether the run is over. Signals,
         such as that of Ctrl-C, end the wait; the run goes on."""
-        with self._lock:
+        begun = time.monotonic()
+        if not self._lock.acquire(timeout=-1 if timeout is None else max(timeout, 0)):
+            return self._collected  # another thread waits for it
+        try:
             if self._collected:
                 return True
+            left = None if timeout is None else timeout - (time.monotonic() - begun)
             try:
-                if not self._context.wait(timeout):
+                if not self._context.wait(left):
                     return False
                 self._result = self._finish()
             except Exception as error:
@@ -41,6 +46,8 @@ class Future:
             self._collected = True
             self._release()
             return True
+        finally:
+            self._lock.release()
 
     def result(self, timeout: float | None = None) -> Any:
         """The run's outputs, as the call of the network gives them.
