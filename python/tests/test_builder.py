@@ -74,6 +74,7 @@ def test_wrong_calls_leave_the_builder_as_it_was():
         (tosavk.UsageError, lambda: b.reduce_sum(x, axis=object())),
         (tosavk.UsageError, lambda: b.reduce_sum(x, axis=2**70)),
         (tosavk.Error, lambda: b.cast(x, types="fp64")),
+        (tosavk.UsageError, lambda: b.reshape(x, [2**63, 1])),
         (tosavk.Error, lambda: b.cond_if(x, regions=[3])),
         (AttributeError, lambda: b.nonsense),
         (tosavk.Error, lambda: b.build()),

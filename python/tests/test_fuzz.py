@@ -1,4 +1,8 @@
-"""Wrong types, shapes and bytes: an exception of ours with a sentence, never a crash, never a silent wrong answer."""
+"""Wrong types, shapes and bytes: an exception of ours with a sentence, never a crash, never a silent wrong answer.
+
+The examples are the same every time, unless TOSAVK_TEST_SEED is set: then `--hypothesis-seed` says which."""
+
+import os
 
 import ml_dtypes
 import numpy as np
@@ -9,7 +13,14 @@ from hypothesis.extra import numpy as hnp
 
 import tosavk
 
-settings.register_profile("fuzz", deadline=None, database=None, print_blob=True, suppress_health_check=list(HealthCheck))
+settings.register_profile(
+    "fuzz",
+    deadline=None,
+    database=None,
+    derandomize="TOSAVK_TEST_SEED" not in os.environ,
+    print_blob=True,
+    suppress_health_check=list(HealthCheck),
+)
 settings.load_profile("fuzz")
 
 FILE = (GLYPHS / "glyphs_int8.tflite").read_bytes()

@@ -94,7 +94,10 @@ class Builder:
 
     def shape(self, numbers: Sequence[int]) -> Value:
         """A constant of TOSA's type shape_t."""
-        return Value(self, self._native.shape([int(n) for n in numbers]))
+        listed = [int(n) for n in numbers]
+        if any(not -(2**63) <= n < 2**63 for n in listed):
+            raise UsageError("a shape has a number beyond 64 bits")
+        return Value(self, self._native.shape(listed))
 
     def variable(
         self, name: str, shape: Sequence[int] | int, dtype: npt.DTypeLike = "fp32", initial: Any = None
