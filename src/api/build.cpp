@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 using namespace tosavk;
 using namespace tosavk::api;

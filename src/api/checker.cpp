@@ -3,6 +3,8 @@
 
 #include "api/package.hpp"
 
+#include <cstring>
+
 using namespace tosavk;
 using namespace tosavk::api;
 

@@ -14,6 +14,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <cstring>
+
 using namespace tosavk;
 using namespace tosavk::api;
 

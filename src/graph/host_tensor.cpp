@@ -4,6 +4,7 @@
 #include "base/numerics/small_floats.hpp"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 namespace tosavk {

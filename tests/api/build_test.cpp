@@ -11,6 +11,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <cstring>
+
 using namespace tosavk;
 using namespace tosavk::test;
 

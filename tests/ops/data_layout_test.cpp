@@ -2,6 +2,8 @@
 // agreement of its index map with its reference on random shapes.
 #include "support/one_node.hpp"
 
+#include <cstring>
+
 using namespace tosavk;
 using namespace tosavk::testing;
 
