@@ -81,8 +81,10 @@ private:
             wrong("its plan is for another graph");
         for (ValueId id = 0; id < graph.values.size(); ++id)
             add_tensor(plan.placements[id], graph.values[id].shape, graph.values[id].type);
-        for (std::size_t v = 0; v < graph.variables.size(); ++v)
+        for (std::size_t v = 0; v < graph.variables.size(); ++v) {
+            if (plan.variables[v].space != Space::state) wrong("a variable does not lie with the variables");
             add_tensor(plan.variables[v], graph.variables[v].shape, graph.variables[v].type);
+        }
         for (const Dispatch& dispatch : plan.dispatches) check_dispatch(dispatch, graph);
         std::size_t before = 0;
         for (const ControlStep& control : plan.controls) {
@@ -118,11 +120,11 @@ private:
         for (std::size_t r = 0; r < node.regions.size(); ++r) check_plan(control.regions[r].plan, *node.regions[r]);
     }
 
-    /// A tensor's memory ends with the tensor, but for the padding.
+    /// A tensor's memory holds the tensor, and ends with it but for the padding.
     void add_tensor(const Placement& place, const Shape& shape, DType type) {
         constexpr std::uint64_t padding = 64;
         const auto bytes = static_cast<std::uint64_t>(element_count(shape)) * size_of(type);
-        if (place.space != Space::none && place.size > bytes + padding)
+        if (place.space != Space::none && (place.size < bytes || place.size > bytes + padding))
             wrong(fmt::format("a tensor of {} bytes has {} bytes of memory", bytes, place.size));
         add(place);
     }
