@@ -128,14 +128,23 @@ void check_plan(const Graph& graph, const Plan& plan, const DeviceCaps& caps, co
     check_slots(plan);
     for (ValueId id = 0; id < graph.values.size(); ++id) {
         const Placement& place = plan.placements[id];
-        if (place.space == Space::none) {
-            continue;
-        }
         const Value& value = graph.value(id);
+        if (has_no_elements(value.shape) && place.size != 0)
+            bad_plan(fmt::format("value '{}' has no elements, but {} bytes of memory", value.name, place.size));
+        if (place.space == Space::none) continue;
         check_place(plan, place, fmt::format("value '{}'", value.name));
         if (place.size < static_cast<std::uint64_t>(element_count(value.shape)) * size_of(value.type)) {
             bad_plan(fmt::format("value '{}' does not fit into {} bytes", value.name, place.size));
         }
+    }
+    if (plan.variables.size() != graph.variables.size()) bad_plan("it has a place too many or too few for variables");
+    for (std::size_t v = 0; v < graph.variables.size(); ++v) {
+        const Variable& variable = graph.variables[v];
+        const Placement& place = plan.variables[v];
+        check_place(plan, place, fmt::format("variable '{}'", variable.name));
+        const std::uint64_t bytes = static_cast<std::uint64_t>(element_count(variable.shape)) * size_of(variable.type);
+        if (place.space != Space::state || place.size < bytes)
+            bad_plan(fmt::format("variable '{}' does not fit into {} bytes", variable.name, place.size));
     }
     for (const ValueId input : graph.inputs) {
         const Space space = plan.placements.at(input).space;
