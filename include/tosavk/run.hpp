@@ -23,7 +23,7 @@ inline void set_log(const char* topics, tosavk_log_callback callback = nullptr, 
 }
 
 struct LoadOptions {
-    tosavk_rounding rounding = TOSAVK_ROUNDING_DOUBLE;
+    tosavk_rounding rounding = TOSAVK_ROUNDING_TFLITE;
     tosavk_level level = TOSAVK_LEVEL_8K;
     std::vector<std::pair<std::uint32_t, Shape>> input_shapes;  ///< for inputs with dynamic dimensions
     tosavk_spec spec = TOSAVK_SPEC_RECOGNISE;

@@ -212,7 +212,13 @@ TOSAVK_API void tosavk_device_release(tosavk_device* device);
 
 /* ---- graphs ------------------------------------------------------------------------------------------------- */
 
-typedef enum tosavk_rounding { TOSAVK_ROUNDING_DOUBLE = 0, TOSAVK_ROUNDING_SINGLE = 1 } tosavk_rounding;
+/* How the quantized operators of .tflite files scale their sums: as the reference kernels of ai-edge-litert 2.3.0,
+   operator by operator; all with double rounding, as TFLite's up to 2.14; or all with single rounding. */
+typedef enum tosavk_rounding {
+    TOSAVK_ROUNDING_TFLITE = 0,
+    TOSAVK_ROUNDING_DOUBLE = 1,
+    TOSAVK_ROUNDING_SINGLE = 2
+} tosavk_rounding;
 typedef enum tosavk_level { TOSAVK_LEVEL_8K = 0, TOSAVK_LEVEL_NONE = 1 } tosavk_level;
 
 /* The layout of .tosa files whose version table is empty and whose structure does not tell; other files ignore it. */
@@ -239,7 +245,7 @@ typedef struct tosavk_load_options {
     size_t struct_size;
     const tosavk_input_shape* input_shapes; /* for inputs with dynamic dimensions; without one a dimension is 1 */
     size_t input_shape_count;
-    int32_t rounding;                 /* a tosavk_rounding, of .tflite files: double = TFLite's reference kernels */
+    int32_t rounding;                 /* a tosavk_rounding */
     int32_t level;                    /* a tosavk_level */
     int32_t spec;                     /* a tosavk_spec */
     int32_t precision;                /* a tosavk_precision */

@@ -10,10 +10,10 @@ namespace {
 using Dims = std::vector<std::int64_t>;
 using Shapes = std::vector<std::pair<std::uint32_t, Dims>>;
 
-cpp::LoadOptions load_options(Shapes shapes, bool single_rounding, bool no_level, int precision) {
+cpp::LoadOptions load_options(Shapes shapes, int rounding, bool no_level, int precision) {
     cpp::LoadOptions options;
     options.input_shapes = std::move(shapes);
-    options.rounding = single_rounding ? TOSAVK_ROUNDING_SINGLE : TOSAVK_ROUNDING_DOUBLE;
+    options.rounding = static_cast<tosavk_rounding>(rounding);
     options.level = no_level ? TOSAVK_LEVEL_NONE : TOSAVK_LEVEL_8K;
     options.precision = static_cast<tosavk_precision>(precision);
     return options;
@@ -89,13 +89,13 @@ void add_graphs(nb::module_& module) {
         .def("save", [](const cpp::Graph& graph, const std::string& path) { graph.save(path); })
         .def("to_bytes", [](const cpp::Graph& graph) { return to_bytes(graph.save()); });
 
-    module.def("load_file", [](const std::string& path, Shapes shapes, bool single_rounding, bool no_level) {
-        const cpp::LoadOptions options = load_options(std::move(shapes), single_rounding, no_level, 0);
+    module.def("load_file", [](const std::string& path, Shapes shapes, int rounding, bool no_level) {
+        const cpp::LoadOptions options = load_options(std::move(shapes), rounding, no_level, 0);
         const Released released;
         return cpp::Graph::load(path, options);
     });
-    module.def("load_bytes", [](const nb::bytes& file, Shapes shapes, bool single_rounding, bool no_level) {
-        const cpp::LoadOptions options = load_options(std::move(shapes), single_rounding, no_level, 0);
+    module.def("load_bytes", [](const nb::bytes& file, Shapes shapes, int rounding, bool no_level) {
+        const cpp::LoadOptions options = load_options(std::move(shapes), rounding, no_level, 0);
         const auto bytes = bytes_of(file);
         const Released released;
         return cpp::Graph::load(bytes, options);

@@ -148,14 +148,17 @@ class Network:
 
 
 def _unpickled(file: bytes, ends: Any) -> Network:
-    return Network(Graph(_native.load_bytes(file, [], False, True), ends))
+    return Network(Graph(_native.load_bytes(file, [], 0, True), ends))
+
+
+_ROUNDINGS = {"tflite": 0, "double": 1, "single": 2}  # tosavk_rounding
 
 
 def load(
     source: Source,
     *,
     shapes: Mapping[int, Sequence[int]] | Sequence[Sequence[int] | None] | None = None,
-    rounding: str = "double",
+    rounding: str = "tflite",
     level: str = "8k",
 ) -> Network:
     """Loads a network: a TensorFlow Lite file, a TOSA file (1.0, 0.80 or 0.30) or a package of ours; its content says
@@ -164,7 +167,8 @@ def load(
     Args:
         source: a path, or the file's bytes.
         shapes: for inputs with dynamic dimensions, by their number; a dimension that nobody names is 1.
-        rounding: of TensorFlow Lite's quantized operators: ``"double"`` as its reference kernels, or ``"single"``.
+        rounding: how TensorFlow Lite's quantized operators scale their sums: ``"tflite"`` as its reference kernels
+            (ai-edge-litert 2.3.0), or all with ``"double"`` rounding (those of 2.14) or all with ``"single"``.
         level: ``"8k"`` refuses graphs beyond TOSA's level 8K, ``"none"`` does not.
 
     Raises:
@@ -172,8 +176,8 @@ def load(
         BadModelError: it is no such file, or breaks its format or the specification.
         UnsupportedError: an operator is not implemented (`probe` tells of all).
     """
-    if rounding not in ("double", "single"):
-        raise UsageError(f"{rounding!r} is no rounding: 'double' or 'single'")
+    if rounding not in _ROUNDINGS:
+        raise UsageError(f"{rounding!r} is no rounding: 'tflite', 'double' or 'single'")
     if level not in ("8k", "none"):
         raise UsageError(f"{level!r} is no level: '8k' or 'none'")
     pairs: list[tuple[int, list[int]]] = []
@@ -184,7 +188,7 @@ def load(
                 raise UsageError(f"{index!r} is no number of an input")
             if shape is not None:
                 pairs.append((index, list(checked_shape(shape))))
-    options = (pairs, rounding == "single", level == "none")
+    options = (pairs, _ROUNDINGS[rounding], level == "none")
     if isinstance(source, (bytes, bytearray, memoryview)):
         return Network(Graph(_native.load_bytes(bytes(source), *options)))
     return Network(Graph(_native.load_file(_path_of(source), *options)))

@@ -25,8 +25,9 @@ ImportOptions import_options(const tosavk_load_options* given) {
     const tosavk_load_options options = read_struct(given, "tosavk_load_options");
     ImportOptions result;
     switch (options.rounding) {
-        case TOSAVK_ROUNDING_DOUBLE: result.rounding = Rounding::double_round; break;
-        case TOSAVK_ROUNDING_SINGLE: result.rounding = Rounding::single_round; break;
+        case TOSAVK_ROUNDING_TFLITE: result.rounding = TfliteRounding::tflite; break;
+        case TOSAVK_ROUNDING_DOUBLE: result.rounding = TfliteRounding::double_round; break;
+        case TOSAVK_ROUNDING_SINGLE: result.rounding = TfliteRounding::single_round; break;
         default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_rounding", options.rounding));
     }
     result.level = &level_of(options.level);

@@ -95,7 +95,8 @@
     f(divide, "DIVIDE") \
     f(remainder, "REMAINDER") \
     f(sqrt, "SQRT") \
-    f(segment_reduce, "SEGMENT_REDUCE")
+    f(segment_reduce, "SEGMENT_REDUCE") \
+    f(scale_fp64, "SCALE_FP64")
 // clang-format on
 
 namespace tosavk {

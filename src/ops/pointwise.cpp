@@ -85,6 +85,11 @@ std::string clamp_to(DType type, const std::string& expr) {
     return fmt::format("clamp({}, {}, {})", expr, min_of(type), max_of(type));
 }
 
+std::string uniform_operand(ExprContext& c, std::size_t k) {
+    const std::optional<std::int64_t> known = c.known(k);
+    return known ? fmt::format("ivec4({})", c.param(static_cast<std::int32_t>(*known))) : c.in(k);
+}
+
 std::string zero_point_term(ExprContext& c, std::size_t k, const char* sign, std::int32_t mask) {
     if (const std::optional<std::int64_t> known = c.known(k)) {
         const auto value = static_cast<std::int32_t>(*known) & mask;

@@ -49,6 +49,8 @@ std::string call(ExprContext& c, const char* function);     ///< "function(a)"
 std::string call2(ExprContext& c, const char* function);    ///< "function(a, b)"
 std::string wrap_to(DType type, const std::string& expr);   ///< low bits of i8 and i16, sign-extended
 std::string clamp_to(DType type, const std::string& expr);  ///< saturates to i8 and i16
+/// Operand k; where it is one constant, as a parameter, so that other values need no other shader.
+std::string uniform_operand(ExprContext& c, std::size_t k);
 /// Zero point k as a term: "" when it is known to be 0, else a constant or the loaded operand, bits as in `mask`
 /// (255 or 65535 for unsigned tensors, -1 otherwise).
 std::string zero_point_term(ExprContext& c, std::size_t k, const char* sign, std::int32_t mask);

@@ -110,14 +110,6 @@ void rescale_reference(RefContext& c) {
 
 // ---- expression ---------------------------------------------------------------------------------------------------
 
-// One multiplier or shift for the whole tensor is a specialization constant; one per channel is loaded.
-std::string scale_operand(ExprContext& c, std::size_t k) {
-    if (const std::optional<std::int64_t> known = c.known(k)) {
-        return fmt::format("ivec4({})", c.param(static_cast<std::int32_t>(*known)));
-    }
-    return c.in(k);
-}
-
 /// Whether the low word of every product lies below the result.
 bool keeps_high_words_only(const NodeView& view) {
     if (!view.in(shift).is_constant()) return false;
@@ -140,8 +132,9 @@ std::string rescale_text(ExprContext& c) {
     // scale16 of a value that has 32 bits is scale32.
     const std::string function = wide ? "scale16" : a.rounding == Rounding::double_round ? "scale32_double" : "scale32";
     const char* const high = !wide && keeps_high_words_only(c.view()) ? "_high" : "";
-    const std::string scaled = fmt::format("({}{}({}, {}, {}){})", function, high, value, scale_operand(c, multiplier),
-                                           scale_operand(c, shift), zero_point_term(c, output_zp, "+", out_mask));
+    const std::string scaled =
+        fmt::format("({}{}({}, {}, {}){})", function, high, value, uniform_operand(c, multiplier),
+                    uniform_operand(c, shift), zero_point_term(c, output_zp, "+", out_mask));
     if (out_mask == -1) return clamp_to(out_type, scaled);
     return wrap_to(out_type, fmt::format("clamp({}, 0, {})", scaled, out_mask));
 }

@@ -1,4 +1,5 @@
-// Operators of our own domain on the reference: what docs/operators.md says of DIVIDE, REMAINDER, SQRT and CUMULATE,
+// Operators of our own domain on the reference: what docs/operators.md says of DIVIDE, REMAINDER, SQRT, CUMULATE and
+// SCALE_FP64,
 // and attributes as text and back.
 #include "ops/print.hpp"
 #include "support/one_node.hpp"
@@ -248,6 +249,50 @@ TEST(AttributeText, WrongTextGetsASentence) {
     EXPECT_REJECTED(wrong("exclusive=1"), "must be one of false, true");
     EXPECT_REJECTED(wrong(std::string("axis=\0\x7f", 7)), "'?\?'");
     EXPECT_LT(wrong("axis=" + std::string(100000, '9')).size(), 200u);
+}
+// ---- SCALE_FP64 ---------------------------------------------------------------------------------------------------
+
+Ints scaled(DType in, const Ints& x, DType out, std::int64_t high, std::int64_t low, std::int64_t shift,
+            std::int64_t zp = 0) {
+    const auto one = [](DType type, std::int64_t v) { return ints(type, {1}, {v}); };
+    return int_values(run_op(Op::scale_fp64,
+                             {ints(in, {static_cast<std::int64_t>(x.size())}, x), one(DType::i32, high),
+                              one(DType::i32, low), one(DType::i8, shift), one(out, zp)},
+                             out, {}));
+}
+
+TEST(OwnScaleFp64, RoundsHalfAwayFromZero) {
+    // one half
+    EXPECT_EQ(scaled(DType::i32, {1, -1, 3, -3, 4, 0}, DType::i32, 1, 0, 33), (Ints{1, -1, 2, -2, 2, 0}));
+    EXPECT_EQ(scaled(DType::i32, {1, -1, 200, -300}, DType::i8, 1, 0, 33, 5), (Ints{6, 4, 105, -128}));
+}
+
+TEST(OwnScaleFp64, RoundsTheProductTo53BitsFirst) {
+    // 2^52 + 1 by 2^47 - 1 needs 99 bits.
+    const std::int64_t x = (std::int64_t{1} << 47) - 1, high = 1 << 20, low = 1;
+    const double product = static_cast<double>(x) * 0x1.0000000000001p52;
+    for (const std::int64_t shift : {75, 80, 97, 98, 99, 100, 101}) {
+        const double expected = std::min(std::round(std::ldexp(product, -static_cast<int>(shift))), 2147483647.0);
+        EXPECT_EQ(scaled(DType::i48, {x, -x}, DType::i32, high, low, shift),
+                  (Ints{static_cast<std::int64_t>(expected), -static_cast<std::int64_t>(expected)}))
+            << shift;
+    }
+    // 3 * 0x15555555555555 = 2^54 - 1 has 54 bits: as a product it is 2^54, and a half.
+    EXPECT_EQ(scaled(DType::i32, {3}, DType::i32, 0x155555, 0x55555555, 55), (Ints{1}));
+    EXPECT_EQ(scaled(DType::i32, {3}, DType::i32, 0x155555, 0x55555550, 55), (Ints{0}));
+}
+
+TEST(OwnScaleFp64, SaysWhatIsWrong) {
+    const auto refused = [](std::int64_t high, std::int64_t shift, std::int64_t zp) {
+        return rejection(Op::scale_fp64,
+                         {ints(DType::i32, {2}, {1, 2}), ints(DType::i32, {1}, {high}), ints(DType::i32, {1}, {0}),
+                          ints(DType::i8, {1}, {shift}), ints(DType::i32, {1}, {zp})},
+                         DType::i32, {});
+    };
+    EXPECT_REJECTED(refused(1 << 21, 40, 0), "high is 2097152");
+    EXPECT_REJECTED(refused(1, 0, 0), "shift is 0");
+    EXPECT_REJECTED(refused(1, 127, 0), "shift is 127");
+    EXPECT_REJECTED(refused(1, 40, 1), "output_zp must be 0");
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ struct CaseFolder {
         return path / (std::filesystem::exists(path / "model.tflite") ? "model.tflite" : "model.tosa");
     }
 
-    /// Case i for "double_round" or "single_round"; floats have one recording for both ("reference").
+    /// Case i for "tflite", "double_round" or "single_round"; floats have one recording for both ("reference").
     std::optional<Case> load(std::size_t i, const std::string& rounding) const {
         const auto& entry = cases.at(i);
         const auto& expected = entry.at("expected");

@@ -77,12 +77,16 @@ inline HostTensor random_f32(const Shape& shape, double scale = 1) {
 inline Ints ints(const HostTensor& t) { return decode_ints(t.type, t.bytes); }
 
 inline std::vector<HostTensor> run(const Bytes& model, const std::vector<HostTensor>& inputs,
-                                   Rounding rounding = Rounding::double_round,
+                                   TfliteRounding rounding = TfliteRounding::tflite,
                                    const std::map<std::size_t, Shape>& shapes = {}) {
     ImportOptions options;
     options.rounding = rounding;
     options.input_shapes = shapes;
     return reference_run(import_tflite(model, options), inputs);
+}
+inline std::vector<HostTensor> run(const Bytes& model, const std::vector<HostTensor>& inputs, Rounding rounding) {
+    return run(model, inputs,
+               rounding == Rounding::double_round ? TfliteRounding::double_round : TfliteRounding::single_round);
 }
 
 inline void expect_error(const Bytes& model, ErrorCode code, const std::string& part,

@@ -381,7 +381,8 @@ TEST_F(Cli, VerifyCases) {
     const Spawned right = verify("right.npy", "0");
     EXPECT_EQ(right.exit_code, 0) << right.out << right.err;
     EXPECT_EQ(verify("near.npy", "0.001").exit_code, 0);
-    EXPECT_EQ(verify("right.npy", "0", "double_round").exit_code, 0);
+    EXPECT_EQ(verify("right.npy", "0", "tflite").exit_code, 0);
+    expect_error(verify("right.npy", "0", "double_round"), 3, "case 4");
     expect_error(verify("right.npy", "0", "single_round"), 3, "case 4");
     const Spawned wrong = verify("near.npy", "0.00001");
     EXPECT_EQ(wrong.exit_code, 1);

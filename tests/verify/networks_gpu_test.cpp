@@ -29,7 +29,7 @@ protected:
     }
 
     /// Runs every recorded case of a folder; returns how many, or nothing when the importer lacks the operator.
-    static std::optional<std::size_t> check_folder(const fs::path& path, Rounding rounding) {
+    static std::optional<std::size_t> check_folder(const fs::path& path, TfliteRounding rounding) {
         const test::CaseFolder folder(path);
         ImportOptions options;
         options.rounding = rounding;
@@ -41,7 +41,9 @@ protected:
             return std::nullopt;
         }
         Context context(compile(graph), false);
-        const char* key = rounding == Rounding::double_round ? "double_round" : "single_round";
+        const char* key = rounding == TfliteRounding::tflite       ? "tflite"
+                        : rounding == TfliteRounding::double_round ? "double_round"
+                                                                   : "single_round";
         for (std::size_t i = 0; i < folder.cases.size(); ++i) {
             const auto recorded = folder.load(i, key);
             if (!recorded) continue;
@@ -60,8 +62,9 @@ protected:
             if (!test::in_this_part(index++)) continue;
             const bool is_float = path.filename().string().find("fp32") != std::string::npos;
             bool ran = true;
-            for (const Rounding rounding : {Rounding::double_round, Rounding::single_round}) {
-                if (is_float && rounding == Rounding::single_round) continue;
+            for (const TfliteRounding rounding :
+                 {TfliteRounding::tflite, TfliteRounding::double_round, TfliteRounding::single_round}) {
+                if (is_float && rounding != TfliteRounding::tflite) continue;
                 ran = check_folder(path, rounding).has_value();
                 if (!ran) break;
             }

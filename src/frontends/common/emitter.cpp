@@ -259,6 +259,29 @@ ValueId Emitter::rescale(ValueId id, DType to, const Scaling& s, ValueId multipl
     return add(Op::rescale, {id, multiplier, shift, input_zp, output_zp}, to, attrs);
 }
 
+ValueId Emitter::scale_fp64(ValueId id, DType to, std::span<const double> scales, std::int64_t output_zp) {
+    std::vector<std::int64_t> high, low, shift;
+    for (const double scale : scales) {
+        int exponent = 0;
+        auto significand = static_cast<std::int64_t>(std::ldexp(std::frexp(scale, &exponent), 53));
+        if (!(scale >= 0) || exponent > 52) fail(fmt::format("a scale of {} is out of range", scale));
+        // No integer of 48 bits is worth a half any more.
+        if (exponent < -73 || significand == 0) exponent = -73, significand = 0;
+        high.push_back(significand >> 32);
+        low.push_back(static_cast<std::int32_t>(significand & 0xffffffff));
+        shift.push_back(53 - exponent);
+    }
+    const auto factors = [&](const char* what, DType of, const std::vector<std::int64_t>& values) {
+        if (values.size() == 1) return scalar(of, static_cast<double>(values[0]));
+        return constant_ints(what, of, {static_cast<std::int64_t>(values.size())}, values);
+    };
+    const ValueId zp = zero_point(to, output_zp, false, "output_zp");
+    return add(Op::scale_fp64,
+               {id, factors("high", DType::i32, high), factors("low", DType::i32, low),
+                factors("shift", DType::i8, shift), zp},
+               to);
+}
+
 void Emitter::match_ranks(ValueId& a, ValueId& b) {
     const std::size_t rank = std::max(shape(a).size(), shape(b).size());
     for (ValueId* id : {&a, &b}) {

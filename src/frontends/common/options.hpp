@@ -14,8 +14,12 @@ class CustomSet;
 /// The layout of a .tosa file, for files whose version table is empty and whose structure does not tell.
 enum class TosaSpec : std::uint8_t { recognise, v0_30, v0_80, v1_0 };
 
+/// How the quantized operators of .tflite files scale their sums: operator by operator as the reference kernels of
+/// ai-edge-litert 2.3.0; all with double rounding, as those of TFLite 2.14 and before; or all with single rounding.
+enum class TfliteRounding : std::uint8_t { tflite, double_round, single_round };
+
 struct ImportOptions {
-    Rounding rounding = Rounding::double_round;  ///< requantization of the TFLite importer: double or single
+    TfliteRounding rounding = TfliteRounding::tflite;
     const Level* level = &level_8k;
     /// Shapes for graph inputs with dynamic dimensions, by input index; a dimension without one is taken as 1.
     std::map<std::size_t, Shape> input_shapes;

@@ -128,6 +128,15 @@ ValueId Layers::matmul(ValueId a, ValueId b) {
     return y;
 }
 
+ValueId Layers::scale_fp64(ValueId x, DType out, double factor, bool per_channel) {
+    const std::int64_t channels = per_channel && !shape(x).empty() ? shape(x).back() : 1;
+    std::vector<double> scales;
+    for (std::int64_t c = 0; c < channels; ++c) scales.push_back(factor * (1 - 0.25 * static_cast<double>(c % 7) / 7));
+    const ValueId y = emit_.scale_fp64(x, out, scales, 0);
+    set_magnitude(y, std::min(magnitude(x) * factor, uniform_magnitude(out)));
+    return y;
+}
+
 ValueId Layers::rescale(ValueId x, DType out, double factor, std::int64_t out_zero_point, bool per_channel) {
     Scaling s;
     s.scale32 = type(x) != DType::i48;

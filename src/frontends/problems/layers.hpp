@@ -48,6 +48,8 @@ public:
     /// RESCALE with this factor and these zero points; per_channel takes one multiplier per channel, all near the
     /// factor.
     ValueId rescale(ValueId x, DType type, double factor, std::int64_t out_zero_point, bool per_channel);
+    /// SCALE_FP64, of scales near the factor.
+    ValueId scale_fp64(ValueId x, DType type, double factor, bool per_channel);
     /// CLAMP: for floats 0 to 6; for integers from the zero point up.
     ValueId clamp(ValueId x, double largest = 6);
     /// Average or maximum over windows.

@@ -113,6 +113,17 @@ Results dynamic_update_slice(Line& line, Layers& layers) {
     return {layers.builder().add1(Op::dynamic_update_slice, {x, update, start}, line.type())};
 }
 
+Results scale_fp64(Line& line, Layers& layers) {
+    const Shape shape = line.take_shape("shape");
+    const auto to = line.take_type();
+    if (!to) line.fail("the type to scale to is missing");
+    if (!is_integer(line.type()) || !is_integer(*to)) line.fail("SCALE_FP64 is from integers to integers");
+    const bool per_channel = line.take_word("per_channel");
+    const ValueId x = layers.input("input", line.type(), shape);
+    const double factor = static_cast<double>(max_of(*to)) / static_cast<double>(max_of(line.type()));
+    return {layers.scale_fp64(x, *to, factor * 0.9, per_channel)};
+}
+
 const ProblemForm forms[] = {
     {"sort", "TYPE SHAPE [axisA] [descending] [valuesN]", "f32 4194304", "f32 3x37x2 axis1 descending values1", sort},
     {"gather_nd", "TYPE SHAPE COUNT [dDEPTH]", "f32 256x256x64 65536 d2", "f32 4x5x3 7 d2", gather_nd},
@@ -125,6 +136,8 @@ const ProblemForm forms[] = {
      segment_reduce},
     {"cumulate", "TYPE SHAPE [axisA] [sum | product | min | max] [exclusive] [reverse] [FOLLOWER...]", "f32 16777216",
      "f32 3x37x2 axis1 max exclusive", cumulate},
+    {"scale_fp64", "TYPE SHAPE TYPE [per_channel] [FOLLOWER...]", "i32 1x256x256x64 i8 per_channel",
+     "i32 3x5x7 i16 per_channel", scale_fp64},
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 namespace tosavk {
 
@@ -300,6 +301,26 @@ void lower_transpose_conv(Lowering& l) {
     l.set(finish_conv(l, kind, acc, 0, filter[0], options->fused_activation_function(), k));
 }
 
+namespace {
+
+// As TFLite from 2.3.0 of ai-edge-litert on: round(sum * (in * weights / out)), all in doubles.
+ValueId finish_in_doubles(Lowering& l, ValueId sum, std::int64_t channels) {
+    const Quant out = l.quant(l.out());
+    const double in_scale = l.quant(l.in(0)).scale;
+    std::vector<double> scales;
+    const bool one = l.in(1).scale.size() == 1;
+    const std::vector<float> weights =
+        one ? std::vector<float>{l.quant(l.in(1)).scale} : l.channel_scales(l.in(1), 0, channels);
+    for (const float w : weights) {
+        scales.push_back(in_scale * static_cast<double>(w) / static_cast<double>(out.scale));
+        if (!(scales.back() < 0x1p52)) l.unsupported("the ratio of its scales is too large");
+    }
+    if (std::adjacent_find(scales.begin(), scales.end(), std::not_equal_to<>()) == scales.end()) scales.resize(1);
+    return l.scale_fp64(sum, l.dtype(l.out()), scales, out.zero_point);
+}
+
+}  // namespace
+
 void lower_fully_connected(Lowering& l) {
     const auto* options = l.options<tflite::FullyConnectedOptions>();
     const auto activation = options ? options->fused_activation_function() : tflite::ActivationFunctionType::NONE;
@@ -328,20 +349,26 @@ void lower_fully_connected(Lowering& l) {
     ConvAttributes conv{Op::conv2d, kind, {}, input_zero_point(l, kind)};
     conv.attrs.pad = {0, 0, 0, 0};
     conv.attrs.stride = conv.attrs.dilation = {1, 1};
-    if (kind != Kind::floating && l.in(1).scale.size() == 1) {
-        // Per tensor, TFLite multiplies the two scales as floats, and the weights may have a zero point.
-        const Quant in = l.quant(l.in(0)), w = l.quant(l.in(1)), out = l.quant(l.out());
-        conv.weight_zp = w.zero_point;
-        const float product = in.scale * w.scale;
-        const QuantizedMultiplier m =
-            quantize_multiplier(static_cast<double>(product) / static_cast<double>(out.scale));
-        const ValueId acc = add_conv(l, conv, x, weights, bias);
-        const ValueId y = l.activate_int(requantize(l, kind, acc, {&m, 1}), activation, l.out());
-        l.set(l.reshape(y, output));
-        return;
+    if (kind == Kind::floating) {
+        const ValueId sum = add_conv(l, conv, x, weights, bias);
+        return l.set(l.reshape(l.activate_float(sum, activation), output));
     }
-    const ValueId acc = add_conv(l, conv, x, weights, bias);
-    l.set(l.reshape(finish_conv(l, kind, acc, 0, channels, activation), output));
+    const bool per_tensor = l.in(1).scale.size() == 1;
+    if (per_tensor) conv.weight_zp = l.quant(l.in(1)).zero_point;  // only then may the weights have one
+    const ValueId sum = add_conv(l, conv, x, weights, bias);
+    ValueId y;
+    if (l.scales_in_doubles()) {
+        y = finish_in_doubles(l, sum, channels);
+    } else if (per_tensor) {
+        // The two scales are multiplied as floats.
+        const float product = l.quant(l.in(0)).scale * l.quant(l.in(1)).scale;
+        const QuantizedMultiplier m =
+            quantize_multiplier(static_cast<double>(product) / static_cast<double>(l.quant(l.out()).scale));
+        y = requantize(l, kind, sum, {&m, 1});
+    } else {
+        y = requantize(l, kind, sum, conv_multipliers(l, 0, channels));
+    }
+    l.set(l.reshape(l.activate_int(y, activation, l.out()), output));
 }
 
 }  // namespace tosavk

@@ -52,7 +52,11 @@ public:
     /// Fails unless both tensors mean the same by the same integer.
     void require_same_quant(const TfliteTensor& a, const TfliteTensor& b) const;
     bool is_quantized(const TfliteTensor& tensor) const;  ///< int4, int8 or int16
-    Rounding rounding() const { return options_.rounding; }
+    Rounding rounding() const {
+        return options_.rounding == TfliteRounding::single_round ? Rounding::single_round : Rounding::double_round;
+    }
+    /// FULLY_CONNECTED multiplies its sums by doubles.
+    bool scales_in_doubles() const { return options_.rounding == TfliteRounding::tflite; }
 
     // ---- values and nodes -----------------------------------------------------------------------------------------
     using Emitter::constant;

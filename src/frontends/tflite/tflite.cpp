@@ -117,11 +117,7 @@ Lowering::Lowering(const TfliteFile& file, const ImportOptions& options, Probe* 
       builder_(file.main.name.empty() ? "main" : file.main.name, *options.level),
       values_(graph_.tensors.size(), no_id),
       produced_(graph_.tensors.size(), false),
-      refused_(graph_.tensors.size(), false) {
-    if (options.rounding != Rounding::double_round && options.rounding != Rounding::single_round) {
-        throw Error(ErrorCode::usage, "the TFLite importer rounds either double or single");
-    }
-}
+      refused_(graph_.tensors.size(), false) {}
 
 void Lowering::add_input(std::size_t k, std::set<std::string>& names) {
     const TfliteTensor& tensor = graph_.tensors[static_cast<std::size_t>(graph_.inputs[k])];

@@ -25,12 +25,13 @@ RecordedCases load_cases(const std::string& directory, const std::string& roundi
             one.name = entry.contains("case") ? entry.at("case").dump() : std::to_string(result.cases.size() - 1);
             for (const Json& name : entry.at("inputs")) one.inputs.push_back((root / name.get<std::string>()).string());
             const Json& expected = entry.at("expected");
-            const std::string key = rounding + "_round";
-            if (!expected.contains(key) && !expected.contains("reference")) {
+            const std::string exact = rounding == "tflite" ? rounding : rounding + "_round";
+            const std::string key = expected.contains(exact) ? exact : "reference";
+            if (!expected.contains(key)) {
                 throw Failure(exit_file, fmt::format("{}: case {} has no outputs recorded for --rounding {}", path,
                                                      one.name, rounding));
             }
-            for (const Json& name : expected.at(expected.contains(key) ? key : "reference")) {
+            for (const Json& name : expected.at(key)) {
                 one.expected.push_back((root / name.get<std::string>()).string());
             }
         }

@@ -17,7 +17,8 @@ struct RecordedCases {
     std::vector<RecordedCase> cases;
 };
 
-/// `rounding` ("double" or "single") chooses the recorded outputs where both were recorded. Throws Failure(exit_file).
+/// `rounding` ("tflite", "double" or "single") chooses the recorded outputs where both were recorded. Throws
+/// Failure(exit_file).
 RecordedCases load_cases(const std::string& directory, const std::string& rounding);
 
 /// How one output compares with the recorded one.

@@ -124,8 +124,9 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool with_path)
     }
     command
         .add_option("--rounding", options.rounding,
-                    "requantization of .tflite files (default double: TFLite's reference kernels)")
-        ->check(CLI::IsMember({"double", "single"}));
+                    "how .tflite files scale their sums: as TFLite's reference kernels do (default tflite), "
+                    "or all with double or single rounding")
+        ->check(CLI::IsMember({"tflite", "double", "single"}));
     command.add_option("--level", options.level, "limits of the TOSA level to apply (default 8K)")
         ->check(CLI::IsMember({"none", "8K"}));
     command
@@ -160,7 +161,9 @@ namespace {
 
 cpp::LoadOptions load_options(const ModelOptions& options) {
     cpp::LoadOptions load;
-    load.rounding = options.rounding == "single" ? TOSAVK_ROUNDING_SINGLE : TOSAVK_ROUNDING_DOUBLE;
+    load.rounding = options.rounding == "single" ? TOSAVK_ROUNDING_SINGLE
+                  : options.rounding == "double" ? TOSAVK_ROUNDING_DOUBLE
+                                                 : TOSAVK_ROUNDING_TFLITE;
     load.level = options.level == "none" ? TOSAVK_LEVEL_NONE : TOSAVK_LEVEL_8K;
     if (options.spec == "0.30") load.spec = TOSAVK_SPEC_0_30;
     if (options.spec == "0.80") load.spec = TOSAVK_SPEC_0_80;

@@ -38,7 +38,7 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
 struct ModelOptions {
     std::string path;
     std::string problem;  ///< a problem line instead of a path; empty: none
-    std::string rounding = "double", level = "8K", spec, precision = "declared";
+    std::string rounding = "tflite", level = "8K", spec, precision = "declared";
 
     const std::string& name() const { return problem.empty() ? path : problem; }  ///< for messages
 };

@@ -20,7 +20,7 @@ struct VerifyOptions {
 };
 
 std::string rounding_argument(const VerifyOptions& options) {
-    return options.model.rounding == "double" ? "" : " --rounding " + options.model.rounding;
+    return options.model.rounding == "tflite" ? "" : " --rounding " + options.model.rounding;
 }
 
 // ---- random inputs -----------------------------------------------------------------------------------------------

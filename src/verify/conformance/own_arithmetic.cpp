@@ -1,4 +1,4 @@
-// Random cases and error graphs of DIVIDE, REMAINDER, SQRT and CUMULATE.
+// Random cases and error graphs of DIVIDE, REMAINDER, SQRT, CUMULATE and SCALE_FP64.
 #include "verify/conformance/breaking.hpp"
 #include "verify/conformance/case_maker.hpp"
 
@@ -73,10 +73,33 @@ void cumulate(CaseMaker& maker) {
     maker.operand(std::move(factors));
 }
 
+/// Scales for which results fill their type, a third of them with so few bits that results are often halves.
+void scale_fp64(CaseMaker& maker) {
+    RandomData& data = maker.data();
+    const DType in = maker.in_type(0), out = maker.type_of("out_t");
+    const Shape shape = data.shape(0, 6);
+    const std::int64_t channels = !shape.empty() && data.chance(50) ? shape.back() : 1;
+    const std::int64_t bits = data.pick(1, in == DType::i48 ? 47 : 31);  // of the operand
+    maker.operand(data.chance(20) ? data.any(in, shape)
+                                  : data.ints(in, shape, -(std::int64_t{1} << bits), (std::int64_t{1} << bits) - 1));
+    const bool halves = data.chance(33);
+    maker.operand(data.ints(DType::i32, {channels}, halves ? 1 : 1 << 20, halves ? 7 : (1 << 21) - 1));
+    maker.operand(halves ? data.ints(DType::i32, {channels}, 0, 0) : data.any(DType::i32, {channels}));
+    // high * 2^32 has 34 or 53 bits; what is left of operand times scale are about as many as the output has.
+    const std::int64_t left = bits + (halves ? 34 : 53) - 8 * static_cast<std::int64_t>(size_of(out));
+    const std::int64_t least = std::clamp<std::int64_t>(left - 4, 1, 120);
+    maker.operand(data.ints(DType::i8, {channels}, least, data.chance(80) ? least + 6 : 126));
+    maker.scalar(out, out == DType::i32 ? 0 : data.pick(min_of(out), max_of(out)));
+}
+
 }  // namespace
 
 std::vector<OwnCases> own_arithmetic_cases() {
-    return {{Op::divide, division}, {Op::remainder, division}, {Op::sqrt, square_root}, {Op::cumulate, cumulate}};
+    return {{Op::divide, division},
+            {Op::remainder, division},
+            {Op::sqrt, square_root},
+            {Op::cumulate, cumulate},
+            {Op::scale_fp64, scale_fp64}};
 }
 
 namespace breaking {
@@ -127,6 +150,21 @@ void add_own_arithmetic_errors(std::vector<ErrorGraph>& all) {
             attrs(g).combiner = Combiner::set;
             return true;
         });
+    const auto known = [](std::size_t wrong, std::int64_t value) {
+        return [=](Graph& g, Random&) {
+            for (std::size_t k = 1; k < 5; ++k) {
+                const std::int64_t plain = k == 4 ? 0 : 1;
+                set_constant(g, k, operand(g, k).type, {1}, std::span(k == wrong ? &value : &plain, 1));
+            }
+            return true;
+        };
+    };
+    Entries(Op::scale_fp64, all)
+        .add("high < 0 || high >= 2^21", known(1, 1 << 21))
+        .add("shift < 1 || shift > 126", known(3, 0))
+        .add("output_zp is not 0 for out_t i32", known(4, 1),
+             [](const TypeRow& row) { return row.types.at(1) == DType::i32; })
+        .add("the output's shape is not the input's", wrong_output);
 }
 
 }  // namespace breaking

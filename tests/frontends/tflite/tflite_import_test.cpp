@@ -18,7 +18,7 @@ namespace {
 
 using test::CaseFolder;
 
-ImportOptions with_rounding(Rounding rounding) {
+ImportOptions with_rounding(TfliteRounding rounding) {
     ImportOptions options;
     options.rounding = rounding;
     return options;
@@ -28,7 +28,8 @@ void check_folder(const std::filesystem::path& path) {
     SCOPED_TRACE(path.filename().string());
     const CaseFolder folder(path);
     for (const auto& [rounding, key] :
-         {std::pair{Rounding::double_round, "double_round"}, std::pair{Rounding::single_round, "single_round"}}) {
+         {std::pair{TfliteRounding::tflite, "tflite"}, std::pair{TfliteRounding::double_round, "double_round"},
+          std::pair{TfliteRounding::single_round, "single_round"}}) {
         const Graph graph = import_file(folder.model(), with_rounding(rounding));
         for (std::size_t i = 0; i < folder.cases.size(); ++i) {
             const auto c = folder.load(i, key);

@@ -149,7 +149,7 @@ TEST(TfliteRealFiles, ReshapeByAShapeWithoutEntries) {
     EXPECT_EQ(run(model({1, 1}, {1}), {random_f32({1, 1})}).at(0).shape, Shape{});
     EXPECT_EQ(run(model({2, 3}, {6}), {random_f32({2, 3})}).at(0).shape, Shape{6});
     EXPECT_EQ(
-        run(model({1, 3}, {1, 3, 1}, {-1, 3}), {random_f32({4, 3})}, Rounding::double_round, {{0, {4, 3}}}).at(0).shape,
+        run(model({1, 3}, {1, 3, 1}, {-1, 3}), {random_f32({4, 3})}, TfliteRounding::tflite, {{0, {4, 3}}}).at(0).shape,
         (Shape{4, 3, 1}));
     expect_error(model({2, 3}, {5}), ErrorCode::bad_model, "cannot reshape 't0' from 2x3 to 5");
     // Of old converters: a single 0 among the options stands for no entries too.

@@ -187,6 +187,39 @@ TEST(TfliteConv, DepthwiseWithMultiplier) {
     check_conv(c);
 }
 
+// As ai-edge-litert 2.3.0: a product of doubles, rounded half away from zero. The second pair of scales makes halves.
+TEST(TfliteFullyConnected, ScalesItsSumsInDoublesByDefault) {
+    for (const bool wide : {false, true}) {
+        for (const bool per_channel : {false, true}) {
+            for (const auto& [si, so] : {std::pair{0.031f, 0.2f}, std::pair{0.5f, 8.0f}}) {
+                SCOPED_TRACE(testing::Message() << wide << per_channel << so);
+                std::vector<float> sw(per_channel ? 5 : 1, 0.0625f);
+                if (per_channel && so == 0.2f) sw = {0.017f, 0.3f, 0.0001f, 0.02f, 0.017f};
+                const auto x = wide ? random_ints(DType::i16, {20, 8}, -32768, 32767) : random_i8({20, 8});
+                const auto w = random_i8({5, 8});
+                const std::int64_t zp = wide ? 0 : 3, out_zp = wide ? 0 : 1;
+                TfliteBuilder t;
+                const int in = t.tensor(wide ? i16({20, 8}, si) : i8({20, 8}, si, -3));
+                TensorSpec filter = i8({5, 8}, sw[0], 0);
+                filter.scale = sw, filter.zero_point.assign(sw.size(), 0);
+                const int weights = t.constant(filter, w.bytes);
+                const int out = t.tensor(wide ? i16({20, 5}, so) : i8({20, 5}, so, 1));
+                t.op(B::FULLY_CONNECTED, {in, weights}, {out});
+                const Ints got = ints(run(t.finish({in}, {out}), {x}).at(0)), xs = ints(x), ws = ints(w);
+                for (std::size_t r = 0; r < 20; ++r)
+                    for (std::size_t o = 0; o < 5; ++o) {
+                        std::int64_t sum = 0;
+                        for (std::size_t i = 0; i < 8; ++i) sum += (xs[r * 8 + i] + zp) * ws[o * 8 + i];
+                        const double scale = static_cast<double>(si) * static_cast<double>(sw[per_channel ? o : 0]) /
+                                             static_cast<double>(so);
+                        const std::int64_t v = out_zp + std::llround(static_cast<double>(sum) * scale);
+                        ASSERT_EQ(got[r * 5 + o], wide ? clip16(v) : clip8(v)) << r << " " << o;
+                    }
+            }
+        }
+    }
+}
+
 TEST(TfliteFullyConnected, KeepsDimensionsAndRoundsLikePerTensorScales) {
     const float si = 0.031f, sw = 0.017f, so = 0.2f;
     const auto x = random_i8({2, 3, 8}), w = random_i8({5, 8});
@@ -438,7 +471,7 @@ TEST(TfliteBatch, DynamicBatchFollowsTheInput) {
     const auto w = random_f32({4, 6}), x = random_f32({3, 3, 2});
     for (const Ints& reshape : {Ints{1, 6}, Ints{-1, 6}, Ints{1, -1}}) {
         const Bytes model = batch_model(reshape, w);
-        const auto all = run(model, {x}, Rounding::double_round, {{0, {3, 3, 2}}}).at(0);
+        const auto all = run(model, {x}, TfliteRounding::tflite, {{0, {3, 3, 2}}}).at(0);
         ASSERT_EQ(all.shape, (Shape{3, 4}));
         for (std::size_t n = 0; n < 3; ++n) {
             HostTensor one(DType::fp32, {1, 3, 2});
@@ -469,7 +502,7 @@ TEST(TfliteBatch, ShapeArithmeticIsFolded) {
     t.op(B::RESHAPE, {in, target}, {out});
     const Bytes model = t.finish({in}, {out});
     const auto x = random_f32({5, 3, 2});
-    const auto y = run(model, {x}, Rounding::double_round, {{0, {5, 3, 2}}}).at(0);
+    const auto y = run(model, {x}, TfliteRounding::tflite, {{0, {5, 3, 2}}}).at(0);
     EXPECT_EQ(y.shape, (Shape{5, 6}));
     EXPECT_EQ(y.bytes, x.bytes);
 }
