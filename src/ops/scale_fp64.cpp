@@ -70,8 +70,8 @@ std::string scale_fp64_text(ExprContext& c) {
     const DType out = c.view().out().type;
     if (out == DType::i32) return scaled;
     // The largest results leave room for the zero point.
-    return clamp_to(out, fmt::format("clamp({}, -1073741824, 1073741823){}", scaled,
-                                     zero_point_term(c, output_zp, "+", -1)));
+    return clamp_to(
+        out, fmt::format("clamp({}, -1073741824, 1073741823){}", scaled, zero_point_term(c, output_zp, "+", -1)));
 }
 
 }  // namespace
