@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <limits>
 
 namespace tosavk {
 
@@ -154,10 +155,17 @@ void lower_cast(Lowering& l) {
         const ValueId wide = is_float(from) ? x : l.cast(x, DType::i32);
         return l.set(l.add(Op::logical_not, {compare(l, Op::equal, wide, 0)}, DType::boolean));
     }
-    if (from == DType::fp32) {  // CAST rounds to the nearest; C++ towards zero
+    if (from == DType::fp32) {  // CAST rounds to the nearest, TFLite towards zero; NaN is the largest number to it
+        const ValueId number = l.add(Op::equal, {x, x}, DType::boolean);
+        x = l.add(Op::select, {number, x, l.splat(x, DType::fp32, std::numeric_limits<double>::infinity())},
+                  DType::fp32);
         const ValueId down = l.add(Op::floor, {x}, DType::fp32), up = l.add(Op::ceil, {x}, DType::fp32);
         x = l.add(Op::select, {compare(l, Op::greater_equal, x, 0), down, up}, DType::fp32);
         x = l.cast(x, DType::i32);
+        if (to != DType::i32) {  // at the ends of the type's range, not around them
+            x = l.add(Op::maximum, {x, l.splat(x, DType::i32, static_cast<double>(min_of(to)))}, DType::i32);
+            x = l.add(Op::minimum, {x, l.splat(x, DType::i32, static_cast<double>(max_of(to)))}, DType::i32);
+        }
     } else if (from == DType::boolean && to == DType::fp32) {
         x = l.cast(x, DType::i32);
     }

@@ -160,6 +160,13 @@ TEST(TfliteReal, CastCutsOffAndCounts) {
     const auto x = floats_of({1.9f, -1.9f, 0.5f, -0.5f, 300.7f, 0.0f});
     EXPECT_EQ(ints(run(one_op(B::CAST, {f32({6})}, i32({6})), {x}).at(0)), (Ints{1, -1, 0, 0, 300, 0}));
     EXPECT_EQ(ints(run(one_op(B::CAST, {f32({6})}, boolean({6})), {x}).at(0)), (Ints{1, 1, 1, 1, 1, 0}));
+    const auto large = floats_of({1e10f, -infinity, 127.9f, -1000.0f, std::nanf("")});
+    EXPECT_EQ(ints(run(one_op(B::CAST, {f32({5})}, {{5}, TensorType::INT8}), {large}).at(0)),
+              (Ints{127, -128, 127, -128, 127}));
+    EXPECT_EQ(ints(run(one_op(B::CAST, {f32({5})}, {{5}, TensorType::INT16}), {large}).at(0)),
+              (Ints{32767, -32768, 127, -1000, 32767}));
+    EXPECT_EQ(ints(run(one_op(B::CAST, {f32({5})}, i32({5})), {large}).at(0)),
+              (Ints{INT32_MAX, INT32_MIN, 127, -1000, INT32_MAX}));
     const auto flags = ints_of(DType::boolean, {2}, {1, 0});
     EXPECT_EQ(run(one_op(B::CAST, {boolean({2})}, f32({2})), {flags}).at(0).as<float>()[0], 1.0f);
     EXPECT_EQ(ints(run(one_op(B::CAST, {boolean({2})}, i32({2})), {flags}).at(0)), (Ints{1, 0}));
