@@ -4,10 +4,10 @@
 //
 // The exact product p has up to 101 bits, here four words. Let it have n; of these, d = n - 53 are dropped, where that
 // is positive. The integer is floor(p / 2^shift + 1/2), but for products that the first rounding lifts to a half: those
-// not below a half by more than 2^(d-1). Ties of it go up, since a half that can matter (a result below 2^31) is even in
-// units of 2^d. So 2^(d-1) is added before the second rounding, and the sum is that of both.
+// not below a half by more than 2^(d-1). Ties of it go up, since a half that can matter (a result below 2^31) is even
+// in units of 2^d. So 2^(d-1) is added before the second rounding, and the sum is that of both.
 
-// words += 2^bit, for bits from 0 on; nothing below.
+// words += 2^bit; bits below 0 add nothing.
 void scale_fp64_add(inout uvec4 words[4], ivec4 bit) {
     uvec4 carry = uvec4(0);
     for (int k = 0; k < 4; ++k) {
