@@ -166,8 +166,6 @@ std::vector<bool> constants_of(const Lowering& l, const std::vector<ValueId>& id
     return known;
 }
 
-}  // namespace
-
 void lower_if(Lowering& l) {
     const auto* options = l.options<tflite::IfOptions>();
     if (!options) l.fail("it lacks its options");
@@ -221,6 +219,26 @@ void lower_logical(Lowering& l) {
     l.match_ranks(a, b);
     l.set(
         l.add(l.op().code == BuiltinOperator::LOGICAL_AND ? Op::logical_and : Op::logical_or, {a, b}, DType::boolean));
+}
+
+}  // namespace
+
+OperatorRows control_rows() {
+    using B = tflite::BuiltinOperator;
+    static constexpr OperatorRow rows[] = {
+        {B::LESS, lower_comparison},
+        {B::LESS_EQUAL, lower_comparison},
+        {B::GREATER, lower_comparison},
+        {B::GREATER_EQUAL, lower_comparison},
+        {B::EQUAL, lower_comparison},
+        {B::NOT_EQUAL, lower_comparison},
+        {B::LOGICAL_AND, lower_logical},
+        {B::LOGICAL_OR, lower_logical},
+        {B::LOGICAL_NOT, lower_logical},
+        {B::IF, lower_if, has_regions},
+        {B::WHILE, lower_while, has_regions},
+    };
+    return rows;
 }
 
 }  // namespace tosavk

@@ -190,8 +190,6 @@ ValueId depthwise_weights(Lowering& l, ValueId weights, std::int64_t groups) {
     return l.constant("depthwise_weights", v.type, {from[1], from[2], groups, from[0] / groups}, std::move(bytes));
 }
 
-}  // namespace
-
 void lower_conv_2d(Lowering& l) {
     const ConvOptions options = read_options<tflite::Conv2DOptions>(l);
     const Kind kind = kind_of(l);
@@ -301,8 +299,6 @@ void lower_transpose_conv(Lowering& l) {
     l.set(finish_conv(l, kind, acc, 0, filter[0], options->fused_activation_function(), k));
 }
 
-namespace {
-
 // As TFLite from 2.3.0 of ai-edge-litert on: round(sum * (in * weights / out)), all in doubles.
 ValueId finish_in_doubles(Lowering& l, ValueId sum, std::int64_t channels) {
     const Quant out = l.quant(l.out());
@@ -318,8 +314,6 @@ ValueId finish_in_doubles(Lowering& l, ValueId sum, std::int64_t channels) {
     if (std::adjacent_find(scales.begin(), scales.end(), std::not_equal_to<>()) == scales.end()) scales.resize(1);
     return l.scale_fp64(sum, l.dtype(l.out()), scales, out.zero_point);
 }
-
-}  // namespace
 
 void lower_fully_connected(Lowering& l) {
     const auto* options = l.options<tflite::FullyConnectedOptions>();
@@ -369,6 +363,19 @@ void lower_fully_connected(Lowering& l) {
         y = requantize(l, kind, sum, conv_multipliers(l, 0, channels));
     }
     l.set(l.reshape(l.activate_int(y, activation, l.out()), output));
+}
+
+}  // namespace
+
+OperatorRows conv_rows() {
+    using B = tflite::BuiltinOperator;
+    static constexpr OperatorRow rows[] = {
+        {B::CONV_2D, lower_conv_2d},
+        {B::DEPTHWISE_CONV_2D, lower_depthwise_conv_2d},
+        {B::TRANSPOSE_CONV, lower_transpose_conv},
+        {B::FULLY_CONNECTED, lower_fully_connected},
+    };
+    return rows;
 }
 
 }  // namespace tosavk

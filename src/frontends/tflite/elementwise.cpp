@@ -107,8 +107,6 @@ template <class F> ValueId float_table(Lowering& l, F&& f) {
     });
 }
 
-}  // namespace
-
 void lower_add_sub(Lowering& l) {
     const bool sub = l.op().code == BuiltinOperator::SUB;
     const Op op = sub ? Op::sub : Op::add;
@@ -283,6 +281,31 @@ void lower_dequantize(Lowering& l) {
     ValueId y = l.cast(x, DType::fp32);
     if (in.zero_point != 0) y = l.add(Op::sub, {y, l.splat(y, DType::fp32, in.zero_point)}, DType::fp32);
     l.set(l.mul(y, l.splat(y, DType::fp32, static_cast<double>(in.scale)), DType::fp32));
+}
+
+}  // namespace
+
+OperatorRows elementwise_rows() {
+    using B = tflite::BuiltinOperator;
+    static constexpr OperatorRow rows[] = {
+        {B::ADD, lower_add_sub},
+        {B::SUB, lower_add_sub},
+        {B::MUL, lower_mul},
+        {B::MAXIMUM, lower_maximum_minimum},
+        {B::MINIMUM, lower_maximum_minimum},
+        {B::RELU, lower_relu},
+        {B::RELU_N1_TO_1, lower_relu},
+        {B::RELU6, lower_relu},
+        {B::LEAKY_RELU, lower_leaky_relu},
+        {B::LOGISTIC, lower_logistic_tanh},
+        {B::TANH, lower_logistic_tanh},
+        {B::ABS, lower_unary_float},
+        {B::NEG, lower_unary_float},
+        {B::EXP, lower_unary_float},
+        {B::QUANTIZE, lower_quantize},
+        {B::DEQUANTIZE, lower_dequantize},
+    };
+    return rows;
 }
 
 }  // namespace tosavk

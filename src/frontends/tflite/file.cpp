@@ -128,7 +128,10 @@ TfliteOperator read_operator(const tflite::Model& model, const tflite::Operator&
     op.code = static_cast<tflite::BuiltinOperator>(effective);
     op.is_known = effective >= 0 && effective <= static_cast<std::int32_t>(tflite::BuiltinOperator::MAX);
     op.name = op.is_known ? std::string(tflite::EnumNameBuiltinOperator(op.code)) : std::to_string(effective);
-    if (op.code == tflite::BuiltinOperator::CUSTOM) op.name += fmt::format(" '{}'", text(code.custom_code()));
+    if (op.code == tflite::BuiltinOperator::CUSTOM) {
+        op.custom = text(code.custom_code());
+        op.name += fmt::format(" '{}'", op.custom);
+    }
     op.table = &table;
     op.inputs = view(table.inputs());
     op.outputs = view(table.outputs());

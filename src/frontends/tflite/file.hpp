@@ -38,6 +38,7 @@ struct TfliteOperator {
     tflite::BuiltinOperator code = tflite::BuiltinOperator::ADD;
     bool is_known = true;                           ///< its code stands in the format's description
     std::string name;                               ///< "CONV_2D", "CUSTOM 'x'"; a number for what is not known
+    std::string custom;                             ///< 'x' of a CUSTOM
     std::span<const std::int32_t> inputs, outputs;  ///< tensor indices; an absent input is -1
     const tflite::Operator* table = nullptr;
 };

@@ -41,8 +41,6 @@ ValueId indices_of(Lowering& l, std::int64_t size) {
     return l.cast(indices, DType::i32);
 }
 
-}  // namespace
-
 void lower_gather(Lowering& l) {
     const auto* options = l.options<tflite::GatherOptions>();
     if (l.in(0).type != l.out().type)
@@ -110,6 +108,17 @@ void lower_mirror_pad(Lowering& l) {
         if (parts.size() > 1) x = l.concat(std::move(parts), d);
     }
     l.set(x);
+}
+
+}  // namespace
+
+OperatorRows gather_rows() {
+    using B = tflite::BuiltinOperator;
+    static constexpr OperatorRow rows[] = {
+        {B::MIRROR_PAD, lower_mirror_pad, moves_data},
+        {B::GATHER, lower_gather, moves_data},
+    };
+    return rows;
 }
 
 }  // namespace tosavk

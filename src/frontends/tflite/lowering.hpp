@@ -5,6 +5,7 @@
 #include "frontends/common/probe.hpp"
 #include "frontends/tflite/file.hpp"
 #include "frontends/tflite/quant.hpp"
+#include "frontends/tflite/rows.hpp"
 #include "frontends/tflite/tflite.hpp"
 
 namespace tosavk {
@@ -120,6 +121,7 @@ private:
     std::string region_refused_;  ///< while probing: why the regions of the operator in hand are no use
     GraphBuilder builder_;
     const TfliteOperator* op_ = nullptr;  ///< null outside of operators
+    const OperatorRow* row_ = nullptr;    ///< of the operator in hand
     std::string end_ = "graph";           ///< what is in hand there, for messages
     std::vector<bool> set_;               ///< by output of the operator in hand: it has its value
     std::size_t op_index_ = 0;
@@ -140,52 +142,5 @@ Window make_window(const Lowering& l, std::int64_t in, std::int64_t kernel, std:
 std::vector<std::int32_t> pad_image(Lowering& l, ValueId& x, std::span<const std::int64_t, 2> kernel,
                                     std::span<const std::int64_t, 2> stride, std::span<const std::int64_t, 2> dilation,
                                     tflite::Padding padding);
-
-// One function per operator or family; they read the operator in hand and set its outputs.
-void lower_conv_2d(Lowering& l);
-void lower_depthwise_conv_2d(Lowering& l);
-void lower_transpose_conv(Lowering& l);
-void lower_fully_connected(Lowering& l);
-void lower_add_sub(Lowering& l);
-void lower_mul(Lowering& l);
-void lower_maximum_minimum(Lowering& l);
-void lower_relu(Lowering& l);
-void lower_leaky_relu(Lowering& l);
-void lower_logistic_tanh(Lowering& l);
-void lower_unary_float(Lowering& l);
-void lower_function(Lowering& l);
-void lower_square(Lowering& l);
-void lower_squared_difference(Lowering& l);
-void lower_div(Lowering& l);
-void lower_floor_div_mod(Lowering& l);
-void lower_prelu(Lowering& l);
-void lower_hard_swish(Lowering& l);
-void lower_round(Lowering& l);
-void lower_select(Lowering& l);
-void lower_cast(Lowering& l);
-void lower_gather(Lowering& l);
-void lower_mirror_pad(Lowering& l);
-void lower_quantize(Lowering& l);
-void lower_dequantize(Lowering& l);
-void lower_pool_2d(Lowering& l);
-void lower_mean(Lowering& l);
-void lower_reduce(Lowering& l);
-void lower_softmax(Lowering& l);
-void lower_reshape(Lowering& l);
-void lower_squeeze(Lowering& l);
-void lower_expand_dims(Lowering& l);
-void lower_transpose(Lowering& l);
-void lower_concatenation(Lowering& l);
-void lower_pack(Lowering& l);
-void lower_unpack(Lowering& l);
-void lower_split(Lowering& l);
-void lower_pad(Lowering& l);
-void lower_slice(Lowering& l);
-void lower_strided_slice(Lowering& l);
-void lower_shape(Lowering& l);
-void lower_comparison(Lowering& l);
-void lower_logical(Lowering& l);
-void lower_if(Lowering& l);
-void lower_while(Lowering& l);
 
 }  // namespace tosavk

@@ -81,8 +81,6 @@ std::int64_t reduced_count(const Shape& shape, const std::vector<bool>& axes) {
     return n;
 }
 
-}  // namespace
-
 void lower_pool_2d(Lowering& l) {
     const bool average = l.op().code == BuiltinOperator::AVERAGE_POOL_2D;
     const auto* options = l.options<tflite::Pool2DOptions>();
@@ -148,6 +146,21 @@ void lower_reduce(Lowering& l) {
     const std::vector<bool> axes = reduced_axes(l, l.shape(x).size());
     const Op op = sum ? Op::reduce_sum : code == BuiltinOperator::REDUCE_MAX ? Op::reduce_max : Op::reduce_min;
     l.set(drop_axes(l, reduce(l, op, x, axes), axes));
+}
+
+}  // namespace
+
+OperatorRows pool_reduce_rows() {
+    using B = tflite::BuiltinOperator;
+    static constexpr OperatorRow rows[] = {
+        {B::AVERAGE_POOL_2D, lower_pool_2d},
+        {B::MAX_POOL_2D, lower_pool_2d},
+        {B::MEAN, lower_mean, takes_axes},
+        {B::SUM, lower_reduce, takes_axes},
+        {B::REDUCE_MAX, lower_reduce, takes_axes},
+        {B::REDUCE_MIN, lower_reduce, takes_axes},
+    };
+    return rows;
 }
 
 }  // namespace tosavk

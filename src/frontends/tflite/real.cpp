@@ -42,8 +42,6 @@ Attributes floored() {
     return attrs;
 }
 
-}  // namespace
-
 void lower_function(Lowering& l) {
     const ValueId x = real(l);
     switch (l.op().code) {
@@ -170,6 +168,34 @@ void lower_cast(Lowering& l) {
         x = l.cast(x, DType::i32);
     }
     l.set(l.cast(x, to));
+}
+
+}  // namespace
+
+OperatorRows real_rows() {
+    using B = tflite::BuiltinOperator;
+    static constexpr OperatorRow rows[] = {
+        {B::LOG, lower_function},
+        {B::SIN, lower_function},
+        {B::COS, lower_function},
+        {B::FLOOR, lower_function},
+        {B::CEIL, lower_function},
+        {B::RSQRT, lower_function},
+        {B::SQRT, lower_function},
+        {B::RELU_0_TO_1, lower_function},
+        {B::SQUARE, lower_square},
+        {B::SQUARED_DIFFERENCE, lower_squared_difference},
+        {B::DIV, lower_div},
+        {B::FLOOR_DIV, lower_floor_div_mod},
+        {B::FLOOR_MOD, lower_floor_div_mod},
+        {B::PRELU, lower_prelu},
+        {B::HARD_SWISH, lower_hard_swish},
+        {B::ROUND, lower_round},
+        {B::SELECT, lower_select},
+        {B::SELECT_V2, lower_select},
+        {B::CAST, lower_cast},
+    };
+    return rows;
 }
 
 }  // namespace tosavk

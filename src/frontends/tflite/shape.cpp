@@ -58,8 +58,6 @@ ValueId take_every(Lowering& l, ValueId x, std::size_t axis, std::int64_t step, 
     return l.reshape(l.slice_axis(x, 2, 0, 1), to);
 }
 
-}  // namespace
-
 void lower_reshape(Lowering& l) {
     std::vector<std::int64_t> to = new_shape(l);
     const ValueId x = moved_value(l);
@@ -364,6 +362,29 @@ void lower_shape(Lowering& l) {
     const Shape shape = l.shape(l.value(0));
     if (shape.empty()) return l.set(l.empty(DType::i32, {0}));
     l.set(l.constant_ints("shape", DType::i32, {static_cast<std::int64_t>(shape.size())}, shape));
+}
+
+}  // namespace
+
+OperatorRows shape_rows() {
+    using B = tflite::BuiltinOperator;
+    static constexpr OperatorRow rows[] = {
+        {B::RESHAPE, lower_reshape, moves_data},
+        {B::SQUEEZE, lower_squeeze, moves_data},
+        {B::EXPAND_DIMS, lower_expand_dims, moves_data},
+        {B::TRANSPOSE, lower_transpose, moves_data},
+        {B::CONCATENATION, lower_concatenation, moves_data},
+        {B::PACK, lower_pack, moves_data},
+        {B::UNPACK, lower_unpack, moves_data},
+        {B::SPLIT, lower_split, moves_data},
+        {B::SPLIT_V, lower_split, moves_data},
+        {B::PAD, lower_pad, moves_data},
+        {B::PADV2, lower_pad, moves_data},
+        {B::SLICE, lower_slice, moves_data},
+        {B::STRIDED_SLICE, lower_strided_slice, moves_data},
+        {B::SHAPE, lower_shape, asks_shape},
+    };
+    return rows;
 }
 
 }  // namespace tosavk

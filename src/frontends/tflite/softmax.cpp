@@ -83,8 +83,6 @@ void softmax_int8(Lowering& l, ValueId x, double beta) {
     l.set(l.requantize(probability, DType::i8, unit_multiplier, 0, -128));
 }
 
-}  // namespace
-
 void lower_softmax(Lowering& l) {
     // Without options beta is 1; the format's default of 0 would make every output equal.
     const auto* options = l.options<tflite::SoftmaxOptions>();
@@ -97,6 +95,16 @@ void lower_softmax(Lowering& l) {
         l.unsupported(fmt::format("types {} -> {} are not supported", name_of(l.in(0).type), name_of(l.out().type)));
     }
     softmax_int8(l, x, static_cast<double>(beta));
+}
+
+}  // namespace
+
+OperatorRows softmax_rows() {
+    using B = tflite::BuiltinOperator;
+    static constexpr OperatorRow rows[] = {
+        {B::SOFTMAX, lower_softmax},
+    };
+    return rows;
 }
 
 }  // namespace tosavk

@@ -15,94 +15,6 @@ namespace {
 
 constexpr std::int64_t max_folded_elements = std::int64_t{1} << 24;
 
-struct Row {
-    tflite::BuiltinOperator code;
-    void (*lower)(Lowering&);
-    bool moves_data;  ///< copies elements only, so that constants may be folded whatever their type
-};
-
-// Every operator that can be imported.
-constexpr Row rows[] = {
-    {tflite::BuiltinOperator::CONV_2D, lower_conv_2d, false},
-    {tflite::BuiltinOperator::DEPTHWISE_CONV_2D, lower_depthwise_conv_2d, false},
-    {tflite::BuiltinOperator::TRANSPOSE_CONV, lower_transpose_conv, false},
-    {tflite::BuiltinOperator::FULLY_CONNECTED, lower_fully_connected, false},
-    {tflite::BuiltinOperator::ADD, lower_add_sub, false},
-    {tflite::BuiltinOperator::SUB, lower_add_sub, false},
-    {tflite::BuiltinOperator::MUL, lower_mul, false},
-    {tflite::BuiltinOperator::MAXIMUM, lower_maximum_minimum, false},
-    {tflite::BuiltinOperator::MINIMUM, lower_maximum_minimum, false},
-    {tflite::BuiltinOperator::RELU, lower_relu, false},
-    {tflite::BuiltinOperator::RELU_N1_TO_1, lower_relu, false},
-    {tflite::BuiltinOperator::RELU6, lower_relu, false},
-    {tflite::BuiltinOperator::LEAKY_RELU, lower_leaky_relu, false},
-    {tflite::BuiltinOperator::LOGISTIC, lower_logistic_tanh, false},
-    {tflite::BuiltinOperator::TANH, lower_logistic_tanh, false},
-    {tflite::BuiltinOperator::ABS, lower_unary_float, false},
-    {tflite::BuiltinOperator::NEG, lower_unary_float, false},
-    {tflite::BuiltinOperator::EXP, lower_unary_float, false},
-    {tflite::BuiltinOperator::LOG, lower_function, false},
-    {tflite::BuiltinOperator::SIN, lower_function, false},
-    {tflite::BuiltinOperator::COS, lower_function, false},
-    {tflite::BuiltinOperator::FLOOR, lower_function, false},
-    {tflite::BuiltinOperator::CEIL, lower_function, false},
-    {tflite::BuiltinOperator::RSQRT, lower_function, false},
-    {tflite::BuiltinOperator::SQRT, lower_function, false},
-    {tflite::BuiltinOperator::RELU_0_TO_1, lower_function, false},
-    {tflite::BuiltinOperator::SQUARE, lower_square, false},
-    {tflite::BuiltinOperator::SQUARED_DIFFERENCE, lower_squared_difference, false},
-    {tflite::BuiltinOperator::DIV, lower_div, false},
-    {tflite::BuiltinOperator::FLOOR_DIV, lower_floor_div_mod, false},
-    {tflite::BuiltinOperator::FLOOR_MOD, lower_floor_div_mod, false},
-    {tflite::BuiltinOperator::PRELU, lower_prelu, false},
-    {tflite::BuiltinOperator::HARD_SWISH, lower_hard_swish, false},
-    {tflite::BuiltinOperator::ROUND, lower_round, false},
-    {tflite::BuiltinOperator::SELECT, lower_select, false},
-    {tflite::BuiltinOperator::SELECT_V2, lower_select, false},
-    {tflite::BuiltinOperator::CAST, lower_cast, false},
-    {tflite::BuiltinOperator::QUANTIZE, lower_quantize, false},
-    {tflite::BuiltinOperator::DEQUANTIZE, lower_dequantize, false},
-    {tflite::BuiltinOperator::AVERAGE_POOL_2D, lower_pool_2d, false},
-    {tflite::BuiltinOperator::MAX_POOL_2D, lower_pool_2d, false},
-    {tflite::BuiltinOperator::MEAN, lower_mean, false},
-    {tflite::BuiltinOperator::SUM, lower_reduce, false},
-    {tflite::BuiltinOperator::REDUCE_MAX, lower_reduce, false},
-    {tflite::BuiltinOperator::REDUCE_MIN, lower_reduce, false},
-    {tflite::BuiltinOperator::SOFTMAX, lower_softmax, false},
-    {tflite::BuiltinOperator::RESHAPE, lower_reshape, true},
-    {tflite::BuiltinOperator::SQUEEZE, lower_squeeze, true},
-    {tflite::BuiltinOperator::EXPAND_DIMS, lower_expand_dims, true},
-    {tflite::BuiltinOperator::TRANSPOSE, lower_transpose, true},
-    {tflite::BuiltinOperator::CONCATENATION, lower_concatenation, true},
-    {tflite::BuiltinOperator::PACK, lower_pack, true},
-    {tflite::BuiltinOperator::UNPACK, lower_unpack, true},
-    {tflite::BuiltinOperator::SPLIT, lower_split, true},
-    {tflite::BuiltinOperator::SPLIT_V, lower_split, true},
-    {tflite::BuiltinOperator::PAD, lower_pad, true},
-    {tflite::BuiltinOperator::PADV2, lower_pad, true},
-    {tflite::BuiltinOperator::MIRROR_PAD, lower_mirror_pad, true},
-    {tflite::BuiltinOperator::GATHER, lower_gather, true},
-    {tflite::BuiltinOperator::SLICE, lower_slice, true},
-    {tflite::BuiltinOperator::STRIDED_SLICE, lower_strided_slice, true},
-    {tflite::BuiltinOperator::SHAPE, lower_shape, false},
-    {tflite::BuiltinOperator::LESS, lower_comparison, false},
-    {tflite::BuiltinOperator::LESS_EQUAL, lower_comparison, false},
-    {tflite::BuiltinOperator::GREATER, lower_comparison, false},
-    {tflite::BuiltinOperator::GREATER_EQUAL, lower_comparison, false},
-    {tflite::BuiltinOperator::EQUAL, lower_comparison, false},
-    {tflite::BuiltinOperator::NOT_EQUAL, lower_comparison, false},
-    {tflite::BuiltinOperator::LOGICAL_AND, lower_logical, false},
-    {tflite::BuiltinOperator::LOGICAL_OR, lower_logical, false},
-    {tflite::BuiltinOperator::LOGICAL_NOT, lower_logical, false},
-    {tflite::BuiltinOperator::IF, lower_if, false},
-    {tflite::BuiltinOperator::WHILE, lower_while, false},
-};
-
-const Row* find_row(tflite::BuiltinOperator code) {
-    const auto row = std::find_if(std::begin(rows), std::end(rows), [&](const Row& r) { return r.code == code; });
-    return row == std::end(rows) ? nullptr : row;
-}
-
 }  // namespace
 
 void Lowering::drop_unused_constants(Graph& graph) {
@@ -212,11 +124,10 @@ std::vector<Value> Lowering::fold_results() const {
 
 // Shape arithmetic and moved constants become constants, so that what needs a constant finds one.
 bool Lowering::fold_operator() {
-    const Row& row = *find_row(op_->code);
+    const OperatorRow& row = *row_;
     std::int64_t elements = 0;
     if (op_->inputs.empty() || op_->outputs.empty()) return false;
-    // A loop might never end.
-    if (row.lower == lower_if || row.lower == lower_while) return false;
+    if (row.is(has_regions)) return false;
     for (std::size_t k = 0; k < op_->inputs.size(); ++k) {
         if (!has_input(k)) continue;
         const TfliteTensor& tensor = in(k);
@@ -226,7 +137,7 @@ bool Lowering::fold_operator() {
     }
     for (std::size_t k = 0; k < op_->outputs.size(); ++k) {
         if (out(k).is_empty()) return false;
-        if (!row.moves_data && out(k).type != tflite::TensorType::INT32) return false;
+        if (!row.is(moves_data) && out(k).type != tflite::TensorType::INT32) return false;
     }
     if (elements > max_folded_elements) return false;
 
@@ -274,12 +185,12 @@ bool Lowering::fold_operator() {
 /// Operators that move data, and SHAPE, take tensors without elements as they take others. Of the rest, what the file
 /// gives no elements is not computed.
 bool Lowering::lower_empty() {
-    const Row& row = *find_row(op_->code);
-    if (row.moves_data || row.lower == lower_shape) return false;
+    const OperatorRow& row = *row_;
+    if (row.is(moves_data) || row.is(asks_shape)) return false;
     bool reads = false;
     for (std::size_t k = 0; k < op_->inputs.size(); ++k) {
         // No axes are axes too.
-        if (!has_input(k) || (k > 0 && (row.lower == lower_mean || row.lower == lower_reduce))) continue;
+        if (!has_input(k) || (k > 0 && row.is(takes_axes))) continue;
         const ValueId id = values_[in(k).index];
         reads = reads || (id == no_id ? in(k).is_empty() : is_empty(id));
     }
@@ -296,8 +207,8 @@ void Lowering::check_output(ValueId id) const {
 }
 
 void Lowering::lower_operator() {
-    const Row* row = find_row(op_->code);
-    if (!row)
+    row_ = find_operator_row(op_->code, op_->custom);
+    if (!row_)
         throw Error(ErrorCode::unsupported,
                     fmt::format("TFLite operator {} (node {}) is not {}", op_->name, op_index_,
                                 op_->is_known ? "supported" : "known"),
@@ -314,7 +225,7 @@ void Lowering::lower_operator() {
     region_refused_.clear();
     if (!lower_empty() && !fold_operator()) {
         first_value_ = builder_.graph().values.size();
-        row->lower(*this);
+        row_->lower(*this);
     }
     for (std::size_t k = 0; k < op_->outputs.size(); ++k) {
         if (!set_[k]) unsupported(fmt::format("output {} is not supported", k));

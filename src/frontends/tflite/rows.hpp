@@ -1,0 +1,46 @@
+// Which operators can be imported: a list for each family, in the file of its lowerings.
+#pragma once
+
+#include "tflite_generated.h"
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace tosavk {
+
+class Lowering;
+
+/// What the importer has to know of an operator besides its lowering; any of these together.
+enum RowTraits : std::uint8_t {
+    computes = 0,
+    moves_data = 1,   ///< copies elements only, so that constants may be folded whatever their type
+    has_regions = 2,  ///< runs subgraphs: never folded, since a loop might not end
+    takes_axes = 4,   ///< input 1 are axes, of which there may be none
+    asks_shape = 8,   ///< reads no element of its input, which may have none
+};
+
+struct OperatorRow {
+    tflite::BuiltinOperator code;
+    void (*lower)(Lowering&);  ///< reads the operator in hand and sets its outputs
+    std::uint8_t traits = computes;
+    std::string_view custom = {};  ///< CUSTOM: the name that it has in files
+
+    bool is(RowTraits trait) const { return (traits & trait) != 0; }
+};
+
+using OperatorRows = std::span<const OperatorRow>;
+
+OperatorRows control_rows();
+OperatorRows conv_rows();
+OperatorRows elementwise_rows();
+OperatorRows gather_rows();
+OperatorRows pool_reduce_rows();
+OperatorRows real_rows();
+OperatorRows shape_rows();
+OperatorRows softmax_rows();
+
+/// Null where it cannot be imported. `custom` is the name of a CUSTOM.
+const OperatorRow* find_operator_row(tflite::BuiltinOperator code, std::string_view custom);
+
+}  // namespace tosavk
