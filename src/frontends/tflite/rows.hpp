@@ -37,6 +37,7 @@ OperatorRows elementwise_rows();
 OperatorRows gather_rows();
 OperatorRows pool_reduce_rows();
 OperatorRows real_rows();
+OperatorRows resize_rows();
 OperatorRows shape_rows();
 OperatorRows softmax_rows();
 
