@@ -190,6 +190,14 @@ void lower_while(Lowering& l) {
     set_all(l, l.while_loop(list, std::move(cond_graph), std::move(body_graph)));
 }
 
+/// What TFLite compares of quantized numbers: 256 times what they mean, rounded. Different ones may be equal then.
+ValueId comparable(Lowering& l, ValueId x, std::size_t k) {
+    const Quant quant = l.quant(l.in(k));
+    if (!(quant.scale < 1)) l.unsupported(fmt::format("scale {} of {} is not below 1", quant.scale, l.in(k).title()));
+    const QuantizedMultiplier m = quantize_multiplier(static_cast<double>(quant.scale));
+    return l.requantize(l.shift_left(x, quant.zero_point, 8), DType::i32, m, 0, 0);
+}
+
 void lower_comparison(Lowering& l) {
     using T = tflite::TensorType;
     const T type = l.in(0).type;
@@ -199,11 +207,11 @@ void lower_comparison(Lowering& l) {
     if (l.in(1).type != type || (type != T::FLOAT32 && type != T::INT32 && !integers)) {
         l.unsupported(fmt::format("types {} x {} are not supported", name_of(type), name_of(l.in(1).type)));
     }
-    // The same integers mean the same then; otherwise both would have to be rescaled.
-    if (type == T::INT8 || type == T::INT16) l.require_same_quant(l.in(0), l.in(1));
     ValueId a = l.value(0), b = l.value(1);
     l.match_ranks(a, b);
-    if (integers) a = l.cast(a, DType::i32), b = l.cast(b, DType::i32);
+    // TFLite says which of two INT16 is larger whatever they mean, but scales them to say whether they are equal.
+    if (type == T::INT8 || (type == T::INT16 && equality)) a = comparable(l, a, 0), b = comparable(l, b, 1);
+    else if (integers) a = l.cast(a, DType::i32), b = l.cast(b, DType::i32);
     if (code == BuiltinOperator::LESS || code == BuiltinOperator::LESS_EQUAL) std::swap(a, b);
     const bool strict = code == BuiltinOperator::LESS || code == BuiltinOperator::GREATER;
     const ValueId result = l.add(equality ? Op::equal

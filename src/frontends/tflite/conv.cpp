@@ -273,7 +273,10 @@ void lower_transpose_conv(Lowering& l) {
     const auto* options = l.options<tflite::TransposeConvOptions>();
     if (!options) l.fail("its options are missing");
     Kind kind = kind_of(l, k);
-    if (is_int16(kind)) kind = Kind::int16_sum64;  // whatever the type of the bias
+    // Here the options say the type of the sums, whatever that of the bias.
+    if (is_int16(kind)) {
+        kind = options->quantized_bias_type() == tflite::TensorType::INT32 ? Kind::int16_sum32 : Kind::int16_sum64;
+    }
     const ValueId x = l.value(k.x), weights = weights_of(l, kind);
     const Shape filter = l.shape(weights), input = l.shape(x);
     if (filter.size() != 4) l.fail(fmt::format("its filter has rank {}, not 4", filter.size()));

@@ -257,10 +257,9 @@ void lower_quantize(Lowering& l) {
     }
     if (l.type(x) != DType::fp32 || to == DType::i32) refuse_types(l);
     // round(x / scale), half away from zero. The largest float below one half keeps 0.49999997 from rounding up.
-    const double inverse = static_cast<double>(1.0f / out.scale);
-    if (!std::isfinite(inverse)) l.fail(fmt::format("{} has scale {}", l.out().title(), out.scale));
     constexpr double almost_half = 0.5 - 1.0 / (1 << 25), far = 1 << 20;
-    const ValueId steps = l.clamp(l.mul(x, l.splat(x, DType::fp32, inverse), DType::fp32), -far, far);
+    const ValueId scale = l.splat(x, DType::fp32, static_cast<double>(out.scale));
+    const ValueId steps = l.clamp(l.add(Op::divide, {x, scale}, DType::fp32), -far, far);
     const ValueId size = l.add(
         Op::floor,
         {l.add(Op::add, {l.add(Op::abs, {steps}, DType::fp32), l.splat(x, DType::fp32, almost_half)}, DType::fp32)},
