@@ -1,0 +1,28 @@
+"""Images of another size, and spectra."""
+import numpy as np
+
+from rows import row
+
+
+def resize(operator, table, *kinds):
+    @row(operator, *kinds)
+    def make(m, kind):
+        shape = m.image(low=1, high=8)
+        to = [m.pick(m.size(1, 12), d, 2 * d, 3 * d) for d in shape[1:3]]
+        x = m.input(kind, shape)
+        align = m.chance(0.3)
+        half = m.chance(0.4) and not align
+        m.output(m.op(operator, [x, m.const("i32", to)], [(kind, x.quant)], table, align_corners=align,
+                      half_pixel_centers=half))
+
+
+resize("RESIZE_BILINEAR", "ResizeBilinearOptions", "f32", "i8", "u8", "i16")
+resize("RESIZE_NEAREST_NEIGHBOR", "ResizeNearestNeighborOptions", "f32", "i8", "u8", "i16")
+
+
+@row("RFFT2D", "f32")
+def rfft2d(m, kind):
+    size = [m.pick(1, 2, 4, 8), m.pick(2, 4, 8, 16)]
+    shape = [max(1, s + m.pick(0, 0, 1, -1)) for s in size]
+    x = m.input(kind, (*m.shape(ranks=(0, 2), high=3), *shape))
+    m.output(m.op("RFFT2D", [x, m.const("i32", size)], [("c64",)], "Rfft2dOptions"))
