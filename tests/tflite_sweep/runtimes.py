@@ -12,12 +12,13 @@ class Refused(Exception):
 # ---- the real runtime ---------------------------------------------------------------------------------------------
 
 class RealRuntime:
-    """One model in ai-edge-litert: its reference kernels, or where they lack one, those without delegates."""
+    """One model in ai-edge-litert: its reference kernels, or where they lack one, those without delegates, or else (some
+    custom operators) XNNPACK's."""
 
     def __init__(self, model, resolver="reference"):
         from ai_edge_litert import interpreter as tflite
         kinds = tflite.OpResolverType
-        order = {"reference": [kinds.BUILTIN_REF, kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES], "xnnpack": [kinds.AUTO]}
+        order = {"reference": [kinds.BUILTIN_REF, kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES, kinds.AUTO], "xnnpack": [kinds.AUTO]}
         for kind in order[resolver]:
             try:
                 self.interpreter = tflite.Interpreter(model_content=model, experimental_op_resolver_type=kind,

@@ -2,7 +2,7 @@
 
 Every row of the list (rows/*.py) is a generator. Of each, --models models are made; each is run with --sets sets of
 inputs in the real runtime, on the device and on the interpreter. A row is refused where this library says so in a
-sentence; it has failed where a result differs, or where it was taken (taken.txt) and now is refused."""
+sentence; it has failed where a result differs, or where it was taken before (results.tsv) and now is refused."""
 import argparse
 import json
 import os
@@ -23,7 +23,6 @@ from model import Model
 from rows import ROWS
 
 HERE = Path(__file__).resolve().parent
-TAKEN = HERE / "taken.txt"
 
 
 def generator(seed, row, *more):
@@ -200,22 +199,14 @@ def arguments_seed(arguments):
 
 # ---- the whole ----------------------------------------------------------------------------------------------------
 
-def read_taken():
-    """By row: "all" of its models, or "part"."""
-    if not TAKEN.exists():
-        return {}
-    return {line.rsplit(" ", 1)[0]: line.rsplit(" ", 1)[1] for line in TAKEN.read_text().splitlines()
-            if line and not line.startswith("#")}
-
-
-def verdict(result, taken):
+def verdict(result, known):
     """What is wrong with a row, in sentences."""
     wrong = [f"{f['sentence']}\n    {f['command']}" for f in result["failures"]]
     if result["models"] == 0 and not wrong:
         wrong.append(f"the real runtime takes none of its models: {next(iter(result['unrun']), '')}")
-    was = taken.get(result["row"])
+    was = known.get(result["row"], ("refused", ""))[0]
     # Few models of a row of which a part is taken may all be among the others.
-    if result["taken"] == 0 and (was == "all" or was and result["models"] >= 10) or was == "all" and result["refused"]:
+    if result["taken"] == 0 and (was == "all" or was == "part" and result["models"] >= 10) or was == "all" and result["refused"]:
         wrong.append(f"was taken and is refused: {next(iter(result['refused']), '')}")
     return wrong
 
@@ -228,7 +219,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--model", type=int, help="only this one of a row's models")
     parser.add_argument("--set", type=int, help="only this set of inputs")
-    parser.add_argument("--taken", action="store_true", help="only rows of taken.txt")
+    parser.add_argument("--taken", action="store_true", help="only rows that were taken before")
     parser.add_argument("--slice", help="K/N: every N-th row, from the K-th on")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--minutes", type=float, help="ends in time, with exit code 3")
@@ -238,26 +229,25 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--json", help="a file for the results")
-    parser.add_argument("--docs", help="writes the table of docs/tflite.md from the results (of a whole sweep)")
-    parser.add_argument("--write-taken", action="store_true", help="writes taken.txt (of a whole sweep)")
+    parser.add_argument("--write", action="store_true", help="writes what came out into results.tsv and docs/tflite.md")
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:
         return work(options)
     rows = [r for r in ROWS if not options.row or any(r == w or r.startswith(w) and not (w in ROWS) for w in options.row)]
     if options.taken:
-        rows = [r for r in rows if r in read_taken()]
+        rows = [r for r, known in report.read_results().items() if known[0] != "refused" and r in rows]
     if options.slice:
         first, step = map(int, options.slice.split("/"))
         rows = rows[first::step]
     if options.list or not rows:
         print("\n".join(rows))
         return 0 if rows else 2
-    return report.finish(options, *sweep(options, rows), read_taken(), verdict)
+    return report.finish(options, *sweep(options, rows), verdict, list(ROWS))
 
 
 def sweep(options, rows):
-    results, taken, lock = {}, read_taken(), threading.Lock()
+    results, known, lock = {}, report.read_results(), threading.Lock()
     state = Path(options.state) if options.state else None
     if state and state.exists():
         for line in state.read_text().splitlines():
@@ -284,7 +274,7 @@ def sweep(options, rows):
                     break
                 row = todo.pop(0)
             result = worker.run(row, 600)
-            wrong = verdict(result, taken)
+            wrong = verdict(result, known)
             with lock:
                 results[row] = result
                 report.progress(result, wrong)
