@@ -76,6 +76,7 @@ class Model:
         self.graphs = [Subgraph("main")]
         self.graph = self.graphs[0]
         self.steps = 1        # runs in a row that one input set stands for: state stays between them
+        self.resolver = "reference"  # which of the real runtime's kernels say what is right
         self.specials = False  # float inputs hold NaN and infinities too
 
     # ---- random choices -------------------------------------------------------------------------------------------

@@ -18,7 +18,8 @@ class RealRuntime:
     def __init__(self, model, resolver="reference"):
         from ai_edge_litert import interpreter as tflite
         kinds = tflite.OpResolverType
-        order = {"reference": [kinds.BUILTIN_REF, kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES, kinds.AUTO], "xnnpack": [kinds.AUTO]}
+        order = {"reference": [kinds.BUILTIN_REF, kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES, kinds.AUTO],
+                 "optimized": [kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES], "xnnpack": [kinds.AUTO]}
         for kind in order[resolver]:
             try:
                 self.interpreter = tflite.Interpreter(model_content=model, experimental_op_resolver_type=kind,

@@ -34,11 +34,11 @@ def make_model(row, seed, number):
     model = Model(generator(seed, row, number))
     ROWS[row](model)
     draft = model.write()
-    real = runtimes.RealRuntime(draft)
+    real = runtimes.RealRuntime(draft, model.resolver)
     real.run(model.draw_inputs(generator(seed, row, number, 1)), model.steps)
     model.learn_shapes(real.shapes())
     data = model.write()
-    return model, data, runtimes.RealRuntime(data)
+    return model, data, runtimes.RealRuntime(data, model.resolver)
 
 
 class RowRun:

@@ -256,17 +256,8 @@ void lower_quantize(Lowering& l) {
         return l.set(l.requantize(x, to, m, in.zero_point, out.zero_point));
     }
     if (l.type(x) != DType::fp32 || to == DType::i32) refuse_types(l);
-    // round(x / scale), half away from zero. The largest float below one half keeps 0.49999997 from rounding up.
-    constexpr double almost_half = 0.5 - 1.0 / (1 << 25), far = 1 << 20;
-    const ValueId scale = l.splat(x, DType::fp32, static_cast<double>(out.scale));
-    const ValueId steps = l.clamp(l.add(Op::divide, {x, scale}, DType::fp32), -far, far);
-    const ValueId size = l.add(
-        Op::floor,
-        {l.add(Op::add, {l.add(Op::abs, {steps}, DType::fp32), l.splat(x, DType::fp32, almost_half)}, DType::fp32)},
-        DType::fp32);
-    const ValueId positive = l.add(Op::greater_equal, {steps, l.splat(x, DType::fp32, 0)}, DType::boolean);
-    const ValueId rounded = l.add(Op::select, {positive, size, negate(l, size)}, DType::fp32);
-    l.set(l.requantize(l.cast(rounded, DType::i32), to, unit_multiplier, 0, out.zero_point));
+    const ValueId steps = l.add(Op::divide, {x, l.splat(x, DType::fp32, static_cast<double>(out.scale))}, DType::fp32);
+    l.set(l.requantize(l.round_half_away(steps), to, unit_multiplier, 0, out.zero_point));
 }
 
 void lower_dequantize(Lowering& l) {

@@ -285,6 +285,18 @@ ValueId Lowering::shift_left(ValueId id, std::int64_t input_zp, int bits) {
     return bits == 0 ? wide : add(Op::logical_left_shift, {wide, splat(wide, DType::i32, bits)}, DType::i32);
 }
 
+ValueId Lowering::round_half_away(ValueId id) {
+    const DType real = DType::fp32;
+    // The largest float below one half keeps 0.49999997 from rounding up.
+    constexpr double almost_half = 0.5 - 1.0 / (1 << 25), far = 1 << 20;
+    const ValueId x = clamp(id, -far, far);
+    const ValueId size =
+        add(Op::floor, {add(Op::add, {add(Op::abs, {x}, real), splat(x, real, almost_half)}, real)}, real);
+    const ValueId positive = add(Op::greater_equal, {x, splat(x, real, 0)}, DType::boolean);
+    const ValueId negated = add(Op::negate, {size, scalar(real, 0), scalar(real, 0)}, real);
+    return cast(add(Op::select, {positive, size, negated}, real), DType::i32);
+}
+
 ValueId Lowering::activate_int(ValueId id, tflite::ActivationFunctionType activation, const TfliteTensor& output) {
     using A = tflite::ActivationFunctionType;
     if (activation == A::NONE) return id;

@@ -72,6 +72,8 @@ public:
     ValueId requantize_sums(ValueId id, DType to, std::span<const QuantizedMultiplier> m);
     ValueId shift_left(ValueId id, std::int64_t input_zp, int bits);  ///< (x - input_zp) << bits as i32, exact
     ValueId widen(ValueId id, std::int64_t zp) { return shift_left(id, zp, 0); }
+    /// Of fp32 as i32, half away from zero; what lies beyond 2^20 on either side becomes that.
+    ValueId round_half_away(ValueId id);
     /// A fused activation on a value that is already quantized like `output`.
     ValueId activate_int(ValueId id, tflite::ActivationFunctionType activation, const TfliteTensor& output);
     ValueId activate_float(ValueId id, tflite::ActivationFunctionType activation);

@@ -3,8 +3,8 @@
 namespace tosavk {
 
 const OperatorRow* find_operator_row(tflite::BuiltinOperator code, std::string_view custom) {
-    for (const OperatorRows rows : {control_rows(), conv_rows(), elementwise_rows(), gather_rows(), pool_reduce_rows(),
-                                    real_rows(), resize_rows(), shape_rows(), softmax_rows()}) {
+    for (const OperatorRows rows : {control_rows(), conv_rows(), elementwise_rows(), gather_rows(), pool_rows(),
+                                    real_rows(), reduce_rows(), resize_rows(), shape_rows(), softmax_rows()}) {
         for (const OperatorRow& row : rows) {
             if (row.code == code && (code != tflite::BuiltinOperator::CUSTOM || row.custom == custom)) return &row;
         }

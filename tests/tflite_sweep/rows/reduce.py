@@ -11,6 +11,8 @@ def reduction(operator, kinds, same=False, draws=None):
         shape = m.shape(ranks=(1, 5), most=300)
         quant = m.quant(kind, 1e-2, 0.1)
         x = m.input(kind, shape, quant, (draws or {}).get(kind))
+        if operator == "SUM" and kind in ("i8", "i16"):
+            m.resolver = "optimized"  # the reference kernel adds to memory that it never set
         axes = m.const("i32", m.axes(len(shape)))
         out = quant
         if quant is not None and not same and m.chance(0.8):
