@@ -259,6 +259,13 @@ ValueId Emitter::rescale(ValueId id, DType to, const Scaling& s, ValueId multipl
     return add(Op::rescale, {id, multiplier, shift, input_zp, output_zp}, to, attrs);
 }
 
+std::vector<ValueId> Emitter::sort(std::vector<ValueId> tensors, const Attributes& attrs) {
+    if (is_empty(tensors.at(0))) return tensors;
+    std::vector<DType> types;
+    for (const ValueId id : tensors) types.push_back(type(id));
+    return append(Op::sort, std::move(tensors), attrs, types, numbered_ ? unique(node_) : node_);
+}
+
 ValueId Emitter::scale_fp64(ValueId id, DType to, std::span<const double> scales, std::int64_t output_zp) {
     std::vector<std::int64_t> high, low, shift;
     for (const double scale : scales) {

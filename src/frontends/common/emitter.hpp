@@ -69,6 +69,8 @@ public:
     ValueId rescale(ValueId id, DType to, const Scaling& scaling);
     /// With factors that are values, whatever `scaling` has.
     ValueId rescale(ValueId id, DType to, const Scaling& scaling, ValueId multiplier, ValueId shift);
+    /// Keys, and what is moved along with them.
+    std::vector<ValueId> sort(std::vector<ValueId> tensors, const Attributes& attrs);
     /// Integers times numbers of fp64, one or one for each place of the last dimension, each 0 to 2^52, as fp64
     /// arithmetic has it: SCALE_FP64.
     ValueId scale_fp64(ValueId id, DType to, std::span<const double> scales, std::int64_t output_zp);

@@ -1,5 +1,5 @@
 // Operators that change a shape or pick elements.
-#include "frontends/tflite/lowering.hpp"
+#include "frontends/tflite/moves.hpp"
 
 #include "graph/host_tensor.hpp"
 
@@ -29,33 +29,6 @@ std::vector<std::int64_t> new_shape(Lowering& l) {
     // Old converters wrote a single 0 for a scalar.
     if (options->new_shape()->size() == 1 && options->new_shape()->Get(0) == 0) return {};
     return {options->new_shape()->begin(), options->new_shape()->end()};
-}
-
-ValueId reverse(Lowering& l, ValueId x, std::size_t axis) {
-    Attributes attrs;
-    attrs.axis = static_cast<std::int32_t>(axis);
-    return l.add(Op::reverse, {x}, l.type(x), attrs);
-}
-
-// Every `step`th element of dimension `axis`, `count` of them, beginning with the first.
-ValueId take_every(Lowering& l, ValueId x, std::size_t axis, std::int64_t step, std::int64_t count) {
-    const Shape from = l.shape(x);
-    Shape to = from;
-    to[axis] = count;
-    const auto middle = from.begin() + static_cast<std::ptrdiff_t>(axis);
-    const std::int64_t outer = element_count(Shape(from.begin(), middle)),
-                       inner = element_count(Shape(middle + 1, from.end()));
-    x = l.reshape(x, {outer, from[axis], inner});
-    if (count * step > from[axis]) {
-        const std::vector<std::int64_t> padding{0, 0, 0, count * step - from[axis], 0, 0};
-        const DType type = l.type(x);
-        const ValueId amounts = l.constant_ints("padding", DType::shape, {6}, padding);
-        x = l.add(Op::pad, {x, amounts, l.scalar(type, 0)}, type);
-    } else {
-        x = l.slice_axis(x, 1, 0, count * step);
-    }
-    x = l.reshape(x, {outer, count, step, inner});
-    return l.reshape(l.slice_axis(x, 2, 0, 1), to);
 }
 
 void lower_reshape(Lowering& l) {
@@ -356,14 +329,6 @@ void lower_strided_slice(Lowering& l) {
     l.set(l.reshape(x, to));
 }
 
-void lower_shape(Lowering& l) {
-    if (l.out().type != tflite::TensorType::INT32)
-        l.unsupported(fmt::format("type {} is not supported", name_of(l.out().type)));
-    const Shape shape = l.shape(l.value(0));
-    if (shape.empty()) return l.set(l.empty(DType::i32, {0}));
-    l.set(l.constant_ints("shape", DType::i32, {static_cast<std::int64_t>(shape.size())}, shape));
-}
-
 }  // namespace
 
 OperatorRows shape_rows() {
@@ -382,7 +347,6 @@ OperatorRows shape_rows() {
         {B::PADV2, lower_pad, moves_data},
         {B::SLICE, lower_slice, moves_data},
         {B::STRIDED_SLICE, lower_strided_slice, moves_data},
-        {B::SHAPE, lower_shape, asks_shape},
     };
     return rows;
 }
