@@ -135,7 +135,8 @@ typedef int64_t (*tosavk_read_callback)(void* user, void* data, size_t size_byte
 /* Takes all of `data`: 0, or anything else on failure. */
 typedef int32_t (*tosavk_write_callback)(void* user, const void* data, size_t size_bytes);
 
-TOSAVK_API const char* tosavk_type_name(int32_t type); /* of a tosavk_type: "i8", "fp32", ...; else "?" */
+/* Of a tosavk_type or tosavk_host_type: "i8", "u8", ...; else "?". */
+TOSAVK_API const char* tosavk_type_name(int32_t type);
 TOSAVK_API size_t tosavk_type_size(int32_t type);      /* bytes of one element; 0 for an unknown type */
 
 /* What the library says about what it does on its own ("cache", "tuning", "package"), a line at a time and from any
@@ -260,8 +261,15 @@ typedef struct tosavk_tensor_info {
     int64_t dims[TOSAVK_MAX_RANK];
     size_t size_bytes;
     double scale; /* real = scale * (q - zero_point) where the file says so; 0: not quantized or unknown */
-    int64_t zero_point;
+    int64_t zero_point;    /* of declared_type's elements */
+    int32_t declared_type; /* what a file says, a tosavk_type or tosavk_host_type; most often `type` itself. */
+    int32_t reserved;      /* 0 */
 } tosavk_tensor_info;
+
+/* Where a file declares elements of a type that no graph has, `type` and `size_bytes` are those of the graph, in
+ * buffers and for tosavk_context_set_input: of TOSAVK_HOST_U8 an i8 of the same bits, of TOSAVK_HOST_I64 an i32 of the
+ * same number. tosavk_context_set_input_as and _get_output_as take elements of the declared type, and any other, by
+ * value. */
 
 /* `options` may be NULL. The file's format is recognised by its content: .tflite; .tosa of TOSA 1.0, 0.80 or 0.30,
  * which is upgraded to 1.0; or a package of tosavk_package_save, to be trusted like a program: it holds shaders. */

@@ -42,15 +42,16 @@ inline std::span<const std::byte> bytes_of(const nb::bytes& bytes) {
 }
 inline nb::bytes to_bytes(const std::vector<std::byte>& data) { return nb::bytes(data.data(), data.size()); }
 
-/// name, type, shape, size in bytes, scale, zero point
-using Info = std::tuple<std::string, int, std::vector<std::int64_t>, std::size_t, double, std::int64_t>;
+/// name, type, shape, size in bytes, scale, zero point, declared type
+using Info = std::tuple<std::string, int, std::vector<std::int64_t>, std::size_t, double, std::int64_t, int>;
 inline Info to_info(const tosavk_tensor_info& info) {
     return {info.name ? info.name : "",
             info.type,
             std::vector<std::int64_t>(info.dims, info.dims + info.rank),
             info.size_bytes,
             info.scale,
-            info.zero_point};
+            info.zero_point,
+            info.declared_type};
 }
 
 /// How often a call that waits looks for signals, such as that of Ctrl-C.

@@ -129,9 +129,9 @@ class Context:
         index = _index_of(self._infos[1], which, "output")
         self._idle()
         info = self._infos[1][index]
-        result = np.empty(info.shape, info.numpy_dtype)
+        result = np.empty(info.shape, info.stored_dtype)
         self._native.get_output(index, result.reshape(-1).view(np.uint8))
-        return result
+        return result.astype(info.numpy_dtype, copy=False)
 
     def outputs(self) -> Any:
         """All outputs of the last run: an array where there is one, else `Outputs`."""

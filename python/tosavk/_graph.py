@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from ._types import Array, TensorInfo, to_info
+from ._types import Array, TensorInfo, array_of, declared_code, to_info
 from .errors import UsageError
 
 
@@ -23,7 +23,10 @@ class Graph:
     def ends(self) -> Any:
         """Inputs and outputs, with scales, which graphs in TOSA's own files do not have."""
         return [
-            [(i.name, raw[1], i.shape, raw[3], i.scale, i.zero_point) for i, raw in zip(infos, raws, strict=True)]
+            [
+                (i.name, raw[1], i.shape, raw[3], i.scale, i.zero_point, declared_code(i.declared))
+                for i, raw in zip(infos, raws, strict=True)
+            ]
             for infos, raws in ((self.inputs, self.native.inputs), (self.outputs, self.native.outputs))
         ]
 
@@ -33,10 +36,7 @@ class Graph:
     def random_inputs(self, seed: int) -> list[Array]:
         if not 0 <= seed < 2**64:
             raise UsageError(f"the seed {seed} is outside of 0 to 2^64 - 1")
-        return [
-            np.frombuffer(self.native.random_input(k, seed), info.numpy_dtype).reshape(info.shape).copy()
-            for k, info in enumerate(self.inputs)
-        ]
+        return [array_of(info, self.native.random_input(k, seed)) for k, info in enumerate(self.inputs)]
 
     def __str__(self) -> str:
         inputs, outputs = (", ".join(map(str, infos)) for infos in (self.inputs, self.outputs))

@@ -19,7 +19,7 @@ from ._future import Future
 from ._graph import Graph
 from ._progress import Progress, reporter
 from ._show import Text, html_table, text_table
-from ._types import Array, TensorInfo, checked_shape, exact, flat
+from ._types import Array, TensorInfo, array_of, checked_shape, exact, flat
 from .errors import UsageError
 
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview
@@ -109,7 +109,7 @@ class Network:
         values = arranged(self.inputs, inputs, named)
         arrays = [flat(exact(info, v, f"input {k}")) for k, (info, v) in enumerate(zip(self.inputs, values))]
         results = [
-            np.frombuffer(data, info.numpy_dtype).reshape(info.shape).copy()
+            array_of(info, data)
             for data, info in zip(self._graph.native.reference_run(arrays), self.outputs, strict=True)
         ]
         return results[0] if len(results) == 1 else Outputs(results, [info.name for info in self.outputs])

@@ -35,6 +35,8 @@ _CODES: dict[np.dtype[Any], int] = {
     np.dtype(np.int64): 68,
     np.dtype(np.float64): 69,
 }
+# What files declare beside TOSA's types.
+_HOST_NAMES = {64: "u8", 65: "u16", 66: "u32", 67: "u64", 68: "i64", 69: "f64"}
 _I4 = np.dtype(ml_dtypes.int4)
 MAX_RANK = 8
 DType = npt.DTypeLike | None  # TOSA's name, or numpy's type
@@ -59,7 +61,12 @@ def type_code(dtype: npt.DTypeLike) -> int:
 
 
 def type_name(code: int) -> str:
-    return _NAMES[code]
+    return _HOST_NAMES.get(code) or _NAMES[code]
+
+
+def declared_code(name: str) -> int:
+    """The reverse of `type_name`."""
+    return {host: code for code, host in (*enumerate(_NAMES), *_HOST_NAMES.items())}[name]
 
 
 def numpy_type(code: int) -> np.dtype[Any]:
@@ -90,6 +97,8 @@ class TensorInfo:
         shape: 0 to 8 dimensions.
         scale, zero_point: ``real = scale * (element - zero_point)`` where the file says so; a scale of 0 means that
             the tensor is not quantized, or that nobody says how.
+        declared: what the file calls the elements; `dtype` itself, but for ``u8``, which is kept as an i8 of the same
+            bits, and ``i64``, which is kept as an i32 of the same number. Arrays have this type, buffers `dtype`.
     """
 
     name: str
@@ -97,28 +106,45 @@ class TensorInfo:
     shape: tuple[int, ...]
     scale: float = 0.0
     zero_point: int = 0
+    declared: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.declared:
+            object.__setattr__(self, "declared", self.dtype)
 
     @property
     def numpy_dtype(self) -> np.dtype[Any]:
-        """The elements of arrays that hold such a tensor: ``int8`` for i4, ``int64`` for i48, those of ml_dtypes for
-        bf16 and fp8."""
-        return numpy_type(_NAMES.index(self.dtype))
+        """The elements of arrays that hold such a tensor: ``int8`` for i4, ``int64`` for i48 and i64, ``uint8`` for u8,
+        those of ml_dtypes for bf16 and fp8."""
+        if self.declared == "i64":
+            return np.dtype(np.int64)
+        return self.stored_dtype
+
+    @property
+    def stored_dtype(self) -> np.dtype[Any]:
+        """What its bytes in the graph are: ``int32`` for i64."""
+        return np.dtype(np.uint8) if self.declared == "u8" else numpy_type(_NAMES.index(self.dtype))
 
     @property
     def nbytes(self) -> int:
-        """Size in bytes."""
+        """Size in bytes, in the graph and in buffers."""
         count = 1
         for dim in self.shape:
             count *= dim
-        return count * self.numpy_dtype.itemsize
+        return count * self.stored_dtype.itemsize
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.dtype} {'x'.join(map(str, self.shape)) or 'scalar'}"
+        return f"{self.name}: {self.declared} {'x'.join(map(str, self.shape)) or 'scalar'}"
 
 
-def to_info(raw: tuple[str, int, Sequence[int], int, float, int]) -> TensorInfo:
-    name, code, shape, _, scale, zero_point = raw
-    return TensorInfo(name, type_name(code), tuple(shape), scale, zero_point)
+def to_info(raw: tuple[str, int, Sequence[int], int, float, int, int]) -> TensorInfo:
+    name, code, shape, _, scale, zero_point, declared = raw
+    return TensorInfo(name, type_name(code), tuple(shape), scale, zero_point, type_name(declared))
+
+
+def array_of(info: TensorInfo, data: bytes) -> Array:
+    """An array of its own, of what a tensor's bytes in the graph are."""
+    return np.frombuffer(data, info.stored_dtype).reshape(info.shape).astype(info.numpy_dtype)
 
 
 def flat(array: Array) -> Bytes:
@@ -147,7 +173,7 @@ def encode(info: TensorInfo, value: Any, what: str) -> tuple[int, bool, Bytes]:
     if array.shape != info.shape:
         raise BadInputError(f"{what} '{info.name}' has shape {info.shape}; the array's is {array.shape}")
     code = _CODES[array.dtype]
-    return code, code < len(_NAMES) and _NAMES[code] == info.dtype, flat(array)
+    return code, type_name(code) == info.declared and info.declared != "i64", flat(array)
 
 
 def exact(info: TensorInfo, value: Any, what: str) -> Array:
@@ -155,7 +181,7 @@ def exact(info: TensorInfo, value: Any, what: str) -> Array:
     array = as_array(value, what)
     if array.shape != info.shape:
         raise BadInputError(f"{what} '{info.name}' has shape {info.shape}; the array's is {array.shape}")
-    return converted(array, info.numpy_dtype, f"{what} '{info.name}'")
+    return converted(array, info.stored_dtype, f"{what} '{info.name}'")
 
 
 def converted(array: Array, dtype: np.dtype[Any], what: str) -> Array:

@@ -18,6 +18,7 @@ static_assert(same(DType::boolean, TOSAVK_BOOL) && same(DType::i4, TOSAVK_I4) &&
               same(DType::fp16, TOSAVK_FP16) && same(DType::bf16, TOSAVK_BF16) && same(DType::fp32, TOSAVK_FP32));
 
 bool known(int type) { return type >= TOSAVK_BOOL && type <= TOSAVK_FP32; }
+bool known_host(int type) { return type >= TOSAVK_HOST_U8 && type <= TOSAVK_HOST_F64; }
 
 }  // namespace
 
@@ -30,6 +31,18 @@ DType to_dtype(int raw_type) {
     return static_cast<DType>(raw_type);
 }
 
+HostType host_type(std::int32_t type) {
+    constexpr HostKind kinds[] = {HostKind::u8,  HostKind::u16, HostKind::u32,
+                                  HostKind::u64, HostKind::i64, HostKind::f64};
+    if (known_host(type)) return {kinds[type - TOSAVK_HOST_U8]};
+    return {HostKind::graph, to_dtype(type)};
+}
+
+std::int32_t declared_type(DType type, HostKind declared) {
+    if (declared == HostKind::graph) return static_cast<std::int32_t>(type);
+    return TOSAVK_HOST_U8 + static_cast<std::int32_t>(declared) - static_cast<std::int32_t>(HostKind::u8);
+}
+
 tosavk_tensor_info describe_tensor(const char* name, DType type, const Shape& shape) {
     if (shape.size() > TOSAVK_MAX_RANK) {
         throw Error(ErrorCode::unsupported,
@@ -38,7 +51,7 @@ tosavk_tensor_info describe_tensor(const char* name, DType type, const Shape& sh
     }
     tosavk_tensor_info info{};
     info.name = name;
-    info.type = static_cast<std::int32_t>(type);
+    info.type = info.declared_type = static_cast<std::int32_t>(type);
     info.rank = static_cast<std::uint32_t>(shape.size());
     std::copy(shape.begin(), shape.end(), info.dims);
     info.size_bytes = static_cast<std::size_t>(element_count(shape)) * size_of(type);
@@ -54,8 +67,12 @@ size_t tosavk_text_size(const tosavk_text* text) { return text ? text->text.size
 void tosavk_text_release(tosavk_text* text) { delete text; }
 
 // The names are string literals, so that their data ends in a NUL.
-const char* tosavk_type_name(int32_t type) { return known(type) ? name_of(static_cast<DType>(type)).data() : "?"; }
-size_t tosavk_type_size(int32_t type) { return known(type) ? size_of(static_cast<DType>(type)) : 0; }
+const char* tosavk_type_name(int32_t type) {
+    constexpr const char* host_names[] = {"u8", "u16", "u32", "u64", "i64", "f64"};
+    if (known_host(type)) return host_names[type - TOSAVK_HOST_U8];
+    return known(type) ? name_of(static_cast<DType>(type)).data() : "?";
+}
+size_t tosavk_type_size(int32_t type) { return known(type) || known_host(type) ? host_type(type).bytes() : 0; }
 
 tosavk_status tosavk_array_load(const char* path, tosavk_array** array, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
@@ -104,15 +121,20 @@ void save(const Call& call, const char* path, int type, std::uint32_t rank, cons
         throw Error(ErrorCode::usage,
                     fmt::format("{}: rank {} is larger than {}", call.function, rank, TOSAVK_MAX_RANK));
     }
-    const DType dtype = to_dtype(type);
+    const HostType element = host_type(type);
     Shape shape;
     for (std::uint32_t k = 0; k < rank; ++k) {
         if (dims[k] < 1)
             throw Error(ErrorCode::usage, fmt::format("{}: dimension {} is {}", call.function, k, dims[k]));
         shape.push_back(dims[k]);
     }
-    const auto bytes = static_cast<std::size_t>(element_count(shape)) * size_of(dtype);
-    save_npy(path, dtype, shape, {static_cast<const std::byte*>(data), bytes}, form);
+    const auto size = static_cast<std::size_t>(element_count(shape)) * element.bytes();
+    const std::span bytes(static_cast<const std::byte*>(data), size);
+    if (element.kind == HostKind::graph) return save_npy(path, element.type, shape, bytes, form);
+    const NpyKind kind = element.kind == HostKind::f64 ? NpyKind::real
+                       : element.kind == HostKind::i64 ? NpyKind::integer
+                                                       : NpyKind::natural;
+    write_npy(path, kind, element.bytes(), shape, bytes);
 }
 
 }  // namespace

@@ -49,19 +49,6 @@ void check_size(const Graph& graph, const std::vector<ValueId>& ends, std::uint3
     }
 }
 
-HostType host_type(std::int32_t type) {
-    using Kind = HostType::Kind;
-    switch (type) {
-        case TOSAVK_HOST_U8: return {Kind::u8};
-        case TOSAVK_HOST_U16: return {Kind::u16};
-        case TOSAVK_HOST_U32: return {Kind::u32};
-        case TOSAVK_HOST_U64: return {Kind::u64};
-        case TOSAVK_HOST_I64: return {Kind::i64};
-        case TOSAVK_HOST_F64: return {Kind::f64};
-        default: return {Kind::graph, to_dtype(type)};
-    }
-}
-
 /// Graph input or output `index`, whose elements the caller has as `type` in `size_bytes`.
 const Value& checked_value(const Graph& graph, const std::vector<ValueId>& ends, std::uint32_t index, HostType type,
                            std::size_t size_bytes, const char* what) {
@@ -185,7 +172,7 @@ tosavk_status tosavk_context_set_input_as(tosavk_context* context, uint32_t inde
         const Graph& graph = context->executable->graph();
         const Value& value = checked_value(graph, graph.inputs, index, from, size_bytes, "input");
         const std::vector<std::byte> bytes =
-            convert_values({static_cast<const std::byte*>(data), size_bytes}, from, {HostType::Kind::graph, value.type},
+            convert_values({static_cast<const std::byte*>(data), size_bytes}, from, stored_type(value.type, value.declared),
                            fmt::format("input {} '{}'", index, value.name));
         context->context.set_input(index, bytes);
         context->input_set[index] = true;
@@ -246,7 +233,7 @@ tosavk_status tosavk_context_get_output_as(tosavk_context* context, uint32_t ind
         if (!context->has_result) throw Error(ErrorCode::usage, "no finished run has left outputs in this context");
         std::vector<std::byte> bytes(static_cast<std::size_t>(element_count(value.shape)) * size_of(value.type));
         context->context.get_output(index, bytes);
-        const std::vector<std::byte> converted = convert_values(bytes, {HostType::Kind::graph, value.type}, to,
+        const std::vector<std::byte> converted = convert_values(bytes, stored_type(value.type, value.declared), to,
                                                                 fmt::format("output {} '{}'", index, value.name));
         if (!converted.empty()) std::memcpy(data, converted.data(), converted.size());
     });

@@ -54,6 +54,7 @@ void describe_value(const Value& value, tosavk_tensor_info* info) {
     tosavk_tensor_info result = describe_tensor(value.name.c_str(), value.type, value.shape);
     result.scale = value.scale;
     result.zero_point = value.zero_point;
+    result.declared_type = declared_type(value.type, value.declared);
     write_struct(info, result, "tosavk_tensor_info");
 }
 

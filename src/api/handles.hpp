@@ -5,6 +5,7 @@
 #include "compile/plan/plan.hpp"
 #include "graph/graph.hpp"
 #include "graph/host_tensor.hpp"
+#include "graph/host_values.hpp"
 #include "tosavk/api.h"
 #include "vk/core/device.hpp"
 #include "vk/record/executable.hpp"
@@ -174,6 +175,8 @@ std::shared_ptr<const Graph> graph_for(const tosavk_device& device, const tosavk
 tosavk_text* make_text(std::string text);
 PlanOptions plan_options(const tosavk_compile_options* given);
 DType to_dtype(int raw_type);  ///< throws Error(usage) for a value that is no type
+HostType host_type(std::int32_t type);  ///< of a tosavk_type or tosavk_host_type; throws likewise
+std::int32_t declared_type(DType type, HostKind declared);
 /// As tosavk_reference_run takes them.
 std::vector<HostTensor> host_inputs(const Call& call, const Graph& graph, const void* const* inputs);
 tosavk_tensor_info describe_tensor(const char* name, DType type, const Shape& shape);

@@ -31,12 +31,21 @@ void set_scales(Graph& graph, const std::vector<ValueId>& ends, const std::vecto
     for (std::size_t k = 0; k < ends.size() && k < scales.size(); ++k) {
         graph.values[ends[k]].scale = scales[k].scale;
         graph.values[ends[k]].zero_point = scales[k].zero_point;
+        Value& value = graph.values[ends[k]];
+        value.declared = scales[k].declared;
+        const bool stored_so = value.declared == HostKind::graph ||
+                               (value.declared == HostKind::u8 && value.type == DType::i8) ||
+                               (value.declared == HostKind::i64 && value.type == DType::i32);
+        if (!stored_so) throw Error(ErrorCode::bad_model, "the package is damaged: an end has another type than its tensor");
     }
 }
 
 std::vector<PackagedScale> scales_of(const Graph& graph, const std::vector<ValueId>& ends) {
     std::vector<PackagedScale> scales;
-    for (const ValueId id : ends) scales.push_back({graph.value(id).scale, graph.value(id).zero_point});
+    for (const ValueId id : ends) {
+        const Value& value = graph.value(id);
+        scales.push_back({value.scale, value.zero_point, value.declared});
+    }
     return scales;
 }
 

@@ -14,7 +14,7 @@ namespace tosavk {
 
 /// An element of a program: one of a graph, or one that no graph has.
 struct HostType {
-    enum class Kind : std::uint8_t { graph, u8, u16, u32, u64, i64, f64 };
+    using Kind = HostKind;
 
     Kind kind = Kind::graph;
     DType type = DType::fp32;  ///< of Kind::graph
@@ -22,6 +22,11 @@ struct HostType {
     std::size_t bytes() const;
     std::string name() const;
 };
+
+/// What the bytes of an input or output are: an i8 that a file declares as u8 has the bits of a u8.
+inline HostType stored_type(DType type, HostKind declared) {
+    return declared == HostKind::u8 ? HostType{declared} : HostType{HostKind::graph, type};
+}
 
 /// Integers become integers that are equal; floats the nearest, but none that is finite becomes an infinity; integers
 /// the nearest float, and floats integers where they are whole. bool is 0 and 1. Throws Error(bad_input) for the first

@@ -16,7 +16,7 @@ namespace {
 
 constexpr char magic[8] = {'T', 'O', 'S', 'A', 'V', 'K', 'P', 'K'};
 /// Goes up with every change of the fields, of what a plan means, or of how the planner numbers things.
-constexpr std::uint32_t format_version = 16;
+constexpr std::uint32_t format_version = 17;
 
 struct FileHeader {
     char magic_bytes[8];
@@ -236,7 +236,10 @@ template <class A> void fields(A& a, ControlStep& value) {
     a(node, is_loop, before, condition, prepare, regions);
 }
 template <class A> void fields(A& a, PackagedShader& value) { a(value.glsl, value.spirv); }
-template <class A> void fields(A& a, PackagedScale& value) { a(value.scale, value.zero_point); }
+template <class A> void fields(A& a, PackagedScale& value) {
+    a(value.scale, value.zero_point);
+    a.choice(value.declared, HostKind::f64);
+}
 template <class A> void fields(A& a, MatrixShape& value) { a(value.m, value.n, value.k); }
 template <class A> void fields(A& a, DevicePlan& value) {
     auto& [workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations, far_rows,

@@ -25,6 +25,7 @@ struct PackagedShader {
 struct PackagedScale {
     double scale = 0;
     std::int64_t zero_point = 0;
+    HostKind declared = HostKind::graph;
 };
 
 struct Package {

@@ -56,7 +56,7 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_load_options, spec, 32);
     AT(tosavk_load_options, precision, 36);
     AT(tosavk_load_options, customs, 40);
-    SIZE(tosavk_tensor_info, 112);
+    SIZE(tosavk_tensor_info, 120);
     AT(tosavk_tensor_info, struct_size, 0);
     AT(tosavk_tensor_info, name, 8);
     AT(tosavk_tensor_info, type, 16);
@@ -65,6 +65,8 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_tensor_info, size_bytes, 88);
     AT(tosavk_tensor_info, scale, 96);
     AT(tosavk_tensor_info, zero_point, 104);
+    AT(tosavk_tensor_info, declared_type, 112);
+    AT(tosavk_tensor_info, reserved, 116);
     SIZE(tosavk_compile_options, 32);
     AT(tosavk_compile_options, struct_size, 0);
     AT(tosavk_compile_options, no_fuse, 8);

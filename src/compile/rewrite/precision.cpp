@@ -50,6 +50,7 @@ private:
         builder_.value(id).name = from.name;
         builder_.value(id).scale = from.scale;
         builder_.value(id).zero_point = from.zero_point;
+        builder_.value(id).declared = from.declared;
     }
 
     ValueId declared(ValueId id) {

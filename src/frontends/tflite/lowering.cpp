@@ -72,13 +72,29 @@ ValueId Lowering::constant_value(const TfliteTensor& tensor) {
     Bytes data(tensor.data.begin(), tensor.data.end());
     if (tensor.type == tflite::TensorType::INT4)
         data = unpack_nibbles(data, static_cast<std::size_t>(element_count(tensor.shape)));
-    const ValueId id = builder_.constant(name, type, tensor.shape, std::move(data));
-    if (tensor.scale.size() == 1) {
-        builder_.value(id).scale = tensor.scale[0];
-        builder_.value(id).zero_point = tensor.zero_point.empty() ? 0 : tensor.zero_point[0];
+    if (tensor.type == tflite::TensorType::UINT8) {
+        for (std::byte& b : data) b ^= std::byte{0x80};
     }
+    if (tensor.type == tflite::TensorType::INT64) data = narrow_constant(tensor);
+    const ValueId id = builder_.constant(name, type, tensor.shape, std::move(data));
+    note_quantization(builder_.value(id), tensor);
     values_[tensor.index] = id;
     return id;
+}
+
+Bytes Lowering::narrow_constant(const TfliteTensor& tensor) const {
+    const std::vector<std::int64_t> values = decode_ints(DType::i48, tensor.data);  // both are int64 in memory
+    for (const std::int64_t v : values) {
+        if (v < min_of(DType::i32) || v > max_of(DType::i32))
+            unsupported(fmt::format("the value {} of {} needs more than 32 bits", v, tensor.title()));
+    }
+    return encode_ints(DType::i32, values);
+}
+
+void Lowering::note_quantization(Value& value, const TfliteTensor& tensor) const {
+    if (tensor.scale.size() != 1) return;
+    value.scale = tensor.scale[0];
+    value.zero_point = (tensor.zero_point.empty() ? 0 : tensor.zero_point[0]) - stored_bias(tensor);
 }
 
 void Lowering::set(ValueId id, std::size_t k) {
@@ -93,10 +109,7 @@ void Lowering::set(ValueId id, std::size_t k) {
     if (is_empty(id)) return;
     Value& value = builder_.value(id);
     if (id >= first_value_ && !tensor.name.empty()) value.name = tensor.name;
-    if (value.scale == 0 && tensor.scale.size() == 1) {
-        value.scale = tensor.scale[0];
-        value.zero_point = tensor.zero_point.empty() ? 0 : tensor.zero_point[0];
-    }
+    if (value.scale == 0) note_quantization(value, tensor);
 }
 
 bool Lowering::constant(std::size_t k) const {
@@ -111,7 +124,9 @@ std::vector<std::int64_t> Lowering::const_ints(std::size_t k) const {
     const ValueId id = values_[tensor.index];
     if (id == no_id ? tensor.is_empty() : is_empty(id)) return {};
     if (id != no_id && graph_value(id).is_constant() && is_integer(type(id))) {
-        return decode_ints(type(id), *graph_value(id).data);
+        std::vector<std::int64_t> values = decode_ints(type(id), *graph_value(id).data);
+        for (std::int64_t& v : values) v += stored_bias(tensor);
+        return values;
     }
     if (refused_[tensor.index])
         unsupported(fmt::format("{} must be a constant, and what makes it is refused", tensor.title()));
@@ -122,7 +137,11 @@ std::vector<std::int64_t> Lowering::const_ints(std::size_t k) const {
         fail(fmt::format("{} of type INT4 can only be a weight", tensor.title()));
     const DType type = dtype(tensor);
     if (!is_integer(type)) fail(fmt::format("{} must hold integers", tensor.title()));
-    return decode_ints(type, tensor.data);
+    std::vector<std::int64_t> values = decode_ints(type, tensor.data);
+    if (tensor.type == tflite::TensorType::UINT8) {
+        for (std::int64_t& v : values) v &= 255;
+    }
+    return values;
 }
 
 // ---- types and quantization ---------------------------------------------------------------------------------------
@@ -135,9 +154,11 @@ DType Lowering::dtype(const TfliteTensor& tensor) const {
         case T::INT4:  // constants are widened, because TOSA's i4 has no -8
             if (tensor.is_constant) return DType::i8;
             unsupported(fmt::format("{} of type INT4 is not a constant", tensor.title()));
-        case T::INT8: return DType::i8;
+        case T::INT8:
+        case T::UINT8: return DType::i8;  // less 128
         case T::INT16: return DType::i16;
-        case T::INT32: return DType::i32;
+        case T::INT32:
+        case T::INT64: return DType::i32;  // what may not fit is refused
         case T::BOOL: return DType::boolean;
         default: unsupported(fmt::format("type {} of {} is not supported", name_of(tensor.type), tensor.title()));
     }
@@ -145,7 +166,7 @@ DType Lowering::dtype(const TfliteTensor& tensor) const {
 
 bool Lowering::is_quantized(const TfliteTensor& tensor) const {
     using T = tflite::TensorType;
-    return tensor.type == T::INT8 || tensor.type == T::INT16 || tensor.type == T::INT4;
+    return tensor.type == T::INT8 || tensor.type == T::UINT8 || tensor.type == T::INT16 || tensor.type == T::INT4;
 }
 
 Quant Lowering::quant(const TfliteTensor& tensor) const {
@@ -153,17 +174,17 @@ Quant Lowering::quant(const TfliteTensor& tensor) const {
     if (tensor.scale.size() != 1) unsupported(fmt::format("{} is quantized per channel", tensor.title()));
     const float scale = tensor.scale[0];
     if (!(scale > 0) || !std::isfinite(scale)) fail(fmt::format("{} has scale {}", tensor.title(), scale));
-    const std::int64_t zero_point = tensor.zero_point.empty() ? 0 : tensor.zero_point[0];
+    const std::int64_t zero_point = tensor.zero_point.empty() ? 0 : tensor.zero_point[0], bias = stored_bias(tensor);
     const DType type = dtype(tensor);
     if (!is_integer(type)) fail(fmt::format("{} of type {} cannot be quantized", tensor.title(), name_of(tensor.type)));
-    if (zero_point < min_of(type) || zero_point > max_of(type)) {
+    if (zero_point < min_of(type) + bias || zero_point > max_of(type) + bias) {
         fail(fmt::format("{} has zero point {}, outside its type", tensor.title(), zero_point));
     }
     if (type != DType::i8 && zero_point != 0) {
         unsupported(fmt::format("{} of type {} has zero point {}, only 0 is supported", tensor.title(),
                                 name_of(tensor.type), zero_point));
     }
-    return {scale, static_cast<std::int32_t>(zero_point)};
+    return {scale, static_cast<std::int32_t>(zero_point - bias)};
 }
 
 std::vector<float> Lowering::channel_scales(const TfliteTensor& tensor, std::int32_t axis,
@@ -213,7 +234,8 @@ ValueId Lowering::float_value(std::size_t k) {
             const std::size_t c =
                 tensor.scale.size() == 1 ? 0 : i / static_cast<std::size_t>(inner) % tensor.scale.size();
             const std::int64_t zp =
-                tensor.zero_point.empty() ? 0 : tensor.zero_point[tensor.zero_point.size() == 1 ? 0 : c];
+                (tensor.zero_point.empty() ? 0 : tensor.zero_point[tensor.zero_point.size() == 1 ? 0 : c]) -
+                stored_bias(tensor);
             values[i] =
                 static_cast<float>(static_cast<double>(tensor.scale[c]) * (stored[i] - static_cast<double>(zp)));
         }

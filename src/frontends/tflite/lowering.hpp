@@ -47,12 +47,17 @@ public:
 
     // ---- types and quantization -----------------------------------------------------------------------------------
     DType dtype(const TfliteTensor& tensor) const;  ///< fails for types that the graph does not have
-    Quant quant(const TfliteTensor& tensor) const;  ///< per tensor, with scale and zero point checked
+    /// Per tensor, of the values in the graph, with scale and zero point checked.
+    Quant quant(const TfliteTensor& tensor) const;
+    /// The number of a UINT8 tensor's element is that of its i8 value in the graph plus this.
+    static std::int64_t stored_bias(const TfliteTensor& tensor) {
+        return tensor.type == tflite::TensorType::UINT8 ? 128 : 0;
+    }
     /// Scales along `axis`, one or `channels` of them, with zero points that must be 0.
     std::vector<float> channel_scales(const TfliteTensor& tensor, std::int32_t axis, std::int64_t channels) const;
     /// Fails unless both tensors mean the same by the same integer.
     void require_same_quant(const TfliteTensor& a, const TfliteTensor& b) const;
-    bool is_quantized(const TfliteTensor& tensor) const;  ///< int4, int8 or int16
+    bool is_quantized(const TfliteTensor& tensor) const;  ///< int4, int8, uint8 or int16
     Rounding rounding() const {
         return options_.rounding == TfliteRounding::single_round ? Rounding::single_round : Rounding::double_round;
     }
@@ -90,11 +95,16 @@ private:
     Lowering(const Lowering& outer, const TfliteSubgraph& graph, std::string name);
     void check_subgraph(std::int32_t subgraph) const;
     ValueId constant_value(const TfliteTensor& tensor);
+    Bytes narrow_constant(const TfliteTensor& tensor) const;
+    void note_quantization(Value& value, const TfliteTensor& tensor) const;
+    /// Between the bits of UINT8 and the i8 values that stand for them; both ways.
+    ValueId flip_sign(ValueId id, const std::string& name);
     /// Constants that only led to other constants (weights before their reshape) are left out of the graph.
     static void drop_unused_constants(Graph& graph);
     void lower_operators();
     Graph read_region(std::int32_t subgraph, std::span<const ValueId> inputs, const std::vector<bool>& known);
     void check_regions() const;  ///< throws what a region was refused for
+    void describe_end(Value& value, const TfliteTensor& tensor) const;  ///< of a graph input or output
     void add_input(std::size_t k, std::set<std::string>& names);
     void lower_operator();
     void probe_operator();
@@ -109,6 +119,10 @@ private:
     Scaling scaling(const QuantizedMultiplier& m) const;
     Scaling scaling(std::span<const QuantizedMultiplier> m) const;
     bool lower_empty();
+    // INT64 (ranges.cpp)
+    IntRange range_of(const TfliteTensor& tensor) const;  ///< the numbers that an integer tensor may hold
+    IntRange result_range() const;                        ///< that the operator in hand may make
+    void follow_ranges();                                 ///< refuses what may need more than 32 bits
     void check_output(ValueId id) const;  ///< fails for a tensor without elements
 
     const TfliteFile& file_;
@@ -131,6 +145,7 @@ private:
     std::string op_name_;
     std::vector<ValueId> values_;  ///< by tensor: what it holds after the operators so far; no_id: nothing yet
     std::vector<bool> produced_;   ///< by tensor: a graph input or the output of a node
+    std::map<std::size_t, IntRange> ranges_;  ///< by tensor: what is known of INT64 ones
     std::vector<bool> refused_;    ///< by tensor, while probing: what makes it was refused
 };
 

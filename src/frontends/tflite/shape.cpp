@@ -15,6 +15,8 @@ using tflite::BuiltinOperator;
 
 // Elements are copied, so what they mean must not change; boolean and float tensors have no quantization.
 ValueId moved_value(Lowering& l, std::size_t k = 0) {
+    if (l.in(k).type != l.out().type)
+        l.unsupported(fmt::format("types {} -> {} are not supported", name_of(l.in(k).type), name_of(l.out().type)));
     l.require_same_quant(l.in(k), l.out());
     return l.value(k);
 }
@@ -227,7 +229,9 @@ void lower_pad(Lowering& l) {
             l.fail("its value must be one element of the input's type");
         fill = l.reshape(fill, {1});
     } else {
-        fill = l.scalar(type, l.is_quantized(l.out()) && !l.out().scale.empty() ? l.quant(l.out()).zero_point : 0);
+        fill = l.scalar(type, l.is_quantized(l.out()) && !l.out().scale.empty()
+                                  ? l.quant(l.out()).zero_point
+                                  : -static_cast<double>(Lowering::stored_bias(l.out())));
     }
     const ValueId amounts =
         l.constant_ints("padding", DType::shape, {static_cast<std::int64_t>(padding.size())}, padding);

@@ -65,9 +65,11 @@ void Lowering::add_input(std::size_t k, std::set<std::string>& names) {
     DType type{};
     switch (tensor.type) {
         case tflite::TensorType::FLOAT32: type = DType::fp32; break;
-        case tflite::TensorType::INT8: type = DType::i8; break;
+        case tflite::TensorType::INT8:
+        case tflite::TensorType::UINT8: type = DType::i8; break;
         case tflite::TensorType::INT16: type = DType::i16; break;
-        case tflite::TensorType::INT32: type = DType::i32; break;
+        case tflite::TensorType::INT32:
+        case tflite::TensorType::INT64: type = DType::i32; break;
         case tflite::TensorType::BOOL: type = DType::boolean; break;
         default: refuse(ErrorCode::unsupported, fmt::format("type {} is not supported", name_of(tensor.type)));
     }
@@ -93,12 +95,22 @@ void Lowering::add_input(std::size_t k, std::set<std::string>& names) {
     const std::string base = name;
     for (int n = 2; !names.insert(name).second; ++n) name = fmt::format("{}#{}", base, n);
     const ValueId id = builder_.input(name, type, shape);
-    if (tensor.scale.size() == 1) {
-        builder_.value(id).scale = tensor.scale[0];
-        builder_.value(id).zero_point = tensor.zero_point.empty() ? 0 : tensor.zero_point[0];
-    }
-    values_[tensor.index] = id;
+    describe_end(builder_.value(id), tensor);
+    values_[tensor.index] = tensor.type == tflite::TensorType::UINT8 ? flip_sign(id, unique(name)) : id;
     produced_[tensor.index] = true;
+}
+
+void Lowering::describe_end(Value& value, const TfliteTensor& tensor) const {
+    note_quantization(value, tensor);
+    if (value.scale != 0) value.zero_point += stored_bias(tensor);
+    if (tensor.type == tflite::TensorType::UINT8) value.declared = HostKind::u8;
+    if (tensor.type == tflite::TensorType::INT64) value.declared = HostKind::i64;
+}
+
+ValueId Lowering::flip_sign(ValueId id, const std::string& name) {
+    const Shape one(shape(id).size(), 1);
+    const ValueId bit = builder_.constant(name + "/sign", DType::i8, one, Bytes{std::byte{0x80}});
+    return builder_.add1(tosavk::Op::bitwise_xor, {id, bit}, DType::i8, {}, name);
 }
 
 /// What the graph in hand, which has no inputs, computes of the operator's outputs.
@@ -137,7 +149,8 @@ bool Lowering::fold_operator() {
     }
     for (std::size_t k = 0; k < op_->outputs.size(); ++k) {
         if (out(k).is_empty()) return false;
-        if (!row.is(moves_data) && out(k).type != tflite::TensorType::INT32) return false;
+        const tflite::TensorType type = out(k).type;
+        if (!row.is(moves_data) && type != tflite::TensorType::INT32 && type != tflite::TensorType::INT64) return false;
     }
     if (elements > max_folded_elements) return false;
 
@@ -223,6 +236,7 @@ void Lowering::lower_operator() {
     }
     set_.assign(op_->outputs.size(), false);
     region_refused_.clear();
+    follow_ranges();
     if (!lower_empty() && !fold_operator()) {
         first_value_ = builder_.graph().values.size();
         row_->lower(*this);
@@ -243,13 +257,12 @@ void Lowering::add_output(std::size_t k, std::set<std::string>& names, std::set<
     const std::string base = tensor.name.empty() ? fmt::format("output_{}", k) : tensor.name;
     // A value that is an input, a constant or an output already cannot carry this output's name.
     check_output(id);
+    if (tensor.type == tflite::TensorType::UINT8) id = flip_sign(id, unique(base));
     if (builder_.value(id).is_constant() || !used.insert(id).second) {
-        const Value source = builder_.value(id);
-        id = builder_.add1(tosavk::Op::identity, {id}, source.type, {}, unique(base));
-        builder_.value(id).scale = source.scale;
-        builder_.value(id).zero_point = source.zero_point;
+        id = builder_.add1(tosavk::Op::identity, {id}, builder_.value(id).type, {}, unique(base));
         used.insert(id);
     }
+    describe_end(builder_.value(id), tensor);
     std::string name = base;
     for (int n = 2; !names.insert(name).second; ++n) name = fmt::format("{}#{}", base, n);
     builder_.value(id).name = name;

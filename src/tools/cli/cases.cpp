@@ -44,7 +44,7 @@ RecordedCases load_cases(const std::string& directory, const std::string& roundi
 
 CaseResult compare(const cpp::TensorInfo& info, std::span<const std::byte> expected, std::span<const std::byte> got,
                    double atol, double rtol) {
-    const std::vector<double> want = elements(info.type, expected), have = elements(info.type, got);
+    const std::vector<double> want = elements(stored_type(info), expected), have = elements(stored_type(info), got);
     CaseResult result;
     result.allowed = atol;
     if (is_float(info.type)) {

@@ -221,8 +221,20 @@ bool same_kind(const cpp::TensorInfo& array, const cpp::TensorInfo& tensor) {
     return cpp::shape_of(array) == cpp::shape_of(tensor) && is_float(array.type) == is_float(tensor.type);
 }
 
-Bytes converted(const InputArray& array, std::int32_t type) {
+/// An array in the type of a tensor's elements in the graph.
+Bytes converted(const InputArray& array, const cpp::TensorInfo& tensor) {
     const auto copy = [](std::span<const std::byte> bytes) { return Bytes(bytes.begin(), bytes.end()); };
+    if (tensor.declared_type == TOSAVK_HOST_U8) {
+        Bytes bytes;
+        for (const double value : elements(array.array.info().type, array.array.bytes())) {
+            if (!(value >= 0 && value <= 255))
+                throw Failure(exit_file, fmt::format("{}: element {} is {}, which u8 does not hold", array.path,
+                                                     bytes.size(), number_text(value)));
+            bytes.push_back(static_cast<std::byte>(value));
+        }
+        return bytes;
+    }
+    const std::int32_t type = tensor.type;
     if (type == array.array.info().type) return copy(array.array.bytes());
     try {
         return copy(array.array.convert(type).bytes());
@@ -236,7 +248,7 @@ Bytes converted(const InputArray& array, std::int32_t type) {
 Bytes input_bytes(const InputArray& array, const cpp::TensorInfo& input, std::uint32_t index,
                   const std::string& model) {
     if (!same_kind(array.array.info(), input)) throw Failure(exit_file, mismatch_text(array, input, index, model));
-    return converted(array, input.type);
+    return converted(array, input);
 }
 
 Bytes expected_bytes(const InputArray& array, const cpp::TensorInfo& output, std::uint32_t index,
@@ -245,7 +257,7 @@ Bytes expected_bytes(const InputArray& array, const cpp::TensorInfo& output, std
         throw Failure(exit_file, fmt::format("{} holds {}, but output {} '{}' of {} is {}", array.path,
                                              held_text(array.array), index, output.name, model, tensor_text(output)));
     }
-    return converted(array, output.type);
+    return converted(array, output);
 }
 
 Assigned load_model_for(const ModelOptions& options, const std::vector<InputArray>& arrays,
@@ -289,8 +301,12 @@ Assigned load_model_for(const ModelOptions& options, const std::vector<InputArra
 std::string shape_text(const cpp::Shape& shape) {
     return shape.empty() ? "scalar" : fmt::format("{}", fmt::join(shape, "x"));
 }
-std::string type_text(const cpp::TensorInfo& info) { return tosavk_type_name(info.type); }
+std::string type_text(const cpp::TensorInfo& info) { return tosavk_type_name(info.declared_type); }
 std::string tensor_text(const cpp::TensorInfo& info) { return type_text(info) + " " + shape_text(cpp::shape_of(info)); }
+
+std::int32_t stored_type(const cpp::TensorInfo& info) {
+    return info.declared_type == TOSAVK_HOST_U8 ? info.declared_type : info.type;
+}
 
 bool is_float(std::int32_t type) {
     return type == TOSAVK_FP32 || type == TOSAVK_FP16 || type == TOSAVK_BF16 || type == TOSAVK_FP8E4M3 ||
@@ -316,6 +332,7 @@ std::vector<double> elements(std::int32_t type, std::span<const std::byte> bytes
                 values[k] = std::bit_cast<float>(static_cast<std::uint32_t>(read<std::uint16_t>(at)) << 16);
                 break;
             case TOSAVK_FP32: values[k] = read<float>(at); break;
+            case TOSAVK_HOST_U8: values[k] = read<std::uint8_t>(at); break;
         }
     }
     return values;

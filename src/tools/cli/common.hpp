@@ -87,6 +87,8 @@ std::string tensor_text(const cpp::TensorInfo& info);  ///< "i8 1x32x32x3"
 std::string type_text(const cpp::TensorInfo& info);    ///< "i8"
 bool is_float(std::int32_t type);
 std::vector<double> elements(std::int32_t type, std::span<const std::byte> bytes);
+/// What the bytes of an input or output are: its `type`, but u8 where that is declared.
+std::int32_t stored_type(const cpp::TensorInfo& info);
 std::string number_text(double value);     ///< shortest text of six digits
 Json number_json(double value);            ///< null for NaN and infinities, which JSON lacks
 std::string json_text(const Json& value);  ///< indented; bytes that are no UTF-8 are replaced

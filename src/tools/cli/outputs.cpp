@@ -13,7 +13,7 @@
 namespace tosavk::cli {
 
 OutputSummary summarize(const Output& output, std::size_t top) {
-    const std::vector<double> values = elements(output.info.type, output.bytes);
+    const std::vector<double> values = elements(stored_type(output.info), output.bytes);
     OutputSummary summary;
     summary.min = std::numeric_limits<double>::infinity();
     summary.max = -summary.min;
@@ -118,7 +118,13 @@ void OutputDirectory::write(const std::vector<Output>& outputs, bool raw) {
         for (std::size_t k = 0; k < outputs.size(); ++k) {
             const cpp::TensorInfo& info = outputs[k].info;
             const std::string name = fmt::format("output_{}.npy", k);
-            cpp::Array::save(add(name), info.type, cpp::shape_of(info), outputs[k].bytes.data(), raw);
+            if (info.declared_type == TOSAVK_HOST_I64) {
+                const std::vector<double> values = elements(info.type, outputs[k].bytes);
+                const std::vector<std::int64_t> wide(values.begin(), values.end());
+                cpp::Array::save(add(name), info.declared_type, cpp::shape_of(info), wide.data(), raw);
+            } else {
+                cpp::Array::save(add(name), stored_type(info), cpp::shape_of(info), outputs[k].bytes.data(), raw);
+            }
             index.push_back(
                 {{"index", k}, {"name", info.name}, {"type", type_text(info)}, {"shape", cpp::shape_of(info)}});
         }

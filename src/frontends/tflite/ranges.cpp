@@ -1,0 +1,158 @@
+// INT64 tensors are i32 values here. That is right while every number fits, so that the numbers that each may hold are
+// followed from constants, shapes and inputs (which are checked when they are set) through the operators; what may need
+// more than 32 bits is refused.
+#include "frontends/tflite/lowering.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <limits>
+
+namespace tosavk {
+
+namespace {
+
+using B = tflite::BuiltinOperator;
+using Type = tflite::TensorType;
+
+constexpr IntRange narrow_range{std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
+constexpr std::int64_t far = std::int64_t{1} << 62;
+/// More than any type that is followed here: nothing is known.
+constexpr IntRange anything{-far, far};
+
+bool fits(const IntRange& r) { return r.min >= narrow_range.min && r.max <= narrow_range.max; }
+IntRange join(const IntRange& a, const IntRange& b) { return {std::min(a.min, b.min), std::max(a.max, b.max)}; }
+
+/// Operands fit 32 bits, since each was checked when it was made: nothing here overflows.
+IntRange product(const IntRange& a, const IntRange& b) {
+    const std::array corners{a.min * b.min, a.min * b.max, a.max * b.min, a.max * b.max};
+    const auto [least, greatest] = std::minmax_element(corners.begin(), corners.end());
+    return {*least, *greatest};
+}
+IntRange up_to(std::int64_t magnitude) { return {-magnitude, magnitude}; }
+std::int64_t magnitude(const IntRange& r) { return std::max(std::abs(r.min), std::abs(r.max)); }
+
+IntRange times(const IntRange& r, std::int64_t count) {
+    return product(r, {0, std::clamp<std::int64_t>(count, 1, narrow_range.max)});
+}
+
+}  // namespace
+
+IntRange Lowering::range_of(const TfliteTensor& tensor) const {
+    const ValueId id = values_[tensor.index];
+    if (id != no_id && graph_value(id).is_constant() && is_integer(type(id))) {
+        const std::vector<std::int64_t> values = decode_ints(type(id), *graph_value(id).data);
+        const auto [least, greatest] = std::minmax_element(values.begin(), values.end());
+        return {*least, *greatest};
+    }
+    if (id == no_id && tensor.is_constant && tensor.type == Type::INT64 && !tensor.data.empty()) {
+        const std::vector<std::int64_t> values = decode_ints(DType::i48, tensor.data);
+        const auto [least, greatest] = std::minmax_element(values.begin(), values.end());
+        return {std::max(*least, anything.min), std::min(*greatest, anything.max)};
+    }
+    const auto known = ranges_.find(tensor.index);
+    if (known != ranges_.end()) return known->second;
+    switch (tensor.type) {
+        case Type::BOOL: return {0, 1};
+        case Type::UINT8: return {0, 255};
+        case Type::INT8:
+        case Type::INT16:
+        case Type::INT32:
+        case Type::INT64: {
+            const DType held = dtype(tensor);
+            return {min_of(held), max_of(held)};
+        }
+        default: return anything;
+    }
+}
+
+IntRange Lowering::result_range() const {
+    const auto of = [&](std::size_t k) {
+        const IntRange r = range_of(in(k));
+        return fits(r) ? r : anything;
+    };
+    const auto both = [&](auto&& f) {
+        const IntRange a = of(0), b = of(1);
+        return fits(a) && fits(b) ? f(a, b) : anything;
+    };
+    switch (op_->code) {
+        case B::ADD: return both([](auto& a, auto& b) { return IntRange{a.min + b.min, a.max + b.max}; });
+        case B::SUB: return both([](auto& a, auto& b) { return IntRange{a.min - b.max, a.max - b.min}; });
+        case B::MUL: return both(product);
+        case B::MAXIMUM:
+            return both([](auto& a, auto& b) { return IntRange{std::max(a.min, b.min), std::max(a.max, b.max)}; });
+        case B::MINIMUM:
+            return both([](auto& a, auto& b) { return IntRange{std::min(a.min, b.min), std::min(a.max, b.max)}; });
+        case B::DIV:
+        case B::FLOOR_DIV: return both([](auto& a, auto& b) { return up_to(magnitude(a) + (b.min > 0 ? 0 : 1)); });
+        case B::FLOOR_MOD: return both([](auto&, auto& b) { return up_to(magnitude(b)); });
+        case B::NEG:
+        case B::ABS: return fits(of(0)) ? up_to(magnitude(of(0))) : anything;
+        case B::SIGN: return {-1, 1};
+        case B::SUM:
+        case B::CUMSUM: {
+            const ValueId id = values_[in(0).index];
+            return id == no_id || !fits(of(0)) ? anything : times(of(0), element_count(shape(id)));
+        }
+        case B::SEGMENT_SUM:
+        case B::UNSORTED_SEGMENT_SUM:
+        case B::SCATTER_ND:
+        case B::ADD_N: {
+            std::int64_t count = 1;
+            for (std::size_t k = 0; k < input_count(); ++k) {
+                const ValueId id = has_input(k) ? values_[in(k).index] : no_id;
+                if (id != no_id) count += element_count(shape(id));
+            }
+            IntRange all{0, 0};
+            for (std::size_t k = 0; k < input_count(); ++k) all = join(all, of(k));
+            return fits(all) ? times(all, count) : anything;
+        }
+        // Places in a tensor, and sizes.
+        case B::ARG_MAX:
+        case B::ARG_MIN:
+        case B::SHAPE:
+        case B::RANK:
+        case B::WHERE: return {0, narrow_range.max};
+        case B::CAST: return of(0);
+        // What only passes numbers on; zeros come by padding and by WHERE they are not.
+        case B::REDUCE_MAX:
+        case B::REDUCE_MIN:
+        case B::UNSORTED_SEGMENT_MAX:
+        case B::UNSORTED_SEGMENT_MIN:
+        case B::TOPK_V2:
+        case B::ONE_HOT:
+        case B::FILL:
+        case B::RANGE:
+        case B::ZEROS_LIKE:
+        case B::SELECT:
+        case B::SELECT_V2:
+        case B::SPARSE_TO_DENSE:
+        case B::BROADCAST_TO:
+        case B::BROADCAST_ARGS:
+        case B::DYNAMIC_UPDATE_SLICE:
+        case B::EMBEDDING_LOOKUP:
+        case B::IF:
+        case B::READ_VARIABLE: break;
+        default:
+            if (!row_->is(moves_data)) return anything;
+    }
+    IntRange all{0, 0};
+    for (std::size_t k = 0; k < input_count(); ++k) {
+        if (has_input(k) && in(k).type == Type::INT64) all = join(all, range_of(in(k)));
+    }
+    return all;
+}
+
+void Lowering::follow_ranges() {
+    const bool wide = std::any_of(op_->outputs.begin(), op_->outputs.end(), [&](std::int32_t k) {
+        return graph_.tensors[static_cast<std::size_t>(k)].type == Type::INT64;
+    });
+    if (!wide || op_->code == B::WHILE || op_->code == B::CALL_ONCE) return;  // a body's own operators are followed
+    const IntRange range = result_range();
+    if (!fits(range)) unsupported("its INT64 result may need more than 32 bits");
+    for (std::size_t k = 0; k < output_count(); ++k) ranges_[out(k).index] = range;
+}
+
+}  // namespace tosavk
