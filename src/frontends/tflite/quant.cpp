@@ -1,6 +1,8 @@
 // Multipliers, activation ranges and softmax tables as TFLite's reference kernels compute them.
 #include "frontends/tflite/quant.hpp"
 
+#include "frontends/tflite/fixed_point.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,20 +13,6 @@ namespace {
 
 constexpr std::int64_t int32_min = std::numeric_limits<std::int32_t>::min();
 constexpr std::int64_t int32_max = std::numeric_limits<std::int32_t>::max();
-
-std::int32_t saturate32(std::int64_t v) { return static_cast<std::int32_t>(std::clamp(v, int32_min, int32_max)); }
-
-// (a * b) / 2^31, rounded half up: the doubling high multiply of fixed-point libraries.
-std::int32_t mul31(std::int32_t a, std::int32_t b) {
-    return saturate32((std::int64_t{a} * b + (std::int64_t{1} << 30)) >> 31);
-}
-
-// x / 2^n, rounded half away from zero.
-std::int64_t divide_by_power(std::int64_t x, int n) {
-    if (n == 0) return x;
-    const std::int64_t half = std::int64_t{1} << (n - 1);
-    return x >= 0 ? (x + half) >> n : -((-x + half) >> n);
-}
 
 // exp(x) for -1/4 <= x < 0, both in Q0.31: a polynomial of degree 4 around -1/8.
 std::int32_t exp_quarter(std::int32_t a) {

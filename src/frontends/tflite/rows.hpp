@@ -31,19 +31,23 @@ struct OperatorRow {
 
 using OperatorRows = std::span<const OperatorRow>;
 
+OperatorRows activation_rows();
+OperatorRows arithmetic_rows();
 OperatorRows bits_rows();
 OperatorRows control_rows();
 OperatorRows conv_rows();
-OperatorRows elementwise_rows();
+OperatorRows convert_rows();
+OperatorRows division_rows();
+OperatorRows function_rows();
 OperatorRows gather_rows();
 OperatorRows make_rows();
 OperatorRows order_rows();
 OperatorRows pool_rows();
-OperatorRows real_rows();
 OperatorRows rearrange_rows();
 OperatorRows reduce_rows();
 OperatorRows resize_rows();
 OperatorRows scatter_rows();
+OperatorRows select_rows();
 OperatorRows shape_rows();
 OperatorRows softmax_rows();
 
