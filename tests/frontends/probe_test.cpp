@@ -62,7 +62,7 @@ TEST(Probe, GoesOnAfterRefusals) {
     const int wide = t.tensor({{2, 3}, TensorType::FLOAT64, {}, {}}), c = t.tensor(f32({2, 3}));
     const int shape = t.tensor({{2}, TensorType::INT32, {}, {}}), d = t.tensor(f32({3, 2}));
     const int e = t.tensor(f32({2, 3})), f = t.tensor(f32({2, 3}));
-    t.op(B::L2_NORMALIZATION, {x}, {a});
+    t.op(B::LSH_PROJECTION, {x}, {a});
     t.op(B::ADD, {a, x}, {b});
     t.op(B::CAST, {b}, {wide});
     t.op(B::RELU, {wide}, {c});
@@ -72,14 +72,14 @@ TEST(Probe, GoesOnAfterRefusals) {
     t.op(B::CUSTOM, {e}, {f});
     const Bytes model = t.finish({x}, {b, c, d, f, e});
     const ProbeReport report = probe_model(model, "f", {});
-    EXPECT_EQ(lines(report), (Lines{"0 L2_NORMALIZATION no", "1 ADD yes", "2 CAST no", "3 RELU no", "4 5000 no",
+    EXPECT_EQ(lines(report), (Lines{"0 LSH_PROJECTION no", "1 ADD yes", "2 CAST no", "3 RELU no", "4 5000 no",
                                     "5 RESHAPE no", "6 RELU yes", "7 CUSTOM '' no"}));
     EXPECT_EQ(report.graph, Lines{});
     EXPECT_FALSE(report.taken());
     const auto has = [&](std::size_t k, const char* part) {
         EXPECT_NE(report.operators[k].sentence.find(part), std::string::npos) << report.operators[k].sentence;
     };
-    has(0, "TFLite operator L2_NORMALIZATION (node 0) is not supported");
+    has(0, "TFLite operator LSH_PROJECTION (node 0) is not supported");
     has(3, "RELU (node 3, 't4'): types FLOAT64 -> FLOAT32 are not supported");
     has(4, "TFLite operator 5000 (node 4) is not known");
     has(5, "tensor 5 't5' must be a constant, and what makes it is refused");
@@ -118,7 +118,7 @@ TEST(Probe, SubgraphsAreListedOnce) {
     TfliteBuilder t;
     const int bx = t.tensor(f32({2})), by = t.tensor(f32({2})), bz = t.tensor(f32({2}));
     t.op(B::RELU, {bx}, {by});
-    t.op(B::L2_NORMALIZATION, {by}, {bz});
+    t.op(B::LSH_PROJECTION, {by}, {bz});
     const int bad = t.end_subgraph({bx}, {bz}, "bad");
     const int gx = t.tensor(f32({2})), gy = t.tensor(f32({2}));
     t.op(B::RELU6, {gx}, {gy});
@@ -132,7 +132,7 @@ TEST(Probe, SubgraphsAreListedOnce) {
     }
     const ProbeReport report = probe_model(t.finish({c, x}, made), "f", {});
     EXPECT_EQ(lines(report), (Lines{"0 IF no", "1 IF yes", "2 IF no", "subgraph 1 0 RELU yes",
-                                    "subgraph 1 1 L2_NORMALIZATION no", "subgraph 2 0 RELU6 yes"}));
+                                    "subgraph 1 1 LSH_PROJECTION no", "subgraph 2 0 RELU6 yes"}));
     EXPECT_NE(report.operators[0].sentence.find("its subgraph 1 has operators that are refused"), std::string::npos);
 }
 

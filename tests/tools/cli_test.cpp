@@ -265,11 +265,11 @@ TEST_F(Cli, Probe) {
     const test::TensorSpec spec{{4}, tflite::TensorType::FLOAT32};
     const int x = t.tensor(spec), y = t.tensor(spec), z = t.tensor(spec);
     t.op(tflite::BuiltinOperator::RELU, {x}, {y});
-    t.op(tflite::BuiltinOperator::L2_NORMALIZATION, {y}, {z});
+    t.op(tflite::BuiltinOperator::LSH_PROJECTION, {y}, {z});
     const std::string refused = write("refused.tflite", t.finish({x}, {z}));
     run = spawn({"probe", refused});
     EXPECT_EQ(run.exit_code, 1) << run.err;
-    EXPECT_NE(run.out.find("TFLite operator L2_NORMALIZATION (node 1) is not supported"), std::string::npos) << run.out;
+    EXPECT_NE(run.out.find("TFLite operator LSH_PROJECTION (node 1) is not supported"), std::string::npos) << run.out;
     EXPECT_NE(run.out.find("1 of 2 operators are taken\n"), std::string::npos) << run.out;
     // What only a custom operator makes runnable.
     GraphBuilder b("custom");
@@ -286,7 +286,7 @@ TEST_F(Cli, Probe) {
     const json report = json::parse(run.out);
     EXPECT_EQ(report.at("taken"), false);
     EXPECT_EQ(report.at("operators").at(0).at("taken"), true);
-    EXPECT_EQ(report.at("operators").at(1).at("name"), "L2_NORMALIZATION");
+    EXPECT_EQ(report.at("operators").at(1).at("name"), "LSH_PROJECTION");
 
     expect_error(spawn({"probe", write("text.tflite", std::string("a text"))}), 3, "this is text, not a model");
     expect_error(spawn({"probe", path("none.tflite")}), 3, "none.tflite");

@@ -32,20 +32,21 @@ Window make_window(const Lowering& l, std::int64_t in, std::int64_t kernel, std:
     return w;
 }
 
-std::vector<std::int32_t> pad_image(Lowering& l, ValueId& x, std::span<const std::int64_t, 2> kernel,
-                                    std::span<const std::int64_t, 2> stride, std::span<const std::int64_t, 2> dilation,
+std::vector<std::int32_t> pad_image(Lowering& l, ValueId& x, std::span<const std::int64_t> kernel,
+                                    std::span<const std::int64_t> stride, std::span<const std::int64_t> dilation,
                                     tflite::Padding padding) {
     const Shape shape = l.shape(x);
-    if (shape.size() != 4) l.fail(fmt::format("its input has rank {}, not 4", shape.size()));
+    const std::size_t axes = kernel.size();
+    if (shape.size() != axes + 2) l.fail(fmt::format("its input has rank {}, not {}", shape.size(), axes + 2));
     std::vector<std::int32_t> pad;
     Shape used = shape;  // what is left of the input where the windows do not reach its end
-    for (std::size_t i = 0; i < 2; ++i) {
+    for (std::size_t i = 0; i < axes; ++i) {
         const Window w = make_window(l, shape[1 + i], kernel[i], stride[i], dilation[i], padding);
         used[1 + i] += std::min<std::int64_t>(w.after, 0);
         pad.push_back(l.narrow(w.before, "padding"));
         pad.push_back(l.narrow(std::max<std::int64_t>(w.after, 0), "padding"));
     }
-    x = l.slice(x, std::vector<std::int64_t>(4, 0), used);
+    x = l.slice(x, std::vector<std::int64_t>(used.size(), 0), used);
     return pad;
 }
 

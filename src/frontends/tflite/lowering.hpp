@@ -155,9 +155,9 @@ struct Window {
 };
 Window make_window(const Lowering& l, std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t dilation,
                    tflite::Padding padding);
-/// The two axes of an NHWC image: TOSA pads that make the division exact, and `x` with unread rows and columns cut off.
-std::vector<std::int32_t> pad_image(Lowering& l, ValueId& x, std::span<const std::int64_t, 2> kernel,
-                                    std::span<const std::int64_t, 2> stride, std::span<const std::int64_t, 2> dilation,
+/// The axes of an NHWC or NDHWC image: TOSA pads that make the division exact, and `x` with what is not read cut off.
+std::vector<std::int32_t> pad_image(Lowering& l, ValueId& x, std::span<const std::int64_t> kernel,
+                                    std::span<const std::int64_t> stride, std::span<const std::int64_t> dilation,
                                     tflite::Padding padding);
 
 }  // namespace tosavk

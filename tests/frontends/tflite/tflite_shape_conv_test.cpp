@@ -540,8 +540,8 @@ TEST(TfliteNames, AreMadePrintable) {
 }
 
 TEST(TfliteErrors, NameTheOperatorOrTensor) {
-    expect_error(one_op(B::L2_NORMALIZATION, {f32({4})}, f32({4})), ErrorCode::unsupported,
-                 "TFLite operator L2_NORMALIZATION (node 0) is not supported");
+    expect_error(one_op(B::LSH_PROJECTION, {f32({4})}, f32({4})), ErrorCode::unsupported,
+                 "TFLite operator LSH_PROJECTION (node 0) is not supported");
     expect_error(one_op(B::ADD, {{{4}, TensorType::UINT8}, f32({4})}, f32({4})), ErrorCode::unsupported, "UINT8");
     expect_error(one_op(B::CONV_2D, {f32({1, 4, 4, 1}), f32({1, 1, 1, 1})}, f32({1, 4, 4, 1})), ErrorCode::bad_model,
                  "stride 0");

@@ -1,0 +1,104 @@
+// BATCH_MATMUL.
+#include "frontends/tflite/lowering.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace tosavk {
+
+namespace {
+
+using Type = tflite::TensorType;
+
+ValueId swap_last_two(Lowering& l, ValueId x) {
+    Attributes attrs;
+    attrs.perms.resize(l.shape(x).size());
+    std::iota(attrs.perms.begin(), attrs.perms.end(), 0);
+    std::iter_swap(attrs.perms.end() - 1, attrs.perms.end() - 2);
+    return l.add(Op::transpose, {x}, l.type(x), attrs);
+}
+
+/// All dimensions but the last two.
+Shape batch_of(const Shape& shape) { return {shape.begin(), shape.end() - 2}; }
+
+/// [batch.., a, b] as [batches, a, b], repeated along batch dimensions of 1.
+ValueId repeat_batches(Lowering& l, ValueId x, const Shape& batch) {
+    const Shape from = l.shape(x);
+    const std::int64_t a = from[batch.size()], b = from[batch.size() + 1];
+    if (batch_of(from) != batch) {
+        std::vector<std::int64_t> times;
+        for (std::size_t d = 0; d < batch.size(); ++d) times.push_back(batch[d] / from[d]);
+        times.insert(times.end(), {1, 1});
+        const auto rank = static_cast<std::int64_t>(times.size());
+        x = l.add(Op::tile, {x, l.constant_ints("multiples", DType::shape, {rank}, times)}, l.type(x));
+    }
+    return l.reshape(x, {element_count(batch), a, b});
+}
+
+/// The sums in the output's type.
+ValueId finish_product(Lowering& l, ValueId sums) {
+    const DType to = l.dtype(l.out());
+    if (l.type(sums) == to) return sums;
+    const Quant out = l.quant(l.out());
+    const float product = l.quant(l.in(0)).scale * l.quant(l.in(1)).scale;  // in floats, as in TFLite
+    const QuantizedMultiplier m = quantize_multiplier(static_cast<double>(product) / static_cast<double>(out.scale));
+    if (to == DType::i16) return l.requantize_sums(sums, to, {&m, 1});
+    return l.requantize(sums, to, m, 0, out.zero_point);
+}
+
+void lower_batch_matmul(Lowering& l) {
+    const auto* options = l.options<tflite::BatchMatMulOptions>();
+    const Type a = l.in(0).type, b = l.in(1).type, to = l.out().type;
+    const bool known = a == Type::FLOAT32 || a == Type::INT8 || a == Type::INT16;
+    if (!known || a != b || (to != a && (a != Type::INT8 || to != Type::INT32)))
+        l.unsupported(fmt::format("types {} x {} -> {} are not supported", name_of(a), name_of(b), name_of(to)));
+    ValueId x = l.value(0), y = l.value(1);
+    for (const ValueId id : {x, y}) {
+        if (l.shape(id).size() < 2) l.fail(fmt::format("an operand has rank {}", l.shape(id).size()));
+    }
+    if (options && options->adj_x()) x = swap_last_two(l, x);
+    if (options && options->adj_y()) y = swap_last_two(l, y);
+    l.match_ranks(x, y);
+    const Shape left = l.shape(x), right = l.shape(y);
+    const auto mismatch = [&] {
+        l.fail(fmt::format("matrices of shapes {} and {} have no product", to_string(left), to_string(right)));
+    };
+    const std::size_t rank = left.size();
+    if (left[rank - 1] != right[rank - 2]) mismatch();
+    Shape batch = batch_of(left);
+    for (std::size_t d = 0; d < batch.size(); ++d) {
+        if (batch[d] != right[d] && batch[d] != 1 && right[d] != 1) mismatch();
+        batch[d] = std::max(batch[d], right[d]);
+    }
+    Shape result = batch;
+    result.insert(result.end(), {left[rank - 2], right[rank - 1]});
+    if (element_count(batch_of(right)) == 1) {  // one matrix for all rows
+        x = l.reshape(x, {1, element_count(left) / left[rank - 1], left[rank - 1]});
+        y = l.reshape(y, {1, right[rank - 2], right[rank - 1]});
+    } else {
+        x = repeat_batches(l, x, batch);
+        y = repeat_batches(l, y, batch);
+    }
+    const DType type = l.type(x);
+    const DType sum = type == DType::fp32 ? DType::fp32 : type == DType::i8 ? DType::i32 : DType::i48;
+    const auto zero_point = [&](std::size_t k) {
+        // TFLite's sums in INT32 are those of the stored integers.
+        return l.scalar(type, type == DType::i8 && to == Type::INT8 ? l.quant(l.in(k)).zero_point : 0);
+    };
+    const ValueId sums = l.add(Op::matmul, {x, y, zero_point(0), zero_point(1)}, sum);
+    l.set(l.reshape(finish_product(l, sums), result));
+}
+
+}  // namespace
+
+OperatorRows matmul_rows() {
+    using B = tflite::BuiltinOperator;
+    static constexpr OperatorRow rows[] = {
+        {B::BATCH_MATMUL, lower_batch_matmul},
+    };
+    return rows;
+}
+
+}  // namespace tosavk
