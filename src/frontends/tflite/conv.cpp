@@ -94,6 +94,7 @@ Kind kind_of(const Lowering& l, const Operands& k = {}) {
     const bool narrow = w == T::INT8 || w == T::INT4;
     if (x == T::FLOAT32 && y == T::FLOAT32) return Kind::floating;  // weights may be constants of a narrower type
     if (x == T::INT8 && narrow && y == T::INT8) return Kind::int8;
+    if (x == T::UINT8 && w == T::UINT8 && y == T::UINT8) return Kind::int8;  // the same less 128
     if (x == T::INT16 && narrow && y == T::INT16) {
         const bool wide = l.has_input(k.bias) && l.in(k.bias).type == T::INT64;
         return wide ? Kind::int16_sum64 : Kind::int16_sum32;
@@ -146,9 +147,21 @@ std::int64_t input_zero_point(const Lowering& l, Kind kind, const Operands& k = 
     return kind == Kind::floating ? 0 : l.quant(l.in(k.x)).zero_point;
 }
 
+// Of CONV_2D and its like only UINT8 weights have one.
+std::int64_t weight_zero_point(const Lowering& l) {
+    return l.in(1).type == tflite::TensorType::UINT8 ? l.quant(l.in(1)).zero_point : 0;
+}
+
+// TFLite multiplies the two scales as floats where there is one for all channels and nobody expects more.
+QuantizedMultiplier float_multiplier(const Lowering& l, const Operands& k = {}) {
+    const float product = l.quant(l.in(k.x)).scale * l.quant(l.in(1)).scale;
+    return quantize_multiplier(static_cast<double>(product) / static_cast<double>(l.quant(l.out()).scale));
+}
+
 // One multiplier, or one per output channel.
 std::vector<QuantizedMultiplier> conv_multipliers(const Lowering& l, std::int32_t filter_axis, std::int64_t channels,
                                                   const Operands& k = {}) {
+    if (l.in(1).type == tflite::TensorType::UINT8) return {float_multiplier(l, k)};
     const double in = l.quant(l.in(k.x)).scale, out = l.quant(l.out()).scale;
     std::vector<QuantizedMultiplier> m;
     for (const float filter : l.channel_scales(l.in(1), filter_axis, channels)) {
@@ -208,7 +221,7 @@ void lower_conv_2d(Lowering& l) {
         l.fail(fmt::format("{} output channels do not divide into {} groups", channels, groups));
     const ValueId bias = bias_of(l, kind, channels);
 
-    ConvAttributes conv{Op::conv2d, kind, {}, input_zero_point(l, kind)};
+    ConvAttributes conv{Op::conv2d, kind, {}, input_zero_point(l, kind), weight_zero_point(l)};
     const std::array<std::int64_t, 2> kernel{filter[1], filter[2]};
     conv.attrs.pad = pad_image(l, x, kernel, options.stride, options.dilation, options.padding);
     conv.attrs.stride = narrow_pair(l, options.stride, "stride");
@@ -261,7 +274,7 @@ void lower_depthwise_conv_2d(Lowering& l) {
     weights = l.reshape(weights, {filter[1], filter[2], input[3], channels / input[3]});
     const ValueId bias = bias_of(l, kind, channels);
 
-    ConvAttributes conv{Op::depthwise_conv2d, kind, {}, input_zero_point(l, kind)};
+    ConvAttributes conv{Op::depthwise_conv2d, kind, {}, input_zero_point(l, kind), weight_zero_point(l)};
     const std::array<std::int64_t, 2> kernel{filter[1], filter[2]};
     conv.attrs.pad = pad_image(l, x, kernel, options.stride, options.dilation, options.padding);
     conv.attrs.stride = narrow_pair(l, options.stride, "stride");
@@ -288,7 +301,7 @@ void lower_transpose_conv(Lowering& l) {
     if (output.size() != 4) l.fail(fmt::format("its output has rank {}, not 4", output.size()));
     const ValueId bias = bias_of(l, kind, filter[0], k);
 
-    ConvAttributes conv{Op::transpose_conv2d, kind, {}, input_zero_point(l, kind, k)};
+    ConvAttributes conv{Op::transpose_conv2d, kind, {}, input_zero_point(l, kind, k), weight_zero_point(l)};
     const std::array<std::int64_t, 2> stride{options->stride_h(), options->stride_w()};
     for (std::size_t i = 0; i < 2; ++i) {
         if (stride[i] < 1) l.fail(fmt::format("stride {} must be at least 1", stride[i]));
@@ -358,10 +371,7 @@ void lower_fully_connected(Lowering& l) {
     if (l.scales_in_doubles()) {
         y = finish_in_doubles(l, sum, channels);
     } else if (per_tensor) {
-        // The two scales are multiplied as floats.
-        const float product = l.quant(l.in(0)).scale * l.quant(l.in(1)).scale;
-        const QuantizedMultiplier m =
-            quantize_multiplier(static_cast<double>(product) / static_cast<double>(l.quant(l.out()).scale));
+        const QuantizedMultiplier m = float_multiplier(l);
         y = requantize(l, kind, sum, {&m, 1});
     } else {
         y = requantize(l, kind, sum, conv_multipliers(l, 0, channels));

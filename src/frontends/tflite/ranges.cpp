@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 
@@ -96,6 +97,12 @@ IntRange Lowering::result_range() const {
             const ValueId id = values_[in(0).index];
             return id == no_id || !fits(of(0)) ? anything : times(of(0), element_count(shape(id)));
         }
+        case B::REDUCE_PROD: {
+            const ValueId id = values_[in(0).index];
+            const double factors = id == no_id ? 1 : static_cast<double>(element_count(shape(id)));
+            const double most = std::pow(std::max<double>(static_cast<double>(magnitude(of(0))), 1), factors);
+            return most <= static_cast<double>(narrow_range.max) ? up_to(static_cast<std::int64_t>(most)) : anything;
+        }
         case B::SEGMENT_SUM:
         case B::UNSORTED_SEGMENT_SUM:
         case B::SCATTER_ND:
@@ -115,6 +122,7 @@ IntRange Lowering::result_range() const {
         case B::SHAPE:
         case B::RANK:
         case B::WHERE: return {0, narrow_range.max};
+        case B::MEAN:
         case B::CAST: return of(0);
         // What only passes numbers on; zeros come by padding and by WHERE they are not.
         case B::REDUCE_MAX:
