@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+import corpus
 import judge
 import report
 import runtimes
@@ -230,10 +231,13 @@ def main():
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--json", help="a file for the results")
     parser.add_argument("--write", action="store_true", help="writes what came out into results.tsv and docs/tflite.md")
+    parser.add_argument("--corpus", help="writes small models for tflite_fuzz_test into this folder, and nothing else")
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:
         return work(options)
+    if options.corpus:
+        return corpus.write(options.corpus, make_model)
     rows = [r for r in ROWS if not options.row or any(r == w or r.startswith(w) and not (w in ROWS) for w in options.row)]
     if options.taken:
         rows = [r for r, known in report.read_results().items() if known[0] != "refused" and r in rows]

@@ -43,8 +43,8 @@ template <class Table> Resize read_resize(Lowering& l) {
     r.batch = from[0], r.channels = from[3];
     r.in = {from[1], from[2]};
     r.out = {size[0], size[1]};
-    // Beyond this no buffer holds what comes.
-    if (r.out[0] > (std::int64_t{1} << 31) / r.out[1] / r.batch)
+    // What is computed here of every row and column, and maybe of every pixel, must be affordable.
+    if (r.out[0] > (std::int64_t{1} << 23) / r.out[1] / r.batch)
         l.unsupported(fmt::format("an output of {}x{} is too large", size[0], size[1]));
     return r;
 }

@@ -1,0 +1,111 @@
+// Models of every operator, altered: a sentence or a graph that keeps every rule, never a crash. The corpus is made by
+// the sweep's writer (scripts/tflite-sweep --corpus tests/frontends/tflite/fuzz_corpus) and holds what once went wrong;
+// scripts/nightly goes on with other seeds under AddressSanitizer and UndefinedBehaviorSanitizer.
+#include "base/files.hpp"
+#include "support/damaged.hpp"
+#include "support/environment.hpp"
+#include "support/require.hpp"
+#include "support/tflite_mutator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace tosavk {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TfliteFuzz : public ::testing::Test {
+protected:
+    struct Made {
+        std::string name;
+        Bytes file;
+    };
+
+    void SetUp() override {
+        TOSAVK_NEEDS_VARIABLE("TOSAVK_SOURCE");
+        const fs::path folder = fs::path(std::getenv("TOSAVK_SOURCE")) / "tests/frontends/tflite/fuzz_corpus";
+        for (const auto& entry : fs::directory_iterator(folder))
+            made_.push_back({entry.path().filename().string(), read_file(entry.path())});
+        std::sort(made_.begin(), made_.end(), [](const Made& a, const Made& b) { return a.name < b.name; });
+        ASSERT_GT(made_.size(), 100u);
+    }
+
+    /// Where $TOSAVK_FUZZ_CASE names a file, the model in hand is at its begin, for a process that does not come back.
+    class Keeper {
+    public:
+        Keeper() {
+            const char* path = std::getenv("TOSAVK_FUZZ_CASE");
+            const int file = path ? open(path, O_RDWR | O_CREAT, 0644) : -1;
+            if (file < 0 || ftruncate(file, bytes) != 0) return;
+            void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+            if (memory != MAP_FAILED) memory_ = static_cast<std::byte*>(memory);
+            close(file);
+        }
+        ~Keeper() {
+            if (memory_) munmap(memory_, bytes);
+        }
+        Keeper(const Keeper&) = delete;
+        Keeper& operator=(const Keeper&) = delete;
+        void keep(const Bytes& file) {
+            if (memory_) std::copy_n(file.begin(), std::min(file.size(), bytes), memory_);
+        }
+
+    private:
+        static constexpr std::size_t bytes = 1 << 18;
+        std::byte* memory_ = nullptr;
+    };
+
+    static bool is_whole(const Bytes& file) {
+        flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(file.data()), file.size());
+        return tflite::VerifyModelBuffer(verifier);
+    }
+
+    std::vector<Made> made_;
+};
+
+TEST_F(TfliteFuzz, Corpus) {
+    test::DamagedFiles files("corpus.tflite", made_.size());
+    for (const Made& made : made_) {
+        SCOPED_TRACE(made.name);
+        files.import_or_refuse(made.file);
+    }
+    EXPECT_GT(files.imported(), 30);
+    EXPECT_GT(files.ran(), 20);
+}
+
+TEST_F(TfliteFuzz, AlteredModels) {
+    const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 1);
+    const std::uint64_t cases = test::number_from_environment("TOSAVK_TEST_CASES", 40);
+    std::erase_if(made_, [](const Made& made) { return !is_whole(made.file); });
+    test::DamagedFiles files("altered.tflite", 20 * cases);
+    Keeper keeper;
+    std::uint64_t all = 0;
+    std::pair<double, std::string> slowest;  // seconds
+    for (std::size_t m = 0; m < made_.size(); ++m) {
+        for (std::uint64_t k = 0; k < cases; ++k, ++all) {
+            test::TfliteMutator mutator(seed * 1000003 + m * 7919 + k);
+            const Bytes file = mutator.alter(made_[m].file, made_[(m * 31 + k * 17 + seed) % made_.size()].file);
+            keeper.keep(file);
+            const auto begun = std::chrono::steady_clock::now();
+            files.import_or_refuse(file);
+            slowest = std::max(slowest, {std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count(),
+                                         made_[m].name + ", case " + std::to_string(k)});
+            ASSERT_FALSE(HasFailure()) << made_[m].name << ", case " << k << " of seed " << seed;
+        }
+    }
+    std::printf("seed %llu: %llu models, %d imported, %d ran; slowest: %s, %.2f s\n",
+                static_cast<unsigned long long>(seed), static_cast<unsigned long long>(all), files.imported(),
+                files.ran(), slowest.second.c_str(), slowest.first);
+    EXPECT_GT(files.imported(), static_cast<int>(all / 50));
+}
+
+}  // namespace
+}  // namespace tosavk
