@@ -244,7 +244,8 @@ class Model:
     def _draw(self, rng, tensor):
         kind, numpy_type = tensor.kind, TYPES[tensor.kind][1]
         if tensor.draw:
-            return np.asarray(tensor.draw(rng, tensor.shape), numpy_type, order="C")
+            drawn = np.asarray(tensor.draw(rng, tensor.shape), numpy_type, order="C")
+            return narrowed(rng, drawn) if kind == "i64" else drawn
         if kind in ("f32", "f16", "f64"):
             return draw_floats(rng, tensor.shape, specials=self.specials and rng.random() < 0.3).astype(numpy_type)
         if kind == "c64":
@@ -255,6 +256,11 @@ class Model:
         if kind in ("u32", "u64", "u16"):
             low, high = 0, (1 << 16) - 1
         return draw_integers(rng, tensor.shape, low, high).astype(numpy_type)
+
+
+def narrowed(rng, array):
+    """Numbers of 64 bits, which most often have no more than 32."""
+    return array if rng.random() < 0.2 else array % (1 << 32) - (1 << 31) if rng.random() < 0.5 else array % 2000 - 1000
 
 
 def pack(kind, data):

@@ -125,7 +125,12 @@ class RowRun:
             except runtimes.Refused:
                 return None
 
-        got = {"the device": ours.on_device(inputs, types, model.steps)}
+        try:
+            got = {"the device": ours.on_device(inputs, types, model.steps)}
+        except RuntimeError as error:
+            if "does not hold" in str(error) and any(a.dtype == np.int64 for a in inputs):
+                return ""  # an INT64 beyond 32 bits is refused at the boundary
+            raise
         if model.steps == 1:
             got["the interpreter"] = ours.on_interpreter(inputs, types)
         for who, outputs in got.items():
