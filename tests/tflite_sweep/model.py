@@ -260,7 +260,9 @@ class Model:
 
 def narrowed(rng, array):
     """Numbers of 64 bits, which most often have no more than 32."""
-    return array if rng.random() < 0.2 else array % (1 << 32) - (1 << 31) if rng.random() < 0.5 else array % 2000 - 1000
+    if np.abs(array).max(initial=0) < 1 << 31 or rng.random() < 0.2:
+        return array
+    return array % (1 << 32) - (1 << 31) if rng.random() < 0.5 else array % 2000 - 1000
 
 
 def pack(kind, data):

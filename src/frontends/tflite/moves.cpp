@@ -110,6 +110,7 @@ ValueId broadcast(Lowering& l, ValueId x, Shape to) {
 }
 
 ValueId positions(Lowering& l, std::size_t rank, std::size_t axis, std::int64_t count) {
+    if (count > std::int64_t{1} << 23) l.unsupported(fmt::format("{} places along one axis are too many", count));
     std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
     std::iota(numbers.begin(), numbers.end(), 0);
     Shape shape(rank, 1);
