@@ -1,0 +1,99 @@
+#include "hosts/tflite_delegate/compiled.hpp"
+
+#include <sha2.h>
+
+#include <array>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+namespace tosavk::delegate {
+
+namespace {
+
+using Digest = std::array<std::uint8_t, SHA256_DIGEST_LENGTH>;
+
+Digest digest_of(std::span<const std::byte> file) {
+    SHA2_CTX state;
+    SHA256Init(&state);
+    SHA256Update(&state, reinterpret_cast<const std::uint8_t*>(file.data()), file.size());
+    Digest digest;
+    SHA256Final(digest.data(), &state);
+    return digest;
+}
+
+/// What is alive, by a key; what nobody holds any more is forgotten.
+template <class Key, class T> class Shared {
+public:
+    template <class Make, class Usable> std::shared_ptr<T> get(const Key& key, Make make, Usable usable) {
+        {
+            const std::lock_guard lock(mutex_);
+            std::erase_if(alive_, [](const auto& entry) { return entry.second.expired(); });
+            const auto found = alive_.find(key);
+            if (found != alive_.end()) {
+                if (std::shared_ptr<T> known = found->second.lock(); known && usable(*known)) return known;
+            }
+        }
+        // Made without the lock: two threads may make the same, which costs memory and nothing else.
+        std::shared_ptr<T> result = make();
+        const std::lock_guard lock(mutex_);
+        alive_[key] = result;
+        return result;
+    }
+
+private:
+    std::mutex mutex_;
+    std::map<Key, std::weak_ptr<T>> alive_;
+};
+
+}  // namespace
+
+std::shared_ptr<OpenDevice> open_device(const DelegateOptions& options) {
+    // Never destroyed: interpreters may live until the process ends.
+    static auto& devices = *new Shared<std::tuple<std::string, std::string>, OpenDevice>;
+    const auto make = [&] {
+        tosavk_device_options wanted{};
+        if (!options.device.empty()) wanted.name = options.device.c_str();
+        if (!options.cache_dir.empty()) wanted.cache_dir = options.cache_dir.c_str();
+        return std::make_shared<OpenDevice>(wanted);
+    };
+    return devices.get({options.device, options.cache_dir}, make, [](const OpenDevice& d) { return !d.failed; });
+}
+
+std::shared_ptr<const Compiled> compile(const std::shared_ptr<OpenDevice>& device, std::span<const std::byte> file,
+                                        const cpp::LoadOptions& load) {
+    using Key = std::tuple<const OpenDevice*, int, int, Digest>;
+    static auto& compiled = *new Shared<Key, const Compiled>;
+    const auto make = [&]() -> std::shared_ptr<const Compiled> {
+        auto result = std::make_shared<Compiled>(Compiled{device, cpp::Graph::load(file, load), std::nullopt});
+        try {
+            result->executable.emplace(device->device, result->graph);
+        } catch (const cpp::Error& e) {
+            if (!is_device_failure(e)) throw;
+            result->executable.reset();
+        }
+        return result;
+    };
+    return compiled.get({device.get(), load.rounding, load.precision, digest_of(file)}, make,
+                        [](const Compiled& c) { return c.executable.has_value(); });
+}
+
+double work_of(const Compiled& compiled) {
+    if (!compiled.executable) return 0;
+    const cpp::Context context(*compiled.executable);
+    double work = 0;
+    for (std::uint32_t k = 0; k < context.dispatch_count(); ++k) work += context.dispatch(k).work;
+    return work;
+}
+
+bool is_device_failure(const cpp::Error& error) {
+    switch (error.status()) {
+        case TOSAVK_ERROR_NO_DEVICE:
+        case TOSAVK_ERROR_DEVICE:
+        case TOSAVK_ERROR_DEVICE_LOST:
+        case TOSAVK_ERROR_OUT_OF_MEMORY: return true;
+        default: return false;
+    }
+}
+
+}  // namespace tosavk::delegate

@@ -1,0 +1,43 @@
+// Nodes of a runtime's graph, written as a .tflite file of their own.
+#pragma once
+
+#include "hosts/tflite_delegate/runtime.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tosavk::delegate {
+
+/// What is kept of a node: the runtime moves its own, but not what these point to.
+struct NodeRecord {
+    int index = 0;  ///< in the runtime's graph
+    int code = 0;
+    int version = 1;
+    std::string custom_name;
+    std::vector<int> inputs, outputs;  ///< -1: an optional input that is not there
+    const void* parameters = nullptr;
+    std::span<const std::uint8_t> custom_options;
+};
+
+NodeRecord record_of(int index, const Node& node, const Registration& registration);
+/// "CONV_2D" and the like.
+std::string name_of(const NodeRecord& node);
+bool is_constant(const Tensor& tensor);
+std::vector<std::int64_t> shape_of(const Tensor& tensor);
+
+struct Model {
+    std::vector<std::byte> file;
+    std::vector<int> inputs, outputs;  ///< the runtime's tensors, in the order of the file
+};
+
+/// Throws Refused for a node that files cannot say, or that is never claimed, whatever the library can do.
+void check_node(const Context& context, const NodeRecord& node);
+
+/// Nodes in an order that they can run in. `outputs`: the tensors that others read. Shapes are those of now.
+/// Throws Refused.
+Model write_model(const Context& context, std::span<const NodeRecord* const> nodes, std::vector<int> outputs);
+
+}  // namespace tosavk::delegate
