@@ -4,6 +4,10 @@ if(TARGET tosavk)
   # Components are the Debian packages of packages.cmake.
   install(TARGETS tosavk EXPORT tosa-vk LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
           NAMELINK_COMPONENT development)
+  if(TARGET tosavk_tflite_delegate)
+    set_target_properties(tosavk_tflite_delegate PROPERTIES INSTALL_RPATH "$ORIGIN")
+    install(TARGETS tosavk_tflite_delegate LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT delegate)
+  endif()
   install(DIRECTORY include/tosavk DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
   foreach(program tosa-vk tosa-vk-bench)
     if(TARGET ${program})

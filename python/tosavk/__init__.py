@@ -7,6 +7,7 @@
 >>> net.verify(image)                        # the GPU against the reference
 """
 
+from . import tflite
 from ._buffer import Buffer, Memory
 from ._builder import Builder, Value, operators
 from ._compiled import CompiledNetwork, DispatchTime, Profile, Verification
@@ -38,5 +39,5 @@ __all__ = [
     "DeviceError", "DeviceInfo", "DeviceLostError", "DispatchTime", "Error", "FileError", "Future", "InternalError",
     "Memory", "Network", "NoDeviceError", "OutOfMemoryError", "Outputs", "Probe", "ProbedOperator", "Profile",
     "TensorInfo", "UnsupportedError", "UsageError", "Value", "Verification", "devices", "load", "operators", "probe",
-    "problem",
+    "problem", "tflite",
 ]  # fmt: skip

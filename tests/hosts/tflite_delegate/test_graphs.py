@@ -1,0 +1,110 @@
+"""Graphs that are claimed in parts, sizes that change, and options."""
+import json
+import os
+import tempfile
+import threading
+import unittest
+
+import numpy as np
+
+import networks
+from support import Case, counters, delegate, interpreter, invoke, random
+
+
+class Graphs(Case):
+    def both(self, model, feeds, bound=1e-5, **options):
+        """Our results are the runtime's; the counters."""
+        ours = delegate(**options)
+        mine, theirs = interpreter(model, ours), interpreter(model)
+        for feed in feeds:
+            self.close(invoke(mine, feed, resize=True), invoke(theirs, feed, resize=True), bound)
+        return counters(ours)
+
+    def test_an_operator_of_the_runtime_in_the_middle(self):
+        did = self.both(networks.in_partitions(), [[random(1, 3, 8)] for _ in range(3)], min_nodes=1)
+        self.assertEqual((did["nodes"], did["claimed_nodes"], did["partitions"]), (4, 3, 2))
+        self.assertEqual(did["left"][0]["operator"], "UNIDIRECTIONAL_SEQUENCE_RNN")
+        self.assertIn("variables", did["left"][0]["sentence"])
+        # The first result is an output, and the runtime's operator reads it: a copy at each run. The second partition
+        # has it on the device.
+        self.assertEqual(did["device_tensors"], 1)
+        self.assertEqual(did["runs"], 6)
+
+    def test_tensors_between_partitions_stay_on_the_device(self):
+        did = self.both(networks.handed_on(), [[random(1, 3, 8)] for _ in range(3)], min_nodes=1)
+        self.assertEqual((did["claimed_nodes"], did["partitions"], did["device_tensors"]), (4, 2, 1))
+        # To the device: the input, and what the runtime's operator made; from it: what that reads, and the output.
+        self.assertEqual(did["host_copies"], 3 * 4)
+
+    def test_partitions_that_compute_little_are_left(self):
+        did = self.both(networks.in_partitions(), [[random(1, 3, 8)]])
+        self.assertEqual(did["claimed_nodes"], 0)
+        self.assertIn("too little", did["left"][0]["sentence"])
+        did = self.both(networks.in_partitions(), [[random(1, 3, 8)]], min_nodes=2)
+        self.assertEqual((did["claimed_nodes"], did["partitions"]), (2, 1))
+        did = self.both(networks.in_partitions(), [[random(1, 3, 8)]], min_nodes=1, max_partitions=1)
+        self.assertEqual(did["partitions"], 1)
+
+    def test_a_graph_as_a_whole_is_never_too_little(self):
+        did = self.both(networks.chain(1), [[random(2, 8)]])
+        self.assertEqual((did["nodes"], did["claimed_nodes"]), (1, 1))
+
+    def test_resizing(self):
+        lengths = [1, 10, 3, 10, 1, 7]
+        did = self.both(networks.of_any_length(), [[random(length, 4)] for length in lengths])
+        self.assertEqual((did["claimed_nodes"], did["runs"]), (3, len(lengths)))
+        self.assertEqual(did["compilations"], len(set(lengths)), "a length that was there before is ready")
+
+    def test_sizes_that_are_known_when_the_graph_runs(self):
+        for masks in ([1, 0, 1, 0, 0, 1], [1, 1, 1, 1, 0, 1]), ([0, 0, 1, 0, 0, 0],):
+            feeds = [[np.array(mask, np.bool_), random(6)] for mask in masks]
+            did = self.both(networks.of_late_sizes(), feeds, min_nodes=1)
+            self.assertGreater(did["claimed_nodes"], 0)
+
+    def test_rounding_and_precision(self):
+        for options in ({"rounding": "double"}, {"rounding": "single"}, {"precision": "fp16"}):
+            did = self.both(networks.chain(), [[random(2, 8)]], bound=1e-2, **options)
+            self.assertEqual(did["claimed_nodes"], 3)
+
+    def test_the_profile_is_a_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "profile.json")
+            self.both(networks.chain(), [[random(2, 8)]], profile=path)
+            with open(path) as file:
+                did = json.load(file)
+            self.assertEqual((did["claimed_nodes"], did["runs"], did["left"]), (3, 1, []))
+
+    def test_one_delegate_for_several_interpreters(self):
+        ours, models = delegate(min_nodes=1), [networks.chain(), networks.handed_on(), networks.chain(5)]
+        mine, theirs = [interpreter(model, ours) for model in models], [interpreter(model) for model in models]
+        for _ in range(2):
+            for one, other, shape in zip(mine, theirs, ((2, 8), (1, 3, 8), (2, 8))):
+                feed = [random(*shape)]
+                self.close(invoke(one, feed), invoke(other, feed))
+        self.assertEqual(counters(ours)["graphs"], 3)
+
+    def test_threads(self):
+        model, feeds = networks.handed_on(), [[random(1, 3, 8)] for _ in range(20)]
+        theirs = interpreter(model)
+        wanted = [invoke(theirs, feed) for feed in feeds]
+        shared, results = delegate(min_nodes=1), {}
+
+        def work(name):
+            mine = interpreter(model, shared if name % 2 else delegate(min_nodes=1))
+            results[name] = []
+            for feed in feeds:  # the state of the runtime's operator goes on, as in the other interpreter
+                results[name].append(invoke(mine, feed))
+
+        threads = [threading.Thread(target=work, args=(name,)) for name in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for name in range(4):
+            self.assertEqual(len(results[name]), len(feeds))
+            for mine, other in zip(results[name], wanted):
+                self.close(mine, other)
+
+
+if __name__ == "__main__":
+    unittest.main()
