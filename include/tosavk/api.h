@@ -182,6 +182,8 @@ typedef struct tosavk_api {
                           tosavk_text** json, tosavk_error** error);
     tosavk_status (*reference_run)(const tosavk_graph* graph, const void* const* inputs, void* const* outputs,
                                    tosavk_error** error);
+    tosavk_status (*reference_run_steps)(const tosavk_graph* graph, uint32_t steps, const void* const* inputs,
+                                         void* const* outputs, tosavk_error** error);
     tosavk_status (*random_input)(const tosavk_graph* graph, uint32_t index, uint64_t seed, void* data,
                                   size_t size_bytes, tosavk_error** error);
     tosavk_status (*checker_create)(tosavk_device* device, const tosavk_graph* graph, tosavk_checker** checker,

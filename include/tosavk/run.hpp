@@ -173,14 +173,16 @@ public:
         detail::call(tosavk_random_input, get(), index, seed, static_cast<void*>(bytes.data()), bytes.size());
         return bytes;
     }
-    /// The interpreter's outputs for these inputs (by index, each of its input's size).
-    std::vector<std::vector<std::byte>> reference_run(std::span<const std::vector<std::byte>> inputs) const {
+    /// The interpreter's outputs for these inputs (by index, each of its input's size). With `steps`, that many runs
+    /// that keep the variables: inputs and outputs hold those of all, one behind the other.
+    std::vector<std::vector<std::byte>> reference_run(std::span<const std::vector<std::byte>> inputs,
+                                                      std::uint32_t steps = 1) const {
         if (inputs.size() != input_count()) {
             throw Error(TOSAVK_ERROR_USAGE, "reference_run: the number of inputs is not the graph's");
         }
         std::vector<const void*> in;
         for (std::uint32_t k = 0; k < inputs.size(); ++k) {
-            if (inputs[k].size() != input(k).size_bytes) {
+            if (inputs[k].size() != steps * input(k).size_bytes) {
                 throw Error(TOSAVK_ERROR_BAD_INPUT,
                             "reference_run: input " + std::to_string(k) + " has the wrong size");
             }
@@ -188,9 +190,9 @@ public:
         }
         std::vector<std::vector<std::byte>> results;
         std::vector<void*> out;
-        for (std::uint32_t k = 0; k < output_count(); ++k) results.emplace_back(output(k).size_bytes);
+        for (std::uint32_t k = 0; k < output_count(); ++k) results.emplace_back(steps * output(k).size_bytes);
         for (auto& result : results) out.push_back(result.data());
-        detail::call(tosavk_reference_run, get(), in.data(), out.data());
+        detail::call(tosavk_reference_run_steps, get(), steps, in.data(), out.data());
         return results;
     }
     const tosavk_graph* get() const { return handle_.get(); }

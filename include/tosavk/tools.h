@@ -61,6 +61,12 @@ TOSAVK_API tosavk_status tosavk_tune(tosavk_device* device, const tosavk_graph* 
 TOSAVK_API tosavk_status tosavk_reference_run(const tosavk_graph* graph, const void* const* inputs,
                                               void* const* outputs, tosavk_error** error);
 
+/* The same `steps` times (1 or more), one after another, with variables kept from step to step: inputs[i] holds input
+ * i's elements of every step, outputs[i] receives those of output i, each step's behind those of the one before. */
+TOSAVK_API tosavk_status tosavk_reference_run_steps(const tosavk_graph* graph, uint32_t steps,
+                                                    const void* const* inputs, void* const* outputs,
+                                                    tosavk_error** error);
+
 /* Random bytes for an input: the same for the same seed and index everywhere. */
 TOSAVK_API tosavk_status tosavk_random_input(const tosavk_graph* graph, uint32_t index, uint64_t seed, void* data,
                                              size_t size_bytes, tosavk_error** error);

@@ -58,6 +58,39 @@ void describe_value(const Value& value, tosavk_tensor_info* info) {
     write_struct(info, result, "tosavk_tensor_info");
 }
 
+std::size_t bytes_of(const Graph& graph, ValueId id) {
+    const Value& value = graph.value(id);
+    return static_cast<std::size_t>(element_count(value.shape)) * size_of(value.type);
+}
+
+/// Inputs and outputs of all steps, behind one another.
+void run_reference(const Call& call, const tosavk_graph* handle, std::uint32_t steps, const void* const* inputs,
+                   void* const* outputs) {
+    call.require(handle, "graph");
+    const Graph& graph = *handle->graph;
+    host_inputs(call, graph, inputs);  // checks the pointers
+    if (!graph.outputs.empty()) call.require(outputs, "outputs");
+    for (std::size_t k = 0; k < graph.outputs.size(); ++k)
+        if (!has_no_elements(graph.value(graph.outputs[k]).shape))
+            call.require(outputs[k], fmt::format("outputs[{}]", k).c_str());
+    const auto at_step = [&](auto* base, ValueId id, std::uint32_t step) {
+        using From = std::remove_pointer_t<decltype(base)>;
+        using Byte = std::conditional_t<std::is_const_v<From>, const std::byte, std::byte>;
+        return base ? static_cast<Byte*>(base) + step * bytes_of(graph, id) : nullptr;
+    };
+    VariableState state;
+    for (std::uint32_t step = 0; step < steps; ++step) {
+        std::vector<const void*> now;
+        for (std::size_t k = 0; k < graph.inputs.size(); ++k) now.push_back(at_step(inputs[k], graph.inputs[k], step));
+        const std::vector<HostTensor> results =
+            reference_run(graph, host_inputs(call, graph, now.data()), /*keep_all=*/false, &state);
+        for (std::size_t k = 0; k < results.size(); ++k) {
+            const Bytes& bytes = results[k].bytes;
+            if (!bytes.empty()) std::memcpy(at_step(outputs[k], graph.outputs[k], step), bytes.data(), bytes.size());
+        }
+    }
+}
+
 }  // namespace
 
 tosavk_status tosavk_graph_load_file(const char* path, const tosavk_load_options* options, tosavk_graph** graph,
@@ -185,19 +218,16 @@ tosavk_status tosavk_graph_save_stream(const tosavk_graph* graph, tosavk_write_c
 
 void tosavk_graph_release(tosavk_graph* graph) { delete graph; }
 
-tosavk_status tosavk_reference_run(const tosavk_graph* handle, const void* const* inputs, void* const* outputs,
+tosavk_status tosavk_reference_run(const tosavk_graph* graph, const void* const* inputs, void* const* outputs,
                                    tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) { run_reference(call, graph, 1, inputs, outputs); });
+}
+
+tosavk_status tosavk_reference_run_steps(const tosavk_graph* graph, uint32_t steps, const void* const* inputs,
+                                         void* const* outputs, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
-        call.require(handle, "graph");
-        const Graph& graph = *handle->graph;
-        const std::vector<HostTensor> tensors = host_inputs(call, graph, inputs);
-        if (!graph.outputs.empty()) call.require(outputs, "outputs");
-        for (std::size_t k = 0; k < graph.outputs.size(); ++k)
-            if (!has_no_elements(graph.value(graph.outputs[k]).shape))
-                call.require(outputs[k], fmt::format("outputs[{}]", k).c_str());
-        const std::vector<HostTensor> results = reference_run(graph, tensors);
-        for (std::size_t k = 0; k < results.size(); ++k)
-            if (!results[k].bytes.empty()) std::memcpy(outputs[k], results[k].bytes.data(), results[k].bytes.size());
+        if (steps == 0) throw Error(ErrorCode::usage, "tosavk_reference_run_steps: steps is 0");
+        run_reference(call, graph, steps, inputs, outputs);
     });
 }
 

@@ -117,6 +117,7 @@ const tosavk_api table = {
     .device_measure_limits = tosavk_device_measure_limits,
     .tune = tosavk_tune,
     .reference_run = tosavk_reference_run,
+    .reference_run_steps = tosavk_reference_run_steps,
     .random_input = tosavk_random_input,
     .checker_create = tosavk_checker_create,
     .checker_run = tosavk_checker_run,

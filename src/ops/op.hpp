@@ -113,7 +113,7 @@ struct OpDef {
     std::vector<ArgDef> inputs, outputs;
     std::vector<const char*> attributes;  ///< names of the fields of Attributes in use, in the specification's order
     std::vector<TypeRow> rows;
-    std::vector<TypeRow> upgrade_rows;  ///< not in 1.0, but needed by graphs that were upgraded from 0.30
+    std::vector<TypeRow> upgrade_rows;  ///< not in 1.0, but needed by graphs of 0.30 or of TFLite
 
     /// Output shapes from inputs and attributes; throws view.fail() when the specification calls the sizes an error.
     std::vector<Shape> (*infer)(const NodeView&) = nullptr;

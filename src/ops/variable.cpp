@@ -44,6 +44,9 @@ OpDef base(Op op, const char* type) {
     def.rows = {{{DType::i8}, "PRO-INT+EXT-VARIABLE"},
                 {{DType::fp16}, "PRO-FP+EXT-VARIABLE"},
                 {{DType::fp32}, "PRO-FP+EXT-VARIABLE"}};
+    def.upgrade_rows = {{{DType::boolean}, "PRO-INT+EXT-VARIABLE"},
+                        {{DType::i16}, "PRO-INT+EXT-VARIABLE"},
+                        {{DType::i32}, "PRO-INT+EXT-VARIABLE"}};
     def.structural = true;
     return def;
 }

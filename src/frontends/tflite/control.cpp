@@ -30,6 +30,7 @@ Lowering::Lowering(const Lowering& outer, const TfliteSubgraph& graph, std::stri
       builder_(std::move(name), *outer.options_.level),
       values_(graph.tensors.size(), no_id),
       produced_(graph.tensors.size(), false),
+      variables_(outer.variables_),
       refused_(graph.tensors.size(), false) {}
 
 void Lowering::check_subgraph(std::int32_t subgraph) const {
@@ -67,12 +68,18 @@ Graph Lowering::read_region(std::int32_t subgraph, std::span<const ValueId> inpu
     Lowering inner(*this, graph, graph.name.empty() ? fmt::format("subgraph_{}", subgraph) : graph.name);
     for (std::size_t k = 0; k < inputs.size(); ++k) {
         const TfliteTensor& tensor = graph.tensors[static_cast<std::size_t>(graph.inputs[k])];
-        const Value& given = builder_.value(inputs[k]);
         const auto refuse = [&](const std::string& what) {
             fail(fmt::format("input {} of subgraph {} ({}) {}", k, subgraph, tensor.title(), what));
         };
         if (tensor.is_constant) refuse("is a constant of the file");
         if (inner.produced_[tensor.index]) refuse("is listed twice");
+        if (inputs[k] == no_id) {  // a resource: no value crosses, the variable is known by its name
+            if (tensor.type != tflite::TensorType::RESOURCE) refuse("is no resource, but the operator gives one");
+            inner.resources_[tensor.index] = resource(in(op_->inputs.size() - inputs.size() + k));
+            inner.produced_[tensor.index] = true;
+            continue;
+        }
+        const Value& given = builder_.value(inputs[k]);
         check_usable(tensor);
         if (dtype(tensor) != given.type)
             refuse(fmt::format("is {}, but the operator gives {}", name_of(tensor.type), name_of(given.type)));
@@ -97,6 +104,16 @@ Graph Lowering::read_region(std::int32_t subgraph, std::span<const ValueId> inpu
     for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
         const TfliteTensor& tensor = graph.tensors[static_cast<std::size_t>(graph.outputs[k])];
         ValueId& id = inner.values_[tensor.index];
+        if (tensor.type == tflite::TensorType::RESOURCE) {
+            const auto given = inner.resources_.find(tensor.index);
+            const bool same = given != inner.resources_.end() && k < op_->outputs.size() &&
+                              out(k).type == tensor.type;
+            if (!same) fail(fmt::format("output {} of subgraph {} ({}) is a resource", k, subgraph, tensor.title()));
+            const auto [known_as, is_new] = resources_.try_emplace(out(k).index, given->second);
+            if (!is_new && known_as->second != given->second)
+                unsupported(fmt::format("output {} may be one variable or another", k));
+            continue;
+        }
         if (id == no_id && !tensor.is_constant) {
             fail(fmt::format("output {} of subgraph {} ({}) is never computed", k, subgraph, tensor.title()));
         }
@@ -107,6 +124,7 @@ Graph Lowering::read_region(std::int32_t subgraph, std::span<const ValueId> inpu
     }
     Graph made = inner.builder_.finish_region();
     drop_unused_constants(made);
+    for (const Variable& variable : made.variables) builder_.variable(variable);
     return made;
 }
 
@@ -147,22 +165,32 @@ namespace {
 std::vector<ValueId> values_from(Lowering& l, std::size_t first) {
     std::vector<ValueId> ids;
     for (std::size_t k = first; k < l.input_count(); ++k) {
-        ids.push_back(l.value(k));
+        const bool resource = l.in(k).type == tflite::TensorType::RESOURCE;
+        ids.push_back(resource ? no_id : l.value(k));
         if (l.is_empty(ids.back())) l.unsupported(fmt::format("{} has no elements", l.in(k).title()));
     }
     return ids;
 }
 
+/// Resources are none of `ids`: they have their names already.
 void set_all(Lowering& l, const std::vector<ValueId>& ids) {
-    if (ids.size() != l.output_count()) {
-        l.fail(fmt::format("it has {} outputs, but its subgraphs give {}", l.output_count(), ids.size()));
+    std::size_t next = 0;
+    for (std::size_t k = 0; k < l.output_count(); ++k) {
+        if (l.out(k).type == tflite::TensorType::RESOURCE) l.name_resource(k, l.resource(l.out(k)));
+        else if (next++ < ids.size()) l.set(ids[next - 1], k);
     }
-    for (std::size_t k = 0; k < ids.size(); ++k) l.set(ids[k], k);
+    if (next != ids.size())
+        l.fail(fmt::format("it has {} outputs that are tensors, but its subgraphs give {}", next, ids.size()));
+}
+
+std::vector<ValueId> without_resources(std::vector<ValueId> ids) {
+    std::erase(ids, no_id);
+    return ids;
 }
 
 std::vector<bool> constants_of(const Lowering& l, const std::vector<ValueId>& ids) {
     std::vector<bool> known;
-    for (const ValueId id : ids) known.push_back(l.graph_value(id).is_constant());
+    for (const ValueId id : ids) known.push_back(id != no_id && l.graph_value(id).is_constant());
     return known;
 }
 
@@ -174,7 +202,7 @@ void lower_if(Lowering& l) {
     const std::vector<bool> known = constants_of(l, list);
     Graph then_graph = l.region(options->then_subgraph_index(), list, known);
     Graph else_graph = l.region(options->else_subgraph_index(), list, known);
-    set_all(l, l.cond_if(condition, list, std::move(then_graph), std::move(else_graph)));
+    set_all(l, l.cond_if(condition, without_resources(list), std::move(then_graph), std::move(else_graph)));
 }
 
 void lower_while(Lowering& l) {
@@ -187,7 +215,7 @@ void lower_while(Lowering& l) {
     for (std::size_t k = 0; k < known.size(); ++k) known[k] = known[k] && k < same.size() && same[k];
     Graph cond_graph = l.region(options->cond_subgraph_index(), list, known);
     Graph body_graph = l.region(options->body_subgraph_index(), list, known);
-    set_all(l, l.while_loop(list, std::move(cond_graph), std::move(body_graph)));
+    set_all(l, l.while_loop(without_resources(list), std::move(cond_graph), std::move(body_graph)));
 }
 
 /// What TFLite compares of quantized numbers: 256 times what they mean, rounded. Different ones may be equal then.

@@ -26,6 +26,14 @@ public:
     std::vector<ValueId> cond_if(ValueId condition, std::vector<ValueId> inputs, Graph then_graph, Graph else_graph);
     std::vector<ValueId> while_loop(std::vector<ValueId> inputs, Graph cond_graph, Graph body_graph);
 
+    // ---- variables ------------------------------------------------------------------------------------------------
+    const std::string& resource(const TfliteTensor& tensor) const;  ///< the variable that a RESOURCE tensor names
+    void name_resource(std::size_t k, std::string variable);        ///< output k names this variable
+    ValueId read_variable(const std::string& variable);
+    void assign_variable(const std::string& variable, ValueId value);
+    /// Runs a subgraph without inputs here; what it assigns are the variables' initial values.
+    void call_once(std::int32_t subgraph);
+
     // ---- the operator in hand -------------------------------------------------------------------------------------
     const TfliteOperator& op() const { return *op_; }
     std::size_t input_count() const { return op_->inputs.size(); }
@@ -111,6 +119,7 @@ private:
     void declare_refused(const TfliteTensor& tensor);
     bool fold_operator();
     std::vector<Value> fold_results() const;
+    void check_foldable() const;  ///< fails where the graph in hand is too large to be computed here
     void add_output(std::size_t k, std::set<std::string>& names, std::set<ValueId>& used);
     void add_ends(bool outputs);
     void check_usable(const TfliteTensor& tensor) const;
@@ -145,6 +154,10 @@ private:
     std::string op_name_;
     std::vector<ValueId> values_;  ///< by tensor: what it holds after the operators so far; no_id: nothing yet
     std::vector<bool> produced_;   ///< by tensor: a graph input or the output of a node
+    std::map<std::size_t, std::string> resources_;  ///< by tensor: the variable that it names
+    std::map<std::string, Variable> own_variables_;
+    std::map<std::string, Variable>& variables_ = own_variables_;  ///< that have a value by now; of the whole import
+    std::map<std::string, ValueId>* initial_values_ = nullptr;     ///< in the subgraph of CALL_ONCE
     std::map<std::size_t, IntRange> ranges_;  ///< by tensor: what is known of INT64 ones
     std::vector<bool> refused_;    ///< by tensor, while probing: what makes it was refused
 };

@@ -124,6 +124,9 @@ IntRange Lowering::result_range() const {
         case B::WHERE: return {0, narrow_range.max};
         case B::MEAN:
         case B::CAST: return of(0);
+        // What is written to a variable, or made in a region, was followed there.
+        case B::READ_VARIABLE:
+        case B::IF: return narrow_range;
         // What only passes numbers on; zeros come by padding and by WHERE they are not.
         case B::REDUCE_MAX:
         case B::REDUCE_MIN:
@@ -140,9 +143,7 @@ IntRange Lowering::result_range() const {
         case B::BROADCAST_TO:
         case B::BROADCAST_ARGS:
         case B::DYNAMIC_UPDATE_SLICE:
-        case B::EMBEDDING_LOOKUP:
-        case B::IF:
-        case B::READ_VARIABLE: break;
+        case B::EMBEDDING_LOOKUP: break;
         default:
             if (!row_->is(moves_data)) return anything;
     }

@@ -53,6 +53,7 @@ OperatorRows scatter_rows();
 OperatorRows select_rows();
 OperatorRows shape_rows();
 OperatorRows softmax_rows();
+OperatorRows variable_rows();
 
 /// Null where it cannot be imported. `custom` is the name of a CUSTOM.
 const OperatorRow* find_operator_row(tflite::BuiltinOperator code, std::string_view custom);

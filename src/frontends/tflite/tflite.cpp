@@ -113,6 +113,13 @@ ValueId Lowering::flip_sign(ValueId id, const std::string& name) {
     return builder_.add1(tosavk::Op::bitwise_xor, {id, bit}, DType::i8, {}, name);
 }
 
+void Lowering::check_foldable() const {
+    for (const Value& v : builder_.graph().values) {
+        if (!v.is_constant() && element_count(v.shape) > max_folded_elements)
+            unsupported("it computes a constant of more than 2^24 elements");
+    }
+}
+
 /// What the graph in hand, which has no inputs, computes of the operator's outputs.
 std::vector<Value> Lowering::fold_results() const {
     std::vector<ValueId> ids;
@@ -120,10 +127,7 @@ std::vector<Value> Lowering::fold_results() const {
         if (!set_[k]) fail("an output was not computed");
         ids.push_back(values_[out(k).index]);
     }
-    for (const Value& v : builder_.graph().values) {
-        if (element_count(v.shape) > max_folded_elements)
-            unsupported("it computes a constant of more than 2^24 elements");
-    }
+    check_foldable();
     const std::vector<HostTensor> all = reference_run(builder_.graph(), {}, /*keep_all=*/true);
     std::vector<Value> results;
     for (const ValueId id : ids) {

@@ -139,6 +139,7 @@ private:
             throw Failure(exit_file, fmt::format("{}: case {} records {} outputs, the model has {}", options_.cases,
                                                  one.name, one.expected.size(), graph.output_count()));
         }
+        loaded_->context.reset_variables();  // each case is one run of its own
         for (std::uint32_t k = 0; k < inputs.size(); ++k) loaded_->context.set_input(k, inputs[k]);
         loaded_->context.run();
         const std::vector<Bytes> reference = graph.reference_run(inputs);

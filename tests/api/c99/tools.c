@@ -70,6 +70,10 @@ void test_tools(void) {
     RIGHT(reference_run, graph, in, out);
     CHECK(y[3] == x[3] + 4);
     WRONG(USAGE, reference_run, graph, NULL, out);
+    y[3] = 0;
+    RIGHT(reference_run_steps, graph, 1, in, out);
+    CHECK(y[3] == x[3] + 4);
+    WRONG(USAGE, reference_run_steps, graph, 0, in, out);
     RIGHT(checker_create, device, graph, &checker);
     WRONG(USAGE, checker_create, device, NULL, &checker);
     report.struct_size = sizeof report;
