@@ -1,10 +1,11 @@
 // Numbers of one type as those of another: QUANTIZE, DEQUANTIZE, FAKE_QUANT, CAST.
 #include "frontends/tflite/elementwise.hpp"
 
+#include "graph/host_tensor.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -22,8 +23,46 @@ bool is_power_of_two(float scale) {
     return std::frexp(scale, &exponent) == 0.5f && std::isnormal(1.0f / scale);
 }
 
+/// Scales and zero points along a dimension, in shapes that broadcast against tensors of `shape`.
+struct Channels {
+    ValueId scale, zero_point;
+};
+Channels channels_of(Lowering& l, const TfliteTensor& tensor, const Shape& shape, DType zero_point_type) {
+    if (!tensor.bad_quantization.empty()) l.fail(fmt::format("{} {}", tensor.title(), tensor.bad_quantization));
+    const std::size_t count = tensor.scale.size(), along = l.axis(tensor.axis, shape.size());
+    if (static_cast<std::int64_t>(count) != shape[along])
+        l.fail(fmt::format("{} has {} scales for {} channels", tensor.title(), count, shape[along]));
+    const DType type = l.dtype(tensor);
+    std::vector<double> zero_points;
+    for (std::size_t c = 0; c < count; ++c) {
+        if (!(tensor.scale[c] > 0) || !std::isfinite(tensor.scale[c]))
+            l.fail(fmt::format("{} has scale {}", tensor.title(), tensor.scale[c]));
+        const std::int64_t given =
+            tensor.zero_point.empty() ? 0 : tensor.zero_point[tensor.zero_point.size() == 1 ? 0 : c];
+        const std::int64_t zero_point = given - Lowering::stored_bias(tensor);
+        if (zero_point < min_of(type) || zero_point > max_of(type))
+            l.fail(fmt::format("{} has zero point {}, outside its type", tensor.title(), given));
+        zero_points.push_back(static_cast<double>(zero_point));
+    }
+    Shape broadcast(shape.size(), 1);
+    broadcast[along] = shape[along];
+    const std::vector<float> scales(tensor.scale.begin(), tensor.scale.end());
+    return {l.constant_floats("scales", broadcast, scales),
+            l.constant("zero_points", zero_point_type, broadcast, encode_reals(zero_point_type, zero_points))};
+}
+
 /// round(x / scale) + zero point. TFLite divides; only powers of two are the same as a factor.
 void quantize(Lowering& l) {
+    if (l.out().scale.size() > 1) {
+        const ValueId x = l.value(0);
+        const Channels channels = channels_of(l, l.out(), l.shape(x), DType::i32);
+        const DType to = l.dtype(l.out());
+        ValueId q = l.round_half_away(binary(l, Op::divide, x, channels.scale));
+        q = binary(l, Op::add, q, channels.zero_point);
+        q = binary(l, Op::maximum, q, l.splat(q, DType::i32, static_cast<double>(min_of(to))));
+        q = binary(l, Op::minimum, q, l.splat(q, DType::i32, static_cast<double>(max_of(to))));
+        return l.set(l.cast(q, to));
+    }
     const Quant out = l.quant(l.out());
     const ValueId x = l.value(0);
     const auto number = [&](float v) { return l.splat(x, DType::fp32, static_cast<double>(v)); };
@@ -76,8 +115,12 @@ void lower_dequantize(Lowering& l) {
     if (l.graph_value(x).is_constant()) return l.set(l.float_value(0));
     if (from == T::FLOAT16) return l.set(l.cast(x, DType::fp32));
     if (from != T::INT8 && from != T::UINT8 && from != T::INT16) refuse_types(l);
-    const Quant in = l.quant(l.in(0));
     ValueId y = l.cast(x, DType::fp32);
+    if (l.in(0).scale.size() > 1) {
+        const Channels channels = channels_of(l, l.in(0), l.shape(x), DType::fp32);
+        return l.set(l.mul(binary(l, Op::sub, y, channels.zero_point), channels.scale, DType::fp32));
+    }
+    const Quant in = l.quant(l.in(0));
     if (in.zero_point != 0) y = binary(l, Op::sub, y, l.splat(y, DType::fp32, in.zero_point));
     l.set(l.mul(y, l.splat(y, DType::fp32, static_cast<double>(in.scale)), DType::fp32));
 }

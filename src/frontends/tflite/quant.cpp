@@ -94,12 +94,15 @@ bool make_softmax_tables(double beta, float scale, SoftmaxTables& out) {
     const double real = std::min(beta * static_cast<double>(scale) * (1 << (31 - integer_bits)), 2147483647.0);
     if (!(real > 1)) return false;
     const QuantizedMultiplier m = quantize_multiplier(real);
-    const std::int64_t radius = (std::int64_t{(1 << integer_bits) - 1} << (31 - integer_bits)) >> m.exponent;
+    out.multiplier = m;
+    const std::int64_t radius = out.radius =
+        (std::int64_t{(1 << integer_bits) - 1} << (31 - integer_bits)) >> m.exponent;
     for (int i = 0; i < 256; ++i) {
         const std::int64_t difference = i - 255;
         if (difference < -radius) continue;
         const std::int64_t wide =
             (difference * (std::int64_t{1} << m.exponent) * m.multiplier + (std::int64_t{1} << 30)) >> 31;
+        out.argument_q26[static_cast<std::size_t>(i)] = saturate32(wide);
         const std::int32_t e = exp_negative(saturate32(wide));
         out.exp_q31[static_cast<std::size_t>(i)] = e;
         out.exp_q19[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(divide_by_power(e, 12));

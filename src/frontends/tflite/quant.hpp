@@ -38,9 +38,12 @@ struct IntRange {
 /// The values of `type` that a fused activation lets pass.
 IntRange activation_range(tflite::ActivationFunctionType activation, const Quant& quant, DType type);
 
-/// exp(beta * scale * (i - 255)) by TFLite's fixed-point algorithm, as Q0.31 and rounded to Q12.19.
+/// exp(beta * scale * (i - 255)) by TFLite's fixed-point algorithm, as Q0.31 and rounded to Q12.19; its argument in
+/// Q5.26 comes by `multiplier`. Where i - 255 < -radius all are 0.
 struct SoftmaxTables {
-    std::array<std::int32_t, 256> exp_q31{}, exp_q19{};
+    std::array<std::int32_t, 256> exp_q31{}, exp_q19{}, argument_q26{};
+    QuantizedMultiplier multiplier;
+    std::int64_t radius = 0;
 };
 /// Returns false when beta * scale is too small for TFLite's algorithm.
 bool make_softmax_tables(double beta, float scale, SoftmaxTables& out);

@@ -1,7 +1,5 @@
-// SOFTMAX along the last dimension: in floats, and TFLite's int8 fixed-point algorithm bit for bit.
-#include "frontends/tflite/lowering.hpp"
-
-#include "graph/host_tensor.hpp"
+// SOFTMAX and LOG_SOFTMAX along the last dimension: in floats, and TFLite's fixed-point algorithms bit for bit.
+#include "frontends/tflite/elementwise.hpp"
 
 #include <fmt/format.h>
 
@@ -12,75 +10,197 @@ namespace tosavk {
 
 namespace {
 
+using namespace elementwise;
+using T = tflite::TensorType;
+
 ValueId along_last(Lowering& l, Op op, ValueId x) {
     Attributes attrs;
     attrs.axis = static_cast<std::int32_t>(l.shape(x).size()) - 1;
     return l.add(op, {x}, l.type(x), attrs);
 }
 
-void softmax_float(Lowering& l, ValueId x, double beta) {
-    const auto mul = [&](ValueId a, ValueId b) { return l.mul(a, b, DType::fp32); };
-    ValueId d = l.add(Op::sub, {x, along_last(l, Op::reduce_max, x)}, DType::fp32);
-    if (beta != 1) d = mul(d, l.splat(d, DType::fp32, beta));
+ValueId below_maximum(Lowering& l, ValueId x) { return binary(l, Op::sub, x, along_last(l, Op::reduce_max, x)); }
+
+// ---- floats -------------------------------------------------------------------------------------------------------
+
+void softmax_float(Lowering& l, double beta) {
+    ValueId d = below_maximum(l, l.value(0));
+    if (beta != 1) d = l.mul(d, l.splat(d, DType::fp32, beta), DType::fp32);
     const ValueId e = l.add(Op::exp, {d}, DType::fp32);
-    l.set(mul(e, l.add(Op::reciprocal, {along_last(l, Op::reduce_sum, e)}, DType::fp32)));
+    l.set(l.mul(e, l.add(Op::reciprocal, {along_last(l, Op::reduce_sum, e)}, DType::fp32), DType::fp32));
 }
 
-// Row lengths: from 512 elements on a sum can reach what TFLite's last shift cannot express, from 4096 on it overflows.
-constexpr std::int64_t long_row = 512, longest_row = 4095;
+void log_softmax_float(Lowering& l) {
+    const ValueId d = below_maximum(l, l.value(0));
+    const ValueId sum = along_last(l, Op::reduce_sum, l.add(Op::exp, {d}, DType::fp32));
+    l.set(binary(l, Op::sub, d, l.add(Op::log, {sum}, DType::fp32)));
+}
 
-void softmax_int8(Lowering& l, ValueId x, double beta) {
-    const Quant in = l.quant(l.in(0)), out = l.quant(l.out());
-    if (out.zero_point != -128 || std::abs(out.scale * 256.0f - 1.0f) > 1e-3f) {
-        l.unsupported(fmt::format("its output must have scale 1/256 and zero point -128, not {} and {}", out.scale,
-                                  out.zero_point));
-    }
-    const Shape shape = l.shape(x);
-    const std::int64_t count = element_count(shape);
-    if (shape.back() > longest_row) l.unsupported(fmt::format("INT8 rows of {} elements are too long", shape.back()));
-    SoftmaxTables tables;
-    if (!make_softmax_tables(beta, in.scale, tables)) l.unsupported("its input scale is too small");
+// ---- fixed point --------------------------------------------------------------------------------------------------
 
-    const DType i32 = DType::i32;
-    const auto binary = [&](Op op, ValueId a, ValueId b) { return l.add(op, {a, b}, i32); };
-    const auto number = [&](double v) { return l.splat(x, i32, v); };
-    const auto mul31 = [&](ValueId a, ValueId b) { return l.add(Op::mul, {a, b, l.scalar(DType::i8, 31)}, i32); };
-    const auto shift_right = [&](ValueId a, ValueId n, bool round) {
+constexpr std::int32_t int32_max = std::numeric_limits<std::int32_t>::max();
+
+/// Arithmetic of 32 bits on values of one rank.
+struct Fixed {
+    Lowering& l;
+    ValueId like;
+
+    ValueId number(std::int64_t v) const { return l.splat(like, DType::i32, static_cast<double>(v)); }
+    ValueId add(ValueId a, ValueId b) const { return binary(l, Op::add, a, b); }
+    ValueId sub(ValueId a, ValueId b) const { return binary(l, Op::sub, a, b); }
+    /// The doubling high multiply, rounded half up.
+    ValueId mul31(ValueId a, ValueId b) const { return l.add(Op::mul, {a, b, l.scalar(DType::i8, 31)}, DType::i32); }
+    ValueId mul31_by(ValueId a, std::int64_t b) const { return mul31(a, number(b)); }
+    ValueId left(ValueId a, ValueId n) const { return binary(l, Op::logical_left_shift, a, n); }
+    ValueId left_by(ValueId a, int n) const { return left(a, number(n)); }
+    ValueId right(ValueId a, ValueId n, bool round) const {
         Attributes attrs;
         attrs.round = round;
-        return l.add(Op::arithmetic_right_shift, {a, n}, i32, attrs);
-    };
-
-    // Exponentials of x - max by table, exact and with 19 fraction bits.
-    const ValueId difference = binary(Op::sub, l.cast(x, i32), l.cast(along_last(l, Op::reduce_max, x), i32));
-    const ValueId index = l.reshape(binary(Op::add, difference, number(255)), {1, count});
-    const auto lookup = [&](const char* name, const std::array<std::int32_t, 256>& table) {
-        const std::vector<std::int64_t> wide(table.begin(), table.end());
-        const ValueId values = l.constant_ints(name, i32, {1, 256, 1}, wide);
-        return l.reshape(l.add(Op::gather, {values, index}, i32), shape);
-    };
-    const ValueId exact = lookup("exp_q31", tables.exp_q31);
-    const ValueId sum = along_last(l, Op::reduce_sum, lookup("exp_q19", tables.exp_q19));
-
-    // sum = (1 + f) * 2^-z with f in [0, 1) as Q0.31, and 1 / (1 + f) by three Newton steps in Q2.29.
-    const ValueId zeros = l.add(Op::clz, {sum}, i32);
-    const ValueId f =
-        binary(Op::sub, binary(Op::logical_left_shift, sum, zeros), number(std::numeric_limits<std::int32_t>::min()));
-    const ValueId half = binary(Op::add, shift_right(f, number(1), false), number(1 << 30));
-    ValueId r = binary(Op::add, mul31(half, number(-1010580540)), number(1515870810));
-    for (int step = 0; step < 3; ++step) {
-        const ValueId error = binary(Op::sub, number(1 << 29), mul31(half, r));
-        r = binary(Op::add, r, binary(Op::logical_left_shift, mul31(r, error), number(2)));
+        return l.add(Op::arithmetic_right_shift, {a, n}, DType::i32, attrs);
     }
-    const ValueId large = l.add(Op::greater, {r, number((1 << 30) - 1)}, DType::boolean);
-    r = l.add(Op::select,
-              {large, number(std::numeric_limits<std::int32_t>::max()), binary(Op::logical_left_shift, r, number(1))},
-              i32);
+    ValueId zeros(ValueId a) const { return l.add(Op::clz, {a}, DType::i32); }
+    /// A shift of a positive number to the left by which it grew beyond 31 bits, but not 32, ends at the largest.
+    ValueId saturated(ValueId shifted) const {
+        return choose(l, compare(l, Op::greater_equal, shifted, 0), shifted, number(int32_max));
+    }
+    /// 1 / (1 + f) for f in [0, 1) as Q0.31, by three Newton steps in Q2.29.
+    ValueId reciprocal(ValueId f) const {
+        const ValueId half = add(right(f, number(1), false), number(1 << 30));
+        ValueId r = add(mul31_by(half, -1010580540), number(1515870810));
+        for (int step = 0; step < 3; ++step) r = add(r, left_by(mul31(r, sub(number(1 << 29), mul31(half, r))), 2));
+        return saturated(left_by(r, 1));
+    }
+    ValueId clamp(ValueId a, std::int64_t low, std::int64_t high) const {
+        return binary(l, Op::minimum, binary(l, Op::maximum, a, number(low)), number(high));
+    }
+};
 
-    ValueId last_shift = binary(Op::sub, number(35), zeros);
-    if (shape.back() >= long_row) last_shift = binary(Op::minimum, last_shift, number(31));
-    const ValueId probability = shift_right(mul31(r, exact), last_shift, true);
-    l.set(l.requantize(probability, DType::i8, unit_multiplier, 0, -128));
+/// Where there are 256 differences to the maximum of a row: their place in tables, and those tables.
+struct Rows8 {
+    Fixed fixed;
+    SoftmaxTables tables;
+    ValueId difference, index;
+
+    Rows8(Lowering& l, double beta) : fixed{l, l.value(0)} {
+        const ValueId x = l.value(0);
+        // From 4096 elements on a sum of exponentials may overflow.
+        if (l.shape(x).back() > 4095)
+            l.unsupported(fmt::format("quantized rows of {} elements are too long", l.shape(x).back()));
+        if (!make_softmax_tables(beta, l.quant(l.in(0)).scale, tables)) l.unsupported("its input scale is too small");
+        difference = fixed.sub(l.cast(x, DType::i32), l.cast(along_last(l, Op::reduce_max, x), DType::i32));
+        index = fixed.add(difference, fixed.number(255));
+    }
+    ValueId of(const char* name, const std::array<std::int32_t, 256>& table) const {
+        const std::vector<std::int64_t> wide(table.begin(), table.end());
+        return look_up(fixed.l, name, DType::i32, wide, index);
+    }
+    ValueId sum() const { return along_last(fixed.l, Op::reduce_sum, of("exp_q19", tables.exp_q19)); }
+};
+
+void softmax_8_bits(Lowering& l, double beta) {
+    const T to = l.out().type;
+    if (to == T::INT8) {
+        const Quant out = l.quant(l.out());
+        if (out.zero_point != -128 || std::abs(out.scale * 256.0f - 1.0f) > 1e-3f) {
+            l.unsupported(fmt::format("its output must have scale 1/256 and zero point -128, not {} and {}", out.scale,
+                                      out.zero_point));
+        }
+    }
+    const Rows8 rows(l, beta);
+    const Fixed& fixed = rows.fixed;
+    // sum = (1 + f) * 2^-z with f in [0, 1) as Q0.31.
+    const ValueId sum = rows.sum(), zeros = fixed.zeros(sum);
+    const ValueId f = fixed.sub(fixed.left(sum, zeros), fixed.number(std::numeric_limits<std::int32_t>::min()));
+    const ValueId product = fixed.mul31(fixed.reciprocal(f), rows.of("exp_q31", rows.tables.exp_q31));
+    const bool wide = to == T::INT16;
+    ValueId last_shift = fixed.sub(fixed.number(wide ? 27 : 35), zeros);
+    // From 512 elements on a sum can reach what TFLite's last shift cannot express.
+    if (!wide && l.shape(product).back() >= 512) last_shift = binary(l, Op::minimum, last_shift, fixed.number(31));
+    const ValueId probability = fixed.right(product, last_shift, true);
+    if (!wide) return l.set(l.requantize(probability, DType::i8, unit_multiplier, 0, -128));
+    const ValueId centred = fixed.add(probability, fixed.number(min_of(DType::i16)));
+    l.set(l.cast(binary(l, Op::minimum, centred, fixed.number(max_of(DType::i16))), DType::i16));
+}
+
+/// Exponentials and 1 / (1 + x) come from tables with straight lines between their 513 entries.
+void softmax_16_bits(Lowering& l, float beta) {
+    const Quant out = l.quant(l.out());
+    if (std::abs(out.scale * 32768.0f - 1.0f) > 1e-3f)
+        l.unsupported(fmt::format("its output must have scale 1/32768, not {}", out.scale));
+    constexpr double range = 65535, out_scale = 2 / range;
+    const QuantizedMultiplier m =
+        quantize_multiplier(static_cast<double>(l.quant(l.in(0)).scale * beta) / (10.0 / range));
+    const ValueId x = l.value(0);
+    const Fixed fixed{l, x};
+    const auto narrow = [&](ValueId v) {
+        return l.cast(fixed.clamp(v, min_of(DType::i16), max_of(DType::i16)), DType::i16);
+    };
+    const ValueId difference = fixed.sub(l.cast(x, DType::i32), l.cast(along_last(l, Op::reduce_max, x), DType::i32));
+    const ValueId scaled = requantize_up_to(l, 65535, difference, DType::i32, m, 0);
+    const ValueId argument = narrow(fixed.add(scaled, fixed.number(max_of(DType::i16))));
+    const auto exponentials =
+        interpolated_entries(10.0 / range, max_of(DType::i16), out_scale, [](double v) { return std::exp(v); });
+    const ValueId e = l.cast(interpolate(l, "exponentials", argument, exponentials), DType::i32);
+    const ValueId sum = along_last(l, Op::reduce_sum, e), zeros = fixed.zeros(sum);
+    const ValueId shifted = fixed.right(fixed.left(sum, fixed.sub(zeros, fixed.number(1))), fixed.number(14), true);
+    const auto reciprocals =
+        interpolated_entries(1.0 / range, min_of(DType::i16), out_scale, [](double v) { return 1.0 / (1.0 + v); });
+    const ValueId reciprocal =
+        l.cast(interpolate(l, "reciprocals", narrow(fixed.sub(shifted, fixed.number(98304))), reciprocals), DType::i32);
+    const ValueId product = l.mul(e, reciprocal, DType::i32);
+    const ValueId probability = fixed.right(product, fixed.sub(fixed.number(31), zeros), true);
+    l.set(l.cast(fixed.clamp(probability, 0, max_of(DType::i16)), DType::i16));
+}
+
+/// log(x) of x >= 1 in Q12.19, as Q5.26. x = 2^k r with r around sqrt(sqrt(1/2)), and a quotient of polynomials in r.
+ValueId logarithm(const Fixed& fixed, ValueId x) {
+    constexpr std::int64_t sqrt_half = 1518500250, sqrt_sqrt_half = 1805811301, log_2 = 1488522236;
+    constexpr std::int64_t numerator = 117049297, one = 1057819769, linear = 638450708, square = 127690142;
+    constexpr int quarter = 1 << 23, exponent_bits = 25;  // of Q6.25
+    Lowering& l = fixed.l;
+    const ValueId zeros = fixed.zeros(x);
+    const ValueId normal = fixed.left(x, fixed.sub(zeros, fixed.number(1)));
+    const ValueId r_a = fixed.saturated(fixed.left_by(fixed.mul31_by(normal, sqrt_half), 1));
+    const ValueId k_a =
+        fixed.add(fixed.left_by(fixed.sub(fixed.number(12), zeros), exponent_bits), fixed.number(quarter));
+    const ValueId headroom = fixed.sub(fixed.zeros(fixed.mul31_by(x, sqrt_half)), fixed.number(1));
+    const ValueId r_b = fixed.saturated(fixed.left(x, headroom));
+    const ValueId k_b =
+        fixed.sub(fixed.left_by(fixed.sub(fixed.number(12), headroom), exponent_bits), fixed.number(quarter));
+    const ValueId r = binary(l, Op::minimum, r_a, r_b), k = binary(l, Op::maximum, k_a, k_b);
+
+    const ValueId p = fixed.add(fixed.right(r, fixed.number(1), false), fixed.number((sqrt_sqrt_half + 1) / 2));
+    const ValueId q = fixed.left_by(fixed.sub(r, fixed.number(sqrt_sqrt_half)), 1);
+    const ValueId q2 = fixed.mul31(q, q);
+    const ValueId num = fixed.add(fixed.mul31(q, r), fixed.mul31_by(fixed.mul31(q, q2), numerator));
+    const ValueId inner = fixed.add(fixed.add(q, fixed.number(one)), fixed.mul31_by(q2, square));
+    const ValueId denominator = fixed.add(fixed.mul31(p, inner), fixed.mul31_by(q, linear));  // less 1
+    const ValueId quotient = fixed.mul31(divide_by_power(l, num, 6), fixed.reciprocal(denominator));
+    return fixed.left_by(fixed.add(fixed.mul31_by(k, log_2), quotient), 1);
+}
+
+void log_softmax_8_bits(Lowering& l) {
+    const Quant out = l.quant(l.out());
+    if (out.scale != 1.0f / 16 || out.zero_point != 127) {
+        l.unsupported(fmt::format("its output must have scale 1/16 and the largest zero point, not {} and {}",
+                                  out.scale, out.zero_point + Lowering::stored_bias(l.out())));
+    }
+    const Rows8 rows(l, 1);
+    const Fixed& fixed = rows.fixed;
+    const ValueId log_sum = logarithm(fixed, rows.sum());
+    // Differences from which on the result would leave Q5.26 have the smallest one.
+    const QuantizedMultiplier inverse =
+        quantize_multiplier(static_cast<double>(std::int64_t{1} << (31 - rows.tables.multiplier.exponent)) /
+                            rows.tables.multiplier.multiplier);
+    const ValueId least = fixed.add(log_sum, fixed.number(std::numeric_limits<std::int32_t>::min()));
+    const ValueId limit =
+        binary(l, Op::maximum, requantize_up_to(l, std::int64_t{1} << 31, least, DType::i32, inverse, 0),
+               fixed.number(-rows.tables.radius - 1));
+    const ValueId exact = fixed.sub(rows.of("argument_q26", rows.tables.argument_q26), log_sum);
+    const ValueId rounded = fixed.add(divide_by_power(l, exact, 22), fixed.number(127));
+    const ValueId result = choose(l, l.add(Op::greater, {rows.difference, limit}, DType::boolean),
+                                  fixed.clamp(rounded, -128, 127), fixed.number(-128));
+    l.set(l.cast(result, DType::i8));
 }
 
 void lower_softmax(Lowering& l) {
@@ -88,13 +208,19 @@ void lower_softmax(Lowering& l) {
     const auto* options = l.options<tflite::SoftmaxOptions>();
     const float beta = options ? options->beta() : 1.0f;
     if (!std::isfinite(beta)) l.fail(fmt::format("beta is {}", beta));
-    ValueId x = l.value(0);
-    if (l.shape(x).empty()) l.fail("its input is a scalar");
-    if (l.type(x) == DType::fp32) return softmax_float(l, x, static_cast<double>(beta));
-    if (l.type(x) != DType::i8 || l.out().type != tflite::TensorType::INT8) {
-        l.unsupported(fmt::format("types {} -> {} are not supported", name_of(l.in(0).type), name_of(l.out().type)));
-    }
-    softmax_int8(l, x, static_cast<double>(beta));
+    if (l.shape(l.value(0)).empty()) l.fail("its input is a scalar");
+    const T from = l.in(0).type, to = l.out().type;
+    if (from == T::FLOAT32 && to == from) return softmax_float(l, static_cast<double>(beta));
+    if ((from == T::INT8 || from == T::UINT8) && (to == from || to == T::INT16))
+        return softmax_8_bits(l, static_cast<double>(beta));
+    if (from == T::INT16 && to == from) return softmax_16_bits(l, beta);
+    refuse_types(l);
+}
+
+void lower_log_softmax(Lowering& l) {
+    if (l.shape(l.value(0)).empty()) l.fail("its input is a scalar");
+    if (one_type(l, 1, {T::FLOAT32, T::INT8, T::UINT8}) == T::FLOAT32) return log_softmax_float(l);
+    log_softmax_8_bits(l);
 }
 
 }  // namespace
@@ -103,6 +229,7 @@ OperatorRows softmax_rows() {
     using B = tflite::BuiltinOperator;
     static constexpr OperatorRow rows[] = {
         {B::SOFTMAX, lower_softmax},
+        {B::LOG_SOFTMAX, lower_log_softmax},
     };
     return rows;
 }

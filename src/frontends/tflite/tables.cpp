@@ -41,7 +41,7 @@ std::vector<std::int64_t> lines_of(F input_scale, std::int64_t input_zp, F outpu
     return entries;
 }
 
-/// TFLite's slopes have 16 bits, so that those of the steepest lines wrap around, unlike TABLE's.
+/// TFLite's slopes and results have 16 bits, so that those of the steepest lines wrap around, unlike TABLE's.
 ValueId interpolated(Lowering& l, const std::vector<std::int64_t>& entries) {
     const auto slope = [&](std::size_t i) { return entries[i + 1] - entries[i]; };
     bool wraps = false;
@@ -49,7 +49,8 @@ ValueId interpolated(Lowering& l, const std::vector<std::int64_t>& entries) {
     if (!wraps) return interpolate(l, "table", l.value(0), entries);
     return table_16(l, [&](int q) {
         const auto i = static_cast<std::size_t>(256 + (q >> 7));
-        return entries[i] + ((static_cast<std::int16_t>(slope(i)) * (q & 127) + 64) >> 7);
+        const std::int64_t rise = (static_cast<std::int16_t>(slope(i)) * (q & 127) + 64) >> 7;
+        return std::int64_t{static_cast<std::int16_t>(entries[i] + rise)};
     });
 }
 

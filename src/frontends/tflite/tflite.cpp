@@ -65,6 +65,7 @@ void Lowering::add_input(std::size_t k, std::set<std::string>& names) {
     DType type{};
     switch (tensor.type) {
         case tflite::TensorType::FLOAT32: type = DType::fp32; break;
+        case tflite::TensorType::FLOAT16: type = DType::fp16; break;
         case tflite::TensorType::INT8:
         case tflite::TensorType::UINT8: type = DType::i8; break;
         case tflite::TensorType::INT16: type = DType::i16; break;

@@ -288,6 +288,44 @@ TEST(TfliteFunctions, FakeQuantMovesItsRangeToHoldZero) {
     expect_error(one_op(B::FAKE_QUANT, {f32({4})}, f32({4})), ErrorCode::bad_model, "0 bits");
 }
 
+TEST(TfliteFunctions, QuantizesAlongADimension) {
+    const TensorSpec channels{{2, 3}, TensorType::INT8, {0.1f, 0.25f, 3.0f}, {-3, 0, 100}, 1};
+    const auto x = random_f32({2, 3}, 20);
+    const auto stored = run(one_op(B::QUANTIZE, {f32({2, 3})}, channels), {x}).at(0);
+    const auto real = run(one_op(B::DEQUANTIZE, {channels}, f32({2, 3})), {stored}).at(0);
+    for (std::size_t i = 0; i < 6; ++i) {
+        const float scale = channels.scale[i % 3];
+        const std::int64_t zp = channels.zero_point[i % 3], q = ints(stored)[i];
+        EXPECT_EQ(q, clip8(static_cast<std::int64_t>(std::round(x.as<float>()[i] / scale)) + zp)) << i;
+        EXPECT_EQ(real.as<float>()[i], static_cast<float>(q - zp) * scale) << i;
+    }
+    TensorSpec wrong = channels;
+    wrong.scale[1] = 0;
+    expect_error(one_op(B::DEQUANTIZE, {wrong}, f32({2, 3})), ErrorCode::bad_model, "scale 0");
+    wrong = channels;
+    wrong.zero_point[2] = 200;
+    expect_error(one_op(B::DEQUANTIZE, {wrong}, f32({2, 3})), ErrorCode::bad_model, "zero point 200");
+}
+
+// Graphs hold the bits of UINT8 in i8.
+TEST(TfliteFunctions, CastsUnsignedAndHalfNumbers) {
+    const auto of = [](TensorType from, TensorType to, const HostTensor& x) {
+        const auto n = static_cast<std::int32_t>(x.shape[0]);
+        return run(one_op(B::CAST, {{{n}, from}}, {{n}, to}), {x}).at(0);
+    };
+    const TensorType u8 = TensorType::UINT8;
+    EXPECT_EQ(ints(of(u8, TensorType::INT32, ints_of(DType::i8, {0, 127, -128, -1}))), (Ints{0, 127, 128, 255}));
+    EXPECT_EQ(ints(of(u8, TensorType::INT8, ints_of(DType::i8, {0, 127, -128, -1}))), (Ints{0, 127, -128, -1}));
+    EXPECT_EQ(ints(of(TensorType::INT32, u8, ints_of(DType::i32, {0, 255, 256, -1}))), (Ints{0, -1, 0, -1}));
+    HostTensor x(DType::fp32, {5});
+    const float values[] = {-3.5f, 0.9f, 200.7f, 1000.0f, std::nanf("")};
+    std::copy(std::begin(values), std::end(values), x.as<float>().begin());
+    EXPECT_EQ(ints(of(TensorType::FLOAT32, u8, x)), (Ints{0, 0, 200 - 256, -1, -1}));
+    const HostTensor half = of(TensorType::FLOAT32, TensorType::FLOAT16, x);
+    EXPECT_EQ(half.type, DType::fp16);
+    EXPECT_EQ(ints(of(TensorType::FLOAT16, TensorType::INT16, half)), (Ints{-3, 0, 200, 1000, 32767}));
+}
+
 TEST(TfliteFunctions, RequantizesInt32ToFinerScales) {
     const Ints x{-2000, -37, 0, 1, 5, 400};
     const Bytes model = one_op(B::QUANTIZE, {{{6}, TensorType::INT32, {0.3f}, {0}}}, i8({6}, 0.07f, -11));

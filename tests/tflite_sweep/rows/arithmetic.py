@@ -101,11 +101,12 @@ binary("DIV", "DivOptions", ["f32"], True, second=away_from_zero)
 binary("DIV", "DivOptions", ["i32"], True, integers(-100000, 100000), nonzero(-300, 300))
 
 
-@row("DIV", "u8")
-def div_u8(m, kind):
+@row("DIV", "u8", "i8")
+def div_8_bits(m, kind):
     shape = m.shape()
     a = m.input(kind, shape, m.quant(kind, 0.01, 1))
-    b = m.input(kind, shape, Quant(m.scale(0.01, 1), 0), integers(1, 255))
+    lowest = 0 if kind == "u8" else -128
+    b = m.input(kind, shape, Quant(m.scale(0.01, 1), lowest), integers(lowest + 1, lowest + 255))
     m.output(m.op("DIV", [a, b], [(kind, output_quant(m, "DIV", kind, a.quant, b.quant))], "DivOptions",
                   fused_activation_function=m.activation()))
 
@@ -164,13 +165,14 @@ def add_n(m, kind):
     m.output(m.op("ADD_N", terms, [(kind,)], "AddNOptions"))
 
 
-@row("PRELU", "f32", "i8", "u8")
+@row("PRELU", "f32", "i8", "u8", "i16x8")
 def prelu(m, kind):
+    slopes, kind = ("i8", "i16") if kind == "i16x8" else (kind, kind)
     shape = m.shape(ranks=(2, 4))
     alpha = [1 if m.chance(0.4) else d for d in shape[1:]]
-    qx, qa = m.quant(kind, 1e-2, 1), m.quant(kind, 1e-3, 0.1)
+    qx, qa = m.quant(kind, 1e-2, 1), m.quant(slopes, 1e-3, 0.1)
     x = m.input(kind, shape, qx)
-    a = m.const(kind, m.values(kind, alpha, 0.3), qa)
+    a = m.const(slopes, m.values(slopes, alpha, 0.3), qa)
     out = Quant(qx.scale * np.float32(2 ** m.rng.uniform(-2, 2)), m.quant(kind).zero_point) if qx else None
     m.output(m.op("PRELU", [x, a], [(kind, out)]))
 

@@ -3,7 +3,7 @@ from model import Quant
 from rows import row
 
 
-@row("SOFTMAX", "f32", "i8", "u8", "i16", "i8 i16")
+@row("SOFTMAX", "f32", "i8", "u8", "i16", "i8 i16", "u8 i16")
 def softmax(m, kind):
     source, target = (*kind.split(), kind.split()[0])[:2]
     x = m.input(source, (*m.shape(ranks=(0, 3), high=4), m.size(1, 20)), m.quant(source, 1e-2, 0.3))
