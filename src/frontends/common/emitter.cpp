@@ -113,6 +113,13 @@ ValueId Emitter::add(Op op, std::vector<ValueId> inputs, DType output_type, Attr
     return id;
 }
 
+std::vector<ValueId> Emitter::add_all(Op op, std::vector<ValueId> inputs, std::span<const DType> output_types,
+                                      Attributes attrs) {
+    if (std::any_of(inputs.begin(), inputs.end(), [&](ValueId id) { return is_empty(id); }))
+        unsupported(fmt::format("{} of a tensor without elements is not supported", name_of(op)));
+    return append(op, std::move(inputs), std::move(attrs), output_types, numbered_ ? unique(node_) : node_);
+}
+
 /// The operator's own rule says what shape comes out.
 ValueId Emitter::add_with_empty(Op op, const std::vector<ValueId>& inputs, DType output_type, const Attributes& attrs) {
     Graph scratch;

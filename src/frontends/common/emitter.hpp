@@ -58,6 +58,9 @@ public:
     // Intermediate values are named after `suffix` where one is given, else after their node.
 
     ValueId add(Op op, std::vector<ValueId> inputs, DType output_type, Attributes attrs = {}, const char* suffix = "");
+    /// Of an operator with several results; operands have elements.
+    std::vector<ValueId> add_all(Op op, std::vector<ValueId> inputs, std::span<const DType> output_types,
+                                 Attributes attrs = {});
     ValueId mul(ValueId a, ValueId b, DType output_type);                      ///< with a shift of 0
     ValueId reshape(ValueId id, const Shape& shape, const char* suffix = "");  ///< no node where nothing changes
     ValueId slice(ValueId id, std::span<const std::int64_t> start, const Shape& size, const char* suffix = "");

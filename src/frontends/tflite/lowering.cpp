@@ -61,6 +61,7 @@ ValueId Lowering::value(std::size_t k) {
         dtype(tensor);
         fail(fmt::format("reads {}, and what makes it is refused", tensor.title()));
     }
+    if (tensor.type == tflite::TensorType::COMPLEX64) dtype(tensor);
     if (!tensor.is_constant && !tensor.is_empty()) fail(fmt::format("reads {} before it is computed", tensor.title()));
     return constant_value(tensor);
 }
@@ -160,6 +161,9 @@ DType Lowering::dtype(const TfliteTensor& tensor) const {
         case T::INT32:
         case T::INT64: return DType::i32;  // what may not fit is refused
         case T::BOOL: return DType::boolean;
+        case T::COMPLEX64:
+            if (complex_as_part_) return DType::fp32;
+            [[fallthrough]];
         default: unsupported(fmt::format("type {} of {} is not supported", name_of(tensor.type), tensor.title()));
     }
 }

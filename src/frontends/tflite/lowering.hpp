@@ -43,7 +43,10 @@ public:
     const TfliteTensor& out(std::size_t k = 0) const;
     ValueId value(std::size_t k);             ///< input k in the graph; a constant is added at its first use
     void set(ValueId id, std::size_t k = 0);  ///< output k is this value
-    bool constant(std::size_t k) const;       ///< known while importing
+    /// Real and imaginary parts of input k, which is COMPLEX64; what only moves data is lowered for each of both.
+    std::array<ValueId, 2> complex_value(std::size_t k) const;
+    void set_complex(ValueId real, ValueId imaginary, std::size_t k = 0);
+    bool constant(std::size_t k) const;                         ///< known while importing
     std::vector<std::int64_t> const_ints(std::size_t k) const;  ///< int64 too; fails when it is not constant
     /// The options table, or nullptr when it is absent and every field has its default.
     template <class T> const T* options() const {
@@ -111,10 +114,12 @@ private:
     static void drop_unused_constants(Graph& graph);
     void lower_operators();
     Graph read_region(std::int32_t subgraph, std::span<const ValueId> inputs, const std::vector<bool>& known);
-    void check_regions() const;  ///< throws what a region was refused for
+    void check_regions() const;                                         ///< throws what a region was refused for
     void describe_end(Value& value, const TfliteTensor& tensor) const;  ///< of a graph input or output
     void add_input(std::size_t k, std::set<std::string>& names);
     void lower_operator();
+    bool has_complex() const;  ///< an operand or result of the operator in hand is COMPLEX64
+    void lower_complex_parts();
     void probe_operator();
     void declare_refused(const TfliteTensor& tensor);
     bool fold_operator();
@@ -132,7 +137,7 @@ private:
     IntRange range_of(const TfliteTensor& tensor) const;  ///< the numbers that an integer tensor may hold
     IntRange result_range() const;                        ///< that the operator in hand may make
     void follow_ranges();                                 ///< refuses what may need more than 32 bits
-    void check_output(ValueId id) const;  ///< fails for a tensor without elements
+    void check_output(ValueId id) const;                  ///< fails for a tensor without elements
 
     const TfliteFile& file_;
     const TfliteSubgraph& graph_;
@@ -152,6 +157,8 @@ private:
     std::size_t op_index_ = 0;
     std::size_t first_value_ = 0;  ///< values from here on belong to the operator in hand
     std::string op_name_;
+    std::map<std::size_t, std::array<ValueId, 2>> complex_;  ///< by tensor: the parts of COMPLEX64
+    bool complex_as_part_ = false;                           ///< COMPLEX64 tensors stand for one of their parts
     std::vector<ValueId> values_;  ///< by tensor: what it holds after the operators so far; no_id: nothing yet
     std::vector<bool> produced_;   ///< by tensor: a graph input or the output of a node
     std::map<std::size_t, std::string> resources_;  ///< by tensor: the variable that it names
@@ -159,7 +166,7 @@ private:
     std::map<std::string, Variable>& variables_ = own_variables_;  ///< that have a value by now; of the whole import
     std::map<std::string, ValueId>* initial_values_ = nullptr;     ///< in the subgraph of CALL_ONCE
     std::map<std::size_t, IntRange> ranges_;  ///< by tensor: what is known of INT64 ones
-    std::vector<bool> refused_;    ///< by tensor, while probing: what makes it was refused
+    std::vector<bool> refused_;               ///< by tensor, while probing: what makes it was refused
 };
 
 /// Output size and padding along one axis. `after` may be negative: that many trailing elements are never read.

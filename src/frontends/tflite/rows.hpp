@@ -34,6 +34,7 @@ using OperatorRows = std::span<const OperatorRow>;
 OperatorRows activation_rows();
 OperatorRows arithmetic_rows();
 OperatorRows bits_rows();
+OperatorRows complex_rows();
 OperatorRows control_rows();
 OperatorRows conv3d_rows();
 OperatorRows conv_rows();

@@ -244,7 +244,8 @@ void Lowering::lower_operator() {
     follow_ranges();
     if (!lower_empty() && !fold_operator()) {
         first_value_ = builder_.graph().values.size();
-        row_->lower(*this);
+        if (row_->is(moves_data) && has_complex()) lower_complex_parts();
+        else row_->lower(*this);
     }
     for (std::size_t k = 0; k < op_->outputs.size(); ++k) {
         if (!set_[k]) unsupported(fmt::format("output {} is not supported", k));
@@ -255,6 +256,8 @@ void Lowering::add_output(std::size_t k, std::set<std::string>& names, std::set<
     const TfliteTensor& tensor = graph_.tensors[static_cast<std::size_t>(graph_.outputs[k])];
     ValueId id = values_[tensor.index];
     end_ = fmt::format("graph output {}", k);
+    if (complex_.contains(tensor.index))
+        unsupported(fmt::format("type COMPLEX64 of {} is not supported", tensor.title()));
     if (id == no_id && tensor.is_constant) id = constant_value(tensor);
     if (id == no_id)
         throw Error(ErrorCode::bad_model,

@@ -172,21 +172,6 @@ def fake_quant(m, kind):
                   narrow_range=m.chance()))
 
 
-@row("COMPLEX_ABS", "c64")
-def complex_abs(m, kind):
-    m.output(m.op("COMPLEX_ABS", [m.input(kind, m.shape(ranks=(1, 4)))], [("f32",)]))
-
-
-@row("REAL", "c64")
-def real(m, kind):
-    m.output(m.op("REAL", [m.input(kind, m.shape(ranks=(1, 4)))], [("f32",)]))
-
-
-@row("IMAG", "c64")
-def imag(m, kind):
-    m.output(m.op("IMAG", [m.input(kind, m.shape(ranks=(1, 4)))], [("f32",)]))
-
-
 @row("BITCAST", "f32 i32", "i32 f32", "i8 u8", "i16 i8", "f32 u8", "u8 i32")
 def bitcast(m, kind):
     source, target = kind.split()

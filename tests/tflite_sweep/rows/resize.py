@@ -20,9 +20,31 @@ resize("RESIZE_BILINEAR", "ResizeBilinearOptions", "f32", "i8", "u8", "i16")
 resize("RESIZE_NEAREST_NEIGHBOR", "ResizeNearestNeighborOptions", "f32", "i8", "u8", "i16")
 
 
-@row("RFFT2D", "f32")
-def rfft2d(m, kind):
+def spectrum(m, kind):
+    """COMPLEX64, moved about at times."""
     size = [m.pick(1, 2, 4, 8), m.pick(2, 4, 8, 16)]
     shape = [max(1, s + m.pick(0, 0, 1, -1)) for s in size]
-    x = m.input(kind, (*m.shape(ranks=(0, 2), high=3), *shape))
-    m.output(m.op("RFFT2D", [x, m.const("i32", size)], [("c64",)], "Rfft2dOptions"))
+    batch = m.shape(ranks=(0, 2), high=3)
+    x = m.input(kind, (*batch, *shape))
+    y = m.op("RFFT2D", [x, m.const("i32", size)], [("c64",)], "Rfft2dOptions")
+    if m.chance(0.4):
+        flat = [int(np.prod(batch)) * size[0], size[1] // 2 + 1]
+        y = m.op("RESHAPE", [y, m.const("i32", flat)], [("c64",)], "ReshapeOptions")
+    return y
+
+
+@row("RFFT2D", "f32")
+def rfft2d(m, kind):
+    y = spectrum(m, kind)
+    m.output(m.op("REAL", [y], [("f32",)]), m.op("IMAG", [y], [("f32",)]))
+
+
+def of_complex(operator):
+    @row(operator, "c64")
+    def make(m, kind):
+        m.output(m.op(operator, [spectrum(m, "f32")], [("f32",)]))
+
+
+of_complex("REAL")
+of_complex("IMAG")
+of_complex("COMPLEX_ABS")
