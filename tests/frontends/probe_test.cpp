@@ -87,7 +87,7 @@ TEST(Probe, GoesOnAfterRefusals) {
 
 TEST(Probe, InputsAndOutputsAreJudgedToo) {
     TfliteBuilder t;
-    const TensorSpec bytes{{4}, TensorType::UINT8, {}, {}};
+    const TensorSpec bytes{{4}, TensorType::FLOAT64, {}, {}};
     const int x = t.tensor(bytes), y = t.tensor(f32({4})), z = t.tensor(f32({4})), u = t.tensor(f32({4}));
     const int never = t.tensor(f32({4}));
     t.op(B::RELU, {x}, {z});
@@ -96,7 +96,7 @@ TEST(Probe, InputsAndOutputsAreJudgedToo) {
     const ProbeReport report = probe_model(model, "f", {});
     EXPECT_EQ(lines(report), (Lines{"0 RELU no", "1 RELU yes"}));
     ASSERT_EQ(report.graph.size(), 2u);
-    EXPECT_NE(report.graph[0].find("graph input 0 (tensor 0 't0'): type UINT8 is not supported"), std::string::npos);
+    EXPECT_NE(report.graph[0].find("graph input 0 (tensor 0 't0'): type FLOAT64 is not supported"), std::string::npos);
     EXPECT_NE(report.graph[1].find("graph output 2 (tensor 4 't4') is never computed"), std::string::npos);
     // All operators are taken, but not the graph.
     const ProbeReport whole = probe_model(one_op(B::RELU, {i8({4, 0})}, i8({4, 0})), "f", {});

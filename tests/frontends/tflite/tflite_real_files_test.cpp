@@ -120,18 +120,18 @@ TEST(TfliteRealFiles, AConstantIsAnOutput) {
 
     TfliteBuilder wide;
     const int p = wide.tensor(f32({2})), q = wide.tensor(f32({2}));
-    const int big = wide.constant({{1}, TensorType::INT64, {}, {}}, Bytes(8));
+    const int big = wide.constant({{1}, TensorType::FLOAT64, {}, {}}, Bytes(8));
     wide.op(B::RELU, {p}, {q});
-    expect_error(wide.finish({p}, {q, big}), ErrorCode::unsupported, "TFLite graph output 1: type INT64 of tensor 2");
+    expect_error(wide.finish({p}, {q, big}), ErrorCode::unsupported, "TFLite graph output 1: type FLOAT64 of tensor 2");
 
     TfliteBuilder branch;
-    const int kept = branch.constant({{1}, TensorType::INT64, {}, {}}, Bytes(8));
+    const int kept = branch.constant({{1}, TensorType::FLOAT64, {}, {}}, Bytes(8));
     const int only = branch.end_subgraph({}, {kept}, "only");
     const int cond = branch.tensor({{1}, TensorType::BOOL, {}, {}}), made = branch.tensor(f32({1}));
     const auto options = CreateIfOptions(branch.fbb, only, only).Union();
     branch.op(B::IF, {cond}, {made}, BuiltinOptions::IfOptions, options);
     expect_error(branch.finish({cond}, {made}), ErrorCode::unsupported,
-                 "TFLite subgraph 1's output 0: type INT64 of tensor 0");
+                 "TFLite subgraph 1's output 0: type FLOAT64 of tensor 0");
 }
 
 TEST(TfliteRealFiles, ReshapeByAShapeWithoutEntries) {
