@@ -3,6 +3,7 @@
 #define TOSAVK_API_H
 
 #include "tosavk/build.h"
+#include "tosavk/model.h"
 #include "tosavk/tools.h"
 #include "tosavk/tosavk.h"
 
@@ -172,6 +173,32 @@ typedef struct tosavk_api {
     tosavk_status (*custom_set_add)(tosavk_custom_set* set, const tosavk_custom_operator* op, tosavk_error** error);
     void (*custom_set_release)(tosavk_custom_set* set);
     tosavk_status (*device_set_customs)(tosavk_device* device, const tosavk_custom_set* set, tosavk_error** error);
+    /* model.h */
+    tosavk_status (*model_open_file)(const char* path, const tosavk_load_options* load,
+                                     const tosavk_model_options* options, tosavk_model** model, tosavk_error** error);
+    tosavk_status (*model_open_memory)(const void* data, size_t size_bytes, const tosavk_load_options* load,
+                                       const tosavk_model_options* options, tosavk_model** model, tosavk_error** error);
+    uint32_t (*model_input_count)(const tosavk_model* model);
+    uint32_t (*model_output_count)(const tosavk_model* model);
+    uint32_t (*model_symbol_count)(const tosavk_model* model);
+    tosavk_status (*model_input)(const tosavk_model* model, uint32_t index, tosavk_open_tensor_info* info,
+                                 tosavk_error** error);
+    tosavk_status (*model_symbol)(const tosavk_model* model, uint32_t index, tosavk_symbol_info* info,
+                                  tosavk_error** error);
+    tosavk_status (*model_graph)(tosavk_model* model, const tosavk_bindings* bindings, tosavk_graph** graph,
+                                 tosavk_error** error);
+    tosavk_status (*specialize)(tosavk_model* model, tosavk_device* device, const tosavk_bindings* bindings,
+                                const tosavk_compile_options* options, tosavk_executable** executable,
+                                tosavk_error** error);
+    tosavk_status (*model_context_create)(tosavk_model* model, tosavk_device* device,
+                                          const tosavk_compile_options* compile, const tosavk_context_options* options,
+                                          tosavk_context** context, tosavk_error** error);
+    tosavk_status (*context_set_input_shape)(tosavk_context* context, uint32_t index, uint32_t rank,
+                                             const int64_t* dims, tosavk_error** error);
+    tosavk_status (*context_output_info)(tosavk_context* context, uint32_t index, tosavk_tensor_info* info,
+                                         tosavk_error** error);
+    tosavk_status (*model_count)(const tosavk_model* model, tosavk_model_counters* counters, tosavk_error** error);
+    void (*model_release)(tosavk_model* model);
     /* tools.h */
     tosavk_status (*graph_load_problem)(const char* line, const tosavk_load_options* options, tosavk_graph** graph,
                                         tosavk_error** error);

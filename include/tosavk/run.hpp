@@ -3,6 +3,7 @@
 #define TOSAVK_RUN_HPP
 
 #include "tosavk/device.hpp"
+#include "tosavk/model.h"
 
 #include <chrono>
 #include <exception>
@@ -63,6 +64,18 @@ inline std::vector<std::byte> take(tosavk_bytes* bytes) {
     return std::vector<std::byte>(data, data + tosavk_bytes_size(bytes));
 }
 
+inline std::vector<tosavk_input_shape> raw_shapes(const std::vector<std::pair<std::uint32_t, Shape>>& given) {
+    std::vector<tosavk_input_shape> shapes;
+    for (const auto& [index, dims] : given) {
+        if (dims.size() > TOSAVK_MAX_RANK) throw Error(TOSAVK_ERROR_USAGE, "an input shape has too many dimensions");
+        tosavk_input_shape& shape = shapes.emplace_back();
+        shape.index = index;
+        shape.rank = static_cast<std::uint32_t>(dims.size());
+        for (std::size_t k = 0; k < dims.size(); ++k) shape.dims[k] = dims[k];
+    }
+    return shapes;
+}
+
 /// Calls f with the options as the C ABI has them.
 template <class F> void with_raw(const LoadOptions& options, F f) {
     auto raw = sized<tosavk_load_options>();
@@ -71,14 +84,7 @@ template <class F> void with_raw(const LoadOptions& options, F f) {
     raw.spec = options.spec;
     raw.precision = options.precision;
     raw.customs = options.customs;
-    std::vector<tosavk_input_shape> shapes;
-    for (const auto& [index, dims] : options.input_shapes) {
-        if (dims.size() > TOSAVK_MAX_RANK) throw Error(TOSAVK_ERROR_USAGE, "an input shape has too many dimensions");
-        tosavk_input_shape& shape = shapes.emplace_back();
-        shape.index = index;
-        shape.rank = static_cast<std::uint32_t>(dims.size());
-        for (std::size_t k = 0; k < dims.size(); ++k) shape.dims[k] = dims[k];
-    }
+    const std::vector<tosavk_input_shape> shapes = raw_shapes(options.input_shapes);
     raw.input_shapes = shapes.data();
     raw.input_shape_count = shapes.size();
     f(&raw);
@@ -264,8 +270,12 @@ public:
         return result;
     }
     tosavk_executable* get() const { return handle_.get(); }
+    /// Takes over a handle of the C ABI.
+    static Executable adopt(tosavk_executable* handle) { return Executable(handle); }
 
 private:
+    explicit Executable(tosavk_executable* handle) : handle_(handle) {}
+
     detail::Handle<tosavk_executable, tosavk_executable_release> handle_;
 };
 
@@ -334,9 +344,24 @@ public:
         detail::call(tosavk_context_dispatch, get(), index, &result);
         return result;
     }
+    /// Of an input from now on, where the context is that of a Model.
+    void set_input_shape(std::uint32_t index, const Shape& shape) {
+        const std::int64_t* dims = shape.data();
+        detail::call(tosavk_context_set_input_shape, get(), index, static_cast<std::uint32_t>(shape.size()), dims);
+    }
+    /// For the inputs' shapes as they are.
+    TensorInfo output_info(std::uint32_t index) {
+        auto result = detail::sized<TensorInfo>();
+        detail::call(tosavk_context_output_info, get(), index, &result);
+        return result;
+    }
     tosavk_context* get() const { return handle_.get(); }
+    /// Takes over a handle of the C ABI.
+    static Context adopt(tosavk_context* handle) { return Context(handle); }
 
 private:
+    explicit Context(tosavk_context* handle) : handle_(handle) {}
+
     detail::Handle<tosavk_context, tosavk_context_release> handle_;
 };
 

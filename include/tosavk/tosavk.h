@@ -2,6 +2,7 @@
  * Longer than 500 lines: most of them are the manual of what is declared.
  *
  *   tosavk.h   devices; graphs from files; compiling and running them (this header, enough for most programs)
+ *   model.h    models whose sizes are known late
  *   build.h    graphs from calls, operators of your own
  *   tools.h    the reference and the check against it, conformance, tuning, problem lines, .npy files
  *   api.h      every function in one table, for hosts that load the library at run time
@@ -137,7 +138,7 @@ typedef int32_t (*tosavk_write_callback)(void* user, const void* data, size_t si
 
 /* Of a tosavk_type or tosavk_host_type: "i8", "u8", ...; else "?". */
 TOSAVK_API const char* tosavk_type_name(int32_t type);
-TOSAVK_API size_t tosavk_type_size(int32_t type);      /* bytes of one element; 0 for an unknown type */
+TOSAVK_API size_t tosavk_type_size(int32_t type); /* bytes of one element; 0 for an unknown type */
 
 /* What the library says about what it does on its own ("cache", "tuning", "package"), a line at a time and from any
  * thread. */
@@ -260,7 +261,7 @@ typedef struct tosavk_tensor_info {
     uint32_t rank;
     int64_t dims[TOSAVK_MAX_RANK];
     size_t size_bytes;
-    double scale; /* real = scale * (q - zero_point) where the file says so; 0: not quantized or unknown */
+    double scale;          /* real = scale * (q - zero_point) where the file says so; 0: not quantized or unknown */
     int64_t zero_point;    /* of declared_type's elements */
     int32_t declared_type; /* what a file says, a tosavk_type or tosavk_host_type; most often `type` itself. */
     int32_t reserved;      /* 0 */

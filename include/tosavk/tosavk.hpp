@@ -4,6 +4,7 @@
 #define TOSAVK_TOSAVK_HPP
 
 #include "tosavk/build.hpp"
+#include "tosavk/model.hpp"
 #include "tosavk/run.hpp"
 #include "tosavk/tools.hpp"
 

@@ -1,5 +1,5 @@
 // Buffers of the C ABI, and what executables and contexts want to know of them.
-#include "api/handles.hpp"
+#include "api/open_model.hpp"
 #include "compile/plan/externals.hpp"
 #include "vk/core/device_state.hpp"
 
@@ -231,7 +231,12 @@ tosavk_status tosavk_context_bind_input(tosavk_context* context, uint32_t index,
                                         tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(context, "context");
-        context->context.bind_input(index, bound(buffer, flags));
+        BoundBuffer range = bound(buffer, flags);
+        if (context->open) {
+            require_idle(*context, "binding an input");
+            return context->open->bind_input(index, std::move(range));
+        }
+        context->context->bind_input(index, std::move(range));
         context->input_set[index] = buffer != nullptr;
     });
 }
@@ -240,7 +245,13 @@ tosavk_status tosavk_context_bind_output(tosavk_context* context, uint32_t index
                                          tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(context, "context");
-        context->context.bind_output(index, bound(buffer, flags));
+        BoundBuffer range = bound(buffer, flags);
+        if (context->open) {
+            require_idle(*context, "binding an output");
+            context->open->bind_output(index, std::move(range));
+        } else {
+            context->context->bind_output(index, std::move(range));
+        }
         context->has_result = false;
     });
 }

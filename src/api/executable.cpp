@@ -1,4 +1,5 @@
 // Executables and contexts of the C ABI: compiling, binding, running, counting.
+#include "api/open_model.hpp"
 #include "api/package.hpp"
 #include "graph/host_values.hpp"
 #include "spirv/glslang.hpp"
@@ -35,12 +36,14 @@ std::string print_glsl(const Plan& plan) {
     return text;
 }
 
-/// Size of graph input or output `index`, checked against what the caller passes.
-void check_size(const Graph& graph, const std::vector<ValueId>& ends, std::uint32_t index, std::size_t size_bytes,
-                const char* what) {
+const Value& end_value(const Graph& graph, const std::vector<ValueId>& ends, std::uint32_t index, const char* what) {
     if (index >= ends.size())
         throw Error(ErrorCode::usage, fmt::format("there is no {} {}; the graph has {}", what, index, ends.size()));
-    const Value& value = graph.value(ends[index]);
+    return graph.value(ends[index]);
+}
+
+/// What the caller passes for an input or output must have its size.
+void check_size(const Value& value, std::uint32_t index, std::size_t size_bytes, const char* what) {
     const std::size_t wanted = static_cast<std::size_t>(element_count(value.shape)) * size_of(value.type);
     if (size_bytes != wanted) {
         throw Error(ErrorCode::bad_input,
@@ -49,16 +52,28 @@ void check_size(const Graph& graph, const std::vector<ValueId>& ends, std::uint3
     }
 }
 
-/// Graph input or output `index`, whose elements the caller has as `type` in `size_bytes`.
-const Value& checked_value(const Graph& graph, const std::vector<ValueId>& ends, std::uint32_t index, HostType type,
-                           std::size_t size_bytes, const char* what) {
-    if (index >= ends.size())
-        throw Error(ErrorCode::usage, fmt::format("there is no {} {}; the graph has {}", what, index, ends.size()));
-    const Value& value = graph.value(ends[index]);
+/// The same where the caller has its elements as `type`.
+void check_size(const Value& value, std::uint32_t index, HostType type, std::size_t size_bytes, const char* what) {
     const std::size_t wanted = static_cast<std::size_t>(element_count(value.shape)) * type.bytes();
-    if (size_bytes == wanted) return value;
+    if (size_bytes == wanted) return;
     throw Error(ErrorCode::bad_input, fmt::format("{} {} '{}' ({}) has {} bytes as {}, not {}", what, index, value.name,
                                                   to_string(value.shape), wanted, type.name(), size_bytes));
+}
+
+/// Output `index` of the last finished run, which there must be.
+const Value& output_value(const tosavk_context& context, std::uint32_t index) {
+    if (!context.executable) throw Error(ErrorCode::usage, "no finished run has left outputs in this context");
+    const Graph& graph = context.executable->graph();
+    return end_value(graph, graph.outputs, index, "output");
+}
+
+void set_input(tosavk_context& context, std::uint32_t index, std::span<const std::byte> bytes) {
+    if (context.open) {
+        context.open->set_input(index, {bytes.begin(), bytes.end()});
+    } else {
+        context.context->set_input(index, bytes);
+        context.input_set[index] = true;
+    }
 }
 
 /// By what the first operator reads: what follows it takes a small part of the work.
@@ -78,23 +93,44 @@ tosavk_arithmetic arithmetic_of(const Graph& graph, const Dispatch& dispatch, co
 
 }  // namespace
 
+tosavk_context::tosavk_context(std::shared_ptr<tosavk::Executable> made_for, bool profile)
+    : executable(std::move(made_for)),
+      context(std::make_unique<tosavk::Context>(executable, profile)),
+      input_set(executable->graph().inputs.size(), false) {}
+
+tosavk_context::tosavk_context(std::unique_ptr<OpenContext> open_model) : open(std::move(open_model)) {}
+
+tosavk_context::~tosavk_context() = default;
+
 namespace tosavk::api {
 
+void require_idle(const tosavk_context& context, const char* what) {
+    if (context.running())
+        throw Error(ErrorCode::usage, fmt::format("the context is running; wait for it before {}", what));
+}
+
+Value input_value(const tosavk_context& context, std::uint32_t index) {
+    if (context.open) return context.open->input(index);
+    const Graph& graph = context.executable->graph();
+    return end_value(graph, graph.inputs, index, "input");
+}
+
 void submit(tosavk_context& context, RunRequest request) {
-    if (context.context.running())
+    if (context.running())
         throw Error(ErrorCode::usage, "the context is already running; wait for it before the next submit");
+    if (context.open) context.open->prepare(context);
     for (std::size_t k = 0; k < context.input_set.size(); ++k) {
         const Graph& graph = context.executable->graph();
         if (!context.input_set[k] && !has_no_elements(graph.value(graph.inputs[k]).shape))
             throw Error(ErrorCode::usage, fmt::format("input {} was never set", k));
     }
     context.has_result = false;
-    context.context.submit(std::move(request));
+    context.context->submit(std::move(request));
 }
 
 bool wait(tosavk_context& context, std::uint64_t timeout_ns) {
-    if (!context.context.running()) throw Error(ErrorCode::usage, "nothing was submitted that could be waited for");
-    context.has_result = context.context.wait(timeout_ns);
+    if (!context.running()) throw Error(ErrorCode::usage, "nothing was submitted that could be waited for");
+    context.has_result = context.context->wait(timeout_ns);
     return context.has_result;
 }
 
@@ -107,14 +143,7 @@ tosavk_status tosavk_compile(tosavk_device* device, const tosavk_graph* graph, c
         call.require(graph, "graph");
         call.require(executable, "executable");
         PackageUse use{};
-        const tosavk_compile_options given = read_struct(options, "tosavk_compile_options");
-        Progress::Listener listener;
-        if (given.progress) {
-            listener = [&](std::uint64_t done, std::uint64_t total) {
-                return given.progress(given.user, done, total) == 0;
-            };
-        }
-        Progress progress(std::move(listener));
+        Progress progress(progress_listener(options));
         auto made = make_executable(*device, *graph, plan_options(options), use, progress);
         *executable = new tosavk_executable{std::move(made), static_cast<std::uint64_t>(use)};
     });
@@ -154,12 +183,9 @@ tosavk_status tosavk_context_set_input(tosavk_context* context, uint32_t index, 
     return guard(__func__, error, [&](const Call& call) {
         call.require(context, "context");
         if (size_bytes > 0) call.require(data, "data");
-        const Graph& graph = context->executable->graph();
-        check_size(graph, graph.inputs, index, size_bytes, "input");
-        if (context->context.running())
-            throw Error(ErrorCode::usage, "the context is running; wait for it before setting an input");
-        context->context.set_input(index, {static_cast<const std::byte*>(data), size_bytes});
-        context->input_set[index] = true;
+        check_size(input_value(*context, index), index, size_bytes, "input");
+        require_idle(*context, "setting an input");
+        set_input(*context, index, {static_cast<const std::byte*>(data), size_bytes});
     });
 }
 
@@ -169,13 +195,13 @@ tosavk_status tosavk_context_set_input_as(tosavk_context* context, uint32_t inde
         call.require(context, "context");
         if (size_bytes > 0) call.require(data, "data");
         const HostType from = host_type(type);
-        const Graph& graph = context->executable->graph();
-        const Value& value = checked_value(graph, graph.inputs, index, from, size_bytes, "input");
+        const Value value = input_value(*context, index);
+        check_size(value, index, from, size_bytes, "input");
+        require_idle(*context, "setting an input");
         const std::vector<std::byte> bytes =
-            convert_values({static_cast<const std::byte*>(data), size_bytes}, from, stored_type(value.type, value.declared),
-                           fmt::format("input {} '{}'", index, value.name));
-        context->context.set_input(index, bytes);
-        context->input_set[index] = true;
+            convert_values({static_cast<const std::byte*>(data), size_bytes}, from,
+                           stored_type(value.type, value.declared), fmt::format("input {} '{}'", index, value.name));
+        set_input(*context, index, bytes);
     });
 }
 
@@ -215,10 +241,9 @@ tosavk_status tosavk_context_get_output(tosavk_context* context, uint32_t index,
     return guard(__func__, error, [&](const Call& call) {
         call.require(context, "context");
         if (size_bytes > 0) call.require(data, "data");
-        const Graph& graph = context->executable->graph();
-        check_size(graph, graph.outputs, index, size_bytes, "output");
+        check_size(output_value(*context, index), index, size_bytes, "output");
         if (!context->has_result) throw Error(ErrorCode::usage, "no finished run has left outputs in this context");
-        context->context.get_output(index, {static_cast<std::byte*>(data), size_bytes});
+        context->context->get_output(index, {static_cast<std::byte*>(data), size_bytes});
     });
 }
 
@@ -228,11 +253,11 @@ tosavk_status tosavk_context_get_output_as(tosavk_context* context, uint32_t ind
         call.require(context, "context");
         if (size_bytes > 0) call.require(data, "data");
         const HostType to = host_type(type);
-        const Graph& graph = context->executable->graph();
-        const Value& value = checked_value(graph, graph.outputs, index, to, size_bytes, "output");
+        const Value& value = output_value(*context, index);
+        check_size(value, index, to, size_bytes, "output");
         if (!context->has_result) throw Error(ErrorCode::usage, "no finished run has left outputs in this context");
         std::vector<std::byte> bytes(static_cast<std::size_t>(element_count(value.shape)) * size_of(value.type));
-        context->context.get_output(index, bytes);
+        context->context->get_output(index, bytes);
         const std::vector<std::byte> converted = convert_values(bytes, stored_type(value.type, value.declared), to,
                                                                 fmt::format("output {} '{}'", index, value.name));
         if (!converted.empty()) std::memcpy(data, converted.data(), converted.size());
@@ -243,10 +268,11 @@ tosavk_status tosavk_context_counters(const tosavk_context* context, tosavk_coun
     return guard(__func__, error, [&](const Call& call) {
         call.require(context, "context");
         call.require(counters, "counters");
+        tosavk_counters result{};
+        if (!context->executable) return write_struct(counters, result, "tosavk_counters");
         const Plan& plan = context->executable->plan();
         const ExecutableCounters shared = context->executable->counters();
-        const ContextCounters own = context->context.counters();
-        tosavk_counters result{};
+        const ContextCounters own = context->context->counters();
         result.runs = own.runs;
         result.submits = own.submits;
         result.dispatches = plan.dispatches.size();
@@ -268,7 +294,8 @@ tosavk_status tosavk_context_counters(const tosavk_context* context, tosavk_coun
 }
 
 uint32_t tosavk_context_dispatch_count(const tosavk_context* context) {
-    return context ? static_cast<uint32_t>(context->executable->plan().dispatches.size()) : 0;
+    if (!context || !context->executable) return 0;
+    return static_cast<uint32_t>(context->executable->plan().dispatches.size());
 }
 
 tosavk_status tosavk_context_dispatch(const tosavk_context* context, uint32_t index, tosavk_dispatch_info* info,
@@ -276,13 +303,15 @@ tosavk_status tosavk_context_dispatch(const tosavk_context* context, uint32_t in
     return guard(__func__, error, [&](const Call& call) {
         call.require(context, "context");
         call.require(info, "info");
+        if (!context->executable)
+            throw Error(ErrorCode::usage, "there are no dispatches before the inputs' shapes are known");
         const Plan& plan = context->executable->plan();
         if (index >= plan.dispatches.size()) {
             throw Error(ErrorCode::usage,
                         fmt::format("there is no dispatch {}; the plan has {}", index, plan.dispatches.size()));
         }
         const Dispatch& dispatch = plan.dispatches[index];
-        const std::vector<double> times = context->has_result ? context->context.dispatch_ns() : std::vector<double>();
+        const std::vector<double> times = context->has_result ? context->context->dispatch_ns() : std::vector<double>();
         tosavk_dispatch_info result{};
         result.label = dispatch.label.c_str();
         result.kernel = dispatch.kernel.c_str();
@@ -302,9 +331,8 @@ tosavk_status tosavk_context_dispatch(const tosavk_context* context, uint32_t in
 tosavk_status tosavk_context_reset_variables(tosavk_context* context, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(context, "context");
-        if (context->context.running())
-            throw Error(ErrorCode::usage, "the context is running; wait for it before resetting its variables");
-        context->context.reset_variables();
+        require_idle(*context, "resetting its variables");
+        if (context->context) context->context->reset_variables();
     });
 }
 

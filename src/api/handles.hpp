@@ -26,6 +26,8 @@ class CustomSet;
 
 namespace tosavk::api {
 
+class OpenContext;
+
 /// A set of CUSTOM operators that some threads change while others take it.
 class Customs {
 public:
@@ -90,15 +92,17 @@ struct tosavk_semaphore {
 };
 
 struct tosavk_context {
-    tosavk_context(std::shared_ptr<tosavk::Executable> made_for, bool profile)
-        : executable(std::move(made_for)),
-          context(executable, profile),
-          input_set(executable->graph().inputs.size(), false) {}
+    tosavk_context(std::shared_ptr<tosavk::Executable> made_for, bool profile);
+    explicit tosavk_context(std::unique_ptr<tosavk::api::OpenContext> open_model);
+    ~tosavk_context();
 
-    std::shared_ptr<tosavk::Executable> executable;
-    std::uint64_t package = 0;  ///< as the executable's
-    tosavk::Context context;
+    std::shared_ptr<tosavk::Executable> executable;  ///< null while an open model has no sizes
+    std::uint64_t package = 0;                       ///< as the executable's
+    std::unique_ptr<tosavk::Context> context;        ///< of the executable
+    std::unique_ptr<tosavk::api::OpenContext> open;  ///< of an open model; else null
     std::vector<bool> input_set;
+
+    bool running() const { return context && context->running(); }
     bool has_result = false;
 };
 
@@ -167,6 +171,11 @@ template <class T> void write_struct(T* out, T value, const char* name) {
 void submit(tosavk_context& context, RunRequest request = {});
 bool wait(tosavk_context& context, std::uint64_t timeout_ns);
 
+/// Throws Error(usage) while a run is under way; `what` as "setting an input".
+void require_idle(const tosavk_context& context, const char* what);
+/// Name, type and shape of an input as they are now. Throws Error(usage).
+Value input_value(const tosavk_context& context, std::uint32_t index);
+
 /// As the set is now; null for null.
 std::shared_ptr<const CustomSet> customs_of(const tosavk_custom_set* set);
 /// The graph as the device runs it: with the device's operators where the graph has none.
@@ -174,7 +183,8 @@ std::shared_ptr<const Graph> graph_for(const tosavk_device& device, const tosavk
 
 tosavk_text* make_text(std::string text);
 PlanOptions plan_options(const tosavk_compile_options* given);
-DType to_dtype(int raw_type);  ///< throws Error(usage) for a value that is no type
+Progress::Listener progress_listener(const tosavk_compile_options* given);  ///< none without a callback
+DType to_dtype(int raw_type);           ///< throws Error(usage) for a value that is no type
 HostType host_type(std::int32_t type);  ///< of a tosavk_type or tosavk_host_type; throws likewise
 std::int32_t declared_type(DType type, HostKind declared);
 /// As tosavk_reference_run takes them.

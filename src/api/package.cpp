@@ -36,7 +36,8 @@ void set_scales(Graph& graph, const std::vector<ValueId>& ends, const std::vecto
         const bool stored_so = value.declared == HostKind::graph ||
                                (value.declared == HostKind::u8 && value.type == DType::i8) ||
                                (value.declared == HostKind::i64 && value.type == DType::i32);
-        if (!stored_so) throw Error(ErrorCode::bad_model, "the package is damaged: an end has another type than its tensor");
+        if (!stored_so)
+            throw Error(ErrorCode::bad_model, "the package is damaged: an end has another type than its tensor");
     }
 }
 

@@ -108,8 +108,7 @@ tosavk_status tosavk_contexts_wait(tosavk_context* const* contexts, size_t count
         call.require(finished, "finished");
         for (std::size_t k = 0; k < count; ++k) {
             call.require(contexts[k], "a context");
-            if (!contexts[k]->context.running())
-                throw Error(ErrorCode::usage, fmt::format("context {} is not running", k));
+            if (!contexts[k]->running()) throw Error(ErrorCode::usage, fmt::format("context {} is not running", k));
             if (std::find(contexts, contexts + k, contexts[k]) != contexts + k)
                 throw Error(ErrorCode::usage, fmt::format("context {} stands in the list twice", k));
         }
@@ -129,7 +128,7 @@ tosavk_status tosavk_contexts_wait(tosavk_context* const* contexts, size_t count
                 try {
                     finished[k] = wait(*contexts[k], time) ? 1 : 0;
                 } catch (...) {
-                    finished[k] = contexts[k]->context.running() ? 0 : 1;
+                    finished[k] = contexts[k]->running() ? 0 : 1;
                     throw;
                 }
             }

@@ -28,6 +28,7 @@ public:
     explicit operator bool() const { return owner_ != nullptr; }
     std::span<const std::byte> operator*() const { return bytes_; }
     const std::span<const std::byte>* operator->() const { return &bytes_; }
+    const std::shared_ptr<const void>& owner() const { return owner_; }
     Bytes copy() const { return Bytes(bytes_.begin(), bytes_.end()); }
     /// Both null, or both with the same bytes.
     bool operator==(const SharedBytes& other) const {

@@ -19,6 +19,8 @@ struct PlanOptions {
     bool fuse_moved = true;      ///< what elementwise groups only move, made where they read it
     bool alias_slices = true;    ///< SLICE of consecutive elements left where they are
     bool tuned = true;           ///< kernels that a tuning table names; with or without `fuse`
+
+    bool operator==(const PlanOptions&) const = default;
 };
 
 /// `options` without the passes that the environment turns off: TOSAVK_NO_FUSE (all), TOSAVK_NO_FOLD,

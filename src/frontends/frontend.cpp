@@ -32,9 +32,14 @@ bool is_tosa(std::span<const std::byte> file) {
     return has_identifier(file, "TOSA") || (file.size() >= 8 && !looks_like_text(file) && looks_like_tosa(file));
 }
 
+/// No dimension of a .tosa file is open.
+Signature tosa_signature(std::span<const std::byte> file, const ImportOptions& options) {
+    return signature_of(import_tosa(file, options));
+}
+
 constexpr Frontend all[] = {
-    {"tflite", is_tflite, import_tflite, probe_tflite},
-    {"tosa", is_tosa, import_tosa, probe_tosa},
+    {"tflite", is_tflite, import_tflite, probe_tflite, tflite_signature},
+    {"tosa", is_tosa, import_tosa, probe_tosa, tosa_signature},
 };
 
 const Frontend& frontend_of(std::span<const std::byte> file) {
@@ -69,6 +74,10 @@ Graph import_model(std::span<const std::byte> file, const std::string& origin, c
 Graph import_file(const std::filesystem::path& path, const ImportOptions& options) {
     const Bytes bytes = read_file(path);
     return import_model(bytes, path.string(), options);
+}
+
+Signature model_signature(std::span<const std::byte> file, const std::string& origin, const ImportOptions& options) {
+    return at_origin(origin, [&] { return frontend_of(file).signature(file, options); });
 }
 
 ProbeReport probe_model(std::span<const std::byte> file, const std::string& origin, const ImportOptions& options) {

@@ -3,6 +3,7 @@
 
 #include "frontends/common/options.hpp"
 #include "frontends/common/probe.hpp"
+#include "frontends/common/signature.hpp"
 #include "frontends/tflite/tflite.hpp"
 #include "frontends/tosa/tosa.hpp"
 
@@ -20,6 +21,8 @@ struct Frontend {
     Graph (*load)(std::span<const std::byte> file, const ImportOptions& options);
     /// Throws Error for a file that cannot be read at all.
     ProbeReport (*probe)(std::span<const std::byte> file, const ImportOptions& options);
+    /// Without lowering any operator that it need not.
+    Signature (*signature)(std::span<const std::byte> file, const ImportOptions& options);
 };
 std::span<const Frontend> frontends();
 
@@ -27,6 +30,8 @@ std::span<const Frontend> frontends();
 
 Graph import_model(std::span<const std::byte> file, const std::string& origin, const ImportOptions& options);
 Graph import_file(const std::filesystem::path& path, const ImportOptions& options);
+/// Its inputs, and which of their dimensions are open; those that `options` gives a shape are not.
+Signature model_signature(std::span<const std::byte> file, const std::string& origin, const ImportOptions& options);
 /// What the file's front end takes of it, operator by operator.
 ProbeReport probe_model(std::span<const std::byte> file, const std::string& origin, const ImportOptions& options);
 

@@ -28,10 +28,14 @@ OpDef define(Op op, std::vector<ArgDef> inputs, std::vector<TypeRow> rows, Infer
 Shape broadcast(const NodeView& view, const Shape& a, const Shape& b) {
     Shape out;
     if (!broadcast_shape(a, b, out)) {
+        std::string where;
+        for (std::size_t d = 0; where.empty() && d < a.size() && a.size() == b.size(); ++d)
+            if (a[d] != b[d] && a[d] != 1 && b[d] != 1)
+                where = fmt::format("; dimension {} is {} and {}", d, a[d], b[d]);
         view.fail(
             fmt::format("inputs of shapes {} and {} cannot be broadcast to one shape (ranks must be equal, "
-                        "dimensions equal or 1)",
-                        to_string(a), to_string(b)));
+                        "dimensions equal or 1{})",
+                        to_string(a), to_string(b), where));
     }
     return out;
 }

@@ -3,6 +3,7 @@
 
 #include "frontends/common/emitter.hpp"
 #include "frontends/common/probe.hpp"
+#include "frontends/common/signature.hpp"
 #include "frontends/tflite/file.hpp"
 #include "frontends/tflite/quant.hpp"
 #include "frontends/tflite/rows.hpp"
@@ -16,6 +17,7 @@ public:
     Graph run();
     /// Lowers each operator for itself and tells the Probe; what reads the result of a refused one finds an input.
     void probe();
+    Signature signature();  ///< without the operators
 
     // ---- control flow ---------------------------------------------------------------------------------------------
     /// A subgraph that the operator in hand names, as a region. Its inputs have the types and shapes of `inputs`; those

@@ -359,9 +359,25 @@ void Lowering::probe() {
     add_ends(/*outputs=*/true);
 }
 
+Signature Lowering::signature() {
+    add_ends(/*outputs=*/false);
+    Signature signature = signature_of(builder_.graph());
+    for (std::size_t k = 0; k < graph_.inputs.size(); ++k) {
+        if (!options_.input_shapes.contains(k))
+            signature.inputs[k].open = graph_.tensors[static_cast<std::size_t>(graph_.inputs[k])].dynamic;
+    }
+    signature.output_count = graph_.outputs.size();
+    return signature;
+}
+
 Graph import_tflite(std::span<const std::byte> file, const ImportOptions& options) {
     const TfliteFile model(file);
     return Lowering(model, options).run();
+}
+
+Signature tflite_signature(std::span<const std::byte> file, const ImportOptions& options) {
+    const TfliteFile model(file);
+    return Lowering(model, options).signature();
 }
 
 ProbeReport probe_tflite(std::span<const std::byte> file, const ImportOptions& options) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace tosavk {
@@ -22,8 +23,14 @@ public:
     LazyBytes(Bytes bytes) : LazyBytes(SharedBytes(std::move(bytes))) {}
     LazyBytes(SharedBytes bytes) : size_(bytes->size()), bytes_(std::move(bytes)) {}
     LazyBytes(std::uint64_t size, Fill fill) : size_(size), fill_(std::move(fill)) {}
+    /// Equal bytes of `source`, size and `recipe` mean that equal bytes are made.
+    LazyBytes(std::uint64_t size, Fill fill, SharedBytes source, std::string recipe)
+        : size_(size), bytes_(), fill_(std::move(fill)), source_(std::move(source)), recipe_(std::move(recipe)) {}
 
     std::uint64_t size() const { return size_; }
+    /// What the bytes are made of: themselves, where they exist already; null where it is not said.
+    const SharedBytes& source() const { return bytes_ ? bytes_ : source_; }
+    const std::string& recipe() const { return recipe_; }
     /// The bytes, where they exist already; else they are made in `scratch`, which grows as needed.
     std::span<const std::byte> view(Bytes& scratch) const;
 
@@ -31,6 +38,8 @@ private:
     std::uint64_t size_ = 0;
     SharedBytes bytes_;
     Fill fill_;
+    SharedBytes source_;
+    std::string recipe_;
 };
 
 /// All constants of a plan in the order of their offsets in one buffer; what lies between them is zero.

@@ -1,5 +1,7 @@
 #include "kernels/product/pack_weights.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -73,8 +75,12 @@ LazyBytes blocks_of(const Value& weight, const Window& window, std::int64_t zero
     const Shape shape = {weight.shape.front(), window.phase_taps(), weight.shape.back()};
     const auto size = static_cast<std::size_t>((shape[0] + 3) / 4 * shape[1] * ((shape[2] + 3) / 4)) * 16 * bytes;
     const auto phases = static_cast<std::size_t>(window.phases());
+    if (phases == 1) {
+        return {size, [=, data = weight.data](std::span<std::byte> to) { pack_blocks(*data, shape, pad, turned, to); },
+                weight.data,
+                fmt::format("{} {} {} {}", turned ? "turned blocks" : "blocks", bytes, zero_point, to_string(shape))};
+    }
     return {phases * size, [=](std::span<std::byte> to) {
-                if (phases == 1) return pack_blocks(*weight.data, shape, pad, turned, to);
                 for (std::size_t phase = 0; phase < phases; ++phase) {
                     const Bytes taken = phase_weights(weight, window, static_cast<std::int64_t>(phase), zero_point);
                     pack_blocks(taken, shape, pad, turned, to.subspan(phase * size, size));
@@ -93,16 +99,19 @@ LazyBytes pack_conv_weights(const Value& weight, const Window& window, std::int6
 }
 
 LazyBytes pack_depthwise_weights(const Value& weight, std::int64_t zero_point) {
+    const SharedBytes data = weight.data;
     const auto taps = static_cast<std::size_t>(weight.shape[0] * weight.shape[1]);
     const std::size_t used = static_cast<std::size_t>(weight.shape[2] * weight.shape[3]) * size_of(weight.type);
     const std::size_t row =
         (static_cast<std::size_t>(weight.shape[2] * weight.shape[3]) + 3) / 4 * 4 * size_of(weight.type);
-    return {taps * row, [=, data = weight.data](std::span<std::byte> to) {
+    return {taps * row,
+            [=](std::span<std::byte> to) {
                 for (std::size_t tap = 0; tap < taps; ++tap) {
                     const auto end = std::copy_n(data->data() + tap * used, used, to.data() + tap * row);
                     std::fill_n(end, row - used, static_cast<std::byte>(zero_point));
                 }
-            }};
+            },
+            data, fmt::format("depthwise {} {} {}", zero_point, taps, used)};
 }
 
 std::vector<std::int64_t> channel_sums(const Value& weight, const Window& window, std::int64_t zero_point) {

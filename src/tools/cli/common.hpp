@@ -39,10 +39,11 @@ struct ModelOptions {
     std::string path;
     std::string problem;  ///< a problem line instead of a path; empty: none
     std::string rounding = "tflite", level = "8K", spec, precision = "declared";
+    std::vector<std::string> shapes;  ///< NAME_OR_INDEX=1x20x64
 
     const std::string& name() const { return problem.empty() ? path : problem; }  ///< for messages
 };
-/// --rounding, --level, --spec and --precision; the path or --op LINE too when `with_path`.
+/// --rounding, --level, --spec, --precision and --shape; the path or --op LINE too when `with_path`.
 void add_model_options(CLI::App& command, ModelOptions& options, bool with_path = true);
 /// Whether a path is no file but a problem line: it has words, there is no such file, and it does not end like a model.
 bool is_problem_line(const std::string& path);
@@ -51,7 +52,7 @@ std::string model_argument(const ModelOptions& options);
 void add_device_option(CLI::App& command, std::string& device);
 
 using InputShapes = std::vector<std::pair<std::uint32_t, cpp::Shape>>;
-/// Errors name the file.
+/// `shapes` go before those of the options. Errors name the file.
 cpp::Graph load_model(const ModelOptions& options, const InputShapes& shapes = {});
 /// JSON, as tosavk_probe_file gives it; errors name the file.
 std::string probe_model(const ModelOptions& options);

@@ -1,7 +1,5 @@
 // Checks a plan against the device, builds its pipelines and uploads its constants.
 #include "compile/plan/externals.hpp"
-#include "vk/core/parallel.hpp"
-#include "vk/core/transfer.hpp"
 #include "vk/record/executable_state.hpp"
 
 #include <fmt/format.h>
@@ -158,38 +156,6 @@ void check_plan(const Graph& graph, const Plan& plan, const DeviceCaps& caps, co
     }
 }
 
-/// Weights are packed by all processors where their memory is mapped, else piece by piece on their way to the device.
-void upload_constants(DeviceState& device, Buffer& buffer, const ConstantPool& constants) {
-    const std::vector<ConstantPool::Part>& parts = constants.parts();
-    // What lies behind the bytes of a constant may be read as part of its last quad.
-    const auto end_of = [&](std::size_t k) { return k + 1 < parts.size() ? parts[k + 1].offset : constants.size(); };
-    if (buffer.mapped()) {
-        in_parallel(
-            parts.size(),
-            [&, scratch = Bytes()](std::size_t k) mutable {
-                const auto& [offset, bytes] = parts[k];
-                buffer.write(offset, bytes.view(scratch));
-                const std::uint64_t end = offset + bytes.size();
-                buffer.write(end, Bytes(end_of(k) - end));
-            },
-            host_threads(device.threads));
-        return;
-    }
-    const std::uint64_t piece = std::min<std::uint64_t>(2 * constants.size() + 512, device.plan.staging_bytes);
-    Transfer transfer(device, piece, "the upload buffer");
-    Bytes scratch, pending;
-    std::uint64_t start = parts.front().offset;
-    for (std::size_t k = 0; k < parts.size(); ++k) {
-        const auto bytes = parts[k].bytes.view(scratch);
-        pending.insert(pending.end(), bytes.begin(), bytes.end());
-        pending.resize(end_of(k) - start);
-        if (pending.size() < piece && k + 1 < parts.size()) continue;
-        transfer.upload(buffer, start, pending);
-        start += pending.size();
-        pending.clear();
-    }
-}
-
 }  // namespace
 
 std::shared_ptr<Executable> Executable::create(std::shared_ptr<Device> device, std::shared_ptr<const Graph> graph,
@@ -199,7 +165,7 @@ std::shared_ptr<Executable> Executable::create(std::shared_ptr<Device> device, s
 }
 
 std::shared_ptr<Executable> Executable::create(std::shared_ptr<Device> device, std::shared_ptr<const Graph> graph,
-                                               Plan plan, Progress& progress) {
+                                               Plan plan, Progress& progress, SharedConstants* shared) {
     check_plan(*graph, plan, device->caps(), device->plan());
     auto state = std::make_unique<ExecutableState>();
     state->device = std::move(device);
@@ -216,7 +182,12 @@ std::shared_ptr<Executable> Executable::create(std::shared_ptr<Device> device, s
     state->counters.shaders_compiled = made.shaders_compiled;
     state->counters.shaders_loaded = made.shaders_loaded;
     target.pipelines.save_if_worthwhile();
-    if (!state->plan.constants.empty()) {
+    if (shared && !state->plan.constants.empty()) {
+        SharedConstants::Placed placed = shared->place(target, state->plan.constants);
+        state->pieces = std::move(placed.pieces);
+        state->counters.allocations = placed.allocations;
+        state->counters.weight_bytes_copied = placed.bytes_copied;
+    } else if (!state->plan.constants.empty()) {
         const MemoryUse use = target.plan.map_in_place ? MemoryUse::shared : MemoryUse::device;
         state->constants = Buffer(target, state->plan.constants.size(), use, "the buffer of the constants");
         upload_constants(target, state->constants, state->plan.constants);

@@ -20,15 +20,17 @@ struct ExecutableCounters {
 };
 
 struct ExecutableState;
+class SharedConstants;
 
 class Executable {
 public:
     /// Error(internal) when the plan asks for something that the device cannot bind or dispatch.
     static std::shared_ptr<Executable> create(std::shared_ptr<Device> device, std::shared_ptr<const Graph> graph,
                                               Plan plan);
-    /// The same; Error(cancelled) where the listener says so.
+    /// The same; Error(cancelled) where the listener says so. `shared`: of the device, where the constants are looked
+    /// for and put; null: the executable has its own.
     static std::shared_ptr<Executable> create(std::shared_ptr<Device> device, std::shared_ptr<const Graph> graph,
-                                              Plan plan, Progress& progress);
+                                              Plan plan, Progress& progress, SharedConstants* shared = nullptr);
 
     explicit Executable(std::unique_ptr<ExecutableState> state);
     ~Executable();

@@ -37,7 +37,7 @@ HostMemoryNeeds host_memory_needs(const ExecutableState& executable) {
     needs.arena = executable.plan.arena_bytes;
     needs.with_copies = aligned_arena(executable.plan, device) + executable.plan.external_bytes;
     needs.alignment = device.buffer_alignment;
-    needs.constants = executable.plan.constants.size();
+    needs.constants = executable.pieces.empty() ? executable.plan.constants.size() : 0;
     return needs;
 }
 
@@ -60,6 +60,8 @@ void HostBindings::write(const HostTensors& tensors) {
     const bool copies =
         std::any_of(use.slots.begin(), use.slots.end(), [](const BufferRange& slot) { return slot.buffer == 0; });
     require_range("the arena", tensors.arena, copies ? needs.with_copies : needs.arena, needs.alignment);
+    if (tensors.constants.buffer != 0 && !state.pieces.empty())
+        throw Error(ErrorCode::usage, "the constants are shared with other executables and stay where they are");
     if (tensors.constants.buffer != 0)
         require_range("the buffer of the constants", tensors.constants, needs.constants, needs.alignment);
     if (recorded_ && device_.update_after_bind && !same_copies(use, use_))
@@ -71,6 +73,7 @@ void HostBindings::write(const HostTensors& tensors) {
     memory.constants = tensors.constants.buffer != 0
                          ? BufferPlace{buffer_of(tensors.constants), tensors.constants.offset}
                          : BufferPlace{state.constants.handle(), 0};
+    memory.pieces = state.pieces;
     memory.state = {state_.handle(), 0};
     memory.set_slots(plan, use);
     written_ = false;

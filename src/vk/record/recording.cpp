@@ -81,6 +81,7 @@ void Recording::make_buffers() {
     places_.arena = {memory_.handle(), 0};
     places_.externals = {memory_.handle(), arena};
     places_.constants = {executable_.constants.handle(), 0};
+    places_.pieces = executable_.pieces;
     places_.state = {state_.handle(), 0};
     places_.conditions = {conditions_.handle(), 0};
     places_.set_slots(plan, use_);

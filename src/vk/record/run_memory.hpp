@@ -2,8 +2,13 @@
 #pragma once
 
 #include "compile/plan/externals.hpp"
+#include "vk/record/shared_constants.hpp"
 
 #include <volk.h>
+
+#include <algorithm>
+#include <iterator>
+#include <span>
 
 namespace tosavk {
 
@@ -23,8 +28,9 @@ struct BufferPlace {
 
 struct RunMemory {
     BufferPlace arena, constants, state, conditions;
-    BufferPlace externals;           ///< memory of our own for every slot
-    std::vector<BufferPlace> slots;  ///< by slot: there, or in a caller's buffer
+    std::span<const ConstantPiece> pieces;  ///< where the constants lie, unless there are none
+    BufferPlace externals;                  ///< memory of our own for every slot
+    std::vector<BufferPlace> slots;         ///< by slot: there, or in a caller's buffer
 
     /// Every slot in memory of our own, but for those that `use` has elsewhere.
     void set_slots(const Plan& plan, const ExternalUse& use) {
@@ -43,7 +49,7 @@ struct RunMemory {
             return BufferPlace{space.buffer, space.offset + place.offset};
         };
         switch (place.space) {
-            case Space::constants: return within(constants);
+            case Space::constants: return pieces.empty() ? within(constants) : in_pieces(place);
             case Space::state: return within(state);
             case Space::host: return within(conditions);
             case Space::external: {
@@ -52,6 +58,14 @@ struct RunMemory {
             }
             default: return within(arena);
         }
+    }
+
+    BufferPlace in_pieces(const Placement& place) const {
+        const auto after =
+            std::upper_bound(pieces.begin(), pieces.end(), place.offset,
+                             [](std::uint64_t offset, const ConstantPiece& piece) { return offset < piece.offset; });
+        const ConstantPiece& piece = *std::prev(after);
+        return {piece.buffer->handle(), piece.at + place.offset - piece.offset};
     }
 
     /// One end of a copy before or after the run.

@@ -2,6 +2,7 @@
 #define VK_NO_PROTOTYPES
 #include "tosavk/api.h"
 #include "tosavk/build.h"
+#include "tosavk/model.h"
 #include "tosavk/tflite_delegate.h"
 #include "tosavk/tools.h"
 #include "tosavk/vulkan.h"

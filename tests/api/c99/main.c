@@ -91,6 +91,7 @@ int main(int argc, char** argv) {
     test_custom();
     test_running();
     test_buffers();
+    test_models();
     test_tools();
     test_vulkan();
     check_list(argv[1]);

@@ -48,6 +48,7 @@ void test_graphs(void);
 void test_custom(void);
 void test_running(void);
 void test_buffers(void);
+void test_models(void);
 void test_tools(void);
 void test_vulkan(void);
 
