@@ -106,7 +106,8 @@ typedef struct tosavk_vulkan_memory_needs {
     uint64_t arena_bytes_with_copies; /* where some are copied, or strided */
     uint64_t alignment;               /* of the arena's offset, and of the constants' */
     uint64_t constant_bytes;          /* may be 0 */
-    VkBuffer constants;               /* the executable's own buffer of them, to be used or copied from */
+    VkBuffer constants;               /* the executable's own buffer of them, to be used or copied from; NULL where it
+                                         shares them with others (model.h) */
     VkDeviceSize constants_offset;
     uint32_t usage; /* VkBufferUsageFlags of arena and constants */
     uint32_t reserved;
