@@ -290,10 +290,8 @@ vec4 tosa_erf(vec4 x) {
     return intBitsToFloat(r | (bits & SIGN_BIT));
 }
 
-// sin(a - n pi) for a >= 0 and abs(a - n pi) <= pi/2, error 2^-27. pi has three parts; n times the first two is exact
-// up to 2^13, and later the bound of TOSA (2^-10 abs(x), 2^-11 (1 + abs(x))) is far wider than the error.
-vec4 math_sin_part(vec4 a, vec4 n) {
-    precise vec4 r = ((a - n * 3.140625) - n * 0.000967502594) - n * 1.50995803e-07;
+// sin(r), abs(r) <= pi/2, error 2^-27.
+vec4 math_sin_polynomial(vec4 r) {
     precise vec4 z = r * r;
     precise vec4 p = z * 2.60610295e-06 - 0.000198097783;
     p = p * z + 0.00833306927;
@@ -302,24 +300,61 @@ vec4 math_sin_part(vec4 a, vec4 n) {
     return p;
 }
 
-// From 2^23 on, where TOSA accepts any value in [-1, 1], the argument counts as 0.
-vec4 math_sin_argument(ivec4 a) { return mix(intBitsToFloat(a), vec4(0.0), greaterThanEqual(a, ivec4(0x4b000000))); }
+// sin(a - n pi) for a >= 0. pi has three parts; n times the first two is exact up to 2^13.
+vec4 math_sin_part(vec4 a, vec4 n) {
+    precise vec4 r = ((a - n * 3.140625) - n * 0.000967502594) - n * 1.50995803e-07;
+    return math_sin_polynomial(r);
+}
+
+const int SIN_FAR = 0x46000000;  // 2^13
+vec4 math_sin_argument(ivec4 a) { return mix(intBitsToFloat(a), vec4(0.0), greaterThanEqual(a, ivec4(SIN_FAR))); }
+
+// Bits of sin(a + ahead) for a from 2^13 on, else those of `near`; `ahead` counts 2^-31 pi. The significand of a times
+// those 64 bits of 1 / pi that its exponent leaves is a / pi modulo 2, with 31 bits behind the point.
+ivec4 math_sin_far(ivec4 a, int ahead, ivec4 near) {
+    bvec4 far = greaterThanEqual(a, ivec4(SIN_FAR));
+    if (!any(far)) return near;
+    ivec4 place = (a >> 23) - 119;  // of those bits, from 32 before the point on: 21 to 135
+    ivec4 word = place >> 5, shift = place & 31;
+    bvec4 from1 = greaterThan(word, ivec4(0)), from2 = greaterThan(word, ivec4(1));
+    bvec4 from3 = greaterThan(word, ivec4(2)), from4 = greaterThan(word, ivec4(3));
+    ivec4 w1 = ivec4(0x517cc1b7), w2 = ivec4(0x27220a94), w3 = ivec4(-0x01ec5418);  // 1 / pi, 32 bits a word
+    ivec4 w4 = ivec4(-0x05659120), w5 = ivec4(0x6db14acc), w6 = ivec4(-0x61de37e0);
+    ivec4 first = mix(mix(mix(mix(ivec4(0), w1, from1), w2, from2), w3, from3), w4, from4);
+    ivec4 second = mix(mix(mix(mix(w1, w2, from1), w3, from2), w4, from3), w5, from4);
+    ivec4 third = mix(mix(mix(mix(w2, w3, from1), w4, from2), w5, from3), w6, from4);
+    uvec4 left = uvec4(shift), right = uvec4(31 - shift);
+    uvec4 high = (uvec4(first) << left) | ((uvec4(second) >> 1) >> right);
+    uvec4 low = (uvec4(second) << left) | ((uvec4(third) >> 1) >> right);
+    uvec4 significand = uvec4((a & 0x007fffff) | 0x00800000);
+    uvec4 carried, rest;
+    umulExtended(significand, low, carried, rest);
+    ivec4 turns = ivec4(significand * high + carried) + ahead;
+    ivec4 odd = (turns + 0x40000000) & SIGN_BIT;  // the nearest multiple of pi
+    ivec4 r = turns ^ odd;
+    // Both parts are exact.
+    precise vec4 angle = vec4(r >> 12) * 5.99211262e-06 + vec4(r & 4095) * 1.46291812e-09;
+    return mix(near, floatBitsToInt(math_sin_polynomial(angle)) ^ odd, far);
+}
 
 vec4 tosa_sin(vec4 x) {
     ivec4 bits = floatBitsToInt(x);
-    vec4 a = math_sin_argument(bits & ABS_MASK);
+    ivec4 magnitude = bits & ABS_MASK;
+    vec4 a = math_sin_argument(magnitude);
     precise vec4 t = a * 0.318309873 + 12582912.0;
     precise vec4 n = t - 12582912.0;
-    ivec4 r = floatBitsToInt(math_sin_part(a, n)) ^ (floatBitsToInt(t) << 31) ^ (bits & SIGN_BIT);
-    return intBitsToFloat(mix(r, ivec4(NAN_BITS), greaterThanEqual(bits & ABS_MASK, ivec4(INF_BITS))));
+    ivec4 near = floatBitsToInt(math_sin_part(a, n)) ^ (floatBitsToInt(t) << 31);
+    ivec4 r = math_sin_far(magnitude, 0, near) ^ (bits & SIGN_BIT);
+    return intBitsToFloat(mix(r, ivec4(NAN_BITS), greaterThanEqual(magnitude, ivec4(INF_BITS))));
 }
 
 // cos(r + (n + 1/2) pi) = -(-1)^n sin(r)
 vec4 tosa_cos(vec4 x) {
-    ivec4 bits = floatBitsToInt(x);
-    vec4 a = math_sin_argument(bits & ABS_MASK);
+    ivec4 magnitude = floatBitsToInt(x) & ABS_MASK;
+    vec4 a = math_sin_argument(magnitude);
     precise vec4 t = (a * 0.318309873 - 0.5) + 12582912.0;
     precise vec4 n = (t - 12582912.0) + 0.5;
-    ivec4 r = floatBitsToInt(math_sin_part(a, n)) ^ ((floatBitsToInt(t) << 31) ^ SIGN_BIT);
-    return intBitsToFloat(mix(r, ivec4(NAN_BITS), greaterThanEqual(bits & ABS_MASK, ivec4(INF_BITS))));
+    ivec4 near = floatBitsToInt(math_sin_part(a, n)) ^ ((floatBitsToInt(t) << 31) ^ SIGN_BIT);
+    ivec4 r = math_sin_far(magnitude, 0x40000000, near);
+    return intBitsToFloat(mix(r, ivec4(NAN_BITS), greaterThanEqual(magnitude, ivec4(INF_BITS))));
 }

@@ -147,6 +147,17 @@ TEST(ShaderMath, SpecialValues) {
     for (float x : {from_bits(0x00200001), 0x1p-127f, 0x1p-126f}) EXPECT_TRUE(same(reciprocal(-x), -1.0f / x));
 }
 
+// Wherever the argument lies: the library's own sin of a double reduces it exactly.
+TEST(ShaderMath, SinAndCosHoldToTheEndOfTheRange) {
+    for (std::uint32_t bits = 0x3f000000u; bits < 0x7f800000u; bits += 0x1357u) {
+        for (const std::uint32_t sign : {0u, 0x80000000u}) {
+            const float x = from_bits(bits | sign);
+            ASSERT_NEAR(shader_math::sin(x), std::sin(static_cast<double>(x)), 3e-7) << x;
+            ASSERT_NEAR(shader_math::cos(x), std::cos(static_cast<double>(x)), 3e-7) << x;
+        }
+    }
+}
+
 TEST(ShaderMath, PowOfSpecialOperands) {
     using shader_math::pow;
     for (float y : {-2.5f, -1.0f, 0.5f, 3.0f}) EXPECT_TRUE(same(pow(0.0f, y), y > 0 ? 0.0f : inf));

@@ -244,8 +244,7 @@ float erf(float x) {
 
 namespace {
 
-float sin_part(float a, float n) {
-    const float r = ((a - n * 3.140625f) - n * 0.000967502594f) - n * 1.50995803e-07f;
+float sin_polynomial(float r) {
     const float z = r * r;
     float p = z * 2.60610295e-06f - 0.000198097783f;
     p = p * z + 0.00833306927f;
@@ -253,26 +252,47 @@ float sin_part(float a, float n) {
     return r + (r * z) * p;
 }
 
-float sin_argument(U a) { return a >= 0x4b000000 ? 0.0f : from_bits(a); }
+float sin_part(float a, float n) {
+    return sin_polynomial(((a - n * 3.140625f) - n * 0.000967502594f) - n * 1.50995803e-07f);
+}
+
+constexpr U sin_far = 0x46000000;
+float sin_argument(U a) { return a >= sin_far ? 0.0f : from_bits(a); }
+
+U sin_far_bits(U a, U ahead, U near) {
+    if (a < sin_far) return near;
+    constexpr U over_pi[] = {0, 0x517cc1b7, 0x27220a94, 0xfe13abe8, 0xfa9a6ee0, 0x6db14acc, 0x9e21c820};
+    const U place = (a >> 23) - 119, word = std::min<U>(place >> 5, 4), shift = place & 31, right = 31 - shift;
+    const U high = (over_pi[word] << shift) | ((over_pi[word + 1] >> 1) >> right);
+    const U low = (over_pi[word + 1] << shift) | ((over_pi[word + 2] >> 1) >> right);
+    const U significand = (a & 0x007fffff) | 0x00800000;
+    const U turns = significand * high + static_cast<U>((std::uint64_t{significand} * low) >> 32) + ahead;
+    const U odd = (turns + 0x40000000) & sign_bit;
+    const I r = static_cast<I>(turns ^ odd);
+    const float angle = static_cast<float>(r >> 12) * 5.99211262e-06f + static_cast<float>(r & 4095) * 1.46291812e-09f;
+    return bits_of(sin_polynomial(angle)) ^ odd;
+}
 
 }  // namespace
 
 float sin(float x) {
-    const U bits = bits_of(x);
-    const float a = sin_argument(bits & abs_mask);
+    const U bits = bits_of(x), magnitude = bits & abs_mask;
+    const float a = sin_argument(magnitude);
     const float t = a * 0.318309873f + 12582912.0f;
     const float n = t - 12582912.0f;
-    const U r = bits_of(sin_part(a, n)) ^ (bits_of(t) << 31) ^ (bits & sign_bit);
-    return from_bits((bits & abs_mask) >= inf_bits ? nan_bits : r);
+    const U near = bits_of(sin_part(a, n)) ^ (bits_of(t) << 31);
+    const U r = sin_far_bits(magnitude, 0, near) ^ (bits & sign_bit);
+    return from_bits(magnitude >= inf_bits ? nan_bits : r);
 }
 
 float cos(float x) {
-    const U bits = bits_of(x);
-    const float a = sin_argument(bits & abs_mask);
+    const U magnitude = bits_of(x) & abs_mask;
+    const float a = sin_argument(magnitude);
     const float t = (a * 0.318309873f - 0.5f) + 12582912.0f;
     const float n = (t - 12582912.0f) + 0.5f;
-    const U r = bits_of(sin_part(a, n)) ^ ((bits_of(t) << 31) ^ sign_bit);
-    return from_bits((bits & abs_mask) >= inf_bits ? nan_bits : r);
+    const U near = bits_of(sin_part(a, n)) ^ ((bits_of(t) << 31) ^ sign_bit);
+    const U r = sin_far_bits(magnitude, 0x40000000, near);
+    return from_bits(magnitude >= inf_bits ? nan_bits : r);
 }
 
 }  // namespace tosavk::shader_math
