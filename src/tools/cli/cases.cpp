@@ -17,13 +17,19 @@ RecordedCases load_cases(const std::string& directory, const std::string& roundi
     if (!file) throw Failure(exit_file, fmt::format("cannot read {}", path));
     try {
         const Json document = Json::parse(file);
+        std::size_t sequences = 0;
         RecordedCases result;
         result.atol = document.value("atol", 0.0);
         result.rtol = document.value("rtol", 0.0);
+        const auto paths = [&](const Json& names) {
+            std::vector<std::string> found;
+            for (const Json& name : names) found.push_back((root / name.get<std::string>()).string());
+            return found;
+        };
         for (const Json& entry : document.at("cases")) {
             RecordedCase& one = result.cases.emplace_back();
             one.name = entry.contains("case") ? entry.at("case").dump() : std::to_string(result.cases.size() - 1);
-            for (const Json& name : entry.at("inputs")) one.inputs.push_back((root / name.get<std::string>()).string());
+            one.inputs = paths(entry.at("inputs"));
             const Json& expected = entry.at("expected");
             const std::string exact = rounding == "tflite" ? rounding : rounding + "_round";
             const std::string key = expected.contains(exact) ? exact : "reference";
@@ -31,9 +37,13 @@ RecordedCases load_cases(const std::string& directory, const std::string& roundi
                 throw Failure(exit_file, fmt::format("{}: case {} has no outputs recorded for --rounding {}", path,
                                                      one.name, rounding));
             }
-            for (const Json& name : expected.at(key)) {
-                one.expected.push_back((root / name.get<std::string>()).string());
-            }
+            one.expected = paths(expected.at(key));
+        }
+        for (const Json& entry : document.value("sequences", Json::array())) {
+            RecordedCase one{fmt::format("sequence {}", sequences++), paths(entry.at("inputs")),
+                             paths(entry.at("expected")), entry.at("steps").get<std::uint32_t>()};
+            if (one.steps == 0) throw Failure(exit_file, fmt::format("{}: {} has no steps", path, one.name));
+            result.cases.push_back(std::move(one));
         }
         if (result.cases.empty()) throw Failure(exit_file, fmt::format("{} lists no case", path));
         return result;

@@ -9,6 +9,7 @@ struct RecordedCase {
     std::string name;                   ///< its number
     std::vector<std::string> inputs;    ///< paths, by input index
     std::vector<std::string> expected;  ///< paths, by output index
+    std::uint32_t steps = 0;  ///< of a sequence: runs that keep the variables, stacked along a first axis; 0: one run
 };
 
 struct RecordedCases {

@@ -60,9 +60,11 @@ std::string probe_model(const ModelOptions& options);
 struct InputArray {
     std::string path;
     cpp::Array array;
+    std::uint32_t steps = 0;  ///< tensors of that many runs, stacked along a first axis; 0: one tensor
+    cpp::Shape shape() const;  ///< of one of them
 };
-/// A .npy file; errors name it.
-InputArray load_array(const std::string& path);
+/// A .npy file; errors name it. Throws Failure(exit_file) where its first axis has not `steps` entries.
+InputArray load_array(const std::string& path, std::uint32_t steps = 0);
 
 /// Loads the model in such a way that dynamic dimensions take the arrays' shapes; `name_of_input` finds the index that
 /// each array belongs to. Throws Failure when an array cannot be that input.

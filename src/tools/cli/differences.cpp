@@ -34,14 +34,29 @@ std::string to_text(const Difference& difference) {
     return fmt::format("{} (largest magnitude {})", number_text(difference.largest), number_text(difference.magnitude));
 }
 
-std::vector<Bytes> outputs_of(const cpp::Device& device, const cpp::Graph& graph, const std::vector<Bytes>& inputs) {
+void run_steps(cpp::Context& context, std::uint32_t steps, const std::vector<Bytes>& inputs,
+               const std::vector<Bytes*>& outputs) {
+    const auto part = [&](auto& bytes, std::uint32_t step) {
+        const std::size_t size = bytes.size() / steps;
+        return std::span(bytes).subspan(step * size, size);
+    };
+    for (std::uint32_t step = 0; step < steps; ++step) {
+        for (std::uint32_t k = 0; k < inputs.size(); ++k) context.set_input(k, part(inputs[k], step));
+        context.run();
+        for (std::uint32_t k = 0; k < outputs.size(); ++k) context.get_output(k, part(*outputs[k], step));
+    }
+}
+
+std::vector<Bytes> outputs_of(const cpp::Device& device, const cpp::Graph& graph, const std::vector<Bytes>& inputs,
+                              std::uint32_t steps) {
     const cpp::Executable executable(device, graph);
     cpp::Context context(executable, false);
-    for (std::uint32_t k = 0; k < inputs.size(); ++k) context.set_input(k, inputs[k]);
-    context.run();
     std::vector<Bytes> outputs;
     for (std::uint32_t k = 0; k < graph.output_count(); ++k)
-        context.get_output(k, outputs.emplace_back(graph.output(k).size_bytes));
+        outputs.emplace_back(steps * graph.output(k).size_bytes);
+    std::vector<Bytes*> places;
+    for (Bytes& output : outputs) places.push_back(&output);
+    run_steps(context, steps, inputs, places);
     return outputs;
 }
 

@@ -172,9 +172,21 @@ cpp::Graph load_model(const ModelOptions& options, const InputShapes& shapes) {
     }
 }
 
-InputArray load_array(const std::string& path) {
+cpp::Shape InputArray::shape() const {
+    cpp::Shape whole = cpp::shape_of(array.info());
+    if (steps > 0) whole.erase(whole.begin());
+    return whole;
+}
+
+InputArray load_array(const std::string& path, std::uint32_t steps) {
     try {
-        return {path, cpp::Array::load(path)};
+        InputArray loaded{path, cpp::Array::load(path), steps};
+        const cpp::Shape shape = cpp::shape_of(loaded.array.info());
+        if (steps > 0 && (shape.empty() || shape[0] != steps)) {
+            throw Failure(exit_file, fmt::format("{} holds {}, but {} steps take arrays with a first axis of {}", path,
+                                                 shape_text(shape), steps, steps));
+        }
+        return loaded;
     } catch (const cpp::Error& e) {
         throw cpp::Error(e.status(), with_path(path, e.what()));
     }
@@ -194,8 +206,8 @@ std::string mismatch_text(const InputArray& array, const cpp::TensorInfo& input,
 }
 
 /// Whether an array may stand for a tensor, if the tensor's type holds its values.
-bool same_kind(const cpp::TensorInfo& array, const cpp::TensorInfo& tensor) {
-    return cpp::shape_of(array) == cpp::shape_of(tensor) && is_float(array.type) == is_float(tensor.type);
+bool same_kind(const InputArray& array, const cpp::TensorInfo& tensor) {
+    return array.shape() == cpp::shape_of(tensor) && is_float(array.array.info().type) == is_float(tensor.type);
 }
 
 /// An array in the type of a tensor's elements in the graph.
@@ -224,13 +236,13 @@ Bytes converted(const InputArray& array, const cpp::TensorInfo& tensor) {
 
 Bytes input_bytes(const InputArray& array, const cpp::TensorInfo& input, std::uint32_t index,
                   const std::string& model) {
-    if (!same_kind(array.array.info(), input)) throw Failure(exit_file, mismatch_text(array, input, index, model));
+    if (!same_kind(array, input)) throw Failure(exit_file, mismatch_text(array, input, index, model));
     return converted(array, input);
 }
 
 Bytes expected_bytes(const InputArray& array, const cpp::TensorInfo& output, std::uint32_t index,
                      const std::string& model) {
-    if (!same_kind(array.array.info(), output)) {
+    if (!same_kind(array, output)) {
         throw Failure(exit_file, fmt::format("{} holds {}, but output {} '{}' of {} is {}", array.path,
                                              held_text(array.array), index, output.name, model, tensor_text(output)));
     }
@@ -246,7 +258,7 @@ Assigned load_model_for(const ModelOptions& options, const std::vector<InputArra
     for (std::size_t k = 0; k < arrays.size(); ++k) {
         const std::uint32_t index = resolve(graph, k);
         indices.push_back(index);
-        const cpp::Shape shape = cpp::shape_of(arrays[k].array.info());
+        const cpp::Shape shape = arrays[k].shape();
         if (shape == cpp::shape_of(graph.input(index))) continue;
         if (shapes.empty()) first_changed = k;
         shapes.emplace_back(index, shape);

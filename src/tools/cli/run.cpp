@@ -22,6 +22,10 @@ struct RunOptions {
     bool reference = false, json = false, raw_outputs = false;
     std::uint64_t seed = 0;
     std::size_t top = 5;
+    /// Runs that keep the variables, their tensors stacked along a first axis; 0: one run, its tensors as they are.
+    std::uint32_t steps = 0;
+
+    std::uint32_t runs() const { return std::max(steps, 1u); }
 };
 
 struct InputArgument {
@@ -61,7 +65,7 @@ Assigned load(const RunOptions& options) {
     for (const std::string& text : options.inputs) arguments.push_back(split_input(text));
     // The model first: of two missing files it is the one to name.
     if (!std::filesystem::exists(options.model.name())) load_model(options.model);
-    for (const InputArgument& argument : arguments) arrays.push_back(load_array(argument.path));
+    for (const InputArgument& argument : arguments) arrays.push_back(load_array(argument.path, options.steps));
     std::vector<std::uint32_t> seen;
     return load_model_for(options.model, arrays, [&](const cpp::Graph& graph, std::size_t k) {
         const std::uint32_t index = find_input(graph, arguments[k].name);
@@ -109,9 +113,12 @@ void run_on_device(const RunOptions& options, const cpp::Graph& graph, const std
     cpp::Context context(executable, !options.profile.empty());
     result.times["compile"] = compile_watch.ms();
     Stopwatch first_watch;
-    for (std::uint32_t k = 0; k < inputs.size(); ++k) context.set_input(k, inputs[k]);
-    context.run();
-    for (std::uint32_t k = 0; k < result.outputs.size(); ++k) context.get_output(k, result.outputs[k].bytes);
+    const auto places = [](std::vector<Output>& outputs) {
+        std::vector<Bytes*> bytes;
+        for (Output& output : outputs) bytes.push_back(&output.bytes);
+        return bytes;
+    };
+    run_steps(context, options.runs(), inputs, places(result.outputs));
     result.times["first_run"] = first_watch.ms();
     const tosavk_counters first = context.counters();
     if (first.package == 2) {
@@ -123,9 +130,7 @@ void run_on_device(const RunOptions& options, const cpp::Graph& graph, const std
     context.reset_variables();
     std::vector<Output> warm = result.outputs;
     Stopwatch run_watch;
-    for (std::uint32_t k = 0; k < inputs.size(); ++k) context.set_input(k, inputs[k]);
-    context.run();
-    for (std::uint32_t k = 0; k < warm.size(); ++k) context.get_output(k, warm[k].bytes);
+    run_steps(context, options.runs(), inputs, places(warm));
     result.times["run"] = run_watch.ms();
     if (options.profile.empty()) return;
 
@@ -158,9 +163,10 @@ Json precision_differences(const RunOptions& options, const std::vector<Bytes>& 
     RunOptions as_declared = options;
     as_declared.model.precision = "declared";
     const Assigned loaded = load(as_declared);
+    const std::uint32_t runs = options.runs();
     const std::vector<Bytes> expected = options.reference
-                                          ? loaded.graph.reference_run(inputs)
-                                          : outputs_of(cpp::Device(options.device), loaded.graph, inputs);
+                                          ? loaded.graph.reference_run(inputs, runs)
+                                          : outputs_of(cpp::Device(options.device), loaded.graph, inputs, runs);
     auto result = Json::array();
     for (std::size_t k = 0; k < outputs.size(); ++k) {
         const Difference difference = difference_of(outputs[k].info.type, outputs[k].bytes, expected[k]);
@@ -170,6 +176,27 @@ Json precision_differences(const RunOptions& options, const std::vector<Bytes>& 
                      k, to_text(difference).c_str());
     }
     return result;
+}
+
+/// One tensor, or those of all steps along a first axis.
+cpp::TensorInfo stacked(cpp::TensorInfo info, const RunOptions& options) {
+    if (options.steps == 0) return info;
+    if (info.rank == TOSAVK_MAX_RANK)
+        throw Failure(exit_usage, fmt::format("--steps: '{}' has rank {} already", info.name, info.rank));
+    std::copy_backward(info.dims, info.dims + info.rank, info.dims + info.rank + 1);
+    info.dims[0] = options.steps;
+    ++info.rank;
+    info.size_bytes *= options.steps;
+    return info;
+}
+
+Bytes random_steps(const cpp::Graph& graph, std::uint32_t k, const RunOptions& options) {
+    Bytes all;
+    for (std::uint32_t step = 0; step < options.runs(); ++step) {
+        const Bytes one = graph.random_input(k, options.seed + step);
+        all.insert(all.end(), one.begin(), one.end());
+    }
+    return all;
 }
 
 std::string times_text(const Json& times) {
@@ -206,8 +233,8 @@ int run(const RunOptions& options) {
     for (std::uint32_t k = 0; k < graph.input_count(); ++k) {
         const auto given = loaded.inputs.find(k);
         const bool random = given == loaded.inputs.end();
-        inputs.push_back(random ? graph.random_input(k, options.seed) : given->second);
-        const cpp::TensorInfo info = graph.input(k);
+        inputs.push_back(random ? random_steps(graph, k, options) : given->second);
+        const cpp::TensorInfo info = stacked(graph.input(k), options);
         inputs_json.push_back({{"index", k},
                                {"name", info.name},
                                {"type", type_text(info)},
@@ -217,12 +244,12 @@ int run(const RunOptions& options) {
                                    random ? fmt::format("random numbers from seed {}", options.seed) : "from its file");
     }
     for (std::uint32_t k = 0; k < graph.output_count(); ++k) {
-        const cpp::TensorInfo info = graph.output(k);
+        const cpp::TensorInfo info = stacked(graph.output(k), options);
         result.outputs.push_back({info, Bytes(info.size_bytes)});
     }
     if (options.reference) {
         Stopwatch watch;
-        std::vector<Bytes> outputs = graph.reference_run(inputs);
+        std::vector<Bytes> outputs = graph.reference_run(inputs, options.runs());
         for (std::size_t k = 0; k < outputs.size(); ++k) result.outputs[k].bytes = std::move(outputs[k]);
         result.times["run"] = watch.ms();
         result.device = "reference interpreter";
@@ -271,6 +298,10 @@ Action add_run(CLI::App& app) {
         ->check(output_path());
     command->add_flag("--raw-outputs", options->raw_outputs,
                       "write bf16 and fp8 by their bits, as ml_dtypes does ('<V2', '|V1'), not as float32");
+    command
+        ->add_option("--steps", options->steps,
+                     "run N times and keep the variables: inputs and outputs are stacked along a first axis of N")
+        ->check(CLI::Range(1, 1000000));
     add_device_option(*command, options->device);
     command->add_flag("--reference", options->reference, "run on the reference interpreter instead of a device");
     command->add_option("--seed", options->seed, "seed of random inputs (default 0)")->check(whole_number());

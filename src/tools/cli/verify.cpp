@@ -1,6 +1,7 @@
 // tosa-vk verify: a device against the reference on random inputs, or both against recorded outputs.
 #include "tools/cli/cases.hpp"
 #include "tools/cli/commands.hpp"
+#include "tools/cli/differences.hpp"
 
 #include <fmt/format.h>
 
@@ -132,7 +133,7 @@ public:
 private:
     void run_case(const RecordedCase& one) {
         std::vector<InputArray> arrays;
-        for (const std::string& path : one.inputs) arrays.push_back(load_array(path));
+        for (const std::string& path : one.inputs) arrays.push_back(load_array(path, one.steps));
         std::vector<Bytes> inputs = load_inputs(one, arrays);
         const cpp::Graph& graph = loaded_->graph;
         if (one.expected.size() != graph.output_count()) {
@@ -140,16 +141,20 @@ private:
                                                  one.name, one.expected.size(), graph.output_count()));
         }
         loaded_->context.reset_variables();  // each case is one run of its own
-        for (std::uint32_t k = 0; k < inputs.size(); ++k) loaded_->context.set_input(k, inputs[k]);
-        loaded_->context.run();
-        const std::vector<Bytes> reference = graph.reference_run(inputs);
+        const std::uint32_t steps = std::max(one.steps, 1u);
+        std::vector<Bytes> outputs;
+        for (std::uint32_t k = 0; k < graph.output_count(); ++k)
+            outputs.emplace_back(steps * graph.output(k).size_bytes);
+        std::vector<Bytes*> places;
+        for (Bytes& output : outputs) places.push_back(&output);
+        run_steps(loaded_->context, steps, inputs, places);
+        const std::vector<Bytes> reference = graph.reference_run(inputs, steps);
         bool passed = true;
         for (std::uint32_t k = 0; k < graph.output_count(); ++k) {
             const cpp::TensorInfo info = graph.output(k);
-            const Bytes expected = expected_bytes(load_array(one.expected[k]), info, k, options_.model.name());
-            Bytes got(info.size_bytes);
-            loaded_->context.get_output(k, got);
-            const CaseResult device = compare(info, expected, got, recorded_.atol, recorded_.rtol);
+            const InputArray recorded = load_array(one.expected[k], one.steps);
+            const Bytes expected = expected_bytes(recorded, info, k, options_.model.name());
+            const CaseResult device = compare(info, expected, outputs[k], recorded_.atol, recorded_.rtol);
             const CaseResult interpreter = compare(info, expected, reference[k], recorded_.atol, recorded_.rtol);
             worst_device_ = std::max(worst_device_, device.worst);
             worst_reference_ = std::max(worst_reference_, interpreter.worst);
@@ -167,7 +172,7 @@ private:
     /// Loads the model for these shapes unless the loaded one fits.
     std::vector<Bytes> load_inputs(const RecordedCase& one, const std::vector<InputArray>& arrays) {
         std::vector<cpp::Shape> shapes;
-        for (const InputArray& array : arrays) shapes.push_back(cpp::shape_of(array.array.info()));
+        for (const InputArray& array : arrays) shapes.push_back(array.shape());
         if (!loaded_ || shapes != shapes_) {
             Assigned assigned = assign(one, arrays);
             std::vector<Bytes> inputs = in_order(one, assigned);
