@@ -53,6 +53,17 @@ public:
             tflite::CreateOperator(fbb, static_cast<std::uint32_t>(codes_.size() - 1), in, out, type, options));
     }
 
+    void custom(const std::string& name, const std::vector<int>& inputs, const std::vector<int>& outputs,
+                const std::vector<std::uint8_t>& options = {}) {
+        const auto title = fbb.CreateString(name);
+        codes_.push_back(tflite::CreateOperatorCode(fbb, 32, title, 1, tflite::BuiltinOperator::CUSTOM));
+        const auto in = fbb.CreateVector(std::vector<std::int32_t>(inputs.begin(), inputs.end()));
+        const auto out = fbb.CreateVector(std::vector<std::int32_t>(outputs.begin(), outputs.end()));
+        const auto bytes = fbb.CreateVector(options);
+        operators_.push_back(tflite::CreateOperator(fbb, static_cast<std::uint32_t>(codes_.size() - 1), in, out,
+                                                    tflite::BuiltinOptions::NONE, 0, bytes));
+    }
+
     /// What was added since the last one becomes a subgraph; returns its index.
     int end_subgraph(const std::vector<int>& inputs, const std::vector<int>& outputs, const std::string& name) {
         graphs_.push_back(subgraph(inputs, outputs, name));

@@ -231,14 +231,15 @@ void lower_comparison(Lowering& l) {
     const T type = l.in(0).type;
     const BuiltinOperator code = l.op().code;
     const bool equality = code == BuiltinOperator::EQUAL || code == BuiltinOperator::NOT_EQUAL;
-    const bool integers = type == T::INT8 || type == T::INT16 || (type == T::BOOL && equality);
-    if (l.in(1).type != type || (type != T::FLOAT32 && type != T::INT32 && !integers)) {
+    const bool bytes = type == T::INT8 || type == T::UINT8;
+    const bool integers = bytes || type == T::INT16 || (type == T::BOOL && equality);
+    if (l.in(1).type != type || (type != T::FLOAT32 && type != T::INT32 && type != T::INT64 && !integers)) {
         l.unsupported(fmt::format("types {} x {} are not supported", name_of(type), name_of(l.in(1).type)));
     }
     ValueId a = l.value(0), b = l.value(1);
     l.match_ranks(a, b);
     // TFLite says which of two INT16 is larger whatever they mean, but scales them to say whether they are equal.
-    if (type == T::INT8 || (type == T::INT16 && equality)) a = comparable(l, a, 0), b = comparable(l, b, 1);
+    if (bytes || (type == T::INT16 && equality)) a = comparable(l, a, 0), b = comparable(l, b, 1);
     else if (integers) a = l.cast(a, DType::i32), b = l.cast(b, DType::i32);
     if (code == BuiltinOperator::LESS || code == BuiltinOperator::LESS_EQUAL) std::swap(a, b);
     const bool strict = code == BuiltinOperator::LESS || code == BuiltinOperator::GREATER;

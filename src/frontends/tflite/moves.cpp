@@ -10,8 +10,15 @@
 namespace tosavk {
 
 ValueId flip_uint8(Lowering& l, ValueId x, const TfliteTensor& tensor) {
-    if (tensor.type != tflite::TensorType::UINT8) return x;
+    if (Lowering::stored_bias(tensor) == 0) return x;
     return l.add(Op::bitwise_xor, {x, l.splat(x, DType::i8, -128)}, DType::i8);
+}
+
+ValueId moved_value(Lowering& l, std::size_t k) {
+    if (l.in(k).type != l.out().type)
+        l.unsupported(fmt::format("types {} -> {} are not supported", name_of(l.in(k).type), name_of(l.out().type)));
+    l.require_same_quant(l.in(k), l.out());
+    return l.value(k);
 }
 
 ValueId reverse(Lowering& l, ValueId x, std::size_t axis) {

@@ -5,10 +5,14 @@
 
 namespace tosavk {
 
-/// What is 0 in memory; UINT8 values are here less 128.
-inline double zero_of(const TfliteTensor& tensor) { return tensor.type == tflite::TensorType::UINT8 ? -128 : 0; }
-/// The other way round, for arithmetic on the bits of a UINT8 tensor; other types have theirs already.
+/// What stands for the number 0.
+inline double zero_of(const TfliteTensor& tensor) { return -static_cast<double>(Lowering::stored_bias(tensor)); }
+/// Between what stands for a UINT8 element and its bits; other types have theirs already.
 ValueId flip_uint8(Lowering& l, ValueId x, const TfliteTensor& tensor);
+
+/// Input k, whose elements are copied, so that what they mean must not change; booleans and floats have no
+/// quantization.
+ValueId moved_value(Lowering& l, std::size_t k = 0);
 
 ValueId reverse(Lowering& l, ValueId x, std::size_t axis);
 /// Every `step`th element of dimension `axis`, `count` of them, beginning with the first.

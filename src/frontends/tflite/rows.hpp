@@ -44,6 +44,7 @@ OperatorRows function_rows();
 OperatorRows gather_rows();
 OperatorRows make_rows();
 OperatorRows matmul_rows();
+OperatorRows mediapipe_rows();
 OperatorRows normalization_rows();
 OperatorRows order_rows();
 OperatorRows pool_rows();
@@ -53,6 +54,7 @@ OperatorRows resize_rows();
 OperatorRows scatter_rows();
 OperatorRows select_rows();
 OperatorRows shape_rows();
+OperatorRows slice_rows();
 OperatorRows softmax_rows();
 OperatorRows variable_rows();
 

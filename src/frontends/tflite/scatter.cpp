@@ -145,6 +145,8 @@ void lower_unsorted_segment(Lowering& l) {
         case BuiltinOperator::UNSORTED_SEGMENT_PROD: return l.set(reduce_segments(l, s, count, Combiner::multiply));
         default: break;
     }
+    if (l.in(0).type == tflite::TensorType::INT64)
+        l.unsupported("what INT64 segments without rows hold needs more than 32 bits");
     const bool largest = l.op().code == BuiltinOperator::UNSORTED_SEGMENT_MAX;
     const ValueId x = reduce_segments(l, s, count, largest ? Combiner::maximum : Combiner::minimum);
     if (l.type(x) != DType::fp32 || l.is_empty(x)) return l.set(x);

@@ -13,18 +13,28 @@ namespace {
 
 using tflite::BuiltinOperator;
 
-// Elements are copied, so what they mean must not change; boolean and float tensors have no quantization.
-ValueId moved_value(Lowering& l, std::size_t k = 0) {
-    if (l.in(k).type != l.out().type)
-        l.unsupported(fmt::format("types {} -> {} are not supported", name_of(l.in(k).type), name_of(l.out().type)));
-    l.require_same_quant(l.in(k), l.out());
-    return l.value(k);
+// A shape that is computed at run time is the recorded one, of which the number of elements may tell one dimension.
+std::vector<std::int64_t> recorded_shape(Lowering& l) {
+    const TfliteTensor& output = l.out();
+    std::vector<std::int64_t> to = output.shape;
+    std::int64_t count = 1;
+    for (std::size_t d = 0; d < to.size(); ++d) {
+        if (output.dynamic[d]) to[d] = -1;
+        else count *= to[d];
+    }
+    const auto open = std::count(to.begin(), to.end(), -1);
+    const std::int64_t elements = element_count(l.shape(l.value(0)));
+    if (open > 1 || to.empty() || count == 0 || (open == 0 ? count != elements : elements % count != 0)) {
+        l.unsupported(fmt::format("its shape is computed, and the recorded one, [{}], does not fit {}",
+                                  fmt::join(to, ", "), to_string(l.shape(l.value(0)))));
+    }
+    return to;
 }
 
 std::vector<std::int64_t> new_shape(Lowering& l) {
     if (l.has_input(1)) {
         if (l.in(1).shape.size() > 1) l.fail(fmt::format("its shape has rank {}", l.in(1).shape.size()));
-        return l.const_ints(1);
+        return l.constant(1) || l.is_empty(l.value(1)) ? l.const_ints(1) : recorded_shape(l);
     }
     const auto* options = l.options<tflite::ReshapeOptions>();
     if (!options || !options->new_shape()) l.fail("its new shape is missing");
@@ -229,108 +239,12 @@ void lower_pad(Lowering& l) {
             l.fail("its value must be one element of the input's type");
         fill = l.reshape(fill, {1});
     } else {
-        fill = l.scalar(type, l.is_quantized(l.out()) && !l.out().scale.empty()
-                                  ? l.quant(l.out()).zero_point
-                                  : -static_cast<double>(Lowering::stored_bias(l.out())));
+        fill = l.scalar(
+            type, l.is_quantized(l.out()) && !l.out().scale.empty() ? l.quant(l.out()).zero_point : zero_of(l.out()));
     }
     const ValueId amounts =
         l.constant_ints("padding", DType::shape, {static_cast<std::int64_t>(padding.size())}, padding);
     l.set(l.add(Op::pad, {x, amounts, fill}, type));
-}
-
-void lower_slice(Lowering& l) {
-    const std::vector<std::int64_t> start = l.const_ints(1);
-    Shape size = l.const_ints(2);
-    const ValueId x = moved_value(l);
-    const Shape from = l.shape(x);
-    if (start.size() != from.size() || size.size() != from.size())
-        l.fail("its start and size do not have the rank of the input");
-    const std::int64_t batch = l.recorded_batch(0);
-    for (std::size_t d = 0; d < from.size(); ++d) {
-        if (d == 0 && batch != 0 && start[0] == 0 && size[0] == batch) size[0] = from[0];
-        if (size[d] == -1) size[d] = from[d] - std::clamp<std::int64_t>(start[d], 0, from[d]);
-    }
-    l.set(l.slice(x, start, size));
-}
-
-void lower_strided_slice(Lowering& l) {
-    const auto* options = l.options<tflite::StridedSliceOptions>();
-    const auto mask = [&](std::int32_t bits, std::size_t k) {
-        return k < 32 && ((static_cast<std::uint32_t>(bits) >> k) & 1u) != 0;
-    };
-    const std::int32_t begin_mask = options ? options->begin_mask() : 0, end_mask = options ? options->end_mask() : 0;
-    const std::int32_t ellipsis_mask = options ? options->ellipsis_mask() : 0,
-                       new_mask = options ? options->new_axis_mask() : 0;
-    const std::int32_t shrink_mask = options ? options->shrink_axis_mask() : 0;
-    const std::vector<std::int64_t> begins = l.const_ints(1), ends = l.const_ints(2), strides = l.const_ints(3);
-    if (begins.size() != ends.size() || begins.size() != strides.size())
-        l.fail("its begin, end and strides have different lengths");
-    ValueId x = moved_value(l);
-    const std::size_t rank = l.shape(x).size();
-    const std::int64_t batch = l.recorded_batch(0);
-
-    // How many dimensions the entries name one by one; an ellipsis stands for the rest.
-    std::size_t named = 0, ellipses = 0;
-    for (std::size_t k = 0; k < begins.size(); ++k) {
-        if (mask(ellipsis_mask, k)) ++ellipses;
-        else if (!mask(new_mask, k)) ++named;
-    }
-    if (ellipses > 1) l.fail("it has more than one ellipsis");
-    if (named > rank) l.fail(fmt::format("it slices {} dimensions of rank {}", named, rank));
-
-    Shape to;
-    std::size_t d = 0;
-    for (std::size_t k = 0; k < begins.size(); ++k) {
-        if (mask(ellipsis_mask, k)) {
-            for (std::size_t skip = rank - named; skip > 0; --skip) to.push_back(l.shape(x)[d++]);
-            continue;
-        }
-        if (mask(new_mask, k)) {
-            to.push_back(1);
-            continue;
-        }
-        const std::int64_t size = l.shape(x)[d], step = strides[k];
-        if (step == 0) l.fail("it has a stride of 0");
-        const bool shrink = mask(shrink_mask, k);
-        const std::int64_t lowest = step > 0 ? 0 : -1, highest = step > 0 ? size : size - 1;
-        std::int64_t begin = begins[k], end = ends[k];
-        if (mask(begin_mask, k)) begin = step > 0 ? 0 : size - 1;
-        else if (begin < 0) begin += size;
-        if (shrink && (begin < 0 || begin >= size))
-            l.fail(fmt::format("index {} is out of range for dimension {} of size {}", begins[k], d, size));
-        begin = std::clamp(begin, lowest, highest);
-        // Nothing beyond this differs from it, and nothing overflows.
-        if (options && options->offset()) end = std::clamp(end, -3 * size - 3, 3 * size + 3) + begin;
-        const bool whole_batch = d == 0 && batch != 0 && !shrink && step == 1 && begin == 0 && end == batch;
-        if (shrink) end = begin + 1;
-        else if (mask(end_mask, k) || whole_batch) end = step > 0 ? size : -1;
-        else end = std::clamp(end < 0 ? end + size : end, lowest, highest);
-        // One beyond the size does the same as any longer one.
-        const std::int64_t stride = shrink ? 1 : std::clamp(step, -size - 1, size + 1),
-                           reach = stride > 0 ? stride : -stride;
-        const std::int64_t distance = stride > 0 ? end - begin : begin - end;
-        const std::int64_t count = distance <= 0 ? 0 : (distance - 1) / reach + 1;
-        if (count == 0) {
-            x = l.slice_axis(x, d, 0, 0);
-            if (!shrink) to.push_back(0);
-            ++d;
-            continue;
-        }
-        const std::int64_t span = (count - 1) * reach + 1;
-        if (stride < 0) {
-            x = l.slice_axis(x, d, begin - span + 1, span);
-            if (span > 1) x = reverse(l, x, d);
-        } else {
-            // Up to a multiple of the stride where there are elements, so that no padding is needed.
-            x = l.slice_axis(x, d, begin, std::min(count * reach, size - begin));
-        }
-        if (reach > 1 && count > 1) x = take_every(l, x, d, reach, count);
-        else if (count == 1) x = l.slice_axis(x, d, 0, 1);
-        if (!shrink) to.push_back(count);
-        ++d;
-    }
-    for (; d < rank; ++d) to.push_back(l.shape(x)[d]);
-    l.set(l.reshape(x, to));
 }
 
 }  // namespace
@@ -349,8 +263,6 @@ OperatorRows shape_rows() {
         {B::SPLIT_V, lower_split, moves_data},
         {B::PAD, lower_pad, moves_data},
         {B::PADV2, lower_pad, moves_data},
-        {B::SLICE, lower_slice, moves_data},
-        {B::STRIDED_SLICE, lower_strided_slice, moves_data},
     };
     return rows;
 }
