@@ -77,6 +77,7 @@ class Model:
         self.graph = self.graphs[0]
         self.steps = 1        # runs in a row that one input set stands for: state stays between them
         self.resolver = "reference"  # which of the real runtime's kernels say what is right
+        self.resources = False  # there are variables that only a new interpreter of the runtime forgets
         self.specials = False  # float inputs hold NaN and infinities too
 
     # ---- random choices -------------------------------------------------------------------------------------------

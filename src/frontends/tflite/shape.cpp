@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace tosavk {
 
@@ -124,6 +125,20 @@ void lower_transpose(Lowering& l) {
     l.set(l.add(Op::transpose, {x}, l.type(x), attrs));
 }
 
+/// As TFLite does for UINT8: round(q * scale + bias), in floats.
+ValueId rescaled_in_floats(Lowering& l, ValueId x, const TfliteTensor& from, const TfliteTensor& to) {
+    const Quant in = l.quant(from), out = l.quant(to);
+    // Here UINT8 is less 128.
+    const auto in_zp = static_cast<float>(in.zero_point + 128), out_zp = static_cast<float>(out.zero_point + 128);
+    const float scale = in.scale * (1.0f / out.scale), bias = -in_zp * scale;
+    std::vector<std::int64_t> entries;
+    for (int q = 0; q < 256; ++q) {
+        const float v = std::round(static_cast<float>(q) * scale + bias) + out_zp;
+        entries.push_back(static_cast<std::int64_t>(std::isnan(v) ? 0.0f : std::clamp(v, 0.0f, 255.0f)) - 128);
+    }
+    return l.add(Op::table, {x, l.constant_ints("table", DType::i8, {256}, entries)}, DType::i8);
+}
+
 void lower_concatenation(Lowering& l) {
     const auto* options = l.options<tflite::ConcatenationOptions>();
     const std::int32_t wanted = options ? options->axis() : 0;
@@ -135,7 +150,11 @@ void lower_concatenation(Lowering& l) {
         if (l.type(part) != l.type(l.value(0))) l.fail("its inputs have different types");
         if (quantized) {
             const Quant in = l.quant(l.in(k)), out = l.quant(l.out());
-            if (in.scale != out.scale || in.zero_point != out.zero_point) {
+            if (in.scale == out.scale && in.zero_point == out.zero_point) {
+                // Nothing changes.
+            } else if (l.in(k).type == tflite::TensorType::UINT8) {
+                part = rescaled_in_floats(l, part, l.in(k), l.out());
+            } else {
                 const double ratio = static_cast<double>(in.scale) / static_cast<double>(out.scale);
                 part = l.requantize(part, l.type(part), quantize_multiplier(ratio), in.zero_point, out.zero_point);
             }

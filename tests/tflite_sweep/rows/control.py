@@ -60,7 +60,7 @@ def variables(m, kind):
     m.graph.operators[-1]["outputs"] = []
     m.graph.tensors.pop()
     m.main()
-    m.steps = 3
+    m.steps, m.resources = 3, True
     x = m.input(kind, shape, None, integers(-1000, 1000) if kind == "i32" else None)
     m.op("CALL_ONCE", [], [m.between("i32")], "CallOnceOptions", init_subgraph_index=first)
     m.graph.operators[-1]["outputs"] = []
