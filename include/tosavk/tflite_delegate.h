@@ -1,5 +1,6 @@
 /* libtosavk_tflite_delegate.so: a TensorFlow Lite external delegate, for any runtime with that interface (tf.lite's
- * load_delegate, TfLiteExternalDelegateCreate), and an accelerator of LiteRT's CompiledModel. docs/hosts.md is its page.
+ * load_delegate, TfLiteExternalDelegateCreate), and an accelerator of LiteRT's CompiledModel. docs/hosts.md is its
+ * page.
  *
  * Options, strings all: device (as of tosavk_device_open), rounding (tflite, double, single), precision (declared,
  * fp16), cache_dir, profile (a file that takes the counters as JSON; "-": stderr), verbose (1: what is left to the

@@ -231,8 +231,9 @@ private:
             if (!left.contains(&p)) kept.push_back(&p);
         }
         if (options.max_partitions > 0 && kept.size() > options.max_partitions) {
-            std::stable_sort(kept.begin(), kept.end(),
-                             [&](const Partition* a, const Partition* b) { return work[a] > work[b]; });
+            std::sort(kept.begin(), kept.end(), [&](const Partition* a, const Partition* b) {
+                return work[a] != work[b] ? work[a] > work[b] : a < b;
+            });
             for (std::size_t k = options.max_partitions; k < kept.size(); ++k)
                 left[kept[k]] = "there are larger partitions, as many as max_partitions";
         }
@@ -277,8 +278,8 @@ private:
             left.push_back({index, name_of(all_.at(index)), sentence->second});
             owner().say(numbered(all_.at(index)) + ", is left: " + sentence->second);
         }
-        owner().say(std::to_string(claimed_.size()) + " of " + std::to_string(plan_.size()) + " nodes are claimed, in " +
-                    std::to_string(session_->partitions.size()) + " partitions");
+        owner().say(std::to_string(claimed_.size()) + " of " + std::to_string(plan_.size()) +
+                    " nodes are claimed, in " + std::to_string(session_->partitions.size()) + " partitions");
         session_->nodes.clear();
         for (const int index : claimed_) session_->nodes.emplace(index, all_.at(index));
         owner().add_left(left);

@@ -15,8 +15,7 @@ template <class F> Status guarded(Context* context, const char* what, F f) noexc
         return status_ok;
     } catch (const std::exception& e) {
         std::snprintf(sentence, sizeof sentence, "%s", e.what());
-    } catch (...) {
-    }
+    } catch (...) {}
     if (context != nullptr && context->report_error != nullptr)
         context->report_error(context, "tosa-vk delegate: %s: %s", what, sentence);
     return status_error;

@@ -111,9 +111,9 @@ void Kernel::prepare(Context& context) {
 
 Kernel::Instance Kernel::make_instance(const Context& context, const Shapes& shapes) {
     Instance instance;
-    const auto known =
-        std::find_if(session_->partitions.begin(), session_->partitions.end(),
-                     [&](const Partition& p) { return p.nodes == nodes_ && p.shapes == shapes && p.compiled; });
+    const auto known = std::find_if(session_->partitions.begin(), session_->partitions.end(), [&](const Partition& p) {
+        return p.nodes == nodes_ && p.shapes == shapes && p.compiled;
+    });
     if (known != session_->partitions.end()) {
         instance.partition = *known;
         known->compiled.reset();  // from now on it is ours to drop
@@ -204,9 +204,8 @@ void Kernel::invoke(Context& context) {
 void Kernel::run_on_device(Context& context, Instance& instance) {
     cpp::Context& run = *instance.context;
     std::uint64_t copies = 0;
-    const bool keep = std::any_of(instance.outputs.begin(), instance.outputs.end(), [&](const End& end) {
-        return session_->find_shared(end.tensor) != nullptr;
-    });
+    const bool keep = std::any_of(instance.outputs.begin(), instance.outputs.end(),
+                                  [&](const End& end) { return session_->find_shared(end.tensor) != nullptr; });
     kept_.assign(keep ? instance.inputs.size() : 0, {});
     for (std::uint32_t k = 0; k < instance.inputs.size(); ++k) {
         End& end = instance.inputs[k];
@@ -251,7 +250,8 @@ void Kernel::run_on_device(Context& context, Instance& instance) {
 
 /// As the graph wants them.
 std::vector<std::byte> Kernel::input_bytes(const Context& context, const End& end) {
-    if (session_->is_on_device(context, end.tensor)) return session_->find_shared(end.tensor)->producer->fetch(end.tensor);
+    if (session_->is_on_device(context, end.tensor))
+        return session_->find_shared(end.tensor)->producer->fetch(end.tensor);
     const std::span<const std::byte> bytes = bytes_of(context.tensors[end.tensor]);
     if (end.form == Form::int64) return narrow(bytes);
     return std::vector<std::byte>(bytes.begin(), bytes.end());

@@ -112,8 +112,8 @@ private:
         if (scale.empty()) return 0;
         const auto scales = file_.CreateVector(scale);
         const auto zero_points = file_.CreateVector(zero_point);
-        return tflite::CreateQuantizationParameters(file_, 0, 0, scales, zero_points,
-                                                    tflite::QuantizationDetails::NONE, 0, dimension);
+        return tflite::CreateQuantizationParameters(file_, 0, 0, scales, zero_points, tflite::QuantizationDetails::NONE,
+                                                    0, dimension);
     }
 
     flatbuffers::Offset<void> index_vector(const IntArray* array) {
@@ -125,7 +125,8 @@ private:
         for (int k = 0; k < sparsity.dimension_count; ++k) {
             const DimensionMetadata& d = sparsity.dimensions[k];
             if (d.format == 0) {
-                dimensions.push_back(tflite::CreateDimensionMetadata(file_, tflite::DimensionType::DENSE, d.dense_size));
+                dimensions.push_back(
+                    tflite::CreateDimensionMetadata(file_, tflite::DimensionType::DENSE, d.dense_size));
                 continue;
             }
             const auto segments = index_vector(d.segments), indices = index_vector(d.indices);
@@ -154,8 +155,8 @@ private:
         codes_.push_back(tflite::CreateOperatorCode(file_, static_cast<std::int8_t>(std::min(node.code, 127)),
                                                     code_name, node.version, row->code));
         const auto reads = file_.CreateVector(inputs), writes = file_.CreateVector(outputs);
-        return tflite::CreateOperator(file_, static_cast<std::uint32_t>(codes_.size() - 1), reads, writes,
-                                      options.type, options.table, custom);
+        return tflite::CreateOperator(file_, static_cast<std::uint32_t>(codes_.size() - 1), reads, writes, options.type,
+                                      options.table, custom);
     }
 
     const Context& context_;

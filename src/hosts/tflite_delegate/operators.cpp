@@ -92,8 +92,8 @@ Options rnn(File& file, const void* parameters, int) {
 
 Options sequence_rnn(File& file, const void* parameters, int) {
     const SequenceRnnParams& p = Given{parameters};
-    return made(tflite::CreateSequenceRNNOptions(file, p.time_major, activation(p.activation),
-                                                 p.asymmetric_quantize_inputs));
+    return made(
+        tflite::CreateSequenceRNNOptions(file, p.time_major, activation(p.activation), p.asymmetric_quantize_inputs));
 }
 
 Options bidirectional_rnn(File& file, const void* parameters, int) {
@@ -111,15 +111,15 @@ Options lstm(File& file, const void* parameters, int) {
 
 Options sequence_lstm(File& file, const void* parameters, int version) {
     const SequenceLstmParams& p = Given{parameters};
-    return made(tflite::CreateUnidirectionalSequenceLSTMOptions(
-        file, activation(p.activation), p.cell_clip, p.proj_clip, p.time_major, p.asymmetric_quantize_inputs,
-        version >= 4 && p.diagonal_recurrent_tensors));
+    return made(tflite::CreateUnidirectionalSequenceLSTMOptions(file, activation(p.activation), p.cell_clip,
+                                                                p.proj_clip, p.time_major, p.asymmetric_quantize_inputs,
+                                                                version >= 4 && p.diagonal_recurrent_tensors));
 }
 
 Options bidirectional_lstm(File& file, const void* parameters, int) {
     const BidirectionalLstmParams& p = Given{parameters};
-    return made(tflite::CreateBidirectionalSequenceLSTMOptions(file, activation(p.activation), p.cell_clip,
-                                                               p.proj_clip, p.merge_outputs, p.time_major,
+    return made(tflite::CreateBidirectionalSequenceLSTMOptions(file, activation(p.activation), p.cell_clip, p.proj_clip,
+                                                               p.merge_outputs, p.time_major,
                                                                p.asymmetric_quantize_inputs));
 }
 

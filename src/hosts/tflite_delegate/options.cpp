@@ -44,11 +44,10 @@ void take(DelegateOptions& options, const std::string& key, const std::string& v
     else if (key == "min_nodes") options.min_nodes = count_of(key, value);
     else if (key == "max_partitions") options.max_partitions = count_of(key, value);
     else if (key == "rounding") {
-        options.load.rounding = choice_of<tosavk_rounding>(
-            key, value,
-            {{"tflite", TOSAVK_ROUNDING_TFLITE},
-             {"double", TOSAVK_ROUNDING_DOUBLE},
-             {"single", TOSAVK_ROUNDING_SINGLE}});
+        options.load.rounding = choice_of<tosavk_rounding>(key, value,
+                                                           {{"tflite", TOSAVK_ROUNDING_TFLITE},
+                                                            {"double", TOSAVK_ROUNDING_DOUBLE},
+                                                            {"single", TOSAVK_ROUNDING_SINGLE}});
     } else if (key == "precision") {
         options.load.precision = choice_of<tosavk_precision>(
             key, value, {{"declared", TOSAVK_PRECISION_DECLARED}, {"fp16", TOSAVK_PRECISION_FP16}});

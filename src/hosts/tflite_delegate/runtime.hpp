@@ -1,5 +1,5 @@
-// What a TFLite runtime and a delegate share: the C structs of its ABI, declared here as they are since 2.9 (sizes below;
-// the fields that later runtimes appended are at the ends). Only what this delegate uses has a type.
+// What a TFLite runtime and a delegate share: the C structs of its ABI, declared here as they are since 2.9 (sizes
+// below; the fields that later runtimes appended are at the ends). Only what this delegate uses has a type.
 #pragma once
 
 #include <cstddef>

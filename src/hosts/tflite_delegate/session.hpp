@@ -43,8 +43,8 @@ struct Session {
     std::map<int, NodeRecord> nodes;  ///< those that may be claimed
     std::vector<Partition> partitions;
 
-    /// A tensor that one partition writes and others read, on the device. When the runtime wants to read it too, it asks
-    /// for a copy by its handle.
+    /// A tensor that one partition writes and others read, on the device. When the runtime wants to read it too, it
+    /// asks for a copy by its handle.
     struct Shared {
         int handle = no_buffer_handle;
         Kernel* producer = nullptr;

@@ -41,12 +41,12 @@ static const char* model_path;
 static char *input, *expected;
 static size_t input_size, expected_size;
 
-#define CHECK(condition)                                                          \
-    do {                                                                          \
-        if (!(condition)) {                                                       \
+#define CHECK(condition)                                                            \
+    do {                                                                            \
+        if (!(condition)) {                                                         \
             fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-            exit(1);                                                              \
-        }                                                                         \
+            exit(1);                                                                \
+        }                                                                           \
     } while (0)
 
 static void* symbol(void* library, const char* name) {
@@ -126,9 +126,7 @@ static void* use_in_thread(void* unused) {
 }
 
 static int reported;
-static void report(const char* sentence) {
-    reported += strstr(sentence, "speed") != NULL;
-}
+static void report(const char* sentence) { reported += strstr(sentence, "speed") != NULL; }
 
 static void refuse_wrong_options(void) {
     static const char* const keys[] = {"speed"};

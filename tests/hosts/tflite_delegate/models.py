@@ -5,6 +5,7 @@ from tosavk.tflite.AddOptions import AddOptionsT  # noqa: F401, for networks.py
 from tosavk.tflite.Buffer import BufferT
 from tosavk.tflite.BuiltinOperator import BuiltinOperator
 from tosavk.tflite.BuiltinOptions import BuiltinOptions
+from tosavk.tflite.IfOptions import IfOptionsT  # noqa: F401
 from tosavk.tflite.Model import ModelT
 from tosavk.tflite.MulOptions import MulOptionsT  # noqa: F401
 from tosavk.tflite.Operator import OperatorT
@@ -23,14 +24,21 @@ TYPES = {np.dtype(np.float32): TensorType.FLOAT32, np.dtype(np.int32): TensorTyp
 class Graph:
     """Tensors are numbers; what is not given a shape is written with dimensions of 1, for the runtime to infer."""
 
-    def __init__(self):
+    def __init__(self, within=None):
         self.graph = SubGraphT()
         self.graph.tensors, self.graph.operators, self.graph.inputs, self.graph.outputs = [], [], [], []
-        self.buffers, self.codes = [BufferT()], []
+        self.buffers, self.codes = ([BufferT()], []) if within is None else (within.buffers, within.codes)
+        self.graphs = [self.graph]
+
+    def subgraph(self):
+        inner = Graph(self)
+        self.graphs.append(inner.graph)
+        return inner
 
     def tensor(self, shape, dtype=np.float32, data=None, variable=False, signature=None, quantization=None):
         tensor = TensorT()
-        tensor.shape, tensor.type, tensor.buffer = list(shape), TYPES[np.dtype(dtype)], 0
+        tensor.shape, tensor.buffer = list(shape), 0
+        tensor.type = TensorType.STRING if dtype == "string" else TYPES[np.dtype(dtype)]
         tensor.name = f"t{len(self.graph.tensors)}"
         tensor.isVariable = variable
         if signature is not None:
@@ -75,7 +83,7 @@ class Graph:
     def finish(self, outputs):
         self.graph.outputs = list(outputs)
         model = ModelT()
-        model.version, model.subgraphs, model.buffers, model.operatorCodes = 3, [self.graph], self.buffers, self.codes
+        model.version, model.subgraphs, model.buffers, model.operatorCodes = 3, self.graphs, self.buffers, self.codes
         builder = flatbuffers.Builder(1024)
         builder.Finish(model.Pack(builder), b"TFL3")
         return bytes(builder.Output())

@@ -1,5 +1,5 @@
 """Networks of the tests, as bytes."""
-from models import AddOptionsT, Graph, MulOptionsT, SequenceRNNOptionsT
+from models import AddOptionsT, Graph, IfOptionsT, MulOptionsT, SequenceRNNOptionsT
 import numpy as np
 from support import random
 
@@ -66,3 +66,38 @@ def chain(length=3):
     for _ in range(length):
         value = graph.make("ADD", [value, graph.constant(random(8))], [2, 8], options=AddOptionsT())
     return graph.finish([value])
+
+
+def of_wide_integers():
+    """int64 in and out, through a cast to int32 and back; and uint8 in and out."""
+    graph = Graph()
+    wide, small = graph.input([5], np.int64), graph.input([2, 3], np.uint8)
+    narrow = graph.make("CAST", [wide], [5], np.int32)
+    twice = graph.make("ADD", [narrow, narrow], [5], np.int32, options=AddOptionsT())
+    back = graph.make("CAST", [twice], [5], np.int64)
+    shape = graph.constant([3, 2], np.int32)
+    return graph.finish([back, graph.make("RESHAPE", [small, shape], [3, 2], np.uint8)])
+
+
+def of_strings():
+    """A string that is only moved, beside what is claimed."""
+    graph = Graph()
+    words, source = graph.input([2], "string"), graph.input([2, 8])
+    moved = graph.make("RESHAPE", [words, graph.constant([1, 2], np.int32)], [1, 2], "string")
+    return graph.finish([moved, graph.make("EXP", [source], [2, 8])])
+
+
+def of_a_condition():
+    """IF: adds, or multiplies, by a flag."""
+    graph = Graph()
+    flag, a, b = graph.input([1], bool), graph.input([2, 3]), graph.input([2, 3])
+    branches = []
+    for name, options in (("ADD", AddOptionsT()), ("MUL", MulOptionsT())):
+        branch = graph.subgraph()
+        given = [branch.input([2, 3]), branch.input([2, 3])]
+        branch.graph.outputs = [branch.make(name, given, [2, 3], options=options)]
+        branches.append(branch)
+    options = IfOptionsT()
+    options.thenSubgraphIndex, options.elseSubgraphIndex = 1, 2
+    chosen = graph.make("IF", [flag, a, b], [2, 3], options=options)
+    return graph.finish([graph.make("NEG", [chosen], [2, 3])])

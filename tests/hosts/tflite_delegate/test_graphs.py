@@ -61,6 +61,22 @@ class Graphs(Case):
             did = self.both(networks.of_late_sizes(), feeds, min_nodes=1)
             self.assertGreater(did["claimed_nodes"], 0)
 
+    def test_int64_and_uint8(self):
+        feed = [np.array([1, -5, 7, 1 << 29, -(1 << 29)], np.int64), np.array([[0, 1, 127], [128, 254, 255]], np.uint8)]
+        did = self.both(networks.of_wide_integers(), [feed], min_nodes=1)
+        self.assertEqual(did["claimed_nodes"], did["nodes"], did["left"])
+        beyond = interpreter(networks.of_wide_integers(), delegate(min_nodes=1))
+        with self.assertRaises(RuntimeError):
+            invoke(beyond, [feed[0] + (1 << 40), feed[1]])
+
+    def test_strings_and_control_flow_are_left(self):
+        did = self.both(networks.of_strings(), [[np.array([b"a", b"tensor"], dtype=object), random(2, 8)]], min_nodes=1)
+        self.assertEqual([node["operator"] for node in did["left"]], ["RESHAPE"])
+        for flag in (True, False):
+            feed = [np.array([flag]), random(2, 3), random(2, 3)]
+            did = self.both(networks.of_a_condition(), [feed, feed], min_nodes=1)
+            self.assertIn("IF", [node["operator"] for node in did["left"]])
+
     def test_rounding_and_precision(self):
         for options in ({"rounding": "double"}, {"rounding": "single"}, {"precision": "fp16"}):
             did = self.both(networks.chain(), [[random(2, 8)]], bound=1e-2, **options)
