@@ -51,6 +51,8 @@ typedef struct tosavk_api {
                                 tosavk_error** error);
     tosavk_status (*probe_memory)(const void* data, size_t size_bytes, const tosavk_load_options* options,
                                   tosavk_text** json, tosavk_error** error);
+    tosavk_status (*describe_file)(const char* path, tosavk_text** json, tosavk_error** error);
+    tosavk_status (*describe_memory)(const void* data, size_t size_bytes, tosavk_text** json, tosavk_error** error);
     uint32_t (*graph_input_count)(const tosavk_graph* graph);
     uint32_t (*graph_output_count)(const tosavk_graph* graph);
     uint32_t (*graph_node_count)(const tosavk_graph* graph);

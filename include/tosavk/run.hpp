@@ -30,6 +30,7 @@ struct LoadOptions {
     tosavk_spec spec = TOSAVK_SPEC_RECOGNISE;
     tosavk_precision precision = TOSAVK_PRECISION_DECLARED;
     const tosavk_custom_set* customs = nullptr;  ///< get() of a CustomSet
+    std::string signature;                       ///< of a .tflite file; empty: its main subgraph
 };
 
 namespace detail {
@@ -84,6 +85,7 @@ template <class F> void with_raw(const LoadOptions& options, F f) {
     raw.spec = options.spec;
     raw.precision = options.precision;
     raw.customs = options.customs;
+    raw.signature = options.signature.empty() ? nullptr : options.signature.c_str();
     const std::vector<tosavk_input_shape> shapes = raw_shapes(options.input_shapes);
     raw.input_shapes = shapes.data();
     raw.input_shape_count = shapes.size();
@@ -104,6 +106,13 @@ inline std::string probe(std::span<const std::byte> file, const LoadOptions& opt
     detail::with_raw(options, [&](const tosavk_load_options* raw) {
         detail::call(tosavk_probe_memory, static_cast<const void*>(file.data()), file.size(), raw, &text);
     });
+    return detail::take(text);
+}
+
+/// JSON, as tosavk_describe_file gives it.
+inline std::string describe(const std::string& path) {
+    tosavk_text* text = nullptr;
+    detail::call(tosavk_describe_file, path.c_str(), &text);
     return detail::take(text);
 }
 

@@ -252,6 +252,7 @@ typedef struct tosavk_load_options {
     int32_t spec;                     /* a tosavk_spec */
     int32_t precision;                /* a tosavk_precision */
     const tosavk_custom_set* customs; /* what carries out the CUSTOM of .tosa files; may be NULL */
+    const char* signature;            /* of a .tflite file, whose subgraph and names count; NULL: the main subgraph */
 } tosavk_load_options;
 
 typedef struct tosavk_tensor_info {
@@ -280,7 +281,7 @@ TOSAVK_API tosavk_status tosavk_graph_load_file(const char* path, const tosavk_l
 TOSAVK_API tosavk_status tosavk_graph_load_memory(const void* data, size_t size_bytes,
                                                   const tosavk_load_options* options, tosavk_graph** graph,
                                                   tosavk_error** error);
-/* Reads the stream to its end. TOSAVK_ERROR_IO where `read` fails, or gives more than 2 GiB. */
+/* Reads the stream to its end. TOSAVK_ERROR_IO where `read` fails, or gives more than 64 GiB. */
 TOSAVK_API tosavk_status tosavk_graph_load_stream(tosavk_read_callback read, void* user,
                                                   const tosavk_load_options* options, tosavk_graph** graph,
                                                   tosavk_error** error);
@@ -296,6 +297,14 @@ TOSAVK_API tosavk_status tosavk_probe_file(const char* path, const tosavk_load_o
                                            tosavk_error** error);
 TOSAVK_API tosavk_status tosavk_probe_memory(const void* data, size_t size_bytes, const tosavk_load_options* options,
                                              tosavk_text** json, tosavk_error** error);
+/* What a file says of itself beside its operators: a JSON object "format" ("tflite" or "tosa"), "description",
+ * "subgraphs" (an array of their names), "signatures" (an array of objects "key", "subgraph" (a number), "inputs" and
+ * "outputs", arrays of objects "name" and "tensor", its name in the subgraph), "metadata" (an array of objects "name",
+ * "size_bytes" and, where it can be read, "text") and "external_files" (names of files beside it that hold constants).
+ * TOSAVK_ERROR_BAD_MODEL for what is no such file. */
+TOSAVK_API tosavk_status tosavk_describe_file(const char* path, tosavk_text** json, tosavk_error** error);
+TOSAVK_API tosavk_status tosavk_describe_memory(const void* data, size_t size_bytes, tosavk_text** json,
+                                                tosavk_error** error);
 TOSAVK_API uint32_t tosavk_graph_input_count(const tosavk_graph* graph);
 TOSAVK_API uint32_t tosavk_graph_output_count(const tosavk_graph* graph);
 TOSAVK_API uint32_t tosavk_graph_node_count(const tosavk_graph* graph);

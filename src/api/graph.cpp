@@ -98,7 +98,8 @@ tosavk_status tosavk_graph_load_file(const char* path, const tosavk_load_options
     return guard(__func__, error, [&](const Call& call) {
         call.require(path, "path");
         call.require(graph, "graph");
-        const ImportOptions import = import_options(options);
+        ImportOptions import = import_options(options);
+        import.folder = folder_of(path);
         *graph = finish(load_model(read_file(path), path, import), import, precision_of(options));
     });
 }

@@ -39,6 +39,7 @@ ImportOptions import_options(const tosavk_load_options* given) {
         default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_spec", options.spec));
     }
     result.customs = customs_of(options.customs);
+    if (options.signature) result.signature = options.signature;
     if (options.input_shape_count > 0 && !options.input_shapes) {
         throw Error(ErrorCode::usage, "tosavk_load_options.input_shapes is NULL but input_shape_count is not 0");
     }

@@ -14,13 +14,16 @@ namespace {
 
 constexpr std::uint32_t default_executables = 16;
 
-tosavk_model* open_model(tosavk::Bytes file, const std::string& origin, const tosavk_load_options* load,
-                         const tosavk_model_options* options) {
+/// `folder`: where the file lies; empty: unknown.
+tosavk_model* open_model(tosavk::Bytes file, const std::string& origin, const std::filesystem::path& folder,
+                         const tosavk_load_options* load, const tosavk_model_options* options) {
     const tosavk_model_options given = read_struct(options, "tosavk_model_options");
     require_zero(static_cast<std::int32_t>(given.reserved), "tosavk_model_options.reserved");
     const std::size_t limit = given.max_executables == 0 ? default_executables : given.max_executables;
+    ImportOptions import = import_options(load);
+    import.folder = folder;
     return new tosavk_model{
-        std::make_shared<OpenModel>(std::move(file), origin, import_options(load), precision_of(load), limit)};
+        std::make_shared<OpenModel>(std::move(file), origin, std::move(import), precision_of(load), limit)};
 }
 
 Shape shape_of(const tosavk_input_shape& given) {
@@ -60,7 +63,7 @@ tosavk_status tosavk_model_open_file(const char* path, const tosavk_load_options
     return guard(__func__, error, [&](const Call& call) {
         call.require(path, "path");
         call.require(model, "model");
-        *model = open_model(read_file(path), path, load, options);
+        *model = open_model(read_file(path), path, folder_of(path), load, options);
     });
 }
 
@@ -71,7 +74,7 @@ tosavk_status tosavk_model_open_memory(const void* data, size_t size_bytes, cons
         call.require(data, "data");
         call.require(model, "model");
         const auto* begin = static_cast<const std::byte*>(data);
-        *model = open_model({begin, begin + size_bytes}, "the model in memory", load, options);
+        *model = open_model({begin, begin + size_bytes}, "the model in memory", {}, load, options);
     });
 }
 

@@ -14,8 +14,10 @@ using namespace tosavk::api;
 
 namespace {
 
-tosavk_text* probe(std::span<const std::byte> file, const std::string& origin, const tosavk_load_options* options) {
-    const ImportOptions import = import_options(options);
+tosavk_text* probe(std::span<const std::byte> file, const std::string& origin, const tosavk_load_options* options,
+                   const std::filesystem::path& folder) {
+    ImportOptions import = import_options(options);
+    import.folder = folder;
     const std::int32_t precision = precision_of(options);
     if (is_package(file)) {
         throw Error(ErrorCode::unsupported,
@@ -33,7 +35,50 @@ tosavk_text* probe(std::span<const std::byte> file, const std::string& origin, c
     return make_text(probe_json(report));
 }
 
+nlohmann::ordered_json ends_json(const std::vector<FileFacts::End>& ends) {
+    auto list = nlohmann::ordered_json::array();
+    for (const FileFacts::End& end : ends) list.push_back({{"name", end.name}, {"tensor", end.tensor}});
+    return list;
+}
+
+tosavk_text* describe(std::span<const std::byte> file, const std::string& origin) {
+    if (is_package(file)) throw Error(ErrorCode::unsupported, origin + ": this is a package, which says nothing else");
+    const FileFacts facts = model_facts(file, origin);
+    nlohmann::ordered_json result{
+        {"format", facts.format}, {"description", facts.description}, {"subgraphs", facts.subgraphs}};
+    auto& signatures = result["signatures"] = nlohmann::ordered_json::array();
+    for (const FileFacts::EntryPoint& signature : facts.signatures) {
+        signatures.push_back({{"key", signature.key},
+                              {"subgraph", signature.subgraph},
+                              {"inputs", ends_json(signature.inputs)},
+                              {"outputs", ends_json(signature.outputs)}});
+    }
+    auto& metadata = result["metadata"] = nlohmann::ordered_json::array();
+    for (const FileFacts::Metadata& one : facts.metadata) {
+        metadata.push_back({{"name", one.name}, {"size_bytes", one.size_bytes}});
+        if (!one.text.empty()) metadata.back()["text"] = one.text;
+    }
+    result["external_files"] = facts.external_files;
+    return make_text(result.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
 }  // namespace
+
+tosavk_status tosavk_describe_file(const char* path, tosavk_text** json, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(path, "path");
+        call.require(json, "json");
+        *json = describe(read_file(path), path);
+    });
+}
+
+tosavk_status tosavk_describe_memory(const void* data, size_t size_bytes, tosavk_text** json, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(data, "data");
+        call.require(json, "json");
+        *json = describe({static_cast<const std::byte*>(data), size_bytes}, "the model in memory");
+    });
+}
 
 std::string tosavk::api::probe_json(const ProbeReport& report) {
     nlohmann::ordered_json result;
@@ -57,7 +102,7 @@ tosavk_status tosavk_probe_file(const char* path, const tosavk_load_options* opt
     return guard(__func__, error, [&](const Call& call) {
         call.require(path, "path");
         call.require(json, "json");
-        *json = probe(read_file(path), path, options);
+        *json = probe(read_file(path), path, options, folder_of(path));
     });
 }
 
@@ -66,6 +111,6 @@ tosavk_status tosavk_probe_memory(const void* data, size_t size_bytes, const tos
     return guard(__func__, error, [&](const Call& call) {
         call.require(data, "data");
         call.require(json, "json");
-        *json = probe({static_cast<const std::byte*>(data), size_bytes}, "the model in memory", options);
+        *json = probe({static_cast<const std::byte*>(data), size_bytes}, "the model in memory", options, {});
     });
 }

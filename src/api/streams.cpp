@@ -22,7 +22,7 @@ Bytes read_stream(tosavk_read_callback read, void* user) {
                         fmt::format("the stream says that it gave {} bytes, but {} were asked for", got, room));
         if (got == 0) break;
         used += static_cast<std::size_t>(got);
-        if (used > most_file_bytes) throw Error(ErrorCode::io, "the stream gives more than 2 GiB, which is not read");
+        if (used > most_file_bytes) throw Error(ErrorCode::io, "the stream gives more than 64 GiB, which is not read");
     }
     bytes.resize(used);
     return bytes;

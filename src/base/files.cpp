@@ -36,7 +36,7 @@ Bytes read_file(const std::filesystem::path& path) {
     }
     constexpr std::size_t piece = std::size_t{1} << 20;
     while (stream) {
-        if (bytes.size() > most_file_bytes) fail_io(path, "it is larger than 2 GiB");
+        if (bytes.size() > most_file_bytes) fail_io(path, "it is larger than 64 GiB");
         const std::size_t old = bytes.size();
         bytes.resize(old + piece);
         stream.read(reinterpret_cast<char*>(bytes.data() + old), static_cast<std::streamsize>(piece));
@@ -44,6 +44,10 @@ Bytes read_file(const std::filesystem::path& path) {
     }
     if (stream.bad()) fail_io(path, "reading failed");
     return bytes;
+}
+
+std::filesystem::path folder_of(const std::filesystem::path& path) {
+    return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
 
 void write_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> pieces) {

@@ -10,8 +10,10 @@
 
 namespace tosavk {
 
-constexpr std::size_t most_file_bytes = std::size_t{1} << 31;  ///< of read_file(): flatbuffers address no more
+constexpr std::size_t most_file_bytes = std::size_t{1} << 36;  ///< of read_file()
 Bytes read_file(const std::filesystem::path& path);
+/// Where a file lies; "." for a name alone.
+std::filesystem::path folder_of(const std::filesystem::path& path);
 
 /// Writes to a temporary file beside `path` and renames it, so that no half-written file is left.
 void write_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> pieces);

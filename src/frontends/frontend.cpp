@@ -37,9 +37,15 @@ Signature tosa_signature(std::span<const std::byte> file, const ImportOptions& o
     return signature_of(import_tosa(file, options));
 }
 
+FileFacts tosa_facts(std::span<const std::byte>) {
+    FileFacts facts;
+    facts.format = "tosa";
+    return facts;
+}
+
 constexpr Frontend all[] = {
-    {"tflite", is_tflite, import_tflite, probe_tflite, tflite_signature},
-    {"tosa", is_tosa, import_tosa, probe_tosa, tosa_signature},
+    {"tflite", is_tflite, import_tflite, probe_tflite, tflite_signature, tflite_facts},
+    {"tosa", is_tosa, import_tosa, probe_tosa, tosa_signature, tosa_facts},
 };
 
 const Frontend& frontend_of(std::span<const std::byte> file) {
@@ -73,11 +79,17 @@ Graph import_model(std::span<const std::byte> file, const std::string& origin, c
 
 Graph import_file(const std::filesystem::path& path, const ImportOptions& options) {
     const Bytes bytes = read_file(path);
-    return import_model(bytes, path.string(), options);
+    ImportOptions there = options;
+    there.folder = folder_of(path);
+    return import_model(bytes, path.string(), there);
 }
 
 Signature model_signature(std::span<const std::byte> file, const std::string& origin, const ImportOptions& options) {
     return at_origin(origin, [&] { return frontend_of(file).signature(file, options); });
+}
+
+FileFacts model_facts(std::span<const std::byte> file, const std::string& origin) {
+    return at_origin(origin, [&] { return frontend_of(file).facts(file); });
 }
 
 ProbeReport probe_model(std::span<const std::byte> file, const std::string& origin, const ImportOptions& options) {

@@ -1,6 +1,7 @@
 // Files in, graphs out: finds the front end that a file is for.
 #pragma once
 
+#include "frontends/common/facts.hpp"
 #include "frontends/common/options.hpp"
 #include "frontends/common/probe.hpp"
 #include "frontends/common/signature.hpp"
@@ -23,6 +24,8 @@ struct Frontend {
     ProbeReport (*probe)(std::span<const std::byte> file, const ImportOptions& options);
     /// Without lowering any operator that it need not.
     Signature (*signature)(std::span<const std::byte> file, const ImportOptions& options);
+    /// Throws Error for a file that cannot be read at all.
+    FileFacts (*facts)(std::span<const std::byte> file);
 };
 std::span<const Frontend> frontends();
 
@@ -32,6 +35,7 @@ Graph import_model(std::span<const std::byte> file, const std::string& origin, c
 Graph import_file(const std::filesystem::path& path, const ImportOptions& options);
 /// Its inputs, and which of their dimensions are open; those that `options` gives a shape are not.
 Signature model_signature(std::span<const std::byte> file, const std::string& origin, const ImportOptions& options);
+FileFacts model_facts(std::span<const std::byte> file, const std::string& origin);
 /// What the file's front end takes of it, operator by operator.
 ProbeReport probe_model(std::span<const std::byte> file, const std::string& origin, const ImportOptions& options);
 

@@ -4,6 +4,7 @@
 
 #include "graph/graph.hpp"
 
+#include <filesystem>
 #include <map>
 #include <memory>
 
@@ -24,6 +25,8 @@ struct ImportOptions {
     /// Shapes for graph inputs with dynamic dimensions, by input index; a dimension without one is taken as 1.
     std::map<std::size_t, Shape> input_shapes;
     TosaSpec spec = TosaSpec::recognise;       ///< .tosa files only
+    std::string signature;                     ///< .tflite files only: which one is the graph; empty: the main subgraph
+    std::filesystem::path folder;              ///< where the file lies, for files beside it; empty: unknown
     std::shared_ptr<const CustomSet> customs;  ///< what carries out CUSTOM nodes; may be null
 };
 

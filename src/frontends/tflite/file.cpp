@@ -12,7 +12,7 @@ namespace tosavk {
 
 namespace {
 
-constexpr std::size_t max_file_bytes = 0x7ffffffe;  // offsets of a flatbuffer are 31 bits
+constexpr std::size_t max_flatbuffer_bytes = 0x7ffffffe;  // its offsets are 31 bits
 constexpr std::size_t max_rank = 32;
 constexpr std::size_t max_operands = 65536;
 
@@ -44,22 +44,10 @@ void read_shape(const tflite::Tensor& table, TfliteTensor& out) {
     }
 }
 
-void read_data(const tflite::Model& model, const tflite::Tensor& table, TfliteTensor& out) {
-    const auto* buffers = model.buffers();
-    const std::uint32_t index = table.buffer();
-    if (index == 0 && (!buffers || buffers->size() == 0)) return;
-    if (!buffers || index >= buffers->size()) {
-        bad(fmt::format("{} refers to buffer {}, but there are {}", out.title(), index, buffers ? buffers->size() : 0));
-    }
-    const tflite::Buffer* buffer = buffers->Get(index);
-    if (buffer->offset() > 1 || buffer->size() > 1) {
-        out.unsupported = "its data lies outside the flatbuffer";
-        return;
-    }
-    const auto data = view(buffer->data());
-    if (index == 0 || data.empty()) return;
+void read_data(std::span<const std::byte> data, TfliteTensor& out) {
+    if (data.empty()) return;
     out.is_constant = true;
-    out.data = std::as_bytes(data);
+    out.data = data;
     const bool nibbles = out.type == tflite::TensorType::INT4;
     const std::size_t size = nibbles ? 1 : element_size(out.type);
     if (size == 0) return;  // refused by its type where it is used
@@ -171,10 +159,7 @@ std::size_t element_size(tflite::TensorType type) {
     }
 }
 
-TfliteFile::TfliteFile(std::span<const std::byte> bytes) {
-    if (bytes.size() > max_file_bytes) {
-        throw Error(ErrorCode::unsupported, "TFLite models of 2 GiB and more are not supported");
-    }
+TfliteFile::TfliteFile(std::span<const std::byte> bytes, const ImportOptions& options) : folder_(options.folder) {
     // The verifier checks alignment relative to the start; the start itself must be aligned for 64-bit fields.
     if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(std::uint64_t) != 0) {
         aligned_copy_.resize((bytes.size() + 7) / 8);
@@ -184,7 +169,9 @@ TfliteFile::TfliteFile(std::span<const std::byte> bytes) {
     const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
     if (bytes.size() < 16) bad("the file is truncated");
     if (!tflite::ModelBufferHasIdentifier(data)) bad("the file does not begin like a TFLite flatbuffer");
-    flatbuffers::Verifier verifier(data, bytes.size(), /*max_depth=*/128, /*max_tables=*/1000000);
+    // Constants of a larger file lie behind its flatbuffer.
+    flatbuffers::Verifier verifier(data, std::min(bytes.size(), max_flatbuffer_bytes), /*max_depth=*/128,
+                                   /*max_tables=*/1000000);
     if (!tflite::VerifyModelBuffer(verifier)) bad("the file is damaged or truncated (flatbuffer verification failed)");
 
     const tflite::Model& model = *tflite::GetModel(data);
@@ -194,7 +181,9 @@ TfliteFile::TfliteFile(std::span<const std::byte> bytes) {
     }
     if (!model.subgraphs() || model.subgraphs()->size() == 0) bad("there is no subgraph");
     model_ = &model;
-    main = read_subgraph(0);
+    bytes_ = bytes;
+    if (options.signature.empty()) main = read_subgraph(0);
+    else choose_signature(options.signature);
     if (main.outputs.empty()) bad("the main subgraph has no output");
 }
 
@@ -216,9 +205,8 @@ TfliteSubgraph TfliteFile::read_subgraph(std::size_t index) const {
         tensor.type = from->type();
         tensor.is_variable = from->is_variable();
         read_shape(*from, tensor);
-        if (from->external_buffer() != 0) tensor.unsupported = "its data lies outside the file";
-        else if (from->sparsity()) tensor.unsupported = "sparse tensors are not supported";
-        else read_data(*model_, *from, tensor);
+        if (from->sparsity()) tensor.unsupported = "sparse tensors are not supported";
+        else read_data(data_of(*from, tensor.title()), tensor);
         if (tensor.unsupported.empty()) read_quantization(*from, tensor);
         graph.tensors.push_back(std::move(tensor));
     }

@@ -2,10 +2,13 @@
 // size of its tensor. The views live as long as the TfliteFile and the bytes it was read from.
 #pragma once
 
+#include "frontends/common/options.hpp"
 #include "graph/graph.hpp"
 
 #include "tflite_generated.h"
 
+#include <filesystem>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,8 +55,9 @@ struct TfliteSubgraph {
 
 class TfliteFile {
 public:
-    /// Throws Error(bad_model) or Error(unsupported).
-    explicit TfliteFile(std::span<const std::byte> bytes);
+    /// The graph is that of a signature where `options` names one. Throws Error(bad_model), Error(unsupported), or
+    /// Error(usage) for a signature that is not there.
+    TfliteFile(std::span<const std::byte> bytes, const ImportOptions& options);
     TfliteFile(const TfliteFile&) = delete;
     TfliteFile& operator=(const TfliteFile&) = delete;
 
@@ -64,7 +68,19 @@ public:
     /// in range. Throws like the constructor.
     TfliteSubgraph read_subgraph(std::size_t index) const;
 
+    const tflite::Model& model() const { return *model_; }
+    /// In the flatbuffer or behind it; empty where there is none. Throws Error(bad_model) for a wrong number or place.
+    std::span<const std::byte> buffer(std::uint32_t index) const;
+
 private:
+    std::span<const std::byte> data_of(const tflite::Tensor& tensor, const std::string& title) const;
+    std::span<const std::byte> external(std::uint32_t id) const;
+    void choose_signature(const std::string& key);
+
+    std::vector<std::int32_t> signature_inputs_, signature_outputs_;  ///< what main's ends are views of
+    std::span<const std::byte> bytes_;
+    std::filesystem::path folder_;  ///< of files that hold constants; empty: unknown
+    mutable std::map<std::string, Bytes> external_files_;
     const tflite::Model* model_ = nullptr;
     std::vector<std::uint64_t> aligned_copy_;  ///< used where the caller's bytes are not aligned for their contents
 };

@@ -371,17 +371,17 @@ Signature Lowering::signature() {
 }
 
 Graph import_tflite(std::span<const std::byte> file, const ImportOptions& options) {
-    const TfliteFile model(file);
+    const TfliteFile model(file, options);
     return Lowering(model, options).run();
 }
 
 Signature tflite_signature(std::span<const std::byte> file, const ImportOptions& options) {
-    const TfliteFile model(file);
+    const TfliteFile model(file, options);
     return Lowering(model, options).signature();
 }
 
 ProbeReport probe_tflite(std::span<const std::byte> file, const ImportOptions& options) {
-    const TfliteFile model(file);
+    const TfliteFile model(file, options);
     Probe probe("tflite");
     Lowering(model, options, &probe).probe();
     std::string load_error;

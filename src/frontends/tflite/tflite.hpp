@@ -1,6 +1,7 @@
 // TensorFlow Lite files.
 #pragma once
 
+#include "frontends/common/facts.hpp"
 #include "frontends/common/options.hpp"
 #include "frontends/common/probe.hpp"
 #include "frontends/common/signature.hpp"
@@ -14,5 +15,7 @@ Graph import_tflite(std::span<const std::byte> file, const ImportOptions& option
 ProbeReport probe_tflite(std::span<const std::byte> file, const ImportOptions& options);
 /// Dimensions are open where shape or shape_signature has -1 and `options` no shape.
 Signature tflite_signature(std::span<const std::byte> file, const ImportOptions& options);
+/// Throws like import_tflite().
+FileFacts tflite_facts(std::span<const std::byte> file);
 
 }  // namespace tosavk

@@ -74,7 +74,9 @@ namespace {
 
 void lower_var_handle(Lowering& l) {
     const auto* options = l.options<tflite::VarHandleOptions>();
-    const auto text = [](const flatbuffers::String* s) { return s ? printable({s->c_str(), s->size()}) : std::string(); };
+    const auto text = [](const flatbuffers::String* s) {
+        return s ? printable({s->c_str(), s->size()}) : std::string();
+    };
     if (!options) l.fail("it lacks its options");
     const std::string container = text(options->container()), name = text(options->shared_name());
     l.name_resource(0, container.empty() ? name : container + "/" + name);

@@ -40,6 +40,7 @@ struct ModelOptions {
     std::string problem;  ///< a problem line instead of a path; empty: none
     std::string rounding = "tflite", level = "8K", spec, precision = "declared";
     std::vector<std::string> shapes;  ///< NAME_OR_INDEX=1x20x64
+    std::string signature;            ///< of a .tflite file; empty: its main subgraph
 
     const std::string& name() const { return problem.empty() ? path : problem; }  ///< for messages
 };

@@ -45,6 +45,8 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool with_path)
         .add_option("--precision", options.precision,
                     "fp16: compute in fp16 what the model declares as fp32 (default declared; results differ)")
         ->check(CLI::IsMember({"declared", "fp16"}));
+    command.add_option("--signature", options.signature,
+                       "signature of a .tflite file that is the graph, with its names (default: the main subgraph)");
     command
         .add_option("--shape", options.shapes,
                     "NAME_OR_INDEX=1x20x64, the shape of an input with open dimensions, which else are 1; may be "
@@ -86,6 +88,7 @@ cpp::LoadOptions load_options(const ModelOptions& options) {
     if (options.spec == "0.30") load.spec = TOSAVK_SPEC_0_30;
     if (options.spec == "0.80") load.spec = TOSAVK_SPEC_0_80;
     if (options.spec == "1.0") load.spec = TOSAVK_SPEC_1_0;
+    load.signature = options.signature;
     if (options.precision == "fp16") load.precision = TOSAVK_PRECISION_FP16;
     return load;
 }

@@ -224,6 +224,13 @@ void test_graphs(void) {
     RIGHT(probe_file, path, NULL, &text);
     PLAIN(text_release, text);
     WRONG(IO, probe_file, "/nowhere/at/all", NULL, &text);
+    RIGHT(describe_file, path, &text);
+    CHECK(strstr(PLAIN(text_data, text), "\"format\": \"tosa\"") != NULL);
+    PLAIN(text_release, text);
+    WRONG(IO, describe_file, "/nowhere/at/all", &text);
+    RIGHT(describe_memory, in.bytes, in.size, &text);
+    PLAIN(text_release, text);
+    WRONG(BAD_MODEL, describe_memory, "text", 4, &text);
     remove(path);
     RIGHT(graph_load_memory, in.bytes, in.size, NULL, &again);
     CHECK(PLAIN(graph_node_count, again) == 1);
