@@ -67,13 +67,13 @@ TEST(Probe, GoesOnAfterRefusals) {
     t.op(B::CAST, {b}, {wide});
     t.op(B::RELU, {wide}, {c});
     t.op(static_cast<B>(5000), {x}, {shape});
-    t.op(B::RESHAPE, {x, shape}, {d});
+    t.op(B::TRANSPOSE, {x, shape}, {d});
     t.op(B::RELU, {x}, {e});
     t.op(B::CUSTOM, {e}, {f});
     const Bytes model = t.finish({x}, {b, c, d, f, e});
     const ProbeReport report = probe_model(model, "f", {});
     EXPECT_EQ(lines(report), (Lines{"0 LSH_PROJECTION no", "1 ADD yes", "2 CAST no", "3 RELU no", "4 5000 no",
-                                    "5 RESHAPE no", "6 RELU yes", "7 CUSTOM '' no"}));
+                                    "5 TRANSPOSE no", "6 RELU yes", "7 CUSTOM '' no"}));
     EXPECT_EQ(report.graph, Lines{});
     EXPECT_FALSE(report.taken());
     const auto has = [&](std::size_t k, const char* part) {
