@@ -2,6 +2,7 @@
 // here where it is a constant; else an integer divided by 0 is 0, and so is the remainder.
 #include "frontends/tflite/elementwise.hpp"
 #include "frontends/tflite/fixed_point.hpp"
+#include "frontends/tflite/fixed_values.hpp"
 
 #include "graph/host_tensor.hpp"
 
@@ -51,11 +52,47 @@ void div_8_bits(Lowering& l, tflite::ActivationFunctionType activation) {
     l.set(look_up(l, "quotients", DType::i8, quotients, index));
 }
 
+/// The same arithmetic on the device.
+void div_16_bits(Lowering& l, tflite::ActivationFunctionType activation) {
+    if (l.rounding() == Rounding::single_round) l.unsupported("INT16 quotients of single rounding are not supported");
+    const Quant qa = l.quant(l.in(0)), qb = l.quant(l.in(1)), qo = l.quant(l.out());
+    if (constant_has(l, 1, [](std::int64_t b) { return b == 0; })) l.fail("a divisor is 0");
+    const QuantizedMultiplier m = quantize_multiplier(static_cast<double>(qa.scale / (qb.scale * qo.scale)));
+    auto [a, b] = operands(l);
+    a = l.widen(a, 0);
+    b = l.widen(b, 0);
+    const Fixed fixed{l, b};
+    const auto is_negative = [&](ValueId x) { return l.add(Op::greater, {fixed.number(0), x}, DType::boolean); };
+    const ValueId sign = choose(l, is_negative(b), fixed.number(-1), fixed.number(1));
+    a = l.mul(a, sign, DType::i32);
+    b = l.mul(b, sign, DType::i32);
+    // The divisor is (1 + f) 2^k; the dividend goes as far left as its sign allows.
+    const ValueId zeros = fixed.zeros(b);
+    const ValueId f = fixed.sub(fixed.left(b, zeros), fixed.number(std::numeric_limits<std::int32_t>::min()));
+    const ValueId magnitude = choose(l, is_negative(a), l.add(Op::bitwise_not, {a}, DType::i32), a);
+    const ValueId headroom = fixed.sub(fixed.zeros(magnitude), fixed.number(1));
+    const ValueId quotient = fixed.mul31(fixed.left(a, headroom), fixed.reciprocal(f));
+    const ValueId x = fixed.mul31_by(quotient, m.multiplier);
+    const ValueId n = fixed.add(fixed.sub(headroom, zeros), fixed.number(31 - m.exponent));
+
+    const ValueId size = fixed.right(l.add(Op::abs, {x}, DType::i32), fixed.clamp(n, 0, 31), true);
+    const ValueId rounded = choose(l, is_negative(x), negate(l, size), size);
+    // Shifts by more than 31 bits as quantized_quotient() has them; by less than none, beyond every integer of 16 bits.
+    const ValueId modulo = fixed.right(x, binary(l, Op::bitwise_and, n, fixed.number(31)), false);
+    const ValueId beyond = fixed.add(modulo, choose(l, is_negative(x), fixed.number(0), fixed.number(1)));
+    const ValueId far = fixed.left_by(fixed.clamp(x, -1, 1), 20);
+    ValueId result = choose(l, compare(l, Op::greater, n, 31), beyond, rounded);
+    result = choose(l, is_negative(n), far, result);
+    const IntRange range = activation_range(activation, qo, DType::i16);
+    l.set(l.cast(fixed.clamp(result, range.min, range.max), DType::i16));
+}
+
 void lower_div(Lowering& l) {
     const auto* options = l.options<tflite::DivOptions>();
     const auto activation = options ? options->fused_activation_function() : tflite::ActivationFunctionType::NONE;
-    const T type = one_type(l, 2, {T::FLOAT32, T::INT32, T::INT8, T::UINT8});
+    const T type = one_type(l, 2, {T::FLOAT32, T::INT32, T::INT8, T::UINT8, T::INT16});
     if (type == T::INT8 || type == T::UINT8) return div_8_bits(l, activation);
+    if (type == T::INT16) return div_16_bits(l, activation);
     if (constant_has(l, 1, [](std::int64_t b) { return b == 0; })) l.fail("a divisor is 0");
     const auto [a, b] = operands(l);
     l.set(activate_number(l, binary(l, Op::divide, a, b), activation));

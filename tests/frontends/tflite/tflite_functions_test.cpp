@@ -217,7 +217,7 @@ TEST(TfliteFunctions, PreluOfQuantizedNumbers) {
 }
 
 // Where a quotient is far below a step, TFLite's shift of 32 bits gives what its processor makes of it.
-TEST(TfliteFunctions, QuotientsOfInt8) {
+TEST(TfliteFunctions, QuotientsOfInt8AndInt16) {
     const Ints a{-128, -50, -8, -7, -6, 0, 10, 127}, b{-128, -40, -3, -1, 1, 7, 50, 127};
     HostTensor x(DType::i8, {8, 1});
     x.bytes = encode_ints(DType::i8, a);
@@ -228,6 +228,25 @@ TEST(TfliteFunctions, QuotientsOfInt8) {
                     127,  5,  14,   34,   -26,  0,    3,   -128, 5,   4,   4,    4,    4,    4,    4,   5,
                     -128, 3,  -6,   -26,  34,   8,    5,   4,    2,   -1,  -66,  -128, 127,  34,   8,   6,
                     0,    -9, -128, -128, 127,  77,   14,  8,    -27, -96, -128, -128, 127,  127,  84,  36}));
+    // The same of int16, of which there is no table.
+    HostTensor wide(DType::i16, {6, 1});
+    wide.bytes = encode_ints(DType::i16, Ints{-32768, -5000, -3, 0, 40, 32767});
+    const HostTensor divisors = ints_of(DType::i16, {-32768, -700, -1, 3, 900, 32767});
+    const auto of_16 = [&](float sa, float sb, float so) {
+        return ints(run(one_op(B::DIV, {i16({6, 1}, sa), i16({6}, sb)}, i16({6, 6}, so)), {wide, divisors}).at(0));
+    };
+    EXPECT_EQ(of_16(0.0001f, 0.003f, 0.0005f),
+              (Ints{67,     3121, 32767, -32768, -2427, -67,    10,  476,   32767,  -32768, -370, -10,
+                    32767,  0,    200,   -67,    0,     -32768, 1,   1,     0,      0,      1,    1,
+                    -32768, -4,   -2667, 889,    3,     32767,  -67, -3121, -32768, 32767,  2427, 67}));
+    EXPECT_EQ(of_16(0.001f, 0.02f, 0.9f),
+              (Ints{32767,  3,      1820,  -607,   -2,     -32768, 32767,  0,  278,   -93, 0, -32768,
+                    21846,  32767,  32767, -32768, -32768, -21847, 1,      1,  1,     1,   1, 1,
+                    -32768, -32768, -2,    1,      32767,  32767,  -32768, -3, -1820, 607, 2, 32767}));
+    ImportOptions single;
+    single.rounding = TfliteRounding::single_round;
+    EXPECT_THROW(import_tflite(one_op(B::DIV, {i16({4}, 1), i16({4}, 1)}, i16({4}, 1)), single), Error);
+
     TfliteBuilder builder;
     const int in = builder.tensor(i8({2})), zero = builder.constant(i8({2}, 1, 3), encode_ints(DType::i8, Ints{5, 3}));
     const int out = builder.tensor(i8({2}));

@@ -101,12 +101,12 @@ binary("DIV", "DivOptions", ["f32"], True, second=away_from_zero)
 binary("DIV", "DivOptions", ["i32"], True, integers(-100000, 100000), nonzero(-300, 300))
 
 
-@row("DIV", "u8", "i8")
-def div_8_bits(m, kind):
+@row("DIV", "u8", "i8", "i16")
+def quantized_div(m, kind):
     shape = m.shape()
     a = m.input(kind, shape, m.quant(kind, 0.01, 1))
-    lowest = 0 if kind == "u8" else -128
-    b = m.input(kind, shape, Quant(m.scale(0.01, 1), lowest), integers(lowest + 1, lowest + 255))
+    zero, highest = {"u8": (0, 255), "i8": (-128, 127), "i16": (0, 32767)}[kind]
+    b = m.input(kind, shape, Quant(m.scale(0.01, 1), zero), integers(zero + 1, highest))
     m.output(m.op("DIV", [a, b], [(kind, output_quant(m, "DIV", kind, a.quant, b.quant))], "DivOptions",
                   fused_activation_function=m.activation()))
 
