@@ -332,13 +332,52 @@ ValueId finish_in_doubles(Lowering& l, ValueId sum, std::int64_t channels) {
     return l.scale_fp64(sum, l.dtype(l.out()), scales, out.zero_point);
 }
 
+// Sums of int16 times int16, which no convolution has: a product of matrices. Six more columns add the bias: 2^14 times
+// five parts of its upper bits, and 1 times the lower ones.
+ValueId sums_of_int16(Lowering& l, ValueId x, ValueId weights, tflite::TensorType bias_type) {
+    const std::int64_t rows = l.shape(x)[0], depth = l.shape(x)[1], units = l.shape(weights)[0];
+    constexpr std::int64_t parts = 5, base = 1 << 14, most = 32767;
+    weights = l.reshape(weights, {1, units, depth});
+    Attributes turn;
+    turn.perms = {0, 2, 1};
+    weights = l.add(Op::transpose, {weights}, DType::i16, turn);
+    x = l.reshape(x, {1, rows, depth});
+    if (l.has_input(2)) {
+        const tflite::TensorType held = l.in(2).type;
+        // TFLite reads numbers of the type that its options say, whatever the tensor is.
+        if (held != (bias_type == tflite::TensorType::INT64 ? bias_type : tflite::TensorType::INT32))
+            l.unsupported(fmt::format("a bias of type {} is not what its options say", name_of(held)));
+        const std::vector<std::int64_t> bias = l.const_ints(2);
+        if (static_cast<std::int64_t>(bias.size()) != units)
+            l.fail(fmt::format("bias {} has {} elements for {} channels", l.in(2).title(), bias.size(), units));
+        std::vector<std::int64_t> digits;
+        for (std::int64_t part = 0; part <= parts; ++part) {
+            for (const std::int64_t b : bias) {
+                std::int64_t high = b >> 14;
+                if (high < -parts * most || high > parts * most)
+                    l.unsupported(fmt::format("the value {} of bias {} is too large", b, l.in(2).title()));
+                for (std::int64_t k = 0; k < part; ++k) high -= std::clamp(high, -most, most);
+                digits.push_back(part < parts ? std::clamp(high, -most, most) : b & (base - 1));
+            }
+        }
+        std::vector<std::int64_t> ones(static_cast<std::size_t>(rows * (parts + 1)), base);
+        for (std::size_t r = parts; r < ones.size(); r += parts + 1) ones[r] = 1;
+        weights = l.concat({weights, l.constant_ints("bias", DType::i16, {1, parts + 1, units}, digits)}, 1);
+        x = l.concat({x, l.constant_ints("bias_factors", DType::i16, {1, rows, parts + 1}, ones)}, 2);
+    }
+    const ValueId zero = l.scalar(DType::i16, 0);
+    return l.reshape(l.add(Op::matmul, {x, weights, zero, zero}, DType::i48), {rows, 1, 1, units});
+}
+
 void lower_fully_connected(Lowering& l) {
     const auto* options = l.options<tflite::FullyConnectedOptions>();
     const auto activation = options ? options->fused_activation_function() : tflite::ActivationFunctionType::NONE;
     if (options && options->weights_format() != tflite::FullyConnectedOptionsWeightsFormat::DEFAULT) {
         l.unsupported("shuffled weights are not supported");
     }
-    const Kind kind = kind_of(l);
+    using T = tflite::TensorType;
+    const bool wide = l.in(0).type == T::INT16 && l.in(1).type == T::INT16 && l.out().type == T::INT16;
+    const Kind kind = wide ? Kind::int16_sum64 : kind_of(l);
     ValueId x = l.value(0);
     ValueId weights = weights_of(l, kind);
     const Shape input = l.shape(x), filter = l.shape(weights);
@@ -354,21 +393,23 @@ void lower_fully_connected(Lowering& l) {
         output = input;
         output.back() = channels;
     }
-    const ValueId bias = bias_of(l, kind, channels);
-    x = l.reshape(x, {rows, 1, 1, depth});
-    weights = l.reshape(weights, {channels, 1, 1, depth});
-    ConvAttributes conv{Op::conv2d, kind, {}, input_zero_point(l, kind)};
-    conv.attrs.pad = {0, 0, 0, 0};
-    conv.attrs.stride = conv.attrs.dilation = {1, 1};
-    if (kind == Kind::floating) {
-        const ValueId sum = add_conv(l, conv, x, weights, bias);
-        return l.set(l.reshape(l.activate_float(sum, activation), output));
-    }
     const bool per_tensor = l.in(1).scale.size() == 1;
-    if (per_tensor) conv.weight_zp = l.quant(l.in(1)).zero_point;  // only then may the weights have one
-    const ValueId sum = add_conv(l, conv, x, weights, bias);
+    ValueId sum;
+    if (wide) {
+        const T bias_type = options ? options->quantized_bias_type() : T::FLOAT32;
+        sum = sums_of_int16(l, l.reshape(x, {rows, depth}), weights, bias_type);
+    } else {
+        ConvAttributes conv{Op::conv2d, kind, {}, input_zero_point(l, kind)};
+        conv.attrs.pad = {0, 0, 0, 0};
+        conv.attrs.stride = conv.attrs.dilation = {1, 1};
+        // Only one scale may come with a zero point of the weights.
+        if (kind != Kind::floating && per_tensor) conv.weight_zp = l.quant(l.in(1)).zero_point;
+        const ValueId bias = bias_of(l, kind, channels);
+        sum = add_conv(l, conv, l.reshape(x, {rows, 1, 1, depth}), l.reshape(weights, {channels, 1, 1, depth}), bias);
+    }
+    if (kind == Kind::floating) return l.set(l.reshape(l.activate_float(sum, activation), output));
     ValueId y;
-    if (l.scales_in_doubles()) {
+    if (l.scales_in_doubles() && !wide) {
         y = finish_in_doubles(l, sum, channels);
     } else if (per_tensor) {
         const QuantizedMultiplier m = float_multiplier(l);

@@ -141,6 +141,56 @@ TEST(TfliteConv16, FullyConnectedRoundsTheProductOfScales) {
     }
 }
 
+Bytes int16_by_int16(const TensorSpec& weights, const HostTensor& w, TensorType bias_type, const Ints& bias,
+                     TensorType option) {
+    TfliteBuilder b;
+    const int x = b.tensor(i16({3, 9}, 0.05f)), k = b.constant(weights, w.bytes), y = b.tensor(i16({3, 4}, 2000));
+    std::vector<int> inputs{x, k};
+    if (!bias.empty()) {
+        const bool wide = bias_type == TensorType::INT64;
+        inputs.push_back(b.constant({{static_cast<std::int32_t>(bias.size())}, bias_type, {0.001f}, {0}},
+                                    encode_ints(wide ? DType::i48 : DType::i32, bias)));
+    }
+    b.op(
+        B::FULLY_CONNECTED, inputs, {y}, BuiltinOptions::FullyConnectedOptions,
+        CreateFullyConnectedOptions(b.fbb, Act::NONE, FullyConnectedOptionsWeightsFormat::DEFAULT, false, false, option)
+            .Union());
+    return b.finish({x}, {y});
+}
+
+TEST(TfliteConv16, FullyConnectedOfInt16WeightsKeeps15BitsOfAMultiplier) {
+    const auto x = random_ints(DType::i16, {3, 9}, -32768, 32767), w = random_ints(DType::i16, {4, 9}, -32768, 32767);
+    const Ints far{2147483647, -2147483648, -1, 12345};
+    const TensorSpec one{{4, 9}, TensorType::INT16, {0.02f}, {0}},
+        each{{4, 9}, TensorType::INT16, {0.02f, 0.03f, 0.01f, 0.5f}, {0, 0, 0, 0}};
+    for (const bool per_channel : {false, true}) {
+        for (const Ints& bias : {Ints{}, far}) {
+            for (const TensorType type : {TensorType::INT32, TensorType::INT64}) {
+                const Ints got = ints(run(int16_by_int16(per_channel ? each : one, w, type, bias, type), {x}).at(0));
+                for (std::size_t r = 0; r < 3; ++r) {
+                    for (std::size_t c = 0; c < 4; ++c) {
+                        std::int64_t sum = bias.empty() ? 0 : bias[c];
+                        for (std::size_t k = 0; k < 9; ++k) sum += ints(x)[r * 9 + k] * ints(w)[c * 9 + k];
+                        // One scale is multiplied as a float, several as doubles.
+                        const double scale = per_channel
+                                               ? static_cast<double>(0.05f) * static_cast<double>(each.scale[c])
+                                               : static_cast<double>(0.05f * 0.02f);
+                        const Scaled s(scale / 2000);
+                        const std::int64_t m = s.m < 0x7fff0000 ? (s.m + (1 << 15)) >> 16 : 0x7fff;
+                        ASSERT_EQ(got[r * 4 + c], clip16((sum * m + (std::int64_t{1} << (14 - s.e))) >> (15 - s.e)));
+                    }
+                }
+            }
+        }
+    }
+    expect_error(int16_by_int16(one, w, TensorType::INT64, far, TensorType::FLOAT32), ErrorCode::unsupported,
+                 "a bias of type INT64 is not what its options say");
+    expect_error(int16_by_int16(one, w, TensorType::INT64, {1LL << 40, 0, 0, 0}, TensorType::INT64),
+                 ErrorCode::unsupported, "is too large");
+    expect_error(int16_by_int16(one, w, TensorType::INT32, {1, 2, 3}, TensorType::INT32), ErrorCode::bad_model,
+                 "has 3 elements for 4 channels");
+}
+
 TEST(TfliteConv16, BiasesPast48BitsAreRefused) {
     TfliteBuilder t;
     const int in = t.tensor(i16({1, 1}, si)), weights = t.constant(i8({1, 1}, 0.5f, 0), Bytes(1));
@@ -262,7 +312,7 @@ TEST(TfliteInt4, WeightsAreUnpacked) {
                 std::int64_t sum = 0;
                 for (std::size_t i = 0; i < 5; ++i) sum += (ints(x)[r * 5 + i] - (real ? 0 : 3)) * w[o * 5 + i];
                 if (real) EXPECT_EQ(got.as<float>()[r * 3 + o], static_cast<float>(sum) / 4);
-                else EXPECT_EQ(ints(got)[r * 3 + o], clip8(scale_by(sum, Scaled(0.0625), Rounding::double_round)));
+                else EXPECT_EQ(ints(got)[r * 3 + o], clip8(std::lround(static_cast<double>(sum) * 0.0625)));
             }
     }
     TfliteBuilder short_one;

@@ -11,6 +11,7 @@ FORMS = {
     "i16x8": ("i16", "i8", "i64", True), "i16x8 bias32": ("i16", "i8", "i32", True), "u8": ("u8", "u8", "i32", False),
     "i8 int4": ("i8", "i4", "i32", True), "i16x8 int4": ("i16", "i4", "i64", True),
 }
+INT16_WEIGHTS = {"i16 i16-weights": ("i16", "i16", "i32", False), "i16 i16-weights channel": ("i16", "i16", "i32", True)}
 
 
 def weights(m, kind, shape, channels, axis, per_channel):
@@ -125,9 +126,9 @@ def transpose_conv(m, kind):
                   fused_activation_function=activation, **bias_type(types)))
 
 
-@row("FULLY_CONNECTED", *FORMS, "i8 weights-at-run-time")
+@row("FULLY_CONNECTED", *FORMS, *INT16_WEIGHTS, "i8 weights-at-run-time")
 def fully_connected(m, kind):
-    types = FORMS[kind.replace(" weights-at-run-time", "")]
+    types = {**FORMS, **INT16_WEIGHTS}[kind.replace(" weights-at-run-time", "")]
     rank = m.pick(1, 2, 2, 3, 4)
     depth, units = m.pick(1, 3, 4, 7, 16, 33), m.pick(1, 2, 5, 8)
     keep = m.chance() if rank > 1 else False
