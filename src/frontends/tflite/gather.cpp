@@ -33,7 +33,8 @@ ValueId indices_of(Lowering& l, std::int64_t size) {
         for (const std::int64_t k : numbers) {
             if (k < 0 || k >= size) l.fail(fmt::format("index {} is not in 0..{}", k, size - 1));
         }
-        return l.constant_ints("indices", DType::i32, l.in(1).shape, numbers);
+        // Computed ones may have another shape than the file was written with.
+        return l.constant_ints("indices", DType::i32, l.shape(l.value(1)), numbers);
     }
     const ValueId indices = l.value(1);
     if (l.type(indices) != DType::i32 && l.type(indices) != DType::i16)

@@ -98,7 +98,7 @@ public:
 
     // ---- shapes ---------------------------------------------------------------------------------------------------
     /// The size recorded in the file for the leading dimension, when the graph runs with another one; 0 otherwise.
-    /// Constants that hold the recorded size then mean "the batch".
+    /// A shape that does not fit and holds the recorded size then means "the batch".
     std::int64_t recorded_batch(std::size_t k);
     std::size_t axis(std::int64_t a, std::size_t rank) const;     ///< negative counts from the end; fails out of range
     std::int32_t narrow(std::int64_t v, const char* what) const;  ///< fails outside int32

@@ -44,15 +44,27 @@ std::vector<std::int64_t> new_shape(Lowering& l) {
     return {options->new_shape()->begin(), options->new_shape()->end()};
 }
 
+/// Whether a shape with at most one -1 is one of so many elements.
+bool holds(const std::vector<std::int64_t>& shape, std::int64_t count) {
+    std::int64_t known = 1;
+    bool open = false;
+    for (const std::int64_t d : shape) {
+        if (d == -1 && !open) open = true;
+        else if (d < 1 || d > count / known) return false;
+        else known *= d;
+    }
+    return open ? count % known == 0 : count == known;
+}
+
 void lower_reshape(Lowering& l) {
     std::vector<std::int64_t> to = new_shape(l);
     const ValueId x = moved_value(l);
     // No entries: a scalar, or what the file says where there are more elements.
     if (to.empty() && element_count(l.shape(x)) != 1) to = l.out().shape;
-    const std::int64_t batch = l.recorded_batch(0);
-    if (batch != 0 && !to.empty() && to[0] == batch) to[0] = l.shape(x)[0];
-    std::int64_t known = 1, wildcard = -1;
     const std::int64_t count = element_count(l.shape(x));
+    const std::int64_t batch = l.recorded_batch(0);
+    if (batch != 0 && !to.empty() && to[0] == batch && !holds(to, count)) to[0] = l.shape(x)[0];
+    std::int64_t known = 1, wildcard = -1;
     if (count == 0) {
         // What -1 stands for cannot be computed; the file tells.
         for (std::size_t d = 0; d < to.size() && l.out().shape.size() == to.size(); ++d)

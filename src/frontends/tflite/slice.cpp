@@ -51,9 +51,7 @@ void lower_slice(Lowering& l) {
     const Shape from = l.shape(x);
     if (start.size() != from.size() || size.size() != from.size())
         l.fail("its start and size do not have the rank of the input");
-    const std::int64_t batch = l.recorded_batch(0);
     for (std::size_t d = 0; d < from.size(); ++d) {
-        if (d == 0 && batch != 0 && start[0] == 0 && size[0] == batch) size[0] = from[0];
         if (size[d] == -1) size[d] = from[d] - std::clamp<std::int64_t>(start[d], 0, from[d]);
     }
     l.set(l.slice(x, start, size));
@@ -129,7 +127,6 @@ void lower_strided_slice(Lowering& l) {
         l.fail("its begin, end and strides have different lengths");
     ValueId x = moved_value(l);
     const std::size_t rank = l.shape(x).size();
-    const std::int64_t batch = l.recorded_batch(0);
 
     // How many dimensions the entries name one by one; an ellipsis stands for the rest.
     std::size_t named = 0, ellipses = 0;
@@ -163,9 +160,8 @@ void lower_strided_slice(Lowering& l) {
         begin = std::clamp(begin, lowest, highest);
         // Nothing beyond this differs from it, and nothing overflows.
         if (masks.offset) end = std::clamp(end, -3 * size - 3, 3 * size + 3) + begin;
-        const bool whole_batch = d == 0 && batch != 0 && !shrink && step == 1 && begin == 0 && end == batch;
         if (shrink) end = begin + 1;
-        else if (has_bit(masks.end, k) || whole_batch) end = step > 0 ? size : -1;
+        else if (has_bit(masks.end, k)) end = step > 0 ? size : -1;
         else end = std::clamp(end < 0 ? end + size : end, lowest, highest);
         // One beyond the size does the same as any longer one.
         const std::int64_t stride = shrink ? 1 : std::clamp(step, -size - 1, size + 1),

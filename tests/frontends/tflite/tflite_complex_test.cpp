@@ -74,6 +74,19 @@ TEST(TfliteComplex, IsMoved) {
                         transformed(image, {1, 8, 1, 8}, n, 0, j).imag(), 1e-5);
 }
 
+TEST(TfliteComplex, CastTakesTheRealPart) {
+    std::vector<Bytes> models;
+    for (const B code : {B::REAL, B::CAST}) {
+        TfliteBuilder b;
+        const int x = b.tensor(f32({2, 1, 8})), y = b.tensor(c64({2, 1, 5})), z = b.tensor(f32({2, 1, 5}));
+        b.op(B::RFFT2D, {x, b.indices({1, 8})}, {y});
+        b.op(code, {y}, {z});
+        models.push_back(b.finish({x}, {z}));
+    }
+    const auto image = random_f32({2, 1, 8});
+    EXPECT_EQ(run(models[0], {image}).at(0).bytes, run(models[1], {image}).at(0).bytes);
+}
+
 TEST(TfliteComplex, AbsoluteValuesDoNotOverflow) {
     TfliteBuilder b;
     const int x = b.tensor(f32({3, 1, 4})), y = b.tensor(c64({3, 1, 3})), z = b.tensor(f32({3, 1, 3}));

@@ -78,6 +78,18 @@ TEST(TfliteGather, ConstantIndicesAreChecked) {
     expect_error(model({-1, 0}), ErrorCode::bad_model, "index -1 is not in 0..3");
 }
 
+TEST(TfliteGather, ComputedIndicesHaveTheirOwnShape) {
+    // The file was written with another one than [2, 1] + [1, 3] gives.
+    TfliteBuilder b;
+    const int x = b.tensor(i32({4})), column = b.constant_i32({2, 1}, {0, 1}), row = b.constant_i32({1, 3}, {0, 1, 2});
+    const int sum = b.tensor(i32({1, 1})), y = b.tensor(i32({1, 1}));
+    b.op(B::ADD, {column, row}, {sum});
+    b.op(B::GATHER, {x, sum}, {y});
+    const HostTensor got = run(b.finish({x}, {y}), {counted({4})}).at(0);
+    EXPECT_EQ(got.shape, (Shape{2, 3}));
+    EXPECT_EQ(ints(got), (Ints{100, 101, 102, 101, 102, 103}));
+}
+
 TEST(TfliteMirrorPad, ReflectsAndRepeats) {
     const auto got = [](MirrorPadMode mode, const Shape& shape, const Ints& padding, const Shape& to) {
         TfliteBuilder t;

@@ -39,6 +39,22 @@ TEST(TfliteSliceAtRunTime, SizesFromTheFile) {
                  ErrorCode::bad_model, "do not have the rank of the input");
 }
 
+TEST(TfliteSlice, OfAnOpenBatchTakesWhatItSays) {
+    // The file was written with a batch of 1; the first of three is still the first one alone.
+    TfliteBuilder t;
+    TensorSpec open = i32({1, 2});
+    open.signature = {-1, 2};
+    const int x = t.tensor(open), first = t.tensor(i32({1, 2})), also = t.tensor(i32({1, 2}));
+    t.op(B::SLICE, {x, t.indices({0, 0}), t.indices({1, 2})}, {first});
+    t.op(B::STRIDED_SLICE, {x, t.indices({0, 0}), t.indices({1, 2}), t.indices({1, 1})}, {also},
+         BuiltinOptions::StridedSliceOptions, CreateStridedSliceOptions(t.fbb).Union());
+    const HostTensor three = counted({3, 2});
+    for (const HostTensor& got : run(t.finish({x}, {first, also}), {three}, TfliteRounding::tflite, {{0, {3, 2}}})) {
+        EXPECT_EQ(got.shape, (Shape{1, 2}));
+        EXPECT_EQ(ints(got), (Ints{ints(three)[0], ints(three)[1]}));
+    }
+}
+
 struct Bits {
     int begin = 0, end = 0, ellipsis = 0, new_axis = 0, shrink = 0;
 };
