@@ -47,6 +47,7 @@ the external delegate that makes a TensorFlow Lite runtime do so.")
 set(CPACK_DEBIAN_DELEGATE_PACKAGE_NAME libtosavk-tflite-delegate)
 set(CPACK_DEBIAN_DELEGATE_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_DELEGATE_PACKAGE_DEPENDS "libtosavk1 (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_DELEGATE_PACKAGE_CONTROL_EXTRA ${CMAKE_BINARY_DIR}/control/triggers)
 
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION "runs TOSA graphs on any Vulkan device - programs
 tosa-vk compiles neural networks, as TOSA graphs or TensorFlow Lite files, to
