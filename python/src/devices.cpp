@@ -54,13 +54,18 @@ nb::ndarray<nb::array_api> view(const nb::object& self, int type, const std::vec
                                       nb::device::cpu::value, 0);
 }
 
-/// Address, bytes, code and bits of the elements, shape, whether they lie in order.
-using HostTensor = std::tuple<std::uintptr_t, std::size_t, int, int, std::vector<std::size_t>, bool>;
+/// Address, bytes, code and bits of the elements, shape, whether they lie in order, whether they may be written, and
+/// the tensor itself: DLPack promises the memory for as long as this lives, whatever becomes of the producer.
+using HostTensor = std::tuple<std::uintptr_t, std::size_t, int, int, std::vector<std::size_t>, bool, bool, nb::capsule>;
 
-/// What a DLPack producer on the CPU has, which keeps its memory alive. TypeError where it cannot be read.
-HostTensor take(const nb::object& producer) {
-    nb::ndarray<nb::ro, nb::device::cpu> array;
-    if (!nb::try_cast(producer, array)) throw nb::type_error("no DLPack tensor on the host");
+template <class Array> nb::capsule kept(const Array& array) {
+    auto copy = std::make_unique<Array>(array);
+    nb::capsule result(copy.get(), [](void* tensor) noexcept { delete static_cast<Array*>(tensor); });
+    copy.release();
+    return result;
+}
+
+template <class Array> HostTensor described(const Array& array, bool writable) {
     std::vector<std::size_t> shape(array.ndim());
     bool dense = true;
     std::int64_t stride = 1;
@@ -69,8 +74,23 @@ HostTensor take(const nb::object& producer) {
         if (shape[k] != 1 && array.stride(k) != stride) dense = false;
         stride *= static_cast<std::int64_t>(shape[k]);
     }
-    return {reinterpret_cast<std::uintptr_t>(array.data()), array.nbytes(), static_cast<int>(array.dtype().code),
-            static_cast<int>(array.dtype().bits),           shape,          dense};
+    return {reinterpret_cast<std::uintptr_t>(array.data()),
+            array.nbytes(),
+            static_cast<int>(array.dtype().code),
+            static_cast<int>(array.dtype().bits),
+            shape,
+            dense,
+            writable,
+            kept(array)};
+}
+
+/// What a DLPack producer on the CPU has. TypeError where it cannot be read.
+HostTensor take(const nb::object& producer) {
+    nb::ndarray<nb::device::cpu> array;
+    if (nb::try_cast(producer, array)) return described(array, true);
+    nb::ndarray<nb::ro, nb::device::cpu> constant;
+    if (nb::try_cast(producer, constant)) return described(constant, false);
+    throw nb::type_error("no DLPack tensor on the host");
 }
 
 }  // namespace
@@ -96,7 +116,7 @@ void add_devices(nb::module_& module) {
             [](const cpp::Device& device, std::uintptr_t address, std::size_t size, const nb::object&) {
                 return cpp::Buffer::import_host(device, {reinterpret_cast<std::byte*>(address), size});
             },
-            nb::keep_alive<0, 4>())  // the owner of the memory
+            nb::keep_alive<0, 4>())  // the tensor whose memory it is
         .def("slice", &cpp::Buffer::slice, nb::keep_alive<0, 1>())
         .def_prop_ro("mapped", [](const cpp::Buffer& buffer) { return buffer.info().mapped != 0; })
         .def_prop_ro("size", [](const cpp::Buffer& buffer) { return buffer.info().size_bytes; })

@@ -161,6 +161,98 @@ def test_dlpack_of_whole_pages_is_one_memory(doubled):
     assert owner() is None, "and then it is let go"
 
 
+class Producer:
+    """A tensor of another library, which lets go of its memory once the last DLPack tensor of it is gone."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+def whole_page(dtype=np.float32):
+    pages = np.zeros(1 << 14, np.uint8)
+    begin = -pages.ctypes.data % 4096
+    return pages[begin : begin + 4096].view(dtype), weakref.ref(pages)
+
+
+def test_dlpack_memory_lives_as_long_as_the_tensor():
+    x, memory = whole_page()
+    producer = Producer(x)
+    try:
+        buffer = tosavk.Buffer.from_dlpack(producer, copy=False)
+    except tosavk.UnsupportedError as error:
+        pytest.skip(str(error))
+    producer.array = None  # as a list that is resized
+    del x
+    gc.collect()
+    assert memory() is not None, "the DLPack tensor keeps it"
+    buffer.fill(0)
+    assert (buffer.numpy() == 0).all()
+    part = buffer[:4]
+    del buffer
+    gc.collect()
+    assert memory() is not None, "parts keep it too"
+    del part, producer
+    gc.collect()
+    assert memory() is None, "and then it is let go"
+
+
+def test_dlpack_of_what_must_not_be_written(tmp_path):
+    x, _ = whole_page()
+    x[:] = 3
+    x.flags.writeable = False
+    file = tmp_path / "page.bin"
+    file.write_bytes(x.tobytes())
+    for constant in (x, np.memmap(file, np.float32, "r")):
+        try:
+            buffer = tosavk.Buffer.from_dlpack(constant)
+        except BufferError:
+            pytest.skip("this numpy has no DLPack of read-only arrays")
+        assert (buffer.numpy() == 3).all()
+        buffer.fill(0)
+        assert (buffer.numpy() == 0).all() and (constant == 3).all(), "a copy"
+        with pytest.raises(tosavk.BadInputError, match="must not be written"):
+            tosavk.Buffer.from_dlpack(constant, copy=False)
+
+
+def test_elements_that_have_fewer_bits_than_numpys():
+    i4 = tosavk.Buffer((4,), "i4")
+    i4.upload(np.array([-8, 7, 0, 1], np.int8))
+    assert i4.numpy().tolist() == [-8, 7, 0, 1]
+    for array in (np.full(4, 100, np.int8), np.full(4, -9, np.int32), np.full(4, 8.0, np.float32)):
+        with pytest.raises(tosavk.BadInputError, match="which i4 does not hold"):
+            i4.upload(array)
+    assert i4.numpy().tolist() == [-8, 7, 0, 1]
+    ends = np.array([-(2**47), 2**47 - 1])
+    assert (tosavk.Buffer.from_array(ends).numpy() == ends).all()
+    assert (tosavk.Buffer.from_dlpack(ends).numpy() == ends).all()
+    for wrong in (2**60, 2**47, -(2**47) - 1):
+        page, _ = whole_page(np.int64)
+        page[5] = wrong
+        for make in (
+            tosavk.Buffer.from_array,
+            tosavk.Buffer.from_dlpack,
+            lambda array: tosavk.Buffer.from_dlpack(array, copy=True),
+            lambda array: tosavk.Buffer.from_dlpack(array, copy=False),
+            tosavk.Builder().constant,
+        ):
+            with pytest.raises(tosavk.BadInputError, match=r"element \(5,\) is -?\d+, which i48 does not hold"):
+                make(page)
+
+    b = tosavk.Builder()
+    b.output(b.identity(b.input("x", (2,), "i4")))
+    network = b.build()
+    assert network.reference(np.array([-8, 7], np.int8)).tolist() == [-8, 7]
+    for call in (network, network.reference, network.verify):
+        with pytest.raises(tosavk.BadInputError):
+            call(np.array([0, 100], np.int8))
+
+
 @pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, np.float16, np.bool_, np.int64])
 def test_views_of_every_type(dtype):
     x = np.array([0, 1, 1, 0]).astype(dtype)

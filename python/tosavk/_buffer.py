@@ -118,10 +118,11 @@ class Buffer:
 
         Args:
             copy: True copies; False uses the tensor's own memory, which must begin and end at a page, and which device
-                and host then share; None copies where that is not possible.
+                and host then share; None copies where that is not possible, or where the tensor must not be written.
 
         Raises:
-            BadInputError: the elements are of no TOSA type, or lie apart.
+            BadInputError: the elements are of no TOSA type, or an int64 is no i48; with ``copy=False``, they lie apart
+                or must not be written.
             UnsupportedError, UsageError: with ``copy=False``, the device cannot use this memory.
         """
         if not hasattr(tensor, "__dlpack__"):
@@ -130,7 +131,7 @@ class Buffer:
         if where[0] != 1:
             raise BadInputError(f"the tensor lies on a device of DLPack's kind {where[0]}; only the host's can be taken")
         try:
-            address, size, type_number, bits, shape, dense = _native.dlpack_info(tensor)
+            address, size, type_number, bits, shape, dense, writable, memory = _native.dlpack_info(tensor)
         except TypeError:
             raise BadInputError("the tensor cannot be read through DLPack") from None
         name = _DLPACK_TYPES.get((type_number, bits))
@@ -142,7 +143,11 @@ class Buffer:
             try:
                 if not dense:
                     raise BadInputError("the tensor's elements do not lie in order")
-                native = _native.Buffer.import_host(opened._native, address, size, tensor)
+                if not writable:
+                    raise BadInputError("the tensor must not be written, and a buffer could be: it can only be copied")
+                if name == "i48":
+                    converted(np.from_dlpack(tensor), numpy_type(code), "the tensor", name)
+                native = _native.Buffer.import_host(opened._native, address, size, memory)
                 return cls._made(native, tuple(shape), code, opened)
             except (ValueError, NotImplementedError, RuntimeError):
                 if copy is False:
@@ -195,7 +200,7 @@ class Buffer:
         source = as_array(array, "the array")
         if source.shape != self._shape:
             raise BadInputError(f"the buffer has shape {self._shape}; the array's is {source.shape}")
-        self._native.upload(flat(converted(source, self.numpy_dtype, "the array")), 0)
+        self._native.upload(flat(converted(source, self.numpy_dtype, "the array", self.dtype)), 0)
 
     def numpy(self) -> Array:
         """A copy of the buffer, after the runs that use it."""

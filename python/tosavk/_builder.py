@@ -15,7 +15,7 @@ import numpy.typing as npt
 from . import _native
 from ._graph import Graph
 from ._network import Network
-from ._types import DType, TensorInfo, as_array, checked_shape, converted, flat, numpy_type, to_info, type_code
+from ._types import DType, TensorInfo, as_array, checked_shape, converted, flat, numpy_type, to_info, type_code, type_name
 from .errors import UsageError
 
 
@@ -89,7 +89,7 @@ class Builder:
             plain = {"i": "i32", "f": "fp32"}.get(source.dtype.kind)
             dtype = plain if source.dtype.itemsize == 8 else None
         code = type_code(source.dtype if dtype is None else dtype)
-        data = converted(source, numpy_type(code), "the constant")
+        data = converted(source, numpy_type(code), "the constant", type_name(code))
         return Value(self, self._native.constant(name, code, source.shape, flat(data)))
 
     def shape(self, numbers: Sequence[int]) -> Value:
@@ -108,7 +108,7 @@ class Builder:
         source = as_array(np.zeros(dims, numpy_type(code)) if initial is None else initial, f"variable '{name}'")
         if source.shape != dims:
             raise UsageError(f"variable '{name}' has shape {dims}; its initial value's is {source.shape}")
-        data = converted(source, numpy_type(code), f"variable '{name}'")
+        data = converted(source, numpy_type(code), f"variable '{name}'", type_name(code))
         self._native.variable(name, code, dims, flat(data))
 
     def node(

@@ -38,6 +38,8 @@ _CODES: dict[np.dtype[Any], int] = {
 # What files declare beside TOSA's types.
 _HOST_NAMES = {64: "u8", 65: "u16", 66: "u32", 67: "u64", 68: "i64", 69: "f64"}
 _I4 = np.dtype(ml_dtypes.int4)
+# The integers that have fewer bits than their elements in numpy.
+_NARROW = {"i4": (-8, 7), "i48": (-(2**47), 2**47 - 1)}
 MAX_RANK = 8
 DType = npt.DTypeLike | None  # TOSA's name, or numpy's type
 
@@ -181,23 +183,34 @@ def exact(info: TensorInfo, value: Any, what: str) -> Array:
     array = as_array(value, what)
     if array.shape != info.shape:
         raise BadInputError(f"{what} '{info.name}' has shape {info.shape}; the array's is {array.shape}")
-    return converted(array, info.stored_dtype, f"{what} '{info.name}'")
+    return converted(array, info.stored_dtype, f"{what} '{info.name}'", info.dtype)
 
 
-def converted(array: Array, dtype: np.dtype[Any], what: str) -> Array:
-    """The array with other elements: integers must be equal, floats become the nearest, but no infinity of a number."""
-    if array.dtype == dtype:
-        return array
+def converted(array: Array, dtype: np.dtype[Any], what: str, element: str) -> Array:
+    """The array with other elements: integers must be equal, floats become the nearest, but no infinity of a number.
+    `element` is TOSA's name of them, since i4 and i48 hold less than numpy's type for them."""
+    result = array if array.dtype == dtype else _cast(array, dtype, what)
+    if element in _NARROW:
+        least, greatest = _NARROW[element]
+        _refuse(array, (result >= least) & (result <= greatest), what, element)
+    return result
+
+
+def _cast(array: Array, dtype: np.dtype[Any], what: str) -> Array:
     with np.errstate(all="ignore"):
         result = array.astype(dtype)
     if _is_float(dtype):
         fits = np.isfinite(result.astype(np.float64)) | ~np.isfinite(array.astype(np.float64))
     else:
         fits = (result.astype(object) == array.astype(object)) if array.size else np.ones(array.shape, bool)
-    if not np.all(fits):
-        at = tuple(int(k) for k in np.argwhere(~np.asarray(fits, bool))[0])
-        raise BadInputError(f"{what}: element {at} is {array[at]}, which {dtype} does not hold")
+    _refuse(array, np.asarray(fits, bool), what, str(dtype))
     return result
+
+
+def _refuse(array: Array, fits: npt.NDArray[np.bool_], what: str, name: str) -> None:
+    if not np.all(fits):
+        at = tuple(int(k) for k in np.argwhere(~fits)[0])
+        raise BadInputError(f"{what}: element {at} is {array[at]}, which {name} does not hold")
 
 
 def _is_float(dtype: np.dtype[Any]) -> bool:
