@@ -127,6 +127,7 @@ StartTimes measure_start(const std::string& device, const cli::ModelOptions& mod
                                           "--rounding",    model.rounding, "--level", model.level,
                                           "--precision",   model.precision};
     if (!model.spec.empty()) arguments.insert(arguments.end(), {"--spec", model.spec});
+    for (const std::string& shape : model.shapes) arguments.insert(arguments.end(), {"--shape", shape});
     if (!device.empty()) arguments.insert(arguments.end(), {"--device=" + device});
     if (!model.problem.empty()) arguments.insert(arguments.end(), {"--op", model.problem});
     else arguments.insert(arguments.end(), {"--", model.path});

@@ -5,7 +5,7 @@
 //   in0  input
 layout(constant_id = 0) const int AXIS = 1;
 layout(constant_id = 1) const int INNER = 1;
-layout(constant_id = 2) const int OUTER = 1;
+layout(constant_id = 2) const int OUTER = 1;  // late
 layout(constant_id = 3) const int LANES = 1;  // a power of two that divides the workgroup size
 layout(constant_id = 4) const int IN_TURN = 1;  // fours of outputs of an invocation, without SHARED_LANES
 

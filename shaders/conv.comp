@@ -3,7 +3,7 @@
 // WIDE: the input is i16, bias and result are i48.
 #include "lib/gemm_operands.glsl"
 
-const int ROW_GROUPS = (ROWS + TM - 1) / TM;
+#define ROW_GROUPS ((ROWS + TM - 1) / TM)
 
 #define STEP(acc, at)                                         \
     {                                                         \

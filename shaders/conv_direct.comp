@@ -25,7 +25,7 @@ layout(constant_id = 16) const int DILATION_X = 1;
 layout(constant_id = 17) const int PAD_D = 0;
 layout(constant_id = 18) const int PAD_Y = 0;
 layout(constant_id = 19) const int PAD_X = 0;
-layout(constant_id = 20) const int POSITIONS = 1;  // N*OD*OH*OW
+layout(constant_id = 20) const int POSITIONS = 1;  // late: N*OD*OH*OW
 layout(constant_id = 21) const int BC = 1;
 layout(constant_id = 22) const int M = 1;  // DEPTHWISE: output channels per input channel
 layout(constant_id = 23) const int INPUT_ZP_CONSTANT = 0;

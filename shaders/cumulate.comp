@@ -10,7 +10,7 @@ layout(constant_id = 0) const int AXIS = 1;
 layout(constant_id = 1) const int INNER = 1;
 layout(constant_id = 2) const int LENGTH = 1;  // of a part; of rows a multiple of 4 if there are several parts
 layout(constant_id = 3) const int PARTS = 1;
-layout(constant_id = 4) const int COUNT = 1;  // parts of all rows; runs of EACH quads in parts
+layout(constant_id = 4) const int COUNT = 1;  // late: parts of all rows; runs of EACH quads in parts
 layout(constant_id = 5) const int IN_TURN = 1;
 
 // 0, which no compiler can know: llvmpipe makes x of 0.0 + x where it does, and -0 of -0 (lp_build_add).

@@ -21,7 +21,7 @@ layout(constant_id = 10) const int DILATION_Y = 1;
 layout(constant_id = 11) const int DILATION_X = 1;
 layout(constant_id = 12) const int PAD_TOP = 0;
 layout(constant_id = 13) const int PAD_LEFT = 0;
-layout(constant_id = 14) const int RUNS = 1;  // of TX pixels, of all images
+layout(constant_id = 14) const int RUNS = 1;  // late: of TX pixels, of all images
 layout(constant_id = 15) const int BC = 1;
 layout(constant_id = 16) const int INPUT_ZP = 0;
 layout(constant_id = 17) const int WEIGHT_ZP = 0;

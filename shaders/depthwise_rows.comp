@@ -16,7 +16,7 @@ layout(constant_id = 5) const int STRIDE_Y = 1;
 layout(constant_id = 6) const int DILATION_Y = 1;
 layout(constant_id = 7) const int PAD_TOP = 0;
 layout(constant_id = 8) const int PAD_LEFT = 0;
-layout(constant_id = 9) const int BATCH = 1;
+layout(constant_id = 9) const int BATCH = 1;  // late
 layout(constant_id = 10) const int BC = 1;
 layout(constant_id = 11) const int INPUT_ZP = 0;
 layout(constant_id = 12) const int WEIGHT_ZP = 0;

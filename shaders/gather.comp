@@ -5,7 +5,7 @@
 layout(constant_id = 0) const int K = 1;
 layout(constant_id = 1) const int W = 1;
 layout(constant_id = 2) const int C = 1;
-layout(constant_id = 3) const int COUNT = 1;
+layout(constant_id = 3) const int COUNT = 1;  // late
 // Rows that neighbouring invocations read, if C is a multiple of EACH.
 layout(constant_id = 4) const int SIDE_BY_SIDE = 1;
 

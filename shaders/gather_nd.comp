@@ -3,7 +3,7 @@
 //   in0  values [batches, SLOTS, C]   in1  indices [batches, TUPLES, DEPTH]
 #include "lib/index_tuple.glsl"
 layout(constant_id = 8) const int C = 1;
-layout(constant_id = 9) const int COUNT = 1;  // elements of the output
+layout(constant_id = 9) const int COUNT = 1;  // late: elements of the output
 
 uint source(uint row, out bool inside) { return slot_of(row, inside) * uint(C); }
 

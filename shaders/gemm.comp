@@ -5,7 +5,8 @@
 #include "lib/gemm_operands.glsl"
 #include "lib/gemm_sums.glsl"
 
-const int QUAD_GROUPS = (QUADS + LANES * TN - 1) / (LANES * TN), ROW_GROUPS = (ROWS + TM - 1) / TM;
+const int QUAD_GROUPS = (QUADS + LANES * TN - 1) / (LANES * TN);
+#define ROW_GROUPS ((ROWS + TM - 1) / TM)
 #ifndef FINISHED
 #if TN == 4
 #define FINISHED 1

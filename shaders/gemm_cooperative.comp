@@ -16,7 +16,8 @@
 #define SIZE (SX * SY * SUBGROUP)
 #define ROW_LOADS (TILE_ROWS * DEPTH / SIZE)
 #define COLUMN_LOADS (TILE_QUADS * DEPTH / SIZE)
-const int ROW_TILES = (ROWS + TILE_ROWS - 1) / TILE_ROWS, COLUMN_TILES = (COLUMNS + TILE_COLUMNS - 1) / TILE_COLUMNS;
+const int COLUMN_TILES = (COLUMNS + TILE_COLUMNS - 1) / TILE_COLUMNS;
+#define ROW_TILES ((ROWS + TILE_ROWS - 1) / TILE_ROWS)
 
 // Types are given by their width, the kind of the number being the kind of the type: spirv/cooperative_types.cpp.
 // SIGNS says of A, B, C and the result whether their components are signed.

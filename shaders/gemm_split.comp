@@ -5,7 +5,7 @@
 #include "lib/gemm_operands.glsl"
 #include "lib/gemm_sums.glsl"
 
-const int ROW_GROUPS = (ROWS + TM - 1) / TM;
+#define ROW_GROUPS ((ROWS + TM - 1) / TM)
 
 // One row at a time where all of them might take more memory than there is.
 #if WIDE

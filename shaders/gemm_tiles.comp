@@ -10,7 +10,8 @@
 #define TILE_QUADS (TX * TN)
 #define SIZE (TX * TY)
 #define ROW_LOADS (TILE_ROWS * DEPTH / SIZE)
-const int ROW_TILES = (ROWS + TILE_ROWS - 1) / TILE_ROWS, COLUMN_TILES = (QUADS + TILE_QUADS - 1) / TILE_QUADS;
+const int COLUMN_TILES = (QUADS + TILE_QUADS - 1) / TILE_QUADS;
+#define ROW_TILES ((ROWS + TILE_ROWS - 1) / TILE_ROWS)
 
 #if X_FLOAT
 #define ROW_BLOCK vec4

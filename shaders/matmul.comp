@@ -4,7 +4,7 @@
 // A_ZP and B_ZP are specialization constants or read from buffers.
 // WIDE: i16 x i16 -> i48. A is split into a signed high and an unsigned low byte, so that 256 products of each fit 32
 // bits; that costs one more multiply-add per product, and less than 64-bit arithmetic per product on most devices.
-layout(constant_id = 0) const int N = 1;
+layout(constant_id = 0) const int N = 1;  // late
 layout(constant_id = 1) const int H = 1;
 layout(constant_id = 2) const int C = 1;
 layout(constant_id = 3) const int W = 1;

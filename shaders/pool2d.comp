@@ -14,7 +14,7 @@ layout(constant_id = 7) const int STRIDE_Y = 1;
 layout(constant_id = 8) const int STRIDE_X = 1;
 layout(constant_id = 9) const int PAD_TOP = 0;
 layout(constant_id = 10) const int PAD_LEFT = 0;
-layout(constant_id = 11) const int PIXELS = 1;
+layout(constant_id = 11) const int PIXELS = 1;  // late
 layout(constant_id = 12) const int INPUT_ZP_CONSTANT = 0;
 layout(constant_id = 13) const int OUTPUT_ZP_CONSTANT = 0;
 layout(constant_id = 14) const int TYPE_MIN = -128;

@@ -3,7 +3,7 @@
 //   in0  input, element (o, a, i) at o * OUTER_STRIDE + a * AXIS_STRIDE + i
 // PARTIAL: AXIS is cut into CHUNKS parts of LENGTH; the results go to a scratch buffer [CHUNKS][OUTER][INNER rounded up
 // to 4], without AFTER.
-layout(constant_id = 0) const int OUTER = 1;
+layout(constant_id = 0) const int OUTER = 1;  // late
 layout(constant_id = 1) const int AXIS = 1;
 layout(constant_id = 2) const int INNER = 1;
 layout(constant_id = 3) const int OUTER_STRIDE = 1;
@@ -11,7 +11,8 @@ layout(constant_id = 4) const int AXIS_STRIDE = 1;
 layout(constant_id = 5) const int LENGTH = 1;
 layout(constant_id = 6) const int CHUNKS = 1;
 
-const uint RUNS = uint((INNER + 3) / 4 / EACH), ALL_RUNS = uint(OUTER) * RUNS;  // EACH divides the quads of INNER
+const uint RUNS = uint((INNER + 3) / 4 / EACH);  // EACH divides the quads of INNER
+#define ALL_RUNS (uint(OUTER) * RUNS)
 
 // Arrays are indexed by constants alone: macros instead of loops.
 #if EACH == 4

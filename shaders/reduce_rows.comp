@@ -7,7 +7,7 @@
 layout(constant_id = 0) const int AXIS = 1;
 layout(constant_id = 1) const int LENGTH = 1;  // a multiple of 4 if there are several parts
 layout(constant_id = 2) const int CHUNKS = 1;
-layout(constant_id = 3) const int COUNT = 1;  // results: rows * CHUNKS
+layout(constant_id = 3) const int COUNT = 1;  // late: results: rows * CHUNKS
 layout(constant_id = 4) const int LANES = 1;  // a power of two that divides the workgroup size
 layout(constant_id = 5) const int QUADS = 1;  // that a part may touch
 layout(constant_id = 6) const int IN_TURN = 1;  // fours of rows of an invocation, without SHARED_LANES

@@ -13,7 +13,7 @@ layout(constant_id = 7) const int Y_OFFSET = 0;
 layout(constant_id = 8) const int X_N = 1;
 layout(constant_id = 9) const int X_D = 1;
 layout(constant_id = 10) const int X_OFFSET = 0;
-layout(constant_id = 11) const int PIXELS = 1;
+layout(constant_id = 11) const int PIXELS = 1;  // late
 
 const int PIECES = (C + EACH - 1) / EACH;  // of a pixel
 

@@ -7,7 +7,7 @@
 layout(constant_id = 0) const int K = 1;
 layout(constant_id = 1) const int W = 1;
 layout(constant_id = 2) const int C = 1;
-layout(constant_id = 3) const int COUNT = 1;  // rows of the output in passes 0 and 2, of input in pass 1
+layout(constant_id = 3) const int COUNT = 1;  // late: rows of the output in passes 0 and 2, of input in pass 1
 
 #if PASS == 0
 void main() {

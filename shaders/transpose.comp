@@ -4,7 +4,7 @@
 // too.
 //   in0  input; the output is [A,B,C,TALL,LONG], whose strides in the input are A_IN.., 1 (TALL) and LONG_IN
 // The output's own strides are A_OUT, B_OUT, C_OUT, TALL_OUT and 1.
-layout(constant_id = 0) const int A = 1;
+layout(constant_id = 0) const int A = 1;  // late
 layout(constant_id = 1) const int B = 1;
 layout(constant_id = 2) const int C = 1;
 layout(constant_id = 3) const int TALL = 4;

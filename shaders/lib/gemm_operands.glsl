@@ -8,8 +8,8 @@
 //        columns, zero-padded (i8: one word an input channel, 4 words a block; floats: one vec4 an input channel);
 //        MATRIX: B [N,K,COLUMNS]
 //   in2  bias [BIAS]: 1 element, one a column, or more: then each phase has its own, in whole quads; none with MATRIX
-layout(constant_id = 0) const int BATCH = 1;      // of MATRIX; phases
-layout(constant_id = 1) const int ROWS = 1;       // of one batch; pixels of all images together, in whole strides
+layout(constant_id = 0) const int BATCH = 1;      // late: of MATRIX; phases
+layout(constant_id = 1) const int ROWS = 1;       // late: of one batch; pixels of all images together, in whole strides
 layout(constant_id = 2) const int COLUMNS = 1;
 layout(constant_id = 3) const int K = 1;          // inner elements of one tap
 layout(constant_id = 4) const int ROW_ZP_CONSTANT = 0;

@@ -140,7 +140,9 @@ std::shared_ptr<SharedConstants> OpenModel::constants_of(const std::shared_ptr<D
 std::shared_ptr<Executable> OpenModel::executable(const std::shared_ptr<Device>& device,
                                                   std::shared_ptr<const CustomSet> customs, const PlanOptions& options,
                                                   const Sizes& sizes, Progress& progress) {
-    const Key key{device, std::move(customs), options, sizes};
+    Key key{device, std::move(customs), options, sizes};
+    key.options.late_sizes = !symbols_.empty();
+    key.options = with_environment(key.options);
     std::shared_ptr<SharedConstants> constants;
     {
         const std::lock_guard lock(mutex_);
@@ -149,8 +151,9 @@ std::shared_ptr<Executable> OpenModel::executable(const std::shared_ptr<Device>&
     }
     std::shared_ptr<const Graph> whole = graph(sizes);
     if (key.customs) whole = with_customs(whole, *key.customs);
-    auto made = Executable::create(device, whole, make_plan(*whole, device->plan(), options, device->tuning().get()),
-                                   progress, constants.get());
+    auto made =
+        Executable::create(device, whole, make_plan(*whole, device->plan(), key.options, device->tuning().get()),
+                           progress, constants.get());
     Kept gone;  // goes outside of the lock
     const std::lock_guard lock(mutex_);
     const ExecutableCounters counters = made->counters();

@@ -19,6 +19,9 @@ struct PlanOptions {
     bool fuse_moved = true;      ///< what elementwise groups only move, made where they read it
     bool alias_slices = true;    ///< SLICE of consecutive elements left where they are
     bool tuned = true;           ///< kernels that a tuning table names; with or without `fuse`
+    /// What depends on an outermost size of a tensor is a push constant: another such size then needs no pipeline. For
+    /// models whose sizes are known late; with or without `fuse`.
+    bool late_sizes = false;
 
     bool operator==(const PlanOptions&) const = default;
 };
@@ -26,7 +29,7 @@ struct PlanOptions {
 /// `options` without the passes that the environment turns off: TOSAVK_NO_FUSE (all), TOSAVK_NO_FOLD,
 /// TOSAVK_NO_CONSTANT_FOLDING, TOSAVK_NO_CSE, TOSAVK_NO_DEAD_NODES, TOSAVK_NO_JOINING, TOSAVK_NO_MERGING,
 /// TOSAVK_NO_ROW_FUSION, TOSAVK_NO_MAPPED_STORES, TOSAVK_NO_PROLOGUES, TOSAVK_NO_MOVED_PROLOGUES,
-/// TOSAVK_NO_SLICE_ALIASES, TOSAVK_NO_TUNING, each set to 1.
+/// TOSAVK_NO_SLICE_ALIASES, TOSAVK_NO_TUNING, TOSAVK_NO_LATE_SIZES, each set to 1.
 PlanOptions with_environment(PlanOptions options);
 
 }  // namespace tosavk

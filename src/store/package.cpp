@@ -16,7 +16,7 @@ namespace {
 
 constexpr char magic[8] = {'T', 'O', 'S', 'A', 'V', 'K', 'P', 'K'};
 /// Goes up with every change of the fields, of what a plan means, or of how the planner numbers things.
-constexpr std::uint32_t format_version = 17;
+constexpr std::uint32_t format_version = 18;
 
 struct FileHeader {
     char magic_bytes[8];
@@ -193,11 +193,11 @@ template <class A> void fields(A& a, Binding& value) {
     a.choice(path, ReadPath::texel_pairs);
 }
 template <class A> void fields(A& a, Dispatch& value) {
-    auto& [label, kernel, glsl, spirv, constants, bindings, groups, invocations, whole_subgroups, nodes, written, work,
-           bytes, barrier_before, submit_before, note] = value;
+    auto& [label, kernel, glsl, spirv, constants, late, bindings, groups, invocations, whole_subgroups, nodes, written,
+           work, bytes, barrier_before, submit_before, note] = value;
     a.texts(label, kernel);
     a.source(glsl, spirv != nullptr);
-    a(constants, bindings, groups, invocations, whole_subgroups, nodes, written, work, bytes, barrier_before,
+    a(constants, late, bindings, groups, invocations, whole_subgroups, nodes, written, work, bytes, barrier_before,
       submit_before);
     a.texts(note);
 }
@@ -212,9 +212,9 @@ void fields(Reader& in, ConstantPool& value) {
 }
 template <class A> void fields(A& a, PlanOptions& value) {
     auto& [fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, join_followers, merge_groups,
-           fuse_rows, store_in_place, fuse_prologues, fuse_moved, alias_slices, tuned] = value;
+           fuse_rows, store_in_place, fuse_prologues, fuse_moved, alias_slices, tuned, late_sizes] = value;
     a(fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, join_followers, merge_groups, fuse_rows,
-      store_in_place, fuse_prologues, fuse_moved, alias_slices, tuned);
+      store_in_place, fuse_prologues, fuse_moved, alias_slices, tuned, late_sizes);
 }
 template <class A> void fields(A& a, Plan& value) {
     const typename A::Level level(a);

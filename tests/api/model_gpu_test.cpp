@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <iostream>
 #include <optional>
@@ -101,7 +102,7 @@ TEST_P(TransformerGpu, RunsAtOneLengthAfterAnother) {
     cpp::Context context = model.context(device);
     Counting counting(device, model);
     std::uint64_t first = 0;
-    const std::int64_t begin = 33, classes = 4, count = 8;
+    const std::int64_t begin = 33, classes = 4, count = 20;
     for (std::int64_t length = begin; length < begin + count; ++length) {
         run(model, context, 1, length);
         const tosavk_model_counters made = counting.since_last("length " + std::to_string(length));
@@ -112,11 +113,36 @@ TEST_P(TransformerGpu, RunsAtOneLengthAfterAnother) {
         }
         EXPECT_LE(made.kept, 3u);
     }
+    // (Rows of such lengths are all shared by as many lanes, which is another choice of a shader.)
     // Back at the first one, which is long gone, everything takes the memory that it took then.
     run(model, context, 1, begin);
     const tosavk_model_counters made = counting.since_last("length " + std::to_string(begin));
     EXPECT_EQ(made.weight_bytes_copied + made.shaders_compiled, 0u);
     EXPECT_EQ(device.memory().in_use, first);
+}
+
+TEST_P(TransformerGpu, AnotherBatchNeedsNoPipeline) {
+    const cpp::Device device = uncached_device();
+    const Bytes file = test::TransformerLayer(GetParam().quantized, 16, 2, 5).file();
+    for (const bool late : {true, false}) {
+        SCOPED_TRACE(late ? "late sizes" : "without late sizes");
+        ASSERT_EQ(setenv("TOSAVK_NO_LATE_SIZES", late ? "0" : "1", 1), 0);
+        const cpp::Model model = cpp::Model::open(file);
+        cpp::Context context = model.context(device);
+        Counting counting(device, model);
+        std::uint64_t later = 0;
+        // All of them keep the device as busy as fusion asks for.
+        for (const std::int64_t batch : {32, 33, 35, 38, 40}) {
+            run(model, context, batch, 8);
+            const tosavk_model_counters made = counting.since_last("batch " + std::to_string(batch));
+            if (batch == 32) continue;
+            EXPECT_EQ(made.shaders_compiled, 0u);
+            EXPECT_EQ(made.weight_bytes_copied, 0u);
+            later += made.pipelines_created;
+        }
+        EXPECT_EQ(later == 0, late);
+    }
+    unsetenv("TOSAVK_NO_LATE_SIZES");
 }
 
 TEST_F(ModelGpu, NamesSymbolsAndWhatIsWrongWithTheirSizes) {

@@ -48,6 +48,9 @@ std::vector<Variant> variants() {
         options.*pass = false;
         list.push_back({name, options});
     }
+    PlanOptions late;
+    late.late_sizes = true;
+    list.insert(list.begin() + 1, {"late_sizes", late});
     return list;
 }
 

@@ -275,8 +275,9 @@ TEST(IndexMap, SimplifyKeepsEveryPosition) {
 // Quads counted from the start of each row are quads of a tensor whose rows begin with one.
 TEST(IndexMap, QuadsOfRowsAreWholeWhereTheirTensorsRowsBeginWithOne) {
     const auto loads_quads = [](IndexMap map, std::int64_t row) {
-        const auto text = read_function(
-            {"x0", map, false, row}, [](std::int64_t n) { return std::to_string(n); }, "in0", "vec4", "vec4");
+        const auto text =
+            read_function({"x0", map, false, row}, Param([](std::int64_t n, bool) { return std::to_string(n); }), "in0",
+                          "vec4", "vec4");
         return text.find("in0_load4(") != std::string::npos;
     };
     const IndexMap channels = {{16, 62}, {0, 1}};

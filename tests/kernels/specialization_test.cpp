@@ -79,8 +79,11 @@ TEST(DeclaredConstants, AreFoundWithTheirConditions) {
     const auto found = declared_constants(
         "layout(constant_id = 0) const int A = 1;\n#if !MATRIX\n  layout(constant_id=2) const float B = -1.0;  // why\n"
         "#if VOLUME\nlayout(constant_id = 1) const int C = 0;\n#else\nconst int C = 1;\n"
-        "layout(constant_id = 3) const uint D = 0;\n#endif\n#endif\nlayout(constant_id = 4) const int E = 0;\n");
-    ASSERT_EQ(found.size(), 5u);
+        "layout(constant_id = 3) const uint D = 0;\n#endif\n#endif\nlayout(constant_id = 4) const int E = 0;  // late: "
+        "why\n"
+        "layout(constant_id = 5) const int F = 0;  // not late\n");
+    ASSERT_EQ(found.size(), 6u);
+    for (std::size_t k = 0; k < found.size(); ++k) EXPECT_EQ(found[k].is_late, k == 4) << k;
     EXPECT_EQ(found[0].name, "A");
     EXPECT_TRUE(found[0].conditions.empty());
     EXPECT_EQ(found[1].id, 2u);

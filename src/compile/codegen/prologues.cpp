@@ -43,7 +43,7 @@ void SourceBuilder::add_prologue(const std::string& name, const Group::Prologue&
         functions += fmt::format(
             "{} {}_load4(uint e) {{\n    uint last = uint({}), n = min(4u, last - e + 1u);\n"
             "{}    return {};\n}}\n",
-            type, name, param(static_cast<std::int32_t>(count_ - 1)), body_.text(), result);
+            type, name, param(static_cast<std::int32_t>(count_ - 1), true), body_.text(), result);
     }
     if (calls("_loadn") || calls("_load1")) {
         const std::string result = prologue_body(prologue, false);

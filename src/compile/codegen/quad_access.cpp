@@ -32,15 +32,15 @@ bool is_quad_of_row(const QuadAccess& a) {
 std::string row_function(const QuadAccess& a, const Param& param) {
     const IndexMap& map = a.map;
     std::string text = fmt::format("uint {}_row(uint rest{}) {{\n    uint at = uint({}), c;\n", a.name,
-                                   is_padded(map) ? ", out bool ok" : "", param(map.base));
+                                   is_padded(map) ? ", out bool ok" : "", param(map.base, true));
     if (is_padded(map)) text += "    ok = true;\n";
     for (std::size_t i = map.dims.size() - 1; i-- > 0;) {
         if (i == 0) text += "    c = rest;\n";
         else text += fmt::format("    c = rest % uint({0});\n    rest /= uint({0});\n", param(map.dims[i]));
         if (map.strides[i] != 0) text += fmt::format("    at += c * uint({});\n", param(map.strides[i]));
         if (!pads(map, i)) continue;
-        text +=
-            fmt::format("    ok = ok && c - uint({}) < uint({});\n", param(map.lo[i]), param(map.hi[i] - map.lo[i]));
+        text += fmt::format("    ok = ok && c - uint({}) < uint({});\n", param(map.lo[i], i == 0),
+                            param(map.hi[i] - map.lo[i], i == 0));
     }
     return text + "    return at;\n}\n";
 }
@@ -56,7 +56,9 @@ std::string finish(const QuadAccess& a, const Param& param, bool vector) {
     if (!is_padded(a.map)) return "    return at;\n}\n";
     std::string text;
     if (pads(a.map, a.map.dims.size() - 1)) {
-        const std::string lo = param(a.map.lo.back()), extent = param(a.map.hi.back() - a.map.lo.back());
+        const bool outermost = a.map.dims.size() == 1;
+        const std::string lo = param(a.map.lo.back(), outermost),
+                          extent = param(a.map.hi.back() - a.map.lo.back(), outermost);
         if (!vector) text = fmt::format("    ok = ok && c - uint({}) < uint({});\n", lo, extent);
         else text = fmt::format("    inside = uvec4(lessThan(c - uint({}), uvec4(uint({})))) * inside;\n", lo, extent);
     }
@@ -66,7 +68,7 @@ std::string finish(const QuadAccess& a, const Param& param, bool vector) {
 
 std::string vector_function(const QuadAccess& a, const Param& param) {
     const bool padded = is_padded(a.map), single = a.map.dims.size() == 1;
-    const std::string dim = param(a.map.dims.back());
+    const std::string dim = param(a.map.dims.back(), single);
     std::string text = fmt::format("uvec4 {}_at4(uint e, uint last{}) {{\n", a.name, padded ? ", out bvec4 ok" : "");
     const auto row = [&](const std::string& rest, const std::string& ok) {
         return fmt::format("{}_row({}{})", a.name, rest, padded ? ", " + ok : "");
@@ -109,7 +111,7 @@ std::string vector_function(const QuadAccess& a, const Param& param) {
 
 /// One position for all four elements, which lie in one row of the index space.
 std::string scalar_function(const QuadAccess& a, const Param& param) {
-    const std::string dim = param(a.map.dims.back()), ok = is_padded(a.map) ? ", ok" : "";
+    const std::string dim = param(a.map.dims.back(), a.map.dims.size() == 1), ok = is_padded(a.map) ? ", ok" : "";
     return fmt::format(
                "uint {0}_at(uint e{1}) {{\n    uint c = e % uint({2});\n    uint at = {0}_row(e / uint({2}){3}) + "
                "{4};\n",

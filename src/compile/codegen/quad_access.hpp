@@ -9,7 +9,15 @@
 namespace tosavk {
 
 /// Makes an int specialization constant of a value; returns its name.
-using Param = std::function<std::string(std::int64_t)>;
+class Param {
+public:
+    Param(std::function<std::string(std::int64_t, bool)> make) : make_(std::move(make)) {}
+    /// `late`: it depends on the outermost size of a tensor and perhaps on nothing else that changes with sizes.
+    std::string operator()(std::int64_t value, bool late = false) const { return make_(value, late); }
+
+private:
+    std::function<std::string(std::int64_t, bool)> make_;
+};
 
 /// What the functions below know about the four elements at `e`: with `aligned`, e % 4 == 0.
 struct QuadAccess {

@@ -70,7 +70,7 @@ void SourceBuilder::add_row_loop(const RowPasses& all, std::size_t depth) {
     eights_ = !rows.are_columns() && rows.lanes == 1 && rows.axis % 8 == 0 && loads_are_loops(device_) &&
               group_.stores.empty();
     const std::string last =
-        aligned_ ? fmt::format("uint({})", param(static_cast<std::int32_t>(count_ - 1))) : "e + n - 1u";
+        aligned_ ? fmt::format("uint({})", param(static_cast<std::int32_t>(count_ - 1), true)) : "e + n - 1u";
     std::string loop, over;
     if (rows.are_columns()) {
         loop = fmt::format("        uint e = top + q * uint({}), last = {};\n",
@@ -155,10 +155,10 @@ void SourceBuilder::add_rows() {
 
 std::string SourceBuilder::column_main() {
     const Rows& rows = *group_.rows;
-    const auto number = [&](std::int64_t value) {
-        return fmt::format("uint({})", param(static_cast<std::int32_t>(value)));
+    const auto number = [&](std::int64_t value, bool late = false) {
+        return fmt::format("uint({})", param(static_cast<std::int32_t>(value), late));
     };
-    const std::string quads = number(rows.column_quads()), inner = number(rows.inner), axis = number(rows.axis);
+    const std::string quads = number(rows.column_quads(), true), inner = number(rows.inner), axis = number(rows.axis);
     std::string text = "void main() {\n    uint e, last;\n";
     if (rows.lanes == 1) {
         text += fmt::format(
@@ -185,7 +185,7 @@ std::string SourceBuilder::column_main() {
 std::string SourceBuilder::row_main() {
     const Rows& rows = *group_.rows;
     if (rows.are_columns()) return column_main();
-    const std::string count = fmt::format("uint({})", param(static_cast<std::int32_t>(rows.count)));
+    const std::string count = fmt::format("uint({})", param(static_cast<std::int32_t>(rows.count), true));
     std::string text, end;
     if (rows.in_turn > 1) {
         text = fmt::format(

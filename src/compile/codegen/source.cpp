@@ -4,12 +4,16 @@
 #include "ops/storage.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tosavk {
 namespace {
 
 /// The most passes of a loop in a library: exact_remainder() of shaders/lib/exact.glsl.
 constexpr std::int64_t library_loops = 14;
+
+/// Every device has 128 bytes of push constants.
+constexpr std::size_t most_late = 32;
 
 /// Where the parts of a CONCAT go, as one dimension at least.
 IndexMap place_map(const Group::Store& part) {
@@ -74,7 +78,7 @@ QuadText SourceBuilder::read_leaf(const Leaf& leaf, DType type, const std::strin
 
     const bool constant = std::all_of(map.strides.begin(), map.strides.end(), [](auto s) { return s == 0; });
     if (constant) {
-        const auto at = param(static_cast<std::int32_t>(map.base));
+        const auto at = param(static_cast<std::int32_t>(map.base), true);
         return [=](const char*) { return fmt::format("{}({}_load1(uint({})))", splat, buffer, at); };
     }
     if (single_) {
@@ -232,7 +236,7 @@ void SourceBuilder::store_part(const Group::Store& part) {
         return;
     }
     // A kernel's last quad may reach beyond the tensor, into what is another's part here.
-    const auto count = param(static_cast<std::int32_t>(count_));
+    const auto count = param(static_cast<std::int32_t>(count_), true);
     body_.add_once(fmt::format("    uvec4 {0} = {0}_at4(e, last);\n", to));
     for (int i = 0; i < 4; ++i) {
         body_.add_once(fmt::format("    if (n > {0}u && e + {0}u < uint({1})) out{2}_store1({3}.{4}, {5});\n", i, count,
@@ -346,7 +350,7 @@ GroupSource SourceBuilder::build() {
         add_rows();
         return finish(row_main());
     }
-    const std::string last = param(static_cast<std::int32_t>(count_ - 1));
+    const std::string last = param(static_cast<std::int32_t>(count_ - 1), true);
     const bool stores_itself = group_.anchor != no_id && graph_.node(group_.anchor).outputs.size() > 1;
     for (const NodeId id : group_.members) add_member(id);
     if (stores_itself) source_.writes = graph_.node(group_.anchor).outputs;
@@ -391,7 +395,7 @@ GroupSource SourceBuilder::finish(const std::string& end) {
                                 uses([](DType t) { return t == DType::fp16; }));
     if (libraries_may_loop()) text += fmt::format("#define LIBRARY_LOOPS {}\n", library_loops);
     for (const std::string& library : libraries_) text += shader_file(library);
-    text += params_;
+    std::string rest = params_;
     Declarations tensors(device_, quad_stores);
     for (std::size_t i = 0; i < source_.reads.size(); ++i) {
         const std::size_t number = leaves_of_group_.reads[i].number;
@@ -406,23 +410,43 @@ GroupSource SourceBuilder::finish(const std::string& end) {
     for (std::size_t i = 0; i < source_.writes.size(); ++i) {
         tensors.write(graph_.value(source_.writes[i]).type, i, value_bytes(graph_, source_.writes[i]));
     }
-    text += tensors.text;
+    rest += tensors.text + functions_ + end;
     source_.bindings = tensors.bindings;
-    source_.glsl = text + functions_ + end;
+    if (late_sizes_) text += take_late(rest);
+    source_.glsl = text + rest;
     return std::move(source_);
+}
+
+/// Takes the declarations of constants that depend on an outermost size out of the text: they are push constants, so
+/// that other sizes need no other pipeline.
+std::string SourceBuilder::take_late(std::string& text) {
+    if (pass_) late_.merge(late_constants(*pass_));
+    std::string block;
+    for (const std::size_t id : late_) {
+        if (source_.late.size() == most_late) break;
+        const std::string begin = fmt::format("layout(constant_id = {}) const ", id);
+        const std::size_t at = text.find(begin), equals = text.find(" = ", at + begin.size()),
+                          end = text.find('\n', at);
+        if (at == std::string::npos || equals >= end)
+            throw Error(ErrorCode::internal, fmt::format("constant {} is not declared in its shader", id));
+        block += fmt::format("    {};\n", text.substr(at + begin.size(), equals - at - begin.size()));
+        text.erase(at, end + 1 - at);
+        source_.late.push_back(std::exchange(source_.constants[id], 0));
+    }
+    return block.empty() ? block : fmt::format("layout(push_constant) uniform late_sizes {{\n{}}};\n", block);
 }
 
 std::uint64_t SourceBuilder::bytes_of(const KernelOperand& operand) const {
     return operand_bytes(graph_, operand, group_.choice ? group_.choice->scratch_bytes : std::vector<std::uint64_t>());
 }
 
-GroupSource build_source(const Graph& graph, const Group& group, const DevicePlan& device) {
-    return SourceBuilder(graph, group, device).build();
+GroupSource build_source(const Graph& graph, const Group& group, const DevicePlan& device, bool late_sizes) {
+    return SourceBuilder(graph, group, device, late_sizes).build();
 }
 
-GroupSource build_pass_source(const Graph& graph, const Group& group, const KernelPass& pass,
-                              const DevicePlan& device) {
-    return SourceBuilder(graph, group, device, &pass).build_earlier();
+GroupSource build_pass_source(const Graph& graph, const Group& group, const KernelPass& pass, const DevicePlan& device,
+                              bool late_sizes) {
+    return SourceBuilder(graph, group, device, late_sizes, &pass).build_earlier();
 }
 
 }  // namespace tosavk

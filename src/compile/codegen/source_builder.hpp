@@ -41,10 +41,12 @@ struct MemberCalls {
 class SourceBuilder final {
 public:
     /// `earlier`: the pass of the group's kernel to write, instead of the last one.
-    SourceBuilder(const Graph& graph, const Group& group, const DevicePlan& device, const KernelPass* earlier = nullptr)
+    SourceBuilder(const Graph& graph, const Group& group, const DevicePlan& device, bool late_sizes,
+                  const KernelPass* earlier = nullptr)
         : graph_(graph),
           group_(group),
           device_(device),
+          late_sizes_(late_sizes),
           earlier_(earlier),
           pass_(earlier        ? earlier
                 : group.choice ? &*group.choice
@@ -62,10 +64,13 @@ public:
     GroupSource build();
     GroupSource build_earlier();
     GroupSource finish(const std::string& end);
+    std::string take_late(std::string& text);
 
-    std::string param(std::int32_t value) {
+    /// `late`: see Param.
+    std::string param(std::int32_t value, bool late = false) {
         source_.constants.push_back(value);
         const auto id = source_.constants.size() - 1;
+        if (late) late_.insert(id);
         params_ += fmt::format("layout(constant_id = {}) const int P{} = 0;\n", id, id);
         return fmt::format("P{}", id);
     }
@@ -96,7 +101,7 @@ private:
     /// Whether a tensor or a result of the group has such a type.
     template <class Test> bool uses(Test test) const;
     Param params() {
-        return [this](std::int64_t value) { return param(static_cast<std::int32_t>(value)); };
+        return Param([this](std::int64_t value, bool late) { return param(static_cast<std::int32_t>(value), late); });
     }
     void store_value(ValueId id, std::size_t out);
     void store_part(const Group::Store& part);
@@ -123,6 +128,7 @@ private:
     const Graph& graph_;
     const Group& group_;
     const DevicePlan& device_;
+    const bool late_sizes_;
     const KernelPass* const earlier_;
     const KernelPass* const pass_;  ///< the kernel at hand; null without one
     std::int64_t count_;            ///< elements of the index space at hand
@@ -136,6 +142,7 @@ private:
     std::set<std::string> libraries_;   ///< files that the members' expressions need
     std::int64_t library_members_ = 0;  ///< of how many members
     std::string params_, functions_;
+    std::set<std::size_t> late_;  ///< ids of constants that become push constants where late_sizes_ says so
     Scope body_;
     std::map<ValueId, Name> variables_;  ///< members' results (and the anchor's)
     std::set<std::size_t> written_;      ///< numbers of what is made where it is read, once its function is there

@@ -102,10 +102,11 @@ Plan Planner::run(std::size_t values) {
 }
 
 void Planner::add_dispatch(const Group& group) {
-    GroupSource source = build_source(graph_, group, device_);
+    GroupSource source = build_source(graph_, group, device_, plan_.options.late_sizes);
     Dispatch dispatch;
     dispatch.glsl = std::move(source.glsl);
     dispatch.constants = std::move(source.constants);
+    dispatch.late = std::move(source.late);
     const Group::Kind kind = group.kind;
     dispatch.kernel = kind == Group::Kind::kernel ? group.choice->kernel
                     : kind == Group::Kind::rows   ? "rows"
@@ -148,11 +149,12 @@ void Planner::add_earlier_passes(const Group& group) {
         scratch_.push_back({{step_, step_, padded(bytes)}, {}, DType::fp32});
     }
     for (const KernelPass& pass : choice.earlier) {
-        GroupSource source = build_pass_source(graph_, group, pass, device_);
+        GroupSource source = build_pass_source(graph_, group, pass, device_, plan_.options.late_sizes);
         Dispatch dispatch;
         dispatch.kernel = pass.kernel;
         dispatch.glsl = std::move(source.glsl);
         dispatch.constants = std::move(source.constants);
+        dispatch.late = std::move(source.late);
         set_workgroups(dispatch, pass);
         dispatch.nodes = {group.anchor};
         dispatch.work = pass.work;

@@ -80,6 +80,7 @@ public:
 
 private:
     using Key = std::tuple<std::string, std::vector<std::int32_t>, std::size_t, std::uint32_t>;
+    using LayoutKey = std::pair<std::vector<VkDescriptorType>, std::size_t>;  ///< and how many push constants
 
     std::shared_ptr<const BindingLayout> layout_for(const Dispatch& dispatch);
     const std::vector<std::uint32_t>& spirv_for(const Dispatch& dispatch, PipelineCounters& counters);
@@ -106,7 +107,7 @@ private:
     std::uint64_t cache_sum_ = 0;  ///< checksum of the stored data that cache_ holds
     std::size_t cache_bytes_ = 0;  ///< and its size
     bool pipelines_made_ = false;  ///< since the cache was saved
-    std::map<std::vector<VkDescriptorType>, std::shared_ptr<const BindingLayout>> layouts_;
+    std::map<LayoutKey, std::shared_ptr<const BindingLayout>> layouts_;
     std::map<std::string, std::vector<std::uint32_t>> spirv_;
     std::set<std::string> offered_;  ///< sources in spirv_ that were offered and not used yet
     std::size_t spirv_bytes_ = 0;

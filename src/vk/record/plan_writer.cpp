@@ -69,6 +69,11 @@ void PlanWriter::dispatches(const Plan& plan, std::size_t first_set, std::size_t
             const VkDescriptorSet set = sets_[first_set + d];
             vk_.vkCmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout->pipeline.get(), 0,
                                         1, &set, 0, nullptr);
+            if (!dispatch.late.empty()) {
+                vk_.vkCmdPushConstants(commands_, pipeline.layout->pipeline.get(), VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                                       static_cast<std::uint32_t>(dispatch.late.size() * sizeof(std::int32_t)),
+                                       dispatch.late.data());
+            }
             vk_.vkCmdDispatch(commands_, dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
         }
         if (after) after();
