@@ -35,6 +35,8 @@ def outcome(result):
 
 def clean(sentence):
     """Without the names of the model at hand."""
+    if sentence.endswith("(node 0) is not supported"):
+        return "the operator is not supported"
     return sentence.split("): ", 1)[-1].replace("\t", " ") if "): " in sentence else sentence.split(": ", 1)[-1]
 
 

@@ -25,9 +25,10 @@ def raw_options(padding, stride, kernel):
 
 @row("MaxUnpooling2D", "f32 of-MaxPoolingWithArgmax2D")
 def max_unpooling(m, kind):
-    """Only both together: what the places between them look like is between the two."""
+    """Only both together: what the places between them look like is between the two. No two numbers are equal: only
+    XNNPACK has the operators here, and it goes over a window column by column, unlike those who brought them."""
     k, n, h, w, c = m.size(2, 3), m.size(1, 2), m.size(1, 4), m.size(1, 4), m.size(1, 5)
-    x = m.input("f32", (n, h * k, w * k, c))
+    x = m.input("f32", (n, h * k, w * k, c), None, lambda rng, s: rng.permutation(int(np.prod(s))).reshape(s) / 64 - 2)
     pooled, places = m.between("f32", (n, h, w, c)), m.between("f32", (n, h, w, c))
     options = raw_options("VALID", (k, k), (k, k))
     m.op("MaxPoolingWithArgmax2D", [x], [pooled, places], custom=options)
