@@ -578,8 +578,9 @@ typedef enum tosavk_bind_flags {
  * Several inputs may share bytes. Where an output shares bytes with an input (a donated input), the run still reads the
  * input as it was before; nothing is copied for that where every dispatch that reads it comes before those that write
  * the output. Outputs must not share bytes with each other (TOSAVK_ERROR_USAGE at submit), unless they are one value in
- * one place. Runs are in the order of their submits on the device's queue: a context may read what another one, which
- * was submitted before, writes, without waiting between. TOSAVK_ERROR_BAD_INPUT where the buffer is too small. */
+ * one place. Runs that use the same buffers come in the order of their submits: a context may read what another one,
+ * which was submitted before, writes, without waiting between; runs that share no buffer may come in another order.
+ * TOSAVK_ERROR_BAD_INPUT where the buffer is too small. */
 TOSAVK_API tosavk_status tosavk_context_bind_input(tosavk_context* context, uint32_t index, tosavk_buffer* buffer,
                                                    uint32_t flags, tosavk_error** error);
 TOSAVK_API tosavk_status tosavk_context_bind_output(tosavk_context* context, uint32_t index, tosavk_buffer* buffer,
@@ -612,8 +613,11 @@ typedef struct tosavk_submit_options {
     void* user;                /* passed to it */
 } tosavk_submit_options;
 
-/* As tosavk_context_submit. What is submitted to the device later waits with it: a run whose value nobody signals holds
- * up the queue. `options` may be NULL. */
+/* As tosavk_context_submit. A run that waits for semaphores goes to the device's queue once all runs that were submitted
+ * before it are there as a whole, decisions included: it may wait for what they signal, and for what the host signals
+ * after their wait. What goes to the queue after it waits with it, runs that were submitted later and what is done to
+ * buffers too: it must not wait for what a later run signals, and one whose value nobody signals holds up the queue.
+ * `options` may be NULL. */
 TOSAVK_API tosavk_status tosavk_context_submit_with(tosavk_context* context, const tosavk_submit_options* options,
                                                     tosavk_error** error);
 /* Waits until one (`any` is 1) or all (0) of several contexts' runs are over, or `timeout_ns` nanoseconds. finished[k]

@@ -161,6 +161,18 @@ TEST_F(CompletionGpu, ARunKeepsTheSemaphoresThatItNeeds) {
     EXPECT_EQ(run.result(), floats(256, 2));
 }
 
+TEST_F(CompletionGpu, AContextThatGoesKeepsThemUntilItsRunIsOver) {
+    if (!has_semaphores()) return;
+    for (int turn = 0; turn < 8; ++turn) {
+        AddOne run(*device_);
+        run.context.set_input(0, floats(256, 1));
+        cpp::Semaphore after(*device_);
+        const tosavk_semaphore_point signal = after.at(1);
+        run.context.submit(order(nullptr, &signal));
+        after = cpp::Semaphore(*device_);  // the validation layers tell where the first one goes too soon
+    }
+}
+
 TEST_F(CompletionGpu, ACallbackTellsTheEnd) {
     AddOne run(*device_);
     struct Told {
@@ -225,6 +237,55 @@ TEST_F(CompletionGpu, LoopsDoNotBlockSubmit) {
         result.download(got);
         EXPECT_EQ(got, floats(256, static_cast<float>(3 << turn) + 1)) << "turn " << turn;
     }
+}
+
+/// On one queue the second run must not stand before what the first one still has to submit.
+TEST_F(CompletionGpu, ARunMayWaitForWhatALoopBeforeItSignals) {
+    if (!has_semaphores() || validation_requested()) return;  // which loses track, as above
+    const cpp::Graph graph = doubling();
+    const cpp::Executable executable(*device_, graph);
+    cpp::Context loop(executable), second(executable);
+    AddOne after(*device_), behind(*device_);
+    cpp::Buffer between(*device_, 1024);
+    loop.bind_output(0, between);
+    behind.context.bind_input(0, between);
+    const std::int32_t count = 30;
+    for (cpp::Context* one : {&loop, &second}) {
+        one->set_input(0, std::as_bytes(std::span(&count, 1)));
+        one->set_input(1, floats(256, 1));
+    }
+    after.context.set_input(0, floats(256, 5));
+    const Bytes doubled = floats(256, 1 << 30);
+    const auto expect = [&](cpp::Context& context, const Bytes& wanted) {
+        context.wait();
+        Bytes got(1024);
+        context.get_output(0, got);
+        EXPECT_EQ(got, wanted);
+    };
+    cpp::Semaphore done(*device_), host(*device_);
+    for (std::uint64_t turn = 1; turn <= 3; ++turn) {
+        const tosavk_semaphore_point signal = done.at(turn), from_host = host.at(turn);
+        loop.submit(order(nullptr, &signal));
+        after.context.submit(order(&signal, nullptr));
+        second.submit(order(&signal, nullptr));  // decides, and waits
+        expect(loop, doubled);
+        expect(after.context, floats(256, 6));
+        expect(second, doubled);
+
+        loop.submit();
+        after.context.submit(order(&from_host, nullptr));
+        expect(loop, doubled);
+        host.signal(turn);
+        expect(after.context, floats(256, 6));
+    }
+    // The signal of a run without decisions, which stands behind a loop by a buffer.
+    const tosavk_semaphore_point signal = done.at(10);
+    loop.submit();
+    behind.context.submit(order(nullptr, &signal));
+    after.context.submit(order(&signal, nullptr));
+    expect(loop, doubled);
+    expect(after.context, floats(256, 6));
+    expect(behind.context, floats(256, 1 << 30));
 }
 
 TEST_F(CompletionGpu, AContextMayGoWhileItsLoopRuns) {

@@ -307,6 +307,15 @@ void DeviceState::finish(std::uint64_t number) {
     call("vkWaitSemaphores", vk.vkWaitSemaphoresKHR, device.handle, &info, UINT64_MAX);
 }
 
+std::shared_ptr<Turns> DeviceState::turns_of(VkBuffer foreign) {
+    const std::lock_guard lock(ticket_mutex);
+    std::erase_if(foreign_turns, [](const auto& known) { return known.second.expired(); });
+    std::weak_ptr<Turns>& known = foreign_turns[foreign];
+    std::shared_ptr<Turns> turns = known.lock();
+    if (!turns) known = turns = std::make_shared<Turns>();
+    return turns;
+}
+
 std::vector<DeviceCaps> Device::enumerate() {
     const std::shared_ptr<Instance> instance = Instance::get();
     std::vector<DeviceCaps> caps;

@@ -23,40 +23,12 @@ BufferMemory::BufferMemory(std::shared_ptr<Device> device, std::uint64_t size, M
 
 BufferMemory::BufferMemory(std::shared_ptr<Device> device, VkBuffer foreign, std::uint64_t size,
                            VkBufferUsageFlags usage)
-    : device_(std::move(device)), buffer_(device_->state(), foreign, size), usage_(usage) {}
+    : device_(std::move(device)),
+      buffer_(device_->state(), foreign, size),
+      usage_(usage),
+      turns_(device_->state().turns_of(foreign)) {}
 
-std::uint64_t BufferMemory::begin_use() {
-    const std::lock_guard lock(uses_mutex_);
-    uses_.insert(next_ticket_);
-    return next_ticket_++;
-}
-
-bool BufferMemory::is_next(std::uint64_t ticket) const {
-    const std::lock_guard lock(uses_mutex_);
-    return *uses_.begin() >= ticket;
-}
-
-void BufferMemory::wait_until_next(std::uint64_t ticket) const {
-    std::unique_lock lock(uses_mutex_);
-    uses_changed_.wait(lock, [&] { return *uses_.begin() >= ticket; });
-}
-
-void BufferMemory::end_use(std::uint64_t ticket, std::uint64_t submit) {
-    {
-        const std::lock_guard lock(uses_mutex_);
-        uses_.erase(ticket);
-        last_submit_ = std::max(last_submit_, submit);
-    }
-    uses_changed_.notify_all();
-}
-
-void BufferMemory::settle() const {
-    std::unique_lock lock(uses_mutex_);
-    uses_changed_.wait(lock, [&] { return uses_.empty(); });
-    const std::uint64_t submit = last_submit_;
-    lock.unlock();
-    device_->state().finish(submit);
-}
+void BufferMemory::settle() const { device_->state().finish(turns_->settle()); }
 
 template <class F> void BufferMemory::transfer(F f) const {
     DeviceState& state = device_->state();
@@ -112,7 +84,8 @@ void BufferMemory::copy_from(const BufferMemory& from, std::uint64_t from_offset
                              std::uint64_t size) {
     if (&from.device_->state() != &device_->state())
         throw Error(ErrorCode::usage, "a buffer cannot be copied to one of another device");
-    if (&from == this && from_offset < offset + size && offset < from_offset + size && size > 0)
+    if (from.buffer_.handle() == buffer_.handle() && from_offset < offset + size && offset < from_offset + size &&
+        size > 0)
         throw Error(ErrorCode::usage, "a part of a buffer cannot be copied to one that overlaps it");
     if (size == 0) return;
     from.settle();

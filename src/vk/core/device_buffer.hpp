@@ -3,10 +3,10 @@
 
 #include "vk/core/device.hpp"
 #include "vk/core/memory.hpp"
+#include "vk/core/turns.hpp"
 
-#include <condition_variable>
-#include <mutex>
-#include <set>
+#include <memory>
+#include <span>
 
 namespace tosavk {
 
@@ -23,14 +23,8 @@ public:
     Device& device() const { return *device_; }
     const Buffer& buffer() const { return buffer_; }
     VkBufferUsageFlags usage() const { return usage_; }
-    /// Runs that use it, from before they submit until they have, by their tickets: the order in which they began.
-    /// Callers hold DeviceState::ticket_mutex over all buffers of a run, so that no two runs wait for each other.
-    std::uint64_t begin_use();
-    /// Has every run that began before submitted?
-    bool is_next(std::uint64_t ticket) const;
-    void wait_until_next(std::uint64_t ticket) const;
-    /// `submit`: DeviceState::submit()'s number of the last one; 0: there was none.
-    void end_use(std::uint64_t ticket, std::uint64_t submit);
+    /// Of the runs that use it; one for all that are made of one VkBuffer.
+    const std::shared_ptr<Turns>& turns() const { return turns_; }
     /// Waits for what uses it.
     void settle() const;
 
@@ -53,10 +47,7 @@ private:
     Buffer buffer_;
     VkBufferUsageFlags usage_;
     bool exportable_ = false;
-    mutable std::mutex uses_mutex_;
-    mutable std::condition_variable uses_changed_;
-    std::set<std::uint64_t> uses_;  ///< tickets of runs that have not submitted yet
-    std::uint64_t next_ticket_ = 0, last_submit_ = 0;
+    std::shared_ptr<Turns> turns_ = std::make_shared<Turns>();
 };
 
 /// All of a BufferMemory, or a part.

@@ -8,8 +8,11 @@
 #include "vk/core/device.hpp"
 #include "vk/core/pipeline.hpp"
 #include "vk/core/semaphore.hpp"
+#include "vk/core/turns.hpp"
 #include "vk/core/unique_handle.hpp"
 
+#include <map>
+#include <memory>
 #include <mutex>
 #include <span>
 
@@ -74,6 +77,8 @@ struct DeviceState {
     std::uint64_t submit(std::span<const VkCommandBuffer> commands, VkFence fence, const RunOrder& order);
     /// Waits for that submit and all before it.
     void finish(std::uint64_t number);
+    /// Those of somebody else's buffer.
+    std::shared_ptr<Turns> turns_of(VkBuffer foreign);
 
     DeviceCaps caps;
     DevicePlan plan;
@@ -99,7 +104,9 @@ struct DeviceState {
     PipelineLibrary pipelines;
     std::mutex tuning_mutex;
     std::shared_ptr<const TuningTable> tuning;  ///< null: not read yet
-    std::mutex ticket_mutex;                    ///< see BufferMemory::begin_use
+    std::mutex ticket_mutex;                    ///< see Turns
+    Turns runs;                                 ///< of all runs
+    std::map<VkBuffer, std::weak_ptr<Turns>> foreign_turns;
     std::mutex transfer_mutex;
     std::unique_ptr<Transfer> transfer;  ///< for buffers that the host does not see; none yet where nobody asked
 };

@@ -144,24 +144,37 @@ void Context::keep_outputs_in(ValueId input) {
 }
 
 void Context::begin_uses() {
-    const std::lock_guard lock(executable_->device().state().ticket_mutex);
-    for (const std::vector<BoundBuffer>* bound : {&inputs_, &outputs_}) {
-        for (const BoundBuffer& one : *bound) {
-            const bool known = std::any_of(uses_.begin(), uses_.end(),
-                                           [&](const Use& use) { return use.memory == one.buffer.memory; });
-            if (one && !known) uses_.push_back({one.buffer.memory, one.buffer.memory->begin_use()});
+    uses_.reserve(1 + inputs_.size() + outputs_.size());
+    DeviceState& device = executable_->device().state();
+    const std::lock_guard lock(device.ticket_mutex);
+    try {
+        const std::shared_ptr<Turns> runs(executable_, &device.runs);
+        uses_.push_back({runs, runs->begin(), !order_.waits.empty()});
+        for (const std::vector<BoundBuffer>* bound : {&inputs_, &outputs_}) {
+            for (const BoundBuffer& one : *bound) {
+                if (!one) continue;
+                const std::shared_ptr<Turns>& turns = one.buffer.memory->turns();
+                const bool known =
+                    std::any_of(uses_.begin(), uses_.end(), [&](const Use& use) { return use.turns == turns; });
+                if (!known) uses_.push_back({turns, turns->begin(), true});
+            }
         }
+    } catch (...) {  // a ticket that nobody gives back would hold up all that come later
+        end_uses();
+        throw;
     }
 }
 
 void Context::end_uses() noexcept {
-    for (const Use& use : uses_) use.memory->end_use(use.ticket, recording_->last_submit());
+    for (const Use& use : uses_) use.turns->end(use.ticket, recording_->last_submit());
     uses_.clear();
 }
 
 void Context::submit_now(const RunOrder& order) {
     try {
-        for (const Use& use : uses_) use.memory->wait_until_next(use.ticket);
+        for (const Use& use : uses_) {
+            if (use.waits) use.turns->wait_until_next(use.ticket);
+        }
         recording_->submit(order);
     } catch (...) {
         recording_->abandon();
@@ -191,8 +204,8 @@ void Context::submit(RunRequest request) {
     if (bindings_changed_) use_bindings();
     order_ = request.order;
     begin_uses();
-    const bool waits =
-        std::any_of(uses_.begin(), uses_.end(), [](const Use& use) { return !use.memory->is_next(use.ticket); });
+    const bool waits = std::any_of(uses_.begin(), uses_.end(),
+                                   [](const Use& use) { return use.waits && !use.turns->is_next(use.ticket); });
     const bool decides = executable_->plan().control_count > 0 || waits;
     if (!decides) submit_now(order_);
     if (decides || request.done) run_on_thread(std::move(request), !decides);

@@ -66,7 +66,9 @@ public:
 
     /// Starts a run; wait() ends it. Error(usage) when an input was never set or a run is under way. A graph with
     /// COND_IF or WHILE_LOOP needs the host for each decision, which a thread of the context takes: what fails there,
-    /// wait() throws. So does a run that uses buffers of another one that has not submitted everything yet.
+    /// wait() throws. So does a run that uses buffers of another one that has not submitted everything yet, and one
+    /// that waits for semaphores while any run of the device has not: on the queue it would hold those up that it waits
+    /// for.
     void submit(RunRequest request = {});
     void wait();
     /// Waits for `timeout_ns` nanoseconds at most (0: only looks). False when the run is still under way.
@@ -100,10 +102,11 @@ private:
     void check_binding(const char* what, std::size_t index, std::span<const ValueId> ids,
                        const BoundBuffer& bound) const;
     void use_bindings();
-    /// What the run uses of the bound buffers, in the order of their submits.
+    /// A thing that the run takes its turn at: a buffer, or the device.
     struct Use {
-        std::shared_ptr<BufferMemory> memory;
+        std::shared_ptr<Turns> turns;
         std::uint64_t ticket = 0;
+        bool waits = false;  ///< until those before it have submitted
     };
     void begin_uses();
     void end_uses() noexcept;
@@ -112,6 +115,7 @@ private:
 
     std::shared_ptr<Executable> executable_;
     std::vector<BoundBuffer> inputs_, outputs_;  // they outlive what was recorded with them
+    RunOrder order_;                             // of the run at hand: its semaphores outlive it too
     std::unique_ptr<Recording> recording_;
     std::vector<bool> input_set_;
     bool bindings_changed_ = false;
@@ -121,7 +125,6 @@ private:
     std::vector<double> dispatch_ns_;
     Phase phase_ = Phase::never_ran;
     ContextCounters counters_;
-    RunOrder order_;  ///< of the run at hand: its semaphores stay as long
     std::vector<Use> uses_;
     bool on_thread_ = false;           ///< the thread has a job of the run at hand
     std::exception_ptr thread_error_;  ///< what that job met
