@@ -381,6 +381,10 @@ TOSAVK_API void tosavk_executable_release(tosavk_executable* executable);
 
 /* ---- buffers ------------------------------------------------------------------------------------------------ */
 
+/* What is said here of buffers that share bytes, and of the order of those who use them, holds for one buffer and its
+ * parts (tosavk_buffer_slice). Memory that the library knows by several is taken for several memories: import the same
+ * memory of the host, or the same descriptor, once, and order yourself what you do through a buffer and through one that
+ * another device made of its exported memory. */
 typedef enum tosavk_memory_kind {
     TOSAVK_MEMORY_DEVICE = 0, /* fastest for the device; the host sees it where that costs nothing */
     TOSAVK_MEMORY_SHARED = 1, /* the host sees it; as fast for the device as such memory is */
@@ -393,7 +397,7 @@ typedef struct tosavk_buffer_options {
     int32_t memory;      /* a tosavk_memory_kind */
     int32_t exportable;  /* 1: for tosavk_buffer_export_fd */
     /* For tosavk_buffer_import_fd, as tosavk_buffer_info says of the exported buffer; 0: as a buffer of these options
-     * would have. */
+     * would have. An allocation that is too small for the size is TOSAVK_ERROR_BAD_INPUT. */
     uint64_t allocation_bytes;
     uint32_t memory_type_bits;
     uint32_t reserved;

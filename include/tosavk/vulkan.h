@@ -84,7 +84,9 @@ typedef struct tosavk_vulkan_range {
 } tosavk_vulkan_range;
 
 /* Your buffer as a tosavk_buffer, for contexts, uploads and the like; it must outlive that and its parts. What your own
- * commands do to it is for you to order: a context's run begins when it is submitted. */
+ * commands do to it is for you to order: a context's run begins when it is submitted. A VkBuffer that is adopted twice
+ * by one device is the same buffer still, as parts of one are; two VkBuffers on the same memory are taken for two
+ * memories, and so is a VkBuffer that two devices have adopted. */
 TOSAVK_API tosavk_status tosavk_buffer_adopt(tosavk_device* device, const tosavk_vulkan_range* range,
                                              tosavk_buffer** buffer, tosavk_error** error);
 /* Where a tosavk_buffer lies, for your own commands. */

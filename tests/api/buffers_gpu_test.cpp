@@ -539,6 +539,10 @@ TEST_F(BuffersGpu, MemoryGoesToAnotherDeviceByDescriptor) {
     options.size_bytes = bytes.size();
     options.allocation_bytes = mine->info().allocation_bytes;
     options.memory_type_bits = mine->info().memory_type_bits;
+    tosavk_buffer_options wrong = options;
+    wrong.size_bytes = 1 << 20;
+    EXPECT_NE(error_of(TOSAVK_ERROR_BAD_INPUT, [&] { cpp::Buffer::import_fd(other, fd, wrong); }).find("1048576"),
+              std::string::npos);
     {
         cpp::Buffer theirs = cpp::Buffer::import_fd(other, fd, options);
         ASSERT_EQ(::close(fd), 0) << "the descriptor stays the caller's";

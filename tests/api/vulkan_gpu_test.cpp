@@ -365,6 +365,31 @@ TEST_F(VulkanGpu, TensorsMayHaveStrides) {
     refuse({std::int64_t{1} << 40, 1}, 100);
 }
 
+TEST_F(VulkanGpu, AStridedOutputMayShareAWordWithADenseOne) {
+    const cpp::Device device = cpp::adopt_device(own_->lent());
+    cpp::Builder b;
+    for (const char* name : {"a", "b"}) b.output(b.node1("LOGICAL_NOT", {b.input(name, {TOSAVK_BOOL, {2}})}));
+    const cpp::Executable executable(device, b.finish());
+    Memory memory(*own_, 512, std::byte{0xa5});
+    const std::int64_t stride = 2;
+    tosavk_vulkan_range in[] = {memory.range(0, 2), memory.range(128, 2)};
+    tosavk_vulkan_range out[] = {memory.range(257, 2), memory.range(259, 3)};  // of one word, the copied one first
+    out[1].strides = &stride;
+    Bytes expected(memory.bytes.begin(), memory.bytes.end());
+    for (const std::size_t first : {0, 128}) {
+        expected[first] = std::byte{1}, expected[first + 1] = std::byte{0};
+        std::copy_n(expected.begin() + std::ptrdiff_t(first), 2, memory.bytes.begin() + std::ptrdiff_t(first));
+    }
+    expected[257] = expected[259] = std::byte{0};
+    expected[258] = expected[261] = std::byte{1};
+    const Memory arena(*own_, cpp::vulkan_memory(executable).arena_bytes_with_copies, std::byte{0xff});
+    cpp::BindingSet set(executable);
+    set.write(in, out, arena.range());
+    EXPECT_GE(set.access().copies, 2u);
+    own_->run([&](VkCommandBuffer commands) { record(*own_, set, commands); });
+    EXPECT_EQ(Bytes(memory.bytes.begin(), memory.bytes.end()), expected);
+}
+
 TEST_F(VulkanGpu, ASetCanBeWrittenAgain) {
     const cpp::Device device = cpp::adopt_device(own_->lent());
     const cpp::Graph graph = cpp::Graph::problem("chain f32 4096 add*3");
@@ -561,6 +586,47 @@ TEST_F(VulkanGpu, SemaphoresGoBothWays) {
         context.wait();
     }
     own_->table.vkDestroySemaphore(own_->device, mine, nullptr);
+}
+
+/// What a loop writes through one of two objects is there for a run that reads through the other.
+TEST_F(VulkanGpu, ABufferThatIsAdoptedTwiceIsOne) {
+    const cpp::Device device = cpp::adopt_device(own_->lent());
+    const cpp::TensorType type{TOSAVK_FP32, {4}}, one{TOSAVK_BOOL, {1}};
+    cpp::Builder b;
+    const auto condition = b.input("c", one);
+    auto x = b.input("x", type);
+    for (int k = 0; k < 12; ++k) {
+        cpp::Builder yes = b.region(), no = b.region();
+        const auto y = yes.input("x", type);
+        yes.output(yes.node1("ADD", {y, y}));
+        no.output(no.node1("ABS", {no.input("x", type)}));
+        const cpp::Builder::Value in[] = {condition, x};
+        const cpp::Builder* const regions[] = {&yes, &no};
+        x = b.node("COND_IF", in, {}, {type}, "", regions)[0];
+    }
+    b.output(x);
+    const cpp::Executable decides(device, b.finish());
+    const cpp::Executable adds(device, cpp::Graph::problem("add f32 4"));
+    cpp::Context first(decides), second(adds);
+    const Memory memory(*own_, 256);
+    const tosavk_vulkan_range range = memory.range(0, 16);
+    cpp::Buffer written = cpp::adopt_buffer(device, range), read = cpp::adopt_buffer(device, range);
+    first.set_input(0, Bytes(1, std::byte{1}));
+    first.bind_output(0, written);
+    second.bind_input(0, read);
+    second.bind_input(1, read);
+    for (float value = 1; value < 4; ++value) {
+        const std::vector<float> start(4, value), wanted(4, value * 8192);
+        std::vector<float> got(4);
+        first.set_input(1, std::as_bytes(std::span(start)));
+        first.submit();
+        second.submit();
+        first.wait();
+        second.wait();
+        second.get_output(0, std::as_writable_bytes(std::span(got)));
+        EXPECT_EQ(got, wanted);
+    }
+    error_of(TOSAVK_ERROR_USAGE, [&] { written.copy_from(read, 0, 4, 8); });
 }
 
 TEST_F(VulkanGpu, BuffersGoBothWays) {

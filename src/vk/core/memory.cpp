@@ -144,7 +144,13 @@ Buffer::Buffer(DeviceState& state, std::uint64_t size, MemoryUse use, const char
     const VkDeviceSize atom = state.non_coherent_atom;
     allocate.allocationSize = (requirements.size + atom - 1) / atom * atom;
     if (origin.host_pointer) allocate.allocationSize = size;
-    if (origin.allocation != 0) allocate.allocationSize = origin.allocation;
+    if (origin.allocation != 0) {
+        if (origin.allocation < requirements.size)
+            throw Error(ErrorCode::bad_input, fmt::format("a buffer of {} bytes needs {} bytes of memory, and the "
+                                                          "allocation to import is said to have {}",
+                                                          size, requirements.size, origin.allocation));
+        allocate.allocationSize = origin.allocation;
+    }
     const VkMemoryType& type = state.memory.memoryTypes[allocate.memoryTypeIndex];
     const VkDeviceSize heap = state.memory.memoryHeaps[type.heapIndex].size;
     if (allocate.allocationSize > heap) {

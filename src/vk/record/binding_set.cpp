@@ -50,48 +50,67 @@ bool BindingSet::has_externals(const Dispatch& dispatch) {
                        [](const Binding& binding) { return binding.place.space == Space::external; });
 }
 
-// Views are made anew: another buffer may have the handle of one that is gone.
+// Views are made anew: another buffer may have the handle of one that is gone. All that can fail comes before the first
+// set is touched.
 void BindingSet::write(const RunMemory& memory) {
-    const Views unused = std::exchange(views_, {}), unused_externals = std::exchange(external_views_, {});
+    Views views, external_views;
+    std::vector<Writes> all;
     for (std::size_t d = 0; d < dispatches_.size(); ++d) {
-        if (dispatches_[d] != nullptr) write(*dispatches_[d], sets_[d], memory);
+        if (dispatches_[d] == nullptr) continue;
+        all.push_back(writes_of(*dispatches_[d], sets_[d], memory, views, external_views));
     }
+    update(all);
+    views_.swap(views);
+    external_views_.swap(external_views);
 }
 
 void BindingSet::write_externals(const RunMemory& memory) {
-    const Views unused = std::exchange(external_views_, {});
+    Views external_views;
+    std::vector<Writes> all;
     for (std::size_t d = 0; d < dispatches_.size(); ++d) {
-        if (dispatches_[d] != nullptr && has_externals(*dispatches_[d])) write(*dispatches_[d], sets_[d], memory);
+        if (dispatches_[d] == nullptr || !has_externals(*dispatches_[d])) continue;
+        all.push_back(writes_of(*dispatches_[d], sets_[d], memory, views_, external_views));
+    }
+    update(all);
+    external_views_.swap(external_views);
+}
+
+void BindingSet::update(const std::vector<Writes>& all) {
+    for (const Writes& one : all) {
+        device_.vk.vkUpdateDescriptorSets(device_.device.handle, static_cast<std::uint32_t>(one.writes.size()),
+                                          one.writes.data(), 0, nullptr);
     }
 }
 
-void BindingSet::write(const Dispatch& dispatch, VkDescriptorSet set, const RunMemory& memory) {
+BindingSet::Writes BindingSet::writes_of(const Dispatch& dispatch, VkDescriptorSet set, const RunMemory& memory,
+                                         Views& views, Views& external_views) {
     const std::size_t count = dispatch.bindings.size();
-    std::vector<VkDescriptorBufferInfo> buffers(count);
-    std::vector<VkBufferView> views(count, VK_NULL_HANDLE);
-    std::vector<VkWriteDescriptorSet> writes(count, {VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET});
+    Writes result;
+    result.buffers.resize(count);
+    result.views.resize(count, VK_NULL_HANDLE);
+    result.writes.resize(count, {VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET});
     for (std::uint32_t b = 0; b < count; ++b) {
         const Binding& binding = dispatch.bindings[b];
         const BufferPlace place = memory.at(executable_.plan, binding.place);
-        writes[b].dstSet = set;
-        writes[b].dstBinding = b;
-        writes[b].descriptorCount = 1;
-        writes[b].descriptorType = descriptor_type(binding);
+        VkWriteDescriptorSet& write = result.writes[b];
+        write.dstSet = set;
+        write.dstBinding = b;
+        write.descriptorCount = 1;
+        write.descriptorType = descriptor_type(binding);
         if (is_texels(binding.path)) {
-            views[b] = texels_of(binding, place);
-            writes[b].pTexelBufferView = &views[b];
+            Views& known = binding.place.space == Space::external ? external_views : views;
+            result.views[b] = texels_of(binding, place, known);
+            write.pTexelBufferView = &result.views[b];
         } else {
-            buffers[b] = {place.buffer, place.offset, binding.place.size};
-            writes[b].pBufferInfo = &buffers[b];
+            result.buffers[b] = {place.buffer, place.offset, binding.place.size};
+            write.pBufferInfo = &result.buffers[b];
         }
     }
-    device_.vk.vkUpdateDescriptorSets(device_.device.handle, static_cast<std::uint32_t>(count), writes.data(), 0,
-                                      nullptr);
+    return result;
 }
 
-VkBufferView BindingSet::texels_of(const Binding& binding, const BufferPlace& place) {
+VkBufferView BindingSet::texels_of(const Binding& binding, const BufferPlace& place, Views& views) {
     const std::uint32_t bytes = texel_bytes(binding.type, binding.path);
-    Views& views = binding.place.space == Space::external ? external_views_ : views_;
     UniqueHandle<VkBufferView>& view = views[{place.buffer, place.offset, binding.place.size, bytes}];
     if (view.get() == VK_NULL_HANDLE) {
         VkBufferViewCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO};

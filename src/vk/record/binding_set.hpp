@@ -16,10 +16,10 @@ public:
     BindingSet(const BindingSet&) = delete;
     BindingSet& operator=(const BindingSet&) = delete;
 
-    /// Writes every set.
+    /// Writes every set, or, with an error, none.
     void write(const RunMemory& memory);
     /// Writes those that have inputs or outputs of the graph. What was recorded with these must be recorded anew, and
-    /// no run may be under way.
+    /// no run may be under way. After an error none is written.
     void write_externals(const RunMemory& memory);
 
     /// By number in the order of for_each_dispatch; null for copies.
@@ -28,12 +28,20 @@ public:
     static bool has_externals(const Dispatch& dispatch);
 
 private:
-    void write(const Dispatch& dispatch, VkDescriptorSet set, const RunMemory& memory);
-    /// A view of the binding's memory as integer texels; equal bindings share one.
-    VkBufferView texels_of(const Binding& binding, const BufferPlace& place);
-
     using Views =
         std::map<std::tuple<VkBuffer, std::uint64_t, std::uint64_t, std::uint32_t>, UniqueHandle<VkBufferView>>;
+    /// What one set is to be; `writes` points into the others.
+    struct Writes {
+        std::vector<VkDescriptorBufferInfo> buffers;
+        std::vector<VkBufferView> views;
+        std::vector<VkWriteDescriptorSet> writes;
+    };
+
+    void update(const std::vector<Writes>& all);
+    Writes writes_of(const Dispatch& dispatch, VkDescriptorSet set, const RunMemory& memory, Views& views,
+                     Views& external_views);
+    /// A view of the binding's memory as integer texels; equal bindings share one.
+    VkBufferView texels_of(const Binding& binding, const BufferPlace& place, Views& views);
 
     const ExecutableState& executable_;
     DeviceState& device_;

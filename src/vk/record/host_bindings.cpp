@@ -76,9 +76,9 @@ void HostBindings::write(const HostTensors& tensors) {
     memory.pieces = state.pieces;
     memory.state = {state_.handle(), 0};
     memory.set_slots(plan, use);
-    written_ = false;
+    auto packer = std::make_unique<Packer>(state, use, memory);
     sets_.write(memory);
-    packer_.emplace(state, use, memory);
+    packer_ = std::move(packer);
     memory_ = std::move(memory);
     use_ = std::move(use);
     written_ = true;
@@ -99,7 +99,10 @@ void HostBindings::record(VkCommandBuffer commands) {
     if (!use_.after.empty()) {
         // Writes wait for reads of the same bytes too: an output may lie over an input.
         writer.barrier(both, writes, both, all);
-        writer.copies(use_.after);
+        // A strided tensor is written by words, which may hold bytes of what was copied.
+        if (writer.copies(use_.after) && packer_->has_after())
+            writer.barrier(transfer, VK_ACCESS_TRANSFER_WRITE_BIT, PlanWriter::compute_stage,
+                           PlanWriter::shader_access);
         packer_->record_after(commands);
     }
     recorded_ = true;

@@ -4,7 +4,7 @@
 #include "vk/record/packer.hpp"
 #include "vk/record/plan_writer.hpp"
 
-#include <optional>
+#include <memory>
 
 namespace tosavk {
 
@@ -38,6 +38,7 @@ public:
 
     /// Where everything is from now on. Without update-after-bind what was recorded before is no longer to be used;
     /// with it, it follows, unless the copies that are needed change, which is Error(usage).
+    /// After an error all is as before.
     void write(const HostTensors& tensors);
     /// Error(usage) before the first write().
     void record(VkCommandBuffer commands);
@@ -51,7 +52,7 @@ private:
     RunMemory memory_;
     ExternalUse use_;
     BindingSet sets_;
-    std::optional<Packer> packer_;
+    std::unique_ptr<Packer> packer_;
     bool written_ = false, recorded_ = false;
 };
 

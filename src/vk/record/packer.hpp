@@ -16,6 +16,7 @@ public:
     /// Records the dispatches that go before or after a run; no barriers. Returns whether there were any.
     bool record_before(VkCommandBuffer commands) const { return record(commands, before_); }
     bool record_after(VkCommandBuffer commands) const { return record(commands, after_); }
+    bool has_after() const { return !after_.empty(); }
     bool empty() const { return before_.empty() && after_.empty(); }
 
 private:
