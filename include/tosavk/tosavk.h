@@ -22,8 +22,9 @@
  * other call uses it. One thread at a time: the caller sees to it that no two calls with the object overlap.
  *
  * Every function that can fail returns a tosavk_status and, when `error` is not NULL, stores an error object there that
- * the caller frees (NULL is stored on success). Outputs are untouched on failure. Handles are released by their
- * _release function, which takes NULL. No C++ exception leaves the library.
+ * the caller frees (NULL is stored on success). Outputs are untouched on failure, and nothing else has changed, but
+ * where memory or the device fails under way: bytes that a call was to write may be undefined then, and a context has no
+ * results. Handles are released by their _release function, which takes NULL. No C++ exception leaves the library.
  *
  * Structs that may grow begin with `struct_size`, which the caller sets to sizeof the struct; a smaller one from an
  * older program means "zero for the rest", and zero is every option's default. Fields of enumerations are int32_t, so
@@ -576,8 +577,8 @@ typedef enum tosavk_bind_flags {
 /* From the next run on, the input is read from the first bytes of `buffer`, and the output written there, as the buffer
  * is then: nothing is copied through the host. The context keeps the buffer's memory alive. NULL undoes it: the input
  * is then to be set again (tosavk_context_set_input undoes it too). tosavk_context_get_output copies from a bound
- * buffer. `flags` is 0 or TOSAVK_BIND_PADDED. What is bound stays from run to run; changing it costs some microseconds
- * at the next submit.
+ * buffer; the last run's results are gone once an output is bound anew. `flags` is 0 or TOSAVK_BIND_PADDED. What is
+ * bound stays from run to run; changing it costs some microseconds at the next submit.
  *
  * Several inputs may share bytes. Where an output shares bytes with an input (a donated input), the run still reads the
  * input as it was before; nothing is copied for that where every dispatch that reads it comes before those that write
@@ -593,7 +594,8 @@ TOSAVK_API tosavk_status tosavk_context_bind_output(tosavk_context* context, uin
 TOSAVK_API tosavk_status tosavk_context_run(tosavk_context* context, tosavk_error** error);
 /* The two halves of run: submit returns at once, wait until the results are there. A graph with COND_IF or WHILE_LOOP
  * needs the host for each decision, which a thread of the context takes; runs that use the same buffers wait for it to
- * get through. What fails there is wait's error. */
+ * get through. What fails there is wait's error. A wait that fails ends the run as well: it has left no results, and what
+ * of it the device may still do ends before the context does anything else. */
 TOSAVK_API tosavk_status tosavk_context_submit(tosavk_context* context, tosavk_error** error);
 TOSAVK_API tosavk_status tosavk_context_wait(tosavk_context* context, tosavk_error** error);
 /* A value of a semaphore. The run keeps what it needs of the semaphore. */

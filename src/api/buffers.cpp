@@ -249,9 +249,9 @@ tosavk_status tosavk_context_bind_output(tosavk_context* context, uint32_t index
         if (context->open) {
             require_idle(*context, "binding an output");
             context->open->bind_output(index, std::move(range));
+            if (context->context) context->context->forget_results();
         } else {
             context->context->bind_output(index, std::move(range));
         }
-        context->has_result = false;
     });
 }

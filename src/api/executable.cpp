@@ -125,14 +125,12 @@ void submit(tosavk_context& context, RunRequest request) {
         if (!context.input_set[k] && !has_no_elements(graph.value(graph.inputs[k]).shape))
             throw Error(ErrorCode::usage, fmt::format("input {} was never set", k));
     }
-    context.has_result = false;
     context.context->submit(std::move(request));
 }
 
 bool wait(tosavk_context& context, std::uint64_t timeout_ns) {
     if (!context.running()) throw Error(ErrorCode::usage, "nothing was submitted that could be waited for");
-    context.has_result = context.context->wait(timeout_ns);
-    return context.has_result;
+    return context.context->wait(timeout_ns);
 }
 
 }  // namespace tosavk::api
@@ -243,7 +241,7 @@ tosavk_status tosavk_context_get_output(tosavk_context* context, uint32_t index,
         call.require(context, "context");
         if (size_bytes > 0) call.require(data, "data");
         check_size(output_value(*context, index), index, size_bytes, "output");
-        if (!context->has_result) throw Error(ErrorCode::usage, "no finished run has left outputs in this context");
+        if (!context->has_result()) throw Error(ErrorCode::usage, "no finished run has left outputs in this context");
         context->context->get_output(index, {static_cast<std::byte*>(data), size_bytes});
     });
 }
@@ -256,7 +254,7 @@ tosavk_status tosavk_context_get_output_as(tosavk_context* context, uint32_t ind
         const HostType to = host_type(type);
         const Value& value = output_value(*context, index);
         check_size(value, index, to, size_bytes, "output");
-        if (!context->has_result) throw Error(ErrorCode::usage, "no finished run has left outputs in this context");
+        if (!context->has_result()) throw Error(ErrorCode::usage, "no finished run has left outputs in this context");
         std::vector<std::byte> bytes(static_cast<std::size_t>(element_count(value.shape)) * size_of(value.type));
         context->context->get_output(index, bytes);
         const std::vector<std::byte> converted = convert_values(bytes, stored_type(value.type, value.declared), to,
@@ -312,7 +310,8 @@ tosavk_status tosavk_context_dispatch(const tosavk_context* context, uint32_t in
                         fmt::format("there is no dispatch {}; the plan has {}", index, plan.dispatches.size()));
         }
         const Dispatch& dispatch = plan.dispatches[index];
-        const std::vector<double> times = context->has_result ? context->context->dispatch_ns() : std::vector<double>();
+        const std::vector<double> times =
+            context->has_result() ? context->context->dispatch_ns() : std::vector<double>();
         tosavk_dispatch_info result{};
         result.label = dispatch.label.c_str();
         result.kernel = dispatch.kernel.c_str();

@@ -103,7 +103,7 @@ struct tosavk_context {
     std::vector<bool> input_set;
 
     bool running() const { return context && context->running(); }
-    bool has_result = false;
+    bool has_result() const { return context && context->finished(); }
 };
 
 namespace tosavk::api {

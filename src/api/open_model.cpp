@@ -251,7 +251,6 @@ void OpenContext::prepare(tosavk_context& context) {
         if (context.context) keep_variables(*context.context, context.executable->graph(), *fresh, executable->graph());
         context.context = std::move(fresh);
         context.executable = std::move(executable);
-        context.has_result = false;
         context.input_set.assign(inputs_.size(), false);
         prepared_ = sizes_;
         for (Tensor& tensor : inputs_) tensor.is_new = true;

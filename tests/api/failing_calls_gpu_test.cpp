@@ -274,6 +274,45 @@ TEST_P(FailingCalls, WhileHandlesAreUsed) {
     EXPECT_EQ(shim.all_alive(), before) << shim.text();
 }
 
+/// Nobody need wait again for a run whose wait has failed: whatever comes next waits for what it has left.
+TEST_P(FailingCalls, AFailedRunIsOver) {
+    const cpp::Graph graph = cpp::Graph::problem("conv2d i8 1x33x33x8 16x3x3 s1 p1 rescale clamp");
+    const cpp::Device device = adopt(false);
+    const cpp::Executable executable(device, graph, false);
+    const std::vector<Bytes> inputs{graph.random_input(0, 1)}, others{graph.random_input(0, 2)};
+    const Bytes wanted = graph.reference_run(inputs)[0], wanted_of_others = graph.reference_run(others)[0];
+    cpp::Context context(executable, true);
+    cpp::Buffer from(device, others[0].size()), to(device, wanted.size());
+    from.upload(others[0]);
+    for (const bool callback : {false, true}) {
+        tosavk_submit_options options{};
+        if (callback) options.done = [](void*, tosavk_status) {};
+        const auto result = [&] {
+            Bytes got(wanted.size());
+            context.get_output(0, got);
+            return got;
+        };
+        const auto use = [&] {
+            context.set_input(0, inputs[0]);
+            context.submit(options);
+            context.wait();
+            EXPECT_EQ(result(), wanted);
+        };
+        use();
+        bool bound = false;
+        const int faults = each_fault(use, [&](const std::string& call) {
+            SCOPED_TRACE(testing::Message() << "after " << call << ", callback " << callback);
+            if (bound) context.bind_output(0, to);
+            else context.unbind_output(0);
+            bound = !bound;
+            context.bind_input(0, from);
+            context.run();
+            EXPECT_EQ(result(), wanted_of_others);
+        });
+        EXPECT_GE(faults, 3);
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, FailingCalls, ::testing::Bool(), [](const auto& which) {
     return which.param ? std::string("AllFeatures") : std::string("NoFeatures");
 });

@@ -205,11 +205,7 @@ TEST_F(ControlFlowGpu, FailuresInATurnSurface) {
         } catch (const Error& e) {
             EXPECT_EQ(e.code(), ErrorCode::out_of_memory) << e.what();
             ++failures;
-            try {
-                context.wait();  // where the last wait failed, the run is still under way
-            } catch (const Error& other) {
-                EXPECT_EQ(other.code(), ErrorCode::usage) << other.what();
-            }
+            EXPECT_FALSE(context.running());
         }
         if (n > 200) break;
     }

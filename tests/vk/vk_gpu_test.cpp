@@ -455,8 +455,8 @@ TEST_P(VkBoth, AContextRunsAgainAfterAFailedSubmitOrWait) {
     context.submit();
     fail_nth_vulkan_call(1);
     expect_error(ErrorCode::out_of_memory, "vkWait", [&] { context.wait(); });
-    EXPECT_TRUE(context.running());
-    context.wait();
+    EXPECT_FALSE(context.running());
+    expect_error(ErrorCode::usage, "no run to wait for", [&] { context.wait(); });
     EXPECT_EQ(run(context, x), test.expected(x));
 }
 

@@ -57,6 +57,7 @@ void Context::set_input(std::size_t index, std::span<const std::byte> bytes) {
                     fmt::format("input {} was set while a run was under way; wait for it first", index));
     }
     require_size(graph.value(graph.inputs[index]), bytes.size(), fmt::format("input {}", index));
+    settle();
     if (phase_ == Phase::finished) keep_outputs_in(graph.inputs[index]);
     recording_->write_input(index, bytes);
     input_set_[index] = true;
@@ -64,6 +65,15 @@ void Context::set_input(std::size_t index, std::span<const std::byte> bytes) {
     if (inputs_[index]) {
         inputs_[index] = {};
         bindings_changed_ = true;
+    }
+}
+
+/// What a run that failed has left under way.
+void Context::settle() {
+    try {
+        recording_->wait(Completion::forever);
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::device_lost) throw;  // which runs nothing any more
     }
 }
 
@@ -88,6 +98,7 @@ void Context::check_binding(const char* what, std::size_t index, std::span<const
 
 void Context::bind_input(std::size_t index, BoundBuffer bound) {
     check_binding("input", index, executable_->graph().inputs, bound);
+    settle();
     if (phase_ == Phase::finished) keep_outputs_in(executable_->graph().inputs[index]);
     input_set_[index] = static_cast<bool>(bound);
     inputs_[index] = std::move(bound);
@@ -96,9 +107,10 @@ void Context::bind_input(std::size_t index, BoundBuffer bound) {
 
 void Context::bind_output(std::size_t index, BoundBuffer bound) {
     check_binding("output", index, executable_->graph().outputs, bound);
+    settle();
     outputs_[index] = std::move(bound);
     bindings_changed_ = true;
-    phase_ = Phase::never_ran;  // the last run's outputs lie elsewhere
+    forget_results();  // they lie elsewhere
 }
 
 void Context::use_bindings() {
@@ -199,11 +211,12 @@ void Context::submit(RunRequest request) {
                 throw Error(ErrorCode::usage, "a semaphore belongs to another device");
         }
     }
-    kept_outputs_.clear();
-    phase_ = Phase::never_ran;  // part of the run may be done when a submit fails: that leaves no result
+    settle();
     if (bindings_changed_) use_bindings();
     order_ = request.order;
     begin_uses();
+    kept_outputs_.clear();
+    forget_results();  // part of the run may be done when a submit fails
     const bool waits = std::any_of(uses_.begin(), uses_.end(),
                                    [](const Use& use) { return use.waits && !use.turns->is_next(use.ticket); });
     const bool decides = executable_->plan().control_count > 0 || waits;
@@ -254,7 +267,7 @@ bool Context::wait(std::uint64_t timeout_ns) {
         on_thread_ = false;
         exchange_fault(fault_);
         if (thread_error_) {
-            phase_ = Phase::never_ran;
+            forget_results();
             std::rethrow_exception(std::exchange(thread_error_, nullptr));
         }
         const auto spent = std::chrono::steady_clock::now() - begin;
@@ -263,15 +276,13 @@ bool Context::wait(std::uint64_t timeout_ns) {
     }
     try {
         if (!recording_->wait(timeout_ns)) return false;
-    } catch (const Error& error) {
-        if (error.code() == ErrorCode::device_lost) {
-            phase_ = Phase::never_ran;  // nothing will ever finish
-        }
+        recording_->read_timestamps(dispatch_ns_);
+    } catch (...) {
+        forget_results();
         throw;
     }
     phase_ = Phase::finished;
     ++counters_.runs;
-    recording_->read_timestamps(dispatch_ns_);
     return true;
 }
 
@@ -340,11 +351,13 @@ const Variable& Context::idle_variable(std::size_t index, std::size_t bytes) con
 
 void Context::set_variable(std::size_t index, std::span<const std::byte> bytes) {
     idle_variable(index, bytes.size());
+    settle();
     recording_->write_variable(index, bytes);
 }
 
 void Context::get_variable(std::size_t index, std::span<std::byte> bytes) {
     idle_variable(index, bytes.size());
+    settle();
     recording_->read_variable(index, bytes);
 }
 
@@ -352,6 +365,7 @@ void Context::reset_variables() {
     if (phase_ == Phase::running) {
         throw Error(ErrorCode::usage, "the variables were reset while a run was under way; wait for it first");
     }
+    settle();
     recording_->reset_variables();
 }
 

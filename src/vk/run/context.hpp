@@ -70,10 +70,15 @@ public:
     /// that waits for semaphores while any run of the device has not: on the queue it would hold those up that it waits
     /// for.
     void submit(RunRequest request = {});
+    /// An error ends the run too, without results; what of it the device may still do ends before anything else begins.
     void wait();
     /// Waits for `timeout_ns` nanoseconds at most (0: only looks). False when the run is still under way.
     bool wait(std::uint64_t timeout_ns);
     bool running() const { return phase_ == Phase::running; }
+    /// Are there results of a run?
+    bool finished() const { return phase_ == Phase::finished; }
+    /// No longer. No run is under way.
+    void forget_results() { phase_ = Phase::never_ran; }
 
     /// Results of the last finished run. Error(usage) without one, Error(bad_input) unless the size is exact.
     void get_output(std::size_t index, std::span<std::byte> bytes);
@@ -96,6 +101,7 @@ private:
     enum class Phase { never_ran, running, finished };
 
     void require_finished() const;
+    void settle();
     const Variable& idle_variable(std::size_t index, std::size_t bytes) const;
     bool copy_constant(ValueId id, std::span<std::byte> bytes) const;
     void keep_outputs_in(ValueId input);
