@@ -313,6 +313,45 @@ TEST_P(FailingCalls, AFailedRunIsOver) {
     }
 }
 
+TEST_P(FailingCalls, ABindingSetThatIsNotWrittenStaysAsItWas) {
+    const cpp::Graph graph = cpp::Graph::problem(line);
+    const cpp::Device device = adopt(false);
+    const cpp::Executable executable(device, graph, false);
+    const Bytes input = graph.random_input(0, 1), wanted = graph.reference_run(std::vector<Bytes>{input})[0];
+    const std::size_t span = (2 * wanted.size() + 3) / 4 * 4;  // whole words
+    cpp::Buffer from(device, input.size()), before(device, wanted.size()), after(device, span);
+    cpp::Buffer arena(device, cpp::vulkan_memory(executable).arena_bytes_with_copies);
+    from.upload(input);
+    const tosavk_vulkan_range in = cpp::vulkan_range(from), out = cpp::vulkan_range(before);
+    tosavk_vulkan_range other = cpp::vulkan_range(after);
+    std::int64_t strides[4];  // every second byte: a layout and descriptors of its own
+    std::int64_t stride = 2;
+    for (std::size_t d = 4; d-- > 0; stride *= graph.output(0).dims[d]) strides[d] = stride;
+    ASSERT_EQ(graph.output(0).rank, 4u);
+    for (const bool strided : {false, true}) {
+        other.strides = strided ? strides : nullptr;
+        cpp::BindingSet set(executable);
+        set.write(std::span(&in, 1), std::span(&out, 1), cpp::vulkan_range(arena));
+        const auto run = [&] { own_->run([&](VkCommandBuffer commands) { set.record(commands); }); };
+        Bytes got(wanted.size()), apart(span);
+        const int faults =
+            each_fault([&] { set.write(std::span(&in, 1), std::span(&other, 1), cpp::vulkan_range(arena)); },
+                       [&](const std::string& call) {
+                           SCOPED_TRACE(testing::Message() << "after " << call << ", strided " << strided);
+                           before.fill(0x55, 0, wanted.size());
+                           run();
+                           before.download(got);
+                           EXPECT_EQ(got, wanted);
+                       });
+        std::cout << faults << " calls failed\n";
+        EXPECT_GE(faults, strided ? 3 : 0);
+        run();
+        after.download(apart);
+        for (std::size_t k = 0; k < wanted.size(); ++k) got[k] = apart[strided ? 2 * k : k];
+        EXPECT_EQ(got, wanted);
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, FailingCalls, ::testing::Bool(), [](const auto& which) {
     return which.param ? std::string("AllFeatures") : std::string("NoFeatures");
 });
