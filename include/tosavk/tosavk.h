@@ -206,7 +206,7 @@ typedef struct tosavk_memory_info {
     uint64_t heap;        /* size of the device's largest device-local heap */
     uint64_t budget;      /* what the driver says that this process may use of it (VK_EXT_memory_budget); 0: unknown */
     uint64_t used;        /* what it says that this process uses of it; 0: unknown */
-    uint64_t cached;      /* freed, but kept to be used again */
+    uint64_t cached;      /* freed, but kept to be used again: 0, since nothing is kept by this version */
 } tosavk_memory_info;
 
 TOSAVK_API tosavk_status tosavk_device_memory(const tosavk_device* device, tosavk_memory_info* info,
@@ -467,7 +467,8 @@ typedef struct tosavk_binding_info {
     uint64_t alignment;    /* of its offset in the VkBuffer, bytes; new buffers have it */
     uint32_t usage;        /* VkBufferUsageFlags; buffers of tosavk_buffer_create have them, but for those of
                               TOSAVK_MEMORY_HOST. Copies need TRANSFER_SRC or TRANSFER_DST */
-    int32_t direct;        /* 0: it is always copied, such as an output that is a part of another one, or constant */
+    int32_t direct;        /* 0: it is always copied, such as an output that is a part of another one, constant, or an
+                              input (which is there already where both are bound to one place) */
 } tosavk_binding_info;
 
 TOSAVK_API tosavk_status tosavk_executable_input_binding(const tosavk_executable* executable, uint32_t index,

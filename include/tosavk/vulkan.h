@@ -64,7 +64,9 @@ typedef struct tosavk_vulkan_device {
 } tosavk_vulkan_device;
 
 /* The device, as any other, but for what `options` (may be NULL) says to choose it by, which must be 0. Yours must
- * outlive it and everything made with it. TOSAVK_ERROR_NO_DEVICE where Vulkan 1.1 or a function is missing. */
+ * outlive it and everything made with it. TOSAVK_ERROR_NO_DEVICE where Vulkan 1.1 is missing, or a
+ * function without which nothing runs. That get_device_proc_addr knows the other functions of Vulkan 1.1, and those of
+ * the version and the extensions that the device was made with, is for you to see to, as of any loader. */
 TOSAVK_API tosavk_status tosavk_device_adopt(const tosavk_vulkan_device* lent, const tosavk_device_options* options,
                                              tosavk_device** device, tosavk_error** error);
 
@@ -122,7 +124,9 @@ typedef struct tosavk_binding_set tosavk_binding_set;
 
 /* Where the tensors of a run lie: one range for each input and output of the graph, by index; their sizes are at least
  * those of the tensors, and the range of a tensor without elements is not looked at. The rules for ranges that share
- * bytes are those of tosavk_context_bind_input. */
+ * bytes are those of tosavk_context_bind_input. Strided outputs may lie between one another's elements where their
+ * strides show it: where each has a part of a period that all larger strides are multiples of, as interleaved channels
+ * and blocks of columns do. */
 typedef struct tosavk_vulkan_bindings {
     size_t struct_size;
     tosavk_vulkan_range arena;     /* its bytes are undefined before and after; runs at the same time need their own */
@@ -133,8 +137,10 @@ typedef struct tosavk_vulkan_bindings {
     size_t output_count;
 } tosavk_vulkan_bindings;
 
-/* Keeps the executable alive. Variables of the graph live in the set. TOSAVK_ERROR_UNSUPPORTED for a graph with COND_IF
- * or WHILE_LOOP, which needs the host between its dispatches. */
+/* Keeps the executable alive. Variables of the graph live in the set: between two recorded runs of a set whose graph
+ * has some, a global memory barrier (VkMemoryBarrier) must stand, from shader and transfer writes to shader and
+ * transfer reads and writes; one for your own buffers does not reach them. TOSAVK_ERROR_UNSUPPORTED for a graph with
+ * COND_IF or WHILE_LOOP, which needs the host between its dispatches. */
 TOSAVK_API tosavk_status tosavk_binding_set_create(tosavk_executable* executable, tosavk_binding_set** set,
                                                    tosavk_error** error);
 /* Writes the descriptor sets; nothing recorded with the set may be executing. What was recorded before is invalid from

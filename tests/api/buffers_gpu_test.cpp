@@ -398,6 +398,8 @@ TEST_F(BuffersGpu, OneBufferBoundTwice) {
     in.upload(input);
     context.bind_input(0, in);
     context.bind_input(1, in);
+    EXPECT_EQ(executable.output_binding(0).direct, 0) << "an input";
+    EXPECT_EQ(executable.output_binding(2).direct, 1);
     // Two outputs of one value may share a place; others may not overlap.
     context.bind_output(2, out.slice(0, 1024));
     context.bind_output(3, out.slice(0, 1024));

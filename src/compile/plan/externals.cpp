@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace tosavk {
 namespace {
@@ -41,6 +42,50 @@ bool fits(const ExternalNeeds& needs, const BufferRange& range) {
     const bool whole = needs.bytes == needs.padded || (range.padded && range.size >= needs.padded);
     return needs.possible && range.buffer != 0 && whole && range.offset % needs.alignment == 0 && range.storage &&
            (range.texels || !needs.texels);
+}
+
+/// A tensor in a buffer, as what tells whether it shares bytes with another.
+struct Extent {
+    std::uint64_t offset;
+    std::int64_t bytes;                                       // of an element, or of all where they are dense
+    std::vector<std::pair<std::int64_t, std::int64_t>> dims;  // stride, steps along it
+
+    Extent(const BufferRange& range, const Value& value)
+        : offset(range.offset),
+          bytes(static_cast<std::int64_t>(range.strides.empty() ? range.size : size_of(value.type))) {
+        for (std::size_t d = 0; d < range.strides.size(); ++d) {
+            if (value.shape[d] > 1) dims.emplace_back(range.strides[d], value.shape[d] - 1);
+        }
+    }
+    /// From the first byte to the last of what has strides below `limit`.
+    std::uint64_t span_below(std::int64_t limit) const {
+        std::int64_t span = bytes;
+        for (const auto& [stride, steps] : dims) {
+            if (stride < limit) span += stride * steps;
+        }
+        return static_cast<std::uint64_t>(span);
+    }
+};
+
+/// Do their strides show that tensors whose ranges overlap share no byte? So they do where each lies in another part of
+/// a common period, as interleaved channels and the columns of a matrix do.
+bool interleave(const Extent& a, const Extent& b) {
+    std::vector<std::int64_t> limits;
+    for (const Extent* extent : {&a, &b}) {
+        for (const auto& [stride, steps] : extent->dims) limits.push_back(stride);
+    }
+    return std::any_of(limits.begin(), limits.end(), [&](std::int64_t limit) {
+        std::uint64_t period = 0;
+        for (const Extent* extent : {&a, &b}) {
+            for (const auto& [stride, steps] : extent->dims) {
+                if (stride >= limit) period = std::gcd(period, static_cast<std::uint64_t>(stride));
+            }
+        }
+        const std::uint64_t first = a.span_below(limit), second = b.span_below(limit);
+        if (first + second > period) return false;
+        const std::uint64_t distance = (b.offset % period + period - a.offset % period) % period;
+        return distance >= first && distance + second <= period;
+    });
 }
 
 /// Does every dispatch that reads slot `read` come before all that write slot `written`? Control flow is not looked
@@ -152,6 +197,8 @@ private:
         return tensor;
     }
 
+    Extent extent_of(std::size_t o) const { return {outputs_[o], graph_.value(graph_.outputs[o])}; }
+
     void check_outputs() const {
         for (std::size_t a = 0; a < outputs_.size(); ++a) {
             for (std::size_t b = 0; b < a; ++b) {
@@ -160,7 +207,7 @@ private:
                     x.space == y.space && x.space != Space::none && x.offset == y.offset &&
                     byte_count(graph_.value(graph_.outputs[a])) == byte_count(graph_.value(graph_.outputs[b])) &&
                     outputs_[a].offset == outputs_[b].offset && outputs_[a].strides == outputs_[b].strides;
-                if (!same && outputs_[a].overlaps(outputs_[b]))
+                if (!same && outputs_[a].overlaps(outputs_[b]) && !interleave(extent_of(a), extent_of(b)))
                     throw Error(ErrorCode::usage,
                                 fmt::format("outputs {} and {} are bound to buffers that overlap", b, a));
             }
@@ -193,16 +240,9 @@ private:
         use_.before.push_back(copy_of({tensor, {}}, {{}, input_place(i)}, graph_.inputs[i]));
     }
 
-    bool is_input(std::size_t slot) const {
-        for (std::size_t i = 0; i < inputs_.size(); ++i) {
-            if (slot_of(plan_, input_place(i)) == slot) return true;
-        }
-        return false;
-    }
-
     void take_output(std::size_t o) {
         const std::size_t slot = slot_of(plan_, output_place(o));
-        if (outputs_[o].buffer == 0 || slot == no_slot || use_.slots[slot].buffer != 0 || is_input(slot)) return;
+        if (outputs_[o].buffer == 0 || slot == no_slot || use_.slots[slot].buffer != 0) return;
         if (!fits(output_needs(graph_, plan_, caps_, o), outputs_[o])) return;
         std::vector<std::size_t> barriers;
         for (std::size_t i = 0; i < inputs_.size(); ++i) {
@@ -279,7 +319,13 @@ ExternalNeeds input_needs(const Graph& graph, const Plan& plan, const DeviceCaps
 }
 
 ExternalNeeds output_needs(const Graph& graph, const Plan& plan, const DeviceCaps& caps, std::size_t index) {
-    return needs_of(graph.value(graph.outputs.at(index)), plan.placements.at(graph.outputs[index]), plan, caps);
+    const Value& value = graph.value(graph.outputs.at(index));
+    const std::size_t slot = slot_of(plan, plan.placements.at(graph.outputs[index]));
+    const bool is_input = slot != no_slot && std::any_of(graph.inputs.begin(), graph.inputs.end(), [&](ValueId input) {
+                              return slot_of(plan, plan.placements.at(input)) == slot;
+                          });
+    // No kernel writes an input's place.
+    return needs_of(value, is_input ? Placement{} : plan.placements[graph.outputs[index]], plan, caps);
 }
 
 ExternalUse use_externals(const Graph& graph, const Plan& plan, const DeviceCaps& caps,

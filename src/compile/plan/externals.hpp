@@ -66,7 +66,8 @@ struct ExternalUse {
 /// `inputs` and `outputs` by index; no buffer: the library keeps the tensor, and the host sets or gets it. Where an
 /// output's range overlaps that of an input, the input is still read as it was before the run. Throws
 /// Error(bad_input) for a range that is smaller than its tensor or has strides that no tensor of that shape has, and
-/// Error(usage) for outputs that overlap each other, unless they are one value in one place.
+/// Error(usage) for outputs that overlap each other, unless they are one value in one place or their strides show that
+/// they share no byte.
 ExternalUse use_externals(const Graph& graph, const Plan& plan, const DeviceCaps& caps,
                           std::span<const BufferRange> inputs, std::span<const BufferRange> outputs);
 
