@@ -76,6 +76,25 @@ std::optional<std::uint64_t> to_integer(const Value& value, HostType type) {
     return to_integer(Value(static_cast<std::uint64_t>(real)), type);
 }
 
+/// A double that rounds to a shorter float as the integer itself does: of bits that it does not hold, the last one of
+/// its own tells (round to odd).
+double odd_double(std::uint64_t number) {
+    const int excess = static_cast<int>(std::bit_width(number)) - 53;
+    if (excess <= 0) return static_cast<double>(number);
+    const std::uint64_t kept = number >> excess;
+    return std::ldexp(static_cast<double>(kept | (kept << excess != number ? 1 : 0)), excess);
+}
+
+double to_real(const Value& value, bool shorter) {
+    if (const auto* real = std::get_if<double>(&value)) return *real;
+    if (const auto* number = std::get_if<std::uint64_t>(&value))
+        return shorter ? odd_double(*number) : static_cast<double>(*number);
+    const std::int64_t number = std::get<std::int64_t>(value);
+    if (!shorter) return static_cast<double>(number);
+    return number < 0 ? -odd_double(0 - static_cast<std::uint64_t>(number))
+                      : odd_double(static_cast<std::uint64_t>(number));
+}
+
 }  // namespace
 
 std::size_t HostType::bytes() const {
@@ -114,8 +133,7 @@ std::vector<std::byte> convert_values(std::span<const std::byte> values, HostTyp
         return result;
     }
     std::vector<double> reals(count);
-    for (std::size_t k = 0; k < count; ++k)
-        reals[k] = std::visit([](auto number) { return static_cast<double>(number); }, element(k));
+    for (std::size_t k = 0; k < count; ++k) reals[k] = to_real(element(k), to.kind != HostType::Kind::f64);
     if (to.kind == HostType::Kind::f64) {
         if (count > 0) std::memcpy(result.data(), reals.data(), result.size());
         return result;

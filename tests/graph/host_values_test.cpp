@@ -105,6 +105,24 @@ TEST(HostValues, BetweenIntegersAndFloats) {
     EXPECT_EQ(convert(std::numeric_limits<float>::infinity(), graph(DType::fp32), i64), "refused");
 }
 
+TEST(HostValues, IntegersAreRoundedOnce) {
+    // Just above and just below the middle of two neighbours, by less than a double tells.
+    const std::int64_t middle = (std::int64_t{1} << 60) + (std::int64_t{1} << 36);
+    const double below = 0x1p60, above = 0x1p60 + 0x1p37;
+    for (const std::int64_t sign : {1, -1}) {
+        const auto as_float = [&](std::int64_t number) { return convert(sign * number, i64, graph(DType::fp32)); };
+        const auto times = [&](double real) { return std::to_string(static_cast<double>(sign) * real); };
+        EXPECT_EQ(as_float(middle + 1), times(above));
+        EXPECT_EQ(as_float(middle), times(below)) << "to even";
+        EXPECT_EQ(as_float(middle - 1), times(below));
+    }
+    EXPECT_EQ(convert(static_cast<std::uint64_t>(middle) * 8 + 1, u64, graph(DType::fp32)), std::to_string(8 * above));
+    EXPECT_EQ(convert(UINT64_MAX, u64, graph(DType::fp32)), std::to_string(0x1p64));
+    EXPECT_EQ(convert(INT64_MIN, i64, graph(DType::fp32)), std::to_string(-0x1p63));
+    EXPECT_EQ(convert(middle + 1, i64, graph(DType::bf16)), std::to_string(below));
+    EXPECT_EQ(convert((std::int64_t{1} << 60) + 129, i64, f64), std::to_string(0x1p60 + 256)) << "the nearest double";
+}
+
 TEST(HostValues, TheElementIsNamed) {
     const std::uint8_t values[] = {1, 2, 200, 4};
     try {
