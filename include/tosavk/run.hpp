@@ -6,6 +6,7 @@
 #include "tosavk/model.h"
 
 #include <chrono>
+#include <concepts>
 #include <exception>
 #include <functional>
 #include <string_view>
@@ -18,6 +19,9 @@ using Shape = std::vector<std::int64_t>;
 
 inline Shape shape_of(const TensorInfo& info) { return Shape(info.dims, info.dims + info.rank); }
 inline std::string version() { return tosavk_version(); }
+/// Of a tosavk_type or tosavk_host_type.
+inline std::string type_name(std::int32_t type) { return tosavk_type_name(type); }
+inline std::size_t type_size(std::int32_t type) { return tosavk_type_size(type); }
 /// Where the library's own words go, for all of the process: see tosavk_set_log.
 inline void set_log(const char* topics, tosavk_log_callback callback = nullptr, void* user = nullptr) {
     detail::call(tosavk_set_log, topics, callback, user);
@@ -58,6 +62,19 @@ template <class F> struct Caught {
         }
     }
 };
+
+/// call(callback, user) with the stream that is `write`, which takes all of the bytes.
+template <class Write, class Call> void with_writer(const Write& write, Call call) {
+    const auto taken = [&](const void* data, std::size_t size) {
+        write(std::span(static_cast<const std::byte*>(data), size));
+        return std::int32_t{0};
+    };
+    Caught<decltype(taken)> caught{taken, nullptr};
+    const tosavk_write_callback callback = [](void* user, const void* data, std::size_t size) {
+        return static_cast<decltype(caught)*>(user)->run(std::int32_t{-1}, data, size);
+    };
+    caught.around([&] { call(callback, static_cast<void*>(&caught)); });
+}
 
 inline std::vector<std::byte> take(tosavk_bytes* bytes) {
     const Handle<tosavk_bytes, tosavk_bytes_release> owner(bytes);
@@ -178,6 +195,12 @@ public:
         detail::call(tosavk_graph_save_memory, get(), &file);
         return detail::take(file);
     }
+    /// To a stream: `write` takes all of the bytes.
+    void save(const std::function<void(std::span<const std::byte>)>& write) const {
+        detail::with_writer(write, [&](tosavk_write_callback callback, void* user) {
+            detail::call(tosavk_graph_save_stream, get(), callback, user);
+        });
+    }
     Graph with_precision(tosavk_precision precision) const {
         tosavk_graph* graph = nullptr;
         detail::call(tosavk_graph_with_precision, get(), std::int32_t{precision}, &graph);
@@ -242,6 +265,17 @@ inline std::vector<std::byte> save_package(const Device& device, const Graph& gr
     tosavk_bytes* file = nullptr;
     detail::call(tosavk_package_save_memory, device.get(), graph.get(), given, &file);
     return detail::take(file);
+}
+
+/// The same to a stream: `write` takes all of the bytes.
+template <std::invocable<std::span<const std::byte>> Write>
+void save_package(const Device& device, const Graph& graph, const Write& write, bool fuse = true) {
+    auto options = detail::sized<tosavk_compile_options>();
+    options.no_fuse = fuse ? 0 : 1;
+    const tosavk_compile_options* given = &options;
+    detail::with_writer(write, [&](tosavk_write_callback callback, void* user) {
+        detail::call(tosavk_package_save_stream, device.get(), graph.get(), given, callback, user);
+    });
 }
 
 class Executable {

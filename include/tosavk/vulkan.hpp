@@ -8,12 +8,14 @@
 
 namespace tosavk::cpp {
 
-/// See tosavk_device_adopt; `lent.struct_size` is set here.
-inline Device adopt_device(tosavk_vulkan_device lent) {
+/// See tosavk_device_adopt; both `struct_size` are set here.
+inline Device adopt_device(tosavk_vulkan_device lent, tosavk_device_options options = {}) {
     lent.struct_size = sizeof lent;
+    options.struct_size = sizeof options;
     const tosavk_vulkan_device* given = &lent;
+    const tosavk_device_options* chosen = &options;
     tosavk_device* device = nullptr;
-    detail::call(tosavk_device_adopt, given, static_cast<const tosavk_device_options*>(nullptr), &device);
+    detail::call(tosavk_device_adopt, given, chosen, &device);
     return Device::adopt(device);
 }
 

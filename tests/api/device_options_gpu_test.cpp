@@ -147,6 +147,11 @@ TEST_F(DeviceOptionsGpu, PackagesInMemoryAndStreams) {
     };
     ASSERT_EQ(tosavk_package_save_stream(device.get(), graph.get(), nullptr, append, &streamed, nullptr), TOSAVK_OK);
     EXPECT_EQ(streamed, package);
+    streamed.clear();
+    cpp::save_package(device, graph, [&](std::span<const std::byte> bytes) {
+        streamed.insert(streamed.end(), bytes.begin(), bytes.end());
+    });
+    EXPECT_EQ(streamed, package);
     const cpp::Graph loaded = cpp::Graph::load(package);
     const auto output_of = [&](const cpp::Graph& from) {
         const cpp::Executable executable(device, from);

@@ -96,6 +96,18 @@ TEST(Streams, FailuresAreSentences) {
 TEST(Streams, WhatACallbackThrowsComesOut) {
     EXPECT_THROW(cpp::Graph::load([](std::span<std::byte>) -> std::size_t { throw std::out_of_range("mine"); }),
                  std::out_of_range);
+    const cpp::Graph graph = cpp::Graph::problem("add f32 4");
+    EXPECT_THROW(graph.save([](std::span<const std::byte>) { throw std::out_of_range("mine"); }), std::out_of_range);
+}
+
+TEST(Streams, GraphsGoThroughTheWrapper) {
+    const cpp::Graph graph = cpp::Graph::problem("add f32 4");
+    std::vector<std::byte> file;
+    graph.save([&](std::span<const std::byte> bytes) { file.insert(file.end(), bytes.begin(), bytes.end()); });
+    EXPECT_EQ(file, graph.save());
+    EXPECT_EQ(cpp::type_name(graph.input(0).type), "fp32");
+    EXPECT_EQ(cpp::type_name(-1), "?");
+    EXPECT_EQ(cpp::type_size(TOSAVK_I48), 8u);
 }
 
 }  // namespace

@@ -184,6 +184,10 @@ TEST_F(VulkanGpu, WrongDevicesAreRefused) {
     options.name = "llvmpipe";
     tosavk_device* device = nullptr;
     EXPECT_EQ(tosavk_device_adopt(&lent, &options, &device, nullptr), TOSAVK_ERROR_USAGE);
+    error_of(TOSAVK_ERROR_USAGE, [&] { cpp::adopt_device(lent, options); });
+    options.name = nullptr;
+    options.no_cache = 1;
+    EXPECT_FALSE(cpp::adopt_device(lent, options).name().empty());
     EXPECT_EQ(tosavk_get_vulkan_api(1)->device_adopt, tosavk_device_adopt);
     EXPECT_EQ(tosavk_get_vulkan_api(2), nullptr);
 }
