@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
     tosavk_executable* executable = NULL;
     tosavk_context* context = NULL;
     tosavk_array *file = NULL, *input = NULL;
-    tosavk_tensor_info in = {0}, out = {0};
+    tosavk_tensor_info in = {0}, out = {0}, given = {0};
     size_t k, best = 0, count;
     void* scores;
 
@@ -26,17 +26,18 @@ int main(int argc, char** argv) {
         fprintf(stderr, "usage: classify NETWORK INPUT.npy\n");
         return 2;
     }
-    in.struct_size = out.struct_size = sizeof in;
+    in.struct_size = out.struct_size = given.struct_size = sizeof in;
     must(tosavk_graph_load_file(argv[1], NULL, &graph, &error), error);
     must(tosavk_graph_input(graph, 0, &in, &error), error);
     must(tosavk_graph_output(graph, 0, &out, &error), error);
     must(tosavk_array_load(argv[2], &file, &error), error);
     must(tosavk_array_convert(file, in.type, &input, &error), error);
+    must(tosavk_array_info(input, &given, &error), error);
 
     must(tosavk_device_open("", &device, &error), error);
     must(tosavk_compile(device, graph, NULL, &executable, &error), error);
     must(tosavk_context_create(executable, NULL, &context, &error), error);
-    must(tosavk_context_set_input(context, 0, tosavk_array_data(input), in.size_bytes, &error), error);
+    must(tosavk_context_set_input(context, 0, tosavk_array_data(input), given.size_bytes, &error), error);
     must(tosavk_context_run(context, &error), error);
     scores = malloc(out.size_bytes);
     if (!scores || (out.type != TOSAVK_FP32 && out.type != TOSAVK_I8)) return 1;

@@ -83,7 +83,8 @@ class Device:
 
     def memory(self) -> dict[str, int]:
         """Device memory of this object's networks and buffers, in bytes: ``in_use``, ``peak``, ``allocations`` (a
-        count), and of the device ``heap``, ``budget`` and ``used`` (0: unknown), ``cached``."""
+        count) and ``cached`` (freed, but kept to be used again: always 0 in this version); and of the device ``heap``,
+        ``budget`` and ``used`` (0: unknown)."""
         return self._native.memory()
 
     def __repr__(self) -> str:
