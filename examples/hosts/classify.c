@@ -5,14 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void must(tosavk_status status, const tosavk_error* error) {
+static tosavk_error* error; /* of the call that failed */
+
+static void must(tosavk_status status) {
     if (status == TOSAVK_OK) return;
     fprintf(stderr, "classify: %s\n", tosavk_error_message(error));
     exit(1); /* which frees everything */
 }
 
 int main(int argc, char** argv) {
-    tosavk_error* error = NULL;
     tosavk_device* device = NULL;
     tosavk_graph* graph = NULL;
     tosavk_executable* executable = NULL;
@@ -27,21 +28,21 @@ int main(int argc, char** argv) {
         return 2;
     }
     in.struct_size = out.struct_size = given.struct_size = sizeof in;
-    must(tosavk_graph_load_file(argv[1], NULL, &graph, &error), error);
-    must(tosavk_graph_input(graph, 0, &in, &error), error);
-    must(tosavk_graph_output(graph, 0, &out, &error), error);
-    must(tosavk_array_load(argv[2], &file, &error), error);
-    must(tosavk_array_convert(file, in.type, &input, &error), error);
-    must(tosavk_array_info(input, &given, &error), error);
+    must(tosavk_graph_load_file(argv[1], NULL, &graph, &error));
+    must(tosavk_graph_input(graph, 0, &in, &error));
+    must(tosavk_graph_output(graph, 0, &out, &error));
+    must(tosavk_array_load(argv[2], &file, &error));
+    must(tosavk_array_convert(file, in.type, &input, &error));
+    must(tosavk_array_info(input, &given, &error));
 
-    must(tosavk_device_open("", &device, &error), error);
-    must(tosavk_compile(device, graph, NULL, &executable, &error), error);
-    must(tosavk_context_create(executable, NULL, &context, &error), error);
-    must(tosavk_context_set_input(context, 0, tosavk_array_data(input), given.size_bytes, &error), error);
-    must(tosavk_context_run(context, &error), error);
+    must(tosavk_device_open("", &device, &error));
+    must(tosavk_compile(device, graph, NULL, &executable, &error));
+    must(tosavk_context_create(executable, NULL, &context, &error));
+    must(tosavk_context_set_input(context, 0, tosavk_array_data(input), given.size_bytes, &error));
+    must(tosavk_context_run(context, &error));
     scores = malloc(out.size_bytes);
     if (!scores || (out.type != TOSAVK_FP32 && out.type != TOSAVK_I8)) return 1;
-    must(tosavk_context_get_output(context, 0, scores, out.size_bytes, &error), error);
+    must(tosavk_context_get_output(context, 0, scores, out.size_bytes, &error));
 
     count = out.size_bytes / tosavk_type_size(out.type);
     for (k = 1; k < count; ++k) {
