@@ -7,6 +7,11 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -30,7 +35,8 @@ using test::OwnVulkan;
     X(vkBindBufferMemory) X(vkMapMemory) X(vkQueueSubmit) X(vkWaitForFences) X(vkResetFences) X(vkWaitSemaphores) \
     X(vkWaitSemaphoresKHR) X(vkGetQueryPoolResults) X(vkFlushMappedMemoryRanges) X(vkInvalidateMappedMemoryRanges) \
     X(vkGetSemaphoreCounterValue) X(vkGetSemaphoreCounterValueKHR) X(vkSignalSemaphore) X(vkSignalSemaphoreKHR) \
-    X(vkGetPipelineCacheData) X(vkMergePipelineCaches) X(vkQueueWaitIdle)
+    X(vkGetPipelineCacheData) X(vkMergePipelineCaches) X(vkQueueWaitIdle) X(vkGetMemoryFdKHR) X(vkGetSemaphoreFdKHR) \
+    X(vkImportSemaphoreFdKHR) X(vkGetMemoryHostPointerPropertiesEXT)
 #define SHIM_DESTROYS(X) \
     X(vkDestroyBuffer) X(vkDestroyBufferView) X(vkDestroyCommandPool) X(vkDestroyPipeline) X(vkDestroyDescriptorPool) \
     X(vkDestroyDescriptorSetLayout) X(vkDestroyFence) X(vkDestroyPipelineCache) X(vkDestroyPipelineLayout) \
@@ -350,6 +356,80 @@ TEST_P(FailingCalls, ABindingSetThatIsNotWrittenStaysAsItWas) {
         for (std::size_t k = 0; k < wanted.size(); ++k) got[k] = apart[strided ? 2 * k : k];
         EXPECT_EQ(got, wanted);
     }
+}
+
+/// Calls f where the device can do such a thing: else it must say UNSUPPORTED, and false is returned.
+template <class F> bool where_supported(F f) {
+    try {
+        f();
+        return true;
+    } catch (const cpp::Error& error) {
+        if (error.status() != TOSAVK_ERROR_UNSUPPORTED) throw;
+        return false;
+    }
+}
+
+struct Descriptor {
+    std::int32_t number;
+    explicit Descriptor(std::int32_t given) : number(given) {}
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    ~Descriptor() { ::close(number); }
+};
+
+std::size_t open_descriptors() {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+TEST_P(FailingCalls, WhileMemoryAndSemaphoresAreShared) {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const std::unique_ptr<void, decltype(&std::free)> memory(std::aligned_alloc(page, page), &std::free);
+    const std::span<std::byte> pages(static_cast<std::byte*>(memory.get()), page);
+    const Bytes data(100, std::byte{7});
+    bool host = false, descriptors = false, semaphores = false;
+    const auto share = [&] {
+        const cpp::Device device = adopt(false);
+        host = where_supported([&] {
+            cpp::Buffer buffer = cpp::Buffer::import_host(device, pages);
+            buffer.upload(data);
+            buffer.map();
+            EXPECT_TRUE(std::equal(data.begin(), data.end(), pages.begin()));
+        });
+        descriptors = where_supported([&] {
+            cpp::Buffer mine(device, data.size(), TOSAVK_MEMORY_DEVICE, true);
+            mine.upload(data);
+            const Descriptor fd(mine.export_fd());
+            tosavk_buffer_options options{};
+            options.size_bytes = data.size();
+            options.allocation_bytes = mine.info().allocation_bytes;
+            options.memory_type_bits = mine.info().memory_type_bits;
+            const cpp::Buffer theirs = cpp::Buffer::import_fd(device, fd.number, options);
+            Bytes got(data.size());
+            theirs.download(got);
+            EXPECT_EQ(got, data);
+        });
+        semaphores = where_supported([&] {
+            const cpp::Semaphore mine(device, 3, true);
+            const Descriptor fd(mine.export_fd());
+            EXPECT_EQ(cpp::Semaphore::import_fd(device, fd.number).value(), 3u);
+        });
+    };
+    share();
+    const std::size_t before = open_descriptors();
+    const int faults = each_fault(share, [&](const std::string& call) {
+        EXPECT_EQ(shim.all_alive(), 0) << "after " << call << ": " << shim.text();
+        EXPECT_EQ(open_descriptors(), before) << "after " << call;
+        shim.alive.clear();
+    });
+    std::cout << faults << " calls failed; memory of the host " << host << ", descriptors of memory " << descriptors
+              << ", of semaphores " << semaphores << "\n";
+    EXPECT_GT(faults, 0);
+    EXPECT_EQ(shim.seen.contains("vkGetMemoryHostPointerPropertiesEXT"), host);
+    EXPECT_EQ(shim.seen.contains("vkGetMemoryFdKHR"), descriptors);
+    EXPECT_EQ(shim.seen.contains("vkGetSemaphoreFdKHR"), semaphores);
+    EXPECT_EQ(shim.seen.contains("vkImportSemaphoreFdKHR"), semaphores);
+    EXPECT_FALSE(!GetParam() && (host || descriptors || semaphores)) << "its extensions were not enabled";
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, FailingCalls, ::testing::Bool(), [](const auto& which) {

@@ -261,6 +261,11 @@ private:
                 extensions_.push_back(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
             enable(dot_, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
             enable(sizes_, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
+            for (const char* name :
+                 {VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME,
+                  VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME}) {
+                if (has(name)) extensions_.push_back(name);
+            }
             functions_.vkGetPhysicalDeviceFeatures2(physical, &features_);
             features_.features.robustBufferAccess = VK_FALSE;
         }
