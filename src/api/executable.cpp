@@ -37,12 +37,6 @@ std::string print_glsl(const Plan& plan) {
     return text;
 }
 
-const Value& end_value(const Graph& graph, const std::vector<ValueId>& ends, std::uint32_t index, const char* what) {
-    if (index >= ends.size())
-        throw Error(ErrorCode::usage, fmt::format("there is no {} {}; the graph has {}", what, index, ends.size()));
-    return graph.value(ends[index]);
-}
-
 /// What the caller passes for an input or output must have its size.
 void check_size(const Value& value, std::uint32_t index, std::size_t size_bytes, const char* what) {
     const std::size_t wanted = static_cast<std::size_t>(element_count(value.shape)) * size_of(value.type);

@@ -34,6 +34,12 @@ std::vector<HostTensor> host_inputs(const Call& call, const Graph& graph, const 
     return tensors;
 }
 
+const Value& end_value(const Graph& graph, const std::vector<ValueId>& ends, std::uint32_t index, const char* what) {
+    if (index >= ends.size())
+        throw Error(ErrorCode::usage, fmt::format("there is no {} {}; the graph has {}", what, index, ends.size()));
+    return graph.value(ends[index]);
+}
+
 }  // namespace tosavk::api
 
 namespace {
@@ -41,13 +47,6 @@ namespace {
 tosavk_graph* finish(LoadedModel model, const ImportOptions& options, std::int32_t precision) {
     apply_options(model, options, precision);
     return new tosavk_graph{std::make_shared<const Graph>(std::move(model.graph)), std::move(model.package)};
-}
-
-const Value& end_value(const Graph& graph, const std::vector<ValueId>& ends, std::uint32_t index, const char* what) {
-    if (index >= ends.size()) {
-        throw Error(ErrorCode::usage, fmt::format("there is no {} {}; the graph has {}", what, index, ends.size()));
-    }
-    return graph.value(ends[index]);
 }
 
 void describe_value(const Value& value, tosavk_tensor_info* info) {

@@ -189,6 +189,8 @@ HostType host_type(std::int32_t type);  ///< of a tosavk_type or tosavk_host_typ
 std::int32_t declared_type(DType type, HostKind declared);
 /// As tosavk_reference_run takes them.
 std::vector<HostTensor> host_inputs(const Call& call, const Graph& graph, const void* const* inputs);
+/// Input or output number `index` of a graph, `ends` being those. Throws Error(usage) where there is none.
+const Value& end_value(const Graph& graph, const std::vector<ValueId>& ends, std::uint32_t index, const char* what);
 tosavk_tensor_info describe_tensor(const char* name, DType type, const Shape& shape);
 
 }  // namespace tosavk::api
