@@ -96,7 +96,8 @@
     f(remainder, "REMAINDER") \
     f(sqrt, "SQRT") \
     f(segment_reduce, "SEGMENT_REDUCE") \
-    f(scale_fp64, "SCALE_FP64")
+    f(scale_fp64, "SCALE_FP64") \
+    f(affine_zero_point, "AFFINE_ZERO_POINT")
 // clang-format on
 
 namespace tosavk {

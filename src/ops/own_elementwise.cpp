@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace tosavk {
 
@@ -103,6 +105,33 @@ std::string remainder_text(ExprContext& c) {
                                      mask_literal(c.view()), a.floored, a.by_zero == ByZero::dividend));
 }
 
+// ---- AFFINE_ZERO_POINT --------------------------------------------------------------------------------------------
+
+i64 affine_zero_point(double minimum, double maximum) {
+    constexpr double smallest = std::numeric_limits<float>::min(), lowest = -128, highest = 127;
+    if (std::isnan(minimum) || std::isnan(maximum)) return 0;
+    const double low = minimum <= -smallest ? -minimum : 0, high = maximum >= smallest ? maximum : 0;
+    const float range = static_cast<float>(low) + static_cast<float>(high);
+    if (range == 0 || !std::isfinite(range)) return 0;
+    const double scale = static_cast<double>(range) / 255;
+    const bool from_low = 128 + low / scale < 127 + high / scale;
+    const double zero_point = from_low ? lowest + low / scale : highest - high / scale;
+    return static_cast<i64>(std::clamp(std::round(zero_point), lowest, highest));
+}
+
+OpDef affine_zero_point_op() {
+    OpDef def = binary(
+        Op::affine_zero_point, {}, [](ExprContext& c) { return call2(c, "affine_zero_point"); },
+        [](RefContext& c) { map_reals(c, affine_zero_point); });
+    def.type_vars = {"in_t", "out_t"};
+    for (ArgDef& input : def.inputs) input.type = "in_t";
+    def.outputs = {{"output", "out_t"}};
+    def.rows = {{{DType::fp32, DType::i32}, own_domain.data()}};
+    def.library = "lib/affine_zero_point.glsl";
+    def.operations = 40;
+    return def;
+}
+
 }  // namespace
 
 std::vector<OpDef> own_elementwise_ops() {
@@ -119,6 +148,7 @@ std::vector<OpDef> own_elementwise_ops() {
                                 Op::sqrt, float_rows(), [](ExprContext& c) { return call(c, "exact_sqrt"); },
                                 [](RefContext& c) { map_rounded(c, [](double a) { return std::sqrt(a); }); })));
     ops.back().library = exact_library;
+    ops.push_back(affine_zero_point_op());
     return ops;
 }
 

@@ -1,6 +1,5 @@
-// Operators of our own domain on the reference: what docs/operators.md says of DIVIDE, REMAINDER, SQRT, CUMULATE and
-// SCALE_FP64,
-// and attributes as text and back.
+// Operators of our own domain on the reference: what docs/operators.md says of DIVIDE, REMAINDER, SQRT, CUMULATE,
+// SCALE_FP64 and AFFINE_ZERO_POINT, and attributes as text and back.
 #include "ops/print.hpp"
 #include "support/one_node.hpp"
 #include "support/require.hpp"
@@ -293,6 +292,30 @@ TEST(OwnScaleFp64, SaysWhatIsWrong) {
     EXPECT_REJECTED(refused(1, 0, 0), "shift is 0");
     EXPECT_REJECTED(refused(1, 127, 0), "shift is 127");
     EXPECT_REJECTED(refused(1, 40, 1), "output_zp must be 0");
+}
+
+// ---- AFFINE_ZERO_POINT --------------------------------------------------------------------------------------------
+
+TEST(OwnAffineZeroPoint, PutsZeroBetweenTheEnds) {
+    const double nan = std::numeric_limits<double>::quiet_NaN(), subnormal = 0x1p-130;
+    struct Case {
+        double minimum, maximum;
+        std::int64_t expected;
+    };
+    // In steps of 2, 5 are two and a half: -125.5 is rounded away from zero. A range that lacks 0 is made to reach it.
+    const Case cases[] = {{0, 1, -128},          {-1, 0, 127},
+                          {-3, 1, 63},           {-5, 505, -126},
+                          {-1, 1, -1},           {5, 6, -128},
+                          {-6, -5, 127},         {0, 0, 0},
+                          {-infinity, 1, 0},     {0, infinity, 0},
+                          {nan, 1, 0},           {-1, nan, 0},
+                          {-subnormal, 1, -128}, {-subnormal, subnormal, 0}};
+    for (const Case& c : cases) {
+        const auto got =
+            run_op(Op::affine_zero_point,
+                   {floats(DType::fp32, {1}, {c.minimum}), floats(DType::fp32, {1}, {c.maximum})}, DType::i32, {});
+        EXPECT_EQ(int_values(got), Ints{c.expected}) << c.minimum << " to " << c.maximum;
+    }
 }
 
 }  // namespace

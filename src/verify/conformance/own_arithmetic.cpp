@@ -1,4 +1,4 @@
-// Random cases and error graphs of DIVIDE, REMAINDER, SQRT, CUMULATE and SCALE_FP64.
+// Random cases and error graphs of DIVIDE, REMAINDER, SQRT, CUMULATE, SCALE_FP64 and AFFINE_ZERO_POINT.
 #include "verify/conformance/breaking.hpp"
 #include "verify/conformance/case_maker.hpp"
 
@@ -92,14 +92,29 @@ void scale_fp64(CaseMaker& maker) {
     maker.scalar(out, out == DType::i32 ? 0 : data.pick(min_of(out), max_of(out)));
 }
 
+/// Ends of ranges; often such that 255 times a part over the whole lies in the middle of two integers.
+void affine_zero_point(CaseMaker& maker) {
+    RandomData& data = maker.data();
+    const Shape shape = data.shape(0, 6);
+    HostTensor low(DType::fp32, shape), high(DType::fp32, shape);
+    for (std::size_t i = 0; i < low.as<float>().size(); ++i) {
+        const auto unit = static_cast<float>(data.pick(1, 1 << 14));
+        const float step = std::ldexp(unit, static_cast<int>(data.pick(-100, 80)));
+        const std::int64_t part = data.pick(0, 254) * 2 + data.pick(0, 1);
+        low.as<float>()[i] = -static_cast<float>(part) * step;
+        high.as<float>()[i] = static_cast<float>(510 - part) * step;
+    }
+    if (data.chance(30)) low = data.any(DType::fp32, shape);
+    if (data.chance(30)) high = data.any(DType::fp32, shape);
+    maker.operand(std::move(low));
+    maker.operand(std::move(high));
+}
+
 }  // namespace
 
 std::vector<OwnCases> own_arithmetic_cases() {
-    return {{Op::divide, division},
-            {Op::remainder, division},
-            {Op::sqrt, square_root},
-            {Op::cumulate, cumulate},
-            {Op::scale_fp64, scale_fp64}};
+    return {{Op::divide, division},   {Op::remainder, division},    {Op::sqrt, square_root},
+            {Op::cumulate, cumulate}, {Op::scale_fp64, scale_fp64}, {Op::affine_zero_point, affine_zero_point}};
 }
 
 namespace breaking {
@@ -138,6 +153,7 @@ void add_own_arithmetic_errors(std::vector<ErrorGraph>& all) {
     Entries(Op::divide, all)
         .add("floored for a float type", [](Graph& g, Random&) { return attrs(g).floored = true; }, floats);
     Entries(Op::sqrt, all).add("the output's shape is not the input's", wrong_output);
+    Entries(Op::affine_zero_point, all).add("the output's shape is not the broadcast one", wrong_output);
     Entries(Op::cumulate, all)
         .add("axis < 0 || axis >= rank(shape)",
              [](Graph& g, Random& random) {
