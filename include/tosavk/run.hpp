@@ -35,6 +35,7 @@ struct LoadOptions {
     tosavk_precision precision = TOSAVK_PRECISION_DECLARED;
     const tosavk_custom_set* customs = nullptr;  ///< get() of a CustomSet
     std::string signature;                       ///< of a .tflite file; empty: its main subgraph
+    tosavk_hybrid hybrid = TOSAVK_HYBRID_EXACT;
 };
 
 namespace detail {
@@ -103,6 +104,7 @@ template <class F> void with_raw(const LoadOptions& options, F f) {
     raw.precision = options.precision;
     raw.customs = options.customs;
     raw.signature = options.signature.empty() ? nullptr : options.signature.c_str();
+    raw.hybrid = options.hybrid;
     const std::vector<tosavk_input_shape> shapes = raw_shapes(options.input_shapes);
     raw.input_shapes = shapes.data();
     raw.input_shape_count = shapes.size();

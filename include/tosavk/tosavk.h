@@ -222,6 +222,9 @@ typedef enum tosavk_rounding {
     TOSAVK_ROUNDING_DOUBLE = 1,
     TOSAVK_ROUNDING_SINGLE = 2
 } tosavk_rounding;
+/* What becomes of float activations that meet int8 or int4 weights in .tflite files: as in TFLite's kernels, which
+   quantize them at run time; or the weights are made floats, which is more exact than TFLite and often slower. */
+typedef enum tosavk_hybrid { TOSAVK_HYBRID_EXACT = 0, TOSAVK_HYBRID_DEQUANTIZE = 1 } tosavk_hybrid;
 typedef enum tosavk_level { TOSAVK_LEVEL_8K = 0, TOSAVK_LEVEL_NONE = 1 } tosavk_level;
 
 /* The layout of .tosa files whose version table is empty and whose structure does not tell; other files ignore it. */
@@ -254,6 +257,8 @@ typedef struct tosavk_load_options {
     int32_t precision;                /* a tosavk_precision */
     const tosavk_custom_set* customs; /* what carries out the CUSTOM of .tosa files; may be NULL */
     const char* signature;            /* of a .tflite file, whose subgraph and names count; NULL: the main subgraph */
+    int32_t hybrid;                   /* a tosavk_hybrid */
+    uint32_t reserved;
 } tosavk_load_options;
 
 typedef struct tosavk_tensor_info {

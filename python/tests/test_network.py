@@ -215,7 +215,13 @@ def test_files_that_cannot_be_read(tmp_path):
         with pytest.raises(error) as caught:
             tosavk.load(source)
         assert isinstance(caught.value, tosavk.Error) and str(caught.value)
-    for options in (dict(shapes={0: (1, -1)}), dict(shapes={"x": (1,)}), dict(rounding="up"), dict(level="9k")):
+    for options in (
+        dict(shapes={0: (1, -1)}),
+        dict(shapes={"x": (1,)}),
+        dict(rounding="up"),
+        dict(hybrid="no"),
+        dict(level="9k"),
+    ):
         with pytest.raises(tosavk.UsageError):
             tosavk.load(GLYPHS / "glyphs_int8.tflite", **options)
     with pytest.raises(tosavk.BadInputError):

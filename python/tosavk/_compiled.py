@@ -297,7 +297,7 @@ class CompiledNetwork:
 
 
 def _unpickled(package: bytes, ends: Any, device: str, fuse: bool) -> CompiledNetwork:
-    graph = Graph(_native.load_bytes(package, [], 0, True), ends)
+    graph = Graph(_native.load_bytes(package, [], 0, 0, True), ends)
     try:
         opened = find_device(device)
     except NoDeviceError:  # another machine's: the best there is

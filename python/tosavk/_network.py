@@ -148,10 +148,11 @@ class Network:
 
 
 def _unpickled(file: bytes, ends: Any) -> Network:
-    return Network(Graph(_native.load_bytes(file, [], 0, True), ends))
+    return Network(Graph(_native.load_bytes(file, [], 0, 0, True), ends))
 
 
 _ROUNDINGS = {"tflite": 0, "double": 1, "single": 2}  # tosavk_rounding
+_HYBRIDS = {"exact": 0, "dequantize": 1}  # tosavk_hybrid
 
 
 def load(
@@ -159,6 +160,7 @@ def load(
     *,
     shapes: Mapping[int, Sequence[int]] | Sequence[Sequence[int] | None] | None = None,
     rounding: str = "tflite",
+    hybrid: str = "exact",
     level: str = "8k",
 ) -> Network:
     """Loads a network: a TensorFlow Lite file, a TOSA file (1.0, 0.80 or 0.30) or a package of ours; its content says
@@ -169,6 +171,8 @@ def load(
         shapes: for inputs with dynamic dimensions, by their number; a dimension that nobody names is 1.
         rounding: how TensorFlow Lite's quantized operators scale their sums: ``"tflite"`` as its reference kernels
             (ai-edge-litert 2.3.0), or all with ``"double"`` rounding (those of 2.14) or all with ``"single"``.
+        hybrid: what becomes of float activations that meet int8 weights: ``"exact"`` quantizes them at run time as
+            TensorFlow Lite does, ``"dequantize"`` makes the weights floats.
         level: ``"8k"`` refuses graphs beyond TOSA's level 8K, ``"none"`` does not.
 
     Raises:
@@ -178,6 +182,8 @@ def load(
     """
     if rounding not in _ROUNDINGS:
         raise UsageError(f"{rounding!r} is no rounding: 'tflite', 'double' or 'single'")
+    if hybrid not in _HYBRIDS:
+        raise UsageError(f"{hybrid!r} is no hybrid: 'exact' or 'dequantize'")
     if level not in ("8k", "none"):
         raise UsageError(f"{level!r} is no level: '8k' or 'none'")
     pairs: list[tuple[int, list[int]]] = []
@@ -188,7 +194,7 @@ def load(
                 raise UsageError(f"{index!r} is no number of an input")
             if shape is not None:
                 pairs.append((index, list(checked_shape(shape))))
-    options = (pairs, _ROUNDINGS[rounding], level == "none")
+    options = (pairs, _ROUNDINGS[rounding], _HYBRIDS[hybrid], level == "none")
     if isinstance(source, (bytes, bytearray, memoryview)):
         return Network(Graph(_native.load_bytes(bytes(source), *options)))
     return Network(Graph(_native.load_file(_path_of(source), *options)))

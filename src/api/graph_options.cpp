@@ -30,6 +30,12 @@ ImportOptions import_options(const tosavk_load_options* given) {
         case TOSAVK_ROUNDING_SINGLE: result.rounding = TfliteRounding::single_round; break;
         default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_rounding", options.rounding));
     }
+    switch (options.hybrid) {
+        case TOSAVK_HYBRID_EXACT: result.hybrid = TfliteHybrid::exact; break;
+        case TOSAVK_HYBRID_DEQUANTIZE: result.hybrid = TfliteHybrid::dequantize; break;
+        default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_hybrid", options.hybrid));
+    }
+    if (options.reserved != 0) throw Error(ErrorCode::usage, "tosavk_load_options.reserved must be 0");
     result.level = &level_of(options.level);
     switch (options.spec) {
         case TOSAVK_SPEC_RECOGNISE: result.spec = TosaSpec::recognise; break;

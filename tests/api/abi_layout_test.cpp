@@ -47,7 +47,7 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_input_shape, index, 0);
     AT(tosavk_input_shape, rank, 4);
     AT(tosavk_input_shape, dims, 8);
-    SIZE(tosavk_load_options, 56);
+    SIZE(tosavk_load_options, 64);
     AT(tosavk_load_options, struct_size, 0);
     AT(tosavk_load_options, input_shapes, 8);
     AT(tosavk_load_options, input_shape_count, 16);
@@ -57,6 +57,8 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_load_options, precision, 36);
     AT(tosavk_load_options, customs, 40);
     AT(tosavk_load_options, signature, 48);
+    AT(tosavk_load_options, hybrid, 56);
+    AT(tosavk_load_options, reserved, 60);
     SIZE(tosavk_tensor_info, 120);
     AT(tosavk_tensor_info, struct_size, 0);
     AT(tosavk_tensor_info, name, 8);

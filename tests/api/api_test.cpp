@@ -166,6 +166,15 @@ TEST(Api, StructSize) {
         options.struct_size = absurd;
         EXPECT_EQ(load(&options).status, TOSAVK_ERROR_USAGE) << absurd;
     }
+    options = cpp::detail::sized<tosavk_load_options>();
+    options.hybrid = TOSAVK_HYBRID_DEQUANTIZE;
+    EXPECT_EQ(load(&options).status, TOSAVK_OK);
+    options.hybrid = 2;
+    EXPECT_EQ(load(&options).status, TOSAVK_ERROR_USAGE);
+    options.hybrid = 0;
+    options.reserved = 1;
+    EXPECT_EQ(load(&options).status, TOSAVK_ERROR_USAGE);
+    options.reserved = 0;
     // An older program's struct ends early: what lies behind it is not read.
     options.struct_size = offsetof(tosavk_load_options, input_shapes);
     options.input_shapes = reinterpret_cast<const tosavk_input_shape*>(8);

@@ -19,6 +19,9 @@ struct TensorSpec {
     std::int32_t axis = 0;
     std::vector<std::int32_t> signature;
     std::string name;
+    bool is_variable = false;
+    flatbuffers::Offset<tflite::SparsityParameters> sparsity{};
+    std::int32_t block_size = 0, block_scales = 0;  ///< blockwise quantization
 };
 
 /// Tensors and operators are added in order; finish() makes the file. Subgraphs that IF and WHILE name come before the
@@ -26,6 +29,7 @@ struct TensorSpec {
 class TfliteBuilder {
 public:
     flatbuffers::FlatBufferBuilder fbb;
+    std::vector<std::int32_t> next_intermediates;  ///< of the next operator
 
     int tensor(const TensorSpec& spec) { return add(spec, 0); }
     int constant(const TensorSpec& spec, const Bytes& data) {
@@ -49,8 +53,12 @@ public:
         codes_.push_back(tflite::CreateOperatorCode(fbb, byte_code, 0, 1, code));
         const auto in = fbb.CreateVector(std::vector<std::int32_t>(inputs.begin(), inputs.end()));
         const auto out = fbb.CreateVector(std::vector<std::int32_t>(outputs.begin(), outputs.end()));
-        operators_.push_back(
-            tflite::CreateOperator(fbb, static_cast<std::uint32_t>(codes_.size() - 1), in, out, type, options));
+        flatbuffers::Offset<flatbuffers::Vector<std::int32_t>> intermediates;
+        if (!next_intermediates.empty()) intermediates = fbb.CreateVector(next_intermediates);
+        next_intermediates.clear();
+        operators_.push_back(tflite::CreateOperator(fbb, static_cast<std::uint32_t>(codes_.size() - 1), in, out, type,
+                                                    options, 0, tflite::CustomOptionsFormat::FLEXBUFFERS, 0,
+                                                    intermediates));
     }
 
     void custom(const std::string& name, const std::vector<int>& inputs, const std::vector<int>& outputs,
@@ -108,10 +116,15 @@ private:
             quantization = tflite::CreateQuantizationParameters(fbb, 0, 0, scale, zero_point,
                                                                 tflite::QuantizationDetails::NONE, 0, spec.axis);
         }
+        if (spec.block_size != 0) {
+            const auto blocks = tflite::CreateBlockwiseQuantization(fbb, spec.block_scales, 0, spec.block_size).Union();
+            quantization = tflite::CreateQuantizationParameters(
+                fbb, 0, 0, 0, 0, tflite::QuantizationDetails::BlockwiseQuantization, blocks);
+        }
         flatbuffers::Offset<flatbuffers::Vector<std::int32_t>> signature;
         if (!spec.signature.empty()) signature = fbb.CreateVector(spec.signature);
-        tensors_.push_back(
-            tflite::CreateTensor(fbb, shape, spec.type, buffer, name, quantization, false, 0, signature));
+        tensors_.push_back(tflite::CreateTensor(fbb, shape, spec.type, buffer, name, quantization, spec.is_variable,
+                                                spec.sparsity, signature));
         return static_cast<int>(tensors_.size()) - 1;
     }
 

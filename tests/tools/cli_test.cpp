@@ -97,6 +97,7 @@ TEST_F(Cli, WrongUsage) {
     expect_error(spawn({"run"}), 2, "MODEL");
     expect_error(spawn({"run", float_model_, "--no-such-option"}), 2, "--no-such-option");
     expect_error(spawn({"run", float_model_, "--rounding", "triple"}), 2, "--rounding");
+    expect_error(spawn({"run", float_model_, "--hybrid", "often"}), 2, "--hybrid");
     expect_error(spawn({"run", float_model_, "--level", "9K"}), 2, "--level");
     expect_error(spawn({"run", float_model_, "--seed", "many"}), 2, "--seed");
     expect_error(spawn({"run", float_model_, "--reference", "--profile", path("p.json")}), 2, "--profile");

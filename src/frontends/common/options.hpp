@@ -19,8 +19,13 @@ enum class TosaSpec : std::uint8_t { recognise, v0_30, v0_80, v1_0 };
 /// ai-edge-litert 2.3.0; all with double rounding, as those of TFLite 2.14 and before; or all with single rounding.
 enum class TfliteRounding : std::uint8_t { tflite, double_round, single_round };
 
+/// What becomes of float activations that meet int8 weights in .tflite files: they are quantized at run time as
+/// TFLite's kernels do, or the weights are made floats.
+enum class TfliteHybrid : std::uint8_t { exact, dequantize };
+
 struct ImportOptions {
     TfliteRounding rounding = TfliteRounding::tflite;
+    TfliteHybrid hybrid = TfliteHybrid::exact;
     const Level* level = &level_8k;
     /// Shapes for graph inputs with dynamic dimensions, by input index; a dimension without one is taken as 1.
     std::map<std::size_t, Shape> input_shapes;

@@ -31,6 +31,7 @@ Lowering::Lowering(const Lowering& outer, const TfliteSubgraph& graph, std::stri
       values_(graph.tensors.size(), no_id),
       produced_(graph.tensors.size(), false),
       variables_(outer.variables_),
+      states_(graph.tensors.size()),
       refused_(graph.tensors.size(), false) {}
 
 void Lowering::check_subgraph(std::int32_t subgraph) const {

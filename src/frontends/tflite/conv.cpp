@@ -1,5 +1,6 @@
 // CONV_2D, DEPTHWISE_CONV_2D, TRANSPOSE_CONV and FULLY_CONNECTED: a convolution into int32, int48 or fp32, then
 // requantization and activation.
+#include "frontends/tflite/hybrid.hpp"
 #include "frontends/tflite/lowering.hpp"
 
 #include "graph/host_tensor.hpp"
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <optional>
 
 namespace tosavk {
 
@@ -73,15 +75,12 @@ template <class Table> ConvOptions read_options(const Lowering& l) {
 
 // The kinds of arithmetic of the family. With int16 activations TFLite sums in the type of the bias, and scales 64-bit
 // sums by other multipliers than 32-bit ones.
-enum class Kind { floating, int8, int16_sum32, int16_sum64 };
+enum class Kind { floating, hybrid, int8, int16_sum32, int16_sum64 };
 
 bool is_int16(Kind kind) { return kind == Kind::int16_sum32 || kind == Kind::int16_sum64; }
-DType input_type(Kind kind) {
-    return kind == Kind::floating ? DType::fp32 : kind == Kind::int8 ? DType::i8 : DType::i16;
-}
-DType sum_type(Kind kind) {
-    return kind == Kind::floating ? DType::fp32 : kind == Kind::int8 ? DType::i32 : DType::i48;
-}
+DType input_type(Kind kind) { return kind == Kind::floating ? DType::fp32 : is_int16(kind) ? DType::i16 : DType::i8; }
+DType sum_type(Kind kind) { return kind == Kind::floating ? DType::fp32 : is_int16(kind) ? DType::i48 : DType::i32; }
+DType bias_type(Kind kind) { return kind == Kind::hybrid ? DType::fp32 : sum_type(kind); }
 
 // Which inputs of the operator are its operands; the weights are always input 1.
 struct Operands {
@@ -91,8 +90,10 @@ struct Operands {
 Kind kind_of(const Lowering& l, const Operands& k = {}) {
     using T = tflite::TensorType;
     const T x = l.in(k.x).type, w = l.in(1).type, y = l.out().type;
-    const bool narrow = w == T::INT8 || w == T::INT4;
-    if (x == T::FLOAT32 && y == T::FLOAT32) return Kind::floating;  // weights may be constants of a narrower type
+    const bool narrow = w == T::INT8 || w == T::INT4 || w == T::INT2;
+    if (x == T::FLOAT32 && y == T::FLOAT32) {  // weights may be constants of a narrower type
+        return k.x == 0 && is_hybrid(l, 1) ? Kind::hybrid : Kind::floating;
+    }
     if (x == T::INT8 && narrow && y == T::INT8) return Kind::int8;
     if (x == T::UINT8 && w == T::UINT8 && y == T::UINT8) return Kind::int8;  // the same less 128
     if (x == T::INT16 && narrow && y == T::INT16) {
@@ -102,10 +103,16 @@ Kind kind_of(const Lowering& l, const Operands& k = {}) {
     l.unsupported(fmt::format("types {} x {} -> {} are not supported", name_of(x), name_of(w), name_of(y)));
 }
 
-ValueId weights_of(Lowering& l, Kind kind) { return kind == Kind::floating ? l.float_value(1) : l.value(1); }
+ValueId weights_of(Lowering& l, Kind kind) {
+    return kind == Kind::floating && l.in(1).block_size == 0 ? l.float_value(1) : l.value(1);
+}
+
+template <class Table> bool is_asymmetric(const Table* options) {
+    return options && options->asymmetric_quantize_inputs();
+}
 
 ValueId bias_of(Lowering& l, Kind kind, std::int64_t channels, const Operands& k = {}) {
-    const DType type = sum_type(kind);
+    const DType type = bias_type(kind);
     if (!l.has_input(k.bias)) return l.scalar(type, 0);
     const TfliteTensor& tensor = l.in(k.bias);
     const auto check_count = [&](std::int64_t count) {
@@ -121,7 +128,7 @@ ValueId bias_of(Lowering& l, Kind kind, std::int64_t channels, const Operands& k
         }
         return l.constant_ints("bias", type, {channels}, values);
     }
-    const ValueId bias = kind == Kind::floating ? l.float_value(k.bias) : l.value(k.bias);
+    const ValueId bias = type == DType::fp32 ? l.float_value(k.bias) : l.value(k.bias);
     if (l.type(bias) != type) l.unsupported(fmt::format("bias type {} is not supported", name_of(tensor.type)));
     check_count(element_count(l.shape(bias)));
     return l.reshape(bias, {channels});
@@ -144,12 +151,13 @@ ValueId add_conv(Lowering& l, const ConvAttributes& c, ValueId x, ValueId weight
 }
 
 std::int64_t input_zero_point(const Lowering& l, Kind kind, const Operands& k = {}) {
-    return kind == Kind::floating ? 0 : l.quant(l.in(k.x)).zero_point;
+    return bias_type(kind) == DType::fp32 ? 0 : l.quant(l.in(k.x)).zero_point;
 }
 
 // Of CONV_2D and its like only UINT8 weights have one.
 std::int64_t weight_zero_point(const Lowering& l) {
-    return l.in(1).type == tflite::TensorType::UINT8 ? l.quant(l.in(1)).zero_point : 0;
+    const bool is_unsigned = l.in(0).type != tflite::TensorType::FLOAT32 && l.in(1).type == tflite::TensorType::UINT8;
+    return is_unsigned ? l.quant(l.in(1)).zero_point : 0;
 }
 
 // TFLite multiplies the two scales as floats where there is one for all channels and nobody expects more.
@@ -177,6 +185,11 @@ ValueId requantize(Lowering& l, Kind kind, ValueId sum, std::span<const Quantize
     // 32-bit sums take 32-bit multipliers, which no RESCALE of an i48 offers.
     if (kind == Kind::int16_sum32) sum = l.requantize_sums(sum, DType::i32, {&unit_multiplier, 1});
     return l.requantize_channels(sum, input_type(kind), m, out.zero_point);
+}
+
+// CONV_2D quantizes with a zero point where the scales of channels differ.
+bool scales_differ(std::span<const float> scales) {
+    return std::adjacent_find(scales.begin(), scales.end(), std::not_equal_to<>()) != scales.end();
 }
 
 ValueId finish_conv(Lowering& l, Kind kind, ValueId acc, std::int32_t filter_axis, std::int64_t channels,
@@ -219,13 +232,23 @@ void lower_conv_2d(Lowering& l) {
     if (groups > max_groups) l.unsupported(fmt::format("{} groups are too many", groups));
     if (channels % groups != 0)
         l.fail(fmt::format("{} output channels do not divide into {} groups", channels, groups));
-    const ValueId bias = bias_of(l, kind, channels);
+    const ValueId real_bias = bias_of(l, kind, channels);
+    ValueId bias = real_bias;
 
     ConvAttributes conv{Op::conv2d, kind, {}, input_zero_point(l, kind), weight_zero_point(l)};
+    std::optional<HybridConv> hybrid;
+    if (kind == Kind::hybrid) {
+        if (groups > 1 && l.in(1).scale.size() == 1)
+            l.unsupported("groups of weights with one scale are not supported");
+        hybrid.emplace(l, 0, groups > 1 || scales_differ(l.in(1).scale));
+        x = hybrid->rounded();
+        bias = l.scalar(DType::i32, 0);
+    }
     const std::array<std::int64_t, 2> kernel{filter[1], filter[2]};
     conv.attrs.pad = pad_image(l, x, kernel, options.stride, options.dilation, options.padding);
     conv.attrs.stride = narrow_pair(l, options.stride, "stride");
     conv.attrs.dilation = narrow_pair(l, options.dilation, "dilation");
+    if (hybrid) x = hybrid->quantized(x, conv.attrs.pad);
 
     ValueId acc;
     if (groups == 1) {
@@ -255,7 +278,8 @@ void lower_conv_2d(Lowering& l) {
         acc = l.concat(std::move(parts), 3);
         if (wide) return l.set(l.activate_int(acc, options.activation, l.out()));
     }
-    l.set(finish_conv(l, kind, acc, 0, channels, options.activation));
+    l.set(hybrid ? hybrid->finish(acc, real_bias, options.activation)
+                 : finish_conv(l, kind, acc, 0, channels, options.activation));
 }
 
 void lower_depthwise_conv_2d(Lowering& l) {
@@ -275,10 +299,22 @@ void lower_depthwise_conv_2d(Lowering& l) {
     const ValueId bias = bias_of(l, kind, channels);
 
     ConvAttributes conv{Op::depthwise_conv2d, kind, {}, input_zero_point(l, kind), weight_zero_point(l)};
+    std::optional<HybridConv> hybrid;
+    if (kind == Kind::hybrid) {
+        if (channels > 1 && l.in(1).scale.size() == 1)
+            l.unsupported("weights with one scale for several channels are not supported");
+        hybrid.emplace(l, 3, true);
+        x = hybrid->rounded();
+    }
     const std::array<std::int64_t, 2> kernel{filter[1], filter[2]};
     conv.attrs.pad = pad_image(l, x, kernel, options.stride, options.dilation, options.padding);
     conv.attrs.stride = narrow_pair(l, options.stride, "stride");
     conv.attrs.dilation = narrow_pair(l, options.dilation, "dilation");
+    if (hybrid) {
+        x = hybrid->quantized(x, conv.attrs.pad);
+        const ValueId sums = add_conv(l, conv, x, weights, l.scalar(DType::i32, 0));
+        return l.set(hybrid->finish(sums, bias, options.activation));
+    }
     l.set(finish_conv(l, kind, add_conv(l, conv, x, weights, bias), 3, channels, options.activation));
 }
 
@@ -392,6 +428,17 @@ void lower_fully_connected(Lowering& l) {
             l.fail(fmt::format("its input has shape {}, but the weights have {} columns", to_string(input), depth));
         output = input;
         output.back() = channels;
+    }
+    if (bias_type(kind) == DType::fp32 && l.in(1).block_size > 0) {
+        ValueId y = blockwise_product(l, l.reshape(x, {rows, depth}), 1);
+        if (l.has_input(2)) y = l.add(Op::add, {y, l.reshape(bias_of(l, kind, channels), {1, channels})}, DType::fp32);
+        return l.set(l.reshape(y, output));  // whatever the activation: the kernel leaves it out
+    }
+    if (kind == Kind::hybrid) {
+        const HybridRows images = round_rows(l, l.reshape(x, {rows, depth}), is_asymmetric(options));
+        ValueId y = hybrid_product(l, images, hybrid_weights(l, 1, 0));
+        if (l.has_input(2)) y = l.add(Op::add, {y, l.reshape(bias_of(l, kind, channels), {1, channels})}, DType::fp32);
+        return l.set(l.reshape(activate_any(l, y, activation), output));
     }
     const bool per_tensor = l.in(1).scale.size() == 1;
     ValueId sum;

@@ -44,18 +44,19 @@ void read_shape(const tflite::Tensor& table, TfliteTensor& out) {
     }
 }
 
-void read_data(std::span<const std::byte> data, TfliteTensor& out) {
+void read_data(std::span<const std::byte> data, const tflite::SparsityParameters* sparsity, TfliteTensor& out) {
     if (data.empty()) return;
     out.is_constant = true;
     out.data = data;
-    const bool nibbles = out.type == tflite::TensorType::INT4;
-    const std::size_t size = nibbles ? 1 : element_size(out.type);
+    out.sparsity = sparsity;
+    const std::size_t bits = packed_bits(out.type), size = bits != 0 ? 1 : element_size(out.type);
     if (size == 0) return;  // refused by its type where it is used
     for (std::size_t i = 0; i < out.shape.size(); ++i) {
         if (out.shape[i] < 1) bad(fmt::format("dimension {} of constant {} is {}", i, out.title(), out.shape[i]));
     }
+    if (out.sparsity) return;  // what it has is counted where it is unpacked
     const auto count = static_cast<std::uint64_t>(element_count(out.shape));
-    const std::uint64_t expected = nibbles ? (count + 1) / 2 : count * size;
+    const std::uint64_t expected = bits != 0 ? (count * bits + 7) / 8 : count * size;
     if (out.data.size() != expected) {
         bad(fmt::format("constant {} of type {} and shape {} needs {} bytes, but its buffer has {}", out.title(),
                         name_of(out.type), to_string(out.shape), expected, out.data.size()));
@@ -65,6 +66,12 @@ void read_data(std::span<const std::byte> data, TfliteTensor& out) {
 void read_quantization(const tflite::Tensor& table, TfliteTensor& out) {
     const tflite::QuantizationParameters* q = table.quantization();
     if (!q) return;
+    if (const auto* blocks = q->details_as_BlockwiseQuantization()) {
+        out.block_size = blocks->block_size();
+        out.block_scales = blocks->scales();
+        if (out.block_size < 1) out.unsupported = "it is quantized in blocks of no elements";
+        return;
+    }
     if (q->details_type() != tflite::QuantizationDetails::NONE) {
         out.unsupported = "its kind of quantization is not supported";
         return;
@@ -159,6 +166,10 @@ std::size_t element_size(tflite::TensorType type) {
     }
 }
 
+std::size_t packed_bits(tflite::TensorType type) {
+    return type == tflite::TensorType::INT4 ? 4 : type == tflite::TensorType::INT2 ? 2 : 0;
+}
+
 TfliteFile::TfliteFile(std::span<const std::byte> bytes, const ImportOptions& options) : folder_(options.folder) {
     // The verifier checks alignment relative to the start; the start itself must be aligned for 64-bit fields.
     if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(std::uint64_t) != 0) {
@@ -205,8 +216,7 @@ TfliteSubgraph TfliteFile::read_subgraph(std::size_t index) const {
         tensor.type = from->type();
         tensor.is_variable = from->is_variable();
         read_shape(*from, tensor);
-        if (from->sparsity()) tensor.unsupported = "sparse tensors are not supported";
-        else read_data(data_of(*from, tensor.title()), tensor);
+        read_data(data_of(*from, tensor.title()), from->sparsity(), tensor);
         if (tensor.unsupported.empty()) read_quantization(*from, tensor);
         graph.tensors.push_back(std::move(tensor));
     }

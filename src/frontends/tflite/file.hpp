@@ -32,6 +32,10 @@ struct TfliteTensor {
     /// What is wrong with these three; empty when nothing is. Only who uses them minds: a bias is int32 whatever its
     /// quantization says, and files carry biases with the axis of their weights.
     std::string bad_quantization;
+    const tflite::SparsityParameters* sparsity = nullptr;  ///< how `data` lies where it has no zeros; constants only
+    /// Of blockwise quantization: so many elements of the last dimension have a scale, all of which stand in tensor
+    /// `block_scales`; 0: not so.
+    std::int32_t block_size = 0, block_scales = -1;
 
     bool is_empty() const;      ///< a dimension is 0: there are no elements
     std::string title() const;  ///< "tensor 3 'conv/BiasAdd'"
@@ -88,5 +92,7 @@ private:
 std::string_view name_of(tflite::TensorType type);
 /// Bytes per element; 0 for types without a fixed size.
 std::size_t element_size(tflite::TensorType type);
+/// Bits per element of types that share bytes; 0 for others.
+std::size_t packed_bits(tflite::TensorType type);
 
 }  // namespace tosavk

@@ -1,6 +1,8 @@
 // Helpers of the TFLite lowering: operands, quantization, and the nodes that many operators share.
 #include "frontends/tflite/lowering.hpp"
 
+#include "frontends/tflite/sparse.hpp"
+
 #include "graph/host_tensor.hpp"
 
 #include <fmt/format.h>
@@ -13,12 +15,14 @@ namespace tosavk {
 
 namespace {
 
-/// Two elements a byte, the first in the low half, as int8.
-Bytes unpack_nibbles(const Bytes& packed, std::size_t count) {
+/// Several elements of so many bits a byte, the first in the lowest ones, as int8.
+Bytes unpack(const Bytes& packed, std::size_t count, std::size_t bits) {
     Bytes out(count);
+    const std::size_t per_byte = 8 / bits;
+    const int range = 1 << bits;
     for (std::size_t i = 0; i < count; ++i) {
-        const int bits = std::to_integer<int>(packed[i / 2]) >> (i % 2 * 4) & 15;
-        out[i] = static_cast<std::byte>(bits < 8 ? bits : bits - 16);
+        const int v = std::to_integer<int>(packed[i / per_byte]) >> (i % per_byte * bits) & (range - 1);
+        out[i] = static_cast<std::byte>(v < range / 2 ? v : v - range);
     }
     return out;
 }
@@ -44,7 +48,6 @@ const TfliteTensor& Lowering::out(std::size_t k) const {
 
 void Lowering::check_usable(const TfliteTensor& tensor) const {
     if (!tensor.unsupported.empty()) unsupported(fmt::format("{}: {}", tensor.title(), tensor.unsupported));
-    if (tensor.is_variable) unsupported(fmt::format("{} is a variable, which is not supported", tensor.title()));
 }
 
 void Lowering::check_quantized(const TfliteTensor& tensor) const {
@@ -62,6 +65,7 @@ ValueId Lowering::value(std::size_t k) {
         fail(fmt::format("reads {}, and what makes it is refused", tensor.title()));
     }
     if (tensor.type == tflite::TensorType::COMPLEX64) dtype(tensor);
+    if (tensor.is_variable) return read_state(tensor);
     if (!tensor.is_constant && !tensor.is_empty()) fail(fmt::format("reads {} before it is computed", tensor.title()));
     return constant_value(tensor);
 }
@@ -71,8 +75,15 @@ ValueId Lowering::constant_value(const TfliteTensor& tensor) {
     if (tensor.is_empty()) return values_[tensor.index] = empty(type, tensor.shape);
     const std::string name = tensor.name.empty() ? fmt::format("constant_{}", tensor.index) : tensor.name;
     Bytes data(tensor.data.begin(), tensor.data.end());
-    if (tensor.type == tflite::TensorType::INT4)
-        data = unpack_nibbles(data, static_cast<std::size_t>(element_count(tensor.shape)));
+    if (tensor.sparsity) {
+        if (packed_bits(tensor.type) != 0 || tensor.type == tflite::TensorType::INT64)
+            unsupported(fmt::format("{} is sparse and of type {}", tensor.title(), name_of(tensor.type)));
+        std::string error;
+        data = densify(tensor, element_size(tensor.type), error);
+        if (!error.empty()) fail(fmt::format("{} is sparse, but {}", tensor.title(), error));
+    }
+    if (const std::size_t bits = packed_bits(tensor.type); bits != 0)
+        data = unpack(data, static_cast<std::size_t>(element_count(tensor.shape)), bits);
     if (tensor.type == tflite::TensorType::UINT8) {
         for (std::byte& b : data) b ^= std::byte{0x80};
     }
@@ -107,6 +118,7 @@ void Lowering::set(ValueId id, std::size_t k) {
     }
     values_[tensor.index] = id;
     set_.at(k) = true;
+    if (tensor.is_variable) write_state(tensor, id);
     if (is_empty(id)) return;
     Value& value = builder_.value(id);
     if (id >= first_value_ && !tensor.name.empty()) value.name = tensor.name;
@@ -131,11 +143,12 @@ std::vector<std::int64_t> Lowering::const_ints(std::size_t k) const {
     }
     if (refused_[tensor.index])
         unsupported(fmt::format("{} must be a constant, and what makes it is refused", tensor.title()));
-    if (!tensor.is_constant || id != no_id) unsupported(fmt::format("{} must be a constant", tensor.title()));
+    if (!tensor.is_constant || tensor.sparsity || id != no_id)
+        unsupported(fmt::format("{} must be a constant that is not sparse", tensor.title()));
     if (tensor.type == tflite::TensorType::INT64)
         return decode_ints(DType::i48, tensor.data);  // both are int64 in memory
-    if (tensor.type == tflite::TensorType::INT4)
-        fail(fmt::format("{} of type INT4 can only be a weight", tensor.title()));
+    if (packed_bits(tensor.type) != 0)
+        fail(fmt::format("{} of type {} can only be a weight", tensor.title(), name_of(tensor.type)));
     const DType type = dtype(tensor);
     if (!is_integer(type)) fail(fmt::format("{} must hold integers", tensor.title()));
     std::vector<std::int64_t> values = decode_ints(type, tensor.data);
@@ -152,9 +165,11 @@ DType Lowering::dtype(const TfliteTensor& tensor) const {
     switch (tensor.type) {
         case T::FLOAT32: return DType::fp32;
         case T::FLOAT16: return DType::fp16;
+        case T::BFLOAT16: return DType::bf16;
         case T::INT4:  // constants are widened, because TOSA's i4 has no -8
+        case T::INT2:
             if (tensor.is_constant) return DType::i8;
-            unsupported(fmt::format("{} of type INT4 is not a constant", tensor.title()));
+            unsupported(fmt::format("{} of type {} is not a constant", tensor.title(), name_of(tensor.type)));
         case T::INT8:
         case T::UINT8: return DType::i8;  // less 128
         case T::INT16: return DType::i16;
@@ -170,7 +185,8 @@ DType Lowering::dtype(const TfliteTensor& tensor) const {
 
 bool Lowering::is_quantized(const TfliteTensor& tensor) const {
     using T = tflite::TensorType;
-    return tensor.type == T::INT8 || tensor.type == T::UINT8 || tensor.type == T::INT16 || tensor.type == T::INT4;
+    return tensor.type == T::INT8 || tensor.type == T::UINT8 || tensor.type == T::INT16 ||
+           packed_bits(tensor.type) != 0;
 }
 
 Quant Lowering::quant(const TfliteTensor& tensor) const {
@@ -223,7 +239,7 @@ ValueId Lowering::float_value(std::size_t k) {
     if (type(id) == DType::fp32) return id;
     const TfliteTensor& tensor = in(k);
     const Value& v = graph_value(id);
-    if (!v.is_constant() || (type(id) != DType::fp16 && !is_quantized(tensor))) {
+    if (!v.is_constant() || (!is_small_float(type(id)) && !is_quantized(tensor))) {
         unsupported(fmt::format("type {} of {} is not supported here", name_of(tensor.type), tensor.title()));
     }
     const std::vector<double> stored = decode_reals(v.type, *v.data);

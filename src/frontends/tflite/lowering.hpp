@@ -50,6 +50,12 @@ public:
     void set_complex(ValueId real, ValueId imaginary, std::size_t k = 0);
     bool constant(std::size_t k) const;                         ///< known while importing
     std::vector<std::int64_t> const_ints(std::size_t k) const;  ///< int64 too; fails when it is not constant
+    /// Tensors that only describe a quantization inside the operator; fails where there are fewer.
+    const TfliteTensor& intermediate(std::size_t k) const;
+    /// One that another tensor names by its index; fails where there is none.
+    const TfliteTensor& tensor(std::int32_t index) const;
+    /// Writes a tensor that keeps its value from run to run, which is input k.
+    void set_state(std::size_t k, ValueId id);
     /// The options table, or nullptr when it is absent and every field has its default.
     template <class T> const T* options() const {
         const tflite::BuiltinOptions type = op_->table->builtin_options_type();
@@ -76,6 +82,8 @@ public:
     }
     /// FULLY_CONNECTED multiplies its sums by doubles.
     bool scales_in_doubles() const { return options_.rounding == TfliteRounding::tflite; }
+    /// Narrow weights are multiplied as integers by activations that are quantized at run time.
+    bool computes_hybrid() const { return options_.hybrid == TfliteHybrid::exact; }
 
     // ---- values and nodes -----------------------------------------------------------------------------------------
     using Emitter::constant;
@@ -107,6 +115,8 @@ private:
     /// A region within `outer`.
     Lowering(const Lowering& outer, const TfliteSubgraph& graph, std::string name);
     void check_subgraph(std::int32_t subgraph) const;
+    ValueId read_state(const TfliteTensor& tensor);
+    void write_state(const TfliteTensor& tensor, ValueId id);
     ValueId constant_value(const TfliteTensor& tensor);
     Bytes narrow_constant(const TfliteTensor& tensor) const;
     void note_quantization(Value& value, const TfliteTensor& tensor) const;
@@ -168,6 +178,7 @@ private:
     std::map<std::string, Variable>& variables_ = own_variables_;  ///< that have a value by now; of the whole import
     std::map<std::string, ValueId>* initial_values_ = nullptr;     ///< in the subgraph of CALL_ONCE
     std::map<std::size_t, IntRange> ranges_;  ///< by tensor: what is known of INT64 ones
+    std::vector<std::string> states_;         ///< by tensor that is a variable: its name in the graph, once declared
     std::vector<bool> refused_;               ///< by tensor, while probing: what makes it was refused
 };
 

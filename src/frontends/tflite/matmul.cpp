@@ -1,4 +1,5 @@
 // BATCH_MATMUL.
+#include "frontends/tflite/hybrid.hpp"
 #include "frontends/tflite/lowering.hpp"
 
 #include <fmt/format.h>
@@ -48,13 +49,37 @@ ValueId finish_product(Lowering& l, ValueId sums) {
     return l.requantize(sums, to, m, 0, out.zero_point);
 }
 
+/// [n, a, k] of floats by [n, k, b] of int8, as TFLite computes it: each row is quantized by itself.
+ValueId hybrid_matmul(Lowering& l, ValueId x, ValueId y, bool asymmetric) {
+    const Quant weights = l.quant(l.in(1));
+    if (weights.zero_point != 0)
+        l.unsupported(fmt::format("{} has zero point {}, only 0 is supported", l.in(1).title(), weights.zero_point));
+    const Shape shape = l.shape(x);
+    const std::int64_t count = shape[0] * shape[1];
+    const HybridRows rows = round_rows(l, l.reshape(x, {count, shape[2]}), asymmetric);
+    const ValueId zero = l.scalar(DType::i8, 0);
+    ValueId sums =
+        l.add(Op::matmul, {l.reshape(quantize_rounded(l, rows, rows.rounded), shape), y, zero, zero}, DType::i32);
+    if (asymmetric) {
+        Attributes along;
+        along.axis = 1;
+        const ValueId columns = l.add(Op::reduce_sum, {l.cast(y, DType::i32)}, DType::i32, along);
+        const ValueId added = l.mul(l.reshape(rows.zero_point, {shape[0], shape[1], 1}), columns, DType::i32);
+        sums = l.add(Op::sub, {sums, added}, DType::i32);
+    }
+    const ValueId factor = l.splat(rows.scale, DType::fp32, static_cast<double>(weights.scale));
+    const ValueId scale = l.reshape(l.mul(rows.scale, factor, DType::fp32), {shape[0], shape[1], 1});
+    return l.mul(l.cast(sums, DType::fp32), scale, DType::fp32);
+}
+
 void lower_batch_matmul(Lowering& l) {
     const auto* options = l.options<tflite::BatchMatMulOptions>();
     const Type a = l.in(0).type, b = l.in(1).type, to = l.out().type;
     const bool known = a == Type::FLOAT32 || a == Type::INT8 || a == Type::INT16;
-    if (!known || a != b || (to != a && (a != Type::INT8 || to != Type::INT32)))
+    const bool mixed = a == Type::FLOAT32 && b == Type::INT8 && to == a, hybrid = mixed && is_hybrid(l, 1);
+    if (!known || (a != b && !mixed) || (to != a && (a != Type::INT8 || to != Type::INT32)))
         l.unsupported(fmt::format("types {} x {} -> {} are not supported", name_of(a), name_of(b), name_of(to)));
-    ValueId x = l.value(0), y = l.value(1);
+    ValueId x = l.value(0), y = mixed && !hybrid ? l.float_value(1) : l.value(1);
     for (const ValueId id : {x, y}) {
         if (l.shape(id).size() < 2) l.fail(fmt::format("an operand has rank {}", l.shape(id).size()));
     }
@@ -81,6 +106,8 @@ void lower_batch_matmul(Lowering& l) {
         x = repeat_batches(l, x, batch);
         y = repeat_batches(l, y, batch);
     }
+    if (hybrid)
+        return l.set(l.reshape(hybrid_matmul(l, x, y, options && options->asymmetric_quantize_inputs()), result));
     const DType type = l.type(x);
     const DType sum = type == DType::fp32 ? DType::fp32 : type == DType::i8 ? DType::i32 : DType::i48;
     const auto zero_point = [&](std::size_t k) {

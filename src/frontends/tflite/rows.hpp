@@ -42,6 +42,7 @@ OperatorRows convert_rows();
 OperatorRows division_rows();
 OperatorRows function_rows();
 OperatorRows gather_rows();
+OperatorRows lstm_rows();
 OperatorRows make_rows();
 OperatorRows matmul_rows();
 OperatorRows mediapipe_rows();
@@ -51,11 +52,13 @@ OperatorRows pool_rows();
 OperatorRows rearrange_rows();
 OperatorRows reduce_rows();
 OperatorRows resize_rows();
+OperatorRows rnn_rows();
 OperatorRows scatter_rows();
 OperatorRows select_rows();
 OperatorRows shape_rows();
 OperatorRows slice_rows();
 OperatorRows softmax_rows();
+OperatorRows svdf_rows();
 OperatorRows variable_rows();
 
 /// Null where it cannot be imported. `custom` is the name of a CUSTOM.

@@ -278,6 +278,9 @@ void lower_pad(Lowering& l) {
     l.set(l.add(Op::pad, {x, amounts, fill}, type));
 }
 
+/// What is sparse becomes dense wherever it is read.
+void lower_densify(Lowering& l) { l.set(l.value(0)); }
+
 }  // namespace
 
 OperatorRows shape_rows() {
@@ -287,6 +290,7 @@ OperatorRows shape_rows() {
         {B::SQUEEZE, lower_squeeze, moves_data},
         {B::EXPAND_DIMS, lower_expand_dims, moves_data},
         {B::TRANSPOSE, lower_transpose, moves_data},
+        {B::DENSIFY, lower_densify, moves_data},
         {B::CONCATENATION, lower_concatenation, moves_data},
         {B::PACK, lower_pack, moves_data},
         {B::UNPACK, lower_unpack, moves_data},

@@ -50,6 +50,7 @@ Lowering::Lowering(const TfliteFile& file, const ImportOptions& options, Probe* 
       builder_(file.main.name.empty() ? "main" : file.main.name, *options.level),
       values_(graph_.tensors.size(), no_id),
       produced_(graph_.tensors.size(), false),
+      states_(graph_.tensors.size()),
       refused_(graph_.tensors.size(), false) {}
 
 void Lowering::add_input(std::size_t k, std::set<std::string>& names) {

@@ -38,13 +38,13 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
 struct ModelOptions {
     std::string path;
     std::string problem;  ///< a problem line instead of a path; empty: none
-    std::string rounding = "tflite", level = "8K", spec, precision = "declared";
+    std::string rounding = "tflite", hybrid = "exact", level = "8K", spec, precision = "declared";
     std::vector<std::string> shapes;  ///< NAME_OR_INDEX=1x20x64
     std::string signature;            ///< of a .tflite file; empty: its main subgraph
 
     const std::string& name() const { return problem.empty() ? path : problem; }  ///< for messages
 };
-/// --rounding, --level, --spec, --precision and --shape; the path or --op LINE too when `with_path`.
+/// --rounding, --hybrid, --level, --spec, --precision and --shape; the path or --op LINE too when `with_path`.
 void add_model_options(CLI::App& command, ModelOptions& options, bool with_path = true);
 /// Whether a path is no file but a problem line: it has words, there is no such file, and it does not end like a model.
 bool is_problem_line(const std::string& path);

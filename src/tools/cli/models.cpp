@@ -35,6 +35,11 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool with_path)
                     "how .tflite files scale their sums: as TFLite's reference kernels do (default tflite), "
                     "or all with double or single rounding")
         ->check(CLI::IsMember({"tflite", "double", "single"}));
+    command
+        .add_option("--hybrid", options.hybrid,
+                    "float activations that meet int8 weights in .tflite files: exact quantizes them at run time as "
+                    "TFLite does (default), dequantize makes the weights floats")
+        ->check(CLI::IsMember({"exact", "dequantize"}));
     command.add_option("--level", options.level, "limits of the TOSA level to apply (default 8K)")
         ->check(CLI::IsMember({"none", "8K"}));
     command
@@ -84,6 +89,7 @@ cpp::LoadOptions load_options(const ModelOptions& options) {
     load.rounding = options.rounding == "single" ? TOSAVK_ROUNDING_SINGLE
                   : options.rounding == "double" ? TOSAVK_ROUNDING_DOUBLE
                                                  : TOSAVK_ROUNDING_TFLITE;
+    if (options.hybrid == "dequantize") load.hybrid = TOSAVK_HYBRID_DEQUANTIZE;
     load.level = options.level == "none" ? TOSAVK_LEVEL_NONE : TOSAVK_LEVEL_8K;
     if (options.spec == "0.30") load.spec = TOSAVK_SPEC_0_30;
     if (options.spec == "0.80") load.spec = TOSAVK_SPEC_0_80;

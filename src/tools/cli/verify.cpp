@@ -21,7 +21,9 @@ struct VerifyOptions {
 };
 
 std::string rounding_argument(const VerifyOptions& options) {
-    return options.model.rounding == "tflite" ? "" : " --rounding " + options.model.rounding;
+    std::string text = options.model.rounding == "tflite" ? "" : " --rounding " + options.model.rounding;
+    if (options.model.hybrid != "exact") text += " --hybrid " + options.model.hybrid;
+    return text;
 }
 
 // ---- random inputs -----------------------------------------------------------------------------------------------

@@ -1,0 +1,41 @@
+// The LSTM operators: where the operands of a direction are, and one direction over a sequence.
+#pragma once
+
+#include "frontends/tflite/recurrent.hpp"
+
+namespace tosavk {
+
+constexpr std::size_t no_operand = 1000;
+
+/// The first one of each group in the order input, forget, cell, output gate (peepholes: without the cell's).
+struct LstmOperands {
+    std::size_t weights = 1, recurrent = 5, peepholes = 9, biases = 12, projection = 16, projection_bias = 17,
+                output_state = 18, cell_state = 19, norms = 20, aux_weights = no_operand;
+};
+
+struct LstmOptions {
+    tflite::ActivationFunctionType activation = tflite::ActivationFunctionType::TANH;
+    float cell_clip = 0, projection_clip = 0;
+    bool asymmetric = false;
+};
+
+/// What of the operands is there.
+struct LstmForm {
+    bool coupled = false;  ///< no input gate: it is 1 less the forget gate
+    bool peepholes = false, projects = false, norms = false;
+    std::int64_t cells = 0, outputs = 0;
+    std::vector<std::size_t> gates;  ///< 0 to 3, those that are computed
+
+    /// Operand numbers of the gates.
+    std::vector<std::size_t> of(std::size_t first) const;
+};
+LstmForm lstm_form(Lowering& l, const LstmOperands& at);
+
+/// The output of each step, in the order of time; states are read and written. `aux` may lack a value.
+std::vector<ValueId> run_lstm(Lowering& l, const LstmOperands& at, const LstmOptions& options, const Sequence& input,
+                              const Sequence& aux, bool backward);
+/// The same for int8 with a cell state of int16.
+std::vector<ValueId> run_lstm_int8(Lowering& l, const LstmOperands& at, const LstmOptions& options,
+                                   const Sequence& input);
+
+}  // namespace tosavk

@@ -1,0 +1,130 @@
+// RNN, UNIDIRECTIONAL_SEQUENCE_RNN and BIDIRECTIONAL_SEQUENCE_RNN of floats.
+#include "frontends/tflite/recurrent.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace tosavk {
+
+namespace {
+
+using T = tflite::TensorType;
+
+constexpr std::size_t no_operand = 1000;
+
+struct RnnOperands {
+    std::size_t weights = 1, recurrent = 2, bias = 3, state = 4, aux_weights = no_operand;
+};
+
+struct RnnOptions {
+    tflite::ActivationFunctionType activation = tflite::ActivationFunctionType::TANH;
+    bool asymmetric = false;
+};
+
+template <class Table> RnnOptions read_options(const Table& table) {
+    return {table.fused_activation_function(), table.asymmetric_quantize_inputs()};
+}
+
+void check_types(const Lowering& l) {
+    if (l.in(0).type != T::FLOAT32 || l.out().type != T::FLOAT32)
+        l.unsupported(fmt::format("types {} -> {} are not supported", name_of(l.in(0).type), name_of(l.out().type)));
+}
+
+Matrices one_matrix(Lowering& l, std::size_t k, std::int64_t rows, std::int64_t size) {
+    return Matrices(l, std::span(&k, 1), rows, size);
+}
+
+/// activation(x W + y V + h R + b), in the order of time.
+std::vector<ValueId> run_rnn(Lowering& l, const RnnOperands& at, const RnnOptions& options, const Sequence& input,
+                             const Sequence& aux, bool backward) {
+    const Shape matrix = l.shape(l.value(at.weights));
+    if (matrix.size() != 2) l.fail(fmt::format("{} has rank {}, not 2", l.in(at.weights).title(), matrix.size()));
+    const std::int64_t units = matrix[0], rows = input.steps * input.batch;
+    const auto sum = [&](ValueId a, ValueId b) { return l.add(Op::add, {a, b}, DType::fp32); };
+    const auto product = [&](std::size_t k, const Sequence& s) {
+        return one_matrix(l, k, units, s.size).times(l, l.reshape(s.value, {rows, s.size}), options.asymmetric);
+    };
+    ValueId given = sum(product(at.weights, input), join_vectors(l, std::span(&at.bias, 1), units, DType::fp32));
+    if (aux.value != no_id) given = sum(given, product(at.aux_weights, aux));
+    const Matrices recurrent = one_matrix(l, at.recurrent, units, units);
+    ValueId state = read_state(l, at.state, {input.batch, units});
+    std::vector<ValueId> outputs(static_cast<std::size_t>(input.steps));
+    for (std::int64_t k = 0; k < input.steps; ++k) {
+        const std::int64_t t = backward ? input.steps - 1 - k : k;
+        const ValueId x = sum(take_step(l, given, input, t), recurrent.times(l, state, options.asymmetric));
+        state = activate_any(l, x, options.activation);
+        outputs[static_cast<std::size_t>(t)] = state;
+    }
+    l.set_state(at.state, state);
+    return outputs;
+}
+
+void lower_rnn(Lowering& l) {
+    const auto* table = l.options<tflite::RNNOptions>();
+    if (!table) l.fail("its options are missing");
+    check_types(l);
+    Sequence input;
+    input.value = l.value(0);
+    const Shape shape = l.shape(input.value);
+    if (shape.size() != 2) l.fail(fmt::format("its input has rank {}, not 2", shape.size()));
+    input.steps = 1;
+    input.batch = shape[0];
+    input.size = shape[1];
+    l.set(run_rnn(l, {}, read_options(*table), input, {}, false)[0]);
+}
+
+void lower_sequence_rnn(Lowering& l) {
+    const auto* table = l.options<tflite::SequenceRNNOptions>();
+    if (!table) l.fail("its options are missing");
+    check_types(l);
+    const Sequence input = read_sequence(l, 0, table->time_major());
+    l.set(join_steps(l, run_rnn(l, {}, read_options(*table), input, {}, false), table->time_major()));
+}
+
+/// Input; weights, recurrent weights, bias and state of both directions; a second input and its weights.
+void lower_bidirectional_rnn(Lowering& l) {
+    const auto* table = l.options<tflite::BidirectionalSequenceRNNOptions>();
+    if (!table) l.fail("its options are missing");
+    check_types(l);
+    const RnnOperands forward{1, 2, 3, 4, 10}, backward{5, 6, 7, 8, 11};
+    const Sequence input = read_sequence(l, 0, table->time_major());
+    Sequence aux, backward_input = input;
+    if (l.has_input(9)) {
+        aux = read_sequence(l, 9, table->time_major());
+        if (aux.steps != input.steps || aux.batch != input.batch) l.fail("its inputs have different lengths");
+        // Without weights of its own, it is the input of the backward direction; the kernel reads it in one order only.
+        if (!l.has_input(forward.aux_weights)) {
+            const Sequence other = std::exchange(aux, {});
+            if (table->time_major()) backward_input = other;
+        }
+    }
+    if (is_hybrid(l, 1) && table->time_major() && input.steps > 1)
+        l.unsupported(
+            "narrow weights in time-major order are not supported: TFLite's kernel goes through the sequence "
+            "several times");
+    const RnnOptions options = read_options(*table);
+    const std::vector<ValueId> ahead = run_rnn(l, forward, options, input, aux, false),
+                               back = run_rnn(l, backward, options, backward_input, aux, true);
+    if (!table->merge_outputs()) {
+        l.set(join_steps(l, ahead, table->time_major()), 0);
+        return l.set(join_steps(l, back, table->time_major()), 1);
+    }
+    std::vector<ValueId> merged;
+    for (std::size_t t = 0; t < ahead.size(); ++t) merged.push_back(l.concat({ahead[t], back[t]}, 1));
+    l.set(join_steps(l, merged, table->time_major()));
+}
+
+}  // namespace
+
+OperatorRows rnn_rows() {
+    using B = tflite::BuiltinOperator;
+    static constexpr OperatorRow rows[] = {
+        {B::RNN, lower_rnn},
+        {B::UNIDIRECTIONAL_SEQUENCE_RNN, lower_sequence_rnn},
+        {B::BIDIRECTIONAL_SEQUENCE_RNN, lower_bidirectional_rnn},
+    };
+    return rows;
+}
+
+}  // namespace tosavk
