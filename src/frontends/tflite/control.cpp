@@ -13,7 +13,6 @@ namespace {
 
 using tflite::BuiltinOperator;
 
-constexpr std::size_t max_regions = 4096;  // a subgraph that many operators name is read for each of them
 
 }  // namespace
 

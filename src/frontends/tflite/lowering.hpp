@@ -11,6 +11,9 @@
 
 namespace tosavk {
 
+/// A subgraph that many operators name is read for each of them.
+inline constexpr std::size_t max_regions = 4096;
+
 class Lowering : public Emitter {
 public:
     Lowering(const TfliteFile& file, const ImportOptions& options, Probe* probe = nullptr);
@@ -25,6 +28,8 @@ public:
     Graph region(std::int32_t subgraph, std::span<const ValueId> inputs, const std::vector<bool>& known);
     /// Which inputs of the loop's body are handed on as they are.
     std::vector<bool> handed_on(std::int32_t body) const;
+    /// What a subgraph computes of the operator's inputs are its outputs.
+    void call(std::int32_t subgraph);
     std::vector<ValueId> cond_if(ValueId condition, std::vector<ValueId> inputs, Graph then_graph, Graph else_graph);
     std::vector<ValueId> while_loop(std::vector<ValueId> inputs, Graph cond_graph, Graph body_graph);
 

@@ -158,7 +158,9 @@ void Lowering::follow_ranges() {
     const bool wide = std::any_of(op_->outputs.begin(), op_->outputs.end(), [&](std::int32_t k) {
         return graph_.tensors[static_cast<std::size_t>(k)].type == Type::INT64;
     });
-    if (!wide || op_->code == B::WHILE || op_->code == B::CALL_ONCE) return;  // a body's own operators are followed
+    if (!wide || op_->code == B::WHILE || op_->code == B::CALL_ONCE || op_->code == B::CALL ||
+        op_->code == B::STABLEHLO_COMPOSITE)
+        return;  // a body's own operators are followed
     const IntRange range = result_range();
     if (!fits(range)) unsupported("its INT64 result may need more than 32 bits");
     for (std::size_t k = 0; k < output_count(); ++k) ranges_[out(k).index] = range;

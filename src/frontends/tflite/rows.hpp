@@ -34,6 +34,7 @@ using OperatorRows = std::span<const OperatorRow>;
 OperatorRows activation_rows();
 OperatorRows arithmetic_rows();
 OperatorRows bits_rows();
+OperatorRows call_rows();
 OperatorRows complex_rows();
 OperatorRows control_rows();
 OperatorRows conv3d_rows();
@@ -59,6 +60,7 @@ OperatorRows shape_rows();
 OperatorRows slice_rows();
 OperatorRows softmax_rows();
 OperatorRows svdf_rows();
+OperatorRows suppression_rows();
 OperatorRows variable_rows();
 
 /// Null where it cannot be imported. `custom` is the name of a CUSTOM.
