@@ -135,8 +135,8 @@ TEST(Variables, RefusesWhatIsNotDeclaredOrDoesNotFit) {
     EXPECT_SAYS(refused([&] { b.variable_read("w"); }), "variable 'w' is not declared");
     EXPECT_SAYS(refused([&] { b.variable_write("v", b.input("x", DType::fp32, {3})); }), "declared as fp32 2");
     EXPECT_SAYS(refused([&] { b.variable_write("v", b.input("y", DType::i8, {2})); }), "declared as fp32 2");
-    b.variable("i", DType::i32, {2});
-    EXPECT_SAYS(refused([&] { b.variable_read("i"); }), "not supported") << "no row for i32";
+    b.variable("i", DType::i48, {2});
+    EXPECT_SAYS(refused([&] { b.variable_read("i"); }), "not supported") << "no row for i48";
     GraphBuilder body("body");
     body.variable("hidden", DType::fp32, {2});
     body.output(body.variable_read("hidden"));

@@ -312,8 +312,7 @@ TEST(OwnAffineZeroPoint, PutsZeroBetweenTheEnds) {
                           {-subnormal, 1, -128}, {-subnormal, subnormal, 0}};
     for (const Case& c : cases) {
         const auto got =
-            run_op(Op::affine_zero_point,
-                   {floats(DType::fp32, {1}, {c.minimum}), floats(DType::fp32, {1}, {c.maximum})}, DType::i32, {});
+            run_op(Op::affine_zero_point, {floats({1}, {c.minimum}), floats({1}, {c.maximum})}, DType::i32, {});
         EXPECT_EQ(int_values(got), Ints{c.expected}) << c.minimum << " to " << c.maximum;
     }
 }

@@ -88,12 +88,9 @@ TEST_F(Cli, SequencesAndCasesOfFreshRuns) {
 TEST_F(Cli, RealNetworksOfTheCorpus) {
     TOSAVK_NEEDS_DRIVER();
     TOSAVK_NEEDS_CORPUS(test::corpus());
-    // Recurrent layers in int8, and weights of int8 under activations of fp32, are to come.
-    const std::vector<std::string> to_come{"lstm_mnist_ptq", "dtln_2_dynamic_int8"};
     std::size_t networks = 0;
     for (const fs::path& network : test::case_folders(test::corpus() / "networks")) {
         ++networks;
-        if (std::find(to_come.begin(), to_come.end(), network.filename()) != to_come.end()) continue;
         const Spawned run = spawn({"verify", (network / "model.tflite").string(), "--cases", network.string()});
         EXPECT_EQ(run.exit_code, 0) << network.filename() << "\n" << run.out << run.err;
     }
