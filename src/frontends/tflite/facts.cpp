@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t longest_text = 256;
 
-std::string text(const flatbuffers::String* string) {
+std::string shown(const flatbuffers::String* string) {
     return string ? printable({string->c_str(), string->size()}) : std::string();
 }
 
@@ -32,7 +32,7 @@ std::vector<FileFacts::End> ends_of(const tflite::SubGraph* graph, const Maps* m
     for (std::uint32_t k = 0; maps && k < maps->size(); ++k) {
         const tflite::TensorMap& map = *maps->Get(k);
         const bool known = graph && graph->tensors() && map.tensor_index() < graph->tensors()->size();
-        ends.push_back({text(map.name()), known ? text(graph->tensors()->Get(map.tensor_index())->name()) : "?"});
+        ends.push_back({shown(map.name()), known ? shown(graph->tensors()->Get(map.tensor_index())->name()) : "?"});
     }
     return ends;
 }
@@ -44,22 +44,22 @@ FileFacts tflite_facts(std::span<const std::byte> bytes) {
     const tflite::Model& model = file.model();
     FileFacts facts;
     facts.format = "tflite";
-    facts.description = text(model.description());
-    for (const tflite::SubGraph* graph : *model.subgraphs()) facts.subgraphs.push_back(text(graph->name()));
+    facts.description = shown(model.description());
+    for (const tflite::SubGraph* graph : *model.subgraphs()) facts.subgraphs.push_back(shown(graph->name()));
     for (std::uint32_t k = 0; model.signature_defs() && k < model.signature_defs()->size(); ++k) {
         const tflite::SignatureDef& from = *model.signature_defs()->Get(k);
         const bool known = from.subgraph_index() < model.subgraphs()->size();
         const tflite::SubGraph* graph = known ? model.subgraphs()->Get(from.subgraph_index()) : nullptr;
-        facts.signatures.push_back({text(from.signature_key()), from.subgraph_index(), ends_of(graph, from.inputs()),
+        facts.signatures.push_back({shown(from.signature_key()), from.subgraph_index(), ends_of(graph, from.inputs()),
                                     ends_of(graph, from.outputs())});
     }
     for (std::uint32_t k = 0; model.metadata() && k < model.metadata()->size(); ++k) {
         const tflite::Metadata& from = *model.metadata()->Get(k);
         const std::span<const std::byte> data = file.buffer(from.buffer());
-        facts.metadata.push_back({text(from.name()), data.size(), readable(data)});
+        facts.metadata.push_back({shown(from.name()), data.size(), readable(data)});
     }
     for (std::uint32_t k = 0; model.external_buffer_groups() && k < model.external_buffer_groups()->size(); ++k)
-        facts.external_files.push_back(text(model.external_buffer_groups()->Get(k)->name()));
+        facts.external_files.push_back(shown(model.external_buffer_groups()->Get(k)->name()));
     return facts;
 }
 
