@@ -139,8 +139,8 @@ TEST(TfliteBatchMatmul, Refuses) {
     expect_error(matmul(f32({2, 3}), f32({4, 5}), f32({2, 5})), ErrorCode::bad_model, "have no product");
     expect_error(matmul(f32({2, 2, 3}), f32({3, 3, 5}), f32({2, 2, 5})), ErrorCode::bad_model, "have no product");
     expect_error(matmul(f32({3}), f32({3, 5}), f32({5})), ErrorCode::bad_model, "an operand has rank 1");
-    expect_error(matmul(f32({2, 3}), i8({3, 5}), f32({2, 5})), ErrorCode::unsupported,
-                 "types FLOAT32 x INT8 -> FLOAT32 are not supported");
+    expect_error(matmul(f32({2, 3}), i16({3, 5}, 1), f32({2, 5})), ErrorCode::unsupported,
+                 "types FLOAT32 x INT16 -> FLOAT32 are not supported");
     expect_error(matmul(i8({2, 3}), i8({3, 5}), i16({2, 5}, 1)), ErrorCode::unsupported,
                  "types INT8 x INT8 -> INT16 are not supported");
     expect_error(matmul(i8({2, 3}, 1e9f), i8({3, 5}, 1e9f), i8({2, 5})), ErrorCode::unsupported,
