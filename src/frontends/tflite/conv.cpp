@@ -323,6 +323,10 @@ void lower_transpose_conv(Lowering& l) {
     const auto* options = l.options<tflite::TransposeConvOptions>();
     if (!options) l.fail("its options are missing");
     Kind kind = kind_of(l, k);
+    if (kind == Kind::floating && is_hybrid(l, 1)) {
+        l.unsupported("weights of 8 bits with float activations are computed by dequantized weights only "
+                      "(--hybrid dequantize)");
+    }
     // Here the options say the type of the sums, whatever that of the bias.
     if (is_int16(kind)) {
         kind = options->quantized_bias_type() == tflite::TensorType::INT32 ? Kind::int16_sum32 : Kind::int16_sum64;

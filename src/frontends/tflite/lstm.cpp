@@ -83,6 +83,9 @@ public:
     ValueId output = no_id, cell = no_id;  ///< the states
 
     void step(const Sequence& input, std::int64_t t) {
+        // TFLite's kernel then multiplies the output gate by what its scratch memory happens to hold.
+        if (options_.activation == tflite::ActivationFunctionType::NONE)
+            l_.unsupported("an LSTM without activation has no defined result in TFLite");
         const ValueId recurrent = recurrent_[0].times(l_, output, options_.asymmetric);
         const ValueId all = sum(l_, take_step(l_, given_, input, t), recurrent);
         const ValueId forget = gate(all, 1, cell), candidate = gate(all, 2, no_id);
