@@ -97,7 +97,9 @@
     f(sqrt, "SQRT") \
     f(segment_reduce, "SEGMENT_REDUCE") \
     f(scale_fp64, "SCALE_FP64") \
-    f(affine_zero_point, "AFFINE_ZERO_POINT")
+    f(affine_zero_point, "AFFINE_ZERO_POINT") \
+    f(suppress, "SUPPRESS") \
+    f(suppress_queued, "SUPPRESS_QUEUED")
 // clang-format on
 
 namespace tosavk {

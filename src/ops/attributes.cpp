@@ -54,6 +54,8 @@ template <class A, class Use> auto with_field(A& a, std::string_view name, Use u
     if (name == "total_order") return use(a.total_order);
     if (name == "batch_dims") return use(a.batch_dims);
     if (name == "segments") return use(a.segments);
+    if (name == "most") return use(a.most);
+    if (name == "sigma") return use(a.sigma);
     throw Error(ErrorCode::internal, fmt::format("there is no attribute '{}'", name));
 }
 

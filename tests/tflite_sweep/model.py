@@ -78,6 +78,7 @@ class Model:
         self.steps = 1        # runs in a row that one input set stands for: state stays between them
         self.resolver = "reference"  # which of the real runtime's kernels say what is right
         self.resources = False  # there are variables that only a new interpreter of the runtime forgets
+        self.settle = None    # takes out of the real runtime's outputs what it leaves undefined
         self.specials = False  # float inputs hold NaN and infinities too
 
     # ---- random choices -------------------------------------------------------------------------------------------

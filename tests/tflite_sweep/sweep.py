@@ -110,6 +110,8 @@ class RowRun:
             theirs = (runtimes.RealRuntime(data) if model.resources else real).run(inputs, model.steps)
         except runtimes.Refused:
             return ""  # values that the runtime does not want
+        if model.settle:
+            theirs = model.settle(theirs)
         types = [a.dtype for a in theirs]
 
         def other():

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -124,6 +125,33 @@ Results scale_fp64(Line& line, Layers& layers) {
     return {layers.scale_fp64(x, *to, factor * 0.9, per_channel)};
 }
 
+/// Boxes with corners that are any numbers, so that about half of them overlap.
+Results suppress(Line& line, Layers& layers) {
+    const std::int64_t count = line.take_shape("number of boxes", 1)[0], most = line.take_shape("most", 1)[0];
+    const std::int64_t lists = line.take_number("lists", 1, 1, 1 << 16);
+    if (line.type() != DType::fp32) line.fail("boxes are f32");
+    Attributes attrs;
+    attrs.most = static_cast<std::int32_t>(std::min<std::int64_t>(most, max_of(DType::i32)));
+    const ValueId boxes = layers.input("boxes", DType::fp32, {count, 4});
+    const ValueId order = layers.integers("order", DType::i32, {lists, count}, 0, count - 1);
+    const ValueId counts = layers.integers("counts", DType::i32, {lists}, count, count);
+    const ValueId limit = layers.builder().scalar(DType::fp32, 0.5);
+    return layers.builder().add(Op::suppress, {boxes, order, counts, limit}, attrs, std::array{DType::i32, DType::i32});
+}
+
+Results suppress_queued(Line& line, Layers& layers) {
+    const std::int64_t count = line.take_shape("number of boxes", 1)[0], most = line.take_shape("most", 1)[0];
+    if (line.type() != DType::fp32) line.fail("boxes are f32");
+    Attributes attrs;
+    attrs.most = static_cast<std::int32_t>(std::min<std::int64_t>(most, max_of(DType::i32)));
+    attrs.sigma = line.take_word("soft") ? 0.5 : 0;
+    const ValueId boxes = layers.input("boxes", DType::fp32, {count, 4});
+    const ValueId scores = layers.input("scores", DType::fp32, {count});
+    const ValueId overlap = layers.builder().scalar(DType::fp32, 0.5), score = layers.builder().scalar(DType::fp32, 0);
+    return layers.builder().add(Op::suppress_queued, {boxes, scores, overlap, score}, attrs,
+                                std::array{DType::i32, DType::fp32, DType::i32});
+}
+
 const ProblemForm forms[] = {
     {"sort", "TYPE SHAPE [axisA] [descending] [valuesN]", "f32 4194304", "f32 3x37x2 axis1 descending values1", sort},
     {"gather_nd", "TYPE SHAPE COUNT [dDEPTH]", "f32 256x256x64 65536 d2", "f32 4x5x3 7 d2", gather_nd},
@@ -138,6 +166,8 @@ const ProblemForm forms[] = {
      "f32 3x37x2 axis1 max exclusive", cumulate},
     {"scale_fp64", "TYPE SHAPE TYPE [per_channel] [FOLLOWER...]", "i32 1x256x256x64 i8 per_channel",
      "i32 3x5x7 i16 per_channel", scale_fp64},
+    {"suppress", "TYPE BOXES MOST [listsN]", "f32 2000 100 lists90", "f32 70 5 lists3", suppress},
+    {"suppress_queued", "TYPE BOXES MOST [soft]", "f32 2000 100", "f32 70 5 soft", suppress_queued},
 };
 
 }  // namespace

@@ -13,6 +13,7 @@ const OperatorRow* find_operator_row(tflite::BuiltinOperator code, std::string_v
         conv3d_rows,
         conv_rows,
         convert_rows,
+        detection_rows,
         division_rows,
         function_rows,
         gather_rows,

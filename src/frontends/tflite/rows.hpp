@@ -40,6 +40,7 @@ OperatorRows control_rows();
 OperatorRows conv3d_rows();
 OperatorRows conv_rows();
 OperatorRows convert_rows();
+OperatorRows detection_rows();
 OperatorRows division_rows();
 OperatorRows function_rows();
 OperatorRows gather_rows();

@@ -67,5 +67,6 @@ void add_control_errors(std::vector<ErrorGraph>& all);         ///< COND_IF, WHI
 void add_own_arithmetic_errors(std::vector<ErrorGraph>& all);  ///< DIVIDE, REMAINDER, CUMULATE
 void add_own_indexed_errors(
     std::vector<ErrorGraph>& all);  ///< SORT, GATHER_ND, SCATTER_ND, dynamic slices, SEGMENT_REDUCE
+void add_own_suppress_errors(std::vector<ErrorGraph>& all);  ///< SUPPRESS, SUPPRESS_QUEUED
 
 }  // namespace tosavk::conformance::breaking

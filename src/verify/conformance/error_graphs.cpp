@@ -221,6 +221,7 @@ std::vector<ErrorGraph> error_graphs() {
     breaking::add_control_errors(all);
     breaking::add_own_arithmetic_errors(all);
     breaking::add_own_indexed_errors(all);
+    breaking::add_own_suppress_errors(all);
     for (const OpDef& def : registry()) breaking::add_argument_errors(def, all);
     std::erase_if(all, [](const ErrorGraph& entry) {
         const OpDef* def = find_op(entry.op);

@@ -17,7 +17,7 @@ namespace {
 const OwnCases* own_cases(Op op) {
     static const std::vector<OwnCases> all = [] {
         std::vector<OwnCases> gathered;
-        for (const auto& family : {own_arithmetic_cases(), own_indexed_cases()})
+        for (const auto& family : {own_arithmetic_cases(), own_indexed_cases(), own_suppress_cases()})
             gathered.insert(gathered.end(), family.begin(), family.end());
         return gathered;
     }();

@@ -118,21 +118,30 @@ def where(m, kind):
 
 
 def boxes(rng, shape):
+    """Corners in any order; at times such that many boxes are alike, or have no area."""
     at, size = rng.uniform(0, 1, (*shape[:-1], 2)), rng.uniform(0.05, 0.6, (*shape[:-1], 2))
-    return np.concatenate([at, at + size], axis=-1)
+    if rng.random() < 0.3:
+        at, size = np.round(at * 4) / 4, np.round(size * 4) / 4
+    corners = np.stack([at, at + size], axis=-2)
+    return np.where(rng.random((*shape[:-1], 1, 2)) < 0.2, corners[..., ::-1, :], corners).reshape(shape)
+
+
+def ties(rng, shape):
+    """Scores of which, at times, many are equal."""
+    levels = rng.choice([2, 3, 8, 1000])
+    return rng.integers(0, levels, shape) / levels
 
 
 def suppression(version, *kinds):
     @row(f"NON_MAX_SUPPRESSION_{version}", *kinds)
     def make(m, kind):
-        count = m.size(1, 16)
-        inputs = [m.input("f32", (count, 4), None, boxes),
-                  m.input("f32", (count,), None, lambda rng, s: rng.permutation(s[0]) / s[0] + 0.01),
-                  m.const("i32", m.size(1, count)), m.const("f32", m.pick(0.2, 0.5, 0.8)),
-                  m.const("f32", m.pick(0.0, 0.3))]
+        count = m.size(1, 40)
+        inputs = [m.input("f32", (count, 4), None, boxes), m.input("f32", (count,), None, ties),
+                  m.const("i32", m.size(1, count + 3)), m.operand("f32", (), None, None) if m.chance(0.1) else
+                  m.const("f32", m.pick(0.2, 0.5, 0.8)), m.const("f32", m.pick(-1.0, 0.0, 0.3))]
         outputs = [("i32",), ("i32",)]
         if version == "V5":
-            inputs.append(m.const("f32", m.pick(0.0, 0.0, 0.5)))
+            inputs.append(m.const("f32", m.pick(0.0, 0.0, 0.5, 0.1)))
             outputs = [("i32",), ("f32",), ("i32",)]
         m.output(*m.op(f"NON_MAX_SUPPRESSION_{version}", inputs, outputs, f"NonMaxSuppression{version}Options"))
 
@@ -141,24 +150,39 @@ suppression("V4", "f32")
 suppression("V5", "f32")
 
 
-@row("TFLite_Detection_PostProcess", "f32", "u8")
+@row("TFLite_Detection_PostProcess", "f32", "u8", "f32 by class", "u8 by class", "f32 several classes")
 def detection_post_process(m, kind):
-    anchors, classes = m.size(2, 12), m.size(1, 5)
+    kind, _, form = kind.partition(" ")
+    anchors, classes = m.size(1, 60), m.size(2 if form.startswith("several") else 1, 8)
+    most, each = m.size(1, 20), m.size(2, classes + 1) if form.startswith("several") else 1
     builder = flexbuffers.Builder()
-    regular = m.chance(0.4)
     with builder.Map():
-        builder.Key("max_detections"), builder.Int(m.size(1, 6))
-        builder.Key("max_classes_per_detection"), builder.Int(m.size(1, 2) if classes > 1 else 1)
+        builder.Key("max_detections"), builder.Int(most)
+        builder.Key("max_classes_per_detection"), builder.Int(each)
         builder.Key("num_classes"), builder.Int(classes)
-        builder.Key("nms_score_threshold"), builder.Float(m.pick(0.0, 0.2))
-        builder.Key("nms_iou_threshold"), builder.Float(m.pick(0.3, 0.6))
+        builder.Key("nms_score_threshold"), builder.Float(m.pick(1e-8, 0.2, 0.5))
+        builder.Key("nms_iou_threshold"), builder.Float(m.pick(0.3, 0.6, 1.0))
         for name, value in (("y_scale", 10.0), ("x_scale", 10.0), ("h_scale", 5.0), ("w_scale", 5.0)):
             builder.Key(name), builder.Float(value)
-        builder.Key("use_regular_nms"), builder.Bool(regular)
-    qb, qs, qa = (m.quant(kind, 0.01, 0.1), Quant(1 / 256, 0), Quant(1 / 256, 0)) if kind == "u8" else (None,) * 3
-    encoded = m.input(kind, (1, anchors, 4), qb)
-    scores = m.input(kind, (1, anchors, classes + 1), qs, (lambda rng, s: rng.random(s)) if kind == "f32" else None)
+        if form == "by class" or m.chance():
+            builder.Key("use_regular_nms"), builder.Bool(form == "by class")
+        if m.chance():
+            builder.Key("detections_per_class"), builder.Int(m.size(1, 30))
+    quants = (m.quant(kind, 0.01, 0.1), Quant(1 / 256, 0), Quant(1 / 256, 0)) if kind == "u8" else (None,) * 3
+    encoded = m.input(kind, (1, anchors, 4), quants[0])
+    scores = m.input(kind, (1, anchors, classes + m.size(0, 1)), quants[1],
+                     ties if kind == "f32" else lambda rng, s: np.round(ties(rng, s) * 255))
     place = np.concatenate([m.rng.uniform(0.2, 0.8, (anchors, 2)), m.rng.uniform(0.1, 0.5, (anchors, 2))], axis=1)
-    table = m.const(kind, place if kind == "f32" else np.round(place * 256), qa)
+    table = m.const(kind, place if kind == "f32" else np.round(place * 256), quants[2])
     m.output(*m.op("TFLite_Detection_PostProcess", [encoded, scores, table], [("f32",)] * 4,
                    custom=bytes(builder.Finish())))
+
+    def settle(outputs):
+        """The runtime leaves memory as it was behind what it finds; here are zeros."""
+        used = np.zeros((most, each), bool)
+        used[:int(outputs[3][0]), :min(each, classes)] = True
+        if form == "by class":
+            used[:] = True
+        return [np.where(used.reshape(1, -1, *[1] * (a.ndim - 2)), a, np.float32(0)) for a in outputs[:3]] + outputs[3:]
+
+    m.settle = settle
