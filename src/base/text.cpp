@@ -59,4 +59,16 @@ std::string hexadecimal(std::span<const std::byte> bytes) {
     return text;
 }
 
+std::string UniqueNames::give(const std::string& wanted) {
+    const auto [found, is_new] = next_.try_emplace(wanted, 2);
+    if (is_new) return wanted;
+    for (std::size_t n = found->second;; ++n) {
+        std::string name = wanted + "#" + std::to_string(n);
+        if (next_.contains(name)) continue;
+        found->second = n + 1;
+        next_.emplace(name, 2);
+        return name;
+    }
+}
+
 }  // namespace tosavk

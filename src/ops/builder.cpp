@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <unordered_set>
-
 namespace tosavk {
 
 namespace {
@@ -203,19 +201,16 @@ void GraphBuilder::output(ValueId id) {
 
 void GraphBuilder::make_names_unique() {
     // Inputs and outputs keep the names that the user knows; the names of other values give way where they collide.
-    std::unordered_set<std::string> used;
+    UniqueNames used;
     std::vector<bool> fixed(graph_.values.size(), false);
     for (const auto* list : {&graph_.inputs, &graph_.outputs}) {
         for (const ValueId id : *list) {
-            used.insert(graph_.values[id].name);
+            used.give(graph_.values[id].name);
             fixed[id] = true;
         }
     }
     for (ValueId id = 0; id < graph_.values.size(); ++id) {
-        if (fixed[id]) continue;
-        const std::string wanted = graph_.values[id].name;
-        std::string& name = graph_.values[id].name;
-        for (int n = 2; !used.insert(name).second; ++n) name = fmt::format("{}#{}", wanted, n);
+        if (!fixed[id]) graph_.values[id].name = used.give(graph_.values[id].name);
     }
 }
 

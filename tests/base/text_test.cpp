@@ -26,4 +26,15 @@ TEST(Text, WhatCannotBeShownBecomesAMark) {
     EXPECT_LE(printable(std::string(10000, 'x')).size(), 4100u);
 }
 
+TEST(Text, EachNameIsGivenOnce) {
+    UniqueNames names;
+    EXPECT_EQ(names.give("a"), "a");
+    EXPECT_EQ(names.give("a#3"), "a#3");
+    EXPECT_EQ(names.give("a"), "a#2");
+    EXPECT_EQ(names.give("a"), "a#4") << "#3 is somebody's own";
+    EXPECT_EQ(names.give("a#3"), "a#3#2");
+    EXPECT_EQ(names.give(""), "");
+    EXPECT_EQ(names.give(""), "#2");
+}
+
 }  // namespace

@@ -98,6 +98,15 @@ Placement Planner::add_constant(LazyBytes bytes, DType type) {
     return {Space::constants, offset, size};
 }
 
+Placement Planner::add_packed(const LazyBytes& packed, DType type) {
+    const SharedBytes& source = packed.source();
+    if (!source) return add_constant(packed, type);
+    // The plan holds the source, so that nothing else can come to lie there.
+    Placement& place = packed_[{source->data(), source->size(), packed.size(), packed.recipe(), type}];
+    if (place.space == Space::none) place = add_constant(packed, type);
+    return place;
+}
+
 Placement Planner::place_of(ValueId id) {
     const ValueId owner = homes_[id].owner;
     Placement& place = plan_.placements[owner];
@@ -149,7 +158,7 @@ void Planner::bind() {
                 continue;
             }
             const bool is_packed = operand.value == no_id;
-            Binding binding{is_packed ? add_constant(operand.packed, operand.type) : place_of(operand.value),
+            Binding binding{is_packed ? add_packed(operand.packed, operand.type) : place_of(operand.value),
                             operand.type, false, is_packed ? operand.packed_from : graph_.value(operand.value).name,
                             operand.path};
             dispatch.bytes += share * static_cast<double>(binding.place.size);

@@ -8,6 +8,10 @@
 #include "compile/plan/plan.hpp"
 #include "compile/plan/tuning.hpp"
 
+#include <map>
+#include <string>
+#include <tuple>
+
 namespace tosavk {
 
 /// Every allocation is padded, so that kernels may touch the last quad of a tensor whole.
@@ -54,6 +58,8 @@ private:
     void place_externals();
     std::uint64_t align(std::uint64_t offset) const;
     Placement add_constant(LazyBytes bytes, DType type);
+    /// What several kernels pack alike of the same bytes has one place.
+    Placement add_packed(const LazyBytes& packed, DType type);
     Placement place_of(ValueId id);
     Placement place_within(ValueId id) const;
     /// What is larger than a binding may be takes several. CUSTOM kernels know nothing of this.
@@ -86,6 +92,7 @@ private:
     std::vector<Scratch> scratch_;
     std::size_t first_scratch_ = 0;              ///< of the kernel at hand
     std::vector<std::int64_t> scratch_written_;  ///< by dispatch; -1: none
+    std::map<std::tuple<const std::byte*, std::uint64_t, std::uint64_t, std::string, DType>, Placement> packed_;
     Plan plan_;
 };
 

@@ -24,11 +24,7 @@ void Emitter::scope(std::string node, std::string value, bool numbered) {
     numbered_ = numbered;
 }
 
-std::string Emitter::unique(std::string name) {
-    const std::string wanted = name;
-    for (int n = 2; !node_names_.insert(name).second; ++n) name = fmt::format("{}#{}", wanted, n);
-    return name;
-}
+std::string Emitter::unique(const std::string& name) { return node_names_.give(name); }
 
 std::string Emitter::constant_name(const std::string& what) const {
     return value_.empty() ? what : value_ + "/" + what;

@@ -2,10 +2,10 @@
 // here instead of on the device, RESCALE with its zero points, and tensors without elements, which no graph holds.
 #pragma once
 
+#include "base/text.hpp"
 #include "ops/builder.hpp"
 
 #include <map>
-#include <set>
 #include <string>
 #include <tuple>
 
@@ -34,7 +34,7 @@ public:
     /// What follows belongs to one layer of the file: its nodes have the name `node`, with a number from the second on
     /// if `numbered`, and its constants and intermediate values have names that begin with `value`.
     void scope(std::string node, std::string value, bool numbered);
-    std::string unique(std::string name);  ///< for a node
+    std::string unique(const std::string& name);  ///< for a node
 
     // ---- values ---------------------------------------------------------------------------------------------------
     const Value& graph_value(ValueId id) const;  ///< of a tensor without elements too
@@ -103,7 +103,7 @@ private:
     GraphBuilder* to_;
     std::string node_, value_;
     bool numbered_ = false;
-    std::set<std::string> node_names_;
+    UniqueNames node_names_;
     std::map<std::tuple<DType, std::size_t, double>, ValueId> splats_;
     std::vector<Value> empties_;
 };

@@ -53,7 +53,7 @@ Lowering::Lowering(const TfliteFile& file, const ImportOptions& options, Probe* 
       states_(graph_.tensors.size()),
       refused_(graph_.tensors.size(), false) {}
 
-void Lowering::add_input(std::size_t k, std::set<std::string>& names) {
+void Lowering::add_input(std::size_t k, UniqueNames& names) {
     const TfliteTensor& tensor = graph_.tensors[static_cast<std::size_t>(graph_.inputs[k])];
     const std::string where = fmt::format("TFLite graph input {} ({})", k, tensor.title());
     const auto refuse = [&](ErrorCode code, const std::string& what) {
@@ -93,9 +93,7 @@ void Lowering::add_input(std::size_t k, std::set<std::string>& names) {
             refuse(given != 0 ? ErrorCode::bad_input : ErrorCode::bad_model,
                    fmt::format("dimension {} is {}", d, shape[d]));
     }
-    std::string name = tensor.name.empty() ? fmt::format("input_{}", k) : tensor.name;
-    const std::string base = name;
-    for (int n = 2; !names.insert(name).second; ++n) name = fmt::format("{}#{}", base, n);
+    const std::string name = names.give(tensor.name.empty() ? fmt::format("input_{}", k) : tensor.name);
     const ValueId id = builder_.input(name, type, shape);
     describe_end(builder_.value(id), tensor);
     values_[tensor.index] = tensor.type == tflite::TensorType::UINT8 ? flip_sign(id, unique(name)) : id;
@@ -253,7 +251,7 @@ void Lowering::lower_operator() {
     }
 }
 
-void Lowering::add_output(std::size_t k, std::set<std::string>& names, std::set<ValueId>& used) {
+void Lowering::add_output(std::size_t k, UniqueNames& names, std::set<ValueId>& used) {
     const TfliteTensor& tensor = graph_.tensors[static_cast<std::size_t>(graph_.outputs[k])];
     ValueId id = values_[tensor.index];
     end_ = fmt::format("graph output {}", k);
@@ -272,17 +270,15 @@ void Lowering::add_output(std::size_t k, std::set<std::string>& names, std::set<
         used.insert(id);
     }
     describe_end(builder_.value(id), tensor);
-    std::string name = base;
-    for (int n = 2; !names.insert(name).second; ++n) name = fmt::format("{}#{}", base, n);
-    builder_.value(id).name = name;
+    builder_.value(id).name = names.give(base);
     builder_.output(id);
 }
 
 void Lowering::add_ends(bool outputs) {
     const std::span<const std::int32_t> ends = outputs ? graph_.outputs : graph_.inputs;
-    std::set<std::string> names;
+    UniqueNames names;
     std::set<ValueId> used;
-    for (const ValueId id : builder_.graph().inputs) names.insert(builder_.value(id).name), used.insert(id);
+    for (const ValueId id : builder_.graph().inputs) names.give(builder_.value(id).name), used.insert(id);
     for (std::size_t k = 0; k < ends.size(); ++k) {
         try {
             if (outputs) add_output(k, names, used);

@@ -1,6 +1,7 @@
 // Inputs, constants, names and outputs of .tosa files, and the entry point for every generation.
 #include "frontends/tosa/reader.hpp"
 
+#include "base/text.hpp"
 #include "ops/builder.hpp"
 #include "ops/custom.hpp"
 #include "ops/print.hpp"
@@ -8,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
 
 namespace tosavk {
@@ -384,19 +384,15 @@ Graph TosaReader::read_region(std::size_t number, const std::vector<std::size_t>
         need_usable(tensor, block.title + "'s inputs");
         values_[id] = builder_.input(name, tensor.type, tensor.shape);
     };
-    std::unordered_set<std::string> names;
+    UniqueNames names;
     for (const auto* ends : {&block.inputs, &block.outputs}) {
         for (const std::size_t id : *ends) {
-            if (file_.tensors[id].block == number) names.insert(file_.tensors[id].name);
+            if (file_.tensors[id].block == number) names.give(file_.tensors[id].name);
         }
     }
     for (const std::size_t id : block.inputs) add_input(id, file_.tensors[id].name);
     // What the other region captures may have a name that this one has a tensor for.
-    for (const std::size_t id : captures) {
-        std::string name = file_.tensors[id].name;
-        for (int n = 2; !names.insert(name).second; ++n) name = fmt::format("{}#{}", file_.tensors[id].name, n);
-        add_input(id, name);
-    }
+    for (const std::size_t id : captures) add_input(id, names.give(file_.tensors[id].name));
     read_block(block);
     if (hands_on) {
         for (const std::size_t id : captures) builder_.output(values_[id]);

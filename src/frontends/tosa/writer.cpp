@@ -3,6 +3,8 @@
 // in every block that uses them, and are declared by VARIABLE in the first.
 #include "frontends/tosa/file.hpp"
 #include "frontends/tosa/tosa.hpp"
+
+#include "base/text.hpp"
 #include "ops/empty.hpp"
 #include "ops/op.hpp"
 #include "ops/print.hpp"
@@ -11,7 +13,6 @@
 
 #include <limits>
 #include <map>
-#include <unordered_set>
 
 namespace tosavk {
 
@@ -60,7 +61,6 @@ private:
     /// Names of one graph's values; in the whole file each name stands for one tensor.
     using Names = std::vector<std::string>;
 
-    std::string unique(const std::string& wanted);
     Names name_values(const Graph& graph);
     Offset<fb::TosaBasicBlock> block(const Graph& graph, const std::string& name);
     std::string region(const Graph& graph, const std::string& name);
@@ -77,24 +77,18 @@ private:
 
     const Graph& main_;
     FlatBufferBuilder out_{1 << 16};
-    std::unordered_set<std::string> used_;
+    UniqueNames used_;
     std::map<std::string, std::string> variables_;  ///< name in the file by name in the graph
     std::vector<Offset<fb::TosaRegion>> regions_;   ///< the first one is made last
     std::uint64_t total_ = 0;
 };
-
-std::string Writer::unique(const std::string& wanted) {
-    std::string name = wanted;
-    for (int n = 2; !used_.insert(name).second; ++n) name = fmt::format("{}#{}", wanted, n);
-    return name;
-}
 
 // Inputs and outputs are named first and so keep their names.
 Writer::Names Writer::name_values(const Graph& graph) {
     Names names(graph.values.size());
     const auto give = [&](ValueId id) {
         if (!names[id].empty()) return;
-        names[id] = unique(graph.value(id).name.empty() ? fmt::format("value_{}", id) : graph.value(id).name);
+        names[id] = used_.give(graph.value(id).name.empty() ? fmt::format("value_{}", id) : graph.value(id).name);
     };
     for (const ValueId id : graph.inputs) give(id);
     for (const ValueId id : graph.outputs) give(id);
@@ -239,7 +233,7 @@ Offset<fb::TosaBasicBlock> Writer::block(const Graph& graph, const std::string& 
     std::vector<Offset<fb::TosaOperator>> operators;
     for (const Variable& v : graph.variables) {
         const bool fresh = !variables_.contains(v.name);
-        if (fresh) variables_[v.name] = unique(v.name);
+        if (fresh) variables_[v.name] = used_.give(v.name);
         const std::string& name = variables_[v.name];
         tensors.push_back(tensor(name, v.type, v.shape, v.initial, &v.name));
         if (fresh) operators.push_back(operator_of(Op::variable, {}, {name}, fb::CreateNoAttribute(out_).Union(), {}));
@@ -282,7 +276,7 @@ Offset<fb::TosaBasicBlock> Writer::block(const Graph& graph, const std::string& 
 
 /// Writes the region and returns its name. Other writers name the block within like this.
 std::string Writer::region(const Graph& graph, const std::string& wanted) {
-    const std::string name = unique(wanted);
+    const std::string name = used_.give(wanted);
     const auto inner = block(graph, name + "_bb0");
     const auto blocks = out_.CreateVector(&inner, 1);
     const auto label = text(name);
