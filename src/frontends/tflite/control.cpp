@@ -13,7 +13,6 @@ namespace {
 
 using tflite::BuiltinOperator;
 
-
 }  // namespace
 
 // ---- regions ------------------------------------------------------------------------------------------------------
@@ -106,8 +105,7 @@ Graph Lowering::read_region(std::int32_t subgraph, std::span<const ValueId> inpu
         ValueId& id = inner.values_[tensor.index];
         if (tensor.type == tflite::TensorType::RESOURCE) {
             const auto given = inner.resources_.find(tensor.index);
-            const bool same = given != inner.resources_.end() && k < op_->outputs.size() &&
-                              out(k).type == tensor.type;
+            const bool same = given != inner.resources_.end() && k < op_->outputs.size() && out(k).type == tensor.type;
             if (!same) fail(fmt::format("output {} of subgraph {} ({}) is a resource", k, subgraph, tensor.title()));
             const auto [known_as, is_new] = resources_.try_emplace(out(k).index, given->second);
             if (!is_new && known_as->second != given->second)
@@ -156,6 +154,61 @@ std::vector<ValueId> Lowering::cond_if(ValueId condition, std::vector<ValueId> i
 std::vector<ValueId> Lowering::while_loop(std::vector<ValueId> inputs, Graph cond_graph, Graph body_graph) {
     check_regions();
     return builder_.while_loop(std::move(inputs), std::move(cond_graph), std::move(body_graph), unique(op_name_));
+}
+
+ValueId Lowering::capture(std::size_t k) {
+    const ValueId outside = around_->value(k);
+    const Value& given = around_->graph_value(outside);
+    if (is_empty(outside)) unsupported(fmt::format("{} has no elements", in(k).title()));
+    ValueId& id = values_[in(k).index];
+    if (given.is_constant()) {
+        id = builder_.constant(given.name, given.type, given.shape, given.data);
+    } else {
+        id = builder_.input(given.name, given.type, given.shape);
+        captured_->push_back(outside);
+    }
+    return id;
+}
+
+Graph Lowering::own_region(const char* name, const std::vector<ValueId>& list, const Turn& turn,
+                           std::vector<ValueId>& captured) {
+    Lowering inner(*this, graph_, name);
+    inner.around_ = this;
+    inner.captured_ = &captured;
+    inner.op_ = op_;
+    inner.row_ = row_;
+    inner.op_index_ = op_index_;
+    inner.op_name_ = op_name_;
+    inner.scope(op_name_, op_name_, /*numbered=*/true);
+    for (std::size_t k = 0; k < input_count(); ++k) {
+        if (!has_input(k)) continue;
+        const ValueId known = values_[in(k).index];
+        if (known != no_id && !is_empty(known) && graph_value(known).is_constant()) inner.capture(k);
+    }
+    std::vector<ValueId> inputs;
+    for (std::size_t k = 0; k < list.size(); ++k)
+        inputs.push_back(inner.builder_.input(fmt::format("list_{}", k), type(list[k]), shape(list[k])));
+    for (const ValueId id : turn(inner, inputs)) inner.builder_.output(id);
+    return inner.builder_.finish_region();
+}
+
+std::vector<ValueId> Lowering::own_loop(std::vector<ValueId> list, const Turn& condition, const Turn& body) {
+    std::vector<ValueId> captured;
+    const auto whole = [&](Lowering& inner, std::vector<ValueId> inputs) {
+        std::vector<ValueId> next = body(inner, std::move(inputs));
+        const std::vector<ValueId>& all = inner.builder_.graph().inputs;
+        next.insert(next.end(), all.end() - static_cast<std::ptrdiff_t>(captured.size()), all.end());
+        return next;
+    };
+    Graph turn = own_region("turn", list, whole, captured);
+    const std::size_t own = list.size();
+    list.insert(list.end(), captured.begin(), captured.end());
+    Graph another = own_region("another", list, condition, captured);
+    drop_unused_constants(turn);
+    drop_unused_constants(another);
+    std::vector<ValueId> results = while_loop(std::move(list), std::move(another), std::move(turn));
+    results.resize(own);
+    return results;
 }
 
 // ---- operators ----------------------------------------------------------------------------------------------------

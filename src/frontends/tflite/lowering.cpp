@@ -60,6 +60,7 @@ ValueId Lowering::value(std::size_t k) {
     const TfliteTensor& tensor = in(k);
     if (values_[tensor.index] != no_id) return values_[tensor.index];
     check_usable(tensor);
+    if (around_) return capture(k);
     if (refused_[tensor.index]) {
         dtype(tensor);
         fail(fmt::format("reads {}, and what makes it is refused", tensor.title()));

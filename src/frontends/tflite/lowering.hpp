@@ -9,6 +9,9 @@
 #include "frontends/tflite/rows.hpp"
 #include "frontends/tflite/tflite.hpp"
 
+#include <functional>
+#include <set>
+
 namespace tosavk {
 
 /// A subgraph that many operators name is read for each of them.
@@ -32,6 +35,10 @@ public:
     void call(std::int32_t subgraph);
     std::vector<ValueId> cond_if(ValueId condition, std::vector<ValueId> inputs, Graph then_graph, Graph else_graph);
     std::vector<ValueId> while_loop(std::vector<ValueId> inputs, Graph cond_graph, Graph body_graph);
+    /// A loop that stands for the operator in hand. `body` writes a turn with a Lowering of the same operator, from the
+    /// list to the next one; what it reads of the operator's inputs, it finds there. Likewise `condition`, one bool.
+    using Turn = std::function<std::vector<ValueId>(Lowering&, std::vector<ValueId>)>;
+    std::vector<ValueId> own_loop(std::vector<ValueId> list, const Turn& condition, const Turn& body);
 
     // ---- variables ------------------------------------------------------------------------------------------------
     const std::string& resource(const TfliteTensor& tensor) const;  ///< the variable that a RESOURCE tensor names
@@ -119,6 +126,9 @@ public:
 private:
     /// A region within `outer`.
     Lowering(const Lowering& outer, const TfliteSubgraph& graph, std::string name);
+    Graph own_region(const char* name, const std::vector<ValueId>& list, const Turn& turn,
+                     std::vector<ValueId>& captured);
+    ValueId capture(std::size_t k);  ///< input k of the operator as it is outside of the region
     void check_subgraph(std::int32_t subgraph) const;
     ValueId read_state(const TfliteTensor& tensor);
     void write_state(const TfliteTensor& tensor, ValueId id);
@@ -133,7 +143,7 @@ private:
     Graph read_region(std::int32_t subgraph, std::span<const ValueId> inputs, const std::vector<bool>& known);
     void check_regions() const;                                         ///< throws what a region was refused for
     void describe_end(Value& value, const TfliteTensor& tensor) const;  ///< of a graph input or output
-    void add_input(std::size_t k, std::set<std::string>& names);
+    void add_input(std::size_t k, UniqueNames& names);
     void lower_operator();
     bool has_complex() const;  ///< an operand or result of the operator in hand is COMPLEX64
     void lower_complex_parts();
@@ -142,7 +152,7 @@ private:
     bool fold_operator();
     std::vector<Value> fold_results() const;
     void check_foldable() const;  ///< fails where the graph in hand is too large to be computed here
-    void add_output(std::size_t k, std::set<std::string>& names, std::set<ValueId>& used);
+    void add_output(std::size_t k, UniqueNames& names, std::set<ValueId>& used);
     void add_ends(bool outputs);
     void check_usable(const TfliteTensor& tensor) const;
     void check_quantized(const TfliteTensor& tensor) const;
@@ -164,6 +174,9 @@ private:
     std::size_t& regions_read_ = own_regions_;
     Probe* probe_ = nullptr;
     std::string region_;  ///< "subgraph 1"; of a region
+    // In a region that stands for the operator in hand:
+    Lowering* around_ = nullptr;                ///< where this operator is in hand too
+    std::vector<ValueId>* captured_ = nullptr;  ///< values there that are inputs of the region, behind its list
     std::size_t refused_operators_ = 0;
     std::string region_refused_;  ///< while probing: why the regions of the operator in hand are no use
     GraphBuilder builder_;
@@ -182,9 +195,9 @@ private:
     std::map<std::string, Variable> own_variables_;
     std::map<std::string, Variable>& variables_ = own_variables_;  ///< that have a value by now; of the whole import
     std::map<std::string, ValueId>* initial_values_ = nullptr;     ///< in the subgraph of CALL_ONCE
-    std::map<std::size_t, IntRange> ranges_;  ///< by tensor: what is known of INT64 ones
-    std::vector<std::string> states_;         ///< by tensor that is a variable: its name in the graph, once declared
-    std::vector<bool> refused_;               ///< by tensor, while probing: what makes it was refused
+    std::map<std::size_t, IntRange> ranges_;                       ///< by tensor: what is known of INT64 ones
+    std::vector<std::string> states_;  ///< by tensor that is a variable: its name in the graph, once declared
+    std::vector<bool> refused_;        ///< by tensor, while probing: what makes it was refused
 };
 
 /// Output size and padding along one axis. `after` may be negative: that many trailing elements are never read.

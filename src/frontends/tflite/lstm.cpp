@@ -1,10 +1,11 @@
 // LSTM, UNIDIRECTIONAL_SEQUENCE_LSTM and BIDIRECTIONAL_SEQUENCE_LSTM of floats. What inputs add to the gates is one
-// product for the whole sequence; the steps follow each other in the graph.
+// product for the whole sequence; the steps follow each other in the graph, or in the turns of a loop.
 #include "frontends/tflite/lstm.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace tosavk {
@@ -55,39 +56,46 @@ ValueId normalize(Lowering& l, ValueId x) {
     return l.mul(difference, l.add(Op::rsqrt, {guarded}, DType::fp32), DType::fp32);
 }
 
-/// One direction; the values that all steps share.
+ValueId one_vector(Lowering& l, std::size_t operand, std::int64_t size) {
+    return join_vectors(l, std::span(&operand, 1), size, DType::fp32);
+}
+
+/// What the inputs of all steps add to the gates.
+ValueId given_to_gates(Lowering& l, const LstmOperands& at, const LstmOptions& options, const LstmForm& form,
+                       const Sequence& input, const Sequence& aux) {
+    const auto product = [&](const Sequence& s, std::size_t first) {
+        const ValueId x = l.reshape(s.value, {s.steps * s.batch, s.size});
+        return Matrices(l, form.of(first), form.cells, s.size).times(l, x, options.asymmetric);
+    };
+    ValueId given = product(input, at.weights);
+    if (aux.value != no_id) given = sum(l, given, product(aux, at.aux_weights));
+    const ValueId biases = join_vectors(l, form.of(at.biases), form.cells, DType::fp32);
+    return form.norms ? given : sum(l, given, biases);
+}
+
+/// A step, and the values that all steps share.
 class FloatLstm {
 public:
-    FloatLstm(Lowering& l, const LstmOperands& at, const LstmOptions& options, const Sequence& input,
-              const Sequence& aux)
-        : l_(l), at_(at), options_(options), form_(lstm_form(l, at)) {
-        const std::int64_t rows = input.steps * input.batch;
-        const ValueId x = l.reshape(input.value, {rows, input.size});
-        given_ = Matrices(l, form_.of(at.weights), form_.cells, input.size).times(l, x, options.asymmetric);
-        if (aux.value != no_id) {
-            const ValueId y = l.reshape(aux.value, {rows, aux.size});
-            const Matrices weights(l, form_.of(at.aux_weights), form_.cells, aux.size);
-            given_ = sum(l, given_, weights.times(l, y, options.asymmetric));
-        }
-        biases_ = join_vectors(l, form_.of(at.biases), form_.cells, DType::fp32);
-        if (!form_.norms) given_ = sum(l, given_, biases_);
+    FloatLstm(Lowering& l, const LstmOperands& at, const LstmOptions& options)
+        : l_(l), options_(options), form_(lstm_form(l, at)) {
         recurrent_.emplace_back(l, form_.of(at.recurrent), form_.cells, form_.outputs);
         if (form_.projects) {
             const std::size_t operand = at.projection;
             projection_.emplace_back(l, std::span(&operand, 1), form_.outputs, form_.cells);
+            if (l.has_input(at.projection_bias)) projection_bias_ = one_vector(l, at.projection_bias, form_.outputs);
         }
-        output = read_state(l, at.output_state, {input.batch, form_.outputs});
-        cell = read_state(l, at.cell_state, {input.batch, form_.cells});
+        for (const std::size_t which : form_.gates) {
+            if (form_.peepholes && which != 2)
+                peepholes_[which] = one_vector(l, at.peepholes + (which == 3 ? 2 : which), form_.cells);
+            if (!form_.norms) continue;
+            norms_[which] = one_vector(l, at.norms + which, form_.cells);
+            biases_[which] = one_vector(l, at.biases + which, form_.cells);
+        }
     }
 
-    ValueId output = no_id, cell = no_id;  ///< the states
-
-    void step(const Sequence& input, std::int64_t t) {
-        // TFLite's kernel then multiplies the output gate by what its scratch memory happens to hold.
-        if (options_.activation == tflite::ActivationFunctionType::NONE)
-            l_.unsupported("an LSTM without activation has no defined result in TFLite");
+    void step(const Given& given, ValueId& output, ValueId& cell) const {
         const ValueId recurrent = recurrent_[0].times(l_, output, options_.asymmetric);
-        const ValueId all = sum(l_, take_step(l_, given_, input, t), recurrent);
+        const ValueId all = sum(l_, given.take(l_), recurrent);
         const ValueId forget = gate(all, 1, cell), candidate = gate(all, 2, no_id);
         const ValueId in = form_.coupled ? l_.add(Op::sub, {l_.splat(forget, DType::fp32, 1), forget}, DType::fp32)
                                          : gate(all, 0, cell);
@@ -96,53 +104,46 @@ public:
         output = l_.mul(gate(all, 3, cell), activate_any(l_, cell, options_.activation), DType::fp32);
         if (!form_.projects) return;
         output = projection_[0].times(l_, output, options_.asymmetric);
-        if (l_.has_input(at_.projection_bias)) {
-            const std::size_t operand = at_.projection_bias;
-            output = sum(l_, output, join_vectors(l_, std::span(&operand, 1), form_.outputs, DType::fp32));
-        }
+        if (projection_bias_ != no_id) output = sum(l_, output, projection_bias_);
         output = clip(l_, output, options_.projection_clip);
     }
 
 private:
     /// Of the cell's values where the gate has a peephole.
-    ValueId gate(ValueId all, std::size_t which, ValueId cells) {
+    ValueId gate(ValueId all, std::size_t which, ValueId cells) const {
         const auto place = std::find(form_.gates.begin(), form_.gates.end(), which) - form_.gates.begin();
         ValueId x = l_.slice_axis(all, 1, place * form_.cells, form_.cells);
-        const auto vector = [&](std::size_t operand) {
-            return join_vectors(l_, std::span(&operand, 1), form_.cells, DType::fp32);
-        };
-        if (form_.peepholes && cells != no_id) {
-            const ValueId weights = vector(at_.peepholes + (which == 3 ? 2 : which));
-            x = sum(l_, x, l_.mul(cells, weights, DType::fp32));
-        }
-        if (form_.norms) {
-            x = l_.mul(normalize(l_, x), vector(at_.norms + which), DType::fp32);
-            x = sum(l_, x, vector(at_.biases + which));
-        }
+        if (peepholes_[which] != no_id) x = sum(l_, x, l_.mul(cells, peepholes_[which], DType::fp32));
+        if (form_.norms) x = sum(l_, l_.mul(normalize(l_, x), norms_[which], DType::fp32), biases_[which]);
         return which == 2 ? activate_any(l_, x, options_.activation) : l_.add(Op::sigmoid, {x}, DType::fp32);
     }
 
     Lowering& l_;
-    const LstmOperands& at_;
-    const LstmOptions& options_;
+    LstmOptions options_;
     LstmForm form_;
-    ValueId given_ = no_id, biases_ = no_id;
+    ValueId projection_bias_ = no_id;
+    std::array<ValueId, 4> peepholes_{no_id, no_id, no_id, no_id}, norms_ = peepholes_, biases_ = peepholes_;
     std::vector<Matrices> recurrent_, projection_;
 };
 
 }  // namespace
 
-std::vector<ValueId> run_lstm(Lowering& l, const LstmOperands& at, const LstmOptions& options, const Sequence& input,
-                              const Sequence& aux, bool backward) {
-    FloatLstm lstm(l, at, options, input, aux);
-    std::vector<ValueId> outputs(static_cast<std::size_t>(input.steps));
-    for (std::int64_t k = 0; k < input.steps; ++k) {
-        const std::int64_t t = backward ? input.steps - 1 - k : k;
-        lstm.step(input, t);
-        outputs[static_cast<std::size_t>(t)] = lstm.output;
-    }
-    l.set_state(at.output_state, lstm.output);
-    l.set_state(at.cell_state, lstm.cell);
+ValueId run_lstm(Lowering& l, const LstmOperands& at, const LstmOptions& options, const Sequence& input,
+                 const Sequence& aux, bool backward) {
+    // TFLite's kernel then multiplies the output gate by what its scratch memory happens to hold.
+    if (options.activation == tflite::ActivationFunctionType::NONE)
+        l.unsupported("an LSTM without activation has no defined result in TFLite");
+    const LstmForm form = lstm_form(l, at);
+    const ValueId given = given_to_gates(l, at, options, form, input, aux);
+    std::vector<ValueId> states{read_state(l, at.output_state, {input.batch, form.outputs}),
+                                read_state(l, at.cell_state, {input.batch, form.cells})};
+    const ValueId outputs = run_steps(l, input, given, backward, states, [&](Lowering& r) -> Step {
+        return [lstm = FloatLstm(r, at, options)](const Given& x, std::vector<ValueId>& now) {
+            lstm.step(x, now[0], now[1]);
+        };
+    });
+    l.set_state(at.output_state, states[0]);
+    l.set_state(at.cell_state, states[1]);
     return outputs;
 }
 
@@ -155,7 +156,7 @@ template <class Table> LstmOptions read_options(const Table& table) {
             table.asymmetric_quantize_inputs()};
 }
 
-std::vector<ValueId> run_either(Lowering& l, const LstmOptions& options, const Sequence& input) {
+ValueId run_either(Lowering& l, const LstmOptions& options, const Sequence& input) {
     const LstmOperands at;
     const T type = l.in(0).type;
     if (type == T::INT8 && l.out().type == T::INT8) return run_lstm_int8(l, at, options, input);
@@ -169,7 +170,7 @@ void lower_sequence_lstm(Lowering& l) {
     if (!options) l.fail("its options are missing");
     if (options->diagonal_recurrent_tensors()) l.unsupported("diagonal recurrent weights are not supported");
     const Sequence input = read_sequence(l, 0, options->time_major());
-    l.set(join_steps(l, run_either(l, read_options(*options), input), options->time_major()));
+    l.set(in_file_order(l, run_either(l, read_options(*options), input), options->time_major()));
 }
 
 /// x, previous output, weights, bias, previous cell -> output, cell, and two of the kernel's own.
@@ -217,7 +218,8 @@ void lower_lstm(Lowering& l) {
     input.steps = 1;
     input.batch = shape[0];
     input.size = shape[1];
-    l.set(run_either(l, read_options(*options), input)[0]);
+    const ValueId outputs = run_either(l, read_options(*options), input);
+    l.set(l.reshape(outputs, {l.shape(outputs)[1], l.shape(outputs)[2]}));
 }
 
 void lower_bidirectional_lstm(Lowering& l) {
@@ -245,15 +247,9 @@ void lower_bidirectional_lstm(Lowering& l) {
             "merged outputs of a batch that is the first dimension are not supported: TFLite's kernel writes "
             "them over each other");
     const LstmOptions options = read_options(*table);
-    const std::vector<ValueId> ahead = run_lstm(l, forward, options, input, aux, false),
-                               back = run_lstm(l, backward, options, backward_input, aux, true);
-    if (!table->merge_outputs()) {
-        l.set(join_steps(l, ahead, table->time_major()), 0);
-        return l.set(join_steps(l, back, table->time_major()), 1);
-    }
-    std::vector<ValueId> merged;
-    for (std::size_t t = 0; t < ahead.size(); ++t) merged.push_back(l.concat({ahead[t], back[t]}, 1));
-    l.set(join_steps(l, merged, table->time_major()));
+    const ValueId ahead = run_lstm(l, forward, options, input, aux, false),
+                  back = run_lstm(l, backward, options, backward_input, aux, true);
+    set_directions(l, ahead, back, table->merge_outputs(), table->time_major());
 }
 
 }  // namespace

@@ -31,11 +31,11 @@ struct LstmForm {
 };
 LstmForm lstm_form(Lowering& l, const LstmOperands& at);
 
-/// The output of each step, in the order of time; states are read and written. `aux` may lack a value.
-std::vector<ValueId> run_lstm(Lowering& l, const LstmOperands& at, const LstmOptions& options, const Sequence& input,
-                              const Sequence& aux, bool backward);
+/// The outputs of all steps, [steps, batch, n] in the order of time; states are read and written. `aux` may lack a
+/// value.
+ValueId run_lstm(Lowering& l, const LstmOperands& at, const LstmOptions& options, const Sequence& input,
+                 const Sequence& aux, bool backward);
 /// The same for int8 with a cell state of int16.
-std::vector<ValueId> run_lstm_int8(Lowering& l, const LstmOperands& at, const LstmOptions& options,
-                                   const Sequence& input);
+ValueId run_lstm_int8(Lowering& l, const LstmOperands& at, const LstmOptions& options, const Sequence& input);
 
 }  // namespace tosavk

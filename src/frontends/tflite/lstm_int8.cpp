@@ -57,47 +57,47 @@ int power_of_two(Lowering& l, const TfliteTensor& tensor) {
 
 class Int8Lstm {
 public:
-    Int8Lstm(Lowering& l, const LstmOperands& at, const LstmOptions& options, const Sequence& input)
-        : l_(l), form_(lstm_form(l, at)) {
+    Int8Lstm(Lowering& l, const LstmOperands& at, const LstmOptions& options) : l_(l), form_(lstm_form(l, at)) {
         check(at, options);
-        const Quant x = l.quant(l.in(0)), state = l.quant(l.in(at.output_state));
+        const Quant state = l.quant(l.in(at.output_state));
         state_zp_ = state.zero_point;
         cell_power_ = power_of_two(l, l.in(at.cell_state));
         if (cell_power_ < -15 || cell_power_ > -9)
             l.unsupported(fmt::format("a cell state in steps of 2^{} is not supported", cell_power_));
         cell_clip_ = clip_of(options.cell_clip, l.quant(l.in(at.cell_state)).scale, 32767);
         projection_clip_ = clip_of(options.projection_clip, l.quant(l.out()).scale, 127);
-
-        const ValueId rows = l.reshape(input.value, {input.steps * input.batch, input.size});
-        const Matrices weights(l, form_.of(at.weights), form_.cells, input.size);
-        const ValueId biases = l.reshape(join_vectors(l, form_.of(at.biases), form_.cells, DType::i32), {width()});
-        given_ = l.requantize_channels(matrix_product(l, rows, weights.values(), biases, x.zero_point), DType::i16,
-                                       multipliers(at.weights, x.scale), 0);
         recurrent_ = Matrices(l, form_.of(at.recurrent), form_.cells, form_.outputs).values();
         recurrent_multipliers_ = multipliers(at.recurrent, state.scale);
         read_hidden(at, state);
         if (form_.peepholes) read_peepholes(at);
         make_table();
-        output = read_state(l, at.output_state, {input.batch, form_.outputs});
-        cell = read_state(l, at.cell_state, {input.batch, form_.cells});
     }
 
-    ValueId output = no_id, cell = no_id;
+    /// What the inputs of all steps add to the gates.
+    ValueId given(const LstmOperands& at, const Sequence& input) {
+        const Quant x = l_.quant(l_.in(0));
+        const ValueId rows = l_.reshape(input.value, {input.steps * input.batch, input.size});
+        const Matrices weights(l_, form_.of(at.weights), form_.cells, input.size);
+        const ValueId biases = l_.reshape(join_vectors(l_, form_.of(at.biases), form_.cells, DType::i32), {width()});
+        return l_.requantize_channels(matrix_product(l_, rows, weights.values(), biases, x.zero_point), DType::i16,
+                                      multipliers(at.weights, x.scale), 0);
+    }
 
-    void step(const Sequence& input, std::int64_t t) {
+    const LstmForm& form() const { return form_; }
+
+    void step(const Given& given, ValueId& output, ValueId& cell) {
         const ValueId sums = matrix_product(l_, output, recurrent_, l_.scalar(DType::i32, 0), state_zp_);
         const ValueId added = l_.requantize_channels(sums, DType::i32, recurrent_multipliers_, 0);
-        const ValueId given = l_.cast(take_step(l_, given_, input, t), DType::i32);
-        all_ = clamp16(l_, l_.add(Op::add, {given, added}, DType::i32));
+        all_ = clamp16(l_, l_.add(Op::add, {l_.cast(given.take(l_), DType::i32), added}, DType::i32));
         functions_ = form_.peepholes ? no_id : look_up(l_, all_, table_, bases());
 
-        const ValueId forget = gate(1), candidate = gate(2);
+        const ValueId forget = gate(1, cell), candidate = gate(2, no_id);
         ValueId in = no_id;
         if (form_.coupled) {
             const ValueId wide = l_.cast(forget, DType::i32);
             in = l_.cast(l_.add(Op::sub, {l_.splat(wide, DType::i32, 32767), wide}, DType::i32), DType::i16);
         } else {
-            in = gate(0);
+            in = gate(0, cell);
         }
         const ValueId kept = divide_by_power(l_, multiply(l_, forget, cell), 15),
                       more = divide_by_power(l_, multiply(l_, in, candidate), 30 + cell_power_);
@@ -106,7 +106,7 @@ public:
         cell = l_.cast(now, DType::i16);
 
         const ValueId shape = look_up(l_, cell, table_, {2 * table_size + 32768});
-        const ValueId hidden = multiply(l_, gate(3), shape);
+        const ValueId hidden = multiply(l_, gate(3, cell), shape);
         output = l_.requantize(hidden, DType::i8, hidden_multiplier_, 0, hidden_zp_);
         if (!form_.projects) return;
         output = l_.requantize(matrix_product(l_, output, projection_, projection_bias_), DType::i8,
@@ -196,7 +196,7 @@ private:
         return list;
     }
 
-    ValueId gate(std::size_t which) {
+    ValueId gate(std::size_t which, ValueId cell) {
         const auto place = std::find(form_.gates.begin(), form_.gates.end(), which) - form_.gates.begin();
         const std::int64_t from = place * form_.cells;
         if (functions_ != no_id) return l_.slice_axis(functions_, 1, from, form_.cells);
@@ -215,7 +215,7 @@ private:
     std::int64_t state_zp_ = 0, hidden_zp_ = 0;
     int cell_power_ = 0;
     double cell_clip_ = 0, projection_clip_ = 0;
-    ValueId given_ = no_id, recurrent_ = no_id, projection_ = no_id, projection_bias_ = no_id, table_ = no_id;
+    ValueId recurrent_ = no_id, projection_ = no_id, projection_bias_ = no_id, table_ = no_id;
     ValueId all_ = no_id, functions_ = no_id;  // of the step in hand
     std::vector<QuantizedMultiplier> recurrent_multipliers_;
     QuantizedMultiplier hidden_multiplier_, projection_multiplier_;
@@ -225,16 +225,18 @@ private:
 
 }  // namespace
 
-std::vector<ValueId> run_lstm_int8(Lowering& l, const LstmOperands& at, const LstmOptions& options,
-                                   const Sequence& input) {
-    Int8Lstm lstm(l, at, options, input);
-    std::vector<ValueId> outputs;
-    for (std::int64_t t = 0; t < input.steps; ++t) {
-        lstm.step(input, t);
-        outputs.push_back(lstm.output);
-    }
-    l.set_state(at.output_state, lstm.output);
-    l.set_state(at.cell_state, lstm.cell);
+ValueId run_lstm_int8(Lowering& l, const LstmOperands& at, const LstmOptions& options, const Sequence& input) {
+    Int8Lstm outside(l, at, options);
+    const ValueId given = outside.given(at, input);
+    std::vector<ValueId> states{read_state(l, at.output_state, {input.batch, outside.form().outputs}),
+                                read_state(l, at.cell_state, {input.batch, outside.form().cells})};
+    const ValueId outputs = run_steps(l, input, given, /*backward=*/false, states, [&](Lowering& r) -> Step {
+        return [lstm = Int8Lstm(r, at, options)](const Given& x, std::vector<ValueId>& now) mutable {
+            lstm.step(x, now[0], now[1]);
+        };
+    });
+    l.set_state(at.output_state, states[0]);
+    l.set_state(at.cell_state, states[1]);
     return outputs;
 }
 

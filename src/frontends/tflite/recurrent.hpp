@@ -3,6 +3,8 @@
 
 #include "frontends/tflite/hybrid.hpp"
 
+#include <functional>
+
 namespace tosavk {
 
 /// An input of several steps, [steps, batch, size] whatever the order in the file.
@@ -12,10 +14,26 @@ struct Sequence {
     bool time_major = true;  ///< the order in the file
 };
 Sequence read_sequence(Lowering& l, std::size_t k, bool time_major);
-/// [batch, size] of each step to one value in the order of the file.
-ValueId join_steps(Lowering& l, const std::vector<ValueId>& steps, bool time_major);
-/// [batch, n] of one step of [steps * batch, n].
-ValueId take_step(Lowering& l, ValueId all, const Sequence& sequence, std::int64_t step);
+/// [steps, batch, n] in the order of the file.
+ValueId in_file_order(Lowering& l, ValueId sequence, bool time_major);
+
+/// What the input of one step adds: rows of a matrix. Taken where they meet the rest, they become part of its shader.
+struct Given {
+    ValueId all = no_id;
+    std::int64_t row = 0, rows = 0;
+
+    ValueId take(Lowering& l) const { return l.slice_axis(all, 0, row, rows); }
+};
+/// One step: the states become those after it; the first is its output.
+using Step = std::function<void(const Given& given, std::vector<ValueId>& states)>;
+/// Steps in the graph that a Lowering writes: of the operator itself, or of the loop that stands for it.
+using MakeStep = std::function<Step(Lowering&)>;
+/// The outputs of all steps, [steps, batch, n] in the order of time, from what all inputs add, [steps * batch, n].
+/// Many steps are a loop, whose turns take a block of them each.
+ValueId run_steps(Lowering& l, const Sequence& sequence, ValueId given, bool backward, std::vector<ValueId>& states,
+                  const MakeStep& make);
+/// The outputs of both directions: side by side, or outputs 0 and 1.
+void set_directions(Lowering& l, ValueId ahead, ValueId back, bool merge, bool time_major);
 
 /// Matrices [rows of each, size] of one operator's inputs that meet the same numbers, side by side.
 class Matrices {

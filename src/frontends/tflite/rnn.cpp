@@ -35,9 +35,9 @@ Matrices one_matrix(Lowering& l, std::size_t k, std::int64_t rows, std::int64_t 
     return Matrices(l, std::span(&k, 1), rows, size);
 }
 
-/// activation(x W + y V + h R + b), in the order of time.
-std::vector<ValueId> run_rnn(Lowering& l, const RnnOperands& at, const RnnOptions& options, const Sequence& input,
-                             const Sequence& aux, bool backward) {
+/// activation(x W + y V + h R + b), [steps, batch, units] in the order of time.
+ValueId run_rnn(Lowering& l, const RnnOperands& at, const RnnOptions& options, const Sequence& input,
+                const Sequence& aux, bool backward) {
     const Shape matrix = l.shape(l.value(at.weights));
     if (matrix.size() != 2) l.fail(fmt::format("{} has rank {}, not 2", l.in(at.weights).title(), matrix.size()));
     const std::int64_t units = matrix[0], rows = input.steps * input.batch;
@@ -47,16 +47,14 @@ std::vector<ValueId> run_rnn(Lowering& l, const RnnOperands& at, const RnnOption
     };
     ValueId given = sum(product(at.weights, input), join_vectors(l, std::span(&at.bias, 1), units, DType::fp32));
     if (aux.value != no_id) given = sum(given, product(at.aux_weights, aux));
-    const Matrices recurrent = one_matrix(l, at.recurrent, units, units);
-    ValueId state = read_state(l, at.state, {input.batch, units});
-    std::vector<ValueId> outputs(static_cast<std::size_t>(input.steps));
-    for (std::int64_t k = 0; k < input.steps; ++k) {
-        const std::int64_t t = backward ? input.steps - 1 - k : k;
-        const ValueId x = sum(take_step(l, given, input, t), recurrent.times(l, state, options.asymmetric));
-        state = activate_any(l, x, options.activation);
-        outputs[static_cast<std::size_t>(t)] = state;
-    }
-    l.set_state(at.state, state);
+    std::vector<ValueId> states{read_state(l, at.state, {input.batch, units})};
+    const ValueId outputs = run_steps(l, input, given, backward, states, [&](Lowering& r) -> Step {
+        return [&, recurrent = one_matrix(r, at.recurrent, units, units)](const Given& x, std::vector<ValueId>& state) {
+            const ValueId more = recurrent.times(r, state[0], options.asymmetric);
+            state[0] = activate_any(r, r.add(Op::add, {x.take(r), more}, DType::fp32), options.activation);
+        };
+    });
+    l.set_state(at.state, states[0]);
     return outputs;
 }
 
@@ -71,7 +69,8 @@ void lower_rnn(Lowering& l) {
     input.steps = 1;
     input.batch = shape[0];
     input.size = shape[1];
-    l.set(run_rnn(l, {}, read_options(*table), input, {}, false)[0]);
+    const ValueId outputs = run_rnn(l, {}, read_options(*table), input, {}, false);
+    l.set(l.reshape(outputs, {l.shape(outputs)[1], l.shape(outputs)[2]}));
 }
 
 void lower_sequence_rnn(Lowering& l) {
@@ -79,7 +78,7 @@ void lower_sequence_rnn(Lowering& l) {
     if (!table) l.fail("its options are missing");
     check_types(l);
     const Sequence input = read_sequence(l, 0, table->time_major());
-    l.set(join_steps(l, run_rnn(l, {}, read_options(*table), input, {}, false), table->time_major()));
+    l.set(in_file_order(l, run_rnn(l, {}, read_options(*table), input, {}, false), table->time_major()));
 }
 
 /// Input; weights, recurrent weights, bias and state of both directions; a second input and its weights.
@@ -104,15 +103,9 @@ void lower_bidirectional_rnn(Lowering& l) {
             "narrow weights in time-major order are not supported: TFLite's kernel goes through the sequence "
             "several times");
     const RnnOptions options = read_options(*table);
-    const std::vector<ValueId> ahead = run_rnn(l, forward, options, input, aux, false),
-                               back = run_rnn(l, backward, options, backward_input, aux, true);
-    if (!table->merge_outputs()) {
-        l.set(join_steps(l, ahead, table->time_major()), 0);
-        return l.set(join_steps(l, back, table->time_major()), 1);
-    }
-    std::vector<ValueId> merged;
-    for (std::size_t t = 0; t < ahead.size(); ++t) merged.push_back(l.concat({ahead[t], back[t]}, 1));
-    l.set(join_steps(l, merged, table->time_major()));
+    const ValueId ahead = run_rnn(l, forward, options, input, aux, false),
+                  back = run_rnn(l, backward, options, backward_input, aux, true);
+    set_directions(l, ahead, back, table->merge_outputs(), table->time_major());
 }
 
 }  // namespace

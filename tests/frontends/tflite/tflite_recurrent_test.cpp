@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace tosavk {
 namespace {
@@ -54,6 +56,7 @@ void expect_close(const HostTensor& got, const Real& expected) {
 struct LstmSpec {
     bool coupled = false, peepholes = false, norms = false, projects = false, time_major = true;
     float cell_clip = 0, projection_clip = 0;
+    bool hybrid = false;  ///< int8 weights, which the definition here knows nothing of
 };
 
 constexpr std::size_t inputs = 3, cells = 4, batch = 2, steps = 3;
@@ -74,18 +77,22 @@ struct Lstm {
         c.assign(batch, Real(cells, 0));
     }
 
-    Bytes model() const {
+    Bytes model(std::size_t length = steps) const {
         TfliteBuilder b;
         const auto dims = [](std::size_t a, std::size_t n) {
             return std::vector<std::int32_t>{static_cast<std::int32_t>(a), static_cast<std::int32_t>(n)};
         };
         const auto three = [&](std::size_t n) {
-            std::vector<std::int32_t> shape = s.time_major ? dims(steps, batch) : dims(batch, steps);
+            std::vector<std::int32_t> shape = s.time_major ? dims(length, batch) : dims(batch, length);
             shape.push_back(static_cast<std::int32_t>(n));
             return f32(shape);
         };
         const auto gate = [&](std::size_t g, bool there, const std::vector<std::int32_t>& shape, const Real& values) {
-            return there && !(s.coupled && g == 0) ? b.constant(f32(shape), float_bytes(values)) : -1;
+            if (!there || (s.coupled && g == 0)) return -1;
+            if (!s.hybrid || shape.size() == 1) return b.constant(f32(shape), float_bytes(values));
+            Ints narrow;
+            for (const double v : values) narrow.push_back(std::lround(v * 127));
+            return b.constant(i8(shape, 1.0f / 127), encode_ints(DType::i8, narrow));
         };
         const std::vector<std::int32_t> vector{static_cast<std::int32_t>(cells)};
         std::vector<int> in{b.tensor(three(inputs))};
@@ -271,7 +278,7 @@ HostTensor ramp(DType type, const Shape& shape, std::int64_t a, std::int64_t b, 
     return t;
 }
 
-Bytes int8_lstm(bool coupled, bool peepholes, bool projects) {
+Bytes int8_lstm(bool coupled, bool peepholes, bool projects, std::int32_t length = 3) {
     const std::int32_t n = projects ? 4 : 5;
     TfliteBuilder b;
     std::int64_t drawn = 0;
@@ -285,7 +292,7 @@ Bytes int8_lstm(bool coupled, bool peepholes, bool projects) {
     const auto weights = [&](std::int32_t columns, float scale) {
         return constant({5, columns}, TensorType::INT8, DType::i8, 127, scale);
     };
-    std::vector<int> in{b.tensor(i8({3, 2, 3}, 0.02f, 5))};
+    std::vector<int> in{b.tensor(i8({length, 2, 3}, 0.02f, 5))};
     const auto absent = [&](int g) { return coupled && g == 0; };
     for (int g = 0; g < 4; ++g) in.push_back(absent(g) ? -1 : weights(3, 0.02f));
     for (int g = 0; g < 4; ++g) in.push_back(absent(g) ? -1 : weights(n, 0.015f));
@@ -297,7 +304,7 @@ Bytes int8_lstm(bool coupled, bool peepholes, bool projects) {
     in.push_back(projects ? constant({n}, TensorType::INT32, DType::i32, 500, 8e-5f) : -1);
     in.push_back(b.tensor(variable(i8({2, n}, 0.008f, -9))));
     in.push_back(b.tensor(variable(i16({2, 5}, 0x1p-11f))));
-    const int y = b.tensor(i8({3, 2, n}, 0.008f, -9));
+    const int y = b.tensor(i8({length, 2, n}, 0.008f, -9));
     for (int g = 0; g < 4; ++g) b.next_intermediates.push_back(b.tensor(i16({1}, 1)));
     b.next_intermediates.push_back(b.tensor(projects ? i8({1}, 0.007f, 13) : i8({1}, 0.008f, -9)));
     b.op(B::UNIDIRECTIONAL_SEQUENCE_LSTM, in, {y}, BuiltinOptions::UnidirectionalSequenceLSTMOptions,
@@ -319,6 +326,125 @@ TEST(TfliteRecurrent, IntegerLstm) {
                                             12, -9, 85, -9, 82, -62, -32, 20, -13, 40, -10, -102, -16, -77, -15}));
     EXPECT_EQ(ints(coupled[1].at(0)), (Ints{-85,  -12, 83, -12, 83, -20, -90, -24, 18,  -33, -9,  -45, -10, -88, -11,
                                             -102, -11, 42, -11, 56, -16, -34, -18, -67, -24, -28, -9,  14,  -9,  16}));
+}
+
+/// Of a sequence in time-major order.
+HostTensor part_of(const HostTensor& all, std::int64_t from, std::int64_t length) {
+    HostTensor part(all.type, {length, all.shape[1], all.shape[2]});
+    const std::size_t row = all.bytes.size() / static_cast<std::size_t>(all.shape[0]);
+    const auto begin = all.bytes.begin() + static_cast<std::ptrdiff_t>(row) * from;
+    part.bytes.assign(begin, begin + static_cast<std::ptrdiff_t>(row) * length);
+    return part;
+}
+
+HostTensor turned(const HostTensor& all) {
+    HostTensor back(all.type, all.shape);
+    back.bytes.clear();
+    for (std::int64_t t = all.shape[0]; t-- > 0;) {
+        const Bytes step = part_of(all, t, 1).bytes;
+        back.bytes.insert(back.bytes.end(), step.begin(), step.end());
+    }
+    return back;
+}
+
+/// A sequence of several lengths, whose graph is a loop, and its parts one after the other, whose graphs are not, have
+/// the same bits: the state goes on from run to run.
+void expect_same_in_parts(const std::function<Bytes(std::int64_t)>& model, const std::function<HostTensor(Shape)>& draw,
+                          std::int64_t each) {
+    for (const std::int64_t parts : {3, 70}) {
+        const HostTensor x = draw({parts * each, batch, inputs});
+        std::vector<HostTensor> pieces;
+        for (std::int64_t k = 0; k < parts; ++k) pieces.push_back(part_of(x, k * each, each));
+        const auto expected = run_steps(model(each), pieces);
+        const Graph graph = import_tflite(model(parts * each), {});
+        EXPECT_LT(graph.nodes.size(), 2000u);
+        EXPECT_TRUE(std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                                [](const Node& node) { return node.op == Op::while_loop; }));
+        VariableState state;
+        const HostTensor got = reference_run(graph, std::vector{x}, false, &state).at(0);
+        for (std::int64_t k = 0; k < parts; ++k) {
+            const Bytes& one = expected[static_cast<std::size_t>(k)].at(0).bytes;
+            ASSERT_EQ(part_of(got, k * each, each).bytes, one) << "part " << k << " of " << parts;
+        }
+        // The state that is left is that of the last part.
+        const auto next = reference_run(graph, std::vector{x}, false, &state).at(0);
+        pieces.push_back(pieces[0]);
+        EXPECT_EQ(part_of(next, 0, each).bytes,
+                  run_steps(model(each), pieces)[static_cast<std::size_t>(parts)][0].bytes);
+    }
+}
+
+TEST(TfliteRecurrent, LongFloatLstm) {
+    std::vector<LstmSpec> specs(3);
+    specs[1] = {true, true, true, true, true, 0.4f, 0.2f};
+    specs[2].hybrid = true;
+    for (const LstmSpec& spec : specs) {
+        const Lstm lstm(spec);
+        expect_same_in_parts([&](std::int64_t n) { return lstm.model(static_cast<std::size_t>(n)); },
+                             [](const Shape& shape) { return random_f32(shape, 2); }, 37);
+    }
+}
+
+TEST(TfliteRecurrent, LongIntegerLstm) {
+    for (const bool projects : {false, true}) {
+        expect_same_in_parts(
+            [&](std::int64_t n) { return int8_lstm(!projects, !projects, projects, static_cast<std::int32_t>(n)); },
+            random_i8, 32);
+    }
+}
+
+TEST(TfliteRecurrent, LongSequencesBatchFirst) {
+    LstmSpec spec;
+    Lstm lstm(spec);
+    const HostTensor x = random_f32({100, batch, inputs});
+    const auto expected = run_steps(lstm.model(100), {x}).at(0).at(0);
+    lstm.s.time_major = false;
+    const std::size_t row = inputs * sizeof(float), out = cells * sizeof(float);
+    HostTensor by_batch(DType::fp32, {batch, 100, inputs});
+    for (std::size_t t = 0; t < 100; ++t) {
+        for (std::size_t n = 0; n < batch; ++n)
+            std::copy_n(x.bytes.data() + (t * batch + n) * row, row, by_batch.bytes.data() + (n * 100 + t) * row);
+    }
+    const auto got = run_steps(lstm.model(100), {by_batch}).at(0).at(0);
+    for (std::size_t t = 0; t < 100; ++t) {
+        for (std::size_t n = 0; n < batch; ++n) {
+            EXPECT_TRUE(std::equal(got.bytes.data() + (n * 100 + t) * out, got.bytes.data() + (n * 100 + t + 1) * out,
+                                   expected.bytes.data() + (t * batch + n) * out));
+        }
+    }
+}
+
+// With equal weights one direction does to a sequence what the other one does to the same sequence turned.
+TEST(TfliteRecurrent, LongSequencesBackward) {
+    for (const bool hybrid : {false, true}) {
+        for (const std::int32_t length : {60, 120, 2100}) {
+            TfliteBuilder b;
+            const int x = b.tensor(f32({1, length, 2}));
+            const auto matrix = [&](std::int32_t columns) {
+                const HostTensor narrow = ramp(DType::i8, {3, columns}, 37, 11, -127, 127);
+                if (hybrid) return b.constant(i8({3, columns}, 0.005f), narrow.bytes);
+                return b.constant(f32({3, columns}), random_f32({3, columns}, 0.5).bytes);
+            };
+            const int w = matrix(2), r = matrix(3), c = b.constant(f32({3}), random_f32({3}).bytes);
+            const int ahead = b.tensor(variable(f32({1, 3}))), back = b.tensor(variable(f32({1, 3})));
+            const int y = b.tensor(f32({1, length, 3})), z = b.tensor(f32({1, length, 3}));
+            b.op(B::BIDIRECTIONAL_SEQUENCE_RNN, {x, w, r, c, ahead, w, r, c, back, -1, -1, -1}, {y, z},
+                 BuiltinOptions::BidirectionalSequenceRNNOptions,
+                 CreateBidirectionalSequenceRNNOptions(b.fbb, false, Act::TANH, false).Union());
+            const Bytes model = b.finish({x}, {y, z});
+            const auto given = [](HostTensor t) {  // the batch of one in either order
+                t.shape = {t.shape[1], t.shape[0], t.shape[2]};
+                return t;
+            };
+            const HostTensor one = random_f32({length, 1, 2}), two = random_f32({length, 1, 2});
+            const auto got = run_steps(model, {given(one), given(two)}),
+                       other = run_steps(model, {given(turned(one)), given(turned(two))});
+            for (std::size_t run = 0; run < 2; ++run) {
+                EXPECT_EQ(turned(given(got[run].at(1))).bytes, other[run].at(0).bytes);
+                EXPECT_EQ(turned(given(got[run].at(0))).bytes, other[run].at(1).bytes);
+            }
+        }
+    }
 }
 
 TEST(TfliteRecurrent, FunctionsInFixedPointAreNearTheirDefinitions) {

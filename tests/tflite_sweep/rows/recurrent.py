@@ -5,13 +5,24 @@ from model import Quant
 from rows import row
 
 
-def float_matrix(m, hybrid):
-    """Constant weights of either form."""
+def length(m, kind):
+    """Steps of a sequence; a long one becomes a loop, a very long one a loop of loops."""
+    return m.pick(m.size(65, 100), m.size(65, 300), m.size(65, 300), 2100) if "long" in kind else m.size(1, 5)
+
+
+def activation(m, kind, *choices):
+    """Long sequences are to stay in bounds. Hybrid ones have an exact function: where the last bit of a state decides
+    how it is rounded, its error would be a step from then on."""
+    return m.pick(*choices) if "long" not in kind else "RELU6" if "hybrid" in kind else m.pick("TANH", "RELU6")
+
+
+def float_matrix(m, hybrid, spread=0.3):
+    """Constant weights of either form. Large ones of a recurrence make more of small errors with every step."""
     def make(*shape):
         if hybrid:
             data = np.maximum(m.values("i8", shape), -127)
             return m.const("i8", data, Quant(m.scale(1e-3, 5e-3)))
-        return m.const("f32", m.values("f32", shape, 0.3))
+        return m.const("f32", m.values("f32", shape, spread))
     return make
 
 
@@ -57,22 +68,22 @@ def lstm(m, kind):
     m.output(m.op("LSTM", [x, *operands], [("f32",)], "LSTMOptions", **lstm_options(m)))
 
 
-@row("UNIDIRECTIONAL_SEQUENCE_LSTM", "f32", "hybrid")
+@row("UNIDIRECTIONAL_SEQUENCE_LSTM", "f32", "hybrid", "f32 long")
 def sequence_lstm(m, kind):
-    batch, steps, depth, units = m.size(1, 3), m.size(1, 5), m.size(1, 6), m.size(1, 6)
+    batch, steps, depth, units = m.size(1, 3), length(m, kind), m.size(1, 6), m.size(1, 6)
     out = m.pick(units, m.size(1, 6))
     time_major = m.chance()
     m.steps = 2
     x = m.input("f32", (steps, batch, depth) if time_major else (batch, steps, depth))
-    operands = lstm_operands(m, batch, depth, units, out, kind == "hybrid", float_matrix(m, kind == "hybrid"))
+    operands = lstm_operands(m, batch, depth, units, out, "hybrid" in kind, float_matrix(m, "hybrid" in kind))
     m.output(m.op("UNIDIRECTIONAL_SEQUENCE_LSTM", [x, *operands], [("f32",)], "UnidirectionalSequenceLSTMOptions",
-                  time_major=time_major, asymmetric_quantize_inputs=kind == "hybrid" and m.chance(0.3),
+                  time_major=time_major, asymmetric_quantize_inputs="hybrid" in kind and m.chance(0.3),
                   **lstm_options(m)))
 
 
-@row("UNIDIRECTIONAL_SEQUENCE_LSTM", "i8")
+@row("UNIDIRECTIONAL_SEQUENCE_LSTM", "i8", "i8 long")
 def integer_lstm(m, kind):
-    batch, steps, depth, units = m.size(1, 3), m.size(1, 5), m.pick(1, 3, 6), m.pick(1, 2, 5)
+    batch, steps, depth, units = m.size(1, 3), length(m, kind), m.pick(1, 3, 6), m.pick(1, 2, 5)
     out = m.pick(units, units, m.size(1, 6))
     coupled, peephole, norm = m.chance(0.3), m.chance(0.3), m.chance(0.3)
     m.steps = 2
@@ -110,30 +121,32 @@ def integer_lstm(m, kind):
 def rnn(m, kind):
     batch, depth, units = m.size(1, 3), m.size(1, 6), m.size(1, 6)
     m.steps = 3
-    matrix = float_matrix(m, kind == "hybrid")
+    matrix = float_matrix(m, "hybrid" in kind)
     x = m.input("f32", (batch, depth))
     operands = [matrix(units, depth), matrix(units, units), vector(m, units), m.variable("f32", (batch, units))]
     m.output(m.op("RNN", [x, *operands], [("f32",)], "RNNOptions", fused_activation_function=m.pick(
         "NONE", "RELU", "TANH", "RELU6")))
 
 
-@row("UNIDIRECTIONAL_SEQUENCE_RNN", "f32", "hybrid")
+@row("UNIDIRECTIONAL_SEQUENCE_RNN", "f32", "hybrid", "f32 long", "hybrid long")
 def sequence_rnn(m, kind):
-    batch, steps, depth, units = m.size(1, 3), m.size(1, 5), m.size(1, 6), m.size(1, 6)
+    batch, steps, depth, units = m.size(1, 3), length(m, kind), m.size(1, 6), m.size(1, 6)
     m.steps = 2
-    matrix, time_major = float_matrix(m, kind == "hybrid"), m.chance()
+    matrix, time_major = float_matrix(m, "hybrid" in kind, 0.1 if "long" in kind else 0.3), m.chance()
     x = m.input("f32", (steps, batch, depth) if time_major else (batch, steps, depth))
     operands = [matrix(units, depth), matrix(units, units), vector(m, units), m.variable("f32", (batch, units))]
     m.output(m.op("UNIDIRECTIONAL_SEQUENCE_RNN", [x, *operands], [("f32",)], "SequenceRNNOptions",
-                  time_major=time_major, fused_activation_function=m.pick("NONE", "RELU", "TANH", "RELU6"),
-                  asymmetric_quantize_inputs=kind == "hybrid" and m.chance(0.3)))
+                  time_major=time_major,
+                  fused_activation_function=activation(m, kind, "NONE", "RELU", "TANH", "RELU6"),
+                  asymmetric_quantize_inputs="hybrid" in kind and m.chance(0.3)))
 
 
-@row("BIDIRECTIONAL_SEQUENCE_RNN", "f32")  # the runtime's hybrid kernel crashes on some
+@row("BIDIRECTIONAL_SEQUENCE_RNN", "f32", "f32 long")  # the runtime's hybrid kernel crashes on some
 def bidirectional_rnn(m, kind):
-    batch, steps, depth = m.size(1, 3), m.size(1, 5), m.size(1, 6)
+    batch, steps, depth = m.size(1, 3), length(m, kind), m.size(1, 6)
     m.steps = 2
-    matrix, time_major, merge = float_matrix(m, False), m.chance(), m.chance()
+    matrix = float_matrix(m, False, 0.1 if "long" in kind else 0.3)
+    time_major, merge = m.chance(), m.chance()
     x = m.input("f32", (steps, batch, depth) if time_major else (batch, steps, depth))
     operands = []
     for _ in range(2):
@@ -141,15 +154,15 @@ def bidirectional_rnn(m, kind):
         operands += [matrix(units, depth), matrix(units, units), vector(m, units), m.variable("f32", (batch, units))]
     made = m.op("BIDIRECTIONAL_SEQUENCE_RNN", [x, *operands, None, None, None], [("f32",)] * (1 if merge else 2),
                 "BidirectionalSequenceRNNOptions", time_major=time_major, merge_outputs=merge,
-                fused_activation_function=m.pick("NONE", "RELU", "TANH"))
+                fused_activation_function=activation(m, kind, "NONE", "RELU", "TANH"))
     m.output(*([made] if merge else made))
 
 
-@row("BIDIRECTIONAL_SEQUENCE_LSTM", "f32", "hybrid")
+@row("BIDIRECTIONAL_SEQUENCE_LSTM", "f32", "hybrid", "f32 long")
 def bidirectional_lstm(m, kind):
-    batch, steps, depth = m.size(1, 3), m.size(1, 5), m.size(1, 6)
+    batch, steps, depth = m.size(1, 3), length(m, kind), m.size(1, 6)
     m.steps = 2
-    hybrid = kind == "hybrid"
+    hybrid = "hybrid" in kind
     matrix, time_major, merge = float_matrix(m, hybrid), m.chance(), m.chance()
     x = m.input("f32", (steps, batch, depth) if time_major else (batch, steps, depth))
     weights, states = [], []
