@@ -14,44 +14,6 @@
 
 namespace tosavk {
 
-Window make_window(const Lowering& l, std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t dilation,
-                   tflite::Padding padding) {
-    if (kernel < 1) l.fail(fmt::format("kernel size {} must be at least 1", kernel));
-    if (stride < 1) l.fail(fmt::format("stride {} must be at least 1", stride));
-    if (dilation < 1) l.fail(fmt::format("dilation {} must be at least 1", dilation));
-    const std::int64_t extent = (kernel - 1) * dilation + 1;
-    Window w;
-    if (padding == tflite::Padding::SAME) {
-        w.out = (in + stride - 1) / stride;
-        w.before = std::max<std::int64_t>((w.out - 1) * stride + extent - in, 0) / 2;
-    } else if (padding == tflite::Padding::VALID) {
-        if (extent > in) l.fail(fmt::format("a kernel of extent {} does not fit an input of size {}", extent, in));
-        w.out = (in - extent) / stride + 1;
-    } else {
-        l.fail(fmt::format("unknown padding {}", static_cast<int>(padding)));
-    }
-    w.after = (w.out - 1) * stride + extent - in - w.before;
-    return w;
-}
-
-std::vector<std::int32_t> pad_image(Lowering& l, ValueId& x, std::span<const std::int64_t> kernel,
-                                    std::span<const std::int64_t> stride, std::span<const std::int64_t> dilation,
-                                    tflite::Padding padding) {
-    const Shape shape = l.shape(x);
-    const std::size_t axes = kernel.size();
-    if (shape.size() != axes + 2) l.fail(fmt::format("its input has rank {}, not {}", shape.size(), axes + 2));
-    std::vector<std::int32_t> pad;
-    Shape used = shape;  // what is left of the input where the windows do not reach its end
-    for (std::size_t i = 0; i < axes; ++i) {
-        const Window w = make_window(l, shape[1 + i], kernel[i], stride[i], dilation[i], padding);
-        used[1 + i] += std::min<std::int64_t>(w.after, 0);
-        pad.push_back(l.narrow(w.before, "padding"));
-        pad.push_back(l.narrow(std::max<std::int64_t>(w.after, 0), "padding"));
-    }
-    x = l.slice(x, std::vector<std::int64_t>(used.size(), 0), used);
-    return pad;
-}
-
 namespace {
 
 constexpr std::int64_t max_groups = 16384;
@@ -323,18 +285,27 @@ void lower_transpose_conv(Lowering& l) {
     const auto* options = l.options<tflite::TransposeConvOptions>();
     if (!options) l.fail("its options are missing");
     Kind kind = kind_of(l, k);
-    if (kind == Kind::floating && is_hybrid(l, 1)) {
-        l.unsupported("weights of 8 bits with float activations are computed by dequantized weights only "
-                      "(--hybrid dequantize)");
-    }
     // Here the options say the type of the sums, whatever that of the bias.
     if (is_int16(kind)) {
         kind = options->quantized_bias_type() == tflite::TensorType::INT32 ? Kind::int16_sum32 : Kind::int16_sum64;
     }
-    const ValueId x = l.value(k.x), weights = weights_of(l, kind);
+    ValueId x = l.value(k.x);
+    const ValueId weights = weights_of(l, kind);
     const Shape filter = l.shape(weights), input = l.shape(x);
     if (filter.size() != 4) l.fail(fmt::format("its filter has rank {}, not 4", filter.size()));
     if (input.size() != 4) l.fail(fmt::format("its input has rank {}, not 4", input.size()));
+    // The kernel quantizes the activations only to multiply and add floats.
+    ValueId scale = no_id;
+    if (kind == Kind::floating && is_hybrid(l, 1)) {
+        if (l.in(1).type != tflite::TensorType::INT8)
+            l.unsupported(fmt::format("weights of type {} with float activations have no kernel in TFLite",
+                                      name_of(l.in(1).type)));
+        hybrid_weights(l, 1, 0);  // which checks them
+        const HybridRows images = round_rows(l, x, /*asymmetric=*/true);
+        x = l.cast(quantize_rounded(l, images, images.rounded), DType::fp32);
+        x = l.add(Op::sub, {x, l.cast(images.zero_point, DType::fp32)}, DType::fp32);
+        scale = images.scale;
+    }
     // Where the output's shape is computed at run time, it is the recorded one.
     Shape output = l.out().shape;
     if (l.constant(0)) output = l.const_ints(0);
@@ -352,6 +323,11 @@ void lower_transpose_conv(Lowering& l) {
         conv.attrs.pad.push_back(l.narrow(output[1 + i] - whole + before, "padding"));
     }
     conv.attrs.stride = narrow_pair(l, stride, "stride");
+    if (scale != no_id) {
+        const ValueId sums = l.mul(add_conv(l, conv, x, weights, l.scalar(DType::fp32, 0)), scale, DType::fp32);
+        const ValueId biased = l.add(Op::add, {sums, l.reshape(bias, {1, 1, 1, l.shape(bias)[0]})}, DType::fp32);
+        return l.set(l.activate_float(biased, options->fused_activation_function()));
+    }
     const ValueId acc = add_conv(l, conv, x, weights, bias);
     l.set(finish_conv(l, kind, acc, 0, filter[0], options->fused_activation_function(), k));
 }

@@ -105,6 +105,43 @@ TEST(TfliteHybrid, FullyConnected) {
     }
 }
 
+// Each image of the batch is quantized with a zero point, which what lies outside of it does not have.
+TEST(TfliteHybrid, TransposeConv) {
+    constexpr std::size_t size = 3, depth = 5, channels = 4, kernel = 3, to = 2 * (size - 1) + kernel;
+    const HostTensor x = random_f32({2, size, size, depth}, 3), weights = random_i8({channels, kernel, kernel, depth});
+    const std::vector<std::int64_t> output{2, to, to, channels};
+    TfliteBuilder b;
+    TensorSpec spec{{channels, kernel, kernel, depth}, TensorType::INT8, {0.01f, 0.02f, 0.5f, 0.003f}, {0, 0, 0, 0}};
+    const int shape = b.constant({{4}, TensorType::INT32}, encode_ints(DType::i32, output)),
+              w = b.constant(spec, weights.bytes), in = b.tensor(f32({2, size, size, depth})),
+              y = b.tensor(f32({2, to, to, channels}));
+    b.op(B::TRANSPOSE_CONV, {shape, w, in}, {y}, BuiltinOptions::TransposeConvOptions,
+         CreateTransposeConvOptions(b.fbb, Padding::VALID, 2, 2).Union());
+    const Bytes model = b.finish({in}, {y});
+    const auto got = run(model, {x}).at(0);
+    const Ints q = ints(weights);
+    std::vector<double> expected(2 * to * to * channels);
+    for (std::size_t n = 0; n < 2; ++n) {
+        const std::size_t count = size * size * depth;
+        const Row row = quantize(x.as<float>().subspan(n * count, count), true);
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::size_t iy = i / depth / size, ix = i / depth % size, c = i % depth;
+            for (std::size_t k = 0; k < channels * kernel * kernel; ++k) {
+                const std::size_t o = k / (kernel * kernel), ky = k / kernel % kernel, kx = k % kernel;
+                expected[((n * to + 2 * iy + ky) * to + 2 * ix + kx) * channels + o] +=
+                    static_cast<double>((row.q[i] - row.zero_point) * q[k * depth + c]) *
+                    static_cast<double>(spec.scale[o]) * static_cast<double>(row.scale);
+            }
+        }
+    }
+    for (std::size_t i = 0; i < expected.size(); ++i)
+        EXPECT_NEAR(static_cast<double>(got.as<float>()[i]), expected[i], 1e-3) << i;
+    ImportOptions plain;
+    plain.hybrid = TfliteHybrid::dequantize;
+    const auto other = reference_run(import_tflite(model, plain), std::vector{x}, false, nullptr).at(0);
+    EXPECT_NE(other.bytes, got.bytes);
+}
+
 TEST(TfliteHybrid, NarrowerWeights) {
     const Layer f{2, 6, 4, true, true};
     const HostTensor x = random_f32({2, 6});

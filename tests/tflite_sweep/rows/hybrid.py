@@ -62,10 +62,14 @@ def depthwise(m, kind):
 def transpose_conv(m, kind):
     shape = m.image(high=5)
     kernel, stride, out = m.size(1, 3), m.pick(1, 2), m.pick(1, 2, 5)
-    to = m.const("i32", [shape[0], *((s - 1) * stride + kernel for s in shape[1:3]), out])
+    padding = m.pick("SAME", "VALID")
+    sizes = [s * stride if padding == "SAME" else (s - 1) * stride + kernel for s in shape[1:3]]
+    to = m.const("i32", [shape[0], *sizes, out])
     w = hybrid_weights(m, kind.split()[1], (out, kernel, kernel, shape[3]), out, 0, "channel" in kind)
-    m.output(m.op("TRANSPOSE_CONV", [to, w, m.input("f32", shape)], [("f32",)], "TransposeConvOptions",
-                  padding="VALID", stride_h=stride, stride_w=stride))
+    x = m.input("f32", shape)
+    bias = [m.const("f32", m.values("f32", (out,)))] if m.chance() else []
+    m.output(m.op("TRANSPOSE_CONV", [to, w, x, *bias], [("f32",)], "TransposeConvOptions", padding=padding,
+                  stride_h=stride, stride_w=stride, fused_activation_function=m.pick("NONE", "RELU", "RELU6")))
 
 
 @row("BATCH_MATMUL", "hybrid i8", "hybrid asymmetric")
