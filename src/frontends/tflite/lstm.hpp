@@ -5,8 +5,6 @@
 
 namespace tosavk {
 
-constexpr std::size_t no_operand = 1000;
-
 /// The first one of each group in the order input, forget, cell, output gate (peepholes: without the cell's).
 struct LstmOperands {
     std::size_t weights = 1, recurrent = 5, peepholes = 9, biases = 12, projection = 16, projection_bias = 17,

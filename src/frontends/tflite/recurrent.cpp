@@ -11,9 +11,9 @@ namespace tosavk {
 namespace {
 
 // A step in the graph costs a shader of its own (its place is part of the text), a turn of a loop a wait of the host.
-constexpr std::int64_t most_unrolled = 64, block = 32;
+constexpr std::int64_t most_unrolled = 64, block_steps = 32;
 // A turn copies all that its loop has read and written, so that long ones have loops as their turns.
-constexpr std::int64_t segment = 1024;
+constexpr std::int64_t segment_steps = 1024;
 
 ValueId swap_leading(Lowering& l, ValueId x) {
     const Shape& shape = l.shape(x);
@@ -74,7 +74,7 @@ ValueId loop(Lowering& l, ValueId given, std::int64_t chunk, bool backward, std:
 ValueId run_rows(Lowering& l, ValueId given, bool backward, std::vector<ValueId>& states, const MakeStep& make) {
     const std::int64_t batch = l.shape(states[0])[0], steps = l.shape(given)[0] / batch;
     if (steps <= most_unrolled) return unroll(l, make(l), given, backward, states);
-    const std::int64_t chunk = steps < 2 * segment ? block : segment;
+    const std::int64_t chunk = steps < 2 * segment_steps ? block_steps : segment_steps;
     // The steps that fill no turn are the last ones to be taken.
     const std::int64_t rest = steps % chunk * batch, whole = steps * batch - rest;
     const ValueId many = l.slice_axis(given, 0, backward ? rest : 0, whole);

@@ -7,6 +7,8 @@
 
 namespace tosavk {
 
+constexpr std::size_t no_operand = 1000;
+
 /// An input of several steps, [steps, batch, size] whatever the order in the file.
 struct Sequence {
     ValueId value = no_id;

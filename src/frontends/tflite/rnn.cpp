@@ -11,8 +11,6 @@ namespace {
 
 using T = tflite::TensorType;
 
-constexpr std::size_t no_operand = 1000;
-
 struct RnnOperands {
     std::size_t weights = 1, recurrent = 2, bias = 3, state = 4, aux_weights = no_operand;
 };
