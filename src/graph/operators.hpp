@@ -99,7 +99,8 @@
     f(scale_fp64, "SCALE_FP64") \
     f(affine_zero_point, "AFFINE_ZERO_POINT") \
     f(suppress, "SUPPRESS") \
-    f(suppress_queued, "SUPPRESS_QUEUED")
+    f(suppress_queued, "SUPPRESS_QUEUED") \
+    f(bitcast, "BITCAST")
 // clang-format on
 
 namespace tosavk {

@@ -184,6 +184,7 @@ std::vector<OpDef> indexed_ops();
 std::vector<OpDef> sort_ops();
 std::vector<OpDef> scale_fp64_ops();
 std::vector<OpDef> suppress_ops();
+std::vector<OpDef> bitcast_ops();
 
 // ops/check.cpp
 /// The type row that a node uses; throws Error(bad_model) naming the types when there is none.

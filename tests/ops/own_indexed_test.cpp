@@ -80,6 +80,23 @@ TEST(OwnIndexed, DynamicUpdateSliceClampsItsStart) {
     EXPECT_EQ(updated({INT_MIN, -7}), (Ints{-1, -2, 2, 3, 4, 5, 6, 7}));
 }
 
+TEST(OwnIndexed, BitcastKeepsEveryBit) {
+    const HostTensor words = i32s({2}, {0x3f800000, -2});
+    const auto cast = [&](const HostTensor& x, DType to) { return run_op(Op::bitcast, {x}, to); };
+    EXPECT_EQ(real_values(cast(i32s({1}, {0x3f800000}), DType::fp32)), std::vector<double>{1});
+    const HostTensor halves = cast(words, DType::i16), bytes = cast(words, DType::i8);
+    EXPECT_EQ(halves.shape, (Shape{2, 2}));
+    EXPECT_EQ(int_values(halves), (Ints{0, 0x3f80, -2, -1}));
+    EXPECT_EQ(bytes.shape, (Shape{2, 4}));
+    EXPECT_EQ(int_values(bytes), (Ints{0, 0, -128, 0x3f, -2, -1, -1, -1}));
+    EXPECT_EQ(cast(bytes, DType::i32).bytes, words.bytes);
+    EXPECT_EQ(cast(halves, DType::i32).shape, Shape{2});
+    EXPECT_NE(rejection(Op::bitcast, {i32s({2}, {1, 2})}, DType::i32), "");
+    EXPECT_NE(
+        rejection(Op::bitcast, {ints(DType::i8, {2, 3}, {1, 2, 3, 4, 5, 6})}, DType::i32).find("4 of i8 make one"),
+        std::string::npos);
+}
+
 TEST(OwnIndexed, GatherNdTakesRowsAndElements) {
     const HostTensor values = i32s({2, 3, 2}, {0, 1, 2, 3, 4, 5, 10, 11, 12, 13, 14, 15});
     const auto gather = [&](const Shape& shape, const Ints& indices, const Attributes& attrs) {

@@ -125,6 +125,14 @@ Results scale_fp64(Line& line, Layers& layers) {
     return {layers.scale_fp64(x, *to, factor * 0.9, per_channel)};
 }
 
+Results bitcast(Line& line, Layers& layers) {
+    const Shape shape = line.take_shape("shape");
+    const auto to = line.take_type();
+    if (!to) line.fail("the type of the result is missing");
+    const ValueId x = layers.input("input", line.type(), shape);
+    return {layers.builder().add1(Op::bitcast, {x}, *to)};
+}
+
 /// Boxes with corners that are any numbers, so that about half of them overlap.
 Results suppress(Line& line, Layers& layers) {
     const std::int64_t count = line.take_shape("number of boxes", 1)[0], most = line.take_shape("most", 1)[0];
@@ -166,6 +174,7 @@ const ProblemForm forms[] = {
      "f32 3x37x2 axis1 max exclusive", cumulate},
     {"scale_fp64", "TYPE SHAPE TYPE [per_channel] [FOLLOWER...]", "i32 1x256x256x64 i8 per_channel",
      "i32 3x5x7 i16 per_channel", scale_fp64},
+    {"bitcast", "TYPE SHAPE TYPE [FOLLOWER...]", "f32 16777216 i32", "i16 3x5x2 f32", bitcast},
     {"suppress", "TYPE BOXES MOST [listsN]", "f32 2000 100 lists90", "f32 70 5 lists3", suppress},
     {"suppress_queued", "TYPE BOXES MOST [soft]", "f32 2000 100", "f32 70 5 soft", suppress_queued},
 };

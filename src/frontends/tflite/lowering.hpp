@@ -163,6 +163,8 @@ private:
     // INT64 (ranges.cpp)
     IntRange range_of(const TfliteTensor& tensor) const;  ///< the numbers that an integer tensor may hold
     IntRange result_range() const;                        ///< that the operator in hand may make
+    std::int64_t reduced_count() const;                   ///< elements that make one of a reduction's
+    std::int64_t updates_of_a_place() const;              ///< of SCATTER_ND, at most
     void follow_ranges();                                 ///< refuses what may need more than 32 bits
     void check_output(ValueId id) const;                  ///< fails for a tensor without elements
 

@@ -69,6 +69,29 @@ IntRange Lowering::range_of(const TfliteTensor& tensor) const {
     }
 }
 
+std::int64_t Lowering::reduced_count() const {
+    const Shape from = shape(values_[in(0).index]);
+    if (!has_input(1) || !constant(1)) return element_count(from);
+    std::int64_t count = 1;
+    for (const std::int64_t a : const_ints(1))  // one that is named twice counts twice
+        count = std::min(count * from[axis(a, from.size())], narrow_range.max);
+    return count;
+}
+
+std::int64_t Lowering::updates_of_a_place() const {
+    const ValueId id = values_[in(1).index];
+    const std::int64_t all = id == no_id ? 1 : element_count(shape(id));
+    if (!constant(0) || in(0).shape.empty() || in(0).shape.back() < 1) return all;
+    const std::vector<std::int64_t> indices = const_ints(0);
+    const auto depth = static_cast<std::size_t>(in(0).shape.back());
+    std::map<std::vector<std::int64_t>, std::int64_t> counts;
+    std::int64_t most = 1;
+    for (std::size_t k = 0; k + depth <= indices.size(); k += depth)
+        most = std::max(most, ++counts[{indices.begin() + static_cast<std::ptrdiff_t>(k),
+                                        indices.begin() + static_cast<std::ptrdiff_t>(k + depth)}]);
+    return most;
+}
+
 IntRange Lowering::result_range() const {
     const auto of = [&](std::size_t k) {
         const IntRange r = range_of(in(k));
@@ -87,25 +110,29 @@ IntRange Lowering::result_range() const {
         case B::MINIMUM:
             return both([](auto& a, auto& b) { return IntRange{std::min(a.min, b.min), std::min(a.max, b.max)}; });
         case B::DIV:
-        case B::FLOOR_DIV: return both([](auto& a, auto& b) { return up_to(magnitude(a) + (b.min > 0 ? 0 : 1)); });
-        case B::FLOOR_MOD: return both([](auto&, auto& b) { return up_to(magnitude(b)); });
-        case B::NEG:
-        case B::ABS: return fits(of(0)) ? up_to(magnitude(of(0))) : anything;
+        case B::FLOOR_DIV:  // by -1 the least number becomes larger than any
+            return both([](auto& a, auto& b) { return b.min > 0 ? join(a, {0, 0}) : up_to(magnitude(a) + 1); });
+        case B::FLOOR_MOD:  // it has the divisor's sign, and is nearer to 0
+            return both([](auto&, auto& b) {
+                return IntRange{std::min<std::int64_t>(b.min + 1, 0), std::max<std::int64_t>(b.max - 1, 0)};
+            });
+        case B::NEG: return fits(of(0)) ? IntRange{-of(0).max, -of(0).min} : anything;
+        case B::ABS: return fits(of(0)) ? IntRange{0, magnitude(of(0))} : anything;
         case B::SIGN: return {-1, 1};
         case B::SUM:
         case B::CUMSUM: {
             const ValueId id = values_[in(0).index];
-            return id == no_id || !fits(of(0)) ? anything : times(of(0), element_count(shape(id)));
+            return id == no_id || !fits(of(0)) ? anything : times(of(0), reduced_count());
         }
         case B::REDUCE_PROD: {
             const ValueId id = values_[in(0).index];
-            const double factors = id == no_id ? 1 : static_cast<double>(element_count(shape(id)));
+            const double factors = id == no_id ? 1 : static_cast<double>(reduced_count());
             const double most = std::pow(std::max<double>(static_cast<double>(magnitude(of(0))), 1), factors);
             return most <= static_cast<double>(narrow_range.max) ? up_to(static_cast<std::int64_t>(most)) : anything;
         }
+        case B::SCATTER_ND: return fits(of(1)) ? times(of(1), updates_of_a_place()) : anything;
         case B::SEGMENT_SUM:
         case B::UNSORTED_SEGMENT_SUM:
-        case B::SCATTER_ND:
         case B::ADD_N: {
             std::int64_t count = 1;
             for (std::size_t k = 0; k < input_count(); ++k) {

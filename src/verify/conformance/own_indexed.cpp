@@ -1,4 +1,5 @@
-// Random cases and error graphs of SORT, GATHER_ND, SCATTER_ND, DYNAMIC_SLICE, DYNAMIC_UPDATE_SLICE and SEGMENT_REDUCE.
+// Random cases and error graphs of SORT, BITCAST, GATHER_ND, SCATTER_ND, DYNAMIC_SLICE, DYNAMIC_UPDATE_SLICE and
+// SEGMENT_REDUCE.
 #include "verify/conformance/breaking.hpp"
 #include "verify/conformance/case_maker.hpp"
 
@@ -151,10 +152,19 @@ void sort(CaseMaker& maker) {
     }
 }
 
+void bitcast(CaseMaker& maker) {
+    RandomData& data = maker.data();
+    const DType from = maker.in_type(0), to = maker.type_of("out_t");
+    Shape shape = data.shape(0, 5);
+    if (size_of(to) > size_of(from)) shape.push_back(static_cast<std::int64_t>(size_of(to) / size_of(from)));
+    maker.operand(data.noise(from, shape));
+}
+
 }  // namespace
 
 std::vector<OwnCases> own_indexed_cases() {
     return {{Op::sort, sort},
+            {Op::bitcast, bitcast},
             {Op::gather_nd, gather_nd},
             {Op::scatter_nd, scatter_nd},
             {Op::dynamic_slice, dynamic_slice},
@@ -281,6 +291,17 @@ void add_own_indexed_errors(std::vector<ErrorGraph>& all) {
             set_shape(g, 1, shape);
             return true;
         });
+    Entries(Op::bitcast, all)
+        .add("the output has another shape", wrong_output)
+        .add(
+            "elements do not make whole ones of the output's type",
+            [](Graph& g, Random&) {
+                Shape shape = operand(g, 0).shape;
+                shape.back() += 1;
+                set_shape(g, 0, shape);
+                return true;
+            },
+            [](const TypeRow& row) { return size_of(row.types.at(1)) > size_of(row.types.at(0)); });
     Entries(Op::sort, all)
         .add("axis < 0 || axis >= rank(keys)",
              [](Graph& g, Random& random) {

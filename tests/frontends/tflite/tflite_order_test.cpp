@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 namespace tosavk {
@@ -128,6 +129,69 @@ TEST(TfliteBits, XorAndShifts) {
     EXPECT_EQ(got(B::RIGHT_SHIFT, TensorType::INT16, DType::i16, {-7, 300, -32768, 9, 64}, {1, 2, 40, -3, 15}),
               (Ints{-4, 75, -1, 9, 0}));
     EXPECT_EQ(got(B::ADD_N, TensorType::INT32, DType::i32, {1, 2}, {10, 20}), (Ints{11, 22}));
+}
+
+TEST(TfliteBits, Bitcasts) {
+    const auto got = [](TensorType from, TensorType to, const HostTensor& x, const Shape& shape) {
+        return run(model_of(B::BITCAST, {{spec(from, x.shape)}}, {spec(to, shape)}), {x}).at(0);
+    };
+    const HostTensor one = tensor_of(DType::i32, {1}, Ints{0x3f800001});
+    EXPECT_NEAR(reals(got(TensorType::INT32, TensorType::FLOAT32, one, {1})).at(0), 1, 1e-6);
+    EXPECT_EQ(ints(got(TensorType::INT32, TensorType::INT8, one, {1, 4})), (Ints{1, 0, -128, 0x3f}));
+    // What is UINT8 in a file has the same bits at the ends of a graph.
+    EXPECT_EQ(ints(got(TensorType::INT32, TensorType::UINT8, one, {1, 4})), (Ints{1, 0, -128, 0x3f}));
+    EXPECT_EQ(ints(got(TensorType::INT8, TensorType::INT16, tensor_of(DType::i8, {2, 2}, Ints{1, -1, 2, 1}), {2})),
+              (Ints{-255, 258}));
+    EXPECT_EQ(ints(got(TensorType::INT64, TensorType::INT32, tensor_of(DType::i32, {2}, Ints{-3, 4}), {2, 2})),
+              (Ints{-3, -1, 4, 0}));
+    expect_error(model_of(B::BITCAST, {{spec(TensorType::INT8, {3})}}, {spec(TensorType::INT32, {})}),
+                 ErrorCode::bad_model, "3 of 1 bytes make no elements of 4");
+    expect_error(model_of(B::BITCAST, {{spec(TensorType::INT32, {2})}}, {spec(TensorType::INT64, {})}),
+                 ErrorCode::unsupported, "may need more than 32 bits");
+    expect_error(model_of(B::BITCAST, {{spec(TensorType::INT32, {2})}}, {spec(TensorType::BOOL, {2, 4})}),
+                 ErrorCode::unsupported, "types INT32 -> BOOL are not supported");
+}
+
+TEST(TfliteBits, Buckets) {
+    const auto model = [](const std::vector<float>& boundaries) {
+        return model_of(B::BUCKETIZE, {{f32({5})}}, {i32({5})}, [&](TfliteBuilder& b) {
+            const auto list = b.fbb.CreateVector(boundaries);
+            return Options{BuiltinOptions::BucketizeOptions, CreateBucketizeOptions(b.fbb, list).Union()};
+        });
+    };
+    const HostTensor x = tensor_of({5}, {-1, 0, 0.5, 2, NAN});
+    EXPECT_EQ(ints(run(model({0, 1, 2}), {x}).at(0)), (Ints{0, 1, 1, 3, 3}));
+    EXPECT_EQ(ints(run(model({}), {x}).at(0)), (Ints{0, 0, 0, 0, 0}));
+    expect_error(model({1, 0}), ErrorCode::bad_model, "its boundaries are not in order");
+}
+
+/// How large the numbers of INT64 tensors may get follows from constants and from what bounds them.
+TEST(TfliteRanges, WhatIsKnownToFit) {
+    const auto int64 = [](const Shape& shape) { return spec(TensorType::INT64, shape); };
+    const auto wide = [](TfliteBuilder& t, const Ints& values) {
+        const auto count = static_cast<std::int32_t>(values.size());
+        return t.constant({{count}, TensorType::INT64}, encode_ints(DType::i48, values));
+    };
+    // Minus, modulo 7: -6..0. Minus what may be -2^31 is too large.
+    const auto negated = [&](bool bounded) {
+        TfliteBuilder t;
+        const int x = t.tensor(int64({3})), rest = t.tensor(int64({3})), y = t.tensor(int64({3}));
+        t.op(B::FLOOR_MOD, {x, wide(t, {7})}, {rest});
+        t.op(B::NEG, {bounded ? rest : x}, {y});
+        return t.finish({x}, {y});
+    };
+    const HostTensor x = tensor_of(DType::i32, {3}, Ints{-1, 8, std::numeric_limits<std::int32_t>::min()});
+    EXPECT_EQ(ints(run(negated(true), {x}).at(0)), (Ints{-6, -1, -5}));
+    expect_error(negated(false), ErrorCode::unsupported, "its INT64 result may need more than 32 bits");
+    // Updates add up where places that are known are named twice.
+    const auto scattered = [&](const Ints& places) {
+        TfliteBuilder t;
+        const int updates = t.tensor(int64({2})), y = t.tensor(int64({3}));
+        t.op(B::SCATTER_ND, {t.constant_i32({2, 1}, places), updates, t.constant_i32({1}, {3})}, {y});
+        return t.finish({updates}, {y});
+    };
+    EXPECT_EQ(ints(run(scattered({2, 0}), {tensor_of(DType::i32, {2}, Ints{5, -6})}).at(0)), (Ints{-6, 0, 5}));
+    expect_error(scattered({1, 1}), ErrorCode::unsupported, "its INT64 result may need more than 32 bits");
 }
 
 }  // namespace

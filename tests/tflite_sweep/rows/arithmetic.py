@@ -3,7 +3,7 @@ import numpy as np
 
 from model import Quant, draw_floats
 from rows import row
-from rows.elementwise import integers
+from rows.elementwise import integers, limited
 
 
 def broadcast(m, rank=None, most=300):
@@ -53,12 +53,13 @@ def output_quant(m, operator, kind, a, b):
 
 def binary(operator, table, kinds, activations=False, draw=None, second=None, rank=None):
     def make(m, kind):
+        kind, _, form = kind.partition(" ")
         first, other = broadcast(m, rank)
         low = 1e-2 if kind != "i16" else 1e-1
         qa, qb = (m.quant(kind, low, 1.0), m.quant(kind, low, 1.0)) if kind != "f32" else (None, None)
         if m.chance(0.2):  # scales far from each other
             qa = qa and qa.times(100)
-        own = draw or values(kind, operator)
+        own = draw or (integers(-(1 << 20), 1 << 20) if form == "limited" else values(kind, operator))
         a = m.input(kind, first, qa, own)
         b = m.operand(kind, other, qb, second or own)
         if operator in ("MAXIMUM", "MINIMUM"):
@@ -70,6 +71,9 @@ def binary(operator, table, kinds, activations=False, draw=None, second=None, ra
             b = a
         elif m.chance(0.3):
             a, b = (b, a) if not second else (a, b)
+        if form == "limited":
+            most = 46340 if operator == "MUL" else (1 << 30) - 1
+            a, b = limited(m, a, most), limited(m, b, most)
         more = {"fused_activation_function": m.activation()} if activations else {}
         if operator in ("ADD", "SUB"):
             more["pot_scale_int16"] = False
@@ -77,9 +81,9 @@ def binary(operator, table, kinds, activations=False, draw=None, second=None, ra
     row(operator, *kinds)(make)
 
 
-binary("ADD", "AddOptions", ["f32", "i8", "u8", "i16", "i32", "i64"], True)
-binary("SUB", "SubOptions", ["f32", "i8", "u8", "i16", "i32", "i64"], True)
-binary("MUL", "MulOptions", ["f32", "i8", "u8", "i16", "i32", "i64"], True)
+binary("ADD", "AddOptions", ["f32", "i8", "u8", "i16", "i32", "i64", "i64 limited"], True)
+binary("SUB", "SubOptions", ["f32", "i8", "u8", "i16", "i32", "i64", "i64 limited"], True)
+binary("MUL", "MulOptions", ["f32", "i8", "u8", "i16", "i32", "i64", "i64 limited"], True)
 binary("SQUARED_DIFFERENCE", "SquaredDifferenceOptions", ["f32", "i8", "i32"])
 binary("MAXIMUM", "MaximumMinimumOptions", ["f32", "i8", "u8", "i16", "i32", "i64"])
 binary("MINIMUM", "MaximumMinimumOptions", ["f32", "i8", "u8", "i16", "i32", "i64"])

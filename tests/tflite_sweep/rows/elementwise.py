@@ -1,7 +1,7 @@
 """Operators of one operand, and what changes types."""
 import numpy as np
 
-from model import Quant, draw_floats
+from model import TYPES, Quant, draw_floats
 from rows import row
 
 FIXED = {  # what the runtime asks of the output
@@ -26,8 +26,15 @@ def halves(rng, shape):
     return np.where(rng.random(shape) < 0.5, np.round(x * 2) / 2, x)
 
 
+def limited(m, x, most):
+    """INT64 between -most and most, so that what is made of it is known to fit 32 bits."""
+    x = m.op("MAXIMUM", [x, m.const("i64", [-most])], [("i64",)], "MaximumMinimumOptions")
+    return m.op("MINIMUM", [x, m.const("i64", [most])], [("i64",)], "MaximumMinimumOptions")
+
+
 def unary(operator, kinds, specials=False, draw=None):
     def make(m, kind):
+        kind, _, form = kind.partition(" ")
         m.specials = specials
         quant = m.quant(kind, 1e-3, 0.3)
         if operator in ("RSQRT", "SQRT", "LOG") and quant is not None and kind != "f32":
@@ -36,6 +43,7 @@ def unary(operator, kinds, specials=False, draw=None):
         if operator in ("RSQRT", "SQRT", "LOG") and kind == "i16":
             own = integers(0, 32767)
         x = m.input(kind, m.shape(ranks=(1, 5)), quant, own)
+        x = limited(m, x, (1 << 31) - 1) if form == "limited" else x
         if operator in ("MAXIMUM",) or kind not in ("i8", "u8", "i16"):
             out = None
         elif (operator, kind) in FIXED:
@@ -58,7 +66,7 @@ def unary(operator, kinds, specials=False, draw=None):
 for name in ("ABS", "NEG"):
     unary(name, ["f32"], specials=True)
 unary("ABS", ["i8", "i16", "i32"])
-unary("NEG", ["i8", "i16", "i32", "i64"])
+unary("NEG", ["i8", "i16", "i32", "i64", "i64 limited"])
 unary("SQUARE", ["f32"], specials=True)
 unary("SQRT", ["f32"], draw=positive)
 unary("RSQRT", ["f32"], draw=positive)
@@ -172,20 +180,27 @@ def fake_quant(m, kind):
                   narrow_range=m.chance()))
 
 
-@row("BITCAST", "f32 i32", "i32 f32", "i8 u8", "i16 i8", "f32 u8", "u8 i32")
+@row("BITCAST", "f32 i32", "i32 f32", "i8 u8", "u8 i8", "i16 i8", "i16 u8", "i8 i16", "u8 i16", "f32 u8", "f32 i16",
+     "u8 i32", "i8 f32", "i16 i32", "i16 f32", "i16 f16", "f16 i16", "f16 i32", "f16 u8", "i32 f16", "bool i8",
+     "bool i32", "f32 f32", "i64 i32", "i64 u8", "i64 f32")
 def bitcast(m, kind):
     source, target = kind.split()
-    sizes = {"f32": 4, "i32": 4, "i8": 1, "u8": 1, "i16": 2}
+    sizes = {"f32": 4, "i32": 4, "i8": 1, "u8": 1, "i16": 2, "f16": 2, "bool": 1, "i64": 8}
     shape = m.shape(ranks=(1, 4))
     if sizes[target] > sizes[source]:
         shape = (*shape[:3], sizes[target] // sizes[source])
-    draw = (lambda rng, s: draw_floats(rng, s).view(np.int32)) if target == "f32" else None
-    x = m.input(source, shape, None, draw)
+
+    def numbers(rng, s):
+        """Bits that are ordinary floats in the end."""
+        size = int(np.prod(s)) * sizes[source] // sizes[target]
+        return draw_floats(rng, (size,)).astype(TYPES[target][1]).view(TYPES[source][1]).reshape(s)
+
+    x = m.input(source, shape, None, numbers if target in ("f32", "f16") and source not in ("bool", "i64") else None)
     m.output(m.op("BITCAST", [x], [(target,)], "BitcastOptions"))
 
 
-@row("BUCKETIZE", "f32", "i32")
+@row("BUCKETIZE", "f32", "i32", "i64")
 def bucketize(m, kind):
     bounds = np.sort(m.rng.uniform(-3, 3, m.size(1, 6))).astype(np.float32)
-    x = m.input(kind, m.shape(), None, integers(-4, 4) if kind == "i32" else None)
+    x = m.input(kind, m.shape(), None, integers(-4, 4) if kind != "f32" else None)
     m.output(m.op("BUCKETIZE", [x], [("i32",)], "BucketizeOptions", boundaries=bounds))

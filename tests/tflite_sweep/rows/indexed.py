@@ -4,7 +4,7 @@ from flatbuffers import flexbuffers
 
 from model import Quant, draw_floats
 from rows import row
-from rows.elementwise import integers
+from rows.elementwise import integers, limited
 
 
 def below(count):
@@ -35,8 +35,9 @@ def gather_nd(m, kind):
     m.output(m.op("GATHER_ND", [x, m.operand(index, shape, None, draw)], [(kind, x.quant)], "GatherNdOptions"))
 
 
-@row("SCATTER_ND", "f32", "i8", "u8", "i32", "i64")
+@row("SCATTER_ND", "f32", "i8", "u8", "i32", "i64", "i64 limited")
 def scatter_nd(m, kind):
+    kind, _, form = kind.partition(" ")
     shape = m.shape(ranks=(1, 4))
     deep = m.size(1, len(shape))
     places = (*m.shape(ranks=(1, 2), high=4), deep)
@@ -50,6 +51,8 @@ def scatter_nd(m, kind):
     indices = m.operand("i32", places, None, draw) if m.graph.inputs else m.input("i32", places, None, draw)
     updates = m.input(kind, (*places[:-1], *shape[deep:]), draw=integers(-9, 9) if kind in ("i8",) else
                       integers(0, 20) if kind == "u8" else integers(-10**6, 10**6) if kind in ("i32", "i64") else None)
+    if form == "limited":
+        updates = limited(m, updates, 1 << 20)
     m.output(m.op("SCATTER_ND", [indices, updates, m.const("i32", shape)], [(kind, updates.quant)],
                   "ScatterNdOptions"))
 
@@ -114,7 +117,8 @@ def where(m, kind):
     data = m.rng.random(shape) < 0.5
     data.reshape(-1)[0] = True
     found = m.op("WHERE", [m.const(base, data)], [("i64",)], "WhereOptions")
-    m.output(m.op("ADD", [found, m.input("i64", (1,), None, integers(-5, 5))], [("i64",)], "AddOptions"))
+    more = limited(m, m.input("i64", (1,), None, integers(-5, 5)), 5)
+    m.output(m.op("ADD", [found, more], [("i64",)], "AddOptions"))
 
 
 def boxes(rng, shape):

@@ -2,6 +2,7 @@
 import numpy as np
 
 from rows import row
+from rows.elementwise import limited
 
 PLAIN = ("f32", "i8", "u8", "i16", "i32", "i64", "bool")
 
@@ -322,5 +323,5 @@ def range_(m, kind):
         step = m.pick(0.5, 1.25, -0.3)
     made = m.op("RANGE", [m.const(kind, start), m.const(kind, start + count * step), m.const(kind, step)], [(kind,)],
                 "RangeOptions")
-    m.output(m.op("ADD", [m.input(kind, (1,), None, lambda rng, s: rng.integers(-9, 9, s)), made], [(kind,)],
-                  "AddOptions"))
+    x = m.input(kind, (1,), None, lambda rng, s: rng.integers(-9, 9, s))
+    m.output(m.op("ADD", [limited(m, x, 9) if kind == "i64" else x, made], [(kind,)], "AddOptions"))

@@ -3,17 +3,20 @@ import numpy as np
 
 from model import Quant, draw_floats
 from rows import row
-from rows.elementwise import integers
+from rows.elementwise import integers, limited
 
 
 def reduction(operator, kinds, same=False, draws=None):
     def make(m, kind):
+        kind, _, form = kind.partition(" ")
         shape = m.shape(ranks=(1, 5), most=300)
         quant = m.quant(kind, 1e-2, 0.1)
         x = m.input(kind, shape, quant, (draws or {}).get(kind))
         if operator == "SUM" and kind in ("i8", "i16"):
             m.resolver = "optimized"  # the reference kernel adds to memory that it never set
         axes = m.const("i32", m.axes(len(shape)))
+        if form == "limited":
+            x = limited(m, x, 2 if operator == "REDUCE_PROD" else 1 << 22)
         out = quant
         if quant is not None and not same and m.chance(0.8):
             out = Quant(quant.scale * np.float32(2 ** m.rng.uniform(-2, 4)), m.quant(kind).zero_point)
@@ -23,9 +26,9 @@ def reduction(operator, kinds, same=False, draws=None):
 
 reduction("MEAN", ["f32", "i8", "u8", "i16"])
 reduction("MEAN", ["i32", "i64"], draws={"i32": integers(-100000, 100000), "i64": integers(-(1 << 31), (1 << 31) - 1)})
-reduction("SUM", ["f32", "i8", "u8", "i16", "i32", "i64"],
+reduction("SUM", ["f32", "i8", "u8", "i16", "i32", "i64", "i64 limited"],
           draws={"i32": integers(-(1 << 22), 1 << 22), "i64": integers(-(1 << 22), 1 << 22)})
-reduction("REDUCE_PROD", ["f32", "i8", "i16", "i32", "i64"],
+reduction("REDUCE_PROD", ["f32", "i8", "i16", "i32", "i64", "i64 limited"],
           draws={"i32": integers(-3, 3), "i64": integers(-9, 9), "f32": lambda rng, s: draw_floats(rng, s, 0.3) + 1})
 reduction("REDUCE_MAX", ["f32", "i8", "u8", "i16", "i32", "i64"], same=True)
 reduction("REDUCE_MIN", ["f32", "i8", "u8", "i16", "i32", "i64"], same=True)
