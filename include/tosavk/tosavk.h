@@ -23,8 +23,8 @@
  *
  * Every function that can fail returns a tosavk_status and, when `error` is not NULL, stores an error object there that
  * the caller frees (NULL is stored on success). Outputs are untouched on failure, and nothing else has changed, but
- * where memory or the device fails under way: bytes that a call was to write may be undefined then, and a context has no
- * results. Handles are released by their _release function, which takes NULL. No C++ exception leaves the library.
+ * where memory or the device fails under way: bytes that a call was to write may be undefined then, and a context has
+ * no results. Handles are released by their _release function, which takes NULL. No C++ exception leaves the library.
  *
  * Structs that may grow begin with `struct_size`, which the caller sets to sizeof the struct; a smaller one from an
  * older program means "zero for the rest", and zero is every option's default. Fields of enumerations are int32_t, so
@@ -185,10 +185,17 @@ typedef struct tosavk_device_options {
     uint32_t ordinal;    /* which of the devices that fit, best first */
     uint32_t threads;    /* of the host, to compile with and to pack weights; else its processors, at most 16 */
     int32_t no_cache;    /* 1: the disk cache is neither read nor written */
-    uint32_t reserved;
+    /* 1: neither queue nor memory nor semaphores are used, as on a driver without its GPU. tosavk_compile and
+     * tosavk_package_save work; buffers, contexts and measurements say that they cannot (TOSAVK_ERROR_USAGE).
+     * Cooperative matrices count as accurate: a device that runs such a package checks its own. */
+    int32_t compile_only;
     const char* cache_dir;      /* folder of the disk cache */
     uint64_t cache_limit_bytes; /* of all files in it together */
     double submit_ms;           /* what one submit is meant to take at most; else 200. Negative: no bound */
+    /* 1: the driver is asked what its compiler made of each pipeline, for TOSAVK_EXECUTABLE_PIPELINES; pipelines are
+     * compiled anew rather than taken from caches. */
+    int32_t inspect;
+    uint32_t reserved;
 } tosavk_device_options;
 
 /* `options` may be NULL. A device may be opened several times, and several devices at once. */
@@ -379,8 +386,21 @@ TOSAVK_API tosavk_status tosavk_package_save_stream(tosavk_device* device, const
                                                     const tosavk_compile_options* options, tosavk_write_callback write,
                                                     void* user, tosavk_error** error);
 
-/* What tosavk_executable_print prints. */
-typedef enum tosavk_executable_text { TOSAVK_EXECUTABLE_PLAN = 0, TOSAVK_EXECUTABLE_GLSL = 1 } tosavk_executable_text;
+/* What tosavk_executable_print prints. PIPELINES is JSON, an object a dispatch: "dispatch" (from 0; those of regions
+ * after all others), "label", "kernel", "groups" (three numbers), "invocations" (of a workgroup) and "pipeline" (equal
+ * numbers share one; null: a copy, without a shader). Where the device was opened with `inspect` and the driver tells
+ * (VK_KHR_pipeline_executable_properties), "statistics" has its own names and numbers, and for drivers whose words are
+ * known "compiler" has: "name"; "subgroup_size"; "registers" of 32 bits and "half_registers" an invocation; "spills",
+ * registers that are kept in memory; "fills", loads of them; "scratch_bytes" an invocation; "shared_bytes" a workgroup;
+ * "occupancy", subgroups that a unit of the GPU holds at once, and "full_occupancy", the most that it holds of any
+ * kernel; "instructions"; "hot_multiply_adds" and "hot_instructions" of the innermost loop around the block with the
+ * most multiply-adds. What a compiler does not tell is null. ASSEMBLY is the same with "assembly", a text. */
+typedef enum tosavk_executable_text {
+    TOSAVK_EXECUTABLE_PLAN = 0,
+    TOSAVK_EXECUTABLE_GLSL = 1,
+    TOSAVK_EXECUTABLE_PIPELINES = 2,
+    TOSAVK_EXECUTABLE_ASSEMBLY = 3
+} tosavk_executable_text;
 TOSAVK_API tosavk_status tosavk_executable_print(const tosavk_executable* executable, int32_t kind, tosavk_text** text,
                                                  tosavk_error** error);
 TOSAVK_API void tosavk_executable_release(tosavk_executable* executable);
@@ -389,8 +409,8 @@ TOSAVK_API void tosavk_executable_release(tosavk_executable* executable);
 
 /* What is said here of buffers that share bytes, and of the order of those who use them, holds for one buffer and its
  * parts (tosavk_buffer_slice). Memory that the library knows by several is taken for several memories: import the same
- * memory of the host, or the same descriptor, once, and order yourself what you do through a buffer and through one that
- * another device made of its exported memory. */
+ * memory of the host, or the same descriptor, once, and order yourself what you do through a buffer and through one
+ * that another device made of its exported memory. */
 typedef enum tosavk_memory_kind {
     TOSAVK_MEMORY_DEVICE = 0, /* fastest for the device; the host sees it where that costs nothing */
     TOSAVK_MEMORY_SHARED = 1, /* the host sees it; as fast for the device as such memory is */
@@ -600,8 +620,8 @@ TOSAVK_API tosavk_status tosavk_context_bind_output(tosavk_context* context, uin
 TOSAVK_API tosavk_status tosavk_context_run(tosavk_context* context, tosavk_error** error);
 /* The two halves of run: submit returns at once, wait until the results are there. A graph with COND_IF or WHILE_LOOP
  * needs the host for each decision, which a thread of the context takes; runs that use the same buffers wait for it to
- * get through. What fails there is wait's error. A wait that fails ends the run as well: it has left no results, and what
- * of it the device may still do ends before the context does anything else. */
+ * get through. What fails there is wait's error. A wait that fails ends the run as well: it has left no results, and
+ * what of it the device may still do ends before the context does anything else. */
 TOSAVK_API tosavk_status tosavk_context_submit(tosavk_context* context, tosavk_error** error);
 TOSAVK_API tosavk_status tosavk_context_wait(tosavk_context* context, tosavk_error** error);
 /* A value of a semaphore. The run keeps what it needs of the semaphore. */
@@ -625,11 +645,11 @@ typedef struct tosavk_submit_options {
     void* user;                /* passed to it */
 } tosavk_submit_options;
 
-/* As tosavk_context_submit. A run that waits for semaphores goes to the device's queue once all runs that were submitted
- * before it are there as a whole, decisions included: it may wait for what they signal, and for what the host signals
- * after their wait. What goes to the queue after it waits with it, runs that were submitted later and what is done to
- * buffers too: it must not wait for what a later run signals, and one whose value nobody signals holds up the queue.
- * `options` may be NULL. */
+/* As tosavk_context_submit. A run that waits for semaphores goes to the device's queue once all runs that were
+ * submitted before it are there as a whole, decisions included: it may wait for what they signal, and for what the host
+ * signals after their wait. What goes to the queue after it waits with it, runs that were submitted later and what is
+ * done to buffers too: it must not wait for what a later run signals, and one whose value nobody signals holds up the
+ * queue. `options` may be NULL. */
 TOSAVK_API tosavk_status tosavk_context_submit_with(tosavk_context* context, const tosavk_submit_options* options,
                                                     tosavk_error** error);
 /* Waits until one (`any` is 1) or all (0) of several contexts' runs are over, or `timeout_ns` nanoseconds. finished[k]

@@ -146,8 +146,8 @@ TOSAVK_API tosavk_status tosavk_binding_set_create(tosavk_executable* executable
 /* Writes the descriptor sets; nothing recorded with the set may be executing. What was recorded before is invalid from
  * then on, unless the device was made with descriptorBindingStorageBufferUpdateAfterBind and
  * descriptorBindingUniformTexelBufferUpdateAfterBind: then it uses the new ranges (TOSAVK_ERROR_USAGE where a tensor is
- * copied, before or now). TOSAVK_ERROR_BAD_INPUT for a range that is too small or not aligned. After an error the set is
- * as it was, and what was recorded with it still holds. */
+ * copied, before or now). TOSAVK_ERROR_BAD_INPUT for a range that is too small or not aligned. After an error the set
+ * is as it was, and what was recorded with it still holds. */
 TOSAVK_API tosavk_status tosavk_binding_set_write(tosavk_binding_set* set, const tosavk_vulkan_bindings* bindings,
                                                   tosavk_error** error);
 

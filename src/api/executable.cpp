@@ -1,6 +1,7 @@
 // Executables and contexts of the C ABI: compiling, binding, running, counting.
 #include "api/open_model.hpp"
 #include "api/package.hpp"
+#include "api/pipelines.hpp"
 #include "graph/host_values.hpp"
 #include "spirv/glslang.hpp"
 
@@ -151,6 +152,8 @@ tosavk_status tosavk_executable_print(const tosavk_executable* executable, int32
         switch (kind) {
             case TOSAVK_EXECUTABLE_PLAN: *text = make_text(print_plan(compiled.graph(), compiled.plan())); return;
             case TOSAVK_EXECUTABLE_GLSL: *text = make_text(print_glsl(compiled.plan())); return;
+            case TOSAVK_EXECUTABLE_PIPELINES: *text = make_text(pipelines_json(compiled, false)); return;
+            case TOSAVK_EXECUTABLE_ASSEMBLY: *text = make_text(pipelines_json(compiled, true)); return;
             default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_executable_text", kind));
         }
     });

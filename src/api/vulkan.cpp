@@ -103,6 +103,8 @@ tosavk_status tosavk_device_adopt(const tosavk_vulkan_device* lent, const tosavk
         call.require(device, "device");
         const tosavk_vulkan_device given = read_struct(lent, "tosavk_vulkan_device");
         const DeviceOptions wanted = device_options(read_struct(options, "tosavk_device_options"));
+        if (wanted.compile_only)
+            throw Error(ErrorCode::usage, "compile_only is for devices that are opened; lend this one without a queue");
         if (!wanted.name.empty() || !wanted.uuid.empty() || !wanted.luid.empty() || !wanted.type.empty() ||
             wanted.vendor_id != 0 || wanted.ordinal != 0)
             throw Error(ErrorCode::usage, "a lent device is not chosen by name, UUID, LUID, type, vendor or ordinal");

@@ -62,7 +62,7 @@ struct Attributes {
     std::int32_t batch_dims = 0, segments = 0;
     std::int32_t most = 1;  ///< SUPPRESS, SUPPRESS_QUEUED: how many boxes they take
     double sigma = 0;       ///< SUPPRESS_QUEUED
-    std::string variable;  ///< VARIABLE_READ, VARIABLE_WRITE: the variable's name
+    std::string variable;   ///< VARIABLE_READ, VARIABLE_WRITE: the variable's name
     std::string operator_name, domain_name, implementation_attrs;  ///< CUSTOM; the last one is opaque bytes
 
     bool operator==(const Attributes&) const = default;

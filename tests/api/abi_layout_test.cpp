@@ -20,7 +20,7 @@
 
 TEST(AbiLayout, StructOffsets) {
     if (sizeof(void*) != 8) GTEST_SKIP() << "the numbers below are those of 64-bit targets";
-    SIZE(tosavk_device_options, 80);
+    SIZE(tosavk_device_options, 88);
     AT(tosavk_device_options, struct_size, 0);
     AT(tosavk_device_options, name, 8);
     AT(tosavk_device_options, uuid, 16);
@@ -30,10 +30,12 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_device_options, ordinal, 40);
     AT(tosavk_device_options, threads, 44);
     AT(tosavk_device_options, no_cache, 48);
-    AT(tosavk_device_options, reserved, 52);
+    AT(tosavk_device_options, compile_only, 52);
     AT(tosavk_device_options, cache_dir, 56);
     AT(tosavk_device_options, cache_limit_bytes, 64);
     AT(tosavk_device_options, submit_ms, 72);
+    AT(tosavk_device_options, inspect, 80);
+    AT(tosavk_device_options, reserved, 84);
     SIZE(tosavk_memory_info, 64);
     AT(tosavk_memory_info, struct_size, 0);
     AT(tosavk_memory_info, in_use, 8);

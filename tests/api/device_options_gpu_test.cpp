@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 
 #include <unistd.h>
 
@@ -82,6 +83,40 @@ TEST_F(DeviceOptionsGpu, DevicesAreFoundByTheirProperties) {
     wrong = options;
     wrong.submit_ms = 1e300;
     EXPECT_NE(opened(wrong).find("submit_ms"), std::string::npos) << opened(wrong);
+}
+
+TEST_F(DeviceOptionsGpu, WhatOnlyCompilesRunsNothing) {
+    tosavk_device_options options{};
+    options.compile_only = 1;
+    options.no_cache = 1;
+    const cpp::Device device(options);
+    const cpp::Graph graph = cpp::Graph::problem("conv2d i8 1x8x8x16 16x3x3 s1 p1 rescale clamp");
+    const cpp::Executable executable(device, graph);
+    // The same plan as of a device that runs, and constants that nobody uploads.
+    const cpp::Device running;
+    EXPECT_EQ(executable.print(TOSAVK_EXECUTABLE_PLAN), cpp::Executable(running, graph).print(TOSAVK_EXECUTABLE_PLAN));
+    EXPECT_EQ(device.memory().allocations, 0u);
+    EXPECT_EQ(device.memory().peak, 0u);
+    EXPECT_EQ(cpp::save_package(device, graph, true), cpp::save_package(running, graph, true));
+
+    const auto refused = [](const std::function<void()>& call) {
+        try {
+            call();
+        } catch (const cpp::Error& e) {
+            EXPECT_EQ(e.status(), TOSAVK_ERROR_USAGE) << e.what();
+            EXPECT_NE(std::string(e.what()).find("opened to compile only: nothing runs on it"), std::string::npos)
+                << e.what();
+            return;
+        }
+        ADD_FAILURE() << "it ran";
+    };
+    refused([&] { cpp::Context context(executable); });
+    refused([&] { cpp::Buffer buffer(device, 64); });
+    refused([&] { cpp::Semaphore semaphore(device); });
+    refused([&] { device.limits(); });
+    refused([&] { cpp::tune(device, graph); });
+    refused([&] { cpp::Checker checker(device, graph); });
+    EXPECT_EQ(device.memory().peak, 0u);
 }
 
 TEST_F(DeviceOptionsGpu, CacheAndSubmitsFollowTheOptions) {

@@ -45,16 +45,16 @@ private:
     bool chance(std::uint64_t n) { return below(n) == 0; }
 
     std::int64_t edge() {
-        constexpr std::int64_t edges[] = {0,   1,   -1,  2,     3,     4,     5,          7,           8,
-                                          16,  127, 128, 255,   256,   1024,  65535,      65536,       1 << 20,
-                                          -2,  -5,  -8,  -1024, 46341, 32767, 0x7fffffff, -0x80000000LL, 0x7ffffffe,
-                                          100, 30,  31,  32,    33,    63,    64,         1 << 24,     1 << 30};
+        constexpr std::int64_t edges[] = {
+            0,          1,    -1,    2,     3,       4,  5,  7,  8,       16,     127,   128,        255,
+            256,        1024, 65535, 65536, 1 << 20, -2, -5, -8, -1024,   46341,  32767, 0x7fffffff, -0x80000000LL,
+            0x7ffffffe, 100,  30,    31,    32,      33, 63, 64, 1 << 24, 1 << 30};
         return edges[below(std::size(edges))];
     }
     float number() {
         constexpr float inf = std::numeric_limits<float>::infinity();
-        const float numbers[] = {0, -0.0f, 1, -1, 0.5f, 1e-38f, 1e-45f, 3e38f, -3e38f, inf, -inf, std::nanf(""),
-                                 1e-6f, 1e6f, 1.0f / 256, 0.99f, 255, 1e-20f};
+        const float numbers[] = {0,    -0.0f,         1,     -1,   0.5f,       1e-38f, 1e-45f, 3e38f, -3e38f, inf,
+                                 -inf, std::nanf(""), 1e-6f, 1e6f, 1.0f / 256, 0.99f,  255,    1e-20f};
         return numbers[below(std::size(numbers))];
     }
     template <class T> void alter_list(std::vector<T>& list, T fresh) {
@@ -128,7 +128,9 @@ private:
     }
 
     void alter_operator(tflite::OperatorT& op, const tflite::OperatorT& other, std::size_t tensors) {
-        const auto any = [&] { return static_cast<std::int32_t>(chance(4) ? edge() : static_cast<std::int64_t>(below(tensors + 1)) - 1); };
+        const auto any = [&] {
+            return static_cast<std::int32_t>(chance(4) ? edge() : static_cast<std::int64_t>(below(tensors + 1)) - 1);
+        };
         switch (below(8)) {
             case 0:
             case 1:
@@ -143,7 +145,9 @@ private:
 
     void alter_graph(tflite::ModelT& model, tflite::SubGraphT& graph, const tflite::ModelT& lender) {
         const tflite::SubGraphT& other = *lender.subgraphs[below(lender.subgraphs.size())];
-        const auto any = [&] { return static_cast<std::int32_t>(chance(6) ? edge() : below(graph.tensors.size() + 1)); };
+        const auto any = [&] {
+            return static_cast<std::int32_t>(chance(6) ? edge() : below(graph.tensors.size() + 1));
+        };
         const bool has_both = !graph.operators.empty() && !other.operators.empty();
         switch (below(16)) {
             case 0: alter_list(graph.inputs, any()); break;
@@ -153,10 +157,12 @@ private:
                 break;
             case 3:
                 if (graph.operators.empty()) break;
-                graph.operators.push_back(std::make_unique<tflite::OperatorT>(*graph.operators[below(graph.operators.size())]));
+                graph.operators.push_back(
+                    std::make_unique<tflite::OperatorT>(*graph.operators[below(graph.operators.size())]));
                 break;
             case 4:
-                if (graph.operators.size() > 1) std::swap(graph.operators[0], graph.operators[below(graph.operators.size())]);
+                if (graph.operators.size() > 1)
+                    std::swap(graph.operators[0], graph.operators[below(graph.operators.size())]);
                 break;
             case 5:
             case 6:
@@ -196,7 +202,8 @@ private:
             for (auto* ids : {&added.inputs, &added.outputs, &added.intermediates})
                 for (std::int32_t& id : *ids) id += id >= 0 ? tensors : 0;
             if (!added.inputs.empty() && tensors > 0 && chance(2))
-                added.inputs[below(added.inputs.size())] = static_cast<std::int32_t>(below(static_cast<std::uint64_t>(tensors)));
+                added.inputs[below(added.inputs.size())] =
+                    static_cast<std::int32_t>(below(static_cast<std::uint64_t>(tensors)));
         }
         for (const std::int32_t id : other.inputs) graph.inputs.push_back(id + tensors);
         for (const std::int32_t id : other.outputs) graph.outputs.push_back(id + tensors);
@@ -220,8 +227,9 @@ private:
             case 3:
                 if (!chance(4)) break;
                 if (chance(2) && model.subgraphs.size() > 1) model.subgraphs.pop_back();
-                else model.subgraphs.push_back(std::make_unique<tflite::SubGraphT>(
-                         *lender.subgraphs[below(lender.subgraphs.size())]));
+                else
+                    model.subgraphs.push_back(
+                        std::make_unique<tflite::SubGraphT>(*lender.subgraphs[below(lender.subgraphs.size())]));
                 break;
             default:
                 if (!model.subgraphs.empty())
@@ -238,7 +246,8 @@ private:
                 break;
             default:
                 code.builtin_code = static_cast<tflite::BuiltinOperator>(below(212));
-                code.deprecated_builtin_code = static_cast<std::int8_t>(std::min(static_cast<int>(code.builtin_code), 127));
+                code.deprecated_builtin_code =
+                    static_cast<std::int8_t>(std::min(static_cast<int>(code.builtin_code), 127));
         }
     }
 
@@ -276,7 +285,8 @@ private:
         if (fields == 0) return;
         const auto field = flatbuffers::ReadScalar<flatbuffers::voffset_t>(vtable + 4 + 2 * below(fields));
         if (field == 0) return;
-        const std::size_t at = static_cast<std::size_t>(table - reinterpret_cast<const std::uint8_t*>(bytes.data())) + field;
+        const std::size_t at =
+            static_cast<std::size_t>(table - reinterpret_cast<const std::uint8_t*>(bytes.data())) + field;
         const auto value = static_cast<std::int32_t>(edge());
         const float real = number();
         if (at + 4 > bytes.size()) return;

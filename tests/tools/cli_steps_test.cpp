@@ -43,8 +43,8 @@ TEST_F(Cli, StepsKeepVariables) {
     const std::string x = array("x.npy", DType::fp32, {3, 2}, {1, 2, 3, 4, 5, 6});
     const std::vector<double> expected{11, 22, 14, 26, 19, 32};
     for (const bool reference : {false, true}) {
-        std::vector<std::string> arguments{"run",    model,          "--steps", "3", "--input",
-                                           "0=" + x, "--output-dir", path("o")};
+        std::vector<std::string> arguments{"run",     model,    "--steps",      "3",
+                                           "--input", "0=" + x, "--output-dir", path("o")};
         if (reference) arguments.push_back("--reference");
         const Spawned run = spawn(arguments);
         ASSERT_EQ(run.exit_code, 0) << run.err;

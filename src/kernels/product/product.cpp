@@ -77,7 +77,13 @@ std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan
         why = "so few rows do not fill its tile";
         return std::nullopt;
     }
-    const int tile = fixed_rows != 0 ? fixed_rows : tile_rows(p, device);
+    // Sums of 48 bits are two words each: sixteen rows of them spill from the registers of GPUs (AMD's by ACO).
+    const int most = p.is_wide && device.shared_tiles ? 8 : 16;
+    if (fixed_rows > most) {
+        why = "so many sums of 48 bits do not fit into registers";
+        return std::nullopt;
+    }
+    const int tile = fixed_rows != 0 ? fixed_rows : std::min(tile_rows(p, device), most);
     KernelChoice choice = choice_of(p, "gemm");
     define(choice, "TM", tile);
     define(choice, "LANES", device.subgroup_lanes);

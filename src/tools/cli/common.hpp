@@ -52,6 +52,15 @@ bool is_problem_line(const std::string& path);
 std::string model_argument(const ModelOptions& options);
 void add_device_option(CLI::App& command, std::string& device);
 
+struct DeviceChoice {
+    std::string name;
+    bool compile_only = false;
+};
+/// --device and --compile-only.
+void add_device_options(CLI::App& command, DeviceChoice& device);
+/// `inspect` as of tosavk_device_options.
+cpp::Device open_device(const DeviceChoice& device, bool inspect = false);
+
 using InputShapes = std::vector<std::pair<std::uint32_t, cpp::Shape>>;
 /// `shapes` go before those of the options. Errors name the file.
 cpp::Graph load_model(const ModelOptions& options, const InputShapes& shapes = {});
@@ -61,7 +70,7 @@ std::string probe_model(const ModelOptions& options);
 struct InputArray {
     std::string path;
     cpp::Array array;
-    std::uint32_t steps = 0;  ///< tensors of that many runs, stacked along a first axis; 0: one tensor
+    std::uint32_t steps = 0;   ///< tensors of that many runs, stacked along a first axis; 0: one tensor
     cpp::Shape shape() const;  ///< of one of them
 };
 /// A .npy file; errors name it. Throws Failure(exit_file) where its first axis has not `steps` entries.

@@ -10,14 +10,15 @@ namespace {
 
 struct CompileOptions {
     ModelOptions model;
-    std::string device, out;
+    DeviceChoice device;
+    std::string out;
     bool no_fuse = false;
 };
 
 int compile(const CompileOptions& options) {
     if (is_stdout(options.out)) throw Failure(exit_usage, "--output takes a file, not standard output");
     const cpp::Graph graph = load_model(options.model);
-    const cpp::Device device(options.device);
+    const cpp::Device device = open_device(options.device);
     cpp::save_package(device, graph, options.out, !options.no_fuse);
     if (options.model.precision == "fp16") {
         std::fputs(
@@ -37,7 +38,7 @@ Action add_compile(CLI::App& app) {
                                            "which starts without the GLSL compiler");
     add_model_options(*command, options->model);
     command->add_option("-o,--output", options->out, "the package to write")->required()->check(output_path());
-    add_device_option(*command, options->device);
+    add_device_options(*command, options->device);
     command->add_flag("--no-fuse", options->no_fuse, "one dispatch per operator");
     command->footer(
         "A package runs wherever its model does; on another kind of device it is compiled as the model would be.\n"

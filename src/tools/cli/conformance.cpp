@@ -14,7 +14,7 @@ namespace tosavk::cli {
 namespace {
 
 struct ConformanceOptions {
-    std::string device;
+    DeviceChoice device;
     cpp::ConformanceOptions sweep;
     bool json = false;
 };
@@ -73,7 +73,7 @@ std::string table_of(const std::vector<Json>& rows) {
 }
 
 int conformance(const ConformanceOptions& options) {
-    const cpp::Device device(options.device);
+    const cpp::Device device = open_device(options.device, /*inspect=*/options.device.compile_only);
     Progress progress;
     std::vector<Json> rows;
     const tosavk_conformance_summary summary =
@@ -114,7 +114,7 @@ Action add_conformance(CLI::App& app) {
         ->add_option("--spec", options->sweep.spec,
                      "rows of one version of the specification, or our own (default: all)")
         ->check(CLI::IsMember({"1.0", "0.30", "tosavk"}));
-    add_device_option(*command, options->device);
+    add_device_options(*command, options->device);
     command->add_option("--seed", options->sweep.seed, "seed of the first case (default 1)");
     command->add_option("--cases", options->sweep.cases, "random graphs per row (default 20)")
         ->check(CLI::Range(0, 1000000));
@@ -138,6 +138,7 @@ Action add_conformance(CLI::App& app) {
         "command\n"
         "that repeats the worst case), error_if (the broken condition; kinds error and level), detail (the worst\n"
         "element, or what failed).\n"
+        "With --compile-only each graph is compiled, and has failed where a kernel spills registers to memory.\n"
         "Exit code 1 when anything failed.\n"
         "Example: tosa-vk conformance --op EXP --cases 100");
     return [options] { return conformance(*options); };

@@ -52,8 +52,7 @@ std::vector<Bytes> outputs_of(const cpp::Device& device, const cpp::Graph& graph
     const cpp::Executable executable(device, graph);
     cpp::Context context(executable, false);
     std::vector<Bytes> outputs;
-    for (std::uint32_t k = 0; k < graph.output_count(); ++k)
-        outputs.emplace_back(steps * graph.output(k).size_bytes);
+    for (std::uint32_t k = 0; k < graph.output_count(); ++k) outputs.emplace_back(steps * graph.output(k).size_bytes);
     std::vector<Bytes*> places;
     for (Bytes& output : outputs) places.push_back(&output);
     run_steps(context, steps, inputs, places);

@@ -11,8 +11,9 @@ namespace {
 
 struct DumpOptions {
     ModelOptions model;
-    std::string device;
+    DeviceChoice device;
     bool plan = false, glsl = false, dot = false, no_fuse = false;
+    bool pipelines = false, assembly = false, json = false;
 };
 
 /// What a .tflite file says of itself, a line each; empty for other files.
@@ -29,8 +30,7 @@ std::string facts_text(const std::string& path) {
     const auto word = [](const Json& value) { return value.get<std::string>(); };
     if (!word(facts.at("description")).empty())
         text += fmt::format("file: description '{}'\n", word(facts.at("description")));
-    if (facts.at("subgraphs").size() > 1)
-        text += fmt::format("file: {} subgraphs\n", facts.at("subgraphs").size());
+    if (facts.at("subgraphs").size() > 1) text += fmt::format("file: {} subgraphs\n", facts.at("subgraphs").size());
     const auto ends = [&](const Json& list) {
         std::string all;
         for (const Json& end : list)
@@ -51,10 +51,58 @@ std::string facts_text(const std::string& path) {
     return text;
 }
 
+std::string count_text(const Json& value) { return value.is_number() ? value.dump() : "-"; }
+
+/// A line a dispatch, in the same columns for all compilers.
+std::string pipelines_text(const Json& dispatches) {
+    std::vector<std::vector<std::string>> rows{{"", "kernel", "groups", "threads", "subgroup", "registers", "spills",
+                                                "fills", "shared", "occupancy", "instructions", "hot", "of"}};
+    std::string listings;
+    bool told = false;
+    for (const Json& one : dispatches) {
+        const std::string number = one.at("dispatch").dump();
+        const Json compiler = one.value("compiler", Json::object());
+        told = told || one.contains("statistics");
+        const auto figure = [&](const char* name) { return count_text(compiler.value(name, Json(nullptr))); };
+        std::string groups;
+        for (const Json& n : one.at("groups")) groups += (groups.empty() ? "" : "x") + n.dump();
+        const std::string half = figure("half_registers"), most = figure("full_occupancy");
+        rows.push_back({number, one.at("kernel").get<std::string>(), groups, one.at("invocations").dump(),
+                        figure("subgroup_size"), figure("registers") + (half == "-" ? "" : " + " + half + " half"),
+                        figure("spills"), figure("fills"), figure("shared_bytes"),
+                        figure("occupancy") + (most == "-" ? "" : "/" + most), figure("instructions"),
+                        figure("hot_multiply_adds"), figure("hot_instructions")});
+        if (one.contains("assembly"))
+            listings += fmt::format("\ndispatch {}: {} [{}]\n{}\n", number, one.at("label").get<std::string>(),
+                                    one.at("kernel").get<std::string>(), one.at("assembly").get<std::string>());
+    }
+    std::string text =
+        table_text(rows, {true, false, true, true, true, true, true, true, true, true, true, true, true});
+    if (!told) text += "the driver tells nothing of its pipelines (VK_KHR_pipeline_executable_properties)\n";
+    return text + listings;
+}
+
+std::string pipelines(const DumpOptions& options, const cpp::Graph& graph) {
+    const cpp::Device device = open_device(options.device, /*inspect=*/true);
+    const cpp::Executable executable(device, graph, !options.no_fuse);
+    const Json dispatches =
+        Json::parse(executable.print(options.assembly ? TOSAVK_EXECUTABLE_ASSEMBLY : TOSAVK_EXECUTABLE_PIPELINES));
+    if (!options.json) return pipelines_text(dispatches);
+    Json whole;
+    whole["device"] = device.name();
+    whole["driver"] = device.driver();
+    whole["dispatches"] = dispatches;
+    return json_text(whole);
+}
+
 int dump(const DumpOptions& options) {
+    if ((options.assembly || options.json) && !options.pipelines)
+        throw Failure(exit_usage, "--assembly and --json go with --pipelines");
     const cpp::Graph graph = load_model(options.model);
-    if (options.plan || options.glsl) {
-        const cpp::Device device(options.device);
+    if (options.pipelines) {
+        print(pipelines(options, graph));
+    } else if (options.plan || options.glsl) {
+        const cpp::Device device = open_device(options.device);
         const cpp::Executable executable(device, graph, !options.no_fuse);
         print(executable.print(options.plan ? TOSAVK_EXECUTABLE_PLAN : TOSAVK_EXECUTABLE_GLSL));
     } else {
@@ -71,14 +119,23 @@ Action add_dump(CLI::App& app) {
     auto options = std::make_shared<DumpOptions>();
     CLI::App* command = app.add_subcommand("dump", "Prints the TOSA graph of a model, or what becomes of it");
     add_model_options(*command, options->model);
-    add_device_option(*command, options->device);
+    add_device_options(*command, options->device);
     CLI::Option* plan = command->add_flag("--plan", options->plan, "the dispatches, memory and constants of the plan");
     CLI::Option* glsl = command->add_flag("--glsl", options->glsl, "the generated shaders");
     CLI::Option* dot = command->add_flag("--dot", options->dot, "the graph as a picture in Graphviz' language");
-    plan->excludes(glsl)->excludes(dot);
-    glsl->excludes(dot);
+    CLI::Option* pipelines = command->add_flag("--pipelines", options->pipelines,
+                                               "what the driver's compiler made of each dispatch: registers, spills, "
+                                               "instructions, and the hottest loop's multiply-adds");
+    command->add_flag("--assembly", options->assembly, "with --pipelines: the programs too");
+    command->add_flag("--json", options->json, "with --pipelines: print JSON");
+    plan->excludes(glsl)->excludes(dot)->excludes(pipelines);
+    glsl->excludes(dot)->excludes(pipelines);
+    dot->excludes(pipelines);
     command->add_flag("--no-fuse", options->no_fuse, "plan one dispatch per operator");
-    command->footer("Example: tosa-vk dump model.tflite --plan");
+    command->footer(
+        "Example: tosa-vk dump model.tflite --plan\n"
+        "A GPU's compiler without the GPU, here of RADV: RADV_FORCE_FAMILY=NAVI21 \\\n"
+        "  tosa-vk dump model.tflite --pipelines --compile-only --device NAVI21");
     return [options] { return dump(*options); };
 }
 

@@ -64,6 +64,20 @@ void add_device_option(CLI::App& command, std::string& device) {
     command.add_option("--device", device, "index, part of the device's name, or cpu (default: the best device)");
 }
 
+void add_device_options(CLI::App& command, DeviceChoice& device) {
+    add_device_option(command, device.name);
+    command.add_flag("--compile-only", device.compile_only,
+                     "open a device that cannot run, such as a driver without its GPU: plans, pipelines and packages");
+}
+
+cpp::Device open_device(const DeviceChoice& device, bool inspect) {
+    tosavk_device_options options{};
+    options.name = device.name.c_str();
+    options.compile_only = device.compile_only ? 1 : 0;
+    options.inspect = inspect ? 1 : 0;
+    return cpp::Device(options);
+}
+
 bool is_problem_line(const std::string& path) {
     std::error_code ignored;
     const auto endings = {".tflite", ".tosa", ".tvk"};

@@ -18,7 +18,8 @@ namespace {
 struct RunOptions {
     ModelOptions model;
     std::vector<std::string> inputs;
-    std::string device, output_dir, profile;
+    DeviceChoice device;
+    std::string output_dir, profile;
     bool reference = false, json = false, raw_outputs = false;
     std::uint64_t seed = 0;
     std::size_t top = 5;
@@ -104,7 +105,7 @@ struct Result {
 void run_on_device(const RunOptions& options, const cpp::Graph& graph, const std::vector<Bytes>& inputs,
                    Result& result) {
     Stopwatch open_watch;
-    const cpp::Device device(options.device);
+    const cpp::Device device = open_device(options.device);
     result.device = device.name();
     result.driver = device.driver();
     result.times["open_device"] = open_watch.ms();
@@ -166,7 +167,7 @@ Json precision_differences(const RunOptions& options, const std::vector<Bytes>& 
     const std::uint32_t runs = options.runs();
     const std::vector<Bytes> expected = options.reference
                                           ? loaded.graph.reference_run(inputs, runs)
-                                          : outputs_of(cpp::Device(options.device), loaded.graph, inputs, runs);
+                                          : outputs_of(open_device(options.device), loaded.graph, inputs, runs);
     auto result = Json::array();
     for (std::size_t k = 0; k < outputs.size(); ++k) {
         const Difference difference = difference_of(outputs[k].info.type, outputs[k].bytes, expected[k]);
@@ -212,7 +213,7 @@ std::string times_text(const Json& times) {
 int run(const RunOptions& options) {
     if (options.reference && !options.profile.empty())
         throw Failure(exit_usage, "--profile measures a device and does not go with --reference");
-    if (options.reference && !options.device.empty())
+    if (options.reference && (!options.device.name.empty() || options.device.compile_only))
         throw Failure(exit_usage, "--device does not go with --reference, which uses none");
     if (options.json && is_stdout(options.profile))
         throw Failure(exit_usage, "--json and --profile - both write to standard output");
@@ -302,7 +303,7 @@ Action add_run(CLI::App& app) {
         ->add_option("--steps", options->steps,
                      "run N times and keep the variables: inputs and outputs are stacked along a first axis of N")
         ->check(CLI::Range(1, 1000000));
-    add_device_option(*command, options->device);
+    add_device_options(*command, options->device);
     command->add_flag("--reference", options->reference, "run on the reference interpreter instead of a device");
     command->add_option("--seed", options->seed, "seed of random inputs (default 0)")->check(whole_number());
     command->add_option("--top", options->top, "how many of the largest elements to show (default 5)")

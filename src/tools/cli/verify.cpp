@@ -15,7 +15,8 @@ namespace {
 
 struct VerifyOptions {
     ModelOptions model;
-    std::string cases, device;
+    std::string cases;
+    DeviceChoice device;
     std::uint64_t seeds = 20, seed = 0;
     bool json = false;
 };
@@ -30,7 +31,7 @@ std::string rounding_argument(const VerifyOptions& options) {
 
 int verify_random(const VerifyOptions& options) {
     const cpp::Graph graph = load_model(options.model);
-    const cpp::Device device(options.device);
+    const cpp::Device device = open_device(options.device);
     cpp::Checker checker(device, graph);
     std::uint64_t values = 0, runs = 0;
     double worst = 0;
@@ -100,7 +101,9 @@ Json difference_json(const CaseResult& d) {
 class CaseRunner {
 public:
     explicit CaseRunner(const VerifyOptions& options)
-        : options_(options), recorded_(load_cases(options.cases, options.model.rounding)), device_(options.device) {}
+        : options_(options),
+          recorded_(load_cases(options.cases, options.model.rounding)),
+          device_(open_device(options.device)) {}
 
     int run() {
         Progress progress("verify", recorded_.cases.size());
@@ -246,7 +249,7 @@ Action add_verify(CLI::App& app) {
     command->add_option("--seed", options->seed, "seed of the first one (default 0)")
         ->check(whole_number())
         ->excludes(cases);
-    add_device_option(*command, options->device);
+    add_device_options(*command, options->device);
     command->add_flag("--json", options->json, "print JSON");
     command->footer("Example: tosa-vk verify model.tflite --seeds 100 --device cpu");
     return [options] { return verify(*options); };

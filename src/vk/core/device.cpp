@@ -112,7 +112,7 @@ TuningTable parse_tuning(const std::string& text) {
 }  // namespace
 
 LogicalDevice::LogicalDevice(std::shared_ptr<Instance> instance_, const PhysicalDevice& physical,
-                             const DevicePlan& plan)
+                             const DevicePlan& plan, const DeviceOptions& options)
     : instance(std::move(instance_)) {
     const float priority = 1.0f;
     VkDeviceQueueCreateInfo queue{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
@@ -160,6 +160,14 @@ LogicalDevice::LogicalDevice(std::shared_ptr<Instance> instance_, const Physical
     if (plan.timeline_semaphores) {
         timeline.timelineSemaphore = VK_TRUE;
         enable(timeline, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
+    }
+    VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR telling{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR};
+    tells_of_pipelines =
+        options.inspect && physical.has_extension(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
+    if (tells_of_pipelines) {
+        telling.pipelineExecutableInfo = VK_TRUE;
+        enable(telling, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
     }
     // Only who imports or exports memory uses these.
     if ((has_host_pointers = physical.has_extension(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME)))
@@ -214,16 +222,18 @@ DeviceState::DeviceState(std::shared_ptr<Instance> instance, const PhysicalDevic
     : caps(caps_),
       plan(plan_),
       threads(options.threads > 0 ? options.threads : default_threads()),
+      compile_only(options.compile_only),
       device(adopted ? LogicalDevice(std::move(instance), *adopted, physical)
-                     : LogicalDevice(std::move(instance), physical, plan_)),
+                     : LogicalDevice(std::move(instance), physical, plan_, options)),
       vk(device.vk),
       queue_family(physical.queue_family),
-      pipelines(device.handle, device.vk, physical, options.cache.value_or(cache_settings()), threads) {
+      pipelines(device.handle, device.vk, physical, options.cache.value_or(cache_settings()), threads,
+                device.tells_of_pipelines) {
     if (adopted) {
         queue = adopted->queue;
         queue_mutex.share(*adopted);
         lender = adopted->memory;
-    } else {
+    } else if (!compile_only) {
         vk.vkGetDeviceQueue(device.handle, queue_family, 0, &queue);
     }
 
@@ -246,7 +256,7 @@ DeviceState::DeviceState(std::shared_ptr<Instance> instance, const PhysicalDevic
     non_coherent_atom = std::max<VkDeviceSize>(1, properties.properties.limits.nonCoherentAtomSize);
     max_allocation = allocation.maxMemoryAllocationSize;
 
-    if (!plan.timeline_semaphores) return;
+    if (!plan.timeline_semaphores || compile_only) return;
     timeline = {device.handle, vk.vkDestroySemaphore};
     VkSemaphoreTypeCreateInfo type{VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO};
     type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
@@ -256,6 +266,13 @@ DeviceState::DeviceState(std::shared_ptr<Instance> instance, const PhysicalDevic
 }
 
 DeviceState::~DeviceState() = default;
+
+void DeviceState::require_runs() const {
+    if (compile_only)
+        throw Error(
+            ErrorCode::usage,
+            fmt::format("'{}' was opened to compile only: nothing runs on it, and it has no memory", caps.name));
+}
 
 std::uint64_t DeviceState::submit(std::span<const VkCommandBuffer> commands, VkFence fence, const RunOrder& order) {
     std::vector<VkSemaphore> waits, signals;
@@ -269,6 +286,7 @@ std::uint64_t DeviceState::submit(std::span<const VkCommandBuffer> commands, VkF
         signal_values.push_back(point.value);
     }
     const std::vector<VkPipelineStageFlags> stages(waits.size(), VK_PIPELINE_STAGE_ALL_COMMANDS_BIT);
+    require_runs();
     if (queue == VK_NULL_HANDLE)
         throw Error(ErrorCode::usage, "the device was lent without a queue: nothing can be submitted, only recorded");
     VkSubmitInfo info{VK_STRUCTURE_TYPE_SUBMIT_INFO};
@@ -328,6 +346,14 @@ std::vector<DeviceCaps> Device::enumerate() {
 
 namespace {
 
+/// Where nothing runs, cooperative matrices count as accurate: a device that a package is used on is judged itself.
+void trust_cooperative_sums(DevicePlan& plan) {
+    if (!plan.cooperative_fp16) return;
+    plan.cooperative_fp32_sums = true;
+    plan.reasons.push_back(
+        "cooperative matrices of fp16 make fp16 and fp32, unchecked: the device was opened to compile only");
+}
+
 /// `make` makes a device of a plan; the judge may change the plan, and then the device.
 template <class Make>
 std::shared_ptr<Device> judged(DevicePlan& plan, bool can_submit, CooperativeJudge judge, const Make& make) {
@@ -361,9 +387,12 @@ std::shared_ptr<Device> Device::open(const DeviceOptions& options, CooperativeJu
     if (!reason.empty()) {
         plan.reasons.push_back(std::move(reason));
     }
-    return judged(plan, true, judge, [&] {
+    const auto make = [&] {
         return std::make_shared<Device>(std::make_unique<DeviceState>(instance, physical, caps, plan, options));
-    });
+    };
+    if (!options.compile_only) return judged(plan, true, judge, make);
+    trust_cooperative_sums(plan);
+    return make();
 }
 
 std::shared_ptr<Device> Device::adopt(const AdoptedDevice& adopted, const DeviceOptions& options,
@@ -414,6 +443,10 @@ Device::MemoryReport Device::memory_report() const {
 const DeviceCaps& Device::caps() const { return state_->caps; }
 
 const DevicePlan& Device::plan() const { return state_->plan; }
+
+bool Device::runs() const { return !state_->compile_only; }
+
+void Device::require_runs() const { state_->require_runs(); }
 
 std::shared_ptr<const TuningTable> Device::tuning() {
     const std::lock_guard lock(state_->tuning_mutex);

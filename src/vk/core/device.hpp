@@ -31,6 +31,8 @@ struct DeviceOptions {
     std::optional<CacheSettings> cache;
     std::optional<double> submit_ms;  ///< see apply_environment
     std::size_t threads = 0;          ///< of the host; 0: its processors, at most 16
+    bool compile_only = false;        ///< neither queue nor memory nor semaphores are used: nothing can run
+    bool inspect = false;             ///< the driver is asked what it made of each pipeline, see Pipeline::report
 };
 
 struct AdoptedDevice;
@@ -69,6 +71,10 @@ public:
 
     const DeviceCaps& caps() const;
     const DevicePlan& plan() const;
+    /// False where it was opened to compile only.
+    bool runs() const;
+    /// Error(usage) unless it runs.
+    void require_runs() const;
 
     /// The choices that were measured on this device, for make_plan(): read from the disk cache at the first call. They
     /// are for one device, driver, device plan and set of kernels. A table that cannot be read is as good as none.

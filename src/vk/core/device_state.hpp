@@ -21,7 +21,8 @@ namespace tosavk {
 /// VkDevice and its functions.
 class LogicalDevice {
 public:
-    LogicalDevice(std::shared_ptr<Instance> instance, const PhysicalDevice& physical, const DevicePlan& plan);
+    LogicalDevice(std::shared_ptr<Instance> instance, const PhysicalDevice& physical, const DevicePlan& plan,
+                  const DeviceOptions& options);
     /// Somebody else's. Error(no_device) where it lacks a function.
     LogicalDevice(std::shared_ptr<Instance> instance, const AdoptedDevice& adopted, const PhysicalDevice& physical);
     ~LogicalDevice();
@@ -32,6 +33,7 @@ public:
     VkDevice handle = VK_NULL_HANDLE;
     VolkDeviceTable vk{};
     bool has_host_pointers = false, has_external_fd = false, has_semaphore_fd = false;
+    bool tells_of_pipelines = false;  ///< was asked to, and can
 
 private:
     void complete_table();
@@ -71,6 +73,8 @@ struct DeviceState {
 
     ~DeviceState();
 
+    /// Error(usage) where nothing can run.
+    void require_runs() const;
     /// One vkQueueSubmit, under the queue's lock; the command buffers run in this order. Answers with its number, from
     /// 1, which is the value that the timeline semaphore, where there is one, takes when they are done. Completion is
     /// the one to call this.
@@ -83,6 +87,7 @@ struct DeviceState {
     DeviceCaps caps;
     DevicePlan plan;
     std::size_t threads;  ///< for host work, see host_threads
+    bool compile_only;    ///< see DeviceOptions
     LogicalDevice device;
     const VolkDeviceTable& vk;
     VkQueue queue = VK_NULL_HANDLE;

@@ -104,6 +104,7 @@ Buffer::Buffer(DeviceState& state, std::uint64_t size, MemoryUse use, const char
     if (size == 0) {
         return;
     }
+    state.require_runs();
     const VolkDeviceTable& vk = state.vk;
     const VkDevice device = state.device.handle;
     const auto checked = [&](const char* name, VkResult result) {

@@ -6,6 +6,7 @@
 #include "spirv/words.hpp"
 #include "vk/core/check.hpp"
 #include "vk/core/parallel.hpp"
+#include "vk/core/pipeline_report.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -47,7 +48,7 @@ std::vector<std::uint32_t> to_words(std::span<const std::byte> bytes) {
 }  // namespace
 
 PipelineLibrary::PipelineLibrary(VkDevice device, const VolkDeviceTable& vk, const PhysicalDevice& physical,
-                                 const CacheSettings& cache, std::size_t threads)
+                                 const CacheSettings& cache, std::size_t threads, bool reports)
     : device_(device),
       vk_(vk),
       update_after_bind_(physical.update_after_bind),
@@ -55,7 +56,8 @@ PipelineLibrary::PipelineLibrary(VkDevice device, const VolkDeviceTable& vk, con
       disk_(cache, identity_),
       seed_(open_seed()),
       cache_header_(pipeline_data_header(physical.caps)),
-      threads_(threads) {
+      threads_(threads),
+      reports_(reports) {
     const std::vector<std::byte> stored = stored_pipelines();
     cache_sum_ = checksum(stored);
     cache_bytes_ = stored.size();
@@ -295,6 +297,13 @@ UniqueHandle<VkPipeline> PipelineLibrary::build(const Dispatch& dispatch, const 
     }
     info.layout = layout;
     UniqueHandle<VkPipeline> pipeline(device_, vk_.vkDestroyPipeline);
+    if (reports_) {  // a pipeline out of the cache may have nothing to tell
+        info.flags =
+            VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR | VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
+        call("vkCreateComputePipelines", vk_.vkCreateComputePipelines, device_, VkPipelineCache{VK_NULL_HANDLE}, 1u,
+             &info, nullptr, pipeline.put());
+        return pipeline;
+    }
     const std::shared_lock together(cache_mutex_);
     call("vkCreateComputePipelines", vk_.vkCreateComputePipelines, device_, cache_.get(), 1u, &info, nullptr,
          pipeline.put());
@@ -365,6 +374,9 @@ std::vector<std::shared_ptr<const Pipeline>> PipelineLibrary::get(std::span<cons
         [&](std::size_t k) {
             Missing& one = missing[k];
             one.pipeline->handle = build(*one.dispatch, plan, one.words, one.pipeline->layout->pipeline.get());
+            if (reports_)
+                one.pipeline->report =
+                    std::make_unique<PipelineReport>(report_of(device_, vk_, one.pipeline->handle.get()));
             progress.step();
         },
         host_threads(threads_));

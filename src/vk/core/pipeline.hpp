@@ -3,6 +3,7 @@
 
 #include "base/progress.hpp"
 #include "compile/plan/plan.hpp"
+#include "device/compilers/report.hpp"
 #include "store/disk_cache.hpp"
 #include "store/seed.hpp"
 #include "vk/core/caps.hpp"
@@ -35,6 +36,7 @@ struct BindingLayout {
 struct Pipeline {
     std::shared_ptr<const BindingLayout> layout;
     UniqueHandle<VkPipeline> handle;
+    std::unique_ptr<const PipelineReport> report;  ///< null: nobody asked, or the driver cannot tell
 };
 
 /// What was made so far.
@@ -50,7 +52,7 @@ struct PipelineCounters {
 class PipelineLibrary {
 public:
     PipelineLibrary(VkDevice device, const VolkDeviceTable& vk, const PhysicalDevice& physical,
-                    const CacheSettings& cache, std::size_t threads);
+                    const CacheSettings& cache, std::size_t threads, bool reports);
     /// Saves what the disk cache lacks.
     ~PipelineLibrary();
 
@@ -103,6 +105,7 @@ private:
     std::unique_ptr<Seed> seed_;              ///< null: there is none
     std::array<std::byte, 32> cache_header_;  ///< how the driver's data must begin
     std::size_t threads_;                     ///< see host_threads
+    bool reports_;                            ///< pipelines come with what the driver tells of them
     UniqueHandle<VkPipelineCache> cache_;
     std::uint64_t cache_sum_ = 0;  ///< checksum of the stored data that cache_ holds
     std::size_t cache_bytes_ = 0;  ///< and its size

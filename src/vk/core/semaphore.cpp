@@ -9,6 +9,7 @@ namespace tosavk {
 namespace {
 
 void require_timelines(const Device& device) {
+    device.require_runs();
     if (!device.plan().timeline_semaphores)
         throw Error(ErrorCode::unsupported, "the device has no timeline semaphores, or was made without them");
 }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <map>
 
 namespace tosavk {
 
@@ -182,7 +183,9 @@ std::shared_ptr<Executable> Executable::create(std::shared_ptr<Device> device, s
     state->counters.shaders_compiled = made.shaders_compiled;
     state->counters.shaders_loaded = made.shaders_loaded;
     target.pipelines.save_if_worthwhile();
-    if (shared && !state->plan.constants.empty()) {
+    if (target.compile_only) {
+        // Its constants would never be read.
+    } else if (shared && !state->plan.constants.empty()) {
         SharedConstants::Placed placed = shared->place(target, state->plan.constants);
         state->pieces = std::move(placed.pieces);
         state->counters.allocations = placed.allocations;
@@ -208,5 +211,16 @@ const Plan& Executable::plan() const { return state_->plan; }
 Device& Executable::device() const { return *state_->device; }
 
 ExecutableCounters Executable::counters() const { return state_->counters; }
+
+std::vector<MadePipeline> Executable::pipelines() const {
+    std::map<const Pipeline*, std::size_t> numbers;
+    std::vector<MadePipeline> made;
+    for (const std::shared_ptr<const Pipeline>& pipeline : state_->pipelines) {
+        if (pipeline)
+            made.push_back({numbers.emplace(pipeline.get(), numbers.size()).first->second, pipeline->report.get()});
+        else made.push_back({no_id, nullptr});
+    }
+    return made;
+}
 
 }  // namespace tosavk

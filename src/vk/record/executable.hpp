@@ -4,10 +4,12 @@
 
 #include "base/progress.hpp"
 #include "compile/plan/plan.hpp"
+#include "device/compilers/report.hpp"
 #include "vk/core/device.hpp"
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace tosavk {
 
@@ -17,6 +19,12 @@ struct ExecutableCounters {
     std::uint64_t weight_bytes_copied = 0;  ///< constants copied to the device
     std::uint64_t shaders_compiled = 0;     ///< from GLSL
     std::uint64_t shaders_loaded = 0;       ///< from the disk cache, the seed or a package instead
+};
+
+/// Of one dispatch.
+struct MadePipeline {
+    std::size_t number = 0;                  ///< equal ones are one pipeline; no_id: a copy, without one
+    const PipelineReport* report = nullptr;  ///< lives as long as the executable; null: see Pipeline::report
 };
 
 struct ExecutableState;
@@ -41,6 +49,8 @@ public:
     const Plan& plan() const;
     Device& device() const;
     ExecutableCounters counters() const;
+    /// In the order of for_each_dispatch.
+    std::vector<MadePipeline> pipelines() const;
 
     const ExecutableState& state() const { return *state_; }  ///< for this room only
 

@@ -35,8 +35,17 @@ void copy_bytes(std::span<const std::byte> from, std::span<std::byte> to) {
 
 }  // namespace
 
+namespace {
+
+std::shared_ptr<Executable> that_runs(std::shared_ptr<Executable> executable) {
+    executable->device().require_runs();
+    return executable;
+}
+
+}  // namespace
+
 Context::Context(std::shared_ptr<Executable> executable, bool profile)
-    : executable_(std::move(executable)),
+    : executable_(that_runs(std::move(executable))),
       inputs_(executable_->graph().inputs.size()),
       outputs_(executable_->graph().outputs.size()),
       recording_(std::make_unique<Recording>(executable_->state(), profile)),

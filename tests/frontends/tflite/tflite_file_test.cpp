@@ -63,13 +63,12 @@ Bytes model_with(const Place& place) {
         return fbb.CreateVector(std::vector{CreateTensorMap(fbb, fbb.CreateString(name), index)});
     };
     const auto in = maps("left", 0), out = maps("sum", 1);
-    const auto signatures = fbb.CreateVector(std::vector{
-        CreateSignatureDef(fbb, in, out, fbb.CreateString("add"), 0, place.subgraph_of_signature ? 1 : 9)});
+    const auto signatures = fbb.CreateVector(
+        std::vector{CreateSignatureDef(fbb, in, out, fbb.CreateString("add"), 0, place.subgraph_of_signature ? 1 : 9)});
     const auto groups = fbb.CreateVector(
         std::vector{CreateExternalBufferGroup(fbb, fbb.CreateString(place.external ? place.external : ""))});
-    const auto externals = fbb.CreateVector(
-        std::vector{CreateExternalBuffer(fbb, 7, place.group, place.offset, place.size,
-                                         place.packing ? fbb.CreateString(place.packing) : 0)});
+    const auto externals = fbb.CreateVector(std::vector{CreateExternalBuffer(
+        fbb, 7, place.group, place.offset, place.size, place.packing ? fbb.CreateString(place.packing) : 0)});
     const auto description = fbb.CreateString("two graphs");
     ModelBuilder m(fbb);
     m.add_version(3), m.add_operator_codes(codes), m.add_subgraphs(graphs), m.add_buffers(buffers);
@@ -162,8 +161,7 @@ TEST(TfliteFile, ConstantsInAFileBesideIt) {
     const fs::path folder = fs::temp_directory_path() / ("tosavk-external-" + std::to_string(::getpid()));
     fs::create_directories(folder);
     const float values[] = {0, 10, 20};
-    std::ofstream(folder / "weights.bin", std::ios::binary)
-        .write(reinterpret_cast<const char*>(values), sizeof values);
+    std::ofstream(folder / "weights.bin", std::ios::binary).write(reinterpret_cast<const char*>(values), sizeof values);
     ImportOptions options;
     options.signature = "add";
     const Bytes model = model_with({.offset = 4, .size = 8, .external = "weights.bin"});

@@ -96,8 +96,9 @@ TEST_F(TfliteFuzz, AlteredModels) {
             keeper.keep(file);
             const auto begun = std::chrono::steady_clock::now();
             files.import_or_refuse(file);
-            slowest = std::max(slowest, {std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count(),
-                                         made_[m].name + ", case " + std::to_string(k)});
+            slowest =
+                std::max(slowest, {std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count(),
+                                   made_[m].name + ", case " + std::to_string(k)});
             ASSERT_FALSE(HasFailure()) << made_[m].name << ", case " << k << " of seed " << seed;
         }
     }

@@ -53,8 +53,7 @@ std::vector<Ints> steps(const Graph& graph, const std::vector<Ints>& inputs, DTy
 
 TEST(TfliteVariables, KeepWhatIsAssigned) {
     const TensorSpec i32{{3}, TensorType::INT32};
-    const Graph graph =
-        import_tflite(accumulator(i32, encode_ints(DType::i32, Ints{1, 2, -3}), i32), ImportOptions{});
+    const Graph graph = import_tflite(accumulator(i32, encode_ints(DType::i32, Ints{1, 2, -3}), i32), ImportOptions{});
     ASSERT_EQ(graph.variables.size(), 1u);
     EXPECT_EQ(graph.variables[0].name, "sum");
     EXPECT_EQ(steps(graph, {{10, 20, 30}, {1, 1, 1}, {0, 0, 0}}, DType::i32),
