@@ -43,4 +43,12 @@ struct Fixed {
     }
 };
 
+/// TFLite's 1 / sqrt(n) for n >= 0: a multiplier in Q0.31 and a shift to the right.
+struct InverseRoot {
+    ValueId multiplier, shift;
+};
+InverseRoot inverse_root(Lowering& l, ValueId n);
+/// x times that, rounded twice.
+ValueId multiply(Lowering& l, ValueId x, const InverseRoot& root);
+
 }  // namespace tosavk::elementwise

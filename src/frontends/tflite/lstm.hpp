@@ -36,4 +36,13 @@ ValueId run_lstm(Lowering& l, const LstmOperands& at, const LstmOptions& options
 /// The same for int8 with a cell state of int16.
 ValueId run_lstm_int8(Lowering& l, const LstmOperands& at, const LstmOptions& options, const Sequence& input);
 
+/// What normalizes a gate of int16: vectors [1, cells], the scale of the weights, what a variance of 0 counts as.
+struct GateNorm {
+    ValueId weights = no_id, bias = no_id;
+    QuantizedMultiplier scale;
+    std::int64_t least_variance = 1;
+};
+/// i32 from and to, [batch, cells] with the range of int16.
+ValueId normalize_gate(Lowering& l, ValueId x, const GateNorm& norm);
+
 }  // namespace tosavk

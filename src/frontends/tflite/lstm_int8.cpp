@@ -57,7 +57,8 @@ int power_of_two(Lowering& l, const TfliteTensor& tensor) {
 
 class Int8Lstm {
 public:
-    Int8Lstm(Lowering& l, const LstmOperands& at, const LstmOptions& options) : l_(l), form_(lstm_form(l, at)) {
+    Int8Lstm(Lowering& l, const LstmOperands& at, const LstmOptions& options, const Sequence& input)
+        : l_(l), form_(lstm_form(l, at)) {
         check(at, options);
         const Quant state = l.quant(l.in(at.output_state));
         state_zp_ = state.zero_point;
@@ -69,7 +70,8 @@ public:
         recurrent_ = Matrices(l, form_.of(at.recurrent), form_.cells, form_.outputs).values();
         recurrent_multipliers_ = multipliers(at.recurrent, state.scale);
         read_hidden(at, state);
-        if (form_.peepholes) read_peepholes(at);
+        if (form_.peepholes) read_peepholes(at, input);
+        if (form_.norms) read_norms(at);
         make_table();
     }
 
@@ -78,7 +80,9 @@ public:
         const Quant x = l_.quant(l_.in(0));
         const ValueId rows = l_.reshape(input.value, {input.steps * input.batch, input.size});
         const Matrices weights(l_, form_.of(at.weights), form_.cells, input.size);
-        const ValueId biases = l_.reshape(join_vectors(l_, form_.of(at.biases), form_.cells, DType::i32), {width()});
+        const ValueId biases =
+            form_.norms ? l_.scalar(DType::i32, 0)
+                        : l_.reshape(join_vectors(l_, form_.of(at.biases), form_.cells, DType::i32), {width()});
         return l_.requantize_channels(matrix_product(l_, rows, weights.values(), biases, x.zero_point), DType::i16,
                                       multipliers(at.weights, x.scale), 0);
     }
@@ -89,7 +93,7 @@ public:
         const ValueId sums = matrix_product(l_, output, recurrent_, l_.scalar(DType::i32, 0), state_zp_);
         const ValueId added = l_.requantize_channels(sums, DType::i32, recurrent_multipliers_, 0);
         all_ = clamp16(l_, l_.add(Op::add, {l_.cast(given.take(l_), DType::i32), added}, DType::i32));
-        functions_ = form_.peepholes ? no_id : look_up(l_, all_, table_, bases());
+        functions_ = form_.peepholes || form_.norms ? no_id : look_up(l_, all_, table_, bases());
 
         const ValueId forget = gate(1, cell), candidate = gate(2, no_id);
         ValueId in = no_id;
@@ -118,7 +122,8 @@ private:
     std::int64_t width() const { return form_.cells * static_cast<std::int64_t>(form_.gates.size()); }
 
     void check(const LstmOperands& at, const LstmOptions& options) const {
-        if (form_.norms) l_.unsupported("layer normalization in integers is not supported");
+        if (form_.norms && form_.cells > 32768)
+            l_.unsupported(fmt::format("layer normalization of {} cells in integers is not supported", form_.cells));
         const auto* list = l_.op().table->intermediates();
         if (list && list->size() != 5)
             l_.unsupported(fmt::format("the integer kernel with {} intermediates is not supported", list->size()));
@@ -126,9 +131,8 @@ private:
             l_.unsupported(fmt::format("a cell state of type {} is not supported", name_of(l_.in(at.cell_state).type)));
         if (options.activation != tflite::ActivationFunctionType::TANH)
             l_.unsupported("the integer kernel with another activation than TANH is not supported");
-        // The kernel reads the products of peepholes in rows of the outputs' length.
-        if (form_.peepholes && form_.cells != form_.outputs)
-            l_.unsupported("peepholes beside a projection to another size are not supported");
+        if (form_.peepholes && form_.cells < form_.outputs)
+            l_.unsupported("peepholes beside a projection to more outputs than cells read other memory in TFLite");
     }
 
     static double clip_of(float limit, float scale, float most) {
@@ -138,19 +142,41 @@ private:
     /// One for each column; products of floats, as in the kernel.
     std::vector<QuantizedMultiplier> multipliers(std::size_t first, float scale) const {
         std::vector<QuantizedMultiplier> m;
-        for (const std::size_t k : form_.of(first)) {
-            const float effective = l_.quant(l_.in(k)).scale * scale / 0x1p-12f;
+        for (const std::size_t which : form_.gates) {
+            const float effective = l_.quant(l_.in(first + which)).scale * scale / gate_scale(which);
             m.insert(m.end(), static_cast<std::size_t>(form_.cells),
                      quantize_multiplier(static_cast<double>(effective)));
         }
         return m;
     }
 
-    void read_hidden(const LstmOperands& at, const Quant& state) {
-        const TfliteTensor& tensor = l_.intermediate(4);
+    /// Of the sums before they are normalized; else they are in Q3.12.
+    float gate_scale(std::size_t which) const {
+        return form_.norms ? intermediate_scale(l_.intermediate(which)) : 0x1p-12f;
+    }
+
+    float intermediate_scale(const TfliteTensor& tensor) const {
         if (tensor.scale.empty() || !(tensor.scale[0] > 0) || !std::isfinite(tensor.scale[0]))
             l_.fail(fmt::format("intermediate {} has no scale", tensor.title()));
-        const float scale = tensor.scale[0];
+        return tensor.scale[0];
+    }
+
+    void read_norms(const LstmOperands& at) {
+        for (const std::size_t which : form_.gates) {
+            const std::size_t k = at.norms + which, b = at.biases + which;
+            const float scale = l_.quant(l_.in(k)).scale;
+            const double least = std::trunc(static_cast<double>(10000 * scale));
+            if (least > 1 << 30) l_.unsupported(fmt::format("{} has scale {}", l_.in(k).title(), scale));
+            norms_[which] = {l_.cast(join_vectors(l_, std::span(&k, 1), form_.cells, DType::i16), DType::i32),
+                             join_vectors(l_, std::span(&b, 1), form_.cells, DType::i32),
+                             quantize_multiplier(static_cast<double>(scale)),
+                             std::max<std::int64_t>(1, static_cast<std::int64_t>(least))};
+        }
+    }
+
+    void read_hidden(const LstmOperands& at, const Quant& state) {
+        const TfliteTensor& tensor = l_.intermediate(4);
+        const float scale = intermediate_scale(tensor);
         const std::int64_t zp = tensor.zero_point.empty() ? 0 : tensor.zero_point[0];
         const auto effective = static_cast<float>(0x1p-15 / static_cast<double>(scale) * 0x1p-15);
         hidden_multiplier_ = quantize_multiplier(static_cast<double>(effective));
@@ -170,15 +196,30 @@ private:
         projection_multiplier_ = quantize_multiplier(static_cast<double>(product));
     }
 
-    void read_peepholes(const LstmOperands& at) {
+    void read_peepholes(const LstmOperands& at, const Sequence& input) {
         for (const std::size_t which : {0u, 1u, 2u}) {  // input, forget, output
             if (which == 0 && form_.coupled) continue;
             const std::size_t k = at.peepholes + which;
             peepholes_[which] = join_vectors(l_, std::span(&k, 1), form_.cells, DType::i16);
+            if (form_.cells != form_.outputs) peepholes_[which] = misplaced(k, input);
             const double effective = std::ldexp(1.0, cell_power_) * static_cast<double>(l_.quant(l_.in(k)).scale) /
-                                     static_cast<double>(0x1p-12f);
+                                     static_cast<double>(gate_scale(which == 2 ? 3 : which));
             peephole_multipliers_[which] = quantize_multiplier(static_cast<double>(static_cast<float>(effective)));
         }
+    }
+
+    /// TFLite's kernel takes the cells for rows of the outputs' length, and leaves the rest out: those of the whole
+    /// batch, of which it takes a step at once where time is the first dimension, else those of each sequence.
+    ValueId misplaced(std::size_t k, const Sequence& input) {
+        const std::vector<std::int64_t> weights = l_.const_ints(k);
+        const std::int64_t together = input.time_major ? input.batch : 1;
+        const auto cells = static_cast<std::size_t>(together * form_.cells);
+        std::vector<std::int64_t> all(static_cast<std::size_t>(input.batch * form_.cells), 0);
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            if (i % cells < static_cast<std::size_t>(together * form_.outputs))
+                all[i] = weights.at(i % cells % static_cast<std::size_t>(form_.outputs));
+        }
+        return l_.constant_ints("peepholes", DType::i16, {input.batch, form_.cells}, all);
     }
 
     /// The logistic function, tanh of gates, tanh of the cell.
@@ -201,12 +242,13 @@ private:
         const std::int64_t from = place * form_.cells;
         if (functions_ != no_id) return l_.slice_axis(functions_, 1, from, form_.cells);
         ValueId x = l_.slice_axis(all_, 1, from, form_.cells);
-        if (which != 2) {
+        if (form_.peepholes && which != 2) {
             const std::size_t k = which == 3 ? 2 : which;
             const ValueId product = multiply(l_, cell, peepholes_[k]);
             x = clamp16(l_, l_.add(Op::add, {x, l_.requantize(product, DType::i32, peephole_multipliers_[k], 0, 0)},
                                    DType::i32));
         }
+        if (form_.norms) x = normalize_gate(l_, x, norms_[which]);
         return look_up(l_, x, table_, {32768 + (which == 2 ? table_size : 0)});
     }
 
@@ -221,17 +263,18 @@ private:
     QuantizedMultiplier hidden_multiplier_, projection_multiplier_;
     std::array<ValueId, 3> peepholes_{no_id, no_id, no_id};
     std::array<QuantizedMultiplier, 3> peephole_multipliers_{};
+    std::array<GateNorm, 4> norms_{};
 };
 
 }  // namespace
 
 ValueId run_lstm_int8(Lowering& l, const LstmOperands& at, const LstmOptions& options, const Sequence& input) {
-    Int8Lstm outside(l, at, options);
+    Int8Lstm outside(l, at, options, input);
     const ValueId given = outside.given(at, input);
     std::vector<ValueId> states{read_state(l, at.output_state, {input.batch, outside.form().outputs}),
                                 read_state(l, at.cell_state, {input.batch, outside.form().cells})};
     const ValueId outputs = run_steps(l, input, given, /*backward=*/false, states, [&](Lowering& r) -> Step {
-        return [lstm = Int8Lstm(r, at, options)](const Given& x, std::vector<ValueId>& now) mutable {
+        return [lstm = Int8Lstm(r, at, options, input)](const Given& x, std::vector<ValueId>& now) mutable {
             lstm.step(x, now[0], now[1]);
         };
     });

@@ -1,5 +1,5 @@
 // L2_NORMALIZATION and LOCAL_RESPONSE_NORMALIZATION, over channels.
-#include "frontends/tflite/lowering.hpp"
+#include "frontends/tflite/fixed_values.hpp"
 
 #include <fmt/format.h>
 
@@ -34,11 +34,10 @@ struct Integers {
     ValueId select(ValueId which, ValueId a, ValueId b) const { return l.add(Op::select, {which, a, b}, DType::i32); }
 };
 
-/// TFLite's 1 / sqrt(n) for n >= 0: a multiplier in Q0.31 and a shift to the right.
-struct InverseRoot {
-    ValueId multiplier, shift;
-};
-InverseRoot inverse_root(const Integers& i, ValueId n) {
+}  // namespace
+
+elementwise::InverseRoot elementwise::inverse_root(Lowering& l, ValueId n) {
+    const Integers i{l, n};
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
     // n times 4^pairs has 3 or 4 leading zeros; pairs may be -1.
     const ValueId zeros = i.l.add(Op::clz, {n}, DType::i32);
@@ -65,31 +64,37 @@ InverseRoot inverse_root(const Integers& i, ValueId n) {
             i.select(tiny, zero, i.binary(Op::maximum, shift, zero))};
 }
 
+ValueId elementwise::multiply(Lowering& l, ValueId x, const InverseRoot& root) {
+    const Integers i{l, x};
+    const ValueId product = i.mul31(x, root.multiplier);
+    // Half away from zero.
+    Attributes rounded;
+    rounded.round = true;
+    const ValueId size =
+        l.add(Op::arithmetic_right_shift, {l.add(Op::abs, {product}, DType::i32), root.shift}, DType::i32, rounded);
+    return i.select(i.less(product, 0), i.binary(Op::sub, i.number(0), size), size);
+}
+
+namespace {
+
 void l2_normalization_int8(Lowering& l, ValueId x) {
     const Quant in = l.quant(l.in(0)), out = l.quant(l.out());
     if (out.scale != 1.0f / 128 || out.zero_point != 0)
         l.fail(fmt::format("its output must have scale 1/128 and the middle as zero point, not {} and {}", out.scale,
                            out.zero_point));
     const Integers i{l, x};
-    const InverseRoot root = inverse_root(i, squares_along_last(l, l.widen(x, in.zero_point)));
+    elementwise::InverseRoot root = elementwise::inverse_root(l, squares_along_last(l, l.widen(x, in.zero_point)));
     // The 7 bits of the result's scale: UINT8 has them in the number, INT8 in the shift, as far as it goes.
-    ValueId number = l.widen(x, in.zero_point), right = root.shift;
+    ValueId number = l.widen(x, in.zero_point);
     if (l.in(0).type == Type::UINT8) {
         number = i.left(number, 7);
     } else {
         const ValueId rest = i.add(root.shift, -7), zero = i.number(0);
         const ValueId left = i.binary(Op::maximum, i.binary(Op::sub, zero, rest), zero);
         number = i.binary(Op::logical_left_shift, number, left);
-        right = i.binary(Op::maximum, rest, zero);
+        root.shift = i.binary(Op::maximum, rest, zero);
     }
-    const ValueId product = i.mul31(number, root.multiplier);
-    // Half away from zero.
-    Attributes rounded;
-    rounded.round = true;
-    const ValueId size =
-        l.add(Op::arithmetic_right_shift, {l.add(Op::abs, {product}, DType::i32), right}, DType::i32, rounded);
-    const ValueId y = i.select(i.less(product, 0), i.binary(Op::sub, i.number(0), size), size);
-    l.set(l.requantize(y, DType::i8, unit_multiplier, 0, 0));
+    l.set(l.requantize(elementwise::multiply(l, number, root), DType::i8, unit_multiplier, 0, 0));
 }
 
 void lower_l2_normalization(Lowering& l) {

@@ -278,7 +278,7 @@ HostTensor ramp(DType type, const Shape& shape, std::int64_t a, std::int64_t b, 
     return t;
 }
 
-Bytes int8_lstm(bool coupled, bool peepholes, bool projects, std::int32_t length = 3) {
+Bytes int8_lstm(bool coupled, bool peepholes, bool projects, std::int32_t length = 3, bool norms = false) {
     const std::int32_t n = projects ? 4 : 5;
     TfliteBuilder b;
     std::int64_t drawn = 0;
@@ -304,8 +304,10 @@ Bytes int8_lstm(bool coupled, bool peepholes, bool projects, std::int32_t length
     in.push_back(projects ? constant({n}, TensorType::INT32, DType::i32, 500, 8e-5f) : -1);
     in.push_back(b.tensor(variable(i8({2, n}, 0.008f, -9))));
     in.push_back(b.tensor(variable(i16({2, 5}, 0x1p-11f))));
+    for (int g = 0; g < 4 && norms; ++g)
+        in.push_back(absent(g) ? -1 : constant({5}, TensorType::INT16, DType::i16, 32767, 6e-5f));
     const int y = b.tensor(i8({length, 2, n}, 0.008f, -9));
-    for (int g = 0; g < 4; ++g) b.next_intermediates.push_back(b.tensor(i16({1}, 1)));
+    for (int g = 0; g < 4; ++g) b.next_intermediates.push_back(b.tensor(i16({1}, norms ? 5e-4f : 1)));
     b.next_intermediates.push_back(b.tensor(projects ? i8({1}, 0.007f, 13) : i8({1}, 0.008f, -9)));
     b.op(B::UNIDIRECTIONAL_SEQUENCE_LSTM, in, {y}, BuiltinOptions::UnidirectionalSequenceLSTMOptions,
          CreateUnidirectionalSequenceLSTMOptions(b.fbb, Act::TANH, 0, 0, true).Union());
@@ -326,6 +328,12 @@ TEST(TfliteRecurrent, IntegerLstm) {
                                             12, -9, 85, -9, 82, -62, -32, 20, -13, 40, -10, -102, -16, -77, -15}));
     EXPECT_EQ(ints(coupled[1].at(0)), (Ints{-85,  -12, 83, -12, 83, -20, -90, -24, 18,  -33, -9,  -45, -10, -88, -11,
                                             -102, -11, 42, -11, 56, -16, -34, -18, -67, -24, -28, -9,  14,  -9,  16}));
+    // Four outputs of five cells: the kernel reads peepholes and cells in rows of four.
+    const auto normalized = run_steps(int8_lstm(true, true, true, 3, true), x);
+    EXPECT_EQ(ints(normalized[0].at(0)), (Ints{-31, -10, -35, 32, -20, 37, -54, 35, -17, -57, -94,  73,
+                                               -30, 36,  -64, 53, -31, 7,  -44, 46, -16, -59, -101, 79}));
+    EXPECT_EQ(ints(normalized[1].at(0)), (Ints{-28, 34,  -63, 52,  13, -12, -27, -34, 66,  -69, -29, -10,
+                                               -9,  -61, -15, -10, 65, -63, 0,   -36, -25, -36, -24, -2}));
 }
 
 /// Of a sequence in time-major order.

@@ -83,7 +83,7 @@ def sequence_lstm(m, kind):
 
 @row("UNIDIRECTIONAL_SEQUENCE_LSTM", "i8", "i8 long")
 def integer_lstm(m, kind):
-    batch, steps, depth, units = m.size(1, 3), length(m, kind), m.pick(1, 3, 6), m.pick(1, 2, 5)
+    batch, steps, depth, units = m.size(1, 3), length(m, kind), m.pick(1, 3, 6), m.pick(1, 2, 5, 24, 33)
     out = m.pick(units, units, m.size(1, 6))
     coupled, peephole, norm = m.chance(0.3), m.chance(0.3), m.chance(0.3)
     m.steps = 2
@@ -110,7 +110,7 @@ def integer_lstm(m, kind):
     state = [m.variable("i8", (batch, out), state_quant), m.variable("i16", (batch, units), Quant(2.0 ** -m.size(9, 13)))]
     operands = [*to_gates, *recurrent, *cell, *bias, projection, projection_bias, *state]
     if norm:
-        operands += [g and m.const("i16", m.values("i16", (units,)), Quant(m.scale(3e-5, 1e-4))) for g in gates]
+        operands += [g and m.const("i16", m.values("i16", (units,)), Quant(m.scale(3e-5, m.pick(1e-4, 1e-3)))) for g in gates]
     between = [m.between("i16", (), Quant(m.scale(1e-4, 1e-3))) for _ in range(4)] + [m.between("i8", (), hidden)]
     m.output(m.op("UNIDIRECTIONAL_SEQUENCE_LSTM", [x, *operands], [("i8", state_quant)],
                   "UnidirectionalSequenceLSTMOptions", intermediates=between, time_major=time_major,
