@@ -311,7 +311,7 @@ void claim(Context& context, Delegate& delegate, const std::shared_ptr<DelegateI
     } catch (const cpp::Error& e) {
         // Who names a device wants that one; who names none is served without any, too.
         if (!impl->options.device.empty()) throw;
-        impl->warn_once(std::string(e.what()) + "; every node is left to the runtime");
+        impl->warn_once(e.what(), "every node is left to the runtime");
         return;
     }
     Claim(context, std::move(session)).run(delegate);

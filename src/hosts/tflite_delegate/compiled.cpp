@@ -1,6 +1,7 @@
 #include "hosts/tflite_delegate/compiled.hpp"
 
 #include <sha2.h>
+#include <unistd.h>
 
 #include <array>
 #include <map>
@@ -48,6 +49,14 @@ private:
 
 }  // namespace
 
+OpenDevice::OpenDevice(const tosavk_device_options& options) : device(options), process(::getpid()) {}
+
+bool OpenDevice::is_inherited() const { return ::getpid() != process; }
+
+void OpenDevice::require_own() const {
+    if (is_inherited()) throw cpp::Error(TOSAVK_ERROR_DEVICE, "it was opened before this process was forked");
+}
+
 std::shared_ptr<OpenDevice> open_device(const DelegateOptions& options) {
     // Never destroyed: interpreters may live until the process ends.
     static auto& devices = *new Shared<std::tuple<std::string, std::string>, OpenDevice>;
@@ -57,7 +66,7 @@ std::shared_ptr<OpenDevice> open_device(const DelegateOptions& options) {
         if (!options.cache_dir.empty()) wanted.cache_dir = options.cache_dir.c_str();
         return std::make_shared<OpenDevice>(wanted);
     };
-    return devices.get({options.device, options.cache_dir}, make, [](const OpenDevice& d) { return !d.failed; });
+    return devices.get({options.device, options.cache_dir}, make, [](const OpenDevice& d) { return !d.failed && !d.is_inherited(); });
 }
 
 std::shared_ptr<const Compiled> compile(const std::shared_ptr<OpenDevice>& device, std::span<const std::byte> file,
@@ -67,6 +76,7 @@ std::shared_ptr<const Compiled> compile(const std::shared_ptr<OpenDevice>& devic
     const auto make = [&]() -> std::shared_ptr<const Compiled> {
         auto result = std::make_shared<Compiled>(Compiled{device, cpp::Graph::load(file, load), std::nullopt});
         try {
+            device->require_own();
             result->executable.emplace(device->device, result->graph);
         } catch (const cpp::Error& e) {
             if (!is_device_failure(e)) throw;

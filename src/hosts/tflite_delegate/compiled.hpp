@@ -10,10 +10,16 @@
 namespace tosavk::delegate {
 
 struct OpenDevice {
-    explicit OpenDevice(const tosavk_device_options& options) : device(options) {}
+    explicit OpenDevice(const tosavk_device_options& options);
 
     cpp::Device device;
+    const int process;
     std::atomic<bool> failed{false};  ///< it is lost; who comes later opens another one
+
+    /// A process that was forked off has the handles, but nobody behind them: a driver's threads stay with the parent.
+    bool is_inherited() const;
+    /// Throws cpp::Error where it is inherited.
+    void require_own() const;
 };
 
 /// The device of these options, shared with all that have it open. Throws cpp::Error.

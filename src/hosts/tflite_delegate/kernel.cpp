@@ -131,6 +131,7 @@ Kernel::Instance Kernel::make_instance(const Context& context, const Shapes& sha
     }
     session_->owner->count([](tosavk_tflite_counters& c) { ++c.compilations; });
     try {
+        session_->device->require_own();
         if (!compiled.executable) {
             throw cpp::Error(TOSAVK_ERROR_OUT_OF_MEMORY, "a partition could not be compiled");
         }
@@ -191,6 +192,7 @@ void Kernel::invoke(Context& context) {
     resize_outputs(context, instance);
     if (!on_host_ && instance.context) {
         try {
+            session_->device->require_own();
             run_on_device(context, instance);
             return;
         } catch (const cpp::Error& e) {
@@ -281,6 +283,7 @@ std::vector<std::byte> Kernel::fetch(int tensor) {
     const cpp::Graph& graph = instance.partition.compiled->graph;
     std::vector<std::byte> bytes(graph.output(index).size_bytes);
     try {
+        session_->device->require_own();
         session_->find_shared(tensor)->buffer->download(bytes);
         session_->owner->count([](tosavk_tflite_counters& c) { ++c.host_copies; });
         return bytes;
@@ -319,7 +322,8 @@ void Kernel::mark(Context& context, int tensor, bool on_device) {
 void Kernel::device_failed(const cpp::Error& error) {
     on_host_ = true;
     if (error.status() == TOSAVK_ERROR_DEVICE_LOST) session_->device->failed = true;
-    session_->owner->warn_once(error.what());
+    session_->owner->warn_once("the device has failed (" + std::string(error.what()) + ")",
+                               "what it was to compute is computed by the reference interpreter from now on, slowly");
 }
 
 void Kernel::leave(Context& context) noexcept {

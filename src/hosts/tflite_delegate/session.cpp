@@ -145,16 +145,13 @@ void DelegateImpl::say(const std::string& sentence) const noexcept {
     if (options.verbose) std::fprintf(stderr, "tosa-vk delegate: %s\n", sentence.c_str());
 }
 
-void DelegateImpl::warn_once(const std::string& sentence) noexcept {
+void DelegateImpl::warn_once(const std::string& why, const char* consequence) noexcept {
     {
         const std::lock_guard lock(mutex_);
         if (warned_) return;
         warned_ = true;
     }
-    std::fprintf(stderr,
-                 "tosa-vk delegate: the device has failed (%s); what it was to compute is computed by the reference "
-                 "interpreter from now on, slowly\n",
-                 sentence.c_str());
+    std::fprintf(stderr, "tosa-vk delegate: %s; %s\n", why.c_str(), consequence);
 }
 
 }  // namespace tosavk::delegate

@@ -100,8 +100,8 @@ public:
     std::pair<Session*, int> find_handle(int handle) const;
     /// A line on stderr, where `verbose` asks for it.
     void say(const std::string& sentence) const noexcept;
-    /// The one warning that a device has failed.
-    void warn_once(const std::string& sentence) noexcept;
+    /// The one warning on stderr, of a device that is not there or has failed.
+    void warn_once(const std::string& why, const char* consequence) noexcept;
 
 private:
     mutable std::mutex mutex_;

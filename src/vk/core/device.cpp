@@ -1,6 +1,7 @@
 // Device selection and creation.
 #include "vk/core/device.hpp"
 
+#include "base/files.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "compile/plan/tuning.hpp"
@@ -14,8 +15,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 
 namespace tosavk {
 
@@ -81,13 +80,10 @@ DeviceCaps effective_caps(const DeviceCaps& real, std::string& reason) {
     if (path == nullptr || path[0] == '\0') {
         return real;
     }
-    std::ifstream file(path, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    if (!file) {
-        throw Error(ErrorCode::io, fmt::format("TOSAVK_CAPS: cannot read '{}'", path));
-    }
     reason = fmt::format("capabilities are restricted by TOSAVK_CAPS={}", path);
     try {
+        const Bytes file = read_file(path);
+        const std::string text(reinterpret_cast<const char*>(file.data()), file.size());
         return restrict_caps(real, caps_from_json(text, real));
     } catch (const Error& error) {
         throw Error(error.code(), fmt::format("TOSAVK_CAPS={}: {}", path, error.what()));

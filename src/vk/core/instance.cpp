@@ -11,6 +11,8 @@
 #include <cstring>
 #include <mutex>
 
+#include <unistd.h>
+
 namespace tosavk {
 
 namespace {
@@ -82,13 +84,16 @@ std::uint64_t validation_message_count() { return validation_messages.load(std::
 std::shared_ptr<Instance> Instance::get() {
     static std::mutex mutex;
     static std::weak_ptr<Instance> current;
+    static pid_t process = 0;
     const std::lock_guard lock(mutex);
     std::shared_ptr<Instance> instance = current.lock();
-    if (!instance) {
+    // A process that was forked off makes its own: a driver's threads stay with the parent.
+    if (!instance || process != ::getpid()) {
         require_loader();
         instance.reset(new Instance());
         instance->create();
         current = instance;
+        process = ::getpid();
     }
     return instance;
 }

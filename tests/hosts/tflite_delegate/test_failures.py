@@ -38,7 +38,8 @@ class Failures(Case):
         code, said = script(RUN.format(network="chain", shape="2, 8", options=""), VK_DRIVER_FILES="/nonexistent",
                             VK_ICD_FILENAMES="/nonexistent")
         self.assertEqual(code, 0, said)
-        self.assertEqual(said.count("left to the runtime"), 1, said)
+        self.assertEqual(said.count("every node is left to the runtime"), 1, said)
+        self.assertNotIn("reference interpreter", said)
         self.assertIn("'claimed_nodes': 0", said)
 
     def test_a_lost_device_is_replaced_by_the_reference(self):
@@ -79,6 +80,36 @@ class Failures(Case):
                 after[turn] = resident()
         self.assertLess(after[999] - after[199], 16 << 20)
         self.assertLess(len(os.listdir("/proc/self/fd")), 200)
+
+    def test_a_forked_process(self):
+        """What it inherits is computed by the reference, what it makes is on a device of its own."""
+        code, said = script("""
+import networks
+model = networks.handed_on()
+mine, theirs = interpreter(model, delegate(min_nodes=1)), interpreter(model)
+
+def both(mine, theirs, length):
+    feed = [random(1, length, 8)]
+    for a, b in zip(invoke(mine, feed, resize=True), invoke(theirs, feed, resize=True)):
+        assert np.abs(a - b).max() <= 1e-5 * np.abs(b).max(), (a, b)
+
+both(mine, theirs, 3)
+sys.stdout.flush()
+if os.fork() == 0:
+    for length in 3, 3, 5:
+        both(mine, theirs, length)
+    ours = delegate(min_nodes=1)
+    both(interpreter(model, ours), interpreter(model), 3)
+    did = counters(ours)
+    print("child", did["claimed_nodes"], did["reference_runs"], flush=True)
+    os._exit(0)
+print("status", os.wait()[1])
+both(mine, theirs, 3)
+print("parent")
+""")
+        self.assertEqual(code, 0, said)
+        for word in "child 4 0", "status 0", "parent", "it was opened before this process was forked":
+            self.assertIn(word, said)
 
     def test_destroying_null(self):
         code, said = script(f"import ctypes\nctypes.CDLL({LIBRARY!r}).tflite_plugin_destroy_delegate(None)\nprint('done')")
