@@ -134,6 +134,11 @@ inline std::string describe(const std::string& path) {
     detail::call(tosavk_describe_file, path.c_str(), &text);
     return detail::take(text);
 }
+inline std::string describe(std::span<const std::byte> file) {
+    tosavk_text* text = nullptr;
+    detail::call(tosavk_describe_memory, static_cast<const void*>(file.data()), file.size(), &text);
+    return detail::take(text);
+}
 
 class Graph {
 public:

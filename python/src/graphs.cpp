@@ -1,4 +1,4 @@
-// Graph, Builder, and the probes.
+// Graph and Builder.
 #include "native.hpp"
 
 #include <nanobind/stl/variant.h>
@@ -8,17 +8,6 @@ namespace tosavk::python {
 namespace {
 
 using Dims = std::vector<std::int64_t>;
-using Shapes = std::vector<std::pair<std::uint32_t, Dims>>;
-
-cpp::LoadOptions load_options(Shapes shapes, int rounding, int hybrid, bool no_level, int precision) {
-    cpp::LoadOptions options;
-    options.input_shapes = std::move(shapes);
-    options.rounding = static_cast<tosavk_rounding>(rounding);
-    options.hybrid = static_cast<tosavk_hybrid>(hybrid);
-    options.level = no_level ? TOSAVK_LEVEL_NONE : TOSAVK_LEVEL_8K;
-    options.precision = static_cast<tosavk_precision>(precision);
-    return options;
-}
 
 std::vector<Info> inputs_of(const cpp::Graph& graph) {
     std::vector<Info> result;
@@ -89,30 +78,6 @@ void add_graphs(nb::module_& module) {
         .def("reference_run", reference_run)
         .def("save", [](const cpp::Graph& graph, const std::string& path) { graph.save(path); })
         .def("to_bytes", [](const cpp::Graph& graph) { return to_bytes(graph.save()); });
-
-    module.def("load_file", [](const std::string& path, Shapes shapes, int rounding, int hybrid, bool no_level) {
-        const cpp::LoadOptions options = load_options(std::move(shapes), rounding, hybrid, no_level, 0);
-        const Released released;
-        return cpp::Graph::load(path, options);
-    });
-    module.def("load_bytes", [](const nb::bytes& file, Shapes shapes, int rounding, int hybrid, bool no_level) {
-        const cpp::LoadOptions options = load_options(std::move(shapes), rounding, hybrid, no_level, 0);
-        const auto bytes = bytes_of(file);
-        const Released released;
-        return cpp::Graph::load(bytes, options);
-    });
-    module.def("load_problem", [](const std::string& line, bool no_level) {
-        return cpp::Graph::problem(line, load_options({}, 0, 0, no_level, 0));
-    });
-    module.def("probe_file", [](const std::string& path) {
-        const Released released;
-        return cpp::probe(path);
-    });
-    module.def("probe_bytes", [](const nb::bytes& file) {
-        const auto bytes = bytes_of(file);
-        const Released released;
-        return cpp::probe(bytes);
-    });
 
     nb::class_<cpp::Builder>(module, "Builder")
         .def(nb::init<const std::string&>())

@@ -28,4 +28,5 @@ NB_MODULE(_native, module) {
     add_graphs(module);
     add_devices(module);
     add_running(module);
+    add_models(module);
 }

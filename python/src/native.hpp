@@ -42,6 +42,10 @@ inline std::span<const std::byte> bytes_of(const nb::bytes& bytes) {
 }
 inline nb::bytes to_bytes(const std::vector<std::byte>& data) { return nb::bytes(data.data(), data.size()); }
 
+/// By the numbers of inputs, and of an open model's symbols.
+using NumberedShapes = std::vector<std::pair<std::uint32_t, std::vector<std::int64_t>>>;
+using NumberedSizes = std::vector<std::pair<std::uint32_t, std::int64_t>>;
+
 /// name, type, shape, size in bytes, scale, zero point, declared type
 using Info = std::tuple<std::string, int, std::vector<std::int64_t>, std::size_t, double, std::int64_t, int>;
 inline Info to_info(const tosavk_tensor_info& info) {
@@ -62,8 +66,9 @@ inline void check_signals() {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
-void add_graphs(nb::module_& module);   ///< Graph, Builder, probes
+void add_graphs(nb::module_& module);   ///< Graph, Builder
+void add_models(nb::module_& module);   ///< LoadOptions, loading and probing, Model
 void add_devices(nb::module_& module);  ///< Device, Buffer
-void add_running(nb::module_& module);  ///< Executable, Context, Checker
+void add_running(nb::module_& module);  ///< Executable, Context, Checker; both of models too
 
 }  // namespace tosavk::python

@@ -70,15 +70,29 @@ struct LongCall {
     }
 };
 
-cpp::Executable compile(const cpp::Device& device, const cpp::Graph& graph, bool fuse, const nb::object& progress) {
+/// `make(options)` gives an executable.
+template <class Make> cpp::Executable made(bool fuse, const nb::object& progress, Make make) {
     std::optional<cpp::Executable> executable;
     LongCall call;
     auto options = tosavk_compile_options{};
     options.no_fuse = fuse ? 0 : 1;
     options.progress = LongCall::report;
     options.user = &call;
-    call.run([&] { executable.emplace(device, graph, options); }, progress);
+    call.run([&] { executable.emplace(make(options)); }, progress);
     return std::move(*executable);
+}
+
+cpp::Executable compile(const cpp::Device& device, const cpp::Graph& graph, bool fuse, const nb::object& progress) {
+    return made(fuse, progress,
+                [&](const tosavk_compile_options& options) { return cpp::Executable(device, graph, options); });
+}
+
+cpp::Executable specialize(const cpp::Model& model, const cpp::Device& device, NumberedSizes symbols,
+                           NumberedShapes shapes, bool fuse, const nb::object& progress) {
+    const cpp::Bindings bindings{std::move(symbols), std::move(shapes)};
+    return made(fuse, progress, [&](const tosavk_compile_options& options) {
+        return model.specialize(device, bindings, options);
+    });
 }
 
 nb::bytes package(const cpp::Device& device, const cpp::Graph& graph, bool fuse) {
@@ -150,6 +164,9 @@ class Context {
 public:
     Context(const cpp::Executable& executable, bool profile)
         : context_(std::make_unique<cpp::Context>(executable, profile)) {}
+    /// One that takes inputs of any shape that fits.
+    Context(const cpp::Model& model, const cpp::Device& device)
+        : context_(std::make_unique<cpp::Context>(model.context(device))), output_count_(model.output_count()) {}
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;
     ~Context() {
@@ -163,6 +180,17 @@ public:
         const Released released;
         if (same_type) context_->set_input(index, bytes);
         else context_->set_input_as(index, type, bytes);
+    }
+    void set_input_shape(std::uint32_t index, const std::vector<std::int64_t>& shape) {
+        const Alone alone(*this);
+        context_->set_input_shape(index, shape);
+    }
+    /// Of a model, for the shapes that its inputs have.
+    std::vector<Info> outputs() const {
+        const Alone alone(*this);
+        std::vector<Info> result;
+        for (std::uint32_t k = 0; k < output_count_; ++k) result.push_back(to_info(context_->output_info(k)));
+        return result;
     }
     void get_output(std::uint32_t index, const OutBytes& data) {
         const Alone alone(*this);
@@ -295,6 +323,7 @@ private:
     }
 
     std::unique_ptr<cpp::Context> context_;
+    std::uint32_t output_count_ = 0;  ///< of a model
     std::shared_ptr<Ending> ending_;
     std::atomic<bool> running_{false};
     mutable std::atomic<bool> used_{false};
@@ -341,6 +370,8 @@ std::tuple<std::uint64_t, std::uint64_t, bool> binding(const tosavk_binding_info
 void add_running(nb::module_& module) {
     module.def("close", [] { gate.close(); });
     module.def("compile", compile, nb::arg("device"), nb::arg("graph"), nb::arg("fuse"), nb::arg("progress").none());
+    module.def("specialize", specialize, nb::arg("model"), nb::arg("device"), nb::arg("symbols"), nb::arg("shapes"),
+               nb::arg("fuse"), nb::arg("progress").none());
     module.def("package", package);
 
     nb::class_<cpp::Executable>(module, "Executable")
@@ -353,6 +384,9 @@ void add_running(nb::module_& module) {
 
     nb::class_<Context>(module, "Context")
         .def(nb::init<const cpp::Executable&, bool>())
+        .def(nb::init<const cpp::Model&, const cpp::Device&>())
+        .def("set_input_shape", &Context::set_input_shape)
+        .def_prop_ro("outputs", &Context::outputs)
         .def("set_input", &Context::set_input)
         .def("get_output", &Context::get_output)
         .def("bind_input", &Context::bind_input, nb::arg("index"), nb::arg("buffer").none(), nb::arg("flags"))

@@ -5,6 +5,7 @@
 >>> fast = net.compile(device=0, precision="fp16")
 >>> print(fast.plan); print(fast.profile(image))
 >>> net.verify(image)                        # the GPU against the reference
+>>> model = tosavk.open_model("speech.tflite")   # sizes known late: each call's inputs decide
 """
 
 from . import tflite
@@ -14,7 +15,8 @@ from ._compiled import CompiledNetwork, DispatchTime, Profile, Verification
 from ._context import Context, Outputs
 from ._device import Device, DeviceInfo, devices
 from ._future import Future
-from ._network import Network, Probe, ProbedOperator, load, probe, problem
+from ._model import OpenModel, OpenTensorInfo, open_model
+from ._network import Network, Probe, ProbedOperator, describe, load, probe, problem
 from ._types import TensorInfo
 from .errors import (
     BadInputError,
@@ -37,7 +39,7 @@ __version__: str = _version()
 __all__ = [
     "BadInputError", "BadModelError", "Buffer", "Builder", "CancelledError", "CompiledNetwork", "Context", "Device",
     "DeviceError", "DeviceInfo", "DeviceLostError", "DispatchTime", "Error", "FileError", "Future", "InternalError",
-    "Memory", "Network", "NoDeviceError", "OutOfMemoryError", "Outputs", "Probe", "ProbedOperator", "Profile",
-    "TensorInfo", "UnsupportedError", "UsageError", "Value", "Verification", "devices", "load", "operators", "probe",
-    "problem", "tflite",
+    "Memory", "Network", "NoDeviceError", "OpenModel", "OpenTensorInfo", "OutOfMemoryError", "Outputs", "Probe",
+    "ProbedOperator", "Profile", "TensorInfo", "UnsupportedError", "UsageError", "Value", "Verification", "describe",
+    "devices", "load", "open_model", "operators", "probe", "problem", "tflite",
 ]  # fmt: skip

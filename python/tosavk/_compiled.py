@@ -16,6 +16,7 @@ from ._context import Context, arranged
 from ._device import Device, find_device
 from ._future import Future
 from ._graph import Graph
+from ._options import options
 from ._show import Text, html_table, text_table
 from ._types import Array, TensorInfo, exact, flat
 from .errors import NoDeviceError, UsageError
@@ -108,14 +109,22 @@ class Verification:
 
 class CompiledNetwork:
     """A network compiled for a device. Thread-safe: each call under way has a context of its own, but a network with
-    variables has one, so that each run goes on from the one before. Made by `Network.compile`; it can be pickled (as a
+    variables has one, so that each run goes on from the one before. Made by `Network.compile` or
+    `OpenModel.specialize`; it can be pickled (as a
     package, which another process opens on a device of the same kind without the compiler)."""
 
-    def __init__(self, graph: Graph, device: Device, fuse: bool, progress: Any) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        device: Device,
+        fuse: bool,
+        progress: Any,
+        executable: _native.Executable | None = None,
+    ) -> None:
         self._graph = graph
         self._device = device
         self._fuse = fuse
-        self._executable = _native.compile(device._native, graph.native, fuse, progress)
+        self._executable = executable or _native.compile(device._native, graph.native, fuse, progress)
         self._is_stateful = graph.native.variable_count > 0
         # Reentrant, so that a future may give its context back from wherever it is collected.
         self._contexts: queue.SimpleQueue[Context] = queue.SimpleQueue()
@@ -297,7 +306,7 @@ class CompiledNetwork:
 
 
 def _unpickled(package: bytes, ends: Any, device: str, fuse: bool) -> CompiledNetwork:
-    graph = Graph(_native.load_bytes(package, [], 0, 0, True), ends)
+    graph = Graph(_native.load_bytes(package, options(level="none")), ends)
     try:
         opened = find_device(device)
     except NoDeviceError:  # another machine's: the best there is

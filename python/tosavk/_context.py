@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -39,7 +39,14 @@ class Outputs(tuple[Any, ...]):
         return dict(zip(self.names, self, strict=True))
 
 
-def arranged(infos: Sequence[TensorInfo], given: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+class Named(Protocol):
+    """An input, of whatever kind."""
+
+    @property
+    def name(self) -> str: ...
+
+
+def arranged(infos: Sequence[Named], given: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
     """The inputs in the graph's order: by position, then by name; one dict is as good as names."""
     if len(given) == 1 and not named and isinstance(given[0], Mapping):
         named = given[0]

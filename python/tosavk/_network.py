@@ -6,10 +6,7 @@ import dataclasses
 import json
 import os
 import threading
-from collections.abc import Mapping, Sequence
 from typing import Any
-
-import numpy as np
 
 from . import _native
 from ._compiled import CompiledNetwork, Profile, Verification
@@ -17,13 +14,11 @@ from ._context import Outputs, arranged
 from ._device import Device, find_device
 from ._future import Future
 from ._graph import Graph
+from ._options import Shapes, Source, opened, options, path_of, precision_of, shape_pairs
 from ._progress import Progress, reporter
 from ._show import Text, html_table, text_table
-from ._types import Array, TensorInfo, array_of, checked_shape, exact, flat
+from ._types import Array, TensorInfo, array_of, exact, flat
 from .errors import UsageError
-
-Source = str | os.PathLike[str] | bytes | bytearray | memoryview
-_PRECISIONS = {None: 0, "declared": 0, "fp16": 1}
 
 
 class Network:
@@ -69,11 +64,10 @@ class Network:
             NoDeviceError: there is no such device.
             UnsupportedError: the device cannot run the graph.
         """
-        if precision not in _PRECISIONS:
-            raise UsageError(f"{precision!r} is no precision: 'fp16', 'declared' or None")
-        opened = find_device(device, cache_dir)
+        number = precision_of(precision)
+        target = find_device(device, cache_dir)
         with reporter(progress, "compiling") as report:
-            return CompiledNetwork(self._graph.with_precision(_PRECISIONS[precision]), opened, bool(fuse), report)
+            return CompiledNetwork(self._graph.with_precision(number), target, bool(fuse), report)
 
     def _default(self) -> CompiledNetwork:
         with self._lock:
@@ -148,65 +142,44 @@ class Network:
 
 
 def _unpickled(file: bytes, ends: Any) -> Network:
-    return Network(Graph(_native.load_bytes(file, [], 0, 0, True), ends))
-
-
-_ROUNDINGS = {"tflite": 0, "double": 1, "single": 2}  # tosavk_rounding
-_HYBRIDS = {"exact": 0, "dequantize": 1}  # tosavk_hybrid
+    return Network(Graph(_native.load_bytes(file, options(level="none")), ends))
 
 
 def load(
     source: Source,
     *,
-    shapes: Mapping[int, Sequence[int]] | Sequence[Sequence[int] | None] | None = None,
+    shapes: Shapes | None = None,
     rounding: str = "tflite",
     hybrid: str = "exact",
     level: str = "8k",
+    signature: str | None = None,
 ) -> Network:
     """Loads a network: a TensorFlow Lite file, a TOSA file (1.0, 0.80 or 0.30) or a package of ours; its content says
     which.
 
     Args:
         source: a path, or the file's bytes.
-        shapes: for inputs with dynamic dimensions, by their number; a dimension that nobody names is 1.
+        shapes: for inputs with dynamic dimensions, by their number or name, or one for each; a dimension that nobody
+            names is 1. `open_model` takes one size after another.
         rounding: how TensorFlow Lite's quantized operators scale their sums: ``"tflite"`` as its reference kernels
             (ai-edge-litert 2.3.0), or all with ``"double"`` rounding (those of 2.14) or all with ``"single"``.
         hybrid: what becomes of float activations that meet int8 weights: ``"exact"`` quantizes them at run time as
             TensorFlow Lite does, ``"dequantize"`` makes the weights floats.
         level: ``"8k"`` refuses graphs beyond TOSA's level 8K, ``"none"`` does not.
+        signature: the key of one of a TensorFlow Lite file's signatures (`describe` tells them), whose subgraph and
+            names count. None: the main subgraph.
 
     Raises:
         FileError: the file cannot be read.
         BadModelError: it is no such file, or breaks its format or the specification.
         UnsupportedError: an operator is not implemented (`probe` tells of all).
     """
-    if rounding not in _ROUNDINGS:
-        raise UsageError(f"{rounding!r} is no rounding: 'tflite', 'double' or 'single'")
-    if hybrid not in _HYBRIDS:
-        raise UsageError(f"{hybrid!r} is no hybrid: 'exact' or 'dequantize'")
-    if level not in ("8k", "none"):
-        raise UsageError(f"{level!r} is no level: '8k' or 'none'")
-    pairs: list[tuple[int, list[int]]] = []
+    given = options(rounding, hybrid, level, signature)
     if shapes is not None:
-        items = shapes.items() if isinstance(shapes, Mapping) else enumerate(shapes)
-        for index, shape in items:
-            if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < 2**32:
-                raise UsageError(f"{index!r} is no number of an input")
-            if shape is not None:
-                pairs.append((index, list(checked_shape(shape))))
-    options = (pairs, _ROUNDINGS[rounding], _HYBRIDS[hybrid], level == "none")
+        given.set_shapes(shape_pairs(shapes, lambda: [raw[0] for raw in opened(source, given).inputs]))
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return Network(Graph(_native.load_bytes(bytes(source), *options)))
-    return Network(Graph(_native.load_file(_path_of(source), *options)))
-
-
-def _path_of(source: Any) -> str:
-    if not isinstance(source, (str, os.PathLike)):
-        raise UsageError(f"a model is a path or bytes, not {type(source).__name__}")
-    path = os.fspath(source)
-    if not isinstance(path, str) or "\0" in path:
-        raise UsageError(f"{path!r} is no path")
-    return path
+        return Network(Graph(_native.load_bytes(bytes(source), given)))
+    return Network(Graph(_native.load_file(path_of(source), given)))
 
 
 def problem(line: str, *, level: str = "8k") -> Network:
@@ -218,7 +191,7 @@ def problem(line: str, *, level: str = "8k") -> Network:
     """
     if not isinstance(line, str):
         raise UsageError("a problem is a line of text")
-    return Network(Graph(_native.load_problem(line, level == "none")))
+    return Network(Graph(_native.load_problem(line, options(level=level))))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -271,13 +244,41 @@ class Probe:
         return html_table(self._HEAD, self._rows(), (False, True, False)) + f"<p>{self._line()}</p>"
 
 
-def probe(source: Source) -> Probe:
+def probe(
+    source: Source,
+    *,
+    rounding: str = "tflite",
+    hybrid: str = "exact",
+    level: str = "8k",
+    signature: str | None = None,
+) -> Probe:
     """What becomes of each operator of a TensorFlow Lite or TOSA file, without compiling, and without stopping at the
-    first that is refused.
+    first that is refused. The options are those of `load`.
 
     Raises:
         BadModelError: the file's structure is wrong.
     """
+    given = options(rounding, hybrid, level, signature)
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return Probe(json.loads(_native.probe_bytes(bytes(source))))
-    return Probe(json.loads(_native.probe_file(_path_of(source))))
+        return Probe(json.loads(_native.probe_bytes(bytes(source), given)))
+    return Probe(json.loads(_native.probe_file(path_of(source), given)))
+
+
+def describe(source: Source) -> dict[str, Any]:
+    """What a TensorFlow Lite or TOSA file says of itself beside its operators.
+
+    Returns:
+        A dict: ``format`` (``"tflite"`` or ``"tosa"``), ``description``, ``subgraphs`` (their names), ``signatures``
+        (dicts of ``key``, ``subgraph``, a number, and ``inputs`` and ``outputs``, each with ``name`` and ``tensor``, its
+        name in the subgraph), ``metadata`` (dicts of ``name``, ``size_bytes`` and, where it can be read, ``text``) and
+        ``external_files`` (of constants).
+
+    Raises:
+        FileError: the file cannot be read.
+        BadModelError: it is no such file.
+    """
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        said = json.loads(_native.describe_bytes(bytes(source)))
+    else:
+        said = json.loads(_native.describe_file(path_of(source)))
+    return dict(said)

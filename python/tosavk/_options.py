@@ -1,0 +1,87 @@
+"""How files are read: what `load`, `open_model` and `probe` take in common."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from . import _native
+from ._types import checked_shape
+from .errors import UsageError
+
+Source = str | os.PathLike[str] | bytes | bytearray | memoryview
+Shapes = Mapping[int, Sequence[int]] | Mapping[str, Sequence[int]] | Sequence[Sequence[int] | None]
+"""By an input's number or name, or in the order of the inputs."""
+ShapePairs = list[tuple[int, list[int]]]
+
+_ROUNDINGS = {"tflite": 0, "double": 1, "single": 2}  # tosavk_rounding
+_HYBRIDS = {"exact": 0, "dequantize": 1}  # tosavk_hybrid
+_LEVELS = {"8k": 0, "none": 1}  # tosavk_level
+_PRECISIONS = {None: 0, "declared": 0, "fp16": 1}  # tosavk_precision
+
+
+def _number_of(word: str | None, numbers: Mapping[Any, int], what: str) -> int:
+    if word not in numbers:
+        raise UsageError(f"{word!r} is no {what}: {' or '.join(map(repr, numbers))}")
+    return numbers[word]
+
+
+def precision_of(word: str | None) -> int:
+    """The number of a precision."""
+    return _number_of(word, _PRECISIONS, "precision")
+
+
+def options(
+    rounding: str = "tflite",
+    hybrid: str = "exact",
+    level: str = "8k",
+    signature: str | None = None,
+    precision: str | None = None,
+) -> _native.LoadOptions:
+    """What the library takes, without shapes."""
+    if signature is not None and not (isinstance(signature, str) and signature):
+        raise UsageError(f"{signature!r} is no signature's key")
+    return _native.LoadOptions(
+        _number_of(rounding, _ROUNDINGS, "rounding"),
+        _number_of(hybrid, _HYBRIDS, "hybrid"),
+        _number_of(level, _LEVELS, "level"),
+        precision_of(precision),
+        signature or "",
+    )
+
+
+def shape_pairs(shapes: Shapes | None, names: Any) -> ShapePairs:
+    """Shapes by the inputs' numbers; `names()` tells the inputs' names, and is called only where one is used."""
+    if shapes is None:
+        return []
+    items: Any = shapes.items() if isinstance(shapes, Mapping) else enumerate(shapes)
+    pairs: ShapePairs = []
+    for which, shape in items:
+        if shape is None:
+            continue
+        if isinstance(which, str):
+            known = names()
+            if which not in known:
+                raise UsageError(f"there is no input {which!r}; there are {', '.join(known) or 'none'}")
+            which = known.index(which)
+        if isinstance(which, bool) or not isinstance(which, int) or not 0 <= which < 2**32:
+            raise UsageError(f"{which!r} is neither the number nor the name of an input")
+        pairs.append((which, list(checked_shape(shape))))
+    return pairs
+
+
+def opened(source: Source, given: _native.LoadOptions, max_executables: int = 0) -> _native.Model:
+    """The file with its sizes open."""
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return _native.Model.of_bytes(bytes(source), given, max_executables)
+    return _native.Model.of_file(path_of(source), given, max_executables)
+
+
+def path_of(source: Any) -> str:
+    if not isinstance(source, (str, os.PathLike)):
+        raise UsageError(f"a model is a path or bytes, not {type(source).__name__}")
+    path = os.fspath(source)
+    if not isinstance(path, str) or "\0" in path:
+        raise UsageError(f"{path!r} is no path")
+    return path
