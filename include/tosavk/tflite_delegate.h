@@ -39,6 +39,9 @@ typedef struct tosavk_tflite_counters {
     uint64_t reference_runs; /* of partitions, on the reference interpreter, after the device had failed */
     uint64_t host_copies;    /* of tensors, to the device and from there */
     uint64_t device_tensors; /* that partitions hand on to others without the host */
+    uint64_t shaders_compiled; /* these as of tosavk_counters, by making partitions ready */
+    uint64_t pipelines_created;
+    uint64_t weight_bytes_copied;
 } tosavk_tflite_counters;
 
 /* 0, or 1 for a delegate that is not this library's or a struct_size of 0. */

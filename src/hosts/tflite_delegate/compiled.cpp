@@ -69,23 +69,68 @@ std::shared_ptr<OpenDevice> open_device(const DelegateOptions& options) {
     return devices.get({options.device, options.cache_dir}, make, [](const OpenDevice& d) { return !d.failed && !d.is_inherited(); });
 }
 
+namespace {
+
+using Key = std::tuple<const OpenDevice*, int, int, Digest>;
+
+Key key_of(const OpenDevice& device, std::span<const std::byte> file, const cpp::LoadOptions& load) {
+    return {&device, load.rounding, load.precision, digest_of(file)};
+}
+
+/// Without an executable where the device is to blame for its lack.
+template <class Make> std::shared_ptr<Compiled> made(std::shared_ptr<OpenDevice> device, cpp::Graph graph, Make make) {
+    auto result = std::make_shared<Compiled>(std::move(device), std::move(graph));
+    try {
+        result->device->require_own();
+        result->executable.emplace(make(*result));
+    } catch (const cpp::Error& e) {
+        if (!is_device_failure(e)) throw;
+    }
+    return result;
+}
+
+}  // namespace
+
+Cost OpenFile::take_cost() const {
+    const std::lock_guard lock(mutex_);
+    const tosavk_model_counters now = model.counters();
+    const Cost before = told_;
+    told_ = {now.shaders_compiled, now.pipelines_created, now.weight_bytes_copied};
+    return {told_.shaders - before.shaders, told_.pipelines - before.pipelines,
+            told_.weight_bytes - before.weight_bytes};
+}
+
+Cost Compiled::take_cost(const cpp::Context& context) const {
+    if (file) return file->take_cost();
+    if (is_counted.exchange(true)) return {};
+    const tosavk_counters counters = context.counters();
+    return {counters.shaders_compiled, counters.pipelines_created, counters.weight_bytes_copied};
+}
+
 std::shared_ptr<const Compiled> compile(const std::shared_ptr<OpenDevice>& device, std::span<const std::byte> file,
                                         const cpp::LoadOptions& load) {
-    using Key = std::tuple<const OpenDevice*, int, int, Digest>;
     static auto& compiled = *new Shared<Key, const Compiled>;
     const auto make = [&]() -> std::shared_ptr<const Compiled> {
-        auto result = std::make_shared<Compiled>(Compiled{device, cpp::Graph::load(file, load), std::nullopt});
-        try {
-            device->require_own();
-            result->executable.emplace(device->device, result->graph);
-        } catch (const cpp::Error& e) {
-            if (!is_device_failure(e)) throw;
-            result->executable.reset();
-        }
-        return result;
+        return made(device, cpp::Graph::load(file, load),
+                    [](const Compiled& c) { return cpp::Executable(c.device->device, c.graph); });
     };
-    return compiled.get({device.get(), load.rounding, load.precision, digest_of(file)}, make,
-                        [](const Compiled& c) { return c.executable.has_value(); });
+    return compiled.get(key_of(*device, file, load), make, [](const Compiled& c) { return c.executable.has_value(); });
+}
+
+std::shared_ptr<const Compiled> specialize(const std::shared_ptr<OpenDevice>& device, std::span<const std::byte> file,
+                                           const cpp::LoadOptions& load,
+                                           const std::vector<std::vector<std::int64_t>>& shapes) {
+    static auto& files = *new Shared<Key, const OpenFile>;
+    const auto open = [&] { return std::make_shared<const OpenFile>(cpp::Model::open(file, load, most_sizes)); };
+    const auto opened = files.get(key_of(*device, file, load), open, [](const OpenFile&) { return true; });
+    cpp::Bindings bindings;
+    for (std::size_t k = 0; k < shapes.size(); ++k)
+        bindings.input_shapes.emplace_back(static_cast<std::uint32_t>(k), shapes[k]);
+    const auto result = made(device, opened->model.graph(bindings), [&](const Compiled& c) {
+        return opened->model.specialize(c.device->device, bindings);
+    });
+    result->file = opened;
+    return result;
 }
 
 double work_of(const Compiled& compiled) {

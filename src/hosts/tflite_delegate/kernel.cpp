@@ -98,7 +98,7 @@ void Kernel::prepare(Context& context) {
         instances_.splice(instances_.begin(), instances_, known);
     } else {
         instances_.push_front(make_instance(context, shapes));
-        if (instances_.size() > most_instances) instances_.pop_back();
+        if (instances_.size() > most_sizes) instances_.pop_back();
     }
     resize_outputs(context, instances_.front());
     if (!instances_.front().context) return;
@@ -106,6 +106,17 @@ void Kernel::prepare(Context& context) {
         place_shared(instances_.front());
     } catch (const cpp::Error& e) {
         device_failed(e);
+    }
+}
+
+/// The file with its sizes open serves all that come after the first, where all that it has can be said of it; else each
+/// has a file of its own.
+Partition Kernel::other_sizes(const Context& context) const {
+    try {
+        return make_partition(context, *session_, nodes_, outputs_, SizesInFile::open);
+    } catch (const std::exception& e) {
+        session_->owner->say(std::string("a partition is written for one size alone: ") + e.what());
+        return make_partition(context, *session_, nodes_, outputs_);
     }
 }
 
@@ -118,7 +129,7 @@ Kernel::Instance Kernel::make_instance(const Context& context, const Shapes& sha
         instance.partition = *known;
         known->compiled.reset();  // from now on it is ours to drop
     } else {
-        instance.partition = make_partition(context, *session_, nodes_, outputs_);
+        instance.partition = other_sizes(context);
     }
     const Compiled& compiled = *instance.partition.compiled;
     for (std::uint32_t k = 0; k < compiled.graph.input_count(); ++k) {
@@ -129,7 +140,7 @@ Kernel::Instance Kernel::make_instance(const Context& context, const Shapes& sha
         const int tensor = instance.partition.outputs[k];
         instance.outputs.push_back({tensor, form_of(context.tensors[tensor], compiled.graph.output(k)), nullptr});
     }
-    session_->owner->count([](tosavk_tflite_counters& c) { ++c.compilations; });
+    Cost cost;
     try {
         session_->device->require_own();
         if (!compiled.executable) {
@@ -137,11 +148,18 @@ Kernel::Instance Kernel::make_instance(const Context& context, const Shapes& sha
         }
         instance.context.emplace(*compiled.executable);
         instance.dispatches = instance.context->counters().dispatches;
+        cost = compiled.take_cost(*instance.context);
     } catch (const cpp::Error& e) {
         if (!is_device_failure(e)) throw;
         instance.context.reset();
         device_failed(e);
     }
+    session_->owner->count([&](tosavk_tflite_counters& c) {
+        ++c.compilations;
+        c.shaders_compiled += cost.shaders;
+        c.pipelines_created += cost.pipelines;
+        c.weight_bytes_copied += cost.weight_bytes;
+    });
     return instance;
 }
 

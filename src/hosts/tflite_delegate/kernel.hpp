@@ -37,8 +37,7 @@ private:
         std::optional<cpp::Context> context;  ///< missing: the reference runs it
         std::uint64_t dispatches = 0;
     };
-    static constexpr std::size_t most_instances = 8;
-
+    Partition other_sizes(const Context& context) const;
     Instance make_instance(const Context& context, const Shapes& shapes);
     void place_shared(Instance& instance);
     void reserve(int tensor, std::uint64_t bytes);

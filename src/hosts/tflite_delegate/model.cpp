@@ -24,7 +24,9 @@ template <class T, class Array> std::vector<T> list(const Array* array) {
 
 class Writer {
 public:
-    explicit Writer(const Context& context) : context_(context) { buffers_.push_back(tflite::CreateBuffer(file_)); }
+    Writer(const Context& context, SizesInFile sizes) : context_(context), sizes_(sizes) {
+        buffers_.push_back(tflite::CreateBuffer(file_));
+    }
 
     Model write(std::span<const NodeRecord* const> nodes, std::vector<int> outputs) {
         std::set<int> produced;
@@ -81,7 +83,14 @@ private:
         }
         const auto quantization = write_quantization(t);
         const auto sparsity = t.sparsity != nullptr ? write_sparsity(*t.sparsity) : 0;
-        const auto shape = file_.CreateVector(list<std::int32_t>(t.dims));
+        auto dims = list<std::int32_t>(t.dims);
+        flatbuffers::Offset<flatbuffers::Vector<std::int32_t>> signature;
+        if (sizes_ == SizesInFile::open && !is_constant(t) && !dims.empty()) {
+            // As converters write it, so that the file is the same whatever the sizes are now.
+            signature = file_.CreateVector(std::vector<std::int32_t>(dims.size(), -1));
+            dims.assign(dims.size(), 1);
+        }
+        const auto shape = file_.CreateVector(dims);
         const auto name = file_.CreateString(t.name != nullptr ? t.name : "");
         tflite::TensorBuilder builder(file_);
         builder.add_shape(shape);
@@ -90,6 +99,7 @@ private:
         builder.add_name(name);
         if (!quantization.IsNull()) builder.add_quantization(quantization);
         if (!sparsity.IsNull()) builder.add_sparsity(sparsity);
+        if (!signature.IsNull()) builder.add_shape_signature(signature);
         builder.add_has_rank(true);
         return builder.Finish();
     }
@@ -160,6 +170,7 @@ private:
     }
 
     const Context& context_;
+    const SizesInFile sizes_;
     flatbuffers::FlatBufferBuilder file_{1 << 16};
     std::map<int, std::int32_t> numbers_;
     std::vector<flatbuffers::Offset<tflite::Tensor>> tensors_;
@@ -227,8 +238,9 @@ void check_node(const Context& context, const NodeRecord& node) {
     write_model(context, {&one, 1}, node.outputs);
 }
 
-Model write_model(const Context& context, std::span<const NodeRecord* const> nodes, std::vector<int> outputs) {
-    return Writer(context).write(nodes, std::move(outputs));
+Model write_model(const Context& context, std::span<const NodeRecord* const> nodes, std::vector<int> outputs,
+                  SizesInFile sizes) {
+    return Writer(context, sizes).write(nodes, std::move(outputs));
 }
 
 }  // namespace tosavk::delegate

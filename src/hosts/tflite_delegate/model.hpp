@@ -36,8 +36,11 @@ struct Model {
 /// Throws Refused for a node that files cannot say, or that is never claimed, whatever the library can do.
 void check_node(const Context& context, const NodeRecord& node);
 
-/// Nodes in an order that they can run in. `outputs`: the tensors that others read. Shapes are those of now.
-/// Throws Refused.
-Model write_model(const Context& context, std::span<const NodeRecord* const> nodes, std::vector<int> outputs);
+/// What a file says of the sizes of tensors that are no constants: those of now, or that they are known late.
+enum class SizesInFile { now, open };
+
+/// Nodes in an order that they can run in. `outputs`: the tensors that others read. Throws Refused.
+Model write_model(const Context& context, std::span<const NodeRecord* const> nodes, std::vector<int> outputs,
+                  SizesInFile sizes = SizesInFile::now);
 
 }  // namespace tosavk::delegate

@@ -1,7 +1,7 @@
 // The delegate's options, pairs of strings.
 #pragma once
 
-#include <tosavk/run.hpp>
+#include <tosavk/model.hpp>
 
 #include <cstddef>
 #include <string>

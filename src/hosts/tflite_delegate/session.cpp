@@ -52,20 +52,23 @@ Form form_of(const Tensor& tensor, const cpp::TensorInfo& info) {
 }
 
 Partition make_partition(const Context& context, const Session& session, std::vector<int> nodes,
-                         std::vector<int> outputs) {
+                         std::vector<int> outputs, SizesInFile sizes) {
     std::vector<const NodeRecord*> records;
     for (const int node : nodes) {
         const auto found = session.nodes.find(node);
         if (found == session.nodes.end()) throw Refused("a node is not there");
         records.push_back(&found->second);
     }
-    Model model = write_model(context, records, std::move(outputs));
+    Model model = write_model(context, records, std::move(outputs), sizes);
     Partition partition;
     partition.nodes = std::move(nodes);
     partition.inputs = std::move(model.inputs);
     partition.outputs = std::move(model.outputs);
     partition.shapes = shapes_of(context, partition.inputs);
-    partition.compiled = compile(session.device, model.file, session.owner->options.load);
+    const cpp::LoadOptions& load = session.owner->options.load;
+    partition.compiled = sizes == SizesInFile::now
+                             ? compile(session.device, model.file, load)
+                             : specialize(session.device, model.file, load, partition.shapes);
     const cpp::Graph& graph = partition.compiled->graph;
     if (graph.variable_count() != 0) throw Refused("its variables stay with the runtime");
     if (graph.input_count() != partition.inputs.size() || graph.output_count() != partition.outputs.size())
@@ -97,6 +100,9 @@ std::string DelegateImpl::report() const {
                                 {"claimed_nodes", c.claimed_nodes},
                                 {"partitions", c.partitions},
                                 {"compilations", c.compilations},
+                                {"shaders_compiled", c.shaders_compiled},
+                                {"pipelines_created", c.pipelines_created},
+                                {"weight_bytes_copied", c.weight_bytes_copied},
                                 {"runs", c.runs},
                                 {"dispatches", c.dispatches},
                                 {"reference_runs", c.reference_runs},

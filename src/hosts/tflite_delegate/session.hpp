@@ -71,9 +71,10 @@ enum class Form { bytes, int64 };
 /// Throws Refused where it does not.
 Form form_of(const Tensor& tensor, const cpp::TensorInfo& info);
 
-/// Loads and compiles. Throws Refused or cpp::Error.
+/// Loads and compiles, for the sizes of now; of a file that leaves them `open` it is one of several. Throws Refused or
+/// cpp::Error.
 Partition make_partition(const Context& context, const Session& session, std::vector<int> nodes,
-                         std::vector<int> outputs);
+                         std::vector<int> outputs, SizesInFile sizes = SizesInFile::now);
 
 /// What Delegate::data points to. Counters are under the mutex; the rest is constant.
 class DelegateImpl {
