@@ -34,11 +34,14 @@ cpp::Device uncached_device() {
 struct Case {
     const char* name;
     bool quantized;
+    test::Attention attention;
 };
 
 class TransformerGpu : public ModelGpu, public ::testing::WithParamInterface<Case> {};
 
-INSTANTIATE_TEST_SUITE_P(Types, TransformerGpu, ::testing::Values(Case{"fp32", false}, Case{"int8", true}),
+INSTANTIATE_TEST_SUITE_P(Types, TransformerGpu, ::testing::Values(Case{"fp32", false, test::Attention::products},
+                                           Case{"int8", true, test::Attention::products},
+                                           Case{"int8_broadcast", true, test::Attention::broadcast}),
                          [](const auto& param) { return param.param.name; });
 
 void expect_close(const cpp::TensorInfo& info, const Bytes& wanted, const Bytes& got) {
@@ -97,7 +100,7 @@ private:
 
 TEST_P(TransformerGpu, RunsAtOneLengthAfterAnother) {
     const cpp::Device device = uncached_device();
-    const Bytes file = test::TransformerLayer(GetParam().quantized, 16, 2, 5).file();
+    const Bytes file = test::TransformerLayer(GetParam().quantized, 16, 2, 5, GetParam().attention).file();
     const cpp::Model model = cpp::Model::open(file, {}, 3);
     cpp::Context context = model.context(device);
     Counting counting(device, model);
@@ -123,7 +126,7 @@ TEST_P(TransformerGpu, RunsAtOneLengthAfterAnother) {
 
 TEST_P(TransformerGpu, AnotherBatchNeedsNoPipeline) {
     const cpp::Device device = uncached_device();
-    const Bytes file = test::TransformerLayer(GetParam().quantized, 16, 2, 5).file();
+    const Bytes file = test::TransformerLayer(GetParam().quantized, 16, 2, 5, GetParam().attention).file();
     for (const bool late : {true, false}) {
         SCOPED_TRACE(late ? "late sizes" : "without late sizes");
         ASSERT_EQ(setenv("TOSAVK_NO_LATE_SIZES", late ? "0" : "1", 1), 0);

@@ -8,12 +8,23 @@
 
 namespace tosavk::test {
 
+/// How scores are computed, and what they mix.
+enum class Attention {
+    products,  ///< BATCH_MATMUL
+    broadcast  ///< MUL of five dimensions, and sums
+};
+
 /// x [B,S,width] -> attention, residual, and two fully connected layers with their residual; floats with layer norms.
 /// Shapes within are computed from that of x.
 class TransformerLayer {
 public:
-    TransformerLayer(bool quantized, int width, int heads, unsigned seed)
-        : quantized_(quantized), width_(width), heads_(heads), depth_(width / heads), random_(seed) {}
+    TransformerLayer(bool quantized, int width, int heads, unsigned seed, Attention attention = Attention::products)
+        : quantized_(quantized),
+          width_(width),
+          heads_(heads),
+          depth_(width / heads),
+          attention_(attention),
+          random_(seed) {}
 
     Bytes file() {
         x_ = like({1, 1, width_}, {-1, -1, width_}, "tokens");
@@ -137,26 +148,41 @@ private:
                                    tflite::CreateSubOptions(t_.fbb, Act::NONE).Union());
         return add(mul(mul(centred, scale, 3, width_), vector(width_, 1, 0.2), 3, width_), vector(width_, 0, 0.2));
     }
+    /// x [B,heads,R,K] by y [B,heads,K,C], or [B,heads,C,K] where that is turned.
+    int product(int x, int y, bool turned, int last, float scale) {
+        const int out = open(4, last, scale);
+        t_.op(B::BATCH_MATMUL, {x, y}, {out}, O::BatchMatMulOptions,
+              tflite::CreateBatchMatMulOptions(t_.fbb, false, turned).Union());
+        return out;
+    }
     int attention(int x) {
         const auto heads = [&](int y) {
             return transpose(reshape(y, {batch_, length_, number(heads_), number(depth_)}, depth_));
         };
         const int q = heads(dense(x, width_, width_, Act::NONE)), k = heads(dense(x, width_, width_, Act::NONE)),
                   v = heads(dense(x, width_, width_, Act::NONE));
-        const int rows = reshape(q, {batch_, number(heads_), length_, number(1), number(depth_)}, depth_);
-        const int columns = reshape(k, {batch_, number(heads_), number(1), length_, number(depth_)}, depth_);
-        const int scores = reduce(mul(rows, columns, 5, depth_), 4, 4, 0, false, false);
+        const int scores = attention_ == Attention::products ? product(q, k, true, 0, 0.05f) : broadcast_scores(q, k);
         const int shares = open(4, 0, 1.0f / 256, -128);
         t_.op(B::SOFTMAX, {scores}, {shares}, O::SoftmaxOptions, tflite::CreateSoftmaxOptions(t_.fbb, 1.0f).Union());
+        const int mixed = attention_ == Attention::products ? product(shares, v, false, depth_, 0.05f)
+                                                            : broadcast_mix(shares, v);
+        return reshape(transpose(mixed), {batch_, length_, number(width_)}, width_);
+    }
+    int broadcast_scores(int q, int k) {
+        const int rows = reshape(q, {batch_, number(heads_), length_, number(1), number(depth_)}, depth_);
+        const int columns = reshape(k, {batch_, number(heads_), number(1), length_, number(depth_)}, depth_);
+        return reduce(mul(rows, columns, 5, depth_), 4, 4, 0, false, false);
+    }
+    int broadcast_mix(int shares, int v) {
         const int share = reshape(shares, {batch_, number(heads_), length_, length_, number(1)}, 1, 1.0f / 256, -128);
         const int values = reshape(v, {batch_, number(heads_), number(1), length_, number(depth_)}, depth_);
-        const int mixed = reduce(mul(share, values, 5, depth_), 3, 4, depth_, false, false);
-        return reshape(transpose(mixed), {batch_, length_, number(width_)}, width_);
+        return reduce(mul(share, values, 5, depth_), 3, 4, depth_, false, false);
     }
 
     TfliteBuilder t_;
     bool quantized_;
     int width_, heads_, depth_, x_ = 0, batch_ = 0, length_ = 0;
+    Attention attention_;
     std::mt19937 random_;
 };
 

@@ -55,7 +55,7 @@ std::optional<KernelChoice> plan_tiles(const NodeView& view, const DevicePlan& d
         return std::nullopt;
     }
     const auto out_strides = row_major_strides(map.dims);
-    // Outer axes: those that are neither end, filled up with ones in front.
+    // Outer axes: those that are neither end, filled up with ones behind the first, whose size may be known late.
     std::vector<std::int64_t> dims, in_strides, outer_strides;
     for (std::size_t i = 0; i + 1 < rank; ++i) {
         if (i == tall) continue;
@@ -64,9 +64,10 @@ std::optional<KernelChoice> plan_tiles(const NodeView& view, const DevicePlan& d
         outer_strides.push_back(out_strides[i]);
     }
     while (dims.size() < 3) {
-        dims.insert(dims.begin(), 1);
-        in_strides.insert(in_strides.begin(), 0);
-        outer_strides.insert(outer_strides.begin(), 0);
+        const std::ptrdiff_t place = dims.empty() ? 0 : 1;
+        dims.insert(dims.begin() + place, 1);
+        in_strides.insert(in_strides.begin() + place, 0);
+        outer_strides.insert(outer_strides.begin() + place, 0);
     }
     const std::int64_t tall_blocks = (map.dims[tall] + block - 1) / block,
                        long_blocks = (map.dims.back() + block - 1) / block;

@@ -5,6 +5,7 @@ from tosavk.tflite.AddOptions import AddOptionsT  # noqa: F401, for networks.py
 from tosavk.tflite.Buffer import BufferT
 from tosavk.tflite.BuiltinOperator import BuiltinOperator
 from tosavk.tflite.BuiltinOptions import BuiltinOptions
+from tosavk.tflite.FullyConnectedOptions import FullyConnectedOptionsT  # noqa: F401
 from tosavk.tflite.IfOptions import IfOptionsT  # noqa: F401
 from tosavk.tflite.Model import ModelT
 from tosavk.tflite.MulOptions import MulOptionsT  # noqa: F401
@@ -76,9 +77,9 @@ class Graph:
         self.graph.operators.append(operator)
         return outputs[0]
 
-    def make(self, name, inputs, shape, dtype=np.float32, **more):
+    def make(self, name, inputs, shape, dtype=np.float32, signature=None, **more):
         """A node with one output."""
-        return self.node(name, inputs, [self.tensor(shape, dtype)], **more)
+        return self.node(name, inputs, [self.tensor(shape, dtype, signature=signature)], **more)
 
     def finish(self, outputs):
         self.graph.outputs = list(outputs)

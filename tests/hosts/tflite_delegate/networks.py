@@ -1,5 +1,5 @@
 """Networks of the tests, as bytes."""
-from models import AddOptionsT, Graph, IfOptionsT, MulOptionsT, SequenceRNNOptionsT
+from models import AddOptionsT, FullyConnectedOptionsT, Graph, IfOptionsT, MulOptionsT, SequenceRNNOptionsT
 import numpy as np
 from support import random
 
@@ -48,6 +48,16 @@ def of_any_length():
     total = graph.make("ADD", [source, graph.constant(random(4))], shape, options=AddOptionsT())
     power = graph.make("EXP", [total], shape)
     return graph.finish([graph.make("MUL", [total, power], shape, options=MulOptionsT())])
+
+
+def layer_of_any_length():
+    """A fully connected layer on an unknown number of rows, and x * exp(x) of it."""
+    graph = Graph()
+    source = graph.input([1, 8], signature=[-1, 8])
+    given = [source, graph.constant(random(12, 8)), graph.constant(random(12))]
+    wide = graph.make("FULLY_CONNECTED", given, [1, 12], options=FullyConnectedOptionsT(), signature=[-1, 12])
+    power = graph.make("EXP", [wide], [1, 12], signature=[-1, 12])
+    return graph.finish([graph.make("MUL", [power, wide], [1, 12], options=MulOptionsT(), signature=[-1, 12])])
 
 
 def of_late_sizes():

@@ -55,6 +55,24 @@ class Graphs(Case):
         self.assertEqual((did["claimed_nodes"], did["runs"]), (3, len(lengths)))
         self.assertEqual(did["compilations"], len(set(lengths)), "a length that was there before is ready")
 
+    def test_sizes_share_constants_and_pipelines(self):
+        ours, model = delegate(), networks.layer_of_any_length()
+        mine, theirs = interpreter(model, ours), interpreter(model)
+        before = counters(ours)
+        for length in range(9, 29):
+            feed = [random(length, 8)]
+            self.close(invoke(mine, feed, resize=True), invoke(theirs, feed, resize=True))
+            did = counters(ours)
+            made = {key: did[key] - before[key] for key in ("shaders_compiled", "pipelines_created", "weight_bytes_copied")}
+            before = did
+            # The first size has a file of its own, the second opens the one of all that follow. 12 and 16 are the
+            # first of whole quads and of whole eights.
+            if length > 10:
+                self.assertEqual(made["weight_bytes_copied"], 0, length)
+            if length > 16:
+                self.assertEqual((made["shaders_compiled"], made["pipelines_created"]), (0, 0), length)
+        self.assertEqual((did["compilations"], did["claimed_nodes"]), (20, 3))
+
     def test_sizes_that_are_known_when_the_graph_runs(self):
         for masks in ([1, 0, 1, 0, 0, 1], [1, 1, 1, 1, 0, 1]), ([0, 0, 1, 0, 0, 0],):
             feeds = [[np.array(mask, np.bool_), random(6)] for mask in masks]
