@@ -33,12 +33,12 @@ typedef struct tosavk_tflite_counters {
     uint64_t nodes;  /* that they have */
     uint64_t claimed_nodes;
     uint64_t partitions;
-    uint64_t compilations;   /* partitions made ready, each for the shapes that came */
-    uint64_t runs;           /* of partitions, on the device */
-    uint64_t dispatches;     /* of these runs together */
-    uint64_t reference_runs; /* of partitions, on the reference interpreter, after the device had failed */
-    uint64_t host_copies;    /* of tensors, to the device and from there */
-    uint64_t device_tensors; /* that partitions hand on to others without the host */
+    uint64_t compilations;     /* partitions made ready, each for the shapes that came */
+    uint64_t runs;             /* of partitions, on the device */
+    uint64_t dispatches;       /* of these runs together */
+    uint64_t reference_runs;   /* of partitions, on the reference interpreter, after the device had failed */
+    uint64_t host_copies;      /* of tensors, to the device and from there */
+    uint64_t device_tensors;   /* that partitions hand on to others without the host */
     uint64_t shaders_compiled; /* these as of tosavk_counters, by making partitions ready */
     uint64_t pipelines_created;
     uint64_t weight_bytes_copied;

@@ -16,8 +16,8 @@ cpp::LoadOptions load_options(int rounding, int hybrid, int level, int precision
 }
 
 /// name, type, dimensions, their symbols (-1: none), scale, zero point, declared type
-using OpenInfo = std::tuple<std::string, int, std::vector<std::int64_t>, std::vector<std::int32_t>, double,
-                            std::int64_t, int>;
+using OpenInfo =
+    std::tuple<std::string, int, std::vector<std::int64_t>, std::vector<std::int32_t>, double, std::int64_t, int>;
 
 std::vector<OpenInfo> inputs_of(const cpp::Model& model) {
     std::vector<OpenInfo> result;
@@ -68,9 +68,8 @@ void add_models(nb::module_& module) {
              [](cpp::LoadOptions* self, int rounding, int hybrid, int level, int precision, std::string signature) {
                  new (self) cpp::LoadOptions(load_options(rounding, hybrid, level, precision, std::move(signature)));
              })
-        .def("set_shapes", [](cpp::LoadOptions& options, NumberedShapes shapes) {
-            options.input_shapes = std::move(shapes);
-        });
+        .def("set_shapes",
+             [](cpp::LoadOptions& options, NumberedShapes shapes) { options.input_shapes = std::move(shapes); });
 
     define_both(module, "load",
                 [](const auto& file, const cpp::LoadOptions& options) { return cpp::Graph::load(file, options); });

@@ -90,9 +90,8 @@ cpp::Executable compile(const cpp::Device& device, const cpp::Graph& graph, bool
 cpp::Executable specialize(const cpp::Model& model, const cpp::Device& device, NumberedSizes symbols,
                            NumberedShapes shapes, bool fuse, const nb::object& progress) {
     const cpp::Bindings bindings{std::move(symbols), std::move(shapes)};
-    return made(fuse, progress, [&](const tosavk_compile_options& options) {
-        return model.specialize(device, bindings, options);
-    });
+    return made(fuse, progress,
+                [&](const tosavk_compile_options& options) { return model.specialize(device, bindings, options); });
 }
 
 nb::bytes package(const cpp::Device& device, const cpp::Graph& graph, bool fuse) {

@@ -269,7 +269,7 @@ def describe(source: Source) -> dict[str, Any]:
 
     Returns:
         A dict: ``format`` (``"tflite"`` or ``"tosa"``), ``description``, ``subgraphs`` (their names), ``signatures``
-        (dicts of ``key``, ``subgraph``, a number, and ``inputs`` and ``outputs``, each with ``name`` and ``tensor``, its
+        (dicts of ``key``, ``subgraph``, a number, ``inputs`` and ``outputs``, each with ``name`` and ``tensor``, its
         name in the subgraph), ``metadata`` (dicts of ``name``, ``size_bytes`` and, where it can be read, ``text``) and
         ``external_files`` (of constants).
 

@@ -39,7 +39,8 @@ struct Case {
 
 class TransformerGpu : public ModelGpu, public ::testing::WithParamInterface<Case> {};
 
-INSTANTIATE_TEST_SUITE_P(Types, TransformerGpu, ::testing::Values(Case{"fp32", false, test::Attention::products},
+INSTANTIATE_TEST_SUITE_P(Types, TransformerGpu,
+                         ::testing::Values(Case{"fp32", false, test::Attention::products},
                                            Case{"int8", true, test::Attention::products},
                                            Case{"int8_broadcast", true, test::Attention::broadcast}),
                          [](const auto& param) { return param.param.name; });

@@ -164,8 +164,8 @@ private:
         const int scores = attention_ == Attention::products ? product(q, k, true, 0, 0.05f) : broadcast_scores(q, k);
         const int shares = open(4, 0, 1.0f / 256, -128);
         t_.op(B::SOFTMAX, {scores}, {shares}, O::SoftmaxOptions, tflite::CreateSoftmaxOptions(t_.fbb, 1.0f).Union());
-        const int mixed = attention_ == Attention::products ? product(shares, v, false, depth_, 0.05f)
-                                                            : broadcast_mix(shares, v);
+        const int mixed =
+            attention_ == Attention::products ? product(shares, v, false, depth_, 0.05f) : broadcast_mix(shares, v);
         return reshape(transpose(mixed), {batch_, length_, number(width_)}, width_);
     }
     int broadcast_scores(int q, int k) {

@@ -66,7 +66,8 @@ std::shared_ptr<OpenDevice> open_device(const DelegateOptions& options) {
         if (!options.cache_dir.empty()) wanted.cache_dir = options.cache_dir.c_str();
         return std::make_shared<OpenDevice>(wanted);
     };
-    return devices.get({options.device, options.cache_dir}, make, [](const OpenDevice& d) { return !d.failed && !d.is_inherited(); });
+    return devices.get({options.device, options.cache_dir}, make,
+                       [](const OpenDevice& d) { return !d.failed && !d.is_inherited(); });
 }
 
 namespace {
@@ -78,7 +79,8 @@ Key key_of(const OpenDevice& device, std::span<const std::byte> file, const cpp:
 }
 
 /// Without an executable where the device is to blame for its lack.
-template <class Make> std::shared_ptr<Compiled> made(std::shared_ptr<OpenDevice> device, cpp::Graph graph, Make make) {
+template <class Make>
+std::shared_ptr<Compiled> with_executable(std::shared_ptr<OpenDevice> device, cpp::Graph graph, Make make) {
     auto result = std::make_shared<Compiled>(std::move(device), std::move(graph));
     try {
         result->device->require_own();
@@ -111,8 +113,8 @@ std::shared_ptr<const Compiled> compile(const std::shared_ptr<OpenDevice>& devic
                                         const cpp::LoadOptions& load) {
     static auto& compiled = *new Shared<Key, const Compiled>;
     const auto make = [&]() -> std::shared_ptr<const Compiled> {
-        return made(device, cpp::Graph::load(file, load),
-                    [](const Compiled& c) { return cpp::Executable(c.device->device, c.graph); });
+        return with_executable(device, cpp::Graph::load(file, load),
+                               [](const Compiled& c) { return cpp::Executable(c.device->device, c.graph); });
     };
     return compiled.get(key_of(*device, file, load), make, [](const Compiled& c) { return c.executable.has_value(); });
 }
@@ -126,7 +128,7 @@ std::shared_ptr<const Compiled> specialize(const std::shared_ptr<OpenDevice>& de
     cpp::Bindings bindings;
     for (std::size_t k = 0; k < shapes.size(); ++k)
         bindings.input_shapes.emplace_back(static_cast<std::uint32_t>(k), shapes[k]);
-    const auto result = made(device, opened->model.graph(bindings), [&](const Compiled& c) {
+    const auto result = with_executable(device, opened->model.graph(bindings), [&](const Compiled& c) {
         return opened->model.specialize(c.device->device, bindings);
     });
     result->file = opened;

@@ -109,8 +109,8 @@ void Kernel::prepare(Context& context) {
     }
 }
 
-/// The file with its sizes open serves all that come after the first, where all that it has can be said of it; else each
-/// has a file of its own.
+/// The file with its sizes open serves all that come after the first, where all that it has can be said of it; else
+/// each has a file of its own.
 Partition Kernel::other_sizes(const Context& context) const {
     try {
         return make_partition(context, *session_, nodes_, outputs_, SizesInFile::open);

@@ -66,9 +66,8 @@ Partition make_partition(const Context& context, const Session& session, std::ve
     partition.outputs = std::move(model.outputs);
     partition.shapes = shapes_of(context, partition.inputs);
     const cpp::LoadOptions& load = session.owner->options.load;
-    partition.compiled = sizes == SizesInFile::now
-                             ? compile(session.device, model.file, load)
-                             : specialize(session.device, model.file, load, partition.shapes);
+    partition.compiled = sizes == SizesInFile::now ? compile(session.device, model.file, load)
+                                                   : specialize(session.device, model.file, load, partition.shapes);
     const cpp::Graph& graph = partition.compiled->graph;
     if (graph.variable_count() != 0) throw Refused("its variables stay with the runtime");
     if (graph.input_count() != partition.inputs.size() || graph.output_count() != partition.outputs.size())

@@ -63,7 +63,8 @@ class Graphs(Case):
             feed = [random(length, 8)]
             self.close(invoke(mine, feed, resize=True), invoke(theirs, feed, resize=True))
             did = counters(ours)
-            made = {key: did[key] - before[key] for key in ("shaders_compiled", "pipelines_created", "weight_bytes_copied")}
+            counted = ("shaders_compiled", "pipelines_created", "weight_bytes_copied")
+            made = {key: did[key] - before[key] for key in counted}
             before = did
             # The first size has a file of its own, the second opens the one of all that follow. 12 and 16 are the
             # first of whole quads and of whole eights.
