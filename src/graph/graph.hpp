@@ -60,7 +60,7 @@ struct Attributes {
     bool exclusive = false, reverse = false;       ///< CUMULATE
     bool descending = false, total_order = false;  ///< SORT
     std::int32_t batch_dims = 0, segments = 0;
-    std::int32_t most = 1;  ///< SUPPRESS, SUPPRESS_QUEUED: how many boxes they take
+    std::int32_t most = 1;  ///< SUPPRESS, SUPPRESS_QUEUED, PARTIAL_SORT: how many they take
     double sigma = 0;       ///< SUPPRESS_QUEUED
     std::string variable;   ///< VARIABLE_READ, VARIABLE_WRITE: the variable's name
     std::string operator_name, domain_name, implementation_attrs;  ///< CUSTOM; the last one is opaque bytes

@@ -100,7 +100,8 @@
     f(affine_zero_point, "AFFINE_ZERO_POINT") \
     f(suppress, "SUPPRESS") \
     f(suppress_queued, "SUPPRESS_QUEUED") \
-    f(bitcast, "BITCAST")
+    f(bitcast, "BITCAST") \
+    f(partial_sort, "PARTIAL_SORT")
 // clang-format on
 
 namespace tosavk {

@@ -35,6 +35,7 @@ std::vector<KernelCandidate> gather_nd_kernels();
 std::vector<KernelCandidate> scatter_nd_kernels();
 std::vector<KernelCandidate> segment_reduce_kernels();
 std::vector<KernelCandidate> sort_kernels();
+std::vector<KernelCandidate> partial_sort_kernels();
 std::vector<KernelCandidate> bitcast_kernels();
 std::vector<KernelCandidate> suppress_kernels();
 std::vector<KernelCandidate> suppress_queued_kernels();

@@ -28,6 +28,7 @@ std::map<Op, std::vector<KernelCandidate>> gather_families() {
     all[Op::scatter_nd] = scatter_nd_kernels();
     all[Op::segment_reduce] = segment_reduce_kernels();
     all[Op::sort] = sort_kernels();
+    all[Op::partial_sort] = partial_sort_kernels();
     all[Op::bitcast] = bitcast_kernels();
     all[Op::suppress] = suppress_kernels();
     all[Op::suppress_queued] = suppress_queued_kernels();

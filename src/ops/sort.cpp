@@ -1,4 +1,5 @@
 // SORT: lists along an axis in the order of a key, other operands with it. Stable: equal keys keep their order.
+// PARTIAL_SORT: the largest of each row, whose ties are another matter.
 #include "ops/rows.hpp"
 
 #include <fmt/format.h>
@@ -103,6 +104,64 @@ void sort_reference(RefContext& ctx) {
     }
 }
 
+std::vector<Shape> partial_infer(const NodeView& view) {
+    const Shape& shape = view.in(0).shape;
+    const std::int32_t most = view.attrs().most;
+    if (most < 1 || most > shape[1]) view.fail(fmt::format("most {} is not in 1..{}", most, shape[1]), "most");
+    return {{shape[0], most}};
+}
+
+/// The places of the largest values, in a heap with the least of them first.
+class Largest {
+public:
+    Largest(const float* values, std::size_t most) : values_(values), heap_(most) {
+        std::iota(heap_.begin(), heap_.end(), std::int64_t{0});
+        for (std::size_t top = most / 2; top-- > 0;) fill(top, most, heap_[top]);
+    }
+    void add(std::int64_t place) {
+        if (values_[place] > values_[heap_[0]]) fill(0, heap_.size(), place);
+    }
+    const std::vector<std::int64_t>& take_apart() {
+        for (std::size_t size = heap_.size() - 1; size > 0; --size) {
+            const std::int64_t last = heap_[size];
+            heap_[size] = heap_[0];
+            fill(0, size, last);
+        }
+        return heap_;
+    }
+
+private:
+    /// Puts a place where the hole is: down to the end by the lesser child, then up.
+    void fill(std::size_t top, std::size_t size, std::int64_t place) {
+        std::size_t hole = top;
+        while (2 * hole + 1 < size) {
+            const std::size_t left = 2 * hole + 1, right = left + 1;
+            const bool takes_left = right == size || values_[heap_[right]] > values_[heap_[left]];
+            heap_[hole] = heap_[takes_left ? left : right];
+            hole = takes_left ? left : right;
+        }
+        for (; hole > top && values_[heap_[(hole - 1) / 2]] > values_[place]; hole = (hole - 1) / 2)
+            heap_[hole] = heap_[(hole - 1) / 2];
+        heap_[hole] = place;
+    }
+
+    const float* values_;
+    std::vector<std::int64_t> heap_;
+};
+
+void partial_reference(RefContext& ctx) {
+    const auto values = ctx.real<float>(0);
+    const std::int64_t length = ctx.view.in(0).shape[1];
+    std::vector<std::int64_t> places;
+    for (std::size_t row = 0; row < values.size(); row += static_cast<std::size_t>(length)) {
+        Largest largest(values.data() + row, static_cast<std::size_t>(ctx.attrs().most));
+        for (std::int64_t i = ctx.attrs().most; i < length; ++i) largest.add(i);
+        const std::vector<std::int64_t>& found = largest.take_apart();
+        places.insert(places.end(), found.begin(), found.end());
+    }
+    ctx.set_ints(places);
+}
+
 }  // namespace
 
 std::vector<OpDef> sort_ops() {
@@ -118,7 +177,17 @@ std::vector<OpDef> sort_ops() {
     sort.infer = sort_infer;
     sort.check = sort_check;
     sort.reference = sort_reference;
-    return {sort};
+
+    OpDef partial;
+    partial.op = Op::partial_sort;
+    partial.type_vars = {"in_t"};
+    partial.inputs = {{.name = "values", .type = "in_t", .min_rank = 2, .max_rank = 2}};
+    partial.outputs = {{.name = "places", .type = "i32", .min_rank = 2, .max_rank = 2}};
+    partial.attributes = {"most"};
+    partial.rows = own_rows({DType::fp32});
+    partial.infer = partial_infer;
+    partial.reference = partial_reference;
+    return {sort, partial};
 }
 
 }  // namespace tosavk

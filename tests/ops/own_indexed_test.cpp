@@ -80,6 +80,18 @@ TEST(OwnIndexed, DynamicUpdateSliceClampsItsStart) {
     EXPECT_EQ(updated({INT_MIN, -7}), (Ints{-1, -2, 2, 3, 4, 5, 6, 7}));
 }
 
+TEST(OwnIndexed, PartialSortHasAnOrderOfEqualValues) {
+    const auto places = [](const Shape& shape, const std::vector<double>& values, std::int32_t most) {
+        Attributes attrs;
+        attrs.most = most;
+        return int_values(run_op(Op::partial_sort, {floats(shape, values)}, DType::i32, attrs));
+    };
+    EXPECT_EQ(places({1, 6}, {1, 1, 1, 1, 1, 1}, 3), (Ints{0, 1, 2}));
+    EXPECT_EQ(places({1, 6}, {2, 5, 5, 1, 5, 3}, 4), (Ints{4, 1, 2, 5}));
+    EXPECT_EQ(places({2, 3}, {1, 3, 2, 0.5, 0.25, 0}, 1), (Ints{1, 0}));
+    EXPECT_EQ(places({2, 3}, {1, 3, 2, 0.5, 0.25, 0}, 3), (Ints{1, 2, 0, 0, 1, 2}));
+}
+
 TEST(OwnIndexed, BitcastKeepsEveryBit) {
     const HostTensor words = i32s({2}, {0x3f800000, -2});
     const auto cast = [&](const HostTensor& x, DType to) { return run_op(Op::bitcast, {x}, to); };

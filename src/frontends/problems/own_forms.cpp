@@ -125,6 +125,14 @@ Results scale_fp64(Line& line, Layers& layers) {
     return {layers.scale_fp64(x, *to, factor * 0.9, per_channel)};
 }
 
+Results partial_sort(Line& line, Layers& layers) {
+    const Shape shape = line.take_shape("shape", 2);
+    Attributes attrs;
+    attrs.most = static_cast<std::int32_t>(std::min<std::int64_t>(line.take_shape("most", 1)[0], max_of(DType::i32)));
+    if (line.type() != DType::fp32) line.fail("values are f32");
+    return {layers.builder().add1(Op::partial_sort, {layers.input("values", line.type(), shape)}, DType::i32, attrs)};
+}
+
 Results bitcast(Line& line, Layers& layers) {
     const Shape shape = line.take_shape("shape");
     const auto to = line.take_type();
@@ -174,6 +182,7 @@ const ProblemForm forms[] = {
      "f32 3x37x2 axis1 max exclusive", cumulate},
     {"scale_fp64", "TYPE SHAPE TYPE [per_channel] [FOLLOWER...]", "i32 1x256x256x64 i8 per_channel",
      "i32 3x5x7 i16 per_channel", scale_fp64},
+    {"partial_sort", "TYPE ROWSxLENGTH MOST", "f32 2000x90 3", "f32 5x7 3", partial_sort},
     {"bitcast", "TYPE SHAPE TYPE [FOLLOWER...]", "f32 16777216 i32", "i16 3x5x2 f32", bitcast},
     {"suppress", "TYPE BOXES MOST [listsN]", "f32 2000 100 lists90", "f32 70 5 lists3", suppress},
     {"suppress_queued", "TYPE BOXES MOST [soft]", "f32 2000 100", "f32 70 5 soft", suppress_queued},

@@ -138,23 +138,19 @@ ValueId in_use(Lowering& l, ValueId numbers, std::int64_t columns) {
     return l.add(Op::greater, {l.reshape(numbers, {rows, 1}), numbered(l, rows, columns)}, DType::boolean);
 }
 
-/// `boxes`, `classes` and `scores` of what is found, [found, 4] and [found]; zeros from `number`, [1], on.
+/// `boxes`, `classes` and `scores` of what is found, [found, n * 4] and [found, n], n classes of each box; zeros from
+/// `number`, [1], on.
 void set_detections(Lowering& l, const DetectionOptions& o, std::array<ValueId, 3> found, ValueId number) {
     const std::int64_t count = l.shape(found[1])[0], rows = o.most * o.classes_each;
-    const ValueId used = l.reshape(in_use(l, number, count), {count});
+    const ValueId used = l.reshape(in_use(l, number, count), {count, 1});
     for (std::size_t k = 0; k < 3; ++k) {
-        const std::int64_t width = k == 0 ? 4 : 1;
+        const std::int64_t one = k == 0 ? 4 : 1, width = element_count(l.shape(found[k])) / count;
         ValueId x = l.reshape(found[k], {count, width});
-        x = l.add(Op::select, {l.reshape(used, {count, 1}), x, l.splat(x, DType::fp32, 0)}, DType::fp32);
-        // Places of further classes, where there are no more, and what an operator by class leaves free.
-        std::vector<std::int64_t> padding{0, 0, 0, 0};
-        padding[1] = (o.by_class ? rows : o.most) - count;
+        x = l.add(Op::select, {used, x, l.splat(x, DType::fp32, 0)}, DType::fp32);
+        // Places of further classes, where there are no more, and of further boxes.
+        const std::int64_t wanted = o.by_class ? one : one * o.classes_each;
+        const std::vector<std::int64_t> padding{0, rows * one / wanted - count, 0, wanted - width};
         x = pad(l, x, padding, l.scalar(DType::fp32, 0));
-        if (!o.by_class) {
-            padding[1] = 0;
-            padding[3] = width * (o.classes_each - 1);
-            x = pad(l, x, padding, l.scalar(DType::fp32, 0));
-        }
         l.set(l.reshape(x, k == 0 ? Shape{1, rows, 4} : Shape{1, rows}), k);
     }
     l.set(l.cast(number, DType::fp32), 3);
@@ -165,23 +161,35 @@ ValueId reaches(Lowering& l, const DetectionOptions& o, ValueId scores) {
                  DType::boolean);
 }
 
-/// Boxes are taken by the score of their best class.
-void detect_at_once(Lowering& l, const DetectionOptions& o, ValueId boxes, ValueId scores) {
-    if (std::min(o.classes_each, o.classes) > 1) l.unsupported("several classes of one box are not supported");
+/// The best classes of each box, [boxes, n] fp32, and their scores.
+std::array<ValueId, 2> best_classes(Lowering& l, ValueId scores, std::int64_t each) {
     const std::int64_t count = l.shape(scores)[0];
     Attributes attrs;
+    if (each > 1) {
+        attrs.most = l.narrow(each, "the number of classes");
+        const ValueId places = l.add(Op::partial_sort, {scores}, DType::i32, attrs);
+        const ValueId values = gather_rows_of(l, l.reshape(scores, {count, l.shape(scores)[1], 1}), places);
+        return {l.cast(places, DType::fp32), l.reshape(values, {count, each})};
+    }
     attrs.axis = 1;
     attrs.nan_mode = NanMode::ignore;
-    const ValueId best = l.reshape(l.add(Op::reduce_max, {scores}, DType::fp32, attrs), {1, count});
-    const ValueId classes = l.cast(l.add(Op::argmax, {scores}, DType::i32, attrs), DType::fp32);
+    const ValueId best = l.add(Op::reduce_max, {scores}, DType::fp32, attrs);
+    const ValueId place = l.add(Op::argmax, {scores}, DType::i32, attrs);
     // Nothing is larger than a NaN of the first class.
-    const ValueId first = l.reshape(l.slice_axis(scores, 1, 0, 1), {1, count});
+    const ValueId first = l.slice_axis(scores, 1, 0, 1);
     const ValueId is_number = l.add(Op::equal, {first, first}, DType::boolean);
-    const ValueId allowed = l.add(Op::logical_and, {reaches(l, o, best), is_number}, DType::boolean);
-    const Taken taken = take_best(l, o, boxes, best, allowed, std::min(o.most, count));
-    set_detections(l, o,
-                   {taken_rows(l, boxes, taken.boxes), taken_rows(l, classes, taken.boxes),
-                    taken_rows(l, l.reshape(best, {count}), taken.boxes)},
+    return {l.reshape(l.cast(place, DType::fp32), {count, 1}),
+            l.add(Op::select, {is_number, best, first}, DType::fp32)};
+}
+
+/// Boxes are taken by the score of their best class.
+void detect_at_once(Lowering& l, const DetectionOptions& o, ValueId boxes, ValueId scores) {
+    const std::int64_t count = l.shape(scores)[0], each = std::min(o.classes_each, o.classes);
+    const auto [classes, values] = best_classes(l, scores, each);
+    const ValueId best = l.reshape(l.slice_axis(values, 1, 0, 1), {1, count});
+    const Taken taken = take_best(l, o, boxes, best, reaches(l, o, best), std::min(o.most, count));
+    const std::vector<ValueId> copies(static_cast<std::size_t>(each), taken_rows(l, boxes, taken.boxes));
+    set_detections(l, o, {l.concat(copies, 1), taken_rows(l, classes, taken.boxes), taken_rows(l, values, taken.boxes)},
                    taken.numbers);
 }
 

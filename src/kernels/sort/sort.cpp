@@ -75,8 +75,30 @@ std::optional<KernelChoice> plan_sort(const NodeView& view, const DevicePlan& de
     return choice;
 }
 
+std::optional<KernelChoice> plan_partial(const NodeView& view, const DevicePlan& device, std::string& why) {
+    const Shape& shape = view.in(0).shape;
+    const std::int64_t most = view.attrs().most, levels = std::bit_width(static_cast<std::uint64_t>(most)) + 1;
+    // Each value may go down the heap and up; half of the bound, since drivers count more than stands in the text.
+    const std::int64_t passes = (shape[1] + 2 * most) * (2 * levels + 3);
+    if (device.max_loop_passes != 0 && passes > device.max_loop_passes / 2) {
+        why = fmt::format("its loops need {} passes, and the driver allows {}", passes, device.max_loop_passes / 2);
+        return std::nullopt;
+    }
+    KernelChoice choice;
+    choice.kernel = "partial_sort";
+    set_constants(choice, {{"ROWS", shape[0]}, {"LENGTH", shape[1]}, {"MOST", most}});
+    add_operand(choice, view, 0);
+    choice.groups = linear_groups(shape[0], device);
+    choice.fuses_followers = choice.aligned = false;
+    choice.work = static_cast<double>(shape[0] * passes);
+    if (binding_count(static_cast<std::uint64_t>(shape[0] * most) * 4, device) == 1) return choice;
+    why = "its result takes several bindings";
+    return std::nullopt;
+}
+
 }  // namespace
 
+std::vector<KernelCandidate> partial_sort_kernels() { return {{"a heap a row", plan_partial}}; }
 std::vector<KernelCandidate> sort_kernels() { return {{"order, then take", plan_sort}}; }
 
 }  // namespace tosavk

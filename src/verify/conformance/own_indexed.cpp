@@ -1,5 +1,5 @@
-// Random cases and error graphs of SORT, BITCAST, GATHER_ND, SCATTER_ND, DYNAMIC_SLICE, DYNAMIC_UPDATE_SLICE and
-// SEGMENT_REDUCE.
+// Random cases and error graphs of SORT, PARTIAL_SORT, BITCAST, GATHER_ND, SCATTER_ND, DYNAMIC_SLICE,
+// DYNAMIC_UPDATE_SLICE and SEGMENT_REDUCE.
 #include "verify/conformance/breaking.hpp"
 #include "verify/conformance/case_maker.hpp"
 
@@ -152,6 +152,20 @@ void sort(CaseMaker& maker) {
     }
 }
 
+void partial_sort(CaseMaker& maker) {
+    RandomData& data = maker.data();
+    const std::int64_t length = data.chance(30) ? data.pick(1, 200) : data.pick(1, 12);
+    const Shape shape{data.pick(1, 40), length};
+    maker.attrs().most = static_cast<std::int32_t>(data.pick(1, length));
+    HostTensor values = data.reals(DType::fp32, shape, false);
+    if (data.chance(60)) {  // few different ones
+        std::vector<double> numbers = decode_reals(DType::fp32, values.bytes);
+        for (double& v : numbers) v = std::round(v / 2);
+        values.bytes = encode_reals(DType::fp32, numbers);
+    }
+    maker.operand(std::move(values));
+}
+
 void bitcast(CaseMaker& maker) {
     RandomData& data = maker.data();
     const DType from = maker.in_type(0), to = maker.type_of("out_t");
@@ -164,6 +178,7 @@ void bitcast(CaseMaker& maker) {
 
 std::vector<OwnCases> own_indexed_cases() {
     return {{Op::sort, sort},
+            {Op::partial_sort, partial_sort},
             {Op::bitcast, bitcast},
             {Op::gather_nd, gather_nd},
             {Op::scatter_nd, scatter_nd},
@@ -289,6 +304,12 @@ void add_own_indexed_errors(std::vector<ErrorGraph>& all) {
             Shape shape = operand(g, 1).shape;
             shape.insert(shape.begin(), 1);
             set_shape(g, 1, shape);
+            return true;
+        });
+    Entries(Op::partial_sort, all)
+        .add("the output has another shape", wrong_output)
+        .add("most is not in 1..length", [](Graph& g, Random& random) {
+            attrs(g).most = pick(random, 0, 1) ? 0 : static_cast<std::int32_t>(operand(g, 0).shape[1] + 1);
             return true;
         });
     Entries(Op::bitcast, all)

@@ -71,6 +71,18 @@ TEST(TfliteDetection, TakesEachBoxByItsBestClass) {
     EXPECT_EQ(got.at(3).shape, Shape{1});
 }
 
+TEST(TfliteDetection, TellsSeveralClassesOfABox) {
+    Settings s;
+    s.classes_each = 3;  // there are two
+    const auto got = run(detector(options(s)), {as_they_are, some_scores});
+    EXPECT_EQ(reals(got.at(1)), (Reals{0, 1, 0, 1, 0, 0, 0, 0, 0}));
+    EXPECT_EQ(reals(got.at(2)), (Reals{0.75, 0.5, 0, 0.5, 0.05f, 0, 0, 0, 0}));
+    EXPECT_EQ(got.at(0).shape, (Shape{1, 9, 4}));
+    const Reals boxes = reals(got.at(0));
+    EXPECT_EQ(Reals(boxes.begin() + 4, boxes.begin() + 12), (Reals{0, 0.25, 1, 1.25, 0, 0, 0, 0}));
+    EXPECT_EQ(reals(got.at(3)), Reals{2});
+}
+
 TEST(TfliteDetection, TakesBoxesOfEachClass) {
     Settings s;
     s.by_class = true;
