@@ -89,10 +89,7 @@ inline std::vector<HostTensor> run(const Bytes& model, const std::vector<HostTen
                rounding == Rounding::double_round ? TfliteRounding::double_round : TfliteRounding::single_round);
 }
 
-inline void expect_error(const Bytes& model, ErrorCode code, const std::string& part,
-                         const std::map<std::size_t, Shape>& shapes = {}) {
-    ImportOptions options;
-    options.input_shapes = shapes;
+inline void expect_error(const Bytes& model, const ImportOptions& options, ErrorCode code, const std::string& part) {
     try {
         import_tflite(model, options);
         ADD_FAILURE() << "imported, expected: " << part;
@@ -100,6 +97,13 @@ inline void expect_error(const Bytes& model, ErrorCode code, const std::string& 
         EXPECT_EQ(e.code(), code) << e.what();
         EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
     }
+}
+
+inline void expect_error(const Bytes& model, ErrorCode code, const std::string& part,
+                         const std::map<std::size_t, Shape>& shapes = {}) {
+    ImportOptions options;
+    options.input_shapes = shapes;
+    expect_error(model, options, code, part);
 }
 
 inline TensorSpec i8(std::vector<std::int32_t> shape, float scale = 1, std::int64_t zp = 0) {

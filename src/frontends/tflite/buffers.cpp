@@ -50,8 +50,7 @@ std::span<const std::byte> TfliteFile::external(std::uint32_t id) const {
         bad(fmt::format("external buffer {} is in group {}, which does not exist", id, found->group()));
     if (found->packing() && found->packing()->size() > 0)
         throw Error(ErrorCode::unsupported,
-                    fmt::format("TFLite model: external buffer {} is packed as '{}'", id,
-                                printable({found->packing()->c_str(), found->packing()->size()})));
+                    fmt::format("TFLite model: external buffer {} is packed as '{}'", id, shown(found->packing())));
     const flatbuffers::String& group = *groups->Get(found->group())->name();
     const std::string name(group.c_str(), group.size());
     const std::filesystem::path path(name);
@@ -79,8 +78,7 @@ void TfliteFile::choose_signature(const std::string& key) {
     const auto* signatures = model_->signature_defs();
     for (std::uint32_t k = 0; signatures && k < signatures->size(); ++k) {
         const tflite::SignatureDef& signature = *signatures->Get(k);
-        const auto* name = signature.signature_key();
-        const std::string text = name ? printable({name->c_str(), name->size()}) : std::string();
+        const std::string text = shown(signature.signature_key());
         if (text != key) {
             known += fmt::format("{}'{}'", known.empty() ? "" : ", ", text);
             continue;
@@ -97,8 +95,7 @@ void TfliteFile::choose_signature(const std::string& key) {
                     bad(fmt::format("signature '{}' names tensor {}, but there are {}", key, map.tensor_index(),
                                     main.tensors.size()));
                 // The name that callers know it by.
-                if (const auto* name_there = map.name())
-                    main.tensors[map.tensor_index()].name = printable({name_there->c_str(), name_there->size()});
+                if (map.name()) main.tensors[map.tensor_index()].name = shown(map.name());
                 order.push_back(static_cast<std::int32_t>(map.tensor_index()));
             }
             if (order.size() == ends.size()) ends = order;

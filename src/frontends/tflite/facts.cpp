@@ -2,8 +2,6 @@
 #include "frontends/tflite/file.hpp"
 #include "frontends/tflite/tflite.hpp"
 
-#include "base/text.hpp"
-
 #include <algorithm>
 
 namespace tosavk {
@@ -11,10 +9,6 @@ namespace tosavk {
 namespace {
 
 constexpr std::size_t longest_text = 256;
-
-std::string shown(const flatbuffers::String* string) {
-    return string ? printable({string->c_str(), string->size()}) : std::string();
-}
 
 /// The bytes where a person can read them; trailing zeros, which pad versions, are left out.
 std::string readable(std::span<const std::byte> bytes) {

@@ -23,10 +23,6 @@ template <class T> std::span<const T> view(const flatbuffers::Vector<T>* vector)
     return {vector->data(), vector->size()};
 }
 
-std::string text(const flatbuffers::String* string) {
-    return string ? printable({string->c_str(), string->size()}) : std::string();
-}
-
 void read_shape(const tflite::Tensor& table, TfliteTensor& out) {
     const auto shape = view(table.shape());
     const auto signature = view(table.shape_signature());
@@ -124,7 +120,7 @@ TfliteOperator read_operator(const tflite::Model& model, const tflite::Operator&
     op.is_known = effective >= 0 && effective <= static_cast<std::int32_t>(tflite::BuiltinOperator::MAX);
     op.name = op.is_known ? std::string(tflite::EnumNameBuiltinOperator(op.code)) : std::to_string(effective);
     if (op.code == tflite::BuiltinOperator::CUSTOM) {
-        op.custom = text(code.custom_code());
+        op.custom = shown(code.custom_code());
         op.name += fmt::format(" '{}'", op.custom);
     }
     op.table = &table;
@@ -140,6 +136,10 @@ TfliteOperator read_operator(const tflite::Model& model, const tflite::Operator&
 std::string TfliteTensor::title() const { return fmt::format("tensor {} '{}'", index, name); }
 
 bool TfliteTensor::is_empty() const { return std::find(shape.begin(), shape.end(), 0) != shape.end(); }
+
+std::string shown(const flatbuffers::String* string) {
+    return string ? printable({string->c_str(), string->size()}) : std::string();
+}
 
 std::string_view name_of(tflite::TensorType type) {
     const char* name = tflite::EnumNameTensorType(type);
@@ -204,7 +204,7 @@ TfliteSubgraph TfliteFile::read_subgraph(std::size_t index) const {
     const tflite::SubGraph& table = *model_->subgraphs()->Get(static_cast<flatbuffers::uoffset_t>(index));
     const std::string kind = index == 0 ? std::string("graph") : fmt::format("subgraph {}", index);
     TfliteSubgraph graph;
-    graph.name = text(table.name());
+    graph.name = shown(table.name());
     if (!table.tensors() || (index == 0 && !table.operators())) {
         bad(fmt::format("the {} has no tensors or no operators", index == 0 ? "main subgraph" : kind));
     }
@@ -212,7 +212,7 @@ TfliteSubgraph TfliteFile::read_subgraph(std::size_t index) const {
     for (const tflite::Tensor* from : *table.tensors()) {
         TfliteTensor tensor;
         tensor.index = graph.tensors.size();
-        tensor.name = text(from->name());
+        tensor.name = shown(from->name());
         tensor.type = from->type();
         tensor.is_variable = from->is_variable();
         read_shape(*from, tensor);

@@ -89,6 +89,8 @@ private:
     std::vector<std::uint64_t> aligned_copy_;  ///< used where the caller's bytes are not aligned for their contents
 };
 
+/// Fit to be shown; empty where there is none.
+std::string shown(const flatbuffers::String* string);
 std::string_view name_of(tflite::TensorType type);
 /// Bytes per element; 0 for types without a fixed size.
 std::size_t element_size(tflite::TensorType type);

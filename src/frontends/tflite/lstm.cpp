@@ -234,14 +234,9 @@ void lower_bidirectional_lstm(Lowering& l) {
     forward.norms = no_operand;
     forward.aux_weights = 40;
     const Sequence input = read_sequence(l, 0, table->time_major());
-    Sequence aux, backward_input = input;
-    const bool has_aux = l.has_input(aux_input);
-    if (has_aux) {
-        aux = read_sequence(l, aux_input, table->time_major());
-        if (aux.steps != input.steps || aux.batch != input.batch) l.fail("its inputs have different lengths");
-    }
+    Sequence aux = read_beside(l, aux_input, input), backward_input = input;
     // Without weights of its own, what is there beside the input is the input of the backward direction.
-    if (has_aux && !l.has_input(forward.aux_weights + 1)) backward_input = std::exchange(aux, {});
+    if (aux.value != no_id && !l.has_input(forward.aux_weights + 1)) backward_input = std::exchange(aux, {});
     if (table->merge_outputs() && !table->time_major() && input.batch > 1)
         l.unsupported(
             "merged outputs of a batch that is the first dimension are not supported: TFLite's kernel writes "

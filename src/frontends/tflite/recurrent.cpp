@@ -113,6 +113,13 @@ Sequence read_sequence(Lowering& l, std::size_t k, bool time_major) {
     return s;
 }
 
+Sequence read_beside(Lowering& l, std::size_t k, const Sequence& first) {
+    if (!l.has_input(k)) return {};
+    Sequence s = read_sequence(l, k, first.time_major);
+    if (s.steps != first.steps || s.batch != first.batch) l.fail("its inputs have different lengths");
+    return s;
+}
+
 ValueId in_file_order(Lowering& l, ValueId sequence, bool time_major) {
     return time_major ? sequence : swap_leading(l, sequence);
 }

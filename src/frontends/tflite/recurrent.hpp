@@ -16,6 +16,8 @@ struct Sequence {
     bool time_major = true;  ///< the order in the file
 };
 Sequence read_sequence(Lowering& l, std::size_t k, bool time_major);
+/// A second one of the same steps; without a value where input k is absent.
+Sequence read_beside(Lowering& l, std::size_t k, const Sequence& first);
 /// [steps, batch, n] in the order of the file.
 ValueId in_file_order(Lowering& l, ValueId sequence, bool time_major);
 

@@ -86,15 +86,11 @@ void lower_bidirectional_rnn(Lowering& l) {
     check_types(l);
     const RnnOperands forward{1, 2, 3, 4, 10}, backward{5, 6, 7, 8, 11};
     const Sequence input = read_sequence(l, 0, table->time_major());
-    Sequence aux, backward_input = input;
-    if (l.has_input(9)) {
-        aux = read_sequence(l, 9, table->time_major());
-        if (aux.steps != input.steps || aux.batch != input.batch) l.fail("its inputs have different lengths");
-        // Without weights of its own, it is the input of the backward direction; the kernel reads it in one order only.
-        if (!l.has_input(forward.aux_weights)) {
-            const Sequence other = std::exchange(aux, {});
-            if (table->time_major()) backward_input = other;
-        }
+    Sequence aux = read_beside(l, 9, input), backward_input = input;
+    // Without weights of its own, it is the input of the backward direction; the kernel reads it in one order only.
+    if (aux.value != no_id && !l.has_input(forward.aux_weights)) {
+        const Sequence other = std::exchange(aux, {});
+        if (table->time_major()) backward_input = other;
     }
     if (is_hybrid(l, 1) && table->time_major() && input.steps > 1)
         l.unsupported(

@@ -2,7 +2,6 @@
 // which are computed here, and READ_VARIABLE and ASSIGN_VARIABLE are reads and writes of the graph's variables.
 #include "frontends/tflite/lowering.hpp"
 
-#include "base/text.hpp"
 #include "reference/reference.hpp"
 
 #include <fmt/format.h>
@@ -74,11 +73,8 @@ namespace {
 
 void lower_var_handle(Lowering& l) {
     const auto* options = l.options<tflite::VarHandleOptions>();
-    const auto text = [](const flatbuffers::String* s) {
-        return s ? printable({s->c_str(), s->size()}) : std::string();
-    };
     if (!options) l.fail("it lacks its options");
-    const std::string container = text(options->container()), name = text(options->shared_name());
+    const std::string container = shown(options->container()), name = shown(options->shared_name());
     l.name_resource(0, container.empty() ? name : container + "/" + name);
 }
 

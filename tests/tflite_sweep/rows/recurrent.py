@@ -30,9 +30,9 @@ def vector(m, size, spread=0.3):
     return m.const("f32", m.values("f32", (size,), spread))
 
 
-def lstm_operands(m, x, depth, units, out, hybrid, matrix):
-    """The 24 inputs of an LSTM; some of its forms leave some out."""
-    coupled, peephole, norm = m.chance(0.3), m.chance(0.4), m.chance(0.3)
+def lstm_operands(m, x, depth, units, out, hybrid, matrix, calm=False):
+    """The 24 inputs of an LSTM; some of its forms leave some out. A calm one makes no more of errors in its state."""
+    coupled, peephole, norm = m.chance(0.3), m.chance(0.4), m.chance(0.3) and not calm
     gates = [None if coupled else True, True, True, True]
     to_gates = [g and matrix(units, depth) for g in gates]
     recurrent = [g and matrix(units, out) for g in gates]
@@ -75,7 +75,8 @@ def sequence_lstm(m, kind):
     time_major = m.chance()
     m.steps = 2
     x = m.input("f32", (steps, batch, depth) if time_major else (batch, steps, depth))
-    operands = lstm_operands(m, batch, depth, units, out, "hybrid" in kind, float_matrix(m, "hybrid" in kind))
+    calm, hybrid = "long" in kind, "hybrid" in kind
+    operands = lstm_operands(m, batch, depth, units, out, hybrid, float_matrix(m, hybrid, 0.1 if calm else 0.3), calm)
     m.output(m.op("UNIDIRECTIONAL_SEQUENCE_LSTM", [x, *operands], [("f32",)], "UnidirectionalSequenceLSTMOptions",
                   time_major=time_major, asymmetric_quantize_inputs="hybrid" in kind and m.chance(0.3),
                   **lstm_options(m)))
@@ -163,7 +164,8 @@ def bidirectional_lstm(m, kind):
     batch, steps, depth = m.size(1, 3), length(m, kind), m.size(1, 6)
     m.steps = 2
     hybrid = "hybrid" in kind
-    matrix, time_major, merge = float_matrix(m, hybrid), m.chance(), m.chance()
+    matrix = float_matrix(m, hybrid, 0.1 if "long" in kind else 0.3)
+    time_major, merge = m.chance(), m.chance()
     x = m.input("f32", (steps, batch, depth) if time_major else (batch, steps, depth))
     weights, states = [], []
     units = m.size(1, 5)
