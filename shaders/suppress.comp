@@ -21,6 +21,7 @@ void main() {
     int taken = 0;
     if (START > 0) taken = out0_w[state];
     const int candidates = clamp(in2_load1(list), 0, BOXES);
+    if (START > 0 && (START >= candidates || taken == MOST)) return;  // all that is left is left out
     const float limit = in3_load1(0u);
     for (uint t = lane; t < uint(SPAN); t += lanes) {
         int i = START + int(t);
