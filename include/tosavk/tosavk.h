@@ -389,12 +389,13 @@ TOSAVK_API tosavk_status tosavk_package_save_stream(tosavk_device* device, const
 /* What tosavk_executable_print prints. PIPELINES is JSON, an object a dispatch: "dispatch" (from 0; those of regions
  * after all others), "label", "kernel", "groups" (three numbers), "invocations" (of a workgroup) and "pipeline" (equal
  * numbers share one; null: a copy, without a shader). Where the device was opened with `inspect` and the driver tells
- * (VK_KHR_pipeline_executable_properties), "statistics" has its own names and numbers, and for drivers whose words are
- * known "compiler" has: "name"; "subgroup_size"; "registers" of 32 bits and "half_registers" an invocation; "spills",
- * registers that are kept in memory; "fills", loads of them; "scratch_bytes" an invocation; "shared_bytes" a workgroup;
- * "occupancy", subgroups that a unit of the GPU holds at once, and "full_occupancy", the most that it holds of any
- * kernel; "instructions"; "hot_multiply_adds" and "hot_instructions" of the innermost loop around the block with the
- * most multiply-adds. What a compiler does not tell is null. ASSEMBLY is the same with "assembly", a text. */
+ * (VK_KHR_pipeline_executable_properties), "compile_ms" is what it took and "statistics" has its own names and
+ * numbers; for drivers whose words are known "compiler" has: "name"; "subgroup_size"; "registers" of 32 bits and
+ * "half_registers" an invocation; "spills", registers that are kept in memory; "fills", loads of them; "scratch_bytes"
+ * an invocation; "shared_bytes" a workgroup; "occupancy", subgroups that a unit of the GPU holds at once, and
+ * "full_occupancy", the most that it holds of any kernel; "instructions"; "hot_multiply_adds" and "hot_instructions"
+ * of the innermost loop around the block with the most multiply-adds. What a compiler does not tell is null. ASSEMBLY
+ * is the same with "assembly", a text. */
 typedef enum tosavk_executable_text {
     TOSAVK_EXECUTABLE_PLAN = 0,
     TOSAVK_EXECUTABLE_GLSL = 1,

@@ -54,6 +54,7 @@ std::string pipelines_json(const Executable& executable, bool assembly) {
         one["invocations"] = dispatch.invocations != 0 ? dispatch.invocations : device.plan().workgroup_size;
         one["pipeline"] = made.number != no_id ? Json(made.number) : Json(nullptr);
         if (made.report) {
+            one["compile_ms"] = made.report->compile_ms;
             const auto figures = figures_of(device.caps(), *made.report);
             if (figures) one["compiler"] = compiler_json(*figures);
             auto statistics = Json::object();

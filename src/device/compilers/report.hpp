@@ -26,6 +26,7 @@ struct CompiledProgram {
 
 struct PipelineReport {
     std::vector<CompiledProgram> programs;
+    double compile_ms = 0;  ///< of the host, from SPIR-V on
 };
 
 }  // namespace tosavk

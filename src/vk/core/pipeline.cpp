@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <iterator>
 
@@ -256,8 +257,9 @@ void PipelineLibrary::offer(const std::string& glsl, std::span<const std::uint32
     if (!spirv_.contains(glsl)) keep(glsl, {words.begin(), words.end()});
 }
 
-UniqueHandle<VkPipeline> PipelineLibrary::build(const Dispatch& dispatch, const DevicePlan& plan,
-                                                std::span<const std::uint32_t> words, VkPipelineLayout layout) {
+/// Of a pipeline that has its layout.
+void PipelineLibrary::build(Pipeline& pipeline, const Dispatch& dispatch, const DevicePlan& plan,
+                            std::span<const std::uint32_t> words) {
     UniqueHandle<VkShaderModule> module(device_, vk_.vkDestroyShaderModule);
     VkShaderModuleCreateInfo module_info{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
     module_info.codeSize = words.size_bytes();
@@ -295,19 +297,25 @@ UniqueHandle<VkPipeline> PipelineLibrary::build(const Dispatch& dispatch, const 
         info.stage.pNext = &subgroups;
         info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
     }
-    info.layout = layout;
-    UniqueHandle<VkPipeline> pipeline(device_, vk_.vkDestroyPipeline);
-    if (reports_) {  // a pipeline out of the cache may have nothing to tell
-        info.flags =
-            VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR | VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
-        call("vkCreateComputePipelines", vk_.vkCreateComputePipelines, device_, VkPipelineCache{VK_NULL_HANDLE}, 1u,
-             &info, nullptr, pipeline.put());
-        return pipeline;
+    info.layout = pipeline.layout->pipeline.get();
+    pipeline.handle = {device_, vk_.vkDestroyPipeline};
+    const auto create = [&](VkPipelineCache cache) {
+        call("vkCreateComputePipelines", vk_.vkCreateComputePipelines, device_, cache, 1u, &info, nullptr,
+             pipeline.handle.put());
+    };
+    if (!reports_) {
+        const std::shared_lock together(cache_mutex_);
+        return create(cache_.get());
     }
-    const std::shared_lock together(cache_mutex_);
-    call("vkCreateComputePipelines", vk_.vkCreateComputePipelines, device_, cache_.get(), 1u, &info, nullptr,
-         pipeline.put());
-    return pipeline;
+    // A pipeline out of the cache may have nothing to tell.
+    info.flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR |
+                 VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
+    const auto begun = std::chrono::steady_clock::now();
+    create(VK_NULL_HANDLE);
+    const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - begun;
+    auto report = std::make_unique<PipelineReport>(report_of(device_, vk_, pipeline.handle.get()));
+    report->compile_ms = taken.count();
+    pipeline.report = std::move(report);
 }
 
 std::shared_ptr<const Pipeline> PipelineLibrary::find(const Key& key) const {
@@ -373,10 +381,7 @@ std::vector<std::shared_ptr<const Pipeline>> PipelineLibrary::get(std::span<cons
         missing.size(),
         [&](std::size_t k) {
             Missing& one = missing[k];
-            one.pipeline->handle = build(*one.dispatch, plan, one.words, one.pipeline->layout->pipeline.get());
-            if (reports_)
-                one.pipeline->report =
-                    std::make_unique<PipelineReport>(report_of(device_, vk_, one.pipeline->handle.get()));
+            build(*one.pipeline, *one.dispatch, plan, one.words);
             progress.step();
         },
         host_threads(threads_));

@@ -87,8 +87,8 @@ private:
     std::shared_ptr<const BindingLayout> layout_for(const Dispatch& dispatch);
     const std::vector<std::uint32_t>& spirv_for(const Dispatch& dispatch, PipelineCounters& counters);
     const std::vector<std::uint32_t>& keep(const std::string& glsl, std::vector<std::uint32_t> words);
-    UniqueHandle<VkPipeline> build(const Dispatch& dispatch, const DevicePlan& plan,
-                                   std::span<const std::uint32_t> words, VkPipelineLayout layout);
+    void build(Pipeline& pipeline, const Dispatch& dispatch, const DevicePlan& plan,
+               std::span<const std::uint32_t> words);
     std::shared_ptr<const Pipeline> find(const Key& key) const;
     UniqueHandle<VkPipelineCache> make_cache(std::span<const std::byte> data);
     std::vector<std::byte> stored_pipelines();
