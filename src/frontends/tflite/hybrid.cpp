@@ -25,7 +25,7 @@ ValueId channel_floats(Lowering& l, ValueId like, std::span<const float> values)
     return l.constant_floats("scales", last_dimension(l, like, values.size()), values);
 }
 
-ValueId binary(Lowering& l, Op op, ValueId a, ValueId b) { return l.add(op, {a, b}, l.type(a)); }
+ValueId plain(Lowering& l, Op op, ValueId a, ValueId b) { return l.add(op, {a, b}, l.type(a)); }
 
 /// The kernels round eight numbers at a time by adding a half, and the rest exactly: by adding the float below it.
 ValueId rounding_addend(Lowering& l, ValueId x) {
@@ -43,8 +43,8 @@ ValueId rounding_addend(Lowering& l, ValueId x) {
 
 /// Half away from zero.
 ValueId round_floats(Lowering& l, ValueId x, ValueId half) {
-    const ValueId up = l.add(Op::floor, {binary(l, Op::add, x, half)}, DType::fp32);
-    const ValueId down = l.add(Op::ceil, {binary(l, Op::sub, x, half)}, DType::fp32);
+    const ValueId up = l.add(Op::floor, {plain(l, Op::add, x, half)}, DType::fp32);
+    const ValueId down = l.add(Op::ceil, {plain(l, Op::sub, x, half)}, DType::fp32);
     const ValueId positive = l.add(Op::greater_equal, {x, l.splat(x, DType::fp32, 0)}, DType::boolean);
     return l.add(Op::select, {positive, up, down}, DType::fp32);
 }
@@ -99,14 +99,14 @@ HybridRows round_rows(Lowering& l, ValueId x, bool asymmetric) {
     if (asymmetric) {
         const ValueId low = reduce_rows(l, Op::reduce_min, flat), high = reduce_rows(l, Op::reduce_max, flat);
         const ValueId zero = l.splat(low, DType::fp32, 0);
-        const ValueId range = binary(l, Op::sub, binary(l, Op::maximum, high, zero), binary(l, Op::minimum, low, zero));
-        out.scale = or_one(binary(l, Op::divide, range, l.splat(range, DType::fp32, 255)));
-        inverse = binary(l, Op::divide, number(1), out.scale);
+        const ValueId range = plain(l, Op::sub, plain(l, Op::maximum, high, zero), plain(l, Op::minimum, low, zero));
+        out.scale = or_one(plain(l, Op::divide, range, l.splat(range, DType::fp32, 255)));
+        inverse = plain(l, Op::divide, number(1), out.scale);
         out.zero_point = l.reshape(l.add(Op::affine_zero_point, {low, high}, DType::i32), rows);
     } else {
         const ValueId range = reduce_rows(l, Op::reduce_max, l.add(Op::abs, {flat}, DType::fp32));
-        out.scale = or_one(binary(l, Op::divide, range, l.splat(range, DType::fp32, 127)));
-        inverse = binary(l, Op::divide, number(127), or_one(range));
+        out.scale = or_one(plain(l, Op::divide, range, l.splat(range, DType::fp32, 127)));
+        inverse = plain(l, Op::divide, number(127), or_one(range));
     }
     out.scale = l.reshape(out.scale, rows);
     const ValueId multiples = l.mul(x, l.reshape(inverse, rows), DType::fp32);
@@ -116,14 +116,14 @@ HybridRows round_rows(Lowering& l, ValueId x, bool asymmetric) {
 
 ValueId quantize_rounded(Lowering& l, const HybridRows& rows, ValueId rounded) {
     if (rows.zero_point == no_id) return l.cast(l.clamp(rounded, -127, 127), DType::i8);
-    const ValueId moved = binary(l, Op::add, rounded, l.cast(rows.zero_point, DType::fp32));
+    const ValueId moved = plain(l, Op::add, rounded, l.cast(rows.zero_point, DType::fp32));
     return l.cast(moved, DType::i8);  // which saturates too
 }
 
 ValueId without_zero_points(Lowering& l, const HybridRows& rows, ValueId sums, std::span<const std::int64_t> weights) {
     if (rows.zero_point == no_id) return sums;
     const ValueId by_channel = l.constant_ints("sums", DType::i32, last_dimension(l, sums, weights.size()), weights);
-    return binary(l, Op::sub, sums, l.mul(rows.zero_point, by_channel, DType::i32));
+    return plain(l, Op::sub, sums, l.mul(rows.zero_point, by_channel, DType::i32));
 }
 
 ValueId scale_sums(Lowering& l, const HybridRows& rows, ValueId sums, std::span<const float> scales) {
