@@ -308,8 +308,8 @@ void PipelineLibrary::build(Pipeline& pipeline, const Dispatch& dispatch, const 
         return create(cache_.get());
     }
     // A pipeline out of the cache may have nothing to tell.
-    info.flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR |
-                 VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
+    info.flags =
+        VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR | VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
     const auto begun = std::chrono::steady_clock::now();
     create(VK_NULL_HANDLE);
     const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - begun;
