@@ -130,6 +130,41 @@ std::shared_ptr<Executable> OpenModel::find(const Key& key) {
     return kept_.front().second;
 }
 
+std::shared_ptr<const SizeChoices> OpenModel::choices_for(const Key& key) {
+    if (!key.options.late_sizes) return nullptr;
+    // Sizes of one class differ by what kernels do not mind: all but 1 have another one with the same remainders.
+    Sizes classes(key.sizes.size());
+    for (std::size_t s = 0; s < classes.size(); ++s) classes[s] = key.sizes[s] == 1 ? 1 : 64 + key.sizes[s] % 64;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto known = std::find_if(chosen_.begin(), chosen_.end(), [&](const Chosen& one) {
+            return one.device.lock() == key.device && one.customs == key.customs && one.options == key.options &&
+                   one.classes == classes;
+        });
+        if (known != chosen_.end()) return known->choices;
+    }
+    std::shared_ptr<SizeChoices> made;
+    // The largest that the model takes: what it does at 1 alone is a class of its own.
+    for (const std::int64_t more : {192, 64, 0}) {
+        Sizes typical = classes;
+        for (std::int64_t& size : typical) size += size == 1 ? 0 : more;
+        try {
+            std::shared_ptr<const Graph> whole = graph(typical);
+            if (key.customs) whole = with_customs(whole, *key.customs);
+            auto choices = std::make_shared<SizeChoices>();
+            make_plan(*whole, key.device->plan(), key.options, key.device->tuning().get(), choices.get());
+            made = std::move(choices);
+            break;
+        } catch (const Error& e) {
+            if (e.code() == ErrorCode::out_of_memory) throw;
+        }
+    }
+    const std::lock_guard lock(mutex_);
+    if (chosen_.size() >= 256) chosen_.clear();  // they would be made alike again
+    chosen_.push_back({key.device, key.customs, key.options, std::move(classes), made});
+    return made;
+}
+
 std::shared_ptr<SharedConstants> OpenModel::constants_of(const std::shared_ptr<Device>& device) {
     std::erase_if(constants_, [](const auto& entry) { return entry.first.expired(); });
     for (const auto& [known, constants] : constants_)
@@ -151,9 +186,10 @@ std::shared_ptr<Executable> OpenModel::executable(const std::shared_ptr<Device>&
     }
     std::shared_ptr<const Graph> whole = graph(sizes);
     if (key.customs) whole = with_customs(whole, *key.customs);
-    auto made =
-        Executable::create(device, whole, make_plan(*whole, device->plan(), key.options, device->tuning().get()),
-                           progress, constants.get());
+    SizeChoices choices(choices_for(key));
+    auto made = Executable::create(device, whole,
+                                   make_plan(*whole, device->plan(), key.options, device->tuning().get(), &choices),
+                                   progress, constants.get());
     Kept gone;  // goes outside of the lock
     const std::lock_guard lock(mutex_);
     const ExecutableCounters counters = made->counters();

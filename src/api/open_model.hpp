@@ -54,11 +54,21 @@ private:
         Sizes sizes;
         bool operator==(const Key&) const = default;
     };
+    /// Choices by size, for all sizes of one class.
+    struct Chosen {
+        std::weak_ptr<Device> device;
+        std::shared_ptr<const CustomSet> customs;
+        PlanOptions options;
+        Sizes classes;
+        std::shared_ptr<const SizeChoices> choices;  ///< null: the model takes no size that is typical of the class
+    };
     using Kept = std::list<std::pair<Key, std::shared_ptr<Executable>>>;
 
     [[noreturn]] void refuse(const Symbol& symbol, std::int64_t given, const std::string& why) const;
     std::string sizes_text(const Sizes& sizes) const;
     std::shared_ptr<Executable> find(const Key& key);
+    /// What plans for these sizes have in common, so that another size of the class needs no shader.
+    std::shared_ptr<const SizeChoices> choices_for(const Key& key);
     std::shared_ptr<SharedConstants> constants_of(const std::shared_ptr<Device>& device);
 
     const Bytes file_;
@@ -72,6 +82,7 @@ private:
 
     mutable std::mutex mutex_;
     Kept kept_;  ///< the one used last first
+    std::vector<Chosen> chosen_;
     std::vector<std::pair<std::weak_ptr<Device>, std::shared_ptr<SharedConstants>>> constants_;
     tosavk_model_counters counters_{};
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "device/caps.hpp"
+#include "device/size_choices.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -50,6 +51,15 @@ struct DevicePlan {
     double submit_work = 0;                   ///< arithmetic operations of one submit at most; 0: no bound
     double submit_bytes = 0;                  ///< bytes that its dispatches read and write at most; 0: no bound
     std::vector<std::string> reasons;         ///< one sentence per choice, for `tosa-vk info`
+    SizeChoices* sizes = nullptr;             ///< of the plan in the making; null: each plan chooses for its own sizes
+
+    /// A choice by size alone, see SizeChoices. Whatever it is must give right results at every size.
+    bool chooses(bool now, std::string_view what, std::int64_t detail = 0) const {
+        return sizes ? sizes->choose(now, what, detail) : now;
+    }
+    bool keeps_busy(std::int64_t invocations, std::string_view what, std::int64_t detail = 0) const {
+        return chooses(invocations >= busy_invocations, what, detail);
+    }
 };
 
 DevicePlan device_plan(const DeviceCaps& caps);

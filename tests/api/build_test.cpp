@@ -27,6 +27,7 @@ void read_printed(const Node& node, AttributeList& list) {
         else if (field == "implementation_attrs") list.text(name, node.attrs.implementation_attrs);
         else if (field == "name") list.text(name, node.attrs.variable);
         else if (field == "min_val") list.real(name, node.attrs.min_val);
+        else if (field == "sigma") list.real(name, node.attrs.sigma);
         else if (field == "max_val") list.real(name, node.attrs.max_val);
         else {
             const std::string all = " " + attributes_text(node) + " ";

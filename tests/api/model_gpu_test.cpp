@@ -106,7 +106,7 @@ TEST_P(TransformerGpu, RunsAtOneLengthAfterAnother) {
     cpp::Context context = model.context(device);
     Counting counting(device, model);
     std::uint64_t first = 0;
-    const std::int64_t begin = 33, classes = 4, count = 20;
+    const std::int64_t begin = 33, classes = 8, count = 20;
     for (std::int64_t length = begin; length < begin + count; ++length) {
         run(model, context, 1, length);
         const tosavk_model_counters made = counting.since_last("length " + std::to_string(length));
@@ -123,6 +123,31 @@ TEST_P(TransformerGpu, RunsAtOneLengthAfterAnother) {
     const tosavk_model_counters made = counting.since_last("length " + std::to_string(begin));
     EXPECT_EQ(made.weight_bytes_copied + made.shaders_compiled, 0u);
     EXPECT_EQ(device.memory().in_use, first);
+}
+
+/// How full a device is decides how its kernels share the work, and must not decide which shaders a length needs.
+TEST_P(TransformerGpu, NoShaderOnceEachClassOfLengthsWasSeen) {
+    const cpp::Device device = uncached_device();
+    const Bytes file = test::TransformerLayer(GetParam().quantized, 16, 2, 5, GetParam().attention).file();
+    const cpp::Model model = cpp::Model::open(file, {}, 2);
+    cpp::Context context = model.context(device);
+    Counting counting(device, model);
+    // Remainders of 8; rows of less than a quad; rows that several lanes share, of whole quads and others.
+    for (const std::int64_t length : {1, 2, 3, 5, 8, 9, 10, 11, 12, 13, 14, 15, 29, 32}) run(model, context, 1, length);
+    counting.since_last("one length of each class");
+    for (const std::int64_t length : {4, 6, 7, 16, 17, 20, 31, 33, 36, 49, 52, 57, 61, 64, 75, 96, 113, 128, 139}) {
+        run(model, context, 1, length);
+        EXPECT_EQ(counting.since_last("length " + std::to_string(length)).shaders_compiled, 0u);
+    }
+    // A batch of 1 may be left out of a shape, another one may not.
+    run(model, context, 2, 16);
+    counting.since_last("batch 2");
+    for (const std::int64_t batch : {3, 4, 7, 8, 16, 33}) {
+        run(model, context, batch, 16);
+        const tosavk_model_counters made = counting.since_last("batch " + std::to_string(batch));
+        EXPECT_EQ(made.shaders_compiled, 0u);
+        EXPECT_EQ(made.pipelines_created, 0u);
+    }
 }
 
 TEST_P(TransformerGpu, AnotherBatchNeedsNoPipeline) {

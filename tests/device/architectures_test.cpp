@@ -102,8 +102,8 @@ std::map<std::string, std::string> fields_of(const DevicePlan& plan) {
                  far_rows, row_quads, walk_bytes, gathered_rows, max_loop_passes, texel_elements, subgroup_lanes,
                  own_rows, slow_storage, shared_tiles, dot4, cooperative_i8, cooperative_fp16, cooperative_fp32_sums,
                  subgroup_size, int64, nan_preserve, rte, exact_reciprocals, native_fp16, map_in_place, staging_bytes,
-                 timeline_semaphores, submit_work, submit_bytes, reasons] = plan;
-    static_cast<void>(reasons);
+                 timeline_semaphores, submit_work, submit_bytes, reasons, sizes] = plan;
+    static_cast<void>(reasons), static_cast<void>(sizes);
     const auto text = [](const auto& value) { return fmt::format("{}", value); };
     return {{"workgroup_size", text(workgroup_size)},
             {"buffer_alignment", text(buffer_alignment)},

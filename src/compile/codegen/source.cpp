@@ -290,7 +290,7 @@ std::int64_t SourceBuilder::eights_in_turn() const {
     for (const ValueId id : source_.writes) narrowest = std::min(narrowest, size_of(graph_.value(id).type));
     const std::int64_t page =
         loads_are_loops(device_) ? pieces_in_turn(count_ / 8, 8 * static_cast<std::int64_t>(narrowest), device_) : 1;
-    return page > 1 ? page : count_ / 16 >= device_.busy_invocations ? 2 : 1;
+    return page > 1 ? page : device_.keeps_busy(count_ / 16, "two eights") ? 2 : 1;
 }
 
 /// Whether functions of libraries may have loops: where a driver bounds the passes of all loops of an invocation, they
@@ -440,7 +440,21 @@ std::uint64_t SourceBuilder::bytes_of(const KernelOperand& operand) const {
     return operand_bytes(graph_, operand, group_.choice ? group_.choice->scratch_bytes : std::vector<std::uint64_t>());
 }
 
+namespace {
+
+/// A name that the group has in plans for other sizes too.
+std::string scope_of(const Graph& graph, const Group& group) {
+    const NodeId node = group.anchor != no_id  ? group.anchor
+                      : !group.members.empty() ? group.members.front()
+                      : !group.stores.empty()  ? group.stores.front().node
+                                               : no_id;
+    return node == no_id ? std::string("/source") : graph.node(node).name + "/source";
+}
+
+}  // namespace
+
 GroupSource build_source(const Graph& graph, const Group& group, const DevicePlan& device, bool late_sizes) {
+    const SizeChoices::Scope scope(device.sizes, scope_of(graph, group));
     return SourceBuilder(graph, group, device, late_sizes).build();
 }
 

@@ -58,6 +58,7 @@ void take_prologue(GroupGraph& fusion, std::size_t g, std::size_t h) {
     const double invocations = static_cast<double>(groups[0]) * groups[1] * groups[2] * size;
     std::string why;
     const PrologueCost cost = prologue_cost(fusion.graph, taken.members);
+    const SizeChoices::Scope scope(fusion.device.sizes, fusion.graph.value(*value).name + "/prologue");
     if (!prologue_pays(cost, reads, invocations, elements, fusion.device, why)) {
         if (reads > 0) note(group, fmt::format("in{} is made before: {}", reader->index, why));
         return;

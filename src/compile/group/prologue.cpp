@@ -48,7 +48,7 @@ bool prologue_pays(const PrologueCost& cost, double reads, double invocations, d
         return false;
     }
     const double busy = std::min(static_cast<double>(device.busy_invocations), elements / 4);
-    if (cost.operations > 8 && invocations < busy) {  // a guess
+    if (cost.operations > 8 && !device.chooses(invocations >= busy, "busy")) {  // a guess
         why = "its kernel has too few invocations for so much arithmetic";
         return false;
     }

@@ -93,6 +93,7 @@ std::optional<Rows> row_reduction(const NodeView& view, const DevicePlan& device
     rows.count = element_count(shape) / rows.axis;
     // One workgroup reads so much in the time of a few dispatches (docs/performance.md, "Row groups and shared rows").
     if (rows.axis > (1 << 16) && rows.count < 64) return std::nullopt;
+    const SizeChoices::Scope scope(device.sizes, view.node().name + "/row");
     // As many lanes along a row as keep the device busy. Each has four quads at least, so that its first one is whole.
     // That 1024 do is a guess.
     const std::int64_t quads = (rows.axis + 3) / 4;
@@ -101,7 +102,7 @@ std::optional<Rows> row_reduction(const NodeView& view, const DevicePlan& device
                quads / rows.lanes > device.max_loop_passes / static_cast<std::int64_t>(max_row_loops);
     };
     while (rows.lanes < device.workgroup_size && rows.lanes * 8 <= quads &&
-           (rows.lanes * rows.count < 1024 || too_long())) {
+           (!device.chooses(rows.lanes * rows.count >= 1024, "lanes", rows.lanes) || too_long())) {
         rows.lanes *= 2;
     }
     if (too_long()) return std::nullopt;

@@ -193,7 +193,10 @@ void Planner::add(Dispatch dispatch, std::vector<KernelOperand> reads, std::int6
     ++step_;
 }
 
-Plan make_plan(const Graph& graph, const DevicePlan& device, const PlanOptions& options, const TuningTable* tuning) {
+Plan make_plan(const Graph& graph, const DevicePlan& given, const PlanOptions& options, const TuningTable* tuning,
+               SizeChoices* sizes) {
+    DevicePlan device = given;
+    device.sizes = sizes;
     return Planner(rewritten(graph, device, options), device, options, options.tuned ? tuning : nullptr)
         .run(graph.values.size());
 }

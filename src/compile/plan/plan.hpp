@@ -120,9 +120,9 @@ template <class F> void for_each_dispatch(const Plan& plan, F f) {
 struct TuningTable;
 
 /// `tuning` (compile/plan/tuning.hpp) may be null. Throws Error(unsupported) when no candidate takes a node, with every
-/// candidate's reason.
+/// candidate's reason. `sizes`: choices by size, made as it says and written down there.
 Plan make_plan(const Graph& graph, const DevicePlan& device, const PlanOptions& options,
-               const TuningTable* tuning = nullptr);
+               const TuningTable* tuning = nullptr, SizeChoices* sizes = nullptr);
 std::string print_plan(const Graph& graph, const Plan& plan);
 
 }  // namespace tosavk

@@ -14,6 +14,7 @@ void KernelConstant::beyond_32_bits() {
 
 std::optional<KernelChoice> plan_candidate(const KernelCandidate& candidate, const NodeView& view,
                                            const DevicePlan& device, std::string& why) {
+    const SizeChoices::Scope scope(device.sizes, fmt::format("{}/{}", view.node().name, candidate.name));
     std::optional<KernelChoice> choice = candidate.plan(view, device, why);
     if (!choice) return std::nullopt;
     for (const std::uint64_t bytes : choice->scratch_bytes) {
@@ -53,14 +54,14 @@ std::array<std::uint32_t, 3> spill_groups(std::int64_t groups, const DevicePlan&
 bool wants_eights(std::int64_t elements, const DevicePlan& device) {
     // That they pay is measured (docs/performance.md, "Stores of eights"); from which size on is a guess.
     return device.slow_storage && device.int64 && elements % 8 == 0 &&
-           elements >= 16 * std::int64_t{device.workgroup_size};
+           device.chooses(elements >= 16 * std::int64_t{device.workgroup_size}, "eights");
 }
 
 std::int64_t pieces_in_turn(std::int64_t pieces, std::int64_t bytes, const DevicePlan& device) {
     // docs/performance.md, "Pages in turn": less than walk_bytes does not pay.
     std::int64_t each = 1;
     while (each * bytes < device.walk_bytes) each *= 2;
-    return pieces / each >= device.busy_invocations ? each : 1;
+    return each > 1 && device.keeps_busy(pieces / each, "in turn", each) ? each : 1;
 }
 
 std::array<std::uint32_t, 3> linear_groups(std::int64_t invocations, const DevicePlan& device) {

@@ -63,9 +63,11 @@ struct Cut {
 Cut cut(const Lines& lines, std::int64_t least, std::int64_t lanes, const DevicePlan& device) {
     const std::int64_t step = lines.rows() ? 4 * lanes : 1;
     std::int64_t parts = 1;
-    while (parts * lines.count() * lanes < device.busy_invocations &&
-           quotient_up(lines.axis, 2 * parts) >= least * step)
-        parts *= 2;
+    const auto enough = [&] {
+        return parts * lines.count() * lanes >= device.busy_invocations ||
+               quotient_up(lines.axis, 2 * parts) < least * step;
+    };
+    while (!device.chooses(enough(), "parts", parts)) parts *= 2;
     while (device.max_loop_passes != 0 && quotient_up(lines.axis, parts * step) > device.max_loop_passes) parts *= 2;
     Cut c;
     c.length = parts == 1 ? lines.axis : quotient_up(quotient_up(lines.axis, parts), step) * step;
@@ -142,7 +144,8 @@ private:
         const std::int64_t part_bytes = c.length * static_cast<std::int64_t>(size_of(view_.in(0).type));
         std::int64_t each = lines.rows() || device_.row_quads == 1 ? 1 : 4;
         const std::int64_t quads = quotient_up(lines.inner, 4), all = lines.count() * c.parts;
-        while (each > 1 && (quads % each != 0 || lines.inner % 4 != 0 || 2 * all / each < device_.busy_invocations))
+        while (each > 1 &&
+               (quads % each != 0 || lines.inner % 4 != 0 || !device_.keeps_busy(2 * all / each, "each", each)))
             each /= 2;
         const std::int64_t walks = all / each;
         // Short rows that lie one behind the other are walked through like a long one.

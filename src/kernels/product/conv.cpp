@@ -247,7 +247,8 @@ std::optional<KernelChoice> plan_depthwise(const NodeView& view, const DevicePla
         return std::nullopt;
     }
     std::int64_t pixels = fixed_pixels != 0 ? fixed_pixels : 4;
-    while (fixed_pixels == 0 && pixels > 1 && (!shares(pixels) || runs(pixels) * quads < device.busy_invocations))
+    while (fixed_pixels == 0 && pixels > 1 &&
+           (!shares(pixels) || !device.keeps_busy(runs(pixels) * quads, "pixels", pixels)))
         pixels /= 2;
 
     KernelChoice choice;
@@ -325,7 +326,7 @@ std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const Devi
     // left"). From which window on fewer rows and pixels are enough, here and for `pixels`, is a guess.
     std::int64_t rows = g.window.taps() > 9 ? 2 : 4;
     const auto too_few = [&](std::int64_t spans) {
-        return spans == 0 || columns * spans < 2 * device.busy_invocations;
+        return spans == 0 || !device.chooses(columns * spans >= 2 * device.busy_invocations, "rows", rows);
     };
     while (rows > 1 && too_few(y.out / (rows * y.dilation))) rows /= 2;
     if (fixed_rows != 0) rows = fixed_rows;

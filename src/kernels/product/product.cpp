@@ -23,7 +23,9 @@ int tile_rows(const Product& p, const DevicePlan& device) {
         // An invocation that loads many rows itself is a long shader, slow to compile.
         const std::uint32_t most = device.subgroup_lanes == 1 ? device.own_rows : 2 * device.subgroup_lanes;
         if (tile > static_cast<int>(most)) continue;
-        if (p.rows >= tile && subgroups(p, device, tile) * device.subgroup_lanes >= 2 * device.workgroup_size)
+        if (device.chooses(
+                p.rows >= tile && subgroups(p, device, tile) * device.subgroup_lanes >= 2 * device.workgroup_size,
+                "tile", tile))
             return tile;
     }
     return 4;
@@ -73,7 +75,7 @@ std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan
         why = "sums of 48 bits are made no faster by more rows where loads are loops";
         return std::nullopt;
     }
-    if (p.rows < std::max(fixed_rows, 4)) {
+    if (!device.chooses(p.rows >= std::max(fixed_rows, 4), "filled tile", fixed_rows)) {
         why = "so few rows do not fill its tile";
         return std::nullopt;
     }
@@ -97,7 +99,8 @@ std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan
     };
     const auto wastes = [&](std::int64_t quads) { return 4 * quads * quotient_up(p.quads(), quads) > 5 * p.quads(); };
     std::int64_t quads = !dear_loads ? 1 : p.is_float ? 4 : 2;
-    while (quads > 1 && (wastes(quads) || tiles(quads) < device.busy_invocations)) quads /= 2;
+    while (quads > 1 && !device.chooses(!wastes(quads) && tiles(quads) >= device.busy_invocations, "quads", quads))
+        quads /= 2;
     define(choice, "STEP_K", whole_eights ? 8 : 4);
     define(choice, "TN", quads);
     choice.groups = linear_groups(tiles(quads) * device.subgroup_lanes, device);
@@ -118,7 +121,8 @@ std::optional<ProductChoice> plan_shared_tiles(const Product& p, const DevicePla
     const Grid grid = grid_of(device);
     const std::int64_t rows = grid.y * grid.rows, quads = grid.x * grid.quads;
     const std::int64_t tiles = p.batch * quotient_up(p.rows, rows) * quotient_up(p.quads(), quads);
-    if (however_few == 0 && 2 * tiles * grid.x * grid.y < device.busy_invocations && p.blocks() >= 8) {
+    if (however_few == 0 &&
+        !device.chooses(2 * tiles * grid.x * grid.y >= device.busy_invocations || p.blocks() < 8, "tiles")) {
         why = fmt::format("{} tiles leave the device idle", tiles);
         return std::nullopt;
     }
@@ -162,13 +166,13 @@ std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, DTyp
         // Invocations share what there is to load: 8 blocks of each row and quad of columns at a time.
         if (size > max_invocations || rows * 8 % size != 0 || columns / 4 * 8 % size != 0) continue;
         const std::int64_t tiles = p.batch * quotient_up(p.rows, rows) * quotient_up(p.columns, columns);
-        if (tiles * rows * columns > 3 * p.batch * p.rows * p.columns) {
+        if (!device.chooses(tiles * rows * columns <= 3 * p.batch * p.rows * p.columns, "full", rows * columns)) {
             why = fmt::format("most of its tiles of {}x{} would be empty", rows, columns);
             continue;
         }
         // A device's matrix units are kept busy by fewer invocations than its other units: by a workgroup for 512 of
         // them with large tiles, which read less, for 2048 with small ones. Both are guesses.
-        if (fixed_rows == 0 && tiles * (rows == 128 ? 512 : 2048) < device.busy_invocations) {
+        if (fixed_rows == 0 && !device.keeps_busy(tiles * (rows == 128 ? 512 : 2048), "busy", rows * columns)) {
             why = fmt::format("{} tiles leave the device idle", tiles);
             continue;
         }
@@ -201,15 +205,15 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
         why = "this device has no use for sums in shared memory";
         return std::nullopt;
     }
-    const std::int64_t rows = std::min<std::int64_t>(p.rows, 4),
+    const std::int64_t rows = device.chooses(p.rows >= 4, "four rows") ? 4 : std::min<std::int64_t>(p.rows, 4),
                        tiles = p.batch * quotient_up(p.rows, rows) * p.quads();
     if (fixed_lanes > static_cast<int>(device.workgroup_size)) {
         why = "a workgroup has fewer invocations";
         return std::nullopt;
     }
     std::int64_t lanes = fixed_lanes != 0 ? fixed_lanes : 4;
-    while (fixed_lanes == 0 && 2 * lanes <= device.workgroup_size && lanes * tiles < device.busy_invocations &&
-           p.blocks() >= 4 * lanes)
+    const auto enough = [&] { return lanes * tiles >= device.busy_invocations || p.blocks() < 4 * lanes; };
+    while (fixed_lanes == 0 && 2 * lanes <= device.workgroup_size && !device.chooses(enough(), "lanes", lanes))
         lanes *= 2;
     KernelChoice choice = choice_of(p, "gemm_split");
     define(choice, "TM", rows);

@@ -87,7 +87,10 @@ double reads_of_row(std::int64_t axis) {
 std::int64_t parts_of(std::int64_t length, std::int64_t ready, std::int64_t least_steps, std::int64_t loops,
                       const DevicePlan& device) {
     std::int64_t parts = 1;
-    while (parts * ready < device.busy_invocations && quotient_up(length, 2 * parts) >= least_steps) parts *= 2;
+    const auto enough = [&] {
+        return parts * ready >= device.busy_invocations || quotient_up(length, 2 * parts) < least_steps;
+    };
+    while (!device.chooses(enough(), "parts", parts)) parts *= 2;
     while (device.max_loop_passes != 0 && loops * quotient_up(length, parts) > device.max_loop_passes) parts *= 2;
     return parts;
 }
@@ -122,8 +125,8 @@ KernelChoice plan_rows(const NodeView& view, const DevicePlan& device, const Axi
     // Lanes of one workgroup first, since they need no second pass; each should have some quads to fold (eight, a
     // guess).
     std::int64_t lanes = 1;
-    while (lanes < device.workgroup_size && lanes * quads < device.busy_invocations && row_quads >= 8 * lanes)
-        lanes *= 2;
+    const auto enough = [&] { return lanes * quads >= device.busy_invocations || row_quads < 8 * lanes; };
+    while (lanes < device.workgroup_size && !device.chooses(enough(), "lanes", lanes)) lanes *= 2;
     const std::int64_t chunks = parts_of(quotient_up(row_quads, lanes), lanes * quads, 16, 4, device);
     const std::int64_t length = chunks == 1 ? s.axis : quotient_up(quotient_up(s.axis, chunks), 4) * 4,
                        used = quotient_up(s.axis, length);
@@ -147,7 +150,8 @@ KernelChoice plan_rows(const NodeView& view, const DevicePlan& device, const Axi
 void set_columns(KernelPass& pass, const DevicePlan& device, const AxisSplit& s, std::int64_t outer_stride,
                  std::int64_t axis_stride, std::int64_t length, std::int64_t chunks, std::int64_t each) {
     const std::int64_t quads = quotient_up(s.inner, 4), all = s.outer * quads * chunks;
-    while (each > 1 && (quads % each != 0 || s.inner % 4 != 0 || all / each < device.busy_invocations)) each /= 2;
+    while (each > 1 && (quads % each != 0 || s.inner % 4 != 0 || !device.keeps_busy(all / each, "each", each)))
+        each /= 2;
     pass.kernel = "reduce_columns";
     pass.defines.emplace_back("EACH", fmt::to_string(each));
     pass.reads_eights = each > 1 && s.inner % 8 == 0;
@@ -166,11 +170,13 @@ std::int64_t row_bytes(const NodeView& view, const AxisSplit& s) {
 }
 
 std::int64_t length_of(const NodeView& view, const DevicePlan& device, const AxisSplit& s) {
+    // The same whoever asks, since it is the order of a sum.
+    const SizeChoices::Scope scope(device.sizes, view.node().name + "/length");
     const std::int64_t quads = s.outer * quotient_up(s.inner, 4);
     const std::int64_t length = quotient_up(s.axis, parts_of(s.axis, quads, 8, 1, device));
     // Of far rows no more are walked down than prefetchers follow, where second passes are small or loads wait for
     // memory most (docs/performance.md, "Reductions" and "Blocks of eight").
-    const bool few = quads < device.busy_invocations * device.row_quads;
+    const bool few = !device.chooses(quads >= device.busy_invocations * device.row_quads, "few");
     const bool far = device.far_rows != 0 && (few || loads_are_loops(device)) && row_bytes(view, s) >= 4096;
     return far ? std::min(length, device.far_rows) : length;
 }
@@ -238,7 +244,7 @@ std::optional<KernelChoice> plan_argmax(const NodeView& view, const DevicePlan& 
         return device.max_loop_passes != 0 && (rows ? 4 : 1) * steps / lanes > device.max_loop_passes;
     };
     while (lanes < device.workgroup_size && lanes * 4 <= steps &&
-           (lanes * quads < device.busy_invocations || too_long()))
+           (!device.keeps_busy(lanes * quads, "lanes", lanes) || too_long()))
         lanes *= 2;
     if (too_long()) {
         why = fmt::format("its axis of {} is too long for the {} loop passes that the driver allows", s->axis,

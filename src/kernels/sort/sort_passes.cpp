@@ -76,8 +76,9 @@ Cut cut_of(const SortJob& job, const DevicePlan& device) {
     Cut cut = device.shared_tiles ? Cut{4, 128, 16, 0} : Cut{8, 16, 1024, 0};
     // The counters of all blocks are added up by one workgroup, and an invocation may go through so many loop passes.
     while (quotient_up(job.length, cut.items * cut.lanes) > 4096) cut.items *= 2;
-    while (!device.shared_tiles && cut.items > 128 &&
-           job.lists * quotient_up(job.length, cut.items * cut.lanes) * cut.lanes < device.busy_invocations)
+    while (
+        !device.shared_tiles && cut.items > 128 &&
+        !device.keeps_busy(job.lists * quotient_up(job.length, cut.items * cut.lanes) * cut.lanes, "items", cut.items))
         cut.items /= 2;
     cut.blocks = quotient_up(job.length, cut.items * cut.lanes);
     return cut;
