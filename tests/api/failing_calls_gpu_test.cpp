@@ -171,7 +171,10 @@ protected:
                 return n - 1;
             }
             const bool harmless = shim.failed == "vkGetPipelineCacheData" || shim.failed == "vkMergePipelineCaches";
-            EXPECT_EQ(status != TOSAVK_OK, !harmless) << shim.failed << ", call " << n << ": no error";
+            // Of these, some are made while a device or a semaphore goes, which nothing stops.
+            const bool either = shim.failed == "vkQueueWaitIdle" || shim.failed == "vkGetSemaphoreCounterValue" ||
+                                shim.failed == "vkGetSemaphoreCounterValueKHR";
+            EXPECT_TRUE(either || (status != TOSAVK_OK) != harmless) << shim.failed << ", call " << n << ": no error";
             if (status != TOSAVK_OK) {
                 EXPECT_EQ(status, TOSAVK_ERROR_OUT_OF_MEMORY) << shim.failed << ": " << sentence;
                 EXPECT_NE(sentence.find(' '), std::string::npos) << shim.failed << ": '" << sentence << "'";

@@ -226,6 +226,7 @@ DeviceState::DeviceState(std::shared_ptr<Instance> instance, const PhysicalDevic
       pipelines(device.handle, device.vk, physical, options.cache.value_or(cache_settings()), threads,
                 device.tells_of_pipelines) {
     if (adopted) {
+        is_lent = true;
         queue = adopted->queue;
         queue_mutex.share(*adopted);
         lender = adopted->memory;
@@ -261,7 +262,25 @@ DeviceState::DeviceState(std::shared_ptr<Instance> instance, const PhysicalDevic
     call("vkCreateSemaphore", vk.vkCreateSemaphore, device.handle, &semaphore, nullptr, timeline.put());
 }
 
-DeviceState::~DeviceState() = default;
+DeviceState::~DeviceState() {
+    // See retire(). What is queued on a lent queue may be long, and of others.
+    if (timeline_value > 0 && timeline.get() != VK_NULL_HANDLE && (!is_lent || is_driver(caps, "llvmpipe"))) {
+        const std::lock_guard lock(queue_mutex);
+        vk.vkQueueWaitIdle(queue);
+    }
+}
+
+void DeviceState::retire(UniqueHandle<VkSemaphore> semaphore) noexcept {
+    const std::lock_guard lock(queue_mutex);
+    std::uint64_t done = 0;
+    if (timeline.get() != VK_NULL_HANDLE &&
+        vk.vkGetSemaphoreCounterValueKHR(device.handle, timeline.get(), &done) == VK_SUCCESS)
+        std::erase_if(retired, [&](const auto& one) { return one.second <= done; });
+    try {
+        retired.emplace_back(std::move(semaphore), timeline_value + 1);
+    } catch (const std::bad_alloc&) {  // then it goes now
+    }
+}
 
 void DeviceState::require_runs() const {
     if (compile_only)
@@ -304,6 +323,8 @@ std::uint64_t DeviceState::submit(std::span<const VkCommandBuffer> commands, VkF
     info.pWaitDstStageMask = stages.data();
     info.pSignalSemaphores = signals.data();
     call("vkQueueSubmit", vk.vkQueueSubmit, queue, 1u, &info, fence);
+    for (const SemaphorePoint& point : order.waits) point.semaphore->note_use();
+    for (const SemaphorePoint& point : order.signals) point.semaphore->note_use();
     return timeline_value = next;
 }
 

@@ -15,6 +15,8 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <utility>
+#include <vector>
 
 namespace tosavk {
 
@@ -81,6 +83,9 @@ struct DeviceState {
     std::uint64_t submit(std::span<const VkCommandBuffer> commands, VkFence fence, const RunOrder& order);
     /// Waits for that submit and all before it.
     void finish(std::uint64_t number);
+    /// Destroys it when a later submit is done. Mesa's threads for submits touch a semaphore after they have signalled
+    /// it, when somebody who waited for its value may have let it go already.
+    void retire(UniqueHandle<VkSemaphore> semaphore) noexcept;
     /// Those of somebody else's buffer.
     std::shared_ptr<Turns> turns_of(VkBuffer foreign);
 
@@ -88,6 +93,7 @@ struct DeviceState {
     DevicePlan plan;
     std::size_t threads;  ///< for host work, see host_threads
     bool compile_only;    ///< see DeviceOptions
+    bool is_lent = false;
     LogicalDevice device;
     const VolkDeviceTable& vk;
     VkQueue queue = VK_NULL_HANDLE;
@@ -106,6 +112,8 @@ struct DeviceState {
     QueueMutex queue_mutex;                   ///< for `queue` and `timeline_value`
     UniqueHandle<VkSemaphore> timeline;       ///< none where the plan has no timeline semaphores
     std::uint64_t timeline_value = 0;         ///< of the last submit
+    /// With the submit after which nobody touches them; under queue_mutex.
+    std::vector<std::pair<UniqueHandle<VkSemaphore>, std::uint64_t>> retired;
     PipelineLibrary pipelines;
     std::mutex tuning_mutex;
     std::shared_ptr<const TuningTable> tuning;  ///< null: not read yet

@@ -55,6 +55,10 @@ Semaphore::Semaphore(std::shared_ptr<Device> device, VkSemaphore foreign)
     require_timelines(*device_);
 }
 
+Semaphore::~Semaphore() {
+    if (used_ && semaphore_.get() != VK_NULL_HANDLE) device_->state().retire(std::move(semaphore_));
+}
+
 std::shared_ptr<Semaphore> Semaphore::import_fd(std::shared_ptr<Device> device, int fd) {
     auto made = std::make_shared<Semaphore>(std::move(device), 0, false);
     DeviceState& state = made->device_->state();

@@ -4,6 +4,7 @@
 #include "vk/core/device.hpp"
 #include "vk/core/unique_handle.hpp"
 
+#include <atomic>
 #include <vector>
 
 namespace tosavk {
@@ -17,9 +18,12 @@ public:
     Semaphore(std::shared_ptr<Device> device, VkSemaphore foreign);
     /// That of another device object or process; the descriptor stays the caller's.
     static std::shared_ptr<Semaphore> import_fd(std::shared_ptr<Device> device, int fd);
+    ~Semaphore();
     Semaphore(const Semaphore&) = delete;
     Semaphore& operator=(const Semaphore&) = delete;
 
+    /// A submit waits for it or signals it.
+    void note_use() { used_ = true; }
     Device& device() const { return *device_; }
     VkSemaphore handle() const { return foreign_ ? foreign_ : semaphore_.get(); }
     std::uint64_t value() const;
@@ -34,6 +38,7 @@ private:
     UniqueHandle<VkSemaphore> semaphore_;
     VkSemaphore foreign_ = VK_NULL_HANDLE;
     bool exportable_ = false;
+    std::atomic<bool> used_ = false;
 };
 
 /// A value of one, to be waited for or to be signalled.

@@ -146,6 +146,7 @@ static void test_recorded(tosavk_executable* executable) {
     V_RIGHT(binding_set_write, set, &bindings);
     V_RIGHT(binding_set_access, set, &access);
     CHECK(access.first_stages != 0 && access.last_access != 0);
+    memset(own.mapped, 0, 8192); /* what memory holds at first is anything */
     own.mapped[0] = 10, own.mapped[1] = 20, own.mapped[2] = 30, own.mapped[3] = 40;
     DONE(vkBeginCommandBuffer(own.commands, &begin));
     V_RIGHT(binding_set_record, set, own.commands);
