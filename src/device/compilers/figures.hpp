@@ -13,8 +13,8 @@ namespace tosavk {
 
 /// What a compiler does not tell is absent.
 struct CompilerFigures {
-    std::string compiler;             ///< "ACO" (AMD), "ir3" (Adreno), "brw" (Intel), "NAK" (NVIDIA), "Bifrost" (Mali)
-    std::uint32_t subgroup_size = 0;  ///< 0: not told
+    std::string compiler;                         ///< "ACO", Mesa's for AMD
+    std::uint32_t subgroup_size = 0;              ///< 0: not told
     std::optional<std::uint64_t> registers;       ///< of 32 bits, an invocation
     std::optional<std::uint64_t> half_registers;  ///< of 16 bits, where they are counted apart
     std::optional<std::uint64_t> spills, fills;   ///< registers that are kept in memory, and loads of them
