@@ -33,8 +33,17 @@ Json compiler_json(const CompilerFigures& figures) {
     result["occupancy"] = number(figures.occupancy);
     result["full_occupancy"] = number(figures.full_occupancy);
     result["instructions"] = number(figures.instructions);
-    result["hot_multiply_adds"] = figures.hot ? Json(figures.hot->multiply_adds) : Json(nullptr);
-    result["hot_instructions"] = figures.hot ? Json(figures.hot->instructions) : Json(nullptr);
+    const auto hot = [&](const char* name, std::size_t Hotspot::* count) {
+        result[name] = figures.hot ? Json((*figures.hot).*count) : Json(nullptr);
+    };
+    hot("hot_multiply_adds", &Hotspot::multiply_adds);
+    hot("hot_instructions", &Hotspot::instructions);
+    hot("hot_matrix", &Hotspot::matrix);
+    hot("hot_shared_loads", &Hotspot::shared_loads);
+    hot("hot_loads", &Hotspot::loads);
+    hot("hot_conversions", &Hotspot::conversions);
+    hot("hot_scratch", &Hotspot::scratch);
+    hot("hot_waits", &Hotspot::waits);
     return result;
 }
 

@@ -1,4 +1,5 @@
-// What is read out of the words of drivers' compilers. The programs are made up in their form.
+// What is read out of the words of drivers' compilers, here of AMD's, and the search for the hottest loop; the programs
+// are made up in their form.
 #include "device/compilers/figures.hpp"
 
 #include <gtest/gtest.h>
@@ -87,7 +88,7 @@ TEST(Compilers, AcoOfRadv) {
     EXPECT_EQ(figures->full_occupancy, 32u);
     EXPECT_EQ(figures->instructions, 12u);
     ASSERT_TRUE(figures->hot);
-    EXPECT_EQ(figures->hot->multiply_adds, 5u);  // the pairs: one, and two
+    EXPECT_EQ(figures->hot->multiply_adds, 6u);  // the pairs have two, and a product of its own is one
     EXPECT_EQ(figures->hot->instructions, 6u);
     EXPECT_EQ(figures_of(radv(0x67df), {{program()}})->full_occupancy, 8u);
     EXPECT_EQ(figures_of(radv(0x687f), {{program()}})->full_occupancy, 10u);

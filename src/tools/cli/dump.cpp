@@ -56,7 +56,8 @@ std::string count_text(const Json& value) { return value.is_number() ? value.dum
 /// A line a dispatch, in the same columns for all compilers.
 std::string pipelines_text(const Json& dispatches) {
     std::vector<std::vector<std::string>> rows{{"", "kernel", "groups", "threads", "subgroup", "registers", "spills",
-                                                "fills", "shared", "occupancy", "instructions", "hot", "of"}};
+                                                "fills", "shared", "occupancy", "instructions", "hot", "of", "matrix",
+                                                "loads", "conversions", "scratch", "waits"}};
     std::string listings;
     bool told = false;
     for (const Json& one : dispatches) {
@@ -71,13 +72,16 @@ std::string pipelines_text(const Json& dispatches) {
                         figure("subgroup_size"), figure("registers") + (half == "-" ? "" : " + " + half + " half"),
                         figure("spills"), figure("fills"), figure("shared_bytes"),
                         figure("occupancy") + (most == "-" ? "" : "/" + most), figure("instructions"),
-                        figure("hot_multiply_adds"), figure("hot_instructions")});
+                        figure("hot_multiply_adds"), figure("hot_instructions"), figure("hot_matrix"),
+                        figure("hot_loads") + "+" + figure("hot_shared_loads"), figure("hot_conversions"),
+                        figure("hot_scratch"), figure("hot_waits")});
         if (one.contains("assembly"))
             listings += fmt::format("\ndispatch {}: {} [{}]\n{}\n", number, one.at("label").get<std::string>(),
                                     one.at("kernel").get<std::string>(), one.at("assembly").get<std::string>());
     }
-    std::string text =
-        table_text(rows, {true, false, true, true, true, true, true, true, true, true, true, true, true});
+    std::vector<bool> is_number(rows.front().size(), true);
+    is_number[1] = false;
+    std::string text = table_text(rows, is_number);
     if (!told) text += "the driver tells nothing of its pipelines (VK_KHR_pipeline_executable_properties)\n";
     return text + listings;
 }
