@@ -394,11 +394,12 @@ TOSAVK_API tosavk_status tosavk_package_save_stream(tosavk_device* device, const
  * "half_registers" an invocation; "spills", registers that are kept in memory; "fills", loads of them; "scratch_bytes"
  * an invocation; "shared_bytes" a workgroup; "occupancy", subgroups that a unit of the GPU holds at once, and
  * "full_occupancy", the most that it holds of any kernel; "instructions"; "hot_multiply_adds" and "hot_instructions"
- * of the innermost loop around the block with the most multiply-adds (products of floats or of integers, whichever are
- * more; where a matrix unit works, its steps); and of that loop "hot_matrix", steps of a matrix unit, "hot_loads" of
- * buffers, "hot_shared_loads" of the workgroup's memory, "hot_conversions" between types and of places within registers
- * or among lanes, "hot_scratch", loads and stores of an invocation's own memory, and "hot_waits", instructions that
- * only let time pass. What a compiler does not tell is null. ASSEMBLY is the same with "assembly", a text. */
+ * of the innermost loop around the block with the most multiply-adds (products of floats, of integers, or dot products
+ * of small integers; where a matrix unit works, its steps); and of that loop "hot_matrix", steps of a matrix unit,
+ * "hot_loads" of buffers, "hot_shared_loads" of the workgroup's memory, "hot_conversions" between types and of places
+ * within registers or among lanes, "hot_scratch", loads and stores of an invocation's own memory, and "hot_waits",
+ * instructions that only let time pass. What a compiler does not tell is null. ASSEMBLY is the same with "assembly", a
+ * text. */
 typedef enum tosavk_executable_text {
     TOSAVK_EXECUTABLE_PLAN = 0,
     TOSAVK_EXECUTABLE_GLSL = 1,

@@ -211,6 +211,17 @@ BB1:
                      .waits = 2});
 }
 
+TEST(CompilerListings, DotProductsAreCountedWithoutTheArithmeticOfAddresses) {
+    const CompilerFigures figures = read(radv, 64, {}, R"(BB0:
+	v_mul_lo_u32 v1, v2, v3
+	v_mul_lo_u32 v1, v2, v3
+	v_dot4c_i32_i8_e32 v1, v2, v3
+	v_mul_f32_e32 v1, v2, v3
+	s_endpgm
+)");
+    expect_hot(figures, {.multiply_adds = 1, .instructions = 5});
+}
+
 TEST(CompilerListings, ProductsOfAco) {
     const auto products = [](std::string_view line) {
         const auto figures = read(radv, 64, {}, "BB0:\n\t" + std::string(line) + "\n");

@@ -27,8 +27,8 @@ Instruction read_instruction(std::string_view opcode) {
     const bool multiplies = has("fma") || has("mad") || has("mac") || has("dot") || has("mul");
     if (!opcode.starts_with("v_") || !multiplies || has("_hi_") || has("v_div")) return one;
     if (one.does == Does::matrix) return one;
-    one.does = has("_f16") || has("_f32") || has("_f64") || has("bf16") ? Does::floats : Does::integers;
-    if (has("_dual_dot2acc") || has("fma_mix")) one.does = Does::floats;
+    const bool of_floats = has("_f16") || has("_f32") || has("_f64") || has("bf16") || has("fma_mix");
+    one.does = of_floats ? Does::floats : has("dot") ? Does::dots : Does::integers;
     one.multiply_adds = opcode.starts_with("v_pk_") ? 2 : 1;
     return one;
 }

@@ -40,7 +40,10 @@ Instruction read_instruction(std::string_view name, std::string_view operands) {
     } else if (name == "mov") {
         const bool moves_within = from.find("[a0") != from.npos;
         if (moves_within || type_of(to) != type_of(from)) one.does = Does::conversion;
-    } else if (begins_with_any(name, {"mad", "mac", "mul", "dp4a"}) && !name.starts_with("mach")) {
+    } else if (name == "dp4a") {
+        one.does = Does::dots;
+        one.multiply_adds = 1;
+    } else if (begins_with_any(name, {"mad", "mac", "mul"}) && !name.starts_with("mach")) {
         one.does = type_of(to).ends_with("F") ? Does::floats : Does::integers;
         one.multiply_adds = 1;
     }

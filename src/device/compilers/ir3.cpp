@@ -12,8 +12,8 @@ Does does(std::string_view opcode) {
     if (opcode == "nop") return Does::wait;
     if (begins_with_any(opcode, {"mad.f", "mul.f"})) return Does::floats;
     // A product of 32 bits is one mull and two madsh.
-    if (begins_with_any(opcode, {"mad.s", "mad.u", "mul.s", "mul.u", "mull", "dp4acc", "dp2acc"}))
-        return Does::integers;
+    if (begins_with_any(opcode, {"mad.s", "mad.u", "mul.s", "mul.u", "mull"})) return Does::integers;
+    if (begins_with_any(opcode, {"dp4acc", "dp2acc"})) return Does::dots;
     if (begins_with_any(opcode, {"ldl"})) return Does::shared_load;
     if (begins_with_any(opcode, {"ldp", "stp"})) return Does::scratch;
     if (begins_with_any(opcode, {"isam", "sam", "ldib", "ldg"})) return Does::load;
@@ -45,7 +45,7 @@ Listing read_listing(std::string_view assembly) {
         if (!is_preamble) {
             if (waits > 0) listing.add({"nop", waits, 0, Does::wait});
             const Does what = does(opcode);
-            const bool multiplies = what == Does::floats || what == Does::integers;
+            const bool multiplies = what == Does::floats || what == Does::integers || what == Does::dots;
             if (opcode.starts_with("swz")) times = 2;  // swaps
             listing.add({std::string(opcode), times, multiplies ? std::size_t{1} : std::size_t{0}, what});
             if (const auto target = line.rfind('#'); target != line.npos && line.substr(target).starts_with("#l"))

@@ -69,7 +69,7 @@ std::vector<Loop> loops_of(const Listing& listing) {
 }
 
 struct Products {
-    std::size_t floats = 0, integers = 0;
+    std::size_t floats = 0, integers = 0, dots = 0;
 };
 
 void add(Hotspot& sum, Products& products, const Block& block) {
@@ -78,6 +78,7 @@ void add(Hotspot& sum, Products& products, const Block& block) {
         switch (one.does) {
             case Does::floats: products.floats += one.times * one.multiply_adds; break;
             case Does::integers: products.integers += one.times * one.multiply_adds; break;
+            case Does::dots: products.dots += one.times * one.multiply_adds; break;
             case Does::matrix: sum.matrix += one.times; break;
             case Does::shared_load: sum.shared_loads += one.times; break;
             case Does::load: sum.loads += one.times; break;
@@ -87,7 +88,8 @@ void add(Hotspot& sum, Products& products, const Block& block) {
             case Does::other: break;
         }
     }
-    sum.multiply_adds = sum.matrix > 0 ? sum.matrix : std::max(products.floats, products.integers);
+    const std::size_t integers = products.dots > 0 ? products.dots : products.integers;
+    sum.multiply_adds = sum.matrix > 0 ? sum.matrix : std::max(products.floats, integers);
 }
 
 Hotspot sum_of(const Block& block) {

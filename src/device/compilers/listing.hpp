@@ -14,6 +14,7 @@ enum class Does {
     other,
     floats,       ///< products of floats
     integers,     ///< products of integers, those of addresses too
+    dots,         ///< sums of products of small integers
     matrix,       ///< a step of a matrix unit
     shared_load,  ///< loads from a workgroup's memory
     load,         ///< loads from buffers
@@ -57,8 +58,9 @@ private:
     bool ended_ = true;
 };
 
-/// Times count. Products are those of one kind: steps of a matrix unit where there are any, else products of floats or
-/// of integers, whichever are more, so that the arithmetic of addresses does not count beside products of floats.
+/// Times count. Multiply-adds are of one kind: steps of a matrix unit where there are any, else products of floats or
+/// of integers, whichever are more, and of those of integers dot products alone where there are any: so the arithmetic
+/// of addresses counts only beside products that cannot be told from it.
 struct Hotspot {
     std::size_t multiply_adds = 0, instructions = 0;
     std::size_t matrix = 0, shared_loads = 0, loads = 0, conversions = 0, scratch = 0, waits = 0;

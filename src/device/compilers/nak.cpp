@@ -19,7 +19,9 @@ Instruction read_instruction(std::string_view opcode) {
         multiplies(Does::floats, 2);
     } else if (begins_with_any(opcode, {"ffma", "fmul", "dfma", "dmul"})) {
         multiplies(Does::floats, 1);
-    } else if (begins_with_any(opcode, {"imad", "imul", "idp"}) && !has(".hi")) {
+    } else if (begins_with_any(opcode, {"idp"})) {
+        multiplies(Does::dots, 1);
+    } else if (begins_with_any(opcode, {"imad", "imul"}) && !has(".hi")) {
         multiplies(Does::integers, 1);
     } else if (begins_with_any(opcode, {"ld.shared", "ldsm"})) {
         one.does = Does::shared_load;

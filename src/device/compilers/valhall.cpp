@@ -26,7 +26,7 @@ Instruction read_instruction(std::string_view line) {
         one.does = Does::floats;
         one.multiply_adds = is(".v2") ? 2 : 1;
     } else if (begins_with_any(opcode, {"IDP"})) {
-        one.does = Does::integers;
+        one.does = Does::dots;
         one.multiply_adds = 1;
     } else if (begins_with_any(opcode, {"IMUL"})) {
         one.does = Does::integers;
