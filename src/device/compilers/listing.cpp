@@ -7,8 +7,8 @@ namespace tosavk {
 
 namespace {
 
-constexpr double rounds = 8;            ///< of a loop, where they are unknown
-constexpr double matrix_products = 64;  ///< of a step of a matrix unit, at least
+constexpr double rounds = 8;             ///< of a loop, where they are unknown
+constexpr double matrix_products = 256;  ///< of a step of a matrix unit, at least
 
 /// Blocks, by their number.
 using Loop = std::vector<bool>;

@@ -75,7 +75,7 @@ std::size_t instruction_count(const Listing& listing);
 std::size_t count_of(const Listing& listing, Does what);
 
 /// The innermost loop around the block with the most multiply-adds, all of its blocks; that block alone where no jump
-/// leads back over it. Of blocks, one in a loop counts for eight outside of it, and a step of a matrix unit for 64
+/// leads back over it. Of blocks, one in a loop counts for eight outside of it, and a step of a matrix unit for 256
 /// multiply-adds. Nothing in a program without multiply-adds.
 Hotspot hottest(const Listing& listing);
 
