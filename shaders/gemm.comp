@@ -36,25 +36,15 @@ const int QUAD_GROUPS = (QUADS + LANES * TN - 1) / (LANES * TN);
 #if STEP_K == 8
 #define LOAD_ROW(r) X4 x, y; row8(at[r], k, x, y);
 #define STEP_QUAD(c)                    \
-    ADD(of + c, x.x, w##c##0)             \
-    ADD(of + c, x.y, w##c##1)             \
-    ADD(of + c, x.z, w##c##2)             \
-    ADD(of + c, x.w, w##c##3)             \
-    ADD(of + c, y.x, w##c##4)             \
-    ADD(of + c, y.y, w##c##5)             \
-    ADD(of + c, y.z, w##c##6)             \
-    ADD(of + c, y.w, w##c##7)
+    ADD_FOUR(of + c, x, w##c##0, w##c##1, w##c##2, w##c##3) \
+    ADD_FOUR(of + c, y, w##c##4, w##c##5, w##c##6, w##c##7)
 #else
 #if TN == 1
 #define LOAD_ROW(r) X4 x = SHARED(r);
 #else
 #define LOAD_ROW(r) X4 x = row4(at[r], k);
 #endif
-#define STEP_QUAD(c)                    \
-    ADD(of + c, x.x, w##c##0)             \
-    ADD(of + c, x.y, w##c##1)             \
-    ADD(of + c, x.z, w##c##2)             \
-    ADD(of + c, x.w, w##c##3)
+#define STEP_QUAD(c) ADD_FOUR(of + c, x, w##c##0, w##c##1, w##c##2, w##c##3)
 #endif
 #define STEP(r)                         \
     {                                   \

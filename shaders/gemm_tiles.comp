@@ -1,15 +1,28 @@
-// Matrix product through tiles in shared memory, for MATMUL and convolutions. A workgroup of TX x TY invocations
-// makes TY*TM rows x TX*TN quads of columns; it loads DEPTH blocks of the inner dimension of both operands at a time,
-// and each invocation multiplies TM rows by TN quads of them in registers. Integers lie there as words of four 8-bit
-// or two 16-bit ones. DOT4: products of four 8-bit pairs are one instruction.
+// Matrix product through tiles in shared memory, for MATMUL and convolutions. TX x TY invocations make TY*TM rows x
+// TX*TN quads of columns: they load DEPTH blocks of the inner dimension of both operands at a time, and each multiplies
+// TM rows by TN quads of them in registers. Integers lie there as words of four 8-bit or two 16-bit ones. SPLIT such
+// groups of a workgroup share the inner dimension, each with tiles of its own. DOT4: products of four 8-bit pairs are
+// one instruction, and four blocks of a row, 16 elements, are taken as one: they lie together.
+#extension GL_EXT_control_flow_attributes : require
 #include "lib/gemm_operands.glsl"
 #include "lib/gemm_sums.glsl"
 
-#define DEPTH 4
+// Sums are indexed by constants alone, which some drivers need to keep them in registers: macros instead of loops.
+#if TN == 2
+#define EACH_QUAD(MACRO, m) MACRO(m, 0) MACRO(m, 1)
+#else
+#define EACH_QUAD(MACRO, m) MACRO(m, 0)
+#endif
+#define TWO_ROWS(MACRO, m) EACH_QUAD(MACRO, m + 1) EACH_QUAD(MACRO, m)
+#define FOUR_ROWS(MACRO, m) TWO_ROWS(MACRO, m) TWO_ROWS(MACRO, m + 2)
+#if TM == 8
+#define EACH_SUM(MACRO) FOUR_ROWS(MACRO, 0) FOUR_ROWS(MACRO, 4)
+#else
+#define EACH_SUM(MACRO) FOUR_ROWS(MACRO, 0)
+#endif
 #define TILE_ROWS (TY * TM)
 #define TILE_QUADS (TX * TN)
 #define SIZE (TX * TY)
-#define ROW_LOADS (TILE_ROWS * DEPTH / SIZE)
 const int COLUMN_TILES = (QUADS + TILE_QUADS - 1) / TILE_QUADS;
 #define ROW_TILES ((ROWS + TILE_ROWS - 1) / TILE_ROWS)
 
@@ -17,7 +30,10 @@ const int COLUMN_TILES = (QUADS + TILE_QUADS - 1) / TILE_QUADS;
 #define ROW_BLOCK vec4
 #define COLUMN_BLOCK vec4
 #define COLUMN_STEPS 4
-#define FOUR_ROW_ELEMENTS(a) (a)
+#elif DOT4
+#define ROW_BLOCK ivec4
+#define COLUMN_BLOCK ivec4
+#define COLUMN_STEPS 4
 #elif WIDE
 #define ROW_BLOCK ivec2
 #define FOUR_ROW_ELEMENTS(a) (unpack_i16(a) - row_zp)
@@ -34,51 +50,146 @@ const int COLUMN_TILES = (QUADS + TILE_QUADS - 1) / TILE_QUADS;
 #define COLUMN_STEPS 1
 #define FOUR_ROW_ELEMENTS(a) (unpack_i8(a) - row_zp)
 #endif
-// [block][row] and [block, and for floats inner element][quad]
-shared ROW_BLOCK row_tile[DEPTH * TILE_ROWS];
-shared COLUMN_BLOCK column_tile[DEPTH * COLUMN_STEPS * TILE_QUADS];
-
-ROW_BLOCK row_block(Row row, Block at) {
-    int tap = tap_at(row, at.ky, at.kx);
-#if X_FLOAT
-    return row4(tap, at.k);
-#elif WIDE
-    return pack_i16(row4(tap, at.k) + row_zp);
-#else
-    return row_word(tap, at.k);
-#endif
-}
-
-void load_columns(int batch, int quad, int block, int k, int to) {
-#if X_FLOAT
-    LOAD_COLUMNS(0, quad)
-    column_tile[to] = w00;
-    column_tile[to + TILE_QUADS] = w01;
-    column_tile[to + 2 * TILE_QUADS] = w02;
-    column_tile[to + 3 * TILE_QUADS] = w03;
-#elif MATRIX && WIDE
-    LOAD_COLUMNS(0, quad)
-    column_tile[to] = pack_i16(w00 + column_zp);
-    column_tile[to + TILE_QUADS] = pack_i16(w01 + column_zp);
-    column_tile[to + 2 * TILE_QUADS] = pack_i16(w02 + column_zp);
-    column_tile[to + 3 * TILE_QUADS] = pack_i16(w03 + column_zp);
-#elif MATRIX
-    LOAD_COLUMNS(0, quad)
+// Blocks of the inner dimension in a block of a row.
 #if DOT4
-    column_tile[to] = ivec4(
-        pack_i8(ivec4(w00.x, w01.x, w02.x, w03.x) + column_zp), pack_i8(ivec4(w00.y, w01.y, w02.y, w03.y) + column_zp),
-        pack_i8(ivec4(w00.z, w01.z, w02.z, w03.z) + column_zp), pack_i8(ivec4(w00.w, w01.w, w02.w, w03.w) + column_zp));
+#define TOGETHER 4
 #else
-    column_tile[to] =
-        ivec4(pack_i8(w00 + column_zp), pack_i8(w01 + column_zp), pack_i8(w02 + column_zp), pack_i8(w03 + column_zp));
+#define TOGETHER 1
 #endif
+// Rows of 16 bytes lie TY apart, and one more than the tile has lies between blocks: neighbouring invocations then
+// read and write neighbouring banks. Smaller ones lie side by side, so that several are one load.
+#if X_FLOAT || DOT4
+#define FIRST_ROW ty
+#define ROW_STEP TY
+#define ROW_PITCH (TILE_ROWS + 1)
 #else
-    column_tile[to] = in1_load4(uint((COLUMN_QUAD(quad) * MOST_BLOCKS + block) * 4));
+#define FIRST_ROW (ty * TM)
+#define ROW_STEP 1
+#define ROW_PITCH TILE_ROWS
+#endif
+#define COLUMN_PITCH (TILE_QUADS + 1)
+#define ROW_TILE (DEPTH * ROW_PITCH)
+#define COLUMN_TILE (DEPTH * COLUMN_STEPS * COLUMN_PITCH)
+// [block][row] and [block, and of floats its inner element, of DOT4 its inner block][quad]
+shared ROW_BLOCK row_tile[SPLIT * ROW_TILE];
+shared COLUMN_BLOCK column_tile[SPLIT * COLUMN_TILE];
+
+// Loads in turn of an invocation, each of a group's invocations another one.
+#define ROW_LOADS (TILE_ROWS * DEPTH / SIZE)
+#define COLUMN_ITEMS (TILE_QUADS * DEPTH * COLUMN_STEPS)
+#define COLUMN_LOADS ((COLUMN_ITEMS + SIZE - 1) / SIZE)
+#define HAS_COLUMN(i) (COLUMN_ITEMS % SIZE == 0 || (i) * SIZE + local < COLUMN_ITEMS)
+
+// Taps one after the other where the blocks of each are whole steps, else all blocks in one row.
+#if MATRIX
+#define BY_TAPS true
+#else
+const bool BY_TAPS = K_BLOCKS % (DEPTH * TOGETHER) == 0;
+#endif
+#define LOOP_TAPS (BY_TAPS ? TAPS_Y * TAPS_X : 1)
+#define LOOP_BLOCKS (BY_TAPS ? K_BLOCKS : BLOCKS)
+// Whether no invocation ever has blocks past the last one.
+const bool WHOLE = K_BLOCKS % (DEPTH * TOGETHER * SPLIT) == 0;
+#define WITHIN(block) (WHOLE || (block) < LOOP_BLOCKS)
+// The padding is put in where blocks are stored: nothing then waits for each of them.
+#if MATRIX
+#define LATE_PADDING true
+#else
+const bool LATE_PADDING = K_BLOCKS % (DEPTH * TOGETHER * SPLIT) == 0;
+#endif
+
+// The word or four elements of a row in the padding, and past the last block, which adds nothing whatever the columns
+// have there.
+#if X_FLOAT
+#define ROW_WORD vec4
+#define PADDING_ROW vec4(0.0)
+#elif WIDE
+#define ROW_WORD ivec2
+#define PADDING_ROW pack_i16(ivec4(row_zp))
+#else
+#define ROW_WORD int
+#define PADDING_ROW pack_i8(ivec4(row_zp))
+#endif
+#if DOT4
+#define NO_ROW 0
+#else
+#define NO_ROW PADDING_ROW
+#endif
+
+// Where a tap of a row begins, in quads of elements where rows have whole ones; of one in the padding, of the tensor.
+struct Tap {
+    bool inside;
+    uint from;
+};
+
+Tap tap_of(int at) {
+    uint from = uint(PADDED ? max(at, 0) : at);
+    return Tap(!PADDED || at >= 0, K % 4 == 0 ? from / 4u : from);
+}
+
+// The block of a tap.
+ROW_WORD row_word(Tap tap, int block) {
+    ROW_WORD word;
+    if (K % 4 == 0) {
+#if X_FLOAT
+        word = in0_load4q(tap.from + uint(block));
+#elif WIDE
+        word = pack_i16(in0_load4q(tap.from + uint(block)));
+#else
+        word = in0_word4q(tap.from + uint(block));
+#endif
+    } else {
+        int left = min(K - block * 4, 4);
+        X4 v = in0_loadn(tap.from + uint(block * 4), uint(left));
+#if !DOT4
+        X1 none = X1(ROW_ZP);
+        v = X4(v.x, left > 1 ? v.y : none, left > 2 ? v.z : none, left > 3 ? v.w : none);
+#endif
+#if X_FLOAT
+        word = v;
+#elif WIDE
+        word = pack_i16(v);
+#else
+        word = pack_i8(v);
+#endif
+    }
+    return LATE_PADDING || tap.inside ? word : PADDING_ROW;
+}
+
+#if MATRIX
+// What lies in a tile at inner element k, or of narrow integers at k and the next three.
+COLUMN_BLOCK column_block(int batch, int quad, int k) {
+#if X_FLOAT
+    return column4(batch, k, quad);
+#elif WIDE
+    return pack_i16(column4(batch, k, quad) + column_zp);
+#elif DOT4
+    return column_words(batch, quad, k / 4);
+#else
+    LOAD_COLUMNS(0, quad)
+    w00 += column_zp, w01 += column_zp, w02 += column_zp, w03 += column_zp;
+    return ivec4(pack_i8(w00), pack_i8(w01), pack_i8(w02), pack_i8(w03));
 #endif
 }
+#endif
+
+#if SPLIT > 1
+shared TOTAL4 partial[(SPLIT - 1) * SIZE * TN];
+#endif
+
+#if DOT4
+#define MULTIPLY(i, a, w0, w1, w2, w3) \
+    acc[i] += products((a).x, w0);     \
+    acc[i] += products((a).y, w1);     \
+    acc[i] += products((a).z, w2);     \
+    acc[i] += products((a).w, w3);
+#else
+#define MULTIPLY ADD_FOUR
+#endif
 
 void main() {
-    int local = int(gl_LocalInvocationID.x), tx = local % TX, ty = local / TX, group = int(workgroup_index());
+    int all = int(gl_LocalInvocationID.x), local = all % SIZE, part = all / SIZE;
+    int tx = local % TX, ty = local / TX, group = int(workgroup_index());
     int first_quad = group % COLUMN_TILES * TILE_QUADS, first = group / COLUMN_TILES % ROW_TILES * TILE_ROWS;
     int batch = group / COLUMN_TILES / ROW_TILES;
     if (batch >= BATCH) return;  // all invocations of the workgroup
@@ -86,113 +197,225 @@ void main() {
     column_zp = X1(COLUMN_ZP);
 
     // Neighbouring invocations load neighbouring blocks of a row.
-    Row rows[ROW_LOADS];
-    for (int i = 0; i < ROW_LOADS; ++i) rows[i] = row_at(batch, first + (i * SIZE + local) / DEPTH);
-    int own = local % DEPTH;
+    int own = local % DEPTH, own_block = (part * DEPTH + own) * TOGETHER;
+    int row_to = part * ROW_TILE + own * ROW_PITCH + local / DEPTH;
+#define LOADED_ROW(i) row_at(batch, first + (i) * (SIZE / DEPTH) + local / DEPTH)
+    Tap taps[ROW_LOADS];
+    // Neighbouring invocations load neighbouring quads of B, or consecutive weights of a quad.
+#if MATRIX
+    int e = local / TILE_QUADS, q = local % TILE_QUADS;
+    int weights_to = part * COLUMN_TILE + e * COLUMN_PITCH + q, quad = min(first_quad + q, QUADS - 1);
+#define WEIGHT_TO(i) (weights_to + (i) * (SIZE / TILE_QUADS) * COLUMN_PITCH)
+#define INNER(i) (e + (i) * (SIZE / TILE_QUADS))
+#else
+#define STEP_WEIGHTS (DEPTH * COLUMN_STEPS)
+#define MOST_WEIGHTS (MOST_BLOCKS * COLUMN_STEPS / TOGETHER)
+    int e = local % STEP_WEIGHTS, q = local / STEP_WEIGHTS, weights_to = part * COLUMN_TILE + e * COLUMN_PITCH + q;
+#define WEIGHT_TO(i) (weights_to + (i) * (SIZE / STEP_WEIGHTS))
+#define INNER(i) e
+    int weights[COLUMN_LOADS];
+    [[unroll]] for (int i = 0; i < COLUMN_LOADS; ++i) {
+        int quad = min(first_quad + q + i * (SIZE / STEP_WEIGHTS), QUADS - 1);
+        weights[i] = COLUMN_QUAD(quad) * MOST_WEIGHTS + part * DEPTH * COLUMN_STEPS + e;
+    }
+#endif
 
     SUMS(TM * TN)
-    for (int i = 0; i < TM * TN; ++i) { CLEAR_SUM(i) }
+#define CLEAR(m, n) CLEAR_SUM((m) * TN + n)
+    EACH_SUM(CLEAR)
 #if DOT4
     int row_sums[TM];
-    for (int m = 0; m < TM; ++m) row_sums[m] = 0;
+#define CLEAR_ROW(m, n) row_sums[m] = 0;
+    EACH_SUM(CLEAR_ROW)
 #if MATRIX
     ivec4 column_sums[TN];
-    for (int n = 0; n < TN; ++n) column_sums[n] = ivec4(0);
+    [[unroll]] for (int n = 0; n < TN; ++n) column_sums[n] = ivec4(0);
 #endif
 #endif
-    for (int step = 0; step < BLOCKS; step += DEPTH) {
-        int block = step + own;
-        if (block < BLOCKS) {
-            Block at = block_at(block);
-            for (int i = 0; i < ROW_LOADS; ++i)
-                row_tile[own * TILE_ROWS + (i * SIZE + local) / DEPTH] = row_block(rows[i], at);
-            for (int q = local / DEPTH; q < TILE_QUADS; q += SIZE / DEPTH) {
-                load_columns(batch, min(first_quad + q, QUADS - 1), block, at.k, own * COLUMN_STEPS * TILE_QUADS + q);
-            }
-        }
-        barrier();
-        int blocks = BLOCKS % DEPTH == 0 ? DEPTH : min(DEPTH, BLOCKS - step);
-        for (int b = 0; b < blocks; ++b) {
-#if DOT4
-            for (int m = 0; m < TM; ++m) {
-                int a = row_tile[b * TILE_ROWS + ty * TM + m];
-                if (column_zp != 0) row_sums[m] += dot_4x8(a, ONES, 0);
-                for (int n = 0; n < TN; ++n) acc[m * TN + n] += products(a, column_tile[b * TILE_QUADS + n * TX + tx]);
-            }
-#if MATRIX
-            if (row_zp != 0) {
-                for (int n = 0; n < TN; ++n)
-                    column_sums[n] += products(ONES, column_tile[b * TILE_QUADS + n * TX + tx]);
-            }
-#endif
-#else
-            for (int n = 0; n < TN; ++n) {
-                int at = b * COLUMN_STEPS * TILE_QUADS + n * TX + tx;
-#if X_FLOAT
-                X4 w00 = column_tile[at], w01 = column_tile[at + TILE_QUADS], w02 = column_tile[at + 2 * TILE_QUADS],
-                   w03 = column_tile[at + 3 * TILE_QUADS];
-#elif WIDE && MATRIX
-                X4 w00 = unpack_i16(column_tile[at]) - column_zp,
-                   w01 = unpack_i16(column_tile[at + TILE_QUADS]) - column_zp,
-                   w02 = unpack_i16(column_tile[at + 2 * TILE_QUADS]) - column_zp,
-                   w03 = unpack_i16(column_tile[at + 3 * TILE_QUADS]) - column_zp;
-#else
-                ivec4 words = column_tile[at];
-                X4 w00 = unpack_i8(words.x) - column_zp, w01 = unpack_i8(words.y) - column_zp,
-                   w02 = unpack_i8(words.z) - column_zp, w03 = unpack_i8(words.w) - column_zp;
-#endif
-                for (int m = 0; m < TM; ++m) {
-                    X4 x = FOUR_ROW_ELEMENTS(row_tile[b * TILE_ROWS + ty * TM + m]);
 #if WIDE
-                    ADD(m * TN + n, x.x, w00)
-                    ADD(m * TN + n, x.y, w01)
-                    ADD(m * TN + n, x.z, w02)
-                    ADD(m * TN + n, x.w, w03)
+#define FLUSH(m, n) FLUSH_SUM((m) * TN + n)
+    int pending = 0;
+#endif
+    int row_from = part * ROW_TILE + FIRST_ROW, column_from = part * COLUMN_TILE + tx;
+#if TRANSPOSED
+    row_at(batch, first);  // how many taps there are
+#endif
+    // All parts take as many turns, since they wait for each other.
+    for (int tap = 0; tap < LOOP_TAPS; ++tap) {
+        if (BY_TAPS) {
+            [[unroll]] for (int i = 0; i < ROW_LOADS; ++i)
+                taps[i] = tap_of(tap_at(LOADED_ROW(i), tap / TAPS_X, tap % TAPS_X));
+        }
+        [[dont_unroll]] for (int turn = 0; turn < LOOP_BLOCKS; turn += SPLIT * DEPTH * TOGETHER) {
+            // All loads come before all stores, and what was loaded last is stored first: one wait is enough.
+            ROW_BLOCK row_blocks[ROW_LOADS];
+            [[unroll]] for (int j = 0; j < TOGETHER; ++j) {
+                int block = turn + own_block + j, tap_block = block;
+                bool inside = WITHIN(block);
+                if (!BY_TAPS) {
+                    Block at = block_at(block);
+                    tap_block = at.k / 4;
+                    [[unroll]] for (int i = 0; i < ROW_LOADS; ++i)
+                        taps[i] = tap_of(tap_at(LOADED_ROW(i), at.ky, at.kx));
+                }
+                [[unroll]] for (int i = 0; i < ROW_LOADS; ++i) {
+                    ROW_WORD word = NO_ROW;
+                    if (inside) word = row_word(taps[i], tap_block);
+#if DOT4
+                    row_blocks[i][j] = word;
 #else
-                    acc[m * TN + n] += x.x * w00 + x.y * w01 + x.z * w02 + x.w * w03;
+                    row_blocks[i] = word;
 #endif
                 }
             }
+            int step = BY_TAPS ? tap * K_BLOCKS + turn : turn;
+            COLUMN_BLOCK column_blocks[COLUMN_LOADS];
+            [[unroll]] for (int i = 0; i < COLUMN_LOADS; ++i) {
+                int block = turn + part * DEPTH * TOGETHER + INNER(i) * TOGETHER / COLUMN_STEPS;
+                column_blocks[i] = COLUMN_BLOCK(0);
+                if (HAS_COLUMN(i) && WITHIN(block)) {
+#if MATRIX
+                    int k = (turn + part * DEPTH * TOGETHER) * 4 + INNER(i) * (4 * TOGETHER / COLUMN_STEPS);
+                    column_blocks[i] = column_block(batch, quad, k);
+#else
+                    column_blocks[i] = in1_load4q(uint(weights[i] + step * (COLUMN_STEPS / TOGETHER)));
 #endif
-        }
-        barrier();
+                }
+            }
+            [[unroll]] for (int i = COLUMN_LOADS - 1; i >= 0; --i) {
+                if (HAS_COLUMN(i)) column_tile[WEIGHT_TO(i)] = column_blocks[i];
+            }
+            [[unroll]] for (int i = ROW_LOADS - 1; i >= 0; --i) {
+                bool keep = !(LATE_PADDING && PADDED) || taps[i].inside;
+                row_tile[row_to + i * (SIZE / DEPTH)] = keep ? row_blocks[i] : ROW_BLOCK(PADDING_ROW);
+            }
+            barrier();
+#if X_FLOAT || DOT4
+            [[unroll]]
+#endif
+            for (int b = 0; b < DEPTH; ++b) {
+                // Constants come last, where they are part of a load.
+#define ROW(m) row_tile[row_from + (b * ROW_PITCH + ROW_STEP * (m))]
+#define COLUMN(c, n) column_tile[column_from + (((b) * COLUMN_STEPS + (c)) * COLUMN_PITCH + (n) * TX)]
+#if X_FLOAT || DOT4
+                X4 w[4 * TN];
+                [[unroll]] for (int i = 0; i < 4 * TN; ++i) w[i] = COLUMN(i % 4, i / 4);
+                // Two rows at a time, the second one first: it is the only one to wait for.
+#define MULTIPLY_QUAD(m, n) MULTIPLY((m) * TN + n, two[(m) % 2], w[4 * n], w[4 * n + 1], w[4 * n + 2], w[4 * n + 3])
+#define MULTIPLY_ROWS(m)                        \
+    {                                           \
+        X4 two[2];                              \
+        two[0] = ROW(m);                        \
+        two[1] = ROW(m + 1);                    \
+        TWO_ROWS(MULTIPLY_QUAD, m)              \
+        COUNT_ROW(m, two[0])                    \
+        COUNT_ROW(m + 1, two[1])                \
+    }
+#if DOT4
+#define COUNT_ROW(m, row)                                                                                 \
+    if (column_zp != 0)                                                                                   \
+        row_sums[m] = dot_4x8(row.x, ONES, 0) + dot_4x8(row.y, ONES, 0) + dot_4x8(row.z, ONES, 0) +       \
+                      dot_4x8(row.w, ONES, 0) + row_sums[m];
+#else
+#define COUNT_ROW(m, row)
+#endif
+                MULTIPLY_ROWS(0)
+                MULTIPLY_ROWS(2)
+#if TM == 8
+                MULTIPLY_ROWS(4)
+                MULTIPLY_ROWS(6)
+#endif
+#if DOT4 && MATRIX
+                if (row_zp != 0) {
+                    [[unroll]] for (int i = 0; i < 4 * TN; ++i) column_sums[i / 4] += products(ONES, w[i]);
+                }
+#endif
+#else
+#if WIDE && MATRIX
+#define COLUMN_ELEMENTS(n)                                                                                        \
+    X4 w00 = unpack_i16(COLUMN(0, n)) - column_zp, w01 = unpack_i16(COLUMN(1, n)) - column_zp,                    \
+       w02 = unpack_i16(COLUMN(2, n)) - column_zp, w03 = unpack_i16(COLUMN(3, n)) - column_zp;
+#else
+#define COLUMN_ELEMENTS(n)                                                                                        \
+    ivec4 words = COLUMN(0, n);                                                                                   \
+    X4 w00 = unpack_i8(words.x) - column_zp, w01 = unpack_i8(words.y) - column_zp,                                \
+       w02 = unpack_i8(words.z) - column_zp, w03 = unpack_i8(words.w) - column_zp;
+#endif
+#define MULTIPLY_ROW(m, n)                                         \
+    {                                                              \
+        X4 x = FOUR_ROW_ELEMENTS(ROW(m));                          \
+        MULTIPLY((m) * TN + n, x, w00, w01, w02, w03)              \
+    }
+#define MULTIPLY_COLUMNS(n)                                                                                       \
+    {                                                                                                             \
+        COLUMN_ELEMENTS(n)                                                                                        \
+        MULTIPLY_ROW(0, n) MULTIPLY_ROW(1, n) MULTIPLY_ROW(2, n) MULTIPLY_ROW(3, n) LAST_ROWS(n)                  \
+    }
+#if TM == 8
+#define LAST_ROWS(n) MULTIPLY_ROW(4, n) MULTIPLY_ROW(5, n) MULTIPLY_ROW(6, n) MULTIPLY_ROW(7, n)
+#else
+#define LAST_ROWS(n)
+#endif
+                MULTIPLY_COLUMNS(0)
+#if TN == 2
+                MULTIPLY_COLUMNS(1)
+#endif
+#endif
+            }
+            barrier();
 #if WIDE
-        // DEPTH divides FLUSH_BLOCKS.
-        if (step % FLUSH_BLOCKS == FLUSH_BLOCKS - DEPTH) {
-            for (int i = 0; i < TM * TN; ++i) { FLUSH_SUM(i) }
-        }
+            pending += DEPTH;
+            if (pending > FLUSH_BLOCKS - DEPTH) {
+                EACH_SUM(FLUSH)
+                pending = 0;
+            }
 #endif
+        }
     }
 #if WIDE
-    for (int i = 0; i < TM * TN; ++i) { FLUSH_SUM(i) }
+    EACH_SUM(FLUSH)
+#endif
+#if DOT4
+    // (a - za) (w - zw) = a w - za w - zw a + za zw, the second and the last in the bias unless MATRIX: the last as
+    // often as there are elements, those past the end of K included.
+#if MATRIX
+#define CORRECT(m, n) \
+    acc[(m) * TN + n] += row_zp * ((part == 0 ? 4 * BLOCKS * column_zp : 0) - column_sums[n]) - row_sums[m] * column_zp;
+#else
+#define CORRECT(m, n) acc[(m) * TN + n] -= row_sums[m] * column_zp;
+#endif
+    EACH_SUM(CORRECT)
 #endif
 
     // What follows is compiled TN times: the sums of the next row move down.
     TOTAL4 bias[TN];
-    for (int n = 0; n < TN; ++n) {
-        int quad = min(first_quad + n * TX + tx, QUADS - 1);
-        bias[n] = bias4(batch, quad);
-#if DOT4 && MATRIX
-        // (a - za) (w - zw) = a w - za w - zw a + za zw, the last as often as there are elements, those past the end
-        // included.
-        bias[n] += row_zp * (4 * BLOCKS * column_zp - column_sums[n]);
-#endif
-    }
-    int count = min(ROWS - first - ty * TM, TM);
-    for (int r = 0; r < count; ++r) {
-        int to = output_row(batch, first + ty * TM + r);
-        for (int n = 0; n < TN; ++n) {
-            int quad = first_quad + n * TX + tx;
-            TOTAL4 sum = TOTAL_ADD(SUM(n), bias[n]);
-#if DOT4
-            sum -= row_sums[0] * column_zp;
-#endif
-            if (quad < QUADS && IS_STORED(to))
-                FUSED(uint(to * COLUMNS + quad * 4), uint(min(COLUMNS - quad * 4, 4)), sum);
+    [[unroll]] for (int n = 0; n < TN; ++n) bias[n] = bias4(batch, min(first_quad + n * TX + tx, QUADS - 1));
+    [[dont_unroll]] for (int r = 0; r < TM; ++r) {
+#if SPLIT > 1
+        [[unroll]] for (int n = 0; n < TN; ++n) {
+            if (part > 0) partial[((part - 1) * TN + n) * SIZE + local] = SUM(n);
         }
-        for (int i = 0; i + TN < TM * TN; ++i) SUM(i) = SUM(i + TN);
-#if DOT4
-        for (int m = 0; m + 1 < TM; ++m) row_sums[m] = row_sums[m + 1];
+        barrier();
+        if (part == 0) {
+            [[unroll]] for (int n = 0; n < TN; ++n) {
+                [[unroll]] for (int p = 0; p + 1 < SPLIT; ++p) SUM(n) += partial[(p * TN + n) * SIZE + local];
+            }
+        }
+        barrier();
+#endif
+        int row = first + FIRST_ROW + ROW_STEP * r;
+        if (part == 0 && row < ROWS) {
+            int to = output_row(batch, row);
+            [[unroll]] for (int n = 0; n < TN; ++n) {
+                int quad = first_quad + n * TX + tx;
+                if (quad < QUADS && IS_STORED(to))
+                    FUSED(uint(to * COLUMNS + quad * 4), uint(min(COLUMNS - quad * 4, 4)), TOTAL_ADD(SUM(n), bias[n]));
+            }
+        }
+#define MOVE(m) SUM((m) * TN) = SUM((m) * TN + TN), SUM((m) * TN + TN - 1) = SUM((m) * TN + 2 * TN - 1);
+        MOVE(0) MOVE(1) MOVE(2)
+#if TM == 8
+        MOVE(3) MOVE(4) MOVE(5) MOVE(6)
 #endif
     }
 }

@@ -75,6 +75,14 @@ int taps_y, taps_x;
 #endif
 
 X1 row_zp, column_zp;
+// Floats have none; taking zero away would be an instruction.
+#if X_FLOAT
+#define LESS_ROW_ZP(x) (x)
+#define LESS_COLUMN_ZP(x) (x)
+#else
+#define LESS_ROW_ZP(x) ((x) - row_zp)
+#define LESS_COLUMN_ZP(x) ((x) - column_zp)
+#endif
 
 // A row of the implicit matrix: where its elements lie. MATRIX: `image` is the row.
 struct Row {
@@ -98,13 +106,46 @@ Row row_at(int batch, int r) {
     taps_x = (KW - 1 - (left - x * STRIDE_X) + STRIDE_X) / STRIDE_X;
     return Row(qy / PHASE_H * IH, 0, qy % PHASE_H + y, r % PHASE_W + x);
 #elif VOLUME
-    int oy = r / OW, oz = oy / OH;
-    return Row(oz / OD * ID, oz % OD * STRIDE_Z - PAD_FRONT, oy % OH * STRIDE_Y - PAD_TOP,
-               r % OW * STRIDE_X - PAD_LEFT);
+    uint o = uint(r), oy = o / uint(OW), oz = oy / uint(OH), n = oz / uint(OD);
+    return Row(int(n) * ID, int(oz - n * uint(OD)) * STRIDE_Z - PAD_FRONT, int(oy - oz * uint(OH)) * STRIDE_Y - PAD_TOP,
+               int(o - oy * uint(OW)) * STRIDE_X - PAD_LEFT);
 #else
-    int oy = r / OW;
-    return Row(oy / OH * IH, 0, oy % OH * STRIDE_Y - PAD_TOP, r % OW * STRIDE_X - PAD_LEFT);
+    // Unsigned numbers are divided by fewer instructions.
+    uint o = uint(r), oy = o / uint(OW), n = oy / uint(OH);
+    return Row(int(n) * IH, 0, int(oy - n * uint(OH)) * STRIDE_Y - PAD_TOP,
+               int(o - oy * uint(OW)) * STRIDE_X - PAD_LEFT);
 #endif
+}
+
+// The row after it: a few steps instead of divisions.
+Row next_row(int batch, Row row) {
+#if MATRIX
+    ++row.image;
+#elif TRANSPOSED
+    int y = floor_divide(batch / STRIDE_X - PAD_TOP, STRIDE_Y), x = floor_divide(batch % STRIDE_X - PAD_LEFT, STRIDE_X);
+    bool new_line = ++row.x == x + PHASE_W;
+    row.x = new_line ? x : row.x;
+    row.y += new_line ? 1 : 0;
+    bool new_image = row.y == y + PHASE_H;
+    row.y = new_image ? y : row.y;
+    row.image += new_image ? IH : 0;
+#else
+    row.x += STRIDE_X;
+    bool new_line = row.x == OW * STRIDE_X - PAD_LEFT;
+    row.x = new_line ? -PAD_LEFT : row.x;
+    row.y += new_line ? STRIDE_Y : 0;
+    bool new_image = row.y == OH * STRIDE_Y - PAD_TOP;
+    row.y = new_image ? -PAD_TOP : row.y;
+#if VOLUME
+    row.z += new_image ? STRIDE_Z : 0;
+    new_image = row.z == OD * STRIDE_Z - PAD_FRONT;
+    row.z = new_image ? -PAD_FRONT : row.z;
+    row.image += new_image ? ID : 0;
+#else
+    row.image += new_image ? IH : 0;
+#endif
+#endif
+    return row;
 }
 
 // The row of the output, in COLUMNS elements, that gets a row's results. TRANSPOSED: -1 past the edge of the output.
@@ -152,32 +193,53 @@ Block block_at(int block) {
 #if MATRIX
     return Block(0, 0, block * 4);
 #else
-    int tap = block / K_BLOCKS;
-    return Block(tap / TAPS_X, tap % TAPS_X, (block - tap * K_BLOCKS) * 4);
+    uint tap = uint(block) / uint(K_BLOCKS), ky = tap / uint(TAPS_X);
+    return Block(int(ky), int(tap - ky * uint(TAPS_X)), (block - int(tap) * K_BLOCKS) * 4);
 #endif
 }
 
+// Whether a tap may lie in the padding; where none does, nobody asks.
+#if MATRIX
+#define PADDED false
+#elif TRANSPOSED
+#define PADDED true
+#else
+// (No || of constants: glslang makes invalid code of several.)
+bool may_be_padded() {
+    int past_y = (OH - 1) * STRIDE_Y + (KH - 1) * DILATION_Y - PAD_TOP - IH + 1,
+        past_x = (OW - 1) * STRIDE_X + (KW - 1) * DILATION_X - PAD_LEFT - IW + 1;
+    int most = max(max(PAD_TOP, PAD_LEFT), max(past_y, past_x));
+#if VOLUME
+    most = max(most, max(PAD_FRONT, (OD - 1) * STRIDE_Z + (KD - 1) * DILATION_Z - PAD_FRONT - ID + 1));
+#endif
+    return most > 0;
+}
+#define PADDED may_be_padded()
+#endif
+#define IN_PADDING(at) (PADDED && (at) < 0)
+#define TAP_START(at) (PADDED ? max(at, 0) : (at))
+
 // Four inner elements of a row; zero in the padding and past the last one.
 X4 row4(int at, int k) {
-    uint i = uint(max(at, 0) + k);
+    uint i = uint(TAP_START(at) + k);
     X4 v;
     if (K % 4 == 0) {
-        v = in0_load4(i) - row_zp;
+        v = LESS_ROW_ZP(in0_load4(i));
     } else {
         int left = min(K - k, 4);
-        v = in0_loadn(i, uint(left)) - row_zp;
+        v = LESS_ROW_ZP(in0_loadn(i, uint(left)));
         v = X4(v.x, left > 1 ? v.y : X1(0), left > 2 ? v.z : X1(0), left > 3 ? v.w : X1(0));
     }
-    return at < 0 ? X4(0) : v;
+    return IN_PADDING(at) ? X4(0) : v;
 }
 
-#if defined(DOT4) && !X_FLOAT
+#if DOT4
 // The same elements as a word, with the zero point in them: it alone in the padding, anything past the last one,
 // where the columns have theirs.
 int row_word(int at, int k) {
-    uint i = uint(max(at, 0) + k);
-    ivec4 v = K % 4 == 0 ? in0_load4(i) : in0_loadn(i, uint(min(K - k, 4)));
-    return pack_i8(at < 0 ? ivec4(row_zp) : v);
+    uint i = uint(TAP_START(at) + k);
+    int word = K % 4 == 0 ? in0_word4q(i >> 2) : pack_i8(in0_loadn(i, uint(min(K - k, 4))));
+    return IN_PADDING(at) ? pack_i8(ivec4(row_zp)) : word;
 }
 #endif
 
@@ -192,13 +254,38 @@ ivec4 products(int a, ivec4 w) {
 #define ONES 0x01010101
 #endif
 
+#if DOT4
+// The words of four columns: four inner elements of block `block` of each, with the zero point in them.
+#if MATRIX
+// Past the last inner element there is the zero point alone.
+int column_word(int batch, int k, int quad) {
+    if (K % 4 != 0 && k >= K) return pack_i8(ivec4(column_zp));
+    int row = batch * K + k;
+    if (COLUMNS % 4 == 0) return in1_word4q(uint(row * (COLUMNS / 4) + quad));
+    return pack_i8(in1_loadn(uint(row * COLUMNS + quad * 4), uint(min(COLUMNS - quad * 4, 4))));
+}
+ivec4 column_words(int batch, int quad, int block) {
+    int a = column_word(batch, 4 * block, quad), b = column_word(batch, 4 * block + 1, quad),
+        c = column_word(batch, 4 * block + 2, quad), d = column_word(batch, 4 * block + 3, quad);
+    // Bytes 0 and 2 of two words side by side, and bytes 1 and 3.
+    const int even = 0x00ff00ff, odd = ~even;
+    int ab02 = (a & even) | ((b << 8) & odd), ab13 = ((a >> 8) & even) | (b & odd);
+    int cd02 = (c & even) | ((d << 8) & odd), cd13 = ((c >> 8) & even) | (d & odd);
+    return ivec4((ab02 & 0xffff) | (cd02 << 16), (ab13 & 0xffff) | (cd13 << 16),
+                 ((ab02 >> 16) & 0xffff) | (cd02 & ~0xffff), ((ab13 >> 16) & 0xffff) | (cd13 & ~0xffff));
+}
+#else
+ivec4 column_words(int batch, int quad, int block) { return in1_load4q(uint(COLUMN_QUAD(quad) * MOST_BLOCKS + block)); }
+#endif
+#endif
+
 #if STEP_K == 8
 // Eight inner elements of a row, K being a multiple of eight.
 void row8(int at, int k, out X4 x, out X4 y) {
 #ifdef IN0_EIGHTS
-    in0_load8(uint(max(at, 0) + k), x, y);
-    x = at < 0 ? X4(0) : x - row_zp;
-    y = at < 0 ? X4(0) : y - row_zp;
+    in0_load8(uint(TAP_START(at) + k), x, y);
+    x = IN_PADDING(at) ? X4(0) : LESS_ROW_ZP(x);
+    y = IN_PADDING(at) ? X4(0) : LESS_ROW_ZP(y);
 #else
     x = row4(at, k);
     y = row4(at, k + 4);
@@ -228,7 +315,8 @@ TOTAL4 bias4(int batch, int quad) {
 X4 column4(int batch, int k, int quad) {
     if (K % 4 != 0 && k >= K) return X4(0);
     uint i = uint((batch * K + k) * COLUMNS + quad * 4);
-    return (COLUMNS % 4 == 0 ? in1_load4(i) : in1_loadn(i, uint(min(COLUMNS - quad * 4, 4)))) - column_zp;
+    X4 v = COLUMNS % 4 == 0 ? in1_load4(i) : in1_loadn(i, uint(min(COLUMNS - quad * 4, 4)));
+    return LESS_COLUMN_ZP(v);
 }
 #define LOAD_COLUMNS(c, quad)                                                    \
     X4 w##c##0 = column4(batch, k, quad), w##c##1 = column4(batch, k + 1, quad), \

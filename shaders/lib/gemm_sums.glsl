@@ -37,3 +37,14 @@
 #define FLUSH_SUM(i)
 #define SUM(i) acc[i]
 #endif
+// Four products in their order: with TOSAVK_FMA a chain, each link of which is one instruction.
+#if X_FLOAT && TOSAVK_FMA
+#define ADD_FOUR(i, a, w0, w1, w2, w3)                                                                  \
+    acc[i] = fma(X4((a).w), w3, fma(X4((a).z), w2, fma(X4((a).y), w1, fma(X4((a).x), w0, acc[i]))));
+#else
+#define ADD_FOUR(i, a, w0, w1, w2, w3) \
+    ADD(i, (a).x, w0)                  \
+    ADD(i, (a).y, w1)                  \
+    ADD(i, (a).z, w2)                  \
+    ADD(i, (a).w, w3)
+#endif

@@ -52,6 +52,9 @@ ivec4 float_to_small(vec4 value, int exponent_bits, int fraction_bits, bool has_
 
 // bf16 shares fp32's exponent, so its subnormals are fp32's and a shift converts it.
 vec4 bf16_to_float(ivec4 bits) { return intBitsToFloat(bits << 16); }
+vec4 bf16_of_words(uvec2 words) {
+    return uintBitsToFloat(uvec4(words.x << 16, words.x, words.y << 16, words.y) & 0xffff0000u);
+}
 ivec4 float_to_bf16(vec4 value) {
     ivec4 u = floatBitsToInt(value), rounded = (u + 0x7fff + ((u >> 16) & 1)) >> 16;
     bvec4 is_nan = greaterThan(u & 0x7fffffff, ivec4(0x7f800000));
@@ -68,6 +71,12 @@ vec4 fp16_to_float(ivec4 bits) {
     result = mix(result, (magnitude << 13) | 0x7f800000, greaterThanEqual(magnitude, ivec4(0x7c00)));
     return intBitsToFloat(result | ((bits & 0x8000) << 16));
 }
+// Numbers to calculate with: of a NaN not every bit is kept.
+#if TOSAVK_NATIVE_FP16
+vec4 fp16_of_words(uvec2 words) { return vec4(unpackFloat2x16(words.x), unpackFloat2x16(words.y)); }
+#else
+vec4 fp16_of_words(uvec2 words) { return fp16_to_float(unpack_i16(ivec2(words)) & 65535); }
+#endif
 const int FP16_NORMAL = 113 << 23;  // 2^-14
 // The multiple of 2^-24 nearest to a magnitude below 2^-14, ties to even. A shift of 30 leaves nothing.
 ivec4 fp16_units(ivec4 magnitude) {
@@ -133,19 +142,21 @@ vec4 round_bf16(vec4 value) { return bf16_to_float(float_to_bf16(value)); }
 vec4 round_fp8e4m3(vec4 value) { return fp8e4m3_to_float(float_to_fp8e4m3(value)); }
 vec4 round_fp8e5m2(vec4 value) { return fp8e5m2_to_float(float_to_fp8e5m2(value)); }
 
-#define READ_SMALL16(N, B, FROM, DECODE)                                                         \
+#define READ_SMALL16(N, B, FROM, DECODE, DECODE_WORDS)                                           \
     FROM##_2(N, B) float N##_load1(uint i) {                                                     \
         return DECODE(ivec4(bitfieldExtract(N##_word(i >> 1), int(i & 1u) * 16, 16) & 65535)).x; \
     }                                                                                            \
+    vec4 N##_load4q(uint q) { return DECODE_WORDS(uvec2(N##_pair(q))); }                         \
     vec4 N##_load4(uint i) { return DECODE(unpack_i16(N##_pair(i >> 2)) & 65535); }              \
     LOADN(N, vec4)
 #define READ_SMALL8(N, B, FROM, DECODE)                                                 \
     FROM##_1(N, B)                                                                      \
     float N##_load1(uint i) { return DECODE(ivec4(bitfieldExtract(N##_word(i >> 2), int(i & 3u) * 8, 8) & 255)).x; } \
-    vec4 N##_load4(uint i) { return DECODE(unpack_i8(N##_word(i >> 2)) & 255); }        \
+    vec4 N##_load4q(uint q) { return DECODE(unpack_i8(N##_word(q)) & 255); }            \
+    vec4 N##_load4(uint i) { return N##_load4q(i >> 2); }                               \
     LOADN(N, vec4)
-#define READ_fp16(N, B, FROM) READ_SMALL16(N, B, FROM, fp16_to_float)
-#define READ_bf16(N, B, FROM) READ_SMALL16(N, B, FROM, bf16_to_float)
+#define READ_fp16(N, B, FROM) READ_SMALL16(N, B, FROM, fp16_to_float, fp16_of_words)
+#define READ_bf16(N, B, FROM) READ_SMALL16(N, B, FROM, bf16_to_float, bf16_of_words)
 #define READ_fp8e4m3(N, B, FROM) READ_SMALL8(N, B, FROM, fp8e4m3_to_float)
 #define READ_fp8e5m2(N, B, FROM) READ_SMALL8(N, B, FROM, fp8e5m2_to_float)
 

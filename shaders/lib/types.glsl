@@ -3,6 +3,7 @@
 // A tensor named N of element type t is declared by READ_t(N, binding, FROM) or WRITE_t(N, binding, TO), which make
 //   N_load1(i)        element i                         int or float; i48: the low and the high word
 //   N_load4(i)        elements i..i+3, i % 4 == 0       ivec4 or vec4; i48: wide4 of wide.glsl
+//   N_load4q(q)       the same of i = 4q, of numbers to calculate with; of i8 also N_word4q(q), their word
 //   N_loadn(i, n)     elements i..i+n-1, any i; the rest repeats the last one
 //   N_load8(i, v, w)  elements i..i+7, i % 8 == 0, and for i8 N_words8(i), their two words; where
 //                     IN<K>_EIGHTS is defined
@@ -133,7 +134,9 @@ ivec4 unpack_bool(int w) { return truth4(unpack_i8(w)); }
 #define READ_i8(N, B, FROM)                                                             \
     FROM##_1(N, B)                                                                      \
     int N##_load1(uint i) { return bitfieldExtract(N##_word(i >> 2), int(i & 3u) * 8, 8); } \
-    ivec4 N##_load4(uint i) { return unpack_i8(N##_word(i >> 2)); }                     \
+    int N##_word4q(uint q) { return N##_word(q); }                                      \
+    ivec4 N##_load4q(uint q) { return unpack_i8(N##_word(q)); }                         \
+    ivec4 N##_load4(uint i) { return N##_load4q(i >> 2); }                              \
     LOADN_8(N, unpack_i8)
 
 #define READ_i4(N, B, FROM) READ_i8(N, B, FROM)
@@ -147,13 +150,15 @@ ivec4 unpack_bool(int w) { return truth4(unpack_i8(w)); }
 #define READ_i16(N, B, FROM)                                                            \
     FROM##_2(N, B)                                                                      \
     int N##_load1(uint i) { return bitfieldExtract(N##_word(i >> 1), int(i & 1u) * 16, 16); } \
-    ivec4 N##_load4(uint i) { return unpack_i16(N##_pair(i >> 2)); }                    \
+    ivec4 N##_load4q(uint q) { return unpack_i16(N##_pair(q)); }                        \
+    ivec4 N##_load4(uint i) { return N##_load4q(i >> 2); }                              \
     LOADN(N, ivec4)
 
 #define READ_32(N, B, FROM, T1, T4, BITS)                                               \
     FROM##_4(N, B)                                                                      \
     T1 N##_load1(uint i) { return BITS(N##_word(i)); }                                  \
-    T4 N##_load4(uint i) { return BITS(N##_quad(i >> 2)); }                             \
+    T4 N##_load4q(uint q) { return BITS(N##_quad(q)); }                                 \
+    T4 N##_load4(uint i) { return N##_load4q(i >> 2); }                                 \
     LOADN(N, T4)
 #define READ_i32(N, B, FROM) READ_32(N, B, FROM, int, ivec4, )
 #define READ_fp32(N, B, FROM) READ_32(N, B, FROM, float, vec4, intBitsToFloat)

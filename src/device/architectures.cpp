@@ -12,7 +12,7 @@ namespace tosavk {
 namespace {
 
 // VkDriverId; this room knows no Vulkan.
-constexpr std::uint32_t driver_id_swiftshader = 10, driver_id_llvmpipe = 13;
+constexpr std::uint32_t driver_id_swiftshader = 10, driver_id_llvmpipe = 13, driver_id_nvk = 24;
 
 constexpr std::uint32_t amd = 0x1002, nvidia = 0x10de, intel = 0x8086, qualcomm = 0x5143, arm = 0x13b5;
 
@@ -42,7 +42,9 @@ constexpr Pattern rdna3[] = {
 
 // Ids grow with the years: Volta ends at 0x1dff, Turing begins at 0x1e02.
 constexpr IdRange turing_ids[] = {{0x1e00, 0xffff}};
-constexpr Pattern turing[] = {{.vendor_id = nvidia, .device_ids = turing_ids}};
+// Mesa's driver is for Turing and later.
+constexpr Pattern turing[] = {{.vendor_id = nvidia, .device_ids = turing_ids},
+                              {.driver_id = driver_id_nvk, .vendor_id = nvidia}};
 
 // DG2: Arc A, Data Center Flex.
 constexpr IdRange xe_hpg_ids[] = {{0x5690, 0x5697}, {0x56a0, 0x56c2}};
@@ -52,8 +54,10 @@ constexpr Pattern xe_hpg[] = {{.vendor_id = intel, .device_ids = xe_hpg_ids}};
 constexpr Pattern xe2[] = {{.vendor_id = intel, .device_ids = xe2_ids}};
 constexpr Pattern any_intel[] = {{.vendor_id = intel}};
 
-constexpr IdRange adreno_ids[] = {{0x06000000, 0x07ffffff}, {0x43000000, 0x43ffffff}};
-constexpr Pattern adreno[] = {{.vendor_id = qualcomm, .device_ids = adreno_ids}};
+constexpr IdRange adreno_7xx_ids[] = {{0x07000000, 0x07ffffff}, {0x43000000, 0x43ffffff}};
+constexpr Pattern adreno_7xx[] = {{.vendor_id = qualcomm, .device_ids = adreno_7xx_ids}};
+constexpr IdRange adreno_6xx_ids[] = {{0x06000000, 0x06ffffff}};
+constexpr Pattern adreno_6xx[] = {{.vendor_id = qualcomm, .device_ids = adreno_6xx_ids}};
 
 constexpr IdRange bifrost_ids[] = {{0x60000000, 0x7fffffff}};
 constexpr IdRange valhall_ids[] = {{0x90000000, 0xffffffff}};
@@ -81,6 +85,11 @@ constexpr Facts llvmpipe_facts = {
     .shuffles = {true, "a shuffle costs less than a load", "docs/performance.md: On lavapipe without its subgroup"},
     .shared_tiles = {false, "a CPU's caches are as near",
                      "Mesa, src/gallium/drivers/llvmpipe: shared memory is memory of the host"},
+    .product_tiles = {false, "a CPU's caches are as near",
+                      "Mesa, src/gallium/drivers/llvmpipe: shared memory is memory of the host"},
+    .tile_quads = {1, "it has no such tiles", guess},
+    .shared_rows = {true, "a shuffle costs less than a load", "docs/performance.md: On lavapipe without its subgroup"},
+    .fma_chains = {false, "chains are waited for, link by link", guess},
     .cooperative_matrices = {false, "a CPU has none that are faster",
                              "Mesa, src/gallium/frontends/lavapipe: lvp_nir_lower_cooperative_matrix"},
     .work_per_s = {20e9, "a sixth of the rate of two cores",
@@ -98,8 +107,37 @@ constexpr Facts assumed(Facts facts, std::string_view source) {
 }
 
 /// 64 invocations are whole subgroups of the architecture, as of most: what kernels for GPUs are written for.
-constexpr Facts subgroups(std::string_view why, std::string_view source) {
-    return {.workgroup_size = {64, why, source}};
+constexpr Facts subgroups(std::string_view why, std::string_view source, std::uint32_t tile_quads = 2) {
+    return {.workgroup_size = {64, why, source},
+            .product_tiles = {true, "tiles are read more often than they are written, and registers hold large ones",
+                              "docs/gpu-compilers.md: The hottest loops of products"},
+            .tile_quads = {tile_quads, "so many sums fit into registers",
+                           "docs/gpu-compilers.md: The hottest loops of products"}};
+}
+constexpr Facts xe(std::string_view why, bool multiplies = true) {
+    Facts facts = subgroups(why, "Mesa, src/intel/vulkan: minSubgroupSize, maxSubgroupSize", 1);
+    constexpr std::string_view source =
+        "Mesa, src/intel/vulkan: anv_physical_device, cooperative matrix configurations";
+    if (multiplies) facts.cooperative_matrices = {true, "it has units for them", source};
+    else
+        facts.cooperative_matrices = {false, "units for them come with Xe-HPG; Mesa's driver makes ordinary code",
+                                      source};
+    return facts;
+}
+/// Few registers, and shared memory that is no nearer than what is cached.
+constexpr Facts direct(std::string_view why, std::string_view source) {
+    return {.workgroup_size = {64, why, source},
+            .own_rows = {8, "32 sums and what they are made of fit into 64 registers",
+                         "docs/gpu-compilers.md: The hottest loops of products"},
+            .product_tiles = {false, "shared memory is no nearer than what is cached",
+                              "docs/gpu-compilers.md: The hottest loops of products"}};
+}
+
+constexpr Facts adreno_6xx_facts() {
+    Facts facts = direct("64 are a subgroup, or half of one of 128", "Mesa, src/freedreno/common: threadsize_base");
+    facts.texel_reads = {true, "the texture path reads single words of a storage buffer",
+                         "docs/gpu-compilers.md: The hottest loops of products"};
+    return facts;
 }
 
 constexpr Architecture table[] = {
@@ -116,25 +154,20 @@ constexpr Architecture table[] = {
      subgroups("64 are a subgroup, or two of 32", "AMD, RDNA Instruction Set Architecture: waves of 32 and 64")},
     {"NVIDIA Turing or later", turing,
      subgroups("64 are two subgroups of 32", "NVIDIA, CUDA C++ Programming Guide: a warp has 32 threads")},
-    {"Intel Xe-HPG", xe_hpg,
-     subgroups("64 are whole subgroups of 8, 16 and 32", "Mesa, src/intel/vulkan: minSubgroupSize, maxSubgroupSize")},
-    {"Intel Xe2", xe2,
-     subgroups("64 are whole subgroups of 16 and 32", "Mesa, src/intel/vulkan: minSubgroupSize, maxSubgroupSize")},
-    {"another Intel GPU", any_intel,
-     subgroups("64 are whole subgroups of 8, 16 and 32", "Mesa, src/intel/vulkan: minSubgroupSize, maxSubgroupSize")},
-    {"Qualcomm Adreno 6xx or 7xx", adreno,
-     subgroups("64 are a subgroup, or half of one of 128", "Mesa, src/freedreno/common: threadsize_base")},
-    {"Arm Mali Bifrost", bifrost,
-     subgroups("64 are whole subgroups of 4 and 8", "Mesa, src/panfrost: pan_subgroup_size")},
-    {"Arm Mali Valhall or later",
-     valhall,
-     {.workgroup_size = {64, "64 are four subgroups of 16", "Mesa, src/panfrost: pan_subgroup_size"},
-      .shared_tiles = {true, "tiles are read more often than they are written, though Mali keeps them in its caches",
-                       guess}}},
+    {"Intel Xe-HPG", xe_hpg, xe("64 are whole subgroups of 8, 16 and 32")},
+    {"Intel Xe2", xe2, xe("64 are whole subgroups of 16 and 32")},
+    {"another Intel GPU", any_intel, xe("64 are whole subgroups of 8, 16 and 32", false)},
+    {"Qualcomm Adreno 6xx", adreno_6xx, adreno_6xx_facts()},
+    {"Qualcomm Adreno 7xx", adreno_7xx,
+     direct("64 are a subgroup, or half of one of 128", "Mesa, src/freedreno/common: threadsize_base")},
+    {"Arm Mali Bifrost", bifrost, direct("64 are whole subgroups of 4 and 8", "Mesa, src/panfrost: pan_subgroup_size")},
+    {"Arm Mali Valhall or later", valhall,
+     direct("64 are four subgroups of 16", "Mesa, src/panfrost: pan_subgroup_size")},
 
     {"an unknown discrete GPU",
      any_discrete,
      {.busy_invocations = {65536, "a discrete GPU has thousands of lanes, and each waits for memory", guess},
+      .product_tiles = {true, "tiles are read more often than they are written", guess},
       .maps_memory = {false, "reading a discrete device's memory over the bus is slow",
                       "Vulkan, VkMemoryPropertyFlagBits: the host is slower on memory that is not HOST_CACHED"},
       .work_per_s = {1e12, "a careful guess of the device's rate", guess},
@@ -149,9 +182,14 @@ constexpr Architecture table[] = {
       .walk_bytes = {0, "neighbouring ones read neighbouring memory", guess},
       .gathered_rows = {1, "neighbouring invocations read neighbouring memory", guess},
       .max_loop_passes = {0, "Vulkan has no such limit", "Vulkan: no limit of loops in its tables of limits"},
-      .own_rows = {8, "each serves 4 to 16 columns", guess},
+      .own_rows = {4, "16 sums and what they are made of fit into 32 registers", guess},
       .shuffles = {true, "a shuffle costs less than a load", guess},
       .shared_tiles = {true, "tiles are read more often than they are written", guess},
+      .product_tiles = {false, "on some GPUs it is ordinary memory, and large tiles spill from few registers", guess},
+      .tile_quads = {1, "32 sums fit into 64 registers", guess},
+      .shared_rows = {false, "neighbouring invocations load the same through their caches", guess},
+      .fma_chains = {true, "each link is one instruction, and not every compiler makes one of two",
+                     "docs/gpu-compilers.md: The hottest loops of products"},
       .cooperative_matrices = {true, "a GPU that offers them has units for them", guess},
       .texel_reads = {false, "nothing is known against storage buffers", guess},
       .wide_storage = {false, "nothing is known for wider ones", guess},

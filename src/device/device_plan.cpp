@@ -110,10 +110,15 @@ std::string shape_text(const MatrixShape& s) { return s ? fmt::format("{}x{}x{}"
 void choose_products(const DeviceCaps& caps, const Facts& facts, DevicePlan& plan) {
     const bool known = std::has_single_bit(caps.subgroup_size) && caps.subgroup_size <= plan.workgroup_size;
     plan.subgroup_lanes = known && caps.subgroup_shuffle && *facts.shuffles ? caps.subgroup_size : 1;
-    because(plan, plan.subgroup_lanes > 1 ? fmt::format("matrix products share rows within subgroups of {}, and "
-                                                        "neighbours the words they store: the device shuffles",
-                                                        caps.subgroup_size)
-                  : !*facts.shuffles      ? fmt::format("matrix products do not share rows: {}", facts.shuffles.why)
+    plan.shared_rows = plan.subgroup_lanes > 1 && *facts.shared_rows;
+    because(plan, plan.shared_rows          ? fmt::format("matrix products share rows within subgroups of {}, and "
+                                                                   "neighbours the words they store: the device shuffles",
+                                                          caps.subgroup_size)
+                  : plan.subgroup_lanes > 1 ? fmt::format("neighbours within subgroups of {} share the words they "
+                                                          "store: the device shuffles; but not matrix products their "
+                                                          "rows: {}",
+                                                          caps.subgroup_size, facts.shared_rows.why)
+                  : !*facts.shuffles        ? fmt::format("matrix products do not share rows: {}", facts.shuffles.why)
                   : !known ? "matrix products do not share rows: the subgroup size is unknown or does not "
                              "divide a workgroup"
                            : "matrix products do not share rows: subgroups do not shuffle, or have no ballots");
@@ -126,20 +131,35 @@ void choose_products(const DeviceCaps& caps, const Facts& facts, DevicePlan& pla
 
     const bool grid = plan.workgroup_size >= 64 && plan.workgroup_size <= 256;
     plan.shared_tiles = *facts.shared_tiles && grid && caps.max_shared_memory >= 16384;
-    because(plan, plan.shared_tiles ? fmt::format("matrix products and transforms go through shared memory, 16 KiB at "
-                                                  "most: {}",
-                                                  facts.shared_tiles.why)
+    because(plan, plan.shared_tiles
+                      ? fmt::format("sums, scans and transforms go through shared memory, 16 KiB at most: {}",
+                                    facts.shared_tiles.why)
                   : !*facts.shared_tiles
-                      ? fmt::format("matrix products use no shared memory: {}", facts.shared_tiles.why)
-                      : fmt::format("matrix products use no shared memory: the device has {} of it and workgroups of "
-                                    "{}",
+                      ? fmt::format("kernels use no shared memory: {}", facts.shared_tiles.why)
+                      : fmt::format("kernels use no shared memory: the device has {} of it and workgroups of {}",
                                     bytes_text(caps.max_shared_memory), plan.workgroup_size));
 
-    plan.dot4 = plan.shared_tiles && caps.integer_dot_product && caps.dot_4x8_accelerated;
+    plan.product_tiles = plan.shared_tiles && *facts.product_tiles && caps.max_workgroup_invocations >= 128 &&
+                         caps.max_workgroup_size_x >= 128;
+    because(plan, plan.product_tiles
+                      ? fmt::format("matrix products go through tiles in shared memory: {}", facts.product_tiles.why)
+                  : !*facts.product_tiles
+                      ? fmt::format("matrix products have no tiles in shared memory: {}", facts.product_tiles.why)
+                      : "matrix products have no tiles in shared memory: there is too little, or workgroups are small");
+    plan.product_tile_bytes = caps.max_shared_memory;
+    plan.tile_quads = *facts.tile_quads;
+    because(plan,
+            fmt::format("an invocation makes 8x{} of such a tile: {}", 4 * plan.tile_quads, facts.tile_quads.why));
+
+    plan.fma_chains = *facts.fma_chains;
+    because(plan, fmt::format("sums of products of floats are {}: {}",
+                              plan.fma_chains ? "chains of fma()" : "products and sums", facts.fma_chains.why));
+
+    plan.dot4 = caps.integer_dot_product && caps.dot_4x8_accelerated && (plan.shared_tiles || !plan.shared_rows);
     because(plan, plan.dot4 ? "four products of 8-bit integers are one instruction: the device has it"
-                  : plan.shared_tiles
+                  : plan.shared_tiles || !plan.shared_rows
                       ? "8-bit integers are multiplied one by one: the device has no fast instruction for four"
-                      : "8-bit integers are multiplied one by one: only tiles in shared memory take four at once");
+                      : "8-bit integers are multiplied one by one: shared rows are not taken four at once");
 
     // A workgroup's two tiles take 18 KiB, and its invocations are whole subgroups, 4 to 8 of them.
     const bool cooperates = *facts.cooperative_matrices && caps.subgroup_size_control && caps.vulkan_memory_model &&

@@ -30,12 +30,16 @@ struct DevicePlan {
     std::int64_t max_loop_passes = 0;  ///< of all loops of one invocation together; 0: no bound
     std::uint32_t texel_elements = 0;  ///< largest uniform texel buffer that kernels read through, texels; 0: none
     std::uint32_t subgroup_lanes = 1;  ///< size of subgroups that exchange values by shuffle; 1: none do
+    bool shared_rows = false;          ///< invocations of a subgroup share the rows of matrix products
     std::uint32_t own_rows =
         0;  ///< of a matrix product, that an invocation loads where none are shared; 0: gemm is not for it
-    bool slow_storage = false;  ///< storage buffers are read and written in components of 64 bits
-    bool shared_tiles =
-        false;          ///< matrix products go through tiles in shared memory, and lines of transforms (16 KiB at most)
-    bool dot4 = false;  ///< products of four pairs of i8 by one instruction
+    bool slow_storage = false;     ///< storage buffers are read and written in components of 64 bits
+    bool shared_tiles = false;     ///< sums, scans and lines of transforms go through shared memory (16 KiB at most)
+    bool product_tiles = false;    ///< matrix products go through tiles in shared memory
+    std::uint32_t tile_quads = 1;  ///< quads of columns that an invocation makes of such a tile, of 8 rows
+    std::uint32_t product_tile_bytes = 0;  ///< shared memory that a workgroup may take for them
+    bool fma_chains = false;               ///< sums of products of floats are chains of fma(), one instruction each
+    bool dot4 = false;                     ///< products of four pairs of i8 by one instruction
     MatrixShape cooperative_i8, cooperative_fp16;  ///< matrix products by whole subgroups, of subgroup_size invocations
     bool cooperative_fp32_sums = false;            ///< cooperative_fp16 adds accurately enough for fp32 results
     std::uint32_t subgroup_size = 0;               ///< of kernels that ask for whole subgroups
@@ -53,6 +57,8 @@ struct DevicePlan {
     std::vector<std::string> reasons;         ///< one sentence per choice, for `tosa-vk info`
     SizeChoices* sizes = nullptr;             ///< of the plan in the making; null: each plan chooses for its own sizes
 
+    /// Invocations that share the rows of a matrix product.
+    std::uint32_t row_lanes() const { return shared_rows ? subgroup_lanes : 1; }
     /// A choice by size alone, see SizeChoices. Whatever it is must give right results at every size.
     bool chooses(bool now, std::string_view what, std::int64_t detail = 0) const {
         return sizes ? sizes->choose(now, what, detail) : now;

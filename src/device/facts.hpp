@@ -32,7 +32,11 @@ struct Facts {
     Fact<std::int64_t> max_loop_passes = {};   ///< as DevicePlan's
     Fact<std::uint32_t> own_rows = {};         ///< as DevicePlan's
     Fact<bool> shuffles = {};                  ///< exchange of values within subgroups pays, where the device has it
-    Fact<bool> shared_tiles = {};              ///< tiles in shared memory pay
+    Fact<bool> shared_tiles = {};              ///< sums, scans and transforms in shared memory pay
+    Fact<bool> product_tiles = {};             ///< tiles of matrix products in shared memory pay
+    Fact<std::uint32_t> tile_quads = {};       ///< as DevicePlan's
+    Fact<bool> shared_rows = {};               ///< exchange of a product's rows within subgroups pays
+    Fact<bool> fma_chains = {};                ///< as DevicePlan's
     Fact<bool> cooperative_matrices = {};      ///< they pay, where the device has them
     Fact<bool> texel_reads = {};               ///< reading through uniform texel buffers pays
     Fact<bool> wide_storage = {};              ///< storage buffers in components of 64 bits pay
@@ -54,6 +58,10 @@ inline constexpr std::tuple fact_members{
     std::pair{"own_rows", &Facts::own_rows},
     std::pair{"shuffles", &Facts::shuffles},
     std::pair{"shared_tiles", &Facts::shared_tiles},
+    std::pair{"product_tiles", &Facts::product_tiles},
+    std::pair{"tile_quads", &Facts::tile_quads},
+    std::pair{"shared_rows", &Facts::shared_rows},
+    std::pair{"fma_chains", &Facts::fma_chains},
     std::pair{"cooperative_matrices", &Facts::cooperative_matrices},
     std::pair{"texel_reads", &Facts::texel_reads},
     std::pair{"wide_storage", &Facts::wide_storage},

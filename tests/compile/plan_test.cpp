@@ -398,7 +398,8 @@ TEST(Plan, KeysAreMadeOnce) {
 
 TEST(Plan, FourProductsAtOnceWhereTheDeviceHasThem) {
     DevicePlan device = test_device();
-    device.shared_tiles = true;
+    device.shared_tiles = device.product_tiles = true;
+    device.product_tile_bytes = 32768;
     const auto uses = [&](const char* line, const char* kernel) {
         const Plan plan = make_plan(load_problem(line), device, {});
         EXPECT_EQ(plan.dispatches.front().kernel, kernel) << line;
@@ -409,10 +410,13 @@ TEST(Plan, FourProductsAtOnceWhereTheDeviceHasThem) {
     for (const bool dot4 : {false, true}) {
         device.dot4 = dot4;
         device.busy_invocations = 1;
+        matmul = "matmul i8 1x128x64x128", conv = "conv2d i8 1x12x12x64 64x3x3 p1 rescale";
         EXPECT_EQ(uses(matmul, "gemm_tiles"), dot4);
         EXPECT_EQ(uses(conv, "gemm_tiles"), dot4);
         EXPECT_FALSE(uses(floats, "gemm_tiles"));
+        // Too few rows for a tile.
         device.busy_invocations = 1 << 20;
+        matmul = "matmul i8 1x8x64x128", conv = "conv2d i8 1x3x3x64 64x3x3 p1 rescale";
         EXPECT_FALSE(uses(matmul, "gemm_split"));
         EXPECT_EQ(uses(conv, "gemm_split"), dot4);
     }

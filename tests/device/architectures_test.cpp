@@ -80,8 +80,8 @@ const std::vector<Sample>& samples() {
         {"discrete", 0x8086, 0xe20b, "Intel Xe2"},
         {"integrated", 0x8086, 0x64a0, "Intel Xe2"},
         {"integrated", 0x8086, 0x9a49, "another Intel GPU"},
-        {"integrated", 0x5143, 0x06030001, "Qualcomm Adreno 6xx or 7xx"},
-        {"integrated", 0x5143, 0x43051401, "Qualcomm Adreno 6xx or 7xx"},
+        {"integrated", 0x5143, 0x06030001, "Qualcomm Adreno 6xx"},
+        {"integrated", 0x5143, 0x43051401, "Qualcomm Adreno 7xx"},
         {"integrated", 0x5143, 0x05030004, "an unknown GPU"},
         {"integrated", 0x13b5, 0x72120000, "Arm Mali Bifrost"},
         {"integrated", 0x13b5, 0x92020010, "Arm Mali Valhall or later"},
@@ -100,9 +100,10 @@ std::string shape_text(const MatrixShape& s) { return fmt::format("{}x{}x{}", s.
 std::map<std::string, std::string> fields_of(const DevicePlan& plan) {
     const auto& [workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations,
                  far_rows, row_quads, walk_bytes, gathered_rows, max_loop_passes, texel_elements, subgroup_lanes,
-                 own_rows, slow_storage, shared_tiles, dot4, cooperative_i8, cooperative_fp16, cooperative_fp32_sums,
-                 subgroup_size, int64, nan_preserve, rte, exact_reciprocals, native_fp16, map_in_place, staging_bytes,
-                 timeline_semaphores, submit_work, submit_bytes, reasons, sizes] = plan;
+                 shared_rows, own_rows, slow_storage, shared_tiles, product_tiles, tile_quads, product_tile_bytes,
+                 fma_chains, dot4, cooperative_i8, cooperative_fp16, cooperative_fp32_sums, subgroup_size, int64,
+                 nan_preserve, rte, exact_reciprocals, native_fp16, map_in_place, staging_bytes, timeline_semaphores,
+                 submit_work, submit_bytes, reasons, sizes] = plan;
     static_cast<void>(reasons), static_cast<void>(sizes);
     const auto text = [](const auto& value) { return fmt::format("{}", value); };
     return {{"workgroup_size", text(workgroup_size)},
@@ -118,9 +119,14 @@ std::map<std::string, std::string> fields_of(const DevicePlan& plan) {
             {"max_loop_passes", text(max_loop_passes)},
             {"texel_elements", text(texel_elements)},
             {"subgroup_lanes", text(subgroup_lanes)},
+            {"shared_rows", text(shared_rows)},
             {"own_rows", text(own_rows)},
             {"slow_storage", text(slow_storage)},
             {"shared_tiles", text(shared_tiles)},
+            {"product_tiles", text(product_tiles)},
+            {"tile_quads", text(tile_quads)},
+            {"product_tile_bytes", text(product_tile_bytes)},
+            {"fma_chains", text(fma_chains)},
             {"dot4", text(dot4)},
             {"cooperative_i8", shape_text(cooperative_i8)},
             {"cooperative_fp16", shape_text(cooperative_fp16)},

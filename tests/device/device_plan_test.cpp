@@ -166,7 +166,7 @@ TEST(DevicePlan, CooperativeMatrices) {
 TEST(DevicePlan, EveryChoiceHasASentence) {
     for (const DeviceCaps& caps : {desktop(), phone()}) {
         const DevicePlan plan = device_plan(caps);
-        EXPECT_EQ(plan.reasons.size(), plan.map_in_place ? 27u : 28u);
+        EXPECT_EQ(plan.reasons.size(), plan.map_in_place ? 30u : 31u);
         for (const std::string& reason : plan.reasons) {
             EXPECT_GT(reason.size(), 20u);
         }

@@ -30,9 +30,12 @@ protected:
         used_ = test::open_with([kernel](DevicePlan& plan) {
             plan.int64 = plan.int64 && GetParam().int64;
             plan.shared_tiles = kernel == "gemm_tiles" || kernel == "gemm_split";
+            plan.product_tiles = kernel == "gemm_tiles";
+            plan.product_tile_bytes = 32768;
             plan.busy_invocations = kernel == "gemm_split" ? 1 << 20 : 1;
             if (kernel == "gemm") plan.slow_storage = false;
             else plan.subgroup_lanes = 1;
+            plan.shared_rows = kernel == "gemm" && plan.subgroup_lanes > 1;
             plan.own_rows = kernel == "gemm" && plan.subgroup_lanes == 1 ? 16 : 0;
         });
     }

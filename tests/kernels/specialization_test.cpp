@@ -35,7 +35,10 @@ std::vector<DevicePlan> devices() {
     DevicePlan desktop;
     desktop.max_binding_bytes = 128 << 20;
     desktop.max_buffers = 16;
-    desktop.int64 = desktop.shared_tiles = desktop.dot4 = true;
+    desktop.int64 = desktop.shared_tiles = desktop.product_tiles = desktop.dot4 = desktop.fma_chains = true;
+    desktop.product_tile_bytes = 32768;
+    desktop.tile_quads = 2;
+    desktop.shared_rows = true;
     desktop.busy_invocations = 1;
     desktop.subgroup_lanes = 8;
     desktop.subgroup_size = 32;
@@ -44,11 +47,13 @@ std::vector<DevicePlan> devices() {
     desktop.cooperative_fp16 = {16, 16, 16};
     desktop.cooperative_fp32_sums = true;
     DevicePlan cpu = desktop, phone = desktop, plain = desktop;
-    cpu.shared_tiles = cpu.dot4 = false;
+    cpu.shared_tiles = cpu.product_tiles = cpu.dot4 = false;
     cpu.slow_storage = true;
     cpu.subgroup_lanes = 1;
     cpu.own_rows = 16;
     phone.workgroup_size = 64;
+    phone.product_tiles = phone.shared_rows = false;
+    phone.own_rows = 8;
     phone.int64 = false;
     phone.busy_invocations = 100000;
     phone.max_loop_passes = 1000;

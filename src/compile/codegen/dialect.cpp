@@ -56,8 +56,8 @@ std::string preamble(const DevicePlan& device, StoreForm stores, const Defines& 
                         int(stores == StoreForm::quads));
     text += fmt::format("#define TOSAVK_PAIRS {}\n#define TOSAVK_EIGHTS {}\n", int(device.slow_storage && device.int64),
                         int(stores == StoreForm::eights));
-    text += fmt::format("#define TOSAVK_LANES {}\n#define TOSAVK_EXACT_RECIPROCALS {}\n", device.subgroup_lanes,
-                        int(device.exact_reciprocals));
+    text += fmt::format("#define TOSAVK_LANES {}\n#define TOSAVK_EXACT_RECIPROCALS {}\n#define TOSAVK_FMA {}\n",
+                        device.subgroup_lanes, int(device.exact_reciprocals), int(device.fma_chains));
     for (const auto& [name, value] : defines) text += fmt::format("#define {} {}\n", name, value);
     text += "layout(local_size_x = 64, local_size_x_id = 1000) in;\n";
     for (const char* file : {"lib/types.glsl", "lib/index.glsl", "lib/wide.glsl", "lib/scale.glsl", "lib/math.glsl"}) {

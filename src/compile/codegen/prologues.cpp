@@ -38,13 +38,17 @@ void SourceBuilder::add_prologue(const std::string& name, const Group::Prologue&
     const char* type = vector_type(value.type);
     count_ = element_count(value.shape);
     std::string functions;  // what they read with comes before them
-    if (calls("_load4")) {
+    if (calls("_load4") || calls("_load4q") || calls("_word4q")) {
         const std::string result = prologue_body(prologue, true);
         functions += fmt::format(
             "{} {}_load4(uint e) {{\n    uint last = uint({}), n = min(4u, last - e + 1u);\n"
             "{}    return {};\n}}\n",
             type, name, param(static_cast<std::int32_t>(count_ - 1), true), body_.text(), result);
     }
+    if (calls("_load4q"))
+        functions += fmt::format("{0} {1}_load4q(uint q) {{ return {1}_load4(q * 4u); }}\n", type, name);
+    if (calls("_word4q") && value.type == DType::i8)
+        functions += fmt::format("int {0}_word4q(uint q) {{ return pack_i8({0}_load4(q * 4u)); }}\n", name);
     if (calls("_loadn") || calls("_load1")) {
         const std::string result = prologue_body(prologue, false);
         functions += fmt::format(

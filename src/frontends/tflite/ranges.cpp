@@ -15,7 +15,7 @@ namespace tosavk {
 
 namespace {
 
-using B = tflite::BuiltinOperator;
+using Code = tflite::BuiltinOperator;
 using Type = tflite::TensorType;
 
 constexpr IntRange narrow_range{std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
@@ -102,38 +102,38 @@ IntRange Lowering::result_range() const {
         return fits(a) && fits(b) ? f(a, b) : anything;
     };
     switch (op_->code) {
-        case B::ADD: return both([](auto& a, auto& b) { return IntRange{a.min + b.min, a.max + b.max}; });
-        case B::SUB: return both([](auto& a, auto& b) { return IntRange{a.min - b.max, a.max - b.min}; });
-        case B::MUL: return both(product);
-        case B::MAXIMUM:
+        case Code::ADD: return both([](auto& a, auto& b) { return IntRange{a.min + b.min, a.max + b.max}; });
+        case Code::SUB: return both([](auto& a, auto& b) { return IntRange{a.min - b.max, a.max - b.min}; });
+        case Code::MUL: return both(product);
+        case Code::MAXIMUM:
             return both([](auto& a, auto& b) { return IntRange{std::max(a.min, b.min), std::max(a.max, b.max)}; });
-        case B::MINIMUM:
+        case Code::MINIMUM:
             return both([](auto& a, auto& b) { return IntRange{std::min(a.min, b.min), std::min(a.max, b.max)}; });
-        case B::DIV:
-        case B::FLOOR_DIV:  // by -1 the least number becomes larger than any
+        case Code::DIV:
+        case Code::FLOOR_DIV:  // by -1 the least number becomes larger than any
             return both([](auto& a, auto& b) { return b.min > 0 ? join(a, {0, 0}) : up_to(magnitude(a) + 1); });
-        case B::FLOOR_MOD:  // it has the divisor's sign, and is nearer to 0
+        case Code::FLOOR_MOD:  // it has the divisor's sign, and is nearer to 0
             return both([](auto&, auto& b) {
                 return IntRange{std::min<std::int64_t>(b.min + 1, 0), std::max<std::int64_t>(b.max - 1, 0)};
             });
-        case B::NEG: return fits(of(0)) ? IntRange{-of(0).max, -of(0).min} : anything;
-        case B::ABS: return fits(of(0)) ? IntRange{0, magnitude(of(0))} : anything;
-        case B::SIGN: return {-1, 1};
-        case B::SUM:
-        case B::CUMSUM: {
+        case Code::NEG: return fits(of(0)) ? IntRange{-of(0).max, -of(0).min} : anything;
+        case Code::ABS: return fits(of(0)) ? IntRange{0, magnitude(of(0))} : anything;
+        case Code::SIGN: return {-1, 1};
+        case Code::SUM:
+        case Code::CUMSUM: {
             const ValueId id = values_[in(0).index];
             return id == no_id || !fits(of(0)) ? anything : times(of(0), reduced_count());
         }
-        case B::REDUCE_PROD: {
+        case Code::REDUCE_PROD: {
             const ValueId id = values_[in(0).index];
             const double factors = id == no_id ? 1 : static_cast<double>(reduced_count());
             const double most = std::pow(std::max<double>(static_cast<double>(magnitude(of(0))), 1), factors);
             return most <= static_cast<double>(narrow_range.max) ? up_to(static_cast<std::int64_t>(most)) : anything;
         }
-        case B::SCATTER_ND: return fits(of(1)) ? times(of(1), updates_of_a_place()) : anything;
-        case B::SEGMENT_SUM:
-        case B::UNSORTED_SEGMENT_SUM:
-        case B::ADD_N: {
+        case Code::SCATTER_ND: return fits(of(1)) ? times(of(1), updates_of_a_place()) : anything;
+        case Code::SEGMENT_SUM:
+        case Code::UNSORTED_SEGMENT_SUM:
+        case Code::ADD_N: {
             std::int64_t count = 1;
             for (std::size_t k = 0; k < input_count(); ++k) {
                 const ValueId id = has_input(k) ? values_[in(k).index] : no_id;
@@ -144,33 +144,33 @@ IntRange Lowering::result_range() const {
             return fits(all) ? times(all, count) : anything;
         }
         // Places in a tensor, and sizes.
-        case B::ARG_MAX:
-        case B::ARG_MIN:
-        case B::SHAPE:
-        case B::RANK:
-        case B::WHERE: return {0, narrow_range.max};
-        case B::MEAN:
-        case B::CAST: return of(0);
+        case Code::ARG_MAX:
+        case Code::ARG_MIN:
+        case Code::SHAPE:
+        case Code::RANK:
+        case Code::WHERE: return {0, narrow_range.max};
+        case Code::MEAN:
+        case Code::CAST: return of(0);
         // What is written to a variable, or made in a region, was followed there.
-        case B::READ_VARIABLE:
-        case B::IF: return narrow_range;
+        case Code::READ_VARIABLE:
+        case Code::IF: return narrow_range;
         // What only passes numbers on; zeros come by padding and by WHERE they are not.
-        case B::REDUCE_MAX:
-        case B::REDUCE_MIN:
-        case B::UNSORTED_SEGMENT_MAX:
-        case B::UNSORTED_SEGMENT_MIN:
-        case B::TOPK_V2:
-        case B::ONE_HOT:
-        case B::FILL:
-        case B::RANGE:
-        case B::ZEROS_LIKE:
-        case B::SELECT:
-        case B::SELECT_V2:
-        case B::SPARSE_TO_DENSE:
-        case B::BROADCAST_TO:
-        case B::BROADCAST_ARGS:
-        case B::DYNAMIC_UPDATE_SLICE:
-        case B::EMBEDDING_LOOKUP: break;
+        case Code::REDUCE_MAX:
+        case Code::REDUCE_MIN:
+        case Code::UNSORTED_SEGMENT_MAX:
+        case Code::UNSORTED_SEGMENT_MIN:
+        case Code::TOPK_V2:
+        case Code::ONE_HOT:
+        case Code::FILL:
+        case Code::RANGE:
+        case Code::ZEROS_LIKE:
+        case Code::SELECT:
+        case Code::SELECT_V2:
+        case Code::SPARSE_TO_DENSE:
+        case Code::BROADCAST_TO:
+        case Code::BROADCAST_ARGS:
+        case Code::DYNAMIC_UPDATE_SLICE:
+        case Code::EMBEDDING_LOOKUP: break;
         default:
             if (!row_->is(moves_data)) return anything;
     }
@@ -185,8 +185,8 @@ void Lowering::follow_ranges() {
     const bool wide = std::any_of(op_->outputs.begin(), op_->outputs.end(), [&](std::int32_t k) {
         return graph_.tensors[static_cast<std::size_t>(k)].type == Type::INT64;
     });
-    if (!wide || op_->code == B::WHILE || op_->code == B::CALL_ONCE || op_->code == B::CALL ||
-        op_->code == B::STABLEHLO_COMPOSITE)
+    if (!wide || op_->code == Code::WHILE || op_->code == Code::CALL_ONCE || op_->code == Code::CALL ||
+        op_->code == Code::STABLEHLO_COMPOSITE)
         return;  // a body's own operators are followed
     const IntRange range = result_range();
     if (!fits(range)) unsupported("its INT64 result may need more than 32 bits");

@@ -19,6 +19,11 @@ ValueId Lowering::read_state(const TfliteTensor& tensor) {
             fmt::format("{} is a variable of type {}, which is not supported", tensor.title(), name_of(tensor.type)));
     if (tensor.is_empty() || std::find(tensor.dynamic.begin(), tensor.dynamic.end(), true) != tensor.dynamic.end())
         unsupported(fmt::format("{} is a variable whose size is not known", tensor.title()));
+    // Its first value is made here: a size that no state has would take all memory.
+    constexpr std::int64_t most = std::int64_t{1} << 28;
+    if (element_count(tensor.shape) > most)
+        unsupported(fmt::format("{} is a variable of {} elements, more than {}", tensor.title(),
+                                element_count(tensor.shape), most));
     std::string& name = states_[tensor.index];
     if (name.empty()) {
         name = fmt::format("{}#{}", tensor.name.empty() ? "variable" : tensor.name, tensor.index);

@@ -96,6 +96,7 @@ std::optional<ConvProduct> conv_product(const NodeView& view, std::string& why) 
                           .is_float = operands->is_float,
                           .is_wide = view.in(0).type == DType::i16,
                           .batch = g.window.phases(),
+                          .line = x.phase_outputs(),
                           .rows = g.batch * d.out * y.phase_outputs() * x.phase_outputs(),
                           .columns = g.out_channels,
                           .taps = g.window.phase_taps(),

@@ -13,7 +13,7 @@ double times(std::int64_t n, std::int64_t together) { return static_cast<double>
 
 /// Subgroups that the product occupies.
 std::int64_t subgroups(const Product& p, const DevicePlan& device, std::int64_t tile) {
-    return p.batch * quotient_up(p.rows, tile) * quotient_up(p.quads(), device.subgroup_lanes);
+    return p.batch * quotient_up(p.rows, tile) * quotient_up(p.quads(), device.row_lanes());
 }
 
 /// Rows that an invocation makes: 16, or fewer where the product would leave invocations idle. Measured:
@@ -21,12 +21,32 @@ std::int64_t subgroups(const Product& p, const DevicePlan& device, std::int64_t 
 int tile_rows(const Product& p, const DevicePlan& device) {
     for (const int tile : {16, 8}) {
         // An invocation that loads many rows itself is a long shader, slow to compile.
-        const std::uint32_t most = device.subgroup_lanes == 1 ? device.own_rows : 2 * device.subgroup_lanes;
+        const std::uint32_t most = device.row_lanes() == 1 ? device.own_rows : 2 * device.row_lanes();
         if (tile > static_cast<int>(most)) continue;
         if (device.chooses(
-                p.rows >= tile && subgroups(p, device, tile) * device.subgroup_lanes >= 2 * device.workgroup_size,
-                "tile", tile))
+                p.rows >= tile && subgroups(p, device, tile) * device.row_lanes() >= 2 * device.workgroup_size, "tile",
+                tile))
             return tile;
+    }
+    return 4;
+}
+
+/// Whether tiles of so many rows are parts of lines of a convolution's output.
+bool is_in_line(const Product& p, int rows) { return p.line > 0 && p.line % rows == 0; }
+
+/// Rows of a tile in registers alone. Where its pixels are not in one line, each has an address of its own.
+int direct_rows(const Product& p, const DevicePlan& device) {
+    const auto enough = [&](int rows) {
+        return device.chooses(
+            p.rows >= rows && 2 * p.batch * quotient_up(p.rows, rows) * p.quads() >= device.busy_invocations, "rows",
+            rows);
+    };
+    // Sums of 48 bits take three or four times the registers.
+    if (p.is_wide) return 2;
+    for (const int rows : {8, 7}) {
+        if (rows <= static_cast<int>(device.own_rows) && (p.is_matrix ? rows == 8 : is_in_line(p, rows)) &&
+            enough(rows))
+            return rows;
     }
     return 4;
 }
@@ -51,23 +71,82 @@ void define(KernelChoice& choice, const char* name, std::int64_t value) {
 
 constexpr const char* at_once = ", four products at once";
 
-/// How a workgroup's invocations share a tile of 64 rows and 16 quads of columns. A guess, like the other sizes of what
-/// uses shared memory below (docs/performance.md, "GPUs").
+/// How invocations share a tile: x times y of them, each with so many rows and quads of columns; `depth` blocks of the
+/// inner dimension lie in shared memory at a time; `split` such groups share the inner dimension.
 struct Grid {
-    int x, y, rows, quads;  ///< invocations; rows and quads of each
+    int x, y, rows, quads, depth, split;
+
+    std::int64_t tile_rows() const { return y * rows; }
+    std::int64_t tile_quads() const { return x * quads; }
+    std::int64_t tiles(const Product& p) const {
+        return p.batch * quotient_up(p.rows, tile_rows()) * quotient_up(p.quads(), tile_quads());
+    }
+    std::int64_t invocations() const { return std::int64_t{x} * y * split; }
 };
 
-Grid grid_of(const DevicePlan& device) {
-    if (device.workgroup_size >= 256) return {16, 16, 4, 1};
-    if (device.workgroup_size >= 128) return {16, 8, 8, 1};
-    return {8, 8, 8, 2};
+/// Of shared memory, with blocks of 16 bytes.
+std::int64_t bytes_of(const Grid& grid) {
+    const std::int64_t tiles = grid.depth * (grid.tile_rows() + 1 + 4 * (grid.tile_quads() + 1));
+    return 16 * (grid.split * tiles + (grid.split - 1) * grid.x * grid.y * grid.quads);
+}
+
+/// How many blocks lie in shared memory at a time: as many as make whole steps of a tap, but no more than fit.
+int depth_of(const Product& p, Grid grid, const DevicePlan& device) {
+    const std::int64_t blocks = (p.inner + 3) / 4, together = p.dot4 ? 4 : 1;
+    int most = grid.tile_rows() > 128 ? 2 : 4;
+    const auto fits = [&](int depth) {
+        grid.depth = depth;
+        return bytes_of(grid) <= device.product_tile_bytes;
+    };
+    while (most > 1 && !fits(most)) most /= 2;
+    for (int depth = most; depth > 1; depth /= 2) {
+        if (blocks % (depth * together * grid.split) == 0) return depth;
+    }
+    return p.dot4 ? 1 : most;
+}
+
+/// A tile as wide as the columns want: 64, 32 or 16 of them. It is long where enough of them keep the device busy,
+/// since it reads less then; parts share the inner dimension where it does not.
+Grid grid_of(const Product& p, const DevicePlan& device) {
+    Grid best{};
+    double least = 0;
+    for (const int x : {8, 4, 2}) {
+        for (const int size : {128, 64}) {
+            // Sums of 48 bits take three or four times the registers.
+            const Grid grid{x, size / x, p.is_wide ? 4 : 8, p.is_wide ? 1 : static_cast<int>(device.tile_quads), 1, 1};
+            if (grid.y > 32) continue;
+            // What is computed in vain, and what is read more than by the largest tile.
+            const double area = static_cast<double>(grid.tiles(p) * grid.tile_rows() * grid.tile_quads());
+            const double reads =
+                1.0 / static_cast<double>(grid.tile_rows()) + 0.25 / static_cast<double>(grid.tile_quads());
+            const double cost = area * (1 + 4 * reads);
+            if (size == 128 && !device.chooses(grid.tiles(p) >= 16, "long tile", x)) continue;
+            if (best.x == 0 || device.chooses(cost < least, "grid", x * size)) {
+                best = grid;
+                least = cost;
+            }
+        }
+    }
+    // Invocations of a workgroup: 256 at most.
+    const auto enough = [&] {
+        return best.tiles(p) * best.invocations() >= device.busy_invocations ||
+               p.blocks() < std::int64_t{16} * (p.dot4 ? 4 : 1) * best.split;
+    };
+    while (!p.is_wide && best.invocations() < 256 && !device.chooses(enough(), "parts", best.split)) best.split *= 2;
+    best.depth = depth_of(p, best, device);
+    while (best.split > 1 && bytes_of(best) > device.product_tile_bytes) {
+        best.split /= 2;
+        best.depth = depth_of(p, best, device);
+    }
+    return best;
 }
 
 }  // namespace
 
 std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan& device, std::string& why,
                                               int fixed_rows) {
-    if (device.subgroup_lanes == 1 && device.own_rows == 0) {
+    const std::uint32_t lanes = device.row_lanes();
+    if (lanes == 1 && device.own_rows == 0) {
         why = "invocations of this device do not share rows, and should not load many themselves";
         return std::nullopt;
     }
@@ -80,22 +159,29 @@ std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan
         return std::nullopt;
     }
     // Sums of 48 bits are two words each: sixteen rows of them spill from the registers of GPUs (AMD's by ACO).
-    const int most = p.is_wide && device.shared_tiles ? 8 : 16;
+    const int registers = p.is_wide && device.product_tiles ? 8 : 16;
+    const int most = lanes == 1 ? std::min(registers, static_cast<int>(device.own_rows)) : registers;
     if (fixed_rows > most) {
         why = "so many sums of 48 bits do not fit into registers";
         return std::nullopt;
     }
-    const int tile = fixed_rows != 0 ? fixed_rows : std::min(tile_rows(p, device), most);
-    KernelChoice choice = choice_of(p, "gemm");
+    const bool direct = lanes == 1 && !loads_are_loops(device) && std::max(fixed_rows, most) <= 8;
+    const int tile = fixed_rows != 0 ? fixed_rows
+                   : direct          ? direct_rows(p, device)
+                                     : std::min(tile_rows(p, device), most);
+    KernelChoice choice = choice_of(p, direct ? "gemm_direct" : "gemm");
     define(choice, "TM", tile);
-    define(choice, "LANES", device.subgroup_lanes);
+    define(choice, "LANES", lanes);
+    const bool dot4 = p.dot4 && direct;
+    define(choice, "DOT4", dot4);
+    if (direct) define(choice, "LINE", is_in_line(p, tile));
     // Where each loads all its rows itself, and loads are dear: more of a row at a time, and for more columns
     // (docs/performance.md, "Without texel buffers or subgroups"). How many columns may be wasted is a guess.
-    const bool dear_loads = loads_are_loops(device) && device.int64 && device.subgroup_lanes == 1;
+    const bool dear_loads = loads_are_loops(device) && device.int64 && lanes == 1;
     const bool whole_eights = dear_loads && p.inner % 8 == 0;
     choice.reads_eights = whole_eights || (dear_loads && !p.is_matrix && p.is_float);
     const auto tiles = [&](std::int64_t quads) {
-        return p.batch * quotient_up(p.rows, tile) * quotient_up(p.quads(), device.subgroup_lanes * quads);
+        return p.batch * quotient_up(p.rows, tile) * quotient_up(p.quads(), lanes * quads);
     };
     const auto wastes = [&](std::int64_t quads) { return 4 * quads * quotient_up(p.quads(), quads) > 5 * p.quads(); };
     std::int64_t quads = !dear_loads ? 1 : p.is_float ? 4 : 2;
@@ -103,27 +189,30 @@ std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan
         quads /= 2;
     define(choice, "STEP_K", whole_eights ? 8 : 4);
     define(choice, "TN", quads);
-    choice.groups = linear_groups(tiles(quads) * device.subgroup_lanes, device);
-    choice.note = device.subgroup_lanes == 1 ? fmt::format("{}x{} tile", tile, 4 * quads)
-                                             : fmt::format("{}x4 tile, rows shared by {}", tile, device.subgroup_lanes);
+    choice.groups = linear_groups(tiles(quads) * lanes, device);
+    choice.note = lanes == 1 ? fmt::format("{}x{} tile{}", tile, 4 * quads, dot4 ? at_once : "")
+                             : fmt::format("{}x4 tile, rows shared by {}", tile, lanes);
     // More lanes than rows: several load the same.
-    const double by_lanes = std::max(1.0, device.subgroup_lanes / static_cast<double>(tile));
-    return ProductChoice{std::move(choice), times(p.quads(), device.subgroup_lanes * quads) * by_lanes,
-                         times(p.rows, tile)};
+    const double by_lanes = std::max(1.0, lanes / static_cast<double>(tile));
+    return ProductChoice{.choice = std::move(choice),
+                         .row_reads = times(p.quads(), lanes * quads) * by_lanes,
+                         .column_reads = times(p.rows, tile),
+                         .dot4 = dot4};
 }
 
 std::optional<ProductChoice> plan_shared_tiles(const Product& p, const DevicePlan& device, std::string& why,
                                                int however_few) {
-    if (!device.shared_tiles) {
+    if (!device.product_tiles) {
         why = "this device has no use for tiles in shared memory";
         return std::nullopt;
     }
-    const Grid grid = grid_of(device);
-    const std::int64_t rows = grid.y * grid.rows, quads = grid.x * grid.quads;
-    const std::int64_t tiles = p.batch * quotient_up(p.rows, rows) * quotient_up(p.quads(), quads);
-    if (however_few == 0 &&
-        !device.chooses(2 * tiles * grid.x * grid.y >= device.busy_invocations || p.blocks() < 8, "tiles")) {
-        why = fmt::format("{} tiles leave the device idle", tiles);
+    const Grid grid = grid_of(p, device);
+    const std::int64_t rows = grid.tile_rows(), quads = grid.tile_quads(), tiles = grid.tiles(p);
+    // Where they keep the device busy even half-empty ones do more than sums that are shared.
+    if (however_few == 0 && !device.chooses(2 * tiles * rows * quads <= 3 * p.batch * p.rows * p.quads() ||
+                                                tiles * grid.invocations() >= device.busy_invocations,
+                                            "full tiles")) {
+        why = fmt::format("a third of its tiles of {}x{} would be empty", rows, 4 * quads);
         return std::nullopt;
     }
     KernelChoice choice = choice_of(p, "gemm_tiles");
@@ -131,7 +220,10 @@ std::optional<ProductChoice> plan_shared_tiles(const Product& p, const DevicePla
     define(choice, "TY", grid.y);
     define(choice, "TM", grid.rows);
     define(choice, "TN", grid.quads);
+    define(choice, "DEPTH", grid.depth);
+    define(choice, "SPLIT", grid.split);
     define(choice, "DOT4", p.dot4);
+    choice.invocations = static_cast<std::uint32_t>(grid.invocations());
     choice.groups = spill_groups(tiles, device);
     choice.note = fmt::format("{} tiles of {}x{} in shared memory{}", tiles, rows, 4 * quads, p.dot4 ? at_once : "");
     return ProductChoice{.choice = std::move(choice),
@@ -207,6 +299,13 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
     }
     const std::int64_t rows = device.chooses(p.rows >= 4, "four rows") ? 4 : std::min<std::int64_t>(p.rows, 4),
                        tiles = p.batch * quotient_up(p.rows, rows) * p.quads();
+    // Half of what keeps the device busy is enough where each then reads far less.
+    if (fixed_lanes == 0 && !device.product_tiles && device.row_lanes() == 1 && device.own_rows > 0 &&
+        device.chooses(2 * p.batch * quotient_up(p.rows, device.own_rows) * p.quads() >= device.busy_invocations,
+                       "split")) {
+        why = "there are enough tiles of its rows";
+        return std::nullopt;
+    }
     if (fixed_lanes > static_cast<int>(device.workgroup_size)) {
         why = "a workgroup has fewer invocations";
         return std::nullopt;

@@ -1,0 +1,247 @@
+// Matrix product of tiles in registers alone, for MATMUL and convolutions on devices whose shared memory is no nearer
+// than what is cached: an invocation makes TM rows x 4 columns and loads all of both operands itself. DOT4: products of
+// four 8-bit pairs are one instruction.
+#extension GL_EXT_control_flow_attributes : require
+#include "lib/gemm_operands.glsl"
+#include "lib/gemm_sums.glsl"
+
+#define ROW_GROUPS ((ROWS + TM - 1) / TM)
+// Arrays are indexed by constants alone, which some drivers need to keep them in registers: macros instead of loops.
+#if TM == 8
+#define EACH_ROW(MACRO) MACRO(0) MACRO(1) MACRO(2) MACRO(3) MACRO(4) MACRO(5) MACRO(6) MACRO(7)
+#elif TM == 7
+#define EACH_ROW(MACRO) MACRO(0) MACRO(1) MACRO(2) MACRO(3) MACRO(4) MACRO(5) MACRO(6)
+#elif TM == 6
+#define EACH_ROW(MACRO) MACRO(0) MACRO(1) MACRO(2) MACRO(3) MACRO(4) MACRO(5)
+#elif TM == 4
+#define EACH_ROW(MACRO) MACRO(0) MACRO(1) MACRO(2) MACRO(3)
+#elif TM == 2
+#define EACH_ROW(MACRO) MACRO(0) MACRO(1)
+#else
+#define EACH_ROW(MACRO) MACRO(0)
+#endif
+
+#if DOT4
+#define ROW_WORD int
+#else
+#define ROW_WORD X4
+#endif
+
+#define OUTSIDE 0xffffffffu
+// LINE: all rows of a tile are pixels of one line of the output.
+#if LINE && TRANSPOSED
+#define LINE_STEP 1
+#define LINE_TAP_X(kx) (-(kx))
+#define LINE_Y(row, ky) ((row).y - (ky))
+#define LINE_START(row, ky, x) (((row.image + LINE_Y(row, ky)) * IW + (x)) * K)
+#define LINE_INSIDE(row, ky) (LINE_Y(row, ky) >= 0 && LINE_Y(row, ky) < IH)
+#elif LINE && VOLUME
+#define LINE_STEP STRIDE_X
+#define LINE_TAP_X(kx) ((kx) * DILATION_X)
+#define LINE_Y(row, ky) ((row).y + (ky) % KH * DILATION_Y)
+#define LINE_Z(row, ky) ((row).z + (ky) / KH * DILATION_Z)
+#define LINE_START(row, ky, x) ((((row.image + LINE_Z(row, ky)) * IH + LINE_Y(row, ky)) * IW + (x)) * K)
+#define LINE_INSIDE(row, ky) \
+    (LINE_Y(row, ky) >= 0 && LINE_Y(row, ky) < IH && LINE_Z(row, ky) >= 0 && LINE_Z(row, ky) < ID)
+#elif LINE
+#define LINE_STEP STRIDE_X
+#define LINE_TAP_X(kx) ((kx) * DILATION_X)
+#define LINE_Y(row, ky) ((row).y + (ky) * DILATION_Y)
+#define LINE_START(row, ky, x) (((row.image + LINE_Y(row, ky)) * IW + (x)) * K)
+#define LINE_INSIDE(row, ky) (LINE_Y(row, ky) >= 0 && LINE_Y(row, ky) < IH)
+#endif
+#define ROW_UNIT(elements) (K % 4 == 0 ? (elements) / 4u : (elements))
+#define ROW_PART ROW_UNIT(uint(K))
+
+// The elements of a tap from `from` on, in quads where rows have whole ones.
+ROW_WORD row_word(uint from, int block) {
+    if (K % 4 == 0) {
+#if DOT4
+        return in0_word4q(from + uint(block));
+#else
+        return LESS_ROW_ZP(in0_load4q(from + uint(block)));
+#endif
+    }
+    int left = min(K - block * 4, 4);
+    X4 v = in0_loadn(from + uint(block * 4), uint(left));
+#if DOT4
+    return pack_i8(v);
+#else
+    v = LESS_ROW_ZP(v);
+    return X4(v.x, left > 1 ? v.y : X1(0), left > 2 ? v.z : X1(0), left > 3 ? v.w : X1(0));
+#endif
+}
+
+// The weights of a block: `weights` is where those of the tap begin, `b` the block in it.
+#if MATRIX
+X4 column_at(int batch, int k, int quad) {
+    return COLUMNS % 4 == 0 && K % 4 == 0 ? LESS_COLUMN_ZP(in1_load4q(uint((batch * K + k) * QUADS + quad)))
+                                          : column4(batch, k, quad);
+}
+#define WEIGHTS_AT(tap) 0
+#if DOT4
+#define LOAD_WEIGHTS ivec4 w = column_words(batch, quad, b);
+#else
+#define LOAD_WEIGHTS                                                                           \
+    X4 w00 = column_at(batch, 4 * b, quad), w01 = column_at(batch, 4 * b + 1, quad),           \
+       w02 = column_at(batch, 4 * b + 2, quad), w03 = column_at(batch, 4 * b + 3, quad);
+#endif
+#else
+#define WEIGHTS_AT(tap) (COLUMN_QUAD(quad) * MOST_BLOCKS + (tap) * K_BLOCKS)
+#if DOT4
+#define LOAD_WEIGHTS ivec4 w = in1_load4q(uint(weights + b));
+#elif X_FLOAT
+#define LOAD_WEIGHTS                                                                           \
+    uint w_at = uint(weights + b) * 4u;                                                        \
+    X4 w00 = in1_load4q(w_at), w01 = in1_load4q(w_at + 1u), w02 = in1_load4q(w_at + 2u), w03 = in1_load4q(w_at + 3u);
+#else
+#define LOAD_WEIGHTS                                                                           \
+    ivec4 words = in1_load4q(uint(weights + b));                                               \
+    X4 w00 = unpack_i8(words.x) - column_zp, w01 = unpack_i8(words.y) - column_zp,             \
+       w02 = unpack_i8(words.z) - column_zp, w03 = unpack_i8(words.w) - column_zp;
+#endif
+#endif
+#if DOT4
+#define PRODUCTS(r, word) acc[r] += products(word, w);
+#else
+#define PRODUCTS(r, word) ADD_FOUR(r, word, w00, w01, w02, w03)
+#endif
+
+void main() {
+    uint id = uint(invocation_index()), tile = id / uint(QUADS);
+    int quad = int(id - tile * uint(QUADS)), batch = int(tile / uint(ROW_GROUPS));
+    int first = (int(tile) - batch * ROW_GROUPS) * TM;
+    if (batch >= BATCH) return;
+    row_zp = X1(ROW_ZP);
+    column_zp = X1(COLUMN_ZP);
+
+    SUMS(TM)
+#define CLEAR(r) CLEAR_SUM(r)
+    EACH_ROW(CLEAR)
+#if DOT4
+    int row_sums[TM];
+#define CLEAR_WORD(r) row_sums[r] = 0;
+    EACH_ROW(CLEAR_WORD)
+#if MATRIX
+    ivec4 column_sums = ivec4(0);
+#endif
+#endif
+#if TRANSPOSED
+    row_at(batch, first);  // how many taps there are
+#endif
+#if WIDE
+    int pending = 0;
+#define FLUSH(r) FLUSH_SUM(r)
+#define FLUSH_SOMETIMES                \
+    if (++pending == FLUSH_BLOCKS) {   \
+        EACH_ROW(FLUSH)                \
+        pending = 0;                   \
+    }
+#else
+#define FLUSH_SOMETIMES
+#endif
+    [[dont_unroll]] for (int tap = 0; tap < TAPS_Y * TAPS_X; ++tap) {
+        // Where the rows of the tap begin. In a line, which all rows of a tile share, they lie equally far apart; those
+        // of a matrix too, but for those past the last one, which are the last one again.
+#if MATRIX
+        const bool all = true;
+        uint start = uint(batch * ROWS + first) * ROW_PART, last = uint(ROWS - 1 - first);
+#define FROM(r) (start + (ROWS % TM == 0 ? uint(r) : min(uint(r), last)) * ROW_PART)
+#define IS_INSIDE(r) true
+#else
+        int ky = int(uint(tap) / uint(TAPS_X)), kx = tap - ky * TAPS_X;
+#if LINE
+        Row row = row_at(batch, first);
+        // The line may be outside of the input, and so may some of its pixels.
+        int x = row.x + LINE_TAP_X(kx), at = LINE_START(row, ky, x);
+        uint inside = 0u;
+#define FIND(r) inside |= x + (r) * LINE_STEP >= 0 && x + (r) * LINE_STEP < IW ? 1u << (r) : 0u;
+        EACH_ROW(FIND)
+        inside = LINE_INSIDE(row, ky) ? inside : 0u;
+        bool all = inside == (1u << TM) - 1u;
+        uint start = uint(K % 4 == 0 ? at >> 2 : at);  // may be negative where the first pixel is outside
+#define FROM(r) (start + uint((r) * LINE_STEP) * ROW_PART)
+#define IS_INSIDE(r) (((inside >> (r)) & 1u) != 0u)
+#else
+        Row row = row_at(batch, first);
+        uint from[TM];
+        bool all = true;
+#define FIND(r)                                                                  \
+    {                                                                            \
+        int at = tap_at(row, ky, kx);                                            \
+        from[r] = IN_PADDING(at) ? OUTSIDE : ROW_UNIT(uint(at));                 \
+        all = all && !IN_PADDING(at);                                            \
+        if (first + r + 1 < ROWS) row = next_row(batch, row);                    \
+    }
+        EACH_ROW(FIND)
+#define FROM(r) from[r]
+#define IS_INSIDE(r) (from[r] != OUTSIDE)
+#endif
+#endif
+        int weights = WEIGHTS_AT(tap);
+        // Where no row of the tile is in the padding nothing asks.
+        if (!PADDED || all) {
+            [[dont_unroll]] for (int b = 0; b < K_BLOCKS; ++b) {
+                LOAD_WEIGHTS
+#define MULTIPLY(r)                                                  \
+    {                                                                \
+        ROW_WORD word = row_word(FROM(r), b);                        \
+        PRODUCTS(r, word)                                            \
+        COUNT_WORD(r, word)                                          \
+    }
+#if DOT4
+#define COUNT_WORD(r, word) \
+    if (column_zp != 0) row_sums[r] += dot_4x8(word, ONES, 0);
+#else
+#define COUNT_WORD(r, word)
+#endif
+                EACH_ROW(MULTIPLY)
+                FLUSH_SOMETIMES
+#if DOT4 && MATRIX
+                if (row_zp != 0) column_sums += products(ONES, w);
+#endif
+            }
+        } else {
+            [[dont_unroll]] for (int b = 0; b < K_BLOCKS; ++b) {
+                LOAD_WEIGHTS
+#if DOT4
+#define PADDING_WORD pack_i8(ivec4(row_zp))
+#else
+#define PADDING_WORD X4(0)
+#endif
+#define MULTIPLY_INSIDE(r)                                           \
+    {                                                                \
+        ROW_WORD word = PADDING_WORD;                                \
+        if (IS_INSIDE(r))  word = row_word(FROM(r), b);         \
+        PRODUCTS(r, word)                                            \
+        COUNT_WORD(r, word)                                          \
+    }
+                EACH_ROW(MULTIPLY_INSIDE)
+                FLUSH_SOMETIMES
+            }
+        }
+    }
+#if WIDE
+    EACH_ROW(FLUSH)
+#endif
+#if DOT4
+    // (a - za) (w - zw) = a w - za w - zw a + za zw, the second and the last in the bias unless MATRIX.
+    ivec4 less = ivec4(0);
+#if MATRIX
+    less = row_zp * (4 * BLOCKS * column_zp - column_sums);
+#endif
+#define CORRECT(r) acc[r] += less - row_sums[r] * column_zp;
+    EACH_ROW(CORRECT)
+#endif
+
+    TOTAL4 bias = bias4(batch, quad);
+    // What follows is compiled once: the sums of the next row move up.
+    int count = min(ROWS - first, TM);
+    [[dont_unroll]] for (int r = 0; r < count; ++r) {
+        int to = output_row(batch, first + r);
+        if (IS_STORED(to))
+            FUSED(uint(to * COLUMNS + quad * 4), uint(min(COLUMNS - quad * 4, 4)), TOTAL_ADD(SUM(0), bias));
+#define MOVE(r) SUM(r) = SUM((r) + 1 < TM ? (r) + 1 : r);
+        EACH_ROW(MOVE)
+    }
+}
