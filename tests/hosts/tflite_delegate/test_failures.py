@@ -1,5 +1,6 @@
 """Failures on purpose: of options, of the driver, and of the device at any time."""
 import os
+import sys
 import unittest
 
 import networks
@@ -81,6 +82,7 @@ class Failures(Case):
         self.assertLess(after[999] - after[199], 16 << 20)
         self.assertLess(len(os.listdir("/proc/self/fd")), 200)
 
+    @unittest.skipIf("tensorflow" in sys.modules, "tensorflow's own threads do not survive a fork")
     def test_a_forked_process(self):
         """What it inherits is computed by the reference, what it makes is on a device of its own."""
         code, said = script("""
