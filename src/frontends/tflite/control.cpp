@@ -11,6 +11,7 @@ namespace tosavk {
 
 namespace {
 
+using T = tflite::TensorType;
 using tflite::BuiltinOperator;
 
 }  // namespace
@@ -280,7 +281,6 @@ ValueId comparable(Lowering& l, ValueId x, std::size_t k) {
 }
 
 void lower_comparison(Lowering& l) {
-    using T = tflite::TensorType;
     const T type = l.in(0).type;
     const BuiltinOperator code = l.op().code;
     const bool equality = code == BuiltinOperator::EQUAL || code == BuiltinOperator::NOT_EQUAL;

@@ -16,6 +16,8 @@ namespace tosavk {
 
 namespace {
 
+using T = tflite::TensorType;
+
 constexpr std::int64_t max_groups = 16384;
 
 struct ConvOptions {
@@ -50,7 +52,6 @@ struct Operands {
 };
 
 Kind kind_of(const Lowering& l, const Operands& k = {}) {
-    using T = tflite::TensorType;
     const T x = l.in(k.x).type, w = l.in(1).type, y = l.out().type;
     const bool narrow = w == T::INT8 || w == T::INT4 || w == T::INT2;
     if (x == T::FLOAT32 && y == T::FLOAT32) {  // weights may be constants of a narrower type
@@ -391,7 +392,6 @@ void lower_fully_connected(Lowering& l) {
     if (options && options->weights_format() != tflite::FullyConnectedOptionsWeightsFormat::DEFAULT) {
         l.unsupported("shuffled weights are not supported");
     }
-    using T = tflite::TensorType;
     const bool wide = l.in(0).type == T::INT16 && l.in(1).type == T::INT16 && l.out().type == T::INT16;
     const Kind kind = wide ? Kind::int16_sum64 : kind_of(l);
     ValueId x = l.value(0);

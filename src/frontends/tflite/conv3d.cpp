@@ -9,6 +9,7 @@ namespace tosavk {
 
 namespace {
 
+using T = tflite::TensorType;
 using Three = std::array<std::int64_t, 3>;  // d, y, x
 
 struct Conv3d {
@@ -26,7 +27,6 @@ Conv3d read_conv(Lowering& l, std::size_t x) {
     c.activation = o->fused_activation_function();
     c.stride = {o->stride_d(), o->stride_h(), o->stride_w()};
     c.dilation = {o->dilation_d_factor(), o->dilation_h_factor(), o->dilation_w_factor()};
-    using T = tflite::TensorType;
     if (l.in(x).type != T::FLOAT32 || l.out().type != T::FLOAT32)
         l.unsupported(fmt::format("types {} -> {} are not supported", name_of(l.in(x).type), name_of(l.out().type)));
     const Shape filter = l.shape(l.float_value(1));

@@ -12,6 +12,8 @@ namespace tosavk {
 
 namespace {
 
+using T = tflite::TensorType;
+
 constexpr std::size_t max_flatbuffer_bytes = 0x7ffffffe;  // its offsets are 31 bits
 constexpr std::size_t max_rank = 32;
 constexpr std::size_t max_operands = 65536;
@@ -147,7 +149,6 @@ std::string_view name_of(tflite::TensorType type) {
 }
 
 std::size_t element_size(tflite::TensorType type) {
-    using T = tflite::TensorType;
     switch (type) {
         case T::INT8:
         case T::UINT8:

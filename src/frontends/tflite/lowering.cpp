@@ -15,6 +15,8 @@ namespace tosavk {
 
 namespace {
 
+using T = tflite::TensorType;
+
 /// Several elements of so many bits a byte, the first in the lowest ones, as int8.
 Bytes unpack(const Bytes& packed, std::size_t count, std::size_t bits) {
     Bytes out(count);
@@ -162,7 +164,6 @@ std::vector<std::int64_t> Lowering::const_ints(std::size_t k) const {
 // ---- types and quantization ---------------------------------------------------------------------------------------
 
 DType Lowering::dtype(const TfliteTensor& tensor) const {
-    using T = tflite::TensorType;
     switch (tensor.type) {
         case T::FLOAT32: return DType::fp32;
         case T::FLOAT16: return DType::fp16;
@@ -185,7 +186,6 @@ DType Lowering::dtype(const TfliteTensor& tensor) const {
 }
 
 bool Lowering::is_quantized(const TfliteTensor& tensor) const {
-    using T = tflite::TensorType;
     return tensor.type == T::INT8 || tensor.type == T::UINT8 || tensor.type == T::INT16 ||
            packed_bits(tensor.type) != 0;
 }
