@@ -199,15 +199,17 @@ class Model:
         self.graph = self.graphs[0]
 
     # ---- the file -------------------------------------------------------------------------------------------------
-    def _tensor(self, tensor, buffers):
+    def _tensor(self, tensor, buffers, rng):
         number, spec = TYPES[tensor.kind][0], {"name": f"t{tensor.index}", "has_rank": True}
         buffer = 0
         if tensor.data is not None:
-            buffers.append({"data": pack(tensor.kind, tensor.data)})
+            data = tensor.data if rng is None else nudged(rng, tensor.data)
+            buffers.append({"data": pack(tensor.kind, data)})
             buffer = len(buffers) - 1
         quant = None
         if tensor.quant is not None:
-            quant = {"scale": tensor.quant.scale, "zero_point": tensor.quant.zero_point,
+            scale = tensor.quant.scale if rng is None or tensor.data is None else nudged(rng, tensor.quant.scale)
+            quant = {"scale": scale, "zero_point": tensor.quant.zero_point,
                      "quantized_dimension": tensor.quant.axis}
         spec.update({"shape": np.asarray(tensor.shape, np.int32), "type": number, "buffer": buffer,
                      "quantization": quant})
@@ -216,12 +218,13 @@ class Model:
         spec.update(tensor.more)
         return spec
 
-    def write(self):
+    def write(self, rng=None):
+        """The bytes of the file; with `rng` its floats have other last bits."""
         buffers = [{}]
         graphs = []
         for graph in self.graphs:
             graphs.append({
-                "tensors": [self._tensor(t, buffers) for t in graph.tensors],
+                "tensors": [self._tensor(t, buffers, rng) for t in graph.tensors],
                 "inputs": [t.index for t in graph.inputs], "outputs": [t.index for t in graph.outputs],
                 "operators": graph.operators, "name": graph.name,
             })
@@ -258,6 +261,13 @@ class Model:
         if kind in ("u32", "u64", "u16"):
             low, high = 0, (1 << 16) - 1
         return draw_integers(rng, tensor.shape, low, high).astype(numpy_type)
+
+
+def nudged(rng, array):
+    """Floats of 32 bits up to 16 units in the last place away; other arrays as they are."""
+    if array.dtype != np.float32:
+        return array
+    return array + np.spacing(array) * rng.integers(-16, 17, array.shape).astype(np.float32)
 
 
 def narrowed(rng, array):
