@@ -104,14 +104,15 @@ void best_four(uint quad, uint lane) {
     if (live) best(e, n, lane, key, index);
 #if SHARED_LANES
     uint me = gl_LocalInvocationID.x;
-    partial_key[me] = key;
-    partial_index[me] = index;
+    partial_key[SHARED_STORE(0u, 4u, me)] = key;
+    partial_index[SHARED_STORE(1u, 4u, me)] = index;
     barrier();
     for (uint half_lanes = uint(LANES) / 2u; half_lanes > 0u; half_lanes /= 2u) {
         if (lane < half_lanes) {
-            fold(key, index, partial_key[me + half_lanes], partial_index[me + half_lanes]);
-            partial_key[me] = key;
-            partial_index[me] = index;
+            fold(key, index, partial_key[SHARED_LOAD(0u, 4u, me + half_lanes)],
+                 partial_index[SHARED_LOAD(1u, 4u, me + half_lanes)]);
+            partial_key[SHARED_STORE(0u, 4u, me)] = key;
+            partial_index[SHARED_STORE(1u, 4u, me)] = index;
         }
         barrier();
     }

@@ -68,17 +68,17 @@ void main() {
         s.w = FOLD(s.z, s.w);
         // Lane by lane: the fold of the quads of all lanes up to it.
         precise ACC sum = s.w;
-        folded[lane] = sum;
+        folded[SHARED_STORE(0u, 1u, lane)] = sum;
         barrier();
         for (uint far = 1u; far < lanes; far *= 2u) {
-            if (lane >= far) sum = FOLD(folded[lane - far], sum);
+            if (lane >= far) sum = FOLD(folded[SHARED_LOAD(0u, 1u, lane - far)], sum);
             barrier();
-            folded[lane] = sum;
+            folded[SHARED_STORE(0u, 1u, lane)] = sum;
             barrier();
         }
         precise ACC before = carry;
-        if (lane > 0u) before = FOLD(carry, folded[lane - 1u]);
-        carry = FOLD(carry, folded[lanes - 1u]);
+        if (lane > 0u) before = FOLD(carry, folded[SHARED_LOAD(0u, 1u, lane - 1u)]);
+        carry = FOLD(carry, folded[SHARED_LOAD(0u, 1u, lanes - 1u)]);
         barrier();
 #if !TOTALS
         precise ACC4 r = FOLD(ACC4(before), s);

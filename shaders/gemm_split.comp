@@ -21,7 +21,9 @@ void fold(int local, int lane, int size) {
     for (int others = LANES / 2; others > 0; others /= 2) {
         if (lane < others) {
             for (int r = 0; r < TOGETHER; ++r)
-                partial[r * size + local] = TOTAL_ADD(partial[r * size + local], partial[r * size + local + others]);
+                partial[SHARED_STORE(0u, 4u, r * size + local)] =
+                    TOTAL_ADD(partial[SHARED_LOAD(0u, 4u, r * size + local)],
+                              partial[SHARED_LOAD(0u, 4u, r * size + local + others)]);
         }
         barrier();
     }
@@ -79,13 +81,13 @@ void main() {
     TOTAL4 own = SUM(0);
     for (int r = 0; r < TM; ++r) {
         FLUSH_SUM(r)
-        partial[local] = SUM(r);
+        partial[SHARED_STORE(0u, 4u, local)] = SUM(r);
         fold(local, lane, size);
         if (lane == r) own = partial[slot * LANES];
         barrier();
     }
 #else
-    for (int r = 0; r < TM; ++r) partial[r * size + local] = SUM(r);
+    for (int r = 0; r < TM; ++r) partial[SHARED_STORE(0u, 4u, r * size + local)] = SUM(r);
     fold(local, lane, size);
 #define own partial[lane * size + slot * LANES]
 #endif

@@ -28,25 +28,34 @@ const int COLUMN_TILES = (QUADS + TILE_QUADS - 1) / TILE_QUADS;
 
 #if X_FLOAT
 #define ROW_BLOCK vec4
+#define ROW_WORDS 4u
 #define COLUMN_BLOCK vec4
+#define COLUMN_WORDS 4u
 #define COLUMN_STEPS 4
 #elif DOT4
 #define ROW_BLOCK ivec4
+#define ROW_WORDS 4u
 #define COLUMN_BLOCK ivec4
+#define COLUMN_WORDS 4u
 #define COLUMN_STEPS 4
 #elif WIDE
 #define ROW_BLOCK ivec2
+#define ROW_WORDS 2u
 #define FOUR_ROW_ELEMENTS(a) (unpack_i16(a) - row_zp)
 #if MATRIX
 #define COLUMN_BLOCK ivec2
+#define COLUMN_WORDS 2u
 #define COLUMN_STEPS 4
 #else
 #define COLUMN_BLOCK ivec4
+#define COLUMN_WORDS 4u
 #define COLUMN_STEPS 1
 #endif
 #else
 #define ROW_BLOCK int
+#define ROW_WORDS 1u
 #define COLUMN_BLOCK ivec4
+#define COLUMN_WORDS 4u
 #define COLUMN_STEPS 1
 #define FOUR_ROW_ELEMENTS(a) (unpack_i8(a) - row_zp)
 #endif
@@ -283,11 +292,12 @@ void main() {
                 }
             }
             [[unroll]] for (int i = COLUMN_LOADS - 1; i >= 0; --i) {
-                if (HAS_COLUMN(i)) column_tile[WEIGHT_TO(i)] = column_blocks[i];
+                if (HAS_COLUMN(i)) column_tile[SHARED_STORE(1u, COLUMN_WORDS, WEIGHT_TO(i))] = column_blocks[i];
             }
             [[unroll]] for (int i = ROW_LOADS - 1; i >= 0; --i) {
                 bool keep = !(LATE_PADDING && PADDED) || taps[i].inside;
-                row_tile[row_to + i * (SIZE / DEPTH)] = keep ? row_blocks[i] : ROW_BLOCK(PADDING_ROW);
+                row_tile[SHARED_STORE(0u, ROW_WORDS, row_to + i * (SIZE / DEPTH))] =
+                    keep ? row_blocks[i] : ROW_BLOCK(PADDING_ROW);
             }
             barrier();
 #if X_FLOAT || DOT4
@@ -295,8 +305,9 @@ void main() {
 #endif
             for (int b = 0; b < DEPTH; ++b) {
                 // Constants come last, where they are part of a load.
-#define ROW(m) row_tile[row_from + (b * ROW_PITCH + ROW_STEP * (m))]
-#define COLUMN(c, n) column_tile[column_from + (((b) * COLUMN_STEPS + (c)) * COLUMN_PITCH + (n) * TX)]
+#define ROW(m) row_tile[SHARED_LOAD(0u, ROW_WORDS, row_from + (b * ROW_PITCH + ROW_STEP * (m)))]
+#define COLUMN_AT(c, n) (column_from + (((b) * COLUMN_STEPS + (c)) * COLUMN_PITCH + (n) * TX))
+#define COLUMN(c, n) column_tile[SHARED_LOAD(1u, COLUMN_WORDS, COLUMN_AT(c, n))]
 #if X_FLOAT || DOT4
                 X4 w[4 * TN];
                 [[unroll]] for (int i = 0; i < 4 * TN; ++i) w[i] = COLUMN(i % 4, i / 4);

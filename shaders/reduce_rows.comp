@@ -83,12 +83,12 @@ void fold_four(uint e, uint lane) {
     precise ACC4 s = FOLD(FOLD(ACC4(a[0].x, a[1].x, a[2].x, a[3].x), ACC4(a[0].y, a[1].y, a[2].y, a[3].y)),
                           FOLD(ACC4(a[0].z, a[1].z, a[2].z, a[3].z), ACC4(a[0].w, a[1].w, a[2].w, a[3].w)));
 #if SHARED_LANES
-    partial[gl_LocalInvocationID.x] = s;
+    partial[SHARED_STORE(0u, 4u, gl_LocalInvocationID.x)] = s;
     barrier();
     for (uint half_lanes = uint(LANES) / 2u; half_lanes > 0u; half_lanes /= 2u) {
         if (lane < half_lanes) {
-            s = FOLD(s, partial[gl_LocalInvocationID.x + half_lanes]);
-            partial[gl_LocalInvocationID.x] = s;
+            s = FOLD(s, partial[SHARED_LOAD(0u, 4u, gl_LocalInvocationID.x + half_lanes)]);
+            partial[SHARED_STORE(0u, 4u, gl_LocalInvocationID.x)] = s;
         }
         barrier();
     }

@@ -399,12 +399,22 @@ TOSAVK_API tosavk_status tosavk_package_save_stream(tosavk_device* device, const
  * "hot_loads" of buffers, "hot_shared_loads" of the workgroup's memory, "hot_conversions" between types and of places
  * within registers or among lanes, "hot_scratch", loads and stores of an invocation's own memory, and "hot_waits",
  * instructions that only let time pass. What a compiler does not tell is null. ASSEMBLY is the same with "assembly", a
- * text. */
+ * text.
+ * ACCESSES: JSON too, an object for each dispatch of a kernel of the library's in the outermost graph. The executable
+ * runs once more, with random inputs and kernels that write down which words of memory the invocations of the first
+ * "watched_groups" workgroups touch; that is replayed in subgroups of 16, 32 and 64 invocations (where
+ * "own_subgroups", of the device's size alone). "places" has a row for each "subgroup_size", "memory" ("buffer" or
+ * "shared", the workgroup's), "number" (of the binding, or of the array in its shader) with "name", and "stored" or
+ * not: of all "accesses" (what the invocations of a subgroup do as their k-th one) "segments", 64 bytes each, that
+ * they touch (of shared memory: turns of its 32 banks), "fewest", that as many different words need, "excess", the
+ * former by the latter, and how many invocations took part ("lanes") or did not ("idle"). "lost": accesses that found
+ * no room in the records. TOSAVK_ERROR_UNSUPPORTED on a device that only compiles. */
 typedef enum tosavk_executable_text {
     TOSAVK_EXECUTABLE_PLAN = 0,
     TOSAVK_EXECUTABLE_GLSL = 1,
     TOSAVK_EXECUTABLE_PIPELINES = 2,
-    TOSAVK_EXECUTABLE_ASSEMBLY = 3
+    TOSAVK_EXECUTABLE_ASSEMBLY = 3,
+    TOSAVK_EXECUTABLE_ACCESSES = 4
 } tosavk_executable_text;
 TOSAVK_API tosavk_status tosavk_executable_print(const tosavk_executable* executable, int32_t kind, tosavk_text** text,
                                                  tosavk_error** error);

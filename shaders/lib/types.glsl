@@ -15,6 +15,40 @@
 // 8- and 16-bit elements are packed little end first into 32-bit words: no device feature is needed. i4 has a byte an
 // element, i48 two words, both sign-extended.
 
+// A kernel built to be watched (src/verify/access.hpp) writes down the words of buffers and of shared memory that each
+// invocation of the first workgroups touches: how many, then pairs of what was touched and where. TOSAVK_ACCESS is the
+// binding of that list. TOUCH: WORDS words of a buffer, a store or not; SHARED_LOAD and SHARED_STORE: the index I, of
+// elements of WORDS words of the shared array number K. Indices count in as many words.
+#ifdef TOSAVK_ACCESS
+layout(set = 0, binding = TOSAVK_ACCESS) buffer access_block { uint access_w[]; };
+uint access_count = 0u;
+uint access_base() {
+    uint group = (gl_WorkGroupID.z * gl_NumWorkGroups.y + gl_WorkGroupID.y) * gl_NumWorkGroups.x + gl_WorkGroupID.x;
+    uint invocation = group * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+    return group < TOSAVK_ACCESS_GROUPS ? invocation * (1u + 2u * TOSAVK_ACCESS_RECORDS) : 0xffffffffu;
+}
+void touched(uint what, uint word) {
+    uint base = access_base();
+    if (base == 0xffffffffu) return;
+    if (access_count < TOSAVK_ACCESS_RECORDS) {
+        access_w[base + 1u + 2u * access_count] = what;
+        access_w[base + 2u + 2u * access_count] = word;
+    }
+    access_w[base] = ++access_count;
+}
+#define TOUCH(B, WORDS, STORED, I) touched(uint(B) | uint(WORDS) << 8 | uint(STORED) << 16, uint(I) * uint(WORDS));
+uint touched_shared(uint k, uint words, uint stored, uint i) {
+    TOUCH(k | 1u << 17, words, stored, i)
+    return i;
+}
+#define SHARED_LOAD(K, WORDS, I) touched_shared(K, WORDS, 0u, uint(I))
+#define SHARED_STORE(K, WORDS, I) touched_shared(K, WORDS, 1u, uint(I))
+#else
+#define TOUCH(B, WORDS, STORED, I)
+#define SHARED_LOAD(K, WORDS, I) (I)
+#define SHARED_STORE(K, WORDS, I) (I)
+#endif
+
 ivec4 unpack_i8(int w) { return ivec4(w << 24, w << 16, w << 8, w) >> 24; }
 int pack_i8(ivec4 v) { return (v.x & 255) | ((v.y & 255) << 8) | ((v.z & 255) << 16) | (v.w << 24); }
 ivec4 unpack_i16(ivec2 w) { return ivec4(w.x << 16, w.x, w.y << 16, w.y) >> 16; }
@@ -28,17 +62,18 @@ ivec4 unpack_bool(int w) { return truth4(unpack_i8(w)); }
 //   N_word(i)  word i;  N_pair(i)  words 2i, 2i+1 (16-bit elements);  N_quad(i)  words 4i..4i+3 (32-bit elements, i48)
 #define BUFFER_1(N, B)                                                                  \
     layout(set = 0, binding = B) readonly buffer N##_block { int N##_w[]; };            \
-    int N##_word(uint i) { return N##_w[i]; }
+    int N##_word(uint i) { TOUCH(B, 1, 0, i) return N##_w[i]; }
 #if TOSAVK_PAIRS
 // Loads of 64 bits where a driver makes one of every component.
 #define BUFFER_2(N, B)                                                                  \
     BUFFER_1(N, B)                                                                      \
     layout(set = 0, binding = B) readonly buffer N##_block2 { uint64_t N##_w2[]; };     \
-    ivec2 N##_pair(uint i) { uint64_t w = N##_w2[i]; return ivec2(uvec2(uint(w), uint(w >> 32u))); }
+    ivec2 N##_pair(uint i) { TOUCH(B, 2, 0, i) uint64_t w = N##_w2[i]; return ivec2(uvec2(uint(w), uint(w >> 32u))); }
 #define BUFFER_4(N, B)                                                                  \
     BUFFER_1(N, B)                                                                      \
     layout(set = 0, binding = B) readonly buffer N##_block4 { u64vec2 N##_w4[]; };      \
     ivec4 N##_quad(uint i) {                                                            \
+        TOUCH(B, 4, 0, i)                                                               \
         u64vec2 w = N##_w4[i];                                                          \
         uvec2 low = uvec2(w), high = uvec2(w >> 32u);                                   \
         return ivec4(low.x, high.x, low.y, high.y);                                     \
@@ -47,11 +82,11 @@ ivec4 unpack_bool(int w) { return truth4(unpack_i8(w)); }
 #define BUFFER_2(N, B)                                                                  \
     BUFFER_1(N, B)                                                                      \
     layout(set = 0, binding = B) readonly buffer N##_block2 { ivec2 N##_w2[]; };        \
-    ivec2 N##_pair(uint i) { return N##_w2[i]; }
+    ivec2 N##_pair(uint i) { TOUCH(B, 2, 0, i) return N##_w2[i]; }
 #define BUFFER_4(N, B)                                                                  \
     BUFFER_1(N, B)                                                                      \
     layout(set = 0, binding = B) readonly buffer N##_block4 { ivec4 N##_w4[]; };        \
-    ivec4 N##_quad(uint i) { return N##_w4[i]; }
+    ivec4 N##_quad(uint i) { TOUCH(B, 4, 0, i) return N##_w4[i]; }
 #endif
 // N_load8 is one load, whose loop over the lanes then serves all of its elements.
 #define UNPACK_EIGHTS_i8(N)                                                             \
@@ -64,6 +99,7 @@ ivec4 unpack_bool(int w) { return truth4(unpack_i8(w)); }
 #define BUFFER_8(N, B, T, T4, EIGHT)                                                    \
     layout(set = 0, binding = B) readonly buffer N##_block8 { T N##_w8[]; };            \
     void N##_load8(uint i, out T4 v, out T4 w) {                                        \
+        TOUCH(B, 8, 0, i >> 3)                                                          \
         T x = N##_w8[i >> 3];                                                           \
         EIGHT                                                                           \
     }
@@ -73,21 +109,25 @@ ivec4 unpack_bool(int w) { return truth4(unpack_i8(w)); }
     w = BITS(ivec4(low.z, high.z, low.w, high.w));
 #define EIGHTS_i8(N, B)                                                                 \
     layout(set = 0, binding = B) readonly buffer N##_block8 { uint64_t N##_w8[]; };     \
-    ivec2 N##_words8(uint i) { uint64_t w = N##_w8[i >> 3]; return ivec2(uvec2(uint(w), uint(w >> 32u))); } \
+    ivec2 N##_words8(uint i) {                                                          \
+        TOUCH(B, 2, 0, i >> 3)                                                          \
+        uint64_t w = N##_w8[i >> 3];                                                    \
+        return ivec2(uvec2(uint(w), uint(w >> 32u)));                                   \
+    }                                                                                   \
     UNPACK_EIGHTS_i8(N)
 #define EIGHTS_i32(N, B) BUFFER_8(N, B, u64vec4, ivec4, EIGHT_32(ivec4))
 #define EIGHTS_fp32(N, B) BUFFER_8(N, B, u64vec4, vec4, EIGHT_32(intBitsToFloat))
 #endif
 #define TEXELS_1(N, B)                                                                  \
     layout(set = 0, binding = B) uniform isamplerBuffer N##_t;                          \
-    int N##_word(uint i) { return texelFetch(N##_t, int(i)).x; }
+    int N##_word(uint i) { TOUCH(B, 1, 0, i) return texelFetch(N##_t, int(i)).x; }
 #define TEXELS_2(N, B)                                                                  \
     layout(set = 0, binding = B) uniform isamplerBuffer N##_t;                          \
-    ivec2 N##_pair(uint i) { return texelFetch(N##_t, int(i)).xy; }                     \
+    ivec2 N##_pair(uint i) { TOUCH(B, 2, 0, i) return texelFetch(N##_t, int(i)).xy; }                     \
     int N##_word(uint i) { ivec2 w = N##_pair(i >> 1); return (i & 1u) == 0u ? w.x : w.y; }
 #define TEXELS_4(N, B)                                                                  \
     layout(set = 0, binding = B) uniform isamplerBuffer N##_t;                          \
-    ivec4 N##_quad(uint i) { return texelFetch(N##_t, int(i)); }                        \
+    ivec4 N##_quad(uint i) { TOUCH(B, 4, 0, i) return texelFetch(N##_t, int(i)); }                        \
     int N##_word(uint i) {                                                              \
         ivec4 w = N##_quad(i >> 2);                                                     \
         return (i & 2u) == 0u ? ((i & 1u) == 0u ? w.x : w.y) : ((i & 1u) == 0u ? w.z : w.w); \
@@ -189,9 +229,26 @@ ivec4 unpack_bool(int w) { return truth4(unpack_i8(w)); }
 #define MIX(WORD, MASK, X) atomicAnd(WORD, ~(MASK)), atomicOr(WORD, X)
 #define STORES_1(N, B)                                                                  \
     layout(set = 0, binding = B) buffer N##_block { int N##_w[]; };                     \
-    void N##_put(uint i, int x) { N##_w[i] = WHOLE(x, i, 0); }                          \
-    void N##_mix(uint i, int mask, int x) { MIX(N##_w[i], mask, x); }
+    void N##_put(uint i, int x) { TOUCH(B, 1, 1, i) N##_w[i] = WHOLE(x, i, 0); }                          \
+    void N##_mix(uint i, int mask, int x) { TOUCH(B, 1, 1, i) MIX(N##_w[i], mask, x); }
+// For 16-bit elements, N_put2(i, x) of words 2i, 2i+1: one store, where that is one.
+#if TOSAVK_QUAD_STORES && !TOSAVK_PAIRS
+#define STORES_2(N, B)                                                                  \
+    STORES_1(N, B)                                                                      \
+    layout(set = 0, binding = B) buffer N##_block2 { ivec2 N##_w2[]; };                 \
+    void N##_put2(uint i, ivec2 x) { TOUCH(B, 2, 1, i) N##_w2[i] = x; }
+#else
+#define STORES_2(N, B)                                                                  \
+    STORES_1(N, B)                                                                      \
+    PUT_TWO(N)
+#endif
+#define PUT_TWO(N)                                                                      \
+    void N##_put2(uint i, ivec2 x) {                                                    \
+        N##_put(2u * i, x.x);                                                           \
+        N##_put(2u * i + 1u, x.y);                                                      \
+    }
 #define PART_STORES_1(N, B)
+#define PART_STORES_2(N, B) PUT_TWO(N)
 #define WRITE_PART_1(N, P, B)                                                           \
     layout(set = 0, binding = B) buffer N##_block##P { int N##_w##P[]; };
 #if TOSAVK_QUAD_STORES
@@ -199,19 +256,23 @@ ivec4 unpack_bool(int w) { return truth4(unpack_i8(w)); }
 // Two stores of 64 bits where a driver makes one of every component.
 #define STORES_4(N, B)                                                                  \
     layout(set = 0, binding = B) writeonly buffer N##_block { u64vec2 N##_q[]; };       \
-    void N##_put4(uint i, ivec4 x) { uvec4 w = uvec4(x); N##_q[i] = u64vec2(w.xz) | u64vec2(w.yw) << 32u; }
+    void N##_put4(uint i, ivec4 x) {                                                    \
+        TOUCH(B, 4, 1, i)                                                               \
+        uvec4 w = uvec4(x);                                                             \
+        N##_q[i] = u64vec2(w.xz) | u64vec2(w.yw) << 32u;                                \
+    }
 #else
 #define STORES_4(N, B)                                                                  \
     layout(set = 0, binding = B) writeonly buffer N##_block { ivec4 N##_q[]; };         \
-    void N##_put4(uint i, ivec4 x) { N##_q[i] = x; }
+    void N##_put4(uint i, ivec4 x) { TOUCH(B, 4, 1, i) N##_q[i] = x; }
 #endif
 #define WRITE_PART_4(N, P, B)                                                           \
     layout(set = 0, binding = B) writeonly buffer N##_block##P { ivec4 N##_q##P[]; };
 #else
 #define STORES_4(N, B)                                                                  \
     layout(set = 0, binding = B) buffer N##_block { int N##_w[]; };                     \
-    void N##_put(uint i, int x) { N##_w[i] = x; }                                       \
-    void N##_raise(uint i, int x) { atomicMax(N##_w[i], x); }
+    void N##_put(uint i, int x) { TOUCH(B, 1, 1, i) N##_w[i] = x; }                                       \
+    void N##_raise(uint i, int x) { TOUCH(B, 1, 1, i) atomicMax(N##_w[i], x); }
 #define WRITE_PART_4(N, P, B)                                                           \
     layout(set = 0, binding = B) writeonly buffer N##_block##P { int N##_w##P[]; };
 #endif
@@ -228,19 +289,19 @@ ivec4 unpack_bool(int w) { return truth4(unpack_i8(w)); }
 #if TOSAVK_EIGHTS
 // All eight in one store of 64-bit components where a driver makes a loop of every store.
 uint64_t two_words(int a, int b) { return uint64_t(uint(a)) | uint64_t(uint(b)) << 32u; }
-#define WRITE_EIGHTS(N, B, T, T4, EIGHT)                                                \
+#define WRITE_EIGHTS(N, B, T, T4, WORDS, EIGHT)                                         \
     layout(set = 0, binding = B) writeonly buffer N##_block { T N##_e[]; };             \
-    void N##_store8(uint i, T4 v, T4 w) { N##_e[i >> 3] = EIGHT; }
+    void N##_store8(uint i, T4 v, T4 w) { TOUCH(B, WORDS, 1, i >> 3) N##_e[i >> 3] = EIGHT; }
 #define WRITE_i8(N, B, TO) \
-    WRITE_EIGHTS(N, B, uint64_t, ivec4, two_words(WHOLE(pack_i8(v), i, 0), WHOLE(pack_i8(w), i, 0)))
+    WRITE_EIGHTS(N, B, uint64_t, ivec4, 2, two_words(WHOLE(pack_i8(v), i, 0), WHOLE(pack_i8(w), i, 0)))
 u64vec2 eight_i16(ivec2 v, ivec2 w) { return u64vec2(two_words(v.x, v.y), two_words(w.x, w.y)); }
 #define WRITE_i16(N, B, TO) \
-    WRITE_EIGHTS(N, B, u64vec2, ivec4, eight_i16(WHOLE(pack_i16(v), i, ivec2(0)), WHOLE(pack_i16(w), i, ivec2(0))))
+    WRITE_EIGHTS(N, B, u64vec2, ivec4, 4, eight_i16(WHOLE(pack_i16(v), i, ivec2(0)), WHOLE(pack_i16(w), i, ivec2(0))))
 u64vec4 eight_i32(ivec4 v, ivec4 w) {
     return u64vec4(two_words(v.x, v.y), two_words(v.z, v.w), two_words(w.x, w.y), two_words(w.z, w.w));
 }
 #define WRITE_32(N, B, TO, T1, T4, BITS) \
-    WRITE_EIGHTS(N, B, u64vec4, T4, eight_i32(WHOLE(BITS(v), i, ivec4(0)), WHOLE(BITS(w), i, ivec4(0))))
+    WRITE_EIGHTS(N, B, u64vec4, T4, 8, eight_i32(WHOLE(BITS(v), i, ivec4(0)), WHOLE(BITS(w), i, ivec4(0))))
 #else
 // Words that hold the end of one invocation's elements and the beginning of the next one's: the latter stores them
 // whole, where both are neighbours in a subgroup and store at the same time.
@@ -282,7 +343,7 @@ Neighbours neighbours(uint i, uint n, int word) { return Neighbours(false, false
         N##_mix(i >> 2, 255 << at, (x & 255) << at);                                    \
     }
 #define WRITE_i16(N, B, TO)                                                             \
-    TO##_1(N, B)                                                                        \
+    TO##_2(N, B)                                                                        \
     SOME(N)                                                                             \
     int N##_half(bool written, int shift) { return written ? 65535 << shift : 0; }      \
     void N##_storen(uint i, uint n, ivec4 v) {                                          \
@@ -296,11 +357,7 @@ Neighbours neighbours(uint i, uint n, int word) { return Neighbours(false, false
         N##_some(w + 1u, second, odd ? p.x : p.y);                                      \
         if (odd && n > 3u && !by.after) N##_mix(w + 2u, 65535, v.w & 65535);            \
     }                                                                                   \
-    void N##_store4(uint i, ivec4 v) {                                                  \
-        ivec2 w = pack_i16(v);                                                          \
-        N##_put(i >> 1, w.x);                                                           \
-        N##_put((i >> 1) + 1u, w.y);                                                    \
-    }                                                                                   \
+    void N##_store4(uint i, ivec4 v) { N##_put2(i >> 2, pack_i16(v)); }                 \
     void N##_store1(uint i, int x) {                                                    \
         int at = int(i & 1u) * 16;                                                      \
         N##_mix(i >> 1, 65535 << at, (x & 65535) << at);                                \

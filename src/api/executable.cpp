@@ -153,6 +153,7 @@ tosavk_status tosavk_executable_print(const tosavk_executable* executable, int32
             case TOSAVK_EXECUTABLE_PLAN: *text = make_text(print_plan(compiled.graph(), compiled.plan())); return;
             case TOSAVK_EXECUTABLE_GLSL: *text = make_text(print_glsl(compiled.plan())); return;
             case TOSAVK_EXECUTABLE_PIPELINES: *text = make_text(pipelines_json(compiled, false)); return;
+            case TOSAVK_EXECUTABLE_ACCESSES: *text = make_text(accesses_json(compiled)); return;
             case TOSAVK_EXECUTABLE_ASSEMBLY: *text = make_text(pipelines_json(compiled, true)); return;
             default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_executable_text", kind));
         }

@@ -1,6 +1,7 @@
 #include "api/pipelines.hpp"
 
 #include "device/compilers/figures.hpp"
+#include "verify/access.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -77,6 +78,43 @@ std::string pipelines_json(const Executable& executable, bool assembly) {
         all.push_back(std::move(one));
     });
     // Names and texts come from drivers: bytes that are no UTF-8 are replaced.
+    return all.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string accesses_json(const Executable& executable) {
+    auto all = Json::array();
+    for (const DispatchAccesses& measured : measure_accesses(executable)) {
+        const Dispatch& dispatch = executable.plan().dispatches.at(measured.list.dispatch);
+        Json one;
+        one["dispatch"] = measured.list.dispatch;
+        one["label"] = dispatch.label;
+        one["kernel"] = dispatch.kernel;
+        one["groups"] = dispatch.groups;
+        one["invocations"] = measured.list.invocations;
+        one["watched_groups"] = measured.list.workgroups;
+        one["lost"] = measured.lost;
+        one["own_subgroups"] = measured.own_subgroups;
+        auto places = Json::array();
+        for (const auto& [size, figures] : measured.sizes) {
+            for (const auto& [place, sums] : figures) {
+                Json row;
+                row["subgroup_size"] = size;
+                row["memory"] = place.shared ? "shared" : "buffer";
+                row["number"] = place.number;
+                row["name"] = place.shared ? "" : dispatch.bindings.at(place.number).label;
+                row["stored"] = place.stored;
+                row["accesses"] = sums.accesses;
+                row["segments"] = sums.segments;
+                row["fewest"] = sums.fewest;
+                row["excess"] = sums.excess();
+                row["lanes"] = sums.lanes;
+                row["idle"] = sums.idle;
+                places.push_back(std::move(row));
+            }
+        }
+        one["places"] = std::move(places);
+        all.push_back(std::move(one));
+    }
     return all.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -1,4 +1,5 @@
-// What the driver's compiler made of an executable, as JSON (TOSAVK_EXECUTABLE_PIPELINES).
+// What the driver's compiler made of an executable (TOSAVK_EXECUTABLE_PIPELINES), and how its kernels touch memory
+// (TOSAVK_EXECUTABLE_ACCESSES), as JSON.
 #pragma once
 
 #include "vk/record/executable.hpp"
@@ -8,5 +9,6 @@
 namespace tosavk::api {
 
 std::string pipelines_json(const Executable& executable, bool assembly);
+std::string accesses_json(const Executable& executable);
 
 }  // namespace tosavk::api

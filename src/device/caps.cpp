@@ -67,6 +67,7 @@ template <class Caps, class Visit> void each_field(Caps& caps, Visit&& visit) {
     visit("timestamp_valid_bits", caps.timestamp_valid_bits);
     visit("timestamp_period_ns", caps.timestamp_period_ns);
     visit("device_memory_bytes", caps.device_memory_bytes);
+    visit("speed_quirks", caps.speed_quirks);
 }
 
 [[noreturn]] void wrong_key(const std::string& key, const char* expected) {
@@ -153,6 +154,7 @@ constexpr bool DeviceCaps::* abilities[] = {
     &DeviceCaps::subgroup_shuffle,
     &DeviceCaps::subgroup_size_control,
     &DeviceCaps::vulkan_memory_model,
+    &DeviceCaps::speed_quirks,
 };
 
 }  // namespace

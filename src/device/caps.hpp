@@ -48,6 +48,9 @@ struct DeviceCaps {
     std::uint32_t max_workgroup_count_x = 0, max_workgroup_count_y = 0, max_push_constants = 0;
     std::uint32_t timestamp_valid_bits = 0;
     double timestamp_period_ns = 0;
+    /// False in a file for TOSAVK_CAPS: quirks that only make kernels faster on the driver at hand (Quirk::speed_only)
+    /// are left out, so that the plan is that of the pretended device.
+    bool speed_quirks = true;
     std::uint64_t device_memory_bytes = 0;
 };
 

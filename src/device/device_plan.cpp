@@ -71,7 +71,7 @@ void choose_sizes(const DeviceCaps& caps, const Facts& facts, DevicePlan& plan) 
                               plan.max_groups_x, caps.max_workgroup_count_x));
 }
 
-void choose_loops(const Facts& facts, DevicePlan& plan) {
+void choose_loops(const DeviceCaps& caps, const Facts& facts, DevicePlan& plan) {
     plan.busy_invocations = *facts.busy_invocations;
     because(plan, fmt::format("work is split until {} invocations share it: {}", plan.busy_invocations,
                               facts.busy_invocations.why));
@@ -98,6 +98,13 @@ void choose_loops(const Facts& facts, DevicePlan& plan) {
     because(plan, plan.gathered_rows > 1
                       ? fmt::format("rows are gathered {} at a time: {}", plan.gathered_rows, facts.gathered_rows.why)
                       : fmt::format("gathered rows are read one after the other: {}", facts.gathered_rows.why));
+
+    // Where the driver does not say how many invocations a subgroup has, 32 are a guess.
+    if (*facts.coalesces) plan.lanes_together = caps.subgroup_size == 0 ? 32 : std::min(caps.subgroup_size, 64u);
+    because(plan, plan.lanes_together > 1
+                      ? fmt::format("a long row is read by {} invocations side by side: {}", plan.lanes_together,
+                                    facts.coalesces.why)
+                      : fmt::format("an invocation reads a row by itself: {}", facts.coalesces.why));
 
     plan.max_loop_passes = *facts.max_loop_passes;
     because(plan, plan.max_loop_passes > 0 ? fmt::format("loops are kept below {} passes: {}", plan.max_loop_passes,
@@ -261,7 +268,7 @@ DevicePlan device_plan(const DeviceCaps& caps) {
     const Facts facts = facts_of(caps);
     because(plan, fmt::format("the device is taken for {}, by its driver, type and ids", architecture_of(caps).name));
     choose_sizes(caps, facts, plan);
-    choose_loops(facts, plan);
+    choose_loops(caps, facts, plan);
     choose_products(caps, facts, plan);
     choose_access(caps, facts, plan);
     choose_arithmetic(caps, facts, plan);

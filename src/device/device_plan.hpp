@@ -26,7 +26,9 @@ struct DevicePlan {
             ///< 64 and more rows of 4 KiB); above 1, long rows go one by one, and rows in turn
     std::int64_t walk_bytes =
         0;  ///< consecutive memory that an invocation walks through where enough of them stay busy; 0: what it needs
-    std::int64_t gathered_rows = 1;    ///< rows that neighbouring invocations gather side by side
+    std::int64_t gathered_rows = 1;  ///< rows that neighbouring invocations gather side by side
+    std::uint32_t lanes_together =
+        1;  ///< neighbouring invocations whose loads of neighbouring memory are one: so many read a long row
     std::int64_t max_loop_passes = 0;  ///< of all loops of one invocation together; 0: no bound
     std::uint32_t texel_elements = 0;  ///< largest uniform texel buffer that kernels read through, texels; 0: none
     std::uint32_t subgroup_lanes = 1;  ///< size of subgroups that exchange values by shuffle; 1: none do

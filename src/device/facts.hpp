@@ -29,6 +29,7 @@ struct Facts {
     Fact<std::int64_t> row_quads = {};         ///< as DevicePlan's
     Fact<std::int64_t> walk_bytes = {};        ///< as DevicePlan's
     Fact<std::int64_t> gathered_rows = {};     ///< as DevicePlan's
+    Fact<bool> coalesces = {};                 ///< a subgroup's loads of neighbouring memory are one
     Fact<std::int64_t> max_loop_passes = {};   ///< as DevicePlan's
     Fact<std::uint32_t> own_rows = {};         ///< as DevicePlan's
     Fact<bool> shuffles = {};                  ///< exchange of values within subgroups pays, where the device has it
@@ -54,6 +55,7 @@ inline constexpr std::tuple fact_members{
     std::pair{"row_quads", &Facts::row_quads},
     std::pair{"walk_bytes", &Facts::walk_bytes},
     std::pair{"gathered_rows", &Facts::gathered_rows},
+    std::pair{"coalesces", &Facts::coalesces},
     std::pair{"max_loop_passes", &Facts::max_loop_passes},
     std::pair{"own_rows", &Facts::own_rows},
     std::pair{"shuffles", &Facts::shuffles},

@@ -14,7 +14,8 @@ constexpr Quirk quirks[] = {
      "llvmpipe",
      "a load from a storage buffer is compiled to a loop over the lanes with a bounds check each",
      "Mesa, src/gallium/auxiliary/gallivm: emit_load_mem",
-     {.texel_reads = {true}, .wide_storage = {true}}},
+     {.texel_reads = {true}, .wide_storage = {true}},
+     true},
     {"exact_reciprocals",
      "llvmpipe",
      "1.0 / s, s from 1 to 2, is the host's division, which rounds correctly",
@@ -37,7 +38,7 @@ constexpr Quirk quirks[] = {
 std::vector<const Quirk*> quirks_of(const DeviceCaps& caps) {
     std::vector<const Quirk*> found;
     for (const Quirk& quirk : quirks) {
-        if (is_driver(caps, quirk.driver)) found.push_back(&quirk);
+        if (is_driver(caps, quirk.driver) && (caps.speed_quirks || !quirk.speed_only)) found.push_back(&quirk);
     }
     return found;
 }

@@ -15,9 +15,11 @@ struct Quirk {
     std::string_view symptom;  ///< what the driver does
     std::string_view where;    ///< where the cause can be read
     Facts facts;               ///< what follows; `symptom` and `where` are the reason and the source of each
+    bool speed_only = false;   ///< without it results are the same
 };
 
-/// Those that the device has. A device from a file (TOSAVK_CAPS) keeps those of the driver that runs it.
+/// Those that the device has. A device from a file (TOSAVK_CAPS) keeps those of the driver that runs it, unless it says
+/// otherwise of those for speed (DeviceCaps::speed_quirks).
 std::vector<const Quirk*> quirks_of(const DeviceCaps& caps);
 
 }  // namespace tosavk

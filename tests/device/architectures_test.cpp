@@ -99,11 +99,11 @@ std::string shape_text(const MatrixShape& s) { return fmt::format("{}x{}x{}", s.
 /// Field by field, in the order of the struct; a member that is added must be named here to compile.
 std::map<std::string, std::string> fields_of(const DevicePlan& plan) {
     const auto& [workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations,
-                 far_rows, row_quads, walk_bytes, gathered_rows, max_loop_passes, texel_elements, subgroup_lanes,
-                 shared_rows, own_rows, slow_storage, shared_tiles, product_tiles, tile_quads, product_tile_bytes,
-                 fma_chains, dot4, cooperative_i8, cooperative_fp16, cooperative_fp32_sums, subgroup_size, int64,
-                 nan_preserve, rte, exact_reciprocals, native_fp16, map_in_place, staging_bytes, timeline_semaphores,
-                 submit_work, submit_bytes, reasons, sizes] = plan;
+                 far_rows, row_quads, walk_bytes, gathered_rows, lanes_together, max_loop_passes, texel_elements,
+                 subgroup_lanes, shared_rows, own_rows, slow_storage, shared_tiles, product_tiles, tile_quads,
+                 product_tile_bytes, fma_chains, dot4, cooperative_i8, cooperative_fp16, cooperative_fp32_sums,
+                 subgroup_size, int64, nan_preserve, rte, exact_reciprocals, native_fp16, map_in_place, staging_bytes,
+                 timeline_semaphores, submit_work, submit_bytes, reasons, sizes] = plan;
     static_cast<void>(reasons), static_cast<void>(sizes);
     const auto text = [](const auto& value) { return fmt::format("{}", value); };
     return {{"workgroup_size", text(workgroup_size)},
@@ -116,6 +116,7 @@ std::map<std::string, std::string> fields_of(const DevicePlan& plan) {
             {"row_quads", text(row_quads)},
             {"walk_bytes", text(walk_bytes)},
             {"gathered_rows", text(gathered_rows)},
+            {"lanes_together", text(lanes_together)},
             {"max_loop_passes", text(max_loop_passes)},
             {"texel_elements", text(texel_elements)},
             {"subgroup_lanes", text(subgroup_lanes)},

@@ -13,10 +13,11 @@ std::string SourceBuilder::fold_row(const std::string& combine, DType type, cons
     if (group_.rows->lanes > 1) {
         const std::string shared = is_float(type) ? "lanes_f" : "lanes_i";
         text += fmt::format(
-            "    {0}[gl_LocalInvocationID.x] = {1};\n    barrier();\n"
+            "    {0}[SHARED_STORE(0u, 4u, gl_LocalInvocationID.x)] = {1};\n    barrier();\n"
             "    for (uint half_lanes = {2}u; half_lanes > 0u; half_lanes /= 2u) {{\n"
-            "        if (lane < half_lanes) {0}[gl_LocalInvocationID.x] = {3}({0}[gl_LocalInvocationID.x], "
-            "{0}[gl_LocalInvocationID.x + half_lanes]);\n        barrier();\n    }}\n"
+            "        if (lane < half_lanes) {0}[SHARED_STORE(0u, 4u, gl_LocalInvocationID.x)] = "
+            "{3}({0}[SHARED_LOAD(0u, 4u, gl_LocalInvocationID.x)], "
+            "{0}[SHARED_LOAD(0u, 4u, gl_LocalInvocationID.x + half_lanes)]);\n        barrier();\n    }}\n"
             "    {1} = {0}[gl_LocalInvocationID.x - lane];\n    barrier();\n",
             shared, partial, group_.rows->lanes / 2, combine);
     }
@@ -45,11 +46,13 @@ std::string SourceBuilder::fold_columns(const std::string& combine, DType type, 
     const std::string shared = is_float(type) ? "lanes_f" : "lanes_i";
     const std::string parts = param(static_cast<std::int32_t>((rows.axis + rows.length - 1) / rows.length));
     text += fmt::format(
-        "    {0}[gl_LocalInvocationID.x] = {1};\n    barrier();\n    for (uint part = 0u; part < uint({2}); ++part) "
+        "    {0}[SHARED_STORE(0u, 4u, gl_LocalInvocationID.x)] = {1};\n    barrier();\n    for (uint part = 0u; part < "
+        "uint({2}); ++part) "
         "{{\n",
         shared, sum, parts);
-    text += next_of_column(combine, type, sum, "part < 2u",
-                           fmt::format("{}[part * side_by_side + gl_LocalInvocationID.x % side_by_side]", shared));
+    text += next_of_column(
+        combine, type, sum, "part < 2u",
+        fmt::format("{}[SHARED_LOAD(0u, 4u, part * side_by_side + gl_LocalInvocationID.x % side_by_side)]", shared));
     return text + fmt::format("    }}\n    {0} = {1}({0}_older, {0});\n    barrier();\n", sum, combine);
 }
 

@@ -94,8 +94,8 @@ std::optional<Rows> row_reduction(const NodeView& view, const DevicePlan& device
     // One workgroup reads so much in the time of a few dispatches (docs/performance.md, "Row groups and shared rows").
     if (rows.axis > (1 << 16) && rows.count < 64) return std::nullopt;
     const SizeChoices::Scope scope(device.sizes, view.node().name + "/row");
-    // As many lanes along a row as keep the device busy. Each has four quads at least, so that its first one is whole.
-    // That 1024 do is a guess.
+    // As many lanes along a row as keep the device busy, with four quads each (that 1024 do is a guess), and as read it
+    // side by side. The first quad of each is a whole one.
     const std::int64_t quads = (rows.axis + 3) / 4;
     const auto too_long = [&] {
         return device.max_loop_passes != 0 &&
@@ -103,6 +103,12 @@ std::optional<Rows> row_reduction(const NodeView& view, const DevicePlan& device
     };
     while (rows.lanes < device.workgroup_size && rows.lanes * 8 <= quads &&
            (!device.chooses(rows.lanes * rows.count >= 1024, "lanes", rows.lanes) || too_long())) {
+        rows.lanes *= 2;
+    }
+    const auto quad_bytes = 4 * static_cast<std::int64_t>(size_of(view.in(0).type));
+    const std::int64_t side_by_side = lanes_of_row(rows.axis / 4, quad_bytes, device);
+    while (rows.lanes < device.workgroup_size && rows.lanes * 8 <= rows.axis &&
+           device.chooses(rows.lanes < side_by_side, "lanes side by side", rows.lanes)) {
         rows.lanes *= 2;
     }
     if (too_long()) return std::nullopt;

@@ -64,6 +64,15 @@ std::int64_t pieces_in_turn(std::int64_t pieces, std::int64_t bytes, const Devic
     return each > 1 && device.keeps_busy(pieces / each, "in turn", each) ? each : 1;
 }
 
+std::int64_t lanes_of_row(std::int64_t quads, std::int64_t bytes, const DevicePlan& device) {
+    const std::int64_t together = device.lanes_together;
+    const std::int64_t least =
+        quads >= 4 * together ? together : std::min(together, std::max<std::int64_t>(64 / bytes, 1));
+    std::int64_t lanes = 1;
+    while (2 * lanes <= std::min(quads, least)) lanes *= 2;
+    return lanes;
+}
+
 std::array<std::uint32_t, 3> linear_groups(std::int64_t invocations, const DevicePlan& device) {
     const std::int64_t size = device.workgroup_size;
     return spill_groups((invocations + size - 1) / size, device);

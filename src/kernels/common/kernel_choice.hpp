@@ -121,6 +121,10 @@ bool wants_eights(std::int64_t elements, const DevicePlan& device);
 /// How many of `pieces`, each `bytes` of consecutive memory, an invocation takes one after the other, so that it walks
 /// through DevicePlan::walk_bytes: a power of two; 1 where too few invocations would be left.
 std::int64_t pieces_in_turn(std::int64_t pieces, std::int64_t bytes, const DevicePlan& device);
+/// How many invocations read a row of `quads` side by side at least, of `bytes` each; a power of two, at most the
+/// quads. A row of four quads for each of DevicePlan::lanes_together is read by these, shorter ones in segments of 64
+/// bytes.
+std::int64_t lanes_of_row(std::int64_t quads, std::int64_t bytes, const DevicePlan& device);
 /// Whether every load from a tensor is a loop over the lanes: many instructions for few bytes, so that few loads are on
 /// their way at a time.
 inline bool loads_are_loops(const DevicePlan& device) { return device.slow_storage && device.texel_elements == 0; }

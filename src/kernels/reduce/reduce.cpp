@@ -127,6 +127,10 @@ KernelChoice plan_rows(const NodeView& view, const DevicePlan& device, const Axi
     std::int64_t lanes = 1;
     const auto enough = [&] { return lanes * quads >= device.busy_invocations || row_quads < 8 * lanes; };
     while (lanes < device.workgroup_size && !device.chooses(enough(), "lanes", lanes)) lanes *= 2;
+    const std::int64_t side_by_side =
+        lanes_of_row(row_quads, 4 * static_cast<std::int64_t>(size_of(view.in(0).type)), device);
+    while (lanes < device.workgroup_size && device.chooses(lanes < side_by_side, "lanes side by side", lanes))
+        lanes *= 2;
     const std::int64_t chunks = parts_of(quotient_up(row_quads, lanes), lanes * quads, 16, 4, device);
     const std::int64_t length = chunks == 1 ? s.axis : quotient_up(quotient_up(s.axis, chunks), 4) * 4,
                        used = quotient_up(s.axis, length);
@@ -245,6 +249,11 @@ std::optional<KernelChoice> plan_argmax(const NodeView& view, const DevicePlan& 
     };
     while (lanes < device.workgroup_size && lanes * 4 <= steps &&
            (!device.keeps_busy(lanes * quads, "lanes", lanes) || too_long()))
+        lanes *= 2;
+    const std::int64_t side_by_side =
+        rows ? lanes_of_row(s->axis / 4, 4 * static_cast<std::int64_t>(size_of(view.in(0).type)), device) : 1;
+    while (lanes < device.workgroup_size && 2 * lanes <= steps &&
+           device.chooses(lanes < side_by_side, "lanes side by side", lanes))
         lanes *= 2;
     if (too_long()) {
         why = fmt::format("its axis of {} is too long for the {} loop passes that the driver allows", s->axis,

@@ -13,7 +13,7 @@ struct DumpOptions {
     ModelOptions model;
     DeviceChoice device;
     bool plan = false, glsl = false, dot = false, no_fuse = false;
-    bool pipelines = false, assembly = false, json = false;
+    bool pipelines = false, assembly = false, access = false, json = false;
 };
 
 /// What a .tflite file says of itself, a line each; empty for other files.
@@ -99,12 +99,54 @@ std::string pipelines(const DumpOptions& options, const cpp::Graph& graph) {
     return json_text(whole);
 }
 
+/// A line for each buffer or shared array of a dispatch, loads and stores apart.
+std::string accesses_text(const Json& dispatches) {
+    std::vector<std::vector<std::string>> rows{
+        {"", "kernel", "memory", "name", "", "subgroup", "accesses", "segments", "fewest", "excess", "idle"}};
+    std::string lost;
+    for (const Json& one : dispatches) {
+        for (const Json& place : one.at("places")) {
+            const bool shared = place.at("memory") == "shared";
+            const auto lanes = place.at("lanes").get<double>(), idle = place.at("idle").get<double>();
+            rows.push_back({one.at("dispatch").dump(), one.at("kernel").get<std::string>(),
+                            shared ? "shared" : "buffer",
+                            shared ? "array " + place.at("number").dump() : place.at("name").get<std::string>(),
+                            place.at("stored").get<bool>() ? "stores" : "loads", place.at("subgroup_size").dump(),
+                            place.at("accesses").dump(), place.at("segments").dump(), place.at("fewest").dump(),
+                            fmt::format("{:.2f}", place.at("excess").get<double>()),
+                            fmt::format("{:.0f}%", 100 * idle / (lanes + idle))});
+        }
+        if (one.at("lost") != 0) {
+            lost += fmt::format("dispatch {}: {} further accesses were not looked at\n", one.at("dispatch").dump(),
+                                one.at("lost").dump());
+        }
+    }
+    std::vector<bool> is_number(rows.front().size(), true);
+    for (const std::size_t text : {1, 2, 3, 4}) is_number[text] = false;
+    return table_text(rows, is_number) + lost;
+}
+
+std::string accesses(const DumpOptions& options, const cpp::Graph& graph) {
+    const cpp::Device device = open_device(options.device);
+    const cpp::Executable executable(device, graph, !options.no_fuse);
+    const Json dispatches = Json::parse(executable.print(TOSAVK_EXECUTABLE_ACCESSES));
+    if (!options.json) return accesses_text(dispatches);
+    Json whole;
+    whole["device"] = device.name();
+    whole["driver"] = device.driver();
+    whole["dispatches"] = dispatches;
+    return json_text(whole);
+}
+
 int dump(const DumpOptions& options) {
-    if ((options.assembly || options.json) && !options.pipelines)
-        throw Failure(exit_usage, "--assembly and --json go with --pipelines");
+    if (options.assembly && !options.pipelines) throw Failure(exit_usage, "--assembly goes with --pipelines");
+    if (options.json && !options.pipelines && !options.access)
+        throw Failure(exit_usage, "--json goes with --pipelines or --access");
     const cpp::Graph graph = load_model(options.model);
     if (options.pipelines) {
         print(pipelines(options, graph));
+    } else if (options.access) {
+        print(accesses(options, graph));
     } else if (options.plan || options.glsl) {
         const cpp::Device device = open_device(options.device);
         const cpp::Executable executable(device, graph, !options.no_fuse);
@@ -131,10 +173,15 @@ Action add_dump(CLI::App& app) {
                                                "what the driver's compiler made of each dispatch: registers, spills, "
                                                "instructions, and the hottest loop's multiply-adds");
     command->add_flag("--assembly", options->assembly, "with --pipelines: the programs too");
-    command->add_flag("--json", options->json, "with --pipelines: print JSON");
-    plan->excludes(glsl)->excludes(dot)->excludes(pipelines);
-    glsl->excludes(dot)->excludes(pipelines);
-    dot->excludes(pipelines);
+    CLI::Option* access = command->add_flag("--access", options->access,
+                                            "how the kernels touch memory, as subgroups of 16, 32 and 64 would: "
+                                            "segments of 64 bytes, of shared memory turns of its banks, against the "
+                                            "fewest possible");
+    command->add_flag("--json", options->json, "with --pipelines or --access: print JSON");
+    plan->excludes(glsl)->excludes(dot)->excludes(pipelines)->excludes(access);
+    glsl->excludes(dot)->excludes(pipelines)->excludes(access);
+    dot->excludes(pipelines)->excludes(access);
+    pipelines->excludes(access);
     command->add_flag("--no-fuse", options->no_fuse, "plan one dispatch per operator");
     command->footer(
         "Example: tosa-vk dump model.tflite --plan\n"

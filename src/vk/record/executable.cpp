@@ -209,6 +209,8 @@ const Graph& Executable::graph() const { return *state_->graph; }
 const Plan& Executable::plan() const { return state_->plan; }
 
 Device& Executable::device() const { return *state_->device; }
+std::shared_ptr<const Graph> Executable::shared_graph() const { return state_->graph; }
+std::shared_ptr<Device> Executable::shared_device() const { return state_->device; }
 
 ExecutableCounters Executable::counters() const { return state_->counters; }
 

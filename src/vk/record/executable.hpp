@@ -48,6 +48,8 @@ public:
     const Graph& graph() const;
     const Plan& plan() const;
     Device& device() const;
+    std::shared_ptr<const Graph> shared_graph() const;
+    std::shared_ptr<Device> shared_device() const;
     ExecutableCounters counters() const;
     /// In the order of for_each_dispatch.
     std::vector<MadePipeline> pipelines() const;

@@ -394,6 +394,13 @@ void Context::get_value(ValueId id, std::span<std::byte> bytes) {
     }
 }
 
+void Context::get_memory(const Placement& place, std::span<std::byte> bytes) {
+    require_finished();
+    if (place.space != Space::arena || bytes.size() > place.size)
+        throw Error(ErrorCode::internal, "what is asked for does not lie in the arena");
+    recording_->read(place, bytes);
+}
+
 ContextCounters Context::counters() const {
     ContextCounters counters = counters_;
     counters.submits = recording_->submits();

@@ -91,6 +91,8 @@ public:
 
     /// Any value that the plan keeps in memory (all of them with PlanOptions::keep_all).
     void get_value(ValueId id, std::span<std::byte> bytes);
+    /// Bytes of the arena as the last run left them.
+    void get_memory(const Placement& place, std::span<std::byte> bytes);
 
     ContextCounters counters() const;
     /// Nanoseconds per dispatch of the last finished run; empty without `profile` or where the device has no
