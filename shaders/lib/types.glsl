@@ -117,6 +117,11 @@ ivec4 unpack_bool(int w) { return truth4(unpack_i8(w)); }
     UNPACK_EIGHTS_i8(N)
 #define EIGHTS_i32(N, B) BUFFER_8(N, B, u64vec4, ivec4, EIGHT_32(ivec4))
 #define EIGHTS_fp32(N, B) BUFFER_8(N, B, u64vec4, vec4, EIGHT_32(intBitsToFloat))
+#else
+#define EIGHTS_i8(N, B)                                                                 \
+    layout(set = 0, binding = B) readonly buffer N##_block8 { ivec2 N##_w8[]; };        \
+    ivec2 N##_words8(uint i) { TOUCH(B, 2, 0, i >> 3) return N##_w8[i >> 3]; }          \
+    UNPACK_EIGHTS_i8(N)
 #endif
 #define TEXELS_1(N, B)                                                                  \
     layout(set = 0, binding = B) uniform isamplerBuffer N##_t;                          \
@@ -287,11 +292,12 @@ ivec4 unpack_bool(int w) { return truth4(unpack_i8(w)); }
     }
 
 #if TOSAVK_EIGHTS
-// All eight in one store of 64-bit components where a driver makes a loop of every store.
-uint64_t two_words(int a, int b) { return uint64_t(uint(a)) | uint64_t(uint(b)) << 32u; }
 #define WRITE_EIGHTS(N, B, T, T4, WORDS, EIGHT)                                         \
     layout(set = 0, binding = B) writeonly buffer N##_block { T N##_e[]; };             \
     void N##_store8(uint i, T4 v, T4 w) { TOUCH(B, WORDS, 1, i >> 3) N##_e[i >> 3] = EIGHT; }
+#if TOSAVK_PAIRS
+// All eight in one store of 64-bit components where a driver makes a loop of every store.
+uint64_t two_words(int a, int b) { return uint64_t(uint(a)) | uint64_t(uint(b)) << 32u; }
 #define WRITE_i8(N, B, TO) \
     WRITE_EIGHTS(N, B, uint64_t, ivec4, 2, two_words(WHOLE(pack_i8(v), i, 0), WHOLE(pack_i8(w), i, 0)))
 u64vec2 eight_i16(ivec2 v, ivec2 w) { return u64vec2(two_words(v.x, v.y), two_words(w.x, w.y)); }
@@ -302,6 +308,10 @@ u64vec4 eight_i32(ivec4 v, ivec4 w) {
 }
 #define WRITE_32(N, B, TO, T1, T4, BITS) \
     WRITE_EIGHTS(N, B, u64vec4, T4, 8, eight_i32(WHOLE(BITS(v), i, ivec4(0)), WHOLE(BITS(w), i, ivec4(0))))
+#else
+// Bytes alone: two words at once.
+#define WRITE_i8(N, B, TO) WRITE_EIGHTS(N, B, ivec2, ivec4, 2, ivec2(pack_i8(v), pack_i8(w)))
+#endif
 #else
 // Words that hold the end of one invocation's elements and the beginning of the next one's: the latter stores them
 // whole, where both are neighbours in a subgroup and store at the same time.

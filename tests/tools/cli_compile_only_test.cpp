@@ -72,7 +72,7 @@ TEST_F(CompileOnly, RunningSaysThatItCannot) {
     // A device that could run does not either.
     expect_error(spawn({"run", int8_model_, "--compile-only"}), 2, sentence);
     expect_error(spawn({"run", int8_model_, "--reference", "--compile-only"}), 2, "--reference");
-    expect_error(spawn({"dump", int8_model_, "--assembly"}), 2, "go with --pipelines");
+    expect_error(spawn({"dump", int8_model_, "--assembly"}), 2, "goes with --pipelines");
 }
 
 TEST_F(CompileOnly, ADriverThatTellsNothing) {

@@ -274,8 +274,10 @@ bool SourceBuilder::stores_quads() const {
 bool SourceBuilder::stores_eights() const {
     if (group_.rows || (group_.choice ? !group_.choice->by_eights : !wants_eights(count_, device_))) return false;
     if (!group_.stores.empty()) return false;
+    const bool wide = device_.slow_storage && device_.int64;
     return std::all_of(group_.outputs.begin(), group_.outputs.end(), [&](ValueId id) {
-        return graph_.value(id).type != DType::i48 && binding_count(value_bytes(graph_, id), device_) == 1;
+        const DType type = graph_.value(id).type;
+        return (wide ? type != DType::i48 : size_of(type) == 1) && binding_count(value_bytes(graph_, id), device_) == 1;
     });
 }
 

@@ -21,8 +21,11 @@ ReadPath path_of(std::uint64_t bytes, DType type, const DevicePlan& device) {
 
 bool has_load8(std::uint64_t bytes, DType type, const DevicePlan& device) {
     if (is_texels(path_of(bytes, type, device))) return type == DType::i8;
+    if (binding_count(bytes, device) != 1) return false;
+    // Eight bytes are a small load where neighbouring ones are one, and nothing takes 64-bit components.
+    if (type == DType::i8 && device.lanes_together > 1) return true;
     const bool plain = type == DType::i8 || type == DType::i32 || type == DType::fp32;
-    return plain && device.slow_storage && device.int64 && binding_count(bytes, device) == 1;
+    return plain && device.slow_storage && device.int64;
 }
 
 }  // namespace tosavk

@@ -47,8 +47,10 @@ std::optional<KernelChoice> plan_tiles(const NodeView& view, const DevicePlan& d
         }
         return true;
     };
+    // Of bytes a block of four makes rows of a word only, of which a subgroup's are far from whole segments.
+    const bool bytes = size_of(type) == 1 && device.lanes_together > 1;
     const bool whole = in_wholes_of(4),
-               eights = in_wholes_of(8) && wants_eights(element_count(view.out().shape), device);
+               eights = in_wholes_of(8) && (bytes || wants_eights(element_count(view.out().shape), device));
     const std::int64_t block = eights ? 8 : 4;
     if (!whole && size_of(type) < 4) {
         why = "its blocks would not be whole quads, and single bytes are stored slowly";
