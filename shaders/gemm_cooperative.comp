@@ -1,14 +1,15 @@
 // Matrix product by cooperative matrices (VK_KHR_cooperative_matrix), for MATMUL and convolutions of i8 and fp16. A
 // workgroup is SX x SY subgroups, each of which makes FR x FC matrices of CM x CN results; it loads DEPTH blocks of
 // the inner dimension of both operands at a time into shared memory, as words of four i8 or two fp16, the next ones
-// while it multiplies. Results go through the same memory to where invocations have rows of quads again.
+// while it multiplies. Rows and columns lie there alike, their inner elements side by side: what a lane holds of a matrix
+// is then a vector in memory. Results go through the same memory to where invocations have rows of quads again.
+//   in1  of convolutions: turned blocks, a word (fp16: two) of inner elements for each of four columns
 //   fp16 operands are read as i16, which they stay: nothing converts them.
 // The matrices hold the elements themselves. What zero points add is corrected for: ROW_SUMS and COLUMN_SUMS say
 // whether sums of rows (for the columns' zero point) and of columns (for the rows') are made here; else they are
 // zero, or the bias has them (kernels/product/product.hpp).
 #include "lib/gemm_operands.glsl"
 
-#define DEPTH 8
 #define INNER (4 * DEPTH)
 #define TILE_ROWS (SY * FR * CM)
 #define TILE_COLUMNS (SX * FC * CN)
@@ -44,25 +45,34 @@ BLOCK pack(ivec4 v) { return uvec2(pack_i16(v)); }
 #define SIGNS 15
 BLOCK pack(ivec4 v) { return uint(pack_i8(v)); }
 #endif
+// Shared memory is of vectors of as many words as a line of a matrix is whole ones of: so the compiler knows that lanes
+// may load as many at once.
+#if CK / 4 * WORDS >= 4
+#define VECTOR uvec4
+#define WIDTH 4
+#else
+#define VECTOR uvec2
+#define WIDTH 2
+#endif
 #define BY_ROWS 0u
+#define BY_COLUMNS 1u
 #define NON_PRIVATE 0x20
 spirv_instruction(id = 4457)
-MATRIX_A load_a(spirv_by_reference uint from, uint layout_of, uint stride, spirv_literal uint access);
+MATRIX_A load_a(spirv_by_reference VECTOR from, uint layout_of, uint stride, spirv_literal uint access);
 spirv_instruction(id = 4457)
-MATRIX_B load_b(spirv_by_reference uint from, uint layout_of, uint stride, spirv_literal uint access);
+MATRIX_B load_b(spirv_by_reference VECTOR from, uint layout_of, uint stride, spirv_literal uint access);
 spirv_instruction(id = 4458)
-void store_c(spirv_by_reference uint to, MATRIX_C c, uint layout_of, uint stride, spirv_literal uint access);
+void store_c(spirv_by_reference VECTOR to, MATRIX_C c, uint layout_of, uint stride, spirv_literal uint access);
 spirv_instruction(id = 4459) MATRIX_C multiply_add(MATRIX_A a, MATRIX_B b, MATRIX_C c, spirv_literal uint signs);
 spirv_instruction(id = 80) MATRIX_C filled(X1 value);
 
-// Rows of 16 more bytes than they need, so that neighbouring ones lie in different banks.
-#define ROW_STRIDE (DEPTH * WORDS + 4)
-#define COLUMN_STRIDE (TILE_QUADS * WORDS + 4)
+// Lines of 16 more bytes than they need, so that neighbouring ones lie in different banks.
+#define LINE_STRIDE (DEPTH * WORDS + 4)
 #define RESULT_STRIDE (TILE_COLUMNS + 4)
-#define COLUMNS_FROM (TILE_ROWS * ROW_STRIDE)
-#define OPERAND_WORDS (COLUMNS_FROM + INNER * COLUMN_STRIDE)
+#define COLUMNS_FROM (TILE_ROWS * LINE_STRIDE)
+#define OPERAND_WORDS (COLUMNS_FROM + TILE_COLUMNS * LINE_STRIDE)
 #define RESULT_WORDS (SY * CM * RESULT_STRIDE)
-shared uint tile[OPERAND_WORDS > RESULT_WORDS ? OPERAND_WORDS : RESULT_WORDS];
+shared VECTOR tile[(OPERAND_WORDS > RESULT_WORDS ? OPERAND_WORDS : RESULT_WORDS) / WIDTH];
 #if ROW_SUMS
 shared int row_sums[TILE_ROWS];
 #endif
@@ -76,6 +86,22 @@ void exchange() {
     controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsShared,
                    gl_SemanticsAcquireRelease | gl_SemanticsMakeAvailable | gl_SemanticsMakeVisible);
 }
+
+// The rows of matrices of a subgroup, by name: an array of all of them would be too large for registers to RADV, whose
+// loops are unrolled after it has looked for indices that vary. MOVE: each takes what the next one has.
+#if FR == 1
+#define EACH_ROW(M) M(0)
+#define EACH_MOVE(M)
+#elif FR == 2
+#define EACH_ROW(M) M(0) M(1)
+#define EACH_MOVE(M) M(0, 1)
+#elif FR == 4
+#define EACH_ROW(M) M(0) M(1) M(2) M(3)
+#define EACH_MOVE(M) M(0, 1) M(1, 2) M(2, 3)
+#else
+#define EACH_ROW(M) M(0) M(1) M(2) M(3) M(4) M(5) M(6) M(7)
+#define EACH_MOVE(M) M(0, 1) M(1, 2) M(2, 3) M(3, 4) M(4, 5) M(5, 6) M(6, 7)
+#endif
 
 BLOCK row_block(Row row, int block) {
     if (block >= BLOCKS) return BLOCK(0);
@@ -105,9 +131,27 @@ BLOCK column_block(int batch, int quad, int k) {
 }
 #endif
 
+// The inner elements of a block, of four columns.
 void load_columns(int batch, int quad, int block, out BLOCK w[4]) {
 #if MATRIX
-    for (int j = 0; j < 4; ++j) w[j] = column_block(batch, quad, block * 4 + j);
+    BLOCK a = column_block(batch, quad, block * 4), b = column_block(batch, quad, block * 4 + 1),
+          c = column_block(batch, quad, block * 4 + 2), d = column_block(batch, quad, block * 4 + 3);
+#if X_FLOAT
+    const uint low = 0xffffu;
+    w[0] = uvec2((a.x & low) | (b.x << 16), (c.x & low) | (d.x << 16));
+    w[1] = uvec2((a.x >> 16) | (b.x & ~low), (c.x >> 16) | (d.x & ~low));
+    w[2] = uvec2((a.y & low) | (b.y << 16), (c.y & low) | (d.y << 16));
+    w[3] = uvec2((a.y >> 16) | (b.y & ~low), (c.y >> 16) | (d.y & ~low));
+#else
+    // Bytes 0 and 2 of two words side by side, and bytes 1 and 3.
+    const uint even = 0x00ff00ffu;
+    uint ab02 = (a & even) | ((b << 8) & ~even), ab13 = ((a >> 8) & even) | (b & ~even);
+    uint cd02 = (c & even) | ((d << 8) & ~even), cd13 = ((c >> 8) & even) | (d & ~even);
+    w[0] = (ab02 & 0xffffu) | (cd02 << 16);
+    w[1] = (ab13 & 0xffffu) | (cd13 << 16);
+    w[2] = (ab02 >> 16) | (cd02 & ~0xffffu);
+    w[3] = (ab13 >> 16) | (cd13 & ~0xffffu);
+#endif
 #elif X_FLOAT
     uint from = uint((COLUMN_QUAD(quad) * MOST_BLOCKS + min(block, MOST_BLOCKS - 1)) * 16);
     for (int j = 0; j < 4; ++j) w[j] = block < BLOCKS ? pack(in1_load4(from + uint(4 * j))) : BLOCK(0);
@@ -119,11 +163,11 @@ void load_columns(int batch, int quad, int block, out BLOCK w[4]) {
 
 #if X_FLOAT
 void put(int at, BLOCK b) {
-    tile[at] = b.x;
-    tile[at + 1] = b.y;
+    tile[at / WIDTH][at % WIDTH] = b.x;
+    tile[at / WIDTH][at % WIDTH + 1] = b.y;
 }
 #else
-void put(int at, BLOCK b) { tile[at] = b; }
+void put(int at, BLOCK b) { tile[at / WIDTH][at % WIDTH] = b; }
 #endif
 
 // Which of the tile's blocks an invocation loads: neighbours take what lies side by side in memory.
@@ -155,8 +199,10 @@ void main() {
     ivec4 column_parts[COLUMN_LOADS];
     [[unroll]] for (int i = 0; i < COLUMN_LOADS; ++i) column_parts[i] = ivec4(0);
 #endif
-    MATRIX_C sums[FR * FC];
-    [[unroll]] for (int i = 0; i < FR * FC; ++i) sums[i] = filled(X1(0));
+#define BEGIN(r)           \
+    MATRIX_C sums##r[FC];  \
+    [[unroll]] for (int c = 0; c < FC; ++c) sums##r[c] = filled(X1(0));
+    EACH_ROW(BEGIN)
 
     BLOCK row_words[ROW_LOADS], column_words[COLUMN_LOADS][4];
 #define LOAD(BLOCK_AT)                                                                              \
@@ -170,7 +216,7 @@ void main() {
     for (int step = 0; step < BLOCKS; step += DEPTH) {
         [[unroll]] for (int i = 0; i < ROW_LOADS; ++i) {
             ivec2 at = row_load(i, local);
-            put(at.x * ROW_STRIDE + at.y * WORDS, row_words[i]);
+            put(at.x * LINE_STRIDE + at.y * WORDS, row_words[i]);
 #if ROW_SUMS
             ivec4 v = unpack_i8(int(row_words[i]));
             row_parts[i] += v.x + v.y + v.z + v.w;
@@ -179,9 +225,10 @@ void main() {
         [[unroll]] for (int i = 0; i < COLUMN_LOADS; ++i) {
             ivec2 at = column_load(i, local);
             [[unroll]] for (int j = 0; j < 4; ++j) {
-                put(COLUMNS_FROM + (at.y * 4 + j) * COLUMN_STRIDE + at.x * WORDS, column_words[i][j]);
+                put(COLUMNS_FROM + (at.x * 4 + j) * LINE_STRIDE + at.y * WORDS, column_words[i][j]);
 #if COLUMN_SUMS
-                column_parts[i] += unpack_i8(int(column_words[i][j]));
+                ivec4 v = unpack_i8(int(column_words[i][j]));
+                column_parts[i][j] += v.x + v.y + v.z + v.w;
 #endif
             }
         }
@@ -189,17 +236,17 @@ void main() {
         if (step + DEPTH < BLOCKS) {
             LOAD(step + DEPTH)
         }
+// Inner element k of a line of the tile: rows, then columns.
+#define AT(LINE, INNER_AT) (((LINE) * LINE_STRIDE + (INNER_AT) / 4 * WORDS) / WIDTH)
         [[unroll]] for (int k = 0; k < INNER; k += CK) {
-            MATRIX_A a[FR];
-            [[unroll]] for (int r = 0; r < FR; ++r) {
-                a[r] =
-                    load_a(tile[((sy * FR + r) * CM) * ROW_STRIDE + k / 4 * WORDS], BY_ROWS, ROW_STRIDE, NON_PRIVATE);
-            }
+#define LOAD_ROWS(r) \
+    MATRIX_A a##r = load_a(tile[AT((sy * FR + r) * CM, k)], BY_ROWS, LINE_STRIDE / WIDTH, NON_PRIVATE);
+            EACH_ROW(LOAD_ROWS)
             [[unroll]] for (int c = 0; c < FC; ++c) {
-                MATRIX_B b = load_b(tile[COLUMNS_FROM + k * COLUMN_STRIDE + (sx * FC + c) * CN / 4 * WORDS], BY_ROWS,
-                                    COLUMN_STRIDE, NON_PRIVATE);
-                [[unroll]] for (int r = 0; r < FR; ++r)
-                    sums[r * FC + c] = multiply_add(a[r], b, sums[r * FC + c], SIGNS);
+                MATRIX_B b =
+                    load_b(tile[AT(TILE_ROWS + (sx * FC + c) * CN, k)], BY_COLUMNS, LINE_STRIDE / WIDTH, NON_PRIVATE);
+#define MULTIPLY(r) sums##r[c] = multiply_add(a##r, b, sums##r[c], SIGNS);
+                EACH_ROW(MULTIPLY)
             }
         }
         exchange();
@@ -217,7 +264,8 @@ void main() {
     // What follows is compiled once: the next row of matrices moves down.
     for (int r = 0; r < FR; ++r) {
         [[unroll]] for (int c = 0; c < FC; ++c) {
-            store_c(tile[sy * CM * RESULT_STRIDE + (sx * FC + c) * CN], sums[c], BY_ROWS, RESULT_STRIDE, NON_PRIVATE);
+            store_c(tile[(sy * CM * RESULT_STRIDE + (sx * FC + c) * CN) / WIDTH], sums0[c], BY_ROWS,
+                    RESULT_STRIDE / WIDTH, NON_PRIVATE);
         }
         exchange();
         for (int i = local; i < SY * CM * TILE_QUADS; i += SIZE) {
@@ -225,8 +273,11 @@ void main() {
             int tile_row = y / CM * (FR * CM) + r * CM + y % CM, row = first + tile_row;
             int to = output_row(batch, row);
             if (row < ROWS && quad < QUADS && IS_STORED(to)) {
-                int at = y * RESULT_STRIDE + q * 4;
-                uvec4 bits = uvec4(tile[at], tile[at + 1], tile[at + 2], tile[at + 3]);
+#if WIDTH == 4
+                uvec4 bits = tile[y * (RESULT_STRIDE / 4) + q];
+#else
+                uvec4 bits = uvec4(tile[y * (RESULT_STRIDE / 2) + 2 * q], tile[y * (RESULT_STRIDE / 2) + 2 * q + 1]);
+#endif
                 uint n = uint(min(COLUMNS - quad * 4, 4));
 #if X_FLOAT
                 vec4 sum = uintBitsToFloat(bits) + bias4(batch, quad);
@@ -244,6 +295,7 @@ void main() {
             }
         }
         exchange();
-        [[unroll]] for (int i = 0; i + FC < FR * FC; ++i) sums[i] = sums[i + FC];
+#define MOVE(r, next) sums##r[c] = sums##next[c];
+        [[unroll]] for (int c = 0; c < FC; ++c) { EACH_MOVE(MOVE) }
     }
 }

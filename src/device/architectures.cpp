@@ -93,6 +93,8 @@ constexpr Facts llvmpipe_facts = {
     .fma_chains = {false, "chains are waited for, link by link", guess},
     .cooperative_matrices = {false, "a CPU has none that are faster",
                              "Mesa, src/gallium/frontends/lavapipe: lvp_nir_lower_cooperative_matrix"},
+    .matrix_subgroup = {0, "a CPU's lanes are what they are", guess},
+    .matrix_sums = {64, "nothing is known of their registers", guess},
     .work_per_s = {20e9, "a sixth of the rate of two cores",
                    "docs/performance.md: Against the limits that the same run measured"},
     .bytes_per_s = {5e9, "less than half of what two cores do",
@@ -115,14 +117,20 @@ constexpr Facts subgroups(std::string_view why, std::string_view source, std::ui
             .tile_quads = {tile_quads, "so many sums fit into registers",
                            "docs/gpu-compilers.md: The hottest loops of products"}};
 }
-constexpr Facts xe(std::string_view why, bool multiplies = true) {
+/// `unit`: subgroups of the matrix units; 0: there are none.
+constexpr Facts xe(std::string_view why, std::uint32_t unit = 0) {
     Facts facts = subgroups(why, "Mesa, src/intel/vulkan: minSubgroupSize, maxSubgroupSize", 1);
     constexpr std::string_view source =
         "Mesa, src/intel/vulkan: anv_physical_device, cooperative matrix configurations";
-    if (multiplies) facts.cooperative_matrices = {true, "it has units for them", source};
-    else
+    if (unit != 0) {
+        facts.cooperative_matrices = {true, "it has units for them", source};
+        facts.matrix_subgroup = {unit, "the units' results are as many columns wide", source};
+        facts.matrix_sums = {32, "an invocation has 128 registers, and operands take most of the others",
+                             "docs/gpu-compilers.md: The hottest loops of products"};
+    } else {
         facts.cooperative_matrices = {false, "units for them come with Xe-HPG; Mesa's driver makes ordinary code",
                                       source};
+    }
     return facts;
 }
 /// Few registers, and shared memory that is no nearer than what is cached.
@@ -141,6 +149,16 @@ constexpr Facts adreno_6xx_facts() {
     return facts;
 }
 
+constexpr Facts rdna3_facts() {
+    Facts facts =
+        subgroups("64 are a subgroup, or two of 32", "AMD, RDNA Instruction Set Architecture: waves of 32 and 64");
+    facts.matrix_subgroup = {32, "the unit takes matrices of waves of 32, and of 64 in halves",
+                             "AMD, RDNA3 Instruction Set Architecture: V_WMMA"};
+    facts.matrix_sums = {128, "half of its 256 registers",
+                         "AMD, RDNA3 Instruction Set Architecture: VGPRs of waves of 32"};
+    return facts;
+}
+
 constexpr Architecture table[] = {
     {"llvmpipe", llvmpipe, llvmpipe_facts},
     {"SwiftShader", swiftshader},
@@ -151,13 +169,12 @@ constexpr Architecture table[] = {
      subgroups("64 are a subgroup", "AMD, Vega Instruction Set Architecture: wavefronts of 64")},
     {"AMD RDNA 1 or 2", rdna2,
      subgroups("64 are a subgroup, or two of 32", "AMD, RDNA Instruction Set Architecture: waves of 32 and 64")},
-    {"AMD RDNA 3 or later", rdna3,
-     subgroups("64 are a subgroup, or two of 32", "AMD, RDNA Instruction Set Architecture: waves of 32 and 64")},
+    {"AMD RDNA 3 or later", rdna3, rdna3_facts()},
     {"NVIDIA Turing or later", turing,
      subgroups("64 are two subgroups of 32", "NVIDIA, CUDA C++ Programming Guide: a warp has 32 threads")},
-    {"Intel Xe-HPG", xe_hpg, xe("64 are whole subgroups of 8, 16 and 32")},
-    {"Intel Xe2", xe2, xe("64 are whole subgroups of 16 and 32")},
-    {"another Intel GPU", any_intel, xe("64 are whole subgroups of 8, 16 and 32", false)},
+    {"Intel Xe-HPG", xe_hpg, xe("64 are whole subgroups of 8, 16 and 32", 8)},
+    {"Intel Xe2", xe2, xe("64 are whole subgroups of 16 and 32", 16)},
+    {"another Intel GPU", any_intel, xe("64 are whole subgroups of 8, 16 and 32")},
     {"Qualcomm Adreno 6xx", adreno_6xx, adreno_6xx_facts()},
     {"Qualcomm Adreno 7xx", adreno_7xx,
      direct("64 are a subgroup, or half of one of 128", "Mesa, src/freedreno/common: threadsize_base")},
@@ -193,6 +210,8 @@ constexpr Architecture table[] = {
       .fma_chains = {true, "each link is one instruction, and not every compiler makes one of two",
                      "docs/gpu-compilers.md: The hottest loops of products"},
       .cooperative_matrices = {true, "a GPU that offers them has units for them", guess},
+      .matrix_subgroup = {0, "nothing is known of another size", guess},
+      .matrix_sums = {64, "a quarter of the registers that large GPUs have", guess},
       .texel_reads = {false, "nothing is known against storage buffers", guess},
       .wide_storage = {false, "nothing is known for wider ones", guess},
       .exact_reciprocals = {false, "Vulkan allows quotients an error of 2.5 ulp",

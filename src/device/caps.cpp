@@ -48,6 +48,8 @@ template <class Caps, class Visit> void each_field(Caps& caps, Visit&& visit) {
     visit("dot_4x8_accelerated", caps.dot_4x8_accelerated);
     visit("unified_memory", caps.unified_memory);
     visit("subgroup_size", caps.subgroup_size);
+    visit("min_subgroup_size", caps.min_subgroup_size);
+    visit("max_subgroup_size", caps.max_subgroup_size);
     visit("subgroup_shuffle", caps.subgroup_shuffle);
     visit("subgroup_size_control", caps.subgroup_size_control);
     visit("vulkan_memory_model", caps.vulkan_memory_model);

@@ -35,7 +35,8 @@ struct DeviceCaps {
     bool dot_4x8_accelerated = false;  ///< integer_dot_product is one instruction for four signed pairs in words
     bool unified_memory = false;       ///< the largest device-local heap is host-visible
     std::uint32_t subgroup_size = 0;
-    bool subgroup_shuffle = false;       ///< and ballot
+    std::uint32_t min_subgroup_size = 0, max_subgroup_size = 0;  ///< that may be asked for; 0: none
+    bool subgroup_shuffle = false;                               ///< and ballot
     bool subgroup_size_control = false;  ///< compute pipelines may ask for whole subgroups of subgroup_size
     bool vulkan_memory_model = false;
     /// VK_KHR_cooperative_matrix, the largest product of a subgroup: i8 into i32, fp16 into fp32.

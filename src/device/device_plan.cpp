@@ -168,16 +168,23 @@ void choose_products(const DeviceCaps& caps, const Facts& facts, DevicePlan& pla
                       ? "8-bit integers are multiplied one by one: the device has no fast instruction for four"
                       : "8-bit integers are multiplied one by one: shared rows are not taken four at once");
 
-    // A workgroup's two tiles take 18 KiB, and its invocations are whole subgroups, 4 to 8 of them.
+    const std::uint32_t wanted = *facts.matrix_subgroup;
+    const std::uint32_t size = wanted != 0 && wanted >= caps.min_subgroup_size && wanted <= caps.max_subgroup_size
+                                 ? wanted
+                                 : caps.subgroup_size;
+    // A workgroup's two tiles take 20 KiB, and its invocations are whole subgroups, 4 to 8 of them.
     const bool cooperates = *facts.cooperative_matrices && caps.subgroup_size_control && caps.vulkan_memory_model &&
                             caps.max_shared_memory >= 24576 && caps.max_workgroup_invocations >= 256 &&
-                            caps.max_workgroup_size_x >= 256 && std::has_single_bit(caps.subgroup_size) &&
-                            caps.subgroup_size >= 8 && caps.subgroup_size <= 64;
+                            caps.max_workgroup_size_x >= 256 && std::has_single_bit(size) && size >= 8 && size <= 64;
     if (cooperates && caps.int8) plan.cooperative_i8 = caps.cooperative_i8;
     if (cooperates && caps.fp16) plan.cooperative_fp16 = caps.cooperative_fp16;
-    plan.subgroup_size = plan.cooperative_i8 || plan.cooperative_fp16 ? caps.subgroup_size : 0;
-    because(plan, cooperates ? fmt::format("cooperative matrices: i8 {}, fp16 {} if its sums pass a check",
-                                           shape_text(plan.cooperative_i8), shape_text(plan.cooperative_fp16))
+    plan.subgroup_size = plan.cooperative_i8 || plan.cooperative_fp16 ? size : 0;
+    plan.matrix_sums = *facts.matrix_sums;
+    because(plan, cooperates
+                      ? fmt::format("cooperative matrices: i8 {}, fp16 {} if its sums pass a check, by subgroups "
+                                    "of {} ({}), {} sums an invocation ({})",
+                                    shape_text(plan.cooperative_i8), shape_text(plan.cooperative_fp16), size,
+                                    facts.matrix_subgroup.why, plan.matrix_sums, facts.matrix_sums.why)
                   : !*facts.cooperative_matrices
                       ? fmt::format("cooperative matrices are not used: {}", facts.cooperative_matrices.why)
                       : "cooperative matrices are not used: that takes subgroups of a chosen size, the Vulkan memory "

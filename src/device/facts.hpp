@@ -39,12 +39,15 @@ struct Facts {
     Fact<bool> shared_rows = {};               ///< exchange of a product's rows within subgroups pays
     Fact<bool> fma_chains = {};                ///< as DevicePlan's
     Fact<bool> cooperative_matrices = {};      ///< they pay, where the device has them
-    Fact<bool> texel_reads = {};               ///< reading through uniform texel buffers pays
-    Fact<bool> wide_storage = {};              ///< storage buffers in components of 64 bits pay
-    Fact<bool> exact_reciprocals = {};         ///< as DevicePlan's
-    Fact<bool> maps_memory = {};               ///< device memory that the host sees is read fast by it
-    Fact<double> work_per_s = {};              ///< operations that the slow devices of the kind manage
-    Fact<double> bytes_per_s = {};             ///< bytes that their memory moves
+    Fact<std::uint32_t> matrix_subgroup =
+        {};                                ///< invocations that work at a matrix unit together; 0: the device's size
+    Fact<std::uint32_t> matrix_sums = {};  ///< as DevicePlan's
+    Fact<bool> texel_reads = {};           ///< reading through uniform texel buffers pays
+    Fact<bool> wide_storage = {};          ///< storage buffers in components of 64 bits pay
+    Fact<bool> exact_reciprocals = {};     ///< as DevicePlan's
+    Fact<bool> maps_memory = {};           ///< device memory that the host sees is read fast by it
+    Fact<double> work_per_s = {};          ///< operations that the slow devices of the kind manage
+    Fact<double> bytes_per_s = {};         ///< bytes that their memory moves
 };
 
 /// The one list of the facts: name and member of each.
@@ -65,6 +68,8 @@ inline constexpr std::tuple fact_members{
     std::pair{"shared_rows", &Facts::shared_rows},
     std::pair{"fma_chains", &Facts::fma_chains},
     std::pair{"cooperative_matrices", &Facts::cooperative_matrices},
+    std::pair{"matrix_subgroup", &Facts::matrix_subgroup},
+    std::pair{"matrix_sums", &Facts::matrix_sums},
     std::pair{"texel_reads", &Facts::texel_reads},
     std::pair{"wide_storage", &Facts::wide_storage},
     std::pair{"exact_reciprocals", &Facts::exact_reciprocals},

@@ -277,6 +277,7 @@ protected:
             plan.cooperative_fp16 = caps.cooperative_fp16;
             plan.cooperative_fp32_sums = true;
             plan.subgroup_size = caps.subgroup_size;
+            plan.matrix_sums = 256;  // the same tiles for every size of a subgroup
             plan.busy_invocations = busy_subgroups * caps.subgroup_size;
         });
     }

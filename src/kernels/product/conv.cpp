@@ -191,7 +191,7 @@ std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan
     auto planned = plan_cooperative(conv->product, view.in(0).type, view.out().type, weight_zp != 0, column_sums,
                                     device, why, fixed_rows);
     if (!planned) return std::nullopt;
-    add_product_operands(planned->choice, view, *conv, planned->row_reads, planned->moves_bits);
+    add_product_operands(planned->choice, view, *conv, planned->row_reads, planned->moves_bits, /*turned=*/true);
     if (correct) set_corrected_bias(planned->choice, view, *conv);
     return std::move(planned->choice);
 }

@@ -251,12 +251,22 @@ std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, DTyp
         std::int64_t x, y, rows, columns;
     };
     why = "no tile suits subgroups of this size";
-    for (const Form form : {Form{4, 2, 64, 32}, Form{2, 2, 64, 64}, Form{2, 2, 32, 32}, Form{1, 2, 32, 64}}) {
+    // Of fp16 a matrix is two loads from shared memory, so that more products should share each.
+    const Form large = type == DType::fp16 ? Form{2, 2, 64, 64} : Form{4, 2, 64, 32};
+    const Form other = type == DType::fp16 ? Form{4, 2, 64, 32} : Form{2, 2, 64, 64};
+    const bool many = type == DType::fp16 && device.matrix_sums * device.subgroup_size >= 64 * 64;
+    const Form small = many ? Form{2, 1, 64, 64} : Form{2, 2, 32, 32};
+    for (const Form form : {large, other, small, Form{1, 2, 32, 64}, Form{4, 2, 16, 32}, Form{2, 2, 16, 16}}) {
         const std::int64_t size = form.x * form.y * device.subgroup_size;
         const std::int64_t rows = form.y * form.rows, columns = form.x * form.columns;
         if (fixed_rows != 0 && rows != fixed_rows) continue;
-        // Invocations share what there is to load: 8 blocks of each row and quad of columns at a time.
-        if (size > max_invocations || rows * 8 % size != 0 || columns / 4 * 8 % size != 0) continue;
+        if (form.rows * form.columns > std::int64_t{device.matrix_sums} * device.subgroup_size) continue;
+        if (form.rows % shape.m != 0 || form.columns % shape.n != 0) continue;
+        // Invocations share what there is to load: 8 blocks of each row and quad of columns at a time, or 4 where sums
+        // leave few registers.
+        const std::int64_t sums = form.rows * form.columns / device.subgroup_size;
+        const std::int64_t depth = sums > 64 && type == DType::fp16 && 4 * 4 % shape.k == 0 ? 4 : 8;
+        if (size > max_invocations || rows * depth % size != 0 || columns / 4 * depth % size != 0) continue;
         const std::int64_t tiles = p.batch * quotient_up(p.rows, rows) * quotient_up(p.columns, columns);
         if (!device.chooses(tiles * rows * columns <= 3 * p.batch * p.rows * p.columns, "full", rows * columns)) {
             why = fmt::format("most of its tiles of {}x{} would be empty", rows, columns);
@@ -278,6 +288,7 @@ std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, DTyp
                                                                 {"CN", shape.n},
                                                                 {"CK", shape.k},
                                                                 {"SUBGROUP", device.subgroup_size},
+                                                                {"DEPTH", depth},
                                                                 {"ROW_SUMS", row_sums},
                                                                 {"COLUMN_SUMS", column_sums}};
         for (const auto& [name, value] : defines) define(choice, name, value);
@@ -335,8 +346,8 @@ std::vector<KernelCandidate> product_kernels(const ProductKernels& plans) {
                                         {"shared rows", fixed(plans.product, plan_shared_rows, 0)},
                                         {plans.own_name, fixed(plans.own, 0)}};
     all.push_back({"shared tiles, however few", fixed(plans.product, plan_shared_tiles, 1), true});
-    for (const int rows : {64, 128}) {
-        all.push_back({fmt::format("cooperative matrices, {0}x{0}", rows), fixed(plans.matrices, rows), true});
+    for (const int rows : {32, 64, 128}) {
+        all.push_back({fmt::format("cooperative matrices, {} rows", rows), fixed(plans.matrices, rows), true});
     }
     for (const int rows : {4, 8, 16}) {
         all.push_back({fmt::format("shared rows, {}x4", rows), fixed(plans.product, plan_shared_rows, rows), true});

@@ -103,6 +103,8 @@ void read_properties(const Instance& instance, const PhysicalDevice& device, Dev
                                  (sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
                                  subgroup.subgroupSize >= sizes.minSubgroupSize &&
                                  subgroup.subgroupSize <= sizes.maxSubgroupSize;
+    caps.min_subgroup_size = sizes.minSubgroupSize;
+    caps.max_subgroup_size = sizes.maxSubgroupSize;
     caps.max_storage_buffer_range = limits.maxStorageBufferRange;
     caps.min_storage_buffer_offset_alignment = limits.minStorageBufferOffsetAlignment;
     caps.min_texel_buffer_offset_alignment = limits.minTexelBufferOffsetAlignment;
