@@ -1,8 +1,8 @@
 // Matrix product by cooperative matrices (VK_KHR_cooperative_matrix), for MATMUL and convolutions of i8 and fp16. A
 // workgroup is SX x SY subgroups, each of which makes FR x FC matrices of CM x CN results; it loads DEPTH blocks of
 // the inner dimension of both operands at a time into shared memory, as words of four i8 or two fp16, the next ones
-// while it multiplies. Rows and columns lie there alike, their inner elements side by side: what a lane holds of a matrix
-// is then a vector in memory. Results go through the same memory to where invocations have rows of quads again.
+// while it multiplies. Rows and columns lie there alike, their inner elements side by side: what a lane holds of a
+// matrix is then a vector in memory. Results go through the same memory to where invocations have rows of quads again.
 //   in1  of convolutions: turned blocks, a word (fp16: two) of inner elements for each of four columns
 //   fp16 operands are read as i16, which they stay: nothing converts them.
 // The matrices hold the elements themselves. What zero points add is corrected for: ROW_SUMS and COLUMN_SUMS say
