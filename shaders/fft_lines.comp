@@ -103,7 +103,7 @@ void main() {
 #define READ(e, R)                                                              \
     {                                                                           \
         ivec2 at = place(local + (e) / (R) * SIZE, R);                          \
-        x[e] = tile[SHARED_LOAD(0u, 2u, slot(at.x, at.y + (e) % (R) * (L / (R))))];                  \
+        x[e] = tile[SHARED_LOAD(0u, 2u, slot(at.x, at.y + (e) % (R) * (L / (R))))]; \
         if ((e) % (R) != 0) {                                                   \
             uint root = uint(2 * (at.y & (ns - 1)) * ((e) % (R)) * (L / (R) / ns)); \
             x[e] = multiply(x[e], vec2(TABLE_load1(root), TABLE_load1(root + 1u))); \
@@ -114,7 +114,7 @@ void main() {
 #define WRITE(e, R)                                                             \
     {                                                                           \
         ivec2 at = place(local + (e) / (R) * SIZE, R), to = OUTPUT_AT(e, R);    \
-        tile[SHARED_STORE(0u, 2u, slot(to.x, to.y))] = OUTPUT_OF(e, R);                               \
+        tile[SHARED_STORE(0u, 2u, slot(to.x, to.y))] = OUTPUT_OF(e, R); \
     }
 #define STORE(e, R)                                                             \
     {                                                                           \

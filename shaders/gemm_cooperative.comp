@@ -143,14 +143,8 @@ void load_columns(int batch, int quad, int block, out BLOCK w[4]) {
     w[2] = uvec2((a.y & low) | (b.y << 16), (c.y & low) | (d.y << 16));
     w[3] = uvec2((a.y >> 16) | (b.y & ~low), (c.y >> 16) | (d.y & ~low));
 #else
-    // Bytes 0 and 2 of two words side by side, and bytes 1 and 3.
-    const uint even = 0x00ff00ffu;
-    uint ab02 = (a & even) | ((b << 8) & ~even), ab13 = ((a >> 8) & even) | (b & ~even);
-    uint cd02 = (c & even) | ((d << 8) & ~even), cd13 = ((c >> 8) & even) | (d & ~even);
-    w[0] = (ab02 & 0xffffu) | (cd02 << 16);
-    w[1] = (ab13 & 0xffffu) | (cd13 << 16);
-    w[2] = (ab02 >> 16) | (cd02 & ~0xffffu);
-    w[3] = (ab13 >> 16) | (cd13 & ~0xffffu);
+    ivec4 words = turned_bytes(int(a), int(b), int(c), int(d));
+    for (int j = 0; j < 4; ++j) w[j] = uint(words[j]);
 #endif
 #elif X_FLOAT
     uint from = uint((COLUMN_QUAD(quad) * MOST_BLOCKS + min(block, MOST_BLOCKS - 1)) * 16);

@@ -254,6 +254,18 @@ ivec4 products(int a, ivec4 w) {
 #define ONES 0x01010101
 #endif
 
+#if MATRIX
+// Four words of four bytes, turned: byte k of word j becomes byte j of word k.
+ivec4 turned_bytes(int a, int b, int c, int d) {
+    // Bytes 0 and 2 of two words side by side, and bytes 1 and 3.
+    const int even = 0x00ff00ff, odd = ~even;
+    int ab02 = (a & even) | ((b << 8) & odd), ab13 = ((a >> 8) & even) | (b & odd);
+    int cd02 = (c & even) | ((d << 8) & odd), cd13 = ((c >> 8) & even) | (d & odd);
+    return ivec4((ab02 & 0xffff) | (cd02 << 16), (ab13 & 0xffff) | (cd13 << 16),
+                 ((ab02 >> 16) & 0xffff) | (cd02 & ~0xffff), ((ab13 >> 16) & 0xffff) | (cd13 & ~0xffff));
+}
+#endif
+
 #if DOT4
 // The words of four columns: four inner elements of block `block` of each, with the zero point in them.
 #if MATRIX
@@ -265,14 +277,8 @@ int column_word(int batch, int k, int quad) {
     return pack_i8(in1_loadn(uint(row * COLUMNS + quad * 4), uint(min(COLUMNS - quad * 4, 4))));
 }
 ivec4 column_words(int batch, int quad, int block) {
-    int a = column_word(batch, 4 * block, quad), b = column_word(batch, 4 * block + 1, quad),
-        c = column_word(batch, 4 * block + 2, quad), d = column_word(batch, 4 * block + 3, quad);
-    // Bytes 0 and 2 of two words side by side, and bytes 1 and 3.
-    const int even = 0x00ff00ff, odd = ~even;
-    int ab02 = (a & even) | ((b << 8) & odd), ab13 = ((a >> 8) & even) | (b & odd);
-    int cd02 = (c & even) | ((d << 8) & odd), cd13 = ((c >> 8) & even) | (d & odd);
-    return ivec4((ab02 & 0xffff) | (cd02 << 16), (ab13 & 0xffff) | (cd13 << 16),
-                 ((ab02 >> 16) & 0xffff) | (cd02 & ~0xffff), ((ab13 >> 16) & 0xffff) | (cd13 & ~0xffff));
+    return turned_bytes(column_word(batch, 4 * block, quad), column_word(batch, 4 * block + 1, quad),
+                        column_word(batch, 4 * block + 2, quad), column_word(batch, 4 * block + 3, quad));
 }
 #else
 ivec4 column_words(int batch, int quad, int block) { return in1_load4q(uint(COLUMN_QUAD(quad) * MOST_BLOCKS + block)); }

@@ -86,19 +86,6 @@ std::string pipelines_text(const Json& dispatches) {
     return text + listings;
 }
 
-std::string pipelines(const DumpOptions& options, const cpp::Graph& graph) {
-    const cpp::Device device = open_device(options.device, /*inspect=*/true);
-    const cpp::Executable executable(device, graph, !options.no_fuse);
-    const Json dispatches =
-        Json::parse(executable.print(options.assembly ? TOSAVK_EXECUTABLE_ASSEMBLY : TOSAVK_EXECUTABLE_PIPELINES));
-    if (!options.json) return pipelines_text(dispatches);
-    Json whole;
-    whole["device"] = device.name();
-    whole["driver"] = device.driver();
-    whole["dispatches"] = dispatches;
-    return json_text(whole);
-}
-
 /// A line for each buffer or shared array of a dispatch, loads and stores apart.
 std::string accesses_text(const Json& dispatches) {
     std::vector<std::vector<std::string>> rows{
@@ -126,11 +113,13 @@ std::string accesses_text(const Json& dispatches) {
     return table_text(rows, is_number) + lost;
 }
 
-std::string accesses(const DumpOptions& options, const cpp::Graph& graph) {
-    const cpp::Device device = open_device(options.device);
+/// What the library tells of the dispatches, as it is with --json, else as `text` says it.
+std::string report(const DumpOptions& options, const cpp::Graph& graph, std::int32_t kind,
+                   std::string (*text)(const Json& dispatches)) {
+    const cpp::Device device = open_device(options.device, /*inspect=*/options.pipelines);
     const cpp::Executable executable(device, graph, !options.no_fuse);
-    const Json dispatches = Json::parse(executable.print(TOSAVK_EXECUTABLE_ACCESSES));
-    if (!options.json) return accesses_text(dispatches);
+    const Json dispatches = Json::parse(executable.print(kind));
+    if (!options.json) return text(dispatches);
     Json whole;
     whole["device"] = device.name();
     whole["driver"] = device.driver();
@@ -144,9 +133,10 @@ int dump(const DumpOptions& options) {
         throw Failure(exit_usage, "--json goes with --pipelines or --access");
     const cpp::Graph graph = load_model(options.model);
     if (options.pipelines) {
-        print(pipelines(options, graph));
+        print(report(options, graph, options.assembly ? TOSAVK_EXECUTABLE_ASSEMBLY : TOSAVK_EXECUTABLE_PIPELINES,
+                     pipelines_text));
     } else if (options.access) {
-        print(accesses(options, graph));
+        print(report(options, graph, TOSAVK_EXECUTABLE_ACCESSES, accesses_text));
     } else if (options.plan || options.glsl) {
         const cpp::Device device = open_device(options.device);
         const cpp::Executable executable(device, graph, !options.no_fuse);
