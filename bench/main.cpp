@@ -60,6 +60,16 @@ std::vector<ModelOptions> problems_of(const Options& options) {
     return all;
 }
 
+/// The device once more, to ask its compiler; nothing where the driver does not answer, and all would be compiled twice
+/// for nothing.
+std::optional<cpp::Device> telling_device(const std::string& name) {
+    cpp::Device device = open_device({name, /*compile_only=*/true}, /*inspect=*/true);
+    const cpp::Executable smallest(device, cpp::Graph::problem("add f32 4"));
+    const Json dispatches = Json::parse(smallest.print(TOSAVK_EXECUTABLE_PIPELINES));
+    if (!dispatches.at(0).contains("compiler")) return std::nullopt;
+    return device;
+}
+
 int run(Options options) {
     if (options.help_problems) {
         print(help_text());
@@ -94,6 +104,9 @@ int run(Options options) {
     const cpp::Device device(options.device);
     bench::Report report{device.name(), device.driver(), options.model.precision, {}, {}};
     if (!options.no_limits) report.limits = bench::limits_of(device, options.measure_limits);
+    std::optional<cpp::Device> inspected;
+    if (!options.json.empty() || !options.html.empty()) inspected = telling_device(options.device);
+    options.measure.inspected = inspected ? &*inspected : nullptr;
     int code = exit_done;
     Progress progress("bench", all.size());
     for (const ModelOptions& one : all) {

@@ -39,6 +39,19 @@ template <class F> void repeat(std::vector<double>& samples, double min_time_s, 
     }
 }
 
+/// Puts what the compiler made of the dispatches beside their times, where both devices plan alike.
+void add_compiler_figures(const cpp::Device& inspected, const cpp::Graph& graph,
+                          std::vector<DispatchTime>& dispatches) {
+    const cpp::Executable executable(inspected, graph);
+    // Those of regions come behind.
+    const cli::Json made = cli::Json::parse(executable.print(TOSAVK_EXECUTABLE_PIPELINES));
+    for (std::size_t k = 0; k < dispatches.size() && k < made.size(); ++k) {
+        const cli::Json& one = made.at(k);
+        if (one.at("kernel") == dispatches[k].kernel && one.at("label") == dispatches[k].label)
+            dispatches[k].compiler = one.value("compiler", cli::Json(nullptr));
+    }
+}
+
 }  // namespace
 
 double now_ms() {
@@ -93,7 +106,7 @@ Measurement measure(const cpp::Device& device, const cli::ModelOptions& model, c
     run(context);
     result.first_run_ms = first.ms();
     phase("compile and first run");
-    if (model.precision == "fp16") {
+    if (!model.is_exact()) {
         cli::ModelOptions declared = model;
         declared.precision = "declared";
         const std::vector<Bytes> expected = cli::outputs_of(device, cli::load_model(declared), inputs);
@@ -140,6 +153,11 @@ Measurement measure(const cpp::Device& device, const cli::ModelOptions& model, c
                                      info.bytes, static_cast<tosavk_arithmetic>(info.arithmetic)});
         result.work += info.work;
         result.bytes += info.bytes;
+    }
+    if (options.inspected != nullptr) {
+        begun = now_ms();
+        add_compiler_figures(*options.inspected, graph, result.dispatches);
+        phase("ask the compiler");
     }
     return result;
 }

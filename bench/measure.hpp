@@ -26,6 +26,7 @@ struct DispatchTime {
     double last_ms = 0;  ///< of the last profiled run
     double work = 0, bytes = 0;
     tosavk_arithmetic arithmetic = TOSAVK_ARITHMETIC_FP32;
+    cli::Json compiler = nullptr;  ///< "compiler" of TOSAVK_EXECUTABLE_PIPELINES; null where the driver tells nothing
 };
 
 /// What the host did, in milliseconds since the program began.
@@ -58,6 +59,9 @@ struct MeasureOptions {
     double min_time_s = 0.5;  ///< at least this long, and ten times as long at most
     bool check = true;
     std::uint64_t seed = 0;
+    /// The same device opened to tell what its compiler made of the kernels; may be null. Not the one that is timed:
+    /// a driver may make other programs of pipelines that are looked at.
+    const cpp::Device* inspected = nullptr;
 };
 
 Measurement measure(const cpp::Device& device, const cli::ModelOptions& model, const MeasureOptions& options);

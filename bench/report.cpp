@@ -95,7 +95,8 @@ Json problem_json(const Limits& limits, const Measurement& m) {
                               {"bytes", dispatch.bytes},
                               {"percent_of_limit", share_json(floor, dispatch.gpu_ms)},
                               {"limit", limit_json(floor)},
-                              {"percent_of_total", percent(dispatch.gpu_ms, total)}});
+                              {"percent_of_total", percent(dispatch.gpu_ms, total)},
+                              {"compiler", dispatch.compiler}});
     }
     const double time = time_of(m).median;
     const Floor floor = m.has_control_flow ? Floor{} : floor_of(limits, m);
@@ -136,11 +137,31 @@ std::string gpu_text(const Measurement& m) {
     return m.dispatches.empty() ? "no dispatches" : "the device has no timestamps";
 }
 
+/// What the compiler told of a dispatch; "-" where it told nothing.
+std::vector<std::string> compiler_cells(const Json& compiler) {
+    const auto cell = [&](const char* name) {
+        const Json value = compiler.is_object() ? compiler.value(name, Json(nullptr)) : Json(nullptr);
+        return value.is_number() ? value.dump() : std::string("-");
+    };
+    const std::string most = cell("full_occupancy"), hot = cell("hot_instructions");
+    return {cell("registers"),    cell("spills"),
+            cell("fills"),        cell("occupancy") + (most == "-" ? "" : "/" + most),
+            cell("instructions"), hot == "-" ? "-" : cell("hot_multiply_adds") + "/" + hot};
+}
+
 std::string details_text(const Limits& limits, const Measurement& m) {
     double total = 0;
     for (const DispatchTime& dispatch : m.dispatches) total += dispatch.gpu_ms;
     std::vector<std::vector<std::string>> rows = {
         {"#", "dispatch", "kernel", "ms", "GFLOP/s", "GB/s", "% of limit", "limit", "% of time"}};
+    std::vector<bool> right = {true, false, false, true, true, true, true, false, true};
+    const bool told = std::any_of(m.dispatches.begin(), m.dispatches.end(),
+                                  [](const DispatchTime& dispatch) { return dispatch.compiler.is_object(); });
+    if (told) {
+        for (const char* name : {"registers", "spills", "fills", "occupancy", "instructions", "hottest loop"})
+            rows[0].push_back(name);
+        right.resize(rows[0].size(), true);
+    }
     for (std::size_t k = 0; k < m.dispatches.size(); ++k) {
         const DispatchTime& dispatch = m.dispatches[k];
         const Floor floor = floor_of(limits, dispatch);
@@ -149,8 +170,10 @@ std::string details_text(const Limits& limits, const Measurement& m) {
              fmt::format("{:.2f}", per_second(dispatch.work, dispatch.gpu_ms)),
              fmt::format("{:.2f}", per_second(dispatch.bytes, dispatch.gpu_ms)), share_text(floor, dispatch.gpu_ms),
              floor.limit, fmt::format("{:.1f}", percent(dispatch.gpu_ms, total))});
+        if (!told) continue;
+        for (std::string& cell : compiler_cells(dispatch.compiler)) rows.back().push_back(std::move(cell));
     }
-    std::string text = m.name + "\n" + cli::table_text(rows, {true, false, false, true, true, true, true, false, true});
+    std::string text = m.name + "\n" + cli::table_text(rows, right);
     if (m.has_control_flow) text += "the dispatches in regions of COND_IF and WHILE_LOOP are not listed\n";
     text += "gpu:       " + gpu_text(m) + "\n";
     text += "wall:      " + spread_text(m.wall_ms) + "\n";
@@ -187,7 +210,8 @@ Json to_json(const Report& report) {
 
 std::string to_text(const Report& report, bool details) {
     std::string text = fmt::format("device: {} ({})\n", report.device, report.driver);
-    if (report.precision == "fp16") text += "precision: graphs declared in fp32 run in fp16 (--precision fp16)\n";
+    if (report.is_fp16())
+        text += fmt::format("precision: graphs declared in fp32 run in fp16 (--precision {})\n", report.precision);
     text += to_text(report.limits) + "\n";
     for (const Row& row : report.rows)
         if (row.tuning) text += tuning_text(row.name, *row.tuning);
@@ -204,7 +228,7 @@ std::string to_text(const Report& report, bool details) {
         rows[0].insert(rows[0].end() - 1, {"cold ms", "warm ms"});
         right.insert(right.end() - 1, {true, true});
     }
-    const bool fp16 = report.precision == "fp16";
+    const bool fp16 = report.is_fp16();
     if (fp16) {
         rows[0].insert(rows[0].end() - 1, "fp16 differs by");
         right.insert(right.end() - 1, false);

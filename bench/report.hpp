@@ -20,6 +20,7 @@ struct Row {
 struct Report {
     std::string device, driver;
     std::string precision = "declared";  ///< what --precision was
+    bool is_fp16() const { return precision == "fp16" || precision == "fast"; }
     Limits limits;
     std::vector<Row> rows;
 };
