@@ -42,7 +42,14 @@ void take_greater(ivec4 other, uint other_index, inout ivec4 key, inout ivec4 in
 // The last axis: the best of each component of the row's quads, then the best of those.
 const int QUADS = (AXIS + 3) / 4 + (AXIS % 4 == 0 ? 0 : 1);
 
-void best_of_row(uint row, uint lane, out ivec4 key, out ivec4 index) {
+void fold(inout int key, inout int index, int other_key, int other_index) {
+    bool take = other_key > key || (other_key == key && other_index < index);
+    key = take ? other_key : key;
+    index = take ? other_index : index;
+}
+
+void best_of_row(uint row, uint lane, out int best_key, out int best_index) {
+    ivec4 key, index;
     uint begin = min(row, uint(OUTER) - 1u) * uint(AXIS), first = begin >> 2, last = (begin + uint(AXIS) - 1u) >> 2;
     const ivec4 c = ivec4(0, 1, 2, 3) - int(begin & 3u);
     key = ivec4(SIGN_BIT);
@@ -64,19 +71,19 @@ void best_of_row(uint row, uint lane, out ivec4 key, out ivec4 index) {
 #endif
     index = at * 4 + c;
     index = mix(ivec4(ABS_MASK), index, lessThan(uvec4(index), uvec4(uint(AXIS))));
+    // At once, so that one row's results at a time take registers.
+    best_key = key.x;
+    best_index = index.x;
+    fold(best_key, best_index, key.y, index.y);
+    fold(best_key, best_index, key.z, index.z);
+    fold(best_key, best_index, key.w, index.w);
 }
 
 void best(uint e, uint n, uint lane, out ivec4 key, out ivec4 index) {
-    ivec4 k0, k1, k2, k3, i0, i1, i2, i3;
-    best_of_row(e, lane, k0, i0);
-    best_of_row(e + 1u, lane, k1, i1);
-    best_of_row(e + 2u, lane, k2, i2);
-    best_of_row(e + 3u, lane, k3, i3);
-    key = ivec4(k0.x, k1.x, k2.x, k3.x);
-    index = ivec4(i0.x, i1.x, i2.x, i3.x);
-    fold(key, index, ivec4(k0.y, k1.y, k2.y, k3.y), ivec4(i0.y, i1.y, i2.y, i3.y));
-    fold(key, index, ivec4(k0.z, k1.z, k2.z, k3.z), ivec4(i0.z, i1.z, i2.z, i3.z));
-    fold(key, index, ivec4(k0.w, k1.w, k2.w, k3.w), ivec4(i0.w, i1.w, i2.w, i3.w));
+    best_of_row(e, lane, key.x, index.x);
+    best_of_row(e + 1u, lane, key.y, index.y);
+    best_of_row(e + 2u, lane, key.z, index.z);
+    best_of_row(e + 3u, lane, key.w, index.w);
 }
 #else
 // Any other axis: four neighbouring columns.

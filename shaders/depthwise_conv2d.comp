@@ -29,6 +29,11 @@ layout(constant_id = 17) const int WEIGHT_ZP = 0;
 const int OC = C * M;
 const int OC_QUADS = (OC + 3) / 4;
 
+#if X_FLOAT || AS_FLOATS
+#define MULTIPLY(a, b, c) MULTIPLY_ADD(a, b, c)
+#else
+#define MULTIPLY(a, b, c) ((c) + (a) * (b))
+#endif
 #if X_FLOAT
 #define X4 vec4
 #define A4 vec4
@@ -69,7 +74,7 @@ A4 weight4(int tap, int oc) { return LESS_ZP(in1_load4(uint(tap * OC_QUADS * 4 +
         bool inside = row && x >= 0 && x < IW;                                                      \
         if (inside || X_FLOAT == 1) {                                                               \
             A4 v = LESS_ZP(inside ? input4((line + x) * C, oc, n) : X4(INPUT_ZP), INPUT_ZP);        \
-            acc[0] += v * weight4(ky * KW + kx, oc);                                                \
+            acc[0] = MULTIPLY(v, weight4(ky * KW + kx, oc), acc[0]);                                \
         }                                                                                           \
     }
 
@@ -113,7 +118,7 @@ void main() {
         }
         for (int kx = 0; kx < KW; ++kx) {
             A4 w = weight4(ky * KW + kx, oc);
-            for (int t = 0; t < TX; ++t) acc[t] += under[t * STRIDE + kx] * w;
+            for (int t = 0; t < TX; ++t) acc[t] = MULTIPLY(under[t * STRIDE + kx], w, acc[t]);
         }
         FLUSH_AFTER(KW)
 #else

@@ -101,7 +101,8 @@ void make_row(int row, int quad) {
     for (int t = 0; t < TX; ++t) {
         vec4 acc = vec4(0.0);
         for (int ky = 0; ky < KH; ++ky) {
-            for (int kx = 0; kx < KW; ++kx) acc += window[ky * COLUMNS + t * STRIDE_X + kx] * weight[ky * KW + kx];
+            for (int kx = 0; kx < KW; ++kx)
+                acc = MULTIPLY_ADD(window[ky * COLUMNS + t * STRIDE_X + kx], weight[ky * KW + kx], acc);
         }
         int y = oy + row * DILATION_Y;
         uint at = uint(((image * OH + y) * OW + ox + t) * C + c);

@@ -129,9 +129,21 @@ void main() {
 #if TRANSPOSED
     row_at(batch, first);  // how many taps there are
 #endif
+#define FLUSH(r) FLUSH_SUM(r)
+#if HALF
+// Sums are flushed outside of the innermost loop.
+#define FOR_BLOCKS                                                                              \
+    [[dont_unroll]] for (int turn = 0; turn < K_BLOCKS; turn += FLUSH_BLOCKS) {                 \
+        [[dont_unroll]] for (int b = turn; b < min(turn + FLUSH_BLOCKS, K_BLOCKS); ++b)
+#define END_BLOCKS                                                                              \
+        EACH_ROW(FLUSH)                                                                         \
+    }
+#else
+#define FOR_BLOCKS [[dont_unroll]] for (int b = 0; b < K_BLOCKS; ++b)
+#define END_BLOCKS
+#endif
 #if WIDE
     int pending = 0;
-#define FLUSH(r) FLUSH_SUM(r)
 #define FLUSH_SOMETIMES                \
     if (++pending == FLUSH_BLOCKS) {   \
         EACH_ROW(FLUSH)                \
@@ -181,7 +193,7 @@ void main() {
         int weights = WEIGHTS_AT(tap);
         // Where no row of the tile is in the padding nothing asks.
         if (!PADDED || all) {
-            [[dont_unroll]] for (int b = 0; b < K_BLOCKS; ++b) {
+            FOR_BLOCKS {
                 LOAD_WEIGHTS
 #define MULTIPLY(r)                                                  \
     {                                                                \
@@ -201,8 +213,9 @@ void main() {
                 if (row_zp != 0) column_sums += products(ONES, w);
 #endif
             }
+            END_BLOCKS
         } else {
-            [[dont_unroll]] for (int b = 0; b < K_BLOCKS; ++b) {
+            FOR_BLOCKS {
                 LOAD_WEIGHTS
 #if DOT4
 #define PADDING_WORD pack_i8(ivec4(row_zp))
@@ -219,6 +232,7 @@ void main() {
                 EACH_ROW(MULTIPLY_INSIDE)
                 FLUSH_SOMETIMES
             }
+            END_BLOCKS
         }
     }
 #if WIDE

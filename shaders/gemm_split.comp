@@ -65,6 +65,10 @@ void main() {
             ADD(r, x.y, w01)
             ADD(r, x.z, w02)
             ADD(r, x.w, w03)
+#elif HALF
+            SUM(r) += vec4(fma(x.wwww, w03, fma(x.zzzz, w02, fma(x.yyyy, w01, x.x * w00))));
+#elif X_FLOAT && TOSAVK_FMA
+            ADD_FOUR(r, x, w00, w01, w02, w03)
 #else
             acc[r] += x.x * w00 + x.y * w01 + x.z * w02 + x.w * w03;
 #endif

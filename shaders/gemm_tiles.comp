@@ -27,10 +27,15 @@ const int COLUMN_TILES = (QUADS + TILE_QUADS - 1) / TILE_QUADS;
 #define ROW_TILES ((ROWS + TILE_ROWS - 1) / TILE_ROWS)
 
 #if X_FLOAT
-#define ROW_BLOCK vec4
+#define ROW_BLOCK X4
+#define COLUMN_BLOCK X4
+#if HALF
+#define ROW_WORDS 2u
+#define COLUMN_WORDS 2u
+#else
 #define ROW_WORDS 4u
-#define COLUMN_BLOCK vec4
 #define COLUMN_WORDS 4u
+#endif
 #define COLUMN_STEPS 4
 #elif DOT4
 #define ROW_BLOCK ivec4
@@ -110,8 +115,8 @@ const bool LATE_PADDING = K_BLOCKS % (DEPTH * TOGETHER * SPLIT) == 0;
 // The word or four elements of a row in the padding, and past the last block, which adds nothing whatever the columns
 // have there.
 #if X_FLOAT
-#define ROW_WORD vec4
-#define PADDING_ROW vec4(0.0)
+#define ROW_WORD X4
+#define PADDING_ROW X4(0)
 #elif WIDE
 #define ROW_WORD ivec2
 #define PADDING_ROW pack_i16(ivec4(row_zp))
@@ -241,8 +246,8 @@ void main() {
     [[unroll]] for (int n = 0; n < TN; ++n) column_sums[n] = ivec4(0);
 #endif
 #endif
-#if WIDE
 #define FLUSH(m, n) FLUSH_SUM((m) * TN + n)
+#if WIDE
     int pending = 0;
 #endif
     int row_from = part * ROW_TILE + FIRST_ROW, column_from = part * COLUMN_TILE + tx;
@@ -374,7 +379,12 @@ void main() {
 #endif
             }
             barrier();
-#if WIDE
+#if HALF
+#if DEPTH > FLUSH_BLOCKS
+#error a step has more products than a sum of fp16 may have
+#endif
+            EACH_SUM(FLUSH)
+#elif WIDE
             pending += DEPTH;
             if (pending > FLUSH_BLOCKS - DEPTH) {
                 EACH_SUM(FLUSH)

@@ -245,8 +245,16 @@ typedef enum tosavk_spec {
 /* FP16: operators on fp32 run in fp16 wherever TOSA has such a row (sums of products stay in fp32 where that can be
  * said); inputs, outputs, variables and what control flow and CUSTOM touch keep their types. Results differ from those
  * of the declared types by what fp16 loses, and overflow beyond 65504; tosavk_checker_run then checks against the fp16
- * graph. Only a device with fp16 arithmetic is faster by it (tosavk_device_describe). */
-typedef enum tosavk_precision { TOSAVK_PRECISION_DECLARED = 0, TOSAVK_PRECISION_FP16 = 1 } tosavk_precision;
+ * graph. Only a device with fp16 arithmetic is faster by it (tosavk_device_describe).
+ * FAST: the same, by the device's own fp16 arithmetic as it is: its roundings, its way with subnormal numbers and NaN
+ * and its functions (exp, tanh and others), and sums of products in fp16, 32 products at a time, which are added in
+ * fp32. Results differ from driver to driver; tosavk_checker_run has a bound of its own for them. A device without fp16
+ * arithmetic computes as with FP16. */
+typedef enum tosavk_precision {
+    TOSAVK_PRECISION_DECLARED = 0, /* within TOSA's bounds of what the model declares */
+    TOSAVK_PRECISION_FP16 = 1,
+    TOSAVK_PRECISION_FAST = 2
+} tosavk_precision;
 
 typedef struct tosavk_input_shape {
     uint32_t index; /* graph input */

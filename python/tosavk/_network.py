@@ -54,7 +54,8 @@ class Network:
         Args:
             device: a `Device`, or what `Device` takes.
             precision: ``"fp16"`` runs operators on fp32 in fp16 wherever TOSA has such a row: inputs and outputs keep
-                their types, results differ by what fp16 loses. None or ``"declared"``: as the graph says.
+                their types, results differ by what fp16 loses. ``"fast"`` does so by the device's own fp16 arithmetic
+                as it is, its functions and short sums included. None or ``"exact"``: as the graph says.
             cache_dir: as of `Device`.
             fuse: False makes one dispatch per operator.
             progress: None shows a bar of tqdm after a second where that is installed and somebody looks; True always;

@@ -18,7 +18,7 @@ ShapePairs = list[tuple[int, list[int]]]
 _ROUNDINGS = {"tflite": 0, "double": 1, "single": 2}  # tosavk_rounding
 _HYBRIDS = {"exact": 0, "dequantize": 1}  # tosavk_hybrid
 _LEVELS = {"8k": 0, "none": 1}  # tosavk_level
-_PRECISIONS = {None: 0, "declared": 0, "fp16": 1}  # tosavk_precision
+_PRECISIONS = {None: 0, "declared": 0, "exact": 0, "fp16": 1, "fast": 2}  # tosavk_precision
 
 
 def _number_of(word: str | None, numbers: Mapping[Any, int], what: str) -> int:

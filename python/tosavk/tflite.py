@@ -53,7 +53,7 @@ def delegate(
     Args:
         device: number, ``"cpu"``, or part of a name; the best device where it is None.
         rounding: ``"tflite"`` (as ai-edge-litert 2.3.0), ``"double"`` (as tflite-runtime 2.14) or ``"single"``.
-        precision: ``"fp16"`` or ``"declared"``.
+        precision: ``"exact"``, ``"fp16"`` or ``"fast"``, as of `tosavk.Network.compile`.
         cache_dir: folder of compiled shaders.
         profile: a file that takes the counters as JSON when an interpreter goes; ``"-"``: stderr.
         verbose: what is left to the runtime, and why, goes to stderr.

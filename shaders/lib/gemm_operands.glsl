@@ -66,7 +66,18 @@ int taps_y, taps_x;
 #define STEP_K 4
 #endif
 
-#if X_FLOAT
+#ifndef HALF
+#define HALF 0
+#endif
+#if HALF
+// Factors and short sums in fp16 as the device computes it; TOTAL4 is what they are added up in.
+#define X1 float16_t
+#define X4 f16vec4
+#undef TOTAL4
+#undef TOTAL_SPLAT
+#define TOTAL4 vec4
+#define TOTAL_SPLAT(x) vec4(x)
+#elif X_FLOAT
 #define X1 float
 #define X4 vec4
 #else
@@ -303,7 +314,7 @@ TOTAL4 bias4(int batch, int quad) {
 #if MATRIX && WIDE
     return wide_from(ivec4(0));
 #elif MATRIX
-    return X4(0);
+    return TOTAL4(0);
 #else
     if (BIAS == 1) return TOTAL_SPLAT(in2_load1(0u));
     return in2_load4(uint(4 * (BIAS > COLUMNS ? batch * QUADS + quad : quad)));

@@ -110,6 +110,10 @@ ivec4 sticky24(ivec4 x) {
 }
 
 // A result as the type that its operator declares.
+#if TOSAVK_FAST_FP16
+// lib/fast_fp16.glsl has all that is left.
+#else
+#define half4 vec4  // four numbers of fp16 while they are computed with
 #if TOSAVK_NATIVE_FP16
 vec4 round_fp16(vec4 value) { return vec4(f16vec4(value)); }
 #define FP16_ARITHMETIC(NAME, OP)                                                       \
@@ -138,6 +142,7 @@ vec4 round_fp16(vec4 value) {
 FP16_ARITHMETIC(add_fp16, +)
 FP16_ARITHMETIC(sub_fp16, -)
 FP16_ARITHMETIC(mul_fp16, *)
+#endif
 vec4 round_bf16(vec4 value) { return bf16_to_float(float_to_bf16(value)); }
 vec4 round_fp8e4m3(vec4 value) { return fp8e4m3_to_float(float_to_fp8e4m3(value)); }
 vec4 round_fp8e5m2(vec4 value) { return fp8e5m2_to_float(float_to_fp8e5m2(value)); }
@@ -155,7 +160,9 @@ vec4 round_fp8e5m2(vec4 value) { return fp8e5m2_to_float(float_to_fp8e5m2(value)
     vec4 N##_load4q(uint q) { return DECODE(unpack_i8(N##_word(q)) & 255); }            \
     vec4 N##_load4(uint i) { return N##_load4q(i >> 2); }                               \
     LOADN(N, vec4)
+#if !TOSAVK_FAST_FP16
 #define READ_fp16(N, B, FROM) READ_SMALL16(N, B, FROM, fp16_to_float, fp16_of_words)
+#endif
 #define READ_bf16(N, B, FROM) READ_SMALL16(N, B, FROM, bf16_to_float, bf16_of_words)
 #define READ_fp8e4m3(N, B, FROM) READ_SMALL8(N, B, FROM, fp8e4m3_to_float)
 #define READ_fp8e5m2(N, B, FROM) READ_SMALL8(N, B, FROM, fp8e5m2_to_float)
@@ -171,7 +178,9 @@ vec4 round_fp8e5m2(vec4 value) { return fp8e5m2_to_float(float_to_fp8e5m2(value)
     void N##_storen(uint i, uint n, vec4 v) { N##_bits_storen(i, n, ENCODE(v)); }       \
     void N##_store1(uint i, float x) { N##_bits_store1(i, ENCODE(vec4(x)).x); }
 #endif
+#if !TOSAVK_FAST_FP16
 #define WRITE_fp16(N, B, TO) WRITE_SMALL(N, B, TO, WRITE_i16, float_to_fp16)
+#endif
 #define WRITE_bf16(N, B, TO) WRITE_SMALL(N, B, TO, WRITE_i16, float_to_bf16)
 #define WRITE_fp8e4m3(N, B, TO) WRITE_SMALL(N, B, TO, WRITE_i8, float_to_fp8e4m3)
 #define WRITE_fp8e5m2(N, B, TO) WRITE_SMALL(N, B, TO, WRITE_i8, float_to_fp8e5m2)

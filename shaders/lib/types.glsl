@@ -49,6 +49,13 @@ uint touched_shared(uint k, uint words, uint stored, uint i) {
 #define SHARED_STORE(K, WORDS, I) (I)
 #endif
 
+// One more product of a sum of floats, one instruction wherever a device has it.
+#if TOSAVK_FMA
+#define MULTIPLY_ADD(a, b, c) fma(a, b, c)
+#else
+#define MULTIPLY_ADD(a, b, c) ((c) + (a) * (b))
+#endif
+
 ivec4 unpack_i8(int w) { return ivec4(w << 24, w << 16, w << 8, w) >> 24; }
 int pack_i8(ivec4 v) { return (v.x & 255) | ((v.y & 255) << 8) | ((v.z & 255) << 16) | (v.w << 24); }
 ivec4 unpack_i16(ivec2 w) { return ivec4(w.x << 16, w.x, w.y << 16, w.y) >> 16; }

@@ -334,7 +334,7 @@ tosavk_status tosavk_builder_finish(tosavk_builder* builder, tosavk_graph** grap
         if (builder->calls.is_region())
             throw Error(ErrorCode::usage, "a region cannot be finished, but given to a node");
         Graph done = without_empty(builder->calls.checked());
-        if (builder->precision == TOSAVK_PRECISION_FP16) done = to_fp16(done);
+        if (builder->precision != TOSAVK_PRECISION_DECLARED) done = in_precision(done, builder->precision);
         auto result = std::make_unique<tosavk_graph>();
         result->graph = std::make_shared<const Graph>(std::move(done));
         builder->calls.clear();

@@ -35,6 +35,7 @@ nlohmann::ordered_json plan_json(const DevicePlan& plan) {
             {"rte", plan.rte},
             {"exact_reciprocals", plan.exact_reciprocals},
             {"native_fp16", plan.native_fp16},
+            {"has_fp16", plan.has_fp16},
             {"map_in_place", plan.map_in_place},
             {"staging_bytes", plan.staging_bytes},
             {"timeline_semaphores", plan.timeline_semaphores},

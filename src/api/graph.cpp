@@ -236,11 +236,8 @@ tosavk_status tosavk_graph_with_precision(const tosavk_graph* graph, int32_t pre
     return guard(__func__, error, [&](const Call& call) {
         call.require(graph, "graph");
         call.require(converted, "converted");
-        if (checked_precision(precision) == TOSAVK_PRECISION_DECLARED) {
-            *converted = new tosavk_graph{graph->graph, nullptr};
-        } else {
-            *converted = new tosavk_graph{std::make_shared<const Graph>(to_fp16(*graph->graph)), nullptr};
-        }
+        auto as_asked = std::make_shared<const Graph>(in_precision(*graph->graph, checked_precision(precision)));
+        *converted = new tosavk_graph{std::move(as_asked), nullptr};
     });
 }
 

@@ -16,9 +16,13 @@ const Level& level_of(std::int32_t level) {
 }
 
 std::int32_t checked_precision(std::int32_t precision) {
-    if (precision != TOSAVK_PRECISION_DECLARED && precision != TOSAVK_PRECISION_FP16)
+    if (precision < TOSAVK_PRECISION_DECLARED || precision > TOSAVK_PRECISION_FAST)
         throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_precision", precision));
     return precision;
+}
+
+Graph in_precision(const Graph& graph, std::int32_t precision) {
+    return precision == TOSAVK_PRECISION_DECLARED ? graph : to_fp16(graph, precision == TOSAVK_PRECISION_FAST);
 }
 
 ImportOptions import_options(const tosavk_load_options* given) {
@@ -86,8 +90,8 @@ void apply_options(LoadedModel& model, const ImportOptions& options, std::int32_
                                                           value.name, to_string(value.shape), to_string(shape)));
         }
     }
-    if (precision == TOSAVK_PRECISION_FP16) {
-        graph = to_fp16(graph);
+    if (precision != TOSAVK_PRECISION_DECLARED) {
+        graph = in_precision(graph, precision);
         model.package = {};  // made for the graph as it was
     }
 }

@@ -12,6 +12,8 @@ ImportOptions import_options(const tosavk_load_options* given);
 /// Throw Error(usage) for a number that is no value of the enumeration.
 const Level& level_of(std::int32_t level);
 std::int32_t checked_precision(std::int32_t precision);
+/// The graph as it computes in a checked precision.
+Graph in_precision(const Graph& graph, std::int32_t precision);
 std::int32_t precision_of(const tosavk_load_options* given);
 /// What no front end does: refuses an input's shape that the graph has not taken, and makes the graph one of
 /// `precision`.

@@ -3,6 +3,7 @@
 #include "api/streams.hpp"
 #include "base/files.hpp"
 #include "base/log.hpp"
+#include "compile/rewrite/precision.hpp"
 #include "ops/custom.hpp"
 #include "ops/empty.hpp"
 #include "vk/core/device_state.hpp"
@@ -60,6 +61,7 @@ LoadedModel load_package(std::span<const std::byte> file, const ImportOptions& o
         throw Error(ErrorCode::bad_model, fmt::format("the package is damaged: {}", e.what()), e.node(), e.operand());
     }
     package->tosa = {};
+    if (package->fast_fp16) make_fast(model.graph);
     if (graph_numbering(model.graph) != package->numbering) {
         // Another version of the library reads the graph in another order: the plan means nothing to this one.
         package->target = {};
@@ -79,7 +81,9 @@ Bytes make_package(Device& device, const Graph& graph, const PlanOptions& option
     package.tosa = write_tosa(graph, true);
     package.inputs = scales_of(graph, graph.inputs);
     package.outputs = scales_of(graph, graph.outputs);
-    const Graph numbered = read_graph(package.tosa, level_none);
+    Graph numbered = read_graph(package.tosa, level_none);
+    package.fast_fp16 = graph.fast_fp16;
+    if (package.fast_fp16) make_fast(numbered);
     package.numbering = graph_numbering(numbered);
     package.target = package_target(device.plan(), options);
     package.plan = make_plan(numbered, device.plan(), options, device.tuning().get());

@@ -81,6 +81,7 @@ constexpr Facts llvmpipe_facts = {
     .gathered_rows = {8, "a CPU waits for each that is not in its caches",
                       "docs/performance.md: a CPU waits for eight rows at once"},
     .coalesces = {false, "a CPU's loads are each for themselves", guess},
+    .registers = {1024, "what does not fit lies in a CPU's nearest cache", guess},
     .own_rows = {16, "each serves 4 to 16 columns",
                  "docs/performance.md: An invocation that shares no rows loads up to 16 itself"},
     .shuffles = {true, "a shuffle costs less than a load", "docs/performance.md: On lavapipe without its subgroup"},
@@ -110,8 +111,12 @@ constexpr Facts assumed(Facts facts, std::string_view source) {
 }
 
 /// 64 invocations are whole subgroups of the architecture, as of most: what kernels for GPUs are written for.
-constexpr Facts subgroups(std::string_view why, std::string_view source, std::uint32_t tile_quads = 2) {
+constexpr Facts subgroups(std::string_view why, std::string_view source, std::uint32_t tile_quads = 2,
+                          std::uint32_t registers = 256) {
     return {.workgroup_size = {64, why, source},
+            .registers = {registers, "that many are an invocation's, or nearly",
+                          "AMD, RDNA Instruction Set Architecture: VGPRs; NVIDIA, CUDA C++ Programming Guide: 255 "
+                          "registers per thread; Mesa, src/intel/compiler: 128 registers of 32 bytes"},
             .product_tiles = {true, "tiles are read more often than they are written, and registers hold large ones",
                               "docs/gpu-compilers.md: The hottest loops of products"},
             .tile_quads = {tile_quads, "so many sums fit into registers",
@@ -119,7 +124,7 @@ constexpr Facts subgroups(std::string_view why, std::string_view source, std::ui
 }
 /// `unit`: subgroups of the matrix units; 0: there are none.
 constexpr Facts xe(std::string_view why, std::uint32_t unit = 0) {
-    Facts facts = subgroups(why, "Mesa, src/intel/vulkan: minSubgroupSize, maxSubgroupSize", 1);
+    Facts facts = subgroups(why, "Mesa, src/intel/vulkan: minSubgroupSize, maxSubgroupSize", 1, 128);
     constexpr std::string_view source =
         "Mesa, src/intel/vulkan: anv_physical_device, cooperative matrix configurations";
     if (unit != 0) {
@@ -134,8 +139,11 @@ constexpr Facts xe(std::string_view why, std::uint32_t unit = 0) {
     return facts;
 }
 /// Few registers, and shared memory that is no nearer than what is cached.
-constexpr Facts direct(std::string_view why, std::string_view source) {
+constexpr Facts direct(std::string_view why, std::string_view source, std::uint32_t registers) {
     return {.workgroup_size = {64, why, source},
+            .registers = {registers, "so many are an invocation's where half of what the GPU can hold is at work",
+                          "Mesa, src/panfrost/compiler: 64 registers, 32 at full occupancy; src/freedreno/ir3: 48 of "
+                          "four components, 96 components at half occupancy"},
             .own_rows = {8, "32 sums and what they are made of fit into 64 registers",
                          "docs/gpu-compilers.md: The hottest loops of products"},
             .product_tiles = {false, "shared memory is no nearer than what is cached",
@@ -143,7 +151,7 @@ constexpr Facts direct(std::string_view why, std::string_view source) {
 }
 
 constexpr Facts adreno_6xx_facts() {
-    Facts facts = direct("64 are a subgroup, or half of one of 128", "Mesa, src/freedreno/common: threadsize_base");
+    Facts facts = direct("64 are a subgroup, or half of one of 128", "Mesa, src/freedreno/common: threadsize_base", 96);
     facts.texel_reads = {true, "the texture path reads single words of a storage buffer",
                          "docs/gpu-compilers.md: The hottest loops of products"};
     return facts;
@@ -177,14 +185,16 @@ constexpr Architecture table[] = {
     {"another Intel GPU", any_intel, xe("64 are whole subgroups of 8, 16 and 32")},
     {"Qualcomm Adreno 6xx", adreno_6xx, adreno_6xx_facts()},
     {"Qualcomm Adreno 7xx", adreno_7xx,
-     direct("64 are a subgroup, or half of one of 128", "Mesa, src/freedreno/common: threadsize_base")},
-    {"Arm Mali Bifrost", bifrost, direct("64 are whole subgroups of 4 and 8", "Mesa, src/panfrost: pan_subgroup_size")},
+     direct("64 are a subgroup, or half of one of 128", "Mesa, src/freedreno/common: threadsize_base", 96)},
+    {"Arm Mali Bifrost", bifrost,
+     direct("64 are whole subgroups of 4 and 8", "Mesa, src/panfrost: pan_subgroup_size", 64)},
     {"Arm Mali Valhall or later", valhall,
-     direct("64 are four subgroups of 16", "Mesa, src/panfrost: pan_subgroup_size")},
+     direct("64 are four subgroups of 16", "Mesa, src/panfrost: pan_subgroup_size", 64)},
 
     {"an unknown discrete GPU",
      any_discrete,
      {.busy_invocations = {65536, "a discrete GPU has thousands of lanes, and each waits for memory", guess},
+      .registers = {128, "no discrete GPU of these years has fewer", guess},
       .product_tiles = {true, "tiles are read more often than they are written", guess},
       .maps_memory = {false, "reading a discrete device's memory over the bus is slow",
                       "Vulkan, VkMemoryPropertyFlagBits: the host is slower on memory that is not HOST_CACHED"},
@@ -201,6 +211,7 @@ constexpr Architecture table[] = {
       .gathered_rows = {1, "neighbouring invocations read neighbouring memory", guess},
       .coalesces = {true, "a GPU fetches whole segments of memory for a subgroup", guess},
       .max_loop_passes = {0, "Vulkan has no such limit", "Vulkan: no limit of loops in its tables of limits"},
+      .registers = {64, "no GPU is known that has fewer", guess},
       .own_rows = {4, "16 sums and what they are made of fit into 32 registers", guess},
       .shuffles = {true, "a shuffle costs less than a load", guess},
       .shared_tiles = {true, "tiles are read more often than they are written", guess},

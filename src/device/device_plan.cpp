@@ -130,6 +130,10 @@ void choose_products(const DeviceCaps& caps, const Facts& facts, DevicePlan& pla
                              "divide a workgroup"
                            : "matrix products do not share rows: subgroups do not shuffle, or have no ballots");
 
+    plan.registers = *facts.registers;
+    because(plan,
+            fmt::format("an invocation keeps up to {} values in registers: {}", plan.registers, facts.registers.why));
+
     plan.own_rows = *facts.own_rows;
     because(plan, plan.own_rows > 0
                       ? fmt::format("without shared rows an invocation loads up to {} itself: {}", plan.own_rows,
@@ -243,6 +247,9 @@ void choose_arithmetic(const DeviceCaps& caps, const Facts& facts, DevicePlan& p
     because(plan, missing ? fmt::format("fp16 is computed in fp32 and rounded by integer operations: {}", missing)
                           : "fp16 is added, multiplied and rounded natively: the device rounds to nearest even, and "
                             "keeps subnormal numbers and NaN");
+    plan.has_fp16 = caps.fp16;
+    because(plan, caps.fp16 ? "precision fast is fp16 as the device computes it: it has shaderFloat16"
+                            : "precision fast is precision fp16: the device has no shaderFloat16");
 }
 
 void choose_transfers(const DeviceCaps& caps, const Facts& facts, DevicePlan& plan) {

@@ -33,6 +33,7 @@ struct DevicePlan {
     std::uint32_t texel_elements = 0;  ///< largest uniform texel buffer that kernels read through, texels; 0: none
     std::uint32_t subgroup_lanes = 1;  ///< size of subgroups that exchange values by shuffle; 1: none do
     bool shared_rows = false;          ///< invocations of a subgroup share the rows of matrix products
+    std::uint32_t registers = 64;      ///< of 32 bits, that an invocation has at most without spilling any
     std::uint32_t own_rows =
         0;  ///< of a matrix product, that an invocation loads where none are shared; 0: gemm is not for it
     bool slow_storage = false;     ///< storage buffers are read and written in components of 64 bits
@@ -52,6 +53,8 @@ struct DevicePlan {
     bool exact_reciprocals =
         false;                  ///< the device rounds 1.0 / s correctly, s in [1, 2] (else made of + - * and integers)
     bool native_fp16 = false;   ///< fp16 + - * and roundings in float16_t (else fp32 and integer work)
+    bool has_fp16 = false;      ///< float16_t, whatever its roundings
+    bool fast_fp16 = false;     ///< of the plan in the making: fp16 is computed in float16_t as the device does it
     bool map_in_place = false;  ///< unified memory: no staging copies
     std::uint64_t staging_bytes = 32u << 20;  ///< host memory for staging copies of one context at most
     bool timeline_semaphores = false;         ///< submits are waited for by a timeline semaphore, else by fences

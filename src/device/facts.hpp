@@ -31,6 +31,7 @@ struct Facts {
     Fact<std::int64_t> gathered_rows = {};     ///< as DevicePlan's
     Fact<bool> coalesces = {};                 ///< a subgroup's loads of neighbouring memory are one
     Fact<std::int64_t> max_loop_passes = {};   ///< as DevicePlan's
+    Fact<std::uint32_t> registers = {};        ///< as DevicePlan's
     Fact<std::uint32_t> own_rows = {};         ///< as DevicePlan's
     Fact<bool> shuffles = {};                  ///< exchange of values within subgroups pays, where the device has it
     Fact<bool> shared_tiles = {};              ///< sums, scans and transforms in shared memory pay
@@ -60,6 +61,7 @@ inline constexpr std::tuple fact_members{
     std::pair{"gathered_rows", &Facts::gathered_rows},
     std::pair{"coalesces", &Facts::coalesces},
     std::pair{"max_loop_passes", &Facts::max_loop_passes},
+    std::pair{"registers", &Facts::registers},
     std::pair{"own_rows", &Facts::own_rows},
     std::pair{"shuffles", &Facts::shuffles},
     std::pair{"shared_tiles", &Facts::shared_tiles},

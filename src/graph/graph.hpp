@@ -100,6 +100,9 @@ struct Graph {
     std::vector<Node> nodes;
     std::vector<ValueId> inputs, outputs;
     std::vector<Variable> variables;
+    /// What it does in fp16 may be done by a device's own fp16 arithmetic as that is: roundings, subnormal numbers and
+    /// functions follow the device, and sums of products are in fp16 in part (docs/architecture.md, "Precision").
+    bool fast_fp16 = false;
 
     /// nullptr when there is none of this name.
     const Variable* find_variable(std::string_view variable) const;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -213,6 +214,69 @@ void prefer_flushed(DType type, std::vector<double>& want, Tolerance& tolerance,
     }
 }
 
+// ---- precision fast -----------------------------------------------------------------------------------------------
+
+/// What fp16 in the device's own way may differ by (docs/conformance.md, "Precision fast").
+namespace fast {
+
+constexpr double times_bound = 4;     ///< TOSA's bound for fp16, so often
+constexpr double ulps = 2;            ///< and so much more, for roundings that go anywhere
+constexpr double near_one = 0x1p-7;   ///< of results that come of numbers near 1 which cancel, and of logarithms
+constexpr double most_products = 32;  ///< that are summed in fp16 (shaders/lib/gemm_sums.glsl)
+
+bool cancels(Op op) { return op == Op::tanh || op == Op::erf || op == Op::log; }
+bool divides(Op op) { return op == Op::divide || op == Op::sqrt; }
+
+double bound(Op op, const Tolerance& tolerance, double want, std::size_t i) {
+    const double step = ulp(DType::fp16, want), least = nmin(DType::fp16);
+    switch (tolerance.kind) {
+        case Tolerance::Kind::exact: return divides(op) ? 2 * ulps * step + least : least;
+        case Tolerance::Kind::check:
+            return times_bound * tolerance.bound[i] + ulps * step + (cancels(op) ? near_one : least);
+        case Tolerance::Kind::dot_product: break;
+    }
+    // Half an ulp for each addition of products, were all roundings to go one way, and some for what follows.
+    const double roundings = std::min(tolerance.terms, most_products) / 2 + 4;
+    return roundings * std::ldexp(1.0, -fraction_bits(DType::fp16)) * tolerance.bound[i] + ulps * step + least;
+}
+
+bool has_special(std::span<const HostTensor* const> tensors) {
+    return std::any_of(tensors.begin(), tensors.end(), [](const HostTensor* tensor) {
+        if (!is_float(tensor->type)) return false;
+        const std::vector<double> values = decode_reals(tensor->type, tensor->bytes);
+        return std::any_of(values.begin(), values.end(), [](double v) { return !std::isfinite(v); });
+    });
+}
+
+CheckResult compare(const NodeView& view, DType type, std::span<const double> want, std::span<const double> got,
+                    const Tolerance& tolerance, bool special) {
+    Worst worst;
+    for (std::size_t i = 0; i < want.size(); ++i) {
+        const double allowed = bound(view.node().op, tolerance, want[i], i);
+        // Where numbers leave the type, or enter it as NaN or infinities, nothing is asked.
+        const bool open = !std::isfinite(want[i]) || (special && !std::isfinite(got[i])) || std::isnan(allowed) ||
+                          std::fabs(want[i]) + allowed > nmax(type) ||
+                          (tolerance.kind == Tolerance::Kind::dot_product && tolerance.bound[i] > nmax(DType::fp16));
+        const double share = open ? 0 : error_share(want[i], got[i], allowed);
+        worst.add(static_cast<std::int64_t>(i), share, share <= 1);
+    }
+    CheckResult r = result_of(worst, "precision fast");
+    name_reals(r, want, got);
+    return r;
+}
+
+/// Whether the node may be computed so.
+bool applies(const NodeView& view) {
+    if (!view.graph().fast_fp16) return false;
+    for (std::size_t k = 0; k < view.input_count(); ++k)
+        if (view.in(k).type == DType::fp16) return true;
+    for (std::size_t k = 0; k < view.output_count(); ++k)
+        if (view.out(k).type == DType::fp16) return true;
+    return false;
+}
+
+}  // namespace fast
+
 Tolerance tolerance_of(const OpDef& def, RefContext& ctx, std::size_t k) {
     return def.tolerance ? def.tolerance(ctx, k, ctx.reals[k]) : Tolerance{};
 }
@@ -247,6 +311,12 @@ CheckResult check_node_result(const NodeView& view, std::span<const HostTensor* 
         }
         return result;
     }
+    const bool is_fast = fast::applies(view);
+    if (moves && is_fast) {
+        const HostTensor& moved = ctx.outputs[k];
+        return fast::compare(view, out.type, decode_reals(moved.type, moved.bytes),
+                             decode_reals(actual.type, actual.bytes), {}, fast::has_special(inputs));
+    }
     if (moves) return compare_bits(ctx.outputs[k], actual);
     std::vector<double>& want = ctx.reals[k];
     const std::vector<double> got = decode_reals(actual.type, actual.bytes);
@@ -255,6 +325,7 @@ CheckResult check_node_result(const NodeView& view, std::span<const HostTensor* 
         const Tolerance second = tolerance_of(def, other, k);
         prefer_flushed(out.type, want, tolerance, got, other.reals[k], second);
     }
+    if (is_fast) return fast::compare(view, out.type, want, got, tolerance, fast::has_special(inputs));
     switch (tolerance.kind) {
         case Tolerance::Kind::check: return compare_check(out.type, want, got, tolerance);
         case Tolerance::Kind::dot_product: return compare_dot_product(out.type, want, got, tolerance);

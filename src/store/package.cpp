@@ -16,7 +16,7 @@ namespace {
 
 constexpr char magic[8] = {'T', 'O', 'S', 'A', 'V', 'K', 'P', 'K'};
 /// Goes up with every change of the fields, of what a plan means, or of how the planner numbers things.
-constexpr std::uint32_t format_version = 20;
+constexpr std::uint32_t format_version = 21;
 
 struct FileHeader {
     char magic_bytes[8];
@@ -244,15 +244,15 @@ template <class A> void fields(A& a, MatrixShape& value) { a(value.m, value.n, v
 template <class A> void fields(A& a, DevicePlan& value) {
     auto& [workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations, far_rows,
            row_quads, walk_bytes, gathered_rows, lanes_together, max_loop_passes, texel_elements, subgroup_lanes,
-           shared_rows, own_rows, slow_storage, shared_tiles, product_tiles, tile_quads, product_tile_bytes, fma_chains,
-           dot4, cooperative_i8, cooperative_fp16, cooperative_fp32_sums, matrix_sums, subgroup_size, int64,
-           nan_preserve, rte, exact_reciprocals, native_fp16, map_in_place, staging_bytes, timeline_semaphores,
-           submit_work, submit_bytes, reasons, sizes] = value;
+           shared_rows, registers, own_rows, slow_storage, shared_tiles, product_tiles, tile_quads, product_tile_bytes,
+           fma_chains, dot4, cooperative_i8, cooperative_fp16, cooperative_fp32_sums, matrix_sums, subgroup_size, int64,
+           nan_preserve, rte, exact_reciprocals, native_fp16, has_fp16, fast_fp16, map_in_place, staging_bytes,
+           timeline_semaphores, submit_work, submit_bytes, reasons, sizes] = value;
     a(workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations, far_rows,
       row_quads, walk_bytes, gathered_rows, lanes_together, max_loop_passes, texel_elements, subgroup_lanes,
-      shared_rows, own_rows, slow_storage, shared_tiles, product_tiles, tile_quads, product_tile_bytes, fma_chains,
-      dot4, cooperative_i8, cooperative_fp16, cooperative_fp32_sums, matrix_sums, subgroup_size, int64, nan_preserve,
-      rte, exact_reciprocals, native_fp16, map_in_place, submit_work, submit_bytes);
+      shared_rows, registers, own_rows, slow_storage, shared_tiles, product_tiles, tile_quads, product_tile_bytes,
+      fma_chains, dot4, cooperative_i8, cooperative_fp16, cooperative_fp32_sums, matrix_sums, subgroup_size, int64,
+      nan_preserve, rte, exact_reciprocals, native_fp16, has_fp16, fast_fp16, map_in_place, submit_work, submit_bytes);
     // No plan depends on these.
     static_cast<void>(staging_bytes), static_cast<void>(timeline_semaphores), static_cast<void>(reasons),
         static_cast<void>(sizes);
@@ -294,8 +294,8 @@ Bytes write_package(Package package) {
     std::memcpy(header.magic_bytes, magic, sizeof magic);
     header.version = format_version;
     out.bytes.resize(sizeof header);
-    out(package.tosa, package.inputs, package.outputs, package.target, package.numbering, package.shaders,
-        package.plan);
+    out(package.tosa, package.fast_fp16, package.inputs, package.outputs, package.target, package.numbering,
+        package.shaders, package.plan);
     header.file_bytes = out.bytes.size();
     header.sum = checksum(std::span(out.bytes).subspan(sizeof header));
     std::memcpy(out.bytes.data(), &header, sizeof header);
@@ -320,7 +320,8 @@ Package read_package(std::span<const std::byte> file) {
     Package package;
     Reader in(rest);
     in.shaders = &package.shaders;
-    in(package.tosa, package.inputs, package.outputs, package.target, package.numbering, package.shaders, package.plan);
+    in(package.tosa, package.fast_fp16, package.inputs, package.outputs, package.target, package.numbering,
+       package.shaders, package.plan);
     if (!in.at_end()) damaged("it goes on after its end");
     return package;
 }

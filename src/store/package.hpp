@@ -29,7 +29,8 @@ struct PackagedScale {
 };
 
 struct Package {
-    Bytes tosa;  ///< the graph as a TOSA 1.0 flatbuffer
+    Bytes tosa;              ///< the graph as a TOSA 1.0 flatbuffer
+    bool fast_fp16 = false;  ///< of the graph
     std::vector<PackagedScale> inputs, outputs;
     Digest target{};                      ///< package_target() of what the plan was made for
     Digest numbering{};                   ///< graph_numbering() of the graph that the plan means

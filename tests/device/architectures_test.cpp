@@ -100,10 +100,11 @@ std::string shape_text(const MatrixShape& s) { return fmt::format("{}x{}x{}", s.
 std::map<std::string, std::string> fields_of(const DevicePlan& plan) {
     const auto& [workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations,
                  far_rows, row_quads, walk_bytes, gathered_rows, lanes_together, max_loop_passes, texel_elements,
-                 subgroup_lanes, shared_rows, own_rows, slow_storage, shared_tiles, product_tiles, tile_quads,
-                 product_tile_bytes, fma_chains, dot4, cooperative_i8, cooperative_fp16, cooperative_fp32_sums,
-                 matrix_sums, subgroup_size, int64, nan_preserve, rte, exact_reciprocals, native_fp16, map_in_place,
-                 staging_bytes, timeline_semaphores, submit_work, submit_bytes, reasons, sizes] = plan;
+                 subgroup_lanes, shared_rows, registers, own_rows, slow_storage, shared_tiles, product_tiles,
+                 tile_quads, product_tile_bytes, fma_chains, dot4, cooperative_i8, cooperative_fp16,
+                 cooperative_fp32_sums, matrix_sums, subgroup_size, int64, nan_preserve, rte, exact_reciprocals,
+                 native_fp16, has_fp16, fast_fp16, map_in_place, staging_bytes, timeline_semaphores, submit_work,
+                 submit_bytes, reasons, sizes] = plan;
     static_cast<void>(reasons), static_cast<void>(sizes);
     const auto text = [](const auto& value) { return fmt::format("{}", value); };
     return {{"workgroup_size", text(workgroup_size)},
@@ -121,6 +122,7 @@ std::map<std::string, std::string> fields_of(const DevicePlan& plan) {
             {"texel_elements", text(texel_elements)},
             {"subgroup_lanes", text(subgroup_lanes)},
             {"shared_rows", text(shared_rows)},
+            {"registers", text(registers)},
             {"own_rows", text(own_rows)},
             {"slow_storage", text(slow_storage)},
             {"shared_tiles", text(shared_tiles)},
@@ -139,6 +141,8 @@ std::map<std::string, std::string> fields_of(const DevicePlan& plan) {
             {"rte", text(rte)},
             {"exact_reciprocals", text(exact_reciprocals)},
             {"native_fp16", text(native_fp16)},
+            {"has_fp16", text(has_fp16)},
+            {"fast_fp16", text(fast_fp16)},
             {"map_in_place", text(map_in_place)},
             {"staging_bytes", text(staging_bytes)},
             {"timeline_semaphores", text(timeline_semaphores)},

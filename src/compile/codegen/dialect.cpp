@@ -21,7 +21,9 @@ std::string rounding_mode_rte(int bits) { return float_mode(4467, 4462, bits); }
 
 }  // namespace
 
-const char* vector_type(DType t) { return is_float(t) ? "vec4" : t == DType::i48 ? "wide4" : "ivec4"; }
+const char* vector_type(DType t) {
+    return t == DType::fp16 ? "half4" : is_float(t) ? "vec4" : t == DType::i48 ? "wide4" : "ivec4";
+}
 const char* splat_function(DType t) { return t == DType::i48 ? "wide_splat" : vector_type(t); }
 const char* quad_function(DType t) { return t == DType::i48 ? "wide_quad" : vector_type(t); }
 std::string element(DType t, const std::string& quad, int k) {
@@ -33,7 +35,7 @@ std::string rounded(DType t, const std::string& expression) {
 }
 
 std::string preamble(const DevicePlan& device, StoreForm stores, const Defines& defines, bool small_floats, bool fp16) {
-    const bool native_fp16 = fp16 && device.native_fp16;
+    const bool fast_fp16 = fp16 && device.fast_fp16, native_fp16 = fp16 && device.native_fp16 && !fast_fp16;
     const bool cooperative =
         std::any_of(defines.begin(), defines.end(), [](const auto& define) { return define.first == "COOPERATIVE"; });
     std::string text = "#version 450\n";
@@ -48,7 +50,7 @@ std::string preamble(const DevicePlan& device, StoreForm stores, const Defines& 
             "#extension GL_KHR_shader_subgroup_basic : require\n#extension GL_EXT_control_flow_attributes : require\n";
     }
     if (device.int64) text += "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n";
-    if (native_fp16) text += "#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require\n";
+    if (native_fp16 || fast_fp16) text += "#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require\n";
     if (device.nan_preserve) text += signed_zero_inf_nan_preserve(32);
     if (device.rte) text += rounding_mode_rte(32);
     if (native_fp16) text += signed_zero_inf_nan_preserve(16) + rounding_mode_rte(16) + denorm_preserve(16);
@@ -64,8 +66,10 @@ std::string preamble(const DevicePlan& device, StoreForm stores, const Defines& 
         text += shader_file(file);
     }
     if (small_floats) {
-        text += fmt::format("#define TOSAVK_NATIVE_FP16 {}\n", int(native_fp16));
+        text += fmt::format("#define TOSAVK_NATIVE_FP16 {}\n#define TOSAVK_FAST_FP16 {}\n", int(native_fp16),
+                            int(fast_fp16));
         text += shader_file("lib/small_floats.glsl");
+        if (fast_fp16) text += shader_file("lib/fast_fp16.glsl");
     }
     return text;
 }

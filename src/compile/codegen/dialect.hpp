@@ -16,6 +16,8 @@ namespace tosavk {
 /// Four elements of a type in registers; what makes them of four or of one value that load1 gave.
 const char* vector_type(DType type);
 const char* quad_function(DType type);
+/// What kernels make four results in: floats of 32 bits, whatever they become.
+inline const char* sum_type(DType t) { return is_float(t) ? "vec4" : vector_type(t); }
 const char* splat_function(DType type);
 /// Element k of four, as store1 takes it.
 std::string element(DType type, const std::string& quad, int k);

@@ -7,24 +7,36 @@
 
 namespace tosavk {
 
+namespace {
+
+/// The array of shared memory that holds four of a type for each lane.
+const char* shared_lanes(const std::string& type) { return type == "ivec4" ? "lanes_i" : "lanes_f"; }
+
+}  // namespace
+
+/// What partial results are kept in: sums and products of floats in 32 bits.
+std::string SourceBuilder::partial_type(const NodeView& view) const {
+    const DType type = view.out().type;
+    return op_def(view.node().op).tolerance ? sum_type(type) : vector_type(type);
+}
+
 /// The code that makes one of a quad of partial results per lane: first over the lanes, then over the quad.
-std::string SourceBuilder::fold_row(const std::string& combine, DType type, const std::string& partial) {
+std::string SourceBuilder::fold_row(const std::string& combine, const std::string& type, const std::string& partial) {
     std::string text;
     if (group_.rows->lanes > 1) {
-        const std::string shared = is_float(type) ? "lanes_f" : "lanes_i";
+        const char* shared = shared_lanes(type);
         text += fmt::format(
             "    {0}[SHARED_STORE(0u, 4u, gl_LocalInvocationID.x)] = {1};\n    barrier();\n"
             "    for (uint half_lanes = {2}u; half_lanes > 0u; half_lanes /= 2u) {{\n"
             "        if (lane < half_lanes) {0}[SHARED_STORE(0u, 4u, gl_LocalInvocationID.x)] = "
             "{3}({0}[SHARED_LOAD(0u, 4u, gl_LocalInvocationID.x)], "
             "{0}[SHARED_LOAD(0u, 4u, gl_LocalInvocationID.x + half_lanes)]);\n        barrier();\n    }}\n"
-            "    {1} = {0}[gl_LocalInvocationID.x - lane];\n    barrier();\n",
-            shared, partial, group_.rows->lanes / 2, combine);
+            "    {1} = {4}({0}[gl_LocalInvocationID.x - lane]);\n    barrier();\n",
+            shared, partial, group_.rows->lanes / 2, combine, type);
     }
     const std::int64_t axis = group_.rows->axis;
     if (axis > 2)
-        text += fmt::format("    {0} = {1}{2}({0}, {0}.zwxy){3};\n", partial,
-                            axis == 3 ? vector_type(type) + std::string("(") : "", combine,
+        text += fmt::format("    {0} = {1}{2}({0}, {0}.zwxy){3};\n", partial, axis == 3 ? type + "(" : "", combine,
                             axis == 3 ? fmt::format(".x, {0}.yzw)", partial) : "");
     if (axis > 1) text += fmt::format("    {0} = {1}({0}, {0}.yxwz);\n", partial, combine);
     return text + fmt::format("    {0} = {0}.xxxx;\n", partial);
@@ -32,18 +44,18 @@ std::string SourceBuilder::fold_row(const std::string& combine, DType type, cons
 
 /// One more step of a sum over columns: two sums take turns, and SUM is what the last step made, SUM_older the other
 /// (column_length()).
-std::string SourceBuilder::next_of_column(const std::string& combine, DType type, const std::string& sum,
+std::string SourceBuilder::next_of_column(const std::string& combine, const std::string& type, const std::string& sum,
                                           const std::string& is_first, const std::string& term) {
     return fmt::format("        {{ {0}{1} next = {2} ? {3} : {4}({5}_older, {3}); {5}_older = {5}; {5} = next; }}\n",
-                       is_float(type) ? "precise " : "", vector_type(type), is_first, term, combine, sum);
+                       type == "ivec4" ? "" : "precise ", type, is_first, term, combine, sum);
 }
 
 /// The code that makes one result for all lanes of what each has of its part of the columns.
-std::string SourceBuilder::fold_columns(const std::string& combine, DType type, const std::string& sum) {
+std::string SourceBuilder::fold_columns(const std::string& combine, const std::string& type, const std::string& sum) {
     const Rows& rows = *group_.rows;
     std::string text = fmt::format("    if (steps > 1u) {0} = {1}({0}_older, {0});\n", sum, combine);
     if (rows.lanes == 1) return text;
-    const std::string shared = is_float(type) ? "lanes_f" : "lanes_i";
+    const char* shared = shared_lanes(type);
     const std::string parts = param(static_cast<std::int32_t>((rows.axis + rows.length - 1) / rows.length));
     text += fmt::format(
         "    {0}[SHARED_STORE(0u, 4u, gl_LocalInvocationID.x)] = {1};\n    barrier();\n    for (uint part = 0u; part < "
@@ -52,7 +64,8 @@ std::string SourceBuilder::fold_columns(const std::string& combine, DType type, 
         shared, sum, parts);
     text += next_of_column(
         combine, type, sum, "part < 2u",
-        fmt::format("{}[SHARED_LOAD(0u, 4u, part * side_by_side + gl_LocalInvocationID.x % side_by_side)]", shared));
+        fmt::format("{}({}[SHARED_LOAD(0u, 4u, part * side_by_side + gl_LocalInvocationID.x % side_by_side)])", type,
+                    shared));
     return text + fmt::format("    }}\n    {0} = {1}({0}_older, {0});\n    barrier();\n", sum, combine);
 }
 
@@ -94,24 +107,26 @@ void SourceBuilder::add_row_loop(const RowPasses& all, std::size_t depth) {
         const std::string combine = fmt::format("COMBINE{}", names_), partial = fmt::format("v{}", names_++);
         const Name value = value_of(view, 0);
         functions_ += fmt::format("#define {}(a, b) {}\n", combine, op_def(view.node().op).combine(view));
-        before +=
-            fmt::format("    {}{} {}{};\n", is_float(view.out().type) ? "precise " : "", vector_type(view.out().type),
-                        partial, rows.are_columns() ? fmt::format(", {}_older", partial) : "");
+        const std::string type = partial_type(view);
+        before += fmt::format("    {}{} {}{};\n", is_float(view.out().type) ? "precise " : "", type, partial,
+                              rows.are_columns() ? fmt::format(", {}_older", partial) : "");
         const auto next = [&](const std::string& term) { return fmt::format("{}({}, {})", combine, partial, term); };
         const std::string first = value.of(quads().front());
         std::string folds = fmt::format(
             "        if (q == lane) {0} = {1}; else {0} = {2};\n", partial, first,
             aligned_ ? next(first)
                      : fmt::format("mix({}, {}, lessThan(ivec4(0, 1, 2, 3), ivec4(n)))", partial, next(first)));
-        if (rows.are_columns()) folds = next_of_column(combine, view.out().type, partial, "q < begin + 2u", first);
+        if (rows.are_columns()) folds = next_of_column(combine, type, partial, "q < begin + 2u", first);
         body_.add_once(folds);
         for (const char* quad : quads().subspan(1))
             body_.add_once(fmt::format("        {} = {};\n", partial, next(value.of(quad))));
-        after += rows.are_columns() ? fold_columns(combine, view.out().type, partial)
-                                    : fold_row(combine, view.out().type, partial);
-        if (is_small_float(view.out().type) && op_def(view.node().op).tolerance)
-            after += fmt::format("    {0} = {1};\n", partial, rounded(view.out().type, partial));
+        after += rows.are_columns() ? fold_columns(combine, type, partial) : fold_row(combine, type, partial);
         results.push_back(partial);
+        if (is_small_float(view.out().type) && op_def(view.node().op).tolerance) {
+            results.back() = fmt::format("v{}", names_++);
+            after += fmt::format("    {} {} = {};\n", vector_type(view.out().type), results.back(),
+                                 rounded(view.out().type, partial));
+        }
     }
     loop += body_.take();
     for (std::size_t k = 0; k < group_.outputs.size(); ++k) {

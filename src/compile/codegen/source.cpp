@@ -171,7 +171,7 @@ void SourceBuilder::add_member(NodeId id) {
         MemberCalls calls;
         body_.add(quads(), [&](const char* quad) {
             NodeExpr expr(*this, view, calls, quad);
-            return fmt::format("    {}{} {} = {};\n", is_float(view.out().type) ? "precise " : "", type,
+            return fmt::format("    {}{} {} = {};\n", is_precise(view.out().type) ? "precise " : "", type,
                                variable.of(quad), rounded(view.out().type, def.expression(expr)));
         });
     } else {
@@ -310,7 +310,7 @@ bool SourceBuilder::libraries_may_loop() const {
 /// `acc`.
 std::string SourceBuilder::fused_functions(const std::string& set_last) {
     const std::string type =
-        group_.choice ? vector_type(graph_.value(graph_.node(group_.anchor).outputs.front()).type) : "";
+        group_.choice ? sum_type(graph_.value(graph_.node(group_.anchor).outputs.front()).type) : "";
     const bool twice = group_.choice ? group_.choice->by_eights : eights_;
     const std::string acc = type.empty() ? "" : ", " + type + " acc";
     if (!eights_) {
@@ -343,10 +343,16 @@ GroupSource SourceBuilder::build() {
         // An exact result is one of the type already, and moved elements keep the bits of NaN, which a rounding may
         // not.
         const bool exact = group_.choice->moves_bits || op_def(graph_.node(group_.anchor).op).tolerance == nullptr;
-        if (is_small_float(anchor_type) && !exact)
+        const bool is_half = anchor_type == DType::fp16;
+        if (is_small_float(anchor_type) && (!exact || is_half)) {
+            // Kernels give floats of 32 bits.
+            const Name value = variables_[out] = own("result");
             body_.add(quads(), [&](const char* quad) {
-                return fmt::format("    {} = {};\n", acc.of(quad), rounded(anchor_type, acc.of(quad)));
+                return fmt::format("    {0} {1} = {2};\n", vector_type(anchor_type), value.of(quad),
+                                   exact ? fmt::format("{}({})", vector_type(anchor_type), acc.of(quad))
+                                         : rounded(anchor_type, acc.of(quad)));
             });
+        }
     }
     if (group_.rows) {
         add_rows();

@@ -109,10 +109,11 @@ private:
     std::size_t write_of(ValueId id);
     void add_rows();
     void add_row_loop(const RowPasses& all, std::size_t depth);
-    std::string fold_row(const std::string& combine, DType type, const std::string& partial);
-    static std::string next_of_column(const std::string& combine, DType type, const std::string& sum,
+    std::string partial_type(const NodeView& view) const;
+    std::string fold_row(const std::string& combine, const std::string& type, const std::string& partial);
+    static std::string next_of_column(const std::string& combine, const std::string& type, const std::string& sum,
                                       const std::string& is_first, const std::string& term);
-    std::string fold_columns(const std::string& combine, DType type, const std::string& sum);
+    std::string fold_columns(const std::string& combine, const std::string& type, const std::string& sum);
     std::string row_main();
     std::string column_main();
     std::uint64_t bytes_of(const KernelOperand& operand) const;
@@ -122,6 +123,8 @@ private:
     bool libraries_may_loop() const;
     std::string fused_functions(const std::string& set_last);
     Quads quads() const { return eights_ ? Quads(two_quads) : Quads(one_quad); }
+    /// Whether a result of the type has the bits that its operator says.
+    bool is_precise(DType type) const { return is_float(type) && !(device_.fast_fp16 && type == DType::fp16); }
     /// A name of which each of the quads at hand has its own.
     Name own(std::string name) const { return {std::move(name), eights_}; }
 

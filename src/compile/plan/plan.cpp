@@ -193,9 +193,14 @@ void Planner::add(Dispatch dispatch, std::vector<KernelOperand> reads, std::int6
     ++step_;
 }
 
+DevicePlan device_for(const Graph& graph, DevicePlan device) {
+    device.fast_fp16 = graph.fast_fp16 && device.has_fp16;
+    return device;
+}
+
 Plan make_plan(const Graph& graph, const DevicePlan& given, const PlanOptions& options, const TuningTable* tuning,
                SizeChoices* sizes) {
-    DevicePlan device = given;
+    DevicePlan device = device_for(graph, given);
     device.sizes = sizes;
     return Planner(rewritten(graph, device, options), device, options, options.tuned ? tuning : nullptr)
         .run(graph.values.size());

@@ -119,6 +119,9 @@ template <class F> void for_each_dispatch(const Plan& plan, F f) {
 
 struct TuningTable;
 
+/// The device as plans of the graph see it: with fast_fp16 where the graph asks and the device can.
+DevicePlan device_for(const Graph& graph, DevicePlan device);
+
 /// `tuning` (compile/plan/tuning.hpp) may be null. Throws Error(unsupported) when no candidate takes a node, with every
 /// candidate's reason. `sizes`: choices by size, made as it says and written down there.
 Plan make_plan(const Graph& graph, const DevicePlan& device, const PlanOptions& options,

@@ -91,7 +91,7 @@ std::string tuning_signature(const NodeView& view) {
     const OpDef& def = op_def(view.node().op);
     const bool is_window = std::any_of(def.attributes.begin(), def.attributes.end(),
                                        [](const char* name) { return std::strcmp(name, "pad") == 0; });
-    std::string text = def.name;
+    std::string text = view.graph().fast_fp16 ? fmt::format("fast {}", def.name) : def.name;
     const auto typed = [](const Value& value) {
         return fmt::format("{}[{}]", name_of(value.type), to_string(value.shape));
     };
@@ -135,7 +135,8 @@ TuningTable apply_tuning(const Graph& graph, const DevicePlan& device, const Tun
     return followed;
 }
 
-std::vector<KernelSite> kernel_sites(const Graph& graph, const DevicePlan& device, const PlanOptions& options) {
+std::vector<KernelSite> kernel_sites(const Graph& graph, const DevicePlan& given, const PlanOptions& options) {
+    const DevicePlan device = device_for(graph, given);
     const Graph planned = rewritten(graph, device, options);
     std::vector<KernelSite> sites;
     for (const Group& group : fuse(planned, device, options)) {

@@ -131,6 +131,21 @@ private:
 
 }  // namespace
 
-Graph to_fp16(const Graph& graph) { return Converter(graph).convert(); }
+void make_fast(Graph& graph) {
+    graph.fast_fp16 = true;
+    for (Node& node : graph.nodes) {
+        for (auto& region : node.regions) {
+            Graph copy = *region;
+            make_fast(copy);
+            region = std::make_shared<const Graph>(std::move(copy));
+        }
+    }
+}
+
+Graph to_fp16(const Graph& graph, bool fast) {
+    Graph half = Converter(graph).convert();
+    if (fast) make_fast(half);
+    return half;
+}
 
 }  // namespace tosavk

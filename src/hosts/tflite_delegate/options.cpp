@@ -49,8 +49,11 @@ void take(DelegateOptions& options, const std::string& key, const std::string& v
                                                             {"double", TOSAVK_ROUNDING_DOUBLE},
                                                             {"single", TOSAVK_ROUNDING_SINGLE}});
     } else if (key == "precision") {
-        options.load.precision = choice_of<tosavk_precision>(
-            key, value, {{"declared", TOSAVK_PRECISION_DECLARED}, {"fp16", TOSAVK_PRECISION_FP16}});
+        options.load.precision = choice_of<tosavk_precision>(key, value,
+                                                             {{"declared", TOSAVK_PRECISION_DECLARED},
+                                                              {"exact", TOSAVK_PRECISION_DECLARED},
+                                                              {"fp16", TOSAVK_PRECISION_FP16},
+                                                              {"fast", TOSAVK_PRECISION_FAST}});
     } else {
         throw std::invalid_argument(
             "there is no option '" + key +

@@ -108,6 +108,7 @@ std::optional<ConvProduct> conv_product(const NodeView& view, std::string& why) 
 std::optional<ConvProduct> flat_product(const NodeView& view, const DevicePlan& device, std::string& why) {
     auto conv = conv_product(view, why);
     if (!conv || loop_steps(device, 1, conv->product.blocks(), why) != 1) return std::nullopt;
+    conv->product.is_half = device.fast_fp16 && view.in(0).type == DType::fp16;
     conv->product.dot4 = device.dot4 && view.in(0).type == DType::i8 && view.in(2).is_constant();
     return conv;
 }
@@ -238,10 +239,15 @@ std::optional<KernelChoice> plan_depthwise(const NodeView& view, const DevicePla
     if (!steps) return std::nullopt;
 
     // Neighbours share a row of inputs (docs/performance.md, "Row groups and shared rows"), which must stay in
-    // registers: 16 of them, a guess; small outputs need the invocations more.
+    // registers beside the sums: 16 of them, a guess, and no more than a device has; small outputs need the invocations
+    // more.
+    const auto fits = [&](std::int64_t pixels) {
+        return 4 * ((pixels - 1) * x.stride + x.kernel + pixels + 1) <= std::int64_t{device.registers} * 5 / 8;
+    };
     const auto runs = [&](std::int64_t pixels) { return g.batch * y.out * ((x.out + pixels - 1) / pixels); };
     const auto shares = [&](std::int64_t pixels) {
-        return x.dilation == 1 && x.stride < x.kernel && (pixels - 1) * x.stride + x.kernel <= 16 && pixels <= x.out;
+        return x.dilation == 1 && x.stride < x.kernel && (pixels - 1) * x.stride + x.kernel <= 16 && pixels <= x.out &&
+               fits(pixels);
     };
     if (fixed_pixels > 1 && !shares(fixed_pixels)) {
         why = "neighbouring pixels share too little, or too much for registers";
@@ -318,7 +324,16 @@ std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const Devi
         why = "neighbouring pixels share too little";
         return std::nullopt;
     }
-    const int pixels = fixed_pixels != 0 ? fixed_pixels : g.window.taps() <= 9 && pairs ? 2 : 1;
+    // The weights and the window, four channels each.
+    const auto fits = [&](int pixels) {
+        const std::int64_t under = y.kernel * ((pixels - 1) * x.stride + x.kernel);
+        return 16 * (g.window.taps() + under + pixels) <= 3 * std::int64_t{device.registers};
+    };
+    const int pixels = fixed_pixels != 0 ? fixed_pixels : g.window.taps() <= 9 && pairs && fits(2) ? 2 : 1;
+    if (!fits(pixels)) {
+        why = "its window and weights take more registers than an invocation has";
+        return std::nullopt;
+    }
     const bool eights = !operands->is_float && g.in_channels % 8 == 0 && step <= y.kernel &&
                         wants_eights(element_count(view.out().shape), device);
     const std::int64_t quads = eights ? g.in_channels / 8 : (g.in_channels + 3) / 4,

@@ -84,19 +84,19 @@ struct Grid {
     std::int64_t invocations() const { return std::int64_t{x} * y * split; }
 };
 
-/// Of shared memory, with blocks of 16 bytes.
-std::int64_t bytes_of(const Grid& grid) {
+/// Of shared memory, with blocks of 16 bytes, or of 8 where they are fp16.
+std::int64_t bytes_of(const Product& p, const Grid& grid) {
     const std::int64_t tiles = grid.depth * (grid.tile_rows() + 1 + 4 * (grid.tile_quads() + 1));
-    return 16 * (grid.split * tiles + (grid.split - 1) * grid.x * grid.y * grid.quads);
+    return (p.is_half ? 8 : 16) * grid.split * tiles + 16 * (grid.split - 1) * grid.x * grid.y * grid.quads;
 }
 
 /// How many blocks lie in shared memory at a time: as many as make whole steps of a tap, but no more than fit.
 int depth_of(const Product& p, Grid grid, const DevicePlan& device) {
     const std::int64_t blocks = (p.inner + 3) / 4, together = p.dot4 ? 4 : 1;
-    int most = grid.tile_rows() > 128 ? 2 : 4;
+    int most = (grid.tile_rows() > 128 ? 2 : 4) * (p.is_half ? 2 : 1);
     const auto fits = [&](int depth) {
         grid.depth = depth;
-        return bytes_of(grid) <= device.product_tile_bytes;
+        return bytes_of(p, grid) <= device.product_tile_bytes;
     };
     while (most > 1 && !fits(most)) most /= 2;
     for (int depth = most; depth > 1; depth /= 2) {
@@ -134,7 +134,7 @@ Grid grid_of(const Product& p, const DevicePlan& device) {
     };
     while (!p.is_wide && best.invocations() < 256 && !device.chooses(enough(), "parts", best.split)) best.split *= 2;
     best.depth = depth_of(p, best, device);
-    while (best.split > 1 && bytes_of(best) > device.product_tile_bytes) {
+    while (best.split > 1 && bytes_of(p, best) > device.product_tile_bytes) {
         best.split /= 2;
         best.depth = depth_of(p, best, device);
     }
@@ -174,7 +174,10 @@ std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan
     define(choice, "LANES", lanes);
     const bool dot4 = p.dot4 && direct;
     define(choice, "DOT4", dot4);
-    if (direct) define(choice, "LINE", is_in_line(p, tile));
+    if (direct) {
+        define(choice, "LINE", is_in_line(p, tile));
+        define(choice, "HALF", p.is_half);
+    }
     // Where each loads all its rows itself, and loads are dear: more of a row at a time, and for more columns
     // (docs/performance.md, "Without texel buffers or subgroups"). How many columns may be wasted is a guess.
     const bool dear_loads = loads_are_loops(device) && device.int64 && lanes == 1;
@@ -223,6 +226,7 @@ std::optional<ProductChoice> plan_shared_tiles(const Product& p, const DevicePla
     define(choice, "DEPTH", grid.depth);
     define(choice, "SPLIT", grid.split);
     define(choice, "DOT4", p.dot4);
+    define(choice, "HALF", p.is_half);
     choice.invocations = static_cast<std::uint32_t>(grid.invocations());
     choice.groups = spill_groups(tiles, device);
     choice.note = fmt::format("{} tiles of {}x{} in shared memory{}", tiles, rows, 4 * quads, p.dot4 ? at_once : "");
@@ -331,6 +335,7 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
     // Columns that come at run time would be packed by everyone who reads them.
     const bool dot4 = p.dot4 && !p.is_matrix;
     define(choice, "DOT4", dot4);
+    define(choice, "HALF", p.is_half);
     choice.groups = spill_groups(quotient_up(tiles, device.workgroup_size / lanes), device);
     choice.note = fmt::format("{}x4 tile, sums shared by {}{}", rows, lanes, dot4 ? at_once : "");
     return ProductChoice{.choice = std::move(choice),

@@ -39,6 +39,7 @@ struct ModelOptions {
     std::string path;
     std::string problem;  ///< a problem line instead of a path; empty: none
     std::string rounding = "tflite", hybrid = "exact", level = "8K", spec, precision = "declared";
+    bool is_exact() const { return precision == "declared" || precision == "exact"; }
     std::vector<std::string> shapes;  ///< NAME_OR_INDEX=1x20x64
     std::string signature;            ///< of a .tflite file; empty: its main subgraph
 

@@ -20,11 +20,11 @@ int compile(const CompileOptions& options) {
     const cpp::Graph graph = load_model(options.model);
     const cpp::Device device = open_device(options.device);
     cpp::save_package(device, graph, options.out, !options.no_fuse);
-    if (options.model.precision == "fp16") {
-        std::fputs(
-            "note: the package computes in fp16 what the model declares as fp32; tosa-vk run MODEL --precision fp16 "
-            "reports the difference\n",
-            stderr);
+    if (!options.model.is_exact()) {
+        std::fprintf(stderr,
+                     "note: the package computes in fp16 what the model declares as fp32; tosa-vk run MODEL "
+                     "--precision %s reports the difference\n",
+                     options.model.precision.c_str());
     }
     return exit_done;
 }

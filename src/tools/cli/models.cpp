@@ -47,9 +47,11 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool with_path)
                     "layout of a .tosa file that does not tell its version (default: by its structure)")
         ->check(CLI::IsMember({"0.30", "0.80", "1.0"}));
     command
-        .add_option("--precision", options.precision,
-                    "fp16: compute in fp16 what the model declares as fp32 (default declared; results differ)")
-        ->check(CLI::IsMember({"declared", "fp16"}));
+        .add_option(
+            "--precision", options.precision,
+            "what the model declares as fp32 is computed in fp32 (exact, also called declared; the default), in "
+            "fp16 with TOSA's bounds (fp16), or by the device's own fp16 arithmetic as it is (fast)")
+        ->check(CLI::IsMember({"declared", "exact", "fp16", "fast"}));
     command.add_option("--signature", options.signature,
                        "signature of a .tflite file that is the graph, with its names (default: the main subgraph)");
     command
@@ -109,7 +111,8 @@ cpp::LoadOptions load_options(const ModelOptions& options) {
     if (options.spec == "0.80") load.spec = TOSAVK_SPEC_0_80;
     if (options.spec == "1.0") load.spec = TOSAVK_SPEC_1_0;
     load.signature = options.signature;
-    if (options.precision == "fp16") load.precision = TOSAVK_PRECISION_FP16;
+    if (!options.is_exact())
+        load.precision = options.precision == "fast" ? TOSAVK_PRECISION_FAST : TOSAVK_PRECISION_FP16;
     return load;
 }
 

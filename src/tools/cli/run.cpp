@@ -173,8 +173,9 @@ Json precision_differences(const RunOptions& options, const std::vector<Bytes>& 
         const Difference difference = difference_of(outputs[k].info.type, outputs[k].bytes, expected[k]);
         result.push_back({{"output", k}});
         result.back().update(to_json(difference));
-        std::fprintf(stderr, "note: output %zu was computed in fp16; largest difference from the declared types: %s\n",
-                     k, to_text(difference).c_str());
+        std::fprintf(stderr,
+                     "note: output %zu was computed in fp16%s; largest difference from the declared types: %s\n", k,
+                     options.model.precision == "fast" ? " (fast)" : "", to_text(difference).c_str());
     }
     return result;
 }
@@ -259,7 +260,7 @@ int run(const RunOptions& options) {
     }
 
     auto differences = Json::array();
-    if (options.model.precision == "fp16") differences = precision_differences(options, inputs, result.outputs);
+    if (!options.model.is_exact()) differences = precision_differences(options, inputs, result.outputs);
     std::vector<OutputSummary> summaries;
     for (const Output& output : result.outputs) summaries.push_back(summarize(output, options.top));
     if (directory) directory->write(result.outputs, options.raw_outputs);

@@ -129,8 +129,8 @@ LogicalDevice::LogicalDevice(std::shared_ptr<Instance> instance_, const Physical
         features.pNext = &structure;
         extensions.push_back(extension);
     };
-    if (plan.native_fp16 || plan.cooperative_i8 || plan.cooperative_fp16) {
-        small.shaderFloat16 = plan.native_fp16 || plan.cooperative_fp16 ? VK_TRUE : VK_FALSE;
+    if (plan.has_fp16 || plan.cooperative_i8 || plan.cooperative_fp16) {
+        small.shaderFloat16 = plan.has_fp16 || plan.cooperative_fp16 ? VK_TRUE : VK_FALSE;
         small.shaderInt8 = plan.cooperative_i8 ? VK_TRUE : VK_FALSE;
         enable(small, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
     }

@@ -1,0 +1,81 @@
+// fp16 by the device's own arithmetic as it is (Graph::fast_fp16): numbers are float16_t, four at a time, so that a
+// device that works on pairs of them does. Its roundings, its way with subnormal numbers and NaN and its exp2, log2,
+// quotients and square roots are taken as they come. Functions that are not here are those of fp32 (lib/math.glsl),
+// which take fp16 too. docs/conformance.md, "Precision fast", has what this may cost.
+#define half4 f16vec4
+
+f16vec4 half_of_words(ivec2 w) {
+    return f16vec4(unpackFloat2x16(uint(w.x)), unpackFloat2x16(uint(w.y)));
+}
+ivec2 words_of_half(f16vec4 v) { return ivec2(int(packFloat2x16(v.xy)), int(packFloat2x16(v.zw))); }
+ivec4 half_bits(f16vec4 v) { return unpack_i16(words_of_half(v)); }
+
+f16vec4 round_fp16(f16vec4 v) { return v; }
+f16vec4 round_fp16(vec4 v) { return f16vec4(v); }
+f16vec4 add_fp16(f16vec4 a, f16vec4 b) { return a + b; }
+f16vec4 sub_fp16(f16vec4 a, f16vec4 b) { return a - b; }
+f16vec4 mul_fp16(f16vec4 a, f16vec4 b) { return a * b; }
+
+f16vec4 tosa_max(f16vec4 a, f16vec4 b) { return max(a, b); }
+f16vec4 tosa_min(f16vec4 a, f16vec4 b) { return min(a, b); }
+f16vec4 tosa_max_ignore(f16vec4 a, f16vec4 b) { return max(a, b); }
+f16vec4 tosa_min_ignore(f16vec4 a, f16vec4 b) { return min(a, b); }
+f16vec4 tosa_clamp(f16vec4 x, float lo, float hi) { return min(max(x, f16vec4(lo)), f16vec4(hi)); }
+f16vec4 tosa_clamp_ignore(f16vec4 x, float lo, float hi) { return min(max(x, f16vec4(lo)), f16vec4(hi)); }
+f16vec4 tosa_abs(f16vec4 x) { return abs(x); }
+f16vec4 tosa_negate(f16vec4 x) { return -x; }
+f16vec4 tosa_floor(f16vec4 x) { return floor(x); }
+f16vec4 tosa_ceil(f16vec4 x) { return ceil(x); }
+f16vec4 tosa_select(ivec4 c, f16vec4 a, f16vec4 b) { return mix(b, a, notEqual(c, ivec4(0))); }
+ivec4 tosa_equal(f16vec4 a, f16vec4 b) { return ivec4(equal(a, b)); }
+ivec4 tosa_greater(f16vec4 a, f16vec4 b) { return ivec4(greaterThan(a, b)); }
+ivec4 tosa_greater_equal(f16vec4 a, f16vec4 b) { return ivec4(greaterThanEqual(a, b)); }
+
+const float16_t HALF_LOG2_E = 1.44269504hf, HALF_LN_2 = 0.69314718hf;
+f16vec4 tosa_exp(f16vec4 x) { return exp2(x * HALF_LOG2_E); }
+f16vec4 tosa_log(f16vec4 x) { return log2(x) * HALF_LN_2; }
+f16vec4 tosa_reciprocal(f16vec4 x) { return f16vec4(1.0hf) / x; }
+f16vec4 tosa_rsqrt(f16vec4 x) { return inversesqrt(x); }
+f16vec4 tosa_sigmoid(f16vec4 x) { return f16vec4(1.0hf) / (f16vec4(1.0hf) + exp2(x * -HALF_LOG2_E)); }
+// 1 - 2 / (1 + e^2x): where that overflows it is 1.
+f16vec4 tosa_tanh(f16vec4 x) {
+    return f16vec4(1.0hf) - f16vec4(2.0hf) / (f16vec4(1.0hf) + exp2(x * (2.0hf * HALF_LOG2_E)));
+}
+// Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.25: an error of 2.5e-5.
+f16vec4 tosa_erf(f16vec4 x) {
+    f16vec4 a = min(abs(x), f16vec4(4.0hf)), t = f16vec4(1.0hf) / (f16vec4(1.0hf) + 0.47047hf * a);
+    f16vec4 p = ((0.7478556hf * t - 0.0958798hf) * t + 0.3480242hf) * t;
+    f16vec4 y = f16vec4(1.0hf) - p * exp2(a * a * -HALF_LOG2_E);
+    return mix(y, -y, lessThan(x, f16vec4(0.0hf)));
+}
+// Powers that fit fp16 come of exponents that do not.
+f16vec4 tosa_pow(f16vec4 x, f16vec4 y) { return f16vec4(exp2(vec4(y) * log2(vec4(x)))); }
+f16vec4 exact_divide(f16vec4 a, f16vec4 b) { return a / b; }
+f16vec4 exact_sqrt(f16vec4 x) { return sqrt(x); }
+
+#define READ_fp16(N, B, FROM)                                                                                       \
+    FROM##_2(N, B)                                                                                                  \
+    float16_t N##_load1(uint i) {                                                                                   \
+        f16vec2 two = unpackFloat2x16(uint(N##_word(i >> 1)));                                                      \
+        return (i & 1u) == 0u ? two.x : two.y;                                                                      \
+    }                                                                                                               \
+    f16vec4 N##_load4q(uint q) { return half_of_words(N##_pair(q)); }                                               \
+    f16vec4 N##_load4(uint i) { return N##_load4q(i >> 2); }                                                        \
+    LOADN(N, f16vec4)
+
+// Kernels give floats of 32 bits, generated code those of 16.
+#if TOSAVK_EIGHTS
+#define WRITE_fp16(N, B, TO)                                                                                        \
+    WRITE_i16(N##_bits, B, TO)                                                                                      \
+    void N##_store8(uint i, f16vec4 v, f16vec4 w) { N##_bits_store8(i, half_bits(v), half_bits(w)); }               \
+    void N##_store8(uint i, vec4 v, vec4 w) { N##_store8(i, f16vec4(v), f16vec4(w)); }
+#else
+#define WRITE_fp16(N, B, TO)                                                                                        \
+    WRITE_i16(N##_bits, B, TO)                                                                                      \
+    void N##_store4(uint i, f16vec4 v) { N##_bits_put2(i >> 2, words_of_half(v)); }                                 \
+    void N##_store4(uint i, vec4 v) { N##_store4(i, f16vec4(v)); }                                                  \
+    void N##_storen(uint i, uint n, f16vec4 v) { N##_bits_storen(i, n, half_bits(v)); }                             \
+    void N##_storen(uint i, uint n, vec4 v) { N##_storen(i, n, f16vec4(v)); }                                       \
+    void N##_store1(uint i, float16_t x) { N##_bits_store1(i, half_bits(f16vec4(x)).x); }                           \
+    void N##_store1(uint i, float x) { N##_store1(i, float16_t(x)); }
+#endif

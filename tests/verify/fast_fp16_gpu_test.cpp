@@ -1,0 +1,126 @@
+// Precision fast: fp16 by the device's own arithmetic, within its own bound, by the kernels of this device and of
+// others.
+#include "compile/plan/plan.hpp"
+#include "compile/rewrite/precision.hpp"
+#include "frontends/problems/problem.hpp"
+#include "reference/reference.hpp"
+#include "support/gpu_test.hpp"
+#include "verify/checker.hpp"
+#include "verify/judge.hpp"
+
+#include <algorithm>
+
+namespace tosavk {
+namespace {
+
+std::shared_ptr<const Graph> fast_graph(const std::string& line) {
+    return std::make_shared<const Graph>(to_fp16(load_problem(line, level_8k), true));
+}
+
+/// Like a discrete GPU's plan: products through tiles in shared memory.
+void with_tiles(DevicePlan& plan) {
+    plan.product_tiles = plan.shared_tiles = true;
+    plan.tile_quads = 1;  // a software driver compiles two for half a minute
+    plan.product_tile_bytes = 16384;
+    plan.shared_rows = false;
+    plan.own_rows = 0;
+    plan.busy_invocations = 256;
+    plan.texel_elements = 0;
+}
+
+/// Like a mobile GPU's: products in registers alone.
+void with_registers(DevicePlan& plan) {
+    plan.product_tiles = plan.shared_rows = false;
+    plan.own_rows = 8;
+    plan.slow_storage = false;
+    plan.busy_invocations = 256;
+    plan.texel_elements = 0;
+}
+
+class FastFp16 : public test::GpuTest {
+protected:
+    static void check(const std::shared_ptr<Device>& device, const std::string& line, const char* kernel) {
+        const auto graph = fast_graph(line);
+        const Plan plan = make_plan(*graph, device->plan(), {});
+        bool found = false, halves = false;
+        for_each_dispatch(plan, [&](const Dispatch& dispatch) {
+            found = found || dispatch.kernel == kernel;
+            halves = halves || dispatch.glsl.find("f16vec4") != std::string::npos;
+        });
+        EXPECT_TRUE(found) << line << " is not run by " << kernel;
+        EXPECT_EQ(halves, device->plan().has_fp16) << line;
+        const CheckReport report = Checker(device, graph).run(7);
+        EXPECT_TRUE(report.passed) << line << ", " << kernel << ": " << report.detail;
+        EXPECT_GT(report.worst, 0) << line << ": fp16 would be exact";
+    }
+};
+
+/// Every row with fp16, by every kernel.
+TEST_F(FastFp16, RandomNodesAreWithinTheBound) {
+    const std::uint64_t cases = test::number_from_environment("TOSAVK_TEST_CASES", 3),
+                        first = test::number_from_environment("TOSAVK_TEST_SEED", 1);
+    const conformance::Judge judge = conformance::judge_on(device_, true);
+    const auto fast = [&](const conformance::RandomCase& made) {
+        conformance::RandomCase copy = made;
+        make_fast(copy.graph);
+        return judge(copy);
+    };
+    std::size_t rows = 0;
+    for (conformance::SweepRow& row : conformance::registry_rows()) {
+        if (row.types_text().find("fp16") == std::string::npos || !test::in_this_part(rows++)) continue;
+        const conformance::RowResult result = conformance::run_row(row, first, cases, fast);
+        EXPECT_TRUE(result.passed()) << row.op << " " << row.types_text() << ", seed " << result.seed << "\n"
+                                     << result.detail;
+    }
+    EXPECT_GT(rows, 50u);
+}
+
+TEST_F(FastFp16, ProductsOfDiscreteGpus) {
+    const auto device = test::open_with(with_tiles);
+    check(device, "matmul f16 2x67x50x70", "gemm_tiles");
+    check(device, "conv2d f16 1x14x14x32 64x3x3 p1 clamp", "gemm_tiles");
+    const auto split = test::open_with([](DevicePlan& plan) {
+        with_tiles(plan);
+        plan.product_tiles = false;
+    });
+    check(split, "matmul f16 1x4x512x8", "gemm_split");
+    check(split, "conv2d f16 1x6x6x32 8x3x3 p1 clamp", "gemm_split");
+}
+
+TEST_F(FastFp16, ProductsOfMobileGpus) {
+    const auto device = test::open_with(with_registers);
+    check(device, "matmul f16 1x128x96x64", "gemm_direct");
+    check(device, "matmul f16 2x37x50x70", "gemm_direct");
+    check(device, "conv2d f16 1x16x16x30 24x3x3 p1 clamp", "gemm_direct");
+}
+
+TEST_F(FastFp16, ChainsAndRows) {
+    check(device_, "chain f32 10000 add mul sigmoid tanh", "elementwise");
+    check(device_, "softmax f32 40x100", "rows");
+}
+
+/// What is wrong by more than fp16's own errors is not taken.
+TEST(FastFp16Bound, IsABound) {
+    const auto graph = fast_graph("matmul f16 1x8x64x8");
+    NodeId node = 0;
+    while (graph->node(node).op != Op::matmul) ++node;
+    const NodeView view(*graph, node);
+    std::vector<HostTensor> operands;
+    for (std::size_t k = 0; k < view.input_count(); ++k) {
+        const Value& value = view.in(k);
+        operands.push_back(value.is_constant() ? HostTensor(value.type, value.shape) : random_input(*graph, k, 3));
+        if (value.is_constant()) operands.back().bytes = value.data.copy();
+    }
+    std::vector<const HostTensor*> given;
+    for (const HostTensor& operand : operands) given.push_back(&operand);
+    HostTensor result = reference_node(view, given, nullptr).at(0);
+    EXPECT_TRUE(check_node_result(view, given, 0, result).passed);
+    std::vector<double> values = decode_reals(result.type, result.bytes);
+    const auto largest = std::max_element(values.begin(), values.end());
+    *largest *= 0.9;
+    result.bytes = encode_reals(result.type, values);
+    EXPECT_FALSE(check_node_result(view, given, 0, result).passed);
+}
+
+}  // namespace
+}  // namespace tosavk
