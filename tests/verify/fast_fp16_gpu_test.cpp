@@ -1,6 +1,7 @@
 // Precision fast: fp16 by the device's own arithmetic, within its own bound, by the kernels of this device and of
 // others.
 #include "compile/plan/plan.hpp"
+#include "compile/plan/tuning.hpp"
 #include "compile/rewrite/precision.hpp"
 #include "frontends/problems/problem.hpp"
 #include "reference/reference.hpp"
@@ -22,8 +23,9 @@ void with_tiles(DevicePlan& plan) {
     plan.product_tiles = plan.shared_tiles = true;
     plan.tile_quads = 1;  // a software driver compiles two for half a minute
     plan.product_tile_bytes = 16384;
-    plan.shared_rows = false;
+    plan.shared_rows = plan.slow_storage = false;
     plan.own_rows = 0;
+    plan.registers = 256;
     plan.busy_invocations = 256;
     plan.texel_elements = 0;
 }
@@ -32,6 +34,7 @@ void with_tiles(DevicePlan& plan) {
 void with_registers(DevicePlan& plan) {
     plan.product_tiles = plan.shared_rows = false;
     plan.own_rows = 8;
+    plan.registers = 64;
     plan.slow_storage = false;
     plan.busy_invocations = 256;
     plan.texel_elements = 0;
@@ -92,6 +95,35 @@ TEST_F(FastFp16, ProductsOfMobileGpus) {
     check(device, "matmul f16 1x128x96x64", "gemm_direct");
     check(device, "matmul f16 2x37x50x70", "gemm_direct");
     check(device, "conv2d f16 1x16x16x30 24x3x3 p1 clamp", "gemm_direct");
+}
+
+/// By the rule for many channels alone; else as a tuner's choice, of every form, sizes that leave tiles at the edges.
+TEST_F(FastFp16, Winograd) {
+    const std::string line = "conv2d f16 1x9x7x22 18x3x3 p1 clamp";
+    const auto device = test::open_with(with_registers), large = test::open_with(with_tiles);
+    const auto graph = fast_graph(line), exact = std::make_shared<const Graph>(load_problem(line, level_8k));
+    for (const auto& used : {large, device}) {
+        const std::vector<KernelSite> sites = kernel_sites(*graph, used->plan(), {});
+        ASSERT_EQ(sites.size(), 1u);
+        std::size_t forms = 0;
+        for (const std::string& candidate : sites[0].candidates) {
+            if (!candidate.starts_with("Winograd")) continue;
+            ++forms;
+            const auto table = std::make_shared<TuningTable>();
+            table->choices.emplace(sites[0].signature, candidate);
+            const CheckReport report = Checker(used, graph, nullptr, table).run(5);
+            EXPECT_TRUE(report.passed) << candidate << ": " << report.detail;
+        }
+        EXPECT_EQ(forms, used == large ? 2u : 1u) << "2x2 outputs fit into 64 registers, 4x4 do not";
+        for (const KernelSite& site : kernel_sites(*exact, used->plan(), {})) {
+            for (const std::string& candidate : site.candidates)
+                EXPECT_FALSE(candidate.starts_with("Winograd")) << "for exact results";
+        }
+    }
+    const Plan plan = make_plan(*fast_graph("conv2d f16 1x14x14x128 128x3x3 p1"), large->plan(), {});
+    std::vector<std::string> kernels;
+    for_each_dispatch(plan, [&](const Dispatch& dispatch) { kernels.push_back(dispatch.kernel); });
+    EXPECT_EQ(kernels, (std::vector<std::string>{"winograd_input", "gemm_tiles", "winograd_output"}));
 }
 
 TEST_F(FastFp16, ChainsAndRows) {

@@ -3,6 +3,7 @@
 #include "kernels/kernels.hpp"
 #include "kernels/product/pack_weights.hpp"
 #include "kernels/product/product.hpp"
+#include "kernels/product/winograd.hpp"
 #include "ops/window.hpp"
 
 #include <fmt/format.h>
@@ -447,6 +448,10 @@ std::optional<KernelChoice> plan_direct(const NodeView& view, const DevicePlan& 
 std::vector<KernelCandidate> conv_kernels() {
     std::vector<KernelCandidate> all = product_kernels({plan_matrices, plan_product, "implicit GEMM", plan_own});
     all.push_back({"direct", plan_direct});
+    // Behind matrix units, before all others.
+    all.insert(all.begin() + 1, {"Winograd", fixed(plan_winograd, 0)});
+    for (const int outputs : {2, 4})
+        all.push_back({fmt::format("Winograd, {0}x{0} outputs", outputs), fixed(plan_winograd, outputs), true});
     return all;
 }
 std::vector<KernelCandidate> depthwise_kernels() {
