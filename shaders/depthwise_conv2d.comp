@@ -3,7 +3,7 @@
 //   in0  input  [N,IH,IW,C]
 //   in1  weight, taps x channels: [KH*KW][C*M rounded up to 4]
 //   in2  bias [BC]
-// WIDE: the input is i16, bias and result are i48. AS_FLOATS: integers are summed as floats, which is exact (the plan
+// HALF: in fp16 as the device computes it. WIDE: the input is i16, bias and result are i48. AS_FLOATS: integers are summed as floats, which is exact (the plan
 // sees to that) and no slower anywhere.
 layout(constant_id = 0) const int IH = 1;
 layout(constant_id = 1) const int IW = 1;
@@ -34,7 +34,12 @@ const int OC_QUADS = (OC + 3) / 4;
 #else
 #define MULTIPLY(a, b, c) ((c) + (a) * (b))
 #endif
-#if X_FLOAT
+#if HALF
+#define X4 half4
+#define A4 half4
+#define LESS_ZP(v, zp) (v)
+#define SUM(a) (a)
+#elif X_FLOAT
 #define X4 vec4
 #define A4 vec4
 #define LESS_ZP(v, zp) (v)

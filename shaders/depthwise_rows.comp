@@ -21,13 +21,22 @@ layout(constant_id = 10) const int BC = 1;
 layout(constant_id = 11) const int INPUT_ZP = 0;
 layout(constant_id = 12) const int WEIGHT_ZP = 0;
 
-#if X_FLOAT
+// HALF: in fp16 as the device computes it. W4: four elements of the window, of the weights and of a sum.
+#if HALF
+#define X4 half4
+#define W4 half4
+#define PADDING 0.0
+#define LESS_ZP(w) (w)
+#define RESULT(acc, bias) ((acc) + (bias))
+#elif X_FLOAT
 #define X4 vec4
+#define W4 vec4
 #define PADDING 0.0
 #define LESS_ZP(w) (w)
 #define RESULT(acc, bias) ((acc) + (bias))
 #else
 #define X4 ivec4
+#define W4 vec4
 #define PADDING INPUT_ZP
 #define LESS_ZP(w) vec4((w) - WEIGHT_ZP)
 #define RESULT(acc, bias) (ivec4(acc) + (bias))
@@ -59,10 +68,10 @@ ivec2 words[INPUT_ROWS * COLUMNS];  // loaded before the first use: one choice f
 #define INPUT(r, x, quad) vec4(unpack_i8(words[(r) * COLUMNS + x][quad]))
 #else
 #define INPUT(r, x, quad) input4(r, x, uint(quad) * 4u)
-vec4 input4(int r, int x, uint from) {
+W4 input4(int r, int x, uint from) {
     uint at = input_at(r, x) + from;
     X4 v = C % 4 == 0 ? in0_load4(at) : in0_loadn(at, uint(n));
-    return vec4(inside(r, x) ? v : X4(PADDING));
+    return W4(inside(r, x) ? v : X4(PADDING));
 }
 #endif
 
@@ -72,7 +81,7 @@ ivec2 weight_words[KH * KW];
 #else
 #define WEIGHT(k, quad) in1_load4(uint(k * QUADS * 4 + c + quad * 4))
 #endif
-vec4 weight[KH * KW], window[KH * COLUMNS];
+W4 weight[KH * KW], window[KH * COLUMNS];
 X4 bias;
 void load_weights(int quad) {
     int from = c + quad * 4;
@@ -99,7 +108,7 @@ void make_row(int row, int quad) {
     for (int i = 0; i < (KH - FRESH) * COLUMNS; ++i) window[i] = window[i + FRESH * COLUMNS];
     for (int ky = KH - FRESH; ky < KH; ++ky) load_row(ky, row * STEP_Y + ky, quad);
     for (int t = 0; t < TX; ++t) {
-        vec4 acc = vec4(0.0);
+        W4 acc = W4(0.0);
         for (int ky = 0; ky < KH; ++ky) {
             for (int kx = 0; kx < KW; ++kx)
                 acc = MULTIPLY_ADD(window[ky * COLUMNS + t * STRIDE_X + kx], weight[ky * KW + kx], acc);

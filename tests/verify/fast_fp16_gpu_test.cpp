@@ -58,11 +58,11 @@ protected:
     }
 };
 
-/// Every row with fp16, by every kernel.
+/// Every row with fp16; in a long run by every kernel.
 TEST_F(FastFp16, RandomNodesAreWithinTheBound) {
-    const std::uint64_t cases = test::number_from_environment("TOSAVK_TEST_CASES", 3),
+    const std::uint64_t cases = test::number_from_environment("TOSAVK_TEST_CASES", 2),
                         first = test::number_from_environment("TOSAVK_TEST_SEED", 1);
-    const conformance::Judge judge = conformance::judge_on(device_, true);
+    const conformance::Judge judge = conformance::judge_on(device_, cases > 3);
     const auto fast = [&](const conformance::RandomCase& made) {
         conformance::RandomCase copy = made;
         make_fast(copy.graph);

@@ -227,6 +227,11 @@ std::optional<KernelChoice> plan_own(const NodeView& view, const DevicePlan& dev
     return choice;
 }
 
+/// Whether a depthwise convolution is summed in fp16: of so few products that little is lost.
+bool sums_halves(const NodeView& view, const ConvGeometry& g, const DevicePlan& device) {
+    return device.fast_fp16 && view.in(0).type == DType::fp16 && g.window.taps() <= 32;
+}
+
 /// Any window and multiplier. An invocation makes so many neighbouring pixels (1, 2 or 4); 0: by the sizes.
 std::optional<KernelChoice> plan_depthwise(const NodeView& view, const DevicePlan& device, std::string& why,
                                            int fixed_pixels) {
@@ -266,7 +271,10 @@ std::optional<KernelChoice> plan_depthwise(const NodeView& view, const DevicePla
     const bool as_floats = !operands->is_float && !wide && g.window.taps() <= 256;
     choice.defines.insert(
         choice.defines.end(),
-        {{"STEPS", std::to_string(*steps)}, {"AS_FLOATS", as_floats ? "1" : "0"}, {"TX", std::to_string(pixels)}});
+        {{"STEPS", std::to_string(*steps)},
+         {"AS_FLOATS", as_floats ? "1" : "0"},
+         {"HALF", sums_halves(view, g, device) ? "1" : "0"},
+         {"TX", std::to_string(pixels)}});
     if (pixels > 1)
         choice.defines.insert(choice.defines.end(),
                               {{"KW", std::to_string(x.kernel)}, {"STRIDE", std::to_string(x.stride)}});
@@ -328,7 +336,7 @@ std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const Devi
     // The weights and the window, four channels each.
     const auto fits = [&](int pixels) {
         const std::int64_t under = y.kernel * ((pixels - 1) * x.stride + x.kernel);
-        return 16 * (g.window.taps() + under + pixels) <= 3 * std::int64_t{device.registers};
+        return 64 * (g.window.taps() + under + pixels) <= 13 * std::int64_t{device.registers};
     };
     const int pixels = fixed_pixels != 0 ? fixed_pixels : g.window.taps() <= 9 && pairs && fits(2) ? 2 : 1;
     if (!fits(pixels)) {
@@ -356,6 +364,7 @@ std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const Devi
     KernelChoice choice;
     choice.kernel = "depthwise_rows";
     choice.defines = {{"X_FLOAT", operands->is_float ? "1" : "0"},
+                      {"HALF", sums_halves(view, g, device) ? "1" : "0"},
                       {"KH", std::to_string(y.kernel)},
                       {"KW", std::to_string(x.kernel)},
                       {"STRIDE_X", std::to_string(x.stride)},
