@@ -3,8 +3,8 @@
 //   in0  input  [N,IH,IW,C]
 //   in1  weight, taps x channels: [KH*KW][C*M rounded up to 4]
 //   in2  bias [BC]
-// HALF: in fp16 as the device computes it. WIDE: the input is i16, bias and result are i48. AS_FLOATS: integers are summed as floats, which is exact (the plan
-// sees to that) and no slower anywhere.
+// HALF: in fp16 as the device computes it. WIDE: the input is i16, bias and result are i48. AS_FLOATS: integers are
+// summed as floats, which is exact (the plan sees to that) and no slower anywhere.
 layout(constant_id = 0) const int IH = 1;
 layout(constant_id = 1) const int IW = 1;
 layout(constant_id = 2) const int C = 1;

@@ -31,8 +31,8 @@ void main() {
     // What follows is compiled once: the next column, or row, moves into the first place.
     for (int i = 0; i < R; ++i) {
         for (int j = 0; j < R; ++j) {
-            if (y + i < OH && x + j < OW)
-                FUSED(uint(((image * OH + y + i) * OW + x + j) * OC + quad * 4), uint(min(OC - quad * 4, 4)), m[0] + bias);
+            uint e = uint(((image * OH + y + i) * OW + x + j) * OC + quad * 4);
+            if (y + i < OH && x + j < OW) FUSED(e, uint(min(OC - quad * 4, 4)), m[0] + bias);
 #if R == 2
             m[0] = m[1];
 #else

@@ -1,8 +1,8 @@
 // Winograd's algorithm for windows of 3x3 and R x R outputs at once (Lavin and Gray, Fast Algorithms for Convolutional
-// Neural Networks): Y = A^T [(G g G^T) * (B^T d B)] A, elements d of the input in tiles of M x M, M = R + 2, that begin R
-// apart. The points are 0, 1, -1 and, for R = 4, 2 and -2.
+// Neural Networks): Y = A^T [(G g G^T) * (B^T d B)] A, elements d of the input in tiles of M x M, M = R + 2, that begin
+// R apart. The points are 0, 1, -1 and, for R = 4, 2 and -2.
 //   TILE4  four channels of an element
-//   m      the tile at hand, row by row; each macro works in place, on rows or columns by the distance of their elements
+//   m      the tile at hand, row by row; each macro works in place, on rows or columns `by` apart from `at` on
 // Arrays are indexed by constants alone, which some drivers need to keep them in registers: macros instead of loops.
 #if R == 2
 #define M 4

@@ -1,4 +1,6 @@
 // Constants by name: what kernels declare in their text, and what every candidate gives. No GPU.
+#include "compile/plan/plan.hpp"
+#include "compile/rewrite/precision.hpp"
 #include "device/device_plan.hpp"
 #include "frontends/problems/problem.hpp"
 #include "kernels/common/operands.hpp"
@@ -35,6 +37,8 @@ std::vector<DevicePlan> devices() {
     DevicePlan desktop;
     desktop.max_binding_bytes = 128 << 20;
     desktop.max_buffers = 16;
+    desktop.registers = 256;
+    desktop.has_fp16 = true;
     desktop.int64 = desktop.shared_tiles = desktop.product_tiles = desktop.dot4 = desktop.fma_chains = true;
     desktop.product_tile_bytes = 32768;
     desktop.tile_quads = 2;
@@ -63,7 +67,8 @@ std::vector<DevicePlan> devices() {
 
 /// Every pass of every candidate that takes a node of the graph.
 void for_each_pass(const Graph& graph, const std::function<void(const KernelPass&)>& check) {
-    for (const DevicePlan& device : devices()) {
+    for (const DevicePlan& plan : devices()) {
+        const DevicePlan device = device_for(graph, plan);
         for (NodeId id = 0; id < graph.nodes.size(); ++id) {
             const NodeView view(graph, id);
             for (const KernelCandidate& candidate : kernels_of(view.node().op)) {
@@ -166,6 +171,13 @@ TEST(Specialization, EveryCandidateGivesWhatItsKernelDeclares) {
             SCOPED_TRACE(row.op + " " + row.types_text() + " seed " + std::to_string(seed));
             for_each_pass(conformance::make_case(row, seed).graph, check);
         }
+    }
+    for (const char* line :
+         {"conv2d f16 1x8x8x128 128x3x3 p1", "depthwise f16 1x8x8x16 1x3x3 p1", "matmul f16 1x16x16x16"}) {
+        SCOPED_TRACE(line);
+        Graph graph = load_problem(line, level_none);
+        make_fast(graph);
+        for_each_pass(graph, check);
     }
     EXPECT_GT(variants.size(), 100u);
     for (const ShaderFile& file : embedded_shaders()) {

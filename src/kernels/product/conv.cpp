@@ -269,12 +269,10 @@ std::optional<KernelChoice> plan_depthwise(const NodeView& view, const DevicePla
     choice.defines = sum_defines(view);
     // Sums of so many products of 255 * 255, as of i8, are exact in floats.
     const bool as_floats = !operands->is_float && !wide && g.window.taps() <= 256;
-    choice.defines.insert(
-        choice.defines.end(),
-        {{"STEPS", std::to_string(*steps)},
-         {"AS_FLOATS", as_floats ? "1" : "0"},
-         {"HALF", sums_halves(view, g, device) ? "1" : "0"},
-         {"TX", std::to_string(pixels)}});
+    choice.defines.insert(choice.defines.end(), {{"STEPS", std::to_string(*steps)},
+                                                 {"AS_FLOATS", as_floats ? "1" : "0"},
+                                                 {"HALF", sums_halves(view, g, device) ? "1" : "0"},
+                                                 {"TX", std::to_string(pixels)}});
     if (pixels > 1)
         choice.defines.insert(choice.defines.end(),
                               {{"KW", std::to_string(x.kernel)}, {"STRIDE", std::to_string(x.stride)}});
