@@ -102,11 +102,11 @@ int run(Options options) {
     for (const std::string* path : outputs)
         if (!path->empty()) check_writable(*path);
     const cpp::Device device(options.device);
-    bench::Report report{device.name(), device.driver(), options.model.precision, {}, {}};
+    const std::string precision = options.model.is_exact() ? "declared" : options.model.precision;
+    bench::Report report{device.name(), device.driver(), precision, {}, {}};
     if (!options.no_limits) report.limits = bench::limits_of(device, options.measure_limits);
     std::optional<cpp::Device> inspected;
     if (!options.json.empty() || !options.html.empty()) inspected = telling_device(options.device);
-    options.measure.inspected = inspected ? &*inspected : nullptr;
     int code = exit_done;
     Progress progress("bench", all.size());
     for (const ModelOptions& one : all) {
@@ -121,6 +121,9 @@ int run(Options options) {
                 if (checked == false) code = exit_different;
                 measure.check = measure.check && checked != true;
             }
+            // Opened anew after tuning: it plans by the table that the device has by then.
+            if (options.tune && inspected) inspected = telling_device(options.device);
+            measure.inspected = inspected ? &*inspected : nullptr;
             row.measurement = bench::measure(device, one, measure);
             if (row.tuning && row.tuning->at("checked") == true) {
                 row.measurement->check.emplace();

@@ -23,8 +23,8 @@ const bool WHOLE_QUADS = INNER % 4 == 0;
 #endif
 
 ACC4 load(uint e, uint n) {
-    if (WHOLE_QUADS) return BEFORE(in0_load4(e));
-    return mix(ACC4(IDENTITY), BEFORE(in0_loadn(e, n)), lessThan(uvec4(0u, 1u, 2u, 3u), uvec4(n)));
+    if (WHOLE_QUADS) return ACC4(BEFORE(in0_load4(e)));
+    return mix(ACC4(IDENTITY), ACC4(BEFORE(in0_loadn(e, n))), lessThan(uvec4(0u, 1u, 2u, 3u), uvec4(n)));
 }
 
 void store(uint e, uint n, ACC4 v) {

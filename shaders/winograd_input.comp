@@ -41,7 +41,8 @@ void main() {
     EACH_OF_TILE(COLUMN)
 #define ROW(i) TO_TILE((i) * M, 1)
     EACH_OF_TILE(ROW)
-#define STORE(i, j) out0_store4(uint((((i) * M + j) * TILES + tile) * QUADS * 4 + c), m[(i) * M + j]);
+#define STORE(i, j) \
+    out0_store4(uint((((i) * M + j) * TILES + tile) * QUADS * 4 + c), m[(i) * M + j] * TILE4(SCALE));
 #define STORE_ROW(i) IN_EACH(STORE, i)
     EACH_OF_TILE(STORE_ROW)
 }

@@ -32,7 +32,7 @@ void main() {
     for (int i = 0; i < R; ++i) {
         for (int j = 0; j < R; ++j) {
             uint e = uint(((image * OH + y + i) * OW + x + j) * OC + quad * 4);
-            if (y + i < OH && x + j < OW) FUSED(e, uint(min(OC - quad * 4, 4)), m[0] + bias);
+            if (y + i < OH && x + j < OW) FUSED(e, uint(min(OC - quad * 4, 4)), m[0] * (1.0 / SCALE) + bias);
 #if R == 2
             m[0] = m[1];
 #else

@@ -4,8 +4,10 @@
 //   TILE4  four channels of an element
 //   m      the tile at hand, row by row; each macro works in place, on rows or columns `by` apart from `at` on
 // Arrays are indexed by constants alone, which some drivers need to keep them in registers: macros instead of loops.
+// SCALE: what B^T d B is multiplied by, since it grows up to 100 times for R = 4, and the results are divided by.
 #if R == 2
 #define M 4
+#define SCALE 1.0
 #define EACH_OF_TILE(MACRO) MACRO(0) MACRO(1) MACRO(2) MACRO(3)
 #define EACH_OUTPUT(MACRO) MACRO(0) MACRO(1)
 #define IN_EACH(MACRO, i) MACRO(i, 0) MACRO(i, 1) MACRO(i, 2) MACRO(i, 3)
@@ -25,6 +27,7 @@
     }
 #else
 #define M 6
+#define SCALE 0.015625
 #define EACH_OF_TILE(MACRO) MACRO(0) MACRO(1) MACRO(2) MACRO(3) MACRO(4) MACRO(5)
 #define EACH_OUTPUT(MACRO) MACRO(0) MACRO(1) MACRO(2) MACRO(3)
 #define IN_EACH(MACRO, i) MACRO(i, 0) MACRO(i, 1) MACRO(i, 2) MACRO(i, 3) MACRO(i, 4) MACRO(i, 5)

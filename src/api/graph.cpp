@@ -189,11 +189,23 @@ tosavk_status tosavk_graph_print(const tosavk_graph* graph, int32_t kind, tosavk
     });
 }
 
+namespace {
+
+tosavk::Bytes tosa_file(const Graph& graph) {
+    if (graph.fast_fp16)
+        throw Error(
+            ErrorCode::unsupported,
+            "a .tosa file cannot say precision fast; write the graph in fp16, and load that with precision fast");
+    return write_tosa(graph);
+}
+
+}  // namespace
+
 tosavk_status tosavk_graph_save_file(const tosavk_graph* graph, const char* path, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(graph, "graph");
         call.require(path, "path");
-        const tosavk::Bytes bytes = write_tosa(*graph->graph);
+        const tosavk::Bytes bytes = tosa_file(*graph->graph);
         const std::span<const std::byte> pieces[] = {bytes};
         write_file(path, pieces);
     });
@@ -203,7 +215,7 @@ tosavk_status tosavk_graph_save_memory(const tosavk_graph* graph, tosavk_bytes**
     return guard(__func__, error, [&](const Call& call) {
         call.require(graph, "graph");
         call.require(file, "file");
-        *file = new tosavk_bytes{write_tosa(*graph->graph)};
+        *file = new tosavk_bytes{tosa_file(*graph->graph)};
     });
 }
 
@@ -212,7 +224,7 @@ tosavk_status tosavk_graph_save_stream(const tosavk_graph* graph, tosavk_write_c
     return guard(__func__, error, [&](const Call& call) {
         call.require(graph, "graph");
         if (!write) throw Error(ErrorCode::usage, "tosavk_graph_save_stream: write is NULL");
-        write_stream(write, user, write_tosa(*graph->graph));
+        write_stream(write, user, tosa_file(*graph->graph));
     });
 }
 
@@ -236,8 +248,9 @@ tosavk_status tosavk_graph_with_precision(const tosavk_graph* graph, int32_t pre
     return guard(__func__, error, [&](const Call& call) {
         call.require(graph, "graph");
         call.require(converted, "converted");
-        auto as_asked = std::make_shared<const Graph>(in_precision(*graph->graph, checked_precision(precision)));
-        *converted = new tosavk_graph{std::move(as_asked), nullptr};
+        const bool same = checked_precision(precision) == TOSAVK_PRECISION_DECLARED;
+        *converted = new tosavk_graph{
+            same ? graph->graph : std::make_shared<const Graph>(in_precision(*graph->graph, precision)), nullptr};
     });
 }
 

@@ -85,7 +85,7 @@ Bytes make_package(Device& device, const Graph& graph, const PlanOptions& option
     package.fast_fp16 = graph.fast_fp16;
     if (package.fast_fp16) make_fast(numbered);
     package.numbering = graph_numbering(numbered);
-    package.target = package_target(device.plan(), options);
+    package.target = package_target(device_for(graph, device.plan()), options);
     package.plan = make_plan(numbered, device.plan(), options, device.tuning().get());
     std::set<std::string_view> seen;
     for_each_dispatch(package.plan, [&](const Dispatch& dispatch) {
@@ -111,7 +111,7 @@ std::shared_ptr<Executable> make_executable(const tosavk_device& target, const t
     const std::shared_ptr<Device>& device = target.device;
     use = PackageUse::none;
     if (graph.package) {
-        if (graph.package->target == package_target(device->plan(), options)) {
+        if (graph.package->target == package_target(device_for(*graph.graph, device->plan()), options)) {
             use = PackageUse::used;
             for (const PackagedShader& shader : graph.package->shaders) {
                 device->state().pipelines.offer(shader.glsl, shader.spirv);

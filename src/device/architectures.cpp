@@ -96,6 +96,7 @@ constexpr Facts llvmpipe_facts = {
                              "Mesa, src/gallium/frontends/lavapipe: lvp_nir_lower_cooperative_matrix"},
     .matrix_subgroup = {0, "a CPU's lanes are what they are", guess},
     .matrix_sums = {64, "nothing is known of their registers", guess},
+    .paired_products = {false, "a CPU's lanes are what they are", guess},
     .work_per_s = {20e9, "a sixth of the rate of two cores",
                    "docs/performance.md: Against the limits that the same run measured"},
     .bytes_per_s = {5e9, "less than half of what two cores do",
@@ -164,6 +165,8 @@ constexpr Facts rdna3_facts() {
                              "AMD, RDNA3 Instruction Set Architecture: V_WMMA"};
     facts.matrix_sums = {128, "half of its 256 registers",
                          "AMD, RDNA3 Instruction Set Architecture: VGPRs of waves of 32"};
+    facts.paired_products = {true, "waves of 32 issue two products at once",
+                             "AMD, RDNA3 Instruction Set Architecture: VOPD"};
     return facts;
 }
 
@@ -223,6 +226,7 @@ constexpr Architecture table[] = {
       .cooperative_matrices = {true, "a GPU that offers them has units for them", guess},
       .matrix_subgroup = {0, "nothing is known of another size", guess},
       .matrix_sums = {64, "a quarter of the registers that large GPUs have", guess},
+      .paired_products = {false, "nothing is known for another size", guess},
       .texel_reads = {false, "nothing is known against storage buffers", guess},
       .wide_storage = {false, "nothing is known for wider ones", guess},
       .exact_reciprocals = {false, "Vulkan allows quotients an error of 2.5 ulp",

@@ -150,8 +150,8 @@ void choose_products(const DeviceCaps& caps, const Facts& facts, DevicePlan& pla
                       : fmt::format("kernels use no shared memory: the device has {} of it and workgroups of {}",
                                     bytes_text(caps.max_shared_memory), plan.workgroup_size));
 
-    plan.product_tiles = plan.shared_tiles && *facts.product_tiles && caps.max_workgroup_invocations >= 128 &&
-                         caps.max_workgroup_size_x >= 128;
+    plan.product_tiles = plan.shared_tiles && *facts.product_tiles && caps.max_workgroup_invocations >= 256 &&
+                         caps.max_workgroup_size_x >= 256;
     because(plan, plan.product_tiles
                       ? fmt::format("matrix products go through tiles in shared memory: {}", facts.product_tiles.why)
                   : !*facts.product_tiles
@@ -182,7 +182,13 @@ void choose_products(const DeviceCaps& caps, const Facts& facts, DevicePlan& pla
                             caps.max_workgroup_size_x >= 256 && std::has_single_bit(size) && size >= 8 && size <= 64;
     if (cooperates && caps.int8) plan.cooperative_i8 = caps.cooperative_i8;
     if (cooperates && caps.fp16) plan.cooperative_fp16 = caps.cooperative_fp16;
-    plan.subgroup_size = plan.cooperative_i8 || plan.cooperative_fp16 ? size : 0;
+    plan.paired_products = *facts.paired_products && caps.subgroup_size_control && size == wanted;
+    because(plan, plan.paired_products
+                      ? fmt::format("tiles of products ask for subgroups of {}: {}", size, facts.paired_products.why)
+                  : *facts.paired_products
+                      ? "tiles of products take subgroups as they come: their size cannot be chosen"
+                      : fmt::format("tiles of products take subgroups as they come: {}", facts.paired_products.why));
+    plan.subgroup_size = plan.cooperative_i8 || plan.cooperative_fp16 || plan.paired_products ? size : 0;
     plan.matrix_sums = *facts.matrix_sums;
     because(plan, cooperates
                       ? fmt::format("cooperative matrices: i8 {}, fp16 {} if its sums pass a check, by subgroups "
@@ -293,7 +299,7 @@ DevicePlan device_plan(const DeviceCaps& caps) {
 void apply_cooperative_sums(DevicePlan& plan, CooperativeSums sums) {
     if (!sums.fp16) plan.cooperative_fp16 = {};
     plan.cooperative_fp32_sums = sums.fp16 && sums.fp32;
-    if (!plan.cooperative_i8 && !plan.cooperative_fp16) plan.subgroup_size = 0;
+    if (!plan.cooperative_i8 && !plan.cooperative_fp16 && !plan.paired_products) plan.subgroup_size = 0;
     plan.reasons.push_back(
         plan.cooperative_fp32_sums
             ? "cooperative matrices of fp16 make fp16 and fp32: their sums pass TOSA's check of dot products"

@@ -46,6 +46,7 @@ struct DevicePlan {
     MatrixShape cooperative_i8, cooperative_fp16;  ///< matrix products by whole subgroups, of subgroup_size invocations
     bool cooperative_fp32_sums = false;            ///< cooperative_fp16 adds accurately enough for fp32 results
     std::uint32_t matrix_sums = 64;                ///< of such a product, that an invocation holds at most
+    bool paired_products = false;                  ///< products of floats ask for whole subgroups, which pair them
     std::uint32_t subgroup_size = 0;               ///< of kernels that ask for whole subgroups
     bool int64 = false;                            ///< int64 arithmetic in shaders (else 32-bit words)
     bool nan_preserve = false;                     ///< request SignedZeroInfNanPreserve 32

@@ -43,6 +43,7 @@ struct Facts {
     Fact<std::uint32_t> matrix_subgroup =
         {};                                ///< invocations that work at a matrix unit together; 0: the device's size
     Fact<std::uint32_t> matrix_sums = {};  ///< as DevicePlan's
+    Fact<bool> paired_products = {};       ///< subgroups of matrix_subgroup issue products of floats in pairs
     Fact<bool> texel_reads = {};           ///< reading through uniform texel buffers pays
     Fact<bool> wide_storage = {};          ///< storage buffers in components of 64 bits pay
     Fact<bool> exact_reciprocals = {};     ///< as DevicePlan's
@@ -72,6 +73,7 @@ inline constexpr std::tuple fact_members{
     std::pair{"cooperative_matrices", &Facts::cooperative_matrices},
     std::pair{"matrix_subgroup", &Facts::matrix_subgroup},
     std::pair{"matrix_sums", &Facts::matrix_sums},
+    std::pair{"paired_products", &Facts::paired_products},
     std::pair{"texel_reads", &Facts::texel_reads},
     std::pair{"wide_storage", &Facts::wide_storage},
     std::pair{"exact_reciprocals", &Facts::exact_reciprocals},

@@ -148,8 +148,14 @@ Tolerance tolerance(RefContext& ctx, std::size_t, std::span<const double>) {
     const bool depthwise = is_depthwise(ctx.view);
     Tolerance t;
     t.kind = Tolerance::Kind::dot_product;
-    t.bound = convolve_any<double>(g, depthwise, bound_operand(ctx, 0, ctx.attrs().local_bound), bound_operand(ctx, 1),
-                                   bound_operand(ctx, 2), Padding::multiplied);
+    const bool fast = ctx.view.graph().fast_fp16;
+    t.bound = convolve_any<double>(g, depthwise, bound_operand(ctx, 0, fast || ctx.attrs().local_bound),
+                                   bound_operand(ctx, 1), bound_operand(ctx, 2), Padding::multiplied);
+    if (fast) {
+        t.products = static_cast<double>(g.terms(depthwise));
+        t.squares = convolve_any<double>(g, depthwise, squared(ctx.real<double>(0)), squared(ctx.real<double>(1)),
+                                         {0.0}, Padding::skipped);
+    }
     const auto bias = ctx.real<double>(2);
     const bool biased = std::any_of(bias.begin(), bias.end(), [](double b) { return b != 0; });
     t.terms = dot_product_terms(g.terms(depthwise), ctx.attrs().acc_type, ctx.view.out().type, biased);

@@ -46,6 +46,11 @@ inline double dot_product_terms(std::int64_t products, DType accumulator, DType 
     return std::ceil(static_cast<double>(products) / finer) + (biased ? 1 : 0);
 }
 
+inline std::vector<double> squared(std::vector<double> values) {
+    for (double& v : values) v *= v;
+    return values;
+}
+
 /// Input k as an operand of the bound: magnitudes, at least the smallest normal number, NaN kept. Without local_bound
 /// each is replaced by the largest of the tensor.
 inline std::vector<double> bound_operand(const RefContext& ctx, std::size_t k, bool local_bound = true) {

@@ -84,7 +84,8 @@ std::string table_text(ExprContext& c) {
     const std::string index = c.in(1);
     const std::string inside =
         fmt::format("clamp({}, 0, {})", index, c.param(static_cast<std::int32_t>(c.view().in(0).shape[1] - 1)));
-    const char* type = is_float(c.view().out().type) ? "vec4" : "ivec4";
+    const DType out = c.view().out().type;
+    const char* type = out == DType::fp16 ? "half4" : is_float(out) ? "vec4" : "ivec4";
     return fmt::format("mix({}, {}(0), notEqual({}, {}))", c.table(0, inside), type, index, inside);
 }
 

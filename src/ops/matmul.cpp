@@ -68,6 +68,10 @@ Tolerance tolerance(RefContext& ctx, std::size_t, std::span<const double>) {
     t.kind = Tolerance::Kind::dot_product;
     t.bound = multiply_reals<double>(s, bound_operand(ctx, 0), bound_operand(ctx, 1));
     t.terms = dot_product_terms(s.c, ctx.view.out().type, ctx.view.out().type);
+    if (ctx.view.graph().fast_fp16) {
+        t.products = static_cast<double>(s.c);
+        t.squares = multiply_reals<double>(s, squared(ctx.real<double>(0)), squared(ctx.real<double>(1)));
+    }
     return t;
 }
 

@@ -81,6 +81,9 @@ struct Tolerance {
     enum class Kind { exact, check, dot_product } kind = Kind::exact;
     std::vector<double> bound;  ///< check: bnd per element; dot_product: the operator on absolute inputs, per element
     double terms = 0;           ///< dot_product: KS, products per result (and 1 more when a bias is not zero)
+    // Of sums of products in graphs of precision fast, where `bound` is that of local_bound:
+    double products = 0;          ///< of each result
+    std::vector<double> squares;  ///< the operator on squares, per element
 };
 
 /// Gives generated code its names; implemented in codegen/. Every value is four consecutive elements:

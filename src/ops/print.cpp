@@ -43,9 +43,9 @@ std::string indented(const std::string& text) {
 }  // namespace
 
 std::string print_graph(const Graph& graph) {
-    std::string text =
-        fmt::format("graph '{}': TOSA {}, {} nodes, {} values\n", graph.name,
-                    graph.version == SpecVersion::v1_0 ? "1.0" : "0.30", graph.nodes.size(), graph.values.size());
+    std::string text = fmt::format("graph '{}': TOSA {}, {} nodes, {} values{}\n", graph.name,
+                                   graph.version == SpecVersion::v1_0 ? "1.0" : "0.30", graph.nodes.size(),
+                                   graph.values.size(), graph.fast_fp16 ? ", precision fast" : "");
     const auto value_line = [&](const char* kind, ValueId id, const std::string& more) {
         const Value& v = graph.value(id);
         std::string line = fmt::format("{} %{} '{}' {}", kind, id, v.name, type_and_shape(v));

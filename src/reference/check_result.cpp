@@ -223,31 +223,25 @@ constexpr double times_bound = 4;     ///< TOSA's bound for fp16, so often
 constexpr double ulps = 2;            ///< and so much more, for roundings that go anywhere
 constexpr double near_one = 0x1p-7;   ///< of results that come of numbers near 1 which cancel, and of logarithms
 constexpr double most_products = 32;  ///< that are summed in fp16 (shaders/lib/gemm_sums.glsl)
+constexpr double mean_errors = 8;     ///< in steps of fp16 of what such a sum's square root is
+const double step = std::ldexp(1.0, -fraction_bits(DType::fp16)), least = nmin(DType::fp16);
 
 bool cancels(Op op) { return op == Op::tanh || op == Op::erf || op == Op::log; }
-bool divides(Op op) { return op == Op::divide || op == Op::sqrt; }
 
-/// Winograd's algorithm brings an error of an output's neighbours to it: the largest sum of magnitudes counts for all.
-void spread(const NodeView& view, Tolerance& tolerance) {
-    if (view.node().op != Op::conv2d || tolerance.bound.empty()) return;
-    const Shape& window = view.in(1).shape;
-    if (window[1] != 3 || window[2] != 3) return;
-    double largest = 0;
-    for (const double b : tolerance.bound) largest = std::max(largest, std::isnan(b) ? 0 : b);
-    std::fill(tolerance.bound.begin(), tolerance.bound.end(), largest);
-}
+/// Products that are summed in fp16, of those that make a result.
+double products_of(const Tolerance& tolerance) { return std::min(tolerance.products, most_products); }
 
 double bound(Op op, const Tolerance& tolerance, double want, std::size_t i) {
-    const double step = ulp(DType::fp16, want), least = nmin(DType::fp16);
+    const double some_ulps = ulps * ulp(DType::fp16, want);
     switch (tolerance.kind) {
-        case Tolerance::Kind::exact: return divides(op) ? 2 * ulps * step + least : least;
+        case Tolerance::Kind::exact:
+            return op == Op::divide ? 2 * some_ulps + least : op == Op::sqrt ? 3 * some_ulps + least : least;
         case Tolerance::Kind::check:
-            return times_bound * tolerance.bound[i] + ulps * step + (cancels(op) ? near_one : least);
+            return times_bound * tolerance.bound[i] + some_ulps + (cancels(op) ? near_one : least);
         case Tolerance::Kind::dot_product: break;
     }
     // Half an ulp for each addition of products, were all roundings to go one way, and some for what follows.
-    const double roundings = std::min(tolerance.terms, most_products) / 2 + 4;
-    return roundings * std::ldexp(1.0, -fraction_bits(DType::fp16)) * tolerance.bound[i] + ulps * step + least;
+    return (products_of(tolerance) / 2 + 4) * step * tolerance.bound[i] + some_ulps + least;
 }
 
 bool has_special(std::span<const HostTensor* const> tensors) {
@@ -258,20 +252,59 @@ bool has_special(std::span<const HostTensor* const> tensors) {
     });
 }
 
+/// Winograd's algorithm brings an error of an output's neighbours to it: the largest sum of magnitudes counts for all.
+void spread(const NodeView& view, Tolerance& tolerance) {
+    if (view.node().op != Op::conv2d || tolerance.bound.empty()) return;
+    const Shape& window = view.in(1).shape;
+    if (window[1] != 3 || window[2] != 3) return;
+    for (std::vector<double>* all : {&tolerance.bound, &tolerance.squares}) {
+        double largest = 0;
+        for (const double b : *all) largest = std::max(largest, std::isnan(b) ? 0 : b);
+        std::fill(all->begin(), all->end(), largest);
+    }
+}
+
+/// Where numbers leave the type nothing is asked but that they do; a NaN or an infinity among the operands (`special`)
+/// may spoil results that are made of several elements, and those of a choice.
+bool is_open(const NodeView& view, double want, double got, double allowed, bool special) {
+    const Op op = view.node().op;
+    const OpDef& def = op_def(op);
+    const bool one_element = (def.expression || def.view) && op != Op::maximum && op != Op::minimum && op != Op::clamp;
+    if (std::isnan(want)) return std::isnan(got) || special;
+    if (std::isnan(allowed)) return true;
+    if (std::isfinite(want) && std::fabs(want) + allowed <= nmax(DType::fp16))
+        return special && !one_element && !std::isfinite(got);
+    // An infinity, or what may be rounded to one or not.
+    return special || std::isnan(got) || std::signbit(got) == std::signbit(want) || std::fabs(want) < allowed;
+}
+
 CheckResult compare(const NodeView& view, DType type, std::span<const double> want, std::span<const double> got,
                     const Tolerance& tolerance, bool special) {
     Worst worst;
+    double squares = 0, allowed_squares = 0;
     for (std::size_t i = 0; i < want.size(); ++i) {
         const double allowed = bound(view.node().op, tolerance, want[i], i);
-        // Where numbers leave the type, or enter it as NaN or infinities, nothing is asked.
-        const bool open = !std::isfinite(want[i]) || (special && !std::isfinite(got[i])) || std::isnan(allowed) ||
-                          std::fabs(want[i]) + allowed > nmax(type) ||
-                          (tolerance.kind == Tolerance::Kind::dot_product && tolerance.bound[i] > nmax(DType::fp16));
-        const double share = open ? 0 : error_share(want[i], got[i], allowed);
+        if (type == DType::fp16 || tolerance.kind == Tolerance::Kind::dot_product) {
+            if (is_open(view, want[i], got[i], allowed, special)) {
+                worst.add(static_cast<std::int64_t>(i), 0, true);
+                continue;
+            }
+        }
+        const double share = error_share(want[i], got[i], allowed);
         worst.add(static_cast<std::int64_t>(i), share, share <= 1);
+        if (tolerance.squares.empty()) continue;
+        const double mean = mean_errors * step * std::sqrt(products_of(tolerance) * tolerance.squares[i]) +
+                            ulps * ulp(DType::fp16, want[i]) + least;
+        squares += (got[i] - want[i]) * (got[i] - want[i]);
+        allowed_squares += mean * mean;
     }
     CheckResult r = result_of(worst, "precision fast");
     name_reals(r, want, got);
+    if (r.passed && squares > allowed_squares) {
+        r.passed = false;
+        r.worst = squares / allowed_squares;
+        r.rule = fmt::format("precision fast: the mean square error is {:.3g} of what it may be", r.worst);
+    }
     return r;
 }
 

@@ -245,17 +245,18 @@ template <class A> void fields(A& a, DevicePlan& value) {
     auto& [workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations, far_rows,
            row_quads, walk_bytes, gathered_rows, lanes_together, max_loop_passes, texel_elements, subgroup_lanes,
            shared_rows, registers, own_rows, slow_storage, shared_tiles, product_tiles, tile_quads, product_tile_bytes,
-           fma_chains, dot4, cooperative_i8, cooperative_fp16, cooperative_fp32_sums, matrix_sums, subgroup_size, int64,
-           nan_preserve, rte, exact_reciprocals, native_fp16, has_fp16, fast_fp16, map_in_place, staging_bytes,
-           timeline_semaphores, submit_work, submit_bytes, reasons, sizes] = value;
+           fma_chains, dot4, cooperative_i8, cooperative_fp16, cooperative_fp32_sums, matrix_sums, paired_products,
+           subgroup_size, int64, nan_preserve, rte, exact_reciprocals, native_fp16, has_fp16, fast_fp16, map_in_place,
+           staging_bytes, timeline_semaphores, submit_work, submit_bytes, reasons, sizes] = value;
     a(workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations, far_rows,
       row_quads, walk_bytes, gathered_rows, lanes_together, max_loop_passes, texel_elements, subgroup_lanes,
       shared_rows, registers, own_rows, slow_storage, shared_tiles, product_tiles, tile_quads, product_tile_bytes,
-      fma_chains, dot4, cooperative_i8, cooperative_fp16, cooperative_fp32_sums, matrix_sums, subgroup_size, int64,
-      nan_preserve, rte, exact_reciprocals, native_fp16, has_fp16, fast_fp16, map_in_place, submit_work, submit_bytes);
+      fma_chains, dot4, cooperative_i8, cooperative_fp16, cooperative_fp32_sums, matrix_sums, paired_products,
+      subgroup_size, int64, nan_preserve, rte, exact_reciprocals, native_fp16, fast_fp16, map_in_place, submit_work,
+      submit_bytes);
     // No plan depends on these.
     static_cast<void>(staging_bytes), static_cast<void>(timeline_semaphores), static_cast<void>(reasons),
-        static_cast<void>(sizes);
+        static_cast<void>(sizes), static_cast<void>(has_fp16);
 }
 
 void write_numbering(Writer& out, const Graph& graph) {

@@ -102,9 +102,8 @@ private:
         for (const ValueId id : dispatch.written) {
             if (id >= graph.values.size()) wrong(fmt::format("there is no value {}", id));
         }
-        // Devices whose subgroups are asked for take max_invocations; every other one takes 128.
-        if (dispatch.invocations > (dispatch.whole_subgroups ? max_invocations : 128) ||
-            (dispatch.whole_subgroups && dispatch.invocations == 0)) {
+        // What the device at hand takes is asked when pipelines are made.
+        if (dispatch.invocations > max_invocations || (dispatch.whole_subgroups && dispatch.invocations == 0)) {
             wrong(fmt::format("a workgroup has {} invocations", dispatch.invocations));
         }
         for (const Binding& binding : dispatch.bindings) add(binding.place);

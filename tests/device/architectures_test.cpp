@@ -102,9 +102,9 @@ std::map<std::string, std::string> fields_of(const DevicePlan& plan) {
                  far_rows, row_quads, walk_bytes, gathered_rows, lanes_together, max_loop_passes, texel_elements,
                  subgroup_lanes, shared_rows, registers, own_rows, slow_storage, shared_tiles, product_tiles,
                  tile_quads, product_tile_bytes, fma_chains, dot4, cooperative_i8, cooperative_fp16,
-                 cooperative_fp32_sums, matrix_sums, subgroup_size, int64, nan_preserve, rte, exact_reciprocals,
-                 native_fp16, has_fp16, fast_fp16, map_in_place, staging_bytes, timeline_semaphores, submit_work,
-                 submit_bytes, reasons, sizes] = plan;
+                 cooperative_fp32_sums, matrix_sums, paired_products, subgroup_size, int64, nan_preserve, rte,
+                 exact_reciprocals, native_fp16, has_fp16, fast_fp16, map_in_place, staging_bytes, timeline_semaphores,
+                 submit_work, submit_bytes, reasons, sizes] = plan;
     static_cast<void>(reasons), static_cast<void>(sizes);
     const auto text = [](const auto& value) { return fmt::format("{}", value); };
     return {{"workgroup_size", text(workgroup_size)},
@@ -135,6 +135,7 @@ std::map<std::string, std::string> fields_of(const DevicePlan& plan) {
             {"cooperative_fp16", shape_text(cooperative_fp16)},
             {"cooperative_fp32_sums", text(cooperative_fp32_sums)},
             {"matrix_sums", text(matrix_sums)},
+            {"paired_products", text(paired_products)},
             {"subgroup_size", text(subgroup_size)},
             {"int64", text(int64)},
             {"nan_preserve", text(nan_preserve)},

@@ -58,6 +58,17 @@ TEST_F(CompileOnly, PackagesForElsewhere) {
     const std::string package = path("navi.tvk");
     ASSERT_EQ(on("NAVI21", {"compile", int8_model_, "-o", package, "--compile-only"}).exit_code, 0);
     EXPECT_EQ(on("NAVI21", {"dump", package, "--plan", "--compile-only"}).exit_code, 0);
+    // Workgroups of 256, and what else the kernels of discrete GPUs are made of.
+    for (const char* precision : {"exact", "fast"}) {
+        for (const char* line :
+             {"matmul f32 1x512x512x512", "conv2d f32 1x14x14x128 128x3x3 p1", "softmax f32 64x1000"}) {
+            const Spawned made =
+                on("NAVI21", {"compile", line, "-o", package, "--compile-only", "--precision", precision});
+            ASSERT_EQ(made.exit_code, 0) << made.err;
+            const Spawned read = on("NAVI21", {"dump", package, "--pipelines", "--json", "--compile-only"});
+            EXPECT_EQ(read.exit_code, 0) << line << ", " << precision << ": " << read.err;
+        }
+    }
     // Here it is another device's: its model is compiled.
     const Spawned run = spawn({"run", package, "--json"}), direct = spawn({"run", int8_model_, "--json"});
     ASSERT_EQ(run.exit_code, 0) << run.err;

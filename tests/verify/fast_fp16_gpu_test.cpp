@@ -129,6 +129,10 @@ TEST_F(FastFp16, Winograd) {
 TEST_F(FastFp16, ChainsAndRows) {
     check(device_, "chain f32 10000 add mul sigmoid tanh", "elementwise");
     check(device_, "softmax f32 40x100", "rows");
+    for (const char* line : {"gather f16 1x30x1 10", "cumulate f16 7x30", "cumulate f16 9x12x8 axis1"}) {
+        const CheckReport report = Checker(device_, fast_graph(line)).run(3);
+        EXPECT_TRUE(report.passed) << line << ": " << report.detail;
+    }
 }
 
 /// What is wrong by more than fp16's own errors is not taken.

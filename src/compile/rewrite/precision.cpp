@@ -131,12 +131,12 @@ private:
 
 }  // namespace
 
-void make_fast(Graph& graph) {
-    graph.fast_fp16 = true;
+void make_fast(Graph& graph, bool fast) {
+    graph.fast_fp16 = fast;
     for (Node& node : graph.nodes) {
         for (auto& region : node.regions) {
             Graph copy = *region;
-            make_fast(copy);
+            make_fast(copy, fast);
             region = std::make_shared<const Graph>(std::move(copy));
         }
     }

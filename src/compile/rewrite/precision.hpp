@@ -12,6 +12,6 @@ namespace tosavk {
 Graph to_fp16(const Graph& graph, bool fast = false);
 
 /// Sets Graph::fast_fp16 of the graph and of its regions.
-void make_fast(Graph& graph);
+void make_fast(Graph& graph, bool fast = true);
 
 }  // namespace tosavk

@@ -26,7 +26,7 @@ std::optional<Product> product_of(const NodeView& view, const DevicePlan& device
                           .rows = a[1],
                           .columns = view.in(1).shape[2],
                           .inner = a[2]};
-    if (loop_steps(device, 1, product.blocks(), why) != 1) return std::nullopt;
+    if (loop_steps(device, 1, product.passes(), why) != 1) return std::nullopt;
     return product;
 }
 

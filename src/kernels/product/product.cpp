@@ -228,6 +228,7 @@ std::optional<ProductChoice> plan_shared_tiles(const Product& p, const DevicePla
     define(choice, "DOT4", p.dot4);
     define(choice, "HALF", p.is_half);
     choice.invocations = static_cast<std::uint32_t>(grid.invocations());
+    choice.whole_subgroups = device.paired_products && p.is_float;
     choice.groups = spill_groups(tiles, device);
     choice.note = fmt::format("{} tiles of {}x{} in shared memory{}", tiles, rows, 4 * quads, p.dot4 ? at_once : "");
     return ProductChoice{.choice = std::move(choice),

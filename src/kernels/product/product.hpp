@@ -24,6 +24,8 @@ struct Product {
 
     std::int64_t quads() const { return (columns + 3) / 4; }
     std::int64_t blocks() const { return taps * ((inner + 3) / 4); }
+    /// Passes of a kernel's loops over them; those of fp16 have a loop around, of which each turn is eight or fewer.
+    std::int64_t passes() const { return blocks() + (is_half ? taps * ((inner + 31) / 32) : 0); }
     double work() const { return 2.0 * static_cast<double>(batch * rows * columns * taps * inner); }
 };
 

@@ -90,7 +90,7 @@ std::optional<KernelPass> plan_products(const Product& product, const DevicePlan
 
 std::optional<KernelChoice> plan_winograd(const NodeView& view, const DevicePlan& device, std::string& why,
                                           int outputs) {
-    if (!view.graph().fast_fp16 || view.node().op != Op::conv2d || view.in(0).type != DType::fp16) {
+    if (!device.fast_fp16 || view.node().op != Op::conv2d || view.in(0).type != DType::fp16) {
         why = "Winograd's algorithm is for CONV2D in fp16 of precision fast";
         return std::nullopt;
     }
@@ -116,7 +116,7 @@ std::optional<KernelChoice> plan_winograd(const NodeView& view, const DevicePlan
                        tiles = g.batch * tiles_y * tiles_x;
     const Product product{.is_matrix = true,
                           .is_float = true,
-                          .is_half = device.fast_fp16,
+                          .is_half = true,
                           .batch = m * m,
                           .rows = tiles,
                           .columns = padded(g.out_channels),
@@ -129,7 +129,7 @@ std::optional<KernelChoice> plan_winograd(const NodeView& view, const DevicePlan
         why = "tiles of Winograd's algorithm take more memory than a binding may have";
         return std::nullopt;
     }
-    if (loop_steps(device, 1, product.blocks(), why) != 1) return std::nullopt;
+    if (loop_steps(device, 1, product.passes(), why) != 1) return std::nullopt;
     auto products = plan_products(product, device, why);
     if (!products) return std::nullopt;
 

@@ -144,9 +144,11 @@ LogicalDevice::LogicalDevice(std::shared_ptr<Instance> instance_, const Physical
     VkPhysicalDeviceVulkanMemoryModelFeatures memory_model{
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES};
     khr::CooperativeMatrixFeatures matrix;
-    if (plan.cooperative_i8 || plan.cooperative_fp16) {
+    if (plan.subgroup_size != 0) {
         sizes.subgroupSizeControl = sizes.computeFullSubgroups = VK_TRUE;
         enable(sizes, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
+    }
+    if (plan.cooperative_i8 || plan.cooperative_fp16) {
         memory_model.vulkanMemoryModel = VK_TRUE;
         enable(memory_model, VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME);
         matrix.cooperativeMatrix = VK_TRUE;

@@ -205,7 +205,7 @@ DeviceLimits measure(const std::shared_ptr<Device>& device) {
     };
     limits.fp32_gflops = measure_arithmetic(device, chains("FP32"));
     limits.int32_gops = measure_arithmetic(device, chains("INT32"));
-    if (device->plan().native_fp16) limits.fp16_gflops = measure_arithmetic(device, chains("FP16"));
+    if (device->plan().has_fp16) limits.fp16_gflops = measure_arithmetic(device, chains("FP16"));
     limits.int8_gops = measure_arithmetic(device, bytes_tiles(device->plan()));
     limits.matrix_fp16_gflops =
         measure_arithmetic(device, matrices(device->plan(), device->plan().cooperative_fp16, true));
@@ -225,7 +225,7 @@ Digest limits_key(const Device& device) {
     constexpr int revision = 2;
     // Capabilities take part: a pretended device plans with fewer of them.
     std::string text = fmt::format("limits {} {}\n{}\n", TOSAVK_VERSION_STRING, revision, caps_to_json(device.caps()));
-    text += device.plan().native_fp16 ? "fp16\n" : "";
+    text += device.plan().has_fp16 ? "fp16\n" : "";
     text += device.plan().dot4 ? "dot4\n" : "";
     for (const ShaderFile& file : embedded_shaders()) {
         if (file.name.starts_with("limits_")) text += file.text;

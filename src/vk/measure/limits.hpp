@@ -14,7 +14,7 @@ namespace tosavk {
 struct DeviceLimits {
     double copy_gbytes_per_s = 0;  ///< through a shader, the best of several ways
     double fp32_gflops = 0;        ///< multiply-adds in independent chains
-    double fp16_gflops = 0;        ///< the same; 0 where the device plan has no native fp16
+    double fp16_gflops = 0;        ///< the same; 0 where the device has no fp16
     double int32_gops = 0;         ///< the same in integers
     double int8_gops = 0;  ///< multiply-adds of 8-bit numbers in words of four, unpacked by tiles as the kernels do it,
                            ///< or by packed dot products where the device plan has them

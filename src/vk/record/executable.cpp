@@ -82,6 +82,11 @@ void check_dispatch(const Graph& graph, const Plan& plan, const Dispatch& dispat
                                  dispatch.groups[i], i, max_groups[i]));
         }
     }
+    if (dispatch.invocations > std::min(caps.max_workgroup_invocations, caps.max_workgroup_size_x)) {
+        bad_plan(fmt::format("{} has workgroups of {} invocations, allowed are {}", dispatch.label,
+                             dispatch.invocations,
+                             std::min(caps.max_workgroup_invocations, caps.max_workgroup_size_x)));
+    }
     if (dispatch.bindings.empty() || dispatch.bindings.size() > device.max_buffers) {
         bad_plan(fmt::format("{} has {} buffers, allowed are 1 to {}", dispatch.label, dispatch.bindings.size(),
                              device.max_buffers));
