@@ -63,9 +63,9 @@ TEST_F(CompileOnly, PackagesForElsewhere) {
         for (const char* line :
              {"matmul f32 1x512x512x512", "conv2d f32 1x14x14x128 128x3x3 p1", "softmax f32 64x1000"}) {
             const Spawned made =
-                on("NAVI21", {"compile", line, "-o", package, "--compile-only", "--precision", precision});
+                on("NAVI21", {"compile", line, "-o", path("line.tvk"), "--compile-only", "--precision", precision});
             ASSERT_EQ(made.exit_code, 0) << made.err;
-            const Spawned read = on("NAVI21", {"dump", package, "--pipelines", "--json", "--compile-only"});
+            const Spawned read = on("NAVI21", {"dump", path("line.tvk"), "--pipelines", "--json", "--compile-only"});
             EXPECT_EQ(read.exit_code, 0) << line << ", " << precision << ": " << read.err;
         }
     }
