@@ -62,7 +62,7 @@ TEST_F(DeviceLimitsTest, Fp16WherePlanned) {
     const DeviceCaps& caps = device_->caps();
     for (const bool native : {false, true}) {
         if (native && !caps.fp16) GTEST_SKIP() << "the device has no fp16 arithmetic";
-        const auto used = test::open_with([native](DevicePlan& plan) { plan.native_fp16 = native; });
+        const auto used = test::open_with([native](DevicePlan& plan) { plan.has_fp16 = native; });
         const DeviceLimits limits = measure_limits(used, true);
         EXPECT_EQ(limits.fp16_gflops > 0, native);
         EXPECT_TRUE(limits_from_bytes(limits_to_bytes(limits)));
