@@ -24,7 +24,7 @@ TOSAVK_API tosavk_status tosavk_problems_describe(tosavk_text** json, tosavk_err
 
 /* What the device can do at most, as a JSON object, rates in 1e9 per second, a multiply-add counting two:
  * "copy_gbytes_per_s" (through a shader, read and written bytes together), "fp32_gflops", "fp16_gflops" (null where
- * the device has no fp16 arithmetic) and "int32_gops" (multiply-adds in independent chains), "int8_gops" (multiply-adds of
+ * the device has no fp16) and "int32_gops" (multiply-adds in independent chains), "int8_gops" (multiply-adds of
  * 8-bit numbers in words of four, unpacked, or by packed dot products where the plan has them), "matrix_fp16_gflops"
  * and "matrix_int8_gops" (by cooperative matrices; null where the plan has none), "dispatch_us" (each further
  * dispatch), "submit_us" (a run of one dispatch) and "stored" (true: an earlier process has measured them). They come
