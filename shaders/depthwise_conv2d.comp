@@ -34,14 +34,13 @@ const int OC_QUADS = (OC + 3) / 4;
 #else
 #define MULTIPLY(a, b, c) ((c) + (a) * (b))
 #endif
+#if X_FLOAT
 #if HALF
-#define X4 half4
 #define A4 half4
-#define LESS_ZP(v, zp) (v)
-#define SUM(a) (a)
-#elif X_FLOAT
-#define X4 vec4
+#else
 #define A4 vec4
+#endif
+#define X4 A4
 #define LESS_ZP(v, zp) (v)
 #define SUM(a) (a)
 #elif AS_FLOATS

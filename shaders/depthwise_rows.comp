@@ -23,20 +23,17 @@ layout(constant_id = 12) const int WEIGHT_ZP = 0;
 
 // HALF: in fp16 as the device computes it. W4: four elements of the window, of the weights and of a sum.
 #if HALF
-#define X4 half4
 #define W4 half4
-#define PADDING 0.0
-#define LESS_ZP(w) (w)
-#define RESULT(acc, bias) ((acc) + (bias))
-#elif X_FLOAT
-#define X4 vec4
+#else
 #define W4 vec4
+#endif
+#if X_FLOAT
+#define X4 W4
 #define PADDING 0.0
 #define LESS_ZP(w) (w)
 #define RESULT(acc, bias) ((acc) + (bias))
 #else
 #define X4 ivec4
-#define W4 vec4
 #define PADDING INPUT_ZP
 #define LESS_ZP(w) vec4((w) - WEIGHT_ZP)
 #define RESULT(acc, bias) (ivec4(acc) + (bias))

@@ -90,6 +90,14 @@ void run_reference(const Call& call, const tosavk_graph* handle, std::uint32_t s
     }
 }
 
+tosavk::Bytes tosa_file(const Graph& graph) {
+    if (graph.fast_fp16)
+        throw Error(
+            ErrorCode::unsupported,
+            "a .tosa file cannot say precision fast; write the graph in fp16, and load that with precision fast");
+    return write_tosa(graph);
+}
+
 }  // namespace
 
 tosavk_status tosavk_graph_load_file(const char* path, const tosavk_load_options* options, tosavk_graph** graph,
@@ -188,18 +196,6 @@ tosavk_status tosavk_graph_print(const tosavk_graph* graph, int32_t kind, tosavk
         }
     });
 }
-
-namespace {
-
-tosavk::Bytes tosa_file(const Graph& graph) {
-    if (graph.fast_fp16)
-        throw Error(
-            ErrorCode::unsupported,
-            "a .tosa file cannot say precision fast; write the graph in fp16, and load that with precision fast");
-    return write_tosa(graph);
-}
-
-}  // namespace
 
 tosavk_status tosavk_graph_save_file(const tosavk_graph* graph, const char* path, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
