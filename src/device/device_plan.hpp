@@ -64,6 +64,8 @@ struct DevicePlan {
     std::vector<std::string> reasons;         ///< one sentence per choice, for `tosa-vk info`
     SizeChoices* sizes = nullptr;             ///< of the plan in the making; null: each plan chooses for its own sizes
 
+    /// Whether 32 sums and what they are made of are nearly all that an invocation has, or more.
+    bool has_few_registers() const { return registers <= 64; }
     /// Invocations that share the rows of a matrix product.
     std::uint32_t row_lanes() const { return shared_rows ? subgroup_lanes : 1; }
     /// A choice by size alone, see SizeChoices. Whatever it is must give right results at every size.

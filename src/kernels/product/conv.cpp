@@ -110,6 +110,7 @@ std::optional<ConvProduct> flat_product(const NodeView& view, const DevicePlan& 
     auto conv = conv_product(view, why);
     if (!conv) return std::nullopt;
     conv->product.is_half = device.fast_fp16 && view.in(0).type == DType::fp16;
+    conv->product.unpacks = unpacks(view.in(0).type, device);
     if (loop_steps(device, 1, conv->product.passes(), why) != 1) return std::nullopt;
     conv->product.dot4 = device.dot4 && view.in(0).type == DType::i8 && view.in(2).is_constant();
     return conv;

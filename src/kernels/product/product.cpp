@@ -34,6 +34,13 @@ int tile_rows(const Product& p, const DevicePlan& device) {
 /// Whether tiles of so many rows are parts of lines of a convolution's output.
 bool is_in_line(const Product& p, int rows) { return p.line > 0 && p.line % rows == 0; }
 
+/// What takes registers beside the sums: unpacking, rows that end within a quad; of a convolution the places of rows.
+int rows_of_few_registers(const Product& p) {
+    if (p.unpacks) return p.inner % 4 == 0 ? 2 : 1;
+    if (p.inner % 4 != 0) return 4;
+    return p.is_matrix ? 8 : 7;
+}
+
 /// Rows of a tile in registers alone. Where its pixels are not in one line, each has an address of its own.
 int direct_rows(const Product& p, const DevicePlan& device) {
     const auto enough = [&](int rows) {
@@ -43,12 +50,13 @@ int direct_rows(const Product& p, const DevicePlan& device) {
     };
     // Sums of 48 bits take three or four times the registers.
     if (p.is_wide) return 2;
+    const int most = device.has_few_registers() ? rows_of_few_registers(p) : 8;
     for (const int rows : {8, 7}) {
-        if (rows <= static_cast<int>(device.own_rows) && (p.is_matrix ? rows == 8 : is_in_line(p, rows)) &&
-            enough(rows))
+        if (rows <= std::min(most, static_cast<int>(device.own_rows)) &&
+            (p.is_matrix ? rows == 8 : is_in_line(p, rows)) && enough(rows))
             return rows;
     }
-    return 4;
+    return std::min(most, 4);
 }
 
 KernelChoice choice_of(const Product& p, const char* kernel) {
@@ -142,6 +150,11 @@ Grid grid_of(const Product& p, const DevicePlan& device) {
 }
 
 }  // namespace
+
+bool unpacks(DType type, const DevicePlan& device) {
+    if (type == DType::fp16) return !device.native_fp16 && !device.fast_fp16;
+    return type == DType::fp8e4m3 || type == DType::fp8e5m2;
+}
 
 std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan& device, std::string& why,
                                               int fixed_rows) {
@@ -313,7 +326,9 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
         why = "this device has no use for sums in shared memory";
         return std::nullopt;
     }
-    const std::int64_t rows = device.chooses(p.rows >= 4, "four rows") ? 4 : std::min<std::int64_t>(p.rows, 4),
+    // Four places of rows, and what they are multiplied by, are too much for few registers.
+    const std::int64_t most = !device.has_few_registers() ? 4 : p.unpacks ? 1 : 2;
+    const std::int64_t rows = device.chooses(p.rows >= most, "four rows") ? most : std::min<std::int64_t>(p.rows, most),
                        tiles = p.batch * quotient_up(p.rows, rows) * p.quads();
     // Half of what keeps the device busy is enough where each then reads far less.
     if (fixed_lanes == 0 && !device.product_tiles && device.row_lanes() == 1 && device.own_rows > 0 &&

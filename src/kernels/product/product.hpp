@@ -16,6 +16,7 @@ struct Product {
     bool is_transposed = false;  ///< of TRANSPOSE_CONV2D
     bool is_float = false;
     bool is_half = false;  ///< of fp16, and in the device's fp16 (DevicePlan::fast_fp16) where the kernel can
+    bool unpacks = false;  ///< of fp16 or fp8, which become fp32 by integer work
     bool is_wide = false;  ///< of i16, by i8 or (of MATMUL) i16: sums of 48 bits
     bool dot4 = false;  ///< of i8, and the device multiplies four pairs at once; of a convolution its bias is constant
     std::int64_t batch = 1;  ///< such products; phases of TRANSPOSE_CONV2D
@@ -28,6 +29,9 @@ struct Product {
     std::int64_t passes() const { return blocks() + (is_half ? taps * ((inner + 31) / 32) : 0); }
     double work() const { return 2.0 * static_cast<double>(batch * rows * columns * taps * inner); }
 };
+
+/// Whether operands of a type become fp32 by integer work on a device (Product::unpacks).
+bool unpacks(DType type, const DevicePlan& device);
 
 struct ProductChoice {
     KernelChoice choice;
