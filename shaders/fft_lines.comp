@@ -48,7 +48,7 @@ vec2 load(int first_line, ivec2 line_element) {
 #if READS_TENSORS
     // An element that is not finite makes a NaN of every result: no order of sums gives more.
     ivec2 exponent = floatBitsToInt(v) & INF_BITS;
-    if (exponent.x == INF_BITS || exponent.y == INF_BITS) v = math_constant(NAN_BITS).xy;
+    if (exponent.x == INF_BITS || exponent.y == INF_BITS) v = intBitsToFloat(ivec4(NAN_BITS)).xy;
 #endif
     return v;
 }

@@ -33,7 +33,7 @@ Complex4 load(uint i) {
     // An element that is not finite makes a NaN of every result: no order of sums gives more.
     ivec4 large = max(floatBitsToInt(x.re) & ABS_MASK, floatBitsToInt(x.im) & ABS_MASK);
     bvec4 wild = greaterThanEqual(large, ivec4(INF_BITS));
-    x = Complex4(mix(x.re, math_constant(NAN_BITS), wild), mix(x.im, math_constant(NAN_BITS), wild));
+    x = Complex4(mix(x.re, intBitsToFloat(ivec4(NAN_BITS)), wild), mix(x.im, intBitsToFloat(ivec4(NAN_BITS)), wild));
 #endif
     return x;
 }

@@ -12,7 +12,6 @@ const int TOP12_MASK = -4096;  // keeps 12 bits of the significand: products of 
 const int MIN_NORMAL = 0x00800000;
 
 bvec4 math_is_nan(vec4 x) { return greaterThan(floatBitsToInt(x) & ABS_MASK, ivec4(INF_BITS)); }
-vec4 math_constant(int bits) { return intBitsToFloat(ivec4(bits)); }
 vec4 math_top12(vec4 x) { return intBitsToFloat(floatBitsToInt(x) & TOP12_MASK); }
 
 // ---- exact operators ------------------------------------------------------------------------------------------------
@@ -105,8 +104,8 @@ vec4 tosa_exp(vec4 x) {
     precise vec4 y = (p + 1.0) * intBitsToFloat(h << 23);
     y = y * intBitsToFloat((k - h) << 23);
     y = mix(y, vec4(0.0), lessThan(x, vec4(-104.0)));
-    y = mix(y, math_constant(INF_BITS), greaterThan(x, vec4(88.7228317)));
-    return mix(y, math_constant(NAN_BITS), math_is_nan(x));
+    y = mix(y, intBitsToFloat(ivec4(INF_BITS)), greaterThan(x, vec4(88.7228317)));
+    return mix(y, intBitsToFloat(ivec4(NAN_BITS)), math_is_nan(x));
 }
 
 // 1 / s, s in [1, 2], correctly rounded: by the device where it rounds so; else by a quotient within one ulp and the
@@ -144,7 +143,7 @@ vec4 tosa_sigmoid(vec4 x) {
     vec4 q = math_over(s);
     precise vec4 eq = e * q;
     vec4 y = mix(q, eq, lessThan(floatBitsToInt(x), ivec4(0)));
-    return mix(y, math_constant(NAN_BITS), greaterThan(minus, ivec4(INF_BITS | SIGN_BIT)));
+    return mix(y, intBitsToFloat(ivec4(NAN_BITS)), greaterThan(minus, ivec4(INF_BITS | SIGN_BIT)));
 }
 
 // w = tanh(-a) = t / (2 + t) with t = e^(-2a) - 1 keeps relative accuracy near 0; also tanh(a) = -t/2 (1 - w), where

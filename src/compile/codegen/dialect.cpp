@@ -1,5 +1,6 @@
 #include "compile/codegen/dialect.hpp"
 
+#include "compile/codegen/single_elements.hpp"
 #include "kernels/common/shader_text.hpp"
 
 #include <fmt/format.h>
@@ -34,6 +35,11 @@ std::string rounded(DType t, const std::string& expression) {
     return is_small_float(t) ? fmt::format("round_{}({})", name_of(t), expression) : expression;
 }
 
+std::string_view library_text(const std::string& file, const DevicePlan& device) {
+    const std::string_view text = shader_file(file);
+    return device.has_few_registers() ? in_single_elements(text) : text;
+}
+
 std::string preamble(const DevicePlan& device, StoreForm stores, const Defines& defines, bool small_floats, bool fp16) {
     const bool fast_fp16 = fp16 && device.fast_fp16, native_fp16 = fp16 && device.native_fp16 && !fast_fp16;
     const bool cooperative =
@@ -62,13 +68,15 @@ std::string preamble(const DevicePlan& device, StoreForm stores, const Defines& 
                         device.subgroup_lanes, int(device.exact_reciprocals), int(device.fma_chains));
     for (const auto& [name, value] : defines) text += fmt::format("#define {} {}\n", name, value);
     text += "layout(local_size_x = 64, local_size_x_id = 1000) in;\n";
-    for (const char* file : {"lib/types.glsl", "lib/index.glsl", "lib/wide.glsl", "lib/scale.glsl", "lib/math.glsl"}) {
+    for (const char* file : {"lib/types.glsl", "lib/index.glsl", "lib/wide.glsl", "lib/scale.glsl"}) {
         text += shader_file(file);
     }
+    if (device.has_few_registers()) text += shader_file("lib/single_elements.glsl");
+    text += library_text("lib/math.glsl", device);
     if (small_floats) {
         text += fmt::format("#define TOSAVK_NATIVE_FP16 {}\n#define TOSAVK_FAST_FP16 {}\n", int(native_fp16),
                             int(fast_fp16));
-        text += shader_file("lib/small_floats.glsl");
+        text += library_text("lib/small_floats.glsl", device);
         if (fast_fp16) text += shader_file("lib/fast_fp16.glsl");
     }
     return text;

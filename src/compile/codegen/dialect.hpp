@@ -30,6 +30,9 @@ using Defines = std::vector<std::pair<std::string, std::string>>;
 /// What the stores of a shader are, all of them: single elements and runs, whole quads, or two quads at once.
 enum class StoreForm : std::uint8_t { elements, quads, eights };
 
+/// A library of shaders/lib as shaders of the device have it.
+std::string_view library_text(const std::string& file, const DevicePlan& device);
+
 /// The beginning of every shader: extensions, defines and the dialect.
 std::string preamble(const DevicePlan& device, StoreForm stores, const Defines& defines, bool small_floats, bool fp16);
 

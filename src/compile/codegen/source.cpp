@@ -402,7 +402,7 @@ GroupSource SourceBuilder::finish(const std::string& end) {
     std::string text = preamble(device_, stores, pass_ ? pass_->defines : Defines(), uses(is_small_float),
                                 uses([](DType t) { return t == DType::fp16; }));
     if (libraries_may_loop()) text += fmt::format("#define LIBRARY_LOOPS {}\n", library_loops);
-    for (const std::string& library : libraries_) text += shader_file(library);
+    for (const std::string& library : libraries_) text += library_text(library, device_);
     std::string rest = params_;
     Declarations tensors(device_, quad_stores);
     for (std::size_t i = 0; i < source_.reads.size(); ++i) {
