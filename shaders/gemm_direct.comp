@@ -1,6 +1,7 @@
 // Matrix product of tiles in registers alone, for MATMUL and convolutions on devices whose shared memory is no nearer
 // than what is cached: an invocation makes TM rows x 4 columns and loads all of both operands itself. DOT4: products of
-// four 8-bit pairs are one instruction.
+// four 8-bit pairs are one instruction. STEPPED: every load has an address of its own, which steps from block to block,
+// where a device has the registers and shifts or large numbers are instructions of their own.
 #extension GL_EXT_control_flow_attributes : require
 #include "lib/gemm_operands.glsl"
 #include "lib/gemm_sums.glsl"
@@ -53,17 +54,17 @@
 #define ROW_UNIT(elements) (K % 4 == 0 ? (elements) / 4u : (elements))
 #define ROW_PART ROW_UNIT(uint(K))
 
-// The elements of a tap from `from` on, in quads where rows have whole ones.
-ROW_WORD row_word(uint from, int block) {
+// The elements of block `block` of a tap, which begin at `at`, in quads where rows have whole ones.
+ROW_WORD row_word(uint at, int block) {
     if (K % 4 == 0) {
 #if DOT4
-        return in0_word4q(from + uint(block));
+        return in0_word4q(at);
 #else
-        return LESS_ROW_ZP(in0_load4q(from + uint(block)));
+        return LESS_ROW_ZP(in0_load4q(at));
 #endif
     }
     int left = min(K - block * 4, 4);
-    X4 v = in0_loadn(from + uint(block * 4), uint(left));
+    X4 v = in0_loadn(at, uint(left));
 #if DOT4
     return pack_i8(v);
 #else
@@ -73,33 +74,60 @@ ROW_WORD row_word(uint from, int block) {
 }
 
 // The weights of a block: `weights` is where those of the tap begin, `b` the block in it.
+#define STEPPED_WEIGHTS (STEPPED && !DOT4 && (MATRIX || X_FLOAT))
 #if MATRIX
-X4 column_at(int batch, int k, int quad) {
-    return COLUMNS % 4 == 0 && K % 4 == 0 ? LESS_COLUMN_ZP(in1_load4q(uint((batch * K + k) * QUADS + quad)))
-                                          : column4(batch, k, quad);
+X4 column_at(uint at, int batch, int k, int quad) {
+    return COLUMNS % 4 == 0 && K % 4 == 0 ? LESS_COLUMN_ZP(in1_load4q(at)) : column4(batch, k, quad);
 }
 #define WEIGHTS_AT(tap) 0
 #if DOT4
 #define LOAD_WEIGHTS ivec4 w = column_words(batch, quad, b);
 #else
-#define LOAD_WEIGHTS                                                                           \
-    X4 w00 = column_at(batch, 4 * b, quad), w01 = column_at(batch, 4 * b + 1, quad),           \
-       w02 = column_at(batch, 4 * b + 2, quad), w03 = column_at(batch, 4 * b + 3, quad);
+#define WEIGHT_ROW uint(QUADS)  // quads from one inner element's weights to the next one's
+#define FIRST_WEIGHT(b) uint((batch * K + 4 * (b)) * QUADS + quad)
+#define WEIGHT(at, j) column_at(at, batch, 4 * b + (j), quad)
 #endif
 #else
 #define WEIGHTS_AT(tap) (COLUMN_QUAD(quad) * MOST_BLOCKS + (tap) * K_BLOCKS)
 #if DOT4
 #define LOAD_WEIGHTS ivec4 w = in1_load4q(uint(weights + b));
 #elif X_FLOAT
-#define LOAD_WEIGHTS                                                                           \
-    uint w_at = uint(weights + b) * 4u;                                                        \
-    X4 w00 = in1_load4q(w_at), w01 = in1_load4q(w_at + 1u), w02 = in1_load4q(w_at + 2u), w03 = in1_load4q(w_at + 3u);
+#define WEIGHT_ROW 1u
+#define FIRST_WEIGHT(b) (uint(weights + (b)) * 4u)
+#define WEIGHT(at, j) in1_load4q(at)
 #else
 #define LOAD_WEIGHTS                                                                           \
     ivec4 words = in1_load4q(uint(weights + b));                                               \
     X4 w00 = unpack_i8(words.x) - column_zp, w01 = unpack_i8(words.y) - column_zp,             \
        w02 = unpack_i8(words.z) - column_zp, w03 = unpack_i8(words.w) - column_zp;
 #endif
+#endif
+#if STEPPED_WEIGHTS
+#define LOAD_WEIGHTS                                                                                              \
+    X4 w00 = WEIGHT(w_at0, 0), w01 = WEIGHT(w_at1, 1), w02 = WEIGHT(w_at2, 2), w03 = WEIGHT(w_at3, 3);            \
+    w_at0 += 4u * WEIGHT_ROW, w_at1 += 4u * WEIGHT_ROW, w_at2 += 4u * WEIGHT_ROW, w_at3 += 4u * WEIGHT_ROW;
+#define BEGIN_WEIGHTS                                                                                             \
+    uint w_at0 = FIRST_WEIGHT(0), w_at1 = w_at0 + WEIGHT_ROW, w_at2 = w_at1 + WEIGHT_ROW, w_at3 = w_at2 + WEIGHT_ROW;
+#else
+#define BEGIN_WEIGHTS
+#ifdef WEIGHT
+#define LOAD_WEIGHTS                                                                                              \
+    uint w_at = FIRST_WEIGHT(b);                                                                                  \
+    X4 w00 = WEIGHT(w_at, 0), w01 = WEIGHT(w_at + WEIGHT_ROW, 1), w02 = WEIGHT(w_at + 2u * WEIGHT_ROW, 2),        \
+       w03 = WEIGHT(w_at + 3u * WEIGHT_ROW, 3);
+#endif
+#endif
+#if STEPPED
+#define BEGIN_ROWS     \
+    uint row_from[TM]; \
+    EACH_ROW(BEGIN_ROW)
+#define BEGIN_ROW(r) row_from[r] = ROW_AT(r, 0);
+#define TAKE_ROW(r) row_from[r]
+#define STEP_ROW(r) row_from[r] += ROW_UNIT(4u);
+#else
+#define BEGIN_ROWS
+#define TAKE_ROW(r) ROW_AT(r, b)
+#define STEP_ROW(r)
 #endif
 #if DOT4
 #define PRODUCTS(r, word) acc[r] += products(word, w);
@@ -134,8 +162,10 @@ void main() {
 // Sums are flushed outside of the innermost loop.
 #define FOR_BLOCKS                                                                              \
     [[dont_unroll]] for (int turn = 0; turn < K_BLOCKS; turn += FLUSH_BLOCKS) {                 \
-        [[dont_unroll]] for (int b = turn; b < min(turn + FLUSH_BLOCKS, K_BLOCKS); ++b)
+        int b = turn, left = min(FLUSH_BLOCKS, K_BLOCKS - turn);                                \
+        [[dont_unroll]] do
 #define END_BLOCKS                                                                              \
+        while (++b, --left > 0);                                                                \
         EACH_ROW(FLUSH)                                                                         \
     }
 #else
@@ -158,7 +188,8 @@ void main() {
 #if MATRIX
         const bool all = true;
         uint start = uint(batch * ROWS + first) * ROW_PART, last = uint(ROWS - 1 - first);
-#define FROM(r) (start + (ROWS % TM == 0 ? uint(r) : min(uint(r), last)) * ROW_PART)
+#define ROW_AT(r, b) \
+    (start + ROW_UNIT(4u) * uint(b) + (ROWS % TM == 0 ? uint(r) : min(uint(r), last)) * ROW_PART)
 #define IS_INSIDE(r) true
 #else
         int ky = int(uint(tap) / uint(TAPS_X)), kx = tap - ky * TAPS_X;
@@ -172,7 +203,7 @@ void main() {
         inside = LINE_INSIDE(row, ky) ? inside : 0u;
         bool all = inside == (1u << TM) - 1u;
         uint start = uint(K % 4 == 0 ? at >> 2 : at);  // may be negative where the first pixel is outside
-#define FROM(r) (start + uint((r) * LINE_STEP) * ROW_PART)
+#define ROW_AT(r, b) (start + ROW_UNIT(4u) * uint(b) + uint((r) * LINE_STEP) * ROW_PART)
 #define IS_INSIDE(r) (((inside >> (r)) & 1u) != 0u)
 #else
         Row row = row_at(batch, first);
@@ -186,18 +217,21 @@ void main() {
         if (first + r + 1 < ROWS) row = next_row(batch, row);                    \
     }
         EACH_ROW(FIND)
-#define FROM(r) from[r]
+#define ROW_AT(r, b) (from[r] + ROW_UNIT(4u) * uint(b))
 #define IS_INSIDE(r) (from[r] != OUTSIDE)
 #endif
 #endif
         int weights = WEIGHTS_AT(tap);
         // Where no row of the tile is in the padding nothing asks.
         if (!PADDED || all) {
+            BEGIN_WEIGHTS
+            BEGIN_ROWS
             FOR_BLOCKS {
                 LOAD_WEIGHTS
 #define MULTIPLY(r)                                                  \
     {                                                                \
-        ROW_WORD word = row_word(FROM(r), b);                        \
+        ROW_WORD word = row_word(TAKE_ROW(r), b);                    \
+        STEP_ROW(r)                                                  \
         PRODUCTS(r, word)                                            \
         COUNT_WORD(r, word)                                          \
     }
@@ -215,6 +249,7 @@ void main() {
             }
             END_BLOCKS
         } else {
+            BEGIN_WEIGHTS
             FOR_BLOCKS {
                 LOAD_WEIGHTS
 #if DOT4
@@ -225,7 +260,7 @@ void main() {
 #define MULTIPLY_INSIDE(r)                                           \
     {                                                                \
         ROW_WORD word = PADDING_WORD;                                \
-        if (IS_INSIDE(r))  word = row_word(FROM(r), b);         \
+        if (IS_INSIDE(r)) word = row_word(ROW_AT(r, b), b);          \
         PRODUCTS(r, word)                                            \
         COUNT_WORD(r, word)                                          \
     }

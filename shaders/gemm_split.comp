@@ -46,7 +46,21 @@ void main() {
 #if WIDE
     int pending = 0;
 #endif
-    for (int block = lane; inside && block < BLOCKS; block += LANES) {
+#if HALF
+// Sums are flushed outside of the innermost loop.
+#define FOR_BLOCKS                                                          \
+    for (int block = lane; inside && block < BLOCKS;) {                     \
+        int left = min(FLUSH_BLOCKS, (BLOCKS - block + LANES - 1) / LANES); \
+        do
+#define END_BLOCKS                                                          \
+        while (block += LANES, --left > 0);                                 \
+        for (int r = 0; r < TM; ++r) { FLUSH_SUM(r) }                       \
+    }
+#else
+#define FOR_BLOCKS for (int block = lane; inside && block < BLOCKS; block += LANES)
+#define END_BLOCKS
+#endif
+    FOR_BLOCKS {
         Block at = block_at(block);
         int k = at.k;
 #if DOT4
@@ -65,9 +79,7 @@ void main() {
             ADD(r, x.y, w01)
             ADD(r, x.z, w02)
             ADD(r, x.w, w03)
-#elif HALF
-            SUM(r) += vec4(fma(x.wwww, w03, fma(x.zzzz, w02, fma(x.yyyy, w01, x.x * w00))));
-#elif X_FLOAT && TOSAVK_FMA
+#elif HALF || (X_FLOAT && TOSAVK_FMA)
             ADD_FOUR(r, x, w00, w01, w02, w03)
 #else
             acc[r] += x.x * w00 + x.y * w01 + x.z * w02 + x.w * w03;
@@ -81,6 +93,7 @@ void main() {
 #endif
 #endif
     }
+    END_BLOCKS
 #if WIDE
     TOTAL4 own = SUM(0);
     for (int r = 0; r < TM; ++r) {

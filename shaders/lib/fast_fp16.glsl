@@ -53,29 +53,111 @@ f16vec4 tosa_pow(f16vec4 x, f16vec4 y) { return f16vec4(exp2(vec4(y) * log2(vec4
 f16vec4 exact_divide(f16vec4 a, f16vec4 b) { return a / b; }
 f16vec4 exact_sqrt(f16vec4 x) { return sqrt(x); }
 
-#define READ_fp16(N, B, FROM)                                                                                       \
+// Where fp16 comes from: FROM_HALVES(N, binding), as FROM_1 and its sisters of lib/types.glsl, but already numbers. With
+// TOSAVK_STORAGE16 a storage buffer holds float16_t, and nothing is unpacked. (Two neighbouring quads that a compiler
+// makes one load or store of would be words again; | hides from it that they are neighbours.)
+#define WORD_HALVES(N, B, FROM)                                                                                     \
     FROM##_2(N, B)                                                                                                  \
     float16_t N##_load1(uint i) {                                                                                   \
         f16vec2 two = unpackFloat2x16(uint(N##_word(i >> 1)));                                                      \
         return (i & 1u) == 0u ? two.x : two.y;                                                                      \
     }                                                                                                               \
-    f16vec4 N##_load4q(uint q) { return half_of_words(N##_pair(q)); }                                               \
+    f16vec4 N##_load4q(uint q) { return half_of_words(N##_pair(q)); }
+#define TEXELS_HALVES(N, B) WORD_HALVES(N, B, TEXELS)
+// Texels of four numbers of fp16.
+#define HALF_TEXELS_HALVES(N, B)                                                                                    \
+    layout(set = 0, binding = B) uniform samplerBuffer N##_t;                                                       \
+    f16vec4 N##_load4q(uint q) { TOUCH(B, 2, 0, q) return f16vec4(texelFetch(N##_t, int(q))); }                     \
+    float16_t N##_load1(uint i) { return N##_load4q(i >> 2)[i & 3u]; }
+#define PARTS_HALVES(N, B) WORD_HALVES(N, B, PARTS)
+#if TOSAVK_STORAGE16
+#define BUFFER_HALVES(N, B)                                                                                         \
+    layout(set = 0, binding = B) readonly buffer N##_block { float16_t N##_h[]; };                                  \
+    layout(set = 0, binding = B) readonly buffer N##_block4 { f16vec4 N##_h4[]; };                                  \
+    float16_t N##_load1(uint i) { TOUCH(B, 1, 0, i >> 1) return N##_h[i]; }                                         \
+    f16vec4 N##_load4q(uint q) { TOUCH(B, 2, 0, q) return N##_h4[q]; }
+#define EIGHTS_fp16(N, B)                                                                                           \
+    void N##_load8(uint i, out f16vec4 v, out f16vec4 w) {                                                          \
+        TOUCH(B, 4, 0, i >> 3)                                                                                      \
+        v = N##_h4[i >> 2];                                                                                         \
+        w = N##_h4[(i >> 2) | 1u];                                                                                  \
+    }
+#else
+#define BUFFER_HALVES(N, B) WORD_HALVES(N, B, BUFFER)
+#define EIGHTS_fp16(N, B)                                                                                           \
+    layout(set = 0, binding = B) readonly buffer N##_block8 { ivec4 N##_w8[]; };                                    \
+    void N##_load8(uint i, out f16vec4 v, out f16vec4 w) {                                                          \
+        TOUCH(B, 4, 0, i >> 3)                                                                                      \
+        ivec4 x = N##_w8[i >> 3];                                                                                   \
+        v = half_of_words(x.xy);                                                                                    \
+        w = half_of_words(x.zw);                                                                                    \
+    }
+#endif
+#define READ_fp16(N, B, FROM)                                                                                       \
+    FROM##_HALVES(N, B)                                                                                             \
     f16vec4 N##_load4(uint i) { return N##_load4q(i >> 2); }                                                        \
     LOADN(N, f16vec4)
 
-// Kernels give floats of 32 bits, generated code those of 16.
-#if TOSAVK_EIGHTS
+// Where it goes, likewise. Kernels give floats of 32 bits, generated code those of 16.
+#define STORE_EIGHT_FLOATS(N) \
+    void N##_store8(uint i, vec4 v, vec4 w) { N##_store8(i, f16vec4(v), f16vec4(w)); }
+#define STORE_FOUR_FLOATS(N) \
+    void N##_store4(uint i, vec4 v) { N##_store4(i, f16vec4(v)); }
+#define STORE_FLOATS(N)                                                                                             \
+    STORE_FOUR_FLOATS(N)                                                                                            \
+    void N##_storen(uint i, uint n, vec4 v) { N##_storen(i, n, f16vec4(v)); }                                       \
+    void N##_store1(uint i, float x) { N##_store1(i, float16_t(x)); }
+#if TOSAVK_EIGHTS && TOSAVK_PAIRS
 #define WRITE_fp16(N, B, TO)                                                                                        \
     WRITE_i16(N##_bits, B, TO)                                                                                      \
     void N##_store8(uint i, f16vec4 v, f16vec4 w) { N##_bits_store8(i, half_bits(v), half_bits(w)); }               \
-    void N##_store8(uint i, vec4 v, vec4 w) { N##_store8(i, f16vec4(v), f16vec4(w)); }
+    STORE_EIGHT_FLOATS(N)
+#elif TOSAVK_EIGHTS
+#if TOSAVK_STORAGE16
+#define WRITE_fp16(N, B, TO)                                                                                        \
+    layout(set = 0, binding = B) writeonly buffer N##_block { f16vec4 N##_h4[]; };                                  \
+    void N##_store8(uint i, f16vec4 v, f16vec4 w) {                                                                 \
+        TOUCH(B, 4, 1, i >> 3)                                                                                      \
+        N##_h4[i >> 2] = v;                                                                                         \
+        N##_h4[(i >> 2) | 1u] = w;                                                                                  \
+    }                                                                                                               \
+    STORE_EIGHT_FLOATS(N)
 #else
 #define WRITE_fp16(N, B, TO)                                                                                        \
+    layout(set = 0, binding = B) writeonly buffer N##_block { ivec4 N##_w8[]; };                                    \
+    void N##_store8(uint i, f16vec4 v, f16vec4 w) {                                                                 \
+        TOUCH(B, 4, 1, i >> 3)                                                                                      \
+        N##_w8[i >> 3] = ivec4(words_of_half(v), words_of_half(w));                                                 \
+    }                                                                                                               \
+    STORE_EIGHT_FLOATS(N)
+#endif
+#else
+#define STORES_BITS(N, B, TO)                                                                                       \
     WRITE_i16(N##_bits, B, TO)                                                                                      \
     void N##_store4(uint i, f16vec4 v) { N##_bits_put2(i >> 2, words_of_half(v)); }                                 \
-    void N##_store4(uint i, vec4 v) { N##_store4(i, f16vec4(v)); }                                                  \
     void N##_storen(uint i, uint n, f16vec4 v) { N##_bits_storen(i, n, half_bits(v)); }                             \
-    void N##_storen(uint i, uint n, vec4 v) { N##_storen(i, n, f16vec4(v)); }                                       \
     void N##_store1(uint i, float16_t x) { N##_bits_store1(i, half_bits(f16vec4(x)).x); }                           \
-    void N##_store1(uint i, float x) { N##_store1(i, float16_t(x)); }
+    STORE_FLOATS(N)
+#define PART_STORES_HALVES(N, B) STORES_BITS(N, B, PART_STORES)
+#if !TOSAVK_STORAGE16
+#define STORES_HALVES(N, B) STORES_BITS(N, B, STORES)
+#elif TOSAVK_QUAD_STORES
+#define STORES_HALVES(N, B)                                                                                         \
+    layout(set = 0, binding = B) writeonly buffer N##_block { f16vec4 N##_h4[]; };                                  \
+    void N##_store4(uint i, f16vec4 v) { TOUCH(B, 2, 1, i >> 2) N##_h4[i >> 2] = v; }                               \
+    STORE_FOUR_FLOATS(N)
+#else
+#define STORES_HALVES(N, B)                                                                                         \
+    layout(set = 0, binding = B) writeonly buffer N##_block { float16_t N##_h[]; };                                 \
+    void N##_store1(uint i, float16_t x) { TOUCH(B, 1, 1, i >> 1) N##_h[i] = x; }                                   \
+    void N##_storen(uint i, uint n, f16vec4 v) {                                                                    \
+        N##_store1(i, v.x);                                                                                         \
+        if (n > 1u) N##_store1(i + 1u, v.y);                                                                        \
+        if (n > 2u) N##_store1(i + 2u, v.z);                                                                        \
+        if (n > 3u) N##_store1(i + 3u, v.w);                                                                        \
+    }                                                                                                               \
+    void N##_store4(uint i, f16vec4 v) { N##_storen(i, 4u, v); }                                                    \
+    STORE_FLOATS(N)
+#endif
+#define WRITE_fp16(N, B, TO) TO##_HALVES(N, B)
 #endif

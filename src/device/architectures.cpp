@@ -126,6 +126,8 @@ constexpr Facts subgroups(std::string_view why, std::string_view source, std::ui
 /// `unit`: subgroups of the matrix units; 0: there are none.
 constexpr Facts xe(std::string_view why, std::uint32_t unit = 0) {
     Facts facts = subgroups(why, "Mesa, src/intel/vulkan: minSubgroupSize, maxSubgroupSize", 1, 128);
+    facts.half_products = {false, "products of fp16 are as many instructions, and each factor is moved out of its word",
+                           "docs/gpu-compilers.md: Precision fast"};
     constexpr std::string_view source =
         "Mesa, src/intel/vulkan: anv_physical_device, cooperative matrix configurations";
     if (unit != 0) {
@@ -151,8 +153,14 @@ constexpr Facts direct(std::string_view why, std::string_view source, std::uint3
                               "docs/gpu-compilers.md: The hottest loops of products"}};
 }
 
-constexpr Facts adreno_6xx_facts() {
+constexpr Facts adreno_facts() {
     Facts facts = direct("64 are a subgroup, or half of one of 128", "Mesa, src/freedreno/common: threadsize_base", 96);
+    facts.half_loads = {true, "halves are registers of their own", "docs/gpu-compilers.md: Precision fast"};
+    return facts;
+}
+
+constexpr Facts adreno_6xx_facts() {
+    Facts facts = adreno_facts();
     facts.texel_reads = {true, "the texture path reads single words of a storage buffer",
                          "docs/gpu-compilers.md: The hottest loops of products"};
     return facts;
@@ -187,8 +195,7 @@ constexpr Architecture table[] = {
     {"Intel Xe2", xe2, xe("64 are whole subgroups of 16 and 32", 16)},
     {"another Intel GPU", any_intel, xe("64 are whole subgroups of 8, 16 and 32")},
     {"Qualcomm Adreno 6xx", adreno_6xx, adreno_6xx_facts()},
-    {"Qualcomm Adreno 7xx", adreno_7xx,
-     direct("64 are a subgroup, or half of one of 128", "Mesa, src/freedreno/common: threadsize_base", 96)},
+    {"Qualcomm Adreno 7xx", adreno_7xx, adreno_facts()},
     {"Arm Mali Bifrost", bifrost,
      direct("64 are whole subgroups of 4 and 8", "Mesa, src/panfrost: pan_subgroup_size", 64)},
     {"Arm Mali Valhall or later", valhall,
@@ -229,6 +236,8 @@ constexpr Architecture table[] = {
       .paired_products = {false, "nothing is known for another size", guess},
       .texel_reads = {false, "nothing is known against storage buffers", guess},
       .wide_storage = {false, "nothing is known for wider ones", guess},
+      .half_loads = {false, "numbers of fp16 are computed with in pairs, as they lie in words", guess},
+      .half_products = {true, "an instruction multiplies two numbers of fp16, or takes half the time", guess},
       .exact_reciprocals = {false, "Vulkan allows quotients an error of 2.5 ulp",
                             "Vulkan, Precision and Operation of SPIR-V Instructions: OpFDiv"},
       .maps_memory = {true, "the host and the device share it", guess},

@@ -256,6 +256,17 @@ void choose_arithmetic(const DeviceCaps& caps, const Facts& facts, DevicePlan& p
     plan.has_fp16 = caps.fp16;
     because(plan, caps.fp16 ? "precision fast is fp16 as the device computes it: it has shaderFloat16"
                             : "precision fast is precision fp16: the device has no shaderFloat16");
+    plan.storage16 = caps.fp16 && caps.storage16 && *facts.half_loads;
+    plan.half_texels = caps.fp16 && plan.texel_elements > 0 && *facts.half_loads;
+    plan.half_products = caps.fp16 && *facts.half_products;
+    if (!caps.fp16) return;
+    because(plan, plan.half_texels ? fmt::format("precision fast reads texels of fp16: {}", facts.half_loads.why)
+                  : plan.storage16 ? fmt::format("precision fast loads and stores float16_t: {}", facts.half_loads.why)
+                  : *facts.half_loads
+                      ? "precision fast takes fp16 out of words: the device has no storageBuffer16BitAccess"
+                      : fmt::format("precision fast takes fp16 out of words: {}", facts.half_loads.why));
+    because(plan, fmt::format("precision fast multiplies matrices in {}: {}", plan.half_products ? "fp16" : "fp32",
+                              facts.half_products.why));
 }
 
 void choose_transfers(const DeviceCaps& caps, const Facts& facts, DevicePlan& plan) {

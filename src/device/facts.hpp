@@ -46,6 +46,8 @@ struct Facts {
     Fact<bool> paired_products = {};       ///< subgroups of matrix_subgroup issue products of floats in pairs
     Fact<bool> texel_reads = {};           ///< reading through uniform texel buffers pays
     Fact<bool> wide_storage = {};          ///< storage buffers in components of 64 bits pay
+    Fact<bool> half_loads = {};            ///< registers hold single numbers of fp16, loaded as such
+    Fact<bool> half_products = {};         ///< as DevicePlan's
     Fact<bool> exact_reciprocals = {};     ///< as DevicePlan's
     Fact<bool> maps_memory = {};           ///< device memory that the host sees is read fast by it
     Fact<double> work_per_s = {};          ///< operations that the slow devices of the kind manage
@@ -76,6 +78,8 @@ inline constexpr std::tuple fact_members{
     std::pair{"paired_products", &Facts::paired_products},
     std::pair{"texel_reads", &Facts::texel_reads},
     std::pair{"wide_storage", &Facts::wide_storage},
+    std::pair{"half_loads", &Facts::half_loads},
+    std::pair{"half_products", &Facts::half_products},
     std::pair{"exact_reciprocals", &Facts::exact_reciprocals},
     std::pair{"maps_memory", &Facts::maps_memory},
     std::pair{"work_per_s", &Facts::work_per_s},

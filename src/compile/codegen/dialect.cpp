@@ -57,6 +57,8 @@ std::string preamble(const DevicePlan& device, StoreForm stores, const Defines& 
     }
     if (device.int64) text += "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n";
     if (native_fp16 || fast_fp16) text += "#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require\n";
+    const bool storage16 = fast_fp16 && device.storage16;
+    if (storage16) text += "#extension GL_EXT_shader_16bit_storage : require\n";
     if (device.nan_preserve) text += signed_zero_inf_nan_preserve(32);
     if (device.rte) text += rounding_mode_rte(32);
     if (native_fp16) text += signed_zero_inf_nan_preserve(16) + rounding_mode_rte(16) + denorm_preserve(16);
@@ -74,8 +76,8 @@ std::string preamble(const DevicePlan& device, StoreForm stores, const Defines& 
     if (device.has_few_registers()) text += shader_file("lib/single_elements.glsl");
     text += library_text("lib/math.glsl", device);
     if (small_floats) {
-        text += fmt::format("#define TOSAVK_NATIVE_FP16 {}\n#define TOSAVK_FAST_FP16 {}\n", int(native_fp16),
-                            int(fast_fp16));
+        text += fmt::format("#define TOSAVK_NATIVE_FP16 {}\n#define TOSAVK_FAST_FP16 {}\n#define TOSAVK_STORAGE16 {}\n",
+                            int(native_fp16), int(fast_fp16), int(storage16));
         text += library_text("lib/small_floats.glsl", device);
         if (fast_fp16) text += shader_file("lib/fast_fp16.glsl");
     }
@@ -95,7 +97,12 @@ void Declarations::read(KernelOperand& operand, std::size_t index, std::uint64_t
             fmt::format("ivec2 {0}_pair(uint i) {{ return ivec2({0}_word(2u * i), {0}_word(2u * i + 1u)); }}\n", name);
     }
     eights = eights && has_load8(bytes, operand.type, device_);
-    const char* from = texels ? (eights ? "TEXEL_PAIRS" : "TEXELS") : parts > 1 ? "PARTS" : "BUFFER";
+    const bool halves = texels && operand.type == DType::fp16 && device_.fast_fp16 && device_.half_texels;
+    if (halves) operand.path = ReadPath::half_texels;
+    const char* from = halves    ? "HALF_TEXELS"
+                     : texels    ? (eights ? "TEXEL_PAIRS" : "TEXELS")
+                     : parts > 1 ? "PARTS"
+                                 : "BUFFER";
     text += fmt::format("READ_{}({}, {}, {})\n", name_of(operand.type), name, bindings, from);
     if (eights) {
         if (texels) operand.path = ReadPath::texel_pairs;

@@ -25,6 +25,7 @@ enum class ReadPath : std::uint8_t {
     buffer,       ///< storage buffer
     texels,       ///< uniform texel buffer, integer texels of texel_bytes()
     texel_pairs,  ///< the same of 8-bit elements, two words a texel
+    half_texels,  ///< uniform texel buffer of fp16, four numbers a texel
 };
 inline bool is_texels(ReadPath path) { return path != ReadPath::buffer; }
 /// One word for 8-bit elements (two as pairs), two for 16-bit ones, else four.

@@ -24,6 +24,7 @@ bool has_load8(std::uint64_t bytes, DType type, const DevicePlan& device) {
     if (binding_count(bytes, device) != 1) return false;
     // Eight bytes are a small load where neighbouring ones are one, and nothing takes 64-bit components.
     if (type == DType::i8 && device.lanes_together > 1) return true;
+    if (type == DType::fp16) return device.fast_fp16 && !device.slow_storage;
     const bool plain = type == DType::i8 || type == DType::i32 || type == DType::fp32;
     return plain && device.slow_storage && device.int64;
 }

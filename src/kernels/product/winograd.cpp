@@ -116,7 +116,7 @@ std::optional<KernelChoice> plan_winograd(const NodeView& view, const DevicePlan
                        tiles = g.batch * tiles_y * tiles_x;
     const Product product{.is_matrix = true,
                           .is_float = true,
-                          .is_half = true,
+                          .is_half = device.half_products,
                           .batch = m * m,
                           .rows = tiles,
                           .columns = padded(g.out_channels),

@@ -195,7 +195,9 @@ KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const 
     // (docs/performance.md, "Reciprocals and whole lines").
     const bool pays = row_bytes(view, s) >= 4096 ? length >= 64 : loads_are_loops(device);
     const bool whole_lines = device.row_quads > 1 && size_of(view.in(0).type) == 4 && pays;
-    const std::int64_t each = whole_lines ? 2 * device.row_quads : device.row_quads;
+    // Two quads of fp16 are one load, as one of fp32 is.
+    const bool halves = device.fast_fp16 && !device.slow_storage && view.in(0).type == DType::fp16;
+    const std::int64_t each = whole_lines || halves ? 2 * device.row_quads : device.row_quads;
 
     KernelChoice choice;
     choice.defines = arithmetic.defines();

@@ -134,6 +134,11 @@ LogicalDevice::LogicalDevice(std::shared_ptr<Instance> instance_, const Physical
         small.shaderInt8 = plan.cooperative_i8 ? VK_TRUE : VK_FALSE;
         enable(small, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
     }
+    VkPhysicalDevice16BitStorageFeatures storage16{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES};
+    if (plan.storage16) {
+        storage16.storageBuffer16BitAccess = VK_TRUE;
+        enable(storage16, VK_KHR_16BIT_STORAGE_EXTENSION_NAME);
+    }
     VkPhysicalDeviceShaderIntegerDotProductFeatures dot{
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES};
     if (plan.dot4) {

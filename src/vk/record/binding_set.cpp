@@ -111,13 +111,15 @@ BindingSet::Writes BindingSet::writes_of(const Dispatch& dispatch, VkDescriptorS
 
 VkBufferView BindingSet::texels_of(const Binding& binding, const BufferPlace& place, Views& views) {
     const std::uint32_t bytes = texel_bytes(binding.type, binding.path);
-    UniqueHandle<VkBufferView>& view = views[{place.buffer, place.offset, binding.place.size, bytes}];
+    const VkFormat format = binding.path == ReadPath::half_texels ? VK_FORMAT_R16G16B16A16_SFLOAT
+                          : bytes == 4                            ? VK_FORMAT_R32_SINT
+                          : bytes == 8                            ? VK_FORMAT_R32G32_SINT
+                                                                  : VK_FORMAT_R32G32B32A32_SINT;
+    UniqueHandle<VkBufferView>& view = views[{place.buffer, place.offset, binding.place.size, format}];
     if (view.get() == VK_NULL_HANDLE) {
         VkBufferViewCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO};
         info.buffer = place.buffer;
-        info.format = bytes == 4 ? VK_FORMAT_R32_SINT
-                    : bytes == 8 ? VK_FORMAT_R32G32_SINT
-                                 : VK_FORMAT_R32G32B32A32_SINT;
+        info.format = format;
         info.offset = place.offset;
         info.range = binding.place.size;
         view = {device_.device.handle, device_.vk.vkDestroyBufferView};

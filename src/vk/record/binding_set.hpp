@@ -28,8 +28,7 @@ public:
     static bool has_externals(const Dispatch& dispatch);
 
 private:
-    using Views =
-        std::map<std::tuple<VkBuffer, std::uint64_t, std::uint64_t, std::uint32_t>, UniqueHandle<VkBufferView>>;
+    using Views = std::map<std::tuple<VkBuffer, std::uint64_t, std::uint64_t, VkFormat>, UniqueHandle<VkBufferView>>;
     /// What one set is to be; `writes` points into the others.
     struct Writes {
         std::vector<VkDescriptorBufferInfo> buffers;
