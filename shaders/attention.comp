@@ -1,8 +1,8 @@
 // Attention in one dispatch, softmax(Q K + mask) V for each of BATCH heads, without a score in memory. A workgroup
 // makes TY * TM rows; XL * TY invocations walk along the keys, 4 * XL of them at a time: each makes the scores of TM
-// rows and four keys, then LANES of them turn a row of scores into weights, then each adds TM rows of four columns of V.
-// A row's weights are relative to the largest score so far, and its sums are scaled anew where a larger one comes. SPLIT
-// such parts take every SPLIT-th tile of keys and are added up at the end.
+// rows and four keys, then LANES of them turn a row of scores into weights, then each adds TM rows of four columns of
+// V. A row's weights are relative to the largest score so far, and its sums are scaled anew where a larger one comes.
+// SPLIT such parts take every SPLIT-th tile of keys and are added up at the end.
 //   in0  Q [BATCH,ROWS,K], in1  K [BATCH,K,KEYS], in2  V [BATCH,KEYS,COLUMNS]: fp16, K and COLUMNS in whole quads
 //   in3  MASK: what is added to the scores, broadcast over [BATCH,ROWS,KEYS]
 // Products are summed as in lib/gemm_sums.glsl (HALF), all else is fp32.
