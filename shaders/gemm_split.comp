@@ -1,11 +1,14 @@
-// Matrix product of few rows or columns, for MATMUL and convolutions: LANES neighbouring invocations share a tile of
-// TM rows x 4 columns, take every LANES-th block of the inner dimension and fold their sums as a tree. LANES is a
-// power of two from TM up to the workgroup size. DOT4, of convolutions: products of four 8-bit pairs are one
-// instruction.
+// Matrix product of few rows or columns, for MATMUL and convolutions: LANES invocations share a tile of TM rows x 4
+// columns, take every LANES-th block of the inner dimension and fold their sums as a tree. LANES is a power of two
+// from TM up to the workgroup size. SIDE tiles lie side by side, so that neighbours read neighbouring columns where
+// these are neighbours in memory. DOT4, of convolutions: products of four 8-bit pairs are one instruction. SINGLE, of
+// a convolution that is a matrix times a vector of floats: an invocation takes every LANES-th inner element, and its
+// neighbours read the columns of the next ones.
 #include "lib/gemm_operands.glsl"
 #include "lib/gemm_sums.glsl"
 
 #define ROW_GROUPS ((ROWS + TM - 1) / TM)
+const int ACROSS = (QUADS + SIDE - 1) / SIDE;
 
 // One row at a time where all of them might take more memory than there is.
 #if WIDE
@@ -23,17 +26,19 @@ void fold(int local, int lane, int size) {
             for (int r = 0; r < TOGETHER; ++r)
                 partial[SHARED_STORE(0u, 4u, r * size + local)] =
                     TOTAL_ADD(partial[SHARED_LOAD(0u, 4u, r * size + local)],
-                              partial[SHARED_LOAD(0u, 4u, r * size + local + others)]);
+                              partial[SHARED_LOAD(0u, 4u, r * size + local + others * SIDE)]);
         }
         barrier();
     }
 }
 
 void main() {
-    int local = int(gl_LocalInvocationID.x), lane = local % LANES, slot = local / LANES, size = int(gl_WorkGroupSize.x);
-    int tile = int(workgroup_index()) * (size / LANES) + slot;
-    int quad = tile % QUADS, first = tile / QUADS % ROW_GROUPS * TM, batch = tile / QUADS / ROW_GROUPS;
-    bool inside = batch < BATCH;
+    int local = int(gl_LocalInvocationID.x), lane = local % (LANES * SIDE) / SIDE, size = int(gl_WorkGroupSize.x);
+    int begin = local - lane * SIDE;  // where lane 0 of the tile has its sums
+    int tile = int(workgroup_index()) * (size / (LANES * SIDE)) + local / (LANES * SIDE);
+    int quad = tile % ACROSS * SIDE + local % SIDE, first = tile / ACROSS % ROW_GROUPS * TM;
+    int batch = tile / ACROSS / ROW_GROUPS;
+    bool inside = batch < BATCH && (QUADS % SIDE == 0 || quad < QUADS);
     row_zp = X1(ROW_ZP);
     column_zp = X1(COLUMN_ZP);
 
@@ -60,6 +65,24 @@ void main() {
 #define FOR_BLOCKS for (int block = lane; inside && block < BLOCKS; block += LANES)
 #define END_BLOCKS
 #endif
+#if SINGLE
+    for (int k = lane; inside && k < K; k += 4 * LANES) {
+        // Loads of four steps are on their way together.
+        const bool whole = K % (4 * LANES) == 0;
+        X1 x[4];
+        X4 w[4];
+        for (int i = 0; i < 4; ++i) {
+            int at = whole ? k + i * LANES : min(k + i * LANES, K - 1);
+            x[i] = whole || k + i * LANES < K ? X1(in0_load1(uint(at))) : X1(0);
+            w[i] = in1_load4q(uint(quad * K_BLOCKS * 4 + at));
+        }
+#if HALF
+        SUM(0) += vec4(fma(X4(x[3]), w[3], fma(X4(x[2]), w[2], fma(X4(x[1]), w[1], x[0] * w[0]))));
+#else
+        for (int i = 0; i < 4; ++i) acc[0] = MULTIPLY_ADD(X4(x[i]), w[i], acc[0]);
+#endif
+    }
+#else
     FOR_BLOCKS {
         Block at = block_at(block);
         int k = at.k;
@@ -94,19 +117,20 @@ void main() {
 #endif
     }
     END_BLOCKS
+#endif
 #if WIDE
     TOTAL4 own = SUM(0);
     for (int r = 0; r < TM; ++r) {
         FLUSH_SUM(r)
         partial[SHARED_STORE(0u, 4u, local)] = SUM(r);
         fold(local, lane, size);
-        if (lane == r) own = partial[slot * LANES];
+        if (lane == r) own = partial[begin];
         barrier();
     }
 #else
     for (int r = 0; r < TM; ++r) partial[SHARED_STORE(0u, 4u, r * size + local)] = SUM(r);
     fold(local, lane, size);
-#define own partial[lane * size + slot * LANES]
+#define own partial[lane * size + begin]
 #endif
     if (!inside || lane >= TM || first + lane >= ROWS) return;
     int to = output_row(batch, first + lane);

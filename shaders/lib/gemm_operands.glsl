@@ -235,7 +235,7 @@ X4 row4(int at, int k) {
     uint i = uint(TAP_START(at) + k);
     X4 v;
     if (K % 4 == 0) {
-        v = LESS_ROW_ZP(in0_load4(i));
+        v = LESS_ROW_ZP(in0_load4q(i >> 2));
     } else {
         int left = min(K - k, 4);
         v = LESS_ROW_ZP(in0_loadn(i, uint(left)));
@@ -324,7 +324,7 @@ TOTAL4 bias4(int batch, int quad) {
 #ifdef IN1_EIGHTS
 #define COLUMNS8(i, a, b) in1_load8(i, a, b);
 #else
-#define COLUMNS8(i, a, b) a = in1_load4(i), b = in1_load4((i) + 4u);
+#define COLUMNS8(i, a, b) a = in1_load4q((i) >> 2), b = in1_load4q(((i) >> 2) + 1u);
 #endif
 
 // A quad of columns of inner elements 4 * block .. 4 * block + 3, zero past the last one: w<c>0 to w<c>3.
@@ -332,7 +332,7 @@ TOTAL4 bias4(int batch, int quad) {
 X4 column4(int batch, int k, int quad) {
     if (K % 4 != 0 && k >= K) return X4(0);
     uint i = uint((batch * K + k) * COLUMNS + quad * 4);
-    X4 v = COLUMNS % 4 == 0 ? in1_load4(i) : in1_loadn(i, uint(min(COLUMNS - quad * 4, 4)));
+    X4 v = COLUMNS % 4 == 0 ? in1_load4q(i >> 2) : in1_loadn(i, uint(min(COLUMNS - quad * 4, 4)));
     return LESS_COLUMN_ZP(v);
 }
 #define LOAD_COLUMNS(c, quad)                                                    \

@@ -19,6 +19,7 @@ PlanOptions with_environment(PlanOptions options) {
     turn_off(options.merge_groups, "TOSAVK_NO_MERGING");
     turn_off(options.fuse_rows, "TOSAVK_NO_ROW_FUSION");
     turn_off(options.store_in_place, "TOSAVK_NO_MAPPED_STORES");
+    turn_off(options.fuse_attention, "TOSAVK_NO_ATTENTION");
     turn_off(options.fuse_prologues, "TOSAVK_NO_PROLOGUES");
     turn_off(options.fuse_moved, "TOSAVK_NO_MOVED_PROLOGUES");
     turn_off(options.alias_slices, "TOSAVK_NO_SLICE_ALIASES");

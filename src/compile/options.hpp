@@ -15,6 +15,7 @@ struct PlanOptions {
     bool merge_groups = true;    ///< elementwise groups into those that read their values element by element
     bool fuse_rows = true;       ///< reductions along rows together with what is elementwise over the rows
     bool store_in_place = true;  ///< CONCAT and TRANSPOSE by the stores of what makes their operands
+    bool fuse_attention = true;  ///< attention of precision fast in one dispatch, without scores in memory
     bool fuse_prologues = true;  ///< what kernels read, made where they read it
     bool fuse_moved = true;      ///< what elementwise groups only move, made where they read it
     bool alias_slices = true;    ///< SLICE of consecutive elements left where they are
@@ -28,8 +29,8 @@ struct PlanOptions {
 
 /// `options` without the passes that the environment turns off: TOSAVK_NO_FUSE (all), TOSAVK_NO_FOLD,
 /// TOSAVK_NO_CONSTANT_FOLDING, TOSAVK_NO_CSE, TOSAVK_NO_DEAD_NODES, TOSAVK_NO_JOINING, TOSAVK_NO_MERGING,
-/// TOSAVK_NO_ROW_FUSION, TOSAVK_NO_MAPPED_STORES, TOSAVK_NO_PROLOGUES, TOSAVK_NO_MOVED_PROLOGUES,
-/// TOSAVK_NO_SLICE_ALIASES, TOSAVK_NO_TUNING, TOSAVK_NO_LATE_SIZES, each set to 1.
+/// TOSAVK_NO_ROW_FUSION, TOSAVK_NO_MAPPED_STORES, TOSAVK_NO_ATTENTION, TOSAVK_NO_PROLOGUES,
+/// TOSAVK_NO_MOVED_PROLOGUES, TOSAVK_NO_SLICE_ALIASES, TOSAVK_NO_TUNING, TOSAVK_NO_LATE_SIZES, each set to 1.
 PlanOptions with_environment(PlanOptions options);
 
 }  // namespace tosavk

@@ -212,9 +212,10 @@ void fields(Reader& in, ConstantPool& value) {
 }
 template <class A> void fields(A& a, PlanOptions& value) {
     auto& [fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, join_followers, merge_groups,
-           fuse_rows, store_in_place, fuse_prologues, fuse_moved, alias_slices, tuned, late_sizes] = value;
+           fuse_rows, store_in_place, fuse_attention, fuse_prologues, fuse_moved, alias_slices, tuned, late_sizes] =
+        value;
     a(fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, join_followers, merge_groups, fuse_rows,
-      store_in_place, fuse_prologues, fuse_moved, alias_slices, tuned, late_sizes);
+      store_in_place, fuse_attention, fuse_prologues, fuse_moved, alias_slices, tuned, late_sizes);
 }
 template <class A> void fields(A& a, Plan& value) {
     const typename A::Level level(a);

@@ -566,6 +566,7 @@ TEST(PlanOptions, TheEnvironmentTurnsPassesOff) {
         {"TOSAVK_NO_MERGING", &PlanOptions::merge_groups},
         {"TOSAVK_NO_ROW_FUSION", &PlanOptions::fuse_rows},
         {"TOSAVK_NO_MAPPED_STORES", &PlanOptions::store_in_place},
+        {"TOSAVK_NO_ATTENTION", &PlanOptions::fuse_attention},
         {"TOSAVK_NO_PROLOGUES", &PlanOptions::fuse_prologues},
         {"TOSAVK_NO_MOVED_PROLOGUES", &PlanOptions::fuse_moved},
         {"TOSAVK_NO_SLICE_ALIASES", &PlanOptions::alias_slices},

@@ -76,6 +76,14 @@ TEST_F(CliAccess, Movement) {
     check("gather f32 1x256x64 256", 2);
 }
 
+// A token of a language model: matrices are read once, in whole segments.
+TEST_F(CliAccess, MatricesTimesVectors) {
+    for (const char* type : {"f32", "f16", "i8"}) check(std::string("matmul ") + type + " 1x1x512x256", 1.25);
+    check("fully_connected f32 1x512 256", 1.25);
+    check("fully_connected f16 1x512 256", 1.25);
+    check("fully_connected i8 1x512 256 rescale", 1.25);
+}
+
 TEST_F(CliAccess, Reductions) {
     for (const std::string axis : {"axis1", "axis2", "axis3"}) {
         check("reduce_sum f32 1x32x32x64 " + axis, 1.25);

@@ -4,12 +4,15 @@
 #include "compile/plan/tuning.hpp"
 #include "compile/rewrite/precision.hpp"
 #include "frontends/problems/problem.hpp"
+#include "ops/builder.hpp"
 #include "reference/reference.hpp"
 #include "support/gpu_test.hpp"
 #include "verify/checker.hpp"
 #include "verify/judge.hpp"
+#include "vk/run/context.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tosavk {
 namespace {
@@ -38,6 +41,12 @@ void with_registers(DevicePlan& plan) {
     plan.slow_storage = false;
     plan.busy_invocations = 256;
     plan.texel_elements = 0;
+}
+
+/// The same with sums in shared memory.
+void with_small_tiles(DevicePlan& plan) {
+    with_registers(plan);
+    plan.shared_tiles = true;
 }
 
 class FastFp16 : public test::GpuTest {
@@ -170,6 +179,70 @@ TEST_F(FastFp16, ChainsAndRows) {
     for (const char* line : {"gather f16 1x30x1 10", "cumulate f16 7x30", "cumulate f16 9x12x8 axis1"}) {
         const CheckReport report = Checker(device_, fast_graph(line)).run(3);
         EXPECT_TRUE(report.passed) << line << ": " << report.detail;
+    }
+}
+
+/// In one dispatch or several; odd numbers of rows and keys, heads that leave invocations idle, keys shared by parts.
+TEST_F(FastFp16, Attention) {
+    const char* const lines[] = {"attention f32 2x37x32",
+                                 "attention f32 3x20x40 keys75 values24 mask",
+                                 "attention f32 1x16x64 keys300 mask",
+                                 "attention f16 2x70x64 keys64 clamp",
+                                 "attention f32 1x9x136 keys33 values140",
+                                 "attention f32 1x32x32"};
+    const auto apart = [](const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph) {
+        PlanOptions options;
+        options.fuse_attention = false;
+        return Executable::create(device, graph, make_plan(*graph, device->plan(), options));
+    };
+    for (const auto& device : {test::open_with(with_tiles), test::open_with(with_small_tiles)}) {
+        if (!device->plan().has_fp16) GTEST_SKIP() << "without fp16 arithmetic precision fast is fp16";
+        for (const char* line : lines) {
+            check(device, line, "attention");
+            const auto graph = fast_graph(line);
+            for (const Dispatch& dispatch : make_plan(*graph, device->plan(), {}).dispatches)
+                EXPECT_TRUE(dispatch.kernel == "attention" || dispatch.kernel == "elementwise") << dispatch.kernel;
+            const CheckReport report = Checker(device, graph, apart(device, graph)).run(7);
+            EXPECT_TRUE(report.passed) << line << ", in several dispatches: " << report.detail;
+        }
+    }
+}
+
+/// What the masks of models hold: scores that are to count for nothing, the first tile's among them.
+TEST_F(FastFp16, MaskedAttention) {
+    constexpr std::int64_t batch = 2, heads = 3, rows = 18, keys = 150, size = 32;
+    for (const double masked : {-60000.0, -static_cast<double>(INFINITY)}) {
+        GraphBuilder b("attention");
+        const DType type = DType::fp16;
+        const ValueId zero = b.scalar(type, 0);
+        std::vector<double> numbers;
+        for (std::int64_t n = 0; n < batch; ++n) {
+            for (std::int64_t k = 0; k < keys; ++k) numbers.push_back(n == 0 ? (k < 70 ? masked : 0) : k % 2 * masked);
+        }
+        if (std::isinf(masked)) std::ranges::replace_if(numbers, [](double v) { return std::isnan(v); }, 0.0);
+        const ValueId scores = b.add1(Op::matmul,
+                                      {b.input("q", type, {batch * heads, rows, size}),
+                                       b.input("k", type, {batch * heads, size, keys}), zero, zero},
+                                      type);
+        const ValueId shaped = b.add1(Op::reshape, {scores, b.shape(Shape{batch, heads, rows, keys})}, type);
+        const ValueId x =
+            b.add1(Op::add, {b.constant("mask", type, {batch, 1, 1, keys}, encode_reals(type, numbers)), shaped}, type);
+        Attributes row;
+        row.axis = 3;
+        const ValueId e = b.add1(Op::exp, {b.add1(Op::sub, {x, b.add1(Op::reduce_max, {x}, type, row)}, type)}, type);
+        const ValueId share = b.add1(Op::reciprocal, {b.add1(Op::reduce_sum, {e}, type, row)}, type);
+        const ValueId weights = b.add1(Op::mul, {share, e, b.scalar(DType::i8, 0)}, type);
+        const ValueId flat = b.add1(Op::reshape, {weights, b.shape(Shape{batch * heads, rows, keys})}, type);
+        b.output(b.add1(Op::matmul, {flat, b.input("v", type, {batch * heads, keys, size}), zero, zero}, type));
+        Graph made = b.finish();
+        make_fast(made);
+        const auto graph = std::make_shared<const Graph>(std::move(made));
+        for (const auto& device : {test::open_with(with_tiles), test::open_with(with_small_tiles)}) {
+            const Plan plan = make_plan(*graph, device->plan(), {});
+            EXPECT_EQ(plan.dispatches.size() == 1, device->plan().has_fp16);
+            const CheckReport report = Checker(device, graph).run(3);
+            EXPECT_TRUE(report.passed) << masked << ": " << report.detail;
+        }
     }
 }
 

@@ -40,6 +40,7 @@ struct Group {
     NodeId anchor = no_id;  ///< of a kernel and a structural group
     std::optional<KernelChoice> choice;
     std::vector<NodeId> members;   ///< elementwise and reading view nodes, in execution order
+    std::vector<NodeId> absorbed;  ///< nodes that the kernel computes besides the anchor, before it (attention.hpp)
     Shape space;                   ///< index space of members and of the anchor's output
     std::vector<ValueId> outputs;  ///< values to write to memory
     /// An input of a node that only moves elements: the group writes it to its places in the node's output. Made by the

@@ -60,7 +60,8 @@ GroupGraph::GroupGraph(const Graph& of, const DevicePlan& on, const PlanOptions&
       consumers(of.values.size()),
       is_output(of.values.size(), false),
       group_of(of.values.size(), no_group),
-      waiting(of.nodes.size(), false) {
+      waiting(of.nodes.size(), false),
+      absorbed(of.nodes.size(), false) {
     for (NodeId id = 0; id < of.nodes.size(); ++id) {
         for (const ValueId value : of.node(id).inputs) consumers[value].push_back(id);
     }

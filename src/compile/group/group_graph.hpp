@@ -31,6 +31,7 @@ struct GroupGraph {
     std::vector<std::set<std::size_t>> needs;         ///< by group: those that must run before it
     std::vector<std::size_t> group_of;                ///< by ValueId: the group that makes it; no_group for none
     std::vector<bool> waiting;                        ///< by NodeId: has no group until its consumer has one
+    std::vector<bool> absorbed;                       ///< by NodeId: a group's kernel computes it (Group::absorbed)
     std::set<std::pair<NodeId, std::size_t>> stored;  ///< inputs (of CONCAT, TRANSPOSE) that the groups which make
                                                       ///< them store in their place
 

@@ -24,6 +24,7 @@ bool waits_for_its_consumer(const GroupGraph& fusion, const NodeView& view) {
     if (with_waiting(fusion, view.id()).size() > max_waiting) return false;
     const NodeView consumer(fusion.graph, fusion.consumers[out].front());
     if (!is_elementwise(consumer) || consumer.out().shape != view.out().shape) return false;
+    if (fusion.absorbed[consumer.id()]) return false;
     const auto& inputs = op_def(consumer.node().op).inputs;
     for (std::size_t k = 0; k < consumer.input_count(); ++k) {
         const bool elementwise = inputs.at(std::min(k, inputs.size() - 1)).access == Access::elementwise;

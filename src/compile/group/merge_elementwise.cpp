@@ -12,6 +12,7 @@ bool take_elementwise(GroupGraph& fusion, std::size_t g, std::size_t h) {
     if (taken.kind != Group::Kind::elementwise) return false;
     if (element_count(taken.space) != element_count(group.space)) return false;
     if (group.anchor != no_id && producers(fusion, fusion.graph.node(group.anchor)).contains(h)) return false;
+    if (producers(fusion, group.absorbed).contains(h)) return false;
     const bool direct = std::all_of(group.members.begin(), group.members.end(), [&](NodeId id) {
         const Node& node = fusion.graph.node(id);
         return op_def(node.op).view ? !producers(fusion, node).contains(h) : reads_in_register(fusion, node, h);

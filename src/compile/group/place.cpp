@@ -1,5 +1,6 @@
 #include "compile/group/place.hpp"
 
+#include "compile/group/attention.hpp"
 #include "compile/group/passes.hpp"
 #include "compile/group/rows.hpp"
 #include "kernels/kernels.hpp"
@@ -84,11 +85,17 @@ void place_elementwise(GroupGraph& fusion, const NodeView& view) {
 
 class Placement {
 public:
-    explicit Placement(GroupGraph& fusion) : fusion_(fusion) {}
+    explicit Placement(GroupGraph& fusion) : fusion_(fusion) {
+        const PlanOptions& options = fusion.options;
+        if (!options.fuse || !options.fuse_attention || options.keep_all || !fusion.device.fast_fp16) return;
+        for (NodeId id = 0; id < fusion.graph.nodes.size(); ++id) plan_attention_at(id);
+    }
 
     void place(NodeId id) {
         const NodeView view(fusion_.graph, id);
-        if (view.node().op == Op::unknown) return;
+        if (view.node().op == Op::unknown || fusion_.absorbed[id]) return;
+        if (const auto found = attentions_.find(id); found != attentions_.end())
+            return place_attention(view, std::move(found->second));
         const OpDef& def = op_def(view.node().op);
         if (def.view) {
             const ViewDef move = def.view(view);
@@ -105,12 +112,50 @@ public:
             std::string reasons;
             std::optional<KernelChoice> choice =
                 def.view ? find_kernel(view, fusion_.device, reasons) : choose_kernel(view, fusion_.device);
-            if (choice) return place_kernel(fusion_, view, std::move(*choice));
+            if (choice) {
+                if (const auto found = declined_.find(id); found != declined_.end())
+                    choice->note += fmt::format("; no attention in one dispatch: {}", found->second);
+                return place_kernel(fusion_, view, std::move(*choice));
+            }
         }
         place_elementwise(fusion_, view);
     }
 
 private:
+    struct PlannedAttention {
+        FoundAttention found;
+        KernelChoice choice;
+    };
+
+    /// Looks for attention that ends in this node, and says that its kernel computes what comes before.
+    void plan_attention_at(NodeId id) {
+        std::string why;
+        auto found = find_attention(fusion_, id, why);
+        const SizeChoices::Scope scope(fusion_.device.sizes, fusion_.graph.node(id).name + "/attention");
+        auto choice = found ? plan_attention(fusion_.graph, found->attention, fusion_.device, why) : std::nullopt;
+        if (!choice) {
+            if (!why.empty()) declined_[id] = why;
+            return;
+        }
+        for (const NodeId node : found->nodes) fusion_.absorbed[node] = true;
+        attentions_.emplace(id, PlannedAttention{std::move(*found), std::move(*choice)});
+    }
+    void place_attention(const NodeView& view, PlannedAttention&& planned) {
+        std::set<std::size_t> needs = producers(fusion_, planned.found.nodes);
+        needs.merge(producers(fusion_, view.node()));
+        Group group;
+        group.kind = Group::Kind::kernel;
+        group.anchor = view.id();
+        group.choice = std::move(planned.choice);
+        group.space = view.out().shape;
+        group.absorbed = std::move(planned.found.nodes);
+        const std::vector<NodeId> absorbed = group.absorbed;
+        const std::size_t made = place_group(fusion_, view, std::move(group), std::move(needs));
+        for (const NodeId node : absorbed) {
+            for (const ValueId value : fusion_.graph.node(node).outputs) fusion_.group_of[value] = made;
+        }
+    }
+
     struct Accesses {
         std::size_t written = no_group;  ///< the last group that writes it
         std::vector<std::size_t> read;   ///< those that read it since
@@ -147,7 +192,9 @@ private:
     }
 
     GroupGraph& fusion_;
-    std::map<std::string, Accesses> accesses_;  ///< by variable
+    std::map<NodeId, PlannedAttention> attentions_;  ///< by the last product
+    std::map<NodeId, std::string> declined_;         ///< why a product of a softmax is none, likewise
+    std::map<std::string, Accesses> accesses_;       ///< by variable
 };
 
 }  // namespace

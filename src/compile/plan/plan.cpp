@@ -39,7 +39,7 @@ double written_by_others(const Graph& graph, const Group& group) {
 /// stays the first of the nodes: it says what kind of work the dispatch is.
 void add_prologues(Dispatch& dispatch, const Graph& graph, const Group& group, const KernelPass* pass) {
     dispatch.label = label_of(graph, dispatch.nodes);
-    std::vector<NodeId> made;
+    std::vector<NodeId> made = pass ? group.absorbed : std::vector<NodeId>();
     if (!pass) {
         for (const Group::Prologue& prologue : group.prologues) {
             made.insert(made.end(), prologue.members.begin(), prologue.members.end());

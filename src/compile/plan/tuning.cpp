@@ -115,7 +115,7 @@ TuningTable apply_tuning(const Graph& graph, const DevicePlan& device, const Tun
     TuningTable followed;
     if (table.choices.empty()) return followed;
     for (Group& group : groups) {
-        if (group.kind != Group::Kind::kernel) continue;
+        if (group.kind != Group::Kind::kernel || !group.absorbed.empty()) continue;
         const NodeView view(graph, group.anchor);
         const auto found = table.choices.find(tuning_signature(view));
         if (found == table.choices.end()) continue;
@@ -140,7 +140,8 @@ std::vector<KernelSite> kernel_sites(const Graph& graph, const DevicePlan& given
     const Graph planned = rewritten(graph, device, options);
     std::vector<KernelSite> sites;
     for (const Group& group : fuse(planned, device, options)) {
-        if (group.kind != Group::Kind::kernel) continue;
+        // No other kernel computes what that of an attention does.
+        if (group.kind != Group::Kind::kernel || !group.absorbed.empty()) continue;
         const NodeView view(planned, group.anchor);
         std::string signature = tuning_signature(view);
         const auto known = std::find_if(sites.begin(), sites.end(),

@@ -16,7 +16,7 @@ constexpr std::pair<std::string_view, DType> types[] = {
     {"bf16", DType::bf16},    {"e4m3", DType::fp8e4m3},    {"e5m2", DType::fp8e5m2},    {"fp32", DType::fp32},
     {"fp16", DType::fp16},    {"fp8e4m3", DType::fp8e4m3}, {"fp8e5m2", DType::fp8e5m2},
 };
-constexpr std::string_view keys[] = {"s", "p", "d", "axis", "seed", "batch", "size", "values", "lists"};
+constexpr std::string_view keys[] = {"s", "p", "d", "axis", "seed", "batch", "size", "keys", "values", "lists"};
 
 std::vector<std::string> words_of(std::string_view text) {
     std::vector<std::string> words;

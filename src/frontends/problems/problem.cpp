@@ -90,7 +90,8 @@ std::vector<ProblemHelp> problem_help() {
         if (const ProblemForm* form = find_form(name)) result.push_back(help_of(*form));
         else if (is_pointwise(def.op)) result.push_back(pointwise_help(def.op));
     }
-    for (const char* several : {"fully_connected", "softmax"}) result.push_back(help_of(*find_form(several)));
+    for (const char* several : {"fully_connected", "attention", "softmax"})
+        result.push_back(help_of(*find_form(several)));
     result.push_back(
         {"chain", fmt::format("chain {}", chain_form), "chain f32 4194304 add mul sigmoid", "chain f32 16 add*50"});
     for (const std::span<const NetworkDef> networks : {image_networks(), sequence_networks()}) {

@@ -1,8 +1,9 @@
-// Convolutions, MATMUL, pools and FFT as problem lines.
+// Convolutions, MATMUL, attention, pools and FFT as problem lines.
 #include "frontends/problems/operators.hpp"
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <limits>
 
 namespace tosavk {
@@ -92,6 +93,24 @@ Results matmul(Line& line, Layers& layers) {
     return {layers.matmul(a, b)};
 }
 
+/// Of N heads: the softmax of queries by keys, scaled by the root of the head's size, times values.
+Results attention(Line& line, Layers& layers) {
+    const Shape q = line.take_shape("queries NxROWSxSIZE", 3);
+    const DType type = line.type();
+    if (type != DType::fp32 && type != DType::fp16) line.fail("attention is in f32 or f16");
+    const std::int64_t keys = line.take_number("keys", q[1], 1, 1 << 20),
+                       columns = line.take_number("values", q[2], 1, 1 << 20);
+    const auto product = [&](ValueId a, ValueId b) {
+        const ValueId y = layers.matmul(a, b);
+        return layers.type(y) == type ? y : layers.cast(y, type);
+    };
+    const ValueId scores = product(layers.input("q", type, q), layers.input("k", type, {q[0], q[2], keys}));
+    const std::vector<double> factor = {1 / std::sqrt(static_cast<double>(q[2]))};
+    ValueId x = layers.mul(scores, layers.builder().constant("scale", type, {1, 1, 1}, encode_reals(type, factor)));
+    if (line.take_word("mask")) x = layers.binary(Op::add, x, layers.input("mask", type, {1, q[1], keys}));
+    return {product(layers.softmax(x, 2), layers.input("v", type, {q[0], keys, columns}))};
+}
+
 template <Op op> Results pool(Line& line, Layers& layers) {
     const Shape in = line.take_shape("input NxHxWxC", 4);
     const Shape kernel = line.take_shape("window KHxKW", 2);
@@ -128,6 +147,10 @@ const ProblemForm forms[] = {
     {"fully_connected", "TYPE NxC OC [rescale] [FOLLOWER...]", "i8 1x1024 1000 rescale", "i8 2x20 9 rescale",
      fully_connected},
     {"matmul", "TYPE NxHxCxW [rescale] [FOLLOWER...]", "f32 1x512x512x512", "f32 2x9x17x6", matmul},
+    {"attention",
+     "TYPE NxROWSxSIZE [keysN] [valuesN] [mask] [FOLLOWER...] (several: softmax of a scaled product, and its "
+     "product)",
+     "f16 12x512x64 mask", "f32 2x9x12 keys7 values8 mask", attention},
     {"avg_pool2d", "TYPE NxHxWxC KHxKW [sS] [pP | same] [FOLLOWER...]", "f32 1x112x112x64 3x3 s2 same",
      "i8 1x8x9x5 3x3 s2 same", pool<Op::avg_pool2d>},
     {"max_pool2d", "TYPE NxHxWxC KHxKW [sS] [pP | same] [FOLLOWER...]", "f32 1x112x112x64 3x3 s2 same",

@@ -49,12 +49,12 @@ std::optional<KernelChoice> plan_set(const NodeView& view, const DevicePlan& dev
     return choice;
 }
 
-struct Arithmetic {
+struct Combining {
     const char* combine;
     std::string neutral;
 };
 
-Arithmetic arithmetic_of(Combiner combiner, DType type) {
+Combining combining_of(Combiner combiner, DType type) {
     const bool real = is_float(type);
     switch (combiner) {
         case Combiner::multiply: return {"((a) * (b))", real ? "1.0" : "1"};
@@ -112,7 +112,7 @@ std::optional<KernelChoice> plan_combine(const NodeView& view, const DevicePlan&
         choice.earlier.push_back(std::move(pass));
     }
 
-    const Arithmetic arithmetic = arithmetic_of(view.attrs().combiner, type);
+    const Combining arithmetic = combining_of(view.attrs().combiner, type);
     const auto combine = [&](KernelPass& pass, bool partial, std::int64_t count) {
         const int unused = type == DType::boolean ? 0 : std::max(0, 32 - 8 * static_cast<int>(size_of(type)));
         pass.kernel = "combine_runs";

@@ -92,16 +92,18 @@ std::optional<ConvProduct> conv_product(const NodeView& view, std::string& why) 
         return std::nullopt;
     }
     const auto& [d, y, x] = g.window;
-    const Product product{.is_volume = op == Op::conv3d,
-                          .is_transposed = op == Op::transpose_conv2d,
-                          .is_float = operands->is_float,
-                          .is_wide = view.in(0).type == DType::i16,
-                          .batch = g.window.phases(),
-                          .line = x.phase_outputs(),
-                          .rows = g.batch * d.out * y.phase_outputs() * x.phase_outputs(),
-                          .columns = g.out_channels,
-                          .taps = g.window.phase_taps(),
-                          .inner = g.in_channels};
+    const Product product{
+        .is_volume = op == Op::conv3d,
+        .is_transposed = op == Op::transpose_conv2d,
+        .is_float = operands->is_float,
+        .is_wide = view.in(0).type == DType::i16,
+        .is_vector = operands->is_float && op == Op::conv2d && g.window.taps() == 1 && g.batch * y.in * x.in == 1,
+        .batch = g.window.phases(),
+        .line = x.phase_outputs(),
+        .rows = g.batch * d.out * y.phase_outputs() * x.phase_outputs(),
+        .columns = g.out_channels,
+        .taps = g.window.phase_taps(),
+        .inner = g.in_channels};
     return ConvProduct{*operands, g, product};
 }
 

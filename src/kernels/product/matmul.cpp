@@ -23,6 +23,7 @@ std::optional<Product> product_of(const NodeView& view, const DevicePlan& device
                           .unpacks = unpacks(type, device),
                           .is_wide = type == DType::i16,
                           .dot4 = device.dot4 && type == DType::i8,
+                          .quad_bytes = 4 * static_cast<std::int64_t>(size_of(type)),
                           .batch = a[0],
                           .rows = a[1],
                           .columns = view.in(1).shape[2],

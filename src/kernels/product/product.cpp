@@ -343,10 +343,14 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
         why = "a workgroup has fewer invocations";
         return std::nullopt;
     }
-    std::int64_t lanes = fixed_lanes != 0 ? fixed_lanes : 4;
+    // A vector's matrix is read at the rate of memory by those whose loads are on their way together.
+    const std::int64_t size = device.product_tiles && rows == 1 ? max_invocations : device.workgroup_size;
+    std::int64_t lanes = fixed_lanes != 0 ? fixed_lanes : 4, side = 1;
+    // Columns that are neighbours in memory are read in whole segments of 64 bytes.
+    while (p.quad_bytes != 0 && side * p.quad_bytes < 64 && 2 * side <= p.quads() && 2 * side * lanes <= size)
+        side *= 2;
     const auto enough = [&] { return lanes * tiles >= device.busy_invocations || p.blocks() < 4 * lanes; };
-    while (fixed_lanes == 0 && 2 * lanes <= device.workgroup_size && !device.chooses(enough(), "lanes", lanes))
-        lanes *= 2;
+    while (fixed_lanes == 0 && 2 * lanes * side <= size && !device.chooses(enough(), "lanes", lanes)) lanes *= 2;
     KernelChoice choice = choice_of(p, "gemm_split");
     define(choice, "TM", rows);
     define(choice, "LANES", lanes);
@@ -354,7 +358,12 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
     const bool dot4 = p.dot4 && !p.is_matrix;
     define(choice, "DOT4", dot4);
     define(choice, "HALF", p.is_half);
-    choice.groups = spill_groups(quotient_up(tiles, device.workgroup_size / lanes), device);
+    define(choice, "SIDE", side);
+    define(choice, "SINGLE", p.is_vector && rows == 1);
+    const std::int64_t invocations = std::max<std::int64_t>(device.workgroup_size, lanes * side),
+                       across = tiles / p.quads() * quotient_up(p.quads(), side);
+    choice.invocations = static_cast<std::uint32_t>(invocations);
+    choice.groups = spill_groups(quotient_up(across, invocations / (lanes * side)), device);
     choice.note = fmt::format("{}x4 tile, sums shared by {}{}", rows, lanes, dot4 ? at_once : "");
     return ProductChoice{.choice = std::move(choice),
                          .row_reads = times(p.quads(), 1),
