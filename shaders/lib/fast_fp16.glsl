@@ -53,9 +53,9 @@ f16vec4 tosa_pow(f16vec4 x, f16vec4 y) { return f16vec4(exp2(vec4(y) * log2(vec4
 f16vec4 exact_divide(f16vec4 a, f16vec4 b) { return a / b; }
 f16vec4 exact_sqrt(f16vec4 x) { return sqrt(x); }
 
-// Where fp16 comes from: FROM_HALVES(N, binding), as FROM_1 and its sisters of lib/types.glsl, but already numbers. With
-// TOSAVK_STORAGE16 a storage buffer holds float16_t, and nothing is unpacked. (Two neighbouring quads that a compiler
-// makes one load or store of would be words again; | hides from it that they are neighbours.)
+// Where fp16 comes from: FROM_HALVES(N, binding), as FROM_1 and its sisters of lib/types.glsl, but already numbers.
+// With TOSAVK_STORAGE16 a storage buffer holds float16_t, and nothing is unpacked. (Two neighbouring quads that a
+// compiler makes one load or store of would be words again; | hides from it that they are neighbours.)
 #define WORD_HALVES(N, B, FROM)                                                                                     \
     FROM##_2(N, B)                                                                                                  \
     float16_t N##_load1(uint i) {                                                                                   \
