@@ -278,6 +278,17 @@ template <class Each> AttributePointer each_of(const Attribute& given, const Eac
     return array_attribute(std::move(made));
 }
 
+/// None where all are the first one, which is what an empty list means.
+AttributePointer keywords_in(const Attribute& given, std::span<const std::string_view> names) {
+    bool is_default = true;
+    AttributePointer made = each_of(given, [&](const Attribute& part) {
+        AttributePointer keyword = keyword_in(part, names);
+        is_default = is_default && keyword && keyword->as<Keyword>()->name == names[0];
+        return keyword;
+    });
+    return made && is_default ? array_attribute({}) : made;
+}
+
 AttributePointer integer_of(const Attribute& given) {
     const auto* integer = given.as<Integer>();
     return integer ? attribute(Integer{Element::i64, integer->value}) : nullptr;
@@ -310,8 +321,7 @@ AttributePointer in_form(const AttributeRule& rule, const AttributePointer& give
         case Form::keyword:
         case Form::keyword_first:
         case Form::keyword_second: return keyword_in(*given, rule.keywords);
-        case Form::keywords:
-            return each_of(*given, [&](const Attribute& part) { return keyword_in(part, rule.keywords); });
+        case Form::keywords: return keywords_in(*given, rule.keywords);
         case Form::list:
             if (rule.name == "output_operand_aliases") return each_of(*given, alias_of);
             return as_it_is<Array>(given);
