@@ -1,4 +1,5 @@
 // From what a file says of an operation to the attributes that a Program has: in one form, all of them.
+#include "base/text.hpp"
 #include "frontends/stablehlo/elements.hpp"
 #include "frontends/stablehlo/keywords.hpp"
 #include "frontends/stablehlo/operations.hpp"
@@ -372,8 +373,8 @@ bool is_group(std::string_view name) {
     return std::find(std::begin(groups_of_text), std::end(groups_of_text), name) != std::end(groups_of_text);
 }
 
-/// What a group holds, by the names that the operation gives it.
-Dictionary ungrouped(const Dictionary& extra, const OperationRule& rule) {
+/// What a group holds, by the names that the operation gives it. `strange` is a part that the operation does not have.
+Dictionary ungrouped(const Dictionary& extra, const OperationRule& rule, std::string& strange) {
     Dictionary flat;
     for (const auto& [name, value] : extra) {
         const auto* entries = is_group(name) && !defines(rule, name) ? value->as<Dictionary>() : nullptr;
@@ -386,7 +387,8 @@ Dictionary ungrouped(const Dictionary& extra, const OperationRule& rule) {
             if (name == "channel_handle")
                 for (const auto& [in_text, in_program] : channel_names)
                     if (in_text == part) own = in_program;
-            flat.emplace_back(own, of_part);
+            if (defines(rule, own)) flat.emplace_back(own, of_part);
+            else if (own != "channel_type") strange = part;  // collectives do not keep it
         }
     }
     return flat;
@@ -408,7 +410,9 @@ std::uint64_t cost_of(const Dictionary& attributes) {
 std::string complete(Operation& operation, const Function& function) {
     const OperationRule* rule = operation_rule(operation.name);
     if (!rule) return "is no operation of StableHLO that this reader knows";
-    Dictionary given = ungrouped(operation.extra, *rule);
+    std::string strange;
+    Dictionary given = ungrouped(operation.extra, *rule, strange);
+    if (!strange.empty()) return fmt::format("has '{}', which this reader does not know", printable(strange));
     given.insert(given.end(), operation.attributes.begin(), operation.attributes.end());
     if (!sort_by_name(given)) return "has an attribute twice";
     operation.attributes.clear();

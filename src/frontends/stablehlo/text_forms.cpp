@@ -87,11 +87,13 @@ void TextReader::read_item(Draft& draft, const std::string& key) {
     if (name == "reduce_precision" && key == "format") {  // "e8m23"
         const std::size_t at = in_.at();
         const std::string_view word = in_.word();
-        const std::size_t m = std::min(word.find('m'), word.size());
+        const std::size_t m = word.find('m');
         std::int64_t bits[2] = {-1, -1};
-        std::from_chars(word.data() + 1, word.data() + m, bits[0]);
-        if (m < word.size()) std::from_chars(word.data() + m + 1, word.data() + word.size(), bits[1]);
-        if (word[0] != 'e' || bits[0] < 0 || bits[1] < 0) in_.fail_at(at, "a format such as e8m23 is expected");
+        if (word[0] == 'e' && m != std::string_view::npos) {
+            std::from_chars(word.data() + 1, word.data() + m, bits[0]);
+            std::from_chars(word.data() + m + 1, word.data() + word.size(), bits[1]);
+        }
+        if (bits[0] < 0 || bits[1] < 0) in_.fail_at(at, "a format such as e8m23 is expected");
         set(draft, "exponent_bits", stablehlo::attribute(Integer{Element::i64, bits[0]}));
         set(draft, "mantissa_bits", stablehlo::attribute(Integer{Element::i64, bits[1]}));
     } else if (key == "batching_dims" || key == "contracting_dims") {  // "[0] x [1]"

@@ -28,7 +28,7 @@ void TextReader::read_results_of(Draft& draft) {
         } while (in_.accept(","));
         in_.expect("=");
     }
-    if (total > in_.text().size()) in_.fail("an operation has too many results");
+    if (function_->values.size() + total > in_.text().size()) in_.fail("an operation has too many results");
     // Numbered before what its regions define, as bytecode does.
     for (std::size_t k = 0; k < total; ++k) draft.operation.results.push_back(new_value(nullptr));
 }
