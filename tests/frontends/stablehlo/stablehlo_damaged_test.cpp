@@ -1,0 +1,106 @@
+// Damaged files: an Error with a place, or a Program, never a crash, and soon.
+#include "frontends/stablehlo/jax_export.hpp"
+#include "frontends/stablehlo/stablehlo_reader.hpp"
+#include "support/environment.hpp"
+
+#include <chrono>
+#include <random>
+
+namespace tosavk {
+namespace {
+
+class StablehloDamaged : public ::testing::Test {
+protected:
+    void SetUp() override { TOSAVK_NEEDS_VARIABLE("TOSAVK_SOURCE"); }
+
+    /// What becomes of the file; a program that was read is printed, so that all of it is looked at.
+    void read_or_refuse(const Bytes& file) {
+        const auto begun = std::chrono::steady_clock::now();
+        try {
+            const stablehlo::Program program = stablehlo::read_program(SharedBytes(file));
+            EXPECT_FALSE(stablehlo::print(program, {.most_elements = 1000}).empty());
+            ++read_;
+        } catch (const Error& error) {
+            EXPECT_TRUE(error.code() == ErrorCode::bad_model || error.code() == ErrorCode::unsupported) << error.what();
+            const std::string what = error.what();
+            EXPECT_TRUE(what.find("(at byte ") != std::string::npos || what.find("(at line ") != std::string::npos ||
+                        what.find("this is neither") != std::string::npos)
+                << what;
+            ++refused_;
+        }
+        slowest_ = std::max(slowest_, std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
+    }
+
+    std::size_t read_ = 0, refused_ = 0;
+    double slowest_ = 0;  ///< seconds
+};
+
+constexpr double most_seconds = 5;  // a file takes milliseconds; sanitizers and a busy machine take their share
+
+TEST_F(StablehloDamaged, EveryTruncation) {
+    for (const auto& path : test::stablehlo_files()) {
+        SCOPED_TRACE(path.filename().string());
+        const Bytes whole = read_file(path);
+        const bool is_text = path.extension() == ".mlir";
+        if (is_text && whole.size() > 12000) continue;
+        const std::size_t read_before = read_;
+        for (std::size_t size = 0; size < whole.size(); size += is_text ? 7 : 1) {
+            read_or_refuse(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)));
+            ASSERT_FALSE(HasFailure()) << size << " bytes";
+        }
+        // Only what stands behind the artifact, or the last blank of a text, may be missing.
+        if (path.extension() == ".mlirbc") {
+            EXPECT_EQ(read_, read_before);
+        }
+    }
+    EXPECT_GT(refused_, 20000u);
+    EXPECT_LT(slowest_, most_seconds);
+}
+
+TEST_F(StablehloDamaged, FlippedBits) {
+    const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 1);
+    const std::uint64_t cases = test::number_from_environment("TOSAVK_TEST_CASES", 300);
+    for (const auto& path : test::stablehlo_files()) {
+        const Bytes whole = read_file(path);
+        for (std::uint64_t k = 0; k < cases; ++k) {
+            std::mt19937_64 random(seed * 1000003 + k * 7919 + whole.size());
+            Bytes file = whole;
+            for (std::uint64_t flips = 1 + random() % 4; flips > 0; --flips)
+                file[random() % file.size()] ^= static_cast<std::byte>(1u << random() % 8);
+            read_or_refuse(file);
+            ASSERT_FALSE(HasFailure()) << path.filename() << ", case " << k << " of seed " << seed;
+        }
+    }
+    std::printf("seed %llu: %zu read, %zu refused; slowest %.3f s\n", static_cast<unsigned long long>(seed), read_,
+                refused_, slowest_);
+    EXPECT_GT(read_, 0u);
+    EXPECT_GT(refused_, 0u);
+    EXPECT_LT(slowest_, most_seconds);
+}
+
+/// Bytes that stand for large numbers where the file has small ones.
+TEST_F(StablehloDamaged, LargeNumbers) {
+    const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 1);
+    const std::uint64_t cases = test::number_from_environment("TOSAVK_TEST_CASES", 300);
+    for (const auto& path : test::stablehlo_files()) {
+        if (path.extension() == ".mlir") continue;
+        const Bytes whole = read_file(path);
+        for (std::uint64_t k = 0; k < cases; ++k) {
+            std::mt19937_64 random(seed * 1000003 + k * 104729 + whole.size());
+            Bytes file = whole;
+            const std::size_t at = random() % file.size(),
+                              length = std::min<std::size_t>(1 + random() % 9, file.size() - at);
+            for (std::size_t byte = 0; byte < length; ++byte) {
+                file[at + byte] = byte == 0 ? static_cast<std::byte>(length == 9 ? 0u : 1u << (length - 1) & 0xffu)
+                                            : static_cast<std::byte>(0xff);
+            }
+            read_or_refuse(file);
+            ASSERT_FALSE(HasFailure()) << path.filename() << ", case " << k << " of seed " << seed;
+        }
+    }
+    EXPECT_GT(refused_, 0u);
+    EXPECT_LT(slowest_, most_seconds);
+}
+
+}  // namespace
+}  // namespace tosavk
