@@ -48,7 +48,12 @@ const int MOST_TAPS_Y = KD * KH, MOST_TAPS_X = KW;
 const int MOST_TAPS_Y = 1, MOST_TAPS_X = 1;
 #endif
 
-const int QUADS = (COLUMNS + 3) / 4, K_BLOCKS = (K + 3) / 4, MOST_BLOCKS = MOST_TAPS_Y * MOST_TAPS_X * K_BLOCKS;
+// TAP_UNIT: a tap has as many blocks, or a multiple, the last ones empty.
+#ifndef TAP_UNIT
+#define TAP_UNIT 1
+#endif
+const int QUADS = (COLUMNS + 3) / 4, K_BLOCKS = (K + 4 * TAP_UNIT - 1) / (4 * TAP_UNIT) * TAP_UNIT,
+          MOST_BLOCKS = MOST_TAPS_Y * MOST_TAPS_X * K_BLOCKS;
 
 // Taps of the kernel, and blocks of all of them. TRANSPOSED: of the phase, known from the first row_at() on, maybe
 // none.
@@ -104,6 +109,33 @@ struct Row {
 int floor_divide(int a, int b) { return (a >= 0 ? a : a - b + 1) / b; }
 #endif
 
+// Whether a tap may lie in the padding; where none does, nobody asks.
+#if MATRIX
+#define PADDED false
+#elif TRANSPOSED
+#define PADDED true
+#else
+// (No || of constants: glslang makes invalid code of several.)
+bool may_be_padded() {
+    int past_y = (OH - 1) * STRIDE_Y + (KH - 1) * DILATION_Y - PAD_TOP - IH + 1,
+        past_x = (OW - 1) * STRIDE_X + (KW - 1) * DILATION_X - PAD_LEFT - IW + 1;
+    int most = max(max(PAD_TOP, PAD_LEFT), max(past_y, past_x));
+#if VOLUME
+    most = max(most, max(PAD_FRONT, (OD - 1) * STRIDE_Z + (KD - 1) * DILATION_Z - PAD_FRONT - ID + 1));
+#endif
+    return most > 0;
+}
+#define PADDED may_be_padded()
+#endif
+
+#if !MATRIX && !TRANSPOSED && !VOLUME
+// Whether every output pixel is made of the input pixel of its number.
+bool is_flat() {
+    int differs = abs(OH - IH) + abs(OW - IW) + STRIDE_Y * STRIDE_X - 1 + MOST_BLOCKS - K_BLOCKS;
+    return differs == 0 && !PADDED;
+}
+#endif
+
 // All rows that an invocation asks for are of one batch.
 Row row_at(int batch, int r) {
     r = min(r, ROWS - 1);
@@ -121,6 +153,9 @@ Row row_at(int batch, int r) {
     return Row(int(n) * ID, int(oz - n * uint(OD)) * STRIDE_Z - PAD_FRONT, int(oy - oz * uint(OH)) * STRIDE_Y - PAD_TOP,
                int(o - oy * uint(OW)) * STRIDE_X - PAD_LEFT);
 #else
+#ifdef COOPERATIVE
+    if (is_flat()) return Row(0, 0, 0, r);
+#endif
     // Unsigned numbers are divided by fewer instructions.
     uint o = uint(r), oy = o / uint(OW), n = oy / uint(OH);
     return Row(int(n) * IH, 0, int(oy - n * uint(OH)) * STRIDE_Y - PAD_TOP,
@@ -176,24 +211,55 @@ int output_row(int batch, int r) {
 #define COLUMN_QUAD(quad) (quad)
 #endif
 
-// Element offset of one tap of a row; -1 in the padding. Of VOLUME, ky counts the rows of all planes of the kernel.
+// Where a tap of a row lies (TAP_COORDINATES, then TAP_PIXEL), and whether not in the padding. Of VOLUME, ky counts the
+// rows of all planes of the kernel.
+#ifdef COOPERATIVE
+#define IS_WITHIN(i, n) uint(i) < uint(n)  // one comparison; what CPUs have are of signed numbers
+#else
+#define IS_WITHIN(i, n) i >= 0 && i < n
+#endif
+#if TRANSPOSED
+#define TAP_COORDINATES int y = row.y - ky, x = row.x - kx;
+#elif VOLUME
+#define TAP_COORDINATES \
+    int z = row.z + ky / KH * DILATION_Z, y = row.y + ky % KH * DILATION_Y, x = row.x + kx * DILATION_X;
+#else
+#define TAP_COORDINATES int y = row.y + ky * DILATION_Y, x = row.x + kx * DILATION_X;
+#endif
+#if VOLUME
+#define TAP_PIXEL (((row.image + z) * IH + y) * IW + x)
+#define TAP_IS_INSIDE IS_WITHIN(z, ID) && IS_WITHIN(y, IH) && IS_WITHIN(x, IW)
+#else
+#define TAP_PIXEL ((row.image + y) * IW + x)
+#define TAP_IS_INSIDE IS_WITHIN(y, IH) && IS_WITHIN(x, IW)
+#endif
+
+// Element offset of one tap of a row; -1 in the padding.
 int tap_at(Row row, int ky, int kx) {
 #if MATRIX
     return row.image * K;
-#elif TRANSPOSED
-    int y = row.y - ky, x = row.x - kx;
-    bool inside = y >= 0 && y < IH && x >= 0 && x < IW;
-    return inside ? ((row.image + y) * IW + x) * K : -1;
-#elif VOLUME
-    int z = row.z + ky / KH * DILATION_Z, y = row.y + ky % KH * DILATION_Y, x = row.x + kx * DILATION_X;
-    bool inside = z >= 0 && z < ID && y >= 0 && y < IH && x >= 0 && x < IW;
-    return inside ? (((row.image + z) * IH + y) * IW + x) * K : -1;
 #else
-    int y = row.y + ky * DILATION_Y, x = row.x + kx * DILATION_X;
-    bool inside = y >= 0 && y < IH && x >= 0 && x < IW;
-    return inside ? ((row.image + y) * IW + x) * K : -1;
+    TAP_COORDINATES
+    bool inside = TAP_IS_INSIDE;
+    return inside ? TAP_PIXEL * K : -1;
 #endif
 }
+
+#ifdef COOPERATIVE
+struct Pixel {
+    int number;
+    bool is_inside;
+};
+
+Pixel pixel_of(Row row, int ky, int kx) {
+#if MATRIX
+    return Pixel(row.image, true);
+#else
+    TAP_COORDINATES
+    return Pixel(TAP_PIXEL, TAP_IS_INSIDE);
+#endif
+}
+#endif
 
 // The tap (ky as tap_at() counts it) and the first inner element of a block.
 struct Block {
@@ -204,29 +270,12 @@ Block block_at(int block) {
 #if MATRIX
     return Block(0, 0, block * 4);
 #else
+    if (MOST_BLOCKS == K_BLOCKS) return Block(0, 0, block * 4);  // one tap
     uint tap = uint(block) / uint(K_BLOCKS), ky = tap / uint(TAPS_X);
     return Block(int(ky), int(tap - ky * uint(TAPS_X)), (block - int(tap) * K_BLOCKS) * 4);
 #endif
 }
 
-// Whether a tap may lie in the padding; where none does, nobody asks.
-#if MATRIX
-#define PADDED false
-#elif TRANSPOSED
-#define PADDED true
-#else
-// (No || of constants: glslang makes invalid code of several.)
-bool may_be_padded() {
-    int past_y = (OH - 1) * STRIDE_Y + (KH - 1) * DILATION_Y - PAD_TOP - IH + 1,
-        past_x = (OW - 1) * STRIDE_X + (KW - 1) * DILATION_X - PAD_LEFT - IW + 1;
-    int most = max(max(PAD_TOP, PAD_LEFT), max(past_y, past_x));
-#if VOLUME
-    most = max(most, max(PAD_FRONT, (OD - 1) * STRIDE_Z + (KD - 1) * DILATION_Z - PAD_FRONT - ID + 1));
-#endif
-    return most > 0;
-}
-#define PADDED may_be_padded()
-#endif
 #define IN_PADDING(at) (PADDED && (at) < 0)
 #define TAP_START(at) (PADDED ? max(at, 0) : (at))
 

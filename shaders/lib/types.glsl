@@ -3,7 +3,8 @@
 // A tensor named N of element type t is declared by READ_t(N, binding, FROM) or WRITE_t(N, binding, TO), which make
 //   N_load1(i)        element i                         int or float; i48: the low and the high word
 //   N_load4(i)        elements i..i+3, i % 4 == 0       ivec4 or vec4; i48: wide4 of wide.glsl
-//   N_load4q(q)       the same of i = 4q, of numbers to calculate with; of i8 also N_word4q(q), their word
+//   N_load4q(q)       the same of i = 4q, of numbers to calculate with; of i8 also N_word4q(q), their word, and of i16
+//                     N_words4q(q), their two
 //   N_loadn(i, n)     elements i..i+n-1, any i; the rest repeats the last one
 //   N_load8(i, v, w)  elements i..i+7, i % 8 == 0, and for i8 N_words8(i), their two words; where
 //                     IN<K>_EIGHTS is defined
@@ -202,6 +203,7 @@ ivec4 unpack_bool(int w) { return truth4(unpack_i8(w)); }
 #define READ_i16(N, B, FROM)                                                            \
     FROM##_2(N, B)                                                                      \
     int N##_load1(uint i) { return bitfieldExtract(N##_word(i >> 1), int(i & 1u) * 16, 16); } \
+    ivec2 N##_words4q(uint q) { return N##_pair(q); }                                   \
     ivec4 N##_load4q(uint q) { return unpack_i16(N##_pair(q)); }                        \
     ivec4 N##_load4(uint i) { return N##_load4q(i >> 2); }                              \
     LOADN(N, ivec4)

@@ -127,6 +127,35 @@ TEST(PackedWeights, BlocksOfFourByFour) {
     }
 }
 
+TEST(PackedWeights, UnitsOfInnerElements) {
+    Bytes scratch;
+    for (const DType type : {DType::i8, DType::fp16}) {
+        for (const Shape& shape : {Shape{8, 3, 2, 12}, Shape{5, 1, 2, 7}, Shape{1, 1, 1, 1}, Shape{3, 2, 2, 28}}) {
+            for (const InnerUnits units : {InnerUnits{1, 1}, InnerUnits{2, 1}, InnerUnits{4, 1}, InnerUnits{4, 4}}) {
+                const Value weight = weight_of(type, shape, 7);
+                const std::int64_t zero_point = type == DType::i8 ? -3 : 0;
+                const auto packed = pack_conv_units(weight, window_of(shape), zero_point, units).view(scratch);
+                const std::int64_t taps = shape[1] * shape[2], whole = 4 * units.of_tap, unit = 4 * units.blocks,
+                                   tap_length = (shape[3] + whole - 1) / whole * whole,
+                                   count = (taps * tap_length + unit - 1) / unit;
+                Bytes expected;
+                for (std::int64_t i = 0; i < (shape[0] + 3) / 4 * count * 4 * unit; ++i) {
+                    const std::int64_t oc = i / unit % 4 + i / unit / 4 / count * 4,
+                                       inner = i / unit / 4 % count * unit + i % unit, tap = inner / tap_length,
+                                       ic = inner % tap_length;
+                    const Bytes one = oc < shape[0] && tap < taps && ic < shape[3]
+                                        ? element(weight, (oc * taps + tap) * shape[3] + ic)
+                                        : Bytes(size_of(type), static_cast<std::byte>(zero_point));
+                    expected.insert(expected.end(), one.begin(), one.end());
+                }
+                EXPECT_EQ(Bytes(packed.begin(), packed.end()), expected)
+                    << name_of(type) << " " << to_string(shape) << ", units of " << units.blocks << " in "
+                    << units.of_tap;
+            }
+        }
+    }
+}
+
 TEST(PackedWeights, RowsOfQuads) {
     Bytes scratch(100, std::byte{77});  // what is left of an earlier constant
     const Value weight = weight_of(DType::i8, {1, 2, 3, 1}, 3);

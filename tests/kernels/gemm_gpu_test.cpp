@@ -265,8 +265,9 @@ class CooperativeProducts : public test::GpuTest {
 protected:
     static constexpr const char* missing = "the device has no cooperative matrices for i8 and fp16";
 
-    /// The device at hand, as one that so many subgroups keep busy; null where it has no such matrices.
-    std::shared_ptr<Device> open(std::int64_t busy_subgroups) {
+    /// The device at hand, as one that so many subgroups keep busy and whose invocations hold so many sums (256: the
+    /// same tiles for every size of a subgroup); null where it has no such matrices.
+    std::shared_ptr<Device> open(std::int64_t busy_subgroups, std::uint32_t sums = 256) {
         const DeviceCaps& caps = device_->caps();
         if (!caps.cooperative_i8 || !caps.cooperative_fp16 || !caps.subgroup_size_control || !caps.vulkan_memory_model)
             return nullptr;
@@ -277,13 +278,15 @@ protected:
             plan.cooperative_fp16 = caps.cooperative_fp16;
             plan.cooperative_fp32_sums = true;
             plan.subgroup_size = caps.subgroup_size;
-            plan.matrix_sums = 256;  // the same tiles for every size of a subgroup
+            plan.matrix_sums = sums;
+            plan.dot4 = sums < 256 && caps.integer_dot_product;
             plan.busy_invocations = busy_subgroups * caps.subgroup_size;
         });
     }
 
-    void check(std::int64_t busy_subgroups, std::uint32_t subgroups, std::initializer_list<const char*> lines) {
-        const std::shared_ptr<Device> used = open(busy_subgroups);
+    void check(std::int64_t busy_subgroups, std::uint32_t subgroups, std::initializer_list<const char*> lines,
+               std::uint32_t sums = 256) {
+        const std::shared_ptr<Device> used = open(busy_subgroups, sums);
         if (!used) GTEST_SKIP() << missing;
         for (const char* line : lines)
             check_products(used, load_problem(line), line, "gemm_cooperative", subgroups * used->plan().subgroup_size);
@@ -310,6 +313,27 @@ TEST_F(CooperativeProducts, OtherConvolutions) {
           {"conv3d f16 1x4x7x6x12 67x3x3x2 p1", "conv3d i8 1x5x6x5x9 70x2x3x3 s1 p1 rescale",
            "transpose_conv2d f16 1x9x12x35 66x3x2 s2 p1,2,0,1", "transpose_conv2d i8 1x10x9x20 70x4x5 s3,2 rescale",
            "transpose_conv2d f16 1x9x12x20 66x1x3 s2"});
+}
+
+// As of GPUs with few registers, whose first step stands before the loop.
+TEST_F(CooperativeProducts, FewSums) {
+    check(128, 0,
+          {"matmul f16 1x128x64x128", "matmul f16 1x100x97x90", "matmul i8 1x70x257x93 rescale", "matmul i8 2x72x48x68",
+           "conv2d i8 1x11x9x32 70x1x1 rescale clamp", "conv2d f16 1x23x19x9 66x3x3 s2 p1 d2"},
+          32);
+    check(512, 0,
+          {"transpose_conv2d f16 1x9x12x35 66x3x2 s2 p1,2,0,1", "transpose_conv2d i8 1x10x9x20 70x4x5 s3,2 rescale",
+           "transpose_conv2d f16 1x9x12x20 66x1x3 s2", "conv3d i8 1x5x6x5x9 70x2x3x3 s1 p1 rescale"},
+          32);
+}
+
+// Taps of whole units, taps that are filled up to them, and units of several taps.
+TEST_F(CooperativeProducts, UnitsOfTaps) {
+    check(128, 16,
+          {"conv2d i8 1x11x9x48 70x3x3 s1 p1 rescale", "conv2d i8 1x11x9x28 70x3x3 s1 p1 rescale",
+           "conv2d i8 1x11x9x8 70x3x3 s1 p1 rescale", "conv2d f16 1x11x9x24 70x3x3 s1 p1",
+           "conv2d f16 1x11x9x20 70x3x3 s1 p1", "conv2d f16 1x11x9x4 70x3x3 s1 p1"},
+          32);
 }
 
 // The kernel reads fp16 as bits, the operator behind it as numbers.
@@ -349,16 +373,18 @@ TEST_F(CooperativeProducts, SumsPassTheCheck) {
 }
 
 TEST_F(CooperativeProducts, BothZeroPoints) {
-    const std::shared_ptr<Device> used = open(128);
-    if (!used) GTEST_SKIP() << missing;
-    const std::uint32_t size = 4 * used->plan().subgroup_size;
-    for (const bool at_run_time : {false, true}) {
-        const std::string name = at_run_time ? "at run time" : "constant";
-        check_products(used, matmul_with_zero_points(at_run_time), "matmul, zero points " + name, "gemm_cooperative",
-                       size);
-        for (const Op op : {Op::conv2d, Op::transpose_conv2d}) {
-            check_products(used, convolution_with_zero_points(op, 69, 35, at_run_time),
-                           std::string(name_of(op)) + ", bias " + name, "gemm_cooperative", size);
+    for (const std::uint32_t sums : {256u, 32u}) {
+        const std::shared_ptr<Device> used = open(128, sums);
+        if (!used) GTEST_SKIP() << missing;
+        const std::uint32_t size = (sums == 256 ? 4 : 0) * used->plan().subgroup_size;
+        for (const bool at_run_time : {false, true}) {
+            const std::string name = at_run_time ? "at run time" : "constant";
+            check_products(used, matmul_with_zero_points(at_run_time), "matmul, zero points " + name,
+                           "gemm_cooperative", size);
+            for (const Op op : {Op::conv2d, Op::transpose_conv2d}) {
+                check_products(used, convolution_with_zero_points(op, 69, 35, at_run_time),
+                               std::string(name_of(op)) + ", bias " + name, "gemm_cooperative", size);
+            }
         }
     }
 }

@@ -118,9 +118,10 @@ std::optional<ConvProduct> flat_product(const NodeView& view, const DevicePlan& 
     return conv;
 }
 
-/// `row_reads`: how often the kernel reads an element of the implicit matrix's rows.
+/// `row_reads`: how often the kernel reads an element of the implicit matrix's rows. The weights are packed in `units`,
+/// if any, else in blocks, `turned` or not.
 void add_product_operands(KernelChoice& choice, const NodeView& view, const ConvProduct& conv, double row_reads,
-                          bool moves_bits, bool turned = false) {
+                          bool moves_bits, bool turned, std::optional<InnerUnits> units = {}) {
     const auto& [d, y, x] = conv.g.window;
     const Product& p = conv.product;
     set_constants(choice, {{"BATCH", p.batch},
@@ -146,10 +147,16 @@ void add_product_operands(KernelChoice& choice, const NodeView& view, const Conv
     const double reads = conv.g.window.reads();
     choice.work = 2.0 * reads * static_cast<double>(conv.g.batch * d.in * y.in * x.in * p.columns * p.inner);
     add_operand(choice, view, 0, reads * row_reads * quad_waste(p.inner), moves_bits);
-    const DType weight_type = !conv.operands.is_float ? DType::i32 : moves_bits ? DType::i16 : view.in(1).type;
-    choice.operands.push_back({no_id, weight_type,
-                               pack_conv_weights(view.in(1), conv.g.window, conv.operands.weight_zp, turned),
-                               view.in(1).name + (turned ? " in turned 4x4 blocks" : " in 4x4 blocks")});
+    const DType weight_type = !conv.operands.is_float || units ? DType::i32 : view.in(1).type;
+    if (units) {
+        choice.operands.push_back({no_id, weight_type,
+                                   pack_conv_units(view.in(1), conv.g.window, conv.operands.weight_zp, *units),
+                                   fmt::format("{} in 4x{} units", view.in(1).name, 4 * units->blocks)});
+    } else {
+        choice.operands.push_back({no_id, weight_type,
+                                   pack_conv_weights(view.in(1), conv.g.window, conv.operands.weight_zp, turned),
+                                   view.in(1).name + (turned ? " in turned 4x4 blocks" : " in 4x4 blocks")});
+    }
     add_operand(choice, view, 2);
 }
 
@@ -197,7 +204,7 @@ std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan
     auto planned = plan_cooperative(conv->product, view.in(0).type, view.out().type, weight_zp != 0, column_sums,
                                     device, why, fixed_rows);
     if (!planned) return std::nullopt;
-    add_product_operands(planned->choice, view, *conv, planned->row_reads, planned->moves_bits, /*turned=*/true);
+    add_product_operands(planned->choice, view, *conv, planned->row_reads, planned->moves_bits, false, planned->units);
     if (correct) set_corrected_bias(planned->choice, view, *conv);
     return std::move(planned->choice);
 }
@@ -223,7 +230,7 @@ std::optional<KernelChoice> plan_own(const NodeView& view, const DevicePlan& dev
                                                  {"TRANSPOSED", p.is_transposed ? "1" : "0"},
                                                  {"TM", std::to_string(tile)},
                                                  {"STEPS", std::to_string(*steps)}});
-    add_product_operands(choice, view, *conv, static_cast<double>(p.quads()), false);
+    add_product_operands(choice, view, *conv, static_cast<double>(p.quads()), false, false);
     choice.groups = linear_groups(p.batch * ((p.rows + tile - 1) / tile) * p.quads(), device);
     choice.aligned = p.columns % 4 == 0;
     choice.in_rows = true;

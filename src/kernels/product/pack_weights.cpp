@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
+#include <string>
+#include <utility>
 
 namespace tosavk {
 namespace {
@@ -68,24 +71,41 @@ Bytes phase_weights(const Value& weight, const Window& window, std::int64_t phas
     return taken;
 }
 
+/// Packs one phase: its weights as [OC,taps,IC], from bytes to bytes.
+using PackPhase = std::function<void(std::span<const std::byte> weights, std::span<std::byte> packed)>;
+
+/// All phases, each packed into `size` bytes, under the name `kind`.
+LazyBytes each_phase(const Value& weight, const Window& window, std::int64_t zero_point, std::size_t size,
+                     std::string kind, PackPhase pack) {
+    const auto phases = static_cast<std::size_t>(window.phases());
+    if (phases == 1) {
+        return {size, [=, data = weight.data](std::span<std::byte> to) { pack(*data, to); }, weight.data,
+                std::move(kind)};
+    }
+    return {phases * size, [=](std::span<std::byte> to) {
+                for (std::size_t phase = 0; phase < phases; ++phase) {
+                    pack(phase_weights(weight, window, static_cast<std::int64_t>(phase), zero_point),
+                         to.subspan(phase * size, size));
+                }
+            }};
+}
+
+Shape phase_shape(const Value& weight, const Window& window) {
+    return {weight.shape.front(), window.phase_taps(), weight.shape.back()};
+}
+
 template <std::size_t bytes>
 LazyBytes blocks_of(const Value& weight, const Window& window, std::int64_t zero_point, bool turned) {
     Raw<bytes> pad;
     pad.fill(static_cast<std::byte>(zero_point));  // other than 0 for 8-bit elements only
-    const Shape shape = {weight.shape.front(), window.phase_taps(), weight.shape.back()};
+    const Shape shape = phase_shape(weight, window);
     const auto size = static_cast<std::size_t>((shape[0] + 3) / 4 * shape[1] * ((shape[2] + 3) / 4)) * 16 * bytes;
-    const auto phases = static_cast<std::size_t>(window.phases());
-    if (phases == 1) {
-        return {size, [=, data = weight.data](std::span<std::byte> to) { pack_blocks(*data, shape, pad, turned, to); },
-                weight.data,
-                fmt::format("{} {} {} {}", turned ? "turned blocks" : "blocks", bytes, zero_point, to_string(shape))};
-    }
-    return {phases * size, [=](std::span<std::byte> to) {
-                for (std::size_t phase = 0; phase < phases; ++phase) {
-                    const Bytes taken = phase_weights(weight, window, static_cast<std::int64_t>(phase), zero_point);
-                    pack_blocks(taken, shape, pad, turned, to.subspan(phase * size, size));
-                }
-            }};
+    return each_phase(
+        weight, window, zero_point, size,
+        fmt::format("{} {} {} {}", turned ? "turned blocks" : "blocks", bytes, zero_point, to_string(shape)),
+        [=](std::span<const std::byte> weights, std::span<std::byte> to) {
+            pack_blocks(weights, shape, pad, turned, to);
+        });
 }
 
 }  // namespace
@@ -96,6 +116,36 @@ LazyBytes pack_conv_weights(const Value& weight, const Window& window, std::int6
         case 2: return blocks_of<2>(weight, window, zero_point, turned);
         default: return blocks_of<4>(weight, window, zero_point, turned);
     }
+}
+
+LazyBytes pack_conv_units(const Value& weight, const Window& window, std::int64_t zero_point, InnerUnits units) {
+    const Shape shape = phase_shape(weight, window);
+    const auto of = [](std::int64_t n, std::int64_t together) { return (n + together - 1) / together; };
+    const std::int64_t tap_blocks = of(shape[2], 4 * units.of_tap) * units.of_tap,
+                       count = of(shape[1] * tap_blocks, units.blocks),
+                       bytes = static_cast<std::int64_t>(size_of(weight.type)),
+                       size = of(shape[0], 4) * count * 4 * units.blocks * 4 * bytes;
+    return each_phase(
+        weight, window, zero_point, static_cast<std::size_t>(size),
+        fmt::format("units {} {} {} {} {}", units.blocks, units.of_tap, bytes, zero_point, to_string(shape)),
+        [=](std::span<const std::byte> weights, std::span<std::byte> to) {
+            std::ranges::fill(to, static_cast<std::byte>(zero_point));
+            // The row of a tap's elements, cut where units end.
+            for (std::int64_t oc = 0; oc < shape[0]; ++oc) {
+                for (std::int64_t tap = 0; tap < shape[1]; ++tap) {
+                    for (std::int64_t k = 0; k < shape[2];) {
+                        const std::int64_t block = tap * tap_blocks + k / 4, unit = block / units.blocks,
+                                           in_unit = block % units.blocks * 4,
+                                           n = std::min(units.blocks * 4 - in_unit, shape[2] - k);
+                        std::memcpy(
+                            to.data() + (((oc / 4 * count + unit) * 4 + oc % 4) * units.blocks * 4 + in_unit) * bytes,
+                            weights.data() + ((oc * shape[1] + tap) * shape[2] + k) * bytes,
+                            static_cast<std::size_t>(n * bytes));
+                        k += n;
+                    }
+                }
+            }
+        });
 }
 
 LazyBytes pack_depthwise_weights(const Value& weight, std::int64_t zero_point) {

@@ -11,6 +11,15 @@ namespace tosavk {
 /// much room as the phase needs that has most. `turned`: [4 oc][4 ic] instead, so that a word has four input channels.
 LazyBytes pack_conv_weights(const Value& weight, const Window& window, std::int64_t zero_point, bool turned = false);
 
+/// How inner elements lie side by side in what gemm_cooperative reads: in units of so many blocks of 4; a tap has a
+/// multiple of `of_tap` blocks, the last ones empty.
+struct InnerUnits {
+    std::int64_t blocks = 1, of_tap = 1;
+};
+/// The same weights as units of inner elements, which run over taps and input channels: [OC/4][units][4 oc][unit],
+/// padded with `zero_point`.
+LazyBytes pack_conv_units(const Value& weight, const Window& window, std::int64_t zero_point, InnerUnits units);
+
 /// Weights [KH,KW,C,M] as rows of one tap, each padded to whole quads of channels.
 LazyBytes pack_depthwise_weights(const Value& weight, std::int64_t zero_point);
 

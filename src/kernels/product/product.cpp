@@ -149,6 +149,48 @@ Grid grid_of(const Product& p, const DevicePlan& device) {
     return best;
 }
 
+/// How subgroups share a tile of gemm_cooperative: x times y of them, each with so many rows and columns.
+struct Form {
+    std::int64_t x, y, rows, columns;
+
+    /// Results that an invocation holds.
+    std::int64_t sums(const DevicePlan& device) const { return rows * columns / device.subgroup_size; }
+};
+
+/// Whether subgroups hold so few results that their shares of a tile are small.
+bool has_few_sums(const DevicePlan& device) { return std::int64_t{device.matrix_sums} * device.subgroup_size < 1024; }
+
+/// In the order in which they are asked. Of those with few sums more spill, and fewer leave a loop with more of
+/// everything else (docs/gpu-compilers.md); the others are guesses.
+std::vector<Form> forms(DType type, const DevicePlan& device) {
+    if (has_few_sums(device)) return {{2, 4, 16, 32}, {4, 4, 16, 16}, {2, 2, 16, 32}, {4, 2, 16, 16}, {2, 2, 16, 16}};
+    const bool many = std::int64_t{device.matrix_sums} * device.subgroup_size >= 64 * 64;
+    const Form small = many && type == DType::fp16 ? Form{2, 1, 64, 64} : Form{2, 2, 32, 32};
+    std::vector<Form> all = {{2, 2, 64, 64}, {4, 2, 64, 32}, small, {1, 2, 32, 64}, {4, 2, 16, 32}, {2, 2, 16, 16}};
+    // Of fp16 a matrix is two loads from shared memory, so that more products should share each.
+    if (type != DType::fp16) std::swap(all[0], all[1]);
+    return all;
+}
+
+/// How many blocks an invocation of so many loads at a time: 16 bytes, or fewer where all are to load as much. 0: they
+/// cannot.
+std::int64_t unit_of(const Product& p, DType type, const Form& form, std::int64_t depth, std::int64_t size) {
+    const std::int64_t words = type == DType::fp16 ? 2 : 1, rows = form.y * form.rows, columns = form.x * form.columns;
+    if (p.is_matrix && columns / 4 * depth * words % size != 0) return 0;
+    for (std::int64_t unit = 4 / words; unit > 0; unit /= 2) {
+        const std::int64_t units = depth / unit;
+        if (rows * units % size == 0 && (p.is_matrix || (columns * units % size == 0 && size % (4 * units) == 0)))
+            return unit;
+    }
+    return 0;
+}
+
+/// Of how many blocks a tap has a multiple: whole units where few are empty then.
+std::int64_t tap_unit_of(const Product& p, std::int64_t unit) {
+    const std::int64_t blocks = quotient_up(p.inner, 4);
+    return p.inner % 4 == 0 && quotient_up(blocks, unit) * unit * 4 <= 5 * blocks ? unit : 1;
+}
+
 }  // namespace
 
 bool unpacks(DType type, const DevicePlan& device) {
@@ -266,27 +308,19 @@ std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, DTyp
         why = "cooperative matrices of this device do not add accurately enough for fp32";
         return std::nullopt;
     }
-    // Subgroups, and the rows and columns of each: a guess.
-    struct Form {
-        std::int64_t x, y, rows, columns;
-    };
     why = "no tile suits subgroups of this size";
-    // Of fp16 a matrix is two loads from shared memory, so that more products should share each.
-    const Form large = type == DType::fp16 ? Form{2, 2, 64, 64} : Form{4, 2, 64, 32};
-    const Form other = type == DType::fp16 ? Form{4, 2, 64, 32} : Form{2, 2, 64, 64};
-    const bool many = type == DType::fp16 && device.matrix_sums * device.subgroup_size >= 64 * 64;
-    const Form small = many ? Form{2, 1, 64, 64} : Form{2, 2, 32, 32};
-    for (const Form form : {large, other, small, Form{1, 2, 32, 64}, Form{4, 2, 16, 32}, Form{2, 2, 16, 16}}) {
-        const std::int64_t size = form.x * form.y * device.subgroup_size;
+    for (const Form& form : forms(type, device)) {
+        const std::int64_t size = form.x * form.y * device.subgroup_size, sums = form.sums(device);
         const std::int64_t rows = form.y * form.rows, columns = form.x * form.columns;
         if (fixed_rows != 0 && rows != fixed_rows) continue;
-        if (form.rows * form.columns > std::int64_t{device.matrix_sums} * device.subgroup_size) continue;
+        if (sums > device.matrix_sums || size > max_invocations) continue;
         if (form.rows % shape.m != 0 || form.columns % shape.n != 0) continue;
-        // Invocations share what there is to load: 8 blocks of each row and quad of columns at a time, or 4 where sums
-        // leave few registers.
-        const std::int64_t sums = form.rows * form.columns / device.subgroup_size;
-        const std::int64_t depth = sums > 64 && type == DType::fp16 && 4 * 4 % shape.k == 0 ? 4 : 8;
-        if (size > max_invocations || rows * depth % size != 0 || columns / 4 * depth % size != 0) continue;
+        if (form.rows == shape.m && form.columns == shape.n) continue;  // two loads for each product
+        // Of each row and column 8 blocks at a time, or 4 where sums leave few registers.
+        const bool few_registers = sums > 64 || has_few_sums(device);
+        const std::int64_t depth = few_registers && type == DType::fp16 && 4 * 4 % shape.k == 0 ? 4 : 8;
+        const std::int64_t unit = unit_of(p, type, form, depth, size);
+        if (unit == 0) continue;
         const std::int64_t tiles = p.batch * quotient_up(p.rows, rows) * quotient_up(p.columns, columns);
         if (!device.chooses(tiles * rows * columns <= 3 * p.batch * p.rows * p.columns, "full", rows * columns)) {
             why = fmt::format("most of its tiles of {}x{} would be empty", rows, columns);
@@ -298,6 +332,7 @@ std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, DTyp
             why = fmt::format("{} tiles leave the device idle", tiles);
             continue;
         }
+        const InnerUnits units{unit, p.is_matrix ? 1 : tap_unit_of(p, unit)};
         KernelChoice choice = choice_of(p, "gemm_cooperative");
         const std::pair<const char*, std::int64_t> defines[] = {{"COOPERATIVE", 1},
                                                                 {"SX", form.x},
@@ -309,6 +344,10 @@ std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, DTyp
                                                                 {"CK", shape.k},
                                                                 {"SUBGROUP", device.subgroup_size},
                                                                 {"DEPTH", depth},
+                                                                {"UNIT", units.blocks},
+                                                                {"TAP_UNIT", units.of_tap},
+                                                                {"FIRST_STEP", has_few_sums(device)},
+                                                                {"DOT4", device.dot4 && type == DType::i8},
                                                                 {"ROW_SUMS", row_sums},
                                                                 {"COLUMN_SUMS", column_sums}};
         for (const auto& [name, value] : defines) define(choice, name, value);
@@ -317,7 +356,11 @@ std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, DTyp
         choice.whole_subgroups = true;
         choice.note = fmt::format("{} tiles of {}x{} by cooperative matrices of {}x{}x{}", tiles, rows, columns,
                                   shape.m, shape.n, shape.k);
-        return ProductChoice{std::move(choice), times(p.columns, columns), times(p.rows, rows), true};
+        return ProductChoice{.choice = std::move(choice),
+                             .row_reads = times(p.columns, columns),
+                             .column_reads = times(p.rows, rows),
+                             .moves_bits = true,
+                             .units = units};
     }
     return std::nullopt;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernels/common/kernel_choice.hpp"
+#include "kernels/product/pack_weights.hpp"
 
 #include <optional>
 
@@ -41,6 +42,7 @@ struct ProductChoice {
     bool moves_bits = false;         ///< fp16 operands are read as i16: the kernel only moves them
     bool dot4 =
         false;  ///< of a convolution: its words of weights hold one column each, and its bias what zero points add
+    std::optional<InnerUnits> units = {};  ///< of a convolution: its weights are packed so
 };
 
 /// Each decides whether its kernel suits the product and the device, or declines with a sentence in `why`. Sets kernel,
@@ -53,8 +55,8 @@ std::optional<ProductChoice> plan_shared_tiles(const Product& product, const Dev
                                                int however_few);
 /// For devices with cooperative matrices, and products of i8 or fp16 (`type`) that keep them busy, whose sums become
 /// `result`. The kernel makes sums of rows (`row_sums`) where the columns may have a zero point, and sums of columns
-/// (`column_sums`) where the rows may; else the bias has what they add. `fixed_rows`: of a tile, 64 or 128; 0: by the
-/// sizes.
+/// (`column_sums`) where the rows may; else the bias has what they add. `fixed_rows`: of a tile, 32, 64 or 128; 0: by
+/// the sizes.
 std::optional<ProductChoice> plan_cooperative(const Product& product, DType type, DType result, bool row_sums,
                                               bool column_sums, const DevicePlan& device, std::string& why,
                                               int fixed_rows);
