@@ -118,7 +118,7 @@ TEST(StablehloBytes, Containers) {
     Bytes newer = bytes_of_list({0x4d, 0x4c, 0xef, 0x52, 0x0f, 'x', 0});
     EXPECT_NE(sentence(std::move(newer)).find("made by x, has version 7"), std::string::npos);
     // Strings: two, the last one's size first.
-    const SharedBytes whole = file({0, 0x13, 5, 7,    5, 'a', 0, 'b', 'c', 0,  // "a" and "bc"
+    const SharedBytes whole = file({0, 0x11, 5, 7,    5, 'a', 0, 'b', 'c', 0,  // "a" and "bc"
                                     1, 0x05, 1, 1,                             // no dialect, no operation
                                     2, 0x01, 3, 0x05, 1, 1,                    // no attribute and type
                                     4, 0x01});
