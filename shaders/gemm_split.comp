@@ -52,18 +52,22 @@ void main() {
     int pending = 0;
 #endif
 #if HALF
-// Sums are flushed outside of the innermost loop.
-#define FOR_BLOCKS                                                          \
-    for (int block = lane; inside && block < BLOCKS;) {                     \
-        int left = min(FLUSH_BLOCKS, (BLOCKS - block + LANES - 1) / LANES); \
-        do
-#define END_BLOCKS                                                          \
-        while (block += LANES, --left > 0);                                 \
-        for (int r = 0; r < TM; ++r) { FLUSH_SUM(r) }                       \
+// Sums are flushed outside of the innermost loop, which asks at its end where all lanes have as many blocks: no load
+// waits for the answer then. (Where they have not, llvmpipe of Mesa 22 adds up what lanes past their end would.)
+#define EVEN (TRANSPOSED == 0 && BLOCKS % LANES == 0)
+#define BEGIN_BLOCKS                                           \
+    for (int block = lane; inside && block < BLOCKS;) {        \
+        int end = min(block + FLUSH_BLOCKS * LANES, BLOCKS);   \
+        for (; EVEN || block < end;) {
+#define END_BLOCKS                                             \
+            block += LANES;                                    \
+            if (EVEN && block >= end) break;                   \
+        }                                                      \
+        for (int r = 0; r < TM; ++r) { FLUSH_SUM(r) }          \
     }
 #else
-#define FOR_BLOCKS for (int block = lane; inside && block < BLOCKS; block += LANES)
-#define END_BLOCKS
+#define BEGIN_BLOCKS for (int block = lane; inside && block < BLOCKS; block += LANES) {
+#define END_BLOCKS }
 #endif
 #if SINGLE
     for (int k = lane; inside && k < K; k += 4 * LANES) {
@@ -83,7 +87,7 @@ void main() {
 #endif
     }
 #else
-    FOR_BLOCKS {
+    BEGIN_BLOCKS
         Block at = block_at(block);
         int k = at.k;
 #if DOT4
@@ -115,7 +119,6 @@ void main() {
         }
 #endif
 #endif
-    }
     END_BLOCKS
 #endif
 #if WIDE

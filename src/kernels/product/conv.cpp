@@ -111,6 +111,7 @@ std::optional<ConvProduct> conv_product(const NodeView& view, std::string& why) 
 std::optional<ConvProduct> flat_product(const NodeView& view, const DevicePlan& device, std::string& why) {
     auto conv = conv_product(view, why);
     if (!conv) return std::nullopt;
+    conv->product.is_fp32 = view.in(0).type == DType::fp32;
     conv->product.is_half = device.fast_fp16 && device.half_products && view.in(0).type == DType::fp16;
     conv->product.unpacks = unpacks(view.in(0).type, device);
     if (loop_steps(device, 1, conv->product.passes(), why) != 1) return std::nullopt;

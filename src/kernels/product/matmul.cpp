@@ -19,6 +19,7 @@ std::optional<Product> product_of(const NodeView& view, const DevicePlan& device
     const Shape& a = view.in(0).shape;
     const Product product{.is_matrix = true,
                           .is_float = is_float(type),
+                          .is_fp32 = type == DType::fp32,
                           .is_half = device.fast_fp16 && device.half_products && type == DType::fp16,
                           .unpacks = unpacks(type, device),
                           .is_wide = type == DType::i16,

@@ -232,8 +232,8 @@ std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan
     if (direct) {
         define(choice, "LINE", is_in_line(p, tile));
         define(choice, "HALF", p.is_half);
-        // Of texel buffers an address is one sum as it is.
-        define(choice, "STEPPED", device.registers >= 96 && device.texel_elements == 0);
+        // Of texel buffers an address is one sum as it is; factors that are unpacked leave no registers for more.
+        define(choice, "STEPPED", (p.is_fp32 || p.is_half) && device.registers >= 96 && device.texel_elements == 0);
     }
     // Where each loads all its rows itself, and loads are dear: more of a row at a time, and for more columns
     // (docs/performance.md, "Without texel buffers or subgroups"). How many columns may be wasted is a guess.

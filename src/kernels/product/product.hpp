@@ -16,6 +16,7 @@ struct Product {
     bool is_volume = false;      ///< of CONV3D
     bool is_transposed = false;  ///< of TRANSPOSE_CONV2D
     bool is_float = false;
+    bool is_fp32 = false;  ///< factors are computed with as they lie in memory, fp32
     bool is_half = false;  ///< of fp16, and in the device's fp16 (DevicePlan::fast_fp16) where the kernel can
     bool unpacks = false;  ///< of fp16 or fp8, which become fp32 by integer work
     bool is_wide = false;  ///< of i16, by i8 or (of MATMUL) i16: sums of 48 bits
