@@ -18,12 +18,7 @@ struct LibraryFunction {
     std::string result, name, parameters, text;
 };
 
-std::string replaced(std::string text, const std::vector<std::pair<std::regex, const char*>>& rules) {
-    for (const auto& [pattern, to] : rules) text = std::regex_replace(text, pattern, to);
-    return text;
-}
-
-std::string of_one_element(const std::string& text) {
+std::string of_one_element(std::string text) {
     static const std::vector<std::pair<std::regex, const char*>> rules = {
         {std::regex(R"(\bvec4\b)"), "float"},
         {std::regex(R"(\bivec4\b)"), "int"},
@@ -37,7 +32,8 @@ std::string of_one_element(const std::string& text) {
         {std::regex(R"(\bnotEqual\()"), "NOT_EQUAL_1("},
         {std::regex(R"(\bany\()"), "ANY_1("},
     };
-    return replaced(text, rules);
+    for (const auto& [pattern, to] : rules) text = std::regex_replace(text, pattern, to);
+    return text;
 }
 
 /// A long function's elements take turns in a loop: of a row of them a compiler would begin with all.

@@ -51,15 +51,19 @@ void TextReader::read_module() {
     values_.optional_location();
 }
 
-void TextReader::read_generic_module() {
-    in_.string();
+/// "() <{...}>": no operands, and properties if there are any.
+Dictionary TextReader::read_properties() {
     in_.expect("(");
     in_.expect(")");
-    Dictionary properties;
-    if (in_.accept("<")) {
-        properties = values_.dictionary();
-        in_.expect(">");
-    }
+    if (!in_.accept("<")) return {};
+    Dictionary properties = values_.dictionary();
+    in_.expect(">");
+    return properties;
+}
+
+void TextReader::read_generic_module() {
+    in_.string();
+    Dictionary properties = read_properties();
     in_.expect("(");
     in_.expect("{");
     read_module_body();
@@ -189,13 +193,7 @@ std::vector<Dictionary> TextReader::per_value(const Dictionary& attributes, std:
 
 void TextReader::read_generic_function(std::size_t at) {
     Function& function = begin_function();
-    in_.expect("(");
-    in_.expect(")");
-    Dictionary attributes;
-    if (in_.accept("<")) {
-        attributes = values_.dictionary();
-        in_.expect(">");
-    }
+    Dictionary attributes = read_properties();
     in_.expect("(");
     read_region(function.body);
     in_.expect(")");

@@ -39,6 +39,7 @@ private:
     // Modules and functions (text.cpp).
     void read_module();
     void read_module_body();
+    Dictionary read_properties();
     void read_generic_module();
     void read_function();
     void read_generic_function(std::size_t at);

@@ -104,7 +104,7 @@ void set_rows(KernelPass& pass, const DevicePlan& device, std::int64_t rows, std
     // of a few short ones, four at once wait less often (docs/performance.md, "Reductions": from 128 quads on).
     const std::int64_t row_bytes = length * static_cast<std::int64_t>(size_of(pass.operands.front().type));
     const std::int64_t in_turn = lanes == 1 ? pieces_in_turn(quotient_up(rows * chunks, 4), 4 * row_bytes, device) : 1;
-    // Four rows at once take registers that few-register devices have only at half of their occupancy.
+    // Four rows at once take more registers than Mali and Adreno have at full occupancy.
     const bool row_by_row = device.registers < 128 || (device.row_quads > 1 && (quads / lanes >= 128 || in_turn > 1));
     pass.defines.insert(pass.defines.end(),
                         {{"SHARED_LANES", lanes > 1 ? "1" : "0"}, {"ROW_BY_ROW", row_by_row ? "1" : "0"}});
