@@ -45,9 +45,10 @@ TEST(SingleElements, ALongFunctionsElementsTakeTurns) {
     EXPECT_TRUE(has(text, "x = x.yzwx;")) << text;
 }
 
-TEST(SingleElements, LoopsPartsOfVectorsAndTheirCallersStay) {
+TEST(SingleElements, LoopsArraysPartsOfVectorsAndTheirCallersStay) {
     for (const char* line : {"vec4 f(vec4 x) { for (int i = 0; i < 3; ++i) x += x; return x; }\n",
                              "vec4 f(vec4 x) { return x.yxwz; }\n", "vec4 f(vec4 x) { return vec4(f16vec4(x)); }\n",
+                             "ivec4 f(ivec4 x[2], ivec4 k) { return mix(x[0], x[1], equal(k, ivec4(1))); }\n",
                              "MADE_BY_MACRO(f, +)\n", "wide4 f(ivec4 x) { return wide4(x); }\n"}) {
         const std::string library = std::string(line) + "vec4 g(vec4 x) { return vec4(f(x)); }\n";
         EXPECT_EQ(elements_of(library), library);

@@ -68,7 +68,7 @@ std::string of_four_elements(const LibraryFunction& f) {
 
 /// Whether a function has a form for one element: `whole` are those of four alone.
 bool has_single_form(const LibraryFunction& f, const std::set<std::string>& whole) {
-    static const std::regex of_vectors(R"(\bfor \(|\ball\(|\.[xyzw]+\b|\b(?:[iub]?vec[23]|f16vec4|wide4)\b)");
+    static const std::regex of_vectors(R"(\bfor \(|\w\[|\ball\(|\.[xyzw]+\b|\b(?:[iub]?vec[23]|f16vec4|wide4)\b)");
     static const std::regex called(R"(\b(\w+)\()");
     if (f.parameters.find("vec4") == std::string::npos || std::regex_search(f.text, of_vectors)) return false;
     for (std::sregex_iterator call(f.text.begin(), f.text.end(), called), end; call != end; ++call) {
