@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t most_listed = 64;  // longer constants are hexadecimal
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
     std::string out = "\"";
     for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);
@@ -30,7 +30,7 @@ std::string symbol(std::string_view name) {
         const auto byte = static_cast<unsigned char>(c);
         is_plain = is_plain && (std::isalnum(byte) != 0 || c == '_' || c == '.' || c == '$') && byte < 0x80;
     }
-    return is_plain ? "@" + std::string(name) : "@" + quoted(name);
+    return is_plain ? "@" + std::string(name) : "@" + in_quotes(name);
 }
 
 std::string real_text(Element element, double value) {
@@ -83,7 +83,7 @@ private:
         std::string text = "{";
         for (const auto& [name, value] : entries) {
             if (text.size() > 1) text += ", ";
-            text += is_name(name) ? name : quoted(name);
+            text += is_name(name) ? name : in_quotes(name);
             if (!value->as<Unit>()) text += " = " + this->text(*value);
         }
         return text + "}";
@@ -149,7 +149,7 @@ private:
         }
         if (const auto* real = attribute.as<Real>())
             return fmt::format("{} : {}", real_text(real->type, real->value), name_of(real->type));
-        if (const auto* string = attribute.as<std::string>()) return quoted(*string);
+        if (const auto* string = attribute.as<std::string>()) return in_quotes(*string);
         if (const auto* keyword = attribute.as<Keyword>()) return "#stablehlo<keyword " + keyword->name + ">";
         if (const auto* type = attribute.as<TypePointer>()) return to_string(**type);
         if (const auto* elements = attribute.as<Elements>()) return dense(*elements);
@@ -181,8 +181,8 @@ private:
         switch (location.kind) {
             case Location::Kind::nowhere: return "unknown";
             case Location::Kind::file:
-                return fmt::format("{}:{}:{}", quoted(location.text), location.line, location.column);
-            case Location::Kind::name: return fmt::format("{}({})", quoted(location.text), part(0));
+                return fmt::format("{}:{}:{}", in_quotes(location.text), location.line, location.column);
+            case Location::Kind::name: return fmt::format("{}({})", in_quotes(location.text), part(0));
             case Location::Kind::call_site: return fmt::format("callsite({} at {})", part(0), part(1));
             case Location::Kind::fused: {
                 std::string list;
