@@ -36,8 +36,8 @@ constexpr bool may_declare(DType type, HostKind declared) {
     }
 }
 
-/// What the bytes of an input or output are: an i8, i16 or i32 that a file declares as unsigned has the bits of that; an
-/// i32 that it declares as 64 bits wide is the same number.
+/// What the bytes of an input or output are: an i8, i16 or i32 that a file declares as unsigned has the bits of that;
+/// an i32 that it declares as 64 bits wide is the same number.
 inline HostType stored_type(DType type, HostKind declared) {
     const bool same_bits = declared == HostKind::u8 || declared == HostKind::u16 || declared == HostKind::u32;
     return same_bits ? HostType{declared} : HostType{HostKind::graph, type};

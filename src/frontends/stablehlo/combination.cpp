@@ -29,13 +29,15 @@ std::optional<double> neutral_number(std::string_view name, Element element) {
     const bool real = !is_integer_element(element) && element != Element::pred;
     const double infinite = std::numeric_limits<double>::infinity();
     const Range whole = whole_range(element);
-    if (bits_of(element) == 64 && is_integer_element(element) && (name == "maximum" || name == "minimum" || name == "and"))
+    if (bits_of(element) == 64 && is_integer_element(element) &&
+        (name == "maximum" || name == "minimum" || name == "and"))
         return std::nullopt;  // what the graph holds is not all that it might be
     if (name == "add" || name == "or" || name == "xor") return 0;
     if (name == "multiply") return 1;
     if (name == "maximum") return real ? -infinite : static_cast<double>(whole.least);
     if (name == "minimum") return real ? infinite : static_cast<double>(whole.most);
-    if (name == "and") return is_unsigned_integer(element) || element == Element::pred ? static_cast<double>(whole.most) : -1;
+    if (name == "and")
+        return is_unsigned_integer(element) || element == Element::pred ? static_cast<double>(whole.most) : -1;
     return std::nullopt;
 }
 

@@ -84,7 +84,8 @@ Id atan2(Lowering& l, Id y, Id x) {
     const Id turned = is_below(l, float_splat(l, t, 0.41421356237309503), t);
     t = l.select(turned, over(l, minus(l, t, one), plus(l, t, one)), t);
     const Id z = multiply(l, t, t);
-    constexpr std::array coefficients = {-0.3333333328, 0.1999997726, -0.1428415119, 0.1107136496, -0.08624675803, 0.05048137827};
+    constexpr std::array coefficients = {-0.3333333328, 0.1999997726,   -0.1428415119,
+                                         0.1107136496,  -0.08624675803, 0.05048137827};
     Id p = float_splat(l, z, coefficients.back());
     for (std::size_t k = coefficients.size() - 1; k-- > 0;)
         p = plus(l, multiply(l, p, z), float_splat(l, z, coefficients[k]));
@@ -103,17 +104,17 @@ Id power(Lowering& l, Id x, Id y) {
     x = l.with_rank_of(x, y), y = l.with_rank_of(y, x);
     const Id zero = float_splat(l, x, 0), one = float_splat(l, x, 1), inf = float_splat(l, x, infinite);
     const Id ax = l.unary(Op::abs, x), ay = l.unary(Op::abs, y);
-    const Id whole = l.binary(Op::logical_or, is_equal(l, l.unary(Op::floor, y), y), is_equal(l, ay, inf),
-                              DType::boolean);
+    const Id whole =
+        l.binary(Op::logical_or, is_equal(l, l.unary(Op::floor, y), y), is_equal(l, ay, inf), DType::boolean);
     const Id half = multiply(l, y, float_splat(l, y, 0.5));
     const Id odd = both(l, both(l, whole, is_finite(l, y)), l.logical_not(is_equal(l, l.unary(Op::floor, half), half)));
     const Id negative = sign_bit(l, l.cast(x, DType::fp32));
     const Id down = is_below(l, y, zero);  // exponent below 0
     // Ends that POW is not asked about.
-    const Id is_end = l.binary(Op::logical_or, l.logical_not(is_finite(l, ax)),
-                               l.binary(Op::logical_or, is_equal(l, ax, zero), l.logical_not(is_finite(l, y)),
-                                        DType::boolean),
-                               DType::boolean);
+    const Id is_end =
+        l.binary(Op::logical_or, l.logical_not(is_finite(l, ax)),
+                 l.binary(Op::logical_or, is_equal(l, ax, zero), l.logical_not(is_finite(l, y)), DType::boolean),
+                 DType::boolean);
     const Id base = l.select(is_end, one, ax), exponent = l.select(is_end, one, y);
     const Id ordinary = l.binary(Op::pow, base, exponent, l.type(x));
     // |x| above 1 with an exponent above 0, or below 1 with one below 0, grows.
@@ -182,9 +183,7 @@ Complex complex_exp(Lowering& l, Complex a) {
     return {multiply(l, e, l.unary(Op::cos, a.im)), multiply(l, e, l.unary(Op::sin, a.im))};
 }
 
-Complex complex_log(Lowering& l, Complex a) {
-    return {l.unary(Op::log, complex_abs(l, a)), atan2(l, a.im, a.re)};
-}
+Complex complex_log(Lowering& l, Complex a) { return {l.unary(Op::log, complex_abs(l, a)), atan2(l, a.im, a.re)}; }
 
 // u = sqrt((|re| + |a|) / 2) is the larger part; the other one is im / 2u.
 Complex complex_sqrt(Lowering& l, Complex a) {

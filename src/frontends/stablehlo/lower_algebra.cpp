@@ -161,7 +161,8 @@ Complex transformed(Lowering& l, Complex x, bool inverse) {
     std::vector<float> cosines, sines;
     for (std::int64_t i = 0; i < length; ++i) {
         for (std::int64_t k = 0; k < length; ++k) {
-            const double angle = 2 * std::numbers::pi * static_cast<double>(i * k % length) / static_cast<double>(length);
+            const double angle =
+                2 * std::numbers::pi * static_cast<double>(i * k % length) / static_cast<double>(length);
             cosines.push_back(static_cast<float>(std::cos(angle)));
             sines.push_back(static_cast<float>(inverse ? std::sin(angle) : -std::sin(angle)));
         }
@@ -181,8 +182,8 @@ Complex along_dimension_of(Lowering& l, Complex x, std::size_t d, bool inverse) 
     Shape turned = shape;
     std::swap(turned[d], turned.back());
     const Shape flat{tosavk::element_count(shape) / shape[d], shape[d]};
-    const Complex made = transformed(
-        l, each(x, [&](Id id) { return l.reshape(l.transpose(id, order), flat); }), inverse);
+    const Complex made =
+        transformed(l, each(x, [&](Id id) { return l.reshape(l.transpose(id, order), flat); }), inverse);
     return each(made, [&](Id id) { return l.transpose(l.reshape(id, turned), order); });
 }
 
@@ -211,10 +212,8 @@ void lower_fft(Lowering& l) {
         }
     }
     made = along_dimension_of(l, made, last, inverse);
-    if (kind == "RFFT")
-        made = each(made, [&](Id id) { return l.slice_axis(id, last, 0, lengths.back() / 2 + 1); });
-    if (inverse)
-        made = each(made, [&](Id id) { return multiply(l, id, float_splat(l, id, 1 / count)); });
+    if (kind == "RFFT") made = each(made, [&](Id id) { return l.slice_axis(id, last, 0, lengths.back() / 2 + 1); });
+    if (inverse) made = each(made, [&](Id id) { return multiply(l, id, float_splat(l, id, 1 / count)); });
     if (kind == "IRFFT") return l.set({Element::f32, made.re, no_id, {}});
     l.set({Element::c64, made.re, made.im, {}});
 }

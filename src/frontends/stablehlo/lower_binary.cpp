@@ -20,8 +20,8 @@ std::int64_t product(std::int64_t a, std::int64_t b) {
 }
 
 Range products(Range a, Range b) {
-    const auto [least, most] = std::minmax({product(a.least, b.least), product(a.least, b.most),
-                                            product(a.most, b.least), product(a.most, b.most)});
+    const auto [least, most] = std::minmax(
+        {product(a.least, b.least), product(a.least, b.most), product(a.most, b.least), product(a.most, b.most)});
     return {least, most};
 }
 
@@ -41,8 +41,10 @@ void lower_arithmetic(Lowering& l, Arithmetic what) {
             const Complex r = complex_product(l, {a.id, a.imaginary}, {b.id, b.imaginary});
             return l.set({a.element, r.re, r.im, {}});
         }
-        return l.set({a.element, l.binary(op, a.id, b.id, DType::fp32),
-                      l.binary(op, a.imaginary, b.imaginary, DType::fp32), {}});
+        return l.set({a.element,
+                      l.binary(op, a.id, b.id, DType::fp32),
+                      l.binary(op, a.imaginary, b.imaginary, DType::fp32),
+                      {}});
     }
     const Id x = l.wide(a), y = l.wide(b);
     Range range;
@@ -117,8 +119,7 @@ void lower_integer_power(Lowering& l, const Tensor& a, const Tensor& b) {
         const Id odd = is_equal(l, l.bits_and(exponent, 1), l.splat_int(exponent, 1));
         const Id minus = l.splat_int(first, -1);
         const Id of_minus = l.select(odd, minus, one);
-        const Id inverse = l.select(is_equal(l, first, one), one,
-                                    l.select(is_equal(l, first, minus), of_minus, zero));
+        const Id inverse = l.select(is_equal(l, first, one), one, l.select(is_equal(l, first, minus), of_minus, zero));
         result = l.select(is_below(l, exponent, l.splat_int(exponent, 0)), inverse, result);
     }
     l.set(l.narrow(result, a.element, {std::numeric_limits<std::int64_t>::min() / 2, 0}));
@@ -136,8 +137,10 @@ void lower_power(Lowering& l) {
         };
         const Id zero = float_splat(l, r.re, 0), one = float_splat(l, r.re, 1);
         const Id none = is_zero(a), to_none = is_zero(b);
-        return l.set({a.element, l.select(to_none, one, l.select(none, zero, r.re)),
-                      l.select(to_none, zero, l.select(none, zero, r.im)), {}});
+        return l.set({a.element,
+                      l.select(to_none, one, l.select(none, zero, r.re)),
+                      l.select(to_none, zero, l.select(none, zero, r.im)),
+                      {}});
     }
     l.set(l.narrow(power(l, l.cast(a.id, DType::fp32), l.cast(b.id, DType::fp32)), a.element));
 }
@@ -149,14 +152,15 @@ void lower_atan2(Lowering& l) {
 }
 
 Id complex_below(Lowering& l, const Tensor& a, const Tensor& b) {
-    const Id tie = l.binary(Op::logical_and, is_equal(l, a.id, b.id), is_below(l, a.imaginary, b.imaginary),
-                            DType::boolean);
+    const Id tie =
+        l.binary(Op::logical_and, is_equal(l, a.id, b.id), is_below(l, a.imaginary, b.imaginary), DType::boolean);
     return l.binary(Op::logical_or, is_below(l, a.id, b.id), tie, DType::boolean);
 }
 
 Tensor extreme(Lowering& l, const Tensor& a, const Tensor& b, bool largest) {
     if (a.element == Element::pred)
-        return {a.element, l.binary(largest ? Op::logical_or : Op::logical_and, a.id, b.id, DType::boolean), no_id, {0, 1}};
+        return {
+            a.element, l.binary(largest ? Op::logical_or : Op::logical_and, a.id, b.id, DType::boolean), no_id, {0, 1}};
     if (a.is_complex()) {
         const Id first = largest ? complex_below(l, b, a) : complex_below(l, a, b);
         return {a.element, l.select(first, a.id, b.id), l.select(first, a.imaginary, b.imaginary), {}};
@@ -252,8 +256,8 @@ void lower_compare(Lowering& l) {
         const Tensor &x = swapped ? a : b, &y = swapped ? b : a;
         const Id below = complex_below(l, x, y);
         if (strict) return finish(below);
-        const Id same = l.binary(Op::logical_and, is_equal(l, a.id, b.id), is_equal(l, a.imaginary, b.imaginary),
-                                 DType::boolean);
+        const Id same =
+            l.binary(Op::logical_and, is_equal(l, a.id, b.id), is_equal(l, a.imaginary, b.imaginary), DType::boolean);
         return finish(l.binary(Op::logical_or, below, same, DType::boolean));
     }
     if (a.element == Element::pred) {
@@ -264,7 +268,8 @@ void lower_compare(Lowering& l) {
                              : l.binary(Op::logical_or, large, l.logical_not(small), DType::boolean));
     }
     Id x = l.wide(a), y = l.wide(b);
-    if (l.keyword("compare_type") == "TOTALORDER" && !is_integer_element(a.element)) x = total_key(l, x), y = total_key(l, y);
+    if (l.keyword("compare_type") == "TOTALORDER" && !is_integer_element(a.element))
+        x = total_key(l, x), y = total_key(l, y);
     if (asks_equal) return equality(is_equal(l, x, y));
     x = ordered(l, x, a.element), y = ordered(l, y, a.element);
     if (swapped) std::swap(x, y);

@@ -18,7 +18,8 @@ using Dims = std::vector<std::int64_t>;
 Dims remaining(std::size_t rank, const Dims& a, const Dims& b) {
     Dims rest;
     for (std::int64_t d = 0; d < static_cast<std::int64_t>(rank); ++d)
-        if (std::find(a.begin(), a.end(), d) == a.end() && std::find(b.begin(), b.end(), d) == b.end()) rest.push_back(d);
+        if (std::find(a.begin(), a.end(), d) == a.end() && std::find(b.begin(), b.end(), d) == b.end())
+            rest.push_back(d);
     return rest;
 }
 
@@ -73,8 +74,10 @@ Tensor contracted(Lowering& l, Tensor a, Tensor b, Element to, std::int64_t term
             return Tensor{Element::f32, imaginary ? t.imaginary : t.id, no_id, {}};
         };
         const auto times = [&](bool i, bool j) { return step(part(a, i), part(b, j)); };
-        return {to, l.binary(Op::sub, times(false, false), times(true, true), DType::fp32),
-                l.binary(Op::add, times(false, true), times(true, false), DType::fp32), {}};
+        return {to,
+                l.binary(Op::sub, times(false, false), times(true, true), DType::fp32),
+                l.binary(Op::add, times(false, true), times(true, false), DType::fp32),
+                {}};
     }
     if (to == Element::pred) {
         for (Tensor* t : {&a, &b}) *t = {Element::i8, l.cast(t->id, DType::i8), no_id, {0, 1}};
@@ -101,7 +104,8 @@ void lower_product(Lowering& l, const Dims& left_batch, const Dims& right_batch,
         if (to == Element::c64) none.imaginary = none.id;
         return l.set(none);
     }
-    const Dims left_order = joined(left_batch, rows, left_inner), right_order = joined(right_batch, right_inner, columns);
+    const Dims left_order = joined(left_batch, rows, left_inner),
+               right_order = joined(right_batch, right_inner, columns);
     l.set(contracted(l, a, b, to, c, [&](const Tensor& x, const Tensor& y) {
         const Id lhs = l.reshape(l.transpose(x.id, left_order), {n, h, c});
         const Id rhs = l.reshape(l.transpose(y.id, right_order), {n, c, w});
@@ -192,8 +196,14 @@ void lower_convolution(Lowering& l) {
     const Shape result = l.result_shape(), left = l.shape(a.id), right = l.shape(b.id);
     std::vector<Spatial> space;
     for (std::size_t k = 0; k < n; ++k) {
-        Spatial s{right.at(static_cast<std::size_t>(kernel_space[k])), strides[k], padding[2 * k], padding[2 * k + 1],
-                  left_dilation[k], right_dilation[k], result.at(static_cast<std::size_t>(out_space[k])), reversal[k] != 0};
+        Spatial s{right.at(static_cast<std::size_t>(kernel_space[k])),
+                  strides[k],
+                  padding[2 * k],
+                  padding[2 * k + 1],
+                  left_dilation[k],
+                  right_dilation[k],
+                  result.at(static_cast<std::size_t>(out_space[k])),
+                  reversal[k] != 0};
         // TOSA divides without a remainder.
         const std::int64_t size = left.at(static_cast<std::size_t>(in_space[k]));
         const std::int64_t dilated = size == 0 ? 0 : (size - 1) * s.left_dilation + 1;
@@ -256,7 +266,8 @@ void lower_convolution(Lowering& l) {
         order.at(static_cast<std::size_t>(l.integer("output_batch_dimension"))) = 0;
         for (std::size_t k = 0; k < out_space.size(); ++k)
             order.at(static_cast<std::size_t>(out_space[k])) = static_cast<std::int64_t>(k) + 1;
-        order.at(static_cast<std::size_t>(l.integer("output_feature_dimension"))) = static_cast<std::int64_t>(result.size()) - 1;
+        order.at(static_cast<std::size_t>(l.integer("output_feature_dimension"))) =
+            static_cast<std::int64_t>(result.size()) - 1;
         return l.transpose(l.reshape(sums, flat), order);
     };
     l.set(contracted(l, a, b, to, terms, step));

@@ -70,8 +70,8 @@ std::vector<Tensor> two_ways(Lowering& l, Id condition, const Region& on_true, c
     for (const stablehlo::ValueId id : captured) append_ids(l, inputs, l.value(id));
     for (std::size_t k = 0; k < a.results.size(); ++k)
         a.results[k].range = a.results[k].range.joined(b.results.at(k).range);
-    const std::vector<Id> ids = l.builder().cond_if(condition, inputs, std::move(a.graph), std::move(b.graph),
-                                                    l.unique(l.op().name));
+    const std::vector<Id> ids =
+        l.builder().cond_if(condition, inputs, std::move(a.graph), std::move(b.graph), l.unique(l.op().name));
     return take_results(l, a.results, ids);
 }
 
@@ -100,11 +100,13 @@ void lower_case(Lowering& l) {
     std::vector<Tensor> results = l.inlined(l.region(n - 1), {});
     for (std::size_t k = 0; k + 1 < n; ++k) {
         const std::vector<Tensor> other = l.inlined(l.region(k), {});
-        const Id chosen = l.binary(tosavk::Op::equal, index.id, l.splat_int(index.id, static_cast<double>(k)), DType::boolean);
+        const Id chosen =
+            l.binary(tosavk::Op::equal, index.id, l.splat_int(index.id, static_cast<double>(k)), DType::boolean);
         for (std::size_t r = 0; r < results.size(); ++r) {
             results[r].range = results[r].range.joined(other[r].range);
             results[r].id = l.select(chosen, other[r].id, results[r].id);
-            if (results[r].is_complex()) results[r].imaginary = l.select(chosen, other[r].imaginary, results[r].imaginary);
+            if (results[r].is_complex())
+                results[r].imaginary = l.select(chosen, other[r].imaginary, results[r].imaginary);
         }
     }
     set_results(l, results);
@@ -122,7 +124,8 @@ void bound_counters(Lowering& l, const Region& condition, std::vector<Tensor>& a
     const auto* direction = attribute ? attribute->as<Keyword>() : nullptr;
     if (!direction) return;
     for (const bool swapped : {false, true}) {
-        const stablehlo::ValueId counter = compare->operands[swapped ? 1 : 0], limit = compare->operands[swapped ? 0 : 1];
+        const stablehlo::ValueId counter = compare->operands[swapped ? 1 : 0],
+                                 limit = compare->operands[swapped ? 0 : 1];
         const auto at = std::find(condition.arguments.begin(), condition.arguments.end(), counter);
         if (at == condition.arguments.end()) continue;
         Range& range = arguments[static_cast<std::size_t>(at - condition.arguments.begin())].range;
@@ -140,7 +143,8 @@ void bound_counters(Lowering& l, const Region& condition, std::vector<Tensor>& a
         }
         if (!other || !is_integer_element(l.type_of(counter).element)) continue;
         std::string name = direction->name;
-        if (swapped) name = name == "LT" ? "GT" : name == "LE" ? "GE" : name == "GT" ? "LT" : name == "GE" ? "LE" : name;
+        if (swapped)
+            name = name == "LT" ? "GT" : name == "LE" ? "GE" : name == "GT" ? "LT" : name == "GE" ? "LE" : name;
         if (name == "LT") range.most = std::min(range.most, other->most - 1);
         if (name == "LE") range.most = std::min(range.most, other->most);
         if (name == "GT") range.least = std::max(range.least, other->least + 1);
@@ -184,8 +188,8 @@ void lower_while(Lowering& l) {
     std::vector<Id> inputs;
     for (const Tensor& tensor : carried) append_ids(l, inputs, tensor);
     for (const stablehlo::ValueId id : captured) append_ids(l, inputs, l.value(id));
-    const std::vector<Id> ids = l.builder().while_loop(inputs, std::move(again.graph), std::move(turn->graph),
-                                                       l.unique(l.op().name));
+    const std::vector<Id> ids =
+        l.builder().while_loop(inputs, std::move(again.graph), std::move(turn->graph), l.unique(l.op().name));
     set_results(l, take_results(l, carried, ids));
 }
 

@@ -13,7 +13,8 @@ using tosavk::Op;
 namespace {
 
 Id between_floats(Lowering& l, Id id, DType to) {
-    const bool halves = (l.type(id) == DType::bf16 && to == DType::fp16) || (l.type(id) == DType::fp16 && to == DType::bf16);
+    const bool halves =
+        (l.type(id) == DType::bf16 && to == DType::fp16) || (l.type(id) == DType::fp16 && to == DType::bf16);
     return l.cast(halves ? l.cast(id, DType::fp32) : id, to);
 }
 

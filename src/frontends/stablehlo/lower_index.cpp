@@ -26,17 +26,22 @@ struct Windows {
     std::size_t row = 0;       ///< from this one on, windows take all there is: they are moved as a whole
 };
 
-Shape from(const Shape& shape, std::size_t first) { return Shape(shape.begin() + static_cast<std::ptrdiff_t>(first), shape.end()); }
+Shape from(const Shape& shape, std::size_t first) {
+    return Shape(shape.begin() + static_cast<std::ptrdiff_t>(first), shape.end());
+}
 
 void settle(Windows& w) {
     for (std::int64_t d = 0; d < static_cast<std::int64_t>(w.index_shape.size()); ++d)
         if (d != w.vector_dim) w.batch.push_back(w.index_shape[static_cast<std::size_t>(d)]);
     w.row = w.operand.size();
-    while (w.row > 0 && w.size[w.row - 1] == w.operand[w.row - 1] && contains(w.inside, static_cast<std::int64_t>(w.row) - 1))
+    while (w.row > 0 && w.size[w.row - 1] == w.operand[w.row - 1] &&
+           contains(w.inside, static_cast<std::int64_t>(w.row) - 1))
         --w.row;
 }
 
-Shape slots_of(const Windows& w) { return Shape(w.operand.begin(), w.operand.begin() + static_cast<std::ptrdiff_t>(w.row)); }
+Shape slots_of(const Windows& w) {
+    return Shape(w.operand.begin(), w.operand.begin() + static_cast<std::ptrdiff_t>(w.row));
+}
 
 /// Number `k` of each index, [batch.., 1..] with as many dimensions of 1 as windows have before their rows.
 Id index_part(Lowering& l, const Windows& w, Id indices, std::size_t k, std::size_t behind) {
@@ -120,7 +125,8 @@ void lower_gather_sized(Lowering& l, const Dims& sizes) {
     settle(w);
     const Shape result = l.result_shape();
     const Id place = slots(l, w, indices, nullptr);
-    const std::int64_t count = tosavk::element_count(l.shape(place)), row = tosavk::element_count(from(w.operand, w.row));
+    const std::int64_t count = tosavk::element_count(l.shape(place)),
+                       row = tosavk::element_count(from(w.operand, w.row));
     // As it comes: batch dimensions, then those of the window. The result has them where `offset_dims` says.
     Shape came = w.batch;
     for (const std::int64_t d : w.inside) came.push_back(w.size[static_cast<std::size_t>(d)]);
@@ -181,7 +187,8 @@ Id scatter_nd(Lowering& l, const Places& p, Id into, Id updates, Combiner combin
     attrs.out_of_range = OutOfRange::skip;
     Shape flat{p.slots}, rows{p.count};
     if (p.row > 1) flat.push_back(p.row), rows.push_back(p.row);
-    const Id done = l.add(Op::scatter_nd, {l.reshape(into, flat), p.flat, l.reshape(updates, rows)}, l.type(into), attrs);
+    const Id done =
+        l.add(Op::scatter_nd, {l.reshape(into, flat), p.flat, l.reshape(updates, rows)}, l.type(into), attrs);
     return l.reshape(done, p.operand);
 }
 
@@ -202,9 +209,10 @@ Tensor scattered(Lowering& l, const Places& p, const Tensor& into, const Tensor&
     const bool extreme = combiner == Combiner::minimum || combiner == Combiner::maximum;
     Range range = into.range.joined(update.range);
     if (is_integer_element(into.element) && !extreme) {
-        range = combiner == Combiner::add ? Range{into.range.least + p.count * std::min<std::int64_t>(0, update.range.least),
-                                                  into.range.most + p.count * std::max<std::int64_t>(0, update.range.most)}
-                                          : Range{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
+        range = combiner == Combiner::add
+                  ? Range{into.range.least + p.count * std::min<std::int64_t>(0, update.range.least),
+                          into.range.most + p.count * std::max<std::int64_t>(0, update.range.most)}
+                  : Range{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
     }
     if (into.element == Element::pred) {
         result.id = scatter_nd(l, p, into.id, update.id, combiner);
@@ -243,7 +251,8 @@ void lower_scatter(Lowering& l) {
     w.size.assign(w.operand.size(), 1);
     for (std::int64_t d = 0; d < static_cast<std::int64_t>(w.operand.size()); ++d) {
         if (contains(inserted, d) || contains(w.batching, d)) continue;
-        w.size[static_cast<std::size_t>(d)] = update_shape.at(static_cast<std::size_t>(window_dims.at(w.inside.size())));
+        w.size[static_cast<std::size_t>(d)] =
+            update_shape.at(static_cast<std::size_t>(window_dims.at(w.inside.size())));
         w.inside.push_back(d);
     }
     settle(w);
@@ -279,7 +288,8 @@ void lower_scatter(Lowering& l) {
     if (p.row > 1) flat.push_back(p.row), rows.push_back(p.row);
     std::vector<Tensor> arguments;
     for (const Tensor& x : into)
-        arguments.push_back(l.move(x, [&](Id id) { return l.add(Op::gather_nd, {l.reshape(id, flat), p.flat}, l.type(id)); }));
+        arguments.push_back(
+            l.move(x, [&](Id id) { return l.add(Op::gather_nd, {l.reshape(id, flat), p.flat}, l.type(id)); }));
     for (const Tensor& x : updates) arguments.push_back(l.move(x, [&](Id id) { return l.reshape(id, rows); }));
     const std::vector<Tensor> made = l.lifted(region, arguments, rows);
     for (std::size_t k = 0; k < n; ++k) l.set(scattered(l, p, into[k], made.at(k), Combiner::set), k);

@@ -96,8 +96,8 @@ bool is_neutral(Lowering& l, const Tensor& init, std::string_view name) {
         const double number = decode_reals(value.type, *value.data).at(0);
         // An unsigned number is the bits of a signed one.
         const double wanted = is_unsigned_integer(init.element) && *neutral > static_cast<double>(max_of(value.type))
-                                  ? *neutral - 2 * (static_cast<double>(max_of(value.type)) + 1)
-                                  : *neutral;
+                                ? *neutral - 2 * (static_cast<double>(max_of(value.type)) + 1)
+                                : *neutral;
         if (number != wanted) return false;
         if (init.is_complex() && name != "add") return false;
     }
@@ -109,11 +109,15 @@ void lower_reduce(Lowering& l) {
     const std::size_t n = l.operand_count() / 2;
     const Region& region = l.region(0);
     const Shape result = l.result_shape();
-    const std::vector<Tensor> all = l.all_in();
-    std::vector<Tensor> inputs(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n)), initial(all.begin() + static_cast<std::ptrdiff_t>(n), all.end());
+    std::vector<Tensor> inputs, initial;
+    for (std::size_t k = 0; k < n; ++k) {
+        inputs.push_back(l.in(k));
+        initial.push_back(l.initial(n + k, combination_of(l, region, k, n + k, k).name));
+    }
     std::int64_t count = 1;
     for (const std::int64_t d : dims) count *= l.operand_type(0).dims.at(static_cast<std::size_t>(d));
     if (count == 0) {
+        for (std::size_t k = 0; k < n; ++k) initial[k] = l.in(n + k);
         for (std::size_t k = 0; k < n; ++k)
             l.set(l.move(initial[k], [&](Id id) { return l.broadcast(id, result, {}); }), k);
         return;
@@ -155,9 +159,7 @@ void lower_reduce(Lowering& l) {
     for (std::size_t k = 0; k < n; ++k) l.set(results.at(k), k);
 }
 
-void lower_map(Lowering& l) {
-    l.set(l.lifted(l.region(0), l.all_in(), l.result_shape()).at(0));
-}
+void lower_map(Lowering& l) { l.set(l.lifted(l.region(0), l.all_in(), l.result_shape()).at(0)); }
 
 }  // namespace
 

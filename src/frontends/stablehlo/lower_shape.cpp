@@ -29,7 +29,9 @@ void lower_dynamic_broadcast(Lowering& l) {
     lower_broadcast_in_dim(l);
 }
 
-void lower_dynamic_reshape(Lowering& l) { lower_move(l, [&](Id id) { return l.reshape(id, l.result_shape()); }); }
+void lower_dynamic_reshape(Lowering& l) {
+    lower_move(l, [&](Id id) { return l.reshape(id, l.result_shape()); });
+}
 
 void lower_transpose(Lowering& l) {
     const std::vector<std::int64_t> order = l.numbers("permutation");
@@ -87,7 +89,8 @@ void lower_reverse(Lowering& l) {
         for (const std::int64_t d : dims) {
             tosavk::Attributes attrs;
             attrs.axis = static_cast<std::int32_t>(d);
-            if (l.shape(id).at(static_cast<std::size_t>(d)) > 1) id = l.add(tosavk::Op::reverse, {id}, l.type(id), attrs);
+            if (l.shape(id).at(static_cast<std::size_t>(d)) > 1)
+                id = l.add(tosavk::Op::reverse, {id}, l.type(id), attrs);
         }
         return id;
     });
@@ -114,9 +117,8 @@ void lower_dynamic_slice(Lowering& l) {
     if (rank == 0) return l.set(l.in(0));
     const Shape size = l.result_shape();
     const Id start = starts_of(l, 1, rank);
-    lower_move(l, [&](Id id) {
-        return l.add(tosavk::Op::dynamic_slice, {id, start, l.builder().shape(size)}, l.type(id));
-    });
+    lower_move(
+        l, [&](Id id) { return l.add(tosavk::Op::dynamic_slice, {id, start, l.builder().shape(size)}, l.type(id)); });
 }
 
 void lower_dynamic_update_slice(Lowering& l) {

@@ -20,7 +20,8 @@ bool depends_on(const Region& region, stablehlo::ValueId id, std::size_t first) 
         todo.pop_back();
         if (!seen.insert(next).second) continue;
         const auto at = std::find(region.arguments.begin(), region.arguments.end(), next);
-        if (at != region.arguments.end() && static_cast<std::size_t>(at - region.arguments.begin()) % 2 != first) return false;
+        if (at != region.arguments.end() && static_cast<std::size_t>(at - region.arguments.begin()) % 2 != first)
+            return false;
         if (const Operation* made = Lowering::maker(region, next))
             todo.insert(todo.end(), made->operands.begin(), made->operands.end());
     }

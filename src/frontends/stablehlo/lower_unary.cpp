@@ -42,9 +42,8 @@ void lower_floor(Lowering& l) { lower_real(l, Op::floor, none); }
 Complex complex_one(Lowering& l, Complex like) { return {float_splat(l, like.re, 1), float_splat(l, like.re, 0)}; }
 
 void lower_rsqrt(Lowering& l) {
-    lower_real(l, Op::rsqrt, [](Lowering& to, Complex a) {
-        return complex_quotient(to, complex_one(to, a), complex_sqrt(to, a));
-    });
+    lower_real(l, Op::rsqrt,
+               [](Lowering& to, Complex a) { return complex_quotient(to, complex_one(to, a), complex_sqrt(to, a)); });
 }
 
 /// (e^x + e^-x) / 2 and (e^x - e^-x) / 2, the latter exact near 0.
@@ -160,9 +159,8 @@ void lower_sign(Lowering& l) {
     if (x.is_complex()) {
         const Id length = complex_abs(l, {x.id, x.imaginary});
         const Id none = is_equal(l, length, float_splat(l, length, 0));
-        return l.set(l.move(x, [&](Id id) {
-            return l.select(none, id, l.binary(Op::divide, id, length, DType::fp32));
-        }));
+        return l.set(
+            l.move(x, [&](Id id) { return l.select(none, id, l.binary(Op::divide, id, length, DType::fp32)); }));
     }
     const Id id = l.wide(x), one = l.splat(id, l.type(id), 1), minus = l.splat(id, l.type(id), -1);
     const Id zero = l.splat(id, l.type(id), 0);
@@ -176,9 +174,9 @@ void lower_not(Lowering& l) {
     if (x.element == Element::u64) l.unsupported("the result needs more than 32 bits");
     const Range range = is_unsigned_integer(x.element) ? whole_range(x.element) : Range{~x.range.most, ~x.range.least};
     const Id id = l.unary(Op::bitwise_not, l.wide(x));
-    l.set(l.narrow(bits_of(x.element) < 8 && is_unsigned_integer(x.element) ? l.bits_and(id, whole_range(x.element).most)
-                                                                            : id,
-                   x.element, range));
+    l.set(l.narrow(
+        bits_of(x.element) < 8 && is_unsigned_integer(x.element) ? l.bits_and(id, whole_range(x.element).most) : id,
+        x.element, range));
 }
 
 /// In 32 bits, nothing but the type's own bits set.
@@ -215,7 +213,8 @@ void lower_leading_zeros(Lowering& l) {
 /// Rounded to fewer bits of exponent and mantissa, by the bits of an fp32.
 void lower_reduce_precision(Lowering& l) {
     const Tensor x = l.in(0);
-    const auto exponent = static_cast<int>(l.integer("exponent_bits")), mantissa = static_cast<int>(l.integer("mantissa_bits"));
+    const auto exponent = static_cast<int>(l.integer("exponent_bits")),
+               mantissa = static_cast<int>(l.integer("mantissa_bits"));
     const Id value = l.cast(x.id, DType::fp32), bits = l.bitcast(value, DType::i32);
     const auto number = [&](std::int64_t v) { return l.splat_int(bits, v); };
     Id magnitude = l.bits_and(bits, 0x7fffffff);

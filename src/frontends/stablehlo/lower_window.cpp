@@ -24,7 +24,8 @@ std::vector<WindowDimension> window_of(Lowering& l, const Shape& out, bool with_
     const auto base = with_dilations ? l.numbers("base_dilations") : ones;
     std::vector<WindowDimension> window;
     for (std::size_t d = 0; d < sizes.size(); ++d)
-        window.push_back({sizes[d], strides.at(d), dilations.at(d), base.at(d), padding.at(2 * d), padding.at(2 * d + 1), out.at(d)});
+        window.push_back({sizes[d], strides.at(d), dilations.at(d), base.at(d), padding.at(2 * d),
+                          padding.at(2 * d + 1), out.at(d)});
     return window;
 }
 
@@ -127,7 +128,14 @@ void lower_reduce_window(Lowering& l) {
     for (std::size_t k = 0; k < n; ++k) {
         const Element wanted = l.type_of(region.arguments.at(k)).element;
         x.push_back(l.in(k).element == wanted ? l.in(k) : converted(l, l.in(k), wanted));
-        initial.push_back(l.in(n + k).element == wanted ? l.in(n + k) : converted(l, l.in(n + k), wanted));
+        // Where a window may lie in the padding alone, the number itself is the result.
+        const auto is_safe = [](const WindowDimension& w) {
+            const std::int64_t span = (w.size - 1) * w.dilation + 1;
+            return w.low < span && w.high < span && w.dilation == 1 && w.base_dilation == 1;
+        };
+        const bool safe = std::all_of(window.begin(), window.end(), is_safe);
+        const Tensor init = safe ? l.initial(n + k, combination_of(l, region, k, n + k, k).name) : l.in(n + k);
+        initial.push_back(init.element == wanted ? init : converted(l, init, wanted));
     }
     // Sums and products of small floats are rounded once, at the end.
     const std::string_view name = n == 1 ? combination_of(l, region, 0, 1).name : std::string_view();
@@ -193,7 +201,9 @@ void lower_select_and_scatter(Lowering& l) {
     const Id no = l.constant("false", DType::boolean, {1}, Bytes(1));
     const Id zero = l.constant("zero", l.type(x.id), {1}, Bytes(size_of(l.type(x.id))));
     const Id padded = l.pad(x.id, zero, low, high);
-    const Id inside = is_padded ? l.pad(l.logical_not(l.tile_to(l.reshape(no, Shape(whole.size(), 1)), whole)), no, low, high) : no_id;
+    const Id inside = is_padded
+                        ? l.pad(l.logical_not(l.tile_to(l.reshape(no, Shape(whole.size(), 1)), whole)), no, low, high)
+                        : no_id;
     const auto window_slice = [&](Id id, const std::vector<std::int64_t>& at) {
         std::vector<std::int64_t> limit, stride;
         for (std::size_t d = 0; d < at.size(); ++d) {
@@ -220,7 +230,8 @@ void lower_select_and_scatter(Lowering& l) {
         Id better = l.logical_not(l.lifted(l.region(0), {a, b}, out).at(0).id);
         if (valid != no_id) {
             const Id none = is_below(l, chosen, l.splat_int(chosen, 0));
-            better = l.binary(Op::logical_and, valid, l.binary(Op::logical_or, none, better, DType::boolean), DType::boolean);
+            better = l.binary(Op::logical_and, valid, l.binary(Op::logical_or, none, better, DType::boolean),
+                              DType::boolean);
         }
         best = l.select(better, candidate, best);
         chosen = l.select(better, here, chosen);

@@ -1,8 +1,8 @@
 // The walk through a program: functions, blocks, values, constants, and the two ends of the graph.
 #include "frontends/stablehlo/lowering.hpp"
 
-#include "frontends/stablehlo/stablehlo.hpp"
 #include "frontends/stablehlo/elements.hpp"
+#include "frontends/stablehlo/stablehlo.hpp"
 #include "graph/host_tensor.hpp"
 
 #include <fmt/format.h>
@@ -18,15 +18,17 @@ namespace tosavk::stablehlo {
 namespace {
 
 using LowerFunction = void (*)(Lowering&);
-constexpr int max_calls = 256;  ///< within each other
+constexpr int max_calls = 256;           ///< within each other
+constexpr std::size_t max_known = 4096;  ///< numbers of a 64-bit constant that are computed with here
 
 void lower_return(Lowering&) {}
 
 const std::unordered_map<std::string_view, LowerFunction>& all_lowerings() {
     static const auto table = [] {
         std::unordered_map<std::string_view, LowerFunction> rows;
-        for (const auto& family : {unary_rows(), binary_rows(), convert_rows(), shape_rows(), reduce_rows(),
-                                   window_rows(), contract_rows(), index_rows(), control_rows(), sort_rows(), algebra_rows()})
+        for (const auto& family :
+             {unary_rows(), binary_rows(), convert_rows(), shape_rows(), reduce_rows(), window_rows(), contract_rows(),
+              index_rows(), control_rows(), sort_rows(), algebra_rows()})
             for (const LoweringRow& row : family) rows.emplace(row.name, row.lower);
         rows.emplace("return", lower_return);
         return rows;
@@ -222,7 +224,7 @@ void Lowering::lower_operation(const Operation& operation) {
             const Id id = empty(dtype(element), result_type(k).dims);
             set({element, id, element == Element::c64 ? id : no_id, {}}, k);
         }
-    } else {
+    } else if (!lower_known()) {
         row->second(*this);
     }
     op_ = outer;
@@ -353,9 +355,29 @@ std::vector<Id> Lowering::append(tosavk::Op op, std::vector<Id> inputs, tosavk::
 const Type& Lowering::type_of(stablehlo::ValueId id) const { return *frames_.back().function->values.at(id); }
 const Type& Lowering::operand_type(std::size_t k) const { return type_of(op_->operands.at(k)); }
 const Type& Lowering::result_type(std::size_t k) const { return type_of(op_->results.at(k)); }
-Tensor Lowering::in(std::size_t k) {
+Tensor Lowering::given(std::size_t k) {
     if (k >= op_->operands.size()) fail(fmt::format("it lacks operand {}", k));
     return value(op_->operands[k]);
+}
+
+Tensor Lowering::in(std::size_t k) {
+    Tensor tensor = given(k);
+    if (tensor.large)
+        unsupported(fmt::format("its operand {}, a constant {}, needs more than 32 bits", k,
+                                stablehlo::name_of(tensor.element)));
+    return tensor;
+}
+
+Tensor Lowering::initial(std::size_t k, std::string_view combination) {
+    const Tensor tensor = given(k);
+    if (!tensor.large || tensor.large->size() != 1) return in(k);
+    const std::int64_t v = tensor.large->front();
+    const bool is_signed = tensor.element == Element::i64;
+    const std::int64_t most = is_signed ? std::numeric_limits<std::int64_t>::max() : -1;
+    const bool greatest = combination == "minimum" && v == most;
+    const bool least = combination == "maximum" && is_signed && v == std::numeric_limits<std::int64_t>::min();
+    if (!greatest && !least) return in(k);
+    return number(tensor.element, static_cast<double>(greatest ? max_of(DType::i32) : min_of(DType::i32)));
 }
 
 std::vector<Tensor> Lowering::all_in() {
@@ -372,8 +394,8 @@ void Lowering::set(const Tensor& tensor, std::size_t k) {
                                                      to_string(shape(tensor.id)), to_string(type)));
     // A region may be carried out in a wider type than its own.
     if (!is_lifted() && tensor.id != no_id && this->type(tensor.id) != dtype(type.element))
-        throw Error(ErrorCode::internal, fmt::format("{}: result {} has type {}", title(), k,
-                                                     tosavk::name_of(this->type(tensor.id))));
+        throw Error(ErrorCode::internal,
+                    fmt::format("{}: result {} has type {}", title(), k, tosavk::name_of(this->type(tensor.id))));
     frames_.back().values.at(op_->results.at(k)) = tensor;
 }
 
@@ -429,11 +451,17 @@ std::string Lowering::text(std::string_view name) const {
 }
 
 std::optional<std::vector<std::int64_t>> Lowering::known(std::size_t k) {
-    const Tensor tensor = in(k);
+    const Tensor tensor = given(k);
+    if (tensor.large) return *tensor.large;
+    if (tensor.id == no_id || tensor.is_complex()) return std::nullopt;
     if (is_empty(tensor.id)) return std::vector<std::int64_t>();
     const Value& constant = graph_value(tensor.id);
     if (!constant.is_constant() || is_float(constant.type)) return std::nullopt;
-    return decode_ints(constant.type, *constant.data);
+    std::vector<std::int64_t> numbers = decode_ints(constant.type, *constant.data);
+    const int bits = bits_of(tensor.element);
+    if (is_unsigned_integer(tensor.element) && bits < 64)
+        for (std::int64_t& v : numbers) v &= (std::int64_t{1} << bits) - 1;
+    return numbers;
 }
 
 // ---- types --------------------------------------------------------------------------------------------------------
@@ -480,8 +508,8 @@ Tensor Lowering::ranged(Id id, Element element, Range range) const {
     const Range whole = whole_range(element);
     if (!whole.holds(range)) {
         if (bits_of(element) == 64)
-            unsupported(fmt::format("{} numbers between {} and {} may need more than 32 bits", stablehlo::name_of(element),
-                                    range.least, range.most));
+            unsupported(fmt::format("{} numbers between {} and {} may need more than 32 bits",
+                                    stablehlo::name_of(element), range.least, range.most));
         range = whole;
     }
     return {element, id, no_id, range};
@@ -491,9 +519,9 @@ Tensor Lowering::number(Element element, double v) {
     const Shape ones(lift_ ? lift_->size() : 0, 1);
     const DType of = dtype(element);
     const Range whole = whole_range(element);
-    const Id id = constant(fmt::format("{}", v), of, ones,
-                           is_float(of) ? encode_reals(of, {&v, 1})
-                                        : encode_ints(of, std::array{static_cast<std::int64_t>(v)}));
+    const Id id =
+        constant(fmt::format("{}", v), of, ones,
+                 is_float(of) ? encode_reals(of, {&v, 1}) : encode_ints(of, std::array{static_cast<std::int64_t>(v)}));
     Tensor tensor{element, id, no_id, whole};
     if (is_integer_element(element)) tensor.range = {static_cast<std::int64_t>(v), static_cast<std::int64_t>(v)};
     if (element == Element::c64) tensor.imaginary = constant("0", of, ones, Bytes(size_of(of)));
@@ -544,14 +572,17 @@ void Lowering::lower_constant() {
             const int unused = 64 - 8 * static_cast<int>(size);
             std::int64_t v = static_cast<std::int64_t>(bits);
             if (is_signed_integer(element) && unused > 0) v = static_cast<std::int64_t>(bits << unused) >> unused;
-            if (element == Element::u64 && v < 0) unsupported("a u64 constant needs more than 32 bits");
             range = range.joined({v, v});
             values[i] = v;
         }
+        if (bits_of(element) == 64 && count > 0 && !whole_range(element).holds(range)) {
+            if (count > max_known) unsupported("it needs more than 32 bits");
+            result.large = std::make_shared<const std::vector<std::int64_t>>(std::move(values));
+            return set(result);
+        }
         bytes = encode_ints(to, values);
     } else {
-        for (std::size_t i = 0; i < stored; ++i)
-            std::memcpy(bytes.data() + i * size, at(i).data(), size);
+        for (std::size_t i = 0; i < stored; ++i) std::memcpy(bytes.data() + i * size, at(i).data(), size);
     }
     const Tensor checked = count == 0 ? result : ranged(no_id, element, range);
     result.range = is_integer_element(element) ? checked.range : result.range;
@@ -560,5 +591,90 @@ void Lowering::lower_constant() {
 }
 
 void lower_constant(Lowering& l) { l.lower_constant(); }
+
+// ---- 64-bit constants ---------------------------------------------------------------------------------------------
+
+namespace {
+
+using Word = std::uint64_t;
+
+Word shifted_right(std::int64_t a, Word n) { return static_cast<Word>(a >> std::min<Word>(n, 63)); }
+
+/// What 64-bit numbers become; nothing for operations that are not among these.
+std::optional<Word> known_result(std::string_view name, Word a, Word b, int bits) {
+    if (name == "add") return a + b;
+    if (name == "subtract") return a - b;
+    if (name == "multiply") return a * b;
+    if (name == "and") return a & b;
+    if (name == "or") return a | b;
+    if (name == "xor") return a ^ b;
+    const auto width = static_cast<Word>(bits);
+    if (name == "shift_left") return b < width ? a << b : 0;
+    if (name == "shift_right_logical" && bits == 64) return b < width ? a >> b : 0;
+    if (name == "shift_right_arithmetic" && bits == 64) return shifted_right(static_cast<std::int64_t>(a), b);
+    return std::nullopt;
+}
+
+}  // namespace
+
+void Lowering::set_known(std::vector<std::int64_t> numbers) {
+    const Element element = result_type().element;
+    const int bits = bits_of(element), unused = 64 - bits;
+    for (std::int64_t& v : numbers) {
+        const Word shifted = static_cast<Word>(v) << unused;
+        v = is_unsigned_integer(element) ? static_cast<std::int64_t>(shifted >> unused)
+                                         : static_cast<std::int64_t>(shifted) >> unused;
+    }
+    Range range{numbers.front(), numbers.front()};
+    for (const std::int64_t v : numbers) range = range.joined({v, v});
+    if (bits == 64 && !whole_range(element).holds(range)) {
+        Tensor tensor{element, no_id, no_id, range};
+        tensor.large = std::make_shared<const std::vector<std::int64_t>>(std::move(numbers));
+        return set(tensor);
+    }
+    const DType type = dtype(element);
+    const Id id = constant("known", type, result_shape(), encode_ints(type, numbers));
+    set({element, id, no_id, range});
+}
+
+/// Where 64-bit constants meet others, the result is computed here: it may fit again.
+bool Lowering::lower_known() {
+    if (is_lifted() || op_->results.size() != 1 || op_->operands.empty() || op_->operands.size() > 2) return false;
+    const Type& type = result_type();
+    if (!is_integer_element(type.element)) return false;
+    bool is_wide = bits_of(type.element) == 64;
+    std::vector<std::vector<std::int64_t>> operands;
+    for (std::size_t k = 0; k < op_->operands.size(); ++k) {
+        const Type& from = operand_type(k);
+        if (from.kind != Type::Kind::tensor || !is_integer_element(from.element)) return false;
+        is_wide = is_wide || bits_of(from.element) == 64;
+    }
+    if (!is_wide) return false;
+    for (std::size_t k = 0; k < op_->operands.size(); ++k) {
+        auto numbers = known(k);
+        if (!numbers || numbers->empty() || numbers->size() > max_known) return false;
+        operands.push_back(std::move(*numbers));
+    }
+    const auto count = static_cast<std::size_t>(tosavk::element_count(result_shape()));
+    std::vector<std::int64_t> numbers;
+    if (op_->operands.size() == 1) {
+        if (op_->name == "convert" || op_->name == "reshape") numbers = operands[0];
+        else if (op_->name == "broadcast_in_dim" && operands[0].size() == 1 && count <= max_known)
+            numbers.assign(count, operands[0][0]);
+    } else if (operands[0].size() == operands[1].size()) {
+        for (std::size_t i = 0; i < operands[0].size(); ++i) {
+            const auto r = known_result(op_->name, static_cast<Word>(operands[0][i]), static_cast<Word>(operands[1][i]),
+                                        bits_of(type.element));
+            if (!r) return false;
+            numbers.push_back(static_cast<std::int64_t>(*r));
+        }
+    }
+    if (numbers.empty()) return false;
+    // A large constant of one number stands for all of them.
+    if (numbers.size() == 1 && count > 1 && count <= max_known) numbers.assign(count, numbers[0]);
+    if (numbers.size() != count) return false;
+    set_known(std::move(numbers));
+    return true;
+}
 
 }  // namespace tosavk::stablehlo

@@ -33,6 +33,8 @@ struct Tensor {
     Id id = no_id;         ///< of a complex number the real part; no_id for a token
     Id imaginary = no_id;  ///< of complex numbers alone
     Range range = {};      ///< of integers
+    /// Of a 64-bit constant that needs more than 32 bits, which the graph does not have: all its numbers, or one.
+    std::shared_ptr<const std::vector<std::int64_t>> large = {};
 
     bool is_complex() const { return imaginary != no_id; }
 };
@@ -52,7 +54,8 @@ public:
     std::size_t result_count() const { return op_->results.size(); }
     const Type& operand_type(std::size_t k) const;
     const Type& result_type(std::size_t k = 0) const;
-    Tensor in(std::size_t k);
+    Tensor in(std::size_t k);  ///< refuses what the graph does not have
+    Tensor given(std::size_t k);
     std::vector<Tensor> all_in();
     void set(const Tensor& tensor, std::size_t k = 0);
     const Region& region(std::size_t k) const;
@@ -66,8 +69,11 @@ public:
     std::string keyword(std::string_view name) const;  ///< empty where the attribute says nothing
     double real(std::string_view name) const;
     std::string text(std::string_view name) const;
-    /// Of an operand; nothing where it is not known here.
+    /// Of an operand of integers; nothing where it is not known here.
     std::optional<std::vector<std::int64_t>> known(std::size_t k);
+    /// What a reduction begins with. A constant beyond 32 bits with which `combination` changes nothing is the most
+    /// that the graph's numbers can be; the result is right where at least one other number takes part.
+    Tensor initial(std::size_t k, std::string_view combination);
 
     // ---- types ----------------------------------------------------------------------------------------------------
     DType dtype(Element element) const;  ///< of the graph's value; refuses what there is none for
@@ -106,7 +112,7 @@ public:
            std::span<const std::int64_t> between);
     Id strided_slice(Id id, std::span<const std::int64_t> start, std::span<const std::int64_t> limit,
                      std::span<const std::int64_t> stride);
-    Id bitcast(Id id, DType to);        ///< of the same width, bf16 too
+    Id bitcast(Id id, DType to);  ///< of the same width, bf16 too
     Id zeros(DType type, const Shape& shape);
     Id constant_i32(const Shape& shape, std::span<const std::int64_t> values);
     /// Real and imaginary part, each for itself.
@@ -151,6 +157,8 @@ private:
     std::vector<Tensor> lower_block(const Region& region, const Operation* until);
     void lower_operation(const Operation& operation);
     void lower_constant();
+    bool lower_known();
+    void set_known(std::vector<std::int64_t> numbers);
 
     const Program& program_;
     const ImportOptions& options_;

@@ -137,9 +137,8 @@ Id Lowering::tile_to(Id id, const Shape& to) {
 Id Lowering::broadcast(Id id, const Shape& to, std::span<const std::int64_t> dims) {
     std::vector<std::int64_t> order(dims.size());
     std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](auto a, auto b) {
-        return dims[static_cast<std::size_t>(a)] < dims[static_cast<std::size_t>(b)];
-    });
+    std::sort(order.begin(), order.end(),
+              [&](auto a, auto b) { return dims[static_cast<std::size_t>(a)] < dims[static_cast<std::size_t>(b)]; });
     Shape ones(to.size(), 1);
     for (std::size_t k = 0; k < dims.size(); ++k) ones.at(static_cast<std::size_t>(dims[k])) = shape(id).at(k);
     return tile_to(reshape(transpose(id, order), ones), to);

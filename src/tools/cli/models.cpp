@@ -1,8 +1,8 @@
 // Models as the commands take them: options, shapes, arrays that are their inputs.
 #include "tools/cli/common.hpp"
 
-#include <cmath>
 #include <fmt/format.h>
+#include <cmath>
 
 #include <algorithm>
 #include <charconv>

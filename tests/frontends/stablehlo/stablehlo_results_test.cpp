@@ -44,7 +44,8 @@ std::vector<HostTensor> host_tensors(const stablehlo::Type& type, std::span<cons
         std::vector<HostTensor> parts;
         for (std::size_t part = 0; part < 2; ++part) {
             HostTensor tensor(DType::fp32, value(part).shape);
-            for (std::size_t i = 0; i < count; ++i) std::memcpy(tensor.bytes.data() + 4 * i, data.data() + 8 * i + 4 * part, 4);
+            for (std::size_t i = 0; i < count; ++i)
+                std::memcpy(tensor.bytes.data() + 4 * i, data.data() + 8 * i + 4 * part, 4);
             parts.push_back(std::move(tensor));
         }
         return parts;
@@ -54,7 +55,8 @@ std::vector<HostTensor> host_tensors(const stablehlo::Type& type, std::span<cons
         std::vector<std::int64_t> numbers(count);
         std::memcpy(numbers.data(), data.data(), count * 8);
         for (const std::int64_t n : numbers)
-            if (n > max_of(DType::i32) || n < (type.element == Element::u64 ? 0 : min_of(DType::i32))) throw DoesNotFit();
+            if (n > max_of(DType::i32) || n < (type.element == Element::u64 ? 0 : min_of(DType::i32)))
+                throw DoesNotFit();
         tensor.bytes = encode_ints(DType::i32, numbers);
     } else {
         tensor.bytes.assign(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(tensor.bytes.size()));
@@ -76,7 +78,8 @@ std::string first_difference(const stablehlo::Type& type, std::span<const std::b
     const auto differ = [](std::size_t i, double want, double have) {
         return fmt::format("element {} is {} instead of {}", i, have, want);
     };
-    if (stablehlo::is_signed_integer(type.element) || stablehlo::is_unsigned_integer(type.element) || type.element == Element::pred) {
+    if (stablehlo::is_signed_integer(type.element) || stablehlo::is_unsigned_integer(type.element) ||
+        type.element == Element::pred) {
         const std::vector<std::int64_t> have = decode_ints(got[0].type, got[0].bytes);
         const std::size_t size = stablehlo::bytes_of(type.element);
         for (std::size_t i = 0; i < count; ++i) {
@@ -84,7 +87,8 @@ std::string first_difference(const stablehlo::Type& type, std::span<const std::b
             std::memcpy(&want, data.data() + i * size, size);
             const std::uint64_t mask = size == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * size)) - 1;
             if ((static_cast<std::uint64_t>(have[i]) & mask) != want)
-                return fmt::format("element {} is {:x} instead of {:x}", i, static_cast<std::uint64_t>(have[i]) & mask, want);
+                return fmt::format("element {} is {:x} instead of {:x}", i, static_cast<std::uint64_t>(have[i]) & mask,
+                                   want);
         }
         return {};
     }
@@ -106,12 +110,13 @@ std::string first_difference(const stablehlo::Type& type, std::span<const std::b
         if (exact) return differ(i, want[i], have[i]);
         double magnitude = std::abs(want[i]);
         if (complex) magnitude = std::hypot(want[i & ~std::size_t{1}], want[i | 1]);
-        // Relative, and what sums lose where their terms are larger than they are; small floats: three units in the last
-        // place, since XLA rounds in between.
+        // Relative, and what sums lose where their terms are larger than they are; small floats: three units in the
+        // last place, since XLA rounds in between.
         const bool wide = type.element == Element::f32 || complex;
         double bound = wide ? 2e-5 * magnitude + 1e-37 : 3.01 * unit_of(type.element, want[i]) + 1e-6;
         if (sums) bound += wide ? 1e-7 * largest : 0.25 * unit_of(type.element, largest);
-        if (!(std::abs(want[i] - have[i]) <= bound)) return differ(i, want[i], have[i]) + fmt::format(" (largest {})", largest);
+        if (!(std::abs(want[i] - have[i]) <= bound))
+            return differ(i, want[i], have[i]) + fmt::format(" (largest {})", largest);
     }
     return {};
 }
@@ -167,7 +172,8 @@ TEST_F(StablehloResults, EveryProgramGivesWhatWasRecorded) {
             program = test::load_stablehlo(folder / "main.mlirbc");
             graph = stablehlo::lower_program(program, {});
         } catch (const Error& error) {
-            if (error.code() == ErrorCode::internal || (only && !is_load)) ADD_FAILURE() << name << ": " << error.what();
+            if (error.code() == ErrorCode::internal || (only && !is_load))
+                ADD_FAILURE() << name << ": " << error.what();
             ++refusals;
             refused[reason_of(error.what())].push_back(name);
             continue;
@@ -182,7 +188,8 @@ TEST_F(StablehloResults, EveryProgramGivesWhatWasRecorded) {
             std::vector<HostTensor> inputs;
             for (std::size_t k = 0; k < main->argument_types.size(); ++k)
                 for (HostTensor& tensor :
-                     host_tensors(*main->argument_types[k], load_recorded(folder / fmt::format("in{}.npy", k)).data, graph, inputs.size()))
+                     host_tensors(*main->argument_types[k], load_recorded(folder / fmt::format("in{}.npy", k)).data,
+                                  graph, inputs.size()))
                     inputs.push_back(std::move(tensor));
             const std::vector<HostTensor> outputs = reference_run(graph, inputs);
             bool sums = false;
@@ -217,8 +224,8 @@ TEST_F(StablehloResults, EveryProgramGivesWhatWasRecorded) {
     }
     for (const auto& [reason, names] : refused)
         std::printf("%4zu %s (%s)\n", names.size(), reason.c_str(), names.front().c_str());
-    std::printf("%zu passed, %zu wrong, %zu refused, %zu with inputs beyond 32 bits, %zu without results taken\n", passed,
-                wrong, refusals, beyond, loads);
+    std::printf("%zu passed, %zu wrong, %zu refused, %zu with inputs beyond 32 bits, %zu without results taken\n",
+                passed, wrong, refusals, beyond, loads);
 }
 
 }  // namespace
