@@ -290,12 +290,12 @@ typedef struct tosavk_tensor_info {
 } tosavk_tensor_info;
 
 /* Where a file declares elements of a type that no graph has, `type` and `size_bytes` are those of the graph, in
- * buffers and for tosavk_context_set_input: of TOSAVK_HOST_U8 an i8 of the same bits, of TOSAVK_HOST_I64 an i32 of the
- * same number. tosavk_context_set_input_as and _get_output_as take elements of the declared type, and any other, by
- * value. */
+ * buffers and for tosavk_context_set_input: of TOSAVK_HOST_U8, _U16 and _U32 an i8, i16 and i32 of the same bits, of
+ * TOSAVK_HOST_I64 and _U64 an i32 of the same number. tosavk_context_set_input_as and _get_output_as take elements of
+ * the declared type, and any other, by value. */
 
 /* `options` may be NULL. The file's format is recognised by its content: .tflite; .tosa of TOSA 1.0, 0.80 or 0.30,
- * which is upgraded to 1.0; or a package of tosavk_package_save, to be trusted like a program: it holds shaders. */
+ * which is upgraded to 1.0; StableHLO, as a portable artifact or as text; or a package of tosavk_package_save, to be trusted like a program: it holds shaders. */
 TOSAVK_API tosavk_status tosavk_graph_load_file(const char* path, const tosavk_load_options* options,
                                                 tosavk_graph** graph, tosavk_error** error);
 /* `data` is copied where needed; it may be freed after the call. */

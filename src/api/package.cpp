@@ -4,6 +4,7 @@
 #include "base/files.hpp"
 #include "base/log.hpp"
 #include "compile/rewrite/precision.hpp"
+#include "graph/host_values.hpp"
 #include "ops/custom.hpp"
 #include "ops/empty.hpp"
 #include "vk/core/device_state.hpp"
@@ -34,10 +35,7 @@ void set_scales(Graph& graph, const std::vector<ValueId>& ends, const std::vecto
         graph.values[ends[k]].zero_point = scales[k].zero_point;
         Value& value = graph.values[ends[k]];
         value.declared = scales[k].declared;
-        const bool stored_so = value.declared == HostKind::graph ||
-                               (value.declared == HostKind::u8 && value.type == DType::i8) ||
-                               (value.declared == HostKind::i64 && value.type == DType::i32);
-        if (!stored_so)
+        if (!may_declare(value.type, value.declared))
             throw Error(ErrorCode::bad_model, "the package is damaged: an end has another type than its tensor");
     }
 }

@@ -43,9 +43,11 @@ FileFacts tosa_facts(std::span<const std::byte>) {
     return facts;
 }
 
+// StableHLO last: of a wrapped artifact it looks at the structure.
 constexpr Frontend all[] = {
     {"tflite", is_tflite, import_tflite, probe_tflite, tflite_signature, tflite_facts},
     {"tosa", is_tosa, import_tosa, probe_tosa, tosa_signature, tosa_facts},
+    {"stablehlo", recognise_stablehlo, import_stablehlo, probe_stablehlo, stablehlo_signature, stablehlo_facts},
 };
 
 const Frontend& frontend_of(std::span<const std::byte> file) {
@@ -56,7 +58,7 @@ const Frontend& frontend_of(std::span<const std::byte> file) {
     if (looks_like_text(file)) throw Error(ErrorCode::bad_model, "this is text, not a model");
     if (file.size() < 8)
         throw Error(ErrorCode::bad_model, fmt::format("{} bytes are too short for a model", file.size()));
-    throw Error(ErrorCode::bad_model, "this is neither a TFLite nor a TOSA model");
+    throw Error(ErrorCode::bad_model, "this is neither a TFLite, a TOSA nor a StableHLO model");
 }
 
 /// With the origin in front of what is thrown.

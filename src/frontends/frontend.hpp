@@ -5,6 +5,7 @@
 #include "frontends/common/options.hpp"
 #include "frontends/common/probe.hpp"
 #include "frontends/common/signature.hpp"
+#include "frontends/stablehlo/stablehlo.hpp"
 #include "frontends/tflite/tflite.hpp"
 #include "frontends/tosa/tosa.hpp"
 

@@ -23,9 +23,24 @@ struct HostType {
     std::string name() const;
 };
 
-/// What the bytes of an input or output are: an i8 that a file declares as u8 has the bits of a u8.
+/// What a file may declare of a value: u8, u16 and u32 of one with as many bits; i64 and u64 of an i32.
+constexpr bool may_declare(DType type, HostKind declared) {
+    switch (declared) {
+        case HostKind::graph: return true;
+        case HostKind::u8: return type == DType::i8;
+        case HostKind::u16: return type == DType::i16;
+        case HostKind::u32:
+        case HostKind::u64:
+        case HostKind::i64: return type == DType::i32;
+        default: return false;
+    }
+}
+
+/// What the bytes of an input or output are: an i8, i16 or i32 that a file declares as unsigned has the bits of that;
+/// an i32 that it declares as 64 bits wide is the same number.
 inline HostType stored_type(DType type, HostKind declared) {
-    return declared == HostKind::u8 ? HostType{declared} : HostType{HostKind::graph, type};
+    const bool same_bits = declared == HostKind::u8 || declared == HostKind::u16 || declared == HostKind::u32;
+    return same_bits ? HostType{declared} : HostType{HostKind::graph, type};
 }
 
 /// Integers become integers that are equal; floats the nearest, but none that is finite becomes an infinity; integers

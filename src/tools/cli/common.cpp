@@ -113,7 +113,8 @@ std::string type_text(const cpp::TensorInfo& info) { return tosavk_type_name(inf
 std::string tensor_text(const cpp::TensorInfo& info) { return type_text(info) + " " + shape_text(cpp::shape_of(info)); }
 
 std::int32_t stored_type(const cpp::TensorInfo& info) {
-    return info.declared_type == TOSAVK_HOST_U8 ? info.declared_type : info.type;
+    const bool same_bits = info.declared_type >= TOSAVK_HOST_U8 && info.declared_type <= TOSAVK_HOST_U32;
+    return same_bits ? info.declared_type : info.type;
 }
 
 bool is_float(std::int32_t type) {
@@ -141,6 +142,8 @@ std::vector<double> elements(std::int32_t type, std::span<const std::byte> bytes
                 break;
             case TOSAVK_FP32: values[k] = read<float>(at); break;
             case TOSAVK_HOST_U8: values[k] = read<std::uint8_t>(at); break;
+            case TOSAVK_HOST_U16: values[k] = read<std::uint16_t>(at); break;
+            case TOSAVK_HOST_U32: values[k] = read<std::uint32_t>(at); break;
         }
     }
     return values;

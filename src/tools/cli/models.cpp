@@ -2,6 +2,7 @@
 #include "tools/cli/common.hpp"
 
 #include <fmt/format.h>
+#include <cmath>
 
 #include <algorithm>
 #include <charconv>
@@ -236,16 +237,28 @@ bool same_kind(const InputArray& array, const cpp::TensorInfo& tensor) {
     return array.shape() == cpp::shape_of(tensor) && is_float(array.array.info().type) == is_float(tensor.type);
 }
 
+/// Bytes of an unsigned element that the graph holds as a signed one of the same bits; 0 of any other.
+std::size_t unsigned_size(std::int32_t declared) {
+    switch (declared) {
+        case TOSAVK_HOST_U8: return 1;
+        case TOSAVK_HOST_U16: return 2;
+        case TOSAVK_HOST_U32: return 4;
+        default: return 0;
+    }
+}
+
 /// An array in the type of a tensor's elements in the graph.
 Bytes converted(const InputArray& array, const cpp::TensorInfo& tensor) {
     const auto copy = [](std::span<const std::byte> bytes) { return Bytes(bytes.begin(), bytes.end()); };
-    if (tensor.declared_type == TOSAVK_HOST_U8) {
+    if (const std::size_t size = unsigned_size(tensor.declared_type)) {
         Bytes bytes;
+        const double most = std::ldexp(1.0, static_cast<int>(8 * size)) - 1;
         for (const double value : elements(array.array.info().type, array.array.bytes())) {
-            if (!(value >= 0 && value <= 255))
-                throw Failure(exit_file, fmt::format("{}: element {} is {}, which u8 does not hold", array.path,
-                                                     bytes.size(), number_text(value)));
-            bytes.push_back(static_cast<std::byte>(value));
+            if (!(value >= 0 && value <= most))
+                throw Failure(exit_file, fmt::format("{}: element {} is {}, which {} does not hold", array.path,
+                                                     bytes.size() / size, number_text(value), type_text(tensor)));
+            const auto bits = static_cast<std::uint32_t>(value);
+            for (std::size_t b = 0; b < size; ++b) bytes.push_back(static_cast<std::byte>(bits >> (8 * b)));
         }
         return bytes;
     }

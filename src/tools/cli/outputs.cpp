@@ -118,7 +118,7 @@ void OutputDirectory::write(const std::vector<Output>& outputs, bool raw) {
         for (std::size_t k = 0; k < outputs.size(); ++k) {
             const cpp::TensorInfo& info = outputs[k].info;
             const std::string name = fmt::format("output_{}.npy", k);
-            if (info.declared_type == TOSAVK_HOST_I64) {
+            if (info.declared_type == TOSAVK_HOST_I64 || info.declared_type == TOSAVK_HOST_U64) {
                 const std::vector<double> values = elements(info.type, outputs[k].bytes);
                 const std::vector<std::int64_t> wide(values.begin(), values.end());
                 cpp::Array::save(add(name), info.declared_type, cpp::shape_of(info), wide.data(), raw);

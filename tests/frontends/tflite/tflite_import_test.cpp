@@ -148,7 +148,7 @@ TEST(ImportModel, SaysWhatAFileIsNot) {
     EXPECT_EQ(message_of("hello, this is a text file\n", ErrorCode::bad_model), "file: this is text, not a model");
     EXPECT_EQ(message_of(std::string("\1\2\3", 3), ErrorCode::bad_model), "file: 3 bytes are too short for a model");
     EXPECT_EQ(message_of(std::string("\x93NUMPY\1\0\1\0\1\0", 12), ErrorCode::bad_model),
-              "file: this is neither a TFLite nor a TOSA model");
+              "file: this is neither a TFLite, a TOSA nor a StableHLO model");
     EXPECT_EQ(message_of(std::string("\x20\0\0\0TOSA\0\0\0\0", 12), ErrorCode::bad_model),
               "file: TOSA file: the file is damaged or truncated (flatbuffer verification failed)");
     EXPECT_NE(message_of(std::string("\x20\0\0\0TFL3\0\0\0\0", 12), ErrorCode::bad_model).find("file: TFLite model:"),

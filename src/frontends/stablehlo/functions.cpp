@@ -1,0 +1,198 @@
+#include "frontends/stablehlo/functions.hpp"
+
+#include "graph/host_tensor.hpp"
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+namespace tosavk::stablehlo {
+
+using tosavk::Op;
+
+namespace {
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
+Id plus(Lowering& l, Id a, Id b) { return l.binary(Op::add, a, b, l.type(a)); }
+Id minus(Lowering& l, Id a, Id b) { return l.binary(Op::sub, a, b, l.type(a)); }
+Id over(Lowering& l, Id a, Id b) { return l.binary(Op::divide, a, b, l.type(a)); }
+Id both(Lowering& l, Id a, Id b) { return l.binary(Op::logical_and, a, b, DType::boolean); }
+
+/// Magnitude of the first, sign of the second.
+Id with_sign_of(Lowering& l, Id magnitude, Id sign) {
+    return l.select(sign_bit(l, sign), l.negated(magnitude), magnitude);
+}
+
+}  // namespace
+
+Id float_splat(Lowering& l, Id like, double v) {
+    if (!std::isnan(v)) return l.splat(like, l.type(like), v);  // which finds its constants by their values
+    return l.constant("nan", l.type(like), Shape(l.shape(like).size(), 1), encode_reals(l.type(like), {&v, 1}));
+}
+Id multiply(Lowering& l, Id a, Id b) { return l.binary(Op::mul, a, b, l.type(a)); }
+Id is_below(Lowering& l, Id a, Id b) { return l.binary(Op::greater, b, a, DType::boolean); }
+Id is_equal(Lowering& l, Id a, Id b) { return l.binary(Op::equal, a, b, DType::boolean); }
+Id is_nan(Lowering& l, Id a) { return l.logical_not(is_equal(l, a, a)); }
+Id is_finite(Lowering& l, Id a) { return is_below(l, l.unary(Op::abs, a), float_splat(l, a, infinite)); }
+Id sign_bit(Lowering& l, Id a) {
+    const Id bits = l.bitcast(a, DType::i32);
+    return is_below(l, bits, l.splat_int(bits, 0));
+}
+
+// log(u) is of the rounded u = 1 + x; x / (u - 1) makes up for the rounding.
+Id log1p(Lowering& l, Id x) {
+    const Id one = float_splat(l, x, 1);
+    const Id u = plus(l, x, one), back = minus(l, u, one);
+    const Id better = multiply(l, l.unary(Op::log, u), over(l, x, back));
+    const Id usable = l.select(is_finite(l, u), better, u);
+    return l.select(is_equal(l, back, float_splat(l, x, 0)), x, usable);
+}
+
+// Likewise: x / log(u) makes up for what is lost where u = exp(x) is rounded.
+Id expm1(Lowering& l, Id x) {
+    const Id one = float_splat(l, x, 1);
+    const Id u = l.unary(Op::exp, x), back = minus(l, u, one);
+    const Id better = multiply(l, back, over(l, x, l.unary(Op::log, u)));
+    const Id small = is_equal(l, back, float_splat(l, x, 0));
+    const Id large = is_below(l, float_splat(l, x, 16), l.unary(Op::abs, x));
+    return l.select(small, x, l.select(large, back, better));
+}
+
+Id cbrt(Lowering& l, Id x) {
+    const Id a = l.unary(Op::abs, x);
+    const Id third = float_splat(l, x, 1.0 / 3), two = float_splat(l, x, 2);
+    const Id first = l.unary(Op::exp, multiply(l, l.unary(Op::log, a), third));
+    const Id better = multiply(l, plus(l, multiply(l, two, first), over(l, over(l, a, first), first)), third);
+    const Id usable = both(l, is_finite(l, a), is_below(l, float_splat(l, x, 0), a));
+    return with_sign_of(l, l.select(usable, better, a), x);
+}
+
+Id tangent(Lowering& l, Id x) { return over(l, l.unary(Op::sin, x), l.unary(Op::cos, x)); }
+
+// The smaller of both by the larger, t, is turned by an eighth where it is above tan(pi/8), so that a short polynomial
+// (made for this range, weighted for the relative error) serves; then what the octants add.
+Id atan2(Lowering& l, Id y, Id x) {
+    const Id ay = l.unary(Op::abs, y), ax = l.unary(Op::abs, x);
+    y = l.with_rank_of(y, x), x = l.with_rank_of(x, y);
+    const Id steep = is_below(l, ax, ay);
+    const Id large = l.select(steep, ay, ax), small = l.select(steep, ax, ay);
+    const Id zero = float_splat(l, large, 0), one = float_splat(l, large, 1);
+    const Id alike = is_equal(l, small, large);  // also both infinite, or both zero
+    Id t = l.select(alike, l.select(is_equal(l, large, zero), zero, one), over(l, small, large));
+    const Id turned = is_below(l, float_splat(l, t, 0.41421356237309503), t);
+    t = l.select(turned, over(l, minus(l, t, one), plus(l, t, one)), t);
+    const Id z = multiply(l, t, t);
+    constexpr std::array coefficients = {-0.3333333328, 0.1999997726,   -0.1428415119,
+                                         0.1107136496,  -0.08624675803, 0.05048137827};
+    Id p = float_splat(l, z, coefficients.back());
+    for (std::size_t k = coefficients.size() - 1; k-- > 0;)
+        p = plus(l, multiply(l, p, z), float_splat(l, z, coefficients[k]));
+    Id angle = plus(l, multiply(l, multiply(l, p, z), t), t);
+    const auto pi = [&](double part) { return float_splat(l, angle, std::numbers::pi * part); };
+    angle = l.select(turned, plus(l, angle, pi(0.25)), angle);
+    angle = l.select(steep, minus(l, pi(0.5), angle), angle);
+    angle = l.select(sign_bit(l, x), minus(l, pi(1), angle), angle);
+    angle = with_sign_of(l, angle, y);
+    const Id nan = l.binary(Op::logical_or, is_nan(l, x), is_nan(l, y), DType::boolean);
+    return l.select(nan, plus(l, x, y), angle);
+}
+
+// POW takes bases of 0 and above; the sign, and what IEEE 754 says of ends, are added here.
+Id power(Lowering& l, Id x, Id y) {
+    x = l.with_rank_of(x, y), y = l.with_rank_of(y, x);
+    const Id zero = float_splat(l, x, 0), one = float_splat(l, x, 1), inf = float_splat(l, x, infinite);
+    const Id ax = l.unary(Op::abs, x), ay = l.unary(Op::abs, y);
+    const Id whole =
+        l.binary(Op::logical_or, is_equal(l, l.unary(Op::floor, y), y), is_equal(l, ay, inf), DType::boolean);
+    const Id half = multiply(l, y, float_splat(l, y, 0.5));
+    const Id odd = both(l, both(l, whole, is_finite(l, y)), l.logical_not(is_equal(l, l.unary(Op::floor, half), half)));
+    const Id negative = sign_bit(l, l.cast(x, DType::fp32));
+    const Id down = is_below(l, y, zero);  // exponent below 0
+    // Ends that POW is not asked about.
+    const Id is_end =
+        l.binary(Op::logical_or, l.logical_not(is_finite(l, ax)),
+                 l.binary(Op::logical_or, is_equal(l, ax, zero), l.logical_not(is_finite(l, y)), DType::boolean),
+                 DType::boolean);
+    const Id base = l.select(is_end, one, ax), exponent = l.select(is_end, one, y);
+    const Id ordinary = l.binary(Op::pow, base, exponent, l.type(x));
+    // |x| above 1 with an exponent above 0, or below 1 with one below 0, grows.
+    const Id grows = l.binary(Op::logical_xor, is_below(l, one, ax), down, DType::boolean);
+    const Id end = l.select(is_equal(l, ax, one), one, l.select(grows, inf, zero));
+    Id result = l.select(is_end, end, ordinary);
+    result = l.select(both(l, negative, odd), l.negated(result), result);
+    const Id nan = float_splat(l, x, std::numeric_limits<double>::quiet_NaN());
+    const Id real_negative = both(l, both(l, is_below(l, x, zero), is_finite(l, x)), l.logical_not(whole));
+    const Id strange = l.binary(Op::logical_or, real_negative,
+                                l.binary(Op::logical_or, is_nan(l, x), is_nan(l, y), DType::boolean), DType::boolean);
+    result = l.select(strange, nan, result);
+    const Id always_one = l.binary(Op::logical_or, is_equal(l, x, one), is_equal(l, y, zero), DType::boolean);
+    return l.select(always_one, one, result);
+}
+
+Id rounded(Lowering& l, Id x, bool to_even) {
+    const Id zero = float_splat(l, x, 0), half = float_splat(l, x, 0.5), one = float_splat(l, x, 1);
+    const Id a = l.unary(Op::abs, x), down = l.unary(Op::floor, a), rest = minus(l, a, down);
+    Id up = l.binary(Op::greater_equal, rest, half, DType::boolean);
+    if (to_even) {
+        const Id halved = multiply(l, down, half);
+        const Id even = is_equal(l, l.unary(Op::floor, halved), halved);
+        up = both(l, up, l.logical_not(both(l, is_equal(l, rest, half), even)));
+    }
+    const Id magnitude = plus(l, down, l.select(up, one, zero));
+    const Id r = l.select(is_finite(l, x), magnitude, a);
+    return with_sign_of(l, r, x);
+}
+
+Id truncated(Lowering& l, Id x) {
+    const Id negative = is_below(l, x, float_splat(l, x, 0));
+    return l.select(negative, l.unary(Op::ceil, x), l.unary(Op::floor, x));
+}
+
+// ---- complex numbers ----------------------------------------------------------------------------------------------
+
+Complex complex_product(Lowering& l, Complex a, Complex b) {
+    return {minus(l, multiply(l, a.re, b.re), multiply(l, a.im, b.im)),
+            plus(l, multiply(l, a.re, b.im), multiply(l, a.im, b.re))};
+}
+
+// Both are divided by the larger part of the divisor first, so that nothing overflows that need not.
+Complex complex_quotient(Lowering& l, Complex a, Complex b) {
+    const Id flat = l.binary(Op::greater_equal, l.unary(Op::abs, b.re), l.unary(Op::abs, b.im), DType::boolean);
+    const Id large = l.select(flat, b.re, b.im), small = l.select(flat, b.im, b.re);
+    const Id r = over(l, small, large), divisor = plus(l, large, multiply(l, small, r));
+    const Id first = l.select(flat, a.re, a.im), second = l.select(flat, a.im, a.re);
+    const Id re = over(l, plus(l, first, multiply(l, second, r)), divisor);
+    const Id difference = over(l, minus(l, second, multiply(l, first, r)), divisor);
+    return {re, l.select(flat, difference, l.negated(difference))};
+}
+
+Id complex_abs(Lowering& l, Complex a) {
+    const Id x = l.unary(Op::abs, a.re), y = l.unary(Op::abs, a.im);
+    const Id large = l.binary(Op::maximum, x, y, DType::fp32), small = l.binary(Op::minimum, x, y, DType::fp32);
+    const Id one = float_splat(l, large, 1), r = over(l, small, large);
+    const Id length = multiply(l, large, l.unary(Op::sqrt, plus(l, one, multiply(l, r, r))));
+    const Id ends = l.binary(Op::logical_or, is_equal(l, large, float_splat(l, large, 0)),
+                             is_equal(l, large, float_splat(l, large, infinite)), DType::boolean);
+    return l.select(ends, large, length);
+}
+
+Complex complex_exp(Lowering& l, Complex a) {
+    const Id e = l.unary(Op::exp, a.re);
+    return {multiply(l, e, l.unary(Op::cos, a.im)), multiply(l, e, l.unary(Op::sin, a.im))};
+}
+
+Complex complex_log(Lowering& l, Complex a) { return {l.unary(Op::log, complex_abs(l, a)), atan2(l, a.im, a.re)}; }
+
+// u = sqrt((|re| + |a|) / 2) is the larger part; the other one is im / 2u.
+Complex complex_sqrt(Lowering& l, Complex a) {
+    const Id x = l.unary(Op::abs, a.re), half = float_splat(l, x, 0.5);
+    const Id u = l.unary(Op::sqrt, plus(l, multiply(l, x, half), multiply(l, complex_abs(l, a), half)));
+    const Id none = is_equal(l, u, float_splat(l, u, 0));
+    const Id other = l.select(none, u, multiply(l, half, over(l, l.unary(Op::abs, a.im), u)));
+    const Id left = sign_bit(l, a.re);
+    return {l.select(left, other, u), with_sign_of(l, l.select(left, u, other), a.im)};
+}
+
+}  // namespace tosavk::stablehlo

@@ -1,0 +1,324 @@
+// Operations of several operands, element by element.
+#include "frontends/stablehlo/functions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace tosavk::stablehlo {
+
+using tosavk::Op;
+
+namespace {
+
+std::int64_t product(std::int64_t a, std::int64_t b) {
+    std::int64_t r = 0;
+    if (!__builtin_mul_overflow(a, b, &r)) return r;
+    return (a < 0) == (b < 0) ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
+}
+
+Range products(Range a, Range b) {
+    const auto [least, most] = std::minmax(
+        {product(a.least, b.least), product(a.least, b.most), product(a.most, b.least), product(a.most, b.most)});
+    return {least, most};
+}
+
+enum class Arithmetic { add, subtract, multiply };
+
+void lower_arithmetic(Lowering& l, Arithmetic what) {
+    constexpr Op ops[] = {Op::add, Op::sub, Op::mul};
+    const Op op = ops[static_cast<std::size_t>(what)];
+    const Tensor a = l.in(0), b = l.in(1);
+    if (a.element == Element::pred) {
+        if (what == Arithmetic::subtract) l.fail("there is no difference of i1");
+        const Op logical = what == Arithmetic::add ? Op::logical_or : Op::logical_and;
+        return l.set({a.element, l.binary(logical, a.id, b.id, DType::boolean), no_id, {0, 1}});
+    }
+    if (a.is_complex()) {
+        if (what == Arithmetic::multiply) {
+            const Complex r = complex_product(l, {a.id, a.imaginary}, {b.id, b.imaginary});
+            return l.set({a.element, r.re, r.im, {}});
+        }
+        return l.set({a.element,
+                      l.binary(op, a.id, b.id, DType::fp32),
+                      l.binary(op, a.imaginary, b.imaginary, DType::fp32),
+                      {}});
+    }
+    const Id x = l.wide(a), y = l.wide(b);
+    Range range;
+    switch (what) {
+        case Arithmetic::add: range = {a.range.least + b.range.least, a.range.most + b.range.most}; break;
+        case Arithmetic::subtract: range = {a.range.least - b.range.most, a.range.most - b.range.least}; break;
+        case Arithmetic::multiply: range = products(a.range, b.range); break;
+    }
+    l.set(l.narrow(l.binary(op, x, y, l.type(x)), a.element, range));
+}
+void lower_add(Lowering& l) { lower_arithmetic(l, Arithmetic::add); }
+void lower_subtract(Lowering& l) { lower_arithmetic(l, Arithmetic::subtract); }
+void lower_multiply(Lowering& l) { lower_arithmetic(l, Arithmetic::multiply); }
+
+Id with_attributes(Lowering& l, Op op, Id a, Id b, const tosavk::Attributes& attrs) {
+    a = l.with_rank_of(a, b), b = l.with_rank_of(b, a);
+    return l.add(op, {a, b}, l.type(a), attrs);
+}
+
+void lower_divide(Lowering& l) {
+    const Tensor a = l.in(0), b = l.in(1);
+    if (a.is_complex()) {
+        const Complex r = complex_quotient(l, {a.id, a.imaginary}, {b.id, b.imaginary});
+        return l.set({a.element, r.re, r.im, {}});
+    }
+    tosavk::Attributes attrs;
+    Range range;
+    if (is_integer_element(a.element)) {
+        attrs.by_zero = ByZero::ones;
+        attrs.is_unsigned = a.element == Element::u32;
+        const std::int64_t most = std::max(std::abs(a.range.least), std::abs(a.range.most));
+        const bool up = a.range.least >= 0 && b.range.least >= 0;
+        range = {up ? 0 : -most, most};
+        if (b.range.least <= 0 && b.range.most >= 0) {  // all ones
+            if (a.element == Element::u64) l.unsupported("a u64 may be divided by zero, which needs more than 32 bits");
+            if (is_unsigned_integer(a.element)) range.most = whole_range(a.element).most;
+            else range.least = std::min<std::int64_t>(range.least, -1);
+        }
+        if (a.element == Element::i64 && most == -min_of(DType::i32) && b.range.least <= -1 && b.range.most >= -1)
+            l.unsupported("the quotient may need more than 32 bits");
+    }
+    const Id quotient = with_attributes(l, Op::divide, l.wide(a), l.wide(b), attrs);
+    l.set(l.narrow(quotient, a.element, range));
+}
+
+void lower_remainder(Lowering& l) {
+    const Tensor a = l.in(0), b = l.in(1);
+    if (a.is_complex()) l.unsupported("complex numbers are not supported");
+    tosavk::Attributes attrs;
+    if (is_integer_element(a.element)) {
+        attrs.by_zero = ByZero::dividend;
+        attrs.is_unsigned = a.element == Element::u32;
+    }
+    const Range range{std::min<std::int64_t>(0, a.range.least), std::max<std::int64_t>(0, a.range.most)};
+    l.set(l.narrow(with_attributes(l, Op::remainder, l.wide(a), l.wide(b), attrs), a.element, range));
+}
+
+/// By squaring. A negative exponent gives 1 of 1, +-1 of -1, else 0.
+void lower_integer_power(Lowering& l, const Tensor& a, const Tensor& b) {
+    const int bits = bits_of(a.element);
+    const bool is_signed = is_signed_integer(a.element);
+    if (bits == 64) l.unsupported("powers of 64-bit integers may need more than 32 bits");
+    Id base = l.wide(a);
+    const Id exponent = l.wide(b), one = l.splat_int(base, 1), zero = l.splat_int(base, 0), first = base;
+    Id result = one;
+    for (int bit = 0; bit < bits - (is_signed ? 1 : 0); ++bit) {
+        const Id set = is_equal(l, l.bits_and(l.shift_right(exponent, bit), 1), l.splat_int(exponent, 1));
+        result = l.select(set, multiply(l, result, base), result);
+        base = multiply(l, base, base);
+    }
+    if (is_signed) {
+        const Id odd = is_equal(l, l.bits_and(exponent, 1), l.splat_int(exponent, 1));
+        const Id minus = l.splat_int(first, -1);
+        const Id of_minus = l.select(odd, minus, one);
+        const Id inverse = l.select(is_equal(l, first, one), one, l.select(is_equal(l, first, minus), of_minus, zero));
+        result = l.select(is_below(l, exponent, l.splat_int(exponent, 0)), inverse, result);
+    }
+    l.set(l.narrow(result, a.element, {std::numeric_limits<std::int64_t>::min() / 2, 0}));
+}
+
+void lower_power(Lowering& l) {
+    const Tensor a = l.in(0), b = l.in(1);
+    if (is_integer_element(a.element)) return lower_integer_power(l, a, b);
+    if (a.is_complex()) {
+        const Complex log = complex_log(l, {a.id, a.imaginary});
+        const Complex r = complex_exp(l, complex_product(l, {b.id, b.imaginary}, log));
+        const auto is_zero = [&](const Tensor& t) {
+            return l.binary(Op::logical_and, is_equal(l, t.id, float_splat(l, t.id, 0)),
+                            is_equal(l, t.imaginary, float_splat(l, t.id, 0)), DType::boolean);
+        };
+        const Id zero = float_splat(l, r.re, 0), one = float_splat(l, r.re, 1);
+        const Id none = is_zero(a), to_none = is_zero(b);
+        return l.set({a.element,
+                      l.select(to_none, one, l.select(none, zero, r.re)),
+                      l.select(to_none, zero, l.select(none, zero, r.im)),
+                      {}});
+    }
+    l.set(l.narrow(power(l, l.cast(a.id, DType::fp32), l.cast(b.id, DType::fp32)), a.element));
+}
+
+void lower_atan2(Lowering& l) {
+    const Tensor a = l.in(0), b = l.in(1);
+    if (a.is_complex()) l.unsupported("complex numbers are not supported");
+    l.set(l.narrow(atan2(l, l.cast(a.id, DType::fp32), l.cast(b.id, DType::fp32)), a.element));
+}
+
+Id complex_below(Lowering& l, const Tensor& a, const Tensor& b) {
+    const Id tie =
+        l.binary(Op::logical_and, is_equal(l, a.id, b.id), is_below(l, a.imaginary, b.imaginary), DType::boolean);
+    return l.binary(Op::logical_or, is_below(l, a.id, b.id), tie, DType::boolean);
+}
+
+Tensor extreme(Lowering& l, const Tensor& a, const Tensor& b, bool largest) {
+    if (a.element == Element::pred)
+        return {
+            a.element, l.binary(largest ? Op::logical_or : Op::logical_and, a.id, b.id, DType::boolean), no_id, {0, 1}};
+    if (a.is_complex()) {
+        const Id first = largest ? complex_below(l, b, a) : complex_below(l, a, b);
+        return {a.element, l.select(first, a.id, b.id), l.select(first, a.imaginary, b.imaginary), {}};
+    }
+    const Id x = ordered(l, l.wide(a), a.element), y = ordered(l, l.wide(b), a.element);
+    const Id r = ordered(l, l.binary(largest ? Op::maximum : Op::minimum, x, y, l.type(x)), a.element);
+    const Range range = largest ? Range{std::max(a.range.least, b.range.least), std::max(a.range.most, b.range.most)}
+                                : Range{std::min(a.range.least, b.range.least), std::min(a.range.most, b.range.most)};
+    return l.narrow(r, a.element, range);
+}
+void lower_maximum(Lowering& l) { l.set(extreme(l, l.in(0), l.in(1), true)); }
+void lower_minimum(Lowering& l) { l.set(extreme(l, l.in(0), l.in(1), false)); }
+void lower_clamp(Lowering& l) { l.set(extreme(l, extreme(l, l.in(1), l.in(0), true), l.in(2), false)); }
+
+void lower_bits(Lowering& l, Op op, Op logical) {
+    const Tensor a = l.in(0), b = l.in(1);
+    if (a.element == Element::pred)
+        return l.set({a.element, l.binary(logical, a.id, b.id, DType::boolean), no_id, {0, 1}});
+    Range range = whole_range(a.element);
+    if (a.range.least >= 0 && b.range.least >= 0) {
+        const auto most = static_cast<std::uint64_t>(std::max(a.range.most, b.range.most));
+        range = {0, op == Op::bitwise_and ? std::min(a.range.most, b.range.most)
+                                          : static_cast<std::int64_t>(std::bit_ceil(most + 1) - 1)};
+    }
+    l.set(l.ranged(l.binary(op, a.id, b.id, l.type(a.id)), a.element, range));
+}
+void lower_and(Lowering& l) { lower_bits(l, Op::bitwise_and, Op::logical_and); }
+void lower_or(Lowering& l) { lower_bits(l, Op::bitwise_or, Op::logical_or); }
+void lower_xor(Lowering& l) { lower_bits(l, Op::bitwise_xor, Op::logical_xor); }
+
+enum class Shift { left, logical_right, arithmetic_right };
+
+void lower_shift(Lowering& l, Shift what) {
+    const Tensor a = l.in(0), b = l.in(1);
+    const int bits = bits_of(a.element);
+    Id x = l.wide(a), amount = l.wide(b);
+    x = l.with_rank_of(x, amount), amount = l.with_rank_of(amount, x);
+    const bool keeps_sign = what == Shift::arithmetic_right;
+    const int most = std::min(bits, 32);
+    // Too large as an unsigned number; a negative one of a narrow type is so, too.
+    const Id many = l.binary(Op::logical_or, is_below(l, amount, l.splat_int(amount, 0)),
+                             is_below(l, l.splat_int(amount, most - 1), amount), DType::boolean);
+    const Id usable = l.select(many, l.splat_int(amount, keeps_sign ? most - 1 : 0), amount);
+    Range range = whole_range(a.element);
+    if (bits == 64) {
+        if (what == Shift::left) {
+            if (b.range.least < 0 || b.range.most > 31) l.unsupported("the result may need more than 32 bits");
+            range = products(a.range, {1, std::int64_t{1} << b.range.most});
+        } else if (a.range.least < 0 && what == Shift::logical_right) {
+            l.unsupported("a number below 0 shifted right may need more than 32 bits");
+        } else {
+            range = {std::min<std::int64_t>(0, a.range.least), std::max<std::int64_t>(0, a.range.most)};
+        }
+    }
+    Id r = no_id;
+    if (keeps_sign) {
+        // The sign of an unsigned number is its highest bit.
+        if (is_unsigned_integer(a.element) && bits < 32) x = l.shift_right(l.shift_left(x, 32 - bits), 32 - bits, true);
+        r = l.binary(Op::arithmetic_right_shift, x, usable, DType::i32);
+        if (is_unsigned_integer(a.element) && bits < 8) r = l.bits_and(r, (1 << bits) - 1);
+    } else {
+        if (what == Shift::logical_right && is_signed_integer(a.element) && bits < 32)
+            x = l.bits_and(x, (std::int64_t{1} << bits) - 1);
+        const Op op = what == Shift::left ? Op::logical_left_shift : Op::logical_right_shift;
+        r = l.select(many, l.splat_int(x, 0), l.binary(op, x, usable, DType::i32));
+    }
+    const bool wraps = bits < 8;
+    l.set(l.narrow(r, a.element, wraps ? Range{-256, 256} : range));
+}
+void lower_shift_left(Lowering& l) { lower_shift(l, Shift::left); }
+void lower_shift_right_logical(Lowering& l) { lower_shift(l, Shift::logical_right); }
+void lower_shift_right_arithmetic(Lowering& l) { lower_shift(l, Shift::arithmetic_right); }
+
+/// A signed number in the order of all floats, NaN included: the magnitude of negative ones is reversed.
+Id total_key(Lowering& l, Id x) {
+    const Id bits = l.bitcast(l.cast(x, DType::fp32), DType::i32);
+    return l.binary(Op::bitwise_xor, bits, l.bits_and(l.shift_right(bits, 31, true), 0x7fffffff), DType::i32);
+}
+
+void lower_compare(Lowering& l) {
+    const Tensor a = l.in(0), b = l.in(1);
+    const std::string direction = l.keyword("comparison_direction");
+    const auto finish = [&](Id id) { l.set({Element::pred, id, no_id, {0, 1}}); };
+    const bool negated = direction == "NE";
+    const auto equality = [&](Id same) { finish(negated ? l.logical_not(same) : same); };
+    const bool asks_equal = negated || direction == "EQ";
+    const bool swapped = direction == "LT" || direction == "LE";
+    const bool strict = direction == "LT" || direction == "GT";
+    if (a.is_complex()) {
+        if (asks_equal)
+            return equality(l.binary(Op::logical_and, is_equal(l, a.id, b.id), is_equal(l, a.imaginary, b.imaginary),
+                                     DType::boolean));
+        const Tensor &x = swapped ? a : b, &y = swapped ? b : a;
+        const Id below = complex_below(l, x, y);
+        if (strict) return finish(below);
+        const Id same =
+            l.binary(Op::logical_and, is_equal(l, a.id, b.id), is_equal(l, a.imaginary, b.imaginary), DType::boolean);
+        return finish(l.binary(Op::logical_or, below, same, DType::boolean));
+    }
+    if (a.element == Element::pred) {
+        const Id differ = l.binary(Op::logical_xor, a.id, b.id, DType::boolean);
+        if (asks_equal) return finish(negated ? differ : l.logical_not(differ));
+        const Id small = swapped ? a.id : b.id, large = swapped ? b.id : a.id;
+        return finish(strict ? l.binary(Op::logical_and, large, l.logical_not(small), DType::boolean)
+                             : l.binary(Op::logical_or, large, l.logical_not(small), DType::boolean));
+    }
+    Id x = l.wide(a), y = l.wide(b);
+    if (l.keyword("compare_type") == "TOTALORDER" && !is_integer_element(a.element))
+        x = total_key(l, x), y = total_key(l, y);
+    if (asks_equal) return equality(is_equal(l, x, y));
+    x = ordered(l, x, a.element), y = ordered(l, y, a.element);
+    if (swapped) std::swap(x, y);
+    finish(l.binary(strict ? Op::greater : Op::greater_equal, x, y, DType::boolean));
+}
+
+void lower_select(Lowering& l) {
+    const Tensor condition = l.in(0), a = l.in(1), b = l.in(2);
+    Tensor result = a;
+    result.range = a.range.joined(b.range);
+    result.id = l.select(condition.id, a.id, b.id);
+    if (a.is_complex()) result.imaginary = l.select(condition.id, a.imaginary, b.imaginary);
+    l.set(result);
+}
+
+void lower_complex(Lowering& l) {
+    const Id re = l.with_rank_of(l.in(0).id, l.in(1).id);
+    l.set({l.result_type().element, re, l.with_rank_of(l.in(1).id, re), {}});
+}
+
+}  // namespace
+
+Id ordered(Lowering& l, Id id, Element element) {
+    return element == Element::u32 ? l.bits_xor(id, min_of(DType::i32)) : id;
+}
+
+std::span<const LoweringRow> binary_rows() {
+    static constexpr LoweringRow rows[] = {
+        {"add", lower_add},
+        {"and", lower_and},
+        {"atan2", lower_atan2},
+        {"clamp", lower_clamp},
+        {"compare", lower_compare},
+        {"complex", lower_complex},
+        {"divide", lower_divide},
+        {"maximum", lower_maximum},
+        {"minimum", lower_minimum},
+        {"multiply", lower_multiply},
+        {"or", lower_or},
+        {"power", lower_power},
+        {"remainder", lower_remainder},
+        {"select", lower_select},
+        {"shift_left", lower_shift_left},
+        {"shift_right_arithmetic", lower_shift_right_arithmetic},
+        {"shift_right_logical", lower_shift_right_logical},
+        {"subtract", lower_subtract},
+        {"xor", lower_xor},
+    };
+    return rows;
+}
+
+}  // namespace tosavk::stablehlo

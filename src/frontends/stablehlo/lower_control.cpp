@@ -1,0 +1,214 @@
+// Calls, branches and loops.
+#include "frontends/stablehlo/elements.hpp"
+#include "frontends/stablehlo/lowering.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace tosavk::stablehlo {
+
+namespace {
+
+void lower_call(Lowering& l) {
+    std::string callee = l.text("callee");
+    l.call(callee.empty() ? l.text("decomposition") : callee);
+}
+
+void lower_composite(Lowering& l) { l.call(l.text("decomposition")); }
+
+/// Annotations mean nothing on one device.
+void lower_custom_call(Lowering& l) {
+    static constexpr std::array annotations = {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape",
+                                               "annotate_device_placement"};
+    const std::string target = l.text("call_target_name");
+    const bool is_annotation = std::find(annotations.begin(), annotations.end(), target) != annotations.end();
+    if (!is_annotation || l.operand_count() != l.result_count())
+        l.unsupported(fmt::format("the custom call '{}' is not supported", printable(target)));
+    for (std::size_t k = 0; k < l.result_count(); ++k) l.set(l.in(k), k);
+}
+
+void lower_token(Lowering& l) { l.set(Tensor{}); }
+
+void lower_zero_id(Lowering& l) { l.set(l.number(Element::u32, 0)); }
+
+// ---- regions ------------------------------------------------------------------------------------------------------
+
+void append_ids(Lowering& l, std::vector<Id>& list, const Tensor& tensor) {
+    for (const Id id : {tensor.id, tensor.imaginary})
+        if (id != no_id && !l.is_empty(id)) list.push_back(id);
+}
+
+/// What a region gave, with the ids that its node has in this graph.
+std::vector<Tensor> take_results(Lowering& l, std::span<const Tensor> like, std::span<const Id> ids) {
+    std::vector<Tensor> results;
+    std::size_t next = 0;
+    for (std::size_t k = 0; k < like.size(); ++k) {
+        Tensor result = like[k];
+        for (Id* part : {&result.id, &result.imaginary}) {
+            if (*part == no_id) continue;
+            const Type& type = l.result_type(k);
+            if (has_no_elements(type.dims)) *part = l.empty(l.dtype(type.element), type.dims);
+            else *part = ids[next++];
+        }
+        results.push_back(result);
+    }
+    return results;
+}
+
+std::vector<Tensor> branch(Lowering& l, Id condition, const Region& on_true, const Region& on_false);
+
+/// Both sides take what either reads of the outside.
+template <class Second>
+std::vector<Tensor> two_ways(Lowering& l, Id condition, const Region& on_true, const Second& second) {
+    std::vector<stablehlo::ValueId> captured;
+    Lowering::Made a = l.made(on_true, {}, captured, false);
+    const std::size_t first_needs = captured.size();
+    Lowering::Made b = second(captured);
+    if (captured.size() > first_needs) a = l.made(on_true, {}, captured, false);
+    std::vector<Id> inputs;
+    for (const stablehlo::ValueId id : captured) append_ids(l, inputs, l.value(id));
+    for (std::size_t k = 0; k < a.results.size(); ++k)
+        a.results[k].range = a.results[k].range.joined(b.results.at(k).range);
+    const std::vector<Id> ids =
+        l.builder().cond_if(condition, inputs, std::move(a.graph), std::move(b.graph), l.unique(l.op().name));
+    return take_results(l, a.results, ids);
+}
+
+std::vector<Tensor> branch(Lowering& l, Id condition, const Region& on_true, const Region& on_false) {
+    return two_ways(l, condition, on_true,
+                    [&](std::vector<stablehlo::ValueId>& captured) { return l.made(on_false, {}, captured, false); });
+}
+
+void set_results(Lowering& l, const std::vector<Tensor>& results) {
+    for (std::size_t k = 0; k < results.size(); ++k) l.set(results[k], k);
+}
+
+bool yields_nothing(const Lowering& l) { return l.result_count() == 0; }
+
+void lower_if(Lowering& l) {
+    if (yields_nothing(l)) return;
+    set_results(l, branch(l, l.in(0).id, l.region(0), l.region(1)));
+}
+
+/// Both sides of every choice are computed here, and the results chosen: a branch by index has no region of its own in
+/// the graph that would read a number.
+void lower_case(Lowering& l) {
+    if (yields_nothing(l)) return;
+    const Tensor index = l.in(0);
+    const std::size_t n = l.op().regions.size();
+    std::vector<Tensor> results = l.inlined(l.region(n - 1), {});
+    for (std::size_t k = 0; k + 1 < n; ++k) {
+        const std::vector<Tensor> other = l.inlined(l.region(k), {});
+        const Id chosen =
+            l.binary(tosavk::Op::equal, index.id, l.splat_int(index.id, static_cast<double>(k)), DType::boolean);
+        for (std::size_t r = 0; r < results.size(); ++r) {
+            results[r].range = results[r].range.joined(other[r].range);
+            results[r].id = l.select(chosen, other[r].id, results[r].id);
+            if (results[r].is_complex())
+                results[r].imaginary = l.select(chosen, other[r].imaginary, results[r].imaginary);
+        }
+    }
+    set_results(l, results);
+}
+
+// ---- loops --------------------------------------------------------------------------------------------------------
+
+/// Where the loop goes on only while argument `k` is below (or above) a constant: the bound that the body can rely on.
+void bound_counters(Lowering& l, const Region& condition, std::vector<Tensor>& arguments) {
+    const Operation& end = condition.operations.back();
+    if (end.operands.size() != 1) return;
+    const Operation* compare = Lowering::maker(condition, end.operands[0]);
+    if (!compare || compare->name != "compare") return;
+    const Attribute* attribute = find(compare->attributes, "comparison_direction");
+    const auto* direction = attribute ? attribute->as<Keyword>() : nullptr;
+    if (!direction) return;
+    for (const bool swapped : {false, true}) {
+        const stablehlo::ValueId counter = compare->operands[swapped ? 1 : 0],
+                                 limit = compare->operands[swapped ? 0 : 1];
+        const auto at = std::find(condition.arguments.begin(), condition.arguments.end(), counter);
+        if (at == condition.arguments.end()) continue;
+        Range& range = arguments[static_cast<std::size_t>(at - condition.arguments.begin())].range;
+        std::optional<Range> other;
+        const auto also = std::find(condition.arguments.begin(), condition.arguments.end(), limit);
+        if (also != condition.arguments.end())
+            other = arguments[static_cast<std::size_t>(also - condition.arguments.begin())].range;
+        else if (const Operation* made = Lowering::maker(condition, limit); made && made->name == "constant") {
+            const Attribute* value = find(made->attributes, "value");
+            const auto* elements = value ? value->as<Elements>() : nullptr;
+            const auto numbers = elements ? integers_of(*elements, 1) : std::nullopt;
+            if (numbers && !numbers->empty()) other = Range{numbers->front(), numbers->front()};
+        } else if (!made) {
+            other = l.value(limit).range;
+        }
+        if (!other || !is_integer_element(l.type_of(counter).element)) continue;
+        std::string name = direction->name;
+        if (swapped)
+            name = name == "LT" ? "GT" : name == "LE" ? "GE" : name == "GT" ? "LT" : name == "GE" ? "LE" : name;
+        if (name == "LT") range.most = std::min(range.most, other->most - 1);
+        if (name == "LE") range.most = std::min(range.most, other->most);
+        if (name == "GT") range.least = std::max(range.least, other->least + 1);
+        if (name == "GE") range.least = std::max(range.least, other->least);
+        if (range.least > range.most) range = {range.least, range.least};
+    }
+}
+
+void lower_while(Lowering& l) {
+    const Region &condition = l.region(0), &body = l.region(1);
+    std::vector<Tensor> carried = l.all_in();
+    // What a turn makes of a range must be within it. It is widened until that holds.
+    std::optional<Lowering::Made> turn;
+    std::vector<stablehlo::ValueId> captured;
+    constexpr int attempts = 4;
+    for (int attempt = 0; !turn; ++attempt) {
+        std::vector<Tensor> inside = carried;
+        bound_counters(l, condition, inside);
+        captured.clear();
+        Lowering::Made made = l.made(body, inside, captured, true);
+        bool stable = true;
+        for (std::size_t k = 0; k < carried.size(); ++k) {
+            Range& range = carried[k].range;
+            const Range next = made.results[k].range;
+            if (!is_integer_element(carried[k].element) || range.holds(next)) continue;
+            stable = false;
+            const Range whole = whole_range(carried[k].element);
+            if (next.least < range.least) range.least = attempt < 1 ? next.least : whole.least;
+            if (next.most > range.most) range.most = attempt < 1 ? next.most : whole.most;
+        }
+        if (stable) turn = std::move(made);
+        else if (attempt >= attempts) l.unsupported("the numbers that the loop carries may need more than 32 bits");
+    }
+    std::size_t known = captured.size();
+    Lowering::Made again = l.made(condition, carried, captured, false);
+    if (captured.size() > known) {
+        std::vector<Tensor> inside = carried;
+        bound_counters(l, condition, inside);
+        turn = l.made(body, inside, captured, true);
+    }
+    std::vector<Id> inputs;
+    for (const Tensor& tensor : carried) append_ids(l, inputs, tensor);
+    for (const stablehlo::ValueId id : captured) append_ids(l, inputs, l.value(id));
+    const std::vector<Id> ids =
+        l.builder().while_loop(inputs, std::move(again.graph), std::move(turn->graph), l.unique(l.op().name));
+    set_results(l, take_results(l, carried, ids));
+}
+
+}  // namespace
+
+std::span<const LoweringRow> control_rows() {
+    static constexpr LoweringRow rows[] = {
+        {"after_all", lower_token},
+        {"call", lower_call},
+        {"case", lower_case},
+        {"composite", lower_composite},
+        {"create_token", lower_token},
+        {"custom_call", lower_custom_call},
+        {"if", lower_if},
+        {"partition_id", lower_zero_id},
+        {"replica_id", lower_zero_id},
+        {"while", lower_while},
+    };
+    return rows;
+}
+
+}  // namespace tosavk::stablehlo

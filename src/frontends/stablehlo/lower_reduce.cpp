@@ -1,0 +1,174 @@
+// Reductions: TOSA's where the region does one thing, else the region itself on halves of what is left.
+#include "frontends/stablehlo/functions.hpp"
+#include "graph/host_tensor.hpp"
+
+#include <array>
+#include <numeric>
+
+namespace tosavk::stablehlo {
+
+using tosavk::Op;
+
+namespace {
+
+/// What the graph has for a combination of one element type; unknown where it has nothing.
+Op reduction_of(std::string_view name, Element element) {
+    const bool is_integer = is_integer_element(element);
+    if (element == Element::pred) {
+        if (name == "and" || name == "minimum" || name == "multiply") return Op::reduce_all;
+        if (name == "or" || name == "maximum" || name == "add") return Op::reduce_any;
+        return Op::unknown;
+    }
+    if (name == "add") return Op::reduce_sum;
+    if (name == "maximum") return Op::reduce_max;
+    if (name == "minimum") return Op::reduce_min;
+    if (name == "multiply" && !is_integer) return Op::reduce_product;
+    return Op::unknown;
+}
+
+Tensor reduced(Lowering& l, const Tensor& x, Op op, std::span<const std::int64_t> dims, const Shape& result) {
+    const bool sums = op == Op::reduce_sum || op == Op::reduce_product;
+    const bool is_integer = is_integer_element(x.element);
+    const auto along = [&](Id id) {
+        for (const std::int64_t d : dims) {
+            tosavk::Attributes attrs;
+            attrs.axis = static_cast<std::int32_t>(d);
+            if (l.shape(id).at(static_cast<std::size_t>(d)) > 1) id = l.add(op, {id}, l.type(id), attrs);
+        }
+        return l.reshape(id, result);
+    };
+    if (x.is_complex()) return {x.element, along(x.id), along(x.imaginary), {}};
+    Id id = l.wide(x);
+    if (sums && l.type(id) != DType::i32) id = l.cast(id, DType::fp32);  // one rounding at the end
+    Range range = x.range;
+    if (sums && is_integer) {
+        std::int64_t count = 1;
+        for (const std::int64_t d : dims) count *= l.shape(x.id)[static_cast<std::size_t>(d)];
+        range = {std::min(x.range.least, x.range.least * count), std::max(x.range.most, x.range.most * count)};
+    }
+    if (!sums) id = ordered(l, along(ordered(l, id, x.element)), x.element);
+    else id = along(id);
+    return l.narrow(id, x.element, range);
+}
+
+/// Reduced dimensions at the end, as one.
+Id lines_of(Lowering& l, Id id, std::span<const std::int64_t> dims, std::int64_t count) {
+    std::vector<std::int64_t> order;
+    for (std::int64_t d = 0; d < static_cast<std::int64_t>(l.shape(id).size()); ++d)
+        if (std::find(dims.begin(), dims.end(), d) == dims.end()) order.push_back(d);
+    order.insert(order.end(), dims.begin(), dims.end());
+    return l.reshape(l.transpose(id, order), {tosavk::element_count(l.shape(id)) / count, count});
+}
+
+std::vector<Tensor> halved(Lowering& l, const Region& region, std::vector<Tensor> lines,
+                           const std::vector<Tensor>& initial, std::int64_t count) {
+    const std::array<std::int64_t, 2> none{0, 0}, one_more{0, 1};
+    while (count > 1) {
+        const std::int64_t half = (count + 1) / 2;
+        std::vector<Tensor> halves;
+        for (const bool upper : {false, true}) {
+            for (std::size_t k = 0; k < lines.size(); ++k) {
+                const auto part = [&](Id id, Id init) {
+                    if (count % 2 != 0) id = l.pad(id, init, none, one_more);
+                    return l.slice_axis(id, 1, upper ? half : 0, half);
+                };
+                Tensor x = lines[k];
+                x.id = part(lines[k].id, initial[k].id);
+                if (x.is_complex()) x.imaginary = part(lines[k].imaginary, initial[k].imaginary);
+                if (count % 2 != 0) x.range = x.range.joined(initial[k].range);
+                halves.push_back(x);
+            }
+        }
+        const Shape over{l.shape(lines[0].id)[0], half};
+        lines = l.lifted(region, halves, over);
+        count = half;
+    }
+    return lines;
+}
+
+bool is_neutral(Lowering& l, const Tensor& init, std::string_view name) {
+    const auto neutral = neutral_number(name, init.element);
+    if (!neutral) return false;
+    for (const Id id : {init.id, init.imaginary}) {
+        if (id == no_id) continue;
+        const Value& value = l.graph_value(id);
+        if (!value.is_constant()) return false;
+        const double number = decode_reals(value.type, *value.data).at(0);
+        // An unsigned number is the bits of a signed one.
+        const double wanted = is_unsigned_integer(init.element) && *neutral > static_cast<double>(max_of(value.type))
+                                ? *neutral - 2 * (static_cast<double>(max_of(value.type)) + 1)
+                                : *neutral;
+        if (number != wanted) return false;
+        if (init.is_complex() && name != "add") return false;
+    }
+    return true;
+}
+
+void lower_reduce(Lowering& l) {
+    const std::vector<std::int64_t> dims = l.numbers("dimensions");
+    const std::size_t n = l.operand_count() / 2;
+    const Region& region = l.region(0);
+    const Shape result = l.result_shape();
+    std::vector<Tensor> inputs, initial;
+    for (std::size_t k = 0; k < n; ++k) {
+        inputs.push_back(l.in(k));
+        initial.push_back(l.initial(n + k, combination_of(l, region, k, n + k, k).name));
+    }
+    std::int64_t count = 1;
+    for (const std::int64_t d : dims) count *= l.operand_type(0).dims.at(static_cast<std::size_t>(d));
+    if (count == 0) {
+        for (std::size_t k = 0; k < n; ++k) initial[k] = l.in(n + k);
+        for (std::size_t k = 0; k < n; ++k)
+            l.set(l.move(initial[k], [&](Id id) { return l.broadcast(id, result, {}); }), k);
+        return;
+    }
+    for (std::size_t k = 0; k < n; ++k) {
+        const Element wanted = l.type_of(region.arguments.at(k)).element;
+        if (inputs[k].element != wanted) inputs[k] = converted(l, inputs[k], wanted);
+        if (initial[k].element != wanted) initial[k] = converted(l, initial[k], wanted);
+    }
+    std::vector<Op> ops;
+    std::vector<std::string_view> names;
+    for (std::size_t k = 0; k < n; ++k) {
+        names.push_back(combination_of(l, region, k, n + k, k).name);
+        const bool is_sum_of_pairs = inputs[k].is_complex() && names[k] == "add";
+        ops.push_back(inputs[k].is_complex() && !is_sum_of_pairs ? Op::unknown
+                                                                 : reduction_of(names[k], inputs[k].element));
+    }
+    std::vector<Tensor> results;
+    bool combine = true;
+    if (std::find(ops.begin(), ops.end(), Op::unknown) == ops.end()) {
+        combine = false;
+        for (std::size_t k = 0; k < n; ++k) {
+            results.push_back(reduced(l, inputs[k], ops[k], dims, result));
+            combine = combine || !is_neutral(l, initial[k], names[k]);
+        }
+    } else {
+        std::vector<Tensor> lines;
+        for (const Tensor& x : inputs) lines.push_back(l.move(x, [&](Id id) { return lines_of(l, id, dims, count); }));
+        for (const Tensor& x : halved(l, region, lines, initial, count))
+            results.push_back(l.move(x, [&](Id id) { return l.reshape(id, result); }));
+    }
+    if (combine) {
+        std::vector<Tensor> arguments;
+        for (const Tensor& init : initial)
+            arguments.push_back(l.move(init, [&](Id id) { return l.broadcast(id, result, {}); }));
+        arguments.insert(arguments.end(), results.begin(), results.end());
+        results = l.lifted(region, arguments, result);
+    }
+    for (std::size_t k = 0; k < n; ++k) l.set(results.at(k), k);
+}
+
+void lower_map(Lowering& l) { l.set(l.lifted(l.region(0), l.all_in(), l.result_shape()).at(0)); }
+
+}  // namespace
+
+std::span<const LoweringRow> reduce_rows() {
+    static constexpr LoweringRow rows[] = {
+        {"map", lower_map},
+        {"reduce", lower_reduce},
+    };
+    return rows;
+}
+
+}  // namespace tosavk::stablehlo

@@ -1,0 +1,207 @@
+// What moves elements and computes nothing.
+#include "frontends/stablehlo/lowering.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace tosavk::stablehlo {
+
+namespace {
+
+/// Of all operands that are to be of one type and shape.
+template <class Step> void lower_move(Lowering& l, const Step& step) { l.set(l.move(l.in(0), step)); }
+
+void lower_reshape(Lowering& l) {
+    if (l.is_lifted()) return l.set(l.in(0));  // of one number
+    lower_move(l, [&](Id id) { return l.reshape(id, l.result_shape()); });
+}
+
+void lower_broadcast_in_dim(Lowering& l) {
+    if (l.is_lifted()) return l.set(l.in(0));
+    const std::vector<std::int64_t> dims = l.numbers("broadcast_dimensions");
+    lower_move(l, [&](Id id) { return l.broadcast(id, l.result_shape(), dims); });
+}
+
+void lower_dynamic_broadcast(Lowering& l) {
+    if (!l.known(1)) l.unsupported("its output shape is not known");
+    lower_broadcast_in_dim(l);
+}
+
+void lower_dynamic_reshape(Lowering& l) {
+    lower_move(l, [&](Id id) { return l.reshape(id, l.result_shape()); });
+}
+
+void lower_transpose(Lowering& l) {
+    const std::vector<std::int64_t> order = l.numbers("permutation");
+    lower_move(l, [&](Id id) { return l.transpose(id, order); });
+}
+
+void lower_concatenate(Lowering& l) {
+    const auto axis = static_cast<std::size_t>(l.integer("dimension"));
+    std::vector<Id> real, imaginary;
+    Tensor result = l.in(0);
+    for (const Tensor& part : l.all_in()) {
+        real.push_back(part.id);
+        if (part.is_complex()) imaginary.push_back(part.imaginary);
+        result.range = result.range.joined(part.range);
+    }
+    result.id = l.concat(real, axis);
+    if (!imaginary.empty()) result.imaginary = l.concat(imaginary, axis);
+    l.set(result);
+}
+
+void lower_slice(Lowering& l) {
+    const auto start = l.numbers("start_indices"), limit = l.numbers("limit_indices"), stride = l.numbers("strides");
+    lower_move(l, [&](Id id) { return l.strided_slice(id, start, limit, stride); });
+}
+
+void lower_real_dynamic_slice(Lowering& l) {
+    const auto start = l.known(1), limit = l.known(2), stride = l.known(3);
+    if (!start || !limit || !stride) l.unsupported("its start, limit or strides are not known");
+    lower_move(l, [&](Id id) { return l.strided_slice(id, *start, *limit, *stride); });
+}
+
+void lower_pad_by(Lowering& l, std::span<const std::int64_t> low, std::span<const std::int64_t> high,
+                  std::span<const std::int64_t> between) {
+    const Tensor from = l.in(0), value = l.in(1);
+    Tensor result = from;
+    result.range = from.range.joined(value.range);
+    result.id = l.pad(from.id, value.id, low, high, between);
+    if (from.is_complex()) result.imaginary = l.pad(from.imaginary, value.imaginary, low, high, between);
+    l.set(result);
+}
+
+void lower_pad(Lowering& l) {
+    lower_pad_by(l, l.numbers("edge_padding_low"), l.numbers("edge_padding_high"), l.numbers("interior_padding"));
+}
+
+void lower_dynamic_pad(Lowering& l) {
+    const auto low = l.known(2), high = l.known(3), between = l.known(4);
+    if (!low || !high || !between) l.unsupported("its amounts are not known");
+    lower_pad_by(l, *low, *high, *between);
+}
+
+void lower_reverse(Lowering& l) {
+    const std::vector<std::int64_t> dims = l.numbers("dimensions");
+    lower_move(l, [&](Id id) {
+        for (const std::int64_t d : dims) {
+            tosavk::Attributes attrs;
+            attrs.axis = static_cast<std::int32_t>(d);
+            if (l.shape(id).at(static_cast<std::size_t>(d)) > 1)
+                id = l.add(tosavk::Op::reverse, {id}, l.type(id), attrs);
+        }
+        return id;
+    });
+}
+
+/// Scalars, each clamped so that the window lies inside, as one tensor.
+Id starts_of(Lowering& l, std::size_t first, std::size_t rank) {
+    std::vector<Id> parts;
+    for (std::size_t k = 0; k < rank; ++k) {
+        const Tensor start = l.in(first + k);
+        Id id = l.wide(start);
+        // What is beyond 2^31 as unsigned is far outside.
+        if (start.element == Element::u32 && start.range.most > max_of(DType::i32)) {
+            const Id large = l.binary(tosavk::Op::greater, l.splat_int(id, 0), id, DType::boolean);
+            id = l.select(large, l.splat_int(id, max_of(DType::i32)), id);
+        }
+        parts.push_back(l.reshape(id, {1}));
+    }
+    return l.concat(parts, 0);
+}
+
+void lower_dynamic_slice(Lowering& l) {
+    const std::size_t rank = l.operand_type(0).dims.size();
+    if (rank == 0) return l.set(l.in(0));
+    const Shape size = l.result_shape();
+    const Id start = starts_of(l, 1, rank);
+    lower_move(
+        l, [&](Id id) { return l.add(tosavk::Op::dynamic_slice, {id, start, l.builder().shape(size)}, l.type(id)); });
+}
+
+void lower_dynamic_update_slice(Lowering& l) {
+    const Tensor whole = l.in(0), update = l.in(1);
+    Tensor result = whole;
+    result.range = whole.range.joined(update.range);
+    const std::size_t rank = l.operand_type(0).dims.size();
+    if (rank == 0) result = update;
+    else if (!l.is_empty(update.id)) {
+        const Id start = starts_of(l, 2, rank);
+        const auto put = [&](Id into, Id what) {
+            return l.add(tosavk::Op::dynamic_update_slice, {into, what, start}, l.type(into));
+        };
+        result.id = put(whole.id, update.id);
+        if (whole.is_complex()) result.imaginary = put(whole.imaginary, update.imaginary);
+    }
+    l.set(result);
+}
+
+void lower_iota_along(Lowering& l) {
+    const Element element = l.result_type().element;
+    const Shape shape = l.result_shape();
+    const auto axis = static_cast<std::size_t>(l.integer("iota_dimension"));
+    Shape line(shape.size(), 1);
+    line.at(axis) = shape.at(axis);
+    std::vector<std::int64_t> values(static_cast<std::size_t>(shape[axis]));
+    std::iota(values.begin(), values.end(), 0);
+    const Range range{0, shape[axis] - 1};
+    const Id numbers = l.constant_i32(line, values);
+    if (is_integer_element(element)) {
+        Tensor result = l.narrow(numbers, element, range);
+        result.id = l.tile_to(result.id, shape);
+        return l.set(result);
+    }
+    Tensor result{element, l.tile_to(l.cast(l.cast(numbers, DType::fp32), l.dtype(element)), shape), no_id, {}};
+    if (element == Element::c64) result.imaginary = l.zeros(DType::fp32, shape);
+    l.set(result);
+}
+
+void lower_identity(Lowering& l) {
+    for (std::size_t k = 0; k < l.result_count(); ++k) l.set(l.in(k), k);
+}
+
+void lower_dimension_size(Lowering& l) {
+    const auto d = static_cast<std::size_t>(l.integer("dimension"));
+    l.set(l.number(Element::i32, static_cast<double>(l.static_shape(l.operand_type(0)).at(d))));
+}
+
+/// Of an old form: new leading dimensions.
+void lower_broadcast(Lowering& l) {
+    const std::size_t added = l.numbers("broadcast_sizes").size();
+    std::vector<std::int64_t> dims(l.operand_type(0).dims.size());
+    std::iota(dims.begin(), dims.end(), static_cast<std::int64_t>(added));
+    lower_move(l, [&](Id id) { return l.broadcast(id, l.result_shape(), dims); });
+}
+
+}  // namespace
+
+void lower_constant(Lowering& l);
+
+std::span<const LoweringRow> shape_rows() {
+    static constexpr LoweringRow rows[] = {
+        {"broadcast", lower_broadcast},
+        {"broadcast_in_dim", lower_broadcast_in_dim},
+        {"concatenate", lower_concatenate},
+        {"constant", lower_constant},
+        {"dynamic_broadcast_in_dim", lower_dynamic_broadcast},
+        {"dynamic_iota", lower_iota_along},
+        {"dynamic_pad", lower_dynamic_pad},
+        {"dynamic_reshape", lower_dynamic_reshape},
+        {"dynamic_slice", lower_dynamic_slice},
+        {"dynamic_update_slice", lower_dynamic_update_slice},
+        {"get_dimension_size", lower_dimension_size},
+        {"iota", lower_iota_along},
+        {"optimization_barrier", lower_identity},
+        {"pad", lower_pad},
+        {"real_dynamic_slice", lower_real_dynamic_slice},
+        {"reshape", lower_reshape},
+        {"reverse", lower_reverse},
+        {"slice", lower_slice},
+        {"transpose", lower_transpose},
+    };
+    return rows;
+}
+
+}  // namespace tosavk::stablehlo

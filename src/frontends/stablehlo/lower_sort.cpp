@@ -1,0 +1,141 @@
+// Sorting: by SORT where the comparator compares one thing of each element, else by the places that it gives each.
+#include "frontends/stablehlo/functions.hpp"
+
+#include <array>
+#include <numeric>
+#include <set>
+
+namespace tosavk::stablehlo {
+
+using tosavk::Op;
+
+namespace {
+
+/// Whether all that `id` is made of are constants and arguments with the parity of `first`.
+bool depends_on(const Region& region, stablehlo::ValueId id, std::size_t first) {
+    std::vector<stablehlo::ValueId> todo{id};
+    std::set<stablehlo::ValueId> seen;
+    while (!todo.empty()) {
+        const stablehlo::ValueId next = todo.back();
+        todo.pop_back();
+        if (!seen.insert(next).second) continue;
+        const auto at = std::find(region.arguments.begin(), region.arguments.end(), next);
+        if (at != region.arguments.end() && static_cast<std::size_t>(at - region.arguments.begin()) % 2 != first)
+            return false;
+        if (const Operation* made = Lowering::maker(region, next))
+            todo.insert(todo.end(), made->operands.begin(), made->operands.end());
+    }
+    return true;
+}
+
+struct Comparison {
+    const Operation* compare = nullptr;
+    bool descending = false, total_order = false;
+};
+
+/// The comparator as a comparison of one key of each, made alike.
+Comparison comparison_of(const Region& region) {
+    const Operation& end = region.operations.back();
+    const Operation* compare = end.operands.size() == 1 ? Lowering::maker(region, end.operands[0]) : nullptr;
+    if (!compare || compare->name != "compare") return {};
+    const Attribute* direction = find(compare->attributes, "comparison_direction");
+    const Attribute* type = find(compare->attributes, "compare_type");
+    const auto* word = direction ? direction->as<Keyword>() : nullptr;
+    const auto* kind = type ? type->as<Keyword>() : nullptr;
+    if (!word || (word->name != "LT" && word->name != "GT")) return {};
+    const bool straight = depends_on(region, compare->operands[0], 0) && depends_on(region, compare->operands[1], 1);
+    const bool swapped = depends_on(region, compare->operands[0], 1) && depends_on(region, compare->operands[1], 0);
+    if (!straight && !swapped) return {};
+    return {compare, (word->name == "GT") != swapped, kind && kind->name == "TOTALORDER"};
+}
+
+/// For each element, how many go before it: [.., n] from comparisons of all with all. Stable.
+Id ranks(Lowering& l, const std::vector<Tensor>& lines, std::int64_t count, std::int64_t n) {
+    std::vector<Tensor> arguments;
+    const Shape over{count, n, n};
+    for (const Tensor& x : lines) {
+        arguments.push_back(l.move(x, [&](Id id) { return l.tile_to(l.reshape(id, {count, 1, n}), over); }));
+        arguments.push_back(l.move(x, [&](Id id) { return l.tile_to(l.reshape(id, {count, n, 1}), over); }));
+    }
+    // [i, j]: j goes before i.
+    const Id before = l.lifted(l.region(0), arguments, over).at(0).id;
+    std::vector<Tensor> other;
+    for (std::size_t k = 0; k < arguments.size(); k += 2) {
+        other.push_back(arguments[k + 1]);
+        other.push_back(arguments[k]);
+    }
+    const Id behind = l.lifted(l.region(0), other, over).at(0).id;
+    std::vector<std::int64_t> numbers(static_cast<std::size_t>(n));
+    std::iota(numbers.begin(), numbers.end(), 0);
+    const Id first = is_below(l, l.constant_i32({1, 1, n}, numbers), l.constant_i32({1, n, 1}, numbers));
+    const Id tie = l.binary(Op::logical_and, l.logical_not(behind), first, DType::boolean);
+    const Id ahead = l.cast(l.binary(Op::logical_or, before, tie, DType::boolean), DType::i32);
+    tosavk::Attributes attrs;
+    attrs.axis = 2;
+    return l.reshape(l.add(Op::reduce_sum, {ahead}, DType::i32, attrs), {count, n});
+}
+
+void lower_sort(Lowering& l) {
+    const std::vector<Tensor> inputs = l.all_in();
+    const Shape shape = l.shape(inputs[0].id);
+    std::int64_t dimension = l.integer("dimension");
+    if (dimension < 0) dimension += static_cast<std::int64_t>(shape.size());
+    const auto axis = static_cast<std::size_t>(dimension);
+    const Region& region = l.region(0);
+    const Comparison comparison = comparison_of(region);
+    std::vector<Id> parts;  // all that is moved
+    for (const Tensor& x : inputs) {
+        parts.push_back(x.id);
+        if (x.is_complex()) parts.push_back(x.imaginary);
+    }
+    Tensor key;
+    bool has_key = false;
+    if (comparison.compare) {
+        std::vector<Tensor> arguments;
+        for (const Tensor& x : inputs) arguments.insert(arguments.end(), 2, x);
+        key = l.lifted(region, arguments, shape, comparison.compare).at(0);
+        has_key = !key.is_complex();
+    }
+    std::vector<Id> sorted;
+    if (has_key) {
+        tosavk::Attributes attrs;
+        attrs.axis = static_cast<std::int32_t>(axis);
+        attrs.descending = comparison.descending;
+        attrs.total_order = comparison.total_order && is_float(l.type(key.id));
+        attrs.is_unsigned = is_unsigned_integer(key.element) && bits_of(key.element) <= 32;
+        parts.insert(parts.begin(), l.tile_to(l.with_rank_of(key.id, inputs[0].id), shape));
+        sorted = l.sort(parts, attrs);
+        sorted.erase(sorted.begin());
+    } else {
+        std::vector<std::int64_t> order(shape.size());
+        std::iota(order.begin(), order.end(), 0);
+        std::swap(order[axis], order.back());
+        const std::int64_t n = shape[axis], count = tosavk::element_count(shape) / n;
+        if (n > 1024) l.unsupported("its comparator is supported for lines of up to 1024 elements");
+        const auto line = [&](Id id) { return l.reshape(l.transpose(id, order), {count, n}); };
+        Shape turned = shape;
+        std::swap(turned[axis], turned.back());
+        std::vector<Tensor> lines;
+        for (const Tensor& x : inputs) lines.push_back(l.move(x, line));
+        std::vector<Id> all{ranks(l, lines, count, n)};
+        for (const Id part : parts) all.push_back(line(part));
+        tosavk::Attributes attrs;
+        attrs.axis = 1;
+        sorted = l.sort(all, attrs);
+        sorted.erase(sorted.begin());
+        for (Id& id : sorted) id = l.transpose(l.reshape(id, turned), order);
+    }
+    std::size_t next = 0;
+    for (std::size_t k = 0; k < inputs.size(); ++k) l.set(l.move(inputs[k], [&](Id) { return sorted[next++]; }), k);
+}
+
+}  // namespace
+
+std::span<const LoweringRow> sort_rows() {
+    static constexpr LoweringRow rows[] = {
+        {"sort", lower_sort},
+    };
+    return rows;
+}
+
+}  // namespace tosavk::stablehlo

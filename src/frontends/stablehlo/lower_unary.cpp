@@ -1,0 +1,283 @@
+// Operations of one operand, element by element.
+#include "frontends/stablehlo/functions.hpp"
+
+#include <array>
+#include <limits>
+
+namespace tosavk::stablehlo {
+
+using tosavk::Op;
+
+namespace {
+
+bool is_integer(const Tensor& t) { return is_integer_element(t.element); }
+
+void refuse_complex(Lowering& l, const Tensor& x) {
+    if (x.is_complex()) l.unsupported("complex numbers are not supported");
+}
+
+/// TOSA's operator of floats; `of_complex` may be null.
+template <class OfComplex> void lower_real(Lowering& l, Op op, const OfComplex& of_complex) {
+    const Tensor x = l.in(0);
+    if (!x.is_complex()) return l.set(l.narrow(l.unary(op, l.wide(x)), x.element));
+    const Complex r = of_complex(l, Complex{x.id, x.imaginary});
+    l.set({x.element, r.re, r.im, {}});
+}
+
+Complex none(Lowering& l, Complex) { l.unsupported("complex numbers are not supported"); }
+
+/// In fp32 whatever the type of float.
+void lower_fp32(Lowering& l, Id (*function)(Lowering&, Id)) {
+    const Tensor x = l.in(0);
+    refuse_complex(l, x);
+    l.set(l.narrow(function(l, l.cast(x.id, DType::fp32)), x.element));
+}
+
+void lower_exponential(Lowering& l) { lower_real(l, Op::exp, complex_exp); }
+void lower_log(Lowering& l) { lower_real(l, Op::log, complex_log); }
+void lower_sqrt(Lowering& l) { lower_real(l, Op::sqrt, complex_sqrt); }
+void lower_ceil(Lowering& l) { lower_real(l, Op::ceil, none); }
+void lower_floor(Lowering& l) { lower_real(l, Op::floor, none); }
+
+Complex complex_one(Lowering& l, Complex like) { return {float_splat(l, like.re, 1), float_splat(l, like.re, 0)}; }
+
+void lower_rsqrt(Lowering& l) {
+    lower_real(l, Op::rsqrt,
+               [](Lowering& to, Complex a) { return complex_quotient(to, complex_one(to, a), complex_sqrt(to, a)); });
+}
+
+/// (e^x + e^-x) / 2 and (e^x - e^-x) / 2, the latter exact near 0.
+Id hyperbolic_cosine(Lowering& l, Id x) {
+    const Id e = l.unary(Op::exp, x), back = l.unary(Op::exp, l.negated(x));
+    return multiply(l, float_splat(l, x, 0.5), l.binary(Op::add, e, back, DType::fp32));
+}
+Id hyperbolic_sine(Lowering& l, Id x) {
+    const Id m = expm1(l, x), back = expm1(l, l.negated(x));
+    return multiply(l, float_splat(l, x, 0.5), l.binary(Op::sub, m, back, DType::fp32));
+}
+
+void lower_sine(Lowering& l) {
+    lower_real(l, Op::sin, [](Lowering& to, Complex a) {
+        return Complex{multiply(to, to.unary(Op::sin, a.re), hyperbolic_cosine(to, a.im)),
+                       multiply(to, to.unary(Op::cos, a.re), hyperbolic_sine(to, a.im))};
+    });
+}
+
+void lower_cosine(Lowering& l) {
+    lower_real(l, Op::cos, [](Lowering& to, Complex a) {
+        const Id im = multiply(to, to.unary(Op::sin, a.re), hyperbolic_sine(to, a.im));
+        return Complex{multiply(to, to.unary(Op::cos, a.re), hyperbolic_cosine(to, a.im)), to.negated(im)};
+    });
+}
+
+/// (sinh 2a + i sin 2b) / (cosh 2a + cos 2b); where that overflows, 1 of a's sign.
+Complex complex_tanh(Lowering& l, Complex a) {
+    const Id two = float_splat(l, a.re, 2), twice = multiply(l, a.re, two), turn = multiply(l, a.im, two);
+    const Id large = is_below(l, float_splat(l, a.re, 40), l.unary(Op::abs, twice));
+    const Id usable = l.select(large, float_splat(l, a.re, 0), twice);
+    const Id divisor = l.binary(Op::add, hyperbolic_cosine(l, usable), l.unary(Op::cos, turn), DType::fp32);
+    const Id re = l.binary(Op::divide, hyperbolic_sine(l, usable), divisor, DType::fp32);
+    const Id im = l.binary(Op::divide, l.unary(Op::sin, turn), divisor, DType::fp32);
+    return {l.select(large, l.unary(Op::tanh, a.re), re), l.select(large, float_splat(l, a.re, 0), im)};
+}
+void lower_tanh(Lowering& l) { lower_real(l, Op::tanh, complex_tanh); }
+
+void lower_logistic(Lowering& l) {
+    lower_real(l, Op::sigmoid, [](Lowering& to, Complex a) {
+        const Complex e = complex_exp(to, {to.negated(a.re), to.negated(a.im)});
+        const Id one = float_splat(to, a.re, 1);
+        return complex_quotient(to, complex_one(to, a), {to.binary(Op::add, one, e.re, DType::fp32), e.im});
+    });
+}
+
+void lower_log_plus_one(Lowering& l) {
+    const Tensor x = l.in(0);
+    if (!x.is_complex()) return lower_fp32(l, log1p);
+    // log|1 + x| = log1p(2 re + re^2 + im^2) / 2
+    const Id half = float_splat(l, x.id, 0.5), one = float_splat(l, x.id, 1);
+    const Id re = multiply(l, x.id, l.binary(Op::add, x.id, float_splat(l, x.id, 2), DType::fp32));
+    const Id square = l.binary(Op::add, re, multiply(l, x.imaginary, x.imaginary), DType::fp32);
+    const Id shifted = l.binary(Op::add, x.id, one, DType::fp32);
+    l.set({x.element, multiply(l, half, log1p(l, square)), atan2(l, x.imaginary, shifted), {}});
+}
+
+void lower_exponential_minus_one(Lowering& l) {
+    const Tensor x = l.in(0);
+    if (!x.is_complex()) return lower_fp32(l, expm1);
+    // re: expm1(a) cos b - 2 sin^2(b / 2)
+    const Id s = l.unary(Op::sin, multiply(l, x.imaginary, float_splat(l, x.id, 0.5)));
+    const Id less = multiply(l, float_splat(l, x.id, 2), multiply(l, s, s));
+    const Id re = multiply(l, expm1(l, x.id), l.unary(Op::cos, x.imaginary));
+    const Id im = multiply(l, l.unary(Op::exp, x.id), l.unary(Op::sin, x.imaginary));
+    l.set({x.element, l.binary(Op::sub, re, less, DType::fp32), im, {}});
+}
+
+void lower_cbrt(Lowering& l) { lower_fp32(l, cbrt); }
+void lower_tan(Lowering& l) {
+    const Tensor x = l.in(0);
+    if (!x.is_complex()) return lower_fp32(l, tangent);
+    // tan(a) = -i tanh(i a)
+    const Complex t = complex_tanh(l, {l.negated(x.imaginary), x.id});
+    l.set({x.element, t.im, l.negated(t.re), {}});
+}
+void lower_round_even(Lowering& l) {
+    lower_fp32(l, [](Lowering& to, Id x) { return rounded(to, x, true); });
+}
+void lower_round_away(Lowering& l) {
+    lower_fp32(l, [](Lowering& to, Id x) { return rounded(to, x, false); });
+}
+
+void lower_is_finite(Lowering& l) {
+    const Tensor x = l.in(0);
+    refuse_complex(l, x);
+    l.set({Element::pred, is_finite(l, l.wide(x)), no_id, {0, 1}});
+}
+
+void lower_negate(Lowering& l) {
+    const Tensor x = l.in(0);
+    if (x.is_complex()) return l.set(l.move(x, [&](Id id) { return l.negated(id); }));
+    const Id id = l.wide(x);
+    if (is_integer(x))
+        return l.set(l.narrow(l.binary(Op::sub, l.splat_int(id, 0), id, DType::i32), x.element,
+                              {-x.range.most, -x.range.least}));
+    l.set(l.narrow(l.negated(id), x.element));
+}
+
+void lower_abs(Lowering& l) {
+    const Tensor x = l.in(0);
+    if (x.is_complex()) return l.set({l.result_type().element, complex_abs(l, {x.id, x.imaginary}), no_id, {}});
+    const Id id = l.wide(x);
+    if (!is_integer(x)) return l.set(l.narrow(l.unary(Op::abs, id), x.element));
+    if (x.range.least >= 0) return l.set(x);
+    const Id zero = l.splat_int(id, 0), minus = l.binary(Op::sub, zero, id, DType::i32);
+    const Range range{0, std::max(x.range.most, -x.range.least)};
+    l.set(l.narrow(l.select(is_below(l, id, zero), minus, id), x.element, range));
+}
+
+void lower_sign(Lowering& l) {
+    const Tensor x = l.in(0);
+    if (x.is_complex()) {
+        const Id length = complex_abs(l, {x.id, x.imaginary});
+        const Id none = is_equal(l, length, float_splat(l, length, 0));
+        return l.set(
+            l.move(x, [&](Id id) { return l.select(none, id, l.binary(Op::divide, id, length, DType::fp32)); }));
+    }
+    const Id id = l.wide(x), one = l.splat(id, l.type(id), 1), minus = l.splat(id, l.type(id), -1);
+    const Id zero = l.splat(id, l.type(id), 0);
+    const Id below = l.select(is_below(l, id, zero), minus, id);
+    l.set(l.narrow(l.select(is_below(l, zero, id), one, below), x.element, {-1, 1}));
+}
+
+void lower_not(Lowering& l) {
+    const Tensor x = l.in(0);
+    if (x.element == Element::pred) return l.set({x.element, l.logical_not(x.id), no_id, {0, 1}});
+    if (x.element == Element::u64) l.unsupported("the result needs more than 32 bits");
+    const Range range = is_unsigned_integer(x.element) ? whole_range(x.element) : Range{~x.range.most, ~x.range.least};
+    const Id id = l.unary(Op::bitwise_not, l.wide(x));
+    l.set(l.narrow(
+        bits_of(x.element) < 8 && is_unsigned_integer(x.element) ? l.bits_and(id, whole_range(x.element).most) : id,
+        x.element, range));
+}
+
+/// In 32 bits, nothing but the type's own bits set.
+Id own_bits(Lowering& l, const Tensor& x) {
+    const Id id = l.wide(x);
+    const int bits = bits_of(x.element);
+    return is_signed_integer(x.element) && bits < 32 ? l.bits_and(id, (std::int64_t{1} << bits) - 1) : id;
+}
+
+void refuse_negative_64(Lowering& l, const Tensor& x) {
+    if (bits_of(x.element) == 64 && x.range.least < 0) l.unsupported("a 64-bit number may be below 0");
+}
+
+void lower_popcnt(Lowering& l) {
+    const Tensor x = l.in(0);
+    refuse_negative_64(l, x);
+    Id v = own_bits(l, x);
+    const auto sum = [&](Id a, Id b) { return l.binary(Op::add, a, b, DType::i32); };
+    v = l.binary(Op::sub, v, l.bits_and(l.shift_right(v, 1), 0x55555555), DType::i32);
+    v = sum(l.bits_and(v, 0x33333333), l.bits_and(l.shift_right(v, 2), 0x33333333));
+    v = l.bits_and(sum(v, l.shift_right(v, 4)), 0x0f0f0f0f);
+    v = l.shift_right(l.mul(v, l.splat_int(v, 0x01010101), DType::i32), 24);
+    l.set(l.narrow(v, x.element, {0, std::min(bits_of(x.element), 64)}));
+}
+
+void lower_leading_zeros(Lowering& l) {
+    const Tensor x = l.in(0);
+    refuse_negative_64(l, x);
+    const int bits = bits_of(x.element);
+    const Id zeros = l.unary(Op::clz, own_bits(l, x));
+    l.set(l.narrow(l.binary(Op::add, zeros, l.splat_int(zeros, bits - 32), DType::i32), x.element, {0, bits}));
+}
+
+/// Rounded to fewer bits of exponent and mantissa, by the bits of an fp32.
+void lower_reduce_precision(Lowering& l) {
+    const Tensor x = l.in(0);
+    const auto exponent = static_cast<int>(l.integer("exponent_bits")),
+               mantissa = static_cast<int>(l.integer("mantissa_bits"));
+    const Id value = l.cast(x.id, DType::fp32), bits = l.bitcast(value, DType::i32);
+    const auto number = [&](std::int64_t v) { return l.splat_int(bits, v); };
+    Id magnitude = l.bits_and(bits, 0x7fffffff);
+    const Id sign = l.bits_and(bits, min_of(DType::i32));
+    const Id nan = is_below(l, number(0x7f800000), magnitude);
+    if (mantissa < 23) {
+        const int cut = 23 - mantissa;
+        const Id odd = l.bits_and(l.shift_right(magnitude, cut), 1);
+        const Id half = l.binary(Op::add, odd, number((1 << (cut - 1)) - 1), DType::i32);
+        magnitude = l.bits_and(l.binary(Op::add, magnitude, half, DType::i32), -(std::int64_t{1} << cut));
+    }
+    if (exponent < 8) {
+        const int most = (1 << (exponent - 1)) - 1;  // and 1 - most is the least
+        const Id over = is_below(l, number((std::int64_t{127 + most + 1} << 23) - 1), magnitude);
+        const Id under = is_below(l, magnitude, number(std::int64_t{127 + 1 - most} << 23));
+        magnitude = l.select(over, number(0x7f800000), l.select(under, number(0), magnitude));
+    }
+    const Id made = l.bitcast(l.binary(Op::bitwise_or, magnitude, sign, DType::i32), DType::fp32);
+    l.set(l.narrow(l.select(nan, value, made), x.element));
+}
+
+void lower_real_part(Lowering& l) {
+    const Tensor x = l.in(0);
+    l.set({l.result_type().element, x.id, no_id, {}});
+}
+void lower_imaginary_part(Lowering& l) {
+    const Tensor x = l.in(0);
+    const Id id = x.is_complex() ? x.imaginary : l.zeros(l.type(x.id), l.shape(x.id));
+    l.set({l.result_type().element, id, no_id, {}});
+}
+
+}  // namespace
+
+std::span<const LoweringRow> unary_rows() {
+    static constexpr LoweringRow rows[] = {
+        {"abs", lower_abs},
+        {"cbrt", lower_cbrt},
+        {"ceil", lower_ceil},
+        {"cosine", lower_cosine},
+        {"count_leading_zeros", lower_leading_zeros},
+        {"exponential", lower_exponential},
+        {"exponential_minus_one", lower_exponential_minus_one},
+        {"floor", lower_floor},
+        {"imag", lower_imaginary_part},
+        {"is_finite", lower_is_finite},
+        {"log", lower_log},
+        {"log_plus_one", lower_log_plus_one},
+        {"logistic", lower_logistic},
+        {"negate", lower_negate},
+        {"not", lower_not},
+        {"popcnt", lower_popcnt},
+        {"real", lower_real_part},
+        {"reduce_precision", lower_reduce_precision},
+        {"round_nearest_afz", lower_round_away},
+        {"round_nearest_even", lower_round_even},
+        {"rsqrt", lower_rsqrt},
+        {"sign", lower_sign},
+        {"sine", lower_sine},
+        {"sqrt", lower_sqrt},
+        {"tan", lower_tan},
+        {"tanh", lower_tanh},
+    };
+    return rows;
+}
+
+}  // namespace tosavk::stablehlo

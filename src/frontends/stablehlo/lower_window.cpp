@@ -1,0 +1,271 @@
+// Windows: reduced one dimension after the other, each by few steps; sequences by CUMULATE. And what picks an element
+// of each window.
+#include "frontends/stablehlo/functions.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace tosavk::stablehlo {
+
+using tosavk::Op;
+
+namespace {
+
+struct WindowDimension {
+    std::int64_t size = 1, stride = 1, dilation = 1, base_dilation = 1, low = 0, high = 0, out = 1;
+};
+
+std::vector<WindowDimension> window_of(Lowering& l, const Shape& out, bool with_dilations) {
+    const auto sizes = l.numbers("window_dimensions"), strides = l.numbers("window_strides");
+    const auto padding = l.numbers("padding");
+    const std::vector<std::int64_t> ones(sizes.size(), 1);
+    const auto dilations = with_dilations ? l.numbers("window_dilations") : ones;
+    const auto base = with_dilations ? l.numbers("base_dilations") : ones;
+    std::vector<WindowDimension> window;
+    for (std::size_t d = 0; d < sizes.size(); ++d)
+        window.push_back({sizes[d], strides.at(d), dilations.at(d), base.at(d), padding.at(2 * d),
+                          padding.at(2 * d + 1), out.at(d)});
+    return window;
+}
+
+/// The dimension along which each result is that of all elements before (or behind) and its own.
+std::optional<std::size_t> sequence_of(const std::vector<WindowDimension>& window, const Shape& shape) {
+    std::optional<std::size_t> along;
+    for (std::size_t d = 0; d < window.size(); ++d) {
+        const WindowDimension& w = window[d];
+        if (w.stride != 1 || w.dilation != 1 || w.base_dilation != 1) return std::nullopt;
+        if (w.size == 1 && w.low == 0 && w.high == 0) continue;
+        const bool is_sequence = w.size == shape[d] && w.low + w.high == w.size - 1 && (w.low == 0 || w.high == 0);
+        if (!is_sequence || along) return std::nullopt;
+        along = d;
+    }
+    return along;
+}
+
+std::optional<Combiner> combiner_named(std::string_view name) {
+    if (name == "add") return Combiner::add;
+    if (name == "multiply") return Combiner::multiply;
+    if (name == "minimum") return Combiner::minimum;
+    if (name == "maximum") return Combiner::maximum;
+    return std::nullopt;
+}
+
+Tensor cumulated(Lowering& l, const Tensor& x, Combiner combiner, std::size_t axis, bool reverse) {
+    tosavk::Attributes attrs;
+    attrs.axis = static_cast<std::int32_t>(axis);
+    attrs.combiner = combiner;
+    attrs.reverse = reverse;
+    const bool extreme = combiner == Combiner::minimum || combiner == Combiner::maximum;
+    Id id = l.wide(x);
+    if (extreme) id = ordered(l, id, x.element);
+    id = l.add(Op::cumulate, {id}, l.type(id), attrs);
+    if (extreme) return l.narrow(ordered(l, id, x.element), x.element, x.range);
+    Range range = whole_range(x.element);
+    if (combiner == Combiner::add) {
+        const std::int64_t n = l.shape(x.id)[axis];
+        range = {std::min(x.range.least, x.range.least * n), std::max(x.range.most, x.range.most * n)};
+    } else if (is_integer_element(x.element) && bits_of(x.element) == 64) {
+        range = {0, std::numeric_limits<std::int64_t>::max()};
+    }
+    return l.narrow(id, x.element, range);
+}
+
+std::vector<Tensor> shifted(Lowering& l, const std::vector<Tensor>& tensors, std::size_t d, std::int64_t start,
+                            std::int64_t count, std::int64_t stride) {
+    std::vector<Tensor> parts;
+    for (const Tensor& tensor : tensors) {
+        parts.push_back(l.move(tensor, [&](Id id) {
+            const Shape shape = l.shape(id);
+            std::vector<std::int64_t> first(shape.size(), 0), limit(shape.begin(), shape.end()), step(shape.size(), 1);
+            first[d] = start;
+            limit[d] = start + (count - 1) * stride + 1;
+            step[d] = stride;
+            return l.strided_slice(id, first, limit, step);
+        }));
+    }
+    return parts;
+}
+
+std::vector<Tensor> combined(Lowering& l, const Region& region, std::vector<Tensor> a, const std::vector<Tensor>& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    const Shape over = l.shape(a[0].id);
+    return l.lifted(region, a, over);
+}
+
+/// Windows along one dimension. Long ones are joined from windows of 1, 2, 4, ... elements.
+std::vector<Tensor> along_dimension(Lowering& l, const Region& region, std::vector<Tensor> x, std::size_t d,
+                                    const WindowDimension& w) {
+    if (w.size <= 4) {
+        std::vector<Tensor> sum;
+        for (std::int64_t j = 0; j < w.size; ++j) {
+            const auto next = shifted(l, x, d, j * w.dilation, w.out, w.stride);
+            sum = j == 0 ? next : combined(l, region, sum, next);
+        }
+        return sum;
+    }
+    std::vector<Tensor> sum;
+    std::int64_t done = 0, width = 1;
+    while (true) {
+        if ((w.size & width) != 0) {
+            const auto next = shifted(l, x, d, done * w.dilation, w.out, w.stride);
+            sum = sum.empty() ? next : combined(l, region, sum, next);
+            done += width;
+        }
+        if (2 * width > w.size) return sum;
+        const std::int64_t left = l.shape(x[0].id)[d] - width * w.dilation;
+        x = combined(l, region, shifted(l, x, d, 0, left, 1), shifted(l, x, d, width * w.dilation, left, 1));
+        width *= 2;
+    }
+}
+
+void lower_reduce_window(Lowering& l) {
+    const std::size_t n = l.operand_count() / 2;
+    const Region& region = l.region(0);
+    const Shape out = l.result_shape();
+    const std::vector<WindowDimension> window = window_of(l, out, true);
+    std::vector<Tensor> x, initial;
+    for (std::size_t k = 0; k < n; ++k) {
+        const Element wanted = l.type_of(region.arguments.at(k)).element;
+        x.push_back(l.in(k).element == wanted ? l.in(k) : converted(l, l.in(k), wanted));
+        // Where a window may lie in the padding alone, the number itself is the result.
+        const auto is_safe = [](const WindowDimension& w) {
+            const std::int64_t span = (w.size - 1) * w.dilation + 1;
+            return w.low < span && w.high < span && w.dilation == 1 && w.base_dilation == 1;
+        };
+        const bool safe = std::all_of(window.begin(), window.end(), is_safe);
+        const Tensor init = safe ? l.initial(n + k, combination_of(l, region, k, n + k, k).name) : l.in(n + k);
+        initial.push_back(init.element == wanted ? init : converted(l, init, wanted));
+    }
+    // Sums and products of small floats are rounded once, at the end.
+    const std::string_view name = n == 1 ? combination_of(l, region, 0, 1).name : std::string_view();
+    const Element element = x[0].element;
+    const bool widens = (name == "add" || name == "multiply") && is_small_float(l.type(x[0].id));
+    if (widens) x[0] = converted(l, x[0], Element::f32), initial[0] = converted(l, initial[0], Element::f32);
+    const auto finish = [&](std::vector<Tensor> results, bool neutral) {
+        if (!neutral) {
+            std::vector<Tensor> arguments;
+            for (const Tensor& init : initial)
+                arguments.push_back(l.move(init, [&](Id id) { return l.broadcast(id, out, {}); }));
+            results = combined(l, region, arguments, results);
+        }
+        for (std::size_t k = 0; k < n; ++k) l.set(widens ? converted(l, results.at(k), element) : results.at(k), k);
+    };
+    const auto along = sequence_of(window, l.shape(x[0].id));
+    const auto combiner = combiner_named(name);
+    if (along && combiner && x[0].element != Element::pred && !x[0].is_complex())
+        return finish({cumulated(l, x[0], *combiner, *along, window[*along].low == 0)}, false);
+    std::vector<std::int64_t> low, high, between;
+    for (const WindowDimension& w : window) {
+        low.push_back(w.low);
+        high.push_back(w.high);
+        between.push_back(w.base_dilation - 1);
+    }
+    for (std::size_t k = 0; k < n; ++k) {
+        const Tensor from = x[k];
+        x[k].id = l.pad(from.id, initial[k].id, low, high, between);
+        if (from.is_complex()) x[k].imaginary = l.pad(from.imaginary, initial[k].imaginary, low, high, between);
+        x[k].range = from.range.joined(initial[k].range);
+    }
+    for (std::size_t d = 0; d < window.size(); ++d) {
+        const bool nothing = window[d].size == 1 && window[d].stride == 1;
+        if (!nothing) x = along_dimension(l, region, x, d, window[d]);
+    }
+    finish(x, false);
+}
+
+/// The next place in a window, row-major; false behind the last one.
+bool advance(std::vector<std::int64_t>& at, const std::vector<WindowDimension>& window) {
+    for (std::size_t d = at.size(); d-- > 0;) {
+        if (++at[d] < window[d].size) return true;
+        at[d] = 0;
+    }
+    return false;
+}
+
+void lower_select_and_scatter(Lowering& l) {
+    const Tensor x = l.in(0), source = l.in(1), init = l.in(2);
+    if (x.is_complex()) l.unsupported("complex numbers are not supported");
+    const Shape whole = l.result_shape(), out = l.static_shape(l.operand_type(1));
+    const std::vector<WindowDimension> window = window_of(l, out, false);
+    std::int64_t places = 1;
+    std::vector<std::int64_t> low, high;
+    bool is_padded = false;
+    for (const WindowDimension& w : window) {
+        places *= w.size;
+        low.push_back(w.low);
+        high.push_back(w.high);
+        is_padded = is_padded || w.low != 0 || w.high != 0;
+    }
+    if (places > 1024) l.unsupported("windows of more than 1024 elements are not supported");
+    const Id no = l.constant("false", DType::boolean, {1}, Bytes(1));
+    const Id zero = l.constant("zero", l.type(x.id), {1}, Bytes(size_of(l.type(x.id))));
+    const Id padded = l.pad(x.id, zero, low, high);
+    const Id inside = is_padded
+                        ? l.pad(l.logical_not(l.tile_to(l.reshape(no, Shape(whole.size(), 1)), whole)), no, low, high)
+                        : no_id;
+    const auto window_slice = [&](Id id, const std::vector<std::int64_t>& at) {
+        std::vector<std::int64_t> limit, stride;
+        for (std::size_t d = 0; d < at.size(); ++d) {
+            stride.push_back(window[d].stride);
+            limit.push_back(at[d] + (out[d] - 1) * window[d].stride + 1);
+        }
+        return l.strided_slice(id, at, limit, stride);
+    };
+    // Which place of each window is chosen: -1 until one is inside.
+    std::vector<std::int64_t> at(window.size(), 0);
+    Id best = no_id, chosen = no_id;
+    std::int64_t place = 0;
+    do {
+        const Id candidate = window_slice(padded, at);
+        const Id valid = is_padded ? window_slice(inside, at) : no_id;
+        const Id here = l.splat_int(candidate, place++);
+        if (best == no_id) {
+            best = candidate;
+            const Id all = l.tile_to(here, out);
+            chosen = valid == no_id ? all : l.select(valid, all, l.splat_int(candidate, -1));
+            continue;
+        }
+        const Tensor a{x.element, best, no_id, x.range}, b{x.element, candidate, no_id, x.range};
+        Id better = l.logical_not(l.lifted(l.region(0), {a, b}, out).at(0).id);
+        if (valid != no_id) {
+            const Id none = is_below(l, chosen, l.splat_int(chosen, 0));
+            better = l.binary(Op::logical_and, valid, l.binary(Op::logical_or, none, better, DType::boolean),
+                              DType::boolean);
+        }
+        best = l.select(better, candidate, best);
+        chosen = l.select(better, here, chosen);
+    } while (advance(at, window));
+    // One place after the other: no two windows meet at one.
+    Tensor result = init;
+    result.id = l.broadcast(init.id, whole, {});
+    std::fill(at.begin(), at.end(), 0);
+    place = 0;
+    do {
+        std::vector<std::int64_t> before, after, between;
+        for (std::size_t d = 0; d < at.size(); ++d) {
+            before.push_back(at[d] - window[d].low);
+            between.push_back(window[d].stride - 1);
+            after.push_back(whole[d] - before[d] - ((out[d] - 1) * window[d].stride + 1));
+        }
+        const Id mask = l.pad(is_equal(l, chosen, l.splat_int(chosen, place++)), no, before, after, between);
+        const Tensor spread{source.element, l.pad(source.id, zero, before, after, between), no_id,
+                            source.range.joined({0, 0})};
+        const Tensor joined = l.lifted(l.region(1), {result, spread}, whole).at(0);
+        result.range = result.range.joined(joined.range);
+        result.id = l.select(mask, joined.id, result.id);
+    } while (advance(at, window));
+    l.set(result);
+}
+
+}  // namespace
+
+std::span<const LoweringRow> window_rows() {
+    static constexpr LoweringRow rows[] = {
+        {"reduce_window", lower_reduce_window},
+        {"select_and_scatter", lower_select_and_scatter},
+    };
+    return rows;
+}
+
+}  // namespace tosavk::stablehlo

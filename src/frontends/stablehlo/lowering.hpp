@@ -1,0 +1,202 @@
+// The state of one lowering and what every operation's lowering is written with. Messages name the operation in hand,
+// the type it is of and where its author wrote it.
+#pragma once
+
+#include "frontends/common/emitter.hpp"
+#include "frontends/common/options.hpp"
+#include "frontends/common/probe.hpp"
+#include "frontends/stablehlo/program.hpp"
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace tosavk::stablehlo {
+
+using Id = tosavk::ValueId;  ///< of the graph
+using tosavk::to_string;
+
+/// What the numbers of an integer tensor lie between, as far as is known.
+struct Range {
+    std::int64_t least = 0, most = 0;
+    bool operator==(const Range&) const = default;
+    bool holds(const Range& other) const { return least <= other.least && other.most <= most; }
+    Range joined(const Range& other) const { return {std::min(least, other.least), std::max(most, other.most)}; }
+};
+
+/// A value of the program in the graph. Unsigned integers are the bits of signed ones of their width; what is narrower
+/// than 8 bits is an i8 of the same number; i64 and u64 are an i32 of the same number, which `range` must allow.
+struct Tensor {
+    Element element = Element::f32;
+    Id id = no_id;         ///< of a complex number the real part; no_id for a token
+    Id imaginary = no_id;  ///< of complex numbers alone
+    Range range = {};      ///< of integers
+    /// Of a 64-bit constant that needs more than 32 bits, which the graph does not have: all its numbers, or one.
+    std::shared_ptr<const std::vector<std::int64_t>> large = {};
+
+    bool is_complex() const { return imaginary != no_id; }
+};
+
+/// In bits of `element`; of i64 and u64, which the graph holds in an i32, what that can hold.
+Range whole_range(Element element);
+bool is_integer_element(Element element);  ///< with or without a sign, any width; not pred
+
+class Lowering : public Emitter {
+public:
+    Lowering(const Program& program, const ImportOptions& options);
+    Graph run();
+
+    // ---- the operation in hand ------------------------------------------------------------------------------------
+    const Operation& op() const { return *op_; }
+    std::size_t operand_count() const { return op_->operands.size(); }
+    std::size_t result_count() const { return op_->results.size(); }
+    const Type& operand_type(std::size_t k) const;
+    const Type& result_type(std::size_t k = 0) const;
+    Tensor in(std::size_t k);  ///< refuses what the graph does not have
+    Tensor given(std::size_t k);
+    std::vector<Tensor> all_in();
+    void set(const Tensor& tensor, std::size_t k = 0);
+    const Region& region(std::size_t k) const;
+    const Type& type_of(stablehlo::ValueId id) const;  ///< of any value of the function in hand
+    /// The operation of a block that makes a value of it; null where none does.
+    static const Operation* maker(const Region& region, stablehlo::ValueId id);
+
+    std::int64_t integer(std::string_view name) const;
+    std::vector<std::int64_t> numbers(std::string_view name) const;
+    bool flag(std::string_view name) const;
+    std::string keyword(std::string_view name) const;  ///< empty where the attribute says nothing
+    double real(std::string_view name) const;
+    std::string text(std::string_view name) const;
+    /// Of an operand of integers; nothing where it is not known here.
+    std::optional<std::vector<std::int64_t>> known(std::size_t k);
+    /// What a reduction begins with. A constant beyond 32 bits with which `combination` changes nothing is the most
+    /// that the graph's numbers can be; the result is right where at least one other number takes part.
+    Tensor initial(std::size_t k, std::string_view combination);
+
+    // ---- types ----------------------------------------------------------------------------------------------------
+    DType dtype(Element element) const;  ///< of the graph's value; refuses what there is none for
+    Shape static_shape(const Type& type) const;
+    Shape result_shape(std::size_t k = 0) const { return static_shape(result_type(k)); }
+    /// Integers as i32 of the same number (u32: of the same bits), fp8 as fp32; others as they are.
+    Id wide(const Tensor& tensor);
+    static DType wide_type(DType type);
+    /// The reverse: integers modulo 2 to the width. `range` is that of the numbers before.
+    Tensor narrow(Id id, Element element, Range range);
+    Tensor narrow(Id id, Element element) { return narrow(id, element, whole_range(element)); }
+    /// As it is, with a range that its type and the graph can hold; refuses 64-bit integers that may need more.
+    Tensor ranged(Id id, Element element, Range range) const;
+
+    // ---- nodes ----------------------------------------------------------------------------------------------------
+    Id splat_int(Id like, std::int64_t v) { return splat(like, DType::i32, static_cast<double>(v)); }
+    /// Of one element and rank 0, or of the rank that regions are lifted to.
+    Tensor number(Element element, double v);
+    /// A tensor of rank 0 beside one of any: with as many dimensions of 1.
+    Id with_rank_of(Id id, Id like);
+    Id binary(Op op, Id a, Id b, DType output);
+    Id unary(Op op, Id a) { return add(op, {a}, type(a)); }
+    Id negated(Id a);  ///< of floats; NEGATE saturates integers
+    Id select(Id condition, Id a, Id b);
+    Id logical_not(Id a) { return add(Op::logical_not, {a}, DType::boolean); }
+    Id bits_and(Id a, std::int64_t mask);
+    Id bits_xor(Id a, std::int64_t mask);
+    Id shift_left(Id a, int amount);
+    Id shift_right(Id a, int amount, bool arithmetic = false);
+    Id transpose(Id id, std::span<const std::int64_t> order);
+    Id tile_to(Id id, const Shape& shape);  ///< dimensions of 1 become those
+    Id broadcast(Id id, const Shape& shape, std::span<const std::int64_t> dims);
+    Id pad(Id id, Id value, std::span<const std::int64_t> low, std::span<const std::int64_t> high);
+    /// With elements between those that there are, and amounts below 0, which take away.
+    Id pad(Id id, Id value, std::span<const std::int64_t> low, std::span<const std::int64_t> high,
+           std::span<const std::int64_t> between);
+    Id strided_slice(Id id, std::span<const std::int64_t> start, std::span<const std::int64_t> limit,
+                     std::span<const std::int64_t> stride);
+    Id bitcast(Id id, DType to);  ///< of the same width, bf16 too
+    Id zeros(DType type, const Shape& shape);
+    Id constant_i32(const Shape& shape, std::span<const std::int64_t> values);
+    /// Real and imaginary part, each for itself.
+    Tensor move(const Tensor& tensor, const std::function<Id(Id)>& step);
+
+    // ---- regions --------------------------------------------------------------------------------------------------
+    /// The operations of a region that takes numbers, on whole tensors of one shape each instead: what it makes of
+    /// them, element by element. With `until`, those before that operation, and what its operands are.
+    std::vector<Tensor> lifted(const Region& region, const std::vector<Tensor>& arguments, const Shape& shape,
+                               const Operation* until = nullptr);
+    bool is_lifted() const { return lift_.has_value(); }
+    /// The operations of a region or a function's body in place.
+    std::vector<Tensor> inlined(const Region& region, const std::vector<Tensor>& arguments);
+    void call(std::string_view function);
+    /// A region that stands for itself. What it reads from around becomes inputs behind its own, and is told.
+    struct Made {
+        Graph graph;
+        std::vector<Tensor> results;
+    };
+    Made made(const Region& region, const std::vector<Tensor>& arguments, std::vector<stablehlo::ValueId>& captured,
+              bool hands_on);
+    Tensor value(stablehlo::ValueId id);  ///< of the function in hand
+    GraphBuilder& builder() { return builder_; }
+
+protected:
+    std::string title() const override;
+    std::vector<Id> append(Op op, std::vector<Id> inputs, Attributes attrs, std::span<const DType> output_types,
+                           const std::string& name) override;
+
+private:
+    struct Frame {
+        const Function* function = nullptr;
+        std::vector<std::optional<Tensor>> values;
+        bool sees_around = false;
+    };
+    Lowering(Lowering& around, std::string name);
+
+    const Function& function_named(std::string_view name) const;
+    void add_inputs(const Function& main);
+    void add_outputs(const Function& main, const std::vector<Tensor>& results);
+    Tensor capture(stablehlo::ValueId id);
+    std::vector<Tensor> lower_block(const Region& region, const Operation* until);
+    void lower_operation(const Operation& operation);
+    void lower_constant();
+    bool lower_known();
+    void set_known(std::vector<std::int64_t> numbers);
+
+    const Program& program_;
+    const ImportOptions& options_;
+    Lowering* around_ = nullptr;
+    std::vector<stablehlo::ValueId>* captured_ = nullptr;
+    int depth_ = 0;
+    GraphBuilder builder_;
+    std::vector<Frame> frames_;
+    std::optional<Shape> lift_;
+    const Operation* op_ = nullptr;
+    std::string name_;  ///< of the nodes in hand
+    friend void lower_constant(Lowering& l);
+};
+
+/// How an operation is lowered. Each family has a table of its own.
+struct LoweringRow {
+    std::string_view name;
+    void (*lower)(Lowering&);
+};
+std::span<const LoweringRow> unary_rows();
+std::span<const LoweringRow> binary_rows();
+std::span<const LoweringRow> convert_rows();
+std::span<const LoweringRow> shape_rows();
+std::span<const LoweringRow> reduce_rows();
+std::span<const LoweringRow> window_rows();
+std::span<const LoweringRow> contract_rows();
+std::span<const LoweringRow> index_rows();
+std::span<const LoweringRow> control_rows();
+std::span<const LoweringRow> sort_rows();
+std::span<const LoweringRow> algebra_rows();
+
+/// A region that does one thing with two numbers.
+struct Combination {
+    std::string_view name;  ///< of the operation; "first" or "second" where one of the numbers is handed on
+};
+/// What a region makes of its arguments number `a` and `b` as its result number `k`; empty where it is more than that.
+Combination combination_of(const Lowering& l, const Region& region, std::size_t a, std::size_t b, std::size_t k = 0);
+/// A number that combining with changes nothing.
+std::optional<double> neutral_number(std::string_view name, Element element);
+
+}  // namespace tosavk::stablehlo

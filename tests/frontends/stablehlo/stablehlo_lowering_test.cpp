@@ -1,0 +1,149 @@
+// What becomes of types, ranges of 64-bit integers, regions and refusals, on small programs as text.
+#include "frontends/stablehlo/stablehlo.hpp"
+#include "frontends/stablehlo/stablehlo_reader.hpp"
+#include "graph/host_tensor.hpp"
+#include "reference/reference.hpp"
+
+namespace tosavk {
+namespace {
+
+Graph graph_of(const std::string& body) {
+    return stablehlo::lower_program(test::stablehlo_of("module {\n" + body + "\n}\n"), {});
+}
+
+std::string refusal_of(const std::string& body) {
+    try {
+        graph_of(body);
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return "taken";
+}
+
+HostTensor ints(const Shape& shape, std::vector<std::int64_t> values) {
+    HostTensor tensor(DType::i32, shape);
+    tensor.bytes = encode_ints(DType::i32, values);
+    return tensor;
+}
+
+std::vector<std::int64_t> run_ints(const Graph& graph, std::vector<HostTensor> inputs) {
+    const HostTensor result = reference_run(graph, inputs).at(0);
+    return decode_ints(result.type, result.bytes);
+}
+
+TEST(StablehloLowering, EndsKeepTheDeclaredType) {
+    const Graph graph = graph_of(R"(
+  func.func public @main(%arg0: tensor<2xui8>, %arg1: tensor<2xui16>, %arg2: tensor<2xui32>, %arg3: tensor<2xi64>,
+                         %arg4: tensor<2xcomplex<f32>>) -> (tensor<2xui8>, tensor<2xcomplex<f32>>) {
+    return %arg0, %arg4 : tensor<2xui8>, tensor<2xcomplex<f32>>
+  })");
+    ASSERT_EQ(graph.inputs.size(), 6u);
+    const std::vector<HostKind> kinds = {HostKind::u8, HostKind::u16, HostKind::u32, HostKind::i64, HostKind::graph};
+    const std::vector<DType> types = {DType::i8, DType::i16, DType::i32, DType::i32, DType::fp32};
+    for (std::size_t k = 0; k < kinds.size(); ++k) {
+        EXPECT_EQ(graph.value(graph.inputs[k]).declared, kinds[k]) << k;
+        EXPECT_EQ(graph.value(graph.inputs[k]).type, types[k]) << k;
+    }
+    EXPECT_EQ(graph.value(graph.inputs[5]).name, "arg4/imag");
+    ASSERT_EQ(graph.outputs.size(), 3u);
+    EXPECT_EQ(graph.value(graph.outputs[0]).declared, HostKind::u8);
+}
+
+TEST(StablehloLowering, RefusalsNameOperationTypeAndPlace) {
+    const std::string sentence = refusal_of(R"(
+  func.func public @main(%arg0: tensor<2xf32>) -> tensor<2xf64> {
+    %0 = stablehlo.convert %arg0 : (tensor<2xf32>) -> tensor<2xf64> loc("model.py":12:3)
+    return %0 : tensor<2xf64>
+  })");
+    for (const char* part : {"stablehlo.convert", "tensor<2xf64>", "model.py:12:3", "x64"})
+        EXPECT_NE(sentence.find(part), std::string::npos) << sentence;
+}
+
+TEST(StablehloLowering, Numbers64BitsWideAreTakenWhereTheyFit) {
+    EXPECT_NE(refusal_of(R"(
+  func.func public @main(%arg0: tensor<2xi64>) -> tensor<2xi64> {
+    %0 = stablehlo.add %arg0, %arg0 : tensor<2xi64>
+    return %0 : tensor<2xi64>
+  })")
+                  .find("more than 32 bits"),
+              std::string::npos);
+    const Graph fits = graph_of(R"(
+  func.func public @main(%arg0: tensor<4xi16>) -> tensor<4xi64> {
+    %0 = stablehlo.iota dim = 0 : tensor<4xi64>
+    %1 = stablehlo.convert %arg0 : (tensor<4xi16>) -> tensor<4xi64>
+    %2 = stablehlo.multiply %0, %1 : tensor<4xi64>
+    return %2 : tensor<4xi64>
+  })");
+    HostTensor shorts(DType::i16, {4});
+    shorts.bytes = encode_ints(DType::i16, std::vector<std::int64_t>{5, -6, 7, 32767});
+    EXPECT_EQ(run_ints(fits, {shorts}), (std::vector<std::int64_t>{0, -6, 14, 98301}));
+    // A constant beyond 32 bits that comes back into them.
+    const Graph comes_back = graph_of(R"(
+  func.func public @main() -> tensor<ui32> {
+    %c = stablehlo.constant dense<81985529216486895> : tensor<i64>
+    %c_0 = stablehlo.constant dense<32> : tensor<i64>
+    %0 = stablehlo.shift_right_logical %c, %c_0 : tensor<i64>
+    %1 = stablehlo.convert %0 : (tensor<i64>) -> tensor<ui32>
+    return %1 : tensor<ui32>
+  })");
+    EXPECT_EQ(run_ints(comes_back, {}), (std::vector<std::int64_t>{0x01234567}));
+}
+
+TEST(StablehloLowering, CountersOfLoopsAreBounded) {
+    const Graph loop = graph_of(R"(
+  func.func public @main(%arg0: tensor<i32>) -> tensor<i32> {
+    %c = stablehlo.constant dense<0> : tensor<i64>
+    %c_0 = stablehlo.constant dense<10> : tensor<i64>
+    %c_1 = stablehlo.constant dense<1> : tensor<i64>
+    %0:2 = stablehlo.while(%iterArg = %c, %iterArg_2 = %arg0) : tensor<i64>, tensor<i32>
+     cond {
+      %1 = stablehlo.compare  LT, %iterArg, %c_0,  SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    } do {
+      %1 = stablehlo.add %iterArg, %c_1 : tensor<i64>
+      %2 = stablehlo.add %iterArg_2, %arg0 : tensor<i32>
+      stablehlo.return %1, %2 : tensor<i64>, tensor<i32>
+    }
+    return %0#1 : tensor<i32>
+  })");
+    EXPECT_EQ(run_ints(loop, {ints({}, {3})}), (std::vector<std::int64_t>{33}));
+}
+
+TEST(StablehloLowering, BranchesReadWhatIsAround) {
+    const Graph graph = graph_of(R"(
+  func.func public @main(%arg0: tensor<i1>, %arg1: tensor<i32>, %arg2: tensor<i32>) -> tensor<i32> {
+    %0 = "stablehlo.if"(%arg0) ({
+      %1 = stablehlo.add %arg1, %arg1 : tensor<i32>
+      stablehlo.return %1 : tensor<i32>
+    }, {
+      stablehlo.return %arg2 : tensor<i32>
+    }) : (tensor<i1>) -> tensor<i32>
+    return %0 : tensor<i32>
+  })");
+    for (const bool condition : {false, true}) {
+        HostTensor flag(DType::boolean, {});
+        flag.bytes = encode_ints(DType::boolean, std::vector<std::int64_t>{condition});
+        EXPECT_EQ(run_ints(graph, {flag, ints({}, {4}), ints({}, {9})}),
+                  (std::vector<std::int64_t>{condition ? 8 : 9}));
+    }
+}
+
+TEST(StablehloLowering, RegionsOfAnyKindReduce) {
+    // (a * b) + a + b, which no operator is.
+    const Graph graph = graph_of(R"(
+  func.func public @main(%arg0: tensor<2x3xi32>) -> tensor<2xi32> {
+    %c = stablehlo.constant dense<0> : tensor<i32>
+    %0 = "stablehlo.reduce"(%arg0, %c) <{dimensions = array<i64: 1>}> ({
+    ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+      %1 = stablehlo.multiply %a, %b : tensor<i32>
+      %2 = stablehlo.add %1, %a : tensor<i32>
+      %3 = stablehlo.add %2, %b : tensor<i32>
+      stablehlo.return %3 : tensor<i32>
+    }) : (tensor<2x3xi32>, tensor<i32>) -> tensor<2xi32>
+    return %0 : tensor<2xi32>
+  })");
+    EXPECT_EQ(run_ints(graph, {ints({2, 3}, {1, 2, 3, 4, 5, 6})}), (std::vector<std::int64_t>{23, 209}));
+}
+
+}  // namespace
+}  // namespace tosavk
