@@ -295,7 +295,8 @@ typedef struct tosavk_tensor_info {
  * the declared type, and any other, by value. */
 
 /* `options` may be NULL. The file's format is recognised by its content: .tflite; .tosa of TOSA 1.0, 0.80 or 0.30,
- * which is upgraded to 1.0; StableHLO, as a portable artifact or as text; or a package of tosavk_package_save, to be trusted like a program: it holds shaders. */
+ * which is upgraded to 1.0; StableHLO, as a portable artifact or as text; or a package of tosavk_package_save, to be
+ * trusted like a program: it holds shaders. */
 TOSAVK_API tosavk_status tosavk_graph_load_file(const char* path, const tosavk_load_options* options,
                                                 tosavk_graph** graph, tosavk_error** error);
 /* `data` is copied where needed; it may be freed after the call. */

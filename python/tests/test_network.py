@@ -279,3 +279,37 @@ def test_a_process_ends_with_runs_under_way():
         [sys.executable, "-c", program, str(ROOT / "python" / "tests")], capture_output=True, text=True, timeout=300
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "over\n", "")
+
+
+def test_a_forked_process():
+    """A network runs there too, on a device of its own; what was opened before says so, and nothing waits."""
+    program = """if True:
+        import os, sys
+        sys.path.insert(0, sys.argv[1])
+        import numpy as np, tosavk
+        from conftest import counting
+        net = counting(30)
+        before, fast = net([0]), net.compile()
+        context, buffer = fast.context(), tosavk.Buffer.from_array(np.zeros(1, np.int32))
+        under_way = [net.submit([0]) for _ in range(3)]
+        if os.fork() == 0:
+            assert np.array_equal(net([0]), before)
+            for old in lambda: fast([0]), lambda: context.set_input(0, [0]), buffer.numpy, under_way[0].result:
+                try:
+                    old()
+                except tosavk.DeviceError as error:
+                    assert "before this process was forked" in str(error), error
+                else:
+                    raise AssertionError("the parent's device was used")
+            del old, context, buffer, fast, under_way
+            print("child", flush=True)
+            sys.exit(0)
+        assert os.wait()[1] == 0
+        assert all(np.array_equal(future.result(), before) for future in under_way)
+        assert np.array_equal(fast([0]), before)
+        print("parent")
+    """
+    ended = subprocess.run(
+        [sys.executable, "-c", program, str(ROOT / "python" / "tests")], capture_output=True, text=True, timeout=300
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "child\nparent\n", "")

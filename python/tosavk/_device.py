@@ -103,6 +103,17 @@ _opened: dict[tuple[str, str | bool | None], Device] = {}
 _lock = threading.Lock()
 
 
+def _forget() -> None:
+    """In a process that was forked off: a driver's threads stay with the parent, and a lock may be held by one."""
+    global _lock
+    _lock = threading.Lock()
+    _opened.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
 def find_device(which: Device | int | str | None, cache_dir: str | os.PathLike[str] | bool | None = None) -> Device:
     """An opened device; what was asked for once is opened once, so that networks and buffers of it go together."""
     if isinstance(which, Device):

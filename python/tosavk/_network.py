@@ -29,6 +29,7 @@ class Network:
         self._graph = graph
         self._lock = threading.Lock()
         self._compiled: CompiledNetwork | None = None
+        self._process = os.getpid()
 
     @property
     def inputs(self) -> tuple[TensorInfo, ...]:
@@ -71,6 +72,8 @@ class Network:
             return CompiledNetwork(self._graph.with_precision(number), target, bool(fuse), report)
 
     def _default(self) -> CompiledNetwork:
+        if self._process != os.getpid():  # forked off: the parent's device cannot be used, and may be locked
+            self._process, self._lock, self._compiled = os.getpid(), threading.Lock(), None
         with self._lock:
             if self._compiled is None:
                 self._compiled = self.compile()

@@ -11,6 +11,7 @@
 #include <optional>
 #include <thread>
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace {
@@ -388,6 +389,55 @@ TEST_F(CompletionGpu, SemaphoresGoToAnotherDeviceByDescriptor) {
     theirs.signal(4);
     EXPECT_TRUE(mine->wait(4));
     error_of(TOSAVK_ERROR_USAGE, [&] { cpp::Semaphore::import_fd(other, fd); });
+}
+
+/// What a process that was forked off finds of a device with runs under way, and whether it can let go of it all.
+int in_the_child(std::optional<cpp::Device>& device, std::optional<AddOne>& run, std::optional<AddOne>& pending) {
+    ::alarm(120);  // a child that hangs fails
+    const auto refused = [](auto call) {
+        try {
+            call();
+        } catch (const cpp::Error& e) {
+            return e.status() == TOSAVK_ERROR_DEVICE &&
+                   std::strstr(e.what(), "opened before this process was forked") != nullptr;
+        }
+        return false;
+    };
+    if (!refused([&] { run->context.set_input(0, floats(256, 3)); })) return 1;
+    if (!refused([&] { run->context.submit(); })) return 2;
+    if (!refused([&] { pending->context.wait(); })) return 3;
+    if (!refused([&] { AddOne another(*device); })) return 4;
+    pending.reset();
+    run.reset();
+    device.emplace();
+    AddOne own(*device);
+    own.context.set_input(0, floats(256, 4));
+    own.context.run();
+    return own.result() == floats(256, 5) ? 0 : 5;
+}
+
+TEST_F(CompletionGpu, AForkedProcessLetsItsParentsDeviceBe) {
+    std::optional<AddOne> run, pending;
+    run.emplace(*device_);
+    run->context.set_input(0, floats(256, 1));
+    run->context.run();
+    pending.emplace(*device_);
+    pending->context.set_input(0, floats(256, 2));
+    std::promise<void> told;
+    tosavk_submit_options options{};
+    options.done = [](void* user, tosavk_status) { static_cast<std::promise<void>*>(user)->set_value(); };
+    options.user = &told;
+    pending->context.submit(options);
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) ::_exit(in_the_child(device_, run, pending));
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "ended with " << status;
+    pending->context.wait();
+    EXPECT_EQ(pending->result(), floats(256, 3));
+    EXPECT_EQ(run->result(), floats(256, 2)) << "what the parent had";
+    told.get_future().wait();
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // The walk through a program: functions, blocks, values, constants, and the two ends of the graph.
+// Longer than 500 lines: one walk, whose steps call one another.
 #include "frontends/stablehlo/lowering.hpp"
 
 #include "frontends/stablehlo/elements.hpp"

@@ -2,10 +2,10 @@
 #include "tools/cli/common.hpp"
 
 #include <fmt/format.h>
-#include <cmath>
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <optional>
 

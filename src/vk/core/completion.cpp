@@ -11,7 +11,7 @@ Completion::Completion(DeviceState& device) : device_(&device), fence_(device.de
 }
 
 Completion::~Completion() {
-    if (pending_) try_wait(forever);
+    if (pending_ && !device_->device.instance->is_inherited()) try_wait(forever);
 }
 
 void Completion::submit(std::span<const VkCommandBuffer> commands, bool last, const RunOrder& order) {
@@ -26,6 +26,7 @@ void Completion::submit(std::span<const VkCommandBuffer> commands, bool last, co
 
 bool Completion::wait(std::uint64_t timeout_ns) {
     if (!pending_) return true;
+    device_->require_runs();
     VkResult result = VK_TIMEOUT;
     do {
         result = take_fault() ? VK_ERROR_OUT_OF_DEVICE_MEMORY : try_wait(timeout_ns);

@@ -215,9 +215,7 @@ void LogicalDevice::complete_table() {
 }
 
 LogicalDevice::~LogicalDevice() {
-    if (is_ours_ && handle != VK_NULL_HANDLE) {
-        vk.vkDestroyDevice(handle, nullptr);
-    }
+    if (is_ours_ && handle != VK_NULL_HANDLE && !instance->is_inherited()) vk.vkDestroyDevice(handle, nullptr);
 }
 
 DeviceState::DeviceState(std::shared_ptr<Instance> instance, const PhysicalDevice& physical, const DeviceCaps& caps_,
@@ -271,6 +269,7 @@ DeviceState::DeviceState(std::shared_ptr<Instance> instance, const PhysicalDevic
 
 DeviceState::~DeviceState() {
     // See retire(). What is queued on a lent queue may be long, and of others.
+    if (device.instance->is_inherited()) return;
     if (timeline_value > 0 && timeline.get() != VK_NULL_HANDLE && (!is_lent || is_driver(caps, "llvmpipe"))) {
         const std::lock_guard lock(queue_mutex);
         vk.vkQueueWaitIdle(queue);
@@ -290,10 +289,11 @@ void DeviceState::retire(UniqueHandle<VkSemaphore> semaphore) noexcept {
 }
 
 void DeviceState::require_runs() const {
-    if (compile_only)
-        throw Error(
-            ErrorCode::usage,
-            fmt::format("'{}' was opened to compile only: nothing runs on it, and it has no memory", caps.name));
+    const char* forked = "was opened before this process was forked; open it again here";
+    const char* why = compile_only                    ? "was opened to compile only: nothing runs on it"
+                    : device.instance->is_inherited() ? forked
+                                                      : nullptr;
+    if (why) throw Error(compile_only ? ErrorCode::usage : ErrorCode::device, fmt::format("'{}' {}", caps.name, why));
 }
 
 std::uint64_t DeviceState::submit(std::span<const VkCommandBuffer> commands, VkFence fence, const RunOrder& order) {

@@ -73,7 +73,7 @@ public:
     const DevicePlan& plan() const;
     /// False where it was opened to compile only.
     bool runs() const;
-    /// Error(usage) unless it runs.
+    /// Error(usage) unless it runs, Error(device) in a process that was forked off after it was opened.
     void require_runs() const;
 
     /// The choices that were measured on this device, for make_plan(): read from the disk cache at the first call. They

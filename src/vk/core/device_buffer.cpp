@@ -28,7 +28,10 @@ BufferMemory::BufferMemory(std::shared_ptr<Device> device, VkBuffer foreign, std
       usage_(usage),
       turns_(device_->state().turns_of(foreign)) {}
 
-void BufferMemory::settle() const { device_->state().finish(turns_->settle()); }
+void BufferMemory::settle() const {
+    device_->require_runs();  // the memory of an inherited device may be the parent's too
+    device_->state().finish(turns_->settle());
+}
 
 template <class F> void BufferMemory::transfer(F f) const {
     DeviceState& state = device_->state();

@@ -75,7 +75,7 @@ struct DeviceState {
 
     ~DeviceState();
 
-    /// Error(usage) where nothing can run.
+    /// Error(usage) where nothing can run, Error(device) in a process that was forked off since.
     void require_runs() const;
     /// One vkQueueSubmit, under the queue's lock; the command buffers run in this order. Answers with its number, from
     /// 1, which is the value that the timeline semaphore, where there is one, takes when they are done. Completion is

@@ -84,16 +84,13 @@ std::uint64_t validation_message_count() { return validation_messages.load(std::
 std::shared_ptr<Instance> Instance::get() {
     static std::mutex mutex;
     static std::weak_ptr<Instance> current;
-    static pid_t process = 0;
     const std::lock_guard lock(mutex);
     std::shared_ptr<Instance> instance = current.lock();
-    // A process that was forked off makes its own: a driver's threads stay with the parent.
-    if (!instance || process != ::getpid()) {
+    if (!instance || instance->is_inherited()) {
         require_loader();
         instance.reset(new Instance());
         instance->create();
         current = instance;
-        process = ::getpid();
     }
     return instance;
 }
@@ -109,9 +106,14 @@ std::shared_ptr<Instance> Instance::adopt(VkInstance handle, PFN_vkGetInstancePr
     return instance;
 }
 
+Instance::Instance() : process_(::getpid()) {}
+
 Instance::~Instance() { destroy(); }
 
+bool Instance::is_inherited() const { return process_ != ::getpid(); }
+
 void Instance::destroy() {
+    if (is_inherited()) return;
     if (messenger_ != VK_NULL_HANDLE) {
         destroy_messenger_(handle_, messenger_, nullptr);
     }

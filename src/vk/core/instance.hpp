@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <sys/types.h>
+
 namespace tosavk {
 
 class Instance {
@@ -24,6 +26,10 @@ public:
     Instance(const Instance&) = delete;
     Instance& operator=(const Instance&) = delete;
 
+    /// Whether this process was forked off since: a driver's threads stay with the parent, and who waits for one waits
+    /// forever. Such an instance, and a device of it, is neither used nor destroyed.
+    bool is_inherited() const;
+
     std::vector<VkPhysicalDevice> physical_devices() const;
     std::vector<std::string> extensions_of(VkPhysicalDevice device) const;
 
@@ -37,12 +43,13 @@ public:
     PFN_vkGetDeviceProcAddr get_device_proc_addr = nullptr;
 
 private:
-    Instance() = default;
+    Instance();
     /// Null without a function of Vulkan 1.1 that is needed.
     bool load_functions(PFN_vkGetInstanceProcAddr get_address);
     void create();
     void destroy();
 
+    pid_t process_;
     VkInstance handle_ = VK_NULL_HANDLE;
     VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
     PFN_vkDestroyInstance destroy_instance_ = nullptr;

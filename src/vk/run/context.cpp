@@ -79,6 +79,7 @@ void Context::set_input(std::size_t index, std::span<const std::byte> bytes) {
 
 /// What a run that failed has left under way.
 void Context::settle() {
+    executable_->device().require_runs();
     try {
         recording_->wait(Completion::forever);
     } catch (const Error& error) {
@@ -270,6 +271,7 @@ bool Context::wait(std::uint64_t timeout_ns) {
     if (phase_ != Phase::running) {
         throw Error(ErrorCode::usage, "there is no run to wait for");
     }
+    executable_->device().require_runs();
     if (on_thread_) {
         const auto begin = std::chrono::steady_clock::now();
         if (!thread_->wait(timeout_ns)) return false;

@@ -3,50 +3,61 @@
 #include <chrono>
 #include <utility>
 
+#include <unistd.h>
+
 namespace tosavk {
 
 RunThread::~RunThread() {
-    {
-        const std::lock_guard lock(mutex_);
-        ends_ = true;
+    if (!thread_.joinable()) return;
+    if (process_ != ::getpid()) {  // what the thread held and waited for stays so forever
+        thread_.detach();
+        static_cast<void>(state_.release());
+        return;
     }
-    changed_.notify_all();
-    if (thread_.joinable()) thread_.join();
+    {
+        const std::lock_guard lock(state_->mutex);
+        state_->ends = true;
+    }
+    state_->changed.notify_all();
+    thread_.join();
 }
 
 void RunThread::start(std::function<void()> job) {
-    if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
-    {
-        const std::lock_guard lock(mutex_);
-        job_ = std::move(job);
-        busy_ = true;
+    if (!thread_.joinable()) {
+        thread_ = std::thread([&state = *state_] { work(state); });
+        process_ = ::getpid();
     }
-    changed_.notify_all();
+    {
+        const std::lock_guard lock(state_->mutex);
+        state_->job = std::move(job);
+        state_->busy = true;
+    }
+    state_->changed.notify_all();
 }
 
 bool RunThread::wait(std::uint64_t timeout_ns) {
-    std::unique_lock lock(mutex_);
-    const auto ended = [this] { return !busy_; };
+    std::unique_lock lock(state_->mutex);
+    const auto ended = [this] { return !state_->busy; };
     // Longer than a day is as good as forever, and does not overflow the clock.
     constexpr std::uint64_t day = 86'400'000'000'000;
     if (timeout_ns > day) {
-        changed_.wait(lock, ended);
+        state_->changed.wait(lock, ended);
         return true;
     }
-    return changed_.wait_for(lock, std::chrono::nanoseconds(timeout_ns), ended);
+    return state_->changed.wait_for(lock, std::chrono::nanoseconds(timeout_ns), ended);
 }
 
-void RunThread::work() {
-    std::unique_lock lock(mutex_);
+void RunThread::work(State& state) {
+    std::unique_lock lock(state.mutex);
     for (;;) {
-        changed_.wait(lock, [this] { return busy_ || ends_; });
-        if (!busy_) return;
-        const std::function<void()> job = std::exchange(job_, nullptr);
+        state.changed.wait(lock, [&] { return state.busy || state.ends; });
+        if (!state.busy) return;
+        const std::function<void()> job = std::exchange(state.job, nullptr);
         lock.unlock();
         job();
         lock.lock();
-        busy_ = false;
-        changed_.notify_all();
+        state.busy = false;
+        state.changed.notify_all();
     }
 }
 

@@ -4,15 +4,18 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
+
+#include <sys/types.h>
 
 namespace tosavk {
 
 class RunThread {
 public:
     RunThread() = default;
-    /// Ends once the job at hand has.
+    /// Ends once the job at hand has. In a process that was forked off since it began, it is not there.
     ~RunThread();
     RunThread(const RunThread&) = delete;
     RunThread& operator=(const RunThread&) = delete;
@@ -23,13 +26,18 @@ public:
     bool wait(std::uint64_t timeout_ns);
 
 private:
-    void work();
+    struct State {
+        std::mutex mutex;
+        std::condition_variable changed;
+        std::function<void()> job;
+        bool busy = false, ends = false;
+    };
 
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::function<void()> job_;
-    bool busy_ = false, ends_ = false;
+    static void work(State& state);
+
+    std::unique_ptr<State> state_ = std::make_unique<State>();
     std::thread thread_;  ///< started with the first job
+    pid_t process_ = 0;   ///< where it was
 };
 
 }  // namespace tosavk
