@@ -1,8 +1,9 @@
 // ARGMAX along one axis of a tensor seen as [outer, AXIS, INNER]. Four outputs are an invocation's (and the next four
 // after them, IN_TURN), or that of LANES invocations, which share the axis and fold their results as a tree. Elements
 // are compared as integer keys, so that NaN, zeros and subnormal numbers order alike on every driver; of equal keys
-// the smaller index wins.
+// the smaller index wins. ROW_BY_ROW: four rows would take more registers than there are.
 //   in0  input
+#extension GL_EXT_control_flow_attributes : require
 layout(constant_id = 0) const int AXIS = 1;
 layout(constant_id = 1) const int INNER = 1;
 layout(constant_id = 2) const int OUTER = 1;  // late
@@ -38,6 +39,12 @@ void take_greater(ivec4 other, uint other_index, inout ivec4 key, inout ivec4 in
     index = mix(index, ivec4(int(other_index)), take);
 }
 
+#if ROW_BY_ROW
+#define LOOP [[dont_unroll]] for  // several turns at once would take registers too
+#else
+#define LOOP for
+#endif
+
 #if ROWS
 // The last axis: the best of each component of the row's quads, then the best of those.
 const int QUADS = (AXIS + 3) / 4 + (AXIS % 4 == 0 ? 0 : 1);
@@ -56,14 +63,14 @@ void best_of_row(uint row, uint lane, out int best_key, out int best_index) {
     ivec4 at = ivec4(int(lane));
 #ifdef IN0_EIGHTS
     // Rows of whole eights, without SHARED_LANES: two quads are one load.
-    for (uint q = 0u; q < uint(QUADS); q += 2u) {
+    LOOP (uint q = 0u; q < uint(QUADS); q += 2u) {
         IN4 x, y;
         in0_load8((first + q) << 2, x, y);
         take_greater(key_of(x), q, key, at);
         take_greater(key_of(y), q + 1u, key, at);
     }
 #else
-    for (uint q = lane; q < uint(QUADS); q += uint(LANES)) {
+    LOOP (uint q = lane; q < uint(QUADS); q += uint(LANES)) {
         ivec4 other = key_of(in0_load4(min(first + q, last) << 2));
         if (AXIS % 4 != 0) other = mix(ivec4(SIGN_BIT), other, lessThan(uvec4(int(q) * 4 + c), uvec4(uint(AXIS))));
         take_greater(other, q, key, at);
@@ -80,10 +87,19 @@ void best_of_row(uint row, uint lane, out int best_key, out int best_index) {
 }
 
 void best(uint e, uint n, uint lane, out ivec4 key, out ivec4 index) {
+#if ROW_BY_ROW
+    LOOP (uint r = 0u; r < 4u; ++r) {
+        int row_key, row_index;
+        best_of_row(e + r, lane, row_key, row_index);
+        key = ivec4(key.yzw, row_key);
+        index = ivec4(index.yzw, row_index);
+    }
+#else
     best_of_row(e, lane, key.x, index.x);
     best_of_row(e + 1u, lane, key.y, index.y);
     best_of_row(e + 2u, lane, key.z, index.z);
     best_of_row(e + 3u, lane, key.w, index.w);
+#endif
 }
 #else
 // Any other axis: four neighbouring columns.

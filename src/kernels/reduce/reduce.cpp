@@ -95,6 +95,9 @@ std::int64_t parts_of(std::int64_t length, std::int64_t ready, std::int64_t leas
     return parts;
 }
 
+/// Four rows at once take more registers than Mali and Adreno have at full occupancy.
+bool fits_one_row(const DevicePlan& device) { return device.registers < 128; }
+
 /// A pass over rows: `rows` of `axis` elements, each in `chunks` parts of `length`, by `lanes` invocations.
 void set_rows(KernelPass& pass, const DevicePlan& device, std::int64_t rows, std::int64_t axis, std::int64_t chunks,
               std::int64_t length, std::int64_t lanes) {
@@ -104,8 +107,7 @@ void set_rows(KernelPass& pass, const DevicePlan& device, std::int64_t rows, std
     // of a few short ones, four at once wait less often (docs/performance.md, "Reductions": from 128 quads on).
     const std::int64_t row_bytes = length * static_cast<std::int64_t>(size_of(pass.operands.front().type));
     const std::int64_t in_turn = lanes == 1 ? pieces_in_turn(quotient_up(rows * chunks, 4), 4 * row_bytes, device) : 1;
-    // Four rows at once take more registers than Mali and Adreno have at full occupancy.
-    const bool row_by_row = device.registers < 128 || (device.row_quads > 1 && (quads / lanes >= 128 || in_turn > 1));
+    const bool row_by_row = fits_one_row(device) || (device.row_quads > 1 && (quads / lanes >= 128 || in_turn > 1));
     pass.defines.insert(pass.defines.end(),
                         {{"SHARED_LANES", lanes > 1 ? "1" : "0"}, {"ROW_BY_ROW", row_by_row ? "1" : "0"}});
     pass.reads_eights = lanes == 1 && length % 8 == 0 && axis % length == 0;
@@ -271,6 +273,7 @@ std::optional<KernelChoice> plan_argmax(const NodeView& view, const DevicePlan& 
                       {"IN4", real ? "vec4" : "ivec4"},
                       {"ROWS", rows ? "1" : "0"},
                       {"SHARED_LANES", lanes > 1 ? "1" : "0"},
+                      {"ROW_BY_ROW", fits_one_row(device) ? "1" : "0"},
                       {"NAN_KEY", view.attrs().nan_mode == NanMode::ignore ? "SIGN_BIT" : "ABS_MASK"}};
     const std::int64_t four_rows = 4 * s->axis * static_cast<std::int64_t>(size_of(view.in(0).type));
     // Through texel buffers, longer rows are found as fast by themselves (docs/performance.md, "Pages in turn").
