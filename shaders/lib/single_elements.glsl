@@ -7,3 +7,4 @@
 #define EQUAL_1(a, b) ((a) == (b))
 #define NOT_EQUAL_1(a, b) ((a) != (b))
 #define ANY_1(a) (a)
+#define NOT_1(a) (!(a))

@@ -31,6 +31,7 @@ std::string of_one_element(std::string text) {
         {std::regex(R"(\bequal\()"), "EQUAL_1("},
         {std::regex(R"(\bnotEqual\()"), "NOT_EQUAL_1("},
         {std::regex(R"(\bany\()"), "ANY_1("},
+        {std::regex(R"(\bnot\()"), "NOT_1("},
     };
     for (const auto& [pattern, to] : rules) text = std::regex_replace(text, pattern, to);
     return text;
