@@ -49,7 +49,7 @@ void uninitialized(Uninitialized& args) {
     args.buffer = new Buffer(device, type, std::move(dims), std::move(parts), device.client->done());
 }
 
-void destroy(Only<Buffer>& args) { delete args.self; }
+void buffer_destroy(Only<Buffer>& args) { delete args.self; }
 void element_type(Ask<Buffer, std::int32_t>& args) { args.value = static_cast<std::int32_t>(args.self->type.kind); }
 void dimensions(Ask<Buffer, List<const std::int64_t>>& args) { args.value = list_of(args.self->dims); }
 void dynamic_dimensions(Ask<Buffer, List<const std::size_t>>& args) { args.value = {nullptr, 0}; }
@@ -151,7 +151,7 @@ void raw_to_host(RawToHost& args) {
 
 void set_buffer_calls(Api& api) {
     set<from_host>(api, 22);
-    set<destroy>(api, 58);
+    set<buffer_destroy>(api, 58);
     set<element_type>(api, 59);
     set<dimensions>(api, 60);
     set<dimensions>(api, 61);

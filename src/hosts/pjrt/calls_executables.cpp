@@ -23,7 +23,7 @@ void client_compile(Compile& args) {
 
 // ---- executables ----------------------------------------------------------------------------------------------------
 
-void destroy(Only<ExecutableHandle>& args) { delete args.self; }
+void executable_destroy(Only<ExecutableHandle>& args) { delete args.self; }
 void name(Ask<ExecutableHandle, Text>& args) { args.value = text_of(args.self->compiled->name); }
 void one(Ask<ExecutableHandle, std::size_t>& args) { args.value = 1; }
 void output_count(Ask<ExecutableHandle, std::size_t>& args) { args.value = args.self->compiled->results.size(); }
@@ -135,7 +135,7 @@ void run(Execute& args) {
 
 void set_executable_calls(Api& api) {
     set<client_compile>(api, 20);
-    set<destroy>(api, 40);
+    set<executable_destroy>(api, 40);
     set<name>(api, 41);
     set<one>(api, 42);
     set<one>(api, 43);

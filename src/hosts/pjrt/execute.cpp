@@ -14,6 +14,7 @@ struct Run {
     std::shared_ptr<Compiled> compiled;
     std::unique_ptr<cpp::Context> context;
     std::uint32_t inputs = 0, outputs = 0;
+    std::uint64_t submits = 0;                    ///< of the context, before
     std::vector<std::shared_ptr<Event>> awaited;  ///< of inputs that were not ready
     std::shared_ptr<Event> done;
     std::mutex submitting;  ///< a run may be over before its submit returns
@@ -29,6 +30,7 @@ void finish(Run& run) noexcept {
     { const std::lock_guard submitted(run.submitting); }
     try {
         run.context->wait();
+        counters.submits += run.context->counters().submits - run.submits;
         unbind(run);
         run.compiled->give_context(std::move(run.context));
     } catch (...) {
@@ -115,6 +117,7 @@ std::vector<std::unique_ptr<Buffer>> execute(const std::shared_ptr<Compiled>& co
     if (compiled->has_graph()) {
         run->done = done;
         run->context = compiled->take_context();
+        run->submits = run->context->counters().submits;
         const auto& arguments_of = compiled->arguments;
         for (std::size_t k = 0; k < given.size(); ++k) {
             for (std::uint32_t part = 0; part < arguments_of[k].count; ++part) {

@@ -165,8 +165,8 @@ void download(const ElementType& type, const Parts& parts, std::size_t elements,
 
 /// What the process has done through the plug-in, for its tests.
 struct Counters {
-    std::atomic<std::uint64_t> compilations{0}, compilations_shared{0}, executions{0}, dispatches{0}, submits{0},
-        uploads{0}, downloads{0}, allocations{0}, donations{0};
+    std::atomic<std::uint64_t> compilations{0}, executions{0}, dispatches{0}, submits{0}, uploads{0}, downloads{0},
+        allocations{0}, donations{0};
 };
 extern Counters counters;
 

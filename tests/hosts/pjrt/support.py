@@ -63,11 +63,11 @@ class Case(unittest.TestCase):
 
     def same_as_cpu(self, function, *arguments, bound=1e-5):
         """On the device, which must do something, as on the CPU."""
-        before = counters()["dispatches"]
+        before = counters()["submits"]
         with jax.default_device(self.device):
             ours = jax.jit(function)(*arguments)
             jax.block_until_ready(ours)
-        self.assertGreater(counters()["dispatches"], before)
+        self.assertGreater(counters()["submits"], before)
         for leaf in jax.tree.leaves(ours):
             self.assertEqual(leaf.devices(), {self.device})
         with jax.default_device(jax.devices("cpu")[0]):
