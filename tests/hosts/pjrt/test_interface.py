@@ -124,7 +124,8 @@ class Interface(unittest.TestCase):
             error, _ = self.table.call(55, loaded, options, given, devices, len(arguments), results, 0, 0)
             return error
 
-        good, wrong_type, wrong_shape = (self.array(kind=k, dims=d)[1] for k, d in ((11, (2,)), (4, (2,)), (11, (3,))))
+        good, wrong_type, wrong_shape = (self.array(kind=kind, dims=dims)[1]
+                                         for kind, dims in ((11, (2,)), (4, (2,)), (11, (3,))))
         self.assertIsNone(run([good[12]]))
         self.assertRegex(run([])[1], "1 arguments, but 0")
         self.assertRegex(run([wrong_type[12]])[1], "another type or shape")
