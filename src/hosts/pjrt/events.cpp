@@ -45,7 +45,6 @@ void Worker::post(std::function<void()> job) {
         const std::lock_guard lock(mutex_);
         if (!is_finished_) {
             jobs_.push_back(std::move(job));
-            if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
             wakes_.notify_one();
             return;
         }

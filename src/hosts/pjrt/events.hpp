@@ -40,7 +40,7 @@ Error current_error() noexcept;
 /// A thread that does one thing after another. What is asked of it after its end is done at once.
 class Worker {
 public:
-    Worker() = default;
+    Worker() : thread_([this] { run(); }) {}
     ~Worker() { finish(); }
     void post(std::function<void()> job);
     /// Does all that was asked for and ends the thread. Not from the thread itself.
@@ -53,7 +53,7 @@ private:
     std::condition_variable wakes_;
     std::deque<std::function<void()>> jobs_;
     bool is_finished_ = false;
-    std::thread thread_;
+    std::thread thread_;  ///< the last member: it begins when the others are there
 };
 
 /// Something that will have happened. Outlives its handles: callers destroy those before it has.

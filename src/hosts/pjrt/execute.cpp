@@ -25,6 +25,15 @@ void unbind(const Run& run) {
     for (std::uint32_t k = 0; k < run.outputs; ++k) run.context->unbind_output(k);
 }
 
+/// What went wrong with the inputs: a run on what another one failed to make has failed too. That one was submitted,
+/// and so is over, before.
+std::optional<Error> error_of_inputs(const Run& run) {
+    for (const auto& input : run.awaited)
+        if (auto error = input->error()) return error;
+    return {};
+}
+
+/// On the client's thread.
 void finish(Run& run) noexcept {
     std::optional<Error> error;
     { const std::lock_guard submitted(run.submitting); }
@@ -33,15 +42,22 @@ void finish(Run& run) noexcept {
         counters.submits += run.context->counters().submits - run.submits;
         unbind(run);
         run.compiled->give_context(std::move(run.context));
+        if (!run.done->is_done()) error = error_of_inputs(run);
     } catch (...) {
         error = current_error();
     }
-    // A run on what another one failed to make has failed too. That one was submitted, and so is over, before.
-    for (const auto& input : run.awaited)
-        if (!error) error = input->error();
     run.context.reset();
-    run.done->set(std::move(error));
+    if (!run.done->is_done()) run.done->set(std::move(error));
     run.compiled->client->end_run();
+}
+
+/// On the library's thread, which has no time: who waits for a run that went well goes on at once, the rest is for the
+/// client's thread.
+void over(void* user, tosavk_status status) noexcept {
+    const std::unique_ptr<std::shared_ptr<Run>> held(static_cast<std::shared_ptr<Run>*>(user));
+    const std::shared_ptr<Run>& run = *held;
+    if (status == TOSAVK_OK) run->done->set(error_of_inputs(*run));
+    run->compiled->client->completions->post([run] { finish(*run); });
 }
 
 void check(const ProgramValue& wanted, const Buffer& given, std::size_t k, const Compiled& compiled) {
@@ -135,11 +151,6 @@ std::vector<std::unique_ptr<Buffer>> execute(const std::shared_ptr<Compiled>& co
                 ++run->outputs;
             }
         }
-        const auto over = [](void* user, tosavk_status) {
-            const std::unique_ptr<std::shared_ptr<Run>> held(static_cast<std::shared_ptr<Run>*>(user));
-            const std::shared_ptr<Run> ended = *held;
-            ended->compiled->client->completions->post([ended] { finish(*ended); });
-        };
         auto held = std::make_unique<std::shared_ptr<Run>>(run);
         tosavk_submit_options options{};
         options.done = over;

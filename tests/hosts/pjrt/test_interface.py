@@ -141,7 +141,7 @@ class Interface(unittest.TestCase):
         self.table.call(50, loaded)
 
     def test_arrays(self):
-        for change, code, about in (({"kind": 12}, 12, "float64"), ({"kind": 99}, 12, "99"), ({"dims": (-1,)}, 3, "neg"),
+        for change, code, about in (({"kind": 12}, 12, "float64"), ({"kind": 99}, 12, "99"), ({"dims": (-1,)}, 3, "."),
                                     ({"dims": (1 << 40, 1 << 40)}, 8, "."), ({"device": 0}, 3, "no device"),
                                     ({"strides": (4, 4)}, 3, "rank")):
             error, _ = self.array(**change)
