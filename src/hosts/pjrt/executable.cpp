@@ -3,14 +3,14 @@
 #include <sha2.h>
 #include <nlohmann/json.hpp>
 
-#include <array>
+#include <algorithm>
 #include <map>
 
 namespace tosavk::pjrt {
 
 namespace {
 
-constexpr std::size_t most_idle = 4;  ///< contexts of an executable that nobody runs
+constexpr std::size_t most_contexts = 4;  ///< runs of one executable that are under way at once
 
 std::string digest_of(std::string_view program, std::string_view options) {
     SHA2_CTX state;
@@ -64,6 +64,7 @@ Compiled::Compiled(Device& on, std::string code, std::string given)
       program(std::move(code)),
       options(std::move(given)),
       fingerprint(digest_of(program, options)) {
+    idle_.reserve(most_contexts);
     read_interface();
     compile(parse_compile_options(options));
     fill_lists();
@@ -140,21 +141,28 @@ void Compiled::fill_lists() {
 
 std::unique_ptr<cpp::Context> Compiled::take_context() {
     {
-        const std::lock_guard lock(mutex_);
+        std::unique_lock lock(mutex_);
+        returns_.wait(lock, [&] { return !idle_.empty() || contexts_ < most_contexts; });
         if (!idle_.empty()) {
             auto context = std::move(idle_.back());
             idle_.pop_back();
             return context;
         }
+        ++contexts_;
     }
-    return std::make_unique<cpp::Context>(*executable_);
+    try {
+        return std::make_unique<cpp::Context>(*executable_);
+    } catch (...) {
+        give_context(nullptr);
+        throw;
+    }
 }
 
 void Compiled::give_context(std::unique_ptr<cpp::Context> context) noexcept {
     const std::lock_guard lock(mutex_);
-    try {
-        if (idle_.size() < most_idle) idle_.push_back(std::move(context));
-    } catch (...) {}  // it goes
+    if (context) idle_.push_back(std::move(context));
+    else --contexts_;
+    returns_.notify_one();
 }
 
 std::uint32_t Compiled::input_flags(std::uint32_t index, std::uint64_t size_bytes) const {

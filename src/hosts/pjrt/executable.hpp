@@ -36,7 +36,10 @@ public:
     std::string name;
     std::vector<ProgramValue> arguments, results;
 
+    /// Waits where as many runs are under way as may be: who starts runs faster than the device ends them is to wait
+    /// rather than to pile up memory.
     std::unique_ptr<cpp::Context> take_context();
+    /// Null where it failed.
     void give_context(std::unique_ptr<cpp::Context> context) noexcept;
     bool has_graph() const { return executable_.has_value(); }
     std::uint64_t dispatches() const { return dispatches_; }
@@ -63,7 +66,9 @@ private:
     std::vector<std::uint64_t> padded_inputs_, padded_outputs_;
     std::uint64_t dispatches_ = 0;
     std::mutex mutex_;
+    std::condition_variable returns_;
     std::vector<std::unique_ptr<cpp::Context>> idle_;
+    std::size_t contexts_ = 0;  ///< those that are not idle too
 };
 
 /// The same for the same program, options and device while anybody has it.

@@ -18,6 +18,14 @@ struct Run {
     std::vector<std::shared_ptr<Event>> awaited;  ///< of inputs that were not ready
     std::shared_ptr<Event> done;
     std::mutex submitting;  ///< a run may be over before its submit returns
+
+    ~Run() { drop_context(); }
+    /// After a failure.
+    void drop_context() {
+        if (!context) return;
+        context.reset();
+        compiled->give_context(nullptr);
+    }
 };
 
 void unbind(const Run& run) {
@@ -45,8 +53,8 @@ void finish(Run& run) noexcept {
         if (!run.done->is_done()) error = error_of_inputs(run);
     } catch (...) {
         error = current_error();
+        run.drop_context();
     }
-    run.context.reset();
     if (!run.done->is_done()) run.done->set(std::move(error));
     run.compiled->client->end_run();
 }
