@@ -27,7 +27,6 @@ def counters():
 
 
 def random(*shape, low=None):
-    random.generator = getattr(random, "generator", None) or np.random.default_rng(SEED)
     if low is not None:
         return random.generator.uniform(low, 1, shape).astype(np.float32)
     return random.generator.standard_normal(shape).astype(np.float32)
@@ -42,6 +41,7 @@ def script(code, **variables):
 
 class Case(unittest.TestCase):
     def setUp(self):
+        random.generator = np.random.default_rng(SEED)
         self.device = jax.devices("tosavk")[0]
         self.before = counters()
 

@@ -101,6 +101,13 @@ class Functions(Case):
         ours = self.same_as_cpu(lambda x: {"sum": x.sum(), "row": (x.max(0), x), "n": jnp.int32(3)}, random(4, 5))
         self.assertEqual(int(ours["n"]), 3)
 
+    def test_empty(self):
+        """Arrays without elements, as arguments and results, beside others and alone."""
+        self.same_as_cpu(lambda x, y: (x + 1, y * 2, x.sum(), jnp.concatenate([x, y])), random(0, 3), random(2, 3))
+        empty = jax.jit(lambda x: x * 2)(jnp.zeros((0, 4)))
+        self.assertEqual((np.asarray(empty).shape, empty.dtype), ((0, 4), np.float32))
+        self.assertEqual(jax.jit(lambda x: ())(jnp.zeros(3)), ())
+
     def test_stays_on_device(self):
         step = jax.jit(lambda x: x * 0.5 + 1)
         x = step(jnp.zeros(1000))
