@@ -1,4 +1,5 @@
-# cpack: the Debian packages libtosavk1, libtosavk-dev, libtosavk-tflite-delegate and tosavk-tools, one for each component of install.cmake.
+# cpack: the Debian packages libtosavk1, libtosavk-dev, libtosavk-tflite-delegate, libtosavk-pjrt and tosavk-tools, one for
+# each component of install.cmake.
 # scripts/packages configures a build for them, with /usr as its prefix.
 set(CMAKE_SKIP_INSTALL_RPATH ON)  # the library lies where the system looks
 set(CPACK_GENERATOR DEB)
@@ -7,7 +8,7 @@ set(CPACK_PACKAGE_VENDOR "tosa-vk")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_PACKAGE_DIRECTORY ${CMAKE_BINARY_DIR}/packages)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL library development delegate tools)
+set(CPACK_COMPONENTS_ALL library development delegate pjrt tools)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
@@ -49,6 +50,15 @@ set(CPACK_DEBIAN_DELEGATE_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_DELEGATE_PACKAGE_DEPENDS "libtosavk1 (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_DELEGATE_PACKAGE_CONTROL_EXTRA ${CMAKE_BINARY_DIR}/control/triggers)
 
+set(CPACK_COMPONENT_PJRT_DESCRIPTION "runs TOSA graphs on any Vulkan device - PJRT plug-in
+tosa-vk compiles neural networks, as TOSA graphs or TensorFlow Lite files, to
+compute shaders for one Vulkan device and runs them there. This package has
+the PJRT plug-in that makes JAX do so.")
+set(CPACK_DEBIAN_PJRT_PACKAGE_NAME libtosavk-pjrt)
+set(CPACK_DEBIAN_PJRT_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_PJRT_PACKAGE_DEPENDS "libtosavk1 (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_PJRT_PACKAGE_CONTROL_EXTRA ${CMAKE_BINARY_DIR}/control/triggers)
+
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION "runs TOSA graphs on any Vulkan device - programs
 tosa-vk compiles neural networks, as TOSA graphs or TensorFlow Lite files, to
 compute shaders for one Vulkan device and runs them there. This package has
@@ -79,7 +89,8 @@ file(WRITE ${CMAKE_BINARY_DIR}/changelog "tosa-vk (${PROJECT_VERSION}) unstable;
  -- ${CPACK_DEBIAN_PACKAGE_MAINTAINER}  ${build_date}
 ")
 execute_process(COMMAND gzip -9nkf ${CMAKE_BINARY_DIR}/changelog COMMAND_ERROR_IS_FATAL ANY)
-foreach(pair library:libtosavk1 development:libtosavk-dev delegate:libtosavk-tflite-delegate tools:tosavk-tools)
+foreach(pair library:libtosavk1 development:libtosavk-dev delegate:libtosavk-tflite-delegate
+        pjrt:libtosavk-pjrt tools:tosavk-tools)
   string(REPLACE ":" ";" pair ${pair})
   list(GET pair 0 component)
   list(GET pair 1 package)

@@ -319,11 +319,14 @@ TOSAVK_API tosavk_status tosavk_probe_file(const char* path, const tosavk_load_o
                                            tosavk_error** error);
 TOSAVK_API tosavk_status tosavk_probe_memory(const void* data, size_t size_bytes, const tosavk_load_options* options,
                                              tosavk_text** json, tosavk_error** error);
-/* What a file says of itself beside its operators: a JSON object "format" ("tflite" or "tosa"), "description",
- * "subgraphs" (an array of their names), "signatures" (an array of objects "key", "subgraph" (a number), "inputs" and
- * "outputs", arrays of objects "name" and "tensor", its name in the subgraph), "metadata" (an array of objects "name",
- * "size_bytes" and, where it can be read, "text") and "external_files" (names of files beside it that hold constants).
- * TOSAVK_ERROR_BAD_MODEL for what is no such file. */
+/* What a file says of itself beside its operators: a JSON object "format" ("tflite", "tosa", "stablehlo"),
+ * "description", "subgraphs" (an array of their names), "signatures" (an array of objects "key", "subgraph" (a number),
+ * "inputs" and "outputs", arrays of objects "name" and "tensor", its name in the subgraph), "metadata" (an array of
+ * objects "name", "size_bytes" and, where it can be read, "text") and "external_files" (names of files beside it that
+ * hold constants). Of StableHLO also "name" and, of its function main, "arguments" and "results": arrays of objects
+ * "type" (of the elements as the program writes it, or "token"), "shape" and, of arguments, "alias" (the number of the
+ * result that may take its memory) and "donated" (true: some result may). TOSAVK_ERROR_BAD_MODEL for what is no such
+ * file. */
 TOSAVK_API tosavk_status tosavk_describe_file(const char* path, tosavk_text** json, tosavk_error** error);
 TOSAVK_API tosavk_status tosavk_describe_memory(const void* data, size_t size_bytes, tosavk_text** json,
                                                 tosavk_error** error);

@@ -8,7 +8,7 @@
 >>> model = tosavk.open_model("speech.tflite")   # sizes known late: each call's inputs decide
 """
 
-from . import tflite
+from . import jax, tflite
 from ._buffer import Buffer, Memory
 from ._builder import Builder, Value, operators
 from ._compiled import CompiledNetwork, DispatchTime, Profile, Verification
@@ -41,5 +41,5 @@ __all__ = [
     "DeviceError", "DeviceInfo", "DeviceLostError", "DispatchTime", "Error", "FileError", "Future", "InternalError",
     "Memory", "Network", "NoDeviceError", "OpenModel", "OpenTensorInfo", "OutOfMemoryError", "Outputs", "Probe",
     "ProbedOperator", "Profile", "TensorInfo", "UnsupportedError", "UsageError", "Value", "Verification", "describe",
-    "devices", "load", "open_model", "operators", "probe", "problem", "tflite",
+    "devices", "jax", "load", "open_model", "operators", "probe", "problem", "tflite",
 ]  # fmt: skip

@@ -41,6 +41,16 @@ nlohmann::ordered_json ends_json(const std::vector<FileFacts::End>& ends) {
     return list;
 }
 
+nlohmann::ordered_json values_json(const std::vector<FileFacts::Value>& values) {
+    auto list = nlohmann::ordered_json::array();
+    for (const FileFacts::Value& value : values) {
+        list.push_back({{"type", value.type}, {"shape", value.shape}});
+        if (value.alias) list.back()["alias"] = *value.alias;
+        if (value.donated) list.back()["donated"] = true;
+    }
+    return list;
+}
+
 tosavk_text* describe(std::span<const std::byte> file, const std::string& origin) {
     if (is_package(file)) throw Error(ErrorCode::unsupported, origin + ": this is a package, which says nothing else");
     const FileFacts facts = model_facts(file, origin);
@@ -59,6 +69,11 @@ tosavk_text* describe(std::span<const std::byte> file, const std::string& origin
         if (!one.text.empty()) metadata.back()["text"] = one.text;
     }
     result["external_files"] = facts.external_files;
+    if (facts.format == "stablehlo") {
+        result["name"] = facts.name;
+        result["arguments"] = values_json(facts.arguments);
+        result["results"] = values_json(facts.results);
+    }
     return make_text(result.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,17 @@ struct FileFacts {
         std::vector<End> inputs, outputs;
     };
 
+    /// Of a program: an argument or a result of its main function.
+    struct Value {
+        std::string type;  ///< of its elements as the program writes it, such as "ui8"; "token" of what has none
+        std::vector<std::int64_t> shape;
+        std::optional<std::uint64_t> alias = {};  ///< of an argument: the result that may take its memory
+        bool donated = false;                     ///< of an argument: some result may
+    };
+
     std::string format, description;
+    std::string name;  ///< of a program
+    std::vector<Value> arguments, results;
     std::vector<std::string> subgraphs;  ///< their names
     std::vector<EntryPoint> signatures;
     std::vector<Metadata> metadata;

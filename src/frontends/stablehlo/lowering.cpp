@@ -153,8 +153,9 @@ void Lowering::add_inputs(const Function& main) {
         const Shape shape = static_shape(type);
         Tensor tensor{type.element, no_id, no_id, whole_range(type.element)};
         const DType of = dtype(type.element);
-        if (has_no_elements(shape)) {
-            unsupported(fmt::format("its shape {} has no elements", to_string(shape)));
+        if (has_no_elements(shape)) {  // no input of the graph
+            tensor.id = empty(of, shape);
+            if (type.element == Element::c64) tensor.imaginary = tensor.id;
         } else if (type.element == Element::c64) {
             tensor.id = builder_.input(names.give(name + "/real"), of, shape);
             tensor.imaginary = builder_.input(names.give(name + "/imag"), of, shape);
@@ -176,8 +177,7 @@ void Lowering::add_outputs(const Function& main, const std::vector<Tensor>& resu
         if (result.id == no_id) continue;  // a token
         const std::string name = told_name(main.result_attributes[k], "jax.result_info", fmt::format("result{}", k));
         for (Id id : {result.id, result.imaginary}) {
-            if (id == no_id) continue;
-            if (is_empty(id)) unsupported(fmt::format("its shape {} has no elements", to_string(shape(id))));
+            if (id == no_id || is_empty(id)) continue;
             if (builder_.value(id).is_constant() || std::find(used.begin(), used.end(), id) != used.end())
                 id = builder_.add1(tosavk::Op::identity, {id}, builder_.value(id).type, {}, unique(name));
             used.push_back(id);

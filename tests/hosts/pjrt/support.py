@@ -1,0 +1,81 @@
+"""What the tests share: JAX with the plug-in, its counters, and comparisons with JAX on the CPU."""
+import ctypes
+import json
+import os
+import subprocess
+import sys
+import time
+import unittest
+
+import jax
+import numpy as np
+from jax._src.interpreters import mlir
+
+if "tosavk" not in mlir._platforms_with_donation:  # as the package's initialize() does
+    mlir._platforms_with_donation.append("tosavk")
+
+library = ctypes.CDLL(os.environ["TOSAVK_PJRT"])
+library.tosavk_pjrt_get_counters.restype = ctypes.c_size_t
+SEED = int(os.environ.get("TOSAVK_TEST_SEED") or 1)
+print(f"seed {SEED}, jax {jax.__version__}", file=sys.stderr)
+
+
+def counters():
+    text = ctypes.create_string_buffer(4096)
+    library.tosavk_pjrt_get_counters(text, ctypes.c_size_t(len(text)))
+    return json.loads(text.value)
+
+
+def random(*shape, low=None):
+    if low is not None:
+        return random.generator.uniform(low, 1, shape).astype(np.float32)
+    return random.generator.standard_normal(shape).astype(np.float32)
+
+
+def script(code, **variables):
+    """Runs Python code in a process of its own: its exit code, and what it said."""
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, **variables}, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=600)
+    return done.returncode, done.stdout
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        random.generator = np.random.default_rng(SEED)
+        self.device = jax.devices("tosavk")[0]
+        self.before = counters()
+
+    def since(self, name):
+        return counters()[name] - self.before[name]
+
+    def close(self, ours, theirs, bound=1e-5):
+        ours, theirs = jax.tree.leaves(ours), jax.tree.leaves(theirs)
+        self.assertEqual(len(ours), len(theirs))
+        for mine, wanted in zip(ours, theirs):
+            mine, wanted = np.asarray(mine), np.asarray(wanted)
+            self.assertEqual(mine.shape, wanted.shape)
+            self.assertEqual(mine.dtype, wanted.dtype)
+            if wanted.dtype.kind in "iub":
+                np.testing.assert_array_equal(mine, wanted)
+            else:
+                magnitude = max(np.abs(wanted.astype(np.complex64)).max(initial=0), 1e-30)
+                difference = np.abs(mine.astype(np.complex64) - wanted.astype(np.complex64))
+                self.assertLessEqual(difference.max(initial=0), bound * magnitude)
+
+    def same_as_cpu(self, function, *arguments, bound=1e-5):
+        """On the device, which must do something, as on the CPU."""
+        before = counters()["submits"]
+        with jax.default_device(self.device):
+            ours = jax.jit(function)(*arguments)
+            jax.block_until_ready(ours)
+        for _ in range(500):  # they are counted when all is over, which is shortly after the results are there
+            if counters()["submits"] > before:
+                break
+            time.sleep(0.01)
+        self.assertGreater(counters()["submits"], before)
+        for leaf in jax.tree.leaves(ours):
+            self.assertEqual(leaf.devices(), {self.device})
+        with jax.default_device(jax.devices("cpu")[0]):
+            theirs = jax.jit(function)(*arguments)
+        self.close(ours, theirs, bound)
+        return ours

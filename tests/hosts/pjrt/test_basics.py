@@ -1,0 +1,189 @@
+"""Devices, arrays on them, and simple functions."""
+import pickle
+import threading
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.experimental import serialize_executable
+
+from support import Case, counters, random, script
+
+
+class Devices(Case):
+    def test_described(self):
+        self.assertEqual(self.device.platform, "tosavk")
+        self.assertTrue(self.device.device_kind)
+        self.assertIn("tosa-vk", self.device.client.platform_version)
+        self.assertEqual(self.device.default_memory().kind, "device")
+        self.assertIn(self.device.device_kind, str(self.device))
+
+    def test_is_the_default(self):
+        self.assertEqual(jnp.ones(3).devices(), {self.device})
+
+    def test_memory(self):
+        before = self.device.memory_stats()["bytes_in_use"]
+        array = jax.device_put(np.zeros(1 << 20, np.float32), self.device)
+        stats = self.device.memory_stats()
+        self.assertGreaterEqual(stats["bytes_in_use"] - before, 4 << 20)
+        self.assertGreaterEqual(stats["peak_bytes_in_use"], stats["bytes_in_use"])
+        self.assertGreater(stats["bytes_limit"], 0)
+        array.delete()
+        self.assertLessEqual(self.device.memory_stats()["bytes_in_use"], before)
+
+    def test_alone(self):
+        code, said = script("import jax.numpy as n; print(float(n.arange(5.0).sum()))", JAX_PLATFORMS="tosavk")
+        self.assertEqual(code, 0, said)
+        self.assertIn("10.0", said)
+
+    def test_missing(self):
+        code, said = script("import jax; jax.devices()", JAX_PLATFORMS="tosavk", VK_DRIVER_FILES="/nonexistent",
+                            VK_ICD_FILENAMES="/nonexistent")
+        self.assertNotEqual(code, 0)
+        self.assertIn("NOT_FOUND", said)
+
+
+class Arrays(Case):
+    def test_round_trip(self):
+        for dtype in (np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.float16, jnp.bfloat16,
+                      np.float32, np.complex64, jnp.float8_e4m3fn, jnp.float8_e5m2, jnp.int4, jnp.uint4):
+            for shape in ((), (1,), (7,), (2, 3, 5), (0,), (3, 0)):
+                array = (random(*shape) * 3).astype(dtype)
+                with self.subTest(dtype=str(np.dtype(dtype)), shape=shape):
+                    there = jax.device_put(array, self.device)
+                    self.assertEqual(there.dtype, array.dtype)
+                    np.testing.assert_array_equal(np.asarray(there), array)
+
+    def test_strides(self):
+        array = np.arange(60, dtype=np.int32).reshape(3, 4, 5)
+        for view in (array.T, array[:, ::-1], array[::2, 1:3, ::3], np.broadcast_to(array[:1], (6, 4, 5)),
+                     np.broadcast_to(np.float32(2), (3, 3))):
+            np.testing.assert_array_equal(np.asarray(jax.device_put(view, self.device)), view)
+
+    def test_copies(self):
+        array = jnp.arange(10.0)
+        again = jnp.array(array, copy=True)
+        on_cpu = jax.device_put(array, jax.devices("cpu")[0])
+        back = jax.device_put(on_cpu, self.device)
+        for one in (again, on_cpu, back):
+            np.testing.assert_array_equal(np.asarray(one), np.arange(10, dtype=np.float32))
+
+    def test_deleted(self):
+        array = jnp.arange(4.0)
+        array.delete()
+        self.assertTrue(array.is_deleted())
+        with self.assertRaises(RuntimeError):
+            np.asarray(array)
+
+    def test_refused(self):
+        with jax.enable_x64(True):
+            for array in (np.zeros(2), np.array([1 << 40])):
+                with self.assertRaisesRegex(Exception, "not supported"):
+                    jax.block_until_ready(jax.device_put(array, self.device))
+            np.testing.assert_array_equal(np.asarray(jax.device_put(np.array([-5, 7]), self.device)), [-5, 7])
+
+
+class Functions(Case):
+    def test_elementwise(self):
+        self.same_as_cpu(lambda x, y: jnp.tanh(x * y + 1) - jnp.exp(-x * x), random(5, 7), random(7), bound=1e-5)
+
+    def test_types(self):
+        for dtype in (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.float16, jnp.bfloat16):
+            with self.subTest(dtype=str(np.dtype(dtype))):
+                a, b = np.arange(1, 9).astype(dtype), np.arange(3, 11).astype(dtype)
+                self.same_as_cpu(lambda a, b: (a + b, a * b, a < b, jnp.maximum(a, b)), a, b, bound=1e-2)
+
+    def test_complex(self):
+        x = (random(6) + 1j * random(6)).astype(np.complex64)
+        self.same_as_cpu(lambda x: (x * x, jnp.abs(x), jnp.conj(x) + 1), x)
+
+    def test_several_results(self):
+        ours = self.same_as_cpu(lambda x: {"sum": x.sum(), "row": (x.max(0), x), "n": jnp.int32(3)}, random(4, 5))
+        self.assertEqual(int(ours["n"]), 3)
+
+    def test_empty(self):
+        """Arrays without elements, as arguments and results, beside others and alone."""
+        self.same_as_cpu(lambda x, y: (x + 1, y * 2, x.sum(), jnp.concatenate([x, y])), random(0, 3), random(2, 3))
+        empty = jax.jit(lambda x: x * 2)(jnp.zeros((0, 4)))
+        self.assertEqual((np.asarray(empty).shape, empty.dtype), ((0, 4), np.float32))
+        self.assertEqual(jax.jit(lambda x: ())(jnp.zeros(3)), ())
+
+    def test_stays_on_device(self):
+        step = jax.jit(lambda x: x * 0.5 + 1)
+        x = step(jnp.zeros(1000))
+        before = counters()
+        for _ in range(20):
+            x = step(x)
+        jax.block_until_ready(x)
+        after = counters()
+        self.assertEqual(after["executions"] - before["executions"], 20)
+        self.assertEqual(after["uploads"], before["uploads"])
+        self.assertEqual(after["downloads"], before["downloads"])
+        np.testing.assert_allclose(np.asarray(x), 2, rtol=1e-4)
+
+    def test_donation(self):
+        step = jax.jit(lambda x, y: x + y, donate_argnums=0)
+        x, y = jnp.zeros(1000), jnp.ones(1000)
+        jax.block_until_ready((x, y))
+        before = counters()["donations"]
+        for _ in range(5):
+            given, x = x, step(x, y)
+            self.assertTrue(given.is_deleted())
+        np.testing.assert_array_equal(np.asarray(x), np.full(1000, 5, np.float32))
+        self.assertGreater(counters()["donations"], before)
+
+    def test_donation_beside_a_read(self):
+        step = jax.jit(lambda x: x + 1, donate_argnums=0)
+        for _ in range(20):
+            x = jnp.zeros(100000) + 7
+            x.copy_to_host_async()
+            y = step(x)
+            np.testing.assert_array_equal(np.asarray(y), np.full(100000, 8, np.float32))
+
+    def test_analysis(self):
+        compiled = jax.jit(lambda a, b: a @ b).lower(jnp.ones((8, 8)), jnp.ones((8, 8))).compile()
+        self.assertGreater(compiled.cost_analysis()["flops"], 0)
+        self.assertEqual(compiled.memory_analysis().argument_size_in_bytes, 2 * 256)
+
+    def test_serialized(self):
+        lowered = jax.jit(lambda x: jnp.sin(x) + 1).lower(jnp.ones(5))
+        loaded = serialize_executable.deserialize_and_load(*serialize_executable.serialize(lowered.compile()))
+        np.testing.assert_allclose(np.asarray(loaded(jnp.ones(5))), np.sin(1) + 1, rtol=1e-5)
+        self.assertTrue(pickle.dumps(lowered.in_tree))
+
+    def test_threads(self):
+        step, failed = jax.jit(lambda x, k: x * 2 + k), []
+
+        def work(k):
+            try:
+                x = jnp.ones(100)
+                for _ in range(20):
+                    x = step(x, k) / 2
+                np.testing.assert_allclose(np.asarray(x), 1 + 10 * k, rtol=1e-5)
+            except Exception as e:  # noqa: BLE001
+                failed.append(e)
+
+        threads = [threading.Thread(target=work, args=(float(k),)) for k in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failed, [])
+
+
+class Refused(Case):
+    def test_double(self):
+        """The sentence says what, and where its author wrote it."""
+        with jax.enable_x64(True), self.assertRaisesRegex(Exception, "(?s)UNIMPLEMENTED.*f64.*test_basics.py"):
+            jax.jit(lambda x: (x.astype(jnp.float64) * 2).astype(jnp.float32))(jnp.ones(3, jnp.float32))
+
+    def test_option(self):
+        with self.assertRaisesRegex(Exception, "INVALID_ARGUMENT.*no option 'speed'"):
+            jax.jit(lambda x: x + 1, compiler_options={"speed": "1"})(jnp.ones(2))
+        options = {"precision": "fp16"}
+        np.testing.assert_allclose(np.asarray(jax.jit(lambda x: x + 1, compiler_options=options)(jnp.ones(2))), 2)
+
+    def test_after_it(self):
+        """A refused program leaves the client as it was."""
+        self.test_double()
+        np.testing.assert_array_equal(np.asarray(jnp.ones(3) + 1), [2, 2, 2])
