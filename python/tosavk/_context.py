@@ -138,6 +138,8 @@ class Context:
         info = self._infos[1][index]
         result = np.empty(info.shape, info.stored_dtype)
         self._native.get_output(index, result.reshape(-1).view(np.uint8))
+        if info.array_shape != info.shape:
+            return result.view(info.numpy_dtype).reshape(info.array_shape)
         return result.astype(info.numpy_dtype, copy=False)
 
     def outputs(self) -> Any:

@@ -219,6 +219,7 @@ def open_model(
     hybrid: str = "exact",
     level: str = "8k",
     signature: str | None = None,
+    f64_as_f32: bool = False,
     precision: str | None = None,
     max_executables: int = 16,
 ) -> OpenModel:
@@ -227,7 +228,7 @@ def open_model(
     Args:
         shapes: inputs that have one shape for good, as of `load`.
         device: what calls run on: a `Device`, or what `Device` takes.
-        rounding, hybrid, level, signature: as of `load`.
+        rounding, hybrid, level, signature, f64_as_f32: as of `load`.
         precision: as of `Network.compile`.
         max_executables: how many of the compiled networks that were used last are kept.
 
@@ -238,7 +239,7 @@ def open_model(
     """
     if isinstance(max_executables, bool) or not isinstance(max_executables, int) or not 0 < max_executables < 2**32:
         raise UsageError(f"{max_executables!r} is no number of executables to keep")
-    given = options(rounding, hybrid, level, signature, precision)
+    given = options(rounding, hybrid, level, signature, precision, f64_as_f32)
     if isinstance(source, os.PathLike):
         source = os.fspath(source)
     native = opened(source, given, max_executables)
