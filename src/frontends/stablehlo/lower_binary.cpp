@@ -152,6 +152,31 @@ void lower_remainder(Lowering& l) {
     l.set(l.narrow(with_attributes(l, Op::remainder, l.wide(a), l.wide(b), attrs), a.element, range));
 }
 
+/// By squaring, a bit of the exponent each turn.
+Words power_in_turns(Lowering& l, const Tensor& a, const Tensor& b, int bits) {
+    const auto whole = [&](Words w) { return from_words(l, w, Element::u64, pair_range(Element::u64)); };
+    const Tensor turn{Element::i32, l.zeros(DType::i32, {}), no_id, whole_range(Element::i32)};
+    const Words base = words_of(l, a);
+    const Id zero = l.zeros(DType::i32, l.shape(a.id));
+    const Words one{l.binary(Op::add, zero, l.splat_int(zero, 1), DType::i32), zero};
+    const auto goes_on = [&](Lowering& inner, std::vector<Tensor> x) {
+        const Id flag = is_below(inner, x[0].id, inner.splat_int(x[0].id, bits));
+        return std::vector<Tensor>{{Element::pred, flag, no_id, {0, 1}}};
+    };
+    const auto step = [](Lowering& inner, std::vector<Tensor> x) {
+        const Words result = words_of(inner, x[1]), factor = words_of(inner, x[2]), rest = words_of(inner, x[3]);
+        const Id set = is_equal(inner, inner.bits_and(rest.low, 1), inner.splat_int(rest.low, 1));
+        const auto put = [&](std::size_t k, Words w) { x[k].id = w.low, x[k].other = w.high; };
+        put(1, chosen_words(inner, set, product_of_words(inner, result, factor), result));
+        put(2, product_of_words(inner, factor, factor));
+        put(3, shifted_words(inner, rest, 1, Shift::logical_right));
+        x[0].id = inner.binary(Op::add, x[0].id, inner.splat_int(x[0].id, 1), DType::i32);
+        return x;
+    };
+    const std::vector<Tensor> done = l.loop({turn, whole(one), whole(base), whole(words_of(l, b))}, goes_on, step);
+    return words_of(l, done[1]);
+}
+
 /// By squaring, in words; the base's sign is its own.
 void lower_words_power(Lowering& l, const Tensor& a, const Tensor& b) {
     Words base = words_of(l, a);
@@ -161,7 +186,8 @@ void lower_words_power(Lowering& l, const Tensor& a, const Tensor& b) {
     const int bits =
         b.is_pair() ? (is_signed ? 63 : 64) : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(most)));
     Words result = one;
-    for (int bit = 0; bit < bits; ++bit) {
+    if (bits > 8 && !l.is_lifted()) result = power_in_turns(l, a, b, bits);
+    for (int bit = 0; bit < bits && result.low == one.low; ++bit) {
         const Id word = bit < 32 ? exponent.low : exponent.high;
         const Id set = is_equal(l, l.bits_and(l.shift_right(word, bit & 31), 1), l.splat_int(word, 1));
         result = chosen_words(l, set, product_of_words(l, result, base), result);

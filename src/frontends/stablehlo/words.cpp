@@ -94,6 +94,22 @@ Id approximate(Lowering& l, Words x) {
 
 Words size_of_words(Lowering& l, Words a, Id negative) { return chosen_words(l, negative, negated_words(l, a), a); }
 
+/// Of a whole fp32 from 0 to below 2^32, as u32.
+Id unsigned_of_float(Lowering& l, Id x) {
+    const Id half = float_splat(l, x, 2147483648.0);
+    const Id large = l.binary(Op::greater_equal, x, half, DType::boolean);
+    const Id rest = l.select(large, l.binary(Op::sub, x, half, DType::fp32), x);
+    const Id number = l.cast(rest, DType::i32);
+    return l.select(large, l.bits_xor(number, sign_32), number);
+}
+
+/// Of a whole fp32 from 0 to below 2^64.
+Words words_of_whole(Lowering& l, Id x) {
+    const Id upper = l.unary(Op::floor, multiply(l, x, float_splat(l, x, 0x1p-32)));
+    const Id lower = l.binary(Op::sub, x, multiply(l, upper, float_splat(l, x, 0x1p32)), DType::fp32);
+    return {unsigned_of_float(l, lower), unsigned_of_float(l, upper)};
+}
+
 }  // namespace
 
 // The quotient is guessed in fp32 a little too small, and what is left divided again: each guess gains 19 bits.
@@ -106,23 +122,33 @@ Division division_of_words(Lowering& l, Words a, Words b, bool is_signed, int bi
         left = size_of_words(l, a, below_a);
         divisor = size_of_words(l, b, below_b);
     }
+    const Id zero = l.splat_int(b.low, 0), none = is_equal(l, either_bits(l, b.low, b.high), zero);
+    divisor.low = l.select(none, l.splat_int(b.low, 1), divisor.low);
     const Id step = approximate(l, divisor);
     Words quotient = words_of_number(l, a.low, 0);
-    for (int known = 0; known < bits; known += 19) {
+    for (int rest = bits; rest > 0; rest -= 19) {
         const Id ratio = l.binary(Op::divide, approximate(l, left), step, DType::fp32);
-        const Id guess = multiply(l, ratio, float_splat(l, ratio, 1 - 0x1p-20));
-        const Words part = words_of_float(l, l.unary(Op::floor, guess), false);
-        quotient = sum_of_words(l, quotient, part);
-        left = difference_of_words(l, left, product_of_words(l, part, divisor));
+        const Id guess = l.unary(Op::floor, multiply(l, ratio, float_splat(l, ratio, 1 - 0x1p-20)));
+        Words taken;
+        if (rest > 30) {
+            const Words part = words_of_whole(l, guess);
+            quotient = sum_of_words(l, quotient, part);
+            taken = product_of_words(l, part, divisor);
+        } else {
+            const Id part = l.cast(guess, DType::i32);
+            quotient = sum_of_words(l, quotient, {part, zero});
+            const Id upper = plus_32(l, upper_product(l, part, divisor.low), multiply(l, part, divisor.high));
+            taken = {multiply(l, part, divisor.low), upper};
+        }
+        left = difference_of_words(l, left, taken);
     }
     const Id more = l.logical_not(words_below(l, left, divisor, false));
-    quotient = sum_of_words(l, quotient, {of_flag(l, more), l.splat_int(a.low, 0)});
+    quotient = sum_of_words(l, quotient, {of_flag(l, more), zero});
     left = chosen_words(l, more, difference_of_words(l, left, divisor), left);
     if (is_signed) {
         quotient = size_of_words(l, quotient, l.binary(Op::logical_xor, below_a, below_b, DType::boolean));
         left = size_of_words(l, left, below_a);
     }
-    const Id none = is_equal(l, either_bits(l, b.low, b.high), l.splat_int(b.low, 0));
     return {chosen_words(l, none, words_of_number(l, b.low, ~std::uint64_t{0}), quotient),
             chosen_words(l, none, a, left)};
 }
@@ -216,28 +242,13 @@ Id float_of_words(Lowering& l, Words x, bool is_signed, DType to) {
     return l.cast(real, to);
 }
 
-namespace {
-
-/// Of a whole fp32 from 0 to below 2^32, as u32.
-Id unsigned_of_float(Lowering& l, Id x) {
-    const Id half = float_splat(l, x, 2147483648.0);
-    const Id large = l.binary(Op::greater_equal, x, half, DType::boolean);
-    const Id rest = l.select(large, l.binary(Op::sub, x, half, DType::fp32), x);
-    const Id number = l.cast(rest, DType::i32);
-    return l.select(large, l.bits_xor(number, sign_32), number);
-}
-
-}  // namespace
-
 Words words_of_float(Lowering& l, Id x, bool is_signed) {
     const Id zero = float_splat(l, x, 0), negative = is_below(l, x, zero);
     const double most = is_signed ? 0x1p63 : 0x1p64;
     const Id size = is_signed ? l.unary(Op::abs, x) : l.select(negative, zero, x);
     const Id large = l.binary(Op::greater_equal, size, float_splat(l, x, most), DType::boolean);
     const Id usable = l.select(l.binary(Op::logical_or, large, is_nan(l, x), DType::boolean), zero, size);
-    const Id upper = l.unary(Op::floor, multiply(l, usable, float_splat(l, x, 0x1p-32)));
-    const Id lower = l.binary(Op::sub, usable, multiply(l, upper, float_splat(l, x, 0x1p32)), DType::fp32);
-    const Words words{unsigned_of_float(l, lower), unsigned_of_float(l, upper)};
+    const Words words = words_of_whole(l, usable);
     if (!is_signed) return chosen_words(l, large, words_of_number(l, words.low, ~std::uint64_t{0}), words);
     constexpr auto greatest = std::uint64_t{0x7fffffffffffffff};
     const Words end =

@@ -120,6 +120,21 @@ TEST(StablehloWords, Division) {
     });
 }
 
+TEST(StablehloWords, Powers) {
+    using U = std::uint64_t;
+    const auto power = [](U base, U exponent) {
+        U result = 1;
+        for (; exponent != 0; exponent >>= 1, base *= base)
+            if (exponent & 1) result *= base;
+        return result;
+    };
+    expect_binary("power", "ui64", power);
+    expect_binary("power", "i64", [&](U a, U b) {
+        if (as_signed(b) >= 0) return power(a, b);
+        return a == 1 ? U{1} : ~a == 0 ? (b & 1 ? a : U{1}) : U{0};
+    });
+}
+
 TEST(StablehloWords, Order) {
     using U = std::uint64_t;
     expect_binary("maximum", "ui64", [](U a, U b) { return std::max(a, b); });
