@@ -132,7 +132,7 @@ class TensorInfo:
     @property
     def array_shape(self) -> tuple[int, ...]:
         """The shape of arrays that hold such a tensor: without the dimension of its words."""
-        return self.shape[:-1] if self.declared in _WORDS else self.shape
+        return self.shape[: len(self.shape) - len(word_dimensions(self.declared))]
 
     @property
     def stored_dtype(self) -> np.dtype[Any]:
@@ -156,11 +156,21 @@ def to_info(raw: tuple[str, int, Sequence[int], int, float, int, int]) -> Tensor
     return TensorInfo(name, type_name(code), tuple(shape), scale, zero_point, type_name(declared))
 
 
+def word_dimensions(declared: str) -> tuple[int, ...]:
+    """What a tensor's shape has behind that of its arrays."""
+    return (2,) if declared in _WORDS else ()
+
+
+def as_declared(info: TensorInfo, stored: Array) -> Array:
+    """A tensor's elements in the graph as arrays hold them."""
+    if info.array_shape != info.shape:
+        return stored.view(info.numpy_dtype).reshape(info.array_shape)
+    return stored.astype(info.numpy_dtype, copy=False)
+
+
 def array_of(info: TensorInfo, data: bytes) -> Array:
     """An array of its own, of what a tensor's bytes in the graph are."""
-    if info.declared in _WORDS:
-        return np.frombuffer(data, info.numpy_dtype).reshape(info.array_shape).copy()
-    return np.frombuffer(data, info.stored_dtype).reshape(info.shape).astype(info.numpy_dtype)
+    return as_declared(info, np.frombuffer(data, info.stored_dtype).reshape(info.shape)).copy()
 
 
 def flat(array: Array) -> Bytes:
