@@ -39,6 +39,8 @@ _CODES: dict[np.dtype[Any], int] = {
 _HOST_NAMES = {
     64: "u8", 65: "u16", 66: "u32", 67: "u64", 68: "i64", 69: "f64", 70: "u64_words", 71: "i64_words"
 }  # fmt: skip
+# Those that are kept as a narrower type of the same numbers.
+_WIDER = {"i64": np.dtype(np.int64), "f64": np.dtype(np.float64)}
 _WORDS = {"u64_words": np.dtype(np.uint64), "i64_words": np.dtype(np.int64)}
 _I4 = np.dtype(ml_dtypes.int4)
 # The integers that have fewer bits than their elements in numpy.
@@ -103,7 +105,7 @@ class TensorInfo:
         scale, zero_point: ``real = scale * (element - zero_point)`` where the file says so; a scale of 0 means that
             the tensor is not quantized, or that nobody says how.
         declared: what the file calls the elements; `dtype` itself, but for ``u8``, which is kept as an i8 of the same
-            bits, and ``i64``, which is kept as an i32 of the same number; and of StableHLO's 64-bit integers
+            bits, ``i64``, which is kept as an i32 of the same number, and ``f64``, as an fp32; and of StableHLO's 64-bit integers
             ``i64_words`` and ``u64_words``, whose words are a last dimension of 2 in buffers and one element in
             arrays. Arrays have this type, buffers `dtype`.
     """
@@ -121,10 +123,10 @@ class TensorInfo:
 
     @property
     def numpy_dtype(self) -> np.dtype[Any]:
-        """The elements of arrays that hold such a tensor: ``int8`` for i4, ``int64`` for i48 and i64, ``uint8`` for u8,
-        those of ml_dtypes for bf16 and fp8."""
-        if self.declared == "i64":
-            return np.dtype(np.int64)
+        """The elements of arrays that hold such a tensor: ``int8`` for i4, ``int64`` for i48 and i64, ``float64`` for f64,
+        ``uint8`` for u8, those of ml_dtypes for bf16 and fp8."""
+        if self.declared in _WIDER:
+            return _WIDER[self.declared]
         if self.declared in _WORDS:
             return _WORDS[self.declared]
         return self.stored_dtype
@@ -199,7 +201,7 @@ def encode(info: TensorInfo, value: Any, what: str) -> tuple[int, bool, Bytes]:
     if array.shape != info.array_shape:
         raise BadInputError(f"{what} '{info.name}' has shape {info.array_shape}; the array's is {array.shape}")
     code = _CODES[array.dtype]
-    return code, type_name(code) == info.declared and info.declared != "i64", flat(array)
+    return code, type_name(code) == info.declared and info.declared not in _WIDER, flat(array)
 
 
 def exact(info: TensorInfo, value: Any, what: str) -> Array:
