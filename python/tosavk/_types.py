@@ -105,9 +105,9 @@ class TensorInfo:
         scale, zero_point: ``real = scale * (element - zero_point)`` where the file says so; a scale of 0 means that
             the tensor is not quantized, or that nobody says how.
         declared: what the file calls the elements; `dtype` itself, but for ``u8``, which is kept as an i8 of the same
-            bits, ``i64``, which is kept as an i32 of the same number, and ``f64``, as an fp32; and of StableHLO's 64-bit integers
-            ``i64_words`` and ``u64_words``, whose words are a last dimension of 2 in buffers and one element in
-            arrays. Arrays have this type, buffers `dtype`.
+            bits, ``i64``, which is kept as an i32 of the same number, and ``f64``, as an fp32; and of StableHLO's
+            64-bit integers ``i64_words`` and ``u64_words``, whose words are a last dimension of 2 in buffers and one
+            element in arrays. Arrays have this type, buffers `dtype`.
     """
 
     name: str
@@ -123,8 +123,8 @@ class TensorInfo:
 
     @property
     def numpy_dtype(self) -> np.dtype[Any]:
-        """The elements of arrays that hold such a tensor: ``int8`` for i4, ``int64`` for i48 and i64, ``float64`` for f64,
-        ``uint8`` for u8, those of ml_dtypes for bf16 and fp8."""
+        """The elements of arrays that hold such a tensor: ``int8`` for i4, ``int64`` for i48 and i64, ``float64`` for
+        f64, ``uint8`` for u8, those of ml_dtypes for bf16 and fp8."""
         if self.declared in _WIDER:
             return _WIDER[self.declared]
         if self.declared in _WORDS:
