@@ -98,12 +98,12 @@ Id float_of_double_bits(Lowering& l, const Tensor& pair) {
     const Id up = l.shift_right(both(Op::add, rest, both(Op::add, odd, l.splat_int(odd, 0x0fffffff))), 29);
     const Id power = both(Op::sub, number, l.splat_int(number, 1023 - 127));
     const Id ordinary = both(Op::add, both(Op::bitwise_or, l.shift_left(power, 23), fraction), up);
-    const Id infinite = l.splat_int(ordinary, 0x7f800000), zero = l.splat_int(ordinary, 0);
+    const Id infinity = l.splat_int(ordinary, 0x7f800000), zero = l.splat_int(ordinary, 0);
     const Id large = is_below(l, l.splat_int(power, 254), power), small = is_below(l, power, l.splat_int(power, 1));
     const Id digits = both(Op::bitwise_or, l.bits_and(high, 0xfffff), pair.id);
     const Id nan = l.binary(Op::logical_and, is_equal(l, number, l.splat_int(number, 2047)),
                             l.logical_not(is_equal(l, digits, zero)), DType::boolean);
-    const Id special = l.select(nan, l.splat_int(ordinary, 0x7fc00000), infinite);
+    const Id special = l.select(nan, l.splat_int(ordinary, 0x7fc00000), infinity);
     const Id magnitude = l.select(large, special, l.select(small, zero, ordinary));
     return l.bitcast(both(Op::bitwise_or, magnitude, l.bits_and(high, min_of(DType::i32))), DType::fp32);
 }
