@@ -36,6 +36,7 @@ struct LoadOptions {
     const tosavk_custom_set* customs = nullptr;  ///< get() of a CustomSet
     std::string signature;                       ///< of a .tflite file; empty: its main subgraph
     tosavk_hybrid hybrid = TOSAVK_HYBRID_EXACT;
+    bool f64_as_f32 = false;  ///< of StableHLO, which else is refused
 };
 
 namespace detail {
@@ -105,6 +106,7 @@ template <class F> void with_raw(const LoadOptions& options, F f) {
     raw.customs = options.customs;
     raw.signature = options.signature.empty() ? nullptr : options.signature.c_str();
     raw.hybrid = options.hybrid;
+    raw.f64_as_f32 = options.f64_as_f32 ? 1 : 0;
     const std::vector<tosavk_input_shape> shapes = raw_shapes(options.input_shapes);
     raw.input_shapes = shapes.data();
     raw.input_shape_count = shapes.size();

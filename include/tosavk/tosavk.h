@@ -95,7 +95,9 @@ typedef enum tosavk_host_type {
     TOSAVK_HOST_U32 = 66,
     TOSAVK_HOST_U64 = 67,
     TOSAVK_HOST_I64 = 68,
-    TOSAVK_HOST_F64 = 69
+    TOSAVK_HOST_F64 = 69,
+    TOSAVK_HOST_U64_WORDS = 70, /* as what a file declares: see tosavk_tensor_info; elements are those of U64 and I64 */
+    TOSAVK_HOST_I64_WORDS = 71
 } tosavk_host_type;
 
 typedef struct tosavk_error tosavk_error;
@@ -273,7 +275,7 @@ typedef struct tosavk_load_options {
     const tosavk_custom_set* customs; /* what carries out the CUSTOM of .tosa files; may be NULL */
     const char* signature;            /* of a .tflite file, whose subgraph and names count; NULL: the main subgraph */
     int32_t hybrid;                   /* a tosavk_hybrid */
-    uint32_t reserved;
+    int32_t f64_as_f32;               /* 1: f64 and complex<f64> of StableHLO are computed as f32; 0: refused */
 } tosavk_load_options;
 
 typedef struct tosavk_tensor_info {
@@ -291,8 +293,10 @@ typedef struct tosavk_tensor_info {
 
 /* Where a file declares elements of a type that no graph has, `type` and `size_bytes` are those of the graph, in
  * buffers and for tosavk_context_set_input: of TOSAVK_HOST_U8, _U16 and _U32 an i8, i16 and i32 of the same bits, of
- * TOSAVK_HOST_I64 and _U64 an i32 of the same number. tosavk_context_set_input_as and _get_output_as take elements of
- * the declared type, and any other, by value. */
+ * TOSAVK_HOST_I64 and _U64 an i32 of the same number, and of _F64 an fp32. Of TOSAVK_HOST_I64_WORDS and _U64_WORDS, as
+ * StableHLO's i64 and ui64 are declared, the last dimension is 2: each element is two i32, the lower word first, which
+ * on a little-endian machine is the int64 or uint64 itself. tosavk_context_set_input_as and _get_output_as take
+ * elements of the declared type, and any other, by value. */
 
 /* `options` may be NULL. The file's format is recognised by its content: .tflite; .tosa of TOSA 1.0, 0.80 or 0.30,
  * which is upgraded to 1.0; StableHLO, as a portable artifact or as text; or a package of tosavk_package_save, to be

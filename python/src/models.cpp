@@ -5,13 +5,15 @@ namespace tosavk::python {
 
 namespace {
 
-cpp::LoadOptions load_options(int rounding, int hybrid, int level, int precision, std::string signature) {
+cpp::LoadOptions load_options(int rounding, int hybrid, int level, int precision, std::string signature,
+                              bool f64_as_f32) {
     cpp::LoadOptions options;
     options.rounding = static_cast<tosavk_rounding>(rounding);
     options.hybrid = static_cast<tosavk_hybrid>(hybrid);
     options.level = static_cast<tosavk_level>(level);
     options.precision = static_cast<tosavk_precision>(precision);
     options.signature = std::move(signature);
+    options.f64_as_f32 = f64_as_f32;
     return options;
 }
 
@@ -65,8 +67,10 @@ template <class Call> void define_both(nb::module_& module, const std::string& n
 void add_models(nb::module_& module) {
     nb::class_<cpp::LoadOptions>(module, "LoadOptions")
         .def("__init__",
-             [](cpp::LoadOptions* self, int rounding, int hybrid, int level, int precision, std::string signature) {
-                 new (self) cpp::LoadOptions(load_options(rounding, hybrid, level, precision, std::move(signature)));
+             [](cpp::LoadOptions* self, int rounding, int hybrid, int level, int precision, std::string signature,
+                bool f64_as_f32) {
+                 new (self) cpp::LoadOptions(
+                     load_options(rounding, hybrid, level, precision, std::move(signature), f64_as_f32));
              })
         .def("set_shapes",
              [](cpp::LoadOptions& options, NumberedShapes shapes) { options.input_shapes = std::move(shapes); });

@@ -10,7 +10,7 @@ import numpy as np
 from . import _native
 from ._buffer import Buffer
 from ._future import Future
-from ._types import Array, TensorInfo, encode
+from ._types import Array, TensorInfo, as_declared, encode
 from .errors import BadInputError, UsageError
 
 
@@ -138,7 +138,7 @@ class Context:
         info = self._infos[1][index]
         result = np.empty(info.shape, info.stored_dtype)
         self._native.get_output(index, result.reshape(-1).view(np.uint8))
-        return result.astype(info.numpy_dtype, copy=False)
+        return as_declared(info, result)
 
     def outputs(self) -> Any:
         """All outputs of the last run: an array where there is one, else `Outputs`."""

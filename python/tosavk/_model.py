@@ -18,7 +18,7 @@ from ._graph import Graph
 from ._network import Network
 from ._options import ShapePairs, Shapes, Source, opened, options, shape_pairs
 from ._progress import Progress, reporter
-from ._types import TensorInfo, as_array, encode, to_info, type_name
+from ._types import TensorInfo, as_array, as_declared, encode, to_info, type_name, word_dimensions
 from .errors import BadInputError, UsageError
 
 Sizes = Mapping[str, int]
@@ -170,9 +170,10 @@ class OpenModel:
         given = []
         for k, (info, value) in enumerate(zip(self._inputs, values, strict=True)):
             array = as_array(value, f"input {k}")
-            if array.ndim != len(info.shape) or any(d not in (None, n) for d, n in zip(info.shape, array.shape)):
+            shape = array.shape + word_dimensions(info.declared)
+            if len(shape) != len(info.shape) or any(d not in (None, n) for d, n in zip(info.shape, shape)):
                 raise BadInputError(f"input {k} is {info}; the array's shape is {array.shape}")
-            given.append((array.shape, *encode(info.of_shape(array.shape), array, f"input {k}")))
+            given.append((shape, *encode(info.of_shape(shape), array, f"input {k}")))
         with self._lock:
             context = self._started(given)
             context.run()
@@ -181,7 +182,7 @@ class OpenModel:
             for k, output in enumerate(outputs):
                 result = np.empty(output.shape, output.stored_dtype)
                 context.get_output(k, result.reshape(-1).view(np.uint8))
-                results.append(result.astype(output.numpy_dtype, copy=False))
+                results.append(as_declared(output, result))
         return results[0] if len(results) == 1 else Outputs(results, [output.name for output in outputs])
 
     def _started(self, given: Any) -> _native.Context:
@@ -219,6 +220,7 @@ def open_model(
     hybrid: str = "exact",
     level: str = "8k",
     signature: str | None = None,
+    f64_as_f32: bool = False,
     precision: str | None = None,
     max_executables: int = 16,
 ) -> OpenModel:
@@ -227,7 +229,7 @@ def open_model(
     Args:
         shapes: inputs that have one shape for good, as of `load`.
         device: what calls run on: a `Device`, or what `Device` takes.
-        rounding, hybrid, level, signature: as of `load`.
+        rounding, hybrid, level, signature, f64_as_f32: as of `load`.
         precision: as of `Network.compile`.
         max_executables: how many of the compiled networks that were used last are kept.
 
@@ -238,7 +240,7 @@ def open_model(
     """
     if isinstance(max_executables, bool) or not isinstance(max_executables, int) or not 0 < max_executables < 2**32:
         raise UsageError(f"{max_executables!r} is no number of executables to keep")
-    given = options(rounding, hybrid, level, signature, precision)
+    given = options(rounding, hybrid, level, signature, precision, f64_as_f32)
     if isinstance(source, os.PathLike):
         source = os.fspath(source)
     native = opened(source, given, max_executables)

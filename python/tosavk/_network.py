@@ -157,6 +157,7 @@ def load(
     hybrid: str = "exact",
     level: str = "8k",
     signature: str | None = None,
+    f64_as_f32: bool = False,
 ) -> Network:
     """Loads a network: a TensorFlow Lite file, a TOSA file (1.0, 0.80 or 0.30) or a package of ours; its content says
     which.
@@ -172,13 +173,14 @@ def load(
         level: ``"8k"`` refuses graphs beyond TOSA's level 8K, ``"none"`` does not.
         signature: the key of one of a TensorFlow Lite file's signatures (`describe` tells them), whose subgraph and
             names count. None: the main subgraph.
+        f64_as_f32: whether f64 and complex<f64> of a StableHLO program are computed as f32, instead of refused.
 
     Raises:
         FileError: the file cannot be read.
         BadModelError: it is no such file, or breaks its format or the specification.
         UnsupportedError: an operator is not implemented (`probe` tells of all).
     """
-    given = options(rounding, hybrid, level, signature)
+    given = options(rounding, hybrid, level, signature, f64_as_f32=f64_as_f32)
     if shapes is not None:
         given.set_shapes(shape_pairs(shapes, lambda: [raw[0] for raw in opened(source, given).inputs]))
     if isinstance(source, (bytes, bytearray, memoryview)):
@@ -255,6 +257,7 @@ def probe(
     hybrid: str = "exact",
     level: str = "8k",
     signature: str | None = None,
+    f64_as_f32: bool = False,
 ) -> Probe:
     """What becomes of each operator of a TensorFlow Lite or TOSA file, without compiling, and without stopping at the
     first that is refused. The options are those of `load`.
@@ -262,7 +265,7 @@ def probe(
     Raises:
         BadModelError: the file's structure is wrong.
     """
-    given = options(rounding, hybrid, level, signature)
+    given = options(rounding, hybrid, level, signature, f64_as_f32=f64_as_f32)
     if isinstance(source, (bytes, bytearray, memoryview)):
         return Probe(json.loads(_native.probe_bytes(bytes(source), given)))
     return Probe(json.loads(_native.probe_file(path_of(source), given)))

@@ -38,6 +38,7 @@ def options(
     level: str = "8k",
     signature: str | None = None,
     precision: str | None = None,
+    f64_as_f32: bool = False,
 ) -> _native.LoadOptions:
     """What the library takes, without shapes."""
     if signature is not None and not (isinstance(signature, str) and signature):
@@ -48,6 +49,7 @@ def options(
         _number_of(level, _LEVELS, "level"),
         precision_of(precision),
         signature or "",
+        bool(f64_as_f32),
     )
 
 

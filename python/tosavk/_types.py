@@ -36,7 +36,12 @@ _CODES: dict[np.dtype[Any], int] = {
     np.dtype(np.float64): 69,
 }
 # What files declare beside TOSA's types.
-_HOST_NAMES = {64: "u8", 65: "u16", 66: "u32", 67: "u64", 68: "i64", 69: "f64"}
+_HOST_NAMES = {
+    64: "u8", 65: "u16", 66: "u32", 67: "u64", 68: "i64", 69: "f64", 70: "u64_words", 71: "i64_words"
+}  # fmt: skip
+# Those that are kept as a narrower type of the same numbers.
+_WIDER = {"i64": np.dtype(np.int64), "f64": np.dtype(np.float64)}
+_WORDS = {"u64_words": np.dtype(np.uint64), "i64_words": np.dtype(np.int64)}
 _I4 = np.dtype(ml_dtypes.int4)
 # The integers that have fewer bits than their elements in numpy.
 _NARROW = {"i4": (-8, 7), "i48": (-(2**47), 2**47 - 1)}
@@ -100,7 +105,9 @@ class TensorInfo:
         scale, zero_point: ``real = scale * (element - zero_point)`` where the file says so; a scale of 0 means that
             the tensor is not quantized, or that nobody says how.
         declared: what the file calls the elements; `dtype` itself, but for ``u8``, which is kept as an i8 of the same
-            bits, and ``i64``, which is kept as an i32 of the same number. Arrays have this type, buffers `dtype`.
+            bits, ``i64``, which is kept as an i32 of the same number, and ``f64``, as an fp32; and of StableHLO's
+            64-bit integers ``i64_words`` and ``u64_words``, whose words are a last dimension of 2 in buffers and one
+            element in arrays. Arrays have this type, buffers `dtype`.
     """
 
     name: str
@@ -116,11 +123,18 @@ class TensorInfo:
 
     @property
     def numpy_dtype(self) -> np.dtype[Any]:
-        """The elements of arrays that hold such a tensor: ``int8`` for i4, ``int64`` for i48 and i64, ``uint8`` for u8,
-        those of ml_dtypes for bf16 and fp8."""
-        if self.declared == "i64":
-            return np.dtype(np.int64)
+        """The elements of arrays that hold such a tensor: ``int8`` for i4, ``int64`` for i48 and i64, ``float64`` for
+        f64, ``uint8`` for u8, those of ml_dtypes for bf16 and fp8."""
+        if self.declared in _WIDER:
+            return _WIDER[self.declared]
+        if self.declared in _WORDS:
+            return _WORDS[self.declared]
         return self.stored_dtype
+
+    @property
+    def array_shape(self) -> tuple[int, ...]:
+        """The shape of arrays that hold such a tensor: without the dimension of its words."""
+        return self.shape[: len(self.shape) - len(word_dimensions(self.declared))]
 
     @property
     def stored_dtype(self) -> np.dtype[Any]:
@@ -144,9 +158,21 @@ def to_info(raw: tuple[str, int, Sequence[int], int, float, int, int]) -> Tensor
     return TensorInfo(name, type_name(code), tuple(shape), scale, zero_point, type_name(declared))
 
 
+def word_dimensions(declared: str) -> tuple[int, ...]:
+    """What a tensor's shape has behind that of its arrays."""
+    return (2,) if declared in _WORDS else ()
+
+
+def as_declared(info: TensorInfo, stored: Array) -> Array:
+    """A tensor's elements in the graph as arrays hold them."""
+    if info.array_shape != info.shape:
+        return stored.view(info.numpy_dtype).reshape(info.array_shape)
+    return stored.astype(info.numpy_dtype, copy=False)
+
+
 def array_of(info: TensorInfo, data: bytes) -> Array:
     """An array of its own, of what a tensor's bytes in the graph are."""
-    return np.frombuffer(data, info.stored_dtype).reshape(info.shape).astype(info.numpy_dtype)
+    return as_declared(info, np.frombuffer(data, info.stored_dtype).reshape(info.shape)).copy()
 
 
 def flat(array: Array) -> Bytes:
@@ -172,17 +198,20 @@ def as_array(value: Any, what: str) -> Array:
 def encode(info: TensorInfo, value: Any, what: str) -> tuple[int, bool, Bytes]:
     """What the library takes for an input: the type's number, whether it is the tensor's own, and the bytes."""
     array = as_array(value, what)
-    if array.shape != info.shape:
-        raise BadInputError(f"{what} '{info.name}' has shape {info.shape}; the array's is {array.shape}")
+    if array.shape != info.array_shape:
+        raise BadInputError(f"{what} '{info.name}' has shape {info.array_shape}; the array's is {array.shape}")
     code = _CODES[array.dtype]
-    return code, type_name(code) == info.declared and info.declared != "i64", flat(array)
+    return code, type_name(code) == info.declared and info.declared not in _WIDER, flat(array)
 
 
 def exact(info: TensorInfo, value: Any, what: str) -> Array:
     """The array in the tensor's own elements, for calls that take nothing else: each element must fit."""
     array = as_array(value, what)
-    if array.shape != info.shape:
-        raise BadInputError(f"{what} '{info.name}' has shape {info.shape}; the array's is {array.shape}")
+    if array.shape != info.array_shape:
+        raise BadInputError(f"{what} '{info.name}' has shape {info.array_shape}; the array's is {array.shape}")
+    if info.array_shape != info.shape:
+        numbers = converted(array, info.numpy_dtype, f"{what} '{info.name}'", info.declared)
+        return np.ascontiguousarray(numbers).reshape(-1).view(np.int32).reshape(info.shape)
     return converted(array, info.stored_dtype, f"{what} '{info.name}'", info.dtype)
 
 

@@ -18,7 +18,7 @@ static_assert(same(DType::boolean, TOSAVK_BOOL) && same(DType::i4, TOSAVK_I4) &&
               same(DType::fp16, TOSAVK_FP16) && same(DType::bf16, TOSAVK_BF16) && same(DType::fp32, TOSAVK_FP32));
 
 bool known(int type) { return type >= TOSAVK_BOOL && type <= TOSAVK_FP32; }
-bool known_host(int type) { return type >= TOSAVK_HOST_U8 && type <= TOSAVK_HOST_F64; }
+bool known_host(int type) { return type >= TOSAVK_HOST_U8 && type <= TOSAVK_HOST_I64_WORDS; }
 
 }  // namespace
 
@@ -32,8 +32,8 @@ DType to_dtype(int raw_type) {
 }
 
 HostType host_type(std::int32_t type) {
-    constexpr HostKind kinds[] = {HostKind::u8,  HostKind::u16, HostKind::u32,
-                                  HostKind::u64, HostKind::i64, HostKind::f64};
+    constexpr HostKind kinds[] = {HostKind::u8,  HostKind::u16, HostKind::u32, HostKind::u64,
+                                  HostKind::i64, HostKind::f64, HostKind::u64, HostKind::i64};
     if (known_host(type)) return {kinds[type - TOSAVK_HOST_U8]};
     return {HostKind::graph, to_dtype(type)};
 }
@@ -68,7 +68,7 @@ void tosavk_text_release(tosavk_text* text) { delete text; }
 
 // The names are string literals, so that their data ends in a NUL.
 const char* tosavk_type_name(int32_t type) {
-    constexpr const char* host_names[] = {"u8", "u16", "u32", "u64", "i64", "f64"};
+    constexpr const char* host_names[] = {"u8", "u16", "u32", "u64", "i64", "f64", "u64_words", "i64_words"};
     if (known_host(type)) return host_names[type - TOSAVK_HOST_U8];
     return known(type) ? name_of(static_cast<DType>(type)).data() : "?";
 }

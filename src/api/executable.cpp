@@ -50,7 +50,8 @@ void check_size(const Value& value, std::uint32_t index, std::size_t size_bytes,
 
 /// The same where the caller has its elements as `type`.
 void check_size(const Value& value, std::uint32_t index, HostType type, std::size_t size_bytes, const char* what) {
-    const std::size_t wanted = static_cast<std::size_t>(element_count(value.shape)) * type.bytes();
+    const bool words = value.declared == HostKind::u64_words || value.declared == HostKind::i64_words;
+    const std::size_t wanted = static_cast<std::size_t>(element_count(value.shape)) / (words ? 2 : 1) * type.bytes();
     if (size_bytes == wanted) return;
     throw Error(ErrorCode::bad_input, fmt::format("{} {} '{}' ({}) has {} bytes as {}, not {}", what, index, value.name,
                                                   to_string(value.shape), wanted, type.name(), size_bytes));

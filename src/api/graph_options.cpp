@@ -39,7 +39,9 @@ ImportOptions import_options(const tosavk_load_options* given) {
         case TOSAVK_HYBRID_DEQUANTIZE: result.hybrid = TfliteHybrid::dequantize; break;
         default: throw Error(ErrorCode::usage, fmt::format("{} is not a tosavk_hybrid", options.hybrid));
     }
-    if (options.reserved != 0) throw Error(ErrorCode::usage, "tosavk_load_options.reserved must be 0");
+    if (options.f64_as_f32 != 0 && options.f64_as_f32 != 1)
+        throw Error(ErrorCode::usage, "tosavk_load_options.f64_as_f32 must be 0 or 1");
+    result.f64_as_f32 = options.f64_as_f32 == 1;
     result.level = &level_of(options.level);
     switch (options.spec) {
         case TOSAVK_SPEC_RECOGNISE: result.spec = TosaSpec::recognise; break;

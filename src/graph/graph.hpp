@@ -28,7 +28,8 @@ struct Value {
     double scale = 0;         ///< real = scale * (q - zero_point) where the source file says so; 0: unknown
     std::int64_t zero_point = 0;
     /// Inputs and outputs: what the file declares where no graph has that type. u8, u16, u32: the value is an i8, i16
-    /// or i32 of the same bits. i64, u64: an i32 of the same numbers. zero_point and scale are of the declared type.
+    /// or i32 of the same bits. i64, u64: an i32 of the same numbers. i64_words, u64_words: an i32 whose last
+    /// dimension has both words of each. f64: an fp32. zero_point and scale are of the declared type.
     HostKind declared = HostKind::graph;
 
     bool is_constant() const { return bool(data); }

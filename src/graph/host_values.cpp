@@ -28,8 +28,10 @@ Value read(HostType type, const std::byte* at) {
         case HostType::Kind::u8: return std::int64_t{load<std::uint8_t>(at)};
         case HostType::Kind::u16: return std::int64_t{load<std::uint16_t>(at)};
         case HostType::Kind::u32: return std::int64_t{load<std::uint32_t>(at)};
-        case HostType::Kind::u64: return load<std::uint64_t>(at);
-        case HostType::Kind::i64: return load<std::int64_t>(at);
+        case HostType::Kind::u64:
+        case HostType::Kind::u64_words: return load<std::uint64_t>(at);
+        case HostType::Kind::i64:
+        case HostType::Kind::i64_words: return load<std::int64_t>(at);
         case HostType::Kind::f64: return load<double>(at);
         case HostType::Kind::graph: break;
     }
@@ -108,7 +110,7 @@ std::size_t HostType::bytes() const {
 }
 
 std::string HostType::name() const {
-    constexpr const char* names[] = {"", "u8", "u16", "u32", "u64", "i64", "f64"};
+    constexpr const char* names[] = {"", "u8", "u16", "u32", "u64", "i64", "f64", "u64_words", "i64_words"};
     return kind == Kind::graph ? std::string(name_of(type)) : names[static_cast<std::size_t>(kind)];
 }
 

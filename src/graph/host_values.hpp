@@ -23,7 +23,8 @@ struct HostType {
     std::string name() const;
 };
 
-/// What a file may declare of a value: u8, u16 and u32 of one with as many bits; i64 and u64 of an i32.
+/// What a file may declare of a value: u8, u16 and u32 of one with as many bits; i64 and u64 of an i32; u64_words and
+/// i64_words of an i32 whose last dimension has the two words of each number; f64 of an fp32.
 constexpr bool may_declare(DType type, HostKind declared) {
     switch (declared) {
         case HostKind::graph: return true;
@@ -31,15 +32,20 @@ constexpr bool may_declare(DType type, HostKind declared) {
         case HostKind::u16: return type == DType::i16;
         case HostKind::u32:
         case HostKind::u64:
-        case HostKind::i64: return type == DType::i32;
+        case HostKind::i64:
+        case HostKind::u64_words:
+        case HostKind::i64_words: return type == DType::i32;
+        case HostKind::f64: return type == DType::fp32;
         default: return false;
     }
 }
 
 /// What the bytes of an input or output are: an i8, i16 or i32 that a file declares as unsigned has the bits of that;
-/// an i32 that it declares as 64 bits wide is the same number.
+/// an i32 that it declares as 64 bits wide is the same number, or with its neighbour has the bits of that.
 inline HostType stored_type(DType type, HostKind declared) {
     const bool same_bits = declared == HostKind::u8 || declared == HostKind::u16 || declared == HostKind::u32;
+    if (declared == HostKind::u64_words) return {HostKind::u64};
+    if (declared == HostKind::i64_words) return {HostKind::i64};
     return same_bits ? HostType{declared} : HostType{HostKind::graph, type};
 }
 

@@ -25,8 +25,9 @@ constexpr bool is_small_float(DType t) { return is_float(t) && t != DType::fp32;
 constexpr bool is_integer(DType t) {
     return t == DType::i4 || t == DType::i8 || t == DType::i16 || t == DType::i32 || t == DType::i48;
 }
-/// Element types that programs and files have and no graph does.
-enum class HostKind : std::uint8_t { graph, u8, u16, u32, u64, i64, f64 };
+/// Element types that programs and files have and no graph does. The words of a 64-bit number lie side by side, the
+/// lower one first, in a last dimension of two.
+enum class HostKind : std::uint8_t { graph, u8, u16, u32, u64, i64, f64, u64_words, i64_words };
 
 /// Smallest and largest value of a signed integer type (i4: -7..7, bool: 0..1).
 std::int64_t min_of(DType type);

@@ -239,7 +239,7 @@ template <class A> void fields(A& a, ControlStep& value) {
 template <class A> void fields(A& a, PackagedShader& value) { a(value.glsl, value.spirv); }
 template <class A> void fields(A& a, PackagedScale& value) {
     a(value.scale, value.zero_point);
-    a.choice(value.declared, HostKind::f64);
+    a.choice(value.declared, HostKind::i64_words);
 }
 template <class A> void fields(A& a, MatrixShape& value) { a(value.m, value.n, value.k); }
 template <class A> void fields(A& a, DevicePlan& value) {

@@ -60,7 +60,7 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_load_options, customs, 40);
     AT(tosavk_load_options, signature, 48);
     AT(tosavk_load_options, hybrid, 56);
-    AT(tosavk_load_options, reserved, 60);
+    AT(tosavk_load_options, f64_as_f32, 60);
     SIZE(tosavk_tensor_info, 120);
     AT(tosavk_tensor_info, struct_size, 0);
     AT(tosavk_tensor_info, name, 8);

@@ -172,9 +172,12 @@ TEST(Api, StructSize) {
     options.hybrid = 2;
     EXPECT_EQ(load(&options).status, TOSAVK_ERROR_USAGE);
     options.hybrid = 0;
-    options.reserved = 1;
-    EXPECT_EQ(load(&options).status, TOSAVK_ERROR_USAGE);
-    options.reserved = 0;
+    for (const std::int32_t f64_as_f32 : {0, 1, 2, -1}) {
+        options.f64_as_f32 = f64_as_f32;
+        const bool known = f64_as_f32 == 0 || f64_as_f32 == 1;
+        EXPECT_EQ(load(&options).status, known ? TOSAVK_OK : TOSAVK_ERROR_USAGE) << f64_as_f32;
+    }
+    options.f64_as_f32 = 0;
     // An older program's struct ends early: what lies behind it is not read.
     options.struct_size = offsetof(tosavk_load_options, input_shapes);
     options.input_shapes = reinterpret_cast<const tosavk_input_shape*>(8);

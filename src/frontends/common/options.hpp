@@ -33,6 +33,7 @@ struct ImportOptions {
     std::string signature;                     ///< .tflite files only: which one is the graph; empty: the main subgraph
     std::filesystem::path folder;              ///< where the file lies, for files beside it; empty: unknown
     std::shared_ptr<const CustomSet> customs;  ///< what carries out CUSTOM nodes; may be null
+    bool f64_as_f32 = false;                   ///< StableHLO only: f64 and complex<f64> are computed as f32
 };
 
 }  // namespace tosavk

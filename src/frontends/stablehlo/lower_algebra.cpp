@@ -67,7 +67,7 @@ Matrix matrix_of(Lowering& l, const Tensor& x) {
     const Shape shape = l.shape(x.id);
     const std::int64_t rows = shape[shape.size() - 2], columns = shape.back();
     const Shape flat{tosavk::element_count(shape) / (rows * columns), rows, columns};
-    return each({x.id, x.imaginary}, [&](Id id) { return l.reshape(l.cast(id, DType::fp32), flat); });
+    return each({x.id, x.other}, [&](Id id) { return l.reshape(l.cast(id, DType::fp32), flat); });
 }
 
 void set_matrix(Lowering& l, const Matrix& m, Element element) {
@@ -192,7 +192,7 @@ void lower_fft(Lowering& l) {
     const std::string kind = l.keyword("fft_type");
     const std::vector<std::int64_t> lengths = l.numbers("fft_length");
     const bool inverse = kind == "IFFT" || kind == "IRFFT";
-    Complex made{x.id, x.is_complex() ? x.imaginary : l.zeros(DType::fp32, l.shape(x.id))};
+    Complex made{x.id, x.is_complex() ? x.other : l.zeros(DType::fp32, l.shape(x.id))};
     const std::size_t rank = l.shape(x.id).size(), first = rank - lengths.size(), last = rank - 1;
     double count = 1;
     for (const std::int64_t length : lengths) count *= static_cast<double>(length);

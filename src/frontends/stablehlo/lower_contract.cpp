@@ -1,11 +1,13 @@
 // Products of matrices, and convolutions.
 #include "frontends/stablehlo/functions.hpp"
+#include "frontends/stablehlo/words.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <optional>
 
 namespace tosavk::stablehlo {
 
@@ -59,11 +61,44 @@ Id matmul(Lowering& l, const Tensor& a, const Tensor& b, Id x, Id y) {
 }
 
 Range range_of_sums(const Tensor& a, const Tensor& b, std::int64_t terms) {
-    const auto most = [](Range r) { return static_cast<double>(std::max(std::abs(r.least), std::abs(r.most))); };
+    const auto most = [](Range r) {
+        return std::max(std::abs(static_cast<double>(r.least)), std::abs(static_cast<double>(r.most)));
+    };
     const double largest = most(a.range) * most(b.range) * static_cast<double>(terms);
     if (largest > 4e18) return {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
     const auto bound = static_cast<std::int64_t>(largest);
     return {a.range.least >= 0 && b.range.least >= 0 ? 0 : -bound, bound};
+}
+
+/// 64-bit integers byte by byte, whose products are summed in i32.
+template <class Step>
+Tensor contracted_bytes(Lowering& l, const Tensor& a, const Tensor& b, Element to, std::int64_t terms,
+                        const Step& step) {
+    if (terms > most_added)
+        l.unsupported(fmt::format("sums of more than {} 64-bit products are not supported", most_added));
+    const auto bytes_in = [&](const Tensor& x) {
+        std::vector<Tensor> bytes;
+        const Words words = words_of(l, x);
+        const Shape whole = l.shape(x.id);
+        const bool small = x.range.least >= 0 && !x.is_pair();
+        for (int k = 0; k < (small ? 4 : 8); ++k) {
+            if (small && x.range.most >> (8 * k) == 0 && k > 0) break;
+            const Id word = k < 4 ? words.low : l.tile_to(words.high, whole);
+            bytes.push_back({Element::i32, l.bits_and(l.shift_right(word, 8 * (k % 4)), 0xff), no_id, {0, 255}});
+        }
+        return bytes;
+    };
+    const std::vector<Tensor> left = bytes_in(a), right = bytes_in(b);
+    std::optional<Words> sum;
+    for (std::size_t i = 0; i < left.size(); ++i) {
+        for (std::size_t j = 0; j < right.size() && i + j < 8; ++j) {
+            const Id part = step(left[i], right[j]);
+            const Words moved =
+                shifted_words(l, {part, l.splat_int(part, 0)}, static_cast<int>(8 * (i + j)), Shift::left);
+            sum = sum ? sum_of_words(l, *sum, moved) : moved;
+        }
+    }
+    return from_words(l, *sum, to, pair_range(to));
 }
 
 /// Of numbers of any type, with `step` for the products of two real tensors in fp32 or i32.
@@ -71,7 +106,7 @@ template <class Step>
 Tensor contracted(Lowering& l, Tensor a, Tensor b, Element to, std::int64_t terms, const Step& step) {
     if (a.is_complex() || b.is_complex()) {
         const auto part = [](const Tensor& t, bool imaginary) {
-            return Tensor{Element::f32, imaginary ? t.imaginary : t.id, no_id, {}};
+            return Tensor{Element::f32, imaginary ? t.other : t.id, no_id, {}};
         };
         const auto times = [&](bool i, bool j) { return step(part(a, i), part(b, j)); };
         return {to,
@@ -87,12 +122,18 @@ Tensor contracted(Lowering& l, Tensor a, Tensor b, Element to, std::int64_t term
         if (t->element == Element::pred) *t = converted(l, *t, to);
     if (is_integer_element(a.element) != is_integer_element(to)) a = converted(l, a, to);
     if (is_integer_element(b.element) != is_integer_element(to)) b = converted(l, b, to);
-    return l.narrow(step(a, b), to, is_integer_element(to) ? range_of_sums(a, b, terms) : Range{});
+    for (Tensor* t : {&a, &b})
+        if (t->is_pair() && bits_of(to) != 64) *t = converted(l, *t, to);
+    const bool pairs = a.is_pair() || b.is_pair();
+    const Range range = is_integer_element(to) ? range_of_sums(a, b, terms) : Range{};
+    if (pairs || (is_integer_element(to) && bits_of(to) == 64 && !whole_range(to).holds(range)))
+        return contracted_bytes(l, a, b, to, terms, step);
+    return l.narrow(step(a, b), to, range);
 }
 
 void lower_product(Lowering& l, const Dims& left_batch, const Dims& right_batch, const Dims& left_inner,
                    const Dims& right_inner) {
-    const Tensor a = l.in(0), b = l.in(1);
+    const Tensor a = l.given(0), b = l.given(1);
     const Shape left = l.shape(a.id), right = l.shape(b.id), result = l.result_shape();
     const Element to = l.result_type().element;
     const Dims rows = remaining(left.size(), left_batch, left_inner);
@@ -101,7 +142,7 @@ void lower_product(Lowering& l, const Dims& left_batch, const Dims& right_batch,
     const std::int64_t h = size_of_dims(left, rows), w = size_of_dims(right, columns);
     if (c == 0) {
         Tensor none{to, l.zeros(l.dtype(to), result), no_id, {0, 0}};
-        if (to == Element::c64) none.imaginary = none.id;
+        if (is_complex_element(to)) none.other = none.id;
         return l.set(none);
     }
     const Dims left_order = joined(left_batch, rows, left_inner),
@@ -183,11 +224,15 @@ Id plain_convolution(Lowering& l, Id x, Id weights, const std::vector<Spatial>& 
 }
 
 void lower_convolution(Lowering& l) {
-    const Tensor a = l.in(0), b = l.in(1);
+    const Tensor a = l.given(0), b = l.given(1);
     const Element to = l.result_type().element;
     const auto in_space = l.numbers("input_spatial_dimensions"), kernel_space = l.numbers("kernel_spatial_dimensions");
     const auto out_space = l.numbers("output_spatial_dimensions");
-    const auto strides = l.numbers("window_strides"), padding = l.numbers("padding");
+    const auto strides = l.numbers("window_strides");
+    const bool is_dynamic = l.op().name == "dynamic_conv";
+    const std::optional<Dims> told = is_dynamic ? l.known(2) : l.numbers("padding");
+    if (!told) l.unsupported("its padding is not known");
+    const Dims& padding = *told;
     const auto left_dilation = l.numbers("lhs_dilation"), right_dilation = l.numbers("rhs_dilation");
     const auto reversal = l.numbers("window_reversal");
     const std::int64_t groups = l.integer("feature_group_count"), batch_groups = l.integer("batch_group_count");
@@ -280,6 +325,7 @@ std::span<const LoweringRow> contract_rows() {
         {"convolution", lower_convolution},
         {"dot", lower_dot},
         {"dot_general", lower_dot_general},
+        {"dynamic_conv", lower_convolution},
     };
     return rows;
 }

@@ -25,8 +25,25 @@ void lower_custom_call(Lowering& l) {
     const bool is_annotation = std::find(annotations.begin(), annotations.end(), target) != annotations.end();
     if (!is_annotation || l.operand_count() != l.result_count())
         l.unsupported(fmt::format("the custom call '{}' is not supported", printable(target)));
-    for (std::size_t k = 0; k < l.result_count(); ++k) l.set(l.in(k), k);
+    for (std::size_t k = 0; k < l.result_count(); ++k) l.set(l.given(k), k);
 }
+
+/// A tuple is nothing in the graph; what reads a part finds it where it was made.
+void lower_tuple(Lowering& l) { l.set(Tensor{}); }
+
+/// What a part of a tuple is; tuples may lie in tuples.
+stablehlo::ValueId part_of_tuple(Lowering& l, const Operation& get) {
+    const Operation* made = l.maker(get.operands.at(0));
+    if (made && made->name == "get_tuple_element") made = l.maker(part_of_tuple(l, *made));
+    const Attribute* attribute = find(get.attributes, "index");
+    const auto* index = attribute ? attribute->as<Integer>() : nullptr;
+    const bool known = made && made->name == "tuple" && index && index->value >= 0 &&
+                       static_cast<std::size_t>(index->value) < made->operands.size();
+    if (!known) l.unsupported("its tuple is not known");
+    return made->operands[static_cast<std::size_t>(index->value)];
+}
+
+void lower_tuple_part(Lowering& l) { l.set(l.value(part_of_tuple(l, l.op()))); }
 
 void lower_token(Lowering& l) { l.set(Tensor{}); }
 
@@ -35,7 +52,7 @@ void lower_zero_id(Lowering& l) { l.set(l.number(Element::u32, 0)); }
 // ---- regions ------------------------------------------------------------------------------------------------------
 
 void append_ids(Lowering& l, std::vector<Id>& list, const Tensor& tensor) {
-    for (const Id id : {tensor.id, tensor.imaginary})
+    for (const Id id : {tensor.id, tensor.other})
         if (id != no_id && !l.is_empty(id)) list.push_back(id);
 }
 
@@ -45,7 +62,7 @@ std::vector<Tensor> take_results(Lowering& l, std::span<const Tensor> like, std:
     std::size_t next = 0;
     for (std::size_t k = 0; k < like.size(); ++k) {
         Tensor result = like[k];
-        for (Id* part : {&result.id, &result.imaginary}) {
+        for (Id* part : {&result.id, &result.other}) {
             if (*part == no_id) continue;
             const Type& type = l.result_type(k);
             if (has_no_elements(type.dims)) *part = l.empty(l.dtype(type.element), type.dims);
@@ -62,10 +79,18 @@ std::vector<Tensor> branch(Lowering& l, Id condition, const Region& on_true, con
 template <class Second>
 std::vector<Tensor> two_ways(Lowering& l, Id condition, const Region& on_true, const Second& second) {
     std::vector<stablehlo::ValueId> captured;
+    std::vector<bool> pairs;
     Lowering::Made a = l.made(on_true, {}, captured, false);
     const std::size_t first_needs = captured.size();
-    Lowering::Made b = second(captured);
-    if (captured.size() > first_needs) a = l.made(on_true, {}, captured, false);
+    Lowering::Made b = second(captured, pairs);
+    bool differ = false;
+    for (std::size_t k = 0; k < a.results.size(); ++k) {
+        const bool one = a.results[k].is_pair(), other = b.results.at(k).is_pair();
+        pairs.push_back(one || other);
+        differ = differ || one != other;
+    }
+    if (differ) b = second(captured, pairs);
+    if (captured.size() > first_needs || differ) a = l.made(on_true, {}, captured, false, pairs);
     std::vector<Id> inputs;
     for (const stablehlo::ValueId id : captured) append_ids(l, inputs, l.value(id));
     for (std::size_t k = 0; k < a.results.size(); ++k)
@@ -77,7 +102,9 @@ std::vector<Tensor> two_ways(Lowering& l, Id condition, const Region& on_true, c
 
 std::vector<Tensor> branch(Lowering& l, Id condition, const Region& on_true, const Region& on_false) {
     return two_ways(l, condition, on_true,
-                    [&](std::vector<stablehlo::ValueId>& captured) { return l.made(on_false, {}, captured, false); });
+                    [&](std::vector<stablehlo::ValueId>& captured, const std::vector<bool>& pairs) {
+                        return l.made(on_false, {}, captured, false, pairs);
+                    });
 }
 
 void set_results(Lowering& l, const std::vector<Tensor>& results) {
@@ -91,22 +118,83 @@ void lower_if(Lowering& l) {
     set_results(l, branch(l, l.in(0).id, l.region(0), l.region(1)));
 }
 
-/// Both sides of every choice are computed here, and the results chosen: a branch by index has no region of its own in
-/// the graph that would read a number.
+/// Whether it costs more to compute a branch that is not taken than to ask first.
+bool is_dear(const Region& region) {
+    static constexpr std::array dear = {"call",
+                                        "cholesky",
+                                        "composite",
+                                        "convolution",
+                                        "dot_general",
+                                        "fft",
+                                        "gather",
+                                        "reduce",
+                                        "reduce_window",
+                                        "scatter",
+                                        "select_and_scatter",
+                                        "sort",
+                                        "triangular_solve",
+                                        "while",
+                                        "case",
+                                        "if"};
+    return region.operations.size() > 32 ||
+           std::any_of(region.operations.begin(), region.operations.end(), [](const Operation& operation) {
+               return std::find(dear.begin(), dear.end(), std::string_view(operation.name)) != dear.end();
+           });
+}
+
+Id is_case(Lowering& l, Id index, std::size_t k, std::size_t n) {
+    const Id number = l.splat_int(index, static_cast<std::int64_t>(k));
+    if (k + 1 < n) return l.binary(tosavk::Op::equal, index, number, DType::boolean);
+    // The last one stands for all that there is no branch for.
+    const Id below = l.binary(tosavk::Op::greater, l.splat_int(index, 0), index, DType::boolean);
+    const Id above = l.binary(tosavk::Op::greater_equal, index, number, DType::boolean);
+    return l.binary(tosavk::Op::logical_or, below, above, DType::boolean);
+}
+
+/// One branch after the other, each in a COND_IF that else hands on what there is.
+void lower_dear_case(Lowering& l, Id index) {
+    const std::size_t n = l.op().regions.size();
+    std::vector<Tensor> results;
+    for (std::size_t r = 0; r < l.result_count(); ++r) {
+        const Element element = l.result_type(r).element;
+        Tensor zero{element, l.zeros(l.dtype(element), l.result_shape(r)), no_id, {0, 0}};
+        if (is_complex_element(element)) zero.other = zero.id;
+        results.push_back(l.as_pair(zero));
+    }
+    const std::vector<bool> pairs(results.size(), true);
+    for (std::size_t k = 0; k < n; ++k) {
+        std::vector<stablehlo::ValueId> captured;
+        Lowering::Made taken = l.made(l.region(k), results, captured, false, pairs);
+        Lowering::Made other = l.passed_on(results, captured);
+        std::vector<Id> inputs;
+        for (const Tensor& result : results) append_ids(l, inputs, result);
+        for (const stablehlo::ValueId id : captured) append_ids(l, inputs, l.value(id));
+        const std::vector<Id> ids = l.builder().cond_if(is_case(l, index, k, n), inputs, std::move(taken.graph),
+                                                        std::move(other.graph), l.unique(l.op().name));
+        for (std::size_t r = 0; r < results.size(); ++r)
+            taken.results[r].range = taken.results[r].range.joined(results[r].range);
+        results = take_results(l, taken.results, ids);
+    }
+    set_results(l, results);
+}
+
+/// Where that is cheap, all branches are computed and the results chosen.
 void lower_case(Lowering& l) {
     if (yields_nothing(l)) return;
     const Tensor index = l.in(0);
     const std::size_t n = l.op().regions.size();
+    const auto& regions = l.op().regions;
+    if (n > 1 && !l.is_lifted() && std::any_of(regions.begin(), regions.end(), is_dear))
+        return lower_dear_case(l, index.id);
     std::vector<Tensor> results = l.inlined(l.region(n - 1), {});
     for (std::size_t k = 0; k + 1 < n; ++k) {
-        const std::vector<Tensor> other = l.inlined(l.region(k), {});
-        const Id chosen =
-            l.binary(tosavk::Op::equal, index.id, l.splat_int(index.id, static_cast<double>(k)), DType::boolean);
+        std::vector<Tensor> other = l.inlined(l.region(k), {});
+        const Id chosen = is_case(l, index.id, k, n);
         for (std::size_t r = 0; r < results.size(); ++r) {
+            l.make_alike(results[r], other[r]);
             results[r].range = results[r].range.joined(other[r].range);
             results[r].id = l.select(chosen, other[r].id, results[r].id);
-            if (results[r].is_complex())
-                results[r].imaginary = l.select(chosen, other[r].imaginary, results[r].imaginary);
+            if (results[r].has_two()) results[r].other = l.select(chosen, other[r].other, results[r].other);
         }
     }
     set_results(l, results);
@@ -141,13 +229,16 @@ void bound_counters(Lowering& l, const Region& condition, std::vector<Tensor>& a
         } else if (!made) {
             other = l.value(limit).range;
         }
-        if (!other || !is_integer_element(l.type_of(counter).element)) continue;
+        const Element element = l.type_of(counter).element;
+        if (!other || !is_integer_element(element)) continue;
+        // A u64 may be larger than what a range tells.
+        if (element == Element::u64 && (other->least < 0 || other->most == pair_range(element).most)) continue;
         std::string name = direction->name;
         if (swapped)
             name = name == "LT" ? "GT" : name == "LE" ? "GE" : name == "GT" ? "LT" : name == "GE" ? "LE" : name;
-        if (name == "LT") range.most = std::min(range.most, other->most - 1);
+        if (name == "LT") range.most = std::min(range.most, saturated_difference(other->most, 1));
         if (name == "LE") range.most = std::min(range.most, other->most);
-        if (name == "GT") range.least = std::max(range.least, other->least + 1);
+        if (name == "GT") range.least = std::max(range.least, saturated_sum(other->least, 1));
         if (name == "GE") range.least = std::max(range.least, other->least);
         if (range.least > range.most) range = {range.least, range.least};
     }
@@ -155,23 +246,31 @@ void bound_counters(Lowering& l, const Region& condition, std::vector<Tensor>& a
 
 void lower_while(Lowering& l) {
     const Region &condition = l.region(0), &body = l.region(1);
-    std::vector<Tensor> carried = l.all_in();
+    std::vector<Tensor> carried = l.all_given();
     // What a turn makes of a range must be within it. It is widened until that holds.
     std::optional<Lowering::Made> turn;
     std::vector<stablehlo::ValueId> captured;
-    constexpr int attempts = 4;
+    constexpr int attempts = 8;
     for (int attempt = 0; !turn; ++attempt) {
         std::vector<Tensor> inside = carried;
         bound_counters(l, condition, inside);
         captured.clear();
-        Lowering::Made made = l.made(body, inside, captured, true);
+        std::vector<bool> pairs;
+        for (const Tensor& tensor : carried) pairs.push_back(tensor.is_pair());
+        Lowering::Made made = l.made(body, inside, captured, true, pairs);
         bool stable = true;
         for (std::size_t k = 0; k < carried.size(); ++k) {
             Range& range = carried[k].range;
             const Range next = made.results[k].range;
-            if (!is_integer_element(carried[k].element) || range.holds(next)) continue;
+            if (!is_integer_element(carried[k].element)) continue;
+            if (made.results[k].is_pair() && !carried[k].is_pair()) {
+                carried[k] = l.as_pair(carried[k]);
+                range = pair_range(carried[k].element);
+                stable = false;
+            }
+            if (range.holds(next)) continue;
             stable = false;
-            const Range whole = whole_range(carried[k].element);
+            const Range whole = carried[k].is_pair() ? pair_range(carried[k].element) : whole_range(carried[k].element);
             if (next.least < range.least) range.least = attempt < 1 ? next.least : whole.least;
             if (next.most > range.most) range.most = attempt < 1 ? next.most : whole.most;
         }
@@ -183,7 +282,9 @@ void lower_while(Lowering& l) {
     if (captured.size() > known) {
         std::vector<Tensor> inside = carried;
         bound_counters(l, condition, inside);
-        turn = l.made(body, inside, captured, true);
+        std::vector<bool> pairs;
+        for (const Tensor& tensor : carried) pairs.push_back(tensor.is_pair());
+        turn = l.made(body, inside, captured, true, pairs);
     }
     std::vector<Id> inputs;
     for (const Tensor& tensor : carried) append_ids(l, inputs, tensor);
@@ -203,9 +304,11 @@ std::span<const LoweringRow> control_rows() {
         {"composite", lower_composite},
         {"create_token", lower_token},
         {"custom_call", lower_custom_call},
+        {"get_tuple_element", lower_tuple_part},
         {"if", lower_if},
         {"partition_id", lower_zero_id},
         {"replica_id", lower_zero_id},
+        {"tuple", lower_tuple},
         {"while", lower_while},
     };
     return rows;

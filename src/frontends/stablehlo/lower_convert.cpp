@@ -1,5 +1,7 @@
 // Elements of one type to another.
+#include "frontends/stablehlo/elements.hpp"
 #include "frontends/stablehlo/functions.hpp"
+#include "frontends/stablehlo/words.hpp"
 
 #include <fmt/format.h>
 
@@ -24,17 +26,16 @@ Id float_of_integer(Lowering& l, const Tensor& x, DType to) {
     const bool is_small = to == DType::fp8e4m3 || to == DType::fp8e5m2;
     const DType first = is_small ? DType::fp32 : to;
     if (x.element != Element::u32 || x.range.most <= max_of(DType::i32)) return l.cast(l.cast(id, first), to);
-    const Id high = l.cast(l.shift_right(id, 16), DType::fp32), low = l.cast(l.bits_and(id, 0xffff), DType::fp32);
-    const Id scaled = multiply(l, high, float_splat(l, high, 65536));
-    return l.cast(l.binary(Op::add, scaled, low, DType::fp32), to);
+    if (to == DType::fp32) return float_of_unsigned(l, id);
+    return float_of_words(l, {id, l.splat_int(id, 0)}, false, to);
 }
 
 /// Towards zero, within the type's range; 0 of NaN.
 Tensor integer_of_float(Lowering& l, const Tensor& x, Element to) {
-    if (bits_of(to) == 64) l.unsupported(fmt::format("{} of floats may need more than 32 bits", name_of(to)));
     Id id = l.cast(x.id, DType::fp32);
     const Id zero = float_splat(l, id, 0);
     id = l.select(is_equal(l, id, id), truncated(l, id), zero);
+    if (bits_of(to) == 64) return from_words(l, words_of_float(l, id, to == Element::i64), to, pair_range(to));
     if (to == Element::u32) {
         const Id half = float_splat(l, id, 2147483648.0);
         const Id large = l.binary(Op::greater_equal, id, half, DType::boolean);
@@ -53,42 +54,185 @@ Tensor integer_of_float(Lowering& l, const Tensor& x, Element to) {
 }
 
 void lower_convert(Lowering& l) {
-    Tensor x = l.in(0);
+    Tensor x = l.given(0);
     const Element to = l.result_type().element;
     if (x.element == to) return l.set(x);
+    if (x.is_complex() && is_complex_element(to)) {
+        l.dtype(to);  // which may not be supported
+        x.element = to;
+        return l.set(x);
+    }
     if (x.is_complex()) x = {Element::f32, x.id, no_id, {}};
-    if (to != Element::c64) return l.set(converted(l, x, to));
+    if (!is_complex_element(to)) return l.set(converted(l, x, to));
     Tensor real = converted(l, x, Element::f32);
+    l.dtype(to);
     real.element = to;
-    real.imaginary = float_splat(l, real.id, 0);
-    if (!l.is_lifted()) real.imaginary = l.tile_to(l.with_rank_of(real.imaginary, real.id), l.shape(real.id));
+    real.other = float_splat(l, real.id, 0);
+    if (!l.is_lifted()) real.other = l.tile_to(l.with_rank_of(real.other, real.id), l.shape(real.id));
     l.set(real);
 }
 
+/// Words of 32 bits side by side in a last dimension of two, and back.
+Id side_by_side(Lowering& l, const Tensor& pair) {
+    Shape one = l.shape(pair.id);
+    one.push_back(1);
+    return l.concat({l.reshape(pair.id, one), l.reshape(pair.other, one)}, one.size() - 1);
+}
+
+Tensor pair_of(Lowering& l, Id words, Element element) {
+    const std::size_t axis = l.shape(words).size() - 1;
+    Shape shape = l.shape(words);
+    shape.pop_back();
+    const auto word = [&](std::int64_t k) { return l.reshape(l.slice_axis(words, axis, k, 1), shape); };
+    const Id low = word(0);
+    return {element, low, word(1), pair_range(element)};
+}
+
+/// The bits of an f64 as the nearest f32; what is too small for that is 0.
+Id float_of_double_bits(Lowering& l, const Tensor& pair) {
+    const auto both = [&](Op op, Id a, Id b) { return l.binary(op, a, b, DType::i32); };
+    const Id high = pair.other, number = l.bits_and(l.shift_right(high, 20), 0x7ff);
+    const Id upper = l.shift_left(l.bits_and(high, 0xfffff), 3);
+    const Id fraction = both(Op::bitwise_or, upper, l.shift_right(pair.id, 29));
+    const Id rest = l.bits_and(pair.id, 0x1fffffff), odd = l.bits_and(fraction, 1);
+    const Id up = l.shift_right(both(Op::add, rest, both(Op::add, odd, l.splat_int(odd, 0x0fffffff))), 29);
+    const Id power = both(Op::sub, number, l.splat_int(number, 1023 - 127));
+    const Id ordinary = both(Op::add, both(Op::bitwise_or, l.shift_left(power, 23), fraction), up);
+    const Id infinity = l.splat_int(ordinary, 0x7f800000), zero = l.splat_int(ordinary, 0);
+    const Id large = is_below(l, l.splat_int(power, 254), power), small = is_below(l, power, l.splat_int(power, 1));
+    const Id digits = both(Op::bitwise_or, l.bits_and(high, 0xfffff), pair.id);
+    const Id nan = l.binary(Op::logical_and, is_equal(l, number, l.splat_int(number, 2047)),
+                            l.logical_not(is_equal(l, digits, zero)), DType::boolean);
+    const Id special = l.select(nan, l.splat_int(ordinary, 0x7fc00000), infinity);
+    const Id magnitude = l.select(large, special, l.select(small, zero, ordinary));
+    return l.bitcast(both(Op::bitwise_or, magnitude, l.bits_and(high, min_of(DType::i32))), DType::fp32);
+}
+
+/// The reverse, exact.
+Words double_bits(Lowering& l, Id x) {
+    const auto both = [&](Op op, Id a, Id b) { return l.binary(op, a, b, DType::i32); };
+    const Id small = is_below(l, l.unary(Op::abs, x), float_splat(l, x, 0x1p-100));
+    const Id bits = l.bitcast(l.select(small, multiply(l, x, float_splat(l, x, 0x1p64)), x), DType::i32);
+    const Id number = l.bits_and(l.shift_right(bits, 23), 0xff), fraction = l.bits_and(bits, 0x7fffff);
+    const Id zero = l.splat_int(bits, 0);
+    const Id offset = l.select(small, l.splat_int(bits, 1023 - 127 - 64), l.splat_int(bits, 1023 - 127));
+    Id power = both(Op::add, number, offset);
+    power = l.select(is_equal(l, number, l.splat_int(bits, 255)), l.splat_int(bits, 2047), power);
+    power = l.select(is_equal(l, number, zero), zero, power);
+    const Id sign = l.bits_and(bits, min_of(DType::i32));
+    const Id high = both(Op::bitwise_or, l.shift_left(power, 20), l.shift_right(fraction, 3));
+    return {l.shift_left(fraction, 29), both(Op::bitwise_or, high, sign)};
+}
+
+/// Flags count as bits here, the first the lowest, though each is a byte where it lies.
+void lower_flags_bitcast(Lowering& l, Tensor x, Element to) {
+    const bool joins = x.element == Element::pred;
+    const std::int64_t bits = joins ? bits_of(to) : bits_of(x.element);
+    const auto each = [&](std::int64_t first, std::int64_t count) {
+        std::vector<std::int64_t> numbers;
+        for (std::int64_t k = first; k < first + count; ++k) numbers.push_back(k % 32);
+        return numbers;
+    };
+    Shape line(joins ? l.shape(x.id).size() : l.result_shape().size(), 1);
+    line.back() = std::min<std::int64_t>(bits, 32);
+    const Id places = l.constant_i32(line, each(0, line.back()));
+    const std::size_t axis = line.size() - 1;
+    if (joins) {
+        const auto word = [&](std::int64_t first) {
+            const Id flags = l.cast(l.slice_axis(x.id, axis, first, line.back()), DType::i32);
+            tosavk::Attributes attrs;
+            attrs.axis = static_cast<std::int32_t>(axis);
+            const Id moved = l.binary(Op::logical_left_shift, flags, places, DType::i32);
+            return l.reshape(l.add(Op::reduce_sum, {moved}, DType::i32, attrs), l.result_shape());
+        };
+        if (bits == 64) return l.set({to, word(0), word(32), pair_range(to)});
+        return l.set(l.narrow(word(0), to, pair_range(Element::i64)));
+    }
+    const auto flags = [&](Id word) {
+        Shape one = l.shape(word);
+        one.push_back(1);
+        const Id moved = l.binary(Op::logical_right_shift, l.reshape(word, one), places, DType::i32);
+        return l.cast(l.bits_and(moved, 1), DType::boolean);
+    };
+    if (bits < 64) return l.set({to, flags(l.wide(x)), no_id, {0, 1}});
+    x = l.as_pair(x);
+    l.set({to, l.concat({flags(x.id), flags(x.other)}, axis), no_id, {0, 1}});
+}
+
 void lower_bitcast(Lowering& l) {
-    const Tensor x = l.in(0);
+    Tensor x = l.given(0);
     const Element to = l.result_type().element;
     if (x.element == to) return l.set(x);
+    const auto is_64 = [](Element e) { return e == Element::i64 || e == Element::u64; };
+    if (is_64(x.element) && to == Element::f64) {
+        l.dtype(to);
+        return l.set({to, float_of_double_bits(l, l.as_pair(x)), no_id, {}});
+    }
+    if (x.element == Element::f64 && is_64(to)) return l.set(from_words(l, double_bits(l, x.id), to, pair_range(to)));
+    const bool joins = x.element == Element::pred && is_integer_element(to);
+    const bool splits = to == Element::pred && is_integer_element(x.element);
+    if ((joins && bits_of(to) >= 8) || (splits && bits_of(x.element) >= 8)) return lower_flags_bitcast(l, x, to);
     const int from_bits = bits_of(x.element), to_bits = bits_of(to);
-    if (is_integer_element(x.element) && is_integer_element(to) && from_bits == to_bits && from_bits >= 8) {
-        if (from_bits == 64 && x.range.least < 0)
-            l.unsupported(fmt::format("a number below 0 as {} needs more than 32 bits", name_of(to)));
-        const bool fits = from_bits == 64 || (x.range.least >= 0 && whole_range(to).holds(x.range));
+    const bool integers = is_integer_element(x.element) && is_integer_element(to);
+    if (integers && from_bits == to_bits && from_bits >= 8) {
+        if (from_bits == 64) {
+            const bool same_number = x.range.least >= 0 && !is_unbounded(x);
+            if (!same_number) x = l.as_pair(x);
+            return l.set({to, x.id, x.other, same_number ? x.range : pair_range(to)});
+        }
+        const bool fits = x.range.least >= 0 && whole_range(to).holds(x.range);
         return l.set({to, x.id, no_id, fits ? x.range : whole_range(to)});
     }
     const auto castable = [](Element e) {
         const int bits = bits_of(e);
-        return (is_integer_element(e) && (bits == 8 || bits == 16 || bits == 32)) || e == Element::f16 ||
-               e == Element::bf16 || e == Element::f32;
+        return (is_integer_element(e) && bits >= 8) || e == Element::f16 || e == Element::bf16 || e == Element::f32;
     };
     if (!castable(x.element) || !castable(to) || l.is_lifted())
         l.unsupported(fmt::format("from {} to {} is not supported", name_of(x.element), name_of(to)));
-    const DType wanted = l.dtype(to);
-    if (from_bits == to_bits) return l.set({to, l.bitcast(x.id, wanted), no_id, whole_range(to)});
-    // bf16 has no bits of its own here, i16 has.
-    const auto plain = [](DType type) { return type == DType::bf16 ? DType::i16 : type; };
-    const Id whole = l.bitcast(x.id, plain(l.type(x.id)));
-    l.set({to, l.bitcast(l.add(Op::bitcast, {whole}, plain(wanted)), wanted), no_id, whole_range(to)});
+    // What is 64 bits wide has two words of 32 on the way.
+    Shape shape = l.shape(x.id);
+    if (from_bits == 64) {
+        x = {Element::u32, side_by_side(l, l.as_pair(x)), no_id, whole_range(Element::u32)};
+        shape.push_back(64 / to_bits);
+    }
+    const Element wanted_element = to_bits == 64 ? Element::u32 : to;
+    const DType wanted = l.dtype(wanted_element);
+    Id id = x.id;
+    if (to_bits == 64) {
+        const int each = 32 / from_bits;
+        Shape words = shape;
+        words.back() = 2;
+        if (each > 1) words.push_back(each);
+        id = l.reshape(id, words);
+    }
+    if (bits_of(x.element) == bits_of(wanted_element)) {
+        id = l.bitcast(id, wanted);
+    } else {
+        // bf16 has no bits of its own here, i16 has.
+        const auto plain = [](DType type) { return type == DType::bf16 ? DType::i16 : type; };
+        id = l.bitcast(l.add(Op::bitcast, {l.bitcast(id, plain(l.type(id)))}, plain(wanted)), wanted);
+    }
+    if (to_bits == 64) return l.set(pair_of(l, id, to));
+    if (from_bits == 64) id = l.reshape(id, shape);
+    l.set({to, id, no_id, whole_range(to)});
+}
+
+}  // namespace
+
+namespace {
+
+/// Codes of a narrow float as the numbers that they stand for, all of which an f32 has.
+Tensor decoded(Lowering& l, const Tensor& x) {
+    std::vector<float> numbers;
+    const int bits = bits_of(x.element);
+    for (std::uint64_t code = 0; code < std::uint64_t{1} << bits; ++code)
+        numbers.push_back(static_cast<float>(real_from_bits(x.element, code)));
+    const std::int64_t size = std::int64_t{1} << bits;
+    const Id table = l.constant_floats("codes", {size}, numbers);
+    const Shape shape = l.shape(x.id);
+    const std::int64_t count = tosavk::element_count(shape);
+    const Id code = l.reshape(l.bits_and(l.cast(x.id, DType::i32), size - 1), {count, 1});
+    return {Element::f32, l.reshape(l.add(Op::gather_nd, {table, code}, DType::fp32), shape), no_id, {}};
 }
 
 }  // namespace
@@ -96,7 +240,11 @@ void lower_bitcast(Lowering& l) {
 Tensor converted(Lowering& l, Tensor x, Element to) {
     if (to == x.element) return x;
     const DType type = l.dtype(to);
+    if (is_coded_element(to)) l.refuse_codes(to);
+    if (is_coded_element(x.element)) x = decoded(l, x);
+    if (to == x.element) return x;
     if (to == Element::pred) {
+        if (x.is_pair()) x = {Element::i32, l.binary(Op::bitwise_or, x.id, x.other, DType::i32), no_id, {}};
         if (!is_integer_element(x.element)) {
             const Id id = l.wide(x);
             return {to, l.logical_not(is_equal(l, id, float_splat(l, id, 0))), no_id, {0, 1}};
@@ -107,7 +255,18 @@ Tensor converted(Lowering& l, Tensor x, Element to) {
         if (is_integer_element(to)) return {to, l.cast(x.id, type), no_id, {0, 1}};
         return converted(l, {Element::i8, l.cast(x.id, DType::i8), no_id, {0, 1}}, to);
     }
-    if (is_integer_element(x.element) && is_integer_element(to)) return l.narrow(l.wide(x), to, x.range);
+    if (is_integer_element(x.element) && is_integer_element(to)) {
+        if (bits_of(to) == 64) {
+            const bool fits = !x.is_pair() && whole_range(to).holds(x.range);
+            if (fits) return l.narrow(l.wide(x), to, x.range);
+            const bool same_number = !is_unbounded(x) && (to == Element::i64 || x.range.least >= 0);
+            return from_words(l, words_of(l, x), to, same_number ? x.range : pair_range(to));
+        }
+        // Of a pair the lower word has all that a narrower type does.
+        if (!x.is_pair()) return l.narrow(l.wide(x), to, x.range);
+        return l.narrow(x.id, to, is_unbounded(x) ? pair_range(Element::i64) : x.range);
+    }
+    if (x.is_pair()) return {to, float_of_words(l, words_of(l, x), x.element == Element::i64, type), no_id, {}};
     if (is_integer_element(x.element)) return {to, float_of_integer(l, x, type), no_id, {}};
     if (is_integer_element(to)) return integer_of_float(l, x, to);
     return {to, between_floats(l, x.id, type), no_id, {}};

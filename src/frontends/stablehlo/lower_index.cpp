@@ -1,9 +1,11 @@
 // Gather and scatter: the place of each element, or of each run of elements that lie side by side, as one number.
 #include "frontends/stablehlo/functions.hpp"
+#include "frontends/stablehlo/words.hpp"
 
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <utility>
 
 namespace tosavk::stablehlo {
 
@@ -113,7 +115,7 @@ Windows window_attributes(Lowering& l, const Shape& operand, const Shape& indice
 }
 
 void lower_gather_sized(Lowering& l, const Dims& sizes) {
-    const Tensor operand = l.in(0), indices = l.in(1);
+    const Tensor operand = l.given(0), indices = saturated_32(l, l.given(1));
     Windows w = window_attributes(l, l.shape(operand.id), l.shape(indices.id));
     w.size = sizes;
     w.map = l.numbers("start_index_map");
@@ -181,38 +183,161 @@ struct Places {
     bool collide = true;
 };
 
+/// By places: [slots] or [slots, row].
+Shape flat_shape(const Places& p, std::int64_t first) { return p.row > 1 ? Shape{first, p.row} : Shape{first}; }
+
 Id scatter_nd(Lowering& l, const Places& p, Id into, Id updates, Combiner combiner) {
     tosavk::Attributes attrs;
     attrs.combiner = combiner;
     attrs.out_of_range = OutOfRange::skip;
-    Shape flat{p.slots}, rows{p.count};
-    if (p.row > 1) flat.push_back(p.row), rows.push_back(p.row);
-    const Id done =
-        l.add(Op::scatter_nd, {l.reshape(into, flat), p.flat, l.reshape(updates, rows)}, l.type(into), attrs);
-    return l.reshape(done, p.operand);
+    const Id whole = l.reshape(into, flat_shape(p, p.slots)), rows = l.reshape(updates, flat_shape(p, p.count));
+    return l.reshape(l.add(Op::scatter_nd, {whole, p.flat, rows}, l.type(into), attrs), p.operand);
+}
+
+/// What is at each place; anything for those that are nowhere.
+Id read_places(Lowering& l, const Places& p, Id id) {
+    return l.add(Op::gather_nd, {l.reshape(id, flat_shape(p, p.slots)), p.flat}, l.type(id));
+}
+
+/// Of each update, how many before it are of its own place; and the most of these.
+std::pair<Id, Id> turns_of(Lowering& l, const Places& p) {
+    const Shape line{1, p.count};
+    std::vector<std::int64_t> numbers(static_cast<std::size_t>(p.count));
+    std::iota(numbers.begin(), numbers.end(), 0);
+    const Id order = l.constant_i32(line, numbers);
+    tosavk::Attributes attrs;
+    attrs.axis = 1;
+    const std::vector<Id> sorted = l.sort({l.reshape(p.flat, line), order}, attrs);
+    // Where a run of one place begins, in the sorted order.
+    const Id none = l.constant_i32({1, 1}, std::array<std::int64_t, 1>{-2});
+    const Id before = p.count == 1 ? none : l.concat({none, l.slice_axis(sorted[0], 1, 0, p.count - 1)}, 1);
+    const Id begins = l.select(is_equal(l, before, sorted[0]), l.splat_int(order, 0), order);
+    attrs.combiner = Combiner::maximum;
+    const Id begin = l.add(Op::cumulate, {begins}, DType::i32, attrs);
+    const Id nowhere = is_below(l, sorted[0], l.splat_int(order, 0));
+    const Id turn = l.select(nowhere, l.splat_int(order, 0), l.binary(Op::sub, order, begin, DType::i32));
+    tosavk::Attributes put;
+    put.combiner = Combiner::set;
+    const Id turns =
+        l.add(Op::scatter_nd,
+              {l.zeros(DType::i32, {p.count}), l.reshape(sorted[1], {p.count, 1}), l.reshape(turn, {p.count})},
+              DType::i32, put);
+    tosavk::Attributes along;
+    along.axis = 1;
+    const Id most = p.count == 1 ? turn : l.add(Op::reduce_max, {turn}, DType::i32, along);
+    return {turns, l.reshape(most, {})};
+}
+
+/// What is there is read, combined, and put back: what `region` makes of no two updates of one place.
+std::vector<Tensor> combined_once(Lowering& l, const Region& region, const Places& p, std::vector<Tensor> into,
+                                  const std::vector<Tensor>& updates) {
+    std::vector<Tensor> arguments;
+    const Shape rows = flat_shape(p, p.count);
+    for (const Tensor& x : into) arguments.push_back(l.move(x, [&](Id id) { return read_places(l, p, id); }));
+    for (const Tensor& x : updates) arguments.push_back(l.move(x, [&](Id id) { return l.reshape(id, rows); }));
+    std::vector<Tensor> made = l.lifted(region, arguments, rows);
+    for (std::size_t k = 0; k < into.size(); ++k) {
+        l.make_alike(into[k], made.at(k));
+        into[k].range = into[k].range.joined(made[k].range);
+        into[k].id = scatter_nd(l, p, into[k].id, made[k].id, Combiner::set);
+        if (into[k].has_two()) into[k].other = scatter_nd(l, p, into[k].other, made[k].other, Combiner::set);
+    }
+    return into;
+}
+
+/// Any region where updates may meet: turn by turn those that have as many before them.
+std::vector<Tensor> combined_in_turns(Lowering& l, const Region& region, const Places& p, std::vector<Tensor> into,
+                                      std::vector<Tensor> updates) {
+    const std::size_t n = into.size();
+    for (Tensor& x : into) {
+        x = l.as_pair(x);
+        if (is_integer_element(x.element)) x.range = pair_range(x.element);
+    }
+    const auto [turns, most] = turns_of(l, p);
+    const auto number = [](Id id) { return Tensor{Element::i32, id, no_id, whole_range(Element::i32)}; };
+    std::vector<Tensor> carried{l.number(Element::i32, 0), number(most), number(turns), number(p.flat)};
+    carried[0].range = whole_range(Element::i32);
+    carried.insert(carried.end(), into.begin(), into.end());
+    carried.insert(carried.end(), updates.begin(), updates.end());
+    const auto goes_on = [](Lowering& inner, std::vector<Tensor> x) {
+        const Id flag = inner.binary(Op::greater_equal, x[1].id, x[0].id, DType::boolean);
+        return std::vector<Tensor>{{Element::pred, flag, no_id, {0, 1}}};
+    };
+    const auto turn = [&](Lowering& inner, std::vector<Tensor> x) {
+        Places mine = p;
+        const Id now = is_equal(inner, x[2].id, inner.reshape(x[0].id, {1}));
+        mine.flat = inner.select(inner.reshape(now, {p.count, 1}), x[3].id, inner.splat_int(x[3].id, -1));
+        const auto first = x.begin() + 4, second = first + static_cast<std::ptrdiff_t>(n);
+        std::vector<Tensor> next = combined_once(inner, region, mine, {first, second}, {second, x.end()});
+        for (std::size_t k = 0; k < n; ++k) x[4 + k] = inner.as_pair(next[k]);
+        x[0].id = inner.binary(Op::add, x[0].id, inner.splat_int(x[0].id, 1), DType::i32);
+        return x;
+    };
+    const std::vector<Tensor> done = l.loop(carried, goes_on, turn);
+    return {done.begin() + 4, done.begin() + 4 + static_cast<std::ptrdiff_t>(n)};
+}
+
+Range range_of_updates(const Tensor& into, const Tensor& update, std::int64_t count) {
+    const std::int64_t down = saturated_product(count, std::min<std::int64_t>(0, update.range.least));
+    const std::int64_t up = saturated_product(count, std::max<std::int64_t>(0, update.range.most));
+    return {saturated_sum(into.range.least, down), saturated_sum(into.range.most, up)};
+}
+
+bool scatters_words(const Tensor& into, const Tensor& update, Combiner combiner, std::int64_t count) {
+    if (!is_integer_element(into.element) || bits_of(into.element) != 64 || combiner == Combiner::set) return false;
+    if (into.is_pair() || combiner == Combiner::multiply) return true;
+    return combiner == Combiner::add && !whole_range(into.element).holds(range_of_updates(into, update, count));
+}
+
+/// Whether scatter_nd has it, in one step or a few; else the region itself does it.
+bool is_direct(const Places& p, const Tensor& into, const Tensor& update, Combiner combiner) {
+    if (combiner == Combiner::set) return true;
+    if (into.is_complex()) return combiner == Combiner::add;
+    if (!scatters_words(into, update, combiner, p.count)) return true;
+    return combiner == Combiner::add ? p.count < most_added : combiner != Combiner::multiply;
+}
+
+Tensor added_words(Lowering& l, const Places& p, const Tensor& into, const Tensor& update) {
+    Quarters sums = quarters_of(l, words_of(l, l.as_pair(into)));
+    const Quarters parts = quarters_of(l, words_of(l, l.as_pair(update)));
+    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] = scatter_nd(l, p, sums[k], parts[k], Combiner::add);
+    return from_words(l, words_of_sums(l, sums), into.element, pair_range(into.element));
+}
+
+/// The upper words first, then the lower ones of what has the upper word that was found.
+Tensor extreme_words(Lowering& l, const Places& p, const Tensor& into, const Tensor& update, Combiner combiner) {
+    const bool is_signed = into.element == Element::i64;
+    const auto key = [&](Id id, bool as_signed) { return as_signed ? id : l.bits_xor(id, min_of(DType::i32)); };
+    const Id of_into = key(into.other, is_signed), of_update = key(update.other, is_signed);
+    const Id high = scatter_nd(l, p, of_into, of_update, combiner);
+    const Id found = l.reshape(read_places(l, p, high), l.shape(of_update));
+    const Id low_into = key(into.id, false), low_update = key(update.id, false);
+    const Id none = l.splat_int(low_into, combiner == Combiner::maximum ? min_of(DType::i32) : max_of(DType::i32));
+    const Id low = scatter_nd(l, p, l.select(is_equal(l, of_into, high), low_into, none),
+                              l.select(is_equal(l, of_update, found), low_update, none), combiner);
+    return {into.element, key(low, false), key(high, is_signed), into.range.joined(update.range)};
 }
 
 Tensor scattered(Lowering& l, const Places& p, const Tensor& into, const Tensor& update, Combiner combiner) {
     Tensor result = into;
     if (combiner == Combiner::set) {
         result.id = scatter_nd(l, p, into.id, update.id, combiner);
-        if (into.is_complex()) result.imaginary = scatter_nd(l, p, into.imaginary, update.imaginary, combiner);
+        if (into.has_two()) result.other = scatter_nd(l, p, into.other, update.other, combiner);
         result.range = into.range.joined(update.range);
         return result;
     }
     if (into.is_complex()) {
-        if (combiner != Combiner::add) l.unsupported("products of complex numbers at one place are not supported");
         result.id = scatter_nd(l, p, into.id, update.id, combiner);
-        result.imaginary = scatter_nd(l, p, into.imaginary, update.imaginary, combiner);
+        result.other = scatter_nd(l, p, into.other, update.other, combiner);
         return result;
     }
+    if (scatters_words(into, update, combiner, p.count))
+        return combiner == Combiner::add ? added_words(l, p, into, update)
+                                         : extreme_words(l, p, into, update, combiner);
     const bool extreme = combiner == Combiner::minimum || combiner == Combiner::maximum;
     Range range = into.range.joined(update.range);
     if (is_integer_element(into.element) && !extreme) {
-        range = combiner == Combiner::add
-                  ? Range{into.range.least + p.count * std::min<std::int64_t>(0, update.range.least),
-                          into.range.most + p.count * std::max<std::int64_t>(0, update.range.most)}
-                  : Range{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
+        range = combiner == Combiner::add ? range_of_updates(into, update, p.count) : pair_range(Element::i64);
     }
     if (into.element == Element::pred) {
         result.id = scatter_nd(l, p, into.id, update.id, combiner);
@@ -230,13 +355,14 @@ Tensor scattered(Lowering& l, const Places& p, const Tensor& into, const Tensor&
 
 void lower_scatter(Lowering& l) {
     const std::size_t n = (l.operand_count() - 1) / 2;
-    const Tensor indices = l.in(n);
+    const Tensor indices = saturated_32(l, l.given(n));
     const Region& region = l.region(0);
     std::vector<Tensor> into, updates;
     for (std::size_t k = 0; k < n; ++k) {
         const Element wanted = l.type_of(region.arguments.at(k)).element;
-        into.push_back(l.in(k).element == wanted ? l.in(k) : converted(l, l.in(k), wanted));
-        updates.push_back(l.in(n + 1 + k).element == wanted ? l.in(n + 1 + k) : converted(l, l.in(n + 1 + k), wanted));
+        into.push_back(converted(l, l.given(k), wanted));
+        updates.push_back(converted(l, l.given(n + 1 + k), wanted));
+        l.make_alike(into.back(), updates.back());
     }
     if (l.is_empty(updates[0].id)) {
         for (std::size_t k = 0; k < n; ++k) l.set(into[k], k);
@@ -276,23 +402,15 @@ void lower_scatter(Lowering& l) {
     std::vector<Combiner> combiners;
     for (std::size_t k = 0; k < n; ++k) {
         const auto combiner = scatter_combiner(combination_of(l, region, k, n + k, k).name, into[k].element);
-        if (combiner) combiners.push_back(*combiner);
+        if (combiner && is_direct(p, into[k], updates[k], *combiner)) combiners.push_back(*combiner);
     }
-    if (combiners.size() == n) {
-        for (std::size_t k = 0; k < n; ++k) l.set(scattered(l, p, into[k], updates[k], combiners[k]), k);
-        return;
-    }
-    // Any other region: what is there is read, combined, and put back, where no two updates meet.
-    if (p.collide) l.unsupported("its region is supported only where no two updates are of one place (unique_indices)");
-    Shape flat{p.slots}, rows{p.count};
-    if (p.row > 1) flat.push_back(p.row), rows.push_back(p.row);
-    std::vector<Tensor> arguments;
-    for (const Tensor& x : into)
-        arguments.push_back(
-            l.move(x, [&](Id id) { return l.add(Op::gather_nd, {l.reshape(id, flat), p.flat}, l.type(id)); }));
-    for (const Tensor& x : updates) arguments.push_back(l.move(x, [&](Id id) { return l.reshape(id, rows); }));
-    const std::vector<Tensor> made = l.lifted(region, arguments, rows);
-    for (std::size_t k = 0; k < n; ++k) l.set(scattered(l, p, into[k], made.at(k), Combiner::set), k);
+    std::vector<Tensor> results;
+    if (combiners.size() == n)
+        for (std::size_t k = 0; k < n; ++k) results.push_back(scattered(l, p, into[k], updates[k], combiners[k]));
+    else
+        results =
+            p.collide ? combined_in_turns(l, region, p, into, updates) : combined_once(l, region, p, into, updates);
+    for (std::size_t k = 0; k < n; ++k) l.set(results[k], k);
 }
 
 }  // namespace

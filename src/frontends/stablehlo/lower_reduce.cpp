@@ -1,5 +1,6 @@
 // Reductions: TOSA's where the region does one thing, else the region itself on halves of what is left.
 #include "frontends/stablehlo/functions.hpp"
+#include "frontends/stablehlo/words.hpp"
 #include "graph/host_tensor.hpp"
 
 #include <array>
@@ -26,6 +27,25 @@ Op reduction_of(std::string_view name, Element element) {
     return Op::unknown;
 }
 
+Range range_of_sum(Range each, std::int64_t count) {
+    return {std::min(each.least, saturated_product(each.least, count)),
+            std::max(each.most, saturated_product(each.most, count))};
+}
+
+bool reduces_words(const Tensor& x, Op op, std::int64_t count) {
+    if (!is_integer_element(x.element) || bits_of(x.element) != 64) return false;
+    return x.is_pair() || (op == Op::reduce_sum && !whole_range(x.element).holds(range_of_sum(x.range, count)));
+}
+
+/// The greatest (or least) of the upper words, then of the lower words beside it.
+Words extreme_of_words(Lowering& l, Words x, bool is_signed, Op op, const std::function<Id(Id)>& along) {
+    const Id high = is_signed ? x.high : l.bits_xor(x.high, min_of(DType::i32)), best = along(high);
+    const Id low = l.bits_xor(x.low, min_of(DType::i32));
+    const Id none = l.splat_int(low, op == Op::reduce_max ? min_of(DType::i32) : max_of(DType::i32));
+    const Id lowest = along(l.select(is_equal(l, high, best), low, none));
+    return {l.bits_xor(lowest, min_of(DType::i32)), is_signed ? best : l.bits_xor(best, min_of(DType::i32))};
+}
+
 Tensor reduced(Lowering& l, const Tensor& x, Op op, std::span<const std::int64_t> dims, const Shape& result) {
     const bool sums = op == Op::reduce_sum || op == Op::reduce_product;
     const bool is_integer = is_integer_element(x.element);
@@ -35,19 +55,31 @@ Tensor reduced(Lowering& l, const Tensor& x, Op op, std::span<const std::int64_t
             attrs.axis = static_cast<std::int32_t>(d);
             if (l.shape(id).at(static_cast<std::size_t>(d)) > 1) id = l.add(op, {id}, l.type(id), attrs);
         }
-        return l.reshape(id, result);
+        return id;
     };
-    if (x.is_complex()) return {x.element, along(x.id), along(x.imaginary), {}};
+    std::int64_t count = 1;
+    for (const std::int64_t d : dims) count *= l.shape(x.id)[static_cast<std::size_t>(d)];
+    if (reduces_words(x, op, count)) {
+        Words words = words_of(l, x);
+        if (!sums) {
+            words = extreme_of_words(l, words, x.element == Element::i64, op, along);
+        } else {
+            const Shape whole = l.shape(x.id);
+            Quarters quarters = quarters_of(l, words);
+            for (Id& part : quarters) part = along(l.tile_to(part, whole));
+            words = words_of_sums(l, quarters);
+        }
+        Tensor made = from_words(l, words, x.element, sums ? pair_range(x.element) : x.range);
+        return l.move(made, [&](Id id) { return l.reshape(id, result); });
+    }
+    const auto shaped = [&](Id id) { return l.reshape(along(id), result); };
+    if (x.is_complex()) return {x.element, shaped(x.id), shaped(x.other), {}};
     Id id = l.wide(x);
     if (sums && l.type(id) != DType::i32) id = l.cast(id, DType::fp32);  // one rounding at the end
     Range range = x.range;
-    if (sums && is_integer) {
-        std::int64_t count = 1;
-        for (const std::int64_t d : dims) count *= l.shape(x.id)[static_cast<std::size_t>(d)];
-        range = {std::min(x.range.least, x.range.least * count), std::max(x.range.most, x.range.most * count)};
-    }
-    if (!sums) id = ordered(l, along(ordered(l, id, x.element)), x.element);
-    else id = along(id);
+    if (sums && is_integer) range = range_of_sum(x.range, count);
+    if (!sums) id = ordered(l, shaped(ordered(l, id, x.element)), x.element);
+    else id = shaped(id);
     return l.narrow(id, x.element, range);
 }
 
@@ -72,10 +104,11 @@ std::vector<Tensor> halved(Lowering& l, const Region& region, std::vector<Tensor
                     if (count % 2 != 0) id = l.pad(id, init, none, one_more);
                     return l.slice_axis(id, 1, upper ? half : 0, half);
                 };
-                Tensor x = lines[k];
-                x.id = part(lines[k].id, initial[k].id);
-                if (x.is_complex()) x.imaginary = part(lines[k].imaginary, initial[k].imaginary);
-                if (count % 2 != 0) x.range = x.range.joined(initial[k].range);
+                Tensor x = lines[k], init = initial[k];
+                if (count % 2 != 0) l.make_alike(x, init);
+                x.id = part(x.id, init.id);
+                if (x.has_two()) x.other = part(x.other, init.other);
+                if (count % 2 != 0) x.range = x.range.joined(init.range);
                 halves.push_back(x);
             }
         }
@@ -88,8 +121,8 @@ std::vector<Tensor> halved(Lowering& l, const Region& region, std::vector<Tensor
 
 bool is_neutral(Lowering& l, const Tensor& init, std::string_view name) {
     const auto neutral = neutral_number(name, init.element);
-    if (!neutral) return false;
-    for (const Id id : {init.id, init.imaginary}) {
+    if (!neutral || init.is_pair()) return false;
+    for (const Id id : {init.id, init.other}) {
         if (id == no_id) continue;
         const Value& value = l.graph_value(id);
         if (!value.is_constant()) return false;
@@ -111,13 +144,12 @@ void lower_reduce(Lowering& l) {
     const Shape result = l.result_shape();
     std::vector<Tensor> inputs, initial;
     for (std::size_t k = 0; k < n; ++k) {
-        inputs.push_back(l.in(k));
-        initial.push_back(l.initial(n + k, combination_of(l, region, k, n + k, k).name));
+        inputs.push_back(l.given(k));
+        initial.push_back(l.given(n + k));
     }
     std::int64_t count = 1;
     for (const std::int64_t d : dims) count *= l.operand_type(0).dims.at(static_cast<std::size_t>(d));
     if (count == 0) {
-        for (std::size_t k = 0; k < n; ++k) initial[k] = l.in(n + k);
         for (std::size_t k = 0; k < n; ++k)
             l.set(l.move(initial[k], [&](Id id) { return l.broadcast(id, result, {}); }), k);
         return;
@@ -134,6 +166,8 @@ void lower_reduce(Lowering& l) {
         const bool is_sum_of_pairs = inputs[k].is_complex() && names[k] == "add";
         ops.push_back(inputs[k].is_complex() && !is_sum_of_pairs ? Op::unknown
                                                                  : reduction_of(names[k], inputs[k].element));
+        if (ops[k] == Op::reduce_sum && count > most_added && reduces_words(inputs[k], ops[k], count))
+            ops[k] = Op::unknown;
     }
     std::vector<Tensor> results;
     bool combine = true;
@@ -159,7 +193,7 @@ void lower_reduce(Lowering& l) {
     for (std::size_t k = 0; k < n; ++k) l.set(results.at(k), k);
 }
 
-void lower_map(Lowering& l) { l.set(l.lifted(l.region(0), l.all_in(), l.result_shape()).at(0)); }
+void lower_map(Lowering& l) { l.set(l.lifted(l.region(0), l.all_given(), l.result_shape()).at(0)); }
 
 }  // namespace
 

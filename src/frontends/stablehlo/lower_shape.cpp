@@ -1,5 +1,5 @@
 // What moves elements and computes nothing.
-#include "frontends/stablehlo/lowering.hpp"
+#include "frontends/stablehlo/words.hpp"
 
 #include <fmt/format.h>
 
@@ -11,15 +11,15 @@ namespace tosavk::stablehlo {
 namespace {
 
 /// Of all operands that are to be of one type and shape.
-template <class Step> void lower_move(Lowering& l, const Step& step) { l.set(l.move(l.in(0), step)); }
+template <class Step> void lower_move(Lowering& l, const Step& step) { l.set(l.move(l.given(0), step)); }
 
 void lower_reshape(Lowering& l) {
-    if (l.is_lifted()) return l.set(l.in(0));  // of one number
+    if (l.is_lifted()) return l.set(l.given(0));  // of one number
     lower_move(l, [&](Id id) { return l.reshape(id, l.result_shape()); });
 }
 
 void lower_broadcast_in_dim(Lowering& l) {
-    if (l.is_lifted()) return l.set(l.in(0));
+    if (l.is_lifted()) return l.set(l.given(0));
     const std::vector<std::int64_t> dims = l.numbers("broadcast_dimensions");
     lower_move(l, [&](Id id) { return l.broadcast(id, l.result_shape(), dims); });
 }
@@ -40,15 +40,18 @@ void lower_transpose(Lowering& l) {
 
 void lower_concatenate(Lowering& l) {
     const auto axis = static_cast<std::size_t>(l.integer("dimension"));
-    std::vector<Id> real, imaginary;
-    Tensor result = l.in(0);
-    for (const Tensor& part : l.all_in()) {
-        real.push_back(part.id);
-        if (part.is_complex()) imaginary.push_back(part.imaginary);
+    std::vector<Id> first, second;
+    std::vector<Tensor> parts = l.all_given();
+    Tensor result = parts.at(0);
+    for (Tensor& part : parts) l.make_alike(result, part);
+    for (Tensor& part : parts) {
+        l.make_alike(result, part);
+        first.push_back(part.id);
+        if (part.has_two()) second.push_back(part.other);
         result.range = result.range.joined(part.range);
     }
-    result.id = l.concat(real, axis);
-    if (!imaginary.empty()) result.imaginary = l.concat(imaginary, axis);
+    result.id = l.concat(first, axis);
+    if (!second.empty()) result.other = l.concat(second, axis);
     l.set(result);
 }
 
@@ -65,11 +68,12 @@ void lower_real_dynamic_slice(Lowering& l) {
 
 void lower_pad_by(Lowering& l, std::span<const std::int64_t> low, std::span<const std::int64_t> high,
                   std::span<const std::int64_t> between) {
-    const Tensor from = l.in(0), value = l.in(1);
+    Tensor from = l.given(0), value = l.given(1);
+    l.make_alike(from, value);
     Tensor result = from;
     result.range = from.range.joined(value.range);
     result.id = l.pad(from.id, value.id, low, high, between);
-    if (from.is_complex()) result.imaginary = l.pad(from.imaginary, value.imaginary, low, high, between);
+    if (from.has_two()) result.other = l.pad(from.other, value.other, low, high, between);
     l.set(result);
 }
 
@@ -100,7 +104,7 @@ void lower_reverse(Lowering& l) {
 Id starts_of(Lowering& l, std::size_t first, std::size_t rank) {
     std::vector<Id> parts;
     for (std::size_t k = 0; k < rank; ++k) {
-        const Tensor start = l.in(first + k);
+        const Tensor start = saturated_32(l, l.given(first + k));
         Id id = l.wide(start);
         // What is beyond 2^31 as unsigned is far outside.
         if (start.element == Element::u32 && start.range.most > max_of(DType::i32)) {
@@ -114,7 +118,7 @@ Id starts_of(Lowering& l, std::size_t first, std::size_t rank) {
 
 void lower_dynamic_slice(Lowering& l) {
     const std::size_t rank = l.operand_type(0).dims.size();
-    if (rank == 0) return l.set(l.in(0));
+    if (rank == 0) return l.set(l.given(0));
     const Shape size = l.result_shape();
     const Id start = starts_of(l, 1, rank);
     lower_move(
@@ -122,7 +126,8 @@ void lower_dynamic_slice(Lowering& l) {
 }
 
 void lower_dynamic_update_slice(Lowering& l) {
-    const Tensor whole = l.in(0), update = l.in(1);
+    Tensor whole = l.given(0), update = l.given(1);
+    l.make_alike(whole, update);
     Tensor result = whole;
     result.range = whole.range.joined(update.range);
     const std::size_t rank = l.operand_type(0).dims.size();
@@ -133,7 +138,7 @@ void lower_dynamic_update_slice(Lowering& l) {
             return l.add(tosavk::Op::dynamic_update_slice, {into, what, start}, l.type(into));
         };
         result.id = put(whole.id, update.id);
-        if (whole.is_complex()) result.imaginary = put(whole.imaginary, update.imaginary);
+        if (whole.has_two()) result.other = put(whole.other, update.other);
     }
     l.set(result);
 }
@@ -154,12 +159,12 @@ void lower_iota_along(Lowering& l) {
         return l.set(result);
     }
     Tensor result{element, l.tile_to(l.cast(l.cast(numbers, DType::fp32), l.dtype(element)), shape), no_id, {}};
-    if (element == Element::c64) result.imaginary = l.zeros(DType::fp32, shape);
+    if (is_complex_element(element)) result.other = l.zeros(DType::fp32, shape);
     l.set(result);
 }
 
 void lower_identity(Lowering& l) {
-    for (std::size_t k = 0; k < l.result_count(); ++k) l.set(l.in(k), k);
+    for (std::size_t k = 0; k < l.result_count(); ++k) l.set(l.given(k), k);
 }
 
 void lower_dimension_size(Lowering& l) {

@@ -76,7 +76,7 @@ Id ranks(Lowering& l, const std::vector<Tensor>& lines, std::int64_t count, std:
 }
 
 void lower_sort(Lowering& l) {
-    const std::vector<Tensor> inputs = l.all_in();
+    const std::vector<Tensor> inputs = l.all_given();
     const Shape shape = l.shape(inputs[0].id);
     std::int64_t dimension = l.integer("dimension");
     if (dimension < 0) dimension += static_cast<std::int64_t>(shape.size());
@@ -86,7 +86,7 @@ void lower_sort(Lowering& l) {
     std::vector<Id> parts;  // all that is moved
     for (const Tensor& x : inputs) {
         parts.push_back(x.id);
-        if (x.is_complex()) parts.push_back(x.imaginary);
+        if (x.has_two()) parts.push_back(x.other);
     }
     Tensor key;
     bool has_key = false;
@@ -103,7 +103,18 @@ void lower_sort(Lowering& l) {
         attrs.descending = comparison.descending;
         attrs.total_order = comparison.total_order && is_float(l.type(key.id));
         attrs.is_unsigned = is_unsigned_integer(key.element) && bits_of(key.element) <= 32;
-        parts.insert(parts.begin(), l.tile_to(l.with_rank_of(key.id, inputs[0].id), shape));
+        const auto whole = [&](Id id) { return l.tile_to(l.with_rank_of(id, inputs[0].id), shape); };
+        if (key.is_pair()) {
+            // By the lower word first: what has the same upper word stays in that order.
+            tosavk::Attributes of_low = attrs;
+            of_low.is_unsigned = true;
+            parts.insert(parts.begin(), {whole(key.id), whole(key.other)});
+            parts = l.sort(parts, of_low);
+            parts.erase(parts.begin());
+            attrs.is_unsigned = key.element == Element::u64;
+        } else {
+            parts.insert(parts.begin(), whole(key.id));
+        }
         sorted = l.sort(parts, attrs);
         sorted.erase(sorted.begin());
     } else {

@@ -1,5 +1,6 @@
 // Operations of one operand, element by element.
 #include "frontends/stablehlo/functions.hpp"
+#include "frontends/stablehlo/words.hpp"
 
 #include <array>
 #include <limits>
@@ -20,7 +21,7 @@ void refuse_complex(Lowering& l, const Tensor& x) {
 template <class OfComplex> void lower_real(Lowering& l, Op op, const OfComplex& of_complex) {
     const Tensor x = l.in(0);
     if (!x.is_complex()) return l.set(l.narrow(l.unary(op, l.wide(x)), x.element));
-    const Complex r = of_complex(l, Complex{x.id, x.imaginary});
+    const Complex r = of_complex(l, Complex{x.id, x.other});
     l.set({x.element, r.re, r.im, {}});
 }
 
@@ -96,28 +97,36 @@ void lower_log_plus_one(Lowering& l) {
     // log|1 + x| = log1p(2 re + re^2 + im^2) / 2
     const Id half = float_splat(l, x.id, 0.5), one = float_splat(l, x.id, 1);
     const Id re = multiply(l, x.id, l.binary(Op::add, x.id, float_splat(l, x.id, 2), DType::fp32));
-    const Id square = l.binary(Op::add, re, multiply(l, x.imaginary, x.imaginary), DType::fp32);
+    const Id square = l.binary(Op::add, re, multiply(l, x.other, x.other), DType::fp32);
     const Id shifted = l.binary(Op::add, x.id, one, DType::fp32);
-    l.set({x.element, multiply(l, half, log1p(l, square)), atan2(l, x.imaginary, shifted), {}});
+    l.set({x.element, multiply(l, half, log1p(l, square)), atan2(l, x.other, shifted), {}});
 }
 
 void lower_exponential_minus_one(Lowering& l) {
     const Tensor x = l.in(0);
     if (!x.is_complex()) return lower_fp32(l, expm1);
     // re: expm1(a) cos b - 2 sin^2(b / 2)
-    const Id s = l.unary(Op::sin, multiply(l, x.imaginary, float_splat(l, x.id, 0.5)));
+    const Id s = l.unary(Op::sin, multiply(l, x.other, float_splat(l, x.id, 0.5)));
     const Id less = multiply(l, float_splat(l, x.id, 2), multiply(l, s, s));
-    const Id re = multiply(l, expm1(l, x.id), l.unary(Op::cos, x.imaginary));
-    const Id im = multiply(l, l.unary(Op::exp, x.id), l.unary(Op::sin, x.imaginary));
+    const Id re = multiply(l, expm1(l, x.id), l.unary(Op::cos, x.other));
+    const Id im = multiply(l, l.unary(Op::exp, x.id), l.unary(Op::sin, x.other));
     l.set({x.element, l.binary(Op::sub, re, less, DType::fp32), im, {}});
 }
 
-void lower_cbrt(Lowering& l) { lower_fp32(l, cbrt); }
+void lower_cbrt(Lowering& l) {
+    const Tensor x = l.in(0);
+    if (!x.is_complex()) return lower_fp32(l, cbrt);
+    const Complex log = complex_log(l, {x.id, x.other});
+    const Id third = float_splat(l, x.id, 1.0 / 3);
+    const Complex root = complex_exp(l, {multiply(l, log.re, third), multiply(l, log.im, third)});
+    const Id none = is_equal(l, complex_abs(l, {x.id, x.other}), float_splat(l, x.id, 0));
+    l.set({x.element, l.select(none, x.id, root.re), l.select(none, x.other, root.im), {}});
+}
 void lower_tan(Lowering& l) {
     const Tensor x = l.in(0);
     if (!x.is_complex()) return lower_fp32(l, tangent);
     // tan(a) = -i tanh(i a)
-    const Complex t = complex_tanh(l, {l.negated(x.imaginary), x.id});
+    const Complex t = complex_tanh(l, {l.negated(x.other), x.id});
     l.set({x.element, t.im, l.negated(t.re), {}});
 }
 void lower_round_even(Lowering& l) {
@@ -133,31 +142,53 @@ void lower_is_finite(Lowering& l) {
     l.set({Element::pred, is_finite(l, l.wide(x)), no_id, {0, 1}});
 }
 
+bool leaves_word(const Tensor& x, Range range) {
+    return is_integer(x) && bits_of(x.element) == 64 && (x.is_pair() || !whole_range(x.element).holds(range));
+}
+
 void lower_negate(Lowering& l) {
-    const Tensor x = l.in(0);
+    const Tensor x = l.given(0);
+    const Range negative{saturated_difference(0, x.range.most), saturated_difference(0, x.range.least)};
+    if (leaves_word(x, negative)) {
+        const bool wraps = x.element == Element::u64 || negative.most == std::numeric_limits<std::int64_t>::max();
+        return l.set(
+            from_words(l, negated_words(l, words_of(l, x)), x.element, wraps ? pair_range(x.element) : negative));
+    }
     if (x.is_complex()) return l.set(l.move(x, [&](Id id) { return l.negated(id); }));
     const Id id = l.wide(x);
     if (is_integer(x))
-        return l.set(l.narrow(l.binary(Op::sub, l.splat_int(id, 0), id, DType::i32), x.element,
-                              {-x.range.most, -x.range.least}));
+        return l.set(l.narrow(l.binary(Op::sub, l.splat_int(id, 0), id, DType::i32), x.element, negative));
     l.set(l.narrow(l.negated(id), x.element));
 }
 
 void lower_abs(Lowering& l) {
-    const Tensor x = l.in(0);
-    if (x.is_complex()) return l.set({l.result_type().element, complex_abs(l, {x.id, x.imaginary}), no_id, {}});
+    const Tensor x = l.given(0);
+    if (x.is_complex()) return l.set({l.result_type().element, complex_abs(l, {x.id, x.other}), no_id, {}});
+    const Range sizes{0, std::max(x.range.most, saturated_difference(0, x.range.least))};
+    if (leaves_word(x, sizes)) {
+        const Words words = words_of(l, x);
+        const Id below = is_below(l, words.high, l.splat_int(words.high, 0));
+        const bool wraps = sizes.most == std::numeric_limits<std::int64_t>::max();
+        return l.set(from_words(l, chosen_words(l, below, negated_words(l, words), words), x.element,
+                                wraps ? pair_range(x.element) : sizes));
+    }
     const Id id = l.wide(x);
     if (!is_integer(x)) return l.set(l.narrow(l.unary(Op::abs, id), x.element));
     if (x.range.least >= 0) return l.set(x);
     const Id zero = l.splat_int(id, 0), minus = l.binary(Op::sub, zero, id, DType::i32);
-    const Range range{0, std::max(x.range.most, -x.range.least)};
-    l.set(l.narrow(l.select(is_below(l, id, zero), minus, id), x.element, range));
+    l.set(l.narrow(l.select(is_below(l, id, zero), minus, id), x.element, sizes));
 }
 
 void lower_sign(Lowering& l) {
-    const Tensor x = l.in(0);
+    const Tensor x = l.given(0);
+    if (x.is_pair()) {
+        const Id below = l.shift_right(x.other, 31, true), zero = l.splat_int(x.id, 0);
+        const Id none = is_equal(l, l.binary(Op::bitwise_or, x.id, x.other, DType::i32), zero);
+        return l.set(l.ranged(l.select(none, zero, l.binary(Op::bitwise_or, below, l.splat_int(below, 1), DType::i32)),
+                              x.element, {-1, 1}));
+    }
     if (x.is_complex()) {
-        const Id length = complex_abs(l, {x.id, x.imaginary});
+        const Id length = complex_abs(l, {x.id, x.other});
         const Id none = is_equal(l, length, float_splat(l, length, 0));
         return l.set(
             l.move(x, [&](Id id) { return l.select(none, id, l.binary(Op::divide, id, length, DType::fp32)); }));
@@ -169,9 +200,14 @@ void lower_sign(Lowering& l) {
 }
 
 void lower_not(Lowering& l) {
-    const Tensor x = l.in(0);
+    const Tensor x = l.given(0);
+    if (is_integer(x) && (x.is_pair() || x.element == Element::u64)) {
+        const Words words = words_of(l, x);
+        const Range range = x.element == Element::i64 ? Range{~x.range.most, ~x.range.least} : pair_range(x.element);
+        return l.set(from_words(l, {l.unary(Op::bitwise_not, words.low), l.unary(Op::bitwise_not, words.high)},
+                                x.element, range));
+    }
     if (x.element == Element::pred) return l.set({x.element, l.logical_not(x.id), no_id, {0, 1}});
-    if (x.element == Element::u64) l.unsupported("the result needs more than 32 bits");
     const Range range = is_unsigned_integer(x.element) ? whole_range(x.element) : Range{~x.range.most, ~x.range.least};
     const Id id = l.unary(Op::bitwise_not, l.wide(x));
     l.set(l.narrow(
@@ -186,26 +222,35 @@ Id own_bits(Lowering& l, const Tensor& x) {
     return is_signed_integer(x.element) && bits < 32 ? l.bits_and(id, (std::int64_t{1} << bits) - 1) : id;
 }
 
-void refuse_negative_64(Lowering& l, const Tensor& x) {
-    if (bits_of(x.element) == 64 && x.range.least < 0) l.unsupported("a 64-bit number may be below 0");
-}
-
-void lower_popcnt(Lowering& l) {
-    const Tensor x = l.in(0);
-    refuse_negative_64(l, x);
-    Id v = own_bits(l, x);
+Id bit_count(Lowering& l, Id v) {
     const auto sum = [&](Id a, Id b) { return l.binary(Op::add, a, b, DType::i32); };
     v = l.binary(Op::sub, v, l.bits_and(l.shift_right(v, 1), 0x55555555), DType::i32);
     v = sum(l.bits_and(v, 0x33333333), l.bits_and(l.shift_right(v, 2), 0x33333333));
     v = l.bits_and(sum(v, l.shift_right(v, 4)), 0x0f0f0f0f);
-    v = l.shift_right(l.mul(v, l.splat_int(v, 0x01010101), DType::i32), 24);
-    l.set(l.narrow(v, x.element, {0, std::min(bits_of(x.element), 64)}));
+    return l.shift_right(l.mul(v, l.splat_int(v, 0x01010101), DType::i32), 24);
+}
+
+bool may_have_upper_bits(const Tensor& x) { return bits_of(x.element) == 64 && (x.is_pair() || x.range.least < 0); }
+
+void lower_popcnt(Lowering& l) {
+    const Tensor x = l.given(0);
+    if (may_have_upper_bits(x)) {
+        const Words words = words_of(l, x);
+        const Id count = l.binary(Op::add, bit_count(l, words.low), bit_count(l, words.high), DType::i32);
+        return l.set(l.ranged(count, x.element, {0, 64}));
+    }
+    l.set(l.narrow(bit_count(l, own_bits(l, x)), x.element, {0, std::min(bits_of(x.element), 64)}));
 }
 
 void lower_leading_zeros(Lowering& l) {
-    const Tensor x = l.in(0);
-    refuse_negative_64(l, x);
+    const Tensor x = l.given(0);
     const int bits = bits_of(x.element);
+    if (may_have_upper_bits(x)) {
+        const Words words = words_of(l, x);
+        const Id low = l.unary(Op::clz, words.low), high = l.unary(Op::clz, words.high);
+        const Id all = l.binary(Op::add, low, l.splat_int(low, 32), DType::i32);
+        return l.set(l.ranged(l.select(is_equal(l, words.high, l.splat_int(high, 0)), all, high), x.element, {0, 64}));
+    }
     const Id zeros = l.unary(Op::clz, own_bits(l, x));
     l.set(l.narrow(l.binary(Op::add, zeros, l.splat_int(zeros, bits - 32), DType::i32), x.element, {0, bits}));
 }
@@ -242,7 +287,7 @@ void lower_real_part(Lowering& l) {
 }
 void lower_imaginary_part(Lowering& l) {
     const Tensor x = l.in(0);
-    const Id id = x.is_complex() ? x.imaginary : l.zeros(l.type(x.id), l.shape(x.id));
+    const Id id = x.is_complex() ? x.other : l.zeros(l.type(x.id), l.shape(x.id));
     l.set({l.result_type().element, id, no_id, {}});
 }
 

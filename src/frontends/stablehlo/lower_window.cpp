@@ -65,10 +65,17 @@ Tensor cumulated(Lowering& l, const Tensor& x, Combiner combiner, std::size_t ax
     if (combiner == Combiner::add) {
         const std::int64_t n = l.shape(x.id)[axis];
         range = {std::min(x.range.least, x.range.least * n), std::max(x.range.most, x.range.most * n)};
-    } else if (is_integer_element(x.element) && bits_of(x.element) == 64) {
-        range = {0, std::numeric_limits<std::int64_t>::max()};
     }
     return l.narrow(id, x.element, range);
+}
+
+/// Whether a sequence's numbers stay within those of one word.
+bool stays_narrow(const Tensor& x, Combiner combiner, std::int64_t n) {
+    if (!is_integer_element(x.element) || bits_of(x.element) != 64) return true;
+    if (x.is_pair() || combiner == Combiner::multiply) return false;
+    if (combiner != Combiner::add) return true;
+    const Range range{std::min(x.range.least, x.range.least * n), std::max(x.range.most, x.range.most * n)};
+    return whole_range(x.element).holds(range);
 }
 
 std::vector<Tensor> shifted(Lowering& l, const std::vector<Tensor>& tensors, std::size_t d, std::int64_t start,
@@ -127,15 +134,8 @@ void lower_reduce_window(Lowering& l) {
     std::vector<Tensor> x, initial;
     for (std::size_t k = 0; k < n; ++k) {
         const Element wanted = l.type_of(region.arguments.at(k)).element;
-        x.push_back(l.in(k).element == wanted ? l.in(k) : converted(l, l.in(k), wanted));
-        // Where a window may lie in the padding alone, the number itself is the result.
-        const auto is_safe = [](const WindowDimension& w) {
-            const std::int64_t span = (w.size - 1) * w.dilation + 1;
-            return w.low < span && w.high < span && w.dilation == 1 && w.base_dilation == 1;
-        };
-        const bool safe = std::all_of(window.begin(), window.end(), is_safe);
-        const Tensor init = safe ? l.initial(n + k, combination_of(l, region, k, n + k, k).name) : l.in(n + k);
-        initial.push_back(init.element == wanted ? init : converted(l, init, wanted));
+        x.push_back(converted(l, l.given(k), wanted));
+        initial.push_back(converted(l, l.given(n + k), wanted));
     }
     // Sums and products of small floats are rounded once, at the end.
     const std::string_view name = n == 1 ? combination_of(l, region, 0, 1).name : std::string_view();
@@ -153,7 +153,8 @@ void lower_reduce_window(Lowering& l) {
     };
     const auto along = sequence_of(window, l.shape(x[0].id));
     const auto combiner = combiner_named(name);
-    if (along && combiner && x[0].element != Element::pred && !x[0].is_complex())
+    if (along && combiner && x[0].element != Element::pred && !x[0].has_two() &&
+        stays_narrow(x[0], *combiner, l.shape(x[0].id)[*along]))
         return finish({cumulated(l, x[0], *combiner, *along, window[*along].low == 0)}, false);
     std::vector<std::int64_t> low, high, between;
     for (const WindowDimension& w : window) {
@@ -162,9 +163,10 @@ void lower_reduce_window(Lowering& l) {
         between.push_back(w.base_dilation - 1);
     }
     for (std::size_t k = 0; k < n; ++k) {
+        l.make_alike(x[k], initial[k]);
         const Tensor from = x[k];
         x[k].id = l.pad(from.id, initial[k].id, low, high, between);
-        if (from.is_complex()) x[k].imaginary = l.pad(from.imaginary, initial[k].imaginary, low, high, between);
+        if (from.has_two()) x[k].other = l.pad(from.other, initial[k].other, low, high, between);
         x[k].range = from.range.joined(initial[k].range);
     }
     for (std::size_t d = 0; d < window.size(); ++d) {
@@ -184,8 +186,8 @@ bool advance(std::vector<std::int64_t>& at, const std::vector<WindowDimension>& 
 }
 
 void lower_select_and_scatter(Lowering& l) {
-    const Tensor x = l.in(0), source = l.in(1), init = l.in(2);
-    if (x.is_complex()) l.unsupported("complex numbers are not supported");
+    const Tensor x = l.given(0);
+    Tensor source = l.given(1), init = l.given(2);
     const Shape whole = l.result_shape(), out = l.static_shape(l.operand_type(1));
     const std::vector<WindowDimension> window = window_of(l, out, false);
     std::int64_t places = 1;
@@ -200,7 +202,7 @@ void lower_select_and_scatter(Lowering& l) {
     if (places > 1024) l.unsupported("windows of more than 1024 elements are not supported");
     const Id no = l.constant("false", DType::boolean, {1}, Bytes(1));
     const Id zero = l.constant("zero", l.type(x.id), {1}, Bytes(size_of(l.type(x.id))));
-    const Id padded = l.pad(x.id, zero, low, high);
+    const Tensor padded = l.move(x, [&](Id id) { return l.pad(id, zero, low, high); });
     const Id inside = is_padded
                         ? l.pad(l.logical_not(l.tile_to(l.reshape(no, Shape(whole.size(), 1)), whole)), no, low, high)
                         : no_id;
@@ -214,31 +216,31 @@ void lower_select_and_scatter(Lowering& l) {
     };
     // Which place of each window is chosen: -1 until one is inside.
     std::vector<std::int64_t> at(window.size(), 0);
-    Id best = no_id, chosen = no_id;
+    Tensor best = x;
+    Id chosen = no_id;
     std::int64_t place = 0;
     do {
-        const Id candidate = window_slice(padded, at);
+        const Tensor candidate = l.move(padded, [&](Id id) { return window_slice(id, at); });
         const Id valid = is_padded ? window_slice(inside, at) : no_id;
-        const Id here = l.splat_int(candidate, place++);
-        if (best == no_id) {
+        const Id here = l.splat_int(candidate.id, place++);
+        if (chosen == no_id) {
             best = candidate;
             const Id all = l.tile_to(here, out);
-            chosen = valid == no_id ? all : l.select(valid, all, l.splat_int(candidate, -1));
+            chosen = valid == no_id ? all : l.select(valid, all, l.splat_int(candidate.id, -1));
             continue;
         }
-        const Tensor a{x.element, best, no_id, x.range}, b{x.element, candidate, no_id, x.range};
-        Id better = l.logical_not(l.lifted(l.region(0), {a, b}, out).at(0).id);
+        Id better = l.logical_not(l.lifted(l.region(0), {best, candidate}, out).at(0).id);
         if (valid != no_id) {
             const Id none = is_below(l, chosen, l.splat_int(chosen, 0));
             better = l.binary(Op::logical_and, valid, l.binary(Op::logical_or, none, better, DType::boolean),
                               DType::boolean);
         }
-        best = l.select(better, candidate, best);
+        best.id = l.select(better, candidate.id, best.id);
+        if (best.has_two()) best.other = l.select(better, candidate.other, best.other);
         chosen = l.select(better, here, chosen);
     } while (advance(at, window));
     // One place after the other: no two windows meet at one.
-    Tensor result = init;
-    result.id = l.broadcast(init.id, whole, {});
+    Tensor result = l.move(init, [&](Id id) { return l.broadcast(id, whole, {}); });
     std::fill(at.begin(), at.end(), 0);
     place = 0;
     do {
@@ -249,11 +251,13 @@ void lower_select_and_scatter(Lowering& l) {
             after.push_back(whole[d] - before[d] - ((out[d] - 1) * window[d].stride + 1));
         }
         const Id mask = l.pad(is_equal(l, chosen, l.splat_int(chosen, place++)), no, before, after, between);
-        const Tensor spread{source.element, l.pad(source.id, zero, before, after, between), no_id,
-                            source.range.joined({0, 0})};
-        const Tensor joined = l.lifted(l.region(1), {result, spread}, whole).at(0);
+        Tensor spread = l.move(source, [&](Id id) { return l.pad(id, zero, before, after, between); });
+        spread.range = source.range.joined({0, 0});
+        Tensor joined = l.lifted(l.region(1), {result, spread}, whole).at(0);
+        l.make_alike(result, joined);
         result.range = result.range.joined(joined.range);
         result.id = l.select(mask, joined.id, result.id);
+        if (result.has_two()) result.other = l.select(mask, joined.other, result.other);
     } while (advance(at, window));
     l.set(result);
 }

@@ -26,22 +26,35 @@ struct Range {
     Range joined(const Range& other) const { return {std::min(least, other.least), std::max(most, other.most)}; }
 };
 
+bool is_integer_element(Element element);  ///< with or without a sign, any width; not pred
+bool is_complex_element(Element element);
+/// Narrow floats that the graph does not have: their codes are moved, and become other floats, but nothing more.
+bool is_coded_element(Element element);
+
 /// A value of the program in the graph. Unsigned integers are the bits of signed ones of their width; what is narrower
-/// than 8 bits is an i8 of the same number; i64 and u64 are an i32 of the same number, which `range` must allow.
+/// than 8 bits is an i8 of the same number; i64 and u64 are an i32 of the same number where `range` allows it, else a
+/// pair of 32-bit words.
 struct Tensor {
     Element element = Element::f32;
-    Id id = no_id;         ///< of a complex number the real part; no_id for a token
-    Id imaginary = no_id;  ///< of complex numbers alone
-    Range range = {};      ///< of integers
-    /// Of a 64-bit constant that needs more than 32 bits, which the graph does not have: all its numbers, or one.
-    std::shared_ptr<const std::vector<std::int64_t>> large = {};
+    Id id = no_id;     ///< of a complex number the real part, of a pair the lower word; no_id for a token
+    Id other = no_id;  ///< of a complex number the imaginary part, of a pair the upper word
+    Range range = {};  ///< of integers; what a u64 may have beyond that of int64 is not told
 
-    bool is_complex() const { return imaginary != no_id; }
+    bool has_two() const { return other != no_id; }
+    bool is_pair() const { return has_two() && is_integer_element(element); }
+    bool is_complex() const { return has_two() && !is_integer_element(element); }
 };
 
-/// In bits of `element`; of i64 and u64, which the graph holds in an i32, what that can hold.
+/// In bits of `element`; of i64 and u64 what one i32 of the graph can hold.
 Range whole_range(Element element);
-bool is_integer_element(Element element);  ///< with or without a sign, any width; not pred
+/// Of i64 and u64 all that a pair can hold; of others as above.
+Range pair_range(Element element);
+/// Both bounded by those of int64 instead of overflowing.
+std::int64_t saturated_sum(std::int64_t a, std::int64_t b);
+std::int64_t saturated_difference(std::int64_t a, std::int64_t b);
+std::int64_t saturated_product(std::int64_t a, std::int64_t b);
+/// Whether a u64 may be beyond int64, so that `range.most` bounds nothing.
+bool is_unbounded(const Tensor& tensor);
 
 class Lowering : public Emitter {
 public:
@@ -54,9 +67,10 @@ public:
     std::size_t result_count() const { return op_->results.size(); }
     const Type& operand_type(std::size_t k) const;
     const Type& result_type(std::size_t k = 0) const;
-    Tensor in(std::size_t k);  ///< refuses what the graph does not have
-    Tensor given(std::size_t k);
-    std::vector<Tensor> all_in();
+    Tensor in(std::size_t k);     ///< one that is computed with as it is; pairs and codes are refused
+    Tensor given(std::size_t k);  ///< any
+    std::vector<Tensor> all_given();
+    [[noreturn]] void refuse_codes(Element element) const;
     void set(const Tensor& tensor, std::size_t k = 0);
     const Region& region(std::size_t k) const;
     const Type& type_of(stablehlo::ValueId id) const;  ///< of any value of the function in hand
@@ -71,9 +85,6 @@ public:
     std::string text(std::string_view name) const;
     /// Of an operand of integers; nothing where it is not known here.
     std::optional<std::vector<std::int64_t>> known(std::size_t k);
-    /// What a reduction begins with. A constant beyond 32 bits with which `combination` changes nothing is the most
-    /// that the graph's numbers can be; the result is right where at least one other number takes part.
-    Tensor initial(std::size_t k, std::string_view combination);
 
     // ---- types ----------------------------------------------------------------------------------------------------
     DType dtype(Element element) const;  ///< of the graph's value; refuses what there is none for
@@ -87,6 +98,10 @@ public:
     Tensor narrow(Id id, Element element) { return narrow(id, element, whole_range(element)); }
     /// As it is, with a range that its type and the graph can hold; refuses 64-bit integers that may need more.
     Tensor ranged(Id id, Element element, Range range) const;
+    /// Integers of 64 bits as a pair; others as they are.
+    Tensor as_pair(const Tensor& tensor);
+    void make_alike(Tensor& a, Tensor& b);  ///< both pairs where one is
+    bool f64_as_f32() const;
 
     // ---- nodes ----------------------------------------------------------------------------------------------------
     Id splat_int(Id like, std::int64_t v) { return splat(like, DType::i32, static_cast<double>(v)); }
@@ -104,8 +119,8 @@ public:
     Id shift_left(Id a, int amount);
     Id shift_right(Id a, int amount, bool arithmetic = false);
     Id transpose(Id id, std::span<const std::int64_t> order);
-    Id tile_to(Id id, const Shape& shape);  ///< dimensions of 1 become those
-    Id broadcast(Id id, const Shape& shape, std::span<const std::int64_t> dims);
+    Id tile_to(Id id, Shape shape);  ///< dimensions of 1 become those
+    Id broadcast(Id id, Shape shape, std::span<const std::int64_t> dims);
     Id pad(Id id, Id value, std::span<const std::int64_t> low, std::span<const std::int64_t> high);
     /// With elements between those that there are, and amounts below 0, which take away.
     Id pad(Id id, Id value, std::span<const std::int64_t> low, std::span<const std::int64_t> high,
@@ -113,9 +128,9 @@ public:
     Id strided_slice(Id id, std::span<const std::int64_t> start, std::span<const std::int64_t> limit,
                      std::span<const std::int64_t> stride);
     Id bitcast(Id id, DType to);  ///< of the same width, bf16 too
-    Id zeros(DType type, const Shape& shape);
+    Id zeros(DType type, Shape shape);
     Id constant_i32(const Shape& shape, std::span<const std::int64_t> values);
-    /// Real and imaginary part, each for itself.
+    /// Real and imaginary part, or both words, each for itself.
     Tensor move(const Tensor& tensor, const std::function<Id(Id)>& step);
 
     // ---- regions --------------------------------------------------------------------------------------------------
@@ -124,16 +139,24 @@ public:
     std::vector<Tensor> lifted(const Region& region, const std::vector<Tensor>& arguments, const Shape& shape,
                                const Operation* until = nullptr);
     bool is_lifted() const { return lift_.has_value(); }
+    /// The operation of the function in hand, outside of regions, that makes a value; null where none does.
+    const Operation* maker(stablehlo::ValueId id) const;
     /// The operations of a region or a function's body in place.
     std::vector<Tensor> inlined(const Region& region, const std::vector<Tensor>& arguments);
     void call(std::string_view function);
-    /// A region that stands for itself. What it reads from around becomes inputs behind its own, and is told.
     struct Made {
         Graph graph;
         std::vector<Tensor> results;
     };
+    /// A region that stands for itself. What it reads from around becomes inputs behind its own, and is told. Results
+    /// for which `pairs` says so are pairs.
     Made made(const Region& region, const std::vector<Tensor>& arguments, std::vector<stablehlo::ValueId>& captured,
-              bool hands_on);
+              bool hands_on, const std::vector<bool>& pairs = {});
+    /// One of the same inputs that hands `arguments` on.
+    Made passed_on(const std::vector<Tensor>& arguments, const std::vector<stablehlo::ValueId>& captured);
+    /// A loop of our own: `goes_on` makes one i1, `turn` what is carried, in the same form.
+    using Step = std::function<std::vector<Tensor>(Lowering&, std::vector<Tensor>)>;
+    std::vector<Tensor> loop(const std::vector<Tensor>& carried, const Step& goes_on, const Step& turn);
     Tensor value(stablehlo::ValueId id);  ///< of the function in hand
     GraphBuilder& builder() { return builder_; }
 
@@ -154,11 +177,14 @@ private:
     void add_inputs(const Function& main);
     void add_outputs(const Function& main, const std::vector<Tensor>& results);
     Tensor capture(stablehlo::ValueId id);
+    Tensor taken(const Lowering& around, Tensor tensor, std::size_t& count);  ///< as inputs
     std::vector<Tensor> lower_block(const Region& region, const Operation* until);
     void lower_operation(const Operation& operation);
     void lower_constant();
     bool lower_known();
     void set_known(std::vector<std::int64_t> numbers);
+    /// 64-bit integers as a constant: an i32 of the same numbers, else a pair.
+    Tensor constant_64(Element element, const Shape& shape, std::span<const std::int64_t> numbers);
 
     const Program& program_;
     const ImportOptions& options_;
@@ -189,6 +215,7 @@ std::span<const LoweringRow> index_rows();
 std::span<const LoweringRow> control_rows();
 std::span<const LoweringRow> sort_rows();
 std::span<const LoweringRow> algebra_rows();
+std::span<const LoweringRow> random_rows();
 
 /// A region that does one thing with two numbers.
 struct Combination {

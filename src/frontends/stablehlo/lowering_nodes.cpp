@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace tosavk::stablehlo {
 
@@ -17,6 +18,7 @@ DType Lowering::wide_type(DType type) {
 }
 
 Id Lowering::wide(const Tensor& tensor) {
+    if (is_coded_element(tensor.element)) refuse_codes(tensor.element);
     const Id id = cast(tensor.id, wide_type(type(tensor.id)));
     if (tensor.element == Element::u8) return bits_and(id, 0xff);
     if (tensor.element == Element::u16) return bits_and(id, 0xffff);
@@ -98,13 +100,14 @@ Id Lowering::bitcast(Id id, DType to) {
 Tensor Lowering::move(const Tensor& tensor, const std::function<Id(Id)>& step) {
     Tensor moved = tensor;
     moved.id = step(tensor.id);
-    if (tensor.is_complex()) moved.imaginary = step(tensor.imaginary);
+    if (tensor.has_two()) moved.other = step(tensor.other);
     return moved;
 }
 
-Id Lowering::zeros(DType of, const Shape& shape) {
+Id Lowering::zeros(DType of, Shape shape) {
     if (has_no_elements(shape)) return empty(of, shape);
-    return tile_to(constant("zero", of, Shape(shape.size(), 1), Bytes(size_of(of))), shape);
+    const Shape ones(shape.size(), 1);
+    return tile_to(constant("zero", of, ones, Bytes(size_of(of))), std::move(shape));
 }
 
 Id Lowering::constant_i32(const Shape& shape, std::span<const std::int64_t> values) {
@@ -125,7 +128,7 @@ Id Lowering::transpose(Id id, std::span<const std::int64_t> order) {
     return add(tosavk::Op::transpose, {id}, type(id), attrs);
 }
 
-Id Lowering::tile_to(Id id, const Shape& to) {
+Id Lowering::tile_to(Id id, Shape to) {
     const Shape from = shape(id);
     if (from == to) return id;
     if (has_no_elements(to)) return empty(type(id), to);
@@ -134,14 +137,14 @@ Id Lowering::tile_to(Id id, const Shape& to) {
     return add(tosavk::Op::tile, {id, builder_.shape(times)}, type(id));
 }
 
-Id Lowering::broadcast(Id id, const Shape& to, std::span<const std::int64_t> dims) {
+Id Lowering::broadcast(Id id, Shape to, std::span<const std::int64_t> dims) {
     std::vector<std::int64_t> order(dims.size());
     std::iota(order.begin(), order.end(), 0);
     std::sort(order.begin(), order.end(),
               [&](auto a, auto b) { return dims[static_cast<std::size_t>(a)] < dims[static_cast<std::size_t>(b)]; });
     Shape ones(to.size(), 1);
     for (std::size_t k = 0; k < dims.size(); ++k) ones.at(static_cast<std::size_t>(dims[k])) = shape(id).at(k);
-    return tile_to(reshape(transpose(id, order), ones), to);
+    return tile_to(reshape(transpose(id, order), ones), std::move(to));
 }
 
 Id Lowering::pad(Id id, Id value, std::span<const std::int64_t> low, std::span<const std::int64_t> high) {

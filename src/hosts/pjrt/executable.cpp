@@ -41,8 +41,9 @@ std::vector<ProgramValue> values_of(const nlohmann::json& list) {
         value.type = &type_named(name);
         value.dims = entry.at("shape").get<Dims>();
         value.elements = element_count(value.dims);
-        value.count = value.elements == 0 ? 0 : static_cast<std::uint32_t>(value.type->parts());
-        next += value.count;
+        const auto tensors = static_cast<std::uint32_t>(value.type->parts());
+        value.count = value.elements == 0 ? 0 : tensors;
+        next += tensors;
         if (entry.contains("alias")) value.alias = entry.at("alias").get<std::size_t>();
         value.is_donated = value.alias || entry.contains("donated");
     }
@@ -95,7 +96,9 @@ void Compiled::compile(const CompileOptions& given) {
     load.precision = given.precision.value_or(client->options.precision);
     const cpp::Graph graph = cpp::Graph::load(bytes_of(program), load);
     const auto count = [](const std::vector<ProgramValue>& values) {
-        return values.empty() ? 0 : values.back().first + values.back().count;
+        std::size_t tensors = 0;
+        for (const ProgramValue& value : values) tensors += value.type ? value.type->parts() : 0;
+        return tensors;
     };
     if (graph.input_count() != count(arguments) || graph.output_count() != count(results))
         throw Failure(Code::internal, "the graph of '" + name + "' has other inputs or outputs than its program");

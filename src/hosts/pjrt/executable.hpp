@@ -19,7 +19,7 @@ struct ProgramValue {
     const ElementType* type = nullptr;  ///< null: a token, which is nothing
     Dims dims;
     std::size_t elements = 0;
-    std::uint32_t first = 0, count = 0;  ///< inputs or outputs of the graph that it is
+    std::uint32_t first = 0, count = 0;  ///< inputs or outputs of the graph that it is; none is bound without elements
     std::optional<std::size_t> alias;    ///< the result that may have its memory
     bool is_donated = false;
 };

@@ -2,7 +2,6 @@
 #include "hosts/pjrt/events.hpp"
 
 #include <cstring>
-#include <limits>
 
 namespace tosavk::pjrt {
 
@@ -15,15 +14,18 @@ constexpr ElementType all[] = {
     {"i8", Kind::s8, Form::same, 1, 1},
     {"i16", Kind::s16, Form::same, 2, 2},
     {"i32", Kind::s32, Form::same, 4, 4},
-    {"i64", Kind::s64, Form::word, 8, 4},
+    {"i64", Kind::s64, Form::same, 8, 8},
     {"ui2", Kind::u2, Form::narrow, 1, 1, 2},
     {"ui4", Kind::u4, Form::narrow, 1, 1, 4},
     {"ui8", Kind::u8, Form::same, 1, 1},
     {"ui16", Kind::u16, Form::same, 2, 2},
     {"ui32", Kind::u32, Form::same, 4, 4},
-    {"ui64", Kind::u64, Form::word, 8, 4},
+    {"ui64", Kind::u64, Form::same, 8, 8},
     {"f8E4M3FN", Kind::f8e4m3fn, Form::same, 1, 1},
     {"f8E5M2", Kind::f8e5m2, Form::same, 1, 1},
+    {"f8E4M3B11FNUZ", Kind::f8e4m3b11fnuz, Form::same, 1, 1},
+    {"f8E5M2FNUZ", Kind::f8e5m2fnuz, Form::same, 1, 1},
+    {"f8E4M3FNUZ", Kind::f8e4m3fnuz, Form::same, 1, 1},
     {"bf16", Kind::bf16, Form::same, 2, 2},
     {"f16", Kind::f16, Form::same, 2, 2},
     {"f32", Kind::f32, Form::same, 4, 4},
@@ -65,22 +67,6 @@ void to_parts(const ElementType& type, const std::byte* host, std::size_t count,
             for (std::size_t k = 0; k < count; ++k)
                 parts[0][k] = static_cast<std::byte>(narrowed(static_cast<std::uint8_t>(host[k]), type.bits));
             return;
-        case Form::word:
-            for (std::size_t k = 0; k < count; ++k) {
-                std::int64_t number = 0;
-                std::memcpy(&number, host + 8 * k, 8);
-                const bool fits = number >= std::numeric_limits<std::int32_t>::min() &&
-                                  number <= std::numeric_limits<std::int32_t>::max();
-                if (!fits || (type.kind == Kind::u64 && number < 0)) {
-                    const std::string text = type.kind == Kind::u64 ? std::to_string(static_cast<std::uint64_t>(number))
-                                                                    : std::to_string(number);
-                    throw Failure(Code::unimplemented, "element " + std::to_string(k) + " is " + text +
-                                                           "; 64-bit integers beyond 32 bits are not supported");
-                }
-                const auto word = static_cast<std::int32_t>(number);
-                std::memcpy(parts[0] + 4 * k, &word, 4);
-            }
-            return;
         case Form::complex:
             for (std::size_t k = 0; k < count; ++k) {
                 std::memcpy(parts[0] + 4 * k, host + 8 * k, 4);
@@ -95,14 +81,6 @@ void from_parts(const ElementType& type, const std::byte* const* parts, std::siz
         case Form::same:
         case Form::flag:
         case Form::narrow: std::memcpy(host, parts[0], count * type.host_bytes); return;
-        case Form::word:
-            for (std::size_t k = 0; k < count; ++k) {
-                std::int32_t word = 0;
-                std::memcpy(&word, parts[0] + 4 * k, 4);
-                const std::int64_t number = word;
-                std::memcpy(host + 8 * k, &number, 8);
-            }
-            return;
         case Form::complex:
             for (std::size_t k = 0; k < count; ++k) {
                 std::memcpy(host + 8 * k, parts[0] + 4 * k, 4);

@@ -11,10 +11,9 @@ namespace tosavk::pjrt {
 
 /// How the bytes of a host become those of a graph's tensors.
 enum class Form : std::uint8_t {
-    same,
+    same,     ///< of a 64-bit integer the graph has the two words in a last dimension
     flag,     ///< any byte but 0 is true
     narrow,   ///< 4 or 2 bits in a byte
-    word,     ///< 64-bit integers, an i32 of the same number
     complex,  ///< two tensors
 };
 
@@ -32,7 +31,7 @@ struct ElementType {
 const ElementType& type_named(std::string_view name);
 const ElementType& type_of(std::int32_t kind);
 
-/// `count` elements, dense. Throws Failure where one has no place in the graph's type.
+/// `count` elements, dense.
 void to_parts(const ElementType& type, const std::byte* host, std::size_t count, std::byte* const* parts);
 void from_parts(const ElementType& type, const std::byte* const* parts, std::size_t count, std::byte* host);
 

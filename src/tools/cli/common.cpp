@@ -112,7 +112,18 @@ std::string shape_text(const cpp::Shape& shape) {
 std::string type_text(const cpp::TensorInfo& info) { return tosavk_type_name(info.declared_type); }
 std::string tensor_text(const cpp::TensorInfo& info) { return type_text(info) + " " + shape_text(cpp::shape_of(info)); }
 
+bool has_words(const cpp::TensorInfo& info) {
+    return info.declared_type == TOSAVK_HOST_U64_WORDS || info.declared_type == TOSAVK_HOST_I64_WORDS;
+}
+
+cpp::Shape element_shape(const cpp::TensorInfo& info) {
+    cpp::Shape shape = cpp::shape_of(info);
+    if (has_words(info)) shape.pop_back();
+    return shape;
+}
+
 std::int32_t stored_type(const cpp::TensorInfo& info) {
+    if (has_words(info)) return info.declared_type;
     const bool same_bits = info.declared_type >= TOSAVK_HOST_U8 && info.declared_type <= TOSAVK_HOST_U32;
     return same_bits ? info.declared_type : info.type;
 }

@@ -42,10 +42,12 @@ struct ModelOptions {
     bool is_exact() const { return precision == "declared" || precision == "exact"; }
     std::vector<std::string> shapes;  ///< NAME_OR_INDEX=1x20x64
     std::string signature;            ///< of a .tflite file; empty: its main subgraph
+    bool f64_as_f32 = false;
 
     const std::string& name() const { return problem.empty() ? path : problem; }  ///< for messages
 };
-/// --rounding, --hybrid, --level, --spec, --precision and --shape; the path or --op LINE too when `with_path`.
+/// --rounding, --hybrid, --f64-as-f32, --level, --spec, --precision and --shape; the path or --op LINE too when
+/// `with_path`.
 void add_model_options(CLI::App& command, ModelOptions& options, bool with_path = true);
 /// Whether a path is no file but a problem line: it has words, there is no such file, and it does not end like a model.
 bool is_problem_line(const std::string& path);
@@ -101,6 +103,9 @@ std::string tensor_text(const cpp::TensorInfo& info);  ///< "i8 1x32x32x3"
 std::string type_text(const cpp::TensorInfo& info);    ///< "i8"
 bool is_float(std::int32_t type);
 std::vector<double> elements(std::int32_t type, std::span<const std::byte> bytes);
+/// Whether two i32 in the last dimension are one number of 64 bits; and the shape without that dimension.
+bool has_words(const cpp::TensorInfo& info);
+cpp::Shape element_shape(const cpp::TensorInfo& info);
 /// What the bytes of an input or output are: its `type`, but u8 where that is declared.
 std::int32_t stored_type(const cpp::TensorInfo& info);
 std::string number_text(double value);     ///< shortest text of six digits

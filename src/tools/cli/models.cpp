@@ -41,6 +41,8 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool with_path)
                     "float activations that meet int8 weights in .tflite files: exact quantizes them at run time as "
                     "TFLite does (default), dequantize makes the weights floats")
         ->check(CLI::IsMember({"exact", "dequantize"}));
+    command.add_flag("--f64-as-f32", options.f64_as_f32,
+                     "compute the f64 and complex<f64> of a StableHLO program as f32 (default: they are refused)");
     command.add_option("--level", options.level, "limits of the TOSA level to apply (default 8K)")
         ->check(CLI::IsMember({"none", "8K"}));
     command
@@ -93,6 +95,7 @@ std::string model_argument(const ModelOptions& options) {
     const std::string& name = options.name();
     const std::string quoted = name.find(' ') == std::string::npos ? name : "'" + name + "'";
     std::string text = options.problem.empty() ? quoted : "--op " + quoted;
+    if (options.f64_as_f32) text += " --f64-as-f32";
     for (const std::string& shape : options.shapes)
         text += shape.find_first_of(" '\"$`;&|<>()") == std::string::npos ? " --shape " + shape
                                                                           : fmt::format(" --shape '{}'", shape);
@@ -107,6 +110,7 @@ cpp::LoadOptions load_options(const ModelOptions& options) {
                   : options.rounding == "double" ? TOSAVK_ROUNDING_DOUBLE
                                                  : TOSAVK_ROUNDING_TFLITE;
     if (options.hybrid == "dequantize") load.hybrid = TOSAVK_HYBRID_DEQUANTIZE;
+    load.f64_as_f32 = options.f64_as_f32;
     load.level = options.level == "none" ? TOSAVK_LEVEL_NONE : TOSAVK_LEVEL_8K;
     if (options.spec == "0.30") load.spec = TOSAVK_SPEC_0_30;
     if (options.spec == "0.80") load.spec = TOSAVK_SPEC_0_80;
@@ -234,7 +238,7 @@ std::string mismatch_text(const InputArray& array, const cpp::TensorInfo& input,
 
 /// Whether an array may stand for a tensor, if the tensor's type holds its values.
 bool same_kind(const InputArray& array, const cpp::TensorInfo& tensor) {
-    return array.shape() == cpp::shape_of(tensor) && is_float(array.array.info().type) == is_float(tensor.type);
+    return array.shape() == element_shape(tensor) && is_float(array.array.info().type) == is_float(tensor.type);
 }
 
 /// Bytes of an unsigned element that the graph holds as a signed one of the same bits; 0 of any other.
@@ -259,6 +263,17 @@ Bytes converted(const InputArray& array, const cpp::TensorInfo& tensor) {
                                                      bytes.size() / size, number_text(value), type_text(tensor)));
             const auto bits = static_cast<std::uint32_t>(value);
             for (std::size_t b = 0; b < size; ++b) bytes.push_back(static_cast<std::byte>(bits >> (8 * b)));
+        }
+        return bytes;
+    }
+    if (has_words(tensor)) {
+        Bytes bytes;
+        for (const double value : elements(array.array.info().type, array.array.bytes())) {
+            if (value < 0 && tensor.declared_type == TOSAVK_HOST_U64_WORDS)
+                throw Failure(exit_file, fmt::format("{}: element {} is {}, which u64 does not hold", array.path,
+                                                     bytes.size() / 8, number_text(value)));
+            const auto bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+            for (std::size_t b = 0; b < 8; ++b) bytes.push_back(static_cast<std::byte>(bits >> (8 * b)));
         }
         return bytes;
     }

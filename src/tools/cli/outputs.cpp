@@ -122,8 +122,11 @@ void OutputDirectory::write(const std::vector<Output>& outputs, bool raw) {
                 const std::vector<double> values = elements(info.type, outputs[k].bytes);
                 const std::vector<std::int64_t> wide(values.begin(), values.end());
                 cpp::Array::save(add(name), info.declared_type, cpp::shape_of(info), wide.data(), raw);
+            } else if (info.declared_type == TOSAVK_HOST_F64) {
+                const std::vector<double> values = elements(info.type, outputs[k].bytes);
+                cpp::Array::save(add(name), info.declared_type, cpp::shape_of(info), values.data(), raw);
             } else {
-                cpp::Array::save(add(name), stored_type(info), cpp::shape_of(info), outputs[k].bytes.data(), raw);
+                cpp::Array::save(add(name), stored_type(info), element_shape(info), outputs[k].bytes.data(), raw);
             }
             index.push_back(
                 {{"index", k}, {"name", info.name}, {"type", type_text(info)}, {"shape", cpp::shape_of(info)}});

@@ -24,6 +24,7 @@ struct VerifyOptions {
 std::string loading_arguments(const VerifyOptions& options) {
     std::string text = options.model.rounding == "tflite" ? "" : " --rounding " + options.model.rounding;
     if (options.model.hybrid != "exact") text += " --hybrid " + options.model.hybrid;
+    if (options.model.f64_as_f32) text += " --f64-as-f32";
     if (!options.model.is_exact()) text += " --precision " + options.model.precision;
     return text;
 }
