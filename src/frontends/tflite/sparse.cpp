@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t max_elements = std::int64_t{1} << 28;
 
-struct Level {
+struct SparseLevel {
     bool dense = true;
     std::int64_t size = 0;                        ///< of a dense level: places; of another: what indices stay below
     std::vector<std::int64_t> segments, indices;  ///< CSR
@@ -77,8 +77,8 @@ private:
         size_levels(rank);
     }
 
-    static Level read_level(const tflite::DimensionMetadata& m) {
-        Level level;
+    static SparseLevel read_level(const tflite::DimensionMetadata& m) {
+        SparseLevel level;
         level.dense = m.format() == tflite::DimensionType::DENSE;
         if (!level.dense && m.format() != tflite::DimensionType::SPARSE_CSR)
             throw fmt::format("a level has the unknown format {}", static_cast<int>(m.format()));
@@ -100,7 +100,7 @@ private:
             if (d < 0 || d >= static_cast<std::int64_t>(rank) || cut[static_cast<std::size_t>(d)])
                 throw fmt::format("its block map has {} at place {}", d, b);
             cut[static_cast<std::size_t>(d)] = true;
-            const Level& level = levels_[rank + b];
+            const SparseLevel& level = levels_[rank + b];
             const std::int64_t whole = outer[static_cast<std::size_t>(d)];
             if (!level.dense || level.size < 1 || whole % level.size != 0)
                 throw fmt::format("blocks of {} do not divide a dimension of {}", level.size, whole);
@@ -112,7 +112,7 @@ private:
                 throw std::string("blocks in another order than they are numbered are not supported");
         }
         for (std::size_t i = 0; i < rank; ++i) {
-            Level& level = levels_[i];
+            SparseLevel& level = levels_[i];
             const std::int64_t size = outer[static_cast<std::size_t>(order_[i])];
             if (level.dense && level.size != size)
                 throw fmt::format("level {} has {} places instead of {}", i, level.size, size);
@@ -123,7 +123,7 @@ private:
     void fill(Bytes& out, std::size_t depth, std::int64_t before) {
         if (depth == levels_.size()) return store(out);
         if (++visited_ > most_visits_) throw std::string("its levels name places several times");
-        const Level& level = levels_[depth];
+        const SparseLevel& level = levels_[depth];
         if (level.dense) {
             for (std::int64_t i = 0; i < level.size; ++i) {
                 at_[depth] = i;
@@ -163,7 +163,7 @@ private:
     const TfliteTensor& tensor_;
     const std::size_t element_;
     std::vector<std::int64_t> order_, blocks_;
-    std::vector<Level> levels_;
+    std::vector<SparseLevel> levels_;
     std::vector<std::int64_t> at_;
     std::size_t next_ = 0;
     std::int64_t visited_ = 0, most_visits_ = 0;
