@@ -36,6 +36,19 @@ class Devices(Case):
         self.assertEqual(code, 0, said)
         self.assertIn("10.0", said)
 
+    def test_leaving(self):
+        """A program that ends while its runs are under way."""
+        code, said = script("""
+import jax, jax.numpy as jnp
+loop = jax.jit(lambda x: jax.lax.fori_loop(0, 200, lambda k, x: x * 0.5 + 1, x))
+results = [loop(jnp.ones(1000) + k) for k in range(6)]
+results[0].copy_to_host_async()
+del results[1]
+print("leaving")
+""")
+        self.assertEqual(code, 0, said)
+        self.assertIn("leaving", said)
+
     def test_missing(self):
         code, said = script("import jax; jax.devices()", JAX_PLATFORMS="tosavk", VK_DRIVER_FILES="/nonexistent",
                             VK_ICD_FILENAMES="/nonexistent")
