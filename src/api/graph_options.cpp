@@ -87,7 +87,9 @@ void apply_options(LoadedModel& model, const ImportOptions& options, std::int32_
                                     graph.inputs.size()));
         }
         const Value& value = graph.value(graph.inputs[index]);
-        if (value.shape != shape) {
+        Shape of_elements = value.shape;
+        if (value.declared == HostKind::i64_words || value.declared == HostKind::u64_words) of_elements.pop_back();
+        if (of_elements != shape) {
             throw Error(ErrorCode::bad_input, fmt::format("input {} '{}' has shape {} and cannot take shape {}", index,
                                                           value.name, to_string(value.shape), to_string(shape)));
         }

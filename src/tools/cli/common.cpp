@@ -109,8 +109,11 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
 std::string shape_text(const cpp::Shape& shape) {
     return shape.empty() ? "scalar" : fmt::format("{}", fmt::join(shape, "x"));
 }
-std::string type_text(const cpp::TensorInfo& info) { return tosavk_type_name(info.declared_type); }
-std::string tensor_text(const cpp::TensorInfo& info) { return type_text(info) + " " + shape_text(cpp::shape_of(info)); }
+std::string type_text(const cpp::TensorInfo& info) {
+    if (has_words(info)) return info.declared_type == TOSAVK_HOST_I64_WORDS ? "i64" : "u64";
+    return tosavk_type_name(info.declared_type);
+}
+std::string tensor_text(const cpp::TensorInfo& info) { return type_text(info) + " " + shape_text(element_shape(info)); }
 
 bool has_words(const cpp::TensorInfo& info) {
     return info.declared_type == TOSAVK_HOST_U64_WORDS || info.declared_type == TOSAVK_HOST_I64_WORDS;

@@ -313,7 +313,7 @@ Assigned load_model_for(const ModelOptions& options, const std::vector<InputArra
         const std::uint32_t index = resolve(graph, k);
         indices.push_back(index);
         const cpp::Shape shape = arrays[k].shape();
-        if (shape == cpp::shape_of(graph.input(index))) continue;
+        if (shape == element_shape(graph.input(index))) continue;
         if (shapes.empty()) first_changed = k;
         shapes.emplace_back(index, shape);
     }

@@ -129,7 +129,7 @@ void OutputDirectory::write(const std::vector<Output>& outputs, bool raw) {
                 cpp::Array::save(add(name), stored_type(info), element_shape(info), outputs[k].bytes.data(), raw);
             }
             index.push_back(
-                {{"index", k}, {"name", info.name}, {"type", type_text(info)}, {"shape", cpp::shape_of(info)}});
+                {{"index", k}, {"name", info.name}, {"type", type_text(info)}, {"shape", element_shape(info)}});
         }
         write_file(add("outputs.json"), json_text(index));
         // The one reason for which a rename within a writable directory fails, looked for before the first one.
