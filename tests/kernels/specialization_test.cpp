@@ -3,6 +3,7 @@
 #include "compile/rewrite/precision.hpp"
 #include "device/device_plan.hpp"
 #include "frontends/problems/problem.hpp"
+#include "kernels/attention/attention.hpp"
 #include "kernels/common/operands.hpp"
 #include "kernels/common/shader_files.hpp"
 #include "kernels/common/shader_text.hpp"
@@ -178,6 +179,27 @@ TEST(Specialization, EveryCandidateGivesWhatItsKernelDeclares) {
         Graph graph = load_problem(line, level_none);
         make_fast(graph);
         for_each_pass(graph, check);
+    }
+    Graph attention = load_problem("attention f16 2x16x16 mask", level_none);
+    make_fast(attention);
+    ASSERT_EQ(attention.inputs.size(), 4u);
+    const auto& in = attention.inputs;
+    for (const ValueId mask : {no_id, in[3]}) {
+        for (const DevicePlan& plan : devices()) {
+            const Attention of{.q = in[0],
+                               .k = in[1],
+                               .v = in[2],
+                               .batch = 2,
+                               .rows = 16,
+                               .keys = 16,
+                               .inner = 16,
+                               .columns = 16,
+                               .mask = mask,
+                               .mask_row = 16,
+                               .mask_key = 1};
+            std::string why;
+            if (const auto choice = plan_attention(attention, of, device_for(attention, plan), why)) check(*choice);
+        }
     }
     EXPECT_GT(variants.size(), 100u);
     for (const ShaderFile& file : embedded_shaders()) {
