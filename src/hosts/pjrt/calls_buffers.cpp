@@ -135,7 +135,7 @@ void to_host(ToHost& args) {
 
 void raw_to_host(RawToHost& args) {
     Buffer& buffer = *args.buffer;
-    if (buffer.type.form == Form::word || buffer.type.form == Form::complex)
+    if (buffer.type.form == Form::complex)
         throw Failure(Code::unimplemented, "arrays of this type have other bytes on the device");
     const std::size_t all = buffer.element_count() * buffer.type.host_bytes;
     if (args.offset < 0 || args.size < 0 || static_cast<std::size_t>(args.offset) > all ||

@@ -89,11 +89,19 @@ class Arrays(Case):
             np.asarray(array)
 
     def test_refused(self):
+        with jax.enable_x64(True), self.assertRaisesRegex(Exception, "not supported"):
+            jax.block_until_ready(jax.device_put(np.zeros(2), self.device))
+
+    def test_integers_of_64_bits(self):
+        numbers = np.array([[-5, 7, 1 << 40], [-(1 << 63), (1 << 63) - 1, -(1 << 33) - 1]])
         with jax.enable_x64(True):
-            for array in (np.zeros(2), np.array([1 << 40])):
-                with self.assertRaisesRegex(Exception, "not supported"):
-                    jax.block_until_ready(jax.device_put(array, self.device))
-            np.testing.assert_array_equal(np.asarray(jax.device_put(np.array([-5, 7]), self.device)), [-5, 7])
+            for array in (numbers, numbers.astype(np.uint64), numbers[:, :0]):
+                there = jax.device_put(array, self.device)
+                self.assertEqual(there.dtype, array.dtype)
+                np.testing.assert_array_equal(np.asarray(there), array)
+            self.same_as_cpu(lambda x, n: (x * 3 - n, x // 7, (x ^ n) >> 3, x.sum(), jnp.sort(x.ravel()), x > n, x.T,
+                                           x.astype(jnp.float32)), numbers, np.int64(1 << 35))
+            self.same_as_cpu(lambda x: (x * x, x >> 9, x.astype(jnp.int32), x.max(0)), numbers.astype(np.uint64))
 
 
 class Functions(Case):
