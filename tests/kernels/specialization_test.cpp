@@ -180,7 +180,7 @@ TEST(Specialization, EveryCandidateGivesWhatItsKernelDeclares) {
         make_fast(graph);
         for_each_pass(graph, check);
     }
-    Graph attention = load_problem("attention f16 2x16x16 mask", level_none);
+    Graph attention = load_problem("attention f16 2x64x16 mask", level_none);
     make_fast(attention);
     ASSERT_EQ(attention.inputs.size(), 4u);
     const auto& in = attention.inputs;
@@ -190,12 +190,12 @@ TEST(Specialization, EveryCandidateGivesWhatItsKernelDeclares) {
                                .k = in[1],
                                .v = in[2],
                                .batch = 2,
-                               .rows = 16,
-                               .keys = 16,
+                               .rows = 64,
+                               .keys = 64,
                                .inner = 16,
                                .columns = 16,
                                .mask = mask,
-                               .mask_row = 16,
+                               .mask_row = 64,
                                .mask_key = 1};
             std::string why;
             if (const auto choice = plan_attention(attention, of, device_for(attention, plan), why)) check(*choice);
