@@ -65,6 +65,7 @@ Matrix joined(Lowering& l, const std::vector<Matrix>& parts, std::size_t axis) {
 /// An operand as [n, rows, columns] in fp32.
 Matrix matrix_of(Lowering& l, const Tensor& x) {
     const Shape shape = l.shape(x.id);
+    if (shape.size() < 2) l.fail("its operands are no matrices");
     const std::int64_t rows = shape[shape.size() - 2], columns = shape.back();
     const Shape flat{tosavk::element_count(shape) / (rows * columns), rows, columns};
     return each({x.id, x.other}, [&](Id id) { return l.reshape(l.cast(id, DType::fp32), flat); });
@@ -193,7 +194,16 @@ void lower_fft(Lowering& l) {
     const std::vector<std::int64_t> lengths = l.numbers("fft_length");
     const bool inverse = kind == "IFFT" || kind == "IRFFT";
     Complex made{x.id, x.is_complex() ? x.other : l.zeros(DType::fp32, l.shape(x.id))};
-    const std::size_t rank = l.shape(x.id).size(), first = rank - lengths.size(), last = rank - 1;
+    const Shape shape = l.shape(x.id);
+    const std::size_t rank = shape.size(), first = rank - lengths.size(), last = rank - 1;
+    if (lengths.empty() || lengths.size() > std::min<std::size_t>(rank, 3))
+        l.fail(fmt::format("its fft_length has {} numbers for a tensor of rank {}", lengths.size(), rank));
+    if (x.is_complex() == (kind == "RFFT")) l.fail("its operand is not of the numbers that its fft_type takes");
+    for (std::size_t k = 0; k < lengths.size(); ++k) {
+        const bool is_half = kind == "IRFFT" && k + 1 == lengths.size();
+        if (lengths[k] < 1 || shape[first + k] != (is_half ? lengths[k] / 2 + 1 : lengths[k]))
+            l.fail(fmt::format("its fft_length has {} for a dimension of {}", lengths[k], shape[first + k]));
+    }
     double count = 1;
     for (const std::int64_t length : lengths) count *= static_cast<double>(length);
     for (std::size_t d = first; d < last; ++d) made = along_dimension_of(l, made, d, inverse);

@@ -98,7 +98,14 @@ Graph Lowering::run() {
     return graph;
 }
 
-Graph lower_program(const Program& program, const ImportOptions& options) { return Lowering(program, options).run(); }
+Graph lower_program(const Program& program, const ImportOptions& options) {
+    try {
+        return Lowering(program, options).run();
+    } catch (const std::logic_error& error) {  // of a list's or a string's own checks
+        throw Error(ErrorCode::bad_model,
+                    fmt::format("the program's operations do not fit their operands: {}", error.what()));
+    }
+}
 
 // ---- blocks -------------------------------------------------------------------------------------------------------
 
@@ -124,6 +131,7 @@ void Lowering::lower_operation(const Operation& operation) {
     const auto& rows = all_lowerings();
     const auto row = rows.find(operation.name);
     if (row == rows.end() || operation.dialect != Dialect::stablehlo) unsupported("this operation is not supported");
+    check_attributes();
     bool nothing = !is_lifted() && !operation.results.empty();
     for (std::size_t k = 0; nothing && k < operation.results.size(); ++k) {
         const Type& type = result_type(k);
@@ -161,8 +169,16 @@ std::vector<Tensor> Lowering::lifted(const Region& region, const std::vector<Ten
 }
 
 std::vector<Tensor> Lowering::inlined(const Region& region, const std::vector<Tensor>& arguments) {
-    for (std::size_t k = 0; k < region.arguments.size(); ++k)
-        frames_.back().values[region.arguments[k]] = arguments.at(k);
+    for (std::size_t k = 0; k < region.arguments.size(); ++k) {
+        const Tensor& argument = arguments.at(k);
+        const Type& type = type_of(region.arguments[k]);
+        const bool is_as_told = argument.id == no_id || is_lifted() ||
+                                (type.element == argument.element && static_shape(type) == shape(argument.id));
+        if (!is_as_told)
+            fail(fmt::format("argument {} of what it calls is {}, but {} of shape {} is given", k, to_string(type),
+                             stablehlo::name_of(argument.element), to_string(shape(argument.id))));
+        frames_.back().values[region.arguments[k]] = argument;
+    }
     return lower_block(region, nullptr);
 }
 

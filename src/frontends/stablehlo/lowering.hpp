@@ -180,6 +180,8 @@ private:
     Tensor taken(const Lowering& around, Tensor tensor, std::size_t& count);  ///< as inputs
     std::vector<Tensor> lower_block(const Region& region, const Operation* until);
     void lower_operation(const Operation& operation);
+    /// Error(bad_model) where an attribute of the operation in hand does not fit its tensors.
+    void check_attributes() const;
     void lower_constant();
     bool lower_known();
     void set_known(std::vector<std::int64_t> numbers);

@@ -133,7 +133,11 @@ Id Lowering::tile_to(Id id, Shape to) {
     if (from == to) return id;
     if (has_no_elements(to)) return empty(type(id), to);
     std::vector<std::int64_t> times;
-    for (std::size_t d = 0; d < to.size(); ++d) times.push_back(to[d] / from.at(d));
+    for (std::size_t d = 0; d < to.size(); ++d) {
+        if (from.at(d) == 0 || to[d] % from[d] != 0)
+            fail(fmt::format("{} cannot be made of {}", to_string(to), to_string(from)));
+        times.push_back(to[d] / from[d]);
+    }
     return add(tosavk::Op::tile, {id, builder_.shape(times)}, type(id));
 }
 
@@ -149,6 +153,7 @@ Id Lowering::broadcast(Id id, Shape to, std::span<const std::int64_t> dims) {
 
 Id Lowering::pad(Id id, Id value, std::span<const std::int64_t> low, std::span<const std::int64_t> high) {
     const Shape from = shape(id);
+    if (low.size() != from.size() || high.size() != from.size()) fail("it does not say how each dimension is padded");
     Shape start, size, padded;
     std::vector<std::int64_t> amounts;
     bool pads = false;
@@ -189,8 +194,16 @@ Id Lowering::pad(Id id, Id value, std::span<const std::int64_t> low, std::span<c
 
 Id Lowering::strided_slice(Id id, std::span<const std::int64_t> start, std::span<const std::int64_t> limit,
                            std::span<const std::int64_t> stride) {
+    const Shape whole = shape(id);
+    if (start.size() != whole.size() || limit.size() != whole.size() || stride.size() != whole.size())
+        fail("it does not say for each dimension what it takes");
     Shape size, first(start.begin(), start.end());
-    for (std::size_t d = 0; d < start.size(); ++d) size.push_back(limit[d] - start[d]);
+    for (std::size_t d = 0; d < start.size(); ++d) {
+        if (start[d] < 0 || limit[d] < start[d] || limit[d] > whole[d] || stride[d] < 1)
+            fail(fmt::format("it takes from {} to {} of a dimension of {} in steps of {}", start[d], limit[d], whole[d],
+                             stride[d]));
+        size.push_back(limit[d] - start[d]);
+    }
     id = slice(id, first, size);
     for (std::size_t d = 0; d < stride.size(); ++d) {
         if (stride[d] == 1) continue;

@@ -120,14 +120,14 @@ void Lowering::set(const Tensor& tensor, std::size_t k) {
     const Type& type = result_type(k);
     if (type.quantization) unsupported("quantized types are not supported");
     if (!is_lifted() && tensor.id != no_id && shape(tensor.id) != static_shape(type))
-        throw Error(ErrorCode::internal, fmt::format("{}: result {} has shape {} instead of {}", title(), k,
-                                                     to_string(shape(tensor.id)), to_string(type)));
+        throw Error(ErrorCode::bad_model, fmt::format("{}: result {} has shape {} instead of {}", title(), k,
+                                                      to_string(shape(tensor.id)), to_string(type)));
     // A region may be carried out in a wider type than its own.
     if (!is_lifted() && tensor.id != no_id && this->type(tensor.id) != dtype(type.element))
-        throw Error(ErrorCode::internal,
+        throw Error(ErrorCode::bad_model,
                     fmt::format("{}: result {} has type {}", title(), k, tosavk::name_of(this->type(tensor.id))));
     if (!is_lifted() && tensor.has_two() && shape(tensor.other) != shape(tensor.id))
-        throw Error(ErrorCode::internal, fmt::format("{}: the parts of result {} differ in shape", title(), k));
+        throw Error(ErrorCode::bad_model, fmt::format("{}: the parts of result {} differ in shape", title(), k));
     frames_.back().values.at(op_->results.at(k)) = tensor;
 }
 

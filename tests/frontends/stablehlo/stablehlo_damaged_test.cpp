@@ -1,5 +1,6 @@
 // Damaged files: an Error with a place, or a Program, never a crash, and soon.
 #include "frontends/stablehlo/jax_export.hpp"
+#include "frontends/stablehlo/stablehlo.hpp"
 #include "frontends/stablehlo/stablehlo_reader.hpp"
 #include "support/environment.hpp"
 
@@ -20,6 +21,7 @@ protected:
             const stablehlo::Program program = stablehlo::read_program(SharedBytes(file));
             EXPECT_FALSE(stablehlo::print(program, {.most_elements = 1000}).empty());
             ++read_;
+            lower_or_refuse(program);
         } catch (const Error& error) {
             EXPECT_TRUE(error.code() == ErrorCode::bad_model || error.code() == ErrorCode::unsupported) << error.what();
             const std::string what = error.what();
@@ -29,6 +31,16 @@ protected:
             ++refused_;
         }
         slowest_ = std::max(slowest_, std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
+    }
+
+    /// A program that says something else than its author meant is a graph, or refused.
+    void lower_or_refuse(const stablehlo::Program& program) {
+        try {
+            stablehlo::lower_program(program, {});
+            ++lowered_;
+        } catch (const Error& error) {
+            EXPECT_NE(error.code(), ErrorCode::internal) << error.what();
+        }
     }
 
     /// Each file in so many ways, drawn from the seed in steps of `step`.
@@ -45,11 +57,11 @@ protected:
                 ASSERT_FALSE(HasFailure()) << path.filename() << ", case " << k << " of seed " << seed;
             }
         }
-        std::printf("seed %llu: %zu read, %zu refused; slowest %.3f s\n", static_cast<unsigned long long>(seed), read_,
-                    refused_, slowest_);
+        std::printf("seed %llu: %zu read, %zu of them graphs, %zu refused; slowest %.3f s\n",
+                    static_cast<unsigned long long>(seed), read_, lowered_, refused_, slowest_);
     }
 
-    std::size_t read_ = 0, refused_ = 0;
+    std::size_t read_ = 0, lowered_ = 0, refused_ = 0;
     double slowest_ = 0;  ///< seconds
 };
 

@@ -1,0 +1,161 @@
+// What the attributes of an operation must say before it is lowered: dimensions that its tensors have, lists of the
+// right length. Result types are compared when results are there (Lowering::set).
+#include "frontends/stablehlo/lowering.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace tosavk::stablehlo {
+
+namespace {
+
+enum class Is : std::uint8_t {
+    axes,        ///< distinct dimensions of a tensor
+    all_axes,    ///< the same, all of them, in some order
+    number,      ///< one
+    axis,        ///< one dimension
+    end_axis,    ///< one dimension, or the one behind the last
+    each_axis,   ///< a number for each dimension
+    each_space,  ///< a number for each but two dimensions
+    two_each,    ///< two numbers for each dimension
+    two_spaces,  ///< two numbers for each but two dimensions
+};
+
+/// Of which tensor: an operand's number, the result, or of a scatter with n inputs operand n or n + 1.
+constexpr int result = -1, indices = -2, updates = -3;
+
+struct Rule {
+    std::string_view attribute;
+    Is is;
+    int of;
+    std::int64_t least = std::numeric_limits<std::int64_t>::min();  ///< of the numbers
+};
+
+struct Checked {
+    std::vector<std::string_view> operations;
+    std::vector<Rule> rules;
+};
+
+const std::vector<Checked>& all_checked() {
+    static const std::vector<Rule> convolution = {
+        {"input_batch_dimension", Is::axis, 0},          {"input_feature_dimension", Is::axis, 0},
+        {"input_spatial_dimensions", Is::axes, 0},       {"input_spatial_dimensions", Is::each_space, 0},
+        {"kernel_input_feature_dimension", Is::axis, 1}, {"kernel_output_feature_dimension", Is::axis, 1},
+        {"kernel_spatial_dimensions", Is::axes, 1},      {"kernel_spatial_dimensions", Is::each_space, 0},
+        {"output_batch_dimension", Is::axis, result},    {"output_feature_dimension", Is::axis, result},
+        {"output_spatial_dimensions", Is::axes, result}, {"output_spatial_dimensions", Is::each_space, 0},
+        {"window_strides", Is::each_space, 0, 1},        {"lhs_dilation", Is::each_space, 0, 1},
+        {"rhs_dilation", Is::each_space, 0, 1},          {"window_reversal", Is::each_space, 0},
+        {"feature_group_count", Is::number, 0, 1},       {"batch_group_count", Is::number, 0, 1},
+    };
+    static const std::vector<Rule> gather = {
+        {"offset_dims", Is::axes, result},      {"collapsed_slice_dims", Is::axes, 0},
+        {"operand_batching_dims", Is::axes, 0}, {"start_indices_batching_dims", Is::axes, 1},
+        {"start_index_map", Is::axes, 0},       {"index_vector_dim", Is::end_axis, 1},
+    };
+    const auto and_also = [](std::vector<Rule> rules, const Rule& more) {
+        rules.push_back(more);
+        return rules;
+    };
+    static const std::vector<Checked> all = {
+        {{"broadcast_in_dim", "dynamic_broadcast_in_dim"},
+         {{"broadcast_dimensions", Is::each_axis, 0}, {"broadcast_dimensions", Is::axes, result}}},
+        {{"transpose"}, {{"permutation", Is::all_axes, 0}}},
+        {{"concatenate", "get_dimension_size", "set_dimension_size"}, {{"dimension", Is::axis, 0}}},
+        {{"iota", "dynamic_iota"}, {{"iota_dimension", Is::axis, result}}},
+        {{"reverse", "reduce"}, {{"dimensions", Is::axes, 0}}},
+        {{"slice"},
+         {{"start_indices", Is::each_axis, 0, 0},
+          {"limit_indices", Is::each_axis, 0, 0},
+          {"strides", Is::each_axis, 0, 1}}},
+        {{"pad"},
+         {{"edge_padding_low", Is::each_axis, 0},
+          {"edge_padding_high", Is::each_axis, 0},
+          {"interior_padding", Is::each_axis, 0, 0}}},
+        {{"dynamic_slice"}, {{"slice_sizes", Is::each_axis, 0, 0}}},
+        {{"dot_general"},
+         {{"lhs_batching_dimensions", Is::axes, 0},
+          {"lhs_contracting_dimensions", Is::axes, 0},
+          {"rhs_batching_dimensions", Is::axes, 1},
+          {"rhs_contracting_dimensions", Is::axes, 1}}},
+        {{"convolution"}, and_also(convolution, {"padding", Is::two_spaces, 0})},
+        {{"dynamic_conv"}, convolution},
+        {{"gather"}, and_also(gather, {"slice_sizes", Is::each_axis, 0, 0})},
+        {{"dynamic_gather"}, gather},
+        {{"scatter"},
+         {{"update_window_dims", Is::axes, updates},
+          {"inserted_window_dims", Is::axes, 0},
+          {"input_batching_dims", Is::axes, 0},
+          {"scatter_indices_batching_dims", Is::axes, indices},
+          {"scatter_dims_to_operand_dims", Is::axes, 0},
+          {"index_vector_dim", Is::end_axis, indices}}},
+        {{"reduce_window"},
+         {{"window_dimensions", Is::each_axis, 0, 1},
+          {"window_strides", Is::each_axis, 0, 1},
+          {"base_dilations", Is::each_axis, 0, 1},
+          {"window_dilations", Is::each_axis, 0, 1},
+          {"padding", Is::two_each, 0}}},
+        {{"select_and_scatter"},
+         {{"window_dimensions", Is::each_axis, 0, 1},
+          {"window_strides", Is::each_axis, 0, 1},
+          {"padding", Is::two_each, 0}}},
+        {{"batch_norm_inference", "batch_norm_training", "batch_norm_grad"}, {{"feature_index", Is::axis, 0}}},
+    };
+    return all;
+}
+
+}  // namespace
+
+void Lowering::check_attributes() const {
+    for (const Checked& checked : all_checked()) {
+        if (std::find(checked.operations.begin(), checked.operations.end(), op_->name) == checked.operations.end())
+            continue;
+        for (const Rule& rule : checked.rules) {
+            std::size_t operand = static_cast<std::size_t>(std::max(rule.of, 0));
+            if (rule.of == indices || rule.of == updates) {
+                if (op_->operands.size() < 3) fail("it has too few operands");
+                operand = (op_->operands.size() - 1) / 2 + (rule.of == updates ? 1 : 0);
+            }
+            if (rule.of == result ? op_->results.empty() : operand >= op_->operands.size())
+                fail(fmt::format("it lacks what its attribute '{}' speaks of", rule.attribute));
+            const Type& type = rule.of == result ? result_type() : operand_type(operand);
+            if (type.kind != Type::Kind::tensor)
+                fail(fmt::format("its attribute '{}' speaks of {}, no tensor", rule.attribute, to_string(type)));
+            const std::size_t rank = type.dims.size();
+            const auto wrong = [&](std::string_view why) {
+                fail(fmt::format("its attribute '{}' {} (a tensor of rank {})", rule.attribute, why, rank));
+            };
+            const bool one = rule.is == Is::axis || rule.is == Is::end_axis || rule.is == Is::number;
+            const std::vector<std::int64_t> numbers =
+                one ? std::vector<std::int64_t>{integer(rule.attribute)} : this->numbers(rule.attribute);
+            const bool in_pairs = rule.is == Is::two_each || rule.is == Is::two_spaces;
+            const bool of_space = rule.is == Is::each_space || rule.is == Is::two_spaces;
+            if (of_space && rank < 2) wrong("is of a tensor without a batch and features");
+            if (in_pairs || of_space || rule.is == Is::each_axis || rule.is == Is::all_axes) {
+                const std::size_t wanted = (rank - (of_space ? 2 : 0)) * (in_pairs ? 2 : 1);
+                if (numbers.size() != wanted) wrong(fmt::format("has {} numbers, not {}", numbers.size(), wanted));
+            }
+            if (rule.is == Is::axis || rule.is == Is::end_axis || rule.is == Is::axes || rule.is == Is::all_axes) {
+                const auto end = static_cast<std::int64_t>(rank) + (rule.is == Is::end_axis ? 1 : 0);
+                std::vector<bool> seen(rank + 1, false);
+                for (const std::int64_t axis : numbers) {
+                    if (axis < 0 || axis >= end) wrong(fmt::format("names dimension {}", axis));
+                    if (seen[static_cast<std::size_t>(axis)]) wrong(fmt::format("names dimension {} twice", axis));
+                    seen[static_cast<std::size_t>(axis)] = true;
+                }
+            }
+            const bool broadcasts = rule.attribute == "broadcast_dimensions" && rule.is == Is::axes;
+            for (std::size_t k = 0; broadcasts && k < numbers.size(); ++k) {
+                const std::int64_t from = operand_type(0).dims[k],
+                                   to = result_type().dims[static_cast<std::size_t>(numbers[k])];
+                if (from != 1 && from != to) wrong(fmt::format("makes {} of a dimension of {}", to, from));
+            }
+            for (const std::int64_t number : numbers)
+                if (number < rule.least) wrong(fmt::format("has {}, less than {}", number, rule.least));
+        }
+    }
+}
+
+}  // namespace tosavk::stablehlo
