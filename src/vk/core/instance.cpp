@@ -2,6 +2,7 @@
 #include "vk/core/instance.hpp"
 
 #include "vk/core/check.hpp"
+#include "vk/core/unique_handle.hpp"
 #include "vk/core/validation.hpp"
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <cstring>
 #include <mutex>
 
+#include <pthread.h>
 #include <unistd.h>
 
 namespace tosavk {
@@ -20,6 +22,9 @@ namespace {
 constexpr const char* validation_layer = "VK_LAYER_KHRONOS_validation";
 
 std::atomic<std::uint64_t> validation_messages{0};
+
+std::atomic<std::uint32_t> forks{0};
+[[maybe_unused]] const int counts_forks = ::pthread_atfork(nullptr, nullptr, [] { ++forks; });
 
 VKAPI_ATTR VkBool32 VKAPI_CALL on_validation_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                                      VkDebugUtilsMessageTypeFlagsEXT,
@@ -73,6 +78,8 @@ bool contains_extension(const std::vector<VkExtensionProperties>& extensions, co
 }
 
 }  // namespace
+
+std::uint32_t fork_count() { return forks.load(std::memory_order_relaxed); }
 
 bool validation_requested() {
     const char* value = std::getenv("TOSAVK_VALIDATION");

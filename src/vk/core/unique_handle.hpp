@@ -1,10 +1,15 @@
-// Owns one Vulkan object that belongs to a VkDevice; destroyed with the scope, so that no error path leaks.
+// Owns one Vulkan object that belongs to a VkDevice; destroyed with the scope, so that no error path leaks. In a
+// process that was forked off since it is left alone: drivers wait for threads there that stayed with the parent.
 #pragma once
 
 #include <volk.h>
+#include <cstdint>
 #include <utility>
 
 namespace tosavk {
+
+/// How often this process was forked off since the library was loaded.
+std::uint32_t fork_count();
 
 template <class Handle> class UniqueHandle {
 public:
@@ -19,7 +24,7 @@ public:
         return *this;
     }
     ~UniqueHandle() {
-        if (handle_ != VK_NULL_HANDLE) {
+        if (handle_ != VK_NULL_HANDLE && forks_ == fork_count()) {
             destroy_(device_, handle_, nullptr);
         }
     }
@@ -32,11 +37,13 @@ private:
         std::swap(device_, other.device_);
         std::swap(handle_, other.handle_);
         std::swap(destroy_, other.destroy_);
+        std::swap(forks_, other.forks_);
     }
 
     VkDevice device_ = VK_NULL_HANDLE;
     Handle handle_ = VK_NULL_HANDLE;
     Destroy destroy_ = nullptr;
+    std::uint32_t forks_ = fork_count();
 };
 
 }  // namespace tosavk
