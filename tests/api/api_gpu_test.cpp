@@ -126,7 +126,7 @@ TEST_F(ApiGpu, ElementsOfOtherTypes) {
     small[5] = 200;
     EXPECT_EQ(status_of([&] { context.set_input_as(0, TOSAVK_HOST_U8, std::as_bytes(std::span(small))); }),
               TOSAVK_ERROR_BAD_INPUT);
-    EXPECT_EQ(status_of([&] { context.set_input_as(0, 70, std::as_bytes(std::span(small))); }), TOSAVK_ERROR_USAGE);
+    EXPECT_EQ(status_of([&] { context.set_input_as(0, 72, std::as_bytes(std::span(small))); }), TOSAVK_ERROR_USAGE);
     EXPECT_EQ(status_of([&] { context.set_input_as(1, TOSAVK_HOST_U8, std::as_bytes(std::span(small))); }),
               TOSAVK_ERROR_USAGE);
     EXPECT_EQ(status_of([&] { context.set_input_as(0, TOSAVK_HOST_U16, std::as_bytes(std::span(small))); }),
