@@ -41,15 +41,26 @@ using Lines = std::vector<std::string>;
 TEST(Probe, TheRegistryKnowsEachFormat) {
     const Bytes tflite = one_op(B::RELU, {f32({4})}, f32({4}));
     const Bytes tosa = write_tosa(import_model(tflite, "f", {}));
-    ASSERT_EQ(frontends().size(), 2u);
+    const std::string text =
+        "module {\n  func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {\n"
+        "    %0 = stablehlo.abs %arg0 : tensor<4xf32>\n    return %0 : tensor<4xf32>\n  }\n}\n";
+    const auto program = std::as_bytes(std::span(text));
+    const Bytes stablehlo(program.begin(), program.end());
+    ASSERT_EQ(frontends().size(), 3u);
     for (const Frontend& frontend : frontends()) {
         EXPECT_EQ(frontend.recognises(tflite), frontend.name == "tflite");
         EXPECT_EQ(frontend.recognises(tosa), frontend.name == "tosa");
+        EXPECT_EQ(frontend.recognises(stablehlo), frontend.name == "stablehlo");
         EXPECT_FALSE(frontend.recognises({}));
-        const ProbeReport report = frontend.probe(frontend.name == "tosa" ? tosa : tflite, {});
+        const ProbeReport report = frontend.probe(frontend.name == "tosa"     ? tosa
+                                                  : frontend.name == "tflite" ? tflite
+                                                                              : stablehlo,
+                                                  {});
         EXPECT_EQ(report.format, frontend.name);
         EXPECT_TRUE(report.taken());
-        EXPECT_EQ(report.operators.size(), 1u);
+        if (frontend.name != "stablehlo") {
+            EXPECT_EQ(report.operators.size(), 1u);
+        }
     }
     EXPECT_THROW(probe_model({}, "nothing", {}), Error);
 }

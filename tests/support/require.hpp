@@ -18,8 +18,8 @@ namespace tosavk::test {
 /// What TOSAVK_REQUIRE may name, separated by commas: a Vulkan driver; the corpus of recorded networks; the second
 /// software driver; the programs beside the tests; what ctest says in the environment (TOSAVK_SOURCE and others);
 /// TOSA's own test suite; the Python tools; the real TFLite runtimes; AMD's driver, which compiles without its GPU.
-inline constexpr std::array<std::string_view, 9> requirements = {
-    "driver", "corpus", "swiftshader", "programs", "ctest", "tosa-tools", "python", "tflite", "radv"};
+inline constexpr std::array<std::string_view, 10> requirements = {
+    "driver", "corpus", "swiftshader", "programs", "ctest", "tosa-tools", "python", "tflite", "jax", "radv"};
 
 /// The parts of a list like TOSAVK_REQUIRE's.
 inline std::vector<std::string> split_names(std::string_view list) {
