@@ -409,7 +409,13 @@ int in_the_child(std::optional<cpp::Device>& device, std::optional<AddOne>& run,
     if (!refused([&] { AddOne another(*device); })) return 4;
     pending.reset();
     run.reset();
-    device.emplace();
+    const bool reopens = std::strstr(device->name().c_str(), "SwiftShader") == nullptr;
+    try {
+        device.emplace();
+    } catch (const cpp::Error& e) {
+        const bool told = std::strstr(e.what(), "its threads stayed with the parent") != nullptr;
+        return !reopens && told ? 0 : 6;
+    }
     AddOne own(*device);
     own.context.set_input(0, floats(256, 4));
     own.context.run();

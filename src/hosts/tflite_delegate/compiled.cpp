@@ -53,10 +53,6 @@ OpenDevice::OpenDevice(const tosavk_device_options& options) : device(options), 
 
 bool OpenDevice::is_inherited() const { return ::getpid() != process; }
 
-void OpenDevice::require_own() const {
-    if (is_inherited()) throw cpp::Error(TOSAVK_ERROR_DEVICE, "it was opened before this process was forked");
-}
-
 std::shared_ptr<OpenDevice> open_device(const DelegateOptions& options) {
     // Never destroyed: interpreters may live until the process ends.
     static auto& devices = *new Shared<std::tuple<std::string, std::string>, OpenDevice>;
@@ -83,7 +79,6 @@ template <class Make>
 std::shared_ptr<Compiled> with_executable(std::shared_ptr<OpenDevice> device, cpp::Graph graph, Make make) {
     auto result = std::make_shared<Compiled>(std::move(device), std::move(graph));
     try {
-        result->device->require_own();
         result->executable.emplace(make(*result));
     } catch (const cpp::Error& e) {
         if (!is_device_failure(e)) throw;

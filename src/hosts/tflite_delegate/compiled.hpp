@@ -20,8 +20,6 @@ struct OpenDevice {
 
     /// A process that was forked off has the handles, but nobody behind them: a driver's threads stay with the parent.
     bool is_inherited() const;
-    /// Throws cpp::Error where it is inherited.
-    void require_own() const;
 };
 
 /// The device of these options, shared with all that have it open. Throws cpp::Error.

@@ -142,7 +142,6 @@ Kernel::Instance Kernel::make_instance(const Context& context, const Shapes& sha
     }
     Cost cost;
     try {
-        session_->device->require_own();
         if (!compiled.executable) {
             throw cpp::Error(TOSAVK_ERROR_OUT_OF_MEMORY, "a partition could not be compiled");
         }
@@ -210,7 +209,6 @@ void Kernel::invoke(Context& context) {
     resize_outputs(context, instance);
     if (!on_host_ && instance.context) {
         try {
-            session_->device->require_own();
             run_on_device(context, instance);
             return;
         } catch (const cpp::Error& e) {
@@ -301,7 +299,6 @@ std::vector<std::byte> Kernel::fetch(int tensor) {
     const cpp::Graph& graph = instance.partition.compiled->graph;
     std::vector<std::byte> bytes(graph.output(index).size_bytes);
     try {
-        session_->device->require_own();
         session_->find_shared(tensor)->buffer->download(bytes);
         session_->owner->count([](tosavk_tflite_counters& c) { ++c.host_copies; });
         return bytes;

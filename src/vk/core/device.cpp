@@ -1,11 +1,11 @@
-// Device selection and creation.
+// Device creation.
 #include "vk/core/device.hpp"
 
 #include "base/files.hpp"
 #include "base/log.hpp"
-#include "base/text.hpp"
 #include "compile/plan/tuning.hpp"
 #include "store/package.hpp"
+#include "vk/core/device_choice.hpp"
 #include "vk/core/device_state.hpp"
 #include "vk/core/parallel.hpp"
 #include "vk/core/transfer.hpp"
@@ -13,66 +13,11 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 
 namespace tosavk {
 
 namespace {
-
-std::vector<PhysicalDevice> require_devices(const Instance& instance) {
-    std::vector<PhysicalDevice> devices = usable_devices(instance);
-    if (devices.empty()) {
-        throw Error(ErrorCode::no_device,
-                    "no Vulkan device was found (Vulkan 1.1 with a compute queue is needed); install a driver "
-                    "(mesa-vulkan-drivers has a software driver that needs no GPU)");
-    }
-    return devices;
-}
-
-std::string list_of(const std::vector<PhysicalDevice>& devices) {
-    std::string list;
-    for (std::size_t d = 0; d < devices.size(); ++d)
-        list += fmt::format("{}{} '{}' ({})", d == 0 ? "" : ", ", d, devices[d].caps.name, devices[d].caps.type);
-    return list;
-}
-
-/// Those that have this name, best first: the one of an index, the software drivers, or those with a part of the name.
-std::vector<const PhysicalDevice*> named(const std::vector<PhysicalDevice>& devices, std::string_view name) {
-    const bool digits = std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-    if (!name.empty() && digits && name.size() <= 6) {
-        const std::size_t index = std::stoul(std::string(name));
-        if (index < devices.size()) return {&devices[index]};
-    }
-    const std::string wanted = lower(name);
-    std::vector<const PhysicalDevice*> found;
-    for (const PhysicalDevice& device : devices)
-        if (wanted == "cpu" && device.caps.type == "cpu") found.push_back(&device);
-    if (!found.empty()) return found;
-    for (const PhysicalDevice& device : devices)
-        if (lower(device.caps.name).find(wanted) != std::string::npos) found.push_back(&device);
-    return found;
-}
-
-const PhysicalDevice& select(const std::vector<PhysicalDevice>& devices, const DeviceOptions& options) {
-    std::vector<const PhysicalDevice*> found = named(devices, options.name);
-    std::erase_if(found, [&](const PhysicalDevice* device) {
-        const DeviceCaps& caps = device->caps;
-        return (!options.uuid.empty() && caps.uuid != options.uuid) ||
-               (!options.luid.empty() && caps.luid != options.luid) ||
-               (!options.type.empty() && caps.type != options.type) ||
-               (options.vendor_id != 0 && caps.vendor_id != options.vendor_id);
-    });
-    if (options.ordinal < found.size()) return *found[options.ordinal];
-    std::string wanted = fmt::format("'{}'", options.name);
-    if (!options.uuid.empty()) wanted += fmt::format(", UUID {}", options.uuid);
-    if (!options.luid.empty()) wanted += fmt::format(", LUID {}", options.luid);
-    if (!options.type.empty()) wanted += fmt::format(", type {}", options.type);
-    if (options.vendor_id != 0) wanted += fmt::format(", vendor {:#06x}", options.vendor_id);
-    if (options.ordinal > 0) wanted += fmt::format(", number {} of these", options.ordinal);
-    throw Error(ErrorCode::no_device,
-                fmt::format("no Vulkan device matches {}; there are: {}", wanted, list_of(devices)));
-}
 
 /// The caps after TOSAVK_CAPS, and the sentence that says so.
 DeviceCaps effective_caps(const DeviceCaps& real, std::string& reason) {
@@ -404,6 +349,7 @@ std::shared_ptr<Device> Device::open(const DeviceOptions& options, CooperativeJu
     std::shared_ptr<Instance> instance = Instance::get();
     const std::vector<PhysicalDevice> devices = require_devices(*instance);
     const PhysicalDevice& physical = select(devices, options);
+    require_threads(physical);
     std::string reason;
     const DeviceCaps caps = effective_caps(physical.caps, reason);
     DevicePlan plan = device_plan(caps);

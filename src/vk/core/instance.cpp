@@ -13,7 +13,6 @@
 #include <mutex>
 
 #include <pthread.h>
-#include <unistd.h>
 
 namespace tosavk {
 
@@ -23,8 +22,11 @@ constexpr const char* validation_layer = "VK_LAYER_KHRONOS_validation";
 
 std::atomic<std::uint64_t> validation_messages{0};
 
-std::atomic<std::uint32_t> forks{0};
-[[maybe_unused]] const int counts_forks = ::pthread_atfork(nullptr, nullptr, [] { ++forks; });
+std::atomic<int> in_use{0};  // instances that were created here
+std::atomic<bool> left_behind{false};
+[[maybe_unused]] const int counts_forks = ::pthread_atfork(nullptr, nullptr, [] {
+    if (in_use.exchange(0) > 0) left_behind = true;
+});
 
 VKAPI_ATTR VkBool32 VKAPI_CALL on_validation_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                                      VkDebugUtilsMessageTypeFlagsEXT,
@@ -79,8 +81,6 @@ bool contains_extension(const std::vector<VkExtensionProperties>& extensions, co
 
 }  // namespace
 
-std::uint32_t fork_count() { return forks.load(std::memory_order_relaxed); }
-
 bool validation_requested() {
     const char* value = std::getenv("TOSAVK_VALIDATION");
     return value != nullptr && value[0] != '\0' && std::strcmp(value, "0") != 0;
@@ -113,11 +113,9 @@ std::shared_ptr<Instance> Instance::adopt(VkInstance handle, PFN_vkGetInstancePr
     return instance;
 }
 
-Instance::Instance() : process_(::getpid()) {}
+bool Instance::is_left_behind() { return left_behind; }
 
 Instance::~Instance() { destroy(); }
-
-bool Instance::is_inherited() const { return process_ != ::getpid(); }
 
 void Instance::destroy() {
     if (is_inherited()) return;
@@ -126,6 +124,7 @@ void Instance::destroy() {
     }
     if (handle_ != VK_NULL_HANDLE && destroy_instance_) {
         destroy_instance_(handle_, nullptr);
+        --in_use;
     }
 }
 
@@ -208,6 +207,7 @@ void Instance::create() {
         throw_result(result, "vkCreateInstance");
     }
 
+    ++in_use;
     const bool complete = load_functions(vkGetInstanceProcAddr);
     if (!complete) {
         throw Error(ErrorCode::no_device, "the Vulkan loader lacks functions of Vulkan 1.1; update it");

@@ -2,14 +2,13 @@
 // pointers, so threads may open and close devices as they like.
 #pragma once
 
+#include "base/forks.hpp"
 #include "vk/core/cooperative_matrix.hpp"
 
 #include <volk.h>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include <sys/types.h>
 
 namespace tosavk {
 
@@ -28,7 +27,9 @@ public:
 
     /// Whether this process was forked off since: a driver's threads stay with the parent, and who waits for one waits
     /// forever. Such an instance, and a device of it, is neither used nor destroyed.
-    bool is_inherited() const;
+    bool is_inherited() const { return birthplace_.is_left(); }
+    /// Whether one of our own was in use in a parent of this process when this one was forked off.
+    static bool is_left_behind();
 
     std::vector<VkPhysicalDevice> physical_devices() const;
     std::vector<std::string> extensions_of(VkPhysicalDevice device) const;
@@ -43,13 +44,13 @@ public:
     PFN_vkGetDeviceProcAddr get_device_proc_addr = nullptr;
 
 private:
-    Instance();
+    Instance() = default;
     /// Null without a function of Vulkan 1.1 that is needed.
     bool load_functions(PFN_vkGetInstanceProcAddr get_address);
     void create();
     void destroy();
 
-    pid_t process_;
+    Birthplace birthplace_;
     VkInstance handle_ = VK_NULL_HANDLE;
     VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
     PFN_vkDestroyInstance destroy_instance_ = nullptr;

@@ -2,14 +2,12 @@
 // process that was forked off since it is left alone: drivers wait for threads there that stayed with the parent.
 #pragma once
 
+#include "base/forks.hpp"
+
 #include <volk.h>
-#include <cstdint>
 #include <utility>
 
 namespace tosavk {
-
-/// How often this process was forked off since the library was loaded.
-std::uint32_t fork_count();
 
 template <class Handle> class UniqueHandle {
 public:
@@ -24,9 +22,7 @@ public:
         return *this;
     }
     ~UniqueHandle() {
-        if (handle_ != VK_NULL_HANDLE && forks_ == fork_count()) {
-            destroy_(device_, handle_, nullptr);
-        }
+        if (handle_ != VK_NULL_HANDLE && !birthplace_.is_left()) destroy_(device_, handle_, nullptr);
     }
 
     Handle get() const { return handle_; }
@@ -37,13 +33,13 @@ private:
         std::swap(device_, other.device_);
         std::swap(handle_, other.handle_);
         std::swap(destroy_, other.destroy_);
-        std::swap(forks_, other.forks_);
+        std::swap(birthplace_, other.birthplace_);
     }
 
     VkDevice device_ = VK_NULL_HANDLE;
     Handle handle_ = VK_NULL_HANDLE;
     Destroy destroy_ = nullptr;
-    std::uint32_t forks_ = fork_count();
+    Birthplace birthplace_;
 };
 
 }  // namespace tosavk

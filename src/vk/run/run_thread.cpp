@@ -3,13 +3,11 @@
 #include <chrono>
 #include <utility>
 
-#include <unistd.h>
-
 namespace tosavk {
 
 RunThread::~RunThread() {
     if (!thread_.joinable()) return;
-    if (process_ != ::getpid()) {  // what the thread held and waited for stays so forever
+    if (birthplace_.is_left()) {  // what the thread held and waited for stays so forever
         thread_.detach();
         static_cast<void>(state_.release());
         return;
@@ -25,7 +23,7 @@ RunThread::~RunThread() {
 void RunThread::start(std::function<void()> job) {
     if (!thread_.joinable()) {
         thread_ = std::thread([&state = *state_] { work(state); });
-        process_ = ::getpid();
+        birthplace_ = {};
     }
     {
         const std::lock_guard lock(state_->mutex);

@@ -1,14 +1,14 @@
 // A thread that does one job at a time for a context: what must not keep its caller waiting.
 #pragma once
 
+#include "base/forks.hpp"
+
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
-
-#include <sys/types.h>
 
 namespace tosavk {
 
@@ -36,8 +36,8 @@ private:
     static void work(State& state);
 
     std::unique_ptr<State> state_ = std::make_unique<State>();
-    std::thread thread_;  ///< started with the first job
-    pid_t process_ = 0;   ///< where it was
+    std::thread thread_;     ///< started with the first job
+    Birthplace birthplace_;  ///< of the thread
 };
 
 }  // namespace tosavk

@@ -1,0 +1,21 @@
+// Which of the machine's devices is opened.
+#pragma once
+
+#include "vk/core/caps.hpp"
+#include "vk/core/device.hpp"
+
+#include <vector>
+
+namespace tosavk {
+
+/// Best first, at least one. Error(no_device).
+std::vector<PhysicalDevice> require_devices(const Instance& instance);
+
+/// The one that fulfils all conditions. Error(no_device) with a list of all.
+const PhysicalDevice& select(const std::vector<PhysicalDevice>& devices, const DeviceOptions& options);
+
+/// Error(device) where the driver can run nothing any more: SwiftShader's threads are the process's, shared by all of
+/// its devices, and a process that is forked off while one is open has none.
+void require_threads(const PhysicalDevice& device);
+
+}  // namespace tosavk
