@@ -21,7 +21,7 @@ from ._device import devices
 from .errors import Error, UsageError
 
 _PLATFORM = "tosavk"
-_options: dict[str, str] = {}
+_options: dict[str, str | bool] = {}
 _is_registered = False
 
 
@@ -31,7 +31,11 @@ def library() -> Path:
 
 
 def configure(
-    *, device: str | None = None, precision: str | None = None, cache_dir: str | os.PathLike[str] | None = None
+    *,
+    device: str | None = None,
+    precision: str | None = None,
+    cache_dir: str | os.PathLike[str] | None = None,
+    f64_as_f32: bool = False,
 ) -> None:
     """Options of the plug-in; to be called before JAX is first asked for its devices.
 
@@ -40,12 +44,16 @@ def configure(
         precision: ``"exact"``, ``"fp16"`` or ``"fast"``, as of `tosavk.Network.compile`, of all programs. One program:
             ``jax.jit(f, compiler_options={"precision": "fp16"})``.
         cache_dir: folder of compiled shaders.
+        f64_as_f32: float64 and complex128 are rounded and computed as float32, and results are widened again; without
+            it programs with such types are refused.
     """
     if _is_registered and importlib.import_module("jax._src.xla_bridge").backends_are_initialized():
         raise UsageError("JAX has its devices already; configure() is to be called before")
     given = {"device": device, "precision": precision, "cache_dir": cache_dir}
     _options.clear()
     _options.update({key: os.fspath(value) for key, value in given.items() if value is not None})
+    if f64_as_f32:
+        _options["f64_as_f32"] = True
 
 
 def _priority() -> int | None:

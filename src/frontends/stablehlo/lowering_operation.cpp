@@ -128,7 +128,9 @@ void Lowering::set(const Tensor& tensor, std::size_t k) {
                     fmt::format("{}: result {} has type {}", title(), k, tosavk::name_of(this->type(tensor.id))));
     if (!is_lifted() && tensor.has_two() && shape(tensor.other) != shape(tensor.id))
         throw Error(ErrorCode::bad_model, fmt::format("{}: the parts of result {} differ in shape", title(), k));
-    frames_.back().values.at(op_->results.at(k)) = tensor;
+    std::optional<Tensor>& value = frames_.back().values.at(op_->results.at(k));
+    value = tensor;
+    if (!is_lifted()) value->element = type.element;  // what f64 is computed as is not what it is
 }
 
 const Region& Lowering::region(std::size_t k) const {

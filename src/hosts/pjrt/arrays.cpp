@@ -120,7 +120,7 @@ void download(const ElementType& type, const Parts& parts, std::size_t elements,
     if (elements == 0) return;
     ++counters.downloads;
     const std::size_t size = elements * type.part_bytes;
-    if (type.form != Form::complex) {
+    if (type.is_plain()) {
         parts[0]->buffer->download({data, size});
         return;
     }

@@ -24,11 +24,20 @@ Device& place_of(Device* device, Memory* memory) {
     throw Failure(Code::invalid_argument, "no device is said for an array");
 }
 
+/// Throws Failure for those that are not there, on this client or at all.
+const ElementType& type_for(const Client& client, std::int32_t kind) {
+    const ElementType& type = type_of(kind);
+    if (type.is_rounded() && !client.options.f64_as_f32)
+        throw Failure(Code::unimplemented,
+                      "arrays of float64 are not supported; use float32, or the option f64_as_f32, which rounds");
+    return type;
+}
+
 Dims dims_of(List<const std::int64_t> list) { return Dims(list.data, list.data + list.count); }
 
 void from_host(FromHost& args) {
     Device& device = place_of(args.device, args.memory);
-    const ElementType& type = type_of(args.type);
+    const ElementType& type = type_for(*device.client, args.type);
     Dims dims = dims_of(args.dims);
     check_layout(args.layout, dims.size());
     if (args.strides.count != 0 && args.strides.count != dims.size())
@@ -42,7 +51,7 @@ void from_host(FromHost& args) {
 
 void uninitialized(Uninitialized& args) {
     Device& device = place_of(args.device, args.memory);
-    const ElementType& type = type_of(args.type);
+    const ElementType& type = type_for(*device.client, args.type);
     Dims dims = dims_of(args.dims);
     check_layout(args.layout, dims.size());
     Parts parts = make_parts(device, type, element_count(dims));
@@ -135,7 +144,7 @@ void to_host(ToHost& args) {
 
 void raw_to_host(RawToHost& args) {
     Buffer& buffer = *args.buffer;
-    if (buffer.type.form == Form::complex)
+    if (!buffer.type.is_plain())
         throw Failure(Code::unimplemented, "arrays of this type have other bytes on the device");
     const std::size_t all = buffer.element_count() * buffer.type.host_bytes;
     if (args.offset < 0 || args.size < 0 || static_cast<std::size_t>(args.offset) > all ||

@@ -94,6 +94,7 @@ void Compiled::compile(const CompileOptions& given) {
     cpp::LoadOptions load;
     load.level = TOSAVK_LEVEL_NONE;
     load.precision = given.precision.value_or(client->options.precision);
+    load.f64_as_f32 = client->options.f64_as_f32;
     const cpp::Graph graph = cpp::Graph::load(bytes_of(program), load);
     const auto count = [](const std::vector<ProgramValue>& values) {
         std::size_t tensors = 0;

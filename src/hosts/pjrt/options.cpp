@@ -107,8 +107,14 @@ Options parse_options(List<const NamedValue> given) {
     for (std::size_t k = 0; k < given.count; ++k) {
         const NamedValue& one = given.data[k];
         const std::string_view key(one.name.data, one.name.size);
+        if (key == "f64_as_f32") {
+            if (one.type != static_cast<std::int32_t>(NamedType::flag))
+                throw Failure(Code::invalid_argument, "option f64_as_f32 is neither true nor false");
+            options.f64_as_f32 = one.flag;
+            continue;
+        }
         if (key != "device" && key != "cache_dir" && key != "precision")
-            unknown(key, "device, cache_dir and precision");
+            unknown(key, "device, cache_dir, f64_as_f32 and precision");
         if (one.type != static_cast<std::int32_t>(NamedType::text))
             throw Failure(Code::invalid_argument, "option " + std::string(key) + " is no string");
         const std::string_view value(one.text, one.size);

@@ -16,6 +16,7 @@ struct Options {
     std::string device;     ///< a part of a device's name, or "cpu"; empty: all there are
     std::string cache_dir;  ///< of shaders
     tosavk_precision precision = TOSAVK_PRECISION_DECLARED;
+    bool f64_as_f32 = false;  ///< float64 and complex128 are rounded and computed as fp32; else they are refused
 };
 
 /// Throws Failure with a sentence for an unknown option or value.

@@ -29,7 +29,9 @@ constexpr ElementType all[] = {
     {"bf16", Kind::bf16, Form::same, 2, 2},
     {"f16", Kind::f16, Form::same, 2, 2},
     {"f32", Kind::f32, Form::same, 4, 4},
+    {"f64", Kind::f64, Form::rounded, 8, 4},
     {"complex<f32>", Kind::c64, Form::complex, 8, 4},
+    {"complex<f64>", Kind::c128, Form::rounded_complex, 16, 4},
 };
 
 /// The number in the low bits.
@@ -50,11 +52,8 @@ const ElementType& type_named(std::string_view name) {
 const ElementType& type_of(std::int32_t kind) {
     for (const ElementType& type : all)
         if (static_cast<std::int32_t>(type.kind) == kind) return type;
-    const bool is_double =
-        kind == static_cast<std::int32_t>(Kind::f64) || kind == static_cast<std::int32_t>(Kind::c128);
-    throw Failure(Code::unimplemented, is_double ? "arrays of float64 are not supported; use float32"
-                                                 : "arrays of element type " + std::to_string(kind) +
-                                                       " (PJRT_Buffer_Type) are not supported");
+    throw Failure(Code::unimplemented,
+                  "arrays of element type " + std::to_string(kind) + " (PJRT_Buffer_Type) are not supported");
 }
 
 void to_parts(const ElementType& type, const std::byte* host, std::size_t count, std::byte* const* parts) {
@@ -73,6 +72,17 @@ void to_parts(const ElementType& type, const std::byte* host, std::size_t count,
                 std::memcpy(parts[1] + 4 * k, host + 8 * k + 4, 4);
             }
             return;
+        case Form::rounded:
+        case Form::rounded_complex: {
+            const std::size_t each = type.parts();
+            for (std::size_t k = 0; k < count * each; ++k) {
+                double number;
+                std::memcpy(&number, host + 8 * k, 8);
+                const auto rounded = static_cast<float>(number);
+                std::memcpy(parts[k % each] + 4 * (k / each), &rounded, 4);
+            }
+            return;
+        }
     }
 }
 
@@ -87,6 +97,17 @@ void from_parts(const ElementType& type, const std::byte* const* parts, std::siz
                 std::memcpy(host + 8 * k + 4, parts[1] + 4 * k, 4);
             }
             return;
+        case Form::rounded:
+        case Form::rounded_complex: {
+            const std::size_t each = type.parts();
+            for (std::size_t k = 0; k < count * each; ++k) {
+                float rounded;
+                std::memcpy(&rounded, parts[k % each] + 4 * (k / each), 4);
+                const double number = rounded;
+                std::memcpy(host + 8 * k, &number, 8);
+            }
+            return;
+        }
     }
 }
 

@@ -15,6 +15,8 @@ enum class Form : std::uint8_t {
     flag,     ///< any byte but 0 is true
     narrow,   ///< 4 or 2 bits in a byte
     complex,  ///< two tensors
+    rounded,  ///< of twice the bytes: fp64 that is computed as fp32 (Options::f64_as_f32)
+    rounded_complex,
 };
 
 struct ElementType {
@@ -24,7 +26,10 @@ struct ElementType {
     std::size_t host_bytes, part_bytes;  ///< of one element; part: of one tensor of the graph
     int bits = 0;                        ///< of narrow; negative: with a sign
 
-    std::size_t parts() const { return form == Form::complex ? 2 : 1; }
+    std::size_t parts() const { return form == Form::complex || form == Form::rounded_complex ? 2 : 1; }
+    bool is_rounded() const { return form == Form::rounded || form == Form::rounded_complex; }
+    /// The bytes of the array are those of its one tensor.
+    bool is_plain() const { return parts() == 1 && !is_rounded(); }
 };
 
 /// Throw Failure for those that are not there.

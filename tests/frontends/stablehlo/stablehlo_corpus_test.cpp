@@ -85,6 +85,7 @@ TEST_F(StablehloCorpus, EveryProgramIsRead) {
     std::printf("%zu programs, %zu lists of types, %zu compared with their text\n", programs, ends, compared);
     EXPECT_EQ(programs, index.size());
     EXPECT_GT(ends, 1000u);
+    EXPECT_EQ(compared, texts ? programs : 0);
 }
 
 }  // namespace

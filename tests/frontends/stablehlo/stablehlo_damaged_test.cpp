@@ -2,8 +2,11 @@
 #include "frontends/stablehlo/jax_export.hpp"
 #include "frontends/stablehlo/stablehlo.hpp"
 #include "frontends/stablehlo/stablehlo_reader.hpp"
+#include "support/case_keeper.hpp"
 #include "support/environment.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <random>
 
@@ -47,12 +50,14 @@ protected:
     template <class Files, class Change> void damage(const Files& files, std::uint64_t step, Change change) {
         const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 1);
         const std::uint64_t cases = test::number_from_environment("TOSAVK_TEST_CASES", 300);
+        test::CaseKeeper keeper;
         for (const auto& path : files) {
             const Bytes whole = read_file(path);
             for (std::uint64_t k = 0; k < cases; ++k) {
                 std::mt19937_64 random(seed * 1000003 + k * step + whole.size());
                 Bytes file = whole;
                 change(file, random);
+                keeper.keep(file);
                 read_or_refuse(file);
                 ASSERT_FALSE(HasFailure()) << path.filename() << ", case " << k << " of seed " << seed;
             }
@@ -88,6 +93,28 @@ TEST_F(StablehloDamaged, FlippedBits) {
     damage(test::stablehlo_files(), 7919, [](Bytes& file, std::mt19937_64& random) {
         for (std::uint64_t flips = 1 + random() % 4; flips > 0; --flips)
             file[random() % file.size()] ^= static_cast<std::byte>(1u << random() % 8);
+    });
+    EXPECT_GT(read_, 0u);
+    EXPECT_GT(refused_, 0u);
+}
+
+/// A word of a text in another one's place: mostly what can be read, and is not what its author meant.
+TEST_F(StablehloDamaged, ExchangedWords) {
+    auto files = test::stablehlo_files();
+    std::erase_if(files, [](const auto& path) { return path.extension() != ".mlir"; });
+    damage(files, 15485863, [](Bytes& file, std::mt19937_64& random) {
+        const auto is_of_a_word = [](std::byte byte) { return std::isalnum(static_cast<unsigned char>(byte)) != 0; };
+        const auto word = [&] {
+            auto begin = file.begin() + static_cast<std::ptrdiff_t>(random() % file.size());
+            begin = std::find_if(begin, file.end(), is_of_a_word);
+            return std::pair(begin, std::find_if_not(begin, file.end(), is_of_a_word));
+        };
+        for (std::uint64_t changes = 1 + random() % 3; changes > 0; --changes) {
+            const auto [from, end] = word();
+            const Bytes taken(from, end);
+            const auto [begin, behind] = word();
+            file.insert(file.erase(begin, behind), taken.begin(), taken.end());
+        }
     });
     EXPECT_GT(read_, 0u);
     EXPECT_GT(refused_, 0u);

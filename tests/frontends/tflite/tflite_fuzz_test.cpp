@@ -2,6 +2,7 @@
 // the sweep's writer (scripts/tflite-sweep --corpus tests/frontends/tflite/fuzz_corpus) and holds what once went wrong;
 // scripts/nightly goes on with other seeds under AddressSanitizer and UndefinedBehaviorSanitizer.
 #include "base/files.hpp"
+#include "support/case_keeper.hpp"
 #include "support/damaged.hpp"
 #include "support/environment.hpp"
 #include "support/require.hpp"
@@ -12,10 +13,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 namespace tosavk {
 namespace {
@@ -37,31 +34,6 @@ protected:
         std::sort(made_.begin(), made_.end(), [](const Made& a, const Made& b) { return a.name < b.name; });
         ASSERT_GT(made_.size(), 100u);
     }
-
-    /// Where $TOSAVK_FUZZ_CASE names a file, the model in hand is at its begin, for a process that does not come back.
-    class Keeper {
-    public:
-        Keeper() {
-            const char* path = std::getenv("TOSAVK_FUZZ_CASE");
-            const int file = path ? open(path, O_RDWR | O_CREAT, 0644) : -1;
-            if (file < 0 || ftruncate(file, bytes) != 0) return;
-            void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-            if (memory != MAP_FAILED) memory_ = static_cast<std::byte*>(memory);
-            close(file);
-        }
-        ~Keeper() {
-            if (memory_) munmap(memory_, bytes);
-        }
-        Keeper(const Keeper&) = delete;
-        Keeper& operator=(const Keeper&) = delete;
-        void keep(const Bytes& file) {
-            if (memory_) std::copy_n(file.begin(), std::min(file.size(), bytes), memory_);
-        }
-
-    private:
-        static constexpr std::size_t bytes = 1 << 18;
-        std::byte* memory_ = nullptr;
-    };
 
     static bool is_whole(const Bytes& file) {
         flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(file.data()), file.size());
@@ -86,7 +58,7 @@ TEST_F(TfliteFuzz, AlteredModels) {
     const std::uint64_t cases = test::number_from_environment("TOSAVK_TEST_CASES", 40);
     std::erase_if(made_, [](const Made& made) { return !is_whole(made.file); });
     test::DamagedFiles files("altered.tflite", 20 * cases);
-    Keeper keeper;
+    test::CaseKeeper keeper;
     std::uint64_t all = 0;
     std::pair<double, std::string> slowest;  // seconds
     for (std::size_t m = 0; m < made_.size(); ++m) {

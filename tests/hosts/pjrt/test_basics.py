@@ -204,6 +204,34 @@ class Refused(Case):
         options = {"precision": "fp16"}
         np.testing.assert_allclose(np.asarray(jax.jit(lambda x: x + 1, compiler_options=options)(jnp.ones(2))), 2)
 
+    def test_double_as_single(self):
+        """With the option f64_as_f32 arrays of float64 and complex128 are rounded, whatever they come to the device as."""
+        code, said = script(
+            """
+import os, jax, numpy as np, jax.numpy as jnp
+from jax._src import xla_bridge
+xla_bridge.register_plugin("tosavk", priority=400, library_path=os.environ["TOSAVK_PJRT"],
+                           options={"f64_as_f32": True})
+jax.config.update("jax_enable_x64", True)
+assert jax.devices()[0].platform == "tosavk"
+numbers = np.linspace(-3, 3, 77)
+back = jax.device_put(numbers)
+assert back.dtype == np.float64 and (np.asarray(back) == numbers.astype(np.float32)).all()
+assert (np.asarray(jax.device_put(numbers[::-2])) == numbers[::-2].astype(np.float32)).all()
+out = jax.jit(lambda x: jnp.sin(x) @ jnp.outer(x, x) + 1e-3)(numbers)
+assert out.dtype == np.float64
+np.testing.assert_allclose(np.asarray(out), np.sin(numbers) @ np.outer(numbers, numbers) + 1e-3, 1e-5, 1e-4)
+turned = jax.jit(lambda x: jnp.fft.ifft(jnp.fft.fft(x)) * 1j)(numbers[:64])
+assert turned.dtype == np.complex128
+np.testing.assert_allclose(np.asarray(turned), numbers[:64] * 1j, 0, 1e-5)
+gradient = jax.grad(lambda x: jax.nn.logsumexp(x).sum())(jnp.asarray(numbers))
+np.testing.assert_allclose(np.asarray(gradient).sum(), 1, 1e-5)
+print("as single")
+""",
+            PJRT_NAMES_AND_LIBRARY_PATHS="",
+        )
+        self.assertEqual((code, said.splitlines()[-1]), (0, "as single"), said)
+
     def test_after_it(self):
         """A refused program leaves the client as it was."""
         self.test_double()

@@ -96,6 +96,7 @@ class Interface(unittest.TestCase):
         self.refused(10, value(b"speed", 0, *self.table.text(b"1")), 1, *[0] * 7, about="no option 'speed'")
         self.refused(10, value(b"device", 1, 3, 1), 1, *[0] * 7, about="device is no string")
         self.refused(10, value(b"precision", 0, *self.table.text(b"best")), 1, *[0] * 7, about="'best'")
+        self.refused(10, value(b"f64_as_f32", 0, *self.table.text(b"1")), 1, *[0] * 7, about="neither true nor false")
         self.refused(10, value(b"device", 0, *self.table.text(b"no such device")), 1, *[0] * 7, code=5)
 
     def test_programs(self):

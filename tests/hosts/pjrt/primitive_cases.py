@@ -1,0 +1,218 @@
+"""JAX's own cases of its primitives, which its package carries, on the device as on the CPU.
+
+Usage: primitive_cases.py [--count N] [--only REGEX] [--state FILE] [--minutes M] [--jobs J] [--f64-as-f32]
+
+N of them, chosen by the hash of the name (all without it), those of 64-bit integers with jax_enable_x64. With
+--f64-as-f32 those of float64 and complex128 instead, by the plug-in's option of that name and to fp32's bounds. With a state
+file, those that have passed and stand there are not run again. Exit code 0: all passed; 1: one did not; 3: out of time,
+the same command goes on.
+"""
+import argparse
+import collections
+import hashlib
+import importlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+import jax
+import numpy as np
+
+from support import counters
+
+# What has no meaning on the device: JAX has these for the CPU and some GPUs alone.
+MISSING = ("eig", "schur", "hessenberg", "tridiagonal")
+# Relative and absolute, by the size of the type; complex numbers by that of a part.
+BOUNDS = {1: (1e-1, 1e-1), 2: (1e-2, 1e-3), 4: (1e-4, 2e-5), 8: (1e-4, 2e-5)}
+
+
+def all_cases():
+    """Each once, by the hash of its name. JAX makes those of 64-bit integers where jax_enable_x64 is set at import."""
+    from jax._src.internal_test_util import test_harnesses
+
+    found = {}
+    for case in test_harnesses.all_harnesses:
+        found.setdefault(case.fullname, case)
+    return sorted(found.values(), key=lambda case: hashlib.sha1(case.fullname.encode()).hexdigest())
+
+
+def is_wide(case):
+    return np.dtype(case.dtype).name in ("int64", "uint64")
+
+
+def is_double(case):
+    return np.dtype(case.dtype).name in ("float64", "complex128")
+
+
+def on(device, function, arguments):
+    with jax.default_device(device):
+        return jax.tree.map(np.asarray, jax.block_until_ready(jax.jit(function)(*arguments)))
+
+
+def widened(array):
+    return array.astype(np.complex64 if array.dtype.kind == "c" else np.float32)
+
+
+def close(mine, wanted):
+    if wanted.dtype.kind in "iub" or wanted.dtype.name in ("int4", "uint4", "int2", "uint2"):
+        return np.testing.assert_array_equal(mine, wanted)
+    size = wanted.dtype.itemsize // (2 if wanted.dtype.kind == "c" else 1)
+    np.testing.assert_allclose(widened(mine), widened(wanted), *BOUNDS[size])
+
+
+def adjoint(matrix):
+    return np.conj(np.swapaxes(matrix, -1, -2))
+
+
+def check_basis(basis):
+    """Columns, or rows where there are fewer, that are orthonormal."""
+    tall = basis if basis.shape[-2] >= basis.shape[-1] else adjoint(basis)
+    product = adjoint(tall) @ tall
+    np.testing.assert_allclose(product, np.broadcast_to(np.eye(product.shape[-1]), product.shape), 0, 2e-5)
+
+
+def check_factors(case, arguments, mine, wanted):
+    """Eigenvectors and singular vectors are known up to a factor, and together with their values."""
+    matrix = np.asarray(arguments[0])
+    if case.group_name == "eigh":
+        vectors, values = mine
+        close(values, wanted[1])
+        lower = np.tril(matrix) if case.params.get("lower", True) else adjoint(np.triu(matrix))
+        matrix = lower + adjoint(np.tril(lower, -1))
+        made = vectors * values[..., None, :] @ adjoint(vectors)
+        check_basis(vectors)
+    else:
+        close(mine[0], wanted[0])
+        if len(mine) == 1:
+            return
+        values, left, right = mine
+        rank = values.shape[-1]
+        made = left[..., :rank] * values[..., None, :] @ right[..., :rank, :]
+        check_basis(left)
+        check_basis(right)
+    if case.params.get("subset_by_index") is None and matrix.size:
+        np.testing.assert_allclose(made, matrix, 0, 2e-5 * max(1, np.abs(matrix).max()) * max(matrix.shape[-2:]))
+
+
+def run(case, device, rounds):
+    """What came of it: "the same", or why it is not looked at. Raises what the device did otherwise."""
+    arguments = case.dyn_args_maker(np.random.RandomState(42))
+    try:
+        wanted = on(jax.devices("cpu")[0], case.dyn_fun, arguments)
+    except Exception:  # noqa: BLE001
+        return "not on the CPU"
+    try:
+        mine = on(device, case.dyn_fun, arguments)
+    except Exception as e:
+        if is_double(case) and not rounds and "f64" in str(e):
+            return "f64"
+        if case.group_name in MISSING and f"'{case.group_name}'" in str(e):
+            return case.group_name
+        raise
+    mine, wanted = jax.tree.leaves(mine), jax.tree.leaves(wanted)
+    shapes = [[(leaf.shape, leaf.dtype) for leaf in leaves] for leaves in (mine, wanted)]
+    assert shapes[0] == shapes[1], shapes
+    if case.group_name == "bitcast_convert_type" and rounds:
+        return "the bits of f64"
+    if case.group_name in ("eigh", "svd"):
+        check_factors(case, arguments, mine, wanted)
+        return "the same"
+    if case.group_name == "cholesky":  # what is above the diagonal is anything
+        mine, wanted = [np.tril(leaf) for leaf in mine], [np.tril(leaf) for leaf in wanted]
+    for one, other in zip(mine, wanted):
+        close(one, other)
+    return "the same"
+
+
+def chosen(options):
+    cases = all_cases()
+    wide = options.wide
+    cases = [case for case in cases if re.search(options.only, case.fullname)]
+    if options.f64_as_f32:
+        return [case for case in cases if is_double(case)][: options.count or None]
+    cases = [case for case in cases if is_wide(case) == wide]
+    share = options.count and (options.count // 8 if wide else options.count - options.count // 8)
+    return cases[:share] if options.count else cases
+
+
+def run_share(options):
+    """Every J-th case, in this process."""
+    job, jobs = map(int, options.share.split("/"))
+    ends = time.monotonic() + 60 * options.minutes
+    passed = set()
+    if options.state and os.path.exists(options.state):
+        passed = {line.split("\t")[0] for line in open(options.state)}
+    if options.f64_as_f32:
+        os.environ["PJRT_NAMES_AND_LIBRARY_PATHS"] = ""
+        bridge = importlib.import_module("jax._src.xla_bridge")
+        library = os.environ["TOSAVK_PJRT"]
+        bridge.register_plugin("tosavk", priority=400, library_path=library, options={"f64_as_f32": True})
+    device = jax.devices("tosavk")[0]
+    failed = 0
+    for case in chosen(options)[job::jobs]:
+        name = f"{case.fullname}{' x64' if options.wide else ''}"
+        if name in passed:
+            continue
+        if time.monotonic() > ends:
+            return 3
+        try:
+            outcome = run(case, device, options.f64_as_f32)
+        except Exception as e:  # noqa: BLE001
+            failed += 1
+            print(f"FAILED {name}: {type(e).__name__}: {' '.join(str(e).split())[:600]}", flush=True)
+            continue
+        print(f"{outcome}: {name}", flush=True)
+        if options.state:
+            with open(options.state, "a") as state:
+                state.write(f"{name}\t{outcome}\n")
+    print(f"dispatches: {counters()['dispatches']}", flush=True)
+    return 1 if failed else 0
+
+
+def run_all(arguments, options):
+    """The shares in processes of their own; True where all passed, None where time ran out."""
+    processes = []
+    for wide in ["--wide"] if options.f64_as_f32 else ["", "--wide"]:
+        for job in range(options.jobs):
+            command = [sys.executable, __file__, *arguments, "--share", f"{job}/{options.jobs}", wide]
+            environment = {**os.environ, "JAX_ENABLE_X64": "1" if wide else "0"}
+            processes.append(([part for part in command if part], environment))
+    running, codes, lines = [], [], []
+    while processes or running:
+        while processes and len(running) < options.jobs:
+            command, environment = processes.pop(0)
+            said = tempfile.TemporaryFile("w+")  # a pipe that is full would stop who is not read yet
+            running.append((subprocess.Popen(command, env=environment, stdout=said), said))
+        process, said = running.pop(0)
+        codes.append(process.wait())
+        said.seek(0)
+        lines += said.read().splitlines()
+    dispatches = sum(int(line.split()[1]) for line in lines if line.startswith("dispatches: "))
+    lines = [line for line in lines if not line.startswith("dispatches: ")]
+    outcomes = collections.Counter(line.split(":")[0] for line in lines if not line.startswith("FAILED"))
+    failures = [line for line in lines if line.startswith("FAILED")]
+    print("\n".join(failures))
+    counts = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
+    print(f"{len(failures)} failed; {counts}; {dispatches} dispatches")
+    return 1 if failures or any(code not in (0, 3) for code in codes) else max(codes)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=0)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--state")
+    parser.add_argument("--minutes", type=float, default=1e6)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--f64-as-f32", action="store_true")
+    parser.add_argument("--share", help=argparse.SUPPRESS)
+    parser.add_argument("--wide", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    sys.exit(run_share(options) if options.share else run_all(sys.argv[1:], options))
+
+
+if __name__ == "__main__":
+    main()
