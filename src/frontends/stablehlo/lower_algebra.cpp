@@ -1,5 +1,5 @@
 // Linear algebra, Fourier transforms and normalization, step by step with the operators that there are.
-#include "frontends/stablehlo/functions.hpp"
+#include "frontends/stablehlo/matrices.hpp"
 
 #include <fmt/format.h>
 
@@ -17,65 +17,9 @@ namespace {
 
 constexpr std::int64_t most_rows = 256;
 
-/// [n, rows, columns], real where `im` is no_id.
-using Matrix = Complex;
-
-template <class Step> Matrix each(const Matrix& m, const Step& step) {
-    return {step(m.re), m.im == no_id ? no_id : step(m.im)};
-}
-
-Matrix transposed(Lowering& l, const Matrix& m, bool conjugated) {
-    constexpr std::array<std::int64_t, 3> order{0, 2, 1};
-    Matrix t = each(m, [&](Id id) { return l.transpose(id, order); });
-    if (conjugated && t.im != no_id) t.im = l.negated(t.im);
-    return t;
-}
-
-Matrix part(Lowering& l, const Matrix& m, std::size_t axis, std::int64_t start, std::int64_t size) {
-    return each(m, [&](Id id) { return l.slice_axis(id, axis, start, size); });
-}
-
-Matrix times(Lowering& l, const Matrix& a, const Matrix& b) {
-    const Id zero = l.zero_point(DType::fp32, 0);
-    const auto real = [&](Id x, Id y) { return l.add(Op::matmul, {x, y, zero, zero}, DType::fp32); };
-    if (a.im == no_id) return {real(a.re, b.re), no_id};
-    return {l.binary(Op::sub, real(a.re, b.re), real(a.im, b.im), DType::fp32),
-            l.binary(Op::add, real(a.re, b.im), real(a.im, b.re), DType::fp32)};
-}
-
-Matrix minus(Lowering& l, const Matrix& a, const Matrix& b) {
-    const Id re = l.binary(Op::sub, a.re, b.re, DType::fp32);
-    return {re, a.im == no_id ? no_id : l.binary(Op::sub, a.im, b.im, DType::fp32)};
-}
-
 Matrix over(Lowering& l, const Matrix& a, const Matrix& b) {
     if (a.im == no_id) return {l.binary(Op::divide, a.re, b.re, DType::fp32), no_id};
     return complex_quotient(l, a, b);
-}
-
-Matrix joined(Lowering& l, const std::vector<Matrix>& parts, std::size_t axis) {
-    std::vector<Id> re, im;
-    for (const Matrix& m : parts) {
-        re.push_back(m.re);
-        if (m.im != no_id) im.push_back(m.im);
-    }
-    return {l.concat(re, axis), im.empty() ? no_id : l.concat(im, axis)};
-}
-
-/// An operand as [n, rows, columns] in fp32.
-Matrix matrix_of(Lowering& l, const Tensor& x) {
-    const Shape shape = l.shape(x.id);
-    if (shape.size() < 2) l.fail("its operands are no matrices");
-    const std::int64_t rows = shape[shape.size() - 2], columns = shape.back();
-    const Shape flat{tosavk::element_count(shape) / (rows * columns), rows, columns};
-    return each({x.id, x.other}, [&](Id id) { return l.reshape(l.cast(id, DType::fp32), flat); });
-}
-
-void set_matrix(Lowering& l, const Matrix& m, Element element) {
-    const Shape shape = l.result_shape();
-    const DType type = l.dtype(element);
-    const Matrix made = each(m, [&](Id id) { return l.cast(l.reshape(id, shape), type); });
-    l.set({element, made.re, made.im, {}});
 }
 
 void check_rows(Lowering& l, std::int64_t rows) {

@@ -2,8 +2,6 @@
 #include "frontends/stablehlo/elements.hpp"
 #include "frontends/stablehlo/lowering.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 
 namespace tosavk::stablehlo {
@@ -16,17 +14,6 @@ void lower_call(Lowering& l) {
 }
 
 void lower_composite(Lowering& l) { l.call(l.text("decomposition")); }
-
-/// Annotations mean nothing on one device.
-void lower_custom_call(Lowering& l) {
-    static constexpr std::array annotations = {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape",
-                                               "annotate_device_placement"};
-    const std::string target = l.text("call_target_name");
-    const bool is_annotation = std::find(annotations.begin(), annotations.end(), target) != annotations.end();
-    if (!is_annotation || l.operand_count() != l.result_count())
-        l.unsupported(fmt::format("the custom call '{}' is not supported", printable(target)));
-    for (std::size_t k = 0; k < l.result_count(); ++k) l.set(l.given(k), k);
-}
 
 /// A tuple is nothing in the graph; what reads a part finds it where it was made.
 void lower_tuple(Lowering& l) { l.set(Tensor{}); }
@@ -120,22 +107,10 @@ void lower_if(Lowering& l) {
 
 /// Whether it costs more to compute a branch that is not taken than to ask first.
 bool is_dear(const Region& region) {
-    static constexpr std::array dear = {"call",
-                                        "cholesky",
-                                        "composite",
-                                        "convolution",
-                                        "dot_general",
-                                        "fft",
-                                        "gather",
-                                        "reduce",
-                                        "reduce_window",
-                                        "scatter",
-                                        "select_and_scatter",
-                                        "sort",
-                                        "triangular_solve",
-                                        "while",
-                                        "case",
-                                        "if"};
+    static constexpr std::array dear = {
+        "call", "cholesky",         "composite", "convolution",   "custom_call", "dot_general",
+        "fft",  "gather",           "reduce",    "reduce_window", "scatter",     "select_and_scatter",
+        "sort", "triangular_solve", "while",     "case",          "if"};
     return region.operations.size() > 32 ||
            std::any_of(region.operations.begin(), region.operations.end(), [](const Operation& operation) {
                return std::find(dear.begin(), dear.end(), std::string_view(operation.name)) != dear.end();
@@ -303,7 +278,6 @@ std::span<const LoweringRow> control_rows() {
         {"case", lower_case},
         {"composite", lower_composite},
         {"create_token", lower_token},
-        {"custom_call", lower_custom_call},
         {"get_tuple_element", lower_tuple_part},
         {"if", lower_if},
         {"partition_id", lower_zero_id},

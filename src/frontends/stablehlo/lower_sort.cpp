@@ -1,5 +1,6 @@
 // Sorting: by SORT where the comparator compares one thing of each element, else by the places that it gives each.
 #include "frontends/stablehlo/functions.hpp"
+#include "frontends/stablehlo/lower_custom.hpp"
 
 #include <array>
 #include <numeric>
@@ -50,7 +51,7 @@ Comparison comparison_of(const Region& region) {
 }
 
 /// For each element, how many go before it: [.., n] from comparisons of all with all. Stable.
-Id ranks(Lowering& l, const std::vector<Tensor>& lines, std::int64_t count, std::int64_t n) {
+Id ranks(Lowering& l, const Region& comparator, const std::vector<Tensor>& lines, std::int64_t count, std::int64_t n) {
     std::vector<Tensor> arguments;
     const Shape over{count, n, n};
     for (const Tensor& x : lines) {
@@ -58,13 +59,13 @@ Id ranks(Lowering& l, const std::vector<Tensor>& lines, std::int64_t count, std:
         arguments.push_back(l.move(x, [&](Id id) { return l.tile_to(l.reshape(id, {count, n, 1}), over); }));
     }
     // [i, j]: j goes before i.
-    const Id before = l.lifted(l.region(0), arguments, over).at(0).id;
+    const Id before = l.lifted(comparator, arguments, over).at(0).id;
     std::vector<Tensor> other;
     for (std::size_t k = 0; k < arguments.size(); k += 2) {
         other.push_back(arguments[k + 1]);
         other.push_back(arguments[k]);
     }
-    const Id behind = l.lifted(l.region(0), other, over).at(0).id;
+    const Id behind = l.lifted(comparator, other, over).at(0).id;
     std::vector<std::int64_t> numbers(static_cast<std::size_t>(n));
     std::iota(numbers.begin(), numbers.end(), 0);
     const Id first = is_below(l, l.constant_i32({1, 1, n}, numbers), l.constant_i32({1, n, 1}, numbers));
@@ -77,12 +78,17 @@ Id ranks(Lowering& l, const std::vector<Tensor>& lines, std::int64_t count, std:
 
 void lower_sort(Lowering& l) {
     const std::vector<Tensor> inputs = l.all_given();
-    const Shape shape = l.shape(inputs[0].id);
     std::int64_t dimension = l.integer("dimension");
-    if (dimension < 0) dimension += static_cast<std::int64_t>(shape.size());
-    const auto axis = static_cast<std::size_t>(dimension);
-    const Region& region = l.region(0);
-    const Comparison comparison = comparison_of(region);
+    if (dimension < 0) dimension += static_cast<std::int64_t>(l.shape(inputs.at(0).id).size());
+    const std::vector<Tensor> made = sorted(l, inputs, static_cast<std::size_t>(dimension), l.region(0));
+    for (std::size_t k = 0; k < made.size(); ++k) l.set(made[k], k);
+}
+
+}  // namespace
+
+std::vector<Tensor> sorted(Lowering& l, const std::vector<Tensor>& inputs, std::size_t axis, const Region& comparator) {
+    const Shape shape = l.shape(inputs.at(0).id);
+    const Comparison comparison = comparison_of(comparator);
     std::vector<Id> parts;  // all that is moved
     for (const Tensor& x : inputs) {
         parts.push_back(x.id);
@@ -93,10 +99,10 @@ void lower_sort(Lowering& l) {
     if (comparison.compare) {
         std::vector<Tensor> arguments;
         for (const Tensor& x : inputs) arguments.insert(arguments.end(), 2, x);
-        key = l.lifted(region, arguments, shape, comparison.compare).at(0);
+        key = l.lifted(comparator, arguments, shape, comparison.compare).at(0);
         has_key = !key.is_complex();
     }
-    std::vector<Id> sorted;
+    std::vector<Id> moved;
     if (has_key) {
         tosavk::Attributes attrs;
         attrs.axis = static_cast<std::int32_t>(axis);
@@ -115,8 +121,8 @@ void lower_sort(Lowering& l) {
         } else {
             parts.insert(parts.begin(), whole(key.id));
         }
-        sorted = l.sort(parts, attrs);
-        sorted.erase(sorted.begin());
+        moved = l.sort(parts, attrs);
+        moved.erase(moved.begin());
     } else {
         std::vector<std::int64_t> order(shape.size());
         std::iota(order.begin(), order.end(), 0);
@@ -128,19 +134,19 @@ void lower_sort(Lowering& l) {
         std::swap(turned[axis], turned.back());
         std::vector<Tensor> lines;
         for (const Tensor& x : inputs) lines.push_back(l.move(x, line));
-        std::vector<Id> all{ranks(l, lines, count, n)};
+        std::vector<Id> all{ranks(l, comparator, lines, count, n)};
         for (const Id part : parts) all.push_back(line(part));
         tosavk::Attributes attrs;
         attrs.axis = 1;
-        sorted = l.sort(all, attrs);
-        sorted.erase(sorted.begin());
-        for (Id& id : sorted) id = l.transpose(l.reshape(id, turned), order);
+        moved = l.sort(all, attrs);
+        moved.erase(moved.begin());
+        for (Id& id : moved) id = l.transpose(l.reshape(id, turned), order);
     }
     std::size_t next = 0;
-    for (std::size_t k = 0; k < inputs.size(); ++k) l.set(l.move(inputs[k], [&](Id) { return sorted[next++]; }), k);
+    std::vector<Tensor> made;
+    for (const Tensor& input : inputs) made.push_back(l.move(input, [&](Id) { return moved[next++]; }));
+    return made;
 }
-
-}  // namespace
 
 std::span<const LoweringRow> sort_rows() {
     static constexpr LoweringRow rows[] = {

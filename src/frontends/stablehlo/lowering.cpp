@@ -22,7 +22,7 @@ const std::unordered_map<std::string_view, LowerFunction>& all_lowerings() {
         std::unordered_map<std::string_view, LowerFunction> rows;
         for (const auto& family :
              {unary_rows(), binary_rows(), convert_rows(), shape_rows(), reduce_rows(), window_rows(), contract_rows(),
-              index_rows(), control_rows(), sort_rows(), algebra_rows(), random_rows()})
+              index_rows(), control_rows(), custom_rows(), sort_rows(), algebra_rows(), random_rows()})
             for (const LoweringRow& row : family) rows.emplace(row.name, row.lower);
         rows.emplace("return", lower_return);
         return rows;
@@ -70,6 +70,7 @@ Lowering::Lowering(Lowering& around, std::string name)
       depth_(around.depth_ + 1),
       builder_(std::move(name), *around.options_.level),
       op_(around.op_),
+      home_(around.home_),
       name_(around.name_) {
     frames_.push_back({around.frames_.back().function, {}, true});
     frames_.back().values.resize(frames_.back().function->values.size());
@@ -124,6 +125,7 @@ std::vector<Tensor> Lowering::lower_block(const Region& region, const Operation*
 
 void Lowering::lower_operation(const Operation& operation) {
     const Operation* const outer = std::exchange(op_, &operation);
+    const Function* const outer_home = std::exchange(home_, frames_.back().function);
     std::string where;
     if (operation.location != 0) where = to_string(program_, operation.location);
     const std::string outer_name = std::exchange(name_, where.empty() ? operation.name : where);
@@ -148,6 +150,7 @@ void Lowering::lower_operation(const Operation& operation) {
         row->second(*this);
     }
     op_ = outer;
+    home_ = outer_home;
     name_ = outer_name;
     scope(name_, name_, true);
 }
@@ -183,18 +186,25 @@ std::vector<Tensor> Lowering::inlined(const Region& region, const std::vector<Te
 }
 
 void Lowering::call(std::string_view name) {
+    const std::vector<Tensor> arguments = all_given();
+    std::vector<Tensor> results;
+    within(name, [&](const Region& body) {
+        if (arguments.size() != body.arguments.size())
+            fail(fmt::format("the function '{}' has {} arguments, but {} are given", printable(name),
+                             body.arguments.size(), arguments.size()));
+        results = inlined(body, arguments);
+    });
+    for (std::size_t k = 0; k < results.size() && k < result_count(); ++k) set(results[k], k);
+}
+
+void Lowering::within(std::string_view name, const std::function<void(const Region&)>& step) {
     const Function& function = function_named(name);
     if (frames_.size() > max_calls) unsupported("calls are nested too deeply");
-    const std::vector<Tensor> arguments = all_given();
-    if (arguments.size() != function.body.arguments.size())
-        fail(fmt::format("the function '{}' has {} arguments, but {} are given", printable(name),
-                         function.body.arguments.size(), arguments.size()));
     Frame frame{&function, {}, false};
     frame.values.resize(function.values.size());
     frames_.push_back(std::move(frame));
-    const std::vector<Tensor> results = inlined(function.body, arguments);
+    step(function.body);
     frames_.pop_back();
-    for (std::size_t k = 0; k < results.size() && k < result_count(); ++k) set(results[k], k);
 }
 
 Lowering::Made Lowering::made(const Region& region, const std::vector<Tensor>& arguments,

@@ -144,6 +144,8 @@ public:
     /// The operations of a region or a function's body in place.
     std::vector<Tensor> inlined(const Region& region, const std::vector<Tensor>& arguments);
     void call(std::string_view function);
+    /// `step` with a function's body, where the function in hand is that one.
+    void within(std::string_view function, const std::function<void(const Region&)>& step);
     struct Made {
         Graph graph;
         std::vector<Tensor> results;
@@ -197,7 +199,8 @@ private:
     std::vector<Frame> frames_;
     std::optional<Shape> lift_;
     const Operation* op_ = nullptr;
-    std::string name_;  ///< of the nodes in hand
+    const Function* home_ = nullptr;  ///< that the operation in hand stands in
+    std::string name_;                ///< of the nodes in hand
     friend void lower_constant(Lowering& l);
 };
 
@@ -215,6 +218,7 @@ std::span<const LoweringRow> window_rows();
 std::span<const LoweringRow> contract_rows();
 std::span<const LoweringRow> index_rows();
 std::span<const LoweringRow> control_rows();
+std::span<const LoweringRow> custom_rows();
 std::span<const LoweringRow> sort_rows();
 std::span<const LoweringRow> algebra_rows();
 std::span<const LoweringRow> random_rows();

@@ -89,8 +89,8 @@ std::vector<Id> Lowering::append(tosavk::Op op, std::vector<Id> inputs, tosavk::
 }
 
 const Type& Lowering::type_of(stablehlo::ValueId id) const { return *frames_.back().function->values.at(id); }
-const Type& Lowering::operand_type(std::size_t k) const { return type_of(op_->operands.at(k)); }
-const Type& Lowering::result_type(std::size_t k) const { return type_of(op_->results.at(k)); }
+const Type& Lowering::operand_type(std::size_t k) const { return *home_->values.at(op_->operands.at(k)); }
+const Type& Lowering::result_type(std::size_t k) const { return *home_->values.at(op_->results.at(k)); }
 Tensor Lowering::given(std::size_t k) {
     if (k >= op_->operands.size()) fail(fmt::format("it lacks operand {}", k));
     return value(op_->operands[k]);
