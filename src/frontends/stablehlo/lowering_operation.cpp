@@ -71,6 +71,7 @@ Range whole_range(Element element) {
 std::string Lowering::title() const {
     if (!op_) return fmt::format("StableHLO {}", name_);
     std::string text = fmt::format("{}.{}", op_->dialect == Dialect::chlo ? "chlo" : "stablehlo", op_->name);
+    if (op_->name == "custom_call") text += fmt::format(" @{}", printable(this->text("call_target_name")));
     if (!op_->results.empty()) text += fmt::format(" of {}", to_string(result_type()));
     if (op_->location != 0) {
         const std::string where = to_string(program_, op_->location);
