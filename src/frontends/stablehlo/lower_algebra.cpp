@@ -1,4 +1,4 @@
-// Linear algebra, Fourier transforms and normalization, step by step with the operators that there are.
+// Fourier transforms and normalization, step by step with the operators that there are.
 #include "frontends/stablehlo/matrices.hpp"
 
 #include <fmt/format.h>
@@ -14,78 +14,6 @@ namespace tosavk::stablehlo {
 using tosavk::Op;
 
 namespace {
-
-constexpr std::int64_t most_rows = 256;
-
-Matrix over(Lowering& l, const Matrix& a, const Matrix& b) {
-    if (a.im == no_id) return {l.binary(Op::divide, a.re, b.re, DType::fp32), no_id};
-    return complex_quotient(l, a, b);
-}
-
-void check_rows(Lowering& l, std::int64_t rows) {
-    if (rows > most_rows) l.unsupported(fmt::format("matrices of more than {} rows are not supported", most_rows));
-}
-
-/// One row of the result after the other, each from those before.
-void lower_triangular_solve(Lowering& l) {
-    const Tensor a = l.in(0), b = l.in(1);
-    if (is_integer_element(a.element)) l.unsupported("integers are not supported");
-    const bool left = l.flag("left_side"), unit = l.flag("unit_diagonal");
-    const std::string how = l.keyword("transpose_a");
-    bool lower = l.flag("lower");
-    Matrix matrix = matrix_of(l, a), right = matrix_of(l, b);
-    // x op(a) = b is op(a)^T x^T = b^T.
-    const bool turned = how == "TRANSPOSE" || how == "ADJOINT";
-    if (turned) matrix = transposed(l, matrix, how == "ADJOINT");
-    if (!left) matrix = transposed(l, matrix, false), right = transposed(l, right, false);
-    if (turned != !left) lower = !lower;
-    const std::int64_t rows = l.shape(matrix.re)[1];
-    check_rows(l, rows);
-    std::vector<Matrix> solved;
-    for (std::int64_t step = 0; step < rows; ++step) {
-        const std::int64_t i = lower ? step : rows - 1 - step;
-        Matrix row = part(l, right, 1, i, 1);
-        const Matrix of_row = part(l, matrix, 1, i, 1);
-        if (step > 0) {
-            const Matrix factors = part(l, of_row, 2, lower ? 0 : i + 1, step);
-            row = minus(l, row, times(l, factors, joined(l, solved, 1)));
-        }
-        if (!unit) row = over(l, row, part(l, of_row, 2, i, 1));
-        solved.insert(lower ? solved.end() : solved.begin(), row);
-    }
-    Matrix result = joined(l, solved, 1);
-    if (!left) result = transposed(l, result, false);
-    set_matrix(l, result, a.element);
-}
-
-/// One column after the other; what stands above the diagonal is zero.
-void lower_cholesky(Lowering& l) {
-    const Tensor a = l.in(0);
-    const bool lower = l.flag("lower");
-    Matrix matrix = matrix_of(l, a);
-    if (!lower) matrix = transposed(l, matrix, true);
-    const std::int64_t rows = l.shape(matrix.re)[1], n = l.shape(matrix.re)[0];
-    check_rows(l, rows);
-    std::vector<Matrix> columns;
-    for (std::int64_t j = 0; j < rows; ++j) {
-        // From the diagonal down.
-        Matrix column = part(l, part(l, matrix, 2, j, 1), 1, j, rows - j);
-        if (j > 0) {
-            const Matrix before = part(l, joined(l, columns, 2), 1, j, rows - j);
-            column = minus(l, column, times(l, before, transposed(l, part(l, before, 1, 0, 1), true)));
-        }
-        const Id root = l.unary(Op::sqrt, l.slice_axis(column.re, 1, 0, 1));
-        column = each(column, [&](Id id) { return l.binary(Op::divide, id, root, DType::fp32); });
-        if (column.im != no_id && j + 1 < rows)
-            column.im = l.concat({l.zeros(DType::fp32, {n, 1, 1}), l.slice_axis(column.im, 1, 1, rows - j - 1)}, 1);
-        else if (column.im != no_id) column.im = l.zeros(DType::fp32, {n, 1, 1});
-        if (j > 0) column = each(column, [&](Id id) { return l.concat({l.zeros(DType::fp32, {n, j, 1}), id}, 1); });
-        columns.push_back(column);
-    }
-    Matrix result = joined(l, columns, 2);
-    if (!lower) result = transposed(l, result, true);
-    set_matrix(l, result, a.element);
-}
 
 // ---- Fourier transforms -------------------------------------------------------------------------------------------
 
@@ -256,9 +184,7 @@ std::span<const LoweringRow> algebra_rows() {
         {"batch_norm_grad", lower_batch_norm_grad},
         {"batch_norm_inference", lower_batch_norm_inference},
         {"batch_norm_training", lower_batch_norm_training},
-        {"cholesky", lower_cholesky},
         {"fft", lower_fft},
-        {"triangular_solve", lower_triangular_solve},
     };
     return rows;
 }

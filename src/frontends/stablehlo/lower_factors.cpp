@@ -13,20 +13,8 @@ using tosavk::Op;
 
 namespace {
 
-constexpr std::int64_t least_panel = 64, most_panels = 8;
-
-std::int64_t panel_of(std::int64_t columns) {
-    return std::max(least_panel, ((columns + most_panels - 1) / most_panels + 31) / 32 * 32);
-}
-
 Id over(Lowering& l, Id a, Id b) { return l.binary(Op::divide, a, b, DType::fp32); }
 Id sum_of(Lowering& l, Id a, Id b) { return l.binary(Op::add, a, b, DType::fp32); }
-
-Id reduced(Lowering& l, Op op, Id id, std::int32_t axis) {
-    tosavk::Attributes attrs;
-    attrs.axis = axis;
-    return l.shape(id)[static_cast<std::size_t>(axis)] == 1 ? id : l.add(op, {id}, DType::fp32, attrs);
-}
 
 // ---- a panel ------------------------------------------------------------------------------------------------------
 
@@ -148,7 +136,7 @@ Matrix vectors_of(Lowering& l, const Matrix& packed) {
 }
 
 /// T of H_0 H_1 ... = I - V T V^H: the inverse of I + D U, times D, where D has the taus and U is what stands above the
-/// diagonal of V^H V. The inverse from blocks on the diagonal that are twice as wide from step to step.
+/// diagonal of V^H V.
 Matrix middle_of(Lowering& l, const Matrix& v, const Matrix& taus) {
     const std::int64_t k = l.shape(v.re)[2];
     const Id row = counted(l, 1, k), column = counted(l, 2, k);
@@ -156,17 +144,7 @@ Matrix middle_of(Lowering& l, const Matrix& v, const Matrix& taus) {
     const Matrix upper = product(l, where(l, is_below(l, row, column), times(l, transposed(l, v, true), v)), scales);
     Matrix inverse = each(upper, [&](Id id) { return l.zeros(DType::fp32, l.shape(id)); });
     inverse.re = l.select(is_equal(l, row, column), float_splat(l, inverse.re, 1), inverse.re);
-    for (std::int64_t size = 1; size < k; size *= 2) {
-        // Above the diagonal, the block between this pair's.
-        std::vector<std::int64_t> of_row, of_column;
-        for (std::int64_t i = 0; i < k; ++i) {
-            of_row.push_back(i / size % 2 == 0 ? i / size + 1 : -1);
-            of_column.push_back(i / size);
-        }
-        const Id between = is_equal(l, l.constant_i32({1, k, 1}, of_row), l.constant_i32({1, 1, k}, of_column));
-        inverse = minus(l, inverse, times(l, times(l, inverse, where(l, between, upper)), inverse));
-    }
-    return product(l, inverse, taus);
+    return product(l, triangle_inverse(l, upper, inverse, false), taus);
 }
 
 /// I - V T V^H times `x`, or with T^H its adjoint times `x`.
@@ -208,7 +186,7 @@ void lower_qr(Lowering& l) {
     expect_type(l, l.result_type(1), given.element, of_taus, "its second result");
     Matrix a = matrix_of(l, given);
     std::vector<Matrix> taus;
-    const std::int64_t width = panel_of(turns);
+    const std::int64_t width = block_of(turns);
     for (std::int64_t at = 0; at < turns; at += width) {
         // The last panel has the columns behind the diagonal, too, where they are few.
         std::int64_t size = std::min(width, turns - at);
@@ -257,7 +235,7 @@ void lower_householder_product(Lowering& l) {
     if (count > 0) {
         const Matrix taus =
             each({scales.id, scales.other}, [&](Id id) { return l.reshape(l.cast(id, DType::fp32), {n, 1, count}); });
-        const std::int64_t width = panel_of(count);
+        const std::int64_t width = block_of(count);
         for (std::int64_t at = (count - 1) / width * width; at >= 0; at -= width) {
             const std::int64_t size = std::min(width, count - at), here = rows - at;
             const Matrix v = vectors_of(l, part(l, part(l, a, 2, at, size), 1, at, here));

@@ -222,6 +222,7 @@ std::span<const LoweringRow> custom_rows();
 std::span<const LoweringRow> sort_rows();
 std::span<const LoweringRow> algebra_rows();
 std::span<const LoweringRow> random_rows();
+std::span<const LoweringRow> triangle_rows();
 
 /// A region that does one thing with two numbers.
 struct Combination {

@@ -64,6 +64,34 @@ Id counted(Lowering& l, std::size_t axis, std::int64_t count, std::int64_t first
     return l.constant_i32(shape, numbers);
 }
 
+Id reduced(Lowering& l, Op op, Id id, std::int32_t axis) {
+    tosavk::Attributes attrs;
+    attrs.axis = axis;
+    return l.shape(id)[static_cast<std::size_t>(axis)] == 1 ? id : l.add(op, {id}, DType::fp32, attrs);
+}
+
+std::int64_t block_of(std::int64_t size) {
+    constexpr std::int64_t least = 64, most = 8, step = 32;
+    return std::max(least, ((size + most - 1) / most + step - 1) / step * step);
+}
+
+// From blocks on the diagonal that are twice as wide from step to step: the inverse of [A 0; B C] has -C^-1 B A^-1
+// where B stood.
+Matrix triangle_inverse(Lowering& l, const Matrix& strict, Matrix inverse, bool lower) {
+    const std::int64_t k = l.shape(strict.re)[1];
+    for (std::int64_t size = 1; size < k; size *= 2) {
+        std::vector<std::int64_t> first, second;  // where both are alike, the block between a pair's
+        for (std::int64_t i = 0; i < k; ++i) {
+            first.push_back(i / size % 2 == 0 ? i / size + 1 : -1);
+            second.push_back(i / size);
+        }
+        const Id between = is_equal(l, l.constant_i32({1, k, 1}, lower ? second : first),
+                                    l.constant_i32({1, 1, k}, lower ? first : second));
+        inverse = minus(l, inverse, times(l, times(l, inverse, where(l, between, strict)), inverse));
+    }
+    return inverse;
+}
+
 Matrix matrix_of(Lowering& l, const Tensor& x) {
     const Shape shape = l.shape(x.id);
     if (shape.size() < 2 || l.is_empty(x.id)) l.fail("its operands are no matrices of its result's size");

@@ -28,6 +28,13 @@ Matrix where(Lowering& l, Id condition, const Matrix& m);
 /// Numbers along one dimension of three: [1, count, 1] or [1, 1, count], from `first` on.
 Id counted(Lowering& l, std::size_t axis, std::int64_t count, std::int64_t first = 0);
 
+Id reduced(Lowering& l, tosavk::Op op, Id id, std::int32_t axis);  ///< to one element; fp32
+
+/// How many rows or columns of so many are done at once: 64 and more, so that there are 8 such blocks at most.
+std::int64_t block_of(std::int64_t size);
+/// Of a triangular matrix: of what stands beside the diagonal, and the inverse of the diagonal alone.
+Matrix triangle_inverse(Lowering& l, const Matrix& strict, Matrix inverse, bool lower);
+
 /// Of an operand, of rank 2 or more, its leading dimensions as one.
 Matrix matrix_of(Lowering& l, const Tensor& x);
 /// As result number `k` of the operation in hand, of its shape.
