@@ -111,7 +111,9 @@ TEST_P(Triangles, Cholesky) {
         };
         for (std::int64_t i = 0; i < n; ++i) {
             for (std::int64_t j = 0; j < n; ++j) {
-                if (j > i) ASSERT_EQ(element(i, j), 0);
+                if (j > i) {
+                    ASSERT_EQ(element(i, j), 0);
+                }
                 double sum = 0;
                 for (std::int64_t k = 0; k < n; ++k) sum += element(i, k) * element(j, k);
                 ASSERT_NEAR(sum, whole[static_cast<std::size_t>(i * n + j)], 1e-5 * static_cast<double>(n) * 4);
