@@ -220,7 +220,8 @@ std::span<const LoweringRow> index_rows();
 std::span<const LoweringRow> control_rows();
 std::span<const LoweringRow> custom_rows();
 std::span<const LoweringRow> sort_rows();
-std::span<const LoweringRow> algebra_rows();
+std::span<const LoweringRow> fourier_rows();
+std::span<const LoweringRow> normalization_rows();
 std::span<const LoweringRow> random_rows();
 std::span<const LoweringRow> triangle_rows();
 
