@@ -17,10 +17,11 @@ import os
 from pathlib import Path
 from typing import Any
 
+from . import _jax_rules
 from ._device import devices
 from .errors import Error, UsageError
 
-_PLATFORM = "tosavk"
+_PLATFORM = _jax_rules.PLATFORM
 _options: dict[str, str | bool] = {}
 _is_registered = False
 
@@ -71,13 +72,9 @@ def initialize() -> None:
     """Registers the plug-in; JAX calls this by itself."""
     global _is_registered
     bridge: Any = importlib.import_module("jax._src.xla_bridge")
-    mlir: Any = importlib.import_module("jax._src.interpreters.mlir")
-    # Donated arguments reach only platforms of this list.
-    platforms = getattr(mlir, "_platforms_with_donation", None)
-    if isinstance(platforms, list) and _PLATFORM not in platforms:
-        platforms.append(_PLATFORM)
     if any(one.startswith(f"{_PLATFORM}:") for one in os.environ.get("PJRT_NAMES_AND_LIBRARY_PATHS", "").split(",")):
-        return  # registered by that
+        _jax_rules.register()
+        return  # the platform is registered by that
     priority = _priority()
     if priority is None:
         # A client that cannot be made would break all of JAX, unless it was asked for by name.
@@ -85,6 +82,7 @@ def initialize() -> None:
             return
         priority = 400
     bridge.register_plugin(_PLATFORM, priority=priority, library_path=str(library()), options=lambda: dict(_options))
+    _jax_rules.register()
     _is_registered = True
 
 

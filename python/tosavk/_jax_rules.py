@@ -1,0 +1,88 @@
+"""What JAX is told about the platform "tosavk" in Python: donation, decompositions of matrices, what is refused.
+
+JAX's own modules differ between its versions; what one of them lacks is left out.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+PLATFORM = "tosavk"
+
+_HOST = (
+    "programs on tosavk run on the device as a whole and cannot call the host in their middle; return the value from "
+    "the program and use it there, or run this program on the CPU (jax.default_device(jax.devices('cpu')[0]))"
+)
+_LAPACK = "tosavk has no kernel for it; run this program on the CPU (jax.default_device(jax.devices('cpu')[0]))"
+# By module and name of the primitive; what is said of it.
+_REFUSED = {
+    ("jax._src.debugging", "debug_callback_p"): _HOST,
+    ("jax._src.debugging", "debug_print_p"): _HOST,
+    ("jax._src.callback", "pure_callback_p"): _HOST,
+    ("jax._src.callback", "io_callback_p"): _HOST,
+    ("jax._src.lax.linalg", "eig_p"): _LAPACK + "; eigh, of Hermitian matrices, is there",
+    ("jax._src.lax.linalg", "schur_p"): _LAPACK,
+    ("jax._src.lax.linalg", "hessenberg_p"): _LAPACK,
+    ("jax._src.lax.linalg", "tridiagonal_p"): _LAPACK,
+    ("jax._src.lax.linalg", "geqp3_p"): _LAPACK + "; qr without pivoting is there",
+}
+
+
+def _primitive(module: str, name: str) -> Any:
+    try:
+        return getattr(importlib.import_module(module), name, None)
+    except ImportError:
+        return None
+
+
+def _refusal(sentence: str) -> Callable[..., Any]:
+    def rule(context: Any, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError(sentence)
+
+    return rule
+
+
+def _computed(name: str, *arguments: Any, **options: Any) -> Any:
+    """A rule of `_jax_linalg`, which is imported, and JAX's numpy with it, when a program first needs it."""
+    return getattr(importlib.import_module(f"{__package__}._jax_linalg"), name)(*arguments, **options)
+
+
+def _register_lowerings() -> None:
+    mlir: Any = importlib.import_module("jax._src.interpreters.mlir")
+    for name in ("eigh", "svd"):
+        primitive = _primitive("jax._src.lax.linalg", f"{name}_p")
+        if primitive is not None:
+            rule = mlir.lower_fun(functools.partial(_computed, f"{name}_rule"), multiple_results=True)
+            mlir.register_lowering(primitive, rule, platform=PLATFORM)
+    for (module, name), why in _REFUSED.items():
+        primitive = _primitive(module, name)
+        if primitive is not None:
+            sentence = f"JAX's primitive '{primitive.name}': {why}"
+            mlir.register_lowering(primitive, _refusal(sentence), platform=PLATFORM)
+
+
+_is_registered = False
+
+
+def register() -> None:
+    """Tells JAX all that, once. Rules are taken for platforms that JAX knows: where this one is not known yet, they
+    follow when JAX has looked for its plug-ins."""
+    mlir: Any = importlib.import_module("jax._src.interpreters.mlir")
+    # Donated arguments reach only platforms of this list.
+    platforms = getattr(mlir, "_platforms_with_donation", None)
+    if isinstance(platforms, list) and PLATFORM not in platforms:
+        platforms.append(PLATFORM)
+
+    def when_known(**_: Any) -> None:
+        global _is_registered
+        if not _is_registered and bridge.is_known_platform(PLATFORM):
+            _is_registered = True
+            _register_lowerings()
+
+    bridge: Any = importlib.import_module("jax._src.xla_bridge")
+    when_known()
+    if not _is_registered and hasattr(bridge, "register_plugin_callbacks"):
+        bridge.register_plugin_callbacks(when_known)
