@@ -15,6 +15,19 @@ cpp::Device open(const std::string& name, const std::optional<std::string>& cach
     return cpp::Device(options);
 }
 
+/// A device of another owner. It is not released: the object has no end of its own.
+cpp::Device* lent_device(std::uintptr_t address, const nb::object&) {
+    return new cpp::Device(cpp::Device::adopt(reinterpret_cast<tosavk_device*>(address)));
+}
+
+/// A buffer of its own, of the memory of one of another owner.
+cpp::Buffer lent_buffer(std::uintptr_t address, std::uint64_t size, const nb::object&) {
+    tosavk_buffer* part = nullptr;
+    cpp::detail::call(tosavk_buffer_slice, reinterpret_cast<const tosavk_buffer*>(address), std::uint64_t{0}, size,
+                      &part);
+    return cpp::Buffer::adopt(part);
+}
+
 Numbers memory_of(const cpp::Device& device) {
     const tosavk_memory_info info = device.memory();
     return {{"in_use", info.in_use}, {"peak", info.peak},     {"allocations", info.allocations},
@@ -102,6 +115,7 @@ void add_devices(nb::module_& module) {
 
     nb::class_<cpp::Device>(module, "Device", nb::is_weak_referenceable())
         .def_static("open", open, nb::arg("name"), nb::arg("cache_dir").none(), nb::arg("no_cache"))
+        .def_static("lent", lent_device, nb::rv_policy::reference, nb::keep_alive<0, 2>())
         .def_prop_ro("name", &cpp::Device::name)
         .def_prop_ro("driver", &cpp::Device::driver)
         .def("memory", memory_of);
@@ -117,6 +131,9 @@ void add_devices(nb::module_& module) {
                 return cpp::Buffer::import_host(device, {reinterpret_cast<std::byte*>(address), size});
             },
             nb::keep_alive<0, 4>())  // the tensor whose memory it is
+        .def_static("lent", lent_buffer, nb::keep_alive<0, 3>())
+        .def_prop_ro("address",
+                     [](const cpp::Buffer& buffer) { return reinterpret_cast<std::uintptr_t>(buffer.get()); })
         .def("slice", &cpp::Buffer::slice, nb::keep_alive<0, 1>())
         .def_prop_ro("mapped", [](const cpp::Buffer& buffer) { return buffer.info().mapped != 0; })
         .def_prop_ro("size", [](const cpp::Buffer& buffer) { return buffer.info().size_bytes; })

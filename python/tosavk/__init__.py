@@ -16,6 +16,7 @@ from ._context import Context, Outputs
 from ._device import Device, DeviceInfo, devices
 from ._future import Future
 from ._model import OpenModel, OpenTensorInfo, open_model
+from ._jax_arrays import from_jax, to_jax
 from ._network import Network, Probe, ProbedOperator, describe, load, probe, problem
 from ._types import TensorInfo
 from .errors import (
@@ -41,5 +42,6 @@ __all__ = [
     "DeviceError", "DeviceInfo", "DeviceLostError", "DispatchTime", "Error", "FileError", "Future", "InternalError",
     "Memory", "Network", "NoDeviceError", "OpenModel", "OpenTensorInfo", "OutOfMemoryError", "Outputs", "Probe",
     "ProbedOperator", "Profile", "TensorInfo", "UnsupportedError", "UsageError", "Value", "Verification", "describe",
-    "devices", "jax", "load", "open_model", "operators", "probe", "problem", "tflite",
+    "devices", "from_jax", "jax", "load", "open_model", "operators", "probe", "problem", "tflite",
+    "to_jax",
 ]  # fmt: skip

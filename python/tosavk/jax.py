@@ -19,6 +19,7 @@ from typing import Any
 
 from . import _jax_rules
 from ._device import devices
+from ._jax_arrays import device as device  # noqa: PLC0414, of this module, too
 from .errors import Error, UsageError
 
 _PLATFORM = _jax_rules.PLATFORM

@@ -18,6 +18,7 @@ static_assert(offsetof(NamedValue, type) == 32 && offsetof(NamedValue, size) == 
 static_assert(offsetof(MemoryStatistics, in_use) == 24 && offsetof(MemoryStatistics, limit) == 80 &&
               offsetof(MemoryStatistics, pool) == 160 && offsetof(MemoryStatistics, peak_allocated) == 192);
 static_assert(offsetof(CompiledMemory, peak) == 104 && offsetof(CompiledMemory, total) == 112);
+static_assert(sizeof(ViewOfMemory) == 112 && offsetof(ViewOfMemory, memory) == 104);
 static_assert(offsetof(ExecuteOptions, not_donated) == 56);
 
 // ---- errors ---------------------------------------------------------------------------------------------------------
@@ -115,6 +116,7 @@ Api make_api() {
     set_client_calls(api);
     set_buffer_calls(api);
     set_executable_calls(api);
+    set_exchange_calls(api);
     return api;
 }
 

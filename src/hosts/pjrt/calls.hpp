@@ -29,6 +29,7 @@ void set_error_calls(Api& api);
 void set_client_calls(Api& api);
 void set_buffer_calls(Api& api);
 void set_executable_calls(Api& api);
+void set_exchange_calls(Api& api);
 
 inline Text text_of(const std::string& text) { return {text.c_str(), text.size()}; }
 template <class T> List<const T> list_of(const std::vector<T>& list) { return {list.data(), list.size()}; }

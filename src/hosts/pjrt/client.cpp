@@ -73,7 +73,11 @@ Storage::Storage(Device& on, std::uint64_t wanted_bytes)
     ++device.arrays;
 }
 
+Storage::Storage(Device& on, cpp::Buffer shared, std::uint64_t size)
+    : client(on.client->shared_from_this()), device(on), size_bytes(size), is_shared(true), buffer(std::move(shared)) {}
+
 Storage::~Storage() {
+    if (is_shared) return;
     device.in_use -= static_cast<std::int64_t>(size_bytes);
     --device.arrays;
     try {

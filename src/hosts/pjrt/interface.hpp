@@ -277,6 +277,20 @@ struct Uninitialized {
     Memory* memory;
     Buffer* buffer;
 };
+struct ViewOfMemory {
+    Head head;
+    Client* client;
+    const void* data;
+    List<const std::int64_t> dims;
+    std::int32_t type;
+    const Layout* layout;
+    Device* device;
+    void (*on_delete)(void* data, void* user);  ///< may be null
+    void* user;
+    std::size_t stream;
+    Buffer* buffer;
+    Memory* memory;  ///< of callers from version 0.66 on
+};
 struct ExecuteOptions {
     Head head;
     void *send, *receive;

@@ -120,6 +120,8 @@ private:
 /// Memory of one tensor on a device. Goes back to the device's pool.
 struct Storage {
     Storage(Device& device, std::uint64_t wanted_bytes);
+    /// Of memory that others have too: it does not go to the pool, and no result is put in its place.
+    Storage(Device& device, cpp::Buffer shared, std::uint64_t size_bytes);
     ~Storage();
     Storage(const Storage&) = delete;
     Storage& operator=(const Storage&) = delete;
@@ -127,6 +129,7 @@ struct Storage {
     const std::shared_ptr<Client> client;
     Device& device;
     const std::uint64_t size_bytes;
+    const bool is_shared = false;
     std::optional<cpp::Buffer> buffer;
 };
 using Parts = std::vector<std::shared_ptr<Storage>>;  ///< one; two of complex numbers; none where there are no elements
