@@ -84,8 +84,8 @@ def from_jax(array: Any, *, copy: bool | None = None) -> Buffer:
     """A buffer of a `jax.Array`.
 
     An array on the platform tosavk and its buffer have the same memory, whatever becomes of the array: nothing is
-    copied, and the buffer's `device` is JAX's, as of `tosavk.jax.device`. Such a buffer must not be written, since JAX's
-    arrays never change. Other arrays are copied through the host.
+    copied, and the buffer's `device` is JAX's, as of `tosavk.jax.device`. Such a buffer must not be written, since
+    JAX's arrays never change. Other arrays are copied through the host.
 
     Args:
         copy: True copies in any case, on the device where it lies; False raises where a copy would be needed.

@@ -80,7 +80,7 @@ class Interface(unittest.TestCase):
         self.assertIsNone(self.table.call(0, 0)[0])
 
     def test_what_is_not_there(self):
-        for place in (48, 73, 82, 95, 101, 110):
+        for place in (48, 74, 82, 95, 101, 110):
             self.refused(place, *[0] * 12, code=12, about=f"function {place}")
 
     def test_devices(self):
@@ -160,6 +160,51 @@ class Interface(unittest.TestCase):
         self.assertEqual(self.table.call(59, array, 0)[1][1] & 0xFF, 11)
         self.table.call(5, words[11])
         self.table.call(58, array)
+
+    def test_shared_memory(self):
+        """Addresses stand for memory; those that the plug-in did not give, or has forgotten, do so no more."""
+        library.tosavk_pjrt_lend.restype = library.tosavk_pjrt_offer.restype = ctypes.c_void_p
+        buffer, device = ctypes.c_void_p(), ctypes.c_void_p()
+
+        def lend(address):
+            return library.tosavk_pjrt_lend(ctypes.c_void_p(address), ctypes.byref(buffer), ctypes.byref(device))
+
+        def view(address, dims=(2,), kind=11, where=self.device):
+            return 93, self.client, address, self.table.words_at(*dims), len(dims), kind, 0, where, *[0] * 5
+
+        array = self.array()[1]
+        self.assertFalse(lend(array[12]))
+        address = self.table.call(73, array[12], 0)[1][1]
+        self.assertFalse(lend(address + 8))
+        loan = ctypes.c_void_p(lend(address))
+        self.assertTrue(loan and buffer and device)
+        self.assertFalse(library.tosavk_pjrt_offer(buffer, WORD(1 << 40), 1, (ctypes.c_int64 * 1)(2), 2, 32, 7))
+        offer = library.tosavk_pjrt_offer(buffer, WORD(8), 1, (ctypes.c_int64 * 1)(2), 2, 32, 7)
+        data = ctypes.cast(offer, ctypes.POINTER(WORD))[0]
+        self.refused(*view(0), code=12, about="to_jax")
+        self.refused(*view(address), code=12, about="to_jax")
+        self.refused(*view(data, (3,)), about="larger")
+        self.refused(*view(data, (1,), 14), code=12, about="two places")
+        self.refused(*view(data, (1,), 99), code=12, about="99")
+        self.refused(*view(data, where=0), about="no device")
+        error, shared = self.table.call(*view(data))
+        self.assertIsNone(error)
+        self.refused(*view(data), code=12, about="to_jax")  # it has been taken
+        library.tosavk_pjrt_end_offer(ctypes.c_void_p(offer))
+        self.refused(*view(data), code=12, about="to_jax")
+        self.table.call(58, shared[10])
+        self.table.call(67, array[12])
+        self.refused(73, array[12], 0, about="deleted")
+        again = lend(address)  # the loan keeps it
+        self.assertTrue(again)
+        library.tosavk_pjrt_end_loan(ctypes.c_void_p(again))
+        library.tosavk_pjrt_end_loan(loan)
+        self.assertFalse(lend(address))
+        complex_array = self.array(kind=14)[1]
+        self.refused(73, complex_array[12], 0, code=12, about="two places")
+        for words in (array, complex_array):
+            self.table.call(58, words[12])
+            self.table.call(5, words[11])
 
     def test_executables_of_others(self):
         for data in (b"", b"junk", b"tosavk-pjrt-executable-1\n", b"tosavk-pjrt-executable-1\n\xff\0\0\0\0\0\0\0"):
