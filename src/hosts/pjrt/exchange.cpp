@@ -59,8 +59,8 @@ cpp::Buffer same_memory(const tosavk_buffer* buffer, std::uint64_t size_bytes) {
 }
 
 void unsafe_pointer(Ask<Buffer, std::uintptr_t>& args) {
-    if (args.self->type.form == Form::complex)
-        throw Failure(Code::unimplemented, "arrays of this type have two places on the device");
+    if (!args.self->type.is_plain())
+        throw Failure(Code::unimplemented, "arrays of this type have other bytes on the device");
     const Parts parts = args.self->alive();
     args.value = 0;
     if (parts.empty()) return;
@@ -77,8 +77,8 @@ void view(ViewOfMemory& args) {
     Device& device = memory != nullptr ? *memory->device : *args.device;
     const ElementType& type = type_of(args.type);
     Dims dims(args.dims.data, args.dims.data + args.dims.count);
-    if (type.form == Form::complex)
-        throw Failure(Code::unimplemented, "arrays of this type have two places on the device");
+    if (!type.is_plain())
+        throw Failure(Code::unimplemented, "arrays of this type have other bytes on the device");
     const std::uint64_t size = element_count(dims) * type.part_bytes;
     Parts parts;
     {

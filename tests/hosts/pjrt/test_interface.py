@@ -184,7 +184,7 @@ class Interface(unittest.TestCase):
         self.refused(*view(0), code=12, about="to_jax")
         self.refused(*view(address), code=12, about="to_jax")
         self.refused(*view(data, (3,)), about="larger")
-        self.refused(*view(data, (1,), 14), code=12, about="two places")
+        self.refused(*view(data, (1,), 14), code=12, about="other bytes")
         self.refused(*view(data, (1,), 99), code=12, about="99")
         self.refused(*view(data, where=0), about="no device")
         error, shared = self.table.call(*view(data))
@@ -201,7 +201,7 @@ class Interface(unittest.TestCase):
         library.tosavk_pjrt_end_loan(loan)
         self.assertFalse(lend(address))
         complex_array = self.array(kind=14)[1]
-        self.refused(73, complex_array[12], 0, code=12, about="two places")
+        self.refused(73, complex_array[12], 0, code=12, about="other bytes")
         for words in (array, complex_array):
             self.table.call(58, words[12])
             self.table.call(5, words[11])
