@@ -110,7 +110,7 @@ both(mine, theirs, 3)
 print("parent")
 """)
         self.assertEqual(code, 0, said)
-        for word in "child 4 0", "status 0", "parent", "it was opened before this process was forked":
+        for word in "child 4 0", "status 0", "parent", "was opened before this process was forked":
             self.assertIn(word, said)
 
     def test_destroying_null(self):
