@@ -77,8 +77,7 @@ void view(ViewOfMemory& args) {
     Device& device = memory != nullptr ? *memory->device : *args.device;
     const ElementType& type = type_of(args.type);
     Dims dims(args.dims.data, args.dims.data + args.dims.count);
-    if (!type.is_plain())
-        throw Failure(Code::unimplemented, "arrays of this type have other bytes on the device");
+    if (!type.is_plain()) throw Failure(Code::unimplemented, "arrays of this type have other bytes on the device");
     const std::uint64_t size = element_count(dims) * type.part_bytes;
     Parts parts;
     {

@@ -3,8 +3,8 @@
 Usage: primitive_cases.py [--count N] [--only REGEX] [--state FILE] [--minutes M] [--jobs J] [--f64-as-f32]
 
 N of them, chosen by the hash of the name (all without it), those of 64-bit integers with jax_enable_x64. With
---f64-as-f32 those of float64 and complex128 instead, by the plug-in's option of that name and to fp32's bounds. With a state
-file, those that have passed and stand there are not run again. Exit code 0: all passed; 1: one did not; 3: out of time,
+--f64-as-f32 those of float64 and complex128 instead, by the plug-in's option of that name and to fp32's bounds. With a
+state file, those that have passed and stand there are not run again. Exit code 0: all passed; 1: one did not; 3: out of time,
 the same command goes on.
 """
 import argparse

@@ -205,7 +205,7 @@ class Refused(Case):
         np.testing.assert_allclose(np.asarray(jax.jit(lambda x: x + 1, compiler_options=options)(jnp.ones(2))), 2)
 
     def test_double_as_single(self):
-        """With the option f64_as_f32 arrays of float64 and complex128 are rounded, whatever they come to the device as."""
+        """With the option f64_as_f32 arrays of float64 and complex128 are rounded and come back as what they were."""
         code, said = script(
             """
 import os, jax, numpy as np, jax.numpy as jnp
