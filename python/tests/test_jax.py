@@ -50,6 +50,7 @@ import jax, jax.numpy as jnp, numpy as np, tosavk
 where = jax.devices("tosavk")[0]
 numbers = np.arange(12, dtype=np.float32).reshape(3, 4)
 array = jax.device_put(numbers, where) + 1
+tosavk.jax.device()  # which takes an array of one number the first time
 before = tosavk.jax.counters()
 buffer = tosavk.from_jax(array, copy=False)
 assert (buffer.shape, buffer.dtype) == ((3, 4), "fp32") and buffer.device is tosavk.jax.device(where)
@@ -97,6 +98,16 @@ for name in "bool int8 int16 int32 float16 bfloat16 float32 float8_e4m3fn float8
     assert back.dtype == (np.int8 if name == "int4" else array.dtype), back.dtype
     if name in ("int32", "float16", "bfloat16", "float32"):
         tosavk.to_jax(buffer, copy=False)
+
+# An array of a lent array's memory keeps it, with nothing else of it left.
+lent = jax.device_put(np.full((5, 7), 3, np.float32), where) + 0
+kept = tosavk.to_jax(tosavk.from_jax(lent, copy=False), copy=False)
+lent.delete()
+del lent
+gc.collect()
+junk = [jax.device_put(np.full((5, 7), k, np.float32), where) for k in range(10, 18)]
+np.testing.assert_array_equal(np.asarray(kept), np.full((5, 7), 3))
+del kept, junk
 
 # What has to be copied.
 buffer = tosavk.from_jax(jax.device_put(numbers, jax.devices("cpu")[0]))

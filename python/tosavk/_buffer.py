@@ -75,6 +75,7 @@ class Buffer:
         device: Device | int | str | None = None,
         memory: Memory | str = Memory.DEVICE,
     ) -> None:
+        self._is_borrowed = False
         self._shape = checked_shape(shape)
         self._code = type_code(dtype)
         self._device = find_device(device)
@@ -88,8 +89,11 @@ class Buffer:
         self._native = _native.Buffer.create(self._device._native, size, _MEMORY_NUMBERS[kind])
 
     @classmethod
-    def _made(cls, native: _native.Buffer, shape: tuple[int, ...], code: int, device: Device) -> Buffer:
+    def _made(
+        cls, native: _native.Buffer, shape: tuple[int, ...], code: int, device: Device, is_borrowed: bool = False
+    ) -> Buffer:
         self = cls.__new__(cls)
+        self._is_borrowed = is_borrowed  # memory of a tensor of the host, which this object keeps alive
         self._native, self._shape, self._code, self._device = native, shape, code, device
         return self
 
@@ -148,7 +152,7 @@ class Buffer:
                 if name == "i48":
                     converted(np.from_dlpack(tensor), numpy_type(code), "the tensor", name)
                 native = _native.Buffer.import_host(opened._native, address, size, memory)
-                return cls._made(native, tuple(shape), code, opened)
+                return cls._made(native, tuple(shape), code, opened, is_borrowed=True)
             except (ValueError, NotImplementedError, RuntimeError):
                 if copy is False:
                     raise
@@ -250,7 +254,8 @@ class Buffer:
             shape = self._shape[1:]
         row = self.nbytes // max(length, 1)
         rows = shape[0] if isinstance(index, slice) else 1
-        return Buffer._made(self._native.slice(begin * row, rows * row), shape, self._code, self._device)
+        part = self._native.slice(begin * row, rows * row)
+        return Buffer._made(part, shape, self._code, self._device, self._is_borrowed)
 
     def view(self) -> Array:
         """The buffer's own memory as an array, after the runs that use it. See the class about when to use it, and

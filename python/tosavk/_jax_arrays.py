@@ -63,19 +63,23 @@ def _on_device(array: Any) -> Any | None:
 
 def _shared(array: Any, code: int, where: Any) -> Buffer:
     plugin = _plugin()
+    with _lock:
+        is_known = any(theirs == where for _, theirs in _devices.values())
+    if not is_known and array.size > 1:
+        device(where)  # a loan of one number keeps JAX's device, so that this array's memory is not kept for that
     array.block_until_ready()
-    buffer, device = ctypes.c_void_p(), ctypes.c_void_p()
+    buffer, owned_by = ctypes.c_void_p(), ctypes.c_void_p()
     pointer = ctypes.c_void_p(array.unsafe_buffer_pointer())
-    loan = plugin.tosavk_pjrt_lend(pointer, ctypes.byref(buffer), ctypes.byref(device))
-    if not loan or not buffer.value or not device.value:
+    loan = plugin.tosavk_pjrt_lend(pointer, ctypes.byref(buffer), ctypes.byref(owned_by))
+    if not loan or not buffer.value or not owned_by.value:
         raise UnsupportedError("the array has no memory that could be shared")
     owner = _Loan(plugin, loan)
     with _lock:
-        if device.value not in _devices:
+        if owned_by.value not in _devices:
             opened = Device.__new__(Device)
-            opened._native = _native.Device.lent(device.value, owner)
-            _devices[device.value] = (opened, where)
-        opened = _devices[device.value][0]
+            opened._native = _native.Device.lent(owned_by.value, owner)
+            _devices[owned_by.value] = (opened, where)
+        opened = _devices[owned_by.value][0]
     native = _native.Buffer.lent(buffer.value, array.nbytes, owner)
     return Buffer._made(native, tuple(array.shape), code, opened)
 
@@ -142,8 +146,9 @@ def to_jax(buffer: Buffer, device: Any = None, *, copy: bool | None = None) -> A
     """A `jax.Array` of a buffer, on the platform tosavk.
 
     A buffer on JAX's own device (as of `tosavk.jax.device`, or of `from_jax`) and its array have the same memory:
-    nothing is copied, and the buffer must not be written any more. Buffers of other devices, and elements that JAX does
-    not take so (i4 becomes int8, i48 int64), are copied through the host. Runs that still write the buffer come first.
+    nothing is copied, and the buffer must not be written any more. Buffers of other devices or of a host tensor's memory
+    (`Buffer.from_dlpack`), and elements that JAX does not take so (i4 becomes int8, i48 int64), are copied through the
+    host, as is everything with ``copy=True``. Runs that still write the buffer come first.
 
     Args:
         device: of ``jax.devices("tosavk")``; None: the one on which the buffer is, else the first one.
@@ -171,7 +176,7 @@ def _offered(buffer: Buffer, where: Any) -> Any | None:
     """An array in the buffer's memory; None where JAX does not take it."""
     elements = next((key for key, name in _DLPACK_TYPES.items() if name == buffer.dtype != "i48"), None)
     library = _jaxlib()
-    if elements is None or library is None or not buffer.nbytes:
+    if elements is None or library is None or not buffer.nbytes or buffer._is_borrowed:
         return None
     plugin = _plugin()
     rank = len(buffer.shape)

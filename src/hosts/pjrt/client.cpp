@@ -80,6 +80,7 @@ Storage::~Storage() {
     if (is_shared) return;
     device.in_use -= static_cast<std::int64_t>(size_bytes);
     --device.arrays;
+    if (was_lent) return;
     try {
         device.pool.give(std::move(*buffer), size_bytes);
     } catch (...) {}  // no memory for its place there: it goes

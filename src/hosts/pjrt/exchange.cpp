@@ -29,7 +29,7 @@ static_assert(sizeof(Tensor) == 48 && sizeof(ManagedTensor) == 64);
 
 /// What is on its way to JAX, which takes it over with the first array of it.
 struct Offer {
-    ManagedTensor managed{};
+    ManagedTensor managed{};  ///< first, so that both have one address, the key among the offers
     std::vector<std::int64_t> dims;
     std::optional<cpp::Buffer> buffer;
     std::uint64_t size_bytes = 0;
@@ -46,9 +46,13 @@ Table& table() {
 }
 
 void end_offer(ManagedTensor* managed) noexcept {
-    std::unique_ptr<Offer> offer(static_cast<Offer*>(managed->owner));
+    // Only its address is looked at before it is known: it may have ended with the array that JAX could not make of it.
+    std::unique_ptr<Offer> offer;
     const std::lock_guard lock(table().mutex);
-    table().offers.erase(offer.get());
+    const auto found = table().offers.find(managed);
+    if (found == table().offers.end()) return;
+    offer.reset(found->second);
+    table().offers.erase(found);
 }
 
 /// A buffer of its own, of the same memory.
@@ -120,6 +124,7 @@ __attribute__((visibility("default"))) void* tosavk_pjrt_lend(const void* addres
         if (found != table().asked.end()) storage = found->second.lock();
     }
     if (!storage) return nullptr;
+    storage->was_lent = true;
     *buffer = storage->buffer->get();
     *device = storage->device.device.get();
     return new (std::nothrow) std::shared_ptr<Storage>(std::move(storage));

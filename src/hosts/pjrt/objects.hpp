@@ -130,6 +130,7 @@ struct Storage {
     Device& device;
     const std::uint64_t size_bytes;
     const bool is_shared = false;
+    std::atomic<bool> was_lent{false};  ///< others may have parts of the buffer: its memory does not go to the pool
     std::optional<cpp::Buffer> buffer;
 };
 using Parts = std::vector<std::shared_ptr<Storage>>;  ///< one; two of complex numbers; none where there are no elements
