@@ -446,4 +446,21 @@ TEST_F(CompletionGpu, AForkedProcessLetsItsParentsDeviceBe) {
     told.get_future().wait();
 }
 
+TEST_F(CompletionGpu, AProcessThatIsForkedWithNoDeviceOpenHasItsOwn) {
+    device_.reset();
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        ::alarm(120);
+        device_.emplace();
+        AddOne own(*device_);
+        own.context.set_input(0, floats(256, 4));
+        own.context.run();
+        ::_exit(own.result() == floats(256, 5) ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "ended with " << status;
+}
+
 }  // namespace

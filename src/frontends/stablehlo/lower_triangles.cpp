@@ -160,6 +160,7 @@ Matrix factored_by_columns(Lowering& l, const Matrix& matrix) {
 void lower_cholesky(Lowering& l) {
     const Tensor a = l.in(0);
     const bool lower = l.flag("lower");
+    if (is_integer_element(a.element)) l.unsupported("integers are not supported");
     expect_square(l, l.shape(a.id));
     Matrix matrix = matrix_of(l, a);
     if (!lower) matrix = transposed(l, matrix, true);

@@ -166,6 +166,7 @@ LogicalDevice::~LogicalDevice() {
 DeviceState::DeviceState(std::shared_ptr<Instance> instance, const PhysicalDevice& physical, const DeviceCaps& caps_,
                          const DevicePlan& plan_, const DeviceOptions& options, const AdoptedDevice* adopted)
     : caps(caps_),
+      open_driver(physical.caps),
       plan(plan_),
       threads(options.threads > 0 ? options.threads : default_threads()),
       compile_only(options.compile_only),

@@ -4,11 +4,21 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <atomic>
 #include <cctype>
+
+#include <pthread.h>
 
 namespace tosavk {
 
 namespace {
+
+constexpr const char* shares_threads = "SwiftShader";
+std::atomic<int> open_devices{0};  // of that driver
+std::atomic<bool> left_behind{false};
+[[maybe_unused]] const int counts_forks = ::pthread_atfork(nullptr, nullptr, [] {
+    if (open_devices.exchange(0) > 0) left_behind = true;
+});
 
 std::string list_of(const std::vector<PhysicalDevice>& devices) {
     std::string list;
@@ -66,8 +76,16 @@ const PhysicalDevice& select(const std::vector<PhysicalDevice>& devices, const D
                 fmt::format("no Vulkan device matches {}; there are: {}", wanted, list_of(devices)));
 }
 
+OpenDriver::OpenDriver(const DeviceCaps& caps) : is_counted_(is_driver(caps, shares_threads)) {
+    if (is_counted_) ++open_devices;
+}
+
+OpenDriver::~OpenDriver() {
+    if (is_counted_ && !birthplace_.is_left()) --open_devices;
+}
+
 void require_threads(const PhysicalDevice& device) {
-    if (Instance::is_left_behind() && is_driver(device.caps, "SwiftShader"))
+    if (left_behind && is_driver(device.caps, shares_threads))
         throw Error(ErrorCode::device,
                     fmt::format("'{}' was in use when this process was forked, and its threads stayed with the parent; "
                                 "fork before a device is opened, or start another program",

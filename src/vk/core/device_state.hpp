@@ -6,6 +6,7 @@
 #include "vk/core/caps.hpp"
 #include "vk/core/check.hpp"
 #include "vk/core/device.hpp"
+#include "vk/core/device_choice.hpp"
 #include "vk/core/pipeline.hpp"
 #include "vk/core/semaphore.hpp"
 #include "vk/core/turns.hpp"
@@ -90,6 +91,7 @@ struct DeviceState {
     std::shared_ptr<Turns> turns_of(VkBuffer foreign);
 
     DeviceCaps caps;
+    const OpenDriver open_driver;
     DevicePlan plan;
     std::size_t threads;  ///< for host work, see host_threads
     bool compile_only;    ///< see DeviceOptions

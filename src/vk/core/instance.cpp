@@ -12,8 +12,6 @@
 #include <cstring>
 #include <mutex>
 
-#include <pthread.h>
-
 namespace tosavk {
 
 namespace {
@@ -21,12 +19,6 @@ namespace {
 constexpr const char* validation_layer = "VK_LAYER_KHRONOS_validation";
 
 std::atomic<std::uint64_t> validation_messages{0};
-
-std::atomic<int> in_use{0};  // instances that were created here
-std::atomic<bool> left_behind{false};
-[[maybe_unused]] const int counts_forks = ::pthread_atfork(nullptr, nullptr, [] {
-    if (in_use.exchange(0) > 0) left_behind = true;
-});
 
 VKAPI_ATTR VkBool32 VKAPI_CALL on_validation_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                                      VkDebugUtilsMessageTypeFlagsEXT,
@@ -113,8 +105,6 @@ std::shared_ptr<Instance> Instance::adopt(VkInstance handle, PFN_vkGetInstancePr
     return instance;
 }
 
-bool Instance::is_left_behind() { return left_behind; }
-
 Instance::~Instance() { destroy(); }
 
 void Instance::destroy() {
@@ -124,7 +114,6 @@ void Instance::destroy() {
     }
     if (handle_ != VK_NULL_HANDLE && destroy_instance_) {
         destroy_instance_(handle_, nullptr);
-        --in_use;
     }
 }
 
@@ -207,7 +196,6 @@ void Instance::create() {
         throw_result(result, "vkCreateInstance");
     }
 
-    ++in_use;
     const bool complete = load_functions(vkGetInstanceProcAddr);
     if (!complete) {
         throw Error(ErrorCode::no_device, "the Vulkan loader lacks functions of Vulkan 1.1; update it");

@@ -28,8 +28,6 @@ public:
     /// Whether this process was forked off since: a driver's threads stay with the parent, and who waits for one waits
     /// forever. Such an instance, and a device of it, is neither used nor destroyed.
     bool is_inherited() const { return birthplace_.is_left(); }
-    /// Whether one of our own was in use in a parent of this process when this one was forked off.
-    static bool is_left_behind();
 
     std::vector<VkPhysicalDevice> physical_devices() const;
     std::vector<std::string> extensions_of(VkPhysicalDevice device) const;
