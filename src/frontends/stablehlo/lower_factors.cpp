@@ -37,7 +37,6 @@ struct Turn {
     Id turned(Id x) { return l.concat({l.negated(second(x)), first(x)}, 1); }
 
     void step(Id now, Id& a, Id& taus) {
-        now = l.reshape(now, {1, 1, 1});
         const Id row = counted(l, 2, rows), column = counted(l, 2, columns);
         const Id at = is_equal(l, row, now), below = is_below(l, now, row), here = is_equal(l, column, now);
         const Id x = l.reshape(reduced(l, Op::reduce_sum, l.select(here, a, zero(a)), 2), {n, parts, rows});
@@ -104,24 +103,16 @@ Factored panel_factored(Lowering& l, const Matrix& panel) {
     const std::int64_t parts = panel.im == no_id ? 1 : 2;
     const auto real = [](Id id) { return Tensor{Element::f32, id, no_id, {}}; };
     const Id both = parts == 1 ? panel.re : l.concat({panel.re, panel.im}, 1);
-    Tensor counter = l.number(Element::i32, 0);
-    counter.range = {0, turns};
-    const auto goes_on = [&](Lowering& inner, std::vector<Tensor> x) {
-        return std::vector<Tensor>{
-            {Element::pred, is_below(inner, x[0].id, inner.splat_int(x[0].id, turns)), no_id, {}}};
-    };
-    const auto turn = [&](Lowering& inner, std::vector<Tensor> x) {
-        Turn{inner, n, parts, rows, columns}.step(x[0].id, x[1].id, x[2].id);
-        x[0].id = inner.binary(Op::add, x[0].id, inner.splat_int(x[0].id, 1), DType::i32);
-        return x;
-    };
     const std::vector<Tensor> done =
-        l.loop({counter, real(both), real(l.zeros(DType::fp32, {n, parts, columns}))}, goes_on, turn);
+        turned_over(l, turns, {real(both), real(l.zeros(DType::fp32, {n, parts, columns}))},
+                    [&](Lowering& inner, Id now, std::vector<Tensor>& x) {
+                        Turn{inner, n, parts, rows, columns}.step(now, x[0].id, x[1].id);
+                    });
     const auto parted = [&](Id id, std::int64_t size) {
         if (parts == 1) return Matrix{id, no_id};
         return Matrix{l.slice_axis(id, 1, 0, size), l.slice_axis(id, 1, size, size)};
     };
-    return {parted(done[1].id, rows), part(l, parted(done[2].id, 1), 2, 0, turns)};
+    return {parted(done[0].id, rows), part(l, parted(done[1].id, 1), 2, 0, turns)};
 }
 
 // ---- several reflectors at once -----------------------------------------------------------------------------------

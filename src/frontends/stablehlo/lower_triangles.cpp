@@ -126,17 +126,11 @@ void lower_triangular_solve(Lowering& l) {
 Matrix factored_by_columns(Lowering& l, const Matrix& matrix) {
     const std::int64_t size = l.shape(matrix.re)[1];
     const bool complex = matrix.im != no_id;
-    Tensor counter = l.number(Element::i32, 0);
-    counter.range = {0, size};
-    const auto goes_on = [&](Lowering& inner, std::vector<Tensor> x) {
-        const Id below = is_below(inner, x[0].id, inner.splat_int(x[0].id, size));
-        return std::vector<Tensor>{{Element::pred, below, no_id, {0, 1}}};
-    };
-    const auto turn = [&](Lowering& inner, std::vector<Tensor> x) {
-        const Id now = inner.reshape(x[0].id, {1, 1, 1});
+    const Tensor start{complex ? Element::c64 : Element::f32, matrix.re, matrix.im, {}};
+    const auto turn = [&](Lowering& inner, Id now, std::vector<Tensor>& x) {
         const Id row = counted(inner, 1, size), column = counted(inner, 2, size);
         const Id here = is_equal(inner, column, now), at = is_equal(inner, row, now);
-        const Matrix a{x[1].id, x[1].other};
+        const Matrix a{x[0].id, x[0].other};
         const Matrix line = each(where(inner, here, a), [&](Id id) { return reduced(inner, Op::reduce_sum, id, 2); });
         const Id square = reduced(inner, Op::reduce_sum, inner.select(at, line.re, float_splat(inner, line.re, 0)), 1);
         const Id root = inner.unary(Op::sqrt, square);
@@ -145,15 +139,11 @@ Matrix factored_by_columns(Lowering& l, const Matrix& matrix) {
         v.re = inner.select(at, root, v.re);
         const Matrix change = where(inner, is_below(inner, now, column), product(inner, v, transposed(inner, v, true)));
         const Matrix rest = minus(inner, a, change);
-        x[1].id = inner.select(here, v.re, rest.re);
-        if (complex) x[1].other = inner.select(here, v.im, rest.im);
-        x[0].id = inner.binary(Op::add, x[0].id, inner.splat_int(x[0].id, 1), DType::i32);
-        return x;
+        x[0].id = inner.select(here, v.re, rest.re);
+        if (complex) x[0].other = inner.select(here, v.im, rest.im);
     };
-    const Tensor start{complex ? Element::c64 : Element::f32, matrix.re, matrix.im, {}};
-    const Tensor done = l.loop({counter, start}, goes_on, turn)[1];
-    Matrix factor = where(l, l.logical_not(is_strict(l, size, false)), Matrix{done.id, done.other});
-    return factor;
+    const Tensor done = turned_over(l, size, {start}, turn)[0];
+    return where(l, l.logical_not(is_strict(l, size, false)), Matrix{done.id, done.other});
 }
 
 /// One block of columns after the other, from those before.

@@ -92,6 +92,27 @@ Matrix triangle_inverse(Lowering& l, const Matrix& strict, Matrix inverse, bool 
     return inverse;
 }
 
+std::vector<Tensor> turned_over(Lowering& l, std::int64_t count, std::vector<Tensor> carried, const MatrixTurn& turn) {
+    Tensor counter = l.number(Element::i32, 0);
+    counter.range = {0, count};
+    carried.push_back(counter);
+    const auto goes_on = [&](Lowering& inner, std::vector<Tensor> x) {
+        const Id now = x.back().id;
+        return std::vector<Tensor>{{Element::pred, is_below(inner, now, inner.splat_int(now, count)), no_id, {0, 1}}};
+    };
+    const auto step = [&](Lowering& inner, std::vector<Tensor> x) {
+        Tensor now = x.back();
+        x.pop_back();
+        turn(inner, inner.reshape(now.id, {1, 1, 1}), x);
+        now.id = inner.binary(Op::add, now.id, inner.splat_int(now.id, 1), DType::i32);
+        x.push_back(now);
+        return x;
+    };
+    std::vector<Tensor> done = l.loop(carried, goes_on, step);
+    done.pop_back();
+    return done;
+}
+
 Matrix matrix_of(Lowering& l, const Tensor& x) {
     const Shape shape = l.shape(x.id);
     if (shape.size() < 2 || l.is_empty(x.id)) l.fail("its operands are no matrices of its result's size");

@@ -3,6 +3,7 @@
 
 #include "frontends/stablehlo/functions.hpp"
 
+#include <functional>
 #include <vector>
 
 namespace tosavk::stablehlo {
@@ -34,6 +35,10 @@ Id reduced(Lowering& l, tosavk::Op op, Id id, std::int32_t axis);  ///< to one e
 std::int64_t block_of(std::int64_t size);
 /// Of a triangular matrix: of what stands beside the diagonal, and the inverse of the diagonal alone.
 Matrix triangle_inverse(Lowering& l, const Matrix& strict, Matrix inverse, bool lower);
+
+/// A loop of `count` turns, each of which is told its number, an i32 [1, 1, 1], and changes what is carried.
+using MatrixTurn = std::function<void(Lowering&, Id now, std::vector<Tensor>& carried)>;
+std::vector<Tensor> turned_over(Lowering& l, std::int64_t count, std::vector<Tensor> carried, const MatrixTurn& turn);
 
 /// Of an operand, of rank 2 or more, its leading dimensions as one.
 Matrix matrix_of(Lowering& l, const Tensor& x);

@@ -1,5 +1,4 @@
 // Custom calls: QR and products of reflectors against LAPACK's steps in double, the top k, and what is refused.
-#include "frontends/stablehlo/stablehlo.hpp"
 #include "frontends/stablehlo/stablehlo_reader.hpp"
 #include "graph/host_tensor.hpp"
 #include "reference/reference.hpp"
@@ -16,20 +15,6 @@ namespace {
 
 using Number = std::complex<double>;
 using Numbers = std::vector<Number>;
-
-Graph graph_of(const std::string& body) {
-    return stablehlo::lower_program(test::stablehlo_of("module {\n" + body + "\n}\n"), {});
-}
-
-std::string refusal_of(const std::string& body) {
-    try {
-        graph_of(body);
-    } catch (const Error& error) {
-        EXPECT_TRUE(error.code() == ErrorCode::bad_model || error.code() == ErrorCode::unsupported) << error.what();
-        return error.what();
-    }
-    return "taken";
-}
 
 HostTensor floats(const Shape& shape, const std::vector<double>& values) {
     HostTensor tensor(DType::fp32, shape);
@@ -146,12 +131,12 @@ void expect_factors(const Case& c, std::uint64_t seed) {
         factor(packed.numbers.data() + b * size, c.rows, c.columns, taus.numbers.data() + b * turns);
     std::vector<HostTensor> inputs;
     a.append_to(inputs);
-    const Graph graph = graph_of(fmt::format(R"(
+    const Graph graph = test::stablehlo_graph(fmt::format(R"(
   func.func public @main(%a: {0}) -> ({0}, {1}) {{
     %0:2 = stablehlo.custom_call @Qr(%a) : ({0}) -> ({0}, {1})
     return %0#0, %0#1 : {0}, {1}
   }})",
-                                             a.type(), taus.type()));
+                                                          a.type(), taus.type()));
     std::vector<HostTensor> outputs = run(graph, inputs);
     expect_close(numbers_of(outputs, 0, c.complex), packed.numbers, 1e-5, "packed");
     expect_close(numbers_of(outputs, c.complex ? 2 : 1, c.complex), taus.numbers, 1e-5, "taus");
@@ -169,12 +154,12 @@ void expect_factors(const Case& c, std::uint64_t seed) {
     inputs.clear();
     packed.append_to(inputs);
     some.append_to(inputs);
-    const Graph product = graph_of(fmt::format(R"(
+    const Graph product = test::stablehlo_graph(fmt::format(R"(
   func.func public @main(%a: {0}, %t: {1}) -> {0} {{
     %0 = stablehlo.custom_call @ProductOfElementaryHouseholderReflectors(%a, %t) : ({0}, {1}) -> {0}
     return %0 : {0}
   }})",
-                                               a.type(), some.type()));
+                                                            a.type(), some.type()));
     outputs = run(product, inputs);
     expect_close(numbers_of(outputs, 0, c.complex), wanted, 1e-5, "product");
 }
@@ -200,7 +185,7 @@ TEST(StablehloCustom, FactorsInPanels) {
 }
 
 TEST(StablehloCustom, ColumnsOfZerosHaveNoReflector) {
-    const Graph graph = graph_of(R"(
+    const Graph graph = test::stablehlo_graph(R"(
   func.func public @main(%a: tensor<3x3xf32>) -> (tensor<3x3xf32>, tensor<3xf32>) {
     %0:2 = stablehlo.custom_call @Qr(%a) : (tensor<3x3xf32>) -> (tensor<3x3xf32>, tensor<3xf32>)
     return %0#0, %0#1 : tensor<3x3xf32>, tensor<3xf32>
@@ -212,7 +197,7 @@ TEST(StablehloCustom, ColumnsOfZerosHaveNoReflector) {
 }
 
 TEST(StablehloCustom, NoReflectors) {
-    const Graph graph = graph_of(R"(
+    const Graph graph = test::stablehlo_graph(R"(
   func.func public @main(%a: tensor<3x2xf32>, %t: tensor<0xf32>) -> tensor<3x2xf32> {
     %0 = stablehlo.custom_call @ProductOfElementaryHouseholderReflectors(%a, %t)
         : (tensor<3x2xf32>, tensor<0xf32>) -> tensor<3x2xf32>
@@ -250,22 +235,23 @@ TEST(StablehloCustom, ApproximateTopKIsExact) {
         "aggregate_to_topk = true, is_fallback = true, recall_target = 0.95 : f32, "
         "reduction_dim = 1 : i64, reduction_input_size_override = -1 : i64, top_k = 2 : i64";
     const HostTensor x = floats({2, 5}, {3, -1, 4, 4, 0, 9, 2, 6, 5, 3});
-    auto outputs = run(graph_of(approx_top_k("GT", 2, says)), {x});
+    auto outputs = run(test::stablehlo_graph(approx_top_k("GT", 2, says)), {x});
     EXPECT_EQ(reals(outputs[0]), (std::vector<double>{4, 4, 9, 6}));
     EXPECT_EQ(decode_ints(DType::i32, outputs[1].bytes), (std::vector<std::int64_t>{2, 3, 0, 2}));
-    outputs = run(graph_of(approx_top_k("LT", 2, says)), {x});
+    outputs = run(test::stablehlo_graph(approx_top_k("LT", 2, says)), {x});
     EXPECT_EQ(reals(outputs[0]), (std::vector<double>{-1, 0, 2, 3}));
     EXPECT_EQ(decode_ints(DType::i32, outputs[1].bytes), (std::vector<std::int64_t>{1, 4, 1, 4}));
     // More than there are: the initial values stand behind.
-    outputs = run(
-        graph_of(approx_top_k("GT", 6, "aggregate_to_topk = false, reduction_dim = 1 : i64, top_k = 2 : i64")), {x});
+    outputs = run(test::stablehlo_graph(
+                      approx_top_k("GT", 6, "aggregate_to_topk = false, reduction_dim = 1 : i64, top_k = 2 : i64")),
+                  {x});
     EXPECT_EQ(decode_ints(DType::i32, outputs[1].bytes),
               (std::vector<std::int64_t>{2, 3, 0, 4, 1, -1, 0, 2, 3, 4, 1, -1}));
     EXPECT_TRUE(std::isinf(reals(outputs[0])[5]));
 }
 
 TEST(StablehloCustom, TopKInItsOlderForm) {
-    const Graph graph = graph_of(R"(
+    const Graph graph = test::stablehlo_graph(R"(
   func.func public @main(%x: tensor<2x4xui8>) -> (tensor<2x3xui8>, tensor<2x3xi32>) {
     %0:2 = stablehlo.custom_call @mhlo.topk(%x)
         {mhlo.attributes = {k = 3 : i64, largest = true}, mhlo.version = 1 : i64}
@@ -282,7 +268,7 @@ TEST(StablehloCustom, TopKInItsOlderForm) {
 // ---- what is refused ----------------------------------------------------------------------------------------------
 
 void expect_refused(const std::string& body, const std::string& part) {
-    const std::string sentence = refusal_of(body);
+    const std::string sentence = test::stablehlo_refusal(body);
     EXPECT_NE(sentence.find(part), std::string::npos) << sentence;
 }
 
@@ -322,7 +308,7 @@ TEST(StablehloCustom, RefusedBySentences) {
     expect_refused(of_two("tensor<2xi32>"), "its second operand is");
 
     const std::string good = "reduction_dim = 1 : i64, top_k = 2 : i64";
-    EXPECT_EQ(refusal_of(approx_top_k("GT", 2, good)), "taken");
+    EXPECT_EQ(test::stablehlo_refusal(approx_top_k("GT", 2, good)), "taken");
     expect_refused(approx_top_k("GT", 3, good), "'top_k' is 2");
     expect_refused(approx_top_k("GT", 2, "reduction_dim = 2 : i64, top_k = 2 : i64"), "'reduction_dim' is 2");
     expect_refused(approx_top_k("GT", 2, "reduction_dim = -1 : i64, top_k = 2 : i64"), "'reduction_dim' is -1");
@@ -336,8 +322,8 @@ TEST(StablehloCustom, RefusedBySentences) {
         "'k' is 3");
     expect_refused(one_call("@mhlo.topk(%a)", square, "tensor<2x2xf32>, tensor<2x2xi32>"), "lacks its attributes");
     expect_refused(one_call("@SPMDFullToShardShape(%a)", square, "tensor<1x2xf32>"), "several devices");
-    EXPECT_EQ(refusal_of(one_call("@Sharding(%a)", square, square)), "taken");
-    EXPECT_EQ(refusal_of(one_call("@LayoutConstraint(%a)", square, square)), "taken");
+    EXPECT_EQ(test::stablehlo_refusal(one_call("@Sharding(%a)", square, square)), "taken");
+    EXPECT_EQ(test::stablehlo_refusal(one_call("@LayoutConstraint(%a)", square, square)), "taken");
 }
 
 TEST(StablehloCustom, ShapeAssertions) {
@@ -352,7 +338,7 @@ TEST(StablehloCustom, ShapeAssertions) {
   }})",
                            pred);
     };
-    EXPECT_EQ(refusal_of(asserts("%t")), "taken");
+    EXPECT_EQ(test::stablehlo_refusal(asserts("%t")), "taken");
     expect_refused(asserts("%c"), "rows are even");
     expect_refused(asserts("%a"), "not known");
 }

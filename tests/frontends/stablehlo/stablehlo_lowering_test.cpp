@@ -1,24 +1,10 @@
 // What becomes of types, ranges of 64-bit integers, regions and refusals, on small programs as text.
-#include "frontends/stablehlo/stablehlo.hpp"
 #include "frontends/stablehlo/stablehlo_reader.hpp"
 #include "graph/host_tensor.hpp"
 #include "reference/reference.hpp"
 
 namespace tosavk {
 namespace {
-
-Graph graph_of(const std::string& body) {
-    return stablehlo::lower_program(test::stablehlo_of("module {\n" + body + "\n}\n"), {});
-}
-
-std::string refusal_of(const std::string& body) {
-    try {
-        graph_of(body);
-    } catch (const Error& error) {
-        return error.what();
-    }
-    return "taken";
-}
 
 HostTensor ints(const Shape& shape, std::vector<std::int64_t> values) {
     HostTensor tensor(DType::i32, shape);
@@ -32,7 +18,7 @@ std::vector<std::int64_t> run_ints(const Graph& graph, std::vector<HostTensor> i
 }
 
 TEST(StablehloLowering, EndsKeepTheDeclaredType) {
-    const Graph graph = graph_of(R"(
+    const Graph graph = test::stablehlo_graph(R"(
   func.func public @main(%arg0: tensor<2xui8>, %arg1: tensor<2xui16>, %arg2: tensor<2xui32>, %arg3: tensor<2xi64>,
                          %arg4: tensor<2xcomplex<f32>>) -> (tensor<2xui8>, tensor<2xcomplex<f32>>) {
     return %arg0, %arg4 : tensor<2xui8>, tensor<2xcomplex<f32>>
@@ -52,7 +38,7 @@ TEST(StablehloLowering, EndsKeepTheDeclaredType) {
 }
 
 TEST(StablehloLowering, RefusalsNameOperationTypeAndPlace) {
-    const std::string sentence = refusal_of(R"(
+    const std::string sentence = test::stablehlo_refusal(R"(
   func.func public @main(%arg0: tensor<2xf32>) -> tensor<2xf64> {
     %0 = stablehlo.convert %arg0 : (tensor<2xf32>) -> tensor<2xf64> loc("model.py":12:3)
     return %0 : tensor<2xf64>
@@ -62,7 +48,7 @@ TEST(StablehloLowering, RefusalsNameOperationTypeAndPlace) {
 }
 
 TEST(StablehloLowering, Numbers64BitsWideAreOneWordWhereTheyFit) {
-    const Graph fits = graph_of(R"(
+    const Graph fits = test::stablehlo_graph(R"(
   func.func public @main(%arg0: tensor<4xi16>) -> tensor<4xi32> {
     %0 = stablehlo.iota dim = 0 : tensor<4xi64>
     %1 = stablehlo.convert %arg0 : (tensor<4xi16>) -> tensor<4xi64>
@@ -77,7 +63,7 @@ TEST(StablehloLowering, Numbers64BitsWideAreOneWordWhereTheyFit) {
     for (const Node& node : fits.nodes) products += node.op == Op::mul;
     EXPECT_EQ(products, 1u);
     // A constant beyond 32 bits that comes back into them.
-    const Graph comes_back = graph_of(R"(
+    const Graph comes_back = test::stablehlo_graph(R"(
   func.func public @main() -> tensor<ui32> {
     %c = stablehlo.constant dense<81985529216486895> : tensor<i64>
     %c_0 = stablehlo.constant dense<32> : tensor<i64>
@@ -89,7 +75,7 @@ TEST(StablehloLowering, Numbers64BitsWideAreOneWordWhereTheyFit) {
 }
 
 TEST(StablehloLowering, CountersOfLoopsAreBounded) {
-    const Graph loop = graph_of(R"(
+    const Graph loop = test::stablehlo_graph(R"(
   func.func public @main(%arg0: tensor<i32>) -> tensor<i32> {
     %c = stablehlo.constant dense<0> : tensor<i64>
     %c_0 = stablehlo.constant dense<10> : tensor<i64>
@@ -109,7 +95,7 @@ TEST(StablehloLowering, CountersOfLoopsAreBounded) {
 }
 
 TEST(StablehloLowering, BranchesReadWhatIsAround) {
-    const Graph graph = graph_of(R"(
+    const Graph graph = test::stablehlo_graph(R"(
   func.func public @main(%arg0: tensor<i1>, %arg1: tensor<i32>, %arg2: tensor<i32>) -> tensor<i32> {
     %0 = "stablehlo.if"(%arg0) ({
       %1 = stablehlo.add %arg1, %arg1 : tensor<i32>
@@ -129,7 +115,7 @@ TEST(StablehloLowering, BranchesReadWhatIsAround) {
 
 TEST(StablehloLowering, RegionsOfAnyKindReduce) {
     // (a * b) + a + b, which no operator is.
-    const Graph graph = graph_of(R"(
+    const Graph graph = test::stablehlo_graph(R"(
   func.func public @main(%arg0: tensor<2x3xi32>) -> tensor<2xi32> {
     %c = stablehlo.constant dense<0> : tensor<i32>
     %0 = "stablehlo.reduce"(%arg0, %c) <{dimensions = array<i64: 1>}> ({

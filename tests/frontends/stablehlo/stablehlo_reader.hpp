@@ -4,6 +4,7 @@
 #include "base/files.hpp"
 #include "frontends/stablehlo/print.hpp"
 #include "frontends/stablehlo/read.hpp"
+#include "frontends/stablehlo/stablehlo.hpp"
 #include "support/require.hpp"
 
 #include <gtest/gtest.h>
@@ -35,6 +36,21 @@ inline stablehlo::Program load_stablehlo(const std::filesystem::path& path) {
 inline stablehlo::Program stablehlo_of(std::string_view text) {
     const auto bytes = std::as_bytes(std::span(text.data(), text.size()));
     return stablehlo::read_program(SharedBytes(Bytes(bytes.begin(), bytes.end())));
+}
+
+/// Of the functions of a module.
+inline Graph stablehlo_graph(const std::string& functions, const ImportOptions& options = {}) {
+    return stablehlo::lower_program(stablehlo_of("module {\n" + functions + "\n}\n"), options);
+}
+
+inline std::string stablehlo_refusal(const std::string& functions) {
+    try {
+        stablehlo_graph(functions);
+    } catch (const Error& error) {
+        EXPECT_TRUE(error.code() == ErrorCode::bad_model || error.code() == ErrorCode::unsupported) << error.what();
+        return error.what();
+    }
+    return "taken";
 }
 
 /// Text leaves out where some regions' arguments come from.

@@ -14,7 +14,7 @@ namespace tosavk {
 namespace {
 
 std::vector<double> run(const std::string& body, const std::vector<HostTensor>& inputs) {
-    const Graph graph = stablehlo::lower_program(test::stablehlo_of("module {\n" + body + "\n}\n"), {});
+    const Graph graph = test::stablehlo_graph(body);
     const HostTensor result = reference_run(graph, inputs).at(0);
     return decode_reals(result.type, result.bytes);
 }

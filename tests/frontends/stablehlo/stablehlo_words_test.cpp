@@ -1,5 +1,4 @@
 // 64-bit integers as pairs of words, random bits, and f64 as f32: small programs as text against C++.
-#include "frontends/stablehlo/stablehlo.hpp"
 #include "frontends/stablehlo/stablehlo_reader.hpp"
 #include "graph/host_tensor.hpp"
 #include "graph/host_values.hpp"
@@ -17,10 +16,6 @@ namespace tosavk {
 namespace {
 
 using Numbers = std::vector<std::uint64_t>;
-
-Graph graph_of(const std::string& body, const ImportOptions& options = {}) {
-    return stablehlo::lower_program(test::stablehlo_of("module {\n" + body + "\n}\n"), options);
-}
 
 HostTensor words(const Shape& shape, const Numbers& numbers) {
     Shape with_words = shape;
@@ -75,12 +70,12 @@ void expect_binary(const std::string& op, const std::string& type,
                    const std::function<std::uint64_t(std::uint64_t, std::uint64_t)>& wanted) {
     const AllPairs p;
     const std::string tensor = fmt::format("tensor<{}x{}>", p.a.size(), type);
-    const Graph graph = graph_of(fmt::format(R"(
+    const Graph graph = test::stablehlo_graph(fmt::format(R"(
   func.func public @main(%arg0: {0}, %arg1: {0}) -> {0} {{
     %0 = stablehlo.{1} %arg0, %arg1 : {0}
     return %0 : {0}
   }})",
-                                             tensor, op));
+                                                          tensor, op));
     const Shape shape{static_cast<std::int64_t>(p.a.size())};
     const std::vector<HostTensor> inputs{words(shape, p.a), words(shape, p.b)};
     const Numbers got = elements_of<std::uint64_t>(reference_run(graph, inputs).at(0));
@@ -177,12 +172,12 @@ TEST(StablehloWords, FloatsAreRoundedOnce) {
                              0xffffff7fffffffff};
     const Shape shape{static_cast<std::int64_t>(numbers.size())};
     for (const bool is_signed : {false, true}) {
-        const Graph graph = graph_of(fmt::format(R"(
+        const Graph graph = test::stablehlo_graph(fmt::format(R"(
   func.func public @main(%arg0: tensor<{0}x{1}>) -> tensor<{0}xf32> {{
     %0 = stablehlo.convert %arg0 : (tensor<{0}x{1}>) -> tensor<{0}xf32>
     return %0 : tensor<{0}xf32>
   }})",
-                                                 numbers.size(), is_signed ? "i64" : "ui64"));
+                                                              numbers.size(), is_signed ? "i64" : "ui64"));
         const auto got = elements_of<float>(reference_run(graph, std::vector{words(shape, numbers)}).at(0));
         for (std::size_t i = 0; i < numbers.size(); ++i)
             EXPECT_EQ(got[i], is_signed ? static_cast<float>(as_signed(numbers[i])) : static_cast<float>(numbers[i]))
@@ -191,7 +186,7 @@ TEST(StablehloWords, FloatsAreRoundedOnce) {
 }
 
 TEST(StablehloWords, RemaindersOfConstantsNeedOneWord) {
-    const Graph graph = graph_of(R"(
+    const Graph graph = test::stablehlo_graph(R"(
   func.func public @main(%arg0: tensor<2xui64>) -> tensor<2xui32> {
     %c = stablehlo.constant dense<10> : tensor<2xui64>
     %0 = stablehlo.remainder %arg0, %c : tensor<2xui64>
@@ -205,7 +200,7 @@ TEST(StablehloWords, RemaindersOfConstantsNeedOneWord) {
 
 TEST(StablehloWords, LoopsCarryThem) {
     // 3^41 does not fit 64 bits, and the counter is of 64 bits itself.
-    const Graph graph = graph_of(R"(
+    const Graph graph = test::stablehlo_graph(R"(
   func.func public @main(%arg0: tensor<i64>) -> tensor<i64> {
     %c = stablehlo.constant dense<0> : tensor<i64>
     %c_0 = stablehlo.constant dense<1> : tensor<i64>
@@ -227,7 +222,7 @@ TEST(StablehloWords, LoopsCarryThem) {
 }
 
 TEST(StablehloWords, BranchesAgreeInTheirForm) {
-    const Graph graph = graph_of(R"(
+    const Graph graph = test::stablehlo_graph(R"(
   func.func public @main(%arg0: tensor<i1>, %arg1: tensor<i64>) -> tensor<i64> {
     %0 = "stablehlo.if"(%arg0) ({
       %c = stablehlo.constant dense<-5> : tensor<i64>
@@ -247,7 +242,7 @@ TEST(StablehloWords, BranchesAgreeInTheirForm) {
 }
 
 TEST(StablehloWords, UpdatesOfOnePlaceAreMultipliedInTurns) {
-    const Graph graph = graph_of(R"(
+    const Graph graph = test::stablehlo_graph(R"(
   func.func public @main(%arg0: tensor<3xi64>, %arg1: tensor<5x1xi32>, %arg2: tensor<5xi64>) -> tensor<3xi64> {
     %0 = "stablehlo.scatter"(%arg0, %arg1, %arg2) <{indices_are_sorted = false, scatter_dimension_numbers =
         #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>,
@@ -280,7 +275,7 @@ std::array<std::uint32_t, 2> threefry(std::uint32_t k0, std::uint32_t k1, std::u
 TEST(StablehloWords, ThreefryGivesTheBitsOfXla) {
     // Random123's known answers.
     EXPECT_EQ(threefry(0, 0, 0, 0), (std::array<std::uint32_t, 2>{0x6b200159, 0x99ba4efe}));
-    const Graph graph = graph_of(R"(
+    const Graph graph = test::stablehlo_graph(R"(
   func.func public @main(%arg0: tensor<2xui64>) -> (tensor<2xui64>, tensor<3x5xui32>) {
     %0, %1 = stablehlo.rng_bit_generator %arg0, algorithm = THREE_FRY
         : (tensor<2xui64>) -> (tensor<2xui64>, tensor<3x5xui32>)
@@ -303,7 +298,7 @@ TEST(StablehloWords, ThreefryGivesTheBitsOfXla) {
 
 TEST(StablehloWords, PhiloxCarriesIntoTheUpperCounter) {
     // Random123's known answers, for a counter and key of zeros and of ones.
-    const Graph graph = graph_of(R"(
+    const Graph graph = test::stablehlo_graph(R"(
   func.func public @main(%arg0: tensor<3xui64>) -> (tensor<3xui64>, tensor<4xui32>) {
     %0, %1 = stablehlo.rng_bit_generator %arg0, algorithm = PHILOX
         : (tensor<3xui64>) -> (tensor<3xui64>, tensor<4xui32>)
@@ -328,14 +323,14 @@ TEST(StablehloWords, DoublesAreF32OnRequestAlone) {
     return %0, %1 : tensor<2xf64>, tensor<2xf64>
   })";
     try {
-        graph_of(body);
+        test::stablehlo_graph(body);
         ADD_FAILURE() << "f64 was taken";
     } catch (const Error& error) {
         EXPECT_NE(std::string(error.what()).find("--f64-as-f32"), std::string::npos) << error.what();
     }
     ImportOptions options;
     options.f64_as_f32 = true;
-    const Graph graph = graph_of(body, options);
+    const Graph graph = test::stablehlo_graph(body, options);
     for (const auto& ends : {graph.inputs, graph.outputs})
         for (const ValueId id : ends) EXPECT_EQ(graph.value(id).declared, HostKind::f64);
     HostTensor x(DType::fp32, {2});
@@ -346,7 +341,7 @@ TEST(StablehloWords, DoublesAreF32OnRequestAlone) {
 }
 
 TEST(StablehloWords, DearBranchesAreAskedForFirst) {
-    const Graph graph = graph_of(R"(
+    const Graph graph = test::stablehlo_graph(R"(
   func.func public @main(%arg0: tensor<i32>, %arg1: tensor<2x2xf32>) -> tensor<2x2xf32> {
     %0 = "stablehlo.case"(%arg0) ({
       stablehlo.return %arg1 : tensor<2x2xf32>
