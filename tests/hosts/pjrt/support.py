@@ -1,5 +1,6 @@
 """What the tests share: JAX with the plug-in, its counters, and comparisons with JAX on the CPU."""
 import ctypes
+import importlib
 import json
 import os
 import subprocess
@@ -20,6 +21,7 @@ from tosavk import _jax_rules  # noqa: E402
 
 _jax_rules.register()
 
+enable_x64 = (jax if hasattr(jax, "enable_x64") else importlib.import_module("jax.experimental")).enable_x64
 library = ctypes.CDLL(os.environ["TOSAVK_PJRT"])
 library.tosavk_pjrt_get_counters.restype = ctypes.c_size_t
 SEED = int(os.environ.get("TOSAVK_TEST_SEED") or 1)

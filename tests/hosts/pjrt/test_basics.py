@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental import serialize_executable
 
-from support import Case, counters, random, script
+from support import Case, counters, enable_x64, random, script
 
 
 class Devices(Case):
@@ -89,12 +89,12 @@ class Arrays(Case):
             np.asarray(array)
 
     def test_refused(self):
-        with jax.enable_x64(True), self.assertRaisesRegex(Exception, "not supported"):
+        with enable_x64(True), self.assertRaisesRegex(Exception, "not supported"):
             jax.block_until_ready(jax.device_put(np.zeros(2), self.device))
 
     def test_integers_of_64_bits(self):
         numbers = np.array([[-5, 7, 1 << 40], [-(1 << 63), (1 << 63) - 1, -(1 << 33) - 1]])
-        with jax.enable_x64(True):
+        with enable_x64(True):
             for array in (numbers, numbers.astype(np.uint64), numbers[:, :0]):
                 there = jax.device_put(array, self.device)
                 self.assertEqual(there.dtype, array.dtype)
@@ -163,7 +163,8 @@ class Functions(Case):
 
     def test_analysis(self):
         compiled = jax.jit(lambda a, b: a @ b).lower(jnp.ones((8, 8)), jnp.ones((8, 8))).compile()
-        self.assertGreater(compiled.cost_analysis()["flops"], 0)
+        costs = compiled.cost_analysis()
+        self.assertGreater((costs[0] if isinstance(costs, list) else costs)["flops"], 0)  # a list before 0.5
         self.assertEqual(compiled.memory_analysis().argument_size_in_bytes, 2 * 256)
 
     def test_serialized(self):
@@ -195,8 +196,8 @@ class Functions(Case):
 class Refused(Case):
     def test_double(self):
         """The sentence says what, and where its author wrote it."""
-        with jax.enable_x64(True), self.assertRaisesRegex(Exception, "(?s)UNIMPLEMENTED.*f64.*test_basics.py"):
-            jax.jit(lambda x: (x.astype(jnp.float64) * 2).astype(jnp.float32))(jnp.ones(3, jnp.float32))
+        with enable_x64(True), self.assertRaisesRegex(Exception, "(?s)UNIMPLEMENTED.*f64.*test_basics.py"):
+            jax.jit(lambda x: jnp.sin(x.astype(jnp.float64)).astype(jnp.float32))(jnp.ones(3, jnp.float32))
 
     def test_option(self):
         with self.assertRaisesRegex(Exception, "INVALID_ARGUMENT.*no option 'speed'"):
