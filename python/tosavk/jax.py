@@ -45,7 +45,7 @@ def configure(
         device: ``"cpu"``, or part of a name: the devices that JAX sees; all where it is None.
         precision: ``"exact"``, ``"fp16"`` or ``"fast"``, as of `tosavk.Network.compile`, of all programs. One program:
             ``jax.jit(f, compiler_options={"precision": "fp16"})``.
-        cache_dir: folder of compiled shaders.
+        cache_dir: folder of compiled shaders and programs.
         f64_as_f32: float64 and complex128 are rounded and computed as float32, and results are widened again; without
             it programs with such types are refused.
     """
@@ -88,8 +88,9 @@ def initialize() -> None:
 
 
 def counters() -> dict[str, int]:
-    """What the plug-in has done in this process: ``compilations``, ``executions``, ``dispatches``, ``submits``,
-    ``uploads``, ``downloads``, ``allocations`` and ``donations``."""
+    """What the plug-in has done in this process: ``compilations``, of those ``lowerings`` of programs and ``restored``
+    from the cache folder, ``shaders_compiled`` from GLSL, ``executions``, ``dispatches``, ``submits``, ``uploads``,
+    ``downloads``, ``allocations`` and ``donations``."""
     plugin = ctypes.CDLL(str(library()))
     plugin.tosavk_pjrt_get_counters.restype = ctypes.c_size_t
     text = ctypes.create_string_buffer(4096)

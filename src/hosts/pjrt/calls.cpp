@@ -135,10 +135,13 @@ __attribute__((visibility("default"))) const tosavk::pjrt::Api* GetPjrtApi() {
 __attribute__((visibility("default"))) std::size_t tosavk_pjrt_get_counters(char* text, std::size_t size) {
     const auto& c = tosavk::pjrt::counters;
     const std::string json =
-        "{\"compilations\": " + std::to_string(c.compilations) + ", \"executions\": " + std::to_string(c.executions) +
-        ", \"dispatches\": " + std::to_string(c.dispatches) + ", \"submits\": " + std::to_string(c.submits) +
-        ", \"uploads\": " + std::to_string(c.uploads) + ", \"downloads\": " + std::to_string(c.downloads) +
-        ", \"allocations\": " + std::to_string(c.allocations) + ", \"donations\": " + std::to_string(c.donations) + "}";
+        "{\"compilations\": " + std::to_string(c.compilations) + ", \"lowerings\": " + std::to_string(c.lowerings) +
+        ", \"restored\": " + std::to_string(c.restored) +
+        ", \"shaders_compiled\": " + std::to_string(c.shaders_compiled) +
+        ", \"executions\": " + std::to_string(c.executions) + ", \"dispatches\": " + std::to_string(c.dispatches) +
+        ", \"submits\": " + std::to_string(c.submits) + ", \"uploads\": " + std::to_string(c.uploads) +
+        ", \"downloads\": " + std::to_string(c.downloads) + ", \"allocations\": " + std::to_string(c.allocations) +
+        ", \"donations\": " + std::to_string(c.donations) + "}";
     if (size != 0) text[json.copy(text, size - 1)] = '\0';
     return json.size() + 1;
 }

@@ -2,8 +2,6 @@
 #include "hosts/pjrt/calls.hpp"
 #include "hosts/pjrt/executable.hpp"
 
-#include <cstring>
-
 namespace tosavk::pjrt {
 
 namespace {
@@ -62,35 +60,20 @@ void compiled_memory(CompiledMemory& args) {
         if (reaches(args.head, offsetof(CompiledMemory, late) + 8 * (k + 1))) args.late[k] = 0;
 }
 
-// ---- serialized: the program and the options that it was compiled with
-// -----------------------------------------------
-
-constexpr std::string_view mark = "tosavk-pjrt-executable-1\n";
+// ---- serialized -----------------------------------------------------------------------------------------------------
 
 void serialize(Serialize<ExecutableHandle>& args) {
-    const Compiled& compiled = *args.self->compiled;
-    auto bytes = std::make_unique<std::string>(mark);
-    const std::uint64_t size = compiled.options.size();
-    bytes->append(reinterpret_cast<const char*>(&size), sizeof size);
-    *bytes += compiled.options;
-    *bytes += compiled.program;
+    auto bytes = std::make_unique<std::string>(write_image(args.self->compiled->image()));
     args.bytes = text_of(*bytes);
     args.deleter = [](void* holder) { delete static_cast<std::string*>(holder); };
     args.holder = bytes.release();
 }
 
 void deserialize(Deserialize& args) {
-    std::string_view bytes = view_of(args.bytes);
-    std::uint64_t size = 0;
-    if (!bytes.starts_with(mark) || bytes.size() < mark.size() + sizeof size)
-        throw Failure(Code::invalid_argument, "these bytes are no executable of this version of tosa-vk");
-    std::memcpy(&size, bytes.data() + mark.size(), sizeof size);
-    bytes.remove_prefix(mark.size() + sizeof size);
-    if (size > bytes.size()) throw Failure(Code::invalid_argument, "the executable is cut off");
-    std::string_view options = bytes.substr(0, size);
     const bool has_options = reaches(args.head, sizeof(Deserialize)) && args.options.size != 0;
+    std::optional<std::string_view> options;
     if (has_options) options = view_of(args.options);
-    args.executable = new LoadedExecutable{compile(*args.client, bytes.substr(size), options)};
+    args.executable = new LoadedExecutable{restore(*args.client, view_of(args.bytes), options)};
 }
 
 // ---- loaded executables ---------------------------------------------------------------------------------------------

@@ -111,8 +111,10 @@ Device::Device(Client& of, int number, cpp::Device opened)
 Client::Client(Options given)
     : options(std::move(given)),
       platform_version("tosa-vk " + cpp::version()),
+      cache(options.cache_dir),
       completions(std::make_shared<Worker>()),
-      transfers(std::make_shared<Worker>()) {}
+      transfers(std::make_shared<Worker>()),
+      keeper(std::make_shared<Worker>()) {}
 
 void Client::open_devices() {
     std::uint32_t count = 0;
@@ -164,6 +166,7 @@ void Client::finish() noexcept {
         std::unique_lock lock(mutex_);
         ends_.wait(lock, [&] { return runs_ == 0; });
     }
+    keeper->finish();
     transfers->finish();
     completions->finish();
     for (const auto& device : devices) device->pool.clear();

@@ -1,6 +1,5 @@
 #include "hosts/pjrt/executable.hpp"
 
-#include <sha2.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -11,19 +10,6 @@ namespace tosavk::pjrt {
 namespace {
 
 constexpr std::size_t most_contexts = 4;  ///< runs of one executable that are under way at once
-
-std::string digest_of(std::string_view program, std::string_view options) {
-    SHA2_CTX state;
-    SHA256Init(&state);
-    for (const std::string_view part : {program, options})
-        SHA256Update(&state, reinterpret_cast<const std::uint8_t*>(part.data()), part.size());
-    std::uint8_t digest[SHA256_DIGEST_LENGTH];
-    SHA256Final(digest, &state);
-    constexpr const char* digits = "0123456789abcdef";
-    std::string text;
-    for (const std::uint8_t byte : digest) text += digits[byte >> 4], text += digits[byte & 15];
-    return text;
-}
 
 std::span<const std::byte> bytes_of(std::string_view text) {
     return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
@@ -50,6 +36,16 @@ std::vector<ProgramValue> values_of(const nlohmann::json& list) {
     return values;
 }
 
+/// The values are those tensors, by number and size.
+template <class Info> bool are_tensors(const std::vector<ProgramValue>& values, std::uint32_t count, Info info) {
+    std::uint32_t next = 0;
+    for (const ProgramValue& value : values) {
+        for (std::size_t part = 0; value.type && part < value.type->parts(); ++part, ++next)
+            if (next >= count || info(next).size_bytes != value.elements * value.type->part_bytes) return false;
+    }
+    return next == count;
+}
+
 std::int64_t bytes_of(const std::vector<ProgramValue>& values) {
     std::int64_t sum = 0;
     for (const ProgramValue& value : values)
@@ -57,23 +53,64 @@ std::int64_t bytes_of(const std::vector<ProgramValue>& values) {
     return sum;
 }
 
+/// Of all that the executable depends on.
+std::string fingerprint_of(const Device& device, std::string_view program, tosavk_precision precision) {
+    std::string all = cpp::version() + '\n' + device.kind + '\n' + device.driver + '\n';
+    all += std::to_string(precision) + (device.client->options.f64_as_f32 ? " f64_as_f32\n" : "\n");
+    return digest_of(all += program);
+}
+
+/// Null where the cache has nothing of use: whatever is wrong with an entry, the program is compiled.
+std::shared_ptr<Compiled> from_cache(Device& device, const std::string& key) {
+    try {
+        const auto bytes = device.client->cache.find(key);
+        if (!bytes) return nullptr;
+        Image image = read_image(*bytes);
+        if (image.fingerprint != key || image.form != Image::Form::package) return nullptr;
+        auto made = std::make_shared<Compiled>(device, std::move(image));
+        if (made->was_planned_anew()) return nullptr;
+        ++counters.restored;
+        return made;
+    } catch (...) {
+        return nullptr;
+    }
+}
+
+void keep(const Compiled& compiled) noexcept {
+    try {
+        const Image image = compiled.image();
+        if (image.form == Image::Form::package) compiled.client->cache.keep(image.fingerprint, write_image(image));
+    } catch (...) {}  // it is compiled again the next time
+}
+
 }  // namespace
 
-Compiled::Compiled(Device& on, std::string code, std::string given)
+Compiled::Compiled(Device& on, std::string code, tosavk_precision precision, std::string digest)
     : client(on.client->shared_from_this()),
       device(on),
-      program(std::move(code)),
-      options(std::move(given)),
-      fingerprint(digest_of(program, options)) {
-    idle_.reserve(most_contexts);
+      fingerprint(std::move(digest)),
+      program_(std::move(code)),
+      precision_(precision),
+      facts_(cpp::describe(bytes_of(program_))) {
     read_interface();
-    compile(parse_compile_options(options));
-    fill_lists();
+    compile(program_);
+    ++counters.compilations;
+}
+
+Compiled::Compiled(Device& on, Image image)
+    : client(on.client->shared_from_this()),
+      device(on),
+      fingerprint(std::move(image.fingerprint)),
+      program_(image.form == Image::Form::program ? std::move(image.content) : std::string()),
+      precision_(image.precision),
+      facts_(std::move(image.facts)) {
+    read_interface();
+    compile(image.form == Image::Form::program ? program_ : image.content);
     ++counters.compilations;
 }
 
 void Compiled::read_interface() {
-    const auto facts = nlohmann::json::parse(cpp::describe(bytes_of(program)));
+    const auto facts = nlohmann::json::parse(facts_);
     if (facts.value("format", "") != "stablehlo") throw Failure(Code::invalid_argument, "the program is no StableHLO");
     name = facts.value("name", "");
     arguments = values_of(facts.at("arguments"));
@@ -86,29 +123,45 @@ void Compiled::read_interface() {
     }
     argument_bytes = bytes_of(arguments);
     result_bytes = bytes_of(results);
+    fill_lists();
 }
 
-void Compiled::compile(const CompileOptions& given) {
+void Compiled::compile(std::string_view file) {
+    idle_.reserve(most_contexts);
     // What gives nothing back, or nothing but empty arrays, is not run.
     if (std::all_of(results.begin(), results.end(), [](const ProgramValue& v) { return v.count == 0; })) return;
     cpp::LoadOptions load;
     load.level = TOSAVK_LEVEL_NONE;
-    load.precision = given.precision.value_or(client->options.precision);
+    load.precision = precision_;
     load.f64_as_f32 = client->options.f64_as_f32;
-    const cpp::Graph graph = cpp::Graph::load(bytes_of(program), load);
-    const auto count = [](const std::vector<ProgramValue>& values) {
-        std::size_t tensors = 0;
-        for (const ProgramValue& value : values) tensors += value.type ? value.type->parts() : 0;
-        return tensors;
-    };
-    if (graph.input_count() != count(arguments) || graph.output_count() != count(results))
+    graph_.emplace(cpp::Graph::load(bytes_of(file), load));
+    if (!program_.empty()) ++counters.lowerings;
+    const bool fits =
+        are_tensors(arguments, graph_->input_count(), [&](std::uint32_t k) { return graph_->input(k); }) &&
+        are_tensors(results, graph_->output_count(), [&](std::uint32_t k) { return graph_->output(k); });
+    if (!fits)
         throw Failure(Code::internal, "the graph of '" + name + "' has other inputs or outputs than its program");
-    executable_.emplace(device.device, graph);
-    for (std::uint32_t k = 0; k < graph.input_count(); ++k)
+    executable_.emplace(device.device, *graph_);
+    for (std::uint32_t k = 0; k < graph_->input_count(); ++k)
         padded_inputs_.push_back(executable_->input_binding(k).padded_bytes);
-    for (std::uint32_t k = 0; k < graph.output_count(); ++k)
+    for (std::uint32_t k = 0; k < graph_->output_count(); ++k)
         padded_outputs_.push_back(executable_->output_binding(k).padded_bytes);
     measure();
+}
+
+Image Compiled::image() const {
+    Image image{facts_, fingerprint, device.id, precision_, Image::Form::nothing, {}};
+    if (!graph_) return image;
+    try {
+        const std::vector<std::byte> package = cpp::save_package(device.device, *graph_);
+        image.content.assign(reinterpret_cast<const char*>(package.data()), package.size());
+        image.form = Image::Form::package;
+    } catch (const cpp::Error& e) {
+        if (e.status() != TOSAVK_ERROR_UNSUPPORTED || program_.empty()) throw;
+        image.content = program_;
+        image.form = Image::Form::program;
+    }
+    return image;
 }
 
 void Compiled::measure() {
@@ -116,6 +169,8 @@ void Compiled::measure() {
     const tosavk_counters counted = context->counters();
     constant_bytes = static_cast<std::int64_t>(counted.constant_bytes);
     temporary_bytes = static_cast<std::int64_t>(counted.arena_bytes);
+    counters.shaders_compiled += counted.shaders_compiled;
+    package_ = counted.package;
     dispatches_ = context->dispatch_count();
     for (std::uint32_t k = 0; k < dispatches_; ++k) {
         const tosavk_dispatch_info info = context->dispatch(k);
@@ -123,6 +178,8 @@ void Compiled::measure() {
         bytes_accessed += info.bytes;
     }
     give_context(std::move(context));
+    costs[0].real = static_cast<float>(operations);
+    costs[1].real = static_cast<float>(bytes_accessed);
 }
 
 void Compiled::fill_lists() {
@@ -180,9 +237,23 @@ std::uint32_t Compiled::output_flags(std::uint32_t index, std::uint64_t size_byt
 std::shared_ptr<Compiled> compile(Client& client, std::string_view program, std::string_view options) {
     const CompileOptions given = parse_compile_options(options);
     Device& device = client.device_of(given.device.value_or(0));
-    return client.programs.get({device.id, digest_of(program, options)}, [&] {
-        return std::make_shared<Compiled>(device, std::string(program), std::string(options));
+    const tosavk_precision precision = given.precision.value_or(client.options.precision);
+    const std::string key = fingerprint_of(device, program, precision);
+    return client.programs.get({device.id, key}, [&] {
+        if (auto kept = from_cache(device, key)) return kept;
+        auto made = std::make_shared<Compiled>(device, std::string(program), precision, key);
+        if (made->has_graph() && client.cache.enabled()) client.keeper->post([made] { keep(*made); });
+        return made;
     });
+}
+
+std::shared_ptr<Compiled> restore(Client& client, std::string_view bytes, std::optional<std::string_view> options) {
+    Image image = read_image(bytes);
+    std::optional<std::int64_t> wanted;
+    if (options) wanted = parse_compile_options(*options).device;
+    Device& device = client.device_of(wanted.value_or(image.device));
+    return client.programs.get({device.id, "image " + digest_of(bytes)},
+                               [&] { return std::make_shared<Compiled>(device, std::move(image)); });
 }
 
 }  // namespace tosavk::pjrt

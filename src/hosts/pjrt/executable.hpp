@@ -1,6 +1,7 @@
 // Programs, compiled for a device.
 #pragma once
 
+#include "hosts/pjrt/image.hpp"
 #include "hosts/pjrt/objects.hpp"
 
 #include <tosavk/run.hpp>
@@ -27,12 +28,14 @@ struct ProgramValue {
 /// What handles of one program share. Immutable but for its contexts.
 class Compiled {
 public:
-    /// Throws Failure and cpp::Error.
-    Compiled(Device& device, std::string program, std::string options);
+    /// From StableHLO. Throws Failure and cpp::Error.
+    Compiled(Device& device, std::string program, tosavk_precision precision, std::string fingerprint);
+    /// From what image() made. Throws Failure and cpp::Error.
+    Compiled(Device& device, Image image);
 
     const std::shared_ptr<Client> client;
     Device& device;
-    const std::string program, options, fingerprint;  ///< as they came; the digest of both
+    const std::string fingerprint;
     std::string name;
     std::vector<ProgramValue> arguments, results;
 
@@ -42,6 +45,10 @@ public:
     /// Null where it failed.
     void give_context(std::unique_ptr<cpp::Context> context) noexcept;
     bool has_graph() const { return executable_.has_value(); }
+    /// Throws cpp::Error.
+    Image image() const;
+    /// It came from an image for another device or library: the graph was compiled anew.
+    bool was_planned_anew() const { return package_ == 2; }
     std::uint64_t dispatches() const { return dispatches_; }
     /// How an input or output is bound to a buffer of a size.
     std::uint32_t input_flags(std::uint32_t index, std::uint64_t size_bytes) const;
@@ -58,11 +65,16 @@ public:
 
 private:
     void read_interface();
-    void compile(const CompileOptions& given);
+    void compile(std::string_view file);
     void measure();
     void fill_lists();
 
+    const std::string program_;  ///< StableHLO; empty where it came as a package
+    const tosavk_precision precision_;
+    std::string facts_;
+    std::optional<cpp::Graph> graph_;
     std::optional<cpp::Executable> executable_;
+    std::uint64_t package_ = 0;  ///< as of tosavk_counters
     std::vector<std::uint64_t> padded_inputs_, padded_outputs_;
     std::uint64_t dispatches_ = 0;
     std::mutex mutex_;
@@ -71,8 +83,10 @@ private:
     std::size_t contexts_ = 0;  ///< those that are not idle too
 };
 
-/// The same for the same program, options and device while anybody has it.
+/// The same for the same program, options and device while anybody has it; from the cache folder where that has it.
 std::shared_ptr<Compiled> compile(Client& client, std::string_view program, std::string_view options);
+/// From the bytes of an image; with `options`, for the device that those name. Throws Failure and cpp::Error.
+std::shared_ptr<Compiled> restore(Client& client, std::string_view bytes, std::optional<std::string_view> options);
 
 struct ExecutableHandle {
     std::shared_ptr<Compiled> compiled;

@@ -4,6 +4,7 @@
 #include "hosts/pjrt/events.hpp"
 #include "hosts/pjrt/interface.hpp"
 #include "hosts/pjrt/options.hpp"
+#include "hosts/pjrt/program_cache.hpp"
 #include "hosts/pjrt/types.hpp"
 
 #include <tosavk/run.hpp>
@@ -107,8 +108,10 @@ struct Client : std::enable_shared_from_this<Client> {
     std::vector<Device*> device_list;
     std::vector<Memory*> memory_list;
     Programs programs;
+    ProgramCache cache;
     const std::shared_ptr<Worker> completions;  ///< what follows the end of runs, and everybody's callbacks
     const std::shared_ptr<Worker> transfers;    ///< copies to the host, which wait for the device
+    const std::shared_ptr<Worker> keeper;       ///< writes to the cache
     std::shared_ptr<Client> handle;             ///< to itself, until that is destroyed
 
 private:
@@ -169,8 +172,8 @@ void download(const ElementType& type, const Parts& parts, std::size_t elements,
 
 /// What the process has done through the plug-in, for its tests.
 struct Counters {
-    std::atomic<std::uint64_t> compilations{0}, executions{0}, dispatches{0}, submits{0}, uploads{0}, downloads{0},
-        allocations{0}, donations{0};
+    std::atomic<std::uint64_t> compilations{0}, lowerings{0}, restored{0}, shaders_compiled{0}, executions{0},
+        dispatches{0}, submits{0}, uploads{0}, downloads{0}, allocations{0}, donations{0};
 };
 extern Counters counters;
 

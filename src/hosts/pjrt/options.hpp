@@ -14,7 +14,7 @@ namespace tosavk::pjrt {
 /// Of jax's register_plugin(options=...).
 struct Options {
     std::string device;     ///< a part of a device's name, or "cpu"; empty: all there are
-    std::string cache_dir;  ///< of shaders
+    std::string cache_dir;  ///< of shaders and programs
     tosavk_precision precision = TOSAVK_PRECISION_DECLARED;
     bool f64_as_f32 = false;  ///< float64 and complex128 are rounded and computed as fp32; else they are refused
 };
