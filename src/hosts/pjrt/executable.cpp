@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <dlfcn.h>
+#include <sys/stat.h>
 #include <algorithm>
 #include <map>
 
@@ -53,9 +55,21 @@ std::int64_t bytes_of(const std::vector<ProgramValue>& values) {
     return sum;
 }
 
+/// Tells one build of the library from another of the same version, which may lower programs otherwise.
+std::string library_build() {
+    Dl_info library{};
+    struct stat file{};
+    if (::dladdr(reinterpret_cast<const void*>(&tosavk_version), &library) == 0 || !library.dli_fname ||
+        ::stat(library.dli_fname, &file) != 0)
+        return "";
+    return std::to_string(file.st_size) + ' ' + std::to_string(file.st_mtim.tv_sec) + '.' +
+           std::to_string(file.st_mtim.tv_nsec);
+}
+
 /// Of all that the executable depends on.
 std::string fingerprint_of(const Device& device, std::string_view program, tosavk_precision precision) {
-    std::string all = cpp::version() + '\n' + device.kind + '\n' + device.driver + '\n';
+    static const std::string build = library_build();
+    std::string all = cpp::version() + '\n' + build + '\n' + device.kind + '\n' + device.driver + '\n';
     all += std::to_string(precision) + (device.client->options.f64_as_f32 ? " f64_as_f32\n" : "\n");
     return digest_of(all += program);
 }

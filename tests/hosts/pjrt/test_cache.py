@@ -1,5 +1,6 @@
 """Programs that one process compiled, in another one: from the cache folder, and as bytes."""
 import json
+import os
 import tempfile
 import unittest
 from pathlib import Path
@@ -64,6 +65,15 @@ class Folder(unittest.TestCase):
         third, after = self.run_once()
         self.assertEqual(third, first)
         self.assertEqual((after["lowerings"], after["shaders_compiled"]), (0, 0))
+
+    def test_another_build(self):
+        """The same version of the library, built anew, may lower programs otherwise."""
+        first, before = self.run_once()
+        library = next(Path(os.environ["TOSAVK_PJRT"]).parent.glob("libtosavk.so.1.*"))
+        os.utime(library)
+        second, after = self.run_once()
+        self.assertEqual(second, first)
+        self.assertEqual((after["lowerings"], after["restored"]), (before["lowerings"], 0))
 
     def test_damaged(self):
         """As if it were not there, and mended."""
