@@ -3,6 +3,8 @@
 #include "graph/host_tensor.hpp"
 #include "reference/reference.hpp"
 
+#include <fmt/format.h>
+
 namespace tosavk {
 namespace {
 
@@ -128,6 +130,44 @@ TEST(StablehloLowering, RegionsOfAnyKindReduce) {
     return %0 : tensor<2xi32>
   })");
     EXPECT_EQ(run_ints(graph, {ints({2, 3}, {1, 2, 3, 4, 5, 6})}), (std::vector<std::int64_t>{23, 209}));
+}
+
+/// What one device does with others is done where there is none.
+TEST(StablehloLowering, OneDeviceAlone) {
+    const auto program = [](const std::string& operation, const std::string& attributes, const std::string& region) {
+        return fmt::format(R"(
+  func.func public @main(%a: tensor<2x3xi64>) -> tensor<2x3xi64> {{
+    %0 = "stablehlo.{}"(%a) <{{{}}}> {} : (tensor<2x3xi64>) -> tensor<2x3xi64>
+    return %0 : tensor<2x3xi64>
+  }})",
+                           operation, attributes, region);
+    };
+    const std::string alone = "replica_groups = dense<0> : tensor<1x1xi64>";
+    const std::string sum = R"(({
+    ^bb0(%x: tensor<i64>, %y: tensor<i64>):
+      %s = stablehlo.add %x, %y : tensor<i64>
+      stablehlo.return %s : tensor<i64>
+    }))";
+    const auto expect_as_it_is = [](const std::string& text) {
+        const std::vector<std::int64_t> words = {1, 2, -3, 4, 5, -6, 7, 8, 9, 10, 11, 12};
+        EXPECT_EQ(run_ints(test::stablehlo_graph(text), {ints({2, 3, 2}, words)}), words) << text;
+    };
+    expect_as_it_is(program("all_reduce", alone, sum));
+    expect_as_it_is(program("all_gather", alone + ", all_gather_dim = 1 : i64", ""));
+    expect_as_it_is(program("reduce_scatter", alone + ", scatter_dimension = 0 : i64", sum));
+    expect_as_it_is(program("collective_broadcast", alone, ""));
+    expect_as_it_is(program("collective_permute", "source_target_pairs = dense<0> : tensor<1x2xi64>", ""));
+    const std::string nobody = "source_target_pairs = dense<> : tensor<0x2xi64>";
+    const Graph zeros = test::stablehlo_graph(program("collective_permute", nobody, ""));
+    EXPECT_EQ(run_ints(zeros, {ints({2, 3, 2}, std::vector<std::int64_t>(12, 7))}), std::vector<std::int64_t>(12));
+
+    const std::string two = "replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>";
+    for (const std::string& text : {program("all_reduce", two, sum), program("collective_broadcast", two, ""),
+                                    program("collective_permute",
+                                            "source_target_pairs = dense<[[0, 1]]> : "
+                                            "tensor<1x2xi64>",
+                                            "")})
+        EXPECT_NE(test::stablehlo_refusal(text).find("more than one device"), std::string::npos) << text;
 }
 
 }  // namespace
