@@ -320,7 +320,7 @@ Tensor Lowering::capture(stablehlo::ValueId id) {
         const Value given = around_->graph_value(*part);
         if (around_->is_empty(*part)) *part = empty(given.type, given.shape);
         else if (is_constant) *part = builder_.constant(given.name, given.type, given.shape, given.data);
-        else *part = builder_.input(given.name, given.type, given.shape), is_input = true;
+        else *part = builder_.input(unique("around"), given.type, given.shape), is_input = true;
     }
     if (is_input) captured_->push_back(id);
     return tensor;

@@ -170,5 +170,46 @@ TEST(StablehloLowering, OneDeviceAlone) {
         EXPECT_NE(test::stablehlo_refusal(text).find("more than one device"), std::string::npos) << text;
 }
 
+/// A branch in a loop, costly enough to stand for itself, has what it reads beside what it makes.
+TEST(StablehloLowering, BranchesInLoopsReadWhatIsCarried) {
+    const Graph graph = test::stablehlo_graph(R"(
+  func.func public @main(%x: tensor<i32>, %y: tensor<i32>) -> tensor<i32> {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %four = stablehlo.constant dense<4> : tensor<i32>
+    %0:3 = stablehlo.while(%i = %zero, %a = %x, %b = %y) : tensor<i32>, tensor<i32>, tensor<i32>
+    cond {
+      %p = stablehlo.compare LT, %i, %four : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %odd = stablehlo.and %i, %one : tensor<i32>
+      %1:2 = "stablehlo.case"(%odd) ({
+        %2:2 = stablehlo.while(%j = %zero, %c = %b) : tensor<i32>, tensor<i32>
+        cond {
+          %q = stablehlo.compare LT, %j, %a : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %q : tensor<i1>
+        } do {
+          %k = stablehlo.add %j, %one : tensor<i32>
+          %d = stablehlo.add %c, %four : tensor<i32>
+          stablehlo.return %k, %d : tensor<i32>, tensor<i32>
+        }
+        stablehlo.return %b, %2#1 : tensor<i32>, tensor<i32>
+      }, {
+        stablehlo.return %b, %a : tensor<i32>, tensor<i32>
+      }) : (tensor<i32>) -> (tensor<i32>, tensor<i32>)
+      %next = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %next, %1#0, %1#1 : tensor<i32>, tensor<i32>, tensor<i32>
+    }
+    return %0#2 : tensor<i32>
+  })");
+    std::int64_t a = 3, b = 5;
+    for (int i = 0; i < 4; ++i) {
+        const std::int64_t made = i % 2 == 0 ? b + 4 * a : a;
+        a = b;
+        b = made;
+    }
+    EXPECT_EQ(run_ints(graph, {ints({}, {3}), ints({}, {5})}), std::vector<std::int64_t>{b});
+}
+
 }  // namespace
 }  // namespace tosavk
