@@ -45,8 +45,8 @@ Id sign_bit(Lowering& l, Id a) {
 Id log1p(Lowering& l, Id x) {
     const Id one = float_splat(l, x, 1);
     const Id u = plus(l, x, one), back = minus(l, u, one);
-    const Id better = multiply(l, l.unary(Op::log, u), over(l, x, back));
-    const Id usable = l.select(is_finite(l, u), better, u);
+    const Id log = l.unary(Op::log, u);
+    const Id usable = l.select(is_finite(l, u), multiply(l, log, over(l, x, back)), log);
     return l.select(is_equal(l, back, float_splat(l, x, 0)), x, usable);
 }
 

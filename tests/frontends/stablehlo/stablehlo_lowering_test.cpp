@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <limits>
+
 namespace tosavk {
 namespace {
 
@@ -209,6 +212,21 @@ TEST(StablehloLowering, BranchesInLoopsReadWhatIsCarried) {
         b = made;
     }
     EXPECT_EQ(run_ints(graph, {ints({}, {3}), ints({}, {5})}), std::vector<std::int64_t>{b});
+}
+
+TEST(StablehloLowering, LogPlusOneOutsideOfItsDomain) {
+    const Graph graph = test::stablehlo_graph(R"(
+  func.func public @main(%x: tensor<6xf32>) -> tensor<6xf32> {
+    %0 = stablehlo.log_plus_one %x : tensor<6xf32>
+    return %0 : tensor<6xf32>
+  })");
+    const double infinity = std::numeric_limits<double>::infinity();
+    HostTensor given(DType::fp32, {6});
+    given.bytes = encode_reals(DType::fp32, std::vector<double>{-infinity, -2, -1, 0, infinity, std::nan("")});
+    const HostTensor result = reference_run(graph, std::vector{given}).at(0);
+    const std::vector<double> made = decode_reals(result.type, result.bytes);
+    EXPECT_TRUE(std::isnan(made[0]) && std::isnan(made[1]) && std::isnan(made[5]));
+    EXPECT_EQ(std::vector<double>(made.begin() + 2, made.begin() + 5), (std::vector<double>{-infinity, 0, infinity}));
 }
 
 }  // namespace
