@@ -99,8 +99,83 @@ Id atan2(Lowering& l, Id y, Id x) {
     return l.select(nan, plus(l, x, y), angle);
 }
 
+namespace {
+
+/// A number as the sum of two, of which the second is what the first was rounded by.
+struct Two {
+    Id high, low;
+};
+
+/// Of as many bits that products of two are exact.
+Id upper_half(Lowering& l, Id a) { return l.bitcast(l.bits_and(l.bitcast(a, DType::i32), -4096), DType::fp32); }
+
+Two product_in_two(Lowering& l, Id a, Id b) {
+    const Id high = multiply(l, a, b);
+    const Id a1 = upper_half(l, a), b1 = upper_half(l, b), a2 = minus(l, a, a1), b2 = minus(l, b, b1);
+    const Id rest = minus(l, multiply(l, a1, b1), high);
+    const Id mixed = plus(l, multiply(l, a1, b2), multiply(l, a2, b1));
+    return {high, plus(l, plus(l, rest, mixed), multiply(l, a2, b2))};
+}
+
+/// Where |a| >= |b| or a is 0.
+Two sum_in_two(Lowering& l, Id a, Id b) {
+    const Id high = plus(l, a, b);
+    return {high, minus(l, b, minus(l, high, a))};
+}
+
+/// The logarithm to base 2 of fp32 above 0 and finite: x = 2^k m with m from sqrt(1/2) to sqrt(2), and
+/// log m = 2 atanh s with s = (m - 1) / (m + 1), of which only the first term needs two numbers.
+Two log2_in_two(Lowering& l, Id x) {
+    const auto number = [&](double v) { return float_splat(l, x, v); };
+    const Id tiny = is_below(l, x, number(0x1p-126));
+    const Id bits = l.bitcast(l.select(tiny, multiply(l, x, number(0x1p24)), x), DType::i32);
+    const Id from_root = l.binary(Op::sub, bits, l.splat_int(bits, 0x3F3504F3), DType::i32);
+    const Id k =
+        minus(l, l.cast(l.shift_right(from_root, 23, true), DType::fp32), l.select(tiny, number(24), number(0)));
+    const Id rest = l.binary(Op::add, l.bits_and(from_root, 0x7FFFFF), l.splat_int(bits, 0x3F3504F3), DType::i32);
+    const Id m = l.bitcast(rest, DType::fp32);
+    const Id f = minus(l, m, number(1));
+    const Two g = sum_in_two(l, number(1), m);  // m - (g - 1) is exact for m above 1, too
+    const Id s = over(l, f, g.high);
+    const Two back = product_in_two(l, s, g.high);
+    const Id missing = minus(l, minus(l, minus(l, f, back.high), back.low), multiply(l, s, g.low));
+    const Id s_low = over(l, missing, g.high), q = multiply(l, s, s);
+    Id series = number(2.0 / 9);
+    for (const double part : {2.0 / 7, 2.0 / 5, 2.0 / 3}) series = plus(l, multiply(l, series, q), number(part));
+    const Id tail = plus(l, multiply(l, multiply(l, series, q), s), multiply(l, s_low, number(2)));
+    constexpr float log2_e = static_cast<float>(std::numbers::log2e);
+    const Two first = product_in_two(l, multiply(l, s, number(2)), number(log2_e));
+    const Id low = plus(l, plus(l, first.low, multiply(l, tail, number(log2_e))),
+                        multiply(l, multiply(l, s, number(2)), number(std::numbers::log2e - log2_e)));
+    const Two sum = sum_in_two(l, k, first.high);
+    return {sum.high, plus(l, sum.low, low)};
+}
+
+/// x^y of fp32, x above 0 and both finite, to one or two units in the last place: exp magnifies what y log x is
+/// rounded by, so that is kept in two numbers.
+Id positive_power(Lowering& l, Id x, Id y) {
+    const auto number = [&](double v) { return float_splat(l, x, v); };
+    const Two log = log2_in_two(l, x);
+    Two exponent = product_in_two(l, y, log.high);
+    exponent.low = plus(l, exponent.low, multiply(l, y, log.low));
+    const Id high = exponent.high, least = number(-200), most = number(200);
+    const Id clamped = l.select(is_below(l, high, least), least, l.select(is_below(l, most, high), most, high));
+    const Id whole = l.unary(Op::floor, plus(l, clamped, number(0.5)));
+    const Id inside = is_equal(l, clamped, high);  // else it is 0 or infinite, and the rest may be anything
+    const Id part = l.select(inside, plus(l, minus(l, clamped, whole), exponent.low), number(0));
+    Id result = l.unary(Op::exp, multiply(l, part, number(std::numbers::ln2)));
+    const Id n = l.cast(whole, DType::i32), half = l.shift_right(n, 1, true);
+    for (const Id power : {half, l.binary(Op::sub, n, half, DType::i32)}) {
+        const Id biased = l.binary(Op::add, power, l.splat_int(power, 127), DType::i32);
+        result = multiply(l, result, l.bitcast(l.shift_left(biased, 23), DType::fp32));
+    }
+    return result;
+}
+
+}  // namespace
+
 // POW takes bases of 0 and above; the sign, and what IEEE 754 says of ends, are added here.
-Id power(Lowering& l, Id x, Id y) {
+Id power(Lowering& l, Id x, Id y, bool is_exact) {
     x = l.with_rank_of(x, y), y = l.with_rank_of(y, x);
     const Id zero = float_splat(l, x, 0), one = float_splat(l, x, 1), inf = float_splat(l, x, infinite);
     const Id ax = l.unary(Op::abs, x), ay = l.unary(Op::abs, y);
@@ -116,7 +191,7 @@ Id power(Lowering& l, Id x, Id y) {
                  l.binary(Op::logical_or, is_equal(l, ax, zero), l.logical_not(is_finite(l, y)), DType::boolean),
                  DType::boolean);
     const Id base = l.select(is_end, one, ax), exponent = l.select(is_end, one, y);
-    const Id ordinary = l.binary(Op::pow, base, exponent, l.type(x));
+    const Id ordinary = is_exact ? positive_power(l, base, exponent) : l.binary(Op::pow, base, exponent, l.type(x));
     // |x| above 1 with an exponent above 0, or below 1 with one below 0, grows.
     const Id grows = l.binary(Op::logical_xor, is_below(l, one, ax), down, DType::boolean);
     const Id end = l.select(is_equal(l, ax, one), one, l.select(grows, inf, zero));

@@ -26,7 +26,8 @@ Id expm1(Lowering& l, Id x);
 Id cbrt(Lowering& l, Id x);
 Id tangent(Lowering& l, Id x);
 Id atan2(Lowering& l, Id y, Id x);
-Id power(Lowering& l, Id x, Id y);
+/// Of fp32; `is_exact`: to one or two units in the last place instead of to POW's bound, which large powers show.
+Id power(Lowering& l, Id x, Id y, bool is_exact);
 /// Half to even, or away from zero.
 Id rounded(Lowering& l, Id x, bool to_even);
 Id truncated(Lowering& l, Id x);

@@ -245,7 +245,8 @@ void lower_power(Lowering& l) {
                       l.select(to_none, zero, l.select(none, zero, r.im)),
                       {}});
     }
-    l.set(l.narrow(power(l, l.cast(a.id, DType::fp32), l.cast(b.id, DType::fp32)), a.element));
+    const bool is_exact = a.element == Element::f32 || a.element == Element::f64;
+    l.set(l.narrow(power(l, l.cast(a.id, DType::fp32), l.cast(b.id, DType::fp32), is_exact), a.element));
 }
 
 void lower_atan2(Lowering& l) {

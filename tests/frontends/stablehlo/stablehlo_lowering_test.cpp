@@ -2,11 +2,13 @@
 #include "frontends/stablehlo/stablehlo_reader.hpp"
 #include "graph/host_tensor.hpp"
 #include "reference/reference.hpp"
+#include "support/environment.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
 #include <limits>
+#include <random>
 
 namespace tosavk {
 namespace {
@@ -227,6 +229,40 @@ TEST(StablehloLowering, LogPlusOneOutsideOfItsDomain) {
     const std::vector<double> made = decode_reals(result.type, result.bytes);
     EXPECT_TRUE(std::isnan(made[0]) && std::isnan(made[1]) && std::isnan(made[5]));
     EXPECT_EQ(std::vector<double>(made.begin() + 2, made.begin() + 5), (std::vector<double>{-infinity, 0, infinity}));
+}
+
+/// Within 1.5 units in the last place, where exp alone would make a hundred of what y log x is rounded by.
+TEST(StablehloLowering, LargePowersAreExact) {
+    const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 1);
+    SCOPED_TRACE(fmt::format("TOSAVK_TEST_SEED={}", seed));
+    std::mt19937_64 random(seed);
+    std::uniform_real_distribution<float> exponents(-100, 100);
+    std::vector<double> x = {2, 2, 2, 0.5, 10, 1, 1e-40}, y = {96, -20, 127, 100, 38, 1e30, -0.5};
+    while (x.size() < 1000) {
+        const float log = exponents(random), exponent = exponents(random);
+        const float base = static_cast<float>(std::exp2(static_cast<double>(log) / exponent));
+        if (!std::isnormal(base)) continue;
+        x.push_back(base);
+        y.push_back(exponent);
+    }
+    HostTensor bases(DType::fp32, {1000}), powers(DType::fp32, {1000});
+    bases.bytes = encode_reals(DType::fp32, x);
+    powers.bytes = encode_reals(DType::fp32, y);
+    x = decode_reals(DType::fp32, bases.bytes);
+    const Graph graph = test::stablehlo_graph(R"(
+  func.func public @main(%x: tensor<1000xf32>, %y: tensor<1000xf32>) -> tensor<1000xf32> {
+    %0 = stablehlo.power %x, %y : tensor<1000xf32>
+    return %0 : tensor<1000xf32>
+  })");
+    const std::vector<double> made =
+        decode_reals(DType::fp32, reference_run(graph, std::vector{bases, powers}).at(0).bytes);
+    for (std::size_t i = 0; i < made.size(); ++i) {
+        const double wanted = std::pow(x[i], y[i]);
+        EXPECT_NEAR(made[i] / wanted, 1, 1.8e-7) << x[i] << " to the " << y[i];
+        if (i < 4) {
+            EXPECT_EQ(made[i], wanted);
+        }
+    }
 }
 
 }  // namespace
