@@ -92,6 +92,7 @@ Id lines_of(Lowering& l, Id id, std::span<const std::int64_t> dims, std::int64_t
     return l.reshape(l.transpose(id, order), {tosavk::element_count(l.shape(id)) / count, count});
 }
 
+/// Of several operands neighbours are combined, which keeps their order: JAX's argmax names the first NaN.
 std::vector<Tensor> halved(Lowering& l, const Region& region, std::vector<Tensor> lines,
                            const std::vector<Tensor>& initial, std::int64_t count) {
     const std::array<std::int64_t, 2> none{0, 0}, one_more{0, 1};
@@ -102,7 +103,9 @@ std::vector<Tensor> halved(Lowering& l, const Region& region, std::vector<Tensor
             for (std::size_t k = 0; k < lines.size(); ++k) {
                 const auto part = [&](Id id, Id init) {
                     if (count % 2 != 0) id = l.pad(id, init, none, one_more);
-                    return l.slice_axis(id, 1, upper ? half : 0, half);
+                    if (lines.size() == 1) return l.slice_axis(id, 1, upper ? half : 0, half);
+                    const std::int64_t outer = l.shape(id)[0];
+                    return l.reshape(l.slice_axis(l.reshape(id, {outer, half, 2}), 2, upper, 1), {outer, half});
                 };
                 Tensor x = lines[k], init = initial[k];
                 if (count % 2 != 0) l.make_alike(x, init);

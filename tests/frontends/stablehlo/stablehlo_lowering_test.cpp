@@ -265,5 +265,33 @@ TEST(StablehloLowering, LargePowersAreExact) {
     }
 }
 
+/// JAX's argmax: of several NaNs the first one.
+TEST(StablehloLowering, ReductionsOfSeveralKeepTheirOrder) {
+    const Graph graph = test::stablehlo_graph(R"(
+  func.func public @main(%x: tensor<7xf32>) -> tensor<i32> {
+    %places = stablehlo.iota dim = 0 : tensor<7xi32>
+    %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %1:2 = stablehlo.reduce(%x init: %least), (%places init: %zero) across dimensions = [0]
+        : (tensor<7xf32>, tensor<7xi32>, tensor<f32>, tensor<i32>) -> (tensor<f32>, tensor<i32>)
+     reducer(%a: tensor<f32>, %b: tensor<f32>) (%i: tensor<i32>, %j: tensor<i32>) {
+      %2 = stablehlo.compare GT, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %3 = stablehlo.compare NE, %a, %a, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %4 = stablehlo.or %2, %3 : tensor<i1>
+      %5 = stablehlo.select %4, %a, %b : tensor<i1>, tensor<f32>
+      %6 = stablehlo.select %4, %i, %j : tensor<i1>, tensor<i32>
+      stablehlo.return %5, %6 : tensor<f32>, tensor<i32>
+    }
+    return %1#1 : tensor<i32>
+  })");
+    const double nan = std::nan("");
+    for (const auto& [numbers, first] : std::vector<std::pair<std::vector<double>, std::int64_t>>{
+             {{3, nan, -3, nan, 9, nan, 1}, 1}, {{3, 1, 2, nan, nan, nan, nan}, 3}, {{3, 1, 9, 4, 8, 2, 5}, 2}}) {
+        HostTensor given(DType::fp32, {7});
+        given.bytes = encode_reals(DType::fp32, numbers);
+        EXPECT_EQ(run_ints(graph, {given}), std::vector<std::int64_t>{first});
+    }
+}
+
 }  // namespace
 }  // namespace tosavk
