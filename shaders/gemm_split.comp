@@ -70,6 +70,7 @@ void main() {
 #define END_BLOCKS }
 #endif
 #if SINGLE
+    const int row = tap_at(rows[0], 0, 0);
     for (int k = lane; inside && k < K; k += 4 * LANES) {
         // Loads of four steps are on their way together.
         const bool whole = K % (4 * LANES) == 0;
@@ -77,7 +78,8 @@ void main() {
         X4 w[4];
         for (int i = 0; i < 4; ++i) {
             int at = whole ? k + i * LANES : min(k + i * LANES, K - 1);
-            x[i] = whole || k + i * LANES < K ? X1(in0_load1(uint(at))) : X1(0);
+            bool is_there = (whole || k + i * LANES < K) && !IN_PADDING(row);
+            x[i] = is_there ? X1(in0_load1(uint(TAP_START(row) + at))) : X1(0);
             w[i] = in1_load4q(uint(quad * K_BLOCKS * 4 + at));
         }
 #if HALF

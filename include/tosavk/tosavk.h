@@ -677,10 +677,11 @@ typedef struct tosavk_submit_options {
 } tosavk_submit_options;
 
 /* As tosavk_context_submit. A run that waits for semaphores goes to the device's queue once all runs that were
- * submitted before it are there as a whole, decisions included: it may wait for what they signal, and for what the host
- * signals after their wait. What goes to the queue after it waits with it, runs that were submitted later and what is
- * done to buffers too: it must not wait for what a later run signals, and one whose value nobody signals holds up the
- * queue. `options` may be NULL. */
+ * submitted before it are there as a whole, decisions included, and once their signals or values that were reached
+ * bring all that it waits for; until then it waits in a thread of the library, and what does not need it goes on: runs
+ * without semaphores, and what is done to buffers that it does not use. Runs with semaphores that are submitted later
+ * wait for their turn: it must not wait for what they signal. On a lent device (vulkan.h) it waits on the queue instead,
+ * which its owner's signals reach, and holds up all that comes later there. `options` may be NULL. */
 TOSAVK_API tosavk_status tosavk_context_submit_with(tosavk_context* context, const tosavk_submit_options* options,
                                                     tosavk_error** error);
 /* Waits until one (`any` is 1) or all (0) of several contexts' runs are over, or `timeout_ns` nanoseconds. finished[k]

@@ -51,7 +51,8 @@ typedef struct tosavk_vulkan_device {
     /* What the device was made with: its extensions and features (pNext and pEnabledFeatures) are what the library may
      * use. Useful to it, where the device has them: shaderInt64, shaderFloat16, timelineSemaphore,
      * shaderIntegerDotProduct; VK_KHR_shader_float_controls below Vulkan 1.2; for cooperative matrices VK_KHR_
-     * cooperative_matrix with shaderInt8, subgroupSizeControl, computeFullSubgroups and vulkanMemoryModel. */
+     * cooperative_matrix with shaderInt8, subgroupSizeControl, computeFullSubgroups, vulkanMemoryModel and
+     * vulkanMemoryModelDeviceScope. */
     const VkDeviceCreateInfo* create_info;
     uint32_t api_version;  /* VkApplicationInfo.apiVersion of the instance */
     uint32_t queue_family; /* which must compute; of `queue`, and of the command buffers that are recorded into */

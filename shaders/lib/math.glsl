@@ -41,6 +41,8 @@ vec4 tosa_clamp(vec4 x, float lo, float hi) { return tosa_min(tosa_max(x, vec4(l
 // NaN gives lo.
 vec4 tosa_clamp_ignore(vec4 x, float lo, float hi) { return tosa_min(tosa_max_ignore(x, vec4(lo)), vec4(hi)); }
 
+// Of the least number itself, whatever x is made of: NVIDIA's compiler makes abs(a - b) of a difference that cannot wrap.
+ivec4 wrapping_abs(ivec4 x) { return (x ^ (x >> 31)) - (x >> 31); }
 vec4 tosa_abs(vec4 x) { return intBitsToFloat(floatBitsToInt(x) & ABS_MASK); }
 vec4 tosa_negate(vec4 x) { return intBitsToFloat(floatBitsToInt(x) ^ SIGN_BIT); }
 
@@ -245,7 +247,8 @@ vec4 tosa_pow(vec4 a, vec4 b) {
     vec4 c = mix(b, vec4(0.0), greaterThanEqual(floatBitsToInt(b) & ABS_MASK, ivec4(0x4b800000)));  // 2^24: even
     ivec4 i = ivec4(c);
     ivec4 with_sign = mix(ivec4(NAN_BITS), r ^ (i << 31), equal(vec4(i), c));
-    r = mix(r, with_sign, lessThan(a, vec4(0.0)));
+    // By the bits: some devices compare denormals as zeros, though their logarithms are known.
+    r = mix(r, with_sign, greaterThan(uvec4(floatBitsToInt(a)), uvec4(0x80000000u)));
     r = mix(r, ivec4(NAN_BITS), math_is_nan(b));
     return intBitsToFloat(mix(r, ivec4(0x3f800000), equal(b, vec4(0.0))));
 }

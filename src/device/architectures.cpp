@@ -240,6 +240,7 @@ constexpr Architecture table[] = {
       .half_products = {true, "an instruction multiplies two numbers of fp16, or takes half the time", guess},
       .exact_reciprocals = {false, "Vulkan allows quotients an error of 2.5 ulp",
                             "Vulkan, Precision and Operation of SPIR-V Instructions: OpFDiv"},
+      .half_roundings = {true, "nothing is known of compilers that leave one out", guess},
       .maps_memory = {true, "the host and the device share it", guess},
       .work_per_s = {30e9, "a careful guess of the device's rate", guess},
       .bytes_per_s = {5e9, "the slow ones of the kind, at kernels that suit them badly", guess}}},

@@ -49,6 +49,7 @@ struct Facts {
     Fact<bool> half_loads = {};            ///< registers hold single numbers of fp16, loaded as such
     Fact<bool> half_products = {};         ///< as DevicePlan's
     Fact<bool> exact_reciprocals = {};     ///< as DevicePlan's
+    Fact<bool> half_roundings = {};        ///< a rounding to fp16 and back is kept, whatever lies around it
     Fact<bool> maps_memory = {};           ///< device memory that the host sees is read fast by it
     Fact<double> work_per_s = {};          ///< operations that the slow devices of the kind manage
     Fact<double> bytes_per_s = {};         ///< bytes that their memory moves
@@ -81,6 +82,7 @@ inline constexpr std::tuple fact_members{
     std::pair{"half_loads", &Facts::half_loads},
     std::pair{"half_products", &Facts::half_products},
     std::pair{"exact_reciprocals", &Facts::exact_reciprocals},
+    std::pair{"half_roundings", &Facts::half_roundings},
     std::pair{"maps_memory", &Facts::maps_memory},
     std::pair{"work_per_s", &Facts::work_per_s},
     std::pair{"bytes_per_s", &Facts::bytes_per_s},

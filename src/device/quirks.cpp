@@ -4,6 +4,8 @@ namespace tosavk {
 
 namespace {
 
+constexpr std::uint32_t driver_id_nvidia = 4;  // VkDriverId; its name is also in those of Mesa's devices
+
 constexpr Quirk quirks[] = {
     {"llvmpipe_loop_limit",
      "llvmpipe",
@@ -31,6 +33,13 @@ constexpr Quirk quirks[] = {
      "shaders with large register tiles take seconds to compile",
      "seen with the tiles of shaders/gemm.comp in fp16",
      {.own_rows = {0}, .shuffles = {false}, .shared_tiles = {false}, .cooperative_matrices = {false}}},
+    {"nvidia_dropped_roundings",
+     "NVIDIA",
+     "the compiler leaves out a rounding to fp16 that is converted back",
+     "seen on 580.159 with vec4(f16vec4(x)): fp16_gpu_test",
+     {.half_roundings = {false}},
+     false,
+     driver_id_nvidia},
 };
 
 }  // namespace
@@ -38,7 +47,8 @@ constexpr Quirk quirks[] = {
 std::vector<const Quirk*> quirks_of(const DeviceCaps& caps) {
     std::vector<const Quirk*> found;
     for (const Quirk& quirk : quirks) {
-        if (is_driver(caps, quirk.driver) && (caps.speed_quirks || !quirk.speed_only)) found.push_back(&quirk);
+        const bool same = quirk.driver_id == 0 || caps.driver_id == quirk.driver_id;
+        if (same && is_driver(caps, quirk.driver) && (caps.speed_quirks || !quirk.speed_only)) found.push_back(&quirk);
     }
     return found;
 }

@@ -16,6 +16,7 @@ struct Quirk {
     std::string_view where;    ///< where the cause can be read
     Facts facts;               ///< what follows; `symptom` and `where` are the reason and the source of each
     bool speed_only = false;   ///< without it results are the same
+    std::uint32_t driver_id = 0;  ///< VkDriverId; 0: any of `driver`
 };
 
 /// Those that the device has. A device from a file (TOSAVK_CAPS) keeps those of the driver that runs it, unless it says

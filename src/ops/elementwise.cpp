@@ -270,7 +270,7 @@ std::vector<OpDef> unary_ops() {
     std::vector<OpDef> ops;
     ops.push_back(unary(
         Op::abs, with_floats({int32_row}),
-        [](ExprContext& c) { return call(c, is_float(c.view().out().type) ? "tosa_abs" : "abs"); },
+        [](ExprContext& c) { return call(c, is_float(c.view().out().type) ? "tosa_abs" : "wrapping_abs"); },
         [](RefContext& c) { map_either(c, [](auto a) { return std::abs(a); }); }));
     ops.push_back(unary(
         Op::bitwise_not, integer_rows("PRO-INT"), [](ExprContext& c) { return "(~" + c.in(0) + ")"; },

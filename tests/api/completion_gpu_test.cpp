@@ -162,6 +162,28 @@ TEST_F(CompletionGpu, ARunKeepsTheSemaphoresThatItNeeds) {
     EXPECT_EQ(run.result(), floats(256, 2));
 }
 
+TEST_F(CompletionGpu, WhoWaitsForTheHostHoldsUpNobody) {
+    if (!has_semaphores()) return;
+    AddOne waiting(*device_), other(*device_);
+    cpp::Buffer result(*device_, 1024);
+    waiting.context.set_input(0, floats(256, 1));
+    other.context.bind_output(0, result);
+    cpp::Semaphore host(*device_);
+    for (std::uint64_t turn = 1; turn <= 3; ++turn) {
+        const tosavk_semaphore_point point = host.at(turn);
+        waiting.context.submit(order(&point, nullptr));
+        other.context.set_input(0, floats(256, static_cast<float>(turn)));
+        other.context.run();
+        Bytes got(1024);
+        result.download(got);
+        EXPECT_EQ(got, floats(256, static_cast<float>(turn) + 1));
+        EXPECT_FALSE(waiting.context.wait_for(std::chrono::nanoseconds(0)));
+        host.signal(turn);
+        waiting.context.wait();
+        EXPECT_EQ(waiting.result(), floats(256, 2));
+    }
+}
+
 TEST_F(CompletionGpu, AContextThatGoesKeepsThemUntilItsRunIsOver) {
     if (!has_semaphores()) return;
     for (int turn = 0; turn < 8; ++turn) {
@@ -388,7 +410,7 @@ TEST_F(CompletionGpu, SemaphoresGoToAnotherDeviceByDescriptor) {
     EXPECT_EQ(theirs.value(), 3u);
     theirs.signal(4);
     EXPECT_TRUE(mine->wait(4));
-    error_of(TOSAVK_ERROR_USAGE, [&] { cpp::Semaphore::import_fd(other, fd); });
+    error_of(TOSAVK_ERROR_USAGE, [&] { cpp::Semaphore::import_fd(other, -1); });
 }
 
 /// What a process that was forked off finds of a device with runs under way, and whether it can let go of it all.

@@ -97,7 +97,8 @@ std::optional<ConvProduct> conv_product(const NodeView& view, std::string& why) 
         .is_transposed = op == Op::transpose_conv2d,
         .is_float = operands->is_float,
         .is_wide = view.in(0).type == DType::i16,
-        .is_vector = operands->is_float && op == Op::conv2d && g.window.taps() == 1 && g.batch * y.in * x.in == 1,
+        // Of the output: the input may be part of a larger one, and sums must have the same order there.
+        .is_vector = operands->is_float && op == Op::conv2d && g.window.taps() == 1 && g.batch * y.out * x.out == 1,
         .batch = g.window.phases(),
         .line = x.phase_outputs(),
         .rows = g.batch * d.out * y.phase_outputs() * x.phase_outputs(),

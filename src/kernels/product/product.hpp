@@ -21,7 +21,7 @@ struct Product {
     bool unpacks = false;  ///< of fp16 or fp8, which become fp32 by integer work
     bool is_wide = false;  ///< of i16, by i8 or (of MATMUL) i16: sums of 48 bits
     bool dot4 = false;  ///< of i8, and the device multiplies four pairs at once; of a convolution its bias is constant
-    bool is_vector = false;       ///< of a convolution: the whole input is one row of one tap, of floats
+    bool is_vector = false;       ///< of a convolution: one row of one tap, of floats
     std::int64_t quad_bytes = 0;  ///< of MATMUL: of four columns that are neighbours in memory
     std::int64_t batch = 1;       ///< such products; phases of TRANSPOSE_CONV2D
     std::int64_t line = 0;        ///< of a convolution: rows that are pixels of one line of the output

@@ -184,7 +184,8 @@ void read_features(const Instance& instance, const PhysicalDevice& device, Devic
     caps.timeline_semaphores = timeline.timelineSemaphore != VK_FALSE;
     caps.integer_dot_product = dot.shaderIntegerDotProduct != VK_FALSE;
     caps.subgroup_size_control &= sizes.subgroupSizeControl != VK_FALSE && sizes.computeFullSubgroups != VK_FALSE;
-    caps.vulkan_memory_model = memory_model.vulkanMemoryModel != VK_FALSE;
+    // Atomic steps and barriers of storage buffers have the device's scope.
+    caps.vulkan_memory_model = memory_model.vulkanMemoryModel && memory_model.vulkanMemoryModelDeviceScope;
     if (matrix.cooperativeMatrix != VK_FALSE) read_cooperative_matrices(instance, device.handle, caps);
 }
 
@@ -311,7 +312,8 @@ void keep_enabled(DeviceCaps& caps, const VkDeviceCreateInfo& made_with, std::ui
         chain, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES);
     keep(caps.vulkan_memory_model,
          has(VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME, VK_API_VERSION_1_2) &&
-             ((model && model->vulkanMemoryModel != VK_FALSE) || (v12 && v12->vulkanMemoryModel != VK_FALSE)));
+             ((model && model->vulkanMemoryModel && model->vulkanMemoryModelDeviceScope) ||
+              (v12 && v12->vulkanMemoryModel && v12->vulkanMemoryModelDeviceScope)));
     const auto* matrix = find_in<khr::CooperativeMatrixFeatures>(chain, khr::cooperative_matrix_features_type);
     if (!matrix || matrix->cooperativeMatrix == VK_FALSE || !has(khr::cooperative_matrix_extension, never))
         caps.cooperative_i8 = caps.cooperative_fp16 = {};

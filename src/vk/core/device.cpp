@@ -99,7 +99,7 @@ LogicalDevice::LogicalDevice(std::shared_ptr<Instance> instance_, const Physical
         enable(sizes, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
     }
     if (plan.cooperative_i8 || plan.cooperative_fp16) {
-        memory_model.vulkanMemoryModel = VK_TRUE;
+        memory_model.vulkanMemoryModel = memory_model.vulkanMemoryModelDeviceScope = VK_TRUE;
         enable(memory_model, VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME);
         matrix.cooperativeMatrix = VK_TRUE;
         enable(matrix, khr::cooperative_matrix_extension);
@@ -277,7 +277,7 @@ std::uint64_t DeviceState::submit(std::span<const VkCommandBuffer> commands, VkF
     info.pSignalSemaphores = signals.data();
     call("vkQueueSubmit", vk.vkQueueSubmit, queue, 1u, &info, fence);
     for (const SemaphorePoint& point : order.waits) point.semaphore->note_use();
-    for (const SemaphorePoint& point : order.signals) point.semaphore->note_use();
+    for (const SemaphorePoint& point : order.signals) point.semaphore->note_signal(point.value);
     return timeline_value = next;
 }
 
@@ -304,10 +304,22 @@ std::shared_ptr<Turns> DeviceState::turns_of(VkBuffer foreign) {
     return turns;
 }
 
+namespace {
+
+/// The devices of the instance in use. Drivers of GPUs stay loaded; those on the CPU end their threads with the instance.
+std::vector<PhysicalDevice> found_devices(const std::shared_ptr<Instance>& instance) {
+    std::vector<PhysicalDevice> devices = require_devices(*instance);
+    const auto is_gpu = [](const PhysicalDevice& device) { return device.caps.type != "cpu"; };
+    if (std::any_of(devices.begin(), devices.end(), is_gpu)) Instance::keep(instance);
+    return devices;
+}
+
+}  // namespace
+
 std::vector<DeviceCaps> Device::enumerate() {
     const std::shared_ptr<Instance> instance = Instance::get();
     std::vector<DeviceCaps> caps;
-    for (const PhysicalDevice& device : require_devices(*instance)) {
+    for (const PhysicalDevice& device : found_devices(instance)) {
         std::string reason;
         caps.push_back(effective_caps(device.caps, reason));
     }
@@ -348,7 +360,7 @@ std::shared_ptr<Device> judged(DevicePlan& plan, bool can_submit, CooperativeJud
 
 std::shared_ptr<Device> Device::open(const DeviceOptions& options, CooperativeJudge judge) {
     std::shared_ptr<Instance> instance = Instance::get();
-    const std::vector<PhysicalDevice> devices = require_devices(*instance);
+    const std::vector<PhysicalDevice> devices = found_devices(instance);
     const PhysicalDevice& physical = select(devices, options);
     require_threads(physical);
     std::string reason;

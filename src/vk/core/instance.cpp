@@ -94,6 +94,14 @@ std::shared_ptr<Instance> Instance::get() {
     return instance;
 }
 
+void Instance::keep(std::shared_ptr<Instance> instance) {
+    static std::mutex mutex;
+    // Of the threads and libraries that go at the end some still use it: nobody destroys it.
+    static auto* const kept = new std::shared_ptr<Instance>();
+    const std::lock_guard lock(mutex);
+    if (!*kept || (*kept)->is_inherited()) *kept = std::move(instance);
+}
+
 std::shared_ptr<Instance> Instance::adopt(VkInstance handle, PFN_vkGetInstanceProcAddr get_address) {
     std::shared_ptr<Instance> instance(new Instance());
     instance->handle_ = handle;

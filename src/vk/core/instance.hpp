@@ -29,6 +29,10 @@ public:
     /// forever. Such an instance, and a device of it, is neither used nor destroyed.
     bool is_inherited() const { return birthplace_.is_left(); }
 
+    /// Keeps the driver loaded until the process ends. NVIDIA's can be loaded some fifty times, and not while a thread
+    /// lets go of it.
+    static void keep(std::shared_ptr<Instance> instance);
+
     std::vector<VkPhysicalDevice> physical_devices() const;
     std::vector<std::string> extensions_of(VkPhysicalDevice device) const;
 

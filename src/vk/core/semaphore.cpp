@@ -73,6 +73,13 @@ std::shared_ptr<Semaphore> Semaphore::import_fd(std::shared_ptr<Device> device, 
     return made;
 }
 
+void Semaphore::note_signal(std::uint64_t value) {
+    used_ = true;
+    std::uint64_t before = promised_;
+    while (before < value && !promised_.compare_exchange_weak(before, value)) {
+    }
+}
+
 std::uint64_t Semaphore::value() const {
     const DeviceState& state = device_->state();
     std::uint64_t value = 0;

@@ -24,6 +24,10 @@ public:
 
     /// A submit waits for it or signals it.
     void note_use() { used_ = true; }
+    /// A submit that signals `value` stands on the device's queue.
+    void note_signal(std::uint64_t value);
+    /// Whether it has the value, or gets it by what stands on the device's queue already.
+    bool is_sure(std::uint64_t value) const { return value <= promised_ || value <= this->value(); }
     Device& device() const { return *device_; }
     VkSemaphore handle() const { return foreign_ ? foreign_ : semaphore_.get(); }
     std::uint64_t value() const;
@@ -39,6 +43,7 @@ private:
     VkSemaphore foreign_ = VK_NULL_HANDLE;
     bool exportable_ = false;
     std::atomic<bool> used_ = false;
+    std::atomic<std::uint64_t> promised_ = 0;
 };
 
 /// A value of one, to be waited for or to be signalled.

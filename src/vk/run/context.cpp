@@ -37,6 +37,12 @@ void copy_bytes(std::span<const std::byte> from, std::span<std::byte> to) {
 
 namespace {
 
+/// What waits on the queue holds up all that comes later, copies of buffers too, and so perhaps who is to signal. A lent
+/// queue is its owner's, who says what stands on it.
+bool may_queue(const SemaphorePoint& point) {
+    return point.semaphore->device().state().is_lent || point.semaphore->is_sure(point.value);
+}
+
 std::shared_ptr<Executable> that_runs(std::shared_ptr<Executable> executable) {
     executable->device().require_runs();
     return executable;
@@ -197,6 +203,9 @@ void Context::submit_now(const RunOrder& order) {
         for (const Use& use : uses_) {
             if (use.waits) use.turns->wait_until_next(use.ticket);
         }
+        for (const SemaphorePoint& point : order.waits) {
+            if (!may_queue(point)) point.semaphore->wait(point.value, Completion::forever);
+        }
         recording_->submit(order);
     } catch (...) {
         recording_->abandon();
@@ -229,7 +238,8 @@ void Context::submit(RunRequest request) {
     forget_results();  // part of the run may be done when a submit fails
     const bool waits = std::any_of(uses_.begin(), uses_.end(),
                                    [](const Use& use) { return use.waits && !use.turns->is_next(use.ticket); });
-    const bool decides = executable_->plan().control_count > 0 || waits;
+    const bool decides = executable_->plan().control_count > 0 || waits ||
+                         !std::all_of(order_.waits.begin(), order_.waits.end(), may_queue);
     if (!decides) submit_now(order_);
     if (decides || request.done) run_on_thread(std::move(request), !decides);
     counters_.buffer_copies += copies_a_run_;
