@@ -680,8 +680,8 @@ typedef struct tosavk_submit_options {
  * submitted before it are there as a whole, decisions included, and once their signals or values that were reached
  * bring all that it waits for; until then it waits in a thread of the library, and what does not need it goes on: runs
  * without semaphores, and what is done to buffers that it does not use. Runs with semaphores that are submitted later
- * wait for their turn: it must not wait for what they signal. On a lent device (vulkan.h) it waits on the queue instead,
- * which its owner's signals reach, and holds up all that comes later there. `options` may be NULL. */
+ * wait for their turn: it must not wait for what they signal. On a lent device (vulkan.h) it waits on the queue
+ * instead, which its owner's signals reach, and holds up all that comes later there. `options` may be NULL. */
 TOSAVK_API tosavk_status tosavk_context_submit_with(tosavk_context* context, const tosavk_submit_options* options,
                                                     tosavk_error** error);
 /* Waits until one (`any` is 1) or all (0) of several contexts' runs are over, or `timeout_ns` nanoseconds. finished[k]

@@ -23,7 +23,7 @@ ivec4 scale32_double_high(ivec4 v, ivec4 m, ivec4 s) {
 
 // MUL of i32: the low 32 bits, or the product rounded half up to a multiple of 2^s. The shift is one for the tensor.
 ivec4 mul_shift(ivec4 a, ivec4 b, int s) {
-    if (s == 0) return a * b;
+    if (s == 0) return ivec4(uvec4(a) * uvec4(b));
     return wide_shift_right_round(wide_mul(a, b), ivec4(s));
 }
 

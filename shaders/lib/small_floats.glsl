@@ -114,7 +114,7 @@ ivec4 sticky24(ivec4 x) {
 // lib/fast_fp16.glsl has all that is left.
 #else
 #define half4 vec4  // four numbers of fp16 while they are computed with
-#if TOSAVK_NATIVE_FP16
+#if TOSAVK_HALF_ROUNDINGS
 vec4 round_fp16(vec4 value) { return vec4(f16vec4(value)); }
 #define FP16_ARITHMETIC(NAME, OP)                                                       \
     vec4 NAME(vec4 a, vec4 b) {                                                         \

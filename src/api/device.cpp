@@ -35,6 +35,7 @@ nlohmann::ordered_json plan_json(const DevicePlan& plan) {
             {"rte", plan.rte},
             {"exact_reciprocals", plan.exact_reciprocals},
             {"native_fp16", plan.native_fp16},
+            {"half_roundings", plan.half_roundings},
             {"has_fp16", plan.has_fp16},
             {"storage16", plan.storage16},
             {"half_texels", plan.half_texels},

@@ -81,7 +81,7 @@ tosavk_arithmetic arithmetic_of(const Graph& graph, const Dispatch& dispatch, co
     const DType type = graph.value(node.inputs.front()).type;
     if (dispatch.kernel == "gemm_cooperative")
         return is_float(type) ? TOSAVK_ARITHMETIC_MATRIX_FP16 : TOSAVK_ARITHMETIC_MATRIX_INT8;
-    if (type == DType::fp16 && (device.native_fp16 || (graph.fast_fp16 && device.has_fp16)))
+    if (type == DType::fp16 && (device.half_roundings || (graph.fast_fp16 && device.has_fp16)))
         return TOSAVK_ARITHMETIC_FP16;
     if (is_float(type)) return TOSAVK_ARITHMETIC_FP32;
     const bool products = node.op == Op::conv2d || node.op == Op::conv3d || node.op == Op::depthwise_conv2d ||

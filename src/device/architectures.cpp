@@ -178,6 +178,13 @@ constexpr Facts rdna3_facts() {
     return facts;
 }
 
+constexpr Facts nvidia_facts() {
+    Facts facts = subgroups("64 are two subgroups of 32", "NVIDIA, CUDA C++ Programming Guide: a warp has 32 threads");
+    facts.tile_quads = {1, "its many small multiprocessors want many tiles",
+                        "docs/performance-nvidia-h200.md: Tiles of 8x4 sums"};
+    return facts;
+}
+
 constexpr Architecture table[] = {
     {"llvmpipe", llvmpipe, llvmpipe_facts},
     {"SwiftShader", swiftshader},
@@ -189,8 +196,7 @@ constexpr Architecture table[] = {
     {"AMD RDNA 1 or 2", rdna2,
      subgroups("64 are a subgroup, or two of 32", "AMD, RDNA Instruction Set Architecture: waves of 32 and 64")},
     {"AMD RDNA 3 or later", rdna3, rdna3_facts()},
-    {"NVIDIA Turing or later", turing,
-     subgroups("64 are two subgroups of 32", "NVIDIA, CUDA C++ Programming Guide: a warp has 32 threads")},
+    {"NVIDIA Turing or later", turing, nvidia_facts()},
     {"Intel Xe-HPG", xe_hpg, xe("64 are whole subgroups of 8, 16 and 32", 8)},
     {"Intel Xe2", xe2, xe("64 are whole subgroups of 16 and 32", 16)},
     {"another Intel GPU", any_intel, xe("64 are whole subgroups of 8, 16 and 32")},

@@ -240,20 +240,24 @@ void choose_arithmetic(const DeviceCaps& caps, const Facts& facts, DevicePlan& p
                         facts.exact_reciprocals.why));
 
     // Which promise is missing; a rounding to fp16 must be the same everywhere, subnormal results included.
-    const std::string_view missing = !caps.fp16         ? "it has no shaderFloat16"
-                              : !caps.rounding_rte16    ? "it does not offer RoundingModeRTE for fp16"
-                              : !caps.denorm_preserve16 ? "it does not offer DenormPreserve for fp16"
-                              : !caps.signed_zero_inf_nan_preserve16
-                                  ? "it does not offer SignedZeroInfNanPreserve for fp16"
-                              : !caps.rounding_independence32 && !plan.rte
-                                  ? "it rounds fp16 as fp32, and does not offer RoundingModeRTE for that"
-                              : !caps.denorm_independence32 ? "it treats subnormal numbers of fp16 as those of fp32"
-                              : !*facts.half_roundings      ? facts.half_roundings.why
-                                                            : std::string_view();
+    const std::string_view missing =
+        !caps.fp16                             ? "it has no shaderFloat16"
+        : !caps.rounding_rte16                 ? "it does not offer RoundingModeRTE for fp16"
+        : !caps.denorm_preserve16              ? "it does not offer DenormPreserve for fp16"
+        : !caps.signed_zero_inf_nan_preserve16 ? "it does not offer SignedZeroInfNanPreserve for fp16"
+        : !caps.rounding_independence32 && !plan.rte
+            ? "it rounds fp16 as fp32, and does not offer RoundingModeRTE for that"
+        : !caps.denorm_independence32 ? "it treats subnormal numbers of fp16 as those of fp32"
+                                      : std::string_view();
     plan.native_fp16 = missing.empty();
-    because(plan, !missing.empty() ? fmt::format("fp16 is computed in fp32 and rounded by integer operations: {}", missing)
-                          : "fp16 is added, multiplied and rounded natively: the device rounds to nearest even, and "
-                            "keeps subnormal numbers and NaN");
+    plan.half_roundings = plan.native_fp16 && *facts.half_roundings;
+    because(
+        plan,
+        !missing.empty() ? fmt::format("fp16 is computed in fp32 and rounded by integer operations: {}", missing)
+        : plan.half_roundings
+            ? "fp16 is added, multiplied and rounded natively: the device rounds to nearest even, and keeps "
+              "subnormal numbers and NaN"
+            : fmt::format("fp16 is read natively, but rounded by integer operations: {}", facts.half_roundings.why));
     plan.has_fp16 = caps.fp16;
     because(plan, caps.fp16 ? "precision fast is fp16 as the device computes it: it has shaderFloat16"
                             : "precision fast is precision fp16: the device has no shaderFloat16");

@@ -52,14 +52,15 @@ struct DevicePlan {
     bool nan_preserve = false;                     ///< request SignedZeroInfNanPreserve 32
     bool rte = false;                              ///< request RoundingModeRTE 32
     bool exact_reciprocals =
-        false;                   ///< the device rounds 1.0 / s correctly, s in [1, 2] (else made of + - * and integers)
-    bool native_fp16 = false;    ///< fp16 + - * and roundings in float16_t (else fp32 and integer work)
-    bool has_fp16 = false;       ///< float16_t, whatever its roundings
-    bool storage16 = false;      ///< precision fast has float16_t in storage buffers, not words with two of them
-    bool half_texels = false;    ///< precision fast reads numbers of fp16 as texels, not words with two of them
-    bool half_products = false;  ///< precision fast multiplies matrices in float16_t, not in fp32
-    bool fast_fp16 = false;      ///< of the plan in the making: fp16 is computed in float16_t as the device does it
-    bool map_in_place = false;   ///< unified memory: no staging copies
+        false;                 ///< the device rounds 1.0 / s correctly, s in [1, 2] (else made of + - * and integers)
+    bool native_fp16 = false;  ///< fp16 is read, and with half_roundings computed, in float16_t (else by integer work)
+    bool half_roundings = false;  ///< native_fp16: + - * and roundings too (else in fp32, rounded by integer work)
+    bool has_fp16 = false;        ///< float16_t, whatever its roundings
+    bool storage16 = false;       ///< precision fast has float16_t in storage buffers, not words with two of them
+    bool half_texels = false;     ///< precision fast reads numbers of fp16 as texels, not words with two of them
+    bool half_products = false;   ///< precision fast multiplies matrices in float16_t, not in fp32
+    bool fast_fp16 = false;       ///< of the plan in the making: fp16 is computed in float16_t as the device does it
+    bool map_in_place = false;    ///< unified memory: no staging copies
     std::uint64_t staging_bytes = 32u << 20;  ///< host memory for staging copies of one context at most
     bool timeline_semaphores = false;         ///< submits are waited for by a timeline semaphore, else by fences
     double submit_work = 0;                   ///< arithmetic operations of one submit at most; 0: no bound

@@ -49,7 +49,7 @@ struct Facts {
     Fact<bool> half_loads = {};            ///< registers hold single numbers of fp16, loaded as such
     Fact<bool> half_products = {};         ///< as DevicePlan's
     Fact<bool> exact_reciprocals = {};     ///< as DevicePlan's
-    Fact<bool> half_roundings = {};        ///< a rounding to fp16 and back is kept, whatever lies around it
+    Fact<bool> half_roundings = {};        ///< a rounding to fp16 is kept where fp32 follows
     Fact<bool> maps_memory = {};           ///< device memory that the host sees is read fast by it
     Fact<double> work_per_s = {};          ///< operations that the slow devices of the kind manage
     Fact<double> bytes_per_s = {};         ///< bytes that their memory moves

@@ -11,11 +11,11 @@ namespace tosavk {
 
 struct Quirk {
     std::string_view name;
-    std::string_view driver;   ///< part of DeviceCaps::driver_name or name
-    std::string_view symptom;  ///< what the driver does
-    std::string_view where;    ///< where the cause can be read
-    Facts facts;               ///< what follows; `symptom` and `where` are the reason and the source of each
-    bool speed_only = false;   ///< without it results are the same
+    std::string_view driver;      ///< part of DeviceCaps::driver_name or name
+    std::string_view symptom;     ///< what the driver does
+    std::string_view where;       ///< where the cause can be read
+    Facts facts;                  ///< what follows; `symptom` and `where` are the reason and the source of each
+    bool speed_only = false;      ///< without it results are the same
     std::uint32_t driver_id = 0;  ///< VkDriverId; 0: any of `driver`
 };
 

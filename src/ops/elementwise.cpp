@@ -227,6 +227,7 @@ std::string negate_text(ExprContext& c) {
     const DType type = c.view().out().type;
     if (is_float(type)) return call(c, "tosa_negate");
     const std::string zero_points = zero_point_term(c, 1, "+", -1) + zero_point_term(c, 2, "+", -1);
+    if (type == DType::i32 && zero_points.empty()) return fmt::format("wrapping_sub(ivec4(0), {})", c.in(0));
     return clamp_to(type, "(-" + c.in(0) + zero_points + ")");
 }
 

@@ -71,7 +71,10 @@ std::optional<std::int64_t> constant_value(const NodeView& view, std::size_t k) 
 
 std::string infix(ExprContext& c, const char* op) { return fmt::format("({} {} {})", c.in(0), op, c.in(1)); }
 std::string arithmetic(ExprContext& c, const char* op, const char* name) {
-    return c.view().out().type == DType::fp16 ? call2(c, fmt::format("{}_fp16", name).c_str()) : infix(c, op);
+    const DType type = c.view().out().type;
+    return type == DType::fp16 ? call2(c, fmt::format("{}_fp16", name).c_str())
+         : type == DType::i32  ? call2(c, fmt::format("wrapping_{}", name).c_str())
+                               : infix(c, op);
 }
 std::string call(ExprContext& c, const char* function) { return fmt::format("{}({})", function, c.in(0)); }
 std::string call2(ExprContext& c, const char* function) {

@@ -50,6 +50,8 @@ TEST(FailingLoader, EveryCallFailsOnce) {
     if (!loader.set) TOSAVK_MISSING("ctest", "the loader of the tests is not the one found (LD_LIBRARY_PATH)");
     const Bytes wanted = use_a_device();
     ASSERT_EQ(loader.alive(), 0);
+    // The driver of a GPU stays loaded by an instance.
+    const int kept = cpp::Device().name().find("llvmpipe") == std::string::npos ? 1 : 0;
     std::set<std::string> names;
     int refused = 0, n = 1;
     for (;; ++n) {
@@ -72,7 +74,7 @@ TEST(FailingLoader, EveryCallFailsOnce) {
             break;
         }
         names.insert(failed);
-        EXPECT_EQ(loader.alive(), 0) << "after " << failed << ", call " << n;
+        EXPECT_LE(loader.alive(), kept) << "after " << failed << ", call " << n;
         EXPECT_EQ(use_a_device(), wanted) << "after " << failed << ", call " << n;
         ASSERT_LT(n, 1000);
     }

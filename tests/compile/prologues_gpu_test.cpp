@@ -268,7 +268,10 @@ TEST_P(Prologues, RandomChainsKeepTheirBits) {
             with += used;
         }
     }
-    EXPECT_GT(with, 0u) << "no kernel computed what it reads";
+    // Lines in shared memory read what was made before.
+    if (!is_transform(kernel) || !device_->plan().shared_tiles) {
+        EXPECT_GT(with, 0u) << "no kernel computed what it reads";
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Prologues,

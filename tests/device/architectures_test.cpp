@@ -103,8 +103,9 @@ std::map<std::string, std::string> fields_of(const DevicePlan& plan) {
                  subgroup_lanes, shared_rows, registers, own_rows, slow_storage, shared_tiles, product_tiles,
                  tile_quads, product_tile_bytes, fma_chains, dot4, cooperative_i8, cooperative_fp16,
                  cooperative_fp32_sums, matrix_sums, paired_products, subgroup_size, int64, nan_preserve, rte,
-                 exact_reciprocals, native_fp16, has_fp16, storage16, half_texels, half_products, fast_fp16,
-                 map_in_place, staging_bytes, timeline_semaphores, submit_work, submit_bytes, reasons, sizes] = plan;
+                 exact_reciprocals, native_fp16, half_roundings, has_fp16, storage16, half_texels, half_products,
+                 fast_fp16, map_in_place, staging_bytes, timeline_semaphores, submit_work, submit_bytes, reasons,
+                 sizes] = plan;
     static_cast<void>(reasons), static_cast<void>(sizes);
     const auto text = [](const auto& value) { return fmt::format("{}", value); };
     return {{"workgroup_size", text(workgroup_size)},
@@ -142,6 +143,7 @@ std::map<std::string, std::string> fields_of(const DevicePlan& plan) {
             {"rte", text(rte)},
             {"exact_reciprocals", text(exact_reciprocals)},
             {"native_fp16", text(native_fp16)},
+            {"half_roundings", text(half_roundings)},
             {"has_fp16", text(has_fp16)},
             {"storage16", text(storage16)},
             {"half_texels", text(half_texels)},

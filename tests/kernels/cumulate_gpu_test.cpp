@@ -76,7 +76,10 @@ TEST_F(Cumulate, LongAxesAreCut) {
 }
 
 TEST_F(Cumulate, AsOnADeviceThatIsHardToKeepBusy) {
-    const auto device = test::open_with([](DevicePlan& plan) { plan.busy_invocations = 1 << 20; });
+    const auto device = test::open_with([](DevicePlan& plan) {
+        plan.shared_tiles = plan.product_tiles = false;
+        plan.busy_invocations = 1 << 20;
+    });
     for (const Case& c : long_cases()) expect_right(device, c);
     for (const Case& c : {Case{DType::i32, {300'001}, 0, Combiner::add, true, false},
                           Case{DType::fp32, {300'000}, 0, Combiner::maximum, false, true},

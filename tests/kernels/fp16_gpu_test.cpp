@@ -2,6 +2,7 @@
 // both must give the one nearest value, ties to even, for every fp16 number and every tie between two of them.
 #include "base/numerics/small_floats.hpp"
 #include "compile/plan/plan.hpp"
+#include "device/architectures.hpp"
 #include "ops/builder.hpp"
 #include "support/gpu_test.hpp"
 #include "verify/judge.hpp"
@@ -30,7 +31,11 @@ protected:
         const bool may_try = caps.driver_info.find("Mesa 22.") != std::string::npos && !validation_requested();
         if (native && !caps.denorm_preserve16 && !may_try)
             GTEST_SKIP() << "the device does not promise to keep subnormal numbers";
-        used_ = test::open_with([native](DevicePlan& plan) { plan.native_fp16 = native; });
+        const bool rounds = *facts_of(caps).half_roundings;
+        used_ = test::open_with([=](DevicePlan& plan) {
+            plan.native_fp16 = native;
+            plan.half_roundings = native && rounds;
+        });
     }
 
     std::vector<Bytes> run(GraphBuilder& builder, const std::vector<Bytes>& inputs) {

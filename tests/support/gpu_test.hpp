@@ -46,6 +46,12 @@ protected:
 
 template <class Param> class GpuTestWith : public GpuTest, public ::testing::WithParamInterface<Param> {};
 
+/// A plan's other kernels of products, which a device with units for matrices leaves to others.
+inline void without_matrices(DevicePlan& plan) {
+    plan.cooperative_i8 = plan.cooperative_fp16 = {};
+    plan.subgroup_size = 0;
+}
+
 /// The best physical device, opened with a device plan of the test's own making.
 inline std::shared_ptr<Device> open_with(const std::function<void(DevicePlan&)>& change) {
     std::shared_ptr<Instance> instance = Instance::get();

@@ -49,7 +49,9 @@ protected:
         EXPECT_EQ(run.exit_code, 0) << run.err;
         return json::parse(run.out);
     }
-    static bool native_fp16() { return json::parse(cpp::Device::describe(0)).at("plan").at("native_fp16").get<bool>(); }
+    static bool native_fp16() {
+        return json::parse(cpp::Device::describe(0)).at("plan").at("half_roundings").get<bool>();
+    }
     void expect_error(const Spawned& run, int code, const std::string& part) const {
         EXPECT_EQ(run.exit_code, code) << run.err;
         EXPECT_EQ(run.out, "");

@@ -23,6 +23,7 @@ std::shared_ptr<const Graph> fast_graph(const std::string& line) {
 
 /// Like a discrete GPU's plan: products through tiles in shared memory.
 void with_tiles(DevicePlan& plan) {
+    test::without_matrices(plan);
     plan.product_tiles = plan.shared_tiles = true;
     plan.tile_quads = 1;  // a software driver compiles two for half a minute
     plan.product_tile_bytes = 16384;
@@ -35,6 +36,7 @@ void with_tiles(DevicePlan& plan) {
 
 /// Like a mobile GPU's: products in registers alone.
 void with_registers(DevicePlan& plan) {
+    test::without_matrices(plan);
     plan.product_tiles = plan.shared_rows = false;
     plan.own_rows = 8;
     plan.registers = 64;

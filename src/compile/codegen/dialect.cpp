@@ -76,8 +76,10 @@ std::string preamble(const DevicePlan& device, StoreForm stores, const Defines& 
     if (device.has_few_registers()) text += shader_file("lib/single_elements.glsl");
     text += library_text("lib/math.glsl", device);
     if (small_floats) {
-        text += fmt::format("#define TOSAVK_NATIVE_FP16 {}\n#define TOSAVK_FAST_FP16 {}\n#define TOSAVK_STORAGE16 {}\n",
-                            int(native_fp16), int(fast_fp16), int(storage16));
+        text += fmt::format(
+            "#define TOSAVK_NATIVE_FP16 {}\n#define TOSAVK_HALF_ROUNDINGS {}\n#define TOSAVK_FAST_FP16 {}\n"
+            "#define TOSAVK_STORAGE16 {}\n",
+            int(native_fp16), int(native_fp16 && device.half_roundings), int(fast_fp16), int(storage16));
         text += library_text("lib/small_floats.glsl", device);
         if (fast_fp16) text += shader_file("lib/fast_fp16.glsl");
     }

@@ -310,10 +310,9 @@ void keep_enabled(DeviceCaps& caps, const VkDeviceCreateInfo& made_with, std::ui
               (v13 && v13->subgroupSizeControl != VK_FALSE && v13->computeFullSubgroups != VK_FALSE)));
     const auto* model = find_in<VkPhysicalDeviceVulkanMemoryModelFeatures>(
         chain, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES);
-    keep(caps.vulkan_memory_model,
-         has(VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME, VK_API_VERSION_1_2) &&
-             ((model && model->vulkanMemoryModel && model->vulkanMemoryModelDeviceScope) ||
-              (v12 && v12->vulkanMemoryModel && v12->vulkanMemoryModelDeviceScope)));
+    keep(caps.vulkan_memory_model, has(VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME, VK_API_VERSION_1_2) &&
+                                       ((model && model->vulkanMemoryModel && model->vulkanMemoryModelDeviceScope) ||
+                                        (v12 && v12->vulkanMemoryModel && v12->vulkanMemoryModelDeviceScope)));
     const auto* matrix = find_in<khr::CooperativeMatrixFeatures>(chain, khr::cooperative_matrix_features_type);
     if (!matrix || matrix->cooperativeMatrix == VK_FALSE || !has(khr::cooperative_matrix_extension, never))
         caps.cooperative_i8 = caps.cooperative_fp16 = {};

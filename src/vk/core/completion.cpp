@@ -10,8 +10,11 @@ Completion::Completion(DeviceState& device) : device_(&device), fence_(device.de
     call("vkCreateFence", device.vk.vkCreateFence, device.device.handle, &info, nullptr, fence_.put());
 }
 
-Completion::~Completion() {
-    if (pending_ && !device_->device.instance->is_inherited()) try_wait(forever);
+Completion::~Completion() { drain(); }
+
+void Completion::drain() noexcept {
+    if (!pending_ || device_->device.instance->is_inherited()) return;
+    if (try_wait(forever) == VK_SUCCESS) pending_ = false;
 }
 
 void Completion::submit(std::span<const VkCommandBuffer> commands, bool last, const RunOrder& order) {

@@ -27,6 +27,8 @@ public:
     /// Whether all that was submitted has finished; waits `timeout_ns` for it at most. True when nothing was.
     bool wait(std::uint64_t timeout_ns);
     bool pending() const { return pending_; }
+    /// Waits without an answer, before something that is used goes.
+    void drain() noexcept;
     /// DeviceState::submit()'s number of the last one.
     std::uint64_t number() const { return value_; }
 

@@ -134,7 +134,9 @@ LogicalDevice::LogicalDevice(std::shared_ptr<Instance> instance_, const Physical
     info.pQueueCreateInfos = &queue;
     info.enabledExtensionCount = static_cast<std::uint32_t>(extensions.size());
     info.ppEnabledExtensionNames = extensions.data();
-    call("vkCreateDevice", instance->create_device, physical.handle, &info, nullptr, &handle);
+    const VkResult made = try_call(instance->create_device, physical.handle, &info, nullptr, &handle);
+    if (made == VK_ERROR_INITIALIZATION_FAILED && Instance::was_left_behind()) throw_left_behind(physical);
+    if (made < VK_SUCCESS) throw_result(made, "vkCreateDevice");
 
     load_device_table(vk, handle, instance->get_device_proc_addr);
     complete_table();
@@ -306,7 +308,8 @@ std::shared_ptr<Turns> DeviceState::turns_of(VkBuffer foreign) {
 
 namespace {
 
-/// The devices of the instance in use. Drivers of GPUs stay loaded; those on the CPU end their threads with the instance.
+/// The devices of the instance in use. Drivers of GPUs stay loaded; those on the CPU end their threads with the
+/// instance.
 std::vector<PhysicalDevice> found_devices(const std::shared_ptr<Instance>& instance) {
     std::vector<PhysicalDevice> devices = require_devices(*instance);
     const auto is_gpu = [](const PhysicalDevice& device) { return device.caps.type != "cpu"; };

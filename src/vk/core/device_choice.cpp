@@ -85,11 +85,14 @@ OpenDriver::~OpenDriver() {
 }
 
 void require_threads(const PhysicalDevice& device) {
-    if (left_behind && is_driver(device.caps, shares_threads))
-        throw Error(ErrorCode::device,
-                    fmt::format("'{}' was in use when this process was forked, and its threads stayed with the parent; "
-                                "fork before a device is opened, or start another program",
-                                device.caps.name));
+    if (left_behind && is_driver(device.caps, shares_threads)) throw_left_behind(device);
+}
+
+void throw_left_behind(const PhysicalDevice& device) {
+    throw Error(ErrorCode::device,
+                fmt::format("'{}' was in use when this process was forked, and its threads stayed with the parent; "
+                            "fork before a device is opened, or start another program",
+                            device.caps.name));
 }
 
 }  // namespace tosavk

@@ -31,5 +31,7 @@ private:
 /// Error(device) where the driver can run nothing any more: SwiftShader's threads are the process's, shared by all of
 /// its devices, and a process that is forked off while one is open has none.
 void require_threads(const PhysicalDevice& device);
+/// The Error(device) that says so.
+[[noreturn]] void throw_left_behind(const PhysicalDevice& device);
 
 }  // namespace tosavk

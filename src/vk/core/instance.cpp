@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <optional>
 
 namespace tosavk {
 
@@ -19,6 +20,10 @@ namespace {
 constexpr const char* validation_layer = "VK_LAYER_KHRONOS_validation";
 
 std::atomic<std::uint64_t> validation_messages{0};
+
+// Under the lock of Instance::get().
+std::atomic<int> instances_made{0};
+std::optional<Birthplace> first_made;
 
 VKAPI_ATTR VkBool32 VKAPI_CALL on_validation_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                                      VkDebugUtilsMessageTypeFlagsEXT,
@@ -89,18 +94,23 @@ std::shared_ptr<Instance> Instance::get() {
         require_loader();
         instance.reset(new Instance());
         instance->create();
+        ++instances_made;
+        if (!first_made) first_made.emplace();
         current = instance;
     }
     return instance;
 }
 
 void Instance::keep(std::shared_ptr<Instance> instance) {
+    constexpr int enough = 24;
     static std::mutex mutex;
     // Of the threads and libraries that go at the end some still use it: nobody destroys it.
     static auto* const kept = new std::shared_ptr<Instance>();
     const std::lock_guard lock(mutex);
-    if (!*kept || (*kept)->is_inherited()) *kept = std::move(instance);
+    if (instances_made >= enough && (!*kept || (*kept)->is_inherited())) *kept = std::move(instance);
 }
+
+bool Instance::was_left_behind() { return first_made && first_made->is_left(); }
 
 std::shared_ptr<Instance> Instance::adopt(VkInstance handle, PFN_vkGetInstanceProcAddr get_address) {
     std::shared_ptr<Instance> instance(new Instance());

@@ -76,8 +76,7 @@ std::shared_ptr<Semaphore> Semaphore::import_fd(std::shared_ptr<Device> device, 
 void Semaphore::note_signal(std::uint64_t value) {
     used_ = true;
     std::uint64_t before = promised_;
-    while (before < value && !promised_.compare_exchange_weak(before, value)) {
-    }
+    while (before < value && !promised_.compare_exchange_weak(before, value)) {}
 }
 
 std::uint64_t Semaphore::value() const {

@@ -26,7 +26,11 @@ Transfer::Transfer(DeviceState& device, std::uint64_t bytes, const char* what)
     for (std::size_t p = 0; p < made.size(); ++p) pieces_[p].commands = made[p];
 }
 
-/// Nothing of a call that failed half-way is left under way.
+Transfer::Caller::~Caller() {
+    if (std::uncaught_exceptions() == exceptions_) return;
+    for (Piece& piece : transfer_.pieces_) piece.done.drain();
+}
+
 void Transfer::settle() {
     for (Piece& piece : pieces_) piece.done.wait(Completion::forever);
 }
@@ -36,6 +40,7 @@ void Transfer::copy(std::size_t p, VkBuffer from, VkBuffer to, const VkBufferCop
 }
 
 void Transfer::run(const std::function<void(VkCommandBuffer)>& write) {
+    const Caller caller(*this);
     settle();
     submit(0, write);
     settle();
@@ -66,6 +71,7 @@ void Transfer::submit(std::size_t p, const std::function<void(VkCommandBuffer)>&
 }
 
 void Transfer::upload(const Buffer& to, std::uint64_t offset, std::span<const std::byte> bytes) {
+    const Caller caller(*this);
     settle();
     std::size_t p = 0;
     for (std::uint64_t done = 0; done < bytes.size(); p = 1 - p) {
@@ -79,6 +85,7 @@ void Transfer::upload(const Buffer& to, std::uint64_t offset, std::span<const st
 }
 
 void Transfer::download(const Buffer& from, std::uint64_t offset, std::span<std::byte> bytes) {
+    const Caller caller(*this);
     settle();
     const auto fetch = [&](std::size_t p, std::uint64_t start) {
         const std::uint64_t part = std::min<std::uint64_t>(bytes.size() - start, piece_bytes_);

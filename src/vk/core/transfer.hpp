@@ -35,6 +35,17 @@ private:
         Completion done;
     };
 
+    /// Ends, where it is left by an exception, what is under way: the caller's buffers may go with it.
+    class Caller {
+    public:
+        explicit Caller(Transfer& transfer) : transfer_(transfer) {}
+        ~Caller();
+
+    private:
+        Transfer& transfer_;
+        int exceptions_ = std::uncaught_exceptions();
+    };
+
     void settle();
     void submit(std::size_t piece, const std::function<void(VkCommandBuffer)>& write);
     void copy(std::size_t piece, VkBuffer from, VkBuffer to, const VkBufferCopy& region);

@@ -37,8 +37,8 @@ void copy_bytes(std::span<const std::byte> from, std::span<std::byte> to) {
 
 namespace {
 
-/// What waits on the queue holds up all that comes later, copies of buffers too, and so perhaps who is to signal. A lent
-/// queue is its owner's, who says what stands on it.
+/// What waits on the queue holds up all that comes later, copies of buffers too, and so perhaps who is to signal. A
+/// lent queue is its owner's, who says what stands on it.
 bool may_queue(const SemaphorePoint& point) {
     return point.semaphore->device().state().is_lent || point.semaphore->is_sure(point.value);
 }
