@@ -650,9 +650,10 @@ TOSAVK_API tosavk_status tosavk_context_bind_output(tosavk_context* context, uin
 /* Runs and waits. TOSAVK_ERROR_USAGE when an input was neither set nor bound. */
 TOSAVK_API tosavk_status tosavk_context_run(tosavk_context* context, tosavk_error** error);
 /* The two halves of run: submit returns at once, wait until the results are there. A graph with COND_IF or WHILE_LOOP
- * needs the host for each decision, which a thread of the context takes; runs that use the same buffers wait for it to
- * get through. What fails there is wait's error. A wait that fails ends the run as well: it has left no results, and
- * what of it the device may still do ends before the context does anything else. */
+ * needs the host for each decision, which a thread of the context takes, but for loops of which the graph alone says
+ * how often they turn; runs that use the same buffers wait for it to get through. What fails there is wait's error. A
+ * wait that fails ends the run as well: it has left no results, and what of it the device may still do ends before the
+ * context does anything else. */
 TOSAVK_API tosavk_status tosavk_context_submit(tosavk_context* context, tosavk_error** error);
 TOSAVK_API tosavk_status tosavk_context_wait(tosavk_context* context, tosavk_error** error);
 /* A value of a semaphore. The run keeps what it needs of the semaphore. */

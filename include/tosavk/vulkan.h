@@ -141,7 +141,8 @@ typedef struct tosavk_vulkan_bindings {
 /* Keeps the executable alive. Variables of the graph live in the set: between two recorded runs of a set whose graph
  * has some, a global memory barrier (VkMemoryBarrier) must stand, from shader and transfer writes to shader and
  * transfer reads and writes; one for your own buffers does not reach them. TOSAVK_ERROR_UNSUPPORTED for a graph with
- * COND_IF or WHILE_LOOP, which needs the host between its dispatches. */
+ * COND_IF, which needs the host between its dispatches, or WHILE_LOOP, but where the graph alone says how often the
+ * loop turns: then all its turns are recorded, 65536 at most. */
 TOSAVK_API tosavk_status tosavk_binding_set_create(tosavk_executable* executable, tosavk_binding_set** set,
                                                    tosavk_error** error);
 /* Writes the descriptor sets; nothing recorded with the set may be executing. What was recorded before is invalid from

@@ -212,17 +212,18 @@ void fields(Reader& in, ConstantPool& value) {
 }
 template <class A> void fields(A& a, PlanOptions& value) {
     auto& [fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, join_followers, merge_groups,
-           fuse_rows, store_in_place, fuse_attention, fuse_prologues, fuse_moved, alias_slices, tuned, late_sizes] =
-        value;
+           fuse_rows, store_in_place, fuse_attention, fuse_prologues, fuse_moved, alias_slices, alias_lists,
+           count_turns, tuned, late_sizes] = value;
     a(fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, join_followers, merge_groups, fuse_rows,
-      store_in_place, fuse_attention, fuse_prologues, fuse_moved, alias_slices, tuned, late_sizes);
+      store_in_place, fuse_attention, fuse_prologues, fuse_moved, alias_slices, alias_lists, count_turns, tuned,
+      late_sizes);
 }
 template <class A> void fields(A& a, Plan& value) {
     const typename A::Level level(a);
     auto& [dispatches, controls, placements, constants, arena_bytes, state_bytes, externals, external_bytes, variables,
-           control_count, peak_lower_bound, options, tuning] = value;
+           decisions, peak_lower_bound, options, tuning] = value;
     a(dispatches, controls, placements, constants, arena_bytes, state_bytes, externals, external_bytes, variables,
-      control_count, peak_lower_bound, options, tuning);
+      decisions, peak_lower_bound, options, tuning);
 }
 template <class A> void fields(A& a, Copy& value) {
     auto& [from, to] = value;
@@ -233,8 +234,8 @@ template <class A> void fields(A& a, RegionPlan& value) {
     a(enter, leave, plan);
 }
 template <class A> void fields(A& a, ControlStep& value) {
-    auto& [node, is_loop, before, condition, prepare, regions] = value;
-    a(node, is_loop, before, condition, prepare, regions);
+    auto& [node, is_loop, turns, before, condition, prepare, regions] = value;
+    a(node, is_loop, turns, before, condition, prepare, regions);
 }
 template <class A> void fields(A& a, PackagedShader& value) { a(value.glsl, value.spirv); }
 template <class A> void fields(A& a, PackagedScale& value) {

@@ -1,6 +1,7 @@
 // Whether the plan of a package fits its graph and is sound in itself. What depends on the device is checked where the
 // plan is carried out (vk/record/executable.cpp).
 #include "ops/storage.hpp"
+#include "ops/trips.hpp"
 #include "store/package.hpp"
 
 #include <fmt/format.h>
@@ -115,8 +116,13 @@ private:
         const Node& node = graph.node(control.node);
         if (node.regions.size() != control.regions.size() || control.is_loop != (node.op == Op::while_loop))
             wrong("a control step is for another node");
-        ++controls_;
-        for (std::size_t r = 0; r < node.regions.size(); ++r) check_plan(control.regions[r].plan, *node.regions[r]);
+        if (control.is_decided()) ++decisions_;
+        else if (control.turns != trip_count(graph, control.node)) wrong("a loop turns another number of times");
+        for (std::size_t r = 0; r < node.regions.size(); ++r) {
+            const Plan& plan = control.regions[r].plan;
+            if (control.is_decided() || r > 0) check_plan(plan, *node.regions[r]);
+            else if (!plan.dispatches.empty() || !plan.controls.empty()) wrong("a loop whose turns are known asks");
+        }
     }
 
     /// A tensor's memory holds the tensor, and ends with it but for the padding.
@@ -146,14 +152,14 @@ private:
             if (size > bytes_[space])
                 wrong(fmt::format("its {} has {} bytes, and all that lies there {}", name, size, bytes_[space]));
         }
-        if (plan.control_count != controls_)
-            wrong(fmt::format("it has {} control steps and should have {}", controls_, plan.control_count));
+        if (plan.decisions != decisions_)
+            wrong(fmt::format("it has {} decisions and should have {}", decisions_, plan.decisions));
     }
 
     std::map<std::string_view, DeclaredBuffers> shaders_;
     std::set<std::tuple<Space, std::uint64_t, std::uint64_t>> seen_;
     std::map<Space, std::uint64_t> bytes_;
-    std::uint64_t controls_ = 0;
+    std::uint64_t decisions_ = 0;
 };
 
 }  // namespace

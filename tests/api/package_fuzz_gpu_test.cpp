@@ -231,7 +231,7 @@ void alter_plan(Package& package, Random& random, bool& runs) {
         case 3: plan.arena_bytes = edge(random); break;
         case 4: plan.state_bytes = edge(random); break;
         case 5: plan.external_bytes = edge(random); break;
-        case 6: plan.control_count = static_cast<std::uint32_t>(edge(random)); break;
+        case 6: plan.decisions = static_cast<std::uint32_t>(edge(random)); break;
         case 7: shuffle_some(plan.placements, random); break;
         case 8: random() % 2 ? shuffle_some(plan.externals, random) : shuffle_some(plan.variables, random); break;
         case 9:

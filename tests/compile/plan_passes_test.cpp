@@ -570,6 +570,8 @@ TEST(PlanOptions, TheEnvironmentTurnsPassesOff) {
         {"TOSAVK_NO_PROLOGUES", &PlanOptions::fuse_prologues},
         {"TOSAVK_NO_MOVED_PROLOGUES", &PlanOptions::fuse_moved},
         {"TOSAVK_NO_SLICE_ALIASES", &PlanOptions::alias_slices},
+        {"TOSAVK_NO_LIST_ALIASES", &PlanOptions::alias_lists},
+        {"TOSAVK_NO_COUNTED_TURNS", &PlanOptions::count_turns},
         {"TOSAVK_NO_TUNING", &PlanOptions::tuned},
     };
     for (const auto& [name, pass] : switches) {

@@ -4,6 +4,7 @@
 #include "graph/index_map.hpp"
 #include "ops/op.hpp"
 #include "ops/storage.hpp"
+#include "ops/trips.hpp"
 
 #include <algorithm>
 
@@ -43,6 +44,10 @@ std::vector<Home> find_homes(const Graph& graph, const DevicePlan& device, const
     };
     for (NodeId id = 0; id < graph.nodes.size(); ++id) {
         const NodeView view(graph, id);
+        if (view.node().op == Op::while_loop && options.fuse && options.alias_lists) {
+            for (std::size_t k = 0; k < view.node().inputs.size(); ++k)
+                if (is_invariant(view.node(), k)) homes[view.node().outputs[k]] = homes[view.node().inputs[k]];
+        }
         const OpDef* def = find_op(view.node().op);
         if (!def || !def->view) continue;
         const ValueId out = view.node().outputs.front(), in = view.node().inputs.front();

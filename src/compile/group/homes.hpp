@@ -12,6 +12,7 @@ namespace tosavk {
 
 /// A value that has no memory of its own lies in another's: all of it, under another shape (RESHAPE, IDENTITY), or a
 /// part (SLICE of consecutive elements that begin where a binding may, unless one elementwise operator alone reads it).
+/// What a loop's body hands on unchanged lies where the loop's input does.
 struct Home {
     ValueId owner = no_id;
     std::uint64_t offset = 0;  ///< bytes, a multiple of DevicePlan::buffer_alignment

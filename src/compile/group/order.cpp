@@ -18,9 +18,10 @@ std::vector<bool> find_needed(const GroupGraph& fusion) {
     for (const ValueId id : graph.outputs) needed[fusion.homes[id].owner] = true;
     for (NodeId n = 0; n < graph.nodes.size(); ++n) {
         const Node& node = graph.node(n);
-        const bool is_alias = !node.outputs.empty() && fusion.homes[node.outputs.front()].owner != node.outputs.front();
-        if (is_alias) continue;
-        const std::size_t home = node.outputs.empty() ? no_group : producer(fusion, node.outputs.front());
+        // A loop's output may lie where its input does: it reads as any other.
+        const bool is_apart = node.outputs.empty() || !node.regions.empty();
+        if (!is_apart && fusion.homes[node.outputs.front()].owner != node.outputs.front()) continue;
+        const std::size_t home = is_apart ? no_group : producer(fusion, node.outputs.front());
         for (std::size_t k = 0; k < node.inputs.size(); ++k) {
             const ValueId id = node.inputs[k];
             const bool outside = home == no_group || producer(fusion, id) != home;

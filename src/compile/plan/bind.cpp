@@ -47,6 +47,7 @@ void Planner::place_arena() {
         last_[owner] = end;
     }
     if (!parent_) place_externals();
+    else if (plan_.options.fuse && plan_.options.alias_lists) place_handed();
     std::vector<Interval> intervals;
     std::vector<ValueId> owners;
     for (ValueId id = 0; id < graph_.values.size(); ++id) {
@@ -75,16 +76,30 @@ void Planner::place_arena() {
     }
 }
 
+void Planner::place_slot(ValueId owner) {
+    Placement& slot = plan_.placements[owner];
+    if (slot.space != Space::none || graph_.value(owner).is_constant() || is_empty(graph_.value(owner))) return;
+    slot = {Space::external, plan_.external_bytes, value_bytes(graph_.value(owner))};
+    plan_.external_bytes += align(slot.size);
+    plan_.externals.push_back(slot);
+}
+
 void Planner::place_externals() {
-    const auto place = [&](ValueId owner) {
-        Placement& slot = plan_.placements[owner];
-        if (slot.space != Space::none || graph_.value(owner).is_constant() || is_empty(graph_.value(owner))) return;
-        slot = {Space::external, plan_.external_bytes, value_bytes(graph_.value(owner))};
-        plan_.external_bytes += align(slot.size);
-        plan_.externals.push_back(slot);
-    };
-    for (const ValueId id : graph_.inputs) place(id);
-    for (const ValueId id : graph_.outputs) place(homes_[id].owner);
+    for (const ValueId id : graph_.inputs) place_slot(id);
+    for (const ValueId id : graph_.outputs) place_slot(homes_[id].owner);
+}
+
+// A body's results are copied over what it was handed, one after the other: none of them may lie where one of another
+// name goes.
+void Planner::place_handed() {
+    for (std::size_t k = 0; k < graph_.inputs.size(); ++k) {
+        const ValueId id = graph_.inputs[k];
+        if (last_[id] < 0) continue;  // nothing reads it
+        const auto lies_there = [&](ValueId result) { return homes_[result].owner == id; };
+        const bool changes = is_body_ && storage_of(graph_, graph_.outputs[k]) != id;
+        if (changes && std::any_of(graph_.outputs.begin(), graph_.outputs.end(), lies_there)) continue;
+        place_slot(id);
+    }
 }
 
 std::uint64_t Planner::align(std::uint64_t offset) const {

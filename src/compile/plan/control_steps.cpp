@@ -2,9 +2,10 @@
 #include "compile/plan/planner.hpp"
 
 #include "compile/group/fuse.hpp"
+#include "compile/plan/externals.hpp"
 #include "compile/rewrite/simplify.hpp"
 #include "ops/custom.hpp"
-#include "ops/storage.hpp"
+#include "ops/trips.hpp"
 
 #include <fmt/format.h>
 
@@ -17,10 +18,16 @@ namespace {
 /// Moves what lies in the region's own spaces to its place in those of the enclosing plan.
 struct Shift {
     std::uint64_t arena, constants;
+    const Plan& whose;              ///< slots these are
+    std::vector<Placement> handed;  ///< by slot: where what it holds lies in the enclosing plan
 
     void operator()(Placement& place) const {
         if (place.space == Space::arena) place.offset += arena;
         if (place.space == Space::constants) place.offset += constants;
+        if (place.space != Space::external) return;
+        const std::size_t slot = slot_of(whose, place);
+        place.space = handed[slot].space;
+        place.offset += handed[slot].offset - whose.externals[slot].offset;
     }
     void operator()(std::vector<Copy>& copies) const {
         for (Copy& copy : copies) (*this)(copy.from), (*this)(copy.to);
@@ -106,14 +113,17 @@ void Planner::add_control(NodeId id) {
     control.node = id;
     control.is_loop = graph_.node(id).op == Op::while_loop;
     control.before = plan_.dispatches.size();
-    control.condition = {Space::host, 4 * std::uint64_t{outermost().plan_.control_count++}, 4};
     PlanOptions options = plan_.options;
+    if (control.is_loop && options.count_turns) control.turns = trip_count(graph_, id).value_or(-1);
+    if (control.is_decided()) control.condition = {Space::host, 4 * std::uint64_t{outermost().plan_.decisions++}, 4};
     options.keep_all = false;
     std::uint64_t bytes = 0;
     for (const auto& graph : graph_.node(id).regions) {
+        const bool is_body = control.is_loop && !control.regions.empty();
+        Plan& plan = control.regions.emplace_back().plan;
+        if (!control.is_decided() && !is_body) continue;  // nobody asks
         const Graph region = rewritten(*graph, device_, options);
-        control.regions.emplace_back().plan =
-            Planner(region, device_, options, tuning_, this).run(graph->values.size());
+        plan = Planner(region, device_, options, tuning_, this, is_body).run(graph->values.size());
         // The regions of one step never hold values at the same time.
         bytes = std::max(bytes, control.regions.back().plan.arena_bytes);
     }
@@ -131,7 +141,10 @@ void Planner::bind_control(ControlStep& control, const Interval& memory) {
     std::vector<Placement> inputs = places(node.inputs);
     const std::vector<Placement> outputs = places(node.outputs);
     if (control.is_loop) {
-        for (std::size_t k = 0; k < inputs.size(); ++k) control.prepare.push_back({inputs[k], outputs[k]});
+        for (std::size_t k = 0; k < inputs.size(); ++k) {
+            if (homes_[node.outputs[k]].owner != homes_[node.inputs[k]].owner)
+                control.prepare.push_back({inputs[k], outputs[k]});
+        }
         inputs = outputs;
     } else {
         control.prepare = {{inputs.front(), control.condition}};
@@ -140,20 +153,26 @@ void Planner::bind_control(ControlStep& control, const Interval& memory) {
     for (std::size_t r = 0; r < control.regions.size(); ++r) {
         RegionPlan& region = control.regions[r];
         const Graph& graph = *node.regions[r];
+        const bool asks = control.is_loop && r == 0;
+        if (asks && !control.is_decided()) continue;
         const std::uint64_t constants = align(plan_.constants.size());
-        Shift{memory.offset, constants}(region.plan);
-        plan_.constants.append(constants, std::exchange(region.plan.constants, {}));
+        Shift shift{memory.offset, constants, region.plan, std::vector<Placement>(region.plan.externals.size())};
+        std::vector<std::size_t> copied;
         for (std::size_t k = 0; k < graph.inputs.size(); ++k) {
             const Placement& inner = region.plan.placements[graph.inputs[k]];
-            if (inner.space != Space::none) region.enter.push_back({inputs[k], inner});
+            if (inner.space == Space::external) shift.handed[slot_of(region.plan, inner)] = inputs[k];
+            else if (inner.space != Space::none) copied.push_back(k);
         }
-        const bool asks = control.is_loop && r == 0;
+        shift(region.plan);
+        region.plan.externals.clear();
+        region.plan.external_bytes = 0;
+        plan_.constants.append(constants, std::exchange(region.plan.constants, {}));
+        for (const std::size_t k : copied) region.enter.push_back({inputs[k], region.plan.placements[graph.inputs[k]]});
         for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
             const Placement& inner = region.plan.placements[graph.outputs[k]];
             // What a loop's body hands on unchanged lies in the output already. Equal places would not tell: an output
             // may lie where an input was that nothing reads any more.
-            const bool unchanged =
-                control.is_loop && !asks && storage_of(graph, graph.outputs[k]) == storage_of(graph, graph.inputs[k]);
+            const bool unchanged = control.is_loop && !asks && is_invariant(node, k);
             if (!unchanged) region.leave.push_back({inner, asks ? control.condition : outputs[k]});
         }
     }

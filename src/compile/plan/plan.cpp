@@ -68,11 +68,12 @@ void set_workgroups(Dispatch& dispatch, const KernelPass& pass) {
 }  // namespace
 
 Planner::Planner(const Graph& graph, const DevicePlan& device, const PlanOptions& options, const TuningTable* tuning,
-                 Planner* parent)
+                 Planner* parent, bool is_body)
     : graph_(graph),
       device_(device),
       tuning_(tuning),
       parent_(parent),
+      is_body_(is_body),
       homes_(find_homes(graph, device, options)),
       first_(graph.values.size(), never),
       last_(graph.values.size(), -1) {
@@ -191,6 +192,24 @@ void Planner::add(Dispatch dispatch, std::vector<KernelOperand> reads, std::int6
     reads_.push_back(std::move(reads));
     scratch_written_.push_back(scratch_written);
     ++step_;
+}
+
+bool is_recordable(const Plan& plan) {
+    return std::all_of(plan.controls.begin(), plan.controls.end(), [](const ControlStep& control) {
+        return control.turns >= 0 && std::all_of(control.regions.begin(), control.regions.end(),
+                                                 [](const RegionPlan& region) { return is_recordable(region.plan); });
+    });
+}
+
+std::uint64_t stretches(const Plan& plan) {
+    constexpr std::uint64_t many = std::uint64_t{1} << 40;
+    std::uint64_t sum = 1 + plan.controls.size();
+    for (const ControlStep& control : plan.controls) {
+        for (const RegionPlan& region : control.regions)
+            sum += std::min(many, stretches(region.plan)) *
+                   static_cast<std::uint64_t>(std::max<std::int64_t>(control.turns, 1));
+    }
+    return std::min(many, sum);
 }
 
 DevicePlan device_for(const Graph& graph, DevicePlan device) {

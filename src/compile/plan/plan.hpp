@@ -20,7 +20,7 @@ enum class Space : std::uint8_t {
     arena,
     constants,
     state,     ///< variables; keeps its bytes from run to run
-    host,      ///< conditions that the host reads: `offset` 4 * k for control step number k
+    host,      ///< conditions that the host reads: `offset` 4 * k for decision number k
     external,  ///< graph inputs and outputs, in slots (Plan::externals): the caller's buffers, or memory of our own
 };
 
@@ -81,11 +81,12 @@ struct Plan {
     std::uint64_t arena_bytes = 0;
     std::uint64_t state_bytes = 0;
     /// The slots of Space::external, by offset; one for each value that owns the memory of inputs or outputs. Nothing
-    /// else ever lies there, so that each may be another buffer from run to run. None in a region.
+    /// else ever lies there, so that each may be another buffer from run to run. None in a region that is part of its
+    /// plan: until then the slots of what it is handed.
     std::vector<Placement> externals;
     std::uint64_t external_bytes = 0;    ///< all slots together
     std::vector<Placement> variables;    ///< by index in Graph::variables
-    std::uint32_t control_count = 0;     ///< control steps, those of regions included
+    std::uint32_t decisions = 0;         ///< control steps that the host decides, those of regions included
     std::uint64_t peak_lower_bound = 0;  ///< largest sum of live tensors at any dispatch
     PlanOptions options;
     std::string tuning;  ///< the choices of a tuning table that it follows, as write_tuning() writes them
@@ -96,17 +97,22 @@ struct RegionPlan {
     Plan plan;
 };
 
-/// COND_IF or WHILE_LOOP: the host reads a condition and decides which region runs next.
+/// COND_IF or WHILE_LOOP: the host reads a condition and decides which region runs next, but for loops whose turns are
+/// known.
 /// COND_IF: `prepare` takes the condition to the host; then region 0 (then_graph) or 1 (else_graph) runs.
 /// WHILE_LOOP: `prepare` takes the inputs to the outputs, which carry the list from turn to turn; region 0 (cond_graph)
-/// leaves its answer to the host; as long as it is true, regions 1 (body_graph) and 0 run.
+/// leaves its answer to the host; as long as it is true, regions 1 (body_graph) and 0 run. With known turns there is
+/// nothing in region 0, and region 1 runs so often.
 struct ControlStep {
     NodeId node = no_id;
     bool is_loop = false;
-    std::size_t before = 0;  ///< index of the dispatch that comes next
-    Placement condition;     ///< in Space::host
+    std::int64_t turns = -1;  ///< below 0: the host asks
+    std::size_t before = 0;   ///< index of the dispatch that comes next
+    Placement condition;      ///< in Space::host; of what the host asks
     std::vector<Copy> prepare;
     std::vector<RegionPlan> regions;
+
+    bool is_decided() const { return turns < 0; }  ///< by the host
 };
 
 /// Calls f(dispatch) for the plan's dispatches, then for those of its regions, in an order that never changes.
@@ -115,6 +121,20 @@ template <class F> void for_each_dispatch(const Plan& plan, F f) {
     for (const ControlStep& control : plan.controls) {
         for (const RegionPlan& region : control.regions) for_each_dispatch(region.plan, f);
     }
+}
+
+/// How many stretches of dispatches without a control step among them a run has at most, where the host decides
+/// nothing; the turns of loops count.
+std::uint64_t stretches(const Plan& plan);
+
+/// Whether every control step is a loop whose turns are known.
+bool is_recordable(const Plan& plan);
+
+/// With those of regions.
+inline std::size_t dispatch_count(const Plan& plan) {
+    std::size_t count = 0;
+    for_each_dispatch(plan, [&](const Dispatch&) { ++count; });
+    return count;
 }
 
 struct TuningTable;

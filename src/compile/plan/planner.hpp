@@ -19,9 +19,9 @@ inline std::uint64_t padded(std::uint64_t bytes) { return (bytes + 15) / 16 * 16
 
 class Planner {
 public:
-    /// `parent` of a region: the plan that it becomes a part of.
+    /// `parent` of a region: the plan that it becomes a part of. `is_body`: of a loop.
     Planner(const Graph& graph, const DevicePlan& device, const PlanOptions& options, const TuningTable* tuning,
-            Planner* parent = nullptr);
+            Planner* parent = nullptr, bool is_body = false);
     /// `values`: how many the graph had before it was rewritten; the plan has places for these.
     Plan run(std::size_t values);
 
@@ -56,6 +56,9 @@ private:
     void place_arena();
     /// The inputs and outputs of the outermost graph.
     void place_externals();
+    /// What a region is handed and need not have memory of its own for.
+    void place_handed();
+    void place_slot(ValueId owner);
     std::uint64_t align(std::uint64_t offset) const;
     Placement add_constant(LazyBytes bytes, DType type);
     /// What several kernels pack alike of the same bytes has one place.
@@ -78,6 +81,7 @@ private:
     const TuningTable* const tuning_;  ///< may be null
     TuningTable followed_;             ///< of the outermost planner: those of all
     Planner* const parent_;
+    const bool is_body_;
     const std::vector<Home> homes_;
     std::int64_t step_ = 0;                          ///< dispatches and control steps so far
     std::vector<Interval> control_memory_;           ///< by control step: of its regions

@@ -24,7 +24,7 @@ void check_place(const Plan& plan, const Placement& place, const std::string& wh
                               : place.space == Space::constants ? plan.constants.size()
                               : place.space == Space::state     ? plan.state_bytes
                               : place.space == Space::external  ? plan.external_bytes
-                                                                : 4 * std::uint64_t{plan.control_count};
+                                                                : 4 * std::uint64_t{plan.decisions};
     if (place.offset > space || place.size > space - place.offset) {
         bad_plan(
             fmt::format("{} lies at {}+{}, past the {} bytes of its space", what, place.offset, place.size, space));
@@ -57,8 +57,9 @@ void check_control(const Plan& plan, const ControlStep& control) {
     const auto check = [&](const std::vector<Copy>& copies) {
         for (const Copy& copy : copies) check_copy(plan, copy.from, copy.to, "a control step");
     };
-    if (control.regions.size() != 2 || control.condition.space != Space::host) bad_plan("a control step lacks a part");
-    check_place(plan, control.condition, "a condition");
+    if (control.regions.size() != 2 || (control.is_decided() && control.condition.space != Space::host))
+        bad_plan("a control step lacks a part");
+    if (control.is_decided()) check_place(plan, control.condition, "a condition");
     check(control.prepare);
     for (const RegionPlan& region : control.regions) {
         check(region.enter);

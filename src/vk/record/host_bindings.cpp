@@ -44,9 +44,14 @@ HostMemoryNeeds host_memory_needs(const ExecutableState& executable) {
 HostBindings::HostBindings(std::shared_ptr<Executable> executable)
     : executable_(std::move(executable)), device_(executable_->device().state()), sets_(executable_->state()) {
     const Plan& plan = executable_->plan();
-    if (plan.control_count > 0)
+    if (!is_recordable(plan))
         throw Error(ErrorCode::unsupported,
                     "a graph with COND_IF or WHILE_LOOP needs the host for its decisions and cannot be recorded");
+    constexpr std::uint64_t most = 65536;
+    if (const std::uint64_t count = stretches(plan); count > most)
+        throw Error(
+            ErrorCode::unsupported,
+            fmt::format("the turns of its loops are {} stretches of commands, and up to {} are recorded", count, most));
     const MemoryUse use = device_.plan.map_in_place ? MemoryUse::shared : MemoryUse::device;
     state_ = Buffer(device_, plan.state_bytes, use, "the variables");
     upload_initial_values(device_, executable_->graph(), plan, state_);
@@ -64,7 +69,9 @@ void HostBindings::write(const HostTensors& tensors) {
         throw Error(ErrorCode::usage, "the constants are shared with other executables and stay where they are");
     if (tensors.constants.buffer != 0)
         require_range("the buffer of the constants", tensors.constants, needs.constants, needs.alignment);
-    if (recorded_ && device_.update_after_bind && !same_copies(use, use_))
+    // The lists of loops are copied as well, from and to where inputs and outputs were.
+    const bool follows = same_copies(use, use_) && (plan.controls.empty() || use.slots == use_.slots);
+    if (recorded_ && device_.update_after_bind && !follows)
         throw Error(ErrorCode::usage,
                     "what was recorded cannot follow: a tensor is copied now, or was; record another binding set");
     RunMemory memory;
@@ -95,7 +102,7 @@ void HostBindings::record(VkCommandBuffer commands) {
     constexpr VkAccessFlags all = PlanWriter::shader_access | PlanWriter::transfer_access;
     const bool copied = writer.copies(use_.before), packed = packer_->record_before(commands);
     if (copied || packed) writer.barrier(both, writes, both, all);
-    writer.dispatches(plan, 0, 0, plan.dispatches.size(), use_.barriers, {});
+    writer.whole(plan, 0, use_.barriers);
     if (!use_.after.empty()) {
         // Writes wait for reads of the same bytes too: an output may lie over an input.
         writer.barrier(both, writes, both, all);
@@ -116,8 +123,9 @@ HostAccess HostBindings::access() const {
                         VkAccessFlags what) { stages |= stage, accesses |= what; };
     const auto& dispatches = executable_->plan().dispatches;
     const auto is_copy = [](const Dispatch& dispatch) { return dispatch.is_copy(); };
-    const bool moves = std::any_of(dispatches.begin(), dispatches.end(), is_copy);
-    const bool computes = !std::all_of(dispatches.begin(), dispatches.end(), is_copy) || !packer_->empty();
+    const bool loops = !executable_->plan().controls.empty();  // their lists are copied, and bodies compute
+    const bool moves = loops || std::any_of(dispatches.begin(), dispatches.end(), is_copy);
+    const bool computes = loops || !std::all_of(dispatches.begin(), dispatches.end(), is_copy) || !packer_->empty();
     if (computes) {
         add(access.first_stages, access.first_access, PlanWriter::compute_stage, PlanWriter::shader_access);
         add(access.last_stages, access.last_access, PlanWriter::compute_stage, VK_ACCESS_SHADER_WRITE_BIT);

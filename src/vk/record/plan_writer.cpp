@@ -7,7 +7,7 @@ namespace tosavk {
 PlanWriter::PlanWriter(const ExecutableState& executable, const BindingSet& sets, const RunMemory& memory)
     : executable_(executable), vk_(executable.device->state().vk), sets_(sets), memory_(memory) {
     const Plan& plan = executable_.plan;
-    const bool copies = plan.control_count > 0 || plan.state_bytes > 0;
+    const bool copies = !plan.controls.empty() || plan.state_bytes > 0;
     work_stages_ = compute_stage | (copies ? transfer_stage : 0);
     work_writes_ = VK_ACCESS_SHADER_WRITE_BIT | (copies ? VK_ACCESS_TRANSFER_WRITE_BIT : 0);
     work_access_ = shader_access | (copies ? transfer_access : 0);
@@ -78,6 +78,31 @@ void PlanWriter::dispatches(const Plan& plan, std::size_t first_set, std::size_t
         }
         if (after) after();
     }
+}
+
+void PlanWriter::settled_copies(const std::vector<Copy>& list) {
+    barrier(work_stages_, work_writes_, work_stages_, work_access_);
+    if (list.empty()) return;
+    copies(list);
+    barrier(work_stages_, work_writes_, work_stages_, work_access_);
+}
+
+void PlanWriter::whole(const Plan& plan, std::size_t first_set, std::span<const std::size_t> barriers) {
+    std::size_t from = 0, next_set = first_set + plan.dispatches.size();
+    for (const ControlStep& control : plan.controls) {
+        dispatches(plan, first_set, from, control.before, barriers, {});
+        from = control.before;
+        settled_copies(control.prepare);
+        const RegionPlan &asks = control.regions.front(), &body = control.regions.back();
+        next_set += dispatch_count(asks.plan);
+        for (std::int64_t turn = 0; turn < control.turns; ++turn) {
+            if (!body.enter.empty()) settled_copies(body.enter);
+            whole(body.plan, next_set, {});
+            settled_copies(body.leave);
+        }
+        next_set += dispatch_count(body.plan);
+    }
+    dispatches(plan, first_set, from, plan.dispatches.size(), barriers, {});
 }
 
 }  // namespace tosavk

@@ -34,12 +34,18 @@ public:
     void dispatches(const Plan& plan, std::size_t first_set, std::size_t from, std::size_t to,
                     std::span<const std::size_t> barriers, const std::function<void()>& after);
 
+    /// A plan whole, with its control steps, none of which the host decides; each turn of a loop is written out.
+    void whole(const Plan& plan, std::size_t first_set, std::span<const std::size_t> barriers);
+
     /// What dispatches do: compute only, or copies too.
     VkPipelineStageFlags work_stages() const { return work_stages_; }
     VkAccessFlags work_writes() const { return work_writes_; }
     VkAccessFlags work_access() const { return work_access_; }
 
 private:
+    /// Copies with all that comes before and after in order.
+    void settled_copies(const std::vector<Copy>& copies);
+
     const ExecutableState& executable_;
     const VolkDeviceTable& vk_;
     const BindingSet& sets_;

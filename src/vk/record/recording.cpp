@@ -77,7 +77,7 @@ void Recording::make_buffers() {
     const std::uint64_t arena = (plan.arena_bytes + alignment - 1) / alignment * alignment;
     memory_ = Buffer(device_, arena + plan.external_bytes, use, "the arena");
     state_ = Buffer(device_, plan.state_bytes, use, "the variables");
-    conditions_ = Buffer(device_, 4 * std::uint64_t{plan.control_count}, MemoryUse::staging, "the conditions");
+    conditions_ = Buffer(device_, 4 * std::uint64_t{plan.decisions}, MemoryUse::staging, "the conditions");
     places_.arena = {memory_.handle(), 0};
     places_.externals = {memory_.handle(), arena};
     places_.constants = {executable_.constants.handle(), 0};
@@ -204,6 +204,8 @@ VkCommandBuffer Recording::new_commands() {
 void Recording::begin(VkCommandBuffer commands) {
     writer_.set_commands(commands);
     VkCommandBufferBeginInfo info{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    // A loop's body is submitted again while its last turn is under way.
+    if (!executable_.plan.controls.empty()) info.flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT;
     call("vkBeginCommandBuffer", vk_.vkBeginCommandBuffer, commands, &info);
     writer_.barrier(host_stage | compute_stage | transfer_stage,
                     VK_ACCESS_HOST_WRITE_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
@@ -312,7 +314,8 @@ void Recording::bind(ExternalUse use, std::vector<bool> inputs_bound, std::vecto
 void Recording::enqueue(const Recorded& recorded) {
     for (std::size_t s = 0; s < recorded.segments.size(); ++s) {
         for (const Chunk& chunk : recorded.segments[s]) {
-            if (!queued_.empty() && queued_share_ > 0 && queued_share_ + chunk.share > 1) flush(false);
+            constexpr std::size_t most = 1024;  // of one submit
+            if (queued_.size() >= most || (queued_share_ > 0 && queued_share_ + chunk.share > 1)) flush(false);
             queued_.push_back(chunk.commands);
             queued_share_ += chunk.share;
         }
@@ -327,6 +330,8 @@ void Recording::decide(const RecordedControl& control) {
         enqueue(control.regions[taken ? 0 : 1]);
         return;
     }
+    for (std::int64_t turn = 0; turn < control.step->turns; ++turn) enqueue(control.regions[1]);
+    if (!control.step->is_decided()) return;
     // The condition of a turn is computed in the submit of the turn before.
     enqueue(control.regions[0]);
     while (condition(*control.step)) {

@@ -238,7 +238,8 @@ void Context::submit(RunRequest request) {
     forget_results();  // part of the run may be done when a submit fails
     const bool waits = std::any_of(uses_.begin(), uses_.end(),
                                    [](const Use& use) { return use.waits && !use.turns->is_next(use.ticket); });
-    const bool decides = executable_->plan().control_count > 0 || waits ||
+    constexpr std::uint64_t many = 4096;
+    const bool decides = executable_->plan().decisions > 0 || stretches(executable_->plan()) > many || waits ||
                          !std::all_of(order_.waits.begin(), order_.waits.end(), may_queue);
     if (!decides) submit_now(order_);
     if (decides || request.done) run_on_thread(std::move(request), !decides);

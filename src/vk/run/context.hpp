@@ -65,10 +65,10 @@ public:
     void bind_output(std::size_t index, BoundBuffer bound);
 
     /// Starts a run; wait() ends it. Error(usage) when an input was never set or a run is under way. A graph with
-    /// COND_IF or WHILE_LOOP needs the host for each decision, which a thread of the context takes: what fails there,
-    /// wait() throws. So does a run that uses buffers of another one that has not submitted everything yet, and one
-    /// that waits for semaphores while any run of the device has not, or for a value that nothing on the queue brings:
-    /// there it would hold those up that it waits for.
+    /// COND_IF or WHILE_LOOP may need the host for each decision, which a thread of the context takes: what fails
+    /// there, wait() throws. So does a loop of very many turns, a run that uses buffers of another one that has not
+    /// submitted everything yet, and one that waits for semaphores while any run of the device has not, or for a value
+    /// that nothing on the queue brings: there it would hold those up that it waits for.
     void submit(RunRequest request = {});
     /// An error ends the run too, without results; what of it the device may still do ends before anything else begins.
     void wait();

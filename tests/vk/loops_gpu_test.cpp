@@ -1,0 +1,187 @@
+// Loops whose turns are known, and regions that read their list where it lies: on the device against the reference.
+#include "ops/builder.hpp"
+#include "support/control_graphs.hpp"
+#include "support/environment.hpp"
+#include "support/gpu_test.hpp"
+#include "support/run.hpp"
+#include "vk/run/context.hpp"
+
+#include <fmt/format.h>
+
+#include <iostream>
+#include <random>
+
+namespace tosavk {
+namespace {
+
+using namespace testing;
+
+constexpr std::int64_t elements = 37;
+
+class LoopsGpu : public test::GpuTest {
+protected:
+    std::shared_ptr<Executable> compile(const Graph& graph, const PlanOptions& options = {}) {
+        return Executable::create(device_, std::make_shared<const Graph>(graph),
+                                  make_plan(graph, device_->plan(), options));
+    }
+    void expect_reference(const Graph& graph, const PlanOptions& options, const std::vector<HostTensor>& inputs,
+                          std::uint64_t submits = 0) {
+        const auto executable = compile(graph, options);
+        Context context(executable, false);
+        const auto wanted = reference_run(graph, inputs);
+        for (int run = 0; run < 2; ++run) {  // the second one begins with what the first has left
+            const auto found = test::run(context, graph, inputs);
+            for (std::size_t k = 0; k < wanted.size(); ++k)
+                EXPECT_EQ(found[k].bytes, wanted[k].bytes) << "output " << k << ", run " << run;
+        }
+        if (submits > 0) {
+            EXPECT_EQ(context.counters().submits, 2 * submits);
+        }
+    }
+};
+
+/// The list of a loop: its bound, its counter, and tensors that bodies shuffle and add.
+struct RandomLoops {
+    std::mt19937 random;
+    std::size_t tensors;
+    bool known;  ///< the bound is a constant
+
+    std::size_t below(std::size_t n) { return random() % n; }
+
+    Graph region(int depth) {
+        GraphBuilder b("body");
+        const ValueId i = b.input("i", DType::i32, {1}), n = b.input("n", DType::i32, {1});
+        std::vector<ValueId> list, made;
+        for (std::size_t k = 0; k < tensors; ++k)
+            list.push_back(b.input(fmt::format("x{}", k), DType::i32, {elements}));
+        made = list;
+        const std::size_t nodes = below(4);
+        for (std::size_t k = 0; k < nodes; ++k) {
+            const ValueId x = made[below(made.size())], y = made[below(made.size())];
+            made.push_back(
+                b.add1(below(2) == 0 ? Op::add : Op::bitwise_xor, {x, y}, DType::i32, {}, fmt::format("made{}", k)));
+        }
+        if (depth > 0) {
+            std::vector<ValueId> inner = loop(b, list, depth - 1, n);
+            made.insert(made.end(), inner.begin(), inner.end());
+        }
+        if (below(3) == 0) made.push_back(b.constant_ints("c", DType::i32, {elements}, numbers()));
+        b.output(b.add1(Op::add, {i, b.scalar(DType::i32, 1)}, DType::i32, {}, "next"));
+        b.output(n);
+        for (std::size_t k = 0; k < tensors; ++k) b.output(below(3) == 0 ? list[k] : made[below(made.size())]);
+        return b.finish_region();
+    }
+    std::vector<std::int64_t> numbers() {
+        std::vector<std::int64_t> all(elements);
+        for (std::int64_t& x : all) x = static_cast<std::int64_t>(below(1000)) - 500;
+        return all;
+    }
+    /// The tensors after a loop of `bound` turns, or of two to four.
+    std::vector<ValueId> loop(GraphBuilder& b, const std::vector<ValueId>& list, int depth, ValueId bound) {
+        GraphBuilder asks("asks");
+        const ValueId i = asks.input("i", DType::i32, {1}), n = asks.input("n", DType::i32, {1});
+        for (std::size_t k = 0; k < tensors; ++k) asks.input(fmt::format("x{}", k), DType::i32, {elements});
+        asks.output(asks.add1(Op::greater, {n, i}, DType::boolean, {}, "less"));
+        if (known) bound = b.scalar(DType::i32, static_cast<std::int64_t>(below(3)) + 2);
+        std::vector<ValueId> inputs{b.scalar(DType::i32, 0), bound};
+        inputs.insert(inputs.end(), list.begin(), list.end());
+        std::vector<ValueId> out = b.while_loop(inputs, asks.finish_region(), region(depth), "loop");
+        return {out.begin() + 2, out.end()};
+    }
+    Graph graph() {
+        GraphBuilder b("loops");
+        const ValueId bound = b.input("bound", DType::i32, {1});
+        std::vector<ValueId> list;
+        for (std::size_t k = 0; k < tensors; ++k)
+            list.push_back(b.input(fmt::format("x{}", k), DType::i32, {elements}));
+        if (below(2) == 0) list[0] = b.add1(Op::bitwise_not, {list[0]}, DType::i32, {}, "inverted");
+        if (below(3) == 0) list[1] = list[2];
+        if (below(3) == 0) list[1] = b.constant_ints("start", DType::i32, {elements}, numbers());
+        const auto out = loop(b, list, static_cast<int>(below(3)), bound);
+        for (std::size_t k = 0; k < tensors; ++k) {
+            b.output(below(2) == 0 ? out[k]
+                                   : b.add1(Op::add, {out[k], list[k]}, DType::i32, {}, fmt::format("y{}", k)));
+        }
+        return b.finish();
+    }
+};
+
+TEST_F(LoopsGpu, RandomLists) {
+    const std::uint64_t cases = test::number_from_environment("TOSAVK_TEST_CASES", 4) * 6,
+                        first = test::number_from_environment("TOSAVK_TEST_SEED", 1);
+    std::cout << "seed " << first << "\n";
+    for (std::uint64_t seed = first; seed < first + cases; ++seed) {
+        RandomLoops maker{std::mt19937(static_cast<std::uint32_t>(seed)), 4, seed % 2 == 0};
+        const Graph graph = maker.graph();
+        std::vector<HostTensor> inputs{i32s({static_cast<std::int64_t>(seed % 4)})};
+        for (std::size_t k = 0; k < maker.tensors; ++k)
+            inputs.push_back(random_tensor(DType::i32, {elements}, seed * 10 + k));
+        for (const auto& [aliases, counts] : {std::pair(true, true), std::pair(false, true), std::pair(true, false)}) {
+            SCOPED_TRACE(fmt::format("seed {}, aliases {}, counts {}", seed, aliases, counts));
+            PlanOptions options;
+            options.alias_lists = aliases;
+            options.count_turns = counts;
+            expect_reference(graph, options, inputs, maker.known && counts ? 1 : 0);
+        }
+        PlanOptions plain;
+        plain.fuse = false;
+        SCOPED_TRACE(fmt::format("seed {}, without passes", seed));
+        expect_reference(graph, plain, inputs);
+    }
+}
+
+/// `turns` times x = 3 x + w; w comes from outside.
+Graph counted_graph(std::int64_t turns) {
+    GraphBuilder asks("asks"), body("body");
+    for (GraphBuilder* region : {&asks, &body}) {
+        const ValueId i = region->input("i", DType::i32, {1}), x = region->input("x", DType::i32, {elements});
+        const ValueId w = region->input("w", DType::i32, {elements});
+        if (region == &asks) {
+            asks.output(asks.add1(Op::greater, {asks.scalar(DType::i32, turns), i}, DType::boolean, {}, "less"));
+            continue;
+        }
+        body.output(body.add1(Op::add, {i, body.scalar(DType::i32, 1)}, DType::i32, {}, "next"));
+        const ValueId twice = body.add1(Op::add, {x, x}, DType::i32, {}, "twice");
+        const ValueId thrice = body.add1(Op::add, {twice, x}, DType::i32, {}, "thrice");
+        body.output(body.add1(Op::add, {thrice, w}, DType::i32, {}, "plus"));
+        body.output(w);
+    }
+    GraphBuilder b("counted");
+    const ValueId x = b.input("x", DType::i32, {elements}), w = b.input("w", DType::i32, {elements});
+    b.output(b.while_loop({b.scalar(DType::i32, 0), x, w}, asks.finish_region(), body.finish_region(), "loop")[1]);
+    return b.finish();
+}
+
+TEST_F(LoopsGpu, ManyTurnsAreOneSubmitOrAFew) {
+    const std::vector<HostTensor> inputs{random_tensor(DType::i32, {elements}, 1),
+                                         random_tensor(DType::i32, {elements}, 2)};
+    for (const std::int64_t turns : {0, 1, 900}) expect_reference(counted_graph(turns), {}, inputs, 1);
+    // So many that a thread hands them over.
+    const Graph graph = counted_graph(20000);
+    const auto executable = compile(graph);
+    Context context(executable, false);
+    const auto found = test::run(context, graph, inputs), wanted = reference_run(graph, inputs);
+    EXPECT_EQ(found[0].bytes, wanted[0].bytes);
+    EXPECT_GT(context.counters().submits, 1u);
+    EXPECT_LT(context.counters().submits, 100u);
+}
+
+TEST_F(LoopsGpu, WhatTheBodyOnlyReadsIsNotCopied) {
+    const Graph graph = counted_graph(5);
+    const Plan plan = make_plan(graph, device_->plan(), {});
+    ASSERT_EQ(plan.controls.size(), 1u);
+    const ControlStep& loop = plan.controls.front();
+    EXPECT_EQ(loop.turns, 5);
+    EXPECT_EQ(plan.decisions, 0u);
+    EXPECT_EQ(loop.prepare.size(), 2u) << "the counter and x, not w";
+    EXPECT_TRUE(loop.regions[1].enter.empty());
+    EXPECT_EQ(loop.regions[1].leave.size(), 2u);
+    PlanOptions options;
+    options.alias_lists = false;
+    EXPECT_EQ(make_plan(graph, device_->plan(), options).controls.front().regions[1].enter.size(), 3u);
+    options.count_turns = false;
+    EXPECT_EQ(make_plan(graph, device_->plan(), options).decisions, 1u);
+}
+
+}  // namespace
+}  // namespace tosavk
