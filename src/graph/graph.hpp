@@ -63,6 +63,7 @@ struct Attributes {
     std::int32_t batch_dims = 0, segments = 0;
     std::int32_t most = 1;  ///< SUPPRESS, SUPPRESS_QUEUED, PARTIAL_SORT: how many they take
     double sigma = 0;       ///< SUPPRESS_QUEUED
+    bool in_place = false;  ///< DYNAMIC_UPDATE_SLICE: its result is its operand's memory; of plans alone
     std::string variable;   ///< VARIABLE_READ, VARIABLE_WRITE: the variable's name
     std::string operator_name, domain_name, implementation_attrs;  ///< CUSTOM; the last one is opaque bytes
 

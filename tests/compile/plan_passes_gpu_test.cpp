@@ -1,10 +1,12 @@
 // The planner's passes on the device: whichever are on, a graph's outputs have the same bits.
 // TOSAVK_TEST_SEEDS sets the number of random graphs (default 4, at most 12).
+// Longer than 500 lines: one small case after another.
 #include "frontends/frontend.hpp"
 #include "frontends/problems/problem.hpp"
 #include "ops/builder.hpp"
 #include "ops/print.hpp"
 #include "reference/reference.hpp"
+#include "support/control_graphs.hpp"
 #include "support/corpus.hpp"
 #include "support/gpu_test.hpp"
 #include "support/require.hpp"
@@ -41,7 +43,8 @@ std::vector<Variant> variants() {
         {"join_followers", &PlanOptions::join_followers}, {"merge_groups", &PlanOptions::merge_groups},
         {"fuse_rows", &PlanOptions::fuse_rows},           {"store_in_place", &PlanOptions::store_in_place},
         {"fuse_prologues", &PlanOptions::fuse_prologues}, {"fuse_moved", &PlanOptions::fuse_moved},
-        {"alias_slices", &PlanOptions::alias_slices},     {"fuse", &PlanOptions::fuse},
+        {"alias_slices", &PlanOptions::alias_slices},     {"alias_lists", &PlanOptions::alias_lists},
+        {"count_turns", &PlanOptions::count_turns},       {"fuse", &PlanOptions::fuse},
     };
     for (const auto& [name, pass] : passes) {
         PlanOptions options;
@@ -51,6 +54,7 @@ std::vector<Variant> variants() {
     PlanOptions late;
     late.late_sizes = true;
     list.insert(list.begin() + 1, {"late_sizes", late});
+    list.back().options.count_turns = false;
     return list;
 }
 
@@ -261,6 +265,12 @@ TEST_F(Passes, LoopsWithinLoopsKeepTheirBits) {
         none.fuse = false;
         EXPECT_TRUE(test::same_bits(run(shared, {}).front(), run(shared, none).front())) << "behind: " << behind;
     }
+}
+
+TEST_F(Passes, TurnsThatAreCounted) {
+    const Graph graph = testing::matrix_of_turns();
+    EXPECT_EQ(make_plan(graph, device_->plan(), {}).controls.at(0).turns, 4);
+    compare_all(graph, "turns");
 }
 
 // Columns by themselves and by several lanes, in whole quads or not, whose own values are outputs too.

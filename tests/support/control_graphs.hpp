@@ -171,4 +171,61 @@ inline Graph state_in_loop_graph() {
     return b.finish();
 }
 
+/// Four turns put a row into a matrix; each row comes from a loop of as many turns at most, which a number may end.
+/// What the first row is made of is read after the turns too, and larger than all that they need.
+inline Graph matrix_of_turns() {
+    const std::int64_t columns = 9, rows = 4;
+    GraphBuilder inner_asks("inner_asks"), inner("inner"), asks("asks"), body("body");
+    for (GraphBuilder* region : {&inner_asks, &inner}) {
+        const ValueId i = region->input("i", DType::i32, {1}), n = region->input("n", DType::i32, {1});
+        const ValueId x = region->input("x", DType::i32, {columns});
+        if (region == &inner_asks) {
+            const ValueId one = region->shape(std::vector<std::int64_t>{1});
+            const ValueId element = region->add1(Op::slice, {x, one, one}, DType::i32, {}, "element");
+            const ValueId above =
+                region->add1(Op::greater, {element, region->scalar(DType::i32, 0)}, DType::boolean, {}, "above");
+            const ValueId less = region->add1(Op::greater_equal, {n, i}, DType::boolean, {}, "less");
+            region->output(region->add1(Op::logical_and, {less, above}, DType::boolean, {}, "both"));
+            continue;
+        }
+        region->output(region->add1(Op::add, {i, region->scalar(DType::i32, 1)}, DType::i32, {}, "next"));
+        region->output(n);
+        const ValueId turned = region->add1(Op::reverse, {x}, DType::i32, {}, "turned");
+        region->output(region->add1(Op::add, {turned, x}, DType::i32, {}, "sum"));
+    }
+    for (GraphBuilder* region : {&asks, &body}) {
+        const ValueId i = region->input("i", DType::i32, {1});
+        const ValueId all = region->input("all", DType::i32, {rows, columns});
+        const ValueId x = region->input("x", DType::i32, {columns});
+        if (region == &asks) {
+            region->output(
+                region->add1(Op::greater, {region->scalar(DType::i32, rows), i}, DType::boolean, {}, "less"));
+            continue;
+        }
+        const ValueId zero = region->scalar(DType::i32, 0);
+        const ValueId made =
+            region->while_loop({zero, i, x}, inner_asks.finish_region(), inner.finish_region(), "inner").at(2);
+        const ValueId row = region->add1(Op::reshape, {made, region->shape(std::vector<std::int64_t>{1, columns})},
+                                         DType::i32, {}, "row");
+        const ValueId start = region->add1(Op::concat, {i, zero}, DType::i32, {}, "start");
+        region->output(region->add1(Op::add, {i, region->scalar(DType::i32, 1)}, DType::i32, {}, "next"));
+        region->output(region->add1(Op::dynamic_update_slice, {all, row, start}, DType::i32, {}, "more"));
+        region->output(region->add1(Op::bitwise_not, {made}, DType::i32, {}, "inverted"));
+    }
+    GraphBuilder b("turns");
+    const ValueId all = b.input("all", DType::i32, {rows, columns}), wide = b.input("wide", DType::i32, {5000});
+    Attributes along;
+    along.axis = 0;
+    along.combiner = Combiner::add;
+    const ValueId sums = b.add1(Op::cumulate, {wide}, DType::i32, along, "sums");
+    const ValueId from = b.shape(std::vector<std::int64_t>{20}), size = b.shape(std::vector<std::int64_t>{columns});
+    const ValueId x = b.add1(Op::slice, {sums, from, size}, DType::i32, {}, "x");
+    const auto out =
+        b.while_loop({b.scalar(DType::i32, 0), all, x}, asks.finish_region(), body.finish_region(), "loop");
+    b.output(out[1]);
+    b.output(out[2]);
+    b.output(b.add1(Op::add, {sums, out[0]}, DType::i32, {}, "later"));
+    return b.finish();
+}
+
 }  // namespace tosavk::testing

@@ -8,7 +8,9 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <iostream>
+#include <optional>
 #include <random>
 
 namespace tosavk {
@@ -44,7 +46,7 @@ protected:
 struct RandomLoops {
     std::mt19937 random;
     std::size_t tensors;
-    bool known;  ///< the bound is a constant
+    bool known;  ///< every bound is a constant; else some are, and some conditions ask for more
 
     std::size_t below(std::size_t n) { return random() % n; }
 
@@ -65,10 +67,24 @@ struct RandomLoops {
             std::vector<ValueId> inner = loop(b, list, depth - 1, n);
             made.insert(made.end(), inner.begin(), inner.end());
         }
+        std::vector<ValueId> updated(tensors, no_id);
+        for (std::size_t k = 0; k < tensors; ++k) {
+            if (below(3) > 0) continue;
+            const ValueId window = b.add1(Op::slice,
+                                          {made[below(made.size())], b.shape(std::vector<std::int64_t>{3}),
+                                           b.shape(std::vector<std::int64_t>{5})},
+                                          DType::i32, {}, fmt::format("window{}", k));
+            updated[k] =
+                b.add1(Op::dynamic_update_slice, {list[k], window, i}, DType::i32, {}, fmt::format("updated{}", k));
+            if (below(4) == 0) made.push_back(updated[k]);
+        }
         if (below(3) == 0) made.push_back(b.constant_ints("c", DType::i32, {elements}, numbers()));
         b.output(b.add1(Op::add, {i, b.scalar(DType::i32, 1)}, DType::i32, {}, "next"));
         b.output(n);
-        for (std::size_t k = 0; k < tensors; ++k) b.output(below(3) == 0 ? list[k] : made[below(made.size())]);
+        for (std::size_t k = 0; k < tensors; ++k)
+            b.output(updated[k] != no_id && below(4) > 0 ? updated[k]
+                     : below(3) == 0                     ? list[k]
+                                                         : made[below(made.size())]);
         return b.finish_region();
     }
     std::vector<std::int64_t> numbers() {
@@ -80,9 +96,18 @@ struct RandomLoops {
     std::vector<ValueId> loop(GraphBuilder& b, const std::vector<ValueId>& list, int depth, ValueId bound) {
         GraphBuilder asks("asks");
         const ValueId i = asks.input("i", DType::i32, {1}), n = asks.input("n", DType::i32, {1});
-        for (std::size_t k = 0; k < tensors; ++k) asks.input(fmt::format("x{}", k), DType::i32, {elements});
-        asks.output(asks.add1(Op::greater, {n, i}, DType::boolean, {}, "less"));
-        if (known) bound = b.scalar(DType::i32, static_cast<std::int64_t>(below(3)) + 2);
+        ValueId x = no_id;
+        for (std::size_t k = 0; k < tensors; ++k) x = asks.input(fmt::format("x{}", k), DType::i32, {elements});
+        ValueId answer = asks.add1(Op::greater, {n, i}, DType::boolean, {}, "less");
+        if (!known && below(3) == 0) {
+            const ValueId at = asks.shape(std::vector<std::int64_t>{1}), one = asks.shape(std::vector<std::int64_t>{1});
+            const ValueId element = asks.add1(Op::slice, {x, at, one}, DType::i32, {}, "element");
+            const ValueId above =
+                asks.add1(Op::greater, {element, asks.scalar(DType::i32, 0)}, DType::boolean, {}, "above");
+            answer = asks.add1(Op::logical_and, {answer, above}, DType::boolean, {}, "both");
+        }
+        asks.output(answer);
+        if (known || below(2) == 0) bound = b.scalar(DType::i32, static_cast<std::int64_t>(below(3)) + 2);
         std::vector<ValueId> inputs{b.scalar(DType::i32, 0), bound};
         inputs.insert(inputs.end(), list.begin(), list.end());
         std::vector<ValueId> out = b.while_loop(inputs, asks.finish_region(), region(depth), "loop");
@@ -116,15 +141,17 @@ TEST_F(LoopsGpu, RandomLists) {
         std::vector<HostTensor> inputs{i32s({static_cast<std::int64_t>(seed % 4)})};
         for (std::size_t k = 0; k < maker.tensors; ++k)
             inputs.push_back(random_tensor(DType::i32, {elements}, seed * 10 + k));
-        for (const auto& [aliases, counts] : {std::pair(true, true), std::pair(false, true), std::pair(true, false)}) {
-            SCOPED_TRACE(fmt::format("seed {}, aliases {}, counts {}", seed, aliases, counts));
+        // All, without one of them or two, and nothing.
+        for (const std::uint64_t left_out : {std::uint64_t{0}, 1 + seed / 2 % 4}) {
+            SCOPED_TRACE(fmt::format("seed {}, without {}", seed, left_out));
             PlanOptions options;
-            options.alias_lists = aliases;
-            options.count_turns = counts;
-            expect_reference(graph, options, inputs, maker.known && counts ? 1 : 0);
+            options.alias_lists = left_out != 1 && left_out != 4;
+            options.count_turns = left_out != 2 && left_out != 4;
+            expect_reference(graph, options, inputs, maker.known && options.count_turns ? 1 : 0);
         }
         PlanOptions plain;
         plain.fuse = false;
+        plain.count_turns = seed / 2 % 2 == 0;
         SCOPED_TRACE(fmt::format("seed {}, without passes", seed));
         expect_reference(graph, plain, inputs);
     }
@@ -152,12 +179,63 @@ Graph counted_graph(std::int64_t turns) {
     return b.finish();
 }
 
+/// Each turn puts another window, made of x, into what is kept of all turns.
+Graph history_graph(DType type, const Shape& whole, const Shape& window, std::int64_t turns) {
+    const auto rank = static_cast<std::int64_t>(whole.size());
+    GraphBuilder asks("asks"), body("body");
+    for (GraphBuilder* region : {&asks, &body}) {
+        const ValueId kept = region->input("kept", type, whole), x = region->input("x", type, window);
+        const ValueId i = region->input("i", DType::i32, {1});
+        if (region == &asks) {
+            asks.output(
+                asks.add1(Op::greater_equal, {asks.scalar(DType::i32, turns - 1), i}, DType::boolean, {}, "less"));
+            continue;
+        }
+        Attributes along;
+        along.axis = static_cast<std::int32_t>(rank - 1);
+        const ValueId turned = body.add1(Op::reverse, {x}, type, along, "turned");
+        const ValueId start =
+            rank == 1 ? i : body.add1(Op::concat, std::vector<ValueId>(whole.size(), i), DType::i32, {}, "start");
+        body.output(body.add1(Op::dynamic_update_slice, {kept, turned, start}, type, {}, "more"));
+        body.output(turned);
+        body.output(body.add1(Op::add, {i, body.scalar(DType::i32, 1)}, DType::i32, {}, "next"));
+    }
+    GraphBuilder b("history");
+    const ValueId kept = b.input("kept", type, whole), x = b.input("x", type, window);
+    const auto out =
+        b.while_loop({kept, x, b.scalar(DType::i32, 0)}, asks.finish_region(), body.finish_region(), "loop");
+    b.output(out[0]);
+    return b.finish();
+}
+
+TEST_F(LoopsGpu, WindowsAreWrittenInPlace) {
+    const std::tuple<Shape, Shape> shapes[] = {
+        {{40}, {1}}, {{41}, {7}}, {{9, 16}, {1, 16}}, {{9, 15}, {2, 3}}, {{5, 6, 7}, {1, 2, 4}}};
+    for (const DType type : {DType::fp32, DType::i8, DType::i16, DType::fp16, DType::i32}) {
+        for (const auto& [whole, window] : shapes) {
+            SCOPED_TRACE(fmt::format("{} {} {}", name_of(type), to_string(whole), to_string(window)));
+            const Graph graph = history_graph(type, whole, window, 7);
+            const Plan plan = make_plan(graph, device_->plan(), {});
+            const RegionPlan& body = plan.controls.at(0).regions[1];
+            EXPECT_TRUE(std::any_of(body.plan.dispatches.begin(), body.plan.dispatches.end(),
+                                    [](const Dispatch& d) { return d.kernel == "dynamic_update_in_place"; }));
+            // All but what is updated; a window of one element is its own reverse.
+            EXPECT_EQ(body.leave.size(), element_count(window) > 1 ? 2u : 1u);
+            const std::vector<HostTensor> inputs{random_tensor(type, whole, 1), random_tensor(type, window, 2)};
+            expect_reference(graph, {}, inputs, 1);
+            PlanOptions options;
+            options.alias_lists = false;
+            expect_reference(graph, options, inputs, 1);
+        }
+    }
+}
+
 TEST_F(LoopsGpu, ManyTurnsAreOneSubmitOrAFew) {
     const std::vector<HostTensor> inputs{random_tensor(DType::i32, {elements}, 1),
                                          random_tensor(DType::i32, {elements}, 2)};
     for (const std::int64_t turns : {0, 1, 900}) expect_reference(counted_graph(turns), {}, inputs, 1);
     // So many that a thread hands them over.
-    const Graph graph = counted_graph(20000);
+    const Graph graph = counted_graph(5000);
     const auto executable = compile(graph);
     Context context(executable, false);
     const auto found = test::run(context, graph, inputs), wanted = reference_run(graph, inputs);

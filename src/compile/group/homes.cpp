@@ -48,6 +48,7 @@ std::vector<Home> find_homes(const Graph& graph, const DevicePlan& device, const
             for (std::size_t k = 0; k < view.node().inputs.size(); ++k)
                 if (is_invariant(view.node(), k)) homes[view.node().outputs[k]] = homes[view.node().inputs[k]];
         }
+        if (view.attrs().in_place) homes[view.node().outputs.front()] = homes[view.node().inputs.front()];
         const OpDef* def = find_op(view.node().op);
         if (!def || !def->view) continue;
         const ValueId out = view.node().outputs.front(), in = view.node().inputs.front();

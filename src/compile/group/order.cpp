@@ -18,8 +18,8 @@ std::vector<bool> find_needed(const GroupGraph& fusion) {
     for (const ValueId id : graph.outputs) needed[fusion.homes[id].owner] = true;
     for (NodeId n = 0; n < graph.nodes.size(); ++n) {
         const Node& node = graph.node(n);
-        // A loop's output may lie where its input does: it reads as any other.
-        const bool is_apart = node.outputs.empty() || !node.regions.empty();
+        // A loop's output may lie where its input does, and an update in what it updates: both read as any other.
+        const bool is_apart = node.outputs.empty() || !node.regions.empty() || node.attrs.in_place;
         if (!is_apart && fusion.homes[node.outputs.front()].owner != node.outputs.front()) continue;
         const std::size_t home = is_apart ? no_group : producer(fusion, node.outputs.front());
         for (std::size_t k = 0; k < node.inputs.size(); ++k) {
@@ -37,10 +37,11 @@ void find_outputs(GroupGraph& fusion) {
     const std::vector<bool> needed = find_needed(fusion);
     for (Group& group : fusion.groups) {
         const auto add = [&](NodeId id) {
-            // A kernel of several outputs writes all of them, or is not run.
+            // A kernel of several outputs writes all of them, or is not run. What is updated in place is a result.
             const auto& made = fusion.graph.node(id).outputs;
             const bool any = std::any_of(made.begin(), made.end(), [&](ValueId value) { return needed[value]; });
-            if (any) group.outputs.insert(group.outputs.end(), made.begin(), made.end());
+            if (any || fusion.graph.node(id).attrs.in_place)
+                group.outputs.insert(group.outputs.end(), made.begin(), made.end());
         };
         if (group.anchor != no_id) add(group.anchor);
         for (const NodeId id : group.members) add(id);

@@ -95,10 +95,11 @@ void Planner::place_handed() {
     for (std::size_t k = 0; k < graph_.inputs.size(); ++k) {
         const ValueId id = graph_.inputs[k];
         if (last_[id] < 0) continue;  // nothing reads it
-        const auto lies_there = [&](ValueId result) { return homes_[result].owner == id; };
+        bool lies_there = false;
+        for (std::size_t j = 0; j < graph_.outputs.size(); ++j)
+            lies_there = lies_there || (j != k && homes_[graph_.outputs[j]].owner == id);
         const bool changes = is_body_ && storage_of(graph_, graph_.outputs[k]) != id;
-        if (changes && std::any_of(graph_.outputs.begin(), graph_.outputs.end(), lies_there)) continue;
-        place_slot(id);
+        if (!changes || !lies_there) place_slot(id);
     }
 }
 

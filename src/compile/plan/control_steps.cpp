@@ -5,6 +5,7 @@
 #include "compile/plan/externals.hpp"
 #include "compile/rewrite/simplify.hpp"
 #include "ops/custom.hpp"
+#include "ops/storage.hpp"
 #include "ops/trips.hpp"
 
 #include <fmt/format.h>
@@ -44,6 +45,36 @@ struct Shift {
         }
     }
 };
+
+/// What a loop's body makes of its input number `k`, where it is that input with a window replaced and nothing else
+/// reads either: the node that does it.
+NodeId update_of(const Graph& body, std::size_t k) {
+    const ValueId input = body.inputs[k], result = storage_of(body, body.outputs[k]);
+    const NodeId id = body.value(result).producer;
+    if (id == no_id || body.node(id).op != Op::dynamic_update_slice) return no_id;
+    if (storage_of(body, body.node(id).inputs.front()) != input) return no_id;
+    for (NodeId n = 0; n < body.nodes.size(); ++n) {
+        const Node& node = body.node(n);
+        if (node.op == Op::unknown) continue;  // taken out
+        const bool is_view = op_def(node.op).view && storage_of(body, node.outputs.front()) != node.outputs.front();
+        for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+            const ValueId owner = storage_of(body, node.inputs[i]);
+            if (!is_view && !(n == id && i == 0) && (owner == input || owner == result)) return no_id;
+        }
+    }
+    for (std::size_t j = 0; j < body.outputs.size(); ++j) {
+        const ValueId owner = storage_of(body, body.outputs[j]);
+        if (j != k && (owner == input || owner == result)) return no_id;
+    }
+    return id;
+}
+
+void update_in_place(Graph& body, const PlanOptions& options) {
+    for (std::size_t k = 0; options.fuse && options.alias_lists && k < body.outputs.size(); ++k) {
+        const NodeId update = update_of(body, k);
+        if (update != no_id) body.nodes[update].attrs.in_place = true;
+    }
+}
 
 }  // namespace
 
@@ -122,7 +153,8 @@ void Planner::add_control(NodeId id) {
         const bool is_body = control.is_loop && !control.regions.empty();
         Plan& plan = control.regions.emplace_back().plan;
         if (!control.is_decided() && !is_body) continue;  // nobody asks
-        const Graph region = rewritten(*graph, device_, options);
+        Graph region = rewritten(*graph, device_, options);
+        if (is_body) update_in_place(region, options);
         plan = Planner(region, device_, options, tuning_, this, is_body).run(graph->values.size());
         // The regions of one step never hold values at the same time.
         bytes = std::max(bytes, control.regions.back().plan.arena_bytes);
@@ -163,6 +195,13 @@ void Planner::bind_control(ControlStep& control, const Interval& memory) {
             if (inner.space == Space::external) shift.handed[slot_of(region.plan, inner)] = inputs[k];
             else if (inner.space != Space::none) copied.push_back(k);
         }
+        // Nothing else ever lies in a slot: what a body leaves in that of its input was made there.
+        std::vector<bool> stays(graph.outputs.size(), false);
+        for (std::size_t k = 0; control.is_loop && !asks && k < stays.size(); ++k) {
+            const Placement &from = region.plan.placements[graph.inputs[k]],
+                            &to = region.plan.placements[graph.outputs[k]];
+            stays[k] = from.space == Space::external && to.space == Space::external && from.offset == to.offset;
+        }
         shift(region.plan);
         region.plan.externals.clear();
         region.plan.external_bytes = 0;
@@ -173,7 +212,7 @@ void Planner::bind_control(ControlStep& control, const Interval& memory) {
             // What a loop's body hands on unchanged lies in the output already. Equal places would not tell: an output
             // may lie where an input was that nothing reads any more.
             const bool unchanged = control.is_loop && !asks && is_invariant(node, k);
-            if (!unchanged) region.leave.push_back({inner, asks ? control.condition : outputs[k]});
+            if (!unchanged && !stays[k]) region.leave.push_back({inner, asks ? control.condition : outputs[k]});
         }
     }
 }

@@ -42,15 +42,16 @@ std::optional<KernelChoice> plan_window(const NodeView& view, const DevicePlan& 
         why = fmt::format("its window has {} dimensions, and this kernel counts {}", dims.size(), most);
         return std::nullopt;
     }
-    const std::int64_t count = element_count(view.out().shape);
+    const bool in_place = view.attrs().in_place;
+    const std::int64_t count = element_count(in_place ? view.in(1).shape : view.out().shape);
     KernelChoice choice;
-    choice.kernel = updates ? "dynamic_update" : "dynamic_slice";
+    choice.kernel = in_place ? "dynamic_update_in_place" : updates ? "dynamic_update" : "dynamic_slice";
     const bool rows = dims.size() == 1 || dims.back().size % 4 == 0;
     choice.defines = {{"X4", is_float(type) ? "vec4" : "ivec4"},
                       {"X1", is_float(type) ? "float" : "int"},
                       {"RANK", std::to_string(dims.size())},
-                      {"STARTS(k)", updates ? "in2_load1(k)" : "in1_load1(k)"}};
-    if (!updates) choice.defines.emplace_back("ROWS", rows ? "1" : "0");
+                      {"STARTS(k)", updates && !in_place ? "in2_load1(k)" : "in1_load1(k)"}};
+    if (!updates || in_place) choice.defines.emplace_back("ROWS", rows ? "1" : "0");
     for (std::size_t d = 0; d < most; ++d) {
         const Dimension one = d < dims.size() ? dims[d] : Dimension{1, 1, 0, 0, 1};
         const auto name = [&](const char* what) { return fmt::format("{}{}", what, d); };
@@ -62,8 +63,9 @@ std::optional<KernelChoice> plan_window(const NodeView& view, const DevicePlan& 
     }
     set_constants(choice, {{"COUNT", count}});
     const double share = static_cast<double>(count) / static_cast<double>(element_count(view.in(0).shape));
-    add_operand(choice, view, 0, updates ? 1 : (rows ? 2 : 4) * share);
-    if (updates) add_operand(choice, view, 1, 2);
+    if (in_place) choice.fuses_followers = choice.aligned = false;
+    else add_operand(choice, view, 0, updates ? 1 : (rows ? 2 : 4) * share);
+    if (updates) add_operand(choice, view, 1, in_place ? 1 : 2);
     add_operand(choice, view, updates ? 2 : 1);
     choice.groups = linear_groups((count + 3) / 4, device);
     return choice;
