@@ -190,6 +190,19 @@ TEST(DevicePlan, NativeFp16NeedsEveryPromise) {
     EXPECT_FALSE(device_plan(caps).native_fp16);
 }
 
+TEST(DevicePlan, ADriverThatDropsRoundingsReadsFp16Natively) {
+    DeviceCaps caps = desktop();
+    EXPECT_TRUE(device_plan(caps).half_roundings);
+    caps.name = "NVIDIA GeForce RTX 2060 (NVK TU106)";
+    caps.driver_name = "NVK";
+    caps.driver_id = 24;
+    EXPECT_TRUE(device_plan(caps).half_roundings);
+    caps.driver_name = "NVIDIA";
+    caps.driver_id = 4;
+    EXPECT_TRUE(device_plan(caps).native_fp16);
+    EXPECT_FALSE(device_plan(caps).half_roundings);
+}
+
 TEST(DevicePlan, ADiscreteDeviceWithMappableMemoryIsStaged) {
     DeviceCaps caps = desktop();
     caps.unified_memory = true;

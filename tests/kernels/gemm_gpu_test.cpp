@@ -10,6 +10,8 @@
 #include "verify/checker.hpp"
 #include "vk/measure/cooperative_check.hpp"
 
+#include <fmt/format.h>
+
 using namespace tosavk;
 using namespace tosavk::testing;
 
@@ -264,6 +266,35 @@ TEST_F(OwnRows, LinesAgreeWithTheReference) {
         plan.max_binding_bytes = 8192;
     });
     check_products(parts, load_problem("conv2d i8 1x20x19x24 64x3x3 s1 p1 rescale"), "several bindings", "gemm");
+}
+
+using SplitSums = test::GpuTest;
+
+// Fused with what cuts the vector out, and without: the sums have one order.
+TEST_F(SplitSums, AVectorMayBePartOfALargerInput) {
+    const auto used = test::open_with([](DevicePlan& plan) {
+        test::without_matrices(plan);
+        plan.shared_tiles = plan.product_tiles = true;
+        plan.shared_rows = plan.slow_storage = false;
+        plan.product_tile_bytes = 32768;
+        plan.busy_invocations = 1 << 16;
+    });
+    for (const std::int64_t channels : {256, 250}) {
+        GraphBuilder b("vector", level_none);
+        std::vector<float> weights;
+        for (std::int64_t i = 0; i < 64 * channels; ++i) weights.push_back(static_cast<float>(i * 37 % 64 - 32) / 61);
+        Attributes attrs;
+        attrs.pad = {0, 0, 0, 0};
+        attrs.stride = attrs.dilation = {1, 1};
+        attrs.acc_type = DType::fp32;
+        const std::int64_t start[] = {0, 1, 1, 0}, size[] = {1, 1, 1, channels};
+        const ValueId x = b.input("x", DType::fp32, {1, 3, 2, channels}), zero = b.scalar(DType::fp32, 0);
+        const ValueId vector = b.add1(Op::slice, {x, b.shape(start), b.shape(size)}, DType::fp32, {}, "vector");
+        const ValueId weight = b.constant_floats("weight", DType::fp32, {64, 1, 1, channels}, weights);
+        b.output(b.add1(Op::conv2d, {vector, weight, b.scalar(DType::fp32, 0.5), zero, zero}, DType::fp32, attrs,
+                        "convolution"));
+        check_products(used, b.finish(), fmt::format("{} channels", channels), "gemm_split");
+    }
 }
 
 class CooperativeProducts : public test::GpuTest {
