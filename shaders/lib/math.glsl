@@ -41,8 +41,8 @@ vec4 tosa_clamp(vec4 x, float lo, float hi) { return tosa_min(tosa_max(x, vec4(l
 // NaN gives lo.
 vec4 tosa_clamp_ignore(vec4 x, float lo, float hi) { return tosa_min(tosa_max_ignore(x, vec4(lo)), vec4(hi)); }
 
-// Integers wrap around. NVIDIA's compiler takes signed sums and differences for ones that do not, and makes others of the
-// comparisons and magnitudes behind them; of unsigned ones it does not.
+// Integers wrap around. NVIDIA's compiler makes sums of absolute differences, which do not, of |a - b|; these are
+// written without a pattern that it is known to take for one.
 ivec4 wrapping_add(ivec4 a, ivec4 b) { return ivec4(uvec4(a) + uvec4(b)); }
 ivec4 wrapping_sub(ivec4 a, ivec4 b) { return ivec4(uvec4(a) - uvec4(b)); }
 ivec4 wrapping_mul(ivec4 a, ivec4 b) { return ivec4(uvec4(a) * uvec4(b)); }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr char magic[8] = {'T', 'O', 'S', 'A', 'V', 'K', 'P', 'K'};
 /// Goes up with every change of the fields, of what a plan means, or of how the planner numbers things.
-constexpr std::uint32_t format_version = 23;
+constexpr std::uint32_t format_version = 24;
 
 struct FileHeader {
     char magic_bytes[8];

@@ -184,6 +184,25 @@ TEST_F(CompletionGpu, WhoWaitsForTheHostHoldsUpNobody) {
     }
 }
 
+TEST_F(CompletionGpu, SignalsKeepTheOrderOfTheRuns) {
+    if (!has_semaphores()) return;
+    AddOne waiting(*device_), other(*device_);
+    waiting.context.set_input(0, floats(256, 1));
+    other.context.set_input(0, floats(256, 2));
+    cpp::Semaphore host(*device_), done(*device_);
+    const tosavk_semaphore_point wait = host.at(1), first = done.at(1), second = done.at(2);
+    waiting.context.submit(order(&wait, &first));
+    other.context.submit(order(nullptr, &second));
+    EXPECT_FALSE(other.context.wait_for(std::chrono::milliseconds(20)));
+    EXPECT_EQ(done.value(), 0u);
+    host.signal(1);
+    other.context.wait();
+    EXPECT_EQ(done.value(), 2u);
+    waiting.context.wait();
+    EXPECT_EQ(waiting.result(), floats(256, 2));
+    EXPECT_EQ(other.result(), floats(256, 3));
+}
+
 TEST_F(CompletionGpu, AContextThatGoesKeepsThemUntilItsRunIsOver) {
     if (!has_semaphores()) return;
     for (int turn = 0; turn < 8; ++turn) {

@@ -1,6 +1,5 @@
 // The planner's passes on the device: whichever are on, a graph's outputs have the same bits.
 // TOSAVK_TEST_SEEDS sets the number of random graphs (default 4, at most 12).
-// Longer than 500 lines: one small case after another.
 #include "frontends/frontend.hpp"
 #include "frontends/problems/problem.hpp"
 #include "ops/builder.hpp"

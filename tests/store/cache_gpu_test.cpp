@@ -107,7 +107,8 @@ protected:
 
     /// Opened without a cache such a device compiles what it checks its cooperative matrices with.
     static bool checks_matrices() {
-        return json::parse(cpp::Device::describe(0)).at("caps").at("cooperative_fp16") != json{0, 0, 0};
+        return device_type() != "cpu" &&
+               json::parse(cpp::Device::describe(0)).at("caps").at("cooperative_fp16") != json{0, 0, 0};
     }
 
     fs::path folder_;
@@ -133,7 +134,7 @@ TEST_F(CacheGpu, ItIsSavedBeforeTheDeviceIsClosed) {
     const cpp::Executable executable(device, graph);
     ASSERT_TRUE(fs::exists(cache_file())) << "programs that end without closing devices profit too";
     // Where matrices were checked that was saved, and what came after may wait for more.
-    EXPECT_LE(run().counters.shaders_compiled, 1u);
+    EXPECT_LE(run().counters.shaders_compiled, checks_matrices() ? 1u : 0u);
 }
 
 TEST_F(CacheGpu, DamageIsAMiss) {

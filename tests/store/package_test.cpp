@@ -159,6 +159,13 @@ TEST(Package, HoldsControlFlowAndVariables) {
             EXPECT_TRUE(refused(cut)) << size << " bytes";
         }
     }
+    // Where the loop's end is a constant once it is folded.
+    const Package counted = small_package(testing::counted_graph());
+    ASSERT_EQ(counted.plan.controls.at(0).turns, 5);
+    EXPECT_FALSE(refused(write_package(counted)));
+    Package branch = small_package(testing::branch_graph());
+    branch.plan.controls.at(0).turns = 2;
+    EXPECT_TRUE(refused(write_package(branch)));
     // Plans within plans without end.
     Package deep = tiny_package();
     for (int level = 0; level < 400; ++level) {

@@ -73,6 +73,20 @@ inline Graph fibonacci_graph() {
     return b.finish();
 }
 
+/// (i, n, x) -> (i + 1, n, x + x) while i < n, which is 2 + 3.
+inline Graph counted_graph() {
+    GraphBuilder body("body");
+    const ValueId i = body.input("i", DType::i32, {1}), n = body.input("n", DType::i32, {1});
+    const ValueId x = body.input("x", DType::i32, {1});
+    const ValueId next = body.add1(Op::add, {i, body.scalar(DType::i32, 1)}, DType::i32, {}, "next");
+    for (const ValueId id : {next, n, body.add1(Op::add, {x, x}, DType::i32, {}, "twice")}) body.output(id);
+    GraphBuilder b("counted");
+    const ValueId start = b.input("x", DType::i32, {1}), zero = b.scalar(DType::i32, 0);
+    const ValueId count = b.add1(Op::add, {b.scalar(DType::i32, 2), b.scalar(DType::i32, 3)}, DType::i32, {}, "count");
+    b.output(b.while_loop({zero, count, start}, less_region(1), body.finish_region(), "loop").at(2));
+    return b.finish();
+}
+
 /// (i, n, x) -> (i + 1, n, c - max of x along its first axis), x [8,16]: x is dead before the new one is made.
 inline Graph restarting_graph() {
     GraphBuilder less("less");

@@ -205,9 +205,12 @@ std::uint64_t stretches(const Plan& plan) {
     constexpr std::uint64_t many = std::uint64_t{1} << 40;
     std::uint64_t sum = 1 + plan.controls.size();
     for (const ControlStep& control : plan.controls) {
-        for (const RegionPlan& region : control.regions)
-            sum += std::min(many, stretches(region.plan)) *
-                   static_cast<std::uint64_t>(std::max<std::int64_t>(control.turns, 1));
+        const auto turns = static_cast<std::uint64_t>(std::max<std::int64_t>(control.turns, 1));
+        for (const RegionPlan& region : control.regions) {
+            if (!control.is_decided() && &region == &control.regions.front()) continue;  // nobody asks
+            const std::uint64_t once = stretches(region.plan);
+            sum = once > many / turns ? many : std::min(many, sum + once * turns);
+        }
     }
     return std::min(many, sum);
 }

@@ -91,7 +91,7 @@ void require_threads(const PhysicalDevice& device) {
 void throw_left_behind(const PhysicalDevice& device) {
     throw Error(ErrorCode::device,
                 fmt::format("'{}' was in use when this process was forked, and its threads stayed with the parent; "
-                            "fork before a device is opened, or start another program",
+                            "fork before devices are listed or opened, or start another program",
                             device.caps.name));
 }
 

@@ -21,7 +21,7 @@ constexpr const char* validation_layer = "VK_LAYER_KHRONOS_validation";
 
 std::atomic<std::uint64_t> validation_messages{0};
 
-// Under the lock of Instance::get().
+// Written under the lock of Instance::get(), and read by who has come out of it.
 std::atomic<int> instances_made{0};
 std::optional<Birthplace> first_made;
 

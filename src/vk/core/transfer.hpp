@@ -5,6 +5,7 @@
 #include "vk/core/memory.hpp"
 
 #include <array>
+#include <exception>
 #include <functional>
 #include <memory>
 

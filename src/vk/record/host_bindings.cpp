@@ -45,8 +45,10 @@ HostBindings::HostBindings(std::shared_ptr<Executable> executable)
     : executable_(std::move(executable)), device_(executable_->device().state()), sets_(executable_->state()) {
     const Plan& plan = executable_->plan();
     if (!is_recordable(plan))
-        throw Error(ErrorCode::unsupported,
-                    "a graph with COND_IF or WHILE_LOOP needs the host for its decisions and cannot be recorded");
+        throw Error(
+            ErrorCode::unsupported,
+            "a graph with COND_IF, or with a WHILE_LOOP whose turns only running it tells, needs the host for its "
+            "decisions and cannot be recorded");
     constexpr std::uint64_t most = 65536;
     if (const std::uint64_t count = stretches(plan); count > most)
         throw Error(
@@ -69,11 +71,6 @@ void HostBindings::write(const HostTensors& tensors) {
         throw Error(ErrorCode::usage, "the constants are shared with other executables and stay where they are");
     if (tensors.constants.buffer != 0)
         require_range("the buffer of the constants", tensors.constants, needs.constants, needs.alignment);
-    // The lists of loops are copied as well, from and to where inputs and outputs were.
-    const bool follows = same_copies(use, use_) && (plan.controls.empty() || use.slots == use_.slots);
-    if (recorded_ && device_.update_after_bind && !follows)
-        throw Error(ErrorCode::usage,
-                    "what was recorded cannot follow: a tensor is copied now, or was; record another binding set");
     RunMemory memory;
     memory.arena = {buffer_of(tensors.arena), tensors.arena.offset};
     memory.externals = {memory.arena.buffer, memory.arena.offset + aligned_arena(plan, device_.plan)};
@@ -83,6 +80,15 @@ void HostBindings::write(const HostTensors& tensors) {
     memory.pieces = state.pieces;
     memory.state = {state_.handle(), 0};
     memory.set_slots(plan, use);
+    // Copies, those of the lists of loops too, are recorded with the buffers that they go between.
+    const bool only_bindings = plan.controls.empty() && std::none_of(plan.dispatches.begin(), plan.dispatches.end(),
+                                                                     [](const Dispatch& d) { return d.is_copy(); });
+    const bool same_places =
+        use.slots == use_.slots && memory.arena == memory_.arena && memory.constants == memory_.constants;
+    const bool follows = same_copies(use, use_) && (only_bindings || same_places);
+    if (recorded_ && device_.update_after_bind && !follows)
+        throw Error(ErrorCode::usage,
+                    "what was recorded cannot follow: a tensor is copied now, or was; record another binding set");
     auto packer = std::make_unique<Packer>(state, use, memory);
     sets_.write(memory);
     packer_ = std::move(packer);

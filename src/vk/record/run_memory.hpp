@@ -24,6 +24,8 @@ inline void set_usage(BufferRange& range, VkBufferUsageFlags usage) {
 struct BufferPlace {
     VkBuffer buffer = VK_NULL_HANDLE;
     std::uint64_t offset = 0;
+
+    bool operator==(const BufferPlace&) const = default;
 };
 
 struct RunMemory {

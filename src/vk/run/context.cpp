@@ -177,7 +177,8 @@ void Context::begin_uses() {
     const std::lock_guard lock(device.ticket_mutex);
     try {
         const std::shared_ptr<Turns> runs(executable_, &device.runs);
-        uses_.push_back({runs, runs->begin(), !order_.waits.empty()});
+        // Signals too keep the order of the runs: a semaphore's value only grows.
+        uses_.push_back({runs, runs->begin(), !order_.waits.empty() || !order_.signals.empty()});
         for (const std::vector<BoundBuffer>* bound : {&inputs_, &outputs_}) {
             for (const BoundBuffer& one : *bound) {
                 if (!one) continue;
@@ -204,7 +205,7 @@ void Context::submit_now(const RunOrder& order) {
             if (use.waits) use.turns->wait_until_next(use.ticket);
         }
         for (const SemaphorePoint& point : order.waits) {
-            if (!may_queue(point)) point.semaphore->wait(point.value, Completion::forever);
+            while (!may_queue(point) && !point.semaphore->wait(point.value, Completion::forever)) {}
         }
         recording_->submit(order);
     } catch (...) {
@@ -233,14 +234,15 @@ void Context::submit(RunRequest request) {
     settle();
     if (bindings_changed_) use_bindings();
     order_ = request.order;
+    const bool may_queue_all = std::all_of(order_.waits.begin(), order_.waits.end(), may_queue);
     begin_uses();
     kept_outputs_.clear();
     forget_results();  // part of the run may be done when a submit fails
     const bool waits = std::any_of(uses_.begin(), uses_.end(),
                                    [](const Use& use) { return use.waits && !use.turns->is_next(use.ticket); });
     constexpr std::uint64_t many = 4096;
-    const bool decides = executable_->plan().decisions > 0 || stretches(executable_->plan()) > many || waits ||
-                         !std::all_of(order_.waits.begin(), order_.waits.end(), may_queue);
+    const bool decides =
+        executable_->plan().decisions > 0 || stretches(executable_->plan()) > many || waits || !may_queue_all;
     if (!decides) submit_now(order_);
     if (decides || request.done) run_on_thread(std::move(request), !decides);
     counters_.buffer_copies += copies_a_run_;
