@@ -246,13 +246,15 @@ vec4 tosa_log(vec4 x) {
 // abs(a)^b as exp(b log(abs(a))); a negative base takes its sign from an integer exponent and gives NaN with any other.
 // a^0 is 1.
 vec4 tosa_pow(vec4 a, vec4 b) {
-    precise vec4 t = b * tosa_log(tosa_abs(a));
+    vec4 logarithm = tosa_log(tosa_abs(a));
+    precise vec4 t = b * logarithm;
     ivec4 r = floatBitsToInt(tosa_exp(t));
     vec4 c = mix(b, vec4(0.0), greaterThanEqual(floatBitsToInt(b) & ABS_MASK, ivec4(0x4b800000)));  // 2^24: even
     ivec4 i = ivec4(c);
     ivec4 with_sign = mix(ivec4(NAN_BITS), r ^ (i << 31), equal(vec4(i), c));
-    // By the bits: some devices compare denormals as zeros, though their logarithms are known.
-    r = mix(r, with_sign, greaterThan(uvec4(floatBitsToInt(a)), uvec4(0x80000000u)));
+    // By the bits: some devices compare denormals as zeros though they know their logarithms; to others they are zeros.
+    ivec4 bits = mix(floatBitsToInt(a), ivec4(0), equal(floatBitsToInt(logarithm), ivec4(INF_BITS | SIGN_BIT)));
+    r = mix(r, with_sign, greaterThan(uvec4(bits), uvec4(0x80000000u)));
     r = mix(r, ivec4(NAN_BITS), math_is_nan(b));
     return intBitsToFloat(mix(r, ivec4(0x3f800000), equal(b, vec4(0.0))));
 }

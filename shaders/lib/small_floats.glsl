@@ -1,6 +1,7 @@
 // fp16, bf16 and the fp8 formats: values are computed in fp32 and rounded to the format after every operator. All of it
 // is integer work, because drivers differ on packHalf2x16, on subnormals and on overflow. Only where a device promises
-// how fp16 rounds (TOSAVK_HALF_ROUNDINGS) is it asked to; loads and stores stay integer work, which keeps the bits of NaN.
+// how fp16 rounds (TOSAVK_HALF_ROUNDINGS) is it asked to; stores, and loads that move, stay integer work, which keeps
+// the bits of NaN.
 //
 // small_to_float(bits, exponent_bits, fraction_bits, has_infinity): the value of a pattern, exact (a subnormal result
 // of bf16 is a subnormal fp32, which a driver may flush). fp8e4m3 has no infinity: only all-ones is NaN.

@@ -475,7 +475,7 @@ TEST(Rescale, Errors) {
 TEST(Expressions, Text) {
     EXPECT_EQ(text_of(Op::add, {reals({1}), reals({1})}, fp32), "(a + b)");
     EXPECT_EQ(text_of(Op::mul, {ints(i32, {1}), ints(i32, {1}), number(i8, 5)}, i32), "mul_shift(a, b, p(5))");
-    EXPECT_EQ(text_of(Op::mul, {ints(i8, {1}), ints(i8, {1}), number(i8, 0)}, i32), "(a * b)");
+    EXPECT_EQ(text_of(Op::mul, {ints(i8, {1}), ints(i8, {1}), number(i8, 0)}, i32), "wrapping_mul(a, b)");
     EXPECT_EQ(text_of(Op::logical_right_shift, {ints(i8, {1}), ints(i8, {1})}, i8), "wrap_i8(tosa_lshr((a & 255), b))");
     EXPECT_EQ(text_of(Op::logical_left_shift, {ints(i16, {1}), ints(i16, {1})}, i16), "wrap_i16(tosa_lshl(a, b))");
     EXPECT_EQ(text_of(Op::negate, {ints(i8, {1}), number(i8, 3), number(i8, 0)}, i8), "clamp((-a + p(3)), -128, 127)");
