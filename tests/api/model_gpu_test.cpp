@@ -179,9 +179,8 @@ TEST_P(TransformerGpu, AnotherBatchNeedsNoPipeline) {
             run(model, context, batch, 8);
             const tosavk_model_counters made = counting.since_last("batch " + std::to_string(batch));
             if (batch == 32) continue;
-            if (late ||
-                device_type() ==
-                    "cpu") {  // on a GPU, without, whole quads and tiles are known at one batch and not at the next
+            // A GPU's kernels know whole quads and tiles at one batch and not at the next.
+            if (late || device_type() == "cpu") {
                 EXPECT_EQ(made.shaders_compiled, 0u);
             }
             EXPECT_EQ(made.weight_bytes_copied, 0u);
