@@ -45,17 +45,10 @@ std::int64_t step_of(const Graph& body, std::size_t counter) {
     return node.op == Op::add ? *b.constant : -*b.constant;
 }
 
-}  // namespace
-
-bool is_invariant(const Node& loop, std::size_t k) {
-    const Graph& body = *loop.regions.at(1);
-    return storage_of(body, body.outputs[k]) == storage_of(body, body.inputs[k]);
-}
-
-std::optional<std::int64_t> trip_count(const Graph& graph, NodeId loop) {
-    const Node& node = graph.node(loop);
+/// The turns for which the value `answer` of the loop's condition holds, from the first one on.
+std::optional<std::int64_t> turns_while(const Graph& graph, const Node& node, ValueId answer) {
     const Graph &condition = *node.regions.at(0), &body = *node.regions.at(1);
-    ValueId answer = storage_of(condition, condition.outputs.front());
+    answer = storage_of(condition, answer);
     bool negated = false;
     const Node* compare = nullptr;
     while (condition.value(answer).producer != no_id) {
@@ -91,6 +84,36 @@ std::optional<std::int64_t> trip_count(const Graph& graph, NodeId loop) {
     if (step <= 0) return std::nullopt;
     const std::int64_t turns = (last - first + step - 1) / step;
     return first + turns * step > most ? std::nullopt : std::optional(turns);
+}
+
+/// The least of those that must all hold.
+std::optional<std::int64_t> bound_of(const Graph& graph, const Node& node, ValueId answer) {
+    const Graph& condition = *node.regions.at(0);
+    const NodeId producer = condition.value(storage_of(condition, answer)).producer;
+    if (producer == no_id || condition.node(producer).op != Op::logical_and) return turns_while(graph, node, answer);
+    std::optional<std::int64_t> least;
+    for (const ValueId part : condition.node(producer).inputs) {
+        const auto bound = bound_of(graph, node, part);
+        if (bound && (!least || *bound < *least)) least = bound;
+    }
+    return least;
+}
+
+}  // namespace
+
+bool is_invariant(const Node& loop, std::size_t k) {
+    const Graph& body = *loop.regions.at(1);
+    return storage_of(body, body.outputs[k]) == storage_of(body, body.inputs[k]);
+}
+
+std::optional<std::int64_t> trip_count(const Graph& graph, NodeId loop) {
+    const Node& node = graph.node(loop);
+    return turns_while(graph, node, node.regions.at(0)->outputs.front());
+}
+
+std::optional<std::int64_t> trip_bound(const Graph& graph, NodeId loop) {
+    const Node& node = graph.node(loop);
+    return bound_of(graph, node, node.regions.at(0)->outputs.front());
 }
 
 }  // namespace tosavk

@@ -13,6 +13,9 @@ namespace tosavk {
 /// where anything else decides, or where the counter would leave i32 before the loop ends.
 std::optional<std::int64_t> trip_count(const Graph& graph, NodeId loop);
 
+/// How often it turns at most, where such a counter is one of several conditions that must all hold.
+std::optional<std::int64_t> trip_bound(const Graph& graph, NodeId loop);
+
 /// Whether the body of a WHILE_LOOP hands input number `k` of its list on unchanged.
 bool is_invariant(const Node& loop, std::size_t k);
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr char magic[8] = {'T', 'O', 'S', 'A', 'V', 'K', 'P', 'K'};
 /// Goes up with every change of the fields, of what a plan means, or of how the planner numbers things.
-constexpr std::uint32_t format_version = 24;
+constexpr std::uint32_t format_version = 25;
 
 struct FileHeader {
     char magic_bytes[8];
@@ -194,11 +194,11 @@ template <class A> void fields(A& a, Binding& value) {
 }
 template <class A> void fields(A& a, Dispatch& value) {
     auto& [label, kernel, glsl, spirv, constants, late, bindings, groups, invocations, whole_subgroups, nodes, written,
-           work, bytes, barrier_before, submit_before, note] = value;
+           work, bytes, barrier_before, submit_before, note, arguments] = value;
     a.texts(label, kernel);
     a.source(glsl, spirv != nullptr);
     a(constants, late, bindings, groups, invocations, whole_subgroups, nodes, written, work, bytes, barrier_before,
-      submit_before);
+      submit_before, arguments);
     a.texts(note);
 }
 void fields(Writer& out, ConstantPool& value) {
@@ -213,10 +213,10 @@ void fields(Reader& in, ConstantPool& value) {
 template <class A> void fields(A& a, PlanOptions& value) {
     auto& [fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, join_followers, merge_groups,
            fuse_rows, store_in_place, fuse_attention, fuse_prologues, fuse_moved, alias_slices, alias_lists,
-           count_turns, tuned, late_sizes] = value;
+           count_turns, gate_turns, tuned, late_sizes] = value;
     a(fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, join_followers, merge_groups, fuse_rows,
-      store_in_place, fuse_attention, fuse_prologues, fuse_moved, alias_slices, alias_lists, count_turns, tuned,
-      late_sizes);
+      store_in_place, fuse_attention, fuse_prologues, fuse_moved, alias_slices, alias_lists, count_turns, gate_turns,
+      tuned, late_sizes);
 }
 template <class A> void fields(A& a, Plan& value) {
     const typename A::Level level(a);
@@ -234,8 +234,8 @@ template <class A> void fields(A& a, RegionPlan& value) {
     a(enter, leave, plan);
 }
 template <class A> void fields(A& a, ControlStep& value) {
-    auto& [node, is_loop, turns, before, condition, prepare, regions] = value;
-    a(node, is_loop, turns, before, condition, prepare, regions);
+    auto& [node, is_loop, turns, most, before, condition, prepare, answer, regions] = value;
+    a(node, is_loop, turns, most, before, condition, prepare, answer, regions);
 }
 template <class A> void fields(A& a, PackagedShader& value) { a(value.glsl, value.spirv); }
 template <class A> void fields(A& a, PackagedScale& value) {

@@ -114,18 +114,24 @@ private:
     void check_control(const ControlStep& control, const Graph& graph) {
         if (control.node >= graph.nodes.size()) wrong(fmt::format("there is no node {}", control.node));
         const Node& node = graph.node(control.node);
-        if (node.regions.size() != control.regions.size() || control.is_loop != (node.op == Op::while_loop))
+        const std::size_t regions = node.regions.size() + (control.is_gated() ? 1 : 0);
+        if (regions != control.regions.size() || control.is_loop != (node.op == Op::while_loop))
             wrong("a control step is for another node");
         if (!control.is_loop && control.turns >= 0) wrong("a branch turns like a loop");
-        if (control.is_decided()) {
-            ++decisions_;
-        } else if (const auto known = trip_count(graph, control.node); known && *known != control.turns) {
-            // Nothing is known here of a bound that only folding made a constant.
+        if (control.is_gated() && (!control.is_loop || control.turns >= 0)) wrong("a gate is in no loop's way");
+        if (control.is_decided()) ++decisions_;
+        // Nothing is known here of a bound that only folding made a constant.
+        if (const auto known = trip_count(graph, control.node); control.turns >= 0 && known && *known != control.turns)
             wrong("a loop turns another number of times");
+        if (control.is_gated()) {
+            const auto bound = trip_bound(graph, control.node);
+            if (control.most >= 0 && bound && *bound != control.most)
+                wrong("a loop turns at most another number of times");
+            for (const Dispatch& dispatch : control.regions.back().plan.dispatches) check_dispatch(dispatch, graph);
         }
         for (std::size_t r = 0; r < node.regions.size(); ++r) {
             const Plan& plan = control.regions[r].plan;
-            if (control.is_decided() || r > 0) check_plan(plan, *node.regions[r]);
+            if (control.turns < 0 || r > 0) check_plan(plan, *node.regions[r]);
             else if (!plan.dispatches.empty() || !plan.controls.empty()) wrong("a loop whose turns are known asks");
         }
     }

@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <random>
 
@@ -181,11 +182,14 @@ std::vector<Placement*> places_of(Plan& plan) {
     for (Placement& place : plan.placements) places.push_back(&place);
     for (Placement& place : plan.variables) places.push_back(&place);
     for (Placement& place : plan.externals) places.push_back(&place);
-    for (Dispatch& dispatch : plan.dispatches)
+    for (Dispatch& dispatch : plan.dispatches) {
+        places.push_back(&dispatch.arguments);
         for (Binding& binding : dispatch.bindings) places.push_back(&binding.place);
+    }
     for (ControlStep& control : plan.controls) {
         places.push_back(&control.condition);
         add(control.prepare);
+        add(control.answer);
         for (RegionPlan& region : control.regions) {
             add(region.enter);
             add(region.leave);
@@ -241,6 +245,8 @@ void alter_plan(Package& package, Random& random, bool& runs) {
                 if (random() % 2) control.before = edge(random);
                 if (random() % 2) control.node = static_cast<NodeId>(edge(random));
                 if (random() % 2) control.is_loop = !control.is_loop;
+                if (random() % 4 == 0) control.turns = static_cast<std::int64_t>(edge(random));
+                if (random() % 4 == 0) control.most = static_cast<std::int64_t>(edge(random));
                 shuffle_some(control.regions, random);
                 shuffle_some(control.prepare, random);
             }
@@ -299,6 +305,27 @@ TEST_F(PackageFuzz, AlteredPlans) {
                 static_cast<unsigned long long>(all), static_cast<unsigned long long>(accepted),
                 static_cast<unsigned long long>(ran));
     EXPECT_GT(ran, 0u) << "some places are as good as others";
+}
+
+TEST_F(PackageFuzz, AlteredPlansOfLoopsThatTheDeviceDecides) {
+    ASSERT_EQ(setenv("TOSAVK_NO_COUNTED_TURNS", "1", 1), 0);  // so that the loop has a gate
+    Random random(seed() ^ 0x9a7e);
+    const Package whole = read_package(cpp::save_package(*device_, cpp::Graph::problem("while_loop f32 64 3")));
+    ASSERT_EQ(whole.plan.controls.at(0).regions.size(), 3u);
+    EXPECT_TRUE(try_out(write_package(whole), true, true));
+    std::uint64_t accepted = 0;
+    for (std::uint64_t k = 0; k < 20 * cases(); ++k) {
+        Package package = whole;
+        bool runs = false;
+        alter_plan(package, random, runs);
+        try {
+            accepted += try_out(write_package(package), true, false) ? 1 : 0;
+        } catch (const Error&) {  // a dispatch without its shader
+        }
+        ASSERT_FALSE(HasFailure()) << "case " << k << " of seed " << seed();
+    }
+    EXPECT_LT(accepted, 20 * cases()) << "a gate is for its own loop";
+    unsetenv("TOSAVK_NO_COUNTED_TURNS");
 }
 
 }  // namespace

@@ -37,13 +37,21 @@ struct Variant {
 std::vector<Variant> variants() {
     std::vector<Variant> list{{"all", {}}};
     const std::pair<const char*, bool PlanOptions::*> passes[] = {
-        {"fold_movement", &PlanOptions::fold_movement},   {"fold_constants", &PlanOptions::fold_constants},
-        {"merge_equal", &PlanOptions::merge_equal},       {"drop_unread", &PlanOptions::drop_unread},
-        {"join_followers", &PlanOptions::join_followers}, {"merge_groups", &PlanOptions::merge_groups},
-        {"fuse_rows", &PlanOptions::fuse_rows},           {"store_in_place", &PlanOptions::store_in_place},
-        {"fuse_prologues", &PlanOptions::fuse_prologues}, {"fuse_moved", &PlanOptions::fuse_moved},
-        {"alias_slices", &PlanOptions::alias_slices},     {"alias_lists", &PlanOptions::alias_lists},
-        {"count_turns", &PlanOptions::count_turns},       {"fuse", &PlanOptions::fuse},
+        {"fold_movement", &PlanOptions::fold_movement},
+        {"fold_constants", &PlanOptions::fold_constants},
+        {"merge_equal", &PlanOptions::merge_equal},
+        {"drop_unread", &PlanOptions::drop_unread},
+        {"join_followers", &PlanOptions::join_followers},
+        {"merge_groups", &PlanOptions::merge_groups},
+        {"fuse_rows", &PlanOptions::fuse_rows},
+        {"store_in_place", &PlanOptions::store_in_place},
+        {"fuse_prologues", &PlanOptions::fuse_prologues},
+        {"fuse_moved", &PlanOptions::fuse_moved},
+        {"alias_slices", &PlanOptions::alias_slices},
+        {"alias_lists", &PlanOptions::alias_lists},
+        {"count_turns", &PlanOptions::count_turns},
+        {"gate_turns", &PlanOptions::gate_turns},
+        {"fuse", &PlanOptions::fuse},
     };
     for (const auto& [name, pass] : passes) {
         PlanOptions options;
@@ -53,7 +61,7 @@ std::vector<Variant> variants() {
     PlanOptions late;
     late.late_sizes = true;
     list.insert(list.begin() + 1, {"late_sizes", late});
-    list.back().options.count_turns = false;
+    list.back().options.count_turns = list.back().options.gate_turns = false;
     return list;
 }
 
@@ -266,9 +274,11 @@ TEST_F(Passes, LoopsWithinLoopsKeepTheirBits) {
     }
 }
 
-TEST_F(Passes, TurnsThatAreCounted) {
+TEST_F(Passes, TurnsThatAreCountedAndTurnsThatTheDeviceDecides) {
     const Graph graph = testing::matrix_of_turns();
-    EXPECT_EQ(make_plan(graph, device_->plan(), {}).controls.at(0).turns, 4);
+    const ControlStep outer = make_plan(graph, device_->plan(), {}).controls.at(0);
+    EXPECT_EQ(outer.turns, 4);
+    EXPECT_TRUE(outer.regions.at(1).plan.controls.at(0).is_gated());
     compare_all(graph, "turns");
 }
 

@@ -126,5 +126,56 @@ TEST(Trips, NotWhereSomethingElseDecides) {
     EXPECT_EQ(trip_count(meet, loop_in(meet)), std::nullopt);
 }
 
+/// i < 9, and as many other conditions as `parts` says; i begins at `begin`.
+Graph loop_of_parts(std::int64_t begin, const std::vector<std::string>& parts) {
+    GraphBuilder asks("asks");
+    const ValueId i = asks.input("i", DType::i32, {1}), given = asks.input("given", DType::boolean, {1});
+    ValueId answer = asks.add1(Op::greater, {asks.scalar(DType::i32, 9), i}, DType::boolean, {}, "less");
+    for (const std::string& part : parts) {
+        const ValueId more = part == "given"
+                               ? given
+                               : asks.add1(Op::greater_equal, {asks.scalar(DType::i32, std::stoi(part)), i},
+                                           DType::boolean, {}, "less/" + part);
+        answer = asks.add1(Op::logical_and, {more, answer}, DType::boolean, {}, "and/" + part);
+    }
+    asks.output(answer);
+    GraphBuilder body("body");
+    const ValueId now = body.input("i", DType::i32, {1}), same = body.input("given", DType::boolean, {1});
+    body.output(body.add1(Op::add, {now, body.scalar(DType::i32, 2)}, DType::i32, {}, "next"));
+    body.output(body.add1(Op::logical_not, {same}, DType::boolean, {}, "other"));
+    GraphBuilder b("parts");
+    const ValueId first = b.input("given", DType::boolean, {1});
+    b.output(b.while_loop({b.scalar(DType::i32, begin), first}, asks.finish_region(), body.finish_region(), "loop")[0]);
+    return b.finish();
+}
+
+TEST(Trips, AtMostTheLeastOfTheConditions) {
+    const auto bound = [](std::int64_t begin, const std::vector<std::string>& parts) {
+        const Graph graph = loop_of_parts(begin, parts);
+        EXPECT_EQ(trip_count(graph, loop_in(graph)).has_value(), parts.empty());
+        return trip_bound(graph, loop_in(graph));
+    };
+    EXPECT_EQ(bound(0, {}), 5);
+    EXPECT_EQ(bound(0, {"given"}), 5);
+    EXPECT_EQ(bound(0, {"4"}), 3);
+    EXPECT_EQ(bound(0, {"4", "given", "2"}), 2);
+    EXPECT_EQ(bound(0, {"given", "100"}), 5);
+    EXPECT_EQ(bound(9, {"given"}), 0);
+    EXPECT_EQ(bound(0, {"-1", "given"}), 0);
+
+    // What the reference turns, with either number first, is never more.
+    for (const std::int64_t begin : {-4, 0, 1, 8}) {
+        for (const auto& parts : std::vector<std::vector<std::string>>{{}, {"given"}, {"3"}, {"5", "given"}}) {
+            for (const bool given : {false, true}) {
+                const std::vector<HostTensor> inputs{boolean(given)};
+                const std::int64_t end = ints_of(reference_run(loop_of_parts(begin, parts), inputs).at(0))[0];
+                EXPECT_LE((end - begin) / 2, bound(begin, parts)) << begin;
+            }
+        }
+    }
+    const Graph open = fibonacci_graph();
+    EXPECT_EQ(trip_bound(open, loop_in(open)), std::nullopt);
+}
+
 }  // namespace
 }  // namespace tosavk

@@ -51,9 +51,11 @@ TEST_F(ControlFlowGpu, BothBranches) {
     }
 }
 
-TEST_F(ControlFlowGpu, LoopsSubmitOncePerTurn) {
+TEST_F(ControlFlowGpu, LoopsSubmitOncePerTurnWhereTheHostDecides) {
     const Graph graph = fibonacci_graph();
-    const auto executable = compile(graph);
+    PlanOptions options;
+    options.gate_turns = false;
+    const auto executable = compile(graph, options);
     Context context(executable, false);
     std::uint64_t submits = 0;
     for (const std::int64_t turns : {0, 1, 2, 9, 40}) {
@@ -192,28 +194,33 @@ TEST_F(ControlFlowGpu, ProfilesAroundDecisions) {
 // A failure in the middle of a loop is an error of that run; the next run is whole again.
 TEST_F(ControlFlowGpu, FailuresInATurnSurface) {
     const Graph graph = fibonacci_graph();
-    const auto executable = compile(graph);
-    Context context(executable, false);
-    expect_reference(graph, context, {i32s({6})});
-    int failures = 0;
-    for (int n = 1;; ++n) {
-        fail_nth_vulkan_call(n);
-        try {
-            test::run(context, graph, {i32s({6})});
-            if (vulkan_fault_pending()) break;
-            ADD_FAILURE() << "call " << n << " failed without an error";
-        } catch (const Error& e) {
-            EXPECT_EQ(e.code(), ErrorCode::out_of_memory) << e.what();
-            ++failures;
-            EXPECT_FALSE(context.running());
+    for (const bool gated : {false, true}) {
+        PlanOptions options;
+        options.gate_turns = gated;
+        const auto executable = compile(graph, options);
+        Context context(executable, false);
+        expect_reference(graph, context, {i32s({6})});
+        int failures = 0;
+        for (int n = 1;; ++n) {
+            fail_nth_vulkan_call(n);
+            try {
+                test::run(context, graph, {i32s({6})});
+                if (vulkan_fault_pending()) break;
+                ADD_FAILURE() << "call " << n << " failed without an error";
+            } catch (const Error& e) {
+                EXPECT_EQ(e.code(), ErrorCode::out_of_memory) << e.what();
+                ++failures;
+                EXPECT_FALSE(context.running());
+            }
+            if (n > 200) break;
         }
-        if (n > 200) break;
+        fail_nth_vulkan_call(0);
+        const int calls = device_->plan().timeline_semaphores ? 2 : 3;
+        const int submits = gated ? 4 : 8;  // turns by one, two and four, and the end
+        EXPECT_GE(failures, calls * submits) << "submit and wait of each batch, and the reset of a fence";
+        EXPECT_LE(failures, 100);
+        expect_reference(graph, context, {i32s({6})});
     }
-    fail_nth_vulkan_call(0);
-    const int calls = device_->plan().timeline_semaphores ? 2 : 3;
-    EXPECT_GE(failures, calls * 8) << "submit and wait of each turn, and the reset of a fence";
-    EXPECT_LE(failures, 100);
-    expect_reference(graph, context, {i32s({6})});
 }
 
 // ---- CUSTOM -------------------------------------------------------------------------------------------------------

@@ -147,11 +147,12 @@ TEST_F(LoopsGpu, RandomLists) {
             PlanOptions options;
             options.alias_lists = left_out != 1 && left_out != 4;
             options.count_turns = left_out != 2 && left_out != 4;
+            options.gate_turns = left_out != 3;
             expect_reference(graph, options, inputs, maker.known && options.count_turns ? 1 : 0);
         }
         PlanOptions plain;
         plain.fuse = false;
-        plain.count_turns = seed / 2 % 2 == 0;
+        plain.count_turns = plain.gate_turns = seed / 2 % 2 == 0;
         SCOPED_TRACE(fmt::format("seed {}, without passes", seed));
         expect_reference(graph, plain, inputs);
     }
@@ -244,6 +245,56 @@ TEST_F(LoopsGpu, ManyTurnsAreOneSubmitOrAFew) {
     EXPECT_LT(context.counters().submits, 100u);
 }
 
+/// x = x / 2 while x is above `least` and, with a bound, for so many turns; x is an input.
+Graph halving_graph(double least, std::optional<std::int64_t> bound) {
+    GraphBuilder asks("asks"), body("body");
+    for (GraphBuilder* region : {&asks, &body}) {
+        const ValueId i = region->input("i", DType::i32, {1}), x = region->input("x", DType::fp32, {1});
+        if (region == &asks) {
+            ValueId answer = asks.add1(Op::greater, {x, asks.scalar(DType::fp32, least)}, DType::boolean, {}, "above");
+            if (bound) {
+                const ValueId less =
+                    asks.add1(Op::greater, {asks.scalar(DType::i32, *bound), i}, DType::boolean, {}, "less");
+                answer = asks.add1(Op::logical_and, {answer, less}, DType::boolean, {}, "both");
+            }
+            asks.output(answer);
+            continue;
+        }
+        body.output(body.add1(Op::add, {i, body.scalar(DType::i32, 1)}, DType::i32, {}, "next"));
+        const ValueId half = body.scalar(DType::fp32, 0.5),
+                      shift = body.constant_ints("shift", DType::i8, {1}, std::vector<std::int64_t>{0});
+        body.output(body.add1(Op::mul, {x, half, shift}, DType::fp32, {}, "half"));
+    }
+    GraphBuilder b("halving");
+    const ValueId x = b.input("x", DType::fp32, {1});
+    const auto out = b.while_loop({b.scalar(DType::i32, 0), x}, asks.finish_region(), body.finish_region(), "loop");
+    b.output(out[0]), b.output(out[1]);
+    return b.finish();
+}
+
+TEST_F(LoopsGpu, TheDeviceDecides) {
+    for (const auto bound : {std::optional<std::int64_t>(), std::optional<std::int64_t>(12)}) {
+        const Graph graph = halving_graph(1, bound);
+        const Plan plan = make_plan(graph, device_->plan(), {});
+        EXPECT_TRUE(plan.controls.at(0).is_gated());
+        EXPECT_EQ(plan.decisions, bound ? 0u : 1u);
+        EXPECT_EQ(plan.controls.at(0).most, bound.value_or(-1));
+        for (const double start : {0.5, 1.5, 100.0, 1e30}) {
+            SCOPED_TRACE(start);
+            expect_reference(graph, {}, {f32s({start})}, bound ? 1 : 0);
+            PlanOptions options;
+            options.gate_turns = false;
+            expect_reference(graph, options, {f32s({start})});
+        }
+    }
+    // 40 turns in batches of 1, 2, 4, 8, 16, 32, and what ends the run.
+    const Graph graph = halving_graph(1, std::nullopt);
+    const auto executable = compile(graph);
+    Context context(executable, false);
+    test::run(context, graph, {f32s({std::ldexp(1.0, 40)})});
+    EXPECT_EQ(context.counters().submits, 7u);
+}
+
 TEST_F(LoopsGpu, WhatTheBodyOnlyReadsIsNotCopied) {
     const Graph graph = counted_graph(5);
     const Plan plan = make_plan(graph, device_->plan(), {});
@@ -257,7 +308,7 @@ TEST_F(LoopsGpu, WhatTheBodyOnlyReadsIsNotCopied) {
     PlanOptions options;
     options.alias_lists = false;
     EXPECT_EQ(make_plan(graph, device_->plan(), options).controls.front().regions[1].enter.size(), 3u);
-    options.count_turns = false;
+    options.count_turns = options.gate_turns = false;
     EXPECT_EQ(make_plan(graph, device_->plan(), options).decisions, 1u);
 }
 

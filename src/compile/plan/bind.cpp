@@ -43,7 +43,8 @@ void Planner::place_arena() {
     }
     for (const ValueId id : graph_.outputs) {
         const ValueId owner = homes_[id].owner;
-        first_[owner] = std::min(first_[owner], end);
+        // What a gated body leaves is there before a turn, and after one that does not run.
+        first_[owner] = part_ == Part::gated_body ? -1 : std::min(first_[owner], end);
         last_[owner] = end;
     }
     if (!parent_) place_externals();
@@ -98,7 +99,8 @@ void Planner::place_handed() {
         bool lies_there = false;
         for (std::size_t j = 0; j < graph_.outputs.size(); ++j)
             lies_there = lies_there || (j != k && homes_[graph_.outputs[j]].owner == id);
-        const bool changes = is_body_ && storage_of(graph_, graph_.outputs[k]) != id;
+        const bool is_body = part_ == Part::body || part_ == Part::gated_body;
+        const bool changes = is_body && storage_of(graph_, graph_.outputs[k]) != id;
         if (!changes || !lies_there) place_slot(id);
     }
 }

@@ -4,6 +4,7 @@
 #include "compile/group/fuse.hpp"
 #include "compile/plan/externals.hpp"
 #include "compile/rewrite/simplify.hpp"
+#include "kernels/common/shader_text.hpp"
 #include "ops/custom.hpp"
 #include "ops/storage.hpp"
 #include "ops/trips.hpp"
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace tosavk {
@@ -37,9 +39,10 @@ struct Shift {
         for (Placement& place : plan.placements) (*this)(place);
         for (Dispatch& dispatch : plan.dispatches) {
             for (Binding& binding : dispatch.bindings) (*this)(binding.place);
+            (*this)(dispatch.arguments);
         }
         for (ControlStep& control : plan.controls) {
-            (*this)(control.prepare);
+            (*this)(control.prepare), (*this)(control.answer);
             for (RegionPlan& region : control.regions)
                 (*this)(region.enter), (*this)(region.leave), (*this)(region.plan);
         }
@@ -74,6 +77,70 @@ void update_in_place(Graph& body, const PlanOptions& options) {
         const NodeId update = update_of(body, k);
         if (update != no_id) body.nodes[update].attrs.in_place = true;
     }
+}
+
+std::uint64_t argument_bytes(const ControlStep& control) {
+    return padded(12 * std::max<std::uint64_t>(control.regions[1].plan.dispatches.size(), 1));
+}
+
+/// The results of a loop's body that lie in the memory of an input, a constant or an earlier result.
+std::vector<std::size_t> results_elsewhere(const Graph& body, const DevicePlan& device, const PlanOptions& options) {
+    const std::vector<Home> homes = find_homes(body, device, options);
+    std::vector<bool> taken(body.values.size(), false);
+    for (const ValueId input : body.inputs) taken[input] = true;
+    std::vector<std::size_t> found;
+    for (std::size_t k = 0; k < body.outputs.size(); ++k) {
+        const ValueId owner = homes[body.outputs[k]].owner;
+        if (owner == body.inputs[k]) continue;  // handed on, or updated in place
+        if (has_no_elements(body.value(owner).shape)) continue;
+        if (taken[owner] || body.value(owner).is_constant()) found.push_back(k);
+        taken[owner] = true;
+    }
+    return found;
+}
+
+/// What a gated body leaves is copied over what it was handed after every turn, also after those that did not run. So
+/// each of its results needs memory that nothing but a turn writes. None where such memory cannot be made.
+std::optional<Graph> with_results_apart(Graph body, const DevicePlan& device, const PlanOptions& options) {
+    for (const std::size_t k : results_elsewhere(body, device, options)) {
+        Value copy = body.value(body.outputs[k]);
+        Node node;
+        node.op = Op::concat;  // of one
+        node.name = copy.name + "/copied";
+        node.inputs = {body.outputs[k]};
+        const auto& rows = op_def(node.op).rows;
+        const bool has_row =
+            std::any_of(rows.begin(), rows.end(), [&](const TypeRow& row) { return row.types.front() == copy.type; });
+        if (copy.shape.empty() || !has_row) return std::nullopt;
+        copy.name = node.name;
+        copy.data = {};
+        copy.producer = static_cast<NodeId>(body.nodes.size());
+        body.outputs[k] = static_cast<ValueId>(body.values.size());
+        node.outputs = {body.outputs[k]};
+        body.values.push_back(std::move(copy));
+        body.nodes.push_back(std::move(node));
+    }
+    // One reader more may move what it reads.
+    if (!results_elsewhere(body, device, options).empty()) return std::nullopt;
+    return body;
+}
+
+/// The plan speaks of the graph as it was handed in: without the copies that were added.
+void forget_added(Plan& plan, const Graph& original) {
+    for (Dispatch& dispatch : plan.dispatches) {
+        std::erase_if(dispatch.nodes, [&](NodeId id) { return id >= original.nodes.size(); });
+        std::erase_if(dispatch.written, [&](ValueId id) { return id >= original.values.size(); });
+    }
+    plan.placements.resize(original.values.size());
+}
+
+/// Regions that are dispatches alone, which the device can leave out.
+bool are_dispatches(const Node& loop) {
+    return std::all_of(loop.regions.begin(), loop.regions.end(), [](const auto& graph) {
+        return std::all_of(graph->nodes.begin(), graph->nodes.end(), [](const Node& node) {
+            return node.regions.empty() && node.op != Op::variable_read && node.op != Op::variable_write;
+        });
+    });
 }
 
 }  // namespace
@@ -144,23 +211,60 @@ void Planner::add_control(NodeId id) {
     control.node = id;
     control.is_loop = graph_.node(id).op == Op::while_loop;
     control.before = plan_.dispatches.size();
+    const Node& node = graph_.node(id);
     PlanOptions options = plan_.options;
-    if (control.is_loop && options.count_turns) control.turns = trip_count(graph_, id).value_or(-1);
-    if (control.is_decided()) control.condition = {Space::host, 4 * std::uint64_t{outermost().plan_.decisions++}, 4};
     options.keep_all = false;
-    std::uint64_t bytes = 0;
-    for (const auto& graph : graph_.node(id).regions) {
-        const bool is_body = control.is_loop && !control.regions.empty();
+    if (control.is_loop && options.count_turns) control.turns = trip_count(graph_, id).value_or(-1);
+    std::vector<Graph> regions;
+    for (const auto& graph : node.regions) regions.push_back(rewritten(*graph, device_, options));
+    if (control.is_loop) update_in_place(regions[1], options);
+    std::optional<Graph> apart;
+    if (control.is_loop && control.turns < 0 && options.gate_turns && are_dispatches(node))
+        apart = with_results_apart(regions[1], device_, options);
+    const bool gated = apart.has_value();
+    if (gated) regions[1] = std::move(*apart);
+    for (std::size_t r = 0; r < regions.size(); ++r) {
         Plan& plan = control.regions.emplace_back().plan;
-        if (!control.is_decided() && !is_body) continue;  // nobody asks
-        Graph region = rewritten(*graph, device_, options);
-        if (is_body) update_in_place(region, options);
-        plan = Planner(region, device_, options, tuning_, this, is_body).run(graph->values.size());
-        // The regions of one step never hold values at the same time.
-        bytes = std::max(bytes, control.regions.back().plan.arena_bytes);
+        if (control.turns >= 0 && r == 0) continue;  // nobody asks
+        const Part part = !control.is_loop || r == 0 ? Part::region : gated ? Part::gated_body : Part::body;
+        plan = Planner(regions[r], device_, options, tuning_, this, part).run(regions[r].values.size());
+        if (r == 1) {
+            std::vector<Placement>& results = results_.emplace_back();
+            for (const ValueId made : regions[r].outputs) results.push_back(plan.placements[made]);
+        }
+        forget_added(plan, *node.regions[r]);
     }
-    control_memory_.push_back({step_, step_, bytes});
+    if (gated) add_gate(control);
+    if (control.is_decided()) control.condition = {Space::host, 4 * std::uint64_t{outermost().plan_.decisions++}, 4};
+    control_memory_.push_back({step_, step_, region_bytes(control)});
     plan_.controls.push_back(std::move(control));
+}
+
+void Planner::add_gate(ControlStep& control) {
+    constexpr std::int64_t many = 64;  // of more, those that do nothing would cost more than the host's looks
+    control.most = trip_bound(graph_, control.node).value_or(-1);
+    if (control.most > many) control.most = -1;
+    const Plan& body = control.regions[1].plan;
+    Dispatch gate;
+    gate.label = name_of(Op::while_loop);
+    gate.kernel = "gate";
+    gate.glsl = standalone_source("gate", "");
+    gate.nodes = {control.node};
+    const auto numbers = 3 * static_cast<std::int64_t>(body.dispatches.size());
+    gate.constants = {static_cast<std::int32_t>(numbers)};
+    gate.groups = linear_groups(std::max<std::int64_t>(numbers, 1), device_);
+    gate.bytes = 8.0 * static_cast<double>(numbers);
+    control.regions.emplace_back().plan.dispatches.push_back(std::move(gate));
+}
+
+std::uint64_t Planner::region_bytes(const ControlStep& control) const {
+    std::uint64_t most = 0;
+    for (const RegionPlan& region : control.regions) most = std::max(most, region.plan.arena_bytes);
+    return control.is_gated() ? arguments_at(control) + argument_bytes(control) : most;
+}
+
+std::uint64_t Planner::arguments_at(const ControlStep& control) const {
+    return align(control.regions[0].plan.arena_bytes) + align(control.regions[1].plan.arena_bytes);
 }
 
 void Planner::bind_control(ControlStep& control, const Interval& memory) {
@@ -171,7 +275,7 @@ void Planner::bind_control(ControlStep& control, const Interval& memory) {
         return all;
     };
     std::vector<Placement> inputs = places(node.inputs);
-    const std::vector<Placement> outputs = places(node.outputs);
+    const std::vector<Placement> outputs = places(node.outputs), begin = inputs;
     if (control.is_loop) {
         for (std::size_t k = 0; k < inputs.size(); ++k) {
             if (homes_[node.outputs[k]].owner != homes_[node.inputs[k]].owner)
@@ -182,13 +286,17 @@ void Planner::bind_control(ControlStep& control, const Interval& memory) {
         control.prepare = {{inputs.front(), control.condition}};
         inputs.erase(inputs.begin());
     }
-    for (std::size_t r = 0; r < control.regions.size(); ++r) {
+    Placement answer;
+    for (std::size_t r = 0; r < node.regions.size(); ++r) {
         RegionPlan& region = control.regions[r];
         const Graph& graph = *node.regions[r];
         const bool asks = control.is_loop && r == 0;
-        if (asks && !control.is_decided()) continue;
+        if (asks && control.turns >= 0) continue;
         const std::uint64_t constants = align(plan_.constants.size());
-        Shift shift{memory.offset, constants, region.plan, std::vector<Placement>(region.plan.externals.size())};
+        // The regions of one step never hold values at the same time, but those of a gated loop.
+        const std::uint64_t apart = control.is_gated() && r == 1 ? align(control.regions[0].plan.arena_bytes) : 0;
+        Shift shift{memory.offset + apart, constants, region.plan,
+                    std::vector<Placement>(region.plan.externals.size())};
         std::vector<std::size_t> copied;
         for (std::size_t k = 0; k < graph.inputs.size(); ++k) {
             const Placement& inner = region.plan.placements[graph.inputs[k]];
@@ -197,24 +305,53 @@ void Planner::bind_control(ControlStep& control, const Interval& memory) {
         }
         // Nothing else ever lies in a slot: what a body leaves in that of its input was made there.
         std::vector<bool> stays(graph.outputs.size(), false);
-        for (std::size_t k = 0; control.is_loop && !asks && k < stays.size(); ++k) {
-            const Placement &from = region.plan.placements[graph.inputs[k]],
-                            &to = region.plan.placements[graph.outputs[k]];
-            stays[k] = from.space == Space::external && to.space == Space::external && from.offset == to.offset;
+        std::vector<Placement> results;
+        for (const ValueId id : graph.outputs) results.push_back(region.plan.placements[id]);
+        if (r == 1) results = results_[static_cast<std::size_t>(&control - plan_.controls.data())];
+        for (std::size_t k = 0; control.is_loop && !asks && k < results.size(); ++k) {
+            const Placement& from = region.plan.placements[graph.inputs[k]];
+            stays[k] = from.space == Space::external && results[k].space == Space::external &&
+                       from.offset == results[k].offset;
         }
+        for (Placement& place : results) shift(place);
         shift(region.plan);
         region.plan.externals.clear();
         region.plan.external_bytes = 0;
         plan_.constants.append(constants, std::exchange(region.plan.constants, {}));
         for (const std::size_t k : copied) region.enter.push_back({inputs[k], region.plan.placements[graph.inputs[k]]});
         for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
-            const Placement& inner = region.plan.placements[graph.outputs[k]];
+            const Placement& inner = results[k];
             // What a loop's body hands on unchanged lies in the output already. Equal places would not tell: an output
             // may lie where an input was that nothing reads any more.
             const bool unchanged = control.is_loop && !asks && is_invariant(node, k);
-            if (!unchanged && !stays[k]) region.leave.push_back({inner, asks ? control.condition : outputs[k]});
+            if (unchanged || stays[k]) continue;
+            if (asks && control.is_gated()) {
+                answer = inner;
+                if (control.is_decided()) control.answer = {{inner, control.condition}};
+                continue;
+            }
+            region.leave.push_back({inner, asks ? control.condition : outputs[k]});
+            // A turn that does not run leaves what is there.
+            if (control.is_gated()) control.prepare.push_back({begin[k], inner});
         }
     }
+    if (control.is_gated()) bind_gate(control, answer, memory.offset + arguments_at(control));
+}
+
+void Planner::bind_gate(ControlStep& control, const Placement& answer, std::uint64_t at) {
+    std::vector<Dispatch>& body = control.regions[1].plan.dispatches;
+    Bytes planned;
+    for (Dispatch& dispatch : body) {
+        dispatch.arguments = {Space::arena, at + 12 * static_cast<std::uint64_t>(&dispatch - body.data()), 12};
+        const auto bytes = std::as_bytes(std::span(dispatch.groups));
+        planned.insert(planned.end(), bytes.begin(), bytes.end());
+    }
+    planned.resize(std::max<std::size_t>(planned.size(), 12));
+    const Placement table = add_constant(LazyBytes(std::move(planned)), DType::i32);
+    control.regions[2].plan.dispatches.front().bindings = {
+        {answer, DType::boolean, false, "answer", {}},
+        {table, DType::i32, false, "planned", {}},
+        {{Space::arena, at, argument_bytes(control)}, DType::i32, true, "arguments", {}}};
 }
 
 void Planner::bind_variable(Dispatch& dispatch) {

@@ -68,12 +68,12 @@ void set_workgroups(Dispatch& dispatch, const KernelPass& pass) {
 }  // namespace
 
 Planner::Planner(const Graph& graph, const DevicePlan& device, const PlanOptions& options, const TuningTable* tuning,
-                 Planner* parent, bool is_body)
+                 Planner* parent, Part part)
     : graph_(graph),
       device_(device),
       tuning_(tuning),
       parent_(parent),
-      is_body_(is_body),
+      part_(part),
       homes_(find_homes(graph, device, options)),
       first_(graph.values.size(), never),
       last_(graph.values.size(), -1) {
@@ -205,7 +205,7 @@ std::uint64_t stretches(const Plan& plan) {
     constexpr std::uint64_t many = std::uint64_t{1} << 40;
     std::uint64_t sum = 1 + plan.controls.size();
     for (const ControlStep& control : plan.controls) {
-        const auto turns = static_cast<std::uint64_t>(std::max<std::int64_t>(control.turns, 1));
+        const auto turns = static_cast<std::uint64_t>(std::max({control.turns, control.most, std::int64_t{1}}));
         for (const RegionPlan& region : control.regions) {
             if (!control.is_decided() && &region == &control.regions.front()) continue;  // nobody asks
             const std::uint64_t once = stretches(region.plan);

@@ -59,6 +59,7 @@ struct Dispatch {
     bool barrier_before = false;    ///< a hazard with an earlier dispatch since the last barrier
     bool submit_before = false;     ///< what comes before is a submit of its own: both would take too long
     std::string note;
+    Placement arguments;  ///< of vkCmdDispatchIndirect, 12 bytes in the arena, instead of `groups`; none: `groups`
 
     bool is_copy() const { return glsl.empty() && !spirv; }
 };
@@ -103,16 +104,22 @@ struct RegionPlan {
 /// WHILE_LOOP: `prepare` takes the inputs to the outputs, which carry the list from turn to turn; region 0 (cond_graph)
 /// leaves its answer to the host; as long as it is true, regions 1 (body_graph) and 0 run. With known turns there is
 /// nothing in region 0, and region 1 runs so often.
+/// A loop that is gated has a third region, which makes the arguments of region 1's dispatches: none run where the
+/// answer is false. Regions 0, 2 and 1 run `most` times; or more and more often, until the host sees in `answer` that
+/// nothing goes on.
 struct ControlStep {
     NodeId node = no_id;
     bool is_loop = false;
-    std::int64_t turns = -1;  ///< below 0: the host asks
+    std::int64_t turns = -1;  ///< below 0: somebody asks
+    std::int64_t most = -1;   ///< of a gated loop; below 0: nobody knows
     std::size_t before = 0;   ///< index of the dispatch that comes next
     Placement condition;      ///< in Space::host; of what the host asks
     std::vector<Copy> prepare;
+    std::vector<Copy> answer;
     std::vector<RegionPlan> regions;
 
-    bool is_decided() const { return turns < 0; }  ///< by the host
+    bool is_gated() const { return regions.size() > 2; }
+    bool is_decided() const { return turns < 0 && (!is_gated() || most < 0); }  ///< by the host
 };
 
 /// Calls f(dispatch) for the plan's dispatches, then for those of its regions, in an order that never changes.

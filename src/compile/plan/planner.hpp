@@ -19,9 +19,11 @@ inline std::uint64_t padded(std::uint64_t bytes) { return (bytes + 15) / 16 * 16
 
 class Planner {
 public:
-    /// `parent` of a region: the plan that it becomes a part of. `is_body`: of a loop.
+    enum class Part : std::uint8_t { whole, region, body, gated_body };
+
+    /// `parent` of a region: the plan that it becomes a part of. `part`: a body is a loop's.
     Planner(const Graph& graph, const DevicePlan& device, const PlanOptions& options, const TuningTable* tuning,
-            Planner* parent = nullptr, bool is_body = false);
+            Planner* parent = nullptr, Part part = Part::whole);
     /// `values`: how many the graph had before it was rewritten; the plan has places for these.
     Plan run(std::size_t values);
 
@@ -47,6 +49,12 @@ private:
     void add_custom(const NodeView& view, Dispatch& dispatch) const;
     void add_control(NodeId id);
     void bind_control(ControlStep& control, const Interval& memory);
+    void add_gate(ControlStep& control);
+    /// `answer`: where region 0 leaves it; the body's arguments go to `at` in the arena.
+    void bind_gate(ControlStep& control, const Placement& answer, std::uint64_t at);
+    /// Of its regions in the arena; of a gated loop the arguments of the body's dispatches come last.
+    std::uint64_t region_bytes(const ControlStep& control) const;
+    std::uint64_t arguments_at(const ControlStep& control) const;
     void bind_variable(Dispatch& dispatch);
 
     // ---- memory and order: bind.cpp
@@ -81,10 +89,11 @@ private:
     const TuningTable* const tuning_;  ///< may be null
     TuningTable followed_;             ///< of the outermost planner: those of all
     Planner* const parent_;
-    const bool is_body_;
+    const Part part_;
     const std::vector<Home> homes_;
     std::int64_t step_ = 0;                          ///< dispatches and control steps so far
     std::vector<Interval> control_memory_;           ///< by control step: of its regions
+    std::vector<std::vector<Placement>> results_;    ///< by control step: of its second region, in its own spaces
     std::vector<std::int64_t> first_, last_;         ///< steps in which a value's memory is in use
     std::vector<std::vector<KernelOperand>> reads_;  ///< by dispatch
     std::vector<std::size_t> binding_counts_;        ///< by dispatch, as its shader has them

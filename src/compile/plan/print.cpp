@@ -56,16 +56,20 @@ std::string print_dispatches(const Graph& graph, const Plan& plan, const std::st
 
 std::string print_control(const Graph& graph, const ControlStep& control, const std::string& indent) {
     const Node& node = graph.node(control.node);
-    std::string text = fmt::format("{}  {} '{}'\n", indent, tosavk::name_of(node.op), node.name);
+    const std::string turns = control.turns >= 0 ? fmt::format(", {} turns", control.turns)
+                            : control.most >= 0  ? fmt::format(", at most {} turns", control.most)
+                                                 : "";
+    std::string text = fmt::format("{}  {} '{}'{}\n", indent, tosavk::name_of(node.op), node.name, turns);
     text += print_copies(indent, "prepare", control.prepare);
     const std::string inner = indent + "    ";
-    for (std::size_t r = 0; r < control.regions.size(); ++r) {
-        text += fmt::format("{}  {}:\n", indent,
-                            control.is_loop ? (r == 0 ? "condition" : "body") : (r == 0 ? "then" : "else"));
+    const char* const names[] = {control.is_loop ? "condition" : "then", control.is_loop ? "body" : "else", "gate"};
+    for (std::size_t r = control.turns >= 0 ? 1 : 0; r < control.regions.size(); ++r) {
+        text += fmt::format("{}  {}:\n", indent, names[r]);
         text += print_copies(inner, "enter", control.regions[r].enter);
-        text += print_dispatches(*node.regions[r], control.regions[r].plan, inner);
+        text += print_dispatches(r == 2 ? graph : *node.regions[r], control.regions[r].plan, inner);
         text += print_copies(inner, "leave", control.regions[r].leave);
     }
+    text += print_copies(indent, "answer", control.answer);
     return text;
 }
 

@@ -53,19 +53,60 @@ void check_copy(const Plan& plan, const Placement& from, const Placement& to, co
     }
 }
 
+/// The device takes the numbers of workgroups from the table that the gate copies.
+void check_gate(const Plan& plan, const ControlStep& control) {
+    const std::vector<Dispatch>&body = control.regions[1].plan.dispatches, &gate = control.regions[2].plan.dispatches;
+    if (gate.size() != 1 || !control.regions[2].plan.controls.empty() || gate.front().bindings.size() != 3)
+        bad_plan("a loop has no gate");
+    const Placement &table = gate.front().bindings[1].place, &arguments = gate.front().bindings[2].place;
+    if (table.space != Space::constants || arguments.space != Space::arena) bad_plan("a gate lacks a part");
+    check_place(plan, table, "the table of a gate");
+    check_place(plan, arguments, "what a gate makes");
+    // Between the gate and the body's end they are nobody else's.
+    const auto written = [&](const Placement& place) {
+        if (place.space == arguments.space && place.offset < arguments.offset + arguments.size &&
+            arguments.offset < place.offset + place.size)
+            bad_plan("a loop writes what its gate has made");
+    };
+    for (const Copy& copy : control.regions[1].enter) written(copy.to);
+    for (std::size_t d = 0; d < body.size(); ++d) {
+        std::array<std::uint32_t, 3> planned{};
+        const std::uint64_t at = d * sizeof planned;
+        if (at + sizeof planned > table.size || at + sizeof planned > arguments.size ||
+            body[d].arguments.space != Space::arena || body[d].arguments.offset != arguments.offset + at)
+            bad_plan("a gate is for another loop");
+        plan.constants.read(table.offset + at, std::as_writable_bytes(std::span(planned)));
+        if (planned != body[d].groups) bad_plan("a gate has other numbers of workgroups than its loop");
+        for (const Binding& binding : body[d].bindings) written(binding.place);
+    }
+}
+
 void check_control(const Plan& plan, const ControlStep& control) {
     const auto check = [&](const std::vector<Copy>& copies) {
         for (const Copy& copy : copies) check_copy(plan, copy.from, copy.to, "a control step");
     };
-    if (control.regions.size() != 2 || (control.is_decided() && control.condition.space != Space::host))
+    const std::size_t regions = control.is_gated() ? 3 : 2;
+    if (control.regions.size() != regions || (control.is_gated() && (!control.is_loop || control.turns >= 0)) ||
+        (control.is_decided() && control.condition.space != Space::host))
         bad_plan("a control step lacks a part");
     if (control.is_decided()) check_place(plan, control.condition, "a condition");
     check(control.prepare);
+    check(control.answer);
+    if (control.is_gated()) check_gate(plan, control);
     for (const RegionPlan& region : control.regions) {
         check(region.enter);
         check(region.leave);
         for (const ControlStep& inner : region.plan.controls) check_control(plan, inner);
     }
+}
+
+std::size_t gated_dispatches(const Plan& plan) {
+    std::size_t count = 0;
+    for (const ControlStep& control : plan.controls) {
+        if (control.is_gated()) count += control.regions[1].plan.dispatches.size();
+        for (const RegionPlan& region : control.regions) count += gated_dispatches(region.plan);
+    }
+    return count;
 }
 
 void check_dispatch(const Graph& graph, const Plan& plan, const Dispatch& dispatch, const DeviceCaps& caps,
@@ -161,6 +202,9 @@ void check_plan(const Graph& graph, const Plan& plan, const DeviceCaps& caps, co
     for (const ControlStep& control : plan.controls) {
         check_control(plan, control);
     }
+    std::size_t gated = 0;
+    for_each_dispatch(plan, [&](const Dispatch& d) { gated += d.arguments.space != Space::none ? 1 : 0; });
+    if (gated != gated_dispatches(plan)) bad_plan("a dispatch takes arguments that nothing makes");
 }
 
 }  // namespace

@@ -74,7 +74,12 @@ void PlanWriter::dispatches(const Plan& plan, std::size_t first_set, std::size_t
                                        static_cast<std::uint32_t>(dispatch.late.size() * sizeof(std::int32_t)),
                                        dispatch.late.data());
             }
-            vk_.vkCmdDispatch(commands_, dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
+            if (dispatch.arguments.space != Space::none) {
+                const BufferPlace place = memory_.at(executable_.plan, dispatch.arguments);
+                vk_.vkCmdDispatchIndirect(commands_, place.buffer, place.offset);
+            } else {
+                vk_.vkCmdDispatch(commands_, dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
+            }
         }
         if (after) after();
     }

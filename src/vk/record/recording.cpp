@@ -156,6 +156,7 @@ Recording::Recorded Recording::lay_out(const Plan& plan, const RegionPlan* regio
         RecordedControl& control = recorded.controls.emplace_back();
         control.step = &plan.controls[s];
         control.prepare = new_commands();
+        if (!control.step->answer.empty()) control.answer = new_commands();
         for (const RegionPlan& inner : control.step->regions) control.regions.push_back(lay_out(inner.plan, &inner));
     }
     return recorded;
@@ -207,9 +208,12 @@ void Recording::begin(VkCommandBuffer commands) {
     // A loop's body is submitted again while its last turn is under way.
     if (!executable_.plan.controls.empty()) info.flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT;
     call("vkBeginCommandBuffer", vk_.vkBeginCommandBuffer, commands, &info);
-    writer_.barrier(host_stage | compute_stage | transfer_stage,
-                    VK_ACCESS_HOST_WRITE_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
-                    compute_stage | transfer_stage, PlanWriter::shader_access | PlanWriter::transfer_access);
+    const bool gated = !executable_.plan.controls.empty();
+    writer_.barrier(
+        host_stage | compute_stage | transfer_stage,
+        VK_ACCESS_HOST_WRITE_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
+        compute_stage | transfer_stage | (gated ? VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT : 0),
+        PlanWriter::shader_access | PlanWriter::transfer_access | (gated ? VK_ACCESS_INDIRECT_COMMAND_READ_BIT : 0));
 }
 
 void Recording::end() { call("vkEndCommandBuffer", vk_.vkEndCommandBuffer, writer_.commands()); }
@@ -224,6 +228,11 @@ void Recording::write(const Recorded& recorded, bool all) {
         begin(control.prepare);
         writer_.copies(control.step->prepare);
         end();
+        if (control.answer != VK_NULL_HANDLE) {
+            begin(control.answer);
+            writer_.copies(control.step->answer);
+            end();
+        }
         for (const Recorded& region : control.regions) write(region, all);
     }
 }
@@ -331,12 +340,27 @@ void Recording::decide(const RecordedControl& control) {
         return;
     }
     for (std::int64_t turn = 0; turn < control.step->turns; ++turn) enqueue(control.regions[1]);
-    if (!control.step->is_decided()) return;
+    if (control.step->turns >= 0) return;
+    if (control.step->is_gated()) {
+        if (!control.step->is_decided()) return enqueue_turns(control, control.step->most);
+        constexpr std::int64_t most = 64;  // so that few do nothing, and few wait for the host
+        for (std::int64_t turns = 1;; turns = std::min(2 * turns, most)) {
+            enqueue_turns(control, turns);
+            queued_.push_back(control.answer);
+            if (!condition(*control.step)) return;
+        }
+    }
     // The condition of a turn is computed in the submit of the turn before.
     enqueue(control.regions[0]);
     while (condition(*control.step)) {
         enqueue(control.regions[1]);
         enqueue(control.regions[0]);
+    }
+}
+
+void Recording::enqueue_turns(const RecordedControl& control, std::int64_t turns) {
+    for (std::int64_t turn = 0; turn < turns; ++turn) {
+        for (const std::size_t region : {0, 2, 1}) enqueue(control.regions[region]);
     }
 }
 

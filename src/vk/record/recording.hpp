@@ -68,7 +68,7 @@ private:
     struct Recorded;
     struct RecordedControl {
         const ControlStep* step = nullptr;
-        VkCommandBuffer prepare = VK_NULL_HANDLE;
+        VkCommandBuffer prepare = VK_NULL_HANDLE, answer = VK_NULL_HANDLE;
         std::vector<Recorded> regions;
     };
     /// A plan: `controls[k]` comes between `segments[k]` and `segments[k + 1]`.
@@ -100,6 +100,8 @@ private:
 
     void enqueue(const Recorded& recorded);
     void decide(const RecordedControl& control);
+    /// So many turns of a gated loop, of which some may do nothing.
+    void enqueue_turns(const RecordedControl& control, std::int64_t turns);
     bool condition(const ControlStep& control);
     /// `last`: somebody waits before more is submitted. `ends`: the run.
     void flush(bool last, bool ends = false);
