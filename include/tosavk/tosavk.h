@@ -311,8 +311,8 @@ TOSAVK_API tosavk_status tosavk_graph_load_memory(const void* data, size_t size_
 TOSAVK_API tosavk_status tosavk_graph_load_stream(tosavk_read_callback read, void* user,
                                                   const tosavk_load_options* options, tosavk_graph** graph,
                                                   tosavk_error** error);
-/* What becomes of a TFLite or TOSA file, without stopping at the first operator that is refused: a JSON object "format"
- * ("tflite" or "tosa"), "taken" (true if and only if the file loads with these options), "operators": an array of
+/* What becomes of a file, without stopping at the first operator that is refused: a JSON object "format" ("tflite",
+ * "tosa" or "stablehlo"), "taken" (true if and only if the file loads with these options), "operators": an array of
  * objects "region" (where it stands: "" for the graph itself, else a name such as "subgraph 1"), "index" (there, in the
  * order of the file), "name" (with domain and operator for TOSA's CUSTOM), "taken" and, where that is false, "sentence"
  * (why), and "needs" where it can be loaded but not run before something else is done (tosavk_custom_set_add); and

@@ -1,6 +1,7 @@
 // What front ends say of files operator by operator: all reasons, not the first one only.
 #include "base/files.hpp"
 #include "frontends/frontend.hpp"
+#include "frontends/stablehlo/stablehlo_reader.hpp"
 #include "support/corpus.hpp"
 #include "support/environment.hpp"
 #include "support/tflite_models.hpp"
@@ -58,9 +59,7 @@ TEST(Probe, TheRegistryKnowsEachFormat) {
                                                   {});
         EXPECT_EQ(report.format, frontend.name);
         EXPECT_TRUE(report.taken());
-        if (frontend.name != "stablehlo") {
-            EXPECT_EQ(report.operators.size(), 1u);
-        }
+        EXPECT_EQ(report.operators.size(), 1u);
     }
     EXPECT_THROW(probe_model({}, "nothing", {}), Error);
 }
@@ -222,6 +221,102 @@ TEST(Probe, DamagedFilesAreProbedOrRefused) {
     }
     EXPECT_GT(probed, 100);
     EXPECT_GT(refused, 10);
+}
+
+Bytes bytes_of(const std::string& text) {
+    const auto bytes = std::as_bytes(std::span(text));
+    return {bytes.begin(), bytes.end()};
+}
+
+TEST(Probe, StableHloOperationByOperation) {
+    const Bytes file = bytes_of(R"(module {
+  func.func @main(%x: tensor<4xf32>, %n: tensor<i32>) -> (tensor<4xf32>, tensor<i32>) {
+    %a = stablehlo.custom_call @nobody_knows(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    %b = stablehlo.add %a, %x : tensor<4xf32>
+    %w = stablehlo.convert %b : (tensor<4xf32>) -> tensor<4xf64>
+    %v = stablehlo.abs %w : tensor<4xf64>
+    %c = func.call @inner(%b) : (tensor<4xf32>) -> tensor<4xf32>
+    %d = func.call @fine(%b) : (tensor<4xf32>) -> tensor<4xf32>
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %s = stablehlo.reduce(%d init: %z) applies stablehlo.add across dimensions = [0]
+      : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+    %l:2 = stablehlo.while(%i = %n, %y = %c) : tensor<i32>, tensor<4xf32>
+     cond {
+      %k = stablehlo.constant dense<3> : tensor<i32>
+      %p = stablehlo.compare LT, %i, %k : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %o = stablehlo.constant dense<1> : tensor<i32>
+      %j = stablehlo.add %i, %o : tensor<i32>
+      %q = stablehlo.custom_call @nobody_knows(%y) : (tensor<4xf32>) -> tensor<4xf32>
+      stablehlo.return %j, %q : tensor<i32>, tensor<4xf32>
+    }
+    %e = stablehlo.negate %l#1 : tensor<4xf32>
+    return %e, %l#0 : tensor<4xf32>, tensor<i32>
+  }
+  func.func private @inner(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %a = stablehlo.custom_call @nobody_knows(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    return %a : tensor<4xf32>
+  }
+  func.func private @fine(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %a = stablehlo.abs %x : tensor<4xf32>
+    return %a : tensor<4xf32>
+  }
+}
+)");
+    const ProbeReport report = probe_model(file, "f", {});
+    EXPECT_FALSE(report.taken());
+    EXPECT_TRUE(report.graph.empty());
+    const Lines wanted = {"0 stablehlo.custom_call no",
+                          "1 stablehlo.add yes",
+                          "2 stablehlo.convert no",
+                          "3 stablehlo.abs no",
+                          "4 stablehlo.call no",
+                          "5 stablehlo.call yes",
+                          "6 stablehlo.constant yes",
+                          "7 stablehlo.reduce yes",
+                          "8 stablehlo.while no",
+                          "9 stablehlo.negate yes",
+                          "function 'fine' 0 stablehlo.abs yes",
+                          "function 'inner' 0 stablehlo.custom_call no",
+                          "operation 8 (while), region 0 0 stablehlo.constant yes",
+                          "operation 8 (while), region 0 1 stablehlo.compare yes",
+                          "operation 8 (while), region 1 0 stablehlo.constant yes",
+                          "operation 8 (while), region 1 1 stablehlo.add yes",
+                          "operation 8 (while), region 1 2 stablehlo.custom_call no"};
+    EXPECT_EQ(lines(report), wanted);
+    EXPECT_NE(report.operators.at(0).sentence.find("nobody_knows"), std::string::npos) << report.operators[0].sentence;
+    EXPECT_NE(report.operators.at(8).sentence.find("operations that are refused"), std::string::npos);
+}
+
+TEST(Probe, StableHloArgumentsThatAreRefused) {
+    const Bytes file = bytes_of(R"(module {
+  func.func @main(%x: tensor<4xf64>, %y: tensor<4xf32>) -> tensor<4xf32> {
+    %a = stablehlo.abs %x : tensor<4xf64>
+    %b = stablehlo.abs %y : tensor<4xf32>
+    return %b : tensor<4xf32>
+  }
+}
+)");
+    const ProbeReport report = probe_model(file, "f", {});
+    EXPECT_EQ(report.graph.size(), 1u);
+    EXPECT_EQ(lines(report), (Lines{"0 stablehlo.abs no", "1 stablehlo.abs yes"}));
+    ImportOptions options;
+    options.f64_as_f32 = true;
+    EXPECT_TRUE(probe_model(file, "f", options).taken());
+}
+
+TEST(Probe, StableHloIsTakenWhereItLoads) {
+    std::size_t files = 0, taken = 0;
+    for (const std::filesystem::path& path : stablehlo_files()) {
+        const Bytes file = read_file(path);
+        const ProbeReport report = probe_model(file, "f", {});
+        EXPECT_EQ(report.taken(), loads(file)) << path;
+        EXPECT_FALSE(report.operators.empty()) << path;
+        ++files, taken += report.taken();
+    }
+    EXPECT_GT(files, 5u);
+    EXPECT_GT(taken, 2u);
 }
 
 }  // namespace

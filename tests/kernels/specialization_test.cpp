@@ -209,6 +209,7 @@ TEST(Specialization, EveryCandidateGivesWhatItsKernelDeclares) {
     for (const ShaderFile& file : embedded_shaders()) {
         const std::string name(file.name);
         if (!name.ends_with(".comp") || name.starts_with("limits_") || name == "pack_strided.comp") continue;
+        if (name == "gate.comp") continue;  // of loops, not of nodes
         EXPECT_TRUE(kernels.contains(name.substr(0, name.size() - 5))) << name << " was not looked at";
     }
 }

@@ -245,6 +245,19 @@ TEST_F(LoopsGpu, ManyTurnsAreOneSubmitOrAFew) {
     EXPECT_LT(context.counters().submits, 100u);
 }
 
+TEST_F(LoopsGpu, SubmitsBeyondNumberWaitNowAndThen) {
+    const auto hasty = test::open_with([](DevicePlan& plan) { plan.submit_work = 1; });
+    const std::vector<HostTensor> inputs{random_tensor(DType::i32, {elements}, 1),
+                                         random_tensor(DType::i32, {elements}, 2)};
+    const Graph graph = counted_graph(5000);
+    const auto executable =
+        Executable::create(hasty, std::make_shared<const Graph>(graph), make_plan(graph, hasty->plan(), {}));
+    Context context(executable, false);
+    const auto found = test::run(context, graph, inputs), wanted = reference_run(graph, inputs);
+    EXPECT_EQ(found[0].bytes, wanted[0].bytes);
+    EXPECT_GT(context.counters().submits, 4000u);
+}
+
 /// x = x / 2 while x is above `least` and, with a bound, for so many turns; x is an input.
 Graph halving_graph(double least, std::optional<std::int64_t> bound) {
     GraphBuilder asks("asks"), body("body");

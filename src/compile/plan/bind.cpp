@@ -183,7 +183,13 @@ void Planner::bind() {
             add_binding(dispatch, std::move(binding));
         }
         for (const ValueId id : dispatch.written) {
-            dispatch.bytes += static_cast<double>(place_of(id).size);
+            const NodeId producer = graph_.value(id).producer;
+            if (producer != no_id && graph_.node(producer).attrs.in_place) {
+                const Value& update = graph_.value(graph_.node(producer).inputs[1]);
+                dispatch.bytes += static_cast<double>(element_count(update.shape)) * size_of(update.type);
+            } else {
+                dispatch.bytes += static_cast<double>(place_of(id).size);
+            }
             add_binding(dispatch, {place_of(id), graph_.value(id).type, true, graph_.value(id).name, {}});
         }
         if (scratch_written_[d] >= 0) {
@@ -258,6 +264,12 @@ void Planner::find_submits() {
 double submit_share(const Dispatch& dispatch, const DevicePlan& device) {
     return (device.submit_work > 0 ? dispatch.work / device.submit_work : 0) +
            (device.submit_bytes > 0 ? dispatch.bytes / device.submit_bytes : 0);
+}
+
+double submit_share(const std::vector<Copy>& copies, const DevicePlan& device) {
+    double bytes = 0;
+    for (const Copy& copy : copies) bytes += 2 * static_cast<double>(copy.to.size);  // read and written
+    return device.submit_bytes > 0 ? bytes / device.submit_bytes : 0;
 }
 
 }  // namespace tosavk

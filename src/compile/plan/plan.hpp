@@ -71,6 +71,9 @@ struct Copy {
     Placement from, to;
 };
 
+/// Likewise, of copies.
+double submit_share(const std::vector<Copy>& copies, const DevicePlan& device);
+
 struct ControlStep;
 
 /// Of a region: only dispatches and controls; its values lie in the memory of the plan that it belongs to.
@@ -133,6 +136,9 @@ template <class F> void for_each_dispatch(const Plan& plan, F f) {
 /// How many stretches of dispatches without a control step among them a run has at most, where the host decides
 /// nothing; the turns of loops count.
 std::uint64_t stretches(const Plan& plan);
+
+/// A run of more is not handed to the queue at once, but by a thread that waits now and then.
+constexpr std::uint64_t many_stretches = 4096;
 
 /// Whether every control step is a loop whose turns are known.
 bool is_recordable(const Plan& plan);

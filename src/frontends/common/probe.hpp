@@ -19,7 +19,7 @@ struct ProbedOperator {
 };
 
 struct ProbeReport {
-    std::string format;                     ///< "tflite" or "tosa"
+    std::string format;                     ///< "tflite", "tosa" or "stablehlo"
     std::vector<ProbedOperator> operators;  ///< CONST and CONST_SHAPE of .tosa files are no operators here
     std::vector<std::string> graph;         ///< what else is refused: inputs, outputs, the graph as a whole
 

@@ -57,11 +57,12 @@ void drop_unread_constants(Graph& graph) {
 
 // ---- the whole ----------------------------------------------------------------------------------------------------
 
-Lowering::Lowering(const Program& program, const ImportOptions& options)
+Lowering::Lowering(const Program& program, const ImportOptions& options, Probe* probe)
     : Emitter(&builder_),
       program_(program),
       options_(options),
-      builder_(printable(program.name), with_empty(*options.level)) {}
+      builder_(printable(program.name), with_empty(*options.level)),
+      probe_(probe) {}
 
 Lowering::Lowering(Lowering& around, std::string name)
     : Emitter(&builder_),
@@ -72,7 +73,11 @@ Lowering::Lowering(Lowering& around, std::string name)
       builder_(std::move(name), *around.options_.level),
       op_(around.op_),
       home_(around.home_),
-      name_(around.name_) {
+      name_(around.name_),
+      probe_(around.probe_),
+      region_(around.region_),
+      index_(around.index_),
+      refused_(around.refused_) {
     frames_.push_back({around.frames_.back().function, {}, true});
     frames_.back().values.resize(frames_.back().function->values.size());
 }
@@ -112,16 +117,21 @@ Graph lower_program(const Program& program, const ImportOptions& options) {
 // ---- blocks -------------------------------------------------------------------------------------------------------
 
 std::vector<Tensor> Lowering::lower_block(const Region& region, const Operation* until) {
-    for (const Operation& operation : region.operations) {
-        if (&operation != until && operation.name != "return") {
-            lower_operation(operation);
-            continue;
+    const bool probes = probe_ && !is_lifted();
+    const std::string outer_region = probes ? std::exchange(region_, title_of(region)) : std::string();
+    const std::size_t outer_index = index_;
+    std::vector<Tensor> results;
+    for (std::size_t i = 0; i < region.operations.size(); ++i) {
+        const Operation& operation = region.operations[i];
+        if (&operation == until || operation.name == "return") {
+            for (const stablehlo::ValueId id : operation.operands) results.push_back(value(id));
+            break;
         }
-        std::vector<Tensor> results;
-        for (const stablehlo::ValueId id : operation.operands) results.push_back(value(id));
-        return results;
+        if (probes) index_ = i, probe_operation(operation);
+        else lower_operation(operation);
     }
-    return {};
+    if (probes) region_ = outer_region, index_ = outer_index;
+    return results;
 }
 
 void Lowering::lower_operation(const Operation& operation) {
@@ -131,6 +141,14 @@ void Lowering::lower_operation(const Operation& operation) {
     if (operation.location != 0) where = to_string(program_, operation.location);
     const std::string outer_name = std::exchange(name_, where.empty() ? operation.name : where);
     scope(name_, name_, /*numbered=*/true);
+    lower_step(operation);
+    op_ = outer;
+    home_ = outer_home;
+    name_ = outer_name;
+    scope(name_, name_, true);
+}
+
+void Lowering::lower_step(const Operation& operation) {
     const auto& rows = all_lowerings();
     const auto row = rows.find(operation.name);
     if (row == rows.end() || operation.dialect != Dialect::stablehlo) unsupported("this operation is not supported");
@@ -150,10 +168,6 @@ void Lowering::lower_operation(const Operation& operation) {
     } else if (!lower_known()) {
         row->second(*this);
     }
-    op_ = outer;
-    home_ = outer_home;
-    name_ = outer_name;
-    scope(name_, name_, true);
 }
 
 std::vector<Tensor> Lowering::lifted(const Region& region, const std::vector<Tensor>& arguments, const Shape& over,
@@ -305,7 +319,10 @@ std::vector<Tensor> Lowering::loop(const std::vector<Tensor>& carried, const Ste
 Tensor Lowering::value(stablehlo::ValueId id) {
     std::optional<Tensor>& tensor = frames_.back().values.at(id);
     if (tensor) return *tensor;
-    if (!frames_.back().sees_around || !around_) fail("it reads a value that is not there");
+    if (!frames_.back().sees_around || !around_) {
+        if (refused_ > 0) unsupported("it reads what is refused");
+        fail("it reads a value that is not there");
+    }
     tensor = capture(id);
     return *tensor;
 }

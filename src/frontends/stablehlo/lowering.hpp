@@ -58,8 +58,10 @@ bool is_unbounded(const Tensor& tensor);
 
 class Lowering : public Emitter {
 public:
-    Lowering(const Program& program, const ImportOptions& options);
+    Lowering(const Program& program, const ImportOptions& options, Probe* probe = nullptr);
     Graph run();
+    /// Lowers each operation for itself and tells the Probe; what reads the result of a refused one finds an input.
+    void probe();
 
     // ---- the operation in hand ------------------------------------------------------------------------------------
     const Operation& op() const { return *op_; }
@@ -177,11 +179,18 @@ private:
 
     const Function& function_named(std::string_view name) const;
     void add_inputs(const Function& main);
+    void add_input(const Function& main, std::size_t k, UniqueNames& names);
     void add_outputs(const Function& main, const std::vector<Tensor>& results);
     Tensor capture(stablehlo::ValueId id);
     Tensor taken(const Lowering& around, Tensor tensor, std::size_t& count);  ///< as inputs
     std::vector<Tensor> lower_block(const Region& region, const Operation* until);
     void lower_operation(const Operation& operation);
+    void lower_step(const Operation& operation);  ///< within what lower_operation() sets and puts back
+    // While probing (probe.cpp):
+    void probe_operation(const Operation& operation);
+    void declare_refused(const Operation& operation);
+    void add_inputs_apart(const Function& main);
+    std::string title_of(const Region& region) const;
     /// Error(bad_model) where an attribute of the operation in hand does not fit its tensors.
     void check_attributes() const;
     void lower_constant();
@@ -201,6 +210,11 @@ private:
     const Operation* op_ = nullptr;
     const Function* home_ = nullptr;  ///< that the operation in hand stands in
     std::string name_;                ///< of the nodes in hand
+    Probe* probe_ = nullptr;
+    std::string region_;     ///< while probing: what the Probe calls the region in hand
+    std::size_t index_ = 0;  ///< of the operation there
+    std::size_t own_refused_ = 0;
+    std::size_t& refused_ = own_refused_;  ///< operations and inputs, of the whole program
     friend void lower_constant(Lowering& l);
 };
 

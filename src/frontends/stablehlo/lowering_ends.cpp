@@ -44,47 +44,49 @@ HostKind declared_kind(Element element) {
 
 void Lowering::add_inputs(const Function& main) {
     UniqueNames names;
-    for (std::size_t k = 0; k < main.body.arguments.size(); ++k) {
-        const stablehlo::ValueId argument = main.body.arguments[k];
-        const Type& given = *main.values[argument];
-        name_ = fmt::format("argument {}", k);
-        if (given.kind == Type::Kind::token) {
-            frames_.back().values[argument] = Tensor{};
-            continue;
-        }
-        Type type = given;
-        if (const auto wanted = options_.input_shapes.find(k); wanted != options_.input_shapes.end())
-            type.dims = wanted->second;
-        const std::string name = told_name(main.argument_attributes[k], "jax.arg_info", fmt::format("arg{}", k));
-        const Shape shape = static_shape(type);
-        Tensor tensor{type.element, no_id, no_id, whole_range(type.element)};
-        const DType of = dtype(type.element);
-        const HostKind declared = declared_kind(type.element);
-        const auto input = [&](const std::string& called, const Shape& size) {
-            const Id id = builder_.input(names.give(called), of, size);
-            builder_.value(id).declared = declared;
-            return has_no_elements(size) ? empty(of, size) : id;
-        };
-        if (is_complex_element(type.element)) {
-            tensor.id = input(name + "/real", shape);
-            tensor.other = input(name + "/imag", shape);
-        } else if (is_integer_element(type.element) && bits_of(type.element) == 64) {
-            // The words of each number side by side, as the host has them.
-            Shape words = shape;
-            words.push_back(2);
-            const Id both = input(name, words);
-            if (!is_empty(both)) {
-                tensor.id = reshape(slice_axis(both, shape.size(), 0, 1), shape);
-                tensor.other = reshape(slice_axis(both, shape.size(), 1, 1), shape);
-            } else {
-                tensor.id = tensor.other = empty(of, shape);
-            }
-            tensor.range = pair_range(type.element);
-        } else {
-            tensor.id = input(name, shape);
-        }
-        frames_.back().values[argument] = tensor;
+    for (std::size_t k = 0; k < main.body.arguments.size(); ++k) add_input(main, k, names);
+}
+
+void Lowering::add_input(const Function& main, std::size_t k, UniqueNames& names) {
+    const stablehlo::ValueId argument = main.body.arguments[k];
+    const Type& given = *main.values[argument];
+    name_ = fmt::format("argument {}", k);
+    if (given.kind == Type::Kind::token) {
+        frames_.back().values[argument] = Tensor{};
+        return;
     }
+    Type type = given;
+    if (const auto wanted = options_.input_shapes.find(k); wanted != options_.input_shapes.end())
+        type.dims = wanted->second;
+    const std::string name = told_name(main.argument_attributes[k], "jax.arg_info", fmt::format("arg{}", k));
+    const Shape shape = static_shape(type);
+    Tensor tensor{type.element, no_id, no_id, whole_range(type.element)};
+    const DType of = dtype(type.element);
+    const HostKind declared = declared_kind(type.element);
+    const auto input = [&](const std::string& called, const Shape& size) {
+        const Id id = builder_.input(names.give(called), of, size);
+        builder_.value(id).declared = declared;
+        return has_no_elements(size) ? empty(of, size) : id;
+    };
+    if (is_complex_element(type.element)) {
+        tensor.id = input(name + "/real", shape);
+        tensor.other = input(name + "/imag", shape);
+    } else if (is_integer_element(type.element) && bits_of(type.element) == 64) {
+        // The words of each number side by side, as the host has them.
+        Shape words = shape;
+        words.push_back(2);
+        const Id both = input(name, words);
+        if (!is_empty(both)) {
+            tensor.id = reshape(slice_axis(both, shape.size(), 0, 1), shape);
+            tensor.other = reshape(slice_axis(both, shape.size(), 1, 1), shape);
+        } else {
+            tensor.id = tensor.other = empty(of, shape);
+        }
+        tensor.range = pair_range(type.element);
+    } else {
+        tensor.id = input(name, shape);
+    }
+    frames_.back().values[argument] = tensor;
 }
 
 void Lowering::add_outputs(const Function& main, const std::vector<Tensor>& results) {

@@ -35,15 +35,7 @@ Graph import_stablehlo(std::span<const std::byte> file, const ImportOptions& opt
 }
 
 ProbeReport probe_stablehlo(std::span<const std::byte> file, const ImportOptions& options) {
-    const stablehlo::Program program = program_of(file);
-    Probe probe("stablehlo");
-    std::string error;
-    try {
-        stablehlo::lower_program(program, options);
-    } catch (const Error& e) {
-        error = e.what();
-    }
-    return probe.finish(error);
+    return stablehlo::probe_program(program_of(file), options);
 }
 
 Signature stablehlo_signature(std::span<const std::byte> file, const ImportOptions& options) {

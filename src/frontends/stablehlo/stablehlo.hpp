@@ -14,6 +14,9 @@ namespace tosavk {
 namespace stablehlo {
 /// The function `main`, with what it calls in place of the calls.
 Graph lower_program(const Program& program, const ImportOptions& options);
+/// Its operations, those of the functions that are called and of the regions of control flow; what a reduction's or
+/// another region does with numbers belongs to its operation.
+ProbeReport probe_program(const Program& program, const ImportOptions& options);
 }  // namespace stablehlo
 
 // Of the file's text or bytecode, for the registry of front ends.

@@ -22,9 +22,9 @@ std::string with_path(const std::string& path, const std::string& message) {
 
 void add_model_options(CLI::App& command, ModelOptions& options, bool with_path) {
     if (with_path) {
-        CLI::Option* path =
-            command.add_option("MODEL", options.path,
-                               "the model, a .tflite or .tosa file or a package; or a problem line, as --op has it");
+        CLI::Option* path = command.add_option(
+            "MODEL", options.path,
+            "the model: a .tflite, .tosa or StableHLO file, or a package; or a problem line, as of --op");
         CLI::Option* op =
             command.add_option("--op", options.problem,
                                "a problem line instead of a model: 'conv2d i8 1x56x56x64 64x3x3 s1 p1 rescale'; "

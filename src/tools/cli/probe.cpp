@@ -45,7 +45,7 @@ Action add_probe(CLI::App& app) {
     auto options = std::make_shared<ProbeOptions>();
     CLI::App* command =
         app.add_subcommand("probe", "Says which operators of a model are taken, and why others are not");
-    command->add_option("MODEL", options->model.path, "a .tflite or .tosa file")->required();
+    command->add_option("MODEL", options->model.path, "a .tflite, .tosa or StableHLO file")->required();
     add_model_options(*command, options->model, /*with_path=*/false);
     command->add_flag("--json", options->json, "print JSON");
     command->footer(

@@ -150,6 +150,8 @@ Recording::Recorded Recording::lay_out(const Plan& plan, const RegionPlan* regio
         lay_out_chunks(chunks, chunk, last ? plan.dispatches.size() : plan.controls[s].before);
         chunks.front().begins = s == 0;
         chunks.back().ends = last;
+        if (region != nullptr && s == 0) chunks.front().share += submit_share(region->enter, device_.plan);
+        if (region != nullptr && last) chunks.back().share += submit_share(region->leave, device_.plan);
         for (Chunk& made : chunks) made.externals = touches_externals(made);
         chunk.from = chunks.back().to;
         if (last) break;
@@ -324,7 +326,7 @@ void Recording::enqueue(const Recorded& recorded) {
     for (std::size_t s = 0; s < recorded.segments.size(); ++s) {
         for (const Chunk& chunk : recorded.segments[s]) {
             constexpr std::size_t most = 1024;  // of one submit
-            if (queued_.size() >= most || (queued_share_ > 0 && queued_share_ + chunk.share > 1)) flush(false);
+            if (queued_.size() >= most || (queued_share_ > 0 && queued_share_ + chunk.share > 1)) make_room();
             queued_.push_back(chunk.commands);
             queued_share_ += chunk.share;
         }
@@ -334,6 +336,7 @@ void Recording::enqueue(const Recorded& recorded) {
 
 void Recording::decide(const RecordedControl& control) {
     queued_.push_back(control.prepare);
+    queued_share_ += submit_share(control.step->prepare, device_.plan);
     if (!control.step->is_loop) {
         const bool taken = condition(*control.step);
         enqueue(control.regions[taken ? 0 : 1]);
@@ -366,10 +369,23 @@ void Recording::enqueue_turns(const RecordedControl& control, std::int64_t turns
 
 bool Recording::condition(const ControlStep& control) {
     flush(true);
-    wait(Completion::forever);
+    wait_here();
     std::byte bytes[4];
     conditions_.read(control.condition.offset, bytes);
     return bytes[0] != std::byte{0};
+}
+
+/// Loops of very many turns, which run in a thread of the context, do not fill the queue's memory.
+void Recording::make_room() {
+    constexpr std::uint64_t most = 64;  // submits under way
+    const bool waits = submits_ - waited_ >= most && stretches(executable_.plan) > many_stretches;
+    flush(waits);
+    if (waits) wait_here();
+}
+
+void Recording::wait_here() {
+    wait(Completion::forever);
+    waited_ = submits_;
 }
 
 void Recording::flush(bool last, bool ends) {
@@ -384,7 +400,7 @@ void Recording::flush(bool last, bool ends) {
 }
 
 void Recording::submit(const RunOrder& order) {
-    wait(Completion::forever);  // of a run that failed between two submits
+    wait_here();  // of a run that failed between two submits
     queued_.clear();
     queued_share_ = 0;
     order_ = &order;

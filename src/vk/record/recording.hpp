@@ -103,6 +103,8 @@ private:
     /// So many turns of a gated loop, of which some may do nothing.
     void enqueue_turns(const RecordedControl& control, std::int64_t turns);
     bool condition(const ControlStep& control);
+    void make_room();
+    void wait_here();
     /// `last`: somebody waits before more is submitted. `ends`: the run.
     void flush(bool last, bool ends = false);
 
@@ -128,6 +130,7 @@ private:
     std::vector<VkCommandBuffer> queued_;  ///< of the run at hand, not yet submitted
     double queued_share_ = 0;
     std::atomic<std::uint64_t> submits_{0};
+    std::uint64_t waited_ = 0;         ///< submits_ when a wait last ended
     const RunOrder* order_ = nullptr;  ///< of the run at hand
     bool begun_ = false;               ///< something of it was submitted
     UniqueHandle<VkQueryPool> queries_;

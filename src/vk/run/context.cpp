@@ -240,9 +240,8 @@ void Context::submit(RunRequest request) {
     forget_results();  // part of the run may be done when a submit fails
     const bool waits = std::any_of(uses_.begin(), uses_.end(),
                                    [](const Use& use) { return use.waits && !use.turns->is_next(use.ticket); });
-    constexpr std::uint64_t many = 4096;
     const bool decides =
-        executable_->plan().decisions > 0 || stretches(executable_->plan()) > many || waits || !may_queue_all;
+        executable_->plan().decisions > 0 || stretches(executable_->plan()) > many_stretches || waits || !may_queue_all;
     if (!decides) submit_now(order_);
     if (decides || request.done) run_on_thread(std::move(request), !decides);
     counters_.buffer_copies += copies_a_run_;

@@ -10,23 +10,18 @@ again. $TOSAVK_TEST_SEED draws other numbers. Exit code 0: all passed; 1: one di
 goes on.
 """
 
-import argparse
-import collections
-import concurrent.futures
 import functools
 import hashlib
 import importlib
-import os
 import re
-import subprocess
 import sys
-import time
 import warnings
 
 import jax
 import ml_dtypes
 import numpy as np
-from support import SEED, counters
+import shares
+from support import SEED
 
 TYPES = {
     "b1": np.bool_,
@@ -50,7 +45,6 @@ BOUNDS = {1: 1e-1, "float16": 1e-3, "bfloat16": 1e-2, 4: 1e-6, 8: 1e-6}
 DERIVATIVE = 1e-4
 REFUSED = re.compile(r"JAX's primitive '(eig|schur|hessenberg|tridiagonal|geqp3|\w*callback|debug_print)'|x64 mode off")
 TABLES = ("numpy", "numpy_lines", "numpy_shapes", "linear", "lax", "lax_loops", "science", "scipy")
-SLOW_SECONDS = 60  # what takes longer is named, not failed
 
 
 def drawn(spec, random):
@@ -245,121 +239,27 @@ def chosen(options):
     return cases[: options.count or None]
 
 
-def run_share(options):
-    """Every J-th case, in this process."""
-    job, jobs = map(int, options.share.split("/"))
-    passed = set(options.skip.split("\n"))
-    if options.state and os.path.exists(options.state):
-        passed |= {line.split("\t")[0] for line in open(options.state)}
-    device = jax.devices("tosavk")[0]
-    failed, done = 0, 0
-    code = 0
-    for case in chosen(options)[job::jobs]:
-        if case.name in passed:
-            continue
-        if time.time() > options.until:
-            code = 3
-            break
-        print(f"begin: {case.name}", flush=True)
-        started = time.time()
-        try:
-            outcome = run(case, device)
-        except Exception as e:  # noqa: BLE001
-            failed += 1
-            print(f"FAILED {case.name}: {type(e).__name__}: {' '.join(str(e).split())[:700]}", flush=True)
-            continue
-        print(f"{outcome}: {case.name}", flush=True)
-        if time.time() - started > SLOW_SECONDS:
-            print(f"SLOW {case.name}: {time.time() - started:.0f} seconds with the CPU's", flush=True)
-        if options.state:
-            with open(options.state, "a") as state:
-                state.write(f"{case.name}\t{outcome}\n")
-        done += 1
-        if done % 100 == 0:
-            jax.clear_caches()
-    print(f"dispatches: {counters()['dispatches']}", flush=True)
-    return 1 if failed else code
-
-
-def run_job(command, lines):
-    """One share, again behind the case at which its process died. The exit code."""
-    begun = []
-    while True:
-        process = subprocess.Popen(
-            [*command, "--skip", "\n".join(begun)],
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "JAX_ENABLE_X64": "0"},
-        )
-        for line in map(str.rstrip, process.stdout):
-            if line.startswith("begin: "):
-                begun.append(line.removeprefix("begin: "))
-                continue
-            lines.append(line)
-            if line.startswith(("FAILED", "SLOW")):
-                print(line, flush=True)
-        code = process.wait()
-        if code in (0, 1, 3) or not begun:
-            return code
-        lines.append(f"FAILED {begun[-1]}: the process ended with {code}")
-        print(lines[-1], flush=True)
-
-
-def run_all(arguments, options):
-    """The shares in processes of their own; the exit code."""
-    until = str(time.time() + 60 * options.minutes)
-    lines = []
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        command = [sys.executable, __file__, *arguments, "--until", until]
-        codes = [
-            pool.submit(run_job, [*command, "--share", f"{job}/{options.jobs}"], lines) for job in range(options.jobs)
-        ]
-        codes = [code.result() for code in codes]
-    report(lines)
-    if any(code not in (0, 3) for code in codes) or any(line.startswith("FAILED") for line in lines):
-        return 1
-    return max(codes)
-
-
 def room(name):
     """The part of JAX that the case is of: "jnp", "jnp.linalg", "jsp.special"."""
     parts = name.split("(")[0].split(".")
     return ".".join(parts[:2] if len(parts) > 2 and parts[0] not in ("random", "nn") else parts[:1])
 
 
-def report(lines):
-    dispatches = sum(int(line.split()[1]) for line in lines if line.startswith("dispatches: "))
-    ended = [line for line in lines if not line.startswith(("dispatches: ", "SLOW"))]
-    rooms = collections.Counter()
-    outcomes = collections.Counter()
-    for line in ended:
-        outcome, name = ("failed", line.split(" ")[1]) if line.startswith("FAILED") else line.split(": ", 1)
-        outcomes[outcome] += 1
-        rooms[room(name), outcome] += 1
-    for (place, outcome), count in sorted(rooms.items()):
-        print(f"{place}: {count} {outcome}")
-    counts = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common() if outcome != "failed")
-    print(f"{outcomes['failed']} failed; {counts}; {dispatches} dispatches; seed {SEED}")
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=0)
-    parser.add_argument("--only", default="")
-    parser.add_argument("--state")
-    parser.add_argument("--minutes", type=float, default=1e6)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser = shares.parser_of(__doc__)
     parser.add_argument("--list", action="store_true")
-    parser.add_argument("--share", help=argparse.SUPPRESS)
-    parser.add_argument("--skip", default="", help=argparse.SUPPRESS)
-    parser.add_argument("--until", type=float, help=argparse.SUPPRESS)  # seconds of the clock, one for all shares
     options = parser.parse_args()
     if options.list:
         for case in chosen(options):
             print(case.name)
         return
     warnings.simplefilter("ignore")
-    sys.exit(run_share(options) if options.share else run_all(sys.argv[1:], options))
+    if options.share:
+        device = jax.devices("tosavk")[0]
+        cases = [(case.name, case) for case in chosen(options)]
+        sys.exit(shares.run_share(options, cases, lambda case: run(case, device)))
+    print(f"seed {SEED}", flush=True)
+    sys.exit(shares.run_all(options, [((), {"JAX_ENABLE_X64": "0"})], room))
 
 
 if __name__ == "__main__":

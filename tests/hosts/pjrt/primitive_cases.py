@@ -8,20 +8,15 @@ state file, those that have passed and stand there are not run again. Exit code 
 the same command goes on.
 """
 import argparse
-import collections
 import hashlib
 import importlib
 import os
 import re
-import subprocess
 import sys
-import tempfile
-import time
 
 import jax
 import numpy as np
-
-from support import counters
+import shares
 
 # What has no meaning on the device: JAX has these for the CPU and some GPUs alone.
 MISSING = ("eig", "schur", "hessenberg", "tridiagonal")
@@ -140,84 +135,26 @@ def chosen(options):
     return cases[:share] if options.count else cases
 
 
-def run_share(options):
-    """Every J-th case, in this process."""
-    job, jobs = map(int, options.share.split("/"))
-    passed = set()
-    if options.state and os.path.exists(options.state):
-        passed = {line.split("\t")[0] for line in open(options.state)}
+def open_device(options):
     if options.f64_as_f32:
         os.environ["PJRT_NAMES_AND_LIBRARY_PATHS"] = ""
         bridge = importlib.import_module("jax._src.xla_bridge")
         library = os.environ["TOSAVK_PJRT"]
         bridge.register_plugin("tosavk", priority=400, library_path=library, options={"f64_as_f32": True})
-    device = jax.devices("tosavk")[0]
-    failed = 0
-    for case in chosen(options)[job::jobs]:
-        name = f"{case.fullname}{' x64' if options.wide else ''}"
-        if name in passed:
-            continue
-        if time.time() > options.until:
-            return 3
-        try:
-            outcome = run(case, device, options.f64_as_f32)
-        except Exception as e:  # noqa: BLE001
-            failed += 1
-            print(f"FAILED {name}: {type(e).__name__}: {' '.join(str(e).split())[:600]}", flush=True)
-            continue
-        print(f"{outcome}: {name}", flush=True)
-        if options.state:
-            with open(options.state, "a") as state:
-                state.write(f"{name}\t{outcome}\n")
-    print(f"dispatches: {counters()['dispatches']}", flush=True)
-    return 1 if failed else 0
-
-
-def run_all(arguments, options):
-    """The shares in processes of their own; the exit code."""
-    until = str(time.time() + 60 * options.minutes)
-    processes = []
-    for wide in ["--wide"] if options.f64_as_f32 else ["", "--wide"]:
-        for job in range(options.jobs):
-            command = [sys.executable, __file__, *arguments, "--share", f"{job}/{options.jobs}", "--until", until, wide]
-            environment = {**os.environ, "JAX_ENABLE_X64": "1" if wide else "0"}
-            processes.append(([part for part in command if part], environment))
-    running, codes, lines = [], [], []
-    while processes or running:
-        while processes and len(running) < options.jobs:
-            command, environment = processes.pop(0)
-            said = tempfile.TemporaryFile("w+")  # a pipe that is full would stop who is not read yet
-            running.append((subprocess.Popen(command, env=environment, stdout=said), said))
-        process, said = running.pop(0)
-        codes.append(process.wait())
-        said.seek(0)
-        share = said.read().splitlines()
-        for line in share:
-            if line.startswith("FAILED"):
-                print(line, flush=True)
-        lines += share
-    dispatches = sum(int(line.split()[1]) for line in lines if line.startswith("dispatches: "))
-    lines = [line for line in lines if not line.startswith("dispatches: ")]
-    outcomes = collections.Counter(line.split(":")[0] for line in lines if not line.startswith("FAILED"))
-    failures = [line for line in lines if line.startswith("FAILED")]
-    counts = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
-    print(f"{len(failures)} failed; {counts}; {dispatches} dispatches")
-    return 1 if failures or any(code not in (0, 3) for code in codes) else max(codes)
+    return jax.devices("tosavk")[0]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=0)
-    parser.add_argument("--only", default="")
-    parser.add_argument("--state")
-    parser.add_argument("--minutes", type=float, default=1e6)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser = shares.parser_of(__doc__)
     parser.add_argument("--f64-as-f32", action="store_true")
-    parser.add_argument("--share", help=argparse.SUPPRESS)
-    parser.add_argument("--until", type=float, help=argparse.SUPPRESS)  # seconds of the clock, one for all shares
     parser.add_argument("--wide", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    sys.exit(run_share(options) if options.share else run_all(sys.argv[1:], options))
+    if options.share:
+        device = open_device(options)
+        cases = [(f"{case.fullname}{' x64' if options.wide else ''}", case) for case in chosen(options)]
+        sys.exit(shares.run_share(options, cases, lambda case: run(case, device, options.f64_as_f32)))
+    narrow, wide = ((), {"JAX_ENABLE_X64": "0"}), (("--wide",), {"JAX_ENABLE_X64": "1"})
+    sys.exit(shares.run_all(options, [wide] if options.f64_as_f32 else [narrow, wide]))
 
 
 if __name__ == "__main__":

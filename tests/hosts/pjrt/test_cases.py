@@ -1,4 +1,7 @@
-"""A selection of JAX's own cases of its primitives, see primitive_cases.py. $TOSAVK_JAX_CASES says how many (400)."""
+"""Selections of cases on the device as on the CPU: JAX's own of its primitives, see primitive_cases.py, and of its public
+functions, see api_cases.py. $TOSAVK_JAX_CASES (240) and $TOSAVK_JAX_API_CASES (100) say how many.
+"""
+
 import os
 import re
 import subprocess
@@ -6,15 +9,19 @@ import sys
 import unittest
 from pathlib import Path
 
-COUNT = int(os.environ.get("TOSAVK_JAX_CASES") or 400)
 
-
-class Primitives(unittest.TestCase):
-    def test_as_on_the_cpu(self):
-        program = Path(__file__).parent / "primitive_cases.py"
-        done = subprocess.run([sys.executable, program, "--count", str(COUNT)], stdout=subprocess.PIPE, text=True)
+class Cases(unittest.TestCase):
+    def expect_as_on_the_cpu(self, program, count):
+        path = Path(__file__).parent / program
+        done = subprocess.run([sys.executable, path, "--count", str(count)], stdout=subprocess.PIPE, text=True)
         print(done.stdout)
         self.assertEqual(done.returncode, 0, done.stdout)
-        same = int(re.search(r"(\d+) the same", done.stdout)[1])
-        self.assertGreater(same, 0.9 * COUNT)
+        same = int(re.search(r"failed;.* (\d+) the same", done.stdout)[1])
+        self.assertGreater(same, 0.9 * count)
         self.assertGreater(int(re.search(r"(\d+) dispatches", done.stdout)[1]), same)
+
+    def test_primitives(self):
+        self.expect_as_on_the_cpu("primitive_cases.py", int(os.environ.get("TOSAVK_JAX_CASES") or 240))
+
+    def test_public_functions(self):
+        self.expect_as_on_the_cpu("api_cases.py", int(os.environ.get("TOSAVK_JAX_API_CASES") or 100))
