@@ -487,9 +487,8 @@ TEST_F(Passes, MovesOfMoves) {
 }
 
 TEST_F(Passes, NetworksKeepTheirBits) {
-    for (const char* line : {"network transformer f32 size9", "network unet i8 size16", "network lstm i8 size20"}) {
+    for (const char* line : {"network transformer f32 size9", "network unet i8 size16", "network lstm i8 size20"})
         compare_all(load_problem(line), line);
-    }
 }
 
 TEST_F(Passes, RecordedNetworkKeepsItsBits) {
