@@ -161,6 +161,9 @@ void choose_products(const DeviceCaps& caps, const Facts& facts, DevicePlan& pla
     plan.tile_quads = *facts.tile_quads;
     because(plan,
             fmt::format("an invocation makes 8x{} of such a tile: {}", 4 * plan.tile_quads, facts.tile_quads.why));
+    plan.least_tiles = *facts.least_tiles;
+    because(plan, fmt::format("products of fewer than {} such tiles share their sums: {}", plan.least_tiles,
+                              facts.least_tiles.why));
 
     plan.fma_chains = *facts.fma_chains;
     because(plan, fmt::format("sums of products of floats are {}: {}",

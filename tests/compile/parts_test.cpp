@@ -66,6 +66,9 @@ protected:
         }
     }
 
+    /// Drivers may be gone when static objects are destroyed.
+    static void TearDownTestSuite() { judges_.clear(); }
+
     std::uint64_t split_ = 0;
 
 private:

@@ -93,6 +93,7 @@ protected:
             plan.shared_tiles = kernel != "gemm_direct";
             plan.product_tiles = kernel == "gemm_tiles";
             plan.product_tile_bytes = 32768;
+            plan.least_tiles = 1;
             plan.tile_quads = GetParam().workgroup_size == 256 ? 1 : 2;
             plan.own_rows = kernel == "gemm_direct" ? 8 : 0;
             plan.slow_storage = plan.slow_storage && kernel != "gemm_direct";
@@ -149,6 +150,22 @@ TEST_P(Products, PartsShareTheInnerDimension) {
         EXPECT_NE(glsl.find("#define SPLIT "), std::string::npos) << line;
         check_products(used_, load_problem(line), line, "gemm_tiles");
     }
+}
+
+TEST(ProductPlans, FewTilesShareTheirSums) {
+    DevicePlan device;
+    device.shared_tiles = device.product_tiles = true;
+    device.product_tile_bytes = 32768;
+    device.registers = 256;
+    const auto kernel = [&](const char* line, std::int64_t least) {
+        device.least_tiles = least;
+        return make_plan(load_problem(line), device, {}).dispatches.at(0).kernel;
+    };
+    const char* line = "conv2d f32 1x14x14x256 256x3x3 s1 p1";  // 16 tiles of 128x32
+    EXPECT_EQ(kernel(line, 16), "gemm_tiles");
+    EXPECT_EQ(kernel(line, 17), "gemm_split");
+    // Sums of 48 bits go through tiles however few.
+    EXPECT_EQ(kernel("matmul i16 1x128x256x128 rescale", 1000), "gemm_tiles");
 }
 
 TEST_P(Products, BothZeroPoints) {

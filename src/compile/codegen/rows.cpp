@@ -108,8 +108,10 @@ void SourceBuilder::add_row_loop(const RowPasses& all, std::size_t depth) {
         const Name value = value_of(view, 0);
         functions_ += fmt::format("#define {}(a, b) {}\n", combine, op_def(view.node().op).combine(view));
         const std::string type = partial_type(view);
-        before += fmt::format("    {}{} {}{};\n", is_float(view.out().type) ? "precise " : "", type, partial,
-                              rows.are_columns() ? fmt::format(", {}_older", partial) : "");
+        // NVIDIA's compiler takes an older sum that nothing has set yet for the newer one.
+        const std::string start = fmt::format("{} = {}(0)", partial, type), older = partial + "_older";
+        before += fmt::format("    {}{} {};\n", is_float(view.out().type) ? "precise " : "", type,
+                              rows.are_columns() ? fmt::format("{}, {} = {}(0)", start, older, type) : partial);
         const auto next = [&](const std::string& term) { return fmt::format("{}({}, {})", combine, partial, term); };
         const std::string first = value.of(quads().front());
         std::string folds = fmt::format(

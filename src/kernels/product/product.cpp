@@ -275,6 +275,10 @@ std::optional<ProductChoice> plan_shared_tiles(const Product& p, const DevicePla
         why = fmt::format("a third of its tiles of {}x{} would be empty", rows, 4 * quads);
         return std::nullopt;
     }
+    if (however_few == 0 && !p.is_wide && !device.chooses(tiles >= device.least_tiles, "enough tiles")) {
+        why = fmt::format("{} tiles of {}x{} leave the device idle", tiles, rows, 4 * quads);
+        return std::nullopt;
+    }
     KernelChoice choice = choice_of(p, "gemm_tiles");
     define(choice, "TX", grid.x);
     define(choice, "TY", grid.y);

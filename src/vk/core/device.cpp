@@ -308,12 +308,13 @@ std::shared_ptr<Turns> DeviceState::turns_of(VkBuffer foreign) {
 
 namespace {
 
-/// The devices of the instance in use. Drivers of GPUs stay loaded; those on the CPU end their threads with the
-/// instance.
+/// The devices of the instance in use. NVIDIA's driver stays loaded: that can be done some fifty times in a process,
+/// and hangs at times where several threads open and close devices. Others go with the last device, so that a process
+/// that is forked off with none open has a driver of its own.
 std::vector<PhysicalDevice> found_devices(const std::shared_ptr<Instance>& instance) {
     std::vector<PhysicalDevice> devices = require_devices(*instance);
-    const auto is_gpu = [](const PhysicalDevice& device) { return device.caps.type != "cpu"; };
-    if (std::any_of(devices.begin(), devices.end(), is_gpu)) Instance::keep(instance);
+    const auto stays = [](const PhysicalDevice& d) { return d.caps.driver_id == VK_DRIVER_ID_NVIDIA_PROPRIETARY; };
+    if (std::any_of(devices.begin(), devices.end(), stays)) Instance::keep(instance);
     return devices;
 }
 

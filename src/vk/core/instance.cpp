@@ -21,9 +21,9 @@ constexpr const char* validation_layer = "VK_LAYER_KHRONOS_validation";
 
 std::atomic<std::uint64_t> validation_messages{0};
 
-// Written under the lock of Instance::get(), and read by who has come out of it.
-std::atomic<int> instances_made{0};
-std::optional<Birthplace> first_made;
+/// One after another: no driver is unloaded while it is loaded again. Who fails to make one destroys it under the lock.
+std::recursive_mutex lifecycle;
+std::optional<Birthplace> first_made;  ///< written under the lock, and read by who has come out of it
 
 VKAPI_ATTR VkBool32 VKAPI_CALL on_validation_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                                      VkDebugUtilsMessageTypeFlagsEXT,
@@ -86,15 +86,13 @@ bool validation_requested() {
 std::uint64_t validation_message_count() { return validation_messages.load(std::memory_order_relaxed); }
 
 std::shared_ptr<Instance> Instance::get() {
-    static std::mutex mutex;
     static std::weak_ptr<Instance> current;
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(lifecycle);
     std::shared_ptr<Instance> instance = current.lock();
     if (!instance || instance->is_inherited()) {
         require_loader();
         instance.reset(new Instance());
         instance->create();
-        ++instances_made;
         if (!first_made) first_made.emplace();
         current = instance;
     }
@@ -102,12 +100,10 @@ std::shared_ptr<Instance> Instance::get() {
 }
 
 void Instance::keep(std::shared_ptr<Instance> instance) {
-    constexpr int enough = 24;
-    static std::mutex mutex;
     // Of the threads and libraries that go at the end some still use it: nobody destroys it.
     static auto* const kept = new std::shared_ptr<Instance>();
-    const std::lock_guard lock(mutex);
-    if (instances_made >= enough && (!*kept || (*kept)->is_inherited())) *kept = std::move(instance);
+    const std::lock_guard lock(lifecycle);
+    if (!*kept || (*kept)->is_inherited()) *kept = std::move(instance);
 }
 
 bool Instance::was_left_behind() { return first_made && first_made->is_left(); }
@@ -126,13 +122,12 @@ std::shared_ptr<Instance> Instance::adopt(VkInstance handle, PFN_vkGetInstancePr
 Instance::~Instance() { destroy(); }
 
 void Instance::destroy() {
-    if (is_inherited()) return;
+    if (is_inherited() || handle_ == VK_NULL_HANDLE || !destroy_instance_) return;
+    const std::lock_guard lock(lifecycle);
     if (messenger_ != VK_NULL_HANDLE) {
         destroy_messenger_(handle_, messenger_, nullptr);
     }
-    if (handle_ != VK_NULL_HANDLE && destroy_instance_) {
-        destroy_instance_(handle_, nullptr);
-    }
+    destroy_instance_(handle_, nullptr);
 }
 
 bool Instance::load_functions(PFN_vkGetInstanceProcAddr get_address) {

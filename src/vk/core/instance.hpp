@@ -29,8 +29,7 @@ public:
     /// forever. Such an instance, and a device of it, is neither used nor destroyed.
     bool is_inherited() const { return birthplace_.is_left(); }
 
-    /// Keeps the driver loaded until the process ends, from the 24th instance on: NVIDIA's can be loaded some fifty
-    /// times. Before, a process that is forked off with no device open has a driver of its own.
+    /// Keeps the driver loaded until the process ends.
     static void keep(std::shared_ptr<Instance> instance);
 
     /// Whether this process was forked off after the library had made an instance: a driver may not start anew here.

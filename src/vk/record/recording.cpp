@@ -5,6 +5,7 @@
 #include "vk/record/variables.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tosavk {
 
@@ -160,8 +161,31 @@ Recording::Recorded Recording::lay_out(const Plan& plan, const RegionPlan* regio
         control.prepare = new_commands();
         if (!control.step->answer.empty()) control.answer = new_commands();
         for (const RegionPlan& inner : control.step->regions) control.regions.push_back(lay_out(inner.plan, &inner));
+        if (control.step->is_loop) lay_out_turns(control);
     }
     return recorded;
+}
+
+void Recording::lay_out_turns(RecordedControl& control) {
+    const ControlStep& step = *control.step;
+    if (step.turns >= 0) control.turn = {1};
+    else if (step.is_gated()) control.turn = {0, 2, 1};
+    constexpr std::size_t most = 256;  // dispatches of one command buffer
+    std::size_t dispatches = 0;
+    double share = 0;
+    for (const std::size_t r : control.turn) {
+        const Recorded& region = control.regions[r];
+        if (region.segments.size() != 1 || region.segments.front().size() != 1) return;
+        dispatches += std::max<std::size_t>(step.regions[r].plan.dispatches.size(), 1);
+        share += region.segments.front().front().share;
+    }
+    if (dispatches == 0) return;
+    control.many = std::min<std::int64_t>(16, static_cast<std::int64_t>(most / dispatches));
+    if (step.turns >= 0 || step.most >= 0) control.many = std::min(control.many, std::max(step.turns, step.most));
+    while (control.many > 1 && static_cast<double>(control.many) * share > 1) control.many /= 2;
+    if (control.many <= 1) return;
+    control.turns = new_commands();
+    control.share = static_cast<double>(control.many) * share;
 }
 
 /// The dispatches from chunk.from to `end`; one chunk even where there is none.
@@ -236,15 +260,36 @@ void Recording::write(const Recorded& recorded, bool all) {
             end();
         }
         for (const Recorded& region : control.regions) write(region, all);
+        if (control.turns != VK_NULL_HANDLE) write_turns(control);
     }
 }
 
 void Recording::write(const Chunk& chunk) {
     begin(chunk.commands);
+    write_commands(chunk);
+    end();
+}
+
+void Recording::write_turns(const RecordedControl& control) {
+    begin(control.turns);
+    bool first = true;
+    for (std::int64_t turn = 0; turn < control.many; ++turn) {
+        for (const std::size_t r : control.turn) {
+            if (!std::exchange(first, false))
+                writer_.barrier(writer_.work_stages(), writer_.work_writes(),
+                                writer_.work_stages() | VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT,
+                                writer_.work_access() | VK_ACCESS_INDIRECT_COMMAND_READ_BIT);
+            write_commands(control.regions[r].segments.front().front());
+        }
+    }
+    end();
+}
+
+void Recording::write_commands(const Chunk& chunk) {
     const bool timed = profile_ && chunk.region == nullptr;
     next_query_ = chunk.first_query;
     if (chunk.begins && timed)
-        vk_.vkCmdResetQueryPool(chunk.commands, queries_.get(), 0, static_cast<std::uint32_t>(ticks_.size()));
+        vk_.vkCmdResetQueryPool(writer_.commands(), queries_.get(), 0, static_cast<std::uint32_t>(ticks_.size()));
     if (chunk.begins && chunk.region == nullptr) load_inputs();
     if (chunk.begins && chunk.region != nullptr && !chunk.region->enter.empty()) {
         writer_.copies(chunk.region->enter);
@@ -261,7 +306,6 @@ void Recording::write(const Chunk& chunk) {
         writer_.barrier(writer_.work_stages(), writer_.work_writes(), transfer_stage, PlanWriter::transfer_access);
         writer_.copies(chunk.region->leave);
     }
-    end();
 }
 
 void Recording::load_inputs() {
@@ -316,103 +360,6 @@ void Recording::bind(ExternalUse use, std::vector<bool> inputs_bound, std::vecto
     } catch (...) {
         split_ = false;
         throw;
-    }
-}
-
-// ---- running ------------------------------------------------------------------------------------------------------
-
-/// The plan's command buffers, up to where the host must decide.
-void Recording::enqueue(const Recorded& recorded) {
-    for (std::size_t s = 0; s < recorded.segments.size(); ++s) {
-        for (const Chunk& chunk : recorded.segments[s]) {
-            constexpr std::size_t most = 1024;  // of one submit
-            if (queued_.size() >= most || (queued_share_ > 0 && queued_share_ + chunk.share > 1)) make_room();
-            queued_.push_back(chunk.commands);
-            queued_share_ += chunk.share;
-        }
-        if (s < recorded.controls.size()) decide(recorded.controls[s]);
-    }
-}
-
-void Recording::decide(const RecordedControl& control) {
-    queued_.push_back(control.prepare);
-    queued_share_ += submit_share(control.step->prepare, device_.plan);
-    if (!control.step->is_loop) {
-        const bool taken = condition(*control.step);
-        enqueue(control.regions[taken ? 0 : 1]);
-        return;
-    }
-    for (std::int64_t turn = 0; turn < control.step->turns; ++turn) enqueue(control.regions[1]);
-    if (control.step->turns >= 0) return;
-    if (control.step->is_gated()) {
-        if (!control.step->is_decided()) return enqueue_turns(control, control.step->most);
-        constexpr std::int64_t most = 64;  // so that few do nothing, and few wait for the host
-        for (std::int64_t turns = 1;; turns = std::min(2 * turns, most)) {
-            enqueue_turns(control, turns);
-            queued_.push_back(control.answer);
-            if (!condition(*control.step)) return;
-        }
-    }
-    // The condition of a turn is computed in the submit of the turn before.
-    enqueue(control.regions[0]);
-    while (condition(*control.step)) {
-        enqueue(control.regions[1]);
-        enqueue(control.regions[0]);
-    }
-}
-
-void Recording::enqueue_turns(const RecordedControl& control, std::int64_t turns) {
-    for (std::int64_t turn = 0; turn < turns; ++turn) {
-        for (const std::size_t region : {0, 2, 1}) enqueue(control.regions[region]);
-    }
-}
-
-bool Recording::condition(const ControlStep& control) {
-    flush(true);
-    wait_here();
-    std::byte bytes[4];
-    conditions_.read(control.condition.offset, bytes);
-    return bytes[0] != std::byte{0};
-}
-
-/// Loops of very many turns, which run in a thread of the context, do not fill the queue's memory.
-void Recording::make_room() {
-    constexpr std::uint64_t most = 64;  // submits under way
-    const bool waits = submits_ - waited_ >= most && stretches(executable_.plan) > many_stretches;
-    flush(waits);
-    if (waits) wait_here();
-}
-
-void Recording::wait_here() {
-    wait(Completion::forever);
-    waited_ = submits_;
-}
-
-void Recording::flush(bool last, bool ends) {
-    RunOrder order;
-    if (!begun_) order.waits = order_->waits;
-    if (ends) order.signals = order_->signals;
-    done_.submit(queued_, last, order);
-    begun_ = true;
-    ++submits_;
-    queued_.clear();
-    queued_share_ = 0;
-}
-
-void Recording::submit(const RunOrder& order) {
-    wait_here();  // of a run that failed between two submits
-    queued_.clear();
-    queued_share_ = 0;
-    order_ = &order;
-    begun_ = false;
-    enqueue(recorded_);
-    flush(true, true);
-}
-
-void Recording::abandon() noexcept {
-    try {
-        wait(Completion::forever);
-    } catch (...) {  // a lost device runs nothing any more
     }
 }
 

@@ -70,6 +70,11 @@ private:
         const ControlStep* step = nullptr;
         VkCommandBuffer prepare = VK_NULL_HANDLE, answer = VK_NULL_HANDLE;
         std::vector<Recorded> regions;
+        /// The regions that are a turn, in their order; none where the host decides between them.
+        std::vector<std::size_t> turn;
+        VkCommandBuffer turns = VK_NULL_HANDLE;  ///< `many` turns at once; null where many is 1
+        std::int64_t many = 1;
+        double share = 0;  ///< of those
     };
     /// A plan: `controls[k]` comes between `segments[k]` and `segments[k + 1]`.
     struct Recorded {
@@ -88,19 +93,24 @@ private:
     Recorded lay_out(const Plan& plan, const RegionPlan* region);
     void lay_out_chunks(std::vector<Chunk>& chunks, Chunk chunk, std::size_t end);
     bool touches_externals(const Chunk& chunk) const;
+    /// Several turns in one command buffer, where a turn is one stretch of few dispatches.
+    void lay_out_turns(RecordedControl& control);
     VkCommandBuffer new_commands();
     void begin(VkCommandBuffer commands);
     void end();
     /// All of it, or, where only bindings have changed, what they touch.
     void write(const Recorded& recorded, bool all);
     void write(const Chunk& chunk);
+    void write_turns(const RecordedControl& control);
+    void write_commands(const Chunk& chunk);
     void record_timestamp();
     void load_inputs();
     void store_outputs();
 
     void enqueue(const Recorded& recorded);
+    void enqueue(VkCommandBuffer commands, double share, std::size_t stretches);
     void decide(const RecordedControl& control);
-    /// So many turns of a gated loop, of which some may do nothing.
+    /// So many turns; of a gated loop some may do nothing.
     void enqueue_turns(const RecordedControl& control, std::int64_t turns);
     bool condition(const ControlStep& control);
     void make_room();
@@ -129,6 +139,7 @@ private:
     Recorded recorded_;
     std::vector<VkCommandBuffer> queued_;  ///< of the run at hand, not yet submitted
     double queued_share_ = 0;
+    std::size_t queued_stretches_ = 0;
     std::atomic<std::uint64_t> submits_{0};
     std::uint64_t waited_ = 0;         ///< submits_ when a wait last ended
     const RunOrder* order_ = nullptr;  ///< of the run at hand
