@@ -41,11 +41,12 @@ vec4 tosa_clamp(vec4 x, float lo, float hi) { return tosa_min(tosa_max(x, vec4(l
 // NaN gives lo.
 vec4 tosa_clamp_ignore(vec4 x, float lo, float hi) { return tosa_min(tosa_max_ignore(x, vec4(lo)), vec4(hi)); }
 
-// Integers wrap around: no compiler takes unsigned ones for numbers that do not.
+// Integers wrap around: no compiler takes unsigned ones for numbers that do not. Of max(x, -x), and of abs(x), NVIDIA's
+// makes other numbers where a difference follows that wraps.
 ivec4 wrapping_add(ivec4 a, ivec4 b) { return ivec4(uvec4(a) + uvec4(b)); }
 ivec4 wrapping_sub(ivec4 a, ivec4 b) { return ivec4(uvec4(a) - uvec4(b)); }
 ivec4 wrapping_mul(ivec4 a, ivec4 b) { return ivec4(uvec4(a) * uvec4(b)); }
-ivec4 wrapping_abs(ivec4 x) { return max(x, wrapping_sub(ivec4(0), x)); }
+ivec4 wrapping_abs(ivec4 x) { return wrapping_sub(x, (x << 1) & (x >> 31)); }
 vec4 tosa_abs(vec4 x) { return intBitsToFloat(floatBitsToInt(x) & ABS_MASK); }
 vec4 tosa_negate(vec4 x) { return intBitsToFloat(floatBitsToInt(x) ^ SIGN_BIT); }
 
