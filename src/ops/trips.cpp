@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 namespace tosavk {
 namespace {
@@ -89,11 +90,21 @@ std::optional<std::int64_t> turns_while(const Graph& graph, const Node& node, Va
 /// The least of those that must all hold.
 std::optional<std::int64_t> bound_of(const Graph& graph, const Node& node, ValueId answer) {
     const Graph& condition = *node.regions.at(0);
-    const NodeId producer = condition.value(storage_of(condition, answer)).producer;
-    if (producer == no_id || condition.node(producer).op != Op::logical_and) return turns_while(graph, node, answer);
     std::optional<std::int64_t> least;
-    for (const ValueId part : condition.node(producer).inputs) {
-        const auto bound = bound_of(graph, node, part);
+    std::vector<bool> seen(condition.values.size(), false);
+    std::vector<ValueId> parts{answer};
+    while (!parts.empty()) {
+        const ValueId part = storage_of(condition, parts.back());
+        parts.pop_back();
+        if (seen[part]) continue;
+        seen[part] = true;
+        const NodeId producer = condition.value(part).producer;
+        if (producer != no_id && condition.node(producer).op == Op::logical_and) {
+            const std::vector<ValueId>& both = condition.node(producer).inputs;
+            parts.insert(parts.end(), both.begin(), both.end());
+            continue;
+        }
+        const auto bound = turns_while(graph, node, part);
         if (bound && (!least || *bound < *least)) least = bound;
     }
     return least;

@@ -115,18 +115,15 @@ private:
         if (control.node >= graph.nodes.size()) wrong(fmt::format("there is no node {}", control.node));
         const Node& node = graph.node(control.node);
         const std::size_t regions = node.regions.size() + (control.is_gated() ? 1 : 0);
-        if (regions != control.regions.size() || control.is_loop != (node.op == Op::while_loop))
+        if (node.regions.size() != 2 || regions != control.regions.size() ||
+            control.is_loop != (node.op == Op::while_loop))
             wrong("a control step is for another node");
         if (!control.is_loop && control.turns >= 0) wrong("a branch turns like a loop");
         if (control.is_gated() && (!control.is_loop || control.turns >= 0)) wrong("a gate is in no loop's way");
         if (control.is_decided()) ++decisions_;
-        // Nothing is known here of a bound that only folding made a constant.
-        if (const auto known = trip_count(graph, control.node); control.turns >= 0 && known && *known != control.turns)
-            wrong("a loop turns another number of times");
+        if (control.turns >= 0) check_turns(control, graph);
         if (control.is_gated()) {
-            const auto bound = trip_bound(graph, control.node);
-            if (control.most >= 0 && bound && *bound != control.most)
-                wrong("a loop turns at most another number of times");
+            if (control.most >= 0) check_most(control, graph);
             for (const Dispatch& dispatch : control.regions.back().plan.dispatches) check_dispatch(dispatch, graph);
         }
         for (std::size_t r = 0; r < node.regions.size(); ++r) {
@@ -134,6 +131,19 @@ private:
             if (control.turns < 0 || r > 0) check_plan(plan, *node.regions[r]);
             else if (!plan.dispatches.empty() || !plan.controls.empty()) wrong("a loop whose turns are known asks");
         }
+    }
+
+    // Nothing is known here of a bound that only folding made a constant: the planner may have known more.
+    void check_turns(const ControlStep& control, const Graph& graph) {
+        constexpr std::int64_t most = std::int64_t{1} << 32;  // a counter has 32 bits
+        const auto known = trip_count(graph, control.node);
+        if (control.turns > most || (known && *known != control.turns)) wrong("a loop turns another number of times");
+    }
+
+    void check_most(const ControlStep& control, const Graph& graph) {
+        const auto bound = trip_bound(graph, control.node);
+        if (control.most > most_gated_turns || (bound && *bound < control.most))
+            wrong("a loop turns at most another number of times");
     }
 
     /// A tensor's memory holds the tensor, and ends with it but for the padding.

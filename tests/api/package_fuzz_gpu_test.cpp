@@ -14,6 +14,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <limits>
 #include <random>
 
 namespace {
@@ -305,6 +307,36 @@ TEST_F(PackageFuzz, AlteredPlans) {
                 static_cast<unsigned long long>(all), static_cast<unsigned long long>(accepted),
                 static_cast<unsigned long long>(ran));
     EXPECT_GT(ran, 0u) << "some places are as good as others";
+}
+
+/// Each of these alone must be seen: nothing else stands between them and a device that does what they say.
+TEST_F(PackageFuzz, WhatMakesAGateAnotherOne) {
+    ASSERT_EQ(setenv("TOSAVK_NO_COUNTED_TURNS", "1", 1), 0);  // so that the loop has a gate
+    Package whole = read_package(cpp::save_package(*device_, cpp::Graph::problem("while_loop f32 64 3")));
+    ASSERT_TRUE(whole.plan.controls.at(0).is_gated());
+    ASSERT_EQ(whole.plan.controls[0].most, 3);
+    using Step = ControlStep&;
+    const Copy copy{whole.plan.controls[0].regions[1].leave.at(0)};
+    const std::pair<const char*, std::function<void(Step)>> changes[] = {
+        {"turns without end", [](Step c) { c.most = std::numeric_limits<std::int64_t>::max(); }},
+        {"more turns than the graph allows", [](Step c) { c.most = 4; }},
+        {"an answer that nobody reads", [&](Step c) { c.answer = {copy}; }},
+        {"the host decides, and nothing answers", [](Step c) { c.most = -1; }},
+        {"arguments of another dispatch", [](Step c) { c.regions[1].plan.dispatches[0].arguments.offset += 12; }},
+        {"no arguments", [](Step c) { c.regions[1].plan.dispatches[0].arguments = {}; }},
+        {"other workgroups", [](Step c) { ++c.regions[1].plan.dispatches[0].groups[0]; }},
+        {"fewer numbers", [](Step c) { c.regions[2].plan.dispatches[0].constants = {1}; }},
+        {"copies behind the gate", [&](Step c) { c.regions[2].leave = {copy}; }},
+        {"copies before the gate", [&](Step c) { c.regions[2].enter = {copy}; }},
+        {"a table elsewhere", [](Step c) { c.regions[2].plan.dispatches[0].bindings[1].place.space = Space::arena; }},
+        {"no gate", [](Step c) { c.regions.pop_back(); }}};
+    for (const auto& [what, change] : changes) {
+        Package package = whole;
+        change(package.plan.controls[0]);
+        EXPECT_FALSE(try_out(write_package(package), true, false)) << what;
+    }
+    EXPECT_TRUE(try_out(write_package(whole), true, true));
+    unsetenv("TOSAVK_NO_COUNTED_TURNS");
 }
 
 TEST_F(PackageFuzz, AlteredPlansOfLoopsThatTheDeviceDecides) {

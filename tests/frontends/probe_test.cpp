@@ -7,6 +7,7 @@
 #include "support/tflite_models.hpp"
 #include "support/tosa_builder.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -287,6 +288,34 @@ TEST(Probe, StableHloOperationByOperation) {
     EXPECT_EQ(lines(report), wanted);
     EXPECT_NE(report.operators.at(0).sentence.find("nobody_knows"), std::string::npos) << report.operators[0].sentence;
     EXPECT_NE(report.operators.at(8).sentence.find("operations that are refused"), std::string::npos);
+}
+
+/// Each function calls the next one twice; the last one has `operation`.
+Bytes doubling(std::size_t functions, const std::string& operation) {
+    std::string text = "module {\n";
+    for (std::size_t k = 0; k < functions; ++k) {
+        const bool last = k + 1 == functions;
+        const std::string call = fmt::format("func.call @f{}", k + 1), type = " : (tensor<4xf32>) -> tensor<4xf32>\n";
+        text += fmt::format("  func.func {} @{}(%x: tensor<4xf32>) -> tensor<4xf32> {{\n",
+                            k == 0 ? "public" : "private", k == 0 ? "main" : fmt::format("f{}", k));
+        text += "    %a = " + (last ? operation : call) + "(%x)" + type;
+        text += "    %b = " + (last ? operation : call) + "(%a)" + type;
+        text += "    return %b : tensor<4xf32>\n  }\n";
+    }
+    return bytes_of(text + "}\n");
+}
+
+TEST(Probe, StableHloCallsOfCallsEnd) {
+    ProbeReport report = probe_model(doubling(60, "stablehlo.custom_call @nobody_knows"), "f", {});
+    EXPECT_FALSE(report.taken());
+    EXPECT_EQ(report.operators.size(), 120u);
+    // A function that calls itself.
+    report = probe_model(doubling(2, "func.call @f1"), "f", {});
+    EXPECT_FALSE(report.taken());
+    // Nothing is refused, and the calls in place of the functions would be without end.
+    EXPECT_FALSE(loads(doubling(60, "\"stablehlo.abs\"")));
+    EXPECT_FALSE(probe_model(doubling(60, "\"stablehlo.abs\""), "f", {}).taken());
+    EXPECT_TRUE(probe_model(doubling(6, "\"stablehlo.abs\""), "f", {}).taken());
 }
 
 TEST(Probe, StableHloArgumentsThatAreRefused) {

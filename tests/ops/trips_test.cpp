@@ -132,8 +132,9 @@ Graph loop_of_parts(std::int64_t begin, const std::vector<std::string>& parts) {
     const ValueId i = asks.input("i", DType::i32, {1}), given = asks.input("given", DType::boolean, {1});
     ValueId answer = asks.add1(Op::greater, {asks.scalar(DType::i32, 9), i}, DType::boolean, {}, "less");
     for (const std::string& part : parts) {
-        const ValueId more = part == "given"
-                               ? given
+        const ValueId more = part == "given" ? given
+                           : part == "same"
+                               ? answer
                                : asks.add1(Op::greater_equal, {asks.scalar(DType::i32, std::stoi(part)), i},
                                            DType::boolean, {}, "less/" + part);
         answer = asks.add1(Op::logical_and, {more, answer}, DType::boolean, {}, "and/" + part);
@@ -162,6 +163,7 @@ TEST(Trips, AtMostTheLeastOfTheConditions) {
     EXPECT_EQ(bound(0, {"given", "100"}), 5);
     EXPECT_EQ(bound(9, {"given"}), 0);
     EXPECT_EQ(bound(0, {"-1", "given"}), 0);
+    EXPECT_EQ(bound(0, std::vector<std::string>(60, "same")), 5) << "each condition is looked at once";
 
     // What the reference turns, with either number first, is never more.
     for (const std::int64_t begin : {-4, 0, 1, 8}) {

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -166,6 +167,30 @@ TEST(Package, HoldsControlFlowAndVariables) {
     Package branch = small_package(testing::branch_graph());
     branch.plan.controls.at(0).turns = 2;
     EXPECT_TRUE(refused(write_package(branch)));
+    // A branch that compares is no loop that counts.
+    const auto compares = [](bool turned) {
+        GraphBuilder region("compares");
+        const ValueId x = region.input("x", DType::i32, {1}), y = region.input("y", DType::i32, {1});
+        region.output(region.add1(Op::greater, turned ? std::vector{y, x} : std::vector{x, y}, DType::boolean));
+        return region.finish_region();
+    };
+    GraphBuilder b("branch");
+    const ValueId x = b.input("x", DType::i32, {1}), which = b.input("which", DType::boolean, {1});
+    b.output(b.cond_if(which, {x, b.scalar(DType::i32, 3)}, compares(false), compares(true), "if").at(0));
+    const Package compared = small_package(b.finish());
+    ASSERT_EQ(compared.plan.controls.size(), 1u);
+    EXPECT_FALSE(refused(write_package(compared)));
+    // A step for a node that has no regions.
+    Package none = counted;
+    const Graph graph = graph_of(none);
+    const auto plain =
+        std::find_if(graph.nodes.begin(), graph.nodes.end(), [](const Node& n) { return n.regions.empty(); });
+    if (plain != graph.nodes.end()) {
+        none.plan.controls[0].node = static_cast<NodeId>(plain - graph.nodes.begin());
+        none.plan.controls[0].regions.clear();
+        none.plan.controls[0].is_loop = false;
+        EXPECT_TRUE(refused(write_package(none)));
+    }
     // Plans within plans without end.
     Package deep = tiny_package();
     for (int level = 0; level < 400; ++level) {

@@ -4,6 +4,7 @@
 #include "support/environment.hpp"
 #include "support/gpu_test.hpp"
 #include "support/run.hpp"
+#include "vk/core/fault.hpp"
 #include "vk/run/context.hpp"
 
 #include <fmt/format.h>
@@ -255,7 +256,12 @@ TEST_F(LoopsGpu, SubmitsBeyondNumberWaitNowAndThen) {
     Context context(executable, false);
     const auto found = test::run(context, graph, inputs), wanted = reference_run(graph, inputs);
     EXPECT_EQ(found[0].bytes, wanted[0].bytes);
-    EXPECT_GT(context.counters().submits, 4000u);
+    const std::uint64_t submits = context.counters().submits;
+    EXPECT_GT(submits, 4000u);
+    // More calls than those and a wait at the end.
+    fail_nth_vulkan_call(static_cast<int>(submits) + 20);
+    EXPECT_THROW(test::run(context, graph, inputs), Error);
+    fail_nth_vulkan_call(0);
 }
 
 /// x = x / 2 while x is above `least` and, with a bound, for so many turns; x is an input.

@@ -241,9 +241,8 @@ void Planner::add_control(NodeId id) {
 }
 
 void Planner::add_gate(ControlStep& control) {
-    constexpr std::int64_t many = 64;  // of more, those that do nothing would cost more than the host's looks
     control.most = trip_bound(graph_, control.node).value_or(-1);
-    if (control.most > many) control.most = -1;
+    if (control.most > most_gated_turns) control.most = -1;
     const Plan& body = control.regions[1].plan;
     Dispatch gate;
     gate.label = name_of(Op::while_loop);

@@ -125,6 +125,9 @@ struct ControlStep {
     bool is_decided() const { return turns < 0 && (!is_gated() || most < 0); }  ///< by the host
 };
 
+/// Of a gated loop whose bound is no higher; of more, those that do nothing would cost more than the host's looks.
+constexpr std::int64_t most_gated_turns = 64;
+
 /// Calls f(dispatch) for the plan's dispatches, then for those of its regions, in an order that never changes.
 template <class F> void for_each_dispatch(const Plan& plan, F f) {
     for (const Dispatch& dispatch : plan.dispatches) f(dispatch);

@@ -14,6 +14,7 @@ namespace {
 
 using LowerFunction = void (*)(Lowering&);
 constexpr int max_calls = 256;  ///< within each other
+constexpr std::size_t max_operations = std::size_t{1} << 20;
 
 void lower_return(Lowering&) {}
 
@@ -77,7 +78,9 @@ Lowering::Lowering(Lowering& around, std::string name)
       probe_(around.probe_),
       region_(around.region_),
       index_(around.index_),
-      refused_(around.refused_) {
+      refused_(around.refused_),
+      lowered_(around.lowered_),
+      refusing_(around.refusing_) {
     frames_.push_back({around.frames_.back().function, {}, true});
     frames_.back().values.resize(frames_.back().function->values.size());
 }
@@ -141,6 +144,8 @@ void Lowering::lower_operation(const Operation& operation) {
     if (operation.location != 0) where = to_string(program_, operation.location);
     const std::string outer_name = std::exchange(name_, where.empty() ? operation.name : where);
     scope(name_, name_, /*numbered=*/true);
+    if (++lowered_ > max_operations)
+        unsupported(fmt::format("with its calls in place the program has more than {} operations", max_operations));
     lower_step(operation);
     op_ = outer;
     home_ = outer_home;
@@ -215,6 +220,7 @@ void Lowering::call(std::string_view name) {
 void Lowering::within(std::string_view name, const std::function<void(const Region&)>& step) {
     const Function& function = function_named(name);
     if (frames_.size() > max_calls) unsupported("calls are nested too deeply");
+    if (refusing_.contains(&function)) unsupported("its function has operations that are refused");
     Frame frame{&function, {}, false};
     frame.values.resize(function.values.size());
     frames_.push_back(std::move(frame));

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -215,6 +216,10 @@ private:
     std::size_t index_ = 0;  ///< of the operation there
     std::size_t own_refused_ = 0;
     std::size_t& refused_ = own_refused_;  ///< operations and inputs, of the whole program
+    std::size_t own_lowered_ = 0;
+    std::size_t& lowered_ = own_lowered_;  ///< operations so far, of the whole program, calls in place
+    std::set<const Function*> own_refusing_;
+    std::set<const Function*>& refusing_ = own_refusing_;  ///< functions that have such operations
     friend void lower_constant(Lowering& l);
 };
 

@@ -91,6 +91,7 @@ void Lowering::probe_operation(const Operation& operation) {
     probe_->operator_seen(region, index, name, sentence);
     if (sentence.empty()) return;
     ++refused_;
+    refusing_.insert(frames_.back().function);  // walked once: calls of calls would be walked without end
     declare_refused(operation);
 }
 

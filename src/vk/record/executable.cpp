@@ -54,10 +54,19 @@ void check_copy(const Plan& plan, const Placement& from, const Placement& to, co
 }
 
 /// The device takes the numbers of workgroups from the table that the gate copies.
-void check_gate(const Plan& plan, const ControlStep& control) {
+void check_gate(const Plan& plan, const ControlStep& control, const DevicePlan& device) {
     const std::vector<Dispatch>&body = control.regions[1].plan.dispatches, &gate = control.regions[2].plan.dispatches;
-    if (gate.size() != 1 || !control.regions[2].plan.controls.empty() || gate.front().bindings.size() != 3)
+    if (gate.size() != 1 || gate.front().bindings.size() != 3 || !control.regions[2].enter.empty() ||
+        !control.regions[2].leave.empty())
         bad_plan("a loop has no gate");
+    for (const RegionPlan& region : control.regions)
+        if (!region.plan.controls.empty()) bad_plan("a loop with a gate has decisions within it");
+    const std::size_t numbers = 3 * body.size();
+    const auto& groups = gate.front().groups;
+    const std::uint64_t invocations = std::uint64_t{groups[0]} * groups[1] * groups[2] * device.workgroup_size;
+    if (gate.front().constants.size() != 1 || static_cast<std::uint32_t>(gate.front().constants[0]) != numbers ||
+        invocations < numbers)
+        bad_plan("a gate makes too few numbers");
     const Placement &table = gate.front().bindings[1].place, &arguments = gate.front().bindings[2].place;
     if (table.space != Space::constants || arguments.space != Space::arena) bad_plan("a gate lacks a part");
     check_place(plan, table, "the table of a gate");
@@ -81,22 +90,31 @@ void check_gate(const Plan& plan, const ControlStep& control) {
     }
 }
 
-void check_control(const Plan& plan, const ControlStep& control) {
+/// Where the host decides about a gated loop, the condition's answer goes to where it looks; else nobody looks.
+bool is_answered(const ControlStep& control) {
+    if (!control.is_gated() || !control.is_decided()) return control.answer.empty();
+    const Placement& place = control.condition;
+    if (control.answer.size() != 1) return false;
+    const Placement& to = control.answer.front().to;
+    return to.space == place.space && to.offset == place.offset && to.size == place.size;
+}
+
+void check_control(const Plan& plan, const ControlStep& control, const DevicePlan& device) {
     const auto check = [&](const std::vector<Copy>& copies) {
         for (const Copy& copy : copies) check_copy(plan, copy.from, copy.to, "a control step");
     };
     const std::size_t regions = control.is_gated() ? 3 : 2;
     if (control.regions.size() != regions || (control.is_gated() && (!control.is_loop || control.turns >= 0)) ||
-        (control.is_decided() && control.condition.space != Space::host))
+        (control.is_decided() && control.condition.space != Space::host) || !is_answered(control))
         bad_plan("a control step lacks a part");
     if (control.is_decided()) check_place(plan, control.condition, "a condition");
     check(control.prepare);
     check(control.answer);
-    if (control.is_gated()) check_gate(plan, control);
+    if (control.is_gated()) check_gate(plan, control, device);
     for (const RegionPlan& region : control.regions) {
         check(region.enter);
         check(region.leave);
-        for (const ControlStep& inner : region.plan.controls) check_control(plan, inner);
+        for (const ControlStep& inner : region.plan.controls) check_control(plan, inner, device);
     }
 }
 
@@ -200,7 +218,7 @@ void check_plan(const Graph& graph, const Plan& plan, const DeviceCaps& caps, co
     }
     for_each_dispatch(plan, [&](const Dispatch& dispatch) { check_dispatch(graph, plan, dispatch, caps, device); });
     for (const ControlStep& control : plan.controls) {
-        check_control(plan, control);
+        check_control(plan, control, device);
     }
     std::size_t gated = 0;
     for_each_dispatch(plan, [&](const Dispatch& d) { gated += d.arguments.space != Space::none ? 1 : 0; });

@@ -22,8 +22,7 @@ void Recording::enqueue(VkCommandBuffer commands, double share, std::size_t stre
 }
 
 void Recording::decide(const RecordedControl& control) {
-    queued_.push_back(control.prepare);
-    queued_share_ += submit_share(control.step->prepare, device_.plan);
+    enqueue(control.prepare, submit_share(control.step->prepare, device_.plan), 1);
     if (!control.step->is_loop) {
         const bool taken = condition(*control.step);
         enqueue(control.regions[taken ? 0 : 1]);

@@ -38,12 +38,15 @@ protected:
 
     /// A program that says something else than its author meant is a graph, or refused.
     void lower_or_refuse(const stablehlo::Program& program) {
+        bool taken = true;
         try {
             stablehlo::lower_program(program, {});
             ++lowered_;
         } catch (const Error& error) {
             EXPECT_NE(error.code(), ErrorCode::internal) << error.what();
+            taken = false;
         }
+        EXPECT_EQ(stablehlo::probe_program(program, {}).taken(), taken);
     }
 
     /// Each file in so many ways, drawn from the seed in steps of `step`.

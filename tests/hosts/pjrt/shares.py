@@ -10,7 +10,9 @@ import concurrent.futures
 import os
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import jax
 from support import counters
@@ -34,7 +36,7 @@ def parser_of(program_help):
 def run_share(options, cases, run):
     """Every J-th case, in this process. The exit code: 0, 1 where one failed, 3 where time ran out."""
     job, jobs = map(int, options.share.split("/"))
-    passed = set(options.skip.split("\n"))
+    passed = set(Path(options.skip).read_text().split("\n")) if options.skip else set()
     if options.state and os.path.exists(options.state):
         passed |= {line.split("\t")[0] for line in open(options.state)}
     failed, done, code = 0, 0, 0
@@ -68,10 +70,13 @@ def run_share(options, cases, run):
 def run_job(command, environment, lines):
     """One share, again behind the case at which its process died. The exit code."""
     begun = []
+    skip = tempfile.NamedTemporaryFile("w")
     while True:
+        Path(skip.name).write_text("\n".join(begun))
         process = subprocess.Popen(
-            [*command, "--skip", "\n".join(begun)], stdout=subprocess.PIPE, text=True, env={**os.environ, **environment}
+            [*command, "--skip", skip.name], stdout=subprocess.PIPE, text=True, env={**os.environ, **environment}
         )
+        before = len(begun)
         for line in map(str.rstrip, process.stdout):
             if line.startswith("begin: "):
                 begun.append(line.removeprefix("begin: "))
@@ -80,7 +85,7 @@ def run_job(command, environment, lines):
             if line.startswith(("FAILED", "SLOW")):
                 print(line, flush=True)
         code = process.wait()
-        if code in (0, 1, 3) or not begun:
+        if code in (0, 1, 3) or len(begun) == before:  # it died behind the last case
             return code
         lines.append(f"FAILED {begun[-1]}: the process ended with {code}")
         print(lines[-1], flush=True)
