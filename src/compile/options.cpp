@@ -26,6 +26,7 @@ PlanOptions with_environment(PlanOptions options) {
     turn_off(options.alias_lists, "TOSAVK_NO_LIST_ALIASES");
     turn_off(options.count_turns, "TOSAVK_NO_COUNTED_TURNS");
     turn_off(options.gate_turns, "TOSAVK_NO_GATED_TURNS");
+    turn_off(options.swap_turns, "TOSAVK_NO_SWAPPED_TURNS");
     turn_off(options.tuned, "TOSAVK_NO_TUNING");
     turn_off(options.late_sizes, "TOSAVK_NO_LATE_SIZES");
     return options;

@@ -22,6 +22,7 @@ struct PlanOptions {
     bool alias_lists = true;     ///< what COND_IF and WHILE_LOOP hand to their regions left where it is
     bool count_turns = true;     ///< loops whose turns are known run without the host; with or without `fuse`
     bool gate_turns = true;      ///< the device decides whether other loops go on; with or without `fuse`
+    bool swap_turns = true;      ///< loops of known turns read where the turn before has written; likewise
     bool tuned = true;           ///< kernels that a tuning table names; with or without `fuse`
     /// What depends on an outermost size of a tensor is a push constant: another such size then needs no pipeline. For
     /// models whose sizes are known late; with or without `fuse`.
@@ -34,7 +35,7 @@ struct PlanOptions {
 /// TOSAVK_NO_CONSTANT_FOLDING, TOSAVK_NO_CSE, TOSAVK_NO_DEAD_NODES, TOSAVK_NO_JOINING, TOSAVK_NO_MERGING,
 /// TOSAVK_NO_ROW_FUSION, TOSAVK_NO_MAPPED_STORES, TOSAVK_NO_ATTENTION, TOSAVK_NO_PROLOGUES,
 /// TOSAVK_NO_MOVED_PROLOGUES, TOSAVK_NO_SLICE_ALIASES, TOSAVK_NO_LIST_ALIASES, TOSAVK_NO_COUNTED_TURNS,
-/// TOSAVK_NO_GATED_TURNS, TOSAVK_NO_TUNING, TOSAVK_NO_LATE_SIZES, each set to 1.
+/// TOSAVK_NO_GATED_TURNS, TOSAVK_NO_SWAPPED_TURNS, TOSAVK_NO_TUNING, TOSAVK_NO_LATE_SIZES, each set to 1.
 PlanOptions with_environment(PlanOptions options);
 
 }  // namespace tosavk

@@ -16,7 +16,7 @@ namespace {
 
 constexpr char magic[8] = {'T', 'O', 'S', 'A', 'V', 'K', 'P', 'K'};
 /// Goes up with every change of the fields, of what a plan means, or of how the planner numbers things.
-constexpr std::uint32_t format_version = 25;
+constexpr std::uint32_t format_version = 26;
 
 struct FileHeader {
     char magic_bytes[8];
@@ -213,10 +213,10 @@ void fields(Reader& in, ConstantPool& value) {
 template <class A> void fields(A& a, PlanOptions& value) {
     auto& [fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, join_followers, merge_groups,
            fuse_rows, store_in_place, fuse_attention, fuse_prologues, fuse_moved, alias_slices, alias_lists,
-           count_turns, gate_turns, tuned, late_sizes] = value;
+           count_turns, gate_turns, swap_turns, tuned, late_sizes] = value;
     a(fuse, keep_all, fold_movement, fold_constants, merge_equal, drop_unread, join_followers, merge_groups, fuse_rows,
       store_in_place, fuse_attention, fuse_prologues, fuse_moved, alias_slices, alias_lists, count_turns, gate_turns,
-      tuned, late_sizes);
+      swap_turns, tuned, late_sizes);
 }
 template <class A> void fields(A& a, Plan& value) {
     const typename A::Level level(a);

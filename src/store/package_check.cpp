@@ -114,7 +114,7 @@ private:
     void check_control(const ControlStep& control, const Graph& graph) {
         if (control.node >= graph.nodes.size()) wrong(fmt::format("there is no node {}", control.node));
         const Node& node = graph.node(control.node);
-        const std::size_t regions = node.regions.size() + (control.is_gated() ? 1 : 0);
+        const std::size_t regions = node.regions.size() + (control.is_gated() || control.alternates() ? 1 : 0);
         if (node.regions.size() != 2 || regions != control.regions.size() ||
             control.is_loop != (node.op == Op::while_loop))
             wrong("a control step is for another node");
@@ -125,6 +125,10 @@ private:
         if (control.is_gated()) {
             if (control.most >= 0) check_most(control, graph);
             for (const Dispatch& dispatch : control.regions.back().plan.dispatches) check_dispatch(dispatch, graph);
+        }
+        if (control.alternates()) {
+            if (!control.is_loop) wrong("a branch turns like a loop");
+            check_plan(control.regions[2].plan, *node.regions[1]);
         }
         for (std::size_t r = 0; r < node.regions.size(); ++r) {
             const Plan& plan = control.regions[r].plan;

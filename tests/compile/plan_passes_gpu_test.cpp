@@ -36,21 +36,15 @@ struct Variant {
 /// All passes, each one left out, and the last one: none.
 std::vector<Variant> variants() {
     std::vector<Variant> list{{"all", {}}};
-    const std::pair<const char*, bool PlanOptions::*> passes[] = {{"fold_movement", &PlanOptions::fold_movement},
-                                                                  {"fold_constants", &PlanOptions::fold_constants},
-                                                                  {"merge_equal", &PlanOptions::merge_equal},
-                                                                  {"drop_unread", &PlanOptions::drop_unread},
-                                                                  {"join_followers", &PlanOptions::join_followers},
-                                                                  {"merge_groups", &PlanOptions::merge_groups},
-                                                                  {"fuse_rows", &PlanOptions::fuse_rows},
-                                                                  {"store_in_place", &PlanOptions::store_in_place},
-                                                                  {"fuse_prologues", &PlanOptions::fuse_prologues},
-                                                                  {"fuse_moved", &PlanOptions::fuse_moved},
-                                                                  {"alias_slices", &PlanOptions::alias_slices},
-                                                                  {"alias_lists", &PlanOptions::alias_lists},
-                                                                  {"count_turns", &PlanOptions::count_turns},
-                                                                  {"gate_turns", &PlanOptions::gate_turns},
-                                                                  {"fuse", &PlanOptions::fuse}};
+    const std::pair<const char*, bool PlanOptions::*> passes[] = {
+        {"fold_movement", &PlanOptions::fold_movement},   {"fold_constants", &PlanOptions::fold_constants},
+        {"merge_equal", &PlanOptions::merge_equal},       {"drop_unread", &PlanOptions::drop_unread},
+        {"join_followers", &PlanOptions::join_followers}, {"merge_groups", &PlanOptions::merge_groups},
+        {"fuse_rows", &PlanOptions::fuse_rows},           {"store_in_place", &PlanOptions::store_in_place},
+        {"fuse_prologues", &PlanOptions::fuse_prologues}, {"fuse_moved", &PlanOptions::fuse_moved},
+        {"alias_slices", &PlanOptions::alias_slices},     {"alias_lists", &PlanOptions::alias_lists},
+        {"count_turns", &PlanOptions::count_turns},       {"gate_turns", &PlanOptions::gate_turns},
+        {"swap_turns", &PlanOptions::swap_turns},         {"fuse", &PlanOptions::fuse}};
     for (const auto& [name, pass] : passes) {
         PlanOptions options;
         options.*pass = false;
@@ -59,7 +53,7 @@ std::vector<Variant> variants() {
     PlanOptions late;
     late.late_sizes = true;
     list.insert(list.begin() + 1, {"late_sizes", late});
-    list.back().options.count_turns = list.back().options.gate_turns = false;
+    list.back().options.count_turns = list.back().options.gate_turns = list.back().options.swap_turns = false;
     return list;
 }
 

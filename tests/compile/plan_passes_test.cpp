@@ -573,6 +573,7 @@ TEST(PlanOptions, TheEnvironmentTurnsPassesOff) {
         {"TOSAVK_NO_LIST_ALIASES", &PlanOptions::alias_lists},
         {"TOSAVK_NO_COUNTED_TURNS", &PlanOptions::count_turns},
         {"TOSAVK_NO_GATED_TURNS", &PlanOptions::gate_turns},
+        {"TOSAVK_NO_SWAPPED_TURNS", &PlanOptions::swap_turns},
         {"TOSAVK_NO_TUNING", &PlanOptions::tuned},
     };
     for (const auto& [name, pass] : switches) {

@@ -143,12 +143,13 @@ TEST_F(LoopsGpu, RandomLists) {
         for (std::size_t k = 0; k < maker.tensors; ++k)
             inputs.push_back(random_tensor(DType::i32, {elements}, seed * 10 + k));
         // All, without one of them or two, and nothing.
-        for (const std::uint64_t left_out : {std::uint64_t{0}, 1 + seed / 2 % 4}) {
+        for (const std::uint64_t left_out : {std::uint64_t{0}, 1 + seed / 2 % 5}) {
             SCOPED_TRACE(fmt::format("seed {}, without {}", seed, left_out));
             PlanOptions options;
             options.alias_lists = left_out != 1 && left_out != 4;
             options.count_turns = left_out != 2 && left_out != 4;
             options.gate_turns = left_out != 3;
+            options.swap_turns = left_out != 5;
             expect_reference(graph, options, inputs, maker.known && options.count_turns ? 1 : 0);
         }
         PlanOptions plain;
@@ -218,14 +219,22 @@ TEST_F(LoopsGpu, WindowsAreWrittenInPlace) {
             SCOPED_TRACE(fmt::format("{} {} {}", name_of(type), to_string(whole), to_string(window)));
             const Graph graph = history_graph(type, whole, window, 7);
             const Plan plan = make_plan(graph, device_->plan(), {});
-            const RegionPlan& body = plan.controls.at(0).regions[1];
+            const ControlStep& loop = plan.controls.at(0);
+            const RegionPlan& body = loop.regions[1];
             EXPECT_TRUE(std::any_of(body.plan.dispatches.begin(), body.plan.dispatches.end(),
                                     [](const Dispatch& d) { return d.kernel == "dynamic_update_in_place"; }));
+            // Every second turn reads where the one before wrote, and the seventh is copied.
+            EXPECT_TRUE(loop.alternates());
+            EXPECT_TRUE(body.leave.empty());
+            PlanOptions options;
+            options.swap_turns = false;
+            const Plan copying = make_plan(graph, device_->plan(), options);
             // All but what is updated; a window of one element is its own reverse.
-            EXPECT_EQ(body.leave.size(), element_count(window) > 1 ? 2u : 1u);
+            EXPECT_EQ(copying.controls.at(0).regions[1].leave.size(), element_count(window) > 1 ? 2u : 1u);
+            EXPECT_EQ(loop.answer.size(), copying.controls.at(0).regions[1].leave.size());
             const std::vector<HostTensor> inputs{random_tensor(type, whole, 1), random_tensor(type, window, 2)};
             expect_reference(graph, {}, inputs, 1);
-            PlanOptions options;
+            expect_reference(graph, options, inputs, 1);
             options.alias_lists = false;
             expect_reference(graph, options, inputs, 1);
         }
@@ -316,7 +325,9 @@ TEST_F(LoopsGpu, TheDeviceDecides) {
 
 TEST_F(LoopsGpu, WhatTheBodyOnlyReadsIsNotCopied) {
     const Graph graph = counted_graph(5);
-    const Plan plan = make_plan(graph, device_->plan(), {});
+    PlanOptions copying;
+    copying.swap_turns = false;
+    const Plan plan = make_plan(graph, device_->plan(), copying);
     ASSERT_EQ(plan.controls.size(), 1u);
     const ControlStep& loop = plan.controls.front();
     EXPECT_EQ(loop.turns, 5);

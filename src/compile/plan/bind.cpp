@@ -43,8 +43,8 @@ void Planner::place_arena() {
     }
     for (const ValueId id : graph_.outputs) {
         const ValueId owner = homes_[id].owner;
-        // What a gated body leaves is there before a turn, and after one that does not run.
-        first_[owner] = part_ == Part::gated_body ? -1 : std::min(first_[owner], end);
+        // What such a body leaves is there before a turn, and after one that does not run.
+        first_[owner] = part_ == Part::body_apart ? -1 : std::min(first_[owner], end);
         last_[owner] = end;
     }
     if (!parent_) place_externals();
@@ -99,7 +99,7 @@ void Planner::place_handed() {
         bool lies_there = false;
         for (std::size_t j = 0; j < graph_.outputs.size(); ++j)
             lies_there = lies_there || (j != k && homes_[graph_.outputs[j]].owner == id);
-        const bool is_body = part_ == Part::body || part_ == Part::gated_body;
+        const bool is_body = part_ == Part::body || part_ == Part::body_apart;
         const bool changes = is_body && storage_of(graph_, graph_.outputs[k]) != id;
         if (!changes || !lies_there) place_slot(id);
     }

@@ -79,6 +79,58 @@ void update_in_place(Graph& body, const PlanOptions& options) {
     }
 }
 
+/// Places of a body for every second turn: what `pairs` would copy after each lies at the other end instead.
+struct Exchange {
+    const std::vector<Copy>& pairs;
+    std::uint64_t alignment;
+
+    static bool overlap(const Placement& a, const Placement& b) {
+        return a.space == b.space && a.offset < b.offset + b.size && b.offset < a.offset + a.size;
+    }
+    static bool within(const Placement& part, const Placement& whole) {
+        return part.space == whole.space && part.offset >= whole.offset &&
+               part.offset + part.size <= whole.offset + whole.size;
+    }
+    void operator()(Placement& place) const {
+        for (const Copy& pair : pairs) {
+            const bool from = within(place, pair.from);
+            if (!from && !within(place, pair.to)) continue;
+            const Placement &here = from ? pair.from : pair.to, &there = from ? pair.to : pair.from;
+            place.offset = place.offset - here.offset + there.offset;
+            place.space = there.space;
+            return;
+        }
+    }
+    void operator()(RegionPlan& region) const {
+        for (Copy& copy : region.enter) (*this)(copy.from), (*this)(copy.to);
+        for (Dispatch& dispatch : region.plan.dispatches)
+            for (Binding& binding : dispatch.bindings) (*this)(binding.place);
+    }
+    /// Whether the ends of each pair are alike and apart, and all else lies within one of them or beside them.
+    bool is_possible(const RegionPlan& region) const {
+        for (std::size_t k = 0; k < pairs.size(); ++k) {
+            const Placement &from = pairs[k].from, &to = pairs[k].to;
+            if (from.size != to.size || from.offset % alignment != 0 || to.offset % alignment != 0) return false;
+            if (overlap(from, to)) return false;
+            for (std::size_t j = 0; j < k; ++j)
+                for (const Placement* end : {&from, &to})
+                    if (overlap(*end, pairs[j].from) || overlap(*end, pairs[j].to)) return false;
+        }
+        const auto is_clear = [&](const Placement& place) {
+            return std::all_of(pairs.begin(), pairs.end(), [&](const Copy& pair) {
+                return (!overlap(place, pair.from) || within(place, pair.from)) &&
+                       (!overlap(place, pair.to) || within(place, pair.to));
+            });
+        };
+        for (const Copy& copy : region.enter)
+            if (!is_clear(copy.from) || !is_clear(copy.to)) return false;
+        for (const Dispatch& dispatch : region.plan.dispatches)
+            for (const Binding& binding : dispatch.bindings)
+                if (!is_clear(binding.place)) return false;
+        return true;
+    }
+};
+
 std::uint64_t argument_bytes(const ControlStep& control) {
     return padded(12 * std::max<std::uint64_t>(control.regions[1].plan.dispatches.size(), 1));
 }
@@ -219,14 +271,16 @@ void Planner::add_control(NodeId id) {
     for (const auto& graph : node.regions) regions.push_back(rewritten(*graph, device_, options));
     if (control.is_loop) update_in_place(regions[1], options);
     std::optional<Graph> apart;
-    if (control.is_loop && control.turns < 0 && options.gate_turns && are_dispatches(node))
-        apart = with_results_apart(regions[1], device_, options);
-    const bool gated = apart.has_value();
-    if (gated) regions[1] = std::move(*apart);
+    constexpr std::int64_t few = 4;  // turns that are not worth a body more
+    const bool wants = control.turns < 0 ? options.gate_turns : options.swap_turns && control.turns >= few;
+    if (control.is_loop && wants && are_dispatches(node)) apart = with_results_apart(regions[1], device_, options);
+    const bool gated = apart.has_value() && control.turns < 0;
+    apart_.push_back(apart.has_value());
+    if (apart) regions[1] = std::move(*apart);
     for (std::size_t r = 0; r < regions.size(); ++r) {
         Plan& plan = control.regions.emplace_back().plan;
         if (control.turns >= 0 && r == 0) continue;  // nobody asks
-        const Part part = !control.is_loop || r == 0 ? Part::region : gated ? Part::gated_body : Part::body;
+        const Part part = !control.is_loop || r == 0 ? Part::region : apart_.back() ? Part::body_apart : Part::body;
         plan = Planner(regions[r], device_, options, tuning_, this, part).run(regions[r].values.size());
         if (r == 1) {
             std::vector<Placement>& results = results_.emplace_back();
@@ -335,6 +389,19 @@ void Planner::bind_control(ControlStep& control, const Interval& memory) {
         }
     }
     if (control.is_gated()) bind_gate(control, answer, memory.offset + arguments_at(control));
+    if (control.turns >= 0 && apart_[static_cast<std::size_t>(&control - plan_.controls.data())]) alternate(control);
+}
+
+void Planner::alternate(ControlStep& control) const {
+    RegionPlan& body = control.regions[1];
+    const Exchange exchange{body.leave, device_.buffer_alignment};
+    if (body.leave.empty() || !exchange.is_possible(body)) return;
+    RegionPlan other = body;
+    exchange(other);
+    other.leave.clear();
+    if (control.turns % 2 != 0) control.answer = body.leave;
+    body.leave.clear();
+    control.regions.push_back(std::move(other));
 }
 
 void Planner::bind_gate(ControlStep& control, const Placement& answer, std::uint64_t at) {

@@ -207,7 +207,7 @@ std::uint64_t stretches(const Plan& plan) {
     for (const ControlStep& control : plan.controls) {
         const auto turns = static_cast<std::uint64_t>(std::max({control.turns, control.most, std::int64_t{1}}));
         for (const RegionPlan& region : control.regions) {
-            if (control.turns >= 0 && &region == &control.regions.front()) continue;  // nobody asks
+            if (control.turns >= 0 && &region != &control.regions[1]) continue;  // nobody asks, and each is a turn
             const std::uint64_t once = stretches(region.plan);
             sum = once > many / turns ? many : std::min(many, sum + once * turns);
         }

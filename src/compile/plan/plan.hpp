@@ -107,9 +107,11 @@ struct RegionPlan {
 /// WHILE_LOOP: `prepare` takes the inputs to the outputs, which carry the list from turn to turn; region 0 (cond_graph)
 /// leaves its answer to the host; as long as it is true, regions 1 (body_graph) and 0 run. With known turns there is
 /// nothing in region 0, and region 1 runs so often.
-/// A loop that is gated has a third region, which makes the arguments of region 1's dispatches: none run where the
-/// answer is false. Regions 0, 2 and 1 run `most` times; or more and more often, until the host sees in `answer` that
-/// nothing goes on.
+/// A loop that alternates has the body a third time, for every second turn: what one turn makes lies where the next one
+/// reads it, and nothing is copied between them; `answer` takes it to the outputs where the last turn leaves it
+/// elsewhere. A loop that is gated has a third region, which makes the arguments of region 1's dispatches: none run
+/// where the answer is false. Regions 0, 2 and 1 run `most` times; or more and more often, until the host sees in
+/// `answer` that nothing goes on.
 struct ControlStep {
     NodeId node = no_id;
     bool is_loop = false;
@@ -121,7 +123,8 @@ struct ControlStep {
     std::vector<Copy> answer;
     std::vector<RegionPlan> regions;
 
-    bool is_gated() const { return regions.size() > 2; }
+    bool alternates() const { return turns >= 0 && regions.size() > 2; }
+    bool is_gated() const { return turns < 0 && regions.size() > 2; }
     bool is_decided() const { return turns < 0 && (!is_gated() || most < 0); }  ///< by the host
 };
 

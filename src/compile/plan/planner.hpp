@@ -19,7 +19,7 @@ inline std::uint64_t padded(std::uint64_t bytes) { return (bytes + 15) / 16 * 16
 
 class Planner {
 public:
-    enum class Part : std::uint8_t { whole, region, body, gated_body };
+    enum class Part : std::uint8_t { whole, region, body, body_apart };
 
     /// `parent` of a region: the plan that it becomes a part of. `part`: a body is a loop's.
     Planner(const Graph& graph, const DevicePlan& device, const PlanOptions& options, const TuningTable* tuning,
@@ -50,6 +50,8 @@ private:
     void add_control(NodeId id);
     void bind_control(ControlStep& control, const Interval& memory);
     void add_gate(ControlStep& control);
+    /// Of a bound loop whose results lie apart: every second turn by a body of its own, without copies between them.
+    void alternate(ControlStep& control) const;
     /// `answer`: where region 0 leaves it; the body's arguments go to `at` in the arena.
     void bind_gate(ControlStep& control, const Placement& answer, std::uint64_t at);
     /// Of its regions in the arena; of a gated loop the arguments of the body's dispatches come last.
@@ -93,6 +95,7 @@ private:
     const std::vector<Home> homes_;
     std::int64_t step_ = 0;                          ///< dispatches and control steps so far
     std::vector<Interval> control_memory_;           ///< by control step: of its regions
+    std::vector<bool> apart_;                        ///< by control step: its body's results lie apart
     std::vector<std::vector<Placement>> results_;    ///< by control step: of its second region, in its own spaces
     std::vector<std::int64_t> first_, last_;         ///< steps in which a value's memory is in use
     std::vector<std::vector<KernelOperand>> reads_;  ///< by dispatch

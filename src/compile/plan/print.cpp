@@ -62,11 +62,13 @@ std::string print_control(const Graph& graph, const ControlStep& control, const 
     std::string text = fmt::format("{}  {} '{}'{}\n", indent, tosavk::name_of(node.op), node.name, turns);
     text += print_copies(indent, "prepare", control.prepare);
     const std::string inner = indent + "    ";
-    const char* const names[] = {control.is_loop ? "condition" : "then", control.is_loop ? "body" : "else", "gate"};
+    const char* const names[] = {control.is_loop ? "condition" : "then", control.is_loop ? "body" : "else",
+                                 control.alternates() ? "every second turn" : "gate"};
     for (std::size_t r = control.turns >= 0 ? 1 : 0; r < control.regions.size(); ++r) {
         text += fmt::format("{}  {}:\n", indent, names[r]);
         text += print_copies(inner, "enter", control.regions[r].enter);
-        text += print_dispatches(r == 2 ? graph : *node.regions[r], control.regions[r].plan, inner);
+        const Graph& of = r < 2 ? *node.regions[r] : control.alternates() ? *node.regions[1] : graph;
+        text += print_dispatches(of, control.regions[r].plan, inner);
         text += print_copies(inner, "leave", control.regions[r].leave);
     }
     text += print_copies(indent, "answer", control.answer);

@@ -92,6 +92,7 @@ void check_gate(const Plan& plan, const ControlStep& control, const DevicePlan& 
 
 /// Where the host decides about a gated loop, the condition's answer goes to where it looks; else nobody looks.
 bool is_answered(const ControlStep& control) {
+    if (control.alternates()) return true;  // copies like any other
     if (!control.is_gated() || !control.is_decided()) return control.answer.empty();
     const Placement& place = control.condition;
     if (control.answer.size() != 1) return false;
@@ -103,8 +104,8 @@ void check_control(const Plan& plan, const ControlStep& control, const DevicePla
     const auto check = [&](const std::vector<Copy>& copies) {
         for (const Copy& copy : copies) check_copy(plan, copy.from, copy.to, "a control step");
     };
-    const std::size_t regions = control.is_gated() ? 3 : 2;
-    if (control.regions.size() != regions || (control.is_gated() && (!control.is_loop || control.turns >= 0)) ||
+    const std::size_t regions = control.is_gated() || control.alternates() ? 3 : 2;
+    if (control.regions.size() != regions || (regions == 3 && !control.is_loop) ||
         (control.is_decided() && control.condition.space != Space::host) || !is_answered(control))
         bad_plan("a control step lacks a part");
     if (control.is_decided()) check_place(plan, control.condition, "a condition");

@@ -98,14 +98,17 @@ void PlanWriter::whole(const Plan& plan, std::size_t first_set, std::span<const 
         dispatches(plan, first_set, from, control.before, barriers, {});
         from = control.before;
         settled_copies(control.prepare);
-        const RegionPlan &asks = control.regions.front(), &body = control.regions.back();
-        next_set += dispatch_count(asks.plan);
+        next_set += dispatch_count(control.regions.front().plan);
+        const std::size_t bodies = control.regions.size() - 1;  // one, or two that take turns
         for (std::int64_t turn = 0; turn < control.turns; ++turn) {
+            const std::size_t which = 1 + static_cast<std::size_t>(turn) % bodies;
+            const RegionPlan& body = control.regions[which];
             if (!body.enter.empty()) settled_copies(body.enter);
-            whole(body.plan, next_set, {});
+            whole(body.plan, which == 1 ? next_set : next_set + dispatch_count(control.regions[1].plan), {});
             settled_copies(body.leave);
         }
-        next_set += dispatch_count(body.plan);
+        if (!control.answer.empty()) settled_copies(control.answer);
+        for (std::size_t r = 1; r <= bodies; ++r) next_set += dispatch_count(control.regions[r].plan);
     }
     dispatches(plan, first_set, from, plan.dispatches.size(), barriers, {});
 }

@@ -168,7 +168,8 @@ Recording::Recorded Recording::lay_out(const Plan& plan, const RegionPlan* regio
 
 void Recording::lay_out_turns(RecordedControl& control) {
     const ControlStep& step = *control.step;
-    if (step.turns >= 0) control.turn = {1};
+    if (step.alternates()) control.turn = {1, 2};
+    else if (step.turns >= 0) control.turn = {1};
     else if (step.is_gated()) control.turn = {0, 2, 1};
     constexpr std::size_t most = 256;  // dispatches of one command buffer
     std::size_t dispatches = 0;
@@ -181,7 +182,8 @@ void Recording::lay_out_turns(RecordedControl& control) {
     }
     if (dispatches == 0) return;
     control.many = std::min<std::int64_t>(16, static_cast<std::int64_t>(most / dispatches));
-    if (step.turns >= 0 || step.most >= 0) control.many = std::min(control.many, std::max(step.turns, step.most));
+    const std::int64_t turns = step.alternates() ? step.turns / 2 : std::max(step.turns, step.most);
+    if (turns >= 0) control.many = std::min(control.many, turns);
     while (control.many > 1 && static_cast<double>(control.many) * share > 1) control.many /= 2;
     if (control.many <= 1) return;
     control.turns = new_commands();

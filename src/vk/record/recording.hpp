@@ -70,7 +70,8 @@ private:
         const ControlStep* step = nullptr;
         VkCommandBuffer prepare = VK_NULL_HANDLE, answer = VK_NULL_HANDLE;
         std::vector<Recorded> regions;
-        /// The regions that are a turn, in their order; none where the host decides between them.
+        /// The regions that are a turn, or two that alternate, in their order; none where the host decides between
+        /// them.
         std::vector<std::size_t> turn;
         VkCommandBuffer turns = VK_NULL_HANDLE;  ///< `many` turns at once; null where many is 1
         std::int64_t many = 1;

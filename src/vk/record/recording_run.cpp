@@ -28,7 +28,14 @@ void Recording::decide(const RecordedControl& control) {
         enqueue(control.regions[taken ? 0 : 1]);
         return;
     }
-    if (control.step->turns >= 0) return enqueue_turns(control, control.step->turns);
+    const ControlStep& step = *control.step;
+    if (step.alternates()) {
+        enqueue_turns(control, step.turns / 2);
+        if (step.turns % 2 != 0) enqueue(control.regions[1]);
+        if (control.answer != VK_NULL_HANDLE) enqueue(control.answer, submit_share(step.answer, device_.plan), 1);
+        return;
+    }
+    if (step.turns >= 0) return enqueue_turns(control, step.turns);
     if (control.step->is_gated()) {
         if (!control.step->is_decided()) return enqueue_turns(control, control.step->most);
         constexpr std::int64_t most = 64;  // so that few do nothing, and few wait for the host
