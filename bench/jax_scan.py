@@ -1,5 +1,6 @@
-"""A scan's turn, recorded on the device, against the same turns written out one after another, whose time is that of
-their dispatches. Microseconds a turn, best of several runs in alternation. scripts/jax-times runs it."""
+"""What a turn of a scan costs, against its own dispatches in a program without a loop, and against the same turns written
+out row by row, which needs fewer of them: nothing counts, and no row is looked up. Microseconds a turn, best of several
+runs in alternation. scripts/jax-times runs it."""
 import functools
 import time
 
@@ -44,18 +45,32 @@ def main():
     for name, (body, carry) in bodies.items():
         xs = jnp.asarray(random.normal(0, 1, (TURNS, 1, 64)).astype(np.float32))
 
-        def unrolled(carry, xs, body=body):
-            for x in xs:
-                carry, y = lax.optimization_barrier(body(carry, x))
-            return carry
+        def looked_up(turns, body=body):
+            def program(carry, xs, i):
+                for _ in range(turns):
+                    x = lax.dynamic_index_in_dim(xs, i, keepdims=False, allow_negative_indices=False)
+                    carry, y = body(carry, x)
+                    i = i + 1
+                return carry, i
+            return jax.jit(program)
 
-        scan = jax.jit(lambda carry, xs, body=body: lax.scan(body, carry, xs)[0])
-        runs = [(scan, xs, TURNS), (jax.jit(unrolled), xs[:WRITTEN_OUT], WRITTEN_OUT),
-                (jax.jit(unrolled), xs[: WRITTEN_OUT // 2], WRITTEN_OUT // 2)]
-        best = [min(column) for column in zip(*[[seconds(f, carry, x) for f, x, _ in runs] for _ in range(ROUNDS)])]
-        turn = best[0] / TURNS
-        straight = (best[1] - best[2]) / (WRITTEN_OUT - WRITTEN_OUT // 2)  # without what a call costs
-        print(f"scan, {name}: {1e6 * turn:.1f} a turn, written out {1e6 * straight:.1f}, ratio {turn / straight:.2f}")
+        def written_out(turns, body=body):
+            def program(carry, xs, i):
+                for x in xs[:turns]:
+                    carry, y = body(carry, x)
+                return carry
+            return jax.jit(program)
+
+        scan = jax.jit(lambda carry, xs, i, body=body: lax.scan(body, carry, xs)[0])
+        half = WRITTEN_OUT // 2
+        programs = [scan] + [make(turns) for make in (looked_up, written_out) for turns in (WRITTEN_OUT, half)]
+        times = [[seconds(program, carry, xs, jnp.int32(0)) for program in programs] for _ in range(ROUNDS)]
+        turn, *straight = (min(column) for column in zip(*times))
+        turn /= TURNS
+        # Differences of two lengths, without what a call costs.
+        dispatches, rows = ((straight[k] - straight[k + 1]) / (WRITTEN_OUT - half) for k in (0, 2))
+        print(f"scan, {name}: {1e6 * turn:.1f} a turn, its dispatches {1e6 * dispatches:.1f}, ratio {turn / dispatches:.2f}; "
+              f"row by row {1e6 * rows:.1f}, ratio {turn / rows:.2f}")
 
 
 if __name__ == "__main__":

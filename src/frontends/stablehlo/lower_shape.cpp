@@ -116,13 +116,57 @@ Id starts_of(Lowering& l, std::size_t first, std::size_t rank) {
     return l.concat(parts, 0);
 }
 
+/// Of the dimensions that are to become those of `size`, as many as one node can cut: six, those before the first counted
+/// as one.
+Shape cut(Shape whole, const Shape& size) {
+    int dimensions = whole.front() == size.front() ? 1 : 0;
+    for (std::size_t k = 0; k < whole.size(); ++k) {
+        if (whole[k] == size[k] || dimensions == 6) continue;
+        whole[k] = size[k];
+        ++dimensions;
+    }
+    return whole;
+}
+
+/// Where one row is taken of a first dimension (behind others of 1), whose number is known to be one of a row: that, as
+/// an index of GATHER, which needs no start of all dimensions.
+std::optional<Id> row_of(Lowering& l, const Shape& whole, const Shape& size) {
+    std::size_t at = 0;
+    while (at < whole.size() && whole[at] == 1) ++at;
+    if (at == whole.size() || size[at] != 1 || !std::equal(whole.begin() + static_cast<std::ptrdiff_t>(at) + 1, whole.end(),
+                                                           size.begin() + static_cast<std::ptrdiff_t>(at) + 1))
+        return std::nullopt;
+    const Tensor row = l.given(1 + at);
+    if (row.is_pair() || row.range.least < 0 || row.range.most >= whole[at]) return std::nullopt;
+    return l.reshape(l.wide(row), {1, 1});
+}
+
 void lower_dynamic_slice(Lowering& l) {
-    const std::size_t rank = l.operand_type(0).dims.size();
-    if (rank == 0) return l.set(l.given(0));
-    const Shape size = l.result_shape();
-    const Id start = starts_of(l, 1, rank);
-    lower_move(
-        l, [&](Id id) { return l.add(tosavk::Op::dynamic_slice, {id, start, l.builder().shape(size)}, l.type(id)); });
+    const Shape whole = l.static_shape(l.operand_type(0)), size = l.result_shape();
+    if (whole.empty()) return l.set(l.given(0));
+    const DType type = l.type(l.given(0).id);
+    const bool gathers = type != DType::boolean && type != DType::fp8e4m3 && type != DType::fp8e5m2;
+    if (const std::optional<Id> row = gathers ? row_of(l, whole, size) : std::nullopt) {
+        const std::int64_t rows = tosavk::element_count(whole) / tosavk::element_count(size);
+        return lower_move(l, [&](Id id) {
+            const Id table = l.reshape(id, {1, rows, tosavk::element_count(size)});
+            return l.reshape(l.add(tosavk::Op::gather, {table, *row}, l.type(id)), size);
+        });
+    }
+    const Id start = starts_of(l, 1, whole.size());
+    lower_move(l, [&](Id id) {
+        while (l.shape(id) != size)
+            id = l.add(tosavk::Op::dynamic_slice, {id, start, l.builder().shape(cut(l.shape(id), size))}, l.type(id));
+        return id;
+    });
+}
+
+Id put_at(Lowering& l, Id into, Id what, Id start) {
+    if (const Shape part = cut(l.shape(into), l.shape(what)); part != l.shape(what)) {
+        const Id there = l.add(tosavk::Op::dynamic_slice, {into, start, l.builder().shape(part)}, l.type(into));
+        what = put_at(l, there, what, start);
+    }
+    return l.add(tosavk::Op::dynamic_update_slice, {into, what, start}, l.type(into));
 }
 
 void lower_dynamic_update_slice(Lowering& l) {
@@ -134,11 +178,8 @@ void lower_dynamic_update_slice(Lowering& l) {
     if (rank == 0) result = update;
     else if (!l.is_empty(update.id)) {
         const Id start = starts_of(l, 2, rank);
-        const auto put = [&](Id into, Id what) {
-            return l.add(tosavk::Op::dynamic_update_slice, {into, what, start}, l.type(into));
-        };
-        result.id = put(whole.id, update.id);
-        if (whole.has_two()) result.other = put(whole.other, update.other);
+        result.id = put_at(l, whole.id, update.id, start);
+        if (whole.has_two()) result.other = put_at(l, whole.other, update.other, start);
     }
     l.set(result);
 }

@@ -40,6 +40,13 @@ HostKind declared_kind(Element element) {
     }
 }
 
+/// Ends of more than 8 dimensions, which hosts' arrays and files may not have, have their first ones as one.
+Shape end_shape(Shape shape) {
+    constexpr std::size_t most = 8;
+    for (; shape.size() > most; shape.erase(shape.begin())) shape[1] *= shape[0];
+    return shape;
+}
+
 }  // namespace
 
 void Lowering::add_inputs(const Function& main) {
@@ -64,9 +71,9 @@ void Lowering::add_input(const Function& main, std::size_t k, UniqueNames& names
     const DType of = dtype(type.element);
     const HostKind declared = declared_kind(type.element);
     const auto input = [&](const std::string& called, const Shape& size) {
-        const Id id = builder_.input(names.give(called), of, size);
+        const Id id = builder_.input(names.give(called), of, end_shape(size));
         builder_.value(id).declared = declared;
-        return has_no_elements(size) ? empty(of, size) : id;
+        return has_no_elements(size) ? empty(of, size) : reshape(id, size);
     };
     if (is_complex_element(type.element)) {
         tensor.id = input(name + "/real", shape);
@@ -112,9 +119,14 @@ void Lowering::add_outputs(const Function& main, const std::vector<Tensor>& resu
         for (Id id : {result.id, result.other}) {
             if (id == no_id) continue;
             const char* part = !result.is_complex() ? "" : id == result.id ? "/real" : "/imag";
-            if (is_empty(id)) id = builder_.constant(unique(name), type(id), shape(id), Bytes());
-            else if (builder_.value(id).is_constant() || std::find(used.begin(), used.end(), id) != used.end())
-                id = builder_.add1(tosavk::Op::identity, {id}, builder_.value(id).type, {}, unique(name));
+            const Shape size = end_shape(shape(id));
+            if (is_empty(id)) {
+                id = builder_.constant(unique(name), type(id), size, Bytes());
+            } else {
+                id = reshape(id, size);
+                if (builder_.value(id).is_constant() || std::find(used.begin(), used.end(), id) != used.end())
+                    id = builder_.add1(tosavk::Op::identity, {id}, builder_.value(id).type, {}, unique(name));
+            }
             used.push_back(id);
             builder_.value(id).name = names.give(name + part);
             builder_.value(id).declared = declared_kind(result.element);

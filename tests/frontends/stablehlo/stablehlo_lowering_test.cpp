@@ -101,6 +101,50 @@ TEST(StablehloLowering, CountersOfLoopsAreBounded) {
     EXPECT_EQ(run_ints(loop, {ints({}, {3})}), (std::vector<std::int64_t>{33}));
 }
 
+/// What a scan looks up; a row that may be out of range is clamped instead.
+TEST(StablehloLowering, RowsOfCountersAreGathered) {
+    const auto sum_of_rows = [](const std::string& row) {
+        return test::stablehlo_graph(fmt::format(R"(
+  func.func public @main(%arg0: tensor<5x2xi32>) -> tensor<2xi32> {{
+    %c = stablehlo.constant dense<0> : tensor<i32>
+    %c_0 = stablehlo.constant dense<5> : tensor<i32>
+    %c_1 = stablehlo.constant dense<1> : tensor<i32>
+    %start = stablehlo.constant dense<0> : tensor<2xi32>
+    %0:2 = stablehlo.while(%k = %c, %sum = %start) : tensor<i32>, tensor<2xi32>
+     cond {{
+      %1 = stablehlo.compare  LT, %k, %c_0,  SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }} do {{
+      %1 = stablehlo.add %k, %c_1 : tensor<i32>
+      %2 = stablehlo.subtract %c_0, %1 : tensor<i32>
+      %3 = stablehlo.dynamic_slice %arg0, {}, %c, sizes = [1, 2] : (tensor<5x2xi32>, tensor<i32>, tensor<i32>) -> tensor<1x2xi32>
+      %4 = stablehlo.reshape %3 : (tensor<1x2xi32>) -> tensor<2xi32>
+      %5 = stablehlo.add %sum, %4 : tensor<2xi32>
+      %6 = stablehlo.add %5, %5 : tensor<2xi32>
+      stablehlo.return %1, %6 : tensor<i32>, tensor<2xi32>
+    }}
+    return %0#1 : tensor<2xi32>
+  }})",
+                                                 row));
+    };
+    const HostTensor rows = ints({5, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+    const auto has = [](const Graph& graph, Op op) {
+        const std::vector<Node>& body = graph.nodes.at(0).regions.at(1)->nodes;
+        return std::any_of(body.begin(), body.end(), [&](const Node& node) { return node.op == op; });
+    };
+    // The last turn's row is doubled once, the first one's five times.
+    const Graph forwards = sum_of_rows("%k"), backwards = sum_of_rows("%2"), beyond = sum_of_rows("%1");
+    EXPECT_EQ(run_ints(forwards, {rows}), (std::vector<std::int64_t>{166, 228}));
+    EXPECT_EQ(run_ints(backwards, {rows}), (std::vector<std::int64_t>{454, 516}));
+    EXPECT_EQ(run_ints(beyond, {rows}), (std::vector<std::int64_t>{3 * 32 + 5 * 16 + 7 * 8 + 9 * 4 + 9 * 2,
+                                                                   4 * 32 + 6 * 16 + 8 * 8 + 10 * 4 + 10 * 2}));
+    for (const Graph* graph : {&forwards, &backwards}) {
+        EXPECT_TRUE(has(*graph, Op::gather));
+        EXPECT_FALSE(has(*graph, Op::dynamic_slice));
+    }
+    EXPECT_TRUE(has(beyond, Op::dynamic_slice));
+}
+
 TEST(StablehloLowering, BranchesReadWhatIsAround) {
     const Graph graph = test::stablehlo_graph(R"(
   func.func public @main(%arg0: tensor<i1>, %arg1: tensor<i32>, %arg2: tensor<i32>) -> tensor<i32> {

@@ -188,5 +188,25 @@ class Functions(Case):
         x, k = random(6, 5), np.array([0, 3, 3, -1], np.int32)
         self.same_as_cpu(lambda x, k: (x[k], x.at[k].add(1), x.at[k[0], 1:3].set(7), x[1:5:2, ::-1]), x, k)
 
+    def test_eight_dimensions(self):
+        x, row, k = random(2, 3, 2, 2, 3, 2, 2, 3), random(3), np.int32(1)
+        axes = (5, 2, 7, 0, 3, 6, 1, 4)
+
+        def moved(x, row, k):
+            corner = lax.dynamic_slice(x, [k] * 8, [1, 2, 1, 1, 2, 1, 1, 2])
+            return (jnp.transpose(x * row, axes), x[::2, 1:, ::-1], corner,
+                    lax.dynamic_update_slice(x, -corner, [0 * k] * 8), jnp.pad(x[:1, :1], [(1, 0)] * 8))
+
+        self.same_as_cpu(moved, x, row, k)
+        self.same_as_cpu(lambda x: (x.sum((0, 2, 4, 6)), jnp.sort(x, 1), x[k], x @ jnp.swapaxes(x, -1, -2)), x)
+
+    def test_more_dimensions(self):
+        """Ends beyond the 8 dimensions of the C ABI; 64-bit integers have one more there."""
+        x, k = random(2, 1, 2, 3, 1, 2, 2, 1, 2, 3), np.ones((2, 1, 1, 2, 3, 1, 1, 2), np.int32)
+        self.same_as_cpu(lambda x, k: (x + 1, jnp.transpose(x), x * 1j, x[..., 0], jnp.tensordot(k, k, ([0], [0]))), x, k)
+        self.same_as_cpu(lambda x: (x, x[:, :0]), x)
+        with jax.enable_x64(True):
+            self.same_as_cpu(lambda k: (k * k.sum(), k[..., None] - 1), k.astype(np.int64) * 2**40)
+
     def test_accumulate(self):
         self.same_as_cpu(lambda x: (jnp.cumsum(x, 0), jnp.cumprod(x, 1), lax.cummax(x)), random(4, 9), bound=1e-4)
