@@ -31,6 +31,9 @@ void set_buffer_calls(Api& api);
 void set_executable_calls(Api& api);
 void set_exchange_calls(Api& api);
 
+/// Throws Failure unless it is row-major and without tiles; null is.
+void check_layout(const Layout* layout, std::size_t rank);
+
 inline Text text_of(const std::string& text) { return {text.c_str(), text.size()}; }
 template <class T> List<const T> list_of(const std::vector<T>& list) { return {list.data(), list.size()}; }
 

@@ -3,9 +3,6 @@
 
 namespace tosavk::pjrt {
 
-namespace {
-
-/// Throws Failure unless it is row-major and without tiles.
 void check_layout(const Layout* layout, std::size_t rank) {
     if (layout == nullptr) return;
     const auto refuse = [](const char* what) { throw Failure(Code::unimplemented, what); };
@@ -17,6 +14,8 @@ void check_layout(const Layout* layout, std::size_t rank) {
             refuse("layouts other than row-major are not supported");
     }
 }
+
+namespace {
 
 Device& place_of(Device* device, Memory* memory) {
     if (memory != nullptr) return *memory->device;

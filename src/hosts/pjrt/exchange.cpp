@@ -81,6 +81,7 @@ void view(ViewOfMemory& args) {
     Device& device = memory != nullptr ? *memory->device : *args.device;
     const ElementType& type = type_of(args.type);
     Dims dims(args.dims.data, args.dims.data + args.dims.count);
+    check_layout(args.layout, dims.size());
     if (!type.is_plain()) throw Failure(Code::unimplemented, "arrays of this type have other bytes on the device");
     const std::uint64_t size = element_count(dims) * type.part_bytes;
     Parts parts;
@@ -102,6 +103,15 @@ void view(ViewOfMemory& args) {
 
 }  // namespace
 
+bool give_up_address(const Parts& parts) {
+    // A loan takes its share under the same lock.
+    const std::lock_guard lock(table().mutex);
+    for (const auto& part : parts)
+        if (part.use_count() != 2 || part->is_shared || part->was_lent) return false;
+    for (const auto& part : parts) table().asked.erase(part.get());
+    return true;
+}
+
 void set_exchange_calls(Api& api) {
     set<unsafe_pointer>(api, 73);
     set<view>(api, 93);
@@ -122,9 +132,9 @@ __attribute__((visibility("default"))) void* tosavk_pjrt_lend(const void* addres
         const std::lock_guard lock(table().mutex);
         const auto found = table().asked.find(address);
         if (found != table().asked.end()) storage = found->second.lock();
+        if (!storage) return nullptr;
+        storage->was_lent = true;
     }
-    if (!storage) return nullptr;
-    storage->was_lent = true;
     *buffer = storage->buffer->get();
     *device = storage->device.device.get();
     return new (std::nothrow) std::shared_ptr<Storage>(std::move(storage));

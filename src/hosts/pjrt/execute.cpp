@@ -120,9 +120,7 @@ std::vector<std::unique_ptr<Buffer>> execute(const std::shared_ptr<Compiled>& co
         if (!donated[k] || !alias || !made[*alias].empty()) continue;
         const ProgramValue& result = compiled->results[*alias];
         if (result.type != compiled->arguments[k].type || result.elements != compiled->arguments[k].elements) continue;
-        const bool is_ours = std::all_of(given[k].begin(), given[k].end(),
-                                         [](const auto& part) { return part.use_count() == 2 && !part->is_shared; });
-        if (!is_ours) continue;
+        if (!give_up_address(given[k])) continue;
         made[*alias] = given[k];
         ++counters.donations;
     }

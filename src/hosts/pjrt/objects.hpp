@@ -138,6 +138,10 @@ struct Storage {
 };
 using Parts = std::vector<std::shared_ptr<Storage>>;  ///< one; two of complex numbers; none where there are no elements
 
+/// Before memory becomes another array's: whoever asked for its address gets no loan of it any more. False where others
+/// than its array and `parts` have it.
+bool give_up_address(const Parts& parts);
+
 /// An array on a device, for one caller. What is under way keeps its parts, not the array.
 struct Buffer {
     Buffer(Device& device, const ElementType& type, Dims dims, Parts parts, std::shared_ptr<Event> ready);

@@ -1,4 +1,5 @@
 """Devices, arrays on them, and simple functions."""
+import ctypes
 import pickle
 import threading
 
@@ -7,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental import serialize_executable
 
-from support import Case, counters, enable_x64, random, script
+from support import Case, counters, enable_x64, library, random, script
 
 
 class Devices(Case):
@@ -152,6 +153,28 @@ class Functions(Case):
             self.assertTrue(given.is_deleted())
         np.testing.assert_array_equal(np.asarray(x), np.full(1000, 5, np.float32))
         self.assertGreater(counters()["donations"], before)
+
+    def test_a_donated_arrays_address(self):
+        """It stands for that array alone, not for the result that has its memory."""
+        library.tosavk_pjrt_lend.restype = ctypes.c_void_p
+        buffer, device = ctypes.c_void_p(), ctypes.c_void_p()
+
+        def lend(address):
+            loan = library.tosavk_pjrt_lend(ctypes.c_void_p(address), ctypes.byref(buffer), ctypes.byref(device))
+            if loan:
+                library.tosavk_pjrt_end_loan(ctypes.c_void_p(loan))
+            return bool(loan)
+
+        x = jax.block_until_ready(jnp.zeros(1000) + 1)
+        step, before = jax.jit(lambda x: x + 1, donate_argnums=0), counters()["donations"]
+        address = x.unsafe_buffer_pointer()
+        y = jax.block_until_ready(step(x))
+        self.assertEqual(counters()["donations"], before + 1)
+        self.assertFalse(lend(address))
+        self.assertTrue(lend(y.unsafe_buffer_pointer()))
+        z = jax.block_until_ready(step(y))  # which others may have
+        self.assertEqual(counters()["donations"], before + 1)
+        np.testing.assert_array_equal(np.asarray(z), np.full(1000, 3, np.float32))
 
     def test_donation_beside_a_read(self):
         step = jax.jit(lambda x: x + 1, donate_argnums=0)

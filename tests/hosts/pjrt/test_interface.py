@@ -70,6 +70,10 @@ class Interface(unittest.TestCase):
                                self.table.words_at(*strides), len(strides), 0, others.get("device", self.device),
                                0, others.get("layout", 0), 0, 0)
 
+    def by_columns(self):
+        """A layout of two dimensions, of which the first one's elements are neighbours."""
+        return self.table.words_at(0, 0, 0, 0, self.table.words_at(0, 1), 2, 0, 0, 0, 0)
+
     def test_table(self):
         self.assertEqual(self.table.words[0], 40 + 117 * 8)
         self.assertEqual(self.table.words[4], 78 << 32)
@@ -149,6 +153,9 @@ class Interface(unittest.TestCase):
             self.assertIsNotNone(error, change)
             self.assertEqual(error[0], code, error)
             self.assertRegex(error[1], about)
+        error, _ = self.array(dims=(1, 2), layout=self.by_columns())
+        self.assertEqual(error[0], 12)
+        self.assertRegex(error[1], "row-major")
         error, words = self.array()
         self.assertIsNone(error)
         array = words[12]
@@ -169,8 +176,8 @@ class Interface(unittest.TestCase):
         def lend(address):
             return library.tosavk_pjrt_lend(ctypes.c_void_p(address), ctypes.byref(buffer), ctypes.byref(device))
 
-        def view(address, dims=(2,), kind=11, where=self.device):
-            return 93, self.client, address, self.table.words_at(*dims), len(dims), kind, 0, where, *[0] * 5
+        def view(address, dims=(2,), kind=11, where=self.device, layout=0):
+            return 93, self.client, address, self.table.words_at(*dims), len(dims), kind, layout, where, *[0] * 5
 
         array = self.array()[1]
         self.assertFalse(lend(array[12]))
@@ -187,6 +194,7 @@ class Interface(unittest.TestCase):
         self.refused(*view(data, (1,), 14), code=12, about="other bytes")
         self.refused(*view(data, (1,), 99), code=12, about="99")
         self.refused(*view(data, where=0), about="no device")
+        self.refused(*view(data, (2, 1), layout=self.by_columns()), code=12, about="row-major")
         error, shared = self.table.call(*view(data))
         self.assertIsNone(error)
         self.refused(*view(data), code=12, about="to_jax")  # it has been taken

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from support import Case, random
+from support import Case, enable_x64, random
 
 
 def rings(count):
@@ -205,7 +205,7 @@ class Functions(Case):
         x, k = random(2, 1, 2, 3, 1, 2, 2, 1, 2, 3), np.ones((2, 1, 1, 2, 3, 1, 1, 2), np.int32)
         self.same_as_cpu(lambda x, k: (x + 1, jnp.transpose(x), x * 1j, x[..., 0], jnp.tensordot(k, k, ([0], [0]))), x, k)
         self.same_as_cpu(lambda x: (x, x[:, :0]), x)
-        with jax.enable_x64(True):
+        with enable_x64(True):
             self.same_as_cpu(lambda k: (k * k.sum(), k[..., None] - 1), k.astype(np.int64) * 2**40)
 
     def test_accumulate(self):
