@@ -116,8 +116,8 @@ Id starts_of(Lowering& l, std::size_t first, std::size_t rank) {
     return l.concat(parts, 0);
 }
 
-/// Of the dimensions that are to become those of `size`, as many as one node can cut: six, those before the first counted
-/// as one.
+/// Of the dimensions that are to become those of `size`, as many as one node can cut: six, those before the first
+/// counted as one.
 Shape cut(Shape whole, const Shape& size) {
     int dimensions = whole.front() == size.front() ? 1 : 0;
     for (std::size_t k = 0; k < whole.size(); ++k) {
@@ -133,8 +133,9 @@ Shape cut(Shape whole, const Shape& size) {
 std::optional<Id> row_of(Lowering& l, const Shape& whole, const Shape& size) {
     std::size_t at = 0;
     while (at < whole.size() && whole[at] == 1) ++at;
-    if (at == whole.size() || size[at] != 1 || !std::equal(whole.begin() + static_cast<std::ptrdiff_t>(at) + 1, whole.end(),
-                                                           size.begin() + static_cast<std::ptrdiff_t>(at) + 1))
+    if (at == whole.size() || size[at] != 1 ||
+        !std::equal(whole.begin() + static_cast<std::ptrdiff_t>(at) + 1, whole.end(),
+                    size.begin() + static_cast<std::ptrdiff_t>(at) + 1))
         return std::nullopt;
     const Tensor row = l.given(1 + at);
     if (row.is_pair() || row.range.least < 0 || row.range.most >= whole[at]) return std::nullopt;

@@ -68,6 +68,14 @@ enum class Kind : std::int32_t {
     token,
     s2,
     u2,
+    f8e4m3,
+    f8e3m4,
+    f8e8m0fnu,
+    f4e2m1fn,
+    s1,
+    u1,
+    f6e2m3fn,
+    f6e3m2fn,
 };
 
 struct Extension {

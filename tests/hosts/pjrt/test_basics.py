@@ -68,6 +68,22 @@ class Arrays(Case):
                     self.assertEqual(there.dtype, array.dtype)
                     np.testing.assert_array_equal(np.asarray(there), array)
 
+    def test_narrow_floats(self):
+        """Every number of a type, there and back, moved, and as f32."""
+        for name in ("float4_e2m1fn", "float8_e3m4", "float8_e4m3", "float8_e8m0fnu", "float8_e4m3b11fnuz",
+                     "float8_e4m3fnuz", "float8_e5m2fnuz"):
+            dtype = getattr(jnp, name, None)
+            if dtype is None:
+                continue
+            with self.subTest(dtype=name):
+                codes = np.arange(16 if name.startswith("float4") else 256, dtype=np.uint8)
+                array = codes.view(dtype)
+                there = jax.device_put(array, self.device)
+                np.testing.assert_array_equal(np.asarray(there).view(np.uint8), codes)
+                wide, turned = jax.jit(lambda x: (x.astype(jnp.float32), jnp.flip(x)))(there)
+                np.testing.assert_array_equal(np.asarray(wide), array.astype(np.float32))
+                np.testing.assert_array_equal(np.asarray(turned).view(np.uint8), codes[::-1])
+
     def test_strides(self):
         array = np.arange(60, dtype=np.int32).reshape(3, 4, 5)
         for view in (array.T, array[:, ::-1], array[::2, 1:3, ::3], np.broadcast_to(array[:1], (6, 4, 5)),
