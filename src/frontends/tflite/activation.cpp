@@ -190,10 +190,10 @@ OperatorRows activation_rows() {
         {B::LEAKY_RELU, lower_leaky_relu},
         {B::PRELU, lower_prelu},
         {B::HARD_SWISH, lower_hard_swish},
-        {B::LOGISTIC, lower_logistic_tanh},
-        {B::TANH, lower_logistic_tanh},
+        {B::LOGISTIC, lower_logistic_tanh, rounds_halves},
+        {B::TANH, lower_logistic_tanh, rounds_halves},
         {B::ELU, lower_elu},
-        {B::GELU, lower_gelu},
+        {B::GELU, lower_gelu, rounds_halves},
     };
     return rows;
 }

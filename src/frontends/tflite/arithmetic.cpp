@@ -122,9 +122,15 @@ void lower_squared_difference(Lowering& l) {
 void lower_maximum_minimum(Lowering& l) {
     one_type(l, 2, {T::FLOAT32, T::INT8, T::UINT8, T::INT16, T::INT32, T::INT64});
     const auto [a, b] = operands(l);
-    const DType type = l.type(a), wide = type == DType::fp32 ? type : DType::i32;
-    const Op op = l.op().code == BuiltinOperator::MAXIMUM ? Op::maximum : Op::minimum;
-    l.set(l.cast(binary(l, op, l.cast(a, wide), l.cast(b, wide)), type));
+    const DType type = l.type(a);
+    const bool largest = l.op().code == BuiltinOperator::MAXIMUM;
+    if (type == DType::fp32) {
+        // The first one if it is beyond the second: of NaN the second.
+        const ValueId beyond = l.add(Op::greater, {largest ? a : b, largest ? b : a}, DType::boolean);
+        return l.set(l.add(Op::select, {beyond, a, b}, type));
+    }
+    const Op op = largest ? Op::maximum : Op::minimum;
+    l.set(l.cast(binary(l, op, l.cast(a, DType::i32), l.cast(b, DType::i32)), type));
 }
 
 }  // namespace
@@ -132,11 +138,11 @@ void lower_maximum_minimum(Lowering& l) {
 OperatorRows arithmetic_rows() {
     using B = tflite::BuiltinOperator;
     static constexpr OperatorRow rows[] = {
-        {B::ADD, lower_add_sub},
-        {B::SUB, lower_add_sub},
-        {B::MUL, lower_mul},
-        {B::MAXIMUM, lower_maximum_minimum},
-        {B::MINIMUM, lower_maximum_minimum},
+        {B::ADD, lower_add_sub, rounds_halves},
+        {B::SUB, lower_add_sub, rounds_halves},
+        {B::MUL, lower_mul, rounds_halves},
+        {B::MAXIMUM, lower_maximum_minimum, rounds_halves},
+        {B::MINIMUM, lower_maximum_minimum, rounds_halves},
         {B::SQUARED_DIFFERENCE, lower_squared_difference},
     };
     return rows;

@@ -316,10 +316,17 @@ void lower_logical(Lowering& l) {
 OperatorRows control_rows() {
     using B = tflite::BuiltinOperator;
     static constexpr OperatorRow rows[] = {
-        {B::LESS, lower_comparison},          {B::LESS_EQUAL, lower_comparison},    {B::GREATER, lower_comparison},
-        {B::GREATER_EQUAL, lower_comparison}, {B::EQUAL, lower_comparison},         {B::NOT_EQUAL, lower_comparison},
-        {B::LOGICAL_AND, lower_logical},      {B::LOGICAL_OR, lower_logical},       {B::LOGICAL_NOT, lower_logical},
-        {B::IF, lower_if, has_regions},       {B::WHILE, lower_while, has_regions},
+        {B::LESS, lower_comparison, rounds_halves},
+        {B::LESS_EQUAL, lower_comparison, rounds_halves},
+        {B::GREATER, lower_comparison, rounds_halves},
+        {B::GREATER_EQUAL, lower_comparison, rounds_halves},
+        {B::EQUAL, lower_comparison, rounds_halves},
+        {B::NOT_EQUAL, lower_comparison, rounds_halves},
+        {B::LOGICAL_AND, lower_logical},
+        {B::LOGICAL_OR, lower_logical},
+        {B::LOGICAL_NOT, lower_logical},
+        {B::IF, lower_if, has_regions},
+        {B::WHILE, lower_while, has_regions},
     };
     return rows;
 }

@@ -152,7 +152,7 @@ void lower_pow(Lowering& l) {
 OperatorRows division_rows() {
     using B = tflite::BuiltinOperator;
     static constexpr OperatorRow rows[] = {
-        {B::DIV, lower_div},
+        {B::DIV, lower_div, rounds_halves},
         {B::FLOOR_DIV, lower_floor_div_mod},
         {B::FLOOR_MOD, lower_floor_div_mod},
         {B::POW, lower_pow},

@@ -139,18 +139,18 @@ OperatorRows function_rows() {
     using B = tflite::BuiltinOperator;
     static constexpr OperatorRow rows[] = {
         {B::ABS, lower_abs},
-        {B::NEG, lower_neg},
+        {B::NEG, lower_neg, rounds_halves},
         {B::SIGN, lower_sign},
         {B::SQRT, lower_sqrt},
         {B::RSQRT, lower_rsqrt},
         {B::EXP, lower_exp},
         {B::LOG, lower_log},
-        {B::ROUND, lower_round},
+        {B::ROUND, lower_round, rounds_halves},
         {B::SQUARE, lower_square},
-        {B::SIN, lower_real_function},
-        {B::COS, lower_real_function},
-        {B::CEIL, lower_real_function},
-        {B::FLOOR, lower_real_function},
+        {B::SIN, lower_real_function, rounds_halves},
+        {B::COS, lower_real_function, rounds_halves},
+        {B::CEIL, lower_real_function, rounds_halves},
+        {B::FLOOR, lower_real_function, rounds_halves},
     };
     return rows;
 }

@@ -46,7 +46,6 @@ void lower_gather(Lowering& l) {
     const auto* options = l.options<tflite::GatherOptions>();
     if (l.in(0).type != l.out().type)
         l.unsupported(fmt::format("types {} -> {} are not supported", name_of(l.in(0).type), name_of(l.out().type)));
-    l.require_same_quant(l.in(0), l.out());
     ValueId x = l.value(0);
     const DType type = l.type(x);
     const Shape from = l.shape(x);
@@ -83,7 +82,6 @@ void lower_mirror_pad(Lowering& l) {
     const bool reflect = !options || options->mode() == tflite::MirrorPadMode::REFLECT;
     if (l.in(0).type != l.out().type)
         l.unsupported(fmt::format("types {} -> {} are not supported", name_of(l.in(0).type), name_of(l.out().type)));
-    l.require_same_quant(l.in(0), l.out());
     const std::vector<std::int64_t> padding = l.const_ints(1);
     ValueId x = l.value(0);
     const Shape from = l.shape(x);

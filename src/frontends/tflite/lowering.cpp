@@ -38,14 +38,19 @@ std::string Lowering::title() const {
     return fmt::format("TFLite operator {} (node {}, '{}')", op_->name, op_index_, op_name_);
 }
 
+const TfliteTensor& Lowering::in_hand(std::int32_t index) const {
+    const auto as_float = floats_.find(static_cast<std::size_t>(index));
+    return as_float != floats_.end() ? as_float->second : graph_.tensors[static_cast<std::size_t>(index)];
+}
+
 const TfliteTensor& Lowering::in(std::size_t k) const {
     if (!has_input(k)) fail(fmt::format("input {} is missing", k));
-    return graph_.tensors[static_cast<std::size_t>(op_->inputs[k])];
+    return in_hand(op_->inputs[k]);
 }
 
 const TfliteTensor& Lowering::out(std::size_t k) const {
     if (k >= op_->outputs.size()) fail(fmt::format("output {} is missing", k));
-    return graph_.tensors[static_cast<std::size_t>(op_->outputs[k])];
+    return in_hand(op_->outputs[k]);
 }
 
 void Lowering::check_usable(const TfliteTensor& tensor) const {

@@ -132,6 +132,7 @@ private:
     void check_subgraph(std::int32_t subgraph) const;
     ValueId read_state(const TfliteTensor& tensor);
     void write_state(const TfliteTensor& tensor, ValueId id);
+    const TfliteTensor& in_hand(std::int32_t index) const;
     ValueId constant_value(const TfliteTensor& tensor);
     Bytes narrow_constant(const TfliteTensor& tensor) const;
     void note_quantization(Value& value, const TfliteTensor& tensor) const;
@@ -147,6 +148,7 @@ private:
     void lower_operator();
     bool has_complex() const;  ///< an operand or result of the operator in hand is COMPLEX64
     void lower_complex_parts();
+    void lower_halves();  ///< with FLOAT32 in place of FLOAT16
     void probe_operator();
     void declare_refused(const TfliteTensor& tensor);
     bool fold_operator();
@@ -191,6 +193,7 @@ private:
     std::string op_name_;
     std::map<std::size_t, std::array<ValueId, 2>> complex_;  ///< by tensor: the parts of COMPLEX64
     bool complex_as_part_ = false;                           ///< COMPLEX64 tensors stand for one of their parts
+    std::map<std::size_t, TfliteTensor> floats_;             ///< by tensor: of FLOAT16, what stands for it as FLOAT32
     std::vector<ValueId> values_;  ///< by tensor: what it holds after the operators so far; no_id: nothing yet
     std::vector<bool> produced_;   ///< by tensor: a graph input or the output of a node
     std::map<std::size_t, std::string> resources_;  ///< by tensor: the variable that it names

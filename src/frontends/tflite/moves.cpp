@@ -17,7 +17,6 @@ ValueId flip_uint8(Lowering& l, ValueId x, const TfliteTensor& tensor) {
 ValueId moved_value(Lowering& l, std::size_t k) {
     if (l.in(k).type != l.out().type)
         l.unsupported(fmt::format("types {} -> {} are not supported", name_of(l.in(k).type), name_of(l.out().type)));
-    l.require_same_quant(l.in(k), l.out());
     return l.value(k);
 }
 

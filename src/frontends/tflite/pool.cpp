@@ -24,7 +24,6 @@ void lower_pool_2d(Lowering& l) {
     const bool real = type == DType::fp32;
     if (l.in(0).type != l.out().type || (!real && (code == B::L2_POOL_2D || (type != DType::i8 && type != DType::i16))))
         l.unsupported(fmt::format("types {} -> {} are not supported", name_of(l.in(0).type), name_of(l.out().type)));
-    l.require_same_quant(l.in(0), l.out());
     const std::array<std::int64_t, 2> kernel{options->filter_height(), options->filter_width()};
     const std::array<std::int64_t, 2> stride{options->stride_h(), options->stride_w()}, dilation{1, 1};
     ValueId x = l.value(0);

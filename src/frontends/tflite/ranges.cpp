@@ -145,7 +145,13 @@ IntRange Lowering::result_range() const {
         }
         // Places in a tensor, and sizes.
         case Code::ARG_MAX:
-        case Code::ARG_MIN:
+        case Code::ARG_MIN: {
+            const ValueId id = values_[in(0).index];
+            if (id == no_id) return {0, narrow_range.max};
+            std::int64_t most = 1;  // along an axis that may be any of them
+            for (const std::int64_t size : shape(id)) most = std::max(most, size);
+            return {0, most - 1};
+        }
         case Code::SHAPE:
         case Code::RANK:
         case Code::WHERE: return {0, narrow_range.max};

@@ -11,8 +11,6 @@ using Type = tflite::TensorType;
 
 void lower_select(Lowering& l) {
     if (l.in(0).type != Type::BOOL || l.in(1).type != l.out().type || l.in(2).type != l.out().type) refuse_types(l);
-    l.require_same_quant(l.in(1), l.out());
-    l.require_same_quant(l.in(2), l.out());
     ValueId condition = l.value(0), a = l.value(1), b = l.value(2);
     // SELECT's condition of rank 1 chooses rows.
     const std::size_t rank = l.shape(a).size();

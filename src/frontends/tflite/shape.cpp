@@ -155,7 +155,9 @@ void lower_concatenation(Lowering& l) {
     const auto* options = l.options<tflite::ConcatenationOptions>();
     const std::int32_t wanted = options ? options->axis() : 0;
     if (l.input_count() == 0) l.fail("it has no inputs");
-    const bool quantized = l.is_quantized(l.out()) && !l.out().scale.empty();
+    // TFLite joins INT16 bit by bit.
+    const bool quantized =
+        l.is_quantized(l.out()) && !l.out().scale.empty() && l.out().type != tflite::TensorType::INT16;
     std::vector<ValueId> parts;
     for (std::size_t k = 0; k < l.input_count(); ++k) {
         ValueId part = l.value(k);
@@ -209,7 +211,6 @@ void lower_unpack(Lowering& l) {
     }
     to.erase(to.begin() + static_cast<std::ptrdiff_t>(axis));
     for (std::int64_t i = 0; i < count; ++i) {
-        l.require_same_quant(l.in(0), l.out(static_cast<std::size_t>(i)));
         l.set(l.reshape(l.slice_axis(x, axis, i, 1), to), static_cast<std::size_t>(i));
     }
 }
@@ -243,7 +244,6 @@ void lower_split(Lowering& l) {
     }
     std::int64_t start = 0;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-        l.require_same_quant(l.in(data), l.out(i));
         l.set(l.slice_axis(x, axis, start, sizes[i]), i);
         start += sizes[i];
     }

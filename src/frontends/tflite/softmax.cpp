@@ -192,7 +192,7 @@ void lower_log_softmax(Lowering& l) {
 OperatorRows softmax_rows() {
     using B = tflite::BuiltinOperator;
     static constexpr OperatorRow rows[] = {
-        {B::SOFTMAX, lower_softmax},
+        {B::SOFTMAX, lower_softmax, rounds_halves},
         {B::LOG_SOFTMAX, lower_log_softmax},
     };
     return rows;

@@ -244,6 +244,7 @@ void Lowering::lower_operator() {
     if (!lower_empty() && !fold_operator()) {
         first_value_ = builder_.graph().values.size();
         if (row_->is(moves_data) && has_complex()) lower_complex_parts();
+        else if (row_->is(rounds_halves)) lower_halves();
         else row_->lower(*this);
     }
     for (std::size_t k = 0; k < op_->outputs.size(); ++k) {
