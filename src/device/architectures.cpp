@@ -184,6 +184,8 @@ constexpr Facts nvidia_facts() {
     Facts facts = subgroups("64 are two subgroups of 32", "NVIDIA, CUDA C++ Programming Guide: a warp has 32 threads");
     facts.tile_quads = {1, "its many small multiprocessors want many tiles",
                         "docs/performance-nvidia-h200.md: Tiles of 8x4 sums"};
+    facts.least_tiles = {96, "few workgroups leave most of its multiprocessors idle",
+                         "docs/performance-nvidia-h200.md: Few tiles"};
     facts.tile_parts = {1, "sums that are shared were measured, parts were not",
                         "docs/performance-nvidia-h200.md: Few tiles"};
     return facts;
@@ -216,8 +218,7 @@ constexpr Architecture table[] = {
      {.busy_invocations = {65536, "a discrete GPU has thousands of lanes, and each waits for memory", guess},
       .registers = {128, "no discrete GPU of these years has fewer", guess},
       .product_tiles = {true, "tiles are read more often than they are written", guess},
-      .least_tiles = {96, "few workgroups leave most of a discrete GPU idle",
-                      "docs/performance-nvidia-h200.md: Few tiles"},
+      .least_tiles = {40, "few workgroups leave most of a discrete GPU idle", guess},
       .tile_parts = {16, "a tile's loop then stays what it is", "docs/gpu-compilers.md: The hottest loops of products"},
       .maps_memory = {false, "reading a discrete device's memory over the bus is slow",
                       "Vulkan, VkMemoryPropertyFlagBits: the host is slower on memory that is not HOST_CACHED"},

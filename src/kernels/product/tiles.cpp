@@ -57,7 +57,8 @@ Grid grid_of(const Product& p, const DevicePlan& device) {
             const double reads =
                 1.0 / static_cast<double>(grid.tile_rows()) + 0.25 / static_cast<double>(grid.tile_quads());
             const double cost = area * (1 + 4 * reads);
-            if (size == 128 && !device.chooses(grid.tiles(p) >= 16, "long tile", x)) continue;
+            const std::int64_t enough_tiles = device.tile_parts > 1 ? device.least_tiles : 16;
+            if (size == 128 && !device.chooses(grid.tiles(p) >= enough_tiles, "long tile", x)) continue;
             if (best.x == 0 || device.chooses(cost < least, "grid", x * size)) {
                 best = grid;
                 least = cost;
