@@ -2,7 +2,9 @@
 // TX*TN quads of columns: they load DEPTH blocks of the inner dimension of both operands at a time, and each multiplies
 // TM rows by TN quads of them in registers. Integers lie there as words of four 8-bit or two 16-bit ones. SPLIT such
 // groups of a workgroup share the inner dimension, each with tiles of its own. DOT4: products of four 8-bit pairs are
-// one instruction, and four blocks of a row, 16 elements, are taken as one: they lie together.
+// one instruction, and four blocks of a row, 16 elements, are taken as one: they lie together. PARTS workgroups, each
+// with its part of the steps along the inner dimension, make a tile: out0 [PARTS][OUT_ROWS][QUADS] is then what
+// gemm_parts.comp adds up.
 #extension GL_EXT_control_flow_attributes : require
 #include "lib/gemm_operands.glsl"
 #include "lib/gemm_sums.glsl"
@@ -23,6 +25,9 @@
 #define TILE_ROWS (TY * TM)
 #define TILE_QUADS (TX * TN)
 #define SIZE (TX * TY)
+#if PARTS > 1
+layout(constant_id = 25) const int OUT_ROWS = 1;  // late: of the output
+#endif
 const int COLUMN_TILES = (QUADS + TILE_QUADS - 1) / TILE_QUADS;
 #define ROW_TILES ((ROWS + TILE_ROWS - 1) / TILE_ROWS)
 
@@ -105,6 +110,20 @@ const bool BY_TAPS = K_BLOCKS % (DEPTH * TOGETHER) == 0;
 // Whether no invocation ever has blocks past the last one.
 const bool WHOLE = K_BLOCKS % (DEPTH * TOGETHER * SPLIT) == 0;
 #define WITHIN(block) (WHOLE || (block) < LOOP_BLOCKS)
+#define STEP (SPLIT * DEPTH * TOGETHER)
+// The steps of a workgroup, those of all taps counted through: taps, and of each the blocks.
+#if PARTS > 1
+#define TURNS ((LOOP_BLOCKS + STEP - 1) / STEP)
+#define FIRST_TAP (first_step / TURNS)
+#define END_TAP ((end_step + TURNS - 1) / TURNS)
+#define FIRST_BLOCK(tap) (max(first_step - (tap) * TURNS, 0) * STEP)
+#define END_BLOCK(tap) (min(end_step - (tap) * TURNS, TURNS) * STEP)
+#else
+#define FIRST_TAP 0
+#define END_TAP LOOP_TAPS
+#define FIRST_BLOCK(tap) 0
+#define END_BLOCK(tap) LOOP_BLOCKS
+#endif
 // The padding is put in where blocks are stored: nothing then waits for each of them.
 #if MATRIX
 #define LATE_PADDING true
@@ -204,6 +223,12 @@ shared TOTAL4 partial[(SPLIT - 1) * SIZE * TN];
 void main() {
     int all = int(gl_LocalInvocationID.x), local = all % SIZE, part = all / SIZE;
     int tx = local % TX, ty = local / TX, group = int(workgroup_index());
+#if PARTS > 1
+    int workgroup_part = group % PARTS;
+    group /= PARTS;
+#else
+    const int workgroup_part = 0;
+#endif
     int first_quad = group % COLUMN_TILES * TILE_QUADS, first = group / COLUMN_TILES % ROW_TILES * TILE_ROWS;
     int batch = group / COLUMN_TILES / ROW_TILES;
     if (batch >= BATCH) return;  // all invocations of the workgroup
@@ -254,13 +279,17 @@ void main() {
 #if TRANSPOSED
     row_at(batch, first);  // how many taps there are
 #endif
+#if PARTS > 1
+    int steps = LOOP_TAPS * TURNS, first_step = steps * workgroup_part / PARTS,
+        end_step = steps * (workgroup_part + 1) / PARTS;
+#endif
     // All parts take as many turns, since they wait for each other.
-    for (int tap = 0; tap < LOOP_TAPS; ++tap) {
+    for (int tap = FIRST_TAP; tap < END_TAP; ++tap) {
         if (BY_TAPS) {
             [[unroll]] for (int i = 0; i < ROW_LOADS; ++i)
                 taps[i] = tap_of(tap_at(LOADED_ROW(i), tap / TAPS_X, tap % TAPS_X));
         }
-        [[dont_unroll]] for (int turn = 0; turn < LOOP_BLOCKS; turn += SPLIT * DEPTH * TOGETHER) {
+        [[dont_unroll]] for (int turn = FIRST_BLOCK(tap); turn < END_BLOCK(tap); turn += STEP) {
             // All loads come before all stores, and what was loaded last is stored first: one wait is enough.
             ROW_BLOCK row_blocks[ROW_LOADS];
             [[unroll]] for (int j = 0; j < TOGETHER; ++j) {
@@ -401,7 +430,9 @@ void main() {
     // often as there are elements, those past the end of K included.
 #if MATRIX
 #define CORRECT(m, n) \
-    acc[(m) * TN + n] += row_zp * ((part == 0 ? 4 * BLOCKS * column_zp : 0) - column_sums[n]) - row_sums[m] * column_zp;
+    acc[(m) * TN + n] +=                                                                                  \
+        row_zp * ((part + workgroup_part == 0 ? 4 * BLOCKS * column_zp : 0) - column_sums[n]) -           \
+        row_sums[m] * column_zp;
 #else
 #define CORRECT(m, n) acc[(m) * TN + n] -= row_sums[m] * column_zp;
 #endif
@@ -409,8 +440,14 @@ void main() {
 #endif
 
     // What follows is compiled TN times: the sums of the next row move down.
+#if PARTS > 1
+#define STORE(to, quad, n) out0_store4(uint(((workgroup_part * OUT_ROWS + (to)) * QUADS + (quad)) * 4), SUM(n));
+#else
     TOTAL4 bias[TN];
     [[unroll]] for (int n = 0; n < TN; ++n) bias[n] = bias4(batch, min(first_quad + n * TX + tx, QUADS - 1));
+#define STORE(to, quad, n) \
+    FUSED(uint((to) * COLUMNS + (quad) * 4), uint(min(COLUMNS - (quad) * 4, 4)), TOTAL_ADD(SUM(n), bias[n]));
+#endif
     [[dont_unroll]] for (int r = 0; r < TM; ++r) {
 #if SPLIT > 1
         [[unroll]] for (int n = 0; n < TN; ++n) {
@@ -429,8 +466,7 @@ void main() {
             int to = output_row(batch, row);
             [[unroll]] for (int n = 0; n < TN; ++n) {
                 int quad = first_quad + n * TX + tx;
-                if (quad < QUADS && IS_STORED(to))
-                    FUSED(uint(to * COLUMNS + quad * 4), uint(min(COLUMNS - quad * 4, 4)), TOTAL_ADD(SUM(n), bias[n]));
+                if (quad < QUADS && IS_STORED(to)) STORE(to, quad, n)
             }
         }
 #define MOVE(m) SUM((m) * TN) = SUM((m) * TN + TN), SUM((m) * TN + TN - 1) = SUM((m) * TN + 2 * TN - 1);

@@ -359,6 +359,7 @@ void row8(int at, int k, out X4 x, out X4 y) {
 }
 #endif
 
+#ifndef NO_BIAS
 TOTAL4 bias4(int batch, int quad) {
 #if MATRIX && WIDE
     return wide_from(ivec4(0));
@@ -369,6 +370,7 @@ TOTAL4 bias4(int batch, int quad) {
     return in2_load4(uint(4 * (BIAS > COLUMNS ? batch * QUADS + quad : quad)));
 #endif
 }
+#endif
 
 #ifdef IN1_EIGHTS
 #define COLUMNS8(i, a, b) in1_load8(i, a, b);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/error.hpp"
+#include "base/numerics/default_floats.hpp"
 #include "compile/plan/plan.hpp"
 #include "graph/graph.hpp"
 #include "graph/host_tensor.hpp"
@@ -123,6 +124,7 @@ struct Call {
 /// Runs the body of a C function behind the exception wall: guard(__func__, error, [&](const Call& call) {...}).
 template <class F> tosavk_status guard(const char* function, tosavk_error** error, F&& body) noexcept {
     if (error) *error = nullptr;
+    const DefaultFloats floats;
     try {
         body(Call{function});
         return TOSAVK_OK;

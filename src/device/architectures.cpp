@@ -91,6 +91,7 @@ constexpr Facts llvmpipe_facts = {
                       "Mesa, src/gallium/drivers/llvmpipe: shared memory is memory of the host"},
     .tile_quads = {1, "it has no such tiles", guess},
     .least_tiles = {1, "it has no such tiles", guess},
+    .tile_parts = {1, "it has no such tiles", guess},
     .shared_rows = {true, "a shuffle costs less than a load", "docs/performance.md: On lavapipe without its subgroup"},
     .fma_chains = {false, "chains are waited for, link by link", guess},
     .cooperative_matrices = {false, "a CPU has none that are faster",
@@ -183,6 +184,10 @@ constexpr Facts nvidia_facts() {
     Facts facts = subgroups("64 are two subgroups of 32", "NVIDIA, CUDA C++ Programming Guide: a warp has 32 threads");
     facts.tile_quads = {1, "its many small multiprocessors want many tiles",
                         "docs/performance-nvidia-h200.md: Tiles of 8x4 sums"};
+    facts.least_tiles = {96, "few workgroups leave most of its multiprocessors idle",
+                         "docs/performance-nvidia-h200.md: Few tiles"};
+    facts.tile_parts = {1, "sums that are shared were measured, parts were not",
+                        "docs/performance-nvidia-h200.md: Few tiles"};
     return facts;
 }
 
@@ -213,8 +218,8 @@ constexpr Architecture table[] = {
      {.busy_invocations = {65536, "a discrete GPU has thousands of lanes, and each waits for memory", guess},
       .registers = {128, "no discrete GPU of these years has fewer", guess},
       .product_tiles = {true, "tiles are read more often than they are written", guess},
-      .least_tiles = {96, "few workgroups leave most of a discrete GPU idle",
-                      "docs/performance-nvidia-h200.md: Few tiles"},
+      .least_tiles = {40, "few workgroups leave most of a discrete GPU idle", guess},
+      .tile_parts = {16, "a tile's loop then stays what it is", "docs/gpu-compilers.md: The hottest loops of products"},
       .maps_memory = {false, "reading a discrete device's memory over the bus is slow",
                       "Vulkan, VkMemoryPropertyFlagBits: the host is slower on memory that is not HOST_CACHED"},
       .work_per_s = {1e12, "a careful guess of the device's rate", guess},
@@ -237,6 +242,7 @@ constexpr Architecture table[] = {
       .product_tiles = {false, "on some GPUs it is ordinary memory, and large tiles spill from few registers", guess},
       .tile_quads = {1, "32 sums fit into 64 registers", guess},
       .least_tiles = {1, "parts of the inner dimension are shared out where tiles are few", guess},
+      .tile_parts = {1, "fewer invocations keep it busy than a discrete GPU", guess},
       .shared_rows = {false, "neighbouring invocations load the same through their caches", guess},
       .fma_chains = {true, "each link is one instruction, and not every compiler makes one of two",
                      "docs/gpu-compilers.md: The hottest loops of products"},

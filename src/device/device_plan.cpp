@@ -162,8 +162,11 @@ void choose_products(const DeviceCaps& caps, const Facts& facts, DevicePlan& pla
     because(plan,
             fmt::format("an invocation makes 8x{} of such a tile: {}", 4 * plan.tile_quads, facts.tile_quads.why));
     plan.least_tiles = *facts.least_tiles;
-    because(plan, fmt::format("products of fewer than {} such tiles share their sums: {}", plan.least_tiles,
+    plan.tile_parts = *facts.tile_parts;
+    because(plan, fmt::format("products of fewer than {} such tiles are made otherwise: {}", plan.least_tiles,
                               facts.least_tiles.why));
+    because(plan, fmt::format("their inner dimension has up to {} parts, each in workgroups of its own: {}",
+                              plan.tile_parts, facts.tile_parts.why));
 
     plan.fma_chains = *facts.fma_chains;
     because(plan, fmt::format("sums of products of floats are {}: {}",

@@ -40,7 +40,9 @@ struct DevicePlan {
     bool shared_tiles = false;     ///< sums, scans and lines of transforms go through shared memory (16 KiB at most)
     bool product_tiles = false;    ///< matrix products go through tiles in shared memory
     std::uint32_t tile_quads = 1;  ///< quads of columns that an invocation makes of such a tile, of 8 rows
-    std::int64_t least_tiles = 1;  ///< of a product: with fewer such tiles its sums are shared instead
+    std::int64_t least_tiles = 1;  ///< of a product: fewer such tiles leave the device idle
+    std::int64_t tile_parts = 1;   ///< of the inner dimension, in workgroups of their own, where tiles are fewer than
+                                   ///< that; 1: sums are shared within workgroups instead
     std::uint32_t product_tile_bytes = 0;  ///< shared memory that a workgroup may take for them
     bool fma_chains = false;               ///< sums of products of floats are chains of fma(), one instruction each
     bool dot4 = false;                     ///< products of four pairs of i8 by one instruction

@@ -38,6 +38,7 @@ struct Facts {
     Fact<bool> product_tiles = {};             ///< tiles of matrix products in shared memory pay
     Fact<std::uint32_t> tile_quads = {};       ///< as DevicePlan's
     Fact<std::int64_t> least_tiles = {};       ///< as DevicePlan's
+    Fact<std::int64_t> tile_parts = {};        ///< as DevicePlan's
     Fact<bool> shared_rows = {};               ///< exchange of a product's rows within subgroups pays
     Fact<bool> fma_chains = {};                ///< as DevicePlan's
     Fact<bool> cooperative_matrices = {};      ///< they pay, where the device has them
@@ -73,6 +74,7 @@ inline constexpr std::tuple fact_members{
     std::pair{"product_tiles", &Facts::product_tiles},
     std::pair{"tile_quads", &Facts::tile_quads},
     std::pair{"least_tiles", &Facts::least_tiles},
+    std::pair{"tile_parts", &Facts::tile_parts},
     std::pair{"shared_rows", &Facts::shared_rows},
     std::pair{"fma_chains", &Facts::fma_chains},
     std::pair{"cooperative_matrices", &Facts::cooperative_matrices},

@@ -7,11 +7,15 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cfenv>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 
 #include <unistd.h>
+#ifdef __SSE2__
+#include <xmmintrin.h>
+#endif
 
 namespace {
 
@@ -270,6 +274,33 @@ TEST(Api, ReferenceRun) {
     ASSERT_EQ(outputs.at(0).size(), sizeof y);
     std::memcpy(y, outputs[0].data(), sizeof y);
     EXPECT_EQ(std::vector<float>(y, y + 4), (std::vector<float>{1.5f, 0, 0, 96}));
+}
+
+/// A host's threads may round otherwise, and take subnormal numbers for zero.
+TEST(Api, FloatsOfTheHostsThread) {
+    const cpp::Graph graph = cpp::Graph::load(test::small_float_model());
+    float x[4] = {1e-40f, 0.1f, 1e-39f, 1 / 3.0f};
+    std::vector<std::vector<std::byte>> inputs(1, std::vector<std::byte>(sizeof x));
+    std::memcpy(inputs[0].data(), x, sizeof x);
+    const auto wanted = graph.reference_run(inputs);
+    std::fenv_t before;
+    std::fegetenv(&before);
+    std::fesetround(FE_UPWARD);
+#ifdef __SSE2__
+    const unsigned flush = 0x8040;  // subnormal numbers as results and as operands
+    _mm_setcsr(_mm_getcsr() | flush);
+#endif
+    const auto found = graph.reference_run(inputs);
+    const int rounding = std::fegetround();
+#ifdef __SSE2__
+    const bool flushes = (_mm_getcsr() & flush) == flush;
+#else
+    const bool flushes = true;
+#endif
+    std::fesetenv(&before);
+    EXPECT_EQ(found, wanted);
+    EXPECT_EQ(rounding, FE_UPWARD);
+    EXPECT_TRUE(flushes);
 }
 
 TEST(Api, RandomInputsDependOnSeedAndIndex) {

@@ -164,6 +164,9 @@ TEST(ProductPlans, FewTilesShareTheirSums) {
     const char* line = "conv2d f32 1x14x14x256 256x3x3 s1 p1";  // 16 tiles of 128x32
     EXPECT_EQ(kernel(line, 16), "gemm_tiles");
     EXPECT_EQ(kernel(line, 17), "gemm_split");
+    device.tile_parts = 16;
+    EXPECT_EQ(kernel(line, 17), "gemm_tiles");  // and gemm_parts (tile_parts_gpu_test)
+    device.tile_parts = 1;
     // Sums of 48 bits go through tiles however few.
     EXPECT_EQ(kernel("matmul i16 1x128x256x128 rescale", 1000), "gemm_tiles");
 }

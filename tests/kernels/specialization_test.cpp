@@ -63,6 +63,8 @@ std::vector<DevicePlan> devices() {
     phone.busy_invocations = 100000;
     phone.max_loop_passes = 1000;
     plain.cooperative_i8 = plain.cooperative_fp16 = {};
+    plain.least_tiles = 1000;
+    plain.tile_parts = 16;
     return {desktop, cpu, phone, plain};
 }
 

@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 #include <sys/stat.h>
 #include <algorithm>
-#include <cfenv>
 #include <map>
 
 namespace tosavk::pjrt {
@@ -13,21 +12,6 @@ namespace tosavk::pjrt {
 namespace {
 
 constexpr std::size_t most_contexts = 4;  ///< runs of one executable that are under way at once
-
-/// XLA's threads take subnormal floats for zero; what is computed here of a program's constants keeps them.
-class AllFloats {
-public:
-    AllFloats() noexcept {
-        std::fegetenv(&before_);
-        std::fesetenv(FE_DFL_ENV);
-    }
-    ~AllFloats() { std::fesetenv(&before_); }
-    AllFloats(const AllFloats&) = delete;
-    AllFloats& operator=(const AllFloats&) = delete;
-
-private:
-    std::fenv_t before_;
-};
 
 std::span<const std::byte> bytes_of(std::string_view text) {
     return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
@@ -157,7 +141,6 @@ void Compiled::read_interface() {
 }
 
 void Compiled::compile(std::string_view file) {
-    const AllFloats all_floats;
     idle_.reserve(most_contexts);
     // What gives nothing back, or nothing but empty arrays, is not run.
     if (std::all_of(results.begin(), results.end(), [](const ProgramValue& v) { return v.count == 0; })) return;

@@ -193,6 +193,7 @@ std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan&
     if (!planned) return std::nullopt;
     add_product_operands(planned->choice, view, *conv, planned->row_reads, planned->moves_bits, planned->dot4);
     if (planned->dot4) set_corrected_bias(planned->choice, view, *conv);
+    if (planned->parts > 1) return in_parts(std::move(planned->choice), conv->product, planned->parts, device);
     return std::move(planned->choice);
 }
 

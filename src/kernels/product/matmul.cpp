@@ -51,7 +51,10 @@ std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan&
     if (!product) return std::nullopt;
     auto planned = plan(*product, device, why, setting);
     if (!planned) return std::nullopt;
-    return with_operands(std::move(*planned), view, *product);
+    const std::int64_t parts = planned->parts;
+    KernelChoice choice = with_operands(std::move(*planned), view, *product);
+    if (parts > 1) return in_parts(std::move(choice), *product, parts, device);
+    return choice;
 }
 
 std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan& device, std::string& why,

@@ -1,4 +1,4 @@
-#include "kernels/product/product.hpp"
+#include "kernels/product/product_choice.hpp"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,6 @@
 namespace tosavk {
 
 namespace {
-
-/// How often something is read that `n` invocations need, `together` of them at a time.
-double times(std::int64_t n, std::int64_t together) { return static_cast<double>(quotient_up(n, together)); }
 
 /// Subgroups that the product occupies.
 std::int64_t subgroups(const Product& p, const DevicePlan& device, std::int64_t tile) {
@@ -57,96 +54,6 @@ int direct_rows(const Product& p, const DevicePlan& device) {
             return rows;
     }
     return std::min(most, 4);
-}
-
-KernelChoice choice_of(const Product& p, const char* kernel) {
-    KernelChoice choice;
-    choice.kernel = kernel;
-    choice.defines = {{"MATRIX", p.is_matrix ? "1" : "0"},
-                      {"VOLUME", p.is_volume ? "1" : "0"},
-                      {"TRANSPOSED", p.is_transposed ? "1" : "0"},
-                      {"X_FLOAT", p.is_float ? "1" : "0"},
-                      {"WIDE", p.is_wide ? "1" : "0"}};
-    choice.aligned = p.columns % 4 == 0;
-    choice.in_rows = true;
-    choice.work = p.work();
-    return choice;
-}
-
-void define(KernelChoice& choice, const char* name, std::int64_t value) {
-    choice.defines.emplace_back(name, std::to_string(value));
-}
-
-constexpr const char* at_once = ", four products at once";
-
-/// How invocations share a tile: x times y of them, each with so many rows and quads of columns; `depth` blocks of the
-/// inner dimension lie in shared memory at a time; `split` such groups share the inner dimension.
-struct Grid {
-    int x, y, rows, quads, depth, split;
-
-    std::int64_t tile_rows() const { return y * rows; }
-    std::int64_t tile_quads() const { return x * quads; }
-    std::int64_t tiles(const Product& p) const {
-        return p.batch * quotient_up(p.rows, tile_rows()) * quotient_up(p.quads(), tile_quads());
-    }
-    std::int64_t invocations() const { return std::int64_t{x} * y * split; }
-};
-
-/// Of shared memory, with blocks of 16 bytes, or of 8 where they are fp16.
-std::int64_t bytes_of(const Product& p, const Grid& grid) {
-    const std::int64_t tiles = grid.depth * (grid.tile_rows() + 1 + 4 * (grid.tile_quads() + 1));
-    return (p.is_half ? 8 : 16) * grid.split * tiles + 16 * (grid.split - 1) * grid.x * grid.y * grid.quads;
-}
-
-/// How many blocks lie in shared memory at a time: as many as make whole steps of a tap, but no more than fit.
-int depth_of(const Product& p, Grid grid, const DevicePlan& device) {
-    const std::int64_t blocks = (p.inner + 3) / 4, together = p.dot4 ? 4 : 1;
-    int most = (grid.tile_rows() > 128 ? 2 : 4) * (p.is_half ? 2 : 1);
-    const auto fits = [&](int depth) {
-        grid.depth = depth;
-        return bytes_of(p, grid) <= device.product_tile_bytes;
-    };
-    while (most > 1 && !fits(most)) most /= 2;
-    for (int depth = most; depth > 1; depth /= 2) {
-        if (blocks % (depth * together * grid.split) == 0) return depth;
-    }
-    return p.dot4 ? 1 : most;
-}
-
-/// A tile as wide as the columns want: 64, 32 or 16 of them. It is long where enough of them keep the device busy,
-/// since it reads less then; parts share the inner dimension where it does not.
-Grid grid_of(const Product& p, const DevicePlan& device) {
-    Grid best{};
-    double least = 0;
-    for (const int x : {8, 4, 2}) {
-        for (const int size : {128, 64}) {
-            // Sums of 48 bits take three or four times the registers.
-            const Grid grid{x, size / x, p.is_wide ? 4 : 8, p.is_wide ? 1 : static_cast<int>(device.tile_quads), 1, 1};
-            if (grid.y > 32) continue;
-            // What is computed in vain, and what is read more than by the largest tile.
-            const double area = static_cast<double>(grid.tiles(p) * grid.tile_rows() * grid.tile_quads());
-            const double reads =
-                1.0 / static_cast<double>(grid.tile_rows()) + 0.25 / static_cast<double>(grid.tile_quads());
-            const double cost = area * (1 + 4 * reads);
-            if (size == 128 && !device.chooses(grid.tiles(p) >= 16, "long tile", x)) continue;
-            if (best.x == 0 || device.chooses(cost < least, "grid", x * size)) {
-                best = grid;
-                least = cost;
-            }
-        }
-    }
-    // Invocations of a workgroup: 256 at most.
-    const auto enough = [&] {
-        return best.tiles(p) * best.invocations() >= device.busy_invocations ||
-               p.blocks() < std::int64_t{16} * (p.dot4 ? 4 : 1) * best.split;
-    };
-    while (!p.is_wide && best.invocations() < 256 && !device.chooses(enough(), "parts", best.split)) best.split *= 2;
-    best.depth = depth_of(p, best, device);
-    while (best.split > 1 && bytes_of(p, best) > device.product_tile_bytes) {
-        best.split /= 2;
-        best.depth = depth_of(p, best, device);
-    }
-    return best;
 }
 
 /// How subgroups share a tile of gemm_cooperative: x times y of them, each with so many rows and columns.
@@ -258,44 +165,6 @@ std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan
                          .row_reads = times(p.quads(), lanes * quads) * by_lanes,
                          .column_reads = times(p.rows, tile),
                          .dot4 = dot4};
-}
-
-std::optional<ProductChoice> plan_shared_tiles(const Product& p, const DevicePlan& device, std::string& why,
-                                               int however_few) {
-    if (!device.product_tiles) {
-        why = "this device has no use for tiles in shared memory";
-        return std::nullopt;
-    }
-    const Grid grid = grid_of(p, device);
-    const std::int64_t rows = grid.tile_rows(), quads = grid.tile_quads(), tiles = grid.tiles(p);
-    // Where they keep the device busy even half-empty ones do more than sums that are shared.
-    if (however_few == 0 && !device.chooses(2 * tiles * rows * quads <= 3 * p.batch * p.rows * p.quads() ||
-                                                tiles * grid.invocations() >= device.busy_invocations,
-                                            "full tiles")) {
-        why = fmt::format("a third of its tiles of {}x{} would be empty", rows, 4 * quads);
-        return std::nullopt;
-    }
-    if (however_few == 0 && !p.is_wide && !device.chooses(tiles >= device.least_tiles, "enough tiles")) {
-        why = fmt::format("{} tiles of {}x{} leave the device idle", tiles, rows, 4 * quads);
-        return std::nullopt;
-    }
-    KernelChoice choice = choice_of(p, "gemm_tiles");
-    define(choice, "TX", grid.x);
-    define(choice, "TY", grid.y);
-    define(choice, "TM", grid.rows);
-    define(choice, "TN", grid.quads);
-    define(choice, "DEPTH", grid.depth);
-    define(choice, "SPLIT", grid.split);
-    define(choice, "DOT4", p.dot4);
-    define(choice, "HALF", p.is_half);
-    choice.invocations = static_cast<std::uint32_t>(grid.invocations());
-    choice.whole_subgroups = device.paired_products && p.is_float;
-    choice.groups = spill_groups(tiles, device);
-    choice.note = fmt::format("{} tiles of {}x{} in shared memory{}", tiles, rows, 4 * quads, p.dot4 ? at_once : "");
-    return ProductChoice{.choice = std::move(choice),
-                         .row_reads = times(p.quads(), quads),
-                         .column_reads = times(p.rows, rows),
-                         .dot4 = p.dot4};
 }
 
 std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, DType result, bool row_sums,
@@ -421,10 +290,14 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
 std::vector<KernelCandidate> product_kernels(const ProductKernels& plans) {
     std::vector<KernelCandidate> all = {{"cooperative matrices", fixed(plans.matrices, 0)},
                                         {"shared tiles", fixed(plans.product, plan_shared_tiles, 0)},
+                                        {"tiles in parts", fixed(plans.product, plan_tiles_in_parts, 0)},
                                         {"split sums", fixed(plans.product, plan_split_sums, 0)},
                                         {"shared rows", fixed(plans.product, plan_shared_rows, 0)},
                                         {plans.own_name, fixed(plans.own, 0)}};
     all.push_back({"shared tiles, however few", fixed(plans.product, plan_shared_tiles, 1), true});
+    for (const int parts : {2, 4, 8, 16})
+        all.push_back(
+            {fmt::format("tiles in {} parts", parts), fixed(plans.product, plan_tiles_in_parts, parts), true});
     for (const int rows : {32, 64, 128}) {
         all.push_back({fmt::format("cooperative matrices, {} rows", rows), fixed(plans.matrices, rows), true});
     }

@@ -44,6 +44,7 @@ struct ProductChoice {
     bool dot4 =
         false;  ///< of a convolution: its words of weights hold one column each, and its bias what zero points add
     std::optional<InnerUnits> units = {};  ///< of a convolution: its weights are packed so
+    std::int64_t parts = 1;                ///< of gemm_tiles: see in_parts()
 };
 
 /// Each decides whether its kernel suits the product and the device, or declines with a sentence in `why`. Sets kernel,
@@ -54,6 +55,13 @@ std::optional<ProductChoice> plan_shared_rows(const Product& product, const Devi
 /// For devices that like tiles in shared memory, and products that keep them busy, or any with `however_few` not 0.
 std::optional<ProductChoice> plan_shared_tiles(const Product& product, const DevicePlan& device, std::string& why,
                                                int however_few);
+/// The same where there are few, each made by several workgroups with a part of the inner dimension: `fixed_parts` of
+/// them; 0: by the sizes.
+std::optional<ProductChoice> plan_tiles_in_parts(const Product& product, const DevicePlan& device, std::string& why,
+                                                 int fixed_parts);
+/// A choice of ProductChoice::parts parts with its operands, of a convolution the bias as the last one: as the pass
+/// that makes them, before that which adds them up.
+KernelChoice in_parts(KernelChoice&& tiles, const Product& product, std::int64_t parts, const DevicePlan& device);
 /// For devices with cooperative matrices, and products of i8 or fp16 (`type`) that keep them busy, whose sums become
 /// `result`. The kernel makes sums of rows (`row_sums`) where the columns may have a zero point, and sums of columns
 /// (`column_sums`) where the rows may; else the bias has what they add. `fixed_rows`: of a tile, 32, 64 or 128; 0: by

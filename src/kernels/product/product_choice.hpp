@@ -1,0 +1,31 @@
+// What the kernels of products share while they are planned.
+#pragma once
+
+#include "kernels/product/product.hpp"
+
+namespace tosavk {
+
+/// How often something is read that `n` invocations need, `together` of them at a time.
+inline double times(std::int64_t n, std::int64_t together) { return static_cast<double>(quotient_up(n, together)); }
+
+inline KernelChoice choice_of(const Product& p, const char* kernel) {
+    KernelChoice choice;
+    choice.kernel = kernel;
+    choice.defines = {{"MATRIX", p.is_matrix ? "1" : "0"},
+                      {"VOLUME", p.is_volume ? "1" : "0"},
+                      {"TRANSPOSED", p.is_transposed ? "1" : "0"},
+                      {"X_FLOAT", p.is_float ? "1" : "0"},
+                      {"WIDE", p.is_wide ? "1" : "0"}};
+    choice.aligned = p.columns % 4 == 0;
+    choice.in_rows = true;
+    choice.work = p.work();
+    return choice;
+}
+
+inline void define(KernelPass& choice, const char* name, std::int64_t value) {
+    choice.defines.emplace_back(name, std::to_string(value));
+}
+
+constexpr const char* at_once = ", four products at once";
+
+}  // namespace tosavk

@@ -1,0 +1,207 @@
+// Products through tiles in shared memory, whose inner dimension may have parts in workgroups of their own.
+#include "kernels/common/operands.hpp"
+#include "kernels/product/product_choice.hpp"
+
+#include <fmt/format.h>
+
+namespace tosavk {
+
+namespace {
+
+/// How invocations share a tile: x times y of them, each with so many rows and quads of columns; `depth` blocks of the
+/// inner dimension lie in shared memory at a time; `split` such groups share the inner dimension.
+struct Grid {
+    int x, y, rows, quads, depth, split;
+
+    std::int64_t tile_rows() const { return y * rows; }
+    std::int64_t tile_quads() const { return x * quads; }
+    std::int64_t tiles(const Product& p) const {
+        return p.batch * quotient_up(p.rows, tile_rows()) * quotient_up(p.quads(), tile_quads());
+    }
+    std::int64_t invocations() const { return std::int64_t{x} * y * split; }
+};
+
+/// Of shared memory, with blocks of 16 bytes, or of 8 where they are fp16.
+std::int64_t bytes_of(const Product& p, const Grid& grid) {
+    const std::int64_t tiles = grid.depth * (grid.tile_rows() + 1 + 4 * (grid.tile_quads() + 1));
+    return (p.is_half ? 8 : 16) * grid.split * tiles + 16 * (grid.split - 1) * grid.x * grid.y * grid.quads;
+}
+
+/// How many blocks lie in shared memory at a time: as many as make whole steps of a tap, but no more than fit.
+int depth_of(const Product& p, Grid grid, const DevicePlan& device) {
+    const std::int64_t blocks = (p.inner + 3) / 4, together = p.dot4 ? 4 : 1;
+    int most = (grid.tile_rows() > 128 ? 2 : 4) * (p.is_half ? 2 : 1);
+    const auto fits = [&](int depth) {
+        grid.depth = depth;
+        return bytes_of(p, grid) <= device.product_tile_bytes;
+    };
+    while (most > 1 && !fits(most)) most /= 2;
+    for (int depth = most; depth > 1; depth /= 2) {
+        if (blocks % (depth * together * grid.split) == 0) return depth;
+    }
+    return p.dot4 ? 1 : most;
+}
+
+/// A tile as wide as the columns want: 64, 32 or 16 of them. It is long where enough of them keep the device busy,
+/// since it reads less then; parts share the inner dimension where it does not.
+Grid grid_of(const Product& p, const DevicePlan& device) {
+    Grid best{};
+    double least = 0;
+    for (const int x : {8, 4, 2}) {
+        for (const int size : {128, 64}) {
+            // Sums of 48 bits take three or four times the registers.
+            const Grid grid{x, size / x, p.is_wide ? 4 : 8, p.is_wide ? 1 : static_cast<int>(device.tile_quads), 1, 1};
+            if (grid.y > 32) continue;
+            // What is computed in vain, and what is read more than by the largest tile.
+            const double area = static_cast<double>(grid.tiles(p) * grid.tile_rows() * grid.tile_quads());
+            const double reads =
+                1.0 / static_cast<double>(grid.tile_rows()) + 0.25 / static_cast<double>(grid.tile_quads());
+            const double cost = area * (1 + 4 * reads);
+            const std::int64_t enough_tiles = device.tile_parts > 1 ? device.least_tiles : 16;
+            if (size == 128 && !device.chooses(grid.tiles(p) >= enough_tiles, "long tile", x)) continue;
+            if (best.x == 0 || device.chooses(cost < least, "grid", x * size)) {
+                best = grid;
+                least = cost;
+            }
+        }
+    }
+    // Invocations of a workgroup: 256 at most.
+    const auto enough = [&] {
+        return best.tiles(p) * best.invocations() >= device.busy_invocations ||
+               p.blocks() < std::int64_t{16} * (p.dot4 ? 4 : 1) * best.split;
+    };
+    while (!p.is_wide && best.invocations() < 256 && !device.chooses(enough(), "parts", best.split)) best.split *= 2;
+    best.depth = depth_of(p, best, device);
+    while (best.split > 1 && bytes_of(p, best) > device.product_tile_bytes) {
+        best.split /= 2;
+        best.depth = depth_of(p, best, device);
+    }
+    return best;
+}
+
+ProductChoice choice_of_tiles(const Product& p, const Grid& grid, std::int64_t parts, const DevicePlan& device) {
+    const std::int64_t rows = grid.tile_rows(), quads = grid.tile_quads(), tiles = grid.tiles(p);
+    KernelChoice choice = choice_of(p, "gemm_tiles");
+    define(choice, "TX", grid.x);
+    define(choice, "TY", grid.y);
+    define(choice, "TM", grid.rows);
+    define(choice, "TN", grid.quads);
+    define(choice, "DEPTH", grid.depth);
+    define(choice, "SPLIT", grid.split);
+    define(choice, "PARTS", parts);
+    define(choice, "DOT4", p.dot4);
+    define(choice, "HALF", p.is_half);
+    choice.invocations = static_cast<std::uint32_t>(grid.invocations());
+    choice.whole_subgroups = device.paired_products && p.is_float;
+    choice.groups = spill_groups(tiles * parts, device);
+    choice.note = fmt::format("{} tiles of {}x{} in shared memory{}", tiles, rows, 4 * quads, p.dot4 ? at_once : "");
+    return ProductChoice{.choice = std::move(choice),
+                         .row_reads = times(p.quads(), quads),
+                         .column_reads = times(p.rows, rows),
+                         .dot4 = p.dot4,
+                         .parts = parts};
+}
+
+/// Turns of a workgroup's loop over the inner dimension, each with a step of its tiles.
+std::int64_t turns(const Product& p, const Grid& grid) {
+    return quotient_up(p.blocks(), std::int64_t{grid.split} * grid.depth * (p.dot4 ? 4 : 1));
+}
+
+}  // namespace
+
+std::optional<ProductChoice> plan_shared_tiles(const Product& p, const DevicePlan& device, std::string& why,
+                                               int however_few) {
+    if (!device.product_tiles) {
+        why = "this device has no use for tiles in shared memory";
+        return std::nullopt;
+    }
+    const Grid grid = grid_of(p, device);
+    const std::int64_t rows = grid.tile_rows(), quads = grid.tile_quads(), tiles = grid.tiles(p);
+    // Where they keep the device busy even half-empty ones do more than sums that are shared.
+    if (however_few == 0 && !device.chooses(2 * tiles * rows * quads <= 3 * p.batch * p.rows * p.quads() ||
+                                                tiles * grid.invocations() >= device.busy_invocations,
+                                            "full tiles")) {
+        why = fmt::format("a third of its tiles of {}x{} would be empty", rows, 4 * quads);
+        return std::nullopt;
+    }
+    if (however_few == 0 && !p.is_wide && !device.chooses(tiles >= device.least_tiles, "enough tiles")) {
+        why = fmt::format("{} tiles of {}x{} leave the device idle", tiles, rows, 4 * quads);
+        return std::nullopt;
+    }
+    return choice_of_tiles(p, grid, 1, device);
+}
+
+std::optional<ProductChoice> plan_tiles_in_parts(const Product& p, const DevicePlan& device, std::string& why,
+                                                 int fixed_parts) {
+    if (!device.product_tiles) {
+        why = "this device has no use for tiles in shared memory";
+        return std::nullopt;
+    }
+    if (p.is_wide || p.is_transposed) {
+        why = p.is_wide ? "sums of 48 bits are made in one piece" : "each phase has taps of its own";
+        return std::nullopt;
+    }
+    Grid grid = grid_of(p, device);
+    const std::int64_t tiles = grid.tiles(p);
+    if (fixed_parts == 0 && !device.chooses(tiles < device.least_tiles, "few tiles")) {
+        why = "there are enough tiles";
+        return std::nullopt;
+    }
+    if (fixed_parts == 0 &&
+        !device.chooses(2 * tiles * grid.tile_rows() * grid.tile_quads() <= 3 * p.batch * p.rows * p.quads(),
+                        "full tiles in parts")) {
+        why = fmt::format("a third of its tiles of {}x{} would be empty", grid.tile_rows(), 4 * grid.tile_quads());
+        return std::nullopt;
+    }
+    // Each should have four turns: less than what it takes to begin, and to add up, is a guess.
+    std::int64_t parts = std::max(fixed_parts, 1);
+    while (fixed_parts == 0 && 2 * parts <= device.tile_parts && 8 * parts <= turns(p, grid) &&
+           !device.chooses(parts * tiles >= device.least_tiles, "tile parts", parts))
+        parts *= 2;
+    if (parts == 1 || parts > turns(p, grid)) {
+        why = "its inner dimension is short, or has no parts on this device";
+        return std::nullopt;
+    }
+    const std::int64_t sums = parts * p.batch * p.rows * p.quads() * 4;
+    if (sums > max_elements || static_cast<std::uint64_t>(sums) * 4 > device.max_binding_bytes) {
+        why = "its parts take more memory than a binding may have";
+        return std::nullopt;
+    }
+    // The parts are what keeps the device busy: none are needed within a workgroup.
+    Product each = p;
+    each.batch *= parts;
+    grid = grid_of(each, device);
+    return choice_of_tiles(p, grid, parts, device);
+}
+
+KernelChoice in_parts(KernelChoice&& tiles, const Product& p, std::int64_t parts, const DevicePlan& device) {
+    const std::int64_t rows = p.batch * p.rows;
+    const DType type = p.is_float ? DType::fp32 : DType::i32;
+    KernelChoice last;
+    last.kernel = "gemm_parts";
+    last.defines = {{"MATRIX", p.is_matrix ? "1" : "0"}, {"SUM4", p.is_float ? "vec4" : "ivec4"}};
+    set_constants(last, {{"ROWS", rows}, {"COLUMNS", p.columns}, {"PARTS", parts}});
+    const int scratch = add_scratch(last, parts * rows * p.quads() * 4);
+    last.operands.push_back(scratch_operand(scratch, type));
+    last.groups = linear_groups(rows * p.quads(), device);
+    last.aligned = tiles.aligned;
+    last.in_rows = tiles.in_rows;
+    last.work = static_cast<double>(parts * rows * p.columns);
+    last.note = fmt::format("{}, the inner dimension in {} parts", tiles.note, parts);
+
+    KernelPass first = std::move(static_cast<KernelPass&>(tiles));
+    if (!p.is_matrix) {
+        last.constants.emplace("BIAS", first.constants.at("BIAS"));
+        last.operands.push_back(std::move(first.operands.back()));
+        first.operands.pop_back();
+    }
+    define(first, "NO_BIAS", 1);
+    set_constants(first, {{"OUT_ROWS", rows}});
+    first.writes = scratch;
+    first.writes_type = type;
+    first.stores_quads = true;
+    last.earlier.push_back(std::move(first));
+    return last;
+}
+
+}  // namespace tosavk

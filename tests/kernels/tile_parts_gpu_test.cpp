@@ -1,0 +1,79 @@
+// Products whose inner dimension is parted among workgroups: tiles of each part, and what adds them up.
+#include "support/one_node.hpp"
+
+#include "compile/plan/plan.hpp"
+#include "frontends/problems/problem.hpp"
+#include "support/gpu_test.hpp"
+#include "verify/checker.hpp"
+
+using namespace tosavk;
+using namespace tosavk::testing;
+
+namespace {
+
+class TileParts : public test::GpuTestWith<bool> {
+protected:
+    void SetUp() override {
+        GpuTest::SetUp();
+        if (IsSkipped()) return;
+        const bool dot4 = GetParam();
+        if (dot4 && !device_->caps().integer_dot_product) GTEST_SKIP() << "the device has no integer dot products";
+        // SwiftShader, whose plan has no such tiles, compiles for minutes what others do in a second.
+        if (device_->plan().own_rows == 0) GTEST_SKIP() << "the driver takes minutes to compile large register tiles";
+        used_ = test::open_with([dot4](DevicePlan& plan) {
+            test::without_matrices(plan);
+            plan.workgroup_size = 64;
+            plan.subgroup_lanes = 1;
+            plan.shared_rows = false;
+            plan.shared_tiles = plan.product_tiles = true;
+            plan.product_tile_bytes = 32768;
+            plan.least_tiles = 64;
+            plan.tile_parts = 16;
+            plan.dot4 = dot4;
+        });
+    }
+
+    Plan plan(const char* line) { return make_plan(load_problem(line), used_->plan(), {}); }
+
+    std::shared_ptr<Device> used_;
+};
+
+int parts_of(const Plan& plan) {
+    const std::string& glsl = plan.dispatches.at(0).glsl;
+    const std::string key = "#define PARTS ";
+    const std::size_t at = glsl.find(key);
+    return at == std::string::npos ? 0 : std::stoi(glsl.substr(at + key.size()));
+}
+
+TEST_P(TileParts, AgreeWithTheReference) {
+    const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 0);
+    for (const char* line :
+         {"matmul f32 1x128x512x64", "matmul f32 2x120x333x60", "matmul f16 1x128x260x66", "matmul bf16 1x64x1024x32",
+          "matmul i8 2x128x264x128 rescale", "matmul i8 1x128x517x64 rescale", "conv2d f32 1x16x16x64 64x3x3 p1 clamp",
+          "conv2d f32 2x8x8x30 62x3x3 p2 d2", "conv2d f16 1x16x16x32 32x3x3 s1 p1", "conv2d f32 1x32x16x257 16x1x1",
+          "conv2d i8 1x16x16x128 64x3x3 p1 rescale clamp", "conv2d i8 1x16x16x100 63x3x3 p1 rescale",
+          "conv2d i8 1x32x16x1024 16x1x1 rescale", "conv3d f32 1x4x8x8x64 64x2x3x3 p1 clamp"}) {
+        const Plan made = plan(line);
+        ASSERT_EQ(made.dispatches.size(), 2u) << line;
+        EXPECT_EQ(made.dispatches[0].kernel, "gemm_tiles") << line;
+        EXPECT_EQ(made.dispatches[1].kernel, "gemm_parts") << line;
+        EXPECT_GT(parts_of(made), 1) << line;
+        Checker checker(used_, std::make_shared<const Graph>(load_problem(line)));
+        const CheckReport report = checker.run(seed);
+        EXPECT_TRUE(report.passed) << line << ", seed " << seed << "\n" << report.detail;
+    }
+}
+
+TEST_P(TileParts, AsManyAsKeepTheDeviceBusy) {
+    EXPECT_EQ(parts_of(plan("conv2d f32 1x16x16x512 64x3x3 p1")), 8);  // 8 tiles of 64x32
+    EXPECT_EQ(parts_of(plan("conv2d f32 1x8x8x512 64x3x3 p1")), 16);
+    // Enough tiles, a short inner dimension, sums of 48 bits, phases: as they are.
+    for (const char* line : {"matmul f32 1x1024x512x512", "matmul f32 1x128x16x64", "matmul i16 1x128x512x64 rescale",
+                             "transpose_conv2d f32 1x16x16x64 64x4x4 s2"})
+        EXPECT_EQ(plan(line).dispatches.size(), 1u) << line;
+}
+
+INSTANTIATE_TEST_SUITE_P(Both, TileParts, ::testing::Bool(),
+                         [](const auto& form) { return form.param ? "FourProductsAtOnce" : "Plain"; });
+
+}  // namespace
