@@ -371,7 +371,7 @@ typedef struct tosavk_compile_options {
     size_t struct_size;
     int32_t no_fuse;  /* 1: one dispatch per operator */
     int32_t keep_all; /* 1: every value stays in memory, nothing is shared; see tosavk_checker_create */
-    tosavk_progress_callback progress; /* of tosavk_compile; may be NULL */
+    tosavk_progress_callback progress; /* of tosavk_compile and tosavk_package_save; may be NULL */
     void* user;                        /* passed to it */
 } tosavk_compile_options;
 
@@ -554,7 +554,8 @@ TOSAVK_API tosavk_status tosavk_semaphore_export_fd(const tosavk_semaphore* sema
                                                     tosavk_error** error);
 TOSAVK_API tosavk_status tosavk_semaphore_value(const tosavk_semaphore* semaphore, uint64_t* value,
                                                 tosavk_error** error);
-/* From the host. TOSAVK_ERROR_USAGE unless `value` is greater than the value now. */
+/* From the host. TOSAVK_ERROR_USAGE unless `value` is greater than the value now, and less than what a submit will
+ * signal. */
 TOSAVK_API tosavk_status tosavk_semaphore_signal(tosavk_semaphore* semaphore, uint64_t value, tosavk_error** error);
 /* Waits for `timeout_ns` nanoseconds at most: `*reached` is 1 when the value is at least `value`, else 0. */
 TOSAVK_API tosavk_status tosavk_semaphore_wait(const tosavk_semaphore* semaphore, uint64_t value, uint64_t timeout_ns,
@@ -670,8 +671,9 @@ typedef struct tosavk_submit_options {
     size_t struct_size;
     const tosavk_semaphore_point* waits; /* all are reached before anything of the run begins */
     size_t wait_count;
-    const tosavk_semaphore_point* signals; /* when all of it is done; each more than its semaphore has until then. A run
-                                              that fails may leave them out */
+    const tosavk_semaphore_point* signals; /* when all of it is done; each more than its semaphore has, and than what
+                                              earlier submits signal (else TOSAVK_ERROR_USAGE). A run that fails may
+                                              leave them out */
     size_t signal_count;
     tosavk_done_callback done; /* may be NULL */
     void* user;                /* passed to it */

@@ -80,7 +80,8 @@ void add_graphs(nb::module_& module) {
         .def("to_bytes", [](const cpp::Graph& graph) { return to_bytes(graph.save()); });
 
     nb::class_<cpp::Builder>(module, "Builder")
-        .def(nb::init<const std::string&>())
+        .def("__init__", [](cpp::Builder* self, const std::string& name,
+                            int level) { new (self) cpp::Builder(name, static_cast<tosavk_level>(level)); })
         .def("input", [](cpp::Builder& builder, const std::string& name, int type,
                          Dims shape) { return builder.input(name, tensor_type(type, std::move(shape))); })
         .def("constant",

@@ -97,10 +97,10 @@ def test_every_type_goes_in_and_comes_out(name, numpy_type):
     np.testing.assert_array_equal(net(x.astype(np.float64)).astype(np.float32), y.astype(np.float32))
 
 
-@pytest.mark.parametrize("rank", range(7))
+@pytest.mark.parametrize("rank", range(9))
 def test_every_rank(rank):
-    b = tosavk.Builder()
-    shape = (2, 1, 3, 1, 2, 2)[:rank]
+    b = tosavk.Builder(level="8k" if rank <= 6 else "none")
+    shape = (2, 1, 3, 1, 2, 2, 1, 2)[:rank]
     x = b.input("x", shape)
     b.output(b.abs(x))
     value = -np.arange(np.prod(shape, dtype=int), dtype=np.float32).reshape(shape)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from . import _native
 from ._graph import Graph
 from ._network import Network
+from ._options import level_code
 from ._types import DType, TensorInfo, as_array, checked_shape, converted, flat, numpy_type, to_info, type_code, type_name
 from .errors import UsageError
 
@@ -70,8 +71,16 @@ class Builder:
     >>> net = b.build()
     """
 
-    def __init__(self, name: str = "") -> None:
-        self._native = _native.Builder(name)
+    def __init__(self, name: str = "", level: str = "8k") -> None:
+        """
+        Args:
+            name: the graph's.
+            level: limits of the TOSA level to apply, "8k" or "none"; without them tensors have up to 8 dimensions.
+
+        Raises:
+            UsageError: there is no such level.
+        """
+        self._native = _native.Builder(name, level_code(level))
 
     def input(self, name: str, shape: Sequence[int] | int, dtype: npt.DTypeLike = "fp32") -> Value:
         """The next input of the graph (in a region: of the node's tensor list)."""

@@ -27,6 +27,11 @@ def _number_of(word: str | None, numbers: Mapping[Any, int], what: str) -> int:
     return numbers[word]
 
 
+def level_code(word: str) -> int:
+    """The number of a level."""
+    return _number_of(word, _LEVELS, "level")
+
+
 def precision_of(word: str | None) -> int:
     """The number of a precision."""
     return _number_of(word, _PRECISIONS, "precision")

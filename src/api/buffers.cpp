@@ -87,7 +87,7 @@ tosavk_status tosavk_buffer_create(tosavk_device* device, const tosavk_buffer_op
         if (given.allocation_bytes != 0 || given.memory_type_bits != 0)
             throw Error(ErrorCode::usage, "allocation_bytes and memory_type_bits are for tosavk_buffer_import_fd");
         MemoryOrigin origin;
-        origin.exportable = given.exportable != 0;
+        origin.exportable = is_set(given.exportable, "exportable");
         *buffer = make(*device, given.size_bytes, given.memory, origin);
     });
 }
@@ -111,7 +111,7 @@ tosavk_status tosavk_buffer_import_fd(tosavk_device* device, int32_t fd, const t
         call.require(options, "options");
         call.require(buffer, "buffer");
         const tosavk_buffer_options given = options_of(options);
-        if (given.exportable != 0)
+        if (is_set(given.exportable, "exportable"))
             throw Error(ErrorCode::usage, "an imported buffer cannot be exported; the first one can, again");
         if (fd < 0) throw Error(ErrorCode::usage, fmt::format("{} is no file descriptor", fd));
         MemoryOrigin origin;

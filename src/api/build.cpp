@@ -110,23 +110,9 @@ std::size_t bytes_of(const OutputType& tensor) {
 
 /// Refuses elements that the type does not hold although its bytes could.
 void check_elements(const char* what, DType type, std::span<const std::byte> bytes) {
-    const auto refuse = [&](std::size_t index, std::int64_t value) {
-        throw Error(ErrorCode::bad_input, fmt::format("element {} of {} is {}, which type {} does not hold", index,
-                                                      what, value, name_of(type)));
-    };
-    if (type == DType::boolean || type == DType::i4) {
-        const std::int64_t least = type == DType::i4 ? min_of(type) : 0, most = type == DType::i4 ? max_of(type) : 1;
-        for (std::size_t k = 0; k < bytes.size(); ++k) {
-            const auto value = static_cast<std::int8_t>(bytes[k]);
-            if (value < least || value > most) refuse(k, value);
-        }
-    } else if (type == DType::i48) {
-        for (std::size_t k = 0; k < bytes.size() / sizeof(std::int64_t); ++k) {
-            std::int64_t value = 0;
-            std::memcpy(&value, bytes.data() + k * sizeof value, sizeof value);
-            if (value < min_of(type) || value > max_of(type)) refuse(k, value);
-        }
-    }
+    if (const auto found = unfit_element(type, bytes))
+        throw Error(ErrorCode::bad_input, fmt::format("element {} of {} is {}, which type {} does not hold",
+                                                      found->index, what, found->value, name_of(type)));
 }
 
 /// Checks what both ways of giving a constant have in common.
@@ -180,9 +166,10 @@ tosavk_status tosavk_builder_create(const tosavk_builder_options* options, tosav
         call.require(builder, "builder");
         const tosavk_builder_options given = read_struct(options, "tosavk_builder_options");
         require_zero(given.reserved, "tosavk_builder_options.reserved");
-        auto made = std::make_unique<tosavk_builder>(tosavk_builder{
-            CallBuilder(text_or_empty(given.name), with_empty(level_of(given.level)), given.keep_refused != 0),
-            checked_precision(given.precision)});
+        auto made = std::make_unique<tosavk_builder>(
+            tosavk_builder{CallBuilder(text_or_empty(given.name), with_empty(level_of(given.level)),
+                                       is_set(given.keep_refused, "keep_refused")),
+                           checked_precision(given.precision)});
         made->calls.graph().use_customs(customs_of(given.customs));
         *builder = made.release();
     });

@@ -191,8 +191,8 @@ tosavk_status tosavk_conformance_run(tosavk_device* device, const tosavk_conform
                             given.cases == 0  ? 20
                             : given.cases < 0 ? 0
                                               : static_cast<std::uint64_t>(given.cases),
-                            given.large_binding != 0,
-                            given.all_candidates != 0};
+                            is_set(given.large_binding, "large_binding"),
+                            is_set(given.all_candidates, "all_candidates")};
         if (given.jobs > 64) throw Error(ErrorCode::usage, "a conformance sweep takes at most 64 jobs");
         if (summary) {
             std::size_t size = 0;

@@ -113,11 +113,11 @@ DeviceOptions device_options(const tosavk_device_options& given) {
                     fmt::format("tosavk_device_options.threads is {}, more than 1024", given.threads));
     options.threads = given.threads;
     require_zero(static_cast<std::int32_t>(given.reserved), "tosavk_device_options.reserved");
-    options.compile_only = given.compile_only != 0;
-    options.inspect = given.inspect != 0;
-    if (given.no_cache != 0 || given.cache_dir || given.cache_limit_bytes > 0) {
+    options.compile_only = is_set(given.compile_only, "compile_only");
+    options.inspect = is_set(given.inspect, "inspect");
+    if (is_set(given.no_cache, "no_cache") || given.cache_dir || given.cache_limit_bytes > 0) {
         CacheSettings cache = cache_settings();
-        if (given.no_cache != 0) cache.off = "an option says so";
+        if (is_set(given.no_cache, "no_cache")) cache.off = "an option says so";
         else if (given.cache_dir && !caches_are_off()) {
             cache.off.clear();
             cache.directory = given.cache_dir;

@@ -65,6 +65,11 @@ void require_zero(std::int32_t reserved, const char* name) {
     if (reserved != 0) throw Error(ErrorCode::usage, fmt::format("{} is {}, but must be 0", name, reserved));
 }
 
+bool is_set(std::int32_t flag, const char* name) {
+    if (flag != 0 && flag != 1) throw Error(ErrorCode::usage, fmt::format("{} is {}, but must be 0 or 1", name, flag));
+    return flag == 1;
+}
+
 }  // namespace tosavk::api
 
 tosavk_status tosavk_error_status(const tosavk_error* error) { return error ? error->status : TOSAVK_OK; }

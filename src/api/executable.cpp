@@ -171,7 +171,7 @@ tosavk_status tosavk_context_create(tosavk_executable* executable, const tosavk_
         call.require(context, "context");
         const tosavk_context_options given = read_struct(options, "tosavk_context_options");
         require_zero(given.reserved, "tosavk_context_options.reserved");
-        auto made = std::make_unique<tosavk_context>(executable->executable, given.profile != 0);
+        auto made = std::make_unique<tosavk_context>(executable->executable, is_set(given.profile, "profile"));
         made->package = executable->package;
         *context = made.release();
     });

@@ -158,6 +158,8 @@ template <class T> T read_struct(const T* given, const char* name) {
 
 /// A reserved field is 0, so that it may mean something one day. Throws Error(usage).
 void require_zero(std::int32_t reserved, const char* name);
+/// Whether a field that is 0 or 1 is set; any other number may mean something one day. Throws Error(usage).
+bool is_set(std::int32_t flag, const char* name);
 
 /// Fills as much of the caller's struct as it has; the caller's struct_size stays.
 template <class T> void write_struct(T* out, T value, const char* name) {

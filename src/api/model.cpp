@@ -166,8 +166,9 @@ tosavk_status tosavk_model_context_create(tosavk_model* model, tosavk_device* de
         call.require(context, "context");
         const tosavk_context_options given = read_struct(options, "tosavk_context_options");
         require_zero(given.reserved, "tosavk_context_options.reserved");
-        *context = new tosavk_context(std::make_unique<OpenContext>(model->model, device->device, device->customs.get(),
-                                                                    plan_options(compile), given.profile != 0));
+        *context =
+            new tosavk_context(std::make_unique<OpenContext>(model->model, device->device, device->customs.get(),
+                                                             plan_options(compile), is_set(given.profile, "profile")));
     });
 }
 

@@ -15,7 +15,7 @@ Progress::Listener tosavk::api::progress_listener(const tosavk_compile_options* 
 PlanOptions tosavk::api::plan_options(const tosavk_compile_options* given) {
     const tosavk_compile_options options = read_struct(given, "tosavk_compile_options");
     PlanOptions result;
-    result.fuse = options.no_fuse == 0;
-    result.keep_all = options.keep_all != 0;
+    result.fuse = !is_set(options.no_fuse, "no_fuse");
+    result.keep_all = is_set(options.keep_all, "keep_all");
     return with_environment(result);
 }

@@ -73,7 +73,7 @@ LoadedModel load_package(std::span<const std::byte> file, const ImportOptions& o
     return model;
 }
 
-Bytes make_package(Device& device, const Graph& graph, const PlanOptions& options) {
+Bytes make_package(Device& device, const Graph& graph, const PlanOptions& options, Progress& progress) {
     if (has_custom(graph)) throw Error(ErrorCode::unsupported, "a package cannot hold kernels of CUSTOM operators");
     Package package;
     package.tosa = write_tosa(graph, true);
@@ -86,10 +86,15 @@ Bytes make_package(Device& device, const Graph& graph, const PlanOptions& option
     package.target = package_target(device_for(graph, device.plan()), options);
     package.plan = make_plan(numbered, device.plan(), options, device.tuning().get());
     std::set<std::string_view> seen;
+    std::vector<const Dispatch*> shaders;
     for_each_dispatch(package.plan, [&](const Dispatch& dispatch) {
-        if (dispatch.glsl.empty() || !seen.insert(dispatch.glsl).second) return;
-        package.shaders.push_back({dispatch.glsl, device.state().pipelines.spirv(dispatch)});
+        if (!dispatch.glsl.empty() && seen.insert(dispatch.glsl).second) shaders.push_back(&dispatch);
     });
+    progress.expect(shaders.size());
+    for (const Dispatch* dispatch : shaders) {
+        package.shaders.push_back({dispatch->glsl, device.state().pipelines.spirv(*dispatch)});
+        progress.step();
+    }
     return write_package(std::move(package));
 }
 
@@ -138,7 +143,8 @@ namespace {
 Bytes saved(const Call& call, tosavk_device* device, const tosavk_graph* graph, const tosavk_compile_options* options) {
     call.require(device, "device");
     call.require(graph, "graph");
-    Bytes bytes = make_package(*device->device, *graph->graph, plan_options(options));
+    Progress progress(progress_listener(options));
+    Bytes bytes = make_package(*device->device, *graph->graph, plan_options(options), progress);
     if (bytes.size() > most_file_bytes) {
         throw Error(ErrorCode::unsupported,
                     fmt::format("the package would have {} bytes, and files above 2 GiB are not read", bytes.size()));

@@ -34,7 +34,8 @@ tosavk_status tosavk_semaphore_create(tosavk_device* device, const tosavk_semaph
         call.require(semaphore, "semaphore");
         const tosavk_semaphore_options given = read_struct(options, "tosavk_semaphore_options");
         require_zero(given.reserved, "tosavk_semaphore_options.reserved");
-        *semaphore = make(std::make_shared<Semaphore>(device->device, given.value, given.exportable != 0));
+        *semaphore =
+            make(std::make_shared<Semaphore>(device->device, given.value, is_set(given.exportable, "exportable")));
     });
 }
 

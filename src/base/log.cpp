@@ -21,8 +21,14 @@ Log& log() {
 }
 
 bool names(const std::string& topics, std::string_view topic) {
-    const std::string list = "," + topics + ",";
-    return list == ",all," || list.find("," + std::string(topic) + ",") != std::string::npos;
+    std::string list = ",";
+    for (const char c : topics)
+        if (c != ' ') list += c;
+    list += ',';
+    const auto has = [&](std::string_view name) {
+        return list.find("," + std::string(name) + ",") != std::string::npos;
+    };
+    return has("all") || has(topic);
 }
 
 }  // namespace

@@ -99,6 +99,22 @@ double to_real(const Value& value, bool shorter) {
 
 }  // namespace
 
+std::optional<UnfitElement> unfit_element(DType type, std::span<const std::byte> bytes) {
+    if (type == DType::boolean || type == DType::i4) {
+        const std::int64_t least = type == DType::i4 ? min_of(type) : 0, most = type == DType::i4 ? max_of(type) : 1;
+        for (std::size_t k = 0; k < bytes.size(); ++k) {
+            const auto value = static_cast<std::int8_t>(bytes[k]);
+            if (value < least || value > most) return UnfitElement{k, value};
+        }
+    } else if (type == DType::i48) {
+        for (std::size_t k = 0; k < bytes.size() / sizeof(std::int64_t); ++k) {
+            const auto value = load<std::int64_t>(bytes.data() + k * sizeof(std::int64_t));
+            if (value < min_of(type) || value > max_of(type)) return UnfitElement{k, value};
+        }
+    }
+    return {};
+}
+
 std::size_t HostType::bytes() const {
     switch (kind) {
         case Kind::u8: return 1;
@@ -117,7 +133,12 @@ std::string HostType::name() const {
 std::vector<std::byte> convert_values(std::span<const std::byte> values, HostType from, HostType to,
                                       const std::string& what) {
     const bool same = from.kind == to.kind && (from.kind != HostType::Kind::graph || from.type == to.type);
-    if (same) return {values.begin(), values.end()};
+    if (same) {
+        if (const auto found = from.kind == HostType::Kind::graph ? unfit_element(from.type, values) : std::nullopt)
+            throw Error(ErrorCode::bad_input, fmt::format("{}: element {} is {}, which {} does not hold", what,
+                                                          found->index, found->value, to.name()));
+        return {values.begin(), values.end()};
+    }
     const std::size_t count = values.size() / from.bytes(), bytes = to.bytes();
     const auto element = [&](std::size_t k) { return read(from, values.data() + k * from.bytes()); };
     const auto refuse = [&](std::size_t k) {

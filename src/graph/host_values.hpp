@@ -49,6 +49,13 @@ inline HostType stored_type(DType type, HostKind declared) {
     return same_bits ? HostType{declared} : HostType{HostKind::graph, type};
 }
 
+/// The first element that a type does not hold although its bytes could: of bool, i4 and i48.
+struct UnfitElement {
+    std::size_t index;
+    std::int64_t value;
+};
+std::optional<UnfitElement> unfit_element(DType type, std::span<const std::byte> bytes);
+
 /// Integers become integers that are equal; floats the nearest, but none that is finite becomes an infinity; integers
 /// the nearest float, and floats integers where they are whole. bool is 0 and 1. Throws Error(bad_input) for the first
 /// element that does not fit, after `what`.

@@ -419,6 +419,40 @@ TEST_F(CompletionGpu, WrongSemaphoresAreRefused) {
     EXPECT_EQ(run.result(), floats(256, 2));
 }
 
+TEST_F(CompletionGpu, SignalsThatDoNotGrowAreRefused) {
+    if (!has_semaphores()) return;
+    AddOne run(*device_);
+    run.context.set_input(0, floats(256, 1));
+    cpp::Semaphore semaphore(*device_, 5);
+    for (const std::uint64_t value : {3, 5}) {
+        const tosavk_semaphore_point low = semaphore.at(value);
+        error_of(TOSAVK_ERROR_USAGE, [&] { run.context.submit(order(nullptr, &low)); });
+    }
+    const tosavk_semaphore_point twice[] = {semaphore.at(8), semaphore.at(9)};
+    tosavk_submit_options both{};
+    both.signals = twice;
+    both.signal_count = 2;
+    error_of(TOSAVK_ERROR_USAGE, [&] { run.context.submit(both); });
+    EXPECT_EQ(semaphore.value(), 5u);
+    const tosavk_semaphore_point next = semaphore.at(7);
+    run.context.submit(order(nullptr, &next));
+    run.context.wait();
+    EXPECT_EQ(semaphore.value(), 7u);
+    EXPECT_EQ(run.result(), floats(256, 2));
+    error_of(TOSAVK_ERROR_USAGE, [&] { run.context.submit(order(nullptr, &next)); });
+    if (!follows_the_host()) return;
+    // Beside what a submit is to signal, and is not yet.
+    cpp::Semaphore gate(*device_);
+    const tosavk_semaphore_point wait = gate.at(1), later = semaphore.at(20), between = semaphore.at(15);
+    AddOne other(*device_);
+    other.context.set_input(0, floats(256, 1));
+    gate.signal(1);
+    run.context.submit(order(&wait, &later));
+    run.context.wait();
+    error_of(TOSAVK_ERROR_USAGE, [&] { other.context.submit(order(nullptr, &between)); });
+    EXPECT_EQ(semaphore.value(), 20u);
+}
+
 TEST_F(CompletionGpu, SemaphoresGoToAnotherDeviceByDescriptor) {
     if (!has_semaphores()) return;
     std::optional<cpp::Semaphore> mine;

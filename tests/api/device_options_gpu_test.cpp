@@ -268,6 +268,28 @@ TEST_F(DeviceOptionsGpu, ALongCompileTellsAndCanBeEnded) {
         const cpp::Executable again(other, graph, options);
         EXPECT_EQ(some.done, some.total);
     }
+
+    // Packages too.
+    const cpp::Device other(uncached);
+    const auto save = [&](Heard& heard) {
+        options.user = &heard;
+        options.struct_size = sizeof options;
+        tosavk_bytes* file = nullptr;
+        tosavk_error* error = nullptr;
+        const tosavk_status status = tosavk_package_save_memory(other.get(), graph.get(), &options, &file, &error);
+        EXPECT_EQ(file != nullptr, status == TOSAVK_OK);
+        tosavk_bytes_release(file);
+        tosavk_error_release(error);
+        return status;
+    };
+    Heard packaged, ended;
+    ended.end_at = 2;
+    EXPECT_EQ(save(ended), TOSAVK_ERROR_CANCELLED);
+    EXPECT_EQ(ended.calls, 2u);
+    EXPECT_EQ(save(packaged), TOSAVK_OK);
+    EXPECT_GT(packaged.calls, 2u);
+    EXPECT_TRUE(packaged.in_order);
+    EXPECT_EQ(packaged.done, packaged.total);
 }
 
 }  // namespace

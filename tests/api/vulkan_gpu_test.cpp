@@ -394,6 +394,23 @@ TEST_F(VulkanGpu, AStridedOutputMayShareAWordWithADenseOne) {
     EXPECT_EQ(Bytes(memory.bytes.begin(), memory.bytes.end()), expected);
 }
 
+TEST_F(VulkanGpu, TheArenaIsApartFromTheTensors) {
+    const cpp::Device device = cpp::adopt_device(own_->lent());
+    const cpp::Executable executable(device, cpp::Graph::problem("chain f32 4096 add*3"), false);
+    const std::uint64_t arena = cpp::vulkan_memory(executable).arena_bytes_with_copies;
+    ASSERT_GT(arena, 0u);
+    const Memory memory(*own_, 65536 + 2 * arena);
+    const tosavk_vulkan_range in[] = {memory.range(0, 16384), memory.range(16384, 16384)},
+                              out = memory.range(32768, 16384);
+    cpp::BindingSet set(executable);
+    const auto write = [&](std::uint64_t at) {
+        set.write(in, std::span(&out, 1), memory.range(at, memory.bytes.size() - at));
+    };
+    write(65536);
+    for (const std::uint64_t at : {0, 16384, 32768, 40960}) error_of(TOSAVK_ERROR_USAGE, [&] { write(at); });
+    write(49152);
+}
+
 TEST_F(VulkanGpu, ASetCanBeWrittenAgain) {
     const cpp::Device device = cpp::adopt_device(own_->lent());
     const cpp::Graph graph = cpp::Graph::problem("chain f32 4096 add*3");

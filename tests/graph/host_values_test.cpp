@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -121,6 +122,31 @@ TEST(HostValues, IntegersAreRoundedOnce) {
     EXPECT_EQ(convert(INT64_MIN, i64, graph(DType::fp32)), std::to_string(-0x1p63));
     EXPECT_EQ(convert(middle + 1, i64, graph(DType::bf16)), std::to_string(below));
     EXPECT_EQ(convert((std::int64_t{1} << 60) + 129, i64, f64), std::to_string(0x1p60 + 256)) << "the nearest double";
+}
+
+TEST(HostValues, BytesThatNoElementHasAreRefused) {
+    const std::int8_t small[] = {0, 1, 2, 7, 8, -7, -9};
+    const auto kept = [&](DType type, std::span<const std::byte> bytes) {
+        try {
+            EXPECT_TRUE(std::ranges::equal(convert_values(bytes, graph(type), graph(type), "x"), bytes));
+            return true;
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ErrorCode::bad_input);
+            return false;
+        }
+    };
+    const auto bytes = std::as_bytes(std::span(small));
+    EXPECT_TRUE(kept(DType::boolean, bytes.first(2)));
+    EXPECT_FALSE(kept(DType::boolean, bytes.first(3)));
+    EXPECT_FALSE(kept(DType::boolean, bytes.last(1)));
+    EXPECT_TRUE(kept(DType::i4, bytes.first(4)));
+    EXPECT_FALSE(kept(DType::i4, bytes.first(5)));
+    EXPECT_TRUE(kept(DType::i4, bytes.subspan(5, 1)));
+    EXPECT_FALSE(kept(DType::i4, bytes.last(1)));
+    EXPECT_TRUE(kept(DType::i8, bytes));
+    const std::int64_t large[] = {-(std::int64_t{1} << 47), (std::int64_t{1} << 47) - 1, std::int64_t{1} << 47};
+    EXPECT_TRUE(kept(DType::i48, std::as_bytes(std::span(large)).first(16)));
+    EXPECT_FALSE(kept(DType::i48, std::as_bytes(std::span(large))));
 }
 
 TEST(HostValues, TheElementIsNamed) {

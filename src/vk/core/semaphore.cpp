@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tosavk {
 namespace {
 
@@ -86,11 +88,22 @@ std::uint64_t Semaphore::value() const {
     return value;
 }
 
+void Semaphore::require_growth(std::uint64_t wanted) const {
+    const std::uint64_t now = value(), most = std::max<std::uint64_t>(now, promised_);
+    if (wanted <= most)
+        throw Error(ErrorCode::usage, fmt::format("a semaphore cannot go from {} to {}: its value only grows{}", most,
+                                                  wanted, most > now ? ", and a submit will signal the first" : ""));
+}
+
 void Semaphore::signal(std::uint64_t wanted) {
-    const std::uint64_t now = value();
+    const std::uint64_t now = value(), promised = promised_;
     if (wanted <= now)
         throw Error(ErrorCode::usage,
                     fmt::format("a semaphore cannot go from {} to {}: its value only grows", now, wanted));
+    if (promised > now && wanted >= promised)
+        throw Error(ErrorCode::usage,
+                    fmt::format("a semaphore cannot go to {}: a submit will signal {}, and its value only grows",
+                                wanted, promised));
     const DeviceState& state = device_->state();
     VkSemaphoreSignalInfo info{VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO};
     info.semaphore = handle();

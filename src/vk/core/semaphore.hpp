@@ -31,8 +31,10 @@ public:
     Device& device() const { return *device_; }
     VkSemaphore handle() const { return foreign_ ? foreign_ : semaphore_.get(); }
     std::uint64_t value() const;
-    /// Error(usage) unless `value` is greater than the value now.
+    /// Error(usage) unless `value` is greater than the value now, and less than what a submit will signal.
     void signal(std::uint64_t value);
+    /// Error(usage) unless `value` is greater than the value now, and than what submits will signal.
+    void require_growth(std::uint64_t value) const;
     /// Whether it has reached the value within the time.
     bool wait(std::uint64_t value, std::uint64_t timeout_ns) const;
     int export_fd() const;

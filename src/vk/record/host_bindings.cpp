@@ -25,6 +25,23 @@ void require_range(const char* what, const BufferRange& range, std::uint64_t byt
                     fmt::format("{} needs a buffer for storage, uniform texels and transfers", what));
 }
 
+bool overlap(const BufferRange& a, const BufferRange& b) {
+    return a.buffer != 0 && a.buffer == b.buffer && a.offset < b.offset + b.size && b.offset < a.offset + a.size;
+}
+
+/// Of the memory that the library writes or reads beside the tensors: none of it may be theirs.
+void require_apart(const char* what, BufferRange range, std::uint64_t bytes, const HostTensors& tensors) {
+    range.size = bytes;  // what is used of it
+    const auto check = [&](const char* kind, const std::vector<BufferRange>& bound) {
+        for (std::size_t k = 0; k < bound.size(); ++k) {
+            if (bytes != 0 && overlap(range, bound[k]))
+                throw Error(ErrorCode::usage, fmt::format("{} overlaps {} {}", what, kind, k));
+        }
+    };
+    check("input", tensors.inputs);
+    check("output", tensors.outputs);
+}
+
 bool same_copies(const ExternalUse& a, const ExternalUse& b) {
     return a.before.empty() && b.before.empty() && a.after.empty() && b.after.empty() && a.barriers == b.barriers;
 }
@@ -66,11 +83,14 @@ void HostBindings::write(const HostTensors& tensors) {
     ExternalUse use = use_externals(*state.graph, plan, device_.caps, tensors.inputs, tensors.outputs);
     const bool copies =
         std::any_of(use.slots.begin(), use.slots.end(), [](const BufferRange& slot) { return slot.buffer == 0; });
-    require_range("the arena", tensors.arena, copies ? needs.with_copies : needs.arena, needs.alignment);
+    const std::uint64_t arena_bytes = copies ? needs.with_copies : needs.arena;
+    require_range("the arena", tensors.arena, arena_bytes, needs.alignment);
+    require_apart("the arena", tensors.arena, arena_bytes, tensors);
     if (tensors.constants.buffer != 0 && !state.pieces.empty())
         throw Error(ErrorCode::usage, "the constants are shared with other executables and stay where they are");
     if (tensors.constants.buffer != 0)
         require_range("the buffer of the constants", tensors.constants, needs.constants, needs.alignment);
+    require_apart("the buffer of the constants", tensors.constants, needs.constants, tensors);
     RunMemory memory;
     memory.arena = {buffer_of(tensors.arena), tensors.arena.offset};
     memory.externals = {memory.arena.buffer, memory.arena.offset + aligned_arena(plan, device_.plan)};

@@ -231,6 +231,14 @@ void Context::submit(RunRequest request) {
                 throw Error(ErrorCode::usage, "a semaphore belongs to another device");
         }
     }
+    const std::vector<SemaphorePoint>& signals = request.order.signals;
+    for (std::size_t k = 0; k < signals.size(); ++k) {
+        for (std::size_t j = 0; j < k; ++j) {
+            if (signals[j].semaphore->handle() == signals[k].semaphore->handle())
+                throw Error(ErrorCode::usage, "a run signals one semaphore twice");
+        }
+        signals[k].semaphore->require_growth(signals[k].value);
+    }
     settle();
     if (bindings_changed_) use_bindings();
     order_ = request.order;
