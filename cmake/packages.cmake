@@ -38,8 +38,8 @@ compute shaders for one Vulkan device and runs them there. This package has
 the headers for C and C++, and what CMake and pkg-config read.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libtosavk-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libtosavk1 (= ${PROJECT_VERSION})")
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS libvulkan-dev)  # vulkan.h includes its headers
+# vulkan.h includes Vulkan's headers.
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libtosavk1 (= ${PROJECT_VERSION}), libvulkan-dev")
 
 set(CPACK_COMPONENT_DELEGATE_DESCRIPTION "runs TOSA graphs on any Vulkan device - TFLite delegate
 tosa-vk compiles neural networks, as TOSA graphs or TensorFlow Lite files, to

@@ -148,13 +148,16 @@ TOSAVK_API tosavk_status tosavk_binding_set_create(tosavk_executable* executable
 /* Writes the descriptor sets; nothing recorded with the set may be executing. What was recorded before is invalid from
  * then on, unless the device was made with descriptorBindingStorageBufferUpdateAfterBind and
  * descriptorBindingUniformTexelBufferUpdateAfterBind: then it uses the new ranges (TOSAVK_ERROR_USAGE where a tensor is
- * copied, before or now). TOSAVK_ERROR_BAD_INPUT for a range that is too small or not aligned. After an error the set
- * is as it was, and what was recorded with it still holds. */
+ * copied or packed, before or now, and where the graph itself has copies or loops, whose buffers are recorded: record
+ * another set then). TOSAVK_ERROR_BAD_INPUT for a range that is too small or not aligned, and
+ * _USAGE where arena or constants overlap a tensor. After an error the set is as it was, and what was recorded with it
+ * still holds. */
 TOSAVK_API tosavk_status tosavk_binding_set_write(tosavk_binding_set* set, const tosavk_vulkan_bindings* bindings,
                                                   tosavk_error** error);
 
 /* What a recorded run does to memory: the barrier before it must make inputs visible to the first stages and accesses
- * (and what used the outputs and the arena before must be done), the barrier after it comes behind the last ones. */
+ * (and what used the outputs and the arena before must be done), the barrier after it comes behind the last ones. A run
+ * that does nothing (all of its tensors are empty) has no stages: no barrier is needed then. */
 typedef struct tosavk_vulkan_access {
     size_t struct_size;
     VkPipelineStageFlags first_stages;
