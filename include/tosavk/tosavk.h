@@ -554,8 +554,8 @@ TOSAVK_API tosavk_status tosavk_semaphore_export_fd(const tosavk_semaphore* sema
                                                     tosavk_error** error);
 TOSAVK_API tosavk_status tosavk_semaphore_value(const tosavk_semaphore* semaphore, uint64_t* value,
                                                 tosavk_error** error);
-/* From the host. TOSAVK_ERROR_USAGE unless `value` is greater than the value now, and less than what a submit will
- * signal. */
+/* From the host. TOSAVK_ERROR_USAGE unless `value` is greater than the value now, and less than what stands on
+ * the queue will signal. */
 TOSAVK_API tosavk_status tosavk_semaphore_signal(tosavk_semaphore* semaphore, uint64_t value, tosavk_error** error);
 /* Waits for `timeout_ns` nanoseconds at most: `*reached` is 1 when the value is at least `value`, else 0. */
 TOSAVK_API tosavk_status tosavk_semaphore_wait(const tosavk_semaphore* semaphore, uint64_t value, uint64_t timeout_ns,
@@ -672,8 +672,9 @@ typedef struct tosavk_submit_options {
     const tosavk_semaphore_point* waits; /* all are reached before anything of the run begins */
     size_t wait_count;
     const tosavk_semaphore_point* signals; /* when all of it is done; each more than its semaphore has, and than what
-                                              earlier submits signal (else TOSAVK_ERROR_USAGE). A run that fails may
-                                              leave them out */
+                                              stands on the queue signals (else TOSAVK_ERROR_USAGE); what runs that
+                                              still wait in a thread will signal is the caller's to know. A run that
+                                              fails may leave them out */
     size_t signal_count;
     tosavk_done_callback done; /* may be NULL */
     void* user;                /* passed to it */

@@ -257,8 +257,10 @@ tosavk_status tosavk_context_get_output_as(tosavk_context* context, uint32_t ind
         if (!context->has_result()) throw Error(ErrorCode::usage, "no finished run has left outputs in this context");
         std::vector<std::byte> bytes(static_cast<std::size_t>(element_count(value.shape)) * size_of(value.type));
         context->context->get_output(index, bytes);
-        const std::vector<std::byte> converted = convert_values(bytes, stored_type(value.type, value.declared), to,
-                                                                fmt::format("output {} '{}'", index, value.name));
+        const HostType from = stored_type(value.type, value.declared);
+        const bool same = from.kind == to.kind && from.type == to.type;  // as it is, whatever went in
+        const std::vector<std::byte> converted =
+            same ? bytes : convert_values(bytes, from, to, fmt::format("output {} '{}'", index, value.name));
         if (!converted.empty()) std::memcpy(data, converted.data(), converted.size());
     });
 }

@@ -70,7 +70,7 @@ tosavk_status tosavk_tune(tosavk_device* device, const tosavk_graph* graph, cons
         target.set_tuning(after);
         std::optional<CheckReport> report;
         try {
-            if (given.no_check == 0) report = check(device->device, whole, given.seed);
+            if (!is_set(given.no_check, "no_check")) report = check(device->device, whole, given.seed);
         } catch (...) {
             target.set_tuning(before);
             throw;

@@ -440,17 +440,17 @@ TEST_F(CompletionGpu, SignalsThatDoNotGrowAreRefused) {
     EXPECT_EQ(semaphore.value(), 7u);
     EXPECT_EQ(run.result(), floats(256, 2));
     error_of(TOSAVK_ERROR_USAGE, [&] { run.context.submit(order(nullptr, &next)); });
-    if (!follows_the_host()) return;
-    // Beside what a submit is to signal, and is not yet.
-    cpp::Semaphore gate(*device_);
-    const tosavk_semaphore_point wait = gate.at(1), later = semaphore.at(20), between = semaphore.at(15);
+    // While a submit is to signal more, or has done so just now.
     AddOne other(*device_);
     other.context.set_input(0, floats(256, 1));
-    gate.signal(1);
-    run.context.submit(order(&wait, &later));
-    run.context.wait();
+    const tosavk_semaphore_point later = semaphore.at(20), between = semaphore.at(15), last = semaphore.at(21);
+    run.context.submit(order(nullptr, &later));
     error_of(TOSAVK_ERROR_USAGE, [&] { other.context.submit(order(nullptr, &between)); });
-    EXPECT_EQ(semaphore.value(), 20u);
+    error_of(TOSAVK_ERROR_USAGE, [&] { semaphore.signal(20); });
+    other.context.submit(order(nullptr, &last));
+    other.context.wait();
+    run.context.wait();
+    EXPECT_EQ(semaphore.value(), 21u);
 }
 
 TEST_F(CompletionGpu, SemaphoresGoToAnotherDeviceByDescriptor) {

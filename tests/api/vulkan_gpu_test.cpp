@@ -409,6 +409,9 @@ TEST_F(VulkanGpu, TheArenaIsApartFromTheTensors) {
     write(65536);
     for (const std::uint64_t at : {0, 16384, 32768, 40960}) error_of(TOSAVK_ERROR_USAGE, [&] { write(at); });
     write(49152);
+    // A range may be longer than its tensor.
+    const tosavk_vulkan_range longer[] = {memory.range(0, memory.bytes.size()), in[1]};
+    set.write(longer, std::span(&out, 1), memory.range(65536, memory.bytes.size() - 65536));
 }
 
 TEST_F(VulkanGpu, ASetCanBeWrittenAgain) {

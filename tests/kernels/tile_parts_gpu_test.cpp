@@ -29,6 +29,7 @@ protected:
             plan.product_tile_bytes = 32768;
             plan.least_tiles = 64;
             plan.tile_parts = 16;
+            plan.busy_invocations = 65536;
             plan.dot4 = dot4;
         });
     }
@@ -58,6 +59,7 @@ TEST_P(TileParts, AgreeWithTheReference) {
         EXPECT_EQ(made.dispatches[0].kernel, "gemm_tiles") << line;
         EXPECT_EQ(made.dispatches[1].kernel, "gemm_parts") << line;
         EXPECT_GT(parts_of(made), 1) << line;
+        EXPECT_NE(made.dispatches[0].glsl.find("#define SPLIT 1\n"), std::string::npos) << line;
         Checker checker(used_, std::make_shared<const Graph>(load_problem(line)));
         const CheckReport report = checker.run(seed);
         EXPECT_TRUE(report.passed) << line << ", seed " << seed << "\n" << report.detail;

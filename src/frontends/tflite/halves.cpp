@@ -5,6 +5,11 @@ namespace tosavk {
 
 void Lowering::lower_halves() {
     using Type = tflite::TensorType;
+    // Of both at once no kernel computes.
+    bool mixed = false;
+    for (std::size_t k = 0; k < input_count(); ++k) mixed = mixed || (has_input(k) && in(k).type == Type::FLOAT32);
+    for (std::size_t k = 0; k < output_count(); ++k) mixed = mixed || out(k).type == Type::FLOAT32;
+    if (mixed) return row_->lower(*this);
     std::map<std::size_t, TfliteTensor> floats;
     const auto add = [&](const TfliteTensor& tensor) {
         TfliteTensor as_float = tensor;

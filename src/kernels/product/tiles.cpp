@@ -44,7 +44,7 @@ int depth_of(const Product& p, Grid grid, const DevicePlan& device) {
 
 /// A tile as wide as the columns want: 64, 32 or 16 of them. It is long where enough of them keep the device busy,
 /// since it reads less then; parts share the inner dimension where it does not.
-Grid grid_of(const Product& p, const DevicePlan& device) {
+Grid grid_of(const Product& p, const DevicePlan& device, bool may_split = true) {
     Grid best{};
     double least = 0;
     for (const int x : {8, 4, 2}) {
@@ -70,7 +70,8 @@ Grid grid_of(const Product& p, const DevicePlan& device) {
         return best.tiles(p) * best.invocations() >= device.busy_invocations ||
                p.blocks() < std::int64_t{16} * (p.dot4 ? 4 : 1) * best.split;
     };
-    while (!p.is_wide && best.invocations() < 256 && !device.chooses(enough(), "parts", best.split)) best.split *= 2;
+    while (may_split && !p.is_wide && best.invocations() < 256 && !device.chooses(enough(), "parts", best.split))
+        best.split *= 2;
     best.depth = depth_of(p, best, device);
     while (best.split > 1 && bytes_of(p, best) > device.product_tile_bytes) {
         best.split /= 2;
@@ -141,7 +142,8 @@ std::optional<ProductChoice> plan_tiles_in_parts(const Product& p, const DeviceP
         why = p.is_wide ? "sums of 48 bits are made in one piece" : "each phase has taps of its own";
         return std::nullopt;
     }
-    Grid grid = grid_of(p, device);
+    // The parts are what keeps the device busy: none are needed within a workgroup.
+    const Grid grid = grid_of(p, device, false);
     const std::int64_t tiles = grid.tiles(p);
     if (fixed_parts == 0 && !device.chooses(tiles < device.least_tiles, "few tiles")) {
         why = "there are enough tiles";
@@ -167,10 +169,6 @@ std::optional<ProductChoice> plan_tiles_in_parts(const Product& p, const DeviceP
         why = "its parts take more memory than a binding may have";
         return std::nullopt;
     }
-    // The parts are what keeps the device busy: none are needed within a workgroup.
-    Product each = p;
-    each.batch *= parts;
-    grid = grid_of(each, device);
     return choice_of_tiles(p, grid, parts, device);
 }
 

@@ -79,6 +79,15 @@ void Semaphore::note_signal(std::uint64_t value) {
     used_ = true;
     std::uint64_t before = promised_;
     while (before < value && !promised_.compare_exchange_weak(before, value)) {}
+    const std::lock_guard lock(mutex_);
+    if (pending_.size() >= 64) {
+        std::uint64_t now = 0;
+        const DeviceState& state = device_->state();
+        if (state.vk.vkGetSemaphoreCounterValueKHR(state.device.handle, handle(), &now) == VK_SUCCESS)
+            std::erase_if(pending_, [&](std::uint64_t v) { return v <= now; });
+    }
+    pending_.push_back(value);
+    std::sort(pending_.begin(), pending_.end());
 }
 
 std::uint64_t Semaphore::value() const {
@@ -96,14 +105,16 @@ void Semaphore::require_growth(std::uint64_t wanted) const {
 }
 
 void Semaphore::signal(std::uint64_t wanted) {
-    const std::uint64_t now = value(), promised = promised_;
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t now = value();
+    std::erase_if(pending_, [&](std::uint64_t v) { return v <= now; });
     if (wanted <= now)
         throw Error(ErrorCode::usage,
                     fmt::format("a semaphore cannot go from {} to {}: its value only grows", now, wanted));
-    if (promised > now && wanted >= promised)
-        throw Error(ErrorCode::usage,
-                    fmt::format("a semaphore cannot go to {}: a submit will signal {}, and its value only grows",
-                                wanted, promised));
+    if (!pending_.empty() && wanted >= pending_.front())
+        throw Error(ErrorCode::usage, fmt::format("a semaphore cannot go to {}: a submit will signal {}, and its value "
+                                                  "only grows",
+                                                  wanted, pending_.front()));
     const DeviceState& state = device_->state();
     VkSemaphoreSignalInfo info{VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO};
     info.semaphore = handle();

@@ -5,6 +5,7 @@
 #include "vk/core/unique_handle.hpp"
 
 #include <atomic>
+#include <mutex>
 #include <vector>
 
 namespace tosavk {
@@ -31,9 +32,9 @@ public:
     Device& device() const { return *device_; }
     VkSemaphore handle() const { return foreign_ ? foreign_ : semaphore_.get(); }
     std::uint64_t value() const;
-    /// Error(usage) unless `value` is greater than the value now, and less than what a submit will signal.
+    /// Error(usage) unless `value` is greater than the value now, and less than all that stands on the queue signals.
     void signal(std::uint64_t value);
-    /// Error(usage) unless `value` is greater than the value now, and than what submits will signal.
+    /// Error(usage) unless `value` is greater than the value now, and than all that stands on the queue signals.
     void require_growth(std::uint64_t value) const;
     /// Whether it has reached the value within the time.
     bool wait(std::uint64_t value, std::uint64_t timeout_ns) const;
@@ -46,6 +47,8 @@ private:
     bool exportable_ = false;
     std::atomic<bool> used_ = false;
     std::atomic<std::uint64_t> promised_ = 0;
+    std::mutex mutex_;
+    std::vector<std::uint64_t> pending_;  ///< what stands on the queue signals, from the smallest on; some may be over
 };
 
 /// A value of one, to be waited for or to be signalled.

@@ -25,21 +25,22 @@ void require_range(const char* what, const BufferRange& range, std::uint64_t byt
                     fmt::format("{} needs a buffer for storage, uniform texels and transfers", what));
 }
 
-bool overlap(const BufferRange& a, const BufferRange& b) {
-    return a.buffer != 0 && a.buffer == b.buffer && a.offset < b.offset + b.size && b.offset < a.offset + a.size;
-}
-
 /// Of the memory that the library writes or reads beside the tensors: none of it may be theirs.
-void require_apart(const char* what, BufferRange range, std::uint64_t bytes, const HostTensors& tensors) {
+void require_apart(const char* what, BufferRange range, std::uint64_t bytes, const Graph& graph,
+                   const HostTensors& tensors) {
     range.size = bytes;  // what is used of it
-    const auto check = [&](const char* kind, const std::vector<BufferRange>& bound) {
-        for (std::size_t k = 0; k < bound.size(); ++k) {
-            if (bytes != 0 && overlap(range, bound[k]))
-                throw Error(ErrorCode::usage, fmt::format("{} overlaps {} {}", what, kind, k));
+    const auto check = [&](const char* kind, const std::vector<BufferRange>& bound, const std::vector<ValueId>& ids) {
+        for (std::size_t k = 0; k < bound.size() && k < ids.size(); ++k) {
+            const Value& value = graph.value(ids[k]);
+            if (bytes == 0 || has_no_elements(value.shape)) continue;
+            BufferRange used = bound[k];
+            const auto dense = static_cast<std::uint64_t>(element_count(value.shape)) * size_of(value.type);
+            if (used.strides.empty()) used.size = std::min(used.size, dense);
+            if (range.overlaps(used)) throw Error(ErrorCode::usage, fmt::format("{} overlaps {} {}", what, kind, k));
         }
     };
-    check("input", tensors.inputs);
-    check("output", tensors.outputs);
+    check("input", tensors.inputs, graph.inputs);
+    check("output", tensors.outputs, graph.outputs);
 }
 
 bool same_copies(const ExternalUse& a, const ExternalUse& b) {
@@ -85,12 +86,16 @@ void HostBindings::write(const HostTensors& tensors) {
         std::any_of(use.slots.begin(), use.slots.end(), [](const BufferRange& slot) { return slot.buffer == 0; });
     const std::uint64_t arena_bytes = copies ? needs.with_copies : needs.arena;
     require_range("the arena", tensors.arena, arena_bytes, needs.alignment);
-    require_apart("the arena", tensors.arena, arena_bytes, tensors);
+    require_apart("the arena", tensors.arena, arena_bytes, *state.graph, tensors);
     if (tensors.constants.buffer != 0 && !state.pieces.empty())
         throw Error(ErrorCode::usage, "the constants are shared with other executables and stay where they are");
     if (tensors.constants.buffer != 0)
         require_range("the buffer of the constants", tensors.constants, needs.constants, needs.alignment);
-    require_apart("the buffer of the constants", tensors.constants, needs.constants, tensors);
+    require_apart("the buffer of the constants", tensors.constants, needs.constants, *state.graph, tensors);
+    BufferRange arena = tensors.arena, constants = tensors.constants;
+    arena.size = arena_bytes, constants.size = needs.constants;
+    if (arena_bytes != 0 && needs.constants != 0 && arena.overlaps(constants))
+        throw Error(ErrorCode::usage, "the arena overlaps the buffer of the constants");
     RunMemory memory;
     memory.arena = {buffer_of(tensors.arena), tensors.arena.offset};
     memory.externals = {memory.arena.buffer, memory.arena.offset + aligned_arena(plan, device_.plan)};
