@@ -102,6 +102,7 @@ typedef struct tosavk_api {
                                  uint64_t size_bytes, tosavk_error** error);
     tosavk_status (*buffer_map)(const tosavk_buffer* buffer, void** data, tosavk_error** error);
     tosavk_status (*buffer_unmap)(const tosavk_buffer* buffer, tosavk_error** error);
+    tosavk_status (*buffer_wait)(const tosavk_buffer* buffer, uint64_t timeout_ns, int32_t* idle, tosavk_error** error);
     void (*buffer_release)(tosavk_buffer* buffer);
     tosavk_status (*executable_input_binding)(const tosavk_executable* executable, uint32_t index,
                                               tosavk_binding_info* info, tosavk_error** error);

@@ -5,6 +5,7 @@
 #include "tosavk/tools.h"
 #include "tosavk/tosavk.h"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -174,6 +175,13 @@ public:
         void* data = nullptr;
         detail::call(tosavk_buffer_map, constant(), &data);
         return {static_cast<std::byte*>(data), static_cast<std::size_t>(info().size_bytes)};
+    }
+    /// Waits `time` at most for the runs that use it: does none any more?
+    bool wait_for(std::chrono::nanoseconds time) const {
+        std::int32_t idle = 0;
+        const auto ns = time.count() > 0 ? static_cast<std::uint64_t>(time.count()) : std::uint64_t{0};
+        detail::call(tosavk_buffer_wait, constant(), ns, &idle);
+        return idle != 0;
     }
     void unmap() const { detail::call(tosavk_buffer_unmap, constant()); }
     tosavk_buffer* get() const { return handle_.get(); }

@@ -59,7 +59,8 @@ typedef struct tosavk_vulkan_device {
     VkQueue queue;         /* NULL: nothing is submitted; contexts cannot run then, and tensors reach buffers mapped */
     tosavk_vulkan_queue_lock lock_queue; /* both NULL: nobody else uses the queue */
     tosavk_vulkan_queue_lock unlock_queue;
-    tosavk_vulkan_allocate allocate; /* both NULL: vkAllocateMemory */
+    /* Both NULL: vkAllocateMemory. Memory that is exported or imported comes from the driver in any case. */
+    tosavk_vulkan_allocate allocate;
     tosavk_vulkan_free release;
     void* user; /* passed to the four callbacks */
 } tosavk_vulkan_device;

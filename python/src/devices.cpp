@@ -5,10 +5,17 @@ namespace tosavk::python {
 
 namespace {
 
-/// Name, folder of the cache (none: the environment's), whether there is a cache at all.
-cpp::Device open(const std::string& name, const std::optional<std::string>& cache_dir, bool no_cache) {
+/// Name, UUID, LUID (empty: any), vendor, type and which of those that fit (tosavk_device_options); folder of the cache
+/// (none: the environment's), whether there is a cache at all.
+cpp::Device open(const std::string& name, const nb::bytes& uuid, const nb::bytes& luid, std::uint32_t vendor, int type,
+                 std::uint32_t ordinal, const std::optional<std::string>& cache_dir, bool no_cache) {
     auto options = tosavk_device_options{};
     options.name = name.c_str();
+    if (uuid.size() == 16) options.uuid = static_cast<const std::uint8_t*>(uuid.data());
+    if (luid.size() == 8) options.luid = static_cast<const std::uint8_t*>(luid.data());
+    options.vendor_id = vendor;
+    options.type = type;
+    options.ordinal = ordinal;
     options.cache_dir = cache_dir ? cache_dir->c_str() : nullptr;
     options.no_cache = no_cache ? 1 : 0;
     const Released released;
@@ -55,10 +62,22 @@ nb::dlpack::dtype element_type(int type) {
     }
 }
 
+/// Until no run uses the buffer, or a signal's handler raises.
+void settle(const cpp::Buffer& buffer) {
+    for (;;) {
+        {
+            const Released released;
+            if (buffer.wait_for(between_signals)) return;
+        }
+        check_signals();
+    }
+}
+
 /// The host's view of the buffer as a tensor, which keeps the buffer alive.
 nb::ndarray<nb::array_api> view(const nb::object& self, int type, const std::vector<std::size_t>& shape) {
     const auto& buffer = nb::cast<const cpp::Buffer&>(self);
     std::span<std::byte> bytes;
+    settle(buffer);
     {
         const Released released;
         bytes = buffer.map();
@@ -114,7 +133,8 @@ void add_devices(nb::module_& module) {
     module.def("dlpack_info", take);
 
     nb::class_<cpp::Device>(module, "Device", nb::is_weak_referenceable())
-        .def_static("open", open, nb::arg("name"), nb::arg("cache_dir").none(), nb::arg("no_cache"))
+        .def_static("open", open, nb::arg("name"), nb::arg("uuid"), nb::arg("luid"), nb::arg("vendor_id"),
+                    nb::arg("type"), nb::arg("ordinal"), nb::arg("cache_dir").none(), nb::arg("no_cache"))
         .def_static("lent", lent_device, nb::rv_policy::reference, nb::keep_alive<0, 2>())
         .def_prop_ro("name", &cpp::Device::name)
         .def_prop_ro("driver", &cpp::Device::driver)
@@ -140,24 +160,29 @@ void add_devices(nb::module_& module) {
         .def("upload",
              [](cpp::Buffer& buffer, const InBytes& data, std::uint64_t offset) {
                  const auto bytes = bytes_of(data);
+                 settle(buffer);
                  const Released released;
                  buffer.upload(bytes, offset);
              })
         .def("download",
              [](const cpp::Buffer& buffer, const OutBytes& data, std::uint64_t offset) {
                  const auto bytes = bytes_of(data);
+                 settle(buffer);
                  const Released released;
                  buffer.download(bytes, offset);
              })
         .def("fill",
              [](cpp::Buffer& buffer, std::uint8_t value) {
                  const std::uint64_t size = buffer.info().size_bytes;
+                 settle(buffer);
                  const Released released;
                  buffer.fill(value, 0, size);
              })
         .def("copy_from",
              [](cpp::Buffer& buffer, const cpp::Buffer& from) {
                  const std::uint64_t size = buffer.info().size_bytes;
+                 settle(from);
+                 settle(buffer);
                  const Released released;
                  buffer.copy_from(from, 0, 0, size);
              })

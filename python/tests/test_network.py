@@ -135,6 +135,29 @@ def test_devices_say_what_they_are():
     assert found[0].name in str(found[0]) and opened.name in repr(opened)
 
 
+def test_devices_are_chosen_by_what_they_are(glyphs, letter):
+    info = tosavk.devices()[0]
+    same = [other for other in tosavk.devices() if other.uuid == info.uuid]
+    vendor = info.details["caps"]["vendor_id"]
+    for chosen in (
+        tosavk.Device(info),
+        tosavk.Device(uuid=info.uuid),
+        tosavk.Device(uuid=bytes.fromhex(info.uuid), vendor_id=vendor, type=info.type, ordinal=len(same) - 1),
+        tosavk.Device(type=info.type, vendor_id=vendor),
+    ):
+        assert chosen.name == info.name
+    np.testing.assert_array_equal(glyphs.compile(info)(letter), glyphs(letter))
+    for wrong in ({"uuid": "f" * 32}, {"uuid": info.uuid, "ordinal": len(same)}, {"vendor_id": 0xFFFFFFFE}):
+        with pytest.raises(tosavk.NoDeviceError):
+            tosavk.Device(**wrong)
+    for wrong in (
+        {"uuid": "12"}, {"uuid": "x" * 32}, {"uuid": 3}, {"luid": b"1"}, {"type": "gpu"}, {"ordinal": -1},
+        {"vendor_id": True},
+    ):  # fmt: skip
+        with pytest.raises(tosavk.UsageError):
+            tosavk.Device(**wrong)
+
+
 def test_verify(glyphs, letter):
     given = glyphs.verify(letter)
     assert given and given.passed and given.values > 50 and str(given).startswith("passed")
@@ -189,6 +212,18 @@ def test_pickling(glyphs, letter):
     np.testing.assert_array_equal(fast(letter), glyphs(letter))
     assert fast.inputs == glyphs.inputs
     assert fast.context().counters()["package"] == 1, "nothing is compiled again"
+
+
+def test_pickling_of_ends_without_elements():
+    b = tosavk.Builder()
+    x, y = b.input("x", (0, 4)), b.input("y", (1, 4))
+    b.output(b.add(y, y), b.concat(x, y, axis=0), b.add(x, x))
+    net = b.build()
+    again = pickle.loads(pickle.dumps(net))
+    assert (again.inputs, again.outputs) == (net.inputs, net.outputs)
+    inputs = np.zeros((0, 4)), np.ones((1, 4))
+    for got, expected in zip(again(*inputs), net(*inputs), strict=True):
+        np.testing.assert_array_equal(got, expected)
 
 
 def test_packages_and_tosa_files(glyphs, letter, tmp_path):

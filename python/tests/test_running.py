@@ -397,6 +397,26 @@ def test_ctrl_c_ends_a_wait():
     assert context.output(0) == [20000]
 
 
+@pytest.mark.parametrize("call", ["numpy", "view", "fill", "upload", "copy"])
+def test_ctrl_c_ends_a_wait_for_a_buffer(call):
+    context = counting(20000).compile().context()
+    buffer = tosavk.Buffer((1,), "i32", memory="shared")
+    context.set_input(0, [0])
+    context.bind_output(0, buffer)
+    future = context.submit()
+    other = tosavk.Buffer((1,), "i32")
+    calls = {
+        "numpy": buffer.numpy,
+        "view": buffer.view,
+        "fill": lambda: buffer.fill(1),
+        "upload": lambda: buffer.upload([1]),
+        "copy": lambda: other.copy_from(buffer),
+    }
+    interrupted_by_a_signal(calls[call])
+    future.wait()
+    assert buffer.numpy() == [20000], "nothing was written over"
+
+
 def test_ctrl_c_ends_a_compile():
     net = tosavk.problem("network transformer f32")
     state = []

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._device import Device, find_device
+from ._device import Device, DeviceLike, find_device
 from ._types import (
     Array,
     DType,
@@ -51,7 +51,8 @@ _DLPACK_TYPES = {
 
 
 class Buffer:
-    """A dense array in the memory of a device, for inputs and outputs that stay there. Thread-safe.
+    """A dense array in the memory of a device, for inputs and outputs that stay there. Thread-safe. What waits for the
+    runs that use it is ended by Ctrl-C.
 
     Its bytes are undefined until they are written. `numpy.from_dlpack(buffer)`, and any other consumer of DLPack on
     the host, sees the memory itself where the host can (`Memory.SHARED` always; `Memory.DEVICE` on integrated and
@@ -72,7 +73,7 @@ class Buffer:
         self,
         shape: Sequence[int] | int,
         dtype: npt.DTypeLike = "fp32",
-        device: Device | int | str | None = None,
+        device: DeviceLike = None,
         memory: Memory | str = Memory.DEVICE,
     ) -> None:
         self._is_borrowed = False
@@ -102,7 +103,7 @@ class Buffer:
         cls,
         array: Any,
         dtype: DType = None,
-        device: Device | int | str | None = None,
+        device: DeviceLike = None,
         memory: Memory | str = Memory.DEVICE,
     ) -> Buffer:
         """A buffer with a copy of an array's elements, in the type `dtype` (None: the array's).
@@ -117,7 +118,7 @@ class Buffer:
         return result
 
     @classmethod
-    def from_dlpack(cls, tensor: Any, device: Device | int | str | None = None, *, copy: bool | None = None) -> Buffer:
+    def from_dlpack(cls, tensor: Any, device: DeviceLike = None, *, copy: bool | None = None) -> Buffer:
         """A buffer of a tensor of another library (an object with ``__dlpack__``, on the host).
 
         Args:

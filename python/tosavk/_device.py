@@ -54,7 +54,11 @@ class Device:
 
     Args:
         which: None takes the best (discrete before integrated before software); else an index of `devices`, ``"cpu"``
-            for a software driver, or a part of a device's name.
+            for a software driver, a part of a device's name, or a `DeviceInfo`.
+        uuid, luid: hexadecimal digits as of `DeviceInfo.uuid`, or 16 and 8 bytes; None: any.
+        vendor_id: Vulkan's number of the vendor; 0: any.
+        type: a type as of `DeviceInfo`; None: any. All conditions must hold.
+        ordinal: which of the devices that fit, best first.
         cache_dir: folder of the disk cache of shaders; None: as the environment says (``$TOSAVK_CACHE_DIR``, else
             ``~/.cache/tosa-vk``); False: no cache.
 
@@ -63,13 +67,27 @@ class Device:
     """
 
     def __init__(
-        self, which: int | str | None = None, *, cache_dir: str | os.PathLike[str] | bool | None = None
+        self,
+        which: int | str | DeviceInfo | None = None,
+        *,
+        uuid: str | bytes | None = None,
+        luid: str | bytes | None = None,
+        vendor_id: int = 0,
+        type: str | None = None,
+        ordinal: int = 0,
+        cache_dir: str | os.PathLike[str] | bool | None = None,
     ) -> None:
         name = _name_of(which)
+        if type is not None and type not in _TYPES:
+            raise UsageError(f"{type!r} is no type of device: {', '.join(_TYPES)}")
+        for what, number in (("vendor_id", vendor_id), ("ordinal", ordinal)):
+            if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 2**32:
+                raise UsageError(f"{what} is a number from 0 to 2^32 - 1, not {number!r}")
+        conditions = (_id("uuid", uuid, 16), _id("luid", luid, 8), vendor_id, _TYPES.get(type or "", 0), ordinal)
         folder = None if cache_dir is None or isinstance(cache_dir, bool) else os.fspath(cache_dir)
         if cache_dir is True:
             raise UsageError("cache_dir is a folder, None or False")
-        self._native = _native.Device.open(name, folder, cache_dir is False)
+        self._native = _native.Device.open(name, *conditions, folder, cache_dir is False)
 
     @property
     def name(self) -> str:
@@ -91,11 +109,31 @@ class Device:
         return f"<tosavk.Device {self.name!r}>"
 
 
-def _name_of(which: int | str | None) -> str:
+DeviceLike = Device | DeviceInfo | int | str | None
+"""What chooses a device, by `Device`'s first argument, or is one."""
+
+_TYPES = {"discrete": 1, "integrated": 2, "virtual": 3, "cpu": 4}  # tosavk_device_type
+
+
+def _id(what: str, given: str | bytes | None, size: int) -> bytes:
+    if given is None:
+        return b""
+    try:
+        number = bytes.fromhex(given.replace("-", "")) if isinstance(given, str) else bytes(memoryview(given))
+    except (TypeError, ValueError):
+        number = b""
+    if len(number) != size:
+        raise UsageError(f"{given!r} is no {what}: {2 * size} hexadecimal digits, or {size} bytes")
+    return number
+
+
+def _name_of(which: int | str | DeviceInfo | None) -> str:
     if which is None:
         return ""
+    if isinstance(which, DeviceInfo):
+        return str(which.index)
     if isinstance(which, bool) or not isinstance(which, (int, str)):
-        raise UsageError(f"{which!r} is no device: an index, a part of a name, a tosavk.Device or None")
+        raise UsageError(f"{which!r} is no device: an index, a part of a name, a DeviceInfo, a tosavk.Device or None")
     return str(which)
 
 
@@ -114,7 +152,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
 
 
-def find_device(which: Device | int | str | None, cache_dir: str | os.PathLike[str] | bool | None = None) -> Device:
+def find_device(which: DeviceLike, cache_dir: str | os.PathLike[str] | bool | None = None) -> Device:
     """An opened device; what was asked for once is opened once, so that networks and buffers of it go together."""
     if isinstance(which, Device):
         if cache_dir is not None:

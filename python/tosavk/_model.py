@@ -13,7 +13,7 @@ import numpy as np
 from . import _native
 from ._compiled import CompiledNetwork
 from ._context import Outputs, arranged
-from ._device import Device, find_device
+from ._device import Device, DeviceLike, find_device
 from ._graph import Graph
 from ._network import Network
 from ._options import ShapePairs, Shapes, Source, opened, options, shape_pairs
@@ -60,7 +60,7 @@ class OpenModel:
     networks for fixed sizes, which run side by side.
     """
 
-    def __init__(self, native: _native.Model, device: Device | int | str | None) -> None:
+    def __init__(self, native: _native.Model, device: DeviceLike) -> None:
         self._native = native
         self._wanted = device
         self._device: Device | None = None
@@ -121,7 +121,7 @@ class OpenModel:
         shapes: Shapes | None = None,
         sizes: Sizes | None = None,
         *,
-        device: Device | int | str | None = None,
+        device: DeviceLike = None,
         fuse: bool = True,
         progress: Progress = None,
     ) -> CompiledNetwork:
@@ -215,7 +215,7 @@ def open_model(
     source: Source,
     *,
     shapes: Shapes | None = None,
-    device: Device | int | str | None = None,
+    device: DeviceLike = None,
     rounding: str = "tflite",
     hybrid: str = "exact",
     level: str = "8k",

@@ -11,14 +11,14 @@ from typing import Any
 from . import _native
 from ._compiled import CompiledNetwork, Profile, Verification
 from ._context import Outputs, arranged
-from ._device import Device, find_device
+from ._device import Device, DeviceLike, find_device
 from ._future import Future
 from ._graph import Graph
 from ._options import Shapes, Source, opened, options, path_of, precision_of, shape_pairs
 from ._progress import Progress, reporter
 from ._show import Text, html_table, text_table
 from ._types import Array, TensorInfo, array_of, exact, flat
-from .errors import UsageError
+from .errors import UnsupportedError, UsageError
 
 
 class Network:
@@ -43,7 +43,7 @@ class Network:
 
     def compile(
         self,
-        device: Device | int | str | None = None,
+        device: DeviceLike = None,
         precision: str | None = None,
         cache_dir: str | os.PathLike[str] | bool | None = None,
         *,
@@ -139,7 +139,11 @@ class Network:
         return self._graph.native.to_bytes()
 
     def __reduce__(self) -> Any:
-        return _unpickled, (bytes(self), self._graph.ends)
+        try:
+            file = bytes(self)
+        except UnsupportedError:  # a .tosa file has no ends without elements; a package has
+            file = self._default().package()
+        return _unpickled, (file, self._graph.ends)
 
     def __repr__(self) -> str:
         return f"<tosavk.Network of {self._graph}>"

@@ -150,7 +150,7 @@ tosavk_status tosavk_buffer_describe(const tosavk_buffer* buffer, tosavk_buffer_
         tosavk_buffer_info result{};
         result.size_bytes = buffer->buffer.size;
         result.allocation_bytes = memory.allocation();
-        result.memory_type_bits = 1u << memory.memory_type();
+        if (result.allocation_bytes != 0) result.memory_type_bits = 1u << memory.memory_type();
         result.memory = buffer->kind;
         result.mapped = memory.mapped() ? 1 : 0;
         result.coherent = memory.mapped() && memory.is_coherent() ? 1 : 0;
@@ -208,6 +208,15 @@ tosavk_status tosavk_buffer_unmap(const tosavk_buffer* buffer, tosavk_error** er
     return guard(__func__, error, [&](const Call& call) {
         call.require(buffer, "buffer");
         buffer->buffer.memory->flush();
+    });
+}
+
+tosavk_status tosavk_buffer_wait(const tosavk_buffer* buffer, uint64_t timeout_ns, int32_t* idle,
+                                 tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(buffer, "buffer");
+        call.require(idle, "idle");
+        *idle = buffer->buffer.memory->settle_for(timeout_ns) ? 1 : 0;
     });
 }
 

@@ -68,6 +68,7 @@ const tosavk_api table = {
     .buffer_copy = tosavk_buffer_copy,
     .buffer_map = tosavk_buffer_map,
     .buffer_unmap = tosavk_buffer_unmap,
+    .buffer_wait = tosavk_buffer_wait,
     .buffer_release = tosavk_buffer_release,
     .executable_input_binding = tosavk_executable_input_binding,
     .executable_output_binding = tosavk_executable_output_binding,

@@ -192,6 +192,36 @@ TEST_F(CompletionGpu, WhoWaitsForTheHostHoldsUpNobody) {
     }
 }
 
+TEST_F(CompletionGpu, BuffersTellWhetherARunUsesThem) {
+    AddOne run(*device_);
+    cpp::Buffer x(*device_, 1024), y(*device_, 2048), unused(*device_, 1024);
+    cpp::Buffer part = y.slice(1024, 1024);
+    x.upload(floats(256, 3));
+    run.context.bind_input(0, x);
+    run.context.bind_output(0, part);
+    for (int turn = 0; turn < 3; ++turn) {
+        run.context.submit();
+        EXPECT_TRUE(part.wait_for(std::chrono::hours(1)));
+        Bytes got(1024);
+        part.download(got);
+        EXPECT_EQ(got, floats(256, 4));
+        run.context.wait();
+    }
+    EXPECT_TRUE(x.wait_for(std::chrono::nanoseconds(-1)) && y.wait_for(std::chrono::nanoseconds::max()));
+    if (!follows_the_host()) return;
+    cpp::Semaphore host(*device_);
+    const tosavk_semaphore_point point = host.at(1);
+    run.context.submit(order(&point, nullptr));
+    for (const cpp::Buffer* buffer : {&x, &y, &part}) {
+        EXPECT_FALSE(buffer->wait_for(std::chrono::nanoseconds(0)));
+        EXPECT_FALSE(buffer->wait_for(std::chrono::milliseconds(1)));
+    }
+    EXPECT_TRUE(unused.wait_for(std::chrono::nanoseconds(0)));
+    host.signal(1);
+    EXPECT_TRUE(y.wait_for(std::chrono::nanoseconds::max()));
+    run.context.wait();
+}
+
 TEST_F(CompletionGpu, SignalsKeepTheOrderOfTheRuns) {
     if (!follows_the_host()) return;
     AddOne waiting(*device_), other(*device_);

@@ -283,18 +283,21 @@ std::uint64_t DeviceState::submit(std::span<const VkCommandBuffer> commands, VkF
     return timeline_value = next;
 }
 
-void DeviceState::finish(std::uint64_t number) {
-    if (number == 0) return;
+bool DeviceState::finish(std::uint64_t number, std::uint64_t timeout_ns) {
+    if (number == 0) return true;
     const VkSemaphore semaphore = timeline.get();
     if (semaphore == VK_NULL_HANDLE) {
         const std::lock_guard lock(queue_mutex);
-        return call("vkQueueWaitIdle", vk.vkQueueWaitIdle, queue);
+        call("vkQueueWaitIdle", vk.vkQueueWaitIdle, queue);
+        return true;
     }
     VkSemaphoreWaitInfo info{VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO};
     info.semaphoreCount = 1;
     info.pSemaphores = &semaphore;
     info.pValues = &number;
-    call("vkWaitSemaphores", vk.vkWaitSemaphoresKHR, device.handle, &info, UINT64_MAX);
+    const VkResult result = try_call(vk.vkWaitSemaphoresKHR, device.handle, &info, timeout_ns);
+    if (result < VK_SUCCESS) throw_result(result, "vkWaitSemaphores");
+    return result == VK_SUCCESS;
 }
 
 std::shared_ptr<Turns> DeviceState::turns_of(VkBuffer foreign) {

@@ -4,6 +4,7 @@
 #include "vk/core/transfer.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 namespace tosavk {
@@ -31,6 +32,18 @@ BufferMemory::BufferMemory(std::shared_ptr<Device> device, VkBuffer foreign, std
 void BufferMemory::settle() const {
     device_->require_runs();  // the memory of an inherited device may be the parent's too
     device_->state().finish(turns_->settle());
+}
+
+bool BufferMemory::settle_for(std::uint64_t timeout_ns) const {
+    using namespace std::chrono;
+    device_->require_runs();
+    // A clock cannot count to the end of all 64 bits.
+    constexpr std::uint64_t longest = 1'000'000'000ull * 60 * 60 * 24 * 365;
+    const auto deadline = steady_clock::now() + nanoseconds(std::min(timeout_ns, longest));
+    const std::optional<std::uint64_t> submit = turns_->settle_until(deadline);
+    if (!submit) return false;
+    const auto left = duration_cast<nanoseconds>(deadline - steady_clock::now()).count();
+    return device_->state().finish(*submit, left > 0 ? static_cast<std::uint64_t>(left) : 0);
 }
 
 template <class F> void BufferMemory::transfer(F f) const {

@@ -27,6 +27,8 @@ public:
     const std::shared_ptr<Turns>& turns() const { return turns_; }
     /// Waits for what uses it.
     void settle() const;
+    /// The same, `timeout_ns` nanoseconds at most. Does nothing use it?
+    bool settle_for(std::uint64_t timeout_ns) const;
 
     void upload(std::uint64_t offset, std::span<const std::byte> bytes);
     void download(std::uint64_t offset, std::span<std::byte> bytes) const;

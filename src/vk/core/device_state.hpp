@@ -82,8 +82,9 @@ struct DeviceState {
     /// 1, which is the value that the timeline semaphore, where there is one, takes when they are done. Completion is
     /// the one to call this.
     std::uint64_t submit(std::span<const VkCommandBuffer> commands, VkFence fence, const RunOrder& order);
-    /// Waits for that submit and all before it.
-    void finish(std::uint64_t number);
+    /// Waits for that submit and all before it, `timeout_ns` nanoseconds at most where the device has timeline
+    /// semaphores. Are they done?
+    bool finish(std::uint64_t number, std::uint64_t timeout_ns = UINT64_MAX);
     /// Destroys it when a later submit is done. Mesa's threads for submits touch a semaphore after they have signalled
     /// it, when somebody who waited for its value may have let it go already.
     void retire(UniqueHandle<VkSemaphore> semaphore) noexcept;

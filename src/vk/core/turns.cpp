@@ -35,4 +35,10 @@ std::uint64_t Turns::settle() const {
     return last_submit_;
 }
 
+std::optional<std::uint64_t> Turns::settle_until(std::chrono::steady_clock::time_point deadline) const {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_until(lock, deadline, [&] { return tickets_.empty(); })) return std::nullopt;
+    return last_submit_;
+}
+
 }  // namespace tosavk

@@ -1,9 +1,11 @@
 // The order of runs among themselves: who submits when.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <set>
 
 namespace tosavk {
@@ -21,6 +23,8 @@ public:
     void end(std::uint64_t ticket, std::uint64_t submit);
     /// Waits until all have submitted: the last submit's number.
     std::uint64_t settle() const;
+    /// The same until `deadline` at most; none: somebody has not.
+    std::optional<std::uint64_t> settle_until(std::chrono::steady_clock::time_point deadline) const;
 
 private:
     mutable std::mutex mutex_;

@@ -234,6 +234,7 @@ void test_buffers(void) {
     tosavk_counters counters;
     float result[4];
     void* data = NULL;
+    int32_t idle = 0;
 
     RIGHT(device_open, NULL, &device);
     RIGHT(compile, device, graph, NULL, &executable);
@@ -277,6 +278,9 @@ void test_buffers(void) {
     RIGHT(buffer_unmap, x);
     WRONG(USAGE, buffer_map, x, NULL);
     WRONG(USAGE, buffer_unmap, NULL);
+    RIGHT(buffer_wait, x, UINT64_MAX, &idle);
+    CHECK(idle == 1);
+    WRONG(USAGE, buffer_wait, x, 0, NULL);
     counters.struct_size = sizeof counters;
     RIGHT(context_counters, context, &counters);
     CHECK(counters.host_copies == 0);

@@ -161,6 +161,7 @@ static void test_adopted(tosavk_device* device) {
     tosavk_buffer* buffer = NULL;
     tosavk_semaphore *semaphore = NULL, *adopted = NULL;
     tosavk_vulkan_range range = range_at(128, 64);
+    tosavk_buffer_info info;
     VkSemaphore vulkan = VK_NULL_HANDLE;
     uint64_t value = 0;
     float number = 0;
@@ -171,6 +172,9 @@ static void test_adopted(tosavk_device* device) {
     CHECK(number == 7);
     V_RIGHT(buffer_vulkan, buffer, &range);
     CHECK(range.buffer == own.buffer && range.offset == 128 && range.size == 64);
+    info.struct_size = sizeof info;
+    RIGHT(buffer_describe, buffer, &info);
+    CHECK(info.size_bytes == 64 && info.allocation_bytes == 0 && info.memory_type_bits == 0);
     V_WRONG(USAGE, buffer_vulkan, NULL, &range);
     PLAIN(buffer_release, buffer);
     range.buffer = VK_NULL_HANDLE;
