@@ -176,7 +176,7 @@ public:
         detail::call(tosavk_buffer_map, constant(), &data);
         return {static_cast<std::byte*>(data), static_cast<std::size_t>(info().size_bytes)};
     }
-    /// Waits `time` at most for the runs that use it: does none any more?
+    /// Whether no run uses it any more, after `time` at most (0: only looks).
     bool wait_for(std::chrono::nanoseconds time) const {
         std::int32_t idle = 0;
         const auto ns = time.count() > 0 ? static_cast<std::uint64_t>(time.count()) : std::uint64_t{0};

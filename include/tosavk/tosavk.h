@@ -464,7 +464,7 @@ typedef struct tosavk_buffer_info {
     size_t struct_size;
     uint64_t size_bytes;
     uint64_t allocation_bytes; /* of the device memory behind it, shared by all parts of a buffer; 0: an adopted one */
-    uint32_t memory_type_bits; /* one bit: the Vulkan memory type; 0: of an adopted buffer, which its owner knows */
+    uint32_t memory_type_bits; /* one bit: the Vulkan memory type; 0: an adopted buffer, whose owner chose it */
     int32_t memory;            /* a tosavk_memory_kind */
     int32_t mapped;            /* 1: tosavk_buffer_map is possible */
     int32_t coherent;          /* 1: host and device see each other's writes without tosavk_buffer_unmap */
@@ -509,8 +509,9 @@ TOSAVK_API tosavk_status tosavk_buffer_copy(const tosavk_buffer* from, uint64_t 
  * or reads what the run writes. TOSAVK_ERROR_UNSUPPORTED where the host does not see the memory. */
 TOSAVK_API tosavk_status tosavk_buffer_map(const tosavk_buffer* buffer, void** data, tosavk_error** error);
 TOSAVK_API tosavk_status tosavk_buffer_unmap(const tosavk_buffer* buffer, tosavk_error** error);
-/* Waits for the runs that were submitted with the buffer, `timeout_ns` nanoseconds at most: `*idle` is 1 when none is
- * under way, else 0. A device without timeline semaphores waits for the work on its queue however long that takes. */
+/* Waits for the runs that were submitted with the buffer, `timeout_ns` nanoseconds at most (0: only looks): `*idle` is
+ * 1 when none is under way, else 0. A device without timeline semaphores waits for the work on its queue however long
+ * that takes. */
 TOSAVK_API tosavk_status tosavk_buffer_wait(const tosavk_buffer* buffer, uint64_t timeout_ns, int32_t* idle,
                                             tosavk_error** error);
 /* The memory goes when parts and contexts that have it bound are released too. No run may be under way that uses it,

@@ -62,14 +62,35 @@ nb::dlpack::dtype element_type(int type) {
     }
 }
 
-/// Until no run uses the buffer, or a signal's handler raises.
-void settle(const cpp::Buffer& buffer) {
+/// Calls f(), which may wait for runs, when none uses the buffers any more, unless a signal's handler raises.
+template <class F> void when_idle(F f, const cpp::Buffer& buffer, const cpp::Buffer* other = nullptr) {
     for (;;) {
         {
             const Released released;
-            if (buffer.wait_for(between_signals)) return;
+            if (buffer.wait_for(between_signals) && (!other || other->wait_for(between_signals))) return f();
         }
         check_signals();
+    }
+}
+
+/// Whether no run uses the buffer any more, after `timeout` seconds at most (none: however long it takes).
+bool wait(const cpp::Buffer& buffer, std::optional<double> timeout) {
+    using clock = std::chrono::steady_clock;
+    const auto begun = clock::now();
+    for (;;) {
+        auto slice = std::chrono::nanoseconds(between_signals);
+        bool last = false;
+        if (timeout) {
+            const double left = *timeout - std::chrono::duration<double>(clock::now() - begun).count();
+            last = left * 1e9 < static_cast<double>(slice.count());
+            if (last) slice = std::chrono::nanoseconds(left > 0 ? static_cast<std::int64_t>(left * 1e9) : 0);
+        }
+        {
+            const Released released;
+            if (buffer.wait_for(slice)) return true;
+        }
+        check_signals();
+        if (last) return false;
     }
 }
 
@@ -77,11 +98,8 @@ void settle(const cpp::Buffer& buffer) {
 nb::ndarray<nb::array_api> view(const nb::object& self, int type, const std::vector<std::size_t>& shape) {
     const auto& buffer = nb::cast<const cpp::Buffer&>(self);
     std::span<std::byte> bytes;
-    settle(buffer);
-    {
-        const Released released;
-        bytes = buffer.map();
-    }
+    const auto map = [&] { bytes = buffer.map(); };
+    buffer.info().mapped ? when_idle(map, buffer) : map();  // which says that it cannot
     return nb::ndarray<nb::array_api>(bytes.data(), shape.size(), shape.data(), self, nullptr, element_type(type),
                                       nb::device::cpu::value, 0);
 }
@@ -160,32 +178,24 @@ void add_devices(nb::module_& module) {
         .def("upload",
              [](cpp::Buffer& buffer, const InBytes& data, std::uint64_t offset) {
                  const auto bytes = bytes_of(data);
-                 settle(buffer);
-                 const Released released;
-                 buffer.upload(bytes, offset);
+                 if (!bytes.empty()) when_idle([&] { buffer.upload(bytes, offset); }, buffer);
              })
         .def("download",
              [](const cpp::Buffer& buffer, const OutBytes& data, std::uint64_t offset) {
                  const auto bytes = bytes_of(data);
-                 settle(buffer);
-                 const Released released;
-                 buffer.download(bytes, offset);
+                 if (!bytes.empty()) when_idle([&] { buffer.download(bytes, offset); }, buffer);
              })
         .def("fill",
              [](cpp::Buffer& buffer, std::uint8_t value) {
                  const std::uint64_t size = buffer.info().size_bytes;
-                 settle(buffer);
-                 const Released released;
-                 buffer.fill(value, 0, size);
+                 if (size != 0) when_idle([&] { buffer.fill(value, 0, size); }, buffer);
              })
         .def("copy_from",
              [](cpp::Buffer& buffer, const cpp::Buffer& from) {
                  const std::uint64_t size = buffer.info().size_bytes;
-                 settle(from);
-                 settle(buffer);
-                 const Released released;
-                 buffer.copy_from(from, 0, 0, size);
+                 if (size != 0) when_idle([&] { buffer.copy_from(from, 0, 0, size); }, buffer, &from);
              })
+        .def("wait", wait, nb::arg("timeout").none())
         .def("view", view)
         .def("unmap", [](const cpp::Buffer& buffer) { buffer.unmap(); });
 }

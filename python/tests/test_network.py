@@ -147,11 +147,12 @@ def test_devices_are_chosen_by_what_they_are(glyphs, letter):
     ):
         assert chosen.name == info.name
     np.testing.assert_array_equal(glyphs.compile(info)(letter), glyphs(letter))
-    for wrong in ({"uuid": "f" * 32}, {"uuid": info.uuid, "ordinal": len(same)}, {"vendor_id": 0xFFFFFFFE}):
+    for wrong in ({"uuid": "f" * 32}, {"uuid": info.uuid, "ordinal": len(same)}, {"vendor_id": 0xFFFFFFFE},
+                  {"luid": "fe" * 8}, {"type": "virtual"}):  # fmt: skip
         with pytest.raises(tosavk.NoDeviceError):
             tosavk.Device(**wrong)
     for wrong in (
-        {"uuid": "12"}, {"uuid": "x" * 32}, {"uuid": 3}, {"luid": b"1"}, {"type": "gpu"}, {"ordinal": -1},
+        {"uuid": "12"}, {"type": []}, {"type": "other"}, {"uuid": "x" * 32}, {"uuid": 3}, {"luid": b"1"}, {"type": "gpu"}, {"ordinal": -1},
         {"vendor_id": True},
     ):  # fmt: skip
         with pytest.raises(tosavk.UsageError):

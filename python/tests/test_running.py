@@ -413,7 +413,10 @@ def test_ctrl_c_ends_a_wait_for_a_buffer(call):
         "copy": lambda: other.copy_from(buffer),
     }
     interrupted_by_a_signal(calls[call])
+    assert not future.done(), "the run goes on"
+    assert not buffer.wait(0) and not buffer.wait(0.001)
     future.wait()
+    assert buffer.wait(0) and buffer.wait()
     assert buffer.numpy() == [20000], "nothing was written over"
 
 

@@ -13,7 +13,7 @@ from ._buffer import Buffer, Memory
 from ._builder import Builder, Value, operators
 from ._compiled import CompiledNetwork, DispatchTime, Profile, Verification
 from ._context import Context, Outputs
-from ._device import Device, DeviceInfo, devices
+from ._device import Device, DeviceInfo, DeviceLike, devices
 from ._future import Future
 from ._model import OpenModel, OpenTensorInfo, open_model
 from ._jax_arrays import from_jax, to_jax
@@ -39,7 +39,7 @@ __version__: str = _version()
 
 __all__ = [
     "BadInputError", "BadModelError", "Buffer", "Builder", "CancelledError", "CompiledNetwork", "Context", "Device",
-    "DeviceError", "DeviceInfo", "DeviceLostError", "DispatchTime", "Error", "FileError", "Future", "InternalError",
+    "DeviceError", "DeviceInfo", "DeviceLike", "DeviceLostError", "DispatchTime", "Error", "FileError", "Future", "InternalError",
     "Memory", "Network", "NoDeviceError", "OpenModel", "OpenTensorInfo", "OutOfMemoryError", "Outputs", "Probe",
     "ProbedOperator", "Profile", "TensorInfo", "UnsupportedError", "UsageError", "Value", "Verification", "describe",
     "devices", "from_jax", "jax", "load", "open_model", "operators", "probe", "problem", "tflite",

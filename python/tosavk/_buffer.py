@@ -51,8 +51,8 @@ _DLPACK_TYPES = {
 
 
 class Buffer:
-    """A dense array in the memory of a device, for inputs and outputs that stay there. Thread-safe. What waits for the
-    runs that use it is ended by Ctrl-C.
+    """A dense array in the memory of a device, for inputs and outputs that stay there. Thread-safe. Ctrl-C ends what
+    waits for the runs that use it (on devices with timeline semaphores).
 
     Its bytes are undefined until they are written. `numpy.from_dlpack(buffer)`, and any other consumer of DLPack on
     the host, sees the memory itself where the host can (`Memory.SHARED` always; `Memory.DEVICE` on integrated and
@@ -206,6 +206,10 @@ class Buffer:
         if source.shape != self._shape:
             raise BadInputError(f"the buffer has shape {self._shape}; the array's is {source.shape}")
         self._native.upload(flat(converted(source, self.numpy_dtype, "the array", self.dtype)), 0)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits for the runs that use the buffer, `timeout` seconds at most: whether none is under way."""
+        return self._native.wait(timeout)
 
     def numpy(self) -> Array:
         """A copy of the buffer, after the runs that use it."""

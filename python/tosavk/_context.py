@@ -137,6 +137,8 @@ class Context:
         self._idle()
         info = self._infos[1][index]
         result = np.empty(info.shape, info.stored_dtype)
+        if index in self._bound[1]:  # which other runs may use: Ctrl-C ends this wait, and not that of get_output
+            self._bound[1][index].wait()
         self._native.get_output(index, result.reshape(-1).view(np.uint8))
         return as_declared(info, result)
 

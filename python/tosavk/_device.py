@@ -57,7 +57,7 @@ class Device:
             for a software driver, a part of a device's name, or a `DeviceInfo`.
         uuid, luid: hexadecimal digits as of `DeviceInfo.uuid`, or 16 and 8 bytes; None: any.
         vendor_id: Vulkan's number of the vendor; 0: any.
-        type: a type as of `DeviceInfo`; None: any. All conditions must hold.
+        type: ``"discrete"``, ``"integrated"``, ``"virtual"`` or ``"cpu"``; None: any. All conditions must hold.
         ordinal: which of the devices that fit, best first.
         cache_dir: folder of the disk cache of shaders; None: as the environment says (``$TOSAVK_CACHE_DIR``, else
             ``~/.cache/tosa-vk``); False: no cache.
@@ -78,11 +78,13 @@ class Device:
         cache_dir: str | os.PathLike[str] | bool | None = None,
     ) -> None:
         name = _name_of(which)
-        if type is not None and type not in _TYPES:
+        if type is not None and not (isinstance(type, str) and type in _TYPES):
             raise UsageError(f"{type!r} is no type of device: {', '.join(_TYPES)}")
         for what, number in (("vendor_id", vendor_id), ("ordinal", ordinal)):
             if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 2**32:
                 raise UsageError(f"{what} is a number from 0 to 2^32 - 1, not {number!r}")
+        if uuid is None and isinstance(which, DeviceInfo):
+            uuid = which.uuid  # another device may have its number by now
         conditions = (_id("uuid", uuid, 16), _id("luid", luid, 8), vendor_id, _TYPES.get(type or "", 0), ordinal)
         folder = None if cache_dir is None or isinstance(cache_dir, bool) else os.fspath(cache_dir)
         if cache_dir is True:

@@ -18,12 +18,13 @@ from ._options import Shapes, Source, opened, options, path_of, precision_of, sh
 from ._progress import Progress, reporter
 from ._show import Text, html_table, text_table
 from ._types import Array, TensorInfo, array_of, exact, flat
-from .errors import UnsupportedError, UsageError
+from .errors import UsageError
 
 
 class Network:
     """A graph: immutable, thread-safe. Made by `load`, `problem` or `Builder.build`. It runs as it is, on the best
-    device, for which it is compiled at the first call; `compile` says more. It can be pickled."""
+    device, for which it is compiled at the first call; `compile` says more. It can be pickled
+    (which needs a device where an input or output has no elements)."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -139,10 +140,10 @@ class Network:
         return self._graph.native.to_bytes()
 
     def __reduce__(self) -> Any:
-        try:
+        if any(0 in end.shape for end in (*self.inputs, *self.outputs)):  # which a package can say, a .tosa file not
+            file = _native.package(find_device(None)._native, self._graph.native, True)
+        else:
             file = bytes(self)
-        except UnsupportedError:  # a .tosa file has no ends without elements; a package has
-            file = self._default().package()
         return _unpickled, (file, self._graph.ends)
 
     def __repr__(self) -> str:

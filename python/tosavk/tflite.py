@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ._device import DeviceInfo
 from .errors import UsageError
 
 _RUNTIMES = ("ai_edge_litert.interpreter", "tflite_runtime.interpreter", "tensorflow.lite.python.interpreter")
@@ -38,7 +39,7 @@ def _runtime() -> Any:
 
 def delegate(
     *,
-    device: int | str | None = None,
+    device: DeviceInfo | int | str | None = None,
     rounding: str | None = None,
     precision: str | None = None,
     cache_dir: str | os.PathLike[str] | None = None,
@@ -51,7 +52,7 @@ def delegate(
     """A delegate for ``Interpreter(..., experimental_delegates=[...])``.
 
     Args:
-        device: number, ``"cpu"``, or part of a name; the best device where it is None.
+        device: number, ``"cpu"``, part of a name, or a `DeviceInfo`; the best device where it is None.
         rounding: ``"tflite"`` (as ai-edge-litert 2.3.0), ``"double"`` (as tflite-runtime 2.14) or ``"single"``.
         precision: ``"exact"``, ``"fp16"`` or ``"fast"``, as of `tosavk.Network.compile`.
         cache_dir: folder of compiled shaders.
@@ -62,7 +63,7 @@ def delegate(
         runtime: a module with ``load_delegate``; else the runtime that is imported or installed.
     """
     given = {
-        "device": device,
+        "device": device.index if isinstance(device, DeviceInfo) else device,
         "rounding": rounding,
         "precision": precision,
         "cache_dir": None if cache_dir is None else os.fspath(cache_dir),

@@ -202,10 +202,10 @@ TEST_F(CompletionGpu, BuffersTellWhetherARunUsesThem) {
     for (int turn = 0; turn < 3; ++turn) {
         run.context.submit();
         EXPECT_TRUE(part.wait_for(std::chrono::hours(1)));
+        EXPECT_TRUE(run.context.wait_for(std::chrono::nanoseconds(0)));
         Bytes got(1024);
         part.download(got);
         EXPECT_EQ(got, floats(256, 4));
-        run.context.wait();
     }
     EXPECT_TRUE(x.wait_for(std::chrono::nanoseconds(-1)) && y.wait_for(std::chrono::nanoseconds::max()));
     if (!follows_the_host()) return;

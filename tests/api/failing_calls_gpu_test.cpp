@@ -258,6 +258,7 @@ TEST_P(FailingCalls, WhileHandlesAreUsed) {
         decision.submit();
         decision.wait();
         context.wait();
+        EXPECT_TRUE(out.wait_for(std::chrono::hours(1)));
         Bytes got(wanted.size()), got_too(256);
         out.download(got);
         result.download(got_too);

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,28 +22,29 @@ namespace fs = std::filesystem;
 /// A copy of the library: the loader takes two files for two libraries.
 class Library {
 public:
-    explicit Library(const fs::path& folder) {
-        fs::create_directories(folder);
-        const fs::path file = folder / "libtosavk.so";
-        fs::copy_file(std::getenv("TOSAVK_LIBRARY"), file);
-        library_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    explicit Library(fs::path file) : file_(std::move(file)) {
+        fs::copy_file(std::getenv("TOSAVK_LIBRARY"), file_);
+        library_ = dlopen(file_.c_str(), RTLD_NOW | RTLD_LOCAL);
         if (!library_) {
             ADD_FAILURE() << dlerror();
             return;
         }
         const auto get = reinterpret_cast<decltype(&tosavk_get_api)>(dlsym(library_, "tosavk_get_api"));
         if (get) api = get(TOSAVK_API_VERSION);
-        EXPECT_NE(api, nullptr);
+        EXPECT_TRUE(api && api->struct_size == sizeof(tosavk_api));
     }
     Library(const Library&) = delete;
     Library& operator=(const Library&) = delete;
     ~Library() {
-        if (library_) dlclose(library_);
+        if (!library_) return;
+        dlclose(library_);
+        EXPECT_EQ(dlopen(file_.c_str(), RTLD_NOW | RTLD_NOLOAD), nullptr) << "it stays";
     }
 
     const tosavk_api* api = nullptr;
 
 private:
+    fs::path file_;
     void* library_ = nullptr;
 };
 
@@ -123,15 +125,18 @@ class InstancesGpu : public ::testing::Test {
 protected:
     void SetUp() override {
         TOSAVK_NEEDS_DRIVER();
-        folder_ = fs::temp_directory_path() / ("tosavk-instances-" + std::to_string(getpid()));
-        first_ = std::make_unique<Library>(folder_ / "first");
-        second_ = std::make_unique<Library>(folder_ / "second");
+        TOSAVK_NEEDS_VARIABLE("TOSAVK_LIBRARY");
+        std::string folder = (fs::temp_directory_path() / "tosavk-instances-XXXXXX").string();
+        ASSERT_NE(mkdtemp(folder.data()), nullptr);
+        folder_ = folder;
+        first_ = std::make_unique<Library>(folder_ / "first.so");
+        second_ = std::make_unique<Library>(folder_ / "second.so");
         ASSERT_TRUE(first_->api && second_->api);
     }
     void TearDown() override {
         first_.reset();
         second_.reset();
-        fs::remove_all(folder_);
+        if (!folder_.empty()) fs::remove_all(folder_);
     }
 
     fs::path folder_;

@@ -596,17 +596,23 @@ TEST_F(VulkanGpu, SemaphoresGoBothWays) {
         cpp::Context context(executable);
         const auto inputs = random_inputs(graph, 1);
         for (std::uint32_t k = 0; k < 2; ++k) context.set_input(k, inputs[k]);
+        cpp::Buffer result(device, 1024);
+        context.bind_output(0, result);
         const tosavk_semaphore_point wait = adopted.at(1), signal = theirs->at(7);
         tosavk_submit_options options{};
         options.waits = &wait;
         options.signals = &signal;
         options.wait_count = options.signal_count = 1;
         context.submit(options);
+        // The wait stands on the queue.
+        EXPECT_FALSE(result.wait_for(std::chrono::nanoseconds(0)));
+        EXPECT_FALSE(result.wait_for(std::chrono::milliseconds(1)));
         VkSemaphoreSignalInfo one{VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO};
         one.semaphore = mine;
         one.value = 1;
         test::require(own_->table.vkSignalSemaphore(own_->device, &one), "vkSignalSemaphore");
         EXPECT_TRUE(theirs->wait(7));
+        EXPECT_TRUE(result.wait_for(std::chrono::nanoseconds::max()));
         context.wait();
     }
     own_->table.vkDestroySemaphore(own_->device, mine, nullptr);

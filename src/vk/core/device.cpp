@@ -295,7 +295,10 @@ bool DeviceState::finish(std::uint64_t number, std::uint64_t timeout_ns) {
     info.semaphoreCount = 1;
     info.pSemaphores = &semaphore;
     info.pValues = &number;
-    const VkResult result = try_call(vk.vkWaitSemaphoresKHR, device.handle, &info, timeout_ns);
+    VkResult result = VK_TIMEOUT;
+    do {
+        result = try_call(vk.vkWaitSemaphoresKHR, device.handle, &info, timeout_ns);
+    } while (result == VK_TIMEOUT && timeout_ns == UINT64_MAX);
     if (result < VK_SUCCESS) throw_result(result, "vkWaitSemaphores");
     return result == VK_SUCCESS;
 }

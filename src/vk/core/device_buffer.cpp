@@ -37,7 +37,7 @@ void BufferMemory::settle() const {
 bool BufferMemory::settle_for(std::uint64_t timeout_ns) const {
     using namespace std::chrono;
     device_->require_runs();
-    // A clock cannot count to the end of all 64 bits.
+    // Longer than a year is as good as forever, and does not overflow the clock.
     constexpr std::uint64_t longest = 1'000'000'000ull * 60 * 60 * 24 * 365;
     const auto deadline = steady_clock::now() + nanoseconds(std::min(timeout_ns, longest));
     const std::optional<std::uint64_t> submit = turns_->settle_until(deadline);

@@ -281,6 +281,7 @@ void test_buffers(void) {
     RIGHT(buffer_wait, x, UINT64_MAX, &idle);
     CHECK(idle == 1);
     WRONG(USAGE, buffer_wait, x, 0, NULL);
+    WRONG(USAGE, buffer_wait, NULL, 0, &idle);
     counters.struct_size = sizeof counters;
     RIGHT(context_counters, context, &counters);
     CHECK(counters.host_copies == 0);
