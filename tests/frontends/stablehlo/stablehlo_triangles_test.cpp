@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -50,7 +51,7 @@ TEST_P(Triangles, Solve) {
         }
         a.bytes = encode_reals(DType::fp32, m);
         m = decode_reals(DType::fp32, a.bytes);
-        const HostTensor all = random_square(n, 0, random);
+        const HostTensor all = random_square(std::max(n, columns), 0, random);
         HostTensor right(DType::fp32, {n, columns});
         right.bytes.assign(all.bytes.begin(), all.bytes.begin() + static_cast<std::ptrdiff_t>(4 * n * columns));
         const std::vector<double> b = decode_reals(DType::fp32, right.bytes);
