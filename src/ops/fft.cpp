@@ -1,11 +1,11 @@
 // FFT2D and RFFT2D: out(oy, ox) = sum over iy, ix of in(iy, ix) * exp(-+2 pi i (iy oy / H + ix ox / W)).
+#include "base/numerics/roots.hpp"
 #include "ops/dot_product.hpp"
 #include "ops/window.hpp"
 
 #include <fmt/format.h>
 
 #include <complex>
-#include <numbers>
 #include <numeric>
 
 namespace tosavk {
@@ -34,8 +34,8 @@ bool is_self_conjugate(const Sizes& s, std::int64_t oy, std::int64_t ox) {
 std::vector<Complex> roots(std::int64_t m, bool inverse) {
     std::vector<Complex> table(static_cast<std::size_t>(m));
     for (std::int64_t k = 0; k < m; ++k) {
-        const double angle = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(m);
-        table[static_cast<std::size_t>(k)] = {std::cos(angle), inverse ? std::sin(angle) : -std::sin(angle)};
+        const Complex root = root_of_unity(k, m);
+        table[static_cast<std::size_t>(k)] = inverse ? root : std::conj(root);
     }
     return table;
 }

@@ -47,6 +47,23 @@ std::vector<float> noise(std::int64_t count, std::uint32_t seed) {
     return values;
 }
 
+// Times the largest floats, what a sine of the double next to pi is beside 0 would be more than all other results.
+TEST(Fft, QuartersOfATurnAreExact) {
+    for (const std::int64_t length : {2, 4, 8, 16, 64, 256}) {
+        std::vector<float> re(static_cast<std::size_t>(length), 0.0f), im(re.size(), 1.0f);
+        re[static_cast<std::size_t>(length / 2)] = 0x1p127f;
+        const Shape shape{1, 1, length};
+        const std::vector<HostTensor> inputs{tensor(shape, re), tensor(shape, im)};
+        const auto out = reference_run(transform_graph(Op::fft2d, shape, false, false), inputs);
+        for (std::int64_t k = 0; k < length; ++k) {
+            const auto at = static_cast<std::size_t>(k);
+            EXPECT_EQ(out[0].as<float>()[at], k % 2 == 0 ? 0x1p127f : -0x1p127f) << length << ", " << k;
+            const float imaginary = k == 0 ? static_cast<float>(length) : 0.0f;
+            EXPECT_NEAR(out[1].as<float>()[at], imaginary, 1e-9) << length << ", " << k;
+        }
+    }
+}
+
 TEST(Fft, AgreesWithTheSumInLongDouble) {
     // 128 x 64 is past the size at which the reference stops summing directly.
     for (const Shape& shape : {Shape{2, 4, 8}, Shape{1, 1, 16}, Shape{1, 8, 1}, Shape{1, 1, 1}, Shape{1, 128, 64}}) {

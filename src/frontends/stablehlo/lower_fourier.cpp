@@ -1,5 +1,6 @@
 // Fourier transforms of any length: by FFT2D where it is a power of two, else by the sum itself or, where it is long,
 // by a convolution with a chirp (Bluestein).
+#include "base/numerics/roots.hpp"
 #include "frontends/stablehlo/matrices.hpp"
 
 #include <fmt/format.h>
@@ -7,7 +8,6 @@
 #include <array>
 #include <bit>
 #include <complex>
-#include <numbers>
 #include <numeric>
 
 namespace tosavk::stablehlo {
@@ -23,8 +23,8 @@ constexpr std::int64_t most_numbers = 1 << 24;  ///< of a line
 
 /// exp(-pi i k / length), its conjugate where `inverse`.
 std::complex<double> unit(std::int64_t k, std::int64_t length, bool inverse) {
-    const double angle = std::numbers::pi * static_cast<double>(k) / static_cast<double>(length);
-    return std::polar(1.0, inverse ? angle : -angle);
+    const std::complex<double> root = root_of_unity(k, 2 * length);
+    return inverse ? root : std::conj(root);
 }
 
 /// Of a power of two, in place.

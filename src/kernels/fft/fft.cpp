@@ -1,5 +1,6 @@
 // GPU kernels of FFT2D and RFFT2D: a Stockham FFT along W, then along H, of whole lines in shared memory or in several
 // passes; and the direct sum.
+#include "base/numerics/roots.hpp"
 #include "graph/host_tensor.hpp"
 #include "kernels/common/operands.hpp"
 #include "kernels/kernels.hpp"
@@ -8,7 +9,6 @@
 
 #include <bit>
 #include <cmath>
-#include <numbers>
 
 namespace tosavk {
 namespace {
@@ -20,9 +20,9 @@ constexpr const char* needs_direct_sum =
 KernelOperand root_table(std::int64_t length, bool inverse) {
     std::vector<double> values;
     for (std::int64_t k = 0; k < length; ++k) {
-        const double angle = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(length);
-        values.push_back(std::cos(angle));
-        values.push_back(inverse ? std::sin(angle) : -std::sin(angle));
+        const std::complex<double> root = root_of_unity(k, length);
+        values.push_back(root.real());
+        values.push_back(inverse ? root.imag() : -root.imag());
     }
     return {no_id, DType::fp32, encode_reals(DType::fp32, values), fmt::format("roots of order {}", length)};
 }
@@ -41,9 +41,9 @@ KernelOperand pass_table(std::int64_t ns, std::int64_t radix, bool inverse) {
     std::vector<double> re, im;
     for (std::int64_t r = 1; r < radix; ++r) {
         for (std::int64_t k = 0; k < ns; ++k) {
-            const double angle = 2 * std::numbers::pi * static_cast<double>(k * r) / static_cast<double>(ns * radix);
-            re.push_back(std::cos(angle));
-            im.push_back(inverse ? std::sin(angle) : -std::sin(angle));
+            const std::complex<double> root = root_of_unity(k * r, ns * radix);
+            re.push_back(root.real());
+            im.push_back(inverse ? root.imag() : -root.imag());
         }
     }
     re.insert(re.end(), im.begin(), im.end());
