@@ -25,14 +25,16 @@ if(TARGET tosavk)
   write_basic_package_version_file(${CMAKE_BINARY_DIR}/tosa-vk-config-version.cmake COMPATIBILITY SameMajorVersion)
   install(FILES ${CMAKE_BINARY_DIR}/tosa-vk-config-version.cmake DESTINATION ${package_dir}
           COMPONENT development)
-  # Written when it is installed, which is when the prefix is known.
+  # Written when it is installed, which is when the prefix is known; where it goes, so that two installations at once do
+  # not meet.
   install(CODE "
     set(CMAKE_INSTALL_LIBDIR \"${CMAKE_INSTALL_LIBDIR}\")
     set(CMAKE_INSTALL_INCLUDEDIR \"${CMAKE_INSTALL_INCLUDEDIR}\")
     set(PROJECT_VERSION \"${PROJECT_VERSION}\")
-    configure_file(\"${CMAKE_CURRENT_SOURCE_DIR}/cmake/tosa-vk.pc.in\" \"${CMAKE_BINARY_DIR}/tosa-vk.pc\" @ONLY)
-    file(INSTALL \"${CMAKE_BINARY_DIR}/tosa-vk.pc\"
-         DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig\")"
+    set(file \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig/tosa-vk.pc\")
+    message(STATUS \"Installing: \$ENV{DESTDIR}\${file}\")
+    configure_file(\"${CMAKE_CURRENT_SOURCE_DIR}/cmake/tosa-vk.pc.in\" \"\$ENV{DESTDIR}\${file}\" @ONLY)
+    list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${file}\")"
     COMPONENT development)
   if(NOT TOSAVK_PACKAGES)
     install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/tosa-vk)
