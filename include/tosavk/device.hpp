@@ -176,6 +176,7 @@ public:
         detail::call(tosavk_buffer_map, constant(), &data);
         return {static_cast<std::byte*>(data), static_cast<std::size_t>(info().size_bytes)};
     }
+    void unmap() const { detail::call(tosavk_buffer_unmap, constant()); }
     /// Whether no run uses it any more, after `time` at most (0: only looks).
     bool wait_for(std::chrono::nanoseconds time) const {
         std::int32_t idle = 0;
@@ -183,7 +184,6 @@ public:
         detail::call(tosavk_buffer_wait, constant(), ns, &idle);
         return idle != 0;
     }
-    void unmap() const { detail::call(tosavk_buffer_unmap, constant()); }
     tosavk_buffer* get() const { return handle_.get(); }
     /// Takes over a handle of the C ABI.
     static Buffer adopt(tosavk_buffer* handle) { return Buffer(handle); }

@@ -62,36 +62,17 @@ nb::dlpack::dtype element_type(int type) {
     }
 }
 
-/// Calls f(), which may wait for runs, when none uses the buffers any more, unless a signal's handler raises.
+/// Calls f(), which waits for the runs that use the buffers, when none does any more, unless a signal's handler raises.
 template <class F> void when_idle(F f, const cpp::Buffer& buffer, const cpp::Buffer* other = nullptr) {
-    for (;;) {
-        {
-            const Released released;
-            if (buffer.wait_for(between_signals) && (!other || other->wait_for(between_signals))) return f();
-        }
-        check_signals();
-    }
+    wait_with_signals(std::nullopt, [&](auto time) {
+        if (!buffer.wait_for(time) || (other && !other->wait_for(time))) return false;
+        f();
+        return true;
+    });
 }
 
-/// Whether no run uses the buffer any more, after `timeout` seconds at most (none: however long it takes).
 bool wait(const cpp::Buffer& buffer, std::optional<double> timeout) {
-    using clock = std::chrono::steady_clock;
-    const auto begun = clock::now();
-    for (;;) {
-        auto slice = std::chrono::nanoseconds(between_signals);
-        bool last = false;
-        if (timeout) {
-            const double left = *timeout - std::chrono::duration<double>(clock::now() - begun).count();
-            last = left * 1e9 < static_cast<double>(slice.count());
-            if (last) slice = std::chrono::nanoseconds(left > 0 ? static_cast<std::int64_t>(left * 1e9) : 0);
-        }
-        {
-            const Released released;
-            if (buffer.wait_for(slice)) return true;
-        }
-        check_signals();
-        if (last) return false;
-    }
+    return wait_with_signals(timeout, [&](auto time) { return buffer.wait_for(time); });
 }
 
 /// The host's view of the buffer as a tensor, which keeps the buffer alive.

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -64,6 +65,30 @@ inline constexpr std::chrono::milliseconds between_signals{50};
 /// Throws what a signal's handler raised (KeyboardInterrupt). Only Python's main thread has such.
 inline void check_signals() {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+/// Calls wait(nanoseconds) without the GIL until it answers true, for `timeout` seconds at most (none: however long it
+/// takes), and looks at signals between. Has it answered true?
+template <class Wait> bool wait_with_signals(std::optional<double> timeout, Wait wait) {
+    using clock = std::chrono::steady_clock;
+    const auto begun = clock::now();
+    for (;;) {
+        auto slice = std::chrono::nanoseconds(between_signals);
+        bool last = false;
+        if (timeout) {
+            const double left = *timeout - std::chrono::duration<double>(clock::now() - begun).count();
+            if (left * 1e9 < static_cast<double>(slice.count())) {
+                slice = std::chrono::nanoseconds(left > 0 ? static_cast<std::int64_t>(left * 1e9) : 0);
+                last = true;
+            }
+        }
+        {
+            const Released released;
+            if (wait(slice)) return true;
+        }
+        check_signals();
+        if (last) return false;
+    }
 }
 
 void add_graphs(nb::module_& module);   ///< Graph, Builder

@@ -289,26 +289,8 @@ private:
     };
 
     bool wait_with_signals(std::optional<double> timeout) {
-        using clock = std::chrono::steady_clock;
-        const auto begun = clock::now();
-        while (running_) {
-            auto slice = std::chrono::nanoseconds(between_signals);
-            bool last = false;
-            if (timeout) {
-                const double left = *timeout - std::chrono::duration<double>(clock::now() - begun).count();
-                if (left * 1e9 < static_cast<double>(slice.count())) {
-                    slice = std::chrono::nanoseconds(left > 0 ? static_cast<std::int64_t>(left * 1e9) : 0);
-                    last = true;
-                }
-            }
-            {
-                const Released released;
-                if (wait_slice(slice)) return true;
-            }
-            check_signals();
-            if (last) return false;
-        }
-        return true;
+        const auto wait = [this](std::chrono::nanoseconds time) { return !running_ || wait_slice(time); };
+        return !running_ || python::wait_with_signals(timeout, wait);
     }
     bool wait_slice(std::chrono::nanoseconds time) {
         try {

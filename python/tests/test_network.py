@@ -152,8 +152,8 @@ def test_devices_are_chosen_by_what_they_are(glyphs, letter):
         with pytest.raises(tosavk.NoDeviceError):
             tosavk.Device(**wrong)
     for wrong in (
-        {"uuid": "12"}, {"type": []}, {"type": "other"}, {"uuid": "x" * 32}, {"uuid": 3}, {"luid": b"1"}, {"type": "gpu"}, {"ordinal": -1},
-        {"vendor_id": True},
+        {"uuid": "12"}, {"uuid": "x" * 32}, {"uuid": 3}, {"luid": b"1"}, {"type": "gpu"}, {"type": "other"},
+        {"type": []}, {"ordinal": -1}, {"vendor_id": True},
     ):  # fmt: skip
         with pytest.raises(tosavk.UsageError):
             tosavk.Device(**wrong)
