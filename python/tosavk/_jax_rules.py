@@ -30,6 +30,13 @@ _REFUSED = {
     ("jax._src.lax.linalg", "geqp3_p"): _LAPACK + "; qr without pivoting is there",
 }
 
+# Primitives of one operand that are one operator of tosa-vk; JAX's own rule for them is a long chain of simple ones.
+_FUNCTIONS = {
+    ("jax._src.lax.special", "digamma_p"): "chlo.digamma",
+    ("jax._src.lax.special", "erf_inv_p"): "chlo.erf_inv",
+    ("jax._src.lax.special", "lgamma_p"): "chlo.lgamma",
+}
+
 
 def _primitive(module: str, name: str) -> Any:
     try:
@@ -50,8 +57,30 @@ def _computed(name: str, *arguments: Any, **options: Any) -> Any:
     return getattr(importlib.import_module(f"{__package__}._jax_linalg"), name)(*arguments, **options)
 
 
+def _register_function(mlir: Any, primitive: Any, name: str) -> None:
+    """Makes of the primitive a composite of that name, whose decomposition is JAX's own rule, so that an exported
+    program is one for whoever does not know the name."""
+    core: Any = importlib.import_module("jax.extend.core")
+    lax: Any = importlib.import_module("jax.lax")
+    rule = getattr(mlir, "_lowerings", {}).get(primitive)
+    if rule is None or not hasattr(lax, "composite"):
+        return
+    steps = core.Primitive(f"{primitive.name}_steps")
+    steps.def_abstract_eval(lambda *arguments, **options: primitive.abstract_eval(*arguments, **options)[0])
+    mlir.register_lowering(steps, getattr(rule, "rule", rule))
+
+    def function(x: Any, **options: Any) -> Any:
+        return lax.composite(lambda y: steps.bind(y, **options), name)(x)
+
+    mlir.register_lowering(primitive, mlir.lower_fun(function, multiple_results=False), platform=PLATFORM)
+
+
 def _register_lowerings() -> None:
     mlir: Any = importlib.import_module("jax._src.interpreters.mlir")
+    for (module, name), composite in _FUNCTIONS.items():
+        primitive = _primitive(module, name)
+        if primitive is not None:
+            _register_function(mlir, primitive, composite)
     for name in ("eigh", "svd"):
         primitive = _primitive("jax._src.lax.linalg", f"{name}_p")
         if primitive is not None:

@@ -101,7 +101,14 @@
     f(suppress, "SUPPRESS") \
     f(suppress_queued, "SUPPRESS_QUEUED") \
     f(bitcast, "BITCAST") \
-    f(partial_sort, "PARTIAL_SORT")
+    f(partial_sort, "PARTIAL_SORT") \
+    f(expm1, "EXPM1") \
+    f(log1p, "LOG1P") \
+    f(cbrt, "CBRT") \
+    f(erf_inv, "ERF_INV") \
+    f(lgamma, "LGAMMA") \
+    f(digamma, "DIGAMMA") \
+    f(atan2, "ATAN2")
 // clang-format on
 
 namespace tosavk {

@@ -181,6 +181,7 @@ std::vector<OpDef> custom_ops();
 std::vector<OpDef> control_flow_ops();
 std::vector<OpDef> variable_ops();
 std::vector<OpDef> own_elementwise_ops();
+std::vector<OpDef> own_function_ops();
 std::vector<OpDef> cumulate_ops();
 std::vector<OpDef> dynamic_slice_ops();
 std::vector<OpDef> indexed_ops();

@@ -12,11 +12,11 @@ namespace {
 std::vector<OpDef> gather_families() {
     std::vector<OpDef> all;
     for (std::vector<OpDef> (*family)() :
-         {activation_ops,   elementwise_ops, comparison_ops,      conv_ops,     matmul_ops,
-          fft_ops,          pool_ops,        reduce_ops,          rescale_ops,  cast_ops,
-          table_ops,        data_layout_ops, gather_scatter_ops,  resize_ops,   custom_ops,
-          control_flow_ops, variable_ops,    own_elementwise_ops, cumulate_ops, dynamic_slice_ops,
-          indexed_ops,      sort_ops,        scale_fp64_ops,      suppress_ops, bitcast_ops}) {
+         {activation_ops,     elementwise_ops,   comparison_ops, conv_ops,         matmul_ops,     fft_ops,
+          pool_ops,           reduce_ops,        rescale_ops,    cast_ops,         table_ops,      data_layout_ops,
+          gather_scatter_ops, resize_ops,        custom_ops,     control_flow_ops, variable_ops,   own_elementwise_ops,
+          cumulate_ops,       dynamic_slice_ops, indexed_ops,    sort_ops,         scale_fp64_ops, suppress_ops,
+          bitcast_ops,        own_function_ops}) {
         for (OpDef& def : family()) {
             def.name = name_of(def.op).data();
             all.push_back(std::move(def));

@@ -1,5 +1,6 @@
-// shaders/lib/{wide,scale,math}.glsl on the device against the host: floating-point functions bit for bit against
-// numerics/shader_math (a device may flush denormals, going in and coming out), integer functions against __int128.
+// shaders/lib/{wide,scale,math,functions}.glsl on the device against the host: floating-point functions bit for bit
+// against numerics/shader_math (a device may flush denormals, going in and coming out), integer functions against
+// __int128.
 #include "base/numerics/shader_math.hpp"
 #include "kernels/common/shader_files.hpp"
 #include "support/validation.hpp"
@@ -32,7 +33,7 @@ bool same(U a, U b) { return a == b || (is_nan(a) && is_nan(b)); }
 
 std::string library_text() {
     std::string text;
-    for (const char* name : {"lib/wide.glsl", "lib/scale.glsl", "lib/math.glsl"}) {
+    for (const char* name : {"lib/wide.glsl", "lib/scale.glsl", "lib/math.glsl", "lib/functions.glsl"}) {
         for (const ShaderFile& file : embedded_shaders()) {
             if (file.name == name) text += file.text;
         }
@@ -183,6 +184,29 @@ TEST_F(ShaderMathGpu, UnaryFunctionsGiveTheHostsBits) {
         check_float("tosa_clamp" + suffix + "(intBitsToFloat(x), -1.5, 6.0)",
                     [clamp](U x, U, U) { return as_bits(clamp(as_float(x), -1.5f, 6.0f)); });
     }
+}
+
+TEST_F(ShaderMathGpu, OwnFunctionsGiveTheHostsBits) {
+    using Function = float (*)(float);
+    namespace host = shader_math;
+    const std::pair<const char*, Function> functions[] = {
+        {"expm1", host::expm1},     {"log1p", host::log1p},   {"cbrt", host::cbrt},
+        {"erf_inv", host::erf_inv}, {"lgamma", host::lgamma}, {"digamma", host::digamma},
+    };
+    const auto check_all = [&] {
+        for (const auto& [name, function] : functions) {
+            check_float(std::string("own_") + name + "(intBitsToFloat(x))",
+                        [f = function](U x, U, U) { return as_bits(f(as_float(x))); });
+        }
+        check_float("own_atan2(intBitsToFloat(x), intBitsToFloat(y))",
+                    [](U x, U y, U) { return as_bits(shader_math::atan2(as_float(x), as_float(y))); });
+    };
+    check_all();
+    for (std::size_t i = 0; i < count; ++i) {  // both of ordinary size, from -8 to 8
+        operands_[0][i] = as_bits(static_cast<float>(static_cast<I>(operands_[2][i])) * 0x1p-28f);
+        operands_[1][i] = as_bits(static_cast<float>(static_cast<I>(operands_[2][i] * 2654435761u)) * 0x1p-28f);
+    }
+    check_all();
 }
 
 // All arguments: what is known of a driver's division (the quirk exact_reciprocals) holds for each, and so do the

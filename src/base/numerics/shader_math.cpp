@@ -1,25 +1,21 @@
 #include "base/numerics/shader_math.hpp"
 
+#include "base/numerics/float_bits.hpp"
+
 #include <algorithm>
-#include <bit>
 
 // A line here is a line of shaders/lib/math.glsl; explanations and the origin of the constants stand there. Integers
 // are unsigned where GLSL's wrap around. Needs -ffp-contract=off and no -ffast-math.
 
 namespace tosavk::shader_math {
+
+using namespace float_bits;
+
 namespace {
 
-using I = std::int32_t;
-using U = std::uint32_t;
+constexpr U top12_mask = 0xfffff000, nan_first = 0x7fffff, nan_last = 0 - nan_first;
 
-constexpr U inf_bits = 0x7f800000, nan_bits = 0x7fc00000, sign_bit = 0x80000000, abs_mask = 0x7fffffff;
-constexpr U top12_mask = 0xfffff000, min_normal = 0x00800000, nan_first = 0x7fffff, nan_last = 0 - nan_first,
-            one_bits = 0x3f800000;
-
-U bits_of(float x) { return std::bit_cast<U>(x); }
-float from_bits(U b) { return std::bit_cast<float>(b); }
 float top12(float x) { return from_bits(bits_of(x) & top12_mask); }
-bool nan(float x) { return (bits_of(x) & abs_mask) > inf_bits; }
 I order(float x, U nan_end) {
     const U bits = bits_of(x);
     return static_cast<I>((bits ^ (bits & sign_bit ? abs_mask : 0)) + nan_end);
@@ -70,9 +66,7 @@ I float_to_int(float x, I lo, I hi) {
 
 float int_to_float(I i) { return static_cast<float>(i); }
 
-namespace {
-
-float expm1_part(float x, float bias, U& k) {
+float float_bits::expm1_part(float x, float bias, U& k) {
     const float t = x * 1.44269502f + (12582912.0f + bias);
     k = bits_of(t);
     const float n = t - (12582912.0f + bias);
@@ -83,8 +77,6 @@ float expm1_part(float x, float bias, U& k) {
     p = p * r + 0.49999997f;
     return r + (r * r) * p;
 }
-
-}  // namespace
 
 float exp(float x) {
     U k;

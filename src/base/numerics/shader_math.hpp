@@ -1,5 +1,6 @@
-// The functions of shaders/lib/math.glsl on the host, with the same operations in the same order and so the same bits
-// (where the device keeps denormals). Used to fold constants and to check the shader functions on every input.
+// The functions of shaders/lib/math.glsl and lib/functions.glsl on the host, with the same operations in the same order
+// and so the same bits (where the device keeps denormals). Used to fold constants and to check the shader functions on
+// every input.
 #pragma once
 
 #include <cstdint>
@@ -31,5 +32,14 @@ float cos(float x);
 float reciprocal(float x);
 float rsqrt(float x);
 float pow(float a, float b);
+
+// Those of shaders/lib/functions.glsl.
+float expm1(float x);
+float log1p(float x);
+float cbrt(float x);
+float erf_inv(float x);
+float lgamma(float x);   ///< log(abs(gamma(x)))
+float digamma(float x);  ///< NaN of 0 and of negative integers
+float atan2(float y, float x);
 
 }  // namespace tosavk::shader_math

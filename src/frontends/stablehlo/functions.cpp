@@ -2,7 +2,6 @@
 
 #include "graph/host_tensor.hpp"
 
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -41,62 +40,14 @@ Id sign_bit(Lowering& l, Id a) {
     return is_below(l, bits, l.splat_int(bits, 0));
 }
 
-// log(u) is of the rounded u = 1 + x; x / (u - 1) makes up for the rounding.
-Id log1p(Lowering& l, Id x) {
-    const Id one = float_splat(l, x, 1);
-    const Id u = plus(l, x, one), back = minus(l, u, one);
-    const Id log = l.unary(Op::log, u);
-    const Id usable = l.select(is_finite(l, u), multiply(l, log, over(l, x, back)), log);
-    return l.select(is_equal(l, back, float_splat(l, x, 0)), x, usable);
-}
-
-// Likewise: x / log(u) makes up for what is lost where u = exp(x) is rounded.
-Id expm1(Lowering& l, Id x) {
-    const Id one = float_splat(l, x, 1);
-    const Id u = l.unary(Op::exp, x), back = minus(l, u, one);
-    const Id better = multiply(l, back, over(l, x, l.unary(Op::log, u)));
-    const Id small = is_equal(l, back, float_splat(l, x, 0));
-    const Id large = is_below(l, float_splat(l, x, 16), l.unary(Op::abs, x));
-    return l.select(small, x, l.select(large, back, better));
-}
-
-Id cbrt(Lowering& l, Id x) {
-    const Id a = l.unary(Op::abs, x);
-    const Id third = float_splat(l, x, 1.0 / 3), two = float_splat(l, x, 2);
-    const Id first = l.unary(Op::exp, multiply(l, l.unary(Op::log, a), third));
-    const Id better = multiply(l, plus(l, multiply(l, two, first), over(l, over(l, a, first), first)), third);
-    const Id usable = both(l, is_finite(l, a), is_below(l, float_splat(l, x, 0), a));
-    return with_sign_of(l, l.select(usable, better, a), x);
-}
-
+Id log1p(Lowering& l, Id x) { return l.unary(Op::log1p, x); }
+Id expm1(Lowering& l, Id x) { return l.unary(Op::expm1, x); }
+Id cbrt(Lowering& l, Id x) { return l.unary(Op::cbrt, x); }
 Id tangent(Lowering& l, Id x) { return over(l, l.unary(Op::sin, x), l.unary(Op::cos, x)); }
 
-// The smaller of both by the larger, t, is turned by an eighth where it is above tan(pi/8), so that a short polynomial
-// (made for this range, weighted for the relative error) serves; then what the octants add.
 Id atan2(Lowering& l, Id y, Id x) {
-    const Id ay = l.unary(Op::abs, y), ax = l.unary(Op::abs, x);
     y = l.with_rank_of(y, x), x = l.with_rank_of(x, y);
-    const Id steep = is_below(l, ax, ay);
-    const Id large = l.select(steep, ay, ax), small = l.select(steep, ax, ay);
-    const Id zero = float_splat(l, large, 0), one = float_splat(l, large, 1);
-    const Id alike = is_equal(l, small, large);  // also both infinite, or both zero
-    Id t = l.select(alike, l.select(is_equal(l, large, zero), zero, one), over(l, small, large));
-    const Id turned = is_below(l, float_splat(l, t, 0.41421356237309503), t);
-    t = l.select(turned, over(l, minus(l, t, one), plus(l, t, one)), t);
-    const Id z = multiply(l, t, t);
-    constexpr std::array coefficients = {-0.3333333328, 0.1999997726,   -0.1428415119,
-                                         0.1107136496,  -0.08624675803, 0.05048137827};
-    Id p = float_splat(l, z, coefficients.back());
-    for (std::size_t k = coefficients.size() - 1; k-- > 0;)
-        p = plus(l, multiply(l, p, z), float_splat(l, z, coefficients[k]));
-    Id angle = plus(l, multiply(l, multiply(l, p, z), t), t);
-    const auto pi = [&](double part) { return float_splat(l, angle, std::numbers::pi * part); };
-    angle = l.select(turned, plus(l, angle, pi(0.25)), angle);
-    angle = l.select(steep, minus(l, pi(0.5), angle), angle);
-    angle = l.select(sign_bit(l, x), minus(l, pi(1), angle), angle);
-    angle = with_sign_of(l, angle, y);
-    const Id nan = l.binary(Op::logical_or, is_nan(l, x), is_nan(l, y), DType::boolean);
-    return l.select(nan, plus(l, x, y), angle);
+    return l.binary(Op::atan2, y, x, l.type(y));
 }
 
 namespace {

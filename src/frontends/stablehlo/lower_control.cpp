@@ -3,6 +3,7 @@
 #include "frontends/stablehlo/lowering.hpp"
 
 #include <array>
+#include <utility>
 
 namespace tosavk::stablehlo {
 
@@ -13,7 +14,23 @@ void lower_call(Lowering& l) {
     l.call(callee.empty() ? l.text("decomposition") : callee);
 }
 
-void lower_composite(Lowering& l) { l.call(l.text("decomposition")); }
+/// Functions of CHLO that are one operator here; the others are what they are made of.
+constexpr std::pair<std::string_view, Op> composites[] = {
+    {"chlo.digamma", Op::digamma},
+    {"chlo.erf", Op::erf},
+    {"chlo.erf_inv", Op::erf_inv},
+    {"chlo.lgamma", Op::lgamma},
+};
+
+void lower_composite(Lowering& l) {
+    const std::string name = l.text("name");
+    for (const auto& [composite, op] : composites) {
+        if (composite != name || l.operand_count() != 1) continue;
+        const Tensor x = l.in(0);
+        if (!x.is_complex()) return l.set(l.narrow(l.unary(op, l.cast(x.id, DType::fp32)), x.element));
+    }
+    l.call(l.text("decomposition"));
+}
 
 /// A tuple is nothing in the graph; what reads a part finds it where it was made.
 void lower_tuple(Lowering& l) { l.set(Tensor{}); }

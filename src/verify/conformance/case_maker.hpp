@@ -50,7 +50,7 @@ struct OwnCases {
     Op op;
     void (*fill)(CaseMaker& maker);
 };
-std::vector<OwnCases> own_arithmetic_cases();  ///< DIVIDE, REMAINDER, SQRT, CUMULATE, SCALE_FP64
+std::vector<OwnCases> own_arithmetic_cases();  ///< DIVIDE, REMAINDER, SQRT, CUMULATE, SCALE_FP64, functions
 std::vector<OwnCases> own_indexed_cases();     ///< SORT, GATHER_ND, SCATTER_ND, dynamic slices, SEGMENT_REDUCE
 std::vector<OwnCases> own_suppress_cases();    ///< SUPPRESS, SUPPRESS_QUEUED
 

@@ -1,4 +1,5 @@
-// Random cases and error graphs of DIVIDE, REMAINDER, SQRT, CUMULATE, SCALE_FP64 and AFFINE_ZERO_POINT.
+// Random cases and error graphs of DIVIDE, REMAINDER, SQRT, CUMULATE, SCALE_FP64, AFFINE_ZERO_POINT and the functions
+// of floats.
 #include "verify/conformance/breaking.hpp"
 #include "verify/conformance/case_maker.hpp"
 
@@ -110,11 +111,53 @@ void affine_zero_point(CaseMaker& maker) {
     maker.operand(std::move(high));
 }
 
+/// Numbers from low to high, a third of them moved near an end or a middle by a power of two.
+HostTensor between(RandomData& data, DType type, const Shape& shape, double low, double high) {
+    HostTensor x(type, shape);
+    std::vector<double> values(static_cast<std::size_t>(x.count()));
+    for (double& v : values) {
+        v = low + (high - low) * std::ldexp(static_cast<double>(data.pick(0, 1 << 24)), -24);
+        if (!data.chance(33)) continue;
+        const double points[] = {low, high, (low + high) / 2, 0, 1};
+        const double step = std::ldexp(data.chance(50) ? 1 : -1, -static_cast<int>(data.pick(1, 30)));
+        v = std::clamp(points[data.pick(0, 4)] + step, low, high);
+    }
+    x.bytes = encode_reals(type, values);
+    return x;
+}
+
+/// Half of the numbers where the function has something to show, the others any.
+template <int low, int high> void function_of_one(CaseMaker& maker) {
+    RandomData& data = maker.data();
+    const Shape shape = data.shape(0, 6);
+    maker.operand(data.chance(50) ? data.any(maker.in_type(0), shape)
+                                  : between(data, maker.in_type(0), shape, low, high));
+}
+
+void angle(CaseMaker& maker) {
+    RandomData& data = maker.data();
+    const Shape shape = data.shape(0, 6), y = data.narrowed(shape), x = data.narrowed(shape);
+    const bool any = data.chance(50);
+    for (const Shape& of : {y, x})
+        maker.operand(any ? data.any(maker.in_type(0), of) : between(data, maker.in_type(0), of, -2, 2));
+}
+
 }  // namespace
 
 std::vector<OwnCases> own_arithmetic_cases() {
-    return {{Op::divide, division},   {Op::remainder, division},    {Op::sqrt, square_root},
-            {Op::cumulate, cumulate}, {Op::scale_fp64, scale_fp64}, {Op::affine_zero_point, affine_zero_point}};
+    return {{Op::divide, division},
+            {Op::remainder, division},
+            {Op::sqrt, square_root},
+            {Op::cumulate, cumulate},
+            {Op::scale_fp64, scale_fp64},
+            {Op::affine_zero_point, affine_zero_point},
+            {Op::expm1, function_of_one<-20, 90>},
+            {Op::log1p, function_of_one<-1, 4>},
+            {Op::cbrt, function_of_one<-30, 30>},
+            {Op::erf_inv, function_of_one<-1, 1>},
+            {Op::lgamma, function_of_one<-6, 12>},
+            {Op::digamma, function_of_one<-6, 12>},
+            {Op::atan2, angle}};
 }
 
 namespace breaking {
@@ -152,7 +195,9 @@ void add_own_arithmetic_errors(std::vector<ErrorGraph>& all) {
     }
     Entries(Op::divide, all)
         .add("floored for a float type", [](Graph& g, Random&) { return attrs(g).floored = true; }, floats);
-    Entries(Op::sqrt, all).add("the output's shape is not the input's", wrong_output);
+    for (const Op op : {Op::sqrt, Op::expm1, Op::log1p, Op::cbrt, Op::erf_inv, Op::lgamma, Op::digamma})
+        Entries(op, all).add("the output's shape is not the input's", wrong_output);
+    Entries(Op::atan2, all).add("the output's shape is not the broadcast one", wrong_output);
     Entries(Op::affine_zero_point, all).add("the output's shape is not the broadcast one", wrong_output);
     Entries(Op::cumulate, all)
         .add("axis < 0 || axis >= rank(shape)",
