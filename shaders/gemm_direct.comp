@@ -90,14 +90,14 @@ X4 column_at(uint at, int batch, int k, int quad) {
 #else
 #define WEIGHTS_AT(tap) (COLUMN_QUAD(quad) * MOST_BLOCKS + (tap) * K_BLOCKS)
 #if DOT4
-#define LOAD_WEIGHTS ivec4 w = in1_load4q(uint(weights + b));
+#define LOAD_WEIGHTS ivec4 w = weight_words(uint(weights + b));
 #elif X_FLOAT
 #define WEIGHT_ROW 1u
 #define FIRST_WEIGHT(b) (uint(weights + (b)) * 4u)
 #define WEIGHT(at, j) in1_load4q(at)
 #else
 #define LOAD_WEIGHTS                                                                           \
-    ivec4 words = in1_load4q(uint(weights + b));                                               \
+    ivec4 words = weight_words(uint(weights + b));                                             \
     X4 w00 = unpack_i8(words.x) - column_zp, w01 = unpack_i8(words.y) - column_zp,             \
        w02 = unpack_i8(words.z) - column_zp, w03 = unpack_i8(words.w) - column_zp;
 #endif

@@ -93,7 +93,7 @@ void main() {
         Block at = block_at(block);
         int k = at.k;
 #if DOT4
-        ivec4 words = in1_load4(uint((COLUMN_QUAD(quad) * MOST_BLOCKS + block) * 4));
+        ivec4 words = weight_words(uint(COLUMN_QUAD(quad) * MOST_BLOCKS + block));
         for (int r = 0; r < TM; ++r) {
             int a = row_word(tap_at(rows[r], at.ky, at.kx), k);
             acc[r] += products(a, words);

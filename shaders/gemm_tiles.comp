@@ -320,8 +320,10 @@ void main() {
 #if MATRIX
                     int k = (turn + part * DEPTH * TOGETHER) * 4 + INNER(i) * (4 * TOGETHER / COLUMN_STEPS);
                     column_blocks[i] = column_block(batch, quad, k);
-#else
+#elif X_FLOAT
                     column_blocks[i] = in1_load4q(uint(weights[i] + step * (COLUMN_STEPS / TOGETHER)));
+#else
+                    column_blocks[i] = weight_words(uint(weights[i] + step * (COLUMN_STEPS / TOGETHER)));
 #endif
                 }
             }

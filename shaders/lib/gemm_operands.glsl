@@ -5,7 +5,8 @@
 // are STRIDE apart too.
 //   in0  rows: input [N,IH,IW,K] or [N,ID,IH,IW,K], or A [N,ROWS,K] (MATRIX)
 //   in1  weight in tile order: [phase][columns/4][taps of the phase that has most][K/4] blocks of 4 input channels x 4
-//        columns, zero-padded (i8: one word an input channel, 4 words a block; floats: one vec4 an input channel);
+//        columns, zero-padded (i8: one word an input channel, 4 words a block; NIBBLES, of i4: 2 words a block; floats:
+//        one vec4 an input channel);
 //        MATRIX: B [N,K,COLUMNS]
 //   in2  bias [BIAS]: 1 element, one a column, or more: then each phase has its own, in whole quads; none with MATRIX
 layout(constant_id = 0) const int BATCH = 1;      // late: of MATRIX; phases
@@ -303,6 +304,24 @@ int row_word(int at, int k) {
 }
 #endif
 
+#if !MATRIX && !X_FLOAT
+#ifndef NIBBLES
+#define NIBBLES 0
+#endif
+// The four words of a block of weights. NIBBLES: a byte of in1 has what stands at its place in two words, of the first
+// one in its lower half.
+ivec4 weight_words(uint block) {
+#if NIBBLES
+    ivec2 w = in1_words4q(block);
+    ivec4 nibbles = ivec4(w.x, w.x >> 4, w.y, w.y >> 4) & 0x0f0f0f0f;
+    // Their signs go up to the end of the byte: no sum carries into the next one.
+    return ((nibbles ^ 0x08080808) + 0x78787878) ^ ~0x7f7f7f7f;
+#else
+    return in1_load4q(block);
+#endif
+}
+#endif
+
 #if DOT4
 // Four products by one instruction. Words hold four inner elements of one row or column each; what the zero points
 // add is corrected for: rows by their sums, columns in the bias (kernels/product/product.hpp) or by theirs.
@@ -341,7 +360,9 @@ ivec4 column_words(int batch, int quad, int block) {
                         column_word(batch, 4 * block + 2, quad), column_word(batch, 4 * block + 3, quad));
 }
 #else
-ivec4 column_words(int batch, int quad, int block) { return in1_load4q(uint(COLUMN_QUAD(quad) * MOST_BLOCKS + block)); }
+ivec4 column_words(int batch, int quad, int block) {
+    return weight_words(uint(COLUMN_QUAD(quad) * MOST_BLOCKS + block));
+}
 #endif
 #endif
 
@@ -397,7 +418,7 @@ X4 column4(int batch, int k, int quad) {
     COLUMNS8(from##c + 8u, w##c##2, w##c##3)
 #else
 #define LOAD_COLUMNS(c, quad)                                                                   \
-    ivec4 words##c = in1_load4(uint((COLUMN_QUAD(quad) * MOST_BLOCKS + block) * 4));            \
+    ivec4 words##c = weight_words(uint(COLUMN_QUAD(quad) * MOST_BLOCKS + block));               \
     X4 w##c##0 = unpack_i8(words##c.x) - column_zp, w##c##1 = unpack_i8(words##c.y) - column_zp, \
        w##c##2 = unpack_i8(words##c.z) - column_zp, w##c##3 = unpack_i8(words##c.w) - column_zp;
 #endif

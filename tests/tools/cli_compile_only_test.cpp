@@ -95,8 +95,8 @@ TEST_F(CompileOnly, ADriverThatTellsNothing) {
 /// Each row's graphs by every kernel that may be chosen for them.
 TEST_F(CompileOnly, NoKernelSpillsOnAmd) {
     for (const std::string family : {"NAVI21", "POLARIS10"}) {
-        const Spawned sweep = on(family, {"conformance", "--compile-only", "--candidates", "--cases", "1", "--seed",
-                                          family == "NAVI21" ? "1" : "2"});
+        const Spawned sweep = on(family, {"conformance", "--compile-only", "--candidates", "--cases", "1", "--jobs",
+                                          "2", "--seed", family == "NAVI21" ? "1" : "2"});
         EXPECT_EQ(sweep.exit_code, 0) << sweep.out << sweep.err;
     }
 }

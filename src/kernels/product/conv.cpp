@@ -149,15 +149,19 @@ void add_product_operands(KernelChoice& choice, const NodeView& view, const Conv
     const double reads = conv.g.window.reads();
     choice.work = 2.0 * reads * static_cast<double>(conv.g.batch * d.in * y.in * x.in * p.columns * p.inner);
     add_operand(choice, view, 0, reads * row_reads * quad_waste(p.inner), moves_bits);
-    const DType weight_type = !conv.operands.is_float || units ? DType::i32 : view.in(1).type;
+    // A kernel that takes two blocks at once finds them in bytes.
+    const bool nibbles = view.in(1).type == DType::i4 && !units && !choice.reads_eights;
+    if (nibbles) choice.defines.push_back({"NIBBLES", "1"});
+    const DType weight_type = nibbles ? DType::i16 : !conv.operands.is_float || units ? DType::i32 : view.in(1).type;
     if (units) {
         choice.operands.push_back({no_id, weight_type,
                                    pack_conv_units(view.in(1), conv.g.window, conv.operands.weight_zp, *units),
                                    fmt::format("{} in 4x{} units", view.in(1).name, 4 * units->blocks)});
     } else {
-        choice.operands.push_back({no_id, weight_type,
-                                   pack_conv_weights(view.in(1), conv.g.window, conv.operands.weight_zp, turned),
-                                   view.in(1).name + (turned ? " in turned 4x4 blocks" : " in 4x4 blocks")});
+        choice.operands.push_back(
+            {no_id, weight_type, pack_conv_weights(view.in(1), conv.g.window, conv.operands.weight_zp, turned, nibbles),
+             fmt::format("{} in {}4x4 blocks{}", view.in(1).name, turned ? "turned " : "",
+                         nibbles ? " of nibbles" : "")});
     }
     add_operand(choice, view, 2);
 }

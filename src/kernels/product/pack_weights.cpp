@@ -94,27 +94,39 @@ Shape phase_shape(const Value& weight, const Window& window) {
     return {weight.shape.front(), window.phase_taps(), weight.shape.back()};
 }
 
+/// Blocks of 16 bytes to blocks of 8.
+void pack_nibbles(std::span<const std::byte> blocks, std::span<std::byte> to) {
+    for (std::size_t i = 0; i < to.size(); ++i) {
+        const std::size_t first = i / 8 * 16 + i % 8 / 4 * 8 + i % 4;
+        to[i] = (blocks[first] & std::byte{15}) | (blocks[first + 4] << 4);
+    }
+}
+
 template <std::size_t bytes>
-LazyBytes blocks_of(const Value& weight, const Window& window, std::int64_t zero_point, bool turned) {
+LazyBytes blocks_of(const Value& weight, const Window& window, std::int64_t zero_point, bool turned, bool nibbles) {
     Raw<bytes> pad;
     pad.fill(static_cast<std::byte>(zero_point));  // other than 0 for 8-bit elements only
     const Shape shape = phase_shape(weight, window);
     const auto size = static_cast<std::size_t>((shape[0] + 3) / 4 * shape[1] * ((shape[2] + 3) / 4)) * 16 * bytes;
-    return each_phase(
-        weight, window, zero_point, size,
-        fmt::format("{} {} {} {}", turned ? "turned blocks" : "blocks", bytes, zero_point, to_string(shape)),
-        [=](std::span<const std::byte> weights, std::span<std::byte> to) {
-            pack_blocks(weights, shape, pad, turned, to);
-        });
+    return each_phase(weight, window, zero_point, nibbles ? size / 2 : size,
+                      fmt::format("{}blocks{} {} {} {}", turned ? "turned " : "", nibbles ? " of nibbles" : "", bytes,
+                                  zero_point, to_string(shape)),
+                      [=](std::span<const std::byte> weights, std::span<std::byte> to) {
+                          if (!nibbles) return pack_blocks(weights, shape, pad, turned, to);
+                          Bytes blocks(size);
+                          pack_blocks(weights, shape, pad, turned, std::span(blocks));
+                          pack_nibbles(blocks, to);
+                      });
 }
 
 }  // namespace
 
-LazyBytes pack_conv_weights(const Value& weight, const Window& window, std::int64_t zero_point, bool turned) {
+LazyBytes pack_conv_weights(const Value& weight, const Window& window, std::int64_t zero_point, bool turned,
+                            bool nibbles) {
     switch (size_of(weight.type)) {
-        case 1: return blocks_of<1>(weight, window, zero_point, turned);
-        case 2: return blocks_of<2>(weight, window, zero_point, turned);
-        default: return blocks_of<4>(weight, window, zero_point, turned);
+        case 1: return blocks_of<1>(weight, window, zero_point, turned, nibbles);
+        case 2: return blocks_of<2>(weight, window, zero_point, turned, false);
+        default: return blocks_of<4>(weight, window, zero_point, turned, false);
     }
 }
 
