@@ -188,6 +188,32 @@ TEST(Architectures, EveryRowIsReached) {
     EXPECT_EQ(reached, names) << "a row without a sample above, or one that the rows before it leave nothing";
 }
 
+// scripts/nightly architectures
+TEST(Architectures, EveryRowOfGpusIsPretended) {
+    std::set<std::string> pretended;
+    std::istringstream lines(text_of("tests/caps/architectures.txt"));
+    for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with('#')) continue;
+        std::istringstream fields(line);
+        std::string row, type, vendor, device;
+        for (std::string* field : {&row, &type, &vendor, &device}) {
+            std::getline(fields, *field, '|');
+            *field = one_line(*field);
+        }
+        ASSERT_FALSE(device.empty()) << line;
+        // As lavapipe is, but for these.
+        const Sample sample{type, static_cast<std::uint32_t>(std::stoul(vendor, nullptr, 0)),
+                            static_cast<std::uint32_t>(std::stoul(device, nullptr, 0)), row, "llvmpipe", 13};
+        EXPECT_EQ(architecture_of(sample.caps()).name, row) << line;
+        pretended.insert(row);
+    }
+    for (const Architecture& row : architectures()) {
+        const std::string name(row.name);
+        const bool of_cpus = name == "llvmpipe" || name == "SwiftShader" || name == "an unknown CPU driver";
+        EXPECT_EQ(pretended.contains(name), !of_cpus) << name;
+    }
+}
+
 TEST(Architectures, TheLastRowTakesEveryDevice) {
     const Architecture& last = architectures().back();
     each_fact([&](const char* name, auto member) { EXPECT_TRUE(last.facts.*member) << name; });
