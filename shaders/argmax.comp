@@ -1,7 +1,8 @@
 // ARGMAX along one axis of a tensor seen as [outer, AXIS, INNER]. Four outputs are an invocation's (and the next four
-// after them, IN_TURN), or that of LANES invocations, which share the axis and fold their results as a tree. Elements
-// are compared as integer keys, so that NaN, zeros and subnormal numbers order alike on every driver; of equal keys
-// the smaller index wins. ROW_BY_ROW: four rows would take more registers than there are.
+// after them, IN_TURN), or that of LANES invocations, which share the axis and fold their results as a tree; its last
+// levels, within whole subgroups of SUBGROUP (if not 0), by shuffles. Elements are compared as integer keys, so that
+// NaN, zeros and subnormal numbers order alike on every driver; of equal keys the smaller index wins. ROW_BY_ROW: four
+// rows would take more registers than there are.
 //   in0  input
 #extension GL_EXT_control_flow_attributes : require
 layout(constant_id = 0) const int AXIS = 1;
@@ -12,6 +13,11 @@ layout(constant_id = 4) const int IN_TURN = 1;  // fours of outputs of an invoca
 
 #if SHARED_LANES
 shared ivec4 partial_key[gl_WorkGroupSize.x], partial_index[gl_WorkGroupSize.x];
+#if SUBGROUP
+#define ME (gl_SubgroupID * uint(SUBGROUP) + gl_SubgroupInvocationID)
+#else
+#define ME gl_LocalInvocationID.x
+#endif
 #endif
 
 #if X_FLOAT
@@ -126,19 +132,30 @@ void best_four(uint quad, uint lane) {
     ivec4 key, index;
     if (live) best(e, n, lane, key, index);
 #if SHARED_LANES
-    uint me = gl_LocalInvocationID.x;
-    partial_key[SHARED_STORE(0u, 4u, me)] = key;
-    partial_index[SHARED_STORE(1u, 4u, me)] = index;
-    barrier();
-    for (uint half_lanes = uint(LANES) / 2u; half_lanes > 0u; half_lanes /= 2u) {
-        if (lane < half_lanes) {
-            fold(key, index, partial_key[SHARED_LOAD(0u, 4u, me + half_lanes)],
-                 partial_index[SHARED_LOAD(1u, 4u, me + half_lanes)]);
-            partial_key[SHARED_STORE(0u, 4u, me)] = key;
-            partial_index[SHARED_STORE(1u, 4u, me)] = index;
-        }
+    uint half_lanes = uint(LANES) / 2u;
+    if (LANES > SUBGROUP) {
+        uint me = ME;
+        partial_key[SHARED_STORE(0u, 4u, me)] = key;
+        partial_index[SHARED_STORE(1u, 4u, me)] = index;
         barrier();
+        for (; half_lanes > 0u && half_lanes >= uint(SUBGROUP); half_lanes /= 2u) {
+            if (lane < half_lanes) {
+                fold(key, index, partial_key[SHARED_LOAD(0u, 4u, me + half_lanes)],
+                     partial_index[SHARED_LOAD(1u, 4u, me + half_lanes)]);
+                partial_key[SHARED_STORE(0u, 4u, me)] = key;
+                partial_index[SHARED_STORE(1u, 4u, me)] = index;
+            }
+            barrier();
+        }
     }
+#if SUBGROUP
+    // Behind branches lanes need not be together. What those behind half_lanes make is not asked for.
+    subgroupBarrier();
+    for (; half_lanes > 0u; half_lanes /= 2u) {
+        ivec4 other_key = subgroupShuffleXor(key, half_lanes), other_index = subgroupShuffleXor(index, half_lanes);
+        fold(key, index, other_key, other_index);
+    }
+#endif
     live = live && lane == 0u;
 #endif
     if (live) FUSED(e, n, index);
@@ -146,7 +163,7 @@ void best_four(uint quad, uint lane) {
 
 void main() {
 #if SHARED_LANES
-    uint me = gl_LocalInvocationID.x;
+    uint me = ME;
     best_four(workgroup_index() * (gl_WorkGroupSize.x / uint(LANES)) + me / uint(LANES), me % uint(LANES));
 #else
     for (uint k = 0u; k < uint(IN_TURN); ++k) best_four(invocation_index() * uint(IN_TURN) + k, 0u);

@@ -1,7 +1,7 @@
 // REDUCE_* along the last axis, or a part of it. Four rows are an invocation's (and the next four after them,
 // IN_TURN): it folds their quads component by component, then across; with ROW_BY_ROW one row after the other. With
-// SHARED_LANES, LANES invocations share four rows and fold their results as a tree. KEYS: BEFORE makes keys, which
-// takes a while.
+// SHARED_LANES, LANES invocations share four rows and fold their results as a tree; its last levels, within whole
+// subgroups of SUBGROUP (if not 0), by shuffles. KEYS: BEFORE makes keys, which takes a while.
 //   in0  input
 // PARTIAL: AXIS is cut into CHUNKS parts of LENGTH; the results go to a scratch buffer, without AFTER.
 layout(constant_id = 0) const int AXIS = 1;
@@ -14,6 +14,11 @@ layout(constant_id = 6) const int IN_TURN = 1;  // fours of rows of an invocatio
 
 #if SHARED_LANES
 shared ACC4 partial[gl_WorkGroupSize.x];
+#if SUBGROUP
+#define ME (gl_SubgroupID * uint(SUBGROUP) + gl_SubgroupInvocationID)
+#else
+#define ME gl_LocalInvocationID.x
+#endif
 #endif
 
 struct Part {
@@ -83,15 +88,24 @@ void fold_four(uint e, uint lane) {
     precise ACC4 s = FOLD(FOLD(ACC4(a[0].x, a[1].x, a[2].x, a[3].x), ACC4(a[0].y, a[1].y, a[2].y, a[3].y)),
                           FOLD(ACC4(a[0].z, a[1].z, a[2].z, a[3].z), ACC4(a[0].w, a[1].w, a[2].w, a[3].w)));
 #if SHARED_LANES
-    partial[SHARED_STORE(0u, 4u, gl_LocalInvocationID.x)] = s;
-    barrier();
-    for (uint half_lanes = uint(LANES) / 2u; half_lanes > 0u; half_lanes /= 2u) {
-        if (lane < half_lanes) {
-            s = FOLD(s, partial[SHARED_LOAD(0u, 4u, gl_LocalInvocationID.x + half_lanes)]);
-            partial[SHARED_STORE(0u, 4u, gl_LocalInvocationID.x)] = s;
-        }
+    uint half_lanes = uint(LANES) / 2u;
+    if (LANES > SUBGROUP) {
+        uint me = ME;
+        partial[SHARED_STORE(0u, 4u, me)] = s;
         barrier();
+        for (; half_lanes > 0u && half_lanes >= uint(SUBGROUP); half_lanes /= 2u) {
+            if (lane < half_lanes) {
+                s = FOLD(s, partial[SHARED_LOAD(0u, 4u, me + half_lanes)]);
+                partial[SHARED_STORE(0u, 4u, me)] = s;
+            }
+            barrier();
+        }
     }
+#if SUBGROUP
+    // Behind branches lanes need not be together. What those behind half_lanes make is not asked for.
+    subgroupBarrier();
+    for (; half_lanes > 0u; half_lanes /= 2u) s = FOLD(s, subgroupShuffleXor(s, half_lanes));
+#endif
     if (lane != 0u || e >= uint(COUNT)) return;
 #endif
 #if PARTIAL
@@ -103,9 +117,8 @@ void fold_four(uint e, uint lane) {
 
 void main() {
 #if SHARED_LANES
-    uint slot = gl_LocalInvocationID.x / uint(LANES);
-    fold_four((workgroup_index() * (gl_WorkGroupSize.x / uint(LANES)) + slot) * 4u,
-              gl_LocalInvocationID.x % uint(LANES));
+    uint me = ME;
+    fold_four((workgroup_index() * (gl_WorkGroupSize.x / uint(LANES)) + me / uint(LANES)) * 4u, me % uint(LANES));
 #else
     for (uint k = 0u; k < uint(IN_TURN); ++k) {
         uint e = (invocation_index() * uint(IN_TURN) + k) * 4u;

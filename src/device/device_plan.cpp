@@ -130,6 +130,16 @@ void choose_products(const DeviceCaps& caps, const Facts& facts, DevicePlan& pla
                              "divide a workgroup"
                            : "matrix products do not share rows: subgroups do not shuffle, or have no ballots");
 
+    const bool folds =
+        plan.lanes_together > 1 && plan.subgroup_lanes >= 8 && plan.subgroup_lanes <= 64 && caps.subgroup_size_control;
+    plan.fold_lanes = folds ? plan.subgroup_lanes : 0;
+    because(plan,
+            folds ? fmt::format("invocations that share a row fold their results by shuffles, in whole subgroups of "
+                                "{}: the device makes them",
+                                plan.fold_lanes)
+                  : "invocations that share a row fold their results in shared memory: they are few, or no whole "
+                    "subgroups of 8 to 64 can be asked for");
+
     plan.registers = *facts.registers;
     because(plan,
             fmt::format("an invocation keeps up to {} values in registers: {}", plan.registers, facts.registers.why));

@@ -50,7 +50,9 @@ struct DevicePlan {
     bool cooperative_fp32_sums = false;            ///< cooperative_fp16 adds accurately enough for fp32 results
     std::uint32_t matrix_sums = 64;                ///< of such a product, that an invocation holds at most
     bool paired_products = false;                  ///< products of floats ask for whole subgroups, which pair them
-    std::uint32_t subgroup_size = 0;               ///< of kernels that ask for whole subgroups
+    std::uint32_t subgroup_size = 0;               ///< of products that ask for whole subgroups
+    std::uint32_t fold_lanes = 0;                  ///< of whole subgroups in which a row's lanes fold their results by
+                                                   ///< shuffles; 0: they do in shared memory
     bool int64 = false;                            ///< int64 arithmetic in shaders (else 32-bit words)
     bool nan_preserve = false;                     ///< request SignedZeroInfNanPreserve 32
     bool rte = false;                              ///< request RoundingModeRTE 32

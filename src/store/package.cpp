@@ -16,7 +16,7 @@ namespace {
 
 constexpr char magic[8] = {'T', 'O', 'S', 'A', 'V', 'K', 'P', 'K'};
 /// Goes up with every change of the fields, of what a plan means, or of how the planner numbers things.
-constexpr std::uint32_t format_version = 27;
+constexpr std::uint32_t format_version = 28;
 
 struct FileHeader {
     char magic_bytes[8];
@@ -193,11 +193,11 @@ template <class A> void fields(A& a, Binding& value) {
     a.choice(path, ReadPath::half_texels);
 }
 template <class A> void fields(A& a, Dispatch& value) {
-    auto& [label, kernel, glsl, spirv, constants, late, bindings, groups, invocations, whole_subgroups, nodes, written,
+    auto& [label, kernel, glsl, spirv, constants, late, bindings, groups, invocations, subgroup_size, nodes, written,
            work, bytes, barrier_before, submit_before, note, arguments] = value;
     a.texts(label, kernel);
     a.source(glsl, spirv != nullptr);
-    a(constants, late, bindings, groups, invocations, whole_subgroups, nodes, written, work, bytes, barrier_before,
+    a(constants, late, bindings, groups, invocations, subgroup_size, nodes, written, work, bytes, barrier_before,
       submit_before, arguments);
     a.texts(note);
 }
@@ -248,15 +248,15 @@ template <class A> void fields(A& a, DevicePlan& value) {
            row_quads, walk_bytes, gathered_rows, lanes_together, max_loop_passes, texel_elements, subgroup_lanes,
            shared_rows, registers, own_rows, slow_storage, shared_tiles, product_tiles, tile_quads, least_tiles,
            tile_parts, product_tile_bytes, fma_chains, dot4, cooperative_i8, cooperative_fp16, cooperative_fp32_sums,
-           matrix_sums, paired_products, subgroup_size, int64, nan_preserve, rte, exact_reciprocals, native_fp16,
-           half_roundings, has_fp16, storage16, half_texels, half_products, fast_fp16, map_in_place, staging_bytes,
-           timeline_semaphores, submit_work, submit_bytes, reasons, sizes] = value;
+           matrix_sums, paired_products, subgroup_size, fold_lanes, int64, nan_preserve, rte, exact_reciprocals,
+           native_fp16, half_roundings, has_fp16, storage16, half_texels, half_products, fast_fp16, map_in_place,
+           staging_bytes, timeline_semaphores, submit_work, submit_bytes, reasons, sizes] = value;
     a(workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations, far_rows,
       row_quads, walk_bytes, gathered_rows, lanes_together, max_loop_passes, texel_elements, subgroup_lanes,
       shared_rows, registers, own_rows, slow_storage, shared_tiles, product_tiles, tile_quads, least_tiles, tile_parts,
       product_tile_bytes, fma_chains, dot4, cooperative_i8, cooperative_fp16, cooperative_fp32_sums, matrix_sums,
-      paired_products, subgroup_size, int64, nan_preserve, rte, exact_reciprocals, native_fp16, half_roundings,
-      storage16, half_texels, half_products, fast_fp16, map_in_place, submit_work, submit_bytes);
+      paired_products, subgroup_size, fold_lanes, int64, nan_preserve, rte, exact_reciprocals, native_fp16,
+      half_roundings, storage16, half_texels, half_products, fast_fp16, map_in_place, submit_work, submit_bytes);
     // No plan depends on these.
     static_cast<void>(staging_bytes), static_cast<void>(timeline_semaphores), static_cast<void>(reasons),
         static_cast<void>(sizes), static_cast<void>(has_fp16);

@@ -104,7 +104,7 @@ private:
             if (id >= graph.values.size()) wrong(fmt::format("there is no value {}", id));
         }
         // What the device at hand takes is asked when pipelines are made.
-        if (dispatch.invocations > max_invocations || (dispatch.whole_subgroups && dispatch.invocations == 0)) {
+        if (dispatch.invocations > max_invocations || (dispatch.subgroup_size != 0 && dispatch.invocations == 0)) {
             wrong(fmt::format("a workgroup has {} invocations", dispatch.invocations));
         }
         for (const Binding& binding : dispatch.bindings) add(binding.place);

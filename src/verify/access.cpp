@@ -112,12 +112,12 @@ std::vector<DispatchAccesses> measure_accesses(const Executable& executable, con
     context.wait();
     std::vector<DispatchAccesses> result;
     for (const AccessList& list : lists) {
-        DispatchAccesses one{list, 0, watched->plan().dispatches[list.dispatch].whole_subgroups, {}};
+        const std::uint32_t own = watched->plan().dispatches[list.dispatch].subgroup_size;
+        DispatchAccesses one{list, 0, own != 0, {}};
         std::vector<std::uint32_t> words(list.place.size / 4);
         context.get_memory(list.place, std::as_writable_bytes(std::span(words)));
         if (one.own_subgroups) {
-            const std::uint32_t size = device->plan().subgroup_size;
-            one.sizes[size] = replay_accesses(list, words, size, &one.lost);
+            one.sizes[own] = replay_accesses(list, words, own, &one.lost);
         } else {
             for (const std::uint32_t size : subgroup_sizes)
                 one.sizes[size] = replay_accesses(list, words, size, &one.lost);

@@ -260,7 +260,7 @@ void alter_plan(Package& package, Random& random, bool& runs) {
                 switch (random() % 8) {
                     case 0: dispatch.groups[random() % 3] = static_cast<std::uint32_t>(edge(random)); break;
                     case 1: dispatch.invocations = static_cast<std::uint32_t>(edge(random)); break;
-                    case 2: dispatch.whole_subgroups = !dispatch.whole_subgroups; break;
+                    case 2: dispatch.subgroup_size = static_cast<std::uint32_t>(edge(random)); break;
                     case 3: dispatch.nodes.push_back(static_cast<NodeId>(edge(random))); break;
                     case 4: dispatch.written.push_back(static_cast<ValueId>(edge(random))); break;
                     case 5: shuffle_some(dispatch.bindings, random); break;

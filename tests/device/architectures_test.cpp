@@ -102,10 +102,10 @@ std::map<std::string, std::string> fields_of(const DevicePlan& plan) {
                  far_rows, row_quads, walk_bytes, gathered_rows, lanes_together, max_loop_passes, texel_elements,
                  subgroup_lanes, shared_rows, registers, own_rows, slow_storage, shared_tiles, product_tiles,
                  tile_quads, least_tiles, tile_parts, product_tile_bytes, fma_chains, dot4, cooperative_i8,
-                 cooperative_fp16, cooperative_fp32_sums, matrix_sums, paired_products, subgroup_size, int64,
-                 nan_preserve, rte, exact_reciprocals, native_fp16, half_roundings, has_fp16, storage16, half_texels,
-                 half_products, fast_fp16, map_in_place, staging_bytes, timeline_semaphores, submit_work, submit_bytes,
-                 reasons, sizes] = plan;
+                 cooperative_fp16, cooperative_fp32_sums, matrix_sums, paired_products, subgroup_size, fold_lanes,
+                 int64, nan_preserve, rte, exact_reciprocals, native_fp16, half_roundings, has_fp16, storage16,
+                 half_texels, half_products, fast_fp16, map_in_place, staging_bytes, timeline_semaphores, submit_work,
+                 submit_bytes, reasons, sizes] = plan;
     static_cast<void>(reasons), static_cast<void>(sizes);
     const auto text = [](const auto& value) { return fmt::format("{}", value); };
     return {{"workgroup_size", text(workgroup_size)},
@@ -140,6 +140,7 @@ std::map<std::string, std::string> fields_of(const DevicePlan& plan) {
             {"matrix_sums", text(matrix_sums)},
             {"paired_products", text(paired_products)},
             {"subgroup_size", text(subgroup_size)},
+            {"fold_lanes", text(fold_lanes)},
             {"int64", text(int64)},
             {"nan_preserve", text(nan_preserve)},
             {"rte", text(rte)},
@@ -202,8 +203,12 @@ TEST(Architectures, EveryRowOfGpusIsPretended) {
         }
         ASSERT_FALSE(device.empty()) << line;
         // As lavapipe is, but for these.
-        const Sample sample{type, static_cast<std::uint32_t>(std::stoul(vendor, nullptr, 0)),
-                            static_cast<std::uint32_t>(std::stoul(device, nullptr, 0)), row, "llvmpipe", 13};
+        const Sample sample{type,
+                            static_cast<std::uint32_t>(std::stoul(vendor, nullptr, 0)),
+                            static_cast<std::uint32_t>(std::stoul(device, nullptr, 0)),
+                            row,
+                            "llvmpipe",
+                            13};
         EXPECT_EQ(architecture_of(sample.caps()).name, row) << line;
         pretended.insert(row);
     }

@@ -107,7 +107,7 @@ TEST(Package, ComesBackWhole) {
     Package made = small_package();
     ASSERT_EQ(made.plan.dispatches.size(), 2u);
     made.plan.dispatches[0].invocations = 256;
-    made.plan.dispatches[0].whole_subgroups = true;
+    made.plan.dispatches[0].subgroup_size = 32;
     const Bytes file = write_package(made);
     ASSERT_TRUE(is_package(file));
     const Package read = read_package(file);
@@ -127,7 +127,7 @@ TEST(Package, ComesBackWhole) {
         EXPECT_EQ(read.plan.dispatches[k].glsl, made.plan.dispatches[k].glsl);
         EXPECT_EQ(read.plan.dispatches[k].constants, made.plan.dispatches[k].constants);
         EXPECT_EQ(read.plan.dispatches[k].invocations, made.plan.dispatches[k].invocations);
-        EXPECT_EQ(read.plan.dispatches[k].whole_subgroups, made.plan.dispatches[k].whole_subgroups);
+        EXPECT_EQ(read.plan.dispatches[k].subgroup_size, made.plan.dispatches[k].subgroup_size);
         EXPECT_EQ(read.plan.dispatches[k].nodes, made.plan.dispatches[k].nodes);
         EXPECT_EQ(read.plan.dispatches[k].barrier_before, made.plan.dispatches[k].barrier_before);
     }
@@ -285,17 +285,17 @@ TEST(Package, APlanThatDoesNotFitItsGraphIsRefused) {
     EXPECT_TRUE(is_refused([](Package& p) { p.plan.dispatches[0].nodes = {99}; }));
     EXPECT_TRUE(is_refused([](Package& p) { p.plan.dispatches[1].written = {no_id}; }));
     EXPECT_TRUE(is_refused([](Package& p) { p.inputs.clear(); }));
-    const auto refuses_workgroup = [&](std::uint32_t invocations, bool whole_subgroups) {
+    const auto refuses_workgroup = [&](std::uint32_t invocations, std::uint32_t subgroup_size) {
         return is_refused([=](Package& p) {
             p.plan.dispatches[0].invocations = invocations;
-            p.plan.dispatches[0].whole_subgroups = whole_subgroups;
+            p.plan.dispatches[0].subgroup_size = subgroup_size;
         });
     };
-    EXPECT_FALSE(refuses_workgroup(256, true));
-    EXPECT_TRUE(refuses_workgroup(512, true));
-    EXPECT_TRUE(refuses_workgroup(0, true));
-    EXPECT_FALSE(refuses_workgroup(256, false));  // tiles of products that share their sums
-    EXPECT_TRUE(refuses_workgroup(512, false));
+    EXPECT_FALSE(refuses_workgroup(256, 32));
+    EXPECT_TRUE(refuses_workgroup(512, 32));
+    EXPECT_TRUE(refuses_workgroup(0, 32));
+    EXPECT_FALSE(refuses_workgroup(256, 0));  // tiles of products that share their sums
+    EXPECT_TRUE(refuses_workgroup(512, 0));
     EXPECT_TRUE(is_refused([](Package& p) { p.plan.placements[graph_of(p).outputs[0]] = {}; }));
     EXPECT_TRUE(is_refused([](Package& p) { p.shaders[0].spirv[0] = 1; }));
     EXPECT_TRUE(is_refused([](Package& p) { p.shaders[0].spirv[5] += 1u << 16; }));

@@ -62,7 +62,7 @@ void add_prologues(Dispatch& dispatch, const Graph& graph, const Group& group, c
 void set_workgroups(Dispatch& dispatch, const KernelPass& pass) {
     dispatch.groups = pass.groups;
     dispatch.invocations = pass.invocations;
-    dispatch.whole_subgroups = pass.whole_subgroups;
+    dispatch.subgroup_size = pass.subgroup_size;
 }
 
 }  // namespace

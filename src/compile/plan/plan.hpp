@@ -50,14 +50,14 @@ struct Dispatch {
     std::vector<std::int32_t> late;  ///< push constants: what depends on an outermost size (PlanOptions::late_sizes)
     std::vector<Binding> bindings;
     std::array<std::uint32_t, 3> groups{1, 1, 1};
-    std::uint32_t invocations = 0;  ///< of a workgroup, in x; 0: DevicePlan::workgroup_size
-    bool whole_subgroups = false;   ///< these make whole subgroups of DevicePlan::subgroup_size
-    std::vector<NodeId> nodes;      ///< nodes of the graph that it computes
-    std::vector<ValueId> written;   ///< values that it writes to memory
-    double work = 0;                ///< arithmetic operations
-    double bytes = 0;               ///< bytes read and written, each element once
-    bool barrier_before = false;    ///< a hazard with an earlier dispatch since the last barrier
-    bool submit_before = false;     ///< what comes before is a submit of its own: both would take too long
+    std::uint32_t invocations = 0;    ///< of a workgroup, in x; 0: DevicePlan::workgroup_size
+    std::uint32_t subgroup_size = 0;  ///< of whole subgroups that these make; 0: as they come
+    std::vector<NodeId> nodes;        ///< nodes of the graph that it computes
+    std::vector<ValueId> written;     ///< values that it writes to memory
+    double work = 0;                  ///< arithmetic operations
+    double bytes = 0;                 ///< bytes read and written, each element once
+    bool barrier_before = false;      ///< a hazard with an earlier dispatch since the last barrier
+    bool submit_before = false;       ///< what comes before is a submit of its own: both would take too long
     std::string note;
     Placement arguments;  ///< of vkCmdDispatchIndirect, 12 bytes in the arena, instead of `groups`; none: `groups`
 

@@ -86,7 +86,7 @@ struct KernelPass {
     std::vector<KernelOperand> operands;              ///< in0, in1, ... of the kernel
     std::array<std::uint32_t, 3> groups{1, 1, 1};     ///< workgroups
     std::uint32_t invocations = 0;    ///< of a workgroup, in x, at most max_invocations; 0: DevicePlan::workgroup_size
-    bool whole_subgroups = false;     ///< these make whole subgroups of DevicePlan::subgroup_size
+    std::uint32_t subgroup_size = 0;  ///< of whole subgroups that these make; 0: as they come
     int writes = -1;                  ///< number of the scratch buffer that it writes; -1: the node's outputs
     DType writes_type = DType::fp32;  ///< of that scratch buffer's elements, 32 bits each
     bool stores_quads = false;        ///< it stores whole quads there, not single elements

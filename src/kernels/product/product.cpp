@@ -226,7 +226,7 @@ std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, DTyp
         for (const auto& [name, value] : defines) define(choice, name, value);
         choice.groups = spill_groups(tiles, device);
         choice.invocations = static_cast<std::uint32_t>(size);
-        choice.whole_subgroups = true;
+        choice.subgroup_size = device.subgroup_size;
         choice.note = fmt::format("{} tiles of {}x{} by cooperative matrices of {}x{}x{}", tiles, rows, columns,
                                   shape.m, shape.n, shape.k);
         return ProductChoice{.choice = std::move(choice),

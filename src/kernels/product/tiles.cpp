@@ -93,7 +93,7 @@ ProductChoice choice_of_tiles(const Product& p, const Grid& grid, std::int64_t p
     define(choice, "DOT4", p.dot4);
     define(choice, "HALF", p.is_half);
     choice.invocations = static_cast<std::uint32_t>(grid.invocations());
-    choice.whole_subgroups = device.paired_products && p.is_float;
+    if (device.paired_products && p.is_float) choice.subgroup_size = device.subgroup_size;
     choice.groups = spill_groups(tiles * parts, device);
     choice.note = fmt::format("{} tiles of {}x{} in shared memory{}", tiles, rows, 4 * quads, p.dot4 ? at_once : "");
     return ProductChoice{.choice = std::move(choice),

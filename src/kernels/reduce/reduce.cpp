@@ -98,6 +98,16 @@ std::int64_t parts_of(std::int64_t length, std::int64_t ready, std::int64_t leas
 /// Four rows at once take more registers than Mali and Adreno have at full occupancy.
 bool fits_one_row(const DevicePlan& device) { return device.registers < 128; }
 
+/// So many lanes fold the results of a row, in whole subgroups where the device makes them.
+void set_lanes(KernelPass& pass, const DevicePlan& device, std::int64_t lanes) {
+    const std::uint32_t subgroup = lanes > 1 ? device.fold_lanes : 0;
+    pass.defines.insert(pass.defines.end(),
+                        {{"SHARED_LANES", lanes > 1 ? "1" : "0"}, {"SUBGROUP", std::to_string(subgroup)}});
+    pass.subgroup_size = subgroup;
+    if (subgroup != 0) pass.invocations = device.workgroup_size;
+    set_constants(pass, {{"LANES", lanes}});
+}
+
 /// A pass over rows: `rows` of `axis` elements, each in `chunks` parts of `length`, by `lanes` invocations.
 void set_rows(KernelPass& pass, const DevicePlan& device, std::int64_t rows, std::int64_t axis, std::int64_t chunks,
               std::int64_t length, std::int64_t lanes) {
@@ -108,14 +118,13 @@ void set_rows(KernelPass& pass, const DevicePlan& device, std::int64_t rows, std
     const std::int64_t row_bytes = length * static_cast<std::int64_t>(size_of(pass.operands.front().type));
     const std::int64_t in_turn = lanes == 1 ? pieces_in_turn(quotient_up(rows * chunks, 4), 4 * row_bytes, device) : 1;
     const bool row_by_row = fits_one_row(device) || (device.row_quads > 1 && (quads / lanes >= 128 || in_turn > 1));
-    pass.defines.insert(pass.defines.end(),
-                        {{"SHARED_LANES", lanes > 1 ? "1" : "0"}, {"ROW_BY_ROW", row_by_row ? "1" : "0"}});
+    pass.defines.emplace_back("ROW_BY_ROW", row_by_row ? "1" : "0");
+    set_lanes(pass, device, lanes);
     pass.reads_eights = lanes == 1 && length % 8 == 0 && axis % length == 0;
     set_constants(pass, {{"AXIS", axis},
                          {"LENGTH", length},
                          {"CHUNKS", chunks},
                          {"COUNT", rows * chunks},
-                         {"LANES", lanes},
                          {"QUADS", quads},
                          {"IN_TURN", in_turn}});
     pass.groups =
@@ -272,15 +281,14 @@ std::optional<KernelChoice> plan_argmax(const NodeView& view, const DevicePlan& 
     choice.defines = {{"X_FLOAT", real ? "1" : "0"},
                       {"IN4", real ? "vec4" : "ivec4"},
                       {"ROWS", rows ? "1" : "0"},
-                      {"SHARED_LANES", lanes > 1 ? "1" : "0"},
                       {"ROW_BY_ROW", fits_one_row(device) ? "1" : "0"},
                       {"NAN_KEY", view.attrs().nan_mode == NanMode::ignore ? "SIGN_BIT" : "ABS_MASK"}};
     const std::int64_t four_rows = 4 * s->axis * static_cast<std::int64_t>(size_of(view.in(0).type));
     // Through texel buffers, longer rows are found as fast by themselves (docs/performance.md, "Pages in turn").
     const bool walks = rows && lanes == 1 && (four_rows < 1024 || loads_are_loops(device));
     const std::int64_t in_turn = walks ? pieces_in_turn(quads, four_rows, device) : 1;
-    set_constants(
-        choice, {{"AXIS", s->axis}, {"INNER", s->inner}, {"OUTER", s->outer}, {"LANES", lanes}, {"IN_TURN", in_turn}});
+    set_lanes(choice, device, lanes);
+    set_constants(choice, {{"AXIS", s->axis}, {"INNER", s->inner}, {"OUTER", s->outer}, {"IN_TURN", in_turn}});
     add_operand(choice, view, 0, rows ? reads_of_row(s->axis) : quad_waste(s->inner));
     choice.reads_eights = rows && lanes == 1 && s->axis % 8 == 0;
     choice.groups = spill_groups(quotient_up(quads, device.workgroup_size / lanes * in_turn), device);

@@ -94,7 +94,7 @@ LogicalDevice::LogicalDevice(std::shared_ptr<Instance> instance_, const Physical
     VkPhysicalDeviceVulkanMemoryModelFeatures memory_model{
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES};
     khr::CooperativeMatrixFeatures matrix;
-    if (plan.subgroup_size != 0) {
+    if (plan.subgroup_size != 0 || plan.fold_lanes != 0) {
         sizes.subgroupSizeControl = sizes.computeFullSubgroups = VK_TRUE;
         enable(sizes, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
     }

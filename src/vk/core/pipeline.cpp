@@ -292,8 +292,8 @@ void PipelineLibrary::build(Pipeline& pipeline, const Dispatch& dispatch, const 
     info.stage.pSpecializationInfo = &specialization;
     VkPipelineShaderStageRequiredSubgroupSizeCreateInfo subgroups{
         VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO};
-    if (dispatch.whole_subgroups) {
-        subgroups.requiredSubgroupSize = plan.subgroup_size;
+    if (dispatch.subgroup_size != 0) {
+        subgroups.requiredSubgroupSize = dispatch.subgroup_size;
         info.stage.pNext = &subgroups;
         info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
     }
@@ -330,7 +330,8 @@ void check_dispatch(const Dispatch& dispatch, const DevicePlan& plan) {
         throw Error(ErrorCode::internal, dispatch.label + ": more than 1000 specialization constants");
     }
     if (dispatch.late.size() > 32) throw Error(ErrorCode::internal, dispatch.label + ": more than 32 push constants");
-    if (dispatch.whole_subgroups && (plan.subgroup_size == 0 || dispatch.invocations % plan.subgroup_size != 0)) {
+    const std::uint32_t size = dispatch.subgroup_size;
+    if (size != 0 && ((size != plan.subgroup_size && size != plan.fold_lanes) || dispatch.invocations % size != 0)) {
         throw Error(ErrorCode::internal,
                     dispatch.label + ": it needs whole subgroups of a size that this device is not used with");
     }

@@ -158,7 +158,7 @@ Plan multiply_adds(const DevicePlan& device, const Arithmetic& way, std::int64_t
     dispatch.groups = linear_groups(invocations, device);
     if (way.whole_subgroups != 0) {
         dispatch.invocations = way.whole_subgroups;
-        dispatch.whole_subgroups = true;
+        dispatch.subgroup_size = device.subgroup_size;
         dispatch.groups = spill_groups(invocations / way.whole_subgroups, device);
     }
     return plan;
