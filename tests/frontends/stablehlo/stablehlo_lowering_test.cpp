@@ -275,6 +275,59 @@ TEST(StablehloLowering, LogPlusOneOutsideOfItsDomain) {
     EXPECT_EQ(std::vector<double>(made.begin() + 2, made.begin() + 5), (std::vector<double>{-infinity, 0, infinity}));
 }
 
+/// The operators of the graph, without those that move or cast.
+std::vector<Op> computing(const Graph& graph) {
+    std::vector<Op> all;
+    for (const Node& node : graph.nodes)
+        if (node.op != Op::cast && node.op != Op::reshape && node.op != Op::identity) all.push_back(node.op);
+    return all;
+}
+
+TEST(StablehloLowering, FunctionsAreOneOperator) {
+    const std::pair<const char*, Op> functions[] = {
+        {"exponential_minus_one", Op::expm1}, {"log_plus_one", Op::log1p}, {"cbrt", Op::cbrt}};
+    for (const auto& [name, op] : functions) {
+        for (const char* type : {"f32", "f16", "bf16"}) {
+            const Graph graph = test::stablehlo_graph(fmt::format(R"(
+  func.func public @main(%x: tensor<3x{1}>) -> tensor<3x{1}> {{
+    %0 = stablehlo.{0} %x : tensor<3x{1}>
+    return %0 : tensor<3x{1}>
+  }})",
+                                                                  name, type));
+            EXPECT_EQ(computing(graph), std::vector{op}) << name << " of " << type;
+        }
+    }
+    const Graph angle = test::stablehlo_graph(R"(
+  func.func public @main(%y: tensor<3xf32>, %x: tensor<3xf32>) -> tensor<3xf32> {
+    %0 = stablehlo.atan2 %y, %x : tensor<3xf32>
+    return %0 : tensor<3xf32>
+  })");
+    EXPECT_EQ(computing(angle), std::vector{Op::atan2});
+}
+
+TEST(StablehloLowering, CompositesOfFunctionsAreOneOperator) {
+    const auto graph_of = [](const std::string& name, const std::string& type) {
+        return test::stablehlo_graph(fmt::format(R"(
+  func.func private @steps(%x: tensor<3x{1}>) -> tensor<3x{1}> {{
+    %0 = stablehlo.negate %x : tensor<3x{1}>
+    return %0 : tensor<3x{1}>
+  }}
+  func.func public @main(%x: tensor<3x{1}>) -> tensor<3x{1}> {{
+    %0 = stablehlo.composite "{0}" %x {{decomposition = @steps, version = 1 : i32}} : (tensor<3x{1}>) -> tensor<3x{1}>
+    return %0 : tensor<3x{1}>
+  }})",
+                                                 name, type));
+    };
+    for (const auto& [name, op] : {std::pair{"chlo.erf", Op::erf}, std::pair{"chlo.erf_inv", Op::erf_inv},
+                                   std::pair{"chlo.lgamma", Op::lgamma}, std::pair{"chlo.digamma", Op::digamma}}) {
+        EXPECT_EQ(computing(graph_of(name, "f32")), std::vector{op}) << name;
+        EXPECT_EQ(computing(graph_of(name, "bf16")), std::vector{op}) << name;
+    }
+    // Others, and numbers of two parts, are what they are made of.
+    EXPECT_EQ(computing(graph_of("chlo.unknown", "f32")), std::vector{Op::negate});
+    EXPECT_EQ(computing(graph_of("chlo.erf", "complex<f32>")), (std::vector{Op::negate, Op::negate}));
+}
+
 /// Within 1.5 units in the last place, where exp alone would make a hundred of what y log x is rounded by.
 TEST(StablehloLowering, LargePowersAreExact) {
     const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 1);
