@@ -13,11 +13,6 @@ layout(constant_id = 4) const int IN_TURN = 1;  // fours of outputs of an invoca
 
 #if SHARED_LANES
 shared ivec4 partial_key[gl_WorkGroupSize.x], partial_index[gl_WorkGroupSize.x];
-#if SUBGROUP
-#define ME (gl_SubgroupID * uint(SUBGROUP) + gl_SubgroupInvocationID)
-#else
-#define ME gl_LocalInvocationID.x
-#endif
 #endif
 
 #if X_FLOAT
@@ -134,7 +129,7 @@ void best_four(uint quad, uint lane) {
 #if SHARED_LANES
     uint half_lanes = uint(LANES) / 2u;
     if (LANES > SUBGROUP) {
-        uint me = ME;
+        uint me = gl_LocalInvocationID.x;
         partial_key[SHARED_STORE(0u, 4u, me)] = key;
         partial_index[SHARED_STORE(1u, 4u, me)] = index;
         barrier();
@@ -149,7 +144,8 @@ void best_four(uint quad, uint lane) {
         }
     }
 #if SUBGROUP
-    // Behind branches lanes need not be together. What those behind half_lanes make is not asked for.
+    // Subgroups are runs of invocations. Behind branches lanes need not be together; what those behind half_lanes make
+    // is not asked for.
     subgroupBarrier();
     for (; half_lanes > 0u; half_lanes /= 2u) {
         ivec4 other_key = subgroupShuffleXor(key, half_lanes), other_index = subgroupShuffleXor(index, half_lanes);
@@ -163,7 +159,7 @@ void best_four(uint quad, uint lane) {
 
 void main() {
 #if SHARED_LANES
-    uint me = ME;
+    uint me = gl_LocalInvocationID.x;
     best_four(workgroup_index() * (gl_WorkGroupSize.x / uint(LANES)) + me / uint(LANES), me % uint(LANES));
 #else
     for (uint k = 0u; k < uint(IN_TURN); ++k) best_four(invocation_index() * uint(IN_TURN) + k, 0u);

@@ -36,7 +36,12 @@ const int C_QUADS = (C + 3) / 4;
 X4 input4(int at, int c, int n) { return C % 4 == 0 ? in0_load4(uint(at + c)) : in0_loadn(uint(at + c), uint(n)); }
 
 #if AVERAGE && X_FLOAT
-#define TAKE(v) acc += (v) * share;
+#define TAKE(v) \
+    {           \
+        X4 taken = v; \
+        acc += taken; \
+        shares += taken * share; \
+    }
 #elif AVERAGE
 #define TAKE(v) acc += (v) - input_zp;
 #elif X_FLOAT
@@ -60,8 +65,10 @@ void main() {
                 (min(left + KW, IW + COUNTED_RIGHT) - max(left, -COUNTED_LEFT));
     X4 acc = X4(0);
 #if X_FLOAT
-    // Shares are summed, since the sum of large elements may overflow where their mean does not.
+    // Shares are summed too, since the sum of large elements may overflow where their mean does not. They are less
+    // exact: what is the same everywhere in the window would be rounded the same way each time.
     float share = in1_load1(uint(count - 1));
+    X4 shares = X4(0);
 #else
     int input_zp = INPUT_ZP;
 #endif
@@ -74,7 +81,9 @@ void main() {
             REPEAT(ELEMENT)
         }
     }
-#if AVERAGE && !X_FLOAT
+#if AVERAGE && X_FLOAT
+    acc = mix(acc * share, shares, greaterThanEqual(floatBitsToInt(acc) & ABS_MASK, ivec4(INF_BITS)));
+#elif AVERAGE
     // reciprocal(count): shift 30 + k with k = 32 - clz(count - 1)
     int shift = 31 + findMSB(count - 1);
     acc = clamp(scale32(acc, ivec4(in1_load1(uint(count - 1))), ivec4(shift)) + OUTPUT_ZP, TYPE_MIN, TYPE_MAX);

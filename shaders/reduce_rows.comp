@@ -14,11 +14,6 @@ layout(constant_id = 6) const int IN_TURN = 1;  // fours of rows of an invocatio
 
 #if SHARED_LANES
 shared ACC4 partial[gl_WorkGroupSize.x];
-#if SUBGROUP
-#define ME (gl_SubgroupID * uint(SUBGROUP) + gl_SubgroupInvocationID)
-#else
-#define ME gl_LocalInvocationID.x
-#endif
 #endif
 
 struct Part {
@@ -90,7 +85,7 @@ void fold_four(uint e, uint lane) {
 #if SHARED_LANES
     uint half_lanes = uint(LANES) / 2u;
     if (LANES > SUBGROUP) {
-        uint me = ME;
+        uint me = gl_LocalInvocationID.x;
         partial[SHARED_STORE(0u, 4u, me)] = s;
         barrier();
         for (; half_lanes > 0u && half_lanes >= uint(SUBGROUP); half_lanes /= 2u) {
@@ -102,7 +97,8 @@ void fold_four(uint e, uint lane) {
         }
     }
 #if SUBGROUP
-    // Behind branches lanes need not be together. What those behind half_lanes make is not asked for.
+    // Subgroups are runs of invocations. Behind branches lanes need not be together; what those behind half_lanes make
+    // is not asked for.
     subgroupBarrier();
     for (; half_lanes > 0u; half_lanes /= 2u) s = FOLD(s, subgroupShuffleXor(s, half_lanes));
 #endif
@@ -117,7 +113,7 @@ void fold_four(uint e, uint lane) {
 
 void main() {
 #if SHARED_LANES
-    uint me = ME;
+    uint me = gl_LocalInvocationID.x;
     fold_four((workgroup_index() * (gl_WorkGroupSize.x / uint(LANES)) + me / uint(LANES)) * 4u, me % uint(LANES));
 #else
     for (uint k = 0u; k < uint(IN_TURN); ++k) {

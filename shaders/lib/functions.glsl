@@ -128,7 +128,7 @@ vec4 own_sinc(vec4 f) {
 // The distance to the nearest integer, of 0 and above; 0 from 2^23 on.
 vec4 own_from_integer(vec4 a) {
     vec4 s = mix(a, vec4(0.0), greaterThanEqual(a, vec4(8388608.0)));
-    precise vec4 up = s + 0.5;
+    precise vec4 up = s + 0.49999997;  // the number below 1/2, whose own sum stays below 1
     precise vec4 f = s - vec4(ivec4(up));
     return f;
 }

@@ -51,8 +51,7 @@ struct DevicePlan {
     std::uint32_t matrix_sums = 64;                ///< of such a product, that an invocation holds at most
     bool paired_products = false;                  ///< products of floats ask for whole subgroups, which pair them
     std::uint32_t subgroup_size = 0;               ///< of products that ask for whole subgroups
-    std::uint32_t fold_lanes = 0;                  ///< of whole subgroups in which a row's lanes fold their results by
-                                                   ///< shuffles; 0: they do in shared memory
+    std::uint32_t fold_lanes = 0;                  ///< of whole subgroups that fold by shuffles (folds_of()); 0: none
     bool int64 = false;                            ///< int64 arithmetic in shaders (else 32-bit words)
     bool nan_preserve = false;                     ///< request SignedZeroInfNanPreserve 32
     bool rte = false;                              ///< request RoundingModeRTE 32
@@ -73,6 +72,8 @@ struct DevicePlan {
     std::vector<std::string> reasons;         ///< one sentence per choice, for `tosa-vk info`
     SizeChoices* sizes = nullptr;             ///< of the plan in the making; null: each plan chooses for its own sizes
 
+    /// Of whole subgroups in which so many lanes of a row fold their results; 0: they do in shared memory.
+    std::uint32_t folds_of(std::int64_t lanes) const { return lanes > 1 && subgroup_lanes > 1 ? fold_lanes : 0; }
     /// Whether 32 sums and what they are made of are nearly all that an invocation has, or more.
     bool has_few_registers() const { return registers <= 64; }
     /// Invocations that share the rows of a matrix product.

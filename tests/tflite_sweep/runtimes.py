@@ -13,17 +13,20 @@ class Refused(Exception):
 
 class RealRuntime:
     """One model in ai-edge-litert: its reference kernels, or where they lack one, those without delegates, or else (some
-    custom operators) XNNPACK's."""
+    custom operators) XNNPACK's. `shapes`: of its inputs, where they are others than the file's."""
 
-    def __init__(self, model, resolver="reference"):
+    def __init__(self, model, resolver="reference", shapes=()):
         from ai_edge_litert import interpreter as tflite
         kinds = tflite.OpResolverType
         order = {"reference": [kinds.BUILTIN_REF, kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES, kinds.AUTO],
+                 "kernels": [kinds.BUILTIN_REF, kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES],
                  "optimized": [kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES], "xnnpack": [kinds.AUTO]}
         for kind in order[resolver]:
             try:
                 self.interpreter = tflite.Interpreter(model_content=model, experimental_op_resolver_type=kind,
                                                       num_threads=1)
+                for detail, shape in zip(self.interpreter.get_input_details(), shapes):
+                    self.interpreter.resize_tensor_input(detail["index"], shape)
                 self.interpreter.allocate_tensors()
                 break
             except (RuntimeError, ValueError) as error:
@@ -67,6 +70,22 @@ class Info(ctypes.Structure):
                 ("scale", ctypes.c_double), ("zero_point", ctypes.c_int64)]
 
 
+class InputShape(ctypes.Structure):
+    _fields_ = [("index", ctypes.c_uint32), ("rank", ctypes.c_uint32), ("dims", ctypes.c_int64 * 8)]
+
+
+class LoadOptions(ctypes.Structure):
+    """Its beginning; the library takes what is missing for 0."""
+    _fields_ = [("struct_size", ctypes.c_size_t), ("input_shapes", ctypes.POINTER(InputShape)),
+                ("input_shape_count", ctypes.c_size_t)]
+
+
+def load_options(shapes):
+    """A shape for each input."""
+    made = [InputShape(k, len(shape), (ctypes.c_int64 * 8)(*shape)) for k, shape in enumerate(shapes)]
+    return LoadOptions(ctypes.sizeof(LoadOptions), (InputShape * len(made))(*made), len(made))
+
+
 GRAPH_TYPES = {0: np.int8, 1: np.int8, 2: np.int8, 3: np.int16, 4: np.int32, 5: np.int64, 8: np.float16, 9: np.uint16,
                10: np.float32}
 HOST_TYPES = {np.dtype(np.bool_): 0, np.dtype(np.int8): 2, np.dtype(np.int16): 3, np.dtype(np.int32): 4,
@@ -99,10 +118,11 @@ class Library:
 class OurModel:
     """One model of ours, compiled and on the interpreter."""
 
-    def __init__(self, library, model):
+    def __init__(self, library, model, shapes=None):
         self.library, c = library, library.c
+        options = ctypes.byref(load_options(shapes)) if shapes else None
         self.graph, self.executable, self.context = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
-        library.call("tosavk_graph_load_memory", model, ctypes.c_size_t(len(model)), None, ctypes.byref(self.graph))
+        library.call("tosavk_graph_load_memory", model, ctypes.c_size_t(len(model)), options, ctypes.byref(self.graph))
         try:
             library.call("tosavk_compile", library.device, self.graph, None, ctypes.byref(self.executable))
             library.call("tosavk_context_create", self.executable, None, ctypes.byref(self.context))

@@ -135,8 +135,8 @@ float sinc(float f) {
 }
 
 float from_integer(float a) {
-    const float s = a >= 8388608.0f ? 0.0f : a;
-    return s - static_cast<float>(static_cast<I>(s + 0.5f));
+    const float s = a < 8388608.0f ? a : 0.0f;
+    return s - static_cast<float>(static_cast<I>(s + 0.49999997f));
 }
 
 /// The integer below x, for x from 0 on; 0 for others and NaN.

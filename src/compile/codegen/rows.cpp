@@ -23,16 +23,31 @@ std::string SourceBuilder::partial_type(const NodeView& view) const {
 /// The code that makes one of a quad of partial results per lane: first over the lanes, then over the quad.
 std::string SourceBuilder::fold_row(const std::string& combine, const std::string& type, const std::string& partial) {
     std::string text;
-    if (group_.rows->lanes > 1) {
+    const std::int64_t lanes = group_.rows->lanes;
+    // Those below so many by shuffles, which exchange no half4.
+    const std::int64_t subgroup = type == "half4" ? 0 : device_.folds_of(lanes);
+    if (lanes > std::max<std::int64_t>(subgroup, 1)) {
         const char* shared = shared_lanes(type);
         text += fmt::format(
             "    {0}[SHARED_STORE(0u, 4u, gl_LocalInvocationID.x)] = {1};\n    barrier();\n"
-            "    for (uint half_lanes = {2}u; half_lanes > 0u; half_lanes /= 2u) {{\n"
+            "    for (uint half_lanes = {2}u; half_lanes >= {5}u; half_lanes /= 2u) {{\n"
             "        if (lane < half_lanes) {0}[SHARED_STORE(0u, 4u, gl_LocalInvocationID.x)] = "
             "{3}({0}[SHARED_LOAD(0u, 4u, gl_LocalInvocationID.x)], "
             "{0}[SHARED_LOAD(0u, 4u, gl_LocalInvocationID.x + half_lanes)]);\n        barrier();\n    }}\n"
-            "    {1} = {4}({0}[gl_LocalInvocationID.x - lane]);\n    barrier();\n",
-            shared, partial, group_.rows->lanes / 2, combine, type);
+            "    {1} = {4}({0}[gl_LocalInvocationID.x - lane{6}]);\n    barrier();\n",
+            shared, partial, lanes / 2, combine, type, std::max<std::int64_t>(subgroup, 1),
+            subgroup != 0 ? fmt::format(" + lane % {}u", subgroup) : "");
+    }
+    if (subgroup != 0) {
+        // Subgroups are runs of invocations. Behind branches lanes need not be together. Each of a row's subgroups has
+        // the same numbers here; only its first lane's result is that of the tree.
+        const std::int64_t together = std::min(lanes, subgroup);
+        text += fmt::format(
+            "    subgroupBarrier();\n"
+            "    for (uint half_lanes = {1}u; half_lanes > 0u; half_lanes /= 2u) {0} = {2}({0}, "
+            "subgroupShuffleXor({0}, "
+            "half_lanes));\n    {0} = subgroupShuffle({0}, gl_SubgroupInvocationID - lane % {3}u);\n",
+            partial, together / 2, combine, together);
     }
     const std::int64_t axis = group_.rows->axis;
     if (axis > 2)

@@ -1,5 +1,5 @@
-// DIV, FLOOR_DIV, FLOOR_MOD, POW. What TFLite refuses while it runs (a divisor of 0, a negative exponent) is refused
-// here where it is a constant; else an integer divided by 0 is 0, and so is the remainder.
+// DIV, FLOOR_DIV, FLOOR_MOD, POW, ATAN2. What TFLite refuses while it runs (a divisor of 0, a negative exponent) is
+// refused here where it is a constant; else an integer divided by 0 is 0, and so is the remainder.
 #include "frontends/tflite/elementwise.hpp"
 #include "frontends/tflite/fixed_point.hpp"
 #include "frontends/tflite/fixed_values.hpp"
@@ -147,11 +147,21 @@ void lower_pow(Lowering& l) {
     l.set(binary(l, Op::pow, a, b));
 }
 
+// ---- ATAN2 --------------------------------------------------------------------------------------------------------
+
+void lower_atan2(Lowering& l) {
+    one_type(l, 2, {T::FLOAT32});
+    const ValueId y = l.value(0), x = l.value(1);
+    if (l.shape(y) != l.shape(x)) l.fail("its operands have different shapes");  // TFLite does not broadcast them
+    l.set(binary(l, Op::atan2, y, x));
+}
+
 }  // namespace
 
 OperatorRows division_rows() {
     using B = tflite::BuiltinOperator;
     static constexpr OperatorRow rows[] = {
+        {B::ATAN2, lower_atan2},
         {B::DIV, lower_div, rounds_halves},
         {B::FLOOR_DIV, lower_floor_div_mod},
         {B::FLOOR_MOD, lower_floor_div_mod},

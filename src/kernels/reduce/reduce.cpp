@@ -100,7 +100,7 @@ bool fits_one_row(const DevicePlan& device) { return device.registers < 128; }
 
 /// So many lanes fold the results of a row, in whole subgroups where the device makes them.
 void set_lanes(KernelPass& pass, const DevicePlan& device, std::int64_t lanes) {
-    const std::uint32_t subgroup = lanes > 1 ? device.fold_lanes : 0;
+    const std::uint32_t subgroup = device.folds_of(lanes);
     pass.defines.insert(pass.defines.end(),
                         {{"SHARED_LANES", lanes > 1 ? "1" : "0"}, {"SUBGROUP", std::to_string(subgroup)}});
     pass.subgroup_size = subgroup;

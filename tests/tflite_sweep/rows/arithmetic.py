@@ -51,10 +51,11 @@ def output_quant(m, operator, kind, a, b):
     return Quant(np.float32(natural * 2 ** m.rng.uniform(-3, 2)), quant.zero_point)
 
 
-def binary(operator, table, kinds, activations=False, draw=None, second=None, rank=None):
+def binary(operator, table, kinds, activations=False, draw=None, second=None, rank=None, one_shape=False):
     def make(m, kind):
         kind, _, form = kind.partition(" ")
         first, other = broadcast(m, rank)
+        other = first if one_shape else other
         low = 1e-2 if kind != "i16" else 1e-1
         qa, qb = (m.quant(kind, low, 1.0), m.quant(kind, low, 1.0)) if kind != "f32" else (None, None)
         if m.chance(0.2):  # scales far from each other
@@ -123,7 +124,7 @@ binary("FLOOR_MOD", "FloorModOptions", ["i64"], draw=integers(-(1 << 40), 1 << 4
 binary("POW", "PowOptions", ["f32"], draw=lambda rng, s: np.abs(draw_floats(rng, s)) + 0.01,
        second=lambda rng, s: draw_floats(rng, s, 2))
 binary("POW", "PowOptions", ["i32"], draw=integers(-9, 9), second=integers(0, 8))
-binary("ATAN2", "ATan2Options", ["f32"])
+binary("ATAN2", "ATan2Options", ["f32"], one_shape=True)
 binary("BITWISE_XOR", "BitwiseXorOptions", ["i8", "u8", "i16", "i32"])
 binary("RIGHT_SHIFT", "RightShiftOptions", ["i8"], draw=integers(-128, 127), second=integers(0, 7))
 binary("RIGHT_SHIFT", "RightShiftOptions", ["u8"], draw=integers(0, 255), second=integers(0, 7))
