@@ -9,6 +9,7 @@ where a result differs, or where it is refused here but not by the real runtime.
 import argparse
 import io
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -179,7 +180,8 @@ def check(library, file, steps):
     try:
         return with_interpreter(ours_of, data, file.name)
     except runtimes.Refused as refused:
-        return "", f"refused, as by the runtime: {refused}".split(" (node")[0].replace("TFLite operator ", "")
+        operator = re.search(r"custom op: (\w+)", str(refused))
+        return "", f"refused, as by the runtime: {operator.group(1) if operator else refused}"
 
 
 def main():
