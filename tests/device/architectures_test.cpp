@@ -192,7 +192,7 @@ TEST(Architectures, EveryRowIsReached) {
 // scripts/nightly architectures
 TEST(Architectures, EveryRowOfGpusIsPretended) {
     std::set<std::string> pretended;
-    std::istringstream lines(text_of("tests/caps/architectures.txt"));
+    std::istringstream lines(text_of("tests/device/architectures.txt"));
     for (std::string line; std::getline(lines, line);) {
         if (line.starts_with('#')) continue;
         std::istringstream fields(line);
