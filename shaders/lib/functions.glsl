@@ -37,16 +37,7 @@ vec4 own_log1p(vec4 x) {
     precise vec4 n = vec4(whole);
     precise vec4 f = intBitsToFloat((j & 0x007fffff) + 0x3f3504f3) - 1.0;
     f = f + lost * intBitsToFloat(clamp(127 - whole, ivec4(0), ivec4(254)) << 23);
-    precise vec4 f2 = f * f;
-    precise vec4 p = f * -0.0728602111 + 0.1256589;
-    p = p * f - 0.13212356;
-    p = p * f + 0.142389074;
-    p = p * f - 0.166212067;
-    p = p * f + 0.1999899;
-    p = p * f - 0.250008404;
-    p = p * f + 0.333333731;
-    p = (p * f) * f2 + n * 1.42860677e-06;
-    p = (f + (p - f2 * 0.5)) + n * 0.693145752;
+    precise vec4 p = math_log_part(f, n);
     ivec4 bits = floatBitsToInt(x);
     ivec4 r = mix(floatBitsToInt(p), ivec4(INF_BITS), equal(bits, ivec4(INF_BITS)));
     r = mix(r, ivec4(SIGN_BIT | INF_BITS), equal(bits, ivec4(0x3f800000 | SIGN_BIT)));

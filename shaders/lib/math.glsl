@@ -217,15 +217,8 @@ vec4 tosa_rsqrt(vec4 x) {
 
 // ---- logarithm and power --------------------------------------------------------------------------------------------
 
-// x = 2^n (1 + f), 1 + f in [sqrt(1/2), sqrt(2)]; log(1 + f) has error 2^-26.9.
-vec4 tosa_log(vec4 x) {
-    ivec4 bits = floatBitsToInt(x);
-    bvec4 small = lessThan(bits & ABS_MASK, ivec4(MIN_NORMAL));
-    precise vec4 scaled = x * 8388608.0;
-    ivec4 b = floatBitsToInt(mix(x, scaled, small));
-    ivec4 j = b - 0x3f3504f3;
-    precise vec4 n = vec4((j >> 23) - mix(ivec4(0), ivec4(23), small));
-    precise vec4 f = intBitsToFloat((j & 0x007fffff) + 0x3f3504f3) - 1.0;
+// log(2^n (1 + f)), 1 + f in [sqrt(1/2), sqrt(2)]; log(1 + f) has error 2^-26.9.
+vec4 math_log_part(vec4 f, vec4 n) {
     precise vec4 f2 = f * f;
     precise vec4 p = f * -0.0728602111 + 0.1256589;
     p = p * f - 0.13212356;
@@ -236,6 +229,18 @@ vec4 tosa_log(vec4 x) {
     p = p * f + 0.333333731;
     p = (p * f) * f2 + n * 1.42860677e-06;
     p = (f + (p - f2 * 0.5)) + n * 0.693145752;
+    return p;
+}
+
+vec4 tosa_log(vec4 x) {
+    ivec4 bits = floatBitsToInt(x);
+    bvec4 small = lessThan(bits & ABS_MASK, ivec4(MIN_NORMAL));
+    precise vec4 scaled = x * 8388608.0;
+    ivec4 b = floatBitsToInt(mix(x, scaled, small));
+    ivec4 j = b - 0x3f3504f3;
+    precise vec4 n = vec4((j >> 23) - mix(ivec4(0), ivec4(23), small));
+    precise vec4 f = intBitsToFloat((j & 0x007fffff) + 0x3f3504f3) - 1.0;
+    precise vec4 p = math_log_part(f, n);
     ivec4 r = floatBitsToInt(p);
     r = mix(r, ivec4(INF_BITS), equal(bits, ivec4(INF_BITS)));
     r = mix(r, ivec4(NAN_BITS), greaterThan(uvec4(bits), uvec4(uint(INF_BITS))));

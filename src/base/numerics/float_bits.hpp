@@ -19,5 +19,7 @@ inline bool nan(float x) { return (bits_of(x) & abs_mask) > inf_bits; }
 
 /// x = n ln 2 + r: e^r - 1, and n + bias in the low bits of k.
 float expm1_part(float x, float bias, U& k);
+/// log(2^n (1 + f)), 1 + f from sqrt(1/2) to sqrt(2).
+float log_part(float f, float n);
 
 }  // namespace tosavk::shader_math::float_bits

@@ -164,13 +164,7 @@ float rsqrt(float x) {
     return from_bits(r);
 }
 
-float log(float x) {
-    const U bits = bits_of(x);
-    const bool small = (bits & abs_mask) < min_normal;
-    const U b = bits_of(small ? x * 8388608.0f : x);
-    const U j = b - 0x3f3504f3;
-    const float n = static_cast<float>((static_cast<I>(j) >> 23) - (small ? 23 : 0));
-    const float f = from_bits((j & 0x007fffff) + 0x3f3504f3) - 1.0f;
+float float_bits::log_part(float f, float n) {
     const float f2 = f * f;
     float p = f * -0.0728602111f + 0.1256589f;
     p = p * f - 0.13212356f;
@@ -181,7 +175,17 @@ float log(float x) {
     p = p * f + 0.333333731f;
     p = (p * f) * f2 + n * 1.42860677e-06f;
     p = (f + (p - f2 * 0.5f)) + n * 0.693145752f;
-    U r = bits_of(p);
+    return p;
+}
+
+float log(float x) {
+    const U bits = bits_of(x);
+    const bool small = (bits & abs_mask) < min_normal;
+    const U b = bits_of(small ? x * 8388608.0f : x);
+    const U j = b - 0x3f3504f3;
+    const float n = static_cast<float>((static_cast<I>(j) >> 23) - (small ? 23 : 0));
+    const float f = from_bits((j & 0x007fffff) + 0x3f3504f3) - 1.0f;
+    U r = bits_of(log_part(f, n));
     r = bits == inf_bits ? inf_bits : r;
     r = bits > inf_bits ? nan_bits : r;
     r = (b & abs_mask) == 0 ? sign_bit | inf_bits : r;
