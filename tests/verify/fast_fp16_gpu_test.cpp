@@ -27,6 +27,7 @@ void with_tiles(DevicePlan& plan) {
     plan.product_tiles = plan.shared_tiles = true;
     plan.tile_quads = 1;  // a software driver compiles two for half a minute
     plan.product_tile_bytes = 16384;
+    plan.least_tiles = 1;
     plan.shared_rows = plan.slow_storage = false;
     plan.own_rows = 0;
     plan.registers = 256;

@@ -1,8 +1,12 @@
 // Calls, branches and loops.
 #include "frontends/stablehlo/elements.hpp"
+#include "frontends/stablehlo/functions.hpp"
 #include "frontends/stablehlo/lowering.hpp"
 
 #include <array>
+#include <cstring>
+#include <limits>
+#include <set>
 #include <utility>
 
 namespace tosavk::stablehlo {
@@ -22,12 +26,53 @@ constexpr std::pair<std::string_view, Op> composites[] = {
     {"chlo.lgamma", Op::lgamma},
 };
 
+bool is_negative_infinity(const Operation& operation) {
+    const Attribute* value = operation.name == "constant" ? find(operation.attributes, "value") : nullptr;
+    const auto* elements = value ? value->as<Elements>() : nullptr;
+    if (!elements || !elements->splat) return false;
+    const Element element = elements->type->element;
+    const std::size_t size = bytes_of(element);
+    const bool is_real =
+        element == Element::f32 || element == Element::f64 || element == Element::f16 || element == Element::bf16;
+    if (!is_real || elements->data->size() < size) return false;
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, elements->data->data(), size);
+    return real_from_bits(element, bits) == -std::numeric_limits<double>::infinity();
+}
+
+/// Whether the function, or one that it calls, has that constant.
+bool has_negative_infinity(Lowering& l, const std::string& function, std::set<std::string>& seen) {
+    bool found = false;
+    if (!seen.insert(function).second) return false;
+    l.within(function, [&](const Region& body) {
+        for (const Operation& operation : body.operations) {
+            const Attribute* callee = operation.name == "call" ? find(operation.attributes, "callee") : nullptr;
+            const auto* name = callee ? callee->as<std::string>() : nullptr;
+            found = found || is_negative_infinity(operation) || (name && has_negative_infinity(l, *name, seen));
+        }
+    });
+    return found;
+}
+
+/// XLA's expansion of digamma gives NaN at 0 in older programs and -infinity, a constant of it, in newer ones.
+Id digamma_as_expanded(Lowering& l, Id x, const std::string& decomposition) {
+    const Id y = l.unary(Op::digamma, x);
+    std::set<std::string> seen;
+    if (!has_negative_infinity(l, decomposition, seen)) return y;
+    const Id zero = l.binary(Op::equal, x, float_splat(l, x, 0), DType::boolean);
+    return l.select(zero, float_splat(l, x, -std::numeric_limits<double>::infinity()), y);
+}
+
 void lower_composite(Lowering& l) {
     const std::string name = l.text("name");
     for (const auto& [composite, op] : composites) {
         if (composite != name || l.operand_count() != 1) continue;
         const Tensor x = l.in(0);
-        if (!x.is_complex()) return l.set(l.narrow(l.unary(op, l.cast(x.id, DType::fp32)), x.element));
+        if (x.is_complex()) continue;
+        const Id wide = l.cast(x.id, DType::fp32);
+        const bool is_digamma = op == Op::digamma;
+        return l.set(l.narrow(is_digamma ? digamma_as_expanded(l, wide, l.text("decomposition")) : l.unary(op, wide),
+                              x.element));
     }
     l.call(l.text("decomposition"));
 }

@@ -328,6 +328,33 @@ TEST(StablehloLowering, CompositesOfFunctionsAreOneOperator) {
     EXPECT_EQ(computing(graph_of("chlo.erf", "complex<f32>")), (std::vector{Op::negate, Op::negate}));
 }
 
+/// Of two expansions of XLA, one gives NaN there and the other -infinity, of which it has a constant.
+TEST(StablehloLowering, DigammaAtZeroIsThatOfTheDecomposition) {
+    const auto at_zero = [](const std::string& constant) {
+        const Graph graph = test::stablehlo_graph(fmt::format(R"(
+  func.func private @inner() -> tensor<2xf32> {{
+    %0 = stablehlo.constant dense<{}> : tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }}
+  func.func private @steps(%x: tensor<2xf32>) -> tensor<2xf32> {{
+    %0 = call @inner() : () -> tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }}
+  func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {{
+    %0 = stablehlo.composite "chlo.digamma" %x {{decomposition = @steps, version = 1 : i32}} :
+        (tensor<2xf32>) -> tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }})",
+                                                              constant));
+        HostTensor x(DType::fp32, {2});
+        x.bytes = encode_reals(DType::fp32, {{-0.0, 1.0}});
+        return decode_reals(DType::fp32, reference_run(graph, {{x}}).at(0).bytes);
+    };
+    EXPECT_TRUE(std::isnan(at_zero("0x7FC00000")[0]));
+    EXPECT_EQ(at_zero("0xFF800000")[0], -std::numeric_limits<double>::infinity());
+    EXPECT_NEAR(at_zero("0xFF800000")[1], -0.5772157, 1e-6);
+}
+
 /// Within 1.5 units in the last place, where exp alone would make a hundred of what y log x is rounded by.
 TEST(StablehloLowering, LargePowersAreExact) {
     const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 1);

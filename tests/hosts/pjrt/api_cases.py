@@ -13,6 +13,7 @@ goes on.
 import functools
 import hashlib
 import importlib
+import os
 import re
 import sys
 import warnings

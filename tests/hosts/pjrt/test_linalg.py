@@ -176,7 +176,11 @@ class Decomposition(Case):
         x = matrix(5, 5)
         for kind in (np.float16, jnp.bfloat16):
             a = jnp.asarray(x + x.T, kind)
-            v, w = jax.jit(lax.linalg.eigh)(a)
+            try:
+                v, w = jax.jit(lax.linalg.eigh)(a)
+            except TypeError as e:  # JAX 0.11.2 and later: for every platform
+                self.assertIn("eigh does not accept dtype", str(e))
+                continue
             u, s, _ = jax.jit(lax.linalg.svd)(a)
             self.assertEqual({v.dtype, w.dtype, u.dtype, s.dtype}, {a.dtype})
             wanted = np.linalg.eigvalsh(np.asarray(a, np.float64))
