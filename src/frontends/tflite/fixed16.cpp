@@ -1,5 +1,6 @@
 // Exponentials by a polynomial around -1/8 and repeated products, quotients by three steps of Newton's method.
 #include "frontends/tflite/fixed16.hpp"
+#include "frontends/tflite/fixed_point.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -18,12 +19,6 @@ i16 wrap(std::int32_t v) { return static_cast<i16>(static_cast<std::uint16_t>(v)
 i16 mul15(i16 a, i16 b) {
     if (a == b && a == least) return most;
     return static_cast<i16>((std::int32_t{a} * b + (1 << 14)) >> 15);
-}
-
-/// x / 2^n, rounded half away from zero.
-std::int32_t divide_by_power(std::int32_t x, int n) {
-    const std::int32_t half = 1 << (n - 1);
-    return x >= 0 ? (x + half) >> n : -((-x + half) >> n);
 }
 
 i16 shift_left(i16 x, int n) {

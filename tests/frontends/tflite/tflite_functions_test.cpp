@@ -106,6 +106,9 @@ TEST(TfliteFunctions, IntegersOfTheRealKernels) {
               (Ints{5, 5, 5, 5, 0, -7, -6, 3, 21, 46, 79, 115, 127, 127, 127, 127}));
     EXPECT_EQ(of_8(B::HARD_SWISH, {0.2f, -128}, {0.1f, -100}),
               (Ints{-100, -66, -32, 2, 36, 70, 104, 127, 127, 127, 127, 127, 127, 127, 127, 127}));
+    Ints most(16, 127);
+    most[0] = 118;
+    EXPECT_EQ(of_8(B::HARD_SWISH, {0.5f, -128}, {0.00683743646f, 118}), most) << "nothing is shifted to the right";
     EXPECT_EQ(of_8(B::RSQRT, {0.02f, -128}, {0.04f, -100}),
               (Ints{127, -57, -70, -75, -79, -81, -82, -84, -85, -86, -86, -87, -88, -88, -89, -89}));
     EXPECT_EQ(of_8(B::SQRT, {0.02f, -128}, {0.01f, -128}),
