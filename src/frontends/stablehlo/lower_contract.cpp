@@ -228,12 +228,13 @@ void lower_convolution(Lowering& l) {
     const Element to = l.result_type().element;
     const auto in_space = l.numbers("input_spatial_dimensions"), kernel_space = l.numbers("kernel_spatial_dimensions");
     const auto out_space = l.numbers("output_spatial_dimensions");
-    const auto strides = l.numbers("window_strides");
+    const auto strides = l.small_numbers("window_strides");
     const bool is_dynamic = l.op().name == "dynamic_conv";
     const std::optional<Dims> told = is_dynamic ? l.known(2) : l.numbers("padding");
     if (!told) l.unsupported("its padding is not known");
+    l.refuse_large(*told);
     const Dims& padding = *told;
-    const auto left_dilation = l.numbers("lhs_dilation"), right_dilation = l.numbers("rhs_dilation");
+    const auto left_dilation = l.small_numbers("lhs_dilation"), right_dilation = l.small_numbers("rhs_dilation");
     const auto reversal = l.numbers("window_reversal");
     const std::int64_t groups = l.integer("feature_group_count"), batch_groups = l.integer("batch_group_count");
     std::size_t n = in_space.size();

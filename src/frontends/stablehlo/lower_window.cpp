@@ -17,11 +17,11 @@ struct WindowDimension {
 };
 
 std::vector<WindowDimension> window_of(Lowering& l, const Shape& out, bool with_dilations) {
-    const auto sizes = l.numbers("window_dimensions"), strides = l.numbers("window_strides");
-    const auto padding = l.numbers("padding");
+    const auto sizes = l.small_numbers("window_dimensions"), strides = l.small_numbers("window_strides");
+    const auto padding = l.small_numbers("padding");
     const std::vector<std::int64_t> ones(sizes.size(), 1);
-    const auto dilations = with_dilations ? l.numbers("window_dilations") : ones;
-    const auto base = with_dilations ? l.numbers("base_dilations") : ones;
+    const auto dilations = with_dilations ? l.small_numbers("window_dilations") : ones;
+    const auto base = with_dilations ? l.small_numbers("base_dilations") : ones;
     std::vector<WindowDimension> window;
     for (std::size_t d = 0; d < sizes.size(); ++d)
         window.push_back({sizes[d], strides.at(d), dilations.at(d), base.at(d), padding.at(2 * d),
@@ -194,12 +194,11 @@ void lower_select_and_scatter(Lowering& l) {
     std::vector<std::int64_t> low, high;
     bool is_padded = false;
     for (const WindowDimension& w : window) {
-        places *= w.size;
+        if ((places *= w.size) > 1024) l.unsupported("windows of more than 1024 elements are not supported");
         low.push_back(w.low);
         high.push_back(w.high);
         is_padded = is_padded || w.low != 0 || w.high != 0;
     }
-    if (places > 1024) l.unsupported("windows of more than 1024 elements are not supported");
     const Id no = l.constant("false", DType::boolean, {1}, Bytes(1));
     const Id zero = l.constant("zero", l.type(x.id), {1}, Bytes(size_of(l.type(x.id))));
     const Tensor padded = l.move(x, [&](Id id) { return l.pad(id, zero, low, high); });

@@ -82,6 +82,9 @@ public:
 
     std::int64_t integer(std::string_view name) const;
     std::vector<std::int64_t> numbers(std::string_view name) const;
+    /// None beyond 2^31, so that sums of products of two, or of one and a dimension, stay within 64 bits.
+    std::vector<std::int64_t> small_numbers(std::string_view name) const;
+    void refuse_large(std::span<const std::int64_t> numbers) const;  ///< those beyond 2^31
     bool flag(std::string_view name) const;
     std::string keyword(std::string_view name) const;  ///< empty where the attribute says nothing
     double real(std::string_view name) const;

@@ -153,6 +153,8 @@ Id Lowering::broadcast(Id id, Shape to, std::span<const std::int64_t> dims) {
 
 Id Lowering::pad(Id id, Id value, std::span<const std::int64_t> low, std::span<const std::int64_t> high) {
     const Shape from = shape(id);
+    refuse_large(low);
+    refuse_large(high);
     if (low.size() != from.size() || high.size() != from.size()) fail("it does not say how each dimension is padded");
     Shape start, size, padded;
     std::vector<std::int64_t> amounts;
@@ -178,6 +180,7 @@ Id Lowering::pad(Id id, Id value, std::span<const std::int64_t> low, std::span<c
 
 Id Lowering::pad(Id id, Id value, std::span<const std::int64_t> low, std::span<const std::int64_t> high,
                  std::span<const std::int64_t> between) {
+    refuse_large(between);
     for (std::size_t d = 0; d < between.size(); ++d) {
         const Shape from = shape(id);
         if (between[d] == 0 || from[d] <= 1) continue;
@@ -208,7 +211,8 @@ Id Lowering::strided_slice(Id id, std::span<const std::int64_t> start, std::span
     for (std::size_t d = 0; d < stride.size(); ++d) {
         if (stride[d] == 1) continue;
         const Shape from = shape(id);
-        const std::int64_t count = (from[d] + stride[d] - 1) / stride[d], missing = count * stride[d] - from[d];
+        const std::int64_t step = std::min(stride[d], std::max<std::int64_t>(from[d], 1));
+        const std::int64_t count = (from[d] + step - 1) / step, missing = count * step - from[d];
         if (missing > 0) {
             std::vector<std::int64_t> none(from.size(), 0), after(from.size(), 0);
             after[d] = missing;
@@ -217,7 +221,7 @@ Id Lowering::strided_slice(Id id, std::span<const std::int64_t> start, std::span
         const AxisSplit split = split_at(from, d);
         Shape thinned = from;
         thinned[d] = count;
-        id = reshape(slice_axis(reshape(id, {split.outer, count, stride[d], split.inner}), 2, 0, 1), thinned);
+        id = reshape(slice_axis(reshape(id, {split.outer, count, step, split.inner}), 2, 0, 1), thinned);
     }
     return id;
 }

@@ -160,6 +160,18 @@ std::vector<std::int64_t> Lowering::numbers(std::string_view name) const {
     return list->values;
 }
 
+std::vector<std::int64_t> Lowering::small_numbers(std::string_view name) const {
+    std::vector<std::int64_t> values = numbers(name);
+    refuse_large(values);
+    return values;
+}
+
+void Lowering::refuse_large(std::span<const std::int64_t> numbers) const {
+    constexpr std::int64_t most = std::int64_t{1} << 31;
+    for (const std::int64_t number : numbers)
+        if (number < -most || number > most) fail(fmt::format("its number {} is too large", number));
+}
+
 bool Lowering::flag(std::string_view name) const {
     const Attribute* attribute = find(op_->attributes, name);
     const auto* value = attribute ? attribute->as<bool>() : nullptr;

@@ -275,6 +275,41 @@ TEST(StablehloLowering, LogPlusOneOutsideOfItsDomain) {
     EXPECT_EQ(std::vector<double>(made.begin() + 2, made.begin() + 5), (std::vector<double>{-infinity, 0, infinity}));
 }
 
+/// Numbers whose sums or products leave 64 bits.
+TEST(StablehloLowering, PaddingAndWindowsBeyondAnyTensorAreRefused) {
+    const auto expect_refused = [](const std::string& operation) {
+        const std::string sentence = test::stablehlo_refusal(
+            "  func.func public @main(%x: tensor<3xf32>, %z: tensor<f32>) -> tensor<3xf32> {\n    " + operation +
+            "\n    return %0 : tensor<3xf32>\n  }");
+        EXPECT_NE(sentence.find("is too large"), std::string::npos) << operation << ": " << sentence;
+    };
+    for (const char* numbers : {"low = [-9223372036854775808], high = [0], interior = [0]",
+                                "low = [9223372036854775807], high = [1], interior = [0]",
+                                "low = [0], high = [0], interior = [9223372036854775807]"})
+        expect_refused(fmt::format("%0 = stablehlo.pad %x, %z, {} : (tensor<3xf32>, tensor<f32>) -> tensor<3xf32>",
+                                   numbers));
+    for (const char* numbers : {"window_dimensions = array<i64: 1>, window_strides = array<i64: 9223372036854775807>",
+                                "window_dimensions = array<i64: 1>, padding = dense<[[-9223372036854775808, 0]]> : "
+                                "tensor<1x2xi64>"})
+        expect_refused(fmt::format(R"(%0 = "stablehlo.reduce_window"(%x, %z) <{{{}}}> ({{
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %1 = stablehlo.maximum %a, %b : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }}) : (tensor<3xf32>, tensor<f32>) -> tensor<3xf32>)",
+                                   numbers));
+}
+
+/// A step over the end takes the first element, and costs no more than that.
+TEST(StablehloLowering, SlicesInLargeSteps) {
+    const Graph graph = test::stablehlo_graph(R"(
+  func.func public @main(%x: tensor<5xi32>) -> tensor<1xi32> {
+    %0 = stablehlo.slice %x [1:4:9223372036854775807] : (tensor<5xi32>) -> tensor<1xi32>
+    return %0 : tensor<1xi32>
+  })");
+    EXPECT_EQ(run_ints(graph, {ints({5}, {1, 2, 3, 4, 5})}), std::vector<std::int64_t>{2});
+    for (const Value& value : graph.values) EXPECT_LE(element_count(value.shape), 5);
+}
+
 /// The operators of the graph, without those that move or cast.
 std::vector<Op> computing(const Graph& graph) {
     std::vector<Op> all;
