@@ -286,8 +286,8 @@ TEST(StablehloLowering, PaddingAndWindowsBeyondAnyTensorAreRefused) {
     for (const char* numbers : {"low = [-9223372036854775808], high = [0], interior = [0]",
                                 "low = [9223372036854775807], high = [1], interior = [0]",
                                 "low = [0], high = [0], interior = [9223372036854775807]"})
-        expect_refused(fmt::format("%0 = stablehlo.pad %x, %z, {} : (tensor<3xf32>, tensor<f32>) -> tensor<3xf32>",
-                                   numbers));
+        expect_refused(
+            fmt::format("%0 = stablehlo.pad %x, %z, {} : (tensor<3xf32>, tensor<f32>) -> tensor<3xf32>", numbers));
     for (const char* numbers : {"window_dimensions = array<i64: 1>, window_strides = array<i64: 9223372036854775807>",
                                 "window_dimensions = array<i64: 1>, padding = dense<[[-9223372036854775808, 0]]> : "
                                 "tensor<1x2xi64>"})
