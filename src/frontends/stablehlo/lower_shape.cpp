@@ -116,6 +116,12 @@ Id starts_of(Lowering& l, std::size_t first, std::size_t rank) {
     return l.concat(parts, 0);
 }
 
+void check_part(const Lowering& l, const Shape& whole, const Shape& part) {
+    bool fits = part.size() == whole.size();
+    for (std::size_t k = 0; fits && k < whole.size(); ++k) fits = part[k] <= whole[k];
+    if (!fits) l.fail(fmt::format("{} is no part of {}", to_string(part), to_string(whole)));
+}
+
 /// Of the dimensions that are to become those of `size`, as many as one node can cut: six, those before the first
 /// counted as one.
 Shape cut(Shape whole, const Shape& size) {
@@ -144,6 +150,7 @@ std::optional<Id> row_of(Lowering& l, const Shape& whole, const Shape& size) {
 
 void lower_dynamic_slice(Lowering& l) {
     const Shape whole = l.static_shape(l.operand_type(0)), size = l.result_shape();
+    check_part(l, whole, size);
     if (whole.empty()) return l.set(l.given(0));
     const DType type = l.type(l.given(0).id);
     const bool gathers = type != DType::boolean && type != DType::fp8e4m3 && type != DType::fp8e5m2;
@@ -175,6 +182,7 @@ void lower_dynamic_update_slice(Lowering& l) {
     l.make_alike(whole, update);
     Tensor result = whole;
     result.range = whole.range.joined(update.range);
+    check_part(l, l.static_shape(l.operand_type(0)), l.static_shape(l.operand_type(1)));
     const std::size_t rank = l.operand_type(0).dims.size();
     if (rank == 0) result = update;
     else if (!l.is_empty(update.id)) {

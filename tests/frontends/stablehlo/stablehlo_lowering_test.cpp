@@ -299,6 +299,20 @@ TEST(StablehloLowering, PaddingAndWindowsBeyondAnyTensorAreRefused) {
                                    numbers));
 }
 
+TEST(StablehloLowering, UpdatesAreAPartOfTheWhole) {
+    const auto refusal = [](const std::string& update) {
+        return test::stablehlo_refusal(fmt::format(R"(
+  func.func public @main(%x: tensor<3x4xf32>, %u: tensor<{0}xf32>, %i: tensor<i32>) -> tensor<3x4xf32> {{
+    %0 = stablehlo.dynamic_update_slice %x, %u, %i, %i :
+        (tensor<3x4xf32>, tensor<{0}xf32>, tensor<i32>, tensor<i32>) -> tensor<3x4xf32>
+    return %0 : tensor<3x4xf32>
+  }})",
+                                                   update));
+    };
+    for (const char* update : {"4", "4x1", "1x1x1", "3x5"})
+        EXPECT_NE(refusal(update).find("is no part of"), std::string::npos) << refusal(update);
+}
+
 /// A step over the end takes the first element, and costs no more than that.
 TEST(StablehloLowering, SlicesInLargeSteps) {
     const Graph graph = test::stablehlo_graph(R"(
