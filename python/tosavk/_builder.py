@@ -15,8 +15,20 @@ import numpy.typing as npt
 from . import _native
 from ._graph import Graph
 from ._network import Network
-from ._options import level_code
-from ._types import DType, TensorInfo, as_array, checked_shape, converted, flat, numpy_type, to_info, type_code, type_name
+from ._options import level_code, text_of
+from ._types import (
+    DType,
+    TensorInfo,
+    as_array,
+    checked_shape,
+    converted,
+    flat,
+    integers,
+    numpy_type,
+    to_info,
+    type_code,
+    type_name,
+)
 from .errors import UsageError
 
 
@@ -26,11 +38,12 @@ class Value:
 
     builder: Builder = dataclasses.field(repr=False)
     number: int
+    graph: int = dataclasses.field(repr=False)  # which of those that the builder made
 
     @property
     def info(self) -> TensorInfo:
         """Name, type and shape."""
-        return to_info(self.builder._native.value(self.number))
+        return to_info(self.builder._native.value(self.builder._operand(self)))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -42,7 +55,8 @@ class Value:
         return self.info.dtype
 
     def __repr__(self) -> str:
-        return f"<tosavk.Value {self.info}>"
+        is_known = self.graph == self.builder._built
+        return f"<tosavk.Value {self.info}>" if is_known else f"<tosavk.Value {self.number} of a graph that is built>"
 
 
 Operand = Union[Value, npt.ArrayLike]
@@ -80,11 +94,12 @@ class Builder:
         Raises:
             UsageError: there is no such level.
         """
-        self._native = _native.Builder(name, level_code(level))
+        self._native = _native.Builder(text_of(name, "the graph's name"), level_code(level))
+        self._built = 0
 
     def input(self, name: str, shape: Sequence[int] | int, dtype: npt.DTypeLike = "fp32") -> Value:
         """The next input of the graph (in a region: of the node's tensor list)."""
-        return Value(self, self._native.input(name, type_code(dtype), checked_shape(shape)))
+        return self._value(self._native.input(text_of(name, "a name"), type_code(dtype), checked_shape(shape)))
 
     def constant(self, array: Any, dtype: DType = None, name: str = "") -> Value:
         """A constant with a copy of an array's elements, in the type `dtype` (None: the array's; lists of int become
@@ -99,14 +114,17 @@ class Builder:
             dtype = plain if source.dtype.itemsize == 8 else None
         code = type_code(source.dtype if dtype is None else dtype)
         data = converted(source, numpy_type(code), "the constant", type_name(code))
-        return Value(self, self._native.constant(name, code, source.shape, flat(data)))
+        return self._value(self._native.constant(text_of(name, "a name"), code, source.shape, flat(data)))
 
     def shape(self, numbers: Sequence[int]) -> Value:
         """A constant of TOSA's type shape_t."""
-        listed = [int(n) for n in numbers]
+        try:
+            listed = list(integers(numbers))
+        except TypeError:
+            raise UsageError(f"{numbers!r} is no list of whole numbers") from None
         if any(not -(2**63) <= n < 2**63 for n in listed):
             raise UsageError("a shape has a number beyond 64 bits")
-        return Value(self, self._native.shape(listed))
+        return self._value(self._native.shape(listed))
 
     def variable(
         self, name: str, shape: Sequence[int] | int, dtype: npt.DTypeLike = "fp32", initial: Any = None
@@ -118,7 +136,7 @@ class Builder:
         if source.shape != dims:
             raise UsageError(f"variable '{name}' has shape {dims}; its initial value's is {source.shape}")
         data = converted(source, numpy_type(code), f"variable '{name}'", type_name(code))
-        self._native.variable(name, code, dims, flat(data))
+        self._native.variable(text_of(name, "a name"), code, dims, flat(data))
 
     def node(
         self,
@@ -160,10 +178,10 @@ class Builder:
             inputs,
             [(name, _attribute(name, value)) for name, value in attributes.items()],
             outputs,
-            label,
+            text_of(label, "a label"),
             [region._native for region in regions],
         )
-        made = tuple(Value(self, value) for value in values)
+        made = tuple(self._value(value) for value in values)
         return made[0] if len(made) == 1 else made
 
     def __getattr__(self, op: str) -> Callable[..., Any]:
@@ -178,22 +196,33 @@ class Builder:
         """A builder for a region of COND_IF or WHILE_LOOP: its inputs are the node's tensor list, in order; it knows
         the variables, and no other value of the enclosing graph."""
         made = Builder.__new__(Builder)
-        made._native = self._native.region(name)
+        made._native = self._native.region(text_of(name, "a name"))
+        made._built = 0
         return made
 
     def output(self, *values: Value) -> None:
         """The next outputs of the graph."""
         for value in values:
+            if not isinstance(value, Value):
+                raise UsageError(f"{value!r} is no value of this builder")
+        for value in values:
             self._native.output(self._operand(value))
 
     def build(self) -> Network:
         """Checks the graph as a whole. The builder is then empty and may be used again."""
-        return Network(Graph(self._native.finish()))
+        network = Network(Graph(self._native.finish()))
+        self._built += 1
+        return network
+
+    def _value(self, number: int) -> Value:
+        return Value(self, number, self._built)
 
     def _operand(self, operand: Any) -> int:
         if isinstance(operand, Value):
             if operand.builder is not self:
-                raise UsageError(f"{operand!r} belongs to another builder")
+                raise UsageError(f"value {operand.number} belongs to another builder")
+            if operand.graph != self._built:
+                raise UsageError(f"value {operand.number} belongs to a graph that this builder has built already")
             return operand.number
         if isinstance(operand, (list, tuple)) and all(isinstance(n, (int, np.integer)) for n in operand):
             return self.shape(operand).number

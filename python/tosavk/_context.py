@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -86,6 +87,7 @@ class Context:
         self._run = self._native.run
         # What is bound stays alive, with the memory of others that it may stand for: inputs, outputs.
         self._bound: tuple[dict[int, Buffer], dict[int, Buffer]] = {}, {}
+        self._under_way: weakref.ref[Future] | None = None
 
     def set_input(self, which: int | str, value: Any) -> None:
         """Copies an array of the input's shape; elements of other types are converted, each checked.
@@ -121,20 +123,25 @@ class Context:
         Raises:
             UsageError: an input was neither set nor bound.
         """
-        if self._native.running:
-            self._native.wait(None)
+        self._idle()
         self._run()
 
     def submit(self) -> Future:
-        """Starts a run. The future's result is the context's `outputs`."""
+        """Starts a run. The future's result is the context's `outputs` of this run: whatever the context does next
+        waits for it first."""
         self._idle()
         self._native.submit()
-        return Future(self._native, self.outputs, lambda: None)
+        future = Future(self._native, self.collected, lambda: None)
+        self._under_way = weakref.ref(future)
+        return future
 
     def output(self, which: int | str) -> Array:
         """A copy of an output of the last run."""
         index = _index_of(self._infos[1], which, "output")
         self._idle()
+        return self._read(index)
+
+    def _read(self, index: int) -> Array:
         info = self._infos[1][index]
         result = np.empty(info.shape, info.stored_dtype)
         if index in self._bound[1]:  # which other runs may use: Ctrl-C ends this wait, and not that of get_output
@@ -144,7 +151,12 @@ class Context:
 
     def outputs(self) -> Any:
         """All outputs of the last run: an array where there is one, else `Outputs`."""
-        results = [self.output(k) for k in range(len(self._infos[1]))]
+        self._idle()
+        return self.collected()
+
+    def collected(self) -> Any:
+        """`outputs` of a run that is known to be over."""
+        results = [self._read(k) for k in range(len(self._infos[1]))]
         return results[0] if len(results) == 1 else Outputs(results, [info.name for info in self._infos[1]])
 
     def reset_variables(self) -> None:
@@ -158,6 +170,10 @@ class Context:
         return self._native.counters()
 
     def _idle(self) -> None:
+        future = self._under_way and self._under_way()
+        if future:  # before its outputs are another run's
+            future.wait()
+        self._under_way = None
         if self._native.running:
             self._native.wait(None)
 

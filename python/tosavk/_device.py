@@ -136,6 +136,8 @@ def _name_of(which: int | str | DeviceInfo | None) -> str:
         return str(which.index)
     if isinstance(which, bool) or not isinstance(which, (int, str)):
         raise UsageError(f"{which!r} is no device: an index, a part of a name, a DeviceInfo, a tosavk.Device or None")
+    if "\0" in str(which):
+        raise UsageError(f"{which!r} is no part of a name")
     return str(which)
 
 
@@ -164,8 +166,15 @@ def find_device(which: DeviceLike, cache_dir: str | os.PathLike[str] | bool | No
     key = (_name_of(which), folder)
     with _lock:
         if key not in _opened:
-            _opened[key] = Device(which, cache_dir=folder)
+            device = Device(which, cache_dir=folder)
+            _opened[key] = _opened.setdefault((_uuid_of(device) or key[0], folder), device)
         return _opened[key]
+
+
+def _uuid_of(device: Device) -> str | None:
+    """By which it is the same device, whatever it was asked for by; None: there are several that are alike."""
+    alike = [info.uuid for info in devices() if (info.name, info.driver) == (device.name, device.driver)]
+    return f"uuid {alike[0]}" if len(alike) == 1 else None
 
 
 @atexit.register

@@ -14,11 +14,11 @@ from ._context import Outputs, arranged
 from ._device import Device, DeviceLike, find_device
 from ._future import Future
 from ._graph import Graph
-from ._options import Shapes, Source, opened, options, path_of, precision_of, shape_pairs
+from ._options import Shapes, Source, opened, options, path_of, precision_of, shape_pairs, text_of
 from ._progress import Progress, reporter
 from ._show import Text, html_table, text_table
 from ._types import Array, TensorInfo, array_of, exact, flat
-from .errors import UsageError
+from .errors import UnsupportedError, UsageError
 
 
 class Network:
@@ -140,10 +140,14 @@ class Network:
         return self._graph.native.to_bytes()
 
     def __reduce__(self) -> Any:
-        if any(0 in end.shape for end in (*self.inputs, *self.outputs)):  # which a package can say, a .tosa file not
+        # A package can say that there are no elements, and what a file called them; a .tosa file cannot.
+        packed = any(0 in end.shape or end.declared != end.dtype for end in (*self.inputs, *self.outputs))
+        try:
+            file = b"" if packed else bytes(self)
+        except UnsupportedError:  # what precision fast has made of a graph
+            packed = True
+        if packed:
             file = _native.package(find_device(None)._native, self._graph.native, True)
-        else:
-            file = bytes(self)
         return _unpickled, (file, self._graph.ends)
 
     def __repr__(self) -> str:
@@ -200,9 +204,7 @@ def problem(line: str, *, level: str = "8k") -> Network:
     Raises:
         UsageError: what is wrong in the line.
     """
-    if not isinstance(line, str):
-        raise UsageError("a problem is a line of text")
-    return Network(Graph(_native.load_problem(line, options(level=level))))
+    return Network(Graph(_native.load_problem(text_of(line, "a problem"), options(level=level))))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -85,6 +85,15 @@ def opened(source: Source, given: _native.LoadOptions, max_executables: int = 0)
     return _native.Model.of_file(path_of(source), given, max_executables)
 
 
+def text_of(value: Any, what: str) -> str:
+    """A text as the library takes it, which ends at its first zero."""
+    if not isinstance(value, str):
+        raise UsageError(f"{what} is a text, not {value!r}")
+    if "\0" in value:
+        raise UsageError(f"{what} has a zero character: {value!r}")
+    return value
+
+
 def path_of(source: Any) -> str:
     if not isinstance(source, (str, os.PathLike)):
         raise UsageError(f"a model is a path or bytes, not {type(source).__name__}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -41,6 +42,8 @@ _HOST_NAMES = {
 }  # fmt: skip
 # Those that are kept as a narrower type of the same numbers.
 _WIDER = {"i64": np.dtype(np.int64), "f64": np.dtype(np.float64)}
+# Those that are kept as a signed type of the same bits.
+_UNSIGNED = {"u8": np.dtype(np.uint8), "u16": np.dtype(np.uint16), "u32": np.dtype(np.uint32)}
 _WORDS = {"u64_words": np.dtype(np.uint64), "i64_words": np.dtype(np.int64)}
 _I4 = np.dtype(ml_dtypes.int4)
 # The integers that have fewer bits than their elements in numpy.
@@ -80,11 +83,16 @@ def numpy_type(code: int) -> np.dtype[Any]:
     return _NUMPY[code]
 
 
+def integers(numbers: Sequence[Any]) -> tuple[int, ...]:
+    """Whole numbers of any kind. TypeError: one is none, or a text is given for a list of them."""
+    return tuple(operator.index(number) for number in numbers)
+
+
 def checked_shape(shape: Sequence[int] | int) -> tuple[int, ...]:
     """A shape as a tuple of int: 0 to 8 dimensions, none negative."""
     try:
-        dims = (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(int(dim) for dim in shape)
-    except (TypeError, ValueError):
+        dims = (int(shape),) if isinstance(shape, (int, np.integer)) else integers(shape)
+    except TypeError:
         raise UsageError(f"{shape!r} is no shape") from None
     if len(dims) > MAX_RANK:
         raise UsageError(f"the shape {dims} has {len(dims)} dimensions, more than {MAX_RANK}")
@@ -104,8 +112,8 @@ class TensorInfo:
         shape: 0 to 8 dimensions.
         scale, zero_point: ``real = scale * (element - zero_point)`` where the file says so; a scale of 0 means that
             the tensor is not quantized, or that nobody says how.
-        declared: what the file calls the elements; `dtype` itself, but for ``u8``, which is kept as an i8 of the same
-            bits, ``i64``, which is kept as an i32 of the same number, and ``f64``, as an fp32; and of StableHLO's
+        declared: what the file calls the elements; `dtype` itself, but for ``u8``, ``u16`` and ``u32``, which are kept
+            as an i8, i16 or i32 of the same bits, ``i64``, which is kept as an i32 of the same number, and ``f64``, as an fp32; and of StableHLO's
             64-bit integers ``i64_words`` and ``u64_words``, whose words are a last dimension of 2 in buffers and one
             element in arrays. Arrays have this type, buffers `dtype`.
     """
@@ -124,7 +132,7 @@ class TensorInfo:
     @property
     def numpy_dtype(self) -> np.dtype[Any]:
         """The elements of arrays that hold such a tensor: ``int8`` for i4, ``int64`` for i48 and i64, ``float64`` for
-        f64, ``uint8`` for u8, those of ml_dtypes for bf16 and fp8."""
+        f64, unsigned ones for u8, u16 and u32, those of ml_dtypes for bf16 and fp8."""
         if self.declared in _WIDER:
             return _WIDER[self.declared]
         if self.declared in _WORDS:
@@ -139,7 +147,7 @@ class TensorInfo:
     @property
     def stored_dtype(self) -> np.dtype[Any]:
         """What its bytes in the graph are: ``int32`` for i64."""
-        return np.dtype(np.uint8) if self.declared == "u8" else numpy_type(_NAMES.index(self.dtype))
+        return _UNSIGNED.get(self.declared) or numpy_type(_NAMES.index(self.dtype))
 
     @property
     def nbytes(self) -> int:

@@ -75,7 +75,11 @@ void read_quantization(const tflite::Tensor& table, TfliteTensor& out) {
         return;
     }
     out.scale = view(q->scale());
-    out.zero_point = view(q->zero_point());
+    // Copied: a damaged file may have them where no int64_t may lie.
+    if (const auto* numbers = q->zero_point(); numbers && numbers->size() > 0) {
+        out.zero_point.resize(numbers->size());
+        std::memcpy(out.zero_point.data(), numbers->Data(), numbers->size() * sizeof(std::int64_t));
+    }
     out.axis = q->quantized_dimension();
     if (out.scale.empty()) {
         out.zero_point = {};

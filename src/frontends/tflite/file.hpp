@@ -27,7 +27,7 @@ struct TfliteTensor {
     bool is_variable = false;
     std::string_view unsupported;              ///< why this tensor cannot be used at all; empty when it can
     std::span<const float> scale;              ///< empty: not quantized; else 1 or shape[axis] entries
-    std::span<const std::int64_t> zero_point;  ///< empty (0), 1 or as many entries as scale
+    std::vector<std::int64_t> zero_point;  ///< empty (0), 1 or as many entries as scale
     std::int32_t axis = 0;
     /// What is wrong with these three; empty when nothing is. Only who uses them minds: a bias is int32 whatever its
     /// quantization says, and files carry biases with the axis of their weights.
