@@ -25,8 +25,8 @@ struct TfliteTensor {
     std::span<const std::byte> data;  ///< constants only
     bool is_constant = false;
     bool is_variable = false;
-    std::string_view unsupported;              ///< why this tensor cannot be used at all; empty when it can
-    std::span<const float> scale;              ///< empty: not quantized; else 1 or shape[axis] entries
+    std::string_view unsupported;          ///< why this tensor cannot be used at all; empty when it can
+    std::span<const float> scale;          ///< empty: not quantized; else 1 or shape[axis] entries
     std::vector<std::int64_t> zero_point;  ///< empty (0), 1 or as many entries as scale
     std::int32_t axis = 0;
     /// What is wrong with these three; empty when nothing is. Only who uses them minds: a bias is int32 whatever its
