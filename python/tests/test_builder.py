@@ -26,6 +26,21 @@ def test_a_network_from_calls():
     np.testing.assert_allclose(net(x), net.reference(x), rtol=1e-5)
 
 
+def test_values_of_a_graph_that_is_built():
+    b = tosavk.Builder()
+    x = b.input("x", (2,))
+    b.output(b.abs(x))
+    b.build()
+    other = b.input("other", (5,))
+    for call in (lambda: b.abs(x), lambda: x.shape, lambda: b.output(x)):
+        with pytest.raises(tosavk.UsageError, match="built already"):
+            call()
+    assert other.shape == (5,) and "built" in repr(x)
+    for call in (lambda: b.output(3), lambda: b.shape([1.9]), lambda: b.shape("12")):
+        with pytest.raises(tosavk.UsageError):
+            call()
+
+
 def test_operators_of_our_own():
     b = tosavk.Builder()
     assert "tosavk.SORT" in tosavk.operators() and "conv2d" in dir(b)

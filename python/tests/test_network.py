@@ -215,6 +215,48 @@ def test_pickling(glyphs, letter):
     assert fast.context().counters()["package"] == 1, "nothing is compiled again"
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.int64, np.uint64, np.float64])
+def test_declared_types_are_those_of_arrays(dtype):
+    name = {"u": "ui", "i": "i", "f": "f"}[np.dtype(dtype).kind] + str(8 * np.dtype(dtype).itemsize)
+    program = f"""module {{ func.func @main(%a: tensor<2x{name}>) -> tensor<2x{name}> {{
+        %0 = stablehlo.add %a, %a : tensor<2x{name}>
+        return %0 : tensor<2x{name}> }} }}"""
+    net = tosavk.load(program.encode(), f64_as_f32=True)
+    x = np.array([3, 127 if name == "ui8" else 20000], dtype)
+    for one in (net, pickle.loads(pickle.dumps(net))):
+        for result in (one(x), one.reference(x), one(x.tolist())):
+            assert result.dtype == dtype
+            np.testing.assert_array_equal(result, x + x)
+        assert one.verify()
+        one(*one.random_inputs())
+
+
+def test_pickling_of_fast_packages(glyphs_float, letter):
+    packed = tosavk.load(glyphs_float.compile(precision="fast").package())
+    again = pickle.loads(pickle.dumps(packed))
+    x = packed.random_inputs()[0]
+    np.testing.assert_array_equal(again(x), packed(x))
+
+
+@pytest.mark.parametrize("given", [(2.9, 3), "23", (1, "2"), {"a": 1}, 1.5])
+def test_shapes_are_whole_numbers(given, glyphs):
+    with pytest.raises(tosavk.UsageError):
+        tosavk.Buffer(given)
+    with pytest.raises(tosavk.UsageError):
+        tosavk.Builder().input("x", given)
+
+
+def test_texts_with_zeros(glyphs):
+    for call in (
+        lambda: tosavk.problem("abs f32 4\0junk"),
+        lambda: glyphs.compile(device="cpu\0x"),
+        lambda: tosavk.Builder("a\0b"),
+        lambda: tosavk.Builder().input("a\0b", (1,)),
+    ):
+        with pytest.raises(tosavk.UsageError):
+            call()
+
+
 def test_pickling_of_ends_without_elements():
     b = tosavk.Builder()
     x, y = b.input("x", (0, 4)), b.input("y", (1, 4))

@@ -15,6 +15,28 @@ from conftest import counting
 import tosavk
 
 
+def test_a_future_has_the_outputs_of_its_own_run(doubled):
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    context, buffer = doubled.compile().context(), tosavk.Buffer((2, 3))
+    context.set_input(0, x)
+    first = context.submit()
+    context.set_input(0, 10 * x)
+    second = context.submit()
+    context.bind_output(0, buffer)
+    context.run()
+    for future, wanted in ((first, 2 * x), (second, 20 * x), (first, 2 * x)):
+        np.testing.assert_array_equal(future.result(), wanted)
+
+
+def test_a_device_is_the_same_however_it_is_named(doubled):
+    x = np.ones((2, 3), np.float32)
+    info = tosavk.devices()[0]
+    for one in (None, 0, info, info.name):
+        for other in (None, 0, info, info.name):
+            buffer = tosavk.Buffer.from_array(x, device=one)
+            np.testing.assert_array_equal(doubled.compile(device=other)(buffer), 2 * x)
+
+
 def test_buffers_go_in_and_out_without_the_host(doubled):
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     source, middle, target = tosavk.Buffer.from_array(x), tosavk.Buffer((2, 3)), tosavk.Buffer((2, 3))
