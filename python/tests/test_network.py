@@ -391,3 +391,30 @@ def test_a_forked_process():
         [sys.executable, "-c", program, str(ROOT / "python" / "tests")], capture_output=True, text=True, timeout=300
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "child\nparent\n", "")
+
+
+def test_calls_that_make_no_sense(glyphs, tmp_path):
+    for call in (
+        lambda: glyphs.compile(precision=["fp16"]),
+        lambda: tosavk.problem("abs f32 4", level=["8k"]),
+        lambda: tosavk.Buffer((2,)).fill(1.5),
+        lambda: tosavk.Buffer.from_dlpack(type("T", (), {"__dlpack__": None})()),
+    ):
+        with pytest.raises(tosavk.UsageError):
+            call()
+    for index in (1.0, (0, 1), ...):
+        with pytest.raises(TypeError, match="index of its first dimension"):
+            tosavk.Buffer((2, 2))[index]
+    for place in (tmp_path / "none" / "x.tvk", tmp_path):
+        with pytest.raises(tosavk.FileError, match="cannot write"):
+            glyphs.compile().save(place)
+    assert not list(tmp_path.iterdir())
+
+
+def test_dlpack_copies_and_nothing():
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    buffer = tosavk.Buffer.from_array(x)
+    copied = np.from_dlpack(buffer, copy=True) if np.__version__ >= "2.1" else np.from_dlpack(buffer)
+    np.testing.assert_array_equal(copied, x)
+    for copy in (True, False, None):
+        assert tosavk.Buffer.from_dlpack(np.zeros((0, 2), np.float32), copy=copy).shape == (0, 2)

