@@ -269,7 +269,7 @@ def test_elements_that_have_fewer_bits_than_numpys():
     b = tosavk.Builder()
     b.output(b.identity(b.input("x", (2,), "i4")))
     network = b.build()
-    assert network.reference(np.array([-8, 7], np.int8)).tolist() == [-8, 7]
+    assert network.reference(np.array([-7, 7], np.int8)).tolist() == [-7, 7]
     for call in (network, network.reference, network.verify):
         with pytest.raises(tosavk.BadInputError):
             call(np.array([0, 100], np.int8))
