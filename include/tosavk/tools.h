@@ -165,7 +165,8 @@ TOSAVK_API tosavk_status tosavk_array_convert(const tosavk_array* array, int32_t
                                               tosavk_error** error);
 TOSAVK_API void tosavk_array_release(tosavk_array* array);
 /* Writes to a temporary file beside `path` and renames it, so that no half-written file is left. i4 is written as int8,
- * i48 as int64, bf16 and fp8 as float32. `type` may be a tosavk_host_type too. */
+ * i48 as int64, bf16 and fp8 as float32. `type` may be a tosavk_host_type too. A dimension may be 0: `data` may then be
+ * NULL. */
 TOSAVK_API tosavk_status tosavk_array_save(const char* path, int32_t type, uint32_t rank, const int64_t* dims,
                                            const void* data, tosavk_error** error);
 /* The same, but bf16 and fp8 keep their bits: '<V2' and '|V1', which numpy reads as void and ml_dtypes gives a type by

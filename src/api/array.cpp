@@ -115,7 +115,6 @@ namespace {
 void save(const Call& call, const char* path, int type, std::uint32_t rank, const std::int64_t* dims, const void* data,
           NpyForm form) {
     call.require(path, "path");
-    call.require(data, "data");
     if (rank > 0) call.require(dims, "dims");
     if (rank > TOSAVK_MAX_RANK) {
         throw Error(ErrorCode::usage,
@@ -124,11 +123,12 @@ void save(const Call& call, const char* path, int type, std::uint32_t rank, cons
     const HostType element = host_type(type);
     Shape shape;
     for (std::uint32_t k = 0; k < rank; ++k) {
-        if (dims[k] < 1)
+        if (dims[k] < 0)
             throw Error(ErrorCode::usage, fmt::format("{}: dimension {} is {}", call.function, k, dims[k]));
         shape.push_back(dims[k]);
     }
     const auto size = static_cast<std::size_t>(element_count(shape)) * element.bytes();
+    if (size > 0) call.require(data, "data");
     const std::span bytes(static_cast<const std::byte*>(data), size);
     if (element.kind == HostKind::graph) return save_npy(path, element.type, shape, bytes, form);
     const NpyKind kind = element.kind == HostKind::f64 ? NpyKind::real

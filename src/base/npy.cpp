@@ -210,10 +210,11 @@ NpyArray parse_npy(std::span<const std::byte> file, const std::string& origin) {
 
     // By division, so that no product of hostile dimensions can overflow.
     const std::size_t data_bytes = file.size() - prefix - header_bytes;
-    std::size_t elements = 1;
+    const bool is_empty = std::find(header.shape.begin(), header.shape.end(), 0) != header.shape.end();
+    std::size_t elements = is_empty ? 0 : 1;
     bool mismatch = false;
     for (const std::int64_t dim : header.shape) {
-        if (dim == 0) bad(origin, fmt::format("the array of shape {} has no elements", shape_text(header.shape)));
+        if (is_empty) break;
         const auto wide = static_cast<std::size_t>(dim);
         if (wide > data_bytes / type.item_size / elements) {
             mismatch = true;
@@ -226,7 +227,7 @@ NpyArray parse_npy(std::span<const std::byte> file, const std::string& origin) {
                                 shape_text(header.shape), header.descr, data_bytes));
     }
     NpyArray array{type.kind, type.item_size, std::move(header.shape), Bytes(data_bytes)};
-    std::memcpy(array.data.data(), file.data() + prefix + header_bytes, data_bytes);
+    std::copy_n(file.begin() + static_cast<std::ptrdiff_t>(prefix + header_bytes), data_bytes, array.data.begin());
     if (type.kind == NpyKind::boolean) {
         const auto wrong = std::find_if(array.data.begin(), array.data.end(),
                                         [](std::byte value) { return std::to_integer<unsigned>(value) > 1; });

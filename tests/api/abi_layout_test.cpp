@@ -1,6 +1,7 @@
 // The binary interface: sizes and offsets of all structs, enum values, the table of functions, the exported symbols.
 #include "support/require.hpp"
 #include "tosavk/api.h"
+#include "tosavk/tflite_delegate.h"
 #include "tosavk/vulkan.h"
 
 #include <gtest/gtest.h>
@@ -110,6 +111,21 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_model_counters, shaders_compiled, 32);
     AT(tosavk_model_counters, pipelines_created, 40);
     AT(tosavk_model_counters, weight_bytes_copied, 48);
+    SIZE(tosavk_tflite_counters, 112);
+    AT(tosavk_tflite_counters, struct_size, 0);
+    AT(tosavk_tflite_counters, graphs, 8);
+    AT(tosavk_tflite_counters, nodes, 16);
+    AT(tosavk_tflite_counters, claimed_nodes, 24);
+    AT(tosavk_tflite_counters, partitions, 32);
+    AT(tosavk_tflite_counters, compilations, 40);
+    AT(tosavk_tflite_counters, runs, 48);
+    AT(tosavk_tflite_counters, dispatches, 56);
+    AT(tosavk_tflite_counters, reference_runs, 64);
+    AT(tosavk_tflite_counters, host_copies, 72);
+    AT(tosavk_tflite_counters, device_tensors, 80);
+    AT(tosavk_tflite_counters, shaders_compiled, 88);
+    AT(tosavk_tflite_counters, pipelines_created, 96);
+    AT(tosavk_tflite_counters, weight_bytes_copied, 104);
     SIZE(tosavk_compile_options, 32);
     AT(tosavk_compile_options, struct_size, 0);
     AT(tosavk_compile_options, no_fuse, 8);

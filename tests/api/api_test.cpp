@@ -345,6 +345,16 @@ TEST(Api, Arrays) {
         EXPECT_STREQ(converted.info().name, "");
         EXPECT_EQ(std::memcmp(converted.bytes().data(), bytes, sizeof bytes), 0);
     }
+    const std::int64_t none[] = {0, 3};
+    ASSERT_EQ(tosavk_array_save(path.c_str(), TOSAVK_FP32, 2, none, nullptr, nullptr), TOSAVK_OK);
+    const cpp::Array empty = cpp::Array::load(path);
+    EXPECT_EQ(empty.info().rank, 2u);
+    EXPECT_EQ(empty.info().dims[0], 0);
+    EXPECT_EQ(empty.info().size_bytes, 0u);
+    const std::int64_t negative[] = {-1};
+    EXPECT_EQ(tosavk_array_save(path.c_str(), TOSAVK_FP32, 1, negative, bytes, nullptr), TOSAVK_ERROR_USAGE);
+    const std::int64_t one[] = {1};
+    EXPECT_EQ(tosavk_array_save(path.c_str(), TOSAVK_FP32, 1, one, nullptr, nullptr), TOSAVK_ERROR_USAGE);
     std::ofstream(path, std::ios::binary)
         << std::string("\x93NUMPY\x01\0\x3a\0", 10) << "{'descr': '|u1', 'fortran_order': False, 'shape': (2,), } "
         << std::string("\x05\xc8", 2);
