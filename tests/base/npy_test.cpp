@@ -69,8 +69,8 @@ TEST_F(Npy, EveryTypeReadsBack) {
     std::mt19937 random(1);
     for (const auto& [kind, sizes] : kinds) {
         for (const std::size_t size : sizes) {
-            for (const auto& shape :
-                 std::vector<std::vector<std::int64_t>>{{}, {5}, {2, 3}, {1, 2, 3, 4}, {1, 1, 1, 1, 1, 1, 1, 2}, {0}, {3, 0, 2}}) {
+            for (const auto& shape : std::vector<std::vector<std::int64_t>>{
+                     {}, {5}, {2, 3}, {1, 2, 3, 4}, {1, 1, 1, 1, 1, 1, 1, 2}, {0}, {3, 0, 2}}) {
                 std::size_t count = size;
                 for (const std::int64_t dim : shape) count *= static_cast<std::size_t>(dim);
                 Bytes data(count);
