@@ -184,7 +184,7 @@ class CompiledNetwork:
         """Starts a run with copies of the inputs and returns at once: a future whose `result` is what the call gives.
         Any number may be under way; of a network with variables one, for whose end the next call waits."""
         context = self._started(inputs, named, True)
-        future = Future(context._native, context.collected, lambda: self._give_back(context))
+        future = Future(context._native, context._collected, lambda: self._give_back(context))
         if self._is_stateful:
             self._under_way = weakref.ref(future)
         return future

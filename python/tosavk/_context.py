@@ -131,7 +131,7 @@ class Context:
         waits for it first."""
         self._idle()
         self._native.submit()
-        future = Future(self._native, self.collected, lambda: None)
+        future = Future(self._native, self._collected, lambda: None)
         self._under_way = weakref.ref(future)
         return future
 
@@ -152,9 +152,9 @@ class Context:
     def outputs(self) -> Any:
         """All outputs of the last run: an array where there is one, else `Outputs`."""
         self._idle()
-        return self.collected()
+        return self._collected()
 
-    def collected(self) -> Any:
+    def _collected(self) -> Any:
         """`outputs` of a run that is known to be over."""
         results = [self._read(k) for k in range(len(self._infos[1]))]
         return results[0] if len(results) == 1 else Outputs(results, [info.name for info in self._infos[1]])

@@ -27,7 +27,7 @@ OutputSummary summarize(const Output& output, std::size_t top) {
     if (std::isnan(sum) && std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); }))
         summary.min = summary.max = sum;
     summary.mean = sum / static_cast<double>(values.size());
-    if (values.empty()) summary.min = summary.max = summary.mean;  // not a number
+    if (values.empty()) summary.min = summary.max = summary.mean = std::numeric_limits<double>::quiet_NaN();
 
     std::vector<std::size_t> order(values.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
