@@ -67,7 +67,7 @@ Kind kind_of(const Lowering& l, const Operands& k = {}) {
 }
 
 ValueId weights_of(Lowering& l, Kind kind) {
-    return kind == Kind::floating && l.in(1).block_size == 0 ? l.float_value(1) : l.value(1);
+    return kind == Kind::floating && l.in(1).block_size == 0 ? float_weights(l, 1) : l.value(1);
 }
 
 template <class Table> bool is_asymmetric(const Table* options) {
@@ -184,7 +184,7 @@ void lower_conv_2d(Lowering& l) {
     const ConvOptions options = read_options<tflite::Conv2DOptions>(l);
     const Kind kind = kind_of(l);
     ValueId x = l.value(0);
-    const ValueId weights = weights_of(l, kind);
+    ValueId weights = weights_of(l, kind);
     const Shape filter = l.shape(weights), input = l.shape(x);
     if (filter.size() != 4) l.fail(fmt::format("its filter has rank {}, not 4", filter.size()));
     if (input.size() != 4) l.fail(fmt::format("its input has rank {}, not 4", input.size()));
@@ -205,6 +205,7 @@ void lower_conv_2d(Lowering& l) {
             l.unsupported("groups of weights with one scale are not supported");
         hybrid.emplace(l, 0, groups > 1 || scales_differ(l.in(1).scale));
         x = hybrid->rounded();
+        weights = hybrid->weights();
         bias = l.scalar(DType::i32, 0);
     }
     const std::array<std::int64_t, 2> kernel{filter[1], filter[2]};
@@ -421,6 +422,8 @@ void lower_fully_connected(Lowering& l) {
         return l.set(l.reshape(activate_any(l, y, activation), output));
     }
     const bool per_tensor = l.in(1).scale.size() == 1;
+    // The kernel of sparse weights rounds as before.
+    const bool in_doubles = l.scales_in_doubles() && !wide && !l.in(1).sparsity;
     ValueId sum;
     if (wide) {
         const T bias_type = options ? options->quantized_bias_type() : T::FLOAT32;
@@ -436,7 +439,7 @@ void lower_fully_connected(Lowering& l) {
     }
     if (kind == Kind::floating) return l.set(l.reshape(l.activate_float(sum, activation), output));
     ValueId y;
-    if (l.scales_in_doubles() && !wide) {
+    if (in_doubles) {
         y = finish_in_doubles(l, sum, channels);
     } else if (per_tensor) {
         const QuantizedMultiplier m = float_multiplier(l);

@@ -62,26 +62,53 @@ bool is_hybrid(const Lowering& l, std::size_t k) {
     return l.computes_hybrid() && (type == T::INT8 || type == T::UINT8 || type == T::INT4 || type == T::INT2);
 }
 
+ValueId signed_weights(Lowering& l, std::size_t k) {
+    const ValueId id = l.value(k);
+    const Value v = l.graph_value(id);
+    if (l.in(k).type != T::UINT8 || !v.is_constant()) return id;
+    Bytes bytes(v.data->begin(), v.data->end());
+    for (std::byte& b : bytes) b ^= std::byte{0x80};
+    return l.constant("weights", v.type, v.shape, std::move(bytes));
+}
+
+std::vector<float> weight_scales(Lowering& l, const TfliteTensor& tensor, std::int32_t axis, std::int64_t channels) {
+    if (tensor.type != T::UINT8) return l.channel_scales(tensor, axis, channels);
+    TfliteTensor bare = tensor;
+    bare.zero_point.clear();
+    return l.channel_scales(bare, axis, channels);
+}
+
 HybridWeights hybrid_weights(Lowering& l, std::size_t k, std::size_t axis) {
     const TfliteTensor& tensor = l.in(k);
     HybridWeights out;
-    out.values = l.value(k);
+    out.values = signed_weights(l, k);
     const Value v = l.graph_value(out.values);
     if (!v.is_constant())
         l.unsupported(fmt::format("weights {} of type {} are no constant", tensor.title(), name_of(tensor.type)));
     const auto channels = static_cast<std::size_t>(v.shape.at(axis));
-    out.scales = l.channel_scales(tensor, static_cast<std::int32_t>(axis), v.shape[axis]);
-    Bytes bytes(v.data->begin(), v.data->end());
-    if (tensor.type == T::UINT8) {  // as in old files, which mean the bits of int8
-        for (std::byte& b : bytes) b ^= std::byte{0x80};
-        out.values = l.constant("weights", v.type, v.shape, bytes);
-    }
-    const std::vector<std::int64_t> values = decode_ints(v.type, bytes);
+    out.scales = weight_scales(l, tensor, static_cast<std::int32_t>(axis), v.shape[axis]);
+    const std::vector<std::int64_t> values = decode_ints(v.type, *v.data);
     std::size_t inner = 1;
     for (std::size_t d = axis + 1; d < v.shape.size(); ++d) inner *= static_cast<std::size_t>(v.shape[d]);
     out.sums.assign(channels, 0);
     for (std::size_t i = 0; i < values.size(); ++i) out.sums[i / inner % channels] += values[i];
     return out;
+}
+
+ValueId float_weights(Lowering& l, std::size_t k) {
+    const TfliteTensor& tensor = l.in(k);
+    if (tensor.type != T::UINT8 || !tensor.is_constant) return l.float_value(k);
+    const ValueId id = signed_weights(l, k);
+    const Shape shape = l.shape(id);
+    const auto axis = static_cast<std::size_t>(tensor.scale.size() > 1 ? tensor.axis : 0);
+    const std::vector<float> scales =
+        weight_scales(l, tensor, static_cast<std::int32_t>(axis), shape.empty() ? 1 : shape.at(axis));
+    std::size_t inner = 1;
+    for (std::size_t d = axis + 1; d < shape.size(); ++d) inner *= static_cast<std::size_t>(shape[d]);
+    std::vector<float> values;
+    for (const std::int64_t v : decode_ints(DType::i8, *l.graph_value(id).data))
+        values.push_back(static_cast<float>(v) * scales[values.size() / inner % scales.size()]);
+    return l.constant_floats("weights", shape, values);
 }
 
 HybridRows round_rows(Lowering& l, ValueId x, bool asymmetric) {

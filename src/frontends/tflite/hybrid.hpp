@@ -18,6 +18,12 @@ struct HybridWeights {
 /// Input `k` are constant weights of a narrow type that meet float activations, and --hybrid is "exact".
 bool is_hybrid(const Lowering& l, std::size_t k);
 HybridWeights hybrid_weights(Lowering& l, std::size_t k, std::size_t axis);
+/// The bytes of constant UINT8 weights are read as int8, as old files mean them, whatever their zero point; others
+/// stay.
+ValueId signed_weights(Lowering& l, std::size_t k);
+std::vector<float> weight_scales(Lowering& l, const TfliteTensor& tensor, std::int32_t axis, std::int64_t channels);
+/// Input `k`, such weights or floats, as fp32.
+ValueId float_weights(Lowering& l, std::size_t k);
 
 /// What was found of float activations; the first dimension are rows, each with a scale of its own.
 struct HybridRows {
@@ -48,6 +54,7 @@ class HybridConv {
 public:
     HybridConv(Lowering& l, std::size_t channel_axis, bool asymmetric);
 
+    ValueId weights() const { return weights_.values; }
     ValueId rounded() const { return rows_.rounded; }
     /// int8. What is padded counts nothing, so that a zero point needs its own padding.
     ValueId quantized(ValueId rounded, std::vector<std::int32_t>& pad);

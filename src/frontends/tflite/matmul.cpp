@@ -49,27 +49,68 @@ ValueId finish_product(Lowering& l, ValueId sums) {
     return l.requantize(sums, to, m, 0, out.zero_point);
 }
 
-/// [n, a, k] of floats by [n, k, b] of int8, as TFLite computes it: each row is quantized by itself.
-ValueId hybrid_matmul(Lowering& l, ValueId x, ValueId y, bool asymmetric) {
+/// TFLite keeps the scales of activations and the sums of weights by matrix, and reads them at the sum of a matrix's
+/// batch coordinates: its own place only where no two batch dimensions of the operand count. For each matrix of the
+/// product, the one of `batch` whose place is read; nothing where each is its own.
+std::vector<std::int64_t> kept_places(const Shape& operand, const Shape& batch) {
+    if (std::count_if(operand.begin(), operand.end(), [](std::int64_t d) { return d != 1; }) < 2) return {};
+    std::vector<std::int64_t> places;
+    const std::int64_t matrices = element_count(batch);
+    for (std::int64_t m = 0; m < matrices; ++m) {
+        std::int64_t kept = 0, place = 0;
+        for (std::size_t d = batch.size(), rest = static_cast<std::size_t>(m); d-- > 0;) {
+            const auto size = static_cast<std::size_t>(batch[d]);
+            if (operand[d] != 1) kept += static_cast<std::int64_t>(rest % size);
+            rest /= size;
+        }
+        for (std::size_t d = batch.size(), inner = 1; d-- > 0;) {
+            place += kept % operand[d] * static_cast<std::int64_t>(inner);
+            kept /= operand[d];
+            inner *= static_cast<std::size_t>(batch[d]);
+        }
+        places.push_back(place);
+    }
+    return places;
+}
+
+/// Of [n, 1, each], those at `places`, if any.
+ValueId take_places(Lowering& l, ValueId x, const std::vector<std::int64_t>& places) {
+    if (places.empty()) return x;
+    const Shape shape = l.shape(x);
+    const auto count = static_cast<std::int64_t>(places.size());
+    const ValueId which = l.constant_ints("places", DType::i32, {1, count}, places);
+    const ValueId rows = l.reshape(x, {1, count, element_count(shape) / count});
+    return l.reshape(l.add(Op::gather, {rows, which}, l.type(x)), shape);
+}
+
+/// [n, a, k] of floats by [n, k, b] of int8, as TFLite computes it: each row is quantized by itself. `left` and `right`
+/// are the operands' batch dimensions, `batch` those of the product.
+ValueId hybrid_matmul(Lowering& l, ValueId x, ValueId y, bool asymmetric, const Shape& left, const Shape& right,
+                      const Shape& batch) {
     const Quant weights = l.quant(l.in(1));
     if (weights.zero_point != 0)
         l.unsupported(fmt::format("{} has zero point {}, only 0 is supported", l.in(1).title(), weights.zero_point));
     const Shape shape = l.shape(x);
     const std::int64_t count = shape[0] * shape[1];
     const HybridRows rows = round_rows(l, l.reshape(x, {count, shape[2]}), asymmetric);
+    const std::vector<std::int64_t> scales_at = kept_places(left, batch);
+    const std::int64_t matrices = scales_at.empty() ? shape[0] : element_count(batch);
+    const auto by_matrix = [&](ValueId v) {
+        v = take_places(l, l.reshape(v, {matrices, 1, count / matrices}), scales_at);
+        return l.reshape(v, {shape[0], shape[1], 1});
+    };
     const ValueId zero = l.scalar(DType::i8, 0);
     ValueId sums =
         l.add(Op::matmul, {l.reshape(quantize_rounded(l, rows, rows.rounded), shape), y, zero, zero}, DType::i32);
     if (asymmetric) {
         Attributes along;
         along.axis = 1;
-        const ValueId columns = l.add(Op::reduce_sum, {l.cast(y, DType::i32)}, DType::i32, along);
-        const ValueId added = l.mul(l.reshape(rows.zero_point, {shape[0], shape[1], 1}), columns, DType::i32);
-        sums = l.add(Op::sub, {sums, added}, DType::i32);
+        ValueId columns = l.add(Op::reduce_sum, {l.cast(y, DType::i32)}, DType::i32, along);
+        columns = take_places(l, columns, kept_places(right, batch));
+        sums = l.add(Op::sub, {sums, l.mul(by_matrix(rows.zero_point), columns, DType::i32)}, DType::i32);
     }
     const ValueId factor = l.splat(rows.scale, DType::fp32, static_cast<double>(weights.scale));
-    const ValueId scale = l.reshape(l.mul(rows.scale, factor, DType::fp32), {shape[0], shape[1], 1});
-    return l.mul(l.cast(sums, DType::fp32), scale, DType::fp32);
+    return l.mul(l.cast(sums, DType::fp32), by_matrix(l.mul(rows.scale, factor, DType::fp32)), DType::fp32);
 }
 
 void lower_batch_matmul(Lowering& l) {
@@ -85,8 +126,10 @@ void lower_batch_matmul(Lowering& l) {
     }
     if (options && options->adj_x()) x = swap_last_two(l, x);
     if (options && options->adj_y()) y = swap_last_two(l, y);
+    const std::size_t own_rank = l.shape(y).size();
     l.match_ranks(x, y);
-    const Shape left = l.shape(x), right = l.shape(y);
+    Shape left = l.shape(x);
+    const Shape right = l.shape(y);
     const auto mismatch = [&] {
         l.fail(fmt::format("matrices of shapes {} and {} have no product", to_string(left), to_string(right)));
     };
@@ -99,6 +142,15 @@ void lower_batch_matmul(Lowering& l) {
     }
     Shape result = batch;
     result.insert(result.end(), {left[rank - 2], right[rank - 1]});
+    // The kernel joins the rows of the innermost matrices that meet one, but not where that has rank 2.
+    const bool joins = hybrid && own_rank > 2 && right[rank - 3] == 1;
+    if (joins) {
+        Shape rows(left.begin(), left.end() - 3);
+        rows.insert(rows.end(), {1, left[rank - 3] * left[rank - 2], left[rank - 1]});
+        x = l.reshape(x, rows);
+        left = rows;
+        batch.back() = 1;
+    }
     if (element_count(batch_of(right)) == 1) {  // one matrix for all rows
         x = l.reshape(x, {1, element_count(left) / left[rank - 1], left[rank - 1]});
         y = l.reshape(y, {1, right[rank - 2], right[rank - 1]});
@@ -107,7 +159,9 @@ void lower_batch_matmul(Lowering& l) {
         y = repeat_batches(l, y, batch);
     }
     if (hybrid)
-        return l.set(l.reshape(hybrid_matmul(l, x, y, options && options->asymmetric_quantize_inputs()), result));
+        return l.set(l.reshape(hybrid_matmul(l, x, y, options && options->asymmetric_quantize_inputs(), batch_of(left),
+                                             batch_of(right), batch),
+                               result));
     const DType type = l.type(x);
     const DType sum = type == DType::fp32 ? DType::fp32 : type == DType::i8 ? DType::i32 : DType::i48;
     const auto zero_point = [&](std::size_t k) {

@@ -160,7 +160,7 @@ Matrices::Matrices(Lowering& l, std::span<const std::size_t> operands, std::int6
         if (l.in(k).type != l.in(operands[0]).type)
             l.fail(fmt::format("{} and {} have different types", l.in(k).title(), l.in(operands[0]).title()));
         if (l.in(0).type == tflite::TensorType::FLOAT32 && !hybrid_) {
-            parts.push_back(l.float_value(k));
+            parts.push_back(float_weights(l, k));
             continue;
         }
         HybridWeights one = hybrid_weights(l, k, 0);

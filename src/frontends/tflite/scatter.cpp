@@ -186,16 +186,19 @@ void lower_embedding_lookup(Lowering& l) {
         l.fail(fmt::format("ids {} of a table {}", to_string(l.shape(ids)), to_string(from)));
     check_indices(l, 0, from, 1);
     const TfliteTensor& table = l.in(1);
+    // The bytes of UINT8 weights are read as int8.
+    const bool weights = l.out().type == tflite::TensorType::FLOAT32 && l.type(rows) == DType::i8;
+    if (weights) rows = signed_weights(l, 1);
     const std::int64_t count = l.shape(ids)[0], width = element_count(from) / std::max<std::int64_t>(from[0], 1);
     Shape to = from;
     to[0] = count;
     const ValueId which = l.reshape(ids, {1, count});
     rows = gather_rows_of(l, l.reshape(rows, {1, from[0], width}), which);
     if (l.type(rows) == l.dtype(l.out())) return l.set(l.reshape(rows, to));
-    if (l.type(rows) != DType::i8 || l.out().type != tflite::TensorType::FLOAT32)
+    if (!weights)
         l.unsupported(fmt::format("types {} -> {} are not supported", name_of(table.type), name_of(l.out().type)));
     // Weights are numbers times a scale, of the table or of each row.
-    const std::vector<float> scales = l.channel_scales(table, 0, from[0]);
+    const std::vector<float> scales = weight_scales(l, table, 0, from[0]);
     ValueId scale = l.constant_floats("scale", {1, static_cast<std::int64_t>(scales.size()), 1}, scales);
     if (scales.size() > 1) scale = gather_rows_of(l, scale, which);
     l.set(l.reshape(l.mul(l.cast(rows, DType::fp32), scale, DType::fp32), to));

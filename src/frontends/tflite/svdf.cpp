@@ -83,7 +83,7 @@ void lower_svdf(Lowering& l) {
     const std::size_t feature = 1;
     const Matrices weights(l, std::span(&feature, 1), s.filters, s.inputs);
     const ValueId state = push(l, s, weights.times(l, l.value(0), options->asymmetric_quantize_inputs()));
-    const ValueId time = l.reshape(l.float_value(2), {1, s.filters, s.memory});
+    const ValueId time = l.reshape(float_weights(l, 2), {1, s.filters, s.memory});
     const ValueId sums = with_bias(l, s, sum_units(l, s, l.mul(state, time, DType::fp32)));
     l.set(activate_any(l, sums, options->fused_activation_function()));
 }

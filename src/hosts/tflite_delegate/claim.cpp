@@ -49,6 +49,10 @@ public:
         publish();
         if (claimed_.empty()) return;
         find_shared();
+        // To propagate shapes, the runtime would prepare nodes that it has no kernel of; our kernels resize by
+        // themselves.
+        if (std::any_of(claimed_.begin(), claimed_.end(), [&](int index) { return all_.at(index).is_unresolved; }))
+            delegate.flags &= ~static_cast<std::int64_t>(require_propagated_shapes);
         const IntList nodes(std::vector<int>(claimed_.begin(), claimed_.end()));
         claiming_session = session_;
         const Status status = context_.replace_nodes(&context_, kernel_registration(), nodes.get(), &delegate);
@@ -64,13 +68,20 @@ private:
         if (context_.get_execution_plan(&context_, &plan) != status_ok || plan == nullptr)
             throw Refused("the runtime does not tell its plan");
         plan_ = list(plan);
-        for (const int index : plan_) {
+        const auto node_at = [&](int index) {
             Node* node = nullptr;
             Registration* registration = nullptr;
             if (context_.get_node(&context_, index, &node, &registration) != status_ok || node == nullptr ||
                 registration == nullptr)
                 throw Refused("the runtime does not tell its nodes");
-            all_.emplace(index, record_of(index, *node, *registration));
+            return std::pair(node, registration);
+        };
+        if (plan_.empty()) return;
+        const RuntimeAge age =
+            age_of(plan_.front(), node_at(plan_.front()).first, plan_.back(), node_at(plan_.back()).first);
+        for (const int index : plan_) {
+            const auto [node, registration] = node_at(index);
+            all_.emplace(index, record_of(index, *node, *registration, age));
             if (node->delegate != nullptr) sentences_[index] = "another delegate has it";
         }
     }

@@ -156,7 +156,7 @@ private:
         Options options;
         if (row->write != nullptr) {
             if (node.parameters == nullptr) throw Refused("its parameters are missing");
-            options = row->write(file_, node.parameters, node.version);
+            options = row->write(file_, node.parameters, node.parameters_version);
         }
         const auto custom = node.custom_options.empty()
                               ? 0
@@ -195,12 +195,28 @@ void check_tensor(const Context& context, int index) {
 
 }  // namespace
 
-NodeRecord record_of(int index, const Node& node, const Registration& registration) {
+RuntimeAge age_of(int first_index, const Node* first, int second_index, const Node* second) {
+    const auto bytes = reinterpret_cast<std::intptr_t>(second) - reinterpret_cast<std::intptr_t>(first);
+    if (first_index == second_index || bytes % (second_index - first_index) != 0) return RuntimeAge::unknown;
+    const auto each = bytes / (second_index - first_index);
+    constexpr std::intptr_t oldest = sizeof(Node) + offsetof(Registration, external);
+    constexpr std::intptr_t today = sizeof(Node) + sizeof(Registration);
+    if (each >= oldest && each < today) return RuntimeAge::before_2_14;
+    return each == today ? RuntimeAge::since_2_14 : RuntimeAge::unknown;
+}
+
+NodeRecord record_of(int index, const Node& node, const Registration& registration, RuntimeAge age) {
     NodeRecord record;
     record.index = index;
     record.code = registration.builtin_code;
     record.version = registration.version;
+    record.parameters_version = registration.version;
+    if (age == RuntimeAge::since_2_14)
+        record.parameters_version = std::max(record.version, version_in_2_14(record.code));
+    record.may_say_more = age == RuntimeAge::unknown && node.builtin_data != nullptr &&
+                          says_more(record.code, node.builtin_data, record.version);
     const bool is_custom = record.code == static_cast<int>(tflite::BuiltinOperator::CUSTOM);
+    record.is_unresolved = is_custom && registration.prepare == nullptr;
     if (is_custom && registration.custom_name != nullptr) record.custom_name = registration.custom_name;
     record.inputs = list<int>(node.inputs);
     record.outputs = list<int>(node.outputs);
@@ -224,6 +240,7 @@ std::vector<std::int64_t> shape_of(const Tensor& tensor) { return list<std::int6
 
 void check_node(const Context& context, const NodeRecord& node) {
     if (find_operator(node.code) == nullptr) throw Refused("operators of this kind are not taken");
+    if (node.may_say_more) throw Refused("its options may say more than those of its version");
     if (node.outputs.empty()) throw Refused("it has no output");
     if (node.inputs.size() > most_operands || node.outputs.size() > most_operands)
         throw Refused("it has too many tensors");

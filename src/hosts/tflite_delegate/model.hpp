@@ -16,13 +16,22 @@ struct NodeRecord {
     int index = 0;  ///< in the runtime's graph
     int code = 0;
     int version = 1;
+    /// Up to which version the runtime's parameters are as they say, and may be read.
+    int parameters_version = 1;
+    bool is_unresolved = false;  ///< the runtime has no kernel of it, and fails where it prepares the node
+    bool may_say_more = false;   ///< behind those: it depends on how old the runtime is, which is not known
     std::string custom_name;
     std::vector<int> inputs, outputs;  ///< -1: an optional input that is not there
     const void* parameters = nullptr;
     std::span<const std::uint8_t> custom_options;
 };
 
-NodeRecord record_of(int index, const Node& node, const Registration& registration);
+/// How old the runtime is that made the nodes. Parameters of newer ones are longer, and what was appended counts
+/// whatever a node's version.
+enum class RuntimeAge { unknown, before_2_14, since_2_14 };
+/// By the distance of two nodes, which lie in one array, each with its registration.
+RuntimeAge age_of(int first_index, const Node* first, int second_index, const Node* second);
+NodeRecord record_of(int index, const Node& node, const Registration& registration, RuntimeAge age);
 /// "CONV_2D" and the like.
 std::string name_of(const NodeRecord& node);
 bool is_constant(const Tensor& tensor);

@@ -3,6 +3,8 @@
 #include "hosts/tflite_delegate/runtime.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <iterator>
 #include <string>
 
@@ -42,7 +44,7 @@ Options conv_2d(File& file, const void* parameters, int version) {
     const ConvParams& p = Given{parameters};
     return made(tflite::CreateConv2DOptions(
         file, padding(p.padding), p.stride_w, p.stride_h, activation(p.activation), p.dilation_w, p.dilation_h,
-        version >= 7 ? bias_type(p.quantized_bias_type) : tflite::TensorType::FLOAT32));
+        version >= 8 ? bias_type(p.quantized_bias_type) : tflite::TensorType::FLOAT32));
 }
 
 Options depthwise_conv_2d(File& file, const void* parameters, int) {
@@ -77,7 +79,7 @@ Options fully_connected(File& file, const void* parameters, int version) {
     return made(tflite::CreateFullyConnectedOptions(
         file, activation(p.activation), static_cast<tflite::FullyConnectedOptionsWeightsFormat>(p.weights_format),
         p.keep_num_dims, p.asymmetric_quantize_inputs,
-        version >= 10 ? bias_type(p.quantized_bias_type) : tflite::TensorType::FLOAT32));
+        version >= 11 ? bias_type(p.quantized_bias_type) : tflite::TensorType::FLOAT32));
 }
 
 Options svdf(File& file, const void* parameters, int) {
@@ -374,6 +376,29 @@ const OperatorRow* find_operator(int code) {
     const auto* row = std::find_if(std::begin(rows), std::end(rows),
                                    [&](const OperatorRow& r) { return static_cast<int>(r.code) == code; });
     return row == std::end(rows) ? nullptr : row;
+}
+
+int version_in_2_14(int code) {
+    switch (static_cast<BuiltinOperator>(code)) {
+        case BuiltinOperator::STRIDED_SLICE: return 8;
+        case BuiltinOperator::TRANSPOSE_CONV: return 4;
+        default: return 1;
+    }
+}
+
+// No allocator hands out less than 24 bytes. The types of biases are left out: only sums of int16 read them, and the
+// bias is there to see.
+bool says_more(int code, const void* parameters, int version) {
+    static_assert(sizeof(StridedSliceParams) <= 24 && sizeof(TransposeConvParams) <= 24);
+    const Given given{parameters};
+    if (code == static_cast<int>(BuiltinOperator::STRIDED_SLICE) && version < 8) {
+        unsigned char offset = 0;
+        std::memcpy(&offset, static_cast<const char*>(parameters) + offsetof(StridedSliceParams, offset), 1);
+        return offset != 0;
+    }
+    if (code == static_cast<int>(BuiltinOperator::TRANSPOSE_CONV) && version < 4)
+        return static_cast<const TransposeConvParams&>(given).activation != 0;
+    return false;
 }
 
 tflite::TensorType type_in_file(int type) {

@@ -20,12 +20,17 @@ struct Options {
 
 struct OperatorRow {
     tflite::BuiltinOperator code;
-    /// Null: the operator has no parameters.
+    /// Null: the operator has no parameters. `version`: of the parameters.
     Options (*write)(flatbuffers::FlatBufferBuilder& file, const void* parameters, int version);
 };
 
 /// Null for what is never claimed: control flow, variables, hash tables, random numbers and what has no lowering.
 const OperatorRow* find_operator(int code);
+
+/// Of the operators whose parameters have grown, the version up to which those of runtime 2.14 have grown; else 1.
+int version_in_2_14(int code);
+/// Parameters of an older version have something behind them that a later one would read as an option.
+bool says_more(int code, const void* parameters, int version);
 
 /// The number of a runtime's tensor type in files; Refused for one that files do not have.
 tflite::TensorType type_in_file(int type);

@@ -17,7 +17,7 @@ struct ConvParams {
     int stride_w, stride_h;
     ActivationNumber activation;
     int dilation_w, dilation_h;
-    TypeNumber quantized_bias_type;  ///< from version 7 on
+    TypeNumber quantized_bias_type;  ///< from version 8 on
 };
 struct DepthwiseConvParams {
     PaddingNumber padding;
@@ -47,7 +47,7 @@ struct FullyConnectedParams {
     int weights_format;
     bool keep_num_dims;
     bool asymmetric_quantize_inputs;
-    TypeNumber quantized_bias_type;  ///< from version 10 on
+    TypeNumber quantized_bias_type;  ///< from version 11 on
 };
 struct SvdfParams {
     int rank;

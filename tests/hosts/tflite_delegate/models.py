@@ -16,6 +16,7 @@ from tosavk.tflite.SequenceRNNOptions import SequenceRNNOptionsT  # noqa: F401
 from tosavk.tflite.SubGraph import SubGraphT
 from tosavk.tflite.Tensor import TensorT
 from tosavk.tflite.TensorType import TensorType
+from tosavk.tflite.TransposeConvOptions import TransposeConvOptionsT  # noqa: F401
 
 TYPES = {np.dtype(np.float32): TensorType.FLOAT32, np.dtype(np.int32): TensorType.INT32,
          np.dtype(np.int64): TensorType.INT64, np.dtype(np.uint8): TensorType.UINT8,
@@ -63,7 +64,8 @@ class Graph:
         data = np.asarray(data, dtype)
         return self.tensor(data.shape, dtype, data)
 
-    def node(self, name, inputs, outputs, version=1, options=None):
+    def node(self, name, inputs, outputs, version=1, options=None, custom=None):
+        """`custom`: the name of a custom operator, and its options as int32."""
         code = OperatorCodeT()
         code.builtinCode = getattr(BuiltinOperator, name)
         code.deprecatedBuiltinCode, code.version = min(code.builtinCode, 127), version
@@ -74,6 +76,9 @@ class Graph:
         if options is not None:
             operator.builtinOptionsType = getattr(BuiltinOptions, type(options).__name__[:-1])
             operator.builtinOptions = options
+        if custom is not None:
+            code.customCode = custom[0]
+            operator.customOptions = np.frombuffer(np.asarray(custom[1], "<i4").tobytes(), np.uint8)
         self.graph.operators.append(operator)
         return outputs[0]
 

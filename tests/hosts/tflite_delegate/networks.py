@@ -1,5 +1,6 @@
 """Networks of the tests, as bytes."""
-from models import AddOptionsT, FullyConnectedOptionsT, Graph, IfOptionsT, MulOptionsT, SequenceRNNOptionsT
+from models import (AddOptionsT, FullyConnectedOptionsT, Graph, IfOptionsT, MulOptionsT, SequenceRNNOptionsT,
+                    TransposeConvOptionsT)
 import numpy as np
 from support import random
 
@@ -111,3 +112,26 @@ def of_a_condition():
     options.thenSubgraphIndex, options.elseSubgraphIndex = 1, 2
     chosen = graph.make("IF", [flag, a, b], [2, 3], options=options)
     return graph.finish([graph.make("NEG", [chosen], [2, 3])])
+
+
+def options_above_their_version(nodes):
+    """TRANSPOSE_CONV of version 1 with an activation, which came with version 4 and counts in every runtime since."""
+    graph = Graph()
+    last = graph.input([1, 3, 3, 2])
+    for _ in range(nodes):
+        options = TransposeConvOptionsT()
+        options.padding, options.strideH, options.strideW, options.fusedActivationFunction = 0, 1, 1, 1  # SAME, RELU
+        shape = graph.constant([1, 3, 3, 2], np.int32)
+        last = graph.make("TRANSPOSE_CONV", [shape, graph.constant(random(2, 3, 3, 2)), last], [1, 3, 3, 2],
+                          options=options)
+    return graph.finish([last])
+
+
+def without_a_kernel():
+    """exp(x), its maxima in windows of 2 by 2 and their places, by an operator that the runtime has no kernel of."""
+    graph = Graph()
+    shape, pooled = [1, 4, 6, 3], [1, 2, 3, 3]
+    source = graph.make("EXP", [graph.input(shape)], shape)
+    outputs = [graph.tensor(pooled), graph.tensor(pooled)]
+    graph.node("CUSTOM", [source], outputs, custom=("MaxPoolingWithArgmax2D", [2, 2, 2, 2, 2, 0]))
+    return graph.finish([graph.make("NEG", outputs[:1], pooled), outputs[1]])

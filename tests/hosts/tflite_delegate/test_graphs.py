@@ -8,7 +8,7 @@ import unittest
 import numpy as np
 
 import networks
-from support import Case, counters, delegate, interpreter, invoke, random
+from support import REFERENCE, Case, counters, delegate, interpreter, invoke, random, runtime
 
 
 class Graphs(Case):
@@ -95,6 +95,26 @@ class Graphs(Case):
             feed = [np.array([flag]), random(2, 3), random(2, 3)]
             did = self.both(networks.of_a_condition(), [feed, feed], min_nodes=1)
             self.assertIn("IF", [node["operator"] for node in did["left"]])
+
+    def test_options_above_their_version(self):
+        did = self.both(networks.options_above_their_version(2), [[random(1, 3, 3, 2)]], min_nodes=1)
+        self.assertEqual(did["claimed_nodes"], 2)
+        # How old the runtime is, one node alone does not tell.
+        did = self.both(networks.options_above_their_version(1), [[random(1, 3, 3, 2)]], min_nodes=1)
+        self.assertEqual(did["claimed_nodes"], 0)
+        self.assertIn("version", did["left"][0]["sentence"])
+
+    def test_operators_that_the_runtime_has_no_kernel_of(self):
+        for resolver in runtime.OpResolverType.AUTO, REFERENCE:
+            ours = delegate(min_nodes=1)
+            network = runtime.Interpreter(model_content=networks.without_a_kernel(), experimental_delegates=[ours],
+                                          experimental_op_resolver_type=resolver)
+            x = random(1, 4, 6, 3)
+            values, places = invoke(network, [x])
+            wanted = -np.exp(x.reshape(1, 2, 2, 3, 2, 3).max(axis=(2, 4)))
+            self.close([values], [wanted])
+            self.assertEqual(places.shape, wanted.shape)
+            self.assertEqual(counters(ours)["claimed_nodes"], 3)
 
     def test_rounding_and_precision(self):
         for options in ({"rounding": "double"}, {"rounding": "single"}, {"precision": "fp16"}):

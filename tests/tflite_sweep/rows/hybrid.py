@@ -15,10 +15,14 @@ def hybrid_weights(m, kind, shape, channels, axis, per_channel):
         data = np.maximum(data, -127)
     if base == "i4":
         data = np.maximum(data, -7)
-    return m.const(base, data, Quant(scales, 0, axis))
+    # The runtime reads the bytes of UINT8 weights as int8, and no zero point.
+    zero_point = m.pick(0, 128, 77) if base == "u8" else 0
+    if base == "u8":
+        data = np.where(data == 128, 129, data)
+    return m.const(base, data, Quant(scales, zero_point, axis))
 
 
-@row("FULLY_CONNECTED", "hybrid i8", "hybrid channel", "hybrid int4", "hybrid asymmetric")
+@row("FULLY_CONNECTED", "hybrid i8", "hybrid channel", "hybrid int4", "hybrid u8", "hybrid asymmetric")
 def fully_connected(m, kind):
     kind = kind.split()[1]
     depth, units, rows_ = m.pick(1, 3, 8, 17, 32), m.pick(1, 2, 5, 8), m.size(1, 4)
@@ -29,7 +33,7 @@ def fully_connected(m, kind):
                   asymmetric_quantize_inputs=kind == "asymmetric", fused_activation_function=m.activation()))
 
 
-@row("CONV_2D", "hybrid i8", "hybrid channel")
+@row("CONV_2D", "hybrid i8", "hybrid channel", "hybrid u8")
 def conv_2d(m, kind):
     kind = kind.split()[1]
     shape = m.image()
@@ -72,15 +76,63 @@ def transpose_conv(m, kind):
                   stride_h=stride, stride_w=stride, fused_activation_function=m.pick("NONE", "RELU", "RELU6")))
 
 
-@row("BATCH_MATMUL", "hybrid i8", "hybrid asymmetric")
+@row("BATCH_MATMUL", "hybrid i8", "hybrid asymmetric", "hybrid i8 broadcast", "hybrid asymmetric broadcast")
 def batch_matmul(m, kind):
-    kind = kind.split()[1]
+    broadcast, kind = "broadcast" in kind, kind.split()[1]
     h, c, w = m.size(1, 5), m.pick(1, 3, 8, 17), m.size(1, 5)
-    batch = m.size(1, 3)
-    x = m.input("f32", (batch, h, c))
-    y = hybrid_weights(m, kind, (batch, w, c), 1, 0, False)
+    left = right = (m.size(1, 3),)
+    if broadcast:
+        # Of weights of rank 5 the runtime does not compute all sums that zero points need.
+        batch = [m.size(1, 3) for _ in range(m.size(1, 2 if kind == "asymmetric" else 3))]
+        left, right = (tuple(1 if m.chance(0.3) else d for d in batch[m.pick(0, 0, m.size(0, len(batch))):])
+                       for _ in range(2))
+    x = m.input("f32", (*left, h, c))
+    y = hybrid_weights(m, kind, (*right, w, c), 1, 0, False)
     m.output(m.op("BATCH_MATMUL", [x, y], [("f32",)], "BatchMatMulOptions", adj_y=True,
                   asymmetric_quantize_inputs=kind == "asymmetric"))
+
+
+def sparse_rows(dense, block):
+    """The values and the description of a matrix of which whole blocks of a row are left out."""
+    segments, indices, values = [0], [], []
+    for line in dense:
+        for k in range(len(line) // block):
+            part = line[k * block:(k + 1) * block]
+            if np.any(part):
+                indices.append(k)
+                values += part.tolist()
+        segments.append(len(indices))
+    levels = [{"format": "DENSE", "dense_size": len(dense)},
+              {"format": "SPARSE_CSR", "array_segments": ("Int32Vector", {"values": segments}),
+               "array_indices": ("Int32Vector", {"values": indices})}]
+    if block > 1:
+        levels.append({"format": "DENSE", "dense_size": block})
+    return values, {"traversal_order": [0, 1, 2][:len(levels)], "block_map": [1] if block > 1 else [],
+                    "dim_metadata": levels}
+
+
+@row("FULLY_CONNECTED", "f32 sparse", "i8 sparse", "i8 channel sparse")
+def fully_connected_sparse(m, kind):
+    base = kind.split()[0]
+    block = 16 if base == "i8" else m.pick(1, 4)  # what the runtime has kernels for
+    units, depth = m.pick(4, 8, 16), 16 * m.size(1, 3)
+    dense = m.values(base, (units, depth)) * np.repeat(m.rng.random((units, depth // block)) < 0.6, block, 1)
+    if base == "i8":
+        dense = np.maximum(dense, -127)
+    dense[0, 0] = 1
+    values, sparsity = sparse_rows(dense, block)
+    scales = [m.scale(1e-3, 2e-2) for _ in range(units if "channel" in kind else 1)]
+    w = m.const(base, values, Quant(scales) if base == "i8" else None, {"sparsity": sparsity})
+    w.shape = (units, depth)
+    quant = m.quant(base)
+    x = m.input(base, (m.size(1, 4), depth), quant)
+    if base == "f32":
+        bias, out = m.const("f32", m.values("f32", (units,))), None
+    else:
+        bias = m.const("i32", m.rng.integers(-1000, 1000, units), Quant(quant.scale * np.float32(scales)))
+        out = Quant(np.float32(quant.scale * max(scales) * 127 * depth / 4), m.size(-128, 127))
+    m.output(m.op("FULLY_CONNECTED", [x, w, bias], [(base, out)], "FullyConnectedOptions",
+                  fused_activation_function=m.activation()))
 
 
 @row("DENSIFY", "f32", "i8")
@@ -112,7 +164,7 @@ def densify(m, kind):
         m.output(m.op("MAXIMUM", [x, y], [(kind, quant)], "MaximumMinimumOptions"))
 
 
-@row("SVDF", "f32", "hybrid i8", "i8")
+@row("SVDF", "f32", "hybrid i8", "hybrid u8", "i8")
 def svdf(m, kind):
     batch, depth, units, rank, memory = m.size(1, 3), m.pick(1, 3, 8), m.size(1, 4), m.size(1, 2), m.size(1, 6)
     filters = units * rank
@@ -129,10 +181,8 @@ def svdf(m, kind):
         made = ("i8", out)
     else:
         x = m.input("f32", (batch, depth))
-        f = m.const("f32", m.values("f32", (filters, depth), 0.4)) if kind == "f32" else m.const(
-            "i8", np.maximum(m.values("i8", (filters, depth)), -127), Quant(m.scale(1e-3, 2e-2)))
-        t = m.const("f32", m.values("f32", (filters, memory), 0.4)) if kind == "f32" else m.const(
-            "i8", np.maximum(m.values("i8", (filters, memory)), -127), Quant(m.scale(1e-3, 2e-2)))
+        f, t = (m.const("f32", m.values("f32", (filters, size), 0.4)) if kind == "f32" else
+                hybrid_weights(m, kind.split()[1], (filters, size), filters, 0, False) for size in (depth, memory))
         bias = m.const("f32", m.values("f32", (units,))) if m.chance() else None
         state = m.variable("f32", (batch, memory * filters))
         made = ("f32",)

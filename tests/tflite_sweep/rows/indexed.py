@@ -67,11 +67,11 @@ def one_hot(m, kind):
     m.output(m.op("ONE_HOT", [indices, m.const("i32", depth), on, off], [(kind,)], "OneHotOptions", axis=axis))
 
 
-@row("EMBEDDING_LOOKUP", "f32", "i8", "u8", "f32 i8-table")
+@row("EMBEDDING_LOOKUP", "f32", "i8", "u8", "f32 i8-table", "f32 u8-table")
 def embedding_lookup(m, kind):
     rows_, shape = m.size(1, 9), m.shape(ranks=(1, 2))
     ids = m.input("i32", (m.size(1, 6),), None, below(rows_))
-    base = "i8" if "table" in kind else kind
+    base = kind[4:6] if "table" in kind else kind
     quant = Quant(m.scale()) if "table" in kind else m.quant(base)
     table = m.const(base, m.values(base, (rows_, *shape)), quant)
     m.output(m.op("EMBEDDING_LOOKUP", [ids, table], [("f32", None) if "table" in kind else (kind, quant)]))
