@@ -96,10 +96,12 @@ void best(uint e, uint n, uint lane, out ivec4 key, out ivec4 index) {
         index = ivec4(index.yzw, row_index);
     }
 #else
+    // Of fewer than four rows, none is read twice.
+    key = index = ivec4(0);
     best_of_row(e, lane, key.x, index.x);
-    best_of_row(e + 1u, lane, key.y, index.y);
-    best_of_row(e + 2u, lane, key.z, index.z);
-    best_of_row(e + 3u, lane, key.w, index.w);
+    if (OUTER > 1) best_of_row(e + 1u, lane, key.y, index.y);
+    if (OUTER > 2) best_of_row(e + 2u, lane, key.z, index.z);
+    if (OUTER > 3) best_of_row(e + 3u, lane, key.w, index.w);
 #endif
 }
 #else

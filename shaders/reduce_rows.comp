@@ -39,8 +39,9 @@ ACC4 term(Part p, uint k, IN4 x) {
     return mix(ACC4(IDENTITY), v, lessThan(i, uvec4(length)));
 }
 
-// Arrays are indexed by constants alone: macros instead of loops.
+// Arrays are indexed by constants alone: macros instead of loops. Of fewer than four rows, none is read twice.
 #define EACH_ROW(MACRO) MACRO(0) MACRO(1) MACRO(2) MACRO(3)
+#define IF_ROW(r) if (r == 0 || r < COUNT)
 
 // Rows e..e+3.
 void fold_four(uint e, uint lane) {
@@ -50,23 +51,23 @@ void fold_four(uint e, uint lane) {
     EACH_ROW(BEGIN)
     uint k;
     IN4 x[4], y[4];
-#define ADD_X(r) a[r] = FOLD(a[r], term(p[r], k, x[r]));
-#define ADD_Y(r) a[r] = FOLD(a[r], term(p[r], k + uint(LANES), y[r]));
+#define ADD_X(r) IF_ROW(r) a[r] = FOLD(a[r], term(p[r], k, x[r]));
+#define ADD_Y(r) IF_ROW(r) a[r] = FOLD(a[r], term(p[r], k + uint(LANES), y[r]));
 #ifdef IN0_EIGHTS
     // One invocation's parts, of whole eights: two quads are one load.
-#define LOAD_TWO(r) in0_load8((p[r].first + k) << 2, x[r], y[r]);
+#define LOAD_TWO(r) IF_ROW(r) in0_load8((p[r].first + k) << 2, x[r], y[r]);
 #define LOAD_ALL EACH_ROW(LOAD_TWO)
 #define ADD(r) LOAD_TWO(r) ADD_X(r) ADD_Y(r)
 #define STRIDE 2u
 #else
-#define LOAD_X(r) x[r] = load(p[r], k);
-#define LOAD_Y(r) y[r] = load(p[r], k + uint(LANES));
+#define LOAD_X(r) IF_ROW(r) x[r] = load(p[r], k);
+#define LOAD_Y(r) IF_ROW(r) y[r] = load(p[r], k + uint(LANES));
 #define LOAD_ALL EACH_ROW(LOAD_X) EACH_ROW(LOAD_Y)
 #define ADD(r) LOAD_X(r) ADD_X(r)
 #define STRIDE uint(LANES)
 #endif
 #if ROW_BY_ROW
-#define ADD_ALL(r) for (k = lane; k < uint(QUADS); k += STRIDE) { ADD(r) }
+#define ADD_ALL(r) IF_ROW(r) for (k = lane; k < uint(QUADS); k += STRIDE) { ADD(r) }
     EACH_ROW(ADD_ALL)
 #elif KEYS
     // Keys take a while to make: two quads of every row are loaded before the first key is, so that more
