@@ -212,4 +212,55 @@ TEST(Structure, LongFilesSayWhyAndLinesOfShadersAreShort) {
     }
 }
 
+/// Where several files are compiled as one, a file's own function of numbers may be the nearer one for a file behind it
+/// that means the shared one, which it then takes without a word.
+TEST(Structure, FunctionsOfNumbersDoNotHideSharedOnes) {
+    static const std::regex declared(
+        R"re(^(?:inline |constexpr |static )*[a-z][\w:]* (\w+)\(([^()]*)\)(?: noexcept)? ?[;{])re",
+        std::regex::ECMAScript | std::regex::multiline);
+    static const std::regex number(
+        R"re(\s*(?:const )?(?:std::)?(?:u?int\d+_t|size_t|int|unsigned|double|float|bool)\s+\w+\s*)re");
+    // "name/2": how often a function of two numbers is declared there
+    const auto functions_of = [&](const std::string& text) {
+        std::set<std::string> names;
+        for (std::sregex_iterator match(text.begin(), text.end(), declared), end; match != end; ++match) {
+            const std::string parameters = (*match)[2];
+            static const std::regex comma(",");
+            std::sregex_token_iterator each(parameters.begin(), parameters.end(), comma, -1), none;
+            const auto count = std::distance(each, none);
+            if (std::all_of(each, none, [](const auto& p) { return std::regex_match(p.str(), number); }))
+                names.insert((*match)[1].str() + "/" + std::to_string(count));
+        }
+        return names;
+    };
+    const auto text_of = [](const fs::path& path) {
+        std::ifstream file(path);
+        return std::string{std::istreambuf_iterator<char>(file), {}};
+    };
+    // By folder, what its headers declare.
+    std::map<std::string, std::set<std::string>> shared;
+    for (const auto& entry : fs::recursive_directory_iterator(source_folder())) {
+        if (entry.path().extension() != ".hpp") continue;
+        const std::string text = text_of(entry.path());
+        if (text.find("\nnamespace tosavk {") == std::string::npos) continue;
+        const std::string path = fs::relative(entry.path().parent_path(), source_folder()).generic_string();
+        shared[path.starts_with("base") ? "base" : path].merge(functions_of(text));
+    }
+    EXPECT_TRUE(shared["frontends/tflite"].contains("divide_by_power/2")) << "the shared functions were not found";
+    std::size_t own = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(source_folder())) {
+        if (entry.path().extension() != ".cpp") continue;
+        const std::string text = text_of(entry.path());
+        const std::size_t begin = text.find("\nnamespace {"), end = text.find("\n}  // namespace\n");
+        if (begin == std::string::npos || end == std::string::npos || end < begin) continue;
+        const std::string path = fs::relative(entry.path().parent_path(), source_folder()).generic_string();
+        for (const std::string& name : functions_of(text.substr(begin, end - begin))) {
+            EXPECT_FALSE(shared["base"].contains(name) || shared[path].contains(name))
+                << entry.path() << " has its own " << name;
+            ++own;
+        }
+    }
+    EXPECT_GT(own, 50u);
+}
+
 }  // namespace
