@@ -19,6 +19,31 @@ inline std::uint64_t number_from_environment(const char* variable, std::uint64_t
     return text && *text ? std::strtoull(text, nullptr, 0) : fallback;
 }
 
+/// Sets an environment variable for a scope.
+class ScopedEnv {
+public:
+    ScopedEnv(const char* name, const std::string& value) : name_(name) {
+        if (const char* old = std::getenv(name)) {
+            had_ = true;
+            old_ = old;
+        }
+        setenv(name, value.c_str(), 1);
+    }
+    ~ScopedEnv() {
+        if (had_) {
+            setenv(name_, old_.c_str(), 1);
+        } else {
+            unsetenv(name_);
+        }
+    }
+    ScopedEnv(const ScopedEnv&) = delete;
+
+private:
+    const char* name_;
+    bool had_ = false;
+    std::string old_;
+};
+
 /// A file with a text that goes away with the scope.
 class TemporaryFile {
 public:

@@ -14,6 +14,7 @@
 #include <thread>
 
 using namespace tosavk;
+using test::ScopedEnv;
 
 namespace {
 
@@ -31,31 +32,6 @@ void main() {
     }
 }
 )";
-
-/// Sets an environment variable for a scope.
-class ScopedEnv {
-public:
-    ScopedEnv(const char* name, const std::string& value) : name_(name) {
-        if (const char* old = std::getenv(name)) {
-            had_ = true;
-            old_ = old;
-        }
-        setenv(name, value.c_str(), 1);
-    }
-    ~ScopedEnv() {
-        if (had_) {
-            setenv(name_, old_.c_str(), 1);
-        } else {
-            unsetenv(name_);
-        }
-    }
-    ScopedEnv(const ScopedEnv&) = delete;
-
-private:
-    const char* name_;
-    bool had_ = false;
-    std::string old_;
-};
 
 constexpr ValueId value_x = 0, value_k = 1, value_tmp = 2, value_y = 3;
 
@@ -618,11 +594,4 @@ TEST_F(Vk, CapsFromAFileRestrictTheDevice) {
     }
     const ScopedEnv env("TOSAVK_CAPS", "/nonexistent/caps.json");
     expect_error(ErrorCode::io, "/nonexistent/caps.json", [] { open_device(""); });
-}
-
-TEST_F(Vk, NoDriverIsASentence) {
-    const ScopedEnv files("VK_DRIVER_FILES", "/nonexistent");
-    const ScopedEnv old_files("VK_ICD_FILENAMES", "/nonexistent");
-    expect_error(ErrorCode::no_device, "install", [] { Device::enumerate(); });
-    expect_error(ErrorCode::no_device, "install", [] { open_device("cpu"); });
 }
