@@ -1,6 +1,10 @@
 // Stands where Vulkan's loader is looked for, and is the real one but for one call: the n-th of those that the library
-// makes of instances and physical devices, and that may fail. The test that loads it says which.
+// makes of instances and physical devices, or to ask what a compiler made of its pipelines, and that may fail. The test
+// that loads it says which. A device without cooperative matrices gets one of a size that no kernel has a use for.
 #include <vulkan/vulkan.h>
+
+#define VOLK_H_  // whose vkGetInstanceProcAddr is a variable; here it is the function that this library is about
+#include "vk/core/cooperative_matrix.hpp"
 
 #include <dlfcn.h>
 
@@ -9,6 +13,8 @@
 #include <mutex>
 
 namespace {
+
+using namespace tosavk;
 
 std::atomic<int> until_fault{0};  ///< 0: no call fails
 std::atomic<const char*> failed{""};
@@ -45,10 +51,52 @@ template <class... A> template <const char* Name> VkResult(VKAPI_PTR* Wrapper<Vk
 #define NAMES(X) \
     X(vkEnumerateInstanceVersion) X(vkCreateInstance) X(vkEnumerateInstanceExtensionProperties) \
     X(vkEnumerateInstanceLayerProperties) X(vkEnumeratePhysicalDevices) X(vkEnumerateDeviceExtensionProperties) \
-    X(vkEnumerateDeviceLayerProperties) X(vkCreateDevice)
+    X(vkEnumerateDeviceLayerProperties) X(vkCreateDevice) X(vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)
+#define DEVICE_NAMES(X) \
+    X(vkGetPipelineExecutablePropertiesKHR) X(vkGetPipelineExecutableStatisticsKHR) \
+    X(vkGetPipelineExecutableInternalRepresentationsKHR)
 // clang-format on
 #define NAME(name) constexpr char name_of_##name[] = #name;
 NAMES(NAME)
+DEVICE_NAMES(NAME)
+
+/// Vulkan's headers may not have it.
+using PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR = khr::GetCooperativeMatrixProperties;
+
+VKAPI_ATTR VkResult VKAPI_CALL one_small_matrix(VkPhysicalDevice, std::uint32_t* count,
+                                                khr::CooperativeMatrixProperties* found) {
+    if (found && *count > 0) found->MSize = found->NSize = found->KSize = 1;
+    *count = 1;
+    return VK_SUCCESS;
+}
+PFN_vkEnumerateDeviceExtensionProperties real_extensions;
+VKAPI_ATTR VkResult VKAPI_CALL with_matrices(VkPhysicalDevice device, const char* layer, std::uint32_t* count,
+                                             VkExtensionProperties* found) {
+    const std::uint32_t room = *count;
+    const VkResult result = real_extensions(device, layer, count, found);
+    if (result != VK_SUCCESS || layer) return result;
+    for (std::uint32_t k = 0; found && k < *count; ++k) {
+        if (!std::strcmp(found[k].extensionName, khr::cooperative_matrix_extension)) return result;
+    }
+    if (found && *count == room) return VK_INCOMPLETE;
+    if (found) std::strcpy(found[*count].extensionName, khr::cooperative_matrix_extension);
+    ++*count;
+    return result;
+}
+PFN_vkGetPhysicalDeviceFeatures2 real_features;
+VKAPI_ATTR void VKAPI_CALL with_matrix_feature(VkPhysicalDevice device, VkPhysicalDeviceFeatures2* features) {
+    real_features(device, features);
+    for (auto* next = static_cast<VkBaseOutStructure*>(features->pNext); next; next = next->pNext) {
+        if (next->sType == khr::CooperativeMatrixFeatures().sType)
+            reinterpret_cast<khr::CooperativeMatrixFeatures*>(next)->cooperativeMatrix = VK_TRUE;
+    }
+}
+
+#define LOOK(function)                                                                                  \
+    if (!std::strcmp(name, #function)) {                                                                \
+        Wrapper<PFN_##function>::real<name_of_##function> = reinterpret_cast<PFN_##function>(found);    \
+        return reinterpret_cast<PFN_vkVoidFunction>(Wrapper<PFN_##function>::call<name_of_##function>); \
+    }
 
 PFN_vkDestroyInstance real_destroy_instance;
 VKAPI_ATTR void VKAPI_CALL destroy_instance(VkInstance instance, const VkAllocationCallbacks* callbacks) {
@@ -63,6 +111,8 @@ VKAPI_ATTR void VKAPI_CALL destroy_device(VkDevice device, const VkAllocationCal
 PFN_vkGetDeviceProcAddr real_get_device_proc_addr;
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice device, const char* name) {
     const PFN_vkVoidFunction found = real_get_device_proc_addr(device, name);
+    if (!found) return nullptr;
+    DEVICE_NAMES(LOOK)
     if (std::strcmp(name, "vkDestroyDevice") != 0) return found;
     real_destroy_device = reinterpret_cast<PFN_vkDestroyDevice>(found);
     return reinterpret_cast<PFN_vkVoidFunction>(destroy_device);
@@ -75,12 +125,17 @@ extern "C" {
 __attribute__((visibility("default"))) VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL
 vkGetInstanceProcAddr(VkInstance instance, const char* name) {
     if (!real_loader()) return nullptr;
-    const PFN_vkVoidFunction found = real_loader()(instance, name);
+    PFN_vkVoidFunction found = real_loader()(instance, name);
+    if (!found && !std::strcmp(name, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"))
+        found = reinterpret_cast<PFN_vkVoidFunction>(one_small_matrix);
     if (!found) return nullptr;
-#define LOOK(function)                                                                                  \
-    if (!std::strcmp(name, #function)) {                                                                \
-        Wrapper<PFN_##function>::real<name_of_##function> = reinterpret_cast<PFN_##function>(found);    \
-        return reinterpret_cast<PFN_vkVoidFunction>(Wrapper<PFN_##function>::call<name_of_##function>); \
+    if (!std::strcmp(name, "vkEnumerateDeviceExtensionProperties")) {
+        real_extensions = reinterpret_cast<PFN_vkEnumerateDeviceExtensionProperties>(found);
+        found = reinterpret_cast<PFN_vkVoidFunction>(with_matrices);
+    }
+    if (!std::strcmp(name, "vkGetPhysicalDeviceFeatures2")) {
+        real_features = reinterpret_cast<PFN_vkGetPhysicalDeviceFeatures2>(found);
+        return reinterpret_cast<PFN_vkVoidFunction>(with_matrix_feature);
     }
     NAMES(LOOK)
     if (!std::strcmp(name, "vkGetInstanceProcAddr")) return reinterpret_cast<PFN_vkVoidFunction>(vkGetInstanceProcAddr);
