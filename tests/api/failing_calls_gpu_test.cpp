@@ -12,12 +12,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace {
 
@@ -49,15 +51,19 @@ struct Shim {
     PFN_vkGetDeviceProcAddr next = nullptr;
     std::mutex mutex;
     int until_fault = 0;  ///< 0: no call fails
-    std::string failed;   ///< the call that did
+    VkResult fault = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    std::string failed;               ///< the call that did
+    std::function<void()> when_lost;  ///< a device that is lost runs nothing any more
     std::set<std::string> seen;
     std::map<std::string, int> alive;
 
     bool take(const char* name) {
         const std::lock_guard lock(mutex);
         seen.insert(name);
+        if (!failed.empty() && fault == VK_ERROR_DEVICE_LOST) return true;  // and it stays lost
         if (until_fault == 0 || --until_fault > 0) return false;
         failed = name;
+        if (fault == VK_ERROR_DEVICE_LOST) when_lost();
         return true;
     }
     /// "vkCreateBuffer" and "vkDestroyBuffer" are about a "Buffer".
@@ -101,7 +107,7 @@ Real real;
 template <class F> struct Wrapper;
 template <class... A> struct Wrapper<VkResult(VKAPI_PTR*)(A...)> {
     template <auto Member, const char* Name> static VKAPI_ATTR VkResult VKAPI_CALL call(A... arguments) {
-        if (shim.take(Name)) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+        if (shim.take(Name)) return shim.fault;
         const VkResult result = (real.*Member)(arguments...);
         const std::string_view name = Name;
         if (result >= VK_SUCCESS && (name.starts_with("vkCreate") || name.starts_with("vkAllocate")))
@@ -145,6 +151,14 @@ protected:
         shim.next = own_->lent().get_device_proc_addr;
         shim.alive.clear();
         shim.seen.clear();
+        shim.failed.clear();
+        shim.when_lost = [this] { own_->table.vkQueueWaitIdle(own_->queue); };
+        fail_with(VK_ERROR_OUT_OF_DEVICE_MEMORY, TOSAVK_ERROR_OUT_OF_MEMORY);
+    }
+    /// From now on calls fail so, and the library's are to say this.
+    void fail_with(VkResult fault, tosavk_status status) {
+        shim.fault = fault;
+        status_ = status;
     }
     cpp::Device adopt(bool locked = true) {
         tosavk_vulkan_device lent = own_->lent();
@@ -170,21 +184,24 @@ protected:
                 EXPECT_EQ(status, TOSAVK_OK) << sentence;
                 return n - 1;
             }
-            const bool harmless = shim.failed == "vkGetPipelineCacheData" || shim.failed == "vkMergePipelineCaches";
+            const std::string failed = std::exchange(shim.failed, "");
+            const bool harmless = failed == "vkGetPipelineCacheData" || failed == "vkMergePipelineCaches";
             // Of these, some are made while a device or a semaphore goes, which nothing stops.
-            const bool either = shim.failed == "vkQueueWaitIdle" || shim.failed == "vkGetSemaphoreCounterValue" ||
-                                shim.failed == "vkGetSemaphoreCounterValueKHR";
-            EXPECT_TRUE(either || (status != TOSAVK_OK) != harmless) << shim.failed << ", call " << n << ": no error";
+            const bool either = failed == "vkQueueWaitIdle" || failed == "vkGetSemaphoreCounterValue" ||
+                                failed == "vkGetSemaphoreCounterValueKHR" ||
+                                (harmless && shim.fault == VK_ERROR_DEVICE_LOST);  // what comes next fails
+            EXPECT_TRUE(either || (status != TOSAVK_OK) != harmless) << failed << ", call " << n << ": no error";
             if (status != TOSAVK_OK) {
-                EXPECT_EQ(status, TOSAVK_ERROR_OUT_OF_MEMORY) << shim.failed << ": " << sentence;
-                EXPECT_NE(sentence.find(' '), std::string::npos) << shim.failed << ": '" << sentence << "'";
+                EXPECT_EQ(status, status_) << failed << ": " << sentence;
+                EXPECT_NE(sentence.find(' '), std::string::npos) << failed << ": '" << sentence << "'";
             }
-            afterwards(shim.failed);
+            afterwards(failed);
             if (HasFatalFailure() || n > 5000) return n;
         }
     }
 
     std::unique_ptr<OwnVulkan> own_;
+    tosavk_status status_ = TOSAVK_ERROR_OUT_OF_MEMORY;
 };
 
 const char* const line = "conv2d i8 1x9x9x3 5x3x3 s1 p1 rescale clamp";
@@ -215,14 +232,23 @@ TEST_P(FailingCalls, WhileHandlesAreMade) {
         const tosavk_vulkan_range from = cpp::vulkan_range(buffer), to = cpp::vulkan_range(out);
         set.write(std::span(&from, 1), std::span(&to, 1), cpp::vulkan_range(arena));
     };
-    const int faults = each_fault([&] { make_and_run(true); },
-                                  [&](const std::string& call) {
-                                      EXPECT_EQ(shim.all_alive(), 0) << "after " << call << ": " << shim.text();
-                                      shim.alive.clear();
-                                  });
-    std::cout << faults << " calls failed, of " << shim.seen.size() << " functions\n";
-    EXPECT_GT(faults, 40);
-    EXPECT_EQ(shim.all_alive(), 0) << shim.text();
+    const std::pair<VkResult, tosavk_status> faults_of_all[] = {
+        {VK_ERROR_OUT_OF_DEVICE_MEMORY, TOSAVK_ERROR_OUT_OF_MEMORY},
+        {VK_ERROR_OUT_OF_HOST_MEMORY, TOSAVK_ERROR_OUT_OF_MEMORY},
+        {VK_ERROR_INITIALIZATION_FAILED, TOSAVK_ERROR_DEVICE},
+        {VK_ERROR_DEVICE_LOST, TOSAVK_ERROR_DEVICE_LOST}};
+    for (const auto& [fault, status] : faults_of_all) {
+        SCOPED_TRACE(testing::Message() << "VkResult " << fault);
+        fail_with(fault, status);
+        const int faults = each_fault([&] { make_and_run(true); },
+                                      [&](const std::string& call) {
+                                          EXPECT_EQ(shim.all_alive(), 0) << "after " << call << ": " << shim.text();
+                                          shim.alive.clear();
+                                      });
+        std::cout << faults << " calls failed, of " << shim.seen.size() << " functions\n";
+        EXPECT_GT(faults, 40);
+        EXPECT_EQ(shim.all_alive(), 0) << shim.text();
+    }
     for (const char* name : {"vkCreateBuffer", "vkAllocateMemory", "vkQueueSubmit", "vkCreateComputePipelines",
                              "vkBeginCommandBuffer", "vkCreateDescriptorPool"})
         EXPECT_TRUE(shim.seen.contains(name)) << name;
@@ -275,14 +301,17 @@ TEST_P(FailingCalls, WhileHandlesAreUsed) {
     };
     use();
     const int before = shim.all_alive();
-    const int faults = each_fault(use, [&](const std::string& call) {
-        SCOPED_TRACE("after " + call);
-        settle();
-        use();
-    });
-    std::cout << faults << " calls failed\n";
-    EXPECT_GT(faults, 5);
-    EXPECT_EQ(shim.all_alive(), before) << shim.text();
+    for (const bool memory : {true, false}) {
+        if (!memory) fail_with(VK_ERROR_INITIALIZATION_FAILED, TOSAVK_ERROR_DEVICE);
+        const int faults = each_fault(use, [&](const std::string& call) {
+            SCOPED_TRACE("after " + call);
+            settle();
+            use();
+        });
+        std::cout << faults << " calls failed\n";
+        EXPECT_GT(faults, 5);
+        EXPECT_EQ(shim.all_alive(), before) << shim.text();
+    }
 }
 
 /// Nobody need wait again for a run whose wait has failed: whatever comes next waits for what it has left.
