@@ -4,11 +4,13 @@
 // TOSAVK_TEST_CASES sets the number of graphs per row, TOSAVK_TEST_SEED the first one's seed.
 #include "support/own_vulkan.hpp"
 
+#include "frontends/problems/problem.hpp"
 #include "ops/builder.hpp"
 #include "reference/reference.hpp"
 #include "support/environment.hpp"
 #include "support/gpu_test.hpp"
 #include "support/same_bits.hpp"
+#include "verify/checker.hpp"
 #include "verify/judge.hpp"
 #include "vk/record/host_bindings.hpp"
 #include "vk/run/context.hpp"
@@ -86,7 +88,8 @@ Placed place(test::OwnVulkan& own, const Value& value, std::uint64_t shift) {
 /// One run of the executable in the application's command buffer; `shift(k)` for tensor number k.
 std::vector<HostTensor> record_once(test::OwnVulkan& own, const std::shared_ptr<Executable>& executable,
                                     const std::vector<HostTensor>& inputs,
-                                    const std::function<std::uint64_t(std::size_t)>& shift) {
+                                    const std::function<std::uint64_t(std::size_t)>& shift,
+                                    std::uint64_t arena_offset = 0) {
     const Graph& graph = executable->graph();
     std::vector<Placed> in, out;
     HostTensors tensors;
@@ -100,8 +103,8 @@ std::vector<HostTensor> record_once(test::OwnVulkan& own, const std::shared_ptr<
         tensors.outputs.push_back(out.back().range());
     }
     const std::uint64_t bytes = host_memory_needs(executable->state()).with_copies;
-    const Memory arena(own, std::max<std::uint64_t>(bytes, 16), std::byte{0xff});
-    tensors.arena = {number_of(arena.buffer), 0, bytes};
+    const Memory arena(own, arena_offset + std::max<std::uint64_t>(bytes, 16), std::byte{0xff});
+    tensors.arena = {number_of(arena.buffer), arena_offset, bytes};
     HostBindings bindings(executable);
     bindings.write(tensors);
     own.run([&](VkCommandBuffer commands) { bindings.record(commands); });
@@ -164,6 +167,54 @@ TEST_F(Recorded, TheSweepHasTheBitsOfContexts) {
         }
     }
     std::cout << graphs << " graphs\n";
+}
+
+/// Tensors may lie anywhere; the arena must be aligned.
+TEST_F(Recorded, EveryAlignment) {
+    const DeviceCaps& caps = device_->caps();
+    const std::uint64_t period =
+        std::max<std::uint64_t>({16, caps.min_storage_buffer_offset_alignment, caps.min_texel_buffer_offset_alignment});
+    std::size_t number = 0;
+    for (const char* line : {"clamp i8 3x7", "add f32 2x5", "maximum i32 9", "transpose f16 5x6x2 2,0,1",
+                             "conv2d i8 1x4x4x3 5x3x3 s1 p1 rescale clamp", "softmax f32 3x11"}) {
+        if (!test::in_this_part(number++)) continue;
+        SCOPED_TRACE(line);
+        const auto graph = std::make_shared<const Graph>(load_problem(line));
+        std::vector<HostTensor> inputs;
+        for (std::size_t k = 0; k < graph->inputs.size(); ++k) inputs.push_back(random_input(*graph, k, 3));
+        PlanOptions options;
+        options.fuse = false;  // so that there is an arena
+        const auto executable = Executable::create(device_, graph, make_plan(*graph, device_->plan(), options));
+        Context context(executable, false);
+        for (std::size_t k = 0; k < inputs.size(); ++k) context.set_input(k, inputs[k].bytes);
+        context.submit();
+        context.wait();
+        const auto run_at = [&](const std::function<std::uint64_t(std::size_t)>& shift, std::uint64_t arena) {
+            const std::vector<HostTensor> got = record_once(*own_, executable, inputs, shift, arena);
+            for (std::size_t k = 0; k < got.size(); ++k) {
+                HostTensor wanted(got[k].type, got[k].shape);
+                context.get_output(k, wanted.bytes);
+                EXPECT_TRUE(test::same_bits(got[k], wanted)) << "output " << k;
+            }
+        };
+        for (std::uint64_t at = 0; at < period; ++at) {
+            SCOPED_TRACE(at);
+            run_at([&](std::size_t) { return at; }, 0);
+            run_at([&](std::size_t k) { return (at + 5 * k) % period; }, 0);  // all apart
+        }
+        const HostMemoryNeeds needs = host_memory_needs(executable->state());
+        if (needs.with_copies == 0) continue;
+        for (std::uint64_t at = 1; at <= needs.alignment; ++at) {
+            SCOPED_TRACE(at);
+            try {
+                run_at([](std::size_t k) { return k; }, at);
+                EXPECT_EQ(at, needs.alignment) << "an arena there is not refused";
+            } catch (const Error& error) {
+                EXPECT_NE(at, needs.alignment) << error.what();
+                EXPECT_EQ(error.code(), ErrorCode::bad_input) << error.what();
+            }
+        }
+    }
 }
 
 /// Of a matrix [6,5] and a row: each of six turns writes the row, doubled the next turn, into the matrix.
