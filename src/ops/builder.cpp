@@ -1,5 +1,6 @@
 #include "ops/builder.hpp"
 
+#include "base/progress.hpp"
 #include "base/text.hpp"
 #include "graph/host_tensor.hpp"
 #include "ops/custom.hpp"
@@ -138,6 +139,7 @@ std::vector<ValueId> GraphBuilder::add(Op op, std::vector<ValueId> inputs, Attri
 }
 
 std::vector<ValueId> GraphBuilder::add_node(Node node, std::span<const OutputType> outputs) {
+    turn_of_loop();
     for (const ValueId id : node.inputs) {
         if (id >= graph_.values.size()) {
             throw Error(ErrorCode::usage,

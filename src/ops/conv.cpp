@@ -29,6 +29,7 @@ void for_each_position(const ConvGeometry& g, const std::vector<T>& input, Paddi
         for (std::int64_t od = 0; od < d.out; ++od)
             for (std::int64_t oy = 0; oy < y.out; ++oy)
                 for (std::int64_t ox = 0; ox < x.out; ++ox) {
+                    turn_of_loop();
                     taps.clear();
                     std::int64_t index = 0;
                     for (std::int64_t kd = 0; kd < d.kernel; ++kd)

@@ -2,6 +2,7 @@
 // operands of their accuracy bound.
 #pragma once
 
+#include "base/progress.hpp"
 #include "ops/op.hpp"
 #include "ops/tolerance.hpp"
 

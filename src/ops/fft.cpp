@@ -65,6 +65,7 @@ std::vector<Complex> transform_directly(const Sizes& s, const std::vector<Comple
     for (std::int64_t n = 0; n < s.n; ++n)
         for (std::int64_t oy = 0; oy < s.h; ++oy)
             for (std::int64_t ox = 0; ox < s.out_w; ++ox) {
+                turn_of_loop();
                 double real = 0, imaginary = 0;
                 for_each_term(s, n, oy, ox, [&](std::size_t i, std::size_t phase) {
                     const double a = in[i].real(), b = in[i].imag(), c = table[phase].real(), d = table[phase].imag();
@@ -84,12 +85,14 @@ std::vector<Complex> transform_by_axes(const Sizes& s, const std::vector<Complex
     const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
     for (std::int64_t row = 0; row < s.n * s.h; ++row)
         for (std::int64_t ox = 0; ox < s.out_w; ++ox) {
+            turn_of_loop();
             Complex sum = 0;
             for (std::int64_t ix = 0; ix < s.w; ++ix) sum += in[at(row * s.w + ix)] * along_w[at(ix * ox % s.w)];
             rows[at(row * s.out_w + ox)] = sum;
         }
     for (std::int64_t n = 0; n < s.n; ++n)
         for (std::int64_t oy = 0; oy < s.h; ++oy) {
+            turn_of_loop();
             Complex* line = out.data() + (n * s.h + oy) * s.out_w;
             for (std::int64_t iy = 0; iy < s.h; ++iy) {
                 const Complex turn = along_h[at(iy * oy % s.h)];

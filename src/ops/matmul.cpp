@@ -25,6 +25,7 @@ template <class Real>
 std::vector<Real> multiply_reals(const Sizes& s, const std::vector<Real>& a, const std::vector<Real>& b) {
     std::vector<Real> out(static_cast<std::size_t>(s.n * s.h * s.w), Real(0));
     for (std::int64_t row = 0; row < s.n * s.h; ++row) {
+        turn_of_loop();
         Real* acc = out.data() + row * s.w;
         for (std::int64_t c = 0; c < s.c; ++c) {
             const Real value = a[static_cast<std::size_t>(row * s.c + c)];
@@ -41,6 +42,7 @@ std::vector<std::int64_t> multiply_ints(const Sizes& s, const std::vector<T>& a,
     std::vector<T> column(static_cast<std::size_t>(s.c));
     for (std::int64_t n = 0; n < s.n; ++n)
         for (std::int64_t w = 0; w < s.w; ++w) {
+            turn_of_loop();
             for (std::int64_t c = 0; c < s.c; ++c)
                 column[static_cast<std::size_t>(c)] = b[static_cast<std::size_t>((n * s.c + c) * s.w + w)];
             for (std::int64_t h = 0; h < s.h; ++h)

@@ -1,6 +1,8 @@
 // Runs nodes and graphs with the reference functions of their operators, in declared types.
 #include "reference/reference.hpp"
 
+#include "base/progress.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -112,6 +114,8 @@ std::vector<HostTensor> reference_run(const Graph& graph, std::span<const HostTe
         for (const ValueId id : graph.nodes[n].inputs) last_use[id] = n;
     for (const ValueId id : graph.outputs) last_use[id] = no_id;
 
+    Progress& progress = ProgressScope::of_thread();
+    progress.expect(graph.nodes.size());
     std::vector<const HostTensor*> operands;
     for (NodeId n = 0; n < graph.nodes.size(); ++n) {
         const Node& node = graph.nodes[n];
@@ -119,6 +123,7 @@ std::vector<HostTensor> reference_run(const Graph& graph, std::span<const HostTe
         for (const ValueId id : node.inputs) operands.push_back(&values[id]);
         std::vector<HostTensor> results = reference_node(NodeView(graph, n), operands, state);
         for (std::size_t k = 0; k < results.size(); ++k) values[node.outputs[k]] = std::move(results[k]);
+        progress.step();
         if (keep_all) continue;
         for (const ValueId id : node.inputs)
             if (last_use[id] == n) values[id].bytes = Bytes();

@@ -1,5 +1,6 @@
 #include "verify/checker.hpp"
 
+#include "base/progress.hpp"
 #include "compile/rewrite/precision.hpp"
 #include "ops/op.hpp"
 #include "reference/reference.hpp"
@@ -129,7 +130,18 @@ std::shared_ptr<Executable> compile(const std::shared_ptr<Device>& device, const
     options.keep_all = !fuse;
     options = with_environment(options);
     options.tuned = true;  // the table says what is
-    return Executable::create(device, graph, make_plan(*graph, device->plan(), options, &tuning));
+    return Executable::create(device, graph, make_plan(*graph, device->plan(), options, &tuning),
+                              ProgressScope::of_thread());
+}
+
+/// Until the run under way is over, if there is one: a call that its caller has ended leaves it.
+void wait_for_run(Context& context) {
+    while (context.running() && !context.wait(50'000'000)) turn_of_loop();
+}
+
+void run_whole(Context& context) {
+    context.submit();
+    wait_for_run(context);
 }
 
 /// The choices that both executables of a checker follow.
@@ -177,21 +189,20 @@ void Checker::load_state(Context& context, VariableState& state) const {
 CheckReport Checker::run(std::span<const HostTensor> inputs, VariableState* state) {
     VariableState fresh;
     if (!state) state = &fresh;
+    for (Context* context : {&unfused_context_, &fused_context_}) wait_for_run(*context);
     for (std::size_t k = 0; k < inputs.size(); ++k) {
         unfused_context_.set_input(k, inputs[k].bytes);
         fused_context_.set_input(k, inputs[k].bytes);
     }
     load_state(unfused_context_, *state);
     load_state(fused_context_, *state);
-    unfused_context_.submit();
-    unfused_context_.wait();
+    run_whole(unfused_context_);
 
     CheckReport report;
     report.detail = "nothing to compare";
     if (!check_nodes(*state, report)) return report;
 
-    fused_context_.submit();
-    fused_context_.wait();
+    run_whole(fused_context_);
     for (std::size_t k = 0; k < graph_->outputs.size() && report.passed; ++k) {
         const Value& value = graph_->value(graph_->outputs[k]);
         HostTensor fused(value.type, value.shape), unfused(value.type, value.shape);
@@ -302,7 +313,10 @@ bool Checker::check_structural(const NodeView& view, std::span<const HostTensor*
 bool Checker::check_nodes(VariableState& state, CheckReport& report) {
     double worst_seen = -1;
     Values values(*graph_, unfused_context_);
+    Progress& progress = ProgressScope::of_thread();
+    progress.expect(graph_->nodes.size());
     for (NodeId id = 0; id < graph_->nodes.size() && report.passed; ++id) {
+        progress.step();
         const NodeView view(*graph_, id);
         std::vector<const HostTensor*> operands, results;
         for (const ValueId input : view.node().inputs) operands.push_back(&values[input]);

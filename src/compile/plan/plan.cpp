@@ -1,5 +1,6 @@
 #include "compile/plan/planner.hpp"
 
+#include "base/progress.hpp"
 #include "compile/codegen/dialect.hpp"
 #include "compile/group/fuse.hpp"
 #include "compile/plan/tuning.hpp"
@@ -86,6 +87,7 @@ Plan Planner::run(std::size_t values) {
     std::vector<Group> groups = fuse(graph_, device_, plan_.options);
     if (tuning_) outermost().followed_.choices.merge(apply_tuning(graph_, device_, *tuning_, groups).choices);
     for (const Group& group : groups) {
+        turn_of_loop();
         if (group.kind == Group::Kind::structural) {
             add_structural(group.anchor);
             continue;

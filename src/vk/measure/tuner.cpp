@@ -1,5 +1,6 @@
 #include "vk/measure/tuner.hpp"
 
+#include "base/progress.hpp"
 #include "reference/reference.hpp"
 #include "vk/run/context.hpp"
 
@@ -19,7 +20,8 @@ class Runner {
 public:
     Runner(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph, Plan plan,
            std::uint64_t seed)
-        : executable_(Executable::create(device, graph, std::move(plan))), context_(executable_, true) {
+        : executable_(Executable::create(device, graph, std::move(plan), ProgressScope::of_thread())),
+          context_(executable_, true) {
         for (std::size_t k = 0; k < graph->inputs.size(); ++k) {
             const Value& value = graph->value(graph->inputs[k]);
             context_.set_input(k, random_tensor(value.type, value.shape, seed + k).bytes);
@@ -180,6 +182,7 @@ private:
             if (!agree(outputs_, other.outputs(), float_tolerance(*graph_))) return exclude("its results differ");
             own_.forget_times();
             const auto measure = [&] {
+                turn_of_loop();
                 own_.run();
                 other.run();
                 for (const auto& [site, candidate] : picked) {
@@ -197,7 +200,7 @@ private:
             const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
             for (int turn = 0; !all_slow && (turn < 5 || seconds() < options_.seconds); ++turn) measure();
         } catch (const Error& error) {
-            if (error.code() == ErrorCode::device_lost) throw;
+            if (error.code() == ErrorCode::device_lost || error.code() == ErrorCode::cancelled) throw;
             exclude(error.what());
         }
         const TunedSite::Candidate& first = *picked.front().second;
