@@ -30,7 +30,7 @@ struct Memory {
     static constexpr VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
                                                 VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT |
                                                 VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-    tosavk_vulkan_range range() const { return {buffer, 0, size, usage, 0, nullptr}; }
+    tosavk_vulkan_range range() const { return {sizeof(tosavk_vulkan_range), buffer, 0, size, usage, 0, nullptr}; }
 };
 
 /// A compute shader with storage buffers 0.. of set 0.

@@ -181,6 +181,7 @@ typedef struct tosavk_api {
                                      const tosavk_model_options* options, tosavk_model** model, tosavk_error** error);
     tosavk_status (*model_open_memory)(const void* data, size_t size_bytes, const tosavk_load_options* load,
                                        const tosavk_model_options* options, tosavk_model** model, tosavk_error** error);
+    tosavk_status (*model_file)(const tosavk_model* model, tosavk_bytes** file, tosavk_error** error);
     uint32_t (*model_input_count)(const tosavk_model* model);
     uint32_t (*model_output_count)(const tosavk_model* model);
     uint32_t (*model_symbol_count)(const tosavk_model* model);
@@ -212,11 +213,12 @@ typedef struct tosavk_api {
                           tosavk_text** json, tosavk_error** error);
     tosavk_status (*reference_run)(const tosavk_graph* graph, const void* const* inputs, void* const* outputs,
                                    tosavk_error** error);
-    tosavk_status (*reference_run_steps)(const tosavk_graph* graph, uint32_t steps, const void* const* inputs,
-                                         void* const* outputs, tosavk_error** error);
+    tosavk_status (*reference_run_with)(const tosavk_graph* graph, const tosavk_reference_options* options,
+                                        const void* const* inputs, void* const* outputs, tosavk_error** error);
     tosavk_status (*random_input)(const tosavk_graph* graph, uint32_t index, uint64_t seed, void* data,
                                   size_t size_bytes, tosavk_error** error);
-    tosavk_status (*checker_create)(tosavk_device* device, const tosavk_graph* graph, tosavk_checker** checker,
+    tosavk_status (*checker_create)(tosavk_device* device, const tosavk_graph* graph,
+                                    const tosavk_checker_options* options, tosavk_checker** checker,
                                     tosavk_error** error);
     tosavk_status (*checker_run)(tosavk_checker* checker, uint64_t seed, tosavk_check_report* report,
                                  tosavk_error** error);
@@ -239,6 +241,7 @@ typedef struct tosavk_api {
                                     const void* data, tosavk_error** error);
 } tosavk_api;
 
+/* Threads: tosavk_get_api from any thread, at once. */
 /* The table for hosts that were written against `version`; static storage. NULL when the library does not offer it. */
 TOSAVK_API const tosavk_api* tosavk_get_api(uint32_t version);
 typedef const tosavk_api* (*tosavk_get_api_function)(uint32_t version);

@@ -21,6 +21,9 @@ extern "C" {
 
 /* ---- the builder -------------------------------------------------------------------------------------------- */
 
+/* Threads: tosavk_builder_create from any thread, at once. All other tosavk_builder_* from any thread, with one builder
+ * (of regions too) one call at a time. */
+
 typedef struct tosavk_builder tosavk_builder;
 
 typedef struct tosavk_builder_options {
@@ -45,6 +48,7 @@ typedef struct tosavk_builder_options {
  * outputs alone: what has no effect is no node of it any more. tosavk_graph_save_* refuse it then
  * (TOSAVK_ERROR_UNSUPPORTED), packages hold it. .tosa files with such tensors are refused, as TOSA demands. */
 typedef struct tosavk_tensor_desc {
+    size_t struct_size;
     int32_t type;
     uint32_t rank; /* 0 to TOSAVK_MAX_RANK */
     int64_t dims[TOSAVK_MAX_RANK];
@@ -90,6 +94,7 @@ typedef enum tosavk_attribute_kind {
 /* An attribute by its name in the specification, lower case: "stride", "acc_type", "nan_mode" (docs/operators.md for
  * operators of the domain tosavk). */
 typedef struct tosavk_attribute {
+    size_t struct_size;
     const char* name;
     int32_t kind; /* a tosavk_attribute_kind; a real one takes integers too */
     int32_t reserved;
@@ -143,6 +148,9 @@ TOSAVK_API tosavk_status tosavk_builder_probe(const tosavk_builder* builder, tos
 TOSAVK_API tosavk_status tosavk_builder_finish(tosavk_builder* builder, tosavk_graph** graph, tosavk_error** error);
 
 /* ---- operators of your own: CUSTOM --------------------------------------------------------------------------- */
+
+/* Threads: tosavk_custom_set_* and tosavk_device_set_customs from any thread, at once; tosavk_custom_set_release when
+ * no other call uses the set. */
 
 /* One node of CUSTOM, as callbacks see it; valid during the call. */
 typedef struct tosavk_custom_node {

@@ -253,7 +253,7 @@ private:
 
     static tosavk_tensor_desc raw(const TensorType& type) {
         if (type.shape.size() > TOSAVK_MAX_RANK) throw Error(TOSAVK_ERROR_USAGE, "a tensor has too many dimensions");
-        tosavk_tensor_desc desc{};
+        auto desc = detail::sized<tosavk_tensor_desc>();
         desc.type = type.type;
         desc.rank = static_cast<std::uint32_t>(type.shape.size());
         for (std::size_t k = 0; k < type.shape.size(); ++k) desc.dims[k] = type.shape[k];
@@ -261,7 +261,7 @@ private:
     }
     /// Points into the attribute.
     static tosavk_attribute raw(const Attribute& attribute) {
-        tosavk_attribute result{};
+        auto result = detail::sized<tosavk_attribute>();
         result.name = attribute.name.c_str();
         if (const auto* numbers = std::get_if<Attribute::Numbers>(&attribute.value)) {
             result.kind = TOSAVK_ATTRIBUTE_INTEGERS;

@@ -231,7 +231,7 @@ public:
         detail::call(tosavk_semaphore_wait, constant(), value, timeout_ns, &reached);
         return reached != 0;
     }
-    tosavk_semaphore_point at(std::uint64_t value) const { return {get(), value}; }
+    tosavk_semaphore_point at(std::uint64_t value) const { return {sizeof(tosavk_semaphore_point), get(), value}; }
     tosavk_semaphore* get() const { return handle_.get(); }
     /// Takes over a handle of the C ABI.
     static Semaphore adopt(tosavk_semaphore* handle) { return Semaphore(handle); }

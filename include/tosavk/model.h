@@ -20,6 +20,9 @@
 extern "C" {
 #endif
 
+/* Threads: tosavk_model_* and tosavk_specialize from any thread, at once; tosavk_model_release when no other call uses
+ * the model. tosavk_context_set_input_shape and tosavk_context_output_info with one context one call at a time. */
+
 typedef struct tosavk_model tosavk_model;
 
 #define TOSAVK_OPEN_DIMENSION ((int64_t)-1)
@@ -54,6 +57,7 @@ typedef struct tosavk_symbol_info {
 } tosavk_symbol_info;
 
 typedef struct tosavk_symbol_value {
+    size_t struct_size;
     uint32_t symbol; /* number */
     uint32_t reserved;
     int64_t value; /* at least 1 */
@@ -79,6 +83,8 @@ TOSAVK_API tosavk_status tosavk_model_open_file(const char* path, const tosavk_l
 TOSAVK_API tosavk_status tosavk_model_open_memory(const void* data, size_t size_bytes, const tosavk_load_options* load,
                                                   const tosavk_model_options* options, tosavk_model** model,
                                                   tosavk_error** error);
+/* The file's bytes, as they were read. */
+TOSAVK_API tosavk_status tosavk_model_file(const tosavk_model* model, tosavk_bytes** file, tosavk_error** error);
 TOSAVK_API uint32_t tosavk_model_input_count(const tosavk_model* model);
 TOSAVK_API uint32_t tosavk_model_output_count(const tosavk_model* model);
 TOSAVK_API uint32_t tosavk_model_symbol_count(const tosavk_model* model); /* 0: every size is in the file */
@@ -98,7 +104,9 @@ TOSAVK_API tosavk_status tosavk_specialize(tosavk_model* model, tosavk_device* d
                                            tosavk_error** error);
 /* A context that takes inputs of any allowed shape: tosavk_context_set_input_shape tells it, and the first run after
  * that specializes the model where it must. It keeps the model and the device alive, and memory for one set of sizes at
- * a time. `compile` and `options` may be NULL; compile->progress is not called. */
+ * a time. `compile` and `options` may be NULL. compile->progress and its `user` are kept: the call that specializes
+ * (tosavk_context_run, _submit, _submit_with or _output_info) calls it, and is ended by it; the context's shapes and
+ * inputs stay, so that the call may be repeated. */
 TOSAVK_API tosavk_status tosavk_model_context_create(tosavk_model* model, tosavk_device* device,
                                                      const tosavk_compile_options* compile,
                                                      const tosavk_context_options* options, tosavk_context** context,

@@ -19,7 +19,11 @@ namespace detail {
 template <class F> void with_raw(const Bindings& bindings, F f) {
     auto raw = sized<tosavk_bindings>();
     std::vector<tosavk_symbol_value> symbols;
-    for (const auto& [symbol, value] : bindings.symbols) symbols.push_back({symbol, 0, value});
+    for (const auto& [symbol, value] : bindings.symbols) {
+        tosavk_symbol_value& one = symbols.emplace_back(sized<tosavk_symbol_value>());
+        one.symbol = symbol;
+        one.value = value;
+    }
     const std::vector<tosavk_input_shape> shapes = raw_shapes(bindings.input_shapes);
     raw.symbols = symbols.data();
     raw.symbol_count = symbols.size();
@@ -46,6 +50,12 @@ public:
         });
     }
 
+    /// The file's bytes, as they were read.
+    std::vector<std::byte> file() const {
+        tosavk_bytes* bytes = nullptr;
+        detail::call(tosavk_model_file, constant(), &bytes);
+        return detail::take(bytes);
+    }
     std::uint32_t input_count() const { return tosavk_model_input_count(get()); }
     std::uint32_t output_count() const { return tosavk_model_output_count(get()); }
     std::uint32_t symbol_count() const { return tosavk_model_symbol_count(get()); }

@@ -88,7 +88,7 @@ inline std::vector<tosavk_input_shape> raw_shapes(const std::vector<std::pair<st
     std::vector<tosavk_input_shape> shapes;
     for (const auto& [index, dims] : given) {
         if (dims.size() > TOSAVK_MAX_RANK) throw Error(TOSAVK_ERROR_USAGE, "an input shape has too many dimensions");
-        tosavk_input_shape& shape = shapes.emplace_back();
+        tosavk_input_shape& shape = shapes.emplace_back(sized<tosavk_input_shape>());
         shape.index = index;
         shape.rank = static_cast<std::uint32_t>(dims.size());
         for (std::size_t k = 0; k < dims.size(); ++k) shape.dims[k] = dims[k];
@@ -223,7 +223,10 @@ public:
     /// The interpreter's outputs for these inputs (by index, each of its input's size). With `steps`, that many runs
     /// that keep the variables: inputs and outputs hold those of all, one behind the other.
     std::vector<std::vector<std::byte>> reference_run(std::span<const std::vector<std::byte>> inputs,
-                                                      std::uint32_t steps = 1) const {
+                                                      std::uint32_t steps = 1,
+                                                      tosavk_progress_callback progress = nullptr,
+                                                      void* user = nullptr) const {
+        if (steps == 0) throw Error(TOSAVK_ERROR_USAGE, "reference_run: steps is 0");
         if (inputs.size() != input_count()) {
             throw Error(TOSAVK_ERROR_USAGE, "reference_run: the number of inputs is not the graph's");
         }
@@ -239,7 +242,12 @@ public:
         std::vector<void*> out;
         for (std::uint32_t k = 0; k < output_count(); ++k) results.emplace_back(steps * output(k).size_bytes);
         for (auto& result : results) out.push_back(result.data());
-        detail::call(tosavk_reference_run_steps, get(), steps, in.data(), out.data());
+        auto options = detail::sized<tosavk_reference_options>();
+        options.steps = steps;
+        options.progress = progress;
+        options.user = user;
+        const tosavk_reference_options* given = &options;
+        detail::call(tosavk_reference_run_with, get(), given, in.data(), out.data());
         return results;
     }
     const tosavk_graph* get() const { return handle_.get(); }

@@ -44,6 +44,8 @@ typedef struct tosavk_tflite_counters {
     uint64_t weight_bytes_copied;
 } tosavk_tflite_counters;
 
+/* Threads: tosavk_tflite_* from any thread, at once, runs of the delegate's interpreters included. */
+
 /* 0, or 1 for a delegate that is not this library's or a struct_size of 0. */
 int32_t tosavk_tflite_get_counters(const struct TfLiteDelegate* delegate, tosavk_tflite_counters* counters);
 /* The same as a JSON object, with "left": of each node that was left to the runtime its "node", "operator" and

@@ -9,6 +9,12 @@
 extern "C" {
 #endif
 
+/* Threads: tosavk_graph_load_problem, tosavk_problems_describe, tosavk_device_limits, tosavk_device_measure_limits,
+ * tosavk_tune, tosavk_reference_run*, tosavk_random_input, tosavk_ops_describe, tosavk_conformance_run,
+ * tosavk_checker_create and tosavk_array_* from any thread, at once (what measures then is disturbed);
+ * tosavk_array_release when no other call uses the array. tosavk_checker_run*, tosavk_checker_release with one checker
+ * one call at a time. */
+
 /* ---- problem lines ------------------------------------------------------------------------------------------ */
 
 /* A graph said in one line, "OPERATOR TYPE SHAPE... [KEY...]", such as "conv2d i8 1x56x56x64 64x3x3 s1 p1 rescale
@@ -38,8 +44,10 @@ typedef struct tosavk_tune_options {
     size_t struct_size;
     int32_t no_check; /* 1: the choices are kept without a comparison with the reference */
     int32_t reserved;
-    double min_time_s; /* seconds that each comparison of two kernels takes at least; 0 means 0.1 */
-    uint64_t seed;     /* of the random inputs */
+    double min_time_s;                 /* seconds that each comparison of two kernels takes at least; 0 means 0.1 */
+    uint64_t seed;                     /* of the random inputs */
+    tosavk_progress_callback progress; /* may be NULL. Where it ends the call, no choice is kept */
+    void* user;                        /* passed to it */
 } tosavk_tune_options;
 
 /* Measures on this device which of the kernels that could run each node is the fastest, and keeps the choices: later
@@ -61,11 +69,21 @@ TOSAVK_API tosavk_status tosavk_tune(tosavk_device* device, const tosavk_graph* 
 TOSAVK_API tosavk_status tosavk_reference_run(const tosavk_graph* graph, const void* const* inputs,
                                               void* const* outputs, tosavk_error** error);
 
-/* The same `steps` times (1 or more), one after another, with variables kept from step to step: inputs[i] holds input
- * i's elements of every step, outputs[i] receives those of output i, each step's behind those of the one before. */
-TOSAVK_API tosavk_status tosavk_reference_run_steps(const tosavk_graph* graph, uint32_t steps,
-                                                    const void* const* inputs, void* const* outputs,
-                                                    tosavk_error** error);
+typedef struct tosavk_reference_options {
+    size_t struct_size;
+    /* The graph runs so many times, one after another, with variables kept from step to step: inputs[i] holds input i's
+     * elements of every step, outputs[i] receives those of output i, each step's behind those of the one before.
+     * 0 means 1. */
+    uint32_t steps;
+    uint32_t reserved;
+    tosavk_progress_callback progress; /* may be NULL */
+    void* user;                        /* passed to it */
+} tosavk_reference_options;
+
+/* The same with `options`, which may be NULL. */
+TOSAVK_API tosavk_status tosavk_reference_run_with(const tosavk_graph* graph, const tosavk_reference_options* options,
+                                                   const void* const* inputs, void* const* outputs,
+                                                   tosavk_error** error);
 
 /* Random bytes for an input: the same for the same seed and index everywhere. */
 TOSAVK_API tosavk_status tosavk_random_input(const tosavk_graph* graph, uint32_t index, uint64_t seed, void* data,
@@ -87,8 +105,17 @@ typedef struct tosavk_check_report {
  * Regions of COND_IF and WHILE_LOOP are checked likewise, turn by turn; variables begin each run with their initial
  * values. */
 typedef struct tosavk_checker tosavk_checker;
+
+typedef struct tosavk_checker_options {
+    size_t struct_size;
+    tosavk_progress_callback progress; /* of tosavk_checker_create and of every run; may be NULL */
+    void* user;                        /* passed to it; both are kept as long as the checker */
+} tosavk_checker_options;
+
+/* `options` may be NULL. */
 TOSAVK_API tosavk_status tosavk_checker_create(tosavk_device* device, const tosavk_graph* graph,
-                                               tosavk_checker** checker, tosavk_error** error);
+                                               const tosavk_checker_options* options, tosavk_checker** checker,
+                                               tosavk_error** error);
 TOSAVK_API tosavk_status tosavk_checker_run(tosavk_checker* checker, uint64_t seed, tosavk_check_report* report,
                                             tosavk_error** error);
 /* The same with these inputs, as of tosavk_reference_run. */

@@ -50,11 +50,13 @@ private:
 
 /// Measures the kernels that could run each node and keeps the fastest; JSON. `min_time_s` 0: the default.
 inline std::string tune(const Device& device, const Graph& graph, bool check = true, double min_time_s = 0,
-                        std::uint64_t seed = 0) {
+                        std::uint64_t seed = 0, tosavk_progress_callback progress = nullptr, void* user = nullptr) {
     auto options = detail::sized<tosavk_tune_options>();
     options.no_check = check ? 0 : 1;
     options.min_time_s = min_time_s;
     options.seed = seed;
+    options.progress = progress;
+    options.user = user;
     const tosavk_tune_options* given = &options;
     tosavk_text* text = nullptr;
     detail::call(tosavk_tune, device.get(), graph.get(), given, &text);
@@ -70,9 +72,15 @@ struct CheckReport {
 
 class Checker {
 public:
-    Checker(const Device& device, const Graph& graph) {
+    /// `progress` as of tosavk_checker_options.
+    Checker(const Device& device, const Graph& graph, tosavk_progress_callback progress = nullptr,
+            void* user = nullptr) {
+        auto options = detail::sized<tosavk_checker_options>();
+        options.progress = progress;
+        options.user = user;
+        const tosavk_checker_options* given = &options;
         tosavk_checker* checker = nullptr;
-        detail::call(tosavk_checker_create, device.get(), graph.get(), &checker);
+        detail::call(tosavk_checker_create, device.get(), graph.get(), given, &checker);
         handle_.reset(checker);
         inputs_ = graph.input_count();
     }

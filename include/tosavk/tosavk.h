@@ -19,15 +19,17 @@
  *   tosavk_semaphore*  a timeline semaphore: a value that only grows, which runs wait for and signal. Thread-safe.
  *
  * Thread-safe: any function may be called with the object from several threads at once, but its _release only when no
- * other call uses it. One thread at a time: the caller sees to it that no two calls with the object overlap.
+ * other call uses it. One thread at a time: the caller sees to it that no two calls with the object overlap. A comment
+ * that begins with "Threads:" says it of each function; "at once" there: several calls, with the same objects too.
  *
  * Every function that can fail returns a tosavk_status and, when `error` is not NULL, stores an error object there that
  * the caller frees (NULL is stored on success). Outputs are untouched on failure, and nothing else has changed, but
  * where memory or the device fails under way: bytes that a call was to write may be undefined then, and a context has
  * no results. Handles are released by their _release function, which takes NULL. No C++ exception leaves the library.
  *
- * Structs that may grow begin with `struct_size`, which the caller sets to sizeof the struct; a smaller one from an
- * older program means "zero for the rest", and zero is every option's default. Fields of enumerations are int32_t, so
+ * Every struct begins with `struct_size`, which the caller sets to sizeof the struct; a smaller one from an older
+ * program means "zero for the rest", and zero is every option's default. In an array each element has it, all of them
+ * the same: it is the step from one to the next. Fields of enumerations are int32_t, so
  * that an unknown value is an error and nothing worse; fields named `reserved` must be 0. Structs are read during the
  * call and never kept.
  *
@@ -113,6 +115,9 @@ typedef struct tosavk_bytes tosavk_bytes;           /* bytes owned by the librar
 
 /* ---- library, errors, text ---------------------------------------------------------------------------------- */
 
+/* Threads: tosavk_version, tosavk_type_*, tosavk_set_log, tosavk_error_* (tosavk_error_create too), tosavk_text_* and
+ * tosavk_bytes_* from any thread, at once; tosavk_error_release, tosavk_text_release and tosavk_bytes_release when no
+ * other call uses the object. */
 TOSAVK_API const char* tosavk_version(void); /* "0.1.0"; static storage */
 
 TOSAVK_API tosavk_status tosavk_error_status(const tosavk_error* error);
@@ -153,6 +158,8 @@ TOSAVK_API tosavk_status tosavk_set_log(const char* topics, tosavk_log_callback 
                                         tosavk_error** error);
 
 /* ---- devices ------------------------------------------------------------------------------------------------ */
+
+/* Threads: tosavk_device_* from any thread, at once; tosavk_device_release when no other call uses the device. */
 
 /* Number of Vulkan devices. TOSAVK_ERROR_NO_DEVICE when there is no loader or driver. */
 TOSAVK_API tosavk_status tosavk_device_count(uint32_t* count, tosavk_error** error);
@@ -224,6 +231,9 @@ TOSAVK_API void tosavk_device_release(tosavk_device* device);
 
 /* ---- graphs ------------------------------------------------------------------------------------------------- */
 
+/* Threads: tosavk_graph_*, tosavk_probe_* and tosavk_describe_* from any thread, at once; tosavk_graph_release when no
+ * other call uses the graph. */
+
 /* How the quantized operators of .tflite files scale their sums: as the reference kernels of ai-edge-litert 2.3.0,
    operator by operator; all with double rounding, as TFLite's up to 2.14; or all with single rounding. */
 typedef enum tosavk_rounding {
@@ -259,6 +269,7 @@ typedef enum tosavk_precision {
 } tosavk_precision;
 
 typedef struct tosavk_input_shape {
+    size_t struct_size;
     uint32_t index; /* graph input */
     uint32_t rank;
     int64_t dims[TOSAVK_MAX_RANK];
@@ -362,16 +373,20 @@ TOSAVK_API void tosavk_graph_release(tosavk_graph* graph);
 
 /* ---- executables -------------------------------------------------------------------------------------------- */
 
-/* How much of a long call is done (of shaders and pipelines, which take nearly all of the time; `total` may be 0); 0
- * lets it go on, anything else ends it with TOSAVK_ERROR_CANCELLED. Called from any thread, once at a time; must not
- * call the library with the same device. */
+/* Threads: tosavk_compile, tosavk_package_save* and tosavk_executable_* from any thread, at once;
+ * tosavk_executable_release when no other call uses the executable. */
+
+/* How much of a long call is done: of shaders and pipelines, which take nearly all of a compile's time, and of the
+ * operators that are interpreted. `total` may be 0, and grows with what is found to be done. 0 lets the call go on,
+ * anything else ends it with TOSAVK_ERROR_CANCELLED. Called from any thread, once at a time, several times a second
+ * where nothing becomes done too; must not call the library with the same device. */
 typedef int32_t (*tosavk_progress_callback)(void* user, uint64_t done, uint64_t total);
 
 typedef struct tosavk_compile_options {
     size_t struct_size;
     int32_t no_fuse;  /* 1: one dispatch per operator */
     int32_t keep_all; /* 1: every value stays in memory, nothing is shared; see tosavk_checker_create */
-    tosavk_progress_callback progress; /* of tosavk_compile and tosavk_package_save; may be NULL */
+    tosavk_progress_callback progress; /* of whatever compiles with these options; may be NULL */
     void* user;                        /* passed to it */
 } tosavk_compile_options;
 
@@ -437,6 +452,10 @@ TOSAVK_API tosavk_status tosavk_executable_print(const tosavk_executable* execut
 TOSAVK_API void tosavk_executable_release(tosavk_executable* executable);
 
 /* ---- buffers ------------------------------------------------------------------------------------------------ */
+
+/* Threads: tosavk_buffer_* from any thread, at once, where what they read and write does not overlap;
+ * tosavk_executable_input_binding and tosavk_executable_output_binding at once; tosavk_buffer_release when no other
+ * call uses the buffer. */
 
 /* What is said here of buffers that share bytes, and of the order of those who use them, holds for one buffer and its
  * parts (tosavk_buffer_slice). Memory that the library knows by several is taken for several memories: import the same
@@ -539,6 +558,9 @@ TOSAVK_API tosavk_status tosavk_executable_output_binding(const tosavk_executabl
 
 /* ---- semaphores --------------------------------------------------------------------------------------------- */
 
+/* Threads: tosavk_semaphore_* from any thread, at once; tosavk_semaphore_release when no other call uses the
+ * semaphore. */
+
 typedef struct tosavk_semaphore_options {
     size_t struct_size;
     uint64_t value;     /* to begin with */
@@ -568,6 +590,9 @@ TOSAVK_API tosavk_status tosavk_semaphore_wait(const tosavk_semaphore* semaphore
 TOSAVK_API void tosavk_semaphore_release(tosavk_semaphore* semaphore);
 
 /* ---- contexts: binding and running -------------------------------------------------------------------------- */
+
+/* Threads: tosavk_context_create from any thread, at once. All other tosavk_context_* from any thread, with one context
+ * one call at a time; tosavk_contexts_wait is a call with each of its contexts. */
 
 typedef struct tosavk_context_options {
     size_t struct_size;
@@ -664,6 +689,7 @@ TOSAVK_API tosavk_status tosavk_context_submit(tosavk_context* context, tosavk_e
 TOSAVK_API tosavk_status tosavk_context_wait(tosavk_context* context, tosavk_error** error);
 /* A value of a semaphore. The run keeps what it needs of the semaphore. */
 typedef struct tosavk_semaphore_point {
+    size_t struct_size;
     const tosavk_semaphore* semaphore; /* of the context's device */
     uint64_t value;
 } tosavk_semaphore_point;

@@ -23,10 +23,16 @@
 extern "C" {
 #endif
 
+/* Threads: tosavk_device_adopt, tosavk_buffer_adopt, tosavk_buffer_vulkan, tosavk_semaphore_adopt,
+ * tosavk_semaphore_vulkan, tosavk_executable_vulkan_memory, tosavk_binding_set_create and tosavk_get_vulkan_api from
+ * any thread, at once. All other tosavk_binding_set_* with one set one call at a time; Vulkan's rules for the command
+ * buffer and its pool are the caller's to keep. */
+
 /* ---- your device -------------------------------------------------------------------------------------------- */
 
 /* Device memory of your allocator. */
 typedef struct tosavk_vulkan_memory {
+    size_t struct_size; /* set by the library, whose struct it is: what it passes to you has so many bytes */
     VkDeviceMemory memory;
     VkDeviceSize offset; /* a multiple of the requirements' alignment */
     void* mapped;        /* the bytes at `offset`, or NULL */
@@ -76,6 +82,7 @@ TOSAVK_API tosavk_status tosavk_device_adopt(const tosavk_vulkan_device* lent, c
 
 /* A part of a VkBuffer. */
 typedef struct tosavk_vulkan_range {
+    size_t struct_size;
     VkBuffer buffer;
     VkDeviceSize offset;
     VkDeviceSize size;
@@ -131,8 +138,9 @@ typedef struct tosavk_binding_set tosavk_binding_set;
  * and blocks of columns do. */
 typedef struct tosavk_vulkan_bindings {
     size_t struct_size;
-    tosavk_vulkan_range arena;     /* its bytes are undefined before and after; runs at the same time need their own */
-    tosavk_vulkan_range constants; /* buffer NULL: the executable's own */
+    const tosavk_vulkan_range* arena;     /* its bytes are undefined before and after; runs at the same time need their
+                                             own. NULL where tosavk_vulkan_memory_needs says 0 bytes */
+    const tosavk_vulkan_range* constants; /* NULL: the executable's own */
     const tosavk_vulkan_range* inputs;
     size_t input_count;
     const tosavk_vulkan_range* outputs;

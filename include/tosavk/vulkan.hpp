@@ -28,7 +28,7 @@ inline Buffer adopt_buffer(const Device& device, const tosavk_vulkan_range& rang
 
 /// Where a buffer lies.
 inline tosavk_vulkan_range vulkan_range(const Buffer& buffer) {
-    tosavk_vulkan_range range{};
+    auto range = detail::sized<tosavk_vulkan_range>();
     detail::call(tosavk_buffer_vulkan, static_cast<const tosavk_buffer*>(buffer.get()), &range);
     return range;
 }
@@ -64,8 +64,8 @@ public:
     void write(std::span<const tosavk_vulkan_range> inputs, std::span<const tosavk_vulkan_range> outputs,
                const tosavk_vulkan_range& arena = {}, const tosavk_vulkan_range& constants = {}) {
         auto bindings = detail::sized<tosavk_vulkan_bindings>();
-        bindings.arena = arena;
-        bindings.constants = constants;
+        bindings.arena = arena.buffer ? &arena : nullptr;
+        bindings.constants = constants.buffer ? &constants : nullptr;
         bindings.inputs = inputs.data();
         bindings.input_count = inputs.size();
         bindings.outputs = outputs.data();

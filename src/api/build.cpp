@@ -23,7 +23,7 @@ namespace {
 
 std::string text_or_empty(const char* text) { return text ? text : ""; }
 
-OutputType read_desc(const tosavk_tensor_desc& desc) {
+OutputType tensor_of(const tosavk_tensor_desc& desc) {
     if (desc.rank > TOSAVK_MAX_RANK)
         throw Error(ErrorCode::usage,
                     fmt::format("a tensor is described with rank {}, more than {}", desc.rank, TOSAVK_MAX_RANK));
@@ -38,12 +38,12 @@ OutputType read_desc(const tosavk_tensor_desc& desc) {
     return tensor;
 }
 
+OutputType read_desc(const tosavk_tensor_desc* desc) { return tensor_of(read_struct(desc, "tosavk_tensor_desc")); }
+
 /// Refuses a list that is NULL but not empty, and counts that no program means.
 template <class T> std::span<const T> list_of(const T* items, std::size_t count, const char* name) {
     if (count > 0 && !items) throw Error(ErrorCode::usage, fmt::format("{} is NULL, but its count is {}", name, count));
-    constexpr std::size_t most = 1 << 20;
-    if (count > most)
-        throw Error(ErrorCode::usage, fmt::format("{} has a count of {}, more than {}", name, count, most));
+    check_count(count, name);
     return {items, count};
 }
 
@@ -82,12 +82,14 @@ NodeCall read_node(const Call& call, const tosavk_node_desc& given) {
     node.name = text_or_empty(given.name);
     const auto inputs = list_of(given.inputs, given.input_count, "node->inputs");
     node.inputs.assign(inputs.begin(), inputs.end());
-    for (const tosavk_attribute& attribute : list_of(given.attributes, given.attribute_count, "node->attributes"))
+    for (const tosavk_attribute& attribute :
+         read_structs(given.attributes, given.attribute_count, "node->attributes", "tosavk_attribute"))
         node.attributes.push_back(read_attribute(attribute));
     if (given.output_count > 0 || given.outputs) {
         node.outputs.emplace();
-        for (const tosavk_tensor_desc& desc : list_of(given.outputs, given.output_count, "node->outputs"))
-            node.outputs->push_back(read_desc(desc));
+        for (const tosavk_tensor_desc& desc :
+             read_structs(given.outputs, given.output_count, "node->outputs", "tosavk_tensor_desc"))
+            node.outputs->push_back(tensor_of(desc));
     }
     for (tosavk_builder* const region : list_of(given.regions, given.region_count, "node->regions")) {
         call.require(region, "a region");
@@ -122,7 +124,7 @@ OutputType constant_desc(const Call& call, tosavk_builder* builder, const tosavk
     call.require(desc, "desc");
     if (size_bytes > 0) call.require(data, "data");
     call.require(value, "value");
-    const OutputType tensor = read_desc(*desc);
+    const OutputType tensor = read_desc(desc);
     check_size("a constant", size_bytes, tensor, bytes_of(tensor));
     check_elements("a constant", tensor.type, {static_cast<const std::byte*>(data), size_bytes});
     return tensor;
@@ -183,7 +185,7 @@ tosavk_status tosavk_builder_input(tosavk_builder* builder, const char* name, co
         call.require(builder, "builder");
         call.require(desc, "desc");
         call.require(value, "value");
-        const OutputType tensor = read_desc(*desc);
+        const OutputType tensor = read_desc(desc);
         GraphBuilder& to = builder->calls.graph();
         const std::string used = name && *name ? name : free_input_name(to.graph());
         require_new(to.graph(), to.graph().inputs, used, no_id, "input");
@@ -237,7 +239,7 @@ tosavk_status tosavk_builder_variable(tosavk_builder* builder, const char* name,
         call.require(builder, "builder");
         call.require(name, "name");
         call.require(desc, "desc");
-        const OutputType tensor = read_desc(*desc);
+        const OutputType tensor = read_desc(desc);
         const auto* bytes = static_cast<const std::byte*>(initial);
         if (size_bytes > 0) call.require(initial, "initial");
         if (initial) check_size("a variable", size_bytes, tensor, bytes_of(tensor));

@@ -54,6 +54,12 @@ void Call::require(const void* argument, const char* name) const {
     if (!argument) throw Error(ErrorCode::usage, fmt::format("{}: {} is NULL", function, name));
 }
 
+void check_count(std::size_t count, const char* list) {
+    constexpr std::size_t most = 1 << 20;
+    if (count > most)
+        throw Error(ErrorCode::usage, fmt::format("{} has a count of {}, more than {}", list, count, most));
+}
+
 void check_struct_size(std::size_t size, const char* name) {
     constexpr std::size_t largest = 4096;  // far beyond any struct of this ABI: the field was not initialised
     if (size < sizeof(std::size_t) || size > largest) {

@@ -140,6 +140,7 @@ tosavk_status tosavk_compile(tosavk_device* device, const tosavk_graph* graph, c
         call.require(executable, "executable");
         PackageUse use{};
         Progress progress(progress_listener(options));
+        const ProgressScope scope(progress);
         auto made = make_executable(*device, *graph, plan_options(options), use, progress);
         *executable = new tosavk_executable{std::move(made), static_cast<std::uint64_t>(use)};
     });

@@ -231,10 +231,14 @@ tosavk_status tosavk_reference_run(const tosavk_graph* graph, const void* const*
     return guard(__func__, error, [&](const Call& call) { run_reference(call, graph, 1, inputs, outputs); });
 }
 
-tosavk_status tosavk_reference_run_steps(const tosavk_graph* graph, uint32_t steps, const void* const* inputs,
-                                         void* const* outputs, tosavk_error** error) {
+tosavk_status tosavk_reference_run_with(const tosavk_graph* graph, const tosavk_reference_options* options,
+                                        const void* const* inputs, void* const* outputs, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
-        if (steps == 0) throw Error(ErrorCode::usage, "tosavk_reference_run_steps: steps is 0");
+        const tosavk_reference_options given = read_struct(options, "tosavk_reference_options");
+        require_zero(static_cast<std::int32_t>(given.reserved), "tosavk_reference_options.reserved");
+        Progress progress(progress_listener(given.progress, given.user));
+        const ProgressScope scope(progress);
+        const std::uint32_t steps = given.steps == 0 ? 1 : given.steps;
         run_reference(call, graph, steps, inputs, outputs);
     });
 }

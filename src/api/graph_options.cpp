@@ -52,11 +52,8 @@ ImportOptions import_options(const tosavk_load_options* given) {
     }
     result.customs = customs_of(options.customs);
     if (options.signature) result.signature = options.signature;
-    if (options.input_shape_count > 0 && !options.input_shapes) {
-        throw Error(ErrorCode::usage, "tosavk_load_options.input_shapes is NULL but input_shape_count is not 0");
-    }
-    for (std::size_t k = 0; k < options.input_shape_count; ++k) {
-        const tosavk_input_shape& shape = options.input_shapes[k];
+    for (const tosavk_input_shape& shape : read_structs(options.input_shapes, options.input_shape_count,
+                                                        "tosavk_load_options.input_shapes", "tosavk_input_shape")) {
         if (shape.rank > TOSAVK_MAX_RANK) {
             throw Error(ErrorCode::usage, fmt::format("the shape for input {} has rank {}, more than {}", shape.index,
                                                       shape.rank, TOSAVK_MAX_RANK));

@@ -133,6 +133,9 @@ template <class F> tosavk_status guard(const char* function, tosavk_error** erro
     }
 }
 
+/// Refuses counts that no program means. Throws Error(usage).
+void check_count(std::size_t count, const char* list);
+
 /// Throws Error(usage) when a struct_size can be no size of `name`.
 void check_struct_size(std::size_t size, const char* name);
 
@@ -153,6 +156,25 @@ template <class T> T read_struct(const T* given, const char* name) {
         }
     }
     result.struct_size = sizeof(T);
+    return result;
+}
+
+/// An array of the caller's, whose elements are as far apart as the first one's struct_size says.
+template <class T> std::vector<T> read_structs(const T* given, std::size_t count, const char* list, const char* name) {
+    if (count > 0 && !given)
+        throw Error(ErrorCode::usage, std::string(list) + " is NULL, but its count is " + std::to_string(count));
+    check_count(count, list);
+    std::vector<T> result;
+    std::size_t step = 0;
+    for (std::size_t k = 0; k < count; ++k) {
+        const auto* one = reinterpret_cast<const unsigned char*>(given) + k * step;
+        std::size_t size = 0;
+        std::memcpy(&size, one, sizeof size);
+        if (k == 0) step = size;
+        if (size != step)
+            throw Error(ErrorCode::usage, std::string(name) + ".struct_size differs between the elements of " + list);
+        result.push_back(read_struct(reinterpret_cast<const T*>(one), name));
+    }
     return result;
 }
 
@@ -187,7 +209,9 @@ std::shared_ptr<const Graph> graph_for(const tosavk_device& device, const tosavk
 
 tosavk_text* make_text(std::string text);
 PlanOptions plan_options(const tosavk_compile_options* given);
-Progress::Listener progress_listener(const tosavk_compile_options* given);  ///< none without a callback
+/// None without a callback.
+Progress::Listener progress_listener(tosavk_progress_callback progress, void* user);
+Progress::Listener progress_listener(const tosavk_compile_options* given);
 DType to_dtype(int raw_type);           ///< throws Error(usage) for a value that is no type
 HostType host_type(std::int32_t type);  ///< of a tosavk_type or tosavk_host_type; throws likewise
 std::int32_t declared_type(DType type, HostKind declared);

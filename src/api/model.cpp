@@ -36,13 +36,9 @@ Shape shape_of(const tosavk_input_shape& given) {
 
 Sizes sizes_of(const OpenModel& model, const tosavk_bindings* bindings) {
     const tosavk_bindings given = read_struct(bindings, "tosavk_bindings");
-    if (given.symbol_count > 0 && !given.symbols)
-        throw Error(ErrorCode::usage, "tosavk_bindings.symbols is NULL but symbol_count is not 0");
-    if (given.input_shape_count > 0 && !given.input_shapes)
-        throw Error(ErrorCode::usage, "tosavk_bindings.input_shapes is NULL but input_shape_count is not 0");
     Sizes sizes(model.symbols().size(), 0);
-    for (std::size_t k = 0; k < given.symbol_count; ++k) {
-        const tosavk_symbol_value& one = given.symbols[k];
+    for (const tosavk_symbol_value& one :
+         read_structs(given.symbols, given.symbol_count, "tosavk_bindings.symbols", "tosavk_symbol_value")) {
         require_zero(static_cast<std::int32_t>(one.reserved), "tosavk_symbol_value.reserved");
         if (one.symbol >= sizes.size()) {
             throw Error(ErrorCode::usage,
@@ -50,8 +46,9 @@ Sizes sizes_of(const OpenModel& model, const tosavk_bindings* bindings) {
         }
         model.bind(sizes, one.symbol, one.value);
     }
-    for (std::size_t k = 0; k < given.input_shape_count; ++k)
-        model.bind_shape(sizes, given.input_shapes[k].index, shape_of(given.input_shapes[k]));
+    for (const tosavk_input_shape& one : read_structs(given.input_shapes, given.input_shape_count,
+                                                      "tosavk_bindings.input_shapes", "tosavk_input_shape"))
+        model.bind_shape(sizes, one.index, shape_of(one));
     model.require_all(sizes);
     return sizes;
 }
@@ -75,6 +72,14 @@ tosavk_status tosavk_model_open_memory(const void* data, size_t size_bytes, cons
         call.require(model, "model");
         const auto* begin = static_cast<const std::byte*>(data);
         *model = open_model({begin, begin + size_bytes}, "the model in memory", {}, load, options);
+    });
+}
+
+tosavk_status tosavk_model_file(const tosavk_model* model, tosavk_bytes** file, tosavk_error** error) {
+    return guard(__func__, error, [&](const Call& call) {
+        call.require(model, "model");
+        call.require(file, "file");
+        *file = new tosavk_bytes{model->model->file()};
     });
 }
 
@@ -151,6 +156,7 @@ tosavk_status tosavk_specialize(tosavk_model* model, tosavk_device* device, cons
         call.require(executable, "executable");
         const Sizes sizes = sizes_of(*model->model, bindings);
         Progress progress(progress_listener(options));
+        const ProgressScope scope(progress);
         auto made =
             model->model->executable(device->device, device->customs.get(), plan_options(options), sizes, progress);
         *executable = new tosavk_executable{std::move(made), 0};
@@ -166,9 +172,9 @@ tosavk_status tosavk_model_context_create(tosavk_model* model, tosavk_device* de
         call.require(context, "context");
         const tosavk_context_options given = read_struct(options, "tosavk_context_options");
         require_zero(given.reserved, "tosavk_context_options.reserved");
-        *context =
-            new tosavk_context(std::make_unique<OpenContext>(model->model, device->device, device->customs.get(),
-                                                             plan_options(compile), is_set(given.profile, "profile")));
+        *context = new tosavk_context(
+            std::make_unique<OpenContext>(model->model, device->device, device->customs.get(), plan_options(compile),
+                                          is_set(given.profile, "profile"), progress_listener(compile)));
     });
 }
 

@@ -281,8 +281,9 @@ void keep_variables(Context& from, const Graph& before, Context& to, const Graph
 void OpenContext::prepare(tosavk_context& context) {
     for (std::size_t k = 0; k < inputs_.size(); ++k) require_known(k);
     if (!context.context || prepared_ != sizes_) {
-        Progress nobody;
-        auto executable = model_->executable(device_, customs_, options_, sizes_, nobody);
+        Progress progress(listener_);
+        const ProgressScope scope(progress);
+        auto executable = model_->executable(device_, customs_, options_, sizes_, progress);
         auto fresh = std::make_unique<Context>(executable, profile_);
         if (context.context) keep_variables(*context.context, context.executable->graph(), *fresh, executable->graph());
         context.context = std::move(fresh);

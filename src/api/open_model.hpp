@@ -25,6 +25,7 @@ public:
     /// At most `limit` executables are kept. Throws Error.
     OpenModel(Bytes file, std::string origin, ImportOptions options, std::int32_t precision, std::size_t limit);
 
+    const Bytes& file() const { return file_; }
     const Signature& signature() const { return signature_; }
     const std::vector<Symbol>& symbols() const { return symbols_; }
     /// Of input `input`; nothing where the file has the size.
@@ -91,12 +92,14 @@ private:
 class OpenContext {
 public:
     OpenContext(std::shared_ptr<OpenModel> model, std::shared_ptr<Device> device,
-                std::shared_ptr<const CustomSet> customs, const PlanOptions& options, bool profile)
+                std::shared_ptr<const CustomSet> customs, const PlanOptions& options, bool profile,
+                Progress::Listener listener)
         : model_(std::move(model)),
           device_(std::move(device)),
           customs_(std::move(customs)),
           options_(options),
           profile_(profile),
+          listener_(std::move(listener)),
           inputs_(model_->signature().inputs.size()),
           outputs_(model_->signature().output_count),
           sizes_(model_->symbols().size(), 0) {}
@@ -111,7 +114,8 @@ public:
     void bind_input(std::size_t index, BoundBuffer bound);
     void bind_output(std::size_t index, BoundBuffer bound);
 
-    /// The executable and the context for the sizes as they are, with all that was set and bound.
+    /// The executable and the context for the sizes as they are, with all that was set and bound. Throws
+    /// Error(cancelled) where the listener says so; may then be repeated.
     void prepare(tosavk_context& context);
 
 private:
@@ -128,6 +132,7 @@ private:
     const std::shared_ptr<const CustomSet> customs_;
     const PlanOptions options_;
     const bool profile_;
+    const Progress::Listener listener_;  ///< of what specializes
     std::vector<Tensor> inputs_, outputs_;
     Sizes sizes_, prepared_;
 };

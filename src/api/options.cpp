@@ -4,12 +4,14 @@
 using namespace tosavk;
 using namespace tosavk::api;
 
+Progress::Listener tosavk::api::progress_listener(tosavk_progress_callback progress, void* user) {
+    if (!progress) return {};
+    return [=](std::uint64_t done, std::uint64_t total) { return progress(user, done, total) == 0; };
+}
+
 Progress::Listener tosavk::api::progress_listener(const tosavk_compile_options* given) {
     const tosavk_compile_options options = read_struct(given, "tosavk_compile_options");
-    if (!options.progress) return {};
-    return [progress = options.progress, user = options.user](std::uint64_t done, std::uint64_t total) {
-        return progress(user, done, total) == 0;
-    };
+    return progress_listener(options.progress, options.user);
 }
 
 PlanOptions tosavk::api::plan_options(const tosavk_compile_options* given) {

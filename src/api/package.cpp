@@ -144,6 +144,7 @@ Bytes saved(const Call& call, tosavk_device* device, const tosavk_graph* graph, 
     call.require(device, "device");
     call.require(graph, "graph");
     Progress progress(progress_listener(options));
+    const ProgressScope scope(progress);
     Bytes bytes = make_package(*device->device, *graph->graph, plan_options(options), progress);
     if (bytes.size() > most_file_bytes) {
         throw Error(ErrorCode::unsupported,

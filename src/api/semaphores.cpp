@@ -16,11 +16,10 @@ tosavk_semaphore* make(std::shared_ptr<Semaphore> semaphore) { return new tosavk
 
 std::vector<SemaphorePoint> points_of(const Call& call, const tosavk_semaphore_point* given, std::size_t count,
                                       const char* what) {
-    if (count > 0) call.require(given, what);
     std::vector<SemaphorePoint> points;
-    for (std::size_t k = 0; k < count; ++k) {
-        call.require(given[k].semaphore, "the semaphore of a point");
-        points.push_back({given[k].semaphore->semaphore, given[k].value});
+    for (const tosavk_semaphore_point& point : read_structs(given, count, what, "tosavk_semaphore_point")) {
+        call.require(point.semaphore, "the semaphore of a point");
+        points.push_back({point.semaphore->semaphore, point.value});
     }
     return points;
 }

@@ -60,6 +60,8 @@ tosavk_status tosavk_tune(tosavk_device* device, const tosavk_graph* graph, cons
         if (given.min_time_s > 0) tune_options.seconds = given.min_time_s;
         tune_options.seed = given.seed;
 
+        Progress progress(progress_listener(given.progress, given.user));
+        const ProgressScope scope(progress);
         Device& target = *device->device;
         const std::shared_ptr<const Graph> whole = graph_for(*device, *graph);
         const std::vector<TunedSite> sites = tune(device->device, whole, plan_options, tune_options);

@@ -50,12 +50,13 @@ AdoptedDevice adopted_of(const Call& call, const tosavk_vulkan_device& lent) {
     adopted.memory.allocate = [user, allocate = lent.allocate](const VkMemoryRequirements& requirements,
                                                                std::uint32_t type, bool mapped, LentMemory& memory) {
         tosavk_vulkan_memory given{};
+        given.struct_size = sizeof given;
         const VkResult result = allocate(user, &requirements, type, mapped ? 1 : 0, &given);
         if (result >= VK_SUCCESS) memory = {given.memory, given.offset, given.mapped, given.cookie};
         return result;
     };
     adopted.memory.release = [user, release = lent.release](const LentMemory& memory) {
-        const tosavk_vulkan_memory given{memory.memory, memory.offset, memory.mapped, memory.cookie};
+        const tosavk_vulkan_memory given{sizeof given, memory.memory, memory.offset, memory.mapped, memory.cookie};
         release(user, &given);
     };
     return adopted;
@@ -85,11 +86,12 @@ std::vector<BufferRange> ranges_of(const Call& call, const Graph& graph, const s
     if (count != ids.size())
         throw Error(ErrorCode::usage, fmt::format("{} {}s were bound; the graph has {}", count, what, ids.size()));
     if (count > 0) call.require(given, what);
+    const std::vector<tosavk_vulkan_range> read = read_structs(given, count, what, "tosavk_vulkan_range");
     std::vector<BufferRange> ranges;
     for (std::size_t k = 0; k < count; ++k) {
         const Shape& shape = graph.value(ids[k]).shape;
         ranges.push_back(has_no_elements(shape) ? BufferRange()
-                                                : range_of(given[k], fmt::format("{} {}", what, k), shape.size()));
+                                                : range_of(read[k], fmt::format("{} {}", what, k), shape.size()));
     }
     return ranges;
 }
@@ -118,13 +120,14 @@ tosavk_status tosavk_buffer_adopt(tosavk_device* device, const tosavk_vulkan_ran
         call.require(device, "device");
         call.require(range, "range");
         call.require(buffer, "buffer");
-        require_range(*range, "range");
-        if (range->flags != 0 || range->strides)
+        const tosavk_vulkan_range given = read_struct(range, "tosavk_vulkan_range");
+        require_range(given, "range");
+        if (given.flags != 0 || given.strides)
             throw Error(ErrorCode::usage, "flags and strides are of tensors, not of buffers");
         auto made = std::make_unique<tosavk_buffer>();
         made->buffer = {
-            std::make_shared<BufferMemory>(device->device, range->buffer, range->offset + range->size, range->usage),
-            range->offset, range->size};
+            std::make_shared<BufferMemory>(device->device, given.buffer, given.offset + given.size, given.usage),
+            given.offset, given.size};
         *buffer = made.release();
     });
 }
@@ -134,11 +137,12 @@ tosavk_status tosavk_buffer_vulkan(const tosavk_buffer* buffer, tosavk_vulkan_ra
         call.require(buffer, "buffer");
         call.require(range, "range");
         const BufferMemory& memory = *buffer->buffer.memory;
-        *range = {};
-        range->buffer = memory.buffer().handle();
-        range->offset = buffer->buffer.offset;
-        range->size = buffer->buffer.size;
-        range->usage = memory.usage() | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+        tosavk_vulkan_range result{};
+        result.buffer = memory.buffer().handle();
+        result.offset = buffer->buffer.offset;
+        result.size = buffer->buffer.size;
+        result.usage = memory.usage() | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+        write_struct(range, result, "tosavk_vulkan_range");
     });
 }
 
@@ -193,8 +197,11 @@ tosavk_status tosavk_binding_set_write(tosavk_binding_set* set, const tosavk_vul
         call.require(bindings, "bindings");
         const tosavk_vulkan_bindings given = read_struct(bindings, "tosavk_vulkan_bindings");
         HostTensors tensors;
-        if (given.arena.buffer != VK_NULL_HANDLE) tensors.arena = range_of(given.arena, "the arena");
-        if (given.constants.buffer != VK_NULL_HANDLE) tensors.constants = range_of(given.constants, "the constants");
+        const auto one = [](const tosavk_vulkan_range* range, const char* what) {
+            return range_of(read_struct(range, "tosavk_vulkan_range"), what);
+        };
+        if (given.arena) tensors.arena = one(given.arena, "the arena");
+        if (given.constants) tensors.constants = one(given.constants, "the constants");
         const Graph& graph = set->bindings.executable().graph();
         tensors.inputs = ranges_of(call, graph, graph.inputs, given.inputs, given.input_count, "input");
         tensors.outputs = ranges_of(call, graph, graph.outputs, given.outputs, given.output_count, "output");

@@ -6,14 +6,20 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 
 // Free to change until version 1 is frozen; afterwards no line here changes. For 64-bit pointers.
 #define AT(type, field, offset) EXPECT_EQ(offsetof(type, field), std::size_t{offset}) << #type "." #field
@@ -46,10 +52,11 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_memory_info, budget, 40);
     AT(tosavk_memory_info, used, 48);
     AT(tosavk_memory_info, cached, 56);
-    SIZE(tosavk_input_shape, 72);
-    AT(tosavk_input_shape, index, 0);
-    AT(tosavk_input_shape, rank, 4);
-    AT(tosavk_input_shape, dims, 8);
+    SIZE(tosavk_input_shape, 80);
+    AT(tosavk_input_shape, struct_size, 0);
+    AT(tosavk_input_shape, index, 8);
+    AT(tosavk_input_shape, rank, 12);
+    AT(tosavk_input_shape, dims, 16);
     SIZE(tosavk_load_options, 64);
     AT(tosavk_load_options, struct_size, 0);
     AT(tosavk_load_options, input_shapes, 8);
@@ -93,10 +100,11 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_symbol_info, name, 8);
     AT(tosavk_symbol_info, input, 16);
     AT(tosavk_symbol_info, dimension, 20);
-    SIZE(tosavk_symbol_value, 16);
-    AT(tosavk_symbol_value, symbol, 0);
-    AT(tosavk_symbol_value, reserved, 4);
-    AT(tosavk_symbol_value, value, 8);
+    SIZE(tosavk_symbol_value, 24);
+    AT(tosavk_symbol_value, struct_size, 0);
+    AT(tosavk_symbol_value, symbol, 8);
+    AT(tosavk_symbol_value, reserved, 12);
+    AT(tosavk_symbol_value, value, 16);
     SIZE(tosavk_bindings, 40);
     AT(tosavk_bindings, struct_size, 0);
     AT(tosavk_bindings, symbols, 8);
@@ -191,9 +199,10 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_dispatch_info, bytes, 40);
     AT(tosavk_dispatch_info, is_integer, 48);
     AT(tosavk_dispatch_info, arithmetic, 52);
-    SIZE(tosavk_semaphore_point, 16);
-    AT(tosavk_semaphore_point, semaphore, 0);
-    AT(tosavk_semaphore_point, value, 8);
+    SIZE(tosavk_semaphore_point, 24);
+    AT(tosavk_semaphore_point, struct_size, 0);
+    AT(tosavk_semaphore_point, semaphore, 8);
+    AT(tosavk_semaphore_point, value, 16);
     SIZE(tosavk_submit_options, 56);
     AT(tosavk_submit_options, struct_size, 0);
     AT(tosavk_submit_options, waits, 8);
@@ -210,16 +219,18 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_builder_options, keep_refused, 24);
     AT(tosavk_builder_options, reserved, 28);
     AT(tosavk_builder_options, customs, 32);
-    SIZE(tosavk_tensor_desc, 72);
-    AT(tosavk_tensor_desc, type, 0);
-    AT(tosavk_tensor_desc, rank, 4);
-    AT(tosavk_tensor_desc, dims, 8);
-    SIZE(tosavk_attribute, 32);
-    AT(tosavk_attribute, name, 0);
-    AT(tosavk_attribute, kind, 8);
-    AT(tosavk_attribute, reserved, 12);
-    AT(tosavk_attribute, data, 16);
-    AT(tosavk_attribute, count, 24);
+    SIZE(tosavk_tensor_desc, 80);
+    AT(tosavk_tensor_desc, struct_size, 0);
+    AT(tosavk_tensor_desc, type, 8);
+    AT(tosavk_tensor_desc, rank, 12);
+    AT(tosavk_tensor_desc, dims, 16);
+    SIZE(tosavk_attribute, 40);
+    AT(tosavk_attribute, struct_size, 0);
+    AT(tosavk_attribute, name, 8);
+    AT(tosavk_attribute, kind, 16);
+    AT(tosavk_attribute, reserved, 20);
+    AT(tosavk_attribute, data, 24);
+    AT(tosavk_attribute, count, 32);
     SIZE(tosavk_node_desc, 88);
     AT(tosavk_node_desc, struct_size, 0);
     AT(tosavk_node_desc, op, 8);
@@ -257,11 +268,12 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_custom_operator, user, 64);
     AT(tosavk_custom_operator, release, 72);
     AT(tosavk_custom_operator, tolerance, 80);
-    SIZE(tosavk_vulkan_memory, 32);
-    AT(tosavk_vulkan_memory, memory, 0);
-    AT(tosavk_vulkan_memory, offset, 8);
-    AT(tosavk_vulkan_memory, mapped, 16);
-    AT(tosavk_vulkan_memory, cookie, 24);
+    SIZE(tosavk_vulkan_memory, 40);
+    AT(tosavk_vulkan_memory, struct_size, 0);
+    AT(tosavk_vulkan_memory, memory, 8);
+    AT(tosavk_vulkan_memory, offset, 16);
+    AT(tosavk_vulkan_memory, mapped, 24);
+    AT(tosavk_vulkan_memory, cookie, 32);
     SIZE(tosavk_vulkan_device, 112);
     AT(tosavk_vulkan_device, struct_size, 0);
     AT(tosavk_vulkan_device, instance, 8);
@@ -278,13 +290,14 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_vulkan_device, allocate, 88);
     AT(tosavk_vulkan_device, release, 96);
     AT(tosavk_vulkan_device, user, 104);
-    SIZE(tosavk_vulkan_range, 40);
-    AT(tosavk_vulkan_range, buffer, 0);
-    AT(tosavk_vulkan_range, offset, 8);
-    AT(tosavk_vulkan_range, size, 16);
-    AT(tosavk_vulkan_range, usage, 24);
-    AT(tosavk_vulkan_range, flags, 28);
-    AT(tosavk_vulkan_range, strides, 32);
+    SIZE(tosavk_vulkan_range, 48);
+    AT(tosavk_vulkan_range, struct_size, 0);
+    AT(tosavk_vulkan_range, buffer, 8);
+    AT(tosavk_vulkan_range, offset, 16);
+    AT(tosavk_vulkan_range, size, 24);
+    AT(tosavk_vulkan_range, usage, 32);
+    AT(tosavk_vulkan_range, flags, 36);
+    AT(tosavk_vulkan_range, strides, 40);
     SIZE(tosavk_vulkan_memory_needs, 64);
     AT(tosavk_vulkan_memory_needs, struct_size, 0);
     AT(tosavk_vulkan_memory_needs, arena_bytes, 8);
@@ -295,14 +308,14 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_vulkan_memory_needs, constants_offset, 48);
     AT(tosavk_vulkan_memory_needs, usage, 56);
     AT(tosavk_vulkan_memory_needs, reserved, 60);
-    SIZE(tosavk_vulkan_bindings, 120);
+    SIZE(tosavk_vulkan_bindings, 56);
     AT(tosavk_vulkan_bindings, struct_size, 0);
     AT(tosavk_vulkan_bindings, arena, 8);
-    AT(tosavk_vulkan_bindings, constants, 48);
-    AT(tosavk_vulkan_bindings, inputs, 88);
-    AT(tosavk_vulkan_bindings, input_count, 96);
-    AT(tosavk_vulkan_bindings, outputs, 104);
-    AT(tosavk_vulkan_bindings, output_count, 112);
+    AT(tosavk_vulkan_bindings, constants, 16);
+    AT(tosavk_vulkan_bindings, inputs, 24);
+    AT(tosavk_vulkan_bindings, input_count, 32);
+    AT(tosavk_vulkan_bindings, outputs, 40);
+    AT(tosavk_vulkan_bindings, output_count, 48);
     SIZE(tosavk_vulkan_access, 32);
     AT(tosavk_vulkan_access, struct_size, 0);
     AT(tosavk_vulkan_access, first_stages, 8);
@@ -310,12 +323,24 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_vulkan_access, last_stages, 16);
     AT(tosavk_vulkan_access, last_access, 20);
     AT(tosavk_vulkan_access, copies, 24);
-    SIZE(tosavk_tune_options, 32);
+    SIZE(tosavk_tune_options, 48);
     AT(tosavk_tune_options, struct_size, 0);
     AT(tosavk_tune_options, no_check, 8);
     AT(tosavk_tune_options, reserved, 12);
     AT(tosavk_tune_options, min_time_s, 16);
     AT(tosavk_tune_options, seed, 24);
+    AT(tosavk_tune_options, progress, 32);
+    AT(tosavk_tune_options, user, 40);
+    SIZE(tosavk_reference_options, 32);
+    AT(tosavk_reference_options, struct_size, 0);
+    AT(tosavk_reference_options, steps, 8);
+    AT(tosavk_reference_options, reserved, 12);
+    AT(tosavk_reference_options, progress, 16);
+    AT(tosavk_reference_options, user, 24);
+    SIZE(tosavk_checker_options, 24);
+    AT(tosavk_checker_options, struct_size, 0);
+    AT(tosavk_checker_options, progress, 8);
+    AT(tosavk_checker_options, user, 16);
     SIZE(tosavk_check_report, 40);
     AT(tosavk_check_report, struct_size, 0);
     AT(tosavk_check_report, passed, 8);
@@ -341,6 +366,61 @@ TEST(AbiLayout, StructOffsets) {
     AT(tosavk_conformance_summary, worst, 40);
     AT(tosavk_conformance_summary, stopped, 48);
     AT(tosavk_conformance_summary, reserved, 52);
+}
+
+namespace {
+
+/// Text of the public C headers, by file name.
+std::map<std::string, std::string> headers() {
+    std::map<std::string, std::string> found;
+    const char* source = std::getenv("TOSAVK_SOURCE");
+    if (!source) return found;
+    for (const auto& file : std::filesystem::directory_iterator(std::string(source) + "/include/tosavk")) {
+        if (file.path().extension() != ".h") continue;
+        std::ifstream in(file.path());
+        found[file.path().filename()] = std::string(std::istreambuf_iterator<char>(in), {});
+    }
+    return found;
+}
+
+std::vector<std::string> all_matches(const std::string& text, const char* pattern) {
+    const std::regex expression(pattern);
+    std::vector<std::string> found;
+    for (std::sregex_iterator at(text.begin(), text.end(), expression), end; at != end; ++at)
+        found.push_back(at->str(1));
+    return found;
+}
+
+}  // namespace
+
+TEST(AbiLayout, EveryStructBeginsWithItsSize) {
+    const auto texts = headers();
+    if (texts.empty()) TOSAVK_MISSING("ctest", "ctest sets TOSAVK_SOURCE");
+    for (const auto& [name, text] : texts) {
+        const auto structs = all_matches(text, R"(typedef struct (\w+) \{)");
+        const auto sized = all_matches(text, R"(typedef struct (\w+) \{\s*size_t struct_size;)");
+        EXPECT_EQ(structs, sized) << name;
+    }
+}
+
+TEST(AbiLayout, EveryFunctionSaysItsThreads) {
+    const auto texts = headers();
+    if (texts.empty()) TOSAVK_MISSING("ctest", "ctest sets TOSAVK_SOURCE");
+    std::size_t functions = 0;
+    for (const auto& [name, text] : texts) {
+        std::vector<std::string> named;
+        for (const std::string& note : all_matches(text, R"(/\* Threads: ([^/]*)\*/)"))
+            for (const std::string& word : all_matches(note, R"((tosavk_\w+\*?))")) named.push_back(word);
+        const char* declared = R"(\n(?:TOSAVK_API |int32_t |size_t )[^;(]*?(tosavk_\w+)\()";
+        for (const std::string& function : all_matches(text, declared)) {
+            ++functions;
+            const bool is_named = std::any_of(named.begin(), named.end(), [&](const std::string& word) {
+                return word.back() == '*' ? function.starts_with(word.substr(0, word.size() - 1)) : function == word;
+            });
+            EXPECT_TRUE(is_named) << name << ": no comment says from which threads " << function << " may be called";
+        }
+    }
+    EXPECT_GT(functions, 150u);
 }
 
 TEST(AbiLayout, TheTableIsWhole) {

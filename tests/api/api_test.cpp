@@ -73,7 +73,7 @@ TEST(Api, NullArgumentsAreUsageErrors) {
         outcome([&](tosavk_error** e) { return tosavk_context_counters(nullptr, nullptr, e); }),
         outcome([&](tosavk_error** e) { return tosavk_context_dispatch(nullptr, 0, nullptr, e); }),
         outcome([&](tosavk_error** e) { return tosavk_tune(nullptr, graph.get(), nullptr, &text, e); }),
-        outcome([&](tosavk_error** e) { return tosavk_checker_create(nullptr, nullptr, nullptr, e); }),
+        outcome([&](tosavk_error** e) { return tosavk_checker_create(nullptr, nullptr, nullptr, nullptr, e); }),
         outcome([&](tosavk_error** e) { return tosavk_checker_run(nullptr, 0, nullptr, e); }),
         outcome([&](tosavk_error** e) { return tosavk_checker_run_with(nullptr, nullptr, nullptr, e); }),
         outcome([&](tosavk_error** e) { return tosavk_graph_with_precision(nullptr, 0, nullptr, e); }),
@@ -128,7 +128,7 @@ TEST(Api, ProbesModels) {
     EXPECT_EQ(none.message, "the model in memory: this is text, not a model");
     // Options that the file cannot follow are refused by both, in the same words.
     for (const std::uint32_t index : {0u, 7u}) {
-        const tosavk_input_shape shape{index, 2, {3, 5}};
+        const tosavk_input_shape shape{sizeof shape, index, 2, {3, 5}};
         tosavk_load_options options{};
         options.struct_size = sizeof options;
         options.input_shapes = &shape;

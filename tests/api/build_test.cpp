@@ -224,6 +224,48 @@ TEST(Build, MistakesHaveASentenceAndLeaveTheBuilderAsItWas) {
     EXPECT_EQ(none, nullptr);
 }
 
+/// A newer program's elements are longer, and end where their struct_size says.
+TEST(Build, ElementsOfArraysHaveTheirOwnSize) {
+    struct Newer {
+        tosavk_attribute known;
+        std::uint64_t later = 0;
+    } attributes[2]{};
+    struct NewerDesc {
+        tosavk_tensor_desc known;
+        std::uint64_t later = 0;
+    } output{desc_of(DType::fp32, {2, 3})};
+    const double bounds[] = {0, 1};
+    const char* const names[] = {"min_val", "max_val"};
+    for (std::size_t k = 0; k < 2; ++k)
+        attributes[k].known = {sizeof(Newer), names[k], TOSAVK_ATTRIBUTE_REALS, 0, &bounds[k], 1};
+    output.known.struct_size = sizeof output;
+    Small small;
+    tosavk_node_desc node{};
+    node.struct_size = sizeof node;
+    node.op = "CLAMP";
+    node.inputs = &small.x;
+    node.input_count = 1;
+    node.attributes = &attributes[0].known;
+    node.attribute_count = 2;
+    node.outputs = &output.known;
+    node.output_count = 1;
+    const auto add = [&](tosavk_error** e) {
+        return tosavk_builder_node(small.builder.get(), &node, nullptr, 0, nullptr, e);
+    };
+    succeed(add);
+    attributes[1].known.struct_size = sizeof(tosavk_attribute);
+    EXPECT_EQ(sentence_of(TOSAVK_ERROR_USAGE, add),
+              "tosavk_attribute.struct_size differs between the elements of node->attributes");
+    attributes[1].known.struct_size = sizeof(Newer);
+    attributes[1].later = 1;
+    EXPECT_EQ(sentence_of(TOSAVK_ERROR_USAGE, add),
+              "tosavk_attribute sets a field that this version of tosa-vk does not know");
+    attributes[1].later = 0;
+    output.known.struct_size = 0;
+    EXPECT_EQ(sentence_of(TOSAVK_ERROR_USAGE, add),
+              "tosavk_tensor_desc.struct_size is 0; set it to sizeof(tosavk_tensor_desc)");
+}
+
 TEST(Build, LentConstantsAreGivenBackOnce) {
     static int released;
     released = 0;

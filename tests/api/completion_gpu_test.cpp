@@ -434,7 +434,7 @@ TEST_F(CompletionGpu, WrongSemaphoresAreRefused) {
     run.context.set_input(0, floats(256, 1));
     const cpp::Device again;
     const cpp::Semaphore foreign(again);
-    const tosavk_semaphore_point other = foreign.at(1), none{};
+    const tosavk_semaphore_point other = foreign.at(1), none{sizeof none, nullptr, 0};
     run.context.run();
     EXPECT_EQ(run.result(), floats(256, 2));
     error_of(TOSAVK_ERROR_USAGE, [&] { run.context.submit(order(&other, nullptr)); });

@@ -257,7 +257,9 @@ TEST_F(DeviceOptionsGpu, ALongCompileTellsAndCanBeEnded) {
         options.user = &some;
         try {
             const cpp::Executable executable(other, graph, options);
-            ADD_FAILURE() << "the call " << end_at << " of " << whole.calls << " ended nothing";
+            // Beside its steps the call is heard of by the clock.
+            EXPECT_LT(some.calls, end_at) << "the call " << end_at << " of " << whole.calls << " ended nothing";
+            continue;
         } catch (const cpp::Error& e) {
             EXPECT_EQ(e.status(), TOSAVK_ERROR_CANCELLED) << e.what();
         }

@@ -361,7 +361,7 @@ TEST_F(EmptyGpu, RecordedRuns) {
         for (const bool strided : {false, true}) {
             std::vector<tosavk_vulkan_range> in, out;
             const auto place = [&](const tosavk_tensor_info& info) {
-                if (info.size_bytes == 0 && !strided) return tosavk_vulkan_range{};
+                if (info.size_bytes == 0 && !strided) return cpp::detail::sized<tosavk_vulkan_range>();
                 memories.emplace_back(own, std::max<std::size_t>(4, 2 * info.size_bytes));
                 tosavk_vulkan_range range = memories.back().range();
                 if (strided) {  // every other element

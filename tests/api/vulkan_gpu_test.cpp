@@ -101,6 +101,7 @@ struct Allocator {
     static VkResult allocate(void* self, const VkMemoryRequirements* needs, std::uint32_t type, std::int32_t mapped,
                              tosavk_vulkan_memory* memory) {
         auto& allocator = *static_cast<Allocator*>(self);
+        EXPECT_EQ(memory->struct_size, sizeof *memory);
         if (allocator.refuse) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
         const VolkDeviceTable& vk = allocator.own.table;
         VkMemoryAllocateInfo info{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
@@ -122,6 +123,7 @@ struct Allocator {
     }
     static void release(void* self, const tosavk_vulkan_memory* memory) {
         auto& allocator = *static_cast<Allocator*>(self);
+        EXPECT_EQ(memory->struct_size, sizeof *memory);
         EXPECT_EQ(memory->cookie, self);
         EXPECT_EQ(allocator.alive.erase(memory->memory), 1u);
         allocator.own.table.vkFreeMemory(allocator.own.device, memory->memory, nullptr);
@@ -688,6 +690,7 @@ TEST_F(VulkanGpu, BuffersGoBothWays) {
     theirs.download(got);
     EXPECT_EQ(got, inputs[0]);
     error_of(TOSAVK_ERROR_UNSUPPORTED, [&] { theirs.map(); });
+    error_of(TOSAVK_ERROR_USAGE, [&] { cpp::adopt_buffer(device, cpp::detail::sized<tosavk_vulkan_range>()); });
     error_of(TOSAVK_ERROR_USAGE, [&] { cpp::adopt_buffer(device, {}); });
     tosavk_vulkan_range flagged = mine.range();
     flagged.flags = TOSAVK_BIND_PADDED;

@@ -43,6 +43,7 @@ inline BuilderHandle make_builder(const tosavk_builder_options* options = nullpt
 
 inline tosavk_tensor_desc desc_of(DType type, const Shape& shape) {
     tosavk_tensor_desc desc{};
+    desc.struct_size = sizeof desc;
     desc.type = static_cast<std::int32_t>(type);
     desc.rank = static_cast<std::uint32_t>(shape.size());
     std::copy(shape.begin(), shape.end(), desc.dims);
@@ -67,7 +68,7 @@ public:
 
 private:
     void add(const std::string& name, std::int32_t kind, const void* data, std::size_t count) {
-        list_.push_back({names_.emplace_back(name).c_str(), kind, 0, data, count});
+        list_.push_back({sizeof(tosavk_attribute), names_.emplace_back(name).c_str(), kind, 0, data, count});
     }
     std::deque<std::string> names_, texts_;
     std::deque<std::vector<std::int64_t>> integers_;

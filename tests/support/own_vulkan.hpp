@@ -103,7 +103,7 @@ public:
                                                     VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT |
                                                     VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
         tosavk_vulkan_range range(std::uint64_t offset, std::uint64_t size, std::uint32_t flags = 0) const {
-            return {buffer, offset, size, usage, flags, nullptr};
+            return {sizeof(tosavk_vulkan_range), buffer, offset, size, usage, flags, nullptr};
         }
         tosavk_vulkan_range range() const { return range(0, bytes.size()); }
     };

@@ -70,7 +70,7 @@ static void count_release(void* user, const void* data) {
     ++*(int*)user;
 }
 
-static const tosavk_tensor_desc four = {TOSAVK_FP32, 1, {4, 0, 0, 0, 0, 0, 0, 0}};
+static const tosavk_tensor_desc four = {sizeof(tosavk_tensor_desc), TOSAVK_FP32, 1, {4, 0, 0, 0, 0, 0, 0, 0}};
 static const float numbers[4] = {1, 2, 3, 4};
 
 static tosavk_node_desc node_of(const char* op, const uint32_t* inputs, size_t count) {
@@ -108,7 +108,7 @@ static void test_builder(void) {
     const int64_t shape[] = {2, 2};
     uint32_t values[4] = {0, 0, 0, 0};
     size_t count = 0;
-    tosavk_attribute name = {"name", TOSAVK_ATTRIBUTE_TEXT, 0, "kept", 4};
+    tosavk_attribute name = {sizeof name, "name", TOSAVK_ATTRIBUTE_TEXT, 0, "kept", 4};
     tosavk_node_desc node = node_of("RESHAPE", values, 2);
     tosavk_builder_options options;
 
@@ -272,9 +272,9 @@ void test_custom(void) {
     tosavk_device* device = NULL;
     tosavk_custom_operator op;
     tosavk_builder_options options;
-    tosavk_attribute names[3] = {{"operator_name", TOSAVK_ATTRIBUTE_TEXT, 0, "DOUBLED", 7},
-                                 {"domain_name", TOSAVK_ATTRIBUTE_TEXT, 0, "c99", 3},
-                                 {"implementation_attrs", TOSAVK_ATTRIBUTE_TEXT, 0, "", 0}};
+    tosavk_attribute names[3] = {{sizeof names[0], "operator_name", TOSAVK_ATTRIBUTE_TEXT, 0, "DOUBLED", 7},
+                                 {sizeof names[0], "domain_name", TOSAVK_ATTRIBUTE_TEXT, 0, "c99", 3},
+                                 {sizeof names[0], "implementation_attrs", TOSAVK_ATTRIBUTE_TEXT, 0, "", 0}};
     uint32_t x = 0, y = 0;
     tosavk_node_desc node = node_of("CUSTOM", &x, 1);
     float result[4] = {0, 0, 0, 0};

@@ -25,6 +25,7 @@ static tosavk_bindings rows(tosavk_input_shape* shape, int64_t n, int64_t column
     bindings.struct_size = sizeof bindings;
     bindings.input_shapes = shape;
     bindings.input_shape_count = 1;
+    shape->struct_size = sizeof *shape;
     shape->rank = 2;
     shape->dims[0] = n;
     shape->dims[1] = columns;
@@ -35,6 +36,7 @@ static void test_opening(tosavk_model* model) {
     char path[] = "/tmp/tosavk_c99_XXXXXX";
     FILE* made = fdopen(mkstemp(path), "wb");
     tosavk_model* again = NULL;
+    tosavk_bytes* file = NULL;
     tosavk_model_options options;
     tosavk_open_tensor_info input;
     tosavk_symbol_info symbol;
@@ -47,6 +49,10 @@ static void test_opening(tosavk_model* model) {
     PLAIN(model_release, again);
     options.reserved = 1;
     WRONG(USAGE, model_open_file, path, NULL, &options, &again);
+    RIGHT(model_file, model, &file);
+    CHECK(PLAIN(bytes_size, file) == sizeof relu_file && !memcmp(PLAIN(bytes_data, file), relu_file, sizeof relu_file));
+    PLAIN(bytes_release, file);
+    WRONG(USAGE, model_file, NULL, &file);
     remove(path);
     WRONG(IO, model_open_file, "/nowhere/at/all", NULL, NULL, &again);
     WRONG(BAD_MODEL, model_open_memory, "text", 4, NULL, NULL, &again);
@@ -67,7 +73,7 @@ static void test_opening(tosavk_model* model) {
 static void test_specializing(tosavk_model* model, tosavk_device* device) {
     tosavk_input_shape shape;
     tosavk_bindings three = rows(&shape, 3, 4), none;
-    tosavk_symbol_value value = {0, 0, 5};
+    tosavk_symbol_value value = {sizeof value, 0, 0, 5};
     tosavk_graph* graph = NULL;
     tosavk_executable* executable = NULL;
     tosavk_tensor_info info;

@@ -198,6 +198,7 @@ static void test_semaphores(tosavk_device* device, tosavk_context* context) {
     CHECK(value == 3);
     WRONG(USAGE, semaphore_signal, semaphore, 2);
     RIGHT(semaphore_signal, semaphore, 4);
+    point.struct_size = sizeof point;
     point.semaphore = semaphore;
     point.value = 9;
     memset(&submit, 0, sizeof submit);

@@ -45,6 +45,8 @@ void test_tools(void) {
     tosavk_conformance_options options;
     tosavk_conformance_summary summary;
     tosavk_tune_options tune;
+    tosavk_reference_options interpret;
+    tosavk_checker_options watch;
     float x[4] = {0, 0, 0, 0}, y[4];
     const void* in[1];
     void* out[1];
@@ -71,11 +73,14 @@ void test_tools(void) {
     CHECK(y[3] == x[3] + 4);
     WRONG(USAGE, reference_run, graph, NULL, out);
     y[3] = 0;
-    RIGHT(reference_run_steps, graph, 1, in, out);
+    RIGHT(reference_run_with, graph, NULL, in, out);
     CHECK(y[3] == x[3] + 4);
-    WRONG(USAGE, reference_run_steps, graph, 0, in, out);
-    RIGHT(checker_create, device, graph, &checker);
-    WRONG(USAGE, checker_create, device, NULL, &checker);
+    memset(&interpret, 0, sizeof interpret);
+    WRONG(USAGE, reference_run_with, graph, &interpret, in, out);
+    memset(&watch, 0, sizeof watch);
+    watch.struct_size = sizeof watch;
+    RIGHT(checker_create, device, graph, &watch, &checker);
+    WRONG(USAGE, checker_create, device, NULL, NULL, &checker);
     report.struct_size = sizeof report;
     RIGHT(checker_run, checker, 1, &report);
     CHECK(report.passed == 1 && report.values_checked > 0 && strlen(PLAIN(text_data, report.detail)) > 0);

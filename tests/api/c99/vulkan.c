@@ -109,6 +109,7 @@ static void submit(void) {
 static tosavk_vulkan_range range_at(VkDeviceSize offset, VkDeviceSize size) {
     tosavk_vulkan_range range;
     memset(&range, 0, sizeof range);
+    range.struct_size = sizeof range;
     range.buffer = own.buffer;
     range.offset = offset;
     range.size = size;
@@ -120,7 +121,7 @@ static void test_recorded(tosavk_executable* executable) {
     tosavk_vulkan_memory_needs needs;
     tosavk_vulkan_bindings bindings;
     tosavk_vulkan_access access;
-    tosavk_vulkan_range in = range_at(0, 16), out = range_at(4096, 16);
+    tosavk_vulkan_range in = range_at(0, 16), out = range_at(4096, 16), arena = range_at(8192, 32768);
     tosavk_binding_set* set = NULL;
     VkCommandBufferBeginInfo begin = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, NULL, 0, NULL};
     OF_DEVICE(vkBeginCommandBuffer);
@@ -137,7 +138,7 @@ static void test_recorded(tosavk_executable* executable) {
     V_WRONG(USAGE, binding_set_access, set, &access);
     memset(&bindings, 0, sizeof bindings);
     bindings.struct_size = sizeof bindings;
-    bindings.arena = range_at(8192, 32768);
+    bindings.arena = &arena;
     bindings.inputs = &in;
     bindings.input_count = 1;
     bindings.outputs = &out;
