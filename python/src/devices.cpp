@@ -8,7 +8,7 @@ namespace {
 /// Name, UUID, LUID (empty: any), vendor, type and which of those that fit (tosavk_device_options); folder of the cache
 /// (none: the environment's), whether there is a cache at all.
 cpp::Device open(const std::string& name, const nb::bytes& uuid, const nb::bytes& luid, std::uint32_t vendor, int type,
-                 std::uint32_t ordinal, const std::optional<std::string>& cache_dir, bool no_cache) {
+                 std::uint32_t ordinal, const std::optional<nb::bytes>& cache_dir, bool no_cache) {
     auto options = tosavk_device_options{};
     options.name = name.c_str();
     if (uuid.size() == 16) options.uuid = static_cast<const std::uint8_t*>(uuid.data());

@@ -21,21 +21,6 @@ std::vector<Info> outputs_of(const cpp::Graph& graph) {
     return result;
 }
 
-nb::typed<nb::list, nb::bytes> reference_run(const cpp::Graph& graph, const std::vector<InBytes>& inputs) {
-    std::vector<std::vector<std::byte>> copies, results;
-    for (const InBytes& input : inputs) {
-        const auto bytes = bytes_of(input);
-        copies.emplace_back(bytes.begin(), bytes.end());
-    }
-    {
-        const Released released;
-        results = graph.reference_run(copies);
-    }
-    nb::typed<nb::list, nb::bytes> list;
-    for (const auto& result : results) list.append(to_bytes(result));
-    return list;
-}
-
 cpp::TensorType tensor_type(int type, Dims shape) { return {type, std::move(shape)}; }
 
 /// An attribute's value: whole numbers, a real one, or text.
@@ -75,13 +60,15 @@ void add_graphs(nb::module_& module) {
              })
         .def("random_input", [](const cpp::Graph& graph, std::uint32_t index,
                                 std::uint64_t seed) { return to_bytes(graph.random_input(index, seed)); })
-        .def("reference_run", reference_run)
-        .def("save", [](const cpp::Graph& graph, const std::string& path) { graph.save(path); })
+        .def("save", [](const cpp::Graph& graph, const nb::bytes& path) { graph.save(path_of(path)); })
         .def("to_bytes", [](const cpp::Graph& graph) { return to_bytes(graph.save()); });
 
     nb::class_<cpp::Builder>(module, "Builder")
-        .def("__init__", [](cpp::Builder* self, const std::string& name,
-                            int level) { new (self) cpp::Builder(name, static_cast<tosavk_level>(level)); })
+        .def("__init__",
+             [](cpp::Builder* self, const std::string& name, int level, bool keep_refused) {
+                 new (self)
+                     cpp::Builder(name, static_cast<tosavk_level>(level), TOSAVK_PRECISION_DECLARED, keep_refused);
+             })
         .def("input", [](cpp::Builder& builder, const std::string& name, int type,
                          Dims shape) { return builder.input(name, tensor_type(type, std::move(shape))); })
         .def("constant",
@@ -97,6 +84,7 @@ void add_graphs(nb::module_& module) {
         .def("region", &cpp::Builder::region)
         .def("output", &cpp::Builder::output)
         .def("value", [](const cpp::Builder& builder, std::uint32_t value) { return to_info(builder.value(value)); })
+        .def("probe", &cpp::Builder::probe)
         .def("finish", &cpp::Builder::finish);
 }
 

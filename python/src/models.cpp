@@ -51,7 +51,8 @@ Numbers counters_of(const cpp::Model& model) {
 
 /// A function of a path or of bytes, as two of Python's.
 template <class Call> void define_both(nb::module_& module, const std::string& name, Call call) {
-    module.def((name + "_file").c_str(), [call](const std::string& path, const cpp::LoadOptions& options) {
+    module.def((name + "_file").c_str(), [call](const nb::bytes& given, const cpp::LoadOptions& options) {
+        const std::string path = path_of(given);
         const Released released;
         return call(path, options);
     });
@@ -82,7 +83,8 @@ void add_models(nb::module_& module) {
     module.def("load_problem", [](const std::string& line, const cpp::LoadOptions& options) {
         return cpp::Graph::problem(line, options);
     });
-    module.def("describe_file", [](const std::string& path) {
+    module.def("describe_file", [](const nb::bytes& given) {
+        const std::string path = path_of(given);
         const Released released;
         return cpp::describe(path);
     });
@@ -94,7 +96,8 @@ void add_models(nb::module_& module) {
 
     nb::class_<cpp::Model>(module, "Model")
         .def_static("of_file",
-                    [](const std::string& path, const cpp::LoadOptions& options, std::uint32_t max_executables) {
+                    [](const nb::bytes& given, const cpp::LoadOptions& options, std::uint32_t max_executables) {
+                        const std::string path = path_of(given);
                         const Released released;
                         return cpp::Model::open(path, options, max_executables);
                     })
@@ -104,6 +107,7 @@ void add_models(nb::module_& module) {
                         const Released released;
                         return cpp::Model::open(bytes, options, max_executables);
                     })
+        .def("file", [](const cpp::Model& model) { return to_bytes(model.file()); })
         .def_prop_ro("inputs", inputs_of)
         .def_prop_ro("symbols", symbols_of)
         .def("graph",

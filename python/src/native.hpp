@@ -12,12 +12,14 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -27,7 +29,46 @@ namespace nb = nanobind;
 namespace tosavk::python {
 
 using Numbers = std::map<std::string, std::uint64_t>;
-using Released = nb::gil_scoped_release;
+
+/// Whoever is without the GIL, or calls Python from a thread of the library, is inside. When the interpreter is about
+/// to end the gate is closed: Python ends a thread that wants the GIL then by unwinding it, which C++ does not survive.
+class Gate {
+public:
+    /// False once it is closed, unless this thread is inside already.
+    bool enter();
+    void leave();
+    /// The same with the GIL; but a thread other than the one that closes stays here for good, without the GIL.
+    bool enter_or_stay();
+    /// Waits for those inside; what can be cancelled is.
+    void close();
+    bool is_closed() const { return closed_; }
+
+private:
+    std::atomic<int> inside_{0};
+    std::atomic<bool> closed_{false};
+    std::thread::id closer_;
+};
+extern Gate gate;
+
+/// Inside the gate. Throws in the thread that has closed it.
+class Inside {
+public:
+    Inside() {
+        if (!gate.enter_or_stay()) throw cpp::Error(TOSAVK_ERROR_USAGE, "the interpreter is about to end");
+    }
+    ~Inside() { gate.leave(); }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+};
+
+class Released {
+    Inside inside_;
+    nb::gil_scoped_release released_;
+};
+
+/// Path of a file, as os.fsencode gives it.
+inline std::string path_of(const nb::bytes& path) { return {path.c_str(), path.size()}; }
+
 /// Bytes of an array, which Python has made dense and flat.
 using InBytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using OutBytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -70,6 +111,7 @@ inline void check_signals() {
 /// Calls wait(nanoseconds) without the GIL until it answers true, for `timeout` seconds at most (none: however long it
 /// takes), and looks at signals between. Has it answered true?
 template <class Wait> bool wait_with_signals(std::optional<double> timeout, Wait wait) {
+    const Inside inside;
     using clock = std::chrono::steady_clock;
     const auto begun = clock::now();
     for (;;) {

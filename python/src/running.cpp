@@ -30,6 +30,7 @@ struct LongCall {
 
     /// `progress(done, total)` is called by this thread; what it or a signal raises cancels the call.
     template <class Work> void run(Work work, const nb::object& progress) {
+        const Inside inside;
         std::thread thread;
         {
             const Released released;
@@ -51,6 +52,7 @@ struct LongCall {
                 std::unique_lock lock(mutex);
                 if (changed.wait_for(lock, between_signals, [&] { return over; })) break;
             }
+            if (gate.is_closed()) cancelled = true;
             if (raised) continue;
             try {
                 check_signals();
@@ -68,6 +70,30 @@ struct LongCall {
         if (thrown) std::rethrow_exception(thrown);
         if (!progress.is_none()) progress(total.load(), total.load());
     }
+};
+
+/// Of an object whose calls may all be long: which of them is under way.
+struct LongCalls {
+    std::atomic<LongCall*> now{nullptr};
+
+    static std::int32_t report(void* user, std::uint64_t done, std::uint64_t total) {
+        LongCall* call = static_cast<LongCalls*>(user)->now;
+        return call ? LongCall::report(call, done, total) : 0;
+    }
+    template <class Work> void run(Work work) {
+        LongCall call;
+        const Under under(*this, call);
+        call.run(work, nb::none());
+    }
+
+private:
+    struct Under {
+        Under(LongCalls& all, LongCall& call) : calls(all) { calls.now = &call; }
+        ~Under() { calls.now = nullptr; }
+        Under(const Under&) = delete;
+        Under& operator=(const Under&) = delete;
+        LongCalls& calls;
+    };
 };
 
 /// `make(options)` gives an executable.
@@ -101,29 +127,20 @@ nb::bytes package(const cpp::Device& device, const cpp::Graph& graph, bool fuse)
     return to_bytes(file);
 }
 
+nb::typed<nb::list, nb::bytes> reference_run(const cpp::Graph& graph, const std::vector<InBytes>& inputs) {
+    std::vector<std::vector<std::byte>> copies, results;
+    for (const InBytes& input : inputs) {
+        const auto bytes = bytes_of(input);
+        copies.emplace_back(bytes.begin(), bytes.end());
+    }
+    LongCall call;
+    call.run([&] { results = graph.reference_run(copies, 1, LongCall::report, &call); }, nb::none());
+    nb::typed<nb::list, nb::bytes> list;
+    for (const auto& result : results) list.append(to_bytes(result));
+    return list;
+}
+
 // ---- running ----------------------------------------------------------------------------------------------------
-
-/// Callbacks into Python come from threads of the library. Once the interpreter is about to end none may begin.
-class Gate {
-public:
-    bool enter() {
-        inside_.fetch_add(1);
-        if (!closed_) return true;
-        leave();
-        return false;
-    }
-    void leave() { inside_.fetch_sub(1); }
-    void close() {
-        closed_ = true;
-        const Released released;
-        while (inside_.load() != 0) std::this_thread::yield();
-    }
-
-private:
-    std::atomic<int> inside_{0};
-    std::atomic<bool> closed_{false};
-};
-Gate gate;
 
 /// The end of one run: whom to tell of it.
 struct Ending {
@@ -164,13 +181,22 @@ public:
     Context(const cpp::Executable& executable, bool profile)
         : context_(std::make_unique<cpp::Context>(executable, profile)) {}
     /// One that takes inputs of any shape that fits.
-    Context(const cpp::Model& model, const cpp::Device& device)
-        : context_(std::make_unique<cpp::Context>(model.context(device))), output_count_(model.output_count()) {}
+    Context(const cpp::Model& model, const cpp::Device& device) : output_count_(model.output_count()) {
+        tosavk_compile_options options{};
+        options.progress = LongCalls::report;
+        options.user = &long_calls_;
+        context_ = std::make_unique<cpp::Context>(model.context(device, false, options));
+    }
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;
     ~Context() {
-        const Released released;  // a run may be under way, whose callback wants the GIL
-        context_.reset();
+        // A run may be under way, whose callback wants the GIL, unless the gate is closed.
+        if (!gate.enter()) return;
+        {
+            const nb::gil_scoped_release released;
+            context_.reset();
+        }
+        gate.leave();
     }
 
     void set_input(std::uint32_t index, int type, const InBytes& data, bool same_type) {
@@ -183,6 +209,9 @@ public:
     void set_input_shape(std::uint32_t index, const std::vector<std::int64_t>& shape) {
         const Alone alone(*this);
         context_->set_input_shape(index, shape);
+        const auto [known, is_first] = shapes_.try_emplace(index, shape);
+        is_new_ = is_new_ || is_first || known->second != shape;
+        known->second = shape;
     }
     /// Of a model, for the shapes that its inputs have.
     std::vector<Info> outputs() const {
@@ -207,9 +236,12 @@ public:
     }
     void run() {
         const Alone alone(*this);
+        const Inside inside;
+        if (is_new_) long_calls_.run([&] { context_->submit(); });  // which compiles
         {
             const Released released;
-            context_->submit();
+            if (!is_new_) context_->submit();
+            is_new_ = false;
             running_ = true;
             if (wait_slice(between_signals)) return;
         }
@@ -303,8 +335,11 @@ private:
         return true;
     }
 
+    LongCalls long_calls_;
     std::unique_ptr<cpp::Context> context_;
-    std::uint32_t output_count_ = 0;  ///< of a model
+    std::uint32_t output_count_ = 0;  ///< these of a model
+    std::map<std::uint32_t, std::vector<std::int64_t>> shapes_;
+    bool is_new_ = false;  ///< shapes that nothing has run with
     std::shared_ptr<Ending> ending_;
     std::atomic<bool> running_{false};
     mutable std::atomic<bool> used_{false};
@@ -315,12 +350,12 @@ public:
     /// passed, values compared, worst error as a share of its bound, a line about it
     using Report = std::tuple<bool, std::uint64_t, double, std::string>;
 
-    Checker(const cpp::Device& device, const cpp::Graph& graph) : checker_(device, graph) {
+    Checker(const cpp::Device& device, const cpp::Graph& graph) {
+        calls_.run([&] { checker_.emplace(device, graph, LongCalls::report, &calls_); });
         for (std::uint32_t k = 0; k < graph.input_count(); ++k) sizes_.push_back(graph.input(k).size_bytes);
     }
     Report run(std::uint64_t seed) {
-        const Released released;
-        return report(checker_.run(seed));
+        return report([&] { return checker_->run(seed); });
     }
     Report run_with(const std::vector<InBytes>& inputs) {
         std::vector<const void*> pointers;
@@ -329,16 +364,18 @@ public:
                 throw cpp::Error(TOSAVK_ERROR_BAD_INPUT, "an input has another size than the graph's");
             pointers.push_back(inputs[k].data());
         }
-        const Released released;
-        return report(checker_.run(pointers));
+        return report([&] { return checker_->run(pointers); });
     }
 
 private:
-    static Report report(const cpp::CheckReport& found) {
+    template <class Run> Report report(Run run) {
+        cpp::CheckReport found;
+        calls_.run([&] { found = run(); });
         return {found.passed, found.values_checked, found.worst, found.detail};
     }
 
-    cpp::Checker checker_;
+    LongCalls calls_;
+    std::optional<cpp::Checker> checker_;
     std::vector<std::size_t> sizes_;
 };
 
@@ -349,11 +386,15 @@ std::tuple<std::uint64_t, std::uint64_t, bool> binding(const tosavk_binding_info
 }  // namespace
 
 void add_running(nb::module_& module) {
-    module.def("close", [] { gate.close(); });
+    module.def("close", [](bool are_others_left) {
+        gate.close();
+        if (are_others_left) nb::set_leak_warnings(false);  // threads that never end keep what they have
+    });
     module.def("compile", compile, nb::arg("device"), nb::arg("graph"), nb::arg("fuse"), nb::arg("progress").none());
     module.def("specialize", specialize, nb::arg("model"), nb::arg("device"), nb::arg("symbols"), nb::arg("shapes"),
                nb::arg("fuse"), nb::arg("progress").none());
     module.def("package", package);
+    module.def("reference_run", reference_run);
 
     nb::class_<cpp::Executable>(module, "Executable")
         .def("plan", [](const cpp::Executable& executable) { return executable.print(TOSAVK_EXECUTABLE_PLAN); })
@@ -382,7 +423,7 @@ void add_running(nb::module_& module) {
         .def("dispatches", &Context::dispatches);
 
     nb::class_<Checker>(module, "Checker")
-        .def(nb::init<const cpp::Device&, const cpp::Graph&>(), nb::call_guard<Released>())
+        .def(nb::init<const cpp::Device&, const cpp::Graph&>())
         .def("run", &Checker::run)
         .def("run_with", &Checker::run_with);
 }

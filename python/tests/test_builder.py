@@ -101,3 +101,22 @@ def test_wrong_calls_leave_the_builder_as_it_was():
     assert b.build()([[1, -2], [3, -4]]).tolist() == [[1, 2], [3, 4]]
     with pytest.raises(tosavk.Error):
         b.build()  # it is empty now
+
+
+def test_probing_while_building():
+    b = tosavk.Builder(keep_refused=True)
+    x = b.input("x", (2, 2))
+    kept = b.node("NONSENSE", x, types=("fp32", (2, 2)), label="odd")
+    b.output(b.abs(kept))
+    probe = b.probe()
+    assert not probe and probe.format == "builder"
+    assert [(op.name, op.taken) for op in probe.operators] == [("NONSENSE", False), ("ABS", True)]
+    assert "NONSENSE" in probe.operators[0].sentence and "NONSENSE" in str(probe)
+    with pytest.raises(tosavk.Error):
+        b.build()
+    taken = tosavk.Builder()
+    x = taken.input("x", (2,))
+    taken.output(taken.abs(x))
+    assert taken.probe()
+    with pytest.raises(tosavk.UnsupportedError):
+        taken.node("NONSENSE", x, types=("fp32", (2,)))

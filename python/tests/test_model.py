@@ -1,5 +1,6 @@
 """Open models: sizes that each call decides, networks for fixed ones; and what files say of themselves."""
 
+import pickle
 import threading
 
 import numpy as np
@@ -129,6 +130,20 @@ def test_threads(model):
     for thread in threads:
         thread.join()
     assert not failed
+
+
+def test_a_model_can_be_pickled():
+    made = tosavk.open_model(FLOATS, device="cpu", precision="fp16", max_executables=1)
+    again = pickle.loads(pickle.dumps(made))
+    assert again.symbols == made.symbols and again.inputs == made.inputs
+    for count in (1, 2):
+        np.testing.assert_array_equal(again(images(count)), made(images(count)))
+    assert again.counters()["kept"] == 1
+    fixed = tosavk.open_model(FLOATS.read_bytes(), shapes={"image": (2, 28, 28, 1)}, device=tosavk.Device("cpu"))
+    again = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(fixed))))
+    assert again.symbols == () and again.inputs[0].shape == (2, 28, 28, 1)
+    assert again.device.name == fixed.device.name
+    np.testing.assert_array_equal(again(images(2)), fixed(images(2)))
 
 
 def test_descriptions_and_signatures():

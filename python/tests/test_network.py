@@ -1,5 +1,6 @@
 """Loading, running, compiling, checking, showing, keeping."""
 
+import os
 import pickle
 import subprocess
 import sys
@@ -51,6 +52,42 @@ def test_several_outputs_have_names():
     assert pickle.loads(pickle.dumps(both)).names == both.names
     with pytest.raises(KeyError):
         both["other"]
+
+
+def test_inputs_may_have_the_names_of_parameters():
+    names = ("self", "runs", "seeds", "inputs")
+    b = tosavk.Builder()
+    x = [b.input(name, (2,)) for name in names]
+    b.output(b.sub(b.sub(x[0], x[1]), b.sub(x[2], x[3])))
+    net = b.build()
+    given = {name: np.full(2, 10.0**k, np.float32) for k, name in enumerate(names)}
+    compiled, model = net.compile(), tosavk.open_model(bytes(net))
+    calls = (net, net.reference, compiled, model, lambda **n: compiled.submit(**n).result(), lambda **n: net.submit(**n).result())
+    for call in calls:
+        np.testing.assert_array_equal(call(**given), [891, 891])
+    assert net.verify(**given) and compiled.verify(**given)
+    assert net.profile(**given).runs == compiled.profile(**given).runs == 10
+    assert tosavk.problem("add f32 4").profile(runs=3).runs == 3
+
+
+def test_names_of_files_need_not_be_utf_8(tmp_path):
+    net = tosavk.problem("add f32 4")
+    path = tmp_path / os.fsdecode(b"m\xff\xfe.tosa")
+    net.save(path)
+    assert [name for name in os.listdir(os.fsencode(tmp_path))] == [b"m\xff\xfe.tosa"]
+    inputs = net.random_inputs(1)
+    for given in (path, str(path)):
+        assert str(tosavk.load(given).listing) and tosavk.probe(given) and tosavk.describe(given)["format"] == "tosa"
+        for again in (tosavk.load(given), tosavk.open_model(given)):
+            np.testing.assert_array_equal(again(*inputs), net(*inputs))
+    packed = tmp_path / os.fsdecode(b"p\xff.tvk")
+    net.compile(cache_dir=tmp_path / os.fsdecode(b"c\xff")).save(packed)
+    np.testing.assert_array_equal(tosavk.load(packed)(*inputs), net(*inputs))
+    assert os.listdir(os.fsencode(tmp_path / os.fsdecode(b"c\xff")))
+    missing = tmp_path / os.fsdecode(b"no\xff")
+    with pytest.raises(tosavk.FileError) as caught:
+        tosavk.load(missing)
+    assert str(missing) in str(caught.value)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int64, np.uint64, np.float64, np.float32, ">i2", np.int8])

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from . import _native
 from ._graph import Graph
-from ._network import Network
+from ._network import Network, Probe
 from ._options import level_code, text_of
 from ._types import (
     DType,
@@ -85,16 +85,18 @@ class Builder:
     >>> net = b.build()
     """
 
-    def __init__(self, name: str = "", level: str = "8k") -> None:
+    def __init__(self, name: str = "", level: str = "8k", *, keep_refused: bool = False) -> None:
         """
         Args:
             name: the graph's.
             level: limits of the TOSA level to apply, "8k" or "none"; without them tensors have up to 8 dimensions.
+            keep_refused: whether a node that is refused is kept for `probe`, where its `types` say type and shape of
+                all its outputs, instead of an error. Such a graph cannot be built.
 
         Raises:
             UsageError: there is no such level.
         """
-        self._native = _native.Builder(text_of(name, "the graph's name"), level_code(level))
+        self._native = _native.Builder(text_of(name, "the graph's name"), level_code(level), bool(keep_refused))
         self._built = 0
 
     def input(self, name: str, shape: Sequence[int] | int, dtype: npt.DTypeLike = "fp32") -> Value:
@@ -207,6 +209,10 @@ class Builder:
                 raise UsageError(f"{value!r} is no value of this builder")
         for value in values:
             self._native.output(self._operand(value))
+
+    def probe(self) -> Probe:
+        """What becomes of the nodes so far; those of a region are in its own builder's."""
+        return Probe(json.loads(self._native.probe()))
 
     def build(self) -> Network:
         """Checks the graph as a whole. The builder is then empty and may be used again."""

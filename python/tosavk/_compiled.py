@@ -159,7 +159,7 @@ class CompiledNetwork:
         """A context of its own: to bind buffers, or to keep inputs, from run to run."""
         return Context(self._executable, self.inputs, self.outputs)
 
-    def __call__(self, *inputs: Any, **named: Any) -> Any:
+    def __call__(self, /, *inputs: Any, **named: Any) -> Any:
         """Runs the network.
 
         Args:
@@ -180,7 +180,7 @@ class CompiledNetwork:
         finally:
             self._give_back(context)
 
-    def submit(self, *inputs: Any, **named: Any) -> Future:
+    def submit(self, /, *inputs: Any, **named: Any) -> Future:
         """Starts a run with copies of the inputs and returns at once: a future whose `result` is what the call gives.
         Any number may be under way; of a network with variables one, for whose end the next call waits."""
         context = self._started(inputs, named, True)
@@ -232,9 +232,14 @@ class CompiledNetwork:
             context._unbind()
         self._contexts.put(context)
 
-    def profile(self, *inputs: Any, runs: int = 10, **named: Any) -> Profile:
-        """Times every dispatch by the GPU's clock, the best of some runs. The inputs are as in a call; without any
-        they are random."""
+    def profile(self, /, *inputs: Any, runs: Any = None, **named: Any) -> Profile:
+        """Times every dispatch by the GPU's clock.
+
+        Args:
+            inputs, named: as in a call; without any they are random.
+            runs: of how many the best counts; None: 10. It is the input of this name where the network has one.
+        """
+        runs = _number_or_input("runs", runs, 10, self.inputs, named)
         if runs < 1:
             raise UsageError(f"{runs} runs cannot be timed")
         values = arranged(self.inputs, inputs, named) if inputs or named else self.random_inputs(0)
@@ -255,13 +260,15 @@ class CompiledNetwork:
         ]
         return Profile(rows, wall * 1000, runs, self._device.name)
 
-    def verify(self, *inputs: Any, seeds: int = 5, **named: Any) -> Verification:
+    def verify(self, /, *inputs: Any, seeds: Any = None, **named: Any) -> Verification:
         """Compares the device with the reference, node by node: every operator within its bound of the specification,
-        integers equal, fused runs with the bits of unfused ones.
+        integers equal, fused runs with the bits of unfused ones. Ctrl-C ends it.
 
         Args:
-            inputs, named: as in a call; without any, `seeds` random inputs.
+            inputs, named: as in a call; without any they are random.
+            seeds: how many random inputs; None: 5. It is the input of this name where the network has one.
         """
+        seeds = _number_or_input("seeds", seeds, 5, self.inputs, named)
         checker = _native.Checker(self._device._native, self._graph.native)
         if inputs or named:
             values = arranged(self.inputs, inputs, named)
@@ -314,10 +321,22 @@ class CompiledNetwork:
         return f"<tosavk.CompiledNetwork of {self._graph} on {self._device.name!r}>"
 
 
+def _number_or_input(name: str, given: Any, usual: int, inputs: Sequence[TensorInfo], named: dict[str, Any]) -> int:
+    """A keyword's number, unless an input has its name, which then goes to `named`."""
+    if given is not None and any(info.name == name for info in inputs):
+        named[name] = given
+        given = None
+    return usual if given is None else given
+
+
+def reopened(device: str) -> Device:
+    """The device of that name, or on another machine the best there is."""
+    try:
+        return find_device(device)
+    except NoDeviceError:
+        return find_device(None)
+
+
 def _unpickled(package: bytes, ends: Any, device: str, fuse: bool) -> CompiledNetwork:
     graph = Graph(_native.load_bytes(package, options(level="none")), ends)
-    try:
-        opened = find_device(device)
-    except NoDeviceError:  # another machine's: the best there is
-        opened = find_device(None)
-    return CompiledNetwork(graph, opened, fuse, None)
+    return CompiledNetwork(graph, reopened(device), fuse, None)

@@ -86,7 +86,7 @@ class Device:
         if uuid is None and isinstance(which, DeviceInfo):
             uuid = which.uuid  # another device may have its number by now
         conditions = (_id("uuid", uuid, 16), _id("luid", luid, 8), vendor_id, _TYPES.get(type or "", 0), ordinal)
-        folder = None if cache_dir is None or isinstance(cache_dir, bool) else os.fspath(cache_dir)
+        folder = None if cache_dir is None or isinstance(cache_dir, bool) else os.fsencode(cache_dir)
         if cache_dir is True:
             raise UsageError("cache_dir is a folder, None or False")
         self._native = _native.Device.open(name, *conditions, folder, cache_dir is False)
@@ -179,6 +179,6 @@ def _uuid_of(device: Device) -> str | None:
 
 @atexit.register
 def _close() -> None:
-    """Before the interpreter ends: no callback of the library may begin any more."""
-    _native.close()
+    """Before the interpreter ends: no thread may be within the library then, nor a callback of it in Python."""
+    _native.close(threading.active_count() > 1)
     _opened.clear()

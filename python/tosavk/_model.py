@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -11,15 +10,17 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from ._compiled import CompiledNetwork
+from ._compiled import CompiledNetwork, reopened
 from ._context import Outputs, arranged
-from ._device import Device, DeviceLike, find_device
+from ._device import Device, DeviceInfo, DeviceLike, find_device
 from ._graph import Graph
 from ._network import Network
 from ._options import ShapePairs, Shapes, Source, opened, options, shape_pairs
 from ._progress import Progress, reporter
 from ._types import TensorInfo, as_array, as_declared, encode, to_info, type_name, word_dimensions
 from .errors import BadInputError, UsageError
+
+_Given = tuple[tuple[Any, ...], ShapePairs, int]  # arguments of `options`, shapes, executables to keep
 
 Sizes = Mapping[str, int]
 """By symbol."""
@@ -57,12 +58,13 @@ class OpenModel:
 
     A call takes inputs of any shape that fits: the first of each set of sizes compiles (shaders and weights are shared
     by all), those that were used last are kept. Calls run one after another, on one context; `specialize` gives
-    networks for fixed sizes, which run side by side.
+    networks for fixed sizes, which run side by side. It can be pickled: as the file, which another process opens.
     """
 
-    def __init__(self, native: _native.Model, device: DeviceLike) -> None:
+    def __init__(self, native: _native.Model, device: DeviceLike, given: _Given) -> None:
         self._native = native
         self._wanted = device
+        self._given = given
         self._device: Device | None = None
         self._context: _native.Context | None = None
         self._lock = threading.Lock()
@@ -154,8 +156,8 @@ class OpenModel:
             bound.append((self._symbols.index(symbol), int(value)))
         return bound, shape_pairs(shapes, lambda: [info.name for info in self._inputs])
 
-    def __call__(self, *inputs: Any, **named: Any) -> Any:
-        """Runs the network for the sizes that the inputs have.
+    def __call__(self, /, *inputs: Any, **named: Any) -> Any:
+        """Runs the network for the sizes that the inputs have. Ctrl-C ends it, and what is compiled for new ones.
 
         Args:
             inputs, named: an array-like for each input, as of `CompiledNetwork.__call__`.
@@ -209,6 +211,12 @@ class OpenModel:
         ``shaders_compiled``, ``pipelines_created`` and ``weight_bytes_copied``."""
         return self._native.counters()
 
+    def __reduce__(self) -> Any:
+        wanted = self._wanted
+        is_found = isinstance(wanted, (Device, DeviceInfo))  # which another process knows by name
+        device = wanted.name if isinstance(wanted, (Device, DeviceInfo)) else wanted
+        return _unpickled, (self._native.file(), self._given, device, is_found)
+
     def __repr__(self) -> str:
         return f"<tosavk.OpenModel: {', '.join(map(str, self._inputs))}>"
 
@@ -242,12 +250,18 @@ def open_model(
     """
     if isinstance(max_executables, bool) or not isinstance(max_executables, int) or not 0 < max_executables < 2**32:
         raise UsageError(f"{max_executables!r} is no number of executables to keep")
-    given = options(rounding, hybrid, level, signature, precision, f64_as_f32)
-    if isinstance(source, os.PathLike):
-        source = os.fspath(source)
-    native = opened(source, given, max_executables)
-    pairs = shape_pairs(shapes, lambda: [raw[0] for raw in native.inputs])
+    words = rounding, hybrid, level, signature, precision, f64_as_f32
+    pairs = shape_pairs(shapes, lambda: [raw[0] for raw in opened(source, options(*words)).inputs])
+    return _opened(source, device, (words, pairs, max_executables))
+
+
+def _opened(source: Source, device: DeviceLike, given: _Given) -> OpenModel:
+    words, pairs, max_executables = given
+    how = options(*words)
     if pairs:
-        given.set_shapes(pairs)
-        native = opened(source, given, max_executables)
-    return OpenModel(native, device)
+        how.set_shapes(pairs)
+    return OpenModel(opened(source, how, max_executables), device, given)
+
+
+def _unpickled(file: bytes, given: _Given, device: DeviceLike, is_name: bool) -> OpenModel:
+    return _opened(file, reopened(str(device)) if is_name else device, given)

@@ -80,21 +80,21 @@ class Network:
                 self._compiled = self.compile()
             return self._compiled
 
-    def __call__(self, *inputs: Any, **named: Any) -> Any:
+    def __call__(self, /, *inputs: Any, **named: Any) -> Any:
         """Runs on the best device: see `CompiledNetwork.__call__`."""
         arranged(self.inputs, inputs, named)  # what is wrong is said before anything is compiled
         return self._default()(*inputs, **named)
 
-    def submit(self, *inputs: Any, **named: Any) -> Future:
+    def submit(self, /, *inputs: Any, **named: Any) -> Future:
         """See `CompiledNetwork.submit`."""
         arranged(self.inputs, inputs, named)
         return self._default().submit(*inputs, **named)
 
-    def profile(self, *inputs: Any, runs: int = 10, **named: Any) -> Profile:
+    def profile(self, /, *inputs: Any, runs: Any = None, **named: Any) -> Profile:
         """See `CompiledNetwork.profile`."""
         return self._default().profile(*inputs, runs=runs, **named)
 
-    def verify(self, *inputs: Any, seeds: int = 5, **named: Any) -> Verification:
+    def verify(self, /, *inputs: Any, seeds: Any = None, **named: Any) -> Verification:
         """See `CompiledNetwork.verify`."""
         return self._default().verify(*inputs, seeds=seeds, **named)
 
@@ -103,13 +103,13 @@ class Network:
         """See `CompiledNetwork.plan`."""
         return self._default().plan
 
-    def reference(self, *inputs: Any, **named: Any) -> Any:
-        """The reference interpreter's outputs for inputs as in a call. Needs no device; slow."""
+    def reference(self, /, *inputs: Any, **named: Any) -> Any:
+        """The reference interpreter's outputs for inputs as in a call. Needs no device; slow. Ctrl-C ends it."""
         values = arranged(self.inputs, inputs, named)
         arrays = [flat(exact(info, v, f"input {k}")) for k, (info, v) in enumerate(zip(self.inputs, values))]
         results = [
             array_of(info, data)
-            for data, info in zip(self._graph.native.reference_run(arrays), self.outputs, strict=True)
+            for data, info in zip(_native.reference_run(self._graph.native, arrays), self.outputs, strict=True)
         ]
         return results[0] if len(results) == 1 else Outputs(results, [info.name for info in self.outputs])
 
@@ -133,7 +133,7 @@ class Network:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the graph as a TOSA 1.0 file, whole or not at all; scales of quantized tensors are left out."""
-        self._graph.native.save(os.fspath(path))
+        self._graph.native.save(path_of(path))
 
     def __bytes__(self) -> bytes:
         """The bytes of such a file."""
@@ -224,7 +224,7 @@ class Probe:
 
     def __init__(self, said: dict[str, Any]) -> None:
         self.format: str = said["format"]
-        """``"tflite"`` or ``"tosa"``."""
+        """``"tflite"``, ``"tosa"``, ``"stablehlo"`` or, of `Builder.probe`, ``"builder"``."""
         self.taken: bool = said["taken"]
         self.operators = [
             ProbedOperator(op["region"], op["index"], op["name"], op["taken"], op.get("sentence", op.get("needs", "")))

@@ -94,10 +94,11 @@ def text_of(value: Any, what: str) -> str:
     return value
 
 
-def path_of(source: Any) -> str:
+def path_of(source: Any) -> bytes:
+    """A path as the system has it, which need not be UTF-8."""
     if not isinstance(source, (str, os.PathLike)):
         raise UsageError(f"a model is a path or bytes, not {type(source).__name__}")
-    path = os.fspath(source)
-    if not isinstance(path, str) or "\0" in path:
-        raise UsageError(f"{path!r} is no path")
+    path = os.fsencode(source)
+    if b"\0" in path:
+        raise UsageError(f"{os.fsdecode(path)!r} is no path")
     return path
