@@ -238,6 +238,8 @@ TEST_P(FailingCalls, WhileHandlesAreMade) {
         {VK_ERROR_INITIALIZATION_FAILED, TOSAVK_ERROR_DEVICE},
         {VK_ERROR_DEVICE_LOST, TOSAVK_ERROR_DEVICE_LOST}};
     for (const auto& [fault, status] : faults_of_all) {
+        // What the library makes of the others hangs little on the driver: its variants leave them to the default one.
+        if (std::getenv("TOSAVK_TEST_PART") && fault != VK_ERROR_OUT_OF_DEVICE_MEMORY) continue;
         SCOPED_TRACE(testing::Message() << "VkResult " << fault);
         fail_with(fault, status);
         const int faults = each_fault([&] { make_and_run(true); },
@@ -302,6 +304,7 @@ TEST_P(FailingCalls, WhileHandlesAreUsed) {
     use();
     const int before = shim.all_alive();
     for (const bool memory : {true, false}) {
+        if (!memory && std::getenv("TOSAVK_TEST_PART")) continue;
         if (!memory) fail_with(VK_ERROR_INITIALIZATION_FAILED, TOSAVK_ERROR_DEVICE);
         const int faults = each_fault(use, [&](const std::string& call) {
             SCOPED_TRACE("after " + call);
