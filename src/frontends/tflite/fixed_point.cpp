@@ -78,9 +78,9 @@ QuantizedMultiplier fixed_inverse_sqrt(std::int32_t x) {
 
 namespace {
 
-// x / 2^n as TFLite's arithmetic of 32 bits has it where n leaves the 31 bits that it is meant for: a processor shifts
-// by n modulo 32, and all that is not negative goes one up. So 0 by anything may be 1.
-std::int32_t shift_beyond_31(std::int32_t x, int n) { return (x >> (n & 31)) + (x >= 0 ? 1 : 0); }
+// x / 2^n as TFLite's arithmetic has it where n leaves the bits that it is meant for, 31 or (of 16-bit numbers) 15: a
+// processor shifts by n modulo 32, and all that is not negative goes one up. So 0 by anything may be 1.
+std::int32_t shift_beyond(std::int32_t x, int n) { return (x >> (n & 31)) + (x >= 0 ? 1 : 0); }
 
 }  // namespace
 
@@ -92,11 +92,19 @@ std::int32_t quantized_quotient(std::int32_t a, std::int32_t b, const QuantizedM
     const std::int32_t quotient = multiply_by_quantized(a, {inverse.value, headroom}, rounding);
     const int exponent = m.exponent - inverse.exponent - headroom;
     if (rounding == Rounding::double_round && exponent < -31)
-        return shift_beyond_31(mul31(quotient, m.multiplier), -exponent);
+        return shift_beyond(mul31(quotient, m.multiplier), -exponent);
     return multiply_by_quantized(quotient, {m.multiplier, exponent}, rounding);
 }
 
 // ---- HARD_SWISH ---------------------------------------------------------------------------------------------------
+
+namespace {
+
+std::int32_t divide_16_by_power(std::int32_t x, int n) {
+    return n > 15 ? shift_beyond(x, n) : static_cast<std::int32_t>(divide_by_power(x, n));
+}
+
+}  // namespace
 
 // x counts 2^-7 of the input's scale; the gate, which is x / 3 in -1..1, 2^-15.
 HardSwish::HardSwish(const Quant& in, const Quant& out) {
@@ -115,10 +123,10 @@ std::int32_t HardSwish::operator()(std::int32_t x) const {
     if (gate_exponent > 0) gate = saturate16(std::int64_t{gate} << std::min(gate_exponent - 1, 16));
     gate = mul15(gate, gate_multiplier);
     if (gate_exponent > 0) gate = saturate16(gate * 2);
-    if (gate_exponent < 0) gate = static_cast<std::int32_t>(divide_by_power(gate, -gate_exponent));
+    if (gate_exponent < 0) gate = divide_16_by_power(gate, -gate_exponent);
     gate = (gate + (1 << 15)) >> 1;                                                  // 0..1
     const std::int32_t product = gate * mul15(fine, output_multiplier) / (1 << 15);  // towards zero
-    return static_cast<std::int32_t>(divide_by_power(product, -output_exponent));
+    return divide_16_by_power(product, -output_exponent);
 }
 
 // ---- LOGISTIC, TANH -----------------------------------------------------------------------------------------------

@@ -35,6 +35,23 @@ IntRange product(const IntRange& a, const IntRange& b) {
 IntRange up_to(std::int64_t magnitude) { return {-magnitude, magnitude}; }
 std::int64_t magnitude(const IntRange& r) { return std::max(std::abs(r.min), std::abs(r.max)); }
 
+/// Of a constant's numbers; nothing where one is none.
+std::vector<std::int64_t> whole_numbers(const Value& value) {
+    std::vector<std::int64_t> numbers;
+    for (const double v : decode_reals(value.type, *value.data)) {
+        if (!(std::abs(v) < static_cast<double>(far))) return {};
+        numbers.push_back(static_cast<std::int64_t>(v));
+    }
+    return numbers;
+}
+
+/// What factors of a constant may make, some or all of them.
+IntRange product_of_constant(const Value& value) {
+    double most = 1;
+    for (const std::int64_t v : whole_numbers(value)) most *= std::max<double>(std::abs(static_cast<double>(v)), 1);
+    return most <= static_cast<double>(narrow_range.max) ? up_to(static_cast<std::int64_t>(most)) : anything;
+}
+
 IntRange times(const IntRange& r, std::int64_t count) {
     return product(r, {0, std::clamp<std::int64_t>(count, 1, narrow_range.max)});
 }
@@ -43,10 +60,11 @@ IntRange times(const IntRange& r, std::int64_t count) {
 
 IntRange Lowering::range_of(const TfliteTensor& tensor) const {
     const ValueId id = values_[tensor.index];
-    if (id != no_id && graph_value(id).is_constant() && is_integer(type(id))) {
-        const std::vector<std::int64_t> values = decode_ints(type(id), *graph_value(id).data);
+    if (id != no_id && graph_value(id).is_constant() && type(id) != DType::boolean) {
+        const std::vector<std::int64_t> values = whole_numbers(graph_value(id));
+        if (values.empty()) return anything;
         const auto [least, greatest] = std::minmax_element(values.begin(), values.end());
-        return {*least, *greatest};
+        return {*least + stored_bias(tensor), *greatest + stored_bias(tensor)};
     }
     if (id == no_id && tensor.is_constant && tensor.type == Type::INT64 && !tensor.data.empty()) {
         const std::vector<std::int64_t> values = decode_ints(DType::i48, tensor.data);
@@ -126,6 +144,8 @@ IntRange Lowering::result_range() const {
         }
         case Code::REDUCE_PROD: {
             const ValueId id = values_[in(0).index];
+            if (is_empty(id)) return {1, 1};
+            if (id != no_id && graph_value(id).is_constant()) return product_of_constant(graph_value(id));
             const double factors = id == no_id ? 1 : static_cast<double>(reduced_count());
             const double most = std::pow(std::max<double>(static_cast<double>(magnitude(of(0))), 1), factors);
             return most <= static_cast<double>(narrow_range.max) ? up_to(static_cast<std::int64_t>(most)) : anything;

@@ -1,11 +1,14 @@
 // Reductions along axes: MEAN, SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_ALL, REDUCE_ANY.
 #include "frontends/tflite/lowering.hpp"
 
+#include "graph/host_tensor.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 namespace tosavk {
 
@@ -81,6 +84,61 @@ std::int64_t reduced_count(const Shape& shape, const std::vector<bool>& axes) {
     return n;
 }
 
+/// What TFLite makes of no elements; of most quantized numbers it leaves memory as it was.
+double of_nothing(const Lowering& l) {
+    const tflite::TensorType type = l.in(0).type;
+    const DType held = l.dtype(l.in(0));
+    const bool quantized = l.is_quantized(l.in(0)) && !l.in(0).scale.empty();
+    switch (l.op().code) {
+        case BuiltinOperator::REDUCE_ALL: return 1;
+        case BuiltinOperator::REDUCE_ANY: return 0;
+        case BuiltinOperator::MEAN:
+            if (held == DType::fp32) return std::numeric_limits<double>::quiet_NaN();
+            return static_cast<double>(-Lowering::stored_bias(l.in(0)));  // whatever the zero point
+        case BuiltinOperator::SUM:
+            if (!quantized || type == tflite::TensorType::UINT8)
+                return static_cast<double>(-Lowering::stored_bias(l.in(0)));
+            break;
+        case BuiltinOperator::REDUCE_PROD:
+            if (!quantized) return static_cast<double>(1 - Lowering::stored_bias(l.in(0)));
+            break;
+        case BuiltinOperator::REDUCE_MAX:
+        case BuiltinOperator::REDUCE_MIN: {
+            if (type == tflite::TensorType::INT64) break;  // the ends of 64 bits
+            const bool least = l.op().code == BuiltinOperator::REDUCE_MAX;
+            if (held == DType::fp32) {
+                constexpr double most = std::numeric_limits<float>::max();
+                return least ? -most : most;
+            }
+            return static_cast<double>(least ? min_of(held) : max_of(held));
+        }
+        default: break;
+    }
+    l.unsupported(fmt::format("it reduces no elements of type {}", name_of(type)));
+}
+
+/// Whether input 0 has no elements; the output is set then.
+bool reduces_nothing(Lowering& l) {
+    const ValueId x = l.value(0);
+    if (!l.is_empty(x)) return false;
+    const DType type = reduced_type(l);
+    const Shape full = l.shape(x);
+    const std::vector<bool> axes = reduced_axes(l, full.size());
+    Shape left;
+    for (std::size_t d = 0; d < full.size(); ++d) {
+        if (!axes[d] || keep_dims(l)) left.push_back(axes[d] ? 1 : full[d]);
+    }
+    const std::int64_t count = element_count(left);
+    if (count > std::int64_t{1} << 24) l.unsupported("it makes more than 2^24 elements of none");
+    if (count == 0) {
+        l.set(l.empty(type, left));
+    } else {
+        const std::vector<double> all(static_cast<std::size_t>(count), of_nothing(l));
+        l.set(l.constant("nothing", type, left, encode_reals(type, all)));
+    }
+    return true;
+}
+
 // Mean, and sum of UINT8: the sum without zero points, in 32 bits that wrap, then one multiplier.
 void sum_by_multiplier(Lowering& l, ValueId x, const std::vector<bool>& axes, std::int64_t n, bool mean) {
     const DType type = l.type(x);
@@ -140,6 +198,7 @@ ValueId mean_of_integers(Lowering& l, ValueId x, const std::vector<bool>& axes, 
 }
 
 void lower_mean(Lowering& l) {
+    if (reduces_nothing(l)) return;
     const DType type = reduced_type(l);
     ValueId x = l.value(0);
     const Shape shape = l.shape(x);
@@ -155,6 +214,7 @@ void lower_mean(Lowering& l) {
 }
 
 void lower_sum(Lowering& l) {
+    if (reduces_nothing(l)) return;
     const DType type = reduced_type(l);
     const ValueId x = l.value(0);
     const std::vector<bool> axes = reduced_axes(l, l.shape(x).size());
@@ -165,6 +225,7 @@ void lower_sum(Lowering& l) {
 }
 
 void lower_extreme(Lowering& l) {
+    if (reduces_nothing(l)) return;
     const bool largest = l.op().code == BuiltinOperator::REDUCE_MAX;
     const DType type = reduced_type(l);
     l.require_same_quant(l.in(0), l.out());
@@ -176,6 +237,7 @@ void lower_extreme(Lowering& l) {
 }
 
 void lower_all_any(Lowering& l) {
+    if (reduces_nothing(l)) return;
     if (reduced_type(l) != DType::boolean)
         l.unsupported(fmt::format("type {} is not supported", name_of(l.in(0).type)));
     const ValueId x = l.value(0);
@@ -237,6 +299,7 @@ ValueId product_of_quantized(Lowering& l, ValueId rows) {
 }
 
 void lower_product(Lowering& l) {
+    if (reduces_nothing(l)) return;
     const DType type = reduced_type(l);
     ValueId x = l.value(0);
     const Shape shape = l.shape(x);

@@ -16,7 +16,7 @@ enum RowTraits : std::uint8_t {
     computes = 0,
     moves_data = 1,      ///< copies elements only, so that constants may be folded whatever their type
     has_regions = 2,     ///< runs subgraphs: never folded, since a loop might not end
-    takes_axes = 4,      ///< input 1 are axes, of which there may be none
+    takes_axes = 4,      ///< input 1 are axes, of which there may be none; input 0 may have no elements
     asks_shape = 8,      ///< reads no element of its input, which may have none
     rounds_halves = 16,  ///< of FLOAT16 it is computed in FLOAT32, and the result rounded
 };

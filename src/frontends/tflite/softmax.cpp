@@ -47,9 +47,6 @@ struct Rows8 {
 
     Rows8(Lowering& l, double beta) : fixed{l, l.value(0)} {
         const ValueId x = l.value(0);
-        // From 4096 elements on a sum of exponentials may overflow.
-        if (l.shape(x).back() > 4095)
-            l.unsupported(fmt::format("quantized rows of {} elements are too long", l.shape(x).back()));
         if (!make_softmax_tables(beta, l.quant(l.in(0)).scale, tables)) l.unsupported("its input scale is too small");
         difference = fixed.sub(l.cast(x, DType::i32), l.cast(along_last(l, Op::reduce_max, x), DType::i32));
         index = fixed.add(difference, fixed.number(255));
@@ -78,8 +75,11 @@ void softmax_8_bits(Lowering& l, double beta) {
     const ValueId product = fixed.mul31(fixed.reciprocal(f), rows.of("exp_q31", rows.tables.exp_q31));
     const bool wide = to == T::INT16;
     ValueId last_shift = fixed.sub(fixed.number(wide ? 27 : 35), zeros);
-    // From 512 elements on a sum can reach what TFLite's last shift cannot express.
-    if (!wide && l.shape(product).back() >= 512) last_shift = binary(l, Op::minimum, last_shift, fixed.number(31));
+    // From 512 elements on a sum can reach what TFLite's last shift cannot express; from 8192 on, where it wraps, a
+    // shift the other way. There TFLite ends the program.
+    const std::int64_t length = l.shape(product).back();
+    if (!wide && length >= 512) last_shift = binary(l, Op::minimum, last_shift, fixed.number(31));
+    if (wide && length >= 8192) last_shift = binary(l, Op::maximum, last_shift, fixed.number(0));
     const ValueId probability = fixed.right(product, last_shift, true);
     if (!wide) return l.set(l.requantize(probability, DType::i8, unit_multiplier, 0, -128));
     const ValueId centred = fixed.add(probability, fixed.number(min_of(DType::i16)));
@@ -151,7 +151,12 @@ void log_softmax_8_bits(Lowering& l) {
     }
     const Rows8 rows(l, 1);
     const Fixed& fixed = rows.fixed;
-    const ValueId log_sum = logarithm(fixed, rows.sum());
+    ValueId sum = rows.sum();
+    // From 4096 elements on it may wrap, which TFLite takes the logarithm of; here it is the largest then.
+    if (l.shape(rows.index).back() > 4095)
+        sum = choose(l, compare(l, Op::greater_equal, sum, 1 << 19), sum,
+                     fixed.number(std::numeric_limits<std::int32_t>::max()));
+    const ValueId log_sum = logarithm(fixed, sum);
     // Differences from which on the result would leave Q5.26 have the smallest one.
     const QuantizedMultiplier inverse =
         quantize_multiplier(static_cast<double>(std::int64_t{1} << (31 - rows.tables.multiplier.exponent)) /
@@ -168,9 +173,9 @@ void log_softmax_8_bits(Lowering& l) {
 }
 
 void lower_softmax(Lowering& l) {
-    // Without options beta is 1; the format's default of 0 would make every output equal.
+    // Absent options are zeros for TFLite too: every output of a row is equal then.
     const auto* options = l.options<tflite::SoftmaxOptions>();
-    const float beta = options ? options->beta() : 1.0f;
+    const float beta = options ? options->beta() : 0.0f;
     if (!std::isfinite(beta)) l.fail(fmt::format("beta is {}", beta));
     if (l.shape(l.value(0)).empty()) l.fail("its input is a scalar");
     const T from = l.in(0).type, to = l.out().type;

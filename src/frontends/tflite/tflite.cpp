@@ -2,6 +2,7 @@
 #include "frontends/tflite/tflite.hpp"
 #include "frontends/tflite/lowering.hpp"
 #include "ops/builder.hpp"
+#include "ops/empty.hpp"
 #include "reference/reference.hpp"
 
 #include <fmt/format.h>
@@ -14,6 +15,13 @@ namespace tosavk {
 namespace {
 
 constexpr std::int64_t max_folded_elements = std::int64_t{1} << 24;
+/// Of floats and truth values: shapes are computed of so few, and what a network computes of larger constants stays as
+/// it is.
+constexpr std::int64_t max_shape_elements = 256;
+
+bool may_be_of_a_shape(tflite::TensorType type) {
+    return type == tflite::TensorType::FLOAT32 || type == tflite::TensorType::BOOL;
+}
 
 }  // namespace
 
@@ -47,7 +55,7 @@ Lowering::Lowering(const TfliteFile& file, const ImportOptions& options, Probe* 
       graph_(file.main),
       options_(options),
       probe_(probe),
-      builder_(file.main.name.empty() ? "main" : file.main.name, *options.level),
+      builder_(file.main.name.empty() ? "main" : file.main.name, with_empty(*options.level)),
       values_(graph_.tensors.size(), no_id),
       produced_(graph_.tensors.size(), false),
       states_(graph_.tensors.size()),
@@ -89,15 +97,16 @@ void Lowering::add_input(std::size_t k, UniqueNames& names) {
             refuse(ErrorCode::bad_input, fmt::format("shape {} was given, but dimension {} is {} in the model",
                                                      to_string(wanted->second), d, shape[d]));
         }
-        if (shape[d] < 1)
+        if (shape[d] < 0)
             refuse(given != 0 ? ErrorCode::bad_input : ErrorCode::bad_model,
                    fmt::format("dimension {} is {}", d, shape[d]));
     }
     const std::string name = names.give(tensor.name.empty() ? fmt::format("input_{}", k) : tensor.name);
     const ValueId id = builder_.input(name, type, shape);
     describe_end(builder_.value(id), tensor);
-    values_[tensor.index] = tensor.type == tflite::TensorType::UINT8 ? flip_sign(id, unique(name)) : id;
     produced_[tensor.index] = true;
+    if (has_no_elements(shape)) values_[tensor.index] = empty(type, shape);
+    else values_[tensor.index] = tensor.type == tflite::TensorType::UINT8 ? flip_sign(id, unique(name)) : id;
 }
 
 void Lowering::describe_end(Value& value, const TfliteTensor& tensor) const {
@@ -141,22 +150,24 @@ std::vector<Value> Lowering::fold_results() const {
 // Shape arithmetic and moved constants become constants, so that what needs a constant finds one.
 bool Lowering::fold_operator() {
     const OperatorRow& row = *row_;
-    std::int64_t elements = 0;
+    std::int64_t elements = 0, most = max_folded_elements;
     if (op_->inputs.empty() || op_->outputs.empty()) return false;
     if (row.is(has_regions)) return false;
     for (std::size_t k = 0; k < op_->inputs.size(); ++k) {
         if (!has_input(k)) continue;
         const TfliteTensor& tensor = in(k);
         if (!constant(k) || !tensor.unsupported.empty()) return false;
-        elements += values_[tensor.index] != no_id ? element_count(shape(values_[tensor.index]))
-                                                   : static_cast<std::int64_t>(tensor.data.size());
+        if (row.is(rounds_halves) && tensor.type == tflite::TensorType::FLOAT16) return false;
+        elements += element_count(values_[tensor.index] != no_id ? shape(values_[tensor.index]) : tensor.shape);
     }
     for (std::size_t k = 0; k < op_->outputs.size(); ++k) {
         if (out(k).is_empty()) return false;
         const tflite::TensorType type = out(k).type;
-        if (!row.is(moves_data) && type != tflite::TensorType::INT32 && type != tflite::TensorType::INT64) return false;
+        if (row.is(moves_data) || type == tflite::TensorType::INT32 || type == tflite::TensorType::INT64) continue;
+        if (!may_be_of_a_shape(type)) return false;
+        most = max_shape_elements;
     }
-    if (elements > max_folded_elements) return false;
+    if (elements > most) return false;
 
     // The operator is lowered into a graph of its own, which the reference runs.
     GraphBuilder main("constants", level());
@@ -199,15 +210,14 @@ bool Lowering::fold_operator() {
     return true;
 }
 
-/// Operators that move data, and SHAPE, take tensors without elements as they take others. Of the rest, what the file
-/// gives no elements is not computed.
+/// Operators that move data, SHAPE and reductions take tensors without elements as they take others. Of the rest, what
+/// the file gives no elements is not computed.
 bool Lowering::lower_empty() {
     const OperatorRow& row = *row_;
-    if (row.is(moves_data) || row.is(asks_shape)) return false;
+    if (row.is(moves_data) || row.is(asks_shape) || row.is(takes_axes)) return false;
     bool reads = false;
     for (std::size_t k = 0; k < op_->inputs.size(); ++k) {
-        // No axes are axes too.
-        if (!has_input(k) || (k > 0 && row.is(takes_axes))) continue;
+        if (!has_input(k)) continue;
         const ValueId id = values_[in(k).index];
         reads = reads || (id == no_id ? in(k).is_empty() : is_empty(id));
     }
@@ -263,8 +273,12 @@ void Lowering::add_output(std::size_t k, UniqueNames& names, std::set<ValueId>& 
         throw Error(ErrorCode::bad_model,
                     fmt::format("TFLite graph output {} ({}) is never computed", k, tensor.title()));
     const std::string base = tensor.name.empty() ? fmt::format("output_{}", k) : tensor.name;
+    if (is_empty(id)) {
+        const ValueId none = builder_.constant(names.give(base), type(id), shape(id), Bytes());
+        describe_end(builder_.value(none), tensor);
+        return builder_.output(none);
+    }
     // A value that is an input, a constant or an output already cannot carry this output's name.
-    check_output(id);
     if (tensor.type == tflite::TensorType::UINT8) id = flip_sign(id, unique(base));
     if (builder_.value(id).is_constant() || !used.insert(id).second) {
         id = builder_.add1(tosavk::Op::identity, {id}, builder_.value(id).type, {}, unique(base));
@@ -346,7 +360,7 @@ Graph Lowering::run() {
     add_ends(/*outputs=*/false);
     lower_operators();
     add_ends(/*outputs=*/true);
-    Graph graph = builder_.finish();
+    Graph graph = without_empty(builder_.finish());
     drop_unused_constants(graph);
     return graph;
 }

@@ -69,18 +69,11 @@ TEST(TfliteEmpty, RefusalsNameThem) {
     const auto slice = [](TfliteBuilder& t, int x, int none) {
         t.op(B::SLICE, {x, t.indices({0, 0}), t.indices({0, 3})}, {none});
     };
-    TfliteBuilder output;
-    int x = output.tensor(f32({2, 3})), none = output.tensor(f32({0, 3}));
-    slice(output, x, none);
-    expect_error(output.finish({x}, {x, none}), ErrorCode::unsupported,
-                 "TFLite graph output 1: its shape 0x3 has no elements");
-
     TfliteBuilder sum;
-    x = sum.tensor(f32({2, 3})), none = sum.tensor(f32({0, 3}));
-    int y = sum.tensor(f32({3}));
+    int x = sum.tensor(i8({2, 3})), none = sum.tensor(i8({0, 3})), y = sum.tensor(i8({3}));
     slice(sum, x, none);
     sum.op(B::SUM, {none, sum.indices({0})}, {y});
-    expect_error(sum.finish({x}, {y}), ErrorCode::unsupported, "SUM (node 1, 't2'): it makes elements of a tensor");
+    expect_error(sum.finish({x}, {y}), ErrorCode::unsupported, "SUM (node 1, 't2'): it reduces no elements of type");
 
     TfliteBuilder pad;
     x = pad.tensor(f32({2, 3})), none = pad.tensor(f32({0, 3})), y = pad.tensor(f32({1, 3}));
@@ -98,6 +91,43 @@ TEST(TfliteEmpty, RefusalsNameThem) {
     branch.op(B::IF, {c, x}, {y}, BuiltinOptions::IfOptions, options);
     expect_error(branch.finish({c, x}, {x}), ErrorCode::unsupported,
                  "TFLite subgraph 1's output 0: its shape 0x3 has no elements");
+}
+
+TEST(TfliteEmpty, EndsOfTheGraph) {
+    // The batch is empty: what is added stays so, and the slice of x, which nothing reads further.
+    TfliteBuilder t;
+    const int batch = t.tensor({{0, 3}, TensorType::UINT8, {0.5f}, {7}}), x = t.tensor(f32({2, 3}));
+    const int moved = t.tensor({{3, 0}, TensorType::UINT8, {0.5f}, {7}}), none = t.tensor(f32({2, 0}));
+    const int y = t.tensor(f32({2, 3}));
+    t.op(B::TRANSPOSE, {batch, t.indices({1, 0})}, {moved});
+    t.op(B::SLICE, {x, t.indices({0, 0}), t.indices({2, 0})}, {none});
+    t.op(B::RELU, {x}, {y});
+    const Bytes model = t.finish({batch, x}, {moved, none, y});
+    const auto out = run(model, {HostTensor(DType::i8, {0, 3}), random_f32({2, 3})});
+    EXPECT_EQ(out.at(0).shape, (Shape{3, 0}));
+    EXPECT_EQ(out.at(1).shape, (Shape{2, 0}));
+    EXPECT_EQ(out.at(2).shape, (Shape{2, 3}));
+    const Graph graph = import_tflite(model, {});
+    EXPECT_EQ(graph.nodes.size(), 1u) << "only the RELU";
+    EXPECT_EQ(graph.value(graph.outputs[0]).declared, HostKind::u8);
+    EXPECT_EQ(graph.value(graph.outputs[0]).zero_point, 7);
+}
+
+/// What a reduction makes of none is a constant, which may say a shape.
+TEST(TfliteEmpty, ReductionsOfNothing) {
+    const auto of = [](B code, const TensorSpec& from, const TensorSpec& to) {
+        TfliteBuilder t;
+        const int x = t.tensor(from), y = t.tensor(to);
+        t.op(code, {x, t.indices({0})}, {y});
+        const Bytes model = t.finish({x}, {y});
+        return run(model, {HostTensor(import_tflite(model, {}).value(0).type, {0, 2})}).at(0);
+    };
+    EXPECT_EQ(of(B::SUM, f32({0, 2}), f32({2})).as<float>()[1], 0);
+    EXPECT_EQ(of(B::REDUCE_PROD, f32({0, 2}), f32({2})).as<float>()[1], 1);
+    EXPECT_EQ(of(B::REDUCE_MAX, f32({0, 2}), f32({2})).as<float>()[1], -std::numeric_limits<float>::max());
+    EXPECT_TRUE(std::isnan(of(B::MEAN, f32({0, 2}), f32({2})).as<float>()[1]));
+    EXPECT_EQ(ints(of(B::REDUCE_MIN, i8({0, 2}), i8({2}))), (Ints{127, 127}));
+    EXPECT_EQ(ints(of(B::MEAN, i8({0, 2}, 1, 5), i8({2}, 1, 5))), (Ints{0, 0})) << "not the zero point";
 }
 
 /// Sums over no axes leave everything as it is.

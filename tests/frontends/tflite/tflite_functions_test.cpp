@@ -109,6 +109,9 @@ TEST(TfliteFunctions, IntegersOfTheRealKernels) {
     Ints most(16, 127);
     most[0] = 118;
     EXPECT_EQ(of_8(B::HARD_SWISH, {0.5f, -128}, {0.00683743646f, 118}), most) << "nothing is shifted to the right";
+    // A shift by more than the 15 bits of TFLite's numbers leaves the sign, and puts what is not negative one up.
+    EXPECT_EQ(of_8(B::HARD_SWISH, {0.05f, -7}, {50, 20}),
+              (Ints{21, 21, 21, 21, 19, 19, 19, 19, 21, 21, 21, 21, 21, 21, 21, 21}));
     EXPECT_EQ(of_8(B::RSQRT, {0.02f, -128}, {0.04f, -100}),
               (Ints{127, -57, -70, -75, -79, -81, -82, -84, -85, -86, -86, -87, -88, -88, -89, -89}));
     EXPECT_EQ(of_8(B::SQRT, {0.02f, -128}, {0.01f, -128}),

@@ -313,11 +313,16 @@ TEST(TfliteSoftmax, Int8IsNearTheTrueFunctionForLongRowsAndManyScales) {
     }
 }
 
-TEST(TfliteSoftmax, FloatDoesNotOverflowAndDefaultsToBetaOne) {
+TEST(TfliteSoftmax, FloatDoesNotOverflowAndAbsentOptionsAreZeros) {
     HostTensor x(DType::fp32, {1, 4});
     const float values[] = {1000, 999, -1000, 998};
     std::copy(std::begin(values), std::end(values), x.as<float>().begin());
-    const auto out = run(one_op(B::SOFTMAX, {f32({1, 4})}, f32({1, 4})), {x}).at(0);
+    const auto one = [](TfliteBuilder& t) {
+        return Options{BuiltinOptions::SoftmaxOptions, CreateSoftmaxOptions(t.fbb, 1).Union()};
+    };
+    const auto out = run(one_op(B::SOFTMAX, {f32({1, 4})}, f32({1, 4}), one), {x}).at(0);
+    const auto equal = run(one_op(B::SOFTMAX, {f32({1, 4})}, f32({1, 4})), {x}).at(0);
+    for (const float v : equal.as<float>()) EXPECT_EQ(v, 0.25f) << "a beta of 0";
     const double sum = 1 + std::exp(-1.0) + std::exp(-2.0);
     EXPECT_NEAR(out.as<float>()[0], 1 / sum, 1e-6);
     EXPECT_NEAR(out.as<float>()[1], std::exp(-1.0) / sum, 1e-6);

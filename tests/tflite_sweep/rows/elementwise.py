@@ -93,6 +93,15 @@ unary("RELU6", ["i16"])
 unary("LEAKY_RELU", ["f32", "i8", "u8", "i16"])
 
 
+@row("HARD_SWISH", "i8 coarse")
+def coarse_hard_swish(m, kind):
+    """An output whose steps are so large that only the rounding is seen."""
+    quant = m.quant("i8", 1e-3, 0.3)
+    x = m.input("i8", m.shape(), quant)
+    out = Quant(quant.scale * np.float32(10 ** m.rng.uniform(2, 5)), m.quant("i8").zero_point)
+    m.output(m.op("HARD_SWISH", [x], [("i8", out)], "HardSwishOptions"))
+
+
 @row("LOGICAL_NOT", "bool")
 def logical_not(m, kind):
     m.output(m.op("LOGICAL_NOT", [m.input(kind, m.shape())], [(kind,)], "LogicalNotOptions"))

@@ -55,6 +55,21 @@ def transpose(m, kind):
     m.output(m.op("TRANSPOSE", [x, m.const("i32", m.rng.permutation(x.rank))], [(kind, x.quant)], "TransposeOptions"))
 
 
+@row("CONCATENATION", "f32 without-elements", "u8 without-elements", "i64 without-elements")
+def concatenation_of_nothing(m, kind):
+    """Inputs and outputs of the graph without elements, one of them what an addition makes."""
+    kind = kind.split()[0]
+    shape = list(m.shape(ranks=(2, 3)))
+    axis = m.size(0, len(shape) - 1)
+    none = [0 if d == axis else size for d, size in enumerate(shape)]
+    quant = m.quant(kind)
+    x, y = m.input(kind, shape, quant), m.input(kind, none, quant)
+    if kind == "f32":
+        y = m.op("ADD", [y, m.input(kind, none)], [(kind,)], "AddOptions")
+    parts = [x, y] if m.chance() else [y, x]
+    m.output(m.op("CONCATENATION", parts, [(kind, quant)], "ConcatenationOptions", axis=axis), y)
+
+
 @row("CONCATENATION", *PLAIN)
 def concatenation(m, kind):
     shape = list(m.shape(ranks=(1, 4)))

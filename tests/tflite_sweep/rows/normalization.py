@@ -20,6 +20,37 @@ def log_softmax(m, kind):
     m.output(m.op("LOG_SOFTMAX", [x], [(kind, out)], "LogSoftmaxOptions"))
 
 
+@row("SOFTMAX", "i8 long", "u8 long", "i8 i16 long")
+def long_softmax(m, kind):
+    """Rows whose sums 32 bits hold, and in INT16 some that wrap."""
+    source, target = (*kind.split()[:-1], kind.split()[0])[:2]
+    low, high = (-128, 127) if target == "i16" else (-128, -60)
+
+    def draw(rng, shape):
+        x = rng.integers(low, high, shape, endpoint=True)
+        x[..., 0] = 100
+        return x + (128 if source == "u8" else 0)
+    x = m.input(source, (2, m.pick(4096, 5000, 9000, 20000)), m.quant(source, 0.05, 0.3), draw)
+    out = {"i8": Quant(1 / 256, -128), "u8": Quant(1 / 256, 0), "i16": Quant(1 / 32768, 0)}[target]
+    m.output(m.op("SOFTMAX", [x], [(target, out)], "SoftmaxOptions", beta=1.0))
+
+
+@row("SOFTMAX", "f32 no-beta")
+def softmax_without_beta(m, kind):
+    x = m.input("f32", m.shape(ranks=(1, 3)))
+    m.output(m.op("SOFTMAX", [x], [("f32",)], m.pick("SoftmaxOptions", None)))
+
+
+@row("LOG_SOFTMAX", "i8 long")
+def long_log_softmax(m, kind):
+    def draw(rng, shape):
+        x = rng.integers(-128, -60, shape, endpoint=True)
+        x[..., 0] = 100
+        return x
+    x = m.input("i8", (2, m.pick(4096, 9000)), m.quant("i8", 0.05, 0.3), draw)
+    m.output(m.op("LOG_SOFTMAX", [x], [("i8", Quant(16 / 256, 127))], "LogSoftmaxOptions"))
+
+
 @row("L2_NORMALIZATION", "f32", "i8", "u8")
 def l2_normalization(m, kind):
     quant = m.quant(kind, 1e-2, 0.3)

@@ -36,6 +36,30 @@ reduction("REDUCE_ANY", ["bool"], draws={"bool": lambda rng, s: rng.random(s) < 
 reduction("REDUCE_ALL", ["bool"], draws={"bool": lambda rng, s: rng.random(s) < 0.85})
 
 
+def of_nothing(operator, kinds):
+    """A dimension of size 0 is among those that are reduced, or is left."""
+    def make(m, kind):
+        kind = kind.split()[0]
+        shape = list(m.shape(ranks=(2, 4)))
+        none = m.size(0, len(shape) - 1)
+        shape[none] = 0
+        quant = m.quant(kind, 1e-2, 0.1)
+        axes = sorted({none} | set(m.axes(len(shape)))) if m.chance(0.8) else [(none + 1) % len(shape)]
+        x = m.input(kind, shape, quant)
+        out = m.op(operator, [x, m.const("i32", axes)], [(kind, quant)], "ReducerOptions", keep_dims=m.chance())
+        m.output(out)
+    row(operator, *(f"{kind} of-nothing" for kind in kinds))(make)
+
+
+of_nothing("SUM", ["f32", "u8", "i32"])
+of_nothing("MEAN", ["f32", "i8", "u8", "i16", "i32"])
+of_nothing("REDUCE_PROD", ["f32", "i32", "i64"])
+of_nothing("REDUCE_MAX", ["f32", "i8", "u8", "i16", "i32"])
+of_nothing("REDUCE_MIN", ["f32", "i8", "u8", "i16", "i32"])
+of_nothing("REDUCE_ANY", ["bool"])
+of_nothing("REDUCE_ALL", ["bool"])
+
+
 def place(operator, table):
     @row(operator, "f32", "i8", "u8", "i32", "bool", "f32 i64")
     def make(m, kind):
