@@ -92,6 +92,14 @@ void lower_leaky_relu(Lowering& l) {
     l.set(choose(l, compare(l, Op::greater_equal, wide, 0), upper, lower));
 }
 
+/// TFLite's kernel reads INT16 slopes as if they were as many INT8.
+ValueId first_bytes(Lowering& l, std::size_t k) {
+    const Value& v = l.graph_value(l.value(k));
+    if (!v.is_constant()) l.unsupported(fmt::format("{} must be a constant", l.in(k).title()));
+    const Bytes all = v.data.copy();
+    return l.constant("slopes", DType::i8, v.shape, Bytes(all.begin(), all.begin() + element_count(v.shape)));
+}
+
 void lower_prelu(Lowering& l) {
     if (l.in(0).type == T::FLOAT32 && l.out().type == T::FLOAT32) {
         ValueId x = l.value(0), alpha = l.float_value(1);
@@ -99,11 +107,13 @@ void lower_prelu(Lowering& l) {
         return l.set(choose(l, compare(l, Op::greater_equal, x, 0), x, l.mul(x, alpha, DType::fp32)));
     }
     const T type = one_type(l, 1, {T::INT8, T::UINT8, T::INT16});
-    if (l.in(1).type != (type == T::INT16 ? T::INT8 : type)) refuse_types(l);
+    const T slopes = l.in(1).type;
+    if (slopes != type && (type != T::INT16 || slopes != T::INT8)) refuse_types(l);
     const Quant in = l.quant(l.in(0)), slope = l.quant(l.in(1)), out = l.quant(l.out());
     const DType to = l.dtype(l.out());
     const float identity = in.scale / out.scale, scaled = in.scale * slope.scale / out.scale;
-    const auto [x, alpha] = operands(l);
+    ValueId x = l.value(0), alpha = slopes == T::INT16 ? first_bytes(l, 1) : l.value(1);
+    l.match_ranks(x, alpha);
     const ValueId wide = l.widen(x, in.zero_point);
     const ValueId upper =
         l.requantize(x, to, quantize_multiplier(static_cast<double>(identity)), in.zero_point, out.zero_point);

@@ -36,6 +36,14 @@ Aligned align(Lowering& l, int bits) {
     return {aligned(a, qa), aligned(b, qb), twice_max};
 }
 
+/// INT16 whose output has no scale are numbers: results wrap, and are limited then.
+bool plain_16(const Lowering& l) { return l.out().type == T::INT16 && l.out().scale.empty(); }
+
+void set_plain_16(Lowering& l, ValueId wide, Activation activation) {
+    const ValueId wrapped = l.cast(l.cast(wide, DType::i16), DType::i32);
+    l.set(l.cast(activate_number(l, wrapped, activation), DType::i16));
+}
+
 // ---- ADD, SUB -----------------------------------------------------------------------------------------------------
 
 void add_sub_quantized(Lowering& l, Op op, Activation activation, bool pot_scale) {
@@ -74,21 +82,38 @@ void lower_add_sub(Lowering& l) {
         activation = o->fused_activation_function(), pot_scale = o->pot_scale_int16();
     }
     const T type = one_type(l, 2, {T::FLOAT32, T::INT8, T::UINT8, T::INT16, T::INT32, T::INT64});
-    if (type != T::FLOAT32 && type != T::INT32 && type != T::INT64)
+    const bool plain = plain_16(l) && !sub;  // the runtime ends there
+    if (type != T::FLOAT32 && type != T::INT32 && type != T::INT64 && !plain)
         return add_sub_quantized(l, op, activation, pot_scale);
     const auto [a, b] = operands(l);
+    if (plain) return set_plain_16(l, binary(l, op, l.cast(a, DType::i32), l.cast(b, DType::i32)), activation);
     l.set(activate_number(l, binary(l, op, a, b), activation));
 }
 
 // ---- MUL, SQUARED_DIFFERENCE --------------------------------------------------------------------------------------
 
+void multiply_complex(Lowering& l) {
+    auto [a, b] = l.complex_value(0);
+    auto [c, d] = l.complex_value(1);
+    for (ValueId* x : {&a, &b}) {
+        for (ValueId* y : {&c, &d}) l.match_ranks(*x, *y);
+    }
+    const auto product = [&](ValueId x, ValueId y) { return l.mul(x, y, DType::fp32); };
+    l.set_complex(binary(l, Op::sub, product(a, c), product(b, d)), binary(l, Op::add, product(a, d), product(b, c)));
+}
+
 void lower_mul(Lowering& l) {
     const auto* options = l.options<tflite::MulOptions>();
     const Activation activation = options ? options->fused_activation_function() : Activation::NONE;
+    if (l.out().type == T::COMPLEX64) {
+        if (activation != Activation::NONE) l.unsupported("COMPLEX64 with an activation is not supported");
+        return multiply_complex(l);
+    }
     const T type = one_type(l, 2, {T::FLOAT32, T::INT8, T::UINT8, T::INT16, T::INT32, T::INT64});
     const auto [a, b] = operands(l);
     if (type == T::FLOAT32 || type == T::INT32 || type == T::INT64)
         return l.set(activate_number(l, l.mul(a, b, l.type(a)), activation));
+    if (plain_16(l)) return set_plain_16(l, l.mul(l.widen(a, 0), l.widen(b, 0), DType::i32), activation);
     const Quant qa = l.quant(l.in(0)), qb = l.quant(l.in(1)), qo = l.quant(l.out());
     const float scale = qa.scale * qb.scale / qo.scale;  // TFLite multiplies the scales as floats
     const QuantizedMultiplier m = quantize_multiplier(static_cast<double>(scale));

@@ -24,10 +24,8 @@ void Lowering::call(std::int32_t subgraph) {
         const TfliteTensor& tensor = graph.tensors[static_cast<std::size_t>(graph.inputs[k])];
         const ValueId given = value(k);
         const Shape dims = shape(given);
-        bool fits = tensor.type == in(k).type && !tensor.is_constant && !inner.produced_[tensor.index] &&
-                    tensor.shape.size() == dims.size();
-        for (std::size_t d = 0; fits && d < dims.size(); ++d) fits = tensor.dynamic[d] || tensor.shape[d] == dims[d];
-        if (!fits)
+        // Its shape is what the operator gives, as in TFLite, whatever the file records.
+        if (tensor.type != in(k).type || tensor.is_constant || inner.produced_[tensor.index])
             fail(fmt::format("input {} of subgraph {} ({}) is not what the operator gives", k, subgraph,
                              tensor.title()));
         inner.values_[tensor.index] = is_empty(given) ? inner.empty(type(given), dims) : given;

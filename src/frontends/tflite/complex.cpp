@@ -1,6 +1,8 @@
 // COMPLEX64 tensors, each of which is two values of fp32 here, and their operators: RFFT2D, REAL, IMAG, COMPLEX_ABS.
 #include "frontends/tflite/lowering.hpp"
 
+#include "graph/host_tensor.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,14 +12,23 @@ namespace tosavk {
 
 using Type = tflite::TensorType;
 
-std::array<ValueId, 2> Lowering::complex_value(std::size_t k) const {
+std::array<ValueId, 2> Lowering::complex_value(std::size_t k) {
     const TfliteTensor& tensor = in(k);
     if (tensor.type != Type::COMPLEX64)
         unsupported(fmt::format("type {} of {} is not supported", name_of(tensor.type), tensor.title()));
     check_usable(tensor);
     if (refused_[tensor.index]) fail(fmt::format("reads {}, and what makes it is refused", tensor.title()));
-    if (tensor.is_constant)
-        unsupported(fmt::format("{} is a constant, which COMPLEX64 tensors cannot be here", tensor.title()));
+    if (tensor.is_constant && !complex_.contains(tensor.index)) {
+        const std::vector<double> both = decode_reals(DType::fp32, Bytes(tensor.data.begin(), tensor.data.end()));
+        if (tensor.is_empty() || tensor.sparsity ||
+            static_cast<std::int64_t>(both.size()) != 2 * element_count(tensor.shape))
+            fail(fmt::format("constant {} of type COMPLEX64 and shape {} has {} bytes", tensor.title(),
+                             to_string(tensor.shape), tensor.data.size()));
+        std::array<std::vector<float>, 2> parts;
+        for (std::size_t i = 0; i < both.size(); ++i) parts[i % 2].push_back(static_cast<float>(both[i]));
+        complex_[tensor.index] = {constant_floats("real", tensor.shape, parts[0]),
+                                  constant_floats("imaginary", tensor.shape, parts[1])};
+    }
     const auto parts = complex_.find(tensor.index);
     if (parts == complex_.end()) fail(fmt::format("reads {} before it is computed", tensor.title()));
     return parts->second;

@@ -83,12 +83,7 @@ Graph Lowering::read_region(std::int32_t subgraph, std::span<const ValueId> inpu
         check_usable(tensor);
         if (dtype(tensor) != given.type)
             refuse(fmt::format("is {}, but the operator gives {}", name_of(tensor.type), name_of(given.type)));
-        bool fits = tensor.shape.size() == given.shape.size();
-        for (std::size_t d = 0; fits && d < given.shape.size(); ++d)
-            fits = tensor.dynamic[d] || tensor.shape[d] == given.shape[d];
-        if (!fits)
-            refuse(fmt::format("has shape {}, but the operator gives {}", to_string(tensor.shape),
-                               to_string(given.shape)));
+        // Its shape is what the operator gives, as in TFLite, whatever the file records.
         const std::string name = tensor.name.empty() ? fmt::format("input_{}", k) : tensor.name;
         ValueId id = inner.builder_.input(name, given.type, given.shape);
         if (known[k]) id = inner.builder_.constant(name + "/known", given.type, given.shape, given.data);

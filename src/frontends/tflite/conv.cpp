@@ -58,7 +58,8 @@ Kind kind_of(const Lowering& l, const Operands& k = {}) {
         return k.x == 0 && is_hybrid(l, 1) ? Kind::hybrid : Kind::floating;
     }
     if (x == T::INT8 && narrow && y == T::INT8) return Kind::int8;
-    if (x == T::UINT8 && w == T::UINT8 && y == T::UINT8) return Kind::int8;  // the same less 128
+    const bool to_16_bits = y == T::INT16 && l.op().code == tflite::BuiltinOperator::FULLY_CONNECTED;
+    if (x == T::UINT8 && w == T::UINT8 && (y == T::UINT8 || to_16_bits)) return Kind::int8;  // the same less 128
     if (x == T::INT16 && narrow && y == T::INT16) {
         const bool wide = l.has_input(k.bias) && l.in(k.bias).type == T::INT64;
         return wide ? Kind::int16_sum64 : Kind::int16_sum32;
@@ -147,7 +148,7 @@ ValueId requantize(Lowering& l, Kind kind, ValueId sum, std::span<const Quantize
     if (kind == Kind::int16_sum64) return l.requantize_sums(sum, DType::i16, m);
     // 32-bit sums take 32-bit multipliers, which no RESCALE of an i48 offers.
     if (kind == Kind::int16_sum32) sum = l.requantize_sums(sum, DType::i32, {&unit_multiplier, 1});
-    return l.requantize_channels(sum, input_type(kind), m, out.zero_point);
+    return l.requantize_channels(sum, l.dtype(l.out()), m, out.zero_point);
 }
 
 // CONV_2D quantizes with a zero point where the scales of channels differ.

@@ -1,5 +1,6 @@
 // Numbers of one type as those of another: QUANTIZE, DEQUANTIZE, FAKE_QUANT, CAST.
 #include "frontends/tflite/elementwise.hpp"
+#include "frontends/tflite/moves.hpp"
 
 #include "graph/host_tensor.hpp"
 
@@ -53,14 +54,15 @@ Channels channels_of(Lowering& l, const TfliteTensor& tensor, const Shape& shape
 
 /// round(x / scale) + zero point. TFLite divides; only powers of two are the same as a factor.
 void quantize(Lowering& l) {
+    const bool int4 = l.out().type == T::INT4;
     if (l.out().scale.size() > 1) {
         const ValueId x = l.value(0);
         const Channels channels = channels_of(l, l.out(), l.shape(x), DType::i32);
         const DType to = l.dtype(l.out());
         ValueId q = l.round_half_away(binary(l, Op::divide, x, channels.scale));
         q = binary(l, Op::add, q, channels.zero_point);
-        q = binary(l, Op::maximum, q, l.splat(q, DType::i32, static_cast<double>(min_of(to))));
-        q = binary(l, Op::minimum, q, l.splat(q, DType::i32, static_cast<double>(max_of(to))));
+        q = binary(l, Op::maximum, q, l.splat(q, DType::i32, static_cast<double>(int4 ? -8 : min_of(to))));
+        q = binary(l, Op::minimum, q, l.splat(q, DType::i32, static_cast<double>(int4 ? 7 : max_of(to))));
         return l.set(l.cast(q, to));
     }
     const Quant out = l.quant(l.out());
@@ -68,7 +70,8 @@ void quantize(Lowering& l) {
     const auto number = [&](float v) { return l.splat(x, DType::fp32, static_cast<double>(v)); };
     const ValueId steps = is_power_of_two(out.scale) ? l.mul(x, number(1.0f / out.scale), DType::fp32)
                                                      : binary(l, Op::divide, x, number(out.scale));
-    l.set(l.requantize(l.round_half_away(steps), l.dtype(l.out()), unit_multiplier, 0, out.zero_point));
+    const ValueId q = l.requantize(l.round_half_away(steps), l.dtype(l.out()), unit_multiplier, 0, out.zero_point);
+    l.set(int4 ? l.clamp(q, -8, 7) : q);
 }
 
 /// Of i32, whose integers RESCALE does not all take here: TFLite shifts left, around the ends of the type, and
@@ -101,7 +104,7 @@ void requantize(Lowering& l) {
 void lower_quantize(Lowering& l) {
     const T from = l.in(0).type, to = l.out().type;
     const bool to_8_bits = to == T::INT8 || to == T::UINT8;
-    if (from == T::FLOAT32 && (to_8_bits || to == T::INT16)) return quantize(l);
+    if (from == T::FLOAT32 && (to_8_bits || to == T::INT16 || to == T::INT4)) return quantize(l);
     if ((from == T::INT8 || from == T::UINT8) && (to_8_bits || to == T::INT16)) return requantize(l);
     if (from == T::INT16 && (to == T::INT8 || to == T::INT16 || to == T::INT32)) return requantize(l);
     if (from == T::INT32 && (to == T::INT8 || to == T::INT16)) return requantize(l);
@@ -114,7 +117,7 @@ void lower_dequantize(Lowering& l) {
     const ValueId x = l.value(0);
     if (l.graph_value(x).is_constant()) return l.set(l.float_value(0));
     if (from == T::FLOAT16) return l.set(l.cast(x, DType::fp32));
-    if (from != T::INT8 && from != T::UINT8 && from != T::INT16) refuse_types(l);
+    if (from != T::INT8 && from != T::UINT8 && from != T::INT16 && from != T::INT4) refuse_types(l);
     ValueId y = l.cast(x, DType::fp32);
     if (l.in(0).scale.size() > 1) {
         const Channels channels = channels_of(l, l.in(0), l.shape(x), DType::fp32);
@@ -173,6 +176,8 @@ void lower_cast(Lowering& l) {
     constexpr T types[] = {T::FLOAT32, T::FLOAT16, T::INT64, T::INT32, T::INT16, T::INT8, T::UINT8, T::BOOL};
     const T from = l.in(0).type, to = l.out().type;
     if (from == T::COMPLEX64 && to == T::FLOAT32) return l.set(l.complex_value(0)[0]);
+    if (from == T::FLOAT32 && to == T::COMPLEX64)
+        return l.set_complex(l.value(0), broadcast(l, l.scalar(DType::fp32, 0), l.shape(l.value(0))));
     for (const T type : {from, to}) {
         if (std::find(std::begin(types), std::end(types), type) == std::end(types)) refuse_types(l);
     }
@@ -192,7 +197,7 @@ void lower_cast(Lowering& l) {
 OperatorRows convert_rows() {
     using B = tflite::BuiltinOperator;
     static constexpr OperatorRow rows[] = {
-        {B::QUANTIZE, lower_quantize},
+        {B::QUANTIZE, lower_quantize, makes_int4},
         {B::DEQUANTIZE, lower_dequantize},
         {B::FAKE_QUANT, lower_fake_quant},
         {B::CAST, lower_cast},

@@ -51,6 +51,9 @@ void lower_gather(Lowering& l) {
     const Shape from = l.shape(x);
     if (from.empty()) l.fail("its input has rank 0");
     const std::size_t axis = l.axis(options ? options->axis() : 0, from.size());
+    // TFLite copies bytes, of two numbers each.
+    if (l.in(0).type == tflite::TensorType::INT4 && product(from, axis + 1, from.size()) % 2 != 0)
+        l.unsupported("what it gathers of INT4 begins or ends within a byte");
     ValueId indices = indices_of(l, from[axis]);
     const Shape chosen = l.shape(indices);
     std::int64_t batch_dims = options ? options->batch_dims() : 0;
@@ -115,7 +118,7 @@ OperatorRows gather_rows() {
     using B = tflite::BuiltinOperator;
     static constexpr OperatorRow rows[] = {
         {B::MIRROR_PAD, lower_mirror_pad, moves_data},
-        {B::GATHER, lower_gather, moves_data},
+        {B::GATHER, lower_gather, moves_data | makes_int4},
     };
     return rows;
 }

@@ -176,6 +176,9 @@ DType Lowering::dtype(const TfliteTensor& tensor) const {
         case T::INT4:  // constants are widened, because TOSA's i4 has no -8
         case T::INT2:
             if (tensor.is_constant) return DType::i8;
+            // Computed ones are i8 values too.
+            if (tensor.type == T::INT4 && (values_[tensor.index] != no_id || (row_ && row_->is(makes_int4))))
+                return DType::i8;
             unsupported(fmt::format("{} of type {} is not a constant", tensor.title(), name_of(tensor.type)));
         case T::INT8:
         case T::UINT8: return DType::i8;  // less 128

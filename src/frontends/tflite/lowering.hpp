@@ -58,7 +58,7 @@ public:
     ValueId value(std::size_t k);             ///< input k in the graph; a constant is added at its first use
     void set(ValueId id, std::size_t k = 0);  ///< output k is this value
     /// Real and imaginary parts of input k, which is COMPLEX64; what only moves data is lowered for each of both.
-    std::array<ValueId, 2> complex_value(std::size_t k) const;
+    std::array<ValueId, 2> complex_value(std::size_t k);
     void set_complex(ValueId real, ValueId imaginary, std::size_t k = 0);
     bool constant(std::size_t k) const;                         ///< known while importing
     std::vector<std::int64_t> const_ints(std::size_t k) const;  ///< int64 too; fails when it is not constant

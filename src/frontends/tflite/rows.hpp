@@ -18,6 +18,7 @@ enum RowTraits : std::uint8_t {
     has_regions = 2,     ///< runs subgraphs: never folded, since a loop might not end
     takes_axes = 4,      ///< input 1 are axes, of which there may be none; input 0 may have no elements
     asks_shape = 8,      ///< reads no element of its input, which may have none
+    makes_int4 = 32,     ///< its output may be INT4
     rounds_halves = 16,  ///< of FLOAT16 it is computed in FLOAT32, and the result rounded
 };
 

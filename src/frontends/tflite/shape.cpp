@@ -265,7 +265,6 @@ void lower_pad(Lowering& l) {
     ValueId fill;
     if (l.op().code == BuiltinOperator::PADV2 && l.has_input(2)) {
         fill = l.value(2);
-        if (!l.graph_value(fill).is_constant()) l.unsupported("its value must be a constant");
         if (l.type(fill) != type || element_count(l.shape(fill)) != 1)
             l.fail("its value must be one element of the input's type");
         fill = l.reshape(fill, {1});

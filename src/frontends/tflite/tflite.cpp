@@ -152,7 +152,7 @@ bool Lowering::fold_operator() {
     const OperatorRow& row = *row_;
     std::int64_t elements = 0, most = max_folded_elements;
     if (op_->inputs.empty() || op_->outputs.empty()) return false;
-    if (row.is(has_regions)) return false;
+    if (row.is(has_regions) || has_complex()) return false;
     for (std::size_t k = 0; k < op_->inputs.size(); ++k) {
         if (!has_input(k)) continue;
         const TfliteTensor& tensor = in(k);
@@ -268,6 +268,8 @@ void Lowering::add_output(std::size_t k, UniqueNames& names, std::set<ValueId>& 
     end_ = fmt::format("graph output {}", k);
     if (complex_.contains(tensor.index))
         unsupported(fmt::format("type COMPLEX64 of {} is not supported", tensor.title()));
+    if (packed_bits(tensor.type) != 0)
+        unsupported(fmt::format("type {} of {} is not supported", name_of(tensor.type), tensor.title()));
     if (id == no_id && tensor.is_constant) id = constant_value(tensor);
     if (id == no_id)
         throw Error(ErrorCode::bad_model,

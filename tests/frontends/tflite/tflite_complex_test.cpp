@@ -125,10 +125,27 @@ TEST(TfliteComplex, Refuses) {
     expect_error(b.finish({x}, {z}), ErrorCode::unsupported, "COMPLEX64");
 
     TfliteBuilder known;
-    const int c = known.constant(c64({1}), Bytes(8)), r = known.tensor(f32({1})), in = known.tensor(f32({1}));
+    const int c = known.constant(c64({1}), Bytes(4)), r = known.tensor(f32({1})), in = known.tensor(f32({1}));
     known.op(B::REAL, {c}, {r});
-    expect_error(known.finish({in}, {r}), ErrorCode::unsupported,
-                 "is a constant, which COMPLEX64 tensors cannot be here");
+    expect_error(known.finish({in}, {r}), ErrorCode::bad_model, "of type COMPLEX64 and shape 1 has 4 bytes");
+}
+
+/// Floats that become COMPLEX64, times a constant of two rows and columns.
+TEST(TfliteComplex, ProductsOfConstants) {
+    TfliteBuilder b;
+    const double parts[] = {1, 2, -3, 0.5};
+    const int x = b.tensor(f32({2, 1})), y = b.tensor(c64({2, 1})), z = b.tensor(c64({2, 2}));
+    const int factor = b.constant(c64({2}), encode_reals(DType::fp32, parts));
+    const int real = b.tensor(f32({2, 2})), imaginary = b.tensor(f32({2, 2}));
+    b.op(B::CAST, {x}, {y});
+    b.op(B::MUL, {y, factor}, {z});
+    b.op(B::REAL, {z}, {real});
+    b.op(B::IMAG, {z}, {imaginary});
+    HostTensor two(DType::fp32, {2, 1});
+    two.as<float>()[0] = 2, two.as<float>()[1] = -4;
+    const auto out = run(b.finish({x}, {real, imaginary}), {two});
+    EXPECT_EQ(decode_reals(DType::fp32, out[0].bytes), (std::vector<double>{2, -6, -4, 12}));
+    EXPECT_EQ(decode_reals(DType::fp32, out[1].bytes), (std::vector<double>{4, 1, -8, -2}));
 }
 
 }  // namespace

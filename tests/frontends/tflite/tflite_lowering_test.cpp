@@ -289,11 +289,15 @@ TEST(TflitePool, MaxAndAverageInt8) {
     }
 }
 
+Options beta_of_one(TfliteBuilder& t) {
+    return {BuiltinOptions::SoftmaxOptions, CreateSoftmaxOptions(t.fbb, 1).Union()};
+}
+
 TEST(TfliteSoftmax, Int8IsNearTheTrueFunctionForLongRowsAndManyScales) {
     for (const float scale : {0.01f, 0.1f, 1.0f}) {
         for (const std::int32_t n : {1, 2, 12, 700}) {
             const auto x = random_i8({3, n});
-            const Bytes model = one_op(B::SOFTMAX, {i8({3, n}, scale, 5)}, i8({3, n}, 1.0f / 256, -128));
+            const Bytes model = one_op(B::SOFTMAX, {i8({3, n}, scale, 5)}, i8({3, n}, 1.0f / 256, -128), beta_of_one);
             const Ints got = ints(run(model, {x}).at(0)), q = ints(x);
             for (std::int32_t r = 0; r < 3; ++r) {
                 double sum = 0;
@@ -317,10 +321,7 @@ TEST(TfliteSoftmax, FloatDoesNotOverflowAndAbsentOptionsAreZeros) {
     HostTensor x(DType::fp32, {1, 4});
     const float values[] = {1000, 999, -1000, 998};
     std::copy(std::begin(values), std::end(values), x.as<float>().begin());
-    const auto one = [](TfliteBuilder& t) {
-        return Options{BuiltinOptions::SoftmaxOptions, CreateSoftmaxOptions(t.fbb, 1).Union()};
-    };
-    const auto out = run(one_op(B::SOFTMAX, {f32({1, 4})}, f32({1, 4}), one), {x}).at(0);
+    const auto out = run(one_op(B::SOFTMAX, {f32({1, 4})}, f32({1, 4}), beta_of_one), {x}).at(0);
     const auto equal = run(one_op(B::SOFTMAX, {f32({1, 4})}, f32({1, 4})), {x}).at(0);
     for (const float v : equal.as<float>()) EXPECT_EQ(v, 0.25f) << "a beta of 0";
     const double sum = 1 + std::exp(-1.0) + std::exp(-2.0);

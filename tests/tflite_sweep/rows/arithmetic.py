@@ -90,6 +90,21 @@ binary("MAXIMUM", "MaximumMinimumOptions", ["f32", "i8", "u8", "i16", "i32", "i6
 binary("MINIMUM", "MaximumMinimumOptions", ["f32", "i8", "u8", "i16", "i32", "i64"])
 
 
+def plain(operator, table):
+    """INT16 without a scale, which are numbers that wrap."""
+    @row(operator, "i16 plain")
+    def make(m, kind):
+        first, other = broadcast(m)
+        low, high = m.pick((-300, 300), (-32768, 32767))
+        draw = integers(low, high)
+        m.output(m.op(operator, [m.input("i16", first, None, draw), m.operand("i16", other, None, draw)], [("i16",)],
+                      table, fused_activation_function=m.activation()))
+
+
+plain("ADD", "AddOptions")
+plain("MUL", "MulOptions")
+
+
 def nonzero(low, high):
     def draw(rng, shape):
         x = rng.integers(low, high, shape, endpoint=True)
@@ -170,7 +185,7 @@ def add_n(m, kind):
     m.output(m.op("ADD_N", terms, [(kind,)], "AddNOptions"))
 
 
-@row("PRELU", "f32", "i8", "u8", "i16x8")
+@row("PRELU", "f32", "i8", "u8", "i16x8", "i16")
 def prelu(m, kind):
     slopes, kind = ("i8", "i16") if kind == "i16x8" else (kind, kind)
     shape = m.shape(ranks=(2, 4))

@@ -145,6 +145,17 @@ def fully_connected(m, kind):
                   "FullyConnectedOptions", keep_num_dims=keep, fused_activation_function=m.activation(), **bias_type(types)))
 
 
+@row("FULLY_CONNECTED", "u8 i16")
+def fully_connected_to_int16(m, kind):
+    depth, units = m.pick(1, 3, 8, 33), m.pick(1, 2, 5)
+    x = m.input("u8", (m.size(1, 3), depth), m.quant("u8", 1e-2, 0.1))
+    w, scales = weights(m, "u8", (units, depth), units, 0, False)
+    bias = bias_of(m, "i32", units, scales, x) if m.chance(0.7) else None
+    out = Quant(product_quant(m, x, scales, depth).scale / np.float32(256))
+    m.output(m.op("FULLY_CONNECTED", [x, w, bias], [("i16", out)], "FullyConnectedOptions",
+                  fused_activation_function=m.activation()))
+
+
 @row("BATCH_MATMUL", "f32", "i8", "i16", "i8 constant", "f32 constant", "i8 i32")
 def batch_matmul(m, kind):
     base = kind.split()[0]

@@ -160,6 +160,13 @@ def quantize(m, kind):
     m.output(m.op("QUANTIZE", [x], [(target, out)], "QuantizeOptions"))
 
 
+@row("QUANTIZE", "f32 i4")
+def quantize_to_int4(m, kind):
+    x = m.input("f32", m.shape())
+    steps = m.op("QUANTIZE", [x], [("i4", Quant(m.scale(0.05, 1)))], "QuantizeOptions")
+    m.output(m.op("DEQUANTIZE", [steps], [("f32",)], "DequantizeOptions"))
+
+
 @row("DEQUANTIZE", "i8", "u8", "i16", "f16", "i8 channel", "i4")
 def dequantize(m, kind):
     if kind == "f16":

@@ -23,6 +23,16 @@ def gather(m, kind):
                   batch_dims=batch))
 
 
+@row("GATHER", "i4")
+def gather_int4(m, kind):
+    """Rows of whole bytes."""
+    shape = (*m.shape(ranks=(1, 2)), 2 * m.size(1, 4))
+    table = m.const("i4", m.values("i4", shape), Quant(m.scale()))
+    places = m.input("i32", m.shape(ranks=(0, 2), high=4), None, below(shape[0]))
+    rows = m.op("GATHER", [table, places], [("i4", table.quant)], "GatherOptions")
+    m.output(m.op("DEQUANTIZE", [rows], [("f32",)], "DequantizeOptions"))
+
+
 @row("GATHER_ND", "f32", "i8", "u8", "i16", "i32", "i64", "bool", "f32 i64")
 def gather_nd(m, kind):
     kind, index = (*kind.split(), "i32")[:2]

@@ -140,6 +140,14 @@ def padv2(m, kind):
     m.output(m.op("PADV2", [x, pads, value], [(kind, x.quant)], "PadV2Options"))
 
 
+@row("PADV2", *(f"{kind} value-at-run-time" for kind in ("f32", "i8", "u8", "i16", "i32", "i64")))
+def padv2_by_operand(m, kind):
+    kind = kind.split()[0]
+    x = m.input(kind, m.shape(ranks=(1, 5), most=120))
+    pads = m.const("i32", m.rng.integers(0, 3, (x.rank, 2)))
+    m.output(m.op("PADV2", [x, pads, m.input(kind, m.pick((), (1,)), x.quant)], [(kind, x.quant)], "PadV2Options"))
+
+
 @row("MIRROR_PAD", "f32", "i8", "u8", "i16", "i32", "i64")
 def mirror_pad(m, kind):
     x = m.input(kind, m.shape(ranks=(1, 4), low=2, most=120))

@@ -1,6 +1,7 @@
 """Images of another size, and spectra."""
 import numpy as np
 
+from model import draw_floats
 from rows import row
 
 
@@ -48,3 +49,16 @@ def of_complex(operator):
 of_complex("REAL")
 of_complex("IMAG")
 of_complex("COMPLEX_ABS")
+
+
+@row("MUL", "c64")
+def complex_product(m, kind):
+    """A spectrum times a constant, or times floats that become one."""
+    y = spectrum(m, "f32")
+    if m.chance():
+        factor = m.const("c64", draw_floats(m.rng, (1, 2)).view(np.complex64).reshape(1))
+    else:
+        factor = m.op("CAST", [m.input("f32", (1,))], [("c64",)], "CastOptions", in_data_type="FLOAT32",
+                      out_data_type="COMPLEX64")
+    y = m.op("MUL", [y, factor], [("c64",)], "MulOptions")
+    m.output(m.op("REAL", [y], [("f32",)]), m.op("IMAG", [y], [("f32",)]))
