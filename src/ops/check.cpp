@@ -55,8 +55,10 @@ void check_operand(const NodeView& view, const ArgDef& arg, const Value& v, cons
     const int rank = static_cast<int>(v.shape.size());
     const int max_rank = arg.max_rank < 0 ? level.max_rank : arg.max_rank;
     if (rank < arg.min_rank || rank > max_rank) {
-        const std::string wanted =
+        std::string wanted =
             arg.min_rank == max_rank ? fmt::format("{}", max_rank) : fmt::format("{} to {}", arg.min_rank, max_rank);
+        if (arg.max_rank < 0 && rank > max_rank && rank <= level_none.max_rank)
+            wanted += fmt::format(" at level {}; --level none allows {}", level.name, level_none.max_rank);
         view.fail(fmt::format("operand '{}' has rank {} (shape {}), but its rank must be {}", arg.name, rank,
                               to_string(v.shape), wanted),
                   v.name);

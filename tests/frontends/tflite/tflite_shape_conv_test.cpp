@@ -586,5 +586,13 @@ TEST(TfliteErrors, NameTheOperatorOrTensor) {
     expect_error(constant.finish({d}, {e}), ErrorCode::bad_model, "writes tensor 1 't1', which is a constant");
 }
 
+TEST(TfliteShape, RanksThatALevelForbidsAreNamedWithTheLevelThatDoesNot) {
+    const Bytes model = one_op_indices(B::RESHAPE, f32({4}), {{1, 1, 2, 1, 1, 1, 2}}, f32({1, 1, 2, 1, 1, 1, 2}));
+    expect_error(model, ErrorCode::bad_model, "must be 0 to 6 at level 8K; --level none allows 32");
+    ImportOptions options;
+    options.level = &level_none;
+    EXPECT_EQ(import_tflite(model, options).nodes.size(), 1u);
+}
+
 }  // namespace
 }  // namespace tosavk
