@@ -418,7 +418,7 @@ void lower_fully_connected(Lowering& l) {
     }
     if (kind == Kind::hybrid) {
         const HybridRows images = round_rows(l, l.reshape(x, {rows, depth}), is_asymmetric(options));
-        ValueId y = hybrid_product(l, images, hybrid_weights(l, 1, 0));
+        ValueId y = hybrid_product(l, images, hybrid_weights(l, 1, 0, true));
         if (l.has_input(2)) y = l.add(Op::add, {y, l.reshape(bias_of(l, kind, channels), {1, channels})}, DType::fp32);
         return l.set(l.reshape(activate_any(l, y, activation), output));
     }

@@ -1,5 +1,6 @@
 // Products of float activations and narrow weights.
 #include "frontends/tflite/hybrid.hpp"
+#include "frontends/tflite/moves.hpp"
 
 #include "graph/host_tensor.hpp"
 
@@ -57,15 +58,40 @@ ValueId reduce_rows(Lowering& l, Op op, ValueId x) {
 
 }  // namespace
 
+namespace {
+
+/// Along all dimensions but the first or the last one, `axis`.
+ValueId sums_of_channels(Lowering& l, ValueId weights, std::size_t axis) {
+    const Shape shape = l.shape(weights);
+    const std::int64_t channels = shape[axis], rest = element_count(shape) / channels;
+    const ValueId wide = l.cast(weights, DType::i32);
+    Attributes along;
+    along.axis = axis == 0 ? 1 : 0;
+    const ValueId matrix = l.reshape(wide, axis == 0 ? Shape{channels, rest} : Shape{rest, channels});
+    return l.add(Op::reduce_sum, {matrix}, DType::i32, along);
+}
+
+ValueId without_zero_points(Lowering& l, const HybridRows& rows, ValueId sums, const HybridWeights& weights) {
+    if (weights.computed_sums == no_id) return without_zero_points(l, rows, sums, weights.sums);
+    if (rows.zero_point == no_id) return sums;
+    const auto channels = static_cast<std::size_t>(element_count(l.shape(weights.computed_sums)));
+    const ValueId by_channel = l.reshape(weights.computed_sums, last_dimension(l, sums, channels));
+    return plain(l, Op::sub, sums, l.mul(rows.zero_point, by_channel, DType::i32));
+}
+
+}  // namespace
+
 bool is_hybrid(const Lowering& l, std::size_t k) {
     const T type = l.in(k).type;
-    return l.computes_hybrid() && (type == T::INT8 || type == T::UINT8 || type == T::INT4 || type == T::INT2);
+    return (l.computes_hybrid() || !l.constant(k)) &&
+           (type == T::INT8 || type == T::UINT8 || type == T::INT4 || type == T::INT2);
 }
 
 ValueId signed_weights(Lowering& l, std::size_t k) {
     const ValueId id = l.value(k);
     const Value v = l.graph_value(id);
-    if (l.in(k).type != T::UINT8 || !v.is_constant()) return id;
+    if (l.in(k).type != T::UINT8) return id;
+    if (!v.is_constant()) return flip_uint8(l, id, l.in(k));
     Bytes bytes(v.data->begin(), v.data->end());
     for (std::byte& b : bytes) b ^= std::byte{0x80};
     return l.constant("weights", v.type, v.shape, std::move(bytes));
@@ -78,15 +104,19 @@ std::vector<float> weight_scales(Lowering& l, const TfliteTensor& tensor, std::i
     return l.channel_scales(bare, axis, channels);
 }
 
-HybridWeights hybrid_weights(Lowering& l, std::size_t k, std::size_t axis) {
+HybridWeights hybrid_weights(Lowering& l, std::size_t k, std::size_t axis, bool may_be_computed) {
     const TfliteTensor& tensor = l.in(k);
     HybridWeights out;
     out.values = signed_weights(l, k);
     const Value v = l.graph_value(out.values);
-    if (!v.is_constant())
+    if (!v.is_constant() && !may_be_computed)
         l.unsupported(fmt::format("weights {} of type {} are no constant", tensor.title(), name_of(tensor.type)));
     const auto channels = static_cast<std::size_t>(v.shape.at(axis));
     out.scales = weight_scales(l, tensor, static_cast<std::int32_t>(axis), v.shape[axis]);
+    if (!v.is_constant()) {
+        out.computed_sums = sums_of_channels(l, out.values, axis);
+        return out;
+    }
     const std::vector<std::int64_t> values = decode_ints(v.type, *v.data);
     std::size_t inner = 1;
     for (std::size_t d = axis + 1; d < v.shape.size(); ++d) inner *= static_cast<std::size_t>(v.shape[d]);
@@ -175,7 +205,7 @@ ValueId matrix_product(Lowering& l, ValueId x, ValueId weights, ValueId bias, st
 ValueId hybrid_product(Lowering& l, const HybridRows& rows, const HybridWeights& weights) {
     const ValueId x = quantize_rounded(l, rows, rows.rounded);
     const ValueId sums = matrix_product(l, x, weights.values, l.scalar(DType::i32, 0));
-    return scale_sums(l, rows, without_zero_points(l, rows, sums, weights.sums), weights.scales);
+    return scale_sums(l, rows, without_zero_points(l, rows, sums, weights), weights.scales);
 }
 
 ValueId activate_any(Lowering& l, ValueId x, tflite::ActivationFunctionType activation) {
@@ -184,7 +214,7 @@ ValueId activate_any(Lowering& l, ValueId x, tflite::ActivationFunctionType acti
 }
 
 HybridConv::HybridConv(Lowering& l, std::size_t channel_axis, bool asymmetric)
-    : l_(l), weights_(hybrid_weights(l, 1, channel_axis)), rows_(round_rows(l, l.value(0), asymmetric)) {}
+    : l_(l), weights_(hybrid_weights(l, 1, channel_axis, true)), rows_(round_rows(l, l.value(0), asymmetric)) {}
 
 ValueId HybridConv::quantized(ValueId rounded, std::vector<std::int32_t>& pad) {
     const bool pads = std::any_of(pad.begin(), pad.end(), [](std::int32_t p) { return p != 0; });
@@ -198,7 +228,7 @@ ValueId HybridConv::quantized(ValueId rounded, std::vector<std::int32_t>& pad) {
 }
 
 ValueId HybridConv::finish(ValueId sums, ValueId bias, tflite::ActivationFunctionType activation) {
-    sums = without_zero_points(l_, rows_, sums, weights_.sums);
+    sums = without_zero_points(l_, rows_, sums, weights_);
     ValueId y = scale_sums(l_, rows_, sums, weights_.scales);
     if (l_.has_input(2)) {
         l_.match_ranks(y, bias);

@@ -10,16 +10,16 @@ namespace tosavk {
 
 /// Weights that stay integers. `axis` is the dimension of the output channels.
 struct HybridWeights {
-    ValueId values = no_id;          ///< int8, constant
+    ValueId values = no_id;          ///< int8
     std::vector<float> scales;       ///< one, or one for each channel
-    std::vector<std::int64_t> sums;  ///< of each channel
+    std::vector<std::int64_t> sums;  ///< of each channel, where the weights are constant
+    ValueId computed_sums = no_id;   ///< else, i32
 };
 
-/// Input `k` are constant weights of a narrow type that meet float activations, and --hybrid is "exact".
+/// Input `k` are weights of a narrow type that meet float activations, and --hybrid is "exact", or they are computed.
 bool is_hybrid(const Lowering& l, std::size_t k);
-HybridWeights hybrid_weights(Lowering& l, std::size_t k, std::size_t axis);
-/// The bytes of constant UINT8 weights are read as int8, as old files mean them, whatever their zero point; others
-/// stay.
+HybridWeights hybrid_weights(Lowering& l, std::size_t k, std::size_t axis, bool may_be_computed = false);
+/// The bytes of UINT8 weights are read as int8, as old files mean them, whatever their zero point; others stay.
 ValueId signed_weights(Lowering& l, std::size_t k);
 std::vector<float> weight_scales(Lowering& l, const TfliteTensor& tensor, std::int32_t axis, std::int64_t channels);
 /// Input `k`, such weights or floats, as fp32.

@@ -33,6 +33,63 @@ def fully_connected(m, kind):
                   asymmetric_quantize_inputs=kind == "asymmetric", fused_activation_function=m.activation()))
 
 
+def computed_weights(m, kind, shape, channels, axis):
+    """Weights of a run. The runtime keeps their sums from one to the next, so that each begins anew."""
+    m.resources = True
+    count = channels if kind == "channel" else 1
+    scales = np.array([m.scale(1e-3, 2e-2) for _ in range(count)], np.float32)
+    if kind == "int4":
+        floats = m.input("f32", shape)
+        return m.op("QUANTIZE", [floats], [m.between("i4", shape, Quant(0.3))], "QuantizeOptions")
+    base = "u8" if kind == "u8" else "i8"
+
+    def draw(rng, s):
+        return rng.integers(-127, 127, s, endpoint=True).astype(np.int8).view(np.uint8 if base == "u8" else np.int8)
+    return m.input(base, shape, Quant(scales, 0, axis), draw)
+
+
+FORMS = ("i8", "channel", "u8", "int4", "asymmetric")
+
+
+@row("FULLY_CONNECTED", *(f"hybrid {form} weights-at-run-time" for form in FORMS))
+def fully_connected_computed(m, kind):
+    kind = kind.split()[1]
+    depth, units = m.pick(2, 4, 8, 18, 32), m.pick(1, 2, 5, 8)
+    x = m.input("f32", (m.size(1, 4), depth))
+    w = computed_weights(m, kind, (units, depth), units, 0)
+    bias = m.const("f32", m.values("f32", (units,))) if m.chance(0.7) else None
+    m.output(m.op("FULLY_CONNECTED", [x, w, bias], [("f32",)], "FullyConnectedOptions",
+                  asymmetric_quantize_inputs=kind == "asymmetric", fused_activation_function=m.activation()))
+
+
+@row("BATCH_MATMUL", "hybrid i8 weights-at-run-time")
+def batch_matmul_computed(m, kind):
+    h, c, w, batch = m.size(1, 5), m.pick(1, 3, 8, 17), m.size(1, 5), (m.size(1, 3),)
+    x = m.input("f32", (*batch, h, c))
+    y = computed_weights(m, "i8", (*batch, c, w), 1, 0)
+    m.output(m.op("BATCH_MATMUL", [x, y], [("f32",)], "BatchMatMulOptions"))
+
+
+@row("CONV_2D", "hybrid i8 weights-at-run-time", "hybrid channel weights-at-run-time")
+def conv_2d_computed(m, kind):
+    shape, out = m.image(high=6), m.pick(1, 2, 5)
+    x = m.input("f32", shape)
+    w = computed_weights(m, kind.split()[1], (out, 2, 2, shape[3]), out, 0)
+    bias = m.const("f32", m.values("f32", (out,)))
+    m.output(m.op("CONV_2D", [x, w, bias], [("f32",)], "Conv2DOptions", padding=m.pick("SAME", "VALID"), stride_h=1,
+                  stride_w=m.pick(1, 2), fused_activation_function=m.activation()))
+
+
+@row("DEPTHWISE_CONV_2D", "hybrid channel weights-at-run-time")
+def depthwise_computed(m, kind):
+    shape = m.image(high=6)
+    x = m.input("f32", shape)
+    w = computed_weights(m, "channel", (1, 2, 2, shape[3]), shape[3], 3)
+    bias = m.const("f32", m.values("f32", (shape[3],)))
+    m.output(m.op("DEPTHWISE_CONV_2D", [x, w, bias], [("f32",)], "DepthwiseConv2DOptions", padding="SAME", stride_h=1,
+                  stride_w=1, depth_multiplier=1, fused_activation_function=m.activation()))
+
+
 @row("CONV_2D", "hybrid i8", "hybrid channel", "hybrid u8")
 def conv_2d(m, kind):
     kind = kind.split()[1]
