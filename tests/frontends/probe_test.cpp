@@ -110,7 +110,8 @@ TEST(Probe, InputsAndOutputsAreJudgedToo) {
     EXPECT_NE(report.graph[0].find("graph input 0 (tensor 0 't0'): type FLOAT64 is not supported"), std::string::npos);
     EXPECT_NE(report.graph[1].find("graph output 2 (tensor 4 't4') is never computed"), std::string::npos);
     // All operators are taken, but not the graph.
-    const ProbeReport whole = probe_model(one_op(B::RELU, {i8({4, 0})}, i8({4, 0})), "f", {});
+    const TensorSpec complex{{1, 5}, TensorType::COMPLEX64, {}, {}};
+    const ProbeReport whole = probe_model(one_op_indices(B::RFFT2D, f32({1, 8}), {{1, 8}}, complex), "f", {});
     EXPECT_TRUE(whole.operators_taken());
     EXPECT_FALSE(whole.taken());
 }

@@ -250,12 +250,21 @@ TEST(TfliteHybrid, BlocksOfInt4) {
     expect_error(model(-1, 1), ErrorCode::unsupported, "blocks of no elements");
 }
 
-TEST(TfliteHybrid, Refusals) {
-    TfliteBuilder b;
-    const int x = b.tensor(f32({1, 4})), w = b.tensor(i8({2, 4}, 0.1f)), y = b.tensor(f32({1, 2}));
-    const Options options = fully_connected(b, false);
-    b.op(B::FULLY_CONNECTED, {x, w, -1}, {y}, options.first, options.second);
-    expect_error(b.finish({x, w}, {y}), ErrorCode::unsupported, "no constant");
+/// Weights that a run brings are the same as constant ones, with zero points too.
+TEST(TfliteHybrid, WeightsOfARun) {
+    const HostTensor x = random_f32({3, 6}), w = random_i8({2, 6});
+    for (const bool asymmetric : {false, true}) {
+        const auto model = [&](bool computed) {
+            TfliteBuilder b;
+            const TensorSpec spec = i8({2, 6}, 0.1f);
+            const int a = b.tensor(f32({3, 6})), weights = computed ? b.tensor(spec) : b.constant(spec, w.bytes);
+            const int y = b.tensor(f32({3, 2}));
+            const Options options = fully_connected(b, asymmetric);
+            b.op(B::FULLY_CONNECTED, {a, weights, -1}, {y}, options.first, options.second);
+            return b.finish(computed ? std::vector<int>{a, weights} : std::vector<int>{a}, {y});
+        };
+        EXPECT_EQ(run(model(true), {x, w}).at(0).bytes, run(model(false), {x}).at(0).bytes);
+    }
 }
 
 }  // namespace

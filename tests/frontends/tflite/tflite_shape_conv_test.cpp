@@ -339,7 +339,7 @@ TEST(TfliteStridedSlice, AgreesWithPythonSlices) {
                                CreateStridedSliceOptions(t.fbb, begin_mask, end_mask, 0, 0, shrink).Union()};
             });
         if (empty) {
-            expect_error(model, ErrorCode::unsupported, "has no elements");
+            EXPECT_TRUE(has_no_elements(run(model, {x}).at(0).shape));
             continue;
         }
         const auto got = run(model, {x}).at(0);
@@ -551,7 +551,6 @@ TEST(TfliteErrors, NameTheOperatorOrTensor) {
     expect_error(one_op(B::RESHAPE, {f32({4})}, f32({4})), ErrorCode::bad_model, "new shape is missing");
     expect_error(one_op(B::RELU, {i8({4}, -1)}, i8({4})), ErrorCode::bad_model, "scale -1");
     expect_error(one_op(B::RELU, {i8({4}, 1, 300)}, i8({4})), ErrorCode::bad_model, "zero point 300");
-    expect_error(one_op(B::RELU, {i8({4, 0})}, i8({4, 0})), ErrorCode::bad_model, "dimension 1 is 0");
     expect_error(one_op(B::CONCATENATION, {f32({2, 2}), f32({2, 3})}, f32({4, 2})), ErrorCode::bad_model, "CONCAT");
     expect_error(
         one_op(B::ADD, {f32({4}), f32({4})}, f32({4}),
