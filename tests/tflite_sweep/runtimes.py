@@ -67,7 +67,8 @@ class RealRuntime:
 class Info(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("name", ctypes.c_char_p), ("type", ctypes.c_int32),
                 ("rank", ctypes.c_uint32), ("dims", ctypes.c_int64 * 8), ("size_bytes", ctypes.c_size_t),
-                ("scale", ctypes.c_double), ("zero_point", ctypes.c_int64)]
+                ("scale", ctypes.c_double), ("zero_point", ctypes.c_int64), ("declared_type", ctypes.c_int32),
+                ("reserved", ctypes.c_uint32)]
 
 
 class InputShape(ctypes.Structure):
@@ -91,6 +92,7 @@ GRAPH_TYPES = {0: np.int8, 1: np.int8, 2: np.int8, 3: np.int16, 4: np.int32, 5: 
 HOST_TYPES = {np.dtype(np.bool_): 0, np.dtype(np.int8): 2, np.dtype(np.int16): 3, np.dtype(np.int32): 4,
               np.dtype(np.float16): 8, np.dtype(np.float32): 10, np.dtype(np.uint8): 64, np.dtype(np.uint16): 65,
               np.dtype(np.uint32): 66, np.dtype(np.uint64): 67, np.dtype(np.int64): 68, np.dtype(np.float64): 69}
+I64_WORDS = 71  # declared: two i32 for each number, in a last dimension
 UNSUPPORTED = 3
 
 
@@ -153,7 +155,7 @@ class OurModel:
             call("tosavk_context_run", self.context)
             outputs = []
             for k, info in enumerate(self.outputs):
-                array = np.empty(tuple(info.dims[:info.rank]), types[k])
+                array = np.empty(tuple(info.dims[:info.rank - (info.declared_type == I64_WORDS)]), types[k])
                 call("tosavk_context_get_output_as", self.context, ctypes.c_uint32(k),
                      ctypes.c_int32(HOST_TYPES[array.dtype]), array.ctypes.data_as(ctypes.c_void_p),
                      ctypes.c_size_t(array.nbytes))
@@ -168,6 +170,9 @@ class OurModel:
         pointers = [(ctypes.c_void_p * max(len(arrays), 1))(*[a.ctypes.data for a in arrays]),
                     (ctypes.c_void_p * max(len(outputs), 1))(*[a.ctypes.data for a in outputs])]
         self.library.call("tosavk_reference_run", self.graph, *pointers)
+        for k, info in enumerate(self.outputs):
+            if info.declared_type == I64_WORDS:
+                outputs[k] = outputs[k].view(np.int64).reshape(outputs[k].shape[:-1])
         return [a.astype(t) for a, t in zip(outputs, types)]
 
     def close(self):

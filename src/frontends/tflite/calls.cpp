@@ -43,6 +43,9 @@ void Lowering::call(std::int32_t subgraph) {
         for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
             const TfliteTensor& tensor = graph.tensors[static_cast<std::size_t>(graph.outputs[k])];
             ValueId id = inner.values_[tensor.index];
+            if (inner.wide_.contains(tensor.index))
+                unsupported(fmt::format("the INT64 numbers of output {} of subgraph {} ({}) may need more than 32 bits",
+                                        k, subgraph, tensor.title()));
             if (id == no_id && !tensor.is_constant)
                 fail(fmt::format("output {} of subgraph {} ({}) is never computed", k, subgraph, tensor.title()));
             if (tensor.type != out(k).type)

@@ -108,6 +108,9 @@ Graph Lowering::read_region(std::int32_t subgraph, std::span<const ValueId> inpu
                 unsupported(fmt::format("output {} may be one variable or another", k));
             continue;
         }
+        if (inner.wide_.contains(tensor.index))
+            unsupported(fmt::format("the INT64 numbers of output {} of subgraph {} ({}) may need more than 32 bits", k,
+                                    subgraph, tensor.title()));
         if (id == no_id && !tensor.is_constant) {
             fail(fmt::format("output {} of subgraph {} ({}) is never computed", k, subgraph, tensor.title()));
         }

@@ -67,6 +67,8 @@ ValueId Lowering::value(std::size_t k) {
     const TfliteTensor& tensor = in(k);
     if (values_[tensor.index] != no_id) return values_[tensor.index];
     check_usable(tensor);
+    if (wide_.contains(tensor.index))
+        unsupported(fmt::format("the INT64 numbers of {} may need more than 32 bits", tensor.title()));
     if (around_) return capture(k);
     if (refused_[tensor.index]) {
         dtype(tensor);

@@ -60,6 +60,8 @@ public:
     /// Real and imaginary parts of input k, which is COMPLEX64; what only moves data is lowered for each of both.
     std::array<ValueId, 2> complex_value(std::size_t k);
     void set_complex(ValueId real, ValueId imaginary, std::size_t k = 0);
+    /// Input k is INT64 and may need more than 32 bits; wide.cpp has its words.
+    bool is_wide(std::size_t k) const;
     bool constant(std::size_t k) const;                         ///< known while importing
     std::vector<std::int64_t> const_ints(std::size_t k) const;  ///< int64 too; fails when it is not constant
     /// Tensors that only describe a quantization inside the operator; fails where there are fewer.
@@ -167,8 +169,18 @@ private:
     IntRange result_range() const;                        ///< that the operator in hand may make
     std::int64_t reduced_count() const;                   ///< elements that make one of a reduction's
     std::int64_t updates_of_a_place() const;              ///< of SCATTER_ND, at most
-    void follow_ranges();                                 ///< refuses what may need more than 32 bits
-    void check_output(ValueId id) const;                  ///< fails for a tensor without elements
+    /// Whether the result is INT64 and may need more than 32 bits.
+    bool follow_ranges();
+    // INT64 as two words (wide.cpp)
+    std::array<ValueId, 2> words(std::size_t k);  ///< of input k, any integer
+    void set_words(std::array<ValueId, 2> words, std::size_t k = 0);
+    bool reads_wide() const;
+    bool lower_wide(bool result_is_wide);  ///< false: nothing is wide; fails where it cannot be
+    void lower_wide_parts(std::span<const std::size_t> operands);
+    void lower_wide_operator();
+    void lower_wide_cast();
+    void lower_wide_sum();
+    void check_output(ValueId id) const;  ///< fails for a tensor without elements
 
     const TfliteFile& file_;
     const TfliteSubgraph& graph_;
@@ -192,6 +204,7 @@ private:
     std::size_t first_value_ = 0;  ///< values from here on belong to the operator in hand
     std::string op_name_;
     std::map<std::size_t, std::array<ValueId, 2>> complex_;  ///< by tensor: the parts of COMPLEX64
+    std::map<std::size_t, std::array<ValueId, 2>> wide_;     ///< by tensor: the words, lower first, of INT64 ones
     bool complex_as_part_ = false;                           ///< COMPLEX64 tensors stand for one of their parts
     std::map<std::size_t, TfliteTensor> floats_;             ///< by tensor: of FLOAT16, what stands for it as FLOAT32
     std::vector<ValueId> values_;  ///< by tensor: what it holds after the operators so far; no_id: nothing yet

@@ -1,6 +1,6 @@
 // INT64 tensors are i32 values here. That is right while every number fits, so that the numbers that each may hold are
 // followed from constants, shapes and inputs (which are checked when they are set) through the operators; what may need
-// more than 32 bits is refused.
+// more than 32 bits has two words (wide.cpp), or is refused.
 #include "frontends/tflite/lowering.hpp"
 
 #include <fmt/format.h>
@@ -123,10 +123,14 @@ IntRange Lowering::result_range() const {
         case Code::ADD: return both([](auto& a, auto& b) { return IntRange{a.min + b.min, a.max + b.max}; });
         case Code::SUB: return both([](auto& a, auto& b) { return IntRange{a.min - b.max, a.max - b.min}; });
         case Code::MUL: return both(product);
-        case Code::MAXIMUM:
-            return both([](auto& a, auto& b) { return IntRange{std::max(a.min, b.min), std::max(a.max, b.max)}; });
-        case Code::MINIMUM:
-            return both([](auto& a, auto& b) { return IntRange{std::min(a.min, b.min), std::min(a.max, b.max)}; });
+        case Code::MAXIMUM: {
+            const IntRange a = range_of(in(0)), b = range_of(in(1));
+            return {std::max(a.min, b.min), std::max(a.max, b.max)};
+        }
+        case Code::MINIMUM: {
+            const IntRange a = range_of(in(0)), b = range_of(in(1));
+            return {std::min(a.min, b.min), std::min(a.max, b.max)};
+        }
         case Code::DIV:
         case Code::FLOOR_DIV:  // by -1 the least number becomes larger than any
             return both([](auto& a, auto& b) { return b.min > 0 ? join(a, {0, 0}) : up_to(magnitude(a) + 1); });
@@ -207,16 +211,18 @@ IntRange Lowering::result_range() const {
     return all;
 }
 
-void Lowering::follow_ranges() {
+bool Lowering::is_wide(std::size_t k) const { return in(k).type == Type::INT64 && !fits(range_of(in(k))); }
+
+bool Lowering::follow_ranges() {
     const bool wide = std::any_of(op_->outputs.begin(), op_->outputs.end(), [&](std::int32_t k) {
         return graph_.tensors[static_cast<std::size_t>(k)].type == Type::INT64;
     });
     if (!wide || op_->code == Code::WHILE || op_->code == Code::CALL_ONCE || op_->code == Code::CALL ||
         op_->code == Code::STABLEHLO_COMPOSITE)
-        return;  // a body's own operators are followed
+        return false;  // a body's own operators are followed
     const IntRange range = result_range();
-    if (!fits(range)) unsupported("its INT64 result may need more than 32 bits");
     for (std::size_t k = 0; k < output_count(); ++k) ranges_[out(k).index] = range;
+    return !fits(range);
 }
 
 }  // namespace tosavk

@@ -250,8 +250,8 @@ void Lowering::lower_operator() {
     }
     set_.assign(op_->outputs.size(), false);
     region_refused_.clear();
-    follow_ranges();
-    if (!lower_empty() && !fold_operator()) {
+    const bool wide = follow_ranges();
+    if (!lower_wide(wide) && !lower_empty() && !fold_operator()) {
         first_value_ = builder_.graph().values.size();
         if (row_->is(moves_data) && has_complex()) lower_complex_parts();
         else if (row_->is(rounds_halves)) lower_halves();
@@ -270,11 +270,22 @@ void Lowering::add_output(std::size_t k, UniqueNames& names, std::set<ValueId>& 
         unsupported(fmt::format("type COMPLEX64 of {} is not supported", tensor.title()));
     if (packed_bits(tensor.type) != 0)
         unsupported(fmt::format("type {} of {} is not supported", name_of(tensor.type), tensor.title()));
+    const std::string base = tensor.name.empty() ? fmt::format("output_{}", k) : tensor.name;
+    if (const auto parts = wide_.find(tensor.index); parts != wide_.end()) {
+        // The two words of each number lie side by side.
+        std::vector<ValueId> both(parts->second.begin(), parts->second.end());
+        Shape one = shape(both[0]);
+        one.push_back(1);
+        for (ValueId& part : both) part = reshape(part, one);
+        const ValueId joined = concat(std::move(both), one.size() - 1);
+        builder_.value(joined).declared = HostKind::i64_words;
+        builder_.value(joined).name = names.give(base);
+        return builder_.output(joined);
+    }
     if (id == no_id && tensor.is_constant) id = constant_value(tensor);
     if (id == no_id)
         throw Error(ErrorCode::bad_model,
                     fmt::format("TFLite graph output {} ({}) is never computed", k, tensor.title()));
-    const std::string base = tensor.name.empty() ? fmt::format("output_{}", k) : tensor.name;
     if (is_empty(id)) {
         const ValueId none = builder_.constant(names.give(base), type(id), shape(id), Bytes());
         describe_end(builder_.value(none), tensor);

@@ -44,6 +44,7 @@ Shapes shapes_of(const Context& context, const std::vector<int>& tensors) {
 }
 
 Form form_of(const Tensor& tensor, const cpp::TensorInfo& info) {
+    if (info.declared_type == TOSAVK_HOST_I64_WORDS) throw Refused("its INT64 numbers may need more than 32 bits");
     if (tensor.type == type_int64 && info.type == TOSAVK_I32) return Form::int64;
     const std::size_t bytes = element_bytes(tensor.type);
     if (bytes == 0 || bytes != tosavk_type_size(info.type))

@@ -16,5 +16,5 @@ def row(operator, *kinds):
 
 
 for family in ("elementwise", "arithmetic", "conv", "pool", "reduce", "movement", "indexed", "resize", "normalization",
-               "hybrid", "recurrent", "control", "chains", "halves", "unlike", "shapes"):
+               "hybrid", "recurrent", "control", "chains", "halves", "unlike", "shapes", "wide"):
     importlib.import_module(f"rows.{family}")

@@ -1,6 +1,4 @@
 """Shapes that a network computes of other shapes, by way of floats and truth values too."""
-import numpy as np
-
 from rows import row
 
 

@@ -1,0 +1,74 @@
+"""INT64 numbers that need all of their bits, and what is made of them."""
+from rows import row
+from rows.arithmetic import broadcast
+from rows.elementwise import integers
+
+NAMES = {"f32": "FLOAT32", "i32": "INT32", "i16": "INT16", "i8": "INT8", "u8": "UINT8", "bool": "BOOL", "f16": "FLOAT16"}
+
+
+def whole(rng, shape):
+    """All that 32 bits hold; products of those fill 64."""
+    low, high = [(-3, 3), (-(1 << 31), (1 << 31) - 1), (-70000, 70000)][rng.integers(3)]
+    return rng.integers(low, high, shape, endpoint=True)
+
+
+def wide(m, shape):
+    """A product, at times one less a number."""
+    x = m.op("MUL", [m.input("i64", shape, None, whole), m.input("i64", shape, None, whole)], [("i64",)], "MulOptions")
+    return m.op("SUB", [x, m.input("i64", shape, None, whole)], [("i64",)], "SubOptions") if m.chance() else x
+
+
+@row("CAST", *(f"i64 {kind} wide" for kind in NAMES))
+def cast(m, kind):
+    target = kind.split()[1]
+    m.output(m.op("CAST", [wide(m, m.shape())], [(target,)], "CastOptions", in_data_type="INT64",
+                  out_data_type=NAMES[target]))
+
+
+def comparison(operator, table):
+    @row(operator, "i64 wide")
+    def make(m, kind):
+        first, other = broadcast(m)
+        a = wide(m, first)
+        b = a if m.chance(0.2) else wide(m, other) if m.chance() else m.const("i64", [(1 << 33) + m.size(-2, 2)])
+        m.output(m.op(operator, [a, b], [("bool",)], table))
+
+
+for name in ("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"):
+    comparison(name, name.title().replace("_", "") + "Options")
+
+
+@row("SUM", "i64 wide")
+def sum_(m, kind):
+    shape = m.shape(ranks=(1, 4))
+    m.output(m.op("SUM", [wide(m, shape), m.const("i32", m.axes(len(shape)))], [("i64",)], "ReducerOptions",
+                  keep_dims=m.chance()))
+
+
+@row("CONCATENATION", "i64 wide")
+def concatenation(m, kind):
+    """Beside numbers of 32 bits, and moved on."""
+    shape = m.shape(ranks=(2, 3))
+    x = m.op("CONCATENATION", [wide(m, shape), m.input("i64", shape, None, whole)], [("i64",)], "ConcatenationOptions",
+             axis=m.size(0, len(shape) - 1))
+    x = m.op("TRANSPOSE", [x, m.const("i32", m.rng.permutation(len(shape)))], [("i64",)], "TransposeOptions")
+    m.output(m.op("PAD", [x, m.const("i64", m.rng.integers(0, 2, (len(shape), 2)))], [("i64",)], "PadOptions"))
+
+
+@row("SELECT_V2", "i64 wide")
+def select(m, kind):
+    first, other = broadcast(m)
+    condition = m.input("bool", m.pick(first, (1,)))
+    m.output(m.op("SELECT_V2", [condition, wide(m, first), m.input("i64", other, None, whole)], [("i64",)],
+                  "SelectV2Options"))
+
+
+@row("GATHER", "f32 i64-sums")
+def gather(m, kind):
+    """Places that are computed, so that they might have any number of bits."""
+    x = m.input("f32", m.shape(ranks=(1, 3), low=2))
+    shape = m.shape(ranks=(1, 2))
+    half = integers(0, (x.shape[0] - 1) // 2)
+    places = m.op("ADD", [m.input("i64", shape, None, half), m.input("i64", shape, None, half)], [("i64",)],
+                  "AddOptions")
+    m.output(m.op("GATHER", [x, places], [("f32",)], "GatherOptions"))
