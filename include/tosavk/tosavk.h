@@ -38,8 +38,8 @@
  * Tensors are passed densely packed, row-major (NHWC), host byte order. One element takes: bool, i4, i8, fp8: 1 byte
  * (i4 unpacked, sign-extended); i16, fp16, bf16: 2; i32, fp32: 4; i48: 8 (sign-extended). Ranks go from 0 to
  * TOSAVK_MAX_RANK; level 8K allows 6, level none all, but for operators that the specification gives fewer (such as
- * CONV2D, 4). A dimension may be 0 in graphs from calls (build.h): such a tensor has 0 bytes, its data may be NULL, an
- * input need not be set, and any buffer may be bound to it, one of 0 bytes too.
+ * CONV2D, 4). A dimension may be 0 in graphs from calls (build.h) and .tflite files: it has 0 bytes, data may be NULL,
+ * an input need not be set, and any buffer may be bound to it, one of 0 bytes too.
  */
 #ifndef TOSAVK_TOSAVK_H
 #define TOSAVK_TOSAVK_H

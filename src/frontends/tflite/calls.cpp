@@ -22,18 +22,21 @@ void Lowering::call(std::int32_t subgraph) {
     Lowering inner(*this, graph, "call");
     for (std::size_t k = 0; k < input_count(); ++k) {
         const TfliteTensor& tensor = graph.tensors[static_cast<std::size_t>(graph.inputs[k])];
-        const ValueId given = value(k);
+        const bool is_pair = is_wide(k);
+        const std::array<ValueId, 2> both = is_pair ? words(k) : std::array{value(k), no_id};
+        const ValueId given = both[0];
         const Shape dims = shape(given);
         // Its shape is what the operator gives, as in TFLite, whatever the file records.
         if (tensor.type != in(k).type || tensor.is_constant || inner.produced_[tensor.index])
             fail(fmt::format("input {} of subgraph {} ({}) is not what the operator gives", k, subgraph,
                              tensor.title()));
-        inner.values_[tensor.index] = is_empty(given) ? inner.empty(type(given), dims) : given;
         inner.produced_[tensor.index] = true;
+        if (is_pair) inner.wide_[tensor.index] = both;
+        else inner.values_[tensor.index] = is_empty(given) ? inner.empty(type(given), dims) : given;
         if (tensor.type == tflite::TensorType::INT64) inner.ranges_[tensor.index] = range_of(in(k));
     }
     inner.region_ = fmt::format("subgraph {}", subgraph);
-    std::vector<ValueId> results;
+    std::vector<std::array<ValueId, 2>> results;  // the words of wide INT64, or a value and none
     // It writes into this graph.
     std::swap(inner.builder_, builder_);
     try {
@@ -43,9 +46,12 @@ void Lowering::call(std::int32_t subgraph) {
         for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
             const TfliteTensor& tensor = graph.tensors[static_cast<std::size_t>(graph.outputs[k])];
             ValueId id = inner.values_[tensor.index];
-            if (inner.wide_.contains(tensor.index))
-                unsupported(fmt::format("the INT64 numbers of output {} of subgraph {} ({}) may need more than 32 bits",
-                                        k, subgraph, tensor.title()));
+            if (const auto both = inner.wide_.find(tensor.index);
+                both != inner.wide_.end() && out(k).type == tensor.type) {
+                ranges_[out(k).index] = any_number;
+                results.push_back(both->second);
+                continue;
+            }
             if (id == no_id && !tensor.is_constant)
                 fail(fmt::format("output {} of subgraph {} ({}) is never computed", k, subgraph, tensor.title()));
             if (tensor.type != out(k).type)
@@ -53,14 +59,17 @@ void Lowering::call(std::int32_t subgraph) {
                                  tensor.title(), name_of(tensor.type), name_of(out(k).type)));
             if (id == no_id) id = inner.constant_value(tensor);
             if (tensor.type == tflite::TensorType::INT64) ranges_[out(k).index] = inner.range_of(tensor);
-            results.push_back(inner.is_empty(id) ? empty(inner.type(id), inner.shape(id)) : id);
+            results.push_back({inner.is_empty(id) ? empty(inner.type(id), inner.shape(id)) : id, no_id});
         }
     } catch (...) {
         std::swap(inner.builder_, builder_);
         throw;
     }
     std::swap(inner.builder_, builder_);
-    for (std::size_t k = 0; k < results.size(); ++k) set(results[k], k);
+    for (std::size_t k = 0; k < results.size(); ++k) {
+        if (results[k][1] != no_id) set_words(results[k], k);
+        else set(results[k][0], k);
+    }
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // IF and WHILE: subgraphs become regions, whose inputs are all that they see. Comparisons and logic, which make the
 // conditions.
 #include "frontends/tflite/lowering.hpp"
+#include "frontends/tflite/wide.hpp"
 
 #include <fmt/format.h>
 
@@ -40,9 +41,39 @@ void Lowering::check_subgraph(std::int32_t subgraph) const {
     }
 }
 
-Graph Lowering::region(std::int32_t subgraph, std::span<const ValueId> inputs, const std::vector<bool>& known) {
+std::vector<ValueId> Lowering::RegionList::all() const {
+    std::vector<ValueId> ids = values;
+    ids.insert(ids.end(), upper.begin(), upper.end());
+    std::erase(ids, no_id);
+    return ids;
+}
+
+Lowering::RegionList Lowering::region_list(std::size_t first) {
+    RegionList list{first, {}, {}, {}};
+    for (std::size_t k = first; k < input_count(); ++k) {
+        const bool resource = in(k).type == T::RESOURCE, is_pair = !resource && is_wide(k);
+        const auto both = is_pair ? words(k) : std::array{resource ? no_id : value(k), no_id};
+        if (is_empty(both[0])) unsupported(fmt::format("{} has no elements", in(k).title()));
+        list.values.push_back(both[0]);
+        list.upper.push_back(both[1]);
+        list.known.push_back(!resource && !is_pair && graph_value(both[0]).is_constant());
+    }
+    return list;
+}
+
+void Lowering::widen_list(RegionList& list, const std::vector<bool>& wide) {
+    for (std::size_t k = 0; k < list.values.size(); ++k) {
+        if (k >= wide.size() || !wide[k] || list.upper[k] != no_id) continue;
+        const auto both = words(list.first + k);
+        list.values[k] = both[0];
+        list.upper[k] = both[1];
+        list.known[k] = false;
+    }
+}
+
+Graph Lowering::region(std::int32_t subgraph, const RegionList& list, std::vector<bool>& wide) {
     try {
-        return read_region(subgraph, inputs, known);
+        return read_region(subgraph, list, wide);
     } catch (const Error& e) {
         // The operator's other subgraph is to be looked at too.
         if (!probe_) throw;
@@ -51,7 +82,8 @@ Graph Lowering::region(std::int32_t subgraph, std::span<const ValueId> inputs, c
     }
 }
 
-Graph Lowering::read_region(std::int32_t subgraph, std::span<const ValueId> inputs, const std::vector<bool>& known) {
+Graph Lowering::read_region(std::int32_t subgraph, const RegionList& list, std::vector<bool>& wide) {
+    const std::vector<ValueId>& inputs = list.values;
     check_subgraph(subgraph);
     // A subgraph that reaches itself ends here too.
     if (depth_ >= level().max_nesting) {
@@ -86,16 +118,26 @@ Graph Lowering::read_region(std::int32_t subgraph, std::span<const ValueId> inpu
         // Its shape is what the operator gives, as in TFLite, whatever the file records.
         const std::string name = tensor.name.empty() ? fmt::format("input_{}", k) : tensor.name;
         ValueId id = inner.builder_.input(name, given.type, given.shape);
-        if (known[k]) id = inner.builder_.constant(name + "/known", given.type, given.shape, given.data);
+        if (list.known[k]) id = inner.builder_.constant(name + "/known", given.type, given.shape, given.data);
         inner.builder_.value(id).scale = given.scale;
         inner.builder_.value(id).zero_point = given.zero_point;
-        inner.values_[tensor.index] = id;
+        if (list.upper[k] == no_id) inner.values_[tensor.index] = id;
+        else inner.wide_[tensor.index][0] = id;
         inner.produced_[tensor.index] = true;
+    }
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+        if (list.upper[k] == no_id) continue;
+        const TfliteTensor& tensor = graph.tensors[static_cast<std::size_t>(graph.inputs[k])];
+        inner.wide_[tensor.index][1] =
+            inner.builder_.input(tensor.name + "/upper", DType::i32, builder_.value(list.upper[k]).shape);
+        inner.ranges_[tensor.index] = any_number;
     }
     inner.region_ = fmt::format("subgraph {}", subgraph);
     inner.lower_operators();
     if (inner.refused_operators_ > 0)
         unsupported(fmt::format("its subgraph {} has operators that are refused", subgraph));
+    wide.resize(graph.outputs.size(), false);
+    std::vector<ValueId> upper;
     for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
         const TfliteTensor& tensor = graph.tensors[static_cast<std::size_t>(graph.outputs[k])];
         ValueId& id = inner.values_[tensor.index];
@@ -108,9 +150,12 @@ Graph Lowering::read_region(std::int32_t subgraph, std::span<const ValueId> inpu
                 unsupported(fmt::format("output {} may be one variable or another", k));
             continue;
         }
-        if (inner.wide_.contains(tensor.index))
-            unsupported(fmt::format("the INT64 numbers of output {} of subgraph {} ({}) may need more than 32 bits", k,
-                                    subgraph, tensor.title()));
+        if (const auto both = inner.wide_.find(tensor.index); both != inner.wide_.end()) {
+            wide[k] = true;
+            inner.builder_.output(both->second[0]);
+            upper.push_back(both->second[1]);
+            continue;
+        }
         if (id == no_id && !tensor.is_constant) {
             fail(fmt::format("output {} of subgraph {} ({}) is never computed", k, subgraph, tensor.title()));
         }
@@ -118,7 +163,9 @@ Graph Lowering::read_region(std::int32_t subgraph, std::span<const ValueId> inpu
         if (id == no_id) id = inner.constant_value(tensor);
         inner.check_output(id);
         inner.builder_.output(id);
+        if (wide[k]) upper.push_back(wide::extended(inner, id).high);
     }
+    for (const ValueId id : upper) inner.builder_.output(id);
     Graph made = inner.builder_.finish_region();
     drop_unused_constants(made);
     for (const Variable& variable : made.variables) builder_.variable(variable);
@@ -210,64 +257,68 @@ std::vector<ValueId> Lowering::own_loop(std::vector<ValueId> list, const Turn& c
     return results;
 }
 
+/// Resources are none of `ids`: they have their names already.
+void Lowering::set_results(const std::vector<ValueId>& ids, const std::vector<bool>& wide) {
+    const auto pairs = static_cast<std::size_t>(std::count(wide.begin(), wide.end(), true));
+    std::size_t next = 0, upper = ids.size() - std::min(ids.size(), pairs);
+    for (std::size_t k = 0; k < output_count(); ++k) {
+        if (out(k).type == T::RESOURCE) {
+            name_resource(k, resource(out(k)));
+        } else if (next < ids.size() - pairs) {
+            if (k >= wide.size() || !wide[k]) {
+                set(ids[next++], k);
+                continue;
+            }
+            ranges_[out(k).index] = any_number;
+            set_words({ids[next++], ids[upper++]}, k);
+        } else {
+            ++next;
+        }
+    }
+    if (next != ids.size() - pairs)
+        fail(fmt::format("it has {} outputs that are tensors, but its subgraphs give {}", next, ids.size() - pairs));
+}
+
 // ---- operators ----------------------------------------------------------------------------------------------------
 
 namespace {
-
-std::vector<ValueId> values_from(Lowering& l, std::size_t first) {
-    std::vector<ValueId> ids;
-    for (std::size_t k = first; k < l.input_count(); ++k) {
-        const bool resource = l.in(k).type == tflite::TensorType::RESOURCE;
-        ids.push_back(resource ? no_id : l.value(k));
-        if (l.is_empty(ids.back())) l.unsupported(fmt::format("{} has no elements", l.in(k).title()));
-    }
-    return ids;
-}
-
-/// Resources are none of `ids`: they have their names already.
-void set_all(Lowering& l, const std::vector<ValueId>& ids) {
-    std::size_t next = 0;
-    for (std::size_t k = 0; k < l.output_count(); ++k) {
-        if (l.out(k).type == tflite::TensorType::RESOURCE) l.name_resource(k, l.resource(l.out(k)));
-        else if (next++ < ids.size()) l.set(ids[next - 1], k);
-    }
-    if (next != ids.size())
-        l.fail(fmt::format("it has {} outputs that are tensors, but its subgraphs give {}", next, ids.size()));
-}
-
-std::vector<ValueId> without_resources(std::vector<ValueId> ids) {
-    std::erase(ids, no_id);
-    return ids;
-}
-
-std::vector<bool> constants_of(const Lowering& l, const std::vector<ValueId>& ids) {
-    std::vector<bool> known;
-    for (const ValueId id : ids) known.push_back(id != no_id && l.graph_value(id).is_constant());
-    return known;
-}
 
 void lower_if(Lowering& l) {
     const auto* options = l.options<tflite::IfOptions>();
     if (!options) l.fail("it lacks its options");
     const ValueId condition = l.value(0);
-    const std::vector<ValueId> list = values_from(l, 1);
-    const std::vector<bool> known = constants_of(l, list);
-    Graph then_graph = l.region(options->then_subgraph_index(), list, known);
-    Graph else_graph = l.region(options->else_subgraph_index(), list, known);
-    set_all(l, l.cond_if(condition, without_resources(list), std::move(then_graph), std::move(else_graph)));
+    const Lowering::RegionList list = l.region_list(1);
+    // What one branch has as a pair of words, the other one has too.
+    std::vector<bool> wide;
+    for (;;) {
+        const std::vector<bool> before = wide;
+        Graph then_graph = l.region(options->then_subgraph_index(), list, wide);
+        Graph else_graph = l.region(options->else_subgraph_index(), list, wide);
+        if (!before.empty() && wide != before) continue;
+        if (before.empty() && std::find(wide.begin(), wide.end(), true) != wide.end()) continue;
+        return l.set_results(l.cond_if(condition, list.all(), std::move(then_graph), std::move(else_graph)), wide);
+    }
 }
 
 void lower_while(Lowering& l) {
     const auto* options = l.options<tflite::WhileOptions>();
     if (!options) l.fail("it lacks its options");
-    const std::vector<ValueId> list = values_from(l, 0);
+    Lowering::RegionList list = l.region_list(0);
     // A constant that every turn hands on stays one: weights, mostly.
-    std::vector<bool> known = constants_of(l, list);
     const std::vector<bool> same = l.handed_on(options->body_subgraph_index());
-    for (std::size_t k = 0; k < known.size(); ++k) known[k] = known[k] && k < same.size() && same[k];
-    Graph cond_graph = l.region(options->cond_subgraph_index(), list, known);
-    Graph body_graph = l.region(options->body_subgraph_index(), list, known);
-    set_all(l, l.while_loop(without_resources(list), std::move(cond_graph), std::move(body_graph)));
+    for (std::size_t k = 0; k < list.known.size(); ++k) list.known[k] = list.known[k] && k < same.size() && same[k];
+    std::vector<bool> wide(list.values.size(), false);
+    for (std::size_t k = 0; k < wide.size(); ++k) wide[k] = list.upper[k] != no_id;
+    for (;;) {
+        std::vector<bool> condition_wide, next = wide;
+        Graph cond_graph = l.region(options->cond_subgraph_index(), list, condition_wide);
+        Graph body_graph = l.region(options->body_subgraph_index(), list, next);
+        if (next == wide)
+            return l.set_results(l.while_loop(list.all(), std::move(cond_graph), std::move(body_graph)), wide);
+        // What a turn makes a pair of words of is one from the beginning.
+        wide = next;
+        l.widen_list(list, wide);
+    }
 }
 
 /// What TFLite compares of quantized numbers: 256 times what they mean, rounded. Different ones may be equal then.

@@ -16,6 +16,8 @@ namespace tosavk {
 
 /// A subgraph that many operators name is read for each of them.
 inline constexpr std::size_t max_regions = 4096;
+/// More than any type that is followed (ranges.cpp): nothing is known.
+inline constexpr IntRange any_number{-(std::int64_t{1} << 62), std::int64_t{1} << 62};
 
 class Lowering : public Emitter {
 public:
@@ -26,9 +28,23 @@ public:
     Signature signature();  ///< without the operators
 
     // ---- control flow ---------------------------------------------------------------------------------------------
-    /// A subgraph that the operator in hand names, as a region. Its inputs have the types and shapes of `inputs`; those
-    /// that `known` marks are constants, and stand for their bytes in the region.
-    Graph region(std::int32_t subgraph, std::span<const ValueId> inputs, const std::vector<bool>& known);
+    /// What a region is given: values of the operator's list, those behind `first`. Those that `known` marks are
+    /// constants, and stand for their bytes in the region; INT64 that is wide has upper words too, which come behind
+    /// all others in lists, and no_id where a number has none.
+    struct RegionList {
+        std::size_t first = 0;
+        std::vector<ValueId> values, upper;
+        std::vector<bool> known;
+
+        std::vector<ValueId> all() const;  ///< without resources
+    };
+    RegionList region_list(std::size_t first);
+    /// Makes pairs of words of those that `wide` marks.
+    void widen_list(RegionList& list, const std::vector<bool>& wide);
+    /// A subgraph that the operator in hand names, as a region. Outputs that `wide` marks are pairs of words; it marks
+    /// those too that turn out to be, and then the region is of no use.
+    Graph region(std::int32_t subgraph, const RegionList& list, std::vector<bool>& wide);
+    void set_results(const std::vector<ValueId>& ids, const std::vector<bool>& wide);
     /// Which inputs of the loop's body are handed on as they are.
     std::vector<bool> handed_on(std::int32_t body) const;
     /// What a subgraph computes of the operator's inputs are its outputs.
@@ -143,7 +159,7 @@ private:
     /// Constants that only led to other constants (weights before their reshape) are left out of the graph.
     static void drop_unused_constants(Graph& graph);
     void lower_operators();
-    Graph read_region(std::int32_t subgraph, std::span<const ValueId> inputs, const std::vector<bool>& known);
+    Graph read_region(std::int32_t subgraph, const RegionList& list, std::vector<bool>& wide);
     void check_regions() const;                                         ///< throws what a region was refused for
     void describe_end(Value& value, const TfliteTensor& tensor) const;  ///< of a graph input or output
     void add_input(std::size_t k, UniqueNames& names);

@@ -19,9 +19,7 @@ using Code = tflite::BuiltinOperator;
 using Type = tflite::TensorType;
 
 constexpr IntRange narrow_range{std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
-constexpr std::int64_t far = std::int64_t{1} << 62;
-/// More than any type that is followed here: nothing is known.
-constexpr IntRange anything{-far, far};
+constexpr IntRange anything = any_number;
 
 bool fits(const IntRange& r) { return r.min >= narrow_range.min && r.max <= narrow_range.max; }
 IntRange join(const IntRange& a, const IntRange& b) { return {std::min(a.min, b.min), std::max(a.max, b.max)}; }
@@ -39,7 +37,7 @@ std::int64_t magnitude(const IntRange& r) { return std::max(std::abs(r.min), std
 std::vector<std::int64_t> whole_numbers(const Value& value) {
     std::vector<std::int64_t> numbers;
     for (const double v : decode_reals(value.type, *value.data)) {
-        if (!(std::abs(v) < static_cast<double>(far))) return {};
+        if (!(std::abs(v) < static_cast<double>(anything.max))) return {};
         numbers.push_back(static_cast<std::int64_t>(v));
     }
     return numbers;

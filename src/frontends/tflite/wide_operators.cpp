@@ -50,8 +50,18 @@ std::vector<std::size_t> moved_operands(const Lowering& l) {
     }
 }
 
-/// Places outside of a tensor mean nothing, so that a wide one may be the nearest that 32 bits hold.
-bool is_place(Code code, std::size_t k) { return (code == Code::GATHER || code == Code::GATHER_ND) && k == 1; }
+/// Places outside of a tensor mean nothing, or the nearest in it, so that a wide one may be the nearest that 32 bits
+/// hold.
+bool is_place(Code code, std::size_t k) {
+    switch (code) {
+        case Code::GATHER:
+        case Code::GATHER_ND:
+        case Code::SLICE: return k == 1;
+        case Code::STRIDED_SLICE: return k == 1 || k == 2;
+        case Code::DYNAMIC_UPDATE_SLICE: return k == 2;
+        default: return false;
+    }
+}
 
 bool is_comparison(Code code) {
     return code == Code::EQUAL || code == Code::NOT_EQUAL || code == Code::LESS || code == Code::LESS_EQUAL ||

@@ -1,6 +1,7 @@
 """INT64 numbers that need all of their bits, and what is made of them."""
 from rows import row
 from rows.arithmetic import broadcast
+from rows.control import attributes
 from rows.elementwise import integers
 
 NAMES = {"f32": "FLOAT32", "i32": "INT32", "i16": "INT16", "i8": "INT8", "u8": "UINT8", "bool": "BOOL", "f16": "FLOAT16"}
@@ -72,3 +73,50 @@ def gather(m, kind):
     places = m.op("ADD", [m.input("i64", shape, None, half), m.input("i64", shape, None, half)], [("i64",)],
                   "AddOptions")
     m.output(m.op("GATHER", [x, places], [("f32",)], "GatherOptions"))
+
+
+def turn(m, name, count_type, make):
+    """A subgraph of (count, x)."""
+    number = m.subgraph(name)
+    m.output(*make(m.input(count_type, (), None), m.input("i64", (2,), None)))
+    m.main()
+    return number
+
+
+@row("WHILE", "i64 wide")
+def while_(m, kind):
+    """Counters of 64 bits, and numbers that grow beyond 32."""
+    count = m.input("i64", (), None, integers(0, 6))
+    x = m.input("i64", (2,), None, whole)
+    condition = turn(m, "condition", "i64", lambda n, x: [
+        m.op("GREATER", [n, m.const("i64", 0)], [m.between("bool", ())], "GreaterOptions")])
+    factor = m.size(-70000, 70000)
+    body = turn(m, "body", "i64", lambda n, x: [
+        m.op("SUB", [n, m.const("i64", 1)], [m.between("i64", ())], "SubOptions"),
+        m.op("MUL", [x, m.const("i64", [factor, 3])], [m.between("i64", (2,))], "MulOptions")])
+    m.output(*m.op("WHILE", [count, x], [("i64",), ("i64",)], "WhileOptions", cond_subgraph_index=condition,
+                   body_subgraph_index=body))
+
+
+@row("IF", "i64 wide")
+def if_(m, kind):
+    """One branch makes numbers of 64 bits, and the other hands on what it is given."""
+    condition = m.input("bool", ())
+    x = wide(m, (2,)) if m.chance() else m.input("i64", (2,), None, whole)
+    n = m.input("i64", (), None, integers(0, 6))
+    product = turn(m, "product", "i64", lambda n, x: [m.op("MUL", [x, x], [m.between("i64", (2,))], "MulOptions")])
+    same = turn(m, "same", "i64", lambda n, x: [m.op("RESHAPE", [x, m.const("i32", [2])], [m.between("i64", (2,))])])
+    then, other = (product, same) if m.chance() else (same, product)
+    m.output(m.op("IF", [condition, n, x], [("i64",)], "IfOptions", then_subgraph_index=then,
+                  else_subgraph_index=other))
+
+
+@row("STABLEHLO_COMPOSITE", "i64 wide")
+def composite(m, kind):
+    x = wide(m, (2,))
+    n = m.input("i64", (), None, integers(0, 6))
+    number = turn(m, "decomposition", "i64", lambda n, x: [
+        m.op("SUB", [x, n], [m.between("i64", (2,))], "SubOptions"),
+        m.op("ADD", [n, m.const("i64", 1)], [m.between("i64", ())], "AddOptions")])
+    m.output(*m.op("STABLEHLO_COMPOSITE", [n, x], [("i64",), ("i64",)], "StableHLOCompositeOptions", name="test.composite",
+                   composite_attributes=attributes(), decomposition_subgraph_index=number, version=1))
