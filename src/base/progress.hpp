@@ -67,7 +67,8 @@ public:
 
     /// That of the call that this thread is in, or one that nobody listens to.
     static Progress& of_thread() {
-        static thread_local Progress nobody;
+        // One for all threads: what a thread destroys when it ends would keep the library loaded until then.
+        static Progress nobody;
         return current ? *current : nobody;
     }
 
