@@ -100,13 +100,14 @@ Finished run_large(const conformance::LargeCase& large, const conformance::Judge
                   "tosa-vk conformance --op " + large.op + " --large-binding --cases 0", detail);
 }
 
-std::vector<Task> make_tasks(const Choice& choice) {
+/// What is refused is so before any device is asked: a device that only compiles (`runs` false) has nothing to add.
+std::vector<Task> make_tasks(const Choice& choice, bool runs) {
     std::vector<Task> tasks;
     for (SweepRow& row : conformance::find_rows(choice.op, choice.type, choice.spec)) {
         if (choice.cases == 0 && !row.data_set) continue;
         tasks.push_back([row = std::move(row), &choice](const auto& judge) { return run_values(row, choice, judge); });
     }
-    if (choice.type.empty() && choice.spec != "0.30") {
+    if (runs && choice.type.empty() && choice.spec != "0.30") {
         for (ErrorGraph& entry : conformance::error_graphs()) {
             if (!choice.op.empty() && name_of(entry.op) != choice.op) continue;
             if (!choice.spec.empty() && is_own(entry.op) != (choice.spec == own_domain)) continue;
@@ -199,7 +200,7 @@ tosavk_status tosavk_conformance_run(tosavk_device* device, const tosavk_conform
             std::memcpy(&size, summary, sizeof size);
             check_struct_size(size, "tosavk_conformance_summary");
         }
-        const std::vector<Task> tasks = make_tasks(choice);
+        const std::vector<Task> tasks = make_tasks(choice, device->device->runs());
         tosavk_conformance_summary total{};
         run_tasks(tasks, *device, given.jobs, choice.all_candidates, [&](const Finished& row) {
             ++total.rows;

@@ -138,7 +138,8 @@ Action add_conformance(CLI::App& app) {
         "command\n"
         "that repeats the worst case), error_if (the broken condition; kinds error and level), detail (the worst\n"
         "element, or what failed).\n"
-        "With --compile-only each graph is compiled, and has failed where a kernel spills registers to memory.\n"
+        "With --compile-only each graph is compiled, and has failed where a kernel spills registers to memory; what\n"
+        "must be refused is left out.\n"
         "Exit code 1 when anything failed.\n"
         "Example: tosa-vk conformance --op EXP --cases 100");
     return [options] { return conformance(*options); };
