@@ -50,12 +50,20 @@ void translate(const std::exception_ptr& thrown, void*) {
     try {
         std::rethrow_exception(thrown);
     } catch (const cpp::Error& error) {
-        const bool is_inside = gate.enter_or_stay();
-        const nb::object made = nb::module_::import_("tosavk.errors")
-                                    .attr("_of")(static_cast<int>(error.status()), text(error.what()),
-                                                 text(error.node()), text(error.operand()));
-        PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
-        if (is_inside) gate.leave();
+        const struct Entered {
+            bool inside = gate.enter_or_stay();
+            ~Entered() {
+                if (inside) gate.leave();
+            }
+        } entered;
+        try {
+            const nb::object made = nb::module_::import_("tosavk.errors")
+                                        .attr("_of")(static_cast<int>(error.status()), text(error.what()),
+                                                     text(error.node()), text(error.operand()));
+            PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
+        } catch (nb::python_error& raised) {  // a signal, or no memory
+            raised.restore();
+        }
     }
 }
 

@@ -237,12 +237,17 @@ public:
     void run() {
         const Alone alone(*this);
         const Inside inside;
-        if (is_new_) long_calls_.run([&] { context_->submit(); });  // which compiles
-        {
-            const Released released;
-            if (!is_new_) context_->submit();
+        // It runs from then on, whatever signal comes.
+        const auto submitted = [&] {
+            context_->submit();
             is_new_ = false;
             running_ = true;
+        };
+        const bool compiles = is_new_;
+        if (compiles) long_calls_.run(submitted);
+        {
+            const Released released;
+            if (!compiles) submitted();
             if (wait_slice(between_signals)) return;
         }
         wait_with_signals(std::nullopt);

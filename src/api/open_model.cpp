@@ -156,7 +156,9 @@ std::shared_ptr<const SizeChoices> OpenModel::choices_for(const Key& key) {
             made = std::move(choices);
             break;
         } catch (const Error& e) {
-            if (e.code() == ErrorCode::out_of_memory) throw;
+            const ErrorCode code = e.code();
+            if (code == ErrorCode::out_of_memory || code == ErrorCode::cancelled || code == ErrorCode::device_lost)
+                throw;
         }
     }
     const std::lock_guard lock(mutex_);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <utility>
 
 namespace tosavk {
 
@@ -43,11 +44,7 @@ public:
 private:
     static constexpr std::chrono::milliseconds between_turns{50};
 
-    void ask() {
-        if (!cancelled_) cancelled_ = !listener_(done_, total_);
-        if (cancelled_) throw Error(ErrorCode::cancelled, "the caller ended the call");
-        asked_ = std::chrono::steady_clock::now();
-    }
+    void ask();
 
     Listener listener_;
     std::mutex mutex_;
@@ -76,8 +73,23 @@ private:
     static inline thread_local Progress* current = nullptr;
     Progress* before_;
 
+    friend class Progress;
     friend void turn_of_loop();
 };
+
+// What the listener itself calls is no part of this call.
+inline void Progress::ask() {
+    struct Aside {
+        Progress* before = std::exchange(ProgressScope::current, nullptr);
+        ~Aside() { ProgressScope::current = before; }
+    };
+    if (!cancelled_) {
+        const Aside aside;
+        cancelled_ = !listener_(done_, total_);
+    }
+    if (cancelled_) throw Error(ErrorCode::cancelled, "the caller ended the call");
+    asked_ = std::chrono::steady_clock::now();
+}
 
 /// In loops that may take long: throws Error(cancelled) where the caller has ended the call that this thread is in.
 inline void turn_of_loop() {

@@ -69,6 +69,21 @@ TEST(Progress, OfTheReference) {
 }
 
 /// What takes long may be one operator.
+/// What the listener calls itself is no part of the call that it hears of.
+TEST(Progress, WhoHearsOfItMayCallTheLibrary) {
+    const cpp::Graph graph = cpp::Graph::problem("chain f32 64 add mul sigmoid");
+    const auto inputs = inputs_of(graph);
+    int heard = 0;
+    const auto hear = [](void* user, std::uint64_t, std::uint64_t) -> std::int32_t {
+        const cpp::Graph other = cpp::Graph::problem("add f32 4");
+        EXPECT_EQ(other.reference_run(inputs_of(other)).size(), 1u);
+        ++*static_cast<int*>(user);
+        return 0;
+    };
+    EXPECT_EQ(graph.reference_run(inputs, 1, hear, &heard).size(), graph.output_count());
+    EXPECT_GT(heard, 0);
+}
+
 TEST(Progress, OfTheReferenceWithinAnOperator) {
     for (const char* line : {"matmul f32 1x64x64x64", "matmul i8 1x64x64x64", "conv2d f32 1x16x16x8 8x3x3 p1",
                              "conv2d i8 1x16x16x8 8x3x3 p1", "depthwise f32 1x16x16x8 1x3x3 p1", "fft2d f32 1x32x32"}) {

@@ -72,7 +72,8 @@ class Info(ctypes.Structure):
 
 
 class InputShape(ctypes.Structure):
-    _fields_ = [("index", ctypes.c_uint32), ("rank", ctypes.c_uint32), ("dims", ctypes.c_int64 * 8)]
+    _fields_ = [("struct_size", ctypes.c_size_t), ("index", ctypes.c_uint32), ("rank", ctypes.c_uint32),
+                ("dims", ctypes.c_int64 * 8)]
 
 
 class LoadOptions(ctypes.Structure):
@@ -83,7 +84,8 @@ class LoadOptions(ctypes.Structure):
 
 def load_options(shapes):
     """A shape for each input."""
-    made = [InputShape(k, len(shape), (ctypes.c_int64 * 8)(*shape)) for k, shape in enumerate(shapes)]
+    made = [InputShape(ctypes.sizeof(InputShape), k, len(shape), (ctypes.c_int64 * 8)(*shape))
+            for k, shape in enumerate(shapes)]
     return LoadOptions(ctypes.sizeof(LoadOptions), (InputShape * len(made))(*made), len(made))
 
 

@@ -130,6 +130,8 @@ ValueId float_weights(Lowering& l, std::size_t k) {
     if (tensor.type != T::UINT8 || !tensor.is_constant) return l.float_value(k);
     const ValueId id = signed_weights(l, k);
     const Shape shape = l.shape(id);
+    if (tensor.scale.size() > 1 && (tensor.axis < 0 || static_cast<std::size_t>(tensor.axis) >= shape.size()))
+        l.fail(fmt::format("{} is quantized along dimension {} of {}", tensor.title(), tensor.axis, shape.size()));
     const auto axis = static_cast<std::size_t>(tensor.scale.size() > 1 ? tensor.axis : 0);
     const std::vector<float> scales =
         weight_scales(l, tensor, static_cast<std::int32_t>(axis), shape.empty() ? 1 : shape.at(axis));

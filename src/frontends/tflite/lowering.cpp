@@ -127,6 +127,7 @@ void Lowering::set(ValueId id, std::size_t k) {
                                 name_of(in(0).type)));
     }
     values_[tensor.index] = id;
+    wide_.erase(tensor.index);
     set_.at(k) = true;
     if (tensor.is_variable) write_state(tensor, id);
     if (is_empty(id)) return;

@@ -93,6 +93,7 @@ ValueId hybrid_matmul(Lowering& l, ValueId x, ValueId y, bool asymmetric, const 
     const Shape shape = l.shape(x);
     const std::int64_t count = shape[0] * shape[1];
     const HybridRows rows = round_rows(l, l.reshape(x, {count, shape[2]}), asymmetric);
+    if (element_count(batch) > std::int64_t{1} << 20) l.unsupported("more than 2^20 matrices are not supported");
     const std::vector<std::int64_t> scales_at = kept_places(left, batch);
     const std::int64_t matrices = scales_at.empty() ? shape[0] : element_count(batch);
     const auto by_matrix = [&](ValueId v) {

@@ -2,6 +2,7 @@
 // followed from constants, shapes and inputs (which are checked when they are set) through the operators; what may need
 // more than 32 bits has two words (wide.cpp), or is refused.
 #include "frontends/tflite/lowering.hpp"
+#include "frontends/tflite/wide.hpp"
 
 #include <fmt/format.h>
 
@@ -117,10 +118,19 @@ IntRange Lowering::result_range() const {
         const IntRange a = of(0), b = of(1);
         return fits(a) && fits(b) ? f(a, b) : anything;
     };
+    // What 32 bits may not hold stays so: the sum itself is computed before it is limited.
+    const auto activated = [&](const IntRange& r) {
+        using A = tflite::ActivationFunctionType;
+        const A activation = wide::fused_activation(*this);
+        if (!fits(r) || activation == A::NONE) return r;
+        const std::int64_t low = activation == A::RELU_N1_TO_1 ? -1 : 0;
+        const std::int64_t high = activation == A::RELU6 ? 6 : activation == A::RELU_N1_TO_1 ? 1 : narrow_range.max;
+        return IntRange{std::clamp(r.min, low, high), std::clamp(r.max, low, high)};
+    };
     switch (op_->code) {
-        case Code::ADD: return both([](auto& a, auto& b) { return IntRange{a.min + b.min, a.max + b.max}; });
-        case Code::SUB: return both([](auto& a, auto& b) { return IntRange{a.min - b.max, a.max - b.min}; });
-        case Code::MUL: return both(product);
+        case Code::ADD: return activated(both([](auto& a, auto& b) { return IntRange{a.min + b.min, a.max + b.max}; }));
+        case Code::SUB: return activated(both([](auto& a, auto& b) { return IntRange{a.min - b.max, a.max - b.min}; }));
+        case Code::MUL: return activated(both(product));
         case Code::MAXIMUM: {
             const IntRange a = range_of(in(0)), b = range_of(in(1));
             return {std::max(a.min, b.min), std::max(a.max, b.max)};

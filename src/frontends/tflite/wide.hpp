@@ -32,4 +32,7 @@ ValueId saturated(Lowering& l, const Words& x);
 Words sum_along(Lowering& l, const Words& x, std::size_t axis);
 constexpr std::int64_t most_added = 32767;
 
+/// Of ADD, SUB and MUL.
+tflite::ActivationFunctionType fused_activation(const Lowering& l);
+
 }  // namespace tosavk::wide

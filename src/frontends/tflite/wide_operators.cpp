@@ -51,9 +51,11 @@ std::vector<std::size_t> moved_operands(const Lowering& l) {
 }
 
 /// Places outside of a tensor mean nothing, or the nearest in it, so that a wide one may be the nearest that 32 bits
-/// hold.
+/// hold; and where only the shape is asked for, any number will do.
 bool is_place(Code code, std::size_t k) {
     switch (code) {
+        case Code::SHAPE:
+        case Code::RANK: return k == 0;
         case Code::GATHER:
         case Code::GATHER_ND:
         case Code::SLICE: return k == 1;
@@ -68,22 +70,9 @@ bool is_comparison(Code code) {
            code == Code::GREATER || code == Code::GREATER_EQUAL;
 }
 
-tflite::ActivationFunctionType fused(const Lowering& l) {
-    if (l.op().code == Code::ADD) {
-        const auto* o = l.options<tflite::AddOptions>();
-        return o ? o->fused_activation_function() : tflite::ActivationFunctionType::NONE;
-    }
-    if (l.op().code == Code::SUB) {
-        const auto* o = l.options<tflite::SubOptions>();
-        return o ? o->fused_activation_function() : tflite::ActivationFunctionType::NONE;
-    }
-    const auto* o = l.options<tflite::MulOptions>();
-    return o ? o->fused_activation_function() : tflite::ActivationFunctionType::NONE;
-}
-
 wide::Words activated(Lowering& l, wide::Words x) {
     using A = tflite::ActivationFunctionType;
-    const A activation = fused(l);
+    const A activation = wide::fused_activation(l);
     if (activation == A::NONE) return x;
     if (activation != A::RELU && activation != A::RELU6 && activation != A::RELU_N1_TO_1)
         l.unsupported(fmt::format("fused activation {} is not supported", EnumNameActivationFunctionType(activation)));
@@ -95,6 +84,19 @@ wide::Words activated(Lowering& l, wide::Words x) {
 }
 
 }  // namespace
+
+tflite::ActivationFunctionType wide::fused_activation(const Lowering& l) {
+    if (l.op().code == Code::ADD) {
+        const auto* o = l.options<tflite::AddOptions>();
+        return o ? o->fused_activation_function() : tflite::ActivationFunctionType::NONE;
+    }
+    if (l.op().code == Code::SUB) {
+        const auto* o = l.options<tflite::SubOptions>();
+        return o ? o->fused_activation_function() : tflite::ActivationFunctionType::NONE;
+    }
+    const auto* o = l.options<tflite::MulOptions>();
+    return o ? o->fused_activation_function() : tflite::ActivationFunctionType::NONE;
+}
 
 std::array<ValueId, 2> Lowering::words(std::size_t k) {
     const TfliteTensor& tensor = in(k);
@@ -115,11 +117,14 @@ std::array<ValueId, 2> Lowering::words(std::size_t k) {
 void Lowering::set_words(std::array<ValueId, 2> both, std::size_t k) {
     const TfliteTensor& tensor = out(k);
     check_usable(tensor);
+    if (tensor.type != Type::INT64)
+        unsupported(fmt::format("output type {} is not supported for INT64", name_of(tensor.type)));
     const auto range = ranges_.find(tensor.index);
     if (range != ranges_.end() && range->second.min >= min_of(DType::i32) && range->second.max <= max_of(DType::i32))
         return set(both[0], k);
     if (tensor.is_variable) unsupported(fmt::format("{} may need more than 32 bits", tensor.title()));
     wide_[tensor.index] = both;
+    values_[tensor.index] = no_id;
     set_.at(k) = true;
 }
 
@@ -241,6 +246,14 @@ bool Lowering::lower_wide(bool result_is_wide) {
     }
     first_value_ = builder_.graph().values.size();
     const Code code = op_->code;
+    const std::vector<std::size_t> moved = moved_operands(*this);
+    for (const std::size_t m : moved) {
+        for (std::size_t k = 0; k < input_count(); ++k) {
+            if (has_input(k) && has_input(m) && is_place(code, k) && is_wide(k) && in(k).index == in(m).index)
+                unsupported(
+                    fmt::format("{} is moved and says where to, and may need more than 32 bits", in(k).title()));
+        }
+    }
     // Wide places become narrow ones for this operator alone.
     const std::vector<ValueId> before = values_;
     const auto wide_before = wide_;
@@ -250,7 +263,6 @@ bool Lowering::lower_wide(bool result_is_wide) {
         values_[in(k).index] = wide::saturated(*this, {both[0], both[1]});
         wide_.erase(in(k).index);
     }
-    const std::vector<std::size_t> moved = moved_operands(*this);
     const bool moves =
         std::any_of(moved.begin(), moved.end(), [&](std::size_t k) { return has_input(k) && is_wide(k); });
     if (moves) {

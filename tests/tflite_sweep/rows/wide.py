@@ -120,3 +120,14 @@ def composite(m, kind):
         m.op("ADD", [n, m.const("i64", 1)], [m.between("i64", ())], "AddOptions")])
     m.output(*m.op("STABLEHLO_COMPOSITE", [n, x], [("i64",), ("i64",)], "StableHLOCompositeOptions", name="test.composite",
                    composite_attributes=attributes(), decomposition_subgraph_index=number, version=1))
+
+
+@row("SUB", "i64 activated")
+def activated(m, kind):
+    """What an activation makes of a small range, beside numbers that 32 bits just hold."""
+    x = m.op("ARG_MAX", [m.input("f32", (m.size(1, 3), m.size(2, 9))), m.const("i32", [1])], [("i64",)],
+             "ArgMaxOptions", output_type="INT64")
+    x = m.op("SUB", [x, m.const("i64", [m.size(-20, 20)])], [("i64",)], "SubOptions",
+             fused_activation_function=m.pick("RELU", "RELU6", "RELU_N1_TO_1"))
+    x = m.op("ADD", [x, m.const("i64", [(1 << 31) - 1 - m.size(0, 8)])], [("i64",)], "AddOptions")
+    m.output(m.op("ADD", [x, m.const("i64", [m.size(0, 20)])], [("i64",)], "AddOptions"))
