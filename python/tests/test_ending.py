@@ -32,7 +32,7 @@ def interrupted(call, at=3, every=0.1):
 
 @pytest.fixture(scope="module")
 def product():
-    return tosavk.problem("matmul f32 1x1024x1024x1024")  # seconds on the interpreter
+    return tosavk.problem("matmul f32 1x2048x4096x2048")  # seconds on any interpreter, if nothing ends it
 
 
 def test_ctrl_c_ends_the_reference(product):
