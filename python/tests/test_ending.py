@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -61,6 +62,36 @@ def test_ctrl_c_ends_what_a_call_at_new_sizes_compiles():
     assert model.counters()["specialized"] == 1
 
 
+def test_a_first_call_that_is_ended_anywhere_leaves_the_model_usable(product):
+    data, inputs = bytes(product), product.random_inputs(1)
+
+    def opened():
+        return tosavk.open_model(data, device="cpu")
+
+    begun = time.monotonic()
+    wanted = opened()(*inputs)
+    taken = time.monotonic() - begun
+
+    def handler(number, frame):
+        raise KeyboardInterrupt
+
+    before, ended = signal.signal(signal.SIGALRM, handler), 0
+    try:
+        for part in range(6):
+            model = opened()
+            try:
+                signal.setitimer(signal.ITIMER_REAL, taken * (part + 0.5) / 6)
+                model(*inputs)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:
+                ended += 1
+            np.testing.assert_array_equal(model(*inputs), wanted)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert ended, "no signal came before the end"
+
+
 THREADS = """
 import threading, time, tosavk
 net = tosavk.problem("matmul f32 1x64x64x256")
@@ -94,6 +125,23 @@ def test_the_interpreter_ends_while_threads_are_inside(kind):
     for _ in range(2):
         ended = subprocess.run([sys.executable, "-c", THREADS % kind], capture_output=True, text=True, timeout=300)
         assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_signal_while_an_error_is_made_lets_the_interpreter_end():
+    code = """
+import tosavk, tosavk.errors
+made = tosavk.errors._of
+def signalled(*parts):
+    raise KeyboardInterrupt
+tosavk.errors._of = signalled
+try:
+    tosavk.load(b"no model")
+except KeyboardInterrupt:
+    print("ended")
+tosavk.errors._of = made
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "ended\n", "")
 
 
 def test_calls_after_the_end_are_refused():
