@@ -24,10 +24,7 @@ public:
         auto model = unpack(file);
         const auto lender = unpack(other);
         for (std::uint64_t n = 1 + below(3); n > 0; --n) alter_model(*model, *lender);
-        flatbuffers::FlatBufferBuilder builder;
-        builder.Finish(tflite::CreateModel(builder, model.get()), tflite::ModelIdentifier());
-        const auto* begin = reinterpret_cast<const std::byte*>(builder.GetBufferPointer());
-        Bytes bytes(begin, begin + builder.GetSize());
+        Bytes bytes = pack(*model);
         if (chance(3)) alter_options(bytes);
         if (chance(8)) {
             for (std::uint64_t n = 1 + below(3); n > 0; --n)
@@ -36,11 +33,17 @@ public:
         return bytes;
     }
 
-private:
     static std::unique_ptr<tflite::ModelT> unpack(const Bytes& file) {
         return std::unique_ptr<tflite::ModelT>(tflite::GetModel(file.data())->UnPack());
     }
+    static Bytes pack(const tflite::ModelT& model) {
+        flatbuffers::FlatBufferBuilder builder;
+        builder.Finish(tflite::CreateModel(builder, &model), tflite::ModelIdentifier());
+        const auto* begin = reinterpret_cast<const std::byte*>(builder.GetBufferPointer());
+        return {begin, begin + builder.GetSize()};
+    }
 
+private:
     std::uint64_t below(std::uint64_t n) { return random_() % n; }
     bool chance(std::uint64_t n) { return below(n) == 0; }
 

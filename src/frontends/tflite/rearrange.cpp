@@ -152,6 +152,7 @@ void lower_reverse_sequence(Lowering& l) {
     ValueId lengths = index_value(l, 1);
     if (l.shape(lengths) != Shape{from[batch]})
         l.fail(fmt::format("lengths {} for a batch of {}", to_string(l.shape(lengths)), from[batch]));
+    if (l.is_empty(x)) return l.set(x);
     lengths = l.reshape(lengths, {from[batch], 1});
     const ValueId place = positions(l, 2, 1, from[along]);
     const ValueId last = l.add(Op::sub, {lengths, l.splat(lengths, DType::i32, 1)}, DType::i32);

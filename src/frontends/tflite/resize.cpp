@@ -44,7 +44,7 @@ template <class Table> Resize read_resize(Lowering& l) {
     r.in = {from[1], from[2]};
     r.out = {size[0], size[1]};
     // What is computed here of every row and column, and maybe of every pixel, must be affordable.
-    if (r.out[0] > (std::int64_t{1} << 23) / r.out[1] / r.batch)
+    if (r.out[0] > (std::int64_t{1} << 23) / r.out[1] / std::max<std::int64_t>(r.batch, 1))
         l.unsupported(fmt::format("an output of {}x{} is too large", size[0], size[1]));
     return r;
 }
@@ -307,6 +307,11 @@ void lower_resize_nearest_neighbor(Lowering& l) {
     const Resize r = read_resize<tflite::ResizeNearestNeighborOptions>(l);
     ValueId x = l.value(0);
     const DType type = l.type(x);
+    if (l.is_empty(x)) {
+        const Shape to{r.batch, r.out[0], r.out[1], r.channels};
+        if (!has_no_elements(to)) l.unsupported("it makes elements of a tensor without any");
+        return l.set(l.empty(type, to));
+    }
     std::array<Steps, 2> steps;
     std::array<std::vector<std::int64_t>, 2> places;
     bool takes = type == DType::i8 || type == DType::i16 || type == DType::fp32 || type == DType::fp16;

@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <set>
+#include <utility>
 
 namespace tosavk {
 namespace {
@@ -51,6 +53,43 @@ TEST_F(TfliteFuzz, Corpus) {
     }
     EXPECT_GT(files.imported(), 30);
     EXPECT_GT(files.ran(), 20);
+}
+
+TEST_F(TfliteFuzz, SizesOfNothing) {
+    // Each size that a model has becomes 0 wherever it stands, and each dimension of each tensor by itself.
+    std::erase_if(made_, [](const Made& made) { return !is_whole(made.file); });
+    std::vector<Bytes> altered;
+    for (const Made& made : made_) {
+        const auto model = test::TfliteMutator::unpack(made.file);
+        std::set<std::int32_t> sizes;
+        for (const auto& graph : model->subgraphs) {
+            for (const auto& tensor : graph->tensors) {
+                for (std::int32_t& size : tensor->shape) {
+                    sizes.insert(size);
+                    const std::int32_t was = std::exchange(size, 0);
+                    altered.push_back(test::TfliteMutator::pack(*model));
+                    size = was;
+                }
+            }
+        }
+        for (const std::int32_t size : sizes) {
+            const auto without = test::TfliteMutator::unpack(made.file);
+            for (const auto& graph : without->subgraphs) {
+                for (const auto& tensor : graph->tensors)
+                    std::replace(tensor->shape.begin(), tensor->shape.end(), size, 0);
+            }
+            altered.push_back(test::TfliteMutator::pack(*without));
+        }
+    }
+    test::DamagedFiles files("nothing.tflite", altered.size());
+    test::CaseKeeper keeper;
+    for (const Bytes& file : altered) {
+        keeper.keep(file);
+        files.import_or_refuse(file);
+        ASSERT_FALSE(HasFailure());
+    }
+    std::printf("%zu models, %d imported, %d ran\n", altered.size(), files.imported(), files.ran());
+    EXPECT_GT(files.imported(), 100);
 }
 
 TEST_F(TfliteFuzz, AlteredModels) {
