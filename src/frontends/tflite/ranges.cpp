@@ -67,6 +67,7 @@ IntRange Lowering::range_of(const TfliteTensor& tensor) const {
     }
     if (id == no_id && tensor.is_constant && tensor.type == Type::INT64 && !tensor.data.empty()) {
         const std::vector<std::int64_t> values = decode_ints(DType::i48, tensor.data);
+        if (values.empty()) return anything;  // less than one number
         const auto [least, greatest] = std::minmax_element(values.begin(), values.end());
         return {std::max(*least, anything.min), std::min(*greatest, anything.max)};
     }
