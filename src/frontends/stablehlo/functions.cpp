@@ -45,6 +45,18 @@ Id expm1(Lowering& l, Id x) { return l.unary(Op::expm1, x); }
 Id cbrt(Lowering& l, Id x) { return l.unary(Op::cbrt, x); }
 Id tangent(Lowering& l, Id x) { return over(l, l.unary(Op::sin, x), l.unary(Op::cos, x)); }
 
+/// e^x / 2, which is finite for longer than e^x.
+Id half_exponential(Lowering& l, Id x) {
+    const Id half = float_splat(l, x, 0.5), root = l.unary(Op::exp, multiply(l, x, half));
+    return multiply(l, multiply(l, root, half), root);
+}
+Id hyperbolic_cosine(Lowering& l, Id x) { return plus(l, half_exponential(l, x), half_exponential(l, l.negated(x))); }
+Id hyperbolic_sine(Lowering& l, Id x) {
+    const Id large = minus(l, half_exponential(l, x), half_exponential(l, l.negated(x)));
+    const Id small = multiply(l, float_splat(l, x, 0.5), minus(l, expm1(l, x), expm1(l, l.negated(x))));
+    return l.select(is_below(l, l.unary(Op::abs, x), float_splat(l, x, 1)), small, large);
+}
+
 Id atan2(Lowering& l, Id y, Id x) {
     y = l.with_rank_of(y, x), x = l.with_rank_of(x, y);
     return l.binary(Op::atan2, y, x, l.type(y));
@@ -183,6 +195,35 @@ Complex complex_product(Lowering& l, Complex a, Complex b) {
             plus(l, multiply(l, a.re, b.im), multiply(l, a.im, b.re))};
 }
 
+/// What C (Annex G) makes of a quotient that is no number in either part: infinite where the divisor is zero or the
+/// dividend infinite, zero where the divisor is.
+Complex quotient_at_ends(Lowering& l, Complex a, Complex b, Complex made) {
+    const Id zero = float_splat(l, a.re, 0), one = float_splat(l, a.re, 1), limit = float_splat(l, a.re, infinite);
+    const auto either = [&](Id p, Id q) { return l.binary(Op::logical_or, p, q, DType::boolean); };
+    const auto is_infinite = [&](Id v) { return is_equal(l, l.unary(Op::abs, v), limit); };
+    const auto direction = [&](Id v) { return with_sign_of(l, l.select(is_infinite(v), one, zero), v); };
+    // size (p conj(q))
+    const auto scaled = [&](Id size, Complex p, Complex q) {
+        return Complex{multiply(l, size, plus(l, multiply(l, p.re, q.re), multiply(l, p.im, q.im))),
+                       multiply(l, size, minus(l, multiply(l, p.im, q.re), multiply(l, p.re, q.im)))};
+    };
+    const Id undefined = both(l, is_nan(l, made.re), is_nan(l, made.im));
+    const Id by_zero = both(l, is_equal(l, b.re, zero), is_equal(l, b.im, zero));
+    const Id of_infinite =
+        both(l, either(is_infinite(a.re), is_infinite(a.im)), both(l, is_finite(l, b.re), is_finite(l, b.im)));
+    const Id by_infinite =
+        both(l, either(is_infinite(b.re), is_infinite(b.im)), both(l, is_finite(l, a.re), is_finite(l, a.im)));
+    const auto choose = [&](Id condition, Complex p) {
+        const Id here = both(l, undefined, condition);
+        made = {l.select(here, p.re, made.re), l.select(here, p.im, made.im)};
+    };
+    choose(by_infinite, scaled(zero, a, {direction(b.re), direction(b.im)}));
+    choose(of_infinite, scaled(limit, {direction(a.re), direction(a.im)}, b));
+    const Id size = with_sign_of(l, limit, b.re);
+    choose(by_zero, {multiply(l, size, a.re), multiply(l, size, a.im)});
+    return made;
+}
+
 // Both are divided by the larger part of the divisor first, so that nothing overflows that need not.
 Complex complex_quotient(Lowering& l, Complex a, Complex b) {
     const Id flat = l.binary(Op::greater_equal, l.unary(Op::abs, b.re), l.unary(Op::abs, b.im), DType::boolean);
@@ -191,7 +232,7 @@ Complex complex_quotient(Lowering& l, Complex a, Complex b) {
     const Id first = l.select(flat, a.re, a.im), second = l.select(flat, a.im, a.re);
     const Id re = over(l, plus(l, first, multiply(l, second, r)), divisor);
     const Id difference = over(l, minus(l, second, multiply(l, first, r)), divisor);
-    return {re, l.select(flat, difference, l.negated(difference))};
+    return quotient_at_ends(l, a, b, {re, l.select(flat, difference, l.negated(difference))});
 }
 
 Id complex_abs(Lowering& l, Complex a) {

@@ -25,6 +25,8 @@ Id log1p(Lowering& l, Id x);
 Id expm1(Lowering& l, Id x);
 Id cbrt(Lowering& l, Id x);
 Id tangent(Lowering& l, Id x);
+Id hyperbolic_cosine(Lowering& l, Id x);
+Id hyperbolic_sine(Lowering& l, Id x);
 Id atan2(Lowering& l, Id y, Id x);
 /// Of fp32; `is_exact`: to one or two units in the last place instead of to POW's bound, which large powers show.
 Id power(Lowering& l, Id x, Id y, bool is_exact);

@@ -217,6 +217,7 @@ void lower_dear_case(Lowering& l, Id index) {
 
 /// Where that is cheap, all branches are computed and the results chosen.
 void lower_case(Lowering& l) {
+    if (l.op().regions.empty()) l.fail("it has no branches");
     if (yields_nothing(l)) return;
     const Tensor index = l.in(0);
     const std::size_t n = l.op().regions.size();
@@ -281,48 +282,72 @@ void bound_counters(Lowering& l, const Region& condition, std::vector<Tensor>& a
     }
 }
 
+/// Widens what is carried until it holds what a turn makes of it; true if it did before. First as far as the turn goes,
+/// then to all numbers of 32 bits. Numbers may be handed from one to the next, and need as many turns as there are of
+/// them: after a few all are widened that the body does not hand on as they are, and at last those of 64 bits are
+/// pairs.
+bool holds_turn(Lowering& l, const Region& body, std::vector<Tensor>& carried, const std::vector<Tensor>& turn,
+                int attempt) {
+    const std::vector<stablehlo::ValueId>& handed_on = body.operations.back().operands;
+    bool holds = true;
+    const auto widen_to_pair = [&](Tensor& tensor) {
+        if (!tensor.is_pair()) tensor = l.as_pair(tensor);
+        tensor.range = pair_range(tensor.element);
+    };
+    for (std::size_t k = 0; k < carried.size(); ++k) {
+        Tensor& tensor = carried[k];
+        if (!is_integer_element(tensor.element)) continue;
+        const Range next = turn[k].range;
+        const bool becomes_pair = turn[k].is_pair() && !tensor.is_pair();
+        if (becomes_pair) widen_to_pair(tensor);
+        if (!becomes_pair && tensor.range.holds(next)) continue;
+        holds = false;
+        const Range whole = tensor.is_pair() ? pair_range(tensor.element) : whole_range(tensor.element);
+        if (next.least < tensor.range.least) tensor.range.least = attempt < 1 ? next.least : whole.least;
+        if (next.most > tensor.range.most) tensor.range.most = attempt < 1 ? next.most : whole.most;
+    }
+    constexpr int few = 3;
+    for (std::size_t k = 0; !holds && attempt >= few && k < carried.size(); ++k) {
+        Tensor& tensor = carried[k];
+        const bool stays = k < handed_on.size() && handed_on[k] == body.arguments[k];
+        if (!is_integer_element(tensor.element) || stays) continue;
+        if (attempt > few && bits_of(tensor.element) == 64) widen_to_pair(tensor);
+        else if (!tensor.is_pair()) tensor.range = tensor.range.joined(whole_range(tensor.element));
+    }
+    return holds;
+}
+
 void lower_while(Lowering& l) {
     const Region &condition = l.region(0), &body = l.region(1);
     std::vector<Tensor> carried = l.all_given();
-    // What a turn makes of a range must be within it. It is widened until that holds.
+    if (carried.size() != body.arguments.size() || carried.size() != condition.arguments.size())
+        l.fail(fmt::format("it carries {} values, and its regions take {} and {}", carried.size(),
+                           condition.arguments.size(), body.arguments.size()));
+    std::vector<Lowering::Carried>& before = l.loops()[&l.op()];
+    for (std::size_t k = 0; k < before.size(); ++k) {
+        if (before[k].is_pair && !carried[k].is_pair()) carried[k] = l.as_pair(carried[k]);
+        carried[k].range = carried[k].range.joined(before[k].range);
+    }
+    std::vector<stablehlo::ValueId> of_condition, captured;
+    l.made(condition, carried, of_condition, false);
     std::optional<Lowering::Made> turn;
-    std::vector<stablehlo::ValueId> captured;
-    constexpr int attempts = 8;
     for (int attempt = 0; !turn; ++attempt) {
         std::vector<Tensor> inside = carried;
         bound_counters(l, condition, inside);
-        captured.clear();
+        captured = of_condition;
         std::vector<bool> pairs;
         for (const Tensor& tensor : carried) pairs.push_back(tensor.is_pair());
         Lowering::Made made = l.made(body, inside, captured, true, pairs);
-        bool stable = true;
-        for (std::size_t k = 0; k < carried.size(); ++k) {
-            Range& range = carried[k].range;
-            const Range next = made.results[k].range;
-            if (!is_integer_element(carried[k].element)) continue;
-            if (made.results[k].is_pair() && !carried[k].is_pair()) {
-                carried[k] = l.as_pair(carried[k]);
-                range = pair_range(carried[k].element);
-                stable = false;
-            }
-            if (range.holds(next)) continue;
-            stable = false;
-            const Range whole = carried[k].is_pair() ? pair_range(carried[k].element) : whole_range(carried[k].element);
-            if (next.least < range.least) range.least = attempt < 1 ? next.least : whole.least;
-            if (next.most > range.most) range.most = attempt < 1 ? next.most : whole.most;
-        }
-        if (stable) turn = std::move(made);
-        else if (attempt >= attempts) l.unsupported("the numbers that the loop carries may need more than 32 bits");
+        if (made.results.size() != carried.size())
+            l.fail(fmt::format("it carries {} values, and a turn makes {}", carried.size(), made.results.size()));
+        constexpr int attempts = 8;
+        if (holds_turn(l, body, carried, made.results, attempt)) turn = std::move(made);
+        else if (attempt >= attempts) l.unsupported("no range holds the numbers that the loop carries");
     }
-    std::size_t known = captured.size();
+    before.clear();
+    for (const Tensor& tensor : carried) before.push_back({tensor.range, tensor.is_pair()});
+    if (!l.is_within_region()) l.loops().clear();
     Lowering::Made again = l.made(condition, carried, captured, false);
-    if (captured.size() > known) {
-        std::vector<Tensor> inside = carried;
-        bound_counters(l, condition, inside);
-        std::vector<bool> pairs;
-        for (const Tensor& tensor : carried) pairs.push_back(tensor.is_pair());
-        turn = l.made(body, inside, captured, true, pairs);
-    }
     std::vector<Id> inputs;
     for (const Tensor& tensor : carried) append_ids(l, inputs, tensor);
     for (const stablehlo::ValueId id : captured) append_ids(l, inputs, l.value(id));

@@ -43,18 +43,14 @@ void lower_floor(Lowering& l) { lower_real(l, Op::floor, none); }
 Complex complex_one(Lowering& l, Complex like) { return {float_splat(l, like.re, 1), float_splat(l, like.re, 0)}; }
 
 void lower_rsqrt(Lowering& l) {
-    lower_real(l, Op::rsqrt,
-               [](Lowering& to, Complex a) { return complex_quotient(to, complex_one(to, a), complex_sqrt(to, a)); });
-}
-
-/// (e^x + e^-x) / 2 and (e^x - e^-x) / 2, the latter exact near 0.
-Id hyperbolic_cosine(Lowering& l, Id x) {
-    const Id e = l.unary(Op::exp, x), back = l.unary(Op::exp, l.negated(x));
-    return multiply(l, float_splat(l, x, 0.5), l.binary(Op::add, e, back, DType::fp32));
-}
-Id hyperbolic_sine(Lowering& l, Id x) {
-    const Id m = expm1(l, x), back = expm1(l, l.negated(x));
-    return multiply(l, float_splat(l, x, 0.5), l.binary(Op::sub, m, back, DType::fp32));
+    lower_real(l, Op::rsqrt, [](Lowering& to, Complex a) {
+        const Complex made = complex_quotient(to, complex_one(to, a), complex_sqrt(to, a));
+        const Id infinite = float_splat(to, a.re, std::numeric_limits<double>::infinity());
+        const auto is_infinite = [&](Id part) { return is_equal(to, to.unary(Op::abs, part), infinite); };
+        const Id none = to.binary(Op::logical_or, is_infinite(a.re), is_infinite(a.im), DType::boolean);
+        const Id zero = float_splat(to, a.re, 0);
+        return Complex{to.select(none, zero, made.re), to.select(none, zero, made.im)};
+    });
 }
 
 void lower_sine(Lowering& l) {
@@ -73,12 +69,16 @@ void lower_cosine(Lowering& l) {
 
 /// (sinh 2a + i sin 2b) / (cosh 2a + cos 2b); where that overflows, 1 of a's sign.
 Complex complex_tanh(Lowering& l, Complex a) {
-    const Id two = float_splat(l, a.re, 2), twice = multiply(l, a.re, two), turn = multiply(l, a.im, two);
+    const Id two = float_splat(l, a.re, 2), one = float_splat(l, a.re, 1), twice = multiply(l, a.re, two);
+    // Of b, since 2b may be infinite.
+    const Id sine = l.unary(Op::sin, a.im);
+    const Id sine_of_twice = multiply(l, two, multiply(l, sine, l.unary(Op::cos, a.im)));
+    const Id cosine_of_twice = l.binary(Op::sub, one, multiply(l, two, multiply(l, sine, sine)), DType::fp32);
     const Id large = is_below(l, float_splat(l, a.re, 40), l.unary(Op::abs, twice));
     const Id usable = l.select(large, float_splat(l, a.re, 0), twice);
-    const Id divisor = l.binary(Op::add, hyperbolic_cosine(l, usable), l.unary(Op::cos, turn), DType::fp32);
+    const Id divisor = l.binary(Op::add, hyperbolic_cosine(l, usable), cosine_of_twice, DType::fp32);
     const Id re = l.binary(Op::divide, hyperbolic_sine(l, usable), divisor, DType::fp32);
-    const Id im = l.binary(Op::divide, l.unary(Op::sin, turn), divisor, DType::fp32);
+    const Id im = l.binary(Op::divide, sine_of_twice, divisor, DType::fp32);
     return {l.select(large, l.unary(Op::tanh, a.re), re), l.select(large, float_splat(l, a.re, 0), im)};
 }
 void lower_tanh(Lowering& l) { lower_real(l, Op::tanh, complex_tanh); }
@@ -87,7 +87,12 @@ void lower_logistic(Lowering& l) {
     lower_real(l, Op::sigmoid, [](Lowering& to, Complex a) {
         const Complex e = complex_exp(to, {to.negated(a.re), to.negated(a.im)});
         const Id one = float_splat(to, a.re, 1);
-        return complex_quotient(to, complex_one(to, a), {to.binary(Op::add, one, e.re, DType::fp32), e.im});
+        const Complex made =
+            complex_quotient(to, complex_one(to, a), {to.binary(Op::add, one, e.re, DType::fp32), e.im});
+        // Far below 0 it is e^a, and e^-a may be infinite.
+        const Id small = is_below(to, a.re, float_splat(to, a.re, -40));
+        const Complex power = complex_exp(to, a);
+        return Complex{to.select(small, power.re, made.re), to.select(small, power.im, made.im)};
     });
 }
 
@@ -99,7 +104,11 @@ void lower_log_plus_one(Lowering& l) {
     const Id re = multiply(l, x.id, l.binary(Op::add, x.id, float_splat(l, x.id, 2), DType::fp32));
     const Id square = l.binary(Op::add, re, multiply(l, x.other, x.other), DType::fp32);
     const Id shifted = l.binary(Op::add, x.id, one, DType::fp32);
-    l.set({x.element, multiply(l, half, log1p(l, square)), atan2(l, x.other, shifted), {}});
+    // Far from 1 the logarithm of what has no squares.
+    const Id size = complex_abs(l, {shifted, x.other});
+    const Id length = l.select(is_below(l, float_splat(l, size, 4), size), l.unary(Op::log, size),
+                               multiply(l, half, log1p(l, square)));
+    l.set({x.element, length, atan2(l, x.other, shifted), {}});
 }
 
 void lower_exponential_minus_one(Lowering& l) {
@@ -255,29 +264,43 @@ void lower_leading_zeros(Lowering& l) {
     l.set(l.narrow(l.binary(Op::add, zeros, l.splat_int(zeros, bits - 32), DType::i32), x.element, {0, bits}));
 }
 
-/// Rounded to fewer bits of exponent and mantissa, by the bits of an fp32.
+/// How the bits of a float lie.
+struct FloatForm {
+    int exponent, mantissa;  ///< bits of each
+    std::int64_t bias() const { return (std::int64_t{1} << (exponent - 1)) - 1; }
+    std::int64_t infinity() const { return ((std::int64_t{1} << exponent) - 1) << mantissa; }
+    std::int64_t sign() const { return -(std::int64_t{1} << (exponent + mantissa)); }  ///< and all bits above
+};
+
+/// Rounded to fewer bits of exponent and mantissa, by the bits of an fp16, or of an fp32 for all others: their numbers
+/// below the smallest normal one have fewer bits.
 void lower_reduce_precision(Lowering& l) {
     const Tensor x = l.in(0);
     const auto exponent = static_cast<int>(l.integer("exponent_bits")),
                mantissa = static_cast<int>(l.integer("mantissa_bits"));
-    const Id value = l.cast(x.id, DType::fp32), bits = l.bitcast(value, DType::i32);
+    const bool is_half = l.type(x.id) == DType::fp16;
+    const FloatForm form = is_half ? FloatForm{5, 10} : FloatForm{8, 23};
+    const int own_exponent = x.element == Element::f8e4m3fn ? 4 : x.element == Element::f8e5m2 ? 5 : form.exponent;
+    const Id value = is_half ? x.id : l.cast(x.id, DType::fp32);
+    const Id bits = is_half ? l.cast(l.bitcast(value, DType::i16), DType::i32) : l.bitcast(value, DType::i32);
     const auto number = [&](std::int64_t v) { return l.splat_int(bits, v); };
-    Id magnitude = l.bits_and(bits, 0x7fffffff);
-    const Id sign = l.bits_and(bits, min_of(DType::i32));
-    const Id nan = is_below(l, number(0x7f800000), magnitude);
-    if (mantissa < 23) {
-        const int cut = 23 - mantissa;
+    Id magnitude = l.bits_and(bits, ~form.sign());
+    const Id sign = l.bits_and(bits, form.sign());
+    const Id nan = is_below(l, number(form.infinity()), magnitude);
+    if (mantissa < form.mantissa) {
+        const int cut = form.mantissa - mantissa;
         const Id odd = l.bits_and(l.shift_right(magnitude, cut), 1);
         const Id half = l.binary(Op::add, odd, number((1 << (cut - 1)) - 1), DType::i32);
         magnitude = l.bits_and(l.binary(Op::add, magnitude, half, DType::i32), -(std::int64_t{1} << cut));
     }
-    if (exponent < 8) {
-        const int most = (1 << (exponent - 1)) - 1;  // and 1 - most is the least
-        const Id over = is_below(l, number((std::int64_t{127 + most + 1} << 23) - 1), magnitude);
-        const Id under = is_below(l, magnitude, number(std::int64_t{127 + 1 - most} << 23));
-        magnitude = l.select(over, number(0x7f800000), l.select(under, number(0), magnitude));
+    if (exponent < own_exponent) {
+        const std::int64_t most = (std::int64_t{1} << (exponent - 1)) - 1;  // and 1 - most is the least
+        const Id over = is_below(l, number(((form.bias() + most + 1) << form.mantissa) - 1), magnitude);
+        const Id under = is_below(l, magnitude, number((form.bias() + 1 - most) << form.mantissa));
+        magnitude = l.select(over, number(form.infinity()), l.select(under, number(0), magnitude));
     }
-    const Id made = l.bitcast(l.binary(Op::bitwise_or, magnitude, sign, DType::i32), DType::fp32);
+    const Id joined = l.binary(Op::bitwise_or, magnitude, sign, DType::i32);
+    const Id made = is_half ? l.bitcast(l.cast(joined, DType::i16), DType::fp16) : l.bitcast(joined, DType::fp32);
     l.set(l.narrow(l.select(nan, value, made), x.element));
 }
 

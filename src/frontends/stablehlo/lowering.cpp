@@ -80,6 +80,7 @@ Lowering::Lowering(Lowering& around, std::string name)
       index_(around.index_),
       refused_(around.refused_),
       lowered_(around.lowered_),
+      loops_(around.loops_),
       refusing_(around.refusing_) {
     frames_.push_back({around.frames_.back().function, {}, true});
     frames_.back().values.resize(frames_.back().function->values.size());
@@ -158,6 +159,7 @@ void Lowering::lower_step(const Operation& operation) {
     const auto row = rows.find(operation.name);
     if (row == rows.end() || operation.dialect != Dialect::stablehlo) unsupported("this operation is not supported");
     check_attributes();
+    check_regions();
     bool nothing = !is_lifted() && !operation.results.empty();
     for (std::size_t k = 0; nothing && k < operation.results.size(); ++k) {
         const Type& type = result_type(k);
@@ -171,7 +173,15 @@ void Lowering::lower_step(const Operation& operation) {
             set({element, id, is_complex_element(element) ? id : no_id, {}}, k);
         }
     } else if (!lower_known()) {
-        row->second(*this);
+        try {
+            row->second(*this);
+        } catch (const std::logic_error&) {  // of a list's own checks
+            fail("its operands, results or regions are fewer than it takes, or other ones");
+        } catch (const Error& error) {  // of a node of several parts, or of an operation within: that names itself
+            const std::string_view what = error.what();
+            if (what.starts_with("stablehlo.") || what.starts_with("chlo.") || what.starts_with("StableHLO ")) throw;
+            throw Error(error.code(), fmt::format("{}: {}", title(), what), error.node(), error.operand());
+        }
     }
 }
 

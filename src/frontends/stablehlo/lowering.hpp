@@ -8,6 +8,7 @@
 #include "frontends/stablehlo/program.hpp"
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -165,6 +166,13 @@ public:
     /// A loop of our own: `goes_on` makes one i1, `turn` what is carried, in the same form.
     using Step = std::function<std::vector<Tensor>(Lowering&, std::vector<Tensor>)>;
     std::vector<Tensor> loop(const std::vector<Tensor>& carried, const Step& goes_on, const Step& turn);
+    /// What a loop carries, once its turn stays within it. Where the loop around it is lowered again it begins so.
+    struct Carried {
+        Range range;
+        bool is_pair = false;
+    };
+    std::map<const Operation*, std::vector<Carried>>& loops() { return loops_; }
+    bool is_within_region() const { return depth_ > 0; }
     Tensor value(stablehlo::ValueId id);  ///< of the function in hand
     GraphBuilder& builder() { return builder_; }
 
@@ -197,6 +205,7 @@ private:
     std::string title_of(const Region& region) const;
     /// Error(bad_model) where an attribute of the operation in hand does not fit its tensors.
     void check_attributes() const;
+    void check_regions() const;  ///< the same of regions: how many, what they take and return
     void lower_constant();
     bool lower_known();
     void set_known(std::vector<std::int64_t> numbers);
@@ -221,6 +230,8 @@ private:
     std::size_t& refused_ = own_refused_;  ///< operations and inputs, of the whole program
     std::size_t own_lowered_ = 0;
     std::size_t& lowered_ = own_lowered_;  ///< operations so far, of the whole program, calls in place
+    std::map<const Operation*, std::vector<Carried>> own_loops_;
+    std::map<const Operation*, std::vector<Carried>>& loops_ = own_loops_;  ///< of the outermost one in hand
     std::set<const Function*> own_refusing_;
     std::set<const Function*>& refusing_ = own_refusing_;  ///< functions that have such operations
     friend void lower_constant(Lowering& l);

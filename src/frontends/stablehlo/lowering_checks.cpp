@@ -158,4 +158,61 @@ void Lowering::check_attributes() const {
     }
 }
 
+void Lowering::check_regions() const {
+    struct Form {
+        std::size_t arguments, returned;
+        bool of_numbers = true;  ///< scalars, else what the operation itself makes
+        bool tells = false;      ///< returns one i1
+    };
+    const std::size_t operands = op_->operands.size(), results = op_->results.size(), regions = op_->regions.size();
+    const std::string_view name = op_->name;
+    std::size_t inputs = operands;
+    bool fits = true;
+    std::vector<Form> forms;
+    if (name == "reduce" || name == "reduce_window") {
+        inputs = operands / 2;
+        fits = operands % 2 == 0 && results == inputs;
+        forms = {{2 * inputs, inputs}};
+    } else if (name == "scatter") {
+        inputs = operands / 2;
+        fits = operands % 2 == 1 && results == inputs;
+        forms = {{2 * inputs, inputs}};
+    } else if (name == "sort") {
+        fits = results == inputs;
+        forms = {{2 * inputs, 1, true, true}};
+    } else if (name == "map") {
+        fits = results == 1;
+        forms = {{inputs, 1}};
+    } else if (name == "select_and_scatter") {
+        fits = operands == 3 && results == 1;
+        forms = {{2, 1, true, true}, {2, 1}};
+    } else if (name == "while") {
+        fits = results == operands;
+        forms = {{operands, 1, true, true}, {operands, operands, false}};
+    } else if (name == "if" || name == "case") {
+        fits = operands == 1 && regions > 0 && (name == "case" || regions == 2);
+        forms.assign(regions, {0, results, false});
+    } else {
+        return;
+    }
+    if (!fits || forms.size() != regions || (inputs == 0 && name != "while"))
+        fail(fmt::format("it has {} operands, {} results and {} regions", operands, results, regions));
+    for (std::size_t k = 0; k < regions; ++k) {
+        const Region& region = op_->regions[k];
+        if (region.operations.empty()) fail(fmt::format("its region {} is empty", k));
+        const std::vector<stablehlo::ValueId>& returned = region.operations.back().operands;
+        if (region.arguments.size() != forms[k].arguments || returned.size() != forms[k].returned)
+            fail(fmt::format("its region {} takes {} values and returns {}, not {} and {}", k, region.arguments.size(),
+                             returned.size(), forms[k].arguments, forms[k].returned));
+        for (std::size_t r = 0; r < returned.size(); ++r) {
+            const Type& type = type_of(returned[r]);
+            const bool right = forms[k].tells ? type.element == Element::pred && type.dims.empty()
+                             : forms[k].of_numbers
+                                 ? type.kind == Type::Kind::tensor && type.dims.empty()
+                                 : type.element == result_type(r).element && type.kind == result_type(r).kind;
+            if (!right) fail(fmt::format("its region {} returns {}", k, to_string(type)));
+        }
+    }
+}
+
 }  // namespace tosavk::stablehlo

@@ -51,7 +51,14 @@ Shape end_shape(Shape shape) {
 
 void Lowering::add_inputs(const Function& main) {
     UniqueNames names;
-    for (std::size_t k = 0; k < main.body.arguments.size(); ++k) add_input(main, k, names);
+    for (std::size_t k = 0; k < main.body.arguments.size(); ++k) {
+        try {
+            add_input(main, k, names);
+        } catch (const Error& error) {
+            if (std::string_view(error.what()).starts_with("StableHLO ")) throw;
+            throw Error(error.code(), fmt::format("{}: {}", title(), error.what()), error.node(), error.operand());
+        }
+    }
 }
 
 void Lowering::add_input(const Function& main, std::size_t k, UniqueNames& names) {

@@ -135,7 +135,7 @@ void Lowering::set(const Tensor& tensor, std::size_t k) {
 }
 
 const Region& Lowering::region(std::size_t k) const {
-    if (k >= op_->regions.size()) fail(fmt::format("it lacks region {}", k));
+    if (k >= op_->regions.size() || op_->regions[k].operations.empty()) fail(fmt::format("it has no region {}", k));
     return op_->regions[k];
 }
 

@@ -343,5 +343,44 @@ TEST(StablehloCustom, ShapeAssertions) {
     expect_refused(asserts("%a"), "not known");
 }
 
+// ---- functions that older serializers write as calls --------------------------------------------------------------
+
+TEST(StablehloCustom, FunctionsOfOlderSerializers) {
+    struct Function {
+        const char* name;
+        double (*of)(double);
+        std::vector<double> at;
+    };
+    const std::vector<double> unit = {-1, -0.75, -1e-3, 0, 1e-6, 0.3, 0.999, 1},
+                              all = {-80, -3, -0.2, 0, 1e-4, 1, 7, 88};
+    const Function functions[] = {
+        {"acos", [](double x) { return std::acos(x); }, unit},
+        {"acosh", [](double x) { return std::acosh(x); }, {1, 1.0001, 1.5, 2, 40, 1e8, 1e12, 3e38}},
+        {"asin", [](double x) { return std::asin(x); }, unit},
+        {"asinh", [](double x) { return std::asinh(x); }, {-3e38, -2, -1e-3, 0, 1e-5, 0.5, 1e10, 1e30}},
+        {"atan", [](double x) { return std::atan(x); }, all},
+        {"atanh", [](double x) { return std::atanh(x); }, {-0.999, -0.5, -1e-4, 0, 1e-6, 0.25, 0.75, 0.99}},
+        {"cosh", [](double x) { return std::cosh(x); }, {-89, -3, -0.2, 0, 1e-4, 1, 7, 89}},
+        {"erf", [](double x) { return std::erf(x); }, all},
+        {"lgamma", [](double x) { return std::lgamma(x); }, {0.25, 0.5, 1, 1.5, 2, 7, 30, 1e4}},
+        {"sinh", [](double x) { return std::sinh(x); }, {-89, -3, -0.2, 0, 1e-4, 1, 7, 89}},
+        {"tan", [](double x) { return std::tan(x); }, {-3, -1.5, -0.2, 0, 1e-4, 1, 1.5, 7}},
+    };
+    for (const char* dialect : {"mhlo", "chlo"}) {
+        for (const Function& f : functions) {
+            const Graph graph =
+                test::stablehlo_graph(fmt::format("func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {{\n"
+                                                  "  %0 = stablehlo.custom_call @{}.{}(%a) : (tensor<8xf32>) -> "
+                                                  "tensor<8xf32>\n  return %0 : tensor<8xf32>\n}}\n",
+                                                  dialect, f.name));
+            const std::vector<double> made = reals(run(graph, {floats({8}, f.at)}).at(0));
+            for (std::size_t k = 0; k < 8; ++k) {
+                const double x = static_cast<double>(static_cast<float>(f.at[k])), wanted = f.of(x);
+                EXPECT_NEAR(made[k], wanted, 2e-6 * std::abs(wanted) + 1e-7) << f.name << "(" << x << ")";
+            }
+        }
+    }
+}
+
 }  // namespace
 }  // namespace tosavk

@@ -138,5 +138,93 @@ TEST_F(StablehloDamaged, LargeNumbers) {
     EXPECT_GT(refused_, 0u);
 }
 
+// ---- operations that are not what they are called -----------------------------------------------------------------
+
+using stablehlo::Operation;
+using stablehlo::Region;
+
+/// A region of nothing but a return of `values`.
+void make_plain(Region& region, std::vector<stablehlo::ValueId> values) {
+    Operation end = region.operations.empty() ? Operation{.name = "return"} : region.operations.back();
+    end.operands = std::move(values);
+    region.operations = {std::move(end)};
+}
+
+/// What a file may say in spite of what the operation is: false where it has nothing to change.
+using Alteration = bool (*)(Operation&);
+constexpr Alteration alterations[] = {
+    [](Operation& op) { return !op.operands.empty() && (op.operands.pop_back(), true); },
+    [](Operation& op) { return !op.operands.empty() && (op.operands.clear(), true); },
+    [](Operation& op) { return !op.operands.empty() && (op.operands.push_back(op.operands.front()), true); },
+    [](Operation& op) { return op.operands.size() > 1 && (std::swap(op.operands.front(), op.operands.back()), true); },
+    [](Operation& op) { return !op.regions.empty() && (op.regions.clear(), true); },
+    [](Operation& op) { return !op.regions.empty() && (op.regions.front() = {}, true); },
+    [](Operation& op) { return !op.regions.empty() && (op.regions.back() = {}, true); },
+    [](Operation& op) { return !op.regions.empty() && (op.regions.push_back(op.regions.front()), true); },
+    [](Operation& op) { return op.regions.size() > 1 && (std::swap(op.regions.front(), op.regions.back()), true); },
+    [](Operation& op) { return !op.regions.empty() && (make_plain(op.regions.back(), {}), true); },
+    [](Operation& op) {
+        return !op.regions.empty() && !op.operands.empty() &&
+               (make_plain(op.regions.front(), {op.operands.front()}), true);
+    },
+    [](Operation& op) {
+        if (op.regions.empty()) return false;
+        make_plain(op.regions.back(), op.regions.back().arguments);
+        return true;
+    },
+    [](Operation& op) {
+        if (op.regions.empty() || op.operands.empty()) return false;
+        op.regions.front().arguments.clear();
+        make_plain(op.regions.front(), {op.operands.front()});
+        return true;
+    },
+    [](Operation& op) {
+        if (op.regions.empty() || op.regions.back().arguments.empty()) return false;
+        op.regions.back().arguments.pop_back();
+        make_plain(op.regions.back(), op.regions.back().arguments);
+        return true;
+    },
+};
+
+void collect(Region& region, std::vector<Operation*>& all) {
+    for (Operation& operation : region.operations) {
+        if (operation.name != "return") all.push_back(&operation);
+        for (Region& inner : operation.regions) collect(inner, all);
+    }
+}
+
+std::vector<Operation*> operations_of(stablehlo::Program& program) {
+    std::vector<Operation*> all;
+    for (stablehlo::Function& function : program.functions) collect(function.body, all);
+    return all;
+}
+
+/// Of all ways one in five, others with each seed.
+TEST_F(StablehloDamaged, AlteredOperations) {
+    const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 1);
+    for (const auto& path : test::stablehlo_files()) {
+        if (path.extension() != ".mlir") continue;
+        SCOPED_TRACE(path.filename().string());
+        const stablehlo::Program program = stablehlo::read_program(SharedBytes(read_file(path)));
+        stablehlo::Program counted = program;
+        const std::size_t count = operations_of(counted).size();
+        for (std::size_t k = 0; k < count; ++k) {
+            for (const Alteration& alter : alterations) {
+                if ((k + static_cast<std::size_t>(&alter - alterations) + seed) % 5 != 0) continue;
+                stablehlo::Program altered = program;
+                Operation& operation = *operations_of(altered).at(k);
+                if (!alter(operation)) continue;
+                ++read_;
+                lower_or_refuse(altered);
+                ASSERT_FALSE(HasFailure())
+                    << operation.name << ", operation " << k << ", alteration " << &alter - alterations;
+            }
+        }
+    }
+    std::printf("seed %llu: %zu programs, %zu of them graphs\n", static_cast<unsigned long long>(seed), read_,
+                lowered_);
+    EXPECT_GT(read_, 200u);
+}
+
 }  // namespace
 }  // namespace tosavk

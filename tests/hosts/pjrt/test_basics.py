@@ -6,6 +6,7 @@ import threading
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jax.experimental import serialize_executable
 
 from support import Case, counters, enable_x64, library, random, script
@@ -230,6 +231,40 @@ class Functions(Case):
         for thread in threads:
             thread.join()
         self.assertEqual(failed, [])
+
+
+class Ends(Case):
+    """Numbers at which formulas have no value of their own."""
+
+    def parts_are_equal(self, function, *arguments):
+        ours = np.asarray(jax.jit(function)(*(jax.device_put(x, self.device) for x in arguments)))
+        with jax.default_device(jax.devices("cpu")[0]):
+            theirs = np.asarray(jax.jit(function)(*arguments))
+        for part in (np.real, np.imag):
+            np.testing.assert_array_equal(part(ours), part(theirs))
+
+    def test_quotients(self):
+        parts = [0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan]
+        numbers = np.empty(len(parts) ** 2, np.complex64)
+        numbers.real, numbers.imag = np.repeat(parts, len(parts)), np.tile(parts, len(parts))
+        a, b = np.repeat(numbers, numbers.size), np.tile(numbers, numbers.size)
+        with np.errstate(all="ignore"):
+            self.parts_are_equal(lax.div, a, b)
+            self.parts_are_equal(lax.mul, a, b)
+
+    def test_functions(self):
+        z = np.array([89 + 1j, -89.1 + 2j, -3 + 0.5j, 1e-4 + 2e-4j, -50 + 1j, 3e18 + 3e19j, 1e-4 + 60j], np.complex64)
+        for function in (lax.cosh, lax.sinh, lax.log1p, lax.logistic, lax.tan, lax.rsqrt):
+            ours = np.asarray(jax.jit(function)(jax.device_put(z, self.device)))
+            with jax.default_device(jax.devices("cpu")[0]):
+                np.testing.assert_allclose(ours, np.asarray(jax.jit(function)(z)), 2e-5, err_msg=str(function))
+        self.parts_are_equal(lax.rsqrt, np.array([complex(7, np.inf), complex(-np.inf, 1)], np.complex64))
+
+    def test_fewer_bits(self):
+        numbers = np.array([6e-8, 3e-5, 1.1, 5e-6, 60000, -2.5e-7, np.nan, np.inf, -np.inf], np.float16)
+        for exponent, mantissa in ((5, 7), (5, 10), (4, 5), (8, 3), (5, 0), (3, 2)):
+            for x in (numbers, numbers.astype(np.float32)):
+                self.parts_are_equal(lambda x: lax.reduce_precision(x, exponent, mantissa), x)
 
 
 class Refused(Case):

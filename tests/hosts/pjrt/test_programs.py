@@ -128,6 +128,13 @@ class Loops(Case):
 
     def test_fori(self):
         self.same_as_cpu(lambda x: lax.fori_loop(0, 10, lambda k, x: x * 0.5 + k, x), random(3))
+        # Numbers that move from one place to the next, as long as the loop goes round.
+        for dtype in (np.int32, np.uint32, np.float32):
+            self.same_as_cpu(lambda x: lax.fori_loop(0, 20, lambda k, c: c[1:] + (c[0] + 1,), tuple(x)),
+                             np.arange(9).astype(dtype))
+        with enable_x64(True):
+            self.same_as_cpu(lambda x: lax.fori_loop(0, 20, lambda k, c: c[1:] + (c[0] * 5,), tuple(x)),
+                             np.arange(1 << 40, (1 << 40) + 9))
 
     def test_a_loops_result_goes_on(self):
         """What a loop makes is read by the next program before the loop is over."""
