@@ -245,9 +245,18 @@ Id complex_abs(Lowering& l, Complex a) {
     return l.select(ends, large, length);
 }
 
+Id times_sine(Lowering& l, Id size, Id angle) {
+    const Id none = is_equal(l, angle, float_splat(l, angle, 0));
+    return l.select(none, angle, multiply(l, size, l.unary(Op::sin, angle)));
+}
+
 Complex complex_exp(Lowering& l, Complex a) {
-    const Id e = l.unary(Op::exp, a.re);
-    return {multiply(l, e, l.unary(Op::cos, a.im)), multiply(l, e, l.unary(Op::sin, a.im))};
+    // Where e^re is infinite its product with what is small need not be.
+    constexpr double part = 64;
+    const Id large = is_below(l, float_splat(l, a.re, 80), a.re), one = float_splat(l, a.re, 1);
+    const Id e = l.unary(Op::exp, l.select(large, minus(l, a.re, float_splat(l, a.re, part)), a.re));
+    const Id rest = l.select(large, float_splat(l, a.re, std::exp(part)), one);
+    return {multiply(l, multiply(l, e, l.unary(Op::cos, a.im)), rest), multiply(l, times_sine(l, e, a.im), rest)};
 }
 
 Complex complex_log(Lowering& l, Complex a) { return {l.unary(Op::log, complex_abs(l, a)), atan2(l, a.im, a.re)}; }

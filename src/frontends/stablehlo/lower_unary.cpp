@@ -67,19 +67,20 @@ void lower_cosine(Lowering& l) {
     });
 }
 
-/// (sinh 2a + i sin 2b) / (cosh 2a + cos 2b); where that overflows, 1 of a's sign.
+/// (sinh a cosh a + i sin b cos b) / (sinh^2 a + cos^2 b), whose divisor has no difference in it; where that overflows,
+/// 1 of a's sign.
 Complex complex_tanh(Lowering& l, Complex a) {
-    const Id two = float_splat(l, a.re, 2), one = float_splat(l, a.re, 1), twice = multiply(l, a.re, two);
-    // Of b, since 2b may be infinite.
-    const Id sine = l.unary(Op::sin, a.im);
-    const Id sine_of_twice = multiply(l, two, multiply(l, sine, l.unary(Op::cos, a.im)));
-    const Id cosine_of_twice = l.binary(Op::sub, one, multiply(l, two, multiply(l, sine, sine)), DType::fp32);
-    const Id large = is_below(l, float_splat(l, a.re, 40), l.unary(Op::abs, twice));
-    const Id usable = l.select(large, float_splat(l, a.re, 0), twice);
-    const Id divisor = l.binary(Op::add, hyperbolic_cosine(l, usable), cosine_of_twice, DType::fp32);
-    const Id re = l.binary(Op::divide, hyperbolic_sine(l, usable), divisor, DType::fp32);
-    const Id im = l.binary(Op::divide, sine_of_twice, divisor, DType::fp32);
-    return {l.select(large, l.unary(Op::tanh, a.re), re), l.select(large, float_splat(l, a.re, 0), im)};
+    const Id large = is_below(l, float_splat(l, a.re, 20), l.unary(Op::abs, a.re)), zero = float_splat(l, a.re, 0);
+    const Id usable = l.select(large, zero, a.re);
+    const Id sinh = hyperbolic_sine(l, usable), sine = l.unary(Op::sin, a.im), cosine = l.unary(Op::cos, a.im);
+    const Id divisor = l.binary(Op::add, multiply(l, sinh, sinh), multiply(l, cosine, cosine), DType::fp32);
+    const Id re = l.binary(Op::divide, multiply(l, sinh, hyperbolic_cosine(l, usable)), divisor, DType::fp32);
+    const Id im = l.binary(Op::divide, multiply(l, sine, cosine), divisor, DType::fp32);
+    // Of a real number there is no other part; far out the angle counts for nothing, if it is one.
+    const Id is_angle = l.binary(Op::logical_or, is_finite(l, a.im), l.logical_not(is_finite(l, a.re)), DType::boolean);
+    const Id far = l.binary(Op::logical_and, large, is_angle, DType::boolean);
+    const Id is_real = is_equal(l, a.im, zero);
+    return {l.select(far, l.unary(Op::tanh, a.re), re), l.select(is_real, a.im, l.select(far, zero, im))};
 }
 void lower_tanh(Lowering& l) { lower_real(l, Op::tanh, complex_tanh); }
 
@@ -118,7 +119,7 @@ void lower_exponential_minus_one(Lowering& l) {
     const Id s = l.unary(Op::sin, multiply(l, x.other, float_splat(l, x.id, 0.5)));
     const Id less = multiply(l, float_splat(l, x.id, 2), multiply(l, s, s));
     const Id re = multiply(l, expm1(l, x.id), l.unary(Op::cos, x.other));
-    const Id im = multiply(l, l.unary(Op::exp, x.id), l.unary(Op::sin, x.other));
+    const Id im = times_sine(l, l.unary(Op::exp, x.id), x.other);
     l.set({x.element, l.binary(Op::sub, re, less, DType::fp32), im, {}});
 }
 

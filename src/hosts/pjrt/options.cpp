@@ -96,7 +96,10 @@ void read_override(std::string_view bytes, CompileOptions& options) {
         for (Message inner(m.text); inner.next();)
             if (inner.field == 1) value = inner.text;
     }
-    if (key != "precision") unknown(key, "precision");
+    if (key.starts_with("xla_")) return;  // XLA's own, of how its compilers work
+    if (key != "precision")               // in the words that JAX's users know
+        throw Failure(Code::invalid_argument, "No such compile option: '" + std::string(key) +
+                                                  "'; there are precision, and XLA's own, which change nothing");
     options.precision = precision_named(value);
 }
 
