@@ -455,3 +455,21 @@ def test_dlpack_copies_and_nothing():
     np.testing.assert_array_equal(copied, x)
     for copy in (True, False, None):
         assert tosavk.Buffer.from_dlpack(np.zeros((0, 2), np.float32), copy=copy).shape == (0, 2)
+
+
+def test_programs_of_jax_in_every_form():
+    programs = ROOT / "tests" / "frontends" / "stablehlo" / "programs"
+    nets = [tosavk.load(programs / name) for name in ("convolution.mlir", "convolution.jaxexport")]
+    inputs = nets[0].random_inputs(1)
+    for net in nets:
+        assert net.verify(*inputs)
+    for one, other in zip(nets[0](*inputs), nets[1](*inputs), strict=True):
+        np.testing.assert_array_equal(one, other)
+    doubled = b"""func.func @main(%a: tensor<3xf64>) -> tensor<3xf64> {
+        %0 = stablehlo.add %a, %a : tensor<3xf64>
+        return %0 : tensor<3xf64>
+    }"""
+    with pytest.raises(tosavk.UnsupportedError, match="tensor<3xf64>"):
+        tosavk.load(doubled)
+    made = tosavk.load(doubled, f64_as_f32=True)(np.array([1.0, 2.5, -3.0]))
+    assert made.tolist() == [2, 5, -6]
