@@ -1,5 +1,6 @@
 // What regions of two numbers do.
 #include "frontends/stablehlo/lowering.hpp"
+#include "graph/host_tensor.hpp"
 
 #include <array>
 #include <limits>
@@ -25,6 +26,9 @@ Combination combination_of(const Lowering& l, const Region& region, std::size_t 
     return {*found};
 }
 
+namespace {
+
+/// A number that combining with changes nothing.
 std::optional<double> neutral_number(std::string_view name, Element element) {
     const bool real = !is_integer_element(element) && element != Element::pred;
     const double infinite = std::numeric_limits<double>::infinity();
@@ -39,6 +43,26 @@ std::optional<double> neutral_number(std::string_view name, Element element) {
     if (name == "and")
         return is_unsigned_integer(element) || element == Element::pred ? static_cast<double>(whole.most) : -1;
     return std::nullopt;
+}
+
+}  // namespace
+
+bool is_neutral(const Lowering& l, std::string_view name, const Tensor& number) {
+    const auto neutral = neutral_number(name, number.element);
+    if (!neutral || number.is_pair()) return false;
+    for (const Id id : {number.id, number.other}) {
+        if (id == no_id) continue;
+        const Value& value = l.graph_value(id);
+        if (!value.is_constant()) return false;
+        const double had = decode_reals(value.type, *value.data).at(0);
+        // An unsigned number is the bits of a signed one.
+        const double wanted = is_unsigned_integer(number.element) && *neutral > static_cast<double>(max_of(value.type))
+                                ? *neutral - 2 * (static_cast<double>(max_of(value.type)) + 1)
+                                : *neutral;
+        if (had != wanted) return false;
+        if (number.is_complex() && name != "add") return false;
+    }
+    return true;
 }
 
 }  // namespace tosavk::stablehlo

@@ -1,9 +1,7 @@
 // Reductions: TOSA's where the region does one thing, else the region itself on halves of what is left.
 #include "frontends/stablehlo/functions.hpp"
 #include "frontends/stablehlo/words.hpp"
-#include "graph/host_tensor.hpp"
 
-#include <array>
 #include <numeric>
 
 namespace tosavk::stablehlo {
@@ -92,52 +90,34 @@ Id lines_of(Lowering& l, Id id, std::span<const std::int64_t> dims, std::int64_t
     return l.reshape(l.transpose(id, order), {tosavk::element_count(l.shape(id)) / count, count});
 }
 
-/// Of several operands neighbours are combined, which keeps their order: JAX's argmax names the first NaN.
-std::vector<Tensor> halved(Lowering& l, const Region& region, std::vector<Tensor> lines,
-                           const std::vector<Tensor>& initial, std::int64_t count) {
-    const std::array<std::int64_t, 2> none{0, 0}, one_more{0, 1};
+/// Of several operands neighbours are combined, which keeps their order: JAX's argmax names the first NaN. What has no
+/// other stays as it is: a number that changes nothing is not known.
+std::vector<Tensor> halved(Lowering& l, const Region& region, std::vector<Tensor> lines, std::int64_t count) {
     while (count > 1) {
-        const std::int64_t half = (count + 1) / 2;
-        std::vector<Tensor> halves;
+        const std::int64_t half = count / 2, outer = l.shape(lines[0].id)[0];
+        std::vector<Tensor> halves, last;
         for (const bool upper : {false, true}) {
-            for (std::size_t k = 0; k < lines.size(); ++k) {
-                const auto part = [&](Id id, Id init) {
-                    if (count % 2 != 0) id = l.pad(id, init, none, one_more);
+            for (const Tensor& x : lines) {
+                halves.push_back(l.move(x, [&](Id id) {
                     if (lines.size() == 1) return l.slice_axis(id, 1, upper ? half : 0, half);
-                    const std::int64_t outer = l.shape(id)[0];
-                    return l.reshape(l.slice_axis(l.reshape(id, {outer, half, 2}), 2, upper, 1), {outer, half});
-                };
-                Tensor x = lines[k], init = initial[k];
-                if (count % 2 != 0) l.make_alike(x, init);
-                x.id = part(x.id, init.id);
-                if (x.has_two()) x.other = part(x.other, init.other);
-                if (count % 2 != 0) x.range = x.range.joined(init.range);
-                halves.push_back(x);
+                    id = l.reshape(l.slice_axis(id, 1, 0, 2 * half), {outer, half, 2});
+                    return l.reshape(l.slice_axis(id, 2, upper, 1), {outer, half});
+                }));
             }
         }
-        const Shape over{l.shape(lines[0].id)[0], half};
-        lines = l.lifted(region, halves, over);
-        count = half;
+        for (const Tensor& x : lines)
+            last.push_back(l.move(x, [&](Id id) { return l.slice_axis(id, 1, 2 * half, count % 2); }));
+        lines = l.lifted(region, halves, {outer, half});
+        for (std::size_t k = 0; k < lines.size() && count % 2 != 0; ++k) {
+            Tensor& x = lines[k];
+            l.make_alike(x, last[k]);
+            x.id = l.concat({x.id, last[k].id}, 1);
+            if (x.has_two()) x.other = l.concat({x.other, last[k].other}, 1);
+            x.range = x.range.joined(last[k].range);
+        }
+        count -= half;
     }
     return lines;
-}
-
-bool is_neutral(Lowering& l, const Tensor& init, std::string_view name) {
-    const auto neutral = neutral_number(name, init.element);
-    if (!neutral || init.is_pair()) return false;
-    for (const Id id : {init.id, init.other}) {
-        if (id == no_id) continue;
-        const Value& value = l.graph_value(id);
-        if (!value.is_constant()) return false;
-        const double number = decode_reals(value.type, *value.data).at(0);
-        // An unsigned number is the bits of a signed one.
-        const double wanted = is_unsigned_integer(init.element) && *neutral > static_cast<double>(max_of(value.type))
-                                ? *neutral - 2 * (static_cast<double>(max_of(value.type)) + 1)
-                                : *neutral;
-        if (number != wanted) return false;
-        if (init.is_complex() && name != "add") return false;
-    }
-    return true;
 }
 
 void lower_reduce(Lowering& l) {
@@ -178,12 +158,12 @@ void lower_reduce(Lowering& l) {
         combine = false;
         for (std::size_t k = 0; k < n; ++k) {
             results.push_back(reduced(l, inputs[k], ops[k], dims, result));
-            combine = combine || !is_neutral(l, initial[k], names[k]);
+            combine = combine || !is_neutral(l, names[k], initial[k]);
         }
     } else {
         std::vector<Tensor> lines;
         for (const Tensor& x : inputs) lines.push_back(l.move(x, [&](Id id) { return lines_of(l, id, dims, count); }));
-        for (const Tensor& x : halved(l, region, lines, initial, count))
+        for (const Tensor& x : halved(l, region, lines, count))
             results.push_back(l.move(x, [&](Id id) { return l.reshape(id, result); }));
     }
     if (combine) {

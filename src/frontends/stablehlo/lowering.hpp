@@ -265,7 +265,7 @@ struct Combination {
 };
 /// What a region makes of its arguments number `a` and `b` as its result number `k`; empty where it is more than that.
 Combination combination_of(const Lowering& l, const Region& region, std::size_t a, std::size_t b, std::size_t k = 0);
-/// A number that combining with changes nothing.
-std::optional<double> neutral_number(std::string_view name, Element element);
+/// Whether it is known to be a number that combining with changes nothing.
+bool is_neutral(const Lowering& l, std::string_view name, const Tensor& number);
 
 }  // namespace tosavk::stablehlo
