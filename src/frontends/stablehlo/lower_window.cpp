@@ -78,11 +78,42 @@ bool stays_narrow(const Tensor& x, Combiner combiner, std::int64_t n) {
     return whole_range(x.element).holds(range);
 }
 
-std::vector<Tensor> shifted(Lowering& l, const std::vector<Tensor>& tensors, std::size_t d, std::int64_t start,
-                            std::int64_t count, std::int64_t stride) {
-    std::vector<Tensor> parts;
-    for (const Tensor& tensor : tensors) {
-        parts.push_back(l.move(tensor, [&](Id id) {
+/// Tensors, and where along the dimension in hand there is something: elsewhere they hold anything. Empty: everywhere.
+struct Lines {
+    std::vector<Tensor> tensors;
+    std::vector<bool> there;
+};
+
+/// Where a padded dimension has elements that it had before.
+std::vector<bool> there_of(const WindowDimension& w, std::int64_t before, std::int64_t padded) {
+    std::vector<bool> there(static_cast<std::size_t>(padded));
+    for (std::int64_t i = 0; i < before; ++i) {
+        const std::int64_t at = w.low + i * w.base_dilation;
+        if (at >= 0 && at < padded) there[static_cast<std::size_t>(at)] = true;
+    }
+    return there;
+}
+
+bool has_gaps(const std::vector<bool>& there) { return std::find(there.begin(), there.end(), false) != there.end(); }
+
+/// `a` where there is something along the dimension, else `b`.
+Tensor chosen(Lowering& l, const std::vector<bool>& there, std::size_t d, Tensor a, Tensor b) {
+    Shape line(l.shape(a.id).size(), 1);
+    line.at(d) = static_cast<std::int64_t>(there.size());
+    Bytes bytes;
+    for (const bool one : there) bytes.push_back(std::byte{one});
+    const Id mask = l.constant("there", DType::boolean, line, std::move(bytes));
+    l.make_alike(a, b);
+    a.range = a.range.joined(b.range);
+    a.id = l.select(mask, a.id, b.id);
+    if (a.has_two()) a.other = l.select(mask, a.other, b.other);
+    return a;
+}
+
+Lines shifted(Lowering& l, const Lines& x, std::size_t d, std::int64_t start, std::int64_t count, std::int64_t stride) {
+    Lines parts;
+    for (const Tensor& tensor : x.tensors) {
+        parts.tensors.push_back(l.move(tensor, [&](Id id) {
             const Shape shape = l.shape(id);
             std::vector<std::int64_t> first(shape.size(), 0), limit(shape.begin(), shape.end()), step(shape.size(), 1);
             first[d] = start;
@@ -91,6 +122,8 @@ std::vector<Tensor> shifted(Lowering& l, const std::vector<Tensor>& tensors, std
             return l.strided_slice(id, first, limit, step);
         }));
     }
+    for (std::int64_t i = 0; i < count && !x.there.empty(); ++i)
+        parts.there.push_back(x.there.at(static_cast<std::size_t>(start + i * stride)));
     return parts;
 }
 
@@ -100,30 +133,46 @@ std::vector<Tensor> combined(Lowering& l, const Region& region, std::vector<Tens
     return l.lifted(region, a, over);
 }
 
+Lines joined(Lowering& l, const Region& region, const Lines& a, const Lines& b, std::size_t d) {
+    Lines made{combined(l, region, a.tensors, b.tensors), a.there};
+    for (std::size_t k = 0; k < made.tensors.size(); ++k) {
+        Tensor& x = made.tensors[k];
+        if (has_gaps(a.there)) x = chosen(l, a.there, d, x, b.tensors[k]);
+        if (has_gaps(b.there)) x = chosen(l, b.there, d, x, a.tensors[k]);
+    }
+    for (std::size_t i = 0; i < b.there.size(); ++i) made.there[i] = a.there[i] || b.there[i];
+    return made;
+}
+
 /// Windows along one dimension. Long ones are joined from windows of 1, 2, 4, ... elements.
-std::vector<Tensor> along_dimension(Lowering& l, const Region& region, std::vector<Tensor> x, std::size_t d,
-                                    const WindowDimension& w) {
+Lines along_dimension(Lowering& l, const Region& region, Lines x, std::size_t d, const WindowDimension& w) {
     if (w.size <= 4) {
-        std::vector<Tensor> sum;
+        Lines sum;
         for (std::int64_t j = 0; j < w.size; ++j) {
-            const auto next = shifted(l, x, d, j * w.dilation, w.out, w.stride);
-            sum = j == 0 ? next : combined(l, region, sum, next);
+            const Lines next = shifted(l, x, d, j * w.dilation, w.out, w.stride);
+            sum = j == 0 ? next : joined(l, region, sum, next, d);
         }
         return sum;
     }
-    std::vector<Tensor> sum;
+    Lines sum;
     std::int64_t done = 0, width = 1;
     while (true) {
         if ((w.size & width) != 0) {
-            const auto next = shifted(l, x, d, done * w.dilation, w.out, w.stride);
-            sum = sum.empty() ? next : combined(l, region, sum, next);
+            const Lines next = shifted(l, x, d, done * w.dilation, w.out, w.stride);
+            sum = done == 0 ? next : joined(l, region, sum, next, d);
             done += width;
         }
         if (2 * width > w.size) return sum;
-        const std::int64_t left = l.shape(x[0].id)[d] - width * w.dilation;
-        x = combined(l, region, shifted(l, x, d, 0, left, 1), shifted(l, x, d, width * w.dilation, left, 1));
+        const std::int64_t left = l.shape(x.tensors[0].id)[d] - width * w.dilation;
+        x = joined(l, region, shifted(l, x, d, 0, left, 1), shifted(l, x, d, width * w.dilation, left, 1), d);
         width *= 2;
     }
+}
+
+/// Whether the initial value may be counted any number of times.
+bool may_repeat(const Lowering& l, std::string_view name, const Tensor& init) {
+    static constexpr std::array same_twice = {"and", "maximum", "minimum", "or"};
+    return std::find(same_twice.begin(), same_twice.end(), name) != same_twice.end() || is_neutral(l, name, init);
 }
 
 void lower_reduce_window(Lowering& l) {
@@ -139,29 +188,27 @@ void lower_reduce_window(Lowering& l) {
     }
     // Sums and products of small floats are rounded once, at the end.
     const std::string_view name = n == 1 ? combination_of(l, region, 0, 1).name : std::string_view();
+    const bool repeats = may_repeat(l, name, initial[0]);
     const Element element = x[0].element;
     const bool widens = (name == "add" || name == "multiply") && is_small_float(l.type(x[0].id));
     if (widens) x[0] = converted(l, x[0], Element::f32), initial[0] = converted(l, initial[0], Element::f32);
-    const auto finish = [&](std::vector<Tensor> results, bool neutral) {
-        if (!neutral) {
-            std::vector<Tensor> arguments;
-            for (const Tensor& init : initial)
-                arguments.push_back(l.move(init, [&](Id id) { return l.broadcast(id, out, {}); }));
-            results = combined(l, region, arguments, results);
-        }
+    const auto finish = [&](const std::vector<Tensor>& results) {
         for (std::size_t k = 0; k < n; ++k) l.set(widens ? converted(l, results.at(k), element) : results.at(k), k);
     };
+    std::vector<Tensor> first;
+    for (const Tensor& init : initial) first.push_back(l.move(init, [&](Id id) { return l.broadcast(id, out, {}); }));
     const auto along = sequence_of(window, l.shape(x[0].id));
     const auto combiner = combiner_named(name);
     if (along && combiner && x[0].element != Element::pred && !x[0].has_two() &&
         stays_narrow(x[0], *combiner, l.shape(x[0].id)[*along]))
-        return finish({cumulated(l, x[0], *combiner, *along, window[*along].low == 0)}, false);
+        return finish(combined(l, region, first, {cumulated(l, x[0], *combiner, *along, window[*along].low == 0)}));
     std::vector<std::int64_t> low, high, between;
     for (const WindowDimension& w : window) {
         low.push_back(w.low);
         high.push_back(w.high);
         between.push_back(w.base_dilation - 1);
     }
+    const Shape before = l.shape(x[0].id);
     for (std::size_t k = 0; k < n; ++k) {
         l.make_alike(x[k], initial[k]);
         const Tensor from = x[k];
@@ -169,11 +216,21 @@ void lower_reduce_window(Lowering& l) {
         if (from.has_two()) x[k].other = l.pad(from.other, initial[k].other, low, high, between);
         x[k].range = from.range.joined(initial[k].range);
     }
+    // XLA passes over what is padded: the initial value is there once for each window.
+    const Shape padded = l.shape(x[0].id);
+    std::vector<std::vector<bool>> there;
     for (std::size_t d = 0; d < window.size(); ++d) {
+        Lines lines{x, repeats ? std::vector<bool>() : there_of(window[d], before[d], padded[d])};
         const bool nothing = window[d].size == 1 && window[d].stride == 1;
-        if (!nothing) x = along_dimension(l, region, x, d, window[d]);
+        if (!nothing) lines = along_dimension(l, region, lines, d, window[d]);
+        x = lines.tensors;
+        there.push_back(lines.there);
     }
-    finish(x, false);
+    std::vector<Tensor> results = combined(l, region, first, x);
+    for (std::size_t d = 0; d < there.size(); ++d)
+        for (std::size_t k = 0; k < n && has_gaps(there[d]); ++k)
+            results[k] = chosen(l, there[d], d, results[k], first[k]);
+    finish(results);
 }
 
 /// The next place in a window, row-major; false behind the last one.

@@ -56,5 +56,40 @@ TEST(StablehloRegions, InitialValuesOfReductionsCountOnce) {
     EXPECT_EQ(ints_of(results.at(1)), List{3});
 }
 
+/// What XLA passes over does not count, and where a window has nothing but that it is the initial value.
+TEST(StablehloRegions, InitialValuesOfWindowsCountOnce) {
+    const auto windows = [](const char* attributes, std::int64_t out, const char* operation) {
+        const Graph graph = test::stablehlo_graph(fmt::format(R"(
+  func.func public @main(%x: tensor<1x5xi32>) -> tensor<1x{1}xi32> {{
+    %c = stablehlo.constant dense<3> : tensor<i32>
+    %0 = "stablehlo.reduce_window"(%x, %c) <{{{0}}}> ({{
+    ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+      %1 = stablehlo.{2} %a, %b : tensor<i32>
+      stablehlo.return %1 : tensor<i32>
+    }}) : (tensor<1x5xi32>, tensor<i32>) -> tensor<1x{1}xi32>
+    return %0 : tensor<1x{1}xi32>
+  }})",
+                                                              attributes, out, operation));
+        const HostTensor input = ints({1, 5}, {1, 2, 4, 8, 16});
+        return ints_of(reference_run(graph, {&input, 1}).at(0));
+    };
+    const char* around = "window_dimensions = array<i64: 1, 3>, padding = dense<[[0, 0], [3, 1]]> : tensor<2x2xi64>";
+    EXPECT_EQ(windows(around, 7, "add"), (List{3, 4, 6, 10, 17, 31, 27}));
+    EXPECT_EQ(windows(around, 7, "multiply"), (List{3, 3, 6, 24, 192, 1536, 384}));
+    EXPECT_EQ(windows(around, 7, "maximum"), (List{3, 3, 3, 4, 8, 16, 16}));
+    const char* apart =
+        "window_dimensions = array<i64: 1, 5>, window_strides = array<i64: 1, 2>, "
+        "base_dilations = array<i64: 1, 2>, padding = dense<[[0, 0], [1, 2]]> : tensor<2x2xi64>";
+    EXPECT_EQ(windows(apart, 4, "add"), (List{6, 9, 15, 27}));
+    const char* moved =
+        "window_dimensions = array<i64: 1, 2>, window_dilations = array<i64: 1, 3>, "
+        "padding = dense<[[0, 0], [-1, 2]]> : tensor<2x2xi64>";
+    EXPECT_EQ(windows(moved, 3, "add"), (List{21, 7, 11}));
+    const char* long_ones =
+        "window_dimensions = array<i64: 1, 7>, padding = dense<[[0, 0], [6, 6]]> : "
+        "tensor<2x2xi64>";
+    EXPECT_EQ(windows(long_ones, 11, "add"), (List{4, 6, 10, 18, 34, 34, 34, 33, 31, 27, 19}));
+}
+
 }  // namespace
 }  // namespace tosavk

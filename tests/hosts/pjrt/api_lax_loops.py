@@ -122,6 +122,38 @@ def windows(table):
                 thin=2,
                 modes="gv",
             )
+    for name, combine in (("sum", lax.add), ("prod", lax.mul)):  # what is padded does not count, the first value once
+        table.add(
+            f"lax.reduce_window_{name}_from_two",
+            ("f32", "bf16", "i32", "u8", "c64"),
+            ["T[5,7]/small"],
+            [
+                {"window_dimensions": (3, 3), "padding": "SAME"},
+                {"window_dimensions": (1, 7), "padding": ((0, 0), (6, 0))},
+                {"window_dimensions": (2, 1), "padding": ((0, 1), (1, 1)), "base_dilation": (2, 3)},
+                {"window_dimensions": (4, 9), "padding": ((6, 2), (3, 9)), "window_strides": (2, 3)},
+            ],
+            function=functools.partial(windowed, combine, 2),
+            bound=1e-5,
+            thin=2,
+        )
+        table.add(
+            f"lax.reduce_{name}_from_two",
+            ("f32", "bf16", "i32", "u8", "c64"),
+            ["T[3,5,7]/small"],
+            [{"dimensions": (1,)}, {"dimensions": (0, 2)}],
+            function=functools.partial(reduced, combine, 2),
+            bound=1e-5,
+        )
+    table.add(
+        "lax.reduce_pair_from_two",
+        ("f32", "i32", "c64"),
+        ["T[3,7]/small T[3,7]/small"],
+        function=lambda x, y: lax.reduce(
+            (x, y), (x[0, 0] * 0 + 2, y[0, 0] * 0 + 2), lambda a, b: (a[0] + b[0], a[1] * b[1]), (1,)
+        ),
+        bound=1e-5,
+    )
     table.add(
         "lax.reduce_window_function",
         ("f32", "i32"),
