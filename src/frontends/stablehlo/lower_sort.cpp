@@ -1,10 +1,11 @@
-// Sorting: by SORT where the comparator compares one thing of each element, else by the places that it gives each.
+// Sorting: by SORT where the comparator compares one thing of each element after the other, else by the places that it
+// gives each.
+#include "frontends/stablehlo/comparators.hpp"
 #include "frontends/stablehlo/functions.hpp"
 #include "frontends/stablehlo/lower_custom.hpp"
 
-#include <array>
+#include <algorithm>
 #include <numeric>
-#include <set>
 
 namespace tosavk::stablehlo {
 
@@ -12,42 +13,54 @@ using tosavk::Op;
 
 namespace {
 
-/// Whether all that `id` is made of are constants and arguments with the parity of `first`.
-bool depends_on(const Region& region, stablehlo::ValueId id, std::size_t first) {
-    std::vector<stablehlo::ValueId> todo{id};
-    std::set<stablehlo::ValueId> seen;
-    while (!todo.empty()) {
-        const stablehlo::ValueId next = todo.back();
-        todo.pop_back();
-        if (!seen.insert(next).second) continue;
-        const auto at = std::find(region.arguments.begin(), region.arguments.end(), next);
-        if (at != region.arguments.end() && static_cast<std::size_t>(at - region.arguments.begin()) % 2 != first)
-            return false;
-        if (const Operation* made = Lowering::maker(region, next))
-            todo.insert(todo.end(), made->operands.begin(), made->operands.end());
+/// What elements are put in the order of, the most important first; empty where that is not known.
+std::vector<Tensor> keys_of(Lowering& l, const std::vector<Tensor>& inputs, const Region& comparator,
+                            const std::vector<Comparison>& order) {
+    if (order.empty()) return {};
+    const Operation* last = order[0].compare;
+    for (const Comparison& c : order) last = std::max(last, c.compare);  // in the region's order
+    std::vector<Tensor> arguments, keys;
+    for (const Tensor& x : inputs) arguments.insert(arguments.end(), 2, x);
+    const Shape shape = l.shape(inputs.at(0).id);
+    const Tensor of_last = l.lifted(comparator, arguments, shape, last).at(0);
+    for (const Comparison& c : order) {
+        const Tensor key = c.compare == last ? of_last : l.value(c.compare->operands[0]);
+        if (key.is_complex()) return {};
+        if (is_coded_element(key.element)) l.refuse_codes(key.element);
+        keys.push_back(l.move(key, [&](Id id) { return l.tile_to(l.with_rank_of(id, inputs[0].id), shape); }));
     }
-    return true;
+    return keys;
 }
 
-struct Comparison {
-    const Operation* compare = nullptr;
-    bool descending = false, total_order = false;
-};
-
-/// The comparator as a comparison of one key of each, made alike.
-Comparison comparison_of(const Region& region) {
-    const Operation& end = region.operations.back();
-    const Operation* compare = end.operands.size() == 1 ? Lowering::maker(region, end.operands[0]) : nullptr;
-    if (!compare || compare->name != "compare") return {};
-    const Attribute* direction = find(compare->attributes, "comparison_direction");
-    const Attribute* type = find(compare->attributes, "compare_type");
-    const auto* word = direction ? direction->as<Keyword>() : nullptr;
-    const auto* kind = type ? type->as<Keyword>() : nullptr;
-    if (!word || (word->name != "LT" && word->name != "GT")) return {};
-    const bool straight = depends_on(region, compare->operands[0], 0) && depends_on(region, compare->operands[1], 1);
-    const bool swapped = depends_on(region, compare->operands[0], 1) && depends_on(region, compare->operands[1], 0);
-    if (!straight && !swapped) return {};
-    return {compare, (word->name == "GT") != swapped, kind && kind->name == "TOTALORDER"};
+/// By the last key first, of words by the lower one: what is alike in one before it stays in that order.
+std::vector<Id> sorted_by(Lowering& l, const std::vector<Tensor>& keys, const std::vector<Comparison>& order,
+                          std::size_t axis, std::vector<Id> parts) {
+    std::vector<tosavk::Attributes> each;
+    std::vector<Id> all;
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+        const Tensor& key = keys[k];
+        tosavk::Attributes attrs;
+        attrs.axis = static_cast<std::int32_t>(axis);
+        attrs.descending = order[k].direction == "GT";
+        attrs.total_order = order[k].total_order && is_float(l.type(key.id));
+        attrs.is_unsigned = is_unsigned_integer(key.element) && (bits_of(key.element) <= 32 || key.is_pair());
+        if (key.is_pair()) {
+            all.push_back(key.other);
+            each.push_back(attrs);
+            attrs.is_unsigned = true;
+        }
+        all.push_back(key.id);
+        each.push_back(attrs);
+    }
+    std::size_t left = all.size();
+    all.insert(all.end(), parts.begin(), parts.end());
+    while (left-- > 0) {
+        const auto key = all.begin() + static_cast<std::ptrdiff_t>(left);
+        std::rotate(all.begin(), key, key + 1);
+        all = l.sort(all, each[left]);
+        all.erase(all.begin());
+    }
+    return all;
 }
 
 /// For each element, how many go before it: [.., n] from comparisons of all with all. Stable.
@@ -88,48 +101,24 @@ void lower_sort(Lowering& l) {
 
 std::vector<Tensor> sorted(Lowering& l, const std::vector<Tensor>& inputs, std::size_t axis, const Region& comparator) {
     const Shape shape = l.shape(inputs.at(0).id);
-    const Comparison comparison = comparison_of(comparator);
+    if (has_no_elements(shape)) return inputs;
+    const std::vector<Comparison> order = order_of(comparator);
     std::vector<Id> parts;  // all that is moved
     for (const Tensor& x : inputs) {
         parts.push_back(x.id);
         if (x.has_two()) parts.push_back(x.other);
     }
-    Tensor key;
-    bool has_key = false;
-    if (comparison.compare) {
-        std::vector<Tensor> arguments;
-        for (const Tensor& x : inputs) arguments.insert(arguments.end(), 2, x);
-        key = l.lifted(comparator, arguments, shape, comparison.compare).at(0);
-        has_key = !key.is_complex();
-    }
+    const std::vector<Tensor> keys = keys_of(l, inputs, comparator, order);
     std::vector<Id> moved;
-    if (has_key) {
-        tosavk::Attributes attrs;
-        attrs.axis = static_cast<std::int32_t>(axis);
-        attrs.descending = comparison.descending;
-        attrs.total_order = comparison.total_order && is_float(l.type(key.id));
-        attrs.is_unsigned = is_unsigned_integer(key.element) && bits_of(key.element) <= 32;
-        const auto whole = [&](Id id) { return l.tile_to(l.with_rank_of(id, inputs[0].id), shape); };
-        if (key.is_pair()) {
-            // By the lower word first: what has the same upper word stays in that order.
-            tosavk::Attributes of_low = attrs;
-            of_low.is_unsigned = true;
-            parts.insert(parts.begin(), {whole(key.id), whole(key.other)});
-            parts = l.sort(parts, of_low);
-            parts.erase(parts.begin());
-            attrs.is_unsigned = key.element == Element::u64;
-        } else {
-            parts.insert(parts.begin(), whole(key.id));
-        }
-        moved = l.sort(parts, attrs);
-        moved.erase(moved.begin());
+    if (!keys.empty()) {
+        moved = sorted_by(l, keys, order, axis, parts);
     } else {
-        std::vector<std::int64_t> order(shape.size());
-        std::iota(order.begin(), order.end(), 0);
-        std::swap(order[axis], order.back());
+        std::vector<std::int64_t> turn(shape.size());
+        std::iota(turn.begin(), turn.end(), 0);
+        std::swap(turn[axis], turn.back());
         const std::int64_t n = shape[axis], count = tosavk::element_count(shape) / n;
         if (n > 1024) l.unsupported("its comparator is supported for lines of up to 1024 elements");
-        const auto line = [&](Id id) { return l.reshape(l.transpose(id, order), {count, n}); };
+        const auto line = [&](Id id) { return l.reshape(l.transpose(id, turn), {count, n}); };
         Shape turned = shape;
         std::swap(turned[axis], turned.back());
         std::vector<Tensor> lines;
@@ -140,7 +129,7 @@ std::vector<Tensor> sorted(Lowering& l, const std::vector<Tensor>& inputs, std::
         attrs.axis = 1;
         moved = l.sort(all, attrs);
         moved.erase(moved.begin());
-        for (Id& id : moved) id = l.transpose(l.reshape(id, turned), order);
+        for (Id& id : moved) id = l.transpose(l.reshape(id, turned), turn);
     }
     std::size_t next = 0;
     std::vector<Tensor> made;

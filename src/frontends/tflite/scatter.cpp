@@ -1,5 +1,6 @@
 // Operators whose indices say where elements go or come from: GATHER_ND, SCATTER_ND, SPARSE_TO_DENSE, segments,
 // ONE_HOT, EMBEDDING_LOOKUP, DYNAMIC_UPDATE_SLICE.
+#include "frontends/tflite/hybrid.hpp"
 #include "frontends/tflite/moves.hpp"
 
 #include "graph/host_tensor.hpp"

@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 namespace tosavk {
 namespace {
 
@@ -17,6 +20,12 @@ HostTensor ints(const Shape& shape, const List& values) {
 }
 
 List ints_of(const HostTensor& tensor) { return decode_ints(tensor.type, tensor.bytes); }
+HostTensor reals(const Shape& shape, const std::vector<double>& values) {
+    HostTensor tensor(DType::fp32, shape);
+    tensor.bytes = encode_reals(DType::fp32, values);
+    return tensor;
+}
+
 List filled(std::size_t count, std::int64_t number) { return List(count, number); }
 
 TEST(StablehloRegions, InitialValuesOfReductionsCountOnce) {
@@ -89,6 +98,108 @@ TEST(StablehloRegions, InitialValuesOfWindowsCountOnce) {
         "window_dimensions = array<i64: 1, 7>, padding = dense<[[0, 0], [6, 6]]> : "
         "tensor<2x2xi64>";
     EXPECT_EQ(windows(long_ones, 11, "add"), (List{4, 6, 10, 18, 34, 34, 34, 33, 31, 27, 19}));
+}
+
+/// Places after a sort of two keys of n elements, by a comparator as text.
+List places_by(const std::string& comparator, std::vector<double> a, const List& b, std::size_t* sorts = nullptr) {
+    const auto n = static_cast<std::int64_t>(b.size());
+    const Graph graph = test::stablehlo_graph(fmt::format(R"(
+  func.func public @main(%a: tensor<{0}xf32>, %b: tensor<{0}xi32>) -> tensor<{0}xi32> {{
+    %i = stablehlo.iota dim = 0 : tensor<{0}xi32>
+    %0:3 = "stablehlo.sort"(%a, %b, %i) <{{dimension = 0 : i64, is_stable = true}}> ({{
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>, %p: tensor<i32>, %q: tensor<i32>, %s: tensor<i32>, %t: tensor<i32>):
+      {1}
+    }}) : (tensor<{0}xf32>, tensor<{0}xi32>, tensor<{0}xi32>) -> (tensor<{0}xf32>, tensor<{0}xi32>, tensor<{0}xi32>)
+    return %0#2 : tensor<{0}xi32>
+  }})",
+                                                          n, comparator));
+    if (sorts)
+        *sorts = static_cast<std::size_t>(std::count_if(graph.nodes.begin(), graph.nodes.end(),
+                                                        [](const Node& node) { return node.op == Op::sort; }));
+    const std::vector<HostTensor> inputs{reals({n}, a), ints({n}, b)};
+    return ints_of(reference_run(graph, inputs).at(0));
+}
+
+constexpr std::string_view scalar = "(tensor<f32>, tensor<f32>) -> tensor<i1>";
+
+/// As many lines as there may be: by each key with a sort, the last one first.
+TEST(StablehloRegions, SortsBySeveralKeysAreSorts) {
+    const std::string by_real = fmt::format(R"(
+      %1 = stablehlo.negate %x : tensor<f32>
+      %2 = stablehlo.negate %y : tensor<f32>
+      %below = stablehlo.compare LT, %1, %2, TOTALORDER : {0}
+      %alike = stablehlo.compare EQ, %1, %2, TOTALORDER : {0}
+      %above = stablehlo.compare GT, %2, %1, TOTALORDER : {0}
+      %differ = stablehlo.compare NE, %2, %1, TOTALORDER : {0})",
+                                            scalar);
+    const std::string by_integer = R"(
+      %then = stablehlo.compare GT, %p, %q, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>)";
+    const char* forms[] = {R"(
+      %3 = stablehlo.and %alike, %then : tensor<i1>
+      %4 = stablehlo.or %below, %3 : tensor<i1>)",
+                           R"(
+      %3 = stablehlo.and %then, %alike : tensor<i1>
+      %4 = stablehlo.or %3, %above : tensor<i1>)",
+                           "%4 = stablehlo.select %alike, %then, %below : tensor<i1>, tensor<i1>",
+                           "%4 = stablehlo.select %differ, %above, %then : tensor<i1>, tensor<i1>"};
+    const std::size_t n = 1500;
+    std::vector<double> a;
+    List b, expected;
+    for (std::size_t i = 0; i < n; ++i) {
+        a.push_back(static_cast<double>(i * 7 % 5) - 2);
+        b.push_back(static_cast<std::int64_t>(i * 11 % 13));
+        if (i % 50 == 0) a.back() = std::nan("");
+        expected.push_back(static_cast<std::int64_t>(i));
+    }
+    a[2] = -0.0;
+    const auto key = [&](std::int64_t i) {  // of the negated number, in the total order
+        const double v = -a[static_cast<std::size_t>(i)];
+        return std::isnan(v) ? (std::signbit(v) ? -9.0 : 9.0) : v == 0 && std::signbit(v) ? -0.5 : v;
+    };
+    std::stable_sort(expected.begin(), expected.end(), [&](std::int64_t i, std::int64_t j) {
+        return key(i) != key(j) ? key(i) < key(j) : b[static_cast<std::size_t>(i)] > b[static_cast<std::size_t>(j)];
+    });
+    for (const char* form : forms) {
+        SCOPED_TRACE(form);
+        std::size_t sorts = 0;
+        const std::string end = "\n      stablehlo.return %4 : tensor<i1>";
+        EXPECT_EQ(places_by(by_real + by_integer + form + end, a, b, &sorts), expected);
+        EXPECT_EQ(sorts, 2u);
+    }
+}
+
+/// What only looks like an order of keys: elements are compared as it says, each with each.
+TEST(StablehloRegions, ComparatorsThatMakeTheirSidesDifferently) {
+    const std::string end = "\n      stablehlo.return %4 : tensor<i1>";
+    std::size_t sorts = 0;
+    // Alike in the first number only where a second one is below: an order by twice the first.
+    const std::string other_key = fmt::format(R"(
+      %1 = stablehlo.add %x, %x : tensor<f32>
+      %2 = stablehlo.add %y, %y : tensor<f32>
+      %below = stablehlo.compare LT, %x, %y, FLOAT : {0}
+      %alike = stablehlo.compare EQ, %1, %2, FLOAT : {0}
+      %then = stablehlo.compare LT, %p, %q, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %3 = stablehlo.and %alike, %then : tensor<i1>
+      %4 = stablehlo.or %below, %3 : tensor<i1>)",
+                                              scalar);
+    EXPECT_EQ(places_by(other_key + end, {3, 1, 3, 2}, {5, 0, 4, 9}, &sorts), (List{1, 3, 2, 0}));
+    EXPECT_EQ(sorts, 1u);
+    // x < |y| has no element of x < 0 behind one that is not.
+    const std::string differs = fmt::format(R"(
+      %1 = stablehlo.abs %y : tensor<f32>
+      %4 = stablehlo.compare LT, %x, %1, FLOAT : {0})",
+                                            scalar);
+    EXPECT_EQ(places_by(differs + end, {1, 2, 3}, {0, 0, 0}), (List{0, 1, 2}));
+    const std::string refusal = test::stablehlo_refusal(fmt::format(R"(
+  func.func public @main(%a: tensor<1100xf32>) -> tensor<1100xf32> {{
+    %0 = "stablehlo.sort"(%a) <{{dimension = 0 : i64}}> ({{
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      {}{}
+    }}) : (tensor<1100xf32>) -> tensor<1100xf32>
+    return %0 : tensor<1100xf32>
+  }})",
+                                                                    differs, end));
+    EXPECT_NE(refusal.find("up to 1024 elements"), std::string::npos) << refusal;
 }
 
 }  // namespace

@@ -212,7 +212,7 @@ def operators(table):
         "lax.sort_large",
         ("f32", "i32", "u8", "bf16"),
         ["T[2,1500]/full T[2,1500]"],
-        [{"dimension": 1}],
+        [{"dimension": 1}, {"dimension": 1, "num_keys": 2}],
         function=sorted_by,
     )
     for name in ("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"):

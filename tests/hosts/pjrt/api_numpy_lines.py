@@ -149,6 +149,7 @@ def sorting(table):
     table.add("jnp.sort", ["f32"], ["T[3,5]"], [{}, {"axis": 0}], modes="gv")
     table.add("jnp.sort", ["f32", "i32", "u32"], ["T[3000]/full", "T[5,1100]"])
     table.add("jnp.sort_complex", NUMBERS, ["T[6]", "T[2,4]"], thin=2)
+    table.add("jnp.sort", ["c64"], ["T[2000]/equal", "T[2,1100]/special"], [{}, {"descending": True}])
     for name in ("partition", "argpartition"):
         table.add(
             f"jnp.{name}",
@@ -160,7 +161,12 @@ def sorting(table):
     table.add(
         "jnp.lexsort",
         ("i32", "f32", "u8"),
-        ["T[9]/equal T[9]/equal", "T[2,6]/equal T[2,6]/equal"],
+        [
+            "T[9]/equal T[9]/equal",
+            "T[2,6]/equal T[2,6]/equal",
+            "T[2000]/equal i32[2000]/equal T[2000]/equal",
+            "T[300]/special f32[300]/special",
+        ],
         function=lambda *keys: jnp.lexsort(keys),
     )
     table.add(
