@@ -1,5 +1,6 @@
 // Gather and scatter: the place of each element, or of each run of elements that lie side by side, as one number.
 #include "frontends/stablehlo/functions.hpp"
+#include "frontends/stablehlo/scatter.hpp"
 #include "frontends/stablehlo/words.hpp"
 
 #include <algorithm>
@@ -353,6 +354,21 @@ Tensor scattered(Lowering& l, const Places& p, const Tensor& into, const Tensor&
     return l.ranged(extreme ? ordered_bits(l, done, into.element) : done, into.element, range);
 }
 
+std::vector<Tensor> joined_at(Lowering& l, const Region& region, const Places& p, const std::vector<Tensor>& into,
+                              const std::vector<Tensor>& updates) {
+    const std::size_t n = into.size();
+    std::vector<Combiner> combiners;
+    for (std::size_t k = 0; k < n; ++k) {
+        const auto combiner = scatter_combiner(combination_of(l, region, k, n + k, k).name, into[k].element);
+        if (combiner && is_direct(p, into[k], updates[k], *combiner)) combiners.push_back(*combiner);
+    }
+    if (combiners.size() != n)
+        return p.collide ? combined_in_turns(l, region, p, into, updates) : combined_once(l, region, p, into, updates);
+    std::vector<Tensor> results;
+    for (std::size_t k = 0; k < n; ++k) results.push_back(scattered(l, p, into[k], updates[k], combiners[k]));
+    return results;
+}
+
 void lower_scatter(Lowering& l) {
     const std::size_t n = (l.operand_count() - 1) / 2;
     const Tensor indices = saturated_32(l, l.given(n));
@@ -399,21 +415,22 @@ void lower_scatter(Lowering& l) {
     p.count = tosavk::element_count(l.shape(place));
     p.flat = l.reshape(place, {p.count, 1});
     p.collide = !l.flag("unique_indices") && tosavk::element_count(w.batch) > 1;
-    std::vector<Combiner> combiners;
-    for (std::size_t k = 0; k < n; ++k) {
-        const auto combiner = scatter_combiner(combination_of(l, region, k, n + k, k).name, into[k].element);
-        if (combiner && is_direct(p, into[k], updates[k], *combiner)) combiners.push_back(*combiner);
-    }
-    std::vector<Tensor> results;
-    if (combiners.size() == n)
-        for (std::size_t k = 0; k < n; ++k) results.push_back(scattered(l, p, into[k], updates[k], combiners[k]));
-    else
-        results =
-            p.collide ? combined_in_turns(l, region, p, into, updates) : combined_once(l, region, p, into, updates);
+    const std::vector<Tensor> results = joined_at(l, region, p, into, updates);
     for (std::size_t k = 0; k < n; ++k) l.set(results[k], k);
 }
 
 }  // namespace
+
+std::vector<Tensor> scattered_numbers(Lowering& l, const Region& region, std::vector<Tensor> into,
+                                      std::vector<Tensor> updates, Id places) {
+    for (std::size_t k = 0; k < into.size(); ++k) l.make_alike(into[k], updates.at(k));
+    Places p;
+    p.operand = l.shape(into.at(0).id);
+    p.slots = tosavk::element_count(p.operand);
+    p.count = tosavk::element_count(l.shape(places));
+    p.flat = l.reshape(places, {p.count, 1});
+    return joined_at(l, region, p, into, updates);
+}
 
 std::span<const LoweringRow> index_rows() {
     static constexpr LoweringRow rows[] = {

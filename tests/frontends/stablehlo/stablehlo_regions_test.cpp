@@ -202,5 +202,82 @@ TEST(StablehloRegions, ComparatorsThatMakeTheirSidesDifferently) {
     EXPECT_NE(refusal.find("up to 1024 elements"), std::string::npos) << refusal;
 }
 
+struct Pool {
+    std::int64_t rows, columns, size[2], stride[2], low[2], high[2];
+    std::int64_t out(int d) const {
+        const std::int64_t whole = d == 0 ? rows : columns;
+        return (whole + low[d] + high[d] - size[d]) / stride[d] + 1;
+    }
+};
+
+/// XLA's loops: of each window the first element inside, then each that the picked one does not hold against.
+List picked_one_by_one(const Pool& p, const std::vector<double>& x, const List& source, const std::string& direction) {
+    List result = filled(x.size(), 3);
+    for (std::int64_t i = 0; i < p.out(0); ++i) {
+        for (std::int64_t j = 0; j < p.out(1); ++j) {
+            std::int64_t best = -1;
+            for (std::int64_t k = 0; k < p.size[0] * p.size[1]; ++k) {
+                const std::int64_t r = i * p.stride[0] + k / p.size[1] - p.low[0];
+                const std::int64_t c = j * p.stride[1] + k % p.size[1] - p.low[1];
+                if (r < 0 || c < 0 || r >= p.rows || c >= p.columns) continue;
+                const std::int64_t at = r * p.columns + c;
+                const double a = best < 0 ? 0 : x[static_cast<std::size_t>(best)], b = x[static_cast<std::size_t>(at)];
+                const bool stays = best >= 0 && (direction == "GE" ? a >= b : direction == "GT" ? a > b : a <= b);
+                if (!stays) best = at;
+            }
+            if (best >= 0) result[static_cast<std::size_t>(best)] += source[static_cast<std::size_t>(i * p.out(1) + j)];
+        }
+    }
+    return result;
+}
+
+/// Small windows and large ones, those that meet and those that do not, with and without padding.
+TEST(StablehloRegions, PickedElementsAreThoseOfLoops) {
+    const std::vector<Pool> pools = {
+        {8, 6, {2, 2}, {2, 2}, {0, 0}, {0, 0}},      {8, 7, {3, 3}, {2, 2}, {1, 1}, {1, 1}},
+        {9, 7, {2, 3}, {3, 4}, {1, 0}, {2, 2}},      {70, 70, {33, 35}, {33, 35}, {0, 0}, {0, 0}},
+        {12, 11, {5, 6}, {1, 1}, {4, 2}, {3, 5}},    {40, 40, {34, 34}, {3, 4}, {7, 1}, {0, 9}},
+        {6, 6, {6, 6}, {1, 1}, {0, 0}, {0, 0}},      {9, 40, {1, 31}, {2, 2}, {0, 3}, {0, 30}},
+        {5, 50, {5, 20}, {9, 25}, {4, 21}, {6, 21}},
+    };
+    for (std::size_t which = 0; which < pools.size(); ++which) {
+        const Pool& p = pools[which];
+        for (const char* direction : {"GE", "GT", "LE"}) {
+            for (const bool has_nan : {false, true}) {
+                const Graph graph = test::stablehlo_graph(fmt::format(
+                    R"(
+  func.func public @main(%x: tensor<{0}x{1}xf32>, %s: tensor<{2}x{3}xi32>) -> tensor<{0}x{1}xi32> {{
+    %c = stablehlo.constant dense<3> : tensor<i32>
+    %i = stablehlo.convert %x : (tensor<{0}x{1}xf32>) -> tensor<{0}x{1}xf32>
+    %0 = "stablehlo.select_and_scatter"(%i, %s, %c) <{{window_dimensions = array<i64: {4}, {5}>,
+        window_strides = array<i64: {6}, {7}>, padding = dense<[[{8}, {9}], [{10}, {11}]]> : tensor<2x2xi64>}}> ({{
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %1 = stablehlo.compare {12}, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }}, {{
+    ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+      %1 = stablehlo.add %a, %b : tensor<i32>
+      stablehlo.return %1 : tensor<i32>
+    }}) : (tensor<{0}x{1}xf32>, tensor<{2}x{3}xi32>, tensor<i32>) -> tensor<{0}x{1}xi32>
+    return %0 : tensor<{0}x{1}xi32>
+  }})",
+                    p.rows, p.columns, p.out(0), p.out(1), p.size[0], p.size[1], p.stride[0], p.stride[1], p.low[0],
+                    p.high[0], p.low[1], p.high[1], direction));
+                std::vector<double> x;
+                List source;
+                for (std::int64_t i = 0; i < p.rows * p.columns; ++i) {
+                    x.push_back(static_cast<double>(i * 37 % 101 % 17) - 8);
+                    if (has_nan && i % 7 == 3) x.back() = std::nan("");
+                }
+                for (std::int64_t i = 0; i < p.out(0) * p.out(1); ++i) source.push_back(1 + i * 5 % 23);
+                const std::vector<HostTensor> inputs{reals({p.rows, p.columns}, x), ints({p.out(0), p.out(1)}, source)};
+                EXPECT_EQ(ints_of(reference_run(graph, inputs).at(0)), picked_one_by_one(p, x, source, direction))
+                    << which << " " << direction << " " << has_nan;
+                EXPECT_LT(graph.nodes.size(), 400u) << which;
+            }
+        }
+    }
+}
+
 }  // namespace
 }  // namespace tosavk

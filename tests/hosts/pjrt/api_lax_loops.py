@@ -154,6 +154,22 @@ def windows(table):
         ),
         bound=1e-5,
     )
+    for name, init, combine in (("max", -jnp.inf, lax.max), ("min", jnp.inf, lax.min)):  # the gradients of pools
+        for shapes, padding in (  # of a NaN beside what is padded JAX has another gradient on each platform
+            (["T[70,66]", "T[2,64,64]/equal", "T[66,70]/special"], "VALID"),
+            (["T[70,66]", "T[2,64,64]/equal"], "SAME"),
+        ):
+            table.add(
+                f"lax.pool_{name}",
+                ("f32", "bf16"),
+                shapes,
+                [
+                    {"window_dimensions": (33, 33), "window_strides": (33, 33), "padding": padding},
+                    {"window_dimensions": (7, 5), "window_strides": (2, 1), "padding": padding},
+                ],
+                function=functools.partial(pooled, combine, init),
+                bound=1e-2,
+            )
     table.add(
         "lax.reduce_window_function",
         ("f32", "i32"),
@@ -218,6 +234,16 @@ def windows(table):
 
 def grouped(x, w, **options):
     return lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NCHW", "OIHW", "NCHW"), **options)
+
+
+def pooled(combine, init, x, **options):
+    ones = {k: o if k == "padding" or x.ndim == 2 else (1, *o) for k, o in options.items()}
+
+    def pool(x):
+        return lax.reduce_window(x, x.dtype.type(init), combine, **ones)
+
+    made, back = jax.vjp(pool, x)
+    return back(jnp.arange(made.size, dtype=x.dtype).reshape(made.shape) % 7)[0]
 
 
 def windowed(combine, init, x, window_strides=(1, 1), **options):
