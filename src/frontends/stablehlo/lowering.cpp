@@ -24,7 +24,7 @@ const std::unordered_map<std::string_view, LowerFunction>& all_lowerings() {
         for (const auto& family :
              {unary_rows(), binary_rows(), convert_rows(), shape_rows(), reduce_rows(), window_rows(), contract_rows(),
               index_rows(), control_rows(), custom_rows(), sort_rows(), fourier_rows(), normalization_rows(),
-              random_rows(), triangle_rows(), collective_rows(), select_rows()})
+              random_rows(), triangle_rows(), collective_rows(), select_rows(), convolution_rows()})
             for (const LoweringRow& row : family) rows.emplace(row.name, row.lower);
         rows.emplace("return", lower_return);
         return rows;

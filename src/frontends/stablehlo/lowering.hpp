@@ -250,6 +250,7 @@ std::span<const LoweringRow> reduce_rows();
 std::span<const LoweringRow> window_rows();
 std::span<const LoweringRow> select_rows();
 std::span<const LoweringRow> contract_rows();
+std::span<const LoweringRow> convolution_rows();
 std::span<const LoweringRow> index_rows();
 std::span<const LoweringRow> collective_rows();
 std::span<const LoweringRow> control_rows();
