@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 
 namespace tosavk::stablehlo {
@@ -15,9 +17,9 @@ using tosavk::Op;
 namespace {
 
 Id between_floats(Lowering& l, Id id, DType to) {
-    const bool halves =
-        (l.type(id) == DType::bf16 && to == DType::fp16) || (l.type(id) == DType::fp16 && to == DType::bf16);
-    return l.cast(halves ? l.cast(id, DType::fp32) : id, to);
+    const auto apart = [&](DType a, DType b) { return std::minmax(l.type(id), to) == std::minmax(a, b); };
+    const bool by_fp32 = apart(DType::bf16, DType::fp16) || apart(DType::fp8e4m3, DType::fp8e5m2);
+    return l.cast(by_fp32 ? l.cast(id, DType::fp32) : id, to);
 }
 
 /// Exact, or rounded once.
@@ -124,71 +126,126 @@ Words double_bits(Lowering& l, Id x) {
     return {l.shift_left(fraction, 29), both(Op::bitwise_or, high, sign)};
 }
 
+/// Numbers of so many bits side by side in the last dimension, the first the lowest, as an i32 of them all, and back.
+Id joined(Lowering& l, Id numbers, int bits) {
+    const Shape shape = l.shape(numbers);
+    Shape line(shape.size(), 1), made = shape;
+    line.back() = shape.back();
+    made.pop_back();
+    std::vector<std::int64_t> places;
+    for (std::int64_t k = 0; k < shape.back(); ++k) places.push_back(k * bits);
+    tosavk::Attributes attrs;
+    attrs.axis = static_cast<std::int32_t>(shape.size() - 1);
+    const Id moved = l.binary(Op::logical_left_shift, numbers, l.constant_i32(line, places), DType::i32);
+    return l.reshape(l.add(Op::reduce_sum, {moved}, DType::i32, attrs), made);
+}
+
+Id split(Lowering& l, Id whole, int bits, std::int64_t count) {
+    Shape one = l.shape(whole);
+    one.push_back(1);
+    Shape line(one.size(), 1);
+    line.back() = count;
+    std::vector<std::int64_t> places;
+    for (std::int64_t k = 0; k < count; ++k) places.push_back(k * bits);
+    const Id places_id = l.constant_i32(line, places);
+    return l.bits_and(l.binary(Op::logical_right_shift, l.reshape(whole, one), places_id, DType::i32),
+                      (std::int64_t{1} << bits) - 1);
+}
+
 /// Flags count as bits here, the first the lowest, though each is a byte where it lies.
 void lower_flags_bitcast(Lowering& l, Tensor x, Element to) {
-    const bool joins = x.element == Element::pred;
-    const std::int64_t bits = joins ? bits_of(to) : bits_of(x.element);
-    const auto each = [&](std::int64_t first, std::int64_t count) {
-        std::vector<std::int64_t> numbers;
-        for (std::int64_t k = first; k < first + count; ++k) numbers.push_back(k % 32);
-        return numbers;
-    };
-    Shape line(joins ? l.shape(x.id).size() : l.result_shape().size(), 1);
-    line.back() = std::min<std::int64_t>(bits, 32);
-    const Id places = l.constant_i32(line, each(0, line.back()));
-    const std::size_t axis = line.size() - 1;
-    if (joins) {
+    if (x.element == Element::pred) {
+        const int bits = bits_of(to);
+        const std::size_t axis = l.shape(x.id).size() - 1;
         const auto word = [&](std::int64_t first) {
-            const Id flags = l.cast(l.slice_axis(x.id, axis, first, line.back()), DType::i32);
-            tosavk::Attributes attrs;
-            attrs.axis = static_cast<std::int32_t>(axis);
-            const Id moved = l.binary(Op::logical_left_shift, flags, places, DType::i32);
-            return l.reshape(l.add(Op::reduce_sum, {moved}, DType::i32, attrs), l.result_shape());
+            return joined(l, l.cast(l.slice_axis(x.id, axis, first, std::min(bits, 32)), DType::i32), 1);
         };
         if (bits == 64) return l.set({to, word(0), word(32), pair_range(to)});
         return l.set(l.narrow(word(0), to, pair_range(Element::i64)));
     }
-    const auto flags = [&](Id word) {
-        Shape one = l.shape(word);
-        one.push_back(1);
-        const Id moved = l.binary(Op::logical_right_shift, l.reshape(word, one), places, DType::i32);
-        return l.cast(l.bits_and(moved, 1), DType::boolean);
-    };
+    const int bits = bits_of(x.element);
+    const auto flags = [&](Id word) { return l.cast(split(l, word, 1, std::min(bits, 32)), DType::boolean); };
     if (bits < 64) return l.set({to, flags(l.wide(x)), no_id, {0, 1}});
     x = l.as_pair(x);
+    const std::size_t axis = l.result_shape().size() - 1;
     l.set({to, l.concat({flags(x.id), flags(x.other)}, axis), no_id, {0, 1}});
 }
 
-void lower_bitcast(Lowering& l) {
-    Tensor x = l.given(0);
-    const Element to = l.result_type().element;
-    if (x.element == to) return l.set(x);
-    const auto is_64 = [](Element e) { return e == Element::i64 || e == Element::u64; };
-    if (is_64(x.element) && to == Element::f64) {
-        l.dtype(to);
-        return l.set({to, float_of_double_bits(l, l.as_pair(x)), no_id, {}});
+bool is_fp8(Element e) { return e == Element::f8e4m3fn || e == Element::f8e5m2; }
+
+/// The code of an fp8, its NaN's too.
+Id codes_of(Lowering& l, const Tensor& x) {
+    const bool has_infinity = x.element == Element::f8e5m2;
+    const int fraction = has_infinity ? 2 : 3, bias = has_infinity ? 15 : 7;
+    const auto both = [&](Op op, Id a, Id b) { return l.binary(op, a, b, DType::i32); };
+    const Id number = l.cast(x.id, DType::fp32), bits = l.bitcast(number, DType::i32);
+    const Id magnitude = l.bits_and(bits, 0x7fffffff), upper = l.shift_right(magnitude, 23 - fraction);
+    const Id normal = both(Op::sub, upper, l.splat_int(upper, (127 - bias) << fraction));
+    const double units = std::ldexp(1.0, bias - 1 + fraction);
+    const Id small = l.cast(multiply(l, l.unary(Op::abs, number), float_splat(l, number, units)), DType::i32);
+    const Id special =
+        has_infinity ? both(Op::bitwise_or, l.bits_and(upper, 3), l.splat_int(upper, 0x7c)) : l.splat_int(upper, 0x7f);
+    Id code = l.select(is_below(l, magnitude, l.splat_int(magnitude, (128 - bias) << 23)), small, normal);
+    code = l.select(is_below(l, magnitude, l.splat_int(magnitude, 0x7f800000)), code, special);
+    return both(Op::bitwise_or, code, l.bits_and(l.shift_right(bits, 24), 0x80));
+}
+
+/// Codes of a narrow float as the numbers that they stand for, all of which an f32 has.
+Id decoded(Lowering& l, Id codes, Element element) {
+    std::vector<std::int64_t> numbers;
+    const int bits = bits_of(element);
+    for (std::uint32_t code = 0; code < std::uint32_t{1} << bits; ++code) {
+        const auto number = static_cast<float>(real_from_bits(element, code));
+        auto word = std::bit_cast<std::int32_t>(number);
+        if (is_fp8(element) && std::isnan(number)) {  // whose bits are kept
+            const std::uint32_t fraction = element == Element::f8e5m2 ? (code & 3) << 21 : 0x400000;
+            word = static_cast<std::int32_t>((code & 0x80) << 24 | 0x7f800000 | fraction);
+        }
+        numbers.push_back(word);
     }
-    if (x.element == Element::f64 && is_64(to)) return l.set(from_words(l, double_bits(l, x.id), to, pair_range(to)));
-    const bool joins = x.element == Element::pred && is_integer_element(to);
-    const bool splits = to == Element::pred && is_integer_element(x.element);
-    if ((joins && bits_of(to) >= 8) || (splits && bits_of(x.element) >= 8)) return lower_flags_bitcast(l, x, to);
+    const std::int64_t size = std::int64_t{1} << bits;
+    const Id table = l.constant_ints("codes", DType::i32, {size}, numbers);
+    const Shape shape = l.shape(codes);
+    const std::int64_t count = tosavk::element_count(shape);
+    const Id code = l.reshape(l.bits_and(l.cast(codes, DType::i32), size - 1), {count, 1});
+    return l.bitcast(l.reshape(l.add(Op::gather_nd, {table, code}, DType::i32), shape), DType::fp32);
+}
+
+/// The type of as many bits whose elements are regrouped for it; pred where there is none.
+Element plain_type(Element e) {
+    const int bits = bits_of(e);
+    if (e == Element::f16 || e == Element::bf16 || e == Element::f32) return e;
+    if (is_integer_element(e) && bits >= 8) return e;
+    if (!is_integer_element(e) && !is_fp8(e) && !is_coded_element(e)) return Element::pred;
+    return bits == 8 ? Element::u8 : bits == 4 ? Element::u4 : bits == 2 ? Element::u2 : Element::pred;
+}
+
+Tensor to_plain(Lowering& l, const Tensor& x) {
+    const Element to = plain_type(x.element);
+    if (to == x.element) return x;
+    const Id code = is_fp8(x.element) ? codes_of(l, x) : l.bits_and(l.cast(x.id, DType::i32), (1 << bits_of(to)) - 1);
+    return l.narrow(code, to);
+}
+
+Tensor from_plain(Lowering& l, const Tensor& x, Element to) {
+    if (to == x.element) return x;
+    if (is_fp8(to)) return {to, l.cast(decoded(l, x.id, to), l.dtype(to)), no_id, {}};
+    if (is_coded_element(to)) return {to, x.id, no_id, {}};
+    return l.narrow(l.wide(x), to, x.range);
+}
+
+/// Between types of 8 bits and more, of integers and floats of 16 and 32 bits.
+Tensor regrouped(Lowering& l, Tensor x, Element to) {
     const int from_bits = bits_of(x.element), to_bits = bits_of(to);
-    const bool integers = is_integer_element(x.element) && is_integer_element(to);
-    if (integers && from_bits == to_bits && from_bits >= 8) {
+    if (is_integer_element(x.element) && is_integer_element(to) && from_bits == to_bits) {
         if (from_bits == 64) {
             const bool same_number = x.range.least >= 0 && !is_unbounded(x);
             if (!same_number) x = l.as_pair(x);
-            return l.set({to, x.id, x.other, same_number ? x.range : pair_range(to)});
+            return {to, x.id, x.other, same_number ? x.range : pair_range(to)};
         }
         const bool fits = x.range.least >= 0 && whole_range(to).holds(x.range);
-        return l.set({to, x.id, no_id, fits ? x.range : whole_range(to)});
+        return {to, x.id, no_id, fits ? x.range : whole_range(to)};
     }
-    const auto castable = [](Element e) {
-        const int bits = bits_of(e);
-        return (is_integer_element(e) && bits >= 8) || e == Element::f16 || e == Element::bf16 || e == Element::f32;
-    };
-    if (!castable(x.element) || !castable(to) || l.is_lifted())
-        l.unsupported(fmt::format("from {} to {} is not supported", name_of(x.element), name_of(to)));
     // What is 64 bits wide has two words of 32 on the way.
     Shape shape = l.shape(x.id);
     if (from_bits == 64) {
@@ -197,7 +254,7 @@ void lower_bitcast(Lowering& l) {
     }
     const Element wanted_element = to_bits == 64 ? Element::u32 : to;
     const DType wanted = l.dtype(wanted_element);
-    Id id = x.id;
+    Id id = l.cast(x.id, l.dtype(x.element));  // regions may compute in a wider type
     if (to_bits == 64) {
         const int each = 32 / from_bits;
         Shape words = shape;
@@ -212,27 +269,53 @@ void lower_bitcast(Lowering& l) {
         const auto plain = [](DType type) { return type == DType::bf16 ? DType::i16 : type; };
         id = l.bitcast(l.add(Op::bitcast, {l.bitcast(id, plain(l.type(id)))}, plain(wanted)), wanted);
     }
-    if (to_bits == 64) return l.set(pair_of(l, id, to));
+    if (to_bits == 64) return pair_of(l, id, to);
     if (from_bits == 64) id = l.reshape(id, shape);
-    l.set({to, id, no_id, whole_range(to)});
+    return {to, id, no_id, whole_range(to)};
 }
 
-}  // namespace
+/// The same with numbers of 2 and 4 bits, several of which make one of 8.
+Tensor regrouped_small(Lowering& l, Tensor x, Element to) {
+    const int from_bits = bits_of(x.element), to_bits = bits_of(to);
+    Shape shape = l.shape(x.id);
+    if (from_bits < to_bits && from_bits < 8) {
+        const int whole = std::min(to_bits, 8), each = whole / from_bits;
+        shape.back() = to_bits / whole;
+        if (to_bits <= 8) shape.pop_back();
+        Shape apart = shape;
+        apart.push_back(each);
+        x = l.narrow(joined(l, l.reshape(l.wide(x), apart), from_bits), whole == 8 ? Element::u8 : Element::u4);
+        return regrouped_small(l, x, to);
+    }
+    if (from_bits > to_bits && to_bits < 8) {
+        if (from_bits > 8) x = regrouped(l, x, Element::u8);
+        const int each = std::min(from_bits, 8) / to_bits;
+        shape.push_back(from_bits / to_bits);
+        return l.narrow(l.reshape(split(l, l.wide(x), to_bits, each), shape), to);
+    }
+    return to == x.element ? x : regrouped(l, x, to);
+}
 
-namespace {
-
-/// Codes of a narrow float as the numbers that they stand for, all of which an f32 has.
-Tensor decoded(Lowering& l, const Tensor& x) {
-    std::vector<float> numbers;
-    const int bits = bits_of(x.element);
-    for (std::uint64_t code = 0; code < std::uint64_t{1} << bits; ++code)
-        numbers.push_back(static_cast<float>(real_from_bits(x.element, code)));
-    const std::int64_t size = std::int64_t{1} << bits;
-    const Id table = l.constant_floats("codes", {size}, numbers);
-    const Shape shape = l.shape(x.id);
-    const std::int64_t count = tosavk::element_count(shape);
-    const Id code = l.reshape(l.bits_and(l.cast(x.id, DType::i32), size - 1), {count, 1});
-    return {Element::f32, l.reshape(l.add(Op::gather_nd, {table, code}, DType::fp32), shape), no_id, {}};
+void lower_bitcast(Lowering& l) {
+    const Tensor x = l.given(0);
+    const Element to = l.result_type().element;
+    if (x.element == to) return l.set(x);
+    const auto is_64 = [](Element e) { return e == Element::i64 || e == Element::u64; };
+    if (is_64(x.element) && to == Element::f64) {
+        l.dtype(to);
+        return l.set({to, float_of_double_bits(l, l.as_pair(x)), no_id, {}});
+    }
+    if (x.element == Element::f64 && is_64(to)) return l.set(from_words(l, double_bits(l, x.id), to, pair_range(to)));
+    const bool joins = x.element == Element::pred && is_integer_element(to);
+    const bool splits = to == Element::pred && is_integer_element(x.element);
+    const bool alike = bits_of(x.element) == bits_of(to);
+    if (l.is_lifted() && !alike)
+        l.unsupported("between types of different widths in a region of numbers is not supported");
+    if ((joins && bits_of(to) >= 8) || (splits && bits_of(x.element) >= 8)) return lower_flags_bitcast(l, x, to);
+    const Element plain = plain_type(to);
+    if (plain_type(x.element) == Element::pred || plain == Element::pred)
+        l.unsupported(fmt::format("from {} to {} is not supported", name_of(x.element), name_of(to)));
+    l.set(from_plain(l, regrouped_small(l, to_plain(l, x), plain), to));
 }
 
 }  // namespace
@@ -241,7 +324,7 @@ Tensor converted(Lowering& l, Tensor x, Element to) {
     if (to == x.element) return x;
     const DType type = l.dtype(to);
     if (is_coded_element(to)) l.refuse_codes(to);
-    if (is_coded_element(x.element)) x = decoded(l, x);
+    if (is_coded_element(x.element)) x = {Element::f32, decoded(l, x.id, x.element), no_id, {}};
     if (to == x.element) return x;
     if (to == Element::pred) {
         if (x.is_pair()) x = {Element::i32, l.binary(Op::bitwise_or, x.id, x.other, DType::i32), no_id, {}};
