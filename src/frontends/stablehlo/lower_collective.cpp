@@ -38,6 +38,7 @@ std::span<const LoweringRow> collective_rows() {
     static constexpr LoweringRow rows[] = {
         {"all_gather", lower_alone},           {"all_reduce", lower_alone},           {"all_to_all", lower_alone},
         {"collective_broadcast", lower_alone}, {"collective_permute", lower_permute}, {"reduce_scatter", lower_alone},
+        {"collective_reduce", lower_alone},    {"cross-replica-sum", lower_alone},
     };
     return rows;
 }

@@ -3,6 +3,8 @@
 #include "frontends/stablehlo/scatter.hpp"
 #include "frontends/stablehlo/words.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -143,6 +145,40 @@ void lower_gather_sized(Lowering& l, const Dims& sizes) {
         if (row > 1) flat.push_back(row);
         const Id found = l.add(Op::gather_nd, {l.reshape(id, flat), flat_place}, l.type(id));
         return l.transpose(l.reshape(found, came), order);
+    }));
+}
+
+/// Whole slices by their numbers in one dimension, of each batch by its own; what is outside is at the ends.
+void lower_index_select(Lowering& l) {
+    const Tensor operand = l.given(0);
+    const Shape from = l.shape(operand.id), by = l.shape(l.given(1).id);
+    const std::int64_t dim = l.integer("dim"), batches = l.integer("batch_dims");
+    if (dim < 0 || dim >= static_cast<std::int64_t>(from.size()) || batches < 0 || batches > dim ||
+        batches > static_cast<std::int64_t>(by.size()) || !std::equal(by.begin(), by.begin() + batches, from.begin()) ||
+        from[static_cast<std::size_t>(dim)] == 0)
+        l.fail(
+            fmt::format("it selects along dimension {} with {} of batches, which its operands have not", dim, batches));
+    const auto count = [](Shape::const_iterator first, Shape::const_iterator last) {
+        return tosavk::element_count(Shape(first, last));
+    };
+    const std::int64_t n = count(from.begin(), from.begin() + batches), size = from[static_cast<std::size_t>(dim)];
+    const std::int64_t before = count(from.begin() + batches, from.begin() + dim);
+    const std::int64_t behind = count(from.begin() + dim + 1, from.end()), w = count(by.begin() + batches, by.end());
+    Shape made(from.begin(), from.begin() + dim);
+    made.insert(made.end(), by.begin() + batches, by.end());
+    made.insert(made.end(), from.begin() + dim + 1, from.end());
+    Dims starts;
+    for (std::int64_t k = 0; k < n; ++k) starts.push_back(k * size);
+    Id index = l.reshape(saturated_32(l, l.given(1)).id, {n, w});
+    index = l.binary(Op::minimum, l.binary(Op::maximum, index, l.splat_int(index, 0), DType::i32),
+                     l.splat_int(index, size - 1), DType::i32);
+    const Id place = n == 1 ? index : l.binary(Op::add, index, l.constant_i32({n, 1}, starts), DType::i32);
+    const std::array<std::int64_t, 4> turned{0, 2, 1, 3};
+    l.set(l.move(operand, [&](Id id) {
+        const Id slices = l.transpose(l.reshape(id, {n, before, size, behind}), turned);
+        const Shape flat = before * behind > 1 ? Shape{n * size, before * behind} : Shape{n * size};
+        const Id found = l.add(Op::gather_nd, {l.reshape(slices, flat), l.reshape(place, {n * w, 1})}, l.type(id));
+        return l.reshape(l.transpose(l.reshape(found, {n, w, before, behind}), turned), made);
     }));
 }
 
@@ -437,6 +473,7 @@ std::span<const LoweringRow> index_rows() {
         {"dynamic_gather", lower_dynamic_gather},
         {"gather", lower_gather},
         {"scatter", lower_scatter},
+        {"torch_index_select", lower_index_select},
     };
     return rows;
 }

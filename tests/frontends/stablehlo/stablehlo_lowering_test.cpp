@@ -205,6 +205,8 @@ TEST(StablehloLowering, OneDeviceAlone) {
     expect_as_it_is(program("all_gather", alone + ", all_gather_dim = 1 : i64", ""));
     expect_as_it_is(program("reduce_scatter", alone + ", scatter_dimension = 0 : i64", sum));
     expect_as_it_is(program("collective_broadcast", alone, ""));
+    expect_as_it_is(program("collective_reduce", alone, sum));
+    expect_as_it_is(program("cross-replica-sum", alone, ""));
     expect_as_it_is(program("collective_permute", "source_target_pairs = dense<0> : tensor<1x2xi64>", ""));
     const std::string nobody = "source_target_pairs = dense<> : tensor<0x2xi64>";
     const Graph zeros = test::stablehlo_graph(program("collective_permute", nobody, ""));
@@ -217,6 +219,19 @@ TEST(StablehloLowering, OneDeviceAlone) {
                                             "tensor<1x2xi64>",
                                             "")})
         EXPECT_NE(test::stablehlo_refusal(text).find("more than one device"), std::string::npos) << text;
+}
+
+TEST(StablehloLowering, SlicesAreSelectedByNumber) {
+    const Graph graph = test::stablehlo_graph(R"(
+  func.func public @main(%a: tensor<2x2x3x2xi32>, %i: tensor<2x2xi32>) -> tensor<2x2x2x2xi32> {
+    %0 = "stablehlo.torch_index_select"(%a, %i) <{batch_dims = 1 : i64, dim = 2 : i64}>
+        : (tensor<2x2x3x2xi32>, tensor<2x2xi32>) -> tensor<2x2x2x2xi32>
+    return %0 : tensor<2x2x2x2xi32>
+  })");
+    std::vector<std::int64_t> numbers(24);
+    for (std::size_t k = 0; k < numbers.size(); ++k) numbers[k] = static_cast<std::int64_t>(k);
+    EXPECT_EQ(run_ints(graph, {ints({2, 2, 3, 2}, numbers), ints({2, 2}, {2, 0, -5, 7})}),
+              (std::vector<std::int64_t>{4, 5, 0, 1, 10, 11, 6, 7, 12, 13, 16, 17, 18, 19, 22, 23}));
 }
 
 /// A branch in a loop, costly enough to stand for itself, has what it reads beside what it makes.
