@@ -261,6 +261,21 @@ Complex complex_exp(Lowering& l, Complex a) {
 
 Complex complex_log(Lowering& l, Complex a) { return {l.unary(Op::log, complex_abs(l, a)), atan2(l, a.im, a.re)}; }
 
+// Of 0 it is 0 where the exponent is real and positive, and else no number.
+Complex complex_power(Lowering& l, Complex a, Complex b) {
+    const Complex log = complex_log(l, a), product = complex_product(l, b, log);
+    const Id zero = float_splat(l, a.re, 0), one = float_splat(l, a.re, 1);
+    const auto is_zero = [&](Complex v) { return both(l, is_equal(l, v.re, zero), is_equal(l, v.im, zero)); };
+    // A real exponent's other part is no factor of what may be infinite.
+    const Id is_real = is_equal(l, b.im, zero), none = is_zero(a), to_none = is_zero(b);
+    const Complex made = complex_exp(l, {l.select(is_real, multiply(l, b.re, log.re), product.re),
+                                         l.select(is_real, multiply(l, b.re, log.im), product.im)});
+    const Id undefined = float_splat(l, zero, std::numeric_limits<double>::quiet_NaN());
+    const Id of_none = l.select(both(l, is_real, is_below(l, zero, b.re)), zero, undefined);
+    return {l.select(to_none, one, l.select(none, of_none, made.re)),
+            l.select(to_none, zero, l.select(none, of_none, made.im))};
+}
+
 // u = sqrt((|re| + |a|) / 2) is the larger part; the other one is im / 2u.
 Complex complex_sqrt(Lowering& l, Complex a) {
     const Id x = l.unary(Op::abs, a.re), half = float_splat(l, x, 0.5);

@@ -40,6 +40,7 @@ Id complex_abs(Lowering& l, Complex a);
 Id times_sine(Lowering& l, Id size, Id angle);  ///< 0 of a real number, however large, even infinite
 Complex complex_exp(Lowering& l, Complex a);
 Complex complex_log(Lowering& l, Complex a);
+Complex complex_power(Lowering& l, Complex a, Complex b);
 Complex complex_sqrt(Lowering& l, Complex a);
 
 }  // namespace tosavk::stablehlo

@@ -232,23 +232,8 @@ void lower_power(Lowering& l) {
     const Tensor a = l.given(0), b = l.given(1);
     if (is_integer_element(a.element)) return lower_integer_power(l, a, b);
     if (a.is_complex()) {
-        const Complex log = complex_log(l, {a.id, a.other}), product = complex_product(l, {b.id, b.other}, log);
-        // A real exponent's other part is no factor of what may be infinite.
-        const Id is_real = is_equal(l, b.other, float_splat(l, b.other, 0));
-        const Complex r = complex_exp(l, {l.select(is_real, multiply(l, b.id, log.re), product.re),
-                                          l.select(is_real, multiply(l, b.id, log.im), product.im)});
-        const auto is_zero = [&](const Tensor& t) {
-            return l.binary(Op::logical_and, is_equal(l, t.id, float_splat(l, t.id, 0)),
-                            is_equal(l, t.other, float_splat(l, t.id, 0)), DType::boolean);
-        };
-        const Id zero = float_splat(l, r.re, 0), one = float_splat(l, r.re, 1);
-        const Id none = is_zero(a), to_none = is_zero(b);
-        const Id vanishes = l.binary(Op::logical_and, is_real, is_below(l, zero, b.id), DType::boolean);
-        const Id of_none = l.select(vanishes, zero, float_splat(l, zero, std::numeric_limits<double>::quiet_NaN()));
-        return l.set({a.element,
-                      l.select(to_none, one, l.select(none, of_none, r.re)),
-                      l.select(to_none, zero, l.select(none, of_none, r.im)),
-                      {}});
+        const Complex made = complex_power(l, {a.id, a.other}, {b.id, b.other});
+        return l.set({a.element, made.re, made.im, {}});
     }
     const bool is_exact = a.element == Element::f32 || a.element == Element::f64;
     l.set(l.narrow(power(l, l.cast(a.id, DType::fp32), l.cast(b.id, DType::fp32), is_exact), a.element));
