@@ -52,7 +52,7 @@ protected:
     /// Each file in so many ways, drawn from the seed in steps of `step`.
     template <class Files, class Change> void damage(const Files& files, std::uint64_t step, Change change) {
         const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 1);
-        const std::uint64_t cases = test::number_from_environment("TOSAVK_TEST_CASES", 300);
+        const std::uint64_t cases = test::number_from_environment("TOSAVK_TEST_CASES", 150);
         test::CaseKeeper keeper;
         for (const auto& path : files) {
             const Bytes whole = read_file(path);
