@@ -155,6 +155,13 @@ ValueId Emitter::reshape(ValueId id, const Shape& to, const char* suffix) {
     return to_->constant(*suffix ? constant_name(suffix) : v.name + "/reshaped", v.type, to, v.data);
 }
 
+void Emitter::hand_out(ValueId id) {
+    const std::vector<ValueId>& outputs = to_->graph().outputs;
+    if (std::find(outputs.begin(), outputs.end(), id) == outputs.end())
+        to_->value(id).name = output_names_.give(to_->value(id).name);
+    to_->output(id);
+}
+
 ValueId Emitter::slice(ValueId id, std::span<const std::int64_t> start, const Shape& size, const char* suffix) {
     const Value v = graph_value(id);
     const Shape& from = v.shape;

@@ -79,6 +79,8 @@ public:
     ValueId scale_fp64(ValueId id, DType to, std::span<const double> scales, std::int64_t output_zp);
     /// Both with leading dimensions of 1 up to the same rank.
     void match_ranks(ValueId& a, ValueId& b);
+    /// Makes it an output of the region in hand. Values may share a name, outputs do not: the second one gets another.
+    void hand_out(ValueId id);
 
     /// Error(bad_model) and Error(unsupported), about the operator in hand.
     [[noreturn]] void fail(const std::string& what) const;
@@ -103,7 +105,7 @@ private:
     GraphBuilder* to_;
     std::string node_, value_;
     bool numbered_ = false;
-    UniqueNames node_names_;
+    UniqueNames node_names_, output_names_;
     std::map<std::tuple<DType, std::size_t, double>, ValueId> splats_;
     std::vector<Value> empties_;
 };

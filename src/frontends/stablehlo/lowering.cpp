@@ -258,14 +258,14 @@ Lowering::Made Lowering::made(const Region& region, const std::vector<Tensor>& a
     for (Tensor& tensor : result.results) {
         for (Id* id : {&tensor.id, &tensor.other}) {
             if (*id == no_id || inner.is_empty(*id)) continue;
-            inner.builder_.output(*id);
+            inner.hand_out(*id);
         }
     }
     if (hands_on) {
         for (const stablehlo::ValueId id : captured) {
             const Tensor tensor = inner.value(id);
             for (const Id part : {tensor.id, tensor.other})
-                if (part != no_id && !inner.is_empty(part)) inner.builder_.output(part);
+                if (part != no_id && !inner.is_empty(part)) inner.hand_out(part);
         }
     }
     result.graph = inner.builder_.finish_region();
@@ -312,7 +312,7 @@ std::vector<Tensor> Lowering::loop(const std::vector<Tensor>& carried, const Ste
                 if (*id != no_id) *id = inner.builder_.input(inner.unique("input"), type(*id), shape(*id));
         for (const Tensor& tensor : step(inner, given))
             for (const Id id : {tensor.id, tensor.other})
-                if (id != no_id) inner.builder_.output(id);
+                if (id != no_id) inner.hand_out(id);
         Graph graph = inner.builder_.finish_region();
         drop_unread_constants(graph);
         return graph;

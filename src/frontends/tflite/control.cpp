@@ -152,7 +152,7 @@ Graph Lowering::read_region(std::int32_t subgraph, const RegionList& list, std::
         }
         if (const auto both = inner.wide_.find(tensor.index); both != inner.wide_.end()) {
             wide[k] = true;
-            inner.builder_.output(both->second[0]);
+            inner.hand_out(both->second[0]);
             upper.push_back(both->second[1]);
             continue;
         }
@@ -162,10 +162,10 @@ Graph Lowering::read_region(std::int32_t subgraph, const RegionList& list, std::
         inner.end_ = fmt::format("subgraph {}'s output {}", subgraph, k);
         if (id == no_id) id = inner.constant_value(tensor);
         inner.check_output(id);
-        inner.builder_.output(id);
+        inner.hand_out(id);
         if (wide[k]) upper.push_back(wide::extended(inner, id).high);
     }
-    for (const ValueId id : upper) inner.builder_.output(id);
+    for (const ValueId id : upper) inner.hand_out(id);
     Graph made = inner.builder_.finish_region();
     drop_unused_constants(made);
     for (const Variable& variable : made.variables) builder_.variable(variable);
@@ -234,7 +234,7 @@ Graph Lowering::own_region(const char* name, const std::vector<ValueId>& list, c
     std::vector<ValueId> inputs;
     for (std::size_t k = 0; k < list.size(); ++k)
         inputs.push_back(inner.builder_.input(fmt::format("list_{}", k), type(list[k]), shape(list[k])));
-    for (const ValueId id : turn(inner, inputs)) inner.builder_.output(id);
+    for (const ValueId id : turn(inner, inputs)) inner.hand_out(id);
     return inner.builder_.finish_region();
 }
 

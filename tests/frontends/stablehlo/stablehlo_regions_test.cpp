@@ -28,6 +28,57 @@ HostTensor reals(const Shape& shape, const std::vector<double>& values) {
 
 List filled(std::size_t count, std::int64_t number) { return List(count, number); }
 
+TEST(StablehloRegions, BranchesAndTurnsMayReturnConstants) {
+    const Graph graph = test::stablehlo_graph(R"(
+  func.func public @main(%p: tensor<i1>, %n: tensor<i32>)
+      -> (tensor<2xi32>, tensor<2xi32>, tensor<1xi32>, tensor<1xi32>) {
+    %0:2 = "stablehlo.if"(%p) ({
+      %a = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
+      %b = stablehlo.constant dense<[3, 4]> : tensor<2xi32>
+      stablehlo.return %a, %b : tensor<2xi32>, tensor<2xi32>
+    }, {
+      %a = stablehlo.constant dense<[5, 6]> : tensor<2xi32>
+      %b = stablehlo.constant dense<7> : tensor<2xi32>
+      stablehlo.return %a, %b : tensor<2xi32>, tensor<2xi32>
+    }) : (tensor<i1>) -> (tensor<2xi32>, tensor<2xi32>)
+    %1:3 = stablehlo.while(%i = %n, %x = %0#0, %y = %0#1) : tensor<i32>, tensor<2xi32>, tensor<2xi32>
+     cond {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %more = stablehlo.compare GT, %i, %zero, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %more : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %less = stablehlo.subtract %i, %one : tensor<i32>
+      %a = stablehlo.constant dense<[8, 9]> : tensor<2xi32>
+      %b = stablehlo.constant dense<[10, 11]> : tensor<2xi32>
+      stablehlo.return %less, %a, %b : tensor<i32>, tensor<2xi32>, tensor<2xi32>
+    }
+    %2:2 = "stablehlo.case"(%n) ({
+      %a = stablehlo.constant dense<12> : tensor<i32>
+      %b = stablehlo.constant dense<13> : tensor<i32>
+      %c = stablehlo.reshape %a : (tensor<i32>) -> tensor<1xi32>
+      %d = stablehlo.reshape %b : (tensor<i32>) -> tensor<1xi32>
+      stablehlo.return %c, %d : tensor<1xi32>, tensor<1xi32>
+    }, {
+      %a = stablehlo.constant dense<14> : tensor<1xi32>
+      stablehlo.return %a, %a : tensor<1xi32>, tensor<1xi32>
+    }) : (tensor<i32>) -> (tensor<1xi32>, tensor<1xi32>)
+    return %1#1, %1#2, %2#0, %2#1 : tensor<2xi32>, tensor<2xi32>, tensor<1xi32>, tensor<1xi32>
+  })");
+    for (const bool first : {true, false}) {
+        for (const std::int64_t turns : {0, 1}) {
+            HostTensor condition(DType::boolean, {});
+            condition.bytes = {std::byte{first}};
+            const std::vector<HostTensor> inputs = {condition, ints({}, {turns})};
+            const std::vector<HostTensor> given = reference_run(graph, inputs);
+            EXPECT_EQ(ints_of(given.at(0)), turns == 1 ? (List{8, 9}) : first ? (List{1, 2}) : (List{5, 6}));
+            EXPECT_EQ(ints_of(given.at(1)), turns == 1 ? (List{10, 11}) : first ? (List{3, 4}) : (List{7, 7}));
+            EXPECT_EQ(ints_of(given.at(2)), List{turns == 0 ? 12 : 14});
+            EXPECT_EQ(ints_of(given.at(3)), List{turns == 0 ? 13 : 14});
+        }
+    }
+}
+
 TEST(StablehloRegions, InitialValuesOfReductionsCountOnce) {
     for (const std::int64_t n : {1, 2, 3, 5, 7, 8}) {
         const auto reduced = [&](const char* operation) {
