@@ -1,7 +1,9 @@
 // Matrix product of tiles in registers alone, for MATMUL and convolutions on devices whose shared memory is no nearer
 // than what is cached: an invocation makes TM rows x 4 columns and loads all of both operands itself. DOT4: products of
 // four 8-bit pairs are one instruction. STEPPED: every load has an address of its own, which steps from block to block,
-// where a device has the registers and shifts or large numbers are instructions of their own.
+// where a device has the registers and shifts or large numbers are instructions of their own. PARTS invocations, each
+// with its part of the blocks of all taps, make a tile: out0 [PARTS][OUT_ROWS][QUADS] is then what gemm_parts.comp adds
+// up.
 #extension GL_EXT_control_flow_attributes : require
 #include "lib/gemm_operands.glsl"
 #include "lib/gemm_sums.glsl"
@@ -26,6 +28,20 @@
 #define ROW_WORD int
 #else
 #define ROW_WORD X4
+#endif
+
+#if PARTS > 1
+layout(constant_id = 25) const int OUT_ROWS = 1;  // late: of the output
+// The blocks of an invocation, those of all taps counted through: taps, and of each the blocks.
+#define FIRST_TAP (first_block / K_BLOCKS)
+#define END_TAP ((end_block + K_BLOCKS - 1) / K_BLOCKS)
+#define FIRST_BLOCK(tap) max(first_block - (tap) * K_BLOCKS, 0)
+#define END_BLOCK(tap) min(end_block - (tap) * K_BLOCKS, K_BLOCKS)
+#else
+#define FIRST_TAP 0
+#define END_TAP (TAPS_Y * TAPS_X)
+#define FIRST_BLOCK(tap) 0
+#define END_BLOCK(tap) K_BLOCKS
 #endif
 
 #define OUTSIDE 0xffffffffu
@@ -107,7 +123,7 @@ X4 column_at(uint at, int batch, int k, int quad) {
     X4 w00 = WEIGHT(w_at0, 0), w01 = WEIGHT(w_at1, 1), w02 = WEIGHT(w_at2, 2), w03 = WEIGHT(w_at3, 3);            \
     w_at0 += 4u * WEIGHT_ROW, w_at1 += 4u * WEIGHT_ROW, w_at2 += 4u * WEIGHT_ROW, w_at3 += 4u * WEIGHT_ROW;
 #define BEGIN_WEIGHTS                                                                                             \
-    uint w_at0 = FIRST_WEIGHT(0), w_at1 = w_at0 + WEIGHT_ROW, w_at2 = w_at1 + WEIGHT_ROW, w_at3 = w_at2 + WEIGHT_ROW;
+    uint w_at0 = FIRST_WEIGHT(FIRST_BLOCK(tap)), w_at1 = w_at0 + WEIGHT_ROW, w_at2 = w_at1 + WEIGHT_ROW, w_at3 = w_at2 + WEIGHT_ROW;
 #else
 #define BEGIN_WEIGHTS
 #ifdef WEIGHT
@@ -121,7 +137,7 @@ X4 column_at(uint at, int batch, int k, int quad) {
 #define BEGIN_ROWS     \
     uint row_from[TM]; \
     EACH_ROW(BEGIN_ROW)
-#define BEGIN_ROW(r) row_from[r] = ROW_AT(r, 0);
+#define BEGIN_ROW(r) row_from[r] = ROW_AT(r, FIRST_BLOCK(tap));
 #define TAKE_ROW(r) row_from[r]
 #define STEP_ROW(r) row_from[r] += ROW_UNIT(4u);
 #else
@@ -139,7 +155,15 @@ void main() {
     uint id = uint(invocation_index()), tile = id / uint(QUADS);
     int quad = int(id - tile * uint(QUADS)), batch = int(tile / uint(ROW_GROUPS));
     int first = (int(tile) - batch * ROW_GROUPS) * TM;
+#if PARTS > 1
+    int part = int(uint(batch) / uint(BATCH));
+    batch -= part * BATCH;
+    if (part >= PARTS) return;
+    int first_block = BLOCKS * part / PARTS, end_block = BLOCKS * (part + 1) / PARTS;
+#else
+    const int part = 0;
     if (batch >= BATCH) return;
+#endif
     row_zp = X1(ROW_ZP);
     column_zp = X1(COLUMN_ZP);
 
@@ -161,15 +185,15 @@ void main() {
 #if HALF
 // Sums are flushed outside of the innermost loop.
 #define FOR_BLOCKS                                                                              \
-    [[dont_unroll]] for (int turn = 0; turn < K_BLOCKS; turn += FLUSH_BLOCKS) {                 \
-        int b = turn, left = min(FLUSH_BLOCKS, K_BLOCKS - turn);                                \
+    [[dont_unroll]] for (int turn = FIRST_BLOCK(tap); turn < END_BLOCK(tap); turn += FLUSH_BLOCKS) { \
+        int b = turn, left = min(FLUSH_BLOCKS, END_BLOCK(tap) - turn);                          \
         [[dont_unroll]] do
 #define END_BLOCKS                                                                              \
         while (++b, --left > 0);                                                                \
         EACH_ROW(FLUSH)                                                                         \
     }
 #else
-#define FOR_BLOCKS [[dont_unroll]] for (int b = 0; b < K_BLOCKS; ++b)
+#define FOR_BLOCKS [[dont_unroll]] for (int b = FIRST_BLOCK(tap); b < END_BLOCK(tap); ++b)
 #define END_BLOCKS
 #endif
 #if WIDE
@@ -182,7 +206,7 @@ void main() {
 #else
 #define FLUSH_SOMETIMES
 #endif
-    [[dont_unroll]] for (int tap = 0; tap < TAPS_Y * TAPS_X; ++tap) {
+    [[dont_unroll]] for (int tap = FIRST_TAP; tap < END_TAP; ++tap) {
         // Where the rows of the tap begin. In a line, which all rows of a tile share, they lie equally far apart; those
         // of a matrix too, but for those past the last one, which are the last one again.
 #if MATRIX
@@ -277,19 +301,24 @@ void main() {
     // (a - za) (w - zw) = a w - za w - zw a + za zw, the second and the last in the bias unless MATRIX.
     ivec4 less = ivec4(0);
 #if MATRIX
-    less = row_zp * (4 * BLOCKS * column_zp - column_sums);
+    less = row_zp * ((part == 0 ? 4 * BLOCKS * column_zp : 0) - column_sums);
 #endif
 #define CORRECT(r) acc[r] += less - row_sums[r] * column_zp;
     EACH_ROW(CORRECT)
 #endif
 
+#if PARTS > 1
+#define STORE(to) out0_store4(uint(((part * OUT_ROWS + (to)) * QUADS + quad) * 4), SUM(0));
+#else
     TOTAL4 bias = bias4(batch, quad);
+#define STORE(to) \
+    FUSED(uint((to) * COLUMNS + quad * 4), uint(min(COLUMNS - quad * 4, 4)), TOTAL_ADD(SUM(0), bias));
+#endif
     // What follows is compiled once: the sums of the next row move up.
     int count = min(ROWS - first, TM);
     [[dont_unroll]] for (int r = 0; r < count; ++r) {
         int to = output_row(batch, first + r);
-        if (IS_STORED(to))
-            FUSED(uint(to * COLUMNS + quad * 4), uint(min(COLUMNS - quad * 4, 4)), TOTAL_ADD(SUM(0), bias));
+        if (IS_STORED(to)) STORE(to)
 #define MOVE(r) SUM(r) = SUM((r) + 1 < TM ? (r) + 1 : r);
         EACH_ROW(MOVE)
     }

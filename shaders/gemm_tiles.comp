@@ -1,7 +1,8 @@
 // Matrix product through tiles in shared memory, for MATMUL and convolutions. TX x TY invocations make TY*TM rows x
 // TX*TN quads of columns: they load DEPTH blocks of the inner dimension of both operands at a time, and each multiplies
 // TM rows by TN quads of them in registers. Integers lie there as words of four 8-bit or two 16-bit ones. SPLIT such
-// groups of a workgroup share the inner dimension, each with tiles of its own. DOT4: products of four 8-bit pairs are
+// groups of a workgroup share the inner dimension, each with tiles of its own: TAP_SPLIT each has taps of its own, else
+// its part of the blocks of each tap. DOT4: products of four 8-bit pairs are
 // one instruction, and four blocks of a row, 16 elements, are taken as one: they lie together. PARTS workgroups, each
 // with its part of the steps along the inner dimension, make a tile: out0 [PARTS][OUT_ROWS][QUADS] is then what
 // gemm_parts.comp adds up.
@@ -107,10 +108,18 @@ const bool BY_TAPS = K_BLOCKS % (DEPTH * TOGETHER) == 0;
 #endif
 #define LOOP_TAPS (BY_TAPS ? TAPS_Y * TAPS_X : 1)
 #define LOOP_BLOCKS (BY_TAPS ? K_BLOCKS : BLOCKS)
-// Whether no invocation ever has blocks past the last one.
-const bool WHOLE = K_BLOCKS % (DEPTH * TOGETHER * SPLIT) == 0;
-#define WITHIN(block) (WHOLE || (block) < LOOP_BLOCKS)
+#if TAP_SPLIT
+#define STEP (DEPTH * TOGETHER)
+#define PART_TAPS (LOOP_TAPS / SPLIT)
+#define BLOCK_PART 0
+#else
 #define STEP (SPLIT * DEPTH * TOGETHER)
+#define PART_TAPS LOOP_TAPS
+#define BLOCK_PART part
+#endif
+// Whether no invocation ever has blocks past the last one.
+const bool WHOLE = K_BLOCKS % STEP == 0;
+#define WITHIN(block) (WHOLE || (block) < LOOP_BLOCKS)
 // The steps of a workgroup, those of all taps counted through: taps, and of each the blocks.
 #if PARTS > 1
 #define TURNS ((LOOP_BLOCKS + STEP - 1) / STEP)
@@ -120,7 +129,7 @@ const bool WHOLE = K_BLOCKS % (DEPTH * TOGETHER * SPLIT) == 0;
 #define END_BLOCK(tap) (min(end_step - (tap) * TURNS, TURNS) * STEP)
 #else
 #define FIRST_TAP 0
-#define END_TAP LOOP_TAPS
+#define END_TAP PART_TAPS
 #define FIRST_BLOCK(tap) 0
 #define END_BLOCK(tap) LOOP_BLOCKS
 #endif
@@ -128,7 +137,7 @@ const bool WHOLE = K_BLOCKS % (DEPTH * TOGETHER * SPLIT) == 0;
 #if MATRIX
 #define LATE_PADDING true
 #else
-const bool LATE_PADDING = K_BLOCKS % (DEPTH * TOGETHER * SPLIT) == 0;
+const bool LATE_PADDING = K_BLOCKS % STEP == 0;
 #endif
 
 // The word or four elements of a row in the padding, and past the last block, which adds nothing whatever the columns
@@ -236,9 +245,17 @@ void main() {
     column_zp = X1(COLUMN_ZP);
 
     // Neighbouring invocations load neighbouring blocks of a row.
-    int own = local % DEPTH, own_block = (part * DEPTH + own) * TOGETHER;
+    int own = local % DEPTH, own_block = (BLOCK_PART * DEPTH + own) * TOGETHER;
     int row_to = part * ROW_TILE + own * ROW_PITCH + local / DEPTH;
 #define LOADED_ROW(i) row_at(batch, first + (i) * (SIZE / DEPTH) + local / DEPTH)
+#if ROW_LOADS <= 2 && !MATRIX && !TRANSPOSED
+    // Where they are few what is known of all taps costs no registers.
+    Row rows[ROW_LOADS];
+    [[unroll]] for (int i = 0; i < ROW_LOADS; ++i) rows[i] = LOADED_ROW(i);
+#define TAKEN_ROW(i) rows[i]
+#else
+#define TAKEN_ROW(i) LOADED_ROW(i)
+#endif
     Tap taps[ROW_LOADS];
     // Neighbouring invocations load neighbouring quads of B, or consecutive weights of a quad.
 #if MATRIX
@@ -255,7 +272,7 @@ void main() {
     int weights[COLUMN_LOADS];
     [[unroll]] for (int i = 0; i < COLUMN_LOADS; ++i) {
         int quad = min(first_quad + q + i * (SIZE / STEP_WEIGHTS), QUADS - 1);
-        weights[i] = COLUMN_QUAD(quad) * MOST_WEIGHTS + part * DEPTH * COLUMN_STEPS + e;
+        weights[i] = COLUMN_QUAD(quad) * MOST_WEIGHTS + BLOCK_PART * DEPTH * COLUMN_STEPS + e;
     }
 #endif
 
@@ -285,9 +302,14 @@ void main() {
 #endif
     // All parts take as many turns, since they wait for each other.
     for (int tap = FIRST_TAP; tap < END_TAP; ++tap) {
+#if TAP_SPLIT
+        int own_tap = part * PART_TAPS + tap;
+#else
+        int own_tap = tap;
+#endif
         if (BY_TAPS) {
             [[unroll]] for (int i = 0; i < ROW_LOADS; ++i)
-                taps[i] = tap_of(tap_at(LOADED_ROW(i), tap / TAPS_X, tap % TAPS_X));
+                taps[i] = tap_of(tap_at(TAKEN_ROW(i), own_tap / TAPS_X, own_tap % TAPS_X));
         }
         [[dont_unroll]] for (int turn = FIRST_BLOCK(tap); turn < END_BLOCK(tap); turn += STEP) {
             // All loads come before all stores, and what was loaded last is stored first: one wait is enough.
@@ -299,7 +321,7 @@ void main() {
                     Block at = block_at(block);
                     tap_block = at.k / 4;
                     [[unroll]] for (int i = 0; i < ROW_LOADS; ++i)
-                        taps[i] = tap_of(tap_at(LOADED_ROW(i), at.ky, at.kx));
+                        taps[i] = tap_of(tap_at(TAKEN_ROW(i), at.ky, at.kx));
                 }
                 [[unroll]] for (int i = 0; i < ROW_LOADS; ++i) {
                     ROW_WORD word = NO_ROW;
@@ -311,10 +333,10 @@ void main() {
 #endif
                 }
             }
-            int step = BY_TAPS ? tap * K_BLOCKS + turn : turn;
+            int step = BY_TAPS ? own_tap * K_BLOCKS + turn : turn;
             COLUMN_BLOCK column_blocks[COLUMN_LOADS];
             [[unroll]] for (int i = 0; i < COLUMN_LOADS; ++i) {
-                int block = turn + part * DEPTH * TOGETHER + INNER(i) * TOGETHER / COLUMN_STEPS;
+                int block = turn + BLOCK_PART * DEPTH * TOGETHER + INNER(i) * TOGETHER / COLUMN_STEPS;
                 column_blocks[i] = COLUMN_BLOCK(0);
                 if (HAS_COLUMN(i) && WITHIN(block)) {
 #if MATRIX

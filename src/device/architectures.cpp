@@ -152,7 +152,9 @@ constexpr Facts direct(std::string_view why, std::string_view source, std::uint3
             .own_rows = {8, "32 sums and what they are made of fit into 64 registers",
                          "docs/gpu-compilers.md: The hottest loops of products"},
             .product_tiles = {false, "shared memory is no nearer than what is cached",
-                              "docs/gpu-compilers.md: The hottest loops of products"}};
+                              "docs/gpu-compilers.md: The hottest loops of products"},
+            .tile_parts = {16, "a tile's loop then stays what it is",
+                           "docs/gpu-compilers.md: The hottest loops of products"}};
 }
 
 constexpr Facts adreno_facts() {

@@ -152,6 +152,17 @@ TEST_P(Products, PartsShareTheInnerDimension) {
     }
 }
 
+TEST_P(Products, GroupsHaveTapsOfTheirOwn) {
+    if (std::string(GetParam().kernel) != "gemm_tiles" || GetParam().busy) GTEST_SKIP() << "nothing is shared";
+    for (const char* line : {"conv2d f32 1x16x16x48 64x3x3 p1 clamp", "conv2d i8 1x17x13x48 61x3x3 s2 p1 rescale",
+                             "conv2d f32 1x12x11x32 64x2x2 s1", "conv3d f32 2x4x7x8x48 32x3x2x2 p1",
+                             "conv2d i8 2x9x10x112 64x3x1 p1,1,0,0 d2 rescale"}) {
+        const std::string glsl = make_plan(load_problem(line), used_->plan(), {}).dispatches.at(0).glsl;
+        EXPECT_NE(glsl.find("#define TAP_SPLIT 1\n"), std::string::npos) << line;
+        check_products(used_, load_problem(line), line, "gemm_tiles");
+    }
+}
+
 TEST(ProductPlans, FewTilesShareTheirSums) {
     DevicePlan device;
     device.shared_tiles = device.product_tiles = true;

@@ -1,4 +1,5 @@
-// Products whose inner dimension is parted among workgroups: tiles of each part, and what adds them up.
+// Products whose inner dimension is parted: tiles of each part, in shared memory or in registers alone, and what adds
+// them up.
 #include "support/one_node.hpp"
 
 #include "compile/plan/plan.hpp"
@@ -11,26 +12,34 @@ using namespace tosavk::testing;
 
 namespace {
 
-class TileParts : public test::GpuTestWith<bool> {
+struct Form {
+    bool dot4, direct;
+};
+
+class TileParts : public test::GpuTestWith<Form> {
 protected:
     void SetUp() override {
         GpuTest::SetUp();
         if (IsSkipped()) return;
-        const bool dot4 = GetParam();
+        const auto [dot4, direct] = GetParam();
         if (dot4 && !device_->caps().integer_dot_product) GTEST_SKIP() << "the device has no integer dot products";
         // SwiftShader, whose plan has no such tiles, compiles for minutes what others do in a second.
-        if (device_->plan().own_rows == 0) GTEST_SKIP() << "the driver takes minutes to compile large register tiles";
-        used_ = test::open_with([dot4](DevicePlan& plan) {
+        if (device_->plan().own_rows == 0 && !direct)
+            GTEST_SKIP() << "the driver takes minutes to compile large register tiles";
+        used_ = test::open_with([](DevicePlan& plan) {
             test::without_matrices(plan);
             plan.workgroup_size = 64;
             plan.subgroup_lanes = 1;
             plan.shared_rows = false;
-            plan.shared_tiles = plan.product_tiles = true;
+            plan.shared_tiles = true;
+            plan.product_tiles = !GetParam().direct;
+            plan.own_rows = GetParam().direct ? 8 : 0;
+            plan.slow_storage = plan.slow_storage && !GetParam().direct;
             plan.product_tile_bytes = 32768;
             plan.least_tiles = 64;
             plan.tile_parts = 16;
             plan.busy_invocations = 65536;
-            plan.dot4 = dot4;
+            plan.dot4 = GetParam().dot4;
         });
     }
 
@@ -56,10 +65,12 @@ TEST_P(TileParts, AgreeWithTheReference) {
           "conv2d i8 1x32x16x1024 16x1x1 rescale", "conv3d f32 1x4x8x8x64 64x2x3x3 p1 clamp"}) {
         const Plan made = plan(line);
         ASSERT_EQ(made.dispatches.size(), 2u) << line;
-        EXPECT_EQ(made.dispatches[0].kernel, "gemm_tiles") << line;
+        EXPECT_EQ(made.dispatches[0].kernel, GetParam().direct ? "gemm_direct" : "gemm_tiles") << line;
         EXPECT_EQ(made.dispatches[1].kernel, "gemm_parts") << line;
         EXPECT_GT(parts_of(made), 1) << line;
-        EXPECT_NE(made.dispatches[0].glsl.find("#define SPLIT 1\n"), std::string::npos) << line;
+        if (!GetParam().direct) {
+            EXPECT_NE(made.dispatches[0].glsl.find("#define SPLIT 1\n"), std::string::npos) << line;
+        }
         Checker checker(used_, std::make_shared<const Graph>(load_problem(line)));
         const CheckReport report = checker.run(seed);
         EXPECT_TRUE(report.passed) << line << ", seed " << seed << "\n" << report.detail;
@@ -67,15 +78,20 @@ TEST_P(TileParts, AgreeWithTheReference) {
 }
 
 TEST_P(TileParts, AsManyAsKeepTheDeviceBusy) {
-    EXPECT_EQ(parts_of(plan("conv2d f32 1x16x16x512 64x3x3 p1")), 8);  // 8 tiles of 64x32
+    // 8 tiles of 64x32, or 512 of 8x4.
+    EXPECT_EQ(parts_of(plan("conv2d f32 1x16x16x512 64x3x3 p1")), GetParam().direct ? 16 : 8);
     EXPECT_EQ(parts_of(plan("conv2d f32 1x8x8x512 64x3x3 p1")), 16);
     // Enough tiles, a short inner dimension, sums of 48 bits, phases: as they are.
-    for (const char* line : {"matmul f32 1x1024x512x512", "matmul f32 1x128x16x64", "matmul i16 1x128x512x64 rescale",
+    for (const char* line : {"matmul f32 1x2048x512x1024", "matmul f32 1x128x16x64", "matmul i16 1x128x512x64 rescale",
                              "transpose_conv2d f32 1x16x16x64 64x4x4 s2"})
         EXPECT_EQ(plan(line).dispatches.size(), 1u) << line;
 }
 
-INSTANTIATE_TEST_SUITE_P(Both, TileParts, ::testing::Bool(),
-                         [](const auto& form) { return form.param ? "FourProductsAtOnce" : "Plain"; });
+INSTANTIATE_TEST_SUITE_P(All, TileParts,
+                         ::testing::Values(Form{false, false}, Form{true, false}, Form{false, true}, Form{true, true}),
+                         [](const auto& form) {
+                             return std::string(form.param.direct ? "Direct" : "Tiles") +
+                                    (form.param.dot4 ? "FourProductsAtOnce" : "Plain");
+                         });
 
 }  // namespace

@@ -38,13 +38,9 @@ int rows_of_few_registers(const Product& p) {
     return p.is_matrix ? 8 : 7;
 }
 
-/// Rows of a tile in registers alone. Where its pixels are not in one line, each has an address of its own.
-int direct_rows(const Product& p, const DevicePlan& device) {
-    const auto enough = [&](int rows) {
-        return device.chooses(
-            p.rows >= rows && 2 * p.batch * quotient_up(p.rows, rows) * p.quads() >= device.busy_invocations, "rows",
-            rows);
-    };
+/// Rows of a tile in registers alone, as many as `enough` takes. Where its pixels are not in one line, each has an
+/// address of its own.
+template <class Enough> int direct_rows(const Product& p, const DevicePlan& device, Enough&& enough) {
     // Sums of 48 bits take three or four times the registers.
     if (p.is_wide) return 2;
     const int most = device.has_few_registers() ? rows_of_few_registers(p) : 8;
@@ -54,6 +50,39 @@ int direct_rows(const Product& p, const DevicePlan& device) {
             return rows;
     }
     return std::min(most, 4);
+}
+
+/// Those that keep the device busy.
+int busy_direct_rows(const Product& p, const DevicePlan& device) {
+    return direct_rows(p, device, [&](int rows) {
+        return device.chooses(
+            p.rows >= rows && 2 * p.batch * quotient_up(p.rows, rows) * p.quads() >= device.busy_invocations, "rows",
+            rows);
+    });
+}
+
+/// Whether invocations make tiles of up to so many rows in registers alone.
+bool takes_direct(const DevicePlan& device, int rows) {
+    return device.row_lanes() == 1 && device.own_rows > 0 && !loads_are_loops(device) && rows <= 8;
+}
+
+/// Each invocation makes a tile, or a part of one.
+ProductChoice choice_of_direct(const Product& p, const DevicePlan& device, int tile, std::int64_t parts) {
+    KernelChoice choice = choice_of(p, "gemm_direct");
+    define(choice, "TM", tile);
+    define(choice, "DOT4", p.dot4);
+    define(choice, "LINE", is_in_line(p, tile));
+    define(choice, "HALF", p.is_half);
+    // Of texel buffers an address is one sum as it is; factors that are unpacked leave no registers for more.
+    define(choice, "STEPPED", (p.is_fp32 || p.is_half) && device.registers >= 96 && device.texel_elements == 0);
+    define(choice, "PARTS", parts);
+    choice.groups = linear_groups(p.batch * quotient_up(p.rows, tile) * p.quads() * parts, device);
+    choice.note = fmt::format("{}x4 tile{}", tile, p.dot4 ? at_once : "");
+    return ProductChoice{.choice = std::move(choice),
+                         .row_reads = times(p.quads(), 1),
+                         .column_reads = times(p.rows, tile),
+                         .dot4 = p.dot4,
+                         .parts = parts};
 }
 
 /// How subgroups share a tile of gemm_cooperative: x times y of them, each with so many rows and columns.
@@ -127,21 +156,13 @@ std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan
         why = "so many sums of 48 bits do not fit into registers";
         return std::nullopt;
     }
-    const bool direct = lanes == 1 && !loads_are_loops(device) && std::max(fixed_rows, most) <= 8;
-    const int tile = fixed_rows != 0 ? fixed_rows
-                   : direct          ? direct_rows(p, device)
-                                     : std::min(tile_rows(p, device), most);
-    KernelChoice choice = choice_of(p, direct ? "gemm_direct" : "gemm");
+    if (takes_direct(device, std::max(fixed_rows, most)))
+        return choice_of_direct(p, device, fixed_rows != 0 ? fixed_rows : busy_direct_rows(p, device), 1);
+    const int tile = fixed_rows != 0 ? fixed_rows : std::min(tile_rows(p, device), most);
+    KernelChoice choice = choice_of(p, "gemm");
     define(choice, "TM", tile);
     define(choice, "LANES", lanes);
-    const bool dot4 = p.dot4 && direct;
-    define(choice, "DOT4", dot4);
-    if (direct) {
-        define(choice, "LINE", is_in_line(p, tile));
-        define(choice, "HALF", p.is_half);
-        // Of texel buffers an address is one sum as it is; factors that are unpacked leave no registers for more.
-        define(choice, "STEPPED", (p.is_fp32 || p.is_half) && device.registers >= 96 && device.texel_elements == 0);
-    }
+    define(choice, "DOT4", 0);
     // Where each loads all its rows itself, and loads are dear: more of a row at a time, and for more columns
     // (docs/performance.md, "Without texel buffers or subgroups"). How many columns may be wasted is a guess.
     const bool dear_loads = loads_are_loops(device) && device.int64 && lanes == 1;
@@ -157,14 +178,43 @@ std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan
     define(choice, "STEP_K", whole_eights ? 8 : 4);
     define(choice, "TN", quads);
     choice.groups = linear_groups(tiles(quads) * lanes, device);
-    choice.note = lanes == 1 ? fmt::format("{}x{} tile{}", tile, 4 * quads, dot4 ? at_once : "")
+    choice.note = lanes == 1 ? fmt::format("{}x{} tile", tile, 4 * quads)
                              : fmt::format("{}x4 tile, rows shared by {}", tile, lanes);
     // More lanes than rows: several load the same.
     const double by_lanes = std::max(1.0, lanes / static_cast<double>(tile));
     return ProductChoice{.choice = std::move(choice),
                          .row_reads = times(p.quads(), lanes * quads) * by_lanes,
-                         .column_reads = times(p.rows, tile),
-                         .dot4 = dot4};
+                         .column_reads = times(p.rows, tile)};
+}
+
+std::optional<ProductChoice> plan_rows_in_parts(const Product& p, const DevicePlan& device, std::string& why,
+                                                int fixed_parts) {
+    if (!takes_direct(device, static_cast<int>(device.own_rows))) {
+        why = "this device has no use for tiles that have parts";
+        return std::nullopt;
+    }
+    const int tile =
+        direct_rows(p, device, [&](int rows) { return device.chooses(p.rows >= rows, "whole rows", rows); });
+    const std::int64_t tiles = p.batch * quotient_up(p.rows, tile) * p.quads();
+    if (fixed_parts == 0 && !device.chooses(p.rows >= tile, "filled rows", tile)) {
+        why = "so few rows do not fill its tile";
+        return std::nullopt;
+    }
+    if (fixed_parts == 0 && !device.chooses(2 * tiles < device.busy_invocations, "few rows", tile)) {
+        why = "there are enough tiles of its rows";
+        return std::nullopt;
+    }
+    // Each should multiply far more than what its sums cost, which are written, read and added up; how much is a guess.
+    constexpr std::int64_t least_blocks = 16;
+    std::int64_t parts = std::max(fixed_parts, 1);
+    while (fixed_parts == 0 && 2 * parts <= device.tile_parts && 2 * parts * least_blocks <= p.blocks() &&
+           !device.chooses(2 * parts * tiles >= device.busy_invocations, "row parts", parts))
+        parts *= 2;
+    if (parts == 1 || parts > p.blocks()) {
+        why = "its inner dimension is short, or has no parts on this device";
+        return std::nullopt;
+    }
+    return choice_of_direct(p, device, tile, parts);
 }
 
 std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, DType result, bool row_sums,

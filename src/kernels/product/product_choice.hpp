@@ -26,6 +26,10 @@ inline void define(KernelPass& choice, const char* name, std::int64_t value) {
     choice.defines.emplace_back(name, std::to_string(value));
 }
 
+/// plan_tiles_in_parts() where tiles are in registers alone.
+std::optional<ProductChoice> plan_rows_in_parts(const Product& p, const DevicePlan& device, std::string& why,
+                                                int fixed_parts);
+
 constexpr const char* at_once = ", four products at once";
 
 }  // namespace tosavk

@@ -9,9 +9,11 @@ namespace tosavk {
 namespace {
 
 /// How invocations share a tile: x times y of them, each with so many rows and quads of columns; `depth` blocks of the
-/// inner dimension lie in shared memory at a time; `split` such groups share the inner dimension.
+/// inner dimension lie in shared memory at a time; `split` such groups share the inner dimension: `by_taps` each has
+/// taps of its own, else its part of the blocks of each.
 struct Grid {
     int x, y, rows, quads, depth, split;
+    bool by_taps = false;
 
     std::int64_t tile_rows() const { return y * rows; }
     std::int64_t tile_quads() const { return x * quads; }
@@ -19,6 +21,8 @@ struct Grid {
         return p.batch * quotient_up(p.rows, tile_rows()) * quotient_up(p.quads(), tile_quads());
     }
     std::int64_t invocations() const { return std::int64_t{x} * y * split; }
+    /// Blocks of a tap, of those that a product multiplies at once, that its groups take in a turn.
+    std::int64_t step(const Product& p) const { return std::int64_t{depth} * (p.dot4 ? 4 : 1) * (by_taps ? 1 : split); }
 };
 
 /// Of shared memory, with blocks of 16 bytes, or of 8 where they are fp16.
@@ -29,7 +33,7 @@ std::int64_t bytes_of(const Product& p, const Grid& grid) {
 
 /// How many blocks lie in shared memory at a time: as many as make whole steps of a tap, but no more than fit.
 int depth_of(const Product& p, Grid grid, const DevicePlan& device) {
-    const std::int64_t blocks = (p.inner + 3) / 4, together = p.dot4 ? 4 : 1;
+    const std::int64_t blocks = (p.inner + 3) / 4;
     int most = (grid.tile_rows() > 128 ? 2 : 4) * (p.is_half ? 2 : 1);
     const auto fits = [&](int depth) {
         grid.depth = depth;
@@ -37,9 +41,27 @@ int depth_of(const Product& p, Grid grid, const DevicePlan& device) {
     };
     while (most > 1 && !fits(most)) most /= 2;
     for (int depth = most; depth > 1; depth /= 2) {
-        if (blocks % (depth * together * grid.split) == 0) return depth;
+        grid.depth = depth;
+        if (blocks % grid.step(p) == 0) return depth;
     }
     return p.dot4 ? 1 : most;
+}
+
+/// The grid with groups of a workgroup that have taps of their own, where each then has more blocks at a time: all of
+/// them wait for each other once a turn.
+Grid with_own_taps(const Product& p, const Grid& grid, const DevicePlan& device) {
+    const std::int64_t blocks = (p.inner + 3) / 4;
+    if (p.is_matrix || p.is_transposed || grid.split == 1) return grid;
+    for (int groups = 4; groups > 1; --groups) {
+        Grid taps = grid;
+        taps.split = groups;
+        taps.by_taps = true;
+        if (p.taps % groups != 0 || 2 * groups < grid.split || taps.invocations() > max_invocations) continue;
+        taps.depth = depth_of(p, taps, device);
+        if (bytes_of(p, taps) > device.product_tile_bytes || blocks % taps.step(p) != 0) continue;
+        if (taps.depth > grid.depth || blocks % grid.step(p) != 0) return taps;
+    }
+    return grid;
 }
 
 /// A tile as wide as the columns want: 64, 32 or 16 of them. It is long where enough of them keep the device busy,
@@ -77,7 +99,7 @@ Grid grid_of(const Product& p, const DevicePlan& device, bool may_split = true) 
         best.split /= 2;
         best.depth = depth_of(p, best, device);
     }
-    return best;
+    return with_own_taps(p, best, device);
 }
 
 ProductChoice choice_of_tiles(const Product& p, const Grid& grid, std::int64_t parts, const DevicePlan& device) {
@@ -89,6 +111,7 @@ ProductChoice choice_of_tiles(const Product& p, const Grid& grid, std::int64_t p
     define(choice, "TN", grid.quads);
     define(choice, "DEPTH", grid.depth);
     define(choice, "SPLIT", grid.split);
+    define(choice, "TAP_SPLIT", grid.by_taps);
     define(choice, "PARTS", parts);
     define(choice, "DOT4", p.dot4);
     define(choice, "HALF", p.is_half);
@@ -104,8 +127,14 @@ ProductChoice choice_of_tiles(const Product& p, const Grid& grid, std::int64_t p
 }
 
 /// Turns of a workgroup's loop over the inner dimension, each with a step of its tiles.
-std::int64_t turns(const Product& p, const Grid& grid) {
-    return quotient_up(p.blocks(), std::int64_t{grid.split} * grid.depth * (p.dot4 ? 4 : 1));
+std::int64_t turns(const Product& p, const Grid& grid) { return quotient_up(p.blocks(), grid.step(p)); }
+
+/// Whether the sums of all parts do.
+bool fits(const Product& p, std::int64_t parts, const DevicePlan& device, std::string& why) {
+    const std::int64_t sums = parts * p.batch * p.rows * p.quads() * 4;
+    if (sums <= max_elements && static_cast<std::uint64_t>(sums) * 4 <= device.max_binding_bytes) return true;
+    why = "its parts take more memory than a binding may have";
+    return false;
 }
 
 }  // namespace
@@ -134,13 +163,13 @@ std::optional<ProductChoice> plan_shared_tiles(const Product& p, const DevicePla
 
 std::optional<ProductChoice> plan_tiles_in_parts(const Product& p, const DevicePlan& device, std::string& why,
                                                  int fixed_parts) {
-    if (!device.product_tiles) {
-        why = "this device has no use for tiles in shared memory";
-        return std::nullopt;
-    }
     if (p.is_wide || p.is_transposed) {
         why = p.is_wide ? "sums of 48 bits are made in one piece" : "each phase has taps of its own";
         return std::nullopt;
+    }
+    if (!device.product_tiles) {
+        auto planned = plan_rows_in_parts(p, device, why, fixed_parts);
+        return planned && fits(p, planned->parts, device, why) ? planned : std::nullopt;
     }
     // The parts are what keeps the device busy: none are needed within a workgroup.
     const Grid grid = grid_of(p, device, false);
@@ -164,11 +193,7 @@ std::optional<ProductChoice> plan_tiles_in_parts(const Product& p, const DeviceP
         why = "its inner dimension is short, or has no parts on this device";
         return std::nullopt;
     }
-    const std::int64_t sums = parts * p.batch * p.rows * p.quads() * 4;
-    if (sums > max_elements || static_cast<std::uint64_t>(sums) * 4 > device.max_binding_bytes) {
-        why = "its parts take more memory than a binding may have";
-        return std::nullopt;
-    }
+    if (!fits(p, parts, device, why)) return std::nullopt;
     return choice_of_tiles(p, grid, parts, device);
 }
 
