@@ -74,7 +74,7 @@ layout(constant_id = 25) const int OUT_ROWS = 1;  // late: of the output
 ROW_WORD row_word(uint at, int block) {
     if (K % 4 == 0) {
 #if DOT4
-        return in0_word4q(at);
+        return ROW_BITS(in0_word4q(at));
 #else
         return LESS_ROW_ZP(in0_load4q(at));
 #endif
@@ -82,7 +82,7 @@ ROW_WORD row_word(uint at, int block) {
     int left = min(K - block * 4, 4);
     X4 v = in0_loadn(at, uint(left));
 #if DOT4
-    return pack_i8(v);
+    return ROW_BITS(pack_i8(v));
 #else
     v = LESS_ROW_ZP(v);
     return X4(v.x, left > 1 ? v.y : X1(0), left > 2 ? v.z : X1(0), left > 3 ? v.w : X1(0));
@@ -164,7 +164,7 @@ void main() {
     const int part = 0;
     if (batch >= BATCH) return;
 #endif
-    row_zp = X1(ROW_ZP);
+    row_zp = X1(ROW_ZERO_POINT);
     column_zp = X1(COLUMN_ZP);
 
     SUMS(TM)
@@ -261,7 +261,7 @@ void main() {
     }
 #if DOT4
 #define COUNT_WORD(r, word) \
-    if (column_zp != 0) row_sums[r] += dot_4x8(word, ONES, 0);
+    if (column_zp != 0) row_sums[r] += SUM_OF_ROW(word);
 #else
 #define COUNT_WORD(r, word)
 #endif

@@ -39,7 +39,7 @@ void main() {
     int quad = tile % ACROSS * SIDE + local % SIDE, first = tile / ACROSS % ROW_GROUPS * TM;
     int batch = tile / ACROSS / ROW_GROUPS;
     bool inside = batch < BATCH && (QUADS % SIDE == 0 || quad < QUADS);
-    row_zp = X1(ROW_ZP);
+    row_zp = X1(ROW_ZERO_POINT);
     column_zp = X1(COLUMN_ZP);
 
     Row rows[TM];
@@ -97,7 +97,7 @@ void main() {
         for (int r = 0; r < TM; ++r) {
             int a = row_word(tap_at(rows[r], at.ky, at.kx), k);
             acc[r] += products(a, words);
-            if (column_zp != 0) acc[r] -= dot_4x8(a, ONES, 0) * column_zp;
+            if (column_zp != 0) acc[r] -= SUM_OF_ROW(a) * column_zp;
         }
 #else
         LOAD_COLUMNS(0, quad)

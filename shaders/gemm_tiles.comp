@@ -178,7 +178,7 @@ ROW_WORD row_word(Tap tap, int block) {
 #elif WIDE
         word = pack_i16(in0_load4q(tap.from + uint(block)));
 #else
-        word = in0_word4q(tap.from + uint(block));
+        word = ROW_BITS(in0_word4q(tap.from + uint(block)));
 #endif
     } else {
         int left = min(K - block * 4, 4);
@@ -192,7 +192,7 @@ ROW_WORD row_word(Tap tap, int block) {
 #elif WIDE
         word = pack_i16(v);
 #else
-        word = pack_i8(v);
+        word = ROW_BITS(pack_i8(v));
 #endif
     }
     return LATE_PADDING || tap.inside ? word : PADDING_ROW;
@@ -241,7 +241,7 @@ void main() {
     int first_quad = group % COLUMN_TILES * TILE_QUADS, first = group / COLUMN_TILES % ROW_TILES * TILE_ROWS;
     int batch = group / COLUMN_TILES / ROW_TILES;
     if (batch >= BATCH) return;  // all invocations of the workgroup
-    row_zp = X1(ROW_ZP);
+    row_zp = X1(ROW_ZERO_POINT);
     column_zp = X1(COLUMN_ZP);
 
     // Neighbouring invocations load neighbouring blocks of a row.
@@ -383,8 +383,7 @@ void main() {
 #if DOT4
 #define COUNT_ROW(m, row)                                                                                 \
     if (column_zp != 0)                                                                                   \
-        row_sums[m] = dot_4x8(row.x, ONES, 0) + dot_4x8(row.y, ONES, 0) + dot_4x8(row.z, ONES, 0) +       \
-                      dot_4x8(row.w, ONES, 0) + row_sums[m];
+        row_sums[m] = SUM_OF_ROW(row.x) + SUM_OF_ROW(row.y) + SUM_OF_ROW(row.z) + SUM_OF_ROW(row.w) + row_sums[m];
 #else
 #define COUNT_ROW(m, row)
 #endif

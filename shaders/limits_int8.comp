@@ -2,10 +2,14 @@
 // How many multiply-adds of 8-bit numbers the device makes, in the way of the matrix product (gemm.comp): words of
 // four are unpacked, ROWS words against four, and every unpacked number is used as often as such a tile allows.
 // AS_FLOAT: in floats, exactly, as the depthwise kernels do it. DOT4: nothing is unpacked, four products are one
-// instruction. In registers, PASSES long. Complete as it stands.
+// instruction, where it is 2 of signed by unsigned numbers. In registers, PASSES long. Complete as it stands.
 #if DOT4
 #extension GL_EXT_spirv_intrinsics : require
+#if DOT4 == 2
+spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6018, 6019], id = 4452)
+#else
 spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6018, 6019], id = 4450)
+#endif
 int dot_4x8(int a, int b, spirv_literal int packed_format);
 #endif
 layout(local_size_x_id = 1000) in;

@@ -92,6 +92,13 @@ int taps_y, taps_x;
 #endif
 
 X1 row_zp, column_zp;
+#if DOT4 == 2
+#define ROW_BITS(word) ((word) ^ 0x80808080)
+#define ROW_ZERO_POINT (ROW_ZP + 128)
+#else
+#define ROW_BITS(word) (word)
+#define ROW_ZERO_POINT ROW_ZP
+#endif
 // Floats have none; taking zero away would be an instruction.
 #if X_FLOAT
 #define LESS_ROW_ZP(x) (x)
@@ -299,7 +306,7 @@ X4 row4(int at, int k) {
 // where the columns have theirs.
 int row_word(int at, int k) {
     uint i = uint(TAP_START(at) + k);
-    int word = K % 4 == 0 ? in0_word4q(i >> 2) : pack_i8(in0_loadn(i, uint(min(K - k, 4))));
+    int word = ROW_BITS(K % 4 == 0 ? in0_word4q(i >> 2) : pack_i8(in0_loadn(i, uint(min(K - k, 4)))));
     return IN_PADDING(at) ? pack_i8(ivec4(row_zp)) : word;
 }
 #endif
@@ -324,13 +331,20 @@ ivec4 weight_words(uint block) {
 
 #if DOT4
 // Four products by one instruction. Words hold four inner elements of one row or column each; what the zero points
-// add is corrected for: rows by their sums, columns in the bias (kernels/product/product.hpp) or by theirs.
+// add is corrected for: rows by their sums, columns in the bias (kernels/product/product.hpp) or by theirs. Where DOT4
+// is 2 the numbers of rows are unsigned: 128 more, as their zero point is.
+#if DOT4 == 2
+spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6018, 6019], id = 4452)
+int dot_4x8(int a_signed, int b_unsigned, spirv_literal int packed_format);
+#else
 spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6018, 6019], id = 4450)
 int dot_4x8(int a, int b, spirv_literal int packed_format);
+#endif
 ivec4 products(int a, ivec4 w) {
-    return ivec4(dot_4x8(a, w.x, 0), dot_4x8(a, w.y, 0), dot_4x8(a, w.z, 0), dot_4x8(a, w.w, 0));
+    return ivec4(dot_4x8(w.x, a, 0), dot_4x8(w.y, a, 0), dot_4x8(w.z, a, 0), dot_4x8(w.w, a, 0));
 }
 #define ONES 0x01010101
+#define SUM_OF_ROW(a) dot_4x8(ONES, a, 0)
 #endif
 
 #if MATRIX

@@ -46,6 +46,7 @@ template <class Caps, class Visit> void each_field(Caps& caps, Visit&& visit) {
     visit("denorm_independence32", caps.denorm_independence32);
     visit("integer_dot_product", caps.integer_dot_product);
     visit("dot_4x8_accelerated", caps.dot_4x8_accelerated);
+    visit("dot_4x8_mixed_accelerated", caps.dot_4x8_mixed_accelerated);
     visit("unified_memory", caps.unified_memory);
     visit("subgroup_size", caps.subgroup_size);
     visit("min_subgroup_size", caps.min_subgroup_size);
@@ -152,6 +153,7 @@ constexpr bool DeviceCaps::* abilities[] = {
     &DeviceCaps::denorm_independence32,
     &DeviceCaps::integer_dot_product,
     &DeviceCaps::dot_4x8_accelerated,
+    &DeviceCaps::dot_4x8_mixed_accelerated,
     &DeviceCaps::unified_memory,
     &DeviceCaps::subgroup_shuffle,
     &DeviceCaps::subgroup_size_control,

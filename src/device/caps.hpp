@@ -32,8 +32,9 @@ struct DeviceCaps {
     bool signed_zero_inf_nan_preserve16 = false, rounding_rte16 = false, denorm_preserve16 = false;
     bool rounding_independence32 = false, denorm_independence32 = false;  ///< fp32's mode may differ from fp16's
     bool integer_dot_product = false;
-    bool dot_4x8_accelerated = false;  ///< integer_dot_product is one instruction for four signed pairs in words
-    bool unified_memory = false;       ///< the largest device-local heap is host-visible
+    bool dot_4x8_accelerated = false;        ///< integer_dot_product is one instruction for four signed pairs in words
+    bool dot_4x8_mixed_accelerated = false;  ///< the same of signed by unsigned numbers
+    bool unified_memory = false;             ///< the largest device-local heap is host-visible
     std::uint32_t subgroup_size = 0;
     std::uint32_t min_subgroup_size = 0, max_subgroup_size = 0;  ///< that may be asked for; 0: none
     bool subgroup_shuffle = false;                               ///< and ballot

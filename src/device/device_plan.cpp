@@ -182,8 +182,13 @@ void choose_products(const DeviceCaps& caps, const Facts& facts, DevicePlan& pla
     because(plan, fmt::format("sums of products of floats are {}: {}",
                               plan.fma_chains ? "chains of fma()" : "products and sums", facts.fma_chains.why));
 
-    plan.dot4 = caps.integer_dot_product && caps.dot_4x8_accelerated && (plan.shared_tiles || !plan.shared_rows);
-    because(plan, plan.dot4 ? "four products of 8-bit integers are one instruction: the device has it"
+    plan.dot4 = caps.integer_dot_product && (caps.dot_4x8_accelerated || caps.dot_4x8_mixed_accelerated) &&
+                (plan.shared_tiles || !plan.shared_rows);
+    plan.dot4_mixed = plan.dot4 && !caps.dot_4x8_accelerated;
+    because(plan, plan.dot4_mixed
+                      ? "four products of 8-bit integers are one instruction: the device has it for signed by "
+                        "unsigned numbers, so that one side has 128 added"
+                  : plan.dot4 ? "four products of 8-bit integers are one instruction: the device has it"
                   : plan.shared_tiles || !plan.shared_rows
                       ? "8-bit integers are multiplied one by one: the device has no fast instruction for four"
                       : "8-bit integers are multiplied one by one: shared rows are not taken four at once");

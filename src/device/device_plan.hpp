@@ -46,6 +46,7 @@ struct DevicePlan {
     std::uint32_t product_tile_bytes = 0;  ///< shared memory that a workgroup may take for them
     bool fma_chains = false;               ///< sums of products of floats are chains of fma(), one instruction each
     bool dot4 = false;                     ///< products of four pairs of i8 by one instruction
+    bool dot4_mixed = false;               ///< that of signed by unsigned numbers, which rows then are
     MatrixShape cooperative_i8, cooperative_fp16;  ///< matrix products by whole subgroups, of subgroup_size invocations
     bool cooperative_fp32_sums = false;            ///< cooperative_fp16 adds accurately enough for fp32 results
     std::uint32_t matrix_sums = 64;                ///< of such a product, that an invocation holds at most

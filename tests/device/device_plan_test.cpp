@@ -133,8 +133,11 @@ TEST(DevicePlan, MatrixProducts) {
     caps.integer_dot_product = caps.dot_4x8_accelerated = true;
     EXPECT_TRUE(device_plan(caps).shared_tiles);
     EXPECT_TRUE(device_plan(caps).dot4);
+    EXPECT_FALSE(device_plan(caps).dot4_mixed);
     caps.dot_4x8_accelerated = false;
     EXPECT_FALSE(device_plan(caps).dot4) << "emulated, it is slower than what the kernels do";
+    caps.dot_4x8_mixed_accelerated = true;
+    EXPECT_TRUE(device_plan(caps).dot4 && device_plan(caps).dot4_mixed);
     caps.max_shared_memory = 8192;
     EXPECT_FALSE(device_plan(caps).shared_tiles);
     caps = desktop();
@@ -226,7 +229,7 @@ TEST(CapsJson, EveryKeyCountsAlone) {
     // Each key taken from the desktop changes the phone's text (but for values that both share).
     const auto all = nlohmann::json::parse(caps_to_json(desktop()));
     const auto base = nlohmann::json::parse(caps_to_json(phone()));
-    ASSERT_EQ(all.size(), 53u);
+    ASSERT_EQ(all.size(), 54u);
     for (const auto& [key, value] : all.items()) {
         const DeviceCaps changed = caps_from_json(nlohmann::json{{key, value}}.dump(), phone());
         auto expected = base;

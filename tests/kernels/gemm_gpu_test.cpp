@@ -21,6 +21,7 @@ struct Form {
     std::uint32_t workgroup_size;
     bool busy, dot4;
     const char* kernel;
+    bool mixed = false;  ///< dot4, of signed by unsigned numbers
 };
 
 /// `kernel`: by which it must run; null: any.
@@ -98,6 +99,7 @@ protected:
             plan.own_rows = kernel == "gemm_direct" ? 8 : 0;
             plan.slow_storage = plan.slow_storage && kernel != "gemm_direct";
             plan.dot4 = GetParam().dot4;
+            plan.dot4_mixed = GetParam().mixed;
             plan.busy_invocations = GetParam().busy ? 1 : 1 << 20;
         });
     }
@@ -471,10 +473,13 @@ INSTANTIATE_TEST_SUITE_P(Kernels, Products,
                                            Form{128, false, true, "gemm_tiles"}, Form{256, true, true, "gemm_tiles"},
                                            Form{64, false, false, "gemm_split"}, Form{256, false, false, "gemm_split"},
                                            Form{64, false, true, "gemm_split"}, Form{64, true, false, "gemm_direct"},
-                                           Form{128, false, false, "gemm_direct"}, Form{64, true, true, "gemm_direct"}),
+                                           Form{128, false, false, "gemm_direct"}, Form{64, true, true, "gemm_direct"},
+                                           Form{128, false, true, "gemm_tiles", true},
+                                           Form{64, false, true, "gemm_split", true},
+                                           Form{64, true, true, "gemm_direct", true}),
                          [](const auto& form) {
                              const Form& f = form.param;
-                             return std::string(f.kernel) + (f.dot4 ? "_dot4_" : "_") +
+                             return std::string(f.kernel) + (f.mixed ? "_mixed" : "") + (f.dot4 ? "_dot4_" : "_") +
                                     std::to_string(f.workgroup_size);
                          });
 

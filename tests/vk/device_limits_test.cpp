@@ -50,11 +50,13 @@ using DeviceLimitsTest = test::GpuTest;
 TEST_F(DeviceLimitsTest, DotProductsAndMatricesWherePlanned) {
     const DeviceCaps& caps = device_->caps();
     if (!caps.integer_dot_product) GTEST_SKIP() << "the device has no integer dot products";
-    const auto used = test::open_with([](DevicePlan& plan) { plan.dot4 = true; });
-    const DeviceLimits limits = measure_limits(used, true);
-    EXPECT_GT(limits.int8_gops, 0);
-    EXPECT_EQ(limits.matrix_fp16_gflops > 0, bool(used->plan().cooperative_fp16));
-    EXPECT_EQ(limits.matrix_int8_gops > 0, bool(used->plan().cooperative_i8));
+    for (const bool mixed : {false, true}) {
+        const auto used = test::open_with([mixed](DevicePlan& plan) { plan.dot4 = true, plan.dot4_mixed = mixed; });
+        const DeviceLimits limits = measure_limits(used, true);
+        EXPECT_GT(limits.int8_gops, 0);
+        EXPECT_EQ(limits.matrix_fp16_gflops > 0, bool(used->plan().cooperative_fp16));
+        EXPECT_EQ(limits.matrix_int8_gops > 0, bool(used->plan().cooperative_i8));
+    }
 }
 
 /// Each rate is measured; fp16 where the plan has it and nowhere else.

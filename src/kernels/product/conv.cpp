@@ -116,7 +116,7 @@ std::optional<ConvProduct> flat_product(const NodeView& view, const DevicePlan& 
     conv->product.is_half = device.fast_fp16 && device.half_products && view.in(0).type == DType::fp16;
     conv->product.unpacks = unpacks(view.in(0).type, device);
     if (loop_steps(device, 1, conv->product.passes(), why) != 1) return std::nullopt;
-    conv->product.dot4 = device.dot4 && view.in(0).type == DType::i8 && view.in(2).is_constant();
+    if (view.in(2).is_constant()) conv->product.dot4 = dot4_of(view.in(0).type, device);
     return conv;
 }
 
@@ -167,8 +167,8 @@ void add_product_operands(KernelChoice& choice, const NodeView& view, const Conv
 }
 
 /// sum (x - zx) (w - zw) = sum x (w - zw) - zx sum (w - zw): the bias with the last term, which is known. Takes it as
-/// the last operand, instead of the bias.
-void set_corrected_bias(KernelChoice& choice, const NodeView& view, const ConvProduct& conv) {
+/// the last operand, instead of the bias. `more`: what the kernel adds to each x and to zx.
+void set_corrected_bias(KernelChoice& choice, const NodeView& view, const ConvProduct& conv, std::int64_t more) {
     const auto bias = view.constant_ints(2);
     const Product& p = conv.product;
     const std::int64_t each = p.quads() * 4, count = p.batch * each;
@@ -179,7 +179,7 @@ void set_corrected_bias(KernelChoice& choice, const NodeView& view, const ConvPr
             std::vector<std::int32_t> values(sums.size());
             for (std::size_t k = 0; k < sums.size(); ++k) {
                 const std::size_t channel = std::min(k % static_cast<std::size_t>(each), bias.size() - 1);
-                const std::int64_t value = bias[channel] - operands.input_zp * sums[k];
+                const std::int64_t value = bias[channel] - (operands.input_zp + more) * sums[k];
                 values[k] = static_cast<std::int32_t>(value);  // sums wrap as the shader's do
             }
             std::ranges::copy(std::as_bytes(std::span(values)), to.begin());
@@ -195,8 +195,10 @@ std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan&
     if (!conv) return std::nullopt;
     auto planned = plan(conv->product, device, why, setting);
     if (!planned) return std::nullopt;
-    add_product_operands(planned->choice, view, *conv, planned->row_reads, planned->moves_bits, planned->dot4);
-    if (planned->dot4) set_corrected_bias(planned->choice, view, *conv);
+    add_product_operands(planned->choice, view, *conv, planned->row_reads, planned->moves_bits,
+                         planned->dot4 != Dot4::none);
+    if (planned->dot4 != Dot4::none)
+        set_corrected_bias(planned->choice, view, *conv, planned->dot4 == Dot4::is_mixed ? 128 : 0);
     if (planned->parts > 1) return in_parts(std::move(planned->choice), conv->product, planned->parts, device);
     return std::move(planned->choice);
 }
@@ -212,7 +214,7 @@ std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan
                                     device, why, fixed_rows);
     if (!planned) return std::nullopt;
     add_product_operands(planned->choice, view, *conv, planned->row_reads, planned->moves_bits, false, planned->units);
-    if (correct) set_corrected_bias(planned->choice, view, *conv);
+    if (correct) set_corrected_bias(planned->choice, view, *conv, 0);
     return std::move(planned->choice);
 }
 

@@ -23,7 +23,7 @@ std::optional<Product> product_of(const NodeView& view, const DevicePlan& device
                           .is_half = device.fast_fp16 && device.half_products && type == DType::fp16,
                           .unpacks = unpacks(type, device),
                           .is_wide = type == DType::i16,
-                          .dot4 = device.dot4 && type == DType::i8,
+                          .dot4 = dot4_of(type, device),
                           .quad_bytes = 4 * static_cast<std::int64_t>(size_of(type)),
                           .batch = a[0],
                           .rows = a[1],

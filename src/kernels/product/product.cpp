@@ -70,14 +70,14 @@ bool takes_direct(const DevicePlan& device, int rows) {
 ProductChoice choice_of_direct(const Product& p, const DevicePlan& device, int tile, std::int64_t parts) {
     KernelChoice choice = choice_of(p, "gemm_direct");
     define(choice, "TM", tile);
-    define(choice, "DOT4", p.dot4);
+    define(choice, "DOT4", static_cast<int>(p.dot4));
     define(choice, "LINE", is_in_line(p, tile));
     define(choice, "HALF", p.is_half);
     // Of texel buffers an address is one sum as it is; factors that are unpacked leave no registers for more.
     define(choice, "STEPPED", (p.is_fp32 || p.is_half) && device.registers >= 96 && device.texel_elements == 0);
     define(choice, "PARTS", parts);
     choice.groups = linear_groups(p.batch * quotient_up(p.rows, tile) * p.quads() * parts, device);
-    choice.note = fmt::format("{}x4 tile{}", tile, p.dot4 ? at_once : "");
+    choice.note = fmt::format("{}x4 tile{}", tile, p.dot4 != Dot4::none ? at_once : "");
     return ProductChoice{.choice = std::move(choice),
                          .row_reads = times(p.quads(), 1),
                          .column_reads = times(p.rows, tile),
@@ -132,6 +132,11 @@ std::int64_t tap_unit_of(const Product& p, std::int64_t unit) {
 bool unpacks(DType type, const DevicePlan& device) {
     if (type == DType::fp16) return !device.native_fp16 && !device.fast_fp16;
     return type == DType::fp8e4m3 || type == DType::fp8e5m2;
+}
+
+Dot4 dot4_of(DType type, const DevicePlan& device) {
+    if (type != DType::i8 || !device.dot4) return Dot4::none;
+    return device.dot4_mixed ? Dot4::is_mixed : Dot4::is_signed;
 }
 
 std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan& device, std::string& why,
@@ -270,7 +275,7 @@ std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, DTyp
                                                                 {"UNIT", units.blocks},
                                                                 {"TAP_UNIT", units.of_tap},
                                                                 {"FIRST_STEP", has_few_sums(device)},
-                                                                {"DOT4", device.dot4 && type == DType::i8},
+                                                                {"DOT4", dot4_of(type, device) == Dot4::is_signed},
                                                                 {"ROW_SUMS", row_sums},
                                                                 {"COLUMN_SUMS", column_sums}};
         for (const auto& [name, value] : defines) define(choice, name, value);
@@ -321,8 +326,8 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
     define(choice, "TM", rows);
     define(choice, "LANES", lanes);
     // Columns that come at run time would be packed by everyone who reads them.
-    const bool dot4 = p.dot4 && !p.is_matrix;
-    define(choice, "DOT4", dot4);
+    const Dot4 dot4 = p.is_matrix ? Dot4::none : p.dot4;
+    define(choice, "DOT4", static_cast<int>(dot4));
     define(choice, "HALF", p.is_half);
     define(choice, "SIDE", side);
     define(choice, "SINGLE", p.is_vector && rows == 1);
@@ -330,7 +335,7 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
                        across = tiles / p.quads() * quotient_up(p.quads(), side);
     choice.invocations = static_cast<std::uint32_t>(invocations);
     choice.groups = spill_groups(quotient_up(across, invocations / (lanes * side)), device);
-    choice.note = fmt::format("{}x4 tile, sums shared by {}{}", rows, lanes, dot4 ? at_once : "");
+    choice.note = fmt::format("{}x4 tile, sums shared by {}{}", rows, lanes, dot4 != Dot4::none ? at_once : "");
     return ProductChoice{.choice = std::move(choice),
                          .row_reads = times(p.quads(), 1),
                          .column_reads = times(p.rows, rows),

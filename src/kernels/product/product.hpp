@@ -10,6 +10,11 @@
 
 namespace tosavk {
 
+/// Whether four products of 8-bit numbers are one instruction: of signed numbers, or of those by unsigned ones, which
+/// rows then are, each number and the zero point 128 more. What DOT4 is to kernels.
+enum class Dot4 { none = 0, is_signed = 1, is_mixed = 2 };
+Dot4 dot4_of(DType type, const DevicePlan& device);
+
 /// Rows by columns, each result a sum of `taps` (of TRANSPOSE_CONV2D at most so many) times `inner` products.
 struct Product {
     bool is_matrix = false;      ///< of MATMUL, else an implicit one
@@ -20,7 +25,8 @@ struct Product {
     bool is_half = false;  ///< of fp16, and in the device's fp16 (DevicePlan::fast_fp16) where the kernel can
     bool unpacks = false;  ///< of fp16 or fp8, which become fp32 by integer work
     bool is_wide = false;  ///< of i16, by i8 or (of MATMUL) i16: sums of 48 bits
-    bool dot4 = false;  ///< of i8, and the device multiplies four pairs at once; of a convolution its bias is constant
+    /// Of i8, and the device multiplies four pairs at once; of a convolution its bias is constant.
+    Dot4 dot4 = Dot4::none;
     bool is_vector = false;       ///< of a convolution: one row of one tap, of floats
     std::int64_t quad_bytes = 0;  ///< of MATMUL: of four columns that are neighbours in memory
     std::int64_t batch = 1;       ///< such products; phases of TRANSPOSE_CONV2D
@@ -41,8 +47,8 @@ struct ProductChoice {
     KernelChoice choice;
     double row_reads, column_reads;  ///< how often each element of a row and of a column is read
     bool moves_bits = false;         ///< fp16 operands are read as i16: the kernel only moves them
-    bool dot4 =
-        false;  ///< of a convolution: its words of weights hold one column each, and its bias what zero points add
+    /// Of a convolution: its words of weights hold one column each, and its bias what zero points add.
+    Dot4 dot4 = Dot4::none;
     std::optional<InnerUnits> units = {};  ///< of a convolution: its weights are packed so
     std::int64_t parts = 1;                ///< of gemm_tiles: see in_parts()
 };

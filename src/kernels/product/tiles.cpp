@@ -22,7 +22,9 @@ struct Grid {
     }
     std::int64_t invocations() const { return std::int64_t{x} * y * split; }
     /// Blocks of a tap, of those that a product multiplies at once, that its groups take in a turn.
-    std::int64_t step(const Product& p) const { return std::int64_t{depth} * (p.dot4 ? 4 : 1) * (by_taps ? 1 : split); }
+    std::int64_t step(const Product& p) const {
+        return std::int64_t{depth} * (p.dot4 != Dot4::none ? 4 : 1) * (by_taps ? 1 : split);
+    }
 };
 
 /// Of shared memory, with blocks of 16 bytes, or of 8 where they are fp16.
@@ -44,7 +46,7 @@ int depth_of(const Product& p, Grid grid, const DevicePlan& device) {
         grid.depth = depth;
         if (blocks % grid.step(p) == 0) return depth;
     }
-    return p.dot4 ? 1 : most;
+    return p.dot4 != Dot4::none ? 1 : most;
 }
 
 /// The grid with groups of a workgroup that have taps of their own, where each then has more blocks at a time: all of
@@ -90,7 +92,7 @@ Grid grid_of(const Product& p, const DevicePlan& device, bool may_split = true) 
     // Invocations of a workgroup: 256 at most.
     const auto enough = [&] {
         return best.tiles(p) * best.invocations() >= device.busy_invocations ||
-               p.blocks() < std::int64_t{16} * (p.dot4 ? 4 : 1) * best.split;
+               p.blocks() < std::int64_t{16} * (p.dot4 != Dot4::none ? 4 : 1) * best.split;
     };
     while (may_split && !p.is_wide && best.invocations() < 256 && !device.chooses(enough(), "parts", best.split))
         best.split *= 2;
@@ -113,12 +115,13 @@ ProductChoice choice_of_tiles(const Product& p, const Grid& grid, std::int64_t p
     define(choice, "SPLIT", grid.split);
     define(choice, "TAP_SPLIT", grid.by_taps);
     define(choice, "PARTS", parts);
-    define(choice, "DOT4", p.dot4);
+    define(choice, "DOT4", static_cast<int>(p.dot4));
     define(choice, "HALF", p.is_half);
     choice.invocations = static_cast<std::uint32_t>(grid.invocations());
     if (device.paired_products && p.is_float) choice.subgroup_size = device.subgroup_size;
     choice.groups = spill_groups(tiles * parts, device);
-    choice.note = fmt::format("{} tiles of {}x{} in shared memory{}", tiles, rows, 4 * quads, p.dot4 ? at_once : "");
+    choice.note = fmt::format("{} tiles of {}x{} in shared memory{}", tiles, rows, 4 * quads,
+                              p.dot4 != Dot4::none ? at_once : "");
     return ProductChoice{.choice = std::move(choice),
                          .row_reads = times(p.quads(), quads),
                          .column_reads = times(p.rows, rows),

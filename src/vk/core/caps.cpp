@@ -94,6 +94,7 @@ void read_properties(const Instance& instance, const PhysicalDevice& device, Dev
     caps.denorm_independence32 =
         has_controls && floats.denormBehaviorIndependence != VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
     caps.dot_4x8_accelerated = dot.integerDotProduct4x8BitPackedSignedAccelerated != VK_FALSE;
+    caps.dot_4x8_mixed_accelerated = dot.integerDotProduct4x8BitPackedMixedSignednessAccelerated != VK_FALSE;
     caps.subgroup_size = subgroup.subgroupSize;
     constexpr VkSubgroupFeatureFlags exchange = VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT;
     caps.subgroup_shuffle = (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
@@ -302,6 +303,7 @@ void keep_enabled(DeviceCaps& caps, const VkDeviceCreateInfo& made_with, std::ui
          has(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME, VK_API_VERSION_1_3) &&
              ((dot && dot->shaderIntegerDotProduct != VK_FALSE) || (v13 && v13->shaderIntegerDotProduct != VK_FALSE)));
     keep(caps.dot_4x8_accelerated, caps.integer_dot_product);
+    keep(caps.dot_4x8_mixed_accelerated, caps.integer_dot_product);
     const auto* sizes = find_in<VkPhysicalDeviceSubgroupSizeControlFeatures>(
         chain, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES);
     keep(caps.subgroup_size_control,

@@ -105,21 +105,23 @@ Arithmetic chains_of(const char* type, int chains) {
             512, 2.0 * 16 * chains};
 }
 
-enum class Bytes8 { ints, floats, dot4 };
+enum class Bytes8 { ints, floats, dot4, mixed_dot4 };
 
 Arithmetic bytes_tile(Bytes8 as, int rows) {
     return {"limits_int8",
             fmt::format("#define AS_FLOAT {}\n#define DOT4 {}\n#define ROWS {}\n", int(as == Bytes8::floats),
-                        int(as == Bytes8::dot4), rows),
+                        as == Bytes8::dot4         ? 1
+                        : as == Bytes8::mixed_dot4 ? 2
+                                                   : 0,
+                        rows),
             false, 8, 2.0 * 32 * 16 * rows};
 }
 
 std::vector<Arithmetic> bytes_tiles(const DevicePlan& device) {
     std::vector<Arithmetic> ways{bytes_tile(Bytes8::ints, 4), bytes_tile(Bytes8::ints, 8), bytes_tile(Bytes8::ints, 16),
                                  bytes_tile(Bytes8::floats, 4), bytes_tile(Bytes8::floats, 8)};
-    if (device.dot4)
-        ways.insert(ways.end(),
-                    {bytes_tile(Bytes8::dot4, 4), bytes_tile(Bytes8::dot4, 8), bytes_tile(Bytes8::dot4, 16)});
+    const Bytes8 at_once = device.dot4_mixed ? Bytes8::mixed_dot4 : Bytes8::dot4;
+    if (device.dot4) ways.insert(ways.end(), {bytes_tile(at_once, 4), bytes_tile(at_once, 8), bytes_tile(at_once, 16)});
     return ways;
 }
 
