@@ -20,8 +20,10 @@
 #define FOUR_ROWS(MACRO, m) TWO_ROWS(MACRO, m) TWO_ROWS(MACRO, m + 2)
 #if TM == 8
 #define EACH_SUM(MACRO) FOUR_ROWS(MACRO, 0) FOUR_ROWS(MACRO, 4)
-#else
+#elif TM == 4
 #define EACH_SUM(MACRO) FOUR_ROWS(MACRO, 0)
+#else
+#define EACH_SUM(MACRO) TWO_ROWS(MACRO, 0)
 #endif
 #define TILE_ROWS (TY * TM)
 #define TILE_QUADS (TX * TN)
@@ -388,7 +390,9 @@ void main() {
 #define COUNT_ROW(m, row)
 #endif
                 MULTIPLY_ROWS(0)
+#if TM >= 4
                 MULTIPLY_ROWS(2)
+#endif
 #if TM == 8
                 MULTIPLY_ROWS(4)
                 MULTIPLY_ROWS(6)
@@ -417,12 +421,17 @@ void main() {
 #define MULTIPLY_COLUMNS(n)                                                                                       \
     {                                                                                                             \
         COLUMN_ELEMENTS(n)                                                                                        \
-        MULTIPLY_ROW(0, n) MULTIPLY_ROW(1, n) MULTIPLY_ROW(2, n) MULTIPLY_ROW(3, n) LAST_ROWS(n)                  \
+        MULTIPLY_ROW(0, n) MULTIPLY_ROW(1, n) MORE_ROWS(n) LAST_ROWS(n)                  \
     }
 #if TM == 8
 #define LAST_ROWS(n) MULTIPLY_ROW(4, n) MULTIPLY_ROW(5, n) MULTIPLY_ROW(6, n) MULTIPLY_ROW(7, n)
 #else
 #define LAST_ROWS(n)
+#endif
+#if TM >= 4
+#define MORE_ROWS(n) MULTIPLY_ROW(2, n) MULTIPLY_ROW(3, n)
+#else
+#define MORE_ROWS(n)
 #endif
                 MULTIPLY_COLUMNS(0)
 #if TN == 2
@@ -493,7 +502,10 @@ void main() {
             }
         }
 #define MOVE(m) SUM((m) * TN) = SUM((m) * TN + TN), SUM((m) * TN + TN - 1) = SUM((m) * TN + 2 * TN - 1);
-        MOVE(0) MOVE(1) MOVE(2)
+        MOVE(0)
+#if TM >= 4
+        MOVE(1) MOVE(2)
+#endif
 #if TM == 8
         MOVE(3) MOVE(4) MOVE(5) MOVE(6)
 #endif

@@ -126,10 +126,12 @@ constexpr Facts subgroups(std::string_view why, std::string_view source, std::ui
                            "docs/gpu-compilers.md: The hottest loops of products"}};
 }
 /// `unit`: subgroups of the matrix units; 0: there are none.
-constexpr Facts xe(std::string_view why, std::uint32_t unit = 0) {
+constexpr Facts xe(std::string_view why, std::uint32_t unit = 0, std::uint32_t fold = 16) {
     Facts facts = subgroups(why, "Mesa, src/intel/vulkan: minSubgroupSize, maxSubgroupSize", 1, 128);
     facts.half_products = {false, "products of fp16 are as many instructions, and each factor is moved out of its word",
                            "docs/gpu-compilers.md: Precision fast"};
+    facts.fold_subgroup = {fold, "registers of 32 bytes leave one of 32 invocations few",
+                           "docs/gpu-compilers.md: What the figures are"};
     constexpr std::string_view source =
         "Mesa, src/intel/vulkan: anv_physical_device, cooperative matrix configurations";
     if (unit != 0) {
@@ -206,7 +208,7 @@ constexpr Architecture table[] = {
     {"AMD RDNA 3 or later", rdna3, rdna3_facts()},
     {"NVIDIA Turing or later", turing, nvidia_facts()},
     {"Intel Xe-HPG", xe_hpg, xe("64 are whole subgroups of 8, 16 and 32", 8)},
-    {"Intel Xe2", xe2, xe("64 are whole subgroups of 16 and 32", 16)},
+    {"Intel Xe2", xe2, xe("64 are whole subgroups of 16 and 32", 16, 0)},
     {"another Intel GPU", any_intel, xe("64 are whole subgroups of 8, 16 and 32")},
     {"Qualcomm Adreno 6xx", adreno_6xx, adreno_6xx_facts()},
     {"Qualcomm Adreno 7xx", adreno_7xx, adreno_facts()},
@@ -240,6 +242,7 @@ constexpr Architecture table[] = {
       .registers = {64, "no GPU is known that has fewer", guess},
       .own_rows = {4, "16 sums and what they are made of fit into 32 registers", guess},
       .shuffles = {true, "a shuffle costs less than a load", guess},
+      .fold_subgroup = {0, "nothing is known of another size", guess},
       .shared_tiles = {true, "tiles are read more often than they are written", guess},
       .product_tiles = {false, "on some GPUs it is ordinary memory, and large tiles spill from few registers", guess},
       .tile_quads = {1, "32 sums fit into 64 registers", guess},

@@ -132,7 +132,9 @@ void choose_products(const DeviceCaps& caps, const Facts& facts, DevicePlan& pla
 
     const bool folds =
         plan.lanes_together > 1 && plan.subgroup_lanes >= 8 && plan.subgroup_lanes <= 64 && caps.subgroup_size_control;
-    plan.fold_lanes = folds ? plan.subgroup_lanes : 0;
+    const std::uint32_t fewer = *facts.fold_subgroup;
+    const bool takes_fewer = fewer >= std::max(caps.min_subgroup_size, 8u) && fewer <= plan.subgroup_lanes;
+    plan.fold_lanes = !folds ? 0 : takes_fewer ? fewer : plan.subgroup_lanes;
     because(plan,
             folds ? fmt::format("invocations that share a row fold their results by shuffles, in whole subgroups of "
                                 "{}: the device makes them",

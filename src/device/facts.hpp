@@ -34,6 +34,7 @@ struct Facts {
     Fact<std::uint32_t> registers = {};        ///< as DevicePlan's
     Fact<std::uint32_t> own_rows = {};         ///< as DevicePlan's
     Fact<bool> shuffles = {};                  ///< exchange of values within subgroups pays, where the device has it
+    Fact<std::uint32_t> fold_subgroup = {};    ///< invocations that fold by shuffles; 0: the device's size
     Fact<bool> shared_tiles = {};              ///< sums, scans and transforms in shared memory pay
     Fact<bool> product_tiles = {};             ///< tiles of matrix products in shared memory pay
     Fact<std::uint32_t> tile_quads = {};       ///< as DevicePlan's
@@ -70,6 +71,7 @@ inline constexpr std::tuple fact_members{
     std::pair{"registers", &Facts::registers},
     std::pair{"own_rows", &Facts::own_rows},
     std::pair{"shuffles", &Facts::shuffles},
+    std::pair{"fold_subgroup", &Facts::fold_subgroup},
     std::pair{"shared_tiles", &Facts::shared_tiles},
     std::pair{"product_tiles", &Facts::product_tiles},
     std::pair{"tile_quads", &Facts::tile_quads},

@@ -36,7 +36,9 @@ std::int64_t bytes_of(const Product& p, const Grid& grid) {
 /// How many blocks lie in shared memory at a time: as many as make whole steps of a tap, but no more than fit.
 int depth_of(const Product& p, Grid grid, const DevicePlan& device) {
     const std::int64_t blocks = (p.inner + 3) / 4;
-    int most = (grid.tile_rows() > 128 ? 2 : 4) * (p.is_half ? 2 : 1);
+    // Words of MATMUL's columns are turned before they are stored, which takes registers.
+    const bool turns_few = p.is_matrix && p.dot4 != Dot4::none && device.registers <= 128;
+    int most = (grid.tile_rows() > 128 || turns_few ? 2 : 4) * (p.is_half ? 2 : 1);
     const auto fits = [&](int depth) {
         grid.depth = depth;
         return bytes_of(p, grid) <= device.product_tile_bytes;
@@ -74,7 +76,8 @@ Grid grid_of(const Product& p, const DevicePlan& device, bool may_split = true) 
     for (const int x : {8, 4, 2}) {
         for (const int size : {128, 64}) {
             // Sums of 48 bits take three or four times the registers.
-            const Grid grid{x, size / x, p.is_wide ? 4 : 8, p.is_wide ? 1 : static_cast<int>(device.tile_quads), 1, 1};
+            const int rows = !p.is_wide ? 8 : p.is_matrix && device.registers <= 128 ? 2 : 4;
+            const Grid grid{x, size / x, rows, p.is_wide ? 1 : static_cast<int>(device.tile_quads), 1, 1};
             if (grid.y > 32) continue;
             // What is computed in vain, and what is read more than by the largest tile.
             const double area = static_cast<double>(grid.tiles(p) * grid.tile_rows() * grid.tile_quads());
