@@ -84,6 +84,7 @@ const int COLUMN_TILES = (QUADS + TILE_QUADS - 1) / TILE_QUADS;
 #define FIRST_ROW ty
 #define ROW_STEP TY
 #define ROW_PITCH (TILE_ROWS + 1)
+#define SPARE_ROW TILE_ROWS
 #else
 #define FIRST_ROW (ty * TM)
 #define ROW_STEP 1
@@ -113,10 +114,12 @@ const bool BY_TAPS = K_BLOCKS % (DEPTH * TOGETHER) == 0;
 #if TAP_SPLIT
 #define STEP (DEPTH * TOGETHER)
 #define PART_TAPS (LOOP_TAPS / SPLIT)
+#define TAPS_BEFORE (part * PART_TAPS)
 #define BLOCK_PART 0
 #else
 #define STEP (SPLIT * DEPTH * TOGETHER)
 #define PART_TAPS LOOP_TAPS
+#define TAPS_BEFORE 0
 #define BLOCK_PART part
 #endif
 // Whether no invocation ever has blocks past the last one.
@@ -202,13 +205,13 @@ ROW_WORD row_word(Tap tap, int block) {
 
 #if MATRIX
 // What lies in a tile at inner element k, or of narrow integers at k and the next three.
-COLUMN_BLOCK column_block(int batch, int quad, int k) {
+COLUMN_BLOCK column_block(int batch, int quad, int k, int at) {
 #if X_FLOAT
-    return column4(batch, k, quad);
+    return column4(batch, k, quad, at);
 #elif WIDE
-    return pack_i16(column4(batch, k, quad) + column_zp);
+    return pack_i16(column4(batch, k, quad, at) + column_zp);
 #elif DOT4
-    return column_words(batch, quad, k / 4);
+    return column_words(batch, k, quad, at);
 #else
     LOAD_COLUMNS(0, quad)
     w00 += column_zp, w01 += column_zp, w02 += column_zp, w03 += column_zp;
@@ -245,10 +248,18 @@ void main() {
     if (batch >= BATCH) return;  // all invocations of the workgroup
     row_zp = X1(ROW_ZERO_POINT);
     column_zp = X1(COLUMN_ZP);
+#if TRANSPOSED
+    row_at(batch, first);  // how many taps there are
+#endif
+#if PARTS > 1
+    int steps = LOOP_TAPS * TURNS, first_step = steps * workgroup_part / PARTS,
+        end_step = steps * (workgroup_part + 1) / PARTS;
+#endif
 
     // Neighbouring invocations load neighbouring blocks of a row.
     int own = local % DEPTH, own_block = (BLOCK_PART * DEPTH + own) * TOGETHER;
     int row_to = part * ROW_TILE + own * ROW_PITCH + local / DEPTH;
+#define ROW_TO(i) (row_to + (i) * (SIZE / DEPTH))
 #define LOADED_ROW(i) row_at(batch, first + (i) * (SIZE / DEPTH) + local / DEPTH)
 #if ROW_LOADS <= 2 && !MATRIX && !TRANSPOSED
     // Where they are few what is known of all taps costs no registers.
@@ -265,16 +276,23 @@ void main() {
     int weights_to = part * COLUMN_TILE + e * COLUMN_PITCH + q, quad = min(first_quad + q, QUADS - 1);
 #define WEIGHT_TO(i) (weights_to + (i) * (SIZE / TILE_QUADS) * COLUMN_PITCH)
 #define INNER(i) (e + (i) * (SIZE / TILE_QUADS))
+    // Inner elements of an item, and where the first item of the first step lies.
+#define ITEM (4 * TOGETHER / COLUMN_STEPS)
+    int columns_at = COLUMN_AT_K(batch, part * DEPTH * TOGETHER * 4 + e * ITEM, quad);
 #else
 #define STEP_WEIGHTS (DEPTH * COLUMN_STEPS)
 #define MOST_WEIGHTS (MOST_BLOCKS * COLUMN_STEPS / TOGETHER)
+#define TAP_WEIGHTS (K_BLOCKS * (COLUMN_STEPS / TOGETHER))
     int e = local % STEP_WEIGHTS, q = local / STEP_WEIGHTS, weights_to = part * COLUMN_TILE + e * COLUMN_PITCH + q;
 #define WEIGHT_TO(i) (weights_to + (i) * (SIZE / STEP_WEIGHTS))
 #define INNER(i) e
+    // Where all quads are within, those of all loads lie as far apart.
+#define WEIGHT_AT(i) (QUADS % TILE_QUADS == 0 ? weights[0] + (i) * (SIZE / STEP_WEIGHTS) * MOST_WEIGHTS : weights[i])
     int weights[COLUMN_LOADS];
     [[unroll]] for (int i = 0; i < COLUMN_LOADS; ++i) {
         int quad = min(first_quad + q + i * (SIZE / STEP_WEIGHTS), QUADS - 1);
         weights[i] = COLUMN_QUAD(quad) * MOST_WEIGHTS + BLOCK_PART * DEPTH * COLUMN_STEPS + e;
+        if (BY_TAPS) weights[i] += (TAPS_BEFORE + FIRST_TAP) * TAP_WEIGHTS;
     }
 #endif
 
@@ -295,24 +313,32 @@ void main() {
     int pending = 0;
 #endif
     int row_from = part * ROW_TILE + FIRST_ROW, column_from = part * COLUMN_TILE + tx;
-#if TRANSPOSED
-    row_at(batch, first);  // how many taps there are
-#endif
-#if PARTS > 1
-    int steps = LOOP_TAPS * TURNS, first_step = steps * workgroup_part / PARTS,
-        end_step = steps * (workgroup_part + 1) / PARTS;
+#if X_FLOAT || DOT4
+    // An address that has been used before the loop stays in one register. Of others AMD's compiler keeps the summands,
+    // and adds and shifts them in each step.
+    row_tile[SHARED_STORE(0u, ROW_WORDS, row_from)] = ROW_BLOCK(0);
+    column_tile[SHARED_STORE(1u, COLUMN_WORDS, column_from)] = COLUMN_BLOCK(0);
+    barrier();
+    if (HAS_COLUMN(0)) column_tile[SHARED_STORE(1u, COLUMN_WORDS, WEIGHT_TO(0))] = COLUMN_BLOCK(0);
 #endif
     // All parts take as many turns, since they wait for each other.
     for (int tap = FIRST_TAP; tap < END_TAP; ++tap) {
-#if TAP_SPLIT
-        int own_tap = part * PART_TAPS + tap;
-#else
-        int own_tap = tap;
-#endif
+        int own_tap = TAPS_BEFORE + tap;
         if (BY_TAPS) {
             [[unroll]] for (int i = 0; i < ROW_LOADS; ++i)
                 taps[i] = tap_of(tap_at(TAKEN_ROW(i), own_tap / TAPS_X, own_tap % TAPS_X));
         }
+#ifdef SPARE_ROW
+        // The padding is put in once a tap, and what is loaded for it goes where nobody reads it: fewer instructions
+        // than a choice in each step. All have read the last step's rows by now.
+        int rows_to[ROW_LOADS];
+        if (LATE_PADDING && PADDED) {
+            [[unroll]] for (int i = 0; i < ROW_LOADS; ++i) {
+                row_tile[SHARED_STORE(0u, ROW_WORDS, ROW_TO(i))] = ROW_BLOCK(PADDING_ROW);
+                rows_to[i] = taps[i].inside ? ROW_TO(i) : part * ROW_TILE + own * ROW_PITCH + SPARE_ROW;
+            }
+        }
+#endif
         [[dont_unroll]] for (int turn = FIRST_BLOCK(tap); turn < END_BLOCK(tap); turn += STEP) {
             // All loads come before all stores, and what was loaded last is stored first: one wait is enough.
             ROW_BLOCK row_blocks[ROW_LOADS];
@@ -335,19 +361,18 @@ void main() {
 #endif
                 }
             }
-            int step = BY_TAPS ? own_tap * K_BLOCKS + turn : turn;
             COLUMN_BLOCK column_blocks[COLUMN_LOADS];
             [[unroll]] for (int i = 0; i < COLUMN_LOADS; ++i) {
                 int block = turn + BLOCK_PART * DEPTH * TOGETHER + INNER(i) * TOGETHER / COLUMN_STEPS;
                 column_blocks[i] = COLUMN_BLOCK(0);
                 if (HAS_COLUMN(i) && WITHIN(block)) {
 #if MATRIX
-                    int k = (turn + part * DEPTH * TOGETHER) * 4 + INNER(i) * (4 * TOGETHER / COLUMN_STEPS);
-                    column_blocks[i] = column_block(batch, quad, k);
+                    int from = turn * 4 + i * (SIZE / TILE_QUADS) * ITEM, k = from + part * DEPTH * TOGETHER * 4 + e * ITEM;
+                    column_blocks[i] = column_block(batch, quad, k, columns_at + from * (COLUMNS / 4));
 #elif X_FLOAT
-                    column_blocks[i] = in1_load4q(uint(weights[i] + step * (COLUMN_STEPS / TOGETHER)));
+                    column_blocks[i] = in1_load4q(uint(WEIGHT_AT(i) + turn * (COLUMN_STEPS / TOGETHER)));
 #else
-                    column_blocks[i] = weight_words(uint(weights[i] + step * (COLUMN_STEPS / TOGETHER)));
+                    column_blocks[i] = weight_words(uint(WEIGHT_AT(i) + turn * (COLUMN_STEPS / TOGETHER)));
 #endif
                 }
             }
@@ -355,9 +380,12 @@ void main() {
                 if (HAS_COLUMN(i)) column_tile[SHARED_STORE(1u, COLUMN_WORDS, WEIGHT_TO(i))] = column_blocks[i];
             }
             [[unroll]] for (int i = ROW_LOADS - 1; i >= 0; --i) {
+#ifdef SPARE_ROW
+                row_tile[SHARED_STORE(0u, ROW_WORDS, LATE_PADDING && PADDED ? rows_to[i] : ROW_TO(i))] = row_blocks[i];
+#else
                 bool keep = !(LATE_PADDING && PADDED) || taps[i].inside;
-                row_tile[SHARED_STORE(0u, ROW_WORDS, row_to + i * (SIZE / DEPTH))] =
-                    keep ? row_blocks[i] : ROW_BLOCK(PADDING_ROW);
+                row_tile[SHARED_STORE(0u, ROW_WORDS, ROW_TO(i))] = keep ? row_blocks[i] : ROW_BLOCK(PADDING_ROW);
+#endif
             }
             barrier();
 #if X_FLOAT || DOT4
@@ -453,6 +481,9 @@ void main() {
             }
 #endif
         }
+#if !MATRIX
+        [[unroll]] for (int i = 0; i < COLUMN_LOADS; ++i) weights[i] += TAP_WEIGHTS;
+#endif
     }
 #if WIDE
     EACH_SUM(FLUSH)

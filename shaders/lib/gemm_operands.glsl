@@ -348,6 +348,7 @@ ivec4 products(int a, ivec4 w) {
 #endif
 
 #if MATRIX
+#define COLUMN_AT_K(batch, k, quad) (((batch) * K + (k)) * (COLUMNS / 4) + (quad))
 // Four words of four bytes, turned: byte k of word j becomes byte j of word k.
 ivec4 turned_bytes(int a, int b, int c, int d) {
     // Bytes 0 and 2 of two words side by side, and bytes 1 and 3.
@@ -362,16 +363,19 @@ ivec4 turned_bytes(int a, int b, int c, int d) {
 #if DOT4
 // The words of four columns: four inner elements of block `block` of each, with the zero point in them.
 #if MATRIX
-// Past the last inner element there is the zero point alone.
-int column_word(int batch, int k, int quad) {
+// Past the last inner element there is the zero point alone. `at` as column4() has it.
+int column_word(int batch, int k, int quad, int at) {
     if (K % 4 != 0 && k >= K) return pack_i8(ivec4(column_zp));
-    int row = batch * K + k;
-    if (COLUMNS % 4 == 0) return in1_word4q(uint(row * (COLUMNS / 4) + quad));
-    return pack_i8(in1_loadn(uint(row * COLUMNS + quad * 4), uint(min(COLUMNS - quad * 4, 4))));
+    if (COLUMNS % 4 == 0) return in1_word4q(uint(at));
+    return pack_i8(in1_loadn(uint((batch * K + k) * COLUMNS + quad * 4), uint(min(COLUMNS - quad * 4, 4))));
+}
+ivec4 column_words(int batch, int k, int quad, int at) {
+    const int next = COLUMNS / 4;
+    return turned_bytes(column_word(batch, k, quad, at), column_word(batch, k + 1, quad, at + next),
+                        column_word(batch, k + 2, quad, at + 2 * next), column_word(batch, k + 3, quad, at + 3 * next));
 }
 ivec4 column_words(int batch, int quad, int block) {
-    return turned_bytes(column_word(batch, 4 * block, quad), column_word(batch, 4 * block + 1, quad),
-                        column_word(batch, 4 * block + 2, quad), column_word(batch, 4 * block + 3, quad));
+    return column_words(batch, 4 * block, quad, COLUMN_AT_K(batch, 4 * block, quad));
 }
 #else
 ivec4 column_words(int batch, int quad, int block) {
@@ -415,12 +419,14 @@ TOTAL4 bias4(int batch, int quad) {
 
 // A quad of columns of inner elements 4 * block .. 4 * block + 3, zero past the last one: w<c>0 to w<c>3.
 #if MATRIX
-X4 column4(int batch, int k, int quad) {
+// `at`, where the quad lies in quads of the tensor, counts where rows have whole ones.
+X4 column4(int batch, int k, int quad, int at) {
     if (K % 4 != 0 && k >= K) return X4(0);
-    uint i = uint((batch * K + k) * COLUMNS + quad * 4);
-    X4 v = COLUMNS % 4 == 0 ? in1_load4q(i >> 2) : in1_loadn(i, uint(min(COLUMNS - quad * 4, 4)));
+    X4 v = COLUMNS % 4 == 0 ? in1_load4q(uint(at))
+                            : in1_loadn(uint((batch * K + k) * COLUMNS + quad * 4), uint(min(COLUMNS - quad * 4, 4)));
     return LESS_COLUMN_ZP(v);
 }
+X4 column4(int batch, int k, int quad) { return column4(batch, k, quad, COLUMN_AT_K(batch, k, quad)); }
 #define LOAD_COLUMNS(c, quad)                                                    \
     X4 w##c##0 = column4(batch, k, quad), w##c##1 = column4(batch, k + 1, quad), \
        w##c##2 = column4(batch, k + 2, quad), w##c##3 = column4(batch, k + 3, quad);
