@@ -82,6 +82,7 @@ constexpr Facts llvmpipe_facts = {
                       "docs/performance.md: a CPU waits for eight rows at once"},
     .coalesces = {false, "a CPU's loads are each for themselves", guess},
     .registers = {1024, "what does not fit lies in a CPU's nearest cache", guess},
+    .function_elements = {4, "they have the registers, and other elements work while one waits", guess},
     .own_rows = {16, "each serves 4 to 16 columns",
                  "docs/performance.md: An invocation that shares no rows loads up to 16 itself"},
     .shuffles = {true, "a shuffle costs less than a load", "docs/performance.md: On lavapipe without its subgroup"},
@@ -120,6 +121,8 @@ constexpr Facts subgroups(std::string_view why, std::string_view source, std::ui
             .registers = {registers, "that many are an invocation's, or nearly",
                           "AMD, RDNA Instruction Set Architecture: VGPRs; NVIDIA, CUDA C++ Programming Guide: 255 "
                           "registers per thread; Mesa, src/intel/compiler: 128 registers of 32 bytes"},
+            .function_elements = {4, "they have the registers, and other elements work while one waits",
+                                  "docs/gpu-compilers.md: What the figures are"},
             .product_tiles = {true, "tiles are read more often than they are written, and registers hold large ones",
                               "docs/gpu-compilers.md: The hottest loops of products"},
             .tile_quads = {tile_quads, "so many sums fit into registers",
@@ -151,6 +154,8 @@ constexpr Facts direct(std::string_view why, std::string_view source, std::uint3
             .registers = {registers, "so many are an invocation's where half of what the GPU can hold is at work",
                           "Mesa, src/panfrost/compiler: 64 registers, 32 at full occupancy; src/freedreno/ir3: 48 of "
                           "four components, 96 components at half occupancy"},
+            .function_elements = {1, "four at once take more than half of the registers",
+                                  "docs/gpu-compilers.md: What the figures are"},
             .own_rows = {8, "32 sums and what they are made of fit into 64 registers",
                          "docs/gpu-compilers.md: The hottest loops of products"},
             .product_tiles = {false, "shared memory is no nearer than what is cached",
@@ -162,11 +167,15 @@ constexpr Facts direct(std::string_view why, std::string_view source, std::uint3
 constexpr Facts adreno_facts() {
     Facts facts = direct("64 are a subgroup, or half of one of 128", "Mesa, src/freedreno/common: threadsize_base", 96);
     facts.half_loads = {true, "halves are registers of their own", "docs/gpu-compilers.md: Precision fast"};
+    facts.function_elements = {2, "four at once leave room for fewer subgroups, and one alone waits for itself",
+                               "docs/gpu-compilers.md: What the figures are"};
     return facts;
 }
 
 constexpr Facts adreno_6xx_facts() {
     Facts facts = adreno_facts();
+    facts.function_elements = {4, "they have the registers, and other elements work while one waits",
+                               "docs/gpu-compilers.md: What the figures are"};
     facts.texel_reads = {true, "the texture path reads single words of a storage buffer",
                          "docs/gpu-compilers.md: The hottest loops of products"};
     return facts;
@@ -221,6 +230,7 @@ constexpr Architecture table[] = {
      any_discrete,
      {.busy_invocations = {65536, "a discrete GPU has thousands of lanes, and each waits for memory", guess},
       .registers = {128, "no discrete GPU of these years has fewer", guess},
+      .function_elements = {4, "they have the registers, and other elements work while one waits", guess},
       .product_tiles = {true, "tiles are read more often than they are written", guess},
       .least_tiles = {40, "few workgroups leave most of a discrete GPU idle", guess},
       .tile_parts = {16, "a tile's loop then stays what it is", "docs/gpu-compilers.md: The hottest loops of products"},
@@ -240,6 +250,7 @@ constexpr Architecture table[] = {
       .coalesces = {true, "a GPU fetches whole segments of memory for a subgroup", guess},
       .max_loop_passes = {0, "Vulkan has no such limit", "Vulkan: no limit of loops in its tables of limits"},
       .registers = {64, "no GPU is known that has fewer", guess},
+      .function_elements = {1, "four at once may be more than half of the registers", guess},
       .own_rows = {4, "16 sums and what they are made of fit into 32 registers", guess},
       .shuffles = {true, "a shuffle costs less than a load", guess},
       .fold_subgroup = {0, "nothing is known of another size", guess},

@@ -146,6 +146,10 @@ void choose_products(const DeviceCaps& caps, const Facts& facts, DevicePlan& pla
     because(plan,
             fmt::format("an invocation keeps up to {} values in registers: {}", plan.registers, facts.registers.why));
 
+    plan.function_elements = *facts.function_elements;
+    because(plan, fmt::format("an invocation takes {} elements at a time through a long function: {}",
+                              plan.function_elements, facts.function_elements.why));
+
     plan.own_rows = *facts.own_rows;
     because(plan, plan.own_rows > 0
                       ? fmt::format("without shared rows an invocation loads up to {} itself: {}", plan.own_rows,

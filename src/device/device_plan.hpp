@@ -34,6 +34,8 @@ struct DevicePlan {
     std::uint32_t subgroup_lanes = 1;  ///< size of subgroups that exchange values by shuffle; 1: none do
     bool shared_rows = false;          ///< invocations of a subgroup share the rows of matrix products
     std::uint32_t registers = 64;      ///< of 32 bits, that an invocation has at most without spilling any
+    std::uint32_t function_elements =
+        4;  ///< of a long floating-point function, computed at once by an invocation: 4, 2 or 1
     std::uint32_t own_rows =
         0;  ///< of a matrix product, that an invocation loads where none are shared; 0: gemm is not for it
     bool slow_storage = false;     ///< storage buffers are read and written in components of 64 bits

@@ -23,26 +23,27 @@ template <class T> struct Fact {
 };
 
 struct Facts {
-    Fact<std::uint32_t> workgroup_size = {};   ///< invocations, wanted
-    Fact<std::int64_t> busy_invocations = {};  ///< as DevicePlan's
-    Fact<std::int64_t> far_rows = {};          ///< as DevicePlan's
-    Fact<std::int64_t> row_quads = {};         ///< as DevicePlan's
-    Fact<std::int64_t> walk_bytes = {};        ///< as DevicePlan's
-    Fact<std::int64_t> gathered_rows = {};     ///< as DevicePlan's
-    Fact<bool> coalesces = {};                 ///< a subgroup's loads of neighbouring memory are one
-    Fact<std::int64_t> max_loop_passes = {};   ///< as DevicePlan's
-    Fact<std::uint32_t> registers = {};        ///< as DevicePlan's
-    Fact<std::uint32_t> own_rows = {};         ///< as DevicePlan's
-    Fact<bool> shuffles = {};                  ///< exchange of values within subgroups pays, where the device has it
-    Fact<std::uint32_t> fold_subgroup = {};    ///< invocations that fold by shuffles; 0: the device's size
-    Fact<bool> shared_tiles = {};              ///< sums, scans and transforms in shared memory pay
-    Fact<bool> product_tiles = {};             ///< tiles of matrix products in shared memory pay
-    Fact<std::uint32_t> tile_quads = {};       ///< as DevicePlan's
-    Fact<std::int64_t> least_tiles = {};       ///< as DevicePlan's
-    Fact<std::int64_t> tile_parts = {};        ///< as DevicePlan's
-    Fact<bool> shared_rows = {};               ///< exchange of a product's rows within subgroups pays
-    Fact<bool> fma_chains = {};                ///< as DevicePlan's
-    Fact<bool> cooperative_matrices = {};      ///< they pay, where the device has them
+    Fact<std::uint32_t> workgroup_size = {};     ///< invocations, wanted
+    Fact<std::int64_t> busy_invocations = {};    ///< as DevicePlan's
+    Fact<std::int64_t> far_rows = {};            ///< as DevicePlan's
+    Fact<std::int64_t> row_quads = {};           ///< as DevicePlan's
+    Fact<std::int64_t> walk_bytes = {};          ///< as DevicePlan's
+    Fact<std::int64_t> gathered_rows = {};       ///< as DevicePlan's
+    Fact<bool> coalesces = {};                   ///< a subgroup's loads of neighbouring memory are one
+    Fact<std::int64_t> max_loop_passes = {};     ///< as DevicePlan's
+    Fact<std::uint32_t> registers = {};          ///< as DevicePlan's
+    Fact<std::uint32_t> function_elements = {};  ///< as DevicePlan's
+    Fact<std::uint32_t> own_rows = {};           ///< as DevicePlan's
+    Fact<bool> shuffles = {};                    ///< exchange of values within subgroups pays, where the device has it
+    Fact<std::uint32_t> fold_subgroup = {};      ///< invocations that fold by shuffles; 0: the device's size
+    Fact<bool> shared_tiles = {};                ///< sums, scans and transforms in shared memory pay
+    Fact<bool> product_tiles = {};               ///< tiles of matrix products in shared memory pay
+    Fact<std::uint32_t> tile_quads = {};         ///< as DevicePlan's
+    Fact<std::int64_t> least_tiles = {};         ///< as DevicePlan's
+    Fact<std::int64_t> tile_parts = {};          ///< as DevicePlan's
+    Fact<bool> shared_rows = {};                 ///< exchange of a product's rows within subgroups pays
+    Fact<bool> fma_chains = {};                  ///< as DevicePlan's
+    Fact<bool> cooperative_matrices = {};        ///< they pay, where the device has them
     Fact<std::uint32_t> matrix_subgroup =
         {};                                ///< invocations that work at a matrix unit together; 0: the device's size
     Fact<std::uint32_t> matrix_sums = {};  ///< as DevicePlan's
@@ -69,6 +70,7 @@ inline constexpr std::tuple fact_members{
     std::pair{"coalesces", &Facts::coalesces},
     std::pair{"max_loop_passes", &Facts::max_loop_passes},
     std::pair{"registers", &Facts::registers},
+    std::pair{"function_elements", &Facts::function_elements},
     std::pair{"own_rows", &Facts::own_rows},
     std::pair{"shuffles", &Facts::shuffles},
     std::pair{"fold_subgroup", &Facts::fold_subgroup},

@@ -12,10 +12,10 @@ using namespace tosavk;
 
 namespace {
 
-std::string elements_of(const std::string& library) {
+std::string elements_of(const std::string& library, std::size_t at_once = 1) {
     // Texts are told apart by where they are, as those of the files of shaders/lib, which stay.
     static std::vector<std::unique_ptr<std::string>> kept;
-    return in_single_elements(*kept.emplace_back(std::make_unique<std::string>(library)));
+    return in_single_elements(*kept.emplace_back(std::make_unique<std::string>(library)), at_once);
 }
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
@@ -43,6 +43,11 @@ TEST(SingleElements, ALongFunctionsElementsTakeTurns) {
     EXPECT_TRUE(has(text, "for (int turn = 0; turn < 4; ++turn)")) << text;
     EXPECT_TRUE(has(text, "all_four = vec4(all_four.yzw, power(x.x));")) << text;
     EXPECT_TRUE(has(text, "x = x.yzwx;")) << text;
+
+    const std::string pairs = elements_of("vec4 power(vec4 x) {\n    vec4 y = x;\n" + body + "    return y;\n}\n", 2);
+    EXPECT_TRUE(has(pairs, "for (int turn = 0; turn < 2; ++turn)")) << pairs;
+    EXPECT_TRUE(has(pairs, "all_four = vec4(all_four.zw, power(x.x), power(x.y));")) << pairs;
+    EXPECT_TRUE(has(pairs, "x = x.zwxy;")) << pairs;
 }
 
 TEST(SingleElements, LoopsArraysPartsOfVectorsAndTheirCallersStay) {

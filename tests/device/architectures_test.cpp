@@ -100,12 +100,12 @@ std::string shape_text(const MatrixShape& s) { return fmt::format("{}x{}x{}", s.
 std::map<std::string, std::string> fields_of(const DevicePlan& plan) {
     const auto& [workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations,
                  far_rows, row_quads, walk_bytes, gathered_rows, lanes_together, max_loop_passes, texel_elements,
-                 subgroup_lanes, shared_rows, registers, own_rows, slow_storage, shared_tiles, product_tiles,
-                 tile_quads, least_tiles, tile_parts, product_tile_bytes, fma_chains, dot4, dot4_mixed, cooperative_i8,
-                 cooperative_fp16, cooperative_fp32_sums, matrix_sums, paired_products, subgroup_size, fold_lanes,
-                 int64, nan_preserve, rte, exact_reciprocals, native_fp16, half_roundings, has_fp16, storage16,
-                 half_texels, half_products, fast_fp16, map_in_place, staging_bytes, timeline_semaphores, submit_work,
-                 submit_bytes, reasons, sizes] = plan;
+                 subgroup_lanes, shared_rows, registers, function_elements, own_rows, slow_storage, shared_tiles,
+                 product_tiles, tile_quads, least_tiles, tile_parts, product_tile_bytes, fma_chains, dot4, dot4_mixed,
+                 cooperative_i8, cooperative_fp16, cooperative_fp32_sums, matrix_sums, paired_products, subgroup_size,
+                 fold_lanes, int64, nan_preserve, rte, exact_reciprocals, native_fp16, half_roundings, has_fp16,
+                 storage16, half_texels, half_products, fast_fp16, map_in_place, staging_bytes, timeline_semaphores,
+                 submit_work, submit_bytes, reasons, sizes] = plan;
     static_cast<void>(reasons), static_cast<void>(sizes);
     const auto text = [](const auto& value) { return fmt::format("{}", value); };
     return {{"workgroup_size", text(workgroup_size)},
@@ -124,6 +124,7 @@ std::map<std::string, std::string> fields_of(const DevicePlan& plan) {
             {"subgroup_lanes", text(subgroup_lanes)},
             {"shared_rows", text(shared_rows)},
             {"registers", text(registers)},
+            {"function_elements", text(function_elements)},
             {"own_rows", text(own_rows)},
             {"slow_storage", text(slow_storage)},
             {"shared_tiles", text(shared_tiles)},

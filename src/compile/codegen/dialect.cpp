@@ -37,7 +37,7 @@ std::string rounded(DType t, const std::string& expression) {
 
 std::string_view library_text(const std::string& file, const DevicePlan& device) {
     const std::string_view text = shader_file(file);
-    return device.has_few_registers() ? in_single_elements(text) : text;
+    return device.function_elements < 4 ? in_single_elements(text, device.function_elements) : text;
 }
 
 std::string preamble(const DevicePlan& device, StoreForm stores, const Defines& defines, bool small_floats, bool fp16) {
@@ -73,7 +73,7 @@ std::string preamble(const DevicePlan& device, StoreForm stores, const Defines& 
     for (const char* file : {"lib/types.glsl", "lib/index.glsl", "lib/wide.glsl", "lib/scale.glsl"}) {
         text += shader_file(file);
     }
-    if (device.has_few_registers()) text += shader_file("lib/single_elements.glsl");
+    if (device.function_elements < 4) text += shader_file("lib/single_elements.glsl");
     text += library_text("lib/math.glsl", device);
     if (small_floats) {
         text += fmt::format(

@@ -41,27 +41,32 @@ std::string of_one_element(std::string text) {
 constexpr std::size_t long_function = 500;
 
 /// Calls the function of one element for each of four.
-std::string of_four_elements(const LibraryFunction& f) {
+std::string of_four_elements(const LibraryFunction& f, std::size_t at_once) {
     static const std::regex parameter(R"(\s*((?:inout |out |in )?)(\w+) (\w+)\s*,?)");
     const bool in_turn =
         f.text.size() > long_function && f.result != "void" && f.parameters.find("out ") == std::string::npos;
+    const std::string_view next = at_once == 1 ? "yzwx" : "zwxy";
     std::string calls, turns;
-    for (const char element : std::string_view(in_turn ? "x" : "xyzw")) {
+    const std::string_view elements = std::string_view("xyzw").substr(0, in_turn ? at_once : 4);
+    for (const char element : elements) {
         std::string arguments;
         for (std::sregex_iterator p(f.parameters.begin(), f.parameters.end(), parameter), end; p != end; ++p) {
             const bool is_vector = (*p)[2].str().ends_with("vec4");
             const std::string name = (*p)[3].str();
             arguments +=
                 fmt::format("{}{}{}", arguments.empty() ? "" : ", ", name, is_vector ? std::string{'.', element} : "");
-            if (is_vector) turns += fmt::format("        {0} = {0}.yzwx;\n", name);
+            if (is_vector && element == 'x') turns += fmt::format("        {0} = {0}.{1};\n", name, next);
         }
         const std::string call = fmt::format("{}({})", f.name, arguments);
-        if (in_turn) calls += fmt::format("        all_four = {}(all_four.yzw, {});\n", f.result, call);
+        if (in_turn) calls += fmt::format(", {}", call);
         else if (f.result == "void") calls += fmt::format("    {};\n", call);
         else calls += fmt::format("    all_four.{} = {};\n", element, call);
     }
     if (in_turn)
-        calls = fmt::format("    [[dont_unroll]] for (int turn = 0; turn < 4; ++turn) {{\n{}{}    }}\n", calls, turns);
+        calls = fmt::format(
+            "    [[dont_unroll]] for (int turn = 0; turn < {}; ++turn) {{\n"
+            "        all_four = {}(all_four.{}{});\n{}    }}\n",
+            4 / at_once, f.result, next.substr(0, 4 - at_once), calls, turns);
     return f.result == "void" ? fmt::format("void {}({}) {{\n{}}}\n", f.name, f.parameters, calls)
                               : fmt::format("{0} {1}({2}) {{\n    {0} all_four;\n{3}    return all_four;\n}}\n",
                                             f.result, f.name, f.parameters, calls);
@@ -78,7 +83,7 @@ bool has_single_form(const LibraryFunction& f, const std::set<std::string>& whol
     return true;
 }
 
-std::string single_elements(std::string_view library) {
+std::string single_elements(std::string_view library, std::size_t at_once) {
     static const std::regex head(R"(^([iub]?vec4|void) (\w+)\(([^()]*)\) \{(.*))");
     static const std::regex macro(R"(^[A-Z][A-Z0-9_]*\((\w+),.*)"), other(R"(^\w+ (\w+)\(.*(?:vec|wide).*)");
     std::set<std::string> whole;
@@ -108,19 +113,19 @@ std::string single_elements(std::string_view library) {
             text += function.text;
             continue;
         }
-        text += of_one_element(function.text) + of_four_elements(function);
+        text += of_one_element(function.text) + of_four_elements(function, at_once);
     }
     return text;
 }
 
 }  // namespace
 
-const std::string& in_single_elements(std::string_view library) {
+const std::string& in_single_elements(std::string_view library, std::size_t at_once) {
     static std::mutex mutex;
-    static std::map<const char*, std::string> all;
+    static std::map<std::pair<const char*, std::size_t>, std::string> all;
     const std::lock_guard lock(mutex);
-    const auto [found, is_new] = all.try_emplace(library.data());
-    if (is_new) found->second = single_elements(library);
+    const auto [found, is_new] = all.try_emplace(std::pair(library.data(), at_once));
+    if (is_new) found->second = single_elements(library, at_once);
     return found->second;
 }
 
