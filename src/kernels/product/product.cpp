@@ -49,6 +49,9 @@ template <class Enough> int direct_rows(const Product& p, const DevicePlan& devi
             (p.is_matrix ? rows == 8 : is_in_line(p, rows)) && enough(rows))
             return rows;
     }
+    // Where there are registers for it, pixels of several lines have addresses of their own.
+    if (!p.is_matrix && device.registers >= 96 && std::min(most, static_cast<int>(device.own_rows)) >= 8 && enough(8))
+        return 8;
     return std::min(most, 4);
 }
 
