@@ -50,7 +50,7 @@ struct ProductChoice {
     /// Of a convolution: its words of weights hold one column each, and its bias what zero points add.
     Dot4 dot4 = Dot4::none;
     std::optional<InnerUnits> units = {};  ///< of a convolution: its weights are packed so
-    std::int64_t parts = 1;                ///< of gemm_tiles: see in_parts()
+    std::int64_t parts = 1;                ///< of gemm_tiles and gemm_direct: see in_parts()
 };
 
 /// Each decides whether its kernel suits the product and the device, or declines with a sentence in `why`. Sets kernel,
@@ -61,8 +61,8 @@ std::optional<ProductChoice> plan_shared_rows(const Product& product, const Devi
 /// For devices that like tiles in shared memory, and products that keep them busy, or any with `however_few` not 0.
 std::optional<ProductChoice> plan_shared_tiles(const Product& product, const DevicePlan& device, std::string& why,
                                                int however_few);
-/// The same where there are few, each made by several workgroups with a part of the inner dimension: `fixed_parts` of
-/// them; 0: by the sizes.
+/// The same where there are few, each made by several workgroups with a part of the inner dimension, or where they are
+/// in registers alone by several invocations: `fixed_parts` of them; 0: by the sizes.
 std::optional<ProductChoice> plan_tiles_in_parts(const Product& product, const DevicePlan& device, std::string& why,
                                                  int fixed_parts);
 /// A choice of ProductChoice::parts parts with its operands, of a convolution the bias as the last one: as the pass
