@@ -32,6 +32,13 @@
 
 #if PARTS > 1
 layout(constant_id = 25) const int OUT_ROWS = 1;  // late: of the output
+#endif
+#if PARTS > 1 && MATRIX
+#define FIRST_TAP 0
+#define END_TAP 1
+#define FIRST_BLOCK(tap) first_block
+#define END_BLOCK(tap) end_block
+#elif PARTS > 1
 // The blocks of an invocation, those of all taps counted through: taps, and of each the blocks.
 #define FIRST_TAP (first_block / K_BLOCKS)
 #define END_TAP ((end_block + K_BLOCKS - 1) / K_BLOCKS)

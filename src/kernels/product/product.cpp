@@ -201,8 +201,10 @@ std::optional<ProductChoice> plan_rows_in_parts(const Product& p, const DevicePl
         why = "this device has no use for tiles that have parts";
         return std::nullopt;
     }
-    const int tile =
-        direct_rows(p, device, [&](int rows) { return device.chooses(p.rows >= rows, "whole rows", rows); });
+    // Zero points, and which part it is, take registers that eight rows would need.
+    const bool takes_more = device.has_few_registers() && p.is_matrix && !p.is_float && p.dot4 == Dot4::none;
+    const int tile = direct_rows(
+        p, device, [&](int rows) { return !takes_more && device.chooses(p.rows >= rows, "whole rows", rows); });
     const std::int64_t tiles = p.batch * quotient_up(p.rows, tile) * p.quads();
     if (fixed_parts == 0 && !device.chooses(p.rows >= tile, "filled rows", tile)) {
         why = "so few rows do not fill its tile";
