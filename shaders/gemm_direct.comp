@@ -130,7 +130,8 @@ X4 column_at(uint at, int batch, int k, int quad) {
     X4 w00 = WEIGHT(w_at0, 0), w01 = WEIGHT(w_at1, 1), w02 = WEIGHT(w_at2, 2), w03 = WEIGHT(w_at3, 3);            \
     w_at0 += 4u * WEIGHT_ROW, w_at1 += 4u * WEIGHT_ROW, w_at2 += 4u * WEIGHT_ROW, w_at3 += 4u * WEIGHT_ROW;
 #define BEGIN_WEIGHTS                                                                                             \
-    uint w_at0 = FIRST_WEIGHT(FIRST_BLOCK(tap)), w_at1 = w_at0 + WEIGHT_ROW, w_at2 = w_at1 + WEIGHT_ROW, w_at3 = w_at2 + WEIGHT_ROW;
+    uint w_at0 = FIRST_WEIGHT(FIRST_BLOCK(tap)), w_at1 = w_at0 + WEIGHT_ROW, w_at2 = w_at1 + WEIGHT_ROW, \
+         w_at3 = w_at2 + WEIGHT_ROW;
 #else
 #define BEGIN_WEIGHTS
 #ifdef WEIGHT

@@ -306,7 +306,8 @@ void main() {
                 column_blocks[i] = COLUMN_BLOCK(0);
                 if (HAS_COLUMN(i) && WITHIN(block)) {
 #if MATRIX
-                    int from = turn * 4 + i * (SIZE / TILE_QUADS) * ITEM, k = from + part * DEPTH * TOGETHER * 4 + e * ITEM;
+                    int from = turn * 4 + i * (SIZE / TILE_QUADS) * ITEM;
+                    int k = from + part * DEPTH * TOGETHER * 4 + e * ITEM;
                     column_blocks[i] = column_block(batch, quad, k, columns_at + from * (COLUMNS / 4));
 #elif X_FLOAT
                     column_blocks[i] = in1_load4q(uint(WEIGHT_AT(i) + turn * (COLUMN_STEPS / TOGETHER)));
@@ -327,8 +328,10 @@ void main() {
 #endif
             }
             barrier();
-#if X_FLOAT || DOT4
+#if X_FLOAT || (DOT4 && !(MATRIX && DEPTH == 2))
             [[unroll]]
+#elif DOT4
+            [[dont_unroll]]  // all loads at once, beside sums for both zero points, are more than few registers hold
 #endif
             for (int b = 0; b < DEPTH; ++b) {
                 // Constants come last, where they are part of a load.
