@@ -54,7 +54,11 @@ def _refusal(sentence: str) -> Callable[..., Any]:
 
 def _computed(name: str, *arguments: Any, **options: Any) -> Any:
     """A rule of `_jax_linalg`, which is imported, and JAX's numpy with it, when a program first needs it."""
-    return getattr(importlib.import_module(f"{__package__}._jax_linalg"), name)(*arguments, **options)
+    jax: Any = importlib.import_module("jax")
+    rule = getattr(importlib.import_module(f"{__package__}._jax_linalg"), name)
+    # What the program's author forbids in his own lines is no rule for ours.
+    with jax.numpy_rank_promotion("allow"), jax.numpy_dtype_promotion("standard"):
+        return rule(*arguments, **options)
 
 
 def _register_function(mlir: Any, primitive: Any, name: str) -> None:

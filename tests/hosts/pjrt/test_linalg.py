@@ -124,6 +124,14 @@ class Decomposition(Case):
         x = matrix(5, 3, 3, kind=np.complex64)
         self.hermitian(x + adjoint(x))
 
+    def test_strict_promotion(self):
+        """The author's strictness is about his own lines; it shows while a program is traced."""
+        with jax.numpy_rank_promotion("raise"), jax.numpy_dtype_promotion("strict"):
+            for kind in (np.float32, np.complex64):
+                with jax.default_device(self.device):
+                    jax.jit(lax.linalg.eigh).lower(matrix(3, 4, 4, kind=kind))
+                    jax.jit(lax.linalg.svd).lower(matrix(2, 3, 5, kind=kind))
+
     def test_eigh_larger(self):
         x = matrix(128, 128)
         self.hermitian(x + x.T)
