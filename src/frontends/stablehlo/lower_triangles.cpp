@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 namespace tosavk::stablehlo {
 
 using tosavk::Op;
@@ -175,6 +177,13 @@ void lower_cholesky(Lowering& l) {
         columns.push_back(joined(l, parts, 1));
     }
     Matrix result = joined(l, columns, 2);
+    if (rows > 0) {
+        // As LAPACK's callers have it, nothing is a result where a pivot was not positive: all that follow it are NaN.
+        const Id last = part(l, part(l, result, 1, rows - 1, 1), 2, rows - 1, 1).re;
+        const Id positive = is_below(l, float_splat(l, last, 0), last);
+        constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+        result = each(result, [&](Id id) { return l.select(positive, id, float_splat(l, id, nan)); });
+    }
     if (!lower) result = transposed(l, result, true);
     set_matrix(l, result, a.element);
 }

@@ -173,6 +173,16 @@ class Triangles(Factors):
         factor = np.asarray(self.same_as_cpu(jnp.linalg.cholesky, positive, bound=1e-5))
         np.testing.assert_allclose(factor @ factor.T, positive, atol=1e-4)
 
+    def test_not_positive(self):
+        """No factor at all, wherever the pivot is that is not positive."""
+        for kind in (np.float32, np.complex64):
+            many = np.tile(np.eye(5, dtype=kind), (6, 1, 1))
+            for k in range(5):
+                many[k, k, k] = -k  # once 0
+            many[:5, 3, 1] = many[:5, 1, 3] = 0.25
+            factors = np.asarray(self.same_as_cpu(jnp.linalg.cholesky, many, bound=1e-5))
+            self.assertEqual(np.isnan(factors[:, 0, 0]).tolist(), [True] * 5 + [False])
+
     def test_scipy(self):
         def check(a):
             a = a + 3 * np.eye(a.shape[-1], dtype=a.dtype)
