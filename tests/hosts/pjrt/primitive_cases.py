@@ -58,6 +58,14 @@ def close(mine, wanted):
     np.testing.assert_allclose(widened(mine), widened(wanted), *BOUNDS[size])
 
 
+def close_in_fp32(case, arguments, mine):
+    """The CPU rounds running sums of bfloat16 at every step, the device at the end: as the CPU has it in float32."""
+    wide = [np.float32(x) if getattr(x, "dtype", None) == jax.numpy.bfloat16 else x for x in arguments]
+    wanted = jax.tree.leaves(on(jax.devices("cpu")[0], case.dyn_fun, wide))
+    for one, other in zip(mine, wanted):
+        close(one, other.astype(one.dtype))
+
+
 def adjoint(matrix):
     return np.conj(np.swapaxes(matrix, -1, -2))
 
@@ -70,9 +78,13 @@ def check_basis(basis):
 
 
 def check_factors(case, arguments, mine, wanted):
-    """Eigenvectors and singular vectors are known up to a factor, and together with their values."""
+    """Eigenvectors and singular vectors are known up to a factor, and together with their values; Cholesky's factor
+    as well as the matrix allows, and above the diagonal it is anything."""
     matrix = np.asarray(arguments[0])
-    if case.group_name == "eigh":
+    if case.group_name == "cholesky":
+        factor = np.tril(widened(mine[0]))
+        made = factor @ adjoint(factor)
+    elif case.group_name == "eigh":
         vectors, values = mine
         close(values, wanted[1])
         lower = np.tril(matrix) if case.params.get("lower", True) else adjoint(np.triu(matrix))
@@ -89,7 +101,16 @@ def check_factors(case, arguments, mine, wanted):
         check_basis(left)
         check_basis(right)
     if case.params.get("subset_by_index") is None and matrix.size:
-        np.testing.assert_allclose(made, matrix, 0, 2e-5 * max(1, np.abs(matrix).max()) * max(matrix.shape[-2:]))
+        matrix, precision = widened(matrix), 2e-5 if matrix.dtype.itemsize > 2 else 1e-2
+        np.testing.assert_allclose(made, matrix, 0, precision * max(1, np.abs(matrix).max()) * max(matrix.shape[-2:]))
+
+
+def check_order(case, mine, wanted):
+    """A sort that is not stable: the keys, and what came along with them, in any order where keys are equal."""
+    for one, other in zip(mine[: case.params["num_keys"]], wanted):
+        close(one, other)
+    rows = [sorted(zip(*(np.asarray(leaf).tolist() for leaf in leaves))) for leaves in (mine, wanted)]
+    assert rows[0] == rows[1], rows
 
 
 def run(case, device, rounds):
@@ -114,13 +135,19 @@ def run(case, device, rounds):
     assert shapes[0] == shapes[1], shapes
     if case.group_name == "bitcast_convert_type" and rounds:
         return "the bits of f64"
-    if case.group_name in ("eigh", "svd"):
+    if case.group_name in ("cholesky", "eigh", "svd"):
         check_factors(case, arguments, mine, wanted)
         return "the same"
-    if case.group_name == "cholesky":  # what is above the diagonal is anything
-        mine, wanted = [np.tril(leaf) for leaf in mine], [np.tril(leaf) for leaf in wanted]
-    for one, other in zip(mine, wanted):
-        close(one, other)
+    if case.group_name == "sort" and not case.params["is_stable"] and case.params["num_keys"] < len(mine):
+        check_order(case, mine, wanted)
+        return "the same"
+    try:
+        for one, other in zip(mine, wanted):
+            close(one, other)
+    except AssertionError:
+        if "bfloat16" not in [leaf.dtype.name for leaf in wanted]:
+            raise
+        close_in_fp32(case, arguments, mine)
     return "the same"
 
 
