@@ -241,24 +241,51 @@ TEST(StablehloWords, BranchesAgreeInTheirForm) {
     }
 }
 
-TEST(StablehloWords, UpdatesOfOnePlaceAreMultipliedInTurns) {
-    const Graph graph = test::stablehlo_graph(R"(
-  func.func public @main(%arg0: tensor<3xi64>, %arg1: tensor<5x1xi32>, %arg2: tensor<5xi64>) -> tensor<3xi64> {
-    %0 = "stablehlo.scatter"(%arg0, %arg1, %arg2) <{indices_are_sorted = false, scatter_dimension_numbers =
+/// Five numbers into three places, of which they name one three times; behind `steps` other operations.
+Graph scattered(const std::string& combiner, int steps = 0) {
+    std::string text = R"(
+  func.func public @main(%arg0: tensor<3xi64>, %arg1: tensor<5x1xi32>, %arg2: tensor<5xi64>) -> tensor<3xi64> {)";
+    for (int k = 0; k < steps; ++k)
+        text +=
+            fmt::format("\n    %s{} = stablehlo.abs %{} : tensor<5x1xi32>", k, k ? fmt::format("s{}", k - 1) : "arg1");
+    text += fmt::format(R"(
+    %0 = "stablehlo.scatter"(%arg0, {}, %arg2) <{{indices_are_sorted = false, scatter_dimension_numbers =
         #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>,
-        unique_indices = false}> ({
+        unique_indices = false}}> ({{
     ^bb0(%a: tensor<i64>, %b: tensor<i64>):
-      %1 = stablehlo.multiply %a, %b : tensor<i64>
+      %1 = stablehlo.{} %a, %b : tensor<i64>
       stablehlo.return %1 : tensor<i64>
-    }) : (tensor<3xi64>, tensor<5x1xi32>, tensor<5xi64>) -> tensor<3xi64>
+    }}) : (tensor<3xi64>, tensor<5x1xi32>, tensor<5xi64>) -> tensor<3xi64>
     return %0 : tensor<3xi64>
-  })");
+  }})",
+                        steps ? fmt::format("%s{}", steps - 1) : "%arg1", combiner);
+    return test::stablehlo_graph(text);
+}
+
+HostTensor five_places() {
     HostTensor places(DType::i32, {5, 1});
     places.bytes = encode_ints(DType::i32, std::vector<std::int64_t>{2, 0, 2, 7, 2});
-    const auto got = reference_run(
-        graph, std::vector{words({3}, {5, 6, 100000}), places, words({5}, {100000, 3, 100000, 9, 4000000000})});
+    return places;
+}
+
+TEST(StablehloWords, UpdatesOfOnePlaceAreMultipliedInTurns) {
+    const auto got = reference_run(scattered("multiply"), std::vector{words({3}, {5, 6, 100000}), five_places(),
+                                                                      words({5}, {100000, 3, 100000, 9, 4000000000})});
     // 1e15 * 4e9 modulo 2^64
     EXPECT_EQ(elements_of<std::uint64_t>(got.at(0)), (Numbers{15, 6, 1000000000000000u * 4000000000u}));
+}
+
+TEST(StablehloWords, TheLeastAndMostOfOnePlace) {
+    const std::uint64_t wide = std::uint64_t{1} << 40, negative = ~wide;
+    const std::vector in{words({3}, {5, 6, wide}), five_places(), words({5}, {wide + 1, 3, negative, 9, wide + 2})};
+    // However far the graph's list of values has grown by then.
+    for (int steps = 0; steps <= 64; ++steps) {
+        SCOPED_TRACE(steps);
+        const auto most = reference_run(scattered("maximum", steps), in);
+        EXPECT_EQ(elements_of<std::uint64_t>(most.at(0)), (Numbers{5, 6, wide + 2}));
+        const auto least = reference_run(scattered("minimum", steps), in);
+        EXPECT_EQ(elements_of<std::uint64_t>(least.at(0)), (Numbers{3, 6, negative}));
+    }
 }
 
 std::array<std::uint32_t, 2> threefry(std::uint32_t k0, std::uint32_t k1, std::uint32_t x, std::uint32_t y) {
