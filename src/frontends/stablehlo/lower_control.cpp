@@ -3,6 +3,8 @@
 #include "frontends/stablehlo/functions.hpp"
 #include "frontends/stablehlo/lowering.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstring>
 #include <limits>

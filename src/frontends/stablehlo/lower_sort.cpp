@@ -32,35 +32,90 @@ std::vector<Tensor> keys_of(Lowering& l, const std::vector<Tensor>& inputs, cons
     return keys;
 }
 
-/// By the last key first, of words by the lower one: what is alike in one before it stays in that order.
-std::vector<Id> sorted_by(Lowering& l, const std::vector<Tensor>& keys, const std::vector<Comparison>& order,
-                          std::size_t axis, std::vector<Id> parts) {
-    std::vector<tosavk::Attributes> each;
-    std::vector<Id> all;
+struct Key {
+    Id id;
+    tosavk::Attributes attrs;
+};
+
+/// One for each word of each key, in their order.
+std::vector<Key> words_of_keys(Lowering& l, const std::vector<Tensor>& keys, const std::vector<Comparison>& order) {
+    std::vector<Key> all;
     for (std::size_t k = 0; k < keys.size(); ++k) {
         const Tensor& key = keys[k];
         tosavk::Attributes attrs;
-        attrs.axis = static_cast<std::int32_t>(axis);
         attrs.descending = order[k].direction == "GT";
         attrs.total_order = order[k].total_order && is_float(l.type(key.id));
         attrs.is_unsigned = is_unsigned_integer(key.element) && (bits_of(key.element) <= 32 || key.is_pair());
         if (key.is_pair()) {
-            all.push_back(key.other);
-            each.push_back(attrs);
+            all.push_back({key.other, attrs});
             attrs.is_unsigned = true;
         }
-        all.push_back(key.id);
-        each.push_back(attrs);
+        all.push_back({key.id, attrs});
     }
+    return all;
+}
+
+/// By the last key first, of words by the lower one: what is alike in one before it stays in that order.
+std::vector<Id> sorted_by(Lowering& l, const std::vector<Key>& keys, std::size_t axis, const std::vector<Id>& parts) {
+    std::vector<Id> all;
+    for (const Key& key : keys) all.push_back(key.id);
     std::size_t left = all.size();
     all.insert(all.end(), parts.begin(), parts.end());
     while (left-- > 0) {
         const auto key = all.begin() + static_cast<std::ptrdiff_t>(left);
         std::rotate(all.begin(), key, key + 1);
-        all = l.sort(all, each[left]);
+        tosavk::Attributes attrs = keys[left].attrs;
+        attrs.axis = static_cast<std::int32_t>(axis);
+        all = l.sort(all, attrs);
         all.erase(all.begin());
     }
     return all;
+}
+
+/// Lines [count, n], along which is sorted, and back.
+struct SortedLines {
+    Shape turned;
+    std::vector<std::int64_t> turn;
+    std::int64_t count, n;
+
+    SortedLines(const Shape& shape, std::size_t axis) : turned(shape), turn(shape.size()), n(shape[axis]) {
+        count = tosavk::element_count(shape) / n;
+        std::iota(turn.begin(), turn.end(), 0);
+        std::swap(turn[axis], turn.back());
+        std::swap(turned[axis], turned.back());
+    }
+    Id of(Lowering& l, Id id) const { return l.reshape(l.transpose(id, turn), {count, n}); }
+    Id back(Lowering& l, Id id) const { return l.transpose(l.reshape(id, turned), turn); }
+    Id places(Lowering& l) const {
+        std::vector<std::int64_t> numbers(static_cast<std::size_t>(n));
+        std::iota(numbers.begin(), numbers.end(), 0);
+        return l.tile_to(l.constant_i32({1, n}, numbers), {count, n});
+    }
+    /// Of each line what is at its places.
+    Id read(Lowering& l, Id line, Id places) const {
+        const DType type = l.type(line);
+        const Id table = l.reshape(type == DType::boolean ? l.cast(line, DType::i8) : line, {count, n, 1});
+        const Id found = l.reshape(l.add(Op::gather, {table, places}, l.type(table)), {count, n});
+        return type == DType::boolean ? l.cast(found, type) : found;
+    }
+};
+
+/// As many tensors as one SORT moves at once: each is read and written through a binding of its own.
+constexpr std::size_t most_moved = 8;
+
+/// Where more are to be moved: only the places are, by one key after the other; what is at them is read in the end.
+std::vector<Id> sorted_by_places(Lowering& l, const std::vector<Key>& keys, const SortedLines& lines,
+                                 const std::vector<Id>& parts) {
+    Id places = lines.places(l);
+    for (auto key = keys.rbegin(); key != keys.rend(); ++key) {
+        const Id line = lines.of(l, key->id);
+        tosavk::Attributes attrs = key->attrs;
+        attrs.axis = 1;
+        places = l.sort({key == keys.rbegin() ? line : lines.read(l, line, places), places}, attrs)[1];
+    }
+    std::vector<Id> moved;
+    for (const Id part : parts) moved.push_back(lines.back(l, lines.read(l, lines.of(l, part), places)));
+    return moved;
 }
 
 /// For each element, how many go before it: [.., n] from comparisons of all with all. Stable.
@@ -109,27 +164,18 @@ std::vector<Tensor> sorted(Lowering& l, const std::vector<Tensor>& inputs, std::
         if (x.has_two()) parts.push_back(x.other);
     }
     const std::vector<Tensor> keys = keys_of(l, inputs, comparator, order);
+    const SortedLines by(shape, axis);
     std::vector<Id> moved;
     if (!keys.empty()) {
-        moved = sorted_by(l, keys, order, axis, parts);
+        const std::vector<Key> words = words_of_keys(l, keys, order);
+        moved = words.size() + parts.size() > most_moved ? sorted_by_places(l, words, by, parts)
+                                                         : sorted_by(l, words, axis, parts);
     } else {
-        std::vector<std::int64_t> turn(shape.size());
-        std::iota(turn.begin(), turn.end(), 0);
-        std::swap(turn[axis], turn.back());
-        const std::int64_t n = shape[axis], count = tosavk::element_count(shape) / n;
-        if (n > 1024) l.unsupported("its comparator is supported for lines of up to 1024 elements");
-        const auto line = [&](Id id) { return l.reshape(l.transpose(id, turn), {count, n}); };
-        Shape turned = shape;
-        std::swap(turned[axis], turned.back());
+        if (by.n > 1024) l.unsupported("its comparator is supported for lines of up to 1024 elements");
         std::vector<Tensor> lines;
-        for (const Tensor& x : inputs) lines.push_back(l.move(x, line));
-        std::vector<Id> all{ranks(l, comparator, lines, count, n)};
-        for (const Id part : parts) all.push_back(line(part));
-        tosavk::Attributes attrs;
-        attrs.axis = 1;
-        moved = l.sort(all, attrs);
-        moved.erase(moved.begin());
-        for (Id& id : moved) id = l.transpose(l.reshape(id, turned), turn);
+        for (const Tensor& x : inputs) lines.push_back(l.move(x, [&](Id id) { return by.of(l, id); }));
+        const Key rank{by.back(l, ranks(l, comparator, lines, by.count, by.n)), {}};
+        moved = parts.size() < most_moved ? sorted_by(l, {rank}, axis, parts) : sorted_by_places(l, {rank}, by, parts);
     }
     std::size_t next = 0;
     std::vector<Tensor> made;

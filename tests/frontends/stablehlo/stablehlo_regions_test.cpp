@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <numeric>
 
 namespace tosavk {
 namespace {
@@ -216,6 +218,62 @@ TEST(StablehloRegions, SortsBySeveralKeysAreSorts) {
         const std::string end = "\n      stablehlo.return %4 : tensor<i1>";
         EXPECT_EQ(places_by(by_real + by_integer + form + end, a, b, &sorts), expected);
         EXPECT_EQ(sorts, 2u);
+    }
+}
+
+/// Tensors [31, 3] sorted along the first dimension by two of them, a flag and 64 bits among the others.
+TEST(StablehloRegions, AnyNumberOfTensorsIsSorted) {
+    List a, expected(93);
+    for (std::int64_t i = 0; i < 93; ++i) a.push_back(i * 37 % 11);
+    for (std::int64_t column = 0; column < 3; ++column) {
+        List order(31);
+        std::iota(order.begin(), order.end(), 0);
+        std::stable_sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t j) {
+            const auto at = [&](std::int64_t row) { return a[static_cast<std::size_t>(row * 3 + column)]; };
+            return at(i) % 2 != at(j) % 2 ? at(i) % 2 < at(j) % 2 : at(i) > at(j);
+        });
+        for (std::size_t k = 0; k < 31; ++k) expected[k * 3 + static_cast<std::size_t>(column)] = order[k] * 3 + column;
+    }
+    for (const int more : {0, 1, 2, 3, 4, 15}) {
+        SCOPED_TRACE(more);
+        std::string values = "%a, %odd, %flag, %wide", types = "T, T, tensor<31x3xi1>, tensor<31x3xi64>", arguments;
+        for (int k = 0; k <= more; ++k) values += ", %i", types += ", T";
+        for (int k = 2; k < 5 + more; ++k)
+            for (const char side : {'x', 'y'})
+                arguments += fmt::format(", %{}{}: tensor<{}>", side, k, k == 2 ? "i1" : k == 3 ? "i64" : "i32");
+        std::string text = fmt::format(R"(
+  func.func public @main(%a: T) -> (T, T, T) {{
+    %i = stablehlo.constant dense<[{}]> : T
+    %two = stablehlo.constant dense<2> : T
+    %odd = stablehlo.remainder %a, %two : T
+    %flag = stablehlo.convert %odd : (T) -> tensor<31x3xi1>
+    %wide = stablehlo.convert %i : (T) -> tensor<31x3xi64>
+    %0:{} = "stablehlo.sort"({}) <{{dimension = 0 : i64, is_stable = true}}> ({{
+    ^bb0(%x0: tensor<i32>, %y0: tensor<i32>, %x1: tensor<i32>, %y1: tensor<i32>{}):
+      %1 = stablehlo.compare LT, %x1, %y1, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %2 = stablehlo.compare EQ, %x1, %y1, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %3 = stablehlo.compare GT, %x0, %y0, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %4 = stablehlo.and %2, %3 : tensor<i1>
+      %5 = stablehlo.or %1, %4 : tensor<i1>
+      stablehlo.return %5 : tensor<i1>
+    }}) : ({}) -> ({})
+    %flags = stablehlo.convert %0#2 : (tensor<31x3xi1>) -> T
+    %narrow = stablehlo.convert %0#3 : (tensor<31x3xi64>) -> T
+    return %0#{}, %flags, %narrow : T, T, T
+  }})",
+                                       "ROWS", 5 + more, values, arguments, types, types, 4 + more);
+        std::string rows;
+        for (std::int64_t i = 0; i < 93; i += 3) rows += fmt::format("{}[{}, {}, {}]", i ? ", " : "", i, i + 1, i + 2);
+        text.replace(text.find("ROWS"), 4, rows);
+        for (std::size_t at = 0; (at = text.find('T', at)) != std::string::npos;)
+            if (std::isalpha(text[at + 1]) || std::isalpha(text[at - 1])) ++at;
+            else text.replace(at, 1, "tensor<31x3xi32>");
+        const std::vector<HostTensor> made = reference_run(test::stablehlo_graph(text), std::vector{ints({31, 3}, a)});
+        EXPECT_EQ(ints_of(made.at(0)), expected);
+        EXPECT_EQ(ints_of(made.at(2)), expected);
+        List odd;
+        for (const std::int64_t i : expected) odd.push_back(a[static_cast<std::size_t>(i)] % 2);
+        EXPECT_EQ(ints_of(made.at(1)), odd);
     }
 }
 

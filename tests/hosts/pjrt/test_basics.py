@@ -262,6 +262,8 @@ class Ends(Case):
 
     def test_fewer_bits(self):
         numbers = np.array([6e-8, 3e-5, 1.1, 5e-6, 60000, -2.5e-7, np.nan, np.inf, -np.inf], np.float16)
+        if jax.__version_info__ < (0, 8):  # there the CPU makes infinity of NaN
+            numbers = numbers[~np.isnan(numbers)]
         for exponent, mantissa in ((5, 7), (5, 10), (4, 5), (8, 3), (5, 0), (3, 2)):
             for x in (numbers, numbers.astype(np.float32)):
                 self.parts_are_equal(lambda x: lax.reduce_precision(x, exponent, mantissa), x)
