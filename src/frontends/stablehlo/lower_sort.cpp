@@ -4,6 +4,8 @@
 #include "frontends/stablehlo/functions.hpp"
 #include "frontends/stablehlo/lower_custom.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -146,8 +148,15 @@ Id ranks(Lowering& l, const Region& comparator, const std::vector<Tensor>& lines
 
 void lower_sort(Lowering& l) {
     const std::vector<Tensor> inputs = l.all_given();
+    const Shape shape = l.shape(inputs.at(0).id);
+    const auto rank = static_cast<std::int64_t>(shape.size());
     std::int64_t dimension = l.integer("dimension");
-    if (dimension < 0) dimension += static_cast<std::int64_t>(l.shape(inputs.at(0).id).size());
+    if (dimension < -rank || dimension >= rank)
+        l.fail(fmt::format("a tensor of shape {} has no dimension {}", to_string(shape), dimension));
+    if (dimension < 0) dimension += rank;
+    for (const Tensor& x : inputs)
+        if (l.shape(x.id) != shape)
+            l.fail(fmt::format("it sorts {} and {} together", to_string(shape), to_string(l.shape(x.id))));
     const std::vector<Tensor> made = sorted(l, inputs, static_cast<std::size_t>(dimension), l.region(0));
     for (std::size_t k = 0; k < made.size(); ++k) l.set(made[k], k);
 }

@@ -277,6 +277,31 @@ TEST(StablehloRegions, AnyNumberOfTensorsIsSorted) {
     }
 }
 
+TEST(StablehloRegions, SortsAlongADimensionThatIsThere) {
+    const auto refusal = [](const char* type, const char* other, int dimension) {
+        return test::stablehlo_refusal(fmt::format(R"(
+  func.func public @main(%a: {0}, %b: {1}) -> ({0}, {1}) {{
+    %0:2 = "stablehlo.sort"(%a, %b) <{{dimension = {2} : i64}}> ({{
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>, %p: tensor<f32>, %q: tensor<f32>):
+      %1 = stablehlo.compare LT, %x, %y, FLOAT : {3}
+      stablehlo.return %1 : tensor<i1>
+    }}) : ({0}, {1}) -> ({0}, {1})
+    return %0#0, %0#1 : {0}, {1}
+  }})",
+                                                   type, other, dimension, scalar));
+    };
+    for (const int dimension : {-7, -2, 1, 5, 1000000}) {
+        const std::string said = refusal("tensor<4xf32>", "tensor<4xf32>", dimension);
+        EXPECT_NE(said.find(fmt::format("shape 4 has no dimension {}", dimension)), std::string::npos) << said;
+    }
+    for (const int dimension : {-1, 0}) {
+        const std::string said = refusal("tensor<f32>", "tensor<f32>", dimension);
+        EXPECT_NE(said.find(fmt::format("has no dimension {}", dimension)), std::string::npos) << said;
+    }
+    const std::string said = refusal("tensor<4xf32>", "tensor<5xf32>", 0);
+    EXPECT_NE(said.find("together"), std::string::npos) << said;
+}
+
 /// What only looks like an order of keys: elements are compared as it says, each with each.
 TEST(StablehloRegions, ComparatorsThatMakeTheirSidesDifferently) {
     const std::string end = "\n      stablehlo.return %4 : tensor<i1>";
