@@ -35,6 +35,8 @@ class Bits(Case):
                 self.same_bits(bits(6 * size).view(other), dtype)
 
     def test_below_8_bits(self):
+        if jax.__version_info__ < (0, 5):
+            self.skipTest("this version cannot state such a cast")
         codes = np.arange(256, dtype=np.uint8)
         for name in ("int4", "uint4"):
             self.same_bits(codes, name)
@@ -42,6 +44,11 @@ class Bits(Case):
             self.same_bits((bits(6, 8) % 8).astype(name), "uint32")
 
     def test_narrow_floats_as_each_other(self):
-        x = jnp.asarray(random(500) * 100)
-        self.same_as_cpu(lambda x: x.astype(jnp.float8_e4m3fn).astype(jnp.float8_e5m2).astype(jnp.float32), x)
-        self.same_as_cpu(lambda x: x.astype(jnp.float8_e5m2).astype(jnp.float8_e4m3fn).astype(jnp.float32), x / 100)
+        """As NumPy has them: the CPU of JAX 0.4 rounds to float8_e5m2 twice, first to float16."""
+        some = random(500)
+        for x, first, second in (
+            (some * 100, jnp.float8_e4m3fn, jnp.float8_e5m2),
+            (some, jnp.float8_e5m2, jnp.float8_e4m3fn),
+        ):
+            ours = jax.jit(lambda x: x.astype(first).astype(second).astype(jnp.float32))(jax.device_put(x, self.device))
+            np.testing.assert_array_equal(np.asarray(ours), x.astype(first).astype(second).astype(np.float32))
