@@ -1,4 +1,5 @@
-/* Every function of tosa-vk in one table, for hosts that load the library at run time: they look up one symbol. */
+/* Every function but those of vulkan.h in one table, for hosts that load the library at run time: they look up one
+ * symbol. */
 #ifndef TOSAVK_API_H
 #define TOSAVK_API_H
 

@@ -5,7 +5,8 @@
  *   model.h    models whose sizes are known late
  *   build.h    graphs from calls, operators of your own
  *   tools.h    the reference and the check against it, conformance, tuning, problem lines, .npy files
- *   api.h      every function in one table, for hosts that load the library at run time
+ *   api.h      every function of those above in one table, for hosts that load the library at run time
+ *   vulkan.h   the host's own Vulkan device and command buffers, with a table of its own
  *
  * The way of a model:   load -> compile -> create a context -> set inputs, run, get outputs.
  *
@@ -220,7 +221,8 @@ typedef struct tosavk_memory_info {
     uint64_t peak;        /* the most that was allocated at once */
     uint64_t allocations; /* vkAllocateMemory calls that are alive */
     uint64_t heap;        /* size of the device's largest device-local heap */
-    uint64_t budget;      /* what the driver says that this process may use of it (VK_EXT_memory_budget); 0: unknown */
+    uint64_t budget;      /* what the driver says that this process may use of it (VK_EXT_memory_budget, which a device
+                             of the host's own has where the host enabled it); 0: unknown */
     uint64_t used;        /* what it says that this process uses of it; 0: unknown */
     uint64_t cached;      /* freed, but kept to be used again: 0, since nothing is kept by this version */
 } tosavk_memory_info;

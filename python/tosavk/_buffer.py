@@ -174,6 +174,7 @@ class Buffer:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Of the tensor that lies in it."""
         return self._shape
 
     @property
@@ -196,6 +197,7 @@ class Buffer:
 
     @property
     def device(self) -> Device:
+        """In whose memory it is."""
         return self._device
 
     @property

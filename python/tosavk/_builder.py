@@ -47,6 +47,7 @@ class Value:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Of the tensor; empty for a single number."""
         return self.info.shape
 
     @property

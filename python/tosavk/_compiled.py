@@ -135,14 +135,17 @@ class CompiledNetwork:
 
     @property
     def inputs(self) -> tuple[TensorInfo, ...]:
+        """Name, type and shape of each input, in order."""
         return self._graph.inputs
 
     @property
     def outputs(self) -> tuple[TensorInfo, ...]:
+        """Name, type and shape of each output, in order."""
         return self._graph.outputs
 
     @property
     def device(self) -> Device:
+        """Where it runs."""
         return self._device
 
     @property

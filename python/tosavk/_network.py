@@ -129,6 +129,7 @@ class Network:
 
     @property
     def node_count(self) -> int:
+        """How many operators the graph has."""
         return self._graph.native.node_count
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -168,8 +169,8 @@ def load(
     signature: str | None = None,
     f64_as_f32: bool = False,
 ) -> Network:
-    """Loads a network: a TensorFlow Lite file, a TOSA file (1.0, 0.80 or 0.30) or a package of ours; its content says
-    which.
+    """Loads a network: a TensorFlow Lite file, a TOSA file (1.0, 0.80 or 0.30), a StableHLO program (text, bytecode or
+    of ``jax.export``) or a package of ours; its content says which.
 
     Args:
         source: a path, or the file's bytes.

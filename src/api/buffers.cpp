@@ -200,14 +200,14 @@ tosavk_status tosavk_buffer_map(const tosavk_buffer* buffer, void** data, tosavk
     return guard(__func__, error, [&](const Call& call) {
         call.require(buffer, "buffer");
         call.require(data, "data");
-        *data = buffer->buffer.memory->map() + buffer->buffer.offset;
+        *data = buffer->buffer.memory->map(buffer->buffer.offset, buffer->buffer.size);
     });
 }
 
 tosavk_status tosavk_buffer_unmap(const tosavk_buffer* buffer, tosavk_error** error) {
     return guard(__func__, error, [&](const Call& call) {
         call.require(buffer, "buffer");
-        buffer->buffer.memory->flush();
+        buffer->buffer.memory->flush(buffer->buffer.offset, buffer->buffer.size);
     });
 }
 

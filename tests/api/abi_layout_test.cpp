@@ -434,6 +434,23 @@ TEST(AbiLayout, TheTableIsWhole) {
     }
 }
 
+TEST(AbiLayout, EntriesOfTablesStayWhereTheyAre) {
+    const auto texts = headers();
+    if (texts.empty()) TOSAVK_MISSING("ctest", "ctest sets TOSAVK_SOURCE");
+    std::vector<std::string> wanted, found;
+    std::ifstream list(std::string(std::getenv("TOSAVK_SOURCE")) + "/tests/api/api_tables.txt");
+    for (std::string line; std::getline(list, line);) wanted.push_back(line);
+    for (const std::string table : {"tosavk_api", "tosavk_vulkan_api"}) {
+        for (const auto& [name, text] : texts) {
+            const std::size_t begin = text.find("typedef struct " + table + " {"), end = text.find("} " + table + ";");
+            if (begin == std::string::npos) continue;
+            for (const std::string& entry : all_matches(text.substr(begin, end - begin), R"(\(\*(\w+)\)\()"))
+                found.push_back(table + ' ' + entry);
+        }
+    }
+    EXPECT_EQ(found, wanted) << "new functions go to the end of their table, and of it in api_tables.txt";
+}
+
 TEST(AbiLayout, EnumValues) {
     EXPECT_EQ(TOSAVK_OK, 0);
     EXPECT_EQ(TOSAVK_ERROR_USAGE, 1);

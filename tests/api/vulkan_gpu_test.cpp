@@ -91,6 +91,12 @@ TEST_F(VulkanGpu, WhatWasNotEnabledIsNotUsed) {
     EXPECT_EQ(glsl(cpp::adopt_device(bare.lent())).find("types_int64 : require"), std::string::npos);
 }
 
+TEST_F(VulkanGpu, TheBudgetIsKnownWhereItsExtensionIsEnabled) {
+    OwnVulkan bare(false);
+    EXPECT_EQ(cpp::adopt_device(own_->lent()).memory().budget != 0, cpp::Device().memory().budget != 0);
+    EXPECT_EQ(cpp::adopt_device(bare.lent()).memory().budget, 0u);
+}
+
 /// Gives memory out of one large block each, and counts.
 struct Allocator {
     OwnVulkan& own;

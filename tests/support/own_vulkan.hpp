@@ -263,7 +263,7 @@ private:
             enable(sizes_, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
             for (const char* name :
                  {VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME,
-                  VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME}) {
+                  VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME}) {
                 if (has(name)) extensions_.push_back(name);
             }
             functions_.vkGetPhysicalDeviceFeatures2(physical, &features_);

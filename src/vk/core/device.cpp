@@ -189,7 +189,7 @@ DeviceState::DeviceState(std::shared_ptr<Instance> instance, const PhysicalDevic
 
     physical_device = physical.handle;
     update_after_bind = physical.update_after_bind;
-    has_memory_budget = !adopted && physical.has_extension(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+    has_memory_budget = physical.has_extension(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
     VkPhysicalDeviceMemoryProperties2 memory_properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2};
     device.instance->get_memory_properties(physical.handle, &memory_properties);
     memory = memory_properties.memoryProperties;

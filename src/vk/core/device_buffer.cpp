@@ -114,16 +114,18 @@ void BufferMemory::copy_from(const BufferMemory& from, std::uint64_t from_offset
     });
 }
 
-std::byte* BufferMemory::map() const {
+std::byte* BufferMemory::map(std::uint64_t offset, std::uint64_t size) const {
     if (!buffer_.mapped())
         throw Error(ErrorCode::unsupported, "the host does not see this buffer's memory; make it of another kind");
     settle();
-    buffer_.invalidate(0, buffer_.size());
-    return buffer_.bytes();
+    // What the host wrote to a neighbouring part and has not flushed yet may lie in the same atom.
+    buffer_.flush(offset, size);
+    buffer_.invalidate(offset, size);
+    return buffer_.bytes() + offset;
 }
 
-void BufferMemory::flush() {
-    if (buffer_.mapped()) buffer_.flush(0, buffer_.size());
+void BufferMemory::flush(std::uint64_t offset, std::uint64_t size) const {
+    if (buffer_.mapped()) buffer_.flush(offset, size);
 }
 
 int BufferMemory::export_fd() const {

@@ -35,10 +35,10 @@ public:
     void fill(std::uint64_t offset, std::uint64_t size, std::byte value);
     /// Error(usage) where both are parts of this and overlap, or lie on different devices.
     void copy_from(const BufferMemory& from, std::uint64_t from_offset, std::uint64_t offset, std::uint64_t size);
-    /// The host's view, after all that uses it. Error(unsupported) where there is none.
-    std::byte* map() const;
+    /// The host's view of a part, after all that uses the buffer. Error(unsupported) where there is none.
+    std::byte* map(std::uint64_t offset, std::uint64_t size) const;
     /// Before the device reads what the host wrote there.
-    void flush();
+    void flush(std::uint64_t offset, std::uint64_t size) const;
     int export_fd() const;
 
 private:

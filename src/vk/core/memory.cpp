@@ -236,14 +236,14 @@ void Buffer::write(std::uint64_t offset, std::span<const std::byte> bytes) {
     flush(offset, bytes.size());
 }
 
-void Buffer::flush(std::uint64_t offset, std::uint64_t size) {
-    if (coherent_) return;
+void Buffer::flush(std::uint64_t offset, std::uint64_t size) const {
+    if (coherent_ || size == 0) return;
     const VkMappedMemoryRange range = range_of(offset, size);
     call("vkFlushMappedMemoryRanges", state_->vk.vkFlushMappedMemoryRanges, state_->device.handle, 1u, &range);
 }
 
 void Buffer::invalidate(std::uint64_t offset, std::uint64_t size) const {
-    if (coherent_) return;
+    if (coherent_ || size == 0) return;
     const VkMappedMemoryRange range = range_of(offset, size);
     call("vkInvalidateMappedMemoryRanges", state_->vk.vkInvalidateMappedMemoryRanges, state_->device.handle, 1u,
          &range);

@@ -74,7 +74,7 @@ public:
     int export_fd() const;
 
     /// The cache maintenance of memory that is not coherent: before the device reads, and before the host does.
-    void flush(std::uint64_t offset, std::uint64_t size);
+    void flush(std::uint64_t offset, std::uint64_t size) const;
     void invalidate(std::uint64_t offset, std::uint64_t size) const;
 
     /// Copies to or from mapped memory, with the cache maintenance that memory which is not coherent needs.

@@ -96,6 +96,11 @@ void HostBindings::write(const HostTensors& tensors) {
     arena.size = arena_bytes, constants.size = needs.constants;
     if (arena_bytes != 0 && needs.constants != 0 && arena.overlaps(constants))
         throw Error(ErrorCode::usage, "the arena overlaps the buffer of the constants");
+    // Of what kernels write in place they may write the padding too.
+    for (const BufferRange& slot : use.slots) {
+        if ((arena_bytes != 0 && arena.overlaps(slot)) || (needs.constants != 0 && constants.overlaps(slot)))
+            throw Error(ErrorCode::usage, "the padding of a tensor overlaps the arena or the buffer of the constants");
+    }
     RunMemory memory;
     memory.arena = {buffer_of(tensors.arena), tensors.arena.offset};
     memory.externals = {memory.arena.buffer, memory.arena.offset + aligned_arena(plan, device_.plan)};

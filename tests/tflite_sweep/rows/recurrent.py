@@ -68,6 +68,23 @@ def lstm(m, kind):
     m.output(m.op("LSTM", [x, *operands], [("f32",)], "LSTMOptions", **lstm_options(m)))
 
 
+@row("LSTM", "f32 basic")
+def basic_lstm(m, kind):
+    """The kernel of old converters: one matrix for all gates, and two outputs that are its own."""
+    batch, depth, units = m.size(1, 3), m.size(1, 6), m.size(1, 6)
+    m.steps = 3
+    x = m.input("f32", (batch, depth))
+    keeps = m.chance()
+
+    def state():
+        return m.variable("f32", (batch, units)) if keeps else m.input("f32", (batch, units))
+    before = state()
+    matrix = m.const("f32", m.values("f32", (4 * units, depth + units), 0.3))
+    made = m.op("LSTM", [x, before, matrix, vector(m, 4 * units), state()], [("f32",)] * 4, "LSTMOptions",
+                fused_activation_function="TANH", kernel_type="BASIC")
+    m.output(*made[:2])
+
+
 @row("UNIDIRECTIONAL_SEQUENCE_LSTM", "f32", "hybrid", "f32 long")
 def sequence_lstm(m, kind):
     batch, steps, depth, units = m.size(1, 3), length(m, kind), m.size(1, 6), m.size(1, 6)
@@ -159,7 +176,7 @@ def bidirectional_rnn(m, kind):
     m.output(*([made] if merge else made))
 
 
-@row("BIDIRECTIONAL_SEQUENCE_LSTM", "f32", "hybrid", "f32 long")
+@row("BIDIRECTIONAL_SEQUENCE_LSTM", "f32", "hybrid", "f32 long", "f32 whole")  # with all that a cell may have
 def bidirectional_lstm(m, kind):
     batch, steps, depth = m.size(1, 3), length(m, kind), m.size(1, 6)
     m.steps = 2
@@ -167,14 +184,23 @@ def bidirectional_lstm(m, kind):
     matrix = float_matrix(m, hybrid, 0.1 if "long" in kind else 0.3)
     time_major, merge = m.chance(), m.chance()
     x = m.input("f32", (steps, batch, depth) if time_major else (batch, steps, depth))
-    weights, states = [], []
+    whole = kind == "f32 whole"
+    weights, states, second = [], [], [None] * 9
     units = m.size(1, 5)
-    for _ in range(2):
+    if whole and m.chance():
+        second[0] = m.input("f32", (*x.shape[:2], m.size(1, 4)))
+    for direction in range(2):
         gates = [None if m.chance(0.2) else True, True, True, True]
-        weights += [g and matrix(units, depth) for g in gates] + [g and matrix(units, units) for g in gates]
-        weights += [None] * 3 + [g and vector(m, units) for g in gates] + [None, None]
-        states += [m.variable("f32", (batch, units)), m.variable("f32", (batch, units))]
-    made = m.op("BIDIRECTIONAL_SEQUENCE_LSTM", [x, *weights, *states, *[None] * 9], [("f32",)] * (1 if merge else 2),
+        out = m.pick(units, m.size(1, 5)) if whole else units
+        peephole = whole and m.chance()
+        weights += [g and matrix(units, depth) for g in gates] + [g and matrix(units, out) for g in gates]
+        weights += [vector(m, units) if peephole and (k > 0 or gates[0]) else None for k in range(3)]
+        weights += [g and vector(m, units) for g in gates]
+        weights += [matrix(out, units), vector(m, out) if m.chance() else None] if out != units else [None, None]
+        states += [m.variable("f32", (batch, out)), m.variable("f32", (batch, units))]
+        if second[0]:
+            second[1 + 4 * direction:5 + 4 * direction] = [g and matrix(units, second[0].shape[2]) for g in gates]
+    made = m.op("BIDIRECTIONAL_SEQUENCE_LSTM", [x, *weights, *states, *second], [("f32",)] * (1 if merge else 2),
                 "BidirectionalSequenceLSTMOptions", time_major=time_major, merge_outputs=merge,
                 fused_activation_function="TANH", cell_clip=m.pick(0.0, 1.0))
     m.output(*([made] if merge else made))
