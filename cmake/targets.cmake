@@ -10,7 +10,7 @@ function(tosavk_target name)
     # No garbage collection below a GB: a tenth of the compiler's time.
     target_compile_options(${name} PRIVATE "SHELL:--param ggc-min-heapsize=1000000")
   endif()
-  if(TOSAVK_WHOLE_BUILDS AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     target_compile_options(${name} PRIVATE -Wno-deprecated-declarations)  # the standard library uses its own
   endif()
   if(TOSAVK_WERROR)

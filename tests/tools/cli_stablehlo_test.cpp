@@ -59,6 +59,33 @@ TEST_F(CliStablehlo, EveryFormOfAProgram) {
     EXPECT_EQ(said({"dump", file("convolution.mlir")}), said({"dump", file("convolution.jaxexport")}));
 }
 
+TEST_F(CliStablehlo, QuantizedProgramsOnTheDevice) {
+    TOSAVK_NEEDS_DRIVER();
+    std::ofstream(path("quantized.mlir")) << R"(module @quantized {
+  func.func public @main(%x: tensor<5x16x!quant.uniform<i8:f32, 0.25:-3>>, %y: tensor<5x16xf32>) -> (tensor<5x16x!quant.uniform<u8:f32, 0.125:128>>, tensor<5x16xf32>) {
+    %0 = stablehlo.uniform_quantize %y : (tensor<5x16xf32>) -> tensor<5x16x!quant.uniform<u8:f32, 0.0625:100>>
+    %1 = stablehlo.add %x, %0 : (tensor<5x16x!quant.uniform<i8:f32, 0.25:-3>>, tensor<5x16x!quant.uniform<u8:f32, 0.0625:100>>) -> tensor<5x16x!quant.uniform<u8:f32, 0.125:128>>
+    %2 = stablehlo.uniform_dequantize %0 : (tensor<5x16x!quant.uniform<u8:f32, 0.0625:100>>) -> tensor<5x16xf32>
+    return %1, %2 : tensor<5x16x!quant.uniform<u8:f32, 0.125:128>>, tensor<5x16xf32>
+  }
+})";
+    const std::string text = said({"verify", path("quantized.mlir")});
+    EXPECT_NE(text.find("passed"), std::string::npos) << text;
+}
+
+TEST_F(CliStablehlo, ProgramsAreMeasured) {
+    TOSAVK_NEEDS_DRIVER();
+    TOSAVK_NEEDS_PROGRAM("tosa-vk-bench");
+    for (const std::string& program : {file("convolution.mlir"), file("convolution.jaxexport")}) {
+        const Spawned run = spawn({program, "--no-limits", "--min-time", "0.001", "--json", "-"}, {}, "tosa-vk-bench");
+        ASSERT_EQ(run.exit_code, 0) << run.err;
+        const auto problems = nlohmann::json::parse(run.out).at("problems");
+        ASSERT_EQ(problems.size(), 1u);
+        EXPECT_GT(problems[0].at("dispatches"), 0);
+        EXPECT_EQ(problems[0].at("checked"), true);
+    }
+}
+
 TEST_F(CliStablehlo, DoublesAreRefusedOrRounded) {
     const std::string text = R"(module @halve {
   func.func public @main(%arg0: tensor<3xf64>) -> tensor<3xf64> {

@@ -143,7 +143,7 @@ ValueId Emitter::mul(ValueId a, ValueId b, DType output_type) {
     return add(Op::mul, {a, b, scalar(DType::i8, 0)}, output_type);
 }
 
-ValueId Emitter::reshape(ValueId id, const Shape& to, const char* suffix) {
+ValueId Emitter::reshape(ValueId id, Shape to, const char* suffix) {
     const Value v = graph_value(id);
     if (v.shape == to) return id;
     if (element_count(v.shape) != element_count(to)) {

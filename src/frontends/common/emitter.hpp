@@ -61,8 +61,8 @@ public:
     /// Of an operator with several results; operands have elements.
     std::vector<ValueId> add_all(Op op, std::vector<ValueId> inputs, std::span<const DType> output_types,
                                  Attributes attrs = {});
-    ValueId mul(ValueId a, ValueId b, DType output_type);                      ///< with a shift of 0
-    ValueId reshape(ValueId id, const Shape& shape, const char* suffix = "");  ///< no node where nothing changes
+    ValueId mul(ValueId a, ValueId b, DType output_type);               ///< with a shift of 0
+    ValueId reshape(ValueId id, Shape shape, const char* suffix = "");  ///< no node where nothing changes
     ValueId slice(ValueId id, std::span<const std::int64_t> start, const Shape& size, const char* suffix = "");
     ValueId slice_axis(ValueId id, std::size_t axis, std::int64_t start, std::int64_t size);
     /// Of any number of parts, in several nodes where the level allows fewer.

@@ -23,6 +23,8 @@ Combination combination_of(const Lowering& l, const Region& region, std::size_t 
     if (found == commutative.end() || (!straight && !swapped)) return {};
     // A region may convert its arguments first, and its types then differ.
     if (l.type_of(result).element != l.type_of(first).element) return {};
+    // Quantized products are rounded one by one; sums lie on the grid.
+    if (std::string_view(*found) == "multiply" && l.has_quantized()) return {};
     return {*found};
 }
 

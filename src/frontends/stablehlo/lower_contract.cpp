@@ -193,9 +193,28 @@ Id matmul(Lowering& l, const Tensor& a, const Tensor& b, Id x, Id y) {
     return l.reshape(sums, {left[0], left[1], right[2]});
 }
 
+/// An algorithm of one product rounds its factors first, to floats of 16 or 8 bits; several products stand for one of
+/// more precise factors, which fp32 has, as it has those of tf32.
+Tensor factor(Lowering& l, std::size_t k) {
+    const Tensor x = l.given(k);
+    const auto named = [&](std::string_view name) {
+        const Attribute* attribute = find(l.op().attributes, name);
+        const auto* type = attribute ? attribute->as<TypePointer>() : nullptr;
+        return type && (*type)->kind == Type::Kind::element ? std::optional((*type)->element) : std::nullopt;
+    };
+    const bool of_doubles = named("accumulation_type") == Element::f64;
+    const std::optional<Element> wanted = named(k == 0 ? "lhs_precision_type" : "rhs_precision_type");
+    if ((of_doubles || wanted == Element::f64) && !l.f64_as_f32())
+        l.unsupported("an algorithm of f64 is not supported, but with --f64-as-f32");
+    if (!wanted || l.integer("num_primitive_operations") != 1) return x;
+    if (bits_of(*wanted) > 16 || *wanted == x.element || is_integer_element(x.element) || x.is_complex()) return x;
+    const Tensor rounded = converted(l, x, *wanted);
+    return bits_of(*wanted) == 16 ? rounded : converted(l, rounded, Element::f32);
+}
+
 void lower_product(Lowering& l, const Dims& left_batch, const Dims& right_batch, const Dims& left_inner,
                    const Dims& right_inner) {
-    const Tensor a = l.given(0), b = l.given(1);
+    const Tensor a = factor(l, 0), b = factor(l, 1);
     const Shape left = l.shape(a.id), right = l.shape(b.id), result = l.result_shape();
     const Element to = l.result_type().element;
     const Dims rows = remaining(left.size(), left_batch, left_inner);

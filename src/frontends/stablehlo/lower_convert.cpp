@@ -297,6 +297,7 @@ Tensor regrouped_small(Lowering& l, Tensor x, Element to) {
 }
 
 void lower_bitcast(Lowering& l) {
+    if (l.has_quantized()) l.unsupported("the bits of quantized numbers are not supported");
     const Tensor x = l.given(0);
     const Element to = l.result_type().element;
     if (x.element == to) return l.set(x);
@@ -317,6 +318,9 @@ void lower_bitcast(Lowering& l) {
         l.unsupported(fmt::format("from {} to {} is not supported", name_of(x.element), name_of(to)));
     l.set(from_plain(l, regrouped_small(l, to_plain(l, x), plain), to));
 }
+
+/// Quantized numbers are the floats that they express, and all that is made is rounded to its type.
+void lower_quantization(Lowering& l) { l.set(l.given(0)); }
 
 }  // namespace
 
@@ -359,6 +363,8 @@ std::span<const LoweringRow> convert_rows() {
     static constexpr LoweringRow rows[] = {
         {"bitcast_convert", lower_bitcast},
         {"convert", lower_convert},
+        {"uniform_dequantize", lower_quantization},
+        {"uniform_quantize", lower_quantization},
     };
     return rows;
 }

@@ -347,8 +347,7 @@ Tensor extreme_words(Lowering& l, const Places& p, const Tensor& into, const Ten
     const auto key = [&](Id id, bool as_signed) { return as_signed ? id : l.bits_xor(id, min_of(DType::i32)); };
     const Id of_into = key(into.other, is_signed), of_update = key(update.other, is_signed);
     const Id high = scatter_nd(l, p, of_into, of_update, combiner);
-    const Shape of_found = l.shape(of_update);  // what is added moves it
-    const Id found = l.reshape(read_places(l, p, high), of_found);
+    const Id found = l.reshape(read_places(l, p, high), l.shape(of_update));
     const Id low_into = key(into.id, false), low_update = key(update.id, false);
     const Id none = l.splat_int(low_into, combiner == Combiner::maximum ? min_of(DType::i32) : max_of(DType::i32));
     const Id low = scatter_nd(l, p, l.select(is_equal(l, of_into, high), low_into, none),

@@ -78,6 +78,7 @@ public:
     void set(const Tensor& tensor, std::size_t k = 0);
     const Region& region(std::size_t k) const;
     const Type& type_of(stablehlo::ValueId id) const;  ///< of any value of the function in hand
+    bool has_quantized() const;  ///< among its operands and results, whose types are told as those of floats
     /// The operation of a block that makes a value of it; null where none does.
     static const Operation* maker(const Region& region, stablehlo::ValueId id);
 
@@ -206,6 +207,15 @@ private:
     /// Error(bad_model) where an attribute of the operation in hand does not fit its tensors.
     void check_attributes() const;
     void check_regions() const;  ///< the same of regions: how many, what they take and return
+    // Of quantized types (quantized.cpp):
+    const Type& expressed(const TypePointer& type) const;  ///< of floats where it is quantized and computed here
+    [[noreturn]] void refuse_quantized(const Quantization& q) const;
+    Id quantized_steps(Id x, const Quantization& q);  ///< as i32
+    Id floats_of_steps(Id steps, const Quantization& q);
+    Tensor of_stored(const Tensor& tensor, const Quantization& q);  ///< what stored integers stand for
+    Bytes floats_of_stored(std::span<const std::int64_t> numbers, const Type& type, const Quantization& q) const;
+    Tensor on_grid(const Tensor& tensor, const Quantization& q);
+    bool keeps_grid(const Quantization& q) const;  ///< what the operation in hand makes lies on its result's grid
     void lower_constant();
     bool lower_known();
     void set_known(std::vector<std::int64_t> numbers);
@@ -220,6 +230,7 @@ private:
     GraphBuilder builder_;
     std::vector<Frame> frames_;
     std::optional<Shape> lift_;
+    mutable std::map<const Type*, Type> expressed_;
     const Operation* op_ = nullptr;
     const Function* home_ = nullptr;  ///< that the operation in hand stands in
     std::string name_;                ///< of the nodes in hand

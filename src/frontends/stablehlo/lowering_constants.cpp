@@ -20,7 +20,14 @@ void Lowering::lower_constant() {
     const Attribute* attribute = find(op_->attributes, "value");
     const auto* elements = attribute ? attribute->as<Elements>() : nullptr;
     if (!elements) fail("its value is no dense constant");
-    const Element element = elements->type->element;
+    const std::optional<Quantization>& grid = home_->values.at(op_->results.at(0))->quantization;
+    Element element = elements->type->element;
+    if (grid) {
+        if (result_type().quantization) refuse_quantized(*grid);
+        if (!is_integer_element(element) || bits_of(element) != bits_of(grid->storage))
+            fail(fmt::format("its stored numbers are {}", stablehlo::name_of(element)));
+        element = grid->storage;  // the same bits, with or without a sign
+    }
     const DType to = dtype(element);
     Shape shape = static_shape(*elements->type);
     const auto count = static_cast<std::size_t>(tosavk::element_count(shape));
@@ -32,7 +39,7 @@ void Lowering::lower_constant() {
     const std::span<const std::byte> from = *elements->data;
     const auto at = [&](std::size_t i) { return from.subspan(elements->splat ? 0 : i * size, size); };
     // A large constant of one number is that number, repeated on the device.
-    const bool repeats = elements->splat && count > 16 && !is_lifted();
+    const bool repeats = elements->splat && count > 16 && !is_lifted() && !(grid && grid->axis);
     const std::size_t stored = repeats ? 1 : count;
     const auto finish = [&](const std::string& what, Bytes bytes) {
         if (!repeats) return constant(what, to, shape, std::move(bytes));
@@ -70,13 +77,19 @@ void Lowering::lower_constant() {
         for (std::size_t i = 0; i < stored; ++i) {
             std::uint64_t bits = 0;
             std::memcpy(&bits, at(i).data(), size);
-            const int unused = 64 - 8 * static_cast<int>(size);
-            std::int64_t v = static_cast<std::int64_t>(bits);
-            if (is_signed_integer(element) && unused > 0) v = static_cast<std::int64_t>(bits << unused) >> unused;
+            // What is narrower than a byte has one, whose other bits say nothing.
+            const int unused = 64 - bits_of(element);
+            const bool extends = is_signed_integer(element);
+            const std::int64_t v = extends ? static_cast<std::int64_t>(bits << unused) >> unused
+                                           : static_cast<std::int64_t>(bits << unused >> unused);
             range = range.joined({v, v});
             values[i] = v;
         }
         const Shape one = repeats ? Shape(shape.size(), 1) : shape;
+        if (grid) {
+            const Id id = constant("constant", DType::fp32, one, floats_of_stored(values, *elements->type, *grid));
+            return set({Element::f32, repeats ? tile_to(id, shape) : id, no_id, {}});
+        }
         if (bits_of(element) == 64) result = constant_64(element, one, values);
         else result = ranged(constant("constant", to, one, encode_ints(to, values)), element, range);
         return set(repeats ? move(result, [&](Id id) { return tile_to(id, shape); }) : result);

@@ -1,5 +1,5 @@
 // The two ends of the graph.
-#include "frontends/stablehlo/lowering.hpp"
+#include "frontends/stablehlo/functions.hpp"
 
 #include <fmt/format.h>
 
@@ -73,6 +73,8 @@ void Lowering::add_input(const Function& main, std::size_t k, UniqueNames& names
     if (const auto wanted = options_.input_shapes.find(k); wanted != options_.input_shapes.end())
         type.dims = wanted->second;
     const std::string name = told_name(main.argument_attributes[k], "jax.arg_info", fmt::format("arg{}", k));
+    const std::optional<Quantization> grid = type.quantization;
+    if (!expressed(main.values[argument]).quantization) type.quantization.reset();  // the stored numbers
     const Shape shape = static_shape(type);
     Tensor tensor{type.element, no_id, no_id, whole_range(type.element)};
     const DType of = dtype(type.element);
@@ -100,6 +102,7 @@ void Lowering::add_input(const Function& main, std::size_t k, UniqueNames& names
     } else {
         tensor.id = input(name, shape);
     }
+    if (grid) tensor = of_stored(tensor, *grid);
     frames_.back().values[argument] = tensor;
 }
 
@@ -111,6 +114,10 @@ void Lowering::add_outputs(const Function& main, const std::vector<Tensor>& resu
         name_ = fmt::format("result {}", k);
         Tensor result = results[k];
         if (result.id == no_id) continue;  // a token
+        if (const auto& grid = main.values[main.body.operations.back().operands.at(k)]->quantization)
+            result = converted(*this,
+                               {Element::i32, quantized_steps(result.id, *grid), no_id, {grid->minimum, grid->maximum}},
+                               grid->storage);
         if (is_integer_element(result.element) && bits_of(result.element) == 64) {
             result = as_pair(result);
             Shape words = shape(result.id);

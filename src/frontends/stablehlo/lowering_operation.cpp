@@ -72,7 +72,7 @@ std::string Lowering::title() const {
     if (!op_) return fmt::format("StableHLO {}", name_);
     std::string text = fmt::format("{}.{}", op_->dialect == Dialect::chlo ? "chlo" : "stablehlo", op_->name);
     if (op_->name == "custom_call") text += fmt::format(" @{}", printable(this->text("call_target_name")));
-    if (!op_->results.empty()) text += fmt::format(" of {}", to_string(result_type()));
+    if (!op_->results.empty()) text += fmt::format(" of {}", to_string(*home_->values.at(op_->results.front())));
     if (op_->location != 0) {
         const std::string where = to_string(program_, op_->location);
         if (!where.empty()) text += fmt::format(" at {}", where);
@@ -89,9 +89,9 @@ std::vector<Id> Lowering::append(tosavk::Op op, std::vector<Id> inputs, tosavk::
     }
 }
 
-const Type& Lowering::type_of(stablehlo::ValueId id) const { return *frames_.back().function->values.at(id); }
-const Type& Lowering::operand_type(std::size_t k) const { return *home_->values.at(op_->operands.at(k)); }
-const Type& Lowering::result_type(std::size_t k) const { return *home_->values.at(op_->results.at(k)); }
+const Type& Lowering::type_of(stablehlo::ValueId id) const { return expressed(frames_.back().function->values.at(id)); }
+const Type& Lowering::operand_type(std::size_t k) const { return expressed(home_->values.at(op_->operands.at(k))); }
+const Type& Lowering::result_type(std::size_t k) const { return expressed(home_->values.at(op_->results.at(k))); }
 Tensor Lowering::given(std::size_t k) {
     if (k >= op_->operands.size()) fail(fmt::format("it lacks operand {}", k));
     return value(op_->operands[k]);
@@ -117,9 +117,11 @@ std::vector<Tensor> Lowering::all_given() {
     return all;
 }
 
-void Lowering::set(const Tensor& tensor, std::size_t k) {
+void Lowering::set(const Tensor& made, std::size_t k) {
     const Type& type = result_type(k);
-    if (type.quantization) unsupported("quantized types are not supported");
+    if (type.quantization) refuse_quantized(*type.quantization);
+    const std::optional<Quantization>& grid = home_->values.at(op_->results.at(k))->quantization;
+    const Tensor tensor = grid && !keeps_grid(*grid) ? on_grid(made, *grid) : made;
     if (!is_lifted() && tensor.id != no_id && shape(tensor.id) != static_shape(type))
         throw Error(ErrorCode::bad_model, fmt::format("{}: result {} has shape {} instead of {}", title(), k,
                                                       to_string(shape(tensor.id)), to_string(type)));
@@ -256,7 +258,7 @@ DType Lowering::dtype(Element element) const {
 
 Shape Lowering::static_shape(const Type& type) const {
     if (type.kind != Type::Kind::tensor) unsupported(fmt::format("{} is not supported", to_string(type)));
-    if (type.quantization) unsupported("quantized types are not supported");
+    if (type.quantization) refuse_quantized(*type.quantization);
     for (const std::int64_t dim : type.dims)
         if (dim < 0) unsupported(fmt::format("the size of {} is not known", to_string(type)));
     return type.dims;

@@ -4,8 +4,8 @@ Usage: primitive_cases.py [--count N] [--only REGEX] [--state FILE] [--minutes M
 
 N of them, chosen by the hash of the name (all without it), those of 64-bit integers with jax_enable_x64. With
 --f64-as-f32 those of float64 and complex128 instead, by the plug-in's option of that name and to fp32's bounds. With a
-state file, those that have passed and stand there are not run again. Exit code 0: all passed; 1: one did not; 3: out of time,
-the same command goes on.
+state file, those that have passed and stand there are not run again. Exit code 0: all passed; 1: one did not; 3: out
+of time, the same command goes on.
 """
 import argparse
 import hashlib
@@ -20,8 +20,9 @@ import shares
 
 # What has no meaning on the device: JAX has these for the CPU and some GPUs alone.
 MISSING = ("eig", "schur", "hessenberg", "tridiagonal")
-# Relative and absolute, by the size of the type; complex numbers by that of a part.
-BOUNDS = {1: (1e-1, 1e-1), 2: (1e-2, 1e-3), 4: (1e-4, 2e-5), 8: (1e-4, 2e-5)}
+# Relative and absolute, by the name of the type or its size; complex numbers by that of a part. Those of 8 bytes are
+# computed in fp32.
+BOUNDS = {1: (1e-1, 1e-1), "float16": (2e-3, 1e-3), "bfloat16": (1e-2, 1e-3), 4: (1e-5, 5e-5), 8: (1e-4, 2e-5)}
 
 
 def all_cases():
@@ -55,7 +56,7 @@ def close(mine, wanted):
     if wanted.dtype.kind in "iub" or wanted.dtype.name in ("int4", "uint4", "int2", "uint2"):
         return np.testing.assert_array_equal(mine, wanted)
     size = wanted.dtype.itemsize // (2 if wanted.dtype.kind == "c" else 1)
-    np.testing.assert_allclose(widened(mine), widened(wanted), *BOUNDS[size])
+    np.testing.assert_allclose(widened(mine), widened(wanted), *(BOUNDS.get(wanted.dtype.name) or BOUNDS[size]))
 
 
 def close_in_fp32(case, arguments, mine):

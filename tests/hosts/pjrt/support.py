@@ -1,5 +1,6 @@
 """What the tests share: JAX with the plug-in, its counters, and comparisons with JAX on the CPU."""
 import ctypes
+import functools
 import importlib
 import json
 import os
@@ -47,11 +48,50 @@ def script(code, **variables):
     return done.returncode, done.stdout
 
 
+def settled(submits=0):
+    """The counters once so many submits are counted, and all of earlier tests: when a run is over, which is shortly
+    after its result is there."""
+    for _ in range(500):
+        seen = counters()
+        time.sleep(0.02)
+        if seen["submits"] >= submits and counters() == seen:
+            break
+    return counters()
+
+
+def computes_nothing(test):
+    """A test of what is refused, moved or folded."""
+    test.computes = False
+    return test
+
+
+def that_computes(test):
+    """The test, which must submit something to the device."""
+    @functools.wraps(test)
+    def checked(self):
+        test(self)
+        self.submitted(self.before["submits"])
+    return checked
+
+
 class Case(unittest.TestCase):
+    def __init_subclass__(cls):
+        for name, test in list(vars(cls).items()):
+            if name.startswith("test_") and getattr(test, "computes", True):
+                setattr(cls, name, that_computes(test))
+
     def setUp(self):
         random.generator = np.random.default_rng(SEED)
         self.device = jax.devices("tosavk")[0]
-        self.before = counters()
+        self.before = settled()
+
+    def submitted(self, before):
+        """Runs are counted when all is over, which is shortly after the results are there."""
+        for _ in range(500):
+            if counters()["submits"] > before:
+                break
+            time.sleep(0.01)
+        self.assertGreater(counters()["submits"], before)
 
     def since(self, name):
         return counters()[name] - self.before[name]
@@ -79,11 +119,7 @@ class Case(unittest.TestCase):
         with jax.default_device(self.device):
             ours = jax.jit(function)(*arguments)
             jax.block_until_ready(ours)
-        for _ in range(500):  # they are counted when all is over, which is shortly after the results are there
-            if counters()["submits"] > before:
-                break
-            time.sleep(0.01)
-        self.assertGreater(counters()["submits"], before)
+        self.submitted(before)
         for leaf in jax.tree.leaves(ours):
             self.assertEqual(leaf.devices(), {self.device})
         with jax.default_device(jax.devices("cpu")[0]):

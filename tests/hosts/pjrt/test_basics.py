@@ -9,10 +9,11 @@ import numpy as np
 from jax import lax
 from jax.experimental import serialize_executable
 
-from support import Case, counters, enable_x64, library, random, script
+from support import Case, computes_nothing, counters, enable_x64, library, random, script
 
 
 class Devices(Case):
+    @computes_nothing
     def test_described(self):
         self.assertEqual(self.device.platform, "tosavk")
         self.assertTrue(self.device.device_kind)
@@ -23,6 +24,7 @@ class Devices(Case):
     def test_is_the_default(self):
         self.assertEqual(jnp.ones(3).devices(), {self.device})
 
+    @computes_nothing
     def test_memory(self):
         before = self.device.memory_stats()["bytes_in_use"]
         array = jax.device_put(np.zeros(1 << 20, np.float32), self.device)
@@ -33,11 +35,13 @@ class Devices(Case):
         array.delete()
         self.assertLessEqual(self.device.memory_stats()["bytes_in_use"], before)
 
+    @computes_nothing
     def test_alone(self):
         code, said = script("import jax.numpy as n; print(float(n.arange(5.0).sum()))", JAX_PLATFORMS="tosavk")
         self.assertEqual(code, 0, said)
         self.assertIn("10.0", said)
 
+    @computes_nothing
     def test_leaving(self):
         """A program that ends while its runs are under way."""
         code, said = script("""
@@ -51,6 +55,7 @@ print("leaving")
         self.assertEqual(code, 0, said)
         self.assertIn("leaving", said)
 
+    @computes_nothing
     def test_missing(self):
         code, said = script("import jax; jax.devices()", JAX_PLATFORMS="tosavk", VK_DRIVER_FILES="/nonexistent",
                             VK_ICD_FILENAMES="/nonexistent")
@@ -59,6 +64,7 @@ print("leaving")
 
 
 class Arrays(Case):
+    @computes_nothing
     def test_round_trip(self):
         for dtype in (np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.float16, jnp.bfloat16,
                       np.float32, np.complex64, jnp.float8_e4m3fn, jnp.float8_e5m2, jnp.int4, jnp.uint4):
@@ -85,6 +91,7 @@ class Arrays(Case):
                 np.testing.assert_array_equal(np.asarray(wide), array.astype(np.float32))
                 np.testing.assert_array_equal(np.asarray(turned).view(np.uint8), codes[::-1])
 
+    @computes_nothing
     def test_strides(self):
         array = np.arange(60, dtype=np.int32).reshape(3, 4, 5)
         for view in (array.T, array[:, ::-1], array[::2, 1:3, ::3], np.broadcast_to(array[:1], (6, 4, 5)),
@@ -106,6 +113,7 @@ class Arrays(Case):
         with self.assertRaises(RuntimeError):
             np.asarray(array)
 
+    @computes_nothing
     def test_refused(self):
         with enable_x64(True), self.assertRaisesRegex(Exception, "not supported"):
             jax.block_until_ready(jax.device_put(np.zeros(2), self.device))
@@ -281,6 +289,7 @@ class Refused(Case):
         options = {"precision": "fp16", "xla_embed_ir_in_executable": True}
         np.testing.assert_allclose(np.asarray(jax.jit(lambda x: x + 1, compiler_options=options)(jnp.ones(2))), 2)
 
+    @computes_nothing
     def test_double_as_single(self):
         """With the option f64_as_f32 arrays of float64 and complex128 are rounded and come back as what they were."""
         code, said = script(

@@ -1,23 +1,11 @@
 """What programs cost, by counters."""
 import tempfile
-import time
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from support import Case, counters, random, script
-
-
-def settled(submits):
-    """The counters once so many submits are counted, and all of earlier tests: when a run is over, which is shortly
-    after its result is there."""
-    for _ in range(500):
-        seen = counters()
-        time.sleep(0.02)
-        if seen["submits"] >= submits and counters() == seen:
-            break
-    return counters()
+from support import Case, computes_nothing, random, script, settled
 
 
 class Cost(Case):
@@ -39,6 +27,7 @@ class Cost(Case):
             self.assertEqual(did, dict.fromkeys(did, 0) | dict.fromkeys(("executions", "dispatches", "submits"), calls))
         np.testing.assert_array_equal(np.asarray(result), wanted)
 
+    @computes_nothing
     def test_second_program(self):
         """One of the same structure, with other weights and names, compiles no GLSL."""
         with tempfile.TemporaryDirectory() as folder:
