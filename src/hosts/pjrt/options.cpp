@@ -96,8 +96,9 @@ void read_override(std::string_view bytes, CompileOptions& options) {
         for (Message inner(m.text); inner.next();)
             if (inner.field == 1) value = inner.text;
     }
-    if (key.starts_with("xla_")) return;  // XLA's own, of how its compilers work
-    if (key != "precision")               // in the words that JAX's users know
+    // Of how XLA's compilers work; JAX's configuration has the latter two.
+    if (key.starts_with("xla_") || key == "exec_time_optimization_effort" || key == "memory_fitting_effort") return;
+    if (key != "precision")  // in the words that JAX's users know
         throw Failure(Code::invalid_argument, "No such compile option: '" + std::string(key) +
                                                   "'; there are precision, and XLA's own, which change nothing");
     options.precision = precision_named(value);
