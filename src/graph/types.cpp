@@ -113,7 +113,12 @@ const Level& with_empty(const Level& level) {
         like.empty_tensors = true;
         return like;
     };
-    static const Level none = made(level_none), eight_k = made(level_8k);
+    static const Level none = [&] {
+        Level carries_more = made(level_none);
+        carries_more.max_carried = 65536;
+        return carries_more;
+    }();
+    static const Level eight_k = made(level_8k);
     return level.max_rank == level_none.max_rank ? none : eight_k;
 }
 

@@ -73,6 +73,8 @@ struct Level {
     int max_log2_size, max_nesting, max_list;
     /// Dimensions may be 0, which TOSA forbids: for graphs from calls (ops/empty.hpp) and packages made of them.
     bool empty_tensors = false;
+    /// Of COND_IF and WHILE_LOOP; 0: max_list. Programs from calls carry what their authors' models have.
+    int max_carried = 0;
 };
 extern const Level level_none, level_8k;
 /// The same limits with empty_tensors; of those two only.

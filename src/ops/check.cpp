@@ -42,9 +42,11 @@ void check_arity(const NodeView& view, const std::vector<ArgDef>& args, std::siz
     const std::size_t least = args.size() - (may_be_empty ? 1 : 0);
     if (count < least) view.fail(fmt::format("needs at least {} {}s, but has {}", least, kind, count));
     const std::size_t length = count - (args.size() - 1);
-    if (length > static_cast<std::size_t>(level.max_list)) {
-        view.fail(fmt::format("its list of {}s has {} tensors, but level {} allows {}", kind, length, level.name,
-                              level.max_list));
+    const bool is_control = view.node().op == Op::cond_if || view.node().op == Op::while_loop;
+    const int most = is_control && level.max_carried > 0 ? level.max_carried : level.max_list;
+    if (length > static_cast<std::size_t>(most)) {
+        view.fail(
+            fmt::format("its list of {}s has {} tensors, but level {} allows {}", kind, length, level.name, most));
     }
 }
 

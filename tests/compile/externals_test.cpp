@@ -130,6 +130,49 @@ TEST(Externals, OutputsThatShareBytesAreRefused) {
     EXPECT_GT(refused, 500);
 }
 
+TEST(Externals, AnyTwoOfManyOutputsThatOverlapAreFound) {
+    const char* text = std::getenv("TOSAVK_TEST_SEED");
+    const unsigned seed = text ? static_cast<unsigned>(std::strtoul(text, nullptr, 10)) : 1;
+    std::cout << "seed " << seed << "\n";
+    std::mt19937 random(seed);
+    GraphBuilder b("many");
+    const ValueId x = b.input("x", DType::fp32, {6});
+    constexpr std::size_t count = 9;
+    for (std::size_t k = 0; k < count; ++k)
+        b.output(b.add1(Op::add, {x, b.constant("c" + std::to_string(k), DType::fp32, {1}, Bytes(4))}, DType::fp32));
+    const Graph graph = b.finish();
+    const Plan plan = make_plan(graph, test_device(), {});
+    int taken = 0, refused = 0;
+    for (int turn = 0; turn < 3000; ++turn) {
+        std::vector<BufferRange> in(1), out(count);
+        for (BufferRange& range : out) {
+            if (random() % 8 == 0) continue;
+            range.buffer = 1 + random() % 3;
+            range.offset = random() % 40 * (turn % 2 == 0 ? 24 : 20);
+            range.size = 24 + random() % 40;  // of which the tensor is 24
+        }
+        bool overlap = false;
+        for (std::size_t a = 0; a < count; ++a) {
+            for (std::size_t c = 0; c < a; ++c) {
+                BufferRange first = out[a], second = out[c];
+                first.size = second.size = 24;
+                overlap = overlap || first.overlaps(second);
+            }
+        }
+        bool is_taken = true;
+        try {
+            use_externals(graph, plan, DeviceCaps{}, in, out);
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ErrorCode::usage) << error.what();
+            is_taken = false;
+        }
+        EXPECT_EQ(is_taken, !overlap) << "turn " << turn;
+        ++(is_taken ? taken : refused);
+    }
+    EXPECT_GT(taken, 200);
+    EXPECT_GT(refused, 200);
+}
+
 TEST(Externals, AnOutputThatIsAnInputIsNotWrittenThere) {
     GraphBuilder b("same");
     const ValueId x = b.input("x", DType::fp32, {3, 5});

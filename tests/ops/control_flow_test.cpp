@@ -128,6 +128,26 @@ TEST(ControlFlow, LimitsNesting) {
     EXPECT_EQ(nest(7, level_none).nodes.size(), 1u);
 }
 
+TEST(ControlFlow, CarriesMoreInProgramsThanInFiles) {
+    const auto loop = [](std::size_t count, const Level& level) {
+        const auto region = [&](std::size_t outputs) {
+            GraphBuilder r("region", level);
+            std::vector<ValueId> in;
+            for (std::size_t k = 0; k < count; ++k) in.push_back(r.input("x" + std::to_string(k), DType::boolean, {1}));
+            for (std::size_t k = 0; k < outputs; ++k) r.output(in[k]);
+            return r.finish_region();
+        };
+        GraphBuilder b("loop", level);
+        std::vector<ValueId> in;
+        for (std::size_t k = 0; k < count; ++k) in.push_back(b.input("x" + std::to_string(k), DType::boolean, {1}));
+        return b.while_loop(in, region(1), region(count), "loop").size();
+    };
+    EXPECT_EQ(loop(256, level_none), 256u);
+    EXPECT_SAYS(refused([&] { loop(257, level_none); }), "has 257 tensors, but level none allows 256");
+    EXPECT_EQ(loop(1000, with_empty(level_none)), 1000u);
+    EXPECT_SAYS(refused([&] { loop(65, with_empty(level_8k)); }), "has 65 tensors, but level 8K allows 64");
+}
+
 TEST(Variables, RefusesWhatIsNotDeclaredOrDoesNotFit) {
     GraphBuilder b("bad");
     b.variable("v", DType::fp32, {2});

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <set>
 
 namespace tosavk {
 namespace {
@@ -12,13 +14,35 @@ std::uint64_t byte_count(const Value& value) {
     return static_cast<std::uint64_t>(element_count(value.shape)) * size_of(value.type);
 }
 
-template <class F> void for_each_binding(const Plan& plan, F f) {
+constexpr std::size_t never = SIZE_MAX;
+
+/// How kernels use a slot, gathered in one walk: plans of thousands of dispatches have thousands of slots.
+struct SlotUse {
+    bool texels = false;
+    std::size_t first = never, last = never;  ///< of Plan::dispatches; what is within control flow is not told
+};
+
+std::vector<SlotUse> uses_of(const Plan& plan) {
+    std::vector<SlotUse> uses(plan.externals.size());
     for_each_dispatch(plan, [&](const Dispatch& dispatch) {
-        for (const Binding& binding : dispatch.bindings) f(dispatch, binding);
+        for (const Binding& binding : dispatch.bindings) {
+            if (!is_texels(binding.path)) continue;
+            if (const std::size_t slot = slot_of(plan, binding.place); slot != no_slot) uses[slot].texels = true;
+        }
     });
+    for (std::size_t d = 0; d < plan.dispatches.size(); ++d) {
+        for (const Binding& binding : plan.dispatches[d].bindings) {
+            const std::size_t slot = slot_of(plan, binding.place);
+            if (slot == no_slot) continue;
+            uses[slot].first = std::min(uses[slot].first, d);
+            uses[slot].last = d;
+        }
+    }
+    return uses;
 }
 
-ExternalNeeds needs_of(const Value& value, const Placement& place, const Plan& plan, const DeviceCaps& caps) {
+ExternalNeeds needs_of(const Value& value, const Placement& place, const Plan& plan, const DeviceCaps& caps,
+                       std::span<const SlotUse> uses) {
     ExternalNeeds needs;
     needs.bytes = needs.padded = byte_count(value);
     needs.possible = needs.bytes == 0;
@@ -29,9 +53,7 @@ ExternalNeeds needs_of(const Value& value, const Placement& place, const Plan& p
     needs.possible = true;
     needs.padded = place.size;
     needs.alignment = std::max<std::uint64_t>(4, caps.min_storage_buffer_offset_alignment);
-    for_each_binding(plan, [&](const Dispatch&, const Binding& binding) {
-        if (is_texels(binding.path) && slot_of(plan, binding.place) == slot) needs.texels = true;
-    });
+    needs.texels = uses[slot].texels;
     if (needs.texels)
         needs.alignment = std::max<std::uint64_t>(needs.alignment, caps.min_texel_buffer_offset_alignment);
     return needs;
@@ -88,21 +110,43 @@ bool interleave(const Extent& a, const Extent& b) {
     });
 }
 
-/// Does every dispatch that reads slot `read` come before all that write slot `written`? Control flow is not looked
-/// into.
-bool read_before_written(const Plan& plan, std::size_t read, std::size_t written, std::size_t& first_write) {
-    if (!plan.controls.empty()) return false;
-    std::size_t last_read = 0;  // counted from 1
-    first_write = SIZE_MAX;
-    for (std::size_t d = 0; d < plan.dispatches.size(); ++d) {
-        for (const Binding& binding : plan.dispatches[d].bindings) {
-            const std::size_t slot = slot_of(plan, binding.place);
-            if (slot == read) last_read = d + 1;
-            if (slot == written) first_write = std::min(first_write, d);
+/// Ranges by where they lie, to find those that overlap another without a look at each.
+class RangeIndex {
+public:
+    explicit RangeIndex(std::span<const BufferRange> ranges) : ranges_(ranges) {
+        for (std::size_t k = 0; k < ranges.size(); ++k)
+            if (ranges[k].buffer != 0) order_.push_back(k);
+        std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return start(a) < start(b); });
+        for (std::size_t i = 0; i < order_.size(); ++i) {
+            const BufferRange& range = ranges[order_[i]];
+            const bool same_buffer = i > 0 && ranges[order_[i - 1]].buffer == range.buffer;
+            ends_.push_back(std::max(range.offset + range.size, same_buffer ? ends_.back() : 0));
         }
     }
-    return first_write != SIZE_MAX && last_read <= first_write;
-}
+    /// Their numbers, in rising order.
+    std::vector<std::size_t> overlapping(const BufferRange& range) const {
+        std::vector<std::size_t> found;
+        if (range.buffer == 0) return found;
+        const auto behind =
+            std::lower_bound(order_.begin(), order_.end(), std::pair(range.buffer, range.offset + range.size),
+                             [&](std::size_t k, const auto& end) { return start(k) < end; });
+        for (auto i = static_cast<std::size_t>(behind - order_.begin()); i-- > 0;) {
+            if (ranges_[order_[i]].buffer != range.buffer || ends_[i] <= range.offset) break;
+            if (ranges_[order_[i]].overlaps(range)) found.push_back(order_[i]);
+        }
+        std::sort(found.begin(), found.end());
+        return found;
+    }
+
+private:
+    std::pair<std::uint64_t, std::uint64_t> start(std::size_t k) const {
+        return {ranges_[k].buffer, ranges_[k].offset};
+    }
+
+    std::span<const BufferRange> ranges_;
+    std::vector<std::size_t> order_;   ///< by buffer and offset
+    std::vector<std::uint64_t> ends_;  ///< the last end in that buffer so far
+};
 
 /// The work of use_externals().
 class Externals {
@@ -113,23 +157,47 @@ public:
           plan_(plan),
           caps_(caps),
           inputs_(inputs.begin(), inputs.end()),
-          outputs_(outputs.begin(), outputs.end()) {}
+          outputs_(outputs.begin(), outputs.end()),
+          uses_(uses_of(plan)),
+          in_slot_(plan.externals.size()),
+          out_slot_(plan.externals.size()) {
+        const auto number = [&](const std::vector<ValueId>& ends, std::vector<std::vector<std::size_t>>& by_slot) {
+            for (std::size_t k = 0; k < ends.size(); ++k)
+                if (const std::size_t slot = slot_of(plan, plan.placements[ends[k]]); slot != no_slot)
+                    by_slot[slot].push_back(k);
+        };
+        number(graph.inputs, in_slot_);
+        number(graph.outputs, out_slot_);
+    }
+
+    ExternalNeeds needs_of_input(std::size_t i) const {
+        return needs_of(graph_.value(graph_.inputs[i]), input_place(i), plan_, caps_, uses_);
+    }
+    ExternalNeeds needs_of_output(std::size_t o) const {
+        const std::size_t slot = slot_of(plan_, output_place(o));
+        const bool is_input = slot != no_slot && !in_slot_[slot].empty();
+        // No kernel writes an input's place.
+        return needs_of(graph_.value(graph_.outputs[o]), is_input ? Placement{} : output_place(o), plan_, caps_, uses_);
+    }
 
     ExternalUse run() {
         use_.slots.resize(plan_.externals.size());
         for (std::size_t i = 0; i < inputs_.size(); ++i)
-            check_size("input", i, graph_.inputs[i], input_needs(graph_, plan_, caps_, i), inputs_[i]);
+            check_size("input", i, graph_.inputs[i], needs_of_input(i), inputs_[i]);
         for (std::size_t o = 0; o < outputs_.size(); ++o)
-            check_size("output", o, graph_.outputs[o], output_needs(graph_, plan_, caps_, o), outputs_[o]);
+            check_size("output", o, graph_.outputs[o], needs_of_output(o), outputs_[o]);
         // Of what has no elements nothing is bound.
         for (std::size_t i = 0; i < inputs_.size(); ++i)
             if (byte_count(graph_.value(graph_.inputs[i])) == 0) inputs_[i] = {};
         for (std::size_t o = 0; o < outputs_.size(); ++o)
             if (byte_count(graph_.value(graph_.outputs[o])) == 0) outputs_[o] = {};
-        check_outputs();
-        for (std::size_t i = 0; i < inputs_.size(); ++i) take_input(i);
-        for (std::size_t o = 0; o < outputs_.size(); ++o) take_output(o);
+        const RangeIndex bound_inputs(inputs_), bound_outputs(outputs_);
+        check_outputs(bound_outputs);
+        for (std::size_t i = 0; i < inputs_.size(); ++i) take_input(i, bound_outputs);
+        for (std::size_t o = 0; o < outputs_.size(); ++o) take_output(o, bound_inputs);
         for (std::size_t o = 0; o < outputs_.size(); ++o) copy_output(o);
+        std::sort(use_.barriers.begin(), use_.barriers.end());
+        use_.barriers.erase(std::unique(use_.barriers.begin(), use_.barriers.end()), use_.barriers.end());
         return std::move(use_);
     }
 
@@ -199,15 +267,16 @@ private:
 
     Extent extent_of(std::size_t o) const { return {outputs_[o], graph_.value(graph_.outputs[o])}; }
 
-    void check_outputs() const {
+    void check_outputs(const RangeIndex& bound_outputs) const {
         for (std::size_t a = 0; a < outputs_.size(); ++a) {
-            for (std::size_t b = 0; b < a; ++b) {
+            for (const std::size_t b : bound_outputs.overlapping(outputs_[a])) {
+                if (b >= a) break;
                 const Placement &x = output_place(a), &y = output_place(b);
                 const bool same =
                     x.space == y.space && x.space != Space::none && x.offset == y.offset &&
                     byte_count(graph_.value(graph_.outputs[a])) == byte_count(graph_.value(graph_.outputs[b])) &&
                     outputs_[a].offset == outputs_[b].offset && outputs_[a].strides == outputs_[b].strides;
-                if (!same && outputs_[a].overlaps(outputs_[b]) && !interleave(extent_of(a), extent_of(b)))
+                if (!same && !interleave(extent_of(a), extent_of(b)))
                     throw Error(ErrorCode::usage,
                                 fmt::format("outputs {} and {} are bound to buffers that overlap", b, a));
             }
@@ -215,24 +284,21 @@ private:
     }
 
     /// Is the input in another place than where the output is copied to, and does that copy read it?
-    bool is_overwritten_source(std::size_t i) const {
-        bool is_source = false, overwritten = false;
-        for (std::size_t o = 0; o < outputs_.size(); ++o) {
-            const bool alias = slot_of(plan_, output_place(o)) == slot_of(plan_, input_place(i)) &&
-                               output_place(o).space == Space::external;
+    bool is_overwritten_source(std::size_t i, std::size_t slot, const RangeIndex& bound_outputs) const {
+        if (out_slot_[slot].empty()) return false;
+        const std::vector<std::size_t> over = bound_outputs.overlapping(inputs_[i]);
+        return std::any_of(over.begin(), over.end(), [&](std::size_t o) {
             const BufferRange& range = outputs_[o];
-            if (alias) is_source = true;
-            const bool itself = alias && range.strides.empty() && range.buffer == inputs_[i].buffer &&
+            const bool itself = slot_of(plan_, output_place(o)) == slot && range.strides.empty() &&
                                 range.offset == inputs_[i].offset + (output_place(o).offset - input_place(i).offset);
-            if (range.overlaps(inputs_[i]) && !itself) overwritten = true;
-        }
-        return is_source && overwritten;
+            return !itself;
+        });
     }
 
-    void take_input(std::size_t i) {
+    void take_input(std::size_t i, const RangeIndex& bound_outputs) {
         if (inputs_[i].buffer == 0) return;
         const std::size_t slot = slot_of(plan_, input_place(i));
-        if (fits(input_needs(graph_, plan_, caps_, i), inputs_[i]) && !is_overwritten_source(i)) {
+        if (fits(needs_of_input(i), inputs_[i]) && !is_overwritten_source(i, slot, bound_outputs)) {
             use_.slots[slot] = inputs_[i];
             return;
         }
@@ -240,24 +306,27 @@ private:
         use_.before.push_back(copy_of({tensor, {}}, {{}, input_place(i)}, graph_.inputs[i]));
     }
 
-    void take_output(std::size_t o) {
+    /// Does every dispatch that reads slot `read` come before all that write slot `written`? Control flow is not looked
+    /// into.
+    bool read_before_written(std::size_t read, std::size_t written) const {
+        if (!plan_.controls.empty() || uses_[written].first == never) return false;
+        return uses_[read].last == never || uses_[read].last < uses_[written].first;
+    }
+
+    void take_output(std::size_t o, const RangeIndex& bound_inputs) {
         const std::size_t slot = slot_of(plan_, output_place(o));
         if (outputs_[o].buffer == 0 || slot == no_slot || use_.slots[slot].buffer != 0) return;
-        if (!fits(output_needs(graph_, plan_, caps_, o), outputs_[o])) return;
-        std::vector<std::size_t> barriers;
-        for (std::size_t i = 0; i < inputs_.size(); ++i) {
-            if (!inputs_[i].overlaps(outputs_[o])) continue;
+        if (!fits(needs_of_output(o), outputs_[o])) return;
+        bool waits = false;
+        for (const std::size_t i : bound_inputs.overlapping(outputs_[o])) {
             const std::size_t read = slot_of(plan_, input_place(i));
             if (read == no_slot || use_.slots[read].buffer == 0) continue;  // it was copied before
-            std::size_t first_write = 0;
-            if (!read_before_written(plan_, read, slot, first_write)) return;
-            for (std::size_t other = 0; other < outputs_.size(); ++other) {  // copied after: it must still be there
-                if (slot_of(plan_, output_place(other)) == read) return;
-            }
-            barriers.push_back(first_write);
+            if (!read_before_written(read, slot)) return;
+            if (!out_slot_[read].empty()) return;  // copied after: it must still be there
+            waits = true;
         }
         use_.slots[slot] = outputs_[o];
-        use_.barriers.insert(use_.barriers.end(), barriers.begin(), barriers.end());
+        if (waits) use_.barriers.push_back(uses_[slot].first);
     }
 
     /// Where a place's bytes are once the run is over.
@@ -276,9 +345,11 @@ private:
         const ExternalCopy::End from = end_of(output_place(o), byte_count(graph_.value(graph_.outputs[o])));
         if (from.range.buffer == tensor.buffer && from.range.offset == tensor.offset && tensor.strides.empty())
             return;  // it is there
-        for (const ExternalCopy& made : use_.after) {
-            if (made.to.range == tensor) return;  // two outputs of one value in one place
+        std::vector<std::size_t>& there = copied_[{tensor.buffer, tensor.offset}];
+        for (const std::size_t made : there) {
+            if (use_.after[made].to.range == tensor) return;  // two outputs of one value in one place
         }
+        there.push_back(use_.after.size());
         use_.after.push_back(copy_of(from, {tensor, {}}, graph_.outputs[o]));
     }
 
@@ -287,9 +358,7 @@ private:
     void keep_output(std::size_t o) {
         const std::size_t slot = slot_of(plan_, output_place(o));
         if (slot == no_slot || use_.slots[slot].buffer == 0) return;
-        for (const ExternalCopy& made : use_.after) {
-            if (made.to.range.buffer == 0 && made.to.place.offset == plan_.externals[slot].offset) return;
-        }
+        if (!kept_.insert(slot).second) return;
         use_.after.push_back({{use_.slots[slot], {}}, {{}, plan_.externals[slot]}, use_.slots[slot].size, {}, 0});
     }
 
@@ -297,6 +366,10 @@ private:
     const Plan& plan_;
     const DeviceCaps& caps_;
     std::vector<BufferRange> inputs_, outputs_;  ///< from check_size() on without what is not the tensor's
+    std::vector<SlotUse> uses_;
+    std::vector<std::vector<std::size_t>> in_slot_, out_slot_;  ///< inputs and outputs by slot
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<std::size_t>> copied_;  ///< of use_.after, by target
+    std::set<std::size_t> kept_;  ///< slots copied into our own memory
     ExternalUse use_;
 };
 
@@ -315,17 +388,11 @@ std::size_t slot_of(const Plan& plan, const Placement& place) {
 }
 
 ExternalNeeds input_needs(const Graph& graph, const Plan& plan, const DeviceCaps& caps, std::size_t index) {
-    return needs_of(graph.value(graph.inputs.at(index)), plan.placements.at(graph.inputs[index]), plan, caps);
+    return Externals(graph, plan, caps, {}, {}).needs_of_input(index);
 }
 
 ExternalNeeds output_needs(const Graph& graph, const Plan& plan, const DeviceCaps& caps, std::size_t index) {
-    const Value& value = graph.value(graph.outputs.at(index));
-    const std::size_t slot = slot_of(plan, plan.placements.at(graph.outputs[index]));
-    const bool is_input = slot != no_slot && std::any_of(graph.inputs.begin(), graph.inputs.end(), [&](ValueId input) {
-                              return slot_of(plan, plan.placements.at(input)) == slot;
-                          });
-    // No kernel writes an input's place.
-    return needs_of(value, is_input ? Placement{} : plan.placements[graph.outputs[index]], plan, caps);
+    return Externals(graph, plan, caps, {}, {}).needs_of_output(index);
 }
 
 ExternalUse use_externals(const Graph& graph, const Plan& plan, const DeviceCaps& caps,

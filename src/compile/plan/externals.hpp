@@ -60,7 +60,7 @@ struct ExternalCopy {
 struct ExternalUse {
     std::vector<BufferRange> slots;           ///< by slot: the caller's range, or no buffer: memory of our own
     std::vector<ExternalCopy> before, after;  ///< no copy of either list touches what another one of it writes
-    std::vector<std::size_t> barriers;        ///< dispatches that need one more: they write what others have read
+    std::vector<std::size_t> barriers;  ///< dispatches that need one more, in order: they write what others have read
 };
 
 /// `inputs` and `outputs` by index; no buffer: the library keeps the tensor, and the host sets or gets it. Where an

@@ -83,6 +83,10 @@ void event_on_ready(OnReady& args) {
 // ---- what is not there ----------------------------------------------------------------------------------------------
 
 template <std::size_t Place> void not_there(Head&) {
+    if constexpr (Place == 73 || Place == 74 || Place == 76)  // of others that read an array where it lies, as DLPack
+        throw Failure(Code::unimplemented,
+                      "the memory of an array on tosavk is a Vulkan buffer, which has no address; take "
+                      "numpy.asarray(array), or tosavk.from_jax(array), which shares the buffer");
     throw Failure(Code::unimplemented, "tosa-vk does not have function " + std::to_string(Place) + " of PJRT's API");
 }
 

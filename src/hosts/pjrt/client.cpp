@@ -1,5 +1,5 @@
 // Clients, their devices and the memory of those.
-#include "hosts/pjrt/objects.hpp"
+#include "hosts/pjrt/executable.hpp"
 
 #include <algorithm>
 
@@ -48,13 +48,7 @@ std::uint64_t rounded(std::uint64_t size_bytes) {
 cpp::Buffer allocate(Device& device, std::uint64_t size_bytes) {
     if (auto pooled = device.pool.take(size_bytes)) return std::move(*pooled);
     ++counters.allocations;
-    try {
-        return cpp::Buffer(device.device, size_bytes);
-    } catch (const cpp::Error& e) {
-        if (e.status() != TOSAVK_ERROR_OUT_OF_MEMORY || device.pool.bytes() == 0) throw;
-    }
-    device.pool.clear();
-    return cpp::Buffer(device.device, size_bytes);
+    return device.with_memory([&] { return cpp::Buffer(device.device, size_bytes); });
 }
 
 void raise(std::atomic<std::int64_t>& most, std::int64_t value) {
@@ -106,6 +100,21 @@ Device::Device(Client& of, int number, cpp::Device opened)
     value.type = static_cast<std::int32_t>(NamedType::text);
     value.text = driver.c_str();
     value.size = driver.size();
+}
+
+void Device::enter(Compiled& compiled) {
+    const std::lock_guard lock(programs_mutex_);
+    programs_.insert(&compiled);
+}
+
+void Device::leave(Compiled& compiled) noexcept {
+    const std::lock_guard lock(programs_mutex_);
+    programs_.erase(&compiled);
+}
+
+void Device::free_idle(std::size_t kept) noexcept {
+    const std::lock_guard lock(programs_mutex_);
+    for (Compiled* compiled : programs_) compiled->free_idle(kept);
 }
 
 Client::Client(Options given)

@@ -109,6 +109,7 @@ Compiled::Compiled(Device& on, std::string code, tosavk_precision precision, std
     read_interface();
     compile(program_);
     ++counters.compilations;
+    device.enter(*this);
 }
 
 Compiled::Compiled(Device& on, Image image)
@@ -121,7 +122,10 @@ Compiled::Compiled(Device& on, Image image)
     read_interface();
     compile(image.form == Image::Form::program ? program_ : image.content);
     ++counters.compilations;
+    device.enter(*this);
 }
+
+Compiled::~Compiled() { device.leave(*this); }
 
 void Compiled::read_interface() {
     const auto facts = nlohmann::json::parse(facts_);
@@ -155,7 +159,7 @@ void Compiled::compile(std::string_view file) {
         are_tensors(results, graph_->output_count(), [&](std::uint32_t k) { return graph_->output(k); });
     if (!fits)
         throw Failure(Code::internal, "the graph of '" + name + "' has other inputs or outputs than its program");
-    executable_.emplace(device.device, *graph_);
+    device.with_memory([&] { return &executable_.emplace(device.device, *graph_); });
     for (std::uint32_t k = 0; k < graph_->input_count(); ++k)
         padded_inputs_.push_back(executable_->input_binding(k).padded_bytes);
     for (std::uint32_t k = 0; k < graph_->output_count(); ++k)
@@ -226,7 +230,8 @@ std::unique_ptr<cpp::Context> Compiled::take_context() {
         ++contexts_;
     }
     try {
-        return std::make_unique<cpp::Context>(*executable_);
+        device.free_idle(1);  // others may have more than they need now
+        return device.with_memory([&] { return std::make_unique<cpp::Context>(*executable_); });
     } catch (...) {
         give_context(nullptr);
         throw;
@@ -238,6 +243,14 @@ void Compiled::give_context(std::unique_ptr<cpp::Context> context) noexcept {
     if (context) idle_.push_back(std::move(context));
     else --contexts_;
     returns_.notify_one();
+}
+
+void Compiled::free_idle(std::size_t kept) noexcept {
+    const std::lock_guard lock(mutex_);
+    while (idle_.size() > kept) {
+        idle_.pop_back();
+        --contexts_;
+    }
 }
 
 std::uint32_t Compiled::input_flags(std::uint32_t index, std::uint64_t size_bytes) const {

@@ -32,6 +32,9 @@ public:
     Compiled(Device& device, std::string program, tosavk_precision precision, std::string fingerprint);
     /// From what image() made. Throws Failure and cpp::Error.
     Compiled(Device& device, Image image);
+    ~Compiled();
+    Compiled(const Compiled&) = delete;
+    Compiled& operator=(const Compiled&) = delete;
 
     const std::shared_ptr<Client> client;
     Device& device;
@@ -44,6 +47,8 @@ public:
     std::unique_ptr<cpp::Context> take_context();
     /// Null where it failed.
     void give_context(std::unique_ptr<cpp::Context> context) noexcept;
+    /// Of the contexts that nothing runs on; `kept` of them stay.
+    void free_idle(std::size_t kept) noexcept;
     bool has_graph() const { return executable_.has_value(); }
     /// Throws cpp::Error.
     Image image() const;

@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,8 @@ private:
     std::uint64_t bytes_ = 0;
 };
 
+class Compiled;
+
 /// A Vulkan device, which is its own description.
 struct Device {
     Device(Client& client, int id, cpp::Device device);
@@ -59,9 +62,28 @@ struct Device {
     NamedValue attributes[1];
     Pool pool;
     std::atomic<std::int64_t> in_use{0}, peak{0}, arrays{0}, largest{0};  ///< bytes of arrays; their number
-};
 
-class Compiled;
+    /// Programs of the device, whose contexts hold memory for temporaries while nothing runs.
+    void enter(Compiled& compiled);
+    void leave(Compiled& compiled) noexcept;
+    /// Frees that memory but for `kept` contexts that each program may keep.
+    void free_idle(std::size_t kept) noexcept;
+    /// What `make` makes, if need be of the memory that is idle here.
+    template <class Make> auto with_memory(Make make) {
+        try {
+            return make();
+        } catch (const cpp::Error& e) {
+            if (e.status() != TOSAVK_ERROR_OUT_OF_MEMORY) throw;
+        }
+        pool.clear();
+        free_idle(0);
+        return make();
+    }
+
+private:
+    std::mutex programs_mutex_;
+    std::set<Compiled*> programs_;
+};
 
 /// Programs that somebody has, by device and digest.
 class Programs {

@@ -52,7 +52,7 @@ void PlanWriter::dispatches(const Plan& plan, std::size_t first_set, std::size_t
     const Pipeline* bound = nullptr;
     for (std::size_t d = from; d < to; ++d) {
         const Dispatch& dispatch = plan.dispatches[d];
-        const bool one_more = std::find(barriers.begin(), barriers.end(), d) != barriers.end();
+        const bool one_more = std::binary_search(barriers.begin(), barriers.end(), d);
         if (dispatch.barrier_before || one_more || (after && d > from)) {
             barrier(work_stages_, work_writes_, work_stages_, work_access_);
         }

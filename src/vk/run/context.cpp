@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <unordered_set>
 #include <utility>
 
 namespace tosavk {
@@ -179,13 +180,12 @@ void Context::begin_uses() {
         const std::shared_ptr<Turns> runs(executable_, &device.runs);
         // Signals too keep the order of the runs: a semaphore's value only grows.
         uses_.push_back({runs, runs->begin(), !order_.waits.empty() || !order_.signals.empty()});
+        std::unordered_set<const Turns*> known;
         for (const std::vector<BoundBuffer>* bound : {&inputs_, &outputs_}) {
             for (const BoundBuffer& one : *bound) {
                 if (!one) continue;
                 const std::shared_ptr<Turns>& turns = one.buffer.memory->turns();
-                const bool known =
-                    std::any_of(uses_.begin(), uses_.end(), [&](const Use& use) { return use.turns == turns; });
-                if (!known) uses_.push_back({turns, turns->begin(), true});
+                if (known.insert(turns.get()).second) uses_.push_back({turns, turns->begin(), true});
             }
         }
     } catch (...) {  // a ticket that nobody gives back would hold up all that come later
