@@ -59,7 +59,7 @@ void fold(inout int key, inout int index, int other_key, int other_index) {
 void best_of_row(uint row, uint lane, out int best_key, out int best_index) {
     ivec4 key, index;
     uint begin = min(row, uint(OUTER) - 1u) * uint(AXIS), first = begin >> 2, last = (begin + uint(AXIS) - 1u) >> 2;
-    const ivec4 c = ivec4(0, 1, 2, 3) - int(begin & 3u);
+    const ivec4 c = ivec4(0, 1, 2, 3) - (AXIS % 4 == 0 ? 0 : int(begin & 3u));
     key = ivec4(SIGN_BIT);
     ivec4 at = ivec4(int(lane));
 #ifdef IN0_EIGHTS
@@ -72,7 +72,7 @@ void best_of_row(uint row, uint lane, out int best_key, out int best_index) {
     }
 #else
     LOOP (uint q = lane; q < uint(QUADS); q += uint(LANES)) {
-        ivec4 other = key_of(in0_load4(min(first + q, last) << 2));
+        ivec4 other = key_of(in0_load4((AXIS % 4 == 0 ? first + q : min(first + q, last)) << 2));
         if (AXIS % 4 != 0) other = mix(ivec4(SIGN_BIT), other, lessThan(uvec4(int(q) * 4 + c), uvec4(uint(AXIS))));
         take_greater(other, q, key, at);
     }

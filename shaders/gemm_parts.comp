@@ -2,20 +2,19 @@
 // invocation makes four columns of a row.
 //   in0  [PARTS][ROWS][COLUMNS rounded up to 4]
 //   in1  bias [BIAS]: 1 element, or one a column; none with MATRIX
-layout(constant_id = 0) const int ROWS = 1;  // late: of the output
-layout(constant_id = 1) const int COLUMNS = 1;
-layout(constant_id = 2) const int PARTS = 2;
+// Its work is little beside a pipeline's cost: one pipeline has every size.
+layout(constant_id = 0) const int ROWS = 1;  // pushed: of the output
+layout(constant_id = 1) const int COLUMNS = 1;  // pushed
+layout(constant_id = 2) const int PARTS = 2;  // pushed
 #if !MATRIX
-layout(constant_id = 3) const int BIAS = 1;
+layout(constant_id = 3) const int BIAS = 1;  // pushed
 #endif
 
-const int QUADS = (COLUMNS + 3) / 4;
-
 void main() {
-    int id = int(invocation_index()), row = id / QUADS, quad = id % QUADS;
+    int quads = (COLUMNS + 3) / 4, id = int(invocation_index()), row = id / quads, quad = id % quads;
     if (row >= ROWS) return;
     SUM4 sum = in0_load4q(uint(id));
-    for (int part = 1; part < PARTS; ++part) sum += in0_load4q(uint(part * ROWS * QUADS + id));
+    for (int part = 1; part < PARTS; ++part) sum += in0_load4q(uint(part * ROWS * quads + id));
 #if !MATRIX
     sum += BIAS == 1 ? SUM4(in1_load1(0u)) : in1_load4(uint(quad * 4));
 #endif

@@ -4,12 +4,15 @@
 // these are neighbours in memory. DOT4, of convolutions: products of four 8-bit pairs are one instruction. SINGLE, of
 // a convolution that is a matrix times a vector of floats: an invocation takes every LANES-th inner element, and its
 // neighbours read the columns of the next ones.
+#extension GL_EXT_control_flow_attributes : require
 #include "lib/gemm_operands.glsl"
 #include "lib/gemm_sums.glsl"
 
 #define ROW_GROUPS ((ROWS + TM - 1) / TM)
 const int ACROSS = (QUADS + SIDE - 1) / SIDE;
 
+// Arrays that are indexed by variables lie in memory on some GPUs.
+#define EACH_ROW [[unroll]] for (int r = 0; r < TM; ++r)
 // One row at a time where all of them might take more memory than there is.
 #if WIDE
 #define TOGETHER 1
@@ -44,7 +47,7 @@ void main() {
 
     Row rows[TM];
     SUMS(TM)
-    for (int r = 0; r < TM; ++r) {
+    EACH_ROW {
         rows[r] = row_at(min(batch, BATCH - 1), first + r);
         CLEAR_SUM(r)
     }
@@ -63,7 +66,7 @@ void main() {
             block += LANES;                                    \
             if (EVEN && block >= end) break;                   \
         }                                                      \
-        for (int r = 0; r < TM; ++r) { FLUSH_SUM(r) }          \
+        EACH_ROW { FLUSH_SUM(r) }                              \
     }
 #else
 #define BEGIN_BLOCKS for (int block = lane; inside && block < BLOCKS; block += LANES) {
@@ -94,14 +97,14 @@ void main() {
         int k = at.k;
 #if DOT4
         ivec4 words = weight_words(uint(COLUMN_QUAD(quad) * MOST_BLOCKS + block));
-        for (int r = 0; r < TM; ++r) {
+        EACH_ROW {
             int a = row_word(tap_at(rows[r], at.ky, at.kx), k);
             acc[r] += products(a, words);
             if (column_zp != 0) acc[r] -= SUM_OF_ROW(a) * column_zp;
         }
 #else
         LOAD_COLUMNS(0, quad)
-        for (int r = 0; r < TM; ++r) {
+        EACH_ROW {
             X4 x = row4(tap_at(rows[r], at.ky, at.kx), k);
 #if WIDE
             ADD(r, x.x, w00)
@@ -116,7 +119,7 @@ void main() {
         }
 #if WIDE
         if (++pending == FLUSH_BLOCKS) {
-            for (int r = 0; r < TM; ++r) { FLUSH_SUM(r) }
+            EACH_ROW { FLUSH_SUM(r) }
             pending = 0;
         }
 #endif
@@ -124,16 +127,18 @@ void main() {
     END_BLOCKS
 #endif
 #if WIDE
+    EACH_ROW { FLUSH_SUM(r) }
     TOTAL4 own = SUM(0);
-    for (int r = 0; r < TM; ++r) {
-        FLUSH_SUM(r)
-        partial[SHARED_STORE(0u, 4u, local)] = SUM(r);
+    for (int row = 0; row < TM; ++row) {
+        partial[SHARED_STORE(0u, 4u, local)] = SUM(0);
         fold(local, lane, size);
-        if (lane == r) own = partial[begin];
+        if (lane == row) own = partial[begin];
         barrier();
+        // The next row's sum moves up.
+        [[unroll]] for (int r = 0; r + 1 < TM; ++r) SUM(r) = SUM(r + 1);
     }
 #else
-    for (int r = 0; r < TM; ++r) partial[SHARED_STORE(0u, 4u, r * size + local)] = SUM(r);
+    EACH_ROW partial[SHARED_STORE(0u, 4u, r * size + local)] = SUM(r);
     fold(local, lane, size);
 #define own partial[lane * size + begin]
 #endif

@@ -14,6 +14,8 @@ layout(constant_id = 8) const int X_N = 1;
 layout(constant_id = 9) const int X_D = 1;
 layout(constant_id = 10) const int X_OFFSET = 0;
 layout(constant_id = 11) const int PIXELS = 1;  // late
+layout(constant_id = 12) const float Y_OVER = 1.0;  // 1 / Y_N
+layout(constant_id = 13) const float X_OVER = 1.0;
 
 const int PIECES = (C + EACH - 1) / EACH;  // of a pixel
 
@@ -49,8 +51,8 @@ SUM output4(int image, Sample y, Sample x, int c, int n) {
     X4 v00 = input4(image, y.i0, x.i0, c, n), v01 = input4(image, y.i0, x.i1, c, n);
     X4 v10 = input4(image, y.i1, x.i0, c, n), v11 = input4(image, y.i1, x.i1, c, n);
 #if X_FLOAT
-    precise float wy = float(y.r) * tosa_reciprocal(vec4(float(Y_N))).x;
-    precise float wx = float(x.r) * tosa_reciprocal(vec4(float(X_N))).x;
+    precise float wy = float(y.r) * Y_OVER;
+    precise float wx = float(x.r) * X_OVER;
     precise X4 sum =
         v00 * ((1.0 - wy) * (1.0 - wx)) + v01 * ((1.0 - wy) * wx) + v10 * (wy * (1.0 - wx)) + v11 * (wy * wx);
     return sum;

@@ -180,9 +180,9 @@ TOSAVK_API tosavk_status tosavk_binding_set_access(const tosavk_binding_set* set
                                                    tosavk_error** error);
 /* Records one run into a command buffer that is being recorded, outside of a render pass: all dispatches, copies and
  * the barriers between them, none before and none after. Disturbed is what the compute bind point has: the pipeline and
- * every descriptor set, since set 0 is bound with layouts of the library's own; and push constants, of all stages,
- * where the executable is one of model.h. No other state is, that of graphics neither. The set must stay until the
- * commands have been executed. A long graph is one submit: that no watchdog fires is for the caller to see to. */
+ * every descriptor set, since set 0 is bound with layouts of the library's own; and push constants, of all stages. No
+ * other state is, that of graphics neither. The set must stay until the commands have been executed. A long graph is
+ * one submit: that no watchdog fires is for the caller to see to. */
 TOSAVK_API tosavk_status tosavk_binding_set_record(tosavk_binding_set* set, VkCommandBuffer commands,
                                                    tosavk_error** error);
 TOSAVK_API void tosavk_binding_set_release(tosavk_binding_set* set);

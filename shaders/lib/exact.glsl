@@ -83,8 +83,22 @@ void exact_reduce(inout ivec4 rest, inout ivec4 bits_left, ivec4 divisor, vec4 o
 
 // Two exponents are at most 276 apart, 14 steps. They are a loop only where the source's maker has counted it among the
 // passes of all loops (LIBRARY_LOOPS): it ends early, which a driver on a CPU cannot make of the rest of a branch.
-#define EXACT_STEP if (any(greaterThan(bits_left, ivec4(0)))) exact_reduce(rest, bits_left, m_b, over);
+// A macro, and a function for one element as well, since a function with a loop or `any` of its own has no form for one
+// element (compile/codegen/single_elements.cpp).
+bool exact_is_left(int bits) { return bits > 0; }
+bool exact_is_left(ivec4 bits) { return any(greaterThan(bits, ivec4(0))); }
+#ifdef LIBRARY_LOOPS
+#extension GL_EXT_control_flow_attributes : require
+#define EXACT_STEPS                                                    \
+    [[dont_unroll]] for (int pass = 0; pass < LIBRARY_LOOPS; ++pass) { \
+        if (!exact_is_left(bits_left)) break;                          \
+        exact_reduce(rest, bits_left, m_b, over);                      \
+    }
+#else
+#define EXACT_STEP if (exact_is_left(bits_left)) exact_reduce(rest, bits_left, m_b, over);
 #define EXACT_STEPS7 EXACT_STEP EXACT_STEP EXACT_STEP EXACT_STEP EXACT_STEP EXACT_STEP EXACT_STEP
+#define EXACT_STEPS EXACT_STEPS7 EXACT_STEPS7
+#endif
 
 vec4 exact_remainder(vec4 a, vec4 b, bool floored) {
     ivec4 bits_a = floatBitsToInt(a), bits_b = floatBitsToInt(b), sign = bits_a & SIGN_BIT;
@@ -95,14 +109,7 @@ vec4 exact_remainder(vec4 a, vec4 b, bool floored) {
     bvec4 is_less = lessThan(abs_a, abs_b);
     ivec4 bits_left = mix(e_a - e_b, ivec4(0), is_less);
     ivec4 rest = m_a - mix(ivec4(0), m_b, greaterThanEqual(m_a, m_b));
-#ifdef LIBRARY_LOOPS
-    for (int pass = 0; pass < LIBRARY_LOOPS; ++pass) {
-        if (all(lessThan(bits_left, ivec4(1)))) break;
-        exact_reduce(rest, bits_left, m_b, over);
-    }
-#else
-    EXACT_STEPS7 EXACT_STEPS7
-#endif
+    EXACT_STEPS
     ivec4 r = mix(exact_join(rest, e_b), abs_a, is_less);
     if (floored) {
         bvec4 other_side = lessThan(mix(bits_a ^ bits_b, ivec4(0), equal(r, ivec4(0))), ivec4(0));

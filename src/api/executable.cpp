@@ -26,7 +26,7 @@ std::string print_glsl(const Plan& plan) {
                             dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
         if (!dispatch.constants.empty())
             text += fmt::format(", specialization constants {}", fmt::join(dispatch.constants, " "));
-        if (!dispatch.late.empty()) text += fmt::format(", push constants {}", fmt::join(dispatch.late, " "));
+        if (!dispatch.pushed.empty()) text += fmt::format(", push constants {}", fmt::join(dispatch.pushed, " "));
         if (dispatch.glsl.empty()) {
             text += dispatch.spirv ? "\n// a custom operator's SPIR-V kernel\n\n" : "\n// no shader\n\n";
             return;

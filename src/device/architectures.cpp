@@ -67,6 +67,8 @@ constexpr Pattern valhall[] = {{.vendor_id = arm, .device_ids = valhall_ids}};
 constexpr Pattern any_discrete[] = {{.type = "discrete"}};
 constexpr Pattern any_device[] = {{}};
 
+constexpr const char* many_registers = "they have the registers, and other elements work while one waits";
+
 // A source "docs/FILE: words" stands at these words of the file.
 constexpr Facts llvmpipe_facts = {
     .workgroup_size = {128, "a CPU spends a third of a microsecond on each workgroup",
@@ -82,7 +84,7 @@ constexpr Facts llvmpipe_facts = {
                       "docs/performance.md: a CPU waits for eight rows at once"},
     .coalesces = {false, "a CPU's loads are each for themselves", guess},
     .registers = {1024, "what does not fit lies in a CPU's nearest cache", guess},
-    .function_elements = {4, "they have the registers, and other elements work while one waits", guess},
+    .function_elements = {4, many_registers, guess},
     .own_rows = {16, "each serves 4 to 16 columns",
                  "docs/performance.md: An invocation that shares no rows loads up to 16 itself"},
     .shuffles = {true, "a shuffle costs less than a load", "docs/performance.md: On lavapipe without its subgroup"},
@@ -121,8 +123,7 @@ constexpr Facts subgroups(std::string_view why, std::string_view source, std::ui
             .registers = {registers, "that many are an invocation's, or nearly",
                           "AMD, RDNA Instruction Set Architecture: VGPRs; NVIDIA, CUDA C++ Programming Guide: 255 "
                           "registers per thread; Mesa, src/intel/compiler: 128 registers of 32 bytes"},
-            .function_elements = {4, "they have the registers, and other elements work while one waits",
-                                  "docs/gpu-compilers.md: What the figures are"},
+            .function_elements = {4, many_registers, "docs/gpu-compilers.md: What the figures are"},
             .product_tiles = {true, "tiles are read more often than they are written, and registers hold large ones",
                               "docs/gpu-compilers.md: The hottest loops of products"},
             .tile_quads = {tile_quads, "so many sums fit into registers",
@@ -174,8 +175,7 @@ constexpr Facts adreno_facts() {
 
 constexpr Facts adreno_6xx_facts() {
     Facts facts = adreno_facts();
-    facts.function_elements = {4, "they have the registers, and other elements work while one waits",
-                               "docs/gpu-compilers.md: What the figures are"};
+    facts.function_elements = {4, many_registers, "docs/gpu-compilers.md: What the figures are"};
     facts.texel_reads = {true, "the texture path reads single words of a storage buffer",
                          "docs/gpu-compilers.md: The hottest loops of products"};
     return facts;
@@ -230,7 +230,7 @@ constexpr Architecture table[] = {
      any_discrete,
      {.busy_invocations = {65536, "a discrete GPU has thousands of lanes, and each waits for memory", guess},
       .registers = {128, "no discrete GPU of these years has fewer", guess},
-      .function_elements = {4, "they have the registers, and other elements work while one waits", guess},
+      .function_elements = {4, many_registers, guess},
       .product_tiles = {true, "tiles are read more often than they are written", guess},
       .least_tiles = {40, "few workgroups leave most of a discrete GPU idle", guess},
       .tile_parts = {16, "a tile's loop then stays what it is", "docs/gpu-compilers.md: The hottest loops of products"},

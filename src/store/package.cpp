@@ -193,11 +193,11 @@ template <class A> void fields(A& a, Binding& value) {
     a.choice(path, ReadPath::half_texels);
 }
 template <class A> void fields(A& a, Dispatch& value) {
-    auto& [label, kernel, glsl, spirv, constants, late, bindings, groups, invocations, subgroup_size, nodes, written,
+    auto& [label, kernel, glsl, spirv, constants, pushed, bindings, groups, invocations, subgroup_size, nodes, written,
            work, bytes, barrier_before, submit_before, note, arguments] = value;
     a.texts(label, kernel);
     a.source(glsl, spirv != nullptr);
-    a(constants, late, bindings, groups, invocations, subgroup_size, nodes, written, work, bytes, barrier_before,
+    a(constants, pushed, bindings, groups, invocations, subgroup_size, nodes, written, work, bytes, barrier_before,
       submit_before, arguments);
     a.texts(note);
 }

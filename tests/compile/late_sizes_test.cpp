@@ -21,10 +21,10 @@ std::vector<std::string> pipelines_of(const Graph& graph, const DevicePlan& devi
     options.late_sizes = late_sizes;
     std::vector<std::string> all;
     for_each_dispatch(make_plan(graph, device, options), [&](const Dispatch& dispatch) {
-        EXPECT_EQ(dispatch.late.empty(), dispatch.glsl.find("late_sizes") == std::string::npos) << dispatch.glsl;
-        EXPECT_LE(dispatch.late.size(), 32u);
-        if (!late_sizes) {
-            EXPECT_TRUE(dispatch.late.empty());
+        EXPECT_EQ(dispatch.pushed.empty(), dispatch.glsl.find("uniform pushed") == std::string::npos) << dispatch.glsl;
+        EXPECT_LE(dispatch.pushed.size(), 32u);
+        if (!late_sizes && dispatch.kernel != "gemm_parts") {
+            EXPECT_TRUE(dispatch.pushed.empty());
         }
         all.push_back(fmt::format("{} {} {} {}\n{}", dispatch.label, fmt::join(dispatch.constants, " "),
                                   dispatch.invocations, dispatch.bindings.size(), dispatch.glsl));
@@ -105,6 +105,27 @@ TEST(LateSizes, AnotherOutermostSizeNeedsNoOtherPipeline) {
     }
 }
 
+TEST(LateSizes, PartsOfProductsOfAnySizeAreSummedByOnePipeline) {
+    DevicePlan device = desktop();
+    device.product_tiles = true;
+    device.product_tile_bytes = 32768;
+    device.busy_invocations = 65536;
+    device.least_tiles = 64;
+    device.tile_parts = 16;
+    std::set<std::string> pipelines, sizes;
+    for (const char* line : {"conv2d f32 1x16x16x512 64x1x1 clamp", "conv2d f32 1x7x7x960 160x1x1 clamp",
+                             "conv2d f32 1x16x16x1024 32x1x1 clamp"}) {
+        for_each_dispatch(make_plan(load_problem(line), device, {}), [&](const Dispatch& dispatch) {
+            if (dispatch.kernel != "gemm_parts") return;
+            pipelines.insert(fmt::format("{}\n{}", fmt::join(dispatch.constants, " "), dispatch.glsl));
+            sizes.insert(fmt::format("{}", fmt::join(dispatch.pushed, " ")));
+            EXPECT_NO_THROW(compile_glsl(dispatch.glsl, dispatch.kernel)) << dispatch.glsl;
+        });
+    }
+    EXPECT_EQ(sizes.size(), 3u);
+    EXPECT_EQ(pipelines.size(), 1u);
+}
+
 TEST(LateSizes, ShadersCompileWithThem) {
     for (const DevicePlan& device : {test_device(), desktop()}) {
         std::set<std::string> seen;
@@ -115,7 +136,7 @@ TEST(LateSizes, ShadersCompileWithThem) {
             for_each_dispatch(make_plan(load_problem(with_size(line, 4)), device, options),
                               [&](const Dispatch& dispatch) {
                                   if (!seen.insert(dispatch.glsl).second) return;
-                                  EXPECT_FALSE(dispatch.late.empty()) << dispatch.glsl;
+                                  EXPECT_FALSE(dispatch.pushed.empty()) << dispatch.glsl;
                                   EXPECT_NO_THROW(compile_glsl(dispatch.glsl, dispatch.kernel)) << dispatch.glsl;
                               });
         }

@@ -1,6 +1,7 @@
 // Libraries whose functions compute one element after another, as text. What they compute is compared by
 // shader_math_gpu_test and the sweep on pretended devices of few registers (tests/caps/mali_like.json).
 #include "compile/codegen/single_elements.hpp"
+#include "kernels/common/shader_text.hpp"
 
 #include <gtest/gtest.h>
 
@@ -58,6 +59,13 @@ TEST(SingleElements, LoopsArraysPartsOfVectorsAndTheirCallersStay) {
         const std::string library = std::string(line) + "vec4 g(vec4 x) { return vec4(f(x)); }\n";
         EXPECT_EQ(elements_of(library), library);
     }
+}
+
+TEST(SingleElements, LongFunctionsOfLibrariesHaveTheForm) {
+    EXPECT_TRUE(has(elements_of(std::string(shader_file("lib/exact.glsl"))),
+                    "\nfloat exact_remainder(float a, float b, bool floored) {"));
+    EXPECT_TRUE(
+        has(elements_of(std::string(shader_file("lib/scale_fp64.glsl"))), "\nint scale_fp64(int x_low, int x_high, "));
 }
 
 TEST(SingleElements, WhatEndsEarlyIsTakenWhole) {

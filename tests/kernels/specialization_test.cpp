@@ -94,9 +94,13 @@ TEST(DeclaredConstants, AreFoundWithTheirConditions) {
         "#if VOLUME\nlayout(constant_id = 1) const int C = 0;\n#else\nconst int C = 1;\n"
         "layout(constant_id = 3) const uint D = 0;\n#endif\n#endif\nlayout(constant_id = 4) const int E = 0;  // late: "
         "why\n"
-        "layout(constant_id = 5) const int F = 0;  // not late\n");
-    ASSERT_EQ(found.size(), 6u);
-    for (std::size_t k = 0; k < found.size(); ++k) EXPECT_EQ(found[k].is_late, k == 4) << k;
+        "layout(constant_id = 5) const int F = 0;  // not late\n"
+        "layout(constant_id = 6) const int G = 0;  // pushed\n");
+    ASSERT_EQ(found.size(), 7u);
+    for (std::size_t k = 0; k < found.size(); ++k) {
+        EXPECT_EQ(found[k].is_late, k == 4) << k;
+        EXPECT_EQ(found[k].is_pushed, k == 6) << k;
+    }
     EXPECT_EQ(found[0].name, "A");
     EXPECT_TRUE(found[0].conditions.empty());
     EXPECT_EQ(found[1].id, 2u);

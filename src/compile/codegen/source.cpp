@@ -1,4 +1,5 @@
 #include "compile/codegen/source_builder.hpp"
+#include "compile/group/member_order.hpp"
 #include "graph/index_map.hpp"
 #include "kernels/common/tensors.hpp"
 #include "ops/storage.hpp"
@@ -13,7 +14,7 @@ namespace {
 constexpr std::int64_t library_loops = 14;
 
 /// Every device has 128 bytes of push constants.
-constexpr std::size_t most_late = 32;
+constexpr std::size_t most_pushed = 32;
 
 /// Where the parts of a CONCAT go, as one dimension at least.
 IndexMap place_map(const Group::Store& part) {
@@ -371,7 +372,7 @@ GroupSource SourceBuilder::build() {
     }
     const std::string last = param(static_cast<std::int32_t>(count_ - 1), true);
     const bool stores_itself = group_.anchor != no_id && graph_.node(group_.anchor).outputs.size() > 1;
-    for (const NodeId id : group_.members) add_member(id);
+    for (const NodeId id : with_few_waiting(graph_, group_.members)) add_member(id);
     if (stores_itself) source_.writes = graph_.node(group_.anchor).outputs;
     else store_outputs();
 
@@ -431,18 +432,19 @@ GroupSource SourceBuilder::finish(const std::string& end) {
     }
     rest += tensors.text + functions_ + end;
     source_.bindings = tensors.bindings;
-    if (late_sizes_) text += take_late(rest);
+    text += take_pushed(rest);
     source_.glsl = text + rest;
     return std::move(source_);
 }
 
-/// Takes the declarations of constants that depend on an outermost size out of the text: they are push constants, so
-/// that other sizes need no other pipeline.
-std::string SourceBuilder::take_late(std::string& text) {
-    if (pass_) late_.merge(late_constants(*pass_));
+/// Takes the declarations of what becomes a push constant out of the text, so that other sizes need no other pipeline.
+std::string SourceBuilder::take_pushed(std::string& text) {
+    std::set<std::size_t> ids = pass_ ? pushed_constants(*pass_, late_sizes_) : std::set<std::size_t>();
+    // Of a kernel whose sizes are pushed, those of what follows it that depend on an outermost one are too.
+    if (late_sizes_ || !ids.empty()) ids.merge(late_);
     std::string block;
-    for (const std::size_t id : late_) {
-        if (source_.late.size() == most_late) break;
+    for (const std::size_t id : ids) {
+        if (source_.pushed.size() == most_pushed) break;
         const std::string begin = fmt::format("layout(constant_id = {}) const ", id);
         const std::size_t at = text.find(begin), equals = text.find(" = ", at + begin.size()),
                           end = text.find('\n', at);
@@ -450,9 +452,9 @@ std::string SourceBuilder::take_late(std::string& text) {
             throw Error(ErrorCode::internal, fmt::format("constant {} is not declared in its shader", id));
         block += fmt::format("    {};\n", text.substr(at + begin.size(), equals - at - begin.size()));
         text.erase(at, end + 1 - at);
-        source_.late.push_back(std::exchange(source_.constants[id], 0));
+        source_.pushed.push_back(std::exchange(source_.constants[id], 0));
     }
-    return block.empty() ? block : fmt::format("layout(push_constant) uniform late_sizes {{\n{}}};\n", block);
+    return block.empty() ? block : fmt::format("layout(push_constant) uniform pushed {{\n{}}};\n", block);
 }
 
 std::uint64_t SourceBuilder::bytes_of(const KernelOperand& operand) const {

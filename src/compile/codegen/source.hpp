@@ -1,7 +1,8 @@
 // From a group of nodes to one GLSL compute shader. A group is a maximal set of elementwise nodes over one index space,
 // on its own or behind a kernel that makes their first operand (its epilogue); others may lie before the kernel and
 // make what it reads (its prologues). Shapes and attributes become specialization constants, so that equal structure
-// gives equal text; with `late_sizes`, what depends on an outermost size becomes push constants.
+// gives equal text; some numbers of kernels, and with `late_sizes` what depends on an outermost size, become push
+// constants.
 #pragma once
 
 #include "compile/group/group.hpp"
@@ -11,7 +12,7 @@ namespace tosavk {
 struct GroupSource {
     std::string glsl;
     std::vector<std::int32_t> constants;  ///< by specialization id, from 0; the kernel's own first
-    std::vector<std::int32_t> late;       ///< push constants; 0 stands for them in `constants`
+    std::vector<std::int32_t> pushed;     ///< push constants; 0 stands for them in `constants`
     std::vector<KernelOperand> reads;     ///< bindings 0.., one or more each; the kernel's operands first
     std::vector<ValueId> writes;          ///< bindings after the reads
     std::size_t bindings = 0;             ///< of all of them together

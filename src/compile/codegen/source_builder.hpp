@@ -64,7 +64,7 @@ public:
     GroupSource build();
     GroupSource build_earlier();
     GroupSource finish(const std::string& end);
-    std::string take_late(std::string& text);
+    std::string take_pushed(std::string& text);
 
     /// `late`: see Param.
     std::string param(std::int32_t value, bool late = false) {
@@ -145,7 +145,7 @@ private:
     std::set<std::string> libraries_;   ///< files that the members' expressions need
     std::int64_t library_members_ = 0;  ///< of how many members
     std::string params_, functions_;
-    std::set<std::size_t> late_;  ///< ids of constants that become push constants where late_sizes_ says so
+    std::set<std::size_t> late_;  ///< ids of constants that become push constants where sizes do
     Scope body_;
     std::map<ValueId, Name> variables_;  ///< members' results (and the anchor's)
     std::set<std::size_t> written_;      ///< numbers of what is made where it is read, once its function is there

@@ -1,5 +1,7 @@
 #include "compile/group/leaves.hpp"
 
+#include "compile/group/member_order.hpp"
+
 #include "compile/group/rows.hpp"
 #include "graph/host_tensor.hpp"
 #include "graph/index_map.hpp"
@@ -206,7 +208,7 @@ void Walk::add_members(Outputs outputs) {
         const ValueId out = graph_.node(group_.anchor).outputs.front();
         variables_[out] = define(graph_.value(out).type);
     }
-    for (const NodeId id : group_.members) add_member(id);
+    for (const NodeId id : with_few_waiting(graph_, group_.members)) add_member(id);
     for (const ValueId id : group_.outputs) {
         if (const auto made = variables_.find(id); made != variables_.end()) use(made->second);
     }

@@ -109,7 +109,7 @@ void Planner::add_dispatch(const Group& group) {
     Dispatch dispatch;
     dispatch.glsl = std::move(source.glsl);
     dispatch.constants = std::move(source.constants);
-    dispatch.late = std::move(source.late);
+    dispatch.pushed = std::move(source.pushed);
     const Group::Kind kind = group.kind;
     dispatch.kernel = kind == Group::Kind::kernel ? group.choice->kernel
                     : kind == Group::Kind::rows   ? "rows"
@@ -159,7 +159,7 @@ void Planner::add_earlier_passes(const Group& group) {
         dispatch.kernel = pass.kernel;
         dispatch.glsl = std::move(source.glsl);
         dispatch.constants = std::move(source.constants);
-        dispatch.late = std::move(source.late);
+        dispatch.pushed = std::move(source.pushed);
         set_workgroups(dispatch, pass);
         dispatch.nodes = {group.anchor};
         dispatch.work = pass.work;

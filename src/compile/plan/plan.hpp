@@ -47,7 +47,9 @@ struct Dispatch {
     std::string glsl;
     std::shared_ptr<const std::vector<std::uint32_t>> spirv;  ///< CUSTOM
     std::vector<std::int32_t> constants;  ///< specialization constants, ids 0.. (floats as bit patterns)
-    std::vector<std::int32_t> late;  ///< push constants: what depends on an outermost size (PlanOptions::late_sizes)
+    /// Push constants: of kernels whose pipeline has every size, and with PlanOptions::late_sizes what depends on an
+    /// outermost size.
+    std::vector<std::int32_t> pushed;
     std::vector<Binding> bindings;
     std::array<std::uint32_t, 3> groups{1, 1, 1};
     std::uint32_t invocations = 0;    ///< of a workgroup, in x; 0: DevicePlan::workgroup_size

@@ -138,7 +138,7 @@ std::string kernel_source(const std::string& kernel) {
 
 std::vector<DeclaredConstant> declared_constants(std::string_view source) {
     static const std::regex declaration(
-        R"re(^\s*layout\s*\(\s*constant_id\s*=\s*(\d+)\s*\)\s*const\s+(int|uint|float)\s+(\w+)\s*=[^;]*;\s*(//\s*late\b)?)re");
+        R"re(^\s*layout\s*\(\s*constant_id\s*=\s*(\d+)\s*\)\s*const\s+(int|uint|float)\s+(\w+)\s*=[^;]*;\s*(?://\s*(late|pushed)\b)?)re");
     static const std::regex directive(R"re(^\s*#\s*(if|ifdef|ifndef|elif|else|endif)\b\s*(.*?)\s*(//.*)?$)re");
     std::vector<DeclaredConstant> all;
     std::vector<std::vector<std::string>> open;  // of each #if: its earlier branches' negations, then its own condition
@@ -162,7 +162,8 @@ std::vector<DeclaredConstant> declared_constants(std::string_view source) {
             continue;
         }
         if (!std::regex_search(line, match, declaration)) continue;
-        DeclaredConstant constant{match[3], std::stoul(match[1]), match[2] == "float", match[4].matched, {}};
+        DeclaredConstant constant{match[3],           std::stoul(match[1]), match[2] == "float",
+                                  match[4] == "late", match[4] == "pushed", {}};
         for (const auto& branches : open)
             constant.conditions.insert(constant.conditions.end(), branches.begin(), branches.end());
         for (const DeclaredConstant& other : all) {
@@ -178,12 +179,12 @@ bool condition_holds(std::string_view condition, const std::vector<std::pair<std
     return Condition(condition, defines).holds();
 }
 
-std::set<std::size_t> late_constants(const KernelPass& pass) {
+std::set<std::size_t> pushed_constants(const KernelPass& pass, bool late_sizes) {
     std::set<std::size_t> ids;
     for (const DeclaredConstant& constant : constants_of(pass.kernel)) {
         const bool is_there = std::all_of(constant.conditions.begin(), constant.conditions.end(),
                                           [&](const auto& text) { return condition_holds(text, pass.defines); });
-        if (constant.is_late && is_there) ids.insert(constant.id);
+        if ((constant.is_pushed || (late_sizes && constant.is_late)) && is_there) ids.insert(constant.id);
     }
     return ids;
 }

@@ -44,14 +44,12 @@ template <class Enough> int direct_rows(const Product& p, const DevicePlan& devi
     // Sums of 48 bits take three or four times the registers.
     if (p.is_wide) return 2;
     const int most = device.has_few_registers() ? rows_of_few_registers(p) : 8;
+    const int large = std::min(most, static_cast<int>(device.own_rows));
     for (const int rows : {8, 7}) {
-        if (rows <= std::min(most, static_cast<int>(device.own_rows)) &&
-            (p.is_matrix ? rows == 8 : is_in_line(p, rows)) && enough(rows))
-            return rows;
+        if (rows <= large && (p.is_matrix ? rows == 8 : is_in_line(p, rows)) && enough(rows)) return rows;
     }
     // Where there are registers for it, pixels of several lines have addresses of their own.
-    if (!p.is_matrix && device.registers >= 96 && std::min(most, static_cast<int>(device.own_rows)) >= 8 && enough(8))
-        return 8;
+    if (!p.is_matrix && device.registers >= 96 && large >= 8 && enough(8)) return 8;
     return std::min(most, 4);
 }
 
@@ -304,8 +302,9 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
         why = "this device has no use for sums in shared memory";
         return std::nullopt;
     }
-    // Four places of rows, and what they are multiplied by, are too much for few registers.
-    const std::int64_t most = !device.has_few_registers() ? 4 : p.unpacks ? 1 : 2;
+    // Four places of rows, and what they are multiplied by, are too much for few registers; two, too, where more
+    // numbers tell a place or a sum.
+    const std::int64_t most = !device.has_few_registers() ? 4 : p.unpacks || p.is_wide || p.is_volume ? 1 : 2;
     const std::int64_t rows = device.chooses(p.rows >= most, "four rows") ? most : std::min<std::int64_t>(p.rows, most),
                        tiles = p.batch * quotient_up(p.rows, rows) * p.quads();
     // Half of what keeps the device busy is enough where each then reads far less.

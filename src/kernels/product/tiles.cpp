@@ -75,8 +75,11 @@ Grid grid_of(const Product& p, const DevicePlan& device, bool may_split = true) 
     double least = 0;
     for (const int x : {8, 4, 2}) {
         for (const int size : {128, 64}) {
-            // Sums of 48 bits take three or four times the registers.
-            const int rows = !p.is_wide ? 8 : p.is_matrix && device.registers <= 128 ? 2 : 4;
+            // Sums of 48 bits take three or four times the registers; so does it take some to find the rows of a
+            // volume, and to convert what lies there.
+            const bool fits_little = device.registers <= 128;
+            const bool crowded = p.is_wide || (p.is_volume && p.is_float && !p.is_fp32 && fits_little);
+            const int rows = !crowded ? 8 : p.is_wide && p.is_matrix && fits_little ? 2 : 4;
             const Grid grid{x, size / x, rows, p.is_wide ? 1 : static_cast<int>(device.tile_quads), 1, 1};
             if (grid.y > 32) continue;
             // What is computed in vain, and what is read more than by the largest tile.

@@ -117,7 +117,10 @@ void set_rows(KernelPass& pass, const DevicePlan& device, std::int64_t rows, std
     // of a few short ones, four at once wait less often (docs/performance.md, "Reductions": from 128 quads on).
     const std::int64_t row_bytes = length * static_cast<std::int64_t>(size_of(pass.operands.front().type));
     const std::int64_t in_turn = lanes == 1 ? pieces_in_turn(quotient_up(rows * chunks, 4), 4 * row_bytes, device) : 1;
-    const bool row_by_row = fits_one_row(device) || (device.row_quads > 1 && (quads / lanes >= 128 || in_turn > 1));
+    // Four rows that begin within quads, of elements that are taken out of words, take more than 128 registers.
+    const bool crowded = axis % 4 != 0 && size_of(pass.operands.front().type) < 4 && device.registers <= 128;
+    const bool row_by_row =
+        fits_one_row(device) || crowded || (device.row_quads > 1 && (quads / lanes >= 128 || in_turn > 1));
     pass.defines.emplace_back("ROW_BY_ROW", row_by_row ? "1" : "0");
     set_lanes(pass, device, lanes);
     pass.reads_eights = lanes == 1 && length % 8 == 0 && axis % length == 0;

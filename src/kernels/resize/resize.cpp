@@ -30,7 +30,9 @@ std::optional<KernelChoice> plan_resize(const NodeView& view, const DevicePlan& 
                            {"X_N", g.x.n},
                            {"X_D", g.x.d},
                            {"X_OFFSET", g.x.offset},
-                           {"PIXELS", pixels}});
+                           {"PIXELS", pixels},
+                           {"Y_OVER", 1 / static_cast<float>(g.y.n)},
+                           {"X_OVER", 1 / static_cast<float>(g.x.n)}});
     const double samples = bilinear ? 4 : 1,
                  share = static_cast<double>(g.y.out * g.x.out) / static_cast<double>(g.y.in * g.x.in);
     add_operand(choice, view, 0, samples * share * quad_waste(g.channels));

@@ -165,7 +165,7 @@ VkDescriptorType descriptor_type(const Binding& binding) {
 std::shared_ptr<const BindingLayout> PipelineLibrary::layout_for(const Dispatch& dispatch) {
     std::vector<VkDescriptorType> types;
     for (const Binding& binding : dispatch.bindings) types.push_back(descriptor_type(binding));
-    const auto found = layouts_.find({types, dispatch.late.size()});
+    const auto found = layouts_.find({types, dispatch.pushed.size()});
     if (found != layouts_.end()) {
         return found->second;
     }
@@ -195,15 +195,15 @@ std::shared_ptr<const BindingLayout> PipelineLibrary::layout_for(const Dispatch&
     VkPipelineLayoutCreateInfo pipeline{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
     pipeline.setLayoutCount = 1;
     pipeline.pSetLayouts = &handle;
-    const VkPushConstantRange late_sizes{VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                                         static_cast<std::uint32_t>(dispatch.late.size() * sizeof(std::int32_t))};
-    if (!dispatch.late.empty()) {
+    const VkPushConstantRange pushed{VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                                     static_cast<std::uint32_t>(dispatch.pushed.size() * sizeof(std::int32_t))};
+    if (!dispatch.pushed.empty()) {
         pipeline.pushConstantRangeCount = 1;
-        pipeline.pPushConstantRanges = &late_sizes;
+        pipeline.pPushConstantRanges = &pushed;
     }
     layout->pipeline = {device_, vk_.vkDestroyPipelineLayout};
     call("vkCreatePipelineLayout", vk_.vkCreatePipelineLayout, device_, &pipeline, nullptr, layout->pipeline.put());
-    layouts_.emplace(LayoutKey(std::move(types), dispatch.late.size()), layout);
+    layouts_.emplace(LayoutKey(std::move(types), dispatch.pushed.size()), layout);
     return layout;
 }
 
@@ -329,7 +329,7 @@ void check_dispatch(const Dispatch& dispatch, const DevicePlan& plan) {
     if (dispatch.constants.size() > local_size_id) {
         throw Error(ErrorCode::internal, dispatch.label + ": more than 1000 specialization constants");
     }
-    if (dispatch.late.size() > 32) throw Error(ErrorCode::internal, dispatch.label + ": more than 32 push constants");
+    if (dispatch.pushed.size() > 32) throw Error(ErrorCode::internal, dispatch.label + ": more than 32 push constants");
     const std::uint32_t size = dispatch.subgroup_size;
     if (size != 0 && ((size != plan.subgroup_size && size != plan.fold_lanes) || dispatch.invocations % size != 0)) {
         throw Error(ErrorCode::internal,

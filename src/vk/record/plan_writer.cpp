@@ -69,10 +69,10 @@ void PlanWriter::dispatches(const Plan& plan, std::size_t first_set, std::size_t
             const VkDescriptorSet set = sets_[first_set + d];
             vk_.vkCmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout->pipeline.get(), 0,
                                         1, &set, 0, nullptr);
-            if (!dispatch.late.empty()) {
+            if (!dispatch.pushed.empty()) {
                 vk_.vkCmdPushConstants(commands_, pipeline.layout->pipeline.get(), VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                                       static_cast<std::uint32_t>(dispatch.late.size() * sizeof(std::int32_t)),
-                                       dispatch.late.data());
+                                       static_cast<std::uint32_t>(dispatch.pushed.size() * sizeof(std::int32_t)),
+                                       dispatch.pushed.data());
             }
             if (dispatch.arguments.space != Space::none) {
                 const BufferPlace place = memory_.at(executable_.plan, dispatch.arguments);
