@@ -21,7 +21,8 @@ struct Form {
     std::uint32_t workgroup_size;
     bool busy, dot4;
     const char* kernel;
-    bool mixed = false;  ///< dot4, of signed by unsigned numbers
+    bool mixed = false;           ///< dot4, of signed by unsigned numbers
+    std::uint32_t registers = 0;  ///< of the plan; 0: the device's
 };
 
 /// `kernel`: by which it must run; null: any.
@@ -100,6 +101,7 @@ protected:
             plan.slow_storage = plan.slow_storage && kernel != "gemm_direct";
             plan.dot4 = GetParam().dot4;
             plan.dot4_mixed = GetParam().mixed;
+            if (GetParam().registers != 0) plan.registers = GetParam().registers;
             plan.busy_invocations = GetParam().busy ? 1 : 1 << 20;
         });
     }
@@ -133,6 +135,7 @@ TEST_P(Products, LinesAgreeWithTheReference) {
           // Sums of 48 bits, of more than the 256 products that fit 32.
           "conv2d 16x8 2x9x7x131 33x3x3 s2 p1 d2", "conv3d 16x8 1x4x6x5x33 66x2x2x3 s1 p1",
           "transpose_conv2d 16x8 1x7x8x100 37x5x5 s2,3", "matmul i16 2x67x70x66 rescale", "matmul i16 1x66x1030x37",
+          "matmul i16 1x128x40x128 rescale", "conv3d bf16 1x4x6x7x24 70x2x3x3 s1 p1",
           // Phases that have fewer taps than others, or none, and outputs that are no whole strides.
           "transpose_conv2d f32 2x7x6x35 66x3x2 s2,3 p1,2,0,1",
           "transpose_conv2d i8 1x8x9x37 33x4x5 s3,2 rescale clamp", "transpose_conv2d f16 1x9x9x40 20x1x3 s2"})
@@ -467,20 +470,20 @@ TEST_F(CooperativeProducts, BothZeroPoints) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, Products,
-                         ::testing::Values(Form{64, true, false, "gemm_tiles"}, Form{128, false, false, "gemm_tiles"},
-                                           Form{256, false, false, "gemm_tiles"}, Form{64, true, true, "gemm_tiles"},
-                                           Form{128, false, true, "gemm_tiles"}, Form{256, true, true, "gemm_tiles"},
-                                           Form{64, false, false, "gemm_split"}, Form{256, false, false, "gemm_split"},
-                                           Form{64, false, true, "gemm_split"}, Form{64, true, false, "gemm_direct"},
-                                           Form{128, false, false, "gemm_direct"}, Form{64, true, true, "gemm_direct"},
-                                           Form{128, false, true, "gemm_tiles", true},
-                                           Form{64, false, true, "gemm_split", true},
-                                           Form{64, true, true, "gemm_direct", true}),
-                         [](const auto& form) {
-                             const Form& f = form.param;
-                             return std::string(f.kernel) + (f.mixed ? "_mixed" : "") + (f.dot4 ? "_dot4_" : "_") +
-                                    std::to_string(f.workgroup_size);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Kernels, Products,
+    ::testing::Values(Form{64, true, false, "gemm_tiles"}, Form{128, false, false, "gemm_tiles"},
+                      Form{256, false, false, "gemm_tiles"}, Form{128, true, false, "gemm_tiles", false, 128},
+                      Form{64, true, true, "gemm_tiles"}, Form{128, false, true, "gemm_tiles"},
+                      Form{256, true, true, "gemm_tiles"}, Form{64, false, false, "gemm_split"},
+                      Form{256, false, false, "gemm_split"}, Form{64, false, true, "gemm_split"},
+                      Form{64, true, false, "gemm_direct"}, Form{128, false, false, "gemm_direct"},
+                      Form{64, true, true, "gemm_direct"}, Form{128, false, true, "gemm_tiles", true},
+                      Form{64, false, true, "gemm_split", true}, Form{64, true, true, "gemm_direct", true}),
+    [](const auto& form) {
+        const Form& f = form.param;
+        return std::string(f.kernel) + (f.mixed ? "_mixed" : "") + (f.dot4 ? "_dot4_" : "_") +
+               std::to_string(f.workgroup_size) + (f.registers != 0 ? "_registers_" + std::to_string(f.registers) : "");
+    });
 
 }  // namespace

@@ -67,10 +67,30 @@ private:
     std::set<NodeId> waits_, done_;             ///< members that others read; those in their place
 };
 
+/// The most results that are made already and still to be read by a member, when one of them has been made.
+std::size_t most_waiting(const Graph& graph, const std::vector<NodeId>& order) {
+    std::map<ValueId, std::size_t> reads;  // of each that are left
+    for (const NodeId id : order) {
+        for (const ValueId read : graph.node(id).inputs) ++reads[storage_of(graph, read)];
+    }
+    std::set<ValueId> waiting;
+    std::size_t most = 0;
+    for (const NodeId id : order) {
+        for (const ValueId read : graph.node(id).inputs) {
+            const ValueId value = storage_of(graph, read);
+            if (--reads[value] == 0) waiting.erase(value);
+        }
+        waiting.insert(graph.node(id).outputs.front());
+        most = std::max(most, waiting.size());
+    }
+    return most;
+}
+
 }  // namespace
 
 std::vector<NodeId> with_few_waiting(const Graph& graph, const std::vector<NodeId>& members) {
-    return MemberOrder(graph, members).order;
+    std::vector<NodeId> order = MemberOrder(graph, members).order;
+    return most_waiting(graph, order) < most_waiting(graph, members) ? order : members;
 }
 
 }  // namespace tosavk

@@ -44,7 +44,8 @@ int depth_of(const Product& p, Grid grid, const DevicePlan& device) {
         return bytes_of(p, grid) <= device.product_tile_bytes;
     };
     while (most > 1 && !fits(most)) most /= 2;
-    for (int depth = most; depth > 1; depth /= 2) {
+    // Each invocation loads at least one block of the rows.
+    for (int depth = most; depth > 1 && depth * grid.rows >= grid.x; depth /= 2) {
         grid.depth = depth;
         if (blocks % grid.step(p) == 0) return depth;
     }
@@ -112,6 +113,8 @@ Grid grid_of(const Product& p, const DevicePlan& device, bool may_split = true) 
 
 ProductChoice choice_of_tiles(const Product& p, const Grid& grid, std::int64_t parts, const DevicePlan& device) {
     const std::int64_t rows = grid.tile_rows(), quads = grid.tile_quads(), tiles = grid.tiles(p);
+    if (grid.rows * grid.depth < grid.x)
+        throw Error(ErrorCode::internal, fmt::format("a tile of {}x{} has too few blocks at a time", rows, 4 * quads));
     KernelChoice choice = choice_of(p, "gemm_tiles");
     define(choice, "TX", grid.x);
     define(choice, "TY", grid.y);
