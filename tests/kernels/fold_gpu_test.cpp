@@ -47,4 +47,28 @@ TEST_F(Fold, AgreesWithTheReference) {
     }
 }
 
+TEST_F(Fold, FewRowsHaveLargeWorkgroups) {
+    const DeviceCaps& caps = device_->caps();
+    if (caps.max_workgroup_invocations < 256) GTEST_SKIP() << "the device has no workgroups that large";
+    const std::uint32_t size = device_->plan().subgroup_lanes;
+    const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 0);
+    for (const bool shuffles : {false, true}) {
+        if (shuffles && (!caps.subgroup_size_control || size < 8 || size > 64)) continue;
+        const auto used = test::open_with([=](DevicePlan& plan) {
+            plan.workgroup_size = 64;
+            plan.product_tiles = true;
+            plan.busy_invocations = 65536;
+            plan.fold_lanes = shuffles ? plan.subgroup_lanes : 0;
+        });
+        for (const char* line : {"softmax f32 1x32768", "softmax f32 3x9999", "softmax f16 2x5000"}) {
+            const auto graph = std::make_shared<const Graph>(load_problem(line));
+            const Plan plan = make_plan(*graph, used->plan(), {});
+            EXPECT_EQ(plan.dispatches.at(0).kernel, "rows") << line;
+            EXPECT_EQ(plan.dispatches.at(0).invocations, 256u) << line;
+            const CheckReport report = Checker(used, graph).run(seed);
+            EXPECT_TRUE(report.passed) << line << ", seed " << seed << "\n" << report.detail;
+        }
+    }
+}
+
 }  // namespace

@@ -94,15 +94,19 @@ std::optional<Rows> row_reduction(const NodeView& view, const DevicePlan& device
     // One workgroup reads so much in the time of a few dispatches (docs/performance.md, "Row groups and shared rows").
     if (rows.axis > (1 << 16) && rows.count < 64) return std::nullopt;
     const SizeChoices::Scope scope(device.sizes, view.node().name + "/row");
-    // As many lanes along a row as keep the device busy, with four quads each (that 1024 do is a guess), and as read it
-    // side by side. The first quad of each is a whole one.
+    // As many lanes along a row as keep the device busy, with four quads each (that a CPU wants 1024 is a guess), and
+    // as read it side by side. The first quad of each is a whole one. Where few rows would leave a device idle, each
+    // has a workgroup larger than others.
     const std::int64_t quads = (rows.axis + 3) / 4;
+    const std::int64_t busy = std::max<std::int64_t>(1024, device.busy_invocations);
+    const std::int64_t most =
+        device.product_tiles && device.busy_invocations > 4096 ? max_invocations : device.workgroup_size;
     const auto too_long = [&] {
         return device.max_loop_passes != 0 &&
                quads / rows.lanes > device.max_loop_passes / static_cast<std::int64_t>(max_row_loops);
     };
-    while (rows.lanes < device.workgroup_size && rows.lanes * 8 <= quads &&
-           (!device.chooses(rows.lanes * rows.count >= 1024, "lanes", rows.lanes) || too_long())) {
+    while (rows.lanes < most && rows.lanes * 8 <= quads &&
+           (!device.chooses(rows.lanes * rows.count >= busy, "lanes", rows.lanes) || too_long())) {
         rows.lanes *= 2;
     }
     const auto quad_bytes = 4 * static_cast<std::int64_t>(size_of(view.in(0).type));

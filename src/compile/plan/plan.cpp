@@ -131,10 +131,11 @@ void Planner::add_dispatch(const Group& group) {
     } else if (kind == Group::Kind::rows) {
         const Rows& rows = *group.rows;
         const std::int64_t pieces = rows.are_columns() ? rows.column_quads() : rows.count;
-        const std::int64_t pieces_per_group = device_.workgroup_size / rows.lanes * rows.in_turn;
-        dispatch.groups = spill_groups((pieces + pieces_per_group - 1) / pieces_per_group, device_);
+        const std::int64_t size = std::max<std::int64_t>(rows.lanes, device_.workgroup_size);
+        dispatch.groups = spill_groups(quotient_up(pieces, size / rows.lanes * rows.in_turn), device_);
         dispatch.subgroup_size = rows.are_columns() ? 0 : device_.folds_of(rows.lanes);
-        if (dispatch.subgroup_size != 0) dispatch.invocations = device_.workgroup_size;
+        if (dispatch.subgroup_size != 0 || size > device_.workgroup_size)
+            dispatch.invocations = static_cast<std::uint32_t>(size);
         dispatch.work = work * static_cast<double>(rows.axis);
         dispatch.note =
             fmt::format("{} {} of {}, {} lanes each{}", rows.count, rows.are_columns() ? "columns" : "rows", rows.axis,

@@ -214,6 +214,8 @@ KernelChoice in_parts(KernelChoice&& tiles, const Product& p, std::int64_t parts
     const DType type = p.is_float ? DType::fp32 : DType::i32;
     KernelChoice last;
     last.kernel = "gemm_parts";
+    last.scratch_bytes = tiles.scratch_bytes;
+    last.earlier = std::move(tiles.earlier);
     last.defines = {{"MATRIX", p.is_matrix ? "1" : "0"}, {"SUM4", p.is_float ? "vec4" : "ivec4"}};
     set_constants(last, {{"ROWS", rows}, {"COLUMNS", p.columns}, {"PARTS", parts}});
     const int scratch = add_scratch(last, parts * rows * p.quads() * 4);

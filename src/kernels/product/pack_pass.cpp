@@ -1,0 +1,37 @@
+#include "kernels/product/pack_pass.hpp"
+
+#include "kernels/common/operands.hpp"
+
+namespace tosavk {
+
+KernelOperand pack_at_run_time(KernelChoice& choice, const NodeView& view, std::optional<InnerUnits> units,
+                               const DevicePlan& device) {
+    const Value& weight = view.in(1);
+    const std::int64_t channels = weight.shape.front(), depth = weight.shape.back(),
+                       taps = element_count(weight.shape) / channels / depth, blocks = quotient_up(depth, 4);
+    const std::int64_t of_tap = units ? quotient_up(blocks, units->of_tap) * units->of_tap : blocks;
+    const std::int64_t together = units ? units->blocks : 1;
+    const std::int64_t all_blocks = quotient_up(taps * of_tap, together) * together;
+    const std::int64_t elements = quotient_up(channels, 4) * all_blocks * 16;
+    const auto bytes = static_cast<std::int64_t>(size_of(weight.type));
+    const int scratch = add_scratch(choice, quotient_up(elements * bytes, 4));
+
+    KernelPass pack;
+    pack.kernel = "pack_weights";
+    pack.defines = {{"UNITS", units ? "1" : "0"}};
+    set_constants(pack, {{"OC", channels},
+                         {"TAPS", taps},
+                         {"IC", depth},
+                         {"TAP_BLOCKS", of_tap},
+                         {"ALL_BLOCKS", all_blocks},
+                         {"TOGETHER", together}});
+    add_operand(pack, view, 1, quad_waste(depth));
+    pack.groups = linear_groups(elements / 16, device);
+    pack.writes = scratch;
+    pack.writes_type = weight.type;
+    pack.stores_quads = true;
+    choice.earlier.insert(choice.earlier.begin(), std::move(pack));
+    return scratch_operand(scratch, units ? DType::i32 : weight.type);
+}
+
+}  // namespace tosavk
