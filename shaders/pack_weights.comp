@@ -13,8 +13,8 @@ vec4 inputs_of(int oc, int tap, int ic) {
     bool inside = oc < OC && tap < TAPS && ic < IC;
     uint at = uint(inside ? (oc * TAPS + tap) * IC + ic : 0);
     vec4 v;
-    if (IC % 4 == 0) v = in0_load4(at);
-    else v = mix(vec4(0.0), in0_loadn(at, uint(min(IC - ic, 4))), lessThan(ivec4(0, 1, 2, 3), ivec4(IC - ic)));
+    if (IC % 4 == 0) v = vec4(in0_load4(at));
+    else v = mix(vec4(0.0), vec4(in0_loadn(at, uint(min(IC - ic, 4)))), lessThan(ivec4(0, 1, 2, 3), ivec4(IC - ic)));
     return inside ? v : vec4(0.0);
 }
 

@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+
 namespace tosavk::conformance {
 
 namespace {
@@ -39,33 +42,47 @@ void add_compile(CaseReport& report, const std::shared_ptr<Device>& device, cons
     });
 }
 
+bool has_halves(const Graph& graph) {
+    return std::ranges::any_of(graph.values, [](const Value& value) { return value.type == DType::fp16; });
+}
+
+/// Calls `add` without a tuning table, or with one for every kernel and variant that may be chosen, until one fails.
+void for_each_choice(const CaseReport& report, const std::shared_ptr<Device>& device, const Graph& graph,
+                     bool all_candidates,
+                     const std::function<void(const std::shared_ptr<TuningTable>&, const std::string&)>& add) {
+    if (!all_candidates) return add(nullptr, "");
+    const std::vector<KernelSite> sites = kernel_sites(graph, device->plan(), with_environment({}));
+    std::size_t most = 1;
+    for (const KernelSite& site : sites) most = std::max(most, site.candidates.size());
+    for (std::size_t k = 0; report.passed && k < most; ++k) {
+        auto table = std::make_shared<TuningTable>();
+        std::string names;
+        for (const KernelSite& site : sites) {
+            if (k >= site.candidates.size()) continue;
+            table->choices.emplace(site.signature, site.candidates[k]);
+            names += (names.empty() ? "" : ", ") + site.candidates[k];
+        }
+        add(table, names.empty() ? names : fmt::format("with '{}': ", names));
+    }
+}
+
 }  // namespace
 
 Judge judge_on(std::shared_ptr<Device> device, bool all_candidates) {
     return [device = std::move(device), all_candidates](const RandomCase& made) {
-        const auto graph = std::make_shared<const Graph>(made.graph);
+        auto graph = std::make_shared<const Graph>(made.graph);
         CaseReport report;
-        const auto add = [&](const std::shared_ptr<const TuningTable>& table, const std::string& with) {
+        for_each_choice(report, device, *graph, all_candidates, [&](const auto& table, const std::string& with) {
             if (device->runs()) add_check(report, device, graph, made, table, with);
             else add_compile(report, device, graph, table, with);
-        };
-        if (!all_candidates) {
-            add(nullptr, "");
-            return report;
-        }
-        const std::vector<KernelSite> sites = kernel_sites(*graph, device->plan(), with_environment({}));
-        std::size_t most = 1;
-        for (const KernelSite& site : sites) most = std::max(most, site.candidates.size());
-        for (std::size_t k = 0; report.passed && k < most; ++k) {
-            auto table = std::make_shared<TuningTable>();
-            std::string names;
-            for (const KernelSite& site : sites) {
-                if (k >= site.candidates.size()) continue;
-                table->choices.emplace(site.signature, site.candidates[k]);
-                names += (names.empty() ? "" : ", ") + site.candidates[k];
-            }
-            add(table, names.empty() ? names : fmt::format("with '{}': ", names));
-        }
+        });
+        if (device->runs() || !report.passed || !has_halves(*graph)) return report;
+        Graph fast = made.graph;
+        fast.fast_fp16 = true;
+        graph = std::make_shared<const Graph>(std::move(fast));
+        for_each_choice(report, device, *graph, all_candidates, [&](const auto& table, const std::string& with) {
+            add_compile(report, device, graph, table, "precision fast, " + with);
+        });
         return report;
     };
 }

@@ -92,12 +92,13 @@ TEST_F(CompileOnly, ADriverThatTellsNothing) {
     EXPECT_NE(dump.out.find("tells nothing of its pipelines"), std::string::npos) << dump.out;
 }
 
-/// Each row's graphs by every kernel that may be chosen for them. The operators of 0.30 have kernels of 1.0.
+/// Each row's graphs by every kernel that may be chosen for them, those of fp16 with precision fast too. The operators
+/// of 0.30 have kernels of 1.0. Both families have the same graphs: what their plans have in common is one shader.
 TEST_F(CompileOnly, NoKernelSpillsOnAmd) {
-    for (const std::string family : {"NAVI21", "POLARIS10"}) {
-        for (const std::string spec : {"1.0", "tosavk"}) {
+    for (const std::string spec : {"1.0", "tosavk"}) {
+        for (const std::string family : {"NAVI21", "POLARIS10"}) {
             const Spawned sweep = on(family, {"conformance", "--compile-only", "--candidates", "--cases", "1", "--jobs",
-                                              "2", "--spec", spec, "--seed", family == "NAVI21" ? "1" : "2"});
+                                              "2", "--spec", spec, "--seed", "1"});
             EXPECT_EQ(sweep.exit_code, 0) << sweep.out << sweep.err;
         }
     }
