@@ -184,6 +184,7 @@ constexpr Facts adreno_6xx_facts() {
 constexpr Facts rdna3_facts() {
     Facts facts =
         subgroups("64 are a subgroup, or two of 32", "AMD, RDNA Instruction Set Architecture: waves of 32 and 64");
+    facts.cooperative_matrices = {true, "it has units for them", "AMD, RDNA3 Instruction Set Architecture: V_WMMA"};
     facts.matrix_subgroup = {32, "the unit takes matrices of waves of 32, and of 64 in halves",
                              "AMD, RDNA3 Instruction Set Architecture: V_WMMA"};
     facts.matrix_sums = {128, "half of its 256 registers",
@@ -195,6 +196,8 @@ constexpr Facts rdna3_facts() {
 
 constexpr Facts nvidia_facts() {
     Facts facts = subgroups("64 are two subgroups of 32", "NVIDIA, CUDA C++ Programming Guide: a warp has 32 threads");
+    facts.cooperative_matrices = {true, "it has units for them",
+                                  "NVIDIA, CUDA C++ Programming Guide: Warp Matrix Functions"};
     facts.tile_quads = {1, "its many small multiprocessors want many tiles",
                         "docs/performance-nvidia-h200.md: Tiles of 8x4 sums"};
     facts.least_tiles = {96, "few workgroups leave most of its multiprocessors idle",
@@ -234,6 +237,7 @@ constexpr Architecture table[] = {
       .product_tiles = {true, "tiles are read more often than they are written", guess},
       .least_tiles = {40, "few workgroups leave most of a discrete GPU idle", guess},
       .tile_parts = {16, "a tile's loop then stays what it is", "docs/gpu-compilers.md: The hottest loops of products"},
+      .cooperative_matrices = {true, "a discrete GPU that offers them has units for them", guess},
       .maps_memory = {false, "reading a discrete device's memory over the bus is slow",
                       "Vulkan, VkMemoryPropertyFlagBits: the host is slower on memory that is not HOST_CACHED"},
       .work_per_s = {1e12, "a careful guess of the device's rate", guess},
@@ -262,7 +266,8 @@ constexpr Architecture table[] = {
       .shared_rows = {false, "neighbouring invocations load the same through their caches", guess},
       .fma_chains = {true, "each link is one instruction, and not every compiler makes one of two",
                      "docs/gpu-compilers.md: The hottest loops of products"},
-      .cooperative_matrices = {true, "a GPU that offers them has units for them", guess},
+      .cooperative_matrices = {false, "some drivers offer them where they make ordinary code of them",
+                               "Mesa, anv on Tiger Lake and Skylake"},
       .matrix_subgroup = {0, "nothing is known of another size", guess},
       .matrix_sums = {64, "a quarter of the registers that large GPUs have", guess},
       .paired_products = {false, "nothing is known for another size", guess},
