@@ -22,13 +22,14 @@ struct Spatial {
     bool reversed = false;
 };
 
-/// Input [n, spatial..., channels], weights [outputs, spatial..., channels of a group]; padding and dilation of the
-/// input done before.
+/// Input [n, spatial..., channels], weights [outputs, spatial..., channels of a group]; dilation of the input done
+/// before, and padding where the operator is not to do it.
 struct Operands {
     Id x = no_id, weights = no_id;
     std::int64_t x_zero = 0, weights_zero = 0;
     std::vector<Spatial> space;
     std::int64_t groups = 1;
+    bool pads = false;
 };
 
 /// What a convolution becomes.
@@ -50,8 +51,9 @@ Way way_of(Lowering& l, const Operands& o) {
 
 Id one_operator(Lowering& l, const Operands& o, Op op) {
     tosavk::Attributes attrs;
-    attrs.pad.assign(2 * o.space.size(), 0);
     for (const Spatial& axis : o.space) {
+        attrs.pad.push_back(o.pads ? static_cast<std::int32_t>(axis.low) : 0);
+        attrs.pad.push_back(o.pads ? static_cast<std::int32_t>(axis.high) : 0);
         attrs.stride.push_back(static_cast<std::int32_t>(axis.stride));
         attrs.dilation.push_back(static_cast<std::int32_t>(axis.right_dilation));
     }
@@ -144,6 +146,15 @@ Id convolution(Lowering& l, const Operands& given) {
     return no_id;
 }
 
+/// Whether TOSA's operators pad as this convolution does.
+bool pads_itself(Lowering& l, const Operands& o) {
+    constexpr std::int64_t most = 1 << 20;
+    const auto fits = [](const Spatial& s) {
+        return s.low >= 0 && s.high >= 0 && s.low <= most && s.high <= most && s.left_dilation == 1;
+    };
+    return !l.is_empty(o.x) && way_of(l, o) != Way::by_first_dimension && std::ranges::all_of(o.space, fits);
+}
+
 /// Groups of images as groups of channels.
 Id images_to_channels(Lowering& l, Id x, std::int64_t groups) {
     Shape shape = l.shape(x);
@@ -229,7 +240,8 @@ void lower_convolution(Lowering& l) {
         const DType type = l.type(o.x);
         const Id zero = is_integer ? l.constant_ints("zero", type, {1}, std::array{x.zero})
                                    : l.constant("zero", type, {1}, Bytes(size_of(type)));
-        o.x = l.pad(o.x, zero, low, high, between);
+        o.pads = batch_groups == 1 && pads_itself(l, o);
+        if (!o.pads) o.x = l.pad(o.x, zero, low, high, between);
         if (batch_groups > 1) o.x = images_to_channels(l, o.x, batch_groups);
         const Id sums = convolution(l, o);
         Shape flat = l.shape(sums);
