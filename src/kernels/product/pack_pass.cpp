@@ -26,7 +26,7 @@ KernelOperand pack_at_run_time(KernelChoice& choice, const NodeView& view, std::
                          {"ALL_BLOCKS", all_blocks},
                          {"TOGETHER", together}});
     add_operand(pack, view, 1, quad_waste(depth));
-    pack.groups = linear_groups(elements / 16, device);
+    pack.groups = linear_groups(elements / 4, device);
     pack.writes = scratch;
     pack.writes_type = weight.type;
     pack.stores_quads = true;
