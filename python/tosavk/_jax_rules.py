@@ -17,6 +17,7 @@ _HOST = (
     "the program and use it there, or run this program on the CPU (jax.default_device(jax.devices('cpu')[0]))"
 )
 _LAPACK = "tosavk has no kernel for it; run this program on the CPU (jax.default_device(jax.devices('cpu')[0]))"
+_SYMBOLIC = "tosavk decomposes matrices of known sizes; only the number of them may be symbolic"
 # By module and name of the primitive; what is said of it.
 _REFUSED = {
     ("jax._src.debugging", "debug_callback_p"): _HOST,
@@ -52,18 +53,21 @@ def _refusal(sentence: str) -> Callable[..., Any]:
     return rule
 
 
-def _computed(name: str, *arguments: Any, **options: Any) -> Any:
+def _computed(name: str, matrices: Any, **options: Any) -> Any:
     """A rule of `_jax_linalg`, which is imported, and JAX's numpy with it, when a program first needs it."""
+    if not all(isinstance(size, int) for size in matrices.shape[-2:]):
+        raise NotImplementedError(f"JAX's primitive '{name}': {_SYMBOLIC}")
     jax: Any = importlib.import_module("jax")
-    rule = getattr(importlib.import_module(f"{__package__}._jax_linalg"), name)
+    rule = getattr(importlib.import_module(f"{__package__}._jax_linalg"), f"{name}_rule")
     # What the program's author forbids in his own lines is no rule for ours.
     with jax.numpy_rank_promotion("allow"), jax.numpy_dtype_promotion("standard"):
-        return rule(*arguments, **options)
+        return rule(matrices, **options)
 
 
 def _register_function(mlir: Any, primitive: Any, name: str) -> None:
     """Makes of the primitive a composite of that name, whose decomposition is JAX's own rule, so that an exported
-    program is one for whoever does not know the name."""
+    program is one for whoever does not know the name. In programs for several platforms or for symbolic shapes it is
+    JAX's own rule alone."""
     core: Any = importlib.import_module("jax.extend.core")
     lax: Any = importlib.import_module("jax.lax")
     rule = getattr(mlir, "_lowerings", {}).get(primitive)
@@ -71,12 +75,19 @@ def _register_function(mlir: Any, primitive: Any, name: str) -> None:
         return
     steps = core.Primitive(f"{primitive.name}_steps")
     steps.def_abstract_eval(lambda *arguments, **options: primitive.abstract_eval(*arguments, **options)[0])
-    mlir.register_lowering(steps, getattr(rule, "rule", rule))
+    own = getattr(rule, "rule", rule)
+    mlir.register_lowering(steps, own)
 
     def function(x: Any, **options: Any) -> Any:
         return lax.composite(lambda y: steps.bind(y, **options), name)(x)
 
-    mlir.register_lowering(primitive, mlir.lower_fun(function, multiple_results=False), platform=PLATFORM)
+    composite = mlir.lower_fun(function, multiple_results=False)
+
+    def lowering(context: Any, x: Any, **options: Any) -> Any:
+        # Such a decomposition also takes the platform's index and the dimensions, which are no operands.
+        return (own if context.dim_var_values else composite)(context, x, **options)
+
+    mlir.register_lowering(primitive, lowering, platform=PLATFORM)
 
 
 def _register_lowerings() -> None:
@@ -88,7 +99,7 @@ def _register_lowerings() -> None:
     for name in ("eigh", "svd"):
         primitive = _primitive("jax._src.lax.linalg", f"{name}_p")
         if primitive is not None:
-            rule = mlir.lower_fun(functools.partial(_computed, f"{name}_rule"), multiple_results=True)
+            rule = mlir.lower_fun(functools.partial(_computed, name), multiple_results=True)
             mlir.register_lowering(primitive, rule, platform=PLATFORM)
     for (module, name), why in _REFUSED.items():
         primitive = _primitive(module, name)
