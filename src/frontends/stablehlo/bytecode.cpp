@@ -32,6 +32,7 @@ public:
     explicit BytecodeReader(const SharedBytes& file) : file_(file), entries_(file_, program_) {}
 
     Program run() {
+        refuse_other_bytecode();
         ByteReader in = file_.reader(file_.ir, "the section of operations");
         program_.producer = file_.producer;
         const auto [count, has_arguments] = in.flagged();
@@ -48,6 +49,21 @@ public:
     }
 
 private:
+    /// MLIR writes any program's bytecode; only that of VHLO stays readable from version to version.
+    void refuse_other_bytecode() const {
+        bool has_own = false;
+        for (const std::string_view name : file_.dialects) {
+            if (name == "vhlo") return;
+            has_own = has_own || name == "stablehlo" || name == "func" || name == "chlo";
+        }
+        if (!has_own) return;
+        fail_at_byte(file_.ir.begin,
+                     fmt::format("the file, made by {}, is MLIR bytecode, but no portable artifact: write one with "
+                                 "stablehlo.serialize_portable_artifact, or what jax.export serializes, or text",
+                                 file_.producer),
+                     ErrorCode::unsupported);
+    }
+
     /// An operation but for its regions.
     struct Head {
         std::size_t at = 0;  ///< in the file

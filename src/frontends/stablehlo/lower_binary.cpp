@@ -36,22 +36,20 @@ Range unsigned_range(const Tensor& a, Range range) {
 
 enum class Arithmetic { add, subtract, multiply };
 
-void lower_arithmetic(Lowering& l, Arithmetic what) {
+Tensor computed(Lowering& l, Arithmetic what, const Tensor& a, const Tensor& b) {
     constexpr Op ops[] = {Op::add, Op::sub, Op::mul};
     const Op op = ops[static_cast<std::size_t>(what)];
-    const Tensor a = l.given(0), b = l.given(1);
     if (a.element == Element::pred) {
         if (what == Arithmetic::subtract) l.fail("there is no difference of i1");
         const Op logical = what == Arithmetic::add ? Op::logical_or : Op::logical_and;
-        return l.set({a.element, l.binary(logical, a.id, b.id, DType::boolean), no_id, {0, 1}});
+        return {a.element, l.binary(logical, a.id, b.id, DType::boolean), no_id, {0, 1}};
     }
     if (a.is_complex()) {
         if (what == Arithmetic::multiply) {
             const Complex r = complex_product(l, {a.id, a.other}, {b.id, b.other});
-            return l.set({a.element, r.re, r.im, {}});
+            return {a.element, r.re, r.im, {}};
         }
-        return l.set(
-            {a.element, l.binary(op, a.id, b.id, DType::fp32), l.binary(op, a.other, b.other, DType::fp32), {}});
+        return {a.element, l.binary(op, a.id, b.id, DType::fp32), l.binary(op, a.other, b.other, DType::fp32), {}};
     }
     Range range;
     switch (what) {
@@ -75,11 +73,12 @@ void lower_arithmetic(Lowering& l, Arithmetic what) {
         const auto combined = what == Arithmetic::add      ? sum_of_words
                             : what == Arithmetic::subtract ? difference_of_words
                                                            : product_of_words;
-        return l.set(from_words(l, combined(l, x, y), a.element, range));
+        return from_words(l, combined(l, x, y), a.element, range);
     }
     const Id x = l.wide(a), y = l.wide(b);
-    l.set(l.narrow(l.binary(op, x, y, l.type(x)), a.element, range));
+    return l.narrow(l.binary(op, x, y, l.type(x)), a.element, range);
 }
+void lower_arithmetic(Lowering& l, Arithmetic what) { l.set(computed(l, what, l.given(0), l.given(1))); }
 void lower_add(Lowering& l) { lower_arithmetic(l, Arithmetic::add); }
 void lower_subtract(Lowering& l) { lower_arithmetic(l, Arithmetic::subtract); }
 void lower_multiply(Lowering& l) { lower_arithmetic(l, Arithmetic::multiply); }
@@ -459,6 +458,8 @@ void lower_complex(Lowering& l) {
 Id ordered(Lowering& l, Id id, Element element) {
     return element == Element::u32 ? l.bits_xor(id, min_of(DType::i32)) : id;
 }
+
+Tensor product(Lowering& l, const Tensor& a, const Tensor& b) { return computed(l, Arithmetic::multiply, a, b); }
 
 std::span<const LoweringRow> binary_rows() {
     static constexpr LoweringRow rows[] = {

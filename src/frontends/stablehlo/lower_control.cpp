@@ -42,7 +42,7 @@ bool is_negative_infinity(const Operation& operation) {
     return real_from_bits(element, bits) == -std::numeric_limits<double>::infinity();
 }
 
-/// Whether the function, or one that it calls, has that constant.
+/// Whether the function, or one that it calls, has that constant, or CHLO's digamma, which text may keep.
 bool has_negative_infinity(Lowering& l, const std::string& function, std::set<std::string>& seen) {
     bool found = false;
     if (!seen.insert(function).second) return false;
@@ -50,7 +50,9 @@ bool has_negative_infinity(Lowering& l, const std::string& function, std::set<st
         for (const Operation& operation : body.operations) {
             const Attribute* callee = operation.name == "call" ? find(operation.attributes, "callee") : nullptr;
             const auto* name = callee ? callee->as<std::string>() : nullptr;
-            found = found || is_negative_infinity(operation) || (name && has_negative_infinity(l, *name, seen));
+            const bool is_digamma = operation.dialect == Dialect::chlo && operation.name == "digamma";
+            found = found || is_digamma || is_negative_infinity(operation) ||
+                    (name && has_negative_infinity(l, *name, seen));
         }
     });
     return found;
@@ -58,11 +60,8 @@ bool has_negative_infinity(Lowering& l, const std::string& function, std::set<st
 
 /// XLA's expansion of digamma gives NaN at 0 in older programs and -infinity, a constant of it, in newer ones.
 Id digamma_as_expanded(Lowering& l, Id x, const std::string& decomposition) {
-    const Id y = l.unary(Op::digamma, x);
     std::set<std::string> seen;
-    if (!has_negative_infinity(l, decomposition, seen)) return y;
-    const Id zero = l.binary(Op::equal, x, float_splat(l, x, 0), DType::boolean);
-    return l.select(zero, float_splat(l, x, -std::numeric_limits<double>::infinity()), y);
+    return has_negative_infinity(l, decomposition, seen) ? digamma(l, x) : l.unary(Op::digamma, x);
 }
 
 void lower_composite(Lowering& l) {

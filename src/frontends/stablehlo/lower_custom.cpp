@@ -1,8 +1,6 @@
 // Custom calls: those that have a plain meaning. Others are named in the error.
 #include "frontends/stablehlo/lower_custom.hpp"
 
-#include "frontends/stablehlo/functions.hpp"
-
 #include <fmt/format.h>
 
 #include <array>
@@ -140,14 +138,13 @@ void lower_approx_top_k(Lowering& l) {
     }
 }
 
+}  // namespace
+
 /// The k largest (or smallest) along the last dimension, and where they stand; the first of equal ones first.
-void lower_top_k(Lowering& l) {
-    const Dictionary* said = said_in(l, "mhlo.attributes");
-    if (!said) l.fail("it lacks its attributes");
+void lower_top_k(Lowering& l, std::int64_t k, bool largest) {
     expect_count(l, 1, 2);
     const Tensor x = l.given(0);
     const Shape shape = l.static_shape(l.operand_type(0));
-    const std::int64_t k = number_of(l, *said, "k");
     if (shape.empty() || k < 0 || k > shape.back())
         l.fail(fmt::format("its 'k' is {} for {}", k, to_string(l.operand_type(0))));
     if (x.has_two() || is_coded_element(x.element))
@@ -160,7 +157,7 @@ void lower_top_k(Lowering& l) {
     std::iota(places.begin(), places.end(), 0);
     tosavk::Attributes attrs;
     attrs.axis = static_cast<std::int32_t>(axis);
-    attrs.descending = flag_of(*said, "largest", true);
+    attrs.descending = largest;
     attrs.total_order = is_float(l.type(x.id));
     attrs.is_unsigned = is_unsigned_integer(x.element) && bits_of(x.element) <= 32;
     const std::vector<Id> made = l.sort({x.id, l.tile_to(l.constant_i32(line, places), shape)}, attrs);
@@ -170,76 +167,15 @@ void lower_top_k(Lowering& l) {
     l.set({Element::i32, l.slice_axis(made[1], axis, 0, k), no_id, {0, shape.back() - 1}}, 1);
 }
 
-// ---- functions that older serializers write as calls --------------------------------------------------------------
+namespace {
 
-Id plus(Lowering& l, Id a, Id b) { return l.binary(Op::add, a, b, DType::fp32); }
-Id minus(Lowering& l, Id a, Id b) { return l.binary(Op::sub, a, b, DType::fp32); }
-Id square_root(Lowering& l, Id x) { return l.unary(Op::sqrt, x); }
-
-/// sqrt((1 - x) (1 + x))
-Id other_leg(Lowering& l, Id x) {
-    const Id one = float_splat(l, x, 1);
-    return square_root(l, multiply(l, minus(l, one, x), plus(l, one, x)));
-}
-Id arc_sine(Lowering& l, Id x) { return atan2(l, x, other_leg(l, x)); }
-Id arc_cosine(Lowering& l, Id x) { return atan2(l, other_leg(l, x), x); }
-Id arc_tangent(Lowering& l, Id x) { return atan2(l, x, float_splat(l, x, 1)); }
-
-/// log(x) + log(2) where x is so large that what x^2 differs from x^2 + 1 is lost, and x^2 may be infinite.
-Id or_log_of_double(Lowering& l, Id x, Id otherwise) {
-    const Id large = is_below(l, float_splat(l, x, 1e9), x);
-    return l.select(large, plus(l, l.unary(Op::log, x), float_splat(l, x, 0.6931471805599453)), otherwise);
-}
-/// Of |x|: log1p(|x| + x^2 / (1 + sqrt(1 + x^2))), with the sign of x.
-Id area_sine(Lowering& l, Id x) {
-    const Id one = float_splat(l, x, 1), size = l.unary(Op::abs, x), square = multiply(l, size, size);
-    const Id root = plus(l, one, square_root(l, plus(l, one, square)));
-    const Id made = or_log_of_double(l, size, log1p(l, plus(l, size, l.binary(Op::divide, square, root, DType::fp32))));
-    return l.select(sign_bit(l, x), l.negated(made), made);
-}
-/// With t = x - 1: log1p(t + sqrt(t) sqrt(t + 2)).
-Id area_cosine(Lowering& l, Id x) {
-    const Id t = minus(l, x, float_splat(l, x, 1));
-    const Id roots = multiply(l, square_root(l, t), square_root(l, plus(l, t, float_splat(l, x, 2))));
-    return or_log_of_double(l, x, log1p(l, plus(l, t, roots)));
-}
-Id area_tangent(Lowering& l, Id x) {
-    return multiply(l, float_splat(l, x, 0.5), minus(l, log1p(l, x), log1p(l, l.negated(x))));
+void lower_top_k_call(Lowering& l) {
+    const Dictionary* said = said_in(l, "mhlo.attributes");
+    if (!said) l.fail("it lacks its attributes");
+    lower_top_k(l, number_of(l, *said, "k"), flag_of(*said, "largest", true));
 }
 
-using RealFunction = Id (*)(Lowering&, Id);
-template <Op op> Id of_operator(Lowering& l, Id x) { return l.unary(op, x); }
-
-constexpr std::pair<std::string_view, RealFunction> real_functions[] = {
-    {"acos", arc_cosine},
-    {"acosh", area_cosine},
-    {"asin", arc_sine},
-    {"asinh", area_sine},
-    {"atan", arc_tangent},
-    {"atanh", area_tangent},
-    {"cosh", hyperbolic_cosine},
-    {"digamma", of_operator<Op::digamma>},
-    {"erf", of_operator<Op::erf>},
-    {"erf_inv", of_operator<Op::erf_inv>},
-    {"lgamma", of_operator<Op::lgamma>},
-    {"sinh", hyperbolic_sine},
-    {"tan", tangent},
-};
-
-/// A call of MHLO or CHLO that stands for one of them, of real numbers.
-bool lower_real_function(Lowering& l, std::string_view target) {
-    if (!target.starts_with("mhlo.") && !target.starts_with("chlo.")) return false;
-    for (const auto& [name, function] : real_functions) {
-        if (target.substr(5) != name) continue;
-        expect_count(l, 1, 1);
-        const Tensor x = l.in(0);
-        if (x.is_complex() || is_integer_element(x.element))
-            l.unsupported(fmt::format("numbers of {} are not supported", stablehlo::name_of(x.element)));
-        l.set(l.narrow(function(l, l.cast(x.id, DType::fp32)), x.element));
-        return true;
-    }
-    return false;
-}
+// ---- the table -----------------------------------------------------------------------------------------------------
 
 struct CustomRow {
     std::string_view target;
@@ -257,8 +193,8 @@ constexpr CustomRow targets[] = {
     {"SPMDShardToFullShape", lower_annotation, true},
     {"Sharding", lower_annotation, true},
     {"annotate_device_placement", lower_annotation, true},
-    {"chlo.top_k", lower_top_k},
-    {"mhlo.topk", lower_top_k},
+    {"chlo.top_k", lower_top_k_call},
+    {"mhlo.topk", lower_top_k_call},
     {"shape_assertion", lower_shape_assertion},
 };
 
@@ -270,7 +206,9 @@ void lower_custom_call(Lowering& l) {
             l.unsupported(fmt::format("the custom call '{}' is not supported in a region", target));
         return row.lower(l);
     }
-    if (lower_real_function(l, target)) return;
+    // Older serializers write CHLO's functions as calls.
+    const bool is_function = target.starts_with("mhlo.") || target.starts_with("chlo.");
+    if (is_function && lower_function(l, std::string_view(target).substr(5))) return;
     if (target.starts_with("xla.sdy.")) return lower_annotation(l);
     l.unsupported(fmt::format("the custom call '{}' is not supported", printable(target)));
 }

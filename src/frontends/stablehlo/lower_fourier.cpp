@@ -18,7 +18,7 @@ namespace {
 
 using Numbers = std::vector<std::complex<double>>;
 
-constexpr std::int64_t most_summed = 64;        ///< numbers of a line that is transformed by the sum itself
+constexpr std::int64_t longest_summed = 64;     ///< numbers of a line that is transformed by the sum itself
 constexpr std::int64_t most_numbers = 1 << 24;  ///< of a line
 
 /// exp(-pi i k / length), its conjugate where `inverse`.
@@ -115,7 +115,7 @@ Complex transformed(Lowering& l, const Complex& x, bool inverse) {
     if (length == 1) return x;
     if (length > most_numbers) l.unsupported(fmt::format("lengths above {} are not supported", most_numbers));
     if (std::has_single_bit(static_cast<std::uint64_t>(length))) return powers_of_two(l, x, inverse);
-    return length <= most_summed ? sums(l, x, inverse) : by_chirp(l, x, inverse);
+    return length <= longest_summed ? sums(l, x, inverse) : by_chirp(l, x, inverse);
 }
 
 Complex along_dimension_of(Lowering& l, Complex x, std::size_t d, bool inverse) {

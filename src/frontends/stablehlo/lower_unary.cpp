@@ -67,21 +67,6 @@ void lower_cosine(Lowering& l) {
     });
 }
 
-/// (sinh a cosh a + i sin b cos b) / (sinh^2 a + cos^2 b), whose divisor has no difference in it; where that overflows,
-/// 1 of a's sign.
-Complex complex_tanh(Lowering& l, Complex a) {
-    const Id large = is_below(l, float_splat(l, a.re, 20), l.unary(Op::abs, a.re)), zero = float_splat(l, a.re, 0);
-    const Id usable = l.select(large, zero, a.re);
-    const Id sinh = hyperbolic_sine(l, usable), sine = l.unary(Op::sin, a.im), cosine = l.unary(Op::cos, a.im);
-    const Id divisor = l.binary(Op::add, multiply(l, sinh, sinh), multiply(l, cosine, cosine), DType::fp32);
-    const Id re = l.binary(Op::divide, multiply(l, sinh, hyperbolic_cosine(l, usable)), divisor, DType::fp32);
-    const Id im = l.binary(Op::divide, multiply(l, sine, cosine), divisor, DType::fp32);
-    // Of a real number there is no other part; far out the angle counts for nothing, if it is one.
-    const Id is_angle = l.binary(Op::logical_or, is_finite(l, a.im), l.logical_not(is_finite(l, a.re)), DType::boolean);
-    const Id far = l.binary(Op::logical_and, large, is_angle, DType::boolean);
-    const Id is_real = is_equal(l, a.im, zero);
-    return {l.select(far, l.unary(Op::tanh, a.re), re), l.select(is_real, a.im, l.select(far, zero, im))};
-}
 void lower_tanh(Lowering& l) { lower_real(l, Op::tanh, complex_tanh); }
 
 void lower_logistic(Lowering& l) {
@@ -135,9 +120,8 @@ void lower_cbrt(Lowering& l) {
 void lower_tan(Lowering& l) {
     const Tensor x = l.in(0);
     if (!x.is_complex()) return lower_fp32(l, tangent);
-    // tan(a) = -i tanh(i a)
-    const Complex t = complex_tanh(l, {l.negated(x.other), x.id});
-    l.set({x.element, t.im, l.negated(t.re), {}});
+    const Complex made = complex_tangent(l, {x.id, x.other});
+    l.set({x.element, made.re, made.im, {}});
 }
 void lower_round_even(Lowering& l) {
     lower_fp32(l, [](Lowering& to, Id x) { return rounded(to, x, true); });

@@ -13,14 +13,20 @@ namespace tosavk::stablehlo {
 namespace {
 
 using LowerFunction = void (*)(Lowering&);
+using Lowerings = std::unordered_map<std::string_view, LowerFunction>;
 constexpr int max_calls = 256;  ///< within each other
 constexpr std::size_t max_operations = std::size_t{1} << 20;
 
 void lower_return(Lowering&) {}
 
-const std::unordered_map<std::string_view, LowerFunction>& all_lowerings() {
-    static const auto table = [] {
-        std::unordered_map<std::string_view, LowerFunction> rows;
+const Lowerings& all_lowerings(Dialect dialect) {
+    static const auto of_chlo = [] {
+        Lowerings rows;
+        for (const LoweringRow& row : chlo_rows()) rows.emplace(row.name, row.lower);
+        return rows;
+    }();
+    static const auto of_stablehlo = [] {
+        Lowerings rows;
         for (const auto& family :
              {unary_rows(), binary_rows(), convert_rows(), shape_rows(), reduce_rows(), window_rows(), contract_rows(),
               index_rows(), control_rows(), custom_rows(), sort_rows(), fourier_rows(), normalization_rows(),
@@ -29,7 +35,7 @@ const std::unordered_map<std::string_view, LowerFunction>& all_lowerings() {
         rows.emplace("return", lower_return);
         return rows;
     }();
-    return table;
+    return dialect == Dialect::chlo ? of_chlo : of_stablehlo;
 }
 
 /// Inputs that nothing reads stay; constants go.
@@ -155,9 +161,9 @@ void Lowering::lower_operation(const Operation& operation) {
 }
 
 void Lowering::lower_step(const Operation& operation) {
-    const auto& rows = all_lowerings();
+    const Lowerings& rows = all_lowerings(operation.dialect);
     const auto row = rows.find(operation.name);
-    if (row == rows.end() || operation.dialect != Dialect::stablehlo) unsupported("this operation is not supported");
+    if (row == rows.end()) unsupported("this operation is not supported");
     check_attributes();
     check_regions();
     bool nothing = !is_lifted() && !operation.results.empty();

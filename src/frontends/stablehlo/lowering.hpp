@@ -266,6 +266,7 @@ std::span<const LoweringRow> index_rows();
 std::span<const LoweringRow> collective_rows();
 std::span<const LoweringRow> control_rows();
 std::span<const LoweringRow> custom_rows();
+std::span<const LoweringRow> chlo_rows();  ///< of a dialect of its own
 std::span<const LoweringRow> sort_rows();
 std::span<const LoweringRow> fourier_rows();
 std::span<const LoweringRow> normalization_rows();

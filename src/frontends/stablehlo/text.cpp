@@ -95,6 +95,13 @@ void TextReader::read_module_body() {
             values_.symbol();
             in_.expect("=");
             in_.skip_brackets();
+            if (in_.peek() == '{') in_.skip_brackets();
+            values_.optional_location();
+        } else if (in_.accept("\"sdy.mesh\"")) {
+            read_properties();
+            if (in_.peek() == '{') in_.skip_brackets();
+            in_.expect(":");
+            values_.function_type();
             values_.optional_location();
         } else {
             return;

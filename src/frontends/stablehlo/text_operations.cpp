@@ -9,6 +9,13 @@
 
 namespace tosavk::stablehlo {
 
+namespace {
+
+/// Operations whose results are their operands.
+constexpr std::string_view passing_on[] = {"sdy.sharding_constraint", "builtin.unrealized_conversion_cast"};
+
+}  // namespace
+
 void TextReader::read_results_of(Draft& draft) {
     std::size_t total = 0;
     if (in_.peek() == '%') {
@@ -39,20 +46,35 @@ void TextReader::read_operation(Region& region) {
     in_.peek();
     draft.at = in_.at();
     if (in_.peek() == '"') {
+        for (const std::string_view name : passing_on) {
+            if (!in_.accept(fmt::format("\"{}\"", name))) continue;
+            return pass_on(draft, name, read_generic_pass_on());
+        }
         read_generic(draft);
     } else {
         const std::string_view name = in_.word();
-        if (name == "sdy.sharding_constraint" || name == "builtin.unrealized_conversion_cast") {
-            read_pass_on(draft, name);
-            return;
-        }
+        if (std::find(std::begin(passing_on), std::end(passing_on), name) != std::end(passing_on))
+            return pass_on(draft, name, read_pass_on(name));
         read_own_form(draft, name);
     }
     finish(draft, region);
 }
 
-/// Its results are its operands.
-void TextReader::read_pass_on(const Draft& draft, std::string_view name) {
+std::vector<ValueId> TextReader::read_generic_pass_on() {
+    in_.expect("(");
+    std::vector<ValueId> ids = operands(")");
+    if (in_.accept("<")) {
+        values_.dictionary();
+        in_.expect(">");
+    }
+    if (in_.peek() == '{') values_.dictionary();
+    in_.expect(":");
+    values_.function_type();
+    values_.optional_location();
+    return ids;
+}
+
+std::vector<ValueId> TextReader::read_pass_on(std::string_view name) {
     std::vector<ValueId> ids;
     do ids.push_back(operand());
     while (in_.accept(","));
@@ -70,6 +92,10 @@ void TextReader::read_pass_on(const Draft& draft, std::string_view name) {
         while (in_.accept(","));
     }
     values_.optional_location();
+    return ids;
+}
+
+void TextReader::pass_on(const Draft& draft, std::string_view name, const std::vector<ValueId>& ids) {
     if (ids.size() != draft.operation.results.size())
         in_.fail_at(draft.at, fmt::format("{} does not pass its operands on", name));
     function_->values.resize(function_->values.size() - ids.size());

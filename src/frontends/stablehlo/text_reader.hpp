@@ -65,7 +65,10 @@ private:
     void read_results_of(Draft& draft);
     void read_generic(Draft& draft);
     void read_own_form(Draft& draft, std::string_view name);
-    void read_pass_on(const Draft& draft, std::string_view name);
+    std::vector<ValueId> read_pass_on(std::string_view name);  ///< its operands
+    std::vector<ValueId> read_generic_pass_on();
+    /// Its results are its operands.
+    void pass_on(const Draft& draft, std::string_view name, const std::vector<ValueId>& ids);
     void finish(Draft& draft, Region& region);
 
     // Forms of their own (text_forms.cpp).
