@@ -1,6 +1,6 @@
-// GATHER: output [N,W,C] from values [N,K,C] and indices [N,W]; an invocation makes EACH consecutive elements: 4, or 8
-// where C is a multiple of that. An index outside 0..K-1 is unpredictable in TOSA: it is clamped here, so that nothing
-// outside the tensor is read, and gives 0.
+// GATHER: output [N,W,C] from values [N,K,C] and indices [N,W]; an invocation makes EACH consecutive elements: 1, 4, or
+// 8 where C is a multiple of that. An index outside 0..K-1 is unpredictable in TOSA: it is clamped here, so that
+// nothing outside the tensor is read, and gives 0.
 //   in0  values   in1  indices
 layout(constant_id = 0) const int K = 1;
 layout(constant_id = 1) const int W = 1;
@@ -36,6 +36,9 @@ void main() {
 #if EACH == 8
     X4 low = in0_load4(at + c), high = in0_load4(at + c + 4u);
     FUSED8(e, ok ? low : X4(0), ok ? high : X4(0));
+#elif EACH == 1
+    X4 value = X4(in0_load1(at + c));
+    FUSED(e, 1u, ok ? value : X4(0));
 #else
     if (C % 4 == 0) {
         X4 value = in0_load4(at + c);

@@ -1,4 +1,4 @@
-// AVG_POOL2D and MAX_POOL2D: an invocation makes 4 channels of one pixel.
+// AVG_POOL2D and MAX_POOL2D: an invocation makes STEP channels of one pixel: 4, or 1.
 //   in0  input [N,IH,IW,C]
 //   in1  AVG_POOL2D: by number of elements in the window minus one, the multiplier of their reciprocal (i32), or the
 //        reciprocal itself (fp32)
@@ -25,7 +25,7 @@ layout(constant_id = 17) const int COUNTED_BOTTOM = 0;
 layout(constant_id = 18) const int COUNTED_LEFT = 0;
 layout(constant_id = 19) const int COUNTED_RIGHT = 0;
 
-const int C_QUADS = (C + 3) / 4;
+const int C_STEPS = (C + STEP - 1) / STEP;
 // No window reaches over an edge: loops go round as often for all, so that compilers lay several loads out at once.
 const bool INSIDE = PAD_TOP == 0 && PAD_LEFT == 0 && (OH - 1) * STRIDE_Y + KH <= IH && (OW - 1) * STRIDE_X + KW <= IW;
 
@@ -35,7 +35,13 @@ const bool INSIDE = PAD_TOP == 0 && PAD_LEFT == 0 && (OH - 1) * STRIDE_Y + KH <=
 #define X4 ivec4
 #endif
 
-X4 input4(int at, int c, int n) { return C % 4 == 0 ? in0_load4(uint(at + c)) : in0_loadn(uint(at + c), uint(n)); }
+X4 input4(int at, int c, int n) {
+#if STEP == 1
+    return X4(in0_load1(uint(at + c)));
+#else
+    return C % 4 == 0 ? in0_load4(uint(at + c)) : in0_loadn(uint(at + c), uint(n));
+#endif
+}
 
 #if AVERAGE && X_FLOAT
 #define TAKE(v) \
@@ -55,10 +61,10 @@ X4 input4(int at, int c, int n) { return C % 4 == 0 ? in0_load4(uint(at + c)) : 
     if (s == 0 || begin + s < columns) TAKE(input4(((image * IH + y0 + y) * IW + x0 + begin + s) * C, c, n))
 
 void main() {
-    int id = int(invocation_index());
-    int c = id % C_QUADS * 4, p = id / C_QUADS;
-    if (p >= PIXELS) return;
-    int n = min(C - c, 4);
+    uint id = invocation_index();
+    if (id / uint(C_STEPS) >= uint(PIXELS)) return;
+    int c = int(id % uint(C_STEPS)) * STEP, p = int(id / uint(C_STEPS));
+    int n = min(C - c, STEP);
     int top = p / OW % OH * STRIDE_Y - PAD_TOP, left = p % OW * STRIDE_X - PAD_LEFT, image = p / (OW * OH);
     int y0 = max(top, 0), y1 = min(top + KH, IH), x0 = max(left, 0), x1 = min(left + KW, IW);
 

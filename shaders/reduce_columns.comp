@@ -1,5 +1,5 @@
 // REDUCE_* along an axis with INNER elements behind it: an invocation owns EACH neighbouring quads of columns (1, 2
-// or 4) and goes down the axis, or down a part of it.
+// or 4), or with STEP 1 one column, and goes down the axis, or down a part of it.
 //   in0  input, element (o, a, i) at o * OUTER_STRIDE + a * AXIS_STRIDE + i
 // PARTIAL: AXIS is cut into CHUNKS parts of LENGTH; the results go to a scratch buffer [CHUNKS][OUTER][INNER rounded up
 // to 4], without AFTER.
@@ -11,7 +11,7 @@ layout(constant_id = 4) const int AXIS_STRIDE = 1;
 layout(constant_id = 5) const int LENGTH = 1;
 layout(constant_id = 6) const int CHUNKS = 1;
 
-const uint RUNS = uint((INNER + 3) / 4 / EACH);  // EACH divides the quads of INNER
+const uint RUNS = uint((INNER + STEP - 1) / STEP / EACH);  // EACH divides the quads of INNER
 #define ALL_RUNS (uint(OUTER) * RUNS)
 
 // Arrays are indexed by constants alone: macros instead of loops.
@@ -26,14 +26,18 @@ const uint RUNS = uint((INNER + 3) / 4 / EACH);  // EACH divides the quads of IN
 #endif
 
 ACC4 row(uint at, uint n) {
+#if STEP == 1
+    return BEFORE(IN4(in0_load1(at)));
+#else
     if (OUTER_STRIDE % 4 == 0 && AXIS_STRIDE % 4 == 0) return BEFORE(in0_load4(at));
     return BEFORE(in0_loadn(at, n));
+#endif
 }
 
 void main() {
     uint id = invocation_index(), q = id % ALL_RUNS, chunk = id / ALL_RUNS;
     if (chunk >= uint(CHUNKS)) return;
-    uint outer = q / RUNS, i = q % RUNS * uint(4 * EACH), n = min(4u, uint(INNER) - i);
+    uint outer = q / RUNS, i = q % RUNS * uint(STEP * EACH), n = min(uint(STEP), uint(INNER) - i);
     uint begin = chunk * uint(LENGTH), steps = CHUNKS == 1 ? uint(LENGTH) : min(uint(LENGTH), uint(AXIS) - begin);
     uint at = outer * uint(OUTER_STRIDE) + begin * uint(AXIS_STRIDE) + i;
 

@@ -1,5 +1,5 @@
-// RESIZE: an invocation makes EACH channels of one pixel: 4, or 8 where C is a multiple of that. Positions are exact
-// integers in units of 1/n input elements.
+// RESIZE: an invocation makes EACH channels of one pixel: 1, 4, or 8 where C is a multiple of that. Positions are
+// exact integers in units of 1/n input elements.
 //   in0  input [N,IH,IW,C]
 // WIDE: i16 -> i48, bilinear.
 layout(constant_id = 0) const int IH = 1;
@@ -37,7 +37,11 @@ Sample sample_at(int o, int n, int d, int offset, int size) {
 
 X4 input4(int image, int y, int x, int c, int n) {
     uint at = uint(((image * IH + y) * IW + x) * C + c);
+#if EACH == 1
+    return X4(in0_load1(at));
+#else
     return C % 4 == 0 ? in0_load4(at) : in0_loadn(at, uint(n));
+#endif
 }
 
 #if WIDE
@@ -73,7 +77,7 @@ SUM output4(int image, Sample y, Sample x, int c, int n) {
 void main() {
     uint id = invocation_index(), pixel = id / uint(PIECES);  // division is cheaper without signs
     if (pixel >= uint(PIXELS)) return;
-    int c = int(id % uint(PIECES)) * EACH, p = int(pixel), n = min(C - c, 4), image = int(pixel / uint(OW * OH));
+    int c = int(id % uint(PIECES)) * EACH, p = int(pixel), n = min(C - c, EACH), image = int(pixel / uint(OW * OH));
     Sample y = sample_at(int(pixel / uint(OW) % uint(OH)), Y_N, Y_D, Y_OFFSET, IH),
            x = sample_at(int(pixel % uint(OW)), X_N, X_D, X_OFFSET, IW);
 #if EACH == 8

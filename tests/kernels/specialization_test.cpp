@@ -65,6 +65,7 @@ std::vector<DevicePlan> devices() {
     plain.cooperative_i8 = plain.cooperative_fp16 = {};
     plain.least_tiles = 1000;
     plain.tile_parts = 16;
+    plain.lanes_together = 32;
     return {desktop, cpu, phone, plain};
 }
 

@@ -71,9 +71,29 @@ TEST_F(CliAccess, Movement) {
     check("slice f32 1x16x16x64 0,1,1,0 1x14x14x64", 1.25);
     check("tile f32 1x16x16x64 1x2x1x1", 1.25);
     check("reverse f32 1x16x16x64 axis2", 1.25);
+    check("reverse f32 1x16x16x64 axis3", 1.25);
     check("transpose f32 256x128 1,0", 2);
     check("transpose i8 256x128 1,0", 2);
     check("gather f32 1x256x64 256", 2);
+}
+
+// Rows that are no whole quads: an invocation makes one element of them.
+TEST_F(CliAccess, OddSizes) {
+    check("avg_pool2d f32 1x16x16x63 3x3 s1 p1", 2);
+    check("max_pool2d f32 1x16x16x62 2x2 s2 p0", 2);
+    check("resize f32 1x8x8x63 16x16 bilinear", 2);
+    check("concat f32 1x16x16x31 1x16x16x33 axis3", 2);
+    check("slice f32 1x17x17x63 0,1,1,1 1x15x15x61", 2);
+    check("tile f32 1x15x15x63 1x2x1x1", 2);
+    check("reverse f32 1x15x15x63 axis3", 2);
+    check("pad f32 1x15x15x63 0,0,1,1,1,1,0,0", 2);
+    check("transpose f32 255x129 1,0", 2);
+    check("transpose f32 1x33x31x3 0,3,1,2", 2);
+    check("gather f32 1x255x63 255", 2);
+    check("softmax f32 63x1001", 2);
+    check("softmax f32 1024x197", 2);
+    check("reduce_sum f32 63x65x63 axis1", 2);
+    check("reduce_max f32 63x1001 axis1", 2);
 }
 
 // A token of a language model: matrices are read once, in whole segments.

@@ -123,6 +123,22 @@ std::string scalar_function(const QuadAccess& a, const Param& param) {
 
 bool is_whole_quad(const QuadAccess& a) { return a.aligned && has_rows_of_quads(a.map); }
 
+bool parts_quads(const QuadAccess& a) {
+    const std::int64_t stride = a.map.strides.back();
+    // Four neighbours in one row are read at once, forwards or backwards.
+    const bool at_once = rows_of(a) == Rows::one && stride >= -1 && stride <= 1 && !pads(a.map, a.map.dims.size() - 1);
+    return !is_whole_quad(a) && !at_once;
+}
+
+std::string read_function_of_one(const QuadAccess& a, const Param& param, const std::string& buffer,
+                                 const std::string& quad) {
+    return position_function(a, param) +
+           fmt::format(
+               "{0} {1}_quad(uint e, uint n, uint last, {0} fill) {{\n    bool ok;\n    uint at = {1}_at(e, ok);\n"
+               "    return ok ? {0}({2}_load1(at)) : fill;\n}}\n",
+               quad, a.name, buffer);
+}
+
 std::string position_function(const QuadAccess& a, const Param& param) {
     return row_function(a, param) + scalar_function(a, param);
 }

@@ -31,6 +31,9 @@ struct QuadAccess {
 /// Whether the four elements are one quad of the tensor, so that `NAME_at(e)` is the position of all.
 bool is_whole_quad(const QuadAccess& access);
 
+/// Whether they lie in no quad of the tensor and are not one element either.
+bool parts_quads(const QuadAccess& access);
+
 /// Text of `uint NAME_at(uint e)`, or `uint NAME_at(uint e, out bool ok)` where the map is padded: the position of one
 /// element, or of the first of some in one row.
 std::string position_function(const QuadAccess& access, const Param& param);
@@ -45,5 +48,10 @@ std::string position_functions(const QuadAccess& access, const Param& param);
 /// one.
 std::string read_function(const QuadAccess& access, const Param& param, const std::string& buffer,
                           const std::string& quad, const std::string& splat);
+
+/// The same text of `QUAD NAME_quad(uint e, uint n, uint last, QUAD fill)` for a padded map, where the quad is four
+/// times the element at e.
+std::string read_function_of_one(const QuadAccess& access, const Param& param, const std::string& buffer,
+                                 const std::string& quad);
 
 }  // namespace tosavk

@@ -49,7 +49,8 @@ std::string SourceBuilder::fold_row(const std::string& combine, const std::strin
             "half_lanes));\n    {0} = subgroupShuffle({0}, gl_SubgroupInvocationID - lane % {3}u);\n",
             partial, together / 2, combine, together);
     }
-    const std::int64_t axis = group_.rows->axis;
+    const std::int64_t axis =
+        group_.rows->by_elements ? 1 : group_.rows->axis;  // of one element the quad has four copies
     if (axis > 2)
         text += fmt::format("    {0} = {1}{2}({0}, {0}.zwxy){3};\n", partial, axis == 3 ? type + "(" : "", combine,
                             axis == 3 ? fmt::format(".x, {0}.yzw)", partial) : "");
@@ -96,7 +97,7 @@ void SourceBuilder::add_row_loop(const RowPasses& all, std::size_t depth) {
     const auto variables = variables_;
     count_ = rows.count * rows.axis;
     aligned_ = (rows.are_columns() ? rows.inner : rows.axis) % 4 == 0;
-    single_ = false;
+    single_ = rows.by_elements;
     // Two quads a pass, where they can be one load.
     eights_ = !rows.are_columns() && rows.lanes == 1 && rows.axis % 8 == 0 && loads_are_loops(device_) &&
               group_.stores.empty();
@@ -107,6 +108,10 @@ void SourceBuilder::add_row_loop(const RowPasses& all, std::size_t depth) {
         loop = fmt::format("        uint e = top + q * uint({}), last = {};\n",
                            param(static_cast<std::int32_t>(rows.inner)), last);
         over = "uint q = begin; q < begin + steps; ++q";
+    } else if (rows.by_elements) {
+        const auto axis = param(static_cast<std::int32_t>(rows.axis));
+        loop = fmt::format("        uint e = row * uint({0}) + q, last = e;\n        const uint n = 1u;\n", axis);
+        over = fmt::format("uint q = lane; q < uint({}); q += {}u", axis, rows.lanes);
     } else {
         const auto axis = param(static_cast<std::int32_t>(rows.axis));
         loop = fmt::format("        uint e = row * uint({0}) + q * 4u, n = {1}, last = {2};\n", axis,
@@ -129,10 +134,11 @@ void SourceBuilder::add_row_loop(const RowPasses& all, std::size_t depth) {
                               rows.are_columns() ? fmt::format("{}, {} = {}(0)", start, older, type) : partial);
         const auto next = [&](const std::string& term) { return fmt::format("{}({}, {})", combine, partial, term); };
         const std::string first = value.of(quads().front());
-        std::string folds = fmt::format(
-            "        if (q == lane) {0} = {1}; else {0} = {2};\n", partial, first,
-            aligned_ ? next(first)
-                     : fmt::format("mix({}, {}, lessThan(ivec4(0, 1, 2, 3), ivec4(n)))", partial, next(first)));
+        std::string folds =
+            fmt::format("        if (q == lane) {0} = {1}; else {0} = {2};\n", partial, first,
+                        aligned_ || rows.by_elements
+                            ? next(first)
+                            : fmt::format("mix({}, {}, lessThan(ivec4(0, 1, 2, 3), ivec4(n)))", partial, next(first)));
         if (rows.are_columns()) folds = next_of_column(combine, type, partial, "q < begin + 2u", first);
         body_.add_once(folds);
         for (const char* quad : quads().subspan(1))

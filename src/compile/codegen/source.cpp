@@ -93,7 +93,9 @@ QuadText SourceBuilder::read_leaf(const Leaf& leaf, DType type, const std::strin
             return fmt::format(fmt::runtime(aligned ? "{}_load4(e{})" : "{}_loadn(e{}, n)"), buffer, quad);
         };
 
-    functions_ += read_function({name, map, aligned_, row_}, params(), buffer, four, splat);
+    const QuadAccess access{name, map, aligned_, row_};
+    parts_quads_ = parts_quads_ || parts_quads(access);
+    functions_ += read_function(access, params(), buffer, four, splat);
     return [=](const char* quad) { return fmt::format("{}_quad(e{}, n, last)", name, quad); };
 }
 
@@ -182,7 +184,10 @@ void SourceBuilder::add_member(NodeId id) {
         if (move.padded && is_padded(map)) {
             const Name fill = leaf(view.node().inputs.at(move.pad_operand), broadcast_map({1}, group_.space));
             const std::string buffer = fmt::format("in{}", buffer_of(from));
-            functions_ += read_function({name, map, aligned_, row_}, params(), buffer, type, type);
+            const QuadAccess access{name, map, aligned_, row_};
+            parts_quads_ = parts_quads_ || parts_quads(access);
+            functions_ += single_ ? read_function_of_one(access, params(), buffer, type)
+                                  : read_function(access, params(), buffer, type, type);
             body_.add(quads(), [&](const char* quad) {
                 return fmt::format("    {} {} = {}_quad(e{}, n, last, {});\n", type, variable.of(quad), name, quad,
                                    fill.of(quad));
@@ -230,7 +235,9 @@ void SourceBuilder::store_part(const Group::Store& part) {
     const std::string to = fmt::format("to{}", names_++), value = stored_value(part).of("");
     const IndexMap map = place_map(part);
     const bool quads = stores_quads();
-    functions_ += position_functions({to, map, aligned_ && (quads || !keeps_quads(part.map))}, params());
+    const QuadAccess access{to, map, aligned_ && (quads || !keeps_quads(part.map))};
+    parts_quads_ = parts_quads_ || parts_quads(access);
+    functions_ += position_functions(access, params());
     const std::size_t out = write_of(view.node().outputs.front());
     if (quads) {
         body_.add_once(fmt::format("    out{}_store4({}_at(e), {});\n", out, to, value));
@@ -269,28 +276,6 @@ bool SourceBuilder::stores_quads() const {
     if (group_.rows->are_columns()) return group_.rows->inner % 4 == 0;
     const auto of_rows = [&](ValueId id) { return element_count(graph_.value(id).shape) == group_.rows->count; };
     return group_.rows->axis % 4 == 0 && std::none_of(group_.outputs.begin(), group_.outputs.end(), of_rows);
-}
-
-/// Two quads at once, where an invocation makes both and nothing else writes their memory.
-bool SourceBuilder::stores_eights() const {
-    const auto of_outputs = [&](auto test) {
-        return std::count_if(group_.outputs.begin(), group_.outputs.end(),
-                             [&](ValueId id) { return test(id, graph_.value(id).type); });
-    };
-    const bool wide = device_.slow_storage && device_.int64;
-    // Eight numbers of fp16 are what four of fp32 are to memory, and found by as few instructions.
-    const bool halves = device_.fast_fp16 && !device_.slow_storage &&
-                        of_outputs([](ValueId, DType type) { return type == DType::fp16; }) > 0;
-    if (group_.rows || !group_.stores.empty()) return false;
-    if (group_.choice ? !group_.choice->by_eights
-        : halves      ? count_ % 8 != 0 || !device_.keeps_busy(count_ / 8, "eights of halves")
-                      : !wants_eights(count_, device_))
-        return false;
-    const auto takes = [&](ValueId id, DType type) {
-        return (wide ? type != DType::i48 : size_of(type) == 1 || (halves && type == DType::fp16)) &&
-               binding_count(value_bytes(graph_, id), device_) == 1;
-    };
-    return of_outputs(takes) == std::ssize(group_.outputs);
 }
 
 /// How many eights an invocation makes one after the other: two, or a page of them where every load is a loop.
@@ -347,7 +332,7 @@ GroupSource SourceBuilder::build() {
         source_.constants = specialization(*group_.choice);
         add_operands();  // prologues make one quad at a time
     }
-    eights_ = stores_eights();
+    eights_ = !one_each_ && stores_eights();
     if (group_.choice) {
         const ValueId out = graph_.node(group_.anchor).outputs.front();
         const DType anchor_type = graph_.value(out).type;
@@ -391,6 +376,12 @@ GroupSource SourceBuilder::build() {
                                                 "        uint e = (invocation_index() * {0}u + k) * 8u;\n"
                                                 "        if (e <= uint({1})) FUSED8(e);\n    }}\n}}\n",
                                                 each, last);
+    } else if (one_each_) {
+        source_.invocations = count_;
+        text += fmt::format(
+            "void main() {{\n    uint e = invocation_index();\n    if (e > uint({0})) return;\n"
+            "    const uint n = 1u;\n    uint last = e;\n{1}}}\n",
+            last, body_.text());
     } else {
         source_.invocations = (count_ + 3) / 4;
         text += fmt::format(
@@ -476,7 +467,12 @@ std::string scope_of(const Graph& graph, const Group& group) {
 
 GroupSource build_source(const Graph& graph, const Group& group, const DevicePlan& device, bool late_sizes) {
     const SizeChoices::Scope scope(device.sizes, scope_of(graph, group));
-    return SourceBuilder(graph, group, device, late_sizes).build();
+    SourceBuilder quads(graph, group, device, late_sizes);
+    GroupSource source = quads.build();
+    if (!quads.wants_single_elements(source.writes)) return source;
+    SourceBuilder singles(graph, group, device, late_sizes);
+    singles.take_single_elements();
+    return singles.build();
 }
 
 GroupSource build_pass_source(const Graph& graph, const Group& group, const KernelPass& pass, const DevicePlan& device,

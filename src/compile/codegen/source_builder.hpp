@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 
 namespace tosavk {
@@ -63,6 +64,13 @@ public:
 
     GroupSource build();
     GroupSource build_earlier();
+    /// After build(): whether the group had better be built with take_single_elements(). `writes`: what it writes.
+    bool wants_single_elements(std::span<const ValueId> writes) const;
+    /// An invocation makes one element.
+    void take_single_elements() {
+        one_each_ = single_ = true;
+        aligned_ = false;
+    }
     GroupSource finish(const std::string& end);
     std::string take_pushed(std::string& text);
 
@@ -150,6 +158,8 @@ private:
     std::map<ValueId, Name> variables_;  ///< members' results (and the anchor's)
     std::set<std::size_t> written_;      ///< numbers of what is made where it is read, once its function is there
     std::vector<std::pair<ValueId, Leaf>> leaves_;
+    bool one_each_ = false;               ///< take_single_elements()
+    bool parts_quads_ = false;            ///< some tensor is loaded or stored element by element
     bool eights_ = false;                 ///< statements are made for two quads at once
     std::set<std::size_t> loads_eights_;  ///< numbers of buffers of which leaves load both quads as one
 };

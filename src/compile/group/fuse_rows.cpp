@@ -64,7 +64,7 @@ bool take_rows(GroupGraph& fusion, std::size_t g, const Group& group, std::size_
     if (other) {
         const Rows &ours = *group.rows, &theirs = *other->rows;
         if (theirs.count != ours.count || theirs.axis != ours.axis || theirs.inner != ours.inner ||
-            theirs.length != ours.length)
+            theirs.length != ours.length || theirs.by_elements != ours.by_elements)
             return false;
     } else if (taken.kind != Group::Kind::elementwise) {
         return false;

@@ -16,7 +16,8 @@ struct Rows {
     std::int64_t count = 0;    ///< rows
     std::int64_t axis = 0;     ///< elements of a row; at least 2
     std::int64_t lanes = 1;    ///< a power of two; along consecutive elements more than 1 only where each lane has four
-                               ///< whole quads or more
+                               ///< whole quads or more, or four elements
+    bool by_elements = false;  ///< lanes take elements that lie side by side, not quads; more than one lane then
     std::int64_t in_turn = 1;  ///< rows that an invocation takes one after the other; 1 where lanes share one
     std::int64_t inner = 1;    ///< from one element of a row to the next; above 1, the rows are columns
     std::int64_t length = 0;   ///< of columns: elements that a lane goes down; the last lanes may have fewer, or none

@@ -97,25 +97,33 @@ std::optional<Rows> row_reduction(const NodeView& view, const DevicePlan& device
     // As many lanes along a row as keep the device busy, with four quads each (that a CPU wants 1024 is a guess), and
     // as read it side by side. The first quad of each is a whole one. Where few rows would leave a device idle, each
     // has a workgroup larger than others.
+    const DType type = view.in(0).type;
+    // Alike for a reduction alone and within a group, since it is the order of a sum. Where devices compute functions
+    // element by element in a loop, that goes round four times for one as well.
+    const bool may_go_by_elements =
+        is_float(type) && row_step(rows.axis, type, type, device) == 1 && device.function_elements == 4;
+    const std::int64_t step = may_go_by_elements ? 1 : 4;
     const std::int64_t quads = (rows.axis + 3) / 4;
     const std::int64_t busy = std::max<std::int64_t>(1024, device.busy_invocations);
     const std::int64_t most =
         device.product_tiles && device.busy_invocations > 4096 ? max_invocations : device.workgroup_size;
     const auto too_long = [&] {
-        return device.max_loop_passes != 0 &&
-               quads / rows.lanes > device.max_loop_passes / static_cast<std::int64_t>(max_row_loops);
+        return device.max_loop_passes != 0 && quotient_up(rows.axis, step) / rows.lanes >
+                                                  device.max_loop_passes / static_cast<std::int64_t>(max_row_loops);
     };
     while (rows.lanes < most && rows.lanes * 8 <= quads &&
            (!device.chooses(rows.lanes * rows.count >= busy, "lanes", rows.lanes) || too_long())) {
         rows.lanes *= 2;
     }
-    const auto quad_bytes = 4 * static_cast<std::int64_t>(size_of(view.in(0).type));
-    const std::int64_t side_by_side = lanes_of_row(rows.axis / 4, quad_bytes, device);
+    const std::int64_t side_by_side =
+        may_go_by_elements ? device.lanes_together
+                           : lanes_of_row(rows.axis / 4, 4 * static_cast<std::int64_t>(size_of(type)), device);
     while (rows.lanes < device.workgroup_size && rows.lanes * 8 <= rows.axis &&
            device.chooses(rows.lanes < side_by_side, "lanes side by side", rows.lanes)) {
         rows.lanes *= 2;
     }
     if (too_long()) return std::nullopt;
+    rows.by_elements = may_go_by_elements && rows.lanes > 1;
     const auto row_bytes = rows.axis * static_cast<std::int64_t>(size_of(view.in(0).type));
     if (rows.lanes == 1) rows.in_turn = pieces_in_turn(rows.count, row_bytes, device);
     return rows;

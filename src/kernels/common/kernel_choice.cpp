@@ -64,6 +64,10 @@ std::int64_t pieces_in_turn(std::int64_t pieces, std::int64_t bytes, const Devic
     return each > 1 && device.keeps_busy(pieces / each, "in turn", each) ? each : 1;
 }
 
+std::int64_t row_step(std::int64_t row, DType read, DType made, const DevicePlan& device) {
+    return row % 4 != 0 && size_of(read) == 4 && size_of(made) == 4 && device.lanes_together > 1 ? 1 : 4;
+}
+
 std::int64_t lanes_of_row(std::int64_t quads, std::int64_t bytes, const DevicePlan& device) {
     const std::int64_t together = device.lanes_together;
     const std::int64_t least =

@@ -126,6 +126,10 @@ std::int64_t pieces_in_turn(std::int64_t pieces, std::int64_t bytes, const Devic
 /// quads. A row of four quads for each of DevicePlan::lanes_together is read by these, shorter ones in segments of 64
 /// bytes.
 std::int64_t lanes_of_row(std::int64_t quads, std::int64_t bytes, const DevicePlan& device);
+/// How many neighbours of a row an invocation reads and makes: four, or one where rows of words are no whole quads and
+/// neighbouring invocations' words are one access. Four words that are no quad are loaded and stored one by one, and
+/// each time neighbouring invocations touch every fourth word.
+std::int64_t row_step(std::int64_t row, DType read, DType made, const DevicePlan& device);
 /// Whether every load from a tensor is a loop over the lanes: many instructions for few bytes, so that few loads are on
 /// their way at a time.
 inline bool loads_are_loops(const DevicePlan& device) { return device.slow_storage && device.texel_elements == 0; }

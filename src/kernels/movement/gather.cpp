@@ -18,10 +18,11 @@ std::optional<KernelChoice> plan_gather(const NodeView& view, const DevicePlan& 
     KernelChoice choice;
     choice.kernel = "gather";
     choice.by_eights = out[2] % 8 == 0 && wants_eights(element_count(out), device);
-    const std::int64_t each = choice.by_eights ? 8 : 4;
+    const std::int64_t each = choice.by_eights ? 8 : row_step(out[2], type, type, device);
     choice.defines = {{"X_FLOAT", is_float(type) ? "1" : "0"}, {"EACH", std::to_string(each)}};
     const std::int64_t rows = out[0] * out[1];
-    const std::int64_t side_by_side = out[2] % each == 0 && rows >= device.gathered_rows ? device.gathered_rows : 1;
+    const std::int64_t side_by_side =
+        each > 1 && out[2] % each == 0 && rows >= device.gathered_rows ? device.gathered_rows : 1;
     set_constants(choice, {{"K", values[1]},
                            {"W", out[1]},
                            {"C", out[2]},
@@ -30,6 +31,7 @@ std::optional<KernelChoice> plan_gather(const NodeView& view, const DevicePlan& 
     const double share = static_cast<double>(element_count(out)) / static_cast<double>(element_count(values));
     add_operand(choice, view, 0, out[2] % 4 == 0 ? share : 4 * share);
     add_operand(choice, view, 1);
+    choice.aligned = each > 1;
     const std::int64_t whole_tiles = (rows + side_by_side - 1) / side_by_side * side_by_side;
     choice.groups = linear_groups(
         side_by_side > 1 ? whole_tiles * (out[2] / each) : (element_count(out) + each - 1) / each, device);

@@ -36,11 +36,13 @@ std::optional<KernelChoice> plan_pool(const NodeView& view, const DevicePlan& de
     const auto steps = loop_steps(device, std::min(y.kernel, y.in), std::min(x.kernel, x.in), why);
     if (!steps) return std::nullopt;
 
+    const std::int64_t step = row_step(channels, type, view.out().type, device);
     KernelChoice choice;
     choice.kernel = "pool2d";
     choice.defines = {{"X_FLOAT", real ? "1" : "0"},
                       {"AVERAGE", average ? "1" : "0"},
                       {"STEPS", std::to_string(*steps)},
+                      {"STEP", std::to_string(step)},
                       {"MAXIMUM", view.attrs().nan_mode == NanMode::ignore ? "tosa_max_ignore" : "tosa_max"}};
     set_constants(choice, {{"IH", y.in},
                            {"IW", x.in},
@@ -74,9 +76,9 @@ std::optional<KernelChoice> plan_pool(const NodeView& view, const DevicePlan& de
                            {"COUNTED_BOTTOM", y.counted_after},
                            {"COUNTED_LEFT", x.counted_before},
                            {"COUNTED_RIGHT", x.counted_after}});
-    choice.groups = linear_groups(pixels * ((channels + 3) / 4), device);
+    choice.groups = linear_groups(pixels * quotient_up(channels, step), device);
     choice.aligned = channels % 4 == 0;
-    choice.in_rows = true;
+    choice.in_rows = step == 4;
     choice.work = static_cast<double>(pixels * channels * window.taps());
     return choice;
 }

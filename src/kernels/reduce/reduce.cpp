@@ -166,13 +166,15 @@ KernelChoice plan_rows(const NodeView& view, const DevicePlan& device, const Axi
 
 /// A pass over columns: runs of quads of `inner` neighbours for each of `outer`. An invocation goes down a part of the
 /// axis with up to `each` of them.
-void set_columns(KernelPass& pass, const DevicePlan& device, const AxisSplit& s, std::int64_t outer_stride,
+void set_columns(KernelPass& pass, const DevicePlan& device, const AxisSplit& s, DType made, std::int64_t outer_stride,
                  std::int64_t axis_stride, std::int64_t length, std::int64_t chunks, std::int64_t each) {
-    const std::int64_t quads = quotient_up(s.inner, 4), all = s.outer * quads * chunks;
+    // Partial results are quads.
+    const std::int64_t step = chunks == 1 ? row_step(s.inner, pass.operands.front().type, made, device) : 4;
+    const std::int64_t quads = quotient_up(s.inner, step), all = s.outer * quads * chunks;
     while (each > 1 && (quads % each != 0 || s.inner % 4 != 0 || !device.keeps_busy(all / each, "each", each)))
         each /= 2;
     pass.kernel = "reduce_columns";
-    pass.defines.emplace_back("EACH", fmt::to_string(each));
+    pass.defines.insert(pass.defines.end(), {{"EACH", fmt::to_string(each)}, {"STEP", fmt::to_string(step)}});
     pass.reads_eights = each > 1 && s.inner % 8 == 0;
     set_constants(pass, {{"OUTER", s.outer},
                          {"AXIS", s.axis},
@@ -216,12 +218,12 @@ KernelChoice plan_columns(const NodeView& view, const DevicePlan& device, const 
     KernelChoice choice;
     choice.defines = arithmetic.defines();
     add_operand(choice, view, 0, quad_waste(s.inner));
-    set_columns(choice, device, s, s.axis * s.inner, s.inner, length, chunks, each);
+    set_columns(choice, device, s, view.out().type, s.axis * s.inner, s.inner, length, chunks, each);
     if (chunks > 1) {
         KernelPass first = std::move(choice);
         choice = fold_partials(arithmetic);
-        set_columns(choice, device, {s.outer, chunks, s.inner}, quotient_up(s.inner, 4) * 4, quads * 4, chunks, 1,
-                    device.row_quads);
+        set_columns(choice, device, {s.outer, chunks, s.inner}, view.out().type, quotient_up(s.inner, 4) * 4, quads * 4,
+                    chunks, 1, device.row_quads);
         put_before(choice, std::move(first), quads * 4 * chunks);
     }
     choice.aligned = s.inner % 4 == 0;

@@ -13,7 +13,7 @@ std::optional<KernelChoice> plan_resize(const NodeView& view, const DevicePlan& 
     KernelChoice choice;
     choice.kernel = "resize";
     choice.by_eights = g.channels % 8 == 0 && wants_eights(element_count(view.out().shape), device);
-    const int each = choice.by_eights ? 8 : 4;
+    const std::int64_t each = choice.by_eights ? 8 : row_step(g.channels, type, view.out().type, device);
     choice.defines = {{"EACH", std::to_string(each)},
                       {"X_FLOAT", is_float(type) ? "1" : "0"},
                       {"WIDE", view.out().type == DType::i48 ? "1" : "0"},
@@ -38,7 +38,7 @@ std::optional<KernelChoice> plan_resize(const NodeView& view, const DevicePlan& 
     add_operand(choice, view, 0, samples * share * quad_waste(g.channels));
     choice.groups = linear_groups(pixels * ((g.channels + each - 1) / each), device);
     choice.aligned = g.channels % 4 == 0;
-    choice.in_rows = true;
+    choice.in_rows = each > 1;
     choice.work = static_cast<double>(pixels * g.channels) * (bilinear ? 8 : 1);
     return choice;
 }
