@@ -135,17 +135,22 @@ Complex complex_area_cosine(Lowering& l, Complex given) {
 }
 Complex complex_area_sine(Lowering& l, Complex a) { return over_i(l, complex_arc_sine(l, times_i(l, a))); }
 
-// Of |x|, with its sign: log1p(4x / ((1 - x)^2 + y^2)) / 4 and atan2(2y, (1 - x) (1 + x) - y^2) / 2.
+// Of |x|, with its sign: log1p(4x / ((1 - x)^2 + y^2)) / 4, beside the pole by the logarithms of both, since the
+// squares vanish there; and atan2(2y, (1 - x) (1 + x) - y^2) / 2.
 Complex complex_area_tangent(Lowering& l, Complex given) {
     const Complex a = without_infinities(l, given);
     const Id one = float_splat(l, a.re, 1), size = l.unary(Op::abs, a.re);
     const Id square = multiply(l, a.im, a.im), rest = less(l, one, size);
     const Id divisor = added(l, multiply(l, rest, rest), square);
-    const Id log = log1p(l, divided_by(l, multiply(l, float_splat(l, one, 4), size), divisor));
+    const Id numerator = multiply(l, float_splat(l, one, 4), size);
+    const Id root = l.unary(Op::log, complex_abs(l, {rest, a.im}));
+    const Id beside = less(l, l.unary(Op::log, numerator), added(l, root, root));
+    const Id log =
+        l.select(is_below(l, divisor, float_splat(l, one, 1e-20)), beside, log1p(l, divided_by(l, numerator, divisor)));
     const Id far = is_equal(l, divisor, float_splat(l, one, std::numeric_limits<double>::infinity()));
     const Id re = l.select(far, float_splat(l, one, 0), multiply(l, float_splat(l, one, 0.25), log));
     const Id length = less(l, multiply(l, rest, added(l, one, size)), square);
-    const Id angle = atan2(l, multiply(l, float_splat(l, one, 2), a.im), length);
+    const Id angle = atan2(l, a.im, multiply(l, float_splat(l, one, 0.5), length));
     return {l.select(sign_bit(l, a.re), l.negated(re), re), multiply(l, float_splat(l, one, 0.5), angle)};
 }
 Complex complex_arc_tangent(Lowering& l, Complex a) { return over_i(l, complex_area_tangent(l, times_i(l, a))); }

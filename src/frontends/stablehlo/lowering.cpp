@@ -86,6 +86,7 @@ Lowering::Lowering(Lowering& around, std::string name)
       index_(around.index_),
       refused_(around.refused_),
       lowered_(around.lowered_),
+      nodes_(around.nodes_),
       loops_(around.loops_),
       refusing_(around.refusing_) {
     frames_.push_back({around.frames_.back().function, {}, true});

@@ -241,6 +241,8 @@ private:
     std::size_t& refused_ = own_refused_;  ///< operations and inputs, of the whole program
     std::size_t own_lowered_ = 0;
     std::size_t& lowered_ = own_lowered_;  ///< operations so far, of the whole program, calls in place
+    std::size_t own_nodes_ = 0;
+    std::size_t& nodes_ = own_nodes_;  ///< of the graph so far, regions' too
     std::map<const Operation*, std::vector<Carried>> own_loops_;
     std::map<const Operation*, std::vector<Carried>>& loops_ = own_loops_;  ///< of the outermost one in hand
     std::set<const Function*> own_refusing_;

@@ -9,6 +9,9 @@
 
 namespace tosavk::stablehlo {
 
+/// Of a graph, against calls of what becomes hundreds of them.
+constexpr std::size_t max_nodes = std::size_t{1} << 21;
+
 bool is_integer_element(Element element) { return is_signed_integer(element) || is_unsigned_integer(element); }
 
 bool is_complex_element(Element element) { return element == Element::c64 || element == Element::c128; }
@@ -82,6 +85,8 @@ std::string Lowering::title() const {
 
 std::vector<Id> Lowering::append(tosavk::Op op, std::vector<Id> inputs, tosavk::Attributes attrs,
                                  std::span<const DType> output_types, const std::string& name) {
+    if (++nodes_ > max_nodes)
+        unsupported(fmt::format("with its calls in place the program becomes more than {} operators", max_nodes));
     try {
         return Emitter::append(op, std::move(inputs), std::move(attrs), output_types, name);
     } catch (const Error& e) {
@@ -129,6 +134,9 @@ void Lowering::set(const Tensor& made, std::size_t k) {
     if (!is_lifted() && tensor.id != no_id && this->type(tensor.id) != dtype(type.element))
         throw Error(ErrorCode::bad_model,
                     fmt::format("{}: result {} has type {}", title(), k, tosavk::name_of(this->type(tensor.id))));
+    const bool fits_parts = is_integer_element(type.element) || tensor.has_two() == is_complex_element(type.element);
+    if (!is_lifted() && type.kind == Type::Kind::tensor && (tensor.id == no_id || !fits_parts))
+        throw Error(ErrorCode::bad_model, fmt::format("{}: result {} is no {}", title(), k, to_string(type)));
     if (!is_lifted() && tensor.has_two() && shape(tensor.other) != shape(tensor.id))
         throw Error(ErrorCode::bad_model, fmt::format("{}: the parts of result {} differ in shape", title(), k));
     std::optional<Tensor>& value = frames_.back().values.at(op_->results.at(k));

@@ -112,9 +112,9 @@ void Device::leave(Compiled& compiled) noexcept {
     programs_.erase(&compiled);
 }
 
-void Device::free_idle(std::size_t kept) noexcept {
+void Device::free_idle() noexcept {
     const std::lock_guard lock(programs_mutex_);
-    for (Compiled* compiled : programs_) compiled->free_idle(kept);
+    for (Compiled* compiled : programs_) compiled->free_idle();
 }
 
 Client::Client(Options given)

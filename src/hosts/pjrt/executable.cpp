@@ -230,7 +230,6 @@ std::unique_ptr<cpp::Context> Compiled::take_context() {
         ++contexts_;
     }
     try {
-        device.free_idle(1);  // others may have more than they need now
         return device.with_memory([&] { return std::make_unique<cpp::Context>(*executable_); });
     } catch (...) {
         give_context(nullptr);
@@ -245,12 +244,12 @@ void Compiled::give_context(std::unique_ptr<cpp::Context> context) noexcept {
     returns_.notify_one();
 }
 
-void Compiled::free_idle(std::size_t kept) noexcept {
+void Compiled::free_idle() noexcept {
+    std::vector<std::unique_ptr<cpp::Context>> freed;  // without the lock
     const std::lock_guard lock(mutex_);
-    while (idle_.size() > kept) {
-        idle_.pop_back();
-        --contexts_;
-    }
+    contexts_ -= idle_.size();
+    freed.swap(idle_);
+    idle_.reserve(most_contexts);
 }
 
 std::uint32_t Compiled::input_flags(std::uint32_t index, std::uint64_t size_bytes) const {

@@ -47,8 +47,8 @@ public:
     std::unique_ptr<cpp::Context> take_context();
     /// Null where it failed.
     void give_context(std::unique_ptr<cpp::Context> context) noexcept;
-    /// Of the contexts that nothing runs on; `kept` of them stay.
-    void free_idle(std::size_t kept) noexcept;
+    /// The contexts that nothing runs on.
+    void free_idle() noexcept;
     bool has_graph() const { return executable_.has_value(); }
     /// Throws cpp::Error.
     Image image() const;

@@ -3,6 +3,7 @@
 #include "hosts/pjrt/executable.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace tosavk::pjrt {
 
@@ -107,8 +108,10 @@ std::vector<std::unique_ptr<Buffer>> execute(const std::shared_ptr<Compiled>& co
             run->awaited.push_back(arguments[k]->ready);
         }
     }
+    std::unordered_map<const Buffer*, std::size_t> times;
+    for (const Buffer* argument : arguments) ++times[argument];
     for (std::size_t k = 0; k < arguments.size(); ++k) {
-        if (donated[k] && std::count(arguments.begin(), arguments.end(), arguments[k]) > 1)
+        if (donated[k] && times[arguments[k]] > 1)
             throw Failure(Code::invalid_argument,
                           "argument " + std::to_string(k) + " of '" + compiled->name + "' is donated, but given twice");
     }

@@ -66,8 +66,7 @@ struct Device {
     /// Programs of the device, whose contexts hold memory for temporaries while nothing runs.
     void enter(Compiled& compiled);
     void leave(Compiled& compiled) noexcept;
-    /// Frees that memory but for `kept` contexts that each program may keep.
-    void free_idle(std::size_t kept) noexcept;
+    void free_idle() noexcept;
     /// What `make` makes, if need be of the memory that is idle here.
     template <class Make> auto with_memory(Make make) {
         try {
@@ -76,7 +75,7 @@ struct Device {
             if (e.status() != TOSAVK_ERROR_OUT_OF_MEMORY) throw;
         }
         pool.clear();
-        free_idle(0);
+        free_idle();
         return make();
     }
 

@@ -160,7 +160,16 @@ void Context::keep_outputs_in(ValueId input) {
     const Graph& graph = executable_->graph();
     const std::vector<Placement>& placements = executable_->plan().placements;
     const Placement& in = placements[input];
-    for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
+    const std::size_t slot = slot_of(executable_->plan(), in);
+    if (slot == no_slot) return;
+    if (outputs_in_slot_.empty()) {
+        outputs_in_slot_.resize(executable_->plan().externals.size());
+        for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
+            const std::size_t of = slot_of(executable_->plan(), placements[graph.outputs[k]]);
+            if (of != no_slot) outputs_in_slot_[of].push_back(k);
+        }
+    }
+    for (const std::size_t k : outputs_in_slot_[slot]) {
         const Value& value = graph.value(graph.outputs[k]);
         const Placement& out = placements[graph.outputs[k]];
         const bool shared = out.space == in.space && out.space != Space::none && out.offset < in.offset + in.size &&

@@ -107,6 +107,7 @@ private:
     const Variable& idle_variable(std::size_t index, std::size_t bytes) const;
     bool copy_constant(ValueId id, std::span<std::byte> bytes) const;
     void keep_outputs_in(ValueId input);
+    std::vector<std::vector<std::size_t>> outputs_in_slot_;  ///< of the plan; made when first asked for
     void check_binding(const char* what, std::size_t index, std::span<const ValueId> ids,
                        const BoundBuffer& bound) const;
     void use_bindings();

@@ -269,6 +269,19 @@ TEST(StablehloChlo, FunctionsOfComplexNumbers) {
     EXPECT_EQ(complex_made_of("conj", {1, -2}, {3, -0.5}), (std::vector<Reals>{{1, -2}, {-3, 0.5}}));
 }
 
+/// Beside poles, whose squares vanish, and where squares are infinite.
+TEST(StablehloChlo, ComplexNumbersAtTheEndsOfFloats) {
+    const Reals sizes{std::log(2e20) / 2, -std::log(2e20) / 2, 0}, angles{0.78539816, 0.78539816, 1.57079633};
+    const std::vector<Reals> area = complex_made_of("atanh", {1, -1, 1}, {1e-20, 1e-20, 2e38});
+    const std::vector<Reals> arc = complex_made_of("atan", {1e-20, 1e-20, 2e38}, {1, -1, 0});
+    for (std::size_t k = 0; k < 3; ++k) {
+        EXPECT_NEAR(area[0][k], sizes[k], 1e-5) << k;
+        EXPECT_NEAR(area[1][k], angles[k], 1e-6) << k;
+        EXPECT_NEAR(arc[0][k], angles[k], 1e-6) << k;
+        EXPECT_NEAR(arc[1][k], sizes[k], 1e-5) << k;
+    }
+}
+
 /// A zero's sign says from which side.
 TEST(StablehloChlo, BranchCuts) {
     const double half = std::acos(0.0);
