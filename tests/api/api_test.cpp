@@ -1,5 +1,7 @@
 // The C ABI without a device: arguments, struct_size, errors, graphs, the reference run.
 #include "tosavk/api.h"
+#include "hosts/pjrt/options.hpp"
+#include "hosts/tflite_delegate/options.hpp"
 #include "support/small_models.hpp"
 #include "tosavk/tosavk.hpp"
 
@@ -384,6 +386,16 @@ TEST(Api, TableHoldsEveryFunction) {
     const std::size_t count = (sizeof(tosavk_api) - offsetof(tosavk_api, version)) / sizeof(void*);
     EXPECT_TRUE(std::none_of(entries, entries + count, [](void* p) { return p == nullptr; }));
     EXPECT_EQ(tosavk_get_api(0), nullptr);
+}
+
+/// Unasked, a model is computed within the bounds of what it declares, whoever loads it.
+TEST(Api, HostsAreExactUnasked) {
+    EXPECT_EQ(cpp::LoadOptions().precision, TOSAVK_PRECISION_DECLARED);
+    EXPECT_EQ(tosavk_load_options{}.precision, TOSAVK_PRECISION_DECLARED);
+    EXPECT_EQ(tosavk_builder_options{}.precision, TOSAVK_PRECISION_DECLARED);
+    EXPECT_EQ(delegate::DelegateOptions().load.precision, TOSAVK_PRECISION_DECLARED);
+    EXPECT_EQ(pjrt::Options().precision, TOSAVK_PRECISION_DECLARED);
+    EXPECT_FALSE(pjrt::CompileOptions().precision.has_value());
 }
 
 }  // namespace

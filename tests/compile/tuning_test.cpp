@@ -1,5 +1,6 @@
 // The planner with a tuning table, and the table's text. No GPU.
 #include "compile/plan/tuning.hpp"
+#include "compile/rewrite/precision.hpp"
 #include "frontends/problems/problem.hpp"
 #include "ops/builder.hpp"
 #include "ops/op.hpp"
@@ -94,6 +95,13 @@ TEST(Tuning, SignaturesTellShapesButNotValues) {
     EXPECT_EQ(signature("conv2d f32 1x8x8x8 8x3x3 p1"),
               "CONV2D fp32 const fp32[8x3x3x8] fp32[8] fp32[1] fp32[1] -> fp32[1x8x8x8] "
               "pad=[] stride=[1,1] dilation=[1,1] acc_type=fp32 local_bound=false");
+}
+
+TEST(Tuning, PrecisionFastHasChoicesOfItsOwn) {
+    Graph graph = load_problem("matmul f16 1x8x8x8");
+    const std::string exact = kernel_sites(graph, test_device(), {}).at(0).signature;
+    make_fast(graph);
+    EXPECT_EQ(kernel_sites(graph, test_device(), {}).at(0).signature, "fast " + exact);
 }
 
 /// The same node, whether the padding is its own or another operator's.
