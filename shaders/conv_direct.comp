@@ -55,10 +55,20 @@ int source(int o, int k, int stride, int dilation, int pad, int size) {
     return i >= 0 && i < size ? i : -1;
 }
 
+// Padding is a number: its product with a weight that is infinite or none is no number.
+#define PADDING_COUNTS (X_FLOAT && !TRANSPOSED)
+#if PADDING_COUNTS
+#define TAKEN1(v) (inside ? (v) : X1(0))
+#define TAKEN4(v) (inside ? (v) : X4(0))
+#else
+#define TAKEN1(v) (v)
+#define TAKEN4(v) (v)
+#endif
+
 #define CHANNELS4(s)                                                     \
     if (s == 0 || begin + 4 * s < IC) {                                  \
         int ic = begin + 4 * s;                                          \
-        X4 v = in0_load4(uint(at + ic)) - input_zp;                      \
+        X4 v = TAKEN4(in0_load4(uint(at + ic)) - input_zp);              \
         acc += X4(SUM4(v * (in1_load4(uint(row.x + ic)) - weight_zp)),   \
                   SUM4(v * (in1_load4(uint(row.y + ic)) - weight_zp)),   \
                   SUM4(v * (in1_load4(uint(row.z + ic)) - weight_zp)),   \
@@ -66,7 +76,7 @@ int source(int o, int k, int stride, int dilation, int pad, int size) {
     }
 #define CHANNEL(s)                                                                                               \
     if (s == 0 || begin + s < IC) {                                                                              \
-        X1 v = in0_load1(uint(at + begin + s)) - input_zp;                                                       \
+        X1 v = TAKEN1(in0_load1(uint(at + begin + s)) - input_zp);                                               \
         ivec4 i = row + (begin + s);                                                                             \
         acc += v * (X4(in1_load1(uint(i.x)), in1_load1(uint(i.y)), in1_load1(uint(i.z)), in1_load1(uint(i.w))) - \
                     weight_zp);                                                                                  \
@@ -105,12 +115,16 @@ void main() {
             int y = source(oy, ky, STRIDE_Y, DILATION_Y, PAD_Y, IH);
             for (int kx = 0; kx < KW; ++kx) {
                 int x = source(ox, kx, STRIDE_X, DILATION_X, PAD_X, IW);
-                if (d < 0 || y < 0 || x < 0) continue;
-                int at = (((image * ID + d) * IH + y) * IW + x) * IC, tap = (kd * KH + ky) * KW + kx;
+                bool inside = d >= 0 && y >= 0 && x >= 0;
+#if !PADDING_COUNTS
+                if (!inside) continue;
+#endif
+                int at = (((image * ID + max(d, 0)) * IH + max(y, 0)) * IW + max(x, 0)) * IC,
+                    tap = (kd * KH + ky) * KW + kx;
 #if DEPTHWISE
                 ivec4 i = at + channel / M;
-                X4 v = X4(in0_load1(uint(i.x)), in0_load1(uint(i.y)), in0_load1(uint(i.z)), in0_load1(uint(i.w))) -
-                       input_zp;
+                X4 v = TAKEN4(X4(in0_load1(uint(i.x)), in0_load1(uint(i.y)), in0_load1(uint(i.z)),
+                                in0_load1(uint(i.w))) - input_zp);
                 acc += v * (in1_loadn(uint(tap * OC + oc), uint(n)) - weight_zp);
                 TOOK(1)
 #else

@@ -129,6 +129,10 @@ constexpr Facts subgroups(std::string_view why, std::string_view source, std::ui
             .tile_quads = {tile_quads, "so many sums fit into registers",
                            "docs/gpu-compilers.md: The hottest loops of products"}};
 }
+constexpr Facts without_matrix_units(Facts facts, std::string_view source) {
+    facts.cooperative_matrices = {false, "it has no units for them", source};
+    return facts;
+}
 /// `unit`: subgroups of the matrix units; 0: there are none.
 constexpr Facts xe(std::string_view why, std::uint32_t unit = 0, std::uint32_t fold = 16) {
     Facts facts = subgroups(why, "Mesa, src/intel/vulkan: minSubgroupSize, maxSubgroupSize", 1, 128);
@@ -144,8 +148,8 @@ constexpr Facts xe(std::string_view why, std::uint32_t unit = 0, std::uint32_t f
         facts.matrix_sums = {32, "an invocation has 128 registers, and operands take most of the others",
                              "docs/gpu-compilers.md: The hottest loops of products"};
     } else {
-        facts.cooperative_matrices = {false, "units for them come with Xe-HPG; Mesa's driver makes ordinary code",
-                                      source};
+        facts.cooperative_matrices = {
+            false, "none of those known to have units for them; without, Mesa's driver makes ordinary code", source};
     }
     return facts;
 }
@@ -214,9 +218,12 @@ constexpr Architecture table[] = {
 
     // What a row of these leaves out is taken as of an unknown GPU until it is measured.
     {"AMD Polaris or Vega", gcn,
-     subgroups("64 are a subgroup", "AMD, Vega Instruction Set Architecture: wavefronts of 64")},
+     without_matrix_units(subgroups("64 are a subgroup", "AMD, Vega Instruction Set Architecture: wavefronts of 64"),
+                          "AMD, Vega Instruction Set Architecture: no matrix instructions")},
     {"AMD RDNA 1 or 2", rdna2,
-     subgroups("64 are a subgroup, or two of 32", "AMD, RDNA Instruction Set Architecture: waves of 32 and 64")},
+     without_matrix_units(
+         subgroups("64 are a subgroup, or two of 32", "AMD, RDNA Instruction Set Architecture: waves of 32 and 64"),
+         "AMD, RDNA 2 Instruction Set Architecture: no matrix instructions")},
     {"AMD RDNA 3 or later", rdna3, rdna3_facts()},
     {"NVIDIA Turing or later", turing, nvidia_facts()},
     {"Intel Xe-HPG", xe_hpg, xe("64 are whole subgroups of 8, 16 and 32", 8)},

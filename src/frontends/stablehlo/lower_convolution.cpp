@@ -148,8 +148,8 @@ Id convolution(Lowering& l, const Operands& given) {
 
 /// Whether TOSA's operators pad as this convolution does.
 bool pads_itself(Lowering& l, const Operands& o) {
-    constexpr std::int64_t most = 1 << 20;
-    const auto fits = [](const Spatial& s) {
+    const std::int64_t most = l.level().max_kernel;
+    const auto fits = [most](const Spatial& s) {
         return s.low >= 0 && s.high >= 0 && s.low <= most && s.high <= most && s.left_dilation == 1;
     };
     return !l.is_empty(o.x) && way_of(l, o) != Way::by_first_dimension && std::ranges::all_of(o.space, fits);

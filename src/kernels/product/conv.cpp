@@ -29,7 +29,7 @@ struct ConvProduct {
     Product product;
 };
 
-std::optional<ConvProduct> conv_product(const NodeView& view, std::string& why) {
+std::optional<ConvProduct> conv_product(const NodeView& view, const DevicePlan& device, std::string& why) {
     const auto operands = conv_operands(view, why);
     if (!operands) return std::nullopt;
     const ConvGeometry g = conv_geometry(view);
@@ -59,7 +59,8 @@ std::optional<ConvProduct> conv_product(const NodeView& view, std::string& why) 
         .inner = g.in_channels};
     // A guess: packing reads and writes each weight once, in a dispatch of its own.
     const std::int64_t weights = product.columns * product.taps * product.inner;
-    if (!view.in(1).is_constant() && (product.rows < 8 || product.rows * weights < 1 << 17)) {
+    const bool pays = product.rows >= 8 && product.rows * weights >= 1 << 17;
+    if (!view.in(1).is_constant() && !device.chooses(pays, "packs")) {
         why = fmt::format("its operand '{}' is computed at run time, and {} rows are not worth packing it",
                           view.in(1).name, product.rows);
         return std::nullopt;
@@ -69,7 +70,7 @@ std::optional<ConvProduct> conv_product(const NodeView& view, std::string& why) 
 
 /// The same for the kernels of kernels/product/product.hpp.
 std::optional<ConvProduct> flat_product(const NodeView& view, const DevicePlan& device, std::string& why) {
-    auto conv = conv_product(view, why);
+    auto conv = conv_product(view, device, why);
     if (!conv) return std::nullopt;
     conv->product.is_fp32 = view.in(0).type == DType::fp32;
     conv->product.is_half = device.fast_fp16 && device.half_products && view.in(0).type == DType::fp16;
@@ -182,7 +183,7 @@ std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan
 
 /// By the kernel that every device runs.
 std::optional<KernelChoice> plan_own(const NodeView& view, const DevicePlan& device, std::string& why, int fixed_tile) {
-    const auto conv = conv_product(view, why);
+    const auto conv = conv_product(view, device, why);
     if (!conv) return std::nullopt;
     const Product& p = conv->product;
     // Four rows share every weight that an invocation loads; small outputs need the invocations more (below 4096, a

@@ -25,7 +25,7 @@ KernelOperand pack_at_run_time(KernelChoice& choice, const NodeView& view, std::
                          {"TAP_BLOCKS", of_tap},
                          {"ALL_BLOCKS", all_blocks},
                          {"TOGETHER", together}});
-    add_operand(pack, view, 1, quad_waste(depth));
+    add_operand(pack, view, 1, units ? quad_waste(depth) : 4);  // what is made where it is read is made in quads
     pack.groups = linear_groups(elements / 4, device);
     pack.writes = scratch;
     pack.writes_type = weight.type;

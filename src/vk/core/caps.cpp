@@ -99,8 +99,9 @@ void read_properties(const Instance& instance, const PhysicalDevice& device, Dev
     constexpr VkSubgroupFeatureFlags exchange = VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT;
     caps.subgroup_shuffle = (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
                             (subgroup.supportedOperations & exchange) == exchange;
-    // Kernels have workgroups of up to eight subgroups.
-    caps.subgroup_size_control = sizes.maxComputeWorkgroupSubgroups >= 8 &&
+    // No kernel's workgroups have more than 256 invocations.
+    const std::uint32_t most_subgroups = 256 / std::max(sizes.minSubgroupSize, 1u);
+    caps.subgroup_size_control = sizes.maxComputeWorkgroupSubgroups >= most_subgroups &&
                                  (sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
                                  subgroup.subgroupSize >= sizes.minSubgroupSize &&
                                  subgroup.subgroupSize <= sizes.maxSubgroupSize;
