@@ -70,23 +70,44 @@ Complex powers_of_two(Lowering& l, const Complex& x, bool inverse) {
     return {l.reshape(made[0], shape), l.reshape(made[1], shape)};
 }
 
-/// Along the last of [n, length]: the sum itself, as a product of matrices.
-Complex sums(Lowering& l, const Complex& x, bool inverse) {
-    const Shape shape = l.shape(x.re);
-    const std::int64_t length = shape[1];
-    std::vector<float> cosines, sines;
-    for (std::int64_t i = 0; i < length; ++i) {
+/// cos or sin of 2 pi j k / length as a matrix, a row for each j of [first, end), negative where `negated`.
+Id waves(Lowering& l, const char* name, std::int64_t first, std::int64_t end, std::int64_t length, bool sine,
+         bool negated) {
+    std::vector<float> values;
+    for (std::int64_t j = first; j < end; ++j) {
         for (std::int64_t k = 0; k < length; ++k) {
-            const std::complex<double> root = unit(2 * (i * k % length), length, inverse);
-            cosines.push_back(static_cast<float>(root.real()));
-            sines.push_back(static_cast<float>(root.imag()));
+            const std::complex<double> root = unit(2 * (j * k % length), length, true);
+            const auto value = static_cast<float>(sine ? root.imag() : root.real());
+            values.push_back(negated ? -value : value);
         }
     }
-    const Matrix turn{l.constant_floats("cosines", {1, length, length}, cosines),
-                      l.constant_floats("sines", {1, length, length}, sines)};
-    const Shape one{1, shape[0], length};
-    const Matrix made = times(l, {l.reshape(x.re, one), l.reshape(x.im, one)}, turn);
-    return {l.reshape(made.re, shape), l.reshape(made.im, shape)};
+    return l.constant_floats(name, {1, end - first, length}, values);
+}
+
+/// Along the last of [n, length]: the sum itself, as products of matrices. What stands as far from the beginning as
+/// from the end is multiplied by the same cosines, and by sines that differ in sign: sums and differences of both, half
+/// as many numbers, are multiplied, and half as many products lose less.
+Complex sums(Lowering& l, const Complex& x, bool inverse) {
+    const Shape shape = l.shape(x.re);
+    const std::int64_t n = shape[0], length = shape[1], pairs = (length - 1) / 2;
+    const Id both = l.concat({x.re, x.im}, 0), head = l.slice_axis(both, 1, 1, pairs);
+    tosavk::Attributes attrs;
+    attrs.axis = 1;
+    Id tail = l.slice_axis(both, 1, length - pairs, pairs);
+    if (pairs > 1) tail = l.add(Op::reverse, {tail}, DType::fp32, attrs);
+    const auto sum = [&](Id a, Id b) { return l.binary(Op::add, a, b, DType::fp32); };
+    const auto difference = [&](Id a, Id b) { return l.binary(Op::sub, a, b, DType::fp32); };
+    std::vector<Id> alike = {l.slice_axis(both, 1, 0, 1), sum(head, tail)};
+    if (length % 2 == 0) alike.push_back(l.slice_axis(both, 1, length / 2, 1));
+    const auto times_waves = [&](Id id, Id of) {
+        const Id matrix = l.reshape(id, {1, 2 * n, l.shape(id)[1]});
+        return l.reshape(times(l, {matrix, no_id}, {of, no_id}).re, {2 * n, length});
+    };
+    const Id even = times_waves(l.concat(alike, 1), waves(l, "cosines", 0, length / 2 + 1, length, false, false)),
+             odd = times_waves(difference(head, tail), waves(l, "sines", 1, pairs + 1, length, true, inverse));
+    const auto re = [&](Id id) { return l.slice_axis(id, 0, 0, n); };
+    const auto im = [&](Id id) { return l.slice_axis(id, 0, n, n); };
+    return {sum(re(even), im(odd)), difference(im(even), re(odd))};
 }
 
 /// Along the last of [n, length]. With the chirp c[k] = exp(-pi i k^2 / length), 2 j k = j^2 + k^2 - (k - j)^2 makes
