@@ -55,11 +55,12 @@ int source(int o, int k, int stride, int dilation, int pad, int size) {
     return i >= 0 && i < size ? i : -1;
 }
 
-// Padding is a number: its product with a weight that is infinite or none is no number.
-#define PADDING_COUNTS (X_FLOAT && !TRANSPOSED)
+// PADDING_COUNTS: weights may be infinite or no numbers, whose products with the padding's zeros are no numbers.
+// Compilers leave out what they see is multiplied by zero: this one is none that they know.
 #if PADDING_COUNTS
-#define TAKEN1(v) (inside ? (v) : X1(0))
-#define TAKEN4(v) (inside ? (v) : X4(0))
+#define PADDING_ZERO intBitsToFloat(min(id, 0))
+#define TAKEN1(v) (inside ? (v) : PADDING_ZERO)
+#define TAKEN4(v) (inside ? (v) : X4(PADDING_ZERO))
 #else
 #define TAKEN1(v) (v)
 #define TAKEN4(v) (v)

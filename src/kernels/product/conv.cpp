@@ -11,16 +11,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 
 namespace tosavk {
 namespace {
-
-bool is_finite(const Value& constant) {
-    const std::vector<double> values = decode_reals(constant.type, *constant.data);
-    return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
-}
 
 /// CONV2D, CONV3D or TRANSPOSE_CONV2D as an implicit matrix product; of the last, one for each phase.
 struct ConvProduct {
@@ -34,7 +28,7 @@ std::optional<ConvProduct> conv_product(const NodeView& view, const DevicePlan& 
     if (!operands) return std::nullopt;
     const ConvGeometry g = conv_geometry(view);
     const Op op = view.node().op;
-    if (op == Op::transpose_conv2d && operands->is_float && !(view.in(1).is_constant() && is_finite(view.in(1)))) {
+    if (op == Op::transpose_conv2d && operands->is_float && !is_finite(view.in(1))) {
         why = "some weights may not be finite, and taps past the input's edge would multiply them by zero";
         return std::nullopt;
     }

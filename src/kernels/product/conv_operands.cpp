@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 namespace tosavk {
 namespace {
 
@@ -51,6 +54,12 @@ void set_window_constants(KernelChoice& choice, const ConvGeometry& g) {
                            {"PAD_LEFT", x.pad_before}});
 }
 
+bool is_finite(const Value& value) {
+    if (!value.is_constant()) return false;
+    const std::vector<double> numbers = decode_reals(value.type, *value.data);
+    return std::ranges::all_of(numbers, [](double number) { return std::isfinite(number); });
+}
+
 std::optional<KernelChoice> plan_direct_convolution(const NodeView& view, const DevicePlan& device, std::string& why) {
     if (!takes_types(view, why)) return std::nullopt;
     const ConvGeometry g = conv_geometry(view);
@@ -61,11 +70,16 @@ std::optional<KernelChoice> plan_direct_convolution(const NodeView& view, const 
     const auto steps = loop_steps(device, g.window.taps(), channels, why);
     if (!steps) return std::nullopt;
 
+    // Some may be negative, where a SLICE has been taken in.
+    const bool is_padded =
+        std::max({d.pad_before, d.pad_after, y.pad_before, y.pad_after, x.pad_before, x.pad_after}) > 0;
+    const bool padding_counts = is_float(view.in(0).type) && !y.transposed && is_padded && !is_finite(view.in(1));
     KernelChoice choice;
     choice.kernel = "conv_direct";
     choice.defines = sum_defines(view);
     choice.defines.insert(choice.defines.end(), {{"DEPTHWISE", depthwise ? "1" : "0"},
                                                  {"TRANSPOSED", y.transposed ? "1" : "0"},
+                                                 {"PADDING_COUNTS", padding_counts ? "1" : "0"},
                                                  {"STEPS", std::to_string(*steps)}});
     set_constants(choice, {{"ID", d.in},
                            {"IH", y.in},

@@ -23,6 +23,9 @@ struct ConvOperands {
 /// than of floats.
 std::optional<ConvOperands> conv_operands(const NodeView& view, std::string& why);
 
+/// Whether all numbers of a value are known to be finite: those of a constant.
+bool is_finite(const Value& value);
+
 /// Specialization constants of the window.
 void set_window_constants(KernelChoice& choice, const ConvGeometry& g);
 
