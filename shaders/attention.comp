@@ -3,8 +3,9 @@
 // rows and four keys, then LANES of them turn a row of scores into weights, then each adds TM rows of four columns of
 // V. A row's weights are relative to the largest score so far, and its sums are scaled anew where a larger one comes.
 // SPLIT such parts take every SPLIT-th tile of keys and are added up at the end.
-//   in0  Q [BATCH,ROWS,K], in1  K [BATCH,K,KEYS], in2  V [BATCH,KEYS,COLUMNS]: fp16, K and COLUMNS in whole quads
-//   in3  MASK: what is added to the scores, broadcast over [BATCH,ROWS,KEYS]
+//   in0  Q [BATCH,ROWS,K], in1  K [BATCH,K,KEYS], in2  V [BATCH,KEYS,COLUMNS]: fp16, or fp32 that is rounded where it
+//        is read, K and COLUMNS in whole quads
+//   in3  MASK: what is added to the scores, broadcast over [BATCH,ROWS,KEYS]; ROUNDS_MASK: rounded to fp16
 // Products are summed as in lib/gemm_sums.glsl (HALF), all else is fp32.
 #extension GL_EXT_control_flow_attributes : require
 layout(constant_id = 0) const int BATCH = 1;       // late
@@ -44,7 +45,8 @@ const int Q_PITCH = K_BLOCKS + 1;
 shared f16vec4 queries[TILE_ROWS * Q_PITCH];
 #define QUERY(r, b) queries[SHARED_LOAD(3u, 2u, ((r) * TY + y) * Q_PITCH + (b))]
 #else
-#define QUERY(r, b) in0_load4q(uint((batch * ROWS + min(first + (r) * TY + y, ROWS - 1)) * K_BLOCKS + (b)))
+#define QUERY(r, b) \
+    f16vec4(in0_load4q(uint((batch * ROWS + min(first + (r) * TY + y, ROWS - 1)) * K_BLOCKS + (b))))
 #endif
 
 // Arrays are indexed by constants alone, which some drivers need to keep them in registers: macros instead of loops.
@@ -57,15 +59,20 @@ shared f16vec4 queries[TILE_ROWS * Q_PITCH];
 // Element k of four keys.
 f16vec4 keys_at(int batch, int k, int key) {
     uint i = uint((batch * K + k) * KEYS + key);
-    return KEYS % 4 == 0 ? in1_load4q(i >> 2) : in1_loadn(i, uint(min(KEYS - key, 4)));
+    return f16vec4(KEYS % 4 == 0 ? in1_load4q(i >> 2) : in1_loadn(i, uint(min(KEYS - key, 4))));
 }
 
 #if MASK
+#if ROUNDS_MASK
+#define MASK4(x) vec4(f16vec4(x))
+#else
+#define MASK4(x) vec4(x)
+#endif
 vec4 mask_at(int batch, int row, int key) {
     uint i = uint(batch / MASK_HEADS * MASK_OUTER + batch % MASK_HEADS * MASK_INNER + row * MASK_ROW);
-    if (MASK_KEY == 0) return vec4(in3_load1(i));
+    if (MASK_KEY == 0) return MASK4(in3_load1(i));
     i += uint(key);
-    return vec4(MASK_QUADS != 0 ? in3_load4(i) : in3_loadn(i, uint(min(KEYS - key, 4))));
+    return MASK4(MASK_QUADS != 0 ? in3_load4(i) : in3_loadn(i, uint(min(KEYS - key, 4))));
 }
 #endif
 
@@ -84,7 +91,7 @@ void main() {
     for (int i = local; i < TILE_ROWS * K_BLOCKS; i += SPLIT * PART) {
         int r = i / K_BLOCKS, b = i - r * K_BLOCKS;
         queries[SHARED_STORE(3u, 2u, r * Q_PITCH + b)] =
-            in0_load4q(uint((batch * ROWS + min(first + r, ROWS - 1)) * K_BLOCKS + b));
+            f16vec4(in0_load4q(uint((batch * ROWS + min(first + r, ROWS - 1)) * K_BLOCKS + b)));
     }
     barrier();
 #endif
@@ -163,7 +170,7 @@ void main() {
             EACH_ROW(CLEAR_HALF)
             [[dont_unroll]] for (int b = chunk; b < min(chunk + FLUSH_BLOCKS, quads); ++b) {
                 int v = begin + 4 * b;
-#define VALUES(i) in2_load4q(uint((batch * KEYS + min(v + i, KEYS - 1)) * QUADS + min(x, QUADS - 1)))
+#define VALUES(i) f16vec4(in2_load4q(uint((batch * KEYS + min(v + i, KEYS - 1)) * QUADS + min(x, QUADS - 1))))
                 f16vec4 w0 = VALUES(0), w1 = VALUES(1), w2 = VALUES(2), w3 = VALUES(3);
 #define ADD_VALUES(r)                                                                                        \
     {                                                                                                        \

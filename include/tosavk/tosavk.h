@@ -263,7 +263,7 @@ typedef enum tosavk_spec {
  * FAST: the same, by the device's own fp16 arithmetic as it is: its roundings, its way with subnormal numbers and NaN
  * and its functions (exp, tanh and others), and sums of products in fp16, 32 products at a time, which are added in
  * fp32. Results differ from driver to driver; tosavk_checker_run has a bound of its own for them. A device without fp16
- * arithmetic computes as with FP16. */
+ * arithmetic computes as with FP16, but for convolutions that Winograd's algorithm saves products of. */
 typedef enum tosavk_precision {
     TOSAVK_PRECISION_DECLARED = 0, /* within TOSA's bounds of what the model declares */
     TOSAVK_PRECISION_FP16 = 1,

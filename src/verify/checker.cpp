@@ -103,14 +103,6 @@ std::vector<bool> fast_values(const Graph& graph) {
     return result;
 }
 
-/// What the device cannot compute so is computed as in precision fp16, and held to that.
-std::shared_ptr<const Graph> as_the_device_can(std::shared_ptr<const Graph> graph, const DevicePlan& device) {
-    if (!graph->fast_fp16 || device.has_fp16) return graph;
-    Graph exact = *graph;
-    make_fast(exact, false);
-    return std::make_shared<const Graph>(std::move(exact));
-}
-
 /// One line about the worst element of output k of a node.
 std::string worst_text(const NodeView& view, NodeId id, std::size_t k, const HostTensor& actual,
                        const CheckResult& result) {
@@ -123,15 +115,33 @@ std::string worst_text(const NodeView& view, NodeId id, std::size_t k, const Hos
                        result.got, result.worst, result.rule);
 }
 
-std::shared_ptr<Executable> compile(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph,
-                                    bool fuse, const TuningTable& tuning) {
+Plan plan_of(const Graph& graph, const DevicePlan& device, bool fuse, const TuningTable& tuning) {
     PlanOptions options;
     options.fuse = fuse;
     options.keep_all = !fuse;
     options = with_environment(options);
     options.tuned = true;  // the table says what is
-    return Executable::create(device, graph, make_plan(*graph, device->plan(), options, &tuning),
-                              ProgressScope::of_thread());
+    return make_plan(graph, device, options, &tuning);
+}
+
+std::shared_ptr<Executable> compile(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph,
+                                    bool fuse, const TuningTable& tuning) {
+    return Executable::create(device, graph, plan_of(*graph, device->plan(), fuse, tuning), ProgressScope::of_thread());
+}
+
+/// Without fp16 arithmetic precision fast is fp16, and held to that, where Winograd's algorithm has no part in it.
+std::shared_ptr<const Graph> as_the_device_can(std::shared_ptr<const Graph> graph, const DevicePlan& device,
+                                               const Plan& unfused, const Plan& fused) {
+    if (!graph->fast_fp16 || device.has_fp16) return graph;
+    bool saves_products = false;
+    for (const Plan* plan : {&unfused, &fused}) {
+        for_each_dispatch(*plan,
+                          [&](const Dispatch& dispatch) { saves_products |= dispatch.kernel == "winograd_output"; });
+    }
+    if (saves_products) return graph;
+    Graph exact = *graph;
+    make_fast(exact, false);
+    return std::make_shared<const Graph>(std::move(exact));
 }
 
 /// Until the run under way is over, if there is one: a call that its caller has ended leaves it.
@@ -166,11 +176,12 @@ HostTensor random_input(const Graph& graph, std::size_t index, std::uint64_t see
 Checker::Checker(const std::shared_ptr<Device>& device, const std::shared_ptr<const Graph>& graph,
                  std::shared_ptr<Executable> fused, std::shared_ptr<const TuningTable> tuning)
     : device_(device),
-      graph_(as_the_device_can(graph, device->plan())),
-      fast_(fast_values(*graph_)),
+      graph_(graph),
       tuning_(tuning_of(*device, fused.get(), std::move(tuning))),
       unfused_(compile(device, graph_, false, *tuning_)),
       fused_(fused ? std::move(fused) : compile(device, graph_, true, *tuning_)),
+      judged_(as_the_device_can(graph_, device->plan(), unfused_->plan(), fused_->plan())),
+      fast_(fast_values(*judged_)),
       unfused_context_(unfused_, false),
       fused_context_(fused_, false) {}
 
@@ -230,7 +241,7 @@ bool Checker::check_state(VariableState& state, CheckReport& report) {
             HostTensor found(wanted.type, wanted.shape);
             context->get_variable(v, found.bytes);
             ++report.values_checked;
-            const bool far = graph_->fast_fp16 && context == &fused_context_;
+            const bool far = judged_->fast_fp16 && context == &fused_context_;
             const auto element = far ? first_far_difference(wanted, found) : first_difference(wanted, found);
             if (!element) continue;
             report.passed = false;
@@ -317,7 +328,7 @@ bool Checker::check_nodes(VariableState& state, CheckReport& report) {
     progress.expect(graph_->nodes.size());
     for (NodeId id = 0; id < graph_->nodes.size() && report.passed; ++id) {
         progress.step();
-        const NodeView view(*graph_, id);
+        const NodeView view(*judged_, id);
         std::vector<const HostTensor*> operands, results;
         for (const ValueId input : view.node().inputs) operands.push_back(&values[input]);
         report.nodes.push_back({view.node().op, 0, 0, 0, {}});

@@ -58,9 +58,10 @@ private:
     std::shared_ptr<Device> device_;
     std::map<const Graph*, std::unique_ptr<Checker>> regions_;  ///< made when they are first run
     std::shared_ptr<const Graph> graph_;
-    std::vector<bool> fast_;  ///< by value: precision fast has a part in it
     std::shared_ptr<const TuningTable> tuning_;
     std::shared_ptr<Executable> unfused_, fused_;
+    std::shared_ptr<const Graph> judged_;  ///< the graph as what its results are held to
+    std::vector<bool> fast_;               ///< by value: precision fast has a part in it
     Context unfused_context_, fused_context_;
 };
 

@@ -32,11 +32,17 @@ struct Case {
     bool four_dimensions = false;
     std::int32_t axis = -1;
     Op between = Op::identity;
+    Op operands = Op::identity;  ///< what makes Q, K and V of inputs; CAST of fp32
+    bool outputs_keys = false;
 
     Graph build() const {
         GraphBuilder b("attention");
-        const ValueId q = b.input("q", DType::fp16, {6, 20, 16}), k = b.input("k", DType::fp16, {6, 16, 24}),
-                      v = b.input("v", DType::fp16, {6, 24, 8});
+        const auto operand = [&](const char* name, const Shape& shape) {
+            const ValueId x = b.input(name, operands == Op::cast ? DType::fp32 : DType::fp16, shape);
+            return operands == Op::identity ? x : b.add1(operands, {x}, DType::fp16);
+        };
+        const ValueId q = operand("q", {6, 20, 16}), k = operand("k", {6, 16, 24}), v = operand("v", {6, 24, 8});
+        if (outputs_keys) b.output(k);
         const auto product = [&](ValueId x, ValueId y) {
             const ValueId zero = b.scalar(DType::fp16, 0);
             return b.add1(Op::matmul, {x, y, zero, zero}, DType::fp16);
@@ -94,11 +100,58 @@ TEST(Attention, FollowersJoinIt) {
     EXPECT_EQ(labels(plan), "MATMUL+CAST+MUL+REDUCE_MAX+SUB+EXP+REDUCE_SUM+RECIPROCAL+MUL+MATMUL+CAST+CLAMP");
 }
 
+// Q as it is rounded, V in another shape of that: somebody has to round it.
+TEST(Attention, OperandsOfOneCast) {
+    GraphBuilder b("attention");
+    const DType type = DType::fp16;
+    const ValueId zero = b.scalar(type, 0), c = b.add1(Op::cast, {b.input("x", DType::fp32, {2, 32, 16})}, type);
+    const ValueId x = b.add1(Op::matmul, {c, b.input("k", type, {2, 16, 16}), zero, zero}, type);
+    const ValueId e = b.add1(Op::exp, {b.add1(Op::sub, {x, b.add1(Op::reduce_max, {x}, type, along(2))}, type)}, type);
+    const ValueId share = b.add1(Op::reciprocal, {b.add1(Op::reduce_sum, {e}, type, along(2))}, type);
+    const ValueId weights = b.add1(Op::mul, {e, share, b.scalar(DType::i8, 0)}, type);
+    const ValueId v = b.add1(Op::reshape, {c, b.shape(Shape{2, 16, 32})}, type);
+    b.output(b.add1(Op::matmul, {weights, v, zero, zero}, type));
+    const Plan plan = make_plan(fast(b.finish()), half_device(), {});
+    EXPECT_EQ(labels(plan), "CAST | MATMUL+REDUCE_MAX+SUB+EXP+REDUCE_SUM+RECIPROCAL+MUL+MATMUL");
+}
+
+// The weights times themselves, and the scores added to themselves: what attention never has in memory.
+TEST(Attention, OperandsMadeOnTheWay) {
+    const DType type = DType::fp16;
+    for (const bool of_scores : {false, true}) {
+        GraphBuilder b("attention");
+        const ValueId zero = b.scalar(type, 0);
+        ValueId x =
+            b.add1(Op::matmul, {b.input("q", type, {2, 32, 16}), b.input("k", type, {2, 16, 32}), zero, zero}, type);
+        if (of_scores) x = b.add1(Op::add, {x, x}, type);
+        const ValueId e =
+            b.add1(Op::exp, {b.add1(Op::sub, {x, b.add1(Op::reduce_max, {x}, type, along(2))}, type)}, type);
+        const ValueId share = b.add1(Op::reciprocal, {b.add1(Op::reduce_sum, {e}, type, along(2))}, type);
+        const ValueId weights = b.add1(Op::mul, {e, share, b.scalar(DType::i8, 0)}, type);
+        const ValueId v = of_scores ? b.input("v", type, {2, 32, 8}) : weights;
+        b.output(b.add1(Op::matmul, {weights, v, zero, zero}, type));
+        const Plan plan = make_plan(fast(b.finish()), half_device(), {});
+        EXPECT_GT(plan.dispatches.size(), 1u) << labels(plan);
+    }
+}
+
 // Its operands have the size of its result: what makes them is no follower of it.
 TEST(Attention, WhatMakesItsOperandsStaysApart) {
-    const Plan plan =
-        make_plan(to_fp16(load_problem("attention f32 1x32x32 keys32", level_8k), true), half_device(), {});
-    EXPECT_EQ(labels(plan), "CAST | CAST | CAST | MATMUL+MUL+REDUCE_MAX+SUB+EXP+REDUCE_SUM+RECIPROCAL+MUL+MATMUL+CAST");
+    const Plan plan = plan_of({.operands = Op::abs});
+    EXPECT_EQ(labels(plan), "ABS | ABS | ABS | MATMUL+ADD+REDUCE_MAX+SUB+EXP+REDUCE_SUM+RECIPROCAL+MUL+MATMUL");
+}
+
+TEST(Attention, RoundsWhatItReads) {
+    const Plan plan = plan_of({.operands = Op::cast});
+    EXPECT_EQ(labels(plan), "CAST+CAST+CAST+MATMUL+ADD+REDUCE_MAX+SUB+EXP+REDUCE_SUM+RECIPROCAL+MUL+MATMUL");
+    EXPECT_EQ(plan.arena_bytes, 0u);
+    // What others read too is rounded once for all.
+    const Plan shared = plan_of({.operands = Op::cast, .outputs_keys = true});
+    EXPECT_EQ(labels(shared), "CAST | CAST+CAST+MATMUL+ADD+REDUCE_MAX+SUB+EXP+REDUCE_SUM+RECIPROCAL+MUL+MATMUL");
+    for (const char* line : {"attention f32 12x64x64 mask", "attention f32 1x32x32 keys32"}) {
+        const Plan of_fp32 = make_plan(to_fp16(load_problem(line, level_8k), true), half_device(), {});
+        EXPECT_EQ(of_fp32.dispatches.size(), 1u) << line << ": " << labels(of_fp32);
+    }
 }
 
 TEST(Attention, MasksOfSeveralShapes) {

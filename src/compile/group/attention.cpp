@@ -98,9 +98,12 @@ private:
 
     /// Down to the product of queries and keys; `scale` is what its result is multiplied by further on.
     bool find_scores(ValueId id, double scale) {
-        const NodeId node = maker(id);
-        if (node == no_id) return false;
         const auto before = nodes_;
+        const NodeId node = maker(id);
+        if (node == no_id) {
+            nodes_ = before;
+            return false;
+        }
         nodes_.insert(node);
         const auto inputs = std::span(graph_.node(node).inputs);
         switch (graph_.node(node).op) {
@@ -129,6 +132,20 @@ private:
         return false;
     }
 
+    /// Whether a value is in memory whatever reads it: an input, or what control flow or a variable gives.
+    bool maker_is_no_kernel(ValueId id) const {
+        const NodeId node = graph_.value(id).producer;
+        return node == no_id || (find_op(graph_.node(node).op) && op_def(graph_.node(node).op).structural);
+    }
+    /// Whether others than attention, and than these nodes, read a value.
+    bool is_read_elsewhere(ValueId id, std::span<const NodeId> besides = {}) const {
+        const auto& readers = fusion_.consumers[id];
+        return fusion_.is_output[id] || std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+                   return reader != last_ && !nodes_.contains(reader) &&
+                          std::find(besides.begin(), besides.end(), reader) == besides.end();
+               });
+    }
+
     bool check(std::string& why) {
         Attention& a = found_.attention;
         a.q = input(first_, 0);
@@ -152,16 +169,19 @@ private:
                 return false;
             }
             for (const ValueId made : view.node().outputs) {
-                const auto& readers = fusion_.consumers[made];
-                const bool elsewhere = std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
-                    return reader != last_ && !nodes_.contains(reader);
-                });
-                if (!elsewhere && !fusion_.is_output[made]) continue;
+                if (!is_read_elsewhere(made)) continue;
                 why = fmt::format("'{}' is read elsewhere", graph_.value(made).name);
                 return false;
             }
         }
-        return a.mask == no_id || check_mask(a, why);
+        if (a.mask != no_id && !check_mask(a, why)) return false;
+        for (const ValueId id : {a.q, a.k, a.v, a.mask}) {
+            if (!is_made_on_the_way(id)) continue;
+            why = fmt::format("'{}' is one of its operands too", graph_.value(id).name);
+            return false;
+        }
+        take_casts(a);
+        return true;
     }
     bool check_mask(Attention& a, std::string& why) const {
         const Value& mask = graph_.value(a.mask);
@@ -187,6 +207,58 @@ private:
         }
         if (!heads.dims.empty()) a.mask_outer = heads.strides[0];
         return true;
+    }
+
+    /// What is rounded to operands is read instead of these.
+    void take_casts(Attention& a) {
+        const auto nodes = nodes_;
+        const Attention plain = a;
+        for (ValueId Attention::* const operand : {&Attention::q, &Attention::k, &Attention::v})
+            a.*operand = before_casts(a.*operand);
+        if (a.mask != no_id) {
+            a.mask = before_casts(a.mask);
+            a.rounds_mask = graph_.value(a.mask).type != graph_.value(plain.mask).type;
+        }
+        // An operand may be another shape of what is rounded for another one.
+        if (!is_made_on_the_way(a.q) && !is_made_on_the_way(a.k) && !is_made_on_the_way(a.v) &&
+            !is_made_on_the_way(a.mask))
+            return;
+        nodes_ = nodes;
+        a = plain;
+    }
+    /// What a value of fp16 is rounded from, where that is fp32 and nobody else reads what is made on the way: the
+    /// kernel rounds it where it reads it.
+    ValueId before_casts(ValueId id) {
+        std::vector<NodeId> way;
+        for (ValueId from = id;;) {
+            const NodeId node = graph_.value(from).producer;
+            if (node == no_id || !find_op(graph_.node(node).op) || is_read_elsewhere(from, way)) return id;
+            const NodeView view(graph_, node);
+            const OpDef& def = op_def(view.node().op);
+            way.push_back(node);
+            from = view.node().inputs.front();
+            if (view.node().op == Op::cast && view.out().type == DType::fp16 && view.in(0).type == DType::fp32) {
+                // What only this reads is rounded, for nothing, by the dispatch that computes it.
+                const bool is_stored =
+                    maker_is_no_kernel(from) || fusion_.is_output[from] || fusion_.consumers[from].size() > 1;
+                if (!is_stored) return id;
+                nodes_.insert(way.begin(), way.end());
+                return from;
+            }
+            if (!def.view || def.view(view).kind != ViewDef::Kind::alias) return id;
+        }
+    }
+    bool is_made_on_the_way(ValueId id) const {
+        while (id != no_id) {
+            const NodeId node = graph_.value(id).producer;
+            if (node == no_id || !find_op(graph_.node(node).op)) return false;
+            if (nodes_.contains(node)) return true;
+            const NodeView view(graph_, node);
+            const OpDef& def = op_def(view.node().op);
+            if (!def.view || def.view(view).kind != ViewDef::Kind::alias) return false;
+            id = view.node().inputs.front();
+        }
+        return false;
     }
 
     const GroupGraph& fusion_;

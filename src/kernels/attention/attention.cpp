@@ -91,8 +91,9 @@ std::optional<KernelChoice> plan_attention(const Graph& graph, const Attention& 
                            {"K", a.inner},
                            {"COLUMNS", a.columns},
                            {"SCALE", a.scale * log2_e}});
-    for (const ValueId id : {a.q, a.k, a.v}) choice.operands.push_back({id, DType::fp16, {}, {}, -1, {}});
+    for (const ValueId id : {a.q, a.k, a.v}) choice.operands.push_back({id, graph.value(id).type, {}, {}, -1, {}});
     if (a.mask != no_id) {
+        define("ROUNDS_MASK", a.rounds_mask);
         const auto whole = [](std::int64_t step) { return step % 4 == 0; };
         define("MASK_QUADS",
                a.mask_key == 1 && whole(a.keys) && whole(a.mask_outer) && whole(a.mask_inner) && whole(a.mask_row));

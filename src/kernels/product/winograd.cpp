@@ -26,9 +26,9 @@ constexpr std::array<Filter, 6> filters_of_four{{{1.0 / 4, 0, 0},
 
 std::int64_t padded(std::int64_t channels) { return (channels + 3) / 4 * 4; }
 
-/// G g G^T of all channels, of weights [OC,3,3,C]: [tile][C rounded up to 4][OC rounded up to 4] of fp16, with zeros
-/// behind.
-Bytes transformed(const Value& weight, std::span<const Filter> filters) {
+/// G g G^T of all channels, of weights [OC,3,3,C]: [tile][C rounded up to 4][OC rounded up to 4] of a float type, with
+/// zeros behind.
+Bytes transformed(const Value& weight, std::span<const Filter> filters, DType type) {
     const auto out = static_cast<std::size_t>(weight.shape[0]), in = static_cast<std::size_t>(weight.shape[3]);
     const auto columns = static_cast<std::size_t>(padded(weight.shape[0])),
                inner = static_cast<std::size_t>(padded(weight.shape[3]));
@@ -47,24 +47,23 @@ Bytes transformed(const Value& weight, std::span<const Filter> filters) {
                     part[c * columns + oc] = sum;
                 }
             }
-            const Bytes encoded = encode_reals(DType::fp16, part);
+            const Bytes encoded = encode_reals(type, part);
             all.insert(all.end(), encoded.begin(), encoded.end());
         }
     }
     return all;
 }
 
-LazyBytes weights_of(const Value& weight, int outputs) {
+LazyBytes weights_of(const Value& weight, int outputs, DType type) {
     const std::span<const Filter> filters = outputs == 2 ? std::span<const Filter>(filters_of_two) : filters_of_four;
     const auto size = static_cast<std::uint64_t>(filters.size() * filters.size()) *
-                      static_cast<std::uint64_t>(padded(weight.shape[0]) * padded(weight.shape[3])) *
-                      size_of(DType::fp16);
+                      static_cast<std::uint64_t>(padded(weight.shape[0]) * padded(weight.shape[3])) * size_of(type);
     return {size,
             [=](std::span<std::byte> to) {
-                const Bytes bytes = transformed(weight, filters);
+                const Bytes bytes = transformed(weight, filters, type);
                 std::memcpy(to.data(), bytes.data(), bytes.size());
             },
-            weight.data, fmt::format("Winograd {} {}", outputs, to_string(weight.shape))};
+            weight.data, fmt::format("Winograd {} {} {}", outputs, name_of(type), to_string(weight.shape))};
 }
 
 /// The products of all tiles, M x M matrices, by the first kernel that takes them.
@@ -90,7 +89,7 @@ std::optional<KernelPass> plan_products(const Product& product, const DevicePlan
 
 std::optional<KernelChoice> plan_winograd(const NodeView& view, const DevicePlan& device, std::string& why,
                                           int outputs) {
-    if (!device.fast_fp16 || view.node().op != Op::conv2d || view.in(0).type != DType::fp16) {
+    if (!view.graph().fast_fp16 || view.node().op != Op::conv2d || view.in(0).type != DType::fp16) {
         why = "Winograd's algorithm is for CONV2D in fp16 of precision fast";
         return std::nullopt;
     }
@@ -107,8 +106,11 @@ std::optional<KernelChoice> plan_winograd(const NodeView& view, const DevicePlan
         return std::nullopt;
     }
     const int r = outputs != 0 ? outputs : 2, m = r + 2;
-    // Each invocation has a tile of four channels in its registers.
-    if (4 * m * m > static_cast<int>(device.registers)) {
+    // Without fp16 arithmetic all of it is fp32. Each invocation has a tile of four channels in its registers, and of
+    // fp32 some beside it.
+    const DType type = device.fast_fp16 ? DType::fp16 : DType::fp32;
+    const int registers = 4 * m * m + (type == DType::fp32 ? 16 : 0);
+    if (registers > static_cast<int>(device.registers)) {
         why = "tiles of Winograd's algorithm take more registers than an invocation has";
         return std::nullopt;
     }
@@ -116,7 +118,8 @@ std::optional<KernelChoice> plan_winograd(const NodeView& view, const DevicePlan
                        tiles = g.batch * tiles_y * tiles_x;
     const Product product{.is_matrix = true,
                           .is_float = true,
-                          .is_half = device.half_products,
+                          .is_fp32 = type == DType::fp32,
+                          .is_half = device.fast_fp16 && device.half_products,
                           .batch = m * m,
                           .rows = tiles,
                           .columns = padded(g.out_channels),
@@ -134,7 +137,8 @@ std::optional<KernelChoice> plan_winograd(const NodeView& view, const DevicePlan
     if (!products) return std::nullopt;
 
     KernelChoice choice;
-    const int in_scratch = add_scratch(choice, (in_elements + 1) / 2), out_scratch = add_scratch(choice, out_elements);
+    const int in_scratch = add_scratch(choice, type == DType::fp16 ? (in_elements + 1) / 2 : in_elements),
+              out_scratch = add_scratch(choice, out_elements);
     const std::string tile = std::to_string(r);
 
     KernelPass first;
@@ -151,12 +155,12 @@ std::optional<KernelChoice> plan_winograd(const NodeView& view, const DevicePlan
     add_operand(first, view, 0, static_cast<double>(m * m) / (r * r) * quad_waste(g.in_channels));
     first.groups = linear_groups(tiles * product.inner / 4, device);
     first.writes = in_scratch;
-    first.writes_type = DType::fp16;
+    first.writes_type = type;
     first.stores_quads = true;
     first.work = 8.0 * static_cast<double>(in_elements);
 
-    products->operands = {scratch_operand(in_scratch, DType::fp16),
-                          {no_id, DType::fp16, weights_of(view.in(1), r), view.in(1).name + " in Winograd's form"}};
+    products->operands = {scratch_operand(in_scratch, type),
+                          {no_id, type, weights_of(view.in(1), r, type), view.in(1).name + " in Winograd's form"}};
     products->writes = out_scratch;
     products->writes_type = DType::fp32;
     products->stores_quads = true;
