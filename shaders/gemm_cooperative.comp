@@ -3,8 +3,8 @@
 // the inner dimension of both operands at a time into shared memory, as words of four i8 or two fp16, the next ones
 // while it multiplies. Rows and columns lie there alike, their inner elements side by side: what a lane holds of a
 // matrix is then a vector in memory. Results go through the same memory to where invocations have rows of quads again.
-// An invocation moves a unit of UNIT neighbouring blocks at a time; where TAP_UNIT is that many, taps are filled up to
-// whole ones.
+// An invocation moves a unit of UNIT neighbouring blocks at a time; where TAP_UNIT is that many, or DEPTH, taps are
+// filled up to whole ones, or to whole steps.
 //   in1  of convolutions: [phase][columns/4][units of the phase that has most][4 columns], words of a unit side by side
 //   fp16 operands are read as i16, which they stay: nothing converts them.
 // With FIRST_STEP the first step stands before the loop: sums that begin there as constants are taken apart into their

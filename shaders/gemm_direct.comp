@@ -1,9 +1,9 @@
 // Matrix product of tiles in registers alone, for MATMUL and convolutions on devices whose shared memory is no nearer
 // than what is cached: an invocation makes TM rows x 4 columns and loads all of both operands itself. DOT4: products of
 // four 8-bit pairs are one instruction. STEPPED: every load has an address of its own, which steps from block to block,
-// where a device has the registers and shifts or large numbers are instructions of their own. PARTS invocations, each
-// with its part of the blocks of all taps, make a tile: out0 [PARTS][OUT_ROWS][QUADS] is then what gemm_parts.comp adds
-// up.
+// where a device has the registers and shifts or large numbers are instructions of their own. PLACES: where rows of a
+// matrix begin lies in registers. PARTS invocations, each with its part of the blocks of all taps, make a tile: out0
+// [PARTS][OUT_ROWS][QUADS] is then what gemm_parts.comp adds up.
 #extension GL_EXT_control_flow_attributes : require
 #include "lib/gemm_operands.glsl"
 #include "lib/gemm_sums.glsl"
@@ -87,7 +87,11 @@ ROW_WORD row_word(uint at, int block) {
 #endif
     }
     int left = min(K - block * 4, 4);
+#if SHORT_ROWS
+    X4 v = short_row(at);
+#else
     X4 v = in0_loadn(at, uint(left));
+#endif
 #if DOT4
     return ROW_BITS(pack_i8(v));
 #else
@@ -193,15 +197,15 @@ void main() {
 #if HALF
 // Sums are flushed outside of the innermost loop.
 #define FOR_BLOCKS                                                                              \
-    [[dont_unroll]] for (int turn = FIRST_BLOCK(tap); turn < END_BLOCK(tap); turn += FLUSH_BLOCKS) { \
-        int b = turn, left = min(FLUSH_BLOCKS, END_BLOCK(tap) - turn);                          \
+    [[dont_unroll]] for (int turn = FIRST_BLOCK(tap); turn < end_of_tap; turn += FLUSH_BLOCKS) {    \
+        int b = turn, left = min(FLUSH_BLOCKS, end_of_tap - turn);                              \
         [[dont_unroll]] do
 #define END_BLOCKS                                                                              \
         while (++b, --left > 0);                                                                \
         EACH_ROW(FLUSH)                                                                         \
     }
 #else
-#define FOR_BLOCKS [[dont_unroll]] for (int b = FIRST_BLOCK(tap); b < END_BLOCK(tap); ++b)
+#define FOR_BLOCKS [[dont_unroll]] for (int b = FIRST_BLOCK(tap); b < end_of_tap; ++b)
 #define END_BLOCKS
 #endif
 #if WIDE
@@ -220,8 +224,16 @@ void main() {
 #if MATRIX
         const bool all = true;
         uint start = uint(batch * ROWS + first) * ROW_PART, last = uint(ROWS - 1 - first);
+#if PLACES
+        uint from[TM];
+#define FIND(r) from[r] = start + min(uint(r), last) * ROW_PART;
+        EACH_ROW(FIND)
+#define ROW_AT(r, b) \
+    (ROWS % TM == 0 ? start + ROW_UNIT(4u) * uint(b) + uint(r) * ROW_PART : from[r] + ROW_UNIT(4u) * uint(b))
+#else
 #define ROW_AT(r, b) \
     (start + ROW_UNIT(4u) * uint(b) + (ROWS % TM == 0 ? uint(r) : min(uint(r), last)) * ROW_PART)
+#endif
 #define IS_INSIDE(r) true
 #else
         int ky = int(uint(tap) / uint(TAPS_X)), kx = tap - ky * TAPS_X;
@@ -254,6 +266,7 @@ void main() {
 #endif
 #endif
         int weights = WEIGHTS_AT(tap);
+        int end_of_tap = END_BLOCK(tap);
         // Where no row of the tile is in the padding nothing asks.
         if (!PADDED || all) {
             BEGIN_WEIGHTS

@@ -1,12 +1,14 @@
 // Matrix product of few rows or columns, for MATMUL and convolutions: LANES invocations share a tile of TM rows x 4
 // columns, take every LANES-th block of the inner dimension and fold their sums as a tree. LANES is a power of two
 // from TM up to the workgroup size. SIDE tiles lie side by side, so that neighbours read neighbouring columns where
-// these are neighbours in memory. DOT4, of convolutions: products of four 8-bit pairs are one instruction. SINGLE, of
-// a convolution that is a matrix times a vector of floats: an invocation takes every LANES-th inner element, and its
-// neighbours read the columns of the next ones.
+// these are neighbours in memory. MANY blocks are taken at a time: their loads are on their way together. DOT4, of
+// convolutions: products of four 8-bit pairs are one instruction. SINGLE, of a convolution that is a matrix times a
+// vector of floats: an invocation takes every LANES-th inner element, MANY at a time, and its neighbours read the
+// columns of the next ones.
 #extension GL_EXT_control_flow_attributes : require
 #include "lib/gemm_operands.glsl"
 #include "lib/gemm_sums.glsl"
+#include "lib/gemm_taps.glsl"
 
 #define ROW_GROUPS ((ROWS + TM - 1) / TM)
 const int ACROSS = (QUADS + SIDE - 1) / SIDE;
@@ -45,67 +47,78 @@ void main() {
     row_zp = X1(ROW_ZERO_POINT);
     column_zp = X1(COLUMN_ZP);
 
-    Row rows[TM];
+    Taps rows[TM];
     SUMS(TM)
     EACH_ROW {
-        rows[r] = row_at(min(batch, BATCH - 1), first + r);
+        rows[r] = taps_of(row_at(min(batch, BATCH - 1), first + r));
         CLEAR_SUM(r)
     }
 #if WIDE
     int pending = 0;
 #endif
+// Whether all lanes have as many blocks.
+#define ALL_THERE (BLOCKS % (MANY * LANES) == 0)
 #if HALF
 // Sums are flushed outside of the innermost loop, which asks at its end where all lanes have as many blocks: no load
 // waits for the answer then. (Where they have not, llvmpipe of Mesa 22 adds up what lanes past their end would.)
-#define EVEN (TRANSPOSED == 0 && BLOCKS % LANES == 0)
+#define EVEN (TRANSPOSED == 0 && ALL_THERE)
 #define BEGIN_BLOCKS                                           \
-    for (int block = lane; inside && block < BLOCKS;) {        \
-        int end = min(block + FLUSH_BLOCKS * LANES, BLOCKS);   \
-        for (; EVEN || block < end;) {
+    for (int turn = lane; inside && turn < BLOCKS;) {          \
+        int end = min(turn + FLUSH_BLOCKS * LANES, BLOCKS);    \
+        for (; EVEN || turn < end;) {
 #define END_BLOCKS                                             \
-            block += LANES;                                    \
-            if (EVEN && block >= end) break;                   \
+            turn += MANY * LANES;                              \
+            if (EVEN && turn >= end) break;                    \
         }                                                      \
         EACH_ROW { FLUSH_SUM(r) }                              \
     }
 #else
-#define BEGIN_BLOCKS for (int block = lane; inside && block < BLOCKS; block += LANES) {
+#define BEGIN_BLOCKS for (int turn = lane; inside && turn < BLOCKS; turn += MANY * LANES) {
 #define END_BLOCKS }
 #endif
 #if SINGLE
-    const int row = tap_at(rows[0], 0, 0);
-    for (int k = lane; inside && k < K; k += 4 * LANES) {
-        // Loads of four steps are on their way together.
-        const bool whole = K % (4 * LANES) == 0;
-        X1 x[4];
-        X4 w[4];
-        for (int i = 0; i < 4; ++i) {
+    const int row = tap_at(rows[0], 0, 0, 0);
+    for (int k = lane; inside && k < K; k += MANY * LANES) {
+        const bool whole = K % (MANY * LANES) == 0;
+        X1 x[MANY];
+        X4 w[MANY];
+        [[unroll]] for (int i = 0; i < MANY; ++i) {
             int at = whole ? k + i * LANES : min(k + i * LANES, K - 1);
             bool is_there = (whole || k + i * LANES < K) && !IN_PADDING(row);
             x[i] = is_there ? X1(in0_load1(uint(TAP_START(row) + at))) : X1(0);
             w[i] = in1_load4q(uint(quad * K_BLOCKS * 4 + at));
         }
 #if HALF
-        SUM(0) += vec4(fma(X4(x[3]), w[3], fma(X4(x[2]), w[2], fma(X4(x[1]), w[1], x[0] * w[0]))));
+        X4 sum = x[0] * w[0];
+        [[unroll]] for (int i = 1; i < MANY; ++i) sum = fma(X4(x[i]), w[i], sum);
+        SUM(0) += vec4(sum);
 #else
-        for (int i = 0; i < 4; ++i) acc[0] = MULTIPLY_ADD(X4(x[i]), w[i], acc[0]);
+        [[unroll]] for (int i = 0; i < MANY; ++i) acc[0] = MULTIPLY_ADD(X4(x[i]), w[i], acc[0]);
 #endif
     }
 #else
     BEGIN_BLOCKS
+#if MANY == 1
+    {
+        int block = turn;
+#else
+    [[unroll]] for (int i = 0; i < MANY; ++i) {
+        int block = turn + i * LANES;
+        if (i > 0 && !ALL_THERE && block >= BLOCKS) break;
+#endif
         Block at = block_at(block);
-        int k = at.k;
+        int k = at.k, offset = tap_offset(at.ky, at.kx);
 #if DOT4
         ivec4 words = weight_words(uint(COLUMN_QUAD(quad) * MOST_BLOCKS + block));
         EACH_ROW {
-            int a = row_word(tap_at(rows[r], at.ky, at.kx), k);
+            int a = row_word(tap_at(rows[r], at.ky, at.kx, offset), k);
             acc[r] += products(a, words);
             if (column_zp != 0) acc[r] -= SUM_OF_ROW(a) * column_zp;
         }
 #else
         LOAD_COLUMNS(0, quad)
         EACH_ROW {
-            X4 x = row4(tap_at(rows[r], at.ky, at.kx), k);
+            X4 x = row4(tap_at(rows[r], at.ky, at.kx, offset), k);
 #if WIDE
             ADD(r, x.x, w00)
             ADD(r, x.y, w01)
@@ -124,6 +137,7 @@ void main() {
         }
 #endif
 #endif
+    }
     END_BLOCKS
 #endif
 #if WIDE

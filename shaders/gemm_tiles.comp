@@ -28,10 +28,25 @@
 #define TILE_ROWS (TY * TM)
 #define TILE_QUADS (TX * TN)
 #define SIZE (TX * TY)
-#if PARTS > 1
-layout(constant_id = 25) const int OUT_ROWS = 1;  // late: of the output
+// The group of an invocation. Subgroups are runs of invocations (gemm.comp): where a group has whole ones the compiler
+// learns that all of a subgroup have the same.
+#if SPLIT == 1
+#define PART_OF(all) 0
+#elif TOSAVK_LANES > 1 && SIZE % TOSAVK_LANES == 0
+#define PART_OF(all) int(subgroupBroadcastFirst(uint((all) / SIZE)))
+#else
+#define PART_OF(all) ((all) / SIZE)
 #endif
-const int COLUMN_TILES = (QUADS + TILE_QUADS - 1) / TILE_QUADS;
+#if PARTS > 1
+#if FLAT
+layout(constant_id = 29) const int PART_COUNT = 2;  // pushed
+#define OUT_ROWS ROWS
+#else
+layout(constant_id = 25) const int OUT_ROWS = 1;  // late: of the output
+#define PART_COUNT PARTS
+#endif
+#endif
+#define COLUMN_TILES ((QUADS + TILE_QUADS - 1) / TILE_QUADS)
 #define ROW_TILES ((ROWS + TILE_ROWS - 1) / TILE_ROWS)
 
 #include "lib/gemm_tile_blocks.glsl"
@@ -42,47 +57,8 @@ const int COLUMN_TILES = (QUADS + TILE_QUADS - 1) / TILE_QUADS;
 #define COLUMN_LOADS ((COLUMN_ITEMS + SIZE - 1) / SIZE)
 #define HAS_COLUMN(i) (COLUMN_ITEMS % SIZE == 0 || (i) * SIZE + local < COLUMN_ITEMS)
 
-// Taps one after the other where the blocks of each are whole steps, else all blocks in one row.
-#if MATRIX
-#define BY_TAPS true
-#else
-const bool BY_TAPS = K_BLOCKS % (DEPTH * TOGETHER) == 0;
-#endif
-#define LOOP_TAPS (BY_TAPS ? TAPS_Y * TAPS_X : 1)
-#define LOOP_BLOCKS (BY_TAPS ? K_BLOCKS : BLOCKS)
-#if TAP_SPLIT
-#define STEP (DEPTH * TOGETHER)
-#define PART_TAPS (LOOP_TAPS / SPLIT)
-#define TAPS_BEFORE (part * PART_TAPS)
-#define BLOCK_PART 0
-#else
-#define STEP (SPLIT * DEPTH * TOGETHER)
-#define PART_TAPS LOOP_TAPS
-#define TAPS_BEFORE 0
-#define BLOCK_PART part
-#endif
-// Whether no invocation ever has blocks past the last one.
-const bool WHOLE = K_BLOCKS % STEP == 0;
-#define WITHIN(block) (WHOLE || (block) < LOOP_BLOCKS)
-// The steps of a workgroup, those of all taps counted through: taps, and of each the blocks.
-#if PARTS > 1
-#define TURNS ((LOOP_BLOCKS + STEP - 1) / STEP)
-#define FIRST_TAP (first_step / TURNS)
-#define END_TAP ((end_step + TURNS - 1) / TURNS)
-#define FIRST_BLOCK(tap) (max(first_step - (tap) * TURNS, 0) * STEP)
-#define END_BLOCK(tap) (min(end_step - (tap) * TURNS, TURNS) * STEP)
-#else
-#define FIRST_TAP 0
-#define END_TAP PART_TAPS
-#define FIRST_BLOCK(tap) 0
-#define END_BLOCK(tap) LOOP_BLOCKS
-#endif
-// The padding is put in where blocks are stored: nothing then waits for each of them.
-#if MATRIX
-#define LATE_PADDING true
-#else
-const bool LATE_PADDING = K_BLOCKS % STEP == 0;
-#endif
+#include "lib/gemm_tile_steps.glsl"
+#include "lib/gemm_taps.glsl"
 
 // The word or four elements of a row in the padding, and past the last block, which adds nothing whatever the columns
 // have there.
@@ -102,21 +78,10 @@ const bool LATE_PADDING = K_BLOCKS % STEP == 0;
 #define NO_ROW PADDING_ROW
 #endif
 
-// Where a tap of a row begins, in quads of elements where rows have whole ones; of one in the padding, of the tensor.
-struct Tap {
-    bool inside;
-    uint from;
-};
-
-Tap tap_of(int at) {
-    uint from = uint(PADDED ? max(at, 0) : at);
-    return Tap(!PADDED || at >= 0, K % 4 == 0 ? from / 4u : from);
-}
-
 // The block of a tap.
 ROW_WORD row_word(Tap tap, int block) {
     ROW_WORD word;
-    if (K % 4 == 0) {
+    if (HAS_QUADS) {
 #if X_FLOAT
         word = in0_load4q(tap.from + uint(block));
 #elif WIDE
@@ -126,7 +91,11 @@ ROW_WORD row_word(Tap tap, int block) {
 #endif
     } else {
         int left = min(K - block * 4, 4);
+#if SHORT_ROWS
+        X4 v = short_row(tap.from);
+#else
         X4 v = in0_loadn(tap.from + uint(block * 4), uint(left));
+#endif
 #if !DOT4
         X1 none = X1(ROW_ZP);
         v = X4(v.x, left > 1 ? v.y : none, left > 2 ? v.z : none, left > 3 ? v.w : none);
@@ -174,11 +143,11 @@ shared TOTAL4 partial[(SPLIT - 1) * SIZE * TN];
 #endif
 
 void main() {
-    int all = int(gl_LocalInvocationID.x), local = all % SIZE, part = all / SIZE;
+    int all = int(gl_LocalInvocationID.x), local = all % SIZE, part = PART_OF(all);
     int tx = local % TX, ty = local / TX, group = int(workgroup_index());
 #if PARTS > 1
-    int workgroup_part = group % PARTS;
-    group /= PARTS;
+    int workgroup_part = group % PART_COUNT;
+    group /= PART_COUNT;
 #else
     const int workgroup_part = 0;
 #endif
@@ -191,8 +160,8 @@ void main() {
     row_at(batch, first);  // how many taps there are
 #endif
 #if PARTS > 1
-    int steps = LOOP_TAPS * TURNS, first_step = steps * workgroup_part / PARTS,
-        end_step = steps * (workgroup_part + 1) / PARTS;
+    int steps = LOOP_TAPS * TURNS, first_step = steps * workgroup_part / PART_COUNT,
+        end_step = steps * (workgroup_part + 1) / PART_COUNT;
 #endif
 
     // Neighbouring invocations load neighbouring blocks of a row.
@@ -200,13 +169,20 @@ void main() {
     int row_to = part * ROW_TILE + own * ROW_PITCH + local / DEPTH;
 #define ROW_TO(i) (row_to + (i) * (SIZE / DEPTH))
 #define LOADED_ROW(i) row_at(batch, first + (i) * (SIZE / DEPTH) + local / DEPTH)
-#if ROW_LOADS <= 2 && !MATRIX && !TRANSPOSED
-    // Where they are few what is known of all taps costs no registers.
-    Row rows[ROW_LOADS];
-    [[unroll]] for (int i = 0; i < ROW_LOADS; ++i) rows[i] = LOADED_ROW(i);
-#define TAKEN_ROW(i) rows[i]
+#if MATRIX || FLAT
+#define TAP_OF_ROW(i, ky, kx) tap_of(tap_at(LOADED_ROW(i), ky, kx))
 #else
-#define TAKEN_ROW(i) LOADED_ROW(i)
+    // Where loads are few, or taps change with every step, what is known of all taps is worth its registers.
+#if ROW_LOADS <= 2
+#define KEEPS_TAPS true
+#else
+#define KEEPS_TAPS (!BY_TAPS)
+#endif
+    Taps of_rows[ROW_LOADS];
+    if (KEEPS_TAPS) {
+        [[unroll]] for (int i = 0; i < ROW_LOADS; ++i) of_rows[i] = taps_of(LOADED_ROW(i));
+    }
+#define TAP_OF_ROW(i, ky, kx) (KEEPS_TAPS ? tap_of(of_rows[i], ky, kx) : tap_of(tap_at(LOADED_ROW(i), ky, kx)))
 #endif
     Tap taps[ROW_LOADS];
     // Neighbouring invocations load neighbouring quads of B, or consecutive weights of a quad.
@@ -226,7 +202,11 @@ void main() {
 #define WEIGHT_TO(i) (weights_to + (i) * (SIZE / STEP_WEIGHTS))
 #define INNER(i) e
     // Where all quads are within, those of all loads lie as far apart.
+#if FLAT
+#define WEIGHT_AT(i) weights[i]
+#else
 #define WEIGHT_AT(i) (QUADS % TILE_QUADS == 0 ? weights[0] + (i) * (SIZE / STEP_WEIGHTS) * MOST_WEIGHTS : weights[i])
+#endif
     int weights[COLUMN_LOADS];
     [[unroll]] for (int i = 0; i < COLUMN_LOADS; ++i) {
         int quad = min(first_quad + q + i * (SIZE / STEP_WEIGHTS), QUADS - 1);
@@ -265,7 +245,7 @@ void main() {
         int own_tap = TAPS_BEFORE + tap;
         if (BY_TAPS) {
             [[unroll]] for (int i = 0; i < ROW_LOADS; ++i)
-                taps[i] = tap_of(tap_at(TAKEN_ROW(i), own_tap / TAPS_X, own_tap % TAPS_X));
+                taps[i] = TAP_OF_ROW(i, own_tap / TAPS_X, own_tap % TAPS_X);
         }
 #ifdef SPARE_ROW
         // The padding is put in once a tap, and what is loaded for it goes where nobody reads it: fewer instructions
@@ -280,15 +260,16 @@ void main() {
 #endif
         [[dont_unroll]] for (int turn = FIRST_BLOCK(tap); turn < END_BLOCK(tap); turn += STEP) {
             // All loads come before all stores, and what was loaded last is stored first: one wait is enough.
+            int begin = STEP_BEGIN(turn), had = BLOCKS_HAD(turn, begin);
             ROW_BLOCK row_blocks[ROW_LOADS];
             [[unroll]] for (int j = 0; j < TOGETHER; ++j) {
-                int block = turn + own_block + j, tap_block = block;
+                int block = begin + own_block + j, tap_block = block;
                 bool inside = WITHIN(block);
                 if (!BY_TAPS) {
                     Block at = block_at(block);
                     tap_block = at.k / 4;
                     [[unroll]] for (int i = 0; i < ROW_LOADS; ++i)
-                        taps[i] = tap_of(tap_at(TAKEN_ROW(i), at.ky, at.kx));
+                        taps[i] = TAP_OF_ROW(i, at.ky, at.kx);
                 }
                 [[unroll]] for (int i = 0; i < ROW_LOADS; ++i) {
                     ROW_WORD word = NO_ROW;
@@ -302,20 +283,31 @@ void main() {
             }
             COLUMN_BLOCK column_blocks[COLUMN_LOADS];
             [[unroll]] for (int i = 0; i < COLUMN_LOADS; ++i) {
-                int block = turn + BLOCK_PART * DEPTH * TOGETHER + INNER(i) * TOGETHER / COLUMN_STEPS;
+                int block = begin + BLOCK_PART * DEPTH * TOGETHER + INNER(i) * TOGETHER / COLUMN_STEPS;
                 column_blocks[i] = COLUMN_BLOCK(0);
                 if (HAS_COLUMN(i) && WITHIN(block)) {
 #if MATRIX
-                    int from = turn * 4 + i * (SIZE / TILE_QUADS) * ITEM;
+                    int from = begin * 4 + i * (SIZE / TILE_QUADS) * ITEM;
                     int k = from + part * DEPTH * TOGETHER * 4 + e * ITEM;
                     column_blocks[i] = column_block(batch, quad, k, columns_at + from * (COLUMNS / 4));
 #elif X_FLOAT
-                    column_blocks[i] = in1_load4q(uint(WEIGHT_AT(i) + turn * (COLUMN_STEPS / TOGETHER)));
+                    column_blocks[i] = in1_load4q(uint(WEIGHT_AT(i) + begin * (COLUMN_STEPS / TOGETHER)));
 #else
-                    column_blocks[i] = weight_words(uint(WEIGHT_AT(i) + turn * (COLUMN_STEPS / TOGETHER)));
+                    column_blocks[i] = weight_words(uint(WEIGHT_AT(i) + begin * (COLUMN_STEPS / TOGETHER)));
 #endif
                 }
             }
+#if DOT4
+            if (CUTS && begin != turn) {
+                [[unroll]] for (int i = 0; i < TOGETHER * ROW_LOADS; ++i) {
+                    bool is_old = own * TOGETHER + i % TOGETHER < had;
+                    if (CUTS_ROWS && is_old) row_blocks[i / TOGETHER][i % TOGETHER] = NO_ROW;
+                }
+                [[unroll]] for (int i = 0; i < COLUMN_LOADS; ++i) {
+                    if (CUTS_COLUMNS && INNER(i) < had) column_blocks[i] = COLUMN_BLOCK(0);
+                }
+            }
+#endif
             [[unroll]] for (int i = COLUMN_LOADS - 1; i >= 0; --i) {
                 if (HAS_COLUMN(i)) column_tile[SHARED_STORE(1u, COLUMN_WORDS, WEIGHT_TO(i))] = column_blocks[i];
             }
@@ -334,6 +326,7 @@ void main() {
             [[dont_unroll]]  // all loads at once, beside sums for both zero points, are more than few registers hold
 #endif
             for (int b = 0; b < DEPTH; ++b) {
+                if (BEGINS_EARLIER && (SPLIT > 1 || b + 1 < DEPTH) && b < had / TOGETHER) continue;
                 // Constants come last, where they are part of a load.
 #define ROW(m) row_tile[SHARED_LOAD(0u, ROW_WORDS, row_from + (b * ROW_PITCH + ROW_STEP * (m)))]
 #define COLUMN_AT(c, n) (column_from + (((b) * COLUMN_STEPS + (c)) * COLUMN_PITCH + (n) * TX))

@@ -2,7 +2,7 @@
 // of one.
 //   in0   input [N,IH,IW,C]
 //   out0  [M*M][TILES][C rounded up to 4], zero past the last channel
-// 2x2 outputs take additions alone, which fp16 does well enough.
+// 2x2 outputs take additions alone, which fp16 does well enough (half4 is vec4 where the device has none).
 #if R == 2
 #define TILE4 half4
 #else

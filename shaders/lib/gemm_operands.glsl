@@ -9,13 +9,26 @@
 //        one vec4 an input channel);
 //        MATRIX: B [N,K,COLUMNS]
 //   in2  bias [BIAS]: 1 element, one a column, or more: then each phase has its own, in whole quads; none with MATRIX
+// FLAT: of a window of one tap, every output pixel is made of the input pixel of its number; one pipeline has all sizes
+// of whole quads of columns and whole steps of the inner dimension (gemm_tiles.comp), and all zero points of rows.
 layout(constant_id = 0) const int BATCH = 1;      // late: of MATRIX; phases
+#if FLAT
+layout(constant_id = 26) const int ANY_COLUMNS = 4;  // pushed
+layout(constant_id = 27) const int ANY_K = 4;        // pushed
+layout(constant_id = 28) const int ANY_ROW_ZP = 0;   // pushed
+layout(constant_id = 30) const int ANY_ROWS = 1;     // pushed
+#define ROWS ANY_ROWS
+#define COLUMNS ANY_COLUMNS
+#define K ANY_K
+#define ROW_ZP_CONSTANT ANY_ROW_ZP
+#else
 layout(constant_id = 1) const int ROWS = 1;       // late: of one batch; pixels of all images together, in whole strides
 layout(constant_id = 2) const int COLUMNS = 1;
 layout(constant_id = 3) const int K = 1;          // inner elements of one tap
 layout(constant_id = 4) const int ROW_ZP_CONSTANT = 0;
+#endif
 layout(constant_id = 5) const int COLUMN_ZP_CONSTANT = 0;
-#if !MATRIX
+#if !MATRIX && !FLAT
 layout(constant_id = 6) const int BIAS = 1;
 layout(constant_id = 7) const int IH = 1;
 layout(constant_id = 8) const int IW = 1;
@@ -53,8 +66,16 @@ const int MOST_TAPS_Y = 1, MOST_TAPS_X = 1;
 #ifndef TAP_UNIT
 #define TAP_UNIT 1
 #endif
+#if FLAT
+#define QUADS (COLUMNS / 4)
+#define K_BLOCKS (K / 4)
+#define MOST_BLOCKS K_BLOCKS
+#define HAS_QUADS true
+#else
 const int QUADS = (COLUMNS + 3) / 4, K_BLOCKS = (K + 4 * TAP_UNIT - 1) / (4 * TAP_UNIT) * TAP_UNIT,
           MOST_BLOCKS = MOST_TAPS_Y * MOST_TAPS_X * K_BLOCKS;
+#define HAS_QUADS (K % 4 == 0)
+#endif
 
 // Taps of the kernel, and blocks of all of them. TRANSPOSED: of the phase, known from the first row_at() on, maybe
 // none.
@@ -108,7 +129,7 @@ X1 row_zp, column_zp;
 #define LESS_COLUMN_ZP(x) ((x) - column_zp)
 #endif
 
-// A row of the implicit matrix: where its elements lie. MATRIX: `image` is the row.
+// A row of the implicit matrix: where its elements lie. MATRIX and FLAT: `image` is the row.
 struct Row {
     int image, z, y, x;
 };
@@ -118,7 +139,7 @@ int floor_divide(int a, int b) { return (a >= 0 ? a : a - b + 1) / b; }
 #endif
 
 // Whether a tap may lie in the padding; where none does, nobody asks.
-#if MATRIX
+#if MATRIX || FLAT
 #define PADDED false
 #elif TRANSPOSED
 #define PADDED true
@@ -136,7 +157,7 @@ bool may_be_padded() {
 #define PADDED may_be_padded()
 #endif
 
-#if !MATRIX && !TRANSPOSED && !VOLUME
+#if !MATRIX && !FLAT && !TRANSPOSED && !VOLUME
 // Whether every output pixel is made of the input pixel of its number.
 bool is_flat() {
     int differs = abs(OH - IH) + abs(OW - IW) + STRIDE_Y * STRIDE_X - 1 + MOST_BLOCKS - K_BLOCKS;
@@ -147,7 +168,7 @@ bool is_flat() {
 // All rows that an invocation asks for are of one batch.
 Row row_at(int batch, int r) {
     r = min(r, ROWS - 1);
-#if MATRIX
+#if MATRIX || FLAT
     return Row(batch * ROWS + r, 0, 0, 0);
 #elif TRANSPOSED
     // Output o gets input (o - pad - k) / stride for every k that leaves no remainder.
@@ -173,7 +194,7 @@ Row row_at(int batch, int r) {
 
 // The row after it: a few steps instead of divisions.
 Row next_row(int batch, Row row) {
-#if MATRIX
+#if MATRIX || FLAT
     ++row.image;
 #elif TRANSPOSED
     int y = floor_divide(batch / STRIDE_X - PAD_TOP, STRIDE_Y), x = floor_divide(batch % STRIDE_X - PAD_LEFT, STRIDE_X);
@@ -244,7 +265,7 @@ int output_row(int batch, int r) {
 
 // Element offset of one tap of a row; -1 in the padding.
 int tap_at(Row row, int ky, int kx) {
-#if MATRIX
+#if MATRIX || FLAT
     return row.image * K;
 #else
     TAP_COORDINATES
@@ -275,7 +296,7 @@ struct Block {
 };
 
 Block block_at(int block) {
-#if MATRIX
+#if MATRIX || FLAT
     return Block(0, 0, block * 4);
 #else
     if (MOST_BLOCKS == K_BLOCKS) return Block(0, 0, block * 4);  // one tap
@@ -286,6 +307,15 @@ Block block_at(int block) {
 
 #define IN_PADDING(at) (PADDED && (at) < 0)
 #define TAP_START(at) (PADDED ? max(at, 0) : (at))
+
+#if SHORT_ROWS
+// All of a tap's elements, of which there are less than four: one load where the compiler sees that they are
+// neighbours.
+X4 short_row(uint at) {
+    X1 first = in0_load1(at), second = K > 1 ? in0_load1(at + 1u) : first;
+    return X4(first, second, K > 2 ? in0_load1(at + 2u) : second, first);
+}
+#endif
 
 // Four inner elements of a row; zero in the padding and past the last one.
 X4 row4(int at, int k) {

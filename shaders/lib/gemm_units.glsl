@@ -39,7 +39,7 @@ void load_row(Row row, int block, out BLOCK w[UNIT]) {
             k = 0;
         }
         bool is_padding = PADDED && !tap.is_inside;
-        bool is_inner = K % (4 * UNIT) == 0 ? is_there : is_there && at.k + k < K;
+        bool is_inner = K == 4 * K_BLOCKS ? is_there : is_there && at.k + k < K;
         bool is_read = is_padding ? false : is_inner;
         BLOCK v;
         if (K % 4 == 0) {

@@ -112,8 +112,9 @@ protected:
                         : name == "matmul f32 2x3x100x37"               ? "matmul"
                                                                         : nullptr;
         const std::string kernel = GetParam().kernel;
-        // Tiles that would be empty for the most part are left to others on a device that they leave idle.
-        const bool any = kernel == "gemm_tiles" && !GetParam().busy;
+        // Tiles that would be empty for the most part are left to others on a device that they leave idle, and of few
+        // rows on any.
+        const bool any = kernel == "gemm_tiles" && (!GetParam().busy || own);
         check_products(used_, std::move(graph), name,
                        any                              ? nullptr
                        : own && kernel == "gemm_direct" ? own
@@ -191,7 +192,7 @@ TEST_P(Products, BothZeroPoints) {
     for (const bool at_run_time : {false, true})
         check(matmul_with_zero_points(at_run_time), at_run_time ? "matmul, at run time" : "matmul");
     for (const Op op : {Op::conv2d, Op::transpose_conv2d}) {
-        for (const std::int64_t channels : {32, 35}) {
+        for (const std::int64_t channels : {32, 35, 100}) {
             for (const bool at_run_time : {false, true}) {
                 const std::string name = std::string(name_of(op)) + ", channels " + std::to_string(channels) +
                                          (at_run_time ? ", bias at run time" : "");
@@ -411,7 +412,10 @@ TEST_F(CooperativeProducts, UnitsOfTaps) {
     check(128, 16,
           {"conv2d i8 1x11x9x48 70x3x3 s1 p1 rescale", "conv2d i8 1x11x9x28 70x3x3 s1 p1 rescale",
            "conv2d i8 1x11x9x8 70x3x3 s1 p1 rescale", "conv2d f16 1x11x9x24 70x3x3 s1 p1",
-           "conv2d f16 1x11x9x20 70x3x3 s1 p1", "conv2d f16 1x11x9x4 70x3x3 s1 p1"},
+           "conv2d f16 1x11x9x20 70x3x3 s1 p1", "conv2d f16 1x11x9x4 70x3x3 s1 p1",
+           // Filled up to whole steps: 28 blocks to 32, 14 to 16, 10 to 12.
+           "conv2d i8 1x11x9x112 70x3x3 s1 p1 rescale", "conv2d f16 1x11x9x56 70x3x3 s1 p1",
+           "conv2d f16 1x11x9x40 70x3x3 s1 p1"},
           32);
 }
 

@@ -5,6 +5,7 @@
 #include "compile/plan/plan.hpp"
 #include "frontends/problems/problem.hpp"
 #include "support/gpu_test.hpp"
+#include "support/plan_labels.hpp"
 #include "verify/checker.hpp"
 
 using namespace tosavk;
@@ -48,18 +49,13 @@ protected:
     std::shared_ptr<Device> used_;
 };
 
-int parts_of(const Plan& plan) {
-    const std::string& glsl = plan.dispatches.at(0).glsl;
-    const std::string key = "#define PARTS ";
-    const std::size_t at = glsl.find(key);
-    return at == std::string::npos ? 0 : std::stoi(glsl.substr(at + key.size()));
-}
+int parts_of(const Plan& plan) { return test::first_define(plan, "PARTS"); }
 
 TEST_P(TileParts, AgreeWithTheReference) {
     const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 0);
     for (const char* line :
          {"matmul f32 1x128x512x64", "matmul f32 2x120x333x60", "matmul f16 1x128x260x66", "matmul bf16 1x64x1024x32",
-          "matmul i8 2x128x264x128 rescale", "matmul i8 1x128x517x64 rescale", "conv2d f32 1x16x16x64 64x3x3 p1 clamp",
+          "matmul i8 2x128x1032x128 rescale", "matmul i8 1x128x517x64 rescale", "conv2d f32 1x16x16x64 64x3x3 p1 clamp",
           "conv2d f32 2x8x8x30 62x3x3 p2 d2", "conv2d f16 1x16x16x32 32x3x3 s1 p1", "conv2d f32 1x32x16x257 16x1x1",
           "conv2d i8 1x16x16x128 64x3x3 p1 rescale clamp", "conv2d i8 1x16x16x100 63x3x3 p1 rescale",
           "conv2d i8 1x32x16x1024 16x1x1 rescale", "conv3d f32 1x4x8x8x64 64x2x3x3 p1 clamp"}) {
@@ -69,7 +65,7 @@ TEST_P(TileParts, AgreeWithTheReference) {
         EXPECT_EQ(made.dispatches[1].kernel, "gemm_parts") << line;
         EXPECT_GT(parts_of(made), 1) << line;
         if (!GetParam().direct) {
-            EXPECT_NE(made.dispatches[0].glsl.find("#define SPLIT 1\n"), std::string::npos) << line;
+            EXPECT_EQ(test::first_define(made, "SPLIT"), 1) << line;
         }
         Checker checker(used_, std::make_shared<const Graph>(load_problem(line)));
         const CheckReport report = checker.run(seed);
@@ -85,6 +81,27 @@ TEST_P(TileParts, AsManyAsKeepTheDeviceBusy) {
     for (const char* line : {"matmul f32 1x2048x512x1024", "matmul f32 1x128x16x64", "matmul i16 1x128x512x64 rescale",
                              "transpose_conv2d f32 1x16x16x64 64x4x4 s2"})
         EXPECT_EQ(plan(line).dispatches.size(), 1u) << line;
+}
+
+/// Of windows of one pixel one pipeline has all sizes.
+TEST_P(TileParts, OfAllSizesAreOnePipeline) {
+    if (GetParam().direct) GTEST_SKIP() << "tiles in registers alone have their sizes";
+    const auto first = [&](const char* line) {
+        const Plan made = plan(line);
+        EXPECT_EQ(made.dispatches.size(), 2u) << line;
+        EXPECT_EQ(test::first_define(made, "FLAT"), 1) << line;
+        return std::make_pair(made.dispatches.at(0).glsl, made.dispatches.at(0).constants);
+    };
+    EXPECT_EQ(first("conv2d f32 1x32x16x512 64x1x1"), first("conv2d f32 1x16x16x1024 192x1x1"));
+    EXPECT_EQ(first("conv2d i8 1x32x16x1024 64x1x1 rescale"), first("conv2d i8 1x16x16x2048 192x1x1 rescale"));
+    const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 0);
+    for (const char* line :
+         {"conv2d f32 1x32x16x512 64x1x1", "conv2d f32 1x16x16x1024 192x1x1", "conv2d f32 2x9x7x512 68x1x1 clamp",
+          "conv2d f16 1x16x15x512 60x1x1", "conv2d i8 1x16x16x2048 196x1x1 rescale"}) {
+        Checker checker(used_, std::make_shared<const Graph>(load_problem(line)));
+        const CheckReport report = checker.run(seed);
+        EXPECT_TRUE(report.passed) << line << ", seed " << seed << "\n" << report.detail;
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, TileParts,

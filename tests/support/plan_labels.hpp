@@ -24,6 +24,14 @@ inline std::string labels(const Plan& plan) {
     return text;
 }
 
+/// What the first dispatch's shader defines a name as; 0: nothing.
+inline int first_define(const Plan& plan, const std::string& name) {
+    const std::string& glsl = plan.dispatches.at(0).glsl;
+    const std::string key = "#define " + name + " ";
+    const std::size_t at = glsl.find(key);
+    return at == std::string::npos ? 0 : std::stoi(glsl.substr(at + key.size()));
+}
+
 /// Of the plan with all passes, or without one.
 inline std::string plan_with(const Graph& graph, bool PlanOptions::* pass = nullptr) {
     PlanOptions options;

@@ -108,6 +108,12 @@ const std::vector<DeclaredConstant>& constants_of(const std::string& kernel) {
     return known.emplace(kernel, declared_constants(kernel_source(kernel))).first->second;
 }
 
+/// Whether the pass's variant of its kernel declares a constant.
+bool is_declared(const DeclaredConstant& constant, const KernelPass& pass) {
+    return std::all_of(constant.conditions.begin(), constant.conditions.end(),
+                       [&](const auto& text) { return condition_holds(text, pass.defines); });
+}
+
 }  // namespace
 
 std::string_view shader_file(const std::string& name) {
@@ -182,9 +188,8 @@ bool condition_holds(std::string_view condition, const std::vector<std::pair<std
 std::set<std::size_t> pushed_constants(const KernelPass& pass, bool late_sizes) {
     std::set<std::size_t> ids;
     for (const DeclaredConstant& constant : constants_of(pass.kernel)) {
-        const bool is_there = std::all_of(constant.conditions.begin(), constant.conditions.end(),
-                                          [&](const auto& text) { return condition_holds(text, pass.defines); });
-        if ((constant.is_pushed || (late_sizes && constant.is_late)) && is_there) ids.insert(constant.id);
+        if ((constant.is_pushed || (late_sizes && constant.is_late)) && is_declared(constant, pass))
+            ids.insert(constant.id);
     }
     return ids;
 }
@@ -200,12 +205,11 @@ std::vector<std::int32_t> specialization(const KernelPass& pass) {
             fail(fmt::format("the constant '{}' of the kernel '{}' is {}", name, pass.kernel,
                              found->is_float ? "a float" : "an integer"));
         if (values.size() <= found->id) values.resize(found->id + 1, 0);
-        values[found->id] = constant.bits;
+        // What its variant does not declare makes no other pipeline.
+        if (is_declared(*found, pass)) values[found->id] = constant.bits;
     }
     for (const DeclaredConstant& constant : declared) {
-        const bool is_there = std::all_of(constant.conditions.begin(), constant.conditions.end(),
-                                          [&](const auto& text) { return condition_holds(text, pass.defines); });
-        if (is_there && !pass.constants.contains(constant.name))
+        if (is_declared(constant, pass) && !pass.constants.contains(constant.name))
             fail(fmt::format("nothing gives the constant '{}' of the kernel '{}'", constant.name, pass.kernel));
     }
     return values;

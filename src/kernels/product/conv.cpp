@@ -43,6 +43,8 @@ std::optional<ConvProduct> conv_product(const NodeView& view, const DevicePlan& 
         .is_transposed = op == Op::transpose_conv2d,
         .is_float = operands->is_float,
         .is_wide = view.in(0).type == DType::i16,
+        .is_flat = op == Op::conv2d && g.window.taps() == 1 && y.stride == 1 && x.stride == 1 && y.in == y.out &&
+                   x.in == x.out && y.pad_before == 0 && x.pad_before == 0,
         // Of the output: the input may be part of a larger one, and sums must have the same order there.
         .is_vector = operands->is_float && op == Op::conv2d && g.window.taps() == 1 && g.batch * y.out * x.out == 1,
         .batch = g.window.phases(),
@@ -86,6 +88,10 @@ void add_product_operands(KernelChoice& choice, const NodeView& view, const Conv
                            {"K", p.inner},
                            {"ROW_ZP_CONSTANT", conv.operands.input_zp},
                            {"COLUMN_ZP_CONSTANT", conv.operands.weight_zp},
+                           {"ANY_ROWS", p.rows},
+                           {"ANY_COLUMNS", p.columns},
+                           {"ANY_K", p.inner},
+                           {"ANY_ROW_ZP", conv.operands.input_zp},
                            {"BIAS", view.in(2).shape[0]},
                            {"IH", y.in},
                            {"IW", x.in},

@@ -26,6 +26,12 @@ inline void define(KernelPass& choice, const char* name, std::int64_t value) {
     choice.defines.emplace_back(name, std::to_string(value));
 }
 
+/// Whether a tap's elements, less than four, are loaded one by one: of texels a load is a quad, whatever is taken of
+/// it.
+inline bool has_short_rows(const Product& p, const DevicePlan& device) {
+    return p.is_fp32 && p.inner < 4 && device.texel_elements == 0;
+}
+
 /// plan_tiles_in_parts() where tiles are in registers alone.
 std::optional<ProductChoice> plan_rows_in_parts(const Product& p, const DevicePlan& device, std::string& why,
                                                 int fixed_parts);

@@ -33,23 +33,33 @@ std::int64_t bytes_of(const Product& p, const Grid& grid) {
     return (p.is_half ? 8 : 16) * grid.split * tiles + 16 * (grid.split - 1) * grid.x * grid.y * grid.quads;
 }
 
-/// How many blocks lie in shared memory at a time: as many as make whole steps of a tap, but no more than fit.
+/// How many blocks lie in shared memory at a time: those with which the loop over the inner dimension costs least, of
+/// all that fit.
 int depth_of(const Product& p, Grid grid, const DevicePlan& device) {
-    const std::int64_t blocks = (p.inner + 3) / 4;
     // Words of MATMUL's columns are turned before they are stored, which takes registers.
     const bool turns_few = p.is_matrix && p.dot4 != Dot4::none && device.registers <= 128;
-    int most = (grid.tile_rows() > 128 || turns_few ? 2 : 4) * (p.is_half ? 2 : 1);
-    const auto fits = [&](int depth) {
+    const int most = (grid.tile_rows() > 128 || turns_few ? 2 : 4) * (p.is_half ? 2 : 1);
+    int best = 0;
+    std::int64_t least = 0;
+    for (int depth = most; depth > 0; depth /= 2) {
         grid.depth = depth;
-        return bytes_of(p, grid) <= device.product_tile_bytes;
-    };
-    while (most > 1 && !fits(most)) most /= 2;
-    // Each invocation loads at least one block of the rows.
-    for (int depth = most; depth > 1 && depth * grid.rows >= grid.x; depth /= 2) {
-        grid.depth = depth;
-        if (blocks % grid.step(p) == 0) return depth;
+        // Each invocation loads at least one block of the rows.
+        if (depth * grid.rows < grid.x || (depth > 1 && bytes_of(p, grid) > device.product_tile_bytes)) continue;
+        // A step waits twice for all invocations, which is about what two of its loads cost. Where taps are less than a
+        // step all blocks stand in one row, and the tap of each is found in every step. All are guesses.
+        const std::int64_t blocks = (p.inner + 3) / 4, step = grid.step(p);
+        const bool in_one_row = !p.is_matrix && blocks < step;
+        // The taps of four blocks of a load take registers.
+        if (in_one_row && depth > 1 && p.dot4 != Dot4::none && device.registers <= 128) continue;
+        const std::int64_t steps = in_one_row ? quotient_up(p.taps * blocks, step) : p.taps * quotient_up(blocks, step);
+        const std::int64_t no_whole = blocks % step == 0 ? 0 : p.taps;
+        const std::int64_t cost = steps * (2 + depth * (!in_one_row ? 1 : p.dot4 != Dot4::none ? 4 : 2)) + no_whole;
+        if (best == 0 || cost < least) {
+            best = depth;
+            least = cost;
+        }
     }
-    return p.dot4 != Dot4::none ? 1 : most;
+    return std::max(best, 1);
 }
 
 /// The grid with groups of a workgroup that have taps of their own, where each then has more blocks at a time: all of
@@ -63,7 +73,7 @@ Grid with_own_taps(const Product& p, const Grid& grid, const DevicePlan& device)
         taps.by_taps = true;
         if (p.taps % groups != 0 || 2 * groups < grid.split || taps.invocations() > max_invocations) continue;
         taps.depth = depth_of(p, taps, device);
-        if (bytes_of(p, taps) > device.product_tile_bytes || blocks % taps.step(p) != 0) continue;
+        if (bytes_of(p, taps) > device.product_tile_bytes || blocks < taps.step(p)) continue;
         if (taps.depth > grid.depth || blocks % grid.step(p) != 0) return taps;
     }
     return grid;
@@ -123,7 +133,13 @@ ProductChoice choice_of_tiles(const Product& p, const Grid& grid, std::int64_t p
     define(choice, "DEPTH", grid.depth);
     define(choice, "SPLIT", grid.split);
     define(choice, "TAP_SPLIT", grid.by_taps);
-    define(choice, "PARTS", parts);
+    define(choice, "SHORT_ROWS", has_short_rows(p, device));
+    // Parts have no operators behind them: one pipeline has them of all sizes.
+    const bool any_size = parts > 1 && p.is_flat && p.inner % 4 == 0 && p.columns % 4 == 0 && !grid.by_taps &&
+                          p.inner / 4 % grid.step(p) == 0;
+    define(choice, "FLAT", any_size);
+    define(choice, "PARTS", any_size ? 2 : parts);
+    if (any_size) set_constants(choice, {{"PART_COUNT", parts}});
     define(choice, "DOT4", static_cast<int>(p.dot4));
     define(choice, "HALF", p.is_half);
     choice.invocations = static_cast<std::uint32_t>(grid.invocations());
@@ -159,10 +175,11 @@ std::optional<ProductChoice> plan_shared_tiles(const Product& p, const DevicePla
     }
     const Grid grid = grid_of(p, device);
     const std::int64_t rows = grid.tile_rows(), quads = grid.tile_quads(), tiles = grid.tiles(p);
-    // Where they keep the device busy even half-empty ones do more than sums that are shared.
-    if (however_few == 0 && !device.chooses(2 * tiles * rows * quads <= 3 * p.batch * p.rows * p.quads() ||
-                                                tiles * grid.invocations() >= device.busy_invocations,
-                                            "full tiles")) {
+    // Where they keep the device busy even half-empty ones do more than sums that are shared. Where all
+    // but an eighth would be empty they multiply for nothing more than they save (of sums of 48 bits less is shared).
+    const std::int64_t all = tiles * rows * quads, full = p.batch * p.rows * p.quads();
+    const bool keeps_busy = tiles * grid.invocations() >= device.busy_invocations && (p.is_wide || all <= 8 * full);
+    if (however_few == 0 && !device.chooses(2 * all <= 3 * full || keeps_busy, "full tiles")) {
         why = fmt::format("a third of its tiles of {}x{} would be empty", rows, 4 * quads);
         return std::nullopt;
     }
