@@ -4,14 +4,26 @@
 // these are neighbours in memory. MANY blocks are taken at a time: their loads are on their way together. DOT4, of
 // convolutions: products of four 8-bit pairs are one instruction. SINGLE, of a convolution that is a matrix times a
 // vector of floats: an invocation takes every LANES-th inner element, MANY at a time, and its neighbours read the
-// columns of the next ones.
+// columns of the next ones. With FLAT one pipeline has any LANES too, and SIDE is 1.
 #extension GL_EXT_control_flow_attributes : require
 #include "lib/gemm_operands.glsl"
 #include "lib/gemm_sums.glsl"
 #include "lib/gemm_taps.glsl"
 
+#if FLAT
+layout(constant_id = 32) const int LANES_LOG2 = 2;  // pushed
+#define LANES (1 << LANES_LOG2)
+#define TILES_OF(invocations) ((invocations) >> LANES_LOG2)
+#define NO_QUAD_LEFT true
+// Whether all lanes have as many blocks.
+#define ALL_THERE (WHOLE_TURNS != 0)
+#else
+#define TILES_OF(invocations) ((invocations) / (LANES * SIDE))
+#define NO_QUAD_LEFT (QUADS % SIDE == 0)
+#define ALL_THERE (BLOCKS % (MANY * LANES) == 0)
+#endif
 #define ROW_GROUPS ((ROWS + TM - 1) / TM)
-const int ACROSS = (QUADS + SIDE - 1) / SIDE;
+#define ACROSS ((QUADS + SIDE - 1) / SIDE)
 
 // Arrays that are indexed by variables lie in memory on some GPUs.
 #define EACH_ROW [[unroll]] for (int r = 0; r < TM; ++r)
@@ -38,12 +50,13 @@ void fold(int local, int lane, int size) {
 }
 
 void main() {
-    int local = int(gl_LocalInvocationID.x), lane = local % (LANES * SIDE) / SIDE, size = int(gl_WorkGroupSize.x);
+    int local = int(gl_LocalInvocationID.x), own_tile = TILES_OF(local), size = int(gl_WorkGroupSize.x);
+    int lane = (local - own_tile * (LANES * SIDE)) / SIDE;
     int begin = local - lane * SIDE;  // where lane 0 of the tile has its sums
-    int tile = int(workgroup_index()) * (size / (LANES * SIDE)) + local / (LANES * SIDE);
+    int tile = int(workgroup_index()) * TILES_OF(size) + own_tile;
     int quad = tile % ACROSS * SIDE + local % SIDE, first = tile / ACROSS % ROW_GROUPS * TM;
     int batch = tile / ACROSS / ROW_GROUPS;
-    bool inside = batch < BATCH && (QUADS % SIDE == 0 || quad < QUADS);
+    bool inside = batch < BATCH && (NO_QUAD_LEFT || quad < QUADS);
     row_zp = X1(ROW_ZERO_POINT);
     column_zp = X1(COLUMN_ZP);
 
@@ -56,8 +69,6 @@ void main() {
 #if WIDE
     int pending = 0;
 #endif
-// Whether all lanes have as many blocks.
-#define ALL_THERE (BLOCKS % (MANY * LANES) == 0)
 #if HALF
 // Sums are flushed outside of the innermost loop, which asks at its end where all lanes have as many blocks: no load
 // waits for the answer then. (Where they have not, llvmpipe of Mesa 22 adds up what lanes past their end would.)

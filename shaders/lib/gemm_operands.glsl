@@ -10,13 +10,17 @@
 //        MATRIX: B [N,K,COLUMNS]
 //   in2  bias [BIAS]: 1 element, one a column, or more: then each phase has its own, in whole quads; none with MATRIX
 // FLAT: of a window of one tap, every output pixel is made of the input pixel of its number; one pipeline has all sizes
-// of whole quads of columns and whole steps of the inner dimension (gemm_tiles.comp), and all zero points of rows.
+// of whole quads of columns and inner elements (of gemm_tiles.comp whole steps of these) and all zero points of rows.
 layout(constant_id = 0) const int BATCH = 1;      // late: of MATRIX; phases
 #if FLAT
 layout(constant_id = 26) const int ANY_COLUMNS = 4;  // pushed
 layout(constant_id = 27) const int ANY_K = 4;        // pushed
 layout(constant_id = 28) const int ANY_ROW_ZP = 0;   // pushed
 layout(constant_id = 30) const int ANY_ROWS = 1;     // pushed
+#if !NO_BIAS
+layout(constant_id = 31) const int ANY_BIAS = 1;  // pushed
+#define BIAS ANY_BIAS
+#endif
 #define ROWS ANY_ROWS
 #define COLUMNS ANY_COLUMNS
 #define K ANY_K
@@ -428,7 +432,7 @@ void row8(int at, int k, out X4 x, out X4 y) {
 }
 #endif
 
-#ifndef NO_BIAS
+#if !NO_BIAS
 TOTAL4 bias4(int batch, int quad) {
 #if MATRIX && WIDE
     return wide_from(ivec4(0));

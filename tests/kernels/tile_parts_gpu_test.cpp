@@ -104,6 +104,35 @@ TEST_P(TileParts, OfAllSizesAreOnePipeline) {
     }
 }
 
+/// The same of those in one piece, in tiles or in sums that invocations share, with all that follows them.
+TEST_P(TileParts, OfOnePieceAreOnePipelineToo) {
+    if (GetParam().direct) GTEST_SKIP() << "tiles in registers alone have their sizes";
+    const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 0);
+    for (const char* kernel : {"gemm_tiles", "gemm_split"}) {
+        const bool in_tiles = kernel == std::string("gemm_tiles");
+        const auto used = test::open_with([&](DevicePlan& plan) {
+            plan = used_->plan();
+            plan.least_tiles = in_tiles ? 1 : 1000;
+            plan.tile_parts = 1;
+            plan.busy_invocations = in_tiles ? 1 : 65536;
+        });
+        const auto first = [&](const char* line) {
+            const Plan made = make_plan(load_problem(line), used->plan(), {});
+            EXPECT_EQ(made.dispatches.at(0).kernel, kernel) << line;
+            EXPECT_EQ(test::first_define(made, "FLAT"), 1) << line;
+            return std::make_pair(made.dispatches.at(0).glsl, made.dispatches.at(0).constants);
+        };
+        EXPECT_TRUE(first("conv2d f32 1x32x16x64 64x1x1 clamp") == first("conv2d f32 1x16x16x128 128x1x1 clamp"));
+        EXPECT_TRUE(first("conv2d i8 1x32x16x64 64x1x1 rescale") == first("conv2d i8 1x16x16x256 128x1x1 rescale"));
+        for (const char* line : {"conv2d f32 1x32x16x64 64x1x1 clamp", "conv2d f32 2x9x7x96 68x1x1 clamp",
+                                 "conv2d f16 1x16x15x48 60x1x1", "conv2d f32 1x5x5x20 12x1x1",
+                                 "conv2d i8 1x16x16x256 196x1x1 rescale clamp", "conv2d i8 3x9x16x36 20x1x1 rescale"}) {
+            const CheckReport report = Checker(used, std::make_shared<const Graph>(load_problem(line))).run(seed);
+            EXPECT_TRUE(report.passed) << kernel << ", " << line << ", seed " << seed << "\n" << report.detail;
+        }
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, TileParts,
                          ::testing::Values(Form{false, false}, Form{true, false}, Form{false, true}, Form{true, true}),
                          [](const auto& form) {

@@ -431,8 +431,9 @@ GroupSource SourceBuilder::finish(const std::string& end) {
 /// Takes the declarations of what becomes a push constant out of the text, so that other sizes need no other pipeline.
 std::string SourceBuilder::take_pushed(std::string& text) {
     std::set<std::size_t> ids = pass_ ? pushed_constants(*pass_, late_sizes_) : std::set<std::size_t>();
-    // Of a kernel whose sizes are pushed, those of what follows it that depend on an outermost one are too.
-    if (late_sizes_ || !ids.empty()) ids.merge(late_);
+    // Of a kernel that one pipeline has for all sizes so are the numbers of what follows it.
+    if (late_sizes_) ids.merge(late_);
+    else if (!ids.empty()) ids.merge(integers_);
     std::string block;
     for (const std::size_t id : ids) {
         if (source_.pushed.size() == most_pushed) break;

@@ -79,6 +79,7 @@ public:
         source_.constants.push_back(value);
         const auto id = source_.constants.size() - 1;
         if (late) late_.insert(id);
+        integers_.insert(id);
         params_ += fmt::format("layout(constant_id = {}) const int P{} = 0;\n", id, id);
         return fmt::format("P{}", id);
     }
@@ -153,7 +154,8 @@ private:
     std::set<std::string> libraries_;   ///< files that the members' expressions need
     std::int64_t library_members_ = 0;  ///< of how many members
     std::string params_, functions_;
-    std::set<std::size_t> late_;  ///< ids of constants that become push constants where sizes do
+    std::set<std::size_t> late_;      ///< ids of constants that become push constants where sizes do
+    std::set<std::size_t> integers_;  ///< ids of all constants that are integers
     Scope body_;
     std::map<ValueId, Name> variables_;  ///< members' results (and the anchor's)
     std::set<std::size_t> written_;      ///< numbers of what is made where it is read, once its function is there

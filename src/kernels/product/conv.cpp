@@ -92,6 +92,7 @@ void add_product_operands(KernelChoice& choice, const NodeView& view, const Conv
                            {"ANY_COLUMNS", p.columns},
                            {"ANY_K", p.inner},
                            {"ANY_ROW_ZP", conv.operands.input_zp},
+                           {"ANY_BIAS", view.in(2).shape[0]},
                            {"BIAS", view.in(2).shape[0]},
                            {"IH", y.in},
                            {"IW", x.in},
@@ -147,7 +148,7 @@ void set_corrected_bias(KernelChoice& choice, const NodeView& view, const ConvPr
             std::ranges::copy(std::as_bytes(std::span(values)), to.begin());
         });
     choice.operands.back() = {no_id, DType::i32, corrected, view.in(2).name + " less zero points"};
-    choice.constants.at("BIAS") = count;
+    choice.constants.at("BIAS") = choice.constants.at("ANY_BIAS") = count;
 }
 
 /// As one of the kernels of kernels/product/product.hpp.

@@ -337,7 +337,6 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
     while (fixed_lanes == 0 && 2 * lanes * side <= size && !device.chooses(enough(), "lanes", lanes)) lanes *= 2;
     KernelChoice choice = choice_of(p, "gemm_split");
     define(choice, "TM", rows);
-    define(choice, "LANES", lanes);
     // Columns that come at run time would be packed by everyone who reads them.
     const Dot4 dot4 = p.is_matrix ? Dot4::none : p.dot4;
     define(choice, "DOT4", static_cast<int>(dot4));
@@ -351,6 +350,14 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
     if (device.has_few_registers() || loads_are_loops(device) || p.is_wide) many = least;
     while (many > least && !device.chooses(all % (many * lanes) == 0, "many", many)) many /= 2;
     define(choice, "MANY", many);
+    const bool any_size = device.product_tiles && has_any_size(p) && !is_single;
+    define(choice, "FLAT", any_size);
+    if (any_size) {
+        define(choice, "WHOLE_TURNS", p.blocks() % (many * lanes) == 0);
+        set_constants(choice, {{"LANES_LOG2", std::countr_zero(static_cast<std::uint64_t>(lanes))}});
+    } else {
+        define(choice, "LANES", lanes);
+    }
     const std::int64_t invocations = std::max<std::int64_t>(device.workgroup_size, lanes * side),
                        across = tiles / p.quads() * quotient_up(p.quads(), side);
     choice.invocations = static_cast<std::uint32_t>(invocations);

@@ -32,6 +32,9 @@ inline bool has_short_rows(const Product& p, const DevicePlan& device) {
     return p.is_fp32 && p.inner < 4 && device.texel_elements == 0;
 }
 
+/// Whether one pipeline may have the product in all sizes (FLAT in lib/gemm_operands.glsl).
+inline bool has_any_size(const Product& p) { return p.is_flat && p.inner % 4 == 0 && p.columns % 4 == 0; }
+
 /// plan_tiles_in_parts() where tiles are in registers alone.
 std::optional<ProductChoice> plan_rows_in_parts(const Product& p, const DevicePlan& device, std::string& why,
                                                 int fixed_parts);

@@ -134,12 +134,10 @@ ProductChoice choice_of_tiles(const Product& p, const Grid& grid, std::int64_t p
     define(choice, "SPLIT", grid.split);
     define(choice, "TAP_SPLIT", grid.by_taps);
     define(choice, "SHORT_ROWS", has_short_rows(p, device));
-    // Parts have no operators behind them: one pipeline has them of all sizes.
-    const bool any_size = parts > 1 && p.is_flat && p.inner % 4 == 0 && p.columns % 4 == 0 && !grid.by_taps &&
-                          p.inner / 4 % grid.step(p) == 0;
+    const bool any_size = has_any_size(p) && !grid.by_taps && p.inner / 4 % grid.step(p) == 0;
     define(choice, "FLAT", any_size);
-    define(choice, "PARTS", any_size ? 2 : parts);
-    if (any_size) set_constants(choice, {{"PART_COUNT", parts}});
+    define(choice, "PARTS", any_size ? std::min<std::int64_t>(parts, 2) : parts);
+    if (any_size && parts > 1) set_constants(choice, {{"PART_COUNT", parts}});
     define(choice, "DOT4", static_cast<int>(p.dot4));
     define(choice, "HALF", p.is_half);
     choice.invocations = static_cast<std::uint32_t>(grid.invocations());
