@@ -325,7 +325,7 @@ X4 short_row(uint at) {
 X4 row4(int at, int k) {
     uint i = uint(TAP_START(at) + k);
     X4 v;
-    if (K % 4 == 0) {
+    if (HAS_QUADS) {
         v = LESS_ROW_ZP(in0_load4q(i >> 2));
     } else {
         int left = min(K - k, 4);
@@ -340,7 +340,7 @@ X4 row4(int at, int k) {
 // where the columns have theirs.
 int row_word(int at, int k) {
     uint i = uint(TAP_START(at) + k);
-    int word = ROW_BITS(K % 4 == 0 ? in0_word4q(i >> 2) : pack_i8(in0_loadn(i, uint(min(K - k, 4)))));
+    int word = ROW_BITS(HAS_QUADS ? in0_word4q(i >> 2) : pack_i8(in0_loadn(i, uint(min(K - k, 4)))));
     return IN_PADDING(at) ? pack_i8(ivec4(row_zp)) : word;
 }
 #endif
@@ -399,7 +399,7 @@ ivec4 turned_bytes(int a, int b, int c, int d) {
 #if MATRIX
 // Past the last inner element there is the zero point alone. `at` as column4() has it.
 int column_word(int batch, int k, int quad, int at) {
-    if (K % 4 != 0 && k >= K) return pack_i8(ivec4(column_zp));
+    if (!HAS_QUADS && k >= K) return pack_i8(ivec4(column_zp));
     if (COLUMNS % 4 == 0) return in1_word4q(uint(at));
     return pack_i8(in1_loadn(uint((batch * K + k) * COLUMNS + quad * 4), uint(min(COLUMNS - quad * 4, 4))));
 }
@@ -455,7 +455,7 @@ TOTAL4 bias4(int batch, int quad) {
 #if MATRIX
 // `at`, where the quad lies in quads of the tensor, counts where rows have whole ones.
 X4 column4(int batch, int k, int quad, int at) {
-    if (K % 4 != 0 && k >= K) return X4(0);
+    if (!HAS_QUADS && k >= K) return X4(0);
     X4 v = COLUMNS % 4 == 0 ? in1_load4q(uint(at))
                             : in1_loadn(uint((batch * K + k) * COLUMNS + quad * 4), uint(min(COLUMNS - quad * 4, 4)));
     return LESS_COLUMN_ZP(v);
@@ -475,30 +475,4 @@ X4 column4(int batch, int k, int quad) { return column4(batch, k, quad, COLUMN_A
     ivec4 words##c = weight_words(uint(COLUMN_QUAD(quad) * MOST_BLOCKS + block));               \
     X4 w##c##0 = unpack_i8(words##c.x) - column_zp, w##c##1 = unpack_i8(words##c.y) - column_zp, \
        w##c##2 = unpack_i8(words##c.z) - column_zp, w##c##3 = unpack_i8(words##c.w) - column_zp;
-#endif
-
-#if STEP_K == 8
-// The same of eight inner elements: w<c>0 to w<c>7; `block` is even.
-#if MATRIX
-#define LOAD_COLUMNS8(c, quad)                                                              \
-    LOAD_COLUMNS(c, quad)                                                                                         \
-    X4 w##c##4 = column4(batch, k + 4, quad), w##c##5 = column4(batch, k + 5, quad),                              \
-       w##c##6 = column4(batch, k + 6, quad), w##c##7 = column4(batch, k + 7, quad);
-#else
-#if X_FLOAT
-#define LOAD_COLUMNS8(c, quad)                                                              \
-    LOAD_COLUMNS(c, quad)                                                                       \
-    X4 w##c##4, w##c##5, w##c##6, w##c##7;                                                      \
-    COLUMNS8(from##c + 16u, w##c##4, w##c##5)                                                   \
-    COLUMNS8(from##c + 24u, w##c##6, w##c##7)
-#else
-#define LOAD_COLUMNS8(c, quad)                                                              \
-    ivec4 words##c, more##c;                                                                    \
-    COLUMNS8(uint((COLUMN_QUAD(quad) * MOST_BLOCKS + block) * 4), words##c, more##c)            \
-    X4 w##c##0 = unpack_i8(words##c.x) - column_zp, w##c##1 = unpack_i8(words##c.y) - column_zp, \
-       w##c##2 = unpack_i8(words##c.z) - column_zp, w##c##3 = unpack_i8(words##c.w) - column_zp, \
-       w##c##4 = unpack_i8(more##c.x) - column_zp, w##c##5 = unpack_i8(more##c.y) - column_zp,   \
-       w##c##6 = unpack_i8(more##c.z) - column_zp, w##c##7 = unpack_i8(more##c.w) - column_zp;
-#endif
-#endif
 #endif

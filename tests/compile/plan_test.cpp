@@ -647,6 +647,24 @@ TEST(Plan, LongChainsAreSplit) {
     EXPECT_LE(plan.dispatches.size(), 16u);
 }
 
+// A GPU's compiler spills what a shader of many long functions keeps.
+TEST(Plan, LongFunctionsAreSplitByRegisters) {
+    GraphBuilder b("quotients");
+    const ValueId x = b.input("x", DType::fp32, {64}), y = b.input("y", DType::fp32, {64});
+    ValueId v = x;
+    for (int i = 0; i < 12; ++i) v = b.add1(Op::divide, {v, y}, DType::fp32, {}, "n" + std::to_string(i));
+    b.output(v);
+    const Graph graph = b.finish();
+    const auto dispatches = [&](std::uint32_t registers) {
+        DevicePlan device = test_device();
+        device.registers = registers;
+        return make_plan(graph, device, {}).dispatches.size();
+    };
+    EXPECT_EQ(dispatches(1024), 1u);
+    EXPECT_EQ(dispatches(256), 3u);  // each is worth 60 operations
+    EXPECT_EQ(dispatches(64), 6u);
+}
+
 // The operands of a residual ADD are rescaled where they are added, not written in i32 beside the i8 value.
 TEST(Plan, CheapStepsAreComputedWhereTheyAreConsumed) {
     GraphBuilder b("residual");

@@ -11,6 +11,15 @@ namespace {
 
 /// Members that one shader may have: longer chains are split, so that no shader grows without bound. A guess.
 constexpr std::size_t max_members = 64;
+/// What they may be worth beside the largest of them (GroupLeaves::operations) by the registers of an invocation, less
+/// of rows, whose passes take some: a GPU's compiler moves ahead of its use what does not wait, until it spills. Mali's
+/// does from about 80 for 64 registers on, Intel's from 160 for 128, of rows from 70.
+bool is_short(const GroupGraph& fusion, const Group& group, const GroupLeaves& leaves) {
+    const std::int64_t registers = fusion.device.registers;
+    const std::int64_t most =
+        group.rows ? std::max<std::int64_t>(registers / 2, 64) : std::max<std::int64_t>(registers, 80);
+    return registers > 256 || leaves.operations <= most;
+}
 /// Registers of 32 bits that members may need at once: GPUs give an invocation at most 255 or 256.
 constexpr std::size_t max_registers = 256;
 
@@ -105,7 +114,7 @@ bool takes_followers(const Group& group) {
 
 bool fits(const GroupGraph& fusion, const Group& group) {
     const GroupLeaves leaves = leaves_of(fusion.graph, group, fusion.device, Outputs::open);
-    return leaves.members <= max_members && leaves.registers <= max_registers &&
+    return leaves.members <= max_members && is_short(fusion, group, leaves) && leaves.registers <= max_registers &&
            leaves.bindings + count_outputs(fusion, group) <= fusion.device.max_buffers;
 }
 

@@ -57,9 +57,9 @@ bool reads_in_register(const GroupGraph& fusion, const Node& node, std::size_t t
 
 /// Whether elementwise nodes, or stores, may join the group.
 bool takes_followers(const Group& group);
-/// Whether one dispatch can be the group: members, registers, and buffers with what it must write, which are graph
-/// outputs and values with a consumer outside. A consumer that joins later only makes these fewer, so a group that fits
-/// once always will.
+/// Whether one dispatch can be the group: members, what they compute, registers, and buffers with what it must write,
+/// which are graph outputs and values with a consumer outside. A consumer that joins later only makes these fewer, so a
+/// group that fits once always will.
 bool fits(const GroupGraph& fusion, const Group& group);
 /// The new group's index.
 std::size_t add_group(GroupGraph& fusion, Group group, std::set<std::size_t> needs);

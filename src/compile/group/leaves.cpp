@@ -220,8 +220,21 @@ void Walk::add_members(Outputs outputs) {
 }
 
 GroupLeaves Walk::finish() {
-    found_.members = group_.members.size();
-    for (const Group::Prologue& prologue : group_.prologues) found_.members += prologue.members.size();
+    std::int64_t largest = 0;
+    const auto count = [&](const std::vector<NodeId>& members) {
+        found_.members += members.size();
+        for (const NodeId id : members) {
+            const Node& node = graph_.node(id);
+            const bool once_a_row =
+                group_.rows && element_count(graph_.value(node.outputs.front()).shape) <= group_.rows->count;
+            const std::int64_t operations = once_a_row ? 0 : op_def(node.op).operations;
+            found_.operations += operations;
+            largest = std::max(largest, operations);
+        }
+    };
+    count(group_.members);
+    for (const Group::Prologue& prologue : group_.prologues) count(prologue.members);
+    found_.operations -= largest;
     for (const GroupLeaves::Read& read : found_.reads) {
         const std::uint64_t bytes = operand_bytes(
             graph_, read.operand, group_.choice ? group_.choice->scratch_bytes : std::vector<std::uint64_t>());

@@ -20,8 +20,10 @@ struct GroupLeaves {
     std::map<ValueId, std::size_t> numbers;  ///< of what members read or make where they read it, by value
     std::set<std::size_t> made;              ///< those that are no buffer, but made where they are read
     std::size_t members = 0;                 ///< nodes, those of prologues included
-    std::size_t bindings = 0;                ///< of the reads; large tensors take several
-    std::size_t registers = 0;               ///< of 32 bits, that one quad of members keeps at once, about
+    /// Of these nodes but the largest one, OpDef::operations; of rows, of what is made of each of their elements.
+    std::int64_t operations = 0;
+    std::size_t bindings = 0;   ///< of the reads; large tensors take several
+    std::size_t registers = 0;  ///< of 32 bits, that one quad of members keeps at once, about
 };
 
 /// Of the dispatch that makes the group's results. Walks operands, prologues, members and stores in the order in which

@@ -73,6 +73,7 @@ std::optional<ConvProduct> flat_product(const NodeView& view, const DevicePlan& 
     conv->product.unpacks = unpacks(view.in(0).type, device);
     if (loop_steps(device, 1, conv->product.passes(), why) != 1) return std::nullopt;
     if (view.in(2).is_constant()) conv->product.dot4 = dot4_of(view.in(0).type, device);
+    conv->product.sums_rows = conv->product.dot4 != Dot4::none && conv->operands.weight_zp != 0;
     return conv;
 }
 

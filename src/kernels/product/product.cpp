@@ -353,7 +353,7 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
     const bool any_size = device.product_tiles && has_any_size(p) && !is_single;
     define(choice, "FLAT", any_size);
     if (any_size) {
-        define(choice, "WHOLE_TURNS", p.blocks() % (many * lanes) == 0);
+        define(choice, "WHOLE_TURNS", (many > 1 || p.is_half) && p.blocks() % (many * lanes) == 0);
         set_constants(choice, {{"LANES_LOG2", std::countr_zero(static_cast<std::uint64_t>(lanes))}});
     } else {
         define(choice, "LANES", lanes);

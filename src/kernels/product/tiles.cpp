@@ -50,7 +50,7 @@ int depth_of(const Product& p, Grid grid, const DevicePlan& device) {
         const std::int64_t blocks = (p.inner + 3) / 4, step = grid.step(p);
         const bool in_one_row = !p.is_matrix && blocks < step;
         // The taps of four blocks of a load take registers.
-        if (in_one_row && depth > 1 && p.dot4 != Dot4::none && device.registers <= 128) continue;
+        if (in_one_row && depth * grid.rows > 8 && p.dot4 != Dot4::none && device.registers <= 128) continue;
         const std::int64_t steps = in_one_row ? quotient_up(p.taps * blocks, step) : p.taps * quotient_up(blocks, step);
         const std::int64_t no_whole = blocks % step == 0 ? 0 : p.taps;
         const std::int64_t cost = steps * (2 + depth * (!in_one_row ? 1 : p.dot4 != Dot4::none ? 4 : 2)) + no_whole;
@@ -74,6 +74,7 @@ Grid with_own_taps(const Product& p, const Grid& grid, const DevicePlan& device)
         if (p.taps % groups != 0 || 2 * groups < grid.split || taps.invocations() > max_invocations) continue;
         taps.depth = depth_of(p, taps, device);
         if (bytes_of(p, taps) > device.product_tile_bytes || blocks < taps.step(p)) continue;
+        if (taps.rows * taps.depth < taps.x) continue;
         if (taps.depth > grid.depth || blocks % grid.step(p) != 0) return taps;
     }
     return grid;
@@ -87,9 +88,10 @@ Grid grid_of(const Product& p, const DevicePlan& device, bool may_split = true) 
     for (const int x : {8, 4, 2}) {
         for (const int size : {128, 64}) {
             // Sums of 48 bits take three or four times the registers; so does it take some to find the rows of a
-            // volume, and to convert what lies there.
+            // volume, and to convert what lies there, or to sum up rows beside the products.
             const bool fits_little = device.registers <= 128;
-            const bool crowded = p.is_wide || (p.is_volume && p.is_float && !p.is_fp32 && fits_little);
+            const bool converts = p.is_volume && p.is_float && !p.is_fp32;
+            const bool crowded = p.is_wide || (fits_little && (converts || p.sums_rows));
             const int rows = !crowded ? 8 : p.is_wide && p.is_matrix && fits_little ? 2 : 4;
             const Grid grid{x, size / x, rows, p.is_wide ? 1 : static_cast<int>(device.tile_quads), 1, 1};
             if (grid.y > 32) continue;
@@ -114,7 +116,8 @@ Grid grid_of(const Product& p, const DevicePlan& device, bool may_split = true) 
     while (may_split && !p.is_wide && best.invocations() < 256 && !device.chooses(enough(), "parts", best.split))
         best.split *= 2;
     best.depth = depth_of(p, best, device);
-    while (best.split > 1 && bytes_of(p, best) > device.product_tile_bytes) {
+    // Each invocation loads at least one block of the rows, and what lies in shared memory fits there.
+    while (best.split > 1 && (best.rows * best.depth < best.x || bytes_of(p, best) > device.product_tile_bytes)) {
         best.split /= 2;
         best.depth = depth_of(p, best, device);
     }
