@@ -1,8 +1,10 @@
+#include "kernels/common/operands.hpp"
 #include "kernels/product/product_choice.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace tosavk {
 
