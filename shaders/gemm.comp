@@ -8,21 +8,21 @@
 #if STEP_K == 8
 // As LOAD_COLUMNS, but of eight inner elements: w<c>0 to w<c>7; `block` is even.
 #if MATRIX
-#define LOAD_COLUMNS8(c, quad)                                                              \
+#define LOAD_COLUMNS8(c, quad)                                                                  \
     LOAD_COLUMNS(c, quad)                                                                                         \
     X4 w##c##4 = column4(batch, k + 4, quad), w##c##5 = column4(batch, k + 5, quad),                              \
        w##c##6 = column4(batch, k + 6, quad), w##c##7 = column4(batch, k + 7, quad);
 #else
 #if X_FLOAT
-#define LOAD_COLUMNS8(c, quad)                                                              \
+#define LOAD_COLUMNS8(c, quad)                                                                  \
     LOAD_COLUMNS(c, quad)                                                                       \
     X4 w##c##4, w##c##5, w##c##6, w##c##7;                                                      \
-    COLUMNS8(from##c + 16u, w##c##4, w##c##5)                                                   \
-    COLUMNS8(from##c + 24u, w##c##6, w##c##7)
+    COLUMNS8(from##c + 4u, w##c##4, w##c##5)                                                    \
+    COLUMNS8(from##c + 6u, w##c##6, w##c##7)
 #else
-#define LOAD_COLUMNS8(c, quad)                                                              \
+#define LOAD_COLUMNS8(c, quad)                                                                  \
     ivec4 words##c, more##c;                                                                    \
-    COLUMNS8(uint((COLUMN_QUAD(quad) * MOST_BLOCKS + block) * 4), words##c, more##c)            \
+    COLUMNS8(uint(COLUMN_QUAD(quad) * MOST_BLOCKS + block), words##c, more##c)                  \
     X4 w##c##0 = unpack_i8(words##c.x) - column_zp, w##c##1 = unpack_i8(words##c.y) - column_zp, \
        w##c##2 = unpack_i8(words##c.z) - column_zp, w##c##3 = unpack_i8(words##c.w) - column_zp, \
        w##c##4 = unpack_i8(more##c.x) - column_zp, w##c##5 = unpack_i8(more##c.y) - column_zp,   \

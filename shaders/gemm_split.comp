@@ -1,14 +1,30 @@
 // Matrix product of few rows or columns, for MATMUL and convolutions: LANES invocations share a tile of TM rows x 4
-// columns, take every LANES-th block of the inner dimension and fold their sums as a tree. LANES is a power of two
-// from TM up to the workgroup size. SIDE tiles lie side by side, so that neighbours read neighbouring columns where
-// these are neighbours in memory. MANY blocks are taken at a time: their loads are on their way together. DOT4, of
-// convolutions: products of four 8-bit pairs are one instruction. SINGLE, of a convolution that is a matrix times a
-// vector of floats: an invocation takes every LANES-th inner element, MANY at a time, and its neighbours read the
-// columns of the next ones. With FLAT one pipeline has any LANES too, and SIDE is 1.
+// columns, take every LANES-th block of the inner dimension (JOINED: every LANES-th MANY of them) and fold their sums
+// as a tree. LANES is a power of two from TM up to the workgroup size. SIDE tiles lie side by side, so that neighbours
+// read neighbouring columns where these are neighbours in memory. MANY blocks are taken at a time: their loads are on
+// their way together. DOT4, of convolutions: products of four 8-bit pairs are one instruction. SINGLE, of a convolution
+// that is a matrix times a vector of floats: an invocation takes every LANES-th inner element, MANY at a time, and its
+// neighbours read the columns of the next ones. JOINED: the MANY blocks of an invocation lie side by side in one tap,
+// for which it looks once. With FLAT one pipeline has any LANES too, and SIDE is 1.
 #extension GL_EXT_control_flow_attributes : require
 #include "lib/gemm_operands.glsl"
 #include "lib/gemm_sums.glsl"
 #include "lib/gemm_taps.glsl"
+
+#if JOINED
+// The quad that lies `next` quads after the first one of a tap, of rows of whole quads.
+#if DOT4
+int row_word(Tap tap, int next) {
+    int word = ROW_BITS(in0_word4q(tap.from + uint(next)));
+    return tap.inside ? word : pack_i8(ivec4(row_zp));
+}
+#else
+X4 row4(Tap tap, int next) {
+    X4 v = LESS_ROW_ZP(in0_load4q(tap.from + uint(next)));
+    return tap.inside ? v : X4(0);
+}
+#endif
+#endif
 
 #if FLAT
 layout(constant_id = 32) const int LANES_LOG2 = 2;  // pushed
@@ -21,6 +37,15 @@ layout(constant_id = 32) const int LANES_LOG2 = 2;  // pushed
 #define TILES_OF(invocations) ((invocations) / (LANES * SIDE))
 #define NO_QUAD_LEFT (QUADS % SIDE == 0)
 #define ALL_THERE (BLOCKS % (MANY * LANES) == 0)
+#endif
+#if JOINED
+#define FIRST_BLOCK (lane * MANY)
+#define NEXT_BLOCK 1
+#define IS_THERE(block) true
+#else
+#define FIRST_BLOCK lane
+#define NEXT_BLOCK LANES
+#define IS_THERE(block) (ALL_THERE || (block) < BLOCKS)
 #endif
 #define ROW_GROUPS ((ROWS + TM - 1) / TM)
 #define ACROSS ((QUADS + SIDE - 1) / SIDE)
@@ -74,7 +99,7 @@ void main() {
 // waits for the answer then. (Where they have not, llvmpipe of Mesa 22 adds up what lanes past their end would.)
 #define EVEN (TRANSPOSED == 0 && ALL_THERE)
 #define BEGIN_BLOCKS                                           \
-    for (int turn = lane; inside && turn < BLOCKS;) {          \
+    for (int turn = FIRST_BLOCK; inside && turn < BLOCKS;) {   \
         int end = min(turn + FLUSH_BLOCKS * LANES, BLOCKS);    \
         for (; EVEN || turn < end;) {
 #define END_BLOCKS                                             \
@@ -84,7 +109,7 @@ void main() {
         EACH_ROW { FLUSH_SUM(r) }                              \
     }
 #else
-#define BEGIN_BLOCKS for (int turn = lane; inside && turn < BLOCKS; turn += MANY * LANES) {
+#define BEGIN_BLOCKS for (int turn = FIRST_BLOCK; inside && turn < BLOCKS; turn += MANY * LANES) {
 #define END_BLOCKS }
 #endif
 #if SINGLE
@@ -109,27 +134,42 @@ void main() {
     }
 #else
     BEGIN_BLOCKS
+#if JOINED
+    Block first_block = block_at(turn);
+    Tap taps[TM];
+    EACH_ROW {
+        taps[r] = tap_of(rows[r], first_block.ky, first_block.kx);
+        taps[r].from += uint(first_block.k) / 4u;
+    }
+#endif
 #if MANY == 1
     {
         int block = turn;
 #else
     [[unroll]] for (int i = 0; i < MANY; ++i) {
-        int block = turn + i * LANES;
-        if (i > 0 && !ALL_THERE && block >= BLOCKS) break;
+        int block = turn + i * NEXT_BLOCK;
+        if (i > 0 && !IS_THERE(block)) break;
 #endif
+#if JOINED
+#define ROW_WORD(r) row_word(taps[r], i)
+#define ROW4(r) row4(taps[r], i)
+#else
         Block at = block_at(block);
         int k = at.k, offset = tap_offset(at.ky, at.kx);
+#define ROW_WORD(r) row_word(tap_at(rows[r], at.ky, at.kx, offset), k)
+#define ROW4(r) row4(tap_at(rows[r], at.ky, at.kx, offset), k)
+#endif
 #if DOT4
         ivec4 words = weight_words(uint(COLUMN_QUAD(quad) * MOST_BLOCKS + block));
         EACH_ROW {
-            int a = row_word(tap_at(rows[r], at.ky, at.kx, offset), k);
+            int a = ROW_WORD(r);
             acc[r] += products(a, words);
             if (column_zp != 0) acc[r] -= SUM_OF_ROW(a) * column_zp;
         }
 #else
         LOAD_COLUMNS(0, quad)
         EACH_ROW {
-            X4 x = row4(tap_at(rows[r], at.ky, at.kx, offset), k);
+            X4 x = ROW4(r);
 #if WIDE
             ADD(r, x.x, w00)
             ADD(r, x.y, w01)

@@ -146,7 +146,16 @@ int floor_divide(int a, int b) { return (a >= 0 ? a : a - b + 1) / b; }
 #if MATRIX || FLAT
 #define PADDED false
 #elif TRANSPOSED
-#define PADDED true
+// Phase 0 reaches farthest before the input, phase STRIDE - 1 farthest past it. Outputs past the edge count too, so
+// that this may be true in vain.
+bool may_be_padded() {
+    int before_y = MOST_TAPS_Y - 1 - floor_divide(-PAD_TOP, STRIDE_Y),
+        before_x = MOST_TAPS_X - 1 - floor_divide(-PAD_LEFT, STRIDE_X);
+    int past_y = floor_divide(STRIDE_Y - 1 - PAD_TOP, STRIDE_Y) + PHASE_H - IH,
+        past_x = floor_divide(STRIDE_X - 1 - PAD_LEFT, STRIDE_X) + PHASE_W - IW;
+    return max(max(before_y, before_x), max(past_y, past_x)) > 0;
+}
+#define PADDED may_be_padded()
 #else
 // (No || of constants: glslang makes invalid code of several.)
 bool may_be_padded() {
@@ -445,10 +454,11 @@ TOTAL4 bias4(int batch, int quad) {
 }
 #endif
 
+// Two quads of weights; `at` counts quads.
 #ifdef IN1_EIGHTS
-#define COLUMNS8(i, a, b) in1_load8(i, a, b);
+#define COLUMNS8(at, a, b) in1_load8((at) * 4u, a, b);
 #else
-#define COLUMNS8(i, a, b) a = in1_load4q((i) >> 2), b = in1_load4q(((i) >> 2) + 1u);
+#define COLUMNS8(at, a, b) a = in1_load4q(at), b = in1_load4q((at) + 1u);
 #endif
 
 // A quad of columns of inner elements 4 * block .. 4 * block + 3, zero past the last one: w<c>0 to w<c>3.
@@ -466,10 +476,10 @@ X4 column4(int batch, int k, int quad) { return column4(batch, k, quad, COLUMN_A
        w##c##2 = column4(batch, k + 2, quad), w##c##3 = column4(batch, k + 3, quad);
 #elif X_FLOAT
 #define LOAD_COLUMNS(c, quad)                                                                   \
-    uint from##c = uint((COLUMN_QUAD(quad) * MOST_BLOCKS + block) * 16);                        \
+    uint from##c = uint((COLUMN_QUAD(quad) * MOST_BLOCKS + block) * 4);                         \
     X4 w##c##0, w##c##1, w##c##2, w##c##3;                                                      \
     COLUMNS8(from##c, w##c##0, w##c##1)                                                         \
-    COLUMNS8(from##c + 8u, w##c##2, w##c##3)
+    COLUMNS8(from##c + 2u, w##c##2, w##c##3)
 #else
 #define LOAD_COLUMNS(c, quad)                                                                   \
     ivec4 words##c = weight_words(uint(COLUMN_QUAD(quad) * MOST_BLOCKS + block));               \

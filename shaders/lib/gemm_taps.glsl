@@ -70,11 +70,19 @@ int tap_offset(int ky, int kx) {
 #endif
 }
 
+bool is_inside(Taps taps, int ky, int kx) {
+    return !PADDED || ((taps.rows >> ky) & (taps.columns >> kx) & 1u) != 0u;
+}
+
 // The element at which a tap begins; -1 in the padding. `offset` is its tap_offset().
 int tap_at(Taps taps, int ky, int kx, int offset) {
     if (!FEW_TAPS) return tap_at(taps.row, ky, kx);
-    bool inside = !PADDED || ((taps.rows >> ky) & (taps.columns >> kx) & 1u) != 0u;
-    return inside ? taps.from + offset : -1;
+    return is_inside(taps, ky, kx) ? taps.from + offset : -1;
 }
 
-Tap tap_of(Taps taps, int ky, int kx) { return tap_of(tap_at(taps, ky, kx, tap_offset(ky, kx))); }
+Tap tap_of(Taps taps, int ky, int kx) {
+    if (!FEW_TAPS) return tap_of(tap_at(taps.row, ky, kx));
+    bool inside = is_inside(taps, ky, kx);
+    uint from = inside ? uint(taps.from + tap_offset(ky, kx)) : 0u;
+    return Tap(inside, HAS_QUADS ? from / 4u : from);
+}

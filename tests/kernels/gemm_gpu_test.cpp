@@ -143,6 +143,23 @@ TEST_P(Products, LinesAgreeWithTheReference) {
         check(load_problem(line), line);
 }
 
+TEST_P(Products, BlocksThatAreTakenTogetherLieInOneTap) {
+    if (std::string(GetParam().kernel) != "gemm_split")
+        GTEST_SKIP() << "taps are found for each block, or once for all";
+    for (const char* line :
+         {"conv2d f32 1x6x7x24 20x3x3 p1 clamp", "conv2d i8 2x9x7x32 33x3x3 s2 p1 d2 rescale",
+          "conv2d i8 1x5x5x128 12x3x3 p1 rescale", "conv2d bf16 1x6x5x16 9x1x5 p0,0,2,2",
+          "conv3d f16 1x4x5x6x16 12x2x3x3 p1", "conv3d i8 1x3x5x6x48 10x2x2x2 p1 rescale",
+          // Without padding, with some, and with phases that have other taps or none.
+          "transpose_conv2d f32 1x6x7x64 12x2x2 s2", "transpose_conv2d i8 1x6x7x64 12x2x2 s2 rescale",
+          "transpose_conv2d i8 2x6x7x32 12x4x4 s2 p-1 rescale", "transpose_conv2d f32 2x5x6x32 8x3x5 s2,3 p1,0,0,2",
+          "transpose_conv2d f16 1x5x6x32 8x2x1 s3"}) {
+        const std::string glsl = make_plan(load_problem(line), used_->plan(), {}).dispatches.at(0).glsl;
+        EXPECT_NE(glsl.find("#define JOINED 1\n"), std::string::npos) << line;
+        check_products(used_, load_problem(line), line, "gemm_split");
+    }
+}
+
 TEST_P(Products, PartsShareTheInnerDimension) {
     if (std::string(GetParam().kernel) != "gemm_tiles" || GetParam().busy) GTEST_SKIP() << "nothing is shared";
     for (const char* line :
@@ -303,35 +320,6 @@ TEST_F(OwnRows, LinesAgreeWithTheReference) {
         plan.max_binding_bytes = 8192;
     });
     check_products(parts, load_problem("conv2d i8 1x20x19x24 64x3x3 s1 p1 rescale"), "several bindings", "gemm");
-}
-
-using SplitSums = test::GpuTest;
-
-// Fused with what cuts the vector out, and without: the sums have one order.
-TEST_F(SplitSums, AVectorMayBePartOfALargerInput) {
-    const auto used = test::open_with([](DevicePlan& plan) {
-        test::without_matrices(plan);
-        plan.shared_tiles = plan.product_tiles = true;
-        plan.shared_rows = plan.slow_storage = false;
-        plan.product_tile_bytes = 32768;
-        plan.busy_invocations = 1 << 16;
-    });
-    for (const std::int64_t channels : {256, 250}) {
-        GraphBuilder b("vector", level_none);
-        std::vector<float> weights;
-        for (std::int64_t i = 0; i < 64 * channels; ++i) weights.push_back(static_cast<float>(i * 37 % 64 - 32) / 61);
-        Attributes attrs;
-        attrs.pad = {0, 0, 0, 0};
-        attrs.stride = attrs.dilation = {1, 1};
-        attrs.acc_type = DType::fp32;
-        const std::int64_t start[] = {0, 1, 1, 0}, size[] = {1, 1, 1, channels};
-        const ValueId x = b.input("x", DType::fp32, {1, 3, 2, channels}), zero = b.scalar(DType::fp32, 0);
-        const ValueId vector = b.add1(Op::slice, {x, b.shape(start), b.shape(size)}, DType::fp32, {}, "vector");
-        const ValueId weight = b.constant_floats("weight", DType::fp32, {64, 1, 1, channels}, weights);
-        b.output(b.add1(Op::conv2d, {vector, weight, b.scalar(DType::fp32, 0.5), zero, zero}, DType::fp32, attrs,
-                        "convolution"));
-        check_products(used, b.finish(), fmt::format("{} channels", channels), "gemm_split");
-    }
 }
 
 class CooperativeProducts : public test::GpuTest {

@@ -2,6 +2,7 @@
 // where these are no whole number.
 #include "compile/plan/plan.hpp"
 #include "frontends/problems/problem.hpp"
+#include "ops/builder.hpp"
 #include "support/gpu_test.hpp"
 #include "support/plan_labels.hpp"
 #include "verify/checker.hpp"
@@ -39,7 +40,11 @@ protected:
 
     /// Returns how many blocks an invocation takes at a time.
     int check(const std::shared_ptr<Device>& device, const std::string& line) {
-        const auto graph = std::make_shared<const Graph>(load_problem(line));
+        return check(device, load_problem(line), line);
+    }
+
+    int check(const std::shared_ptr<Device>& device, Graph&& of, const std::string& line) {
+        const auto graph = std::make_shared<const Graph>(std::move(of));
         const Plan plan = make_plan(*graph, device->plan(), {});
         EXPECT_EQ(plan.dispatches.at(0).kernel, "gemm_split") << line;
         const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 0);
@@ -73,6 +78,28 @@ TEST_F(FewRows, SeveralRows) {
                              "transpose_conv2d i8 1x4x3x64 8x4x4 s2 p-1 rescale"})
         check(device, line);
     EXPECT_EQ(check(device, "matmul f32 1x4x512x8"), 2);
+}
+
+// Fused with what cuts one or four pixels out, and without: the sums have one order.
+TEST_F(FewRows, MayBePartOfALargerInput) {
+    const auto device = open(true, 1 << 16);
+    for (const auto& [side, channels] :
+         std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 256}, {1, 250}, {2, 64}}) {
+        GraphBuilder b("part", level_none);
+        std::vector<float> weights;
+        for (std::int64_t i = 0; i < 64 * channels; ++i) weights.push_back(static_cast<float>(i * 37 % 64 - 32) / 61);
+        Attributes attrs;
+        attrs.pad = {0, 0, 0, 0};
+        attrs.stride = attrs.dilation = {1, 1};
+        attrs.acc_type = DType::fp32;
+        const std::int64_t start[] = {0, 1, 1, 0}, size[] = {1, side, side, channels};
+        const ValueId x = b.input("x", DType::fp32, {1, 3, 3, channels}), zero = b.scalar(DType::fp32, 0);
+        const ValueId pixels = b.add1(Op::slice, {x, b.shape(start), b.shape(size)}, DType::fp32, {}, "pixels");
+        const ValueId weight = b.constant_floats("weight", DType::fp32, {64, 1, 1, channels}, weights);
+        b.output(b.add1(Op::conv2d, {pixels, weight, b.scalar(DType::fp32, 0.5), zero, zero}, DType::fp32, attrs,
+                        "convolution"));
+        check(device, b.finish(), fmt::format("{0}x{0}x{1}", side, channels));
+    }
 }
 
 }  // namespace

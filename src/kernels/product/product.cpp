@@ -350,9 +350,21 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
     std::int64_t many = is_single ? 8 : rows == 1 ? 4 : 2;
     const std::int64_t least = is_single ? 4 : 1, all = is_single ? p.inner : p.blocks();
     if (device.has_few_registers() || loads_are_loops(device) || p.is_wide) many = least;
-    while (many > least && !device.chooses(all % (many * lanes) == 0, "many", many)) many /= 2;
-    define(choice, "MANY", many);
     const bool any_size = device.product_tiles && has_any_size(p) && !is_single;
+    // Where a tap lies an invocation asks once for the blocks that it takes of it. What cuts a convolution's input out
+    // may be folded into it, and sums of floats have one order: those that may be of any size then stay apart.
+    const bool is_joined = !p.is_matrix && !any_size && !is_single && !p.is_wide && !loads_are_loops(device) &&
+                           p.inner % 8 == 0 && (p.taps > 1 || p.is_transposed || !p.is_float);
+    if (is_joined) {
+        // Four blocks of bytes are loaded as one, and take the registers of one of floats.
+        if (dot4 != Dot4::none) many = 4;
+        while (many > 1 && (p.inner % (4 * many) != 0 || !device.chooses(p.blocks() >= many * lanes, "many", many)))
+            many /= 2;
+    } else {
+        while (many > least && !device.chooses(all % (many * lanes) == 0, "many", many)) many /= 2;
+    }
+    define(choice, "MANY", many);
+    define(choice, "JOINED", is_joined && many > 1);
     define(choice, "FLAT", any_size);
     if (any_size) {
         define(choice, "WHOLE_TURNS", (many > 1 || p.is_half) && p.blocks() % (many * lanes) == 0);
