@@ -98,6 +98,27 @@ TEST(JoinFollowers, CheapStepsWaitForTheirConsumer) {
     EXPECT_EQ(groups.waiting, std::vector<bool>(5, false));
 }
 
+// All results of a group are kept until they are stored.
+TEST(JoinFollowers, ResultsFitIntoTheRegisters) {
+    GraphBuilder b("results");
+    ValueId x = b.input("x", DType::fp32, {6, 8});
+    for (int i = 0; i < 14; ++i) b.output(x = b.add1(i % 2 == 0 ? Op::abs : Op::floor, {x}, DType::fp32));
+    const Graph graph = b.finish();
+    const PlanOptions options;
+    const auto first_group = [&](std::uint32_t registers) {
+        DevicePlan device = test_device();
+        device.registers = registers;
+        device.max_buffers = 16;
+        GroupGraph groups(graph, device, options);
+        place_nodes(groups);
+        return groups.groups.front().members.size();
+    };
+    EXPECT_EQ(first_group(1024), 14u);
+    EXPECT_EQ(first_group(256), 14u);
+    EXPECT_EQ(first_group(128), 14u);
+    EXPECT_EQ(first_group(64), 11u);  // three quarters of them less what is at work, each result four
+}
+
 TEST(StoreInPlace, ConcatIsStoredByTheGroupsThatMakeItsInputs) {
     const auto graph = [] {
         GraphBuilder b("concat");

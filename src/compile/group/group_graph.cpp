@@ -20,8 +20,20 @@ bool is_short(const GroupGraph& fusion, const Group& group, const GroupLeaves& l
         group.rows ? std::max<std::int64_t>(registers / 2, 64) : std::max<std::int64_t>(registers, 80);
     return registers > 256 || leaves.operations <= most;
 }
-/// Registers of 32 bits that members may need at once: GPUs give an invocation at most 255 or 256.
-constexpr std::size_t max_registers = 256;
+
+/// What a group stores: registers of 32 bits that a quad of all of it takes, and bindings.
+struct Results {
+    std::size_t registers = 0, bindings = 0;
+};
+
+/// Whether an invocation has the registers of 32 bits that members need at once: GPUs give it at most 255 or 256. Where
+/// they give fewer, a quarter, a guess, is for addresses and functions, and results count too: they are all kept until
+/// the end, which GroupLeaves::registers does not know of results that are read inside as well.
+bool has_registers(const GroupGraph& fusion, const GroupLeaves& leaves, const Results& results) {
+    const std::size_t registers = fusion.device.registers;
+    if (registers >= 255) return leaves.registers <= 256;
+    return leaves.registers + results.registers <= registers * 3 / 4;
+}
 
 /// Whether the value reaches this consumer by the stores of its own group.
 bool is_stored(const GroupGraph& fusion, ValueId value, NodeId consumer) {
@@ -38,9 +50,13 @@ std::size_t bindings_of(const GroupGraph& fusion, ValueId id) {
     return binding_count(allocation_bytes(bytes, value.type), fusion.device);
 }
 
-std::size_t count_outputs(const GroupGraph& fusion, const Group& group) {
+Results results_of(const GroupGraph& fusion, const Group& group) {
     const std::set<NodeId> members(group.members.begin(), group.members.end());
-    std::size_t count = 0;
+    Results results;
+    const auto store = [&](ValueId value) {
+        results.registers += fusion.graph.value(value).type == DType::i48 ? 8 : 4;
+        results.bindings += bindings_of(fusion, value);
+    };
     const auto add = [&](ValueId value) {
         const auto outside = [&](NodeId consumer) {
             return !members.contains(consumer) && !is_stored(fusion, value, consumer);
@@ -49,14 +65,15 @@ std::size_t count_outputs(const GroupGraph& fusion, const Group& group) {
         if (!fusion.options.keep_all && !fusion.is_output[value] &&
             std::none_of(consumers.begin(), consumers.end(), outside))
             return;
-        count += bindings_of(fusion, value);
+        store(value);
     };
     if (group.anchor != no_id) add(fusion.graph.node(group.anchor).outputs.front());
     for (const NodeId id : group.members) add(fusion.graph.node(id).outputs.front());
     std::set<NodeId> joint;
     for (const Group::Store& part : group.stores) joint.insert(part.node);
-    for (const NodeId id : joint) count += bindings_of(fusion, fusion.graph.node(id).outputs.front());
-    return std::max<std::size_t>(count, 1);
+    for (const NodeId id : joint) store(fusion.graph.node(id).outputs.front());
+    results.bindings = std::max<std::size_t>(results.bindings, 1);
+    return results;
 }
 
 }  // namespace
@@ -114,8 +131,9 @@ bool takes_followers(const Group& group) {
 
 bool fits(const GroupGraph& fusion, const Group& group) {
     const GroupLeaves leaves = leaves_of(fusion.graph, group, fusion.device, Outputs::open);
-    return leaves.members <= max_members && is_short(fusion, group, leaves) && leaves.registers <= max_registers &&
-           leaves.bindings + count_outputs(fusion, group) <= fusion.device.max_buffers;
+    const Results results = results_of(fusion, group);
+    return leaves.members <= max_members && is_short(fusion, group, leaves) && has_registers(fusion, leaves, results) &&
+           leaves.bindings + results.bindings <= fusion.device.max_buffers;
 }
 
 std::size_t add_group(GroupGraph& fusion, Group group, std::set<std::size_t> needs) {
