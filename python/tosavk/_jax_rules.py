@@ -53,6 +53,27 @@ def _refusal(sentence: str) -> Callable[..., Any]:
     return rule
 
 
+def _of_one_device(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """The rule, traced by shapes and types alone: loops of decompositions do not know on which axes of a mesh, of one
+    device here, their operands vary or are sharded, which JAX asks inside `shard_map` and of meshes that are explicit.
+    """
+    core: Any = importlib.import_module("jax.core")
+    mesh: Any = importlib.import_module("jax._src.mesh")
+    no_mesh = getattr(mesh, "empty_abstract_mesh", None)
+    if no_mesh is None or not hasattr(mesh, "use_abstract_mesh"):
+        return rule  # a JAX whose types have neither
+
+    def plain(avals: Any) -> list[Any]:
+        return [core.ShapedArray(aval.shape, aval.dtype, weak_type=aval.weak_type) for aval in avals]
+
+    def lowering(context: Any, *operands: Any, **options: Any) -> Any:
+        with mesh.use_abstract_mesh(no_mesh):
+            context = context.replace(avals_in=plain(context.avals_in), avals_out=plain(context.avals_out))
+            return rule(context, *operands, **options)
+
+    return lowering
+
+
 def _computed(name: str, matrices: Any, **options: Any) -> Any:
     """A rule of `_jax_linalg`, which is imported, and JAX's numpy with it, when a program first needs it."""
     if not all(isinstance(size, int) for size in matrices.shape[-2:]):
@@ -100,7 +121,15 @@ def _register_lowerings() -> None:
         primitive = _primitive("jax._src.lax.linalg", f"{name}_p")
         if primitive is not None:
             rule = mlir.lower_fun(functools.partial(_computed, name), multiple_results=True)
-            mlir.register_lowering(primitive, rule, platform=PLATFORM)
+            mlir.register_lowering(primitive, _of_one_device(rule), platform=PLATFORM)
+    lu = _primitive("jax._src.lax.linalg", "lu_p")
+    rule = getattr(mlir, "_lowerings", {}).get(lu)
+    if rule is not None:  # JAX's own, by its loops
+        mlir.register_lowering(lu, _of_one_device(getattr(rule, "rule", rule)), platform=PLATFORM)
+    check = _primitive("jax._src.checkify", "check_p")
+    rule = getattr(importlib.import_module("jax._src.checkify"), "check_lowering_rule_unsupported", None)
+    if check is not None and rule is not None:
+        mlir.register_lowering(check, rule, platform=PLATFORM)
     for (module, name), why in _REFUSED.items():
         primitive = _primitive(module, name)
         if primitive is not None:

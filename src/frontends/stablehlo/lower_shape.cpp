@@ -1,9 +1,11 @@
 // What moves elements and computes nothing.
+#include "frontends/stablehlo/elements.hpp"
 #include "frontends/stablehlo/words.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace tosavk::stablehlo {
@@ -193,6 +195,18 @@ void lower_dynamic_update_slice(Lowering& l) {
     l.set(result);
 }
 
+/// Of a number that is not negative; past the largest one XLA has what the type wants, an infinity or else a NaN.
+std::int64_t code_of(const Lowering& l, Element element, std::int64_t value) {
+    double largest = 0;
+    for (std::uint64_t code = 0; code < std::uint64_t{1} << bits_of(element); ++code) {
+        const double number = real_from_bits(element, code);
+        if (std::isfinite(number)) largest = std::max(largest, number);
+    }
+    const auto code = bits_from_real(element, static_cast<double>(value));
+    if (!code || static_cast<double>(value) > largest) l.refuse_codes(element);
+    return static_cast<std::int64_t>(*code);
+}
+
 void lower_iota_along(Lowering& l) {
     const Element element = l.result_type().element;
     const Shape shape = l.result_shape();
@@ -207,6 +221,10 @@ void lower_iota_along(Lowering& l) {
         Tensor result = l.narrow(numbers, element, range);
         result.id = l.tile_to(result.id, shape);
         return l.set(result);
+    }
+    if (is_coded_element(element)) {
+        for (std::int64_t& value : values) value = code_of(l, element, value);
+        return l.set({element, l.tile_to(l.constant_ints("codes", DType::i8, line, values), shape), no_id, {}});
     }
     Tensor result{element, l.tile_to(l.cast(l.cast(numbers, DType::fp32), l.dtype(element)), shape), no_id, {}};
     if (is_complex_element(element)) result.other = l.zeros(DType::fp32, shape);

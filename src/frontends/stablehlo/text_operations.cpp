@@ -11,8 +11,10 @@ namespace tosavk::stablehlo {
 
 namespace {
 
-/// Operations whose results are their operands.
-constexpr std::string_view passing_on[] = {"sdy.sharding_constraint", "builtin.unrealized_conversion_cast"};
+/// Operations whose results are their operands, and of a group of values that are to be sharded alike, which has none.
+constexpr std::string_view sharding_group = "sdy.sharding_group";
+constexpr std::string_view passing_on[] = {"sdy.sharding_constraint", "builtin.unrealized_conversion_cast",
+                                           sharding_group};
 
 }  // namespace
 
@@ -83,6 +85,12 @@ std::vector<ValueId> TextReader::read_pass_on(std::string_view name) {
         in_.skip_brackets();
         in_.expect(":");
         values_.type();
+    } else if (name == sharding_group) {
+        in_.expect_word("group_id");
+        in_.expect("=");
+        in_.integer();
+        in_.expect(":");
+        values_.type();
     } else {
         in_.expect(":");
         do values_.type();
@@ -96,6 +104,7 @@ std::vector<ValueId> TextReader::read_pass_on(std::string_view name) {
 }
 
 void TextReader::pass_on(const Draft& draft, std::string_view name, const std::vector<ValueId>& ids) {
+    if (name == sharding_group && draft.groups.empty()) return;
     if (ids.size() != draft.operation.results.size())
         in_.fail_at(draft.at, fmt::format("{} does not pass its operands on", name));
     function_->values.resize(function_->values.size() - ids.size());

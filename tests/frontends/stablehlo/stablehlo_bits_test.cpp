@@ -66,6 +66,28 @@ TEST(StablehloBits, OfFloatsOf8Bits) {
     EXPECT_EQ(made("bitcast_convert", "256xf8E4M3B11FNUZ", "256xf8E4M3FN", codes), codes);
 }
 
+// As codes, since nothing computes with these types.
+TEST(StablehloBits, PlacesAsNarrowFloats) {
+    const auto places = [](const std::string& type) {
+        const Graph graph = test::stablehlo_graph(fmt::format(R"(
+  func.func public @main() -> tensor<{0}> {{
+    %0 = stablehlo.iota dim = 1 : tensor<{0}>
+    return %0 : tensor<{0}>
+  }})",
+                                                              type));
+        Codes got;
+        const HostTensor result = reference_run(graph, {}).at(0);
+        for (const std::byte byte : result.bytes) got.push_back(std::to_integer<int>(byte));
+        return got;
+    };
+    EXPECT_EQ(places("1x4xf8E4M3FNUZ"), (Codes{0, 0x40, 0x48, 0x4c}));
+    EXPECT_EQ(places("2x3xf8E5M2FNUZ"), (Codes{0, 0x40, 0x44, 0, 0x40, 0x44}));
+    EXPECT_EQ(places("1x6xf8E3M4"), (Codes{0, 0x30, 0x40, 0x48, 0x50, 0x54}));
+    EXPECT_EQ(places("1x7xf4E2M1FN"), (Codes{0, 2, 4, 5, 6, 6, 7}));  // 5, a tie, becomes 4
+    EXPECT_EQ(places("1x3xf8E4M3FN"), (Codes{0, 0x38, 0x40}));
+    for (const char* type : {"1x8xf4E2M1FN", "1x1xf8E8M0FNU"}) EXPECT_THROW(places(type), Error) << type;
+}
+
 TEST(StablehloBits, OfNumbersBelow8Bits) {
     const Codes codes = all_codes();
     Codes nibbles, with_sign, pairs;

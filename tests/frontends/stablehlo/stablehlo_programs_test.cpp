@@ -181,6 +181,15 @@ TEST(StablehloText, ShardyIsDropped) {
         EXPECT_EQ(first(program).operands, program.functions[0].body.arguments);
         EXPECT_TRUE(program.functions[0].argument_attributes[0].empty());
     }
+    // Values that are to be sharded alike.
+    for (const char* group : {"sdy.sharding_group %a group_id=0 : tensor<2xf32>",
+                              "\"sdy.sharding_group\"(%a) <{group_id = 1 : i64}> : (tensor<2xf32>) -> ()"}) {
+        const Program program =
+            test::stablehlo_of(std::string("func.func @f(%a: tensor<2xf32>) -> tensor<2xf32> {\n  ") + group +
+                               "\n  return %a : tensor<2xf32>\n}\n");
+        EXPECT_EQ(first(program).name, "return");
+        EXPECT_EQ(first(program).operands, program.functions[0].body.arguments);
+    }
 }
 
 TEST(StablehloText, MistakesAreToldWithTheirPlace) {
