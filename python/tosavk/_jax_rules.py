@@ -40,6 +40,7 @@ _FUNCTIONS = {
 
 
 def _primitive(module: str, name: str) -> Any:
+    """What JAX has there by that name, a primitive or a rule; else None."""
     try:
         return getattr(importlib.import_module(module), name, None)
     except ImportError:
@@ -127,7 +128,7 @@ def _register_lowerings() -> None:
     if rule is not None:  # JAX's own, by its loops
         mlir.register_lowering(lu, _of_one_device(getattr(rule, "rule", rule)), platform=PLATFORM)
     check = _primitive("jax._src.checkify", "check_p")
-    rule = getattr(importlib.import_module("jax._src.checkify"), "check_lowering_rule_unsupported", None)
+    rule = _primitive("jax._src.checkify", "check_lowering_rule_unsupported")
     if check is not None and rule is not None:
         mlir.register_lowering(check, rule, platform=PLATFORM)
     for (module, name), why in _REFUSED.items():

@@ -22,7 +22,7 @@ def positive(count, n):
 
 class OneDevice(Case):
     def on_both(self, function, *operands, bound):
-        """function(mesh, *operands) on the device as on the CPU."""
+        """function(device, *operands), of JAX's first device and of the CPU, is the same."""
         here, there = (jax.tree.map(np.asarray, function(device, *operands))
                        for device in (jax.devices()[0], jax.devices("cpu")[0]))
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=bound, atol=bound), here, there)
