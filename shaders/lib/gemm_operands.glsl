@@ -139,7 +139,8 @@ struct Row {
 };
 
 #if TRANSPOSED
-int floor_divide(int a, int b) { return (a >= 0 ? a : a - b + 1) / b; }
+// Without a branch, over some of which in a row SwiftShader's compiler takes all memory there is.
+int floor_divide(int a, int b) { return (a - int(a < 0) * (b - 1)) / b; }
 #endif
 
 // Whether a tap may lie in the padding; where none does, nobody asks.
