@@ -236,14 +236,8 @@ private:
         read_regions(in, head, [&](ByteReader& region) {
             function.is_external = !read_region(region, scope, function.body, head.title(), 0);
         });
-        const std::vector<ValueId>& arguments = function.body.arguments;
-        const bool fits = function.is_external ||
-                          std::equal(arguments.begin(), arguments.end(), function.argument_types.begin(),
-                                     function.argument_types.end(), [&](ValueId id, const TypePointer& expected) {
-                                         return same(*function.values[id], *expected);
-                                     });
-        if (!fits)
-            fail_at_byte(head.at, "the arguments of function '" + printable(function.name) + "' are not of its type");
+        if (function.is_external) return;
+        if (const std::string problem = problem_of(function); !problem.empty()) fail_at_byte(head.at, problem);
     }
 
     std::vector<Dictionary> per_value(const Head& head, const Dictionary& attributes, std::string_view name,

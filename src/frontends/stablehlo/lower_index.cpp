@@ -35,7 +35,14 @@ Shape from(const Shape& shape, std::size_t first) {
     return Shape(shape.begin() + static_cast<std::ptrdiff_t>(first), shape.end());
 }
 
-void settle(Windows& w) {
+void settle(const Lowering& l, Windows& w) {
+    if (w.batching.size() != w.of_index.size())
+        l.fail(fmt::format("{} of its batching dimensions are of the tensor, but {} of the indices", w.batching.size(),
+                           w.of_index.size()));
+    const bool has_dimension = w.vector_dim < static_cast<std::int64_t>(w.index_shape.size());
+    const std::int64_t length = has_dimension ? w.index_shape[static_cast<std::size_t>(w.vector_dim)] : 1;
+    if (static_cast<std::int64_t>(w.map.size()) != length)
+        l.fail(fmt::format("an index has {} numbers, but {} dimensions to go along", length, w.map.size()));
     for (std::int64_t d = 0; d < static_cast<std::int64_t>(w.index_shape.size()); ++d)
         if (d != w.vector_dim) w.batch.push_back(w.index_shape[static_cast<std::size_t>(d)]);
     w.row = w.operand.size();
@@ -127,7 +134,7 @@ void lower_gather_sized(Lowering& l, const Dims& sizes) {
     const Dims offsets = l.numbers("offset_dims"), collapsed = l.numbers("collapsed_slice_dims");
     for (std::int64_t d = 0; d < static_cast<std::int64_t>(w.operand.size()); ++d)
         if (!contains(collapsed, d) && !contains(w.batching, d)) w.inside.push_back(d);
-    settle(w);
+    settle(l, w);
     const Shape result = l.result_shape();
     const Id place = slots(l, w, indices, nullptr);
     const std::int64_t count = tosavk::element_count(l.shape(place)),
@@ -433,7 +440,7 @@ void lower_scatter(Lowering& l) {
             update_shape.at(static_cast<std::size_t>(window_dims.at(w.inside.size())));
         w.inside.push_back(d);
     }
-    settle(w);
+    settle(l, w);
     Id valid = no_id;
     Id place = slots(l, w, indices, &valid);
     const bool may_leave = valid != no_id;

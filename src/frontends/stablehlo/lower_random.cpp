@@ -55,17 +55,19 @@ Block philox(Lowering& l, Words key, Block x) {
 std::vector<Words> state_of(Lowering& l, const Tensor& state) {
     const Shape shape = l.shape(state.id);
     if (shape.size() != 1) l.unsupported("its state is supported as a vector");
+    const std::int64_t count = state.element == Element::u64 ? shape[0]
+                             : state.element == Element::u32 ? shape[0] / 2
+                                                             : 0;
+    if (count < 2 || count > 3) l.unsupported("its state is supported as two or three 64-bit numbers");
     std::vector<Words> numbers;
     if (state.element == Element::u64) {
         const Tensor pair = l.as_pair(state);
         for (std::int64_t k = 0; k < shape[0]; ++k)
             numbers.push_back({l.slice_axis(pair.id, 0, k, 1), l.slice_axis(pair.other, 0, k, 1)});
-    } else if (state.element == Element::u32) {
+    } else {
         for (std::int64_t k = 0; k + 1 < shape[0]; k += 2)
             numbers.push_back({l.slice_axis(state.id, 0, k, 1), l.slice_axis(state.id, 0, k + 1, 1)});
     }
-    if (numbers.size() < 2 || numbers.size() > 3)
-        l.unsupported("its state is supported as two or three 64-bit numbers");
     return numbers;
 }
 

@@ -206,7 +206,8 @@ private:
     std::string title_of(const Region& region) const;
     /// Error(bad_model) where an attribute of the operation in hand does not fit its tensors.
     void check_attributes() const;
-    void check_regions() const;  ///< the same of regions: how many, what they take and return
+    void check_regions() const;  ///< the same of regions: how many, what they take and return, of which operands
+    void check_alike(std::size_t first, std::size_t count) const;  ///< the same of operands that have one shape
     // Of quantized types (quantized.cpp):
     const Type& expressed(const TypePointer& type) const;  ///< of floats where it is quantized and computed here
     [[noreturn]] void refuse_quantized(const Quantization& q) const;

@@ -158,6 +158,18 @@ void Lowering::check_attributes() const {
     }
 }
 
+void Lowering::check_alike(std::size_t first, std::size_t count) const {
+    const std::vector<std::int64_t>& dims = operand_type(first).dims;
+    for (std::size_t k = first; k < first + count; ++k) {
+        const Type& type = operand_type(k);
+        const auto fits = [](std::int64_t a, std::int64_t b) { return a == b || a < 0 || b < 0; };
+        if (type.kind != Type::Kind::tensor ||
+            !std::equal(dims.begin(), dims.end(), type.dims.begin(), type.dims.end(), fits))
+            fail(fmt::format("its operands {} and {} have other shapes: {}, {}", first, k,
+                             to_string(operand_type(first)), to_string(type)));
+    }
+}
+
 void Lowering::check_regions() const {
     struct Form {
         std::size_t arguments, returned;
@@ -197,6 +209,11 @@ void Lowering::check_regions() const {
     }
     if (!fits || forms.size() != regions || (inputs == 0 && name != "while"))
         fail(fmt::format("it has {} operands, {} results and {} regions", operands, results, regions));
+    const bool reduces = name == "reduce" || name == "reduce_window", scatters = name == "scatter";
+    if (reduces || scatters || name == "map") check_alike(0, inputs);
+    if (scatters) check_alike(inputs + 1, inputs);
+    for (std::size_t k = inputs; reduces && k < operands; ++k)
+        if (!operand_type(k).dims.empty()) fail(fmt::format("its operand {} is no scalar", k));
     for (std::size_t k = 0; k < regions; ++k) {
         const Region& region = op_->regions[k];
         if (region.operations.empty()) fail(fmt::format("its region {} is empty", k));

@@ -107,6 +107,8 @@ void Lowering::add_input(const Function& main, std::size_t k, UniqueNames& names
 }
 
 void Lowering::add_outputs(const Function& main, const std::vector<Tensor>& results) {
+    if (results.size() != main.result_types.size())
+        fail(fmt::format("it returns {} values, and declares {}", results.size(), main.result_types.size()));
     UniqueNames names;
     std::vector<Id> used = builder_.graph().inputs;
     for (const Id id : used) names.give(builder_.value(id).name);

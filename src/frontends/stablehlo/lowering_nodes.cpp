@@ -181,6 +181,7 @@ Id Lowering::pad(Id id, Id value, std::span<const std::int64_t> low, std::span<c
 Id Lowering::pad(Id id, Id value, std::span<const std::int64_t> low, std::span<const std::int64_t> high,
                  std::span<const std::int64_t> between) {
     refuse_large(between);
+    if (between.size() != shape(id).size()) fail("it does not say how each dimension is padded");
     for (std::size_t d = 0; d < between.size(); ++d) {
         const Shape from = shape(id);
         if (between[d] == 0 || from[d] <= 1) continue;

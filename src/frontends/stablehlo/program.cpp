@@ -233,6 +233,22 @@ void add_location(std::string& text, const Program& program, LocationId id, int 
 
 }  // namespace
 
+std::string problem_of(const Function& function) {
+    const auto are = [&](const std::vector<ValueId>& values, const std::vector<TypePointer>& types) {
+        return std::equal(values.begin(), values.end(), types.begin(), types.end(),
+                          [&](ValueId id, const TypePointer& type) { return same(*function.values[id], *type); });
+    };
+    const std::string title = "function '" + printable(function.name) + "'";
+    if (!are(function.body.arguments, function.argument_types))
+        return "the arguments of " + title + " are not of its type";
+    const std::vector<Operation>& operations = function.body.operations;
+    const auto end = std::find_if(operations.begin(), operations.end(),
+                                  [](const Operation& operation) { return operation.name == "return"; });
+    if (!are(end == operations.end() ? std::vector<ValueId>() : end->operands, function.result_types))
+        return "what " + title + " returns is not of its type";
+    return "";
+}
+
 std::string problem_of(const Program& program) {
     std::vector<std::string_view> names;
     for (const Function& function : program.functions) names.push_back(function.name);

@@ -231,6 +231,8 @@ AttributePointer array_attribute(Array parts);
 AttributePointer dictionary_attribute(Dictionary entries);
 /// Sorts; false where a name stands twice.
 bool sort_by_name(Dictionary& entries);
+/// Empty, or what is wrong with a function that has a body: what it takes and returns must be of its type.
+std::string problem_of(const Function& function);
 /// Empty, or what is wrong with the program as a whole.
 std::string problem_of(const Program& program);
 /// "model.py:12:3 in 'jit(f)/add'", cut where it is long.

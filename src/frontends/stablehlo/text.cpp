@@ -170,15 +170,12 @@ void TextReader::read_results(Function& function) {
 }
 
 void TextReader::check_function(const Function& function, std::size_t at) {
-    const std::vector<ValueId>& arguments = function.body.arguments;
-    const bool fits = function.is_external
-                        ? function.body.operations.empty()
-                        : std::equal(arguments.begin(), arguments.end(), function.argument_types.begin(),
-                                     function.argument_types.end(), [&](ValueId id, const TypePointer& expected) {
-                                         return same(*function.values[id], *expected);
-                                     });
-    if (!fits) in_.fail_at(at, "the arguments of function '" + printable(function.name) + "' are not of its type");
-    if (!function.is_external) return;
+    if (!function.is_external) {
+        if (const std::string problem = problem_of(function); !problem.empty()) in_.fail_at(at, problem);
+        return;
+    }
+    if (!function.body.operations.empty())
+        in_.fail_at(at, "function '" + printable(function.name) + "' is only declared, and has a body");
     // Names of arguments that nothing uses say nothing.
     program_.functions.back().body = {};
     program_.functions.back().values.clear();

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <functional>
 #include <random>
 
 namespace tosavk {
@@ -188,7 +189,7 @@ constexpr Alteration alterations[] = {
 
 void collect(Region& region, std::vector<Operation*>& all) {
     for (Operation& operation : region.operations) {
-        if (operation.name != "return") all.push_back(&operation);
+        all.push_back(&operation);
         for (Region& inner : operation.regions) collect(inner, all);
     }
 }
@@ -218,6 +219,102 @@ TEST_F(StablehloDamaged, AlteredOperations) {
                 lower_or_refuse(altered);
                 ASSERT_FALSE(HasFailure())
                     << operation.name << ", operation " << k << ", alteration " << &alter - alterations;
+            }
+        }
+    }
+    std::printf("seed %llu: %zu programs, %zu of them graphs\n", static_cast<unsigned long long>(seed), read_,
+                lowered_);
+    EXPECT_GT(read_, 200u);
+}
+
+/// Lists of numbers, of attributes or dimensions, that are longer, shorter, or have another number.
+using NumbersAlteration = void (*)(std::vector<std::int64_t>&);
+constexpr NumbersAlteration number_alterations[] = {
+    [](std::vector<std::int64_t>& all) { all.push_back(1); },
+    [](std::vector<std::int64_t>& all) { all.insert(all.begin(), 3); },
+    [](std::vector<std::int64_t>& all) {
+        if (!all.empty()) all.pop_back();
+    },
+    [](std::vector<std::int64_t>& all) {
+        if (!all.empty()) all.front() = 0;
+    },
+    [](std::vector<std::int64_t>& all) {
+        if (!all.empty()) all.back() += 1;
+    },
+    [](std::vector<std::int64_t>& all) {
+        if (!all.empty()) all.back() -= 1;
+    },
+    [](std::vector<std::int64_t>& all) {
+        if (!all.empty()) all.front() = -7;
+    },
+    [](std::vector<std::int64_t>& all) {
+        if (!all.empty()) all.back() = 1 << 20;
+    },
+    [](std::vector<std::int64_t>& all) { std::reverse(all.begin(), all.end()); },
+};
+
+/// Attributes that are missing, or say what others say, or other numbers; values of other types. One way in five,
+/// others with each seed.
+TEST_F(StablehloDamaged, AlteredAttributesAndTypes) {
+    const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 1);
+    std::uint64_t way = seed;
+    for (const auto& path : test::stablehlo_files()) {
+        if (path.extension() != ".mlir") continue;
+        SCOPED_TRACE(path.filename().string());
+        const stablehlo::Program program = stablehlo::read_program(SharedBytes(read_file(path)));
+        const auto try_it = [&](const std::string& what, const std::function<void(stablehlo::Program&)>& alter) {
+            if (way++ % 5 != 0 || HasFailure()) return;
+            stablehlo::Program altered = program;
+            alter(altered);
+            ++read_;
+            lower_or_refuse(altered);
+            EXPECT_FALSE(HasFailure()) << what;
+        };
+        stablehlo::Program counted = program;
+        std::vector<stablehlo::AttributePointer> values;
+        for (const Operation* operation : operations_of(counted))
+            for (const auto& [name, value] : operation->attributes) values.push_back(value);
+        std::size_t k = 0, next = 0;
+        for (const Operation* operation : operations_of(counted)) {
+            for (std::size_t a = 0; a < operation->attributes.size(); ++a, ++next) {
+                const std::string what = operation->name + " " + operation->attributes[a].first;
+                try_it(what + " is missing", [&](stablehlo::Program& altered) {
+                    auto& attributes = operations_of(altered)[k]->attributes;
+                    attributes.erase(attributes.begin() + static_cast<std::ptrdiff_t>(a));
+                });
+                const auto* numbers = operation->attributes[a].second->as<stablehlo::Numbers>();
+                for (const NumbersAlteration alter : number_alterations) {
+                    if (!numbers) break;
+                    try_it(what + " has other numbers", [&](stablehlo::Program& altered) {
+                        stablehlo::Numbers other = *numbers;
+                        alter(other.values);
+                        operations_of(altered)[k]->attributes[a].second = stablehlo::attribute(std::move(other));
+                    });
+                }
+                for (const std::size_t step : {1, 2, 3, 7}) {
+                    try_it(what + " is another one", [&](stablehlo::Program& altered) {
+                        operations_of(altered)[k]->attributes[a].second = values[(next + step) % values.size()];
+                    });
+                }
+            }
+            ++k;
+        }
+        for (std::size_t f = 0; f < program.functions.size(); ++f) {
+            const std::vector<stablehlo::TypePointer>& types = program.functions[f].values;
+            for (std::size_t v = 0; v < types.size(); ++v) {
+                for (const NumbersAlteration alter : number_alterations) {
+                    try_it("dimensions of value " + std::to_string(v), [&](stablehlo::Program& altered) {
+                        std::vector<std::int64_t> dims = types[v]->dims;
+                        alter(dims);
+                        for (std::int64_t& d : dims) d = std::max(d, stablehlo::unknown);
+                        altered.functions[f].values[v] = stablehlo::tensor_type(types[v]->element, std::move(dims));
+                    });
+                }
+                for (const std::size_t step : {1, 2, 5}) {
+                    try_it("value " + std::to_string(v), [&](stablehlo::Program& altered) {
+                        altered.functions[f].values[v] = types[(v + step) % types.size()];
+                    });
+                }
             }
         }
     }

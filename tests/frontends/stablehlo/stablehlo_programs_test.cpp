@@ -192,6 +192,23 @@ TEST(StablehloText, ShardyIsDropped) {
     }
 }
 
+TEST(StablehloText, FunctionsReturnWhatTheyDeclare) {
+    for (const char* end : {"return %a, %a : tensor<2xf32>, tensor<2xf32>", "return", "return %b : tensor<3xf32>"}) {
+        SCOPED_TRACE(end);
+        try {
+            test::stablehlo_of(
+                std::string("func.func @f(%a: tensor<2xf32>, %b: tensor<3xf32>) -> tensor<2xf32> {\n  ") + end +
+                "\n}\n");
+            FAIL() << "it was read";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ErrorCode::bad_model);
+            EXPECT_NE(std::string(error.what()).find("what function 'f' returns is not of its type (at line 1"),
+                      std::string::npos)
+                << error.what();
+        }
+    }
+}
+
 TEST(StablehloText, MistakesAreToldWithTheirPlace) {
     const std::pair<std::string, std::string> cases[] = {
         {"%0 = stablehlo.add %a, %b : tensor<2x3xf32>", "value %b is not defined (at line 2, column 26)"},
