@@ -215,7 +215,14 @@ void lower_convolution(Lowering& l) {
         shape.insert(shape.begin() + 1, added, 1);
         return l.reshape(id, shape);
     };
-    const std::int64_t outputs = right.at(static_cast<std::size_t>(right_order[0]));
+    const std::int64_t outputs = right.at(static_cast<std::size_t>(right_order[0])),
+                       of_group = right.at(static_cast<std::size_t>(right_order.back())),
+                       channels = left.at(static_cast<std::size_t>(left_order.back())),
+                       images = left.at(static_cast<std::size_t>(left_order[0]));
+    if (channels % groups != 0 || channels / groups != of_group || images % batch_groups != 0 ||
+        outputs % groups != 0 || outputs / groups % batch_groups != 0)
+        l.fail(fmt::format("its {} channels in {} groups, {} images in {} do not go with a kernel from {} to {}",
+                           channels, groups, images, batch_groups, of_group, outputs));
     const auto step = [&](const Tensor& given_x, const Tensor& given_y, Terms) {
         Tensor tx = given_x, ty = given_y;
         tx.id = ranked(l.transpose(tx.id, left_order)), ty.id = ranked(l.transpose(ty.id, right_order));
