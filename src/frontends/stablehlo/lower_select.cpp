@@ -189,6 +189,8 @@ void lower_select_and_scatter(Lowering& l) {
     const Tensor x = l.given(0);
     const Tensor source = l.given(1), init = l.given(2);
     const Shape whole = l.result_shape(), out = l.static_shape(l.operand_type(1));
+    if (l.static_shape(l.operand_type(0)) != whole || out.size() != whole.size() || !l.shape(init.id).empty())
+        l.fail("its operands and its result do not go together");
     Tensor result = l.move(init, [&](Id id) { return l.broadcast(id, whole, {}); });
     if (has_no_elements(whole) || has_no_elements(out)) return l.set(result);
     const Window window = window_of(l, out, false);
