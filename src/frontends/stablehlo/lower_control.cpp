@@ -230,6 +230,7 @@ void lower_case(Lowering& l) {
         std::vector<Tensor> other = l.inlined(l.region(k), {});
         const Id chosen = is_case(l, index.id, k, n);
         for (std::size_t r = 0; r < results.size(); ++r) {
+            if (results[r].id == no_id) continue;  // a token
             l.make_alike(results[r], other[r]);
             results[r].range = results[r].range.joined(other[r].range);
             results[r].id = l.select(chosen, other[r].id, results[r].id);
@@ -246,7 +247,7 @@ void bound_counters(Lowering& l, const Region& condition, std::vector<Tensor>& a
     const Operation& end = condition.operations.back();
     if (end.operands.size() != 1) return;
     const Operation* compare = Lowering::maker(condition, end.operands[0]);
-    if (!compare || compare->name != "compare") return;
+    if (!compare || compare->name != "compare" || compare->operands.size() != 2) return;
     const Attribute* attribute = find(compare->attributes, "comparison_direction");
     const auto* direction = attribute ? attribute->as<Keyword>() : nullptr;
     if (!direction) return;

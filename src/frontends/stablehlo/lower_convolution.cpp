@@ -1,5 +1,6 @@
 // Convolutions.
 #include "frontends/stablehlo/contraction.hpp"
+#include "frontends/stablehlo/windows.hpp"
 
 #include <fmt/format.h>
 
@@ -172,6 +173,8 @@ std::vector<Spatial> spatial_of(Lowering& l, const Shape& left, const Shape& rig
     const std::optional<Dims> told = l.op().name == "dynamic_conv" ? l.known(2) : l.numbers("padding");
     if (!told) l.unsupported("its padding is not known");
     l.refuse_large(*told);
+    if (told->size() != 2 * in_space.size())
+        l.fail(fmt::format("its padding has {} numbers, not {}", told->size(), 2 * in_space.size()));
     const Dims& padding = *told;
     const auto left_dilation = l.small_numbers("lhs_dilation"), right_dilation = l.small_numbers("rhs_dilation");
     const auto reversal = l.numbers("window_reversal");
@@ -185,8 +188,10 @@ std::vector<Spatial> spatial_of(Lowering& l, const Shape& left, const Shape& rig
                   right_dilation[k],
                   result.at(static_cast<std::size_t>(out_space[k])),
                   reversal[k] != 0};
-        // TOSA divides without a remainder.
         const std::int64_t size = left.at(static_cast<std::size_t>(in_space[k]));
+        const WindowDimension window{s.kernel, s.stride, s.right_dilation, s.left_dilation, s.low, s.high, s.out};
+        check_windows(l, window, size, k);
+        // TOSA divides without a remainder.
         const std::int64_t dilated = size == 0 ? 0 : (size - 1) * s.left_dilation + 1;
         s.high += (s.out - 1) * s.stride + (s.kernel - 1) * s.right_dilation + 1 - (dilated + s.low + s.high);
         space.push_back(s);

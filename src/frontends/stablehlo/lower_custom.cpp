@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <numeric>
 
 namespace tosavk::stablehlo {
 
@@ -153,8 +152,7 @@ void lower_top_k(Lowering& l, std::int64_t k, bool largest) {
     const std::size_t axis = shape.size() - 1;
     Shape line(shape.size(), 1);
     line.back() = shape.back();
-    std::vector<std::int64_t> places(static_cast<std::size_t>(shape.back()));
-    std::iota(places.begin(), places.end(), 0);
+    const std::vector<std::int64_t> places = l.counted(shape.back());
     tosavk::Attributes attrs;
     attrs.axis = static_cast<std::int32_t>(axis);
     attrs.descending = largest;

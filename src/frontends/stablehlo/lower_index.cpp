@@ -1,4 +1,5 @@
 // Gather and scatter: the place of each element, or of each run of elements that lie side by side, as one number.
+#include "frontends/stablehlo/constraints.hpp"
 #include "frontends/stablehlo/functions.hpp"
 #include "frontends/stablehlo/scatter.hpp"
 #include "frontends/stablehlo/words.hpp"
@@ -7,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <utility>
 
 namespace tosavk::stablehlo {
@@ -36,9 +36,6 @@ Shape from(const Shape& shape, std::size_t first) {
 }
 
 void settle(const Lowering& l, Windows& w) {
-    if (w.batching.size() != w.of_index.size())
-        l.fail(fmt::format("{} of its batching dimensions are of the tensor, but {} of the indices", w.batching.size(),
-                           w.of_index.size()));
     const bool has_dimension = w.vector_dim < static_cast<std::int64_t>(w.index_shape.size());
     const std::int64_t length = has_dimension ? w.index_shape[static_cast<std::size_t>(w.vector_dim)] : 1;
     if (static_cast<std::int64_t>(w.map.size()) != length)
@@ -98,8 +95,8 @@ Id slots(Lowering& l, const Windows& w, const Tensor& indices, Id* valid) {
     const auto iota = [&](std::size_t axis, std::int64_t size, std::int64_t stride) {
         Shape line(rank, 1);
         line.at(axis) = size;
-        std::vector<std::int64_t> values(static_cast<std::size_t>(size));
-        for (std::int64_t i = 0; i < size; ++i) values[static_cast<std::size_t>(i)] = i * stride;
+        std::vector<std::int64_t> values = l.counted(size);
+        for (std::int64_t& value : values) value *= stride;
         add(l.constant_i32(line, values));
     };
     for (std::size_t j = 0; j < w.batching.size(); ++j) {
@@ -194,6 +191,7 @@ void lower_gather(Lowering& l) { lower_gather_sized(l, l.numbers("slice_sizes"))
 void lower_dynamic_gather(Lowering& l) {
     const auto sizes = l.known(2);
     if (!sizes) l.unsupported("its slice sizes are not known");
+    check_gather(l, *sizes);
     lower_gather_sized(l, *sizes);
 }
 
@@ -246,9 +244,7 @@ Id read_places(Lowering& l, const Places& p, Id id) {
 /// Of each update, how many before it are of its own place; and the most of these.
 std::pair<Id, Id> turns_of(Lowering& l, const Places& p) {
     const Shape line{1, p.count};
-    std::vector<std::int64_t> numbers(static_cast<std::size_t>(p.count));
-    std::iota(numbers.begin(), numbers.end(), 0);
-    const Id order = l.constant_i32(line, numbers);
+    const Id order = l.constant_i32(line, l.counted(p.count));
     tosavk::Attributes attrs;
     attrs.axis = 1;
     const std::vector<Id> sorted = l.sort({l.reshape(p.flat, line), order}, attrs);

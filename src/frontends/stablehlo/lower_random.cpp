@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 
 namespace tosavk::stablehlo {
 
@@ -81,11 +80,7 @@ void set_state(Lowering& l, const std::vector<Words>& numbers, Element element) 
     l.set({element, l.concat(low, 0), l.concat(high, 0), pair_range(element)});
 }
 
-Id counters(Lowering& l, std::int64_t count) {
-    std::vector<std::int64_t> values(static_cast<std::size_t>(count));
-    std::iota(values.begin(), values.end(), 0);
-    return l.constant_i32({count}, values);
-}
+Id counters(Lowering& l, std::int64_t count) { return l.constant_i32({count}, l.counted(count)); }
 
 Words advanced(Lowering& l, Words counter, std::int64_t by) {
     return sum_of_words(l, counter, words_of_number(l, counter.low, static_cast<std::uint64_t>(by)));

@@ -213,8 +213,7 @@ void lower_iota_along(Lowering& l) {
     const auto axis = static_cast<std::size_t>(l.integer("iota_dimension"));
     Shape line(shape.size(), 1);
     line.at(axis) = shape.at(axis);
-    std::vector<std::int64_t> values(static_cast<std::size_t>(shape[axis]));
-    std::iota(values.begin(), values.end(), 0);
+    std::vector<std::int64_t> values = l.counted(shape[axis]);
     const Range range{0, shape[axis] - 1};
     const Id numbers = l.constant_i32(line, values);
     if (is_integer_element(element)) {

@@ -88,11 +88,7 @@ struct SortedLines {
     }
     Id of(Lowering& l, Id id) const { return l.reshape(l.transpose(id, turn), {count, n}); }
     Id back(Lowering& l, Id id) const { return l.transpose(l.reshape(id, turned), turn); }
-    Id places(Lowering& l) const {
-        std::vector<std::int64_t> numbers(static_cast<std::size_t>(n));
-        std::iota(numbers.begin(), numbers.end(), 0);
-        return l.tile_to(l.constant_i32({1, n}, numbers), {count, n});
-    }
+    Id places(Lowering& l) const { return l.tile_to(l.constant_i32({1, n}, l.counted(n)), {count, n}); }
     /// Of each line what is at its places.
     Id read(Lowering& l, Id line, Id places) const {
         const DType type = l.type(line);
@@ -136,8 +132,7 @@ Id ranks(Lowering& l, const Region& comparator, const std::vector<Tensor>& lines
         other.push_back(arguments[k]);
     }
     const Id behind = l.lifted(comparator, other, over).at(0).id;
-    std::vector<std::int64_t> numbers(static_cast<std::size_t>(n));
-    std::iota(numbers.begin(), numbers.end(), 0);
+    const std::vector<std::int64_t> numbers = l.counted(n);
     const Id first = is_below(l, l.constant_i32({1, 1, n}, numbers), l.constant_i32({1, n, 1}, numbers));
     const Id tie = l.binary(Op::logical_and, l.logical_not(behind), first, DType::boolean);
     const Id ahead = l.cast(l.binary(Op::logical_or, before, tie, DType::boolean), DType::i32);

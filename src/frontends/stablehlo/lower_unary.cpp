@@ -261,8 +261,9 @@ struct FloatForm {
 /// below the smallest normal one have fewer bits.
 void lower_reduce_precision(Lowering& l) {
     const Tensor x = l.in(0);
-    const auto exponent = static_cast<int>(l.integer("exponent_bits")),
-               mantissa = static_cast<int>(l.integer("mantissa_bits"));
+    constexpr std::int64_t all = 64;  // more than any float has
+    const auto exponent = static_cast<int>(std::min(l.integer("exponent_bits"), all)),
+               mantissa = static_cast<int>(std::min(l.integer("mantissa_bits"), all));
     const bool is_half = l.type(x.id) == DType::fp16;
     const FloatForm form = is_half ? FloatForm{5, 10} : FloatForm{8, 23};
     const int own_exponent = x.element == Element::f8e4m3fn ? 4 : x.element == Element::f8e5m2 ? 5 : form.exponent;

@@ -1,6 +1,7 @@
 // The walk through a program: functions, blocks and values.
 #include "frontends/stablehlo/lowering.hpp"
 
+#include "frontends/stablehlo/constraints.hpp"
 #include "frontends/stablehlo/stablehlo.hpp"
 
 #include <fmt/format.h>
@@ -88,6 +89,7 @@ Lowering::Lowering(Lowering& around, std::string name)
       lowered_(around.lowered_),
       nodes_(around.nodes_),
       loops_(around.loops_),
+      makers_(around.makers_),
       refusing_(around.refusing_) {
     frames_.push_back({around.frames_.back().function, {}, true});
     frames_.back().values.resize(frames_.back().function->values.size());
@@ -167,6 +169,8 @@ void Lowering::lower_step(const Operation& operation) {
     if (row == rows.end()) unsupported("this operation is not supported");
     check_attributes();
     check_regions();
+    check_types(*this);
+    if (is_lifted()) check_numbers();
     bool nothing = !is_lifted() && !operation.results.empty();
     for (std::size_t k = 0; nothing && k < operation.results.size(); ++k) {
         const Type& type = result_type(k);
@@ -226,12 +230,10 @@ void Lowering::call(std::string_view name) {
     const std::vector<Tensor> arguments = all_given();
     std::vector<Tensor> results;
     within(name, [&](const Region& body) {
-        if (arguments.size() != body.arguments.size())
-            fail(fmt::format("the function '{}' has {} arguments, but {} are given", printable(name),
-                             body.arguments.size(), arguments.size()));
+        check_call(body);
         results = inlined(body, arguments);
     });
-    for (std::size_t k = 0; k < results.size() && k < result_count(); ++k) set(results[k], k);
+    for (std::size_t k = 0; k < results.size(); ++k) set(results[k], k);
 }
 
 void Lowering::within(std::string_view name, const std::function<void(const Region&)>& step) {
@@ -305,7 +307,16 @@ Lowering::Made Lowering::passed_on(const std::vector<Tensor>& arguments,
     return result;
 }
 
-const Operation* Lowering::maker(stablehlo::ValueId id) const { return maker(frames_.back().function->body, id); }
+const Operation* Lowering::maker(stablehlo::ValueId id) const {
+    const Function& function = *frames_.back().function;
+    const auto [at, is_new] = makers_.try_emplace(&function);
+    if (is_new) {
+        at->second.resize(function.values.size());
+        for (const Operation& operation : function.body.operations)
+            for (const stablehlo::ValueId result : operation.results) at->second.at(result) = &operation;
+    }
+    return at->second.at(id);
+}
 
 std::vector<Tensor> Lowering::loop(const std::vector<Tensor>& carried, const Step& goes_on, const Step& turn) {
     if (depth_ >= level().max_nesting) unsupported("control flow is nested too deeply");

@@ -93,6 +93,8 @@ public:
     std::string text(std::string_view name) const;
     /// Of an operand of integers; nothing where it is not known here.
     std::optional<std::vector<std::int64_t>> known(std::size_t k);
+    /// first, first + 1, ..., `count` of them, as a constant is made of them; refuses more than 2^28.
+    std::vector<std::int64_t> counted(std::int64_t count, std::int64_t first = 0) const;
 
     // ---- types ----------------------------------------------------------------------------------------------------
     DType dtype(Element element) const;  ///< of the graph's value; refuses what there is none for
@@ -207,6 +209,9 @@ private:
     /// Error(bad_model) where an attribute of the operation in hand does not fit its tensors.
     void check_attributes() const;
     void check_regions() const;  ///< the same of regions: how many, what they take and return, of which operands
+    void check_call(const Region& body) const;  ///< the same of a function's body, which is of the frame in hand
+    const std::vector<stablehlo::ValueId>& returned_by(const Region& region) const;
+    void check_numbers() const;  ///< Error(unsupported) where a region of numbers has tensors
     void check_alike(std::size_t first, std::size_t count) const;  ///< the same of operands that have one shape
     // Of quantized types (quantized.cpp):
     const Type& expressed(const TypePointer& type) const;  ///< of floats where it is quantized and computed here
@@ -246,6 +251,9 @@ private:
     std::size_t& nodes_ = own_nodes_;  ///< of the graph so far, regions' too
     std::map<const Operation*, std::vector<Carried>> own_loops_;
     std::map<const Operation*, std::vector<Carried>>& loops_ = own_loops_;  ///< of the outermost one in hand
+    using Makers = std::map<const Function*, std::vector<const Operation*>>;
+    Makers own_makers_;
+    Makers& makers_ = own_makers_;  ///< operations of functions in hand, by what they make
     std::set<const Function*> own_refusing_;
     std::set<const Function*>& refusing_ = own_refusing_;  ///< functions that have such operations
     friend void lower_constant(Lowering& l);

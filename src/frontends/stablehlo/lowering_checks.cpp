@@ -1,6 +1,6 @@
 // What the attributes of an operation must say before it is lowered: dimensions that its tensors have, lists of the
 // right length. Result types are compared when results are there (Lowering::set).
-#include "frontends/stablehlo/lowering.hpp"
+#include "frontends/stablehlo/constraints.hpp"
 
 #include <fmt/format.h>
 
@@ -102,9 +102,12 @@ const std::vector<Checked>& all_checked() {
           {"window_strides", Is::each_axis, 0, 1},
           {"padding", Is::two_each, 0}}},
         {{"batch_norm_inference", "batch_norm_training", "batch_norm_grad"}, {{"feature_index", Is::axis, 0}}},
+        {{"reduce_precision"}, {{"exponent_bits", Is::number, 0, 1}, {"mantissa_bits", Is::number, 0, 0}}},
     };
     return all;
 }
+
+bool is_like(const Type& a, const Type& b) { return a.kind == b.kind && a.element == b.element && fit(a.dims, b.dims); }
 
 }  // namespace
 
@@ -162,12 +165,37 @@ void Lowering::check_alike(std::size_t first, std::size_t count) const {
     const std::vector<std::int64_t>& dims = operand_type(first).dims;
     for (std::size_t k = first; k < first + count; ++k) {
         const Type& type = operand_type(k);
-        const auto fits = [](std::int64_t a, std::int64_t b) { return a == b || a < 0 || b < 0; };
-        if (type.kind != Type::Kind::tensor ||
-            !std::equal(dims.begin(), dims.end(), type.dims.begin(), type.dims.end(), fits))
+        if (type.kind != Type::Kind::tensor || !fit(dims, type.dims))
             fail(fmt::format("its operands {} and {} have other shapes: {}, {}", first, k,
                              to_string(operand_type(first)), to_string(type)));
     }
+}
+
+void Lowering::check_numbers() const {
+    for (const auto* values : {&op_->operands, &op_->results})
+        for (const stablehlo::ValueId id : *values)
+            if (const Type& type = expressed(home_->values.at(id)); !type.dims.empty())
+                unsupported(fmt::format("{} in a region of numbers is not supported", to_string(type)));
+}
+
+const std::vector<stablehlo::ValueId>& Lowering::returned_by(const Region& region) const {
+    for (const Operation& operation : region.operations)
+        if (operation.name == "return") return operation.operands;
+    fail("what it calls or a region of it returns nothing");
+}
+
+void Lowering::check_call(const Region& body) const {
+    const std::vector<stablehlo::ValueId>& returned = returned_by(body);
+    if (operand_count() != body.arguments.size() || result_count() != returned.size())
+        fail(fmt::format("what it calls has {} arguments and {} results, but it has {} and {}", body.arguments.size(),
+                         returned.size(), operand_count(), result_count()));
+    for (std::size_t k = 0; k < operand_count(); ++k)
+        if (const Type& type = type_of(body.arguments[k]); !is_like(type, operand_type(k)))
+            fail(fmt::format("argument {} of what it calls is {}, but {} is given", k, to_string(type),
+                             to_string(operand_type(k))));
+    for (std::size_t k = 0; k < result_count(); ++k)
+        if (const Type& type = type_of(returned[k]); !is_like(type, result_type(k)))
+            fail(fmt::format("result {} of what it calls is {}", k, to_string(type)));
 }
 
 void Lowering::check_regions() const {
@@ -217,16 +245,30 @@ void Lowering::check_regions() const {
     for (std::size_t k = 0; k < regions; ++k) {
         const Region& region = op_->regions[k];
         if (region.operations.empty()) fail(fmt::format("its region {} is empty", k));
-        const std::vector<stablehlo::ValueId>& returned = region.operations.back().operands;
+        const std::vector<stablehlo::ValueId>& returned = returned_by(region);
+        if (&returned != &region.operations.back().operands)
+            fail(fmt::format("its region {} does not end where it returns", k));
         if (region.arguments.size() != forms[k].arguments || returned.size() != forms[k].returned)
             fail(fmt::format("its region {} takes {} values and returns {}, not {} and {}", k, region.arguments.size(),
                              returned.size(), forms[k].arguments, forms[k].returned));
+        const bool quantized = has_quantized();
+        const auto is_number = [&](const Type& type, Element element) {
+            return type.kind == Type::Kind::tensor && type.dims.empty() && (quantized || type.element == element);
+        };
+        for (std::size_t a = 0; a < region.arguments.size(); ++a) {
+            const Type& type = type_of(region.arguments[a]);
+            const bool of_operand = name == "map" || name == "sort" || forms[k].tells;
+            const std::size_t operand = name == "sort" ? a / 2 : name == "select_and_scatter" ? 0 : a;
+            const bool right = name == "while" ? is_like(type, operand_type(a))
+                             : of_operand      ? is_number(type, operand_type(operand).element)
+                                               : is_number(type, type_of(returned[a % returned.size()]).element);
+            if (!right) fail(fmt::format("argument {} of its region {} is {}", a, k, to_string(type)));
+        }
         for (std::size_t r = 0; r < returned.size(); ++r) {
             const Type& type = type_of(returned[r]);
-            const bool right = forms[k].tells ? type.element == Element::pred && type.dims.empty()
-                             : forms[k].of_numbers
-                                 ? type.kind == Type::Kind::tensor && type.dims.empty()
-                                 : type.element == result_type(r).element && type.kind == result_type(r).kind;
+            const bool right = forms[k].tells      ? is_number(type, Element::pred)
+                             : forms[k].of_numbers ? is_number(type, result_type(r).element)
+                                                   : is_like(type, result_type(r));
             if (!right) fail(fmt::format("its region {} returns {}", k, to_string(type)));
         }
     }

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <limits>
+#include <numeric>
 
 namespace tosavk::stablehlo {
 
@@ -134,7 +135,8 @@ void Lowering::set(const Tensor& made, std::size_t k) {
     if (!is_lifted() && tensor.id != no_id && this->type(tensor.id) != dtype(type.element))
         throw Error(ErrorCode::bad_model,
                     fmt::format("{}: result {} has type {}", title(), k, tosavk::name_of(this->type(tensor.id))));
-    const bool fits_parts = is_integer_element(type.element) || tensor.has_two() == is_complex_element(type.element);
+    const bool is_64 = is_integer_element(type.element) && bits_of(type.element) == 64;
+    const bool fits_parts = is_64 || tensor.has_two() == is_complex_element(type.element);
     if (!is_lifted() && type.kind == Type::Kind::tensor && (tensor.id == no_id || !fits_parts))
         throw Error(ErrorCode::bad_model, fmt::format("{}: result {} is no {}", title(), k, to_string(type)));
     if (!is_lifted() && tensor.has_two() && shape(tensor.other) != shape(tensor.id))
@@ -225,6 +227,14 @@ std::optional<std::vector<std::int64_t>> Lowering::known(std::size_t k) {
     } else if (is_unsigned_integer(tensor.element) && bits < 64) {
         for (std::int64_t& v : numbers) v &= (std::int64_t{1} << bits) - 1;
     }
+    return numbers;
+}
+
+std::vector<std::int64_t> Lowering::counted(std::int64_t count, std::int64_t first) const {
+    constexpr std::int64_t most = std::int64_t{1} << 28;
+    if (count > most) unsupported(fmt::format("numbers of {} elements in order are not supported", count));
+    std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
+    std::iota(numbers.begin(), numbers.end(), first);
     return numbers;
 }
 

@@ -1,7 +1,6 @@
 #include "frontends/stablehlo/matrices.hpp"
 
 #include <array>
-#include <numeric>
 
 namespace tosavk::stablehlo {
 
@@ -57,11 +56,9 @@ Matrix where(Lowering& l, Id condition, const Matrix& m) {
 }
 
 Id counted(Lowering& l, std::size_t axis, std::int64_t count, std::int64_t first) {
-    std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
-    std::iota(numbers.begin(), numbers.end(), first);
     Shape shape{1, 1, 1};
     shape.at(axis) = count;
-    return l.constant_i32(shape, numbers);
+    return l.constant_i32(shape, l.counted(count, first));
 }
 
 Id reduced(Lowering& l, Op op, Id id, std::int32_t axis) {

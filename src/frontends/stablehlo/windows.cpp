@@ -1,8 +1,17 @@
 #include "frontends/stablehlo/windows.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace tosavk::stablehlo {
+
+void check_windows(const Lowering& l, const WindowDimension& w, std::int64_t size, std::size_t d) {
+    const std::int64_t padded = w.low + w.high + (size == 0 ? 0 : (size - 1) * w.base_dilation + 1);
+    const std::int64_t reach = w.size == 0 ? 0 : (w.size - 1) * w.dilation + 1;
+    const std::int64_t count = padded <= 0 || reach > padded ? 0 : (padded - reach) / w.stride + 1;
+    if (w.out != count) l.fail(fmt::format("dimension {} has {} windows, not {}", d, count, w.out));
+}
 
 std::vector<WindowDimension> window_of(Lowering& l, const Shape& out, bool with_dilations) {
     const auto sizes = l.small_numbers("window_dimensions"), strides = l.small_numbers("window_strides");
@@ -11,9 +20,11 @@ std::vector<WindowDimension> window_of(Lowering& l, const Shape& out, bool with_
     const auto dilations = with_dilations ? l.small_numbers("window_dilations") : ones;
     const auto base = with_dilations ? l.small_numbers("base_dilations") : ones;
     std::vector<WindowDimension> window;
-    for (std::size_t d = 0; d < sizes.size(); ++d)
+    for (std::size_t d = 0; d < sizes.size(); ++d) {
         window.push_back({sizes[d], strides.at(d), dilations.at(d), base.at(d), padding.at(2 * d),
                           padding.at(2 * d + 1), out.at(d)});
+        check_windows(l, window.back(), l.operand_type(0).dims.at(d), d);
+    }
     return window;
 }
 

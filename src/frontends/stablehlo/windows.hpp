@@ -11,6 +11,8 @@ struct WindowDimension {
     std::int64_t size = 1, stride = 1, dilation = 1, base_dilation = 1, low = 0, high = 0, out = 1;
 };
 
+/// Error(bad_model) where dimension `d`, of so many elements, has not as many windows as `out` says.
+void check_windows(const Lowering& l, const WindowDimension& w, std::int64_t size, std::size_t d);
 /// Of the operation in hand, whose windows are as many as `out` says.
 std::vector<WindowDimension> window_of(Lowering& l, const Shape& out, bool with_dilations);
 
