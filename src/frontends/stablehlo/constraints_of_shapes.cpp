@@ -117,6 +117,10 @@ void check_scatter(const Lowering& l) {
                &update = l.operand_type(n + 1).dims;
     const Dims inserted = l.numbers("inserted_window_dims"), batching = l.numbers("input_batching_dims"),
                places = l.numbers("update_window_dims");
+    for (std::size_t k = 0; k < n && !l.has_quantized(); ++k)
+        if (const Type& type = l.operand_type(n + 1 + k); type.element != l.operand_type(k).element)
+            refuse_type(l, type, numbered("operand", n + 1 + k),
+                        fmt::format("of {}", name_of(l.operand_type(k).element)));
     const Dims batch = check_indices(l, operand, indices, batching, l.numbers("scatter_indices_batching_dims"),
                                      inserted, l.numbers("scatter_dims_to_operand_dims"));
     Dims window;

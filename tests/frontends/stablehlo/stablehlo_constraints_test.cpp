@@ -171,6 +171,16 @@ TEST(StablehloConstraints, ReductionsAndWindows) {
          "[1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({\n" +
              sum + "}) : (tensor<4x3xf32>, tensor<2x1xi32>, tensor<1x3xf32>) -> tensor<4x3xf32>",
          "operand 2 is tensor<1x3xf32>, not tensor<2x3xf32>"},
+        {"%a: tensor<4xf32>, %i: tensor<1x1xi32>, %u: tensor<1xi32>", "tensor<4xf32>",
+         "%0 = \"stablehlo.scatter\"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims "
+         "= "
+         "[0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({\n" +
+             sum + "}) : (tensor<4xf32>, tensor<1x1xi32>, tensor<1xi32>) -> tensor<4xf32>",
+         "operand 2 is tensor<1xi32>, not of f32"},
+        {"%a: tensor<4xf32>", "tensor<i32>",
+         zero + "%0 = \"stablehlo.reduce\"(%a, %c) <{dimensions = array<i64: 0>}> ({\n" + sum +
+             "}) : (tensor<4xf32>, tensor<f32>) -> tensor<i32>",
+         "region 0 returns tensor<f32>"},
     });
 }
 
