@@ -86,6 +86,21 @@ TEST_F(CliStablehlo, ProgramsAreMeasured) {
     }
 }
 
+TEST_F(CliStablehlo, NumbersOf64BitsAreToldAsSuch) {
+    const std::string program = write("wide.mlir",
+                                      "module {\nfunc.func @main() -> (tensor<3xi64>, tensor<1xui64>) {\n"
+                                      "%0 = stablehlo.constant dense<[5, -6, 8589934592]> : tensor<3xi64>\n"
+                                      "%1 = stablehlo.constant dense<18446744073709551615> : tensor<1xui64>\n"
+                                      "return %0, %1 : tensor<3xi64>, tensor<1xui64>\n}\n}\n");
+    const auto run = nlohmann::json::parse(said({"run", program, "--reference", "--json"}));
+    const auto& first = run["outputs"][0];
+    EXPECT_EQ(first["shape"], nlohmann::json({3}));
+    EXPECT_EQ(first["min"], -6);
+    EXPECT_EQ(first["max"], 8589934592.0);
+    EXPECT_EQ(first["top"][0]["index"], 2);
+    EXPECT_EQ(run["outputs"][1]["max"], 18446744073709551616.0);
+}
+
 TEST_F(CliStablehlo, DoublesAreRefusedOrRounded) {
     const std::string text = R"(module @halve {
   func.func public @main(%arg0: tensor<3xf64>) -> tensor<3xf64> {

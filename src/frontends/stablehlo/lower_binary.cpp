@@ -111,6 +111,9 @@ void lower_divide(Lowering& l) {
         const std::int64_t most = std::max(std::abs(least), std::abs(a.range.most));
         const bool up = a.range.least >= 0 && b.range.least >= 0;
         range = {up ? 0 : -most, most};
+        // Only -1 makes more of the least number than its type has.
+        const bool may_negate = b.range.least <= -1 && b.range.most >= -1;
+        if (!may_negate && most > max_of(DType::i32) && whole_range(a.element).holds(a.range)) range.most = most - 1;
         bool leaves = a.is_pair() || b.is_pair();
         if (b.range.least > 1) range = {range.least / b.range.least, range.most / b.range.least};
         if (is_unbounded(a) && b.range.least > 1)
@@ -185,8 +188,9 @@ void lower_words_power(Lowering& l, const Tensor& a, const Tensor& b) {
     const int bits =
         b.is_pair() ? (is_signed ? 63 : 64) : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(most)));
     Words result = one;
-    if (bits > 8 && !l.is_lifted()) result = power_in_turns(l, a, b, bits);
-    for (int bit = 0; bit < bits && result.low == one.low; ++bit) {
+    const bool in_turns = bits > 8 && !l.is_lifted();
+    if (in_turns) result = power_in_turns(l, a, b, bits);
+    for (int bit = 0; bit < bits && !in_turns; ++bit) {
         const Id word = bit < 32 ? exponent.low : exponent.high;
         const Id set = is_equal(l, l.bits_and(l.shift_right(word, bit & 31), 1), l.splat_int(word, 1));
         result = chosen_words(l, set, product_of_words(l, result, base), result);
@@ -323,7 +327,8 @@ void lower_words_shift(Lowering& l, const Tensor& a, const Tensor& b, Shift what
     const std::int64_t amount = b.range.least;
     if (amount < 0 || amount > 63) {
         const bool fills = what == Shift::arithmetic_right;
-        const Words none = words_of_number(l, x.low, 0);
+        const Id zero = l.tile_to(l.splat_int(x.low, 0), l.shape(x.low));
+        const Words none{zero, zero};
         return l.set(from_words(l, fills ? shifted_words(l, shifted_words(l, x, 63, what), 1, what) : none, a.element,
                                 fills ? pair_range(a.element) : Range{0, 0}));
     }

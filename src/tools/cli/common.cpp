@@ -158,6 +158,8 @@ std::vector<double> elements(std::int32_t type, std::span<const std::byte> bytes
             case TOSAVK_HOST_U8: values[k] = read<std::uint8_t>(at); break;
             case TOSAVK_HOST_U16: values[k] = read<std::uint16_t>(at); break;
             case TOSAVK_HOST_U32: values[k] = read<std::uint32_t>(at); break;
+            case TOSAVK_HOST_I64_WORDS: values[k] = static_cast<double>(read<std::int64_t>(at)); break;
+            case TOSAVK_HOST_U64_WORDS: values[k] = static_cast<double>(read<std::uint64_t>(at)); break;
         }
     }
     return values;

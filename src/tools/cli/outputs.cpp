@@ -55,7 +55,7 @@ Json output_json(std::size_t index, const Output& output, const OutputSummary& s
     return {{"index", index},
             {"name", output.info.name},
             {"type", type_text(output.info)},
-            {"shape", cpp::shape_of(output.info)},
+            {"shape", element_shape(output.info)},
             {"min", number_json(summary.min)},
             {"max", number_json(summary.max)},
             {"mean", number_json(summary.mean)},
@@ -66,7 +66,7 @@ std::string outputs_text(const std::vector<Output>& outputs, const std::vector<O
     std::vector<std::vector<std::string>> rows = {{"output", "name", "type", "shape", "min", "max", "mean"}};
     for (std::size_t k = 0; k < outputs.size(); ++k) {
         rows.push_back({std::to_string(k), outputs[k].info.name, type_text(outputs[k].info),
-                        shape_text(cpp::shape_of(outputs[k].info)), number_text(summaries[k].min),
+                        shape_text(element_shape(outputs[k].info)), number_text(summaries[k].min),
                         number_text(summaries[k].max), number_text(summaries[k].mean)});
     }
     std::string text = table_text(rows, {true, false, false, false, true, true, true});

@@ -86,31 +86,75 @@ void expect_binary(const std::string& op, const std::string& type,
 
 std::int64_t as_signed(std::uint64_t v) { return static_cast<std::int64_t>(v); }
 
+/// By constants, whose ranges lowering knows; of numbers of 64 bits, and of those that 32 bits are widened to.
+void expect_by_constants(const std::string& op, const std::string& type,
+                         const std::function<std::uint64_t(std::uint64_t, std::uint64_t)>& wanted) {
+    const bool is_signed = type == "i64";
+    const AllPairs p;
+    std::vector<std::int32_t> narrow;
+    Numbers widened;
+    for (const std::uint64_t v : p.b) {
+        narrow.push_back(static_cast<std::int32_t>(v));
+        widened.push_back(is_signed ? static_cast<std::uint64_t>(std::int64_t{narrow.back()}) : v & 0xffffffff);
+    }
+    HostTensor of_32_bits(DType::i32, {static_cast<std::int64_t>(narrow.size())});
+    std::memcpy(of_32_bits.bytes.data(), narrow.data(), of_32_bits.bytes.size());
+    const std::string tensor = fmt::format("tensor<{}x{}>", p.b.size(), type),
+                      from = fmt::format("tensor<{}x{}>", p.b.size(), is_signed ? "i32" : "ui32");
+    for (const std::uint64_t by : {0ull, 1ull, 2ull, 3ull, 7ull, 31ull, 32ull, 63ull, 64ull, 65ull, 255ull, 300ull,
+                                   ~0ull, ~2ull, 1ull << 63, ~0ull >> 1}) {
+        const std::string constant = is_signed ? std::to_string(as_signed(by)) : std::to_string(by);
+        const Graph graph = test::stablehlo_graph(fmt::format(R"(
+  func.func public @main(%a: {0}, %b: {3}) -> ({0}, {0}) {{
+    %c = stablehlo.constant dense<{2}> : {0}
+    %0 = stablehlo.{1} %a, %c : {0}
+    %1 = stablehlo.convert %b : ({3}) -> {0}
+    %2 = stablehlo.{1} %1, %c : {0}
+    return %0, %2 : {0}, {0}
+  }})",
+                                                              tensor, op, constant, from));
+        const std::vector<HostTensor> inputs{words({static_cast<std::int64_t>(p.b.size())}, p.b), of_32_bits};
+        const std::vector<HostTensor> results = reference_run(graph, inputs);
+        const Numbers got = elements_of<std::uint64_t>(results.at(0)), also = elements_of<std::uint64_t>(results.at(1));
+        for (std::size_t i = 0; i < got.size(); ++i) {
+            ASSERT_EQ(got[i], wanted(p.b[i], by)) << op << " of " << type << fmt::format(" {:x} and {}", p.b[i], by);
+            ASSERT_EQ(also[i], wanted(widened[i], by))
+                << op << " of " << type << fmt::format(" {:x}, of 32 bits, and {}", widened[i], by);
+        }
+    }
+}
+
+void expect_both(const std::string& op, const std::string& type,
+                 const std::function<std::uint64_t(std::uint64_t, std::uint64_t)>& wanted) {
+    expect_binary(op, type, wanted);
+    expect_by_constants(op, type, wanted);
+}
+
 TEST(StablehloWords, Arithmetic) {
     using U = std::uint64_t;
     for (const char* type : {"i64", "ui64"}) {
-        expect_binary("add", type, [](U a, U b) { return a + b; });
-        expect_binary("subtract", type, [](U a, U b) { return a - b; });
-        expect_binary("multiply", type, [](U a, U b) { return a * b; });
-        expect_binary("and", type, [](U a, U b) { return a & b; });
-        expect_binary("or", type, [](U a, U b) { return a | b; });
-        expect_binary("xor", type, [](U a, U b) { return a ^ b; });
-        expect_binary("shift_left", type, [](U a, U b) { return b < 64 ? a << b : 0; });
-        expect_binary("shift_right_logical", type, [](U a, U b) { return b < 64 ? a >> b : 0; });
-        expect_binary("shift_right_arithmetic", type,
-                      [](U a, U b) { return static_cast<U>(as_signed(a) >> (b < 64 ? b : 63)); });
+        expect_both("add", type, [](U a, U b) { return a + b; });
+        expect_both("subtract", type, [](U a, U b) { return a - b; });
+        expect_both("multiply", type, [](U a, U b) { return a * b; });
+        expect_both("and", type, [](U a, U b) { return a & b; });
+        expect_both("or", type, [](U a, U b) { return a | b; });
+        expect_both("xor", type, [](U a, U b) { return a ^ b; });
+        expect_both("shift_left", type, [](U a, U b) { return b < 64 ? a << b : 0; });
+        expect_both("shift_right_logical", type, [](U a, U b) { return b < 64 ? a >> b : 0; });
+        expect_both("shift_right_arithmetic", type,
+                    [](U a, U b) { return static_cast<U>(as_signed(a) >> (b < 64 ? b : 63)); });
     }
 }
 
 TEST(StablehloWords, Division) {
     using U = std::uint64_t;
     const auto ends = [](U a, U b) { return as_signed(a) == std::numeric_limits<std::int64_t>::min() && ~b == 0; };
-    expect_binary("divide", "ui64", [](U a, U b) { return b == 0 ? ~U{0} : a / b; });
-    expect_binary("remainder", "ui64", [](U a, U b) { return b == 0 ? a : a % b; });
-    expect_binary("divide", "i64", [&](U a, U b) {
+    expect_both("divide", "ui64", [](U a, U b) { return b == 0 ? ~U{0} : a / b; });
+    expect_both("remainder", "ui64", [](U a, U b) { return b == 0 ? a : a % b; });
+    expect_both("divide", "i64", [&](U a, U b) {
         return b == 0 ? ~U{0} : ends(a, b) ? a : static_cast<U>(as_signed(a) / as_signed(b));
     });
-    expect_binary("remainder", "i64", [&](U a, U b) {
+    expect_both("remainder", "i64", [&](U a, U b) {
         return b == 0 ? a : ends(a, b) ? 0 : static_cast<U>(as_signed(a) % as_signed(b));
     });
 }
@@ -123,11 +167,28 @@ TEST(StablehloWords, Powers) {
             if (exponent & 1) result *= base;
         return result;
     };
-    expect_binary("power", "ui64", power);
-    expect_binary("power", "i64", [&](U a, U b) {
+    expect_both("power", "ui64", power);
+    expect_both("power", "i64", [&](U a, U b) {
         if (as_signed(b) >= 0) return power(a, b);
         return a == 1 ? U{1} : ~a == 0 ? (b & 1 ? a : U{1}) : U{0};
     });
+}
+
+/// In a region of numbers exponents are not turns of a loop.
+TEST(StablehloWords, PowersInRegions) {
+    const Graph graph = test::stablehlo_graph(R"(
+  func.func public @main(%a: tensor<4xi64>, %b: tensor<4xi64>) -> tensor<4xi64> {
+    %0 = "stablehlo.map"(%a, %b) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%x: tensor<i64>, %y: tensor<i64>):
+      %1 = stablehlo.power %x, %y : tensor<i64>
+      stablehlo.return %1 : tensor<i64>
+    }) : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>
+    return %0 : tensor<4xi64>
+  })");
+    const auto minus = static_cast<std::uint64_t>(std::int64_t{-6});
+    const std::vector<HostTensor> inputs{words({4}, {5, minus, 7, 3}), words({4}, {3, 2, 5, 40})};
+    EXPECT_EQ(elements_of<std::uint64_t>(reference_run(graph, inputs).at(0)),
+              (Numbers{125, 36, 16807, 12157665459056928801ull}));
 }
 
 TEST(StablehloWords, Order) {
