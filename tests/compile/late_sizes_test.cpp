@@ -59,6 +59,8 @@ const char* const lines[] = {
     "fully_connected f32 {}x64 40",
     "matmul f32 {}x16x12x24",
     "matmul i8 {}x16x12x24",
+    "conv2d f16 {}x8x8x16 64x3x3 p1",
+    "matmul f16 {}x64x64x64",
     // Pools, reductions, rows, what looks up.
     "avg_pool2d f32 {}x8x8x16 3x3 s2 same",
     "max_pool2d i8 {}x8x8x16 3x3 s2 same",

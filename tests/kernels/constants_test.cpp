@@ -108,7 +108,8 @@ TEST(PackedWeights, BlocksOfFourByFour) {
             const std::int64_t zero_point = type == DType::i8 ? -3 : 0;
             const std::int64_t taps = shape[1] * shape[2], blocks = (shape[3] + 3) / 4, quads = (shape[0] + 3) / 4;
             for (const bool turned : {false, true}) {
-                const auto packed = pack_conv_weights(weight, window_of(shape), zero_point, turned).view(scratch);
+                const auto packed =
+                    pack_conv_weights(weight, window_of(shape), zero_point, {.turned = turned}).view(scratch);
                 Bytes expected;
                 for (std::int64_t i = 0; i < quads * taps * blocks * 16; ++i) {
                     const std::int64_t slow = i / 4 % 4, fast = i % 4, block = i / 16 % blocks,

@@ -30,12 +30,15 @@ void check_products(const std::shared_ptr<Device>& device, Graph&& graph, const 
                     std::uint32_t invocations = 0) {
     const auto shared = std::make_shared<const Graph>(std::move(graph));
     const Plan plan = make_plan(*shared, device->plan(), {});
-    ASSERT_EQ(plan.dispatches.size(), 1u) << name;
+    // Operands of small floats may become fp32 in passes before.
+    const auto of_product = [](const Dispatch& dispatch) { return dispatch.kernel != "widen"; };
+    ASSERT_EQ(std::ranges::count_if(plan.dispatches, of_product), 1) << name;
+    const Dispatch& product = plan.dispatches.back();
     if (kernel) {
-        EXPECT_EQ(plan.dispatches[0].kernel, kernel) << name;
+        EXPECT_EQ(product.kernel, kernel) << name;
     }
     if (invocations != 0) {
-        EXPECT_EQ(plan.dispatches[0].invocations, invocations) << name;
+        EXPECT_EQ(product.invocations, invocations) << name;
     }
     const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 0);
     Checker checker(device, shared);

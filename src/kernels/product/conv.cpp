@@ -5,6 +5,7 @@
 #include "kernels/product/pack_pass.hpp"
 #include "kernels/product/pack_weights.hpp"
 #include "kernels/product/product.hpp"
+#include "kernels/product/widen.hpp"
 #include "kernels/product/winograd.hpp"
 #include "ops/window.hpp"
 
@@ -110,22 +111,29 @@ void add_product_operands(KernelChoice& choice, const NodeView& view, const Conv
     choice.defines.insert(choice.defines.end(), {{"ROW_ZP", "ROW_ZP_CONSTANT"}, {"COLUMN_ZP", "COLUMN_ZP_CONSTANT"}});
     const double reads = conv.g.window.reads();
     choice.work = 2.0 * reads * static_cast<double>(conv.g.batch * d.in * y.in * x.in * p.columns * p.inner);
-    add_operand(choice, view, 0, reads * row_reads * quad_waste(p.inner), moves_bits);
+    if (p.widens) choice.operands.push_back(widen(choice, view, 0, device));
+    else add_operand(choice, view, 0, reads * row_reads * quad_waste(p.inner), moves_bits);
     // A kernel that takes two blocks at once finds them in bytes.
     const bool nibbles = view.in(1).type == DType::i4 && !units && !choice.reads_eights;
     if (nibbles) choice.defines.push_back({"NIBBLES", "1"});
-    const DType weight_type = nibbles ? DType::i16 : !conv.operands.is_float || units ? DType::i32 : view.in(1).type;
+    const DType weight_type = nibbles                          ? DType::i16
+                            : !conv.operands.is_float || units ? DType::i32
+                            : p.widens                         ? DType::fp32
+                                                               : view.in(1).type;
     if (!view.in(1).is_constant()) {
-        choice.operands.push_back(pack_at_run_time(choice, view, units, device));
+        choice.operands.push_back(pack_at_run_time(choice, view, units, p.widens, device));
     } else if (units) {
         choice.operands.push_back({no_id, weight_type,
                                    pack_conv_units(view.in(1), conv.g.window, conv.operands.weight_zp, *units),
                                    fmt::format("{} in 4x{} units", view.in(1).name, 4 * units->blocks)});
     } else {
-        choice.operands.push_back(
-            {no_id, weight_type, pack_conv_weights(view.in(1), conv.g.window, conv.operands.weight_zp, turned, nibbles),
-             fmt::format("{} in {}4x4 blocks{}", view.in(1).name, turned ? "turned " : "",
-                         nibbles ? " of nibbles" : "")});
+        choice.operands.push_back({no_id, weight_type,
+                                   pack_conv_weights(view.in(1), conv.g.window, conv.operands.weight_zp,
+                                                     {.turned = turned, .nibbles = nibbles, .widened = p.widens}),
+                                   fmt::format("{} in {}4x4 blocks{}", view.in(1).name, turned ? "turned " : "",
+                                               nibbles    ? " of nibbles"
+                                               : p.widens ? " of fp32"
+                                                          : "")});
     }
     add_operand(choice, view, 2);
 }
@@ -155,9 +163,9 @@ void set_corrected_bias(KernelChoice& choice, const NodeView& view, const ConvPr
 /// As one of the kernels of kernels/product/product.hpp.
 std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan& device, std::string& why,
                                          ProductPlan plan, int setting) {
-    const auto conv = flat_product(view, device, why);
+    auto conv = flat_product(view, device, why);
     if (!conv) return std::nullopt;
-    auto planned = plan(conv->product, device, why, setting);
+    auto planned = plan_widened(conv->product, view, device, why, plan, setting);
     if (!planned) return std::nullopt;
     add_product_operands(planned->choice, view, *conv, device, planned->row_reads, planned->moves_bits,
                          planned->dot4 != Dot4::none);

@@ -2,6 +2,7 @@
 #include "kernels/common/operands.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/product/product.hpp"
+#include "kernels/product/widen.hpp"
 
 #include <fmt/format.h>
 
@@ -33,12 +34,17 @@ std::optional<Product> product_of(const NodeView& view, const DevicePlan& device
     return product;
 }
 
-KernelChoice with_operands(ProductChoice&& planned, const NodeView& view, const Product& product) {
+KernelChoice with_operands(ProductChoice&& planned, const NodeView& view, const Product& product,
+                           const DevicePlan& device) {
     KernelChoice& choice = planned.choice;
     set_constants(
         choice, {{"BATCH", product.batch}, {"ROWS", product.rows}, {"COLUMNS", product.columns}, {"K", product.inner}});
-    add_operand(choice, view, 0, planned.row_reads * quad_waste(product.inner), planned.moves_bits);
-    add_operand(choice, view, 1, planned.column_reads * quad_waste(product.columns), planned.moves_bits);
+    if (product.widens) {
+        for (const std::size_t k : {0u, 1u}) choice.operands.push_back(widen(choice, view, k, device));
+    } else {
+        add_operand(choice, view, 0, planned.row_reads * quad_waste(product.inner), planned.moves_bits);
+        add_operand(choice, view, 1, planned.column_reads * quad_waste(product.columns), planned.moves_bits);
+    }
     define_scalar(choice, view, 2, "ROW_ZP");
     define_scalar(choice, view, 3, "COLUMN_ZP");
     return std::move(choice);
@@ -47,12 +53,12 @@ KernelChoice with_operands(ProductChoice&& planned, const NodeView& view, const 
 /// As one of the kernels of kernels/product/product.hpp.
 std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan& device, std::string& why,
                                          ProductPlan plan, int setting) {
-    const auto product = product_of(view, device, why);
+    auto product = product_of(view, device, why);
     if (!product) return std::nullopt;
-    auto planned = plan(*product, device, why, setting);
+    auto planned = plan_widened(*product, view, device, why, plan, setting);
     if (!planned) return std::nullopt;
     const std::int64_t parts = planned->parts;
-    KernelChoice choice = with_operands(std::move(*planned), view, *product);
+    KernelChoice choice = with_operands(std::move(*planned), view, *product, device);
     if (parts > 1) return in_parts(std::move(choice), *product, parts, device);
     return choice;
 }
@@ -68,7 +74,7 @@ std::optional<KernelChoice> plan_matrices(const NodeView& view, const DevicePlan
     auto planned =
         plan_cooperative(*product, view.in(0).type, view.out().type, may_add(3), may_add(2), device, why, fixed_rows);
     if (!planned) return std::nullopt;
-    return with_operands(std::move(*planned), view, *product);
+    return with_operands(std::move(*planned), view, *product, device);
 }
 
 std::optional<KernelChoice> plan_matmul(const NodeView& view, const DevicePlan& device, std::string& why,

@@ -9,9 +9,9 @@
 namespace tosavk {
 
 /// Float weights [OC,...,IC], the node's input 1, as pack_conv_weights() makes them of constants, or with `units` as
-/// pack_conv_units() does: by a pass before all others of `choice`, into a scratch buffer of it. Returns what the
-/// kernel reads.
+/// pack_conv_units() does: by a pass before all others of `choice`, into a scratch buffer of it, `widened` as fp32.
+/// Returns what the kernel reads.
 KernelOperand pack_at_run_time(KernelChoice& choice, const NodeView& view, std::optional<InnerUnits> units,
-                               const DevicePlan& device);
+                               bool widened, const DevicePlan& device);
 
 }  // namespace tosavk

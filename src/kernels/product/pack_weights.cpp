@@ -102,31 +102,41 @@ void pack_nibbles(std::span<const std::byte> blocks, std::span<std::byte> to) {
     }
 }
 
+/// Floats as fp32.
+void widen_floats(DType type, std::span<const std::byte> from, std::span<std::byte> to) {
+    const Bytes wide = encode_reals(DType::fp32, decode_reals(type, from));
+    std::ranges::copy(wide, to.begin());
+}
+
 template <std::size_t bytes>
-LazyBytes blocks_of(const Value& weight, const Window& window, std::int64_t zero_point, bool turned, bool nibbles) {
+LazyBytes blocks_of(const Value& weight, const Window& window, std::int64_t zero_point, BlockForm form) {
     Raw<bytes> pad;
     pad.fill(static_cast<std::byte>(zero_point));  // other than 0 for 8-bit elements only
     const Shape shape = phase_shape(weight, window);
     const auto size = static_cast<std::size_t>((shape[0] + 3) / 4 * shape[1] * ((shape[2] + 3) / 4)) * 16 * bytes;
-    return each_phase(weight, window, zero_point, nibbles ? size / 2 : size,
-                      fmt::format("{}blocks{} {} {} {}", turned ? "turned " : "", nibbles ? " of nibbles" : "", bytes,
-                                  zero_point, to_string(shape)),
-                      [=](std::span<const std::byte> weights, std::span<std::byte> to) {
-                          if (!nibbles) return pack_blocks(weights, shape, pad, turned, to);
+    const std::size_t made = form.nibbles ? size / 2 : form.widened ? size / bytes * 4 : size;
+    return each_phase(weight, window, zero_point, made,
+                      fmt::format("{}blocks{} {} {} {}", form.turned ? "turned " : "",
+                                  form.nibbles   ? " of nibbles"
+                                  : form.widened ? fmt::format(" of fp32 from {}", name_of(weight.type))
+                                                 : "",
+                                  bytes, zero_point, to_string(shape)),
+                      [=, type = weight.type](std::span<const std::byte> weights, std::span<std::byte> to) {
+                          if (!form.nibbles && !form.widened) return pack_blocks(weights, shape, pad, form.turned, to);
                           Bytes blocks(size);
-                          pack_blocks(weights, shape, pad, turned, std::span(blocks));
-                          pack_nibbles(blocks, to);
+                          pack_blocks(weights, shape, pad, form.turned, std::span(blocks));
+                          if (form.nibbles) pack_nibbles(blocks, to);
+                          else widen_floats(type, blocks, to);
                       });
 }
 
 }  // namespace
 
-LazyBytes pack_conv_weights(const Value& weight, const Window& window, std::int64_t zero_point, bool turned,
-                            bool nibbles) {
+LazyBytes pack_conv_weights(const Value& weight, const Window& window, std::int64_t zero_point, BlockForm form) {
     switch (size_of(weight.type)) {
-        case 1: return blocks_of<1>(weight, window, zero_point, turned, nibbles);
-        case 2: return blocks_of<2>(weight, window, zero_point, turned, false);
-        default: return blocks_of<4>(weight, window, zero_point, turned, false);
+        case 1: return blocks_of<1>(weight, window, zero_point, form);
+        case 2: return blocks_of<2>(weight, window, zero_point, form);
+        default: return blocks_of<4>(weight, window, zero_point, form);
     }
 }
 

@@ -6,12 +6,18 @@
 
 namespace tosavk {
 
+/// How a block's elements lie.
+struct BlockForm {
+    bool turned = false;  ///< [4 oc][4 ic], so that a word has four input channels
+    bool nibbles =
+        false;  ///< of i4: rows 0 and 1, and 2 and 3, share their bytes, the first of both in the lower halves
+    bool widened = false;  ///< of floats: as fp32
+};
+
 /// Weights [OC,KH,KW,IC] as blocks of 4 input x 4 output channels: [OC/4][KH*KW][IC/4][4 ic][4 oc], padded with
 /// `zero_point`, which stands for zero. Of a transposed window one phase after another, each with its own taps and as
-/// much room as the phase needs that has most. `turned`: [4 oc][4 ic] instead, so that a word has four input channels.
-/// `nibbles`, of i4: a block's rows 0 and 1, and 2 and 3, share their bytes, the first of both in the lower halves.
-LazyBytes pack_conv_weights(const Value& weight, const Window& window, std::int64_t zero_point, bool turned = false,
-                            bool nibbles = false);
+/// much room as the phase needs that has most.
+LazyBytes pack_conv_weights(const Value& weight, const Window& window, std::int64_t zero_point, BlockForm form = {});
 
 /// How inner elements lie side by side in what gemm_cooperative reads: in units of so many blocks of 4; a tap has a
 /// multiple of `of_tap` blocks, the last ones empty.

@@ -1,0 +1,136 @@
+// Operands of products in fp16 and fp8 that become fp32 in passes before, and those that are not worth it.
+#include "compile/plan/plan.hpp"
+#include "frontends/problems/problem.hpp"
+#include "ops/builder.hpp"
+#include "support/gpu_test.hpp"
+#include "verify/checker.hpp"
+#include "vk/run/context.hpp"
+
+#include "base/numerics/small_floats.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+using namespace tosavk;
+
+namespace {
+
+class Widen : public test::GpuTest {
+protected:
+    /// Without fp16 of its own, and with the products' kernel of that name.
+    static std::shared_ptr<Device> open(const std::string& kernel) {
+        return test::open_with([&](DevicePlan& plan) {
+            test::without_matrices(plan);
+            plan.native_fp16 = plan.half_roundings = false;
+            plan.subgroup_lanes = 1;
+            plan.shared_rows = plan.slow_storage = false;
+            plan.shared_tiles = kernel == "gemm_tiles" || kernel == "gemm_split";
+            plan.product_tiles = kernel == "gemm_tiles";
+            plan.product_tile_bytes = 32768;
+            plan.least_tiles = plan.tile_parts = 1;
+            plan.tile_quads = 1;
+            plan.own_rows = kernel == "gemm_direct" ? 8 : kernel == "gemm" ? 16 : 0;
+            if (kernel == "gemm_direct") plan.registers = 64;
+            plan.busy_invocations = kernel == "gemm_split" ? 1 << 20 : 1;
+        });
+    }
+
+    /// Returns how many passes make fp32 of operands.
+    static std::ptrdiff_t check(const std::shared_ptr<Device>& device, Graph&& of, const std::string& name,
+                                const std::string& kernel) {
+        const auto graph = std::make_shared<const Graph>(std::move(of));
+        const Plan plan = make_plan(*graph, device->plan(), {});
+        EXPECT_EQ(plan.dispatches.back().kernel, kernel) << name;
+        const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 0);
+        const CheckReport report = Checker(device, graph).run(seed);
+        EXPECT_TRUE(report.passed) << name << ", seed " << seed << "\n" << report.detail;
+        return std::ranges::count(plan.dispatches, "widen", &Dispatch::kernel);
+    }
+};
+
+TEST_F(Widen, OperandsThatAreReadOften) {
+    for (const char* kernel : {"gemm_tiles", "gemm_split", "gemm_direct", "gemm"}) {
+        if (device_->plan().own_rows == 0 && kernel != std::string("gemm"))
+            continue;  // the driver takes minutes to compile large register tiles
+        const auto device = open(kernel);
+        for (const char* line : {"conv2d f16 1x12x11x20 140x3x3 s1 p1 clamp", "conv2d f16 2x17x13x9 133x3x3 s2 p1 d2",
+                                 "conv2d f16 1x13x12x3 140x3x3 p1", "conv2d e4m3 1x12x11x20 140x3x3 p1",
+                                 "conv2d e5m2 1x12x11x18 140x3x3 p1", "conv3d f16 1x4x6x7x12 130x3x2x3 s1 p1",
+                                 "transpose_conv2d f16 1x9x8x20 140x4x4 s2 p1"})
+            EXPECT_EQ(check(device, load_problem(line), line, kernel), 1) << kernel << ": " << line;
+        for (const char* line : {"matmul f16 1x530x33x1165", "matmul f16 2x528x64x1164", "matmul e4m3 1x514x36x1164"})
+            EXPECT_EQ(check(device, load_problem(line), line, kernel), 2) << kernel << ": " << line;
+    }
+}
+
+// A vector's matrix is read once, and few columns read rows seldom.
+TEST_F(Widen, OthersAreReadAsTheyAre) {
+    const auto device = open("gemm");
+    for (const auto& [line, kernel] :
+         {std::pair("fully_connected f16 1x64 64", "conv"), std::pair("conv2d f16 1x12x11x20 4x1x1", "gemm"),
+          std::pair("conv2d f16 1x5x6x20 140x3x3 p1", "gemm"), std::pair("matmul f16 1x130x40x8", "gemm"),
+          std::pair("matmul f16 1x1x64x64", "matmul"), std::pair("conv2d f32 1x12x11x20 140x3x3 p1", "gemm")})
+        EXPECT_EQ(check(device, load_problem(line), line, kernel), 0) << line;
+}
+
+// What makes an operand is computed where it becomes fp32.
+TEST_F(Widen, TakesWhatMakesTheOperand) {
+    const auto device = open("gemm");
+    for (const bool weights_at_run_time : {false, true}) {
+        GraphBuilder b("made", level_none);
+        const Shape weight_shape{64, 3, 3, 16};
+        std::vector<float> numbers;
+        for (int i = 0; i < 64 * 9 * 16; ++i) numbers.push_back(static_cast<float>(i * 37 % 64 - 32) / 61);
+        const ValueId x = b.input("x", DType::fp16, {1, 9, 8, 16}), y = b.input("y", DType::fp16, {1, 9, 8, 16});
+        const ValueId product = b.add1(Op::mul, {x, y, b.scalar(DType::i8, 0)}, DType::fp16, {}, "product");
+        const ValueId weight = weights_at_run_time ? b.input("weight", DType::fp16, weight_shape)
+                                                   : b.constant_floats("weight", DType::fp16, weight_shape, numbers);
+        Attributes attrs;
+        attrs.pad = {1, 1, 1, 1};
+        attrs.stride = attrs.dilation = {1, 1};
+        attrs.acc_type = DType::fp32;
+        const ValueId zero = b.scalar(DType::fp16, 0);
+        b.output(b.add1(Op::conv2d, {product, weight, zero, zero, zero}, DType::fp16, attrs, "convolution"));
+        const Graph graph = b.finish();
+        EXPECT_EQ(make_plan(graph, device->plan(), {}).dispatches.size(), weights_at_run_time ? 3u : 2u);
+        EXPECT_EQ(check(device, Graph(graph), "made", "gemm"), 1);
+    }
+}
+
+// Subnormal numbers, infinities and NaN too: each is multiplied by one, and zeros are added.
+TEST_F(Widen, EveryNumberKeepsItsValue) {
+    constexpr std::int64_t rows = 1 << 16, columns = 32;
+    const auto device = open("gemm");
+    for (const DType type : {DType::fp16, DType::fp8e4m3, DType::fp8e5m2}) {
+        const DType sum = type == DType::fp16 ? DType::fp32 : DType::fp16;
+        GraphBuilder b("numbers", level_none);
+        const ValueId zero = b.scalar(type, 0);
+        const ValueId x = b.input("x", type, {1, rows, 1}), ones = b.input("ones", type, {1, 1, columns});
+        b.output(b.add1(Op::matmul, {x, ones, zero, zero}, sum, {}, "values"));
+        const auto graph = std::make_shared<const Graph>(b.finish());
+        Plan plan = make_plan(*graph, device->plan(), {});
+        EXPECT_EQ(std::ranges::count(plan.dispatches, "widen", &Dispatch::kernel), 2);
+        Bytes patterns(static_cast<std::size_t>(rows) * size_of(type));
+        for (std::size_t i = 0; i < patterns.size(); ++i)
+            patterns[i] = static_cast<std::byte>(size_of(type) == 1 ? i : i / 2 >> i % 2 * 8);
+        Context context(Executable::create(device, graph, std::move(plan)), false);
+        context.set_input(0, patterns);
+        context.set_input(1, encode_reals(type, std::vector<double>(columns, 1)));
+        context.submit();
+        context.wait();
+        Bytes out(static_cast<std::size_t>(rows * columns) * size_of(sum));
+        context.get_output(0, out);
+        const std::vector<double> expected = decode_reals(type, patterns), values = decode_reals(sum, out);
+        for (std::size_t i = 0; i < static_cast<std::size_t>(rows * columns); ++i) {
+            const double of = expected[i / columns], value = values[i];
+            ASSERT_TRUE(value == of || (std::isnan(value) && std::isnan(of)))
+                << name_of(type) << " pattern " << i / columns << ": " << value << " for " << of;
+        }
+    }
+}
+
+}  // namespace
