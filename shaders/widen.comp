@@ -1,5 +1,5 @@
 // Numbers that become fp32 by integer work, each once: for kernels that would do that work at every read.
-//   in0   fp16 or fp8
+//   in0   fp16, bf16 or fp8
 //   out0  fp32, whole quads
 layout(constant_id = 0) const int QUADS = 1;  // late
 

@@ -76,7 +76,15 @@ vec4 fp16_to_float(ivec4 bits) {
 #if TOSAVK_NATIVE_FP16
 vec4 fp16_of_words(uvec2 words) { return vec4(unpackFloat2x16(words.x), unpackFloat2x16(words.y)); }
 #else
-vec4 fp16_of_words(uvec2 words) { return fp16_to_float(unpack_i16(ivec2(words)) & 65535); }
+vec4 fp16_of_words(uvec2 words) {
+    // 2^112 times the magnitude, with a leading one that subnormal numbers lack: none is subnormal in fp32, and
+    // infinities and NaN have the exponent of those there.
+    uvec4 halves = uvec4(words.x << 16, words.x, words.y << 16, words.y);
+    vec4 scaled = uintBitsToFloat((halves >> 3 & 0x0fffe000u) | 0x70000000u);
+    precise vec4 in_excess = clamp(6.103515625e-5 - scaled * 1.925929944387236e-34, 0.0, 1.0);
+    precise vec4 magnitude = scaled * 1.925929944387236e-34 - in_excess;
+    return uintBitsToFloat(floatBitsToUint(magnitude) | (halves & 0x80000000u));
+}
 #endif
 const int FP16_NORMAL = 113 << 23;  // 2^-14
 // The multiple of 2^-24 nearest to a magnitude below 2^-14, ties to even. A shift of 30 leaves nothing.

@@ -5,18 +5,32 @@
 
 namespace tosavk {
 
+namespace {
+
+/// How often an element of rows must be read for a pass that reads and writes memory; null: no reading is worth one.
+/// Guesses: a number of fp16 or fp8 takes fourteen instructions, one of bf16 is shifted, which only tiles in registers
+/// do at every read.
+std::optional<double> least_reads(const Product& product, DType type, const ProductChoice& planned) {
+    if (product.unpacks) return 8;
+    if (type == DType::bf16 && planned.choice.kernel == "gemm_direct") return 64;
+    return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<ProductChoice> plan_widened(Product& product, const NodeView& view, const DevicePlan& device,
                                           std::string& why, ProductPlan plan, int setting) {
     std::optional<ProductChoice> planned = plan(product, device, why, setting);
-    if (!planned || !product.unpacks) return planned;
+    if (!planned) return planned;
+    const std::optional<double> least = least_reads(product, view.in(0).type, *planned);
+    if (!least) return planned;
     const auto fits = [&](std::size_t k) {
         const std::int64_t elements = quotient_up(element_count(view.in(k).shape), 4) * 4;
         return elements <= max_elements && static_cast<std::uint64_t>(elements) * 4 <= device.max_binding_bytes;
     };
-    // How often an element must be read for a pass that reads and writes memory is a guess. Weights are packed at any
-    // rate, but so few rows read them that their bytes count.
-    const bool pays = static_cast<double>(product.taps) * planned->row_reads >= 8 &&
-                      (product.is_matrix ? planned->column_reads >= 4 : product.rows >= 32);
+    // Weights are packed at any rate, but by so few rows they are read as fast as their bytes come.
+    const bool pays = static_cast<double>(product.taps) * planned->row_reads >= *least &&
+                      (product.is_matrix ? planned->column_reads >= *least / 2 : product.rows >= 32);
     if (!fits(0) || !fits(1) || !device.chooses(pays, "widens")) return planned;
     Product wide = product;
     wide.unpacks = false;

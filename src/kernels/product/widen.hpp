@@ -6,9 +6,8 @@
 
 namespace tosavk {
 
-/// `plan` of the product of the node's inputs 0 and 1. Where operands would become fp32 by integer work
-/// (Product::unpacks) so often that a pass before saves some of it, of `product` with operands in fp32, which it is
-/// then (Product::widens).
+/// `plan` of the product of the node's inputs 0 and 1. Where operands would become fp32 by integer work so often that a
+/// pass before saves some of it, of `product` with operands in fp32, which it is then (Product::widens).
 std::optional<ProductChoice> plan_widened(Product& product, const NodeView& view, const DevicePlan& device,
                                           std::string& why, ProductPlan plan, int setting);
 
