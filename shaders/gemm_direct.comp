@@ -329,7 +329,7 @@ void main() {
 #endif
 
 #if PARTS > 1
-#define STORE(to) out0_store4(uint(((part * OUT_ROWS + (to)) * QUADS + quad) * 4), SUM(0));
+#define STORE(to) out0_store4(uint(((part * OUT_ROWS + (to)) * QUADS + quad) * 4), OF_SUM(SUM(0)));
 #else
     TOTAL4 bias = bias4(batch, quad);
 #define STORE(to) \

@@ -58,7 +58,7 @@ layout(constant_id = 32) const int LANES_LOG2 = 2;  // pushed
 #else
 #define TOGETHER TM
 #endif
-shared TOTAL4 partial[TOGETHER * gl_WorkGroupSize.x];
+shared SUM4 partial[TOGETHER * gl_WorkGroupSize.x];
 
 // The sums of rows from `first` on, TOGETHER of them, become that of lane 0.
 void fold(int local, int lane, int size) {
@@ -67,8 +67,8 @@ void fold(int local, int lane, int size) {
         if (lane < others) {
             for (int r = 0; r < TOGETHER; ++r)
                 partial[SHARED_STORE(0u, 4u, r * size + local)] =
-                    TOTAL_ADD(partial[SHARED_LOAD(0u, 4u, r * size + local)],
-                              partial[SHARED_LOAD(0u, 4u, r * size + local + others * SIDE)]);
+                    SUM_ADD(partial[SHARED_LOAD(0u, 4u, r * size + local)],
+                            partial[SHARED_LOAD(0u, 4u, r * size + local + others * SIDE)]);
         }
         barrier();
     }
@@ -193,7 +193,7 @@ void main() {
 #endif
 #if WIDE
     EACH_ROW { FLUSH_SUM(r) }
-    TOTAL4 own = SUM(0);
+    SUM4 own = SUM(0);
     for (int row = 0; row < TM; ++row) {
         partial[SHARED_STORE(0u, 4u, local)] = SUM(0);
         fold(local, lane, size);

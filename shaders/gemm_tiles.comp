@@ -129,7 +129,7 @@ COLUMN_BLOCK column_block(int batch, int quad, int k, int at) {
 #endif
 
 #if SPLIT > 1
-shared TOTAL4 partial[(SPLIT - 1) * SIZE * TN];
+shared SUM4 partial[(SPLIT - 1) * SIZE * TN];
 #endif
 
 #if DOT4
@@ -439,7 +439,8 @@ void main() {
 
     // What follows is compiled TN times: the sums of the next row move down.
 #if PARTS > 1
-#define STORE(to, quad, n) out0_store4(uint(((workgroup_part * OUT_ROWS + (to)) * QUADS + (quad)) * 4), SUM(n));
+#define STORE(to, quad, n) \
+    out0_store4(uint(((workgroup_part * OUT_ROWS + (to)) * QUADS + (quad)) * 4), OF_SUM(SUM(n)));
 #else
     TOTAL4 bias[TN];
     [[unroll]] for (int n = 0; n < TN; ++n) bias[n] = bias4(batch, min(first_quad + n * TX + tx, QUADS - 1));

@@ -100,6 +100,9 @@ int taps_y, taps_x;
 #ifndef HALF
 #define HALF 0
 #endif
+#ifndef INTEGERS
+#define INTEGERS 0
+#endif
 #if HALF
 // Factors and short sums in fp16 as the device computes it; TOTAL4 is what they are added up in.
 #define X1 float16_t
@@ -111,6 +114,15 @@ int taps_y, taps_x;
 #elif X_FLOAT
 #define X1 float
 #define X4 vec4
+#if INTEGERS
+// Whole numbers whose sums fp32 holds, less zero points.
+#undef TOTAL4
+#undef TOTAL_SPLAT
+#undef TOTAL_ADD
+#define TOTAL4 ivec4
+#define TOTAL_SPLAT(x) ivec4(x)
+#define TOTAL_ADD(a, b) (ivec4(a) + (b))
+#endif
 #else
 #define X1 int
 #define X4 ivec4

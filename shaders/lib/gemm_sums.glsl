@@ -1,6 +1,6 @@
 // The sums of a kernel of matrix products, declared as an array by SUMS(n): CLEAR_SUM(i), then ADD(i, x, w) for every
 // element of a row and its quad of columns, and FLUSH_SUM(i) after every FLUSH_BLOCKS blocks and at the end, after
-// which SUM(i) is one.
+// which SUM(i) is one, a SUM4; SUM_ADD adds two, OF_SUM(x) is what others read of one.
 //   HALF: sums of fp16 go into fp32 after so many products that little is lost (docs/conformance.md, "Precision fast").
 //   WIDE: sums of 32 bits go into 64 bits before they can overflow. MATMUL's factors have 16 bits each: the row's is
 //   split into a signed high and an unsigned low byte.
@@ -64,4 +64,20 @@
     ADD(i, (a).y, w1)                  \
     ADD(i, (a).z, w2)                  \
     ADD(i, (a).w, w3)
+#endif
+#if WIDE
+#define SUM4 TOTAL4
+#define SUM_ADD(a, b) TOTAL_ADD(a, b)
+#else
+#if HALF
+#define SUM4 vec4
+#else
+#define SUM4 X4
+#endif
+#define SUM_ADD(a, b) ((a) + (b))
+#endif
+#if INTEGERS
+#define OF_SUM(x) ivec4(x)
+#else
+#define OF_SUM(x) (x)
 #endif

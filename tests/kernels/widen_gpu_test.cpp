@@ -1,4 +1,5 @@
-// Operands of products in fp16 and fp8 that become fp32 in passes before, and those that are not worth it.
+// Operands of products in small floats, and in i8 without packed dot products, that become fp32 in passes before, and
+// those that are not worth it.
 #include "compile/plan/plan.hpp"
 #include "frontends/problems/problem.hpp"
 #include "ops/builder.hpp"
@@ -17,11 +18,12 @@ namespace {
 
 class Widen : public test::GpuTest {
 protected:
-    /// Without fp16 of its own, and with the products' kernel of that name.
+    /// Without fp16 of its own or packed dot products, and with the products' kernel of that name.
     static std::shared_ptr<Device> open(const std::string& kernel) {
         return test::open_with([&](DevicePlan& plan) {
             test::without_matrices(plan);
-            plan.native_fp16 = plan.half_roundings = false;
+            plan.native_fp16 = plan.half_roundings = plan.dot4 = false;
+            plan.fma_chains = true;
             plan.subgroup_lanes = 1;
             plan.shared_rows = plan.slow_storage = false;
             plan.shared_tiles = kernel == "gemm_tiles" || kernel == "gemm_split";
@@ -48,18 +50,34 @@ protected:
     }
 };
 
+// Each line by every other kernel.
 TEST_F(Widen, OperandsThatAreReadOften) {
-    for (const char* kernel : {"gemm_tiles", "gemm_split", "gemm_direct", "gemm"}) {
-        if (device_->plan().own_rows == 0 && kernel != std::string("gemm"))
-            continue;  // the driver takes minutes to compile large register tiles
-        const auto device = open(kernel);
-        for (const char* line : {"conv2d f16 1x12x11x20 140x3x3 s1 p1 clamp", "conv2d f16 2x17x13x9 133x3x3 s2 p1 d2",
-                                 "conv2d f16 1x13x12x3 140x3x3 p1", "conv2d e4m3 1x12x11x20 140x3x3 p1",
-                                 "conv2d e5m2 1x12x11x18 140x3x3 p1", "conv3d f16 1x4x6x7x12 130x3x2x3 s1 p1",
-                                 "transpose_conv2d f16 1x9x8x20 140x4x4 s2 p1"})
-            EXPECT_EQ(check(device, load_problem(line), line, kernel), 1) << kernel << ": " << line;
-        for (const char* line : {"matmul f16 1x530x33x1165", "matmul f16 2x528x64x1164", "matmul e4m3 1x514x36x1164"})
-            EXPECT_EQ(check(device, load_problem(line), line, kernel), 2) << kernel << ": " << line;
+    const char* const kernels[] = {"gemm", "gemm_tiles", "gemm_split", "gemm_direct"};
+    const std::pair<const char*, std::ptrdiff_t> lines[] = {
+        {"conv2d f16 1x12x11x20 140x3x3 s1 p1 clamp", 1},
+        {"conv2d f16 2x17x13x9 133x3x3 s2 p1 d2", 1},
+        {"conv2d f16 1x13x12x3 140x3x3 p1", 1},
+        {"conv2d e4m3 1x12x11x20 140x3x3 p1", 1},
+        {"conv2d e5m2 1x12x11x18 140x3x3 p1", 1},
+        {"conv3d f16 1x4x6x7x12 130x3x2x3 s1 p1", 1},
+        {"transpose_conv2d f16 1x9x8x20 140x4x4 s2 p1", 1},
+        {"conv2d i8 1x12x11x20 140x3x3 p1 rescale clamp", 1},
+        {"conv2d i8 2x17x13x9 133x3x3 s2 p1 d2", 1},
+        {"conv2d i4 1x12x11x20 140x3x3 p1 rescale", 1},
+        {"transpose_conv2d i8 1x9x8x20 140x4x4 s2 rescale", 1},
+        {"conv3d i8 1x4x6x7x12 130x3x2x3 p1 rescale", 1},
+        {"matmul f16 1x530x33x1165", 2},
+        {"matmul f16 2x528x64x1164", 2},
+        {"matmul i8 1x514x66x1165 rescale", 2},
+        {"matmul e4m3 1x514x36x1164", 2},
+    };
+    for (std::size_t k = 0; k < std::size(kernels); ++k) {
+        if (k > 0 && device_->plan().own_rows == 0) break;  // the driver takes minutes to compile large register tiles
+        const auto device = open(kernels[k]);
+        for (std::size_t i = k / 2; i < std::size(lines); i += 2) {
+            const auto& [line, passes] = lines[i];
+            EXPECT_EQ(check(device, load_problem(line), line, kernels[k]), passes) << kernels[k] << ": " << line;
+        }
     }
 }
 
@@ -71,6 +89,50 @@ TEST_F(Widen, OthersAreReadAsTheyAre) {
           std::pair("conv2d f16 1x5x6x20 140x3x3 p1", "gemm"), std::pair("matmul f16 1x130x40x8", "gemm"),
           std::pair("matmul f16 1x1x64x64", "matmul"), std::pair("conv2d f32 1x12x11x20 140x3x3 p1", "gemm")})
         EXPECT_EQ(check(device, load_problem(line), line, kernel), 0) << line;
+}
+
+// Sums of i8 are whole numbers up to 2^24, of which fp32 holds every one.
+TEST_F(Widen, IntegersWhoseSumsFp32Holds) {
+    for (const char* kernel : {"gemm_tiles", "gemm_split", "gemm_direct", "gemm"}) {
+        if (device_->plan().own_rows == 0 && kernel != std::string("gemm")) continue;
+        const auto device = open(kernel);
+        for (const std::int64_t channels : {257, 265}) {  // 258 products of 255 by 255 are below 2^24
+            constexpr std::int64_t pixels = 66, columns = 1029;
+            GraphBuilder b("largest", level_none);
+            Attributes attrs;
+            attrs.pad = {0, 0, 0, 0};
+            attrs.stride = attrs.dilation = {1, 1};
+            attrs.acc_type = DType::i32;
+            std::vector<std::int64_t> weights, bias;
+            for (std::int64_t i = 0; i < columns * channels; ++i) weights.push_back(i % 97 == 0 ? 126 : -128);
+            for (std::int64_t i = 0; i < columns; ++i) bias.push_back(i - 3);
+            const ValueId x = b.input("x", DType::i8, {1, 1, pixels, channels});
+            b.output(b.add1(Op::conv2d,
+                            {x, b.constant_ints("weight", DType::i8, {columns, 1, 1, channels}, weights),
+                             b.constant_ints("bias", DType::i32, {columns}, bias), b.scalar(DType::i8, -128),
+                             b.scalar(DType::i8, 127)},
+                            DType::i32, attrs, "sums"));
+            const auto graph = std::make_shared<const Graph>(b.finish());
+            Plan plan = make_plan(*graph, device->plan(), {});
+            EXPECT_EQ(std::ranges::count(plan.dispatches, "widen", &Dispatch::kernel), channels == 257 ? 1 : 0);
+            std::vector<std::int64_t> numbers;
+            for (std::int64_t i = 0; i < pixels * channels; ++i) numbers.push_back(i % 5 == 0 ? 127 - i % 3 : 127);
+            Context context(Executable::create(device, graph, std::move(plan)), false);
+            context.set_input(0, encode_ints(DType::i8, numbers));
+            context.submit();
+            context.wait();
+            Bytes out(static_cast<std::size_t>(pixels * columns) * 4);
+            context.get_output(0, out);
+            const std::vector<std::int64_t> sums = decode_ints(DType::i32, out);
+            for (std::int64_t i = 0; i < pixels * columns; ++i) {
+                std::int64_t expected = i % columns - 3;
+                for (std::int64_t k = 0; k < channels; ++k)
+                    expected += (numbers[static_cast<std::size_t>(i / columns * channels + k)] + 128) *
+                                (weights[static_cast<std::size_t>(i % columns * channels + k)] - 127);
+                ASSERT_EQ(sums[static_cast<std::size_t>(i)], expected) << kernel << " " << channels << " " << i;
+            }
+        }
+    }
 }
 
 // What makes an operand is computed where it becomes fp32.

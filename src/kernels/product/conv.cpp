@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <span>
 
 namespace tosavk {
@@ -88,12 +89,12 @@ void add_product_operands(KernelChoice& choice, const NodeView& view, const Conv
                            {"ROWS", p.rows},
                            {"COLUMNS", p.columns},
                            {"K", p.inner},
-                           {"ROW_ZP_CONSTANT", conv.operands.input_zp},
-                           {"COLUMN_ZP_CONSTANT", conv.operands.weight_zp},
+                           {"ROW_ZP_CONSTANT", p.widens ? 0 : conv.operands.input_zp},
+                           {"COLUMN_ZP_CONSTANT", p.widens ? 0 : conv.operands.weight_zp},
                            {"ANY_ROWS", p.rows},
                            {"ANY_COLUMNS", p.columns},
                            {"ANY_K", p.inner},
-                           {"ANY_ROW_ZP", conv.operands.input_zp},
+                           {"ANY_ROW_ZP", p.widens ? 0 : conv.operands.input_zp},
                            {"ANY_BIAS", view.in(2).shape[0]},
                            {"BIAS", view.in(2).shape[0]},
                            {"IH", y.in},
@@ -111,14 +112,14 @@ void add_product_operands(KernelChoice& choice, const NodeView& view, const Conv
     choice.defines.insert(choice.defines.end(), {{"ROW_ZP", "ROW_ZP_CONSTANT"}, {"COLUMN_ZP", "COLUMN_ZP_CONSTANT"}});
     const double reads = conv.g.window.reads();
     choice.work = 2.0 * reads * static_cast<double>(conv.g.batch * d.in * y.in * x.in * p.columns * p.inner);
-    if (p.widens) choice.operands.push_back(widen(choice, view, 0, device));
+    if (p.widens) choice.operands.push_back(widen(choice, view, 0, conv.operands.input_zp, device));
     else add_operand(choice, view, 0, reads * row_reads * quad_waste(p.inner), moves_bits);
     // A kernel that takes two blocks at once finds them in bytes.
-    const bool nibbles = view.in(1).type == DType::i4 && !units && !choice.reads_eights;
+    const bool nibbles = view.in(1).type == DType::i4 && !units && !choice.reads_eights && !p.widens;
     if (nibbles) choice.defines.push_back({"NIBBLES", "1"});
     const DType weight_type = nibbles                          ? DType::i16
-                            : !conv.operands.is_float || units ? DType::i32
                             : p.widens                         ? DType::fp32
+                            : !conv.operands.is_float || units ? DType::i32
                                                                : view.in(1).type;
     if (!view.in(1).is_constant()) {
         choice.operands.push_back(pack_at_run_time(choice, view, units, p.widens, device));
@@ -160,12 +161,29 @@ void set_corrected_bias(KernelChoice& choice, const NodeView& view, const ConvPr
     choice.constants.at("BIAS") = choice.constants.at("ANY_BIAS") = count;
 }
 
+/// Of i8 by constant weights: the largest number of the input, less its zero point, times an output channel's weights
+/// less theirs, without their signs.
+std::int64_t largest_sum(const NodeView& view, const ConvOperands& operands) {
+    const Value& weight = view.in(1);
+    const std::vector<std::int64_t> weights = decode_ints(weight.type, *weight.data);
+    const std::size_t each = weights.size() / static_cast<std::size_t>(weight.shape.front());
+    std::int64_t most = 0;
+    for (std::size_t first = 0; first < weights.size(); first += each) {
+        std::int64_t sum = 0;
+        for (std::size_t i = first; i < first + each; ++i) sum += std::abs(weights[i] - operands.weight_zp);
+        most = std::max(most, sum);
+    }
+    return most * std::max(max_of(DType::i8) - operands.input_zp, operands.input_zp - min_of(DType::i8));
+}
+
 /// As one of the kernels of kernels/product/product.hpp.
 std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan& device, std::string& why,
                                          ProductPlan plan, int setting) {
     auto conv = flat_product(view, device, why);
     if (!conv) return std::nullopt;
-    auto planned = plan_widened(conv->product, view, device, why, plan, setting);
+    auto planned = plan_widened(
+        conv->product, view, [&] { return std::optional(largest_sum(view, conv->operands)); }, device, why, plan,
+        setting);
     if (!planned) return std::nullopt;
     add_product_operands(planned->choice, view, *conv, device, planned->row_reads, planned->moves_bits,
                          planned->dot4 != Dot4::none);

@@ -40,14 +40,32 @@ KernelChoice with_operands(ProductChoice&& planned, const NodeView& view, const 
     set_constants(
         choice, {{"BATCH", product.batch}, {"ROWS", product.rows}, {"COLUMNS", product.columns}, {"K", product.inner}});
     if (product.widens) {
-        for (const std::size_t k : {0u, 1u}) choice.operands.push_back(widen(choice, view, k, device));
+        for (const std::size_t k : {0u, 1u})
+            choice.operands.push_back(
+                widen(choice, view, k, product.integers ? view.constant_ints(k + 2).at(0) : 0, device));
     } else {
         add_operand(choice, view, 0, planned.row_reads * quad_waste(product.inner), planned.moves_bits);
         add_operand(choice, view, 1, planned.column_reads * quad_waste(product.columns), planned.moves_bits);
     }
+    if (product.integers) {
+        set_constants(choice, {{"ROW_ZP_CONSTANT", 0}, {"COLUMN_ZP_CONSTANT", 0}});
+        choice.defines.insert(choice.defines.end(), {{"ROW_ZP", "0"}, {"COLUMN_ZP", "0"}});
+        return std::move(choice);
+    }
     define_scalar(choice, view, 2, "ROW_ZP");
     define_scalar(choice, view, 3, "COLUMN_ZP");
     return std::move(choice);
+}
+
+/// Of i8, where both zero points are known: the largest product of two numbers less these, as often as there are any.
+std::optional<std::int64_t> largest_sum(const NodeView& view, const Product& product) {
+    std::int64_t largest = product.inner;
+    for (const std::size_t zero_point : {2u, 3u}) {
+        if (!view.in(zero_point).is_constant()) return std::nullopt;
+        const std::int64_t less = view.constant_ints(zero_point).front();
+        largest *= std::max(max_of(DType::i8) - less, less - min_of(DType::i8));
+    }
+    return largest;
 }
 
 /// As one of the kernels of kernels/product/product.hpp.
@@ -55,7 +73,8 @@ std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan&
                                          ProductPlan plan, int setting) {
     auto product = product_of(view, device, why);
     if (!product) return std::nullopt;
-    auto planned = plan_widened(*product, view, device, why, plan, setting);
+    auto planned =
+        plan_widened(*product, view, [&] { return largest_sum(view, *product); }, device, why, plan, setting);
     if (!planned) return std::nullopt;
     const std::int64_t parts = planned->parts;
     KernelChoice choice = with_operands(std::move(*planned), view, *product, device);

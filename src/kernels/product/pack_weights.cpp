@@ -102,10 +102,16 @@ void pack_nibbles(std::span<const std::byte> blocks, std::span<std::byte> to) {
     }
 }
 
-/// Floats as fp32.
-void widen_floats(DType type, std::span<const std::byte> from, std::span<std::byte> to) {
-    const Bytes wide = encode_reals(DType::fp32, decode_reals(type, from));
-    std::ranges::copy(wide, to.begin());
+/// As fp32; integers less the zero point.
+void widen(DType type, std::int64_t zero_point, std::span<const std::byte> from, std::span<std::byte> to) {
+    std::vector<double> numbers;
+    if (is_float(type)) {
+        numbers = decode_reals(type, from);
+    } else {
+        for (const std::int64_t number : decode_ints(type, from))
+            numbers.push_back(static_cast<double>(number - zero_point));
+    }
+    std::ranges::copy(encode_reals(DType::fp32, numbers), to.begin());
 }
 
 template <std::size_t bytes>
@@ -126,7 +132,7 @@ LazyBytes blocks_of(const Value& weight, const Window& window, std::int64_t zero
                           Bytes blocks(size);
                           pack_blocks(weights, shape, pad, form.turned, std::span(blocks));
                           if (form.nibbles) pack_nibbles(blocks, to);
-                          else widen_floats(type, blocks, to);
+                          else widen(type, zero_point, blocks, to);
                       });
 }
 

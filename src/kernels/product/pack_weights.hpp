@@ -11,7 +11,7 @@ struct BlockForm {
     bool turned = false;  ///< [4 oc][4 ic], so that a word has four input channels
     bool nibbles =
         false;  ///< of i4: rows 0 and 1, and 2 and 3, share their bytes, the first of both in the lower halves
-    bool widened = false;  ///< of floats: as fp32
+    bool widened = false;  ///< as fp32, less the zero point
 };
 
 /// Weights [OC,KH,KW,IC] as blocks of 4 input x 4 output channels: [OC/4][KH*KW][IC/4][4 ic][4 oc], padded with

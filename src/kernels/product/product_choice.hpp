@@ -11,11 +11,9 @@ inline double times(std::int64_t n, std::int64_t together) { return static_cast<
 inline KernelChoice choice_of(const Product& p, const char* kernel) {
     KernelChoice choice;
     choice.kernel = kernel;
-    choice.defines = {{"MATRIX", p.is_matrix ? "1" : "0"},
-                      {"VOLUME", p.is_volume ? "1" : "0"},
-                      {"TRANSPOSED", p.is_transposed ? "1" : "0"},
-                      {"X_FLOAT", p.is_float ? "1" : "0"},
-                      {"WIDE", p.is_wide ? "1" : "0"}};
+    choice.defines = {{"MATRIX", p.is_matrix ? "1" : "0"},         {"VOLUME", p.is_volume ? "1" : "0"},
+                      {"TRANSPOSED", p.is_transposed ? "1" : "0"}, {"X_FLOAT", p.is_float ? "1" : "0"},
+                      {"INTEGERS", p.integers ? "1" : "0"},        {"WIDE", p.is_wide ? "1" : "0"}};
     choice.aligned = p.columns % 4 == 0;
     choice.in_rows = true;
     choice.work = p.work();

@@ -229,12 +229,13 @@ std::optional<ProductChoice> plan_tiles_in_parts(const Product& p, const DeviceP
 
 KernelChoice in_parts(KernelChoice&& tiles, const Product& p, std::int64_t parts, const DevicePlan& device) {
     const std::int64_t rows = p.batch * p.rows;
-    const DType type = p.is_float ? DType::fp32 : DType::i32;
+    const bool floats = p.is_float && !p.integers;
+    const DType type = floats ? DType::fp32 : DType::i32;
     KernelChoice last;
     last.kernel = "gemm_parts";
     last.scratch_bytes = tiles.scratch_bytes;
     last.earlier = std::move(tiles.earlier);
-    last.defines = {{"MATRIX", p.is_matrix ? "1" : "0"}, {"SUM4", p.is_float ? "vec4" : "ivec4"}};
+    last.defines = {{"MATRIX", p.is_matrix ? "1" : "0"}, {"SUM4", floats ? "vec4" : "ivec4"}};
     set_constants(last, {{"ROWS", rows}, {"COLUMNS", p.columns}, {"PARTS", parts}});
     const int scratch = add_scratch(last, parts * rows * p.quads() * 4);
     last.operands.push_back(scratch_operand(scratch, type));

@@ -7,34 +7,43 @@ namespace tosavk {
 
 namespace {
 
-/// How often an element of rows must be read for a pass that reads and writes memory; null: no reading is worth one.
+constexpr std::int64_t whole_in_fp32 = 1 << 24;  // all whole numbers up to it are numbers of fp32
+
+/// How often an element of rows must be read for a pass that reads and writes memory; nothing: no reading is worth one.
 /// Guesses: a number of fp16 or fp8 takes fourteen instructions, one of bf16 is shifted, which only tiles in registers
-/// do at every read.
-std::optional<double> least_reads(const Product& product, DType type, const ProductChoice& planned) {
-    if (product.unpacks) return 8;
+/// do at every read, and each product of integers without packed dot products is two to four instructions.
+std::optional<double> least_reads(const Product& product, DType type, const ProductChoice& planned,
+                                  const DevicePlan& device) {
+    const bool multiplies_integers = type == DType::i8 && planned.dot4 == Dot4::none && device.fma_chains;
+    if (product.unpacks || multiplies_integers) return 8;
     if (type == DType::bf16 && planned.choice.kernel == "gemm_direct") return 64;
     return std::nullopt;
 }
 
+bool fits(const Value& value, const DevicePlan& device) {
+    const std::int64_t elements = quotient_up(element_count(value.shape), 4) * 4;
+    return elements <= max_elements && static_cast<std::uint64_t>(elements) * 4 <= device.max_binding_bytes;
+}
+
 }  // namespace
 
-std::optional<ProductChoice> plan_widened(Product& product, const NodeView& view, const DevicePlan& device,
-                                          std::string& why, ProductPlan plan, int setting) {
+std::optional<ProductChoice> plan_widened(Product& product, const NodeView& view, const LargestSum& largest,
+                                          const DevicePlan& device, std::string& why, ProductPlan plan, int setting) {
     std::optional<ProductChoice> planned = plan(product, device, why, setting);
     if (!planned) return planned;
-    const std::optional<double> least = least_reads(product, view.in(0).type, *planned);
-    if (!least) return planned;
-    const auto fits = [&](std::size_t k) {
-        const std::int64_t elements = quotient_up(element_count(view.in(k).shape), 4) * 4;
-        return elements <= max_elements && static_cast<std::uint64_t>(elements) * 4 <= device.max_binding_bytes;
-    };
+    const std::optional<double> least = least_reads(product, view.in(0).type, *planned, device);
+    if (!least || !fits(view.in(0), device) || !fits(view.in(1), device)) return planned;
     // Weights are packed at any rate, but by so few rows they are read as fast as their bytes come.
     const bool pays = static_cast<double>(product.taps) * planned->row_reads >= *least &&
                       (product.is_matrix ? planned->column_reads >= *least / 2 : product.rows >= 32);
-    if (!fits(0) || !fits(1) || !device.chooses(pays, "widens")) return planned;
+    if (!device.chooses(pays, "widens")) return planned;
+    const bool integers = !product.is_float;
+    if (integers && largest().value_or(whole_in_fp32 + 1) > whole_in_fp32) return planned;
     Product wide = product;
     wide.unpacks = false;
-    wide.is_fp32 = wide.widens = true;
+    wide.is_float = wide.is_fp32 = wide.widens = true;
+    wide.integers = integers;
+    wide.dot4 = Dot4::none;
     if (wide.quad_bytes != 0) wide.quad_bytes = 4 * static_cast<std::int64_t>(size_of(DType::fp32));
     std::optional<ProductChoice> again = plan(wide, device, why, setting);
     if (!again) return planned;
@@ -42,12 +51,14 @@ std::optional<ProductChoice> plan_widened(Product& product, const NodeView& view
     return again;
 }
 
-KernelOperand widen(KernelChoice& choice, const NodeView& view, std::size_t k, const DevicePlan& device) {
+KernelOperand widen(KernelChoice& choice, const NodeView& view, std::size_t k, std::int64_t zero_point,
+                    const DevicePlan& device) {
     const std::int64_t quads = quotient_up(element_count(view.in(k).shape), 4);
     const int scratch = add_scratch(choice, quads * 4);
     KernelPass pass;
     pass.kernel = "widen";
-    set_constants(pass, {{"QUADS", quads}});
+    pass.defines = {{"INTEGERS", is_float(view.in(k).type) ? "0" : "1"}};
+    set_constants(pass, {{"QUADS", quads}, {"ZERO_POINT", zero_point}});
     add_operand(pass, view, k, 1);
     pass.groups = linear_groups(quads, device);
     pass.writes = scratch;

@@ -1,18 +1,26 @@
-// Operands of products that become fp32 before, each element once.
+// Operands of products that become fp32 before, each element once: small floats, and i8 where the device has no packed
+// dot products, whose multiply-adds of fp32 are faster than its integers'.
 #pragma once
 
 #include "kernels/common/kernel_choice.hpp"
 #include "kernels/product/product.hpp"
 
+#include <functional>
+
 namespace tosavk {
 
-/// `plan` of the product of the node's inputs 0 and 1. Where operands would become fp32 by integer work so often that a
-/// pass before saves some of it, of `product` with operands in fp32, which it is then (Product::widens).
-std::optional<ProductChoice> plan_widened(Product& product, const NodeView& view, const DevicePlan& device,
-                                          std::string& why, ProductPlan plan, int setting);
+/// What no sum of some of a result's products exceeds; nothing where it is not known.
+using LargestSum = std::function<std::optional<std::int64_t>()>;
 
-/// Adds a pass to `choice` that makes fp32 of input k of the node, in a scratch buffer of it. Returns what the kernel
-/// reads.
-KernelOperand widen(KernelChoice& choice, const NodeView& view, std::size_t k, const DevicePlan& device);
+/// `plan` of the product of the node's inputs 0 and 1. Where operands would become fp32 by integer work so often that a
+/// pass before saves some of it, of `product` with operands in fp32, which it is then (Product::widens). Of i8 where
+/// fp32 holds all sums (`largest`, which is asked for these alone).
+std::optional<ProductChoice> plan_widened(Product& product, const NodeView& view, const LargestSum& largest,
+                                          const DevicePlan& device, std::string& why, ProductPlan plan, int setting);
+
+/// Adds a pass to `choice` that makes fp32 of input k of the node, in a scratch buffer of it, integers less the zero
+/// point. Returns what the kernel reads.
+KernelOperand widen(KernelChoice& choice, const NodeView& view, std::size_t k, std::int64_t zero_point,
+                    const DevicePlan& device);
 
 }  // namespace tosavk
