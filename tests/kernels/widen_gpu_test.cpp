@@ -62,14 +62,14 @@ TEST_F(Widen, OperandsThatAreReadOften) {
         {"conv3d f16 1x4x6x7x12 130x3x2x3 s1 p1", 1},
         {"transpose_conv2d f16 1x9x8x20 140x4x4 s2 p1", 1},
         {"conv2d i8 1x12x11x20 140x3x3 p1 rescale clamp", 1},
-        {"conv2d i8 2x17x13x9 133x3x3 s2 p1 d2", 1},
+        {"conv2d i8 1x17x13x9 601x3x3 s2 p1 d2", 1},
         {"conv2d i4 1x12x11x20 140x3x3 p1 rescale", 1},
-        {"transpose_conv2d i8 1x9x8x20 140x4x4 s2 rescale", 1},
+        {"transpose_conv2d i8 1x6x6x8 1100x4x4 s2 rescale", 1},
         {"conv3d i8 1x4x6x7x12 130x3x2x3 p1 rescale", 1},
         {"matmul f16 1x530x33x1165", 2},
         {"matmul f16 2x528x64x1164", 2},
-        {"matmul i8 1x514x66x1165 rescale", 2},
         {"matmul e4m3 1x514x36x1164", 2},
+        {"matmul i8 1x514x66x1165 rescale", 2},
     };
     for (std::size_t k = 0; k < std::size(kernels); ++k) {
         if (k > 0 && device_->plan().own_rows == 0) break;  // the driver takes minutes to compile large register tiles
@@ -93,11 +93,11 @@ TEST_F(Widen, OthersAreReadAsTheyAre) {
 
 // Sums of i8 are whole numbers up to 2^24, of which fp32 holds every one.
 TEST_F(Widen, IntegersWhoseSumsFp32Holds) {
-    for (const char* kernel : {"gemm_tiles", "gemm_split", "gemm_direct", "gemm"}) {
+    for (const char* kernel : {"gemm", "gemm_split", "gemm_direct"}) {
         if (device_->plan().own_rows == 0 && kernel != std::string("gemm")) continue;
         const auto device = open(kernel);
         for (const std::int64_t channels : {257, 265}) {  // 258 products of 255 by 255 are below 2^24
-            constexpr std::int64_t pixels = 66, columns = 1029;
+            constexpr std::int64_t pixels = 66, columns = 129;
             GraphBuilder b("largest", level_none);
             Attributes attrs;
             attrs.pad = {0, 0, 0, 0};

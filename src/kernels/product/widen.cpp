@@ -10,19 +10,24 @@ namespace {
 constexpr std::int64_t whole_in_fp32 = 1 << 24;  // all whole numbers up to it are numbers of fp32
 
 /// How often an element of rows must be read for a pass that reads and writes memory; nothing: no reading is worth one.
-/// Guesses: a number of fp16 or fp8 takes fourteen instructions, one of bf16 is shifted, which only tiles in registers
-/// do at every read, and each product of integers without packed dot products is two to four instructions.
+/// Guesses, of what is saved at each: a number of fp16 or fp8 takes fourteen instructions; a product of integers takes
+/// two to four where one of fp32 takes one; a number of bf16 is shifted, which only tiles in registers do at every
+/// read.
 std::optional<double> least_reads(const Product& product, DType type, const ProductChoice& planned,
                                   const DevicePlan& device) {
-    const bool multiplies_integers = type == DType::i8 && planned.dot4 == Dot4::none && device.fma_chains;
-    if (product.unpacks || multiplies_integers) return 8;
+    if (product.unpacks) return 8;
+    if (type == DType::i8 && planned.dot4 == Dot4::none && device.fma_chains) return 32;
     if (type == DType::bf16 && planned.choice.kernel == "gemm_direct") return 64;
     return std::nullopt;
 }
 
-bool fits(const Value& value, const DevicePlan& device) {
-    const std::int64_t elements = quotient_up(element_count(value.shape), 4) * 4;
-    return elements <= max_elements && static_cast<std::uint64_t>(elements) * 4 <= device.max_binding_bytes;
+/// Whether both operands do in fp32.
+bool fit(const Product& p, const NodeView& view, const DevicePlan& device) {
+    const auto fits = [&](std::int64_t elements) {
+        return elements <= max_elements && static_cast<std::uint64_t>(elements) * 4 <= device.max_binding_bytes;
+    };
+    const auto in_quads = [&](std::size_t k) { return quotient_up(element_count(view.in(k).shape), 4) * 4; };
+    return fits(in_quads(0)) && fits(p.is_matrix ? in_quads(1) : p.batch * p.quads() * p.blocks() * 16);
 }
 
 }  // namespace
@@ -32,7 +37,7 @@ std::optional<ProductChoice> plan_widened(Product& product, const NodeView& view
     std::optional<ProductChoice> planned = plan(product, device, why, setting);
     if (!planned) return planned;
     const std::optional<double> least = least_reads(product, view.in(0).type, *planned, device);
-    if (!least || !fits(view.in(0), device) || !fits(view.in(1), device)) return planned;
+    if (!least || !fit(product, view, device)) return planned;
     // Weights are packed at any rate, but by so few rows they are read as fast as their bytes come.
     const bool pays = static_cast<double>(product.taps) * planned->row_reads >= *least &&
                       (product.is_matrix ? planned->column_reads >= *least / 2 : product.rows >= 32);
