@@ -114,7 +114,9 @@ TEST_F(Widen, IntegersWhoseSumsFp32Holds) {
                             DType::i32, attrs, "sums"));
             const auto graph = std::make_shared<const Graph>(b.finish());
             Plan plan = make_plan(*graph, device->plan(), {});
-            EXPECT_EQ(std::ranges::count(plan.dispatches, "widen", &Dispatch::kernel), channels == 257 ? 1 : 0);
+            const bool widens = channels == 257 || kernel == std::string("gemm_direct");
+            EXPECT_EQ(std::ranges::count(plan.dispatches, "widen", &Dispatch::kernel), widens ? 1 : 0) << kernel;
+            EXPECT_EQ(plan.dispatches.back().kernel, channels == 257 || !widens ? kernel : std::string("gemm_parts"));
             std::vector<std::int64_t> numbers;
             for (std::int64_t i = 0; i < pixels * channels; ++i) numbers.push_back(i % 5 == 0 ? 127 - i % 3 : 127);
             Context context(Executable::create(device, graph, std::move(plan)), false);
@@ -133,6 +135,16 @@ TEST_F(Widen, IntegersWhoseSumsFp32Holds) {
             }
         }
     }
+}
+
+// Sums of more products are made in parts where tiles are in registers alone.
+TEST_F(Widen, IntegersInParts) {
+    if (device_->plan().own_rows == 0) GTEST_SKIP() << "the driver takes minutes to compile large register tiles";
+    const auto device = open("gemm_direct");
+    for (const auto& [line, passes] :
+         {std::pair("conv2d i8 1x9x8x420 130x3x3 p1 rescale", 1), std::pair("conv2d i8 1x6x6x4100 130x1x1 rescale", 1),
+          std::pair("matmul i8 1x130x2050x132 rescale", 2)})
+        EXPECT_EQ(check(device, load_problem(line), line, "gemm_parts"), passes) << line;
 }
 
 // What makes an operand is computed where it becomes fp32.

@@ -162,16 +162,23 @@ void set_corrected_bias(KernelChoice& choice, const NodeView& view, const ConvPr
 }
 
 /// Of i8 by constant weights: the largest number of the input, less its zero point, times an output channel's weights
-/// less theirs, without their signs.
-std::int64_t largest_sum(const NodeView& view, const ConvOperands& operands) {
+/// of a part of all blocks, less theirs, without their signs.
+std::int64_t largest_sum(const NodeView& view, const ConvOperands& operands, std::int64_t parts) {
     const Value& weight = view.in(1);
     const std::vector<std::int64_t> weights = decode_ints(weight.type, *weight.data);
-    const std::size_t each = weights.size() / static_cast<std::size_t>(weight.shape.front());
+    const std::int64_t depth = weight.shape.back(), each = element_count(weight.shape) / weight.shape.front(),
+                       tap_blocks = quotient_up(depth, 4), blocks = each / depth * tap_blocks;
     std::int64_t most = 0;
-    for (std::size_t first = 0; first < weights.size(); first += each) {
-        std::int64_t sum = 0;
-        for (std::size_t i = first; i < first + each; ++i) sum += std::abs(weights[i] - operands.weight_zp);
-        most = std::max(most, sum);
+    for (std::int64_t channel = 0; channel < weight.shape.front(); ++channel) {
+        std::vector<std::int64_t> sums(static_cast<std::size_t>(parts));
+        std::int64_t end = 0;  // of the part's blocks
+        for (std::int64_t i = 0, part = -1; i < each; ++i) {
+            const std::int64_t block = i / depth * tap_blocks + i % depth / 4;
+            while (block >= end) end = blocks * (++part + 1) / parts;
+            sums[static_cast<std::size_t>(part)] +=
+                std::abs(weights[static_cast<std::size_t>(channel * each + i)] - operands.weight_zp);
+        }
+        most = std::max(most, std::ranges::max(sums));
     }
     return most * std::max(max_of(DType::i8) - operands.input_zp, operands.input_zp - min_of(DType::i8));
 }
@@ -182,7 +189,8 @@ std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan&
     auto conv = flat_product(view, device, why);
     if (!conv) return std::nullopt;
     auto planned = plan_widened(
-        conv->product, view, [&] { return std::optional(largest_sum(view, conv->operands)); }, device, why, plan,
+        conv->product, view,
+        [&](std::int64_t parts) { return std::optional(largest_sum(view, conv->operands, parts)); }, device, why, plan,
         setting);
     if (!planned) return std::nullopt;
     add_product_operands(planned->choice, view, *conv, device, planned->row_reads, planned->moves_bits,

@@ -58,8 +58,8 @@ KernelChoice with_operands(ProductChoice&& planned, const NodeView& view, const 
 }
 
 /// Of i8, where both zero points are known: the largest product of two numbers less these, as often as there are any.
-std::optional<std::int64_t> largest_sum(const NodeView& view, const Product& product) {
-    std::int64_t largest = product.inner;
+std::optional<std::int64_t> largest_sum(const NodeView& view, const Product& product, std::int64_t parts) {
+    std::int64_t largest = parts == 1 ? product.inner : 4 * quotient_up(product.blocks(), parts);
     for (const std::size_t zero_point : {2u, 3u}) {
         if (!view.in(zero_point).is_constant()) return std::nullopt;
         const std::int64_t less = view.constant_ints(zero_point).front();
@@ -73,8 +73,9 @@ std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan&
                                          ProductPlan plan, int setting) {
     auto product = product_of(view, device, why);
     if (!product) return std::nullopt;
-    auto planned =
-        plan_widened(*product, view, [&] { return largest_sum(view, *product); }, device, why, plan, setting);
+    auto planned = plan_widened(
+        *product, view, [&](std::int64_t parts) { return largest_sum(view, *product, parts); }, device, why, plan,
+        setting);
     if (!planned) return std::nullopt;
     const std::int64_t parts = planned->parts;
     KernelChoice choice = with_operands(std::move(*planned), view, *product, device);

@@ -8,6 +8,7 @@ namespace tosavk {
 namespace {
 
 constexpr std::int64_t whole_in_fp32 = 1 << 24;  // all whole numbers up to it are numbers of fp32
+constexpr std::int64_t max_parts = 16;           // each has hundreds of products then
 
 /// How often an element of rows must be read for a pass that reads and writes memory; nothing: no reading is worth one.
 /// Guesses, of what is saved at each: a number of fp16 or fp8 takes fourteen instructions; a product of integers takes
@@ -30,6 +31,23 @@ bool fit(const Product& p, const NodeView& view, const DevicePlan& device) {
     return fits(in_quads(0)) && fits(p.is_matrix ? in_quads(1) : p.batch * p.quads() * p.blocks() * 16);
 }
 
+/// `planned`, or in more parts, so that fp32 holds their sums.
+std::optional<ProductChoice> of_whole_sums(ProductChoice&& planned, const Product& p, const LargestSum& largest,
+                                           const DevicePlan& device, std::string& why) {
+    const auto fp32_holds = [&](std::int64_t parts) {
+        const std::optional<std::int64_t> sum = largest(parts);
+        return sum && *sum <= whole_in_fp32;
+    };
+    // Parts of gemm_tiles end where its steps do.
+    const bool in_registers = planned.choice.kernel == "gemm_direct";
+    if (fp32_holds(in_registers ? planned.parts : 1)) return std::move(planned);
+    if (!in_registers || p.is_transposed) return std::nullopt;
+    for (std::int64_t parts = planned.parts + 1; parts <= max_parts; ++parts) {
+        if (fp32_holds(parts)) return plan_tiles_in_parts(p, device, why, static_cast<int>(parts));
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<ProductChoice> plan_widened(Product& product, const NodeView& view, const LargestSum& largest,
@@ -42,15 +60,14 @@ std::optional<ProductChoice> plan_widened(Product& product, const NodeView& view
     const bool pays = static_cast<double>(product.taps) * planned->row_reads >= *least &&
                       (product.is_matrix ? planned->column_reads >= *least / 2 : product.rows >= 32);
     if (!device.chooses(pays, "widens")) return planned;
-    const bool integers = !product.is_float;
-    if (integers && largest().value_or(whole_in_fp32 + 1) > whole_in_fp32) return planned;
     Product wide = product;
     wide.unpacks = false;
     wide.is_float = wide.is_fp32 = wide.widens = true;
-    wide.integers = integers;
+    wide.integers = !product.is_float;
     wide.dot4 = Dot4::none;
     if (wide.quad_bytes != 0) wide.quad_bytes = 4 * static_cast<std::int64_t>(size_of(DType::fp32));
     std::optional<ProductChoice> again = plan(wide, device, why, setting);
+    if (again && wide.integers) again = of_whole_sums(std::move(*again), wide, largest, device, why);
     if (!again) return planned;
     product = wide;
     return again;

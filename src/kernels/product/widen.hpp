@@ -9,12 +9,13 @@
 
 namespace tosavk {
 
-/// What no sum of some of a result's products exceeds; nothing where it is not known.
-using LargestSum = std::function<std::optional<std::int64_t>()>;
+/// What no sum of some of a result's products exceeds where its blocks are summed in so many parts (gemm_direct's);
+/// nothing where it is not known.
+using LargestSum = std::function<std::optional<std::int64_t>(std::int64_t parts)>;
 
 /// `plan` of the product of the node's inputs 0 and 1. Where operands would become fp32 by integer work so often that a
 /// pass before saves some of it, of `product` with operands in fp32, which it is then (Product::widens). Of i8 where
-/// fp32 holds all sums (`largest`, which is asked for these alone).
+/// fp32 holds all sums, or those of parts (`largest`, which is asked for these alone).
 std::optional<ProductChoice> plan_widened(Product& product, const NodeView& view, const LargestSum& largest,
                                           const DevicePlan& device, std::string& why, ProductPlan plan, int setting);
 
