@@ -166,19 +166,20 @@ void set_corrected_bias(KernelChoice& choice, const NodeView& view, const ConvPr
 std::int64_t largest_sum(const NodeView& view, const ConvOperands& operands, std::int64_t parts) {
     const Value& weight = view.in(1);
     const std::vector<std::int64_t> weights = decode_ints(weight.type, *weight.data);
-    const std::int64_t depth = weight.shape.back(), each = element_count(weight.shape) / weight.shape.front(),
-                       tap_blocks = quotient_up(depth, 4), blocks = each / depth * tap_blocks;
+    const std::int64_t channels = weight.shape.front(), depth = weight.shape.back(),
+                       taps = element_count(weight.shape) / channels / depth, blocks = taps * quotient_up(depth, 4);
     std::int64_t most = 0;
-    for (std::int64_t channel = 0; channel < weight.shape.front(); ++channel) {
-        std::vector<std::int64_t> sums(static_cast<std::size_t>(parts));
-        std::int64_t end = 0;  // of the part's blocks
-        for (std::int64_t i = 0, part = -1; i < each; ++i) {
-            const std::int64_t block = i / depth * tap_blocks + i % depth / 4;
-            while (block >= end) end = blocks * (++part + 1) / parts;
-            sums[static_cast<std::size_t>(part)] +=
-                std::abs(weights[static_cast<std::size_t>(channel * each + i)] - operands.weight_zp);
+    auto next = weights.begin();
+    for (std::int64_t channel = 0; channel < channels; ++channel) {
+        std::int64_t sum = 0, block = 0, end = 0;  // of a part
+        for (std::int64_t tap = 0, part = 0; tap < taps; ++tap) {
+            for (std::int64_t k = 0; k < depth; k += 4, ++block) {
+                if (block == end) sum = 0;
+                while (block == end) end = blocks * ++part / parts;
+                for (std::int64_t i = k; i < std::min(k + 4, depth); ++i) sum += std::abs(*next++ - operands.weight_zp);
+                most = std::max(most, sum);
+            }
         }
-        most = std::max(most, std::ranges::max(sums));
     }
     return most * std::max(max_of(DType::i8) - operands.input_zp, operands.input_zp - min_of(DType::i8));
 }
