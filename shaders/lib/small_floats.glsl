@@ -1,5 +1,5 @@
-// fp16, bf16 and the fp8 formats: values are computed in fp32 and rounded to the format after every operator. All of it
-// is integer work, because drivers differ on packHalf2x16, on subnormals and on overflow. Only where a device promises
+// fp16, bf16 and the fp8 formats: values are computed in fp32 and rounded to the format after every operator. It is
+// integer work, because drivers differ on packHalf2x16, on subnormals and on overflow. Only where a device promises
 // how fp16 rounds (TOSAVK_HALF_ROUNDINGS) is it asked to; stores, and loads that move, stay integer work, which keeps
 // the bits of NaN.
 //
@@ -78,7 +78,8 @@ vec4 fp16_of_words(uvec2 words) { return vec4(unpackFloat2x16(words.x), unpackFl
 #else
 vec4 fp16_of_words(uvec2 words) {
     // 2^112 times the magnitude, with a leading one that subnormal numbers lack: none is subnormal in fp32, and
-    // infinities and NaN have the exponent of those there.
+    // infinities and NaN have the exponent of those there. Below 2^-14, which only subnormal numbers are, that one is
+    // taken away: their 2^-15 (1 + f) become 2^-14 f.
     uvec4 halves = uvec4(words.x << 16, words.x, words.y << 16, words.y);
     vec4 scaled = uintBitsToFloat((halves >> 3 & 0x0fffe000u) | 0x70000000u);
     precise vec4 in_excess = clamp(6.103515625e-5 - scaled * 1.925929944387236e-34, 0.0, 1.0);

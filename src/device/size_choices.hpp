@@ -27,6 +27,9 @@ public:
         return made_.try_emplace(std::move(place), now).first->second;
     }
 
+    /// Of whom the choices are.
+    const std::string& scope() const { return scope_; }
+
     /// While it lives, choices are those of `name`; `choices` may be null.
     class Scope {
     public:

@@ -59,8 +59,11 @@ const char* const lines[] = {
     "fully_connected f32 {}x64 40",
     "matmul f32 {}x16x12x24",
     "matmul i8 {}x16x12x24",
-    "conv2d f16 {}x8x8x16 64x3x3 p1",
-    "matmul f16 {}x64x64x64",
+    // Of which operands become fp32 before.
+    "conv2d f16 {}x16x16x16 64x3x3 p1",
+    "conv2d i8 {}x16x16x16 128x3x3 p1 rescale",
+    "matmul f16 {}x64x64x128",
+    "matmul i8 {}x128x64x128",
     // Pools, reductions, rows, what looks up.
     "avg_pool2d f32 {}x8x8x16 3x3 s2 same",
     "max_pool2d i8 {}x8x8x16 3x3 s2 same",
@@ -91,8 +94,27 @@ DevicePlan desktop() {
     return device;
 }
 
+/// One without packed dot products, whose tiles are in registers alone.
+DevicePlan phone() {
+    DevicePlan device = test_device();
+    device.int64 = device.fma_chains = device.shared_tiles = true;
+    device.own_rows = 8;
+    device.registers = 64;
+    device.subgroup_lanes = 1;
+    return device;
+}
+
+TEST(LateSizes, PhonesWidenOperands) {
+    PlanOptions options;
+    options.late_sizes = true;
+    for (const auto& [line, passes] :
+         {std::pair("conv2d f16 4x16x16x16 64x3x3 p1", 1u), std::pair("conv2d i8 4x16x16x16 128x3x3 p1 rescale", 1u),
+          std::pair("matmul f16 4x64x64x128", 2u), std::pair("matmul i8 4x128x64x128", 2u)})
+        EXPECT_EQ(test::widened(make_plan(load_problem(line), phone(), options)), passes) << line;
+}
+
 TEST(LateSizes, AnotherOutermostSizeNeedsNoOtherPipeline) {
-    for (const DevicePlan& device : {test_device(), desktop()}) {
+    for (const DevicePlan& device : {test_device(), desktop(), phone()}) {
         for (const char* line : lines) {
             SCOPED_TRACE(line);
             const auto pipelines = [&](int size, bool late) {
@@ -129,7 +151,7 @@ TEST(LateSizes, PartsOfProductsOfAnySizeAreSummedByOnePipeline) {
 }
 
 TEST(LateSizes, ShadersCompileWithThem) {
-    for (const DevicePlan& device : {test_device(), desktop()}) {
+    for (const DevicePlan& device : {test_device(), desktop(), phone()}) {
         std::set<std::string> seen;
         PlanOptions options;
         options.late_sizes = true;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cmath>
 #include <random>
 #include <stdexcept>
 
@@ -124,6 +125,25 @@ TEST(PackedWeights, BlocksOfFourByFour) {
                 EXPECT_EQ(Bytes(packed.begin(), packed.end()), expected)
                     << name_of(type) << " " << to_string(shape) << (turned ? " turned" : "");
             }
+        }
+    }
+}
+
+TEST(PackedWeights, BlocksOfFp32) {
+    Bytes scratch, narrow_scratch;
+    for (const DType type : {DType::i8, DType::fp16, DType::fp8e5m2}) {
+        const Value weight = weight_of(type, {5, 1, 2, 7}, 7);
+        const std::int64_t zero_point = type == DType::i8 ? -3 : 0;
+        const auto wide =
+            pack_conv_weights(weight, window_of(weight.shape), zero_point, {.widened = true}).view(scratch);
+        const auto narrow = pack_conv_weights(weight, window_of(weight.shape), zero_point).view(narrow_scratch);
+        const std::vector<double> numbers = decode_reals(DType::fp32, wide);
+        ASSERT_EQ(numbers.size() * size_of(type), narrow.size());
+        for (std::size_t i = 0; i < numbers.size(); ++i) {
+            const auto one = narrow.subspan(i * size_of(type), size_of(type));
+            const double expected = is_float(type) ? decode_reals(type, one).front()
+                                                   : static_cast<double>(decode_ints(type, one).front() - zero_point);
+            EXPECT_TRUE(numbers[i] == expected || std::isnan(expected)) << name_of(type) << " " << i;
         }
     }
 }

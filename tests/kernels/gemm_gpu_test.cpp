@@ -7,6 +7,7 @@
 #include "frontends/problems/problem.hpp"
 #include "ops/builder.hpp"
 #include "support/gpu_test.hpp"
+#include "support/plan_labels.hpp"
 #include "verify/checker.hpp"
 #include "vk/measure/cooperative_check.hpp"
 
@@ -30,10 +31,8 @@ void check_products(const std::shared_ptr<Device>& device, Graph&& graph, const 
                     std::uint32_t invocations = 0) {
     const auto shared = std::make_shared<const Graph>(std::move(graph));
     const Plan plan = make_plan(*shared, device->plan(), {});
-    // Operands of small floats may become fp32 in passes before.
-    const auto of_product = [](const Dispatch& dispatch) { return dispatch.kernel != "widen"; };
-    ASSERT_EQ(std::ranges::count_if(plan.dispatches, of_product), 1) << name;
-    const Dispatch& product = plan.dispatches.back();
+    ASSERT_EQ(plan.dispatches.size() - test::widened(plan), 1u) << name;
+    const Dispatch& product = test::first_of(plan);
     if (kernel) {
         EXPECT_EQ(product.kernel, kernel) << name;
     }
@@ -157,7 +156,7 @@ TEST_P(Products, BlocksThatAreTakenTogetherLieInOneTap) {
           "transpose_conv2d f32 1x6x7x64 12x2x2 s2", "transpose_conv2d i8 1x6x7x64 12x2x2 s2 rescale",
           "transpose_conv2d i8 2x6x7x32 12x4x4 s2 p-1 rescale", "transpose_conv2d f32 2x5x6x32 8x3x5 s2,3 p1,0,0,2",
           "transpose_conv2d f16 1x5x6x32 8x2x1 s3"}) {
-        const std::string glsl = make_plan(load_problem(line), used_->plan(), {}).dispatches.at(0).glsl;
+        const std::string glsl = test::first_of(make_plan(load_problem(line), used_->plan(), {})).glsl;
         EXPECT_NE(glsl.find("#define JOINED 1\n"), std::string::npos) << line;
         check_products(used_, load_problem(line), line, "gemm_split");
     }
@@ -171,7 +170,7 @@ TEST_P(Products, PartsShareTheInnerDimension) {
           "conv2d i8 1x16x16x128 64x3x3 p1 rescale", "conv2d i8 1x16x16x100 64x3x3 p1 rescale",
           "conv3d f32 1x4x8x8x64 64x2x3x3 p1 clamp", "transpose_conv2d f32 1x16x16x64 64x4x4 s2",
           "conv2d f32 1x32x16x96 16x3x3 p1", "conv2d i8 1x32x16x256 16x1x1 rescale"}) {
-        const std::string glsl = make_plan(load_problem(line), used_->plan(), {}).dispatches.at(0).glsl;
+        const std::string glsl = test::first_of(make_plan(load_problem(line), used_->plan(), {})).glsl;
         EXPECT_EQ(glsl.find("#define SPLIT 1\n"), std::string::npos) << line;
         EXPECT_NE(glsl.find("#define SPLIT "), std::string::npos) << line;
         check_products(used_, load_problem(line), line, "gemm_tiles");
@@ -183,7 +182,7 @@ TEST_P(Products, GroupsHaveTapsOfTheirOwn) {
     for (const char* line : {"conv2d f32 1x16x16x48 64x3x3 p1 clamp", "conv2d i8 1x17x13x48 61x3x3 s2 p1 rescale",
                              "conv2d f32 1x12x11x32 64x2x2 s1", "conv3d f32 2x4x7x8x48 32x3x2x2 p1",
                              "conv2d i8 2x9x10x112 64x3x1 p1,1,0,0 d2 rescale"}) {
-        const std::string glsl = make_plan(load_problem(line), used_->plan(), {}).dispatches.at(0).glsl;
+        const std::string glsl = test::first_of(make_plan(load_problem(line), used_->plan(), {})).glsl;
         EXPECT_NE(glsl.find("#define TAP_SPLIT 1\n"), std::string::npos) << line;
         check_products(used_, load_problem(line), line, "gemm_tiles");
     }
@@ -311,7 +310,7 @@ TEST_F(OwnRows, LinesAgreeWithTheReference) {
                  {"conv2d f32 1x12x11x16 5x3x3 p1", "8", "2"}};
     for (const auto& [line, step, quads] : cases) {
         const auto graph = std::make_shared<const Graph>(load_problem(line));
-        const std::string glsl = make_plan(*graph, used->plan(), {}).dispatches.at(0).glsl;
+        const std::string glsl = test::first_of(make_plan(*graph, used->plan(), {})).glsl;
         EXPECT_NE(glsl.find(std::string("#define STEP_K ") + step + "\n#define TN " + quads + "\n"), std::string::npos)
             << line;
         check_products(used, load_problem(line), line, "gemm");

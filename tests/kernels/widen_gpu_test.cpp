@@ -4,6 +4,7 @@
 #include "frontends/problems/problem.hpp"
 #include "ops/builder.hpp"
 #include "support/gpu_test.hpp"
+#include "support/plan_labels.hpp"
 #include "verify/checker.hpp"
 #include "vk/run/context.hpp"
 
@@ -38,22 +39,55 @@ protected:
     }
 
     /// Returns how many passes make fp32 of operands.
-    static std::ptrdiff_t check(const std::shared_ptr<Device>& device, Graph&& of, const std::string& name,
-                                const std::string& kernel) {
+    static std::size_t check(const std::shared_ptr<Device>& device, Graph&& of, const std::string& name,
+                             const std::string& kernel) {
         const auto graph = std::make_shared<const Graph>(std::move(of));
         const Plan plan = make_plan(*graph, device->plan(), {});
         EXPECT_EQ(plan.dispatches.back().kernel, kernel) << name;
         const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 0);
         const CheckReport report = Checker(device, graph).run(seed);
         EXPECT_TRUE(report.passed) << name << ", seed " << seed << "\n" << report.detail;
-        return std::ranges::count(plan.dispatches, "widen", &Dispatch::kernel);
+        return test::widened(plan);
+    }
+
+    /// What a CONV2D of one pixel of i8 makes of its largest numbers, and how many parts it has.
+    static std::pair<std::vector<std::int64_t>, int> largest_sums(const std::shared_ptr<Device>& device,
+                                                                  std::int64_t pixels, std::int64_t columns,
+                                                                  const std::vector<std::int64_t>& weights) {
+        const auto channels = static_cast<std::int64_t>(weights.size());
+        GraphBuilder b("largest", level_none);
+        Attributes attrs;
+        attrs.pad = {0, 0, 0, 0};
+        attrs.stride = attrs.dilation = {1, 1};
+        attrs.acc_type = DType::i32;
+        std::vector<std::int64_t> all, bias;
+        for (std::int64_t column = 0; column < columns; ++column) {
+            all.insert(all.end(), weights.begin(), weights.end());
+            bias.push_back(column - 3);
+        }
+        const ValueId x = b.input("x", DType::i8, {1, 1, pixels, channels});
+        b.output(b.add1(
+            Op::conv2d,
+            {x, b.constant_ints("weight", DType::i8, {columns, 1, 1, channels}, all),
+             b.constant_ints("bias", DType::i32, {columns}, bias), b.scalar(DType::i8, -128), b.scalar(DType::i8, 127)},
+            DType::i32, attrs, "sums"));
+        const auto graph = std::make_shared<const Graph>(b.finish());
+        Plan plan = make_plan(*graph, device->plan(), {});
+        const int parts = test::widened(plan) == 0 ? 0 : std::max(test::first_define(plan, "PARTS"), 1);
+        Context context(Executable::create(device, graph, std::move(plan)), false);
+        const std::vector<std::int64_t> numbers(static_cast<std::size_t>(pixels * channels), 127);
+        context.set_input(0, encode_ints(DType::i8, numbers));
+        context.submit();
+        context.wait();
+        Bytes out(static_cast<std::size_t>(pixels * columns) * 4);
+        context.get_output(0, out);
+        return {decode_ints(DType::i32, out), parts};
     }
 };
 
-// Each line by every other kernel.
 TEST_F(Widen, OperandsThatAreReadOften) {
     const char* const kernels[] = {"gemm", "gemm_tiles", "gemm_split", "gemm_direct"};
-    const std::pair<const char*, std::ptrdiff_t> lines[] = {
+    const std::pair<const char*, std::size_t> lines[] = {
         {"conv2d f16 1x12x11x20 140x3x3 s1 p1 clamp", 1},
         {"conv2d f16 2x17x13x9 133x3x3 s2 p1 d2", 1},
         {"conv2d f16 1x13x12x3 140x3x3 p1", 1},
@@ -61,20 +95,21 @@ TEST_F(Widen, OperandsThatAreReadOften) {
         {"conv2d e5m2 1x12x11x18 140x3x3 p1", 1},
         {"conv3d f16 1x4x6x7x12 130x3x2x3 s1 p1", 1},
         {"transpose_conv2d f16 1x9x8x20 140x4x4 s2 p1", 1},
-        {"conv2d i8 1x12x11x20 140x3x3 p1 rescale clamp", 1},
-        {"conv2d i8 1x17x13x9 601x3x3 s2 p1 d2", 1},
-        {"conv2d i4 1x12x11x20 140x3x3 p1 rescale", 1},
+        {"conv2d i8 1x12x11x20 601x3x3 p1 rescale clamp", 1},
+        {"conv2d i8 2x17x13x9 601x3x3 s2 p1 d2", 1},
+        {"conv2d i4 1x12x11x20 602x3x3 p1 rescale", 1},
         {"transpose_conv2d i8 1x6x6x8 1100x4x4 s2 rescale", 1},
-        {"conv3d i8 1x4x6x7x12 130x3x2x3 p1 rescale", 1},
+        {"conv3d i8 1x4x6x7x4 300x3x2x3 p1 rescale", 1},
         {"matmul f16 1x530x33x1165", 2},
         {"matmul f16 2x528x64x1164", 2},
         {"matmul e4m3 1x514x36x1164", 2},
-        {"matmul i8 1x514x66x1165 rescale", 2},
+        {"matmul i8 1x1025x20x4090 rescale", 2},
     };
     for (std::size_t k = 0; k < std::size(kernels); ++k) {
         if (k > 0 && device_->plan().own_rows == 0) break;  // the driver takes minutes to compile large register tiles
         const auto device = open(kernels[k]);
-        for (std::size_t i = k / 2; i < std::size(lines); i += 2) {
+        for (std::size_t i = 0; i < std::size(lines); ++i) {
+            if (!test::in_this_part(i)) continue;
             const auto& [line, passes] = lines[i];
             EXPECT_EQ(check(device, load_problem(line), line, kernels[k]), passes) << kernels[k] << ": " << line;
         }
@@ -88,53 +123,43 @@ TEST_F(Widen, OthersAreReadAsTheyAre) {
          {std::pair("fully_connected f16 1x64 64", "conv"), std::pair("conv2d f16 1x12x11x20 4x1x1", "gemm"),
           std::pair("conv2d f16 1x5x6x20 140x3x3 p1", "gemm"), std::pair("matmul f16 1x130x40x8", "gemm"),
           std::pair("matmul f16 1x1x64x64", "matmul"), std::pair("conv2d f32 1x12x11x20 140x3x3 p1", "gemm")})
-        EXPECT_EQ(check(device, load_problem(line), line, kernel), 0) << line;
+        EXPECT_EQ(check(device, load_problem(line), line, kernel), 0u) << line;
 }
 
-// Sums of i8 are whole numbers up to 2^24, of which fp32 holds every one.
+// Sums of i8 are whole numbers up to 2^24, of which fp32 holds every one: 258 products of 255 by 255 are less.
 TEST_F(Widen, IntegersWhoseSumsFp32Holds) {
+    constexpr std::int64_t pixels = 66, columns = 129;
+    static constexpr std::int64_t weight = -128, zero = 127;  // less its zero point -255; nothing
+    const auto counted = [](const std::vector<std::int64_t>& weights) {
+        return -255 * 255 * static_cast<std::int64_t>(std::ranges::count(weights, weight));
+    };
+    std::vector<std::int64_t> in_first_half(600, zero);
+    std::fill_n(in_first_half.begin(), 300, weight);
+    in_first_half[7] = -127;  // an odd sum
+    const struct {
+        std::vector<std::int64_t> weights;
+        int parts, in_registers;  ///< 0: of integers
+    } cases[] = {{std::vector(257, weight), 1, 1},  {std::vector(259, weight), 0, 2},  {std::vector(511, weight), 0, 2},
+                 {std::vector(1023, weight), 0, 4}, {std::vector(2067, weight), 0, 0}, {in_first_half, 0, 4}};
     for (const char* kernel : {"gemm", "gemm_split", "gemm_direct"}) {
+        const bool in_registers = kernel == std::string("gemm_direct");
         if (device_->plan().own_rows == 0 && kernel != std::string("gemm")) continue;
         const auto device = open(kernel);
-        for (const std::int64_t channels : {257, 265}) {  // 258 products of 255 by 255 are below 2^24
-            constexpr std::int64_t pixels = 66, columns = 129;
-            GraphBuilder b("largest", level_none);
-            Attributes attrs;
-            attrs.pad = {0, 0, 0, 0};
-            attrs.stride = attrs.dilation = {1, 1};
-            attrs.acc_type = DType::i32;
-            std::vector<std::int64_t> weights, bias;
-            for (std::int64_t i = 0; i < columns * channels; ++i) weights.push_back(i % 97 == 0 ? 126 : -128);
-            for (std::int64_t i = 0; i < columns; ++i) bias.push_back(i - 3);
-            const ValueId x = b.input("x", DType::i8, {1, 1, pixels, channels});
-            b.output(b.add1(Op::conv2d,
-                            {x, b.constant_ints("weight", DType::i8, {columns, 1, 1, channels}, weights),
-                             b.constant_ints("bias", DType::i32, {columns}, bias), b.scalar(DType::i8, -128),
-                             b.scalar(DType::i8, 127)},
-                            DType::i32, attrs, "sums"));
-            const auto graph = std::make_shared<const Graph>(b.finish());
-            Plan plan = make_plan(*graph, device->plan(), {});
-            const bool widens = channels == 257 || kernel == std::string("gemm_direct");
-            EXPECT_EQ(std::ranges::count(plan.dispatches, "widen", &Dispatch::kernel), widens ? 1 : 0) << kernel;
-            EXPECT_EQ(plan.dispatches.back().kernel, channels == 257 || !widens ? kernel : std::string("gemm_parts"));
-            std::vector<std::int64_t> numbers;
-            for (std::int64_t i = 0; i < pixels * channels; ++i) numbers.push_back(i % 5 == 0 ? 127 - i % 3 : 127);
-            Context context(Executable::create(device, graph, std::move(plan)), false);
-            context.set_input(0, encode_ints(DType::i8, numbers));
-            context.submit();
-            context.wait();
-            Bytes out(static_cast<std::size_t>(pixels * columns) * 4);
-            context.get_output(0, out);
-            const std::vector<std::int64_t> sums = decode_ints(DType::i32, out);
-            for (std::int64_t i = 0; i < pixels * columns; ++i) {
-                std::int64_t expected = i % columns - 3;
-                for (std::int64_t k = 0; k < channels; ++k)
-                    expected += (numbers[static_cast<std::size_t>(i / columns * channels + k)] + 128) *
-                                (weights[static_cast<std::size_t>(i % columns * channels + k)] - 127);
-                ASSERT_EQ(sums[static_cast<std::size_t>(i)], expected) << kernel << " " << channels << " " << i;
-            }
+        for (const auto& c : cases) {
+            const auto [sums, parts] = largest_sums(device, pixels, columns, c.weights);
+            const auto channels = c.weights.size();
+            EXPECT_EQ(parts, in_registers ? c.in_registers : c.parts) << kernel << ", channels: " << channels;
+            std::int64_t sum = counted(c.weights);
+            if (c.weights == in_first_half) sum -= 254 * 255;
+            for (std::int64_t i = 0; i < pixels * columns; ++i)
+                ASSERT_EQ(sums[static_cast<std::size_t>(i)], sum + i % columns - 3) << kernel << ", " << channels;
         }
     }
+    // Tiles in shared memory have other parts, though tuning may choose registers on such devices too.
+    DevicePlan plan = open("gemm_direct")->plan();
+    plan.product_tiles = true;
+    const auto tiles = test::open_with([&](DevicePlan& used) { used = plan; });
+    EXPECT_EQ(largest_sums(tiles, pixels, columns, std::vector(1023, weight)).second, 0);
 }
 
 // Sums of more products are made in parts where tiles are in registers alone.
@@ -142,8 +167,8 @@ TEST_F(Widen, IntegersInParts) {
     if (device_->plan().own_rows == 0) GTEST_SKIP() << "the driver takes minutes to compile large register tiles";
     const auto device = open("gemm_direct");
     for (const auto& [line, passes] :
-         {std::pair("conv2d i8 1x9x8x420 130x3x3 p1 rescale", 1), std::pair("conv2d i8 1x6x6x4100 130x1x1 rescale", 1),
-          std::pair("matmul i8 1x130x2050x132 rescale", 2)})
+         {std::pair("conv2d i8 1x9x8x420 130x3x3 p1 rescale", 1u),
+          std::pair("conv2d i8 1x9x9x4100 130x1x1 rescale", 1u), std::pair("matmul i8 1x130x2050x132 rescale", 2u)})
         EXPECT_EQ(check(device, load_problem(line), line, "gemm_parts"), passes) << line;
 }
 
@@ -167,7 +192,7 @@ TEST_F(Widen, TakesWhatMakesTheOperand) {
         b.output(b.add1(Op::conv2d, {product, weight, zero, zero, zero}, DType::fp16, attrs, "convolution"));
         const Graph graph = b.finish();
         EXPECT_EQ(make_plan(graph, device->plan(), {}).dispatches.size(), weights_at_run_time ? 3u : 2u);
-        EXPECT_EQ(check(device, Graph(graph), "made", "gemm"), 1);
+        EXPECT_EQ(check(device, Graph(graph), "made", "gemm"), 1u);
     }
 }
 
@@ -184,7 +209,7 @@ TEST_F(Widen, EveryNumberKeepsItsValue) {
             b.output(b.add1(Op::matmul, {x, ones, zero, zero}, sum, {}, "values"));
             const auto graph = std::make_shared<const Graph>(b.finish());
             Plan plan = make_plan(*graph, device->plan(), {});
-            EXPECT_EQ(std::ranges::count(plan.dispatches, "widen", &Dispatch::kernel), columns == 4 ? 0 : 2);
+            EXPECT_EQ(test::widened(plan), columns == 4 ? 0u : 2u);
             // One in four is a number, the others are zeros.
             const std::size_t bytes = size_of(type);
             Bytes patterns(static_cast<std::size_t>(rows * 4) * bytes);

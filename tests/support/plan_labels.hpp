@@ -3,6 +3,7 @@
 
 #include "compile/plan/plan.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace tosavk::test {
@@ -24,9 +25,21 @@ inline std::string labels(const Plan& plan) {
     return text;
 }
 
-/// What the first dispatch's shader defines a name as; 0: nothing.
+/// The first dispatch that does more than make fp32 of what another one reads.
+inline const Dispatch& first_of(const Plan& plan) {
+    std::size_t k = 0;
+    while (plan.dispatches.at(k).kernel == "widen") ++k;
+    return plan.dispatches[k];
+}
+
+/// How many dispatches make fp32 of what another one reads.
+inline std::size_t widened(const Plan& plan) {
+    return static_cast<std::size_t>(std::ranges::count(plan.dispatches, "widen", &Dispatch::kernel));
+}
+
+/// What its shader defines a name as; 0: nothing.
 inline int first_define(const Plan& plan, const std::string& name) {
-    const std::string& glsl = plan.dispatches.at(0).glsl;
+    const std::string& glsl = first_of(plan).glsl;
     const std::string key = "#define " + name + " ";
     const std::size_t at = glsl.find(key);
     return at == std::string::npos ? 0 : std::stoi(glsl.substr(at + key.size()));

@@ -1,5 +1,6 @@
-// Constants of a plan. Weights are not touched while planning (but where it matters whether all are finite): a plan
-// holds what makes their bytes, and who uploads them asks for one constant after the other.
+// Constants of a plan. Weights are not touched while planning (but where it matters whether all are finite, or how
+// large sums of i8 may be): a plan holds what makes their bytes, and who uploads them asks for one constant after the
+// other.
 #pragma once
 
 #include "graph/graph.hpp"

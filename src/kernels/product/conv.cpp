@@ -189,10 +189,13 @@ std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan&
                                          ProductPlan plan, int setting) {
     auto conv = flat_product(view, device, why);
     if (!conv) return std::nullopt;
-    auto planned = plan_widened(
-        conv->product, view,
-        [&](std::int64_t parts) { return std::optional(largest_sum(view, conv->operands, parts)); }, device, why, plan,
-        setting);
+    // Of the window alone: what folding cuts off the input must not change the plan.
+    const auto& [d, y, x] = conv->g.window;
+    const double reads = static_cast<double>(conv->product.taps) *
+                         (y.transposed ? static_cast<double>(conv->product.batch)
+                                       : 1 / static_cast<double>(d.stride * y.stride * x.stride));
+    const auto largest = [&](std::int64_t parts) { return std::optional(largest_sum(view, conv->operands, parts)); };
+    auto planned = plan_widened(conv->product, view, reads, largest, device, why, plan, setting);
     if (!planned) return std::nullopt;
     add_product_operands(planned->choice, view, *conv, device, planned->row_reads, planned->moves_bits,
                          planned->dot4 != Dot4::none);

@@ -73,9 +73,8 @@ std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan&
                                          ProductPlan plan, int setting) {
     auto product = product_of(view, device, why);
     if (!product) return std::nullopt;
-    auto planned = plan_widened(
-        *product, view, [&](std::int64_t parts) { return largest_sum(view, *product, parts); }, device, why, plan,
-        setting);
+    const auto largest = [&](std::int64_t parts) { return largest_sum(view, *product, parts); };
+    auto planned = plan_widened(*product, view, 1, largest, device, why, plan, setting);
     if (!planned) return std::nullopt;
     const std::int64_t parts = planned->parts;
     KernelChoice choice = with_operands(std::move(*planned), view, *product, device);

@@ -24,8 +24,8 @@ struct Product {
     bool is_fp32 = false;  ///< factors are computed with as they lie in memory, fp32
     bool is_half = false;  ///< of fp16, and in the device's fp16 (DevicePlan::fast_fp16) where the kernel can
     bool unpacks = false;  ///< of fp16 or fp8, which become fp32 by integer work
-    bool widens = false;   ///< of smaller floats that become fp32 in passes before (widen.hpp): is_fp32 then
-    /// Widens, of 8-bit integers less their zero points: each sum is a whole number that fp32 holds.
+    bool widens = false;   ///< of numbers that become fp32 in passes before (widen.hpp): is_float and is_fp32 then
+    /// Widens, of 8-bit integers, which have no zero points then: each sum is a whole number that fp32 holds.
     bool integers = false;
     bool is_wide = false;  ///< of i16, by i8 or (of MATMUL) i16: sums of 48 bits
     /// Of i8, and the device multiplies four pairs at once; of a convolution its bias is constant.

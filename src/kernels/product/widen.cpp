@@ -1,5 +1,6 @@
 #include "kernels/product/widen.hpp"
 
+#include "device/size_choices.hpp"
 #include "kernels/common/operands.hpp"
 #include "kernels/common/tensors.hpp"
 
@@ -8,7 +9,9 @@ namespace tosavk {
 namespace {
 
 constexpr std::int64_t whole_in_fp32 = 1 << 24;  // all whole numbers up to it are numbers of fp32
-constexpr std::int64_t max_parts = 16;           // each has hundreds of products then
+// Of sums in parts, guesses: what is summed in a part is more than a hundred products, and what is written and read for
+// it memory that a phone has.
+constexpr std::int64_t max_parts = 8, max_part_sums = 1 << 24;
 
 /// How often an element of rows must be read for a pass that reads and writes memory; nothing: no reading is worth one.
 /// Guesses, of what is saved at each: a number of fp16 or fp8 takes fourteen instructions; a product of integers takes
@@ -17,9 +20,19 @@ constexpr std::int64_t max_parts = 16;           // each has hundreds of product
 std::optional<double> least_reads(const Product& product, DType type, const ProductChoice& planned,
                                   const DevicePlan& device) {
     if (product.unpacks) return 8;
-    if (type == DType::i8 && planned.dot4 == Dot4::none && device.fma_chains) return 32;
+    if (type == DType::i8 && !device.dot4 && device.fma_chains) return 32;
     if (type == DType::bf16 && planned.choice.kernel == "gemm_direct") return 64;
     return std::nullopt;
+}
+
+/// Whether passes before save more than they cost. Weights are packed at any rate, but by few rows they are read as
+/// fast as their bytes come, of which there are two to eight times as many then. Guesses, like the work that a dispatch
+/// is worth.
+bool pays(const Product& p, const NodeView& view, const ProductChoice& planned, double reads, double least) {
+    const DType weight = view.in(1).type;
+    const std::int64_t least_rows = weight == DType::i4 ? 128 : 64 / static_cast<std::int64_t>(size_of(weight));
+    return p.work() >= 1 << 20 && reads * planned.row_reads >= least &&
+           (p.is_matrix ? planned.column_reads >= least / 2 : p.batch * p.rows >= least_rows);
 }
 
 /// Whether both operands do in fp32.
@@ -39,10 +52,11 @@ std::optional<ProductChoice> of_whole_sums(ProductChoice&& planned, const Produc
         return sum && *sum <= whole_in_fp32;
     };
     // Parts of gemm_tiles end where its steps do.
-    const bool in_registers = planned.choice.kernel == "gemm_direct";
+    const bool in_registers = planned.choice.kernel == "gemm_direct" && !device.product_tiles;
     if (fp32_holds(in_registers ? planned.parts : 1)) return std::move(planned);
     if (!in_registers || p.is_transposed) return std::nullopt;
-    for (std::int64_t parts = planned.parts + 1; parts <= max_parts; ++parts) {
+    for (std::int64_t parts = 2 * planned.parts; parts <= max_parts; parts *= 2) {
+        if (parts * p.batch * p.rows * p.quads() * 4 > max_part_sums) break;
         if (fp32_holds(parts)) return plan_tiles_in_parts(p, device, why, static_cast<int>(parts));
     }
     return std::nullopt;
@@ -50,22 +64,22 @@ std::optional<ProductChoice> of_whole_sums(ProductChoice&& planned, const Produc
 
 }  // namespace
 
-std::optional<ProductChoice> plan_widened(Product& product, const NodeView& view, const LargestSum& largest,
-                                          const DevicePlan& device, std::string& why, ProductPlan plan, int setting) {
+std::optional<ProductChoice> plan_widened(Product& product, const NodeView& view, double reads,
+                                          const LargestSum& largest, const DevicePlan& device, std::string& why,
+                                          ProductPlan plan, int setting) {
     std::optional<ProductChoice> planned = plan(product, device, why, setting);
     if (!planned) return planned;
     const std::optional<double> least = least_reads(product, view.in(0).type, *planned, device);
     if (!least || !fit(product, view, device)) return planned;
-    // Weights are packed at any rate, but by so few rows they are read as fast as their bytes come.
-    const bool pays = static_cast<double>(product.taps) * planned->row_reads >= *least &&
-                      (product.is_matrix ? planned->column_reads >= *least / 2 : product.rows >= 32);
-    if (!device.chooses(pays, "widens")) return planned;
+    if (!device.chooses(pays(product, view, *planned, reads, *least), "widens")) return planned;
     Product wide = product;
-    wide.unpacks = false;
+    wide.unpacks = wide.sums_rows = false;
     wide.is_float = wide.is_fp32 = wide.widens = true;
     wide.integers = !product.is_float;
     wide.dot4 = Dot4::none;
     if (wide.quad_bytes != 0) wide.quad_bytes = 4 * static_cast<std::int64_t>(size_of(DType::fp32));
+    // Its choices are other ones.
+    const SizeChoices::Scope scope(device.sizes, device.sizes ? device.sizes->scope() + ", widened" : "");
     std::optional<ProductChoice> again = plan(wide, device, why, setting);
     if (again && wide.integers) again = of_whole_sums(std::move(*again), wide, largest, device, why);
     if (!again) return planned;

@@ -15,9 +15,11 @@ using LargestSum = std::function<std::optional<std::int64_t>(std::int64_t parts)
 
 /// `plan` of the product of the node's inputs 0 and 1. Where operands would become fp32 by integer work so often that a
 /// pass before saves some of it, of `product` with operands in fp32, which it is then (Product::widens). Of i8 where
-/// fp32 holds all sums, or those of parts (`largest`, which is asked for these alone).
-std::optional<ProductChoice> plan_widened(Product& product, const NodeView& view, const LargestSum& largest,
-                                          const DevicePlan& device, std::string& why, ProductPlan plan, int setting);
+/// fp32 holds all sums, or those of parts (`largest`, which is asked for these alone). `reads`: how many taps read an
+/// element of input 0.
+std::optional<ProductChoice> plan_widened(Product& product, const NodeView& view, double reads,
+                                          const LargestSum& largest, const DevicePlan& device, std::string& why,
+                                          ProductPlan plan, int setting);
 
 /// Adds a pass to `choice` that makes fp32 of input k of the node, in a scratch buffer of it, integers less the zero
 /// point. Returns what the kernel reads.
