@@ -81,8 +81,7 @@ const int QUADS = (COLUMNS + 3) / 4, K_BLOCKS = (K + 4 * TAP_UNIT - 1) / (4 * TA
 #define HAS_QUADS (K % 4 == 0)
 #endif
 
-// Taps of the kernel, and blocks of all of them. TRANSPOSED: of the phase, known from the first row_at() on, maybe
-// none.
+// Taps of the kernel, and blocks of all of them. TRANSPOSED: of the phase, known from the first row_at() on; may be 0.
 #if TRANSPOSED
 int taps_y, taps_x;
 #define TAPS_Y (KH % STRIDE_Y == 0 ? MOST_TAPS_Y : taps_y)

@@ -27,12 +27,12 @@ std::optional<double> least_reads(const Product& product, DType type, const Prod
 
 /// Whether passes before save more than they cost. Weights are packed at any rate, but by few rows they are read as
 /// fast as their bytes come, of which there are two to eight times as many then. Guesses, like the work that a dispatch
-/// is worth.
+/// is worth. Products of several matrices are attention's, which is to stay in two or three dispatches.
 bool pays(const Product& p, const NodeView& view, const ProductChoice& planned, double reads, double least) {
     const DType weight = view.in(1).type;
     const std::int64_t least_rows = weight == DType::i4 ? 128 : 64 / static_cast<std::int64_t>(size_of(weight));
     return p.work() >= 1 << 20 && reads * planned.row_reads >= least &&
-           (p.is_matrix ? planned.column_reads >= least / 2 : p.batch * p.rows >= least_rows);
+           (p.is_matrix ? p.batch == 1 && planned.column_reads >= least / 2 : p.batch * p.rows >= least_rows);
 }
 
 /// Whether both operands do in fp32.
