@@ -109,7 +109,7 @@ TEST(LateSizes, PhonesWidenOperands) {
     options.late_sizes = true;
     for (const auto& [line, passes] :
          {std::pair("conv2d f16 4x16x16x16 64x3x3 p1", 1u), std::pair("conv2d i8 4x16x16x16 128x3x3 p1 rescale", 1u),
-          std::pair("matmul f16 4x64x64x128", 2u), std::pair("matmul i8 4x128x64x128", 2u)})
+          std::pair("matmul f16 1x64x64x128", 2u), std::pair("matmul i8 1x128x64x128", 2u)})
         EXPECT_EQ(test::widened(make_plan(load_problem(line), phone(), options)), passes) << line;
 }
 
