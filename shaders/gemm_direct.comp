@@ -331,9 +331,9 @@ void main() {
 #if PARTS > 1
 #define STORE(to) out0_store4(uint(((part * OUT_ROWS + (to)) * QUADS + quad) * 4), OF_SUM(SUM(0)));
 #else
-    TOTAL4 bias = bias4(batch, quad);
+    // The bias is read for each row, so that it takes no registers of followers.
 #define STORE(to) \
-    FUSED(uint((to) * COLUMNS + quad * 4), uint(min(COLUMNS - quad * 4, 4)), TOTAL_ADD(SUM(0), bias));
+    FUSED(uint((to) * COLUMNS + quad * 4), uint(min(COLUMNS - quad * 4, 4)), TOTAL_ADD(SUM(0), bias4(batch, quad)));
 #endif
     // What follows is compiled once: the sums of the next row move up.
     int count = min(ROWS - first, TM);
