@@ -20,7 +20,7 @@ constexpr std::int64_t max_parts = 8, max_part_sums = 1 << 24;
 std::optional<double> least_reads(const Product& product, DType type, const ProductChoice& planned,
                                   const DevicePlan& device) {
     if (product.unpacks) return 8;
-    if (type == DType::i8 && !device.dot4 && device.fma_chains) return 32;
+    if (type == DType::i8 && !device.dot4 && device.fma_chains) return 16;
     if (type == DType::bf16 && planned.choice.kernel == "gemm_direct") return 64;
     return std::nullopt;
 }
