@@ -2,6 +2,7 @@
 #include "verify/conformance/breaking.hpp"
 #include "verify/conformance/case_maker.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tosavk::conformance {
@@ -46,6 +47,9 @@ void suppress_queued(CaseMaker& maker) {
     RandomData& data = maker.data();
     const std::int64_t count = take_count(maker);
     maker.attrs().sigma = data.chance(50) ? 0 : 0.1 * static_cast<double>(data.pick(1, 9));
+    // Each box that is taken may lower the scores of all others, and all of that would be more dispatches than there
+    // may be: a plan is refused for them.
+    if (maker.attrs().sigma > 0 && count > 90) maker.attrs().most = std::min(maker.attrs().most, 12);
     maker.operand(boxes(data, count));
     // Few different scores: their order is that of the queue.
     const std::int64_t levels = data.chance(60) ? data.pick(1, 6) : 1 << 20;
