@@ -2,6 +2,7 @@
 // invocation makes TM rows x 4 columns.
 // WIDE: the input is i16, bias and result are i48.
 #include "lib/gemm_operands.glsl"
+#include "lib/gemm_columns.glsl"
 
 #define ROW_GROUPS ((ROWS + TM - 1) / TM)
 

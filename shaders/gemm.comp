@@ -3,6 +3,7 @@
 // LANES of them (or one) and hands its elements to the others. Where LANES is 1 and loads are dear, it takes more
 // than one quad, and 8 instead of 4 inner elements at a time (STEP_K) where rows are of whole eights.
 #include "lib/gemm_operands.glsl"
+#include "lib/gemm_columns.glsl"
 #include "lib/gemm_sums.glsl"
 
 #if STEP_K == 8

@@ -1,11 +1,13 @@
 // Matrix product of tiles in registers alone, for MATMUL and convolutions on devices whose shared memory is no nearer
-// than what is cached: an invocation makes TM rows x 4 columns and loads all of both operands itself. DOT4: products of
-// four 8-bit pairs are one instruction. STEPPED: every load has an address of its own, which steps from block to block,
-// where a device has the registers and shifts or large numbers are instructions of their own. PLACES: where rows of a
-// matrix begin lies in registers. PARTS invocations, each with its part of the blocks of all taps, make a tile: out0
-// [PARTS][OUT_ROWS][QUADS] is then what gemm_parts.comp adds up.
+// than what is cached: an invocation makes TM rows x TN quads of columns and loads all of both operands itself. DOT4:
+// products of four 8-bit pairs are one instruction; a load of a row may have ROW_BLOCKS blocks then, instead of one. TN
+// is 2, of 4 or 6 rows, where rows' words take work of their own before: of DOT4, or CONVERTS. STEPPED: every load has
+// an address of its own, which steps from block to block, where a device has the registers and shifts or large numbers
+// are instructions of their own. PLACES: where rows of a matrix begin lies in registers. PARTS invocations, each with
+// its part of the blocks of all taps, make a tile: out0 [PARTS][OUT_ROWS][QUADS] is then what gemm_parts.comp adds up.
 #extension GL_EXT_control_flow_attributes : require
 #include "lib/gemm_operands.glsl"
+#include "lib/gemm_columns.glsl"
 #include "lib/gemm_sums.glsl"
 
 #define ROW_GROUPS ((ROWS + TM - 1) / TM)
@@ -24,11 +26,25 @@
 #define EACH_ROW(MACRO) MACRO(0)
 #endif
 
+#if TN == 2 && TM == 6
+#define EACH_SUM(MACRO) EACH_ROW(MACRO) MACRO(6) MACRO(7) MACRO(8) MACRO(9) MACRO(10) MACRO(11)
+#elif TN == 2
+#define EACH_SUM(MACRO) EACH_ROW(MACRO) MACRO(4) MACRO(5) MACRO(6) MACRO(7)
+#else
+#define EACH_SUM(MACRO) EACH_ROW(MACRO)
+#endif
+#define QUAD_GROUPS ((QUADS + TN - 1) / TN)
+
 #if DOT4
 #define ROW_WORD int
 #else
 #define ROW_WORD X4
 #endif
+
+// The loop over a tap's inner elements takes turns of ROW_BLOCKS blocks, and parts have whole ones.
+#define HAS_WORDS (DOT4 && (TN == 2 || ROW_BLOCKS == 4))
+#define K_TURNS (K_BLOCKS / ROW_BLOCKS)
+#define TURNS (BLOCKS / ROW_BLOCKS)
 
 #if PARTS > 1
 layout(constant_id = 25) const int OUT_ROWS = 1;  // late: of the output
@@ -36,19 +52,19 @@ layout(constant_id = 25) const int OUT_ROWS = 1;  // late: of the output
 #if PARTS > 1 && MATRIX
 #define FIRST_TAP 0
 #define END_TAP 1
-#define FIRST_BLOCK(tap) first_block
-#define END_BLOCK(tap) end_block
+#define FIRST_TURN(tap) first_turn
+#define END_TURN(tap) end_turn
 #elif PARTS > 1
-// The blocks of an invocation, those of all taps counted through: taps, and of each the blocks.
-#define FIRST_TAP (first_block / K_BLOCKS)
-#define END_TAP ((end_block + K_BLOCKS - 1) / K_BLOCKS)
-#define FIRST_BLOCK(tap) max(first_block - (tap) * K_BLOCKS, 0)
-#define END_BLOCK(tap) min(end_block - (tap) * K_BLOCKS, K_BLOCKS)
+// The turns of an invocation, those of all taps counted through: taps, and of each the turns.
+#define FIRST_TAP (first_turn / K_TURNS)
+#define END_TAP ((end_turn + K_TURNS - 1) / K_TURNS)
+#define FIRST_TURN(tap) max(first_turn - (tap) * K_TURNS, 0)
+#define END_TURN(tap) min(end_turn - (tap) * K_TURNS, K_TURNS)
 #else
 #define FIRST_TAP 0
 #define END_TAP (TAPS_Y * TAPS_X)
-#define FIRST_BLOCK(tap) 0
-#define END_BLOCK(tap) K_BLOCKS
+#define FIRST_TURN(tap) 0
+#define END_TURN(tap) K_TURNS
 #endif
 
 #define OUTSIDE 0xffffffffu
@@ -74,7 +90,14 @@ layout(constant_id = 25) const int OUT_ROWS = 1;  // late: of the output
 #define LINE_START(row, ky, x) (((row.image + LINE_Y(row, ky)) * IW + (x)) * K)
 #define LINE_INSIDE(row, ky) (LINE_Y(row, ky) >= 0 && LINE_Y(row, ky) < IH)
 #endif
+#if ROW_BLOCKS == 4
+#define ROW_START(at) ((at) >> 4)
+#define ROW_UNIT(elements) ((elements) / 16u)
+#else
+#define ROW_START(at) (K % 4 == 0 ? (at) >> 2 : (at))
 #define ROW_UNIT(elements) (K % 4 == 0 ? (elements) / 4u : (elements))
+#endif
+#define TURN_UNIT ROW_UNIT(4u * ROW_BLOCKS)
 #define ROW_PART ROW_UNIT(uint(K))
 
 // The elements of block `block` of a tap, which begin at `at`, in quads where rows have whole ones.
@@ -90,7 +113,7 @@ ROW_WORD row_word(uint at, int block) {
 #if SHORT_ROWS
     X4 v = short_row(at);
 #else
-    X4 v = in0_loadn(at, uint(left));
+    X4 v = X4(in0_loadn(at, uint(left)));
 #endif
 #if DOT4
     return ROW_BITS(pack_i8(v));
@@ -100,8 +123,20 @@ ROW_WORD row_word(uint at, int block) {
 #endif
 }
 
+#if ROW_BLOCKS == 4
+// The words of four blocks.
+ivec4 row_words(uint at) {
+#ifdef IN0_SIXTEENS
+    return ROW_BITS(in0_words16(at));
+#else
+    return ROW_BITS(ivec4(in0_word4q(4u * at), in0_word4q(4u * at + 1u), in0_word4q(4u * at + 2u),
+                          in0_word4q(4u * at + 3u)));
+#endif
+}
+#endif
+
 // The weights of a block: `weights` is where those of the tap begin, `b` the block in it.
-#define STEPPED_WEIGHTS (STEPPED && !DOT4 && (MATRIX || X_FLOAT))
+#define STEPPED_WEIGHTS (STEPPED && !DOT4 && (MATRIX || X_FLOAT) && CONVERTS != 2)
 #if MATRIX
 X4 column_at(uint at, int batch, int k, int quad) {
     return COLUMNS % 4 == 0 && K % 4 == 0 ? LESS_COLUMN_ZP(in1_load4q(at)) : column4(batch, k, quad);
@@ -117,16 +152,30 @@ X4 column_at(uint at, int batch, int k, int quad) {
 #else
 #define WEIGHTS_AT(tap) (COLUMN_QUAD(quad) * MOST_BLOCKS + (tap) * K_BLOCKS)
 #if DOT4
+#if HAS_WORDS
+// Block j of a turn, which begins at w_at.
+#if TN == 2
+#define BLOCK_WEIGHTS(j) ivec4 w = weight_words(w_at + (j)), second_w = weight_words(second_at + (j));
+#define STEP_WEIGHTS w_at += uint(ROW_BLOCKS), second_at += uint(ROW_BLOCKS);
+#define BEGIN_SECOND uint second_at = w_at + to_second;
+#else
+#define BLOCK_WEIGHTS(j) ivec4 w = weight_words(w_at + (j));
+#define STEP_WEIGHTS w_at += uint(ROW_BLOCKS);
+#define BEGIN_SECOND
+#endif
+#define LOAD_WEIGHTS BLOCK_WEIGHTS(0u) STEP_WEIGHTS
+#else
 #define LOAD_WEIGHTS ivec4 w = weight_words(uint(weights + b));
-#elif X_FLOAT
+#endif
+#elif X_FLOAT && CONVERTS != 2
 #define WEIGHT_ROW 1u
 #define FIRST_WEIGHT(b) (uint(weights + (b)) * 4u)
 #define WEIGHT(at, j) in1_load4q(at)
 #else
 #define LOAD_WEIGHTS                                                                           \
     ivec4 words = weight_words(uint(weights + b));                                             \
-    X4 w00 = unpack_i8(words.x) - column_zp, w01 = unpack_i8(words.y) - column_zp,             \
-       w02 = unpack_i8(words.z) - column_zp, w03 = unpack_i8(words.w) - column_zp;
+    X4 w00 = X4(unpack_i8(words.x)) - column_zp, w01 = X4(unpack_i8(words.y)) - column_zp,     \
+       w02 = X4(unpack_i8(words.z)) - column_zp, w03 = X4(unpack_i8(words.w)) - column_zp;
 #endif
 #endif
 #if STEPPED_WEIGHTS
@@ -134,44 +183,65 @@ X4 column_at(uint at, int batch, int k, int quad) {
     X4 w00 = WEIGHT(w_at0, 0), w01 = WEIGHT(w_at1, 1), w02 = WEIGHT(w_at2, 2), w03 = WEIGHT(w_at3, 3);            \
     w_at0 += 4u * WEIGHT_ROW, w_at1 += 4u * WEIGHT_ROW, w_at2 += 4u * WEIGHT_ROW, w_at3 += 4u * WEIGHT_ROW;
 #define BEGIN_WEIGHTS                                                                                             \
-    uint w_at0 = FIRST_WEIGHT(FIRST_BLOCK(tap)), w_at1 = w_at0 + WEIGHT_ROW, w_at2 = w_at1 + WEIGHT_ROW, \
+    uint w_at0 = FIRST_WEIGHT(FIRST_TURN(tap)), w_at1 = w_at0 + WEIGHT_ROW, w_at2 = w_at1 + WEIGHT_ROW, \
          w_at3 = w_at2 + WEIGHT_ROW;
+#elif HAS_WORDS
+#define BEGIN_WEIGHTS                                           \
+    uint w_at = uint(weights + ROW_BLOCKS * FIRST_TURN(tap));   \
+    BEGIN_SECOND
 #else
 #define BEGIN_WEIGHTS
 #ifdef WEIGHT
-#define LOAD_WEIGHTS                                                                                              \
-    uint w_at = FIRST_WEIGHT(b);                                                                                  \
-    X4 w00 = WEIGHT(w_at, 0), w01 = WEIGHT(w_at + WEIGHT_ROW, 1), w02 = WEIGHT(w_at + 2u * WEIGHT_ROW, 2),        \
-       w03 = WEIGHT(w_at + 3u * WEIGHT_ROW, 3);
+#define LOAD_FOUR(w, at)                                                                                          \
+    X4 w##0 = WEIGHT(at, 0), w##1 = WEIGHT(at + WEIGHT_ROW, 1), w##2 = WEIGHT(at + 2u * WEIGHT_ROW, 2),           \
+       w##3 = WEIGHT(at + 3u * WEIGHT_ROW, 3);
+#if TN == 2
+#define LOAD_WEIGHTS                                            \
+    uint w_at = FIRST_WEIGHT(b), second_at = w_at + 4u * to_second;  \
+    LOAD_FOUR(w0, w_at)                                         \
+    LOAD_FOUR(w1, second_at)
+#else
+#define LOAD_WEIGHTS             \
+    uint w_at = FIRST_WEIGHT(b); \
+    LOAD_FOUR(w0, w_at)
+#endif
 #endif
 #endif
 #if STEPPED
 #define BEGIN_ROWS     \
     uint row_from[TM]; \
     EACH_ROW(BEGIN_ROW)
-#define BEGIN_ROW(r) row_from[r] = ROW_AT(r, FIRST_BLOCK(tap));
+#define BEGIN_ROW(r) row_from[r] = ROW_AT(r, FIRST_TURN(tap));
 #define TAKE_ROW(r) row_from[r]
-#define STEP_ROW(r) row_from[r] += ROW_UNIT(4u);
+#define STEP_ROW(r) row_from[r] += TURN_UNIT;
 #else
 #define BEGIN_ROWS
 #define TAKE_ROW(r) ROW_AT(r, b)
 #define STEP_ROW(r)
 #endif
-#if DOT4
+#if DOT4 && TN == 2
+#define PRODUCTS(r, word)             \
+    acc[r] += products(word, w);      \
+    acc[TM + (r)] += products(word, second_w);
+#elif DOT4
 #define PRODUCTS(r, word) acc[r] += products(word, w);
+#elif TN == 2
+#define PRODUCTS(r, word)                    \
+    ADD_FOUR(r, word, w00, w01, w02, w03)    \
+    ADD_FOUR(TM + (r), word, w10, w11, w12, w13)
 #else
 #define PRODUCTS(r, word) ADD_FOUR(r, word, w00, w01, w02, w03)
 #endif
 
 void main() {
-    uint id = uint(invocation_index()), tile = id / uint(QUADS);
-    int quad = int(id - tile * uint(QUADS)), batch = int(tile / uint(ROW_GROUPS));
+    uint id = uint(invocation_index()), tile = id / uint(QUAD_GROUPS);
+    int quad = int(id - tile * uint(QUAD_GROUPS)) * TN, batch = int(tile / uint(ROW_GROUPS));
     int first = (int(tile) - batch * ROW_GROUPS) * TM;
 #if PARTS > 1
     int part = int(uint(batch) / uint(BATCH));
     batch -= part * BATCH;
     if (part >= PARTS) return;
-    int first_block = BLOCKS * part / PARTS, end_block = BLOCKS * (part + 1) / PARTS;
+    int first_turn = TURNS * part / PARTS, end_turn = TURNS * (part + 1) / PARTS;
 #else
     const int part = 0;
     if (batch >= BATCH) return;
@@ -179,9 +249,12 @@ void main() {
     row_zp = X1(ROW_ZERO_POINT);
     column_zp = X1(COLUMN_ZP);
 
-    SUMS(TM)
-#define CLEAR(r) CLEAR_SUM(r)
-    EACH_ROW(CLEAR)
+#if TN == 2
+    uint to_second = uint(quad + 1 < QUADS ? MOST_BLOCKS : 0);  // of the last pair of quads it may be the first again
+#endif
+    SUMS(TM * TN)
+#define CLEAR(i) CLEAR_SUM(i)
+    EACH_SUM(CLEAR)
 #if DOT4
     int row_sums[TM];
 #define CLEAR_WORD(r) row_sums[r] = 0;
@@ -197,7 +270,7 @@ void main() {
 #if HALF
 // Sums are flushed outside of the innermost loop.
 #define FOR_BLOCKS                                                                              \
-    [[dont_unroll]] for (int turn = FIRST_BLOCK(tap); turn < end_of_tap; turn += FLUSH_BLOCKS) {    \
+    [[dont_unroll]] for (int turn = FIRST_TURN(tap); turn < end_of_tap; turn += FLUSH_BLOCKS) {    \
         int b = turn, left = min(FLUSH_BLOCKS, end_of_tap - turn);                              \
         [[dont_unroll]] do
 #define END_BLOCKS                                                                              \
@@ -205,7 +278,7 @@ void main() {
         EACH_ROW(FLUSH)                                                                         \
     }
 #else
-#define FOR_BLOCKS [[dont_unroll]] for (int b = FIRST_BLOCK(tap); b < end_of_tap; ++b)
+#define FOR_BLOCKS [[dont_unroll]] for (int b = FIRST_TURN(tap); b < end_of_tap; ++b)
 #define END_BLOCKS
 #endif
 #if WIDE
@@ -229,10 +302,10 @@ void main() {
 #define FIND(r) from[r] = start + min(uint(r), last) * ROW_PART;
         EACH_ROW(FIND)
 #define ROW_AT(r, b) \
-    (ROWS % TM == 0 ? start + ROW_UNIT(4u) * uint(b) + uint(r) * ROW_PART : from[r] + ROW_UNIT(4u) * uint(b))
+    (ROWS % TM == 0 ? start + TURN_UNIT * uint(b) + uint(r) * ROW_PART : from[r] + TURN_UNIT * uint(b))
 #else
 #define ROW_AT(r, b) \
-    (start + ROW_UNIT(4u) * uint(b) + (ROWS % TM == 0 ? uint(r) : min(uint(r), last)) * ROW_PART)
+    (start + TURN_UNIT * uint(b) + (ROWS % TM == 0 ? uint(r) : min(uint(r), last)) * ROW_PART)
 #endif
 #define IS_INSIDE(r) true
 #else
@@ -246,8 +319,8 @@ void main() {
         EACH_ROW(FIND)
         inside = LINE_INSIDE(row, ky) ? inside : 0u;
         bool all = inside == (1u << TM) - 1u;
-        uint start = uint(K % 4 == 0 ? at >> 2 : at);  // may be negative where the first pixel is outside
-#define ROW_AT(r, b) (start + ROW_UNIT(4u) * uint(b) + uint((r) * LINE_STEP) * ROW_PART)
+        uint start = uint(ROW_START(at));  // may be negative where the first pixel is outside
+#define ROW_AT(r, b) (start + TURN_UNIT * uint(b) + uint((r) * LINE_STEP) * ROW_PART)
 #define IS_INSIDE(r) (((inside >> (r)) & 1u) != 0u)
 #else
         Row row = row_at(batch, first);
@@ -261,17 +334,39 @@ void main() {
         if (first + r + 1 < ROWS) row = next_row(batch, row);                    \
     }
         EACH_ROW(FIND)
-#define ROW_AT(r, b) (from[r] + ROW_UNIT(4u) * uint(b))
+#define ROW_AT(r, b) (from[r] + TURN_UNIT * uint(b))
 #define IS_INSIDE(r) (from[r] != OUTSIDE)
 #endif
 #endif
         int weights = WEIGHTS_AT(tap);
-        int end_of_tap = END_BLOCK(tap);
+        int end_of_tap = END_TURN(tap);
         // Where no row of the tile is in the padding nothing asks.
         if (!PADDED || all) {
             BEGIN_WEIGHTS
             BEGIN_ROWS
             FOR_BLOCKS {
+#if DOT4
+#define COUNT_WORD(r, word) \
+    if (column_zp != 0) row_sums[r] += SUM_OF_ROW(word);
+#else
+#define COUNT_WORD(r, word)
+#endif
+#if ROW_BLOCKS == 4
+#define TAKE_WORDS(r) words[r] = row_words(ROW_AT(r, b));
+#define MULTIPLY_X(r) PRODUCTS(r, words[r].x) COUNT_WORD(r, words[r].x)
+#define MULTIPLY_Y(r) PRODUCTS(r, words[r].y) COUNT_WORD(r, words[r].y)
+#define MULTIPLY_Z(r) PRODUCTS(r, words[r].z) COUNT_WORD(r, words[r].z)
+#define MULTIPLY_W(r) PRODUCTS(r, words[r].w) COUNT_WORD(r, words[r].w)
+#define MULTIPLY_WORDS                                       \
+    { BLOCK_WEIGHTS(0u) EACH_ROW(MULTIPLY_X) }               \
+    { BLOCK_WEIGHTS(1u) EACH_ROW(MULTIPLY_Y) }               \
+    { BLOCK_WEIGHTS(2u) EACH_ROW(MULTIPLY_Z) }               \
+    { BLOCK_WEIGHTS(3u) EACH_ROW(MULTIPLY_W) }               \
+    STEP_WEIGHTS
+                ivec4 words[TM];
+                EACH_ROW(TAKE_WORDS)
+                MULTIPLY_WORDS
+#else
                 LOAD_WEIGHTS
 #define MULTIPLY(r)                                                  \
     {                                                                \
@@ -280,13 +375,8 @@ void main() {
         PRODUCTS(r, word)                                            \
         COUNT_WORD(r, word)                                          \
     }
-#if DOT4
-#define COUNT_WORD(r, word) \
-    if (column_zp != 0) row_sums[r] += SUM_OF_ROW(word);
-#else
-#define COUNT_WORD(r, word)
-#endif
                 EACH_ROW(MULTIPLY)
+#endif
                 FLUSH_SOMETIMES
 #if DOT4 && MATRIX
                 if (row_zp != 0) column_sums += products(ONES, w);
@@ -296,12 +386,20 @@ void main() {
         } else {
             BEGIN_WEIGHTS
             FOR_BLOCKS {
-                LOAD_WEIGHTS
 #if DOT4
 #define PADDING_WORD pack_i8(ivec4(row_zp))
 #else
-#define PADDING_WORD X4(0)
+#define PADDING_WORD X4(CONVERTS == 1 ? row_zp : X1(0))
 #endif
+#if ROW_BLOCKS == 4
+#define TAKE_INSIDE(r)                                               \
+    words[r] = ivec4(PADDING_WORD);                                  \
+    if (IS_INSIDE(r)) words[r] = row_words(ROW_AT(r, b));
+                ivec4 words[TM];
+                EACH_ROW(TAKE_INSIDE)
+                MULTIPLY_WORDS
+#else
+                LOAD_WEIGHTS
 #define MULTIPLY_INSIDE(r)                                           \
     {                                                                \
         ROW_WORD word = PADDING_WORD;                                \
@@ -310,6 +408,7 @@ void main() {
         COUNT_WORD(r, word)                                          \
     }
                 EACH_ROW(MULTIPLY_INSIDE)
+#endif
                 FLUSH_SOMETIMES
             }
             END_BLOCKS
@@ -324,8 +423,8 @@ void main() {
 #if MATRIX
     less = row_zp * ((part == 0 ? 4 * BLOCKS * column_zp : 0) - column_sums);
 #endif
-#define CORRECT(r) acc[r] += less - row_sums[r] * column_zp;
-    EACH_ROW(CORRECT)
+#define CORRECT(i) acc[i] += less - row_sums[(i) % TM] * column_zp;
+    EACH_SUM(CORRECT)
 #endif
 
 #if PARTS > 1
@@ -335,12 +434,22 @@ void main() {
 #define STORE(to) \
     FUSED(uint((to) * COLUMNS + quad * 4), uint(min(COLUMNS - quad * 4, 4)), TOTAL_ADD(SUM(0), bias4(batch, quad)));
 #endif
-    // What follows is compiled once: the sums of the next row move up.
+    // What follows is compiled once: the next sum moves up.
     int count = min(ROWS - first, TM);
+#define MOVE(i) SUM(i) = SUM((i) + 1 < TM * TN ? (i) + 1 : i);
+#if TN == 2
+    int sums = quad + 1 < QUADS ? 2 * TM : TM;
+    [[dont_unroll]] for (int i = 0; i < sums; ++i) {
+        int r = i % TM, to = output_row(batch, first + r);
+        if (r < count && IS_STORED(to)) STORE(to)
+        EACH_SUM(MOVE)
+        if (r == TM - 1) ++quad;
+    }
+#else
     [[dont_unroll]] for (int r = 0; r < count; ++r) {
         int to = output_row(batch, first + r);
         if (IS_STORED(to)) STORE(to)
-#define MOVE(r) SUM(r) = SUM((r) + 1 < TM ? (r) + 1 : r);
         EACH_ROW(MOVE)
     }
+#endif
 }

@@ -8,6 +8,7 @@
 // for which it looks once. With FLAT one pipeline has any LANES too, and SIDE is 1.
 #extension GL_EXT_control_flow_attributes : require
 #include "lib/gemm_operands.glsl"
+#include "lib/gemm_columns.glsl"
 #include "lib/gemm_sums.glsl"
 #include "lib/gemm_taps.glsl"
 
@@ -58,7 +59,13 @@ layout(constant_id = 32) const int LANES_LOG2 = 2;  // pushed
 #else
 #define TOGETHER TM
 #endif
-shared SUM4 partial[TOGETHER * gl_WorkGroupSize.x];
+#if INTEGERS
+// An invocation's own sum is one that fp32 holds.
+#define PARTIAL4 ivec4
+#else
+#define PARTIAL4 SUM4
+#endif
+shared PARTIAL4 partial[TOGETHER * gl_WorkGroupSize.x];
 
 // The sums of rows from `first` on, TOGETHER of them, become that of lane 0.
 void fold(int local, int lane, int size) {
@@ -203,7 +210,7 @@ void main() {
         [[unroll]] for (int r = 0; r + 1 < TM; ++r) SUM(r) = SUM(r + 1);
     }
 #else
-    EACH_ROW partial[SHARED_STORE(0u, 4u, r * size + local)] = SUM(r);
+    EACH_ROW partial[SHARED_STORE(0u, 4u, r * size + local)] = OF_SUM(SUM(r));
     fold(local, lane, size);
 #define own partial[lane * size + begin]
 #endif

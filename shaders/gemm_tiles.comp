@@ -8,6 +8,7 @@
 // gemm_parts.comp adds up.
 #extension GL_EXT_control_flow_attributes : require
 #include "lib/gemm_operands.glsl"
+#include "lib/gemm_columns.glsl"
 #include "lib/gemm_sums.glsl"
 
 // Sums are indexed by constants alone, which some drivers need to keep them in registers: macros instead of loops.

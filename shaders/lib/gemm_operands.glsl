@@ -102,6 +102,9 @@ int taps_y, taps_x;
 #ifndef INTEGERS
 #define INTEGERS 0
 #endif
+#ifndef CONVERTS
+#define CONVERTS 0
+#endif
 #if HALF
 // Factors and short sums in fp16 as the device computes it; TOTAL4 is what they are added up in.
 #define X1 float16_t
@@ -114,7 +117,8 @@ int taps_y, taps_x;
 #define X1 float
 #define X4 vec4
 #if INTEGERS
-// Whole numbers whose sums fp32 holds, less zero points.
+// Whole numbers whose sums fp32 holds, less zero points. CONVERTS: they are made of what is read as i8: 1, rows alone,
+// with their zero point, which the bias corrects; 2, rows and columns.
 #undef TOTAL4
 #undef TOTAL_SPLAT
 #undef TOTAL_ADD
@@ -136,7 +140,13 @@ X1 row_zp, column_zp;
 #define ROW_ZERO_POINT ROW_ZP
 #endif
 // Floats have none; taking zero away would be an instruction.
-#if X_FLOAT
+#if CONVERTS == 2
+#define LESS_ROW_ZP(x) (X4(x) - row_zp)
+#define LESS_COLUMN_ZP(x) (X4(x) - column_zp)
+#elif CONVERTS
+#define LESS_ROW_ZP(x) X4(x)
+#define LESS_COLUMN_ZP(x) (x)
+#elif X_FLOAT
 #define LESS_ROW_ZP(x) (x)
 #define LESS_COLUMN_ZP(x) (x)
 #else
@@ -366,7 +376,7 @@ int row_word(int at, int k) {
 }
 #endif
 
-#if !MATRIX && !X_FLOAT
+#if !MATRIX && (!X_FLOAT || CONVERTS == 2)
 #ifndef NIBBLES
 #define NIBBLES 0
 #endif
@@ -464,37 +474,4 @@ TOTAL4 bias4(int batch, int quad) {
     return in2_load4(uint(4 * (BIAS > COLUMNS ? batch * QUADS + quad : quad)));
 #endif
 }
-#endif
-
-// Two quads of weights; `at` counts quads.
-#ifdef IN1_EIGHTS
-#define COLUMNS8(at, a, b) in1_load8((at) * 4u, a, b);
-#else
-#define COLUMNS8(at, a, b) a = in1_load4q(at), b = in1_load4q((at) + 1u);
-#endif
-
-// A quad of columns of inner elements 4 * block .. 4 * block + 3, zero past the last one: w<c>0 to w<c>3.
-#if MATRIX
-// `at`, where the quad lies in quads of the tensor, counts where rows have whole ones.
-X4 column4(int batch, int k, int quad, int at) {
-    if (!HAS_QUADS && k >= K) return X4(0);
-    X4 v = COLUMNS % 4 == 0 ? in1_load4q(uint(at))
-                            : in1_loadn(uint((batch * K + k) * COLUMNS + quad * 4), uint(min(COLUMNS - quad * 4, 4)));
-    return LESS_COLUMN_ZP(v);
-}
-X4 column4(int batch, int k, int quad) { return column4(batch, k, quad, COLUMN_AT_K(batch, k, quad)); }
-#define LOAD_COLUMNS(c, quad)                                                    \
-    X4 w##c##0 = column4(batch, k, quad), w##c##1 = column4(batch, k + 1, quad), \
-       w##c##2 = column4(batch, k + 2, quad), w##c##3 = column4(batch, k + 3, quad);
-#elif X_FLOAT
-#define LOAD_COLUMNS(c, quad)                                                                   \
-    uint from##c = uint((COLUMN_QUAD(quad) * MOST_BLOCKS + block) * 4);                         \
-    X4 w##c##0, w##c##1, w##c##2, w##c##3;                                                      \
-    COLUMNS8(from##c, w##c##0, w##c##1)                                                         \
-    COLUMNS8(from##c + 2u, w##c##2, w##c##3)
-#else
-#define LOAD_COLUMNS(c, quad)                                                                   \
-    ivec4 words##c = weight_words(uint(COLUMN_QUAD(quad) * MOST_BLOCKS + block));               \
-    X4 w##c##0 = unpack_i8(words##c.x) - column_zp, w##c##1 = unpack_i8(words##c.y) - column_zp, \
-       w##c##2 = unpack_i8(words##c.z) - column_zp, w##c##3 = unpack_i8(words##c.w) - column_zp;
 #endif

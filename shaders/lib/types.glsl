@@ -8,6 +8,7 @@
 //   N_loadn(i, n)     elements i..i+n-1, any i; the rest repeats the last one
 //   N_load8(i, v, w)  elements i..i+7, i % 8 == 0, and for i8 N_words8(i), their two words; where
 //                     IN<K>_EIGHTS is defined
+//   N_words16(q)      of i8, words 4q to 4q + 3; where IN<K>_SIXTEENS is defined
 //   N_store4(i, v)    as N_load4
 //   N_store1(i, x)    one element; safe beside other invocations that write the same word
 //   N_storen(i, n, v) elements i..i+n-1, any i; likewise
@@ -131,6 +132,10 @@ ivec4 unpack_bool(int w) { return truth4(unpack_i8(w)); }
     ivec2 N##_words8(uint i) { TOUCH(B, 2, 0, i >> 3) return N##_w8[i >> 3]; }          \
     UNPACK_EIGHTS_i8(N)
 #endif
+// Of 8-bit elements, four words in one load.
+#define SIXTEENS_i8(N, B)                                                               \
+    layout(set = 0, binding = B) readonly buffer N##_block16 { ivec4 N##_w16[]; };      \
+    ivec4 N##_words16(uint q) { TOUCH(B, 4, 0, q) return N##_w16[q]; }
 #define TEXELS_1(N, B)                                                                  \
     layout(set = 0, binding = B) uniform isamplerBuffer N##_t;                          \
     int N##_word(uint i) { TOUCH(B, 1, 0, i) return texelFetch(N##_t, int(i)).x; }

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 using namespace tosavk;
 
@@ -20,7 +21,7 @@ namespace {
 class Widen : public test::GpuTest {
 protected:
     /// Without fp16 of its own or packed dot products, and with the products' kernel of that name.
-    static std::shared_ptr<Device> open(const std::string& kernel) {
+    static std::shared_ptr<Device> open(const std::string& kernel, std::uint32_t registers = 64) {
         return test::open_with([&](DevicePlan& plan) {
             test::without_matrices(plan);
             plan.native_fp16 = plan.half_roundings = plan.dot4 = false;
@@ -33,7 +34,7 @@ protected:
             plan.least_tiles = plan.tile_parts = 1;
             plan.tile_quads = 1;
             plan.own_rows = kernel == "gemm_direct" ? 8 : kernel == "gemm" ? 16 : 0;
-            if (kernel == "gemm_direct") plan.registers = 64;
+            if (kernel == "gemm_direct" || kernel == "gemm_split") plan.registers = registers;
             plan.busy_invocations = kernel == "gemm_split" ? 1 << 20 : 1;
         });
     }
@@ -50,10 +51,11 @@ protected:
         return test::widened(plan);
     }
 
-    /// What a CONV2D of one pixel of i8 makes of its largest numbers, and how many parts it has.
+    /// What a CONV2D of i8, `number` everywhere in its input, makes, and how many parts it has; none: of integers.
     static std::pair<std::vector<std::int64_t>, int> largest_sums(const std::shared_ptr<Device>& device,
                                                                   std::int64_t pixels, std::int64_t columns,
-                                                                  const std::vector<std::int64_t>& weights) {
+                                                                  const std::vector<std::int64_t>& weights,
+                                                                  std::int64_t number = 127) {
         const auto channels = static_cast<std::int64_t>(weights.size());
         GraphBuilder b("largest", level_none);
         Attributes attrs;
@@ -73,9 +75,10 @@ protected:
             DType::i32, attrs, "sums"));
         const auto graph = std::make_shared<const Graph>(b.finish());
         Plan plan = make_plan(*graph, device->plan(), {});
-        const int parts = test::widened(plan) == 0 ? 0 : std::max(test::first_define(plan, "PARTS"), 1);
+        const bool integers = test::first_define(plan, "X_FLOAT") == 0;
+        const int parts = integers ? 0 : std::max(test::first_define(plan, "PARTS"), 1);
         Context context(Executable::create(device, graph, std::move(plan)), false);
-        const std::vector<std::int64_t> numbers(static_cast<std::size_t>(pixels * channels), 127);
+        const std::vector<std::int64_t> numbers(static_cast<std::size_t>(pixels * channels), number);
         context.set_input(0, encode_ints(DType::i8, numbers));
         context.submit();
         context.wait();
@@ -143,13 +146,17 @@ TEST_F(Widen, IntegersWhoseSumsFp32Holds) {
     } cases[] = {{std::vector(257, weight), 1, 1},  {std::vector(259, weight), 0, 2},  {std::vector(511, weight), 0, 2},
                  {std::vector(1023, weight), 0, 4}, {std::vector(2067, weight), 0, 0}, {in_first_half, 0, 4}};
     for (const char* kernel : {"gemm", "gemm_split", "gemm_direct"}) {
-        const bool in_registers = kernel == std::string("gemm_direct");
+        const bool in_registers = kernel == std::string("gemm_direct"), is_split = kernel == std::string("gemm_split");
         if (device_->plan().own_rows == 0 && kernel != std::string("gemm")) continue;
         const auto device = open(kernel);
         for (const auto& c : cases) {
             const auto [sums, parts] = largest_sums(device, pixels, columns, c.weights);
             const auto channels = c.weights.size();
-            EXPECT_EQ(parts, in_registers ? c.in_registers : c.parts) << kernel << ", channels: " << channels;
+            // Invocations that share sums add theirs up as integers.
+            EXPECT_EQ(parts, in_registers ? c.in_registers
+                             : is_split   ? 1
+                                          : c.parts)
+                << kernel << ", channels: " << channels;
             std::int64_t sum = counted(c.weights);
             if (c.weights == in_first_half) sum -= 254 * 255;
             for (std::int64_t i = 0; i < pixels * columns; ++i)
@@ -171,6 +178,86 @@ TEST_F(Widen, IntegersInParts) {
          {std::pair("conv2d i8 1x9x8x420 130x3x3 p1 rescale", 1u),
           std::pair("conv2d i8 1x9x9x4100 130x1x1 rescale", 1u), std::pair("matmul i8 1x130x2050x132 rescale", 2u)})
         EXPECT_EQ(check(device, load_problem(line), line, "gemm_parts"), passes) << line;
+}
+
+// Rows of i8 that are read too seldom for a pass; two quads of columns share what becomes fp32 where there are
+// registers.
+TEST_F(Widen, RowsThatBecomeFp32WhereTheyAreRead) {
+    for (const std::uint32_t registers : {64u, 96u}) {
+        const auto device = open("gemm_direct", registers);
+        const struct {
+            const char* line;
+            int quads;
+        } cases[] = {{"conv2d i8 2x9x9x48 36x1x1 rescale clamp", 2},
+                     {"conv2d i8 1x9x9x23 20x1x1 rescale", 2},
+                     {"conv2d i8 1x19x13x20 28x3x3 s2 p1 rescale", 2},
+                     {"conv2d i8 1x12x11x20 4x3x3 p1 rescale", 1},
+                     {"conv2d i4 1x12x13x32 24x1x1 rescale clamp", 2},
+                     {"conv2d i8 1x12x13x32 9x1x1 rescale", 1},
+                     {"conv3d i8 1x9x9x9x5 24x2x2x2 s2 p1,0,1,0,1,0 rescale", 2},
+                     {"transpose_conv2d i8 1x9x9x12 8x3x3 s3 rescale", 2}};
+        for (const auto& [line, quads] : cases) {
+            const Plan plan = make_plan(load_problem(line), device->plan(), {});
+            EXPECT_EQ(test::first_define(plan, "CONVERTS"), 1) << line;
+            EXPECT_EQ(test::first_define(plan, "TN"), registers == 64 ? 1 : quads) << line;
+            EXPECT_EQ(check(device, load_problem(line), line, "gemm_direct"), 0u) << line;
+        }
+        // Few rows wait for their weights.
+        const Plan few = make_plan(load_problem("conv2d i8 1x7x9x48 36x1x1 rescale"), device->plan(), {});
+        EXPECT_EQ(test::first_define(few, "CONVERTS"), 2);
+
+        // The bias corrects what zero points add, which fp32 holds: 514 products of 128 by 255 are less than 2^24.
+        for (const auto& [channels, parts] : {std::pair(514, 1), std::pair(515, 2)}) {
+            for (const int number : {-128, 127}) {
+                const auto [sums, made_in] = largest_sums(
+                    device, 66, 36, std::vector<std::int64_t>(static_cast<std::size_t>(channels), -128), number);
+                EXPECT_EQ(made_in, parts) << channels;
+                for (std::size_t i = 0; i < sums.size(); ++i) {
+                    const std::int64_t sum = (number + 128) * -255 * channels;
+                    ASSERT_EQ(sums[i], sum + static_cast<std::int64_t>(i % 36) - 3) << channels << ", " << number;
+                }
+            }
+        }
+    }
+}
+
+// Both operands of i8, where neither a pass nor weights of fp32 are worth it.
+TEST_F(Widen, OperandsThatBecomeFp32WhereTheyAreRead) {
+    if (device_->plan().own_rows == 0) GTEST_SKIP() << "the driver takes minutes to compile large register tiles";
+    const char* const rows[] = {"conv2d i8 1x5x9x20 36x3x3 p1 rescale",
+                                "conv2d i8 2x5x6x13 33x3x3 p1 rescale clamp",
+                                "conv2d i4 1x7x9x32 36x1x1 rescale",
+                                "conv3d i8 1x3x4x5x7 9x2x2x2 p1,0,1,0,1,0 rescale",
+                                "transpose_conv2d i8 1x3x2x12 20x3x3 s2 rescale",
+                                "matmul i8 3x70x45x67 rescale",
+                                "matmul i8 2x66x64x36 rescale"};
+    const char* const split[] = {"fully_connected i8 1x1024 100 rescale",
+                                 "fully_connected i4 1x512 33 rescale",
+                                 "conv2d i8 1x4x5x33 24x3x3 p1 rescale",
+                                 "conv2d i8 1x4x5x64 24x3x3 p1 rescale clamp",
+                                 "transpose_conv2d i8 1x5x4x32 8x4x4 s2 p-1 rescale",
+                                 "matmul i8 2x9x300x70 rescale",
+                                 "matmul i8 1x1x129x64 rescale"};
+    for (const std::uint32_t registers : {64u, 96u}) {
+        for (const bool is_split : {false, true}) {
+            const char* kernel = is_split ? "gemm_split" : "gemm_direct";
+            const auto device = open(kernel, registers);
+            for (const char* line : is_split ? std::span(split) : std::span(rows)) {
+                const Plan plan = make_plan(load_problem(line), device->plan(), {});
+                EXPECT_EQ(test::first_define(plan, "CONVERTS"), 2) << line;
+                EXPECT_EQ(check(device, load_problem(line), line, kernel), 0u) << line;
+            }
+            // Both zero points; the last has sums that fp32 does not hold.
+            for (const auto& [channels, parts] : {std::pair(257, 1), std::pair(33000, 0)}) {
+                const std::vector<std::int64_t> weights(static_cast<std::size_t>(channels), -128);
+                const auto [sums, made_in] = largest_sums(device, 9, 21, weights);
+                EXPECT_EQ(made_in, parts) << kernel << ", " << channels;
+                for (std::size_t i = 0; i < sums.size(); ++i)
+                    ASSERT_EQ(sums[i], -255 * 255 * std::int64_t{channels} + static_cast<std::int64_t>(i % 21) - 3)
+                        << kernel << ", " << channels;
+            }
+        }
+    }
 }
 
 // What makes an operand is computed where it becomes fp32.

@@ -86,7 +86,7 @@ std::string preamble(const DevicePlan& device, StoreForm stores, const Defines& 
     return text;
 }
 
-void Declarations::read(KernelOperand& operand, std::size_t index, std::uint64_t bytes, bool eights) {
+void Declarations::read(KernelOperand& operand, std::size_t index, std::uint64_t bytes, LoadForm form) {
     operand.path = path_of(bytes, operand.type, device_);
     const std::string name = fmt::format("in{}", index);
     const bool texels = is_texels(operand.path);
@@ -98,7 +98,7 @@ void Declarations::read(KernelOperand& operand, std::size_t index, std::uint64_t
         text +=
             fmt::format("ivec2 {0}_pair(uint i) {{ return ivec2({0}_word(2u * i), {0}_word(2u * i + 1u)); }}\n", name);
     }
-    eights = eights && has_load8(bytes, operand.type, device_);
+    const bool eights = form == LoadForm::eights && has_load8(bytes, operand.type, device_);
     const bool halves = texels && operand.type == DType::fp16 && device_.fast_fp16 && device_.half_texels;
     if (halves) operand.path = ReadPath::half_texels;
     const char* from = halves    ? "HALF_TEXELS"
@@ -111,6 +111,8 @@ void Declarations::read(KernelOperand& operand, std::size_t index, std::uint64_t
         else text += fmt::format("EIGHTS_{}({}, {})\n", name_of(operand.type), name, bindings);
         text += fmt::format("#define IN{}_EIGHTS\n", index);
     }
+    if (form == LoadForm::sixteens && has_words16(bytes, operand.type, device_))
+        text += fmt::format("SIXTEENS_i8({}, {})\n#define IN{}_SIXTEENS\n", name, bindings, index);
     bindings += parts;
 }
 

@@ -30,6 +30,9 @@ using Defines = std::vector<std::pair<std::string, std::string>>;
 /// What the stores of a shader are, all of them: single elements and runs, whole quads, or two quads at once.
 enum class StoreForm : std::uint8_t { elements, quads, eights };
 
+/// What loads of a tensor are: quads, single elements and runs, and beside them two quads or four words at once.
+enum class LoadForm : std::uint8_t { quads, eights, sixteens };
+
 /// A library of shaders/lib as shaders of the device have it.
 std::string_view library_text(const std::string& file, const DevicePlan& device);
 
@@ -41,8 +44,9 @@ class Declarations {
 public:
     Declarations(const DevicePlan& device, bool quad_stores) : device_(device), quad_stores_(quad_stores) {}
 
-    /// in<index>, with in<index>_load8 where `eights` asks for it and has_load8() allows it; sets operand.path.
-    void read(KernelOperand& operand, std::size_t index, std::uint64_t bytes, bool eights);
+    /// in<index>, with in<index>_load8 or in<index>_words16 where the form asks for it and has_load8() or has_words16()
+    /// allows it; sets operand.path.
+    void read(KernelOperand& operand, std::size_t index, std::uint64_t bytes, LoadForm form);
     void write(DType type, std::size_t index, std::uint64_t bytes);  ///< out<index>
 
     std::string text;

@@ -410,9 +410,11 @@ GroupSource SourceBuilder::finish(const std::string& end) {
     Declarations tensors(device_, quad_stores);
     for (std::size_t i = 0; i < source_.reads.size(); ++i) {
         const std::size_t number = leaves_of_group_.reads[i].number;
-        const bool eights =
-            loads_eights_.contains(number) || (pass_ && pass_->reads_eights && number < pass_->operands.size());
-        tensors.read(source_.reads[i], number, bytes_of(source_.reads[i]), eights);
+        const bool of_pass = pass_ && number < pass_->operands.size();
+        const LoadForm form = loads_eights_.contains(number) || (of_pass && pass_->reads_eights) ? LoadForm::eights
+                            : of_pass && pass_->reads_sixteens                                   ? LoadForm::sixteens
+                                                                                                 : LoadForm::quads;
+        tensors.read(source_.reads[i], number, bytes_of(source_.reads[i]), form);
     }
     if (earlier_) {
         const std::uint64_t bytes = group_.choice->scratch_bytes.at(static_cast<std::size_t>(earlier_->writes));

@@ -29,4 +29,8 @@ bool has_load8(std::uint64_t bytes, DType type, const DevicePlan& device) {
     return plain && device.slow_storage && device.int64;
 }
 
+bool has_words16(std::uint64_t bytes, DType type, const DevicePlan& device) {
+    return type == DType::i8 && !is_texels(path_of(bytes, type, device)) && binding_count(bytes, device) == 1;
+}
+
 }  // namespace tosavk

@@ -16,5 +16,7 @@ ReadPath path_of(std::uint64_t bytes, DType type, const DevicePlan& device);
 /// Whether a tensor can have in<index>_load8: i8 in texels; i8, i32 and fp32 in one storage buffer where those are
 /// slow.
 bool has_load8(std::uint64_t bytes, DType type, const DevicePlan& device);
+/// Whether it can have in<index>_words16: i8 in one storage buffer.
+bool has_words16(std::uint64_t bytes, DType type, const DevicePlan& device);
 
 }  // namespace tosavk

@@ -89,12 +89,12 @@ void add_product_operands(KernelChoice& choice, const NodeView& view, const Conv
                            {"ROWS", p.rows},
                            {"COLUMNS", p.columns},
                            {"K", p.inner},
-                           {"ROW_ZP_CONSTANT", p.widens ? 0 : conv.operands.input_zp},
+                           {"ROW_ZP_CONSTANT", p.widens && p.converts == Converts::none ? 0 : conv.operands.input_zp},
                            {"COLUMN_ZP_CONSTANT", p.widens ? 0 : conv.operands.weight_zp},
                            {"ANY_ROWS", p.rows},
                            {"ANY_COLUMNS", p.columns},
                            {"ANY_K", p.inner},
-                           {"ANY_ROW_ZP", p.widens ? 0 : conv.operands.input_zp},
+                           {"ANY_ROW_ZP", p.widens && p.converts == Converts::none ? 0 : conv.operands.input_zp},
                            {"ANY_BIAS", view.in(2).shape[0]},
                            {"BIAS", view.in(2).shape[0]},
                            {"IH", y.in},
@@ -112,7 +112,8 @@ void add_product_operands(KernelChoice& choice, const NodeView& view, const Conv
     choice.defines.insert(choice.defines.end(), {{"ROW_ZP", "ROW_ZP_CONSTANT"}, {"COLUMN_ZP", "COLUMN_ZP_CONSTANT"}});
     const double reads = conv.g.window.reads();
     choice.work = 2.0 * reads * static_cast<double>(conv.g.batch * d.in * y.in * x.in * p.columns * p.inner);
-    if (p.widens) choice.operands.push_back(widen(choice, view, 0, conv.operands.input_zp, device));
+    if (p.widens && p.converts == Converts::none)
+        choice.operands.push_back(widen(choice, view, 0, conv.operands.input_zp, device));
     else add_operand(choice, view, 0, reads * row_reads * quad_waste(p.inner), moves_bits);
     // A kernel that takes two blocks at once finds them in bytes.
     const bool nibbles = view.in(1).type == DType::i4 && !units && !choice.reads_eights && !p.widens;
@@ -161,13 +162,19 @@ void set_corrected_bias(KernelChoice& choice, const NodeView& view, const ConvPr
     choice.constants.at("BIAS") = choice.constants.at("ANY_BIAS") = count;
 }
 
-/// Of i8 by constant weights: the largest number of the input, less its zero point, times an output channel's weights
-/// of a part of all blocks, less theirs, without their signs.
-std::int64_t largest_sum(const NodeView& view, const ConvOperands& operands, std::int64_t parts) {
+/// Of i8 by constant weights: the largest number of the input, less `input_zp`, times an output channel's weights of a
+/// part of all blocks, less theirs, without their signs; or more, up to what fp32 holds.
+std::int64_t largest_sum(const NodeView& view, std::int64_t input_zp, std::int64_t weight_zp, std::int64_t parts) {
     const Value& weight = view.in(1);
-    const std::vector<std::int64_t> weights = decode_ints(weight.type, *weight.data);
     const std::int64_t channels = weight.shape.front(), depth = weight.shape.back(),
-                       taps = element_count(weight.shape) / channels / depth, blocks = taps * quotient_up(depth, 4);
+                       taps = element_count(weight.shape) / channels / depth, blocks = taps * quotient_up(depth, 4),
+                       number = std::max(max_of(DType::i8) - input_zp, input_zp - min_of(DType::i8));
+    // What any weights of the type would make is often little enough. Files may have an i4 of -8, though TOSA has none.
+    const std::int64_t least = weight.type == DType::i4 ? -8 : min_of(weight.type),
+                       any = std::max(max_of(weight.type) - weight_zp, weight_zp - least) * number * 4 *
+                             quotient_up(blocks, parts);
+    if (any <= whole_in_fp32) return any;
+    const std::vector<std::int64_t> weights = decode_ints(weight.type, *weight.data);
     std::int64_t most = 0;
     auto next = weights.begin();
     for (std::int64_t channel = 0; channel < channels; ++channel) {
@@ -176,12 +183,12 @@ std::int64_t largest_sum(const NodeView& view, const ConvOperands& operands, std
             for (std::int64_t k = 0; k < depth; k += 4, ++block) {
                 if (block == end) sum = 0;
                 while (block == end) end = blocks * ++part / parts;
-                for (std::int64_t i = k; i < std::min(k + 4, depth); ++i) sum += std::abs(*next++ - operands.weight_zp);
+                for (std::int64_t i = k; i < std::min(k + 4, depth); ++i) sum += std::abs(*next++ - weight_zp);
                 most = std::max(most, sum);
             }
         }
     }
-    return most * std::max(max_of(DType::i8) - operands.input_zp, operands.input_zp - min_of(DType::i8));
+    return most * number;
 }
 
 /// As one of the kernels of kernels/product/product.hpp.
@@ -194,12 +201,15 @@ std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan&
     const double reads = static_cast<double>(conv->product.taps) *
                          (y.transposed ? static_cast<double>(conv->product.batch)
                                        : 1 / static_cast<double>(d.stride * y.stride * x.stride));
-    const auto largest = [&](std::int64_t parts) { return std::optional(largest_sum(view, conv->operands, parts)); };
+    const auto& [input_zp, weight_zp, is_float] = conv->operands;
+    const auto largest = [&](std::int64_t parts, Converts converts) {
+        return std::optional(largest_sum(view, converts == Converts::rows ? 0 : input_zp, weight_zp, parts));
+    };
     auto planned = plan_widened(conv->product, view, reads, largest, device, why, plan, setting);
     if (!planned) return std::nullopt;
     add_product_operands(planned->choice, view, *conv, device, planned->row_reads, planned->moves_bits,
                          planned->dot4 != Dot4::none);
-    if (planned->dot4 != Dot4::none)
+    if (planned->dot4 != Dot4::none || conv->product.converts == Converts::rows)
         set_corrected_bias(planned->choice, view, *conv, planned->dot4 == Dot4::is_mixed ? 128 : 0);
     if (planned->parts > 1) return in_parts(std::move(planned->choice), conv->product, planned->parts, device);
     return std::move(planned->choice);

@@ -47,7 +47,7 @@ KernelChoice with_operands(ProductChoice&& planned, const NodeView& view, const 
         add_operand(choice, view, 0, planned.row_reads * quad_waste(product.inner), planned.moves_bits);
         add_operand(choice, view, 1, planned.column_reads * quad_waste(product.columns), planned.moves_bits);
     }
-    if (product.integers) {
+    if (product.widens && product.integers) {
         set_constants(choice, {{"ROW_ZP_CONSTANT", 0}, {"COLUMN_ZP_CONSTANT", 0}});
         choice.defines.insert(choice.defines.end(), {{"ROW_ZP", "0"}, {"COLUMN_ZP", "0"}});
         return std::move(choice);
@@ -73,7 +73,7 @@ std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan&
                                          ProductPlan plan, int setting) {
     auto product = product_of(view, device, why);
     if (!product) return std::nullopt;
-    const auto largest = [&](std::int64_t parts) { return largest_sum(view, *product, parts); };
+    const auto largest = [&](std::int64_t parts, Converts) { return largest_sum(view, *product, parts); };
     auto planned = plan_widened(*product, view, 1, largest, device, why, plan, setting);
     if (!planned) return std::nullopt;
     const std::int64_t parts = planned->parts;

@@ -36,15 +36,16 @@ bool is_in_line(const Product& p, int rows) { return p.line > 0 && p.line % rows
 /// What takes registers beside the sums: unpacking, rows that end within a quad; of a convolution the places of rows.
 int rows_of_few_registers(const Product& p) {
     if (p.unpacks) return p.inner % 4 == 0 ? 2 : 1;
-    if (p.inner % 4 != 0) return 4;
+    if (p.inner % 4 != 0 && p.is_transposed) return 2;
+    if (p.inner % 4 != 0 || (p.is_matrix && p.columns % 4 != 0)) return 4;
     return p.is_matrix ? 8 : 7;
 }
 
 /// Rows of a tile in registers alone, as many as `enough` takes. Where its pixels are not in one line, each has an
 /// address of its own.
 template <class Enough> int direct_rows(const Product& p, const DevicePlan& device, Enough&& enough) {
-    // Sums of 48 bits take three or four times the registers.
-    if (p.is_wide) return 2;
+    // Sums of 48 bits take three or four times the registers, and rows that end within a quad more.
+    if (p.is_wide) return device.has_few_registers() && p.inner % 4 != 0 ? 1 : 2;
     const int most = device.has_few_registers() ? rows_of_few_registers(p) : 8;
     const int large = std::min(most, static_cast<int>(device.own_rows));
     for (const int rows : {8, 7}) {
@@ -55,12 +56,41 @@ template <class Enough> int direct_rows(const Product& p, const DevicePlan& devi
     return std::min(most, 4);
 }
 
-/// Those that keep the device busy.
-int busy_direct_rows(const Product& p, const DevicePlan& device) {
-    return direct_rows(p, device, [&](int rows) {
-        return device.chooses(
-            p.rows >= rows && 2 * p.batch * quotient_up(p.rows, rows) * p.quads() >= device.busy_invocations, "rows",
-            rows);
+/// What an invocation of gemm_direct makes: so many rows of so many quads of columns.
+struct DirectTile {
+    int rows, quads = 1;
+
+    std::int64_t count(const Product& p) const {
+        return p.batch * quotient_up(p.rows, rows) * quotient_up(p.quads(), quads);
+    }
+    int detail() const { return rows + 16 * (quads - 1); }  ///< of a choice that hangs on sizes
+};
+
+/// Whether an invocation of gemm_direct has registers for words of several blocks, and of several quads of columns.
+bool has_room_for_words(const Product& p, const DevicePlan& device) {
+    return p.dot4 != Dot4::none && !p.is_matrix && !device.has_few_registers();
+}
+
+/// A row's word may be made unsigned, or four of fp32, before it is multiplied, which more columns share: two quads, of
+/// which few may be empty, of six rows, of which fewer may be (docs/gpu-compilers.md), or four. Else as many rows as
+/// `enough` takes.
+template <class Enough> DirectTile direct_tile(const Product& p, const DevicePlan& device, Enough&& enough) {
+    if ((has_room_for_words(p, device) || (p.converts == Converts::rows && !device.has_few_registers())) &&
+        8 * quotient_up(p.quads(), 2) <= 5 * p.quads()) {
+        for (const DirectTile wide : {DirectTile{6, 2}, DirectTile{4, 2}}) {
+            const bool fits =
+                wide.rows == 4 || (p.inner % 4 == 0 && 15 * wide.rows * quotient_up(p.rows, wide.rows) <= 16 * p.rows);
+            if (device.chooses(fits, "filled six", wide.detail()) && enough(wide)) return wide;
+        }
+    }
+    return {direct_rows(p, device, [&](int rows) { return enough(DirectTile{rows}); })};
+}
+
+/// One that keeps the device busy.
+DirectTile busy_direct_tile(const Product& p, const DevicePlan& device) {
+    return direct_tile(p, device, [&](const DirectTile& tile) {
+        return device.chooses(p.rows >= tile.rows && 2 * tile.count(p) >= device.busy_invocations, "rows",
+                              tile.detail());
     });
 }
 
@@ -70,22 +100,28 @@ bool takes_direct(const DevicePlan& device, int rows) {
 }
 
 /// Each invocation makes a tile, or a part of one.
-ProductChoice choice_of_direct(const Product& p, const DevicePlan& device, int tile, std::int64_t parts) {
+ProductChoice choice_of_direct(const Product& p, const DevicePlan& device, const DirectTile& tile, std::int64_t parts) {
     KernelChoice choice = choice_of(p, "gemm_direct");
-    define(choice, "TM", tile);
+    const bool whole_loads = has_room_for_words(p, device) && p.inner % 16 == 0;
+    choice.reads_sixteens = whole_loads;
+    define(choice, "TM", tile.rows);
+    define(choice, "TN", tile.quads);
+    define(choice, "ROW_BLOCKS", whole_loads ? 4 : 1);
     define(choice, "DOT4", static_cast<int>(p.dot4));
-    define(choice, "LINE", is_in_line(p, tile));
+    define(choice, "LINE", is_in_line(p, tile.rows));
     define(choice, "HALF", p.is_half);
     // Of texel buffers an address is one sum as it is; factors that are unpacked leave no registers for more.
-    define(choice, "STEPPED", (p.is_fp32 || p.is_half) && device.registers >= 96 && device.texel_elements == 0);
+    define(choice, "STEPPED",
+           (p.is_fp32 || p.is_half) && p.converts == Converts::none && device.registers >= 96 &&
+               device.texel_elements == 0);
     define(choice, "PLACES", device.registers >= 96);
     define(choice, "SHORT_ROWS", has_short_rows(p, device));
     define(choice, "PARTS", parts);
-    choice.groups = linear_groups(p.batch * quotient_up(p.rows, tile) * p.quads() * parts, device);
-    choice.note = fmt::format("{}x4 tile{}", tile, p.dot4 != Dot4::none ? at_once : "");
+    choice.groups = linear_groups(tile.count(p) * parts, device);
+    choice.note = fmt::format("{}x{} tile{}", tile.rows, 4 * tile.quads, p.dot4 != Dot4::none ? at_once : "");
     return ProductChoice{.choice = std::move(choice),
-                         .row_reads = times(p.quads(), 1),
-                         .column_reads = times(p.rows, tile),
+                         .row_reads = times(p.quads(), tile.quads),
+                         .column_reads = times(p.rows, tile.rows),
                          .dot4 = p.dot4,
                          .parts = parts};
 }
@@ -172,7 +208,7 @@ std::optional<ProductChoice> plan_shared_rows(const Product& p, const DevicePlan
         return std::nullopt;
     }
     if (takes_direct(device, std::max(fixed_rows, most)))
-        return choice_of_direct(p, device, fixed_rows != 0 ? fixed_rows : busy_direct_rows(p, device), 1);
+        return choice_of_direct(p, device, fixed_rows != 0 ? DirectTile{fixed_rows} : busy_direct_tile(p, device), 1);
     const int tile = fixed_rows != 0 ? fixed_rows : std::min(tile_rows(p, device), most);
     KernelChoice choice = choice_of(p, "gemm");
     define(choice, "TM", tile);
@@ -210,14 +246,15 @@ std::optional<ProductChoice> plan_rows_in_parts(const Product& p, const DevicePl
     }
     // Zero points, and which part it is, take registers that eight rows would need.
     const bool takes_more = device.has_few_registers() && p.is_matrix && !p.is_float && p.dot4 == Dot4::none;
-    const int tile = direct_rows(
-        p, device, [&](int rows) { return !takes_more && device.chooses(p.rows >= rows, "whole rows", rows); });
-    const std::int64_t tiles = p.batch * quotient_up(p.rows, tile) * p.quads();
-    if (fixed_parts == 0 && !device.chooses(p.rows >= tile, "filled rows", tile)) {
+    const DirectTile tile = direct_tile(p, device, [&](const DirectTile& any) {
+        return !takes_more && device.chooses(p.rows >= any.rows, "whole rows", any.detail());
+    });
+    const std::int64_t tiles = tile.count(p);
+    if (fixed_parts == 0 && !device.chooses(p.rows >= tile.rows, "filled rows", tile.detail())) {
         why = "so few rows do not fill its tile";
         return std::nullopt;
     }
-    if (fixed_parts == 0 && !device.chooses(2 * tiles < device.busy_invocations, "few rows", tile)) {
+    if (fixed_parts == 0 && !device.chooses(2 * tiles < device.busy_invocations, "few rows", tile.detail())) {
         why = "there are enough tiles of its rows";
         return std::nullopt;
     }
@@ -316,10 +353,11 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
     const std::int64_t most = !device.has_few_registers() ? 4 : p.unpacks || p.is_wide || p.is_volume ? 1 : 2;
     const std::int64_t rows = device.chooses(p.rows >= most, "four rows") ? most : std::min<std::int64_t>(p.rows, most),
                        tiles = p.batch * quotient_up(p.rows, rows) * p.quads();
-    // Half of what keeps the device busy is enough where each then reads far less.
-    if (fixed_lanes == 0 && !device.product_tiles && device.row_lanes() == 1 && device.own_rows > 0 &&
-        device.chooses(2 * p.batch * quotient_up(p.rows, device.own_rows) * p.quads() >= device.busy_invocations,
-                       "split")) {
+    // Half of what keeps the device busy is enough where each then reads far less. The phases of TRANSPOSE_CONV2D have
+    // no parts, which others have by now where large tiles are too few.
+    const std::int64_t own_rows = std::min<std::int64_t>(device.own_rows, p.is_transposed ? 4 : device.own_rows);
+    if (fixed_lanes == 0 && !device.product_tiles && device.row_lanes() == 1 && own_rows > 0 &&
+        device.chooses(2 * p.batch * quotient_up(p.rows, own_rows) * p.quads() >= device.busy_invocations, "split")) {
         why = "there are enough tiles of its rows";
         return std::nullopt;
     }
@@ -354,7 +392,7 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
     // Where a tap lies an invocation asks once for the blocks that it takes of it. What cuts a convolution's input out
     // may be folded into it, and sums of floats have one order: those that may be of any size then stay apart.
     const bool is_joined = !p.is_matrix && !any_size && !is_single && !p.is_wide && !loads_are_loops(device) &&
-                           p.inner % 8 == 0 && (p.taps > 1 || p.is_transposed || !p.is_float);
+                           p.inner % 8 == 0 && (p.taps > 1 || p.is_transposed || !p.is_float || p.integers);
     if (is_joined) {
         // Four blocks of bytes are loaded as one, and take the registers of one of floats.
         if (dot4 != Dot4::none) many = 4;
@@ -380,7 +418,8 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
     return ProductChoice{.choice = std::move(choice),
                          .row_reads = times(p.quads(), 1),
                          .column_reads = times(p.rows, rows),
-                         .dot4 = dot4};
+                         .dot4 = dot4,
+                         .lane_blocks = many * quotient_up(p.blocks(), many * lanes)};
 }
 
 std::vector<KernelCandidate> product_kernels(const ProductKernels& plans) {

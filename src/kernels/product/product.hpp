@@ -15,19 +15,25 @@ namespace tosavk {
 enum class Dot4 { none = 0, is_signed = 1, is_mixed = 2 };
 Dot4 dot4_of(DType type, const DevicePlan& device);
 
+/// What becomes fp32 where a kernel reads it: rows of a convolution with a constant bias, which has what their zero
+/// point adds; or rows and columns, less their zero points. What CONVERTS is to kernels.
+enum class Converts { none = 0, rows = 1, both = 2 };
+
 /// Rows by columns, each result a sum of `taps` (of TRANSPOSE_CONV2D at most so many) times `inner` products.
 struct Product {
     bool is_matrix = false;      ///< of MATMUL, else an implicit one
     bool is_volume = false;      ///< of CONV3D
     bool is_transposed = false;  ///< of TRANSPOSE_CONV2D
     bool is_float = false;
-    bool is_fp32 = false;  ///< factors are computed with as they lie in memory, fp32
+    bool is_fp32 = false;  ///< factors are computed with in fp32, as they lie in memory but for `converts`
     bool is_half = false;  ///< of fp16, and in the device's fp16 (DevicePlan::fast_fp16) where the kernel can
     bool unpacks = false;  ///< of fp16 or fp8, which become fp32 by integer work
-    bool widens = false;   ///< of numbers that become fp32 in passes before (widen.hpp): is_float and is_fp32 then
-    /// Widens, of 8-bit integers, which have no zero points then: each sum is a whole number that fp32 holds.
+    /// Of numbers that become fp32 in passes before (widen.hpp), or in constants: is_float and is_fp32 then.
+    bool widens = false;
+    /// Of 8-bit integers that become fp32, before or where they are read: each sum is a whole number that fp32 holds.
     bool integers = false;
-    bool is_wide = false;  ///< of i16, by i8 or (of MATMUL) i16: sums of 48 bits
+    Converts converts = Converts::none;  ///< integers: what becomes fp32 where it is read
+    bool is_wide = false;                ///< of i16, by i8 or (of MATMUL) i16: sums of 48 bits
     /// Of i8, and the device multiplies four pairs at once; of a convolution its bias is constant.
     Dot4 dot4 = Dot4::none;
     bool sums_rows = false;       ///< of a convolution, and dot4: its weights have a zero point
@@ -56,6 +62,7 @@ struct ProductChoice {
     Dot4 dot4 = Dot4::none;
     std::optional<InnerUnits> units = {};  ///< of a convolution: its weights are packed so
     std::int64_t parts = 1;                ///< of gemm_tiles and gemm_direct: see in_parts()
+    std::int64_t lane_blocks = 0;          ///< of gemm_split: how many blocks an invocation sums at most
 };
 
 /// Each decides whether its kernel suits the product and the device, or declines with a sentence in `why`. Sets kernel,

@@ -11,9 +11,13 @@ inline double times(std::int64_t n, std::int64_t together) { return static_cast<
 inline KernelChoice choice_of(const Product& p, const char* kernel) {
     KernelChoice choice;
     choice.kernel = kernel;
-    choice.defines = {{"MATRIX", p.is_matrix ? "1" : "0"},         {"VOLUME", p.is_volume ? "1" : "0"},
-                      {"TRANSPOSED", p.is_transposed ? "1" : "0"}, {"X_FLOAT", p.is_float ? "1" : "0"},
-                      {"INTEGERS", p.integers ? "1" : "0"},        {"WIDE", p.is_wide ? "1" : "0"}};
+    choice.defines = {{"MATRIX", p.is_matrix ? "1" : "0"},
+                      {"VOLUME", p.is_volume ? "1" : "0"},
+                      {"TRANSPOSED", p.is_transposed ? "1" : "0"},
+                      {"X_FLOAT", p.is_float ? "1" : "0"},
+                      {"INTEGERS", p.integers ? "1" : "0"},
+                      {"CONVERTS", std::to_string(static_cast<int>(p.converts))},
+                      {"WIDE", p.is_wide ? "1" : "0"}};
     choice.aligned = p.columns % 4 == 0;
     choice.in_rows = true;
     choice.work = p.work();
@@ -27,7 +31,7 @@ inline void define(KernelPass& choice, const char* name, std::int64_t value) {
 /// Whether a tap's elements, less than four, are loaded one by one: of texels a load is a quad, whatever is taken of
 /// it.
 inline bool has_short_rows(const Product& p, const DevicePlan& device) {
-    return p.is_fp32 && p.inner < 4 && device.texel_elements == 0;
+    return p.is_fp32 && p.converts == Converts::none && p.inner < 4 && device.texel_elements == 0;
 }
 
 /// Whether one pipeline may have the product in all sizes (FLAT in lib/gemm_operands.glsl).

@@ -92,7 +92,7 @@ Grid grid_of(const Product& p, const DevicePlan& device, bool may_split = true) 
             const bool fits_little = device.registers <= 128;
             const bool converts = p.is_volume && p.is_float && !p.is_fp32;
             const bool crowded = p.is_wide || (fits_little && (converts || p.sums_rows));
-            const int rows = !crowded ? 8 : p.is_wide && p.is_matrix && fits_little ? 2 : 4;
+            const int rows = !crowded ? 8 : p.is_wide && (p.is_matrix || p.is_transposed) && fits_little ? 2 : 4;
             const Grid grid{x, size / x, rows, p.is_wide ? 1 : static_cast<int>(device.tile_quads), 1, 1};
             if (grid.y > 32) continue;
             // What is computed in vain, and what is read more than by the largest tile.

@@ -8,9 +8,9 @@ namespace tosavk {
 
 namespace {
 
-constexpr std::int64_t whole_in_fp32 = 1 << 24;  // all whole numbers up to it are numbers of fp32
 // Of sums in parts, guesses: what is summed in a part is more than a hundred products, and what is written and read for
 // it memory that a phone has.
+constexpr double least_work = 1 << 20;  // that a dispatch is worth; a guess
 constexpr std::int64_t max_parts = 8, max_part_sums = 1 << 24;
 
 /// How often an element of rows must be read for a pass that reads and writes memory; nothing: no reading is worth one.
@@ -25,14 +25,27 @@ std::optional<double> least_reads(const Product& product, DType type, const Prod
     return std::nullopt;
 }
 
-/// Whether passes before save more than they cost. Weights are packed at any rate, but by few rows they are read as
-/// fast as their bytes come, of which there are two to eight times as many then. Guesses, like the work that a dispatch
-/// is worth. Products of several matrices are attention's, which is to stay in two or three dispatches.
-bool pays(const Product& p, const NodeView& view, const ProductChoice& planned, double reads, double least) {
+/// Whether there are so many rows that weights of fp32, which are constants or packed at any rate, are not what they
+/// wait for: by few they are read as fast as their bytes come, of which there are two to eight times as many then. A
+/// guess.
+bool has_many_rows(const Product& p, const NodeView& view) {
     const DType weight = view.in(1).type;
-    const std::int64_t least_rows = weight == DType::i4 ? 128 : 64 / static_cast<std::int64_t>(size_of(weight));
-    return p.work() >= 1 << 20 && reads * planned.row_reads >= least &&
-           (p.is_matrix ? p.batch == 1 && planned.column_reads >= least / 2 : p.batch * p.rows >= least_rows);
+    return p.batch * p.rows >= (weight == DType::i4 ? 128 : 64 / static_cast<std::int64_t>(size_of(weight)));
+}
+
+/// Whether passes before save more than they cost. Guesses. Products of several matrices are attention's, which is to
+/// stay in two or three dispatches.
+bool pays(const Product& p, const NodeView& view, const ProductChoice& planned, double reads, double least) {
+    return p.work() >= least_work && reads * planned.row_reads >= least &&
+           (p.is_matrix ? p.batch == 1 && planned.column_reads >= least / 2 : has_many_rows(p, view));
+}
+
+/// What of i8 should become fp32 where it is read, which takes fewer instructions than products of integers.
+Converts converts_of(const Product& p, const NodeView& view, const ProductChoice& planned) {
+    const std::string& kernel = planned.choice.kernel;
+    if (view.in(0).type != DType::i8 || (kernel != "gemm_direct" && kernel != "gemm_split")) return Converts::none;
+    const bool rows = !p.is_matrix && view.in(2).is_constant() && has_many_rows(p, view) && kernel == "gemm_direct";
+    return rows ? Converts::rows : Converts::both;
 }
 
 /// Whether both operands do in fp32.
@@ -48,13 +61,20 @@ bool fit(const Product& p, const NodeView& view, const DevicePlan& device) {
 std::optional<ProductChoice> of_whole_sums(ProductChoice&& planned, const Product& p, const LargestSum& largest,
                                            const DevicePlan& device, std::string& why) {
     const auto fp32_holds = [&](std::int64_t parts) {
-        const std::optional<std::int64_t> sum = largest(parts);
+        const std::optional<std::int64_t> sum = largest(parts, p.converts);
         return sum && *sum <= whole_in_fp32;
     };
     // Parts of gemm_tiles end where its steps do.
     const bool in_registers = planned.choice.kernel == "gemm_direct" && !device.product_tiles;
+    if (planned.lane_blocks > 0) {
+        // Invocations of gemm_split add theirs up as integers.
+        const std::optional<std::int64_t> of_block = largest(p.blocks(), p.converts);
+        if (of_block && *of_block * planned.lane_blocks <= whole_in_fp32) return std::move(planned);
+        return std::nullopt;
+    }
     if (fp32_holds(in_registers ? planned.parts : 1)) return std::move(planned);
-    if (!in_registers || p.is_transposed) return std::nullopt;
+    const bool is_worth_more = p.work() >= least_work && (!p.is_matrix || p.batch == 1);
+    if (!in_registers || p.is_transposed || !is_worth_more) return std::nullopt;
     for (std::int64_t parts = 2 * planned.parts; parts <= max_parts; parts *= 2) {
         if (parts * p.batch * p.rows * p.quads() * 4 > max_part_sums) break;
         if (fp32_holds(parts)) return plan_tiles_in_parts(p, device, why, static_cast<int>(parts));
@@ -71,16 +91,25 @@ std::optional<ProductChoice> plan_widened(Product& product, const NodeView& view
     if (!planned) return planned;
     const std::optional<double> least = least_reads(product, view.in(0).type, *planned, device);
     if (!least || !fit(product, view, device)) return planned;
-    if (!device.chooses(pays(product, view, *planned, reads, *least), "widens")) return planned;
+    const bool by_pass = device.chooses(pays(product, view, *planned, reads, *least), "widens");
     Product wide = product;
     wide.unpacks = wide.sums_rows = false;
-    wide.is_float = wide.is_fp32 = wide.widens = true;
+    wide.is_float = wide.is_fp32 = true;
     wide.integers = !product.is_float;
+    if (!by_pass) {
+        const Converts now = converts_of(product, view, *planned);
+        for (const Converts converts : {Converts::rows, Converts::both})
+            if (device.chooses(now == converts, "converts", static_cast<int>(converts))) wide.converts = converts;
+        const bool fits = wide.converts == Converts::both || planned->choice.kernel == "gemm_direct";
+        if (wide.converts == Converts::none || !fits) return planned;
+    }
+    wide.widens = wide.converts != Converts::both;
     wide.dot4 = Dot4::none;
-    if (wide.quad_bytes != 0) wide.quad_bytes = 4 * static_cast<std::int64_t>(size_of(DType::fp32));
+    if (wide.widens && wide.quad_bytes != 0) wide.quad_bytes = 4 * static_cast<std::int64_t>(size_of(DType::fp32));
     // Its choices are other ones.
     const SizeChoices::Scope scope(device.sizes, device.sizes ? device.sizes->scope() + ", widened" : "");
     std::optional<ProductChoice> again = plan(wide, device, why, setting);
+    if (again && !by_pass && again->choice.kernel != planned->choice.kernel) return planned;
     if (again && wide.integers) again = of_whole_sums(std::move(*again), wide, largest, device, why);
     if (!again) return planned;
     product = wide;

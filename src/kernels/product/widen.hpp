@@ -1,5 +1,5 @@
-// Operands of products that become fp32 before, each element once: small floats, and i8 where the device has no packed
-// dot products, whose multiply-adds of fp32 are faster than its integers'.
+// Operands of products that become fp32: small floats, and i8 where the device has no packed dot products, whose
+// multiply-adds of fp32 are faster than its integers'. By passes before, each element once, or of i8 where it is read.
 #pragma once
 
 #include "kernels/common/kernel_choice.hpp"
@@ -9,14 +9,17 @@
 
 namespace tosavk {
 
+constexpr std::int64_t whole_in_fp32 = 1 << 24;  ///< all whole numbers up to it are numbers of fp32
+
 /// What no sum of some of a result's products exceeds where its blocks are summed in so many parts (gemm_direct's);
 /// nothing where it is not known.
-using LargestSum = std::function<std::optional<std::int64_t>(std::int64_t parts)>;
+using LargestSum = std::function<std::optional<std::int64_t>(std::int64_t parts, Converts converts)>;
 
 /// `plan` of the product of the node's inputs 0 and 1. Where operands would become fp32 by integer work so often that a
-/// pass before saves some of it, of `product` with operands in fp32, which it is then (Product::widens). Of i8 where
-/// fp32 holds all sums, or those of parts (`largest`, which is asked for these alone). `reads`: how many taps read an
-/// element of input 0.
+/// pass before saves some of it, of `product` with operands in fp32, which it is then (Product::widens); of i8 that is
+/// read less often, of one whose operands become so where they are read (Product::converts). Of i8 where fp32 holds all
+/// sums, or those of parts or of lanes that share one (`largest`, which is asked for these alone). `reads`: how many
+/// taps read an element of input 0.
 std::optional<ProductChoice> plan_widened(Product& product, const NodeView& view, double reads,
                                           const LargestSum& largest, const DevicePlan& device, std::string& why,
                                           ProductPlan plan, int setting);

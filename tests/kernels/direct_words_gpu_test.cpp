@@ -1,0 +1,142 @@
+// Convolutions of i8 by tiles in registers where four products are one instruction and registers hold words of several
+// blocks: rows in loads of four words where they have whole ones, and two quads of columns, of which the last may be
+// alone.
+#include "compile/plan/plan.hpp"
+#include "frontends/problems/problem.hpp"
+#include "ops/builder.hpp"
+#include "support/gpu_test.hpp"
+#include "support/plan_labels.hpp"
+#include "verify/checker.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+
+using namespace tosavk;
+
+namespace {
+
+struct Form {
+    const char* name;
+    bool mixed = false;      ///< of signed by unsigned numbers
+    std::int64_t parts = 1;  ///< invocations of a tile, at most
+};
+
+class DirectWords : public test::GpuTestWith<Form> {
+protected:
+    void SetUp() override {
+        GpuTest::SetUp();
+        if (IsSkipped()) return;
+        if (!device_->caps().integer_dot_product) GTEST_SKIP() << "the device has no integer dot products";
+        used_ = test::open_with([](DevicePlan& plan) {
+            test::without_matrices(plan);
+            plan.subgroup_lanes = 1;
+            plan.shared_rows = plan.shared_tiles = plan.product_tiles = plan.slow_storage = false;
+            plan.texel_elements = 0;
+            plan.own_rows = 8;
+            plan.registers = 96;
+            plan.tile_parts = GetParam().parts;
+            plan.busy_invocations = GetParam().parts > 1 ? 1 << 20 : 1;
+            plan.dot4 = true;
+            plan.dot4_mixed = GetParam().mixed;
+        });
+    }
+
+    /// The defines that tell which form of the kernel it was, for expectations.
+    void check(Graph&& made, const std::string& name, int quads, bool whole_loads) {
+        const auto graph = std::make_shared<const Graph>(std::move(made));
+        const Plan plan = make_plan(*graph, used_->plan(), {});
+        const Dispatch& product = test::first_of(plan);
+        ASSERT_EQ(product.kernel, "gemm_direct") << name;
+        EXPECT_NE(product.glsl.find(fmt::format("#define TN {}\n", quads)), std::string::npos) << name;
+        EXPECT_NE(product.glsl.find(fmt::format("#define ROW_BLOCKS {}\n", whole_loads ? 4 : 1)), std::string::npos)
+            << name;
+        EXPECT_EQ(plan.dispatches.size(), GetParam().parts > 1 ? 2u : 1u) << name;
+        const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 0);
+        const CheckReport report = Checker(used_, graph).run(seed);
+        EXPECT_TRUE(report.passed) << name << ", seed " << seed << "\n" << report.detail;
+    }
+
+    std::shared_ptr<Device> used_;
+};
+
+struct Line {
+    const char* text;
+    int quads;
+    bool whole_loads;
+};
+
+TEST_P(DirectWords, OfConvolutions) {
+    for (const Line& line : {
+             Line{"conv2d i8 1x9x11x16 64x3x3 p1 rescale clamp", 2, true},
+             Line{"conv2d i8 2x9x9x48 36x3x3 s2 p1 rescale", 2, true},  // nine quads
+             Line{"conv2d i8 1x13x10x64 66x3x3 p2 d2 rescale clamp", 2, true},
+             Line{"conv2d i8 1x9x11x20 72x3x3 p1 rescale clamp", 2, false},
+             Line{"conv2d i8 1x9x11x27 64x3x3 s2 p1 rescale", 2, false},
+             Line{"conv2d i8 1x9x11x32 12x3x3 p1 rescale", 1, true},  // of two pairs of quads one would be half
+             Line{"conv2d i4 1x8x8x32 64x3x3 p1 rescale clamp", 2, true},
+             Line{"conv2d i8 1x9x7x64 64x1x1 rescale clamp", 2, true},
+             Line{"conv2d i8 1x9x7x160 100x1x1 rescale", 2, true},
+             Line{"conv3d i8 1x4x5x6x32 64x3x2x3 p1 rescale", 2, true},
+             Line{"transpose_conv2d i8 1x7x6x32 64x4x4 s2 p-1 rescale", 2, true},
+             Line{"transpose_conv2d i8 2x5x6x16 40x3x2 s2,3 p1,2,0,1 rescale", 2, true},
+         }) {
+        // So few blocks are not shared.
+        const std::string_view text = line.text;
+        if (GetParam().parts > 1 && (text.starts_with("transpose") || text.ends_with("64x1x1 rescale clamp"))) continue;
+        check(load_problem(line.text), line.text, line.quads, line.whole_loads);
+    }
+}
+
+// Weights of i8 have a zero point in TOSA, whatever quantizers write.
+TEST_P(DirectWords, OfZeroPoints) {
+    for (const std::int64_t channels : {48, 35}) {
+        GraphBuilder b("product", level_none);
+        const std::int64_t out = 68;
+        std::vector<std::int64_t> weights, bias;
+        for (std::int64_t i = 0; i < out * 9 * channels; ++i) weights.push_back((i * 2654435761 >> 7) % 256 - 128);
+        for (std::int64_t i = 0; i < out; ++i) bias.push_back((i - 30) * 1001);
+        Attributes attrs;
+        attrs.pad = {1, 1, 1, 1};
+        attrs.stride = attrs.dilation = {1, 1};
+        attrs.acc_type = DType::i32;
+        b.output(
+            b.add1(Op::conv2d,
+                   {b.input("x", DType::i8, {1, 7, 9, channels}),
+                    b.constant_ints("w", DType::i8, {out, 3, 3, channels}, weights),
+                    b.constant_ints("bias", DType::i32, {out}, bias), b.scalar(DType::i8, -77), b.scalar(DType::i8, 5)},
+                   DType::i32, attrs, "sums"));
+        check(b.finish(), fmt::format("{} channels", channels), 2, channels % 16 == 0);
+    }
+}
+
+// What is made where it is read has no words in memory.
+TEST_P(DirectWords, OfWhatIsMadeWhereItIsRead) {
+    GraphBuilder b("product", level_none);
+    std::vector<std::int64_t> weights(64 * 32);
+    for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<std::int64_t>(i * 37 % 255) - 127;
+    Attributes attrs;
+    attrs.pad = {0, 0, 0, 0};
+    attrs.stride = attrs.dilation = {1, 1};
+    attrs.acc_type = DType::i32;
+    const ValueId x = b.input("x", DType::i8, {1, 9, 7, 32});
+    const ValueId less =
+        b.add1(Op::negate, {x, b.scalar(DType::i8, 3), b.scalar(DType::i8, -2)}, DType::i8, {}, "less");
+    b.output(b.add1(Op::conv2d,
+                    {less, b.constant_ints("w", DType::i8, {64, 1, 1, 32}, weights), b.scalar(DType::i32, 5),
+                     b.scalar(DType::i8, 9), b.scalar(DType::i8, 0)},
+                    DType::i32, attrs, "sums"));
+    const auto graph = std::make_shared<const Graph>(b.finish());
+    const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 0);
+    const CheckReport report = Checker(used_, graph).run(seed);
+    EXPECT_TRUE(report.passed) << "seed " << seed << "\n" << report.detail;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, DirectWords,
+                         ::testing::Values(Form{.name = "Signed"}, Form{.name = "Mixed", .mixed = true},
+                                           Form{.name = "Parts", .parts = 4},
+                                           Form{.name = "MixedParts", .mixed = true, .parts = 4}),
+                         [](const auto& form) { return std::string(form.param.name); });
+
+}  // namespace
