@@ -5,6 +5,7 @@
 // an address of its own, which steps from block to block, where a device has the registers and shifts or large numbers
 // are instructions of their own. PLACES: where rows of a matrix begin lies in registers. PARTS invocations, each with
 // its part of the blocks of all taps, make a tile: out0 [PARTS][OUT_ROWS][QUADS] is then what gemm_parts.comp adds up.
+// TURNED, of MATRIX with DOT4: turn_columns.comp has made the columns' words, and sums of every SUMMED blocks of them.
 #extension GL_EXT_control_flow_attributes : require
 #include "lib/gemm_operands.glsl"
 #include "lib/gemm_columns.glsl"
@@ -137,7 +138,11 @@ ivec4 row_words(uint at) {
 
 // The weights of a block: `weights` is where those of the tap begin, `b` the block in it.
 #define STEPPED_WEIGHTS (STEPPED && !DOT4 && (MATRIX || X_FLOAT) && CONVERTS != 2)
-#if MATRIX
+#if MATRIX && TURNED
+#define TURNED_BLOCKS (K_BLOCKS + (K_BLOCKS + SUMMED - 1) / SUMMED)  // of a quad of columns, their sums among them
+#define WEIGHTS_AT(tap) ((batch * QUADS + quad) * TURNED_BLOCKS)
+#define QUAD_BLOCKS TURNED_BLOCKS
+#elif MATRIX
 X4 column_at(uint at, int batch, int k, int quad) {
     return COLUMNS % 4 == 0 && K % 4 == 0 ? LESS_COLUMN_ZP(in1_load4q(at)) : column4(batch, k, quad);
 }
@@ -151,6 +156,9 @@ X4 column_at(uint at, int batch, int k, int quad) {
 #endif
 #else
 #define WEIGHTS_AT(tap) (COLUMN_QUAD(quad) * MOST_BLOCKS + (tap) * K_BLOCKS)
+#define QUAD_BLOCKS MOST_BLOCKS
+#endif
+#if !MATRIX || TURNED
 #if DOT4
 #if HAS_WORDS
 // Block j of a turn, which begins at w_at.
@@ -250,7 +258,7 @@ void main() {
     column_zp = X1(COLUMN_ZP);
 
 #if TN == 2
-    uint to_second = uint(quad + 1 < QUADS ? MOST_BLOCKS : 0);  // of the last pair of quads it may be the first again
+    uint to_second = uint(quad + 1 < QUADS ? QUAD_BLOCKS : 0);  // of the last pair of quads it may be the first again
 #endif
     SUMS(TM * TN)
 #define CLEAR(i) CLEAR_SUM(i)
@@ -260,7 +268,8 @@ void main() {
 #define CLEAR_WORD(r) row_sums[r] = 0;
     EACH_ROW(CLEAR_WORD)
 #if MATRIX
-    ivec4 column_sums = ivec4(0);
+    ivec4 column_sums[TN];
+    [[unroll]] for (int n = 0; n < TN; ++n) column_sums[n] = ivec4(0);
 #endif
 #endif
 #if TRANSPOSED
@@ -378,8 +387,8 @@ void main() {
                 EACH_ROW(MULTIPLY)
 #endif
                 FLUSH_SOMETIMES
-#if DOT4 && MATRIX
-                if (row_zp != 0) column_sums += products(ONES, w);
+#if DOT4 && MATRIX && !TURNED
+                if (row_zp != 0) column_sums[0] += products(ONES, w);
 #endif
             }
             END_BLOCKS
@@ -419,11 +428,22 @@ void main() {
 #endif
 #if DOT4
     // (a - za) (w - zw) = a w - za w - zw a + za zw, the second and the last in the bias unless MATRIX.
-    ivec4 less = ivec4(0);
-#if MATRIX
-    less = row_zp * ((part == 0 ? 4 * BLOCKS * column_zp : 0) - column_sums);
+    ivec4 less[TN];
+    [[unroll]] for (int n = 0; n < TN; ++n) {
+        less[n] = ivec4(0);
+#if TURNED
+        // Part 0 has what all inner elements add.
+        if (part == 0) {
+            uint sums = uint((batch * QUADS + min(quad + n, QUADS - 1)) * TURNED_BLOCKS + K_BLOCKS);
+            [[dont_unroll]] for (int block = 0; block < K_BLOCKS; block += SUMMED)
+                column_sums[n] += in1_load4q(sums++);
+        }
 #endif
-#define CORRECT(i) acc[i] += less - row_sums[(i) % TM] * column_zp;
+#if MATRIX
+        less[n] = row_zp * ((part == 0 ? 4 * BLOCKS * column_zp : 0) - column_sums[n]);
+#endif
+    }
+#define CORRECT(i) acc[i] += less[(i) / TM] - row_sums[(i) % TM] * column_zp;
     EACH_SUM(CORRECT)
 #endif
 

@@ -8,7 +8,7 @@
 #endif
 
 // A quad of columns of inner elements 4 * block .. 4 * block + 3, zero past the last one: w<c>0 to w<c>3.
-#if MATRIX
+#if MATRIX && !TURNED
 // `at`, where the quad lies in quads of the tensor, counts where rows have whole ones.
 X4 column4(int batch, int k, int quad, int at) {
     if (!HAS_QUADS && k >= K) return X4(0);

@@ -7,7 +7,7 @@
 //   in1  weight in tile order: [phase][columns/4][taps of the phase that has most][K/4] blocks of 4 input channels x 4
 //        columns, zero-padded (i8: one word an input channel, 4 words a block; NIBBLES, of i4: 2 words a block; floats:
 //        one vec4 an input channel);
-//        MATRIX: B [N,K,COLUMNS]
+//        MATRIX: B [N,K,COLUMNS]; TURNED, as turn_columns.comp makes it of that
 //   in2  bias [BIAS]: 1 element, one a column, or more: then each phase has its own, in whole quads; none with MATRIX
 // FLAT: of a window of one tap, every output pixel is made of the input pixel of its number; one pipeline has all sizes
 // of whole quads of columns and inner elements (of gemm_tiles.comp whole steps of these) and all zero points of rows.
@@ -104,6 +104,9 @@ int taps_y, taps_x;
 #endif
 #ifndef CONVERTS
 #define CONVERTS 0
+#endif
+#ifndef TURNED
+#define TURNED 0
 #endif
 #if HALF
 // Factors and short sums in fp16 as the device computes it; TOTAL4 is what they are added up in.
@@ -376,7 +379,7 @@ int row_word(int at, int k) {
 }
 #endif
 
-#if !MATRIX && (!X_FLOAT || CONVERTS == 2)
+#if (!MATRIX || TURNED) && (!X_FLOAT || CONVERTS == 2)
 #ifndef NIBBLES
 #define NIBBLES 0
 #endif
@@ -427,7 +430,7 @@ ivec4 turned_bytes(int a, int b, int c, int d) {
 
 #if DOT4
 // The words of four columns: four inner elements of block `block` of each, with the zero point in them.
-#if MATRIX
+#if MATRIX && !TURNED
 // Past the last inner element there is the zero point alone. `at` as column4() has it.
 int column_word(int batch, int k, int quad, int at) {
     if (!HAS_QUADS && k >= K) return pack_i8(ivec4(column_zp));
@@ -442,7 +445,7 @@ ivec4 column_words(int batch, int k, int quad, int at) {
 ivec4 column_words(int batch, int quad, int block) {
     return column_words(batch, 4 * block, quad, COLUMN_AT_K(batch, 4 * block, quad));
 }
-#else
+#elif !MATRIX
 ivec4 column_words(int batch, int quad, int block) {
     return weight_words(uint(COLUMN_QUAD(quad) * MOST_BLOCKS + block));
 }

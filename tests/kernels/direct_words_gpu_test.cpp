@@ -44,7 +44,7 @@ protected:
     }
 
     /// The defines that tell which form of the kernel it was, for expectations.
-    void check(Graph&& made, const std::string& name, int quads, bool whole_loads) {
+    void check(Graph&& made, const std::string& name, int quads, bool whole_loads, bool turns = false) {
         const auto graph = std::make_shared<const Graph>(std::move(made));
         const Plan plan = make_plan(*graph, used_->plan(), {});
         const Dispatch& product = test::first_of(plan);
@@ -52,7 +52,8 @@ protected:
         EXPECT_NE(product.glsl.find(fmt::format("#define TN {}\n", quads)), std::string::npos) << name;
         EXPECT_NE(product.glsl.find(fmt::format("#define ROW_BLOCKS {}\n", whole_loads ? 4 : 1)), std::string::npos)
             << name;
-        EXPECT_EQ(plan.dispatches.size(), GetParam().parts > 1 ? 2u : 1u) << name;
+        EXPECT_EQ(product.glsl.find("#define TURNED 1\n") != std::string::npos, turns) << name;
+        EXPECT_EQ(plan.dispatches.size(), (GetParam().parts > 1 ? 2u : 1u) + (turns ? 1 : 0)) << name;
         const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 0);
         const CheckReport report = Checker(used_, graph).run(seed);
         EXPECT_TRUE(report.passed) << name << ", seed " << seed << "\n" << report.detail;
@@ -108,6 +109,39 @@ TEST_P(DirectWords, OfZeroPoints) {
                     b.constant_ints("bias", DType::i32, {out}, bias), b.scalar(DType::i8, -77), b.scalar(DType::i8, 5)},
                    DType::i32, attrs, "sums"));
         check(b.finish(), fmt::format("{} channels", channels), 2, channels % 16 == 0);
+    }
+}
+
+// The second operand of a MATMUL is turned by a pass, unless rows are few or there are several matrices.
+TEST_P(DirectWords, OfMatrices) {
+    for (const Line& line : {
+             Line{"matmul i8 1x64x128x64 rescale", 2, true},
+             Line{"matmul i8 1x67x160x68 rescale", 2, true},   // seventeen quads
+             Line{"matmul i8 1x70x148x64 rescale", 2, false},  // the last inner elements are no four blocks
+             Line{"matmul i8 1x96x149x72 rescale", 2, false},  // nor a block
+             Line{"matmul i8 1x66x144x62 rescale", 2, true},   // nor the last columns a quad
+             Line{"matmul i8 1x97x151x61", 2, false},
+             Line{"matmul i8 1x300x512x10 rescale", 1, true},
+             Line{"matmul i8 1x512x1024x4", 1, true},
+         })
+        check(load_problem(line.text), line.text, line.quads, line.whole_loads, true);
+    if (GetParam().parts > 1) return;
+    check(load_problem("matmul i8 1x16x128x64 rescale"), "few rows", 1, false);
+    check(load_problem("matmul i8 2x64x128x64 rescale"), "two matrices", 1, false);
+}
+
+TEST_P(DirectWords, OfMatricesWithZeroPoints) {
+    for (const auto& [a_zp, b_zp] : {std::pair{-128, 127}, std::pair{0, -5}, std::pair{77, 0}, std::pair{0, 0}}) {
+        for (const auto& [rows, inner] : {std::pair{70, 144}, std::pair{70, 139}, std::pair{16, 144}}) {
+            const bool turns = rows >= 64;
+            if (!turns && GetParam().parts > 1) continue;
+            GraphBuilder b("product", level_none);
+            const ValueId x = b.input("x", DType::i8, {1, rows, inner}), y = b.input("y", DType::i8, {1, inner, 66});
+            b.output(b.add1(Op::matmul, {x, y, b.scalar(DType::i8, a_zp), b.scalar(DType::i8, b_zp)}, DType::i32, {},
+                            "sums"));
+            check(b.finish(), fmt::format("{} by {}, {}, {}", rows, inner, a_zp, b_zp), turns ? 2 : 1,
+                  turns && inner % 16 == 0, turns);
+        }
     }
 }
 

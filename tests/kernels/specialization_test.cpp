@@ -186,6 +186,8 @@ TEST(Specialization, EveryCandidateGivesWhatItsKernelDeclares) {
         make_fast(graph);
         for_each_pass(graph, check);
     }
+    // Of enough rows that a pass turns the columns.
+    for_each_pass(load_problem("matmul i8 1x64x128x64", level_none), check);
     // As where a loop's body updates what it is handed.
     Graph update = load_problem("dynamic_update_slice f32 8x16x12 8x4x12", level_none);
     for (Node& node : update.nodes) node.attrs.in_place = node.op == Op::dynamic_update_slice;

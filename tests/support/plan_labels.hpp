@@ -25,16 +25,21 @@ inline std::string labels(const Plan& plan) {
     return text;
 }
 
-/// The first dispatch that does more than make fp32 of what another one reads.
+/// The first dispatch that does more than make fp32, or words of inner elements, of what another one reads.
 inline const Dispatch& first_of(const Plan& plan) {
     std::size_t k = 0;
-    while (plan.dispatches.at(k).kernel == "widen") ++k;
+    while (plan.dispatches.at(k).kernel == "widen" || plan.dispatches[k].kernel == "turn_columns") ++k;
     return plan.dispatches[k];
 }
 
 /// How many dispatches make fp32 of what another one reads.
 inline std::size_t widened(const Plan& plan) {
     return static_cast<std::size_t>(std::ranges::count(plan.dispatches, "widen", &Dispatch::kernel));
+}
+
+/// How many dispatches make words of inner elements of what another one reads.
+inline std::size_t turned(const Plan& plan) {
+    return static_cast<std::size_t>(std::ranges::count(plan.dispatches, "turn_columns", &Dispatch::kernel));
 }
 
 /// What its shader defines a name as; 0: nothing.

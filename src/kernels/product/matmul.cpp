@@ -1,7 +1,7 @@
-// The GPU kernel of MATMUL. Both operands are run-time tensors, so nothing is packed.
+// The GPU kernel of MATMUL. Both operands are run-time tensors, so that what suits them better is made by passes.
 #include "kernels/common/operands.hpp"
 #include "kernels/kernels.hpp"
-#include "kernels/product/product.hpp"
+#include "kernels/product/product_choice.hpp"
 #include "kernels/product/widen.hpp"
 
 #include <fmt/format.h>
@@ -34,6 +34,40 @@ std::optional<Product> product_of(const NodeView& view, const DevicePlan& device
     return product;
 }
 
+/// What a pass makes of the second operand, a word each: the columns' elements and their sums.
+std::int64_t turned_words(const Product& p) {
+    return p.batch * p.quads() * 4 * (p.blocks() + quotient_up(p.blocks(), summed_blocks));
+}
+
+/// Whether a pass may turn the columns' words for packed dot products, each once.
+bool may_turn(const NodeView& view, const Product& p, const DevicePlan& device) {
+    return p.dot4 != Dot4::none && view.in(3).is_constant() && turned_words(p) <= max_elements &&
+           static_cast<std::uint64_t>(turned_words(p)) * 4 <= device.max_binding_bytes;
+}
+
+/// Whether that costs less than turning them at every read. Guesses, as widen.cpp's.
+bool should_turn(const Product& p) { return p.batch == 1 && p.rows >= 64 && p.work() >= least_work; }
+
+/// Adds that pass to `choice`. Returns what the kernel reads.
+KernelOperand turn(KernelChoice& choice, const NodeView& view, const Product& p, const DevicePlan& device) {
+    const std::int64_t parts = quotient_up(p.blocks(), summed_blocks);
+    const int scratch = add_scratch(choice, turned_words(p));
+    KernelPass pass;
+    pass.kernel = "turn_columns";
+    pass.defines = {{"SUMMED", std::to_string(summed_blocks)}};
+    set_constants(
+        pass,
+        {{"BATCH", p.batch}, {"K", p.inner}, {"COLUMNS", p.columns}, {"ZERO_POINT", view.constant_ints(3).at(0)}});
+    add_operand(pass, view, 1, 1);
+    pass.groups = linear_groups(p.batch * parts * p.quads(), device);
+    pass.writes = scratch;
+    pass.writes_type = DType::i32;
+    pass.stores_quads = true;
+    pass.work = static_cast<double>(p.batch * p.inner * p.columns);
+    choice.earlier.push_back(std::move(pass));
+    return scratch_operand(scratch, DType::i32);
+}
+
 KernelChoice with_operands(ProductChoice&& planned, const NodeView& view, const Product& product,
                            const DevicePlan& device) {
     KernelChoice& choice = planned.choice;
@@ -45,7 +79,8 @@ KernelChoice with_operands(ProductChoice&& planned, const NodeView& view, const 
                 widen(choice, view, k, product.integers ? view.constant_ints(k + 2).at(0) : 0, device));
     } else {
         add_operand(choice, view, 0, planned.row_reads * quad_waste(product.inner), planned.moves_bits);
-        add_operand(choice, view, 1, planned.column_reads * quad_waste(product.columns), planned.moves_bits);
+        if (product.turns) choice.operands.push_back(turn(choice, view, product, device));
+        else add_operand(choice, view, 1, planned.column_reads * quad_waste(product.columns), planned.moves_bits);
     }
     if (product.widens && product.integers) {
         set_constants(choice, {{"ROW_ZP_CONSTANT", 0}, {"COLUMN_ZP_CONSTANT", 0}});
@@ -76,6 +111,16 @@ std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan&
     const auto largest = [&](std::int64_t parts, Converts) { return largest_sum(view, *product, parts); };
     auto planned = plan_widened(*product, view, 1, largest, device, why, plan, setting);
     if (!planned) return std::nullopt;
+    if (planned->choice.kernel == "gemm_direct" && may_turn(view, *product, device) &&
+        device.chooses(should_turn(*product), "turns")) {
+        Product turned = *product;
+        turned.turns = true;
+        const SizeChoices::Scope scope(device.sizes, device.sizes ? device.sizes->scope() + ", turned" : "");
+        if (auto again = plan(turned, device, why, setting); again && again->choice.kernel == "gemm_direct") {
+            planned = std::move(again);
+            product = turned;
+        }
+    }
     const std::int64_t parts = planned->parts;
     KernelChoice choice = with_operands(std::move(*planned), view, *product, device);
     if (parts > 1) return in_parts(std::move(choice), *product, parts, device);

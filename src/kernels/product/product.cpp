@@ -68,7 +68,7 @@ struct DirectTile {
 
 /// Whether an invocation of gemm_direct has registers for words of several blocks, and of several quads of columns.
 bool has_room_for_words(const Product& p, const DevicePlan& device) {
-    return p.dot4 != Dot4::none && !p.is_matrix && !device.has_few_registers();
+    return p.dot4 != Dot4::none && (!p.is_matrix || p.turns) && !device.has_few_registers();
 }
 
 /// A row's word may be made unsigned, or four of fp32, before it is multiplied, which more columns share: two quads, of
@@ -108,6 +108,8 @@ ProductChoice choice_of_direct(const Product& p, const DevicePlan& device, const
     define(choice, "TN", tile.quads);
     define(choice, "ROW_BLOCKS", whole_loads ? 4 : 1);
     define(choice, "DOT4", static_cast<int>(p.dot4));
+    if (p.turns)
+        choice.defines.insert(choice.defines.end(), {{"TURNED", "1"}, {"SUMMED", std::to_string(summed_blocks)}});
     define(choice, "LINE", is_in_line(p, tile.rows));
     define(choice, "HALF", p.is_half);
     // Of texel buffers an address is one sum as it is; factors that are unpacked leave no registers for more.

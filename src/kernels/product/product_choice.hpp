@@ -41,6 +41,11 @@ inline bool has_any_size(const Product& p) { return p.is_flat && p.inner % 4 == 
 std::optional<ProductChoice> plan_rows_in_parts(const Product& p, const DevicePlan& device, std::string& why,
                                                 int fixed_parts);
 
+/// Blocks of a quad of columns whose sums an invocation of turn_columns makes. A guess.
+constexpr int summed_blocks = 8;
+
+constexpr double least_work = 1 << 20;  ///< of a product that is worth a pass before; a guess
+
 constexpr const char* at_once = ", four products at once";
 
 }  // namespace tosavk

@@ -3,6 +3,7 @@
 #include "device/size_choices.hpp"
 #include "kernels/common/operands.hpp"
 #include "kernels/common/tensors.hpp"
+#include "kernels/product/product_choice.hpp"
 
 namespace tosavk {
 
@@ -10,7 +11,6 @@ namespace {
 
 // Of sums in parts, guesses: what is summed in a part is more than a hundred products, and what is written and read for
 // it memory that a phone has.
-constexpr double least_work = 1 << 20;  // that a dispatch is worth; a guess
 constexpr std::int64_t max_parts = 8, max_part_sums = 1 << 24;
 
 /// How often an element of rows must be read for a pass that reads and writes memory; nothing: no reading is worth one.
