@@ -1,10 +1,11 @@
 // Matrix product of tiles in registers alone, for MATMUL and convolutions on devices whose shared memory is no nearer
 // than what is cached: an invocation makes TM rows x TN quads of columns and loads all of both operands itself. DOT4:
 // products of four 8-bit pairs are one instruction; a load of a row may have ROW_BLOCKS blocks then, instead of one. TN
-// is 2, of 4 or 6 rows, where rows' words take work of their own before: of DOT4, or CONVERTS. STEPPED: every load has
-// an address of its own, which steps from block to block, where a device has the registers and shifts or large numbers
-// are instructions of their own. PLACES: where rows of a matrix begin lies in registers. PARTS invocations, each with
-// its part of the blocks of all taps, make a tile: out0 [PARTS][OUT_ROWS][QUADS] is then what gemm_parts.comp adds up.
+// is 2, of 4 or 6 rows, where rows' words take work of their own before: of DOT4, or CONVERTS == 1. STEPPED: every load
+// has an address of its own, which steps from block to block, where a device has the registers and shifts or large
+// numbers are instructions of their own. PLACES: where rows of a matrix begin lies in registers. PARTS invocations,
+// each with its part of the blocks of all taps, make a tile: out0 [PARTS][OUT_ROWS][QUADS] is then what gemm_parts.comp
+// adds up.
 // TURNED, of MATRIX with DOT4: turn_columns.comp has made the columns' words, and sums of every SUMMED blocks of them.
 #extension GL_EXT_control_flow_attributes : require
 #include "lib/gemm_operands.glsl"
@@ -139,9 +140,8 @@ ivec4 row_words(uint at) {
 // The weights of a block: `weights` is where those of the tap begin, `b` the block in it.
 #define STEPPED_WEIGHTS (STEPPED && !DOT4 && (MATRIX || X_FLOAT) && CONVERTS != 2)
 #if MATRIX && TURNED
-#define TURNED_BLOCKS (K_BLOCKS + (K_BLOCKS + SUMMED - 1) / SUMMED)  // of a quad of columns, their sums among them
-#define WEIGHTS_AT(tap) ((batch * QUADS + quad) * TURNED_BLOCKS)
-#define QUAD_BLOCKS TURNED_BLOCKS
+#define QUAD_BLOCKS (K_BLOCKS + (K_BLOCKS + SUMMED - 1) / SUMMED)  // of a quad of columns, their sums among them
+#define WEIGHTS_AT(tap) ((batch * QUADS + quad) * QUAD_BLOCKS)
 #elif MATRIX
 X4 column_at(uint at, int batch, int k, int quad) {
     return COLUMNS % 4 == 0 && K % 4 == 0 ? LESS_COLUMN_ZP(in1_load4q(at)) : column4(batch, k, quad);
@@ -434,7 +434,7 @@ void main() {
 #if TURNED
         // Part 0 has what all inner elements add.
         if (part == 0) {
-            uint sums = uint((batch * QUADS + min(quad + n, QUADS - 1)) * TURNED_BLOCKS + K_BLOCKS);
+            uint sums = uint((batch * QUADS + min(quad + n, QUADS - 1)) * QUAD_BLOCKS + K_BLOCKS);
             [[dont_unroll]] for (int block = 0; block < K_BLOCKS; block += SUMMED)
                 column_sums[n] += in1_load4q(sums++);
         }

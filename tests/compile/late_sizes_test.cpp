@@ -106,6 +106,14 @@ DevicePlan phone() {
     return device;
 }
 
+/// One with them, and registers for words of several blocks.
+DevicePlan phone_of_words() {
+    DevicePlan device = phone();
+    device.dot4 = device.dot4_mixed = true;
+    device.registers = 96;
+    return device;
+}
+
 TEST(LateSizes, PhonesWidenOperands) {
     PlanOptions options;
     options.late_sizes = true;
@@ -153,7 +161,7 @@ TEST(LateSizes, PartsOfProductsOfAnySizeAreSummedByOnePipeline) {
 }
 
 TEST(LateSizes, ShadersCompileWithThem) {
-    for (const DevicePlan& device : {test_device(), desktop(), phone()}) {
+    for (const DevicePlan& device : {test_device(), desktop(), phone(), phone_of_words()}) {
         std::set<std::string> seen;
         PlanOptions options;
         options.late_sizes = true;

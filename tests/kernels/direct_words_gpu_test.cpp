@@ -1,6 +1,6 @@
-// Convolutions of i8 by tiles in registers where four products are one instruction and registers hold words of several
-// blocks: rows in loads of four words where they have whole ones, and two quads of columns, of which the last may be
-// alone.
+// Convolutions and MATMUL of i8 by tiles in registers where four products are one instruction and registers hold words
+// of several blocks: rows in loads of four words where they have whole ones, and two quads of columns, of which the
+// last may be alone.
 #include "compile/plan/plan.hpp"
 #include "frontends/problems/problem.hpp"
 #include "ops/builder.hpp"
@@ -21,6 +21,7 @@ struct Form {
     const char* name;
     bool mixed = false;      ///< of signed by unsigned numbers
     std::int64_t parts = 1;  ///< invocations of a tile, at most
+    int registers = 96;      ///< of an invocation
 };
 
 class DirectWords : public test::GpuTestWith<Form> {
@@ -35,7 +36,7 @@ protected:
             plan.shared_rows = plan.shared_tiles = plan.product_tiles = plan.slow_storage = false;
             plan.texel_elements = 0;
             plan.own_rows = 8;
-            plan.registers = 96;
+            plan.registers = GetParam().registers;
             plan.tile_parts = GetParam().parts;
             plan.busy_invocations = GetParam().parts > 1 ? 1 << 20 : 1;
             plan.dot4 = true;
@@ -45,6 +46,8 @@ protected:
 
     /// The defines that tell which form of the kernel it was, for expectations.
     void check(Graph&& made, const std::string& name, int quads, bool whole_loads, bool turns = false) {
+        // Few registers hold no words of several blocks.
+        if (GetParam().registers <= 64) quads = 1, whole_loads = false;
         const auto graph = std::make_shared<const Graph>(std::move(made));
         const Plan plan = make_plan(*graph, used_->plan(), {});
         const Dispatch& product = test::first_of(plan);
@@ -145,6 +148,30 @@ TEST_P(DirectWords, OfMatricesWithZeroPoints) {
     }
 }
 
+// The first operand's zero point, or the second operand itself, may be what the other is not.
+TEST_P(DirectWords, OfMatricesHalfKnown) {
+    for (const std::int64_t inner : {144, 139}) {
+        std::vector<std::int64_t> values(inner * 66);
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int64_t>(i * 37 % 256) - 128;
+        GraphBuilder known("known", level_none);
+        known.output(known.add1(
+            Op::matmul,
+            {known.input("x", DType::i8, {1, 70, inner}), known.constant_ints("y", DType::i8, {1, inner, 66}, values),
+             known.scalar(DType::i8, -128), known.scalar(DType::i8, 127)},
+            DType::i32, {}, "sums"));
+        check(known.finish(), fmt::format("known by {}", inner), 2, inner % 16 == 0, true);
+        for (const bool turns : {true, false}) {
+            if (!turns && GetParam().parts > 1) continue;
+            GraphBuilder b("product", level_none);
+            const ValueId x = b.input("x", DType::i8, {1, 70, inner}), y = b.input("y", DType::i8, {1, inner, 66});
+            const ValueId late = b.input("zero point", DType::i8, {1}), zp = b.scalar(DType::i8, 5);
+            b.output(b.add1(Op::matmul, {x, y, turns ? late : zp, turns ? zp : late}, DType::i32, {}, "sums"));
+            check(b.finish(), fmt::format("{} by {}", turns ? "first" : "second", inner), turns ? 2 : 1,
+                  turns && inner % 16 == 0, turns);
+        }
+    }
+}
+
 // What is made where it is read has no words in memory.
 TEST_P(DirectWords, OfWhatIsMadeWhereItIsRead) {
     GraphBuilder b("product", level_none);
@@ -170,7 +197,9 @@ TEST_P(DirectWords, OfWhatIsMadeWhereItIsRead) {
 INSTANTIATE_TEST_SUITE_P(All, DirectWords,
                          ::testing::Values(Form{.name = "Signed"}, Form{.name = "Mixed", .mixed = true},
                                            Form{.name = "Parts", .parts = 4},
-                                           Form{.name = "MixedParts", .mixed = true, .parts = 4}),
+                                           Form{.name = "MixedParts", .mixed = true, .parts = 4},
+                                           Form{.name = "FewRegisters", .mixed = true, .registers = 64},
+                                           Form{.name = "FewRegistersParts", .parts = 4, .registers = 64}),
                          [](const auto& form) { return std::string(form.param.name); });
 
 }  // namespace

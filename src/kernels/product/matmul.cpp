@@ -1,4 +1,5 @@
-// The GPU kernel of MATMUL. Both operands are run-time tensors, so that what suits them better is made by passes.
+// The GPU kernel of MATMUL. Both operands are taken for run-time tensors, so that what suits them better is made by
+// passes.
 #include "kernels/common/operands.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/product/product_choice.hpp"
@@ -41,8 +42,12 @@ std::int64_t turned_words(const Product& p) {
 
 /// Whether a pass may turn the columns' words for packed dot products, each once.
 bool may_turn(const NodeView& view, const Product& p, const DevicePlan& device) {
+    // The sums of two quads of columns are loops too.
+    const std::int64_t passes = p.passes() + 2 * quotient_up(p.blocks(), summed_blocks);
+    std::string why;
     return p.dot4 != Dot4::none && view.in(3).is_constant() && turned_words(p) <= max_elements &&
-           static_cast<std::uint64_t>(turned_words(p)) * 4 <= device.max_binding_bytes;
+           static_cast<std::uint64_t>(turned_words(p)) * 4 <= device.max_binding_bytes &&
+           loop_steps(device, 1, passes, why) == 1;
 }
 
 /// Whether that costs less than turning them at every read. Guesses, as widen.cpp's.

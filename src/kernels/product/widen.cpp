@@ -73,8 +73,8 @@ std::optional<ProductChoice> of_whole_sums(ProductChoice&& planned, const Produc
         return std::nullopt;
     }
     if (fp32_holds(in_registers ? planned.parts : 1)) return std::move(planned);
-    const bool is_worth_more = p.work() >= least_work && (!p.is_matrix || p.batch == 1);
-    if (!in_registers || p.is_transposed || !is_worth_more) return std::nullopt;
+    if (!in_registers || p.is_transposed) return std::nullopt;
+    if (!device.chooses(p.work() >= least_work && (!p.is_matrix || p.batch == 1), "worth parts")) return std::nullopt;
     for (std::int64_t parts = 2 * planned.parts; parts <= max_parts; parts *= 2) {
         if (parts * p.batch * p.rows * p.quads() * 4 > max_part_sums) break;
         if (fp32_holds(parts)) return plan_tiles_in_parts(p, device, why, static_cast<int>(parts));
