@@ -3,16 +3,15 @@
 // products of four 8-bit pairs are one instruction; a load of a row may have ROW_BLOCKS blocks then, instead of one. TN
 // is 2, of 4 or 6 rows, where rows' words take work of their own before: of DOT4, or CONVERTS == 1. STEPPED: every load
 // has an address of its own, which steps from block to block, where a device has the registers and shifts or large
-// numbers are instructions of their own. PLACES: where rows of a matrix begin lies in registers. PARTS invocations,
-// each with its part of the blocks of all taps, make a tile: out0 [PARTS][OUT_ROWS][QUADS] is then what gemm_parts.comp
-// adds up.
+// numbers are instructions of their own. PARTS > 1: as many invocations, of FLAT any number, each with its part of the
+// blocks of all taps, make a tile: out0 [PARTS][OUT_ROWS][QUADS] is then what gemm_parts.comp adds up.
 // TURNED, of MATRIX with DOT4: turn_columns.comp has made the columns' words, and sums of every SUMMED blocks of them.
 #extension GL_EXT_control_flow_attributes : require
 #include "lib/gemm_operands.glsl"
 #include "lib/gemm_columns.glsl"
 #include "lib/gemm_sums.glsl"
+#include "lib/gemm_lines.glsl"
 
-#define ROW_GROUPS ((ROWS + TM - 1) / TM)
 // Arrays are indexed by constants alone, which some drivers need to keep them in registers: macros instead of loops.
 #if TM == 8
 #define EACH_ROW(MACRO) MACRO(0) MACRO(1) MACRO(2) MACRO(3) MACRO(4) MACRO(5) MACRO(6) MACRO(7)
@@ -48,10 +47,14 @@
 #define K_TURNS (K_BLOCKS / ROW_BLOCKS)
 #define TURNS (BLOCKS / ROW_BLOCKS)
 
-#if PARTS > 1
+#if PARTS > 1 && FLAT
+layout(constant_id = 29) const int PART_COUNT = 2;  // pushed
+#define OUT_ROWS ROWS
+#elif PARTS > 1
 layout(constant_id = 25) const int OUT_ROWS = 1;  // late: of the output
+#define PART_COUNT PARTS
 #endif
-#if PARTS > 1 && MATRIX
+#if PARTS > 1 && (MATRIX || FLAT)
 #define FIRST_TAP 0
 #define END_TAP 1
 #define FIRST_TURN(tap) first_turn
@@ -70,28 +73,6 @@ layout(constant_id = 25) const int OUT_ROWS = 1;  // late: of the output
 #endif
 
 #define OUTSIDE 0xffffffffu
-// LINE: all rows of a tile are pixels of one line of the output.
-#if LINE && TRANSPOSED
-#define LINE_STEP 1
-#define LINE_TAP_X(kx) (-(kx))
-#define LINE_Y(row, ky) ((row).y - (ky))
-#define LINE_START(row, ky, x) (((row.image + LINE_Y(row, ky)) * IW + (x)) * K)
-#define LINE_INSIDE(row, ky) (LINE_Y(row, ky) >= 0 && LINE_Y(row, ky) < IH)
-#elif LINE && VOLUME
-#define LINE_STEP STRIDE_X
-#define LINE_TAP_X(kx) ((kx) * DILATION_X)
-#define LINE_Y(row, ky) ((row).y + (ky) % KH * DILATION_Y)
-#define LINE_Z(row, ky) ((row).z + (ky) / KH * DILATION_Z)
-#define LINE_START(row, ky, x) ((((row.image + LINE_Z(row, ky)) * IH + LINE_Y(row, ky)) * IW + (x)) * K)
-#define LINE_INSIDE(row, ky) \
-    (LINE_Y(row, ky) >= 0 && LINE_Y(row, ky) < IH && LINE_Z(row, ky) >= 0 && LINE_Z(row, ky) < ID)
-#elif LINE
-#define LINE_STEP STRIDE_X
-#define LINE_TAP_X(kx) ((kx) * DILATION_X)
-#define LINE_Y(row, ky) ((row).y + (ky) * DILATION_Y)
-#define LINE_START(row, ky, x) (((row.image + LINE_Y(row, ky)) * IW + (x)) * K)
-#define LINE_INSIDE(row, ky) (LINE_Y(row, ky) >= 0 && LINE_Y(row, ky) < IH)
-#endif
 #if ROW_BLOCKS == 4
 #define ROW_START(at) ((at) >> 4)
 #define ROW_UNIT(elements) ((elements) / 16u)
@@ -140,7 +121,8 @@ ivec4 row_words(uint at) {
 // The weights of a block: `weights` is where those of the tap begin, `b` the block in it.
 #define STEPPED_WEIGHTS (STEPPED && !DOT4 && (MATRIX || X_FLOAT) && CONVERTS != 2)
 #if MATRIX && TURNED
-#define QUAD_BLOCKS (K_BLOCKS + (K_BLOCKS + SUMMED - 1) / SUMMED)  // of a quad of columns, their sums among them
+// Of a quad of columns, their sums among them, as turn_columns.comp has them.
+#define QUAD_BLOCKS ((K_BLOCKS + (K_BLOCKS + SUMMED - 1) / SUMMED + 3) / 4 * 4)
 #define WEIGHTS_AT(tap) ((batch * QUADS + quad) * QUAD_BLOCKS)
 #elif MATRIX
 X4 column_at(uint at, int batch, int k, int quad) {
@@ -161,9 +143,10 @@ X4 column_at(uint at, int batch, int k, int quad) {
 #if !MATRIX || TURNED
 #if DOT4
 #if HAS_WORDS
-// Block j of a turn, which begins at w_at.
+// Block j of a turn, which begins at w_at, where four are one at a multiple of four: Adreno's compiler then has an
+// instruction less for each than with a sum.
 #if TN == 2
-#define BLOCK_WEIGHTS(j) ivec4 w = weight_words(w_at + (j)), second_w = weight_words(second_at + (j));
+#define BLOCK_WEIGHTS(j) ivec4 w = weight_words(w_at | (j)), second_w = weight_words(second_at | (j));
 #define STEP_WEIGHTS w_at += uint(ROW_BLOCKS), second_at += uint(ROW_BLOCKS);
 #define BEGIN_SECOND uint second_at = w_at + to_second;
 #else
@@ -243,13 +226,18 @@ X4 column_at(uint at, int batch, int k, int quad) {
 
 void main() {
     uint id = uint(invocation_index()), tile = id / uint(QUAD_GROUPS);
-    int quad = int(id - tile * uint(QUAD_GROUPS)) * TN, batch = int(tile / uint(ROW_GROUPS));
-    int first = (int(tile) - batch * ROW_GROUPS) * TM;
+    int quad = int(id - tile * uint(QUAD_GROUPS)) * TN;
+#if FLAT && PARTS == 1
+    int batch = tile < uint(ROW_GROUPS) ? 0 : BATCH;  // a division less
+#else
+    int batch = int(tile / uint(ROW_GROUPS));
+#endif
+    int skipped, first = first_of_tile(int(tile) - batch * ROW_GROUPS, skipped);
 #if PARTS > 1
     int part = int(uint(batch) / uint(BATCH));
     batch -= part * BATCH;
-    if (part >= PARTS) return;
-    int first_turn = TURNS * part / PARTS, end_turn = TURNS * (part + 1) / PARTS;
+    if (part >= PART_COUNT) return;
+    int first_turn = TURNS * part / PART_COUNT, end_turn = TURNS * (part + 1) / PART_COUNT;
 #else
     const int part = 0;
     if (batch >= BATCH) return;
@@ -303,19 +291,11 @@ void main() {
     [[dont_unroll]] for (int tap = FIRST_TAP; tap < END_TAP; ++tap) {
         // Where the rows of the tap begin. In a line, which all rows of a tile share, they lie equally far apart; those
         // of a matrix too, but for those past the last one, which are the last one again.
-#if MATRIX
+#if MATRIX || FLAT
         const bool all = true;
-        uint start = uint(batch * ROWS + first) * ROW_PART, last = uint(ROWS - 1 - first);
-#if PLACES
-        uint from[TM];
-#define FIND(r) from[r] = start + min(uint(r), last) * ROW_PART;
-        EACH_ROW(FIND)
+        uint start = uint(batch * ROWS + first) * ROW_PART;
 #define ROW_AT(r, b) \
-    (ROWS % TM == 0 ? start + TURN_UNIT * uint(b) + uint(r) * ROW_PART : from[r] + TURN_UNIT * uint(b))
-#else
-#define ROW_AT(r, b) \
-    (start + TURN_UNIT * uint(b) + (ROWS % TM == 0 ? uint(r) : min(uint(r), last)) * ROW_PART)
-#endif
+    (start + TURN_UNIT * uint(b) + (HAS_WHOLE_TILE ? uint(r) : uint(min(r, ROWS - 1))) * ROW_PART)
 #define IS_INSIDE(r) true
 #else
         int ky = int(uint(tap) / uint(TAPS_X)), kx = tap - ky * TAPS_X;
@@ -361,7 +341,7 @@ void main() {
 #define COUNT_WORD(r, word)
 #endif
 #if ROW_BLOCKS == 4
-#define TAKE_WORDS(r) words[r] = row_words(ROW_AT(r, b));
+#define TAKE_WORDS(r) words[r] = row_words(TAKE_ROW(r)); STEP_ROW(r)
 #define MULTIPLY_X(r) PRODUCTS(r, words[r].x) COUNT_WORD(r, words[r].x)
 #define MULTIPLY_Y(r) PRODUCTS(r, words[r].y) COUNT_WORD(r, words[r].y)
 #define MULTIPLY_Z(r) PRODUCTS(r, words[r].z) COUNT_WORD(r, words[r].z)
@@ -455,19 +435,23 @@ void main() {
     FUSED(uint((to) * COLUMNS + quad * 4), uint(min(COLUMNS - quad * 4, 4)), TOTAL_ADD(SUM(0), bias4(batch, quad)));
 #endif
     // What follows is compiled once: the next sum moves up.
-    int count = min(ROWS - first, TM);
+    int count = HAS_WHOLE_TILE ? TM : min(ROWS - first, TM);
 #define MOVE(i) SUM(i) = SUM((i) + 1 < TM * TN ? (i) + 1 : i);
 #if TN == 2
     int sums = quad + 1 < QUADS ? 2 * TM : TM;
     [[dont_unroll]] for (int i = 0; i < sums; ++i) {
         int r = i % TM, to = output_row(batch, first + r);
-        if (r < count && IS_STORED(to)) STORE(to)
+        if (r >= skipped && r < count && IS_STORED(to)) STORE(to)
         EACH_SUM(MOVE)
         if (r == TM - 1) ++quad;
     }
 #else
-    [[dont_unroll]] for (int r = 0; r < count; ++r) {
-        int to = output_row(batch, first + r);
+    [[dont_unroll]] for (int r = 0; r < skipped; ++r) {
+        EACH_ROW(MOVE)
+    }
+    int end = first + count;
+    [[dont_unroll]] for (int row = first + skipped; row < end; ++row) {
+        int to = output_row(batch, row);
         if (IS_STORED(to)) STORE(to)
         EACH_ROW(MOVE)
     }

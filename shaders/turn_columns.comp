@@ -1,8 +1,8 @@
 // The second operand of an 8-bit MATMUL as words of four inner elements, each once, for gemm_direct.comp, which would
 // turn them at every read (TURNED in lib/gemm_operands.glsl). An invocation makes SUMMED blocks of a quad of columns.
 //   in0   B [BATCH,K,COLUMNS], i8
-//   out0  i32 [BATCH][quads][blocks + sums][4]: blocks of a word of each column, the zero point past the last inner
-//         element; then, of each SUMMED blocks, the sums of the columns' elements
+//   out0  i32 [BATCH][quads][blocks + sums, as four are whole][4]: blocks of a word of each column, the zero point past
+//         the last inner element; then, of each SUMMED blocks, the sums of the columns' elements
 #extension GL_EXT_control_flow_attributes : require
 layout(constant_id = 0) const int BATCH = 1;       // pushed
 layout(constant_id = 1) const int K = 1;           // pushed
@@ -19,7 +19,7 @@ void main() {
     int id = int(invocation_index()), row = id / quads, quad = id - row * quads, batch = row / parts,
         part = row - batch * parts;
     if (batch >= BATCH) return;
-    int to = (batch * quads + quad) * (blocks + parts);
+    int to = (batch * quads + quad) * ((blocks + parts + 3) / 4 * 4);
     ivec4 sums = ivec4(0);
     [[dont_unroll]] for (int block = part * SUMMED; block < min((part + 1) * SUMMED, blocks); ++block) {
         ivec4 a = elements(batch, 4 * block, quad), b = elements(batch, 4 * block + 1, quad),

@@ -10,11 +10,11 @@
 //        MATRIX: B [N,K,COLUMNS]; TURNED, as turn_columns.comp makes it of that
 //   in2  bias [BIAS]: 1 element, one a column, or more: then each phase has its own, in whole quads; none with MATRIX
 // FLAT: of a window of one tap, every output pixel is made of the input pixel of its number; one pipeline has all sizes
-// of whole quads of columns and inner elements (of gemm_tiles.comp whole steps of these) and all zero points of rows.
+// of whole quads of columns and inner elements (of gemm_tiles.comp whole steps of these) and all zero points of rows;
+// where FLAT is 2 all but the number of inner elements.
 layout(constant_id = 0) const int BATCH = 1;      // late: of MATRIX; phases
 #if FLAT
 layout(constant_id = 26) const int ANY_COLUMNS = 4;  // pushed
-layout(constant_id = 27) const int ANY_K = 4;        // pushed
 layout(constant_id = 28) const int ANY_ROW_ZP = 0;   // pushed
 layout(constant_id = 30) const int ANY_ROWS = 1;     // pushed
 #if !NO_BIAS
@@ -23,13 +23,17 @@ layout(constant_id = 31) const int ANY_BIAS = 1;  // pushed
 #endif
 #define ROWS ANY_ROWS
 #define COLUMNS ANY_COLUMNS
-#define K ANY_K
 #define ROW_ZP_CONSTANT ANY_ROW_ZP
 #else
 layout(constant_id = 1) const int ROWS = 1;       // late: of one batch; pixels of all images together, in whole strides
 layout(constant_id = 2) const int COLUMNS = 1;
-layout(constant_id = 3) const int K = 1;          // inner elements of one tap
 layout(constant_id = 4) const int ROW_ZP_CONSTANT = 0;
+#endif
+#if FLAT == 1
+layout(constant_id = 27) const int ANY_K = 4;     // pushed
+#define K ANY_K
+#else
+layout(constant_id = 3) const int K = 4;          // inner elements of one tap
 #endif
 layout(constant_id = 5) const int COLUMN_ZP_CONSTANT = 0;
 #if !MATRIX && !FLAT

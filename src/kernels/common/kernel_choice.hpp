@@ -103,8 +103,10 @@ struct KernelChoice : KernelPass {
     std::vector<KernelPass> earlier;           ///< in execution order
     std::vector<std::uint64_t> scratch_bytes;  ///< sizes of the scratch buffers
     bool fuses_followers = true;  ///< the kernel ends in FUSED(e, n, value), so elementwise followers may join
-    bool aligned = true;          ///< every FUSED call has e % 4 == 0 and n == 4 (allocations are padded)
-    bool by_eights = false;       ///< it calls FUSED8(e, v, w) instead, e % 8 == 0, for the quads at e and e + 4
+    std::size_t held_registers =
+        0;                   ///< of 32 bits, that an invocation's other results take while it computes followers
+    bool aligned = true;     ///< every FUSED call has e % 4 == 0 and n == 4 (allocations are padded)
+    bool by_eights = false;  ///< it calls FUSED8(e, v, w) instead, e % 8 == 0, for the quads at e and e + 4
     bool in_rows =
         false;  ///< every FUSED call has quads of the output's last dimension, counted from the start of each row
     bool moves_bits =

@@ -35,9 +35,9 @@ std::optional<Product> product_of(const NodeView& view, const DevicePlan& device
     return product;
 }
 
-/// What a pass makes of the second operand, a word each: the columns' elements and their sums.
+/// What a pass makes of the second operand (turn_columns.comp), a word each: the columns' elements and their sums.
 std::int64_t turned_words(const Product& p) {
-    return p.batch * p.quads() * 4 * (p.blocks() + quotient_up(p.blocks(), summed_blocks));
+    return p.batch * p.quads() * 16 * quotient_up(p.blocks() + quotient_up(p.blocks(), summed_blocks), 4);
 }
 
 /// Whether a pass may turn the columns' words for packed dot products, each once.

@@ -30,8 +30,12 @@ int tile_rows(const Product& p, const DevicePlan& device) {
     return 4;
 }
 
-/// Whether tiles of so many rows are parts of lines of a convolution's output.
-bool is_in_line(const Product& p, int rows) { return p.line > 0 && p.line % rows == 0; }
+/// Whether tiles of so many rows fill the lines of a convolution's output, or all but few of them: the last one of a
+/// line makes rows of the one before again. Few registers leave tiles of few rows otherwise.
+bool is_in_line(const Product& p, int rows, const DevicePlan& device) {
+    const std::int64_t made = rows * quotient_up(p.line, rows);
+    return rows <= p.line && made - p.line <= p.line / (device.has_few_registers() ? 8 : 16);
+}
 
 /// What takes registers beside the sums: unpacking, rows that end within a quad; of a convolution the places of rows.
 int rows_of_few_registers(const Product& p) {
@@ -41,30 +45,39 @@ int rows_of_few_registers(const Product& p) {
     return p.is_matrix ? 8 : 7;
 }
 
-/// Rows of a tile in registers alone, as many as `enough` takes. Where its pixels are not in one line, each has an
-/// address of its own.
-template <class Enough> int direct_rows(const Product& p, const DevicePlan& device, Enough&& enough) {
-    // Sums of 48 bits take three or four times the registers, and rows that end within a quad more.
-    if (p.is_wide) return device.has_few_registers() && p.inner % 4 != 0 ? 1 : 2;
-    const int most = device.has_few_registers() ? rows_of_few_registers(p) : 8;
-    const int large = std::min(most, static_cast<int>(device.own_rows));
-    for (const int rows : {8, 7}) {
-        if (rows <= large && (p.is_matrix ? rows == 8 : is_in_line(p, rows)) && enough(rows)) return rows;
-    }
-    // Where there are registers for it, pixels of several lines have addresses of their own.
-    if (!p.is_matrix && device.registers >= 96 && large >= 8 && enough(8)) return 8;
-    return std::min(most, 4);
-}
-
 /// What an invocation of gemm_direct makes: so many rows of so many quads of columns.
 struct DirectTile {
     int rows, quads = 1;
+    bool in_line = false;  ///< its rows are pixels of one line
 
     std::int64_t count(const Product& p) const {
-        return p.batch * quotient_up(p.rows, rows) * quotient_up(p.quads(), quads);
+        const std::int64_t across = in_line ? p.line : p.rows;
+        return p.batch * (p.rows / across) * quotient_up(across, rows) * quotient_up(p.quads(), quads);
     }
     int detail() const { return rows + 16 * (quads - 1); }  ///< of a choice that hangs on sizes
 };
+
+/// A tile in registers alone, of as many rows as `enough` takes. Where its pixels are not in one line, each has an
+/// address of its own.
+template <class Enough> DirectTile high_tile(const Product& p, const DevicePlan& device, Enough&& enough) {
+    // Sums of 48 bits take three or four times the registers, and rows that end within a quad more.
+    if (p.is_wide) return {device.has_few_registers() && p.inner % 4 != 0 ? 1 : 2};
+    const int most = device.has_few_registers() ? rows_of_few_registers(p) : 8;
+    const int large = std::min(most, static_cast<int>(device.own_rows));
+    for (const int rows : {8, 7}) {
+        if (rows > large) continue;
+        if (p.is_matrix && rows != 8) break;
+        const DirectTile tile{.rows = rows, .in_line = !p.is_matrix && !has_any_size(p)};
+        // Rows of an input that has the output's pixels lie as those of a matrix.
+        const bool fills = has_any_size(p) ? device.chooses(15 * rows * quotient_up(p.rows, rows) <= 16 * p.rows,
+                                                            "filled flat rows", rows)
+                                           : p.is_matrix || is_in_line(p, rows, device);
+        if (fills && enough(tile)) return tile;
+    }
+    // Where there are registers for it, pixels of several lines have addresses of their own.
+    if (!p.is_matrix && device.registers >= 96 && large >= 8 && enough(DirectTile{8})) return {8};
+    return {std::min(most, 4)};
+}
 
 /// Whether an invocation of gemm_direct has registers for words of several blocks, and of several quads of columns.
 bool has_room_for_words(const Product& p, const DevicePlan& device) {
@@ -83,7 +96,7 @@ template <class Enough> DirectTile direct_tile(const Product& p, const DevicePla
             if (device.chooses(fits, "filled six", wide.detail()) && enough(wide)) return wide;
         }
     }
-    return {direct_rows(p, device, [&](int rows) { return enough(DirectTile{rows}); })};
+    return high_tile(p, device, enough);
 }
 
 /// One that keeps the device busy.
@@ -104,21 +117,26 @@ ProductChoice choice_of_direct(const Product& p, const DevicePlan& device, const
     KernelChoice choice = choice_of(p, "gemm_direct");
     const bool whole_loads = has_room_for_words(p, device) && p.inner % 16 == 0;
     choice.reads_sixteens = whole_loads;
+    choice.held_registers = static_cast<std::size_t>(4 * tile.rows * tile.quads - 4);
     define(choice, "TM", tile.rows);
     define(choice, "TN", tile.quads);
     define(choice, "ROW_BLOCKS", whole_loads ? 4 : 1);
     define(choice, "DOT4", static_cast<int>(p.dot4));
     if (p.turns)
         choice.defines.insert(choice.defines.end(), {{"TURNED", "1"}, {"SUMMED", std::to_string(summed_blocks)}});
-    define(choice, "LINE", is_in_line(p, tile.rows));
+    // Its inner elements are a constant's, without which addresses take too many registers.
+    const bool any_size = has_any_size(p) && p.rows >= tile.rows;
+    define(choice, "FLAT", any_size ? 2 : 0);
+    define(choice, "LINE", tile.in_line || (!any_size && p.line > 0 && p.line % tile.rows == 0));
     define(choice, "HALF", p.is_half);
-    // Of texel buffers an address is one sum as it is; factors that are unpacked leave no registers for more.
+    // Of texel buffers an address is one sum as it is; factors that are unpacked leave no registers for more. Words of
+    // four blocks share what it costs.
     define(choice, "STEPPED",
-           (p.is_fp32 || p.is_half) && p.converts == Converts::none && device.registers >= 96 &&
-               device.texel_elements == 0);
-    define(choice, "PLACES", device.registers >= 96);
+           whole_loads || ((p.is_fp32 || p.is_half) && p.converts == Converts::none && device.registers >= 96 &&
+                           device.texel_elements == 0));
     define(choice, "SHORT_ROWS", has_short_rows(p, device));
-    define(choice, "PARTS", parts);
+    define(choice, "PARTS", any_size ? std::min<std::int64_t>(parts, 2) : parts);
+    if (any_size && parts > 1) set_constants(choice, {{"PART_COUNT", parts}});
     choice.groups = linear_groups(tile.count(p) * parts, device);
     choice.note = fmt::format("{}x{} tile{}", tile.rows, 4 * tile.quads, p.dot4 != Dot4::none ? at_once : "");
     return ProductChoice{.choice = std::move(choice),
