@@ -1,15 +1,33 @@
-// Numbers that become fp32 by integer work, each once: for kernels that would do that work at every read.
-//   in0   fp16, bf16 or fp8; i8 (INTEGERS), which has a zero point
-//   out0  fp32, whole quads
+// Numbers that become fp32 by integer work, each once: for kernels that would do that work at every read. FILLED: of
+// ELEMENTS, two or three, neighbours a quad each, zeros at its end.
+//   in0   fp16, bf16, fp8 or fp32; i8 (INTEGERS), which has a zero point
+//   out0  fp32, whole quads; FILLED: any of these
 layout(constant_id = 0) const int QUADS = 1;  // pushed
+#if FILLED
+layout(constant_id = 2) const int ELEMENTS = 3;  // pushed
+#endif
 #if INTEGERS
 layout(constant_id = 1) const int ZERO_POINT = 0;  // pushed
 #define LESS_ZERO_POINT(v) ((v) - ZERO_POINT)
 #else
 #define LESS_ZERO_POINT(v) (v)
 #endif
+#if TO_INTEGERS
+#define NUMBERS ivec4
+#else
+#define NUMBERS vec4
+#endif
 
 void main() {
     uint quad = invocation_index();
-    if (quad < uint(QUADS)) out0_store4(quad * 4u, vec4(LESS_ZERO_POINT(in0_load4(quad * 4u))));
+    if (quad >= uint(QUADS)) return;
+#if FILLED
+    uint at = quad * uint(ELEMENTS), last = uint(ELEMENTS) - 1u;
+    NUMBERS v = NUMBERS(LESS_ZERO_POINT(in0_load1(at)), LESS_ZERO_POINT(in0_load1(at + 1u)),
+                        LESS_ZERO_POINT(in0_load1(at + last)), 0);
+    if (last == 1u) v.z = v.w;
+    out0_store4(quad * 4u, v);
+#else
+    out0_store4(quad * 4u, NUMBERS(LESS_ZERO_POINT(in0_load4(quad * 4u))));
+#endif
 }

@@ -1,5 +1,6 @@
 // Tiles in registers alone that neither lines of pixels nor the rows of all pixels have a whole number of: the last one
-// begins earlier. Of convolutions of one pixel one pipeline has all sizes but the inner one.
+// begins earlier. Of convolutions of one pixel one pipeline has all sizes but the inner one; taps of two or three
+// elements become quads in a pass before.
 #include "compile/plan/plan.hpp"
 #include "frontends/problems/problem.hpp"
 #include "support/gpu_test.hpp"
@@ -95,6 +96,23 @@ TEST_P(DirectLines, OnePixelWindowsShareAPipeline) {
     EXPECT_EQ(all[0], all[1]);
     EXPECT_EQ(all[0], all[2]);
     EXPECT_NE(all[0], all[3]);
+}
+
+TEST_P(DirectLines, OfFewChannels) {
+    for (const auto& [line, passes] :
+         {std::pair("conv2d f32 1x27x27x3 64x5x5 p2 clamp", 1u),
+          std::pair("conv2d f32 2x25x29x2 64x7x5 s1,2 p3,1,2,0", 1u), std::pair("conv2d f16 1x27x27x3 64x5x5 p2", 1u),
+          std::pair("conv2d i8 1x27x27x3 64x5x5 p2 rescale clamp", 1u),
+          std::pair("conv2d i4 1x27x27x3 64x5x5 s2 p2 rescale", 1u),
+          std::pair("conv3d f32 1x6x15x14x3 64x3x3x3 p1", 1u),
+          std::pair("conv2d f32 1x27x27x3 12x3x3 s2 p1", 0u),  // read too seldom
+          std::pair("conv2d f32 1x27x27x1 64x5x5 p2", 0u)}) {  // would be four times as many
+        const Graph graph = load_problem(line);
+        EXPECT_EQ(test::widened(make_plan(graph, used_->plan(), {})), passes) << line;
+        const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 0);
+        const CheckReport report = Checker(used_, std::make_shared<const Graph>(graph)).run(seed);
+        EXPECT_TRUE(report.passed) << line << ", seed " << seed << "\n" << report.detail;
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DirectLines,

@@ -107,6 +107,7 @@ TEST_F(FastFp16, ProductsOfMobileGpus) {
     check(device, "matmul f16 1x128x96x64", "gemm_direct");
     check(device, "matmul f16 2x37x50x70", "gemm_direct");
     check(device, "conv2d f16 1x16x16x30 24x3x3 p1 clamp", "gemm_direct");
+    check(device, "conv2d f16 1x27x27x3 64x5x5 p2 clamp", "gemm_direct");  // after a pass that makes quads of pixels
 }
 
 /// How fp16 is read and written: as words, as numbers in storage buffers, as texels; products in fp16 or in fp32.
@@ -128,6 +129,7 @@ TEST_F(FastFp16, WaysOfReading) {
         SCOPED_TRACE(way);
         check(device, "matmul f16 1x128x96x64", "gemm_direct");
         check(device, "conv2d f16 1x16x16x30 24x3x3 p1 clamp", "gemm_direct");
+        check(device, "conv2d f16 1x27x27x3 64x5x5 p2 clamp", "gemm_direct");
         check(device, "matmul f16 1x4x512x8", "gemm_split");
         check(device, "matmul f16 1x4x70x8", "gemm_split");  // some lanes have fewer blocks
         if (name == "products in fp32") continue;

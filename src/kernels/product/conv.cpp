@@ -112,11 +112,13 @@ void add_product_operands(KernelChoice& choice, const NodeView& view, const Conv
     choice.defines.insert(choice.defines.end(), {{"ROW_ZP", "ROW_ZP_CONSTANT"}, {"COLUMN_ZP", "COLUMN_ZP_CONSTANT"}});
     const double reads = conv.g.window.reads();
     choice.work = 2.0 * reads * static_cast<double>(conv.g.batch * d.in * y.in * x.in * p.columns * p.inner);
-    if (p.widens && p.converts == Converts::none)
-        choice.operands.push_back(widen(choice, view, 0, conv.operands.input_zp, device));
+    if (p.fills || (p.widens && p.converts == Converts::none))
+        choice.operands.push_back(widen(choice, view, 0, p.widens ? conv.operands.input_zp : 0, p, device));
     else add_operand(choice, view, 0, reads * row_reads * quad_waste(p.inner), moves_bits);
-    // A kernel that takes two blocks at once finds them in bytes.
-    const bool nibbles = view.in(1).type == DType::i4 && !units && !choice.reads_eights && !p.widens;
+    // A kernel that takes two blocks at once finds them in bytes; packed dot products wait for nibbles that become
+    // bytes at every read, and not for weights where there are many rows.
+    const bool nibbles = view.in(1).type == DType::i4 && !units && !choice.reads_eights && !p.widens &&
+                         !(turned && device.chooses(has_many_rows(p, DType::i4), "bytes"));
     if (nibbles) choice.defines.push_back({"NIBBLES", "1"});
     const DType weight_type = nibbles                          ? DType::i16
                             : p.widens                         ? DType::fp32

@@ -81,7 +81,7 @@ KernelChoice with_operands(ProductChoice&& planned, const NodeView& view, const 
     if (product.widens) {
         for (const std::size_t k : {0u, 1u})
             choice.operands.push_back(
-                widen(choice, view, k, product.integers ? view.constant_ints(k + 2).at(0) : 0, device));
+                widen(choice, view, k, product.integers ? view.constant_ints(k + 2).at(0) : 0, product, device));
     } else {
         add_operand(choice, view, 0, planned.row_reads * quad_waste(product.inner), planned.moves_bits);
         if (product.turns) choice.operands.push_back(turn(choice, view, product, device));

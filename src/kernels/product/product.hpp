@@ -30,6 +30,7 @@ struct Product {
     bool unpacks = false;  ///< of fp16 or fp8, which become fp32 by integer work
     /// Of numbers that become fp32 in passes before (widen.hpp), or in constants: is_float and is_fp32 then.
     bool widens = false;
+    bool fills = false;  ///< of a convolution: that pass makes four inner elements of three or two, of any type
     /// Of 8-bit integers that become fp32, before or where they are read: each sum is a whole number that fp32 holds.
     bool integers = false;
     Converts converts = Converts::none;  ///< integers: what becomes fp32 where it is read

@@ -13,38 +13,38 @@ namespace {
 // it memory that a phone has.
 constexpr std::int64_t max_parts = 8, max_part_sums = 1 << 24;
 
+/// Whether taps of two or three elements should become quads: tiles in registers load and place each by itself.
+bool is_filled(const Product& p, const ProductChoice& planned) {
+    return !p.is_matrix && !p.is_wide && (p.inner == 2 || p.inner == 3) && p.taps > 1 &&
+           planned.choice.kernel == "gemm_direct";
+}
+
 /// How often an element of rows must be read for a pass that reads and writes memory; nothing: no reading is worth one.
 /// Guesses, of what is saved at each: a number of fp16 or fp8 takes fourteen instructions; a product of integers takes
 /// two to four where one of fp32 takes one; a number of bf16 is shifted, which only tiles in registers do at every
-/// read.
+/// read; of a filled tap three loads become one.
 std::optional<double> least_reads(const Product& product, DType type, const ProductChoice& planned,
                                   const DevicePlan& device) {
     if (product.unpacks) return 8;
     if (type == DType::i8 && !device.dot4 && device.fma_chains) return 16;
     if (type == DType::bf16 && planned.choice.kernel == "gemm_direct") return 64;
+    if (is_filled(product, planned)) return 32;
     return std::nullopt;
-}
-
-/// Whether there are so many rows that weights of fp32, which are constants or packed at any rate, are not what they
-/// wait for: by few they are read as fast as their bytes come, of which there are two to eight times as many then. A
-/// guess.
-bool has_many_rows(const Product& p, const NodeView& view) {
-    const DType weight = view.in(1).type;
-    return p.batch * p.rows >= (weight == DType::i4 ? 128 : 64 / static_cast<std::int64_t>(size_of(weight)));
 }
 
 /// Whether passes before save more than they cost. Guesses. Products of several matrices are attention's, which is to
 /// stay in two or three dispatches.
 bool pays(const Product& p, const NodeView& view, const ProductChoice& planned, double reads, double least) {
     return p.work() >= least_work && reads * planned.row_reads >= least &&
-           (p.is_matrix ? p.batch == 1 && planned.column_reads >= least / 2 : has_many_rows(p, view));
+           (p.is_matrix ? p.batch == 1 && planned.column_reads >= least / 2 : has_many_rows(p, view.in(1).type));
 }
 
 /// What of i8 should become fp32 where it is read, which takes fewer instructions than products of integers.
 Converts converts_of(const Product& p, const NodeView& view, const ProductChoice& planned) {
     const std::string& kernel = planned.choice.kernel;
     if (view.in(0).type != DType::i8 || (kernel != "gemm_direct" && kernel != "gemm_split")) return Converts::none;
-    const bool rows = !p.is_matrix && view.in(2).is_constant() && has_many_rows(p, view) && kernel == "gemm_direct";
+    const bool rows =
+        !p.is_matrix && view.in(2).is_constant() && has_many_rows(p, view.in(1).type) && kernel == "gemm_direct";
     return rows ? Converts::rows : Converts::both;
 }
 
@@ -54,7 +54,8 @@ bool fit(const Product& p, const NodeView& view, const DevicePlan& device) {
         return elements <= max_elements && static_cast<std::uint64_t>(elements) * 4 <= device.max_binding_bytes;
     };
     const auto in_quads = [&](std::size_t k) { return quotient_up(element_count(view.in(k).shape), 4) * 4; };
-    return fits(in_quads(0)) && fits(p.is_matrix ? in_quads(1) : p.batch * p.quads() * p.blocks() * 16);
+    const std::int64_t rows = p.inner < 4 ? element_count(view.in(0).shape) / p.inner * 4 : in_quads(0);
+    return fits(rows) && fits(p.is_matrix ? in_quads(1) : p.batch * p.quads() * p.blocks() * 16);
 }
 
 /// `planned`, or in more parts, so that fp32 holds their sums.
@@ -93,6 +94,16 @@ std::optional<ProductChoice> plan_widened(Product& product, const NodeView& view
     if (!least || !fit(product, view, device)) return planned;
     const bool by_pass = device.chooses(pays(product, view, *planned, reads, *least), "widens");
     Product wide = product;
+    wide.fills = by_pass && is_filled(product, *planned);
+    if (wide.fills) wide.inner = 4;
+    if (product.dot4 != Dot4::none || product.is_half) {
+        if (!wide.fills) return planned;
+        const SizeChoices::Scope scope(device.sizes, device.sizes ? device.sizes->scope() + ", filled" : "");
+        std::optional<ProductChoice> again = plan(wide, device, why, setting);
+        if (!again) return planned;
+        product = wide;
+        return again;
+    }
     wide.unpacks = wide.sums_rows = false;
     wide.is_float = wide.is_fp32 = true;
     wide.integers = !product.is_float;
@@ -117,21 +128,26 @@ std::optional<ProductChoice> plan_widened(Product& product, const NodeView& view
 }
 
 KernelOperand widen(KernelChoice& choice, const NodeView& view, std::size_t k, std::int64_t zero_point,
-                    const DevicePlan& device) {
-    const std::int64_t quads = quotient_up(element_count(view.in(k).shape), 4);
-    const int scratch = add_scratch(choice, quads * 4);
+                    const Product& product, const DevicePlan& device) {
+    const bool fills = product.fills;
+    const DType type = product.widens ? DType::fp32 : view.in(k).type;
+    const Shape& shape = view.in(k).shape;
+    const std::int64_t quads = fills ? element_count(shape) / shape.back() : quotient_up(element_count(shape), 4);
+    const int scratch = add_scratch(choice, quads * static_cast<std::int64_t>(size_of(type)));
     KernelPass pass;
     pass.kernel = "widen";
-    pass.defines = {{"INTEGERS", is_float(view.in(k).type) ? "0" : "1"}};
-    set_constants(pass, {{"QUADS", quads}, {"ZERO_POINT", zero_point}});
+    pass.defines = {{"INTEGERS", is_float(view.in(k).type) ? "0" : "1"},
+                    {"TO_INTEGERS", is_float(type) ? "0" : "1"},
+                    {"FILLED", fills ? "1" : "0"}};
+    set_constants(pass, {{"QUADS", quads}, {"ZERO_POINT", zero_point}, {"ELEMENTS", shape.back()}});
     add_operand(pass, view, k, 1);
     pass.groups = linear_groups(quads, device);
     pass.writes = scratch;
-    pass.writes_type = DType::fp32;
+    pass.writes_type = type;
     pass.stores_quads = true;
     pass.work = static_cast<double>(quads * 4);
     choice.earlier.push_back(std::move(pass));
-    return scratch_operand(scratch, DType::fp32);
+    return scratch_operand(scratch, type);
 }
 
 }  // namespace tosavk
