@@ -53,6 +53,21 @@ f16vec4 tosa_pow(f16vec4 x, f16vec4 y) { return f16vec4(exp2(vec4(y) * log2(vec4
 f16vec4 exact_divide(f16vec4 a, f16vec4 b) { return a / b; }
 f16vec4 exact_sqrt(f16vec4 x) { return sqrt(x); }
 
+// What products in fp32 are made of becomes so where it is taken out of its word, which Intel's compiler makes one
+// instruction of instead of two.
+#ifndef X_FLOAT
+#define X_FLOAT 0
+#endif
+#if X_FLOAT && !HALF
+#define NUMBERS_OF_WORDS(N)                                                                                         \
+    vec4 N##_load4q(uint q) {                                                                                       \
+        uvec2 w = uvec2(N##_pair(q));                                                                               \
+        return vec4(unpackHalf2x16(w.x), unpackHalf2x16(w.y));                                                      \
+    }
+#else
+#define NUMBERS_OF_WORDS(N) \
+    f16vec4 N##_load4q(uint q) { return half_of_words(N##_pair(q)); }
+#endif
 // Where fp16 comes from: FROM_HALVES(N, binding), as FROM_1 and its sisters of lib/types.glsl, but already numbers.
 // With TOSAVK_STORAGE16 a storage buffer holds float16_t, and nothing is unpacked. (Two neighbouring quads that a
 // compiler makes one load or store of would be words again; | hides from it that they are neighbours.)
@@ -62,7 +77,7 @@ f16vec4 exact_sqrt(f16vec4 x) { return sqrt(x); }
         f16vec2 two = unpackFloat2x16(uint(N##_word(i >> 1)));                                                      \
         return (i & 1u) == 0u ? two.x : two.y;                                                                      \
     }                                                                                                               \
-    f16vec4 N##_load4q(uint q) { return half_of_words(N##_pair(q)); }
+    NUMBERS_OF_WORDS(N)
 #define TEXELS_HALVES(N, B) WORD_HALVES(N, B, TEXELS)
 // Texels of four numbers of fp16.
 #define HALF_TEXELS_HALVES(N, B)                                                                                    \
@@ -95,7 +110,7 @@ f16vec4 exact_sqrt(f16vec4 x) { return sqrt(x); }
 #endif
 #define READ_fp16(N, B, FROM)                                                                                       \
     FROM##_HALVES(N, B)                                                                                             \
-    f16vec4 N##_load4(uint i) { return N##_load4q(i >> 2); }                                                        \
+    f16vec4 N##_load4(uint i) { return f16vec4(N##_load4q(i >> 2)); }                                                      \
     LOADN(N, f16vec4)
 
 // Where it goes, likewise. Kernels give floats of 32 bits, generated code those of 16.
