@@ -53,8 +53,9 @@ f16vec4 tosa_pow(f16vec4 x, f16vec4 y) { return f16vec4(exp2(vec4(y) * log2(vec4
 f16vec4 exact_divide(f16vec4 a, f16vec4 b) { return a / b; }
 f16vec4 exact_sqrt(f16vec4 x) { return sqrt(x); }
 
-// What products in fp32 are made of becomes so where it is taken out of its word, which Intel's compiler makes one
-// instruction of instead of two.
+// N_half4q: N_load4q, or, where that gives fp32, the same numbers of fp16. Numbers to calculate with become fp32, where
+// kernels calculate in it, as they are taken out of their words, which Intel's compiler makes one instruction of instead
+// of two.
 #ifndef X_FLOAT
 #define X_FLOAT 0
 #endif
@@ -63,11 +64,15 @@ f16vec4 exact_sqrt(f16vec4 x) { return sqrt(x); }
     vec4 N##_load4q(uint q) {                                                                                       \
         uvec2 w = uvec2(N##_pair(q));                                                                               \
         return vec4(unpackHalf2x16(w.x), unpackHalf2x16(w.y));                                                      \
-    }
+    }                                                                                                               \
+    f16vec4 N##_half4q(uint q) { return half_of_words(N##_pair(q)); }
 #else
-#define NUMBERS_OF_WORDS(N) \
-    f16vec4 N##_load4q(uint q) { return half_of_words(N##_pair(q)); }
+#define NUMBERS_OF_WORDS(N)                                                                                         \
+    f16vec4 N##_load4q(uint q) { return half_of_words(N##_pair(q)); }                                               \
+    HALF_QUADS(N)
 #endif
+#define HALF_QUADS(N) \
+    f16vec4 N##_half4q(uint q) { return N##_load4q(q); }
 // Where fp16 comes from: FROM_HALVES(N, binding), as FROM_1 and its sisters of lib/types.glsl, but already numbers.
 // With TOSAVK_STORAGE16 a storage buffer holds float16_t, and nothing is unpacked. (Two neighbouring quads that a
 // compiler makes one load or store of would be words again; | hides from it that they are neighbours.)
@@ -83,6 +88,7 @@ f16vec4 exact_sqrt(f16vec4 x) { return sqrt(x); }
 #define HALF_TEXELS_HALVES(N, B)                                                                                    \
     layout(set = 0, binding = B) uniform samplerBuffer N##_t;                                                       \
     f16vec4 N##_load4q(uint q) { TOUCH(B, 2, 0, q) return f16vec4(texelFetch(N##_t, int(q))); }                     \
+    HALF_QUADS(N)                                                                                                   \
     float16_t N##_load1(uint i) { return N##_load4q(i >> 2)[i & 3u]; }
 #define PARTS_HALVES(N, B) WORD_HALVES(N, B, PARTS)
 #if TOSAVK_STORAGE16
@@ -90,7 +96,8 @@ f16vec4 exact_sqrt(f16vec4 x) { return sqrt(x); }
     layout(set = 0, binding = B) readonly buffer N##_block { float16_t N##_h[]; };                                  \
     layout(set = 0, binding = B) readonly buffer N##_block4 { f16vec4 N##_h4[]; };                                  \
     float16_t N##_load1(uint i) { TOUCH(B, 1, 0, i >> 1) return N##_h[i]; }                                         \
-    f16vec4 N##_load4q(uint q) { TOUCH(B, 2, 0, q) return N##_h4[q]; }
+    f16vec4 N##_load4q(uint q) { TOUCH(B, 2, 0, q) return N##_h4[q]; }                                              \
+    HALF_QUADS(N)
 #define EIGHTS_fp16(N, B)                                                                                           \
     void N##_load8(uint i, out f16vec4 v, out f16vec4 w) {                                                          \
         TOUCH(B, 4, 0, i >> 3)                                                                                      \
@@ -110,7 +117,7 @@ f16vec4 exact_sqrt(f16vec4 x) { return sqrt(x); }
 #endif
 #define READ_fp16(N, B, FROM)                                                                                       \
     FROM##_HALVES(N, B)                                                                                             \
-    f16vec4 N##_load4(uint i) { return f16vec4(N##_load4q(i >> 2)); }                                                      \
+    f16vec4 N##_load4(uint i) { return N##_half4q(i >> 2); }                                                      \
     LOADN(N, f16vec4)
 
 // Where it goes, likewise. Kernels give floats of 32 bits, generated code those of 16.

@@ -1,6 +1,6 @@
 // Where the tiles of gemm_direct.comp lie, TM rows each. LINE: those of one are pixels of one line of the output, else
-// any that follow each other. The last tile, of a line or of all, begins as much earlier as it would end late, so that
-// its rows lie equally far apart too.
+// any that follow each other. The last tile of a line, and of LINE's sisters whose rows lie equally far apart (MATRIX,
+// FLAT) the last one of all, begins as much earlier as it would end late, where there are TM rows.
 #if LINE && TRANSPOSED
 #define LINE_ROWS PHASE_W
 #elif LINE

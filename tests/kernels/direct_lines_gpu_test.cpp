@@ -3,6 +3,7 @@
 // elements become quads in a pass before.
 #include "compile/plan/plan.hpp"
 #include "frontends/problems/problem.hpp"
+#include "ops/builder.hpp"
 #include "support/gpu_test.hpp"
 #include "support/plan_labels.hpp"
 #include "verify/checker.hpp"
@@ -12,6 +13,7 @@
 
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 using namespace tosavk;
@@ -34,6 +36,7 @@ protected:
             plan.subgroup_lanes = 1;
             plan.shared_rows = plan.shared_tiles = plan.product_tiles = plan.slow_storage = plan.dot4 = false;
             plan.texel_elements = 0;
+            plan.fma_chains = true;
             plan.own_rows = 8;
             plan.registers = GetParam().registers;
             plan.tile_parts = GetParam().parts;
@@ -104,7 +107,9 @@ TEST_P(DirectLines, OfFewChannels) {
           std::pair("conv2d f32 2x25x29x2 64x7x5 s1,2 p3,1,2,0", 1u), std::pair("conv2d f16 1x27x27x3 64x5x5 p2", 1u),
           std::pair("conv2d i8 1x27x27x3 64x5x5 p2 rescale clamp", 1u),
           std::pair("conv2d i4 1x27x27x3 64x5x5 s2 p2 rescale", 1u),
-          std::pair("conv3d f32 1x6x15x14x3 64x3x3x3 p1", 1u),
+          std::pair("conv3d f32 1x6x15x14x3 64x3x3x3 p1", 1u), std::pair("conv2d f32 1x33x35x3 64x5x5 p4 d2 clamp", 1u),
+          std::pair("conv2d bf16 1x27x27x3 64x7x7 p3", 1u),
+          std::pair("transpose_conv2d f32 1x15x15x3 64x6x6 s2 clamp", 1u),
           std::pair("conv2d f32 1x27x27x3 12x3x3 s2 p1", 0u),  // read too seldom
           std::pair("conv2d f32 1x27x27x1 64x5x5 p2", 0u)}) {  // would be four times as many
         const Graph graph = load_problem(line);
@@ -112,6 +117,47 @@ TEST_P(DirectLines, OfFewChannels) {
         const std::uint64_t seed = test::number_from_environment("TOSAVK_TEST_SEED", 0);
         const CheckReport report = Checker(used_, std::make_shared<const Graph>(graph)).run(seed);
         EXPECT_TRUE(report.passed) << line << ", seed " << seed << "\n" << report.detail;
+    }
+}
+
+/// x [1, 12, w + 2, channels], of which `cut` takes [1, 10, w, channels], or padded by what it lacks.
+Graph of_one_pixel_windows(std::int64_t w, std::int64_t channels, std::int64_t out, bool cut) {
+    GraphBuilder b("pointwise");
+    const Shape part{1, 10, w, channels};
+    const ValueId x = b.input("x", DType::fp32, cut ? Shape{1, 12, w + 2, channels} : part);
+    const ValueId moved =
+        cut ? b.add1(Op::slice, {x, b.shape(Shape{0, 1, 2, 0}), b.shape(part)}, DType::fp32)
+            : b.add1(Op::pad, {x, b.shape(Shape{0, 0, 1, 1, 0, 2, 0, 0}), b.scalar(DType::fp32, 0)}, DType::fp32);
+    std::vector<double> weights;
+    for (std::int64_t i = 0; i < out * channels; ++i) weights.push_back(static_cast<double>(i * 37 % 255) / 64 - 2);
+    Attributes attrs;
+    attrs.pad = {0, 0, 0, 0};
+    attrs.stride = attrs.dilation = {1, 1};
+    attrs.acc_type = DType::fp32;
+    const ValueId zero = b.scalar(DType::fp32, 0);
+    b.output(b.add1(Op::conv2d,
+                    {moved, b.constant("w", DType::fp32, {out, 1, 1, channels}, encode_reals(DType::fp32, weights)),
+                     b.scalar(DType::fp32, 0.5), zero, zero},
+                    DType::fp32, attrs, "sums"));
+    return b.finish();
+}
+
+// Sums have one order whatever is folded into the convolution: the checker compares bits with a run that folds nothing.
+TEST_P(DirectLines, OfPartsOfAnInput) {
+    if (GetParam().parts == 1) return;
+    const auto device = test::open_with([&](DevicePlan& plan) {
+        plan = used_->plan();
+        plan.busy_invocations = 8192;
+        plan.tile_parts = 16;
+    });
+    for (const auto& [w, channels, out] : {std::tuple{10, 512, 256}, std::tuple{10, 256, 512}, std::tuple{20, 256, 256},
+                                           std::tuple{20, 128, 512}, std::tuple{14, 160, 96}}) {
+        for (const bool cut : {true, false}) {
+            const auto graph = std::make_shared<const Graph>(of_one_pixel_windows(w, channels, out, cut));
+            const CheckReport report = Checker(device, graph).run(1);
+            EXPECT_TRUE(report.passed) << w << ", " << channels << " to " << out << (cut ? ", cut" : ", padded") << "\n"
+                                       << report.detail;
+        }
     }
 }
 

@@ -100,9 +100,11 @@ TEST_P(DirectWords, OfConvolutions) {
 
 // Weights of i8 have a zero point in TOSA, whatever quantizers write.
 TEST_P(DirectWords, OfZeroPoints) {
-    for (const std::int64_t channels : {48, 35}) {
+    // Of three channels a pass makes four, of which the last counts for nothing.
+    for (const std::int64_t channels : {48, 35, 3}) {
+        if (channels == 3 && GetParam().parts > 1) continue;
         GraphBuilder b("product", level_none);
-        const std::int64_t out = 68;
+        const std::int64_t out = 68, height = channels == 3 ? 39 : 7;
         std::vector<std::int64_t> weights, bias;
         for (std::int64_t i = 0; i < out * 9 * channels; ++i) weights.push_back((i * 2654435761 >> 7) % 256 - 128);
         for (std::int64_t i = 0; i < out; ++i) bias.push_back((i - 30) * 1001);
@@ -112,7 +114,7 @@ TEST_P(DirectWords, OfZeroPoints) {
         attrs.acc_type = DType::i32;
         b.output(
             b.add1(Op::conv2d,
-                   {b.input("x", DType::i8, {1, 7, 9, channels}),
+                   {b.input("x", DType::i8, {1, height, 9, channels}),
                     b.constant_ints("w", DType::i8, {out, 3, 3, channels}, weights),
                     b.constant_ints("bias", DType::i32, {out}, bias), b.scalar(DType::i8, -77), b.scalar(DType::i8, 5)},
                    DType::i32, attrs, "sums"));

@@ -38,7 +38,7 @@ bool has_registers(const GroupGraph& fusion, const Group& group, const GroupLeav
     if (!fusion.device.has_few_registers() || group.kind != Group::Kind::kernel) return true;
     const bool rounds = std::ranges::any_of(group.members, [&](NodeId id) {
         const DType type = fusion.graph.value(fusion.graph.node(id).outputs.front()).type;
-        return is_float(type) && type != DType::fp32;
+        return is_float(type) && type != DType::fp32 && !(fusion.device.fast_fp16 && type == DType::fp16);
     });
     return group.choice->held_registers + members + (rounds ? 24 : 16) <= registers;
 }

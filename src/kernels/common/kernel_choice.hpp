@@ -88,7 +88,7 @@ struct KernelPass {
     std::uint32_t invocations = 0;    ///< of a workgroup, in x, at most max_invocations; 0: DevicePlan::workgroup_size
     std::uint32_t subgroup_size = 0;  ///< of whole subgroups that these make; 0: as they come
     int writes = -1;                  ///< number of the scratch buffer that it writes; -1: the node's outputs
-    DType writes_type = DType::fp32;  ///< of that scratch buffer's elements, 32 bits each
+    DType writes_type = DType::fp32;  ///< of that scratch buffer's elements
     bool stores_quads = false;        ///< it stores whole quads there, not single elements
     double work = 0;                  ///< arithmetic operations of this pass, a multiply-add counts two
     bool reads_eights = false;  ///< it wants inK_load8 (words8 of i8), which is there (INK_EIGHTS) where has_load8() of

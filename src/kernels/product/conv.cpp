@@ -40,13 +40,14 @@ std::optional<ConvProduct> conv_product(const NodeView& view, const DevicePlan& 
         return std::nullopt;
     }
     const auto& [d, y, x] = g.window;
+    const bool is_pointwise = op == Op::conv2d && g.window.taps() == 1 && y.stride == 1 && x.stride == 1;
     const Product product{
         .is_volume = op == Op::conv3d,
         .is_transposed = op == Op::transpose_conv2d,
         .is_float = operands->is_float,
         .is_wide = view.in(0).type == DType::i16,
-        .is_flat = op == Op::conv2d && g.window.taps() == 1 && y.stride == 1 && x.stride == 1 && y.in == y.out &&
-                   x.in == x.out && y.pad_before == 0 && x.pad_before == 0,
+        .is_pointwise = is_pointwise,
+        .is_flat = is_pointwise && y.in == y.out && x.in == x.out && y.pad_before == 0 && x.pad_before == 0,
         // Of the output: the input may be part of a larger one, and sums must have the same order there.
         .is_vector = operands->is_float && op == Op::conv2d && g.window.taps() == 1 && g.batch * y.out * x.out == 1,
         .batch = g.window.phases(),
@@ -111,7 +112,7 @@ void add_product_operands(KernelChoice& choice, const NodeView& view, const Conv
                                {"PAD_FRONT", d.pad_before}});
     choice.defines.insert(choice.defines.end(), {{"ROW_ZP", "ROW_ZP_CONSTANT"}, {"COLUMN_ZP", "COLUMN_ZP_CONSTANT"}});
     const double reads = conv.g.window.reads();
-    choice.work = 2.0 * reads * static_cast<double>(conv.g.batch * d.in * y.in * x.in * p.columns * p.inner);
+    choice.work = 2.0 * reads * static_cast<double>(conv.g.batch * d.in * y.in * x.in * p.columns * conv.g.in_channels);
     if (p.fills || (p.widens && p.converts == Converts::none))
         choice.operands.push_back(widen(choice, view, 0, p.widens ? conv.operands.input_zp : 0, p, device));
     else add_operand(choice, view, 0, reads * row_reads * quad_waste(p.inner), moves_bits);

@@ -117,14 +117,15 @@ ProductChoice choice_of_direct(const Product& p, const DevicePlan& device, const
     KernelChoice choice = choice_of(p, "gemm_direct");
     const bool whole_loads = has_room_for_words(p, device) && p.inner % 16 == 0;
     choice.reads_sixteens = whole_loads;
-    choice.held_registers = static_cast<std::size_t>(4 * tile.rows * tile.quads - 4);
+    choice.held_registers = static_cast<std::size_t>((p.is_wide ? 8 : 4) * (tile.rows * tile.quads - 1));
     define(choice, "TM", tile.rows);
     define(choice, "TN", tile.quads);
     define(choice, "ROW_BLOCKS", whole_loads ? 4 : 1);
     define(choice, "DOT4", static_cast<int>(p.dot4));
     if (p.turns)
         choice.defines.insert(choice.defines.end(), {{"TURNED", "1"}, {"SUMMED", std::to_string(summed_blocks)}});
-    // Its inner elements are a constant's, without which addresses take too many registers.
+    // Its inner elements are a constant's, without which addresses take too many registers. Fewer rows than a tile's,
+    // for which a model of open sizes has it nevertheless, take the form of any convolution.
     const bool any_size = has_any_size(p) && p.rows >= tile.rows;
     define(choice, "FLAT", any_size ? 2 : 0);
     define(choice, "LINE", tile.in_line || (!any_size && p.line > 0 && p.line % tile.rows == 0));
@@ -266,10 +267,17 @@ std::optional<ProductChoice> plan_rows_in_parts(const Product& p, const DevicePl
     }
     // Zero points, and which part it is, take registers that eight rows would need.
     const bool takes_more = device.has_few_registers() && p.is_matrix && !p.is_float && p.dot4 == Dot4::none;
-    const DirectTile tile = direct_tile(p, device, [&](const DirectTile& any) {
-        return !takes_more && device.chooses(p.rows >= any.rows, "whole rows", any.detail());
-    });
-    const std::int64_t tiles = tile.count(p);
+    const auto tile_of = [&](const Product& product) {
+        return direct_tile(product, device, [&](const DirectTile& any) {
+            return !takes_more && device.chooses(p.rows >= any.rows, "whole rows", any.detail());
+        });
+    };
+    // Sums of floats have one order whatever is folded into a convolution: how many parts is asked for its output
+    // alone.
+    Product whole = p;
+    whole.is_flat = p.is_pointwise;
+    const DirectTile tile = tile_of(whole);
+    const std::int64_t tiles = tile.count(whole);
     if (fixed_parts == 0 && !device.chooses(p.rows >= tile.rows, "filled rows", tile.detail())) {
         why = "so few rows do not fill its tile";
         return std::nullopt;
@@ -288,7 +296,7 @@ std::optional<ProductChoice> plan_rows_in_parts(const Product& p, const DevicePl
         why = "its inner dimension is short, or has no parts on this device";
         return std::nullopt;
     }
-    return choice_of_direct(p, device, tile, parts);
+    return choice_of_direct(p, device, p.is_flat == whole.is_flat ? tile : tile_of(p), parts);
 }
 
 std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, DType result, bool row_sums,

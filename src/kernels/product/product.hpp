@@ -37,9 +37,11 @@ struct Product {
     bool is_wide = false;                ///< of i16, by i8 or (of MATMUL) i16: sums of 48 bits
     /// Of i8, and the device multiplies four pairs at once; of a convolution its bias is constant.
     Dot4 dot4 = Dot4::none;
-    bool sums_rows = false;       ///< of a convolution, and dot4: its weights have a zero point
-    bool turns = false;           ///< of MATMUL, and dot4: a pass before makes words of four inner elements (TURNED)
-    bool is_flat = false;         ///< of a convolution: every pixel is made of the input pixel of its number
+    bool sums_rows = false;  ///< of a convolution, and dot4: its weights have a zero point
+    bool turns = false;      ///< of MATMUL, and dot4: a pass before makes words of four inner elements (TURNED)
+    /// Of CONV2D: one tap, strides of one. What is cut off its input, or padded, may be folded into it.
+    bool is_pointwise = false;
+    bool is_flat = false;         ///< of such a one: every pixel is made of the input pixel of its number
     bool is_vector = false;       ///< of a convolution: one row of one tap, of floats
     std::int64_t quad_bytes = 0;  ///< of MATMUL: of four columns that are neighbours in memory
     std::int64_t batch = 1;       ///< such products; phases of TRANSPOSE_CONV2D

@@ -28,7 +28,7 @@ std::optional<double> least_reads(const Product& product, DType type, const Prod
     if (product.unpacks) return 8;
     if (type == DType::i8 && !device.dot4 && device.fma_chains) return 16;
     if (type == DType::bf16 && planned.choice.kernel == "gemm_direct") return 64;
-    if (is_filled(product, planned)) return 32;
+    if ((product.is_float || product.dot4 != Dot4::none) && is_filled(product, planned)) return 32;
     return std::nullopt;
 }
 
@@ -54,7 +54,8 @@ bool fit(const Product& p, const NodeView& view, const DevicePlan& device) {
         return elements <= max_elements && static_cast<std::uint64_t>(elements) * 4 <= device.max_binding_bytes;
     };
     const auto in_quads = [&](std::size_t k) { return quotient_up(element_count(view.in(k).shape), 4) * 4; };
-    const std::int64_t rows = p.inner < 4 ? element_count(view.in(0).shape) / p.inner * 4 : in_quads(0);
+    const std::int64_t rows =
+        p.inner == 2 || p.inner == 3 ? element_count(view.in(0).shape) / p.inner * 4 : in_quads(0);
     return fits(rows) && fits(p.is_matrix ? in_quads(1) : p.batch * p.quads() * p.blocks() * 16);
 }
 
@@ -140,7 +141,8 @@ KernelOperand widen(KernelChoice& choice, const NodeView& view, std::size_t k, s
                     {"TO_INTEGERS", is_float(type) ? "0" : "1"},
                     {"FILLED", fills ? "1" : "0"}};
     set_constants(pass, {{"QUADS", quads}, {"ZERO_POINT", zero_point}, {"ELEMENTS", shape.back()}});
-    add_operand(pass, view, k, 1);
+    // Loads of one element make a quad of what is folded into them.
+    add_operand(pass, view, k, fills ? 12.0 / static_cast<double>(shape.back()) : 1);
     pass.groups = linear_groups(quads, device);
     pass.writes = scratch;
     pass.writes_type = type;
