@@ -54,7 +54,7 @@ f16vec4 exact_divide(f16vec4 a, f16vec4 b) { return a / b; }
 f16vec4 exact_sqrt(f16vec4 x) { return sqrt(x); }
 
 // N_half4q: N_load4q, or, where that gives fp32, the same numbers of fp16. Numbers to calculate with become fp32, where
-// kernels calculate in it, as they are taken out of their words, which Intel's compiler makes one instruction of instead
+// kernels calculate in it, as they are taken out of their words: Intel's compiler makes one instruction of that instead
 // of two.
 #ifndef X_FLOAT
 #define X_FLOAT 0

@@ -137,10 +137,8 @@ KernelOperand widen(KernelChoice& choice, const NodeView& view, std::size_t k, s
     const int scratch = add_scratch(choice, quads * static_cast<std::int64_t>(size_of(type)));
     KernelPass pass;
     pass.kernel = "widen";
-    pass.defines = {{"INTEGERS", is_float(view.in(k).type) ? "0" : "1"},
-                    {"TO_INTEGERS", is_float(type) ? "0" : "1"},
-                    {"FILLED", fills ? "1" : "0"}};
-    set_constants(pass, {{"QUADS", quads}, {"ZERO_POINT", zero_point}, {"ELEMENTS", shape.back()}});
+    pass.defines = {{"INTEGERS", is_float(view.in(k).type) ? "0" : "1"}, {"TO_INTEGERS", is_float(type) ? "0" : "1"}};
+    set_constants(pass, {{"QUADS", quads}, {"ZERO_POINT", zero_point}, {"ELEMENTS", fills ? shape.back() : 4}});
     // Loads of one element make a quad of what is folded into them.
     add_operand(pass, view, k, fills ? 12.0 / static_cast<double>(shape.back()) : 1);
     pass.groups = linear_groups(quads, device);
