@@ -290,7 +290,7 @@ void main() {
 #endif
     [[dont_unroll]] for (int tap = FIRST_TAP; tap < END_TAP; ++tap) {
         // Where the rows of the tap begin. In a line, which all rows of a tile share, they lie equally far apart; those
-        // of a matrix too, but for those past the last one, which are the last one again.
+        // of a matrix too, but where it has fewer than a tile: those past the last one are the last one again.
 #if MATRIX || FLAT
         const bool all = true;
         uint start = uint(batch * ROWS + first) * ROW_PART;
